@@ -17,7 +17,7 @@ import (
 )
 
 // totp returns the code that an authenticator shows now.
-func (h *house) totp(secret string) string {
+func (h *harness) totp(secret string) string {
 	h.Helper()
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
 	if err != nil {
@@ -32,7 +32,7 @@ func (h *house) totp(secret string) string {
 func given(code string) operation.CodeFields { return operation.CodeFields{TOTP: store.Given(code)} }
 
 // enrol gives the person of a session a second factor.
-func (h *house) enrol(token string) (secret string, codes []string) {
+func (h *harness) enrol(token string) (secret string, codes []string) {
 	h.Helper()
 	o := must[operation.OfferedTOTP](h, h.caller(token), operation.StartTOTP, "", nil)
 	if !strings.Contains(o.URI, "secret="+o.Secret) || !strings.HasPrefix(o.URI, "otpauth://totp/punchcard") || !strings.HasPrefix(o.QRSVG, "<svg") {
@@ -48,7 +48,7 @@ func (h *house) enrol(token string) (secret string, codes []string) {
 // once.
 func TestSecondFactor(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	secret, codes := h.enrol(h.token(store.RoleManager))
 	if len(codes) != 10 || len(codes[0]) != 14 {
 		t.Errorf("%q", codes)
@@ -128,7 +128,7 @@ func TestSecondFactor(t *testing.T) {
 // minutes.
 func TestProof(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	token := h.token(store.RoleOwner)
 	invite := func() store.Code {
 		_, code := do[store.CreatedLink](h, h.caller(token), operation.InvitePerson, "", operation.InviteFields{Email: store.Given("ada@example.com"), Role: store.Given(store.RoleViewer)})
@@ -176,7 +176,7 @@ func TestProof(t *testing.T) {
 // second factor can only set it up.
 func TestDemandedSecondFactor(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	token := h.token(store.RoleManager)
 	must[store.Shop](h, h.person(store.RoleOwner), operation.UpdateShopSettings, "", operation.ShopSettings{RequireTOTP: store.Given(true)})
 	list := func(token string) store.Code {
@@ -198,7 +198,7 @@ func TestDemandedSecondFactor(t *testing.T) {
 // TestChangePassword checks the rules for new passwords.
 func TestChangePassword(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	token := h.token(store.RoleViewer)
 	change := func(current, pass string) store.Code {
 		_, code := do[operation.CreatedSession](h, h.caller(token), operation.ChangePassword, "", operation.PasswordFields{CurrentPassword: store.Given(current), Password: store.Given(pass)})

@@ -2,179 +2,22 @@ package operation_test
 
 import (
 	"fmt"
-	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"punchcard/server/app"
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
-	"punchcard/server/password"
 	"punchcard/store"
 )
-
-// house is a store with the demo shop and its people, a clock, and the sessions of
-// several browsers.
-type house struct {
-	*testing.T
-	*kernel.Kernel
-	*seed.Ready
-	st       *store.Store
-	path     string
-	clock    *app.Clock
-	hasher   *password.Hasher
-	sessions *kernel.Sessions
-	mail     []store.Mail
-}
-
-// newHouse returns a house without a shop.
-func newHouse(t *testing.T) *house {
-	h := &house{T: t, path: filepath.Join(t.TempDir(), "test.db"), clock: app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)), hasher: password.New(2, time.Minute)}
-	h.reopen()
-	t.Cleanup(func() { h.st.Close() })
-	return h
-}
-
-// openHouse returns a house with the demo shop.
-func openHouse(t *testing.T) *house {
-	h := newHouse(t)
-	var err error
-	if h.Ready, err = seed.Demo(h.st, ""); err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
-// reopen opens the file, as a restart of the server does.
-func (h *house) reopen() {
-	h.Helper()
-	if h.st != nil {
-		h.st.Close()
-	}
-	var err error
-	if h.st, err = store.Open(h.path, store.Options{IDSecret: seed.IDSecret, PublicURL: "https://cards.example.com", Now: h.clock.Now, Mail: func(m store.Mail) { h.mail = append(h.mail, m) }}); err != nil {
-		h.Fatal(err)
-	}
-	h.Kernel = kernel.New(h.st, kernel.Config{Fields: app.DefaultLimits().Fields(), Passwords: h.hasher, IdempotencyWait: time.Minute})
-	h.sessions = kernel.NewSessions(h.st)
-}
-
-func (h *house) advance(d time.Duration) { h.clock.Set(h.clock.Now().Add(d)) }
-
-// at returns a visitor with an address.
-func at(address string) kernel.Caller {
-	if address == "" {
-		return kernel.VisitorCaller(netip.Addr{})
-	}
-	return kernel.VisitorCaller(netip.MustParseAddr(address))
-}
-
-const home = "198.51.100.7"
-
-// code returns the code of a refusal, "" for none.
-func code(err error) store.Code {
-	if err == nil {
-		return ""
-	}
-	return kernel.AsError(err, kernel.StatusOf).Code
-}
-
-// do invokes an operation and returns its answer and the code of its refusal.
-func do[O any](h *house, c kernel.Caller, op *kernel.Operation, id string, fields any) (O, store.Code) {
-	h.Helper()
-	out, err := kernel.Do[O](h.Context(), h.Kernel, c, op, kernel.Args{Params: map[string]string{"id": id, "token": id}, Fields: fields})
-	if code(err) == store.InternalError || err == store.ErrEpoch {
-		h.Fatalf("%s: %v", op.ID, err)
-	}
-	return out, code(err)
-}
-
-// must does the same and fails unless the operation was made.
-func must[O any](h *house, c kernel.Caller, op *kernel.Operation, id string, fields any) O {
-	h.Helper()
-	out, code := do[O](h, c, op, id, fields)
-	if code != "" {
-		h.Fatalf("%s: %s", op.ID, code)
-	}
-	return out
-}
-
-// signIn signs in and returns the token of the session.
-func (h *house) signIn(email, pass, address string) (operation.CreatedSession, store.Code) {
-	h.Helper()
-	return do[operation.CreatedSession](h, at(address), operation.SignIn, "", operation.SignInFields{Email: store.Given(email), Password: store.Given(pass)})
-}
-
-// as returns the caller of a session, and whether the session is valid.
-func (h *house) as(token string) (kernel.Caller, bool) {
-	h.Helper()
-	for {
-		c, err := h.sessions.Identify(token, netip.MustParseAddr(home), "test")
-		if err != nil {
-			return c, false
-		}
-		// A call with an identity that is out of date makes a face forget it.
-		if h.st.View(c.Epoch, func(*store.View) error { return nil }) != store.ErrEpoch {
-			return c, true
-		}
-		h.sessions.Forget()
-	}
-}
-
-// person signs one of the demo shop's people in.
-func (h *house) person(role string) kernel.Caller {
-	h.Helper()
-	return h.caller(h.token(role))
-}
-
-func (h *house) token(role string) string {
-	h.Helper()
-	s, code := h.signIn(seed.Emails[role], seed.Password, home)
-	if code != "" {
-		h.Fatal(code)
-	}
-	return s.Token
-}
-
-// caller returns the caller of a session that must be valid.
-func (h *house) caller(token string) kernel.Caller {
-	h.Helper()
-	c, ok := h.as(token)
-	if !ok {
-		h.Fatal("the session has ended")
-	}
-	return c
-}
-
-// server is the person at the command line.
-func (h *house) server() kernel.Caller { return kernel.OperatorCaller("root", h.Shop()) }
-
-// actions returns the newest actions of the shop's audit log, oldest first.
-func (h *house) actions(n int) string {
-	h.Helper()
-	var page store.Page[store.AuditRow]
-	if err := h.st.View(0, func(v *store.View) (err error) {
-		page, err = v.AuditLog(h.Shop(), store.PageQuery{Limit: store.Given(int64(n))})
-		return err
-	}); err != nil {
-		h.Fatal(err)
-	}
-	var list []string
-	for _, r := range page.Data {
-		list = append([]string{r.Action}, list...)
-	}
-	return strings.Join(list, " ")
-}
 
 // TestSignIn checks that a person signs in with the right password alone, and that the
 // session has the person's role.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	for role, want := range map[string]kernel.Role{store.RoleOwner: kernel.Operator, store.RoleManager: kernel.Manager, store.RoleViewer: kernel.Viewer} {
 		s, code := h.signIn(strings.ToUpper(seed.Emails[role]), seed.Password, home)
 		if code != "" || len(s.Token) != 43 || s.Pending || s.Address != home {
@@ -200,7 +43,7 @@ func TestSignIn(t *testing.T) {
 // refused alike, and locks alike.
 func TestUnknownEmail(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
 	outcome := func(email, address string) (list []string) {
 		for range 7 {
@@ -222,22 +65,10 @@ func TestUnknownEmail(t *testing.T) {
 	}
 }
 
-// id returns the id of one of the demo shop's people.
-func (h *house) id(role string) (id string) {
-	h.Helper()
-	if err := h.st.View(0, func(v *store.View) (err error) {
-		id, err = v.UserByEmail(seed.Emails[role])
-		return err
-	}); err != nil {
-		h.Fatal(err)
-	}
-	return id
-}
-
 // TestLocks checks the locks of wrong passwords, which a restart does not end.
 func TestLocks(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	wrong := func(email, address string) store.Code {
 		_, code := h.signIn(email, "a wrong password", address)
 		return code
@@ -341,7 +172,7 @@ func TestLocks(t *testing.T) {
 // TestConcurrentGuesses checks that concurrent tries learn no more than the rules allow.
 func TestConcurrentGuesses(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	counts := map[store.Code]int{}
@@ -365,7 +196,7 @@ func TestConcurrentGuesses(t *testing.T) {
 // TestSessionsEnd checks that a session ends with the next request, whatever ends it.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	proof := func(pass string) operation.ProofFields { return operation.ProofFields{Password: store.Given(pass)} }
 	for name, end := range map[string]func(token string){
 		"sign-out": func(token string) { must[kernel.None](h, h.caller(token), operation.SignOut, "", nil) },
@@ -437,20 +268,3 @@ func TestSessionsEnd(t *testing.T) {
 		t.Errorf("%d sessions are left", n)
 	}
 }
-
-// write makes a write of the system.
-func (h *house) write(do func(*store.Tx) error) {
-	h.Helper()
-	if err := h.st.Write(h.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
-		h.Fatal(err)
-	}
-}
-
-// restorePassword gives the manager the demo password again.
-func (h *house) restorePassword() {
-	h.Helper()
-	l := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil)
-	must[kernel.None](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
-}
-
-func contains(s, part string) bool { return strings.Contains(s, part) }

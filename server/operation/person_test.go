@@ -18,7 +18,7 @@ var newcomer = operation.NewPersonFields{Name: store.Given("Ada"), Password: sto
 // account that there is.
 func TestInvitation(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	invite := func(email, role string) (store.CreatedLink, store.Code) {
 		return do[store.CreatedLink](h, h.person(store.RoleOwner), operation.InvitePerson, "", operation.InviteFields{Email: store.Given(email), Role: store.Given(role)})
 	}
@@ -71,7 +71,7 @@ func TestInvitation(t *testing.T) {
 }
 
 // otherShop invites a person who has an account to another shop.
-func (h *house) otherShop(t *testing.T) {
+func (h *harness) otherShop(t *testing.T) {
 	var other int64
 	h.write(func(tx *store.Tx) (err error) {
 		other, _, err = tx.CreateShop(store.ShopFields{Name: store.Given("Other")})
@@ -113,7 +113,7 @@ func (h *house) otherShop(t *testing.T) {
 // TestInviteOperator checks that operators alone invite operators.
 func TestInviteOperator(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	f := operation.InviteFields{Email: store.Given("ada@example.com"), Role: store.Given("operator")}
 	owner := h.person(store.RoleOwner)
 	owner.Role = kernel.Owner
@@ -130,7 +130,7 @@ func TestInviteOperator(t *testing.T) {
 // TestReset checks that a reset link sets a password once, within an hour.
 func TestReset(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	link := func() store.CreatedLink {
 		return must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil)
 	}
@@ -178,7 +178,7 @@ func TestReset(t *testing.T) {
 // and that nobody can have many mailed.
 func TestRequestReset(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
 	ask := func(email, address string) store.Code {
 		_, code := do[kernel.None](h, at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)})
@@ -218,7 +218,7 @@ func TestRequestReset(t *testing.T) {
 // one replaces it.
 func TestSetUp(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newHarness(t)
 	var shop int64
 	h.write(func(tx *store.Tx) (err error) {
 		shop, _, err = tx.CreateShop(store.ShopFields{Name: store.Given("Shop")})
@@ -282,7 +282,7 @@ func TestSetUp(t *testing.T) {
 // owner who may sign in.
 func TestLastOwner(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	ids := []string{h.id(store.RoleOwner), h.id(store.RoleManager), h.id(store.RoleViewer)}
 	random := rand.New(rand.NewPCG(1, 2))
 	refused, made := 0, 0
@@ -340,7 +340,7 @@ func TestLastOwner(t *testing.T) {
 // idempotency key has no secret.
 func TestSecretsAreNotRemembered(t *testing.T) {
 	t.Parallel()
-	h := openHouse(t)
+	h := openHarness(t)
 	caller := h.person(store.RoleOwner)
 	in := keyed{kernel.Args{Fields: store.KeyFields{Name: store.Given("Key")}}, "one"}
 	var answers []string

@@ -1,0 +1,66 @@
+package dashboard_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"punchcard/server/servertest"
+	"punchcard/store"
+)
+
+// samples are the ids of a shop's things, by the word before them in paths.
+type samples map[string]string
+
+// sample makes one of each thing in a shop, with a name.
+func (s *demo) sample(on *servertest.Server, name string) samples {
+	s.T.Helper()
+	shop := s.Row(store.KindShop, on.ShopID)
+	program := on.NewProgram("standard", false, servertest.Fields{"name": name})
+	prize := on.REST().Post("/programs/"+program+"/prizes", servertest.Fields{"name": name, "threshold": 3}).Want(201).Str("id")
+	on.REST().Post("/programs/"+program+"/publish", nil).Want(200)
+	location := s.Control("POST", "/locations", servertest.Fields{"shop_id": on.ShopID, "name": name}).Str("id")
+	device := s.Control("POST", "/devices", servertest.Fields{"location_id": location, "name": name, "accept_card_ids": true})
+	hook := on.REST().Post("/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*"}, "description": name}).Want(201).Str("id")
+	sent := on.REST().Post("/programs/"+program+"/webhooks/"+hook+"/test", nil).Want(202).Str("id")
+	_, key := on.NewKey(servertest.Fields{"shop_id": on.ShopID, "name": name})
+	card := on.Issue(program, servertest.Fields{"holder_name": name})
+	out := samples{"program": program, "prize": prize, "location": location, "till": device.Str("id"), "card": card, "key": key, "webhook": hook, "delivery": sent,
+		"transaction": s.Till(device.Str("token")).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).Want(201).Str("transaction.id")}
+	out["staff"] = s.newStaff(on.ShopID, location, name)
+	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
+		if _, err := tx.UpdateEnrolment(shop, program, store.EnrolmentFields{Enabled: store.Given(true), Slug: store.Given(strings.TrimPrefix(program, "prg_")), MaxCards: store.Given[int64](5)}); err != nil {
+			return err
+		}
+		user, err := tx.AddUser(store.NewUser{Email: "m" + on.ShopID + "@test.example", Name: name, Language: "en"})
+		if err != nil {
+			return err
+		}
+		if err := tx.AddMember(user, shop, store.RoleViewer); err != nil {
+			return err
+		}
+		session, _, err := tx.BeginSession(store.NewSession{User: user, Shop: shop})
+		if err != nil {
+			return err
+		}
+		l, err := tx.Invite(shop, "invited@test.example", store.RoleViewer)
+		out["person"], out["invitation"], out["session"] = s.App.Store.ID(store.KindUser, user), l.ID, session.ID
+		return err
+	})
+	out["user"], out["shop"] = out["person"], on.ShopID
+	return out
+}
+
+var parameter = regexp.MustCompile(`/([a-z-]+)/:(\w+)`)
+
+// path returns a pattern with the ids in the place of its parameters.
+func (ids samples) path(t *testing.T, pattern string) string {
+	t.Helper()
+	return parameter.ReplaceAllStringFunc(pattern, func(part string) string {
+		word := parameter.FindStringSubmatch(part)[1]
+		if ids[word] == "" {
+			t.Errorf("%s: there is no sample of a %s", pattern, word)
+		}
+		return "/" + word + "/" + ids[word]
+	})
+}
