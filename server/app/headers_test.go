@@ -44,9 +44,9 @@ var (
 	inline    = regexp.MustCompile(`(?i)<script|<[^>]*\sstyle=|\son\w+="`)
 )
 
-// isPeoples reports whether a path is the start page or below those on which people sign
+// isPeoplePage reports whether a path is the start page or below those on which people sign
 // in and run their shops. Their pages load a stylesheet and scripts; no other page does.
-func isPeoples(path string) bool {
+func isPeoplePage(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
 	return path != "/till/docs" && slices.Contains([]string{"", "setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}, first)
 }
@@ -59,8 +59,8 @@ func isTillPage(r *servertest.Reply) bool {
 	return r.Status == 200 && r.Request.URL.Path == "/till/"
 }
 
-// isHolders reports whether a path is that of a page for the holder of a card.
-func isHolders(path string) bool {
+// isHolderPage reports whether a path is that of a page for the holder of a card.
+func isHolderPage(path string) bool {
 	path = strings.TrimLeft(path, "/")
 	return strings.HasPrefix(path, "c/") || strings.HasPrefix(path, "i/") || strings.HasPrefix(path, "join/") || path == "lost"
 }
@@ -91,7 +91,7 @@ func checkHeaders(t *testing.T, r *servertest.Reply) {
 	devices := "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 	csp, page := h.Get("Content-Security-Policy"), strings.HasPrefix(h.Get("Content-Type"), "text/html")
 	installable := strings.Replace(web.CSP, "worker-src 'none'; manifest-src 'none'", "worker-src 'self'; manifest-src 'self'", 1)
-	switch peoples := isPeoples(path); {
+	switch peoples := isPeoplePage(path); {
 	case isTillPage(r):
 		if devices = strings.Replace(devices, "camera=()", "camera=(self)", 1); csp != web.ScannerCSP {
 			t.Errorf("%s: %d has the policy %q", at, r.Status, csp)
@@ -100,14 +100,14 @@ func checkHeaders(t *testing.T, r *servertest.Reply) {
 		if page || !strings.HasPrefix(path, "/till/") {
 			t.Errorf("%s: %d has the policy of the till's files", at, r.Status)
 		}
-	case peoples && withPolicy(r, web.CSP), isHolders(path) && withPolicy(r, installable):
+	case peoples && withPolicy(r, web.CSP), isHolderPage(path) && withPolicy(r, installable):
 	case path == "/sw.js" && r.Status == http.StatusOK:
 		if want := "default-src 'none'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"; csp != want {
 			t.Errorf("%s: the policy is %q", at, csp)
 		}
 	default:
 		rest := hashes.ReplaceAllString(csp, "")
-		if rest != "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'" || (rest != csp) != (page && r.Status != http.StatusSeeOther) || (peoples || isHolders(path)) && page {
+		if rest != "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'" || (rest != csp) != (page && r.Status != http.StatusSeeOther) || (peoples || isHolderPage(path)) && page {
 			t.Errorf("%s: %d has the policy %q", at, r.Status, csp)
 		}
 	}
@@ -165,7 +165,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		}
 		pages++
 		body := resp.Body
-		if isPeoples(resp.Request.URL.Path) || isHolders(resp.Request.URL.Path) {
+		if isPeoplePage(resp.Request.URL.Path) || isHolderPage(resp.Request.URL.Path) {
 			body = module.ReplaceAll(body, nil)
 		}
 		if inline.Match(body) {

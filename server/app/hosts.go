@@ -60,9 +60,9 @@ const (
 	assistants                 // programs with an MCP key, which may run beside a browser
 )
 
-// peoplesPaths are the first segments of the paths of people. Those of tills are also
+// peoplePaths are the first segments of the paths of people. Those of tills are also
 // below /till/v1, which is for programs.
-var peoplesPaths = []string{"setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}
+var peoplePaths = []string{"setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}
 
 // demoForms are the paths of the forms on a fixture's start page.
 var demoForms = []string{"/dev/sign-in", "/dev/demo-card", "/dev/demo-till"}
@@ -79,7 +79,7 @@ func audienceOf(path string) audience {
 		return assistants
 	case first == "till" && slices.Contains(publicTillPaths, second):
 		return anybody
-	case slices.Contains(peoplesPaths, first), slices.Contains(demoForms, path):
+	case slices.Contains(peoplePaths, first), slices.Contains(demoForms, path):
 		return people
 	}
 	return anybody

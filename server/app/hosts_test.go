@@ -44,7 +44,7 @@ func serving(t *testing.T, c Config) *App {
 var (
 	peoples = []string{"/setup", "/setup/", "/setup/T", "/sign-in", "/sign-out", "/invite/T", "/reset/T", "/reset", "/dashboard", "/dashboard/", "/dashboard/program/prg_x", "/dashboard/x/y/z", "/dashboard//x",
 		"/till", "/till/", "/till/pair/T", "/till/sw.js", "/till/v2/me", "/till/v1x", "/till/v1%2Fme", "/till/openapi.jsonx", "/till/docs.x", "/dashboard/../till/v1/me", "/mcp", "/mcp/", "/mcp/x"}
-	anybodys = []string{"/", "/till/v1", "/till/v1/me", "/till/v1/cards/x/stamps", "/till/openapi.json", "/till/docs", "/api/public/v1/me", "/api/public/v1/programs/x/cards", "/docs", "/openapi.json", "/pricing", "/healthz", "/readyz",
+	publicPaths = []string{"/", "/till/v1", "/till/v1/me", "/till/v1/cards/x/stamps", "/till/openapi.json", "/till/docs", "/api/public/v1/me", "/api/public/v1/programs/x/cards", "/docs", "/openapi.json", "/pricing", "/healthz", "/readyz",
 		"/c/T", "/c/T/events", "/c/T/install", "/c/T/manifest.webmanifest", "/i/T", "/i/T/install", "/sw.js", "/join/slug", "/lost", "/assets/app.css", "/nothing", "/dashboards", "/setups/x", "/Dashboard", "/x/dashboard", "/mcpx"}
 )
 
@@ -65,7 +65,7 @@ func TestForeignHosts(t *testing.T) {
 		}
 	}
 	for _, at := range own {
-		for _, path := range append(append([]string{}, peoples...), anybodys...) {
+		for _, path := range append(append([]string{}, peoples...), publicPaths...) {
 			try(serve, "serve", path, at, answered)
 			try(dev, "dev", path, at, answered)
 		}
@@ -75,7 +75,7 @@ func TestForeignHosts(t *testing.T) {
 			try(serve, "serve", path, at, host)
 			try(dev, "dev", path, at, host)
 		}
-		for _, path := range anybodys {
+		for _, path := range publicPaths {
 			try(serve, "serve", path, at, answered)
 			try(dev, "dev", path, at, host)
 		}
@@ -160,7 +160,7 @@ func TestForeignOrigins(t *testing.T) {
 		try(dev, path, unsaid, origin)
 	}
 	for _, s := range append(foreigners, unsaid) {
-		for _, path := range anybodys { // which need a key, or check the origin themselves
+		for _, path := range publicPaths { // which need a key, or check the origin themselves
 			try(https, path, s, answered)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/julienschmidt/httprouter"
+
 	"punchcard/server/api"
 	"punchcard/server/dashboard"
 	"punchcard/server/dev"
@@ -115,22 +117,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	keys := api.NewGuard(st, c.rate())
 	k.Mount(router, api.Prefix, restRoutes(), keys)
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()).AcceptCookies(c.PublicURL, a.hosts))
-	i.mcp = mcp.New(mcp.Config{Kernel: k, PerMinute: c.Limits.MCPKeyRateLimitPerMinute,
-		PerDay: c.Limits.MCPKeyDailyCallBudget, Version: Version})
-	i.mcp.Mount(router)
-	i.services = append(i.services, newLoop(i.countCalls))
-	(&tillpage.Pages{Kernel: k, PublicURL: c.PublicURL}).Mount(router)
-	holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress}).Mount(router)
-	pages := dashboard.New(dashboard.Config{
-		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
-		Status: func() dashboard.Status { return a.status(i) }, CustomHeaders: c.CustomHeaders, Receivers: receivers, Assistant: assistant(c.Limits),
-	})
-	a.mountPublic(router, k, i.samples)
-	i.Handler = k.RefuseEmptySegments(pages.Mount(router))
-	if c.Dev == nil { // inside KeepEscapedSlashes, so that the rule sees the paths as the router does
-		i.Handler = a.refuseForeign(i.Handler, func() *kernel.Kernel { return k })
-	}
-	i.Handler = kernel.KeepEscapedSlashes(i.Handler)
+	i.mountPages(a, &c, k, router)
 	if c.Dev == nil {
 		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.EndReason(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
@@ -159,6 +146,27 @@ func (i *instance) build(a *App, start *image) (err error) {
 		}
 	}
 	return nil
+}
+
+// mountPages adds the endpoint for assistants and all pages to the router, and sets the handler
+// of the instance.
+func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httprouter.Router) {
+	i.mcp = mcp.New(mcp.Config{Kernel: k, PerMinute: c.Limits.MCPKeyRateLimitPerMinute,
+		PerDay: c.Limits.MCPKeyDailyCallBudget, Version: Version})
+	i.mcp.Mount(router)
+	i.services = append(i.services, newLoop(i.countCalls))
+	(&tillpage.Pages{Kernel: k, PublicURL: c.PublicURL}).Mount(router)
+	holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress}).Mount(router)
+	pages := dashboard.New(dashboard.Config{
+		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
+		Status: func() dashboard.Status { return a.status(i) }, CustomHeaders: c.CustomHeaders, Receivers: receivers, Assistant: assistant(c.Limits),
+	})
+	a.mountPublic(router, k, i.samples)
+	i.Handler = k.RefuseEmptySegments(pages.Mount(router))
+	if c.Dev == nil { // inside KeepEscapedSlashes, so that the rule sees the paths as the router does
+		i.Handler = a.refuseForeign(i.Handler, func() *kernel.Kernel { return k })
+	}
+	i.Handler = kernel.KeepEscapedSlashes(i.Handler)
 }
 
 // callsInterval is how often the counts of the calls of MCP keys are written.
