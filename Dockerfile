@@ -1,4 +1,4 @@
-# An image of one static binary, which runs as nobody in particular and keeps its file in
+# An image of one static binary, which runs as the user 65532 and keeps its file in
 # the volume /data. Run it with -e PUNCHCARD_PUBLIC_URL=https://cards.example.com.
 FROM golang:1.26 AS build
 WORKDIR /src

@@ -3,10 +3,10 @@ import { ask, button, decimals, h, icon, money, t } from "./dom.js";
 
 const gap = 150; // the most milliseconds between two keys of a scanner
 
-// keypad returns the keys. press is called with a digit, "00" or "back", also for those of a
-// keyboard, wherever the focus is; Enter calls done. The digits of a code that a scanner types
-// meanwhile are none: undo takes back those that came before its first letter, when keep was
-// called.
+// keypad returns the keys. press is called with a digit, "00" or "back", also for the keys of a
+// keyboard, wherever the focus is; Enter calls done. A scanner may type a code meanwhile, whose
+// digits must not count: keep is called before the first key after a pause, and undo at a
+// letter, to go back to what there was when keep was called.
 function keypad(dialog, { press, keep, undo, done, double }) {
   let at = 0;
   let scanned = false;

@@ -34,18 +34,18 @@ const setPurchase = (program, on) => {
   localStorage.setItem("till-purchases", JSON.stringify([...purchases]));
 };
 
-// setView shows finding a card or a card. done says that what was to be done with the card was
-// done: only then the camera of a tablet may take the next one in its place.
+// setView shows the view "find" or "card". done says that the action on the card is complete:
+// only then may the camera of a tablet take the next card.
 function setView(view, done = false) {
   body.dataset.view = view;
   body.dataset.done = done ? "1" : "";
 }
 
-// isWide reports whether finding a card and the card stand beside each other.
+// isWide reports whether both views are shown, beside each other.
 const isWide = () => matchMedia("(min-width: 48rem)").matches;
 
-// isAsking reports whether a code that is scanned now would change the card below a question
-// about it, or there is no page for it.
+// isAsking reports whether a code that is scanned now must not open a card: a dialog asks about
+// the card that is shown, or the page is not shown.
 const isAsking = () => !body.isConnected || !!document.querySelector("dialog[open]");
 
 // Header. Its buttons stay while what they show changes: whoever presses one, or is at it with
@@ -162,8 +162,8 @@ async function openCard(text, issued) {
   }
 }
 
-// isHandle reports whether a text stands for a card that was found by a search. It ends soon,
-// so nothing can be kept for later with it.
+// isHandle reports whether a text stands for a card that was found by a search. A handle ends
+// soon, so a write that is sent later cannot name the card by it.
 const isHandle = (text) => text.startsWith("hdl_");
 
 // load reads the card again, and draws it unless another one was opened meanwhile.

@@ -1,5 +1,6 @@
-// Sends forms with data-filters when a choice changes, and half a second after the last
-// key in a search field. The buttons with data-nojs are then superfluous.
+// Sends forms with data-filters when a choice changes, half a second after the last key in
+// a search field, and a second after a date was changed. The buttons with data-nojs are then
+// superfluous.
 for (const form of document.querySelectorAll("form[data-filters]")) {
   for (const button of form.querySelectorAll("[data-nojs]")) button.hidden = true;
   let timer;
