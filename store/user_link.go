@@ -64,8 +64,8 @@ func (tx *Tx) newLink(l link) (c CreatedLink, err error) {
 	return c, tx.failed
 }
 
-// errLink refuses a link that was used, replaced or cancelled, that has expired, or that
-// never was.
+// errLink refuses a link that was used, replaced or cancelled, that has expired, or that is
+// unknown.
 var errLink = refuse(LinkExpired, "The link was used already, or it has expired.")
 
 // openLink returns the one-time link with a token. One that can no longer be used is

@@ -28,8 +28,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// This file is the only one that knows chromedp and the protocol of Chromium's
-// developer tools.
+// Only the files chromium*_test.go know chromedp and the protocol of Chromium's developer
+// tools.
 
 // chromium is the browser of all tests, which the first tab starts.
 var chromium struct {
