@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/netip"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -299,120 +298,6 @@ func details(err error) string {
 		list = append(list, d.Field+" "+d.Code)
 	}
 	return strings.Join(list, ", ")
-}
-
-// TestErasureFindsAnyAnswer checks that erasing a card erases remembered answers
-// with its data, whatever their form.
-func TestErasureFindsAnyAnswer(t *testing.T) {
-	t.Parallel()
-	s := open(t)
-	type greeting struct {
-		Text  string   `json:"text"`
-		Cards []string `json:"cards"`
-	}
-	callers := kernel.Callers{APIKey: kernel.AnyKey}
-	greet := kernel.Write(kernel.Operation{ID: "greet", Callers: callers}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (g greeting, err error) {
-		issued, err := tx.IssueCard(c.Access, c.Param("id"), store.CardFields{HolderName: store.Given("Ada Lovelace")}, store.SourceAPI)
-		return greeting{"Hello " + issued.HolderName.V, []string{issued.ID}}, err
-	})
-	again := kernel.Write(kernel.Operation{ID: "greetAgain", Callers: callers}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (greeting, error) {
-		tx.Touches(c.Param("card")) // since the operation does not read the card from the store
-		return greeting{Text: "Hello again, Ada Lovelace"}, nil
-	})
-	key := kernel.KeyCaller(s.key)
-	invoke := func(op *kernel.Operation, params map[string]string) (kernel.Result, error) {
-		return s.Invoke(t.Context(), key, op, keyed{kernel.Args{Params: params}, op.ID})
-	}
-	first, err := invoke(greet, map[string]string{"id": s.ProgramIDs["standard"]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ids []string
-	if err := s.st.View(0, func(v *store.View) error {
-		page, err := v.Cards(store.Access{Shop: s.Shop()}, store.CardFilter{}, store.PageQuery{})
-		for _, c := range page.Data {
-			ids = append(ids, c.ID)
-		}
-		return err
-	}); err != nil || len(ids) != 1 {
-		t.Fatal(ids, err)
-	}
-	if _, err := invoke(again, map[string]string{"card": ids[0]}); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := invoke(greet, nil); err != nil || !r.Replayed || string(r.AppendJSON(nil)) != string(first.AppendJSON(nil)) || !strings.Contains(string(r.AppendJSON(nil)), "Ada") {
-		t.Fatalf("replayed %t %s, %v", r.Replayed, r.AppendJSON(nil), err)
-	}
-	if _, err := kernel.Do[kernel.None](t.Context(), s.Kernel, s.person(kernel.Manager), operation.EraseCard, kernel.Args{Params: map[string]string{"id": ids[0]}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, op := range []*kernel.Operation{greet, again} {
-		r, err := invoke(op, nil)
-		if e := kernel.AsError(err, kernel.StatusOf); err == nil || !r.Replayed || e.Code != store.NotFound {
-			t.Errorf("%s: replayed %t %s, %v", op.ID, r.Replayed, r.AppendJSON(nil), err)
-		}
-	}
-}
-
-// TestAnswersOfSeveralPersons checks that an answer with the cards of several
-// persons cannot be remembered: erasing one would have to erase the other's too.
-func TestAnswersOfSeveralPersons(t *testing.T) {
-	t.Parallel()
-	s := open(t)
-	issueTwo := kernel.Write(kernel.Operation{ID: "issueTwo", Callers: kernel.Callers{APIKey: kernel.AnyKey}}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		for range 2 {
-			if _, err := tx.IssueCard(c.Access, s.ProgramIDs["standard"], store.CardFields{}, store.SourceAPI); err != nil {
-				return kernel.None{}, err
-			}
-		}
-		return kernel.None{}, nil
-	})
-	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, keyed{kernel.Args{}, "two"}); err == nil {
-		t.Error("it was remembered")
-	}
-	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, kernel.Args{}); err != nil {
-		t.Errorf("without a key: %v", err)
-	}
-}
-
-// keyed adds an idempotency key to an input.
-type keyed struct {
-	kernel.Args
-	key string
-}
-
-func (k keyed) IdempotencyKey() (*kernel.IdempotencyKey, error) {
-	return &kernel.IdempotencyKey{Value: k.key, Method: k.key, Success: 200, Status: kernel.StatusOf}, nil
-}
-
-// TestDoOfAReplay checks that Do returns the answer of a replay as a value.
-func TestDoOfAReplay(t *testing.T) {
-	t.Parallel()
-	s := open(t)
-	in := keyed{kernel.Args{Params: map[string]string{"id": s.ProgramIDs["standard"]}, Fields: store.CardFields{HolderName: store.Given("Ada")}}, "one"}
-	issue := func() operation.IssuedCard {
-		c, err := kernel.Do[operation.IssuedCard](context.Background(), s.Kernel, kernel.KeyCaller(s.key), operation.IssueCard, in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	if first, again := issue(), issue(); !reflect.DeepEqual(first, again) || !strings.HasPrefix(again.InstallQRSVG, "<svg") {
-		t.Errorf("first %+v, then %+v", first, again)
-	}
-	in.Params, in.Fields, in.key = map[string]string{"id": s.ProgramIDs["standard"]}, nil, "two"
-	key := kernel.KeyCaller(s.key)
-	key.Epoch = 0 // suspending a program changes the epoch
-	suspend := func() (store.ProgramDetail, error) {
-		return kernel.Do[store.ProgramDetail](context.Background(), s.Kernel, key, operation.SuspendProgram, in)
-	}
-	first, err := suspend()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := suspend(); err != nil || string(wire.Append(nil, &first)) != string(wire.Append(nil, &again)) {
-		t.Errorf("first %+v, then %+v, %v", first, again, err)
-	}
 }
 
 // TestActorOfAPerson checks that writes by a person are audited with the person's id and not a
