@@ -14,7 +14,7 @@ export async function startServer() {
   server.stderr.on('data', (text) => (log += text));
   const ended = once(server, 'exit');
   const failed = ended.then(() => { throw new Error(`the server ended: ${log}`); });
-  failed.catch(() => {}); // its end after the tests is none of them
+  failed.catch(() => {}); // the server also ends after the tests, which is no failure
   const [line] = await Promise.race([once(createInterface(server.stdout), 'line'), failed]);
   const ready = JSON.parse(line);
   const stop = async () => {

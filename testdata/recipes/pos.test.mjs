@@ -46,7 +46,7 @@ before(async () => {
   let log = '';
   server.stderr.on('data', (text) => (log += text));
   const failed = once(server, 'close').then(() => { throw new Error(`the server did not start: ${log}`); });
-  failed.catch(() => {}); // its end after the tests is none of them
+  failed.catch(() => {}); // the server also ends after the tests, which is no failure
   const [line] = await Promise.race([once(createInterface(server.stdout), 'line'), failed]);
   ready = JSON.parse(line);
   [location] = ready.location_ids;
