@@ -118,7 +118,7 @@ const shortCodesSince = 6
 
 // fillShortCodes gives a short code to every chain that has none and is not erased. The
 // file is of version v.
-func (c *conn) fillShortCodes(v int64) error {
+func (c *conn) fillShortCodes(m *meter, v int64) error {
 	ids, err := c.readIDs(v)
 	if err != nil {
 		return err
@@ -132,7 +132,9 @@ func (c *conn) fillShortCodes(v int64) error {
 	if err := r.close(); err != nil {
 		return err
 	}
+	m.begin("making short codes", int64(len(chains)))
 	for _, x := range chains {
+		m.add(1)
 		code, err := c.newShortCode(ids, x.shop, x.root, x.generation)
 		if err != nil {
 			return err

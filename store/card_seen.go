@@ -35,7 +35,7 @@ var seenChainsSQL = "SELECT " + columns("r.id", "r.last_seen_day", "max(ifnull("
 
 // wrongDays returns the roots whose last_seen_day is not that of the ledger, with the right
 // day. where selects the programs p.
-func (c *conn) wrongDays(where string, args ...any) (days map[int64]int64, err error) {
+func (c *conn) wrongDays(m *meter, where string, args ...any) (days map[int64]int64, err error) {
 	programs, err := c.programZones(where, args...)
 	if err != nil {
 		return nil, err
@@ -44,6 +44,7 @@ func (c *conn) wrongDays(where string, args ...any) (days map[int64]int64, err e
 	for _, p := range programs {
 		r := c.query(seenChainsSQL, p.key)
 		for r.next() {
+			m.add(1)
 			root, have, at := r.int(), r.int(), r.time()
 			if at == 0 {
 				continue
@@ -61,12 +62,15 @@ func (c *conn) wrongDays(where string, args ...any) (days map[int64]int64, err e
 
 // fillLastSeen sets last_seen_day from the ledger: of all cards of a migrated file, and of
 // those of a shop whose time zone has changed.
-func (c *conn) fillLastSeen(where string, args ...any) error {
-	days, err := c.wrongDays(where, args...)
+func (c *conn) fillLastSeen(m *meter, where string, args ...any) error {
+	m.begin("computing the days on which cards were seen", m.chains())
+	days, err := c.wrongDays(m, where, args...)
 	if err != nil {
 		return err
 	}
+	m.begin("writing the days on which cards were seen", int64(len(days)))
 	for root, day := range days {
+		m.add(1)
 		if _, err := c.exec("UPDATE cards SET last_seen_day=? WHERE id=?", day, root); err != nil {
 			return err
 		}
@@ -74,10 +78,15 @@ func (c *conn) fillLastSeen(where string, args ...any) error {
 	return nil
 }
 
+// chains returns the number of chains that wrongDays reads, of all programs.
+func (m *meter) chains() int64 {
+	return m.number("sum(1) FROM cards WHERE root_id IS NULL AND deleted_at IS NULL")
+}
+
 // checkLastSeen returns a finding for each chain whose last_seen_day is not that of its
 // ledger.
-func (v *View) checkLastSeen() (findings []string, err error) {
-	days, err := v.wrongDays("")
+func (v *View) checkLastSeen(m *meter) (findings []string, err error) {
+	days, err := v.wrongDays(m, "")
 	for root := range days {
 		if len(findings) == 20 {
 			break

@@ -102,7 +102,8 @@ func (tx *Tx) reindexChain(shop, root int64, archivedToo bool, name Null[string]
 }
 
 // fillCardWords fills card_words in a file that has none.
-func (c *conn) fillCardWords() error {
+func (c *conn) fillCardWords(m *meter) error {
+	m.begin("indexing the names of holders", m.number("sum(1) FROM cards WHERE holder_name IS NOT NULL"))
 	const batch = 1000
 	for last := int64(0); ; {
 		type card struct {
@@ -114,6 +115,7 @@ func (c *conn) fillCardWords() error {
 		if err != nil || len(cards) == 0 {
 			return err
 		}
+		m.add(int64(len(cards)))
 		for _, x := range cards {
 			last = x.key
 			for _, word := range nameWords(x.name) {
@@ -125,11 +127,15 @@ func (c *conn) fillCardWords() error {
 	}
 }
 
+// namedCards selects the cards that have names.
+const namedCards = "SELECT c.id, c.shop_id, c.holder_name FROM cards c WHERE c.holder_name IS NOT NULL"
+
 // checkCardWords returns the cards whose words in card_words are not those of their
 // names, at most 20.
-func (v *View) checkCardWords() (findings []string, err error) {
+func (v *View) checkCardWords(m *meter) (findings []string, err error) {
+	defer m.watch(namedCards, m.scanned(namedCards))()
 	var all, names int64
-	r := v.query("SELECT " + columns("c.id", "c.shop_id", "c.holder_name") + " FROM cards c WHERE c.holder_name IS NOT NULL")
+	r := v.query(namedCards)
 	for r.next() && len(findings) < 20 {
 		key, shop, words := r.int(), r.int(), nameWords(r.str())
 		for _, word := range words {

@@ -15,15 +15,17 @@ func (s *Store) Check() (findings []string, err error) { return s.check(false) }
 func (s *Store) CheckQuick() (findings []string, err error) { return s.check(true) }
 
 func (s *Store) check(quick bool) (findings []string, err error) {
+	defer s.opts.Progress.End()
 	err = s.View(0, func(v *View) error {
 		return v.snapshot(func() error {
 			if _, err := SchemaVersion(v.db(), s.path); err != nil {
 				return err
 			}
-			if findings, err = v.checkIntegrity(); err != nil || quick {
+			m := newMeter(v.conn, s.opts.Progress)
+			if findings, err = v.checkIntegrity(m); err != nil || quick {
 				return err
 			}
-			more, err := v.checkInvariants()
+			more, err := v.checkInvariants(m)
 			findings = append(findings, more...)
 			return err
 		})
@@ -33,8 +35,9 @@ func (s *Store) check(quick bool) (findings []string, err error) {
 
 // CheckFile does the same as Check for a database that nobody writes. With quick,
 // and for a file of an older schema, whose rows this version does not know, it
-// leaves out the invariants. Errors name the file as name.
-func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err error) {
+// leaves out the invariants. It tells progress, unless that is nil, how far it is. Errors
+// name the file as name.
+func CheckFile(db *sqlite.Conn, name string, quick bool, progress Progress) (findings []string, err error) {
 	v, err := SchemaVersion(db, name)
 	if err != nil {
 		return nil, err
@@ -43,11 +46,12 @@ func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err
 		return nil, fmt.Errorf("%s: is not a punchcard database, but an empty file", name)
 	}
 	c := (*conn)(db)
-	findings, err = c.checkIntegrity()
+	m := newMeter(c, progress)
+	findings, err = c.checkIntegrity(m)
 	if err == nil && len(findings) == 0 && !quick && v == version() {
 		var ids IDs
 		if ids, err = c.readIDs(v); err == nil {
-			findings, err = (&View{conn: c, s: &Store{IDs: ids}, inSnapshot: true}).checkInvariants()
+			findings, err = (&View{conn: c, s: &Store{IDs: ids}, inSnapshot: true}).checkInvariants(m)
 		}
 	}
 	if err != nil {
@@ -57,8 +61,12 @@ func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err
 }
 
 // checkIntegrity returns the findings of SQLite's integrity check.
-func (c *conn) checkIntegrity() (findings []string, err error) {
-	r := c.query("PRAGMA integrity_check(20)")
+func (c *conn) checkIntegrity(m *meter) (findings []string, err error) {
+	const check = "PRAGMA integrity_check(20)"
+	all := m.checked()
+	m.begin("checking the integrity", all)
+	defer m.watch(check, all)()
+	r := c.query(check)
 	for r.next() {
 		if found := r.str(); found != "ok" {
 			findings = append(findings, "integrity: "+found)
@@ -68,36 +76,67 @@ func (c *conn) checkIntegrity() (findings []string, err error) {
 }
 
 // checkInvariants returns the rows that break an invariant, at most 20 for each.
-func (v *View) checkInvariants() (findings []string, err error) {
+func (v *View) checkInvariants(m *meter) (findings []string, err error) {
+	m.begin("checking the invariants", m.invariantRows())
 	for _, rule := range invariants {
+		counted := m.watch(rule.sql, m.scanned(rule.sql))
 		r := v.query(rule.sql)
 		for n := 0; n < 20 && r.next(); n++ {
 			findings = append(findings, fmt.Sprintf("%s: %s", rule.finding, v.s.ID(rule.kind, r.int())))
 		}
-		if err := r.close(); err != nil {
+		err := r.close()
+		counted()
+		if err != nil {
 			return findings, err
 		}
 	}
-	local, err := v.checkLocalSums()
+	local, err := v.checkLocalSums(m)
 	if err != nil {
 		return findings, err
 	}
 	findings = append(findings, local...)
-	words, err := v.checkCardWords()
+	words, err := v.checkCardWords(m)
 	if err != nil {
 		return findings, err
 	}
 	findings = append(findings, words...)
-	seen, err := v.checkLastSeen()
+	seen, err := v.checkLastSeen(m)
 	if err != nil {
 		return findings, err
 	}
 	findings = append(findings, seen...)
-	n, err := v.number("SELECT count(*) FROM pragma_foreign_key_check")
+	m.end()
+	n, err := v.checkReferences(m)
 	if n > 0 {
 		findings = append(findings, fmt.Sprintf("%d rows point to rows that do not exist", n))
 	}
 	return findings, err
+}
+
+// invariantRows returns the number of rows that checkInvariants reads before the
+// references.
+func (m *meter) invariantRows() int64 {
+	if m == nil {
+		return 0
+	}
+	sum := m.scanned(namedCards) + m.rows("quarter_counts") + m.chains()
+	for _, rule := range invariants {
+		sum += m.scanned(rule.sql)
+	}
+	return sum
+}
+
+// checkReferences returns the number of rows that point to rows that do not exist.
+func (v *View) checkReferences(m *meter) (n int64, err error) {
+	const check = "PRAGMA foreign_key_check"
+	all := m.referring()
+	m.begin("checking the references", all)
+	defer m.watch(check, all)()
+	r := v.query(check)
+	for r.next() {
+		n++
+	}
+	return n, r.close()
 }
 
 // invariants are the queries that select the keys of the rows that break a rule.

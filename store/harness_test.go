@@ -164,7 +164,7 @@ func (f *fixture) checkFile() {
 		f.must((*Tx).RecountStats)
 		f.must(func(tx *Tx) error {
 			tx.exec("DELETE FROM card_words")
-			return tx.conn.fillCardWords()
+			return tx.conn.fillCardWords(nil)
 		})
 		f.byHand = false
 	}

@@ -172,14 +172,16 @@ func (s *Store) migrate() error {
 	if _, err := s.writer.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := s.migrateTo(version())
+	err := s.migrateTo(version(), newMeter(s.writer, s.opts.Progress))
 	if err != nil {
 		s.writer.exec("ROLLBACK")
+		s.opts.Progress.End()
 		return err
 	}
 	if _, err := s.writer.exec("COMMIT"); err != nil {
 		return err
 	}
+	s.opts.Progress.End()
 	if err := s.readFloors(); err != nil {
 		return err
 	}
@@ -189,7 +191,7 @@ func (s *Store) migrate() error {
 
 // migrateTo creates the schema in an empty file, or runs the migrations that an
 // older one lacks. It runs inside a transaction.
-func (s *Store) migrateTo(want int64) error {
+func (s *Store) migrateTo(want int64, m *meter) error {
 	w := s.writer
 	have, err := w.number("PRAGMA user_version")
 	if err != nil {
@@ -221,17 +223,17 @@ func (s *Store) migrateTo(want int64) error {
 		}
 		defer w.db().EditSchema(false)
 		for v := have; v < want; v++ {
-			if err := w.script(migrations[v-1]); err != nil {
+			if err := m.script(w, fmt.Sprintf("migrating from schema %d to %d", v, v+1), migrations[v-1]); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
 		}
 		if have < countedSince {
-			if err := s.recountAll(); err != nil {
+			if err := s.recountAll(m); err != nil {
 				return fmt.Errorf("counting for schema %d: %w", countedSince, err)
 			}
 		}
 		if have >= countedSince && have < quarterMoneySince && want >= quarterMoneySince {
-			if err := s.recountQuarters(); err != nil {
+			if err := s.recountQuarters(m); err != nil {
 				return fmt.Errorf("counting quarter hours for schema %d: %w", quarterMoneySince, err)
 			}
 		}
@@ -241,23 +243,24 @@ func (s *Store) migrateTo(want int64) error {
 			}
 		}
 		if have < shortCodesSince && want >= shortCodesSince {
-			if err := w.fillShortCodes(want); err != nil {
+			if err := w.fillShortCodes(m, want); err != nil {
 				return fmt.Errorf("short codes for schema %d: %w", shortCodesSince, err)
 			}
 		}
 		if have < cardWordsSince && want >= cardWordsSince {
-			if err := w.fillCardWords(); err != nil {
+			if err := w.fillCardWords(m); err != nil {
 				return fmt.Errorf("words of names for schema %d: %w", cardWordsSince, err)
 			}
 		}
 		if have < lastSeenSince && want >= lastSeenSince {
-			if err := w.fillLastSeen(""); err != nil {
+			if err := w.fillLastSeen(m, ""); err != nil {
 				return fmt.Errorf("days on which cards were seen for schema %d: %w", lastSeenSince, err)
 			}
 		}
 		if err := checkSchema(w.db(), want); err != nil {
 			return err
 		}
+		m.begin("committing the migration", 0)
 	}
 	return w.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, want))
 }

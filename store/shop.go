@@ -174,10 +174,10 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	}
 	tx.bumpAuth()
 	if changed.Timezone != old.Timezone {
-		if err = tx.s.recountLocal(" WHERE p.shop_id=?", key); err != nil {
+		if err = tx.s.recountLocal(nil, " WHERE p.shop_id=?", key); err != nil {
 			return sh, err
 		}
-		if err = tx.fillLastSeen(" WHERE p.shop_id=?", key); err != nil {
+		if err = tx.fillLastSeen(nil, " WHERE p.shop_id=?", key); err != nil {
 			return sh, err
 		}
 	}

@@ -56,34 +56,35 @@ const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS a
 const quarterMoneySince = 8
 
 // recountQuarters computes the sums by quarter hour, day and hour again.
-func (s *Store) recountQuarters() error {
-	for _, sql := range []string{"DELETE FROM quarter_counts", "INSERT INTO quarter_counts " + quarterSums} {
-		if _, err := s.writer.exec(sql); err != nil {
+func (s *Store) recountQuarters(m *meter) error {
+	return s.recount(m, "DELETE FROM quarter_counts", "INSERT INTO quarter_counts "+quarterSums)
+}
+
+// recount runs statements, and computes the sums by day and hour again.
+func (s *Store) recount(m *meter, statements ...string) error {
+	m.begin("counting the statistics", m.scanned(statements...))
+	for _, sql := range statements {
+		if err := m.exec(s.writer, sql); err != nil {
 			return err
 		}
 	}
-	return s.recountLocal("")
+	m.begin("counting the statistics by day", m.number("sum(1) FROM quarter_counts"))
+	return s.recountLocal(m, "")
 }
 
 // recountAll computes all sums again, on the writing connection and inside its
 // transaction.
-func (s *Store) recountAll() error {
-	for _, sql := range []string{
+func (s *Store) recountAll(m *meter) error {
+	return s.recount(m,
 		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
-		"UPDATE cards SET first_location_id=" + firstAccepted + " WHERE " + presentedElsewhere,
-		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + locationSums, "INSERT INTO quarter_counts " + quarterSums,
-		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)",
-	} {
-		if _, err := s.writer.exec(sql); err != nil {
-			return err
-		}
-	}
-	return s.recountLocal("")
+		"UPDATE cards SET first_location_id="+firstAccepted+" WHERE "+presentedElsewhere,
+		"INSERT INTO program_counts "+programSums, "INSERT INTO place_counts "+locationSums, "INSERT INTO quarter_counts "+quarterSums,
+		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)")
 }
 
 // recountLocal computes the sums by day and hour again from those by quarter
 // hour, of the programs p that the clause where selects.
-func (s *Store) recountLocal(where string, args ...any) error {
+func (s *Store) recountLocal(m *meter, where string, args ...any) error {
 	for _, table := range []string{"day_counts", "hour_counts"} {
 		if _, err := s.writer.exec("DELETE FROM "+table+" WHERE program_id IN (SELECT p.id FROM programs p"+where+")", args...); err != nil {
 			return err
@@ -96,6 +97,7 @@ func (s *Store) recountLocal(where string, args ...any) error {
 	for _, p := range programs {
 		l := newLocalSums()
 		err := s.writer.eachQuarter(p.key, func(b bucket, h activity) error {
+			m.add(1)
 			l.add(b, h, p.zone)
 			if len(l.days) < 20_000 { // bounds the memory
 				return nil
@@ -119,10 +121,12 @@ func (tx *Tx) RecountStats() error {
 	for _, shop := range tx.keys("SELECT id FROM shops ORDER BY id") {
 		tx.audit(shop, "statistics.rebuild", KindShop, shop, "")
 	}
-	if err := tx.s.recountAll(); err != nil {
+	defer tx.s.opts.Progress.End()
+	m := newMeter(tx.s.writer, tx.s.opts.Progress)
+	if err := tx.s.recountAll(m); err != nil {
 		return err
 	}
-	return tx.fillLastSeen("")
+	return tx.fillLastSeen(m, "")
 }
 
 // eachQuarter calls use with each of a program's sums by quarter hour.
@@ -151,7 +155,7 @@ func (c *conn) programZones(where string, args ...any) ([]programZone, error) {
 
 // checkLocalSums returns a finding for each program whose sums by day and hour
 // differ from those by quarter hour in the shop's time zone.
-func (v *View) checkLocalSums() (findings []string, err error) {
+func (v *View) checkLocalSums(m *meter) (findings []string, err error) {
 	programs, err := v.programZones("")
 	if err != nil {
 		return nil, err
@@ -159,6 +163,7 @@ func (v *View) checkLocalSums() (findings []string, err error) {
 	for _, p := range programs {
 		l := newLocalSums()
 		if err := v.eachQuarter(p.key, func(b bucket, h activity) error {
+			m.add(1)
 			l.add(b, h, p.zone)
 			return nil
 		}); err != nil {

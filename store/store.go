@@ -66,6 +66,9 @@ type Options struct {
 	Mail func(Mail)
 	// QueueMail queues messages in the file, to be sent by the reader of NextMail.
 	QueueMail bool
+	// Progress, if set, is told how far Open is, where it migrates the file, and how far
+	// Check, CheckQuick and RecountStats are.
+	Progress Progress
 	// Log gets the errors that no caller gets. Nil: they are discarded.
 	Log *slog.Logger
 	// Limits of the deployment. Zero: DefaultLimits.

@@ -26,6 +26,9 @@ type Options struct {
 	// Copied, if set, is called when the pages have been copied: what follows does
 	// not slow down writers and may run with a low priority.
 	Copied func()
+	// Progress, if set, is told how far the work is: bytes where the file is written,
+	// rows where it is verified.
+	Progress store.Progress
 }
 
 // Create copies the database db to the file to while it may be served, also by
@@ -56,6 +59,7 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 		return 0, err
 	}
 	defer p.discard()
+	defer o.Progress.End()
 	// Not read-only, since the last connection to close, which may be this one,
 	// empties the log.
 	from, err := sqlite.OpenContext(ctx, db, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
@@ -63,7 +67,7 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 		return 0, store.OpenError(db, err)
 	}
 	if err = p.newRaw(); err == nil {
-		err = copyDatabase(ctx, from, p.raw())
+		err = copyDatabase(ctx, from, p.raw(), o.Progress)
 	}
 	if err == nil {
 		// The log goes into the database as far as other connections allow it, so that
@@ -79,13 +83,13 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 	if o.Copied != nil {
 		o.Copied()
 	}
-	if err := verify(ctx, p.raw(), db, o.Quick); err != nil {
+	if err := verify(ctx, p.raw(), db, o.Quick, o.Progress); err != nil {
 		return 0, verifyError(ctx, to, err)
 	}
-	if err := rewrite(ctx, p.raw(), p.path); err != nil {
+	if err := rewrite(ctx, p.raw(), p.path, o.Progress); err != nil {
 		return 0, copyError(ctx, to, db, err)
 	}
-	if err := verify(ctx, p.path, to, true); err != nil {
+	if err := verify(ctx, p.path, to, true, o.Progress); err != nil {
 		return 0, verifyError(ctx, to, err)
 	}
 	info, err := os.Stat(p.path)

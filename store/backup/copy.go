@@ -26,7 +26,7 @@ const copyPages = 256
 // the writers down more.
 //
 // The copied pages may contain remains of deleted rows; see rewrite.
-func copyDatabase(ctx context.Context, from *sqlite.Conn, to string) (err error) {
+func copyDatabase(ctx context.Context, from *sqlite.Conn, to string, progress store.Progress) (err error) {
 	if _, err := from.Exec("BEGIN"); err != nil {
 		return err
 	}
@@ -45,7 +45,16 @@ func copyDatabase(ctx context.Context, from *sqlite.Conn, to string) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	return sqlite.Copy(ctx, c, from, copyPages)
+	if progress == nil {
+		return sqlite.Copy(ctx, c, from, copyPages, nil)
+	}
+	size, err := from.Number("PRAGMA page_size")
+	if err != nil {
+		return err
+	}
+	return sqlite.Copy(ctx, c, from, copyPages, func(done, total int64) {
+		progress(store.Step{Name: "copying", Unit: store.Bytes}, done*size, total*size)
+	})
 }
 
 // rewrite writes a copy that is not in use row by row into the empty file to,
@@ -56,7 +65,10 @@ func copyDatabase(ctx context.Context, from *sqlite.Conn, to string) (err error)
 // rewrite sets the header to withJournal and syncs the file, with one descriptor
 // that is open from the beginning: the system reports an error of the disk once
 // to each open descriptor, but not to one that is opened after another got it.
-func rewrite(ctx context.Context, from, to string) (err error) {
+//
+// progress is told the size of the file, which grows to that of the copy without its
+// unused pages, or a little less.
+func rewrite(ctx context.Context, from, to string, progress store.Progress) (err error) {
 	f, err := file.Open(to, os.O_RDWR)
 	if err != nil {
 		return err
@@ -68,7 +80,9 @@ func rewrite(ctx context.Context, from, to string) (err error) {
 	}
 	// The file is synced once, below.
 	if _, err = c.Exec("PRAGMA synchronous=OFF"); err == nil {
-		_, err = c.Exec("VACUUM INTO ?", to)
+		end := watchSize(c, vacuum, to, progress)
+		_, err = c.Exec(vacuum, to)
+		end()
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
@@ -77,9 +91,36 @@ func rewrite(ctx context.Context, from, to string) (err error) {
 		err = writeHeader(f, withJournal)
 	}
 	if err == nil {
+		progress.Begin("writing to the disk")
 		err = f.Sync()
 	}
 	return err
+}
+
+// vacuum is the statement of rewrite.
+const vacuum = "VACUUM INTO ?"
+
+// watchSize tells progress, unless that is nil, the size of the file to while a statement
+// writes the used pages of a database into it, until end is called.
+func watchSize(c *sqlite.Conn, statement, to string, progress store.Progress) (end func()) {
+	if progress == nil {
+		return func() {}
+	}
+	total, err := c.Number("SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+	if err != nil {
+		return func() {}
+	}
+	step := store.Step{Name: "rewriting", Unit: store.Bytes}
+	progress(step, 0, total)
+	unwatch := c.Watch(statement, func(int64) {
+		if info, err := os.Stat(to); err == nil {
+			progress(step, min(info.Size(), total), total)
+		}
+	})
+	return func() {
+		unwatch()
+		progress(step, total, total)
+	}
 }
 
 // The write and read versions in the header of SQLite's file format.
@@ -117,13 +158,13 @@ func openImmutable(ctx context.Context, path string) (*sqlite.Conn, error) {
 
 // verify checks a copy that nobody writes. Its errors name the file as name. With
 // quick, and for a file of an older schema, it leaves out the invariants.
-func verify(ctx context.Context, path, name string, quick bool) error {
+func verify(ctx context.Context, path, name string, quick bool, progress store.Progress) error {
 	c, err := openImmutable(ctx, path)
 	if err != nil {
 		return store.OpenError(name, err)
 	}
 	defer c.Close()
-	findings, err := store.CheckFile(c, name, quick)
+	findings, err := store.CheckFile(c, name, quick, progress)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

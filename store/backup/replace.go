@@ -31,5 +31,5 @@ func Replace(path, from string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	return sqlite.Copy(context.Background(), c, source, -1)
+	return sqlite.Copy(context.Background(), c, source, -1, nil)
 }

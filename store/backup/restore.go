@@ -64,7 +64,8 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 		return r, err
 	}
 	defer p.discard()
-	if r.Review, err = copyBackup(ctx, p, backup, now, o.Quick); err != nil {
+	defer o.Progress.End()
+	if r.Review, err = copyBackup(ctx, p, backup, now, o); err != nil {
 		return r, err
 	}
 	info, err := os.Stat(p.path)
@@ -75,6 +76,7 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 		return r, fmt.Errorf("%s: %w", db, file.Cause(err))
 	}
 	r.Size = info.Size()
+	o.Progress.Begin("replacing the database")
 	r.Kept, err = swap(ctx, p, fmt.Sprintf("%s.before-restore-%s", db, now.UTC().Format(TimeLayout)))
 	return r, err
 }
@@ -116,7 +118,7 @@ var globEscaper = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, `
 
 // copyBackup copies the backup into p, verifies the copy, ends its sessions and one-time
 // links, which a backup revives, and syncs it.
-func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, quick bool) (review store.Restored, err error) {
+func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, o Options) (review store.Restored, err error) {
 	from, err := openBackup(ctx, backup)
 	if err != nil {
 		return review, store.OpenError(backup, err)
@@ -126,7 +128,8 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, q
 		err = copyError(ctx, p.name, backup, ctx.Err())
 	}
 	if err == nil {
-		if err = copyDatabase(ctx, from, p.path); err == nil {
+		if err = copyDatabase(ctx, from, p.path, o.Progress); err == nil {
+			o.Progress.Begin("writing to the disk")
 			err = finishCopy(p.path, backup, true)
 		}
 		if err != nil {
@@ -136,9 +139,10 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, q
 	if err = cmp.Or(err, from.Close()); err != nil {
 		return review, err
 	}
-	if err := verify(ctx, p.path, backup, quick); err != nil {
+	if err := verify(ctx, p.path, backup, o.Quick, o.Progress); err != nil {
 		return review, verifyError(ctx, p.name, err)
 	}
+	o.Progress.Begin("ending sessions and links")
 	err = store.SkipKeys(p.path, now)
 	if err == nil {
 		review, err = store.EndRestored(p.path)

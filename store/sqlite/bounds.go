@@ -114,6 +114,7 @@ func progress(_ *libc.TLS, db uintptr) int32 {
 	if c.over = c.calls > c.most; c.over {
 		return 1
 	}
+	c.watch.tell(c.raw)
 	return 0
 }
 

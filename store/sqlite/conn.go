@@ -37,6 +37,7 @@ type Conn struct {
 	stopOnDiskError bool
 	diskError       error // the first one since Resume
 
+	watch watch
 	bounds
 }
 
@@ -228,13 +229,17 @@ func (c *Conn) finalizeOlder() {
 
 // Script runs SQL of several statements, without keeping them prepared. Nothing
 // but white space may follow the last.
-func (c *Conn) Script(sql string) error {
+func (c *Conn) Script(sql string) error { return c.script(sql, func(*sqlite.Stmt, string) {}) }
+
+// script is Script, which calls began with each statement before it runs.
+func (c *Conn) script(sql string, began func(s *sqlite.Stmt, statement string)) error {
 	for strings.TrimSpace(sql) != "" {
 		c.begin()
 		s, rest, err := c.db.PrepareTransient(sql)
 		if err != nil {
 			return c.classify(err)
 		}
+		began(s, sql[:len(sql)-rest])
 		for more := true; more && err == nil; {
 			more, err = s.Step()
 		}
@@ -247,9 +252,10 @@ func (c *Conn) Script(sql string) error {
 	return nil
 }
 
-// Copy copies all pages of one database into another. It checks ctx after every n
-// pages; -1 copies all at once.
-func Copy(ctx context.Context, to, from *Conn, n int) error {
+// Copy copies all pages of one database into another. After every n pages it checks ctx
+// and calls copied, unless that is nil, with the number of pages that are copied and of
+// all pages; -1 copies all at once.
+func Copy(ctx context.Context, to, from *Conn, n int, copied func(done, total int64)) error {
 	b, err := sqlite.NewBackup(to.db, "", from.db, "")
 	if err != nil {
 		return classify(err)
@@ -258,6 +264,10 @@ func Copy(ctx context.Context, to, from *Conn, n int) error {
 	for more := true; more && err == nil; {
 		if err = ctx.Err(); err == nil {
 			more, err = b.Step(n)
+		}
+		if err == nil && copied != nil {
+			total := b.PageCount()
+			copied(int64(total-b.Remaining()), int64(total))
 		}
 	}
 	return classify(err)

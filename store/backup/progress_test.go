@@ -1,0 +1,82 @@
+package backup
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/store"
+)
+
+// TestProgress checks that a backup and a restore tell how far they are: each step from
+// nothing to its total, in bytes or rows, and then that the work has ended.
+func TestProgress(t *testing.T) {
+	f := start(t)
+	c := connect(t, f.Path())
+	err := c.Script(`INSERT INTO audit (created_at, shop_id, actor_type, actor_name, action, target_kind, target_id, detail)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<60000) SELECT i, 1, 'user', 'ada', 'shop.update', 1, 1, printf('%.*c', 500, 'x') FROM n`)
+	if err == nil {
+		err = c.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps, between []string
+	last, ended := map[string][2]int64{}, false
+	progress := func(step store.Step, done, total int64) {
+		ended = step == store.Step{}
+		if ended {
+			return
+		}
+		name := strings.TrimSpace(step.Name + " " + step.Unit)
+		if len(steps) == 0 || steps[len(steps)-1] != name {
+			steps = append(steps, name)
+			last[name] = [2]int64{}
+		}
+		before := last[name]
+		if done < before[0] || done > total || before[1] != 0 && total != before[1] {
+			t.Errorf("%s: %d of %d after %d of %d", name, done, total, before[0], before[1])
+		}
+		last[name] = [2]int64{done, total}
+		if 0 < done && done < total && !slices.Contains(between, name) {
+			between = append(between, name)
+		}
+	}
+	check := func(what string, want ...string) {
+		t.Helper()
+		if !slices.Equal(steps, want) || !ended {
+			t.Errorf("%s: steps %q, want %q; ended: %t", what, steps, want, ended)
+		}
+		for name, l := range last {
+			if l[0] != l[1] {
+				t.Errorf("%s: %s ends with %d of %d", what, name, l[0], l[1])
+			}
+		}
+		for _, name := range []string{"copying bytes", "checking the integrity rows", "rewriting bytes"} {
+			if slices.Contains(want, name) && !slices.Contains(between, name) {
+				t.Errorf("%s: nothing is told about %s while it is done", what, name)
+			}
+		}
+		steps, between, ended = nil, nil, false
+		clear(last)
+	}
+	copied, restored := filepath.Join(t.TempDir(), "copy.db"), filepath.Join(t.TempDir(), "restored.db")
+	size, err := Create(t.Context(), f.Path(), copied, Options{Progress: progress})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := last["copying bytes"][1]; n < size {
+		t.Errorf("%d bytes are copied into a file of %d", n, size)
+	}
+	check("backup", "copying bytes", "checking the integrity rows", "checking the invariants rows", "checking the references",
+		"rewriting bytes", "writing to the disk", "checking the integrity rows")
+	if _, err := Restore(t.Context(), copied, restored, time.Now(), Options{Quick: true, Progress: progress}); err != nil {
+		t.Fatal(err)
+	}
+	check("restore", "copying bytes", "writing to the disk", "checking the integrity rows", "ending sessions and links", "replacing the database")
+	if _, err := Create(t.Context(), f.Path(), copied, Options{Progress: progress}); err == nil || ended || steps != nil {
+		t.Errorf("a backup that is refused: %v, steps %q", err, steps)
+	}
+}
