@@ -223,7 +223,7 @@ func (s *Store) migrateTo(want int64, m *meter) error {
 		}
 		defer w.db().EditSchema(false)
 		for v := have; v < want; v++ {
-			if err := m.script(w, fmt.Sprintf("migrating from schema %d to %d", v, v+1), migrations[v-1]); err != nil {
+			if err := m.script(w, fmt.Sprintf("migrating to schema %d", v+1), migrations[v-1]); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
 		}

@@ -75,7 +75,7 @@ func TestProgress(t *testing.T) {
 		INSERT INTO cards (id, shop_id, program_id, source, holder_name, live, created_at, updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%[1]d) SELECT i, 1, 1, 'api', 'Ada ' || i, 1, i*900000, 0 FROM n`, cards), 5)
 	l := &progressLog{t: t}
 	s := open(t, path, Options{Progress: l.note})
-	l.finished("migrating from schema 10 to 11: CREATE INDEX cards_seen", "counting the statistics", "counting the statistics by day",
+	l.finished("migrating to schema 11: CREATE INDEX cards_seen", "counting the statistics", "counting the statistics by day",
 		"making short codes", "indexing the names of holders", "computing the days on which cards were seen")
 	if found, err := s.Check(); err != nil || len(found) > 0 {
 		t.Errorf("check: %q, %v", found, err)

@@ -146,6 +146,8 @@ type Config struct {
 	PreviewEvents   bool
 	Limits          Limits
 	Log             *slog.Logger
+	// Progress, if set, is told how far a migration of the file is.
+	Progress store.Progress
 	// ReadTimeout is the time for reading one request, of which the headers have at
 	// most 10 s; by default 30 s.
 	ReadTimeout time.Duration

@@ -71,7 +71,7 @@ func (a *App) newInstance(start *image) (*instance, error) {
 // build opens the store and builds everything that uses it.
 func (i *instance) build(a *App, start *image) (err error) {
 	c := a.conf
-	opts := store.Options{Context: c.Context, Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log, QueueMail: c.Mail != nil}
+	opts := store.Options{Context: c.Context, Progress: c.Progress, Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log, QueueMail: c.Mail != nil}
 	if c.Metrics != nil {
 		opts.Observe = c.Metrics.Group
 	}

@@ -26,7 +26,9 @@ type Copy struct {
 	Quick bool `env:"-" help:"Verify only the integrity, not the invariants of check, which take long for a large file."`
 }
 
-func (c Copy) options() backup.Options { return backup.Options{Force: c.Force, Quick: c.Quick} }
+func (c Copy) options() backup.Options {
+	return backup.Options{Force: c.Force, Quick: c.Quick, Progress: commandProgress(false)}
+}
 
 // interruptible returns a context that SIGINT and SIGTERM cancel.
 func interruptible() (context.Context, context.CancelFunc) {
@@ -175,8 +177,8 @@ func copyInProcess(ctx context.Context, db, file string, o backup.Options) (size
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		if line := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "punchcard: ")); line != "" {
-			return 0, errors.New(line)
+		if text := errorOf(stderr.String()); text != "" {
+			return 0, errors.New(text)
 		}
 		return 0, fmt.Errorf("%s: not made: %w", file, err)
 	}
@@ -185,4 +187,11 @@ func copyInProcess(ctx context.Context, db, file string, o backup.Options) (size
 		return 0, fmt.Errorf("%s: %w", file, err)
 	}
 	return out.Bytes, nil
+}
+
+// errorOf returns the error that a command has printed on stderr: the last line, since the
+// log of its progress may be before it.
+func errorOf(stderr string) string {
+	stderr = strings.TrimSpace(stderr)
+	return strings.TrimPrefix(stderr[strings.LastIndexByte(stderr, '\n')+1:], "punchcard: ")
 }

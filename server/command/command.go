@@ -121,8 +121,9 @@ type OfShop struct {
 	Shop string `placeholder:"TEXT" help:"The shop: its id or name; needed only if the file has several."`
 }
 
-// with opens the file, calls f, and closes the file.
+// with opens the file, calls f, and closes the file. It shows the progress of a migration.
 func (c File) with(opts store.Options, f func(*store.Store) error) error {
+	opts.Progress = commandProgress(true)
 	st, err := store.Open(c.DB, opts)
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 		return app.Config{}, err
 	}
 	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, AllowHosts: s.AllowHost, MCPAllowOrigins: s.MCPAllowOrigin, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
-		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log, AccessLog: s.AccessLog}, nil
+		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log, AccessLog: s.AccessLog, Progress: showProgress(log, false).report}, nil
 }
 
 // networks parses the values of a flag.
@@ -212,7 +212,7 @@ type Dev struct {
 	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and request ids the same in every run, and stop the clock at 2026-01-01T09:00:00Z unless --clock sets another time. The same calls then get the same answers, byte for byte, and webhook signatures have the time of that clock."`
 	StrictWebhookTargets bool   `help:"Apply the rules of serve to webhook targets: public addresses that resolve, with https."`
 	AllowRemote          bool   `help:"Listen on an address that is not loopback, although the demo keys are public knowledge; needs --allow-host."`
-	Quiet                bool   `help:"Do not show the requests as they are answered. They are shown on stderr where that and stdout are terminals."`
+	Quiet                bool   `help:"Do not show the requests as they are answered, nor the progress of a migration. Requests are shown on stderr where that and stdout are terminals."`
 	Server
 }
 
@@ -231,7 +231,9 @@ func (c *Dev) Run() error {
 	conf.DB = c.DB
 	conf.InsecureCookies = c.AllowRemote // its keys and password are public knowledge anyway
 	conf.Dev = &app.Dev{Deterministic: c.DeterministicIDs}
-	if !c.Quiet {
+	if c.Quiet {
+		conf.Progress = nil
+	} else {
 		conf.Dev.Watch = liveLog()
 	}
 	if c.Clock != "" {
