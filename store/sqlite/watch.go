@@ -84,8 +84,6 @@ func (c *Conn) Scans(sql string) (tables []string, err error) {
 		switch op := s.ColumnText(1); {
 		case op == "OpenRead" || op == "OpenWrite":
 			cursors[cursor] = roots[p2]
-		case strings.HasPrefix(op, "Open"):
-			delete(cursors, cursor)
 		case (op == "Next" || op == "Prev") && p5 == fullScans:
 			tables = append(tables, cursors[cursor])
 		}
