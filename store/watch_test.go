@@ -27,10 +27,16 @@ func TestWatch(t *testing.T) {
 				})
 			}()
 			for range 3 {
-				if err := other.Write(ctx, Write{Actor: operator, Do: (*Tx).Probe}); err != nil {
-					t.Fatal(err)
+				for called := false; !called; { // the first writes may come before the watch
+					if err := other.Write(ctx, Write{Actor: operator, Do: (*Tx).Probe}); err != nil {
+						t.Fatal(err)
+					}
+					select {
+					case <-calls:
+						called = true
+					default:
+					}
 				}
-				<-calls
 			}
 			stop()
 			<-ended

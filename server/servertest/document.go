@@ -17,10 +17,11 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"punchcard/server/app"
 )
 
-// anyOrigin replaces the server's origin in its document. The documents of servers of
-// equal configurations are then equal and are compiled only once.
+// anyOrigin replaces the server's origin in its document.
 const anyOrigin = "http://punchcard.test"
 
 // raceSample is the number of answers of which one is checked under the race
@@ -33,7 +34,7 @@ func sampled() bool { return !racing || answers.Add(1)%raceSample == 0 }
 var (
 	answers   atomic.Int64 // number of answers given to check
 	succeeded sync.Map     // the ids of the operations that succeeded in some test
-	documents sync.Map     // *document by text
+	documents sync.Map     // func() *document by the source's key
 )
 
 // A document is an OpenAPI document with the schemas of its answers compiled.
@@ -57,29 +58,30 @@ type header struct {
 	schema   *jsonschema.Schema
 }
 
-// A source is where a server has a document, which is fetched when the first
-// answer is checked.
+// A source is where a server has a document, which is fetched when the first answer is
+// checked. The documents of servers with equal keys differ in their examples at most, so
+// that of the first such server serves for all.
 type source struct {
 	origin, path string
-	once         sync.Once
-	document     *document
+	key          string // of the document: its path, and what it depends on
 }
 
-// get returns the document, which c fetches on the first call.
+// newSource returns the source of the document at path of a server.
+func newSource(c *app.Config, origin, path string) *source {
+	return &source{origin, path, fmt.Sprint(path, c.PublicURL, c.Limits.Fields())}
+}
+
+// get returns the document, which c fetches if no other client has.
 func (s *source) get(c *Client) *document {
 	c.T.Helper()
-	s.once.Do(func() {
-		raw := bytes.ReplaceAll(c.Fetch("GET", s.origin+s.path, nil, nil).Want(http.StatusOK).Body, []byte(s.origin), []byte(anyOrigin))
-		known, ok := documents.Load(string(raw))
-		if !ok {
-			known, _ = documents.LoadOrStore(string(raw), newDocument(c.T, raw))
-		}
-		s.document = known.(*document)
-	})
-	if s.document == nil {
-		c.T.Fatalf("%s could not be read", s.path)
+	known, ok := documents.Load(s.key)
+	if !ok {
+		known, _ = documents.LoadOrStore(s.key, sync.OnceValue(func() *document {
+			raw := c.Fetch("GET", s.origin+s.path, nil, nil).Want(http.StatusOK).Body
+			return newDocument(c.T, bytes.ReplaceAll(raw, []byte(s.origin), []byte(anyOrigin)))
+		}))
 	}
-	return s.document
+	return known.(func() *document)()
 }
 
 // newDocument validates and compiles a document. The document allows further fields in

@@ -63,7 +63,7 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 	client := NewClient(t, ready.BaseURL, ready.APIKey)
 	var b beside
 	t.Cleanup(b.close) // again: a test may use the file of a server that it has stopped
-	s := &Server{Client: client, Ready: ready, App: a, beside: &b, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, control: &source{origin: ready.Origin, path: "/dev/openapi.json"}, stop: sync.OnceFunc(func() {
+	s := &Server{Client: client, Ready: ready, App: a, beside: &b, stop: sync.OnceFunc(func() {
 		client.CloseIdleConnections()
 		b.close()
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -73,6 +73,7 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 		}
 	})}
 	t.Cleanup(s.stop)
+	s.rest, s.till, s.control = newSource(&c, ready.Origin, "/openapi.json"), newSource(&c, ready.Origin, "/till/openapi.json"), newSource(&c, ready.Origin, "/dev/openapi.json")
 	s.source = s.rest
 	return s
 }
