@@ -7,6 +7,7 @@ import (
 
 // TestComparePeriods compares periods of a small ledger with figures counted by hand.
 func TestComparePeriods(t *testing.T) {
+	t.Parallel()
 	k := startIn(t, "Europe/Rome", "2026-03-02T12:00:00Z") // a Monday
 	program := k.program(k.a, stamps("Ten"))
 	card := k.card(k.a, program, CardFields{})
@@ -71,6 +72,7 @@ func TestComparePeriods(t *testing.T) {
 // TestDraftWebhook checks that nothing is sent to a draft before a person has activated it
 // with a new secret.
 func TestDraftWebhook(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program := k.program(k.a, stamps("Ten"))
 	const url = "https://hooks.example.com/in"
@@ -113,6 +115,7 @@ func TestDraftWebhook(t *testing.T) {
 
 // TestNoteCalls checks that counts never go back, and are forgotten after a month.
 func TestNoteCalls(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	key := must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Class: set("mcp")})

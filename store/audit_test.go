@@ -10,6 +10,7 @@ import (
 // TestActivity compares the filters of the audit log, in pages of all sizes, with a
 // filter in memory, and checks that pages visit a bounded number of rows.
 func TestActivity(t *testing.T) {
+	t.Parallel()
 	const visits = 7
 	f := start(t, Options{PageVisits: visits})
 	k := f.till(f.a)

@@ -106,6 +106,7 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 // TestCachedProgramsFollowTheFile checks that each change, by any process, is visible to the next
 // lookup and applies to the next stamp.
 func TestCachedProgramsFollowTheFile(t *testing.T) {
+	t.Parallel()
 	for _, who := range []string{"this process", "another process", "a write that is taken back", "the same group"} {
 		t.Run(who, func(t *testing.T) {
 			k := startTill(t)
@@ -180,6 +181,7 @@ func ignored(err error) error {
 
 // TestAnswersEqualTheFile checks that the answer of each action at a till equals what the file has.
 func TestAnswersEqualTheFile(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))
@@ -279,6 +281,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 // TestTypedCodes checks that codes are accepted as typed by hand, that old codes are not, and that
 // a card's id is not a code.
 func TestTypedCodes(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})

@@ -58,6 +58,7 @@ func (c chainCase) live() int64 {
 }
 
 func TestOperatorsActOnTheWholeChain(t *testing.T) {
+	t.Parallel()
 	for i := range 3 { // the instance that the operation names
 		c := startChain(t, CardFields{ExternalRef: set("ada"), HolderName: set("Ada")}, ShopFields{})
 		named := c.cards[i]
@@ -104,6 +105,7 @@ func TestOperatorsActOnTheWholeChain(t *testing.T) {
 }
 
 func TestChainCountsAsOne(t *testing.T) {
+	t.Parallel()
 	c := startChain(t, CardFields{ExternalRef: set("ada")}, ShopFields{MaxCards: set(int64(2))})
 	issue := func(ref string) error {
 		return c.do(func(tx *Tx) error {
@@ -139,6 +141,7 @@ func TestChainCountsAsOne(t *testing.T) {
 // TestChainWithoutItsFirstCard checks operations on a chain whose first card was completed and
 // archived.
 func TestChainWithoutItsFirstCard(t *testing.T) {
+	t.Parallel()
 	t.Run("archive", func(t *testing.T) {
 		c := startChain(t, CardFields{}, ShopFields{})
 		c.finish()
@@ -207,6 +210,7 @@ func TestChainWithoutItsFirstCard(t *testing.T) {
 // TestExpiredChainBecomesLiveOnce checks that a chain that becomes live again counts as one card,
 // whichever operation does it.
 func TestExpiredChainBecomesLiveOnce(t *testing.T) {
+	t.Parallel()
 	for name, back := range map[string]func(*Tx, chainCase, string) error{
 		"patch": func(tx *Tx, c chainCase, id string) error {
 			_, err := tx.UpdateCard(c.a, id, CardPatch{ExpiresAt: null[Time]()})

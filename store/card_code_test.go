@@ -20,6 +20,7 @@ func (f *fixture) shortCode(root string) string {
 // TestShortCode checks that a short code names its whole chain, in every form that
 // people type, until a reissue replaces it.
 func TestShortCode(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 5)
 	root := k.card(k.a, program, CardFields{})
@@ -68,6 +69,7 @@ func TestShortCode(t *testing.T) {
 // TestHeldCode checks that a held code names its card in writes for eight days, in no lookup
 // and in no other shop, until a reissue.
 func TestHeldCode(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})
@@ -128,6 +130,7 @@ func (k till) named(text string) (keys []int64, err error) {
 // TestShortCodesAreUnique checks that a candidate which another card of the shop has
 // is not given out again, and that another shop may have it.
 func TestShortCodesAreUnique(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
 	first := f.card(f.a, program, CardFields{})
@@ -149,6 +152,7 @@ func TestShortCodesAreUnique(t *testing.T) {
 // TestCardIDsInWrites checks that a device which does not accept card ids writes by
 // codes alone, and reads by ids too.
 func TestCardIDsInWrites(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5)
 	card := k.card(k.a, program, CardFields{})
@@ -173,6 +177,7 @@ func TestCardIDsInWrites(t *testing.T) {
 // TestMigrationFillsShortCodes checks that cards of an older file get short codes,
 // each its own, and that its devices go on to accept card ids.
 func TestMigrationFillsShortCodes(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
 	rows := `; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0);
 		INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, created_at, updated_at) VALUES (1, 1, 'L', '', '', '', 'IT', 0, 0, 0, 0, 0);

@@ -75,6 +75,7 @@ func (e erasable) traces() (lines []string) {
 }
 
 func TestEraseLeavesNothingOfThePerson(t *testing.T) {
+	t.Parallel()
 	for i := range 2 { // the instance that the operation names
 		e := startErasable(t)
 		if n := len(e.traces()); n < 2+3+2+4 { // cards, responses, v2 events, ledger rows
@@ -113,6 +114,7 @@ func TestEraseLeavesNothingOfThePerson(t *testing.T) {
 // TestErasedPayloads checks that payloads stay valid and are unchanged except for the holder's
 // data.
 func TestErasedPayloads(t *testing.T) {
+	t.Parallel()
 	e := startErasable(t)
 	payloads := func(version string) []string {
 		return e.lines("SELECT ifnull(CAST(payload_"+version+" AS TEXT), '') FROM events WHERE card_id IN (?,?) AND name<>'card.deleted' ORDER BY id",
@@ -165,6 +167,7 @@ func TestErasedPayloads(t *testing.T) {
 // TestRetryAfterErase checks that retrying a request for an erased card returns not_found and
 // creates nothing.
 func TestRetryAfterErase(t *testing.T) {
+	t.Parallel()
 	e := startErasable(t)
 	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[0]) })
 	cards := e.number("SELECT count(*) FROM cards")
@@ -192,6 +195,7 @@ func TestRetryAfterErase(t *testing.T) {
 // TestEraseInTheWriteThatIssued checks that an event of the same write is rendered after the
 // erasure.
 func TestEraseInTheWriteThatIssued(t *testing.T) {
+	t.Parallel()
 	e := startErasable(t)
 	e.must(func(tx *Tx) error {
 		for _, id := range e.cards[:1] {
@@ -213,6 +217,7 @@ func TestEraseInTheWriteThatIssued(t *testing.T) {
 // TestEraseOverwrites checks that not even the bytes of the file and its WAL contain personal data,
 // whatever was written, moved and deleted before.
 func TestEraseOverwrites(t *testing.T) {
+	t.Parallel()
 	e := startErasable(t)
 	// These payloads need their own pages, and their neighbours are deleted.
 	long := fmt.Sprintf(`{"note":"%s"}`, strings.Repeat(personal+" ", 400))
@@ -249,6 +254,7 @@ func bytesNaming(t *testing.T, path, mark string) (n int) {
 }
 
 func TestEraseScrubsTheLedger(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
 	k.hook(k.a, program, hookFields{})

@@ -43,6 +43,7 @@ func (f *fixture) seenDay(card string) (day string) {
 // TestLastSeenDay checks what moves the day on which a card was last seen: each accepted
 // presentation, by the shop's calendar, and nothing else.
 func TestLastSeenDay(t *testing.T) {
+	t.Parallel()
 	k := startIn(t, "Pacific/Auckland", "2026-03-02T10:59:00Z") // 23:59 there
 	program := k.program(k.a, stamps("Ten"))
 	card := k.card(k.a, program, CardFields{})
@@ -83,6 +84,7 @@ func TestLastSeenDay(t *testing.T) {
 // TestFindBySeen checks which cards not_seen_days finds, in which order, over pages of every
 // size, also if a card comes between two pages.
 func TestFindBySeen(t *testing.T) {
+	t.Parallel()
 	k := startIn(t, "Europe/Rome", "2026-01-01T12:00:00Z")
 	one, two := k.program(k.a, stamps("One")), k.program(k.a, stamps("Two"))
 	var cards []string
@@ -180,6 +182,7 @@ func TestFindBySeen(t *testing.T) {
 // TestFindBySeenVisitsBoundedRows checks that a page visits at most PageVisits cards and goes
 // on after them.
 func TestFindBySeenVisitsBoundedRows(t *testing.T) {
+	t.Parallel()
 	k := start(t, Options{PageVisits: 4})
 	program := k.program(k.a, stamps("Ten"))
 	var want []string
@@ -202,6 +205,7 @@ func TestFindBySeenVisitsBoundedRows(t *testing.T) {
 // TestFindOverflowed checks that a chain is found once, by its newest card in use, and that
 // the prizes due are named.
 func TestFindOverflowed(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	f := stamps("Five")
 	f.TotalStamps, f.RepeatAfterReset = set[int64](5), set(true)

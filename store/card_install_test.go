@@ -7,6 +7,7 @@ import (
 )
 
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	issue := func(f CardFields) IssuedCard {

@@ -6,6 +6,7 @@ import (
 )
 
 func TestIssueAtTheCounter(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	issue := func(ref string) (IssuedCard, error) {

@@ -7,6 +7,7 @@ import (
 )
 
 func TestReissueEndsTheCode(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})
@@ -20,6 +21,7 @@ func TestReissueEndsTheCode(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 5, 10)
 	root := k.card(k.a, program, CardFields{HolderName: set("Ada")})

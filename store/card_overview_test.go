@@ -41,6 +41,7 @@ func startLedger(t *testing.T) (k till, cards []string, rows []string) {
 
 // TestCardTransactions checks the ledger of a chain in pages, by any of its cards.
 func TestCardTransactions(t *testing.T) {
+	t.Parallel()
 	k, cards, rows := startLedger(t)
 	other := k.shop(ShopFields{})
 	for _, card := range cards {
@@ -72,6 +73,7 @@ func TestCardTransactions(t *testing.T) {
 
 // TestCardAudit checks that the audit rows of a chain are those about its cards.
 func TestCardAudit(t *testing.T) {
+	t.Parallel()
 	k, cards, _ := startLedger(t)
 	f := k.fixture
 	must(f, func(tx *Tx) (CardDetail, error) {
@@ -100,6 +102,7 @@ func TestCardAudit(t *testing.T) {
 
 // TestCardOverview checks the chain, the prizes and the links of a card.
 func TestCardOverview(t *testing.T) {
+	t.Parallel()
 	k, cards, rows := startLedger(t)
 	f := k.fixture
 	overview := func() (o CardOverview) {
@@ -129,6 +132,7 @@ func TestCardOverview(t *testing.T) {
 
 // TestExportCard checks that an export has the data of the chain and of nobody else.
 func TestExportCard(t *testing.T) {
+	t.Parallel()
 	k, cards, rows := startLedger(t)
 	f := k.fixture
 	f.sql("UPDATE transactions SET metadata='{\"receipt\":7}' WHERE id=?", f.key(KindTransaction, rows[0]))
@@ -172,6 +176,7 @@ func TestExportCard(t *testing.T) {
 
 // TestExportCards checks that all pages of an export have each card once.
 func TestExportCards(t *testing.T) {
+	t.Parallel()
 	k, cards, _ := startLedger(t)
 	f := k.fixture
 	program := f.program(f.a, prepaid("Gift", 0))
@@ -205,6 +210,7 @@ func TestExportCards(t *testing.T) {
 // TestReverseByPerson checks that a person reverses rows of every location by the rules
 // of devices.
 func TestReverseByPerson(t *testing.T) {
+	t.Parallel()
 	k, cards, rows := startLedger(t)
 	f := k.fixture
 	reverse := func(shop int64, id string) (Stamped, error) {
@@ -255,6 +261,7 @@ func TestReverseByPerson(t *testing.T) {
 // TestLedgerEntry checks that a row is read by its id, and not one of another shop or of a
 // card that was erased.
 func TestLedgerEntry(t *testing.T) {
+	t.Parallel()
 	k, cards, rows := startLedger(t)
 	other := k.shop(ShopFields{})
 	var e LedgerEntry

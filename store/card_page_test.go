@@ -41,6 +41,7 @@ func (k till) page(token string) (h HolderCard, root int64, err error) {
 
 // TestCardPage checks what the page of a card shows, and what ends its link.
 func TestCardPage(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	issue := func() IssuedCard {
@@ -90,6 +91,7 @@ func TestCardPage(t *testing.T) {
 // TestPageTokens checks that a page's token is no other token or code and the other way
 // round, and that none but those which were made are accepted.
 func TestPageTokens(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	c := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
@@ -119,6 +121,7 @@ func TestPageTokens(t *testing.T) {
 // TestOnCards checks that each write of a chain is announced by the chain's root, and
 // none that was refused.
 func TestOnCards(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5)
 	c := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })

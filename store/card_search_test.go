@@ -11,6 +11,7 @@ import (
 )
 
 func TestNameWords(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"": "", " ": "", "Ada": "ada", "ADA Lovelace": "ada lovelace", "Lovelace,  Ada ada": "ada lovelace", "José Ñandú": "jose nandu", "Jose\u0301": "jose",
 		"Jean-Luc O’Brien": "brien jean luc o", "Müller-Groß": "gross muller", "Søren Łukasz": "lukasz soren", "Æsop Œuvre": "aesop oeuvre", "İpek Işık": "ipek isik",
@@ -45,6 +46,7 @@ func (f *fixture) searched(t *testing.T, s CardSearch, limit int) []string {
 
 // TestSearchCards checks what each way of searching finds.
 func TestSearchCards(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	k := f.till(f.a)
 	fields := stamps("Coffee")
@@ -142,6 +144,7 @@ func TestSearchCards(t *testing.T) {
 
 // TestSearchFollowsNames checks that the words of names change with the names.
 func TestSearchFollowsNames(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
 	words := func() string { return strings.Join(f.lines("SELECT word FROM card_words ORDER BY word"), " ") }
@@ -186,6 +189,7 @@ func TestSearchFollowsNames(t *testing.T) {
 
 // TestMigrationFillsWords checks that the cards of an older file are found by name.
 func TestMigrationFillsWords(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
 	rows := `; BEGIN; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1)`
 	var want []string
@@ -204,6 +208,7 @@ func TestMigrationFillsWords(t *testing.T) {
 // TestSearchVisitsBoundedRows compares searches of random names, in pages of all sizes,
 // with a search in memory, and checks that no page visits more cards than it may.
 func TestSearchVisitsBoundedRows(t *testing.T) {
+	t.Parallel()
 	rng := chance(t)
 	const visits = 7
 	f := start(t, Options{PageVisits: visits})
@@ -277,6 +282,7 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 
 // TestSearchCursors checks that a cursor of another list, shop or search is refused.
 func TestSearchCursors(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
 	cards := []string{}

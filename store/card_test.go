@@ -266,6 +266,7 @@ func (m *liveModel) compare() {
 }
 
 func TestCardsUnderRandomOperations(t *testing.T) {
+	t.Parallel()
 	rng := chance(t)
 	for run := range 6 {
 		f := start(t, Options{})
@@ -316,6 +317,7 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 // TestMaxCardsWithManyExpired checks max_cards when more cards expire at one instant than one batch
 // marks.
 func TestMaxCardsWithManyExpired(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
 	soon := f.clock.at().Add(time.Minute)

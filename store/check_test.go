@@ -11,6 +11,7 @@ import (
 
 // TestCheckFindings violates each rule of Check and compares the findings, which must name the row.
 func TestCheckFindings(t *testing.T) {
+	t.Parallel()
 	type broken struct {
 		says string
 		sql  []string

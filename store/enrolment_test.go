@@ -45,6 +45,7 @@ func (e *enrolling) join(f JoinFields, at string) (token string, err error) {
 // TestEnrolment checks what has to be given, that an address is unique in the file, and
 // that a change of the consent is a new version.
 func TestEnrolment(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{PublicURL: "https://cards.example.com"})
 	program, other := f.program(f.a, stamps("Tea")), f.program(f.shop(ShopFields{}), stamps("Cake"))
 	change := func(shop int64, program string, fields EnrolmentFields) (e Enrolment, err error) {
@@ -102,6 +103,7 @@ func refusedAs(err error, code Code) bool {
 // TestJoin checks the card that a form makes, which fields it asks for, and that the same
 // form makes one card.
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	e.set(EnrolmentFields{Name: set(FieldRequired), Email: set(FieldOff), Consent: set("I agree."), PrivacyURL: set("https://example.com/privacy")})
 	agreed := JoinFields{Name: set("Ada"), Consent: set(true), ConsentVersion: set[int64](1), Form: set("0123456789abcdef")}
@@ -164,6 +166,7 @@ func TestJoin(t *testing.T) {
 // TestJoinLimits checks the limits of an address, of a program in an hour, and of all
 // cards of the form.
 func TestJoinLimits(t *testing.T) {
+	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	made := func(n int, at func(i int) string) (count int) {
 		t.Helper()
@@ -214,6 +217,7 @@ func TestJoinLimits(t *testing.T) {
 // TestJoinConcurrently checks that forms that are sent at the same time make as many cards
 // as they may, and never one more.
 func TestJoinConcurrently(t *testing.T) {
+	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	e.set(EnrolmentFields{MaxCards: set[int64](7)})
 	var wg sync.WaitGroup
@@ -229,6 +233,7 @@ func TestJoinConcurrently(t *testing.T) {
 
 // TestClosedForm checks each state in which a form makes no card, or is not there.
 func TestClosedForm(t *testing.T) {
+	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	closed := func(what string, change, back func(tx *Tx) error) {
 		t.Helper()
@@ -281,6 +286,7 @@ func TestClosedForm(t *testing.T) {
 }
 
 func TestSuggestedSlug(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]string{
 		"Coffee card": "coffee-card", "Caffè – Crème 5": "caffe-creme-5", "مقهى": "card", "Õ": "o-card", "a/b": "a-b",
 		"A very long name of a program that has many words": "a-very-long-name-of-a-program-that-has",

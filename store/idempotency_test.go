@@ -39,6 +39,7 @@ func idempotencyKey(caller int64, key, request string) IdempotencyKey {
 }
 
 func TestRememberAndRecall(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	for i, body := range []string{`{"id":"crd_1"}`, "", "{}", "line\nline", `{"name":"Zoë \u0000 🎟"}`, string(make([]byte, 0, 1))} {
 		c := idempotencyKey(2, fmt.Sprint("key", i), body)
@@ -49,6 +50,7 @@ func TestRememberAndRecall(t *testing.T) {
 }
 
 func TestIdempotencyKeysAreSeparate(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	first := idempotencyKey(KeyScope(1), "key", "request")
 	f.remember(first, 201, "first")
@@ -72,6 +74,7 @@ func TestIdempotencyKeysAreSeparate(t *testing.T) {
 
 // TestIdempotencyWindow checks that the window starts with the first request, by the store's clock.
 func TestIdempotencyWindow(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{Limits: func() Limits { l := DefaultLimits(); l.IdempotencyHours = 2; return l }()})
 	c := idempotencyKey(2, "key", "request")
 	f.remember(c, 201, "first")
@@ -101,6 +104,7 @@ func TestIdempotencyWindow(t *testing.T) {
 }
 
 func TestPruneIdempotency(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	prune := func(most int) (n int64) {
 		f.must(func(tx *Tx) (err error) { n, err = tx.PruneIdempotency(most); return err })
@@ -138,6 +142,7 @@ func TestPruneIdempotency(t *testing.T) {
 // TestRefusedWriteRemembersNothing checks that a response is remembered if and only if its write is
 // committed.
 func TestRefusedWriteRemembersNothing(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	c := idempotencyKey(2, "key", "request")
 	program := f.program(f.a, stamps("Coffee"))

@@ -20,6 +20,7 @@ func idsOf(t testing.TB, secret string) IDs {
 var someKeys = []int64{1, 2, 3, 31, 32, 255, 256, 65535, 1 << 31, 1 << 40, math.MaxInt64 - 1, math.MaxInt64}
 
 func TestIDRoundTrip(t *testing.T) {
+	t.Parallel()
 	g := idsOf(t, "0123456789abcdef")
 	seen := map[string]bool{}
 	for _, kind := range kinds {
@@ -41,6 +42,7 @@ func TestIDRoundTrip(t *testing.T) {
 
 // TestIDOpensAsItsKindOnly checks that prefix and block must both be of the same kind.
 func TestIDOpensAsItsKindOnly(t *testing.T) {
+	t.Parallel()
 	g := idsOf(t, "0123456789abcdef")
 	for _, kind := range kinds {
 		id := g.ID(kind, 42)
@@ -61,6 +63,7 @@ func TestIDOpensAsItsKindOnly(t *testing.T) {
 }
 
 func TestIDRefusesWhatWasNotMade(t *testing.T) {
+	t.Parallel()
 	g := idsOf(t, "0123456789abcdef")
 	id := g.ID(KindCard, 42)
 	const letters = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -92,6 +95,7 @@ func TestIDRefusesWhatWasNotMade(t *testing.T) {
 }
 
 func TestIDsOfAnotherFile(t *testing.T) {
+	t.Parallel()
 	a, b := start(t, Options{}), start(t, Options{})
 	for _, key := range someKeys {
 		id := a.ID(KindCard, key)
@@ -109,6 +113,7 @@ func TestIDsOfAnotherFile(t *testing.T) {
 }
 
 func TestCursorIsBoundToListAndShop(t *testing.T) {
+	t.Parallel()
 	g := idsOf(t, "0123456789abcdef")
 	cursor := g.cursor(listCards, 5, 42)
 	if key, ok := g.cursorKey(listCards, 5, cursor); !ok || key != 42 {

@@ -9,6 +9,7 @@ import (
 // calendar: what is over it is refused, reversed stamps do not count, and the next
 // day begins at the shop's midnight.
 func TestMaxStampsPerDay(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	must(k.fixture, func(tx *Tx) (Shop, error) {
 		return tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set("America/New_York")}, "")
@@ -59,6 +60,7 @@ func TestMaxStampsPerDay(t *testing.T) {
 // TestMaxStampsOfALongDay checks a day of 25 hours, whose first stamps still count in
 // its last hour.
 func TestMaxStampsOfALongDay(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	must(k.fixture, func(tx *Tx) (Shop, error) {
 		return tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")

@@ -84,6 +84,7 @@ func (c eventsCase) expectEvents(what string, cards []string, action func() erro
 func errorOf[T any](_ T, err error) error { return err }
 
 func TestEventsOfStampPrograms(t *testing.T) {
+	t.Parallel()
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(30))
 	c := startEvents(t, fields, false, 5, 10)
@@ -140,6 +141,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 
 // TestCompleteCardArchivedLast checks that events have the state after the whole write.
 func TestCompleteCardArchivedLast(t *testing.T) {
+	t.Parallel()
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(true)
 	c := startEvents(t, fields, false)
@@ -152,6 +154,7 @@ func TestCompleteCardArchivedLast(t *testing.T) {
 }
 
 func TestEventsOfOtherPrograms(t *testing.T) {
+	t.Parallel()
 	c := startEvents(t, prepaid("Gift", 100), false)
 	card := c.card(c.a, c.program, CardFields{})
 	cards := []string{card}
@@ -182,6 +185,7 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 
 // TestEventsOfExpiry checks that card.expired, which is sent only as a preview, has the date.
 func TestEventsOfExpiry(t *testing.T) {
+	t.Parallel()
 	for _, previews := range []bool{false, true} {
 		fields := stamps("Coffee")
 		fields.StampsExpireAfterDays = set(int64(1))

@@ -10,6 +10,7 @@ import (
 )
 
 func TestExpiryRowOncePerExpiryDate(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5)
 	soon := func() Opt[Time] { return set(k.clock.at().Add(time.Hour)) }
@@ -45,6 +46,7 @@ func TestExpiryRowOncePerExpiryDate(t *testing.T) {
 }
 
 func TestStampsExpire(t *testing.T) {
+	t.Parallel()
 	begin := func(t *testing.T, repeat bool) (k till, card string, prizes []string) {
 		k = startTill(t)
 		fields := stamps("Coffee")

@@ -40,6 +40,7 @@ func (k till) again(w Repeat, write func(*Tx) (Stamped, error)) (Stamped, bool, 
 // TestRepeatedWrites checks for each action that the same reference again answers the same
 // transactions and writes nothing, and that it is a conflict with another card or action.
 func TestRepeatedWrites(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
 	stamped, other := k.card(k.a, program, CardFields{}), k.card(k.a, program, CardFields{})
@@ -114,6 +115,7 @@ func (k till) repeatReversal(t *testing.T, pair Stamped) {
 // TestReverseByReference checks that a reversal may name its row by the reference of the
 // write that made it, at the till's location only.
 func TestReverseByReference(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 5)
 	card := k.card(k.a, program, CardFields{})
@@ -157,6 +159,7 @@ func asText(s Stamped) string {
 // TestRepeatAfterChanges checks a repeat after a reissue, which ended the code, from another
 // device, after a reversal, and after the card was erased.
 func TestRepeatAfterChanges(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})
@@ -189,6 +192,7 @@ func TestRepeatAfterChanges(t *testing.T) {
 
 // TestRepeatedIssue checks that a repeated issue has the same card and install link.
 func TestRepeatedIssue(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	issue := func(tx *Tx) (IssuedCard, error) {
@@ -240,6 +244,7 @@ func TestRepeatedIssue(t *testing.T) {
 
 // TestRefusedReference checks that a refused write does not use its reference.
 func TestRefusedReference(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	card := k.card(k.a, k.program(k.a, prepaid("Gift", 0)), CardFields{})
 	spend := func(tx *Tx) (Stamped, error) {
@@ -254,6 +259,7 @@ func TestRefusedReference(t *testing.T) {
 // the hour and day on which it was given, and that it moves neither the order of the ledger
 // nor the age of the stamp.
 func TestOccurredAt(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.StampsExpireAfterDays = set(int64(7))

@@ -3,6 +3,7 @@ package store
 import "testing"
 
 func TestPrepaid(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	card := k.card(k.a, k.program(k.a, prepaid("Gift", 1000)), CardFields{})
 	balance := func(want int64) {

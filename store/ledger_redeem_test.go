@@ -3,6 +3,7 @@ package store
 import "testing"
 
 func TestRedeemGoesToTheOldestLiveInstance(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 5, 10)
 	root := k.card(k.a, program, CardFields{})
@@ -25,6 +26,7 @@ func TestRedeemGoesToTheOldestLiveInstance(t *testing.T) {
 }
 
 func TestRedeemingTheHighestCompletesTheCycle(t *testing.T) {
+	t.Parallel()
 	t.Run("repeat, no child", func(t *testing.T) {
 		k := startTill(t)
 		program, prizes := k.ladder(true, 5, 10)
@@ -75,6 +77,7 @@ func TestRedeemingTheHighestCompletesTheCycle(t *testing.T) {
 }
 
 func TestRedeemedPrizeStays(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 1, 2)
 	card := k.card(k.a, program, CardFields{})

@@ -10,6 +10,7 @@ import (
 
 // TestOrderOfRefusals adds reasons for a refusal one by one. The last one added must be reported.
 func TestOrderOfRefusals(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{k.location})
@@ -45,6 +46,7 @@ func TestOrderOfRefusals(t *testing.T) {
 }
 
 func TestCardOfAnotherShopIsUnknown(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	theirs := k.withLedger(k.shop(ShopFields{}))
 	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(theirs.card, 1) })
@@ -56,6 +58,7 @@ func TestCardOfAnotherShopIsUnknown(t *testing.T) {
 }
 
 func TestEveryActionIsForItsTypes(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	private := stamps("Secret")
 	private.Type = set("private")

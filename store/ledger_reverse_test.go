@@ -8,6 +8,7 @@ import (
 )
 
 func TestReversal(t *testing.T) {
+	t.Parallel()
 	t.Run("its own location, once, no other type", func(t *testing.T) {
 		k := startTill(t)
 		program, prizes := k.ladder(true, 5, 10)
@@ -76,6 +77,7 @@ func TestReversal(t *testing.T) {
 }
 
 func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	begin := func(t *testing.T) (k till, root, child string, rows []string, prizes []string) {
 		k = startTill(t)
 		program, prizes := k.ladder(true, 2, 10)
@@ -151,6 +153,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 // TestReversalKeepsTheOlderOfTwoEmptyCards checks that of two cards without stamps the younger is
 // archived.
 func TestReversalKeepsTheOlderOfTwoEmptyCards(t *testing.T) {
+	t.Parallel()
 	for named := range 2 {
 		k := startTill(t)
 		fields := stamps("Coffee")

@@ -21,6 +21,7 @@ func (k till) history() string {
 // TestReversalIsRefusedLikeAPresentation checks that a reversal has the same refusals as a
 // presentation, in the same order.
 func TestReversalIsRefusedLikeAPresentation(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
@@ -64,6 +65,7 @@ func TestReversalIsRefusedLikeAPresentation(t *testing.T) {
 // TestAnyDeviceOfTheLocationReverses checks that any device of the row's location may reverse it,
 // and that the reversal has the device that made it.
 func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})
@@ -82,6 +84,7 @@ func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
 }
 
 func TestExpiryRowsAreNotReversed(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.StampsExpireAfterDays = set(int64(10))
@@ -110,6 +113,7 @@ func TestExpiryRowsAreNotReversed(t *testing.T) {
 // TestExpiryRowOnceForAChain checks that a chain gets one expiry row, whichever of its cards is
 // presented and for whatever action.
 func TestExpiryRowOnceForAChain(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
 	root := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
@@ -135,6 +139,7 @@ func TestExpiryRowOnceForAChain(t *testing.T) {
 // TestCommittedRefusalsDoNotActivate checks that a refusal does not activate a card, even if it
 // writes a row.
 func TestCommittedRefusalsDoNotActivate(t *testing.T) {
+	t.Parallel()
 	t.Run("expired card", func(t *testing.T) {
 		k := startTill(t)
 		program, _ := k.ladder(true)
@@ -171,6 +176,7 @@ func TestCommittedRefusalsDoNotActivate(t *testing.T) {
 // TestStampsExpireBesideARefusedPurchase checks that old stamps expire before the rules of a
 // purchase are checked, and that their row stays after the refusal.
 func TestStampsExpireBesideARefusedPurchase(t *testing.T) {
+	t.Parallel()
 	for code, c := range map[Code]struct{ demanded, spent Opt[int64] }{
 		SpendRequired:       {demanded: set(int64(500))},
 		AmountBelowMinStamp: {demanded: set(int64(500)), spent: set(int64(499))},
@@ -204,6 +210,7 @@ func TestStampsExpireBesideARefusedPurchase(t *testing.T) {
 // TestStampsOfArchivedCardsDoNotExpire checks that only stamps of cards that are not archived
 // expire.
 func TestStampsOfArchivedCardsDoNotExpire(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))
@@ -222,6 +229,7 @@ func TestStampsOfArchivedCardsDoNotExpire(t *testing.T) {
 // TestReversedOverflowOfAChildWithAPrize checks that a child with a redemption loses its stamps
 // like any other, and that the older card's claims stay.
 func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 2, 10)
 	root := k.card(k.a, program, CardFields{})
@@ -246,6 +254,7 @@ func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 // TestRedeemOnTheYoungerCard checks that a prize is redeemed on the younger card if only that has
 // reached it, while stamps and the lookup use the older card.
 func TestRedeemOnTheYoungerCard(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
 	root := k.card(k.a, program, CardFields{})
@@ -277,6 +286,7 @@ func TestRedeemOnTheYoungerCard(t *testing.T) {
 // TestGrandchildInherits checks that a card inherits from the one it overflowed from, at any
 // position in the chain.
 func TestGrandchildInherits(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true) // without prizes a full card ends with its next stamp
 	root := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
@@ -320,6 +330,7 @@ func TestGrandchildInherits(t *testing.T) {
 // TestCardsOfADeletedProgram checks that the cards of a deleted program are archived: a lookup
 // finds them, and other actions are refused.
 func TestCardsOfADeletedProgram(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 1, 10)
 	card := k.card(k.a, program, CardFields{})

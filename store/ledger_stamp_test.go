@@ -6,6 +6,7 @@ import (
 )
 
 func TestStampFillsAndOverflows(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		have, give       int64
 		repeat           bool
@@ -63,6 +64,7 @@ func TestStampFillsAndOverflows(t *testing.T) {
 }
 
 func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	issued := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
@@ -98,6 +100,7 @@ func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
 }
 
 func TestCompleteCardIsArchivedAtItsNextStamp(t *testing.T) {
+	t.Parallel()
 	for name, thresholds := range map[string][]int64{"no prizes": nil, "highest claimed below the total": {4, 8}} {
 		t.Run(name, func(t *testing.T) {
 			k := startTill(t)
@@ -130,6 +133,7 @@ func TestCompleteCardIsArchivedAtItsNextStamp(t *testing.T) {
 }
 
 func TestMinimumSpend(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})
@@ -150,6 +154,7 @@ func TestMinimumSpend(t *testing.T) {
 }
 
 func TestOnlyAnAcceptedPresentationActivates(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(false, 0, 10)
 	card := k.card(k.a, program, CardFields{})
@@ -166,6 +171,7 @@ func TestOnlyAnAcceptedPresentationActivates(t *testing.T) {
 }
 
 func TestGrandchildIsTheYoungestCardsChild(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	root := k.card(k.a, program, CardFields{})

@@ -9,6 +9,7 @@ import (
 // TestCardShowsCurrentLocations checks that a change of a location by any process is visible to the
 // next read of a card, although its locations are cached.
 func TestCardShowsCurrentLocations(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
 	north, south := f.location(f.a), f.location(f.a)
@@ -66,6 +67,7 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 // TestRotationKeepsTheRestriction checks that the successor of a restricted key is restricted, even
 // if none of the key's locations exists any more.
 func TestRotationKeepsTheRestriction(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}) })
 	key := must(f, func(tx *Tx) (Key, error) {

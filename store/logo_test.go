@@ -8,6 +8,7 @@ import (
 // TestProgramLogo checks that logos are shared, replaced and deleted with their last
 // program, and frozen with it.
 func TestProgramLogo(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
 	one, two := f.draft(f.a, stamps("One")), f.program(f.a, stamps("Two"))

@@ -40,6 +40,7 @@ func (m *mailing) issue(to string) string {
 // TestLostCards checks that the links of the cards with an email are mailed to it: those
 // that work, once each, and no others.
 func TestLostCards(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 0)
 	first, archived, second := m.issue("Ada@example.com"), m.issue("ada@example.com"), m.issue("ada@EXAMPLE.com")
 	m.issue("eve@example.com")
@@ -85,6 +86,7 @@ func TestLostCards(t *testing.T) {
 // TestLostCardsAlike checks that a request with an email that no card has runs the same
 // statements and leaves the same rows as one with an email that cards have.
 func TestLostCardsAlike(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 0)
 	for range 3 {
 		m.issue("known@example.com")
@@ -128,6 +130,7 @@ func TestLostCardsAlike(t *testing.T) {
 // TestPublicMailQuota checks that the form gets at most a quarter of the shop's messages,
 // and an address at most five a day.
 func TestPublicMailQuota(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 8)
 	for i := range 6 {
 		m.issue(fmt.Sprintf("p%d@example.com", i))
@@ -166,6 +169,7 @@ func TestPublicMailQuota(t *testing.T) {
 
 // TestLostLimit checks the limit of an address, whatever emails it asks for.
 func TestLostLimit(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 0)
 	accepted := 0
 	for i := range 30 {
@@ -186,6 +190,7 @@ func TestLostLimit(t *testing.T) {
 
 // TestLostPage checks which shop's cards a form looks for.
 func TestLostPage(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 0)
 	id := m.issue("ada@example.com")
 	var token string

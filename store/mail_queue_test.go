@@ -37,6 +37,7 @@ func startMail(t *testing.T) (f *fixture, program string, card IssuedCard) {
 }
 
 func TestQueuedMail(t *testing.T) {
+	t.Parallel()
 	f, _, card := startMail(t)
 	m := f.nextMail()
 	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at(), Language: "en"}
@@ -66,6 +67,7 @@ func TestQueuedMail(t *testing.T) {
 
 // TestMailOfInvalidLinks checks that a link that has ended for any reason is not mailed.
 func TestMailOfInvalidLinks(t *testing.T) {
+	t.Parallel()
 	for what, kill := range map[string]func(f *fixture, tx *Tx, program string, card IssuedCard) error{
 		"a newer link": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
 			_, err := tx.NewInstallLink(f.a, card.ID, LinkFields{})
@@ -107,6 +109,7 @@ func TestMailOfInvalidLinks(t *testing.T) {
 
 // TestMailOfNewerLink checks that a new link that is to be mailed replaces the queued one.
 func TestMailOfNewerLink(t *testing.T) {
+	t.Parallel()
 	f, _, card := startMail(t)
 	old := f.nextMail()
 	again := must(f, func(tx *Tx) (IssuedCard, error) {
@@ -123,6 +126,7 @@ func TestMailOfNewerLink(t *testing.T) {
 
 // TestMailOfNoCard checks that a write that is refused or rolled back queues nothing.
 func TestMailOfNoCard(t *testing.T) {
+	t.Parallel()
 	f, program, _ := startMail(t)
 	if err := f.do(func(tx *Tx) error {
 		if _, err := tx.IssueCard(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}, SourceAPI); err != nil {
@@ -141,6 +145,7 @@ func TestMailOfNoCard(t *testing.T) {
 }
 
 func TestMailOutcomes(t *testing.T) {
+	t.Parallel()
 	f, program, first := startMail(t)
 	f.clock.move(time.Second)
 	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
@@ -170,6 +175,7 @@ func TestMailOutcomes(t *testing.T) {
 
 // TestMailEndsWithItsLink checks that mail is pruned with its own link only.
 func TestMailEndsWithItsLink(t *testing.T) {
+	t.Parallel()
 	f, program, first := startMail(t)
 	f.clock.move(time.Minute)
 	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
@@ -194,6 +200,7 @@ func TestMailEndsWithItsLink(t *testing.T) {
 // TestMailOfLockedCard checks that mail of a locked card waits without an attempt and is due once
 // the card is unlocked, even if the sender looks late.
 func TestMailOfLockedCard(t *testing.T) {
+	t.Parallel()
 	f, _, card := startMail(t)
 	rung := 0
 	f.OnMail(func() { rung++ })
@@ -215,6 +222,7 @@ func TestMailOfLockedCard(t *testing.T) {
 
 // TestMailUnsure checks that attempts that may have arrived are counted separately, for each link.
 func TestMailUnsure(t *testing.T) {
+	t.Parallel()
 	f, _, card := startMail(t)
 	m := f.nextMail()
 	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
@@ -234,6 +242,7 @@ func TestMailUnsure(t *testing.T) {
 // TestMailLanguage checks that a message is in the language of the shop, queued or sent at
 // once.
 func TestMailLanguage(t *testing.T) {
+	t.Parallel()
 	var sent []Mail
 	for _, opts := range []Options{{QueueMail: true}, {Mail: func(m Mail) { sent = append(sent, m) }}} {
 		f := start(t, opts)

@@ -76,6 +76,7 @@ func (m *mailing) linkEnd(c IssuedCard) (at Time) {
 // TestMailQuotaOfAddress checks that 24 hours have at most five messages to an
 // address, in whatever case it is written, also after a restart.
 func TestMailQuotaOfAddress(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 0)
 	ttl := DefaultLimits().InstallLinkTTL
 	var last IssuedCard
@@ -108,6 +109,7 @@ func TestMailQuotaOfAddress(t *testing.T) {
 // as the quota says, in the order in which they came, and that another shop is not
 // concerned.
 func TestMailQuotaOfShop(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 3)
 	other := m.shop(ShopFields{})
 	for i := range 8 {
@@ -137,6 +139,7 @@ func TestMailQuotaOfShop(t *testing.T) {
 // TestMailWaitsOnce checks that each message over the quota is made to wait once,
 // and that new ones do not overtake it.
 func TestMailWaitsOnce(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 2)
 	for i := range 40 {
 		m.queue(fmt.Sprintf("p%d@example.com", i))
@@ -165,6 +168,7 @@ func TestMailWaitsOnce(t *testing.T) {
 // TestMailQuotaChanged checks that a start with another quota looks at the messages
 // again that wait.
 func TestMailQuotaChanged(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 1)
 	for i := range 5 {
 		m.queue(fmt.Sprintf("p%d@example.com", i))
@@ -180,6 +184,7 @@ func TestMailQuotaChanged(t *testing.T) {
 // TestMailWaitsBeyondItsLink checks that a message that waits for a quota is not
 // lost when its link would have ended, and that the link works when it is sent.
 func TestMailWaitsBeyondItsLink(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 1)
 	m.opts.Limits.InstallLinkTTL = 10 * time.Minute
 	m.queue("first@example.com")
@@ -200,6 +205,7 @@ func TestMailWaitsBeyondItsLink(t *testing.T) {
 // TestSentMailForgotten checks that the rows of sent mail go after a day, and those
 // of an erased card with it, and that attempts of unknown result count.
 func TestSentMailForgotten(t *testing.T) {
+	t.Parallel()
 	m := startMailing(t, 0)
 	erased, kept := m.queue("ada@example.com"), m.queue("eve@example.com")
 	m.send()
@@ -224,6 +230,7 @@ func TestSentMailForgotten(t *testing.T) {
 
 // TestMailboxQuota checks the same where messages are passed on after the commit.
 func TestMailboxQuota(t *testing.T) {
+	t.Parallel()
 	var got []Mail
 	f := start(t, Options{Mail: func(m Mail) { got = append(got, m) }})
 	m := &mailing{f, f.program(f.a, stamps("Tea"))}

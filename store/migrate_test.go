@@ -51,6 +51,7 @@ func checkMigrations(t *testing.T, schemaOf func(version int64) string) {
 // TestMigratedEqualsFresh checks that each older schema, which is in testdata, is migrated to the
 // current one.
 func TestMigratedEqualsFresh(t *testing.T) {
+	t.Parallel()
 	checkMigrations(t, savedSchema(t))
 }
 
@@ -79,6 +80,7 @@ func savedSchema(t *testing.T) func(v int64) string {
 // TestMigrationKeepsDeliveries checks that delivery rows are the same after the migration that
 // replaced their table.
 func TestMigrationKeepsDeliveries(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
 	createOlder(t, path, savedSchema(t)(3)+`; INSERT INTO deliveries (webhook_id, event_id, state, special, due_at, attempts, response_status, last_error, duration_ms, request_headers, delivered_at) VALUES
 		(1, 1, 'delivered', 0, NULL, 1, 204, NULL, 12, '{"A":"b"}', 500), (1, 2, 'failed', 2, 600, 5, 500, 'status 500', 9, '{"A":"c"}', NULL),
@@ -95,6 +97,7 @@ func TestMigrationKeepsDeliveries(t *testing.T) {
 // TestMigrationKeepsMail checks that messages wait after the migration that replaced
 // their table, and that they know their shop.
 func TestMigrationKeepsMail(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
 	createOlder(t, path, savedSchema(t)(5)+`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at)
 		VALUES (3, 'Shop', 'live', 'UTC', 'active', 1, 1, 1, 1, 1);
@@ -110,6 +113,7 @@ func TestMigrationKeepsMail(t *testing.T) {
 // TestMigrationBlanksDeletedWebhooks checks that webhooks that were deleted before
 // version 6 lose their secrets, and others keep them.
 func TestMigrationBlanksDeletedWebhooks(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
 	hook := func(deleted string) string {
 		return `; INSERT INTO webhooks (shop_id, program_id, url, events, program_ids, location_ids, include_shop_wide_events, active, description, bearer_token, secret,
@@ -206,6 +210,7 @@ func TestFailedMigrationLeavesTheFile(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
+	t.Parallel()
 	if to, err := os.Readlink("../schema.sql"); err != nil || to != "store/schema.sql" {
 		t.Errorf("schema.sql at the root is a link to %q, %v", to, err)
 	}

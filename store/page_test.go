@@ -114,6 +114,7 @@ func (f *fixture) row(l ledgerCase, kind string) string {
 // TestPagesWhileRowsAreAdded checks that rows that existed at the first page are listed once each,
 // newest first, while rows are added and other shops have rows.
 func TestPagesWhileRowsAreAdded(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
 	newCard := func(l ledgerCase) string { return f.card(l.a, l.program, CardFields{}) }
@@ -174,6 +175,7 @@ func TestPagesWhileRowsAreAdded(t *testing.T) {
 }
 
 func TestPageLimits(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{Limits: Limits{MaxPageSize: 20}})
 	l := f.withLedger(f.a)
 	for range 24 {
@@ -199,6 +201,7 @@ func TestPageLimits(t *testing.T) {
 }
 
 func TestForeignCursors(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
 	for _, l := range []ledgerCase{mine, theirs} {
@@ -226,6 +229,7 @@ func TestForeignCursors(t *testing.T) {
 
 // TestTransactionsByTime checks that from is inclusive and to exclusive, both on created_at.
 func TestTransactionsByTime(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
 	type entry struct {

@@ -52,6 +52,7 @@ func reversed(keys []int64) []int64 {
 }
 
 func TestCardFiltersVisitBoundedRows(t *testing.T) {
+	t.Parallel()
 	const visits = 10
 	f := start(t, Options{PageVisits: visits})
 	rng := chance(t)
@@ -139,6 +140,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 }
 
 func TestOtherFiltersVisitBoundedRows(t *testing.T) {
+	t.Parallel()
 	const visits = 10
 	f := start(t, Options{PageVisits: visits})
 	l := f.withLedger(f.a)
@@ -226,6 +228,7 @@ func TestOtherFiltersVisitBoundedRows(t *testing.T) {
 // TestTransactionsWithoutAMatch checks that without a match every page but the last is empty and
 // has visited its share, for any filter and share.
 func TestTransactionsWithoutAMatch(t *testing.T) {
+	t.Parallel()
 	for _, visits := range []int{1, 3, 7} {
 		f := start(t, Options{PageVisits: visits})
 		l := f.withLedger(f.a)
@@ -268,6 +271,7 @@ func TestTransactionsWithoutAMatch(t *testing.T) {
 // TestFilteredPageSeesOneState checks that the two statements of a page with a filter, for the rows
 // and for the position, see the same state of the file while others write.
 func TestFilteredPageSeesOneState(t *testing.T) {
+	t.Parallel()
 	for name, meanwhile := range map[string]func(*fixture, string, []string){
 		"a card is added": func(f *fixture, program string, _ []string) { f.card(f.a, program, CardFields{}) },
 		"a card is added, 12": func(f *fixture, program string, _ []string) {

@@ -121,6 +121,7 @@ func walked(steps []string) (found []string) {
 }
 
 func TestStatementsFollowIndexes(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{Readers: 1, QueueMail: true})
 	runOperations(f)
 	statements := map[string]bool{}

@@ -8,6 +8,7 @@ import (
 
 // TestProgramForm checks that people see the fields that no answer for keys shows.
 func TestProgramForm(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	fields := stamps("Coffee")
 	fields.NameLocalizations = set(map[string]string{"it": "Caffè"})
@@ -39,6 +40,7 @@ func TestProgramForm(t *testing.T) {
 
 // TestProgramImpact checks the figures of a program after some use.
 func TestProgramImpact(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	k := f.till(f.a)
 	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
@@ -62,6 +64,7 @@ func TestProgramImpact(t *testing.T) {
 // TestOrderPrizes checks that prizes move, and that ids which are not those of all prizes
 // are refused.
 func TestOrderPrizes(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program, z := f.till(f.a).ladderOf(stamps("Coffee"), 1, 2, 3)
 	order := func(ids ...string) (names []string, err error) {

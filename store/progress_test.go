@@ -66,6 +66,7 @@ func (l *progressLog) finished(names ...string) {
 // TestProgress checks that a migration, a check and a rebuild of the statistics tell how far
 // they are: each step from nothing to its total.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	const cards = 16_000
 	path := filepath.Join(t.TempDir(), "older.db")
 	createOlder(t, path, savedSchema(t)(5)+fmt.Sprintf(`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at, live_cards) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0, %[1]d);

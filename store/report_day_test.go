@@ -16,6 +16,7 @@ func (f *fixture) dayReport(t *testing.T, q DayReportQuery) (d DayReport) {
 // TestDayReport checks a report of a day with rows of all types at two locations, with
 // rows of the days around it and of another shop.
 func TestDayReport(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	rome := Zone("Europe/Rome")
 	must(f, func(tx *Tx) (Shop, error) {
@@ -91,6 +92,7 @@ func TestDayReport(t *testing.T) {
 
 // TestDayReportOfManyRows checks that a report reads a bounded number of rows and says so.
 func TestDayReportOfManyRows(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	l := f.withLedger(f.a)
 	for _, n := range []int{mostDayRows, 1} {

@@ -9,6 +9,7 @@ import (
 // TestPeriod compares the sums of a period, across a change of the clocks, with the
 // ledger.
 func TestPeriod(t *testing.T) {
+	t.Parallel()
 	rng := chance(t)
 	f := start(t, Options{})
 	rome := Zone("Europe/Rome")

@@ -30,6 +30,7 @@ func (f *fixture) totalsByHand(from, to Time) DayTotals {
 // TestToday compares the sums of today and of the week before, across a change of the
 // clocks, with the ledger.
 func TestToday(t *testing.T) {
+	t.Parallel()
 	for _, zone := range sample([]string{"Europe/Rome", "Asia/Kathmandu", "UTC"}) {
 		t.Run(zone, func(t *testing.T) {
 			rng := chance(t)
@@ -97,6 +98,7 @@ func TestToday(t *testing.T) {
 
 // TestBegun checks what a shop has that has nothing, and one that has all.
 func TestBegun(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	if got := f.today(t).Begun; got != (Begun{}) {
 		t.Errorf("a new shop has %+v", got)
@@ -110,6 +112,7 @@ func TestBegun(t *testing.T) {
 
 // TestTodayEvents checks the names of the newest rows, and that there are at most 20.
 func TestTodayEvents(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
 	if got := f.today(t); len(got.Events) != 0 || got.Events == nil {
@@ -140,6 +143,7 @@ func TestTodayEvents(t *testing.T) {
 
 // TestTodayAttention checks what a person is told to see to.
 func TestTodayAttention(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
 	attention := func() string {
@@ -177,6 +181,7 @@ func TestTodayAttention(t *testing.T) {
 
 // TestFirstKeyFrom checks the search by time, also with gaps between the keys.
 func TestFirstKeyFrom(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	search := func(at Time) (key int64) {
 		f.view(func(v *View) (err error) { key, err = v.firstKeyFrom("cards", at); return err })

@@ -3,6 +3,7 @@ package store
 import "testing"
 
 func TestBareSQL(t *testing.T) {
+	t.Parallel()
 	for sql, want := range map[string]string{
 		"": "",
 		"CREATE TABLE a (\n  b TEXT, -- why\n  c INT /* what */ NOT NULL\n) STRICT": "CREATE TABLE a ( b TEXT, c INT NOT NULL ) STRICT",

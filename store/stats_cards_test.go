@@ -9,6 +9,7 @@ import (
 // TestPlatformSplitFollowsTheChain checks that a chain with a live installed card counts once, by
 // the platform of its latest installation, through every change of its state.
 func TestPlatformSplitFollowsTheChain(t *testing.T) {
+	t.Parallel()
 	for name, lapse := range map[string]bool{"without housekeeping": false, "with housekeeping": true} {
 		t.Run(name, func(t *testing.T) {
 			k := startTill(t)
@@ -85,6 +86,7 @@ func TestPlatformSplitFollowsTheChain(t *testing.T) {
 // TestFullCardsWithNothingToClaim checks that the completion rate counts a full card on which
 // nothing is left to claim as completed, until that changes.
 func TestFullCardsWithNothingToClaim(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	expecting := func(program string) func(what string, rate float64) {
 		return func(what string, rate float64) {
@@ -180,6 +182,7 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 // TestCardsCountWhereAccepted checks that a card counts at the location of its first presentation
 // that was accepted, and not at one that refused it.
 func TestCardsCountWhereAccepted(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	elsewhere := k.till(k.a)
 	program, _ := k.ladder(true, 10)

@@ -10,6 +10,7 @@ import (
 // TestReversedRowsLeaveTheirOwnDay checks that a reversal removes a row from the day, hour and
 // location where it was counted, and that the reversal itself is not counted.
 func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
 	card := k.card(k.a, program, CardFields{})
@@ -68,6 +69,7 @@ func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
 // TestOverflowIsOneCard checks that the children of a chain are no new cards, whoever issues the
 // first and wherever they are stamped, and that each completed cycle counts once.
 func TestOverflowIsOneCard(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	elsewhere := k.till(k.a)
 	program, prizes := k.ladder(true, 10)
@@ -114,6 +116,7 @@ func TestOverflowIsOneCard(t *testing.T) {
 // TestExpiredByTimeAlone checks that the number of active cards is exact at every millisecond, with
 // or without housekeeping, also after a card became live again.
 func TestExpiredByTimeAlone(t *testing.T) {
+	t.Parallel()
 	for name, lapse := range map[string]bool{"without housekeeping": false, "with housekeeping": true} {
 		t.Run(name, func(t *testing.T) {
 			k := startTill(t)
@@ -187,6 +190,7 @@ func TestExpiredByTimeAlone(t *testing.T) {
 // TestRecountInAGroup checks that a recount includes what earlier members of its group wrote once,
 // that later members add to it, and that a recount that is rolled back changes nothing.
 func TestRecountInAGroup(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})

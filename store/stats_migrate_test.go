@@ -35,6 +35,7 @@ func (f *fixture) sumsOf() string {
 // TestOlderFilesAreCounted checks that a file of an older version, whose sums are absent or had
 // another meaning, gets, when it is opened, the sums of a file that counted from the start.
 func TestOlderFilesAreCounted(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	k.inZone("Australia/Lord_Howe")
 	program, prizes := k.ladder(true, 5, 10)

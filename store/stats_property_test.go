@@ -21,6 +21,7 @@ type year struct {
 var yearZones = []string{"Europe/Rome", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "UTC"}
 
 func TestCountsFollowTheLedger(t *testing.T) {
+	t.Parallel()
 	setFlag(t, "rapid.steps", "120")
 	setFlag(t, "rapid.checks", "30")
 	setFlag(t, "rapid.shrinktime", "5s")

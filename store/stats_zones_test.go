@@ -56,6 +56,7 @@ func someDays(list *[]DayCount) (some []DayCount) {
 // TestDaysAndHoursOfZones checks that a stamp counts for the date and hour of the shop's local
 // time, here those before the offset.
 func TestDaysAndHoursOfZones(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, zone string
 		at         []string
@@ -135,6 +136,7 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 
 // TestTodayEndsAtMidnight checks that the last 90 days include today up to its last millisecond.
 func TestTodayEndsAtMidnight(t *testing.T) {
+	t.Parallel()
 	for zone, midnight := range map[string]string{"Europe/Rome": "2026-03-30T00:00:00+02:00", "Australia/Lord_Howe": "2026-04-06T00:00:00+10:30", "Asia/Kathmandu": "2026-05-02T00:00:00+05:45", "UTC": "2026-05-02T00:00:00Z"} {
 		t.Run(zone, func(t *testing.T) {
 			k := startIn(t, zone, midnight)
@@ -177,6 +179,7 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 // TestChangeOfZone checks that another zone recounts all days and hours in one transaction with the
 // stamps around it, and that a change that is rolled back, or of another shop, changes nothing.
 func TestChangeOfZone(t *testing.T) {
+	t.Parallel()
 	k := startIn(t, "Europe/Rome", "2026-03-29T23:30:00+02:00")
 	other := k.shop(ShopFields{Timezone: set("Asia/Kathmandu")})
 	program, _ := k.ladder(true)
@@ -232,6 +235,7 @@ func TestChangeOfZone(t *testing.T) {
 
 // TestZonesAreInTheBinary checks that time zones do not depend on the machine.
 func TestZonesAreInTheBinary(t *testing.T) {
+	t.Parallel()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

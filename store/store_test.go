@@ -117,6 +117,7 @@ func createWithScript(t *testing.T, path, script string) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	at := func(t *testing.T) string { return filepath.Join(t.TempDir(), "cards.db") }
 	text := func(t *testing.T, path, content string) {
 		t.Helper()
@@ -234,6 +235,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestOneServerPerFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cards.db")
 	const why = "another punchcard is serving this database"
 
@@ -267,6 +269,7 @@ func TestOneServerPerFile(t *testing.T) {
 
 // TestRefusalFreesTheLock checks that a refused Open releases its lock.
 func TestRefusalFreesTheLock(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cards.db")
 	if err := os.WriteFile(path, []byte("text"), 0o644); err != nil {
 		t.Fatal(err)
@@ -279,6 +282,7 @@ func TestRefusalFreesTheLock(t *testing.T) {
 }
 
 func TestOpenCreates(t *testing.T) {
+	t.Parallel()
 	t.Run("a missing file", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "cards.db")
 		open(t, path, Options{}).Close()
@@ -332,6 +336,7 @@ func TestOpenAcceptsAnyPath(t *testing.T) {
 }
 
 func TestReadersCannotWrite(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{Readers: 3})
 	before := f.dump()
 	for range 6 { // more than there are readers
@@ -354,6 +359,7 @@ func TestReadersCannotWrite(t *testing.T) {
 
 // TestNullColumns checks that null and values of the domain's types are read as they were bound.
 func TestNullColumns(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	f.view(func(v *View) error {
 		_, err := v.one(func(r *rows) {

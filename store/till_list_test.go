@@ -68,6 +68,7 @@ func runTillLists(k till, program string) {
 
 // TestStaff checks the staff of a shop: who may be changed, and how many a location may have.
 func TestStaff(t *testing.T) {
+	t.Parallel()
 	k := startTill(t)
 	add := func(shop int64, location, name string) (StaffMember, error) {
 		return attempt(k.fixture, func(tx *Tx) (StaffMember, error) {

@@ -56,6 +56,7 @@ func issueChild(path string) {
 // TestKilledProcessKeepsAcknowledgedWrites kills a process at random moments. The file must have
 // every acknowledged write, and none partly.
 func TestKilledProcessKeepsAcknowledgedWrites(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cards.db")
 	reopen := func() *fixture {
 		return &fixture{Store: open(t, path, Options{Serve: true}), t: t, a: Access{Shop: 1}}

@@ -78,6 +78,7 @@ func failChild(path string) {
 // TestFailingDisk checks that if a commit fails, every member gets an error, nothing is in the
 // file, and the store continues without being opened again.
 func TestFailingDisk(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cards.db")
 	first := open(t, path, Options{})
 	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error { return note(tx, "before") }); err != nil {
@@ -147,6 +148,7 @@ func wipeChild(path string) {
 // TestFailingWipe checks that an erasure succeeds although the WAL cannot be emptied after it, and
 // so does the next write.
 func TestFailingWipe(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cards.db")
 	first := open(t, path, Options{})
 	// The note below goes to the last page.

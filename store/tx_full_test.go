@@ -115,6 +115,7 @@ func (f *fixture) issuing(program, name string) Write {
 }
 
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
 		return []Write{noting("small"), f.issuing(program, "before"), write(rememberRows("first", 4, 9000)), noting("between"),
 			write(rememberRows("second", 3, 14000)), f.issuing(program, "after"), noting("last")}
@@ -124,6 +125,7 @@ func TestFullDisk(t *testing.T) {
 // TestFullDiskInAStatementOnManyRows uses a statement that has its own journal, so that SQLite
 // rolls back only the statement.
 func TestFullDiskInAStatementOnManyRows(t *testing.T) {
+	t.Parallel()
 	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
 		return []Write{noting("small"), write(func(tx *Tx) error {
 			if err := note(tx, "same member"); err != nil {
@@ -138,6 +140,7 @@ func TestFullDiskInAStatementOnManyRows(t *testing.T) {
 // TestFullDiskNotNoticed uses a member that ignores the error, and one that executes other
 // statements after it.
 func TestFullDiskNotNoticed(t *testing.T) {
+	t.Parallel()
 	for name, big := range map[string]func(*Tx) error{
 		"one row": rememberRows("big", 1, 60000),
 		"many rows": func(tx *Tx) error {
@@ -162,6 +165,7 @@ func TestFullDiskNotNoticed(t *testing.T) {
 // TestFullDiskBeforeFinish checks that what Finish writes after the error of the disk is not
 // committed alone.
 func TestFullDiskBeforeFinish(t *testing.T) {
+	t.Parallel()
 	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
 		w := write(rememberRows("big", 2, 30000))
 		w.Finish = func(tx *Tx, err error) error {
@@ -175,6 +179,7 @@ func TestFullDiskBeforeFinish(t *testing.T) {
 }
 
 func TestFullDiskInFinish(t *testing.T) {
+	t.Parallel()
 	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
 		w := noting("do")
 		w.Finish = func(tx *Tx, err error) error { return errors.Join(err, rememberRows("big", 2, 30000)(tx)) }
@@ -185,6 +190,7 @@ func TestFullDiskInFinish(t *testing.T) {
 // TestFullDiskLeavesNoCache checks that what the writer cached in a failed group is dropped: here,
 // that a webhook is inactive.
 func TestFullDiskLeavesNoCache(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
 	f.hook(f.a, program, hookFields{})

@@ -8,6 +8,7 @@ import (
 )
 
 func TestNowNeverGoesBack(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	rng := chance(t)
 	last := f.clock.at() // of the shop
@@ -52,6 +53,7 @@ func TestNowNeverGoesBack(t *testing.T) {
 // TestNowFollowsTheFile checks that the newest time in the file counts for a second process with an
 // earlier clock, and after a restart.
 func TestNowFollowsTheFile(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	early := newClock()
 	early.move(-24 * time.Hour)
@@ -85,6 +87,7 @@ func TestNowFollowsTheFile(t *testing.T) {
 }
 
 func TestRowsOfOneInstantKeepCommitOrder(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{Limits: Limits{MaxPageSize: 7}})
 	program := f.program(f.a, stamps("Coffee"))
 	var want []string

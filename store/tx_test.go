@@ -28,6 +28,7 @@ func noting(text string) Write {
 }
 
 func TestWritesOfOneMomentShareACommit(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ most, writes, commits int }{{128, 100, 1}, {10, 100, 10}, {10, 95, 10}, {1, 20, 20}} {
 		t.Run(fmt.Sprintf("%d writes in groups of %d", c.writes, c.most), func(t *testing.T) {
 			f := start(t, Options{MaxGroup: c.most})
@@ -53,6 +54,7 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 
 // TestConcurrentCallersShareACommit checks the same with concurrent callers.
 func TestConcurrentCallersShareACommit(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	before := f.commits()
 	release := f.hold()
@@ -78,6 +80,7 @@ func TestConcurrentCallersShareACommit(t *testing.T) {
 }
 
 func TestOneMemberFailsAlone(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	mine := errors.New("mine")
 	called := map[string]bool{}
@@ -131,6 +134,7 @@ func TestOneMemberFailsAlone(t *testing.T) {
 }
 
 func TestAfterCommitSeesTheWrite(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	var inside, after int64
 	count := func() (n int64) {
@@ -154,6 +158,7 @@ func TestAfterCommitSeesTheWrite(t *testing.T) {
 }
 
 func TestFinish(t *testing.T) {
+	t.Parallel()
 	mine, other := errors.New("mine"), errors.New("other")
 	ok := func(tx *Tx) error { return note(tx, "do") }
 	bad := func(tx *Tx) error { note(tx, "do"); return mine }
@@ -223,6 +228,7 @@ func TestFinish(t *testing.T) {
 }
 
 func TestCloseFinishesWhatIsQueued(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{MaxGroup: 7})
 	release := f.hold()
 	var jobs []*job
@@ -262,6 +268,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 }
 
 func TestCloseWaitsForReads(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{Readers: 2})
 	closed := make(chan error, 1)
 	f.view(func(v *View) error {
@@ -283,6 +290,7 @@ func TestCloseWaitsForReads(t *testing.T) {
 }
 
 func TestCallerGone(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 
 	// The caller leaves while its write waits in the queue, or runs.
@@ -324,6 +332,7 @@ func TestCallerGone(t *testing.T) {
 // TestReaderSurvivesAPanic checks that a panic in a read does not leave its connection in a
 // transaction.
 func TestReaderSurvivesAPanic(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{Readers: 1})
 	for range 3 {
 		func() {

@@ -10,6 +10,7 @@ import (
 // TestLinkMail checks that a message with a one-time link waits in the queue, is tried
 // again, and goes with its link.
 func TestLinkMail(t *testing.T) {
+	t.Parallel()
 	f := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{QueueMail: true, PublicURL: "https://cards.example.com"}), t: t}
 	var shop int64
 	f.must(func(tx *Tx) (err error) {
@@ -59,6 +60,7 @@ func TestLinkMail(t *testing.T) {
 // TestUnmailedReset checks that asking for a reset link replaces none where no mail can be
 // sent: the person may hold one that an operator has made.
 func TestUnmailedReset(t *testing.T) {
+	t.Parallel()
 	f := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{}), t: t}
 	user := must(f, func(tx *Tx) (int64, error) {
 		return tx.AddUser(NewUser{Email: "ada@example.com", Name: "Ada", Language: "en"})

@@ -18,6 +18,7 @@ func (f *fixture) fired(write func(*Tx) error) (names []string) {
 }
 
 func TestOperationsFireTheirEvents(t *testing.T) {
+	t.Parallel()
 	const preview = "(preview) " // sent only with previews
 	for _, previews := range []bool{false, true} {
 		t.Run(fmt.Sprintf("preview %t", previews), func(t *testing.T) {
@@ -137,6 +138,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 }
 
 func TestEventPayloads(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps(`Tea "and" cake`))
 	f.hook(f.a, program, hookFields{})
@@ -213,6 +215,7 @@ func TestEventPayloads(t *testing.T) {
 }
 
 func TestNoWebhookNoEvent(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	everything := f.withLedger(f.a)
 	f.must(func(tx *Tx) error { _, err := tx.ReissueCard(f.a, everything.card, ReissueFields{}); return err })

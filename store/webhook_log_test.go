@@ -21,6 +21,7 @@ func (f *fixture) log(program, hook string) (list []Delivery) {
 // TestPingDelivery checks that a test is sent once, in the webhook's version, whatever events it
 // subscribes to.
 func TestPingDelivery(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	for _, version := range []string{event.V1, event.V2} {
@@ -48,6 +49,7 @@ func TestPingDelivery(t *testing.T) {
 
 // TestRedelivery checks that a redelivered row is as before its first attempt and due now.
 func TestRedelivery(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, func(w *WebhookFields) { w.Events = set([]string{"card.added"}) })
@@ -92,6 +94,7 @@ func TestRedelivery(t *testing.T) {
 // TestDeliveryLogPerWebhook checks that the log of a webhook has its own entries, in its version,
 // newest first.
 func TestDeliveryLogPerWebhook(t *testing.T) {
+	t.Parallel()
 	lim := DefaultLimits()
 	lim.DeliveryLogLimit = 4
 	f := start(t, Options{Limits: lim})

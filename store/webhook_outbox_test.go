@@ -42,6 +42,7 @@ func (f *fixture) hook(a Access, program string, h hookFields) (key int64) {
 // TestDeliveriesPerMatchingWebhook has a webhook for each filter, and checks that each event is one
 // row with one delivery for each webhook that matches.
 func TestDeliveriesPerMatchingWebhook(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	tea, coffee := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Coffee"))
 	here := f.key(KindLocation, f.location(f.a))
@@ -113,6 +114,7 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 // TestRolledBackWriteLeavesNoEvent checks that a write that is rolled back leaves no event, and
 // that the writer does not keep its changes of webhooks.
 func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	hook := f.hook(f.a, program, hookFields{})
@@ -153,6 +155,7 @@ func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 // TestWebhooksOfAnotherProcess checks that webhooks that another process adds or removes take
 // effect with the next write.
 func TestWebhooksOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
@@ -178,6 +181,7 @@ func TestWebhooksOfAnotherProcess(t *testing.T) {
 // TestDeletedProgramDropsItsWebhooks checks that deleting a program deletes its webhooks, and that
 // the others get the event.
 func TestDeletedProgramDropsItsWebhooks(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	doomed, other := f.program(f.a, stamps("Doomed")), f.program(f.a, stamps("Other"))
 	f.hook(f.a, doomed, hookFields{})

@@ -18,6 +18,7 @@ func (f *fixture) sequences(shop int64) string {
 // The events of each shop are counted by themselves, in their order, and without a
 // gap for a write that was rolled back.
 func TestSequenceOfEvents(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	tea := f.program(f.a, stamps("Tea"))
 	theirs := f.withLedger(f.shop(ShopFields{}))
@@ -55,6 +56,7 @@ func TestSequenceOfEvents(t *testing.T) {
 // The count of every shop, also of one without events, goes on where the ids of an
 // older file end, since its events are sent with their ids as sequence.
 func TestSequenceAfterMigration(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
 	createOlder(t, path, savedSchema(t)(5)+`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1), (2, 'Quiet', 'live', 'UTC', 'active', 1, 1, 1, 1, 1);
 		INSERT INTO events (id, shop_id, name, payload_v2, occurred_at) VALUES (41, 1, 'card.added', x'7b7d', 1), (42, 1, 'card.added', x'7b7d', 1); DELETE FROM events WHERE id=42`, 5)
@@ -94,6 +96,7 @@ func TestSequenceAfterMigration(t *testing.T) {
 // A new delivery comes with the chain of its card: the root, also for overflow
 // children and after an erasure; none where no card is concerned.
 func TestChainOfNewDelivery(t *testing.T) {
+	t.Parallel()
 	c := startChain(t, CardFields{HolderName: set("Ada")}, ShopFields{})
 	hook := c.hook(c.a, c.program, hookFields{})
 	other := c.card(c.a, c.program, CardFields{})

@@ -87,6 +87,7 @@ func (f *fixture) has(want string) {
 
 // TestRetentionOfTheLog checks that the log and its events are kept for exactly 30 days.
 func TestRetentionOfTheLog(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	f.subscribe(program, nil)
@@ -112,6 +113,7 @@ func TestRetentionOfTheLog(t *testing.T) {
 // TestSweepLeavesPending checks that pending deliveries of any age stay, and an event until its
 // last delivery is deleted.
 func TestSweepLeavesPending(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	off := f.subscribe(program, nil)
@@ -144,6 +146,7 @@ func TestSweepLeavesPending(t *testing.T) {
 // TestSweepLeavesRedelivered checks that a redelivered row is pending, so that it is deleted by a
 // later sweep only.
 func TestSweepLeavesRedelivered(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, nil)
@@ -162,6 +165,7 @@ func TestSweepLeavesRedelivered(t *testing.T) {
 // TestSweepVisitsOnce checks that a sweep visits each row once, also if rows that stay come first:
 // it needs as many batches as the rows fill, and a batch deletes at most its size.
 func TestSweepVisitsOnce(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, nil)
@@ -196,6 +200,7 @@ func TestSweepVisitsOnce(t *testing.T) {
 // TestSweepOfDeletedWebhooks checks that the log of a deleted webhook, pending rows included, is
 // deleted in batches, then the webhook. Others keep their rows and the shared events.
 func TestSweepOfDeletedWebhooks(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	one, two := f.subscribe(program, nil), f.subscribe(program, nil)
@@ -240,6 +245,7 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 // TestDisabledAtOnceEverywhere checks that a webhook that failures disabled gets no later event, in
 // any process.
 func TestDisabledAtOnceEverywhere(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	f.subscribe(program, nil)
@@ -264,6 +270,7 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 // TestWhatIsDue checks what is due in each state of webhook and shop: everything, the event that is
 // sent despite a suspension, tests, or nothing. The queue, its listing and the attempt must agree.
 func TestWhatIsDue(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, nil)

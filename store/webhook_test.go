@@ -64,6 +64,7 @@ func (f *fixture) recordDue() *dueWebhooks {
 func (f *fixture) settled() { f.must(func(*Tx) error { return nil }) }
 
 func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
+	t.Parallel()
 	chance := bytes.Repeat([]byte{0xfb, 0xff, 0x01, 0x7e}, 100)
 	f := start(t, Options{Rand: bytes.NewReader(chance), IDSecret: make([]byte, 16)})
 	program := f.program(f.a, stamps("Tea"))
@@ -96,6 +97,7 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 // TestWebhookChangesCountInTheirGroup checks that what one member of a group changes applies to the
 // next, unless it is rolled back.
 func TestWebhookChangesCountInTheirGroup(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	var id string
@@ -160,6 +162,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 // TestWebhookChangesMoveTheEpoch checks that changes increase the epoch, by which senders in other
 // processes notice them, and no-ops do not.
 func TestWebhookChangesMoveTheEpoch(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	epoch := func() int64 { return f.number("SELECT hook_epoch FROM meta") }
@@ -201,6 +204,7 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 
 // TestOnDue checks that OnDue's function is called when deliveries become due, and only then.
 func TestOnDue(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	due := f.recordDue()
 	program := f.program(f.a, stamps("Tea"))
@@ -245,6 +249,7 @@ func TestOnDue(t *testing.T) {
 
 // TestActiveResetsFailures checks that only active true resets the failures of an active webhook.
 func TestActiveResetsFailures(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, nil)
@@ -267,6 +272,7 @@ func TestActiveResetsFailures(t *testing.T) {
 // TestWebhookMaximumHoldsInAGroup checks that concurrent creations do not exceed the shop's
 // maximum, and that a deletion makes room.
 func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
+	t.Parallel()
 	lim := DefaultLimits()
 	lim.Webhooks = 3
 	f := start(t, Options{Limits: lim})
@@ -303,6 +309,7 @@ func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 // TestDeletedWebhookIsNotFound checks that no operation finds a deleted webhook or one of a deleted
 // program. Its row and log stay for the sweep.
 func TestDeletedWebhookIsNotFound(t *testing.T) {
+	t.Parallel()
 	f := start(t, Options{})
 	program, doomed := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Doomed"))
 	one, two := f.subscribe(program, nil), f.subscribe(doomed, nil)

@@ -38,6 +38,7 @@ func first(t *testing.T, more ...fields) (s *server, r *receiver, h hook, got re
 }
 
 func TestRotatedSecret(t *testing.T) {
+	t.Parallel()
 	_, r, h, got, _ := first(t)
 	if !signed(got, h.secret) {
 		t.Errorf("not signed: %v", got.Header)
@@ -59,6 +60,7 @@ func TestRotatedSecret(t *testing.T) {
 }
 
 func TestBearerToken(t *testing.T) {
+	t.Parallel()
 	_, r, h, got, _ := first(t, fields{"bearer_token": "old-token"})
 	holds := func(got request, want string) {
 		t.Helper()
@@ -80,6 +82,7 @@ func TestBearerToken(t *testing.T) {
 // TestHeadersOfTheLog checks that the log has the headers as they were sent, with
 // secrets masked.
 func TestHeadersOfTheLog(t *testing.T) {
+	t.Parallel()
 	custom := fields{"bearer_token": "token", "custom_headers": fields{"x-customer": "blue", "X-Other": "green"}}
 	for _, sends := range []bool{false, true} {
 		s := start(t, func(c *app.Config) { c.CustomHeaders = sends })
@@ -113,6 +116,7 @@ func TestHeadersOfTheLog(t *testing.T) {
 }
 
 func TestErasedBetweenAttempts(t *testing.T) {
+	t.Parallel()
 	s, r, h, got, card := first(t)
 	if !bytes.Contains(got.Body, []byte("Ada Lovelace")) {
 		t.Errorf("got %s", got.Body)
@@ -130,6 +134,7 @@ func TestErasedBetweenAttempts(t *testing.T) {
 }
 
 func TestChangedURL(t *testing.T) {
+	t.Parallel()
 	_, r, h, got, _ := first(t)
 	other := listen(t)
 	h.patch(fields{"url": other.url})
@@ -142,6 +147,7 @@ func TestChangedURL(t *testing.T) {
 // TestChangedWhileQueued checks that a delivery which waits for the previous one to connect is sent
 // with changes of the webhook made meanwhile.
 func TestChangedWhileQueued(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
 	hold := listenRaw(t, nil, func(net.Conn) {
@@ -172,6 +178,7 @@ func TestChangedWhileQueued(t *testing.T) {
 // TestRedelivery checks that a redelivery has the same event and body, and all
 // attempts.
 func TestRedelivery(t *testing.T) {
+	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryAttempts = 2 })
 	r := listen(t, status(500))
 	h := s.hook(r.url)
@@ -217,6 +224,7 @@ func TestRedelivery(t *testing.T) {
 // TestAnotherProcess checks that deliveries and changes which another process
 // writes to the file take effect.
 func TestAnotherProcess(t *testing.T) {
+	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Time{}) })
 	other, err := store.Open(s.conf.DB, store.Options{})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // not in every run.
 // The rest is in TestReceiverConnections and TestReceiverHangs.
 func TestErrorTexts(t *testing.T) {
+	t.Parallel()
 	s := &Sender{conf: Config{Timeout: 1500 * time.Millisecond}}
 	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 	for _, c := range []struct {

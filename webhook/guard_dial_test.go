@@ -55,6 +55,7 @@ func receiver(t *testing.T) (s *httptest.Server, roots *x509.CertPool, conns *at
 }
 
 func TestTransport(t *testing.T) {
+	t.Parallel()
 	s, roots, _ := receiver(t)
 	resp, err := get(&Guard{Loopback: true, Roots: roots}, s.URL, false)
 	if err != nil || resp.ProtoMajor != 2 {
@@ -92,6 +93,7 @@ func TestTransport(t *testing.T) {
 
 // TestEndlessHeaders checks that a response whose headers never end is aborted.
 func TestEndlessHeaders(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Long", strings.Repeat("x", 80<<10))
 	}))
@@ -104,6 +106,7 @@ func TestEndlessHeaders(t *testing.T) {
 // TestPlainHTTPAtDial checks that the transport itself refuses http to addresses
 // for which it is not allowed.
 func TestPlainHTTPAtDial(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
 	dns := serveDNS(t, map[string]answers{"home.test.": always("127.0.0.1"), "public.test.": always("8.8.8.8"), "inside.test.": always("10.0.0.1")})
@@ -135,6 +138,7 @@ func TestPlainHTTPAtDial(t *testing.T) {
 // TestRedirect checks that redirects are not followed, and that the dial is refused
 // if a client does follow one.
 func TestRedirect(t *testing.T) {
+	t.Parallel()
 	for target, want := range map[string]error{
 		"http://10.0.0.1/":                         ErrNotPublic,
 		"https://10.0.0.1/":                        ErrNotPublic,
@@ -159,6 +163,7 @@ func TestRedirect(t *testing.T) {
 // TestRebinding resolves a name to a public address when the webhook is saved and
 // to a loopback address when it is called.
 func TestRebinding(t *testing.T) {
+	t.Parallel()
 	s, roots, conns := receiver(t)
 	dns := serveDNS(t, map[string]answers{
 		"example.com.": func(n int) []string {

@@ -50,6 +50,7 @@ var allowed = strings.Fields(`
 	2620:4f:7fff::1 2620:4f:8001::1 2a00:1450:4001::200e 3ffe:ffff::1 3fff:1000::`)
 
 func TestPermits(t *testing.T) {
+	t.Parallel()
 	if len(denied) < 60 || len(allowed) < 16 {
 		t.Fatal(len(denied), len(allowed))
 	}
@@ -75,6 +76,7 @@ func TestPermits(t *testing.T) {
 }
 
 func TestAllowCIDR(t *testing.T) {
+	t.Parallel()
 	every := &Guard{Loopback: true, AllowHTTP: true, AllowCIDR: append(prefixes("0.0.0.0/0 ::/0 169.254.169.254/32 fd00:ec2::/32"), netip.Prefix{})}
 	for _, s := range neverAllowed {
 		if every.Permits(netip.MustParseAddr(s)) {
@@ -114,6 +116,7 @@ func TestAllowCIDR(t *testing.T) {
 }
 
 func TestControl(t *testing.T) {
+	t.Parallel()
 	g := &Guard{Loopback: true}
 	for _, c := range []struct {
 		network, address string
@@ -145,6 +148,7 @@ func TestControl(t *testing.T) {
 }
 
 func TestCheckScheme(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		g    Guard
 		url  string
@@ -171,6 +175,7 @@ func TestCheckScheme(t *testing.T) {
 // TestOnLink checks that public IPv6 addresses in the networks of the machine's own
 // interfaces are denied, and IPv4 addresses are not.
 func TestOnLink(t *testing.T) {
+	t.Parallel()
 	networks := func() (list []net.Addr, err error) {
 		for _, s := range []string{"127.0.0.1/8", "::1/128", "fe80::1/64", "8.8.8.1/24", "2a00:1450:4001:80e::5/64", "2606:4700::1/128"} {
 			ip, n, err := net.ParseCIDR(s)
@@ -218,6 +223,7 @@ func TestOnLink(t *testing.T) {
 
 // TestInterfaces checks that the two ways to read the networks of the machine agree.
 func TestInterfaces(t *testing.T) {
+	t.Parallel()
 	if list, err := parseInterfaces("20010db8000000010000000000000005 02 40 00 80     eth0\n"); err != nil || len(list) != 1 || list[0].String() != "2001:db8:0:1::5/64" {
 		t.Errorf("%v %v", list, err)
 	}

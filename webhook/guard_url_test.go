@@ -12,6 +12,7 @@ import (
 // TestCheckURL checks the code of the problem of each URL, or "" if it is accepted:
 // by default, with http allowed, and under dev, where names need not resolve.
 func TestCheckURL(t *testing.T) {
+	t.Parallel()
 	dns := serveDNS(t, map[string]answers{
 		"example.com.":             always("8.8.8.8", "2606:4700::1111"),
 		"other.test.":              always("8.8.8.8"),
@@ -244,6 +245,7 @@ func TestCheckURL(t *testing.T) {
 }
 
 func TestCheckURLWithNetworks(t *testing.T) {
+	t.Parallel()
 	dns := serveDNS(t, map[string]answers{
 		"private.test.": always("10.0.0.1"),
 		"mixed.test.":   always("8.8.8.8", "10.0.0.1"),
@@ -279,6 +281,7 @@ func TestCheckURLWithNetworks(t *testing.T) {
 
 // TestMessages checks that messages state the rule, without addresses from lookups.
 func TestMessages(t *testing.T) {
+	t.Parallel()
 	dns := serveDNS(t, map[string]answers{"private.test.": always("10.98.76.54")})
 	for _, c := range []struct {
 		g         Guard
@@ -327,6 +330,7 @@ func (failing) LookupNetIP(context.Context, string, string) ([]netip.Addr, error
 }
 
 func TestResolvers(t *testing.T) {
+	t.Parallel()
 	if p := (&Guard{Resolver: silent{}, LookupTimeout: 1}).CheckURL(t.Context(), "https://example.com"); p == nil || p.Code != "unresolvable" {
 		t.Error("silent:", p)
 	}

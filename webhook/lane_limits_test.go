@@ -18,6 +18,7 @@ func news(events ...int64) (list []store.NewDelivery) {
 // TestReturnedWhileQueried returns events to the queue while it is being read.
 // The query skipped them, so its result must not count them as sent.
 func TestReturnedWhileQueried(t *testing.T) {
+	t.Parallel()
 	l := newLane(&Sender{}, 1)
 	l.begin(l.nextQuery(), store.DueDeliveries{New: news(11, 12), Last: 12})
 	l.finish(11, false)
@@ -37,6 +38,7 @@ func TestReturnedWhileQueried(t *testing.T) {
 // attempts at its receiver than its limit, nor more unwritten outcomes than
 // laneMaxUnwritten, but as many as both allow.
 func TestLaneBounds(t *testing.T) {
+	t.Parallel()
 	l := newLane(&Sender{}, 1)
 	l.limit = laneMax
 	var queue, unwritten []int64 // at the receiver; answered
@@ -83,6 +85,7 @@ func TestLaneBounds(t *testing.T) {
 // TestLaneWaitsForWrites checks that a failing webhook's lane, and every lane once
 // the writer is far behind, starts no attempt until outcomes are written.
 func TestLaneWaitsForWrites(t *testing.T) {
+	t.Parallel()
 	for name, trouble := range map[string]func(*lane){
 		"failing": func(l *lane) { l.adapt(store.Outcome{Status: store.Some(int64(410)), Gone: true}) },
 		"behind":  func(l *lane) { l.s.unwritten.Store(maxUnwritten) },

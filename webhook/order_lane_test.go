@@ -122,6 +122,7 @@ func (m *laneModel) giveBack(i int) {
 // also while the queue is being read. All events are attempted, those of a chain in
 // order and one at a time.
 func TestChainsDoNotOverlap(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 21))
 		m := newLaneModel(t)
@@ -170,6 +171,7 @@ func TestChainsDoNotOverlap(t *testing.T) {
 // busy chain and no more, that they take no place among those in flight, and that
 // retries are read whatever waits.
 func TestLooksPastAThousand(t *testing.T) {
+	t.Parallel()
 	m := newLaneModel(t)
 	for range laneMaxWaiting + 1 {
 		m.chain = append(m.chain, 7)

@@ -63,6 +63,7 @@ var overflowed = []string{"card.activated", "card.added", "stamp.assigned", "sta
 // overflowed from it wait for the answer to the card's previous one, whatever it
 // is, and that those of other cards do not.
 func TestNextOfACardWaits(t *testing.T) {
+	t.Parallel()
 	for version, code := range map[string]int{"v1": 200, "v2": 500} {
 		t.Run(version, func(t *testing.T) {
 			s := start(t, longTimeout)
@@ -94,6 +95,7 @@ func TestNextOfACardWaits(t *testing.T) {
 // TestOrderAfterEnabling checks that the events of a card which waited when their
 // webhook was disabled come in order when it is enabled again.
 func TestOrderAfterEnabling(t *testing.T) {
+	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	release := r.holding()
@@ -117,6 +119,7 @@ func TestOrderAfterEnabling(t *testing.T) {
 // TestOrderWhileSuspended checks that subscription.state_changed passes the events
 // of a card that wait, and that these come in order when the shop is active again.
 func TestOrderWhileSuspended(t *testing.T) {
+	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	release := r.holding()
@@ -150,6 +153,7 @@ func TestOrderWhileSuspended(t *testing.T) {
 // TestOrderAfterStop checks that the events of a card come in order after a restart
 // that broke off the first of them.
 func TestOrderAfterStop(t *testing.T) {
+	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	r.answers(r.hang)
@@ -173,6 +177,7 @@ func TestOrderAfterStop(t *testing.T) {
 // TestSequenceOfDeliveries checks that each attempt has the event's sequence, for
 // all webhooks of the shop, redeliveries and tests included, and shows it in the log.
 func TestSequenceOfDeliveries(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	failing, other := listen(t, status(500)), listen(t)
 	h := s.hook(failing.url)

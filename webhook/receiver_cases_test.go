@@ -125,6 +125,7 @@ func retryLater(code int, after string) http.HandlerFunc {
 
 // TestReceiverAnswers checks the log and the retry for each answer of a receiver.
 func TestReceiverAnswers(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	elsewhere := listen(t)
 	redirect := func(code int) string {
@@ -177,6 +178,7 @@ func TestReceiverAnswers(t *testing.T) {
 
 // TestReceiverConnections checks the same for receivers that violate the protocol.
 func TestReceiverConnections(t *testing.T) {
+	t.Parallel()
 	zeros() // compressed beforehand, since it would take time of the attempt
 	trusted, stranger := newAuthority(t), newAuthority(t)
 	dns := webhook.ServeDNS(t, map[string][2][]string{"moved.secret.test.": {nil, {"10.0.0.1"}}})
@@ -313,6 +315,7 @@ var zeros = sync.OnceValue(func() []byte {
 // TestReceiverHangs checks that the timeout ends attempts at receivers whose answer
 // never ends.
 func TestReceiverHangs(t *testing.T) {
+	t.Parallel()
 	trusted := newAuthority(t)
 	s := start(t, trusted.trusted, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 700 })
 	rawURL := func(act func(net.Conn)) string { return listenRaw(t, nil, act).url }

@@ -7,6 +7,7 @@ import (
 
 // TestReceivers compares the receivers with the files that the tests of server/e2e run.
 func TestReceivers(t *testing.T) {
+	t.Parallel()
 	for _, r := range Receivers() {
 		file, err := os.ReadFile("../testdata/verify/" + r.File)
 		if err != nil || r.Text != string(file) {

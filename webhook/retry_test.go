@@ -9,6 +9,7 @@ import (
 )
 
 func TestBackoff(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		base    time.Duration
 		attempt int
@@ -41,6 +42,7 @@ func TestBackoff(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
 	for h, want := range map[string]time.Duration{

@@ -30,6 +30,7 @@ func (h hook) next(r *receiver) request {
 }
 
 func TestScheduleOfAttempts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		answer http.HandlerFunc
@@ -72,6 +73,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 // TestFifteenFailuresDisable checks that 15 consecutive deliveries without success
 // disable a webhook. A success resets the count; tests do not count.
 func TestFifteenFailuresDisable(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	r := listen(t, status(500))
 	h := s.hook(r.url)
@@ -128,6 +130,7 @@ func TestFifteenFailuresDisable(t *testing.T) {
 // TestPendingWaitsWhileInactive checks that pending deliveries of a disabled webhook
 // are sent when it is enabled again.
 func TestPendingWaitsWhileInactive(t *testing.T) {
+	t.Parallel()
 	for name, off := range map[string]func(hook, *receiver){
 		"by PATCH": func(h hook, r *receiver) { h.patch(fields{"active": false}) },
 		"by 410": func(h hook, r *receiver) {
@@ -170,6 +173,7 @@ func TestPendingWaitsWhileInactive(t *testing.T) {
 }
 
 func TestLimitsOfFlags(t *testing.T) {
+	t.Parallel()
 	limits := func(attempts, failures int) func(*app.Config) {
 		return func(c *app.Config) {
 			c.Limits.WebhookDeliveryAttempts, c.Limits.WebhookMaxConsecutiveFailures, c.Limits.WebhookBackoffBase = attempts, failures, time.Millisecond
@@ -225,6 +229,7 @@ func TestLimitsOfFlags(t *testing.T) {
 // TestSuspendedShop checks that only subscription.state_changed is sent while the
 // shop is suspended or cancelled.
 func TestSuspendedShop(t *testing.T) {
+	t.Parallel()
 	for _, state := range []string{"suspended", "cancelled"} {
 		t.Run(state, func(t *testing.T) {
 			s := start(t)
@@ -272,6 +277,7 @@ func TestSuspendedShop(t *testing.T) {
 // TestRetryWhileSuspended checks that a retry of subscription.state_changed is sent
 // to a suspended shop, and a test is not.
 func TestRetryWhileSuspended(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	r := listen(t, status(500))
 	h := s.hook(r.url, fields{"events": []string{"*"}})
@@ -284,6 +290,7 @@ func TestRetryWhileSuspended(t *testing.T) {
 }
 
 func TestWithoutAddon(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	r := listen(t)
 	s.hook(r.url)
@@ -297,6 +304,7 @@ func TestWithoutAddon(t *testing.T) {
 // TestDeletedWebhook checks that deleting a webhook deletes its pending deliveries
 // and its log.
 func TestDeletedWebhook(t *testing.T) {
+	t.Parallel()
 	for name, remove := range map[string]func(hook){
 		"itself":      func(h hook) { h.s.Call("DELETE", h.path(), nil).Want(204) },
 		"its program": func(h hook) { h.s.Control("DELETE", "/programs/"+h.s.program(), nil) },
@@ -333,6 +341,7 @@ func TestDeletedWebhook(t *testing.T) {
 
 // TestRetention checks that the log is deleted after its retention time.
 func TestRetention(t *testing.T) {
+	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryRetentionDays = 2 })
 	r := listen(t)
 	h := s.hook(r.url)

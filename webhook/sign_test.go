@@ -21,6 +21,7 @@ const (
 // TestVectors compares with signatures that another program made. The last is the
 // example in the Standard Webhooks specification.
 func TestVectors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		secret, id, body string
 		at               int64
@@ -47,6 +48,7 @@ func TestVectors(t *testing.T) {
 }
 
 func TestStripeVerifies(t *testing.T) {
+	t.Parallel()
 	at := time.Now()
 	for _, body := range []string{`{"event":"card.added","data":{"n":"Zoë\u0000"}}`, "", "\x00\xff\n", strings.Repeat("x", 1<<20)} {
 		if err := stripe.ValidatePayload([]byte(body), Sign(secretA, at, []byte(body)), secretA); err != nil {
@@ -75,6 +77,7 @@ func TestStripeVerifies(t *testing.T) {
 }
 
 func TestStandardWebhooksVerifies(t *testing.T) {
+	t.Parallel()
 	at := time.Now()
 	const id = "evt_0123456789abcdefghijklmnop"
 	verify := func(secret, id string, at time.Time, body []byte, signature string) error {
@@ -117,6 +120,7 @@ func TestStandardWebhooksVerifies(t *testing.T) {
 // TestNoKeyNoStandardSignature checks that a secret without a key gives no signature,
 // instead of one with an empty key.
 func TestNoKeyNoStandardSignature(t *testing.T) {
+	t.Parallel()
 	for _, secret := range []string{"", "whsec_", "whsec_***", "whsec_AAECAw", "whsec_" + base64.RawURLEncoding.EncodeToString([]byte{0xfb, 0xff})} {
 		if got := SignStandard(secret, "evt_1", time.Unix(0, 0), nil); got != "" {
 			t.Errorf("%q: %s", secret, got)

@@ -44,6 +44,7 @@ func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 }
 
 func TestStopWaits(t *testing.T) {
+	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	release := make(chan struct{})
@@ -76,6 +77,7 @@ func TestStopWaits(t *testing.T) {
 // TestStopCancelsAttempts checks that an attempt which Stop cancels is no failure, and is repeated
 // after a restart.
 func TestStopCancelsAttempts(t *testing.T) {
+	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	cut := make(chan struct{}, 10)
@@ -120,6 +122,7 @@ func TestStopCancelsAttempts(t *testing.T) {
 
 // TestStopStartsNothing checks that attempts which wait for their turn are not started.
 func TestStopStartsNothing(t *testing.T) {
+	t.Parallel()
 	s := start(t, longTimeout)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
 	hold := listenRaw(t, nil, func(net.Conn) {
@@ -172,6 +175,7 @@ func TestStopLeavesNothing(t *testing.T) {
 // TestStopCancelsSuspensionEvent checks that a cancelled delivery of subscription.state_changed is
 // repeated after a restart, also if a later one has succeeded.
 func TestStopCancelsSuspensionEvent(t *testing.T) {
+	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	r.answers(r.hang)

@@ -94,6 +94,7 @@ func (s *backupsTest) wantLog(level string, want int) {
 const day = 24 * time.Hour
 
 func TestBackupsOnSchedule(t *testing.T) {
+	t.Parallel()
 	withBackups(t, func(s *backupsTest) {
 		// None of these files is a backup of shop.db, though their names are similar.
 		others := []string{"other-19990101T000000Z.db", "shop-19990101T000000Z.db.txt", "shop-19990101.db", "shop-19991301T000000Z.db", "notes.txt", "shop.db", "xshop-19990101T000000Z.db", "shop-19990101T000000Z.db.partial.old"}
@@ -138,6 +139,7 @@ func TestBackupsOnSchedule(t *testing.T) {
 
 // TestBackupsAfterARestart checks that a restart neither adds a backup nor delays the next.
 func TestBackupsAfterARestart(t *testing.T) {
+	t.Parallel()
 	withBackups(t, func(s *backupsTest) {
 		s.start(app.Backups{Every: day, Keep: 7})
 		s.advance(5 * time.Hour)
@@ -161,6 +163,7 @@ func TestBackupsAfterARestart(t *testing.T) {
 // TestBackupsAfterTheClockWasSetBack checks that backups are made although the newest one is dated in the future,
 // since the clock was set back.
 func TestBackupsAfterTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
 	withBackups(t, func(s *backupsTest) {
 		future := "shop-20300101T000000Z.db"
 		if err := os.WriteFile(filepath.Join(s.dir, future), nil, 0o600); err != nil {
@@ -176,6 +179,7 @@ func TestBackupsAfterTheClockWasSetBack(t *testing.T) {
 // TestBackupsContinueAfterAFailure checks that a failure is logged and that the next attempt is an interval
 // later, and that no older backup is removed before a newer one is complete.
 func TestBackupsContinueAfterAFailure(t *testing.T) {
+	t.Parallel()
 	withBackups(t, func(s *backupsTest) {
 		s.start(app.Backups{Every: day, Keep: 1})
 		s.wantFiles("shop-20000101T000000Z.db")
@@ -223,6 +227,7 @@ func TestBackupsContinueAfterAFailure(t *testing.T) {
 // TestBackupsRemoveLeftovers checks that the files of a killed backup are removed before the next backup,
 // and that those of another process stay.
 func TestBackupsRemoveLeftovers(t *testing.T) {
+	t.Parallel()
 	withBackups(t, func(s *backupsTest) {
 		left, written := "shop-19991230T000000Z.db.partial", "shop-19991231T000000Z.db.partial"
 		foreign := "other-19991230T000000Z.db.partial"

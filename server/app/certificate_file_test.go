@@ -12,6 +12,7 @@ import (
 
 // TestCertificates checks what the server says of the certificate in a file.
 func TestCertificates(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	servertest.WriteCertificate(t, dir, "shop.test")
 	cert := filepath.Join(dir, "cert.pem")

@@ -15,6 +15,7 @@ import (
 
 // TestSetTLSAuto checks the rules and defaults of --tls-auto and the flags beside it.
 func TestSetTLSAuto(t *testing.T) {
+	t.Parallel()
 	hosts := []string{"cards.example.com"}
 	for _, c := range []struct {
 		given Config
@@ -57,6 +58,7 @@ func TestSetTLSAuto(t *testing.T) {
 
 // TestTLSCacheFolder checks that the folder of certificates is private, and which folders are refused.
 func TestTLSCacheFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	made := filepath.Join(dir, "a", "tls")
 	for range 2 {
@@ -91,6 +93,7 @@ func TestTLSCacheFolder(t *testing.T) {
 // TestEndsSoon checks when an operator is warned of the end of a certificate, and how many days are
 // left.
 func TestEndsSoon(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour
 	for _, c := range []struct {
@@ -123,6 +126,7 @@ func TestEndsSoon(t *testing.T) {
 
 // TestWarnOfEnds checks that a warning is repeated once a day.
 func TestWarnOfEnds(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	list := []Certificate{{Host: "a.example.com", Ends: now.Add(50 * time.Hour)}, {Host: "b.example.com", Ends: now.Add(1000 * time.Hour)}, {Host: "c.example.com"}}
@@ -143,6 +147,7 @@ func TestWarnOfEnds(t *testing.T) {
 // TestOrdersAfterFailures checks that handshakes do not order certificates again while a wait after a
 // failure lasts, and only for hosts that are named.
 func TestOrdersAfterFailures(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	conf := Config{DB: filepath.Join(t.TempDir(), "shop.db"), TLSAuto: []string{"cards.example.com"}, ACMEURL: "https://127.0.0.1:1/dir", Log: slog.New(slog.NewTextHandler(&log, nil))}
 	if err := conf.setTLSAuto(); err != nil {
@@ -183,6 +188,7 @@ func TestOrdersAfterFailures(t *testing.T) {
 
 // TestRedirectToHTTPS checks where plain http leads, and what it refuses.
 func TestRedirectToHTTPS(t *testing.T) {
+	t.Parallel()
 	a, err := Start(Config{DB: t.TempDir() + "/test.db", Listen: "127.0.0.1:0", Limits: DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)

@@ -143,6 +143,7 @@ func signIn(t *testing.T, a *app.App) string {
 // with known and unknown ids, and also unknown paths and methods. It calls the pages of people as
 // somebody who is signed in, too.
 func TestHeadersOfEveryAnswer(t *testing.T) {
+	t.Parallel()
 	a := startWithMetrics(t)
 	issued := fetch(t, "POST", a.Ready.BaseURL+"/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", "Authorization", "Bearer "+a.Ready.APIKey)
 	var card struct {
@@ -228,6 +229,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 // TestMetricsAlone checks that the metrics address serves nothing but the metrics and writes
 // nothing.
 func TestMetricsAlone(t *testing.T) {
+	t.Parallel()
 	a := startWithMetrics(t)
 	base := strings.TrimSuffix(a.MetricsURL, "/metrics")
 	audits := func() string {

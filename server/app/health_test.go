@@ -11,6 +11,7 @@ import (
 
 // TestHealth checks what the server tells of its backups and its disk.
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	st, err := store.Open(filepath.Join(dir, "shop.db"), store.Options{})
 	if err != nil {

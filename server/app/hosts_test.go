@@ -50,6 +50,7 @@ var (
 
 // TestForeignHosts checks which paths answer to which hosts, under serve and under dev.
 func TestForeignHosts(t *testing.T) {
+	t.Parallel()
 	own := []string{"cards.example.com", "Cards.Example.com.:443", "localhost:8080", "127.0.0.1", "[::1]:1", "shop.test:80"}
 	others := []string{"evil.example", "evil.example:443", "cards.example.com.evil.example", "www.cards.example.com", "192.168.1.5", "0.0.0.0:8080", "shop.test:x", ""}
 	serve := serving(t, Config{PublicURL: "https://cards.example.com", AllowHosts: []string{"shop.test"}, Listen: "192.168.1.5:8080"})
@@ -84,6 +85,7 @@ func TestForeignHosts(t *testing.T) {
 
 // TestDefaultHosts checks which hosts serve has without a public URL.
 func TestDefaultHosts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		listen, host string
 		dev          bool
@@ -114,6 +116,7 @@ func TestDefaultHosts(t *testing.T) {
 
 // TestForeignOrigins checks which requests of browsers are taken for those of another origin, by path.
 func TestForeignOrigins(t *testing.T) {
+	t.Parallel()
 	type sent struct{ site, origin string }
 	same := []sent{{"same-origin", "https://cards.example.com"}, {"none", ""}, {"", ""}, {"", "https://cards.example.com"}, {"same-origin", "null"}}
 	foreigners := []sent{{"cross-site", "https://evil.example"}, {"same-site", "https://www.example.com"}, {"cross-site", "null"}, {"", "https://evil.example"}, {"cross-site", ""}}
@@ -169,6 +172,7 @@ func TestForeignOrigins(t *testing.T) {
 // TestRefuseForeign checks that a refused request does not reach the handler, and that its answer has the
 // form of all errors.
 func TestRefuseForeign(t *testing.T) {
+	t.Parallel()
 	a, err := Start(Config{DB: t.TempDir() + "/test.db", Listen: "127.0.0.1:0", PublicURL: "https://cards.example.com", Limits: DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)
@@ -193,6 +197,7 @@ func TestRefuseForeign(t *testing.T) {
 
 // TestRoot checks that serve leads from / to the dashboard, on every host.
 func TestRoot(t *testing.T) {
+	t.Parallel()
 	a, err := Start(Config{DB: t.TempDir() + "/test.db", Listen: "127.0.0.1:0", Limits: DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)

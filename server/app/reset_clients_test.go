@@ -20,6 +20,7 @@ import (
 // TestResetCutsOffSlowReader checks that a client that does not read its answers is cut off and does not
 // block a reset.
 func TestResetCutsOffSlowReader(t *testing.T) {
+	t.Parallel()
 	a := startFixture(t)
 	_, body := call(t, "POST", a.Origin+"/dev/receiver", "", "")
 	var target struct{ URL, ID string }
@@ -54,6 +55,7 @@ func TestResetCutsOffSlowReader(t *testing.T) {
 
 // TestStopDuringResets checks that a fixture stops at once while several resets wait.
 func TestStopDuringResets(t *testing.T) {
+	t.Parallel()
 	for range 10 {
 		a := servertest.Start(t, func(c *app.Config) { c.DB = "" })
 		var wg sync.WaitGroup
@@ -81,6 +83,7 @@ func TestStopDuringResets(t *testing.T) {
 // TestClockToTheEndOfTime checks that the clock can be advanced to the end of the year 9999, in any
 // steps, and never goes back.
 func TestClockToTheEndOfTime(t *testing.T) {
+	t.Parallel()
 	for name, first := range map[string]time.Time{"running": {}, "stopped": time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} {
 		t.Run(name, func(t *testing.T) {
 			a := startFixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(first) })
@@ -106,6 +109,7 @@ func TestClockToTheEndOfTime(t *testing.T) {
 
 // TestConcurrentAdvances checks that simultaneous advances add up.
 func TestConcurrentAdvances(t *testing.T) {
+	t.Parallel()
 	a := startFixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) })
 	var wg sync.WaitGroup
 	for range 24 {

@@ -44,6 +44,7 @@ func call(t testing.TB, method, url, key, body string) (int, string) {
 // TestReset changes everything that can change, and checks that after a reset everything
 // is as it was at the start.
 func TestReset(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"temporary file", "named file"} {
 		t.Run(kind, func(t *testing.T) {
 			a := startFixture(t, func(c *app.Config) {
@@ -102,6 +103,7 @@ func TestReset(t *testing.T) {
 // TestResetUnderLoad checks that requests during resets see the state before or after: a card that
 // was issued is there completely or not at all.
 func TestResetUnderLoad(t *testing.T) {
+	t.Parallel()
 	a := startFixture(t)
 	ready := *a.Ready
 	issue := ready.BaseURL + "/programs/" + ready.ProgramIDs["standard"] + "/cards"
@@ -145,6 +147,7 @@ func TestResetUnderLoad(t *testing.T) {
 // TestResetRefusesMissingBody checks that a client that never sends its body is refused and does not block
 // a reset.
 func TestResetRefusesMissingBody(t *testing.T) {
+	t.Parallel()
 	a := startFixture(t)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.Origin, "http://"))
 	if err != nil {
@@ -171,6 +174,7 @@ func TestResetRefusesMissingBody(t *testing.T) {
 }
 
 func TestResetAfterStop(t *testing.T) {
+	t.Parallel()
 	a := startFixture(t)
 	if err := a.Stop(context.Background()); err != nil {
 		t.Fatal(err)
@@ -183,6 +187,7 @@ func TestResetAfterStop(t *testing.T) {
 // TestResetBesideCommands checks that commands which write to the fixture's file during a reset always
 // find a complete file, and that their earlier writes are gone after it.
 func TestResetBesideCommands(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "kept.db")
 	a := startFixture(t, func(c *app.Config) { c.DB = file })
 	ready := *a.Ready

@@ -228,6 +228,7 @@ func (s *slowService) Start() error { s.started = s.fails == nil; return s.fails
 func (s *slowService) Stop(ctx context.Context) { <-ctx.Done(); s.stopped = true }
 
 func TestServicesShareTheDeadline(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		fails := errors.New("cannot start")
 		list := []*slowService{{}, {}, {fails: fails}, {}}

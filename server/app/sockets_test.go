@@ -53,6 +53,7 @@ func wantClosed(t *testing.T, err error) {
 // TestSlowClients checks that a client that never finishes its request is cut off: without an
 // answer during the headers, with one during the body. The server goes on serving others.
 func TestSlowClients(t *testing.T) {
+	t.Parallel()
 	a := startServer(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond })
 	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + seed.APIKey +
 		"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
@@ -81,6 +82,7 @@ func TestSlowClients(t *testing.T) {
 
 // TestSlowReader checks that a client that makes requests and reads no answers is cut off.
 func TestSlowReader(t *testing.T) {
+	t.Parallel()
 	a := startServer(t, func(c *app.Config) { c.WriteTimeout = 200 * time.Millisecond })
 	c := dialServer(t, a.Origin)
 	requests := []byte(strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 20))
@@ -95,6 +97,7 @@ func TestSlowReader(t *testing.T) {
 // connection, and the limits that the server announces. MaxConnections is one, so the next
 // connection is answered only after the first was closed.
 func TestSlowReaderHTTP2(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	servertest.WriteCertificate(t, dir, "server")
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -151,6 +154,7 @@ func TestSlowReaderHTTP2(t *testing.T) {
 // TestSlowHandshake checks that a connection without a TLS handshake is closed like one with slow
 // headers.
 func TestSlowHandshake(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	servertest.WriteCertificate(t, dir, "server")
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -169,6 +173,7 @@ func TestSlowHandshake(t *testing.T) {
 
 // TestSlowScraper checks that the metrics address has the same time-outs.
 func TestSlowScraper(t *testing.T) {
+	t.Parallel()
 	a := startWithMetrics(t, func(c *app.Config) { c.ReadTimeout, c.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
 	for _, sent := range []string{"GET /metrics HTTP/1.1\r\nHo", strings.Repeat("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 20)} {
 		c := dialServer(t, strings.TrimSuffix(a.MetricsURL, "/metrics"))
@@ -191,6 +196,7 @@ func TestSlowScraper(t *testing.T) {
 
 // TestConnectionsAreBounded checks that a connection beyond the limit waits until another is closed.
 func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
 	log := &servertest.Log{}
 	a := startServer(t, func(c *app.Config) {
 		c.MaxConnections, c.AccessLog, c.Log = 3, true, slog.New(slog.NewTextHandler(log, nil))

@@ -45,6 +45,7 @@ func yearFile(tb testing.TB, n int) string {
 
 // TestYearFileIsConsistent checks that the benchmarks' file passes the checks of the program.
 func TestYearFileIsConsistent(t *testing.T) {
+	t.Parallel()
 	st, err := store.Open(yearFile(t, 20_000), store.Options{MustExist: true})
 	if err != nil {
 		t.Fatal(err)

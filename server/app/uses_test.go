@@ -13,6 +13,7 @@ import (
 // TestLastUses checks that a server which is stopped has written when its keys and tills
 // made their last requests.
 func TestLastUses(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t, servertest.Frozen)
 	s.NewKey(servertest.Fields{"name": "unused"})
 	device := s.NewDevice(s.LocationIDs[0])
@@ -52,6 +53,7 @@ func TestLastUses(t *testing.T) {
 
 // TestLastUsesSettled checks that a fixture that has settled has written them too.
 func TestLastUsesSettled(t *testing.T) {
+	t.Parallel()
 	s := servertest.Start(t, servertest.Frozen)
 	s.NewDevice(s.LocationIDs[0]).Get("/me").Want(200)
 	s.Control("POST", "/settle", nil)

@@ -17,6 +17,7 @@ import (
 // TestDelayBeyondWriteTimeout checks that an answer is sent though a fault delays
 // it beyond the server's time-out for writing.
 func TestDelayBeyondWriteTimeout(t *testing.T) {
+	t.Parallel()
 	const timeout = 100 * time.Millisecond
 	for _, when := range []string{faultBefore, faultAfter} {
 		f := NewFaults(context.Background(), &kernel.Kernel{}, testAPIs)

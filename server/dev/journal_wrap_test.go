@@ -48,6 +48,7 @@ func (j *Journal) entries(t *testing.T) (list []*requestEntry) {
 // TestEntryComesBeforeTheLastByte checks that the entry is there when the answer is, even while the handler
 // has not returned.
 func TestEntryComesBeforeTheLastByte(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
 		"large": func(w http.ResponseWriter, _ *http.Request) { // larger than all buffers, so sent at once
 			w.Header().Set("Content-Length", "100000")
@@ -88,6 +89,7 @@ func TestEntryComesBeforeTheLastByte(t *testing.T) {
 // TestJournalStreams checks that an answer streams as it does without a journal, and that its
 // handler can control the connection.
 func TestJournalStreams(t *testing.T) {
+	t.Parallel()
 	read := make(chan struct{})
 	j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)
@@ -124,6 +126,7 @@ func TestJournalStreams(t *testing.T) {
 // TestJournalOfCutConnections checks that the entry of a handler that aborts is there before the client
 // notices.
 func TestJournalOfCutConnections(t *testing.T) {
+	t.Parallel()
 	j, url := wrapped(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if resp, err := (&http.Transport{}).RoundTrip(httptest.NewRequest("GET", url, nil)); err == nil {
 		t.Fatal(resp.Status)
@@ -136,6 +139,7 @@ func TestJournalOfCutConnections(t *testing.T) {
 // TestJournalIsBounded checks that the journal keeps the newest thousand entries, and fewer if
 // they are large.
 func TestJournalIsBounded(t *testing.T) {
+	t.Parallel()
 	big := strings.Repeat("x", 200<<10)
 	j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "POST" {

@@ -16,6 +16,7 @@ import (
 // TestReceiversAreBounded checks that the requests of all receivers together take at most 64 MiB,
 // and that the oldest are dropped first, whichever receiver got them.
 func TestReceiversAreBounded(t *testing.T) {
+	t.Parallel()
 	rs := NewReceivers(context.Background(), &kernel.Kernel{}, time.Now, "http://127.0.0.1:1")
 	add := func() string {
 		t.Helper()
@@ -49,6 +50,7 @@ func TestReceiversAreBounded(t *testing.T) {
 
 // TestWaitEndsWithTheFixture checks that a waiting request gets what is there when the fixture ends.
 func TestWaitEndsWithTheFixture(t *testing.T) {
+	t.Parallel()
 	ctx, end := context.WithCancel(context.Background())
 	rs := NewReceivers(ctx, &kernel.Kernel{}, time.Now, "http://127.0.0.1:1")
 	shown, _ := rs.create(nil, httprouter.Params{}, receiverBodyFields{})

@@ -14,6 +14,7 @@ import (
 // TestOneMessageDelaysNoOther checks that a message at which the server closes
 // every connection delays no other message, and is not given up.
 func TestOneMessageDelaysNoOther(t *testing.T) {
+	t.Parallel()
 	for at, code := range map[string]int{"RCPT": 421, "DATA": 421, "RCPT wants a password": 530} {
 		refusing := true
 		run(t, func(f *fixture) {
@@ -55,6 +56,7 @@ func TestOneMessageDelaysNoOther(t *testing.T) {
 
 // TestServerAddress checks that IPv6 addresses are dialled with brackets.
 func TestServerAddress(t *testing.T) {
+	t.Parallel()
 	for host, want := range map[string]string{"::1": "[::1]:587", "2001:db8::25": "[2001:db8::25]:587", "127.0.0.1": "127.0.0.1:587", "mail.example.com": "mail.example.com:587"} {
 		run(t, func(f *fixture) { f.conf.Server.Host = host }, func(f *fixture) {
 			f.issue("ada@example.com")
@@ -69,6 +71,7 @@ func TestServerAddress(t *testing.T) {
 // TestSlowServer checks that a server has ten minutes to accept a message (RFC
 // 5321, 4.5.3.2.6), and gets it once.
 func TestSlowServer(t *testing.T) {
+	t.Parallel()
 	run(t, func(f *fixture) {
 		f.srv.Data = func(*mailtest.Message) error { time.Sleep(10*time.Minute - time.Second); return nil }
 	}, func(f *fixture) {
@@ -85,6 +88,7 @@ func TestSlowServer(t *testing.T) {
 // after maxUnsure attempts, also across a restart of the sender. A message that
 // the server never had is not given up.
 func TestUnsure(t *testing.T) {
+	t.Parallel()
 	run(t, func(f *fixture) {
 		f.srv.Data = func(m *mailtest.Message) error {
 			if m.To == "twice@example.com" {
@@ -123,6 +127,7 @@ func TestUnsure(t *testing.T) {
 // TestUnlocked checks that the mail of a locked card is sent when the card is
 // unlocked.
 func TestUnlocked(t *testing.T) {
+	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		card := f.issue("ada@example.com")
 		f.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(f.shop.Shop, card.ID, true); return err })
@@ -144,6 +149,7 @@ func TestUnlocked(t *testing.T) {
 // message, makes the sender give up none before the server has accepted one, and
 // maxRefusals afterwards.
 func TestServerRefusesAll(t *testing.T) {
+	t.Parallel()
 	for _, before := range []int{0, 1} {
 		refusing := before == 0
 		run(t, func(f *fixture) {
@@ -185,6 +191,7 @@ func TestServerRefusesAll(t *testing.T) {
 
 // TestPanic checks that a panic in the SMTP library ends only the connection.
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"EHLO", "RCPT", "DATA"} {
 		run(t, func(f *fixture) { f.net.panic = at }, func(f *fixture) {
 			f.issue("ada@example.com")

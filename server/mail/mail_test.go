@@ -13,6 +13,7 @@ import (
 )
 
 func TestSent(t *testing.T) {
+	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		card := f.issue("ada@example.com")
 		at := time.Now()
@@ -46,6 +47,7 @@ func TestSent(t *testing.T) {
 // TestOneConnection checks that queued messages use one connection, which is
 // closed after idleTime.
 func TestOneConnection(t *testing.T) {
+	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		f.stopSender()
 		for i := range 5 {
@@ -71,6 +73,7 @@ func TestOneConnection(t *testing.T) {
 // TestStaleConnection checks that a connection that the server has closed costs no
 // attempt.
 func TestStaleConnection(t *testing.T) {
+	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		f.issue("ada@example.com")
 		f.nextMessage()
@@ -89,6 +92,7 @@ func TestStaleConnection(t *testing.T) {
 // TestClosingConnection checks the same for a connection that the server closes
 // with a 421.
 func TestClosingConnection(t *testing.T) {
+	t.Parallel()
 	run(t, func(f *fixture) {
 		mails := 0
 		f.srv.Mail = func(string) error {
@@ -110,6 +114,7 @@ func TestClosingConnection(t *testing.T) {
 // TestTemporary checks that a deferred message is tried again after 1, 2 and 4
 // minutes, and that others are sent in between.
 func TestTemporary(t *testing.T) {
+	t.Parallel()
 	var asked []time.Time
 	run(t, func(f *fixture) {
 		f.srv.Data = func(m *mailtest.Message) error {
@@ -147,6 +152,7 @@ func TestTemporary(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	for code, at := range map[int]string{550: "RCPT", 554: "DATA"} {
 		run(t, func(f *fixture) {
 			refuse := func(to string) error {
@@ -182,6 +188,7 @@ func TestRefused(t *testing.T) {
 // TestStop checks that Stop waits for the current message, but no longer than its
 // context lasts.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	for patience, done := range map[time.Duration]bool{10 * time.Second: false, time.Minute: true} {
 		run(t, func(f *fixture) {
 			f.srv.Data = func(*mailtest.Message) error { time.Sleep(30 * time.Second); return nil }
@@ -209,6 +216,7 @@ func TestStop(t *testing.T) {
 // TestObsoleteMessage checks that a message is dropped if its card was erased or expired while it
 // waited, and held while the card is locked.
 func TestObsoleteMessage(t *testing.T) {
+	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		erased, locked, expired := f.issue("erased@example.com"), f.issue("locked@example.com"), f.issue("expired@example.com")
 		synctest.Wait()
@@ -233,6 +241,7 @@ func TestObsoleteMessage(t *testing.T) {
 
 // TestRestart checks that a new sender sends what the one before it left.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		f.issue("ada@example.com")
 		time.Sleep(24 * time.Hour)
@@ -250,6 +259,7 @@ func TestRestart(t *testing.T) {
 // TestOtherProcess checks that mail is sent within clockInterval that another process, such
 // as a command, adds to the file.
 func TestOtherProcess(t *testing.T) {
+	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		synctest.Wait()
 		own := f.store
@@ -272,6 +282,7 @@ func TestOtherProcess(t *testing.T) {
 // TestQuota checks that messages over a quota wait, without an attempt, also across
 // a restart, and that a start with another quota sends what waited for it.
 func TestQuota(t *testing.T) {
+	t.Parallel()
 	perHour := store.DefaultLimits()
 	perHour.MailPerHour = 2
 	run(t, func(f *fixture) { f.limits = perHour }, func(f *fixture) {

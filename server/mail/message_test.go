@@ -58,6 +58,7 @@ func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 }
 
 func TestHostileNames(t *testing.T) {
+	t.Parallel()
 	for name, reads := range map[string]string{
 		"Coffee": "Coffee", "Caffè & Söhne ☕": "Caffè & Söhne ☕",
 		"x\r\nBcc: eve@example.com":       "x Bcc: eve@example.com",
@@ -76,6 +77,7 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
+	t.Parallel()
 	for _, to := range []string{"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example", strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example"} {
 		checkMessage(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Program: "Tea", Link: "https://cards.example.com/i/token"}}, "Your card: Tea")
 		run(t, nil, func(f *fixture) {
@@ -88,6 +90,7 @@ func TestAddresses(t *testing.T) {
 }
 
 func TestMessageID(t *testing.T) {
+	t.Parallel()
 	id := messageID("token", from)
 	if id != messageID("token", from) || id == messageID("tokem", from) || !strings.HasSuffix(id, "@example.com") || strings.Contains(id, "token") {
 		t.Errorf("the id is %s", id)
@@ -127,6 +130,7 @@ func linksOf(t *testing.T, page string) (links []string) {
 // TestParts checks of each kind of message in each language that both parts have the same
 // links and sentences, that markup in names is text, and that each attempt is the same.
 func TestParts(t *testing.T) {
+	t.Parallel()
 	const name = `</p><img src=x onerror=alert(1)><a href="https://evil.example">& "Söhne"</a>`
 	web := regexp.MustCompile(`https?://[^\s<>"]+`)
 	for _, m := range []store.Mail{

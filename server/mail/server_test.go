@@ -18,6 +18,7 @@ import (
 // TestServerDown checks that an unreachable server is tried with increasing waits,
 // and that this counts as an attempt of no message.
 func TestServerDown(t *testing.T) {
+	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		for range 3 {
 			f.issue("ada@example.com")
@@ -48,6 +49,7 @@ func TestServerDown(t *testing.T) {
 // TestServerRefusesSender checks that no message is given up when the server
 // refuses the sender.
 func TestServerRefusesSender(t *testing.T) {
+	t.Parallel()
 	for name, misconfigure := range map[string]func(s *mailtest.Server) (repair func()){
 		"authentication": func(s *mailtest.Server) func() {
 			s.Password = "another"
@@ -93,6 +95,7 @@ func TestServerRefusesSender(t *testing.T) {
 // TestNoTLS checks that nothing is sent to another machine without STARTTLS, or if
 // its certificate is not trusted.
 func TestNoTLS(t *testing.T) {
+	t.Parallel()
 	made := httptest.NewUnstartedServer(nil)
 	made.StartTLS()
 	conf := &tls.Config{Certificates: made.TLS.Certificates}
@@ -143,6 +146,7 @@ func TestNoTLS(t *testing.T) {
 // TestServerHangs checks that a server that stops answering is given up in time.
 // It may have accepted the message, and gets the same message again.
 func TestServerHangs(t *testing.T) {
+	t.Parallel()
 	hang := make(chan struct{})
 	var ids []string
 	var at []time.Time
@@ -174,6 +178,7 @@ func TestServerHangs(t *testing.T) {
 
 // TestServerIsSilent checks the same for a server that accepts connections and sends nothing.
 func TestServerIsSilent(t *testing.T) {
+	t.Parallel()
 	run(t, func(f *fixture) {
 		hello := 0
 		f.srv.Hello = func() error {
@@ -195,6 +200,7 @@ func TestServerIsSilent(t *testing.T) {
 
 // TestSendTest sends a message at once, and checks what is said where that fails.
 func TestSendTest(t *testing.T) {
+	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		m := store.Mail{Kind: store.MailTest, To: "ada@example.com", At: f.store.Now(), Language: "de"}
 		send := func() error { return SendTest(f.ctx, f.conf.Server, f.conf.From, m) }

@@ -15,6 +15,7 @@ import (
 // transaction, so while another write keeps the store's writer busy. The hash of a new
 // staff PIN is such work: the store takes only PINs that are hashed.
 func TestPreparedBeforeWrite(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	prepared, begun := make(chan struct{}), make(chan struct{})
 	op := kernel.WritePrepared(kernel.Operation{ID: "prepared", Callers: kernel.Callers{Person: kernel.Manager}}, wire.Create,
@@ -49,6 +50,7 @@ func TestPreparedBeforeWrite(t *testing.T) {
 // before their transaction: they have allocated the memory of the hash when their
 // write waits for the store's writer, which another write keeps busy.
 func TestPINIsHashedBeforeWrite(t *testing.T) {
+	t.Parallel()
 	const hashMemory = 19 << 20 // bytes that argon2id takes; see store.HashStaffPIN
 	s := open(t)
 	pin := store.Given("2468")

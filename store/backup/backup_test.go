@@ -17,6 +17,7 @@ import (
 // TestBackupCanceled cancels a backup at every check of its context, and checks that it leaves no
 // file and keeps the one that it was to replace.
 func TestBackupCanceled(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	must(f, func(tx *store.Tx) (any, error) {
 		for i := range 900 { // fills several pages of the file
@@ -56,6 +57,7 @@ func TestBackupCanceled(t *testing.T) {
 // TestBackupIsOneFile checks that a backup is one file without a WAL and has everything in the
 // database, including what is only in its WAL.
 func TestBackupIsOneFile(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	program := f.program("Coffee")
 	for i := range 50 {
@@ -102,6 +104,7 @@ func TestBackupIsOneFile(t *testing.T) {
 // TestBackupOfAnOlderSchema checks that a file of an older version is copied without a migration,
 // so that a backup can be made before an upgrade.
 func TestBackupOfAnOlderSchema(t *testing.T) {
+	t.Parallel()
 	older, file := createOlder(t), filepath.Join(t.TempDir(), "copy.db")
 	if _, err := Create(context.Background(), older, file, Options{}); err != nil {
 		t.Fatal(err)
@@ -118,6 +121,7 @@ func TestBackupOfAnOlderSchema(t *testing.T) {
 // TestRestoreExcludesOthers checks that nobody can open the database during a restore, and that a
 // killed restore excludes nobody.
 func TestRestoreExcludesOthers(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	f.Close()
 	lock, err := lockForRestore(f.Path())
@@ -152,6 +156,7 @@ func TestRestoreExcludesOthers(t *testing.T) {
 // TestRestoreUnderAnOpenConnection checks that a restore does not replace a file that another
 // connection has open.
 func TestRestoreUnderAnOpenConnection(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	file := filepath.Join(t.TempDir(), "copy.db")
 	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
@@ -174,6 +179,7 @@ func TestRestoreUnderAnOpenConnection(t *testing.T) {
 // after the backup: receivers would take an event for a duplicate, and a code may still be in use.
 // This also holds for a second restore and for stores opened later.
 func TestRestoreReusesNoID(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	program := f.program("Coffee")
 	f.webhook(program)
@@ -253,6 +259,7 @@ func TestRestoreReusesNoID(t *testing.T) {
 // TestRestoreReusesNoCode checks that a reissue after a restore gives no code that an earlier
 // reissue gave.
 func TestRestoreReusesNoCode(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	card := f.card(f.program("Coffee"), store.CardFields{})
 	file := filepath.Join(t.TempDir(), "copy.db")
@@ -290,6 +297,7 @@ func TestRestoreReusesNoCode(t *testing.T) {
 // The sequences of events after a restore are above all that were given before, also
 // those of a shop that had no event when the backup was made.
 func TestRestoreSkipsSequences(t *testing.T) {
+	t.Parallel()
 	for _, before := range []int64{0, 2} {
 		t.Run(fmt.Sprintf("%d events in the backup", before), func(t *testing.T) { restoreSkipsSequences(t, before) })
 	}
@@ -353,6 +361,7 @@ func restoreSkipsSequences(t *testing.T, before int64) {
 
 // TestRestoreIsSeenByTills checks that a till sees each restore, and that pairings end with it.
 func TestRestoreIsSeenByTills(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	at := f.till()
 	must(f, func(tx *store.Tx) (store.CreatedPairing, error) {

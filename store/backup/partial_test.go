@@ -10,6 +10,7 @@ import (
 // TestRawAppearsLate checks that a link or a folder which appears at the name of the
 // unrewritten pages after newPartial has checked it is refused and stays.
 func TestRawAppearsLate(t *testing.T) {
+	t.Parallel()
 	for kind, create := range map[string]func(path string) error{
 		"a symbolic link": func(path string) error { return os.Symlink("precious", path) },
 		"a folder":        func(path string) error { return os.Mkdir(path, 0o700) },

@@ -16,6 +16,7 @@ const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) S
 // TestEndlessStatement checks that a statement that takes more steps than the file's size allows is
 // ended, and that the connection can be used after it.
 func TestEndlessStatement(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	if err := c.Script("CREATE TABLE t (a)"); err != nil {
 		t.Fatal(err)
@@ -44,6 +45,7 @@ func TestEndlessStatement(t *testing.T) {
 
 // TestInterruptOn checks that the end of a context ends statements, also those that begin after it.
 func TestInterruptOn(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	path := filepath.Join(t.TempDir(), "test.db")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -66,6 +68,7 @@ func TestInterruptOn(t *testing.T) {
 
 // TestHardened checks that nothing that a file contains can do more than store data.
 func TestHardened(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	if err := c.Script("CREATE TABLE t (a); CREATE VIEW v AS SELECT * FROM t; CREATE TABLE big (a)"); err != nil {
 		t.Fatal(err)
@@ -95,6 +98,7 @@ func TestHardened(t *testing.T) {
 
 // TestLinks checks that a link at the end of the path is refused, and one before it followed.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	real, folder := filepath.Join(dir, "real"), filepath.Join(dir, "folder")
 	if err := errors.Join(os.Mkdir(real, 0o700), os.WriteFile(filepath.Join(real, "test.db"), nil, 0o600)); err != nil {
@@ -119,6 +123,7 @@ func TestLinks(t *testing.T) {
 // TestEditSchemaWritesNowhere checks that EditSchema passes SQLite all arguments that it reads. It
 // makes the memory that is allocated next contain an address that cannot be written.
 func TestEditSchemaWritesNowhere(t *testing.T) {
+	t.Parallel()
 	const garbage, large = 0x01, 40_000
 	c := open(t)
 	memory := func(size int) (uintptr, []byte) {

@@ -11,6 +11,7 @@ import (
 // TestRows checks that columns are read as they are, and that reading a column as another type ends
 // the rows with an error.
 func TestRows(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	for _, text := range []string{"", "a\x00b", "é\u2028", strings.Repeat("x", 100_000)} {
 		r := c.Query("SELECT ?1, ?2, ?3, ?4, ?5, ?6", text, -7, nil, 0.1+0.2, 0.0, []byte("\x00\xff"))
@@ -43,6 +44,7 @@ func TestRows(t *testing.T) {
 
 // TestBindCounts checks that a statement keeps no arguments of its last use.
 func TestBindCounts(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	if n, err := c.Number("SELECT ?1", 5); n != 5 || err != nil {
 		t.Fatal(n, err)
@@ -53,6 +55,7 @@ func TestBindCounts(t *testing.T) {
 // TestBindNamedTypes checks that arguments of named integer and string types are bound by their
 // underlying types, and that others panic.
 func TestBindNamedTypes(t *testing.T) {
+	t.Parallel()
 	type instant int64
 	type kind byte
 	type code string
@@ -70,6 +73,7 @@ func TestBindNamedTypes(t *testing.T) {
 // TestRowHoldsSnapshot checks that reads while a statement's row is open see the same snapshot as
 // the row, whatever is written meanwhile.
 func TestRowHoldsSnapshot(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	writer := openFile(t, path, "journal_mode=WAL")
 	if err := writer.Script("CREATE TABLE shops (id INTEGER); CREATE TABLE locations (id INTEGER); INSERT INTO shops VALUES (1)"); err != nil {
@@ -105,6 +109,7 @@ func TestRowHoldsSnapshot(t *testing.T) {
 // TestStatementsAreNotShared checks that a statement with open rows is not run again, that rows
 // stay at their end, and that a second statement is used.
 func TestStatementsAreNotShared(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	r := c.Query("SELECT 1")
 	if !r.Next() || r.Int() != 1 {
@@ -161,6 +166,7 @@ func openFile(t *testing.T, path string, pragmas ...string) *Conn {
 // TestLimitStatements checks that a connection with a limit of cached statements runs any number,
 // and finalizes none whose rows are open.
 func TestLimitStatements(t *testing.T) {
+	t.Parallel()
 	const limit = 3
 	c := open(t)
 	c.LimitStatements(limit)

@@ -9,6 +9,7 @@ import (
 // TestWatch checks that the rows that statements read are counted while they run: of scans,
 // of pragmas that check the file, and of the statements of a script.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	const rows = 100_000
 	c := open(t)
 	if err := c.Script(`CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE UNIQUE INDEX t_a ON t (a);
@@ -68,6 +69,7 @@ func TestWatch(t *testing.T) {
 
 // TestScans checks which tables a statement scans.
 func TestScans(t *testing.T) {
+	t.Parallel()
 	c := open(t)
 	if err := c.Script("CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE INDEX t_a ON t (a)"); err != nil {
 		t.Fatal(err)
