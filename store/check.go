@@ -63,6 +63,7 @@ func CheckFile(db *sqlite.Conn, name string, quick bool, progress Progress) (fin
 // checkIntegrity returns the findings of SQLite's integrity check.
 func (c *conn) checkIntegrity(m *meter) (findings []string, err error) {
 	const check = "PRAGMA integrity_check(20)"
+	m.begin("counting the rows", 0)
 	all := m.checked()
 	m.begin("checking the integrity", all)
 	defer m.watch(check, all)()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,7 +63,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		binaryDir = dir
-		servertest.RunMoreAtOnce()
+		servertest.Setup()
 		return m.Run()
 	}())
 }
@@ -294,6 +295,11 @@ func input(t *testing.T, text string, args ...string) result {
 	return finish(t, cmd, nil)
 }
 
+// progressLine is a line of the log about work that has lasted for ten seconds, as it may
+// on a busy machine.
+var progressLine = regexp.MustCompile(`(?m)^time=\S+ level=INFO msg=progress .*\n`)
+
+// finish runs a command until it exits. It leaves out the lines about progress.
 func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -307,7 +313,7 @@ func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || !exit.Exited()) {
 		t.Fatalf("%v: %v\n%s", cmd.Args[1:], err, &stderr)
 	}
-	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), progressLine.ReplaceAllString(stderr.String(), "")}
 }
 
 // refused checks that a command ended with status 1 and one line on stderr that

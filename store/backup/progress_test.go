@@ -13,6 +13,7 @@ import (
 // TestProgress checks that a backup and a restore tell how far they are: each step from
 // nothing to its total, in bytes or rows, and then that the work has ended.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	f := start(t)
 	c := connect(t, f.Path())
 	err := c.Script(`INSERT INTO audit (created_at, shop_id, actor_type, actor_name, action, target_kind, target_id, detail)
@@ -70,12 +71,12 @@ func TestProgress(t *testing.T) {
 	if n := last["copying bytes"][1]; n < size {
 		t.Errorf("%d bytes are copied into a file of %d", n, size)
 	}
-	check("backup", "copying bytes", "checking the integrity rows", "checking the invariants rows", "checking the references",
-		"rewriting bytes", "writing to the disk", "checking the integrity rows")
+	check("backup", "copying bytes", "counting the rows", "checking the integrity rows", "checking the invariants rows", "checking the references",
+		"rewriting bytes", "writing to the disk", "counting the rows", "checking the integrity rows")
 	if _, err := Restore(t.Context(), copied, restored, time.Now(), Options{Quick: true, Progress: progress}); err != nil {
 		t.Fatal(err)
 	}
-	check("restore", "copying bytes", "writing to the disk", "checking the integrity rows", "ending sessions and links", "replacing the database")
+	check("restore", "copying bytes", "writing to the disk", "counting the rows", "checking the integrity rows", "ending sessions and links", "replacing the database")
 	if _, err := Create(t.Context(), f.Path(), copied, Options{Progress: progress}); err == nil || ended || steps != nil {
 		t.Errorf("a backup that is refused: %v, steps %q", err, steps)
 	}
