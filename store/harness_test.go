@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		child(os.Getenv("STORE_TEST_PATH"))
 		os.Exit(0)
 	}
+	debug.SetGCPercent(400) // small heaps that live briefly
 	goleak.VerifyTestMain(m)
 }
 

@@ -17,7 +17,10 @@ import (
 	"punchcard/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	servertest.Setup()
+	goleak.VerifyTestMain(m)
+}
 
 // server is a running server with a clock that the test sets.
 type server struct {

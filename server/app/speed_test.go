@@ -101,6 +101,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	servertest.Setup()
 	code := m.Run()
 	if millionCardsFile != "" {
 		os.RemoveAll(filepath.Dir(millionCardsFile))

@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	servertest.RunMoreAtOnce()
+	servertest.Setup()
 	os.Exit(m.Run())
 }
 

@@ -41,7 +41,7 @@ var chromium struct {
 const insecureHost = "till.test"
 
 func TestMain(m *testing.M) {
-	servertest.RunMoreAtOnce()
+	servertest.Setup()
 	code := m.Run()
 	if chromium.cancel != nil {
 		chromium.cancel()
