@@ -129,7 +129,7 @@ func Start(c Config) (*App, error) {
 		return nil, err
 	}
 	if c.Metrics != nil {
-		c.Metrics.Watch(a.Store, Version)
+		c.Metrics.Watch(a.Store, BuildVersion())
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
 		a.metrics = a.server(kernel.SecurityHeaders(mux))

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -114,6 +115,19 @@ func Variable(flag, env string) string {
 
 // Version is the version of this release. deploy/release sets it with a flag of the linker.
 var Version = "0.1.0"
+
+// BuildVersion returns Version, with the commit if the binary was built in a checkout.
+func BuildVersion() string {
+	version := Version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				version += "+" + s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return version
+}
 
 // Config is the configuration of a server.
 type Config struct {

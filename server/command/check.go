@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 
 	"punchcard/server/app"
 	"punchcard/store"
@@ -63,14 +62,6 @@ type Version struct{}
 
 // Run prints the version, with the commit if the binary was built in a checkout.
 func (Version) Run() error {
-	s := app.Version
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, v := range info.Settings {
-			if v.Key == "vcs.revision" {
-				s += "+" + v.Value[:min(12, len(v.Value))]
-			}
-		}
-	}
-	_, err := fmt.Fprintln(Out, "punchcard "+s)
+	_, err := fmt.Fprintln(Out, "punchcard "+app.BuildVersion())
 	return err
 }
