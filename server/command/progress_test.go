@@ -48,6 +48,20 @@ func (s *screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// columns returns the width.
+func (s *screen) columns() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.width
+}
+
+// resize changes the width.
+func (s *screen) resize(columns int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.width = columns
+}
+
 // seen returns what is seen, and how often something was written.
 func (s *screen) seen() (line string, draws int) {
 	s.mu.Lock()
@@ -67,7 +81,7 @@ var (
 func TestProgressLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &screen{width: 80}
-		p := &progress{terminal: s, width: func() int { return s.width }}
+		p := &progress{terminal: s, width: s.columns}
 		for _, c := range []struct {
 			step        store.Step
 			done, total int64
@@ -113,7 +127,7 @@ func TestProgressLine(t *testing.T) {
 func TestProgressLineIsDrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &screen{width: 35}
-		p := &progress{terminal: s, width: func() int { return s.width }}
+		p := &progress{terminal: s, width: s.columns}
 		p.report(checking, 0, 100)
 		time.Sleep(firstDraw - time.Millisecond)
 		p.report(finished, 0, 0)
@@ -129,7 +143,7 @@ func TestProgressLineIsDrawn(t *testing.T) {
 		if line, draws := s.seen(); draws != 48 || line != "checking: 50 %, 5 rows/s, 10s left" {
 			t.Errorf("in ten seconds %d draws, want 48: the first after half a second, then 5 each second; seen %q", draws, line)
 		}
-		s.width = 10 // made smaller meanwhile
+		s.resize(10)
 		time.Sleep(redraw)
 		p.report(finished, 0, 0)
 		if s.at != 0 {
