@@ -24,10 +24,15 @@ type Copy struct {
 	File
 	Force bool `env:"-" help:"Replace an existing file."`
 	Quick bool `env:"-" help:"Verify only the integrity, not the invariants of check, which take long for a large file."`
+	Quiet bool `env:"-" help:"Do not show the progress."`
 }
 
 func (c Copy) options() backup.Options {
-	return backup.Options{Force: c.Force, Quick: c.Quick, Progress: commandProgress(false)}
+	o := backup.Options{Force: c.Force, Quick: c.Quick}
+	if !c.Quiet {
+		o.Progress = commandProgress(false)
+	}
+	return o
 }
 
 // interruptible returns a context that SIGINT and SIGTERM cancel.
@@ -171,14 +176,14 @@ func copyInProcess(ctx context.Context, db, file string, o backup.Options) (size
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, self, "backup", file, "--db", db, "--json", fmt.Sprintf("--force=%t", o.Force), fmt.Sprintf("--quick=%t", o.Quick))
+	cmd := exec.CommandContext(ctx, self, "backup", file, "--db", db, "--json", "--quiet", fmt.Sprintf("--force=%t", o.Force), fmt.Sprintf("--quick=%t", o.Quick))
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		if text := errorOf(stderr.String()); text != "" {
-			return 0, errors.New(text)
+		if line := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "punchcard: ")); line != "" {
+			return 0, errors.New(line)
 		}
 		return 0, fmt.Errorf("%s: not made: %w", file, err)
 	}
@@ -187,11 +192,4 @@ func copyInProcess(ctx context.Context, db, file string, o backup.Options) (size
 		return 0, fmt.Errorf("%s: %w", file, err)
 	}
 	return out.Bytes, nil
-}
-
-// errorOf returns the error that a command has printed on stderr: the last line, since the
-// log of its progress may be before it.
-func errorOf(stderr string) string {
-	stderr = strings.TrimSpace(stderr)
-	return strings.TrimPrefix(stderr[strings.LastIndexByte(stderr, '\n')+1:], "punchcard: ")
 }

@@ -190,19 +190,6 @@ level=INFO msg=progress step="writing to the disk" elapsed=9s
 	})
 }
 
-// TestErrorOf checks that the error of a command is found behind the log of its progress.
-func TestErrorOf(t *testing.T) {
-	for stderr, want := range map[string]string{
-		"": "",
-		"punchcard: cards.db: no such database\n":                                                       "cards.db: no such database",
-		"time=x level=INFO msg=progress step=copying percent=7\npunchcard: a.db: not made: disk full\n": "a.db: not made: disk full",
-	} {
-		if got := errorOf(stderr); got != want {
-			t.Errorf("%q: %q, want %q", stderr, got, want)
-		}
-	}
-}
-
 // older creates a file of version 2 of the schema.
 func older(t *testing.T) (path string) {
 	t.Helper()
@@ -273,5 +260,9 @@ func TestCommandsShowProgress(t *testing.T) {
 		if !slices.Contains(steps, c.step) || last != finished || signals != c.signals {
 			t.Errorf("%s: steps %q, want %q; last %q; ends the process by signals: %t", c.name, steps, c.step, last.Name, signals)
 		}
+	}
+	steps = nil
+	if err := (&Backup{Target: copied, Copy: Copy{File: db, Force: true, Quiet: true}}).Run(); err != nil || steps != nil {
+		t.Errorf("a quiet backup: %v, steps %q", err, steps)
 	}
 }
