@@ -100,8 +100,8 @@ func rewrite(ctx context.Context, from, to string, progress store.Progress) (err
 // vacuum is the statement of rewrite.
 const vacuum = "VACUUM INTO ?"
 
-// watchSize tells progress, unless that is nil, the size of the file to while a statement
-// writes the used pages of a database into it, until end is called.
+// watchSize reports the size of the file to while a statement writes the used pages of a
+// database into it, until end is called. progress may be nil.
 func watchSize(c *sqlite.Conn, statement, to string, progress store.Progress) (end func()) {
 	if progress == nil {
 		return func() {}

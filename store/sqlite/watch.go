@@ -41,8 +41,8 @@ func (w *watch) tell(h handle) {
 	}
 }
 
-// Watch has f called about every 65,536 steps of the connection, some milliseconds, until
-// end is called. rows is the number of rows that the statement sql, which is run
+// Watch makes the connection call f about every 65,536 steps, which take some milliseconds,
+// until end is called. rows is the number of rows that the statement sql, which is run
 // meanwhile, has read: by the scans of whole tables, see Scans, or, of a pragma that
 // checks the file, in all tables. f must not use the connection.
 func (c *Conn) Watch(sql string, f func(rows int64)) (end func()) {
