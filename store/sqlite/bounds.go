@@ -82,17 +82,23 @@ var bounded sync.Map // of uintptr to *Conn
 // bound makes the connection safe for any content of the file: no statement runs
 // without end, no value takes more memory than maxValue, and views, and functions in
 // the schema that can do more than compute, are errors.
+//
+// The plan of a statement does not depend on its arguments. Otherwise SQLite compiles
+// many statements a second time when their arguments are bound.
 func (c *Conn) bound(path string) error {
 	c.bounds = bounds{raw: handleOf(c.db), path: path, most: stepsAtLeast / stepsPerCall}
 	h := c.raw
 	bounded.Store(h.db, c)
 	sqlite3.Xsqlite3_progress_handler(h.tls, h.db, stepsPerCall, callback(progress), h.db)
 	c.db.Limit(sqlite.LimitLength, maxValue)
-	if err := h.configure(sqlite3.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0); err != nil {
-		return err
-	}
-	if err := h.configure(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, 0); err != nil {
-		return err
+	for option, on := range map[int32]int32{
+		sqlite3.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
+		sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW:    0,
+		sqlite3.SQLITE_DBCONFIG_ENABLE_QPSG:    1,
+	} {
+		if err := h.configure(option, on); err != nil {
+			return err
+		}
 	}
 	return c.Script("PRAGMA cell_size_check=ON")
 }
