@@ -107,6 +107,7 @@ func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string)
 	db.SetBusyTimeout(0) // by default it waits forever
 	c := &Conn{db: db, stmts: map[string]*statement{}}
 	err = c.bound(path)
+	defer c.FewSteps()() // a pragma reads the schema
 	for i, p := range pragmas {
 		if err == nil {
 			err = c.Script("PRAGMA " + p)
