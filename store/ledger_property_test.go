@@ -29,6 +29,7 @@ type simulation struct {
 func TestLedgerFollowsItsModel(t *testing.T) {
 	t.Parallel()
 	setFlag(t, "rapid.steps", fmt.Sprint(10**daysFlag))
+	setFlag(t, "rapid.checks", "50")
 	setFlag(t, "rapid.shrinktime", "5s")
 	setFlag(t, "rapid.nofailfile", "true") // the log has the seed
 	if racing {

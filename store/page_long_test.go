@@ -10,13 +10,13 @@ import (
 // These tests check on long lists that a page visits at most the default number of rows with any
 // filter.
 
-// sizes returns the length of a list and how many of its rows a page may visit: a hundred times the
+// sizes returns the length of a list and how many of its rows a page may visit: thirty times the
 // default and the default. With the race detector, which makes SQLite fifty times slower, both are smaller.
 func sizes() (rows, share int64, opts Options) {
 	if racing {
 		return 10_000, 100, Options{PageVisits: 100}
 	}
-	return 200_000, 2000, Options{}
+	return 60_000, 2000, Options{}
 }
 
 // largeTable is a list of rows of one shop with consecutive keys, so that a page's cursor shows how

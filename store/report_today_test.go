@@ -48,9 +48,9 @@ func TestToday(t *testing.T) {
 			theirs := f.program(other, stamps("Theirs"))
 			balance := f.card(f.a, gift, CardFields{})
 			k.ok(k.topUp(balance, 100_000))
-			step := time.Minute
+			step := 2 * time.Minute
 			if testing.Short() { // see sample
-				step *= 8
+				step *= 4
 			}
 			for f.clock.now().Before(time.Date(2026, 3, 30, 11, 7, 0, 0, location)) {
 				card := f.card(f.a, coffee, CardFields{})

@@ -23,7 +23,7 @@ var yearZones = []string{"Europe/Rome", "America/New_York", "Asia/Kathmandu", "A
 func TestCountsFollowTheLedger(t *testing.T) {
 	t.Parallel()
 	setFlag(t, "rapid.steps", "120")
-	setFlag(t, "rapid.checks", "30")
+	setFlag(t, "rapid.checks", "20")
 	setFlag(t, "rapid.shrinktime", "5s")
 	setFlag(t, "rapid.nofailfile", "true")
 	if racing {
