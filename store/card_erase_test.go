@@ -226,7 +226,7 @@ func TestEraseOverwrites(t *testing.T) {
 		_, err := tx.Stamp(till.device, e.cards[0], StampFields{Metadata: Metadata{set(json.RawMessage(long))}})
 		return err
 	})
-	for i := range 300 {
+	for i := range 60 {
 		f.card(f.a, e.l.program, CardFields{HolderName: set(fmt.Sprint("Neighbour ", i))})
 	}
 	if n := bytesNaming(t, f.path, personal); n == 0 {

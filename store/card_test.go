@@ -268,7 +268,11 @@ func (m *liveModel) compare() {
 func TestCardsUnderRandomOperations(t *testing.T) {
 	t.Parallel()
 	rng := chance(t)
-	for run := range 6 {
+	runs := 6
+	if testing.Short() { // see sample
+		runs = 1
+	}
+	for run := range runs {
 		f := start(t, Options{})
 		m := &liveModel{fixture: f, rng: rng, most: 5 + rng.IntN(25), programs: map[string]bool{}}
 		m.must(func(tx *Tx) error {
