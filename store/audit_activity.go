@@ -12,7 +12,7 @@ type Activity struct {
 
 // Named is a row of some kind with its name. The row may have been deleted.
 type Named struct {
-	Kind Kind         `json:"kind"` // 0: none, or not one of a table
+	Kind Kind         `json:"-"` // 0: none, or not one of a table
 	Type string       `json:"type" doc:"Of an actor: api_key, device, user, holder or system."`
 	ID   Null[string] `json:"id"`
 	Name Null[string] `json:"name"`

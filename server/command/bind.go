@@ -198,7 +198,13 @@ func (b *Bound) Run() error {
 	if err != nil {
 		return err
 	}
-	return b.show(out, func(w io.Writer) { b.binding.print(w, b, out) })
+	if err := b.show(out, func(w io.Writer) { b.binding.print(w, b, out) }); err != nil {
+		return err
+	}
+	if x, ok := b.extras.(interface{ verdict(answer any) error }); ok {
+		return x.verdict(out) // what was asked for is done and shown, and did not succeed
+	}
+	return nil
 }
 
 // validate validates the fields, with those that are filled in.

@@ -73,6 +73,14 @@ func (f *waitFlag) check() error {
 	return nil
 }
 
+// verdict is the error of a delivery that the receiver did not accept.
+func (*waitFlag) verdict(answer any) error {
+	if d := answer.(*store.LoggedDelivery); d.State == "failed" {
+		return fmt.Errorf("the receiver did not accept it: %s", orDash(d.LastError))
+	}
+	return nil
+}
+
 // waitInterval is how often a delivery is read while a command waits for it.
 const waitInterval = 50 * time.Millisecond
 

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -82,6 +83,27 @@ func TestWebhooksOfCommands(t *testing.T) {
 	}
 	if e := f.next(got); e.Event != "card.archived" || e.OccurredAt.Format(time.DateOnly) != "2031-05-06" {
 		t.Errorf("got %+v", e)
+	}
+}
+
+// TestWebhookTestOfACommand checks that "webhook test" says what became of the message, and exits
+// with 1 if the receiver did not accept it.
+func TestWebhookTestOfACommand(t *testing.T) {
+	t.Parallel()
+	url, _ := receiveCommanded(t)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(gone.Close)
+	f := newShop(t, "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
+	c, path := f.hooks(f.makeKey("create", "--name", "Office"), newProgram(f.api(f.makeKey("create", "--name", "Till")), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`))
+	for target, want := range map[string]struct {
+		code          int
+		state, stderr string
+	}{url: {0, "delivered", ""}, gone.URL: {1, "failed", "did not accept it: "}} {
+		c.Post(path, map[string]any{"url": target, "events": []string{"card.*"}}).Want(201)
+		r := execute(t, nil, "webhook", "test", target, "--db", f.db)
+		if r.code != want.code || !strings.Contains(r.stdout, want.state) || !strings.Contains(r.stderr, want.stderr) || (r.stderr == "") != (want.stderr == "") {
+			t.Errorf("%s: %+v", target, r)
+		}
 	}
 }
 
