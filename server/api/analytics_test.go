@@ -10,7 +10,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// callTill makes an action with a device's token; it must succeed.
+// callTill posts an action to the till API with a device's token, and ends the test unless the
+// answer is 201.
 func callTill(s *servertest.Server, token, path string, body fields) *servertest.Reply {
 	s.T.Helper()
 	raw, err := json.Marshal(body)
@@ -20,8 +21,9 @@ func callTill(s *servertest.Server, token, path string, body fields) *servertest
 	return s.Fetch("POST", s.Origin+"/till/v1"+path, raw, http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}).Want(201)
 }
 
-// fillFigures creates data for every figure: cards of all types that are stamped,
-// redeemed, topped up and used at both locations.
+// fillFigures creates data for every figure: an installed card of each type, and stamps,
+// redemptions, a top-up, a spend and uses. Some of them are made at the second location, by a new
+// device whose token it returns.
 func fillFigures(s *servertest.Server) (second string) {
 	s.T.Helper()
 	second = s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[1]}).Str("token")
@@ -64,7 +66,7 @@ func objectParts(r *servertest.Reply, path string) map[string]string {
 	return m
 }
 
-// TestFigureFailsAlone checks that a figure whose data is corrupt is null, while
+// TestFigureFailsAlone checks that a figure whose data cannot be read is null, while
 // the others are answered with status 200.
 func TestFigureFailsAlone(t *testing.T) {
 	t.Parallel()
@@ -129,16 +131,16 @@ func TestFigureFailsAlone(t *testing.T) {
 			}
 			for name, v := range stats() {
 				if whole[name] != v {
-					t.Errorf("mended, %s is %s, want %s", name, v, whole[name])
+					t.Errorf("%s is %s after the repair, want %s", name, v, whole[name])
 				}
 			}
 		})
 	}
 }
 
-// TestStatisticsOfNothing checks that sums over nothing are 0, lists are empty or
+// TestStatisticsWithoutData checks that sums of no rows are 0, lists are empty or
 // all zeros, and ratios are null.
-func TestStatisticsOfNothing(t *testing.T) {
+func TestStatisticsWithoutData(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	r := s.Get("/programs/" + s.NewProgram("standard", true, nil) + "/stats").Want(200)
@@ -158,7 +160,7 @@ func TestStatisticsOfNothing(t *testing.T) {
 	r.Shows(fields{"active_cards": 0, "total_stamps_awarded": 0, "prizes_redeemed": 0, "cards_by_location": []any{}, "stamps_by_location": []any{}, "stamps_by_hour_dow": []any{},
 		"platform_split": fields{"apple": 0, "google": 0}, "cards_by_day.0": fields{"date": "2025-12-02", "count": 0}, "stamps_by_day.89": fields{"date": "2026-03-01", "count": 0}})
 	if days := r.At("cards_by_day").([]any); len(days) != 90 {
-		t.Errorf("%d days", len(days))
+		t.Errorf("%d days, want 90", len(days))
 	}
 	o := s.NewShop(nil)
 	o.Get("/analytics/summary").Want(200).Shows(fields{"active_locations": 1, "active_programs": 0, "activity_30d": 0, "new_cards_30d": 0})
@@ -182,13 +184,13 @@ func TestStatisticsOfNothing(t *testing.T) {
 			}
 		}
 		if len(kpis) != len(strings.Fields(figures)) {
-			t.Errorf("%s has %v", kind, kpis)
+			t.Errorf("%s has the figures %v, want %s", kind, kpis, figures)
 		}
 	}
 }
 
-// TestRestrictedAnalytics checks that a restricted key sees the activity of its
-// locations only.
+// TestRestrictedAnalytics checks that a restricted key sees the activity of its locations only, and
+// that statistics other than the heatmap are refused to it.
 func TestRestrictedAnalytics(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
@@ -228,14 +230,14 @@ func TestRestrictedAnalytics(t *testing.T) {
 		for _, k := range []*servertest.Server{first, second, both} {
 			k.Get(path).Want(403, "location_scope_unsupported")
 		}
-		// The scope is asked for before the locations.
+		// The scope is checked before the locations.
 		for _, locations := range [][]string{nil, s.LocationIDs[:1]} {
 			body := fields{"scopes": []string{"programs:read", "cards:read", "transactions:read"}}
 			if locations != nil {
 				body["location_ids"] = locations
 			}
-			poor, _ := s.NewKey(body)
-			if r := poor.Get(path).Want(403, "unauthorized"); !strings.Contains(r.Str("error.message"), "analytics:read") {
+			unscoped, _ := s.NewKey(body)
+			if r := unscoped.Get(path).Want(403, "unauthorized"); !strings.Contains(r.Str("error.message"), "analytics:read") {
 				t.Errorf("%s: %s", path, r.Body)
 			}
 		}
@@ -244,7 +246,8 @@ func TestRestrictedAnalytics(t *testing.T) {
 	s.Get("/analytics/card-types/x").Want(404, "not_found")
 }
 
-// TestHeatmapQuery checks that each mistake is reported with its parameter.
+// TestHeatmapQuery checks that each invalid parameter is reported, and that valid parameters give the
+// days that they name.
 func TestHeatmapQuery(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -261,7 +264,7 @@ func TestHeatmapQuery(t *testing.T) {
 	}
 	got := s.Get("/analytics/heatmap?from=2026-02-30&to=&program_id=").Want(400).Details()
 	if slices.Sort(got); !slices.Equal(got, []string{"from invalid_format", "program_id invalid_value", "to invalid_value"}) {
-		t.Errorf("%q", got)
+		t.Errorf("details %q, want all three parameters", got)
 	}
 	for query, want := range map[string]struct {
 		from, to string
@@ -287,14 +290,14 @@ func TestHeatmapQuery(t *testing.T) {
 			seen[d.(map[string]any)["date"]] = true
 		}
 		if len(seen) != len(days) {
-			t.Errorf("%q: a day comes twice", query)
+			t.Errorf("%q: a day appears twice", query)
 		}
 	}
 }
 
-// TestErasedStaysCounted checks that an erased card stays counted, and that the
-// sums contain no personal data.
-func TestErasedStaysCounted(t *testing.T) {
+// TestErasedCardStaysCounted checks that an erased card stays counted in all figures but
+// active_cards, and that the sums contain no personal data.
+func TestErasedCardStaysCounted(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["standard"]
@@ -313,13 +316,13 @@ func TestErasedStaysCounted(t *testing.T) {
 	}
 	for _, table := range []string{"program_counts", "place_counts", "quarter_counts", "day_counts", "hour_counts"} {
 		if n := s.Value("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE type<>'INTEGER'"); n != "0" {
-			t.Errorf("%s has columns that are no numbers", table)
+			t.Errorf("%s has columns that are not integers", table)
 		}
 		if n := s.Value("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE name LIKE '%card_id%' OR name LIKE '%transaction%'"); n != "0" {
-			t.Errorf("%s names a card", table)
+			t.Errorf("%s has a column that refers to a card or a transaction", table)
 		}
 	}
 	if found, err := s.App.Store.Check(); err != nil || len(found) > 0 {
-		t.Errorf("%q, %v", found, err)
+		t.Errorf("the check found %q, %v", found, err)
 	}
 }

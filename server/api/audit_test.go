@@ -8,10 +8,10 @@ import (
 	"punchcard/server/servertest"
 )
 
-// auditRow is a row of the audit log.
+// auditRow is a row of the audit log. actor is the actor's name or, if it has none, its id.
 type auditRow struct{ actorType, actor, action, target string }
 
-// readAudit returns the shop's audit log, newest first, read in pages.
+// readAudit returns the shop's audit log, newest first, and the JSON of its pages.
 func readAudit(s *servertest.Server, limit int) (rows []auditRow, raw string) {
 	s.T.Helper()
 	cursor := ""
@@ -26,7 +26,7 @@ func readAudit(s *servertest.Server, limit int) (rows []auditRow, raw string) {
 				actor = name
 			}
 			if _, ok := m["detail"].(map[string]any); !ok || len(by) != 3 || len(m) != 6 {
-				s.T.Errorf("a row of another form: %v", m)
+				s.T.Errorf("a row has other fields: %v", m)
 			}
 			rows = append(rows, auditRow{by["type"].(string), actor, m["action"].(string), m["target_id"].(string)})
 		}
@@ -40,7 +40,8 @@ func readAudit(s *servertest.Server, limit int) (rows []auditRow, raw string) {
 	}
 }
 
-// auditActions maps operations to their actions in the log; "{id}" stands for the id in the answer.
+// auditActions maps the ids of operations to their actions and targets in the log. The target "{id}"
+// stands for the id in the answer, "prize" and "webhook" stand for the id of that resource.
 var auditActions = map[string]struct{ action, target string }{
 	"updateLocation": {"location.update", "{id}"}, "disableLocation": {"location.disable", "{id}"}, "enableLocation": {"location.enable", "{id}"},
 	"createProgram": {"program.create", "{id}"}, "updateProgram": {"program.update", "{id}"},
@@ -76,33 +77,33 @@ func TestEveryWriteIsAudited(t *testing.T) {
 			t.Errorf("%s: %d more rows, the newest %v; want %v by %s", r.ID, len(after)-len(before), after[0], want, keyID)
 		}
 
-		still := func(what string) {
+		notAudited := func(what string) {
 			t.Helper()
 			if rows, _ := readAudit(s, 100); len(rows) != len(after) {
 				t.Errorf("%s, %s: audited: %v", r.ID, what, rows[0])
 			}
 		}
 		doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status)
-		still("replayed")
+		notAudited("replayed")
 		k.Call(r.Method, th.fill(t, r), `{"x":1}`, "Idempotency-Key", r.ID)
-		still("idempotency_conflict")
+		notAudited("idempotency_conflict")
 		if r.Method != "DELETE" {
 			k.Call(r.Method, th.fill(t, r), `{"x":1}`).Want(400)
-			still("validation_failed")
+			notAudited("validation_failed")
 		}
 		if strings.Contains(r.Path, ":") {
 			doRoute(k, r, nowhere, "Idempotency-Key", "404 "+r.ID).Want(404)
-			still("not_found")
+			notAudited("not_found")
 		}
 		doRoute(s.With("tsk_test_"+strings.Repeat("0", 43)), r, th).Want(401)
-		still("unauthenticated")
+		notAudited("unauthenticated")
 		switch {
 		case r.Method == "PATCH":
 			k.Patch(th.fill(t, r), `{}`).Want(200)
-			still("nothing named")
+			notAudited("nothing named")
 		case r.Group == "Locations", strings.HasSuffix(r.ID, "Program") && r.ID != "createProgram":
-			doRoute(k, r, th).Want(200) // where it already is
-			still("no-op")
+			doRoute(k, r, th).Want(200) // the resource is already in that state
+			notAudited("no-op")
 		}
 		restoreThings(s, th)
 	}
@@ -111,8 +112,8 @@ func TestEveryWriteIsAudited(t *testing.T) {
 	reader.Post("/programs", sampleBodies["createProgram"]).Want(403)
 	s.Post("/programs/"+s.ProgramIDs["discount"]+"/prizes", sampleBodies["createPrize"]).Want(422)
 	s.Post("/programs/"+s.Post("/programs", sampleBodies["createProgram"]).Str("id")+"/suspend", nil).Want(409)
-	if after, _ := readAudit(s, 100); len(after) != len(before)+1 { // the program
-		t.Errorf("%v", after[:3])
+	if after, _ := readAudit(s, 100); len(after) != len(before)+1 { // the row of the created program
+		t.Errorf("%d more rows, want 1; the newest %v", len(after)-len(before), after[:3])
 	}
 }
 
@@ -129,12 +130,12 @@ func TestReadsAreNotAudited(t *testing.T) {
 	s.Fetch("GET", s.Origin+"/readyz", nil, nil).Want(200)
 	s.Control("POST", "/clock", map[string]any{"advance": "48h"})
 	if after, _ := readAudit(s, 100); len(after) != len(before) {
-		t.Errorf("%v", after[0])
+		t.Errorf("a new row: %v", after[0])
 	}
 }
 
 // TestOperatorsAreAudited checks that operations of the control API are audited
-// as those of a person.
+// as actions of the user "dev".
 func TestOperatorsAreAudited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -176,7 +177,7 @@ func TestOperatorsAreAudited(t *testing.T) {
 		if rotated != "" && !strings.Contains(raw, rotated) {
 			t.Error("the rotation does not name the successor")
 		}
-		// Repeated, these are no-ops and refusals, which add no row.
+		// A repetition of one of these is a no-op or is refused, and adds no row.
 		if strings.Contains("key.revoke card.archive card.delete program.delete card.unlock", c.action) {
 			s.Fetch(c.method, s.Origin+"/dev"+c.path, []byte(`{}`), nil)
 			if again, _ := readAudit(s, 100); len(again) != len(after) {
@@ -186,7 +187,7 @@ func TestOperatorsAreAudited(t *testing.T) {
 	}
 	o := s.NewShop(nil)
 	if rows, _ := readAudit(o, 100); rows[len(rows)-1].action != "shop.create" || rows[len(rows)-1].target != o.ShopID {
-		t.Errorf("%v", rows)
+		t.Errorf("the oldest row is not that of the shop: %v", rows)
 	}
 }
 
@@ -213,10 +214,10 @@ func TestAuditPages(t *testing.T) {
 		}
 	}
 	if len(all) != len(rows) || strings.Contains(raw, o.ShopID) {
-		t.Errorf("%d and %d rows", len(all), len(rows))
+		t.Errorf("%d rows in pages of the shop, %d in one page, or rows of another shop", len(all), len(rows))
 	}
 	if rows, _ := readAudit(o, 100); len(rows) != 5 { // shop, location, key, device, program
-		t.Errorf("%v", rows)
+		t.Errorf("%d rows, want 5: %v", len(rows), rows)
 	}
 }
 

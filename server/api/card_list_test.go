@@ -9,7 +9,7 @@ import (
 	"punchcard/store"
 )
 
-// TestCardFilters compares every combination of the four filters with a model.
+// TestCardFilters compares the list with a model, for combinations of the four filters.
 func TestCardFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -27,20 +27,20 @@ func TestCardFilters(t *testing.T) {
 		}
 		r.id = s.Issue(r.program, body)
 		bringInto(s, r.status, r.id)
-		if r.ref != "" { // without an external_ref several cards may be live
+		if r.ref != "" { // written beside the server, which allows one live card with a reference
 			s.SQL("UPDATE cards SET external_ref=? WHERE id=?", r.ref, s.Row(store.KindCard, r.id))
 		}
 		rows = append(rows, r)
 	}
 	s.Advance("3h")
-	fold := map[string]string{"": "", "àda@EXÄMPLE.COM": emails[0], "ÀDA@Exämple.com": emails[0], "Bob@Example.com": emails[1], "nobody@example.com": "none"}
+	addresses := map[string]string{"": "", "àda@EXÄMPLE.COM": emails[0], "ÀDA@Exämple.com": emails[0], "Bob@Example.com": emails[1], "nobody@example.com": "none"}
 	calls := 0
 	for _, program := range []string{"", programs[0], programs[1], s.ProgramIDs["prepaid"], "prg_x", s.LocationIDs[0]} {
 		for _, ref := range []string{"", "r1", "R1", "r", "r1 "} {
-			for email, stored := range fold {
+			for email, stored := range addresses {
 				for _, status := range append([]string{""}, statuses...) {
 					if calls++; !servertest.Sampled(calls) || calls%3 > 0 && program != "" && ref != "" && email != "" {
-						continue // the rest of the combinations of all four filters is skipped
+						continue // two thirds of the combinations of a program, a reference and an address are left out
 					}
 					var want, query []string
 					for _, f := range [][2]string{{"program_id", program}, {"external_ref", ref}, {"holder_email", email}, {"status", status}} {
@@ -62,7 +62,7 @@ func TestCardFilters(t *testing.T) {
 	}
 	all, pages := s.All("/cards", "limit", "7", "status", "expired", "program_id", programs[0])
 	if len(all) != 6 || pages < 1 {
-		t.Errorf("%d cards on %d pages", len(all), pages)
+		t.Errorf("%d expired cards on %d pages, want 6 cards", len(all), pages)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestCardEmailCase(t *testing.T) {
 		s.Get("/cards/" + card).Shows(fields{"holder_email": c.stored})
 		s.Control("POST", "/cards/"+card+"/delete", fields{})
 	}
-	// A PATCH and a reissue move the card to its new address.
+	// After a PATCH or a reissue that changes the address, only the new one finds the card.
 	card := s.Issue(s.ProgramIDs["access"], fields{"holder_email": "one@example.com"})
 	for _, move := range []struct {
 		do       func() *servertest.Reply
@@ -110,6 +110,8 @@ func TestCardEmailCase(t *testing.T) {
 	}
 }
 
+// TestCardFilterInvalid checks that invalid filters are refused, and that a program_id that names no
+// program of the shop matches no card.
 func TestCardFilterInvalid(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -193,7 +195,7 @@ func TestCardListSparse(t *testing.T) {
 		}
 	}
 	if ids, pages := s.All("/cards", "limit", "100"); len(ids) != 4502 || pages != 46 {
-		t.Errorf("%d cards on %d pages", len(ids), pages)
+		t.Errorf("%d cards on %d pages, want 4502 on 46", len(ids), pages)
 	}
 	if v := fmt.Sprint(len(s.Get("/cards").IDs())); v != "50" {
 		t.Errorf("the default page has %s", v)

@@ -6,8 +6,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// bringInto brings a card into a status, or deletes it. A card that is to expire expires when the
-// clock is advanced.
+// bringInto brings a card into a status, or deletes it. It does nothing for "expired": a card with
+// the fields of expiry expires when the clock is advanced.
 func bringInto(s *servertest.Server, state, card string) {
 	s.T.Helper()
 	switch state {
@@ -24,6 +24,7 @@ func bringInto(s *servertest.Server, state, card string) {
 	}
 }
 
+// expiry returns the fields of a new card that bringInto is to bring into a status.
 func expiry(state string) fields {
 	if state == "expired" {
 		return fields{"expires_at": soon}
@@ -43,10 +44,10 @@ func TestOneLiveCard(t *testing.T) {
 			program, elsewhere := s.NewProgram("access", true, nil), s.NewProgram("access", true, nil)
 			other, _ := newOtherShop(s)
 			foreign := other.NewProgram("access", true, nil)
-			holder := s.Issue(program, servertest.Merge(fields{"external_ref": "r"}, expiry(state)))
-			bringInto(s, state, holder)
-			// These cards get the reference while they are expired, which is allowed. They can then
-			// become live again.
+			first := s.Issue(program, servertest.Merge(fields{"external_ref": "r"}, expiry(state)))
+			bringInto(s, state, first)
+			// These cards get the reference while they are expired, which is allowed. The operations
+			// below try to make them live again.
 			patched, both, cleared := s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired"))
 			again := s.Issue(program, expiry("expired"))
 			free := s.Issue(program, nil)
@@ -62,8 +63,8 @@ func TestOneLiveCard(t *testing.T) {
 				r.WantOutcome(status)
 				return r
 			}
-			// Each operation makes another live card with the reference if that is allowed. The card
-			// is archived afterwards.
+			// Each operation makes another live card with the reference, if that is allowed. The card
+			// is archived afterwards, so that the next operation is allowed too.
 			end := func(card string) {
 				if !blocks {
 					s.Control("POST", "/cards/"+card+"/archive", fields{})
@@ -79,18 +80,18 @@ func TestOneLiveCard(t *testing.T) {
 			want(s.Post("/cards/"+again+"/reissue", nil), "200")
 			end(again)
 
-			// None of these makes a second card.
+			// None of these makes a second live card with the reference.
 			s.Patch("/cards/"+cleared, fields{"expires_at": future, "external_ref": nil}).Want(200).Shows(fields{"status": "invited"})
 			s.Issue(program, fields{"external_ref": "R"})
 			s.Issue(program, fields{"external_ref": "r "})
 			s.Issue(elsewhere, fields{"external_ref": "r"})
 			other.Issue(foreign, fields{"external_ref": "r"})
 			if blocks {
-				s.Patch("/cards/"+holder, fields{"external_ref": "r"}).Want(200)
-				s.Post("/cards/"+holder+"/reissue", nil).Want(200)
-				s.Patch("/cards/"+holder, fields{"external_ref": "q"}).Want(200)
+				s.Patch("/cards/"+first, fields{"external_ref": "r"}).Want(200)
+				s.Post("/cards/"+first+"/reissue", nil).Want(200)
+				s.Patch("/cards/"+first, fields{"external_ref": "q"}).Want(200)
 				s.Issue(program, fields{"external_ref": "r"})
-				s.Patch("/cards/"+holder, fields{"external_ref": "r"}).Want(409, "conflict")
+				s.Patch("/cards/"+first, fields{"external_ref": "r"}).Want(409, "conflict")
 			}
 		})
 	}

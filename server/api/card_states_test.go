@@ -8,8 +8,8 @@ import (
 	"punchcard/store"
 )
 
-// states are the states of a card and how to reach them. Those with an expiry have an expires_at
-// that passes before the operation.
+// states are the states of a card, with the steps that lead to them. The step "expiry" issues the
+// card with an expires_at that passes before the operation.
 var states = []struct{ name, steps string }{
 	{"invited", ""},
 	{"active", "activate"},
@@ -31,15 +31,16 @@ var states = []struct{ name, steps string }{
 }
 
 const (
-	soon   = "2026-03-01T12:00:00Z"
+	soon   = "2026-03-01T12:00:00Z" // three hours after the time of a frozen clock
 	future = "2027-01-01T00:00:00Z"
 )
 
-// operations are the operations on a card with their outcome in each state: the status afterwards,
-// with "=" before it if nothing may change, or a refusal, which may change nothing.
+// operations are the operations on a card, with their outcome in each state: the status afterwards, a
+// refusal, or deleted. After "=" and after a refusal the card must be unchanged. An operation on a
+// deleted card is refused as missing.
 var operations = []struct {
 	name string
-	body fields // of a PATCH; nil for the operation's own
+	body fields // of a PATCH; nil for other operations
 	want map[string]string
 }{
 	{"GET", nil, map[string]string{
@@ -102,6 +103,7 @@ var operations = []struct {
 		"archived": deleted, "locked archived": deleted, "installed archived": deleted, "archived expired": deleted}},
 }
 
+// reissued is the outcome of a reissue in each state.
 var reissued = map[string]string{
 	"invited": "invited", "active": "invited", "installed": "invited", "locked": "invited", "active locked": "invited", "installed locked": "invited",
 	"expired": "invited", "active expired": "invited", "installed expired": "invited", "locked expired": "invited", "installed locked expired": "invited",
@@ -112,10 +114,10 @@ const (
 	locked   = "409 card_locked"
 	expired  = "409 card_expired"
 	missing  = "404 not_found"
-	deleted  = "deleted" // reads are 404 from now on
+	deleted  = "deleted" // a read of the card is then answered 404
 )
 
-// operateCard invokes one of the operations.
+// operateCard makes one of the operations on a card.
 func operateCard(s *servertest.Server, card, name string, body fields) *servertest.Reply {
 	s.T.Helper()
 	method, _, _ := strings.Cut(name, " ")
@@ -130,7 +132,7 @@ func operateCard(s *servertest.Server, card, name string, body fields) *serverte
 	return s.Post("/cards/"+card+"/"+name, nil)
 }
 
-// TestCardStates combines every status with every operation.
+// TestCardStates combines every state with every operation.
 func TestCardStates(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -157,7 +159,7 @@ func TestCardStates(t *testing.T) {
 			cards[state.name+op.name] = card
 		}
 	}
-	// The cards expire at this instant and not before.
+	// The cards with an expiry expire at noon and not a millisecond before.
 	s.Advance("2h59m59.999s")
 	s.Get("/cards/" + cards["expiredGET"]).Shows(fields{"status": "invited"})
 	s.Advance("1ms")
@@ -175,7 +177,7 @@ func TestCardStates(t *testing.T) {
 				was, audits := s.Get("/cards/"+card), countAudits(s)
 				r := operateCard(s, card, op.name, body)
 				after := s.Get("/cards/" + card)
-				still, refused := strings.CutPrefix(want, "=")
+				status, unchanged := strings.CutPrefix(want, "=")
 				if want == deleted {
 					r.Want(204)
 					after.WantOutcome(missing)
@@ -183,24 +185,24 @@ func TestCardStates(t *testing.T) {
 				}
 				if strings.HasPrefix(want, "4") {
 					r.WantOutcome(want)
-					refused = true
+					unchanged = true
 				} else {
 					r.Want(200)
-					after.Shows(fields{"status": still})
+					after.Shows(fields{"status": status})
 					if strings.HasPrefix(op.name, "PATCH") && string(r.Body) != string(after.Body) {
-						t.Errorf("answered %s, reads %s", r.Body, after.Body)
+						t.Errorf("the answer is %s, a read shows %s", r.Body, after.Body)
 					}
 				}
-				if refused && countAudits(s) != audits {
-					t.Errorf("something was written")
+				if unchanged && countAudits(s) != audits {
+					t.Errorf("the audit log has a new row")
 				}
-				if refused && after.Status == 200 && string(after.Body) != string(was.Body) {
+				if unchanged && after.Status == 200 && string(after.Body) != string(was.Body) {
 					t.Errorf("changed %s to %s", was.Body, after.Body)
 				}
-				if !refused && countAudits(s) == audits {
-					t.Errorf("nothing was written")
+				if !unchanged && countAudits(s) == audits {
+					t.Errorf("the audit log has no new row")
 				}
-				if !refused {
+				if !unchanged {
 					checkEffect(s, after, op.name, body)
 				}
 			})
@@ -208,7 +210,7 @@ func TestCardStates(t *testing.T) {
 	}
 }
 
-// checkEffect checks a card after an operation.
+// checkEffect checks the fields that an operation changes.
 func checkEffect(s *servertest.Server, after *servertest.Reply, op string, body fields) {
 	s.T.Helper()
 	if len(body) > 0 {
@@ -223,9 +225,9 @@ func checkEffect(s *servertest.Server, after *servertest.Reply, op string, body 
 	}
 }
 
-// TestCardRepeats checks that a repeated action of an operator fires no second
-// event.
-func TestCardRepeats(t *testing.T) {
+// TestRepeatedOperatorActions checks that an operator's action on a card changes nothing and adds no
+// audit row when it is repeated, and that a repeated deletion is refused.
+func TestRepeatedOperatorActions(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["access"], nil)
@@ -244,8 +246,8 @@ func TestCardRepeats(t *testing.T) {
 	s.ControlAPI().Call("POST", "/cards/"+card+"/delete", fields{}).WantOutcome(missing)
 }
 
-// TestCardReissueExpiry checks that an expired card gets the given expiry, else
-// the default, else none.
+// TestCardReissueExpiry checks that a reissue gives an expired card the expires_at of the request,
+// else that of the program's default, else none.
 func TestCardReissueExpiry(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -269,8 +271,8 @@ func TestCardReissueExpiry(t *testing.T) {
 	}
 }
 
-// TestNoLinksWhileSuspended checks that no card of a suspended program gets a new
-// link, over REST or by an operator, and that nothing of the card changes.
+// TestNoLinksWhileSuspended checks that neither the REST API nor an operator can give a card of a
+// suspended program a new link, and that the refusals leave the card unchanged.
 func TestNoLinksWhileSuspended(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -286,7 +288,7 @@ func TestNoLinksWhileSuspended(t *testing.T) {
 		s.ControlAPI().Call("POST", "/cards/"+id+"/reissue", fields{}).WantOutcome(suspended)
 	}
 	s.Post("/cards/"+card+"/install-link", nil).WantOutcome(suspended)
-	s.Post("/cards/"+late+"/install-link", nil).WantOutcome(expired) // the card's state comes first
+	s.Post("/cards/"+late+"/install-link", nil).WantOutcome(expired) // the card's state is checked first
 	if now := s.Get("/cards/" + card); string(now.Body) != string(was.Body) || countAudits(s) != audits {
 		t.Errorf("changed %s to %s", was.Body, now.Body)
 	}
@@ -298,9 +300,9 @@ func TestNoLinksWhileSuspended(t *testing.T) {
 	s.Post("/cards/"+card+"/reissue", nil).Want(200)
 }
 
-// TestCardKeepsOnReissue checks that id, ledger, stamps and balance stay the
-// same.
-func TestCardKeepsOnReissue(t *testing.T) {
+// TestReissueKeepsFields checks that a reissue changes no field of a card but status and
+// installed_at.
+func TestReissueKeepsFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.NewProgram("prepaid", true, nil), fields{"external_ref": "r", "holder_name": "A"})

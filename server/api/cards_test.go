@@ -50,8 +50,8 @@ func TestCardShape(t *testing.T) {
 	s.Get("/cards").Want(200).Shaped("", pageTable, "next_cursor")
 }
 
-// TestCardDetailLocations checks that a card lists the enabled locations in the
-// program's scope, by name.
+// TestCardDetailLocations checks that a card lists the enabled locations of its
+// program's scope, sorted by name.
 func TestCardDetailLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -79,7 +79,7 @@ func TestCardDetailLocations(t *testing.T) {
 	check(some, false)
 	s.Post("/locations/"+third+"/enable", nil).Want(200)
 	check(some, false, third)
-	// Changes show on the next read.
+	// The next read shows a change.
 	called[third] = "Duomo"
 	s.Patch("/locations/"+third, fields{"name": "Duomo"}).Want(200)
 	check(everywhere, true, s.LocationIDs[0], fourth, third)
@@ -89,7 +89,7 @@ func TestCardDetailLocations(t *testing.T) {
 	check(some, false, third)
 }
 
-// TestCardFields checks each field when issuing, in PATCH and when reissuing.
+// TestCardFields checks values of each field in the bodies of issueCard, updateCard and reissueCard.
 func TestCardFields(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -191,6 +191,8 @@ func TestCardExpiryDefault(t *testing.T) {
 	}
 }
 
+// TestCardValue checks that a prepaid card begins with its program's initial balance, that other
+// cards have no current_value, and that a reissue keeps it.
 func TestCardValue(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -209,8 +211,8 @@ func TestCardValue(t *testing.T) {
 	}
 }
 
-// TestInstallLink checks that each link is new, ends after 30 days, and is the
-// one in the QR code and the mail.
+// TestInstallLink checks that each link is new, expires after 30 days and does not contain the
+// card's id, and that the answer has a QR code as SVG.
 func TestInstallLink(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -294,7 +296,7 @@ func TestSendEmail(t *testing.T) {
 	}
 }
 
-// TestSendEmailWithoutServer checks send_email without a configured mail server.
+// TestSendEmailWithoutServer checks that send_email is refused if no mail server is configured.
 func TestSendEmailWithoutServer(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Dev = nil })

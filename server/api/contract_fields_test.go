@@ -50,12 +50,12 @@ var contractOfFields = []contractCase{
 			r.Invalid("staff_pin " + code)
 		}
 	}},
-	{"a webhook's URL with another scheme is invalid_value", func(s *servertest.Server, th things) {
+	{"a webhook's URL with a scheme other than https is invalid_value", func(s *servertest.Server, th things) {
 		for _, url := range []string{"ftp://a.example/", "javascript:alert(1)", "file:///etc/passwd", "ws://a.example", "http://hooks.invalid/"} {
 			s.Patch("/programs/"+th.program+"/webhooks/"+th.webhook, fields{"url": url}).Invalid("url invalid_value")
 		}
 	}},
-	{"all offending fields are reported at once, also those that need a look-up", func(s *servertest.Server, th things) {
+	{"all offending fields are reported at once, also those that need the database", func(s *servertest.Server, th things) {
 		hooks := "/programs/" + th.program + "/webhooks"
 		s.Post(hooks, `{"description":7,"events":["card.used"],"program_ids":["x","`+th.program+`"],"location_ids":["y"]}`).
 			Invalid("description invalid_type", "url required", "program_ids.0 invalid_value", "location_ids.0 invalid_value")
@@ -78,7 +78,7 @@ var contractOfFields = []contractCase{
 	{"a fault of the body as a whole is reported alone", func(s *servertest.Server, th things) {
 		s.Post("/programs/"+th.program+"/webhooks", `{"program_ids":["x"],`).Invalid(" invalid_format")
 	}},
-	{"a restricted key learns from the faults of a body nothing of other locations' cards", func(s *servertest.Server, th things) {
+	{"the faults of a body tell a restricted key nothing about cards of other locations", func(s *servertest.Server, th things) {
 		program := s.NewProgram("standard", true, fields{"location_scope": "selected_locations", "scoped_location_ids": []string{s.LocationIDs[1]}})
 		card := s.Issue(program, nil)
 		k, _ := s.NewKey(fields{"location_ids": []string{s.LocationIDs[0]}})
@@ -106,7 +106,7 @@ var contractOfFields = []contractCase{
 	}},
 }
 
-// oneLineTexts are fields with texts of one line, by the path of a PATCH.
+// oneLineTexts returns the fields that hold one line of text, by the path of their resource.
 func oneLineTexts(th things) map[string][]string {
 	return map[string][]string{
 		"/cards/" + th.card:                               {"holder_name", "external_ref"},
@@ -123,13 +123,13 @@ var contractOfLists = []contractCase{
 		s.Get("/cards?limit=0").Invalid("limit too_small")
 		s.Get("/cards?limit=x").Invalid("limit invalid_type")
 	}},
-	{"the log of deliveries takes 0 to 200", func(s *servertest.Server, th things) {
+	{"the limit of the log of deliveries is 0 to 200 and is not clamped", func(s *servertest.Server, th things) {
 		log := "/programs/" + th.program + "/webhooks/" + th.webhook + "/deliveries"
 		s.Get(log + "?limit=0").Want(200).Shows(fields{"items": []any{}})
 		s.Get(log + "?limit=200").Want(200)
 		s.Get(log + "?limit=201").Invalid("limit too_large")
 	}},
-	{"a cursor that this server did not make is invalid_format, also beside other faults", func(s *servertest.Server, th things) {
+	{"a cursor that was not made for this list and shop is invalid_format, also beside other faults", func(s *servertest.Server, th things) {
 		s.Issue(th.program, nil)
 		cursor := s.Get("/cards?limit=1&program_id=" + th.program).Want(200).Str("next_cursor")
 		for _, path := range []string{"/cards", "/programs", "/locations", "/transactions"} {
@@ -157,7 +157,7 @@ var contractOfLists = []contractCase{
 			}
 		}
 	}},
-	{"an offset that arrives as a blank is invalid_format with a hint at %2B", func(s *servertest.Server, _ things) {
+	{"an offset whose plus sign arrives as a blank is invalid_format with a hint at %2B", func(s *servertest.Server, _ things) {
 		r := s.Get("/transactions?from=2026-01-01T00:00:00+01:00")
 		r.Invalid("from invalid_format")
 		if !strings.Contains(r.Str("error.details.0.message"), "%2B") {
@@ -172,7 +172,7 @@ var contractOfLists = []contractCase{
 		s.Get("/analytics/heatmap?from=2026-01-02&to=2026-01-01&program_id=").Invalid("program_id invalid_value", "from invalid_value")
 		s.Get("/analytics/heatmap?from=x&to=y").Invalid("from invalid_format", "to invalid_format")
 	}},
-	{"unknown status and type values are invalid_value, unknown ids an empty page", func(s *servertest.Server, _ things) {
+	{"an unknown status or type is invalid_value, an unknown id gives an empty page", func(s *servertest.Server, _ things) {
 		s.Get("/cards?status=bogus").Invalid("status invalid_value")
 		s.Get("/transactions?type=bogus").Invalid("type invalid_value")
 		for _, path := range []string{"/cards?program_id=x", "/transactions?card_id=x", "/transactions?location_id=x", "/transactions?program_id=%01"} {

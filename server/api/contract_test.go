@@ -33,7 +33,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// send makes a request with a body of a type; an empty type is absent.
+// send makes a request with a body and its Content-Type, which is left out if it is empty.
 func send(s *servertest.Server, method, path, body, contentType string) *servertest.Reply {
 	s.T.Helper()
 	if contentType == "" {
@@ -42,7 +42,7 @@ func send(s *servertest.Server, method, path, body, contentType string) *servert
 	return sendReader(s, method, path, strings.NewReader(body), contentType)
 }
 
-// wantHeader checks a header that an answer has exactly once.
+// wantHeader checks that an answer has a header exactly once, with a value that matches a pattern.
 func wantHeader(r *servertest.Reply, name, pattern string) {
 	r.T.Helper()
 	if v := r.Header.Values(name); len(v) != 1 || !regexp.MustCompile("^("+pattern+")$").MatchString(v[0]) {
@@ -108,7 +108,7 @@ var contractOfRequests = []contractCase{
 		}
 		s.Patch("/cards/"+th.card, `{"expires_at":"2030-01-02T03:04:05"}`).Invalid("expires_at invalid_format")
 	}},
-	{"created_at never precedes the newest row, and rows of one instant keep commit order", func(s *servertest.Server, th things) {
+	{"rows of one instant have the same created_at and keep commit order", func(s *servertest.Server, th things) {
 		var ids []string
 		for range 3 {
 			ids = append([]string{s.Issue(th.program, nil)}, ids...)
@@ -120,9 +120,9 @@ var contractOfRequests = []contractCase{
 	}},
 }
 
-// sameHead checks that HEAD has the status and headers of GET, and no body. It asks for
-// the body as it is: the client asks for gzip by itself, but only with GET, and then hides
-// the length.
+// sameHead checks that HEAD has the status and headers of GET, and no body. It asks for an
+// uncompressed body, since http.Client adds gzip to a GET but not to a HEAD, and then removes
+// the Content-Length.
 func sameHead(s *servertest.Server, url, key string) {
 	s.T.Helper()
 	h := http.Header{"Accept-Encoding": {"identity"}}
@@ -177,7 +177,7 @@ var contractOfBodies = []contractCase{
 			send(s, "PATCH", "/cards/"+th.card, `{"holder_name":"Eve"}`, "application/merge-patch+json; charset="+charset).Want(415, "bad_request")
 		}
 	}},
-	{"what is not one JSON object is validation_failed", func(s *servertest.Server, th things) {
+	{"a body that is not one valid JSON object is validation_failed", func(s *servertest.Server, th things) {
 		for _, body := range []string{`{`, `[]`, `null`, `"x"`, `1`, `{}{}`, `{} x`, `{"holder_name":"A","holder_name":"A"}`, "{\"holder_name\":\"\xff\"}", `{"holder_name":"\u0000"}`} {
 			s.Patch("/cards/"+th.card, body).Want(400, "validation_failed")
 		}
@@ -212,7 +212,7 @@ var contractOfBodies = []contractCase{
 		before := s.Get("/programs/" + th.program).Want(200)
 		s.Unchanged(func() {
 			if r := s.Patch("/programs/"+th.program, `{}`).Want(200); string(r.Body) != string(before.Body) {
-				s.T.Errorf("%s\n%s", before.Body, r.Body)
+				s.T.Errorf("{} changed the program:\n%s\n%s", before.Body, r.Body)
 			}
 		})
 	}},
@@ -239,7 +239,7 @@ var contractOfIdempotency = []contractCase{
 		first := s.Post("/cards/none/reissue", nil, "Idempotency-Key", key).Want(404)
 		s.Post("/cards/none/reissue", nil, "Idempotency-Key", key).Replays(first)
 	}},
-	{"DELETE takes the header", func(s *servertest.Server, th things) {
+	{"DELETE accepts an Idempotency-Key", func(s *servertest.Server, th things) {
 		path, key := "/programs/"+th.program+"/prizes/"+th.prize, fmt.Sprint("delete ", th.prize)
 		first := s.Call("DELETE", path, nil, "Idempotency-Key", key).Want(204)
 		if second := s.Call("DELETE", path, nil, "Idempotency-Key", key).Want(204); first.Header.Get("Idempotent-Replayed") != "" || second.Header.Get("Idempotent-Replayed") != "true" {

@@ -25,6 +25,6 @@ func TestBadFieldsAreNamed(t *testing.T) {
 		return nil
 	})
 	if n < servertest.Sized(800, 80) {
-		t.Errorf("%d requests: the generator does not read the document", n)
+		t.Errorf("%d requests, so the generator does not read the document", n)
 	}
 }

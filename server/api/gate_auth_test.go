@@ -8,13 +8,15 @@ import (
 	"punchcard/server/servertest"
 )
 
+// TestUnauthenticated checks that a request is answered 401 unless it has one Authorization header
+// with a valid key, and that the answer does not contain the key.
 func TestUnauthenticated(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
 	key := s.Key
 	body := strings.TrimPrefix(key, "tsk_test_")
 	if len(body) != 43 {
-		t.Fatalf("the demo key has %d characters", len(body))
+		t.Fatalf("the demo key has %d characters after its prefix, want 43", len(body))
 	}
 	bearer := func(values ...string) http.Header { return http.Header{"Authorization": values} }
 	for name, c := range map[string]struct {
@@ -79,7 +81,7 @@ func TestUnauthenticated(t *testing.T) {
 	}
 }
 
-func TestKeysEndByClock(t *testing.T) {
+func TestKeyExpires(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	k, id := s.NewKey(map[string]any{"expires_at": "2026-03-01T10:00:00Z"})
@@ -89,7 +91,7 @@ func TestKeysEndByClock(t *testing.T) {
 	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
 	k.Get("/me").Want(401, "unauthenticated")
 	got := s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil)
-	got.Want(409, "conflict") // an expired key has no successor
+	got.Want(409, "conflict") // an expired key cannot be rotated
 }
 
 func TestRotation(t *testing.T) {
@@ -105,7 +107,7 @@ func TestRotation(t *testing.T) {
 		t.Fatalf("no new key: %s", r.Body)
 	}
 	if r.Str("expires_at") != "2027-01-01T00:00:00.000Z" || r.Str("name") != "CRM" {
-		t.Errorf("%s", r.Body)
+		t.Errorf("the successor has another expiry or name: %s", r.Body)
 	}
 
 	// Both keys work, with the same rights and separate rate limits.
@@ -127,10 +129,10 @@ func TestRotation(t *testing.T) {
 	next.Get("/cards").Want(200)
 	next.Get("/programs").Want(403, "unauthorized")
 
-	// A key is rotated once at a time; its successor can be rotated.
+	// A rotated key cannot be rotated again.
 	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
-	// The overlap ends by the server's clock.
+	// The old key ends with the overlap, and still cannot be rotated.
 	s.Control("POST", "/clock", map[string]any{"advance": "1h59m59.999s"})
 	old.Get("/me").Want(200)
 	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
@@ -138,7 +140,7 @@ func TestRotation(t *testing.T) {
 	next.Get("/me").Want(200)
 	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
-	// By default the overlap lasts a day; with 0 the old key ends at once.
+	// The successor can be rotated. By default the overlap lasts a day; with 0 the old key ends at once.
 	third := s.Control("POST", "/keys/"+r.Str("id")+"/rotate", map[string]any{})
 	s.Control("POST", "/clock", map[string]any{"advance": "23h59m"})
 	next.Get("/me").Want(200)
@@ -163,7 +165,7 @@ func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{})
 		end.Get("/me").Want(401, "unauthenticated")
 		stay.Get("/me").Want(200)
-		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{}) // repeating is no error
+		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{}) // a repetition is not an error
 		s.Fetch("POST", s.Origin+"/dev/keys/"+ended+"/rotate", nil, nil).Want(409, "conflict")
 	}
 }
@@ -173,7 +175,7 @@ func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 func TestKeysInOverlapDoNotCount(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	o := s.NewShop(nil) // has one
+	o := s.NewShop(nil) // has one key
 	body := []byte(`{"shop_id":"` + o.ShopID + `"}`)
 	var ids []string
 	for range 9 {
@@ -181,7 +183,7 @@ func TestKeysInOverlapDoNotCount(t *testing.T) {
 		ids = append(ids, id)
 	}
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
-	s.Control("POST", "/keys/"+ids[0]+"/rotate", map[string]any{}) // the shop has the maximum of keys
+	s.Control("POST", "/keys/"+ids[0]+"/rotate", map[string]any{}) // allowed, though the shop has the maximum of keys
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
 	s.Control("POST", "/keys/"+ids[1]+"/revoke", map[string]any{})
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(201)

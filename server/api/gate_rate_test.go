@@ -40,7 +40,7 @@ func TestRateLimit(t *testing.T) {
 	step(429, "4 0 53 8")
 	advance("8s") // the time of Retry-After
 	step(200, "4 0 60 ")
-	advance("29.5s") // 0.5 s were unused
+	advance("29.5s") // enough for two requests, with the 0.5 s left of the last wait
 	step(200, "4 1 45 ")
 	step(200, "4 0 60 ")
 	advance("1h") // at most one minute's requests accumulate
@@ -49,7 +49,7 @@ func TestRateLimit(t *testing.T) {
 	s.Get("/me").Want(200) // another key has its own limit
 	k.Get("/cards/none").Want(404)
 	k.Post("/programs", `{`).Want(400)
-	step(200, "4 0 60 ") // requests that are refused after the count take one each
+	step(200, "4 0 60 ") // requests that are refused after this check count too
 	if got := k.Get("/nothing").Want(404); rateHeaders(got) != "   " {
 		t.Errorf("rate limit of an unknown path %q", rateHeaders(got))
 	}
@@ -58,8 +58,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitedIsNotRemembered checks that a request with the same key runs
-// after the wait, and that a replay counts as a request.
+// TestRateLimitedIsNotRemembered checks that a request that was answered 429 runs when it is repeated
+// with its idempotency key after the wait, and that a replay counts as a request.
 func TestRateLimitedIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(2))

@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestRevokedByAnotherProcess checks that the next request with a revoked key is
-// answered 401, whatever it is.
+// TestRevokedByAnotherProcess checks that the next request with a revoked key is answered 401,
+// whatever its answer would be with a valid key.
 func TestRevokedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys, perMinute(20))
@@ -21,6 +21,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	th := newThings(s)
+	// The names say what a valid key would get.
 	requests := map[string]func(k *servertest.Server) *servertest.Reply{
 		"200":      func(k *servertest.Server) *servertest.Reply { return k.Get("/cards/" + th.card) },
 		"200 list": func(k *servertest.Server) *servertest.Reply { return k.Get("/cards") },
@@ -82,13 +83,13 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 			if snapshot(s, th.program) != state {
 				t.Error("the request changed something")
 			}
-			s.Control("POST", "/clock", map[string]any{"advance": "1m"}) // gives s requests of its rate limit back
+			s.Control("POST", "/clock", map[string]any{"advance": "1m"}) // refills the rate limit of s
 		})
 	}
 }
 
-// TestChangedByAnotherProcess checks that changes of add-on, subscription and
-// locations take effect with the next request.
+// TestChangedByAnotherProcess checks that changes of the add-on, the subscription, locations and keys
+// take effect with the next request.
 func TestChangedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -127,7 +128,7 @@ func TestChangedByAnotherProcess(t *testing.T) {
 		k.Get("/programs").Want(200)
 	}
 
-	// Keys that another process creates or rotates also work at once.
+	// The creation, rotation and revocation of keys also take effect with the next request.
 	var secret, id string
 	servertest.Write(t, other, func(tx *store.Tx) error {
 		key, sec, err := tx.CreateKey(shop, store.KeyFields{})

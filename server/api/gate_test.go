@@ -12,7 +12,7 @@ import (
 	"punchcard/store"
 )
 
-// fault is a request's fault that one check of the guard refuses, with the answer of that check.
+// fault is a fault of a request, with the answer of the check that finds it.
 type fault struct {
 	stage  string
 	status int
@@ -20,7 +20,7 @@ type fault struct {
 	field  string // of the only detail, if there are details
 }
 
-// faults are the faults in the order of the checks. The idempotency check has two.
+// faults are the faults in the order of their checks.
 var faults = []fault{
 	{"path", 404, "not_found", ""},
 	{"method", 405, "bad_request", ""},
@@ -37,8 +37,8 @@ var faults = []fault{
 	{"resource", 404, "not_found", ""},
 }
 
-// impossible are the pairs that no request can have: without the scope nothing is remembered, and
-// an invalid Idempotency-Key names no key.
+// impossible are the pairs that no request can have: an unknown path has no methods, without the
+// scope no answer is remembered, and an invalid Idempotency-Key names no remembered answer.
 var impossible = [][2]string{{"path", "method"}, {"scope", "conflict"}, {"header", "conflict"}}
 
 func TestOrderOfChecks(t *testing.T) {
@@ -56,7 +56,7 @@ func TestOrderOfChecks(t *testing.T) {
 	t.Run("none", func(t *testing.T) { orderCase(t, s) })
 }
 
-// orderCase sends a request with all the given faults, which must get the first one's answer.
+// orderCase sends a request with all the given faults, and checks that it gets the first one's answer.
 func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	has := func(stage string) bool {
 		return slices.ContainsFunc(have, func(f fault) bool { return f.stage == stage })
@@ -128,7 +128,7 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	if want.field != "" && (len(got.Details()) != 1 || got.Str("error.details.0.field") != want.field) {
 		t.Errorf("details %q, want only %s", got.Details(), want.field)
 	}
-	// The headers of the rate limit are present from that check on.
+	// The headers of the rate limit are present from the rate check on.
 	if stage := slices.Index(faults, want); (got.Header["Ratelimit-Limit"] != nil) != (stage >= 3) {
 		t.Errorf("RateLimit-Limit %q", got.Header["Ratelimit-Limit"])
 	}
@@ -175,8 +175,8 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 	}
 }
 
-// scopeOf returns the scope that a route must need: of the resource in its path, to read for GET
-// and else to write. Statistics have their own.
+// scopeOf returns the scope that a route must require: that of the resource in its path, to read for
+// GET, else to write. Statistics have a scope of their own.
 func scopeOf(r kernel.Route) string {
 	verb := ":write"
 	if r.Method == "GET" {
@@ -194,8 +194,8 @@ func scopeOf(r kernel.Route) string {
 	}
 }
 
-// TestAddonReturns checks that a key works again when the add-on is back.
-func TestAddonReturns(t *testing.T) {
+// TestKeyNeedsAddonOrGrant checks that a key works only while its shop has the add-on or a grant.
+func TestKeyNeedsAddonOrGrant(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	o := s.NewShop(nil)

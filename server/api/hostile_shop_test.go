@@ -10,8 +10,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestOtherShop checks that on every operation the answer about a resource of
-// another shop equals that about one that does not exist.
+// TestOtherShop checks that every operation answers about a resource of another shop as about one
+// that does not exist.
 func TestOtherShop(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -74,22 +74,22 @@ func TestOtherShop(t *testing.T) {
 		{"/transactions?location_id=" + th.location, "/transactions?location_id=" + never.location},
 	} {
 		if a, b := o.Get(pair[0]).Want(200), o.Get(pair[1]).Want(200); string(a.Body) != string(b.Body) || string(a.Body) != `{"data":[],"next_cursor":null,"limit":50}` {
-			t.Errorf("%s\n%s\n%s", pair[0], a.Body, b.Body)
+			t.Errorf("%s: the answers differ or are not empty:\n%s\n%s", pair[0], a.Body, b.Body)
 		}
 	}
-	// Ids in bodies, and cursors.
+	// The same holds for ids in bodies and for cursors.
 	scoped := func(id string) string {
 		return `{"type":"discount","name":"X","discount_percent":5,"location_scope":"selected_locations","scoped_location_ids":["` + id + `"]}`
 	}
 	a, b := o.Post("/programs", scoped(th.location)).Want(400), o.Post("/programs", scoped(never.location)).Want(400)
 	if a.Stable() != b.Stable() {
-		t.Errorf("%s\n%s", a.Body, b.Body)
+		t.Errorf("location ids in a body: the answers differ:\n%s\n%s", a.Body, b.Body)
 	}
 	for _, list := range []string{"/programs", "/locations"} {
 		cursor := s.Get(list + "?limit=1").Want(200).Str("next_cursor")
 		a, b := o.Get(list+"?cursor="+cursor).Want(400), o.Get(list+"?cursor="+strings.Repeat("0", len(cursor))).Want(400)
 		if cursor == "" || a.Stable() != b.Stable() {
-			t.Errorf("%s\n%s", a.Body, b.Body)
+			t.Errorf("%s: the answers to cursors differ:\n%s\n%s", list, a.Body, b.Body)
 		}
 		other := map[string]string{"/programs": "/locations", "/locations": "/programs"}[list]
 		s.Get(other+"?cursor="+cursor).Want(400, "validation_failed") // a cursor of another list
@@ -99,7 +99,7 @@ func TestOtherShop(t *testing.T) {
 	o.Post("/programs/"+th.program+"/cards", nil, "Idempotency-Key", "k").Want(404).First()
 	o.Post("/programs/"+mine+"/publish", nil).Want(200)
 	if o.Post("/programs/"+mine+"/cards", `{"external_ref":"m-1"}`).Want(201); o.Count("/cards") != 1 {
-		t.Error("the second shop does not see exactly its own card")
+		t.Error("the second shop does not see only its own card")
 	}
 	after := snapshot(s, th.program)
 	if strings.Count(after, `"crd_`) != strings.Count(state, `"crd_`)+1 || strings.Count(after, `"prg_`) != strings.Count(state, `"prg_`)+1 {
@@ -155,6 +155,7 @@ func TestTextIsData(t *testing.T) {
 	}
 }
 
+// namesIn returns the names of the objects of a list.
 func namesIn(list any) (names []string) {
 	for _, v := range list.([]any) {
 		names = append(names, v.(map[string]any)["name"].(string))

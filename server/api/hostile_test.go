@@ -13,14 +13,14 @@ import (
 	"punchcard/server/servertest"
 )
 
-// strangeIDs are texts that are no resource's id.
+// strangeIDs are texts that are not the id of any resource.
 var strangeIDs = []string{"none", "0", "-1", "1", "null", "undefined", "NaN", ".", "..", "...", "../me", "a/b", "a//b", "/", "a/", `a\b`, "%", "%2F", "%00", "\x00", "crd_\x00",
 	"\xff", "é", "名前", "\u202e", "😀", "' OR 1=1 --", `"; DROP TABLE cards; --`, "crd_", "crd_00000000000000000000000000", "crd_zzzzzzzzzzzzzzzzzzzzzzzzzz", "CRD_00000000000000000000000000",
 	"*", "?", "#", "a?b", "a#b", "a b", "+", "a=b&c", ";", ":id", "{id}", "<script>", strings.Repeat("x", 10_000)}
 
 func isUTF8(s string) bool { return utf8.ValidString(s) }
 
-// escaped percent-encodes every byte of an id that is special in a URL, including dots and slashes.
+// escaped percent-encodes every byte of an id except ASCII letters, digits and underscores.
 func escaped(id string) string {
 	var b strings.Builder
 	for _, c := range []byte(id) {
@@ -33,7 +33,7 @@ func escaped(id string) string {
 	return b.String()
 }
 
-// TestStrangeIDs checks that any text in place of an id is not found.
+// TestStrangeIDs checks that a path with any other text in place of an id is answered 404.
 func TestStrangeIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -84,9 +84,9 @@ func TestStrangeIDs(t *testing.T) {
 	}
 }
 
-// TestSlashesOfIDs checks that an escaped slash is part of an id and reaches no
+// TestSlashesInIDs checks that an escaped slash is part of an id and reaches no
 // other operation.
-func TestSlashesOfIDs(t *testing.T) {
+func TestSlashesInIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	th := newThings(s)
@@ -111,9 +111,9 @@ func TestSlashesOfIDs(t *testing.T) {
 	}
 	s.Call("DELETE", "/programs/"+th.program+"/prizes/x%2F"+th.prize, nil).Want(404)
 	if got := s.Get("/programs/" + th.program).Want(200); got.At("published_at") == nil || got.At("prizes.0.id") != th.prize || got.At("prizes.1") != nil {
-		t.Errorf("%s", got.Body)
+		t.Errorf("the program changed: %s", got.Body)
 	}
-	// Other escapes are another spelling of the same path.
+	// Escaping another character does not change the path.
 	s.Get("/cards/" + strings.Replace(th.card, "_", "%5F", 1)).Want(200)
 	if got := s.Fetch("GET", s.URL+"/m%65", nil, http.Header{"Authorization": {"Bearer " + s.Key}}); got.Status != 200 {
 		t.Errorf("/m%%65: %d", got.Status)
@@ -146,8 +146,8 @@ func TestUnknownPaths(t *testing.T) {
 	}
 }
 
-// TestOtherMethods checks that 405 lists exactly the methods that work, without a
-// key.
+// TestOtherMethods checks that a method that a path does not have is answered 405 with exactly the
+// methods of the path, with and without a key.
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -15,13 +15,13 @@ import (
 	"punchcard/server/servertest"
 )
 
-// storedAnswers returns the remembered answers in the file.
+// storedAnswers returns the bodies of the remembered answers in the file, oldest first.
 func storedAnswers(s *servertest.Server) []string {
 	s.T.Helper()
 	return s.Values("SELECT CAST(body AS TEXT) FROM idempotency ORDER BY id")
 }
 
-// TestErasedCardIsForgotten checks that no replay shows an erased person, and
+// TestErasedCardIsForgotten checks that no replay shows data of an erased person, and
 // that no retry makes a second card.
 func TestErasedCardIsForgotten(t *testing.T) {
 	t.Parallel()
@@ -85,13 +85,13 @@ func TestReplayAfterRestart(t *testing.T) {
 	again.Post("/programs/none/cards", nil, "Idempotency-Key", "404").Want(404).Replays(missing)
 	again.Post(path, `{"holder_name":"Bea"}`, "Idempotency-Key", "k").Want(409, "idempotency_conflict")
 	if after := again.Count("/cards"); after != before || before != 1 {
-		t.Errorf("%d cards, then %d", before, after)
+		t.Errorf("%d cards before the replays and %d after, want 1", before, after)
 	}
 }
 
-// TestNoSecretIsStored checks that the log, and after the window the file, contain no keys, install
-// tokens or personal data.
-func TestNoSecretIsStored(t *testing.T) {
+// TestNoSecretInLog checks that the log contains no API keys, install tokens, idempotency keys or
+// personal data.
+func TestNoSecretInLog(t *testing.T) {
 	t.Parallel()
 	var log servertest.Log
 	s := start(t, servertest.Frozen, func(c *app.Config) {
@@ -109,7 +109,7 @@ func TestNoSecretIsStored(t *testing.T) {
 	s.Control("POST", "/keys/"+id+"/revoke", map[string]any{})
 	k.Get("/me").Want(401)
 
-	// A server error is logged; the entry is checked as well.
+	// A closed store causes a server error, whose log entry is checked as well.
 	if err := s.App.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +137,8 @@ func TestNoSecretIsStored(t *testing.T) {
 	}
 }
 
-// TestInstallTokenIsForgotten checks that an install token is stored only in a
-// remembered answer, until its window ends.
+// TestInstallTokenIsForgotten checks that an install token is stored only in a remembered answer,
+// until its window ends, and that no table then contains a key or a token.
 func TestInstallTokenIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -184,7 +184,7 @@ func TestInstallTokenIsForgotten(t *testing.T) {
 	}
 }
 
-// rowsWith counts the rows of a table with a text in any column.
+// rowsWith counts the rows of a table that contain a text in any column.
 func rowsWith(t *testing.T, db *sql.DB, table, text string) (n int) {
 	t.Helper()
 	rows, err := db.Query("SELECT * FROM " + table)

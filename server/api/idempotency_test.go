@@ -14,8 +14,8 @@ import (
 
 const replayed = "Idempotent-Replayed"
 
-// TestEveryWriteReplays checks that every operation replays its success byte for
-// byte and runs once.
+// TestEveryWriteReplays checks that every operation that writes runs once and replays its answer
+// byte for byte.
 func TestEveryWriteReplays(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -74,7 +74,7 @@ func TestFingerprint(t *testing.T) {
 	s.Get("/cards", "Idempotency-Key", "").Want(200).First()
 	s.Get("/cards", "Idempotency-Key", strings.Repeat("x", 300)).Want(200).First()
 
-	// No body equals an empty one.
+	// An absent body equals an empty one.
 	empty := s.Post(path+"/install-link", nil, "Idempotency-Key", "e").Want(200)
 	s.Post(path+"/install-link", "", "Idempotency-Key", "e").Want(200).Replays(empty)
 	// DELETE ignores its body, which therefore cannot conflict.
@@ -112,8 +112,8 @@ func TestRefusalsThatAreRemembered(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatAreNotRemembered checks that a refusal by the guard does not use up the key. For
-// 429 see TestRateLimitedIsNotRemembered.
+// TestRefusalsThatAreNotRemembered checks that an idempotency key can be used again after a refusal
+// with 400, 401, 402, 403, 413 or 415. For 429 see TestRateLimitedIsNotRemembered.
 func TestRefusalsThatAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -135,7 +135,7 @@ func TestRefusalsThatAreNotRemembered(t *testing.T) {
 	first := post("401").Want(200).First()
 	post("401").Replays(first)
 
-	// The same family of keys: here the operation itself refuses with 403.
+	// Here the operation itself refuses, since the key is restricted to the first location.
 	k := s.With(s.RestrictedAPIKey)
 	k.Post("/locations/"+s.LocationIDs[1]+"/disable", nil, key("403")...).Want(403, "unauthorized").First()
 	k.Post("/locations/"+s.LocationIDs[0]+"/disable", nil, key("403")...).Want(200).First()
@@ -212,7 +212,7 @@ func TestIdempotencyScope(t *testing.T) {
 // first request, regardless of replays.
 func TestIdempotencyWindow(t *testing.T) {
 	t.Parallel()
-	// The test advances the clock in a way that starts no housekeeping.
+	// The test advances the clock itself: the control API would start housekeeping.
 	clock := app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
 	s := start(t, func(c *app.Config) { c.Dev.Clock = clock })
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
@@ -232,8 +232,8 @@ func TestIdempotencyWindow(t *testing.T) {
 	s.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Replays(second)
 }
 
-// TestConcurrentDuplicates checks that a hundred concurrent duplicates have one
-// effect.
+// TestConcurrentDuplicates checks that of a hundred concurrent requests with the same idempotency key
+// one has an effect, and that the others are replays or, with different bodies, conflicts.
 func TestConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -272,13 +272,13 @@ func TestConcurrentDuplicates(t *testing.T) {
 			t.Errorf("%d different answers", len(bodies))
 		}
 		if n := s.Count("/cards") - before; n != 1 {
-			t.Errorf("%d cards made", n)
+			t.Errorf("%d new cards, want 1", n)
 		}
 	}
 }
 
-// TestPatchOfNothingReplays checks that the answer of a no-op is replayed.
-func TestPatchOfNothingReplays(t *testing.T) {
+// TestEmptyPatchReplays checks that the answer to an empty PATCH is replayed after a later change.
+func TestEmptyPatchReplays(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	th := newThings(s)
@@ -291,6 +291,6 @@ func TestPatchOfNothingReplays(t *testing.T) {
 		if b, ok := sampleBodies[r.ID]; ok {
 			s.Patch(path, b).Want(200)
 		}
-		s.Patch(path, `{}`, "Idempotency-Key", r.ID).Want(200).Replays(first) // as it was then
+		s.Patch(path, `{}`, "Idempotency-Key", r.ID).Want(200).Replays(first) // the answer from before the change
 	}
 }

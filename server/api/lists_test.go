@@ -11,8 +11,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// fillLists fills every list of the shop with twenty rows of the same instant, and returns their
-// ids, newest first.
+// fillLists fills every list of the shop up to twenty rows, and returns their ids, newest first. If
+// the clock is frozen, all rows have the same time.
 func fillLists(s *servertest.Server) map[string][]string {
 	s.T.Helper()
 	have := map[string][]string{}
@@ -36,7 +36,7 @@ func fillLists(s *servertest.Server) map[string][]string {
 	return have
 }
 
-// TestPaging reads every list with every limit to its end.
+// TestPaging reads every list to its end with several limits.
 func TestPaging(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -56,6 +56,8 @@ func TestPaging(t *testing.T) {
 	}
 }
 
+// TestPageLimit checks the limit of a page, its default and its maximum, and a smaller maximum that
+// the configuration sets.
 func TestPageLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -109,7 +111,7 @@ func TestCursors(t *testing.T) {
 		}
 		for _, c := range servertest.Sample(forged) {
 			if r := s.Get(list + "?cursor=" + escape(c)); r.Status != 400 || !slices.Equal(r.Details(), []string{"cursor invalid_format"}) {
-				t.Errorf("%s took %q: %d %.300s", list, c, r.Status, r.Body)
+				t.Errorf("%s accepts %q: %d %.300s", list, c, r.Status, r.Body)
 			}
 		}
 		s.Get(list + "?cursor=").Invalid("cursor invalid_value")
@@ -126,8 +128,8 @@ func TestCursors(t *testing.T) {
 // shopOf returns the id of the client's shop.
 func shopOf(s *servertest.Server) string { return s.Get("/me").Want(200).Str("shop.id") }
 
-// TestPagingWhileWriting checks that rows added meanwhile neither appear nor
-// shift the others, and that rows which leave the filter are missing.
+// TestPagingWhileWriting checks that rows which are added between pages neither appear nor shift the
+// others, and that a cursor stays valid if its row is deleted.
 func TestPagingWhileWriting(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

@@ -9,6 +9,7 @@ import (
 	"punchcard/store"
 )
 
+// pageTable is the table for Shaped of a page of a list.
 const pageTable = `
 	data list
 	next_cursor string|null
@@ -27,7 +28,7 @@ func TestLocationShape(t *testing.T) {
 	s.Post(path+"/disable", nil).Want(200).Shaped("", servertest.LocationTable, "")
 	s.Post(path+"/enable", nil).Want(200).Shaped("", servertest.LocationTable, "disabled_at")
 	if page.Str("data.0.country_code") != "IT" {
-		t.Errorf("%s", page.Body)
+		t.Errorf("country_code %q, want IT", page.Str("data.0.country_code"))
 	}
 }
 
@@ -86,8 +87,8 @@ func TestLocationStates(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	path := "/locations/" + s.LocationIDs[0]
 	for _, c := range []struct {
-		from, action  string
-		active, moved bool
+		from, action    string
+		active, changed bool
 	}{
 		{"enable", "enable", true, false},
 		{"enable", "disable", false, true},
@@ -100,7 +101,7 @@ func TestLocationStates(t *testing.T) {
 			audits := countAudits(s)
 			s.Advance("1m")
 			r := s.Post(path+"/"+c.action, nil).Want(200)
-			if !c.moved {
+			if !c.changed {
 				if string(r.Body) != string(before.Body) || countAudits(s) != audits {
 					t.Errorf("not a no-op: %s, was %s", r.Body, before.Body)
 				}

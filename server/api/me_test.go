@@ -60,7 +60,7 @@ func TestMe(t *testing.T) {
 	s.With(s.RestrictedAPIKey).Get("/me").Want(200).Shows(fields{"api_key.location_ids": s.LocationIDs[:1]})
 }
 
-// TestMeKeys checks that each key sees itself.
+// TestMeKeys checks that each key sees its own shop, scopes and locations.
 func TestMeKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -88,14 +88,14 @@ func TestMeKeys(t *testing.T) {
 	}
 }
 
-// TestFirstFiveMinutes makes the first requests of a new user.
-func TestFirstFiveMinutes(t *testing.T) {
+// TestFirstRequests makes the first requests of a new user.
+func TestFirstRequests(t *testing.T) {
 	s := start(t)
 	s.Get("/me").Want(200)
 	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", map[string]any{"holder_name": "Ada", "external_ref": "m-1"}).Want(201)
 	got := s.Get("/cards/" + card.Str("id")).Want(200)
 	if got.Str("status") != "invited" || got.Str("holder_name") != "Ada" {
-		t.Errorf("%s", got.Body)
+		t.Errorf("the card is %s", got.Body)
 	}
 	s.Get("/cards?external_ref=m-1").Want(200)
 }
