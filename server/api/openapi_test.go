@@ -18,7 +18,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// requestFields are the fields of request bodies; a star marks required ones.
+// requestFields are the fields of request bodies, by operation; a star marks required ones.
 var requestFields = map[string]string{
 	"updateLocation": "name address city postal_code country_code lat lon require_staff_pin",
 	"createProgram": "name* name_localizations description description_localizations category brand_color_hex logo_url total_stamps repeat_after_reset " +
@@ -37,7 +37,7 @@ var requestFields = map[string]string{
 	"updateWebhook":     "url events bearer_token active description rotate_secret program_ids location_ids include_shop_wide_events http_method custom_headers",
 }
 
-// nullableInPatch are the fields that null clears or resets to their default.
+// nullableInPatch are the fields for which the body of a PATCH allows null, by operation.
 var nullableInPatch = map[string]string{
 	"updateProgram": "name_localizations description description_localizations logo_url total_stamps repeat_after_reset stamps_expire_after_days icon_key " +
 		"discount_percent access_image_url initial_balance_cents default_expire_after_days",
@@ -54,8 +54,8 @@ const (
 		"payload_version consecutive_failures created_at updated_at"
 )
 
-// responseFields are the fields of each resource, which are always present; a question mark marks
-// nullable ones.
+// responseFields are the fields of each schema of an answer; a question mark marks nullable ones. All
+// are required but those in optionalFields.
 var responseFields = map[string]string{
 	"Card": cardFields, "CardDetail": cardFields + " all_locations locations", "NamedLocation": "id name",
 	"IssuedCard": "id program_id external_ref? holder_name? holder_email? expires_at? install_url install_url_expires_at install_qr_svg",
@@ -77,10 +77,10 @@ var responseFields = map[string]string{
 	"Delivery": "id webhook_id event event_id request_payload request_headers response_status? attempts last_error? duration_ms card_instance_id? delivered_at? created_at",
 }
 
-// sometimes are the fields that an answer may lack.
-var sometimes = map[string]string{"UpdatedWebhook": "secret"}
+// optionalFields are the fields that an answer may lack.
+var optionalFields = map[string]string{"UpdatedWebhook": "secret"}
 
-// enums are the closed lists of values, by schema and field.
+// enums are the closed lists of values, by schema and field; <nil> is null.
 var enums = map[string]string{
 	"Card.status": "active locked invited archived expired", "CardDetail.status": "active locked invited archived expired",
 	"Card.program_type": "standard private discount access prepaid", "CardDetail.program_type": "standard private discount access prepaid",
@@ -103,6 +103,7 @@ var codeStatuses = map[string]string{
 	"subscription_suspended": "402", "unauthenticated": "401", "unauthorized": "403", "unprocessable_entity": "422", "validation_failed": "400",
 }
 
+// fieldSet returns the names in a list, and those that the mark follows, in alphabetical order.
 func fieldSet(list, mark string) (names, marked []string) {
 	for _, f := range strings.Fields(list) {
 		name, ok := strings.CutSuffix(f, mark)
@@ -115,6 +116,7 @@ func fieldSet(list, mark string) (names, marked []string) {
 	return names, marked
 }
 
+// texts returns the items of a JSON array as strings.
 func texts(v any) (list []string) {
 	items, _ := v.([]any)
 	for _, i := range items {
@@ -139,11 +141,11 @@ func TestDocumentIsValid(t *testing.T) {
 		t.Error(err)
 	}
 	if doc.OpenAPI != "3.1.0" || doc.Info.Version != "1.0.0" || doc.Servers[0].URL != s.URL {
-		t.Errorf("%s, %s, %s", doc.OpenAPI, doc.Info.Version, doc.Servers[0].URL)
+		t.Errorf("openapi %s, version %s, server %s", doc.OpenAPI, doc.Info.Version, doc.Servers[0].URL)
 	}
 	ids := openapi.Samples{"shop": s.ShopID, "program": s.ProgramIDs["standard"], "location": s.LocationIDs[0]}
 	if again := openapi.New(api.About, api.Routes(), app.DefaultLimits().Fields(), s.URL, ids).JSON(); !bytes.Equal(again, raw.Body) {
-		t.Error("the document is not the same at each start")
+		t.Error("the document differs from one that is built again")
 	}
 }
 
@@ -227,7 +229,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 				}
 				for _, c := range codes {
 					if !slices.Contains(strings.Fields(codeStatuses[c]), status) {
-						t.Errorf("%s %s: %s with %s", method, path, c, status)
+						t.Errorf("%s %s documents code %s with status %s", method, path, c, status)
 					}
 					if seen[c] == nil {
 						seen[c] = map[string]bool{}
@@ -268,7 +270,7 @@ func TestDocumentedShapes(t *testing.T) {
 			t.Errorf("%s: type %v, additionalProperties %v", name, sc["type"], sc["additionalProperties"])
 		}
 		if sc["oneOf"] != nil {
-			if name != "ProgramFields" { // the envelopes
+			if name != "ProgramFields" { // an envelope of a webhook
 				continue
 			}
 			sc = servertest.BodySchema(schemas, name)
@@ -294,7 +296,7 @@ func TestDocumentedShapes(t *testing.T) {
 		if slices.Sort(nullable); !slices.Equal(nullable, wantNullable) {
 			t.Errorf("%s: nullable %q, want %q", name, nullable, wantNullable)
 		}
-		want = slices.DeleteFunc(want, func(f string) bool { return f == sometimes[name] })
+		want = slices.DeleteFunc(want, func(f string) bool { return f == optionalFields[name] })
 		if required := slices.Sorted(slices.Values(texts(sc["required"]))); !slices.Equal(required, want) {
 			t.Errorf("%s: required %q, want all", name, required)
 		}

@@ -24,8 +24,8 @@ type things struct {
 var nowhere = things{"l", "p", "z", "c", "w", "d", "t"}
 
 // newThings creates a published program with a prize, a card and a webhook with a test delivery.
-// The location is the demo shop's second. The webhook's events do not occur, so that nothing else
-// is sent to it.
+// The location is the demo shop's second. The webhook gets an event that no operation causes, so that
+// nothing else is sent to it.
 func newThings(s *servertest.Server) things {
 	s.T.Helper()
 	th := things{location: s.LocationIDs[1], cardType: "standard"}
@@ -71,7 +71,7 @@ var sampleBodies = map[string]string{
 	"updateWebhook":  `{"description":"CRM"}`,
 }
 
-// firstActions are the actions that a program needs before another is not a no-op.
+// firstActions has the action after which an operation changes a published program, by operation.
 var firstActions = map[string]string{"publishProgram": "unpublish", "unsuspendProgram": "suspend"}
 
 // prepareThings brings th into a state in which the operation changes something.
@@ -123,7 +123,8 @@ func perMinute(n int) func(*app.Config) {
 	return func(c *app.Config) { c.Limits.APIKeyRateLimitPerMinute = &n }
 }
 
-// snapshot returns everything that reads return, for comparisons.
+// snapshot returns the lists of locations, programs, cards and transactions, and the given programs
+// with their webhooks, for comparisons.
 func snapshot(s *servertest.Server, programs ...string) string {
 	s.T.Helper()
 	paths := []string{"/locations", "/programs?limit=100", "/cards?limit=100", "/transactions?limit=100"}
@@ -137,6 +138,7 @@ func snapshot(s *servertest.Server, programs ...string) string {
 	return b.String()
 }
 
+// parseObject returns a JSON object; an empty text is an empty object.
 func parseObject(t testing.TB, text string) (m map[string]any) {
 	t.Helper()
 	if text == "" {
@@ -148,7 +150,7 @@ func parseObject(t testing.TB, text string) (m map[string]any) {
 	return m
 }
 
-// withFields returns base with the changes. A value of leaveOut removes the field.
+// withFields returns base with the changes. A field whose value is leaveOut is removed.
 func withFields(base, changes map[string]any) map[string]any {
 	m := map[string]any{}
 	maps.Copy(m, base)
@@ -157,7 +159,8 @@ func withFields(base, changes map[string]any) map[string]any {
 	return m
 }
 
-// leaveOut is a pointer, so that comparing any value with it cannot panic.
+// leaveOut is the value of a field that is left out. It is a pointer, so that comparing any value with
+// it cannot panic.
 var leaveOut any = new(int)
 
 // TestSamplesSucceed checks that all sample requests succeed, which other tests rely on.

@@ -9,8 +9,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestPatchWithoutAChange checks that a PATCH whose values the resource has already is answered with
-// the resource, and changes nothing in the file: not updated_at, no event and no audit row.
+// TestPatchWithoutAChange checks that a PATCH with values that the resource already has is answered
+// with the resource, and changes nothing in the file: not updated_at, no event and no audit row.
 func TestPatchWithoutAChange(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, func(c *app.Config) { c.PreviewEvents = true })
@@ -29,7 +29,7 @@ func TestPatchWithoutAChange(t *testing.T) {
 	s.Install(installed)
 	late := s.Issue(program, fields{"external_ref": "late", "expires_at": s.App.Store.Now().Add(3600_000_000_000).String()})
 	s.Advance("1h")
-	// read returns the fields of a resource that its PATCH takes, as a read shows them.
+	// read returns the fields of a resource that its PATCH takes, with the values that GET returns.
 	read := func(path string) fields {
 		body := fields{}
 		json.Unmarshal(s.Get(path).Want(200).Body, &body)
@@ -49,12 +49,12 @@ func TestPatchWithoutAChange(t *testing.T) {
 			"stamps_expire_after_days": 9, "visible_in_catalog": false, "border_enabled": false}},
 		{"a discount program", "/programs/" + discount, read("/programs/" + discount)},
 		{"a suspended access program", "/programs/" + access, read("/programs/" + access)},
-		{"a prepaid program with nothing named", "/programs/" + prepaid, fields{}},
+		{"a prepaid program with no fields", "/programs/" + prepaid, fields{}},
 		{"a prize's fields", prize, fields{"threshold": 5, "name": "Cup", "description": nil, "ordinal": 0, "name_localizations": fields{}, "description_localizations": texts}},
 		{"a location", "/locations/" + s.LocationIDs[0], fields{"name": "Centrale"}},
 		{"a card", "/cards/" + card, fields{"holder_name": "Ada", "holder_email": "ada@example.com", "external_ref": "a", "expires_at": "2027-01-01T01:00:00.000+01:00"}},
 		{"a locked card", "/cards/" + locked, fields{"holder_name": "Grace", "expires_at": nil}},
-		{"a card without fields", "/cards/" + bare, fields{"holder_name": nil, "holder_email": nil, "external_ref": nil, "expires_at": nil}},
+		{"a card whose fields are null", "/cards/" + bare, fields{"holder_name": nil, "holder_email": nil, "external_ref": nil, "expires_at": nil}},
 		{"an installed card's reference", "/cards/" + installed, fields{"external_ref": "i"}},
 		{"an expired card's reference", "/cards/" + late, fields{"external_ref": "late"}},
 		{"a webhook", hook, fields{"url": "https://hooks.example.com/x", "events": []string{"*", "card.*", "*"}, "active": true, "description": nil, "bearer_token": "tok",
@@ -80,7 +80,8 @@ func TestPatchWithoutAChange(t *testing.T) {
 		s.Control("PATCH", "/programs/"+program, fields{"min_spend_cents": nil})
 		s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "active", "max_cards": nil, "timezone": s.Value("SELECT timezone FROM shops"), "api_addon": true})
 	})
-	// A field that changes beside others that do not is a change.
+	// A PATCH that repeats all values but one is a change, and so is one that resets the count of
+	// failures or changes the order of a list.
 	s.Patch(hook, fields{"active": true, "description": "new"}).Want(200).Shows(fields{"updated_at": s.App.Store.Now().String()})
 	s.SQL("UPDATE webhooks SET consecutive_failures=3")
 	s.Patch(hook, fields{"active": true}).Want(200).Shows(fields{"consecutive_failures": 0})

@@ -18,7 +18,7 @@ func TestPrizeShape(t *testing.T) {
 	empty := s.Get(path).Want(200)
 	empty.Shaped("", "data list", "")
 	if string(empty.Body) != `{"data":[]}` {
-		t.Errorf("%s", empty.Body)
+		t.Errorf("the empty list is %s", empty.Body)
 	}
 	made := s.Post(path, fields{"threshold": 5, "name": "Croissant"}).Want(201)
 	made.Shaped("", servertest.PrizeTable, "")
@@ -99,8 +99,9 @@ func TestPrizeFields(t *testing.T) {
 	}
 }
 
-// TestLadder checks the limits of thresholds and options. Each case adds a prize to a program of
-// ten stamps.
+// TestLadder checks that a threshold is at most total_stamps, that a program has at most three
+// thresholds with three prizes each, and that types without stamps have none. Each case adds a prize
+// to a program of ten stamps.
 func TestLadder(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -225,7 +226,7 @@ func TestPrizeDelete(t *testing.T) {
 	}
 	r := s.Call("DELETE", path+"/"+ids[0], nil).Want(204)
 	if len(r.Body) > 0 {
-		t.Errorf("a body: %s", r.Body)
+		t.Errorf("204 with a body: %s", r.Body)
 	}
 	s.Call("DELETE", path+"/"+ids[0], nil).Want(404, "not_found")
 	s.Patch(path+"/"+ids[0], fields{"name": "x"}).Want(404, "not_found")
@@ -241,10 +242,10 @@ func TestPrizeDelete(t *testing.T) {
 	// A deleted prize's id is not used again.
 	s.Call("DELETE", path+"/"+ids[2], nil).Want(204)
 	if again := s.Post(path, fields{"threshold": 9, "name": "Z"}).Want(201).Str("id"); slices.Contains(ids, again) {
-		t.Errorf("%s is a new prize", again)
+		t.Errorf("the id %s is used again", again)
 	}
 
-	// Prizes cannot be deleted while the program is locked.
+	// While the program is locked, prizes cannot be added, changed or deleted.
 	s.Install(s.Issue(program, nil))
 	was := s.Get(path)
 	for _, id := range []string{ids[1], was.IDs()[1]} {

@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestProgramDefaults creates a program of each type with the required fields
-// only.
+// TestProgramDefaults checks the defaults of a program of each type that is created with the required
+// fields only.
 func TestProgramDefaults(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -33,8 +33,8 @@ func TestProgramDefaults(t *testing.T) {
 	}
 }
 
-// typed are the fields that only some program types have.
-var typed = []struct {
+// typeFields are the fields that only some program types have.
+var typeFields = []struct {
 	field    string
 	value    any
 	of       string
@@ -49,40 +49,41 @@ var typed = []struct {
 	{"initial_balance_cents", 0, "prepaid", true},
 }
 
-// TestProgramTyped combines each of these fields with every type, on creation and in PATCH: with a
-// value, null, absent, and false if it is boolean.
-func TestProgramTyped(t *testing.T) {
+// TestProgramTypeFields sends each of typeFields to programs of every type, on creation and in PATCH.
+// A type without the field accepts null and, for a boolean, false. A type that requires the field
+// cannot be created without it or with null.
+func TestProgramTypeFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, kind := range servertest.Types {
 		path := "/programs/" + s.NewProgram(kind, false, nil)
-		for _, f := range typed {
+		for _, f := range typeFields {
 			t.Run(kind+" "+f.field, func(t *testing.T) {
 				s := s.On(t)
-				given := func(v any) *servertest.Reply {
+				create := func(v any) *servertest.Reply {
 					return s.Post("/programs", servertest.Merge(servertest.Programs[kind], fields{f.field: v}))
 				}
-				mine := slices.Contains(strings.Fields(f.of), kind)
+				applies := slices.Contains(strings.Fields(f.of), kind)
 				switch {
-				case !mine:
-					given(f.value).Invalid(f.field + " not_allowed")
-					given(nil).Want(201)
+				case !applies:
+					create(f.value).Invalid(f.field + " not_allowed")
+					create(nil).Want(201)
 					s.Patch(path, fields{f.field: f.value}).Invalid(f.field + " not_allowed")
 					s.Patch(path, fields{f.field: nil}).Want(200)
 					if f.value == true {
-						given(false).Want(201)
+						create(false).Want(201)
 						s.Patch(path, fields{f.field: false}).Want(200)
 					}
 				case f.required:
-					given(f.value).Want(201).Shows(fields{f.field: f.value})
-					given(nil).Invalid(f.field + " required")
+					create(f.value).Want(201).Shows(fields{f.field: f.value})
+					create(nil).Invalid(f.field + " required")
 					without := servertest.Merge(servertest.Programs[kind], nil)
 					delete(without, f.field)
 					s.Post("/programs", without).Invalid(f.field + " required")
 					s.Patch(path, fields{f.field: f.value}).Want(200).Shows(fields{f.field: f.value})
 				default:
-					given(f.value).Want(201)
-					given(nil).Want(201)
+					create(f.value).Want(201)
+					create(nil).Want(201)
 					s.Patch(path, fields{f.field: f.value}).Want(200)
 				}
 			})
@@ -97,8 +98,8 @@ func TestProgramTyped(t *testing.T) {
 	s.Post("/programs", fields{"name": "x", "type": 5}).Invalid("type invalid_type")
 }
 
-// bounds are values of program fields and the code with which each is refused; empty if it is
-// accepted and returned as sent.
+// bounds are values of program fields, each with the code of its refusal, or "" if it is accepted and
+// returned as sent.
 var bounds = []struct {
 	kind, field string
 	value       any
@@ -194,7 +195,7 @@ func TestProgramHiddenFields(t *testing.T) {
 			t.Errorf("%s: created as %.100s, changed to %.100s, want %.100s", c.field, a, b, c.want)
 		}
 	}
-	// Changes of other fields keep them; null restores the defaults.
+	// Changes of other fields keep the hidden ones; null restores the defaults.
 	all := func() string {
 		return s.Value("SELECT ifnull(stamps_expire_after_days,'none')||visible_in_catalog||border_enabled||length(name_localizations)||' '||length(description_localizations) FROM programs WHERE id=?",
 			s.Row(store.KindProgram, id))
@@ -202,14 +203,15 @@ func TestProgramHiddenFields(t *testing.T) {
 	was := all()
 	s.Patch("/programs/"+id, fields{"name": "Other"}).Want(200)
 	if now := all(); now != was {
-		t.Errorf("a new name changed %s to %s", was, now)
+		t.Errorf("a PATCH of the name changed %s to %s", was, now)
 	}
 	s.Patch("/programs/"+id, fields{"stamps_expire_after_days": nil, "name_localizations": nil, "description_localizations": nil}).Want(200)
 	if now := all(); now != "none012 2" {
-		t.Errorf("cleared to %s", now)
+		t.Errorf("null changed the fields to %s", now)
 	}
 }
 
+// TestProgramScope checks location_scope and scoped_location_ids, on creation and in a later PATCH.
 func TestProgramScope(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -217,9 +219,9 @@ func TestProgramScope(t *testing.T) {
 	one, two := s.LocationIDs[0], s.LocationIDs[1]
 	const all, selected = "all_locations", "selected_locations"
 	for i, c := range []struct {
-		first, then fields // bodies of the POST and of a later PATCH
-		want        string // the details, or the scope and locations
-		ids         []string
+		first, then fields   // bodies of the POST and of a later PATCH
+		want        string   // the detail, or the scope
+		ids         []string // the locations
 	}{
 		{fields{"location_scope": all}, nil, all, nil},
 		{fields{"location_scope": nil, "scoped_location_ids": nil}, nil, all, nil},
@@ -259,7 +261,7 @@ func TestProgramScope(t *testing.T) {
 				return
 			}
 			if r.Status >= 300 {
-				t.Fatalf("%s", r.Body)
+				t.Fatalf("status %d: %s", r.Status, r.Body)
 			}
 			want := fields{"location_scope": c.want, "scoped_location_ids": append([]string{}, c.ids...)}
 			r.Shows(want)

@@ -8,7 +8,7 @@ import (
 	"punchcard/store"
 )
 
-// TestProgramPatch checks that each field changes itself and updated_at only.
+// TestProgramPatch checks that a PATCH of one field changes that field and updated_at only.
 func TestProgramPatch(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -93,8 +93,8 @@ func TestProgramPatchNull(t *testing.T) {
 	s.Get(path).Want(200).Shows(fields{"name": "S", "category": "tea", "total_stamps": 10, "repeat_after_reset": true, "icon_key": "cup", "type": "standard"})
 }
 
-// TestProgramLock checks that the template and the prizes are frozen once a card
-// was installed.
+// TestProgramLock checks that no field of a program can be changed once one of its cards was
+// installed.
 func TestProgramLock(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -123,8 +123,7 @@ func TestProgramLock(t *testing.T) {
 				t.Errorf("%s: %s, was %s", kind, r.Body, was.Body)
 			}
 		}
-		// No operation on the card unlocks the program, and a locked program can still change its
-		// state.
+		// No operation on the card unlocks the program. A locked program can still change its state.
 		s.Post("/cards/"+card+"/reissue", nil).Want(200)
 		s.Get(path).Shows(fields{"has_installed_cards": true})
 		s.Control("POST", "/cards/"+card+"/archive", fields{})
@@ -155,7 +154,8 @@ func TestProgramTotalStamps(t *testing.T) {
 	s.Patch(path, fields{"total_stamps": 4}).Want(200).Shows(fields{"total_stamps": 4})
 }
 
-// TestProgramPatchScope checks that cards are accepted where their program is.
+// TestProgramPatchScope checks that a card lists the locations of its program after each change of
+// the program's scope.
 func TestProgramPatchScope(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -182,6 +182,6 @@ func TestProgramPatchScope(t *testing.T) {
 		}
 	}
 	if v := s.Value("SELECT count(*) FROM program_locations WHERE program_id=?", s.Row(store.KindProgram, program)); v != "0" {
-		t.Errorf("%s scoped locations are left", v)
+		t.Errorf("%s rows of scoped locations are left", v)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"punchcard/store"
 )
 
-// blank are the fields that are null if a program has only the required fields.
+// blank are the fields that are null if a program has only the required fields, by type and without
+// published_at and suspended_at.
 var blank = map[string]string{
 	"standard": "discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url",
 	"private":  "discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url",
@@ -38,7 +39,8 @@ func TestProgramShape(t *testing.T) {
 	page := s.Get("/programs?limit=2").Want(200)
 	page.Shaped("", pageTable, "")
 	page.Shows(fields{"limit": 2})
-	// The detail includes the ladder. No field is null in a program that has all.
+	// The detail includes the prizes. In a suspended program with all fields of its type, only fields of
+	// other types are null.
 	full := s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200)
 	full.Shaped("prizes.2", servertest.PrizeTable, "")
 	id := s.NewProgram("standard", true, fields{"default_expire_after_days": 30, "logo_url": "https://example.com/l.png"})
@@ -127,7 +129,7 @@ func TestProgramUnknown(t *testing.T) {
 		s.Call("DELETE", path+"/prizes/"+prize, nil).Want(404, "not_found")
 		s.Post(path+"/cards", nil).Want(404, "not_found")
 	}
-	// The cards of a deleted program are archived and listed.
+	// The cards of a deleted program are archived and can be read. The program is not listed.
 	s.Get("/cards/" + card).Want(200).Shows(fields{"status": "archived", "program_id": deleted, "program_name": "S", "external_ref": "r"})
 	if ids := s.Get("/programs?limit=100").Want(200).IDs(); slices.Contains(ids, deleted) || len(ids) != 5 {
 		t.Errorf("listed %q", ids)
@@ -158,6 +160,6 @@ func TestProgramList(t *testing.T) {
 	s.Get("/programs?type=access&type=access").Invalid("type invalid_value")
 	s.Get("/programs?type=Access&limit=0").Invalid("limit too_small", "type invalid_value")
 	if n := len(s.Get("/programs?types=access").Want(200).IDs()); n != 15 {
-		t.Errorf("an unknown parameter left %d of 15", n)
+		t.Errorf("with an unknown parameter %d programs are listed, want 15", n)
 	}
 }

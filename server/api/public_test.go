@@ -38,7 +38,7 @@ func TestPublic(t *testing.T) {
 			t.Errorf("%s allows %q", c.path, allow)
 		}
 	}
-	// These paths do not exist below the API's prefix, nor paths of the API outside of it.
+	// These paths do not exist below the API's prefix, and the API's paths do not exist outside of it.
 	for _, path := range []string{"/healthz", "/openapi.json", "/docs", "/pricing"} {
 		s.Get(path).Want(404, "not_found")
 	}
@@ -47,7 +47,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestOpenAPI checks the paths of the document behind a public URL.
+// TestOpenAPI checks the operations of the document, and the URLs in answers behind a public URL.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com/shop/" })
@@ -74,7 +74,7 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	// These do not exist.
+	// These operations do not exist.
 	for _, none := range []string{"POST /locations", "DELETE /locations/{id}", "DELETE /programs/{id}", "DELETE /cards/{id}", "POST /transactions", "POST /keys"} {
 		if slices.Contains(have, none) {
 			t.Errorf("the document has %s", none)

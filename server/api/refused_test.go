@@ -16,8 +16,8 @@ import (
 	"punchcard/store"
 )
 
-// fileVersion returns a function that returns SQLite's data_version, which changes with every
-// transaction of another connection.
+// fileVersion returns a function that returns SQLite's data_version, which changes when another
+// connection commits a change.
 func fileVersion(s *servertest.Server) func() string {
 	s.T.Helper()
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.App.Store.Path()}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -38,22 +38,23 @@ func fileVersion(s *servertest.Server) func() string {
 	}
 }
 
-// letIn is the outcome in restriction of operations that a restricted key may call: the restriction
-// changes nothing or filters a list (see TestRestricted…).
-const letIn = ""
+// admitted is the outcome of an operation that the caller may invoke, which the test leaves out. In
+// restriction it means that the restriction changes nothing or filters a list (see TestRestricted…).
+const admitted = ""
 
-// restriction has the outcome for a key restricted to one location when it asks for something
-// outside: a location, a card whose program does not work there, a webhook of other locations.
+// restriction has the outcome of each operation for a key that is restricted to one location and names
+// something outside of it: another location, a card whose program is not valid there, or a webhook of
+// other locations.
 var restriction = map[string]string{
-	"getMe": letIn, "listLocations": letIn, "updateLocation": "403 unauthorized", "disableLocation": "403 unauthorized", "enableLocation": "403 unauthorized",
-	"listPrograms": letIn, "createProgram": letIn, "getProgram": letIn, "updateProgram": letIn,
-	"publishProgram": letIn, "unpublishProgram": letIn, "suspendProgram": letIn, "unsuspendProgram": letIn,
-	"listPrizes": letIn, "createPrize": letIn, "updatePrize": letIn, "deletePrize": letIn,
-	"issueCard": "403 unauthorized", "listCards": letIn, "getCard": missing, "updateCard": missing, "reissueCard": missing, "createInstallLink": missing,
-	"listTransactions": letIn,
-	"listWebhooks":     letIn, "createWebhook": "403 unauthorized", "getWebhook": missing, "updateWebhook": missing, "deleteWebhook": missing,
+	"getMe": admitted, "listLocations": admitted, "updateLocation": "403 unauthorized", "disableLocation": "403 unauthorized", "enableLocation": "403 unauthorized",
+	"listPrograms": admitted, "createProgram": admitted, "getProgram": admitted, "updateProgram": admitted,
+	"publishProgram": admitted, "unpublishProgram": admitted, "suspendProgram": admitted, "unsuspendProgram": admitted,
+	"listPrizes": admitted, "createPrize": admitted, "updatePrize": admitted, "deletePrize": admitted,
+	"issueCard": "403 unauthorized", "listCards": admitted, "getCard": missing, "updateCard": missing, "reissueCard": missing, "createInstallLink": missing,
+	"listTransactions": admitted,
+	"listWebhooks":     admitted, "createWebhook": "403 unauthorized", "getWebhook": missing, "updateWebhook": missing, "deleteWebhook": missing,
 	"listDeliveries": missing, "testWebhook": missing, "redeliver": missing,
-	"getProgramStats": unsupported, "getAnalyticsSummary": unsupported, "getHeatmap": letIn, "getCardTypes": unsupported, "getCardTypeStats": unsupported,
+	"getProgramStats": unsupported, "getAnalyticsSummary": unsupported, "getHeatmap": admitted, "getCardTypes": unsupported, "getCardTypeStats": unsupported,
 }
 
 const unsupported = "403 location_scope_unsupported"
@@ -108,11 +109,12 @@ func TestEveryOperationRefuses(t *testing.T) {
 
 	const unauthenticated = "401 unauthenticated"
 	always := func(want string) func(kernel.Route) string { return func(kernel.Route) string { return want } }
-	// named returns the outcome for paths of which so many ids are another shop's.
-	named := func(ids int) func(kernel.Route) string {
+	// named returns the outcomes for a caller that cannot reach the ids of a path from the given
+	// position on: missing if a path has an id there, else admitted.
+	named := func(position int) func(kernel.Route) string {
 		return func(r kernel.Route) string {
-			if n := strings.Count(r.Path, ":"); n < ids || n == 0 || strings.Contains(r.Path, ":type") {
-				return letIn // types are the same in all shops
+			if n := strings.Count(r.Path, ":"); n < position || n == 0 || strings.Contains(r.Path, ":type") {
+				return admitted // types are the same in all shops
 			}
 			return missing
 		}
@@ -138,7 +140,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"suspended shop, another's ids", suspended, th, always("402 subscription_suspended")},
 		{"key without a scope", none, th, func(r kernel.Route) string {
 			if r.Scope() == "" {
-				return letIn
+				return admitted
 			}
 			return "403 unauthorized"
 		}},
@@ -159,10 +161,10 @@ func TestEveryOperationRefuses(t *testing.T) {
 			refused := 0
 			for _, r := range api.Routes() {
 				want := c.want(r)
-				if want == letIn {
+				if want == admitted {
 					continue
 				}
-				// A refusal by the guard is not remembered either.
+				// The guard does not store the idempotency key of a request that it refuses.
 				var headers []string
 				if r.Writes() && want != missing && r.ID != "issueCard" && r.ID != "createWebhook" {
 					headers = []string{"Idempotency-Key", r.ID}
@@ -184,7 +186,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		}
 	}
 
-	// The same requests by the owner do write, which the file version shows.
+	// The same requests by the owner write, and the file version shows it.
 	version := fileVersion(s)
 	for _, r := range api.Routes() {
 		fresh := newThings(s)
@@ -249,7 +251,7 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 				t.Errorf("%s, %s:\n%s\n%s", r.ID, name, a.Body, b.Body)
 			}
 			if mine := s.Get(th.fill(t, r) + "?" + name + "=" + foreign[kind]).Want(200); string(mine.Body) == string(a.Body) {
-				t.Errorf("%s, %s: empty for its owner: %s", r.ID, name, mine.Body)
+				t.Errorf("%s, %s: its owner gets the same answer: %s", r.ID, name, mine.Body)
 			}
 			found++
 		}

@@ -10,8 +10,9 @@ import (
 	"punchcard/store"
 )
 
-// TestRestrictedLocations calls every operation on a location with a restricted key: on one of its
-// locations, on others, on another shop's, and on an unknown one.
+// TestRestrictedLocations calls the operations on locations with a restricted key: on its own location,
+// on another of the shop, on another shop's, and on unknown ones. TestRestrictedAllDisabled also
+// disables the key's own location.
 func TestRestrictedLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -24,7 +25,6 @@ func TestRestrictedLocations(t *testing.T) {
 	for _, c := range []struct{ id, want string }{{inside, "200"}, {outside, "403 unauthorized"}, {foreign, missing}, {"x", missing}, {s.App.Store.ID(store.KindLocation, 999), missing}} {
 		r.Patch("/locations/"+c.id, fields{"name": "N"}).WantOutcome(c.want)
 		r.Patch("/locations/"+c.id, fields{}).WantOutcome(c.want)
-		// The order of the calls leaves the location enabled.
 		r.Post("/locations/"+c.id+"/enable", nil).WantOutcome(c.want)
 	}
 	r.Post("/locations/"+outside+"/disable", nil).WantOutcome("403 unauthorized")
@@ -46,8 +46,8 @@ func TestRestrictedLocations(t *testing.T) {
 	}
 }
 
-// TestRestrictedPrograms checks that a restricted key sees all programs and
-// prizes, whatever the program's scope.
+// TestRestrictedPrograms checks that a restricted key reads and changes all programs and prizes,
+// whatever the program's scope, but does not change the scope.
 func TestRestrictedPrograms(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -83,13 +83,14 @@ func TestRestrictedPrograms(t *testing.T) {
 	r.Post("/programs", servertest.Merge(servertest.Programs["access"], fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs})).Want(201)
 }
 
-// scope is a program's scope.
+// scope is a case of a program's scope.
 type scope struct {
 	name string
 	body fields
 	own  bool // whether it includes the key's location, the first
 }
 
+// scopes returns a scope of each kind, seen from the key that is restricted to the first location.
 func scopes(s *servertest.Server) []scope {
 	selected := func(ids ...string) fields {
 		return fields{"location_scope": "selected_locations", "scoped_location_ids": ids}
@@ -102,7 +103,7 @@ func scopes(s *servertest.Server) []scope {
 	}
 }
 
-// TestRestrictedCards combines every card endpoint with the program's scope.
+// TestRestrictedCards calls every operation on cards with a restricted key, for each kind of scope.
 func TestRestrictedCards(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -133,7 +134,7 @@ func TestRestrictedCards(t *testing.T) {
 			for name, v := range lists {
 				ids, _ := r.All("/cards", name, v, "limit", "1")
 				if slices.Contains(ids, card) != scope.own {
-					t.Errorf("listed by %q: %v", name, !scope.own)
+					t.Errorf("the list by %q has the card: %v", name, !scope.own)
 				}
 			}
 			if !scope.own {
@@ -148,7 +149,7 @@ func TestRestrictedCards(t *testing.T) {
 			r.Get(path).Shows(fields{"all_locations": scope.name == "all", "locations": own})
 			r.Patch(path, fields{"holder_name": "M"}).Shows(fields{"all_locations": scope.name == "all", "locations": own})
 			if n := len(s.Get(path).At("locations").([]any)); scope.name != "inside" && n != 2 {
-				t.Errorf("a key of all locations sees %d", n)
+				t.Errorf("an unrestricted key sees %d locations, want 2", n)
 			}
 		})
 	}
@@ -165,7 +166,7 @@ func TestRestrictedCards(t *testing.T) {
 	r.Get(card).Want(404, "not_found")
 	newKeyAt(s, s.LocationIDs[1]).Get(card).Want(200)
 	newKeyAt(s, s.LocationIDs...).Get(card).Want(200).Shows(fields{"locations": []fields{{"id": s.LocationIDs[1], "name": "Stazione"}}})
-	// An external_ref is also taken by a card that the key cannot see.
+	// The external_ref of a card that another key issued is taken.
 	s.Patch("/programs/"+program, fields{"scoped_location_ids": []string{s.LocationIDs[1], s.LocationIDs[0]}}).Want(200)
 	s.Issue(program, fields{"external_ref": "taken"})
 	r.Post("/programs/"+program+"/cards", fields{"external_ref": "taken"}).Want(409, "conflict")
@@ -201,8 +202,8 @@ func TestRestrictedTransactions(t *testing.T) {
 	}
 }
 
-// TestRestrictedAllDisabled checks that a key whose locations are all disabled
-// gets 402, except where locations are read and enabled.
+// TestRestrictedAllDisabled checks that a key whose locations are all disabled gets 402, except from
+// /me and the operations on locations.
 func TestRestrictedAllDisabled(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -243,15 +244,15 @@ func TestRestrictedAllDisabled(t *testing.T) {
 	both.Get("/cards").Want(200)
 }
 
-// hookScope is what a webhook of some locations gets, and whether a key that is
-// restricted to the first location may have such a webhook.
+// hookScope has the locations of a webhook, and whether a key that is restricted to the first location
+// may have such a webhook.
 type hookScope struct {
 	ids  []string
 	wide bool // with shop-wide events
 	own  bool
 }
 
-// hookScopes returns scopes without shop-wide events.
+// hookScopes returns cases without shop-wide events.
 func hookScopes(s *servertest.Server) map[string]hookScope {
 	return map[string]hookScope{"none": {ids: []string{}}, "own": {ids: s.LocationIDs[:1], own: true}, "other": {ids: s.LocationIDs[1:2]}, "both": {ids: s.LocationIDs[:2]}}
 }
@@ -297,8 +298,8 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 	}
 }
 
-// TestRestrictedWebhookAccess combines every operation with the locations of the
-// webhook.
+// TestRestrictedWebhookAccess calls every operation on a webhook with a restricted key, for each set
+// of locations of the webhook.
 func TestRestrictedWebhookAccess(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -19,7 +19,7 @@ type ledgerRow struct {
 	reversed             bool
 }
 
-// addTransaction writes a row of the ledger now and returns its id.
+// addTransaction adds a row to the ledger at the present time and returns the transaction's id.
 func addTransaction(s *servertest.Server, r ledgerRow) string {
 	s.T.Helper()
 	var prize, reversed any
@@ -36,6 +36,7 @@ func addTransaction(s *servertest.Server, r ledgerRow) string {
 	return s.App.Store.ID(store.KindTransaction, number(s.Value("SELECT max(id) FROM transactions")))
 }
 
+// kinds are the types of transactions.
 var kinds = []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access"}
 
 func TestTransactionShape(t *testing.T) {
@@ -94,8 +95,8 @@ func newLedger(s *servertest.Server) *ledger {
 	return l
 }
 
-// TestTransactionFilters compares every combination of the filters with a model,
-// for an unrestricted key, a restricted one, and another shop's.
+// TestTransactionFilters compares combinations of the filters with a model, for an unrestricted key, a
+// restricted one, and another shop's.
 func TestTransactionFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -109,7 +110,7 @@ func TestTransactionFilters(t *testing.T) {
 				for _, kind := range []string{"", "stamp", "access"} {
 					for _, span := range [][2]int{{-1, -1}, {9, -1}, {-1, 9}, {30, 9}} { // indices of rows, from and to; -1 for none
 						if calls++; !servertest.Sampled(calls) || calls%2 > 0 && location != "" && program != "" && card != "" {
-							continue // the rest of the combinations of all filters is skipped
+							continue // half of the combinations with a location, a program and a card are enough
 						}
 						var query, want, inside []string
 						add := func(name, v string) {
@@ -169,8 +170,8 @@ func TestTransactionTypes(t *testing.T) {
 	}
 }
 
-// TestTransactionTime checks that from is inclusive and to exclusive, with any
-// offset.
+// TestTransactionTime checks that from is inclusive and to exclusive, with any offset, that invalid
+// filters and other methods are refused, and that unknown ids match nothing.
 func TestTransactionTime(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

@@ -11,7 +11,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// brokenBodies are invalid bodies with the path of the detail.
+// brokenBodies are invalid bodies, by what is wrong with them, and the detail of the answer.
 var brokenBodies = map[string]struct{ body, detail string }{
 	"not JSON":                  {`hello`, " invalid_format"},
 	"cut off":                   {`{"holder_name":"Ada"`, " invalid_format"},
@@ -84,7 +84,7 @@ func TestBrokenBodies(t *testing.T) {
 	}
 }
 
-// TestValidBodies checks that everything which JSON allows is accepted.
+// TestValidBodies checks that unusual forms of valid JSON are accepted.
 func TestValidBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -108,7 +108,7 @@ func TestValidBodies(t *testing.T) {
 			t.Errorf("%.80s: holder_name %q, want %q", body, got.Str("holder_name"), want)
 		}
 	}
-	// Numbers may be written in any form of JSON.
+	// Numbers may have any form that JSON allows.
 	location := "/locations/" + s.LocationIDs[0]
 	for text, want := range map[string]float64{"1": 1, "-0": 0, "1e1": 10, "4.5E+1": 45, "1e-400": 0, "0.1": 0.1, "-89.99999999999999": -89.99999999999999} {
 		if got := s.Patch(location, `{"lat":`+text+`}`).Want(200); got.At("lat") != want {
@@ -133,19 +133,19 @@ func TestBodySize(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	cards := "/programs/" + s.ProgramIDs["standard"] + "/cards"
-	const most = 1 << 20
-	of := func(n int) string { return `{"holder_name":"Ada"` + strings.Repeat(" ", n-21) + `}` }
-	s.Post(cards, of(most)).Want(201)
-	sendReader(s, "POST", cards, strings.NewReader(of(most)), "application/json").Want(201)
+	const maxSize = 1 << 20
+	bodyOf := func(n int) string { return `{"holder_name":"Ada"` + strings.Repeat(" ", n-21) + `}` }
+	s.Post(cards, bodyOf(maxSize)).Want(201)
+	sendReader(s, "POST", cards, strings.NewReader(bodyOf(maxSize)), "application/json").Want(201)
 	before := s.Count("/cards")
 	for _, r := range servertest.Sample(writingRoutes()) {
 		if r.Method != "DELETE" {
-			s.Call(r.Method, nowhere.fill(t, r), of(most+1)).Want(413, "bad_request")
+			s.Call(r.Method, nowhere.fill(t, r), bodyOf(maxSize+1)).Want(413, "bad_request")
 		}
 	}
-	s.Post(cards, of(most+1)).Want(413, "bad_request")
-	sendReader(s, "POST", cards, strings.NewReader(of(most+1)), "application/json").Want(413, "bad_request")
-	s.Post(cards, strings.Repeat("x", 3*most)).Want(413, "bad_request")
+	s.Post(cards, bodyOf(maxSize+1)).Want(413, "bad_request")
+	sendReader(s, "POST", cards, strings.NewReader(bodyOf(maxSize+1)), "application/json").Want(413, "bad_request")
+	s.Post(cards, strings.Repeat("x", 3*maxSize)).Want(413, "bad_request")
 	if after := s.Count("/cards"); after != before {
 		t.Errorf("%d cards, were %d", after, before)
 	}
@@ -206,7 +206,7 @@ func TestBodyOfGetIsIgnored(t *testing.T) {
 }
 
 // FuzzBodies sends arbitrary bodies. The answer must never be a server error, must conform to the
-// document, and may be a success only for JSON.
+// document, and may be a success only for JSON or a blank body.
 func FuzzBodies(f *testing.F) {
 	server := servertest.Start(f)
 	for _, c := range brokenBodies {

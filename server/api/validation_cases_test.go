@@ -11,14 +11,14 @@ import (
 	"punchcard/server/servertest"
 )
 
-// try is a value for a field with the code of its detail; empty if it is valid.
+// try is a value for a field and the code of its detail, which is empty if the value is valid.
 type try struct {
 	value any
 	code  string
 	at    string // path of the detail below the field
 }
 
-// tries returns values for a field according to its schema.
+// tries returns values to try for a field according to its schema.
 func tries(s schema) (list []try) {
 	add := func(value any, code string) { list = append(list, try{value, code, ""}) }
 	types := typesOf(s)
@@ -91,8 +91,8 @@ func tries(s schema) (list []try) {
 	return list
 }
 
-// text adds strings according to a schema. They have characters of three bytes, since bounds count
-// characters.
+// text calls add with strings for a schema and the code of each, which is empty if the string is
+// valid. The strings for lengths have characters of three bytes, since bounds count characters.
 func text(s schema, add func(value any, code string)) {
 	badScheme := "invalid_format"
 	if description, _ := s["description"].(string); strings.HasPrefix(description, "https,") { // of a webhook
@@ -168,9 +168,10 @@ func base(r kernel.Route, field string) map[string]any {
 	return m
 }
 
-// template is the program that a PATCH of the field changes.
+// template has the type of a program that has the field, for fields that stamp programs lack.
 var template = map[string]string{"discount_percent": "discount", "access_image_url": "access", "initial_balance_cents": "prepaid"}
 
+// wideLadder raises the limits of prizes, so that a test can create many in one program.
 func wideLadder(c *app.Config) { c.Limits.PrizeMaxOptions, c.Limits.PrizeMaxThresholds = 1000, 1000 }
 
 // onTemplate returns th with a program that has the field.

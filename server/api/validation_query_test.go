@@ -10,7 +10,7 @@ import (
 	"punchcard/server/kernel"
 )
 
-// queries are the parameters of each list.
+// queries are the query parameters of each operation that has any.
 var queries = map[string]string{
 	"listLocations":    "limit cursor",
 	"listPrograms":     "limit cursor type",
@@ -20,6 +20,7 @@ var queries = map[string]string{
 	"getHeatmap":       "from to program_id",
 }
 
+// listRoutes returns the routes of lists that have pages.
 func listRoutes(t *testing.T) (lists []kernel.Route) {
 	for _, r := range api.Routes() {
 		if strings.Contains(queries[r.ID], "cursor") {
@@ -42,7 +43,7 @@ func TestQueryParameters(t *testing.T) {
 			t.Errorf("%.100s: %q, want %q", path, got.Details(), detail)
 		}
 	}
-	// Valid values, for repeated parameters.
+	// Valid values of the parameters. The value of type depends on the list.
 	good := map[string]string{"limit": "5", "external_ref": "a", "holder_email": "a@example.com", "program_id": "p", "location_id": "l", "card_id": "c",
 		"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z", "status": "active"}
 	th := newThings(s)
@@ -65,7 +66,7 @@ func TestQueryParameters(t *testing.T) {
 				s.Get(at + url.QueryEscape(value)).Want(200)
 				continue
 			}
-			// A cursor that this server did not make for this list and shop.
+			// Cursors that this server did not make.
 			for _, v := range []string{"x", "0", "null", "%20", "../..", strings.Repeat("0", 26), strings.Repeat("z", 26), strings.Repeat("a", 25), strings.Repeat("a", 27),
 				strings.Repeat("a", 255), strings.Repeat("a", 256), strings.Repeat("a", 5000), "é", "crd_" + strings.Repeat("0", 26)} {
 				bad(at+v, "cursor invalid_format")
@@ -85,14 +86,14 @@ func TestQueryParameters(t *testing.T) {
 		if got := s.Get(r.Path).Want(200); got.At("limit") != 50.0 {
 			t.Errorf("%s: limit %v", r.Path, got.At("limit"))
 		}
-		// Unknown, repeated and empty parameters are ignored.
+		// Unknown parameters are ignored, even if they are repeated or empty.
 		plain := string(s.Get(r.Path).Want(200).Body)
 		for _, q := range []string{"?x=1", "?x=1&x=2", "?x=", "?x", "?&&", "?=", "?LIMIT=0", "?limit[]=0", "?offset=5&page=2", "?x=%00&y=%FF", "?%00=1", "?"} {
 			if got := s.Get(r.Path + q).Want(200); string(got.Body) != plain {
 				t.Errorf("%s%s: %s", r.Path, q, got.Body)
 			}
 		}
-		// The query is not well-formed.
+		// A query that is not well-formed is refused.
 		for _, q := range []string{"?x=%zz", "?limit=%", "?limit=5%2", "?a;b", "?%=1"} {
 			s.Get(r.Path+q).Want(400, "validation_failed")
 		}
@@ -109,11 +110,12 @@ func TestQueryParameters(t *testing.T) {
 	bad("/transactions?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from invalid_value")
 	got := s.Get("/cards?limit=0&status=x&holder_email=y&program_id=").Want(400)
 	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"holder_email invalid_format", "limit too_small", "program_id invalid_value", "status invalid_value"}) {
-		t.Errorf("%q", have)
+		t.Errorf("details %q", have)
 	}
 }
 
-// TestFiltersByInvalidIDs checks that the form of an id does not matter in a filter.
+// TestFiltersByInvalidIDs checks that a filter by an invalid id matches nothing, and that a value that
+// is not valid text is refused.
 func TestFiltersByInvalidIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)

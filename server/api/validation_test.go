@@ -25,6 +25,7 @@ func readDocument(s *servertest.Server) schema {
 	return parseObject(s.T, string(s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Body))
 }
 
+// dig returns the value at a path of nested objects, or nil if there is none.
 func dig(v any, path ...string) any {
 	for _, p := range path {
 		m, _ := v.(schema)
@@ -67,7 +68,7 @@ func typesOf(s schema) (types []string) {
 
 // TestEveryFieldIsChecked sends each field of each body with each wrong type, beyond each bound,
 // and in an invalid format, according to the document. The answer must name exactly that field, and
-// nothing may change. Values at the bounds are accepted, except for rules of the domain.
+// nothing may change. Values at the bounds are accepted, unless a rule of the domain answers 422.
 func TestEveryFieldIsChecked(t *testing.T) {
 	t.Parallel()
 	s := start(t, wideLadder)
@@ -119,7 +120,7 @@ func TestNull(t *testing.T) {
 	t.Parallel()
 	s := start(t, wideLadder)
 	doc := readDocument(s)
-	// Fields that are nullable, but not on the program type that has them.
+	// Fields that are nullable, but not in programs of the types that have them.
 	const needed = " total_stamps icon_key discount_percent access_image_url initial_balance_cents "
 	n := 0
 	for _, r := range writingRoutes() {
@@ -200,11 +201,11 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	// A rule across fields is reported together with the rules of single fields.
 	got := s.Post("/programs", `{"type":"discount","total_stamps":5,"name":"","location_scope":"selected_locations"}`).Want(400)
 	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"discount_percent required", "name too_short", "scoped_location_ids required", "total_stamps not_allowed"}) {
-		t.Errorf("%q", have)
+		t.Errorf("details %q", have)
 	}
 	got = s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", `{"expires_at":"2020-01-01T00:00:00Z","send_email":true,"external_ref":""}`).Want(400)
 	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"expires_at must_be_future", "external_ref too_short", "holder_email required"}) {
-		t.Errorf("%q", have)
+		t.Errorf("details %q", have)
 	}
 	// An answer has at most a hundred details.
 	many := map[string]any{}
@@ -216,7 +217,7 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnknownFields checks that every operation refuses unknown fields.
+// TestUnknownFields checks that every operation that writes, except a DELETE, refuses unknown fields.
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

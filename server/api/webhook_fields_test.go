@@ -12,7 +12,7 @@ import (
 	"punchcard/store/event"
 )
 
-// hookTable is the shape of a webhook without the secret.
+// hookTable is the shape of a webhook in answers without its secret.
 const hookTable = `
 	id id
 	shop_id id
@@ -69,11 +69,11 @@ func TestWebhookFields(t *testing.T) {
 	}
 	headers := func(name, value string) fields { return fields{name: value} }
 	url2048 := "https://hooks.invalid/" + strings.Repeat("a", 2048-22)
-	type shown struct{ v any } // the value in the answer, if it is another
+	type shown struct{ v any } // the value in the answer if it is another, or leaveOut if there is none
 	for _, c := range servertest.Sample([]struct {
 		field        string
 		value        any
-		made, change string
+		made, change string // the details when created and changed; empty if accepted
 		shown        *shown
 	}{
 		{"url", "https://hooks.invalid/b?x=1", "", "", nil}, {"url", "https://hooks.invalid:8443/", "", "", nil}, {"url", url2048, "", "", nil}, {"url", url2048 + "a", "too_long", "too_long", nil},
@@ -176,8 +176,8 @@ func TestWebhookDefaults(t *testing.T) {
 	s.Get("/programs/"+program+"/webhooks").Want(200).Shaped("data.0", hookTable, "")
 }
 
-// TestReservedHeaders checks that custom headers cannot replace those of a
-// delivery, in any case.
+// TestReservedHeaders checks that custom headers cannot replace those of a delivery, whether their
+// names are written in upper or lower case.
 func TestReservedHeaders(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -200,8 +200,8 @@ func TestReservedHeaders(t *testing.T) {
 	}
 }
 
-// TestExclusiveEvents checks that transaction.created excludes the six events
-// about rows, on creation and after a PATCH.
+// TestExclusiveEvents checks that transaction.created excludes the six specific events about
+// transactions, on creation and in PATCH.
 func TestExclusiveEvents(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -221,7 +221,7 @@ func TestExclusiveEvents(t *testing.T) {
 		Invalid("description invalid_type", "events.1 invalid_value", "events mutually_exclusive", "url invalid_value")
 }
 
-// TestHeaderLimits checks the configurable bounds, together with other details.
+// TestHeaderLimits checks the configurable bounds of custom headers, together with other details.
 func TestHeaderLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookMaxCustomHeaders, c.Limits.WebhookCustomHeadersMaxBytes = 2, 10 })
@@ -246,8 +246,7 @@ func TestHeaderLimits(t *testing.T) {
 	}
 }
 
-// TestManyFaults checks that an answer has at most a hundred details, none of
-// them long.
+// TestManyFaults checks that an answer has at most a hundred details, none of them long.
 func TestManyFaults(t *testing.T) {
 	t.Parallel()
 	s := start(t)

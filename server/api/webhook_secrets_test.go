@@ -10,10 +10,10 @@ import (
 	"punchcard/webhook"
 )
 
-// TestSecretsStayWithTheHost checks that a webhook's bearer token and custom
-// headers are named again when its URL gets another scheme, host or port, however
-// that is written.
-func TestSecretsStayWithTheHost(t *testing.T) {
+// TestSecretsForAnotherHost checks that a PATCH that gives a webhook a URL with another scheme, host or
+// port must also set its bearer token and custom headers, and that one with another spelling of the
+// same host need not.
+func TestSecretsForAnotherHost(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{AllowHTTP: true, Resolver: &resolver{}} })
 	program := s.ProgramIDs["standard"]
@@ -50,7 +50,7 @@ func TestSecretsStayWithTheHost(t *testing.T) {
 			}
 			s.Patch(path, servertest.Merge(change, fields{"bearer_token": "u", "custom_headers": fields{"X-New": "w"}})).Want(200).
 				Shows(fields{"url": url, "has_bearer_token": true, "custom_headers": fields{"X-New": "***"}})
-			// Without what could be sent along the URL changes alone.
+			// Without a bearer token and custom headers, the URL can change alone.
 			s.Patch(path, servertest.Merge(kept, fields{"bearer_token": nil, "custom_headers": nil})).Want(200).Shows(fields{"has_bearer_token": false, "custom_headers": fields{}})
 			s.Patch(path, change).Want(200)
 			s.Patch(path, fields{"url": "https://hooks.invalid/a", "bearer_token": "t"}).Want(200)
@@ -58,13 +58,13 @@ func TestSecretsStayWithTheHost(t *testing.T) {
 			s.Patch(path, servertest.Merge(change, fields{"bearer_token": nil})).Want(200).Shows(fields{"has_bearer_token": false})
 		})
 	}
-	// The two spellings of an address are the same.
+	// Two spellings of one IPv6 address are the same host.
 	path, _ := newWebhook(s, program, servertest.Merge(kept, fields{"url": "https://[2a00:1450:4001:0::1]/"}))
 	s.Patch(path, fields{"url": "https://[2A00:1450:4001::1]:443/b"}).Want(200)
 }
 
-// TestMaskIsNoSecret checks that what answers show in place of a secret is not
-// taken for one.
+// TestMaskIsNoSecret checks that the stars that answers show in place of a secret are refused as a
+// value of it.
 func TestMaskIsNoSecret(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -79,8 +79,8 @@ func TestMaskIsNoSecret(t *testing.T) {
 	}
 }
 
-// TestDeletedWebhookKeepsNoSecret checks that the row of a deleted webhook, which
-// stays until its log is swept, has no secret, bearer token or custom header.
+// TestDeletedWebhookKeepsNoSecret checks that the row of a deleted webhook, which stays as long as its
+// deliveries, has no secret, bearer token or custom header.
 func TestDeletedWebhookKeepsNoSecret(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -113,9 +113,9 @@ func TestDeletedWebhookKeepsNoSecret(t *testing.T) {
 	}
 }
 
-// TestFiltersKeepWhatIsGone checks that the ids of a deleted program that a
-// webhook has may be sent back to it, and no other webhook may take them.
-func TestFiltersKeepWhatIsGone(t *testing.T) {
+// TestWebhookKeepsDeletedProgram checks that a PATCH may repeat the id of a deleted program that the
+// program_ids of the webhook already contain, and that the id cannot be added to program_ids.
+func TestWebhookKeepsDeletedProgram(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	home, tea, deleted := s.ProgramIDs["standard"], s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
@@ -132,8 +132,7 @@ func TestFiltersKeepWhatIsGone(t *testing.T) {
 	s.Patch(path, fields{"program_ids": []string{tea, deleted}}).Invalid("program_ids.1 invalid_value")
 }
 
-// TestEventsAreCountedOnce checks that the maximum of 50 events is that of
-// different ones.
+// TestEventsAreCountedOnce checks that repeated events count once towards the maximum of 50.
 func TestEventsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -14,17 +14,17 @@ import (
 	"punchcard/webhook"
 )
 
-// resolver resolves every name to a public address, except names that begin with "private", which
-// have a private one, and with "missing", which do not exist. It records the names.
+// resolver resolves every name to a public address, except names that begin with "private", which get
+// a private one, and names that begin with "missing", which do not exist. It records the names.
 type resolver struct {
-	mu    sync.Mutex
-	hosts []string
-	first func() // called before the first answer
+	mu     sync.Mutex
+	hosts  []string
+	before func() // called before each answer; may be nil
 }
 
 func (n *resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
-	if n.first != nil {
-		n.first()
+	if n.before != nil {
+		n.before()
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -38,7 +38,7 @@ func (n *resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
 }
 
-// take returns the names since the last call.
+// take returns the names that were looked up since its last call.
 func (n *resolver) take() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,7 +47,7 @@ func (n *resolver) take() []string {
 	return hosts
 }
 
-// guarded makes a server check targets like a fixture, with n as its resolver.
+// guarded makes a server check webhook targets as the fixture does, with n as its resolver.
 func guarded(n *resolver) func(*app.Config) {
 	return func(c *app.Config) { c.Guard = &webhook.Guard{Loopback: true, Resolver: n} }
 }
@@ -70,18 +70,18 @@ func TestTargetLookups(t *testing.T) {
 	s.Post(all, leastHook, "Idempotency-Key", "k").Replays(first)
 	wants("replay")
 	s.Post(all, fields{"url": "https://hooks.invalid/b"}, "Idempotency-Key", "k").Want(409, "idempotency_conflict")
-	wants("conflict of keys")
+	wants("conflict of idempotency keys")
 	path := all + "/" + first.Str("id")
 	s.Patch(path, fields{"description": "x"}).Want(200)
 	wants("no url")
 	s.Patch(path, fields{"url": "https://hooks.invalid/c", "rotate_secret": true}).Want(200)
 	wants("patch", "hooks.invalid")
 	s.Patch(path, fields{"url": "https://private.invalid/", "events": []string{"bogus"}, "description": 7}).Invalid("description invalid_type", "events.0 invalid_value", "url not_public")
-	wants("other faults", "private.invalid")
+	wants("other invalid fields", "private.invalid")
 	for _, url := range []any{"", "nothing", 7, nil, "https://a:b@hooks.invalid/"} {
 		s.Patch(path, fields{"url": url}).Want(400)
 		s.Post(all, servertest.Merge(leastHook, fields{"url": url})).Want(400)
-		wants("a url that is none")
+		wants("an invalid url")
 	}
 	s.Post(all, servertest.Merge(leastHook, fields{"url": "https://10.1.1.1/"}), "Idempotency-Key", "later").Invalid("url not_public")
 	s.Post(all, leastHook, "Idempotency-Key", "later").Want(201).First() // a refusal is not remembered
@@ -97,7 +97,7 @@ func TestSlowLookupBlocksNobody(t *testing.T) {
 	t.Parallel()
 	var s *servertest.Server
 	// The lookup would never end if the writer waited for it.
-	s = start(t, guarded(&resolver{first: func() { s.Issue(s.ProgramIDs["standard"], nil) }}))
+	s = start(t, guarded(&resolver{before: func() { s.Issue(s.ProgramIDs["standard"], nil) }}))
 	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
 	s.Patch(path, fields{"url": "https://hooks.invalid/b"}).Want(200)
 	if n := s.Count("/cards"); n != 2 {
@@ -117,9 +117,9 @@ func TestStrictTargets(t *testing.T) {
 	s.Patch(path, fields{"url": "HTTPS://hooks.invalid/b"}).Want(200)
 }
 
-// TestNamesOfTheNetwork checks that a key cannot learn from the answers which names
-// there are in the operator's network.
-func TestNamesOfTheNetwork(t *testing.T) {
+// TestTargetsHideNetwork checks that the answers do not tell a key which names exist in the operator's
+// network.
+func TestTargetsHideNetwork(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{Resolver: &resolver{}} })
 	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)

@@ -36,7 +36,7 @@ func TestWebhookLifecycle(t *testing.T) {
 	program := s.ProgramIDs["standard"]
 	all := "/programs/" + program + "/webhooks"
 	if r := s.Get(all).Want(200); string(r.Body) != `{"data":[]}` {
-		t.Errorf("%s", r.Body)
+		t.Errorf("the empty list is %s", r.Body)
 	}
 	path, made := newWebhook(s, program, fields{"description": "CRM", "bearer_token": "t", "location_ids": s.LocationIDs, "payload_version": "v1"})
 	secretless := strings.Replace(string(made.Body), `,"secret":"`+made.Str("secret")+`"`, "", 1)
@@ -59,7 +59,8 @@ func TestWebhookLifecycle(t *testing.T) {
 		t.Errorf("read %s, changed %s", r.Body, changed.Body)
 	}
 
-	// Failures have disabled the webhook; active true resets their count, also if it is active.
+	// Failures have disabled the webhook, or are counted while it is active. In both cases, active true
+	// resets their count.
 	for _, active := range []int{0, 1} {
 		s.SQL("UPDATE webhooks SET active=?, consecutive_failures=15", active)
 		s.Patch(path, fields{"description": "x"}).Want(200).Shows(fields{"active": active == 1, "consecutive_failures": 15})
@@ -69,7 +70,7 @@ func TestWebhookLifecycle(t *testing.T) {
 
 	other, _ := newWebhook(s, program, nil)
 	if r := s.Call("DELETE", path, nil).Want(204); len(r.Body) > 0 {
-		t.Errorf("%s", r.Body)
+		t.Errorf("204 with a body: %s", r.Body)
 	}
 	s.Call("DELETE", path, nil).Want(404, "not_found")
 	s.Get(path).Want(404, "not_found")
@@ -99,7 +100,7 @@ func TestWebhookList(t *testing.T) {
 			t.Errorf("listed %d, want %d: %q", len(r.IDs()), len(want[program]), r.IDs())
 		}
 	}
-	// Webhooks belong to a program: the path of another one is not found.
+	// A webhook belongs to one program, and is not found below another.
 	for _, sub := range []string{"", "/deliveries"} {
 		s.Get("/programs/"+two+"/webhooks/"+want[one][0]+sub).Want(404, "not_found")
 	}
@@ -176,7 +177,7 @@ func TestWebhookSecrets(t *testing.T) {
 		}
 	}
 	if !strings.Contains(audited, `"webhook.update","target_id":"`+first.Str("id")+`","detail":{"rotated":true}`) {
-		t.Error("the secret is nowhere, so the test proves nothing")
+		t.Error("the rotation is not in the audit log, so the test proves nothing")
 	}
 }
 
@@ -227,7 +228,7 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 		"request_payload.event": "test.ping", "request_payload.event_id": ping.Str("event_id"), "request_payload.payload_version": "v2", "request_payload.shop.id": s.ShopID, "request_payload.data.sample": true,
 		"request_payload.location": nil, "request_payload.program": nil, "request_payload.card": nil, "request_payload.transaction": nil, "request_payload.actor": nil})
 	if !strings.HasPrefix(ping.Str("id"), "dlv_") || !strings.HasPrefix(ping.Str("event_id"), "evt_") || ping.Str("request_payload.data.message") == "" {
-		t.Errorf("%s", ping.Body)
+		t.Errorf("the delivery is %s", ping.Body)
 	}
 	if log := s.Get(path + "/deliveries").Want(200); string(log.Body) != `{"items":[`+string(ping.Body)+`]}` {
 		t.Errorf("log %s\nping %s", log.Body, ping.Body)
@@ -265,7 +266,7 @@ func TestDeliveryLogLimits(t *testing.T) {
 	s := start(t)
 	path, _ := newWebhook(s, s.ProgramIDs["access"], fields{"payload_version": "v1"})
 	if r := s.Get(path + "/deliveries").Want(200); string(r.Body) != `{"items":[]}` {
-		t.Errorf("%s", r.Body)
+		t.Errorf("the empty log is %s", r.Body)
 	}
 	var cards []string
 	for range 205 {
@@ -314,7 +315,7 @@ func TestErasedCardInTheLog(t *testing.T) {
 	failDelivery(s, log.Str("items.0.id"))
 	s.Post(entry+"/redeliver", nil, "Idempotency-Key", "k").Want(202)
 	if !strings.Contains(strings.Join(storedAnswers(s), ""), "Xenia") {
-		t.Error("the name is nowhere, so the test proves nothing")
+		t.Error("no answer with the name is remembered, so the test proves nothing")
 	}
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
 	if kept := strings.Join(storedAnswers(s), ""); strings.Contains(kept, "Xenia") || strings.Contains(kept, "crm-xq") {
