@@ -122,7 +122,7 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
-func TestAppendTimeIsStoreForm(t *testing.T) {
+func TestAppendTimeEqualsString(t *testing.T) {
 	times := []store.Time{0, -1, 1, 253402300799999, 253402300800000, -62135596800000, -62167219200001}
 	for range 2000 {
 		times = append(times, store.Time(rand.Int64N(4e14)-1e14))
@@ -208,6 +208,7 @@ func structOf(fields ...reflect.StructField) any {
 	return reflect.Zero(reflect.StructOf(fields)).Interface()
 }
 
+// mustPanic fails the test if f does not panic.
 func mustPanic(t *testing.T, name string, f func()) {
 	t.Helper()
 	defer func() {
@@ -233,7 +234,8 @@ func TestAppendConcurrentFirstUse(t *testing.T) {
 	}
 }
 
-type fifteen struct {
+// cardAnswer is an answer of typical size, with fifteen fields.
+type cardAnswer struct {
 	ID       string                 `json:"id"`
 	Program  string                 `json:"program_id"`
 	Status   string                 `json:"status"`
@@ -251,8 +253,8 @@ type fifteen struct {
 	Metadata json.RawMessage        `json:"metadata"`
 }
 
-func newFifteen() *fifteen {
-	return &fifteen{
+func newCardAnswer() *cardAnswer {
+	return &cardAnswer{
 		ID: "crd_01hzy0abcdefghjkmnpqrstvwx", Program: "prg_01hzy0abcdefghjkmnpqrstvwx", Status: "active",
 		Holder: store.Some("Ann Example"), Email: store.Some("ann@example.com"), Stamps: 4, Total: 10,
 		Code: "8H2KQ7XW", Expires: store.Some(store.Time(1790000000000)), Created: 1780000000000, Updated: 1780000001234,
@@ -261,7 +263,7 @@ func newFifteen() *fifteen {
 }
 
 func TestAppendDoesNotAllocate(t *testing.T) {
-	v := newFifteen()
+	v := newCardAnswer()
 	b := Append(nil, v)
 	if n := testing.AllocsPerRun(200, func() { b = Append(b[:0], v) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -269,7 +271,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkAppend(b *testing.B) {
-	v := newFifteen()
+	v := newCardAnswer()
 	b.ReportAllocs()
 	buf := Append(nil, v)
 	for b.Loop() {
@@ -297,7 +299,7 @@ func BenchmarkEncodingJSON(b *testing.B) {
 		Updated  string          `json:"updated_at"`
 		Metadata json.RawMessage `json:"metadata"`
 	}
-	f := newFifteen()
+	f := newCardAnswer()
 	v := &plain{
 		ID: f.ID, Program: f.Program, Status: f.Status, Holder: &f.Holder.V, Email: &f.Email.V, Stamps: f.Stamps,
 		Total: f.Total, Code: f.Code, Expires: new(f.Expires.V.String()), Created: f.Created.String(),

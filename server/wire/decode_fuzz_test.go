@@ -10,6 +10,8 @@ import (
 	"punchcard/store"
 )
 
+// FuzzDecodeBody checks that any body gets valid details or is decoded into valid text and the required
+// fields.
 func FuzzDecodeBody(f *testing.F) {
 	for _, s := range []string{
 		``, `{}`, `[`, `nul`, full(`"on":true`), full(`"tags":["a","\u0000"],"names":{"it":"x"}`), `{"name":"\ud800"}`, "{\"name\":\"\xff\"}",
@@ -38,7 +40,7 @@ func FuzzDecodeBody(f *testing.F) {
 		}
 		checkTexts(t, reflect.ValueOf(dst))
 		if patch == dst.Kind.Set || !patch && !dst.Name.Set {
-			t.Fatalf("accepted without a required value or with an invalid one: %+v", dst)
+			t.Fatalf("accepted without a required field or with one that is not allowed: %+v", dst)
 		}
 		if dst.Metadata.Set && !dst.Metadata.Null && !json.Valid(dst.Metadata.V) {
 			t.Fatalf("metadata %q", dst.Metadata.V)
@@ -49,6 +51,8 @@ func FuzzDecodeBody(f *testing.F) {
 // codes are the codes in Detail's schema.
 var codes = newRule(fieldsOf(reflect.TypeFor[Detail]())[1]).enum
 
+// checkDetail fails the test if d has an unknown code, no message, or a field name that is too long or
+// not valid UTF-8.
 func checkDetail(t *testing.T, d Detail) {
 	t.Helper()
 	known := false
@@ -60,7 +64,7 @@ func checkDetail(t *testing.T, d Detail) {
 	}
 }
 
-// checkTexts fails the test if a string anywhere in v is not clean text.
+// checkTexts fails the test if a string anywhere in v contains NUL or is not valid UTF-8.
 func checkTexts(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

@@ -213,8 +213,8 @@ type part struct {
 	Count store.Opt[int64] `json:"count" max:"9"`
 }
 
-// TestDecodeLists checks lists of objects: the paths of details, the bounds, and the
-// depth, of which each list has two levels more.
+// TestDecodeLists checks lists of objects: the paths of details, the bounds, and the maximum depth,
+// which grows by two levels for each list.
 func TestDecodeLists(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	for _, c := range []struct{ body, want string }{

@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// TestJoin checks that Join adds only details for fields that are not yet reported, neither
-// themselves nor a part of them, and keeps the maximum number.
+// TestJoin checks that Join adds only details for fields of which the list has no detail, neither for
+// the field nor for a part of it, and keeps the maximum number.
 func TestJoin(t *testing.T) {
 	at := func(field string) Detail { return Detail{Field: field, Code: CodeInvalidValue, Message: "m"} }
 	have := []Detail{at("url"), at("events.1")}
@@ -23,9 +23,9 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%s: %v", c.field, got)
 		}
 	}
-	// A detail that is dropped does not hide later ones.
+	// Join does not compare the added details with one another.
 	if got := Join(nil, at("events.0"), at("events")); len(got) != 2 {
-		t.Errorf("%v", got)
+		t.Errorf("added %v, want both details", got)
 	}
 	if got := Join(nil); got != nil {
 		t.Errorf("%v of nothing", got)

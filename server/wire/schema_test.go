@@ -63,8 +63,8 @@ func encoded(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// load puts the schemas of several types into one OpenAPI document and returns it resolved by
-// kin-openapi.
+// load puts schemas and parameters into an OpenAPI document, validates it, and returns it with the
+// references resolved.
 func load(t *testing.T, reg *Registry, tops map[string]*JSONSchema, parameters any) *openapi3.T {
 	t.Helper()
 	schemas := map[string]*JSONSchema{}
@@ -89,7 +89,8 @@ func load(t *testing.T, reg *Registry, tops map[string]*JSONSchema, parameters a
 	return loaded
 }
 
-func accepts(t *testing.T, doc *openapi3.T, name string, body []byte) error {
+// schemaError returns the reason for which the named schema refuses body, or nil if it accepts body.
+func schemaError(t *testing.T, doc *openapi3.T, name string, body []byte) error {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(body, &v); err != nil {
@@ -98,7 +99,9 @@ func accepts(t *testing.T, doc *openapi3.T, name string, body []byte) error {
 	return doc.Components.Schemas[name].Value.VisitJSON(v, openapi3.EnableJSONSchema2020(), openapi3.EnableFormatValidation())
 }
 
-func TestSchemaFitsWhatAppendWrites(t *testing.T) {
+// TestSchemaAcceptsAppend checks that a type's schema accepts what Append writes, and refuses values
+// that break one of its rules.
+func TestSchemaAcceptsAppend(t *testing.T) {
 	reg := &Registry{Capitalized: true}
 	ref := Schema(reflect.TypeFor[page[described]](), Create, limits, reg)
 	if got, want := encoded(t, ref), `{"$ref":"#/components/schemas/DescribedPage"}`; got != want {
@@ -116,7 +119,7 @@ func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 	set.Any = []int{1}
 	for _, v := range []described{newDescribed(), set} {
 		body := Append(nil, page[described]{[]described{v}})
-		if err := accepts(t, doc, "DescribedPage", body); err != nil {
+		if err := schemaError(t, doc, "DescribedPage", body); err != nil {
 			t.Errorf("%s\n%v", body, err)
 		}
 	}
@@ -139,15 +142,15 @@ func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 	} {
 		v := newDescribed()
 		spoil(&v)
-		if body := Append(nil, &v); accepts(t, doc, "Described", body) == nil {
+		if body := Append(nil, &v); schemaError(t, doc, "Described", body) == nil {
 			t.Errorf("%s: the schema accepts %s", name, body)
 		}
 	}
-	if accepts(t, doc, "Described", []byte(`{}`)) == nil {
+	if schemaError(t, doc, "Described", []byte(`{}`)) == nil {
 		t.Error("the schema accepts {}")
 	}
 	// Schemas of answers allow unknown fields.
-	if err := accepts(t, doc, "Described", []byte(strings.Replace(string(Append(nil, newDescribed())), `{`, `{"more":1,`, 1))); err != nil {
+	if err := schemaError(t, doc, "Described", []byte(strings.Replace(string(Append(nil, newDescribed())), `{`, `{"more":1,`, 1))); err != nil {
 		t.Error(err)
 	}
 }
@@ -218,7 +221,7 @@ func TestSchemaAgreesWithDecodeBody(t *testing.T) {
 				}
 			}
 			details := DecodeBody(body, new(request), mode, limits)
-			err := accepts(t, doc, name, body)
+			err := schemaError(t, doc, name, body)
 			if (err == nil) != (details == nil) {
 				t.Errorf("%s %s: schema says %v, DecodeBody %v", name, body, err, details)
 			}

@@ -40,8 +40,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTargetURLs checks that another scheme than https has the code of a wrong value,
-// and everything else that is no URL that of a wrong format.
+// TestTargetURLs checks that a URL with another scheme than http and https has the code of a wrong
+// value, and that anything else that is not a URL has the code of a wrong format.
 func TestTargetURLs(t *testing.T) {
 	type body struct {
 		URL store.Opt[string] `json:"url" format:"target-url"`
@@ -73,8 +73,8 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestPlusOfAnOffset checks that a query whose plus sign became a blank is refused
-// with a hint, and other times without.
+// TestPlusOfAnOffset checks that a time whose plus sign was decoded as a space is refused with a hint,
+// and that other invalid times are refused without one.
 func TestPlusOfAnOffset(t *testing.T) {
 	type query struct {
 		From store.Opt[store.Time] `json:"from"`
