@@ -10,6 +10,7 @@ import (
 	"time"
 )
 
+// TestNameWords checks the words by which names are found.
 func TestNameWords(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -62,9 +63,6 @@ func TestSearchCards(t *testing.T) {
 	blank := f.card(f.a, gift, CardFields{})
 	erased := f.card(f.a, gift, CardFields{HolderName: set("Ada Gone"), HolderEmail: set("ada.gone@example.com")})
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, erased) })
-	shortOf := func(id string) string {
-		return f.lines("SELECT short_code FROM cards WHERE id=?", f.key(KindCard, id))[0]
-	}
 	k.ok(k.stamp(ada, 7))
 	seen := f.clock.at()
 	f.clock.move(time.Hour)
@@ -95,7 +93,7 @@ func TestSearchCards(t *testing.T) {
 		{CardSearch{Q: set(ada)}, []string{ada}},
 		{CardSearch{Q: set(erased)}, nil},
 		{CardSearch{Q: set(f.cardCode(f.key(KindCard, adam), 0))}, []string{adam}},
-		{CardSearch{Q: set(strings.ToUpper(shortOf(blank)[:4] + " " + shortOf(blank)[4:]))}, []string{blank}},
+		{CardSearch{Q: set(strings.ToUpper(f.shortCode(blank)[:4] + " " + f.shortCode(blank)[4:]))}, []string{blank}},
 		{CardSearch{ProgramID: set(gift)}, []string{blank, adam}},
 		{CardSearch{ProgramID: set("prg_")}, nil},
 		{CardSearch{ProgramID: set(gift), Q: set("ada")}, []string{adam}},
@@ -114,8 +112,8 @@ func TestSearchCards(t *testing.T) {
 		}
 	}
 
-	// What overflows into a new card is found by the same name. The full card is
-	// found until it is archived.
+	// A child is found by the name of its parent. The full parent is found until it is
+	// archived.
 	child := k.ok(k.stamp(ada, 5)).OverflowCard.ID
 	if got := f.searched(t, CardSearch{Q: set("lovelace")}, 50); !slices.Equal(got, []string{ada, child}) {
 		t.Errorf("the chain is %v", got)
@@ -142,7 +140,8 @@ func TestSearchCards(t *testing.T) {
 	f.checkFile()
 }
 
-// TestSearchFollowsNames checks that the words of names change with the names.
+// TestSearchFollowsNames checks that the words of a name change with the name, and that Check finds
+// missing and surplus words.
 func TestSearchFollowsNames(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -187,7 +186,7 @@ func TestSearchFollowsNames(t *testing.T) {
 	}
 }
 
-// TestMigrationFillsWords checks that the cards of an older file are found by name.
+// TestMigrationFillsWords checks that the migration of an older file adds the words of its names.
 func TestMigrationFillsWords(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
@@ -205,7 +204,7 @@ func TestMigrationFillsWords(t *testing.T) {
 	}
 }
 
-// TestSearchVisitsBoundedRows compares searches of random names, in pages of all sizes,
+// TestSearchVisitsBoundedRows compares searches of random names, in pages of several sizes,
 // with a search in memory, and checks that no page visits more cards than it may.
 func TestSearchVisitsBoundedRows(t *testing.T) {
 	t.Parallel()
@@ -232,7 +231,7 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 		rows = append(rows, row{id, f.key(KindCard, id), slices.Compact(words), email})
 	}
 	for _, text := range append(slices.Clone(parts), "a b", "b a", "ab ab", "ba c a", "a@", "ab@a", "x", "x@") {
-		matches := map[string]row{} // by what they are sorted by
+		matches := map[string]row{} // by a text that sorts them
 		for _, r := range rows {
 			if strings.Contains(text, "@") {
 				if strings.HasPrefix(r.email, text) {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,17 +13,16 @@ func uuid(n int) string { return fmt.Sprintf("0b6f7c0e-5d0a-4d51-9d4b-%012x", n)
 
 func once(n int) Once { return Once{set(strings.ToUpper(uuid(n)))} }
 
-// again makes a write whose reference was used, which must write nothing, and returns the
-// answer that the repeat gets.
-func (k till) again(w Repeat, write func(*Tx) (Stamped, error)) (Stamped, bool, error) {
+// again repeats a write whose reference was used, which must write nothing, and returns the
+// answer that the repeat gets. known reports whether the repeat's code names a card.
+func (k till) again(w Repeat, write func(*Tx) (Stamped, error)) (out Stamped, known bool, err error) {
 	k.t.Helper()
 	before := k.dump()
 	if _, err := attempt(k.fixture, write); !errors.Is(err, ErrRepeated) {
 		k.t.Errorf("the write again: %v", err)
 	}
-	var out Stamped
-	known, found := false, false
-	err := k.View(0, func(v *View) (err error) {
+	found := false
+	err = k.View(0, func(v *View) (err error) {
 		out, found, known, err = v.Repeated(k.device, w)
 		return err
 	})
@@ -37,8 +35,8 @@ func (k till) again(w Repeat, write func(*Tx) (Stamped, error)) (Stamped, bool, 
 	return out, known, err
 }
 
-// TestRepeatedWrites checks for each action that the same reference again answers the same
-// transactions and writes nothing, and that it is a conflict with another card or action.
+// TestRepeatedWrites checks for each action that a repeat with the same reference writes nothing
+// and gets the same answer, and that the reference with another card or action is a conflict.
 func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -79,7 +77,7 @@ func TestRepeatedWrites(t *testing.T) {
 		if err != nil || !known {
 			t.Fatalf("%s again: %v", a.types, err)
 		}
-		if got, want := asText(again), asText(first); got != want {
+		if got, want := text(t, again), text(t, first); got != want {
 			t.Errorf("%s again: %s\nwant %s", a.types, got, want)
 		}
 		for _, wrong := range []Repeat{{Once: o, Types: a.types, Code: other}, {Once: o, Types: []string{TransactionReversal}, Code: a.card}, {Once: o, Types: []string{"none"}, Code: a.card}} {
@@ -105,15 +103,15 @@ func (k till) repeatReversal(t *testing.T, pair Stamped) {
 	reverse := func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, id, UseFields{Once: o}) }
 	first := k.ok(attempt(k.fixture, reverse))
 	again, known, err := k.again(Repeat{Once: o, Types: []string{TransactionReversal}, Reverses: id}, reverse)
-	if got, want := asText(again), asText(first); err != nil || !known || got != want || first.OverflowTransaction == nil {
+	if got, want := text(t, again), text(t, first); err != nil || !known || got != want || first.OverflowTransaction == nil {
 		t.Errorf("the reversal again: %s, %v\nwant %s", got, err, want)
 	}
 	_, _, err = k.again(Repeat{Once: o, Types: []string{TransactionReversal}, Reverses: pair.Transaction.ID}, reverse)
 	refused(t, err, Conflict)
 }
 
-// TestReverseByReference checks that a reversal may name its row by the reference of the
-// write that made it, at the till's location only.
+// TestReverseByReference checks that a reversal may name a row by the reference of the write
+// that made it, if the row is of the till's location.
 func TestReverseByReference(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -141,19 +139,13 @@ func TestReverseByReference(t *testing.T) {
 	}
 	for _, name := range []string{uuid(1), row.Transaction.ID} {
 		again, _, err := k.again(Repeat{Once: once(2), Types: []string{TransactionReversal}, Reverses: name}, reverse)
-		if err != nil || asText(again) != asText(back) {
-			t.Errorf("again: %s, %v\nwant %s", asText(again), err, asText(back))
+		if err != nil || text(t, again) != text(t, back) {
+			t.Errorf("again: %s, %v\nwant %s", text(t, again), err, text(t, back))
 		}
 	}
 	_, _, err := k.again(Repeat{Once: once(2), Types: []string{TransactionReversal}, Reverses: uuid(2)}, reverse)
 	refused(t, err, Conflict)
 	k.refuses(Conflict, func() (Stamped, error) { return k.reverse(uuid(1)) })
-}
-
-// asText returns an answer as JSON, without what may have changed since.
-func asText(s Stamped) string {
-	b, _ := json.Marshal(s)
-	return string(b)
 }
 
 // TestRepeatAfterChanges checks a repeat after a reissue, which ended the code, from another
@@ -190,7 +182,7 @@ func TestRepeatAfterChanges(t *testing.T) {
 	}
 }
 
-// TestRepeatedIssue checks that a repeated issue has the same card and install link.
+// TestRepeatedIssue checks that a repeated issue returns the same card and install link.
 func TestRepeatedIssue(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -255,9 +247,9 @@ func TestRefusedReference(t *testing.T) {
 	k.ok(attempt(k.fixture, spend))
 }
 
-// TestOccurredAt checks the bounds of occurred_at, that it moves a stamp and its reversal to
-// the hour and day on which it was given, and that it moves neither the order of the ledger
-// nor the age of the stamp.
+// TestOccurredAt checks the bounds of occurred_at, that statistics count a stamp and its
+// reversal in the hour and on the day of occurred_at, and that occurred_at changes neither the
+// order of the ledger nor the age at which the stamp expires.
 func TestOccurredAt(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -271,7 +263,7 @@ func TestOccurredAt(t *testing.T) {
 		t.Errorf("%v", e.Details)
 	}
 	if s := k.ok(k.stampLater(card, -time.Hour)); s.Transaction.OccurredAt != Some(k.clock.at()) {
-		t.Errorf("in the future: %+v", s.Transaction)
+		t.Errorf("a stamp of the future: %+v", s.Transaction)
 	}
 	buckets := func() string {
 		return fmt.Sprint(k.lines("SELECT concat(day, ' ', sum(activity), ' ', sum(stamps)) FROM day_counts WHERE location_id<>0 AND (activity<>0 OR stamps<>0) GROUP BY day ORDER BY day"),
@@ -290,7 +282,7 @@ func TestOccurredAt(t *testing.T) {
 	before := k.dump()
 	k.must((*Tx).RecountStats)
 	if got := k.dump(); tableOf(got, "quarter_counts") != tableOf(before, "quarter_counts") {
-		t.Error("a rebuild gives other sums")
+		t.Error("a recount gives other sums")
 	}
 	if l := k.lookup(card); l.Transactions[0].ID != late.Transaction.ID || l.Transactions[0].OccurredAt != late.Transaction.OccurredAt || !l.Transactions[0].OccurredAt.Valid {
 		t.Errorf("the lookup shows %+v", l.Transactions)
@@ -300,7 +292,7 @@ func TestOccurredAt(t *testing.T) {
 		t.Errorf("after the reversal %s, want %s", got, want)
 	}
 	k.checkFile()
-	// A stamp of six days ago is not older than others sent now.
+	// A stamp that was given six days ago expires no earlier than others that are sent now.
 	k.ok(k.stampLater(card, 6*24*time.Hour))
 	k.clock.move(6 * 24 * time.Hour)
 	if s := k.ok(k.stamp(card, 1)); s.Card.StampsCount != 3 {
@@ -308,7 +300,7 @@ func TestOccurredAt(t *testing.T) {
 	}
 }
 
-// tableOf returns the part of a dump of one table.
+// tableOf returns the part of a dump from a table to sent_mails, which must follow it.
 func tableOf(dump, table string) string {
 	_, rest, _ := strings.Cut(dump, "\n"+table+"\n")
 	part, _, _ := strings.Cut(rest, "\nsent_mails\n")
