@@ -10,16 +10,15 @@ func TestComparePeriods(t *testing.T) {
 	t.Parallel()
 	k := startIn(t, "Europe/Rome", "2026-03-02T12:00:00Z") // a Monday
 	program := k.program(k.a, stamps("Ten"))
-	card := k.card(k.a, program, CardFields{})
-	for day := range 15 { // two whole weeks and a Monday: day+1 stamps, of which Tuesdays' are reversed
+	k.card(k.a, program, CardFields{})
+	for day := range 15 { // two whole weeks and a Monday: a new card with one stamp a day, reversed on Tuesdays
 		row := check(k.stamp(k.card(k.a, program, CardFields{}), 1))
 		if day%7 == 1 {
 			check(k.reverse(row.Transaction.ID))
 		}
 		k.clock.move(24 * time.Hour)
 	}
-	_ = card
-	k.clock.move(-24 * time.Hour) // it is the last Monday
+	k.clock.move(-24 * time.Hour) // back to the last Monday
 	other := k.fixture.till(k.a)
 	compare := func(a Access, q CompareQuery) (c Comparison, err error) {
 		err = k.View(0, func(v *View) (err error) {
@@ -107,13 +106,14 @@ func TestDraftWebhook(t *testing.T) {
 	must(k.fixture, func(tx *Tx) (PausedWebhook, error) { return tx.PauseWebhook(k.a, hook.ID) })
 	_, err = attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
 	refused(t, err, Unprocessable)
-	if _, err = activate("api_key", false); err != nil { // it is no draft any more
+	if _, err = activate("api_key", false); err != nil { // it is no longer a draft
 		t.Error(err)
 	}
 	must(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
 }
 
-// TestNoteCalls checks that counts never go back, and are forgotten after a month.
+// TestNoteCalls checks that NoteCalls never lowers a count, and that it deletes counts that are
+// more than a month old.
 func TestNoteCalls(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -136,7 +136,7 @@ func TestNoteCalls(t *testing.T) {
 			t.Errorf("%+v", infos)
 		}
 		if calls, _ := v.CallsOf(n, today-40); calls != 0 {
-			t.Errorf("%d calls of long ago", calls)
+			t.Errorf("%d calls 40 days ago are still stored", calls)
 		}
 		return err
 	})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestActivity compares the filters of the audit log, in pages of all sizes, with a
+// TestActivity compares the filters of the audit log, in pages of several sizes, with a
 // filter in memory, and checks that pages visit a bounded number of rows.
 func TestActivity(t *testing.T) {
 	t.Parallel()

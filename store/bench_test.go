@@ -40,7 +40,8 @@ func durable(b *testing.B, opts Options) *fixture {
 	return f
 }
 
-// BenchmarkWriteGrouped issues cards by 64 callers with remembered responses and fsync.
+// BenchmarkWriteGrouped issues cards for 64 concurrent callers, with remembered responses and
+// fsync, in groups of at most 128 writes and in groups of one.
 func BenchmarkWriteGrouped(b *testing.B) {
 	for _, most := range []int{0, 1} {
 		b.Run(fmt.Sprintf("MaxGroup=%d", most), func(b *testing.B) {
@@ -72,6 +73,7 @@ func BenchmarkWriteGrouped(b *testing.B) {
 	}
 }
 
+// BenchmarkCardRead reads random cards out of 10,000 by their ids.
 func BenchmarkCardRead(b *testing.B) {
 	f := durable(b, Options{Ephemeral: true})
 	for range 3 {
@@ -108,6 +110,7 @@ func BenchmarkCounting(b *testing.B) {
 	if testing.Short() { // only to show that it works
 		cards, rounds, each = 5000, 1, 20*time.Millisecond
 	}
+	// ready fills a store and returns a function that measures its stamps per second.
 	ready := func(count bool) func() float64 {
 		f := durable(b, Options{})
 		fields := stamps("Coffee")

@@ -83,12 +83,12 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 		}},
 		{name: "prize deleted", do: func(tx *Tx) error { return tx.DeletePrize(k.a, program, *prize) }},
 		{name: "purchase demanded", do: minimum(set(int64(500))), then: SpendRequired},
-		{name: "no longer", do: minimum(null[int64]())},
-		{name: "out of scope", do: scope(elsewhere), then: Unprocessable},
-		{name: "in scope", do: scope(elsewhere, k.location)},
-		{name: "suspended", do: action(Suspend), then: CardSuspended},
-		{name: "resumed", do: action(Unsuspend)},
-		{name: "unpublished", do: action(Unpublish)},
+		{name: "purchase no longer demanded", do: minimum(null[int64]())},
+		{name: "program out of scope", do: scope(elsewhere), then: Unprocessable},
+		{name: "program in scope", do: scope(elsewhere, k.location)},
+		{name: "program suspended", do: action(Suspend), then: CardSuspended},
+		{name: "program resumed", do: action(Unsuspend)},
+		{name: "program unpublished", do: action(Unpublish)},
 		{name: "location renamed", do: func(tx *Tx) error {
 			_, err := tx.UpdateLocation(k.a, k.location, LocationPatch{Name: set("Corner")})
 			return err
@@ -107,7 +107,7 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 // lookup and applies to the next stamp.
 func TestCachedProgramsFollowTheFile(t *testing.T) {
 	t.Parallel()
-	for _, who := range []string{"this process", "another process", "a write that is taken back", "the same group"} {
+	for _, who := range []string{"this process", "another process", "a write that is rolled back", "the same group"} {
 		t.Run(who, func(t *testing.T) {
 			k := startTill(t)
 			fields := stamps("Coffee")
@@ -134,7 +134,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 					k.must(c.do)
 				case "another process":
 					other.must(c.do)
-				case "a write that is taken back":
+				case "a write that is rolled back":
 					// A change is rolled back together with what the write has cached.
 					err := k.do(func(tx *Tx) error {
 						if err := c.do(tx); err != nil {
@@ -147,7 +147,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 						return notFound("anything")
 					})
 					refused(t, err, NotFound)
-					k.lookupsMatchNewStore("taken back: "+c.name, card)
+					k.lookupsMatchNewStore("rolled back: "+c.name, card)
 					k.must(c.do) // the next change needs it
 				case "the same group":
 					var s Stamped
@@ -278,8 +278,8 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	k.checkFile()
 }
 
-// TestTypedCodes checks that codes are accepted as typed by hand, that old codes are not, and that
-// a card's id is not a code.
+// TestTypedCodes checks that codes are accepted as people type them, that replaced codes are
+// refused, and that a card's id is accepted in one spelling only.
 func TestTypedCodes(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// chainCase is an overflow chain: a card and children that took its stamps. The tests insert the
+// chainCase is a chain of three cards: a card, its child and its grandchild. startChain inserts the
 // children directly.
-
 type chainCase struct {
 	*fixture
 	program string
@@ -28,7 +27,7 @@ func startChain(t *testing.T, fields CardFields, limits ShopFields) chainCase {
 	return c
 }
 
-// finish archives the first card alone, as completing it does.
+// finish archives the first card alone, as its completion would.
 func (c chainCase) finish() {
 	c.sql("UPDATE cards SET archived_at=? WHERE id=?", c.clock.at(), c.key(KindCard, c.cards[0]))
 }
@@ -53,13 +52,16 @@ func (c chainCase) expectStatuses(when string, want ...string) {
 	c.checkFile()
 }
 
+// live returns the number of the shop's live cards, as the store counts it.
 func (c chainCase) live() int64 {
 	return c.number("SELECT live_cards FROM shops WHERE id=?", c.a.Shop)
 }
 
+// TestOperatorsActOnTheWholeChain checks that an operation on any card of a chain changes all of
+// its cards.
 func TestOperatorsActOnTheWholeChain(t *testing.T) {
 	t.Parallel()
-	for i := range 3 { // the instance that the operation names
+	for i := range 3 { // the index of the card that the operation names
 		c := startChain(t, CardFields{ExternalRef: set("ada"), HolderName: set("Ada")}, ShopFields{})
 		named := c.cards[i]
 		c.expectStatuses("at first", StatusActive, StatusActive, StatusActive)
@@ -78,7 +80,7 @@ func TestOperatorsActOnTheWholeChain(t *testing.T) {
 			}
 		}
 		c.clock.move(2 * time.Hour)
-		c.expectStatuses("after its time", StatusExpired, StatusExpired, StatusExpired)
+		c.expectStatuses("after its expiry", StatusExpired, StatusExpired, StatusExpired)
 		c.must(func(tx *Tx) error {
 			_, err := tx.ReissueCard(c.a, named, ReissueFields{HolderName: set("Joan")})
 			return err
@@ -104,6 +106,8 @@ func TestOperatorsActOnTheWholeChain(t *testing.T) {
 	}
 }
 
+// TestChainCountsAsOne checks that a chain is one card to max_cards, and that its external_ref
+// conflicts with other chains but not with itself.
 func TestChainCountsAsOne(t *testing.T) {
 	t.Parallel()
 	c := startChain(t, CardFields{ExternalRef: set("ada")}, ShopFields{MaxCards: set(int64(2))})
@@ -119,7 +123,7 @@ func TestChainCountsAsOne(t *testing.T) {
 	}
 	refused(t, issue(""), Unprocessable)
 
-	// Its own reference does not conflict.
+	// A chain does not conflict with its own reference.
 	for _, id := range c.cards {
 		for _, ref := range []string{"grace", "ada"} {
 			if err := c.do(func(tx *Tx) error { _, err := tx.UpdateCard(c.a, id, CardPatch{ExternalRef: set(ref)}); return err }); err != nil {
@@ -180,7 +184,7 @@ func TestChainWithoutItsFirstCard(t *testing.T) {
 		c.clock.move(time.Hour)
 		c.expectStatuses("expired", StatusArchived, StatusExpired, StatusExpired)
 		if err := c.do(func(tx *Tx) error { _, err := tx.IssueCard(c.a, c.program, CardFields{}, SourceAPI); return err }); err != nil {
-			t.Errorf("an expired chain still takes the only place: %v", err)
+			t.Errorf("an expired chain still counts for max_cards: %v", err)
 		}
 	})
 	t.Run("delete the program", func(t *testing.T) {

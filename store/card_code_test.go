@@ -66,8 +66,8 @@ func TestShortCode(t *testing.T) {
 	}
 }
 
-// TestHeldCode checks that a held code names its card in writes for eight days, in no lookup
-// and in no other shop, until a reissue.
+// TestHeldCode checks that a held code names its card for eight days or until a reissue. It does so
+// in writes only, and in no other shop.
 func TestHeldCode(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -91,14 +91,14 @@ func TestHeldCode(t *testing.T) {
 	k.device.AcceptsCardIDs = false
 	k.ok(k.stamp(held, 1))
 	if err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, held); return err }); err != ErrUnknownCode {
-		t.Errorf("a lookup: %v", err)
+		t.Errorf("a lookup by a held code: %v", err)
 	}
 	there := k.till(k.shop(ShopFields{}))
 	there.refuses(NotFound, func() (Stamped, error) { return there.stamp(held, 1) })
 	k.clock.move(heldDays * 24 * time.Hour)
 	k.ok(k.stamp(held, 1))
 	if named, err := k.named(held); err != nil || len(named) != 1 || named[0] != root {
-		t.Errorf("it names %v, %v", named, err)
+		t.Errorf("the held code names %v, %v", named, err)
 	}
 	k.clock.move(24 * time.Hour)
 	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(held, 1) })
@@ -114,7 +114,7 @@ func TestHeldCode(t *testing.T) {
 		t.Errorf("a repeat after the reissue: %v", err)
 	}
 	if got := hold(k.cardCode(root, heldMost)); got != "" {
-		t.Errorf("a generation that has no room is held as %q", got)
+		t.Errorf("a generation above the highest that can be held is held as %q", got)
 	}
 }
 
@@ -127,8 +127,8 @@ func (k till) named(text string) (keys []int64, err error) {
 	return keys, err
 }
 
-// TestShortCodesAreUnique checks that a candidate which another card of the shop has
-// is not given out again, and that another shop may have it.
+// TestShortCodesAreUnique checks that a card does not get the short code of another card
+// of the shop, and that it may get that of a card of another shop.
 func TestShortCodesAreUnique(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -149,8 +149,8 @@ func TestShortCodesAreUnique(t *testing.T) {
 	}
 }
 
-// TestCardIDsInWrites checks that a device which does not accept card ids writes by
-// codes alone, and reads by ids too.
+// TestCardIDsInWrites checks that a device which does not accept card ids refuses them in
+// writes but not in lookups.
 func TestCardIDsInWrites(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -174,8 +174,8 @@ func TestCardIDsInWrites(t *testing.T) {
 	k.ok(k.stamp(k.cardCode(k.key(KindCard, card), 0), 1))
 }
 
-// TestMigrationFillsShortCodes checks that cards of an older file get short codes,
-// each its own, and that its devices go on to accept card ids.
+// TestMigrationFillsShortCodes checks that each card of an older file gets a short code of
+// its own, and that the file's devices still accept card ids.
 func TestMigrationFillsShortCodes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
@@ -197,9 +197,9 @@ func TestMigrationFillsShortCodes(t *testing.T) {
 		t.Errorf("the codes are %q", codes)
 	}
 	if n := f.number("SELECT count(*) FROM cards WHERE short_code IS NOT NULL AND (root_id IS NOT NULL OR deleted_at IS NOT NULL)"); n != 0 {
-		t.Errorf("%d cards have a code that need none", n)
+		t.Errorf("%d children or erased cards have a short code", n)
 	}
 	if n := f.number("SELECT accepts_card_ids FROM devices"); n != 1 {
-		t.Error("the device does not accept card ids any more")
+		t.Error("the device no longer accepts card ids")
 	}
 }

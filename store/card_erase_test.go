@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// personal is a text in all data of the holder. After an erasure it must not be in any table.
+// personal is a text that all data of the holder contain. After an erasure no table may contain it.
 const personal = "Zebedee"
 
 // erasable is a chain of two cards with all data that a holder leaves: remembered responses, events
@@ -74,11 +74,13 @@ func (e erasable) traces() (lines []string) {
 	return lines
 }
 
+// TestEraseLeavesNothingOfThePerson checks that an erasure removes the holder's data from all tables,
+// keeps the rows of the ledger, and does not change another card's rows.
 func TestEraseLeavesNothingOfThePerson(t *testing.T) {
 	t.Parallel()
-	for i := range 2 { // the instance that the operation names
+	for i := range 2 { // the index of the card that the operation names
 		e := startErasable(t)
-		if n := len(e.traces()); n < 2+3+2+4 { // cards, responses, v2 events, ledger rows
+		if n := len(e.traces()); n < 2+3+2+4 { // at least: cards, responses, v2 events, ledger rows
 			t.Fatalf("only %d rows name the person before the erase", n)
 		}
 		rows := e.number("SELECT count(*) FROM transactions")
@@ -94,13 +96,13 @@ func TestEraseLeavesNothingOfThePerson(t *testing.T) {
 			t.Errorf("%d of %d ledger rows are left", got, rows)
 		}
 		if got := e.lines("SELECT concat_ws(',', id, card_id, program_id, location_id, type, stamps_delta, created_at) FROM transactions ORDER BY id"); fmt.Sprint(got) != fmt.Sprint(ledger) {
-			t.Errorf("the ledger reads %v, was %v", got, ledger)
+			t.Errorf("the ledger is %v, was %v", got, ledger)
 		}
 		if n := e.number("SELECT count(*) FROM transactions WHERE metadata IS NOT NULL AND card_id<>?", e.key(KindCard, e.l.card)); n > 0 {
 			t.Errorf("%d ledger rows of the chain keep their metadata", n)
 		}
 		if got := e.lines("SELECT concat_ws(',', id, card_id, metadata) FROM transactions WHERE card_id=?", e.key(KindCard, e.l.card)); fmt.Sprint(got) != fmt.Sprint(bystander) {
-			t.Errorf("another card's rows read %v, were %v", got, bystander)
+			t.Errorf("another card's rows are %v, were %v", got, bystander)
 		}
 		for _, id := range e.cards {
 			_, err := e.read(id)
@@ -186,22 +188,20 @@ func TestRetryAfterErase(t *testing.T) {
 		}
 	}
 	if n := e.number("SELECT count(*) FROM cards"); n != cards {
-		t.Errorf("%d cards, were %d", n, cards)
+		t.Errorf("%d cards after the retries, want %d", n, cards)
 	}
 	// The holder can have a new card.
 	e.card(e.a, e.l.program, CardFields{ExternalRef: set(personal + "-1")})
 }
 
-// TestEraseInTheWriteThatIssued checks that an event of the same write is rendered after the
-// erasure.
+// TestEraseInTheWriteThatIssued checks that a card that is issued and erased in one write leaves no
+// personal data, not even in the event of its issue.
 func TestEraseInTheWriteThatIssued(t *testing.T) {
 	t.Parallel()
 	e := startErasable(t)
 	e.must(func(tx *Tx) error {
-		for _, id := range e.cards[:1] {
-			if err := tx.EraseCard(e.a.Shop, id); err != nil {
-				return err
-			}
+		if err := tx.EraseCard(e.a.Shop, e.cards[0]); err != nil {
+			return err
 		}
 		c, err := tx.IssueCard(e.a, e.l.program, CardFields{HolderName: set(personal)}, SourceAPI)
 		if err != nil {
@@ -214,12 +214,12 @@ func TestEraseInTheWriteThatIssued(t *testing.T) {
 	}
 }
 
-// TestEraseOverwrites checks that not even the bytes of the file and its WAL contain personal data,
-// whatever was written, moved and deleted before.
+// TestEraseOverwrites checks that after an erasure the bytes of the file and its WAL do not contain
+// personal data, not even in pages that are no longer used.
 func TestEraseOverwrites(t *testing.T) {
 	t.Parallel()
 	e := startErasable(t)
-	// These payloads need their own pages, and their neighbours are deleted.
+	// The metadata fills most of a page. Other cards are written after it.
 	long := fmt.Sprintf(`{"note":"%s"}`, strings.Repeat(personal+" ", 400))
 	f, till := e.fixture, e.fixture.till(e.a)
 	f.must(func(tx *Tx) error {
@@ -239,20 +239,22 @@ func TestEraseOverwrites(t *testing.T) {
 	f.checkFile()
 }
 
-// bytesNaming counts the occurrences of a mark in a file and its WAL, also in lower case. It reads
-// copies, since closing the file itself would release its locks.
-func bytesNaming(t *testing.T, path, mark string) (n int) {
+// bytesNaming counts the occurrences of a text in a file and its WAL, whatever their case. Another
+// process reads them, since closing the file in this one would release SQLite's locks.
+func bytesNaming(t *testing.T, path, text string) (n int) {
 	t.Helper()
 	for _, p := range []string{path, path + "-wal"} {
 		out, err := exec.Command("cat", p).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		n += strings.Count(strings.ToLower(string(out)), strings.ToLower(mark))
+		n += strings.Count(strings.ToLower(string(out)), strings.ToLower(text))
 	}
 	return n
 }
 
+// TestEraseScrubsTheLedger checks that an erasure removes the metadata of stamps, redemptions and
+// reversals, also of both cards of an overflow, and no row.
 func TestEraseScrubsTheLedger(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -276,7 +278,7 @@ func TestEraseScrubsTheLedger(t *testing.T) {
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, s.OverflowCard.ID) })
 	for _, line := range strings.Split(k.dump(), "\n") {
 		if strings.Contains(line, personal) || strings.Contains(line, fmt.Sprintf("%X", personal)) {
-			t.Errorf("the ledger still has %s", line)
+			t.Errorf("the file still has %s", line)
 		}
 	}
 	if k.rows() != rows {

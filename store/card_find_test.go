@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// find returns the ids of all pages of FindCards.
+// find returns the ids of all pages of FindCards, and the number of the pages.
 func (f *fixture) find(a Access, find CardFind, limit int64) (ids []string, pages int) {
 	f.t.Helper()
 	q := PageQuery{Limit: set(limit)}
@@ -81,14 +81,14 @@ func TestLastSeenDay(t *testing.T) {
 	expect("counted again", "2026-03-02")
 }
 
-// TestFindBySeen checks which cards not_seen_days finds, in which order, over pages of every
-// size, also if a card comes between two pages.
+// TestFindBySeen checks which cards not_seen_days finds and in which order, in pages of every
+// size, also if a card is stamped between two pages.
 func TestFindBySeen(t *testing.T) {
 	t.Parallel()
 	k := startIn(t, "Europe/Rome", "2026-01-01T12:00:00Z")
 	one, two := k.program(k.a, stamps("One")), k.program(k.a, stamps("Two"))
 	var cards []string
-	for i := range 6 { // card i comes on day i, the last one never
+	for i := range 6 { // card i is stamped on day i, the last one never
 		card := k.card(k.a, []string{one, two}[i%2], CardFields{})
 		cards = append(cards, card)
 		if i < 5 {
@@ -126,7 +126,7 @@ func TestFindBySeen(t *testing.T) {
 			}
 		}
 	}
-	for i, found := range []bool{true, true, false, false, false, false} { // a search by other things, too
+	for i, found := range []bool{true, true, false, false, false, false} { // together with a search by id
 		search := CardSearch{Q: set(cards[i]), NotSeenDays: set[int64](4)}
 		if got := k.searched(t, search, 9); slices.Contains(got, cards[i]) != found {
 			t.Errorf("card %d: %v", i, got)
@@ -148,11 +148,11 @@ func TestFindBySeen(t *testing.T) {
 	k.view(func(v *View) error {
 		rest, err := v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Cursor: set(first.NextCursor.V)})
 		if len(rest.Data) != 4 || rest.Data[0].ID != cards[2] {
-			t.Errorf("after it came: %+v", rest.Data)
+			t.Errorf("after the card was stamped: %+v", rest.Data)
 		}
 		return err
 	})
-	// A card that was never seen counts from its issue on.
+	// The days of a card that was never seen count from its issue.
 	k.clock.move(72 * time.Hour)
 	if got, _ := k.find(k.a, CardFind{NotSeenDays: set[int64](3), ProgramID: set(two)}, 9); !slices.Equal(got, []string{cards[5], cards[1], cards[3]}) {
 		t.Errorf("never seen: %v", got)
@@ -202,8 +202,8 @@ func TestFindBySeenVisitsBoundedRows(t *testing.T) {
 	}
 }
 
-// TestFindOverflowed checks that a chain is found once, by its newest card in use, and that
-// the prizes due are named.
+// TestFindOverflowed checks that a list has one card of a chain, the newest one, and that
+// CardSeen has the prizes that are due on the chain.
 func TestFindOverflowed(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -217,7 +217,7 @@ func TestFindOverflowed(t *testing.T) {
 	check(k.stamp(card, 5))
 	due, _ := k.find(k.a, CardFind{PrizeDue: set(true)}, 9)
 	if !slices.Equal(due, []string{card}) {
-		t.Errorf("due: %v", due)
+		t.Errorf("with a prize due: %v", due)
 	}
 	child := check(k.stamp(card, 1)).Card.ID
 	if child == card {

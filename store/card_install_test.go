@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+// TestInstall checks when an installation is refused, that it installs the whole chain, and what
+// cannot be changed after it.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -13,7 +15,7 @@ func TestInstall(t *testing.T) {
 	issue := func(f CardFields) IssuedCard {
 		return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, f, SourceAPI) })
 	}
-	for name, spoil := range map[string]struct {
+	for name, change := range map[string]struct {
 		do   func(c IssuedCard)
 		code Code
 	}{
@@ -34,14 +36,14 @@ func TestInstall(t *testing.T) {
 		"erased card": {func(c IssuedCard) { k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) }) }, NotFound},
 	} {
 		c := issue(CardFields{})
-		spoil.do(c)
+		change.do(c)
 		_, err := k.install(c.InstallURL)
-		if e, ok := AsError(err); !ok || e.Code != spoil.code {
-			t.Errorf("%s: %v, want %s", name, err, spoil.code)
+		if e, ok := AsError(err); !ok || e.Code != change.code {
+			t.Errorf("%s: %v, want %s", name, err, change.code)
 		}
 		err = k.View(0, func(v *View) error { _, err := v.HolderCard(path.Base(c.InstallURL)); return err })
-		if e, ok := AsError(err); !ok || e.Code != spoil.code {
-			t.Errorf("%s, shown: %v, want %s", name, err, spoil.code)
+		if e, ok := AsError(err); !ok || e.Code != change.code {
+			t.Errorf("%s, shown: %v, want %s", name, err, change.code)
 		}
 	}
 	detail := func() (d ProgramDetail) {
@@ -51,7 +53,7 @@ func TestInstall(t *testing.T) {
 	if detail().HasInstalledCards {
 		t.Error("the program is locked before any card was installed")
 	}
-	// The whole chain is installed, also if that is repeated.
+	// An installation is of the whole chain. Repeating it changes nothing.
 	c := issue(CardFields{HolderName: set("Ada")})
 	child := k.ok(k.stamp(c.ID, 13)).OverflowCard.ID
 	installed := k.clock.at()

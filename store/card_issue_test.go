@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// TestIssueAtTheCounter checks the card that a till issues and the reasons for a refusal.
 func TestIssueAtTheCounter(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)

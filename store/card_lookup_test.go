@@ -20,6 +20,8 @@ func TestReissueEndsTheCode(t *testing.T) {
 	k.expect(card, StatusActive, 5)
 }
 
+// TestLookup checks the cards, prizes and transactions that a lookup shows, whatever the state of
+// the chain.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -27,10 +29,10 @@ func TestLookup(t *testing.T) {
 	root := k.card(k.a, program, CardFields{HolderName: set("Ada")})
 	before := k.dump()
 	if l := k.lookup(root); l.Card.ID != root || l.Card.Status != StatusInvited || len(l.Prizes) != 3 || len(l.EarlierCards)+len(l.Transactions) != 0 || l.Program.ID != program {
-		t.Errorf("a fresh card looks like %+v", l)
+		t.Errorf("the lookup of a new card shows %+v", l)
 	}
 	if k.dump() != before {
-		t.Error("a lookup writes")
+		t.Error("a lookup wrote to the file")
 	}
 	child := k.ok(k.stamp(root, 16)).OverflowCard.ID
 	k.ok(k.redeem(root, prizes[1]))
@@ -60,9 +62,9 @@ func TestLookup(t *testing.T) {
 		got = append(got, fmt.Sprint(k.key(KindTransaction, row.ID)))
 	}
 	if !slices.Equal(got, want) || len(got) != 10 || l.Transactions[0].Type != "reversal" {
-		t.Errorf("the last ten are %v, want %v", got, want)
+		t.Errorf("the last ten transactions are %v, want %v", got, want)
 	}
-	// A lookup is refused in no state of the card, but the card must exist.
+	// A lookup succeeds in every state of the card and its program until the card is erased.
 	k.lock(root, true)
 	if l := k.lookup(root); l.Card.Status != StatusLocked {
 		t.Errorf("a locked card is %+v", l.Card)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// startLedger returns a till and the two cards of a chain, with 14 rows in the ledger, a
-// claim, and a waiting mail.
+// startLedger returns a till, the two cards of a chain, and the chain's 14 rows in the ledger,
+// newest first. The chain has a claim and a mail that was not sent yet.
 func startLedger(t *testing.T) (k till, cards []string, rows []string) {
 	f := start(t, Options{QueueMail: true})
 	k = f.till(f.a)
@@ -174,7 +174,8 @@ func TestExportCard(t *testing.T) {
 	}
 }
 
-// TestExportCards checks that all pages of an export have each card once.
+// TestExportCards checks that the pages of an export have each card of the shop once, and
+// checks its filters.
 func TestExportCards(t *testing.T) {
 	t.Parallel()
 	k, cards, _ := startLedger(t)
@@ -258,8 +259,8 @@ func TestReverseByPerson(t *testing.T) {
 	f.checkFile()
 }
 
-// TestLedgerEntry checks that a row is read by its id, and not one of another shop or of a
-// card that was erased.
+// TestLedgerEntry checks that a row is found by its id, unless it is another shop's or its
+// card was erased.
 func TestLedgerEntry(t *testing.T) {
 	t.Parallel()
 	k, cards, rows := startLedger(t)

@@ -22,13 +22,15 @@ func (k till) pageOf(installURL string) string {
 	return token
 }
 
-// openPage returns the error of the page with a token, which is that of a stream too.
+// openPage returns the error of the page with a token.
 func (k till) openPage(token string) error {
 	k.t.Helper()
 	_, _, err := k.page(token)
 	return err
 }
 
+// page returns what the page with a token shows, and the root whose stream the page follows.
+// It fails the test unless the page and the stream have the same error.
 func (k till) page(token string) (h HolderCard, root int64, err error) {
 	k.t.Helper()
 	err = k.View(0, func(v *View) (err error) { h, err = v.CardPage(token); return err })
@@ -61,7 +63,7 @@ func TestCardPage(t *testing.T) {
 	if l := k.lookup(c.ID); len(l.Transactions) != shownTransactions {
 		t.Errorf("a till sees %d rows", len(l.Transactions))
 	}
-	// The page remains when the install link has ended, and in every status but archived.
+	// The page works after the install link has expired, and in every status but archived.
 	k.clock.move(days(31))
 	k.lock(c.ID, true)
 	if h, _, err := k.page(token); err != nil || h.Card.Status != StatusLocked {
@@ -88,8 +90,8 @@ func TestCardPage(t *testing.T) {
 	k.checkFile()
 }
 
-// TestPageTokens checks that a page's token is no other token or code and the other way
-// round, and that none but those which were made are accepted.
+// TestPageTokens checks that the page accepts no other token or code and no altered token,
+// and that a page's token is neither a code nor an install link.
 func TestPageTokens(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -118,8 +120,8 @@ func TestPageTokens(t *testing.T) {
 	}
 }
 
-// TestOnCards checks that each write of a chain is announced by the chain's root, and
-// none that was refused.
+// TestOnCards checks that OnCards gets the root of a chain after each write that changes the
+// chain, and not after a write that was refused or changed nothing.
 func TestOnCards(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -133,8 +135,8 @@ func TestOnCards(t *testing.T) {
 			announced <- r
 		}
 	})
-	// changes returns whether a write announces the root. A write of another chain comes
-	// after it.
+	// changes reports whether a write announces the root. It then changes another chain
+	// twice and waits for both announcements, which come after that of the write.
 	changes := func(write func() error) (found bool, err error) {
 		t.Helper()
 		err = write()

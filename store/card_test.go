@@ -13,8 +13,8 @@ import (
 type liveModel struct {
 	*fixture
 	rng      *rand.Rand
-	most     int             // false if deleted
-	programs map[string]bool // false: deleted
+	most     int             // max_cards of the shop
+	programs map[string]bool // false if deleted
 	cards    []*liveCard
 }
 
@@ -82,8 +82,8 @@ func (m *liveModel) ref() string {
 
 func optional(s string) Opt[string] { return Opt[string]{V: s, Set: s != ""} }
 
-// expect compares the result of an operation with the model's: a code, or empty for
-// success.
+// expect fails the test unless an operation was refused with code, or succeeded if code
+// is empty.
 func (m *liveModel) expect(what string, err error, code Code) {
 	m.t.Helper()
 	e, ok := AsError(err)
@@ -265,6 +265,8 @@ func (m *liveModel) compare() {
 	}
 }
 
+// TestCardsUnderRandomOperations compares cards and the number of live cards with a model after
+// random operations.
 func TestCardsUnderRandomOperations(t *testing.T) {
 	t.Parallel()
 	rng := chance(t)
@@ -318,8 +320,8 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 	}
 }
 
-// TestMaxCardsWithManyExpired checks max_cards when more cards expire at one instant than one batch
-// marks.
+// TestMaxCardsWithManyExpired checks max_cards when more cards expire at once than one statement
+// marks as expired.
 func TestMaxCardsWithManyExpired(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -343,7 +345,7 @@ func TestMaxCardsWithManyExpired(t *testing.T) {
 	f.clock.move(time.Millisecond)
 	for i := range 700 {
 		if err := issue(); err != nil {
-			t.Fatalf("card %d after all before expired: %v", i+1, err)
+			t.Fatalf("new card %d after the old ones expired: %v", i+1, err)
 		}
 	}
 	refused(t, issue(), Unprocessable)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// enrolling is a store with a published program at whose form customers make cards.
+// enrolling is a store with a published program that has a form for new cards.
 type enrolling struct {
 	*fixture
 	program string
@@ -30,7 +30,7 @@ func (e *enrolling) set(f EnrolmentFields) Enrolment {
 	return must(e.fixture, func(tx *Tx) (Enrolment, error) { return tx.UpdateEnrolment(e.a.Shop, e.program, f) })
 }
 
-// join makes a card at the form, from an address, and returns the token of its page.
+// join sends the form from an IP address and returns the token of the new card's page.
 func (e *enrolling) join(f JoinFields, at string) (token string, err error) {
 	e.t.Helper()
 	from, _ := netip.ParseAddr(at)
@@ -42,8 +42,8 @@ func (e *enrolling) join(f JoinFields, at string) (token string, err error) {
 	return token, err
 }
 
-// TestEnrolment checks what has to be given, that an address is unique in the file, and
-// that a change of the consent is a new version.
+// TestEnrolment checks which fields an enabled form requires, that a slug is unique in the
+// file, and that a change of the consent is a new version.
 func TestEnrolment(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{PublicURL: "https://cards.example.com"})
@@ -57,13 +57,13 @@ func TestEnrolment(t *testing.T) {
 	}
 	f.view(func(v *View) error {
 		if e := check(v.Enrolment(f.a.Shop, program)); e != (Enrolment{Name: FieldOptional, Email: FieldOptional}) {
-			t.Errorf("of a new program %+v", e)
+			t.Errorf("the form of a new program is %+v", e)
 		}
 		return nil
 	})
 	_, err := change(f.a.Shop, program, EnrolmentFields{Enabled: set(true)})
 	if e, ok := AsError(err); !ok || len(e.Details) != 2 || e.Details[0].Field != "enroll_slug" || e.Details[1].Field != "enroll_max_cards" {
-		t.Errorf("without address and maximum %v", err)
+		t.Errorf("without slug and maximum: %v", err)
 	}
 	e, err := change(f.a.Shop, program, EnrolmentFields{Enabled: set(true), Slug: set("tea"), MaxCards: set[int64](5), Consent: set("I agree.")})
 	if err != nil || e.URL.V != "https://cards.example.com/join/tea" || e.ConsentVersion != 1 {
@@ -74,7 +74,7 @@ func TestEnrolment(t *testing.T) {
 	}
 	elsewhere := f.number("SELECT shop_id FROM programs WHERE id=?", f.key(KindProgram, other))
 	if _, err := change(elsewhere, other, EnrolmentFields{Slug: set("tea"), MaxCards: set[int64](5)}); !refusedAs(err, Conflict) {
-		t.Errorf("an address that is taken: %v", err)
+		t.Errorf("a slug of another program: %v", err)
 	}
 	for _, c := range []struct {
 		f       EnrolmentFields
@@ -87,7 +87,7 @@ func TestEnrolment(t *testing.T) {
 			t.Errorf("%+v: version %d, %v, want %d", c.f, e.ConsentVersion, err, c.version)
 		}
 	}
-	// A program that is deleted gives up its address.
+	// Another program may use the slug of a deleted program.
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, program) })
 	if _, err := change(elsewhere, other, EnrolmentFields{Slug: set("tea"), MaxCards: set[int64](5)}); err != nil {
 		t.Error(err)
@@ -95,13 +95,14 @@ func TestEnrolment(t *testing.T) {
 	f.checkFile()
 }
 
+// refusedAs reports whether err is a refusal with this code.
 func refusedAs(err error, code Code) bool {
 	e, ok := AsError(err)
 	return ok && e.Code == code
 }
 
-// TestJoin checks the card that a form makes, which fields it asks for, and that the same
-// form makes one card.
+// TestJoin checks the card that a form makes, which fields the form requires and refuses, and
+// that the same form sent twice makes one card.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
@@ -138,13 +139,13 @@ func TestJoin(t *testing.T) {
 		}
 		return nil
 	})
-	// A changed text has to be agreed to.
+	// Consent to an earlier text is refused.
 	e.set(EnrolmentFields{Consent: set("I agree to more.")})
 	agreed.Form = set("another-form-key")
 	if _, err := e.join(agreed, "192.0.2.1"); !refusedAs(err, ValidationFailed) {
-		t.Errorf("of an earlier text: %v", err)
+		t.Errorf("consent to an earlier text: %v", err)
 	}
-	// The same key at the form of another program makes a card.
+	// The same form key makes a card at the form of another program.
 	second := e.fixture.program(e.a, stamps("Cake"))
 	must(e.fixture, func(tx *Tx) (Enrolment, error) {
 		return tx.UpdateEnrolment(e.a.Shop, second, EnrolmentFields{Enabled: set(true), Slug: set("cake"), MaxCards: set[int64](5)})
@@ -163,8 +164,8 @@ func TestJoin(t *testing.T) {
 	e.checkFile()
 }
 
-// TestJoinLimits checks the limits of an address, of a program in an hour, and of all
-// cards of the form.
+// TestJoinLimits checks how many cards an IP address and a program may make in an hour, and
+// how many cards the form may make in all.
 func TestJoinLimits(t *testing.T) {
 	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
@@ -195,15 +196,15 @@ func TestJoinLimits(t *testing.T) {
 	}
 	e.clock.move(time.Hour - time.Millisecond)
 	if got := made(1, one); got != 0 {
-		t.Error("the hour has not ended")
+		t.Error("a card was made before the hour ended")
 	}
 	e.clock.move(time.Millisecond)
 	if got := made(1, one); got != 1 {
-		t.Error("the next hour makes no card")
+		t.Error("no card was made in the next hour")
 	}
 	e.set(EnrolmentFields{MaxCards: set(int64(joinsPerHour + 3))})
 	if got := made(5, each); got != 2 {
-		t.Errorf("below the maximum it made %d cards, want 2", got)
+		t.Errorf("with two cards left below the maximum the form made %d", got)
 	}
 	e.view(func(v *View) error {
 		if !check(v.JoinPage("tea")).Closed {
@@ -214,8 +215,8 @@ func TestJoinLimits(t *testing.T) {
 	e.checkFile()
 }
 
-// TestJoinConcurrently checks that forms that are sent at the same time make as many cards
-// as they may, and never one more.
+// TestJoinConcurrently checks that forms that are sent at the same time make exactly as many
+// cards as the maximum allows.
 func TestJoinConcurrently(t *testing.T) {
 	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
@@ -231,7 +232,7 @@ func TestJoinConcurrently(t *testing.T) {
 	e.checkFile()
 }
 
-// TestClosedForm checks each state in which a form makes no card, or is not there.
+// TestClosedForm checks each state in which a form makes no card or is not found.
 func TestClosedForm(t *testing.T) {
 	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
@@ -261,7 +262,8 @@ func TestClosedForm(t *testing.T) {
 		}
 	}
 	closed("subscription", state("cancelled"), state("active"))
-	// The number of cards of the shop is not for everybody to know.
+	// If the shop has reached max_cards, the refusal is that of a closed form, so that it does
+	// not tell how many cards the shop has.
 	must(e.fixture, func(tx *Tx) (Shop, error) {
 		return tx.UpdateShop(e.a.Shop, ShopFields{MaxCards: set[int64](1)}, "")
 	})
@@ -280,7 +282,7 @@ func TestClosedForm(t *testing.T) {
 		})
 	}
 	if _, err := e.join(JoinFields{}, ""); !refusedAs(err, NotFound) {
-		t.Errorf("a form that is off: %v", err)
+		t.Errorf("a form that is not enabled: %v", err)
 	}
 	e.checkFile()
 }

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		child(os.Getenv("STORE_TEST_PATH"))
 		os.Exit(0)
 	}
-	debug.SetGCPercent(400) // small heaps that live briefly
+	debug.SetGCPercent(400) // stores have small heaps and are soon closed
 	goleak.VerifyTestMain(m)
 }
 
@@ -77,7 +77,7 @@ func sample[T any](cases []T) (some []T) {
 	return some
 }
 
-// start opens a store on a new file, with synchronous=OFF for speed.
+// start returns a fixture on a new file, with synchronous=OFF for speed.
 func start(t testing.TB, opts Options) *fixture {
 	t.Helper()
 	opts.Ephemeral = true
@@ -249,7 +249,7 @@ func (f *fixture) child(parent string) (id string) {
 	return id
 }
 
-// ledger inserts n rows of one stamp each, of any type, and returns their keys.
+// ledger inserts n rows of type kind with one stamp each and returns their keys.
 func (f *fixture) ledger(a Access, card, program, location, kind string, n int) (keys []int64) {
 	f.t.Helper()
 	f.byHand = true
@@ -329,7 +329,7 @@ func (f *fixture) hold() (release func()) {
 	}
 }
 
-// group makes all writes in one transaction in this order.
+// group makes all writes in one transaction, in this order, and returns their errors.
 func (f *fixture) group(writes ...Write) (errs []error) {
 	release := f.hold()
 	jobs := make([]*job, len(writes))

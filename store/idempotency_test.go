@@ -49,6 +49,8 @@ func TestRememberAndRecall(t *testing.T) {
 	}
 }
 
+// TestIdempotencyKeysAreSeparate checks that a response is for one caller and key only, and that
+// another request with the same key is a conflict.
 func TestIdempotencyKeysAreSeparate(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -130,7 +132,7 @@ func TestPruneIdempotency(t *testing.T) {
 	for i := range 10 {
 		f.recalls(idempotencyKey(2, fmt.Sprint("new", i), ""), 200, "new")
 	}
-	// A key that was used again is pruned by its new window.
+	// A key that was used again is pruned when its new window ends.
 	f.remember(idempotencyKey(2, "new0", "again"), 200, "again")
 	f.clock.move(time.Hour)
 	if n := prune(100); n != 9 {

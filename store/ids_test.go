@@ -40,7 +40,8 @@ func TestIDRoundTrip(t *testing.T) {
 	}
 }
 
-// TestIDOpensAsItsKindOnly checks that prefix and block must both be of the same kind.
+// TestIDOpensAsItsKindOnly checks that Key refuses an id of another kind, also without its
+// prefix or with the prefix of the kind that Key expects.
 func TestIDOpensAsItsKindOnly(t *testing.T) {
 	t.Parallel()
 	g := idsOf(t, "0123456789abcdef")
@@ -62,7 +63,9 @@ func TestIDOpensAsItsKindOnly(t *testing.T) {
 	}
 }
 
-func TestIDRefusesWhatWasNotMade(t *testing.T) {
+// TestKeyRefusesOtherText checks that Key refuses altered ids and any other text that ID does not
+// return for a row.
+func TestKeyRefusesOtherText(t *testing.T) {
 	t.Parallel()
 	g := idsOf(t, "0123456789abcdef")
 	id := g.ID(KindCard, 42)
@@ -100,7 +103,7 @@ func TestIDsOfAnotherFile(t *testing.T) {
 	for _, key := range someKeys {
 		id := a.ID(KindCard, key)
 		if id == b.ID(KindCard, key) {
-			t.Errorf("in two files row %d is %s", key, id)
+			t.Errorf("row %d has the id %s in two files", key, id)
 		}
 		if got, ok := b.Key(KindCard, id); ok {
 			t.Errorf("%s of one file opens in another as %d", id, got)

@@ -6,8 +6,8 @@ import (
 )
 
 // TestMaxStampsPerDay checks the limit of stamps for a chain on a day of the shop's
-// calendar: what is over it is refused, reversed stamps do not count, and the next
-// day begins at the shop's midnight.
+// calendar: stamps over the limit are refused, reversed stamps do not count, and the
+// next day begins at the shop's midnight.
 func TestMaxStampsPerDay(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -29,7 +29,7 @@ func TestMaxStampsPerDay(t *testing.T) {
 			t.Errorf("a refused stamp wrote %s", firstDifference(before, after))
 		}
 	}
-	// At the beginning it is the evening of the first of January there.
+	// The clock starts in the evening of the first of January in New York.
 	over(13)
 	k.ok(k.stamp(card, 8))
 	first := k.ok(k.stamp(card, 4)) // two of them on a second card
@@ -49,7 +49,7 @@ func TestMaxStampsPerDay(t *testing.T) {
 	k.ok(k.stamp(card, 6))
 	over(7)
 
-	// Other settings leave the limit alone; null takes it away.
+	// A change of other settings keeps the limit; null removes it.
 	limit(ProgramSettings{MinSpendCents: null[int64]()})
 	over(7)
 	limit(ProgramSettings{MaxStampsPerDay: null[int64]()})

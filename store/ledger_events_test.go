@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// eventsCase has one webhook for specific events and one for the firehose, which no webhook may
-// combine.
+// eventsCase is a till and a program with two webhooks: one for the specific events and one for the
+// firehose, transaction.created, since no webhook may have both.
 type eventsCase struct {
 	till
 	program string
@@ -28,8 +28,9 @@ func startEvents(t *testing.T, fields ProgramFields, previews bool, thresholds .
 	return c
 }
 
-// expectEvents compares the events of an action in order. Each has the number of its card, in the
-// order of first appearance, and the data of the row.
+// expectEvents compares the events that an action fires, in order. Each line of want has the event's
+// name, the index and state of its card, and the event's data. The index is that in cards, which new
+// cards follow. "here" ends the line of an event that has the till's location but no transaction.
 func (c eventsCase) expectEvents(what string, cards []string, action func() error, want ...string) {
 	c.t.Helper()
 	before := c.number("SELECT ifnull(max(id), 0) FROM events")
@@ -108,7 +109,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		"stamp.assigned #0 active stamps_delta=1 stamps_count=10", "transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>",
 		"stamp.assigned #1 active stamps_delta=2 stamps_count=2", "transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>")
 	cards = append(cards, over.OverflowCard.ID)
-	c.expectEvents("its reversal", cards, func() error { return errorOf(c.reverse(over.OverflowTransaction.ID)) },
+	c.expectEvents("the reversal of the overflow", cards, func() error { return errorOf(c.reverse(over.OverflowTransaction.ID)) },
 		"transaction.reversed #1 archived reversed_delta=-2", "transaction.created #1 archived tx_type=reversal stamps_delta=-2 value_delta=<nil>",
 		"transaction.reversed #0 active reversed_delta=-1", "transaction.created #0 active tx_type=reversal stamps_delta=-1 value_delta=<nil>",
 		"card.archived #1 archived")
@@ -117,14 +118,14 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		redeemed, err = c.redeem(root, c.prizes[0])
 		return err
 	}, "prize.redeemed #0 active", "transaction.created #0 active tx_type=redemption stamps_delta=0 value_delta=<nil>")
-	c.expectEvents("its reversal", cards, func() error { return errorOf(c.reverse(redeemed.Transaction.ID)) },
+	c.expectEvents("the reversal of the redemption", cards, func() error { return errorOf(c.reverse(redeemed.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=0", "transaction.created #0 active tx_type=reversal stamps_delta=0 value_delta=<nil>")
 	c.ok(c.stamp(root, 4))
 	cards = append(cards, c.lookup(root).Card.ID)
-	c.expectEvents("the highest, with a child", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
+	c.expectEvents("a redemption of the highest prize, with a child", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"prize.redeemed #0 archived", "transaction.created #0 archived tx_type=redemption stamps_delta=0 value_delta=<nil>", "card.archived #0 archived")
 	c.ok(c.stamp(root, 7))
-	c.expectEvents("the highest, alone", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
+	c.expectEvents("a redemption of the highest prize, without a child", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"prize.redeemed #2 active", "transaction.created #2 active tx_type=redemption stamps_delta=-10 value_delta=<nil>")
 	c.ok(c.stamp(root, 2))
 	c.clock.move(days(30))
@@ -139,7 +140,8 @@ func TestEventsOfStampPrograms(t *testing.T) {
 	c.checkFile()
 }
 
-// TestCompleteCardArchivedLast checks that events have the state after the whole write.
+// TestCompleteCardArchivedLast checks that card.archived comes last, and that all events of a write
+// have the state of their card at its end.
 func TestCompleteCardArchivedLast(t *testing.T) {
 	t.Parallel()
 	fields := stamps("Coffee")
@@ -167,7 +169,7 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 		"transaction.reversed #0 active reversed_delta=30", "value.changed #0 active tx_type=reversal delta=30 balance=150", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=30")
 	c.expectEvents("a reversed top-up", cards, func() error { return errorOf(c.reverse(top.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=-50", "value.changed #0 active tx_type=reversal delta=-50 balance=100", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=-50")
-	c.expectEvents("too much", cards, func() error { return errorOf(c.spend(card, 101)) })
+	c.expectEvents("a spend above the balance", cards, func() error { return errorOf(c.spend(card, 101)) })
 
 	c = startEvents(t, access("Club"), false)
 	card = c.card(c.a, c.program, CardFields{})
@@ -183,7 +185,8 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 		"card.activated #0 active", "transaction.created #0 active tx_type=discount stamps_delta=<nil> value_delta=<nil>")
 }
 
-// TestEventsOfExpiry checks that card.expired, which is sent only as a preview, has the date.
+// TestEventsOfExpiry checks the events of stamps and cards that expire: card.expired is sent only
+// as a preview, and it has the time at which the card expired.
 func TestEventsOfExpiry(t *testing.T) {
 	t.Parallel()
 	for _, previews := range []bool{false, true} {
@@ -206,7 +209,7 @@ func TestEventsOfExpiry(t *testing.T) {
 		c.expectEvents("the card again", []string{card}, func() error { return errorOf(c.stamp(card, 1)) })
 		if previews {
 			if got := c.lines("SELECT CAST(payload_v2 AS TEXT)->>'$.data.expired_at' FROM events WHERE name='card.expired' ORDER BY id"); len(got) != 2 || got[1] != expired.String() {
-				t.Errorf("expired at %v, want the second at %v", got, expired)
+				t.Errorf("the times of card.expired are %v, want the second to be %v", got, expired)
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func TestStampsExpire(t *testing.T) {
 		k.expect(card, StatusActive, 0)
 		k.refuses(Unprocessable, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
 	})
-	t.Run("claims survive, but not down to nothing", func(t *testing.T) {
+	t.Run("claims stay unless all stamps expire", func(t *testing.T) {
 		k, card, prizes := begin(t, true)
 		k.ok(k.stamp(card, 3))
 		claim := k.ok(k.redeem(card, prizes[0])).Transaction.ID
@@ -111,7 +111,7 @@ func TestStampsExpire(t *testing.T) {
 		k.ok(k.reverse(claim)) // the old cycle was not completed
 		k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
 	})
-	t.Run("reversed stamps and those of completed cycles do not", func(t *testing.T) {
+	t.Run("reversed stamps and stamps of completed cycles do not expire", func(t *testing.T) {
 		k, card, prizes := begin(t, true)
 		k.ok(k.stamp(card, 10))
 		k.ok(k.redeem(card, prizes[1]))
@@ -133,7 +133,7 @@ func TestStampsExpire(t *testing.T) {
 		k.expect(card, StatusActive, 1)
 		k.expect(child, StatusActive, 0)
 	})
-	t.Run("not at an expired card", func(t *testing.T) {
+	t.Run("stamps of an expired card do not expire", func(t *testing.T) {
 		k, card, _ := begin(t, true)
 		k.ok(k.stamp(card, 4))
 		k.must(func(tx *Tx) error {
@@ -147,7 +147,7 @@ func TestStampsExpire(t *testing.T) {
 			t.Errorf("the ledger has %s", got)
 		}
 	})
-	t.Run("room again on a full card that does not repeat", func(t *testing.T) {
+	t.Run("a full card that does not repeat has room again", func(t *testing.T) {
 		k, card, _ := begin(t, false)
 		k.ok(k.stamp(card, 10))
 		k.clock.move(days(10))

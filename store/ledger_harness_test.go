@@ -44,7 +44,7 @@ func (k till) stamp(card string, n int64) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{Count: set(n)}) })
 }
 
-// stampLater gives a stamp that the till sends so much after it was given.
+// stampLater stamps a card with an occurred_at that lies ago before now.
 func (k till) stampLater(card string, ago time.Duration) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
 		return tx.Stamp(k.device, card, StampFields{OccurredAt: set(k.clock.at().Add(-ago))})
@@ -118,7 +118,7 @@ func (k till) rows() int64 {
 	return k.number("SELECT count(*) FROM transactions")
 }
 
-// expect compares a card with its status and stamps.
+// expect compares the status and the stamps of a card, and checks the file.
 func (k till) expect(card, status string, stamps int64) {
 	k.t.Helper()
 	d := k.get(card)

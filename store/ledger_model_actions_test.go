@@ -89,7 +89,8 @@ func (m *tillModel) redeem(h *simChain, location int, prize string) result {
 	}
 	threshold := p.prizes[i].threshold
 	var c *simCard
-	// Choice: already claimed if any live instance has reached it, else not reached.
+	// Choice: the refusal is ThresholdAlreadyClaimed if any live instance has reached the threshold,
+	// else that it is not reached.
 	r.code = Unprocessable
 	live := h.live()
 	for _, l := range live {
@@ -199,8 +200,8 @@ func (m *tillModel) reverse(t *simRow, location int) result {
 			r.second = back
 		}
 	}
-	// A child without stamps is archived. Choices: whichever reversal removed them, the younger one
-	// first, and never the last live card of its chain.
+	// A child without stamps is archived. Choices: it does not matter which reversal removed the
+	// stamps, the youngest child is archived first, and the last live card of a chain stays.
 	for i := len(h.cards) - 1; i > 0; i-- {
 		c := h.cards[i]
 		touched := slices.ContainsFunc(pair, func(row *simRow) bool { return row.card == c && row.kind == "stamp" })
@@ -211,7 +212,7 @@ func (m *tillModel) reverse(t *simRow, location int) result {
 	return r
 }
 
-// lock and archive change the whole chain, whichever instance is named.
+// lock locks or unlocks the whole chain, whichever instance is named.
 func (m *tillModel) lock(c *simCard, lock bool) Code {
 	switch h := c.chain; {
 	case h.erased:
@@ -224,6 +225,7 @@ func (m *tillModel) lock(c *simCard, lock bool) Code {
 	return ""
 }
 
+// archive archives the whole chain, whichever instance is named.
 func (m *tillModel) archive(c *simCard) Code {
 	if c.chain.erased {
 		return NotFound
@@ -242,8 +244,8 @@ func (m *tillModel) erase(c *simCard) Code {
 	return ""
 }
 
-// reissue reissues a chain; until is 0 without expires_at. Choice: an archived instance is refused,
-// also while others of its chain are live, as by patch.
+// reissue reissues a chain; until is 0 if the request has no expires_at. Choice: an archived instance
+// is refused, as by patch, also while other instances of its chain are live.
 func (m *tillModel) reissue(c *simCard, until Time) Code {
 	h := c.chain
 	switch {

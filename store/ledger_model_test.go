@@ -3,7 +3,7 @@ package store
 import "slices"
 
 // This file has a model of the till (tillModel), written from the rules in store/README.md and not
-// from the store's code: the answer of each operation and the cards after it. Where the rules allow
+// from the store's code. It gives the answer of each operation and the cards after it. Where the rules allow
 // several results, "choice" marks the one that the store gives.
 
 type simPrize struct {
@@ -48,9 +48,9 @@ type simChain struct {
 	locked        bool
 	erased        bool
 	expires       Time // 0 for none
-	noted         Time // the date of expiry for which the ledger has a row
+	noted         Time // the expiry for which the ledger has a row
 	made          Time
-	firstLocation int // of the counter issue or first accepted presentation; -1 for none yet
+	firstLocation int // of the issue at a counter, or of the first accepted presentation; -1 for none
 	link          string
 	linkUntil     Time
 	generation    int64

@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// location returns the index of a till: mostly 0, sometimes 1.
 func (s *simulation) location() int { return s.draw("not here", 0, 7) / 7 }
 
 func (s *simulation) issue() {
@@ -16,6 +17,7 @@ func (s *simulation) issue() {
 	s.recordIssue(h, code, out, err)
 }
 
+// counter issues a card at a till.
 func (s *simulation) counter() {
 	p, ref, at := s.anyProgram(), pick(s, "ref", "", "ada"), s.location()
 	h, code := (*simChain)(nil), Unprocessable
@@ -44,7 +46,7 @@ func (h *simChain) setLink(out IssuedCard) {
 	h.link, h.linkUntil = path.Base(out.InstallURL), out.InstallURLExpiresAt
 }
 
-// act performs a till's action in the store and in the model, and compares the results.
+// act performs an action in the store and in the model, at a random till, and compares the results.
 func (s *simulation) act(c *simCard, do func(tx *Tx, at Till, text string) (Stamped, error), expect func(h *simChain, location int) result) {
 	location := s.location()
 	text, dead := s.idOrCode(c)
@@ -155,7 +157,7 @@ func (s *simulation) lock() {
 	}
 }
 
-// archive archives or erases a card.
+// archive archives a card, erases it, or does nothing.
 func (s *simulation) archive() {
 	switch c := s.card(anyType); {
 	case c == nil:

@@ -12,7 +12,7 @@ import (
 
 var daysFlag = flag.Int("days", 12, "days that each of the ledger's random histories lasts, of about ten operations each")
 
-// racing is whether the race detector is on, which makes these tests many times slower.
+// racing reports whether the race detector is on, which makes these tests many times slower.
 var racing bool
 
 // simulation applies the same operations to a store and its model.
@@ -26,6 +26,9 @@ type simulation struct {
 	tally    map[string]int
 }
 
+// TestLedgerFollowsItsModel performs random operations in a store and in its model, and compares the
+// results, cards and ledger rows after each. It also fails if some kind of result
+// never came in more than 5000 operations.
 func TestLedgerFollowsItsModel(t *testing.T) {
 	t.Parallel()
 	setFlag(t, "rapid.steps", fmt.Sprint(10**daysFlag))
@@ -69,7 +72,7 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 		}
 	}
 	if len(never) > 0 && ops > 5000 && !t.Failed() {
-		t.Errorf("of %d operations none came to %q: %v", ops, never, tally)
+		t.Errorf("none of %d operations had the results %q: %v", ops, never, tally)
 	}
 }
 
@@ -97,6 +100,7 @@ var uniform = rapid.Custom(func(t *rapid.T) (n int) {
 	return n
 })
 
+// draw returns a number from low to high, both included.
 func (s *simulation) draw(what string, low, high int) int {
 	return low + uniform.Draw(s.T, what)*(high-low+1)>>16
 }
@@ -106,7 +110,7 @@ func (s *simulation) chance(what string, n int) bool { return s.draw(what, 1, n)
 
 func pick[T any](s *simulation, what string, of ...T) T { return of[s.draw(what, 0, len(of)-1)] }
 
-// start creates two random stamp programs and one program of each other type.
+// start creates three random stamp programs and one program of each other type.
 func (s *simulation) start() {
 	f := s.f
 	s.model.now = f.clock.at()
@@ -162,7 +166,7 @@ func (s *simulation) anyProgram() *simProgram {
 	return pick(s, "program", s.programs...)
 }
 
-// card returns a card of a random chain, mostly one that fits.
+// card returns a random card, mostly of a usable chain whose program fits, or nil if there is none.
 func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 	var all, fit []*simChain
 	for _, h := range s.model.chains {
@@ -183,7 +187,8 @@ func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 func anyType(*simProgram) bool { return true }
 
 // idOrCode returns a text that a till may scan or type for the card: the id of a card of the chain,
-// the code, the short code, or a code that a reissue replaced.
+// the code, the short code, or the code of the generation before, which names no card: dead is then
+// true.
 func (s *simulation) idOrCode(c *simCard) (text string, dead bool) {
 	switch h := c.chain; s.draw("text", 0, 15) {
 	case 0, 1, 2, 3:

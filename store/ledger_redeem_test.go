@@ -15,7 +15,7 @@ func TestRedeemGoesToTheOldestLiveInstance(t *testing.T) {
 		}
 	}
 	redeem(prizes[0], root)
-	redeem(prizes[1], child) // the other option of that threshold is used up on the first card
+	redeem(prizes[1], child) // the first card has a claim for that threshold
 	k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(root, prizes[0]) })
 	redeem(prizes[2], root)
 	k.expect(root, StatusArchived, 10) // it has a child, so it is archived
@@ -55,7 +55,7 @@ func TestRedeemingTheHighestCompletesTheCycle(t *testing.T) {
 		k.expect(child, StatusActive, 1)
 		k.ok(k.stamp(card, 9))
 		if s := k.ok(k.redeem(card, prizes[0])); s.Card.ID != child || s.Card.StampsCount != 0 {
-			t.Errorf("alone again, the child is %+v", s.Card)
+			t.Errorf("the child without its parent is %+v", s.Card)
 		}
 	})
 	t.Run("no repeat", func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestRedeemingTheHighestCompletesTheCycle(t *testing.T) {
 			t.Errorf("the row is %+v", s.Transaction)
 		}
 		k.expect(card, StatusActive, 10)
-		lower := k.ok(k.redeem(card, prizes[0])).Transaction.ID // can still be redeemed
+		lower := k.ok(k.redeem(card, prizes[0])).Transaction.ID // lower prizes can still be redeemed
 		k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(card, prizes[1]) })
 		k.refuses(CardFullNoRepeat, func() (Stamped, error) { return k.stamp(card, 1) })
 		for _, row := range []string{stamped, lower} {

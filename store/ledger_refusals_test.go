@@ -8,7 +8,7 @@ import (
 
 // These tests check the till's rules (see README.md) one by one.
 
-// TestOrderOfRefusals adds reasons for a refusal one by one. The last one added must be reported.
+// TestOrderOfRefusals adds reasons for a refusal one by one. The refusal must be for the last one.
 func TestOrderOfRefusals(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -57,7 +57,8 @@ func TestCardOfAnotherShopIsUnknown(t *testing.T) {
 	k.refuses(NotFound, func() (Stamped, error) { return k.reverse(row) })
 }
 
-func TestEveryActionIsForItsTypes(t *testing.T) {
+// TestActionsByProgramType checks that each action is refused on cards of other program types.
+func TestActionsByProgramType(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	private := stamps("Secret")

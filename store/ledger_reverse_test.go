@@ -9,7 +9,7 @@ import (
 
 func TestReversal(t *testing.T) {
 	t.Parallel()
-	t.Run("its own location, once, no other type", func(t *testing.T) {
+	t.Run("once, at the location of the row, and not a reversal", func(t *testing.T) {
 		k := startTill(t)
 		program, prizes := k.ladder(true, 5, 10)
 		card := k.card(k.a, program, CardFields{})
@@ -86,7 +86,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 		s := k.ok(k.stamp(root, 5))
 		return k, root, s.OverflowCard.ID, []string{s.Transaction.ID, s.OverflowTransaction.ID}, prizes
 	}
-	for i := range 2 { // the row that is reversed
+	for i := range 2 { // the index of the row that the reversal names
 		t.Run(fmt.Sprint("row ", i), func(t *testing.T) {
 			k, root, child, rows, _ := begin(t)
 			cards, deltas := []string{root, child}, []int64{-2, -3}
@@ -117,7 +117,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 		}
 		k.refuses(Unprocessable, func() (Stamped, error) { return k.stamp(root, 18) })
 	})
-	t.Run("nothing when one cannot", func(t *testing.T) {
+	t.Run("neither row if one cannot be reversed", func(t *testing.T) {
 		k, root, child, rows, prizes := begin(t)
 		k.ok(k.redeem(root, prizes[1])) // completes and archives the first card
 		for _, row := range rows {
@@ -126,13 +126,13 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 		k.expect(root, StatusArchived, 10)
 		k.expect(child, StatusActive, 3)
 	})
-	t.Run("a child that a full card's stamp opened", func(t *testing.T) {
+	t.Run("a child opened by a stamp on a full card", func(t *testing.T) {
 		k, root, _, rows, _ := begin(t)
 		k.ok(k.reverse(rows[0]))
 		k.ok(k.stamp(root, 2))
 		s := k.ok(k.stamp(root, 1))
 		if s.Card.ID == root {
-			t.Fatalf("the full card took %+v", s.Transaction)
+			t.Fatalf("the full card took the stamp: %+v", s.Transaction)
 		}
 		k.ok(k.reverse(s.Transaction.ID))
 		k.expect(s.Card.ID, StatusArchived, 0)

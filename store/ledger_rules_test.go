@@ -12,7 +12,7 @@ import (
 // These tests check combinations of the till's rules: what a reversal has in common with a
 // presentation, what a refusal leaves, and chains whose cards differ.
 
-// history returns "type delta" of each row of the ledger, oldest first.
+// history returns the type and the delta of each row of the ledger, oldest first.
 func (k till) history() string {
 	k.t.Helper()
 	return strings.Join(k.lines("SELECT concat_ws(' ', type, stamps_delta, value_delta) FROM transactions ORDER BY id"), ", ")
@@ -226,8 +226,8 @@ func TestStampsOfArchivedCardsDoNotExpire(t *testing.T) {
 	k.expect(child, StatusActive, 1)
 }
 
-// TestReversedOverflowOfAChildWithAPrize checks that a child with a redemption loses its stamps
-// like any other, and that the older card's claims stay.
+// TestReversedOverflowOfAChildWithAPrize checks that the reversal of an overflow takes the stamps of
+// a child that has a redemption, and that the older card's claims stay.
 func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)

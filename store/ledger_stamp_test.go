@@ -51,7 +51,7 @@ func TestStampFillsAndOverflows(t *testing.T) {
 				}
 				child = *s.OverflowCard
 			} else if s.OverflowTransaction != nil || s.OverflowCard != nil {
-				t.Errorf("a second row %+v", s.OverflowTransaction)
+				t.Errorf("there is a second row: %+v", s.OverflowTransaction)
 			}
 			if (child.ID != card) != (c.childHas > 0) {
 				t.Fatalf("the stamps went to %+v", child)
@@ -63,7 +63,9 @@ func TestStampFillsAndOverflows(t *testing.T) {
 	}
 }
 
-func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
+// TestChildInherits checks that a child has its parent's data, and that an overflow needs neither a
+// published program nor room under max_cards.
+func TestChildInherits(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
@@ -178,6 +180,6 @@ func TestGrandchildIsTheYoungestCardsChild(t *testing.T) {
 	child := k.ok(k.stamp(root, 20)).OverflowCard.ID
 	s := k.ok(k.stamp(root, 1))
 	if got := k.number("SELECT parent_id FROM cards WHERE id=?", k.key(KindCard, s.Card.ID)); got != k.key(KindCard, child) {
-		t.Errorf("the third card overflowed from %d, want the second", got)
+		t.Errorf("the parent of the third card is %d, want the second card", got)
 	}
 }

@@ -48,7 +48,7 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 	rename(second, north, "Zenith")
 	show("renamed by another process", []string{"South", "Zenith"}, []string{"South"})
 	active(f, south, false)
-	show("one disabled", []string{"Zenith"}, nil)
+	show("one location disabled", []string{"Zenith"}, nil)
 	active(second, south, true)
 	show("enabled by another process", []string{"South", "Zenith"}, []string{"South"})
 	f.do(func(tx *Tx) error {
@@ -56,12 +56,12 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 		tx.UpdateCard(f.a, everywhere, CardPatch{HolderName: set("Ada")})
 		return notFound("anything")
 	})
-	show("disabled in a write that was taken back", []string{"South", "Zenith"}, []string{"South"})
+	show("disabled in a write that was rolled back", []string{"South", "Zenith"}, []string{"South"})
 	f.must(func(tx *Tx) error {
 		_, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Alley")}}, StaffPIN{})
 		return err
 	})
-	show("one more", []string{"Alley", "South", "Zenith"}, []string{"South"})
+	show("one location added", []string{"Alley", "South", "Zenith"}, []string{"South"})
 }
 
 // TestRotationKeepsTheRestriction checks that the successor of a restricted key is restricted, even

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestProgramLogo checks that logos are shared, replaced and deleted with their last
-// program, and frozen with it.
+// TestProgramLogo checks that programs share a logo, that a logo without a program is deleted,
+// and that the logo of a program with installed cards cannot be changed.
 func TestProgramLogo(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
