@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ask asks for the links of the cards with an email, of the shop.
+// ask requests the links of the shop's cards that have an email.
 func (m *mailing) ask(email string) {
 	m.t.Helper()
 	m.must(func(tx *Tx) error {
@@ -18,7 +18,7 @@ func (m *mailing) ask(email string) {
 	})
 }
 
-// lost returns how many requests wait.
+// lost returns how many requests wait for their mail.
 func (m *mailing) lost() int64 { m.t.Helper(); return m.number("SELECT count(*) FROM lost_mails") }
 
 // sendLost sends what is due and returns the messages about lost cards.
@@ -32,19 +32,20 @@ func (m *mailing) sendLost() (sent []Mail) {
 	return sent
 }
 
+// issue issues a card with an email, whose link is not mailed.
 func (m *mailing) issue(to string) string {
 	m.t.Helper()
 	return m.card(m.a, m.program, CardFields{HolderEmail: set(to)})
 }
 
-// TestLostCards checks that the links of the cards with an email are mailed to it: those
-// that work, once each, and no others.
+// TestLostCards checks that a request is answered by one message with the links of all cards
+// that have the email, except for archived cards and those of another email.
 func TestLostCards(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 0)
 	first, archived, second := m.issue("Ada@example.com"), m.issue("ada@example.com"), m.issue("ada@EXAMPLE.com")
 	m.issue("eve@example.com")
-	m.issue("\u212Aate@example.com") // with the sign of kelvins
+	m.issue("\u212Aate@example.com") // with the Kelvin sign, which is not a k
 	must(m.fixture, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(m.a.Shop, archived) })
 	must(m.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(m.a, first, ReissueFields{}) })
 	for _, email := range []string{"ADA@example.com", "ada@example.com", "nobody@example.com", "kate@example.com"} {
@@ -65,33 +66,33 @@ func TestLostCards(t *testing.T) {
 			return nil
 		})
 	}
-	// The cards of another shop are found only by a form of all shops.
+	// A request that names no shop finds the cards of all shops.
 	other := m.shop(ShopFields{Name: set("Other")})
 	m.card(other, m.fixture.program(other, stamps("Cake")), CardFields{HolderEmail: set("ada@example.com")})
 	m.must(func(tx *Tx) error {
 		return tx.RequestCardLinks(LostFields{Email: set("ada@example.com")}, netip.Addr{})
 	})
 	if sent := m.sendLost(); len(sent) != 1 || len(sent[0].Lost.Cards) != 3 {
-		t.Errorf("of all shops %+v", sent)
+		t.Errorf("a request that names no shop sent %+v", sent)
 	}
-	// An erasure takes back what waits.
+	// An erasure deletes the requests that name its email.
 	m.ask("ada@example.com")
 	m.must(func(tx *Tx) error { return tx.EraseCard(m.a.Shop, second) })
 	if n := m.lost(); n != 0 {
-		t.Errorf("%d requests name an email that was erased", n)
+		t.Errorf("%d requests still name an email that was erased", n)
 	}
 	m.checkFile()
 }
 
-// TestLostCardsAlike checks that a request with an email that no card has runs the same
-// statements and leaves the same rows as one with an email that cards have.
+// TestLostCardsAlike checks that a request with an email that no card has prepares the same
+// statements and writes as many rows as one with an email that cards have.
 func TestLostCardsAlike(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 0)
 	for range 3 {
 		m.issue("known@example.com")
 	}
-	trace := func(email string) (lines []string) {
+	added := func(email string) (lines []string) {
 		before := m.dump()
 		m.ask(email)
 		for line := range strings.SplitSeq(m.dump(), "\n") {
@@ -105,16 +106,16 @@ func TestLostCardsAlike(t *testing.T) {
 	m.ask("unknown@example.com")
 	statements := len(m.writer.db().Statements())
 	m.sql("DELETE FROM lost_mails")
-	trace("known@example.com")
+	added("known@example.com")
 	m.sql("DELETE FROM sent_mails")
-	known, unknown := trace("known@example.com"), trace("stranger@example.com")
+	known, unknown := added("known@example.com"), added("stranger@example.com")
 	if len(known) != len(unknown) || len(known) == 0 {
 		t.Errorf("rows for a known email\n%s\nfor an unknown one\n%s", strings.Join(known, "\n"), strings.Join(unknown, "\n"))
 	}
 	if n := len(m.writer.db().Statements()); n < statements {
-		t.Errorf("%d statements, %d before", n, statements)
+		t.Errorf("the requests prepared %d statements, want at least %d", n, statements)
 	}
-	// The statements of a request that was never made for a known email suffice for one.
+	// A request with a known email needs no statement beyond those of one with an unknown email.
 	f := startMailing(t, 0)
 	f.issue("known@example.com")
 	f.ask("unknown@example.com")
@@ -127,8 +128,8 @@ func TestLostCardsAlike(t *testing.T) {
 	}
 }
 
-// TestPublicMailQuota checks that the form gets at most a quarter of the shop's messages,
-// and an address at most five a day.
+// TestPublicMailQuota checks that messages about lost cards use at most a quarter of the shop's quota,
+// that an address gets at most five a day, and that requests end after a day.
 func TestPublicMailQuota(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 8)
@@ -142,7 +143,7 @@ func TestPublicMailQuota(t *testing.T) {
 		m.clock.move(shopPeriod)
 	}
 	if !slices.Equal(counts, []int{2, 2, 2, 0}) {
-		t.Errorf("in four hours %v were sent, want 2, 2 and 2", counts)
+		t.Errorf("in four hours %v were sent, want 2, 2, 2 and 0", counts)
 	}
 	m = startMailing(t, 0)
 	m.issue("ada@example.com")
@@ -155,7 +156,7 @@ func TestPublicMailQuota(t *testing.T) {
 	if sent != mailsPerAddress {
 		t.Errorf("an address got %d messages within a day, want %d", sent, mailsPerAddress)
 	}
-	// What waits a day is not sent any more.
+	// A request that has waited for a day is not answered.
 	m.clock.move(lostPeriod)
 	if sent := m.sendLost(); len(sent) != 0 || m.lost() != 0 {
 		t.Errorf("after a day %d were sent and %d wait", len(sent), m.lost())
@@ -163,11 +164,11 @@ func TestPublicMailQuota(t *testing.T) {
 	m.ask("nobody@example.com")
 	m.clock.move(lostPeriod)
 	if must(m.fixture, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) }); m.lost() != 0 {
-		t.Error("housekeeping leaves an old request")
+		t.Error("PruneMails left a request that has waited for a day")
 	}
 }
 
-// TestLostLimit checks the limit of an address, whatever emails it asks for.
+// TestLostLimit checks the limit on requests from one network address, whatever emails they name.
 func TestLostLimit(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 0)
@@ -184,11 +185,11 @@ func TestLostLimit(t *testing.T) {
 		}
 	}
 	if accepted != lostAddressRule.most {
-		t.Errorf("%d requests of an address were taken, want %d", accepted, lostAddressRule.most)
+		t.Errorf("%d requests from one address were accepted, want %d", accepted, lostAddressRule.most)
 	}
 }
 
-// TestLostPage checks which shop's cards a form looks for.
+// TestLostPage checks to which shop the form for lost cards belongs.
 func TestLostPage(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 0)
@@ -215,10 +216,10 @@ func TestLostPage(t *testing.T) {
 	m.shop(ShopFields{})
 	look("two shops", "", "", "")
 	look("a shop", shop, "", shop)
-	look("a shop that is not there", "shp_none", "", "none")
-	look("a link that has ended", "", path.Base(old.InstallURL), shop)
+	look("an unknown shop", "shp_none", "", "none")
+	look("an install link that has ended", "", path.Base(old.InstallURL), shop)
 	look("the page of a card before a reissue", "", token, shop)
-	look("a token that never was", "", strings.Repeat("0", blockLen), "")
+	look("an unknown token", "", strings.Repeat("0", blockLen), "")
 }
 
 // BenchmarkRequestCardLinks compares requests with emails that cards have and that none

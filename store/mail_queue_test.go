@@ -23,6 +23,7 @@ func (f *fixture) nextMail() (m QueuedMail) {
 	return m
 }
 
+// queued returns how many messages are queued.
 func (f *fixture) queued() int64 { f.t.Helper(); return f.number("SELECT count(*) FROM mails") }
 
 // startMail returns a store that queues mail, a program, and a card whose link is queued.
@@ -68,7 +69,7 @@ func TestQueuedMail(t *testing.T) {
 // TestMailOfInvalidLinks checks that a link that has ended for any reason is not mailed.
 func TestMailOfInvalidLinks(t *testing.T) {
 	t.Parallel()
-	for what, kill := range map[string]func(f *fixture, tx *Tx, program string, card IssuedCard) error{
+	for what, end := range map[string]func(f *fixture, tx *Tx, program string, card IssuedCard) error{
 		"a newer link": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
 			_, err := tx.NewInstallLink(f.a, card.ID, LinkFields{})
 			return err
@@ -77,16 +78,16 @@ func TestMailOfInvalidLinks(t *testing.T) {
 			_, err := tx.ReissueCard(f.a, card.ID, ReissueFields{})
 			return err
 		},
-		"the archive": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
+		"archiving": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
 			_, err := tx.ArchiveCard(f.a.Shop, card.ID)
 			return err
 		},
-		"the erase": func(f *fixture, tx *Tx, _ string, card IssuedCard) error { return tx.EraseCard(f.a.Shop, card.ID) },
-		"the installation": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
+		"erasing": func(f *fixture, tx *Tx, _ string, card IssuedCard) error { return tx.EraseCard(f.a.Shop, card.ID) },
+		"installing": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
 			_, err := tx.Install(path.Base(card.InstallURL), InstallFields{Platform: set("apple")})
 			return err
 		},
-		"the program's end": func(f *fixture, tx *Tx, program string, _ IssuedCard) error {
+		"deleting the program": func(f *fixture, tx *Tx, program string, _ IssuedCard) error {
 			return tx.DeleteProgram(f.a.Shop, program)
 		},
 	} {
@@ -94,9 +95,9 @@ func TestMailOfInvalidLinks(t *testing.T) {
 		other := f.card(f.a, f.program(f.a, stamps("Other")), CardFields{HolderEmail: set("eve@example.com"), SendEmail: set(true)})
 		token := path.Base(card.InstallURL)
 		if !strings.Contains(f.dump(), token) {
-			t.Fatal("the file does not contain the token before")
+			t.Fatal("the file does not contain the token of the queued mail")
 		}
-		f.must(func(tx *Tx) error { return kill(f, tx, program, card) })
+		f.must(func(tx *Tx) error { return end(f, tx, program, card) })
 		if strings.Contains(f.dump(), token) {
 			t.Errorf("after %s the file still contains the token", what)
 		}
@@ -124,8 +125,9 @@ func TestMailOfNewerLink(t *testing.T) {
 	f.checkFile()
 }
 
-// TestMailOfNoCard checks that a write that is refused or rolled back queues nothing.
-func TestMailOfNoCard(t *testing.T) {
+// TestRefusedWriteQueuesNoMail checks that a write that is rolled back queues nothing, and that
+// a store that sends no mail refuses a card whose link is to be mailed.
+func TestRefusedWriteQueuesNoMail(t *testing.T) {
 	t.Parallel()
 	f, program, _ := startMail(t)
 	if err := f.do(func(tx *Tx) error {
@@ -202,25 +204,26 @@ func TestMailEndsWithItsLink(t *testing.T) {
 func TestMailOfLockedCard(t *testing.T) {
 	t.Parallel()
 	f, _, card := startMail(t)
-	rung := 0
-	f.OnMail(func() { rung++ })
+	notified := 0
+	f.OnMail(func() { notified++ })
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
 	m := f.nextMail()
 	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at().Add(time.Hour)) })
 	held := f.nextMail()
-	if held.Due != f.clock.at().Add(time.Hour) || held.Attempts != 0 || held.Status != MailHeld || rung != 0 {
-		t.Errorf("held %+v, notified %d times", held, rung)
+	if held.Due != f.clock.at().Add(time.Hour) || held.Attempts != 0 || held.Status != MailHeld || notified != 0 {
+		t.Errorf("held %+v, notified %d times", held, notified)
 	}
 	f.clock.move(time.Minute)
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
 	f.must(func(tx *Tx) error { return tx.HoldMail(&held, held.Due) })
-	if m := f.nextMail(); m.Due != f.clock.at() || m.Attempts != 0 || m.Status != MailReady || rung != 1 {
-		t.Errorf("unlocked %+v, notified %d times", m, rung)
+	if m := f.nextMail(); m.Due != f.clock.at() || m.Attempts != 0 || m.Status != MailReady || notified != 1 {
+		t.Errorf("unlocked %+v, notified %d times", m, notified)
 	}
 	f.checkFile()
 }
 
-// TestMailUnsure checks that attempts that may have arrived are counted separately, for each link.
+// TestMailUnsure checks that attempts whose message may have arrived are also counted by
+// themselves, and that a newer link begins with neither count.
 func TestMailUnsure(t *testing.T) {
 	t.Parallel()
 	f, _, card := startMail(t)
@@ -239,8 +242,8 @@ func TestMailUnsure(t *testing.T) {
 	f.checkFile()
 }
 
-// TestMailLanguage checks that a message is in the language of the shop, queued or sent at
-// once.
+// TestMailLanguage checks that a message is in the language of the shop, whether it is queued or
+// passed to Options.Mail.
 func TestMailLanguage(t *testing.T) {
 	t.Parallel()
 	var sent []Mail

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// mailing is a store that queues mail, with a program whose cards have mailed links.
+// mailing is a store that queues mail, with a program whose cards' links are mailed.
 type mailing struct {
 	*fixture
 	program string
 }
 
+// startMailing returns a new mailing whose shop may send perHour messages an hour; 0 is no limit.
 func startMailing(t *testing.T, perHour int) *mailing {
 	t.Helper()
 	limits := DefaultLimits()
@@ -39,7 +40,8 @@ func (m *mailing) send() (to []string) {
 	return to
 }
 
-// sendDue sends what is due, as a sender does, while messages of a kind wait, and returns it.
+// sendDue sends the messages that are due, as the sender does, until none is due or waiting
+// returns 0, and returns them.
 func (m *mailing) sendDue(waiting func() int64) (sent []Mail) {
 	m.t.Helper()
 	for waiting() > 0 {
@@ -62,7 +64,7 @@ func (m *mailing) sendDue(waiting func() int64) (sent []Mail) {
 	return sent
 }
 
-// linkEnd returns when the link of a card ends, after a look at its page.
+// linkEnd returns when the link of a card ends, according to its page.
 func (m *mailing) linkEnd(c IssuedCard) (at Time) {
 	m.t.Helper()
 	m.view(func(v *View) error {
@@ -73,8 +75,8 @@ func (m *mailing) linkEnd(c IssuedCard) (at Time) {
 	return at
 }
 
-// TestMailQuotaOfAddress checks that 24 hours have at most five messages to an
-// address, in whatever case it is written, also after a restart.
+// TestMailQuotaOfAddress checks that an address, in whatever case it is written, gets at most five
+// messages in 24 hours, also after a restart.
 func TestMailQuotaOfAddress(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 0)
@@ -105,9 +107,8 @@ func TestMailQuotaOfAddress(t *testing.T) {
 	}
 }
 
-// TestMailQuotaOfShop checks that any hour has at most as many messages of a shop
-// as the quota says, in the order in which they came, and that another shop is not
-// concerned.
+// TestMailQuotaOfShop checks that the messages of a shop in any hour are at most as many as its
+// quota, and sent in the order in which they were queued, and that another shop is not affected.
 func TestMailQuotaOfShop(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 3)
@@ -132,13 +133,13 @@ func TestMailQuotaOfShop(t *testing.T) {
 		t.Errorf("then mail was sent to %s", got)
 	}
 	if len(sent) == 5 && (sent[3]-sent[0] < Time(shopPeriod.Milliseconds()) || sent[4]-sent[0] > Time((shopPeriod+2*time.Minute).Milliseconds())) {
-		t.Errorf("at %v", sent)
+		t.Errorf("the five messages were sent at %v, want the fourth and fifth an hour after the first", sent)
 	}
 }
 
-// TestMailWaitsOnce checks that each message over the quota is made to wait once,
-// and that new ones do not overtake it.
-func TestMailWaitsOnce(t *testing.T) {
+// TestMailOverQuota checks that messages over the quota are spread over the hours in which there is
+// room for them, and that new messages do not overtake them.
+func TestMailOverQuota(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 2)
 	for i := range 40 {
@@ -148,7 +149,7 @@ func TestMailWaitsOnce(t *testing.T) {
 		t.Fatalf("at first mail was sent to %v", to)
 	}
 	if n := m.number("SELECT count(DISTINCT due_at) FROM mails WHERE quota='shop'"); n != 19 {
-		t.Errorf("the 38 others have %d slots of two, want 19", n)
+		t.Errorf("the 38 other messages are due at %d times, want 19", n)
 	}
 	m.clock.move(shopPeriod + time.Minute)
 	m.queue("late@example.com")
@@ -165,8 +166,8 @@ func TestMailWaitsOnce(t *testing.T) {
 	}
 }
 
-// TestMailQuotaChanged checks that a start with another quota looks at the messages
-// again that wait.
+// TestMailQuotaChanged checks that ReplanMail, which runs at each start, applies a changed quota to
+// the messages that wait.
 func TestMailQuotaChanged(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 1)
@@ -202,8 +203,8 @@ func TestMailWaitsBeyondItsLink(t *testing.T) {
 	}
 }
 
-// TestSentMailForgotten checks that the rows of sent mail go after a day, and those
-// of an erased card with it, and that attempts of unknown result count.
+// TestSentMailForgotten checks that a row of sent mail is deleted after a day or with its card, and
+// that an attempt of unknown result has a row too.
 func TestSentMailForgotten(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 0)
@@ -224,11 +225,12 @@ func TestSentMailForgotten(t *testing.T) {
 	}
 	m.clock.move(time.Millisecond)
 	if !prune() || prune() || m.number("SELECT count(*) FROM sent_mails") != 1 {
-		t.Error("not the rows of a day ago were deleted")
+		t.Error("PruneSentMails did not delete exactly the rows that are a day old")
 	}
 }
 
-// TestMailboxQuota checks the same where messages are passed on after the commit.
+// TestMailboxQuota checks the quota of an address in a store that passes messages to Options.Mail
+// after the commit instead of queueing them.
 func TestMailboxQuota(t *testing.T) {
 	t.Parallel()
 	var got []Mail

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// shape returns the schema of a file as SQLite stores it.
+// shape returns the version of a file and its schema as SQLite stores it.
 func shape(t *testing.T, path string) string {
 	t.Helper()
 	f := &fixture{Store: open(t, path, Options{MustExist: true}), t: t}
@@ -19,7 +19,7 @@ func shape(t *testing.T, path string) string {
 	return fmt.Sprintf("%d\n%s", version, strings.Join(f.lines("SELECT concat_ws(' ', type, name, tbl_name, sql) FROM sqlite_schema ORDER BY type, name"), "\n"))
 }
 
-// createOlder creates a file of an older version.
+// createOlder creates a file of an older version with this schema.
 func createOlder(t *testing.T, path, schema string, version int64) {
 	t.Helper()
 	const secret = "000102030405060708090a0b0c0d0e0f"
@@ -31,8 +31,8 @@ func createOlder(t *testing.T, path, schema string, version int64) {
 	}
 }
 
-// checkMigrations compares the schema of a migrated file of each older version,
-// whose schema schemaOf returns, with that of a new file.
+// checkMigrations compares the schema of a new file with those of files that were migrated from
+// each older version. schemaOf returns the schema of a version.
 func checkMigrations(t *testing.T, schemaOf func(version int64) string) {
 	t.Helper()
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
@@ -48,8 +48,8 @@ func checkMigrations(t *testing.T, schemaOf func(version int64) string) {
 	}
 }
 
-// TestMigratedEqualsFresh checks that each older schema, which is in testdata, is migrated to the
-// current one.
+// TestMigratedEqualsFresh checks that a migrated file of any older version has the schema of a new
+// file.
 func TestMigratedEqualsFresh(t *testing.T) {
 	t.Parallel()
 	checkMigrations(t, savedSchema(t))
@@ -63,10 +63,11 @@ func versionsBefore(v int64) (all []int64) {
 	return all
 }
 
+// savedSchema returns a function that returns the schema of an older version.
 func savedSchema(t *testing.T) func(v int64) string {
 	return func(v int64) string {
 		path := fmt.Sprintf("testdata/schema_v%d.sql", v)
-		if v == 1 { // which Open needs too
+		if v == 1 { // its schema is not in testdata, since Open needs it too
 			path = "migrations/1.sql"
 		}
 		b, err := os.ReadFile(path)
@@ -77,8 +78,9 @@ func savedSchema(t *testing.T) func(v int64) string {
 	}
 }
 
-// TestMigrationKeepsDeliveries checks that delivery rows are the same after the migration that
-// replaced their table.
+// TestMigrationKeepsDeliveries checks that the migration that replaced the table of deliveries
+// keeps their values. Its outcome is the former state, or null for pending; empty headers become
+// null.
 func TestMigrationKeepsDeliveries(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
@@ -94,8 +96,8 @@ func TestMigrationKeepsDeliveries(t *testing.T) {
 	}
 }
 
-// TestMigrationKeepsMail checks that messages wait after the migration that replaced
-// their table, and that they know their shop.
+// TestMigrationKeepsMail checks that the migration that replaced the table of queued mail keeps the
+// messages and adds the shop of their card.
 func TestMigrationKeepsMail(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
@@ -140,6 +142,7 @@ const (
 	addTable  = "CREATE TABLE trays (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT; INSERT INTO trays (name) VALUES ('first')"
 )
 
+// TestMadeUpMigrations checks the schemas after two migrations that only this test has.
 func TestMadeUpMigrations(t *testing.T) {
 	last, at := schema, version()
 	withSteps(t, addColumn, addTable)
@@ -185,9 +188,9 @@ func TestMigrationRunsOnce(t *testing.T) {
 
 func TestFailedMigrationLeavesTheFile(t *testing.T) {
 	for name, bad := range map[string]string{
-		"bad SQL":           "INSERT INTO trays (name) VALUES ('second'); THIS IS NOT SQL",
-		"a broken rule":     "UPDATE shops SET mode='neither'",
-		"of three the last": "UPDATE shops SET name='half way'; CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT; INSERT INTO nowhere VALUES (1)",
+		"bad SQL":             "INSERT INTO trays (name) VALUES ('second'); THIS IS NOT SQL",
+		"a broken constraint": "UPDATE shops SET mode='neither'",
+		"an unknown table":    "UPDATE shops SET name='half way'; CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT; INSERT INTO nowhere VALUES (1)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, Options{})

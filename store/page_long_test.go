@@ -10,8 +10,9 @@ import (
 // These tests check on long lists that a page visits at most the default number of rows with any
 // filter.
 
-// sizes returns the length of a list and how many of its rows a page may visit: thirty times the
-// default and the default. With the race detector, which makes SQLite fifty times slower, both are smaller.
+// sizes returns the length of a list, how many of its rows a page may visit, and options with that
+// limit. The limit is the default, and the list is thirty times as long. Both are smaller with the
+// race detector, which makes SQLite fifty times slower.
 func sizes() (rows, share int64, opts Options) {
 	if racing {
 		return 10_000, 100, Options{PageVisits: 100}
@@ -97,6 +98,8 @@ func largeLedger(t *testing.T) (h largeTable, l ledgerCase) {
 	return h, l
 }
 
+// TestTransactionsOfALongLedger checks the pages of a long ledger with filters that match nothing,
+// with filters that an index answers, and with one that only the oldest row matches.
 func TestTransactionsOfALongLedger(t *testing.T) {
 	t.Parallel()
 	h, l := largeLedger(t)
@@ -120,7 +123,7 @@ func TestTransactionsOfALongLedger(t *testing.T) {
 		"type and location":                     {f.a, TransactionFilter{Type: none, LocationID: location}},
 		"type, card, program and location":      {f.a, TransactionFilter{Type: none, CardID: card, ProgramID: program, LocationID: location}},
 		"card and another program":              {f.a, TransactionFilter{CardID: card, ProgramID: set(other.program)}},
-		"card and a program that is none":       {f.a, TransactionFilter{CardID: card, ProgramID: set("prg_")}},
+		"card and an unknown program":           {f.a, TransactionFilter{CardID: card, ProgramID: set("prg_")}},
 		"card and another location":             {f.a, TransactionFilter{CardID: card, LocationID: set(other.location)}},
 		"card, program and another location":    {f.a, TransactionFilter{CardID: card, ProgramID: program, LocationID: set(other.location)}},
 		"location and another program":          {f.a, TransactionFilter{LocationID: location, ProgramID: set(other.program)}},
@@ -146,19 +149,19 @@ func TestTransactionsOfALongLedger(t *testing.T) {
 		a Access
 		f TransactionFilter
 	}{
-		"another card":                        {f.a, TransactionFilter{CardID: set(other.card)}},
-		"another card, type":                  {f.a, TransactionFilter{CardID: set(other.card), Type: set("stamp")}},
-		"another card, program and location":  {f.a, TransactionFilter{CardID: set(other.card), ProgramID: program, LocationID: location}},
-		"a card that is none":                 {f.a, TransactionFilter{CardID: set("crd_"), Type: none}},
-		"another location":                    {f.a, TransactionFilter{LocationID: set(other.location)}},
-		"another location, program and type":  {f.a, TransactionFilter{LocationID: set(other.location), ProgramID: program, Type: set("stamp")}},
-		"another program":                     {f.a, TransactionFilter{ProgramID: set(other.program)}},
-		"another program, type":               {f.a, TransactionFilter{ProgramID: set(other.program), Type: set("stamp")}},
-		"after the newest row":                {f.a, TransactionFilter{From: set(last + 1), Type: none}},
-		"before the oldest row":               {f.a, TransactionFilter{To: set(first), Type: none}},
-		"an instant from which on is nothing": {f.a, TransactionFilter{From: set(first + 5), To: set(first + 5), Type: none}},
-		"a key for elsewhere and its own":     {elsewhere, TransactionFilter{LocationID: set(other.location)}},
-		"another shop":                        {f.shop(ShopFields{}), TransactionFilter{Type: none}},
+		"another card":                       {f.a, TransactionFilter{CardID: set(other.card)}},
+		"another card, type":                 {f.a, TransactionFilter{CardID: set(other.card), Type: set("stamp")}},
+		"another card, program and location": {f.a, TransactionFilter{CardID: set(other.card), ProgramID: program, LocationID: location}},
+		"an unknown card":                    {f.a, TransactionFilter{CardID: set("crd_"), Type: none}},
+		"another location":                   {f.a, TransactionFilter{LocationID: set(other.location)}},
+		"another location, program and type": {f.a, TransactionFilter{LocationID: set(other.location), ProgramID: program, Type: set("stamp")}},
+		"another program":                    {f.a, TransactionFilter{ProgramID: set(other.program)}},
+		"another program, type":              {f.a, TransactionFilter{ProgramID: set(other.program), Type: set("stamp")}},
+		"after the newest row":               {f.a, TransactionFilter{From: set(last + 1), Type: none}},
+		"before the oldest row":              {f.a, TransactionFilter{To: set(first), Type: none}},
+		"an empty span of time":              {f.a, TransactionFilter{From: set(first + 5), To: set(first + 5), Type: none}},
+		"a key for elsewhere, its location":  {elsewhere, TransactionFilter{LocationID: set(other.location)}},
+		"another shop":                       {f.shop(ShopFields{}), TransactionFilter{Type: none}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if p := f.transactions(c.a, c.f)(PageQuery{}); len(p.Data) > 0 || p.NextCursor.Valid {
@@ -191,6 +194,7 @@ func TestTransactionsOfALongLedger(t *testing.T) {
 	})
 }
 
+// TestCardsOfALongList checks the pages of a long list of cards with such filters.
 func TestCardsOfALongList(t *testing.T) {
 	t.Parallel()
 	rows, share, opts := sizes()
@@ -203,7 +207,7 @@ func TestCardsOfALongList(t *testing.T) {
 	oldest := f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com")})
 	f.must(func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, oldest, true); return err })
 	h := largeTable{fixture: f, list: listCards, rows: rows, share: share, oldest: f.key(KindCard, oldest)}
-	// In parts: a statement that makes so many rows of one takes too many steps for the file.
+	// In batches: one statement for all rows would take more steps than a file of this size allows.
 	for left := rows - 1; left > 0; left -= min(left, 50_000) {
 		f.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?2)
 			INSERT INTO cards (shop_id, program_id, source, email_key, live, created_at, updated_at)

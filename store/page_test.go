@@ -27,7 +27,7 @@ func allPages[T any](t testing.TB, page func(PageQuery) Page[T], between func(Pa
 	}
 }
 
-// ids returns a page with the ids of its items.
+// ids returns p with the ids of its items.
 func ids[T any](p Page[T], err error, id func(T) string) (Page[string], error) {
 	q := Page[string]{NextCursor: p.NextCursor, Limit: p.Limit}
 	for _, item := range p.Data {
@@ -102,11 +102,13 @@ type ledgerCase struct {
 	program, card, location string
 }
 
+// withLedger creates a program, a card and a location.
 func (f *fixture) withLedger(a Access) ledgerCase {
 	program := f.program(a, stamps("Coffee"))
 	return ledgerCase{a, program, f.card(a, program, CardFields{}), f.location(a)}
 }
 
+// row adds a row of a type to the card's ledger and returns its id.
 func (f *fixture) row(l ledgerCase, kind string) string {
 	return f.ID(KindTransaction, f.ledger(l.a, l.card, l.program, l.location, kind, 1)[0])
 }
@@ -200,6 +202,7 @@ func TestPageLimits(t *testing.T) {
 	}
 }
 
+// TestForeignCursors checks that a cursor that is not of this list and shop is refused.
 func TestForeignCursors(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})

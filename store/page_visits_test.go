@@ -8,9 +8,9 @@ import (
 
 // These tests check that filters without an index visit a bounded number of rows per page.
 
-// expectVisits reads a filtered list to its end. Each page must be full or have visited exactly
-// visits of the list's rows (newest first), according to its cursor, and all pages together must
-// give want.
+// expectVisits reads a filtered list to its end and returns the number of pages. Each page must
+// be full or have visited, according to its cursor, exactly visits rows of walked, which are the
+// list's rows, newest first. All pages together must give want.
 func expectVisits(t *testing.T, f *fixture, list byte, walked []int64, visits, limit int, page func(PageQuery) Page[string], want []string) (pages int) {
 	t.Helper()
 	from := 0
@@ -51,6 +51,8 @@ func reversed(keys []int64) []int64 {
 	return keys
 }
 
+// TestCardFiltersVisitBoundedRows checks each filter of cards, and that the more selective of two
+// indexes is used.
 func TestCardFiltersVisitBoundedRows(t *testing.T) {
 	t.Parallel()
 	const visits = 10
@@ -63,7 +65,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 	closed := f.program(f.a, narrow)
 	other := f.withLedger(f.shop(ShopFields{}))
 
-	// There are 205 cards with one e-mail, every tenth with the same reference.
+	// There are 205 cards with the same e-mail, each with its own reference.
 	type row struct {
 		key             int64
 		id              string
@@ -101,7 +103,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 			func(r row) bool { return !r.visible }, func(r row) bool { return !r.visible && !r.locked }},
 		{"e-mail and status", f.a, CardFilter{HolderEmail: set("aDA@example.COM"), Status: set(StatusLocked)}, nil, func(r row) bool { return r.locked }},
 		{"e-mail and program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set(open)}, nil, func(r row) bool { return r.visible }},
-		{"e-mail and a program that is none", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set("prg_")}, nil, func(row) bool { return false }},
+		{"e-mail and an unknown program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set("prg_")}, nil, func(row) bool { return false }},
 		{"restricted", restricted, CardFilter{}, nil, func(r row) bool { return r.visible }},
 		{"restricted and locked", restricted, CardFilter{Status: set(StatusLocked)}, nil, func(r row) bool { return r.visible && r.locked }},
 		{"restricted to nothing", Access{Shop: f.a.Shop, Restricted: true}, CardFilter{ProgramID: set(closed)},
@@ -139,6 +141,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 	}
 }
 
+// TestOtherFiltersVisitBoundedRows checks the filters of transactions, programs and locations.
 func TestOtherFiltersVisitBoundedRows(t *testing.T) {
 	t.Parallel()
 	const visits = 10
@@ -178,15 +181,15 @@ func TestOtherFiltersVisitBoundedRows(t *testing.T) {
 			ofCard = append(ofCard, key)
 		}
 	}
-	var second1 []string
+	var idsOfSecond []string
 	for _, key := range reversed(ofSecond) {
-		second1 = append(second1, f.ID(KindTransaction, key))
+		idsOfSecond = append(idsOfSecond, f.ID(KindTransaction, key))
 	}
 	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, second)}}
 	for _, limit := range []int{2, 50} {
 		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("access")}), use)
 		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("topup")}), nil)
-		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(restricted, TransactionFilter{}), second1)
+		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(restricted, TransactionFilter{}), idsOfSecond)
 		expectVisits(t, f, listTransactions, reversed(ofCard), visits, limit,
 			f.transactions(f.a, TransactionFilter{Type: set("access"), CardID: set(card), LocationID: set(second)}), both)
 	}

@@ -245,7 +245,8 @@ func runWebhookOperations(f *fixture, program string) (hook, delivery string) {
 	return hook, must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, hook) }).ID
 }
 
-// runPeoplesReads runs what only pages read: of keys, webhooks and the audit log.
+// runPeoplesReads runs the reads of keys, webhooks and the audit log that only pages for people
+// use.
 func runPeoplesReads(f *fixture, hook, delivery string) {
 	f.view(func(v *View) error {
 		check(v.KeyInfos(f.a.Shop))
@@ -315,7 +316,8 @@ func runMailQueue(f *fixture) {
 	must(f, func(tx *Tx) (bool, error) { return tx.PruneSentMails(5) })
 }
 
-// runEnrolment runs what customers do themselves.
+// runEnrolment runs the operations that customers use themselves: joining and asking for lost
+// cards.
 func runEnrolment(f *fixture) {
 	program := f.program(f.a, stamps("Open"))
 	must(f, func(tx *Tx) (Enrolment, error) {
@@ -348,7 +350,7 @@ func runEnrolment(f *fixture) {
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, id) })
 }
 
-// must makes a write that must succeed and returns its result.
+// must runs a write, which must succeed, and returns its result.
 func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
 	f.t.Helper()
 	f.must(func(tx *Tx) (err error) {

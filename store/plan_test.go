@@ -16,7 +16,7 @@ func plan(t *testing.T, c *conn, sql string) (steps []string) {
 	var args []any
 	for _, p := range parameter.FindAllStringSubmatch(sql, -1) {
 		number, err := strconv.Atoi(p[1])
-		if err != nil { // the statement has no plan
+		if err != nil { // the parameter has no number: it follows the one before
 			number = len(args) + 1
 		}
 		for len(args) < number {
@@ -36,8 +36,8 @@ func plan(t *testing.T, c *conn, sql string) (steps []string) {
 	return steps
 }
 
-// smallWalks are the statements that may scan a table, each with its reason, and smallSorts those
-// that may sort, by the step before.
+// smallWalks has a reason for each statement that may scan a table, by a part of the statement.
+// smallSorts has a reason for each sort that is allowed, by the step of the plan before it.
 var (
 	smallWalks = map[string]string{
 		"SELECT id FROM shops ORDER BY id":                                   "every shop once, for a rebuild",
@@ -73,21 +73,21 @@ var (
 	smallSorts = map[string]string{
 		"SEARCH program_locations USING PRIMARY KEY (program_id=?)":      "the scope of one program",
 		"SEARCH cards USING INDEX cards_chain (root_id=?)":               "one chain",
-		"SEARCH locations USING INDEX locations_shop (shop_id=?)":        "a shop's locations by name, for the memory of them",
+		"SEARCH locations USING INDEX locations_shop (shop_id=?)":        "a shop's locations by name, for the cache",
 		"SEARCH l USING INTEGER PRIMARY KEY (rowid=?)":                   "the locations of one program, by name",
 		"SEARCH programs USING INDEX programs_shop (shop_id=?)":          "a year's days at most, of each of a shop's programs",
 		"SEARCH programs USING COVERING INDEX programs_shop (shop_id=?)": "the same",
 		"SEARCH programs USING INTEGER PRIMARY KEY (rowid=?)":            "the same of one program",
-		"CREATE BLOOM FILTER": "the same at the locations of a key",
+		"CREATE BLOOM FILTER": "the same, for the locations of a key",
 	}
-	// recounts compute all sums again, for which they scan the whole ledger.
+	// recounts are the beginnings of the statements that compute all sums again, from the whole ledger.
 	recounts = []string{"DELETE FROM program_counts", "INSERT INTO program_counts SELECT p.id", "INSERT INTO place_counts SELECT", "INSERT INTO quarter_counts SELECT",
 		"UPDATE cards SET first_location_id=(SELECT location_id FROM transactions",
 		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)", "SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id ORDER BY p.id"}
 )
 
-// wide are the searches that may visit any number of rows, and wholeShops the statements that need
-// them.
+// wide matches the steps that may visit all rows of a shop, program or location, and wholeShops has
+// parts of the statements that may have such a step.
 var (
 	wide       = regexp.MustCompile(`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`)
 	wholeShops = []string{ // deleting a program archives all its cards, and a change of its ladder may complete them
@@ -120,6 +120,8 @@ func walked(steps []string) (found []string) {
 	return found
 }
 
+// TestStatementsFollowIndexes checks the query plan of every statement that the store prepares: it
+// scans and sorts no table, except as listed above. Each index is used by a statement.
 func TestStatementsFollowIndexes(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{Readers: 1, QueueMail: true})
@@ -168,7 +170,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
 		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due", "mails_ends", "mails_shop", "sent_mails_shop", "sent_mails_address", "sent_mails_card", "sent_mails_public", "enrolments_slug", "lost_mails_due", "lost_mails_email"} {
 		if !used[index] {
-			t.Errorf("no statement uses the index %s", index)
+			t.Errorf("no plan uses the index %s", index)
 		}
 	}
 }

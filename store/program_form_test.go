@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestProgramForm checks that people see the fields that no answer for keys shows.
+// TestProgramForm checks that the form of a program has the fields that answers to API keys leave
+// out.
 func TestProgramForm(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -61,8 +62,8 @@ func TestProgramImpact(t *testing.T) {
 	}
 }
 
-// TestOrderPrizes checks that prizes move, and that ids which are not those of all prizes
-// are refused.
+// TestOrderPrizes checks that prizes get the order of a list of their ids, and that a list without
+// exactly the ids of all prizes is refused.
 func TestOrderPrizes(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// seenStep is a step of long work, as a Progress was told about it.
+// seenStep is a step of long work, with the numbers that were reported of it.
 type seenStep struct {
 	Step
 	done  []int64
 	total int64
 }
 
-// progressLog is a Progress that keeps what it is told.
+// progressLog is a Progress that records what is reported to it.
 type progressLog struct {
 	t     *testing.T
 	steps []*seenStep
@@ -37,16 +37,17 @@ func (l *progressLog) note(step Step, done, total int64) {
 	s := l.steps[n-1]
 	s.done = append(s.done, done)
 	if total != s.total || done > total || (total == 0) != (step.Unit == "") {
-		l.t.Errorf("%s: %d of %d %s, and before of %d", step.Name, done, total, step.Unit, s.total)
+		l.t.Errorf("%s: %d of %d %s, and the first report was of %d", step.Name, done, total, step.Unit, s.total)
 	}
 }
 
-// finished checks that the work has ended, that each step with a total reached it, and that
-// the named ones, in this order, were told about in between.
+// finished checks that the end of the work was reported, that each step reached its total, and
+// that exactly the named steps, in this order, were also reported between their beginning and
+// end. It then forgets all steps.
 func (l *progressLog) finished(names ...string) {
 	l.t.Helper()
 	if !l.ended {
-		l.t.Error("the end of the work is not told")
+		l.t.Error("the end of the work was not reported")
 	}
 	var between []string
 	for _, s := range l.steps {
@@ -58,13 +59,13 @@ func (l *progressLog) finished(names ...string) {
 		}
 	}
 	if !slices.Equal(between, names) {
-		l.t.Errorf("told about while they were done:\n%s\nwant\n%s", strings.Join(between, "\n"), strings.Join(names, "\n"))
+		l.t.Errorf("reported before their ends:\n%s\nwant\n%s", strings.Join(between, "\n"), strings.Join(names, "\n"))
 	}
 	l.steps, l.ended = nil, false
 }
 
-// TestProgress checks that a migration, a check and a rebuild of the statistics tell how far
-// they are: each step from nothing to its total.
+// TestProgress checks that a migration, a check and a recount of the statistics report each of
+// their steps, from 0 to its total.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	const cards = 16_000

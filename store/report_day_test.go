@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
+// dayReport returns the report of a day of the fixture's shop.
 func (f *fixture) dayReport(t *testing.T, q DayReportQuery) (d DayReport) {
 	t.Helper()
 	f.view(func(v *View) (err error) { d, err = v.DayReport(f.a.Shop, q); return err })
 	return d
 }
 
-// TestDayReport checks a report of a day with rows of all types at two locations, with
-// rows of the days around it and of another shop.
+// TestDayReport checks a report of a day with rows of most types at two locations, beside rows of
+// the days around it and of another shop.
 func TestDayReport(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -90,7 +91,8 @@ func TestDayReport(t *testing.T) {
 	}), NotFound)
 }
 
-// TestDayReportOfManyRows checks that a report reads a bounded number of rows and says so.
+// TestDayReportOfManyRows checks that a report has a bounded number of rows and states whether
+// they are all.
 func TestDayReportOfManyRows(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})

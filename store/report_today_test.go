@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// today reads Today.
+// today returns the Today of the fixture's shop.
 func (f *fixture) today(t *testing.T) (d Today) {
 	t.Helper()
 	f.view(func(v *View) (err error) {
@@ -18,7 +18,8 @@ func (f *fixture) today(t *testing.T) (d Today) {
 	return d
 }
 
-// totalsByHand sums up the ledger and the cards without the sums that are maintained.
+// totalsByHand computes the totals of a time, from and to included, from the ledger and the cards,
+// without the maintained sums.
 func (f *fixture) totalsByHand(from, to Time) DayTotals {
 	row := func(sum, kind string) int64 {
 		return f.number("SELECT ifnull(sum("+sum+"), 0) FROM transactions WHERE shop_id=? AND ifnull(occurred_at, created_at)>=? AND ifnull(occurred_at, created_at)<=? AND reversed_at IS NULL AND type=?", f.a.Shop, from, to, kind)
@@ -96,7 +97,8 @@ func TestToday(t *testing.T) {
 	}
 }
 
-// TestBegun checks what a shop has that has nothing, and one that has all.
+// TestBegun checks the steps of setting up a shop that are done in a new shop, and in one that
+// has done all.
 func TestBegun(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -110,7 +112,7 @@ func TestBegun(t *testing.T) {
 	}
 }
 
-// TestTodayEvents checks the names of the newest rows, and that there are at most 20.
+// TestTodayEvents checks the newest rows with their names, and that there are at most 20.
 func TestTodayEvents(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -141,7 +143,7 @@ func TestTodayEvents(t *testing.T) {
 	}
 }
 
-// TestTodayAttention checks what a person is told to see to.
+// TestTodayAttention checks the webhooks and programs that Today says need attention.
 func TestTodayAttention(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
@@ -163,7 +165,7 @@ func TestTodayAttention(t *testing.T) {
 	}
 	good, failing, off, gone := hook("https://good.invalid/"), hook("https://failing.invalid/secret?key=secret"), hook("https://off.invalid/"), hook("https://gone.invalid/")
 	if got := attention(); got != "" {
-		t.Errorf("nothing to see to: %s", got)
+		t.Errorf("%s need attention, want none", got)
 	}
 	f.sql("UPDATE webhooks SET consecutive_failures=3 WHERE id=?", failing)
 	f.sql("UPDATE webhooks SET active=0, consecutive_failures=15 WHERE id=?", off)
@@ -179,7 +181,8 @@ func TestTodayAttention(t *testing.T) {
 	}
 }
 
-// TestFirstKeyFrom checks the search by time, also with gaps between the keys.
+// TestFirstKeyFrom checks the search for the first key from a time on, also with a gap between
+// the keys.
 func TestFirstKeyFrom(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -206,7 +209,7 @@ func TestFirstKeyFrom(t *testing.T) {
 		for _, off := range []Time{-1, 0} {
 			got := search(at + off)
 			if least := f.number("SELECT min(id) FROM cards WHERE id>=?", got); least != keys[i] {
-				t.Errorf("card %d from %d: key %d, so card %d", i, off, got, least)
+				t.Errorf("card %d, %d ms from its time: got key %d, from which the first card is %d", i, off, got, least)
 			}
 		}
 	}

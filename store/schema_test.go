@@ -2,6 +2,7 @@ package store
 
 import "testing"
 
+// TestBareSQL checks that comments and repeated white space are removed, except within quotes.
 func TestBareSQL(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{

@@ -122,13 +122,13 @@ func TestExpiredByTimeAlone(t *testing.T) {
 			k := startTill(t)
 			program, _ := k.ladder(true, 10)
 			end := k.clock.at().Add(time.Hour)
-			// Two cards expire, one of them installed; a third never does.
+			// patched and chain expire, and so does the card that overflows from chain; a third one does not.
 			patched := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
 			chain := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
 			k.ok(k.stamp(patched, 1))
 			k.ok(k.stamp(chain, 12))
 			k.ok(k.stamp(k.card(k.a, program, CardFields{}), 1))
-			invited := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
+			invited := k.card(k.a, program, CardFields{ExpiresAt: set(end)}) // expires before its first stamp
 			active := func(want int64) {
 				t.Helper()
 				for range 2 {
@@ -187,8 +187,8 @@ func TestExpiredByTimeAlone(t *testing.T) {
 	}
 }
 
-// TestRecountInAGroup checks that a recount includes what earlier members of its group wrote once,
-// that later members add to it, and that a recount that is rolled back changes nothing.
+// TestRecountInAGroup checks that a recount includes once what earlier members of its group
+// wrote, that later members add to it, and that a recount that is rolled back changes nothing.
 func TestRecountInAGroup(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)

@@ -14,8 +14,8 @@ import (
 // countTables are the tables of the sums, which files before schema 3 lack.
 var countTables = []string{"program_counts", "place_counts", "quarter_counts", "day_counts", "hour_counts"}
 
-// sumsOf returns all sums of a file that are not zero, and the columns of cards that belong to
-// them.
+// sumsOf returns the rows of all sums, except for those that are zero, and the columns of cards
+// that belong to the sums.
 func (f *fixture) sumsOf() string {
 	f.t.Helper()
 	var b strings.Builder
@@ -32,8 +32,8 @@ func (f *fixture) sumsOf() string {
 	return b.String()
 }
 
-// TestOlderFilesAreCounted checks that a file of an older version, whose sums are absent or had
-// another meaning, gets, when it is opened, the sums of a file that counted from the start.
+// TestOlderFilesAreCounted checks that opening a file of an older version, which has no sums or
+// sums of another meaning, gives it the sums of a file that has counted from the start.
 func TestOlderFilesAreCounted(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)

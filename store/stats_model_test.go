@@ -80,8 +80,8 @@ func (y *year) counted(of func(*simProgram) bool) (list []*simRow) {
 	return list
 }
 
-// counted returns the time at which the sums by time count a row.
-func (r *simRow) counted() Time {
+// countedAt returns the time at which the sums by time count a row.
+func (r *simRow) countedAt() Time {
 	if r.occurred.Valid {
 		return r.occurred.V
 	}
@@ -161,8 +161,8 @@ func (y *year) program(p *simProgram) ProgramStats {
 		if r.kind != "stamp" {
 			continue
 		}
-		at := y.local(r.counted())
-		stamps[y.date(r.counted())] += r.stamps.V
+		at := y.local(r.countedAt())
+		stamps[y.date(r.countedAt())] += r.stamps.V
 		stampsAt[r.location] += r.stamps.V
 		week[at.Weekday()][at.Hour()] += r.stamps.V
 		if n[r.card]++; n[r.card] == 1 {
@@ -199,12 +199,12 @@ func (y *year) program(p *simProgram) ProgramStats {
 	return st
 }
 
-// activity returns the number of counted rows by day, of all locations or one.
+// activity returns the number of counted rows by day, of a location or, if it is negative, of all.
 func (y *year) activity(of func(*simProgram) bool, location int) map[string]int64 {
 	counts := map[string]int64{}
 	for _, r := range y.counted(of) {
 		if location < 0 || r.location == location {
-			counts[y.date(r.counted())]++
+			counts[y.date(r.countedAt())]++
 		}
 	}
 	return counts

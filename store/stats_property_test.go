@@ -20,6 +20,7 @@ type year struct {
 
 var yearZones = []string{"Europe/Rome", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "UTC"}
 
+// TestCountsFollowTheLedger compares all statistics with the model's after random operations.
 func TestCountsFollowTheLedger(t *testing.T) {
 	t.Parallel()
 	setFlag(t, "rapid.steps", "120")
@@ -63,7 +64,7 @@ func TestCountsFollowTheLedger(t *testing.T) {
 	}
 }
 
-// advanceFar advances the clock by a day, or by a season with its change of clocks.
+// advanceFar advances the clock by up to 3, 10 or 120 days.
 func (y *year) advanceFar() {
 	y.wait(time.Duration(y.draw("days", 1, pick(y.simulation, "season", 3, 10, 120))) * 24 * time.Hour)
 }
@@ -73,12 +74,14 @@ func (y *year) setZone(tx *Tx, zone string) error {
 	return err
 }
 
+// move changes the time zone of the shop.
 func (y *year) move() {
 	y.zone = pick(y.simulation, "zone", yearZones...)
 	y.f.must(func(tx *Tx) error { return y.setZone(tx, y.zone) })
 	y.tally["zone"]++
 }
 
+// lapse marks some cards that have expired, as housekeeping does.
 func (y *year) lapse() {
 	if must(y.f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(y.draw("batch", 1, 5)) }) {
 		y.tally["lapsed"]++
@@ -92,7 +95,7 @@ func (y *year) ladder() {
 		return
 	}
 	threshold, code := int64(y.draw("threshold", 0, int(p.total)+1)), Code("")
-	i := y.draw("prize", 0, 2*len(p.prizes)) // above the last one: add
+	i := y.draw("prize", 0, 2*len(p.prizes)) // an index beyond the last prize adds one
 	changed := slices.Clone(p.prizes)
 	remove := i < len(changed) && y.chance("delete", 2)
 	var err error
@@ -199,7 +202,7 @@ func (y *year) burst() {
 		}
 		zone := pick(y.simulation, "zone", yearZones...)
 		writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) error {
-			tx.Stamp(y.tills[0].device, c.id, StampFields{Count: set(int64(2))}) // any result; a refusal may leave a row, which is rolled back too
+			tx.Stamp(y.tills[0].device, c.id, StampFields{Count: set(int64(2))}) // it may be refused; a row of a refusal is rolled back too
 			y.setZone(tx, zone)
 			return errors.New("taken back")
 		}})
@@ -211,7 +214,7 @@ func (y *year) burst() {
 		failing()
 		c := y.card((*simProgram).collectsStamps)
 		if c == nil {
-			return // the result of the others is not predicted
+			return // there is no card yet
 		}
 		n, location, o := int64(y.draw("count", 1, 9)), y.location(), &one{h: c.chain}
 		o.want = y.model.stamp(o.h, location, n, Null[int64]{})

@@ -56,7 +56,8 @@ func childProcess(t *testing.T, does, path string) (cmd *exec.Cmd, out *bufio.Sc
 	return cmd, bufio.NewScanner(stdout), in
 }
 
-// fingerprint returns a hash of a file, or a description of anything else with its name.
+// fingerprint returns the mode and a hash of a file, the entries of a folder, or why it cannot be
+// read.
 func fingerprint(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -74,7 +75,7 @@ func fingerprint(t *testing.T, path string) string {
 	return fmt.Sprintf("%s %x", info.Mode(), sha256.Sum256(b))
 }
 
-// refuses opens path, which must fail with one line that has the path and the reason, and must not
+// refuses opens path. Open must fail with one line that has the path and the reason, and must not
 // change the file.
 func refuses(t *testing.T, path string, opts Options, why string) {
 	t.Helper()
@@ -101,7 +102,7 @@ func createEmpty(t *testing.T, path string) string {
 	return path
 }
 
-// createWithScript creates a SQLite file from a script.
+// createWithScript runs a script on a SQLite file, which it creates if there is none.
 func createWithScript(t *testing.T, path, script string) {
 	t.Helper()
 	c, err := openConn(createEmpty(t, path), sqlite.ReadWrite)
@@ -116,6 +117,8 @@ func createWithScript(t *testing.T, path, script string) {
 	}
 }
 
+// TestOpenRefuses checks that Open refuses a path that it cannot use, changes nothing there, and gives
+// the reason.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	at := func(t *testing.T) string { return filepath.Join(t.TempDir(), "cards.db") }
@@ -329,7 +332,7 @@ func TestOpenAcceptsAnyPath(t *testing.T) {
 			}
 			f := &fixture{Store: open(t, filepath.Join(dir, name), Options{MustExist: true, Readers: 1}), t: t}
 			if n := f.number("SELECT count(*) FROM shops"); n != 3 {
-				t.Errorf("%d shops were made through three spellings of one path", n)
+				t.Errorf("%d shops were created through three spellings of one path, want 3", n)
 			}
 		})
 	}

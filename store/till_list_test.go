@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// runTillLists runs what tills do beside the actions on cards, for the test of statements.
+// runTillLists runs the operations on staff and pairings, the lists of tills, and actions of a
+// member of staff who is signed in.
 func runTillLists(k till, program string) {
 	f := k.fixture
 	member := must(f, func(tx *Tx) (StaffMember, error) {
@@ -66,7 +67,7 @@ func runTillLists(k till, program string) {
 	}
 }
 
-// TestStaff checks the staff of a shop: who may be changed, and how many a location may have.
+// TestStaff checks that a shop can change its own staff only, and how many a location may have.
 func TestStaff(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)

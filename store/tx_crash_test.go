@@ -15,7 +15,7 @@ import (
 const crashWriters = 16
 
 // issueChild issues numbered cards without a pause until it is killed, and prints the number of
-// each card that was acknowledged.
+// each card whose issue was acknowledged.
 func issueChild(path string) {
 	s, err := Open(path, Options{Serve: true})
 	if err != nil {
@@ -54,7 +54,7 @@ func issueChild(path string) {
 }
 
 // TestKilledProcessKeepsAcknowledgedWrites kills a process at random moments. The file must have
-// every acknowledged write, and none partly.
+// every acknowledged write, and of any other write all or nothing.
 func TestKilledProcessKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cards.db")

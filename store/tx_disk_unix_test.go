@@ -102,7 +102,7 @@ func TestFailingDisk(t *testing.T) {
 		want = append(want, fmt.Sprint(rounds, " next"))
 	}
 	if err := cmd.Wait(); err != nil || !made || rounds < 10 {
-		t.Errorf("the child made %d rounds, the last one all of it: %t, %v", rounds, made, err)
+		t.Errorf("the child made %d rounds, and the group fitted: %t, %v", rounds, made, err)
 	}
 	f := &fixture{Store: open(t, path, Options{}), t: t}
 	if got := notes(f); !slices.Equal(got, want) {
@@ -151,7 +151,7 @@ func TestFailingWipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cards.db")
 	first := open(t, path, Options{})
-	// The note below goes to the last page.
+	// The child's note goes to the last page, which is beyond its limit.
 	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error {
 		if err := rememberRows("big", 50, 9000)(tx); err != nil {
 			return err

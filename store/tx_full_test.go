@@ -13,7 +13,8 @@ import (
 // SQLite rolls back the whole transaction silently or only the statement. In both cases the whole
 // group must fail.
 
-// limit lets the file grow by at most more pages from now on; without a limit if more is negative.
+// limit lets the file grow by at most more pages from now on, or without a limit if more is
+// negative.
 func (f *fixture) limit(more int) {
 	f.t.Helper()
 	f.must(func(tx *Tx) error {
@@ -30,8 +31,8 @@ func (f *fixture) limit(more int) {
 }
 
 // raiseLimitUntilFits repeats the group with one more page each time until it fits. Until then
-// every member must get sqlite.ErrFull, nothing of any may be in the file, and the write after it
-// must succeed. The group must have been too large for at least least limits.
+// every member must get sqlite.ErrFull, nothing of any may be in the file, and the next write
+// must succeed. The group must not fit into fewer than least pages.
 func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, program string) []Write) {
 	t.Helper()
 	f := start(t, Options{})
@@ -79,6 +80,7 @@ func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, progr
 	f.checkFile()
 }
 
+// firstDifference returns the first line of after that before does not have.
 func firstDifference(before, after string) string {
 	old := map[string]bool{}
 	for _, l := range strings.Split(before, "\n") {
@@ -92,7 +94,8 @@ func firstDifference(before, after string) string {
 	return "rows are missing"
 }
 
-// rememberRows remembers rows responses of size bytes, which need several pages.
+// rememberRows remembers the given number of responses of size bytes, which need several pages, and
+// writes a note.
 func rememberRows(name string, rows, size int) func(*Tx) error {
 	return func(tx *Tx) error {
 		for i := range rows {
@@ -107,6 +110,7 @@ func rememberRows(name string, rows, size int) func(*Tx) error {
 
 func write(do func(*Tx) error) Write { return Write{Actor: operator, Do: do} }
 
+// issuing returns a write that issues a card with a long name.
 func (f *fixture) issuing(program, name string) Write {
 	return write(func(tx *Tx) error {
 		_, err := tx.IssueCard(f.a, program, CardFields{HolderName: set(strings.Repeat(name, 500))}, SourceAPI)
@@ -114,6 +118,7 @@ func (f *fixture) issuing(program, name string) Write {
 	})
 }
 
+// TestFullDisk has members that write several pages among members that write one row.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
@@ -137,8 +142,8 @@ func TestFullDiskInAStatementOnManyRows(t *testing.T) {
 	})
 }
 
-// TestFullDiskNotNoticed uses a member that ignores the error, and one that executes other
-// statements after it.
+// TestFullDiskNotNoticed uses a member that ignores the error and executes other statements after
+// it.
 func TestFullDiskNotNoticed(t *testing.T) {
 	t.Parallel()
 	for name, big := range map[string]func(*Tx) error{
@@ -178,6 +183,7 @@ func TestFullDiskBeforeFinish(t *testing.T) {
 	})
 }
 
+// TestFullDiskInFinish has a Finish that needs more pages than Do.
 func TestFullDiskInFinish(t *testing.T) {
 	t.Parallel()
 	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
@@ -187,8 +193,8 @@ func TestFullDiskInFinish(t *testing.T) {
 	})
 }
 
-// TestFullDiskLeavesNoCache checks that what the writer cached in a failed group is dropped: here,
-// that a webhook is inactive.
+// TestFullDiskLeavesNoCache checks that what the writer cached in a failed group, here that a
+// webhook is inactive, is dropped.
 func TestFullDiskLeavesNoCache(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -213,6 +219,6 @@ func TestFullDiskLeavesNoCache(t *testing.T) {
 	f.limit(-1)
 	f.card(f.a, program, CardFields{})
 	if n := f.number("SELECT count(*) FROM events"); n != 1 {
-		t.Errorf("%d events of a webhook that is active, want 1", n)
+		t.Errorf("%d events for a webhook that is active, want 1", n)
 	}
 }

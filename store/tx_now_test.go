@@ -11,7 +11,7 @@ func TestNowNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
 	rng := chance(t)
-	last := f.clock.at() // of the shop
+	last := f.clock.at() // when the shop was created
 	for range 300 {
 		switch rng.IntN(4) {
 		case 0:

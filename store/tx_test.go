@@ -19,10 +19,12 @@ func note(tx *Tx, text string) error {
 	return tx.failed
 }
 
+// notes returns the texts of the notes in the file, oldest first.
 func notes(f *fixture) []string {
 	return f.lines("SELECT action FROM audit WHERE shop_id=0 ORDER BY id")
 }
 
+// noting returns a write of a note.
 func noting(text string) Write {
 	return Write{Actor: operator, Do: func(tx *Tx) error { return note(tx, text) }}
 }
@@ -52,7 +54,8 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 	}
 }
 
-// TestConcurrentCallersShareACommit checks the same with concurrent callers.
+// TestConcurrentCallersShareACommit checks that writes of concurrent callers that wait share a
+// commit.
 func TestConcurrentCallersShareACommit(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -79,6 +82,8 @@ func TestConcurrentCallersShareACommit(t *testing.T) {
 	}
 }
 
+// TestOneMemberFailsAlone checks that members that return an error, panic or break a constraint are
+// rolled back, and the others of their group are committed.
 func TestOneMemberFailsAlone(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -157,6 +162,8 @@ func TestAfterCommitSeesTheWrite(t *testing.T) {
 	}
 }
 
+// TestFinish checks that Finish decides whether a write succeeds, and what of it is in the file, after a
+// Do that succeeds, fails or panics. Do writes the note do, and Finish the note settle.
 func TestFinish(t *testing.T) {
 	t.Parallel()
 	mine, other := errors.New("mine"), errors.New("other")
@@ -256,7 +263,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 		}
 	}
 	if err := f.Close(); err != nil {
-		t.Errorf("closing twice: %v", err)
+		t.Errorf("the second Close got %v", err)
 	}
 	if err := f.View(0, func(*View) error { return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("a read after Close got %v", err)

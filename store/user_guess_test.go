@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestGuessRules checks when failures lock, and for how long. Each case lists the
-// seconds between failures; a failure that locks is followed by the length of its lock.
+// TestGuessRules checks which failures lock, and for how long. gaps has the seconds before each
+// failure. want has for each failure a dot or, if it locks, the length of the lock in seconds.
 func TestGuessRules(t *testing.T) {
 	t.Parallel()
 	minutes := func(m int) int { return 60 * m }
@@ -45,12 +45,12 @@ func TestGuessRules(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, s, c.want)
 		}
 		if end := g.end(c.rule); end <= now {
-			t.Errorf("%s: it is forgotten at once", name)
+			t.Errorf("%s: the failures are forgotten at once", name)
 		}
 	}
 }
 
-// repeat returns n·times gaps of a number of seconds.
+// repeat returns n*times gaps of gap seconds.
 func repeat(n, times, gap int) (gaps []int) {
 	for range n * times {
 		gaps = append(gaps, gap)

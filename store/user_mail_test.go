@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLinkMail checks that a message with a one-time link waits in the queue, is tried
-// again, and goes with its link.
+// TestLinkMail checks that a message with a one-time link waits in the queue, is retried, and is
+// deleted when its link ends.
 func TestLinkMail(t *testing.T) {
 	t.Parallel()
 	f := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{QueueMail: true, PublicURL: "https://cards.example.com"}), t: t}
@@ -41,24 +41,24 @@ func TestLinkMail(t *testing.T) {
 	m, _ = next()
 	f.must(func(tx *Tx) error { return tx.SentMail(&m) })
 	if _, ok := next(); ok {
-		t.Error("it is sent twice")
+		t.Error("the message is still queued after it was sent")
 	}
 	third := invite()
 	f.must(func(tx *Tx) error { return tx.CancelInvitation(shop, third.ID) })
 	if _, ok := next(); ok {
-		t.Error("a link that was cancelled is mailed")
+		t.Error("the message with a cancelled link is still queued")
 	}
 	refused := invite()
 	m, _ = next()
 	f.must(func(tx *Tx) error { return tx.RejectMail(&m, 550) })
 	if sixth := (invite().Mailed && refused.Mailed) && invite().Mailed; sixth {
-		t.Error("six messages to one address within a day")
+		t.Error("six messages were queued for one address within a day")
 	}
 	f.checkFile()
 }
 
-// TestUnmailedReset checks that asking for a reset link replaces none where no mail can be
-// sent: the person may hold one that an operator has made.
+// TestUnmailedReset checks that, where no mail can be sent, a request for a reset link does not
+// replace a link that the person may have from an operator.
 func TestUnmailedReset(t *testing.T) {
 	t.Parallel()
 	f := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{}), t: t}

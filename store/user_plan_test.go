@@ -48,7 +48,7 @@ func runPeople(f *fixture) {
 	runPersonWrites(f, id, other, at)
 }
 
-// runPersonWrites runs what changes a person, as the person of a session.
+// runPersonWrites runs the operations that change a person, by the person of a session.
 func runPersonWrites(f *fixture, id *SessionIdentity, other int64, at netip.Addr) {
 	user, ada := id.User, f.ID(KindUser, other)
 	f.must(func(tx *Tx) error { return tx.UseSession(id.Session) })

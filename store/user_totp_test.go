@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestTOTPVectors checks the codes of RFC 6238, appendix B, which have eight digits
-// there: the last six are the codes of six digits.
+// TestTOTPVectors checks the codes of RFC 6238, appendix B. They have eight digits there, of
+// which the last six are the codes of six digits.
 func TestTOTPVectors(t *testing.T) {
 	t.Parallel()
 	secret := []byte("12345678901234567890")

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestWatch checks that the function of Watch is called after another process has
-// written to the file, also where there is no file to watch, and that Watch ends with
-// its context.
+// TestWatch checks that Watch calls its function after another process has written to the file,
+// calls it repeatedly where there is no file to watch, and ends with its context.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})

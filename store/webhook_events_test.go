@@ -17,6 +17,7 @@ func (f *fixture) fired(write func(*Tx) error) (names []string) {
 	return f.lines("SELECT name FROM events WHERE id>? ORDER BY id", before)
 }
 
+// TestOperationsFireTheirEvents checks the events of each operation, with and without previews.
 func TestOperationsFireTheirEvents(t *testing.T) {
 	t.Parallel()
 	const preview = "(preview) " // sent only with previews
@@ -130,7 +131,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 				}
 			}
 			if n := f.number("SELECT count(*) FROM events e WHERE 1<>(SELECT count(*) FROM deliveries WHERE event_id=e.id)"); n > 0 {
-				t.Errorf("%d events have not exactly one delivery for one webhook", n)
+				t.Errorf("%d events do not have exactly one delivery to the only webhook", n)
 			}
 			f.checkFile()
 		})
@@ -167,7 +168,7 @@ func TestEventPayloads(t *testing.T) {
 	}
 	shop := f.ID(KindShop, f.a.Shop)
 	at := f.clock.at().String()
-	// The paths in each payload that must have a value.
+	// The values that each payload must have, by path.
 	for name, want := range map[string]map[string]map[string]any{
 		"card.added": {
 			"v1": {"event": "card.added", "shop_id": shop, "program_id": program, "occurred_at": at, "data.card_instance_id": card, "data.source": "api", "data.parent_card_instance_id": nil},
@@ -217,10 +218,10 @@ func TestEventPayloads(t *testing.T) {
 func TestNoWebhookNoEvent(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
-	everything := f.withLedger(f.a)
-	f.must(func(tx *Tx) error { _, err := tx.ReissueCard(f.a, everything.card, ReissueFields{}); return err })
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, everything.card) })
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, everything.program) })
+	l := f.withLedger(f.a)
+	f.must(func(tx *Tx) error { _, err := tx.ReissueCard(f.a, l.card, ReissueFields{}); return err })
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, l.card) })
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
 	if n := f.number("SELECT count(*) FROM events"); n != 0 {
 		t.Errorf("%d events without a webhook", n)
 	}

@@ -9,6 +9,7 @@ import (
 	"punchcard/store/event"
 )
 
+// log returns the delivery log of a webhook.
 func (f *fixture) log(program, hook string) (list []Delivery) {
 	f.t.Helper()
 	f.view(func(v *View) (err error) {
@@ -18,8 +19,8 @@ func (f *fixture) log(program, hook string) (list []Delivery) {
 	return list
 }
 
-// TestPingDelivery checks that a test is sent once, in the webhook's version, whatever events it
-// subscribes to.
+// TestPingDelivery checks the row and the payload of a test delivery. It is due at once and in
+// the version of its webhook, which may be inactive and subscribe to other events.
 func TestPingDelivery(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -72,10 +73,10 @@ func TestRedelivery(t *testing.T) {
 			t.Errorf("%s: %s, want %s", state, now, was)
 		}
 		if a, b := fmt.Sprintf("%s %+v", d.RequestPayload, d), fmt.Sprintf("%s %+v", fresh.RequestPayload, fresh); a != b {
-			t.Errorf("%s: answers %s, want %s", state, a, b)
+			t.Errorf("%s: Redeliver returned %s, want %s", state, a, b)
 		}
 	}
-	// Of an erased card, the scrubbed body is sent.
+	// After the erasure of the card, the body has no data of its holder.
 	f.sql("UPDATE deliveries SET outcome='failed'")
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, fresh.CardInstanceID.V) })
 	d := must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, fresh.ID) })
@@ -91,8 +92,8 @@ func TestRedelivery(t *testing.T) {
 	}
 }
 
-// TestDeliveryLogPerWebhook checks that the log of a webhook has its own entries, in its version,
-// newest first.
+// TestDeliveryLogPerWebhook checks that the log of a webhook has its own deliveries, in its
+// version, newest first, up to the limit.
 func TestDeliveryLogPerWebhook(t *testing.T) {
 	t.Parallel()
 	lim := DefaultLimits()
@@ -109,7 +110,7 @@ func TestDeliveryLogPerWebhook(t *testing.T) {
 	for _, w := range []CreatedWebhook{one, two} {
 		list := f.log(program, w.ID)
 		if len(list) != 4 {
-			t.Fatalf("%d entries, want the maximum", len(list))
+			t.Fatalf("%d entries, want the limit of 4", len(list))
 		}
 		for i, d := range list {
 			if d.CardInstanceID != Some(cards[i]) || d.WebhookID != w.ID || d.Event != "card.added" || seen[d.ID] || seen[d.EventID] {

@@ -107,7 +107,7 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 		}
 	}
 	if n := f.number("SELECT count(*) FROM deliveries WHERE outcome IS NOT NULL OR attempts>0 OR due_at IS NOT NULL"); n > 0 {
-		t.Errorf("%d deliveries do not start as pending and fresh", n)
+		t.Errorf("%d deliveries do not begin as pending, without an attempt or a time", n)
 	}
 }
 
@@ -138,8 +138,8 @@ func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 	if n := f.number("SELECT (SELECT count(*) FROM events)+(SELECT count(*) FROM deliveries)+(SELECT count(*) FROM cards)"); n != 0 {
 		t.Errorf("%d rows of writes that were rolled back", n)
 	}
-	// In one group: deactivated and rolled back, deactivated, and activated again.
-	undone := flip(false, nil) // after its events were matched
+	// One group deactivates the webhook and is rolled back, deactivates it, and activates it again.
+	undone := flip(false, nil) // Finish fails after the events were matched
 	undone.Finish = settled.Finish
 	errs := f.group(undone, write(issue), flip(false, nil), write(issue), flip(true, nil), write(issue))
 	for i, err := range errs {

@@ -15,7 +15,7 @@ func (f *fixture) sequences(shop int64) string {
 	return strings.Join(f.lines("SELECT ifnull(sequence, 'null') FROM events WHERE shop_id=? ORDER BY id", shop), " ")
 }
 
-// The events of each shop are counted by themselves, in their order, and without a
+// TestSequenceOfEvents checks that the events of each shop are numbered in their order, without a
 // gap for a write that was rolled back.
 func TestSequenceOfEvents(t *testing.T) {
 	t.Parallel()
@@ -53,8 +53,9 @@ func TestSequenceOfEvents(t *testing.T) {
 	f.checkFile()
 }
 
-// The count of every shop, also of one without events, goes on where the ids of an
-// older file end, since its events are sent with their ids as sequence.
+// TestSequenceAfterMigration checks that the sequence of every shop, also of one without events,
+// continues after the last id in an older file, whose events are sent with their ids as
+// sequences.
 func TestSequenceAfterMigration(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "older.db")
@@ -93,8 +94,8 @@ func TestSequenceAfterMigration(t *testing.T) {
 	f.checkFile()
 }
 
-// A new delivery comes with the chain of its card: the root, also for overflow
-// children and after an erasure; none where no card is concerned.
+// TestChainOfNewDelivery checks that a new delivery has the root of its card's chain, also for a card
+// that came from an overflow or was erased, and 0 if it is about no card.
 func TestChainOfNewDelivery(t *testing.T) {
 	t.Parallel()
 	c := startChain(t, CardFields{HolderName: set("Ada")}, ShopFields{})

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// sweep deletes in batches of n until there is nothing more, and returns the number of batches.
+// sweep calls SweepDeliveries with batches of n until there is nothing more, and returns the
+// number of batches.
 func (f *fixture) sweep(n int) (batches int) {
 	f.t.Helper()
 	var at DeliverySweep
@@ -33,7 +34,7 @@ func (f *fixture) sent(program string, n int) (first, last int64) {
 	return last - int64(n) + 1, last
 }
 
-// record records this outcome for everything that is due.
+// record records an outcome for everything that is due, and returns the number of deliveries.
 func (f *fixture) record(o Outcome) (n int) {
 	f.t.Helper()
 	var hooks []int64
@@ -59,7 +60,7 @@ func (f *fixture) record(o Outcome) (n int) {
 	return n
 }
 
-// due returns a webhook's due deliveries as events: those with a time first, then the new ones.
+// due returns the events of a webhook's due deliveries: those with a time first, then the new ones.
 func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
 	f.t.Helper()
 	f.view(func(v *View) error {
@@ -73,11 +74,13 @@ func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
 	return events
 }
 
+// counts returns the numbers of deliveries and events.
 func (f *fixture) counts() string {
 	f.t.Helper()
 	return fmt.Sprintf("%d deliveries, %d events", f.number("SELECT count(*) FROM deliveries"), f.number("SELECT count(*) FROM events"))
 }
 
+// has checks how many deliveries and events there are.
 func (f *fixture) has(want string) {
 	f.t.Helper()
 	if got := f.counts(); got != want {
@@ -143,8 +146,8 @@ func TestSweepLeavesPending(t *testing.T) {
 	f.has("0 deliveries, 0 events")
 }
 
-// TestSweepLeavesRedelivered checks that a redelivered row is pending, so that it is deleted by a
-// later sweep only.
+// TestSweepLeavesRedelivered checks that a redelivered row is pending, so that a sweep deletes it
+// only after its next outcome.
 func TestSweepLeavesRedelivered(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -162,8 +165,9 @@ func TestSweepLeavesRedelivered(t *testing.T) {
 	f.has("0 deliveries, 0 events")
 }
 
-// TestSweepVisitsOnce checks that a sweep visits each row once, also if rows that stay come first:
-// it needs as many batches as the rows fill, and a batch deletes at most its size.
+// TestSweepVisitsOnce checks that a sweep visits each old event once, also if events that stay
+// come first: it needs as many batches as the events fill. A batch deletes at most its size of
+// deliveries and of events.
 func TestSweepVisitsOnce(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -242,8 +246,8 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 	f.checkFile()
 }
 
-// TestDisabledAtOnceEverywhere checks that a webhook that failures disabled gets no later event, in
-// any process.
+// TestDisabledAtOnceEverywhere checks that a webhook whose receiver answered 410 gets no later
+// event, in any process.
 func TestDisabledAtOnceEverywhere(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -267,8 +271,9 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 	f.has("2 deliveries, 2 events")
 }
 
-// TestWhatIsDue checks what is due in each state of webhook and shop: everything, the event that is
-// sent despite a suspension, tests, or nothing. The queue, its listing and the attempt must agree.
+// TestWhatIsDue checks what is due in each state of a webhook and its shop: all deliveries, the
+// event that is sent despite a suspension, tests, or none. Lists of webhooks, lists of deliveries
+// and Attempt must agree.
 func TestWhatIsDue(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -307,10 +312,10 @@ func TestWhatIsDue(t *testing.T) {
 			f.view(func(v *View) error {
 				timed, err := v.WebhooksWithScheduledDeliveries()
 				if (len(timed) == 1) != slices.Contains(c.want, 3) || len(timed) > 0 && timed[0] != (ScheduledWebhook{hook, f.clock.at()}) {
-					t.Errorf("%s: waiting %v", name, timed)
+					t.Errorf("%s: webhooks with scheduled deliveries %v", name, timed)
 				}
 				if fresh := check(v.WebhooksWithNewDeliveries()); (len(fresh) == 1) != slices.Contains(c.want, 2) {
-					t.Errorf("%s: fresh %v", name, fresh)
+					t.Errorf("%s: webhooks with new deliveries %v", name, fresh)
 				}
 				for key := int64(1); key <= 4; key++ {
 					a, ok, err := v.Attempt(hook, key)

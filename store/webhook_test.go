@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// subscribe creates a webhook of all events through the public operation.
+// subscribe creates a webhook with CreateWebhook. It subscribes to all events unless change sets
+// others.
 func (f *fixture) subscribe(program string, change func(*WebhookFields)) CreatedWebhook {
 	f.t.Helper()
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}
@@ -26,6 +27,7 @@ func unchecked(tx *Tx, f WebhookFields) WebhookFields {
 	return f
 }
 
+// uncheckedPatch is unchecked for a patch.
 func uncheckedPatch(tx *Tx, p WebhookPatch) WebhookPatch {
 	p.WebhookFields = unchecked(tx, p.WebhookFields)
 	return p
@@ -63,6 +65,8 @@ func (f *fixture) recordDue() *dueWebhooks {
 // settled waits until the writer has finished the work after a commit.
 func (f *fixture) settled() { f.must(func(*Tx) error { return nil }) }
 
+// TestWebhookSecretIsFromTheStoresRand checks that secrets have the random bytes of Options.Rand,
+// are stored, and are needed to create a webhook.
 func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 	t.Parallel()
 	chance := bytes.Repeat([]byte{0xfb, 0xff, 0x01, 0x7e}, 100)
@@ -124,7 +128,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	other.Events = set([]string{"card.archived"})
 	remove := write(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, id) })
 	var counts []int64
-	// Delivery rows are written at the end of the group; the events show what will be written.
+	// Delivery rows are written at the end of the group, so the events are counted instead.
 	count := write(func(tx *Tx) error {
 		n, err := tx.conn.number("SELECT count(*) FROM events")
 		counts = append(counts, n)
@@ -137,7 +141,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 		}
 	}
 	if want := []int64{0, 1, 1, 2, 2, 2}; !slices.Equal(counts, want) {
-		t.Errorf("deliveries %v, want %v", counts, want)
+		t.Errorf("after each change there are %v events, want %v", counts, want)
 	}
 	// The next group reads the epoch again, and so does another process.
 	f.must(issue.Do)
@@ -216,7 +220,7 @@ func TestOnDue(t *testing.T) {
 		t.Helper()
 		f.settled()
 		if got := due.take(); (len(got) == 1 && got[0] == key) != want || len(got) > 1 {
-			t.Errorf("%s: woken %v, want %v", what, got, want)
+			t.Errorf("%s: OnDue got %v, want a call: %v", what, got, want)
 		}
 	}
 	patch := func(fields WebhookFields) {
@@ -247,7 +251,8 @@ func TestOnDue(t *testing.T) {
 	told("delete", false)
 }
 
-// TestActiveResetsFailures checks that only active true resets the failures of an active webhook.
+// TestActiveResetsFailures checks that a change resets the failures of a webhook only if it sets
+// active to true, whether the webhook was active or not.
 func TestActiveResetsFailures(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
@@ -269,7 +274,7 @@ func TestActiveResetsFailures(t *testing.T) {
 	}
 }
 
-// TestWebhookMaximumHoldsInAGroup checks that concurrent creations do not exceed the shop's
+// TestWebhookMaximumHoldsInAGroup checks that the creations of one group do not exceed the shop's
 // maximum, and that a deletion makes room.
 func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 	t.Parallel()
