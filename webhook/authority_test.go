@@ -22,6 +22,7 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
+// newAuthority returns a new authority with a certificate that it signed itself.
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{t: t}
@@ -30,6 +31,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
+// sign returns a certificate with the fields of c, and its key. The first one, which is the
+// authority's own, is signed with its own key.
 func (a *authority) sign(c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	c.SerialNumber, c.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-48*time.Hour)
@@ -52,7 +55,7 @@ func (a *authority) sign(c *x509.Certificate) (*x509.Certificate, *ecdsa.Private
 	return made, key
 }
 
-// server returns the TLS settings of a receiver with this name.
+// server returns the TLS settings of a receiver with this name. Its certificate ends at until.
 func (a *authority) server(name string, until time.Time, protocols ...string) *tls.Config {
 	cert, key := a.sign(&x509.Certificate{DNSNames: []string{name}, NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})

@@ -37,6 +37,7 @@ func first(t *testing.T, more ...fields) (s *server, r *receiver, h hook, got re
 	return s, r, h, r.next(), card
 }
 
+// TestRotatedSecret checks that the next attempt is signed with the new secret alone.
 func TestRotatedSecret(t *testing.T) {
 	t.Parallel()
 	_, r, h, got, _ := first(t)
@@ -59,6 +60,8 @@ func TestRotatedSecret(t *testing.T) {
 	}
 }
 
+// TestBearerToken checks that the next attempt has the new token or none, and that the log masks
+// it.
 func TestBearerToken(t *testing.T) {
 	t.Parallel()
 	_, r, h, got, _ := first(t, fields{"bearer_token": "old-token"})
@@ -115,6 +118,7 @@ func TestHeadersOfTheLog(t *testing.T) {
 	}
 }
 
+// TestErasedBetweenAttempts checks that the next attempt has no data of a holder who was erased.
 func TestErasedBetweenAttempts(t *testing.T) {
 	t.Parallel()
 	s, r, h, got, card := first(t)
@@ -133,6 +137,7 @@ func TestErasedBetweenAttempts(t *testing.T) {
 	}
 }
 
+// TestChangedURL checks that the next attempt goes to the new URL.
 func TestChangedURL(t *testing.T) {
 	t.Parallel()
 	_, r, h, got, _ := first(t)
@@ -141,7 +146,7 @@ func TestChangedURL(t *testing.T) {
 	if again := h.next(other); string(again.Body) != string(got.Body) {
 		t.Errorf("got %s", again.Body)
 	}
-	r.none("the URL is another now")
+	r.none("the URL was changed")
 }
 
 // TestChangedWhileQueued checks that a delivery which waits for the previous one to connect is sent
@@ -175,8 +180,8 @@ func TestChangedWhileQueued(t *testing.T) {
 	}
 }
 
-// TestRedelivery checks that a redelivery has the same event and body, and all
-// attempts.
+// TestRedelivery checks that a redelivery has the same event and body and as many attempts, and
+// is refused while the delivery is pending.
 func TestRedelivery(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryAttempts = 2 })
@@ -221,8 +226,8 @@ func TestRedelivery(t *testing.T) {
 	}
 }
 
-// TestAnotherProcess checks that deliveries and changes which another process
-// writes to the file take effect.
+// TestAnotherProcess checks that deliveries and changes of webhooks that another process writes
+// to the file take effect.
 func TestAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Time{}) })
@@ -264,7 +269,7 @@ func TestAnotherProcess(t *testing.T) {
 	s.issue()
 	s.settle()
 	moved.none("switched off")
-	// One process holds deliveries, and the other sends them.
+	// A delivery that waits for the webhook is sent when the other process enables it.
 	moved.answers(status(500))
 	h.patch(fields{"active": true})
 	waits := s.issue()

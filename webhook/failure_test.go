@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// TestErrorTexts checks the texts of errors that no receiver on loopback causes, or
-// not in every run.
-// The rest is in TestReceiverConnections and TestReceiverHangs.
+// TestErrorTexts checks the texts of errors that no receiver on loopback causes, or not in every
+// run. The others are in TestReceiverConnections and TestReceiverHangs.
 func TestErrorTexts(t *testing.T) {
 	t.Parallel()
 	s := &Sender{conf: Config{Timeout: 1500 * time.Millisecond}}

@@ -54,6 +54,8 @@ func receiver(t *testing.T) (s *httptest.Server, roots *x509.CertPool, conns *at
 	return s, roots, conns
 }
 
+// TestTransport checks which certificates, TLS versions and addresses the transport accepts, and
+// its limits.
 func TestTransport(t *testing.T) {
 	t.Parallel()
 	s, roots, _ := receiver(t)
@@ -91,8 +93,8 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestEndlessHeaders checks that a response whose headers never end is aborted.
-func TestEndlessHeaders(t *testing.T) {
+// TestLongHeaders checks that a response with more than 64 KiB of headers is aborted.
+func TestLongHeaders(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Long", strings.Repeat("x", 80<<10))
@@ -160,8 +162,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestRebinding resolves a name to a public address when the webhook is saved and
-// to a loopback address when it is called.
+// TestRebinding checks that a name that has a public address when the webhook is saved, and a
+// loopback address when it is called, is refused at the call.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	s, roots, conns := receiver(t)
@@ -190,7 +192,7 @@ func TestRebinding(t *testing.T) {
 		t.Error("at the next save:", p)
 	}
 
-	// With loopback allowed the same name works: it was the address that was
+	// With loopback allowed the same name works, so it was the address that was
 	// refused above.
 	g.Loopback = true
 	if resp, err := get(g, target, false); err != nil || resp.StatusCode != 200 {
@@ -213,11 +215,12 @@ func port(rawURL string) string { return rawURL[strings.LastIndexByte(rawURL, ':
 // answers returns the addresses of a name in the n-th answer of a type, from 1.
 type answers func(n int) []string
 
+// always returns answers that are the same addresses each time.
 func always(ips ...string) answers { return func(int) []string { return ips } }
 
-// ServeDNS starts a DNS server for tests of the other package. Each name has the
-// addresses of its first answers of a type, and of all later ones. The lookup of a
-// name that begins with broken fails.
+// ServeDNS starts a DNS server for tests of the other package. names has for each name the
+// addresses of the first answer of a type, and those of all later ones. The lookup of a name that
+// begins with broken fails.
 func ServeDNS(t *testing.T, names map[string][2][]string) *net.Resolver {
 	t.Helper()
 	known := map[string]answers{}

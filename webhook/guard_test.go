@@ -49,6 +49,7 @@ var allowed = strings.Fields(`
 	2000:: 2001:200:: 2001:4860:4860::8888 2001:db7:ffff::1 2001:db9:: 2003:: 2606:4700:4700::1111
 	2620:4f:7fff::1 2620:4f:8001::1 2a00:1450:4001::200e 3ffe:ffff::1 3fff:1000::`)
 
+// TestPermits checks the lists above, without networks that are allowed.
 func TestPermits(t *testing.T) {
 	t.Parallel()
 	if len(denied) < 60 || len(allowed) < 16 {
@@ -71,21 +72,23 @@ func TestPermits(t *testing.T) {
 		}
 	}
 	if (&Guard{Loopback: true, AllowCIDR: prefixes("::/0 0.0.0.0/0")}).Permits(netip.Addr{}) {
-		t.Error("no address is permitted")
+		t.Error("the zero Addr is permitted")
 	}
 }
 
+// TestAllowCIDR checks that AllowCIDR permits addresses of its networks, except for neverAllowed
+// and those with a zone.
 func TestAllowCIDR(t *testing.T) {
 	t.Parallel()
 	every := &Guard{Loopback: true, AllowHTTP: true, AllowCIDR: append(prefixes("0.0.0.0/0 ::/0 169.254.169.254/32 fd00:ec2::/32"), netip.Prefix{})}
 	for _, s := range neverAllowed {
 		if every.Permits(netip.MustParseAddr(s)) {
-			t.Errorf("%s is opened", s)
+			t.Errorf("%s is permitted with every network allowed", s)
 		}
 	}
 	for _, s := range denied {
 		if want := !strings.Contains(s, "%"); every.Permits(netip.MustParseAddr(s)) != want {
-			t.Errorf("%s with everything open: %v", s, !want)
+			t.Errorf("%s with every network allowed: permitted %v", s, !want)
 		}
 	}
 	for _, c := range []struct {
@@ -115,6 +118,7 @@ func TestAllowCIDR(t *testing.T) {
 	}
 }
 
+// TestControl checks which networks and addresses a dial may use.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	g := &Guard{Loopback: true}
@@ -147,6 +151,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
+// TestCheckScheme checks which schemes are accepted under each setting.
 func TestCheckScheme(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -217,7 +222,7 @@ func TestOnLink(t *testing.T) {
 	}
 	unknown := &Guard{Networks: func() ([]net.Addr, error) { return nil, errors.New("no") }}
 	if unknown.Permits(netip.MustParseAddr("2606:4700::2")) || !unknown.Permits(netip.MustParseAddr("8.8.8.8")) {
-		t.Error("with unknown networks")
+		t.Error("with unknown networks, public IPv6 is permitted or public IPv4 is not")
 	}
 }
 

@@ -34,8 +34,8 @@ func TestReturnedWhileQueried(t *testing.T) {
 	}
 }
 
-// TestLaneBounds ends attempts and writes in random order. A lane never has more
-// attempts at its receiver than its limit, nor more unwritten outcomes than
+// TestLaneBounds answers attempts and writes outcomes, choosing between the two at random. A lane
+// never has more attempts at its receiver than its limit, nor more unwritten outcomes than
 // laneMaxUnwritten, but as many as both allow.
 func TestLaneBounds(t *testing.T) {
 	t.Parallel()

@@ -66,8 +66,8 @@ func newOrderedReceiver(t *testing.T) *orderedReceiver {
 	return r
 }
 
-// TestOrderOfRequests checks that the requests of a lane are sent in the order of
-// their commits, although none waits for the answer to another.
+// TestOrderOfRequests checks that the requests of a lane are sent in the order of their events,
+// although none waits for the answer to another.
 func TestOrderOfRequests(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -86,7 +86,7 @@ func TestOrderOfRequests(t *testing.T) {
 	if !slices.Equal(r.cards, want) {
 		for i := range min(len(r.cards), len(want)) {
 			if r.cards[i] != want[i] {
-				t.Fatalf("request %d of %d belongs to commit %d", i, len(r.cards), slices.Index(want, r.cards[i]))
+				t.Fatalf("request %d of %d is of card %d", i, len(r.cards), slices.Index(want, r.cards[i]))
 			}
 		}
 		t.Errorf("%d requests, want %d", len(r.cards), len(want))

@@ -52,8 +52,8 @@ func TestHangingReceiver(t *testing.T) {
 	}
 }
 
-// TestManyHangingShops checks that many hanging receivers do not delay one that
-// answers, since they release the prompt slots.
+// TestManyHangingShops checks that many hanging receivers do not delay one that answers, since
+// their attempts release the prompt slots after promptLimit.
 func TestManyHangingShops(t *testing.T) {
 	t.Parallel()
 	s := start(t, longTimeout)
@@ -130,7 +130,7 @@ func TestNoDuplicateWhileInFlight(t *testing.T) {
 		r.next()
 	}
 	if n := s.Values("SELECT count(*) FROM deliveries WHERE attempts=0"); n[0] < "4" {
-		t.Errorf("%s are in progress, want the first four", n[0])
+		t.Errorf("%s have no outcome, want at least the first four", n[0])
 	}
 	close(release)
 	s.settle()
@@ -191,7 +191,7 @@ func TestSendsWhileOutcomesWait(t *testing.T) {
 	s.hook(r.url)
 	s.SQL("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	s.burst(300)
-	for range 249 { // laneMaxUnwritten, less what a lane does not read individually
+	for range 249 { // laneMaxUnwritten-7: a lane starts no attempts while it has room for fewer than 8
 		r.next()
 	}
 	s.SQL("DROP TRIGGER refuse")

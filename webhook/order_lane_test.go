@@ -8,15 +8,15 @@ import (
 	"punchcard/store"
 )
 
-// laneModel is a lane whose queue, receiver and writer are a test's.
+// laneModel is a lane with a model of its queue, its receiver and its writer.
 type laneModel struct {
 	*lane
-	t       *testing.T
-	chain   []int64        // by event; event 0 does not exist
-	done    map[int64]bool // recorded
-	sending []int64        // at the receiver, in the order of their starts
-	written []int64        // answered, outcome not written
-	last    map[int64]int64
+	t         *testing.T
+	chain     []int64         // by event; event 0 does not exist
+	done      map[int64]bool  // recorded
+	sending   []int64         // at the receiver, in the order of their starts
+	unwritten []int64         // answered, outcome not written
+	last      map[int64]int64 // by chain: the last event that was answered
 }
 
 func newLaneModel(t *testing.T) *laneModel {
@@ -37,8 +37,8 @@ func (m *laneModel) query(q queueQuery) (d store.DueDeliveries) {
 	return d
 }
 
-// begun notes attempts that start. The first attempts of a chain start in the order
-// of its events, each after the previous one has ended.
+// begun records attempts that start. The first attempts of a chain must start in the order of its
+// events, each after the previous one has ended.
 func (m *laneModel) begun(events []int64) {
 	m.t.Helper()
 	for _, event := range events {
@@ -56,12 +56,13 @@ func (m *laneModel) begun(events []int64) {
 		}
 		m.sending = append(m.sending, event)
 	}
-	if len(m.sending) > laneMax || len(m.sending)+len(m.written) > laneMaxUnwritten || m.order.waiting > laneMaxWaiting {
-		m.t.Fatalf("%d at the receiver, %d unwritten, %d wait", len(m.sending), len(m.written), m.order.waiting)
+	if len(m.sending) > laneMax || len(m.sending)+len(m.unwritten) > laneMaxUnwritten || m.order.waiting > laneMaxWaiting {
+		m.t.Fatalf("%d at the receiver, %d unwritten, %d wait", len(m.sending), len(m.unwritten), m.order.waiting)
 	}
 }
 
-// step reads the queue as run does. meanwhile is called while the query runs.
+// step reads the queue as run does. It calls meanwhile after the query and before its result is
+// used.
 func (m *laneModel) step(meanwhile func()) {
 	m.t.Helper()
 	m.begun(m.beginReady())
@@ -74,7 +75,7 @@ func (m *laneModel) step(meanwhile func()) {
 	m.begun(m.begin(q, d))
 }
 
-// fill is step until nothing more can start.
+// fill calls step until nothing more can start.
 func (m *laneModel) fill() {
 	m.t.Helper()
 	for m.signal(); len(m.wake) > 0; {
@@ -87,13 +88,13 @@ func (m *laneModel) fill() {
 func (m *laneModel) answer(i int) {
 	event := m.sending[i]
 	m.sending = slices.Delete(m.sending, i, i+1)
-	m.written = append(m.written, event)
+	m.unwritten = append(m.unwritten, event)
 	m.last[m.chain[event]] = max(m.last[m.chain[event]], event)
 	m.allDone(m.sentThrough(event), event)
 	m.answered(event)
 }
 
-// allDone demands that no event up to last is pending, other than but.
+// allDone checks that no event up to last is pending, other than but.
 func (m *laneModel) allDone(last, but int64) {
 	m.t.Helper()
 	for event := int64(1); event <= last; event++ {
@@ -103,10 +104,10 @@ func (m *laneModel) allDone(last, but int64) {
 	}
 }
 
-// write writes an outcome.
+// write writes the unwritten outcome with this index.
 func (m *laneModel) write(i int) {
-	event := m.written[i]
-	m.written = slices.Delete(m.written, i, i+1)
+	event := m.unwritten[i]
+	m.unwritten = slices.Delete(m.unwritten, i, i+1)
 	m.done[event] = true
 	m.finish(event, true)
 }
@@ -132,8 +133,8 @@ func TestChainsDoNotOverlap(t *testing.T) {
 			switch n := rng.IntN(10); {
 			case n < 5 && len(m.sending) > 0:
 				m.answer(rng.IntN(len(m.sending)))
-			case n < 8 && len(m.written) > 0:
-				m.write(rng.IntN(len(m.written)))
+			case n < 8 && len(m.unwritten) > 0:
+				m.write(rng.IntN(len(m.unwritten)))
 			case n == 8 && len(m.sending) > 0:
 				m.giveBack(rng.IntN(len(m.sending)))
 			case len(m.chain) < 400:
@@ -151,13 +152,13 @@ func TestChainsDoNotOverlap(t *testing.T) {
 		}
 		for len(m.done) < len(m.chain)-1 {
 			m.fill()
-			if len(m.sending) == 0 && len(m.written) == 0 {
+			if len(m.sending) == 0 && len(m.unwritten) == 0 {
 				t.Fatalf("seed %d: stuck with %d of %d done", seed, len(m.done), len(m.chain)-1)
 			}
 			for len(m.sending) > 0 {
 				m.answer(0)
 			}
-			for len(m.written) > 0 {
+			for len(m.unwritten) > 0 {
 				m.write(0)
 			}
 		}
@@ -167,10 +168,10 @@ func TestChainsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestLooksPastAThousand checks that a lane looks past laneMaxWaiting events of a
+// TestLaneLooksPastWaitingEvents checks that a lane looks past laneMaxWaiting events of a
 // busy chain and no more, that they take no place among those in flight, and that
 // retries are read whatever waits.
-func TestLooksPastAThousand(t *testing.T) {
+func TestLaneLooksPastWaitingEvents(t *testing.T) {
 	t.Parallel()
 	m := newLaneModel(t)
 	for range laneMaxWaiting + 1 {

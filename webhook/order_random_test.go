@@ -21,8 +21,8 @@ import (
 	"punchcard/webhook"
 )
 
-// seen is what a witness notes of the first request about an event. start and end
-// count what happened at the witness until the request came and until its answer.
+// seen is the first request about an event at a witness. start and end are the witness's clock
+// when the request came and when it was answered.
 type seen struct {
 	start, end  int
 	sequence    int64
@@ -30,8 +30,8 @@ type seen struct {
 	transaction string // the row of the ledger; empty: none
 }
 
-// witness is a receiver of a webhook that notes the first request about each event.
-// It answers that one after a random time, and often with a failure.
+// witness is a receiver of a webhook that records the first request about each event. It answers
+// that one after a random time, and often with a failure. Its clock counts requests and answers.
 type witness struct {
 	hook hook
 
@@ -40,9 +40,10 @@ type witness struct {
 	clock  int
 	firsts map[string]*seen // by event_id
 	open   int
-	most   int // that were open at once
+	most   int // requests that were open at once
 }
 
+// witness starts a witness, and creates its webhook for card.added unless more changes that.
 func (s *server) witness(seed uint64, more fields) *witness {
 	w := &witness{rng: rand.New(rand.NewPCG(seed, 3)), firsts: map[string]*seen{}}
 	srv := httptest.NewUnstartedServer(w)
@@ -69,8 +70,8 @@ func (w *witness) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	rw.WriteHeader(code)
 }
 
-// begin notes a request, and returns how to answer it. first is nil if it is not the
-// first about its event.
+// begin records a request and returns how to answer it. first is nil if it is not the first about
+// its event.
 func (w *witness) begin(r *http.Request) (first *seen, delay time.Duration, code int) {
 	var body struct {
 		EventID string `json:"event_id"`
@@ -104,7 +105,7 @@ func (w *witness) check(s *server, chains, rows map[string]int64) {
 	defer w.mu.Unlock()
 	key, _ := s.App.Store.Key(store.KindWebhook, w.hook.id)
 	if all := s.Value("SELECT count(*) FROM deliveries WHERE webhook_id=?", key); all != strconv.Itoa(len(w.firsts)) {
-		s.T.Errorf("%d events came, want %s", len(w.firsts), all)
+		s.T.Errorf("%d events arrived, want %s", len(w.firsts), all)
 	}
 	var order []*seen
 	for _, f := range w.firsts {
@@ -134,7 +135,7 @@ func (w *witness) check(s *server, chains, rows map[string]int64) {
 	}
 }
 
-// randomDay is what tills do at once with a few cards.
+// randomDay makes random requests of tills and of the API about a few cards.
 type randomDay struct {
 	s      *server
 	prizes []string
@@ -144,7 +145,7 @@ type randomDay struct {
 	transactions []string
 }
 
-// do does something at random. What the rules refuse does nothing.
+// do makes a random request. One that the rules refuse has no effect.
 func (d *randomDay) do(rng *rand.Rand) {
 	pick := func(list []string) string {
 		d.mu.Lock()

@@ -56,12 +56,12 @@ func (r *receiver) comeInOrder(after int64, events ...string) (last int64) {
 	return after
 }
 
-// overflowed are the events of a first stamp that goes over into another card.
+// overflowed are the events of the first stamps of a card, when they overflow into another card.
 var overflowed = []string{"card.activated", "card.added", "stamp.assigned", "stamp.assigned"}
 
-// TestNextOfACardWaits checks that the events of a card and of the card that
-// overflowed from it wait for the answer to the card's previous one, whatever it
-// is, and that those of other cards do not.
+// TestNextOfACardWaits checks that the events of a card, and of the card that overflowed from it,
+// wait for the answer to the card's previous event, whatever it is, and that those of other cards
+// do not.
 func TestNextOfACardWaits(t *testing.T) {
 	t.Parallel()
 	for version, code := range map[string]int{"v1": 200, "v2": 500} {

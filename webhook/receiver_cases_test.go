@@ -25,14 +25,14 @@ type receiverCase struct {
 	url  string
 	hook hook
 
-	want  string // outcome; an empty text after the colon is a success
-	over  bool   // there is no second attempt
-	least time.Duration
-	most  time.Duration // of the wait for it; 0: the first backoff's
-	at    time.Time     // when it is due
+	want  string        // the outcome; without a text after the colon it is a success
+	over  bool          // there is no second attempt
+	least time.Duration // until the second attempt is due
+	most  time.Duration // the same; 0: both as after the first backoff
+	at    time.Time     // when the second attempt is due
 }
 
-// deliverFirst sends a delivery to each receiver and to a healthy one.
+// deliverFirst sends a delivery to each receiver and to a healthy one, and checks the log of each.
 func deliverFirst(s *server, list []*receiverCase) {
 	s.T.Helper()
 	healthy := listen(s.t)
@@ -113,9 +113,10 @@ func (c *receiverCase) checkSecond(t *testing.T, s *server) {
 	}
 }
 
-// answerer returns the URL of a receiver with a handler.
+// answerer starts a receiver with a handler and returns its URL.
 func answerer(t *testing.T, f http.HandlerFunc) string { return listen(t, f).url }
 
+// retryLater returns a handler that answers with a Retry-After header.
 func retryLater(code int, after string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", after)
@@ -176,7 +177,8 @@ func TestReceiverAnswers(t *testing.T) {
 	elsewhere.none("redirects are not followed")
 }
 
-// TestReceiverConnections checks the same for receivers that violate the protocol.
+// TestReceiverConnections checks the log and the retry for receivers whose name, connection, TLS
+// or answer is faulty, beside healthy ones over TLS and HTTP/2.
 func TestReceiverConnections(t *testing.T) {
 	t.Parallel()
 	zeros() // compressed beforehand, since it would take time of the attempt
@@ -294,7 +296,7 @@ func TestReceiverConnections(t *testing.T) {
 	// The sender reads 64 KiB, and the operating system buffers some more on both
 	// sides.
 	if n := endless.Load(); n < 64<<10 || n > 16<<20 {
-		t.Errorf("the endless receiver got rid of %d bytes", n)
+		t.Errorf("the endless receiver wrote %d bytes, want 64 KiB to 16 MiB", n)
 	}
 }
 
@@ -304,6 +306,7 @@ func bomb(w http.ResponseWriter, _ *http.Request) {
 	w.Write(zeros())
 }
 
+// zeros returns 16 MiB of zeros, compressed.
 var zeros = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -312,8 +315,8 @@ var zeros = sync.OnceValue(func() []byte {
 	return b.Bytes()
 })
 
-// TestReceiverHangs checks that the timeout ends attempts at receivers whose answer
-// never ends.
+// TestReceiverHangs checks that the timeout ends attempts at receivers that do not end their
+// answer, and that an answer of 101 ends an attempt.
 func TestReceiverHangs(t *testing.T) {
 	t.Parallel()
 	trusted := newAuthority(t)

@@ -28,6 +28,7 @@ type request struct {
 	Card    string
 }
 
+// read reads a request.
 func read(r *http.Request) request {
 	body, _ := io.ReadAll(r.Body)
 	var env struct {
@@ -48,7 +49,7 @@ type receiver struct {
 	got chan request // every request, before its answer
 
 	srv    *httptest.Server
-	closed chan struct{} // at the end of the test: those that hang let go
+	closed chan struct{} // closed at the end of the test, so that handlers that hang return
 
 	mu     sync.Mutex
 	answer http.HandlerFunc
@@ -63,6 +64,7 @@ func listen(t *testing.T, answer ...http.HandlerFunc) *receiver {
 	return r.at(r.srv.URL)
 }
 
+// newReceiver returns a receiver that is not started.
 func newReceiver(t *testing.T, answer ...http.HandlerFunc) *receiver {
 	r := &receiver{t: t, got: make(chan request, 10000), closed: make(chan struct{})}
 	for _, a := range answer {
@@ -104,6 +106,7 @@ func (r *receiver) answers(f http.HandlerFunc) {
 	r.answer = f
 }
 
+// status returns a handler that answers with a status.
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
@@ -204,7 +207,7 @@ func answerText(text string) func(net.Conn) {
 	}
 }
 
-// readRequest reads a whole request.
+// readRequest reads a whole request and reports whether it is one.
 func readRequest(c net.Conn) bool {
 	r, err := http.ReadRequest(bufio.NewReader(c))
 	if err != nil {
@@ -217,7 +220,7 @@ func readRequest(c net.Conn) bool {
 // waitForClose waits until the other side closes the connection.
 func waitForClose(c net.Conn) { io.Copy(io.Discard, c) }
 
-// raw returns the TCP connection.
+// raw returns the TCP connection of c, which may be one of TLS.
 func raw(c net.Conn) *net.TCPConn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()

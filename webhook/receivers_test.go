@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestReceivers compares the receivers with the files that the tests of server/e2e run.
+// TestReceivers compares the receivers with the files in testdata/verify, which the tests of
+// server/e2e run.
 func TestReceivers(t *testing.T) {
 	t.Parallel()
 	for _, r := range Receivers() {

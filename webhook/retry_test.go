@@ -8,6 +8,7 @@ import (
 	"time"
 )
 
+// TestBackoff checks the waits after failed attempts, which double up to maxBackoff.
 func TestBackoff(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -36,11 +37,12 @@ func TestBackoff(t *testing.T) {
 			before = least
 		}
 		if before != maxBackoff {
-			t.Errorf("from %v it ends at %v", base, before)
+			t.Errorf("from %v the waits end at %v, want %v", base, before, maxBackoff)
 		}
 	}
 }
 
+// TestRetryAfter checks the wait for numbers, dates and malformed values of a Retry-After header.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)

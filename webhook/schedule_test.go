@@ -17,8 +17,8 @@ func checkWait(t *testing.T, wait, least time.Duration) {
 	}
 }
 
-// next advances the clock to the next attempt and returns its request. It checks
-// that there is none just before.
+// next advances the clock to the next attempt and returns its request. It checks that there is
+// none a millisecond before, and only one then.
 func (h hook) next(r *receiver) request {
 	h.s.T.Helper()
 	h.s.advance(h.wait() - time.Millisecond)
@@ -29,6 +29,7 @@ func (h hook) next(r *receiver) request {
 	return got
 }
 
+// TestScheduleOfAttempts checks the waits between five attempts, and that a sixth is never made.
 func TestScheduleOfAttempts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -97,7 +98,7 @@ func TestFifteenFailuresDisable(t *testing.T) {
 	is("a test that failed", 14, true)
 	r.answers(status(200))
 	ping()
-	is("a test that did not", 14, true)
+	is("a test that succeeded", 14, true)
 	s.issue()
 	s.settle()
 	is("a success", 0, true)
@@ -172,6 +173,7 @@ func TestPendingWaitsWhileInactive(t *testing.T) {
 	}
 }
 
+// TestLimitsOfFlags checks other numbers of attempts and of failures, and another first backoff.
 func TestLimitsOfFlags(t *testing.T) {
 	t.Parallel()
 	limits := func(attempts, failures int) func(*app.Config) {
@@ -274,8 +276,8 @@ func TestSuspendedShop(t *testing.T) {
 	}
 }
 
-// TestRetryWhileSuspended checks that a retry of subscription.state_changed is sent
-// to a suspended shop, and a test is not.
+// TestRetryWhileSuspended checks that a retry of subscription.state_changed is sent to a
+// suspended shop.
 func TestRetryWhileSuspended(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -289,6 +291,7 @@ func TestRetryWhileSuspended(t *testing.T) {
 	}
 }
 
+// TestWithoutAddon checks that a shop without the API add-on still gets deliveries.
 func TestWithoutAddon(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -301,7 +304,7 @@ func TestWithoutAddon(t *testing.T) {
 	}
 }
 
-// TestDeletedWebhook checks that deleting a webhook deletes its pending deliveries
+// TestDeletedWebhook checks that deleting a webhook or its program deletes its pending deliveries
 // and its log.
 func TestDeletedWebhook(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ const (
 	secretB = "whsec_//////////////////////////////////////////8="
 )
 
-// TestVectors compares with signatures that another program made. The last is the
-// example in the Standard Webhooks specification.
+// TestVectors compares signatures with those of another program. The last is the example in the
+// Standard Webhooks specification.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -47,6 +47,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// TestStripeVerifies checks signatures, and changed requests, with Stripe's library.
 func TestStripeVerifies(t *testing.T) {
 	t.Parallel()
 	at := time.Now()
@@ -76,6 +77,8 @@ func TestStripeVerifies(t *testing.T) {
 	}
 }
 
+// TestStandardWebhooksVerifies checks signatures, and changed requests, with the library of
+// Standard Webhooks.
 func TestStandardWebhooksVerifies(t *testing.T) {
 	t.Parallel()
 	at := time.Now()

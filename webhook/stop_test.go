@@ -28,8 +28,8 @@ func (w watched) AfterFunc(f func()) func() bool {
 	return context.AfterFunc(w.Context, f)
 }
 
-// stopping starts to stop the server, and returns when the sender waits for its
-// attempts. done receives the result of Stop.
+// stopping begins to stop the server, and returns when the sender waits for its attempts. giveUp
+// cancels the context of Stop, and done receives its result.
 func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 	s.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -43,6 +43,8 @@ func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 	return cancel, answer
 }
 
+// TestStopWaits checks that Stop waits for attempts in progress, and that their outcomes are
+// written.
 func TestStopWaits(t *testing.T) {
 	t.Parallel()
 	s := start(t, longTimeout)
@@ -101,7 +103,7 @@ func TestStopCancelsAttempts(t *testing.T) {
 	}
 	r.none("after Stop")
 	if n := s.withoutOutcome(); n != "12" {
-		t.Errorf("%s are unchanged, want 12", n)
+		t.Errorf("%s deliveries are unchanged, want 12", n)
 	}
 	before := map[string]bool{}
 	for _, got := range r.requests() {
@@ -120,7 +122,8 @@ func TestStopCancelsAttempts(t *testing.T) {
 	}
 }
 
-// TestStopStartsNothing checks that attempts which wait for their turn are not started.
+// TestStopStartsNothing checks that attempts that wait for their turn are not started after Stop
+// began.
 func TestStopStartsNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, longTimeout)
@@ -172,8 +175,8 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestStopCancelsSuspensionEvent checks that a cancelled delivery of subscription.state_changed is
-// repeated after a restart, also if a later one has succeeded.
+// TestStopCancelsSuspensionEvent checks that a delivery of subscription.state_changed that Stop
+// cancelled is repeated after a restart, also if a later one has succeeded.
 func TestStopCancelsSuspensionEvent(t *testing.T) {
 	t.Parallel()
 	s := start(t, longTimeout)
@@ -189,7 +192,7 @@ func TestStopCancelsSuspensionEvent(t *testing.T) {
 	for late := time.After(servertest.Patience); s.Value("SELECT count(*) FROM deliveries WHERE outcome='delivered'") != "1"; {
 		select {
 		case <-late:
-			t.Fatal("the second is not accepted")
+			t.Fatal("the second delivery has no outcome")
 		default:
 		}
 	}
