@@ -56,9 +56,9 @@ func TestCountsFollowTheLedger(t *testing.T) {
 		y.finish()
 	})
 	t.Logf("%d operations: %v", ops, tally)
-	// Rare operations may not occur in a short run; each has a test of its own.
-	for _, what := range []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "overflow", "completed", "zone", "lapsed", "dropped", "burst", "taken back", "ladder", "total", "frozen", "sent later"} {
-		if tally[what] == 0 && ops > 20000 && !t.Failed() {
+	// Others are too rare for so few operations; each has a test of its own.
+	for _, what := range []string{"stamp", "reversal", "expiry", "zone", "burst", "taken back", "sent later"} {
+		if tally[what] == 0 && !racing && !t.Failed() {
 			t.Errorf("of %d operations none came to %q: %v", ops, what, tally)
 		}
 	}

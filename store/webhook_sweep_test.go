@@ -191,6 +191,7 @@ func TestSweepVisitsOnce(t *testing.T) {
 	if n := f.sweep(10); n != 6 {
 		t.Errorf("%d batches of ten for 50 that stay", n)
 	}
+	f.clock.move(days(31)) // the last five are old as well
 	var at DeliverySweep
 	for more := true; more; {
 		before := f.number("SELECT (SELECT count(*) FROM deliveries)+(SELECT count(*) FROM events)")
@@ -199,6 +200,7 @@ func TestSweepVisitsOnce(t *testing.T) {
 			t.Errorf("a batch of four events deleted %d rows", gone)
 		}
 	}
+	f.has("50 deliveries, 50 events")
 }
 
 // TestSweepOfDeletedWebhooks checks that the log of a deleted webhook, pending rows included, is

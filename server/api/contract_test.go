@@ -235,7 +235,7 @@ var contractOfIdempotency = []contractCase{
 	{"404, 409 and 422 are remembered; what is refused before the operation is not", func(s *servertest.Server, th things) {
 		key := "refused " + th.card
 		s.Post("/cards/"+th.card+"/reissue", `{"holder_name":""}`, "Idempotency-Key", key).Want(400)
-		send(s, "POST", "/cards/"+th.card+"/reissue", `{"a":1}`, "text/plain").Want(415)
+		s.Fetch("POST", s.URL+"/cards/"+th.card+"/reissue", []byte(`{"a":1}`), http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": {"text/plain"}, "Idempotency-Key": {key}}).Want(415)
 		first := s.Post("/cards/none/reissue", nil, "Idempotency-Key", key).Want(404)
 		s.Post("/cards/none/reissue", nil, "Idempotency-Key", key).Replays(first)
 	}},

@@ -73,7 +73,8 @@ func TestReplayAfterRestart(t *testing.T) {
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
 	made := s.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Want(201)
 	missing := s.Post("/programs/none/cards", nil, "Idempotency-Key", "404").Want(404)
-	s.Call("DELETE", "/programs/"+s.ProgramIDs["standard"]+"/prizes/"+s.Get("/programs/"+s.ProgramIDs["standard"]).Str("prizes.0.id"), nil, "Idempotency-Key", "204").Want(204)
+	prize := "/programs/" + s.ProgramIDs["standard"] + "/prizes/" + s.Get("/programs/"+s.ProgramIDs["standard"]).Str("prizes.0.id")
+	deleted := s.Call("DELETE", prize, nil, "Idempotency-Key", "204").Want(204)
 	s.Stop()
 
 	again := start(t, func(c *app.Config) { c.DB = db })
@@ -83,6 +84,7 @@ func TestReplayAfterRestart(t *testing.T) {
 	before := again.Count("/cards")
 	again.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Want(201).Replays(made)
 	again.Post("/programs/none/cards", nil, "Idempotency-Key", "404").Want(404).Replays(missing)
+	again.Call("DELETE", prize, nil, "Idempotency-Key", "204").Want(204).Replays(deleted)
 	again.Post(path, `{"holder_name":"Bea"}`, "Idempotency-Key", "k").Want(409, "idempotency_conflict")
 	if after := again.Count("/cards"); after != before || before != 1 {
 		t.Errorf("%d cards before the replays and %d after, want 1", before, after)
@@ -113,7 +115,7 @@ func TestNoSecretInLog(t *testing.T) {
 	if err := s.App.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	failed := s.Fetch("PATCH", s.URL+"/cards/"+issued.Str("id"), []byte(who[:27]+"}"), map[string][]string{"Authorization": {"Bearer " + s.Key}})
+	failed := s.Fetch("PATCH", s.URL+"/cards/"+issued.Str("id"), []byte(who[:28]+"}"), map[string][]string{"Authorization": {"Bearer " + s.Key}})
 	if failed.Status != 500 {
 		t.Errorf("a closed store: %d %s", failed.Status, failed.Body)
 	}
