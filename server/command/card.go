@@ -15,7 +15,7 @@ import (
 // variables of those of the server, which sends the mail.
 type linkFlag struct {
 	PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"Base URL of the install link: the public URL of the server."`
-	SMTPURL   string `name:"smtp-url" placeholder:"URL" help:"Mail server of punchcard serve, which sends the mail of --send-email within a minute. Without it --send-email is refused."`
+	SMTPURL   string `name:"smtp-url" placeholder:"URL" help:"Mail server of punchcard serve, which sends the mail of --send-email. Without it --send-email is refused."`
 	mails     bool   // --send-email is given
 }
 

@@ -50,7 +50,8 @@ func (f MailFlags) setMail(conf *app.Config) error {
 	}
 	conf.Mail = func(st *store.Store, log *slog.Logger, observe func(outcome string)) app.Service {
 		own := c
-		own.Store, own.Log, own.Observe = st, log, observe
+		own.Store, own.Watch = st, st.Watch
+		own.Log, own.Observe = log, observe
 		return mail.New(own)
 	}
 	conf.TestMail = func(ctx context.Context, m store.Mail) error { return mail.SendTest(ctx, c.Server, c.From, m) }

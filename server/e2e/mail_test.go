@@ -188,6 +188,29 @@ func TestMailServerDown(t *testing.T) {
 	f.list("check")
 }
 
+// TestMailOfCommands checks that a running server notices mail that commands queue before it would
+// look at the queue by itself, a minute after it last did.
+func TestMailOfCommands(t *testing.T) {
+	t.Parallel()
+	s := &mailtest.Server{}
+	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
+	f := newShop(t, flags...)
+	program := newProgram(f.api(f.makeKey("create", "--name", "CRM")), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	soon := time.After(waitLimit / 2)
+	for i := range 3 {
+		to := fmt.Sprintf("p%d@example.com", i)
+		f.run(append([]string{"card", "issue", program, "--holder-email", to, "--send-email", "--public-url", "https://cards.example.com"}, flags[:2]...)...)
+		select {
+		case m := <-s.Got:
+			if m.To != to {
+				t.Errorf("sent to %s, want %s", m.To, to)
+			}
+		case <-soon:
+			t.Fatalf("no mail to %s arrived", to)
+		}
+	}
+}
+
 // TestMailHeld checks that mail is queued with --webhook-hold, and that the queue is kept without a
 // mail server.
 func TestMailHeld(t *testing.T) {

@@ -19,7 +19,10 @@ type Config struct {
 	Server Server
 	From   *mail.Address // the address must be ASCII
 	Store  *store.Store  // whose queue is sent
-	Log    *slog.Logger
+	// Watch calls f when another process may have queued mail, until ctx is done. If it is
+	// nil, such mail is sent within clockInterval. Store.Watch is one.
+	Watch func(ctx context.Context, f func())
+	Log   *slog.Logger
 	// Observe is called with the outcome of each attempt after it was written.
 	Observe func(outcome string)
 }
@@ -34,7 +37,7 @@ const (
 	maxMessageWait = 4 * time.Hour
 
 	idleTime      = 10 * time.Second // after which an unused connection is closed
-	clockInterval = time.Minute      // maximum time between readings of the clock and the queue, to which another process may add
+	clockInterval = time.Minute      // maximum time between readings of the clock and the queue
 )
 
 const (
@@ -92,6 +95,9 @@ func (s *Sender) Start() error {
 	s.started = true
 	s.conf.Store.OnMail(s.notify)
 	s.running.Go(s.run)
+	if s.conf.Watch != nil {
+		s.running.Go(func() { s.conf.Watch(s.stopping, s.notify) })
+	}
 	return nil
 }
 
@@ -116,9 +122,8 @@ func (s *Sender) notify() {
 	}
 }
 
-// run sends messages when they are queued or become due, and within clockInterval those that
-// another process queued. What waits for a quota is
-// looked at again at first, since the quota may have changed.
+// run sends messages when they are queued or become due. It first plans again what waits
+// for a quota, since the quota may have changed.
 func (s *Sender) run() {
 	due, idle := time.NewTimer(0), time.NewTimer(idleTime)
 	defer due.Stop()

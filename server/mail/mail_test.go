@@ -256,11 +256,31 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestOtherProcess checks that mail is sent within clockInterval that another process, such
-// as a command, adds to the file.
+// TestOtherProcess checks that mail that another process, such as a command, adds to the file
+// is sent at once if changes are watched, and otherwise within clockInterval.
 func TestOtherProcess(t *testing.T) {
 	t.Parallel()
-	run(t, nil, func(f *fixture) {
+	t.Run("watched", func(t *testing.T) { t.Parallel(); testOtherProcess(t, true) })
+	t.Run("not watched", func(t *testing.T) { t.Parallel(); testOtherProcess(t, false) })
+}
+
+func testOtherProcess(t *testing.T, watched bool) {
+	var changed chan struct{}
+	run(t, func(f *fixture) {
+		if watched {
+			changed = make(chan struct{})
+			f.conf.Watch = func(ctx context.Context, f func()) {
+				for {
+					select {
+					case <-ctx.Done():
+						return
+					case <-changed:
+						f()
+					}
+				}
+			}
+		}
+	}, func(f *fixture) {
 		synctest.Wait()
 		own := f.store
 		var err error
@@ -272,8 +292,12 @@ func TestOtherProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.store = own
-		begun := time.Now()
-		if m := f.nextMessage(); m.To != "ada@example.com" || time.Since(begun) > clockInterval {
+		begun, limit := time.Now(), clockInterval
+		if watched {
+			changed <- struct{}{}
+			limit = 0
+		}
+		if m := f.nextMessage(); m.To != "ada@example.com" || time.Since(begun) > limit {
 			t.Errorf("sent to %s after %v", m.To, time.Since(begun))
 		}
 	})
