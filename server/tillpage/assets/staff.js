@@ -1,6 +1,7 @@
 // Who works at the till. The session is in memory alone, so a reload asks again.
 import { NoAnswer, Refusal, call, endSession, session } from "./api.js";
 import { ask, button, h, icon, note, t } from "./dom.js";
+import { soundRefusal } from "./feedback.js";
 import { askPIN } from "./keypad.js";
 import { noAnswer, sentenceOf } from "./refusals.js";
 
@@ -32,6 +33,22 @@ export async function signIn(me, refused) {
     }
   }
   return false;
+}
+
+// retrySignedIn repeats a write for which the session was missing or has ended, after the
+// person has signed in. The refused write changed nothing.
+export async function retrySignedIn(me, write) {
+  for (let refused; ; ) {
+    try {
+      return await write();
+    } catch (error) {
+      if (error.code !== "invalid_credentials") throw error;
+      refused = session.pin ? t("That was the wrong PIN. Try again.") : session.token ? t("The session has ended. Sign in again.") : undefined;
+      endSession();
+      soundRefusal();
+      if (!(await signIn(me, refused))) return undefined;
+    }
+  }
 }
 
 // signOut ends the session. If the server cannot be reached, it ends there by itself.

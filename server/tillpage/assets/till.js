@@ -1,38 +1,33 @@
 // The page: what it shows, and what happens when a button is pressed.
-import { NoAnswer, Refusal, call, endSession, request, session } from "./api.js";
+import { NoAnswer, Refusal, call, session } from "./api.js";
 import * as cards from "./card.js";
 import { ask, button, confirm, h, icon, money, note, setCurrency, t } from "./dom.js";
 import { keepAwake, mute, muted, soundRefusal, soundSuccess } from "./feedback.js";
 import { finder, resumeCamera, search } from "./find.js";
+import { tillHeader } from "./header.js";
 import { nameOf, showHistory, showWaiting } from "./history.js";
 import { askAmount } from "./keypad.js";
+import { clearMessages, messages, offersUndo, show } from "./messages.js";
+import { askNewCard, showInstallCode } from "./newcard.js";
 import * as outbox from "./outbox.js";
+import { pairingForm, unpair } from "./pairing.js";
+import { addPurchase, demandsPurchase, setDemandsPurchase } from "./purchases.js";
 import { noAnswer, sentenceOf } from "./refusals.js";
-import { chip, signIn, signOut } from "./staff.js";
+import { retrySignedIn, signIn, signOut } from "./staff.js";
 import { listen } from "./wedge.js";
 
-const undoTime = 60_000; // in milliseconds
-
 const root = document.getElementById("till");
-const header = h("header.till-top");
+const [header, drawOf] = tillHeader({ showUnsent: () => showWaiting(sendAgain), toggleStaff, showMenu });
+const drawHeader = () => drawOf(me);
 const stage = h("section.stage", { "aria-label": t("Card") });
-const message = h("div.message-area", { role: "status" });
-const alarm = h("div.message-area", { role: "alert" });
 const find = finder(openCard, () => busy || isAsking() || (body.dataset.view === "card" && !(body.dataset.done && isWide())));
-const body = h("div.till-body", { "data-view": "find" }, h("div.messages", null, alarm, message), find, stage);
+const body = h("div.till-body", { "data-view": "find" }, messages, find, stage);
 
 let me; // GET /till/v1/me, also from before if the server cannot be reached
 let code = ""; // of the card that is shown
 let held; // what names it in writes if this till has just issued it: code is then its id
 let lookup; // what the server said of it; undefined: it could not be asked
 let opening = 0;
-
-// purchases are the programs that were seen to demand a purchase.
-const purchases = new Set(JSON.parse(localStorage.getItem("till-purchases") || "[]"));
-const setPurchase = (program, on) => {
-  on ? purchases.add(program) : purchases.delete(program);
-  localStorage.setItem("till-purchases", JSON.stringify([...purchases]));
-};
 
 // setView shows the view "find" or "card". done says that the action on the card is complete:
 // only then may the camera of a tablet take the next card.
@@ -47,32 +42,6 @@ const isWide = () => matchMedia("(min-width: 48rem)").matches;
 // isAsking reports whether a code that is scanned now must not open a card: a dialog asks about
 // the card that is shown, or the page is not shown.
 const isAsking = () => !body.isConnected || !!document.querySelector("dialog[open]");
-
-// Header. Its buttons stay while what they show changes: whoever presses one, or is at it with
-// the keyboard, would lose it.
-
-const locationName = h("b", { dir: "auto" });
-const device = h("small", { dir: "auto" });
-const signs = { bad: icon("bad"), warn: icon("warning") };
-const unsent = { words: h("span.wide"), count: h("b.narrow") };
-const badge = h("button.chip", { type: "button", hidden: true, onclick: () => showWaiting(sendAgain) }, signs.bad, signs.warn, unsent.words, unsent.count);
-const [staffChip, drawStaff] = chip(toggleStaff);
-header.append(h("h1", null, locationName, device), badge, staffChip, h("button.chip", { type: "button", "aria-label": t("Menu"), onclick: showMenu }, icon("menu")));
-
-// drawHeader has the header show what is so now.
-async function drawHeader() {
-  const listed = await outbox.listed();
-  const tone = listed.some((r) => r.state === "refused" || r.state === "open") ? "bad" : "warn";
-  locationName.textContent = me?.location.name || t("Till");
-  device.textContent = me?.device.name || "";
-  unsent.words.textContent = t("{0} not sent|{0} not sent", listed.length);
-  unsent.count.textContent = listed.length;
-  badge.className = "chip " + tone;
-  badge.setAttribute("aria-label", unsent.words.textContent);
-  badge.hidden = !listed.length;
-  for (const name in signs) signs[name].toggleAttribute("hidden", name !== tone);
-  drawStaff(me);
-}
 
 async function toggleStaff() {
   if (session.token || session.pin) {
@@ -102,27 +71,6 @@ async function showMenu() {
   act?.();
 }
 
-// Messages.
-
-let timer;
-
-// show shows a message above the card: in the tone "good", "bad", "warn" or "info". undoing
-// is the row that its button takes back, for a minute.
-function show(tone, text, { undoing, more = [] } = {}) {
-  clearTimeout(timer);
-  const box = note(tone, text, ...more);
-  if (undoing) {
-    const b = button(t("Undo"), () => undo(undoing), { kind: "undo", iconName: "undo" });
-    box.append(b);
-    timer = setTimeout(() => b.remove(), undoTime);
-  }
-  box.classList.add("loud");
-  (tone === "bad" ? alarm : message).replaceChildren(box);
-  (tone === "bad" ? message : alarm).replaceChildren();
-}
-
-const quiet = () => (alarm.replaceChildren(), message.replaceChildren());
-
 function refuse(error) {
   soundRefusal();
   if (error instanceof Refusal && error.code === "unauthenticated") return showPairing();
@@ -140,7 +88,7 @@ function refuse(error) {
 // what was said stays, and on a tablet the next card may take its place at once.
 async function openCard(text, issued) {
   const mine = ++opening;
-  if (!issued) quiet();
+  if (!issued) clearMessages();
   code = text;
   held = issued?.held_code;
   lookup = undefined;
@@ -178,7 +126,7 @@ async function load(mine = ++opening, written = false) {
 // above it.
 function next(kind = "big.quiet") {
   const go = () => {
-    if (!message.querySelector(".undo")) quiet();
+    if (!offersUndo()) clearMessages();
     close();
   };
   return button(t("Next card"), go, { kind, iconName: "back" });
@@ -242,7 +190,7 @@ async function make(kind, path, fields, label, said, { reversible = true } = {})
   try {
     const offline = kind === "stamp" && !lookup;
     if (!offline && me?.location.require_staff_pin && !session.token && !session.pin && !(await signIn(me))) return;
-    const done = await retrySignedIn(() => sending(outbox.write(kind, path, fields, label)));
+    const done = await retrySignedIn(me, () => sending(outbox.write(kind, path, fields, label)));
     if (!done) return;
     soundSuccess();
     if (done.queued) {
@@ -250,13 +198,14 @@ async function make(kind, path, fields, label, said, { reversible = true } = {})
       close();
       return done;
     }
-    show("good", said(done.answer), { undoing: reversible ? done.answer.transaction : undefined });
+    const row = reversible && done.answer.transaction;
+    show("good", said(done.answer), { undo: row && (() => undo(row)) });
     if (code && kind !== "issue") await sending(load(++opening, kind !== "reversal")).catch(() => close());
     return done;
   } catch (error) {
     scanned = "";
     refuse(error);
-    if (error.code === "spend_not_enabled") setPurchase(lookup?.program.id, false);
+    if (error.code === "spend_not_enabled") setDemandsPurchase(lookup?.program.id, false);
     return { error };
   } finally {
     busy = false;
@@ -272,22 +221,6 @@ function sending(promise) {
   return promise.finally(() => body.removeAttribute("aria-busy"));
 }
 
-// retrySignedIn repeats a write for which the session was missing or has ended, after the
-// person has signed in. The refused write changed nothing.
-async function retrySignedIn(write) {
-  for (let refused; ; ) {
-    try {
-      return await write();
-    } catch (error) {
-      if (error.code !== "invalid_credentials") throw error;
-      refused = session.pin ? t("That was the wrong PIN. Try again.") : session.token ? t("The session has ended. Sign in again.") : undefined;
-      endSession();
-      soundRefusal();
-      if (!(await signIn(me, refused))) return undefined;
-    }
-  }
-}
-
 // path returns the path of an action on the card that is shown. It is taken before a question
 // is asked about that card. A card that was found by a search has a held code, which is longer
 // valid than its handle.
@@ -299,11 +232,11 @@ const acts = {
     const to = path("stamps");
     const fields = { count };
     const label = t("{0} stamp|{0} stamps", count) + " · " + owner();
-    if (lookup && purchases.has(lookup.program.id) && !(await addPurchase(fields))) return;
+    if (lookup && demandsPurchase(lookup.program.id) && !(await addPurchase(fields))) return;
     const said = ({ card, overflow_card: over }) => t("{0} stamp given.|{0} stamps given.", count) + " " + (over ? t("The card is full, and a new one was begun.") : t("The card has {0} now.|The card has {0} now.", card.stamps_count));
     const done = await perform("stamp", to, fields, label, said);
     if (done?.error?.code !== "spend_required" || !lookup) return;
-    setPurchase(lookup.program.id, true);
+    setDemandsPurchase(lookup.program.id, true);
     if (await addPurchase(fields)) await perform("stamp", to, fields, label, said);
   },
   async redeem(prizes) {
@@ -329,18 +262,12 @@ const acts = {
   },
 };
 
-async function addPurchase(fields) {
-  const cents = await askAmount(t("What was bought?"), t("Continue"), t("This program gives stamps for purchases. Enter the amount."));
-  if (cents) fields.spend_cents = cents;
-  return cents;
-}
-
 const choosePrize = (prizes) =>
   ask(t("Which prize?"), (close) => h("div.names", null, prizes.map((p) => button(p.prize.name + " · " + t("at {0}", p.prize.threshold), () => close(p), { kind: "big", iconName: "prize" }))));
 
 async function undo(row) {
   while (busy) await performed;
-  quiet();
+  clearMessages();
   // The reference names the row also if it was made again after a restore of the server.
   await perform("reversal", "/transactions/" + encodeURIComponent(row.client_reference || row.id) + "/reversal", {}, t("Undo: {0}", nameOf(row)), () => t("Undone: {0}.", nameOf(row)), { reversible: false });
 }
@@ -348,34 +275,18 @@ async function undo(row) {
 async function issue() {
   const programs = (me?.programs || []).filter((p) => p.active);
   if (!programs.length) return show("bad", t("No program of this location is published. Ask a manager."));
-  const program = programs.length === 1 ? programs[0] : await ask(t("Which program?"), (close) => h("div.names", null, programs.map((p) => button(p.name, () => close(p), { kind: "big", iconName: "card" }))));
-  if (!program) return;
-  const name = await askName(program);
-  if (name === undefined) return;
+  const asked = await askNewCard(programs);
+  if (!asked) return;
+  const { program, name } = asked;
   const done = await perform("issue", "/programs/" + encodeURIComponent(program.id) + "/cards", name ? { holder_name: name } : {}, t("New card · {0}", name || program.name), () => t("The card was issued."), { reversible: false });
   if (done?.answer) await handOver(done.answer);
 }
 
 // handOver shows the QR code of a card that was issued, and then the card.
 async function handOver(issued) {
-  const svg = document.importNode(new DOMParser().parseFromString(issued.install_qr_svg, "image/svg+xml").documentElement, true);
-  svg.setAttribute("aria-label", t("QR code of the new card"));
-  svg.setAttribute("role", "img");
-  await ask(t("Show this to the customer"), (close) => h("div.stack.new-card", null, h("div.qr-code", null, svg), h("p", null, t("The customer scans it with the phone’s camera and gets the card.")), button(t("Done"), () => close(), { kind: "primary.huge", autofocus: true })));
+  await showInstallCode(issued);
   await openCard(issued.id, issued);
 }
-
-const askName = (program) =>
-  ask(program.name, (close) => {
-    const input = h("input", { id: "holder", maxlength: 200, autocomplete: "off", enterkeyhint: "done" });
-    return h(
-      "form.stack",
-      { onsubmit: (e) => (e.preventDefault(), close(input.value.trim())) },
-      h("label", { for: "holder" }, t("Name of the customer, if wanted")),
-      input,
-      h("button.button.primary.huge", { type: "submit", autofocus: true }, icon("plus"), h("span", null, t("Issue the card"))),
-    );
-  });
 
 async function searchCard() {
   if (!session.token && !(await signIn(me))) return;
@@ -405,43 +316,11 @@ async function sendAgain(record) {
 
 // Pairing.
 
-async function unpair() {
-  if (!(await confirm(t("Unpair this device?"), t("It cannot stamp cards any more until it is paired again. What waits to be sent stays on it."), t("Unpair"), { kind: "danger" }))) return;
-  await request("POST", "/till/unpair", { "Content-Type": "application/json" }, {}).catch(() => {});
-  await signOut().catch(() => {});
-  localStorage.removeItem("till-me");
-  location.reload();
-}
-
 async function showPairing() {
   me = undefined;
   await drawHeader(); // first, as in showTill
   root.removeAttribute("aria-busy");
-  const problem = h("div", { role: "alert" });
-  const input = h("input", { id: "pairing", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", maxlength: 20, required: true });
-  const pair = async (e) => {
-    e.preventDefault();
-    try {
-      await request("POST", "/till/pair", { "Content-Type": "application/json" }, { code: input.value.trim() });
-      location.reload();
-    } catch (error) {
-      soundRefusal();
-      problem.replaceChildren(note("bad", error instanceof NoAnswer ? noAnswer() : error.code === "rate_limited" ? sentenceOf(error.code) : t("This code is not valid, was used, or is older than ten minutes. Ask for a new one.")));
-    }
-  };
-  root.replaceChildren(
-    header,
-    h(
-      "form.card.pairing",
-      { onsubmit: pair },
-      h("h2", null, t("Pair this device with the shop")),
-      h("p", null, t("A manager makes a code in the dashboard, under Tills. Enter it here, or scan the QR code that is shown there.")),
-      problem,
-      h("label", { for: "pairing" }, t("Pairing code")),
-      input,
-      h("button.button.primary.huge", { type: "submit" }, icon("till"), h("span", null, t("Pair"))),
-    ),
-  );
+  root.replaceChildren(header, pairingForm());
 }
 
 // Start.
