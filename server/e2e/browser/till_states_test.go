@@ -283,7 +283,7 @@ func TestPicturesTill(t *testing.T) {
 	if screenshots == "" {
 		t.Skip("the variable SCREENSHOTS names no folder")
 	}
-	main := "card stamped amount new-card search refused pairing"
+	main := "card stamped amount new-card issued search refused pairing"
 	for _, width := range []int{360, 768, 1280} {
 		for _, theme := range []string{"light", "dark"} {
 			name := fmt.Sprintf("%d-%s", width, theme)
