@@ -52,8 +52,8 @@ func guarded(n *resolver) func(*app.Config) {
 	return func(c *app.Config) { c.Guard = &webhook.Guard{Loopback: true, Resolver: n} }
 }
 
-// TestTargetLookups checks that a valid URL is looked up once, also if other fields are invalid,
-// and not for a replay.
+// TestTargetLookups checks that the name in a valid URL is looked up once, also if other fields are
+// invalid, and is not looked up for a replay or for a caller who may not create webhooks.
 func TestTargetLookups(t *testing.T) {
 	t.Parallel()
 	var a resolver
@@ -84,9 +84,11 @@ func TestTargetLookups(t *testing.T) {
 		wants("an invalid url")
 	}
 	s.Post(all, servertest.Merge(leastHook, fields{"url": "https://10.1.1.1/"}), "Idempotency-Key", "later").Invalid("url not_public")
+	wants("an address")
 	s.Post(all, leastHook, "Idempotency-Key", "later").Want(201).First() // a refusal is not remembered
+	wants("create after a refusal", "hooks.invalid")
 	s.With("").Post(all, leastHook).Want(401)
-	a.take()
+	wants("no key")
 	reader, _ := s.NewKey(fields{"scopes": []string{"webhooks:read"}})
 	reader.Post(all, leastHook).Want(403)
 	wants("no scope")
