@@ -78,7 +78,7 @@ func (f *file) refused(args []string, texts ...string) {
 	f.t.Helper()
 	out, err := f.try(args...)
 	if err == nil || out != "" {
-		f.t.Errorf("%v: no error, but %q", args, out)
+		f.t.Errorf("%v: printed %q, the error is %v", args, out, err)
 		return
 	}
 	for _, text := range texts {
@@ -142,7 +142,8 @@ func TestBoundPrograms(t *testing.T) {
 	f.refused(words("program list"), "--shop")
 }
 
-// TestBoundCards issues cards and names them by what their holders have.
+// TestBoundCards issues cards, and gives commands the name, the address, the reference or the
+// short code of a card in place of its id.
 func TestBoundCards(t *testing.T) {
 	f := newFile(t)
 	f.run(words("program create --name Coffee --type standard --total-stamps 10 --icon-key cup")...)

@@ -13,7 +13,7 @@ import (
 	"punchcard/server/newprogram"
 )
 
-// TestHelp prints the help of a command, and of one that there is not.
+// TestHelp prints the help of a command, and checks what is suggested for misspelt words.
 func TestHelp(t *testing.T) {
 	var out strings.Builder
 	ended := false
@@ -35,8 +35,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestFor checks that each command has the same commands, flags and arguments in the tree of
-// its name as in that of all.
+// TestFor checks that each command has the same commands, flags and arguments in the tree that
+// For returns for it as in the tree of all commands.
 func TestFor(t *testing.T) {
 	model := func(tree any) map[string][]string {
 		parser, err := kong.New(tree, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"))
@@ -72,7 +72,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestCompletion runs the script for bash.
+// TestCompletion runs the script for bash, and checks that the script for zsh loads it.
 func TestCompletion(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -99,7 +99,7 @@ func TestCompletion(t *testing.T) {
 	f.refused([]string{"completion", "fish"}, "bash")
 }
 
-// TestCheckArguments refuses what the parser would change without a word.
+// TestCheckArguments checks that an argument that is not UTF-8 is refused.
 func TestCheckArguments(t *testing.T) {
 	if err := CheckArguments([]string{"card", "issue", "Caffè", "\ufffd"}); err != nil {
 		t.Error(err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInitWithoutDeploy checks that a shop whose deploy files cannot be written is not made, or that its
-// secrets are printed all the same.
+// TestInitWithoutDeploy checks that init makes no shop if it finds first that the files of
+// --write-deploy cannot be written, and prints the secrets of the shop if it finds it later.
 func TestInitWithoutDeploy(t *testing.T) {
 	onStdin(t, "")
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
@@ -42,11 +42,13 @@ func TestInitQuotes(t *testing.T) {
 	f := &file{t, filepath.Join(t.TempDir(), "it's $HOME.db")}
 	name := "The $(id) `x` \"card\""
 	out := f.run(append(initArgs, "--program", name, "--location", "Ada's")...)
+	checked := 0
 	for _, line := range strings.Split(out, "\n") {
 		line, ok := strings.CutPrefix(line, "  punchcard ")
 		if !ok {
 			continue
 		}
+		checked++
 		words, err := exec.Command("sh", "-c", "printf '%s\n' "+line).Output()
 		if err != nil || !strings.Contains(string(words), "\n"+f.db+"\n") {
 			t.Errorf("%s: %v, %s", line, err, words)
@@ -54,5 +56,8 @@ func TestInitQuotes(t *testing.T) {
 		if strings.HasPrefix(line, "card issue ") && !strings.Contains(string(words), "\n"+name+"\n") || strings.HasPrefix(line, "device pair ") && !strings.Contains(string(words), "\nAda's\n") {
 			t.Errorf("%s: %s", line, words)
 		}
+	}
+	if checked != 4 {
+		t.Errorf("%d commands are printed, want 4:\n%s", checked, out)
 	}
 }

@@ -37,7 +37,8 @@ func (f *file) folder() (names []string) {
 	return names
 }
 
-// TestInit makes a shop that issues a card at once, in a file that is whole or not there.
+// TestInit checks that init makes a shop that can issue cards at once, and that it leaves no file
+// when it is refused and changes none that is there.
 func TestInit(t *testing.T) {
 	onStdin(t, "")
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
@@ -69,7 +70,7 @@ func TestInit(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
-	f.prints([]string{"card", "issue", "coffee card", "--holder-name", "Ada", "--public-url", made.OwnerLink.URL}, "/i/")
+	f.prints([]string{"card", "issue", "coffee card", "--holder-name", "Ada", "--public-url", "https://lux.example.com"}, "https://lux.example.com/i/")
 	f.prints([]string{"check"}, "ok")
 	before, _ := os.ReadFile(f.db)
 	f.refused(initArgs, "is there already")
@@ -227,7 +228,8 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestTemplateFlags changes what templates have by flags, and contradicts them.
+// TestTemplateFlags changes what templates have by flags, and checks the refusals of flags that
+// contradict a template.
 func TestTemplateFlags(t *testing.T) {
 	onStdin(t, "")
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
@@ -275,7 +277,7 @@ func TestTemplateFlags(t *testing.T) {
 	f.refused(words("program create --template coffee --total-stamps 0"), "--total-stamps must be at least 1")
 }
 
-// TestInitAsks answers what init asks for at a terminal, also wrongly.
+// TestInitAsks answers the questions of init at a terminal, some of them wrongly at first.
 func TestInitAsks(t *testing.T) {
 	Out = new(strings.Builder)
 	answer := func(c Init, answers ...string) (*Init, string, error) {

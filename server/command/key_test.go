@@ -9,7 +9,7 @@ import (
 	"punchcard/store"
 )
 
-// TestPrintKeys checks that the list has the calls of MCP keys, and none of other keys.
+// TestPrintKeys checks that the list has the numbers of calls of MCP keys, and none for other keys.
 func TestPrintKeys(t *testing.T) {
 	var b bytes.Buffer
 	printKeys(&b, operation.List[store.KeyInfo]{Data: []store.KeyInfo{

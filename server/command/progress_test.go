@@ -19,14 +19,14 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// screen is a terminal of a width, which shows one line.
+// screen is a terminal that shows one line.
 type screen struct {
 	mu    sync.Mutex
-	width int
+	width int    // in columns
 	line  []rune // what is seen
-	at    int    // the cursor
-	draws int    // writes
-	wraps bool
+	at    int    // column of the cursor
+	draws int    // number of writes
+	wraps bool   // a text has reached the last column
 }
 
 func (s *screen) Write(b []byte) (int, error) {
@@ -209,7 +209,7 @@ func older(t *testing.T) (path string) {
 }
 
 // TestCommandsShowProgress checks that the commands whose work may be long, and a server that
-// migrates a file, tell their progress how far they are, and that the work has ended.
+// migrates a file, report their steps and the end of the work.
 func TestCommandsShowProgress(t *testing.T) {
 	out, made := Out, commandProgress
 	t.Cleanup(func() { Out, commandProgress = out, made })

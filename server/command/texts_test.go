@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNamesOfShops names shops by their names.
+// TestNamesOfShops gives --shop the names of shops.
 func TestNamesOfShops(t *testing.T) {
 	f := newFile(t)
 	f.run("shop", "create", "--name", "Bar Sole")
@@ -22,7 +22,8 @@ func TestNamesOfShops(t *testing.T) {
 	f.refused([]string{"program", "list", "--shop", "Bar Sole"}, "--shop: 2 shops are named Bar Sole")
 }
 
-// TestRefusedTexts checks refusals of texts that name nothing, and of sentences about a flag.
+// TestRefusedTexts checks the refusals of empty and long names and of a URL, and how revoke-all
+// counts keys.
 func TestRefusedTexts(t *testing.T) {
 	f := newFile(t)
 	f.refused([]string{"card", "show", ""}, "the card must not be empty")
