@@ -27,7 +27,8 @@ func newFault(r *servertest.Server, body fields) fault {
 	return servertest.Decode[fault](callControl(r, "POST", "/faults", body).Want(201))
 }
 
-// faultsLeft returns the ids of the faults that are still to be applied, in order.
+// faultsLeft returns the faults that are still to be applied, in order, as ids with the numbers of
+// requests that remain: flt_1:2 flt_2:1.
 func faultsLeft(r *servertest.Server) string {
 	r.T.Helper()
 	var ids []string
@@ -37,6 +38,8 @@ func faultsLeft(r *servertest.Server) string {
 	return strings.Join(ids, " ")
 }
 
+// TestFaultBefore checks that a request that a fault answers is recorded and has no effect, so that
+// its idempotency key is free.
 func TestFaultBefore(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -57,13 +60,15 @@ func TestFaultBefore(t *testing.T) {
 		t.Errorf("%d cards of a request that failed before", n)
 	}
 	if again := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(201); again.Header.Get("Idempotent-Replayed") != "" {
-		t.Error("the first effect is a replay")
+		t.Error("the first request with an effect is answered with a replay")
 	}
 	if left := faultsLeft(r); left != "" {
 		t.Errorf("%s are left", left)
 	}
 }
 
+// TestFaultAfter checks that a request whose answer a fault replaces or cuts off has its effect, and
+// that a retry with its idempotency key is replayed.
 func TestFaultAfter(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{500, 0} {
@@ -87,6 +92,7 @@ func TestFaultAfter(t *testing.T) {
 	}
 }
 
+// TestFaultCuts checks that a fault with the status 0 ends the connection without an answer.
 func TestFaultCuts(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -120,6 +126,8 @@ func TestFaultAnswers(t *testing.T) {
 	callREST(r, "GET", "/me", nil).Want(200)
 }
 
+// TestFaultPaths checks to which methods and paths a fault applies, and that none applies to the
+// control API or to paths outside of the APIs.
 func TestFaultPaths(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -172,8 +180,8 @@ func TestFaultPaths(t *testing.T) {
 	send(r, context.Background(), "GET", r.Origin+"/healthz", nil).Want(200)
 }
 
-// TestFaultOrder checks that one fault is applied to each request, in the order in
-// which they were added.
+// TestFaultOrder checks that at most one fault is applied to a request: of those that match it, the
+// one that was added first.
 func TestFaultOrder(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -194,6 +202,7 @@ func TestFaultOrder(t *testing.T) {
 	}
 }
 
+// TestFaultCounts checks that simultaneous requests get each fault exactly as often as its count says.
 func TestFaultCounts(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -271,7 +280,7 @@ func TestFaultAndClientThatLeaves(t *testing.T) {
 		if got := send(r, ctx, "POST", r.BaseURL+cardsPath(r), fields{"holder_name": "Ada"}, "Authorization", "Bearer "+r.APIKey); got.Err == nil {
 			t.Fatalf("answered %d", got.Status)
 		}
-		// The entry is recorded when the server has noticed it.
+		// The entry is recorded when the server has noticed that the client left.
 		noted := make(chan entry)
 		go func() {
 			for {
@@ -307,6 +316,7 @@ func TestStopEndsDelays(t *testing.T) {
 	}
 }
 
+// TestFaultFields checks which faults are refused, and that there are at most a thousand.
 func TestFaultFields(t *testing.T) {
 	t.Parallel()
 	r := start(t)

@@ -11,6 +11,8 @@ import (
 
 const repeated, tooSoon = "repeated_without_idempotency_key", "retried_before_retry_after"
 
+// TestHintRepeated checks which POST requests get the hint that they repeat an earlier one without an
+// idempotency key.
 func TestHintRepeated(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -55,6 +57,8 @@ func TestHintRepeated(t *testing.T) {
 	}
 }
 
+// TestHintTooSoon checks which requests get the hint that they come before the end of a Retry-After:
+// of a rate limit, for a caller on a face, and of a fault, for a path.
 func TestHintTooSoon(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *app.Config) { c.Limits.APIKeyRateLimitPerMinute = new(1) })
@@ -76,7 +80,8 @@ func TestHintTooSoon(t *testing.T) {
 	advance(r, time.Second)
 	step("in time", "", 200, callREST(r, "GET", "/me", nil))
 
-	step503 := func(f fields) {
+	// stepFault makes a fault with a Retry-After of 5 s.
+	stepFault := func(f fields) {
 		t.Helper()
 		f["method"] = "GET"
 		newFault(r, f)
@@ -87,8 +92,8 @@ func TestHintTooSoon(t *testing.T) {
 		advance(r, 5*time.Second)
 		step("there in time", "", 200, callTill(r, "GET", "/me", nil))
 	}
-	step503(fields{"status": 503, "headers": fields{"Retry-After": "5"}})
-	step503(fields{"status": 500, "headers": fields{"Retry-After": "Sun, 01 Mar 2026 09:01:10 GMT"}}) // 5 s from now
+	stepFault(fields{"status": 503, "headers": fields{"Retry-After": "5"}})
+	stepFault(fields{"status": 500, "headers": fields{"Retry-After": "Sun, 01 Mar 2026 09:01:10 GMT"}}) // 5 s from now
 	newFault(r, fields{"status": 500})
 	step("no Retry-After", "", 500, callTill(r, "GET", "/me", nil))
 	step("there again", "", 200, callTill(r, "GET", "/me", nil))

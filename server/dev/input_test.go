@@ -26,6 +26,21 @@ func TestClockTakesOneField(t *testing.T) {
 	s.Control("POST", "/clock", `{"advance":"1h"}`)
 }
 
+// TestAdvanceDays checks that the clock is moved by durations with days.
+func TestAdvanceDays(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	for _, c := range []struct{ advance, now string }{{"3d", "2030-01-04T00:00:00.000Z"}, {"1d12h30m", "2030-01-05T12:30:00.000Z"}, {"0d", "2030-01-05T12:30:00.000Z"}, {"11h30m", "2030-01-06T00:00:00.000Z"}} {
+		callControl(r, "POST", "/clock", fields{"now": "2030-01-01T00:00:00Z"})
+		if got := callControl(r, "POST", "/clock", fields{"advance": c.advance}).Want(200); string(got.Raw("now")) != `"`+c.now+`"` {
+			t.Errorf("%s: %s", c.advance, got.Body)
+		}
+	}
+	for _, wrong := range []string{"d", "-1d", "1.5d", "1d2d", "1d-1h", "1dx", " 1d", "106752d", "106751d24h", "99999999999999999999d", "12h3d"} {
+		callControl(r, "POST", "/clock", fields{"advance": wrong}).Invalid("advance invalid_value")
+	}
+}
+
 // TestControlTextsAreLines checks that the names which the control API takes are
 // lines, like those of the REST API.
 func TestControlTextsAreLines(t *testing.T) {
@@ -55,7 +70,7 @@ func TestControlStaff(t *testing.T) {
 		member.Shows(fields{"name": "Ada", "location_id": location, "disabled_at": nil})
 		id := member.Str("id")
 		s.Control("POST", "/staff/"+id+"/pin", fields{"pin": "13579"}).Shows(fields{"id": id})
-		if s.Control("POST", "/staff/"+id+"/disable", nil).Raw("disabled_at") == nil {
+		if s.Control("POST", "/staff/"+id+"/disable", nil).At("disabled_at") == nil {
 			t.Error("the member is not disabled")
 		}
 		s.Control("POST", "/staff/"+id+"/enable", nil).Shows(fields{"disabled_at": nil})
@@ -76,9 +91,8 @@ func TestControlStaff(t *testing.T) {
 	})
 }
 
-// TestPINIsDemandedOnceSet checks that setting a PIN sets require_staff_pin, that
-// taking it away leaves that, and that a location may have a PIN without demanding
-// it.
+// TestPINIsDemandedOnceSet checks that setting a PIN sets require_staff_pin, that removing the PIN
+// leaves require_staff_pin as it is, and that a location may have a PIN and not require it.
 func TestPINIsDemandedOnceSet(t *testing.T) {
 	t.Parallel()
 	s := start(t)

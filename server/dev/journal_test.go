@@ -91,6 +91,7 @@ func TestJournalKeepsUp(t *testing.T) {
 	}
 }
 
+// TestJournalSecrets checks that keys and PINs in headers are masked.
 func TestJournalSecrets(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -113,6 +114,8 @@ func TestJournalSecrets(t *testing.T) {
 	}
 }
 
+// TestJournalBodies checks how bodies are recorded: JSON as it was sent, others as a text, and at most
+// 64 KiB.
 func TestJournalBodies(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -133,10 +136,10 @@ func TestJournalBodies(t *testing.T) {
 			t.Errorf("%q is recorded as %+v", c.sent, e.Request)
 		}
 	}
-	for _, size := range []string{long, strings.Repeat("1", 2<<20)} {
-		callREST(r, "POST", cardsPath(r), size)
+	for _, sent := range []string{long, strings.Repeat("1", 2<<20)} {
+		callREST(r, "POST", cardsPath(r), sent)
 		if e := lastEntry(r); !e.Request.Truncated || len(e.Request.Body) > 6*64<<10+2 {
-			t.Errorf("%d bytes are recorded as %d, truncated %v", len(size), len(e.Request.Body), e.Request.Truncated)
+			t.Errorf("%d bytes are recorded as %d, truncated %v", len(sent), len(e.Request.Body), e.Request.Truncated)
 		}
 	}
 	var kept string
@@ -181,6 +184,7 @@ func TestJournalListing(t *testing.T) {
 	span("", 1, 131, 131)
 }
 
+// TestJournalReplay checks that the entry of a replayed answer says so.
 func TestJournalReplay(t *testing.T) {
 	t.Parallel()
 	r := start(t)

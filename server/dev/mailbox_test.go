@@ -21,7 +21,7 @@ func captured(r *servertest.Server) (to []string) {
 
 // TestEmailsOverQuota checks that the quotas of mail hold in a fixture: five messages
 // a day to an address, and as many in an hour as --mail-per-hour says, if it is
-// given. What is over them arrives when the clock gets there.
+// given. A message over a quota arrives when the clock has been advanced far enough.
 func TestEmailsOverQuota(t *testing.T) {
 	t.Parallel()
 	mailTo := func(s *servertest.Server, address string) {
