@@ -42,6 +42,70 @@ const everyField = `{
   ]
 }`
 
+// everyEffect is what everyField leaves in the store, as effects returns it.
+var everyEffect = []string{
+	"shop live past_due 2026-01-01T00:00:00.000Z",
+	"scoped true true true A,B",
+	"draft false false",
+	"hook v1 false true true 2026-05-18T10:00:00.000Z",
+	"counter active 0 made=2026-05-01T08:00:00.000Z expires=2026-05-28T10:00:00.000Z installed=2026-05-01T08:00:00.000Z",
+	"invited invited 0 made=2026-05-18T10:00:00.000Z expires=2026-07-01T00:00:00.000Z installed=-",
+	"first-seen active 4 made=2026-05-18T08:00:00.000Z expires=- installed=-",
+	"locked locked 0 made=2026-05-17T10:00:00.000Z expires=- installed=-",
+	"2026-05-18T08:00:00.000Z stamp prize=false",
+	"2026-05-18T08:30:00.000Z redemption prize=true",
+	"2026-05-18T08:30:00.000Z reversal prize=true",
+	"2026-05-18T10:00:00.000Z redemption prize=true",
+	"key api tsk_live_ [cards:read] 2 2026-06-01T00:00:00.000Z",
+	"key mcp tmk_live_ [locations:read programs:read cards:read transactions:read analytics:read webhooks:read] 0 -",
+}
+
+// effects returns what the second shop of everyField has, one line for each object. id returns the id
+// of a ref.
+func effects(v *store.View, shop int64, id func(ref string) string) (lines []string, err error) {
+	a := store.Access{Shop: shop}
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	own, _, err := v.OwnShop(a)
+	if err != nil {
+		return nil, err
+	}
+	add("shop %s %s %s", own.Mode, own.SubscriptionState, own.CreatedAt)
+	p, err := v.Program(a, id("scoped"))
+	if err != nil {
+		return nil, err
+	}
+	add("scoped %t %t %t %s,%s", p.Active, p.HasInstalledCards, slices.Equal(p.ScopedLocationIDs, []string{id("south")}), p.Prizes[0].Name, p.Prizes[1].Name)
+	if p, err = v.Program(a, id("draft")); err != nil {
+		return nil, err
+	}
+	add("draft %t %v", p.Active, p.PublishedAt.Valid)
+	w, err := v.Webhook(a, id("draft"), id("hook"))
+	if err != nil {
+		return nil, err
+	}
+	add("hook %s %t %t %t %s", w.PayloadVersion, w.Active, slices.Equal(w.ProgramIDs, []string{id("draft"), id("scoped")}), slices.Equal(w.LocationIDs, []string{id("north")}), w.CreatedAt)
+	for _, ref := range []string{"counter", "invited", "first-seen", "locked"} {
+		c, err := v.Card(a, id(ref))
+		if err != nil {
+			return nil, err
+		}
+		add("%s %s %d made=%s expires=%s installed=%s", ref, c.Status, c.StampsCount, c.CreatedAt, some(c.ExpiresAt), some(c.InstalledAt))
+	}
+	ledger, err := ledgerOf(v, a, id("first-seen"))
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range ledger {
+		add("%s %s prize=%t", x.CreatedAt, x.Type, x.PrizeID.Valid)
+	}
+	keys, err := v.Keys(shop)
+	for _, k := range keys {
+		// The rest of the prefix is random.
+		add("key %s %s %v %d %s", k.Class, k.Prefix[:9], k.Scopes, len(k.LocationIDs), some(k.ExpiresAt))
+	}
+	return lines, err
+}
+
 // TestEveryField checks the effect of each field that only seeds have.
 func TestEveryField(t *testing.T) {
 	s, err := Parse("every.json", []byte(everyField))
@@ -62,76 +126,15 @@ func TestEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := store.Access{Shop: shop}
 	var got []string
-	add := func(format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) }
-	if err := st.View(0, func(v *store.View) error {
-		own, _, err := v.OwnShop(a)
-		if err != nil {
-			return err
-		}
-		add("shop %s %s %s", own.Mode, own.SubscriptionState, own.CreatedAt)
-		p, err := v.Program(a, id("scoped"))
-		if err != nil {
-			return err
-		}
-		add("scoped %t %t %t %s,%s", p.Active, p.HasInstalledCards, slices.Equal(p.ScopedLocationIDs, []string{id("south")}), p.Prizes[0].Name, p.Prizes[1].Name)
-		if p, err = v.Program(a, id("draft")); err != nil {
-			return err
-		}
-		add("draft %t %v", p.Active, p.PublishedAt.Valid)
-		w, err := v.Webhook(a, id("draft"), id("hook"))
-		if err != nil {
-			return err
-		}
-		add("hook %s %t %t %t %s", w.PayloadVersion, w.Active, slices.Equal(w.ProgramIDs, []string{id("draft"), id("scoped")}), slices.Equal(w.LocationIDs, []string{id("north")}), w.CreatedAt)
-		for _, ref := range []string{"counter", "invited", "first-seen", "locked"} {
-			c, err := v.Card(a, id(ref))
-			if err != nil {
-				return err
-			}
-			add("%s %s %d made=%s expires=%s installed=%s", ref, c.Status, c.StampsCount, c.CreatedAt, some(c.ExpiresAt), some(c.InstalledAt))
-		}
-		ledger, err := ledgerOf(v, a, id("first-seen"))
-		for _, x := range ledger {
-			add("%s %s prize=%t", x.CreatedAt, x.Type, x.PrizeID.Valid)
-		}
-		if err != nil {
-			return err
-		}
-		keys, err := v.Keys(shop)
-		for _, k := range keys {
-			add("key %s %s %v %d %s", k.Class, k.Prefix, k.Scopes, len(k.LocationIDs), some(k.ExpiresAt))
-		}
+	if err := st.View(0, func(v *store.View) (err error) {
+		got, err = effects(v, shop, id)
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{
-		"shop live past_due 2026-01-01T00:00:00.000Z",
-		"scoped true true true A,B",
-		"draft false false",
-		"hook v1 false true true 2026-05-18T10:00:00.000Z",
-		"counter active 0 made=2026-05-01T08:00:00.000Z expires=2026-05-28T10:00:00.000Z installed=2026-05-01T08:00:00.000Z",
-		"invited invited 0 made=2026-05-18T10:00:00.000Z expires=2026-07-01T00:00:00.000Z installed=-",
-		"first-seen active 4 made=2026-05-18T08:00:00.000Z expires=- installed=-",
-		"locked locked 0 made=2026-05-17T10:00:00.000Z expires=- installed=-",
-		"2026-05-18T08:00:00.000Z stamp prize=false",
-		"2026-05-18T08:30:00.000Z redemption prize=true",
-		"2026-05-18T08:30:00.000Z reversal prize=true",
-		"2026-05-18T10:00:00.000Z redemption prize=true",
-		"key api tsk_live_ [cards:read] 2 2026-06-01T00:00:00.000Z",
-		"key mcp tmk_live_ [locations:read programs:read cards:read transactions:read analytics:read webhooks:read] 0 -",
-	}
-	for i := range got {
-		if strings.HasPrefix(got[i], "key ") { // the rest of the prefix is random
-			f := strings.Fields(got[i])
-			f[2] = f[2][:9]
-			got[i] = strings.Join(f, " ")
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if !slices.Equal(got, everyEffect) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(everyEffect, "\n"))
 	}
 	if findings, err := st.Check(); err != nil || len(findings) > 0 {
 		t.Error(findings, err)

@@ -60,8 +60,8 @@ func apply(t testing.TB, s *File) (*store.Store, *Ready) {
 	return st, ready
 }
 
-// dump returns the content of a store, one line for each object: shops, their
-// locations, programs, webhooks, cards with their ledgers, keys and the audit log.
+// dump returns the content of a store, one line for each object: shops, their locations, programs,
+// webhooks, cards with their ledgers, keys, devices and the audit log.
 func dump(t testing.TB, st *store.Store) string {
 	t.Helper()
 	var b strings.Builder

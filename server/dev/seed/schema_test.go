@@ -55,7 +55,7 @@ func compiled(t *testing.T) func(text []byte) error {
 	if err := c.AddResource("seed.schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := c.Compile("seed.schema.json") // also holds it to the draft's own schema
+	schema, err := c.Compile("seed.schema.json") // also validates it against the schema of schemas
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,8 @@ func TestSeedsMeetTheSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefuses checks problems that an editor can show.
+// TestSchemaRefuses checks that the schema, by which an editor shows problems, refuses seeds that
+// Parse or Apply refuses.
 func TestSchemaRefuses(t *testing.T) {
 	valid := compiled(t)
 	for _, c := range []struct{ old, new string }{
@@ -119,7 +120,7 @@ func TestSchemaRefuses(t *testing.T) {
 			t.Errorf("%s: the schema accepts it", c.new)
 		}
 		if err := try(t, text); err == nil {
-			t.Errorf("%s: Parse accepts it", c.new)
+			t.Errorf("%s: Parse and Apply accept it", c.new)
 		}
 	}
 }

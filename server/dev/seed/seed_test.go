@@ -2,7 +2,6 @@ package seed
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"punchcard/store"
 )
@@ -31,7 +29,7 @@ func readSeed(t testing.TB, name string) *File {
 	return s
 }
 
-// golden compares text with a file of testdata.
+// golden compares a text with a golden file, which it writes first with -update.
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
@@ -122,128 +120,6 @@ func some[T any](n store.Null[T]) string {
 		return "-"
 	}
 	return fmt.Sprint(n.V)
-}
-
-// TestLedgerIsTheActivity reads the seed file independently and checks that the ledger
-// has each activity, with its time and amount.
-func TestLedgerIsTheActivity(t *testing.T) {
-	for _, name := range seedNames {
-		raw, err := os.ReadFile(filepath.Join(seedFolder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var file struct {
-			Shops []struct {
-				Activity []struct {
-					At, Ago, Ref, Card, Location, Redeem, Reverse string
-					Stamp, Spend                                  int64
-					TopUp                                         int64 `json:"top_up"`
-					Use                                           bool
-				}
-			}
-		}
-		if err := json.Unmarshal(raw, &file); err != nil {
-			t.Fatal(err)
-		}
-		s := readSeed(t, name)
-		st, ready := apply(t, s)
-		type row struct{ card, kind, at string }
-		want, amounts := map[row]int{}, map[string]int64{}
-		cards := map[string]string{}
-		for _, x := range file.Shops[0].Activity {
-			at := x.At
-			if x.Ago != "" {
-				at = startOf(s).Add(-durationOf(t, x.Ago)).UTC().Format(time.RFC3339)
-			}
-			cards[x.Ref] = x.Card
-			if x.Reverse != "" {
-				x.Card = cards[x.Reverse]
-			}
-			kind := "use"
-			switch {
-			case x.Stamp > 0:
-				kind = "stamp"
-			case x.TopUp > 0:
-				kind = "topup"
-			case x.Spend > 0:
-				kind = "spend"
-			case x.Redeem != "":
-				kind = "redemption"
-			case x.Reverse != "":
-				kind = "reversal"
-			}
-			want[row{x.Card, kind, at}]++
-			amounts[kind] += x.Stamp + x.TopUp - x.Spend
-		}
-		got, booked := map[row]int{}, map[string]int64{}
-		if err := st.View(0, func(v *store.View) error {
-			a := store.Access{Shop: ready.shop}
-			for _, c := range s.shops[0].Cards.V {
-				lookup, err := v.Lookup(store.Till{Shop: ready.shop}, ready.Refs[c.Ref.V])
-				if err != nil {
-					return err
-				}
-				chain := []string{lookup.Card.ID}
-				for _, e := range lookup.EarlierCards {
-					chain = append(chain, e.ID)
-				}
-				for i, id := range append(chain, ready.Refs[c.Ref.V]) {
-					if i == len(chain) && slices.Contains(chain, id) {
-						break // the first card is still among those in use
-					}
-					ledger, err := ledgerOf(v, a, id)
-					if err != nil {
-						return err
-					}
-					for _, x := range ledger {
-						kind := strings.NewReplacer("access", "use", "discount", "use").Replace(x.Type)
-						// An overflow is one activity and two rows.
-						got[row{c.Ref.V, kind, x.CreatedAt.Std().Format(time.RFC3339)}] = 1
-						if kind != "reversal" && kind != "redemption" {
-							booked[kind] += x.StampsDelta.V + x.ValueDelta.V
-						}
-					}
-				}
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		for r := range want {
-			if got[r] != want[r] {
-				t.Errorf("%s: %v is %d times in the file and %d times in the ledger", name, r, want[r], got[r])
-			}
-		}
-		if len(got) != len(want) {
-			t.Errorf("%s: %d rows, %d activities", name, len(got), len(want))
-		}
-		for kind, n := range booked {
-			if amounts[kind] != n {
-				t.Errorf("%s: %s comes to %d, in the file to %d", name, kind, n, amounts[kind])
-			}
-		}
-	}
-}
-
-// durationOf parses a duration, in which a day has 24 hours.
-func durationOf(t *testing.T, text string) time.Duration {
-	t.Helper()
-	days, rest, ok := strings.Cut(text, "d")
-	if !ok {
-		days, rest = "0", text
-	}
-	if rest == "" {
-		rest = "0s"
-	}
-	var n int64
-	if _, err := fmt.Sscan(days, &n); err != nil {
-		t.Fatal(err)
-	}
-	d, err := time.ParseDuration(rest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d + time.Duration(n)*24*time.Hour
 }
 
 // TestReadyLine checks that the demo credentials work in the seed's first shop, and
