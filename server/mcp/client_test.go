@@ -66,8 +66,8 @@ func (a *assistant) callWith(s *sdk.ClientSession, tool string, args any) *outco
 	return a.outcome(tool, result)
 }
 
-// TestClients does with clients of the Go SDK, which speak both kinds of the protocol, what
-// a client can do.
+// TestClients uses tools, resources and prompts with clients of the Go SDK, over the protocol with
+// sessions and over the one without.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -107,8 +107,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestElicitation has the users of clients asked for confirmations: they accept, decline,
-// cancel, or send the form without a tick. Only the first acts, once, and all are asked once.
+// TestElicitation checks that the user of a client is asked once for a confirmation, and that the tool
+// acts only for one who accepts the form with its box ticked.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -116,11 +116,11 @@ func TestElicitation(t *testing.T) {
 		answer *sdk.ElicitResult
 		acts   bool
 	}{
-		"accepted":        {&sdk.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}, true},
-		"accepted, no":    {&sdk.ElicitResult{Action: "accept", Content: map[string]any{"confirm": false}}, false},
-		"declined":        {&sdk.ElicitResult{Action: "decline"}, false},
-		"cancelled":       {&sdk.ElicitResult{Action: "cancel"}, false},
-		"an odd decision": {&sdk.ElicitResult{Action: "decline", Content: map[string]any{"confirm": true}}, false},
+		"accepted":         {&sdk.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}, true},
+		"not ticked":       {&sdk.ElicitResult{Action: "accept", Content: map[string]any{"confirm": false}}, false},
+		"declined":         {&sdk.ElicitResult{Action: "decline"}, false},
+		"cancelled":        {&sdk.ElicitResult{Action: "cancel"}, false},
+		"declined, ticked": {&sdk.ElicitResult{Action: "decline", Content: map[string]any{"confirm": true}}, false},
 	} {
 		program, asked := a.NewProgram("standard", true, nil), 0
 		s := a.connect(newProtocol, func(r *sdk.ElicitRequest) *sdk.ElicitResult {

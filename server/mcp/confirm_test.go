@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// confirmed calls a tool that has to be confirmed, twice, and returns the outcome and the
-// arguments with the token.
+// confirmed calls a tool that has to be confirmed, and calls it again with the token. It returns the
+// outcome of the second call and its arguments.
 func (a *assistant) confirmed(tool string, args fields) (*outcome, fields) {
 	a.T.Helper()
 	first := a.call(tool, args).ok()
@@ -51,7 +51,7 @@ func TestConfirmations(t *testing.T) {
 	token := first.str("confirm_token")
 	for what, args := range map[string]fields{
 		"another action": with(fields{"id": program, "action": "unpublish"}, token), "another program": with(fields{"id": other, "action": "suspend"}, token),
-		"another key of the retry": servertest.Merge(with(suspend, token), fields{"idempotency_key": "k"}), "a changed token": with(suspend, token[:20]+"AAA"+token[23:]), "a short token": with(suspend, token[:10]), "no token": with(suspend, "x"),
+		"another idempotency key": servertest.Merge(with(suspend, token), fields{"idempotency_key": "k"}), "a changed token": with(suspend, token[:20]+"AAA"+token[23:]), "a short token": with(suspend, token[:10]), "another text": with(suspend, "x"),
 	} {
 		if got := a.call("set_program_state", args).refused("validation_failed"); got != "confirm_token invalid_value" {
 			t.Errorf("%s: %s", what, got)
@@ -69,7 +69,7 @@ func TestConfirmations(t *testing.T) {
 	rows := a.Value("SELECT count(*) FROM audit")
 	a.call("set_program_state", with(suspend, token)).ok()
 	a.Advance("11m")
-	a.call("set_program_state", with(suspend, token)).ok() // it was made; the answer is remembered
+	a.call("set_program_state", with(suspend, token)).ok() // the answer is remembered
 	if a.Value("SELECT count(*) FROM audit") != rows {
 		t.Error("confirming again acted again")
 	}
@@ -110,7 +110,7 @@ func TestPreviewsWriteNothing(t *testing.T) {
 	if found, err := a.App.Store.Check(); err != nil || len(found) > 0 {
 		t.Errorf("%q %v", found, err)
 	}
-	// The server goes on with what it knew before the previews.
+	// The previews leave nothing in the server's caches.
 	a.REST().Get("/programs/" + program).Want(200)
 	a.Issue(program, nil)
 	if o, _ := a.confirmed("update_program", fields{"id": args["update_program"]["id"], "remove_prizes": []string{prize}}); len(o.at("prizes").([]any)) != 0 {
@@ -176,8 +176,8 @@ func TestIssueCards(t *testing.T) {
 	a.call("issue_cards", fields{"program_id": program, "cards": []fields{{"holder_name": "Other"}}, "idempotency_key": "batch"}).refused("idempotency_conflict")
 }
 
-// TestOnce checks that a write with a key is made once, and that no other write can have its
-// key.
+// TestOnce checks that a write with an idempotency key is made once, and that another write with this
+// key is refused.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -259,7 +259,8 @@ func TestWebhookTools(t *testing.T) {
 	}
 }
 
-// TestQuestions asks what an owner would, in at most three calls each.
+// TestQuestions checks that one call answers each of an owner's questions, such as who has not come
+// for a month, and that the prompt for a weekly report has the week.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	a := start(t)

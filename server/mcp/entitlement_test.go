@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestEntitlements calls every tool in each state of the shop's entitlement and subscription.
-// The add-on of the REST API makes no difference.
+// TestEntitlements calls the tools in each state of the shop's entitlement and subscription: those
+// that read in all, and those that write where all are refused. The add-on of the REST API makes no
+// difference.
 func TestEntitlements(t *testing.T) {
 	t.Parallel()
 	a := start(t)

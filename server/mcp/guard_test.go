@@ -52,8 +52,8 @@ func refusal(t testing.TB, r *servertest.Reply, status int) string {
 	return answer.Error.Data.Code
 }
 
-// TestOrderOfChecks makes requests with several faults. The answer reports the one that is
-// checked first, in the documented order.
+// TestOrderOfChecks makes requests with several faults, and mends one after the other. Each answer
+// reports the fault that is checked first in the order of README.md.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 3, 2 })
@@ -85,11 +85,11 @@ func TestOrderOfChecks(t *testing.T) {
 			c.mend(h, &body)
 		}
 	}
-	// The limits come before the method, and that of the minute before that of the day.
+	// The third call is over the limit of the day, and the fourth is over both limits.
 	for i, want := range []int{200, 200, 429, 429} {
 		r := a.send(callOverview, nil)
 		if r.Status != want {
-			t.Errorf("call %d: %d %s", i+1, r.Status, r.Body)
+			t.Errorf("call %d: %d, want %d: %s", i+1, r.Status, want, r.Body)
 		}
 		if want == 429 {
 			limit := []string{"day", "minute"}[i-2]
@@ -129,7 +129,7 @@ func TestKeysOfOtherFaces(t *testing.T) {
 	}
 }
 
-// TestRevokedKey checks that a key ends with the next request.
+// TestRevokedKey checks that a revoked key is refused from the next request on.
 func TestRevokedKey(t *testing.T) {
 	t.Parallel()
 	a := start(t)
@@ -198,8 +198,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestBodies sends bodies that are no message, and messages that two parsers could read
-// differently. None of them uses up the budget.
+// TestBodies sends bodies that are no message, messages that two parsers could read differently, and
+// headers that the SDK refuses. Only the last use up the budget, since they are refused after it.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Limits.MCPKeyDailyCallBudget = 5000 })
@@ -246,7 +246,7 @@ func TestBodies(t *testing.T) {
 			t.Errorf("%s: %d %s", body, r.Status, r.Body)
 		}
 	}
-	if r := a.send(callOverview, nil); r.Header.Get("X-Daily-Remaining") != "4996" { // the SDK refused three after they were counted
+	if r := a.send(callOverview, nil); r.Header.Get("X-Daily-Remaining") != "4996" { // this one and the three that the SDK refused
 		t.Errorf("%s calls are left", r.Header.Get("X-Daily-Remaining"))
 	}
 }
@@ -281,12 +281,12 @@ func TestMinute(t *testing.T) {
 		a.rpc("prompts/list", fields{})
 	}
 	if r := a.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, nil); r.Status != 429 {
-		t.Errorf("the 303rd request that is not counted: %d", r.Status)
+		t.Errorf("the 312th request that is not counted: %d", r.Status)
 	}
 }
 
-// TestDay checks the 5,001st call of a day across a restart, that the next day in UTC begins
-// with a new budget, and that the pages of keys are told.
+// TestDay checks the 5,001st call of a day across restarts, and that the next day in UTC begins with
+// a new budget.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "shop.db")
@@ -297,8 +297,8 @@ func TestDay(t *testing.T) {
 	a.call("get_overview", nil).ok()
 	a.Stop()
 	a = again()
-	a.SQL("UPDATE key_calls SET calls=calls+4990")
-	a.Stop() // the server above has not looked at the key yet
+	a.SQL("UPDATE key_calls SET calls=calls+4990") // which a server reads with the first request of the key
+	a.Stop()
 	a = again()
 	for i := range 9 {
 		if r := a.send(callOverview, nil); r.Status != 200 || r.Header.Get("X-Daily-Remaining") != fmt.Sprint(8-i) {

@@ -44,12 +44,12 @@ func (a *assistant) newKey(body fields) *assistant {
 	return a.with(a.Control("POST", "/keys", servertest.Merge(body, fields{"class": "mcp"})).Str("key"))
 }
 
-// headers are those of every request.
+// headers returns the headers of every request.
 func (a *assistant) headers() http.Header {
 	return http.Header{"Authorization": {"Bearer " + a.key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 }
 
-// send sends a body.
+// send sends a body, with headers that change, if it is not nil, has changed.
 func (a *assistant) send(body string, change func(http.Header)) *servertest.Reply {
 	a.T.Helper()
 	h := a.headers()
@@ -93,7 +93,7 @@ type outcome struct {
 	meta  map[string]any
 }
 
-// call calls a tool and checks what every result has.
+// call calls a tool, which must answer with a result.
 func (a *assistant) call(tool string, args any) *outcome {
 	a.T.Helper()
 	if args == nil {
@@ -106,6 +106,8 @@ func (a *assistant) call(tool string, args any) *outcome {
 	return a.outcome(fmt.Sprintf("%s %v", tool, args), result)
 }
 
+// outcome checks what every result of a tool has: one text, which is the structure as JSON, of at
+// most maxAnswer bytes.
 func (a *assistant) outcome(what string, result map[string]any) *outcome {
 	a.T.Helper()
 	o := &outcome{t: a.T, what: what}

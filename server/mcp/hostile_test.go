@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,6 +38,11 @@ func TestHostileMessages(t *testing.T) {
 				text := string(r.Body)
 				if !strings.Contains(text, `"jsonrpc":"2.0"`) || strings.Contains(text, "panic") || strings.Contains(text, "internal_error") || r.Status >= 500 {
 					t.Fatalf("%.300s: %d %.300s", body, r.Status, text)
+				}
+				var answer struct{ ID any }
+				var sent any
+				if json.Unmarshal([]byte(id), &sent); json.Unmarshal(r.Body, &answer) != nil || answer.ID != sent {
+					t.Errorf("%.300s: the id of the answer is %v: %.300s", body, answer.ID, text)
 				}
 				if strings.Contains(text, "n0thing") {
 					t.Fatalf("%s: the answer repeats the name: %s", body, text)

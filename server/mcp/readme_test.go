@@ -40,8 +40,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestToolsAndListAgree checks that people are told of the tools that a key with every scope
-// is offered.
+// TestToolsAndListAgree checks that Tools, by which pages and README.md tell people of the tools, has
+// those that a key with every scope is offered.
 func TestToolsAndListAgree(t *testing.T) {
 	t.Parallel()
 	_, result, _ := start(t).rpc("tools/list", fields{})
