@@ -11,8 +11,8 @@ import (
 	"punchcard/store"
 )
 
-// TestOneMessageDelaysNoOther checks that a message at which the server closes
-// every connection delays no other message, and is not given up.
+// TestOneMessageDelaysNoOther checks that a message at which the server closes every
+// connection, or asks for a password, delays no other message, and is not given up.
 func TestOneMessageDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	for at, code := range map[string]int{"RCPT": 421, "DATA": 421, "RCPT wants a password": 530} {
@@ -84,9 +84,9 @@ func TestSlowServer(t *testing.T) {
 	})
 }
 
-// TestUnsure checks that a message that may have arrived each time is given up
-// after maxUnsure attempts, also across a restart of the sender. A message that
-// the server never had is not given up.
+// TestUnsure checks that a message is given up after maxUnsure attempts if it may have
+// arrived with each, also across a restart of the sender. A message that the server
+// never had is not given up.
 func TestUnsure(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
@@ -145,9 +145,8 @@ func TestUnlocked(t *testing.T) {
 	})
 }
 
-// TestServerRefusesAll checks that a misconfigured server, which refuses every
-// message, makes the sender give up none before the server has accepted one, and
-// maxRefusals afterwards.
+// TestServerRefusesAll checks that a server that is misconfigured and refuses every message makes
+// the sender give up maxRefusals messages if it accepted one before, and none if it did not.
 func TestServerRefusesAll(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 1} {

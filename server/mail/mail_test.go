@@ -89,8 +89,8 @@ func TestStaleConnection(t *testing.T) {
 	})
 }
 
-// TestClosingConnection checks the same for a connection that the server closes
-// with a 421.
+// TestClosingConnection checks that a connection that the server closes with a 421
+// costs no attempt either.
 func TestClosingConnection(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
@@ -303,8 +303,8 @@ func testOtherProcess(t *testing.T, watched bool) {
 	})
 }
 
-// TestQuota checks that messages over a quota wait, without an attempt, also across
-// a restart, and that a start with another quota sends what waited for it.
+// TestQuota checks that messages over the quota of an hour wait without an attempt, also across a
+// restart of the sender, and that messages over the quota of an address wait for a day.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	perHour := store.DefaultLimits()

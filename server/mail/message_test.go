@@ -23,7 +23,8 @@ var from = &mail.Address{Name: "Caffè, \"Lux\"", Address: "cards@example.com"}
 // headers are the headers of every message.
 var headers = []string{"Auto-Submitted", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To"}
 
-// checkMessage checks that the message has these headers once each, the subject, and the text.
+// checkMessage checks that the message has each of headers once, the subject and the recipient, and
+// the link of the card in both parts.
 func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -57,6 +58,7 @@ func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 	}
 }
 
+// TestHostileNames checks that no name of a program adds a header or ends one.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	for name, reads := range map[string]string{

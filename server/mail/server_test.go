@@ -92,8 +92,8 @@ func TestServerRefusesSender(t *testing.T) {
 	}
 }
 
-// TestNoTLS checks that nothing is sent to another machine without STARTTLS, or if
-// its certificate is not trusted.
+// TestNoTLS checks that nothing is sent without TLS where it is required, or if the
+// server's certificate is not trusted.
 func TestNoTLS(t *testing.T) {
 	t.Parallel()
 	made := httptest.NewUnstartedServer(nil)
@@ -111,7 +111,7 @@ func TestNoTLS(t *testing.T) {
 		sent     bool
 	}{
 		"no STARTTLS":       {StartTLS, nil, "example.com", trusted, false},
-		"nobody asks who":   {StartTLS, nil, "example.com", trusted, false},
+		"no TLS, no user":   {StartTLS, nil, "example.com", trusted, false},
 		"untrusted":         {StartTLS, conf, "example.com", x509.NewCertPool(), false},
 		"another's":         {StartTLS, conf, "mail.example.net", trusted, false},
 		"trusted":           {StartTLS, conf, "example.com", trusted, true},
@@ -123,7 +123,7 @@ func TestNoTLS(t *testing.T) {
 		asked = false
 		run(t, func(f *fixture) {
 			f.conf.Server.Security, f.srv.TLS, f.conf.Server.Host, f.conf.Server.RootCAs = c.security, c.server, c.host, c.roots
-			if name != "nobody asks who" {
+			if name != "no TLS, no user" {
 				f.conf.Server.User, f.conf.Server.Password, f.srv.Password = "cards", password, password
 			}
 			f.srv.Mail = func(string) error { asked = true; return nil }
@@ -147,7 +147,7 @@ func TestNoTLS(t *testing.T) {
 // It may have accepted the message, and gets the same message again.
 func TestServerHangs(t *testing.T) {
 	t.Parallel()
-	hang := make(chan struct{})
+	var hang chan struct{}
 	var ids []string
 	var at []time.Time
 	run(t, func(f *fixture) {
@@ -160,7 +160,7 @@ func TestServerHangs(t *testing.T) {
 			}
 			return nil
 		}
-		hang = make(chan struct{})
+		hang = make(chan struct{}) // in the bubble
 	}, func(f *fixture) {
 		f.issue("ada@example.com")
 		time.Sleep(answerTime + 2*messageWait)
@@ -176,7 +176,8 @@ func TestServerHangs(t *testing.T) {
 	})
 }
 
-// TestServerIsSilent checks the same for a server that accepts connections and sends nothing.
+// TestServerIsSilent checks that a server that accepts connections and sends nothing is given up in
+// time, and is tried again.
 func TestServerIsSilent(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) {
@@ -198,7 +199,7 @@ func TestServerIsSilent(t *testing.T) {
 	})
 }
 
-// TestSendTest sends a message at once, and checks what is said where that fails.
+// TestSendTest sends a test message, and checks the errors if the server refuses it or is down.
 func TestSendTest(t *testing.T) {
 	t.Parallel()
 	run(t, nil, func(f *fixture) {
