@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestBillOfMaterials checks that the list names what is in the binary, with versions and
-// what needs what, and is the same each time.
+// TestBillOfMaterials checks that the list has what is in the binary, with versions and
+// dependencies, and is the same each time, and that no license is missing.
 func TestBillOfMaterials(t *testing.T) {
 	sources, err := filepath.Abs("../..")
 	if err != nil {

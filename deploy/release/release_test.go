@@ -28,7 +28,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestRefused checks that nothing is made of a wrong call or of files that are not committed.
+// TestRefused checks that nothing is made by a wrong call, from files that are not committed, or where
+// the release is there already.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -74,7 +75,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestArchives checks the content of archives, and that their bytes depend on nothing else.
+// TestArchives checks the content of archives, and that their bytes do not depend on the time zone.
 func TestArchives(t *testing.T) {
 	sources := t.TempDir()
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {
