@@ -27,7 +27,7 @@ type sum struct{ rows, stamps, cents int64 }
 // client makes one request after the other, with cards of its own.
 type client struct {
 	*load
-	n        int
+	n        int // its number, from 0
 	conn     conn
 	rng      *rand.Rand
 	began    time.Time // when the request in progress began or, with a rate, was due
@@ -59,7 +59,7 @@ type retry struct {
 // step makes one request. This is the mix:
 //
 //	42 %  GET a card by its id, which must be as its last write left it
-//	18 %  GET the till's lookup, the same
+//	18 %  GET the till's lookup of a card, with the same check
 //	 9 %  GET a list of 100: cards from the first page or further on, or the newest rows
 //	 1 %  GET statistics: a program's, the shop's summary, the heatmap of a year
 //	15 %  POST a visit: 1 to 3 stamps, or the prize that the card has ready; some overflow into a new card
@@ -141,6 +141,7 @@ func (c *client) read(kind string, f face, id string, k *card) {
 	}
 }
 
+// list reads the newest rows of the ledger, or a page of the cards.
 func (c *client) list() {
 	switch c.rng.IntN(4) {
 	case 0:

@@ -22,7 +22,7 @@ type load struct {
 	filling bool // cards are being issued before the webhook exists
 	length  time.Duration
 	start   time.Time    // of the measurement
-	faults  atomic.Int64 // the ways in which the server did not do what it must
+	faults  atomic.Int64 // how often the server did not do what it must
 
 	mu      sync.Mutex
 	periods []*period
@@ -138,7 +138,7 @@ func (l *load) watch(ctx context.Context) error {
 			select {
 			case <-time.After(min(time.Second, time.Until(end))):
 			case <-l.server.ended:
-				return fmt.Errorf("serve ended in the midst of it: %v", l.server.err)
+				return fmt.Errorf("serve ended during the load: %v", l.server.err)
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -174,6 +174,6 @@ func (l *load) drain(ctx context.Context) error {
 			break
 		}
 	}
-	fmt.Printf("%d webhooks were to come and %d came, the last %.1f s after the load; %d came more than once\n", l.wanted, len(l.seen), time.Since(start).Seconds(), l.repeats)
+	fmt.Printf("%d webhooks were expected and %d arrived, the last %.1f s after the load; %d arrived more than once\n", l.wanted, len(l.seen), time.Since(start).Seconds(), l.repeats)
 	return nil
 }

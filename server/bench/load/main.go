@@ -78,7 +78,7 @@ func main() {
 func (o *options) check() error {
 	switch {
 	case flag.NArg() > 0:
-		return fmt.Errorf("takes flags alone, not %q", flag.Arg(0))
+		return fmt.Errorf("takes only flags, not %q", flag.Arg(0))
 	case !(o.minutes >= 0.01 && o.minutes <= 1440):
 		return errors.New("-minutes must be from 0.01 to 1440")
 	case o.clients < 1 || o.clients > 1000:
@@ -134,7 +134,7 @@ func (o *options) run(ctx context.Context) (err error) {
 		err = errors.Join(err, l.server.stop())
 	}
 	if ctx.Err() != nil {
-		return errors.New("broken off")
+		return errors.New("interrupted")
 	}
 	return l.verdict(err, rows)
 }

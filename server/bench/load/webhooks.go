@@ -79,7 +79,7 @@ func (l *load) receive(w http.ResponseWriter, req *http.Request) {
 	at, _ := strconv.ParseInt(seconds, 10, 64)
 	if signed := time.Unix(at, 0); signature != webhook.Sign(l.secret, signed, body) || time.Since(signed).Abs() > 5*time.Minute ||
 		json.Unmarshal(body, &event) != nil || event.EventID != req.Header.Get(webhook.HeaderID) {
-		l.fail("a delivery of %d bytes is not genuine", len(body))
+		l.fail("a delivery of %d bytes has a wrong signature, body or id", len(body))
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}

@@ -60,8 +60,8 @@ type year struct {
 	instances []card // index 0 is unused
 }
 
-// busy returns the relative number of visits in an hour: none at night, many at
-// breakfast, at noon and on Saturdays, half in August.
+// busy returns the relative number of visits in an hour: none at night and on Sunday afternoons,
+// many at breakfast, at noon and on Saturdays, half in August.
 func busy(t time.Time) float64 {
 	h := t.Hour()
 	if h < 7 || h >= 20 || t.Weekday() == time.Sunday && h >= 14 {
