@@ -107,14 +107,14 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayOfFailures checks what a replay answers about a program that refuses, cuts the
-// connection, or is not there.
+// TestReplayOfFailures checks what a replay answers about a program that refuses, redirects, is not
+// there, or does not answer in time.
 func TestReplayOfFailures(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 50 })
-	to := newReceiver(r, nil)
-	send(r, context.Background(), "POST", to.URL, `{"event": "x"}`).Want(200)
+	r := start(t)
 	play := func(url string) string {
+		to := newReceiver(r, nil)
+		send(r, context.Background(), "POST", to.URL, `{"event": "x"}`).Want(200)
 		one := servertest.Decode[replay](callControl(r, "POST", "/receiver/"+to.ID+"/replay", fields{"url": url}).Want(200)).Data[0]
 		if one.Status != nil {
 			return fmt.Sprint(*one.Status)
@@ -132,8 +132,8 @@ func TestReplayOfFailures(t *testing.T) {
 	if got := play(gone.URL); !strings.Contains(got, "refused") {
 		t.Error(got)
 	}
-	slow := newReceiver(r, fields{"delay_ms": 60_000})
-	if got := play(slow.URL); got != "it was not answered in time" {
+	r = start(t, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 50 })
+	if got := play(newReceiver(r, fields{"delay_ms": 60_000}).URL); got != "it was not answered in time" {
 		t.Error(got)
 	}
 }
