@@ -13,8 +13,8 @@ import (
 	"punchcard/store"
 )
 
-// books is the activities of a shop, according to its seed or to the ledger.
-type books struct {
+// activities counts what was done in a shop, according to its seed or to the ledger.
+type activities struct {
 	rows map[activityKey]int // how many there are
 	sums map[string]int64    // stamps and amounts, by kind; 0 of redemptions and reversals
 }
@@ -23,8 +23,8 @@ type books struct {
 // overflowed into.
 type activityKey struct{ card, kind, at string }
 
-// booksOfSeed reads the activities of the first shop of a seed file independently of the package.
-func booksOfSeed(t *testing.T, name string, start time.Time) books {
+// activitiesOfSeed reads the activities of the first shop of a seed file independently of the package.
+func activitiesOfSeed(t *testing.T, name string, start time.Time) activities {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(seedFolder, name))
 	if err != nil {
@@ -43,7 +43,7 @@ func booksOfSeed(t *testing.T, name string, start time.Time) books {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		t.Fatal(err)
 	}
-	b := books{map[activityKey]int{}, map[string]int64{}}
+	a := activities{map[activityKey]int{}, map[string]int64{}}
 	cards := map[string]string{} // by the refs of activities
 	for _, x := range file.Shops[0].Activity {
 		at := x.At
@@ -67,10 +67,10 @@ func booksOfSeed(t *testing.T, name string, start time.Time) books {
 		case x.Reverse != "":
 			kind = "reversal"
 		}
-		b.rows[activityKey{x.Card, kind, at}]++
-		b.sums[kind] += x.Stamp + x.TopUp - x.Spend
+		a.rows[activityKey{x.Card, kind, at}]++
+		a.sums[kind] += x.Stamp + x.TopUp - x.Spend
 	}
-	return b
+	return a
 }
 
 // durationOf parses a duration, in which a day has 24 hours.
@@ -95,7 +95,7 @@ func durationOf(t *testing.T, text string) time.Duration {
 }
 
 // add adds the ledger of a card of the seed and of the cards that it overflowed into.
-func (b books) add(v *store.View, ready *Ready, ref string) error {
+func (a activities) add(v *store.View, ready *Ready, ref string) error {
 	lookup, err := v.Lookup(store.Till{Shop: ready.shop}, ready.Refs[ref])
 	if err != nil {
 		return err
@@ -114,9 +114,9 @@ func (b books) add(v *store.View, ready *Ready, ref string) error {
 		}
 		for _, x := range ledger {
 			kind := strings.NewReplacer("access", "use", "discount", "use").Replace(x.Type)
-			b.rows[activityKey{ref, kind, x.CreatedAt.Std().Format(time.RFC3339)}] = 1 // also for the two rows of an overflow
+			a.rows[activityKey{ref, kind, x.CreatedAt.Std().Format(time.RFC3339)}] = 1 // also for the two rows of an overflow
 			if kind != "reversal" && kind != "redemption" {
-				b.sums[kind] += x.StampsDelta.V + x.ValueDelta.V
+				a.sums[kind] += x.StampsDelta.V + x.ValueDelta.V
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 	for _, name := range seedNames {
 		s := readSeed(t, name)
 		st, ready := apply(t, s)
-		want, got := booksOfSeed(t, name, startOf(s)), books{map[activityKey]int{}, map[string]int64{}}
+		want, got := activitiesOfSeed(t, name, startOf(s)), activities{map[activityKey]int{}, map[string]int64{}}
 		if err := st.View(0, func(v *store.View) error {
 			for _, c := range s.shops[0].Cards.V {
 				if err := got.add(v, ready, c.Ref.V); err != nil {
