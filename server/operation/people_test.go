@@ -65,77 +65,102 @@ func TestUnknownEmail(t *testing.T) {
 	}
 }
 
-// TestLocks checks the locks of wrong passwords, which a restart does not end.
+// right signs in with the right password and returns the code of the refusal, "" for none.
+func (h *harness) right(email, address string) store.Code {
+	h.Helper()
+	_, code := h.signIn(email, seed.Password, address)
+	return code
+}
+
+// wrong signs in with a wrong password and returns the code of the refusal.
+func (h *harness) wrong(email, address string) store.Code {
+	h.Helper()
+	_, code := h.signIn(email, "a wrong password", address)
+	return code
+}
+
+// fail signs in with a wrong password n times. No lock may refuse any of them.
+func (h *harness) fail(n int, email, address string) {
+	h.Helper()
+	for i := range n {
+		if got := h.wrong(email, address); got != store.InvalidCredentials {
+			h.Fatalf("try %d of %s: %q", i, email, got)
+		}
+	}
+}
+
+// TestLocks checks that five wrong passwords lock the account at the address for a minute, also
+// for the right password and after a restart, and that the next lock is longer.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
-	wrong := func(email, address string) store.Code {
-		_, code := h.signIn(email, "a wrong password", address)
-		return code
-	}
-	fail := func(n int, email, address string) {
-		t.Helper()
-		for i := range n {
-			if got := wrong(email, address); got != store.InvalidCredentials {
-				t.Fatalf("try %d: %q", i, got)
-			}
-		}
-	}
-	right := func(address string) store.Code {
-		_, code := h.signIn(seed.OwnerEmail, seed.Password, address)
-		return code
-	}
-	// The account at the address, also with the right password and after a restart.
-	fail(5, seed.OwnerEmail, home)
-	if got := right(home); got != store.RateLimited {
+	h.fail(5, seed.OwnerEmail, home)
+	if got := h.right(seed.OwnerEmail, home); got != store.RateLimited {
 		t.Errorf("after five failures: %q", got)
 	}
 	if got := h.actions(6); !strings.HasSuffix(got, "user.sign_in_failed user.lock") {
 		t.Errorf("audited: %s", got)
 	}
 	h.reopen()
-	if got := right(home); got != store.RateLimited {
+	if got := h.right(seed.OwnerEmail, home); got != store.RateLimited {
 		t.Errorf("after a restart: %q", got)
 	}
-	if got := right("198.51.100.8"); got != "" {
+	if got := h.right(seed.OwnerEmail, "198.51.100.8"); got != "" {
 		t.Errorf("at another address: %q", got)
 	}
 	h.advance(time.Minute)
-	if got := right(home); got != "" {
+	if got := h.right(seed.OwnerEmail, home); got != "" {
 		t.Errorf("after a minute: %q", got)
 	}
-	// A success forgets the failures; without one the next lock is longer.
-	fail(4, seed.OwnerEmail, home)
-	h.advance(16 * time.Minute)
-	fail(5, seed.ManagerEmail, home)
+	h.fail(5, seed.ManagerEmail, home)
+	h.advance(16 * time.Minute) // the lock has ended, and the failures do not count any more
+	h.fail(5, seed.ManagerEmail, home)
 	h.advance(time.Minute)
-	h.advance(15 * time.Minute)
-	fail(5, seed.ManagerEmail, home)
-	h.advance(time.Minute)
-	if got := wrong(seed.ManagerEmail, home); got != store.RateLimited {
+	if got := h.wrong(seed.ManagerEmail, home); got != store.RateLimited {
 		t.Errorf("the second lock lasts no longer: %q", got)
 	}
-	// The address, over all accounts, and for IPv6 its network.
-	h.advance(time.Hour)
-	for i := range 20 {
-		if got := wrong(fmt.Sprintf("nobody%d@demo.test", i), fmt.Sprintf("2001:db8::%x", i)); got != store.InvalidCredentials {
-			t.Fatal(got)
+}
+
+// TestSuccessForgetsFailures checks that failures before a sign-in do not count for the lock of
+// the account at the address.
+func TestSuccessForgetsFailures(t *testing.T) {
+	t.Parallel()
+	h := openHarness(t)
+	for range 2 {
+		h.fail(4, seed.OwnerEmail, home)
+		if got := h.right(seed.OwnerEmail, home); got != "" {
+			t.Errorf("after four failures: %q", got)
 		}
 	}
-	if got := right("2001:db8::ffff"); got != store.RateLimited {
+}
+
+// TestLockOfAddress checks that 20 failures lock an address for all accounts, and that of IPv6 its
+// network counts.
+func TestLockOfAddress(t *testing.T) {
+	t.Parallel()
+	h := openHarness(t)
+	for i := range 20 {
+		h.fail(1, fmt.Sprintf("nobody%d@demo.test", i), fmt.Sprintf("2001:db8::%x", i))
+	}
+	if got := h.right(seed.OwnerEmail, "2001:db8::ffff"); got != store.RateLimited {
 		t.Errorf("after 20 failures of the network: %q", got)
 	}
-	if got := right("2001:db8:0:1::1"); got != "" {
+	if got := h.right(seed.OwnerEmail, "2001:db8:0:1::1"); got != "" {
 		t.Errorf("from another network: %q", got)
 	}
-	// The account, over all addresses, one try in 30 seconds.
-	h.advance(time.Hour)
+}
+
+// TestLockOfAccount checks that ten failures at any addresses slow an account down to one try in 30
+// seconds, except at an address at which the person is signed in.
+func TestLockOfAccount(t *testing.T) {
+	t.Parallel()
+	h := openHarness(t)
 	for i := range 10 {
-		fail(1, seed.ViewerEmail, fmt.Sprint("203.0.113.", i))
+		h.fail(1, seed.ViewerEmail, fmt.Sprint("203.0.113.", i))
 	}
 	tries := func() (n int) {
 		for i := range 5 {
-			if wrong(seed.ViewerEmail, fmt.Sprint("203.0.113.", 100+i)) == store.InvalidCredentials {
+			if h.wrong(seed.ViewerEmail, fmt.Sprint("203.0.113.", 100+i)) == store.InvalidCredentials {
 				n++
 			}
 		}
@@ -151,21 +176,24 @@ func TestLocks(t *testing.T) {
 		}
 	}
 	h.advance(30 * time.Second)
-	if _, code := h.signIn(seed.ViewerEmail, seed.Password, home); code != "" {
-		t.Errorf("the person is kept out: %q", code)
+	if got := h.right(seed.ViewerEmail, home); got != "" {
+		t.Errorf("the person is kept out: %q", got)
 	}
-	// Somebody who is signed in at the address is not slowed.
-	if wrong(seed.ViewerEmail, "203.0.113.200") != store.InvalidCredentials || wrong(seed.ViewerEmail, "203.0.113.201") != store.RateLimited {
+	if h.wrong(seed.ViewerEmail, "203.0.113.200") != store.InvalidCredentials || h.wrong(seed.ViewerEmail, "203.0.113.201") != store.RateLimited {
 		t.Error("the attack is not slowed any more")
 	}
-	if _, code := h.signIn(seed.ViewerEmail, seed.Password, home); code != "" {
-		t.Errorf("the person at a known address is slowed: %q", code)
+	if got := h.right(seed.ViewerEmail, home); got != "" {
+		t.Errorf("the person at a known address is slowed: %q", got)
 	}
-	// Without an address only the account counts.
-	h.advance(time.Hour)
-	fail(10, seed.ManagerEmail, "")
-	if got := wrong(seed.ManagerEmail, ""); got != store.RateLimited {
-		t.Errorf("without an address: %q", got)
+}
+
+// TestLockWithoutAddress checks that failures without an address count for the account alone.
+func TestLockWithoutAddress(t *testing.T) {
+	t.Parallel()
+	h := openHarness(t)
+	h.fail(10, seed.ManagerEmail, "")
+	if got := h.wrong(seed.ManagerEmail, ""); got != store.RateLimited {
+		t.Errorf("after ten failures: %q", got)
 	}
 }
 
