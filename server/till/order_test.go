@@ -9,83 +9,85 @@ import (
 	"punchcard/store"
 )
 
-// TestOrderOfRefusals combines every two refusals that can occur together. The one that is earlier
-// in the list below must be given, and nothing may be written.
+// scene is a write of a card by a till, whose client it has.
+type scene struct {
+	*servertest.Server
+	card, program, location, action string
+}
+
+// newScene returns a scene of a new card, program and location in which nothing is refused,
+// except that the till demands a PIN if withPIN is set. Others have none, since hashing is slow.
+func newScene(s *servertest.Server, withPIN bool) *scene {
+	s.T.Helper()
+	required := fields{}
+	if withPIN {
+		required = fields{"require_staff_pin": true, "staff_pin": "1234"}
+	}
+	till, location := newTill(s, required)
+	c := &scene{Server: till, location: location, action: "/stamps"}
+	c.card, c.program = newCard(s, "standard", nil)
+	return c
+}
+
+// setState sets the state of the shop's subscription.
+func (c *scene) setState(state string) {
+	c.T.Helper()
+	c.Control("PATCH", "/shops/"+c.ShopID, fields{"subscription_state": state})
+}
+
+// setCard changes columns of the card. ?1 is the server's time.
+func (c *scene) setCard(columns string) {
+	c.T.Helper()
+	c.SQL("UPDATE cards SET "+columns+" WHERE id=?2", int64(c.App.Store.Now()), c.Row(store.KindCard, c.card))
+}
+
+// refusals are the reasons to refuse a write, in the order in which they are checked. set makes
+// one apply to a scene.
+var refusals = []struct {
+	name, want string
+	set        func(*scene)
+}{
+	{"subscription", "422 subscription_suspended", func(c *scene) { c.setState("suspended") }},
+	{"location", "422 location_disabled", func(c *scene) { c.REST().Post("/locations/"+c.location+"/disable", nil).Want(200) }},
+	{"PIN", "401 invalid_credentials", func(*scene) {}}, // see newScene
+	{"card", "404 not_found", func(c *scene) { c.card = "crd_none" }},
+	{"type", "422 unprocessable_entity", func(c *scene) { c.action = "/uses" }},
+	{"scope", "422 unprocessable_entity", func(c *scene) {
+		c.REST().Patch("/programs/"+c.program, fields{"location_scope": "selected_locations", "scoped_location_ids": c.LocationIDs[:1]}).Want(200)
+	}},
+	{"program", "422 card_suspended", func(c *scene) { c.REST().Post("/programs/"+c.program+"/suspend", nil).Want(200) }},
+	{"archived", "409 conflict", func(c *scene) { c.setCard("archived_at=?1") }},
+	{"expired", "422 card_expired", func(c *scene) { c.setCard("expires_at=?1-1, expiry_noted=?1-1") }},
+	{"locked", "422 card_suspended", func(c *scene) { c.setCard("locked_at=?1") }},
+	{"own", "422 card_full_no_repeat", func(c *scene) { c.setCard("stamps_count=10") }},
+}
+
+// TestOrderOfRefusals combines every two refusals. The one that is earlier in the list must be
+// given, and nothing may be written.
 func TestOrderOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
-	type scene struct {
-		*servertest.Server
-		card, program, location, action string
-	}
-	now := func() int64 { return int64(s.App.Store.Now()) }
-	refusals := []struct {
-		name, want string
-		set        func(*scene)
-		clear      func(*scene) // nil for the scene's own
-	}{
-		{"subscription", "422 subscription_suspended", func(c *scene) { s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "suspended"}) },
-			func(c *scene) { s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "active"}) }},
-		{"location", "422 location_disabled", func(c *scene) { s.REST().Post("/locations/"+c.location+"/disable", nil).Want(200) }, nil},
-		{"PIN", "401 invalid_credentials", func(*scene) {}, nil},
-		{"card", "404 not_found", func(c *scene) { c.card = "crd_none" }, nil},
-		{"type", "422 unprocessable_entity", func(c *scene) { c.action = "/uses" }, nil},
-		{"scope", "422 unprocessable_entity", func(c *scene) {
-			s.REST().Patch("/programs/"+c.program, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs[:1]}).Want(200)
-		}, nil},
-		{"program", "422 card_suspended", func(c *scene) { s.REST().Post("/programs/"+c.program+"/suspend", nil).Want(200) }, nil},
-		{"archived", "409 conflict", func(c *scene) {
-			s.SQL("UPDATE cards SET archived_at=? WHERE id=?", now(), s.Row(store.KindCard, c.card))
-		}, nil},
-		{"expired", "422 card_expired", func(c *scene) {
-			s.SQL("UPDATE cards SET expires_at=?1, expiry_noted=?1 WHERE id=?2", now()-1, s.Row(store.KindCard, c.card))
-		}, nil},
-		{"locked", "422 card_suspended", func(c *scene) {
-			s.SQL("UPDATE cards SET locked_at=? WHERE id=?", now(), s.Row(store.KindCard, c.card))
-		}, nil},
-		{"own", "422 card_full_no_repeat", func(c *scene) { s.SQL("UPDATE cards SET stamps_count=10 WHERE id=?", s.Row(store.KindCard, c.card)) }, nil},
-	}
-	// Two refusals with the same code differ in their message.
-	messages := map[string]string{}
+	messages := map[string]string{} // by the name of the refusal
 	for i := range refusals {
 		for j := i; j < len(refusals); j++ {
-			first, second := refusals[i], refusals[j]
-			if testing.Short() && i != j && (i+j)%4 != 0 { // see servertest.Sample
+			first, second, alone := refusals[i], refusals[j], i == j
+			if testing.Short() && !alone && (i+j)%4 != 0 { // see servertest.Sample
 				continue
 			}
 			t.Run(first.name+" before "+second.name, func(t *testing.T) {
 				s := s.On(t)
-				required := fields{} // a PIN only if it is under test, since hashing is slow
-				if first.name == "PIN" || second.name == "PIN" {
-					required = fields{"require_staff_pin": true, "staff_pin": "1234"}
+				c := newScene(s, first.name == "PIN" || second.name == "PIN")
+				if first.name == "subscription" {
+					defer c.setState("active")
 				}
-				till, location := newTill(s, required)
-				c := &scene{Server: till, location: location, action: "/stamps"}
-				c.card, c.program = newCard(s, "standard", nil)
-				defer func() {
-					for _, r := range refusals {
-						if r.clear != nil && (r.name == first.name || r.name == second.name) {
-							r.clear(c)
-						}
-					}
-				}()
-				second.set(c) // after the first, since it may change the card's name
-				if i != j {
-					if first.name == "card" {
-						first.set(c)
-					} else if second.name == "card" {
-						real := &scene{Server: c.Server, card: c.card, program: c.program, location: c.location, action: c.action}
-						real.card, _ = newCard(s, "standard", nil)
-						first.set(real)
-						c.action = real.action
-					} else {
-						first.set(c)
-					}
+				second.set(c) // before the first, which may be that there is no such card
+				if !alone {
+					first.set(c)
 				}
 				s.Unchanged(func() {
 					r := c.Post("/cards/"+c.card+c.action, fields{})
 					r.WantOutcome(first.want)
-					if i == j {
+					if alone {
 						messages[first.name] = r.Str("error.message")
 					} else if m := r.Str("error.message"); m != messages[first.name] {
 						t.Errorf("%q, want %q", m, messages[first.name])
@@ -95,6 +97,7 @@ func TestOrderOfRefusals(t *testing.T) {
 			})
 		}
 	}
+	// Two refusals with the same code differ in their message.
 	seen := map[string]string{}
 	for name, m := range messages {
 		if other, ok := seen[m]; ok {

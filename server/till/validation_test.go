@@ -7,6 +7,55 @@ import (
 	"punchcard/server/servertest"
 )
 
+// maxMetadata is the number of bytes of metadata that are accepted.
+const maxMetadata = 4096
+
+// metadata returns metadata of n bytes.
+func metadata(n int) string { return `{"a":"` + strings.Repeat("x", n-8) + `"}` }
+
+// badBodies are bodies of writes, named by their actions, that are refused with details.
+var badBodies = []struct{ action, body, details string }{
+	{"stamps", `{"count":0}`, "count too_small"},
+	{"stamps", `{"count":-1}`, "count too_small"},
+	{"stamps", `{"count":101}`, "count too_large"},
+	{"stamps", `{"count":1e30}`, "count too_large"},
+	{"stamps", `{"count":1.5}`, "count invalid_type"},
+	{"stamps", `{"count":"x"}`, "count invalid_type"},
+	{"stamps", `{"count":true}`, "count invalid_type"},
+	{"stamps", `{"count":[1]}`, "count invalid_type"},
+	{"stamps", `{"spend_cents":0}`, "spend_cents too_small"},
+	{"stamps", `{"spend_cents":100000001}`, "spend_cents too_large"},
+	{"stamps", `{"spend_cents":1.5}`, "spend_cents invalid_type"},
+	{"stamps", `{"metadata":[]}`, "metadata invalid_type"},
+	{"stamps", `{"metadata":"x"}`, "metadata invalid_type"},
+	{"stamps", `{"metadata":1}`, "metadata invalid_type"},
+	{"stamps", `{"metadata":` + metadata(maxMetadata+1) + `}`, "metadata too_large"},
+	{"stamps", `{"metadata":{"weights":[{"kg":1e400}]}}`, "metadata invalid_value"},
+	{"stamps", `{"x":1}`, "x unknown_field"},
+	{"stamps", `{"holder_name":"A"}`, "holder_name unknown_field"},
+	{"stamps", `{"count":0,"spend_cents":"a","metadata":[],"x":1}`, "count too_small,spend_cents invalid_type,metadata invalid_type,x unknown_field"},
+	{"redemptions", `{}`, "prize_id required"},
+	{"redemptions", ``, "prize_id required"},
+	{"redemptions", `{"prize_id":null}`, "prize_id required"},
+	{"redemptions", `{"prize_id":""}`, "prize_id too_short"},
+	{"redemptions", `{"prize_id":5,"count":1}`, "prize_id invalid_type,count unknown_field"},
+	{"redemptions", `{"metadata":[]}`, "metadata invalid_type,prize_id required"},
+	{"topups", `{}`, "amount_cents required"},
+	{"topups", `{"amount_cents":0}`, "amount_cents too_small"},
+	{"topups", `{"amount_cents":100000001}`, "amount_cents too_large"},
+	{"topups", `{"amount_cents":"5"}`, "amount_cents invalid_type"},
+	{"topups", `{"amount_cents":0.5,"metadata":` + metadata(maxMetadata+1) + `}`, "amount_cents invalid_type,metadata too_large"},
+	{"spends", `{"amount_cents":-5}`, "amount_cents too_small"},
+	{"spends", `{"amount_cents":100000001,"spend_cents":1}`, "amount_cents too_large,spend_cents unknown_field"},
+	{"uses", `{"count":1}`, "count unknown_field"},
+	{"uses", `{"metadata":` + metadata(maxMetadata+1) + `}`, "metadata too_large"},
+	{"reversal", `{"reason":"x"}`, "reason unknown_field"},
+	{"reversal", `{"metadata":7}`, "metadata invalid_type"},
+	{"issue", `{"holder_name":"","holder_email":"nobody","external_ref":""}`, "holder_name too_short,holder_email invalid_format,external_ref too_short"},
+	{"issue", `{"expires_at":"2030-01-01T00:00:00Z","send_email":true}`, "expires_at unknown_field,send_email unknown_field"},
+	{"issue", `{"external_ref":"` + strings.Repeat("é", 256) + `"}`, "external_ref too_long"},
+}
+
 // TestValidation checks that all offending fields are reported at once, that
 // nothing is written, and that values at the bounds are accepted.
 func TestValidation(t *testing.T) {
@@ -16,59 +65,21 @@ func TestValidation(t *testing.T) {
 	for _, kind := range servertest.Types {
 		cards[kind] = s.Issue(s.ProgramIDs[kind], nil)
 	}
-	stamps, redemptions, topups, spends, uses := "/cards/"+cards["standard"]+"/stamps", "/cards/"+cards["standard"]+"/redemptions", "/cards/"+cards["prepaid"]+"/topups",
-		"/cards/"+cards["prepaid"]+"/spends", "/cards/"+cards["access"]+"/uses"
 	row := giveStamps(s, cards["private"], 1).Str("transaction.id")
-	reversal, issue := "/transactions/"+row+"/reversal", "/programs/"+s.ProgramIDs["standard"]+"/cards"
-	big := `{"a":"` + strings.Repeat("x", 4089) + `"}` // 4097 bytes
-	for _, c := range []struct{ path, body, details string }{
-		{stamps, `{"count":0}`, "count too_small"},
-		{stamps, `{"count":-1}`, "count too_small"},
-		{stamps, `{"count":101}`, "count too_large"},
-		{stamps, `{"count":1e30}`, "count too_large"},
-		{stamps, `{"count":1.5}`, "count invalid_type"},
-		{stamps, `{"count":"x"}`, "count invalid_type"},
-		{stamps, `{"count":true}`, "count invalid_type"},
-		{stamps, `{"count":[1]}`, "count invalid_type"},
-		{stamps, `{"spend_cents":0}`, "spend_cents too_small"},
-		{stamps, `{"spend_cents":100000001}`, "spend_cents too_large"},
-		{stamps, `{"spend_cents":1.5}`, "spend_cents invalid_type"},
-		{stamps, `{"metadata":[]}`, "metadata invalid_type"},
-		{stamps, `{"metadata":"x"}`, "metadata invalid_type"},
-		{stamps, `{"metadata":1}`, "metadata invalid_type"},
-		{stamps, `{"metadata":` + big + `}`, "metadata too_large"},
-		{stamps, `{"metadata":{"weights":[{"kg":1e400}]}}`, "metadata invalid_value"},
-		{stamps, `{"x":1}`, "x unknown_field"},
-		{stamps, `{"holder_name":"A"}`, "holder_name unknown_field"},
-		{stamps, `{"count":0,"spend_cents":"a","metadata":[],"x":1}`, "count too_small,spend_cents invalid_type,metadata invalid_type,x unknown_field"},
-		{redemptions, `{}`, "prize_id required"},
-		{redemptions, ``, "prize_id required"},
-		{redemptions, `{"prize_id":null}`, "prize_id required"},
-		{redemptions, `{"prize_id":""}`, "prize_id too_short"},
-		{redemptions, `{"prize_id":5,"count":1}`, "prize_id invalid_type,count unknown_field"},
-		{redemptions, `{"metadata":[]}`, "metadata invalid_type,prize_id required"},
-		{topups, `{}`, "amount_cents required"},
-		{topups, `{"amount_cents":0}`, "amount_cents too_small"},
-		{topups, `{"amount_cents":100000001}`, "amount_cents too_large"},
-		{topups, `{"amount_cents":"5"}`, "amount_cents invalid_type"},
-		{topups, `{"amount_cents":0.5,"metadata":` + big + `}`, "amount_cents invalid_type,metadata too_large"},
-		{spends, `{"amount_cents":-5}`, "amount_cents too_small"},
-		{spends, `{"amount_cents":100000001,"spend_cents":1}`, "amount_cents too_large,spend_cents unknown_field"},
-		{uses, `{"count":1}`, "count unknown_field"},
-		{uses, `{"metadata":` + big + `}`, "metadata too_large"},
-		{reversal, `{"reason":"x"}`, "reason unknown_field"},
-		{reversal, `{"metadata":7}`, "metadata invalid_type"},
-		{issue, `{"holder_name":"","holder_email":"nobody","external_ref":""}`, "holder_name too_short,holder_email invalid_format,external_ref too_short"},
-		{issue, `{"expires_at":"2030-01-01T00:00:00Z","send_email":true}`, "expires_at unknown_field,send_email unknown_field"},
-		{issue, `{"external_ref":"` + strings.Repeat("é", 256) + `"}`, "external_ref too_long"},
-	} {
+	paths := map[string]string{
+		"stamps": "/cards/" + cards["standard"] + "/stamps", "redemptions": "/cards/" + cards["standard"] + "/redemptions",
+		"topups": "/cards/" + cards["prepaid"] + "/topups", "spends": "/cards/" + cards["prepaid"] + "/spends", "uses": "/cards/" + cards["access"] + "/uses",
+		"reversal": "/transactions/" + row + "/reversal", "issue": "/programs/" + s.ProgramIDs["standard"] + "/cards",
+	}
+	for _, c := range badBodies {
 		s.Unchanged(func() {
-			r := s.Post(c.path, c.body).Want(400, "validation_failed")
+			r := s.Post(paths[c.action], c.body).Want(400, "validation_failed")
 			if got := strings.Join(r.Details(), ","); got != c.details {
-				t.Errorf("%.60s: %q, want %q", c.body, got, c.details)
+				t.Errorf("%s: %.60s: %q, want %q", c.action, c.body, got, c.details)
 			}
 		})
 	}
+	stamps := paths["stamps"]
 	for _, body := range []string{"[", "null", "[]", `{"count":1}{}`, `{"count":1,"count":1}`, `{"metadata":{"a":1,"a":2}}`, "{\"metadata\":{\"a\":\"\xff\"}}", `{"metadata":{"a":"\u0000"}}`} {
 		s.Unchanged(func() { s.Post(stamps, body).Want(400, "validation_failed") })
 	}
@@ -80,20 +91,17 @@ func TestValidation(t *testing.T) {
 	})
 
 	// These are within the bounds; null equals absence.
-	whole := `{"a":"` + strings.Repeat("x", 4088) + `"}`
-	for _, c := range [][2]string{
-		{stamps, `{"count":null,"spend_cents":null,"metadata":null}`}, {stamps, `{"metadata":{}}`}, {stamps, ``}, {stamps, `{"count":1.0}`},
-		{topups, `{"amount_cents":100000000,"metadata":` + whole + `}`}, {spends, `{"amount_cents":1}`}, {uses, `{"metadata":` + whole + `}`},
+	for _, c := range []struct{ action, body string }{
+		{"stamps", `{"count":null,"spend_cents":null,"metadata":null}`}, {"stamps", `{"metadata":{}}`}, {"stamps", ``}, {"stamps", `{"count":1.0}`},
+		{"topups", `{"amount_cents":100000000,"metadata":` + metadata(maxMetadata) + `}`}, {"spends", `{"amount_cents":1}`}, {"uses", `{"metadata":` + metadata(maxMetadata) + `}`},
 	} {
-		r := s.Post(c[0], c[1]).Want(201)
-		if c[0] == stamps {
+		r := s.Post(paths[c.action], c.body).Want(201)
+		if c.action == "stamps" {
 			r.Shows(fields{"transaction.stamps_delta": 1})
 		}
 	}
 	s.Post("/cards/"+s.Issue(s.NewProgram("standard", true, fields{"total_stamps": 200}), nil)+"/stamps", `{"count":100}`).Want(201)
+	// Two cards have no room for 21 stamps.
 	fresh := s.Issue(s.ProgramIDs["standard"], nil)
-	// More stamps than two cards have room for.
-	s.Unchanged(func() {
-		s.Post("/cards/"+fresh+"/stamps", `{"count":21}`).Want(422, "unprocessable_entity")
-	})
+	s.Unchanged(func() { s.Post("/cards/"+fresh+"/stamps", `{"count":21}`).Want(422, "unprocessable_entity") })
 }
