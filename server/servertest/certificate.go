@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// WriteCertificate writes a certificate for 127.0.0.1 and its key to cert.pem and key.pem in dir, and
-// returns a pool that trusts it.
+// WriteCertificate writes a certificate for 127.0.0.1, whose subject has the common name name, and its
+// key to cert.pem and key.pem in dir, and returns a pool that trusts it.
 func WriteCertificate(t testing.TB, dir, name string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

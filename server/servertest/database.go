@@ -16,8 +16,8 @@ import (
 	"punchcard/store"
 )
 
-// Database calls do with connections to the file beside the server's, as another
-// process has. They stay open until the server stops.
+// Database calls do with connections to the server's file that are separate from the
+// server's, as those of another process are. They stay open until the server stops.
 func (s *Server) Database(do func(*sql.DB) error) {
 	s.T.Helper()
 	db, err := s.beside.open(s.App.Store.Path())
@@ -140,7 +140,8 @@ func (s *Server) Row(kind store.Kind, id string) int64 {
 }
 
 // Unchanged calls do and fails the test if that changes the number of rows of the
-// ledger, the audit log, the cards, the claims or the remembered answers.
+// ledger, the audit log, the cards, the active cards, the claims or the remembered
+// answers.
 func (s *Server) Unchanged(do func()) {
 	s.T.Helper()
 	state := func() string {
@@ -150,6 +151,6 @@ func (s *Server) Unchanged(do func()) {
 	before := state()
 	do()
 	if after := state(); after != before {
-		s.T.Errorf("before %s; after %s", before, after)
+		s.T.Errorf("something was written: before %s; after %s", before, after)
 	}
 }

@@ -120,7 +120,8 @@ func newDocument(t testing.TB, raw []byte) *document {
 }
 
 // check compares an answer with the document: its status, headers and every
-// field. Paths that the document does not have must be 404, methods 405.
+// field. Requests for paths and methods that the document does not have must be
+// answered with 404 or 405.
 func (d *document) check(r *Reply) error {
 	u := *r.Request.URL
 	u.Scheme, u.Host = "http", strings.TrimPrefix(anyOrigin, "http://")

@@ -40,8 +40,8 @@ type Server struct {
 	App         *app.App
 	stop        func()
 	beside      *beside
-	rest, till  *source // of the documents
-	control     *source // of that of the control API
+	rest, till  *source // of the documents of the REST API and the till API
+	control     *source // of the document of the control API
 }
 
 // Start serves the demo shop on a free port, as "punchcard dev" does. Options
@@ -157,8 +157,8 @@ func Setup() {
 }
 
 // Main runs a package's tests. A run of all tests fails unless each of the routes has
-// answered with success at least once. Under the race detector, which checks a sample of
-// the answers, it does not.
+// answered with success at least once. This does not hold under the race detector, where
+// only a sample of the answers is checked.
 func Main(m *testing.M, routes []kernel.Route) {
 	Setup()
 	code := m.Run()

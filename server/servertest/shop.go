@@ -21,7 +21,7 @@ var Programs = map[string]Fields{
 	"prepaid":  {"type": "prepaid", "name": "V", "initial_balance_cents": 500},
 }
 
-// Merge returns a copy of f with the fields of more in their place.
+// Merge returns a copy of f in which the fields of more are set.
 func Merge(f, more Fields) Fields {
 	c := Fields{}
 	maps.Copy(c, f)
