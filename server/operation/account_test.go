@@ -44,8 +44,8 @@ func (h *harness) enrol(token string) (secret string, codes []string) {
 	return o.Secret, must[store.RecoveryCodes](h, h.caller(token), operation.ConfirmTOTP, "", given(h.totp(o.Secret))).Codes
 }
 
-// TestSecondFactor checks the sign-in with a second factor, in which each code is of use
-// once.
+// TestSecondFactor checks the sign-in with a second factor: that each code and each recovery
+// code works once, that wrong codes lock, and that a pending session ends after ten minutes.
 func TestSecondFactor(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -103,7 +103,7 @@ func TestSecondFactor(t *testing.T) {
 	if _, code := confirm(pending(), more[0]); code != "" {
 		t.Errorf("a new recovery code: %q", code)
 	}
-	// Wrong codes lock like wrong passwords, and a right password forgets none of them.
+	// Wrong codes lock like wrong passwords, although each follows a right password.
 	for i := range 5 {
 		if _, code := confirm(pending(), fmt.Sprintf("00000%d", i)); code != store.TOTPInvalid {
 			t.Fatal(code)
@@ -124,8 +124,8 @@ func TestSecondFactor(t *testing.T) {
 	}
 }
 
-// TestProof checks that some operations demand the password or a code of the last 15
-// minutes.
+// TestProof checks that some operations, and some uses of others, demand that the password or
+// a code was given within the last 15 minutes.
 func TestProof(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -146,7 +146,7 @@ func TestProof(t *testing.T) {
 	}
 	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given(seed.Password)})
 	if code := invite(); code != "" {
-		t.Errorf("after the right one: %q", code)
+		t.Errorf("after the right password: %q", code)
 	}
 	secret, _ := h.enrol(token)
 	h.advance(15 * time.Minute)
@@ -172,8 +172,8 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestDemandedSecondFactor checks that owners and managers of a shop that demands a
-// second factor can only set it up.
+// TestDemandedSecondFactor checks that a manager of a shop that demands a second factor can
+// only set it up, and that viewers need none.
 func TestDemandedSecondFactor(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -184,7 +184,7 @@ func TestDemandedSecondFactor(t *testing.T) {
 		return code
 	}
 	if c := h.caller(token); !c.Session.MustEnrol || list(token) != store.TOTPRequired {
-		t.Errorf("%+v", c.Session)
+		t.Errorf("a manager without a second factor lists locations: %+v", c.Session)
 	}
 	if code := list(h.token(store.RoleViewer)); code != "" {
 		t.Errorf("a viewer: %q", code)
@@ -195,7 +195,7 @@ func TestDemandedSecondFactor(t *testing.T) {
 	}
 }
 
-// TestChangePassword checks the rules for new passwords.
+// TestChangePassword checks the rules for new passwords, and that the current one is needed.
 func TestChangePassword(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -213,7 +213,7 @@ func TestChangePassword(t *testing.T) {
 		t.Errorf("a wrong current password: %q", got)
 	}
 	if got := change(seed.Password, "another kettle 71"); got != "" {
-		t.Errorf("%q", got)
+		t.Errorf("a new password: %q", got)
 	}
 	if _, code := h.signIn(seed.ViewerEmail, seed.Password, home); code != store.InvalidCredentials {
 		t.Errorf("the old password: %q", code)

@@ -8,8 +8,9 @@ import (
 	"punchcard/store"
 )
 
-// TestExportsAreAudited checks that an export of a card, and the first page of one of
-// all cards, is in the audit log, and that an export of no card is refused.
+// TestExportsAreAudited checks that the export of a card and the first page of an export of
+// all cards are in the audit log, and that further pages, and the refused export of an
+// unknown card, are not.
 func TestExportsAreAudited(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -50,9 +51,9 @@ func TestExportsAreAudited(t *testing.T) {
 	}
 	_, err = kernel.Do[store.CardExport](t.Context(), s.Kernel, owner, operation.ExportCard, kernel.Args{Params: map[string]string{"id": "crd_x"}})
 	if e, ok := store.AsError(err); !ok || e.Code != store.NotFound {
-		t.Errorf("no card: %v", err)
+		t.Errorf("an unknown card: %v", err)
 	}
 	if row := newest(); row.ID != first.ID {
-		t.Errorf("another row: %+v", row)
+		t.Errorf("a second page or a refused export is audited: %+v", row)
 	}
 }

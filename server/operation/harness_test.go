@@ -15,8 +15,7 @@ import (
 	"punchcard/store"
 )
 
-// harness is a store with the demo shop and its people, a clock, and the sessions of
-// several browsers.
+// harness is a store with a clock, the mail that it sends, and the sessions of its people.
 type harness struct {
 	*testing.T
 	*kernel.Kernel
@@ -29,7 +28,7 @@ type harness struct {
 	mail     []store.Mail
 }
 
-// newHarness returns a harness without a shop.
+// newHarness returns a harness with an empty store.
 func newHarness(t *testing.T) *harness {
 	h := &harness{T: t, path: filepath.Join(t.TempDir(), "test.db"), clock: app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)), hasher: password.New(2, time.Minute)}
 	h.reopen()
@@ -37,7 +36,7 @@ func newHarness(t *testing.T) *harness {
 	return h
 }
 
-// openHarness returns a harness with the demo shop.
+// openHarness returns a harness with the demo shop and its people.
 func openHarness(t *testing.T) *harness {
 	h := newHarness(t)
 	var err error
@@ -61,9 +60,10 @@ func (h *harness) reopen() {
 	h.sessions = kernel.NewSessions(h.st)
 }
 
+// advance moves the clock forward.
 func (h *harness) advance(d time.Duration) { h.clock.Set(h.clock.Now().Add(d)) }
 
-// at returns a visitor with an address.
+// at returns a visitor with an address, or with none if it is empty.
 func at(address string) kernel.Caller {
 	if address == "" {
 		return kernel.VisitorCaller(netip.Addr{})
@@ -71,6 +71,7 @@ func at(address string) kernel.Caller {
 	return kernel.VisitorCaller(netip.MustParseAddr(address))
 }
 
+// home is the address of most sessions.
 const home = "198.51.100.7"
 
 // code returns the code of a refusal, "" for none.
@@ -91,7 +92,7 @@ func do[O any](h *harness, c kernel.Caller, op *kernel.Operation, id string, fie
 	return out, code(err)
 }
 
-// must does the same and fails unless the operation was made.
+// must invokes an operation, which must not be refused, and returns its answer.
 func must[O any](h *harness, c kernel.Caller, op *kernel.Operation, id string, fields any) O {
 	h.Helper()
 	out, code := do[O](h, c, op, id, fields)
@@ -101,7 +102,7 @@ func must[O any](h *harness, c kernel.Caller, op *kernel.Operation, id string, f
 	return out
 }
 
-// signIn signs in and returns the token of the session.
+// signIn signs in at an address and returns the session, or the code of the refusal.
 func (h *harness) signIn(email, pass, address string) (operation.CreatedSession, store.Code) {
 	h.Helper()
 	return do[operation.CreatedSession](h, at(address), operation.SignIn, "", operation.SignInFields{Email: store.Given(email), Password: store.Given(pass)})
@@ -123,12 +124,13 @@ func (h *harness) as(token string) (kernel.Caller, bool) {
 	}
 }
 
-// person signs one of the demo shop's people in.
+// person signs one of the demo shop's people in and returns the caller.
 func (h *harness) person(role string) kernel.Caller {
 	h.Helper()
 	return h.caller(h.token(role))
 }
 
+// token signs one of the demo shop's people in and returns the token of the session.
 func (h *harness) token(role string) string {
 	h.Helper()
 	s, code := h.signIn(seed.Emails[role], seed.Password, home)
@@ -148,10 +150,10 @@ func (h *harness) caller(token string) kernel.Caller {
 	return c
 }
 
-// server is the person at the command line.
+// server returns the caller of the command line.
 func (h *harness) server() kernel.Caller { return kernel.OperatorCaller("root", h.Shop()) }
 
-// actions returns the newest actions of the shop's audit log, oldest first.
+// actions returns the newest n actions of the shop's audit log, oldest first.
 func (h *harness) actions(n int) string {
 	h.Helper()
 	var page store.Page[store.AuditRow]
@@ -194,5 +196,3 @@ func (h *harness) restorePassword() {
 	l := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil)
 	must[kernel.None](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
 }
-
-func contains(s, part string) bool { return strings.Contains(s, part) }

@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestCreateChosenKey checks that nothing is chosen for the person who makes a key, and
-// that the list says who made it.
+// TestCreateChosenKey checks that a person who makes a key must choose everything, since no
+// field has a default, and that the list says who made the key and which one replaces it.
 func TestCreateChosenKey(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -44,7 +44,7 @@ func TestCreateChosenKey(t *testing.T) {
 		t.Error(k, err)
 	}
 	by := s.signedIn("owner", nil)
-	servedBy := func() *store.KeyInfo {
+	listed := func() *store.KeyInfo {
 		list, err := kernel.Do[operation.List[store.KeyInfo]](t.Context(), s.Kernel, by, operation.ListKeyInfos, kernel.Args{})
 		if err != nil {
 			t.Fatal(err)
@@ -52,19 +52,20 @@ func TestCreateChosenKey(t *testing.T) {
 		i := slices.IndexFunc(list.Data, func(i store.KeyInfo) bool { return i.ID == k.ID })
 		return &list.Data[i]
 	}
-	if got := servedBy(); !got.Restricted || got.CreatedBy.V.Type != "user" || got.Successor.Valid {
+	if got := listed(); !got.Restricted || got.CreatedBy.V.Type != "user" || got.Successor.Valid {
 		t.Errorf("%+v", got)
 	}
 	next, err := kernel.Do[operation.CreatedKey](t.Context(), s.Kernel, by, operation.RotateKey, kernel.Args{Params: map[string]string{"id": k.ID}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := servedBy(); got.Successor.V != next.ID {
+	if got := listed(); got.Successor.V != next.ID {
 		t.Errorf("%+v, not replaced by %s", got, next.ID)
 	}
 }
 
-// TestListActivity checks the filters of the audit log, and names.
+// TestListActivity checks the filters of the audit log, and that its rows and the list of
+// actors have names.
 func TestListActivity(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -89,7 +90,7 @@ func TestListActivity(t *testing.T) {
 		"nobody":     {store.AuditFilter{ActorID: store.Given("usr_none")}, nil},
 		"later":      {store.AuditFilter{From: store.Given(now.Add(time.Hour))}, nil},
 		"before all": {store.AuditFilter{To: store.Given(store.Time(1))}, nil},
-		"around":     {store.AuditFilter{Action: store.Given("location.en")}, nil},
+		"a part":     {store.AuditFilter{Action: store.Given("location.en")}, nil},
 	} {
 		p, err := kernel.Do[store.Page[store.Activity]](t.Context(), s.Kernel, ada, operation.ListActivity, kernel.Args{Fields: operation.ActivityQuery{AuditFilter: c.AuditFilter}})
 		var got []string

@@ -2,7 +2,6 @@ package operation_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/netip"
 	"path/filepath"
@@ -18,12 +17,11 @@ import (
 	"punchcard/store"
 )
 
-// admits lists who may invoke each operation: the scope that a key needs, that of an
-// assistant's key (mcp), the least role
-// of a person, whether any person who is signed in may (account), also one who must set
-// up a second factor first (enrolling) or has not given it yet (pending), the other kinds
-// of callers, and whether a person must have given the password a short while ago
-// (proof).
+// admits lists who may invoke each operation: the scope that a key needs (key), the scope that
+// an assistant's key needs (mcp), the least role of a person, whether any person who is signed
+// in may (account), also one who must set up a second factor first (enrolling) or has not given
+// it yet (pending), the other kinds of callers, and whether a person must have given the
+// password a short while ago (proof).
 var admits = map[string]string{
 	"getMe":         "key *",
 	"listLocations": "key locations:read, mcp locations:read, viewer", "getLocation": "viewer", "updateLocation": "key locations:write, mcp locations:write, manager", "disableLocation": "key locations:write, mcp locations:write, manager",
@@ -76,6 +74,7 @@ type shop struct {
 	device *store.TillIdentity
 }
 
+// open returns a new shop. The store is closed at the end of the test.
 func open(t *testing.T) shop {
 	st, err := store.Open(filepath.Join(t.TempDir(), "test.db"), store.Options{IDSecret: seed.IDSecret, PublicURL: "https://cards.example.com"})
 	if err != nil {
@@ -167,7 +166,7 @@ func TestCallers(t *testing.T) {
 			"an operator after 15 minutes": {s.signedIn("operator", func(id *store.SessionIdentity) { id.ProvedAt -= 15 * 60_000 }), signed("operator") && !has("proof")},
 			"an operator before that":      {s.signedIn("operator", func(id *store.SessionIdentity) { id.ProvedAt -= 15*60_000 - 5_000 }), signed("operator")},
 			"nobody":                       {kernel.Caller{}, false},
-			"a kind that there is not":     {kernel.Caller{Kind: 99, Role: kernel.Operator}, false},
+			"an unknown kind":              {kernel.Caller{Kind: 99, Role: kernel.Operator}, false},
 			"a key with the scope":         {as(&withScope), scope != ""},
 			"a key with all others":        {as(&without), scope == kernel.AnyKey},
 			"an MCP key with the scope":    {as(&mcp), mcpScope != ""},
@@ -204,7 +203,7 @@ func TestNoCallers(t *testing.T) {
 	})
 	for kind := range kernel.CallerKind(20) {
 		c := kernel.Caller{Kind: kind, Role: kernel.Operator, Key: s.key, Device: s.device}
-		if _, err := s.Invoke(t.Context(), c, op, kernel.Args{}); err == nil && kind != kernel.Device || err != nil && kernel.AsError(err, kernel.StatusOf).Code != store.Unauthorized {
+		if _, err := s.Invoke(t.Context(), c, op, kernel.Args{}); code(err) != store.Unauthorized {
 			t.Errorf("kind %d: %v", kind, err)
 		}
 	}
@@ -287,11 +286,15 @@ func TestWhoSeesLookups(t *testing.T) {
 	}
 }
 
-// details lists the fields and codes of a refusal.
+// details lists the fields and codes of a refusal. It returns "" for no error, and the text of
+// any other error.
 func details(err error) string {
+	if err == nil {
+		return ""
+	}
 	e, ok := store.AsError(err)
 	if !ok {
-		return fmt.Sprint(map[bool]any{true: "", false: err}[err == nil])
+		return err.Error()
 	}
 	var list []string
 	for _, d := range e.Details {

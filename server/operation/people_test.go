@@ -13,8 +13,8 @@ import (
 	"punchcard/store"
 )
 
-// TestSignIn checks that a person signs in with the right password alone, and that the
-// session has the person's role.
+// TestSignIn checks that a person signs in with the right password and no other, and that
+// the session has the person's role.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -39,8 +39,8 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// TestUnknownEmail checks that an email without an account costs as many hashes, is
-// refused alike, and locks alike.
+// TestUnknownEmail checks that a sign-in with the email of no account, or of a disabled one,
+// is refused and locked as one with a wrong password is, and hashes as often.
 func TestUnknownEmail(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -197,7 +197,7 @@ func TestLockWithoutAddress(t *testing.T) {
 	}
 }
 
-// TestConcurrentGuesses checks that concurrent tries learn no more than the rules allow.
+// TestConcurrentGuesses checks that of concurrent tries as many are answered as the rules allow.
 func TestConcurrentGuesses(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -214,7 +214,7 @@ func TestConcurrentGuesses(t *testing.T) {
 	}
 	wg.Wait()
 	if counts[store.InvalidCredentials] != 5 || counts[store.RateLimited] != 35 {
-		t.Errorf("%v", counts)
+		t.Errorf("forty wrong passwords at once: %v", counts)
 	}
 	if _, code := h.signIn(seed.OwnerEmail, seed.Password, home); code != store.RateLimited {
 		t.Errorf("then the right password: %q", code)
@@ -225,7 +225,6 @@ func TestConcurrentGuesses(t *testing.T) {
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
-	proof := func(pass string) operation.ProofFields { return operation.ProofFields{Password: store.Given(pass)} }
 	for name, end := range map[string]func(token string){
 		"sign-out": func(token string) { must[kernel.None](h, h.caller(token), operation.SignOut, "", nil) },
 		"everywhere": func(token string) {
@@ -240,10 +239,7 @@ func TestSessionsEnd(t *testing.T) {
 			back := operation.PasswordFields{CurrentPassword: f.Password, Password: f.CurrentPassword}
 			must[operation.CreatedSession](h, h.caller(s.Token), operation.ChangePassword, "", back)
 		},
-		"reset": func(string) {
-			l := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil)
-			must[kernel.None](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
-		},
+		"reset": func(string) { h.restorePassword() },
 		"disabled": func(string) {
 			must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleManager), nil)
 			must[store.User](h, h.server(), operation.EnableUser, h.id(store.RoleManager), nil)
@@ -257,7 +253,7 @@ func TestSessionsEnd(t *testing.T) {
 			}
 		},
 		"age": func(string) { h.advance(7 * 24 * time.Hour) },
-		"file": func(string) {
+		"file": func(string) { // the manager is the second person of the file
 			h.write(func(tx *store.Tx) error { return tx.SetPassword(2, "x", "user.reset_password") })
 			h.restorePassword()
 		},
@@ -272,7 +268,7 @@ func TestSessionsEnd(t *testing.T) {
 		}
 	}
 	token := h.token(store.RoleManager)
-	must[kernel.None](h, h.caller(token), operation.Prove, "", proof(seed.Password))
+	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given(seed.Password)})
 	if _, ok := h.as(token); !ok {
 		t.Error("a proof ends the session")
 	}

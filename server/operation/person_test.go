@@ -3,6 +3,7 @@ package operation_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,7 +71,8 @@ func TestInvitation(t *testing.T) {
 	h.otherShop(t)
 }
 
-// otherShop invites a person who has an account to another shop.
+// otherShop invites a person who has an account to another shop, and checks what the person
+// can do in each shop.
 func (h *harness) otherShop(t *testing.T) {
 	var other int64
 	h.write(func(tx *store.Tx) (err error) {
@@ -96,7 +98,7 @@ func (h *harness) otherShop(t *testing.T) {
 	if _, code := do[kernel.None](h, h.person(store.RoleViewer), operation.SelectShop, h.st.ID(store.KindShop, other), nil); code != store.NotFound {
 		t.Errorf("a shop of others: %q", code)
 	}
-	// An owner of the other shop has nothing to do with the members of this one.
+	// An owner of the other shop cannot change the members of this one.
 	if _, code := do[store.Member](h, c, operation.SetRole, h.id(store.RoleViewer), operation.RoleFields{Role: store.Given(store.RoleOwner)}); code != store.NotFound {
 		t.Errorf("a person of another shop: %q", code)
 	}
@@ -110,7 +112,7 @@ func (h *harness) otherShop(t *testing.T) {
 	}
 }
 
-// TestInviteOperator checks that operators alone invite operators.
+// TestInviteOperator checks that only operators invite operators.
 func TestInviteOperator(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -127,7 +129,8 @@ func TestInviteOperator(t *testing.T) {
 	}
 }
 
-// TestReset checks that a reset link sets a password once, within an hour.
+// TestReset checks that a reset link sets a password once, within an hour, and not that of a
+// disabled account, and that a request for a link is answered alike for every email.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -174,8 +177,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestRequestReset checks that a reset link goes to the mailbox of who has an account,
-// and that nobody can have many mailed.
+// TestRequestReset checks that a reset link is mailed only to the email of an account that is
+// not disabled, that nobody can have many mailed, and that invitations are mailed.
 func TestRequestReset(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -271,7 +274,7 @@ func TestSetUp(t *testing.T) {
 		t.Errorf("%+v", c.Session)
 	}
 	if _, ok := link(); ok {
-		t.Error("there is a set-up link beside an operator")
+		t.Error("a set-up link is made although there is an operator")
 	}
 	if _, code := setUp(third.Token, fields); code != store.LinkExpired {
 		t.Errorf("a second time: %q", code)
@@ -322,7 +325,7 @@ func TestLastOwner(t *testing.T) {
 	if refused == 0 || made == 0 {
 		t.Errorf("%d refused, %d made", refused, made)
 	}
-	// A disabled owner is none.
+	// A disabled owner does not count.
 	for _, id := range ids[:2] {
 		must[store.Member](h, h.server(), operation.SetRole, id, operation.RoleFields{Role: store.Given(store.RoleOwner)})
 	}
@@ -337,7 +340,7 @@ func TestLastOwner(t *testing.T) {
 }
 
 // TestSecretsAreNotRemembered checks that the answer which is remembered for an
-// idempotency key has no secret.
+// idempotency key has no secret, and that the key of another person is another key.
 func TestSecretsAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
@@ -352,7 +355,7 @@ func TestSecretsAreNotRemembered(t *testing.T) {
 		}
 		answers = append(answers, fmt.Sprint(r.Replayed, " ", string(r.AppendJSON(nil))))
 	}
-	if a, b := answers[0], answers[1]; a[:5] != "false" || b[:4] != "true" || !contains(a, `"key":"tsk_test_`) || !contains(b, `"key":""`) {
+	if a, b := answers[0], answers[1]; a[:5] != "false" || b[:4] != "true" || !strings.Contains(a, `"key":"tsk_test_`) || !strings.Contains(b, `"key":""`) {
 		t.Errorf("%s\n%s", a, b)
 	}
 	other := h.person(store.RoleManager)

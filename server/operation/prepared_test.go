@@ -12,7 +12,7 @@ import (
 )
 
 // TestPreparedBeforeWrite checks that the fields of an operation are prepared before its
-// transaction, so while another write keeps the store's writer busy. The hash of a new
+// transaction, that is, also while another write keeps the store's writer busy. The hash of a new
 // staff PIN is such work: the store takes only PINs that are hashed.
 func TestPreparedBeforeWrite(t *testing.T) {
 	t.Parallel()

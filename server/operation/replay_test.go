@@ -79,7 +79,7 @@ func TestAnswersOfSeveralPersons(t *testing.T) {
 		return kernel.None{}, nil
 	})
 	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, keyed{kernel.Args{}, "two"}); err == nil {
-		t.Error("it was remembered")
+		t.Error("the answer was remembered")
 	}
 	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, kernel.Args{}); err != nil {
 		t.Errorf("without a key: %v", err)
