@@ -26,7 +26,8 @@ func cardCode(s *servertest.Server, card string) string {
 	return code
 }
 
-// TestCodes checks that a chain is found only by a card's id and its code.
+// TestCodes checks that a chain of cards is found by the ids of its cards and by its code, and
+// by nothing else.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -68,7 +69,7 @@ func TestCodes(t *testing.T) {
 			s.Post("/cards/"+none+"/stamps", nil).Want(404, "not_found")
 		})
 	}
-	// After an erasure, it is not found.
+	// After an erasure, the chain is not found.
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
 	for _, none := range []string{card, child, again} {
 		s.Get("/cards/"+none).Want(404, "not_found")
@@ -102,7 +103,7 @@ func TestUnknownShortCodes(t *testing.T) {
 		s.Get("/cards/"+none).Want(404, "not_found")
 	}
 	prize := fields{"prize_id": "prz_none"}
-	s.Post("/cards/"+short+"/redemptions", prize).Want(404, "not_found") // not for the code
+	s.Post("/cards/"+short+"/redemptions", prize).Want(404, "not_found") // for the prize, not for the code
 	s.Get("/cards/" + short).Want(200)
 	unknown(1)
 	s.Unchanged(func() {
@@ -125,7 +126,7 @@ func TestUnknownShortCodes(t *testing.T) {
 	s.Get("/cards/" + short).Want(200)
 	s.Post("/cards/"+short+"/stamps", nil, "Idempotency-Key", "k").Want(201)
 
-	// Concurrent ones learn no more than ten outcomes that count.
+	// Of concurrent unknown codes, too, ten are answered and the others are refused.
 	for _, do := range []func(string) *servertest.Reply{
 		func(text string) *servertest.Reply { return s.Get("/cards/" + text) },
 		func(text string) *servertest.Reply { return s.Post("/cards/"+text+"/stamps", nil) },
@@ -198,7 +199,8 @@ func TestOtherShop(t *testing.T) {
 	api.Get("/transactions?card_id=" + card).Want(200).Shows(fields{"data": []any{}})
 }
 
-// TestTransactions reads the rows of tills over the REST API.
+// TestTransactions checks the filters and the pages of the list of transactions on the REST
+// API, and that a restricted key sees the rows of its own locations.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -248,8 +250,8 @@ func TestTransactions(t *testing.T) {
 	s.REST().Get("/transactions?type=spend").Shows(fields{"data.0.value_delta": -300, "data.0.reversed_at": at(4)[:19] + ".000Z"})
 }
 
-// TestIssuedCardIsHeld goes on with a card that a till has just issued, on a device that takes no ids in
-// writes.
+// TestIssuedCardIsHeld checks that a device that takes no card ids in writes can stamp a card that
+// it has just issued, by the held code of the answer, until the card is reissued.
 func TestIssuedCardIsHeld(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -51,8 +51,8 @@ func TestPINTriesOfAllActions(t *testing.T) {
 			t.Errorf("Retry-After %q", r.Header.Get("Retry-After"))
 		}
 	}
-	// A right PIN resets the count even if the request is refused for another reason,
-	// but not that of the location.
+	// A right PIN resets the device's count even if the request is refused for another
+	// reason. The location's count is not reset, so it is left to expire.
 	s.Advance("15m")
 	try(twin, "/cards/crd_none/stamps", "2468").Want(404, "not_found")
 	for range 4 {
@@ -93,8 +93,8 @@ func TestGateBeforeEveryWrite(t *testing.T) {
 	till.Post("/transactions/"+row+"/reversal", nil).Want(201)
 }
 
-// TestRestrictedSeesItsRowsOfACard checks that a restricted key sees the rows of
-// its own locations of a card, and the card's full counts.
+// TestRestrictedSeesItsRowsOfACard checks that a restricted key sees a card's rows of
+// its own locations only, but the card's full counts.
 func TestRestrictedSeesItsRowsOfACard(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

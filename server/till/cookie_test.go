@@ -76,8 +76,8 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-// TestCookieHost checks that the server answers a request with the cookie that has one of
-// its own hosts.
+// TestCookieHost checks that the server accepts a request with the cookie only if it names one
+// of the server's own hosts.
 func TestCookieHost(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com" })

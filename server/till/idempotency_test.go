@@ -11,6 +11,8 @@ import (
 
 const idempotent = "Idempotency-Key"
 
+// TestReplay checks that a request with the idempotency key of an equal one gets its answer again
+// for a day, and what makes requests differ.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -110,6 +112,8 @@ func TestUnknownCodeNotRemembered(t *testing.T) {
 	}
 }
 
+// TestPINFailureNotRemembered checks that a refusal of the PIN is not remembered for an
+// idempotency key, and that a replay requires the PIN.
 func TestPINFailureNotRemembered(t *testing.T) {
 	t.Parallel()
 	s, d, _, card := guarded(t)
@@ -119,7 +123,6 @@ func TestPINFailureNotRemembered(t *testing.T) {
 		d.Post(path, "{}", idempotent, "k", pinHeader, "1111").Want(401)
 	})
 	first := d.Post(path, "{}", idempotent, "k", pinHeader, "2468").Want(201)
-	// A replay requires the PIN as well.
 	d.Post(path, "{}", idempotent, "k", pinHeader, "1111").Want(401)
 	d.Post(path, "{}", idempotent, "k", pinHeader, "2468").Replays(first)
 }
@@ -181,7 +184,7 @@ func TestExpiryOnce(t *testing.T) {
 	s.Unchanged(func() {
 		s.Post("/cards/"+card+"/stamps", "{}", idempotent, "late").Replays(first)
 		s.Post("/cards/"+card+"/stamps", "{}").Want(422, "card_expired")
-		servertest.Outcomes(servertest.Simultaneously(20, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", "{}") }))
+		servertest.Simultaneously(20, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", "{}") })
 	})
 	// There is one row for each expiry date.
 	s.REST().Patch("/cards/"+card, fields{"expires_at": timeIn(s, 1e9)}).Want(200)

@@ -90,7 +90,8 @@ func TestIssueWithReference(t *testing.T) {
 	}
 }
 
-// TestReferenceRace checks that of requests at the same time one writes.
+// TestReferenceRace checks that one of several concurrent requests with a reference writes, and
+// that all are answered with its transaction.
 func TestReferenceRace(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -128,7 +129,7 @@ func TestReferenceIsNoOracle(t *testing.T) {
 	s.Post("/cards/"+card+"/stamps", body).Want(201)
 }
 
-// TestOccurredAt checks what a till may send late.
+// TestOccurredAt checks which times a till may send as that of a transaction.
 func TestOccurredAt(t *testing.T) {
 	t.Parallel()
 	s := start(t)

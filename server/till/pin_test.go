@@ -130,9 +130,10 @@ func TestPINLock(t *testing.T) {
 	stampWithPIN(d, card, "2468").Want(201)
 }
 
-// pinLocks returns the locks in the audit log with the devices whose PIN caused them,
+// pinLocks returns the locks in the audit log with the devices whose wrong PINs caused them,
 // newest first.
 func pinLocks(s *servertest.Server) (locks []string) {
+	s.T.Helper()
 	for _, row := range s.Control("GET", "/audit?limit=100", nil).At("data").([]any) {
 		if r := row.(map[string]any); strings.HasSuffix(r["action"].(string), ".pin_locked") {
 			actor := r["actor"].(map[string]any)

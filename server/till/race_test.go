@@ -18,6 +18,7 @@ func checkTotals(s *servertest.Server) {
 	}
 }
 
+// same compares the numbers of answers by their outcome.
 func same(t *testing.T, got, want map[string]int) {
 	t.Helper()
 	if !maps.Equal(got, want) {
@@ -38,7 +39,7 @@ func TestTwoTills(t *testing.T) {
 		t.Errorf("%s, want 34 stamps on 4 cards", got)
 	}
 	if got := s.Value("SELECT count(*) FROM audit WHERE action='transaction.stamp'"); got != "34" {
-		t.Errorf("%s audited", got)
+		t.Errorf("%s stamps are audited, want 34", got)
 	}
 	// A program that does not repeat has room for ten.
 	card, _ = newCard(s, "private", nil)
@@ -134,7 +135,7 @@ func TestLockRaces(t *testing.T) {
 		t.Errorf("%s stamps after the lock", n)
 	}
 	if got := s.Value("SELECT count(*) FROM cards WHERE id=? AND locked_at IS NOT NULL", s.Row(store.KindCard, card)); got != "1" {
-		t.Error("not locked")
+		t.Error("the card is not locked")
 	}
 	checkTotals(s)
 }

@@ -8,13 +8,15 @@ import (
 	"punchcard/store"
 )
 
+// The tables of an action's answer and of a prize that a till sees.
 const (
-	answer = "transaction object\ncard object"
-	prize2 = servertest.PrizeTable + "\navailable boolean\nclaimed boolean"
+	answer    = "transaction object\ncard object"
+	tillPrize = servertest.PrizeTable + "\navailable boolean\nclaimed boolean"
 )
 
 const bare = "external_ref holder_name holder_email current_value expires_at installed_at" // fields that are null in a new stamp card
 
+// TestMe checks the answer about a device, and which programs it lists.
 func TestMe(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -39,6 +41,7 @@ func TestMe(t *testing.T) {
 	}
 }
 
+// TestLookup checks the answer about a new card and about a chain of two cards.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -48,7 +51,7 @@ func TestLookup(t *testing.T) {
 	r.Shaped("", whole, "")
 	r.Shaped("card", servertest.CardDetailTable, bare)
 	r.Shaped("program", servertest.ProgramTable, "suspended_at discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url")
-	r.Shaped("prizes.2", prize2, "")
+	r.Shaped("prizes.2", tillPrize, "")
 	r.Shows(fields{"card.id": card, "card.status": "invited", "card.locations.0.id": s.LocationIDs[0], "prizes.0.available": false, "earlier_cards": []any{}, "transactions": []any{}})
 
 	giveStamps(s, card, 8)
@@ -58,7 +61,7 @@ func TestLookup(t *testing.T) {
 	r = s.Get("/cards/" + card).Want(200)
 	r.Shaped("", whole, "")
 	r.Shaped("earlier_cards.0", servertest.CardDetailTable+"\nprizes list", bare)
-	r.Shaped("earlier_cards.0.prizes.0", prize2, "")
+	r.Shaped("earlier_cards.0.prizes.0", tillPrize, "")
 	r.Shaped("transactions.2", servertest.TillTransactionTable, "value_delta reversed_at staff occurred_at client_reference")
 	r.Shows(fields{"card.stamps_count": 3, "earlier_cards.0.id": card, "earlier_cards.0.stamps_count": 10, "prizes.0.available": false, "prizes.0.claimed": false,
 		"earlier_cards.0.prizes.0.claimed": true, "earlier_cards.0.prizes.0.available": false, "earlier_cards.0.prizes.1.available": true, "earlier_cards.0.prizes.1.claimed": false,
@@ -77,6 +80,7 @@ func TestLookup(t *testing.T) {
 // counterCard is the table of a card that a till issues.
 var counterCard = strings.Replace(servertest.IssuedCardTable, "install_qr_svg", "held_code string\n\tinstall_qr_svg", 1)
 
+// TestIssueAtCounter checks the answer with a card that a till issues, and when it may not issue one.
 func TestIssueAtCounter(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -89,7 +93,7 @@ func TestIssueAtCounter(t *testing.T) {
 	}
 	s.REST().Get("/cards/" + r.Str("id")).Shows(fields{"status": "active", "holder_name": "Ada", "current_value": 0, "installed_at": nil})
 	if got := s.Value("SELECT source FROM cards WHERE id=?", s.Row(store.KindCard, r.Str("id"))); got != "counter" {
-		t.Error(got)
+		t.Errorf("the card's source is %q", got)
 	}
 	s.Post(path, nil).Want(201).Shaped("", counterCard, "external_ref holder_name holder_email expires_at")
 	s.Post(path, fields{"external_ref": "m-1"}).Want(409, "conflict")
@@ -106,6 +110,7 @@ func TestIssueAtCounter(t *testing.T) {
 	s.Post("/programs/"+s.ProgramIDs["access"]+"/cards", nil).Want(422, "unprocessable_entity")
 }
 
+// TestEveryAction checks the answer of every action on a card and of its reversal.
 func TestEveryAction(t *testing.T) {
 	t.Parallel()
 	s := start(t)

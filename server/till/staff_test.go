@@ -89,8 +89,8 @@ func TestStaffSession(t *testing.T) {
 	})
 }
 
-// TestStaffSessionEnds checks all that ends a session, also where no PIN is demanded, and
-// that a session is that of one device.
+// TestStaffSessionEnds checks what ends a session, at a location that demands no PIN, and that
+// a session is valid on one device only.
 func TestStaffSessionEnds(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -118,7 +118,7 @@ func TestStaffSessionEnds(t *testing.T) {
 	s.Advance("14m59s")
 	use(d, token).Want(201)
 	s.Advance("14m59s")
-	d.Get("/cards/"+card, sessionHeader, token).Want(200) // keeps no session alive
+	d.Get("/cards/"+card, sessionHeader, token).Want(200) // a lookup does not extend the session
 	s.Advance("1s")
 	refused("after 15 minutes", d, token)
 
@@ -187,7 +187,8 @@ func TestStaffPINLocks(t *testing.T) {
 	})
 }
 
-// TestDeviceTransactions checks the list of a device's latest rows.
+// TestDeviceTransactions checks that the list of a device's transactions has its newest 50 and
+// none of other devices.
 func TestDeviceTransactions(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -333,12 +334,12 @@ func TestPairing(t *testing.T) {
 		t.Errorf("after ten minutes: %s", code)
 	}
 	p = pair()
-	for i := range 8 { // with the two above
+	for i := range 8 { // the code of the used pairing was the first wrong one
 		if _, code := accept(here, byCode(fmt.Sprintf("zzzzzzz%d", i))); code != store.LinkExpired {
 			t.Fatalf("a wrong code: %s", code)
 		}
 	}
-	accept(here, byCode("zzzzzzz9"))
+	accept(here, byCode("zzzzzzz9")) // the tenth
 	for from, want := range map[netip.Addr]store.Code{here: store.RateLimited, there: ""} {
 		if _, code := accept(from, byCode(p.Code)); code != want {
 			t.Errorf("from %s: %q, want %q", from, code, want)

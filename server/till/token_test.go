@@ -20,18 +20,18 @@ func TestToken(t *testing.T) {
 		h       http.Header
 		message string
 	}{
-		"none":          {http.Header{}, "tdk_"},
-		"two":           {http.Header{"Authorization": {"Bearer " + s.TillToken, "Bearer " + s.TillToken}}, "one Authorization header"},
-		"a key":         {http.Header{"Authorization": {"Bearer " + s.APIKey}}, "tdk_"},
-		"an MCP key":    {http.Header{"Authorization": {"Bearer " + s.MCPKey}}, "tdk_"},
-		"basic":         {http.Header{"Authorization": {"Basic " + s.TillToken}}, "Bearer"},
-		"unknown":       {http.Header{"Authorization": {"Bearer tdk_test_" + strings.Repeat("A", 43)}}, "No such device"},
-		"other mode":    {http.Header{"Authorization": {"Bearer tdk_live_" + s.TillToken[9:]}}, "No such device"},
-		"no such mode":  {http.Header{"Authorization": {"Bearer tdk_demo_" + s.TillToken[9:]}}, "tdk_"},
-		"too short":     {http.Header{"Authorization": {"Bearer " + s.TillToken[:51]}}, "tdk_"},
-		"too long":      {http.Header{"Authorization": {"Bearer " + s.TillToken + "0"}}, "tdk_"},
-		"a line behind": {http.Header{"Authorization": {"Bearer " + s.TillToken[:51] + "\t"}}, "tdk_"},
-		"revoked":       {http.Header{"Authorization": {"Bearer " + revoked.Key}}, "revoked"},
+		"none":         {http.Header{}, "tdk_"},
+		"two":          {http.Header{"Authorization": {"Bearer " + s.TillToken, "Bearer " + s.TillToken}}, "one Authorization header"},
+		"a key":        {http.Header{"Authorization": {"Bearer " + s.APIKey}}, "tdk_"},
+		"an MCP key":   {http.Header{"Authorization": {"Bearer " + s.MCPKey}}, "tdk_"},
+		"basic":        {http.Header{"Authorization": {"Basic " + s.TillToken}}, "Bearer"},
+		"unknown":      {http.Header{"Authorization": {"Bearer tdk_test_" + strings.Repeat("A", 43)}}, "No such device"},
+		"other mode":   {http.Header{"Authorization": {"Bearer tdk_live_" + s.TillToken[9:]}}, "No such device"},
+		"no such mode": {http.Header{"Authorization": {"Bearer tdk_demo_" + s.TillToken[9:]}}, "tdk_"},
+		"too short":    {http.Header{"Authorization": {"Bearer " + s.TillToken[:51]}}, "tdk_"},
+		"too long":     {http.Header{"Authorization": {"Bearer " + s.TillToken + "0"}}, "tdk_"},
+		"a tab behind": {http.Header{"Authorization": {"Bearer " + s.TillToken[:51] + "\t"}}, "tdk_"},
+		"revoked":      {http.Header{"Authorization": {"Bearer " + revoked.Key}}, "revoked"},
 	} {
 		s.Unchanged(func() {
 			for _, rt := range [][2]string{{"GET", "/me"}, {"GET", "/cards/x"}, {"POST", "/cards/x/stamps"}} {
@@ -53,8 +53,8 @@ func TestToken(t *testing.T) {
 	s.Fetch("GET", s.URL+"/me", nil, http.Header{"Authorization": {"bearer " + s.TillToken}}).Want(200)
 }
 
-// TestRevoked checks that changes by another process take effect with the next
-// request.
+// TestRevoked checks that changes of a device, its location and its shop by another process
+// take effect with the next request.
 func TestRevoked(t *testing.T) {
 	t.Parallel()
 	s := start(t)
