@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestClientOf checks from where a request comes, with and without proxies, and with headers that
-// clients forge.
+// TestClientOf checks which address a request comes from, with and without proxies, and with headers
+// that clients forge.
 func TestClientOf(t *testing.T) {
 	ours := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("198.51.100.7/32")}
 	for _, c := range []struct {

@@ -30,10 +30,11 @@ func TestCheckHost(t *testing.T) {
 	}
 }
 
+// TestBadHosts checks that names that no host can have are refused.
 func TestBadHosts(t *testing.T) {
 	for _, name := range []string{"", "punchcard:8080", "http://punchcard", "a b", "*", "*.example.com", "a/b", "-x", "fe80::1%eth0", "[::1]:80", "é.example"} {
 		if _, err := NewHosts("", []string{name}); err == nil {
-			t.Errorf("%q is taken", name)
+			t.Errorf("%q is accepted", name)
 		}
 	}
 }

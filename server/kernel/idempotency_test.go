@@ -15,10 +15,12 @@ import (
 	"punchcard/store"
 )
 
+// keyOf returns a key of a scope; the requests of all keys are equal.
 func keyOf(scope int64, value string) store.IdempotencyKey {
 	return store.NewIdempotencyKey(scope, value, "POST", "/x", nil)
 }
 
+// TestSameKeyIsExclusive checks that one call at a time holds the lock of a key, and that all get it.
 func TestSameKeyIsExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newKeyLocks(30 * time.Second)
@@ -61,7 +63,7 @@ func TestOtherKeysDoNotWait(t *testing.T) {
 	}
 	// A request with another fingerprint has the same lock.
 	if _, err := c.lock(t.Context(), store.NewIdempotencyKey(1, "k", "PATCH", "/y", []byte("{}"))); err == nil {
-		t.Error("locked")
+		t.Error("two requests with a key hold its lock at once")
 	}
 }
 
@@ -93,24 +95,24 @@ func TestWaitIsNotRestarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused := make(chan time.Duration, 10)
+		ended := make(chan time.Duration, 10) // when a call was refused; 0: it was not
 		for range 10 {
 			go func() {
 				unlock, err := c.lock(t.Context(), keyOf(1, "k"))
 				if err != nil {
-					refused <- time.Since(began)
+					ended <- time.Since(began)
 					return
 				}
 				<-time.After(20 * time.Second) // holds the lock
 				unlock()
-				refused <- 0
+				ended <- 0
 			}()
 		}
 		<-time.After(20 * time.Second)
 		unlock()
 		turns := 0
 		for range 10 {
-			switch d := <-refused; d {
+			switch d := <-ended; d {
 			case 0:
 				turns++
 			case 30 * time.Second:
@@ -119,7 +121,7 @@ func TestWaitIsNotRestarted(t *testing.T) {
 			}
 		}
 		if turns != 1 {
-			t.Errorf("%d turns", turns)
+			t.Errorf("%d calls got the lock, want 1", turns)
 		}
 	})
 }

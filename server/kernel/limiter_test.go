@@ -18,12 +18,15 @@ import (
 // millisecond adds perMinute units.
 type bucket struct{ perMinute, units int64 }
 
+// oneRequest is the number of units that a request takes.
 const oneRequest = 60_000
 
+// pass adds the units of a time.
 func (b *bucket) pass(ms int64) {
 	b.units = min(b.units+ms*b.perMinute, b.perMinute*oneRequest)
 }
 
+// take makes a request, and returns what its headers must say.
 func (b *bucket) take() (ok bool, remaining, reset, retryAfter int64) {
 	if ok = b.units >= oneRequest; ok {
 		b.units -= oneRequest
@@ -208,20 +211,22 @@ func TestConcurrentPINs(t *testing.T) {
 	// A missing PIN is not counted; two PINs count as one wrong PIN.
 	for range 20 {
 		if status, _ := try(3, start); status != 401 {
-			t.Fatalf("%d", status)
+			t.Fatalf("a missing PIN: %d, want 401", status)
 		}
 	}
 	for range devicePINRule.most {
-		try(3, start, "1", "2")
+		if status, _ := try(3, start, "1", "2"); status != 401 {
+			t.Errorf("two PINs: %d, want 401", status)
+		}
 	}
 	if status, _ := try(3, start, "0000"); status != 429 {
-		t.Errorf("%d", status)
+		t.Errorf("after %d pairs of PINs: %d, want 429", devicePINRule.most, status)
 	}
 }
 
 // TestConcurrentPINsOfALocation checks that concurrent wrong PINs of many devices of
-// a location are counted exactly, that right ones between do not matter, and that
-// each lock is reported once.
+// a location are counted exactly, that the lock is reported once, and that wrong PINs
+// do not lock if they are fewer than the rule's within each of its windows.
 func TestConcurrentPINsOfALocation(t *testing.T) {
 	p := newStaffPINs()
 	const start = store.Time(1_800_000_000_000)
@@ -242,7 +247,7 @@ func TestConcurrentPINsOfALocation(t *testing.T) {
 	if most := locationPINRule.most; got[401] != most || got[429] != 50-most || !slices.Equal(all, []pinLock{{store.KindLocation, 7}}) {
 		t.Errorf("%v, %v", got, all)
 	}
-	// The window moves on: nine wrong ones, and later nine more.
+	// Nine wrong ones in each of five windows.
 	g, now := &guesses{}, start
 	for range 5 {
 		for range locationPINRule.most - 1 {
