@@ -40,6 +40,7 @@ func fetch(s *servertest.Server, method, url, body string, headers ...string) *s
 	return r
 }
 
+// callTill makes a request of the demo shop's till.
 func callTill(s *servertest.Server, method, path string, body any) *servertest.Reply {
 	s.T.Helper()
 	return s.Till(s.TillToken).Call(method, path, body)
@@ -66,7 +67,7 @@ func issueCard(s *servertest.Server, program string, f fields) (card, link strin
 	return r.Str("id"), r.Str("install_url")
 }
 
-// dump returns everything in the file about cards, ledger, events and audit.
+// dump returns the newest cards, transactions, programs and rows of the audit log.
 func dump(s *servertest.Server) string {
 	s.T.Helper()
 	var b bytes.Buffer
@@ -77,7 +78,7 @@ func dump(s *servertest.Server) string {
 	return b.String()
 }
 
-// checkUnchanged checks that do writes nothing.
+// checkUnchanged checks that do changes nothing that dump returns.
 func checkUnchanged(s *servertest.Server, do func()) {
 	s.T.Helper()
 	before := dump(s)
@@ -98,6 +99,7 @@ func pageOf(s *servertest.Server, link string) string {
 	return strings.TrimPrefix(s.CardPage(link), s.Origin)
 }
 
+// checkText checks that a page shows texts.
 func checkText(r *servertest.Reply, parts ...string) {
 	r.T.Helper()
 	for _, p := range parts {
@@ -107,6 +109,7 @@ func checkText(r *servertest.Reply, parts ...string) {
 	}
 }
 
+// pageCode returns the short code that a card's page shows.
 func pageCode(r *servertest.Reply) string {
 	r.T.Helper()
 	m := typed.FindStringSubmatch(string(r.Body))

@@ -17,6 +17,7 @@ var (
 	typed  = regexp.MustCompile(`<code>(.*?)</code>`)
 )
 
+// TestPage checks what the pages of cards of each type show, before and after actions at a till.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -143,7 +144,7 @@ func TestInstall(t *testing.T) {
 			fetch(s, "POST", link+"/install", "apple", "Content-Type", "text/plain").Want(415, "bad_request")
 			fetch(s, "POST", link+"/install", `{"platform":"nokia"}`, "Accept", "text/html").Want(400)
 		})
-		// Before that, every field can be changed.
+		// Before the installation, every field can be changed.
 		s.Call("PATCH", "/cards/"+card, fields{"holder_name": "Bea"}).Want(200)
 		s.Call("PATCH", "/programs/"+program, fields{"name": "B"}).Want(200)
 
@@ -163,8 +164,7 @@ func TestInstall(t *testing.T) {
 			return r
 		}
 		install(c.platform)
-		s.Call("GET", "/cards/"+card, nil).Want(200)
-		if got := s.Call("GET", "/cards/"+card, nil); got.Str("status") != "active" || got.Str("installed_at") == "" {
+		if got := s.Call("GET", "/cards/"+card, nil).Want(200); got.Str("status") != "active" || got.Str("installed_at") == "" {
 			t.Errorf("%s", got.Body)
 		}
 		if got := s.Call("GET", "/programs/"+program, nil).At("has_installed_cards"); got != true {

@@ -55,7 +55,7 @@ func send(s *servertest.Server, path string, form url.Values, from string) *serv
 
 var hiddenInput = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
 
-// filled returns the hidden fields of a page's form, with others.
+// filled returns the hidden fields of a page's form and further fields, given as name, value pairs.
 func filled(p *servertest.Reply, pairs ...string) url.Values {
 	form := url.Values{}
 	for _, m := range hiddenInput.FindAllStringSubmatch(string(p.Body), -1) {
@@ -67,7 +67,7 @@ func filled(p *servertest.Reply, pairs ...string) url.Values {
 	return form
 }
 
-// cards returns how many cards the shop has.
+// cards returns how many cards the file has.
 func cards(s *servertest.Server) int {
 	s.T.Helper()
 	n, err := strconv.Atoi(s.Value("SELECT count(*) FROM cards"))
@@ -77,7 +77,8 @@ func cards(s *servertest.Server) int {
 	return n
 }
 
-// TestJoin makes a card at the form, which leads to it, and makes it once.
+// TestJoin makes a card by the form, and checks that the form leads to the card's page, that it makes
+// one card if it is sent twice, and that it has the person's language.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -102,9 +103,9 @@ func TestJoin(t *testing.T) {
 	if other := send(s, "/join/coffee", filled(readPage(s, s.Origin+"/join/coffee"), "name", "Ada Lovelace", "email", "ada@example.com", "consent", "true"), "").Want(303).Header.Get("Location"); other == to {
 		t.Error("another form leads to the same card")
 	}
-	// The till takes it.
+	// A till accepts the code of the page.
 	callTill(s, "POST", "/cards/"+pageCode(page)+"/stamps", fields{"count": 1}).Want(201)
-	// The language goes along.
+	// The form and the card's page have the language of the browser, or the one that a URL names.
 	german := fetch(s, "GET", s.Origin+"/join/coffee", "", "Accept", "text/html", "Accept-Language", "de").Want(200)
 	checkText(german, "Holen Sie sich Ihre Karte", "0 von 10 Stempeln")
 	if to := send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "consent", "true"), "").Want(303).Header.Get("Location"); !strings.HasSuffix(to, "?lang=fr") {
@@ -112,8 +113,8 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinRefusals checks what is wrong with forms: the page says it, names the fields, and
-// nothing is made.
+// TestJoinRefusals checks that the page of a refused form says what is wrong with which field, and
+// that the form makes no card.
 func TestJoinRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t)

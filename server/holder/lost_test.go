@@ -68,7 +68,7 @@ func TestLostCardsAlike(t *testing.T) {
 		return fmt.Sprint(r.Status, h, string(r.Body), string(page.Want(200).Body))
 	}
 	known, unknown, twice := answer("known@example.com"), answer("nobody@example.com"), answer("known@example.com")
-	// The pages have a random key each.
+	// Each page has a random key.
 	key := regexp.MustCompile(`name="form" value="\w+"`)
 	all := []string{key.ReplaceAllString(known, ""), key.ReplaceAllString(unknown, ""), key.ReplaceAllString(twice, "")}
 	if len(slices.Compact(all)) != 1 {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestFormOfAnotherOrigin checks that the form and the JSON of an installation are
-// refused from a page of another origin, with an error in the form that is accepted,
-// and that a browser on plain http, which says the origin null, can send the form.
+// TestFormOfAnotherOrigin checks that an installation is refused from a page of another
+// origin, whatever its content type, and that a browser on plain http, which sends the
+// origin null, can send the form.
 func TestFormOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	s := start(t)

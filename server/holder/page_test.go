@@ -19,7 +19,8 @@ func issuePage(s *servertest.Server, program string, f fields) (card, page strin
 }
 
 // TestCardPage checks that the page of a card is there until a reissue, archiving or
-// erasure, whatever became of the install link, and that none of its answers writes.
+// erasure, also after its install link has ended, and that neither reading it nor a
+// refusal writes.
 func TestCardPage(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -198,8 +199,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// TestAnyHost checks that a server answers the pages under any Host, unlike those of
-// people.
+// TestAnyHost checks that a server answers the pages of cards under any Host, unlike the
+// dashboard.
 func TestAnyHost(t *testing.T) {
 	t.Parallel()
 	db := t.TempDir() + "/test.db"

@@ -36,6 +36,7 @@ func open(s *servertest.Server, t *testing.T, page string) *events {
 	return e
 }
 
+// ask asks for the stream of a page and returns the answer, whose body the caller closes.
 func ask(s *servertest.Server, t *testing.T, page string) *http.Response {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
@@ -51,7 +52,7 @@ func ask(s *servertest.Server, t *testing.T, page string) *http.Response {
 	return resp
 }
 
-// wait waits for a line. Until then there is no line of another event.
+// wait waits for a line. It ends the test if another event comes before it.
 func (e *events) wait(line string) {
 	e.t.Helper()
 	for e.lines.Scan() {
@@ -65,7 +66,7 @@ func (e *events) wait(line string) {
 	e.t.Fatalf("the stream ended before %s: %v", line, e.lines.Err())
 }
 
-// ends waits for the end of the stream.
+// ends waits for the end of the stream, before which no event may come.
 func (e *events) ends() {
 	e.t.Helper()
 	for e.lines.Scan() {
@@ -104,7 +105,7 @@ func TestStream(t *testing.T) {
 	stream.wait("event: changed")
 	stream.ends()
 	fetch(s, "GET", page+"/events", "").Want(410, "gone")
-	// The other card was told of nothing until now.
+	// The stream of the other card had no event until now.
 	stamp(other, 1)
 	beside.wait("event: changed")
 	s.Control("POST", "/cards/"+other+"/delete", fields{})
@@ -112,8 +113,8 @@ func TestStream(t *testing.T) {
 	beside.ends()
 }
 
-// TestStreamOverTLS checks the stream over HTTP/1.1, whose connection the stream takes over,
-// and HTTP/2, with the same headers, until the end of the link and when the page is closed.
+// TestStreamOverTLS checks that the stream has the same headers over HTTP/1.1, whose connection
+// it takes over, and HTTP/2, and that it ends with the link and when the page is closed.
 func TestStreamOverTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -147,7 +148,8 @@ func TestStreamOverTLS(t *testing.T) {
 	}
 }
 
-// TestStreamsOfCard checks that a card's fifth stream takes the place of its first one.
+// TestStreamsOfCard checks that a card's fifth stream takes the place of its first one, and the
+// sixth that of the second.
 func TestStreamsOfCard(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -166,8 +168,8 @@ func TestStreamsOfCard(t *testing.T) {
 	}
 }
 
-// TestStreamsInAll checks that further streams are refused, that a page that is closed
-// makes room, and that a fifth stream of a card needs none.
+// TestStreamsInAll checks that a stream beyond the server's limit is refused until a page is
+// closed, and that a fifth stream of a card, which ends its first, is not.
 func TestStreamsInAll(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.HolderStreams = 4 })

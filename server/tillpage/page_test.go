@@ -35,6 +35,7 @@ func get(s *servertest.Server, path string, headers ...string) *servertest.Reply
 	return fetch(s, "GET", path, "", headers...)
 }
 
+// fetch makes a request for a path. headers are name, value pairs.
 func fetch(s *servertest.Server, method, path, body string, headers ...string) *servertest.Reply {
 	s.T.Helper()
 	h := http.Header{}
@@ -44,7 +45,7 @@ func fetch(s *servertest.Server, method, path, body string, headers ...string) *
 	return s.Fetch(method, s.Origin+path, []byte(body), h)
 }
 
-// TestPage checks the headers of the page and that it renews a cookie and makes none.
+// TestPage checks the headers of the page, and that it renews the cookie of a device and sets no other.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -88,7 +89,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestUnpair checks that the cookie ends, and that only the page itself can end it.
+// TestUnpair checks that the answer ends the cookie, and that only the page itself can ask for it.
 func TestUnpair(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -106,8 +107,8 @@ func TestUnpair(t *testing.T) {
 
 var assetPath = regexp.MustCompile(`/(?:till/)?assets/[a-z_]+\.[0-9a-f]{12}\.[a-z]+`)
 
-// TestWeight checks how much the page loads when it is first opened, as it is sent to a
-// browser that accepts no compression, and with the decoder, as it is sent to the others.
+// TestWeight checks how many bytes the page loads when it is first opened: without compression and
+// the decoder, and with both.
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -181,7 +182,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// vendored returns a file of the npm package, of which we keep the WebAssembly compressed.
+// vendored returns a file of the npm package. Its WebAssembly is kept compressed.
 func vendored(t *testing.T, file string) []byte {
 	t.Helper()
 	if path.Ext(file) != ".wasm" {
