@@ -21,8 +21,8 @@ func (p *page) setting(id string) string {
 	return n.FirstChild.Data
 }
 
-// TestAssistantPage checks that the page says how each client is set up on this server, all
-// tools, the limits and what is wrong with the shop, and that owners alone are led to keys.
+// TestAssistantPage checks that the page shows how each client is set up for this server, all
+// tools, the limits and what is wrong with the shop, and that only owners get a link to keys.
 func TestAssistantPage(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 61, 5001 })
@@ -49,7 +49,7 @@ func TestAssistantPage(t *testing.T) {
 		page.has(tool.Name, tool.Title, tool.Scope)
 	}
 	if !page.link("/dashboard/new/key?class=mcp") || s.as("manager").get(at).link("/dashboard/new/key?class=mcp") {
-		t.Error("keys are for owners alone")
+		t.Error("the link to a new key is not shown to owners only")
 	}
 	for _, from := range []string{"/dashboard/keys", "/dashboard/settings", "/dashboard/people"} {
 		if !s.as("owner").get(from).link(at) {

@@ -80,7 +80,7 @@ func TestSearchPage(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, have, want)
 		}
 	}
-	// 40 days later neither has come again, and Bob never.
+	// 40 days later, Ada's card has not been seen again, and Bob's never was.
 	s.SQL("UPDATE cards SET created_at=created_at-40*86400000, last_seen_day=last_seen_day-40*(last_seen_day>0)")
 	s.SQL("UPDATE transactions SET created_at=created_at-40*86400000")
 	for query, want := range map[string][]string{
@@ -163,7 +163,7 @@ func TestCardForms(t *testing.T) {
 	manager.get(at).want(404)
 }
 
-// TestEraseUnnamed checks what is typed to erase a holder without a name.
+// TestEraseUnnamed checks that the word erase confirms the erasure of a holder without a name.
 func TestEraseUnnamed(t *testing.T) {
 	s := start(t)
 	card, _ := s.issue(servertest.Fields{"holder_email": "ada@example.com"})

@@ -41,7 +41,7 @@ func TestFigures(t *testing.T) {
 	viewer.get("/dashboard/program/"+s.ProgramIDs["standard"]+"/statistics").has("Stamps 3", "Installed cards by phone")
 }
 
-// TestFigureChoices checks that a choice that is not valid is said beside its field.
+// TestFigureChoices checks that an invalid choice is reported beside its field.
 func TestFigureChoices(t *testing.T) {
 	s := start(t)
 	for _, c := range []struct{ path, field string }{
@@ -58,15 +58,14 @@ func TestFigureChoices(t *testing.T) {
 	}
 }
 
-// TestTodayNew checks what a shop without anything shows.
+// TestTodayNew checks what the page shows for a shop without cards.
 func TestTodayNew(t *testing.T) {
 	s := start(t)
-	s.as("owner").get("/dashboard").has("Get started", "Issue the first card")
-	s.as("owner").get("/dashboard").lacks("Continue the set-up")
+	s.as("owner").get("/dashboard").has("Get started", "Issue the first card").lacks("Continue the set-up")
 }
 
-// TestTodayEvents checks that the page is told of a stamp, and that its stream ends with
-// the session.
+// TestTodayEvents checks that the stream of the page tells of a stamp and ends with the
+// session, and that visitors are led away from it.
 func TestTodayEvents(t *testing.T) {
 	s := start(t)
 	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", servertest.Fields{"holder_name": "Grace Hopper"}).Want(201).Str("id")
@@ -105,7 +104,6 @@ func TestTodayEvents(t *testing.T) {
 	if err := lines.Err(); err != nil {
 		t.Error(err)
 	}
-	resp = nil
 	visitor, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -137,8 +135,8 @@ func TestBackups(t *testing.T) {
 	}
 }
 
-// TestMailTest checks the test message, which goes to the person who asks for it, and the
-// tills that the page of the server's health names.
+// TestMailTest checks that the test message goes to the person who asks for it, and that the
+// page of the server's health names the tills.
 func TestMailTest(t *testing.T) {
 	s := start(t)
 	const path = "/dashboard/health/mail"

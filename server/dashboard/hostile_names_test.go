@@ -17,7 +17,8 @@ var hostileNames = map[string]string{
 	"long":          strings.Repeat("W", 200),
 }
 
-// TestHostileNames opens every page of things, people and a shop with such names.
+// TestHostileNames opens every page while things, people and the shop have such names, and checks
+// that the names are shown and do not become markup.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	for kind, name := range hostileNames {

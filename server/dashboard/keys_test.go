@@ -19,6 +19,7 @@ func TestKeyPages(t *testing.T) {
 	}
 }
 
+// chosenKey are the fields of the form of a new key.
 var chosenKey = url.Values{"class": {"api"}, "name": {"Newsletter"}, "scopes": {"cards:read"}, "locations": {"all"}, "expires": {"90"}}
 
 func TestKeyForm(t *testing.T) {
@@ -50,15 +51,15 @@ func TestKeyForm(t *testing.T) {
 	owner.get("/dashboard/keys/revoke-all").has("Revoke all keys?", "Newsletter").form("/dashboard/keys/revoke-all").sendTwice(s).next().has("All keys were revoked", "No key in use")
 }
 
-// between returns the first text after a beginning, up to an end.
+// between returns the text between the first occurrence of begin and the next of end.
 func between(text, begin, end string) string {
 	_, rest, _ := strings.Cut(text, begin)
 	found, _, _ := strings.Cut(rest, end)
 	return found
 }
 
-// TestKeyProof checks that a key is made only after a recent proof, for which the form
-// waits, and so for the other forms about secrets.
+// TestKeyProof checks that the forms about secrets are refused without a recent proof, and that
+// the page that asks for it keeps their fields.
 func TestKeyProof(t *testing.T) {
 	s := start(t)
 	_, id := s.NewKey(servertest.Fields{})
@@ -73,7 +74,7 @@ func TestKeyProof(t *testing.T) {
 			waiting := owner.post(path, fields).want(403).has("Confirm that it is you").form("/dashboard/prove")
 			for name := range fields {
 				if waiting.fields.Get(name) != fields.Get(name) {
-					t.Errorf("%s loses %s", path, name)
+					t.Errorf("the page that asks for a proof loses %s of %s", name, path)
 				}
 			}
 		})

@@ -62,13 +62,14 @@ func TestPeople(t *testing.T) {
 	owner.get(own+"/role").form(own+"/role").set("role", "king").send().want(http.StatusBadRequest).problem("role")
 }
 
-// TestUnmailedLink checks the page of a link where there is no mail server.
+// TestUnmailedLink checks the page of a link that is not mailed, since its address has got as many
+// messages as it may within a day.
 func TestUnmailedLink(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	s.SQL("DELETE FROM sign_in_failures")
 	form := s.as("owner").get("/dashboard/people/invite").form("/dashboard/people/invite").set("email", "ada@example.com", "role", "viewer")
-	for range 5 { // as many as are mailed to an address within a day
+	for range 5 {
 		form.set("idempotency_key", "")
 		form.send().want(http.StatusOK).has("on its way to ada@example.com")
 	}
@@ -134,9 +135,9 @@ func TestUsers(t *testing.T) {
 	operator.get("/dashboard/user/usr_none").want(http.StatusNotFound)
 }
 
-// TestOperatorWithoutShop checks what the operator of a file without a shop can do, and
-// that a new shop is the one that is looked at.
-func TestOperatorWithoutShop(t *testing.T) {
+// TestNewShop checks that an operator makes a shop by the form, which is then the shop of the
+// operator's pages.
+func TestNewShop(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	form := s.as("operator").get("/dashboard/new/shop").form("/dashboard/new/shop")
@@ -148,7 +149,13 @@ func TestOperatorWithoutShop(t *testing.T) {
 		t.Errorf("leads to %s", to)
 	}
 	s.as("operator").get("/dashboard/settings").has("Gelateria", "Caffè Centrale")
+}
 
+// TestPersonWithoutShop checks that a person who belongs to no shop can open the pages of the account
+// only.
+func TestPersonWithoutShop(t *testing.T) {
+	t.Parallel()
+	s := start(t)
 	var token string
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
 		user, err := tx.AddUser(store.NewUser{Email: "alone@test.example", Name: "Alone", Language: "en"})

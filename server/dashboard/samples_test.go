@@ -51,9 +51,10 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 	return out
 }
 
+// parameter matches a parameter of a pattern with the word before it.
 var parameter = regexp.MustCompile(`/([a-z-]+)/:(\w+)`)
 
-// path returns a pattern with the ids in the place of its parameters.
+// path returns a pattern with the ids in place of its parameters.
 func (ids samples) path(t *testing.T, pattern string) string {
 	t.Helper()
 	return parameter.ReplaceAllStringFunc(pattern, func(part string) string {

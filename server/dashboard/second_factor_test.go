@@ -54,14 +54,14 @@ func (s *demo) enrol(b *browser) (secret string, codes []string) {
 	return secret, codes
 }
 
-// TestSecondFactor checks that a code works once, also within its time, that a recovery
-// code works once, and what the account's pages do with the factor.
+// TestSecondFactor checks that a code works once, also within its time, that a recovery code
+// works once, and that the pages of the account replace the recovery codes and remove the factor.
 func TestSecondFactor(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
-	owner := s.enter(seed.ManagerEmail)
-	secret, codes := s.enrol(owner)
-	owner.get("/dashboard/account").has("10 recovery codes left")
+	manager := s.enter(seed.ManagerEmail)
+	secret, codes := s.enrol(manager)
+	manager.get("/dashboard/account").has("10 recovery codes left")
 	s.Advance("90s")
 	give := func(code string) *page {
 		t.Helper()
@@ -90,12 +90,12 @@ func TestSecondFactor(t *testing.T) {
 	give(code).want(http.StatusUnprocessableEntity)
 	give(strings.ToLower(codes[0])).want(http.StatusSeeOther)
 	give(codes[0]).want(http.StatusUnprocessableEntity).problem("totp")
-	owner.get("/dashboard/account/second-factor").has("9 recovery codes are left.")
+	manager.get("/dashboard/account/second-factor").has("9 recovery codes are left.")
 
-	remade := owner.get("/dashboard/account/second-factor/codes").form("/dashboard/account/second-factor/codes").send().want(http.StatusOK)
+	remade := manager.get("/dashboard/account/second-factor/codes").form("/dashboard/account/second-factor/codes").send().want(http.StatusOK)
 	remade.lacks(codes[1])
 	give(codes[1]).want(http.StatusUnprocessableEntity)
-	owner.get("/dashboard/account/second-factor/remove").form("/dashboard/account/second-factor/remove").send().next().has("The second factor was removed.")
+	manager.get("/dashboard/account/second-factor/remove").form("/dashboard/account/second-factor/remove").send().next().has("The second factor was removed.")
 	s.Advance("15m")
 	s.enter(seed.ManagerEmail).get("/dashboard/account").want(http.StatusOK)
 }

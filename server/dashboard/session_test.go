@@ -86,7 +86,7 @@ func TestForeignOrigins(t *testing.T) {
 	}
 }
 
-// isErrorPage finds the element that only pages of errors have.
+// isErrorPage reports whether an element is the one that only pages of errors have.
 func isErrorPage(n *html.Node) bool { return n.Data == "section" && attribute(n, "class") == "message" }
 
 // TestHeadersOfPages checks that no page may be framed, stored or made to run foreign
@@ -120,7 +120,7 @@ func TestHeadersOfPages(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	// Pages that are no route have the same form.
+	// Errors of paths that are no route are pages too.
 	b := s.as("operator")
 	b.header = http.Header{"Accept": {"text/html"}}
 	for path, status := range map[string]int{"/dashboard/nothing": 404, "/sign-out": 405, "/dashboard//x": 404, "/reset/a/b": 404} {
@@ -135,8 +135,8 @@ func TestHeadersOfPages(t *testing.T) {
 	}
 }
 
-// TestSlash checks that the first page with a slash at its end leads to that without, for
-// people who are signed in and others.
+// TestSlash checks that the first page's path with a slash at its end leads to that without, for
+// people who are signed in and visitors.
 func TestSlash(t *testing.T) {
 	s := start(t)
 	for _, role := range []string{"viewer", ""} {
@@ -148,8 +148,8 @@ func TestSlash(t *testing.T) {
 	s.as("viewer").post("/dashboard/", nil).want(http.StatusMethodNotAllowed)
 }
 
-// TestForeignHostPage checks that a browser gets a page for a host that is not the
-// server's.
+// TestForeignHostPage checks that a request for a host that is not the server's is refused, with a
+// page for a browser and JSON for a program.
 func TestForeignHostPage(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -172,7 +172,8 @@ func TestForeignHostPage(t *testing.T) {
 }
 
 // TestSessionOfSignIn checks that signing in makes a new session, whatever cookie was
-// there before, and that a stolen cookie is worth nothing after signing out.
+// there before, that a stolen cookie is of no use after signing out, and that signing in leads
+// to no page elsewhere.
 func TestSessionOfSignIn(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -221,8 +222,7 @@ func TestConcurrentSignIns(t *testing.T) {
 	}
 }
 
-// TestWrongPasswords checks the page after wrong passwords: which ones are tried, and when
-// to try again.
+// TestWrongPasswords checks how many wrong passwords are tried, and what the page says then.
 func TestWrongPasswords(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

@@ -13,7 +13,7 @@ import (
 	"punchcard/store"
 )
 
-// newStaff adds a member of staff to the first location of a shop.
+// newStaff adds a member of staff to a location of a shop and returns the id.
 func (s *demo) newStaff(shopID, location, name string) (id string) {
 	s.T.Helper()
 	shop, err := s.App.Store.ResolveShop(shopID)

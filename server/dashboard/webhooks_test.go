@@ -11,8 +11,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// hook makes a webhook that nobody answers, with the log of a test, and returns its path
-// and that of the delivery.
+// hook makes a webhook whose URL nobody answers and a test delivery of it, and returns the paths
+// of their pages.
 func (s *demo) hook() (at, delivery string) {
 	program := s.NewProgram("standard", true, nil)
 	made := s.Call("POST", "/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken", "custom_headers": servertest.Fields{"X-Team": "till"}}).Want(201)
@@ -68,7 +68,7 @@ func TestWebhookForms(t *testing.T) {
 
 	rotated := owner.get(at+"/rotate").has("Rotate the signing secret?").form(at+"/rotate").send().want(200).has("The secret was rotated", "whsec_", "WEBHOOK_SECRET=", "verify.py")
 	if secret := between(rotated.text(), "WEBHOOK_SECRET='", "'"); len(secret) < 40 || strings.Contains(owner.get(at).body+owner.get(at+"/receiver").body, secret) {
-		t.Error("the secret is", secret)
+		t.Errorf("the secret is %q, or another page shows it", secret)
 	}
 	form = owner.get("/dashboard/new/webhook").form("").set("url", receiver.URL+"/owner", "events", "card.*")
 	for range 2 { // a form that is sent again shows no secret
@@ -122,8 +122,8 @@ func TestDraftActivatedOnce(t *testing.T) {
 	}
 }
 
-// TestForeignWebhook checks that a webhook and a delivery of another shop are like those
-// that never were.
+// TestForeignWebhook checks that a webhook and a delivery of another shop are answered like
+// unknown ones.
 func TestForeignWebhook(t *testing.T) {
 	s := start(t)
 	at, delivery := (&demo{Server: s.NewShop(nil)}).hook()
