@@ -24,6 +24,7 @@ func picture(width, height int) image.Image {
 	return p
 }
 
+// encoded returns what encode writes.
 func encoded(t *testing.T, encode func(b *bytes.Buffer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -40,7 +41,7 @@ func pngOf(t *testing.T, p image.Image) []byte {
 // webpPixel is a lossless WebP of one opaque pixel.
 const webpPixel = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="
 
-// TestMake checks the size and the pixels of logos of each format.
+// TestMake checks the size of logos of each format, and the pixels of one that is made smaller.
 func TestMake(t *testing.T) {
 	pixel, err := base64.StdEncoding.DecodeString(webpPixel)
 	if err != nil {
@@ -95,7 +96,8 @@ func TestMakeDropsMetadata(t *testing.T) {
 	}
 }
 
-// TestMakeRefuses checks that other files are refused, and bombs before they are decoded.
+// TestMakeRefuses checks that other files are refused, and that a file with a header of too many
+// pixels, a bomb, is refused before it is decoded.
 func TestMakeRefuses(t *testing.T) {
 	good := pngOf(t, picture(10, 10))
 	bomb := append([]byte{}, good...)
@@ -121,6 +123,7 @@ func TestMakeRefuses(t *testing.T) {
 	}
 }
 
+// FuzzMake checks that no upload makes Make panic, and that each logo is a PNG that is small enough.
 func FuzzMake(f *testing.F) {
 	f.Add([]byte("RIFF____WEBPVP8L"))
 	f.Add([]byte("\xff\xd8\xff"))

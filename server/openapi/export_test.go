@@ -1,3 +1,4 @@
 package openapi
 
+// Prose is prose, for tests.
 var Prose = prose

@@ -22,6 +22,7 @@ import (
 
 const base = "https://cards.example.com" + api.Prefix
 
+// limits are other limits than the server's, so that the tests see which ones a document has.
 var limits = wire.Limits{"delivery_log": 200, "prize_name": 201, "prize_description": 2002, "localization": 503, "idempotency_key": 254}
 
 // restAPI describes routes with the texts of the REST API.
@@ -120,6 +121,8 @@ func (s *sheet) row(operation, name string) []string {
 	return nil
 }
 
+// TestDocsComplete checks that the page has every operation with its parameters and errors, and every
+// field, enumerated value and error code.
 func TestDocsComplete(t *testing.T) {
 	routes := api.Routes()
 	doc := restAPI(routes)
@@ -178,6 +181,8 @@ func TestDocsComplete(t *testing.T) {
 	}
 }
 
+// TestDocsStandAlone checks that the page refers to itself and the other documents only, and that it
+// is the same each time.
 func TestDocsStandAlone(t *testing.T) {
 	page := restAPI(api.Routes()).HTML()
 	s := readSheet(t, page)
@@ -203,6 +208,7 @@ func TestDocsStandAlone(t *testing.T) {
 	}
 }
 
+// TestDocsFields checks the rows of some fields and parameters, and the order of fields.
 func TestDocsFields(t *testing.T) {
 	s := readSheet(t, restAPI(api.Routes()).HTML())
 	for _, c := range []struct{ operation, field, typ, words string }{
@@ -272,6 +278,8 @@ func TestDocsExamples(t *testing.T) {
 	}
 }
 
+// TestDocsOfAnyRoute checks the page of routes that no API has, with types and texts that no
+// operation has.
 func TestDocsOfAnyRoute(t *testing.T) {
 	type inner struct {
 		Kind store.Opt[string] `json:"kind" req:"true" enum:"a,b"`

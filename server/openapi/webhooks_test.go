@@ -19,7 +19,7 @@ import (
 	"punchcard/store/event"
 )
 
-// documents are the documents of both faces.
+// documents returns the documents of the three APIs that have one.
 func documents() map[string]*openapi.Document {
 	return map[string]*openapi.Document{
 		"rest": restAPI(api.Routes()),
@@ -64,7 +64,7 @@ func parse(t *testing.T, raw []byte) any {
 func TestWebhooksDescribeEnvelopes(t *testing.T) {
 	doc := restAPI(api.Routes())
 	if len(doc.Webhooks) != 26 {
-		t.Errorf("%d events", len(doc.Webhooks))
+		t.Errorf("%d events, want 26", len(doc.Webhooks))
 	}
 	_, compile := schemas(t, doc)
 	payload := compile("/components/schemas/Delivery/properties/request_payload")
@@ -166,7 +166,7 @@ func encoded(t *testing.T, v any) []byte {
 	return raw
 }
 
-// TestSamples checks that the examples have the ids that they are given.
+// TestSamples checks that the examples have the ids that New is given.
 func TestSamples(t *testing.T) {
 	ids := openapi.Samples{"shop": "shp_demo", "program": "prg_demo", "location": "loc_demo"}
 	raw := string(openapi.New(api.About, api.Routes(), limits, base, ids).JSON())

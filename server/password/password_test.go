@@ -11,7 +11,8 @@ import (
 	"punchcard/server/password"
 )
 
-// TestHash checks that a hash knows its password and no other, and is salted.
+// TestHash checks that a hash matches its password and no other, is salted, and that a damaged one
+// is an error.
 func TestHash(t *testing.T) {
 	t.Parallel()
 	h := password.New(1, time.Minute)
@@ -38,7 +39,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestUnknownCosts checks that a password is hashed also where there is no account.
+// TestUnknownCosts checks that a password is also hashed if there is no hash to compare it with, as
+// for an unknown account.
 func TestUnknownCosts(t *testing.T) {
 	t.Parallel()
 	h := password.New(1, time.Minute)
@@ -47,7 +49,8 @@ func TestUnknownCosts(t *testing.T) {
 	}
 }
 
-// TestBound checks that passwords wait for one another, and not for ever.
+// TestBound checks that as many passwords are hashed at once as New allows, and that others wait no
+// longer than it allows, or until their context ends.
 func TestBound(t *testing.T) {
 	t.Parallel()
 	h := password.New(1, time.Millisecond)
@@ -75,7 +78,7 @@ func TestBound(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	slow := password.New(0, time.Minute)
+	slow := password.New(0, time.Minute) // hashes none at once
 	if _, err := slow.Hash(ended, "whatever it is"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -106,6 +106,7 @@ func smallest(t testing.TB, n int) coding.Version {
 	return 0
 }
 
+// TestSizes compares the pictures of texts of several sizes with those of rsc.io/qr/coding.
 func TestSizes(t *testing.T) {
 	for _, n := range []int{0, 1, 14, 15, 60, 120, 180, 181, 500, 2330, 2331} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -204,6 +205,7 @@ func TestNothingToEscape(t *testing.T) {
 	}
 }
 
+// TestConcurrent checks that concurrent calls draw the same pictures as later ones.
 func TestConcurrent(t *testing.T) {
 	texts := []string{bytesOf(20), bytesOf(300), bytesOf(700), bytesOf(1500)}
 	got := make([][]string, 8)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestServe requests contents with several headers.
+// TestServe checks that content is compressed if it is long and the client accepts gzip, and that
+// HEAD has the same headers.
 func TestServe(t *testing.T) {
 	long := strings.Repeat("<p>text</p>", 1000)
 	for _, c := range []struct {

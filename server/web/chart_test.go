@@ -87,7 +87,8 @@ func TestEmptyCharts(t *testing.T) {
 	checkXML(t, "heat", string(Heatmap(p, Chart{ID: "c", Title: "x"}, [7][24]int64{})))
 }
 
-// TestAxis checks that the axis has round steps, at most four, and reaches the figures.
+// TestAxis checks that the axis has at most four steps, which are round, and reaches the highest
+// figure.
 func TestAxis(t *testing.T) {
 	for highest, want := range map[int64]axis{0: {1, 1}, 1: {1, 1}, 4: {1, 4}, 5: {2, 3}, 9: {5, 2}, 21: {10, 3}, 188: {50, 4}, 201: {100, 3}, 1_000_000: {500_000, 2}} {
 		if got := newAxis(highest); got != want {
@@ -96,8 +97,8 @@ func TestAxis(t *testing.T) {
 	}
 }
 
-// TestLevels checks that only nothing has the lowest level, and that the legend names
-// the ranges of the levels.
+// TestLevels checks that only 0 has level 0, and that the legend names the ranges of the
+// levels.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		v, highest int64

@@ -58,6 +58,7 @@ func TestStyle(t *testing.T) {
 	}
 }
 
+// forbidden matches what the policy forbids.
 var forbidden = regexp.MustCompile(`(?i)<[^>]*\s(style|on[a-z]+)\s*=|<script>|javascript:|https?://[^"']*\.(js|css|png|woff2?)`)
 
 // TestPagesFollowThePolicy checks that no page has what the policy forbids.

@@ -86,6 +86,7 @@ func newSample(p *Printer, name string) *sample {
 	return s
 }
 
+// sampleApp returns the navigation of the sample pages. name is that of another shop.
 func sampleApp(p *Printer, name string) *App {
 	app := &App{Shop: "Caffè Roma", Person: "Ada Conti", Email: "ada@example.com", Role: p.T("Owner"), Home: "/", SignOut: "/sign-out", Shops: []NavItem{{Label: name, Path: "/switch"}}}
 	for _, item := range []string{"Today today", "Cards card", "Programs program", "Statistics chart", "Locations location Shop", "Tills till", "Keys key Developers", "Webhooks webhook", "Activity activity Administration", "Health health", "Settings settings"} {
@@ -142,8 +143,6 @@ func sampleData(p *Printer, page, name string) any {
 		s.App.Nav[i].Current = strings.ToLower(s.App.Nav[i].Label) == page || page == "stats" && i == 3 || page == "card" && i == 1 || page == "form" && i == 2
 	}
 	switch page {
-	case "form":
-		s.Problem = ""
 	case "settings":
 		s.Flash, s.Form.Errors = "The settings are saved.", nil
 		s.Style = ".icons{display:grid;grid-template-columns:repeat(auto-fill,minmax(7rem,1fr));gap:.5rem}"

@@ -28,6 +28,7 @@ func parsePage(t *testing.T, templates *Templates, page, name string) (nodes []*
 	return nodes, b.String()
 }
 
+// attr returns an attribute of an element, "" if it has none of the name.
 func attr(n *html.Node, name string) string {
 	for _, a := range n.Attr {
 		if a.Key == name {
@@ -133,6 +134,7 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
+// checkElement checks that an element has the label, caption, scope, name or role that it needs.
 func checkElement(t *testing.T, page string, n *html.Node, labels map[string]bool) {
 	t.Helper()
 	switch n.Data {
@@ -159,6 +161,7 @@ func checkElement(t *testing.T, page string, n *html.Node, labels map[string]boo
 	}
 }
 
+// text returns the text in an element.
 func text(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
