@@ -49,7 +49,7 @@ func TestBackupCanceled(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("the backup has the mode %v, %v", info.Mode(), err)
 	}
 	f.checkFile()
 }
@@ -164,7 +164,7 @@ func TestRestoreUnderAnOpenConnection(t *testing.T) {
 	}
 	_, err := Restore(context.Background(), file, f.Path(), time.Now(), Options{Force: true})
 	if err == nil || !strings.Contains(err.Error(), "another process is using the database") {
-		t.Errorf("%v", err)
+		t.Errorf("a restore under an open connection: %v", err)
 	}
 	f.card(f.program("Coffee"), store.CardFields{})
 	f.checkFile()
@@ -294,8 +294,8 @@ func TestRestoreReusesNoCode(t *testing.T) {
 	}
 }
 
-// The sequences of events after a restore are above all that were given before, also
-// those of a shop that had no event when the backup was made.
+// TestRestoreSkipsSequences checks that the sequences of events after a restore are above all that
+// were given before, also those of a shop that had no event when the backup was made.
 func TestRestoreSkipsSequences(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int64{0, 2} {
@@ -303,6 +303,7 @@ func TestRestoreSkipsSequences(t *testing.T) {
 	}
 }
 
+// restoreSkipsSequences makes a backup after so many events, and restores it three times.
 func restoreSkipsSequences(t *testing.T, before int64) {
 	f := start(t)
 	program := f.program("Coffee")
@@ -396,7 +397,7 @@ func TestRestoreIsSeenByTills(t *testing.T) {
 		}
 		ids[id] = true
 		if n := again.number("SELECT count(*) FROM pairings"); n != 0 {
-			t.Errorf("%d pairings are left", n)
+			t.Errorf("%d pairings are left after a restore", n)
 		}
 		again.till() // a write, after which the id stays
 		again.Close()

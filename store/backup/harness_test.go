@@ -36,6 +36,7 @@ func start(t testing.TB) *fixture {
 	return f
 }
 
+// open opens a store, and closes it when the test ends.
 func open(t testing.TB, path string) *store.Store {
 	t.Helper()
 	s, err := store.Open(path, store.Options{Ephemeral: true, Readers: 2, PublicURL: "https://example.com"})
@@ -64,6 +65,7 @@ func must[T any](f *fixture, fn func(*store.Tx) (T, error)) (out T) {
 	return out
 }
 
+// set returns a field that is given.
 func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
 // program creates a published program of ten stamps that repeats.
@@ -79,6 +81,7 @@ func (f *fixture) program(name string) (id string) {
 	})
 }
 
+// card issues a card.
 func (f *fixture) card(program string, fields store.CardFields) store.IssuedCard {
 	f.t.Helper()
 	return must(f, func(tx *store.Tx) (store.IssuedCard, error) {
@@ -86,6 +89,7 @@ func (f *fixture) card(program string, fields store.CardFields) store.IssuedCard
 	})
 }
 
+// webhook creates a webhook for all events of a program.
 func (f *fixture) webhook(program string) {
 	f.t.Helper()
 	must(f, func(tx *store.Tx) (store.CreatedWebhook, error) {
@@ -185,6 +189,7 @@ func createOlder(t testing.TB) (path string) {
 	return path
 }
 
+// connect opens a file beside the store.
 func connect(t testing.TB, path string) *sqlite.Conn {
 	t.Helper()
 	c, err := sqlite.Open(path, sqlite.ReadWrite, "busy_timeout=5000")

@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestProgress checks that a backup and a restore tell how far they are: each step from
-// nothing to its total, in bytes or rows, and then that the work has ended.
+// TestProgress checks that a backup and a restore report each step from 0 to its total, in bytes
+// or rows, and then that the work has ended.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -57,7 +57,7 @@ func TestProgress(t *testing.T) {
 		}
 		for _, name := range []string{"copying bytes", "checking the integrity rows", "rewriting bytes"} {
 			if slices.Contains(want, name) && !slices.Contains(between, name) {
-				t.Errorf("%s: nothing is told about %s while it is done", what, name)
+				t.Errorf("%s: nothing is reported while it is %s", what, name)
 			}
 		}
 		steps, between, ended = nil, nil, false

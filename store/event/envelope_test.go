@@ -215,6 +215,8 @@ func TestRenderLeavesTheEnvelope(t *testing.T) {
 	}
 }
 
+// TestWrongDataPanics checks that no event is rendered with the data of an event with other fields,
+// and that names outside the catalogue are not rendered at all.
 func TestWrongDataPanics(t *testing.T) {
 	var datas []Data
 	for _, in := range All() {
@@ -235,7 +237,7 @@ func TestWrongDataPanics(t *testing.T) {
 			}()
 		}
 		if _, ok := Lookup(n); ok != (taken > 0) {
-			t.Errorf("%q accepted %d types of data", n, taken)
+			t.Errorf("%q was rendered with the data of %d events", n, taken)
 		}
 	}
 }

@@ -63,7 +63,7 @@ const (
 
 // TestLocationFilter checks the rules of location filters.
 func TestLocationFilter(t *testing.T) {
-	// The event has no location and is not shop-wide: a card issued over REST.
+	// card.added has a location unless the card was issued over REST; card.registered is shop-wide.
 	located, shopwide := CardAdded, CardRegistered
 	for _, c := range []struct {
 		filter  bool
@@ -132,7 +132,7 @@ func TestProgramFilter(t *testing.T) {
 		{true, LocationUpdated, none, false},
 		{true, LocationDisabled, none, false},
 		{true, LocationEnabled, none, false},
-		// A shop-wide event has no program, so none may match it.
+		// These events have no program, so no filter matches them, even if their facts name one.
 		{true, LocationCreated, ours, false},
 		{true, SubscriptionStateChanged, ours, false},
 	} {
@@ -200,7 +200,8 @@ func TestEveryEvent(t *testing.T) {
 	}
 }
 
-// TestOneTransaction checks the events of one ledger row in order, each with its own call.
+// TestOneTransaction checks which of the events of one row of the ledger, transaction.created and
+// the more specific ones, a subscription gets.
 func TestOneTransaction(t *testing.T) {
 	rows := map[string][]Name{
 		"stamp":     {StampAssigned},
@@ -259,7 +260,7 @@ func TestOneTransaction(t *testing.T) {
 		{"expiry", "*", false, ""},
 		{"wrongname", "* transaction.created", true, "transaction.created"},
 	} {
-		// A filter that matches the row or not must not change which of the two events is sent.
+		// A filter that matches the row does not change what is sent; with another, nothing is.
 		for _, filter := range []string{"open", "fitting", "other"} {
 			s := Subscription{Events: strings.Fields(c.patterns), IncludeShopWide: true}
 			want := c.want

@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// TestResolve checks where links lead, and that a loop of links is an error.
 func TestResolve(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -26,6 +27,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestCreateAndOpen checks that a file is created once and for its owner only, and that links and
+// folders are not opened.
 func TestCreateAndOpen(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "a"), filepath.Join(dir, "link")
@@ -57,6 +60,8 @@ func TestCreateAndOpen(t *testing.T) {
 	}
 }
 
+// TestLock checks that a lock is held once, its mark, and what it does with a file of other content
+// or another name.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	l, err := TakeLock(path)
@@ -76,7 +81,7 @@ func TestLock(t *testing.T) {
 		t.Error(err)
 	}
 	if err := l.Close(); err != nil || Marked(path, "mark") {
-		t.Errorf("the lock is held after its end, %v", err)
+		t.Errorf("the mark is there after the end of the lock, or it did not end: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"modernc.org/libc"
 )
 
+// endless is a statement that does not end.
 const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n WHERE i<0"
 
 // TestEndlessStatement checks that a statement that takes more steps than the file's size allows is
@@ -43,7 +44,8 @@ func TestEndlessStatement(t *testing.T) {
 	}
 }
 
-// TestInterruptOn checks that the end of a context ends statements, also those that begin after it.
+// TestInterruptOn checks that statements that begin after the end of the context are ended, until
+// NoInterrupt is called.
 func TestInterruptOn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -131,8 +131,8 @@ func TestRowHoldsSnapshot(t *testing.T) {
 	}
 }
 
-// TestStatementsAreNotShared checks that a statement with open rows is not run again, that rows
-// stay at their end, and that a second statement is used.
+// TestStatementsAreNotShared checks that a statement with open rows cannot be run again, that a text
+// with two statements is refused, and that rows stay at their end.
 func TestStatementsAreNotShared(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -156,7 +156,7 @@ func TestStatementsAreNotShared(t *testing.T) {
 	}
 }
 
-// panics fails the test unless do panics.
+// panics fails the test unless do panics. what names what must be noticed.
 func panics(t *testing.T, what string, do func()) {
 	t.Helper()
 	defer func() {
@@ -173,6 +173,7 @@ func open(t *testing.T) *Conn {
 	return openFile(t, filepath.Join(t.TempDir(), "test.db"))
 }
 
+// openFile opens the file at path, which it makes if there is none, and closes it when the test ends.
 func openFile(t *testing.T, path string, pragmas ...string) *Conn {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE, 0o600)
