@@ -7,8 +7,21 @@ import (
 	"testing"
 
 	"punchcard/server/api"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 )
+
+// unknown are ids with the form of real ones that no resource has.
+var unknown = things{"loc_00000000000000000000000000", "prg_00000000000000000000000000", "prz_00000000000000000000000000", "crd_00000000000000000000000000",
+	"whk_00000000000000000000000000", "dlv_00000000000000000000000000", "stamps"}
+
+// sameAnswers checks that two answers are equal, except for the request id.
+func sameAnswers(t *testing.T, what string, a, b *servertest.Reply) {
+	t.Helper()
+	if a.Stable() != b.Stable() {
+		t.Errorf("%s: the answers differ:\n%s\n%s", what, a.Body, b.Body)
+	}
+}
 
 // TestOtherShop checks that every operation answers about a resource of another shop as about one
 // that does not exist.
@@ -20,43 +33,15 @@ func TestOtherShop(t *testing.T) {
 	state := snapshot(s, th.program)
 	o := s.NewShop(nil)
 	mine := o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
-	never := things{"loc_00000000000000000000000000", "prg_00000000000000000000000000", "prz_00000000000000000000000000", "crd_00000000000000000000000000",
-		"whk_00000000000000000000000000", "dlv_00000000000000000000000000", "stamps"}
 	for _, r := range servertest.Sample(api.Routes()) {
 		switch {
 		case strings.Contains(r.Path, ":type"): // types are the same in all shops
-			doRoute(o, r, never).Want(404, "not_found")
+			doRoute(o, r, unknown).Want(404, "not_found")
 			for _, kind := range servertest.Types {
 				doRoute(o, r, things{cardType: kind}).Want(200)
 			}
 		case strings.Contains(r.Path, ":"):
-			a, b := doRoute(o, r, th).Want(404, "not_found"), doRoute(o, r, never).Want(404, "not_found")
-			if a.Stable() != b.Stable() {
-				t.Errorf("%s:\n%s\n%s", r.ID, a.Body, b.Body)
-			}
-			// The same holds if only the second id is another shop's.
-			if strings.Contains(r.Path, ":prizeId") {
-				a, b := doRoute(o, r, things{program: mine, prize: th.prize}).Want(404), doRoute(o, r, things{program: mine, prize: never.prize}).Want(404)
-				if a.Stable() != b.Stable() {
-					t.Errorf("%s:\n%s\n%s", r.ID, a.Body, b.Body)
-				}
-				doRoute(s, r, things{program: s.ProgramIDs["private"], prize: th.prize}).Want(404) // another program of the shop
-			}
-			if strings.Contains(r.Path, ":webhookId") {
-				a, b := doRoute(o, r, things{program: mine, webhook: th.webhook, delivery: th.delivery}).Want(404), doRoute(o, r, things{program: mine, webhook: never.webhook, delivery: never.delivery}).Want(404)
-				if a.Stable() != b.Stable() {
-					t.Errorf("%s:\n%s\n%s", r.ID, a.Body, b.Body)
-				}
-				doRoute(s, r, things{program: s.ProgramIDs["private"], webhook: th.webhook, delivery: th.delivery}).Want(404)
-			}
-			// An invalid body is refused before the resource is looked up, so the answers are
-			// equal.
-			if r.Writes() && r.Method != "DELETE" {
-				a, b := o.Call(r.Method, th.fill(t, r), `{"x":1}`).Want(400), o.Call(r.Method, never.fill(t, r), `{"x":1}`).Want(400)
-				if a.Stable() != b.Stable() {
-					t.Errorf("%s:\n%s\n%s", r.ID, a.Body, b.Body)
-				}
-			}
+			checkOtherPath(t, s, o, r, th, mine)
 		case r.Method == "GET":
 			for _, id := range []string{th.location, th.program, th.prize, th.card, s.ShopID, "m-1", "ada@example.com", "ada"} {
 				if body := string(doRoute(o, r, things{}).Want(200).Body); strings.Contains(body, id) && id != "ada" {
@@ -66,12 +51,12 @@ func TestOtherShop(t *testing.T) {
 		}
 	}
 	for _, pair := range [][2]string{
-		{"/cards?program_id=" + th.program, "/cards?program_id=" + never.program},
+		{"/cards?program_id=" + th.program, "/cards?program_id=" + unknown.program},
 		{"/cards?external_ref=m-1", "/cards?external_ref=m-2"},
 		{"/cards?holder_email=ada@example.com", "/cards?holder_email=bea@example.com"},
-		{"/transactions?program_id=" + th.program, "/transactions?program_id=" + never.program},
-		{"/transactions?card_id=" + th.card, "/transactions?card_id=" + never.card},
-		{"/transactions?location_id=" + th.location, "/transactions?location_id=" + never.location},
+		{"/transactions?program_id=" + th.program, "/transactions?program_id=" + unknown.program},
+		{"/transactions?card_id=" + th.card, "/transactions?card_id=" + unknown.card},
+		{"/transactions?location_id=" + th.location, "/transactions?location_id=" + unknown.location},
 	} {
 		if a, b := o.Get(pair[0]).Want(200), o.Get(pair[1]).Want(200); string(a.Body) != string(b.Body) || string(a.Body) != `{"data":[],"next_cursor":null,"limit":50}` {
 			t.Errorf("%s: the answers differ or are not empty:\n%s\n%s", pair[0], a.Body, b.Body)
@@ -81,16 +66,13 @@ func TestOtherShop(t *testing.T) {
 	scoped := func(id string) string {
 		return `{"type":"discount","name":"X","discount_percent":5,"location_scope":"selected_locations","scoped_location_ids":["` + id + `"]}`
 	}
-	a, b := o.Post("/programs", scoped(th.location)).Want(400), o.Post("/programs", scoped(never.location)).Want(400)
-	if a.Stable() != b.Stable() {
-		t.Errorf("location ids in a body: the answers differ:\n%s\n%s", a.Body, b.Body)
-	}
+	sameAnswers(t, "location ids in a body", o.Post("/programs", scoped(th.location)).Want(400), o.Post("/programs", scoped(unknown.location)).Want(400))
 	for _, list := range []string{"/programs", "/locations"} {
 		cursor := s.Get(list + "?limit=1").Want(200).Str("next_cursor")
-		a, b := o.Get(list+"?cursor="+cursor).Want(400), o.Get(list+"?cursor="+strings.Repeat("0", len(cursor))).Want(400)
-		if cursor == "" || a.Stable() != b.Stable() {
-			t.Errorf("%s: the answers to cursors differ:\n%s\n%s", list, a.Body, b.Body)
+		if cursor == "" {
+			t.Errorf("%s has no cursor", list)
 		}
+		sameAnswers(t, "cursors of "+list, o.Get(list+"?cursor="+cursor).Want(400), o.Get(list+"?cursor="+strings.Repeat("0", len(cursor))).Want(400))
 		other := map[string]string{"/programs": "/locations", "/locations": "/programs"}[list]
 		s.Get(other+"?cursor="+cursor).Want(400, "validation_failed") // a cursor of another list
 	}
@@ -104,6 +86,28 @@ func TestOtherShop(t *testing.T) {
 	after := snapshot(s, th.program)
 	if strings.Count(after, `"crd_`) != strings.Count(state, `"crd_`)+1 || strings.Count(after, `"prg_`) != strings.Count(state, `"prg_`)+1 {
 		t.Errorf("the first shop changed:\n%s\n%s", state, after)
+	}
+}
+
+// checkOtherPath checks a route with the ids of th, which are of shop s, for shop o, whose program is
+// mine.
+func checkOtherPath(t *testing.T, s, o *servertest.Server, r kernel.Route, th things, mine string) {
+	t.Helper()
+	sameAnswers(t, r.ID, doRoute(o, r, th).Want(404, "not_found"), doRoute(o, r, unknown).Want(404, "not_found"))
+	private := s.ProgramIDs["private"] // another program of the shop
+	// The same holds if only the second id is another shop's.
+	if strings.Contains(r.Path, ":prizeId") {
+		sameAnswers(t, r.ID+" of its own program", doRoute(o, r, things{program: mine, prize: th.prize}).Want(404), doRoute(o, r, things{program: mine, prize: unknown.prize}).Want(404))
+		doRoute(s, r, things{program: private, prize: th.prize}).Want(404)
+	}
+	if strings.Contains(r.Path, ":webhookId") {
+		sameAnswers(t, r.ID+" of its own program", doRoute(o, r, things{program: mine, webhook: th.webhook, delivery: th.delivery}).Want(404),
+			doRoute(o, r, things{program: mine, webhook: unknown.webhook, delivery: unknown.delivery}).Want(404))
+		doRoute(s, r, things{program: private, webhook: th.webhook, delivery: th.delivery}).Want(404)
+	}
+	// An invalid body is refused before the resource is looked up, so the answers are equal.
+	if r.Writes() && r.Method != "DELETE" {
+		sameAnswers(t, r.ID+" with an invalid body", o.Call(r.Method, th.fill(t, r), `{"x":1}`).Want(400), o.Call(r.Method, unknown.fill(t, r), `{"x":1}`).Want(400))
 	}
 }
 

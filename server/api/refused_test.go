@@ -59,6 +59,54 @@ var restriction = map[string]string{
 
 const unsupported = "403 location_scope_unsupported"
 
+// endedKey returns a new key that ends in an hour, or that is revoked or rotated now.
+func endedKey(s *servertest.Server, how string) *servertest.Server {
+	s.T.Helper()
+	k, id := s.NewKey(fields{"expires_at": "2026-03-01T10:00:00Z"})
+	k.Get("/me").Want(200) // the server caches the key
+	switch how {
+	case "revoked":
+		s.Control("POST", "/keys/"+id+"/revoke", fields{})
+	case "rotated":
+		s.Control("POST", "/keys/"+id+"/rotate", fields{"grace_hours": 0})
+	}
+	return k
+}
+
+// newShopWithThings creates a shop with things of its own, and then changes the shop's fields to state.
+func newShopWithThings(s *servertest.Server, state fields) (*servertest.Server, things) {
+	s.T.Helper()
+	o := s.NewShop(nil)
+	own := things{location: o.LocationIDs[0], cardType: "standard"}
+	own.program = o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
+	own.prize = o.Post("/programs/"+own.program+"/prizes", sampleBodies["createPrize"]).Want(201).Str("id")
+	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
+	own.delivery = o.Post("/programs/"+own.program+"/webhooks/"+own.webhook+"/test", nil).Want(202).Str("id")
+	o.Post("/programs/"+own.program+"/publish", nil).Want(200)
+	own.card = o.Post("/programs/"+own.program+"/cards", nil).Want(201).Str("id")
+	failDelivery(o, own.delivery)
+	if state != nil {
+		s.Control("PATCH", "/shops/"+o.ShopID, state)
+	}
+	return o, own
+}
+
+// always returns the same outcome for all operations.
+func always(want string) func(kernel.Route) string {
+	return func(kernel.Route) string { return want }
+}
+
+// missingFrom returns the outcomes for a caller that cannot reach the ids of a path from the given
+// position on: missing if a path has an id there, else admitted.
+func missingFrom(position int) func(kernel.Route) string {
+	return func(r kernel.Route) string {
+		if n := strings.Count(r.Path, ":"); n < position || n == 0 || strings.Contains(r.Path, ":type") {
+			return admitted // types are the same in all shops
+		}
+		return missing
+	}
+}
+
 // TestEveryOperationRefuses calls every operation as each caller that may not invoke it, and checks
 // the refusal and that nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
@@ -73,67 +121,29 @@ func TestEveryOperationRefuses(t *testing.T) {
 	failDelivery(s, th.delivery)
 	failDelivery(s, outside.delivery)
 
-	ended := func(how string) *servertest.Server {
-		k, id := s.NewKey(fields{"expires_at": "2026-03-01T10:00:00Z"})
-		k.Get("/me").Want(200) // the server caches the key
-		switch how {
-		case "revoked":
-			s.Control("POST", "/keys/"+id+"/revoke", fields{})
-		case "rotated":
-			s.Control("POST", "/keys/"+id+"/rotate", fields{"grace_hours": 0})
-		}
-		return k
-	}
-	revoked, rotated, expired := ended("revoked"), ended("rotated"), ended("")
+	revoked, rotated, expired := endedKey(s, "revoked"), endedKey(s, "rotated"), endedKey(s, "")
 	s.Advance("1h")
-	shop := func(state fields) (*servertest.Server, things) {
-		o := s.NewShop(nil)
-		own := things{location: o.LocationIDs[0], cardType: "standard"}
-		own.program = o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
-		own.prize = o.Post("/programs/"+own.program+"/prizes", sampleBodies["createPrize"]).Want(201).Str("id")
-		own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
-		own.delivery = o.Post("/programs/"+own.program+"/webhooks/"+own.webhook+"/test", nil).Want(202).Str("id")
-		o.Post("/programs/"+own.program+"/publish", nil).Want(200)
-		own.card = o.Post("/programs/"+own.program+"/cards", nil).Want(201).Str("id")
-		failDelivery(o, own.delivery)
-		if state != nil {
-			s.Control("PATCH", "/shops/"+o.ShopID, state)
-		}
-		return o, own
-	}
-	other, own := shop(nil)
-	suspended, suspendedOwn := shop(fields{"subscription_state": "suspended"})
-	cancelled, cancelledOwn := shop(fields{"subscription_state": "cancelled"})
-	noAddon, noAddonOwn := shop(fields{"api_addon": false})
+	other, own := newShopWithThings(s, nil)
+	suspended, suspendedOwn := newShopWithThings(s, fields{"subscription_state": "suspended"})
+	cancelled, cancelledOwn := newShopWithThings(s, fields{"subscription_state": "cancelled"})
+	noAddon, noAddonOwn := newShopWithThings(s, fields{"api_addon": false})
 	none, _ := s.NewKey(fields{"scopes": []string{}})
 
-	const unauthenticated = "401 unauthenticated"
-	always := func(want string) func(kernel.Route) string { return func(kernel.Route) string { return want } }
-	// named returns the outcomes for a caller that cannot reach the ids of a path from the given
-	// position on: missing if a path has an id there, else admitted.
-	named := func(position int) func(kernel.Route) string {
-		return func(r kernel.Route) string {
-			if n := strings.Count(r.Path, ":"); n < position || n == 0 || strings.Contains(r.Path, ":type") {
-				return admitted // types are the same in all shops
-			}
-			return missing
-		}
-	}
 	for _, c := range []struct {
 		caller string
 		key    *servertest.Server
 		ids    things
 		want   func(kernel.Route) string
 	}{
-		{"no key", s.With(""), th, always(unauthenticated)},
-		{"malformed key", s.With(s.Key[:51]), th, always(unauthenticated)},
-		{"unknown key", s.With("tsk_test_" + strings.Repeat("A", 43)), th, always(unauthenticated)},
-		{"key in the other mode", s.With("tsk_live_" + s.Key[9:]), th, always(unauthenticated)},
-		{"MCP key", s.With(s.MCPKey), th, always(unauthenticated)},
-		{"till's token", s.With(s.TillToken), th, always(unauthenticated)},
-		{"revoked key", revoked, th, always(unauthenticated)},
-		{"rotated key", rotated, th, always(unauthenticated)},
-		{"expired key", expired, th, always(unauthenticated)},
+		{"no key", s.With(""), th, always("401 unauthenticated")},
+		{"malformed key", s.With(s.Key[:51]), th, always("401 unauthenticated")},
+		{"unknown key", s.With("tsk_test_" + strings.Repeat("A", 43)), th, always("401 unauthenticated")},
+		{"key in the other mode", s.With("tsk_live_" + s.Key[9:]), th, always("401 unauthenticated")},
+		{"MCP key", s.With(s.MCPKey), th, always("401 unauthenticated")},
+		{"till's token", s.With(s.TillToken), th, always("401 unauthenticated")},
+		{"revoked key", revoked, th, always("401 unauthenticated")},
+		{"rotated key", rotated, th, always("401 unauthenticated")},
+		{"expired key", expired, th, always("401 unauthenticated")},
 		{"shop without the add-on", noAddon, noAddonOwn, always("401 business_api_required")},
 		{"suspended shop", suspended, suspendedOwn, always("402 subscription_suspended")},
 		{"cancelled shop", cancelled, cancelledOwn, always("402 subscription_suspended")},
@@ -144,10 +154,10 @@ func TestEveryOperationRefuses(t *testing.T) {
 			}
 			return "403 unauthorized"
 		}},
-		{"another shop's key", other, th, named(1)},
-		{"another shop's key, its own program", other, things{program: own.program, prize: th.prize, webhook: th.webhook, delivery: th.delivery}, named(2)},
-		{"another shop's key, its own webhook", other, things{program: own.program, webhook: own.webhook, delivery: th.delivery}, named(3)},
-		{"another program of the shop", s, things{program: s.ProgramIDs["private"], prize: th.prize, webhook: th.webhook, delivery: th.delivery}, named(2)},
+		{"another shop's key", other, th, missingFrom(1)},
+		{"another shop's key, its own program", other, things{program: own.program, prize: th.prize, webhook: th.webhook, delivery: th.delivery}, missingFrom(2)},
+		{"another shop's key, its own webhook", other, things{program: own.program, webhook: own.webhook, delivery: th.delivery}, missingFrom(3)},
+		{"another program of the shop", s, things{program: s.ProgramIDs["private"], prize: th.prize, webhook: th.webhook, delivery: th.delivery}, missingFrom(2)},
 		{"restricted key, outside", s.With(s.RestrictedAPIKey), outside, func(r kernel.Route) string {
 			want, known := restriction[r.ID]
 			if !known {
@@ -156,37 +166,47 @@ func TestEveryOperationRefuses(t *testing.T) {
 			return want
 		}},
 	} {
-		t.Run(c.caller, func(t *testing.T) {
-			k, version := c.key.On(t), fileVersion(s.On(t))
-			refused := 0
-			for _, r := range api.Routes() {
-				want := c.want(r)
-				if want == admitted {
-					continue
-				}
-				// The guard does not store the idempotency key of a request that it refuses.
-				var headers []string
-				if r.Writes() && want != missing && r.ID != "issueCard" && r.ID != "createWebhook" {
-					headers = []string{"Idempotency-Key", r.ID}
-				}
-				before := version()
-				if doRoute(k, r, c.ids, headers...).WantOutcome(want); version() != before {
-					t.Errorf("%s was refused, and something was written", r.ID)
-				}
-				refused++
-			}
-			if refused == 0 {
-				t.Error("nothing was refused")
-			}
-		})
+		t.Run(c.caller, func(t *testing.T) { checkRefusals(t, s.On(t), c.key.On(t), c.ids, c.want) })
 	}
 	for id := range restriction {
 		if !slices.ContainsFunc(api.Routes(), func(r kernel.Route) bool { return r.ID == id }) {
 			t.Errorf("no operation %s", id)
 		}
 	}
+}
 
-	// The same requests by the owner write, and the file version shows it.
+// checkRefusals calls every operation with k, except for those that want admits, and checks that each
+// has its outcome and writes nothing.
+func checkRefusals(t *testing.T, s, k *servertest.Server, ids things, want func(kernel.Route) string) {
+	t.Helper()
+	version := fileVersion(s)
+	refused := 0
+	for _, r := range api.Routes() {
+		want := want(r)
+		if want == admitted {
+			continue
+		}
+		// The guard does not store the idempotency key of a request that it refuses.
+		var headers []string
+		if r.Writes() && want != missing && r.ID != "issueCard" && r.ID != "createWebhook" {
+			headers = []string{"Idempotency-Key", r.ID}
+		}
+		before := version()
+		if doRoute(k, r, ids, headers...).WantOutcome(want); version() != before {
+			t.Errorf("%s was refused, and something was written", r.ID)
+		}
+		refused++
+	}
+	if refused == 0 {
+		t.Error("nothing was refused")
+	}
+}
+
+// TestFileVersionShowsWrites checks that the requests of TestEveryOperationRefuses, if they are not
+// refused, change the version of the file where their operation writes, and only there.
+func TestFileVersionShowsWrites(t *testing.T) {
+	t.Parallel()
+	s := start(t, servertest.Frozen, manyKeys)
 	version := fileVersion(s)
 	for _, r := range api.Routes() {
 		fresh := newThings(s)
@@ -238,18 +258,14 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 			}
 			a, b := ask(foreign[kind]), ask(never[kind])
 			a.Invalid(name + ".0 invalid_value")
-			if a.Stable() != b.Stable() {
-				t.Errorf("%s, %s:\n%s\n%s", r.ID, name, a.Body, b.Body)
-			}
+			sameAnswers(t, r.ID+", "+name, a, b)
 			found++
 		}
 		for _, name := range query {
 			kind := kindOf(t, name)
 			a := o.Get(own.fill(t, r) + "?" + name + "=" + foreign[kind]).Want(200)
 			b := o.Get(own.fill(t, r) + "?" + name + "=" + never[kind]).Want(200)
-			if a.Stable() != b.Stable() {
-				t.Errorf("%s, %s:\n%s\n%s", r.ID, name, a.Body, b.Body)
-			}
+			sameAnswers(t, r.ID+", "+name, a, b)
 			if mine := s.Get(th.fill(t, r) + "?" + name + "=" + foreign[kind]).Want(200); string(mine.Body) == string(a.Body) {
 				t.Errorf("%s, %s: its owner gets the same answer: %s", r.ID, name, mine.Body)
 			}
