@@ -200,6 +200,24 @@ func TestEveryEvent(t *testing.T) {
 	}
 }
 
+// sentOfRow returns the events that s gets of a ledger row, which are transaction.created and the
+// given specific ones. All have the facts f but their names.
+func sentOfRow(s Subscription, specific []Name, f Facts) (sent []string) {
+	for _, n := range append([]Name{TransactionCreated}, specific...) {
+		f.Name, f.Specific, f.AlsoSpecific = n, "", ""
+		if n == TransactionCreated && len(specific) > 0 {
+			f.Specific = specific[0]
+		}
+		if n == TransactionCreated && len(specific) > 1 {
+			f.AlsoSpecific = specific[1]
+		}
+		if s.Matches(f) {
+			sent = append(sent, string(n))
+		}
+	}
+	return sent
+}
+
 // TestOneTransaction checks which of the events of one row of the ledger, transaction.created and
 // the more specific ones, a subscription gets.
 func TestOneTransaction(t *testing.T) {
@@ -270,21 +288,7 @@ func TestOneTransaction(t *testing.T) {
 			case "other":
 				s.LocationIDs, want = []int64{elsewhere}, ""
 			}
-			all := rows[c.row]
-			f := Facts{ProgramID: ours, LocationID: here, Preview: c.preview}
-			var sent []string
-			for _, n := range append([]Name{TransactionCreated}, all...) {
-				f.Name, f.Specific, f.AlsoSpecific = n, "", ""
-				if n == TransactionCreated && len(all) > 0 {
-					f.Specific = all[0]
-				}
-				if n == TransactionCreated && len(all) > 1 {
-					f.AlsoSpecific = all[1]
-				}
-				if s.Matches(f) {
-					sent = append(sent, string(n))
-				}
-			}
+			sent := sentOfRow(s, rows[c.row], Facts{ProgramID: ours, LocationID: here, Preview: c.preview})
 			if got := strings.Join(sent, " "); got != want {
 				t.Errorf("%s row, [%s], preview %v, %s filter: sent [%s], want [%s]", c.row, c.patterns, c.preview, filter, got, want)
 			}
