@@ -117,6 +117,24 @@ func (f *fixture) must(fn func(*Tx) error) {
 	}
 }
 
+// must runs a write, which must succeed, and returns its result.
+func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
+	f.t.Helper()
+	f.must(func(tx *Tx) (err error) {
+		out, err = fn(tx)
+		return err
+	})
+	return out
+}
+
+// check returns v and panics if err is not nil.
+func check[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // sql changes rows directly and returns their number.
 func (f *fixture) sql(sql string, args ...any) (n int64) {
 	f.t.Helper()

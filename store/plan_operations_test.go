@@ -9,122 +9,30 @@ import (
 // runOperations runs each operation of the store at least once, lists with all their filters, so
 // that every statement is prepared.
 func runOperations(f *fixture) {
-	key := must(f, func(tx *Tx) (Key, error) {
-		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{})})
-		return k, err
-	})
 	l := f.withLedger(f.a)
-	other := f.location(f.a)
 	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, l.location)}}
 	f.hook(f.a, l.program, hookFields{})
 	f.row(l, "stamp")
-	f.must(func(tx *Tx) error {
-		_, _, err := tx.CreateDevice(f.a.Shop, NewDevice{LocationID: l.location, Name: "Till"})
-		return err
-	})
-	must(f, func(tx *Tx) (Key, error) {
-		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{l.location})})
-		return k, err
-	})
-	must(f, func(tx *Tx) (Key, error) {
-		k, _, err := tx.RotateKey(f.a.Shop, key.ID, Null[time.Duration]{})
-		return k, err
-	})
-	must(f, func(tx *Tx) (Key, error) { return tx.RevokeKey(f.a.Shop, key.ID) })
-	must(f, func(tx *Tx) (Location, error) { return tx.UpdateLocation(f.a, other, LocationPatch{Name: set("New")}) })
-	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, other, false) })
-	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, StaffPIN{Some("$argon2id")}) })
-	scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{l.location})}
-	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, l.program, scope) })
-	must(f, func(tx *Tx) (ProgramDetail, error) {
-		return tx.UpdateProgramSettings(f.a.Shop, l.program, ProgramSettings{MinSpendCents: set(int64(100)), MaxStampsPerDay: set(int64(100))})
-	})
-	for _, action := range []string{Suspend, Unsuspend, Unpublish, Publish} {
-		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.ProgramAction(f.a, l.program, action) })
-	}
-	prize := must(f, func(tx *Tx) (Prize, error) {
-		return tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
-	})
-	must(f, func(tx *Tx) (Prize, error) {
-		return tx.UpdatePrize(f.a, l.program, prize.ID, PrizeFields{Name: set("Mug")})
-	})
-	f.must(func(tx *Tx) error { return tx.DeletePrize(f.a, l.program, prize.ID) })
-	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)}, "")
-	})
-	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
+	runKeys(f, l.location)
+	runLocations(f)
+	runPrograms(f, l.program, l.location)
 	remembered := NewIdempotencyKey(2, "key", "POST", "/", nil)
-	expired := must(f, func(tx *Tx) (IssuedCard, error) {
-		c, err := tx.IssueCard(restricted, l.program, soon, SourceAPI)
-		if err == nil {
-			err = tx.Remember(remembered, Remembered{Status: 201, Body: []byte(`{}`)})
-		}
-		return c, err
-	}).ID
-	f.clock.move(time.Hour)
-	f.card(f.a, l.program, CardFields{})
-	f.card(f.a, l.program, CardFields{}) // there is room because one has expired
-	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}, "") })
-	must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(restricted, expired, ReissueFields{}) })
-	must(f, func(tx *Tx) (CardDetail, error) {
-		return tx.UpdateCard(f.a, l.card, CardPatch{ExternalRef: set("other")})
-	})
-	must(f, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(f.a, l.card, LinkFields{}) })
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, l.card, true) })
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, l.card) })
-	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
-
-	must(f, func(tx *Tx) (BlankCards, error) {
-		return tx.IssueBlankCards(f.a.Shop, l.program, BlankFields{Count: set[int64](1)})
-	})
-	logo := NewLogo([]byte("logo"))
-	for _, l := range []*Logo{&logo, nil} {
-		draft := f.draft(f.a, stamps("Logo"))
-		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, &logo) })
-		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, l) })
-	}
-	f.view(func(v *View) error { check(v.Logo(logo.Hash)); return nil })
+	expired := runCards(f, restricted, l, remembered)
 	runForAssistants(f, restricted, l)
 	runTillActions(f)
 	runStatistics(f, restricted, l)
 	hook, delivery := runWebhookOperations(f, l.program)
 	runPeoplesReads(f, hook, delivery)
-
+	runLists(f, restricted, l)
+	runSearches(f, expired, l)
 	f.view(func(v *View) error {
 		for _, a := range []Access{f.a, restricted} {
-			for n := range 16 {
-				on := func(bit int, s string) Opt[string] { return Opt[string]{V: s, Set: n>>bit&1 == 1} }
-				at := func(bit int) Opt[Time] { return Opt[Time]{V: f.clock.at(), Set: n>>bit&1 == 1} }
-				check(v.Cards(a, CardFilter{ExternalRef: on(0, "ref"), HolderEmail: on(1, "a@example.com"), ProgramID: on(2, l.program), Status: on(3, StatusActive)}, PageQuery{}))
-				for _, kind := range []Opt[string]{{}, set("stamp")} {
-					check(v.Transactions(a, TransactionFilter{LocationID: on(0, l.location), ProgramID: on(1, l.program), CardID: on(2, l.card), Type: kind, From: at(3), To: at(3)}, PageQuery{}))
-				}
-			}
-			check(v.Programs(a, set("standard"), PageQuery{}))
-			check(v.Programs(a, Opt[string]{}, PageQuery{}))
-			check(v.Locations(a, PageQuery{}))
 			check(v.Card(a, expired))
 			check(v.Program(a, l.program))
-			check(v.Webhooks(a, l.program))
-		}
-		for _, text := range []Opt[string]{{}, set("ada b"), set("a@b"), set("abcdefgh"), set(expired)} {
-			for n := range 32 {
-				s := CardSearch{Q: text, PrizeDue: Opt[bool]{V: true, Set: n&1 == 1}, Status: Opt[string]{V: StatusActive, Set: n&2 == 2}, ProgramID: Opt[string]{V: l.program, Set: n&4 == 4}}
-				s.SeenFrom, s.NotSeenDays = Opt[Time]{V: 1, Set: n&24 == 8}, Opt[int64]{V: 1, Set: n&16 == 16}
-				check(v.SearchCards(f.a.Shop, s, PageQuery{}))
-			}
-			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: set[int64](1)}))
 		}
 		check(v.Webhook(f.a, l.program, hook))
 		check(v.Deliveries(f.a, l.program, hook, DeliveriesQuery{}))
 		check(v.AuditLog(f.a.Shop, PageQuery{}))
-		for n := range 64 {
-			on := func(bit int, s string) Opt[string] { return Opt[string]{V: s, Set: n>>bit&1 == 1} }
-			at := Opt[Time]{V: f.clock.at(), Set: n>>4&1 == 1}
-			for _, target := range []string{l.card, l.program} {
-				check(v.Activity(f.a.Shop, AuditFilter{ActorType: on(0, "user"), ActorID: on(1, "usr_"), Action: on(2, "card."), TargetID: on(3, target), From: at, To: Opt[Time]{V: at.V, Set: n>>5 == 1}}, PageQuery{}))
-			}
-		}
 		check(v.Keys(f.a.Shop))
 		check(v.Recall(remembered))
 		_, _, err := v.OwnShop(f.a)
@@ -147,6 +55,138 @@ func runOperations(f *fixture) {
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
+}
+
+// runKeys runs the writes of keys, and creates a device.
+func runKeys(f *fixture, location string) {
+	key := must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{})})
+		return k, err
+	})
+	f.must(func(tx *Tx) error {
+		_, _, err := tx.CreateDevice(f.a.Shop, NewDevice{LocationID: location, Name: "Till"})
+		return err
+	})
+	must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{location})})
+		return k, err
+	})
+	must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.RotateKey(f.a.Shop, key.ID, Null[time.Duration]{})
+		return k, err
+	})
+	must(f, func(tx *Tx) (Key, error) { return tx.RevokeKey(f.a.Shop, key.ID) })
+}
+
+// runLocations runs the writes of locations.
+func runLocations(f *fixture) {
+	location := f.location(f.a)
+	must(f, func(tx *Tx) (Location, error) {
+		return tx.UpdateLocation(f.a, location, LocationPatch{Name: set("New")})
+	})
+	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, location, false) })
+	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, location, StaffPIN{Some("$argon2id")}) })
+}
+
+// runPrograms runs the writes of programs, prizes and logos.
+func runPrograms(f *fixture, program, location string) {
+	scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{location})}
+	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, program, scope) })
+	must(f, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgramSettings(f.a.Shop, program, ProgramSettings{MinSpendCents: set(int64(100)), MaxStampsPerDay: set(int64(100))})
+	})
+	for _, action := range []string{Suspend, Unsuspend, Unpublish, Publish} {
+		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.ProgramAction(f.a, program, action) })
+	}
+	prize := must(f, func(tx *Tx) (Prize, error) {
+		return tx.AddPrize(f.a, program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
+	})
+	must(f, func(tx *Tx) (Prize, error) {
+		return tx.UpdatePrize(f.a, program, prize.ID, PrizeFields{Name: set("Mug")})
+	})
+	f.must(func(tx *Tx) error { return tx.DeletePrize(f.a, program, prize.ID) })
+	logo := NewLogo([]byte("logo"))
+	for _, next := range []*Logo{&logo, nil} {
+		draft := f.draft(f.a, stamps("Logo"))
+		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, &logo) })
+		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, next) })
+	}
+	f.view(func(v *View) error { check(v.Logo(logo.Hash)); return nil })
+}
+
+// runCards runs the writes of cards, one together with a response that is remembered. It returns a
+// card that expired.
+func runCards(f *fixture, restricted Access, l ledgerCase, remembered IdempotencyKey) (expired string) {
+	must(f, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)}, "")
+	})
+	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
+	expired = must(f, func(tx *Tx) (IssuedCard, error) {
+		c, err := tx.IssueCard(restricted, l.program, soon, SourceAPI)
+		if err == nil {
+			err = tx.Remember(remembered, Remembered{Status: 201, Body: []byte(`{}`)})
+		}
+		return c, err
+	}).ID
+	f.clock.move(time.Hour)
+	f.card(f.a, l.program, CardFields{})
+	f.card(f.a, l.program, CardFields{}) // there is room because one has expired
+	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}, "") })
+	must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(restricted, expired, ReissueFields{}) })
+	must(f, func(tx *Tx) (CardDetail, error) {
+		return tx.UpdateCard(f.a, l.card, CardPatch{ExternalRef: set("other")})
+	})
+	must(f, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(f.a, l.card, LinkFields{}) })
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, l.card, true) })
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, l.card) })
+	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
+	must(f, func(tx *Tx) (BlankCards, error) {
+		return tx.IssueBlankCards(f.a.Shop, l.program, BlankFields{Count: set[int64](1)})
+	})
+	return expired
+}
+
+// runLists reads the lists of the APIs with all combinations of their filters.
+func runLists(f *fixture, restricted Access, l ledgerCase) {
+	f.view(func(v *View) error {
+		for _, a := range []Access{f.a, restricted} {
+			for n := range 16 {
+				on := func(bit int, s string) Opt[string] { return Opt[string]{V: s, Set: n>>bit&1 == 1} }
+				at := func(bit int) Opt[Time] { return Opt[Time]{V: f.clock.at(), Set: n>>bit&1 == 1} }
+				check(v.Cards(a, CardFilter{ExternalRef: on(0, "ref"), HolderEmail: on(1, "a@example.com"), ProgramID: on(2, l.program), Status: on(3, StatusActive)}, PageQuery{}))
+				for _, kind := range []Opt[string]{{}, set("stamp")} {
+					check(v.Transactions(a, TransactionFilter{LocationID: on(0, l.location), ProgramID: on(1, l.program), CardID: on(2, l.card), Type: kind, From: at(3), To: at(3)}, PageQuery{}))
+				}
+			}
+			check(v.Programs(a, set("standard"), PageQuery{}))
+			check(v.Programs(a, Opt[string]{}, PageQuery{}))
+			check(v.Locations(a, PageQuery{}))
+			check(v.Webhooks(a, l.program))
+		}
+		return nil
+	})
+}
+
+// runSearches searches cards and the activity with all combinations of their filters.
+func runSearches(f *fixture, expired string, l ledgerCase) {
+	f.view(func(v *View) error {
+		for _, text := range []Opt[string]{{}, set("ada b"), set("a@b"), set("abcdefgh"), set(expired)} {
+			for n := range 32 {
+				s := CardSearch{Q: text, PrizeDue: Opt[bool]{V: true, Set: n&1 == 1}, Status: Opt[string]{V: StatusActive, Set: n&2 == 2}, ProgramID: Opt[string]{V: l.program, Set: n&4 == 4}}
+				s.SeenFrom, s.NotSeenDays = Opt[Time]{V: 1, Set: n&24 == 8}, Opt[int64]{V: 1, Set: n&16 == 16}
+				check(v.SearchCards(f.a.Shop, s, PageQuery{}))
+			}
+			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: set[int64](1)}))
+		}
+		for n := range 64 {
+			on := func(bit int, s string) Opt[string] { return Opt[string]{V: s, Set: n>>bit&1 == 1} }
+			at := Opt[Time]{V: f.clock.at(), Set: n>>4&1 == 1}
+			for _, target := range []string{l.card, l.program} {
+				check(v.Activity(f.a.Shop, AuditFilter{ActorType: on(0, "user"), ActorID: on(1, "usr_"), Action: on(2, "card."), TargetID: on(3, target), From: at, To: Opt[Time]{V: at.V, Set: n>>5 == 1}}, PageQuery{}))
+			}
+		}
+		return nil
+	})
 }
 
 // runTillActions runs all operations of tills and holders.
@@ -348,22 +388,4 @@ func runEnrolment(f *fixture) {
 		}
 	}
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, id) })
-}
-
-// must runs a write, which must succeed, and returns its result.
-func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
-	f.t.Helper()
-	f.must(func(tx *Tx) (err error) {
-		out, err = fn(tx)
-		return err
-	})
-	return out
-}
-
-// check returns v and panics if err is not nil.
-func check[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
