@@ -92,7 +92,6 @@ func TestOtherShop(t *testing.T) {
 // checkOtherPath checks a route with the ids of th, which are of shop s, for shop o, whose program is
 // mine.
 func checkOtherPath(t *testing.T, s, o *servertest.Server, r kernel.Route, th things, mine string) {
-	t.Helper()
 	sameAnswers(t, r.ID, doRoute(o, r, th).Want(404, "not_found"), doRoute(o, r, unknown).Want(404, "not_found"))
 	private := s.ProgramIDs["private"] // another program of the shop
 	// The same holds if only the second id is another shop's.

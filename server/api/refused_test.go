@@ -178,7 +178,6 @@ func TestEveryOperationRefuses(t *testing.T) {
 // checkRefusals calls every operation with k, except for those that want admits, and checks that each
 // has its outcome and writes nothing.
 func checkRefusals(t *testing.T, s, k *servertest.Server, ids things, want func(kernel.Route) string) {
-	t.Helper()
 	version := fileVersion(s)
 	refused := 0
 	for _, r := range api.Routes() {
