@@ -7,6 +7,21 @@ import (
 	"time"
 )
 
+// activity returns the ids of all pages of Activity, and the number of the pages.
+func (f *fixture) activity(t *testing.T, filter AuditFilter, limit int64) (ids []int64, pages int) {
+	t.Helper()
+	allPages(t, func(q PageQuery) (p Page[AuditRow]) {
+		pages++
+		q.Limit = set(limit)
+		f.view(func(v *View) (err error) { p, err = v.Activity(f.a.Shop, filter, q); return err })
+		for _, r := range p.Data {
+			ids = append(ids, r.ID)
+		}
+		return p
+	}, nil)
+	return ids, pages
+}
+
 // TestActivity compares the filters of the audit log, in pages of several sizes, with a
 // filter in memory, and checks that pages visit a bounded number of rows.
 func TestActivity(t *testing.T) {
@@ -73,17 +88,7 @@ func TestActivity(t *testing.T) {
 			}
 		}
 		for _, limit := range []int64{1, 5, 100} {
-			pages := 0
-			var got []int64
-			allPages(t, func(q PageQuery) (p Page[AuditRow]) {
-				pages++
-				q.Limit = set(limit)
-				f.view(func(v *View) (err error) { p, err = v.Activity(f.a.Shop, c.filter, q); return err })
-				for _, r := range p.Data {
-					got = append(got, r.ID)
-				}
-				return p
-			}, nil)
+			got, pages := f.activity(t, c.filter, limit)
 			if !slices.Equal(got, want) {
 				t.Errorf("%s by %d: %v, want %v", name, limit, got, want)
 			}

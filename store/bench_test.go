@@ -141,34 +141,7 @@ func BenchmarkCounting(b *testing.B) {
 				return err
 			}
 		}
-		return func() float64 {
-			var done atomic.Bool
-			var total atomic.Int64
-			var wg sync.WaitGroup
-			start := time.Now()
-			time.AfterFunc(each, func() { done.Store(true) })
-			for i := range callers {
-				wg.Go(func() {
-					w, at := w, tills[i%len(tills)].device
-					for n := int64(0); ; n++ {
-						if done.Load() {
-							total.Add(n)
-							return
-						}
-						w.Do = func(tx *Tx) error {
-							_, err := tx.Stamp(at, ids[rand.IntN(cards)], StampFields{})
-							return err
-						}
-						if err := f.Write(b.Context(), w); err != nil {
-							b.Error(err)
-							return
-						}
-					}
-				})
-			}
-			wg.Wait()
-			return float64(total.Load()) / time.Since(start).Seconds()
-		}
+		return func() float64 { return stampsPerSecond(b, f, w, tills, ids, callers, each) }
 	}
 	counting, without := ready(true), ready(false)
 	for b.Loop() {
@@ -185,6 +158,37 @@ func BenchmarkCounting(b *testing.B) {
 		b.ReportMetric(memory, "µs-in-memory")
 		b.ReportMetric(100*(ratios[rounds/2]-1)+100*memory*with[rounds/2]/1e6, "%-in-all")
 	}
+}
+
+// stampsPerSecond stamps random cards with writes like w for the given time, by callers that share the
+// tills.
+func stampsPerSecond(b *testing.B, f *fixture, w Write, tills []till, cards []string, callers int, each time.Duration) float64 {
+	var done atomic.Bool
+	var total atomic.Int64
+	var wg sync.WaitGroup
+	start := time.Now()
+	time.AfterFunc(each, func() { done.Store(true) })
+	for i := range callers {
+		wg.Go(func() {
+			w, at := w, tills[i%len(tills)].device
+			for n := int64(0); ; n++ {
+				if done.Load() {
+					total.Add(n)
+					return
+				}
+				w.Do = func(tx *Tx) error {
+					_, err := tx.Stamp(at, cards[rand.IntN(len(cards))], StampFields{})
+					return err
+				}
+				if err := f.Write(b.Context(), w); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return float64(total.Load()) / time.Since(start).Seconds()
 }
 
 // adding returns the time in microseconds that counting one stamp takes before the write, for

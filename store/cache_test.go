@@ -179,6 +179,33 @@ func ignored(err error) error {
 	return err
 }
 
+// answerEqualsFile compares an answer with what cold, a new store, reads from the file.
+func (k till) answerEqualsFile(cold till, name string, s Stamped) {
+	k.t.Helper()
+	ledger := map[string]string{}
+	cold.view(func(v *View) error {
+		rows, err := v.TillTransactions(k.device, 2)
+		for _, row := range rows {
+			ledger[row.ID] = text(k.t, row.TillTransaction)
+		}
+		return err
+	})
+	if got := text(k.t, s.Transaction); got != ledger[s.Transaction.ID] {
+		k.t.Errorf("%s answers %s\nthe ledger has %s", name, got, ledger[s.Transaction.ID])
+	}
+	if got, want := text(k.t, s.Card), text(k.t, cold.get(s.Card.ID)); got != want {
+		k.t.Errorf("%s answers %s\nthe file has %s", name, got, want)
+	}
+	if s.OverflowCard != nil {
+		if got := text(k.t, *s.OverflowTransaction); got != ledger[s.OverflowTransaction.ID] {
+			k.t.Errorf("%s also answers %s\nthe ledger has %s", name, got, ledger[s.OverflowTransaction.ID])
+		}
+		if got, want := text(k.t, *s.OverflowCard), text(k.t, cold.get(s.OverflowCard.ID)); got != want {
+			k.t.Errorf("%s also answers %s\nthe file has %s", name, got, want)
+		}
+	}
+}
+
 // TestAnswersEqualTheFile checks that the answer of each action at a till equals what the file has.
 func TestAnswersEqualTheFile(t *testing.T) {
 	t.Parallel()
@@ -199,28 +226,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 		t.Helper()
 		k.ok(s, err)
 		k.clock.move(time.Minute)
-		ledger := map[string]string{}
-		cold.view(func(v *View) error {
-			rows, err := v.TillTransactions(k.device, 2)
-			for _, row := range rows {
-				ledger[row.ID] = text(t, row.TillTransaction)
-			}
-			return err
-		})
-		if got := text(t, s.Transaction); got != ledger[s.Transaction.ID] {
-			t.Errorf("%s answers %s\nthe ledger has %s", name, got, ledger[s.Transaction.ID])
-		}
-		if got, want := text(t, s.Card), text(t, cold.get(s.Card.ID)); got != want {
-			t.Errorf("%s answers %s\nthe file has %s", name, got, want)
-		}
-		if s.OverflowCard != nil {
-			if got := text(t, *s.OverflowTransaction); got != ledger[s.OverflowTransaction.ID] {
-				t.Errorf("%s also answers %s\nthe ledger has %s", name, got, ledger[s.OverflowTransaction.ID])
-			}
-			if got, want := text(t, *s.OverflowCard), text(t, cold.get(s.OverflowCard.ID)); got != want {
-				t.Errorf("%s also answers %s\nthe file has %s", name, got, want)
-			}
-		}
+		k.answerEqualsFile(cold, name, s)
 		rows = append(rows, s)
 		k.lookupsMatchNewStore(name, issued.ID, money, pass)
 	}

@@ -81,14 +81,12 @@ func TestLastSeenDay(t *testing.T) {
 	expect("counted again", "2026-03-02")
 }
 
-// TestFindBySeen checks which cards not_seen_days finds and in which order, in pages of every
-// size, also if a card is stamped between two pages.
-func TestFindBySeen(t *testing.T) {
-	t.Parallel()
-	k := startIn(t, "Europe/Rome", "2026-01-01T12:00:00Z")
+// startSeen issues a card on each of the first six days of January, and stamps each but the last on
+// its day. The 6th is today. Every second card is of program two.
+func startSeen(t *testing.T) (k till, two string, cards []string) {
+	k = startIn(t, "Europe/Rome", "2026-01-01T12:00:00Z")
 	one, two := k.program(k.a, stamps("One")), k.program(k.a, stamps("Two"))
-	var cards []string
-	for i := range 6 { // card i is stamped on day i, the last one never
+	for i := range 6 {
 		card := k.card(k.a, []string{one, two}[i%2], CardFields{})
 		cards = append(cards, card)
 		if i < 5 {
@@ -96,7 +94,14 @@ func TestFindBySeen(t *testing.T) {
 			k.clock.move(24 * time.Hour)
 		}
 	}
-	// Today is the 6th of January. Card 5 was issued today.
+	return k, two, cards
+}
+
+// TestFindBySeen checks which cards not_seen_days finds and in which order, in pages of every
+// size, also if a card is stamped between two pages.
+func TestFindBySeen(t *testing.T) {
+	t.Parallel()
+	k, two, cards := startSeen(t)
 	for _, c := range []struct {
 		find CardFind
 		want []int
@@ -157,6 +162,13 @@ func TestFindBySeen(t *testing.T) {
 	if got, _ := k.find(k.a, CardFind{NotSeenDays: set[int64](3), ProgramID: set(two)}, 9); !slices.Equal(got, []string{cards[5], cards[1], cards[3]}) {
 		t.Errorf("never seen: %v", got)
 	}
+}
+
+// TestRestrictedKeysSeeNoDays checks that a restricted key may not ask by what happened at other
+// locations, and that its cards do not tell it.
+func TestRestrictedKeysSeeNoDays(t *testing.T) {
+	t.Parallel()
+	k, _, _ := startSeen(t)
 	restricted := Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}
 	for _, find := range []CardFind{{NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}, {Sort: set(SortLastSeen)}} {
 		err := k.View(0, func(v *View) error {

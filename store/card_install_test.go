@@ -6,15 +6,28 @@ import (
 	"time"
 )
 
-// TestInstall checks when an installation is refused, that it installs the whole chain, and what
-// cannot be changed after it.
-func TestInstall(t *testing.T) {
+// issue issues a card over the REST API.
+func (k till) issue(program string, f CardFields) IssuedCard {
+	k.t.Helper()
+	return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, f, SourceAPI) })
+}
+
+// hasInstalledCards reports whether a program is locked by an installed card.
+func (k till) hasInstalledCards(program string) (has bool) {
+	k.t.Helper()
+	k.view(func(v *View) error {
+		d, err := v.Program(k.a, program)
+		has = d.HasInstalledCards
+		return err
+	})
+	return has
+}
+
+// TestInstallRefuses checks when an installation is refused, and that it then installs nothing.
+func TestInstallRefuses(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
-	issue := func(f CardFields) IssuedCard {
-		return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, f, SourceAPI) })
-	}
 	for name, change := range map[string]struct {
 		do   func(c IssuedCard)
 		code Code
@@ -35,7 +48,7 @@ func TestInstall(t *testing.T) {
 		}, Gone},
 		"erased card": {func(c IssuedCard) { k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) }) }, NotFound},
 	} {
-		c := issue(CardFields{})
+		c := k.issue(program, CardFields{})
 		change.do(c)
 		_, err := k.install(c.InstallURL)
 		if e, ok := AsError(err); !ok || e.Code != change.code {
@@ -46,18 +59,21 @@ func TestInstall(t *testing.T) {
 			t.Errorf("%s, shown: %v, want %s", name, err, change.code)
 		}
 	}
-	detail := func() (d ProgramDetail) {
-		k.view(func(v *View) (err error) { d, err = v.Program(k.a, program); return err })
-		return d
-	}
-	if detail().HasInstalledCards {
+	if k.hasInstalledCards(program) {
 		t.Error("the program is locked before any card was installed")
 	}
-	// An installation is of the whole chain. Repeating it changes nothing.
-	c := issue(CardFields{HolderName: set("Ada")})
+}
+
+// TestInstall checks that an installation installs the whole chain, and what cannot be changed after
+// it.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	k := startTill(t)
+	program, _ := k.ladder(true, 10)
+	c := k.issue(program, CardFields{HolderName: set("Ada")})
 	child := k.ok(k.stamp(c.ID, 13)).OverflowCard.ID
 	installed := k.clock.at()
-	for range 2 {
+	for range 2 { // the second installation changes nothing
 		out, err := k.install(c.InstallURL)
 		if d := k.get(c.ID); err != nil || out != (Installation{k.pageURL(k.key(KindCard, c.ID), 0), "apple", installed}) || d.Status != StatusActive || d.InstalledAt != Some(installed) {
 			t.Fatalf("installed is %+v, %+v, %v", out, d, err)
@@ -81,7 +97,7 @@ func TestInstall(t *testing.T) {
 	// The program stays locked without any card.
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, c.ID, ReissueFields{}) })
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) })
-	if !detail().HasInstalledCards {
+	if !k.hasInstalledCards(program) {
 		t.Error("the program is unlocked")
 	}
 	_, err = attempt(k.fixture, func(tx *Tx) (ProgramDetail, error) {

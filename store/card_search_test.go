@@ -111,33 +111,36 @@ func TestSearchCards(t *testing.T) {
 			}
 		}
 	}
+	k.findsOverflow(t, ada, coffee, prizes[1])
+	f.checkFile()
+}
 
-	// A child is found by the name of its parent. The full parent is found until it is
-	// archived.
-	child := k.ok(k.stamp(ada, 5)).OverflowCard.ID
-	if got := f.searched(t, CardSearch{Q: set("lovelace")}, 50); !slices.Equal(got, []string{ada, child}) {
+// findsOverflow stamps card until it overflows, and checks that the child is found by the name of its
+// parent, and the parent until a redemption of prize archives it.
+func (k till) findsOverflow(t *testing.T, card, program, prize string) {
+	child := k.ok(k.stamp(card, 5)).OverflowCard.ID
+	if got := k.searched(t, CardSearch{Q: set("lovelace")}, 50); !slices.Equal(got, []string{card, child}) {
 		t.Errorf("the chain is %v", got)
 	}
-	k.ok(k.redeem(ada, prizes[1]))
-	for want, search := range map[string]CardSearch{child: {Q: set("lovelace")}, ada: {Q: set("lovelace"), Status: set(StatusArchived)}} {
-		if got := f.searched(t, search, 50); !slices.Equal(got, []string{want}) {
+	k.ok(k.redeem(card, prize))
+	for want, search := range map[string]CardSearch{child: {Q: set("lovelace")}, card: {Q: set("lovelace"), Status: set(StatusArchived)}} {
+		if got := k.searched(t, search, 50); !slices.Equal(got, []string{want}) {
 			t.Errorf("%+v finds %v", search, got)
 		}
 	}
-	f.view(func(v *View) error {
-		p, err := v.SearchCards(f.a.Shop, CardSearch{Q: set(f.cardCode(f.key(KindCard, ada), 0))}, PageQuery{})
+	k.view(func(v *View) error {
+		p, err := v.SearchCards(k.a.Shop, CardSearch{Q: set(k.cardCode(k.key(KindCard, card), 0))}, PageQuery{})
 		if err != nil || len(p.Data) != 1 {
 			t.Fatal(p, err)
 		}
 		c := p.Data[0]
-		want := FoundCard{ID: child, ProgramID: coffee, ProgramName: "Coffee", ProgramType: ProgramStandard, ExternalRef: Some("customer 7"), HolderName: Some("Ada Lovelace"),
-			HolderEmail: Some("Ada@Example.com"), Status: StatusActive, StampsCount: 2, TotalStamps: Some[int64](10), LastSeenAt: Some(f.clock.at()), CreatedAt: f.clock.at()}
+		want := FoundCard{ID: child, ProgramID: program, ProgramName: "Coffee", ProgramType: ProgramStandard, ExternalRef: Some("customer 7"), HolderName: Some("Ada Lovelace"),
+			HolderEmail: Some("Ada@Example.com"), Status: StatusActive, StampsCount: 2, TotalStamps: Some[int64](10), LastSeenAt: Some(k.clock.at()), CreatedAt: k.clock.at()}
 		if c != want {
 			t.Errorf("%+v\nwant %+v", c, want)
 		}
 		return nil
 	})
-	f.checkFile()
 }
 
 // TestSearchFollowsNames checks that the words of a name change with the name, and that Check finds

@@ -170,28 +170,31 @@ func TestTransactionsOfALongLedger(t *testing.T) {
 		})
 	}
 
-	// Only the oldest row matches. It is on the last page that visits a full share, so one more page
-	// follows.
-	t.Run("the oldest", func(t *testing.T) {
-		page, full := f.transactions(f.a, TransactionFilter{Type: set("access")}), int(h.rows/h.share)
-		got := []string{f.ID(KindTransaction, h.oldest)}
-		if n := h.visits(t, h.end, h.oldest, full-1, page); n != full-1 {
-			t.Errorf("%d pages without a match, want %d", n, full-1)
+	t.Run("the oldest", h.findsOldest)
+}
+
+// findsOldest reads pages with filters that only the oldest row of the ledger matches. It is on the last
+// page that visits a full share, so one more page follows.
+func (h largeTable) findsOldest(t *testing.T) {
+	f, first := h.fixture, h.clock.at().Add(-time.Hour) // time of the oldest row
+	page, full := f.transactions(f.a, TransactionFilter{Type: set("access")}), int(h.rows/h.share)
+	got := []string{f.ID(KindTransaction, h.oldest)}
+	if n := h.visits(t, h.end, h.oldest, full-1, page); n != full-1 {
+		t.Errorf("%d pages without a match, want %d", n, full-1)
+	}
+	p := page(PageQuery{Cursor: set(h.cursor(h.list, h.a.Shop, h.oldest+h.share))})
+	if !slices.Equal(p.Data, got) || !p.NextCursor.Valid {
+		t.Fatalf("found %q, and more: %v", p.Data, p.NextCursor.Valid)
+	}
+	if p = page(PageQuery{Cursor: set(p.NextCursor.V)}); len(p.Data) > 0 || p.NextCursor.Valid {
+		t.Errorf("found %q after the oldest, and more: %v", p.Data, p.NextCursor.Valid)
+	}
+	// With an index or a bound, the first page has it.
+	for _, filter := range []TransactionFilter{{To: set(first + 1)}, {To: set(first + Time(h.share)), Type: set("access")}} {
+		if p := f.transactions(f.a, filter)(PageQuery{}); !slices.Equal(p.Data, got) {
+			t.Errorf("%+v finds %q on its first page", filter, p.Data)
 		}
-		p := page(PageQuery{Cursor: set(h.cursor(h.list, h.a.Shop, h.oldest+h.share))})
-		if !slices.Equal(p.Data, got) || !p.NextCursor.Valid {
-			t.Fatalf("found %q, and more: %v", p.Data, p.NextCursor.Valid)
-		}
-		if p = page(PageQuery{Cursor: set(p.NextCursor.V)}); len(p.Data) > 0 || p.NextCursor.Valid {
-			t.Errorf("found %q after the oldest, and more: %v", p.Data, p.NextCursor.Valid)
-		}
-		// With an index or a bound, the first page has it.
-		for _, filter := range []TransactionFilter{{To: set(first + 1)}, {To: set(first + Time(h.share)), Type: set("access")}} {
-			if p := f.transactions(f.a, filter)(PageQuery{}); !slices.Equal(p.Data, got) {
-				t.Errorf("%+v finds %q on its first page", filter, p.Data)
-			}
-		}
-	})
+	}
 }
 
 // TestCardsOfALongList checks the pages of a long list of cards with such filters.

@@ -83,29 +83,32 @@ func TestPlatformSplitFollowsTheChain(t *testing.T) {
 	}
 }
 
+// expectCompletion returns a function that compares the completion rate of a program. A rate below 0 is
+// null.
+func (k till) expectCompletion(program string) func(what string, rate float64) {
+	return func(what string, rate float64) {
+		k.t.Helper()
+		got := k.statistics(program).CompletionRate
+		if rate < 0 != (got == nil) || got != nil && *got != rate {
+			if got != nil {
+				k.t.Errorf("%s: %v, want %v", what, *got, rate)
+			} else {
+				k.t.Errorf("%s: null, want %v", what, rate)
+			}
+		}
+		k.checkFile()
+	}
+}
+
 // TestFullCardsWithNothingToClaim checks that the completion rate counts a full card on which
 // nothing is left to claim as completed, until that changes.
 func TestFullCardsWithNothingToClaim(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	expecting := func(program string) func(what string, rate float64) {
-		return func(what string, rate float64) {
-			t.Helper()
-			got := k.statistics(program).CompletionRate
-			if rate < 0 != (got == nil) || got != nil && *got != rate {
-				if got != nil {
-					t.Errorf("%s: %v, want %v", what, *got, rate)
-				} else {
-					t.Errorf("%s: null, want %v", what, rate)
-				}
-			}
-			k.checkFile()
-		}
-	}
 	t.Run("no prizes", func(t *testing.T) {
 		for _, repeat := range []bool{false, true} {
 			program, _ := k.ladder(repeat)
-			expect := expecting(program)
+			expect := k.expectCompletion(program)
 			card := k.card(k.a, program, CardFields{})
 			k.ok(k.stamp(card, 9))
 			expect("nine stamps", 0)
@@ -122,7 +125,7 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 	})
 	t.Run("highest threshold claimed before the card is full", func(t *testing.T) {
 		program, prizes := k.ladder(true, 3, 5)
-		expect := expecting(program)
+		expect := k.expectCompletion(program)
 		card := k.card(k.a, program, CardFields{})
 		k.ok(k.stamp(card, 5))
 		claim := k.ok(k.redeem(card, prizes[1])).Transaction.ID
@@ -138,7 +141,7 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 	})
 	t.Run("the ladder and total_stamps change", func(t *testing.T) {
 		program, _ := k.ladder(false)
-		expect := expecting(program)
+		expect := k.expectCompletion(program)
 		card, erased := k.card(k.a, program, CardFields{}), k.card(k.a, program, CardFields{})
 		k.ok(k.stamp(card, 8))
 		k.ok(k.stamp(erased, 8))
@@ -164,7 +167,7 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 		fields := stamps("Short")
 		fields.StampsExpireAfterDays = set(int64(2))
 		program, _ := k.ladderOf(fields)
-		expect := expecting(program)
+		expect := k.expectCompletion(program)
 		card := k.card(k.a, program, CardFields{})
 		k.ok(k.stamp(card, 4))
 		k.clock.move(days(1))

@@ -32,12 +32,10 @@ func (f *fixture) sumsOf() string {
 	return b.String()
 }
 
-// TestOlderFilesAreCounted checks that opening a file of an older version, which has no sums or
-// sums of another meaning, gives it the sums of a file that has counted from the start.
-func TestOlderFilesAreCounted(t *testing.T) {
-	t.Parallel()
-	k := startTill(t)
-	k.inZone("Australia/Lord_Howe")
+// presentCards presents cards of all types in all ways that the sums count. It returns a card with a
+// stamp that expires, and one that was refused before another location accepted it.
+func (k till) presentCards() (short, refusedFirst string) {
+	k.t.Helper()
 	program, prizes := k.ladder(true, 5, 10)
 	for i := range 6 {
 		issued := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
@@ -63,7 +61,7 @@ func TestOlderFilesAreCounted(t *testing.T) {
 	}
 	fields := stamps("Short")
 	fields.StampsExpireAfterDays = set(int64(1))
-	short := k.card(k.a, k.program(k.a, fields), CardFields{})
+	short = k.card(k.a, k.program(k.a, fields), CardFields{})
 	k.ok(k.stamp(short, 4))
 	k.clock.move(days(3))
 	k.ok(k.stamp(short, 1))
@@ -77,10 +75,10 @@ func TestOlderFilesAreCounted(t *testing.T) {
 	dropped := k.program(k.a, stamps("Dropped"))
 	k.ok(k.stamp(k.card(k.a, dropped, CardFields{}), 2))
 	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, dropped) })
-	refusedFirst := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
+	refusedFirst = k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 	k.clock.move(time.Hour)
 	_, err := k.stamp(refusedFirst, 1)
-	refused(t, err, CardExpired)
+	refused(k.t, err, CardExpired)
 	must(k.fixture, func(tx *Tx) (CardDetail, error) {
 		return tx.UpdateCard(k.a, refusedFirst, CardPatch{ExpiresAt: null[Time]()})
 	})
@@ -88,6 +86,54 @@ func TestOlderFilesAreCounted(t *testing.T) {
 	elsewhere.ok(elsewhere.stamp(refusedFirst, 1))
 	full, _ := k.ladder(false)
 	k.ok(k.stamp(k.card(k.a, full, CardFields{}), 10))
+	return short, refusedFirst
+}
+
+// olderCopy creates a file of version v with the rows of the file of k in its tables, and returns its
+// path. refusedFirst is the key of a card that was refused before it was accepted.
+func olderCopy(t *testing.T, k till, v int64, tables []string, refusedFirst int64) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "older.db")
+	createOlder(t, path, savedSchema(t)(v), v)
+	script := fmt.Sprintf("PRAGMA foreign_keys=0; ATTACH '%s' AS full; DELETE FROM meta;", k.path)
+	c := check(openConn(path, sqlite.ReadWrite))
+	has := map[string][]string{}
+	r := c.query("SELECT " + columns("t.name", "c.name") + " FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type='table'")
+	for r.next() {
+		table := r.str()
+		has[table] = append(has[table], r.str())
+	}
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		if cols := strings.Join(has[table], ","); cols != "" && table != "deliveries" && table != "events" && (v >= countedSince || !slices.Contains(countTables, table)) {
+			script += fmt.Sprintf("INSERT INTO main.%s (%s) SELECT %s FROM full.%s;", table, cols, cols, table)
+		}
+	}
+	if counts := has["program_counts"] != nil; counts != (v >= 3) {
+		t.Fatalf("the older schema counts: %v", counts)
+	}
+	// Versions before 6 counted the card at the location that refused it.
+	if v < countedSince {
+		script += fmt.Sprintf("UPDATE main.cards SET first_location_id=%d WHERE id=%d;", k.device.Location, refusedFirst)
+	}
+	if err := c.script(script); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestOlderFilesAreCounted checks that opening a file of an older version, which has no sums or
+// sums of another meaning, gives it the sums of a file that has counted from the start.
+func TestOlderFilesAreCounted(t *testing.T) {
+	t.Parallel()
+	k := startTill(t)
+	k.inZone("Australia/Lord_Howe")
+	short, refusedFirst := k.presentCards()
 	k.checkFile()
 	want := k.sumsOf()
 	tables := k.lines("SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
@@ -95,37 +141,7 @@ func TestOlderFilesAreCounted(t *testing.T) {
 
 	for _, v := range sample(versionsBefore(quarterMoneySince)) {
 		t.Run(fmt.Sprintf("version %d", v), func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "older.db")
-			createOlder(t, path, savedSchema(t)(v), v)
-			script := fmt.Sprintf("PRAGMA foreign_keys=0; ATTACH '%s' AS full; DELETE FROM meta;", k.path)
-			c := check(openConn(path, sqlite.ReadWrite))
-			has := map[string][]string{}
-			r := c.query("SELECT " + columns("t.name", "c.name") + " FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type='table'")
-			for r.next() {
-				table := r.str()
-				has[table] = append(has[table], r.str())
-			}
-			if err := r.close(); err != nil {
-				t.Fatal(err)
-			}
-			for _, table := range tables {
-				if cols := strings.Join(has[table], ","); cols != "" && table != "deliveries" && table != "events" && (v >= countedSince || !slices.Contains(countTables, table)) {
-					script += fmt.Sprintf("INSERT INTO main.%s (%s) SELECT %s FROM full.%s;", table, cols, cols, table)
-				}
-			}
-			if counts := has["program_counts"] != nil; counts != (v >= 3) {
-				t.Fatalf("the older schema counts: %v", counts)
-			}
-			// Versions before 6 counted the card at the location that refused it.
-			if v < countedSince {
-				script += fmt.Sprintf("UPDATE main.cards SET first_location_id=%d WHERE id=%d;", k.device.Location, k.key(KindCard, refusedFirst))
-			}
-			if err := c.script(script); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.close(); err != nil {
-				t.Fatal(err)
-			}
+			path := olderCopy(t, k, v, tables, k.key(KindCard, refusedFirst))
 			f := &fixture{Store: open(t, path, Options{Now: k.clock.now}), t: t, clock: k.clock, a: k.a}
 			f.checkFile()
 			if got := f.sumsOf(); got != want {

@@ -117,124 +117,138 @@ func createWithScript(t *testing.T, path, script string) {
 	}
 }
 
+// newPath returns the path of a database in a new folder.
+func newPath(t *testing.T) string { return filepath.Join(t.TempDir(), "cards.db") }
+
+// writeText writes a text file.
+func writeText(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestOpenRefuses checks that Open refuses a path that it cannot use, changes nothing there, and gives
 // the reason.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	at := func(t *testing.T) string { return filepath.Join(t.TempDir(), "cards.db") }
-	text := func(t *testing.T, path, content string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, opts := range []Options{{}, {Serve: true}, {MustExist: true}} {
 		t.Run(fmt.Sprintf("serve %t must exist %t", opts.Serve, opts.MustExist), func(t *testing.T) {
-			t.Run("a text file", func(t *testing.T) {
-				for _, content := range []string{"x", "shop,card\n1,2\n", strings.Repeat("not a database\n", 500)} {
-					path := at(t)
-					text(t, path, content)
-					refuses(t, path, opts, "is not a database")
-				}
-			})
-			t.Run("a foreign database", func(t *testing.T) {
-				path := at(t)
-				createWithScript(t, path, "CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')")
-				refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
-			})
-			t.Run("a foreign database without tables", func(t *testing.T) {
-				for _, mark := range []string{"application_id=77", "user_version=1", "user_version=9", "application_id=77; PRAGMA user_version=1"} {
-					path := at(t)
-					createWithScript(t, path, "PRAGMA "+mark)
-					refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
-				}
-			})
-			t.Run("a foreign database with a write-ahead log", func(t *testing.T) {
-				from, path := at(t), at(t)
-				c, err := openConn(createEmpty(t, from), sqlite.ReadWrite, "journal_mode=WAL")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.close()
-				if err := c.script("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')"); err != nil {
-					t.Fatal(err)
-				}
-				for _, end := range []string{"", "-wal"} {
-					b, err := os.ReadFile(from + end)
-					if err != nil {
-						t.Fatal(err)
-					}
-					text(t, path+end, string(b))
-				}
-				log := fingerprint(t, path+"-wal")
-				refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
-				if after := fingerprint(t, path+"-wal"); after != log {
-					t.Errorf("its WAL changed from %s to %s", log, after)
-				}
-			})
-			t.Run("a newer schema", func(t *testing.T) {
-				path := at(t)
+			refusesFiles(t, opts)
+			refusesPaths(t, opts)
+		})
+	}
+	t.Run("nothing where something must be", func(t *testing.T) { refuses(t, newPath(t), Options{MustExist: true}, "no such database") })
+	t.Run("no path", func(t *testing.T) { refuses(t, "", Options{}, "") })
+	t.Run("a secret of the wrong length", func(t *testing.T) { refuses(t, newPath(t), Options{IDSecret: []byte("short")}, "") })
+}
+
+// refusesFiles opens files that are not a database of this version.
+func refusesFiles(t *testing.T, opts Options) {
+	t.Run("a text file", func(t *testing.T) {
+		for _, content := range []string{"x", "shop,card\n1,2\n", strings.Repeat("not a database\n", 500)} {
+			path := newPath(t)
+			writeText(t, path, content)
+			refuses(t, path, opts, "is not a database")
+		}
+	})
+	t.Run("a foreign database", func(t *testing.T) {
+		path := newPath(t)
+		createWithScript(t, path, "CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')")
+		refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
+	})
+	t.Run("a foreign database without tables", func(t *testing.T) {
+		for _, mark := range []string{"application_id=77", "user_version=1", "user_version=9", "application_id=77; PRAGMA user_version=1"} {
+			path := newPath(t)
+			createWithScript(t, path, "PRAGMA "+mark)
+			refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
+		}
+	})
+	t.Run("a foreign database with a write-ahead log", func(t *testing.T) {
+		from, path := newPath(t), newPath(t)
+		c, err := openConn(createEmpty(t, from), sqlite.ReadWrite, "journal_mode=WAL")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.close()
+		if err := c.script("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')"); err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range []string{"", "-wal"} {
+			b, err := os.ReadFile(from + end)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeText(t, path+end, string(b))
+		}
+		log := fingerprint(t, path+"-wal")
+		refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
+		if after := fingerprint(t, path+"-wal"); after != log {
+			t.Errorf("its WAL changed from %s to %s", log, after)
+		}
+	})
+	t.Run("a newer schema", func(t *testing.T) {
+		path := newPath(t)
+		open(t, path, Options{}).Close()
+		createWithScript(t, path, fmt.Sprintf("PRAGMA user_version=%d", version()+1))
+		refuses(t, path, opts, fmt.Sprintf("was written by a newer punchcard (schema %d, this one knows %d)", version()+1, version()))
+	})
+	t.Run("a damaged file of ours", func(t *testing.T) {
+		path := newPath(t)
+		open(t, path, Options{}).Close()
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copy(b[100:], strings.Repeat("\xff", 60)) // the first page, which has the schema
+		writeText(t, path, string(b))
+		refuses(t, path, opts, sqlite.ErrCorrupt.Error())
+	})
+}
+
+// refusesPaths opens paths where no database can be opened or created.
+func refusesPaths(t *testing.T, opts Options) {
+	t.Run("a folder", func(t *testing.T) { refuses(t, t.TempDir(), opts, "is a folder, not a database") })
+	t.Run("something that is no file", func(t *testing.T) { refuses(t, os.DevNull, opts, "is not a regular file") })
+	t.Run("below a file", func(t *testing.T) {
+		path := newPath(t)
+		writeText(t, path, "x")
+		refuses(t, filepath.Join(path, "cards.db"), opts, "not a directory")
+	})
+	t.Run("a missing folder", func(t *testing.T) {
+		why := "does not exist"
+		if opts.MustExist {
+			why = "no such database"
+		}
+		refuses(t, filepath.Join(t.TempDir(), "none", "cards.db"), opts, why)
+	})
+	t.Run("a folder that takes no files", func(t *testing.T) {
+		path, why := "/proc/cards.db", sqlite.ErrCantOpen.Error()
+		if os.Geteuid() != 0 {
+			path, why = newPath(t), "permission denied"
+			if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if opts.MustExist {
+			why = "no such database"
+		} else if opts.Serve && os.Geteuid() == 0 {
+			why = "cannot write next to the database"
+		}
+		refuses(t, path, opts, why)
+	})
+	if os.Geteuid() != 0 { // permissions do not apply to root
+		t.Run("no permission", func(t *testing.T) {
+			for mode, why := range map[os.FileMode]string{0: "may not read", 0o400: "may not write"} {
+				path := newPath(t)
 				open(t, path, Options{}).Close()
-				createWithScript(t, path, fmt.Sprintf("PRAGMA user_version=%d", version()+1))
-				refuses(t, path, opts, fmt.Sprintf("was written by a newer punchcard (schema %d, this one knows %d)", version()+1, version()))
-			})
-			t.Run("a damaged file of ours", func(t *testing.T) {
-				path := at(t)
-				open(t, path, Options{}).Close()
-				b, err := os.ReadFile(path)
-				if err != nil {
+				if err := os.Chmod(path, mode); err != nil {
 					t.Fatal(err)
-				}
-				copy(b[100:], strings.Repeat("\xff", 60)) // the first page, which has the schema
-				text(t, path, string(b))
-				refuses(t, path, opts, sqlite.ErrCorrupt.Error())
-			})
-			t.Run("a folder", func(t *testing.T) { refuses(t, t.TempDir(), opts, "is a folder, not a database") })
-			t.Run("something that is no file", func(t *testing.T) { refuses(t, os.DevNull, opts, "is not a regular file") })
-			t.Run("below a file", func(t *testing.T) {
-				path := at(t)
-				text(t, path, "x")
-				refuses(t, filepath.Join(path, "cards.db"), opts, "not a directory")
-			})
-			t.Run("a missing folder", func(t *testing.T) {
-				why := "does not exist"
-				if opts.MustExist {
-					why = "no such database"
-				}
-				refuses(t, filepath.Join(t.TempDir(), "none", "cards.db"), opts, why)
-			})
-			t.Run("a folder that takes no files", func(t *testing.T) {
-				path, why := "/proc/cards.db", sqlite.ErrCantOpen.Error()
-				if os.Geteuid() != 0 {
-					path, why = at(t), "permission denied"
-					if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if opts.MustExist {
-					why = "no such database"
-				} else if opts.Serve && os.Geteuid() == 0 {
-					why = "cannot write next to the database"
 				}
 				refuses(t, path, opts, why)
-			})
-			if os.Geteuid() != 0 { // permissions do not apply to root
-				t.Run("no permission", func(t *testing.T) {
-					for mode, why := range map[os.FileMode]string{0: "may not read", 0o400: "may not write"} {
-						path := at(t)
-						open(t, path, Options{}).Close()
-						if err := os.Chmod(path, mode); err != nil {
-							t.Fatal(err)
-						}
-						refuses(t, path, opts, why)
-					}
-				})
 			}
 		})
 	}
-	t.Run("nothing where something must be", func(t *testing.T) { refuses(t, at(t), Options{MustExist: true}, "no such database") })
-	t.Run("no path", func(t *testing.T) { refuses(t, "", Options{}, "") })
-	t.Run("a secret of the wrong length", func(t *testing.T) { refuses(t, at(t), Options{IDSecret: []byte("short")}, "") })
 }
 
 func TestOneServerPerFile(t *testing.T) {

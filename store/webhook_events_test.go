@@ -17,10 +17,19 @@ func (f *fixture) fired(write func(*Tx) error) (names []string) {
 	return f.lines("SELECT name FROM events WHERE id>? ORDER BY id", before)
 }
 
+// preview is before the last event of a firing if that event is sent only with previews.
+const preview = "(preview) "
+
+// firing is a write and the events that it fires.
+type firing struct {
+	name  string
+	write func(*Tx) error
+	want  string
+}
+
 // TestOperationsFireTheirEvents checks the events of each operation, with and without previews.
 func TestOperationsFireTheirEvents(t *testing.T) {
 	t.Parallel()
-	const preview = "(preview) " // sent only with previews
 	for _, previews := range []bool{false, true} {
 		t.Run(fmt.Sprintf("preview %t", previews), func(t *testing.T) {
 			limits := DefaultLimits()
@@ -28,97 +37,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 			f := start(t, Options{Limits: limits})
 			l := f.withLedger(f.a)
 			f.hook(f.a, l.program, hookFields{})
-			doomed := f.program(f.a, stamps("Doomed"))
-			for range 2 {
-				f.card(f.a, doomed, CardFields{})
-			}
-			var prize, location string
-			chain := []string{l.card, f.child(l.card)}
-			action := func(name string) func(*Tx) error {
-				return func(tx *Tx) error { _, err := tx.ProgramAction(f.a, l.program, name); return err }
-			}
-			state := func(s string) func(*Tx) error {
-				return func(tx *Tx) error {
-					_, err := tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(s)}, "")
-					return err
-				}
-			}
-			active := func(active bool) func(*Tx) error {
-				return func(tx *Tx) error { _, err := tx.SetLocationActive(f.a, location, active); return err }
-			}
-			for _, c := range []struct {
-				name  string
-				write func(*Tx) error
-				want  string
-			}{
-				{"issue", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, "card.added"},
-				{"two issues in one write", func(tx *Tx) error {
-					if _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); err != nil {
-						return err
-					}
-					_, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceWebEnrollment)
-					return err
-				}, "card.added card.added"},
-				{"patch a card", func(tx *Tx) error {
-					_, err := tx.UpdateCard(f.a, l.card, CardPatch{HolderName: set("Ada")})
-					return err
-				}, ""},
-				{"install link", func(tx *Tx) error { _, err := tx.NewInstallLink(f.a, l.card, LinkFields{}); return err }, ""},
-				{"lock", func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, l.card, true); return err }, ""},
-				{"reissue", func(tx *Tx) error { _, err := tx.ReissueCard(f.a, l.card, ReissueFields{}); return err }, "card.reissued card.reissued"},
-				{"archive a chain", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, "card.archived card.archived"},
-				{"archive it again", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, ""},
-				{"delete a chain", func(tx *Tx) error { return tx.EraseCard(f.a.Shop, chain[0]) }, "card.deleted card.deleted"},
-				{"location created", func(tx *Tx) error {
-					l, err := tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{})
-					location = l.ID
-					return err
-				}, "location.created"},
-				{"location updated", func(tx *Tx) error {
-					_, err := tx.UpdateLocation(f.a, location, LocationPatch{Name: set("New")})
-					return err
-				}, preview + "location.updated"},
-				{"location, nothing named", func(tx *Tx) error { _, err := tx.UpdateLocation(f.a, location, LocationPatch{}); return err }, ""},
-				{"location enabled, as it was", active(true), ""},
-				{"location disabled", active(false), preview + "location.disabled"},
-				{"location enabled", active(true), preview + "location.enabled"},
-				{"program created", func(tx *Tx) error { _, err := tx.CreateProgram(f.a, stamps("More")); return err }, preview + "program.created"},
-				{"program updated", func(tx *Tx) error {
-					_, err := tx.UpdateProgram(f.a, l.program, ProgramFields{Name: set("Tea")})
-					return err
-				}, preview + "program.updated"},
-				{"program, nothing named", func(tx *Tx) error { _, err := tx.UpdateProgram(f.a, l.program, ProgramFields{}); return err }, ""},
-				{"minimum spend", func(tx *Tx) error {
-					_, err := tx.UpdateProgramSettings(f.a.Shop, l.program, ProgramSettings{MinSpendCents: set(int64(5))})
-					return err
-				}, preview + "program.updated"},
-				{"prize added", func(tx *Tx) error {
-					z, err := tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
-					prize = z.ID
-					return err
-				}, preview + "program.updated"},
-				{"prize updated", func(tx *Tx) error {
-					_, err := tx.UpdatePrize(f.a, l.program, prize, PrizeFields{Name: set("Mug")})
-					return err
-				}, preview + "program.updated"},
-				{"prize deleted", func(tx *Tx) error { return tx.DeletePrize(f.a, l.program, prize) }, preview + "program.updated"},
-				{"published, as it was", action(Publish), ""},
-				{"suspended", action(Suspend), preview + "program.suspended"},
-				{"unsuspended", action(Unsuspend), preview + "program.unsuspended"},
-				{"unpublished", action(Unpublish), preview + "program.unpublished"},
-				{"published", action(Publish), preview + "program.published"},
-				{"program deleted", func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) }, "card.archived card.archived " + preview + "program.deleted"},
-				{"past due", state("past_due"), "subscription.state_changed"},
-				{"issue while past due", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, "card.added"},
-				{"suspended shop", state("suspended"), "subscription.state_changed"},
-				{"suspended again", state("suspended"), ""},
-				{"issue while suspended", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, ""},
-				{"location while suspended", func(tx *Tx) error { _, err := tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}); return err }, ""},
-				{"cancelled while suspended", state("cancelled"), "subscription.state_changed"},
-				{"issue while cancelled", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, ""},
-				{"active again", state("active"), "subscription.state_changed"},
-				{"issue when active again", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, "card.added"},
-			} {
+			for _, c := range slices.Concat(f.cardFirings(l), f.locationFirings(), f.programFirings(l.program), f.shopFirings(l.program)) {
 				want := strings.Fields(c.want)
 				if before, after, ok := strings.Cut(c.want, preview); ok {
 					want = strings.Fields(before)
@@ -135,6 +54,117 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 			}
 			f.checkFile()
 		})
+	}
+}
+
+// cardFirings returns writes of cards. The last ones archive and delete the card of l.
+func (f *fixture) cardFirings(l ledgerCase) []firing {
+	chain := []string{l.card, f.child(l.card)}
+	return []firing{
+		{"issue", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, "card.added"},
+		{"two issues in one write", func(tx *Tx) error {
+			if _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); err != nil {
+				return err
+			}
+			_, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceWebEnrollment)
+			return err
+		}, "card.added card.added"},
+		{"patch a card", func(tx *Tx) error {
+			_, err := tx.UpdateCard(f.a, l.card, CardPatch{HolderName: set("Ada")})
+			return err
+		}, ""},
+		{"install link", func(tx *Tx) error { _, err := tx.NewInstallLink(f.a, l.card, LinkFields{}); return err }, ""},
+		{"lock", func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, l.card, true); return err }, ""},
+		{"reissue", func(tx *Tx) error { _, err := tx.ReissueCard(f.a, l.card, ReissueFields{}); return err }, "card.reissued card.reissued"},
+		{"archive a chain", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, "card.archived card.archived"},
+		{"archive it again", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, ""},
+		{"delete a chain", func(tx *Tx) error { return tx.EraseCard(f.a.Shop, chain[0]) }, "card.deleted card.deleted"},
+	}
+}
+
+// locationFirings returns writes of a location, which the first one creates.
+func (f *fixture) locationFirings() []firing {
+	var location string
+	active := func(active bool) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.SetLocationActive(f.a, location, active); return err }
+	}
+	return []firing{
+		{"location created", func(tx *Tx) error {
+			l, err := tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{})
+			location = l.ID
+			return err
+		}, "location.created"},
+		{"location updated", func(tx *Tx) error {
+			_, err := tx.UpdateLocation(f.a, location, LocationPatch{Name: set("New")})
+			return err
+		}, preview + "location.updated"},
+		{"location, nothing named", func(tx *Tx) error { _, err := tx.UpdateLocation(f.a, location, LocationPatch{}); return err }, ""},
+		{"location enabled, as it was", active(true), ""},
+		{"location disabled", active(false), preview + "location.disabled"},
+		{"location enabled", active(true), preview + "location.enabled"},
+	}
+}
+
+// programFirings returns writes of a program and its prizes, and the deletion of another program,
+// which has two cards.
+func (f *fixture) programFirings(program string) []firing {
+	doomed := f.program(f.a, stamps("Doomed"))
+	for range 2 {
+		f.card(f.a, doomed, CardFields{})
+	}
+	var prize string
+	action := func(name string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.ProgramAction(f.a, program, name); return err }
+	}
+	return []firing{
+		{"program created", func(tx *Tx) error { _, err := tx.CreateProgram(f.a, stamps("More")); return err }, preview + "program.created"},
+		{"program updated", func(tx *Tx) error {
+			_, err := tx.UpdateProgram(f.a, program, ProgramFields{Name: set("Tea")})
+			return err
+		}, preview + "program.updated"},
+		{"program, nothing named", func(tx *Tx) error { _, err := tx.UpdateProgram(f.a, program, ProgramFields{}); return err }, ""},
+		{"minimum spend", func(tx *Tx) error {
+			_, err := tx.UpdateProgramSettings(f.a.Shop, program, ProgramSettings{MinSpendCents: set(int64(5))})
+			return err
+		}, preview + "program.updated"},
+		{"prize added", func(tx *Tx) error {
+			z, err := tx.AddPrize(f.a, program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
+			prize = z.ID
+			return err
+		}, preview + "program.updated"},
+		{"prize updated", func(tx *Tx) error {
+			_, err := tx.UpdatePrize(f.a, program, prize, PrizeFields{Name: set("Mug")})
+			return err
+		}, preview + "program.updated"},
+		{"prize deleted", func(tx *Tx) error { return tx.DeletePrize(f.a, program, prize) }, preview + "program.updated"},
+		{"published, as it was", action(Publish), ""},
+		{"suspended", action(Suspend), preview + "program.suspended"},
+		{"unsuspended", action(Unsuspend), preview + "program.unsuspended"},
+		{"unpublished", action(Unpublish), preview + "program.unpublished"},
+		{"published", action(Publish), preview + "program.published"},
+		{"program deleted", func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) }, "card.archived card.archived " + preview + "program.deleted"},
+	}
+}
+
+// shopFirings returns changes of the shop's subscription, and writes in each of its states.
+func (f *fixture) shopFirings(program string) []firing {
+	state := func(s string) func(*Tx) error {
+		return func(tx *Tx) error {
+			_, err := tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(s)}, "")
+			return err
+		}
+	}
+	return []firing{
+		{"past due", state("past_due"), "subscription.state_changed"},
+		{"issue while past due", func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err }, "card.added"},
+		{"suspended shop", state("suspended"), "subscription.state_changed"},
+		{"suspended again", state("suspended"), ""},
+		{"issue while suspended", func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err }, ""},
+		{"location while suspended", func(tx *Tx) error { _, err := tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}); return err }, ""},
+		{"cancelled while suspended", state("cancelled"), "subscription.state_changed"},
+		{"issue while cancelled", func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err }, ""},
+		{"active again", state("active"), "subscription.state_changed"},
+		{"issue when active again", func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err }, "card.added"},
 	}
 }
 
