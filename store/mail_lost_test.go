@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -85,19 +86,21 @@ func TestLostCards(t *testing.T) {
 }
 
 // TestLostCardsAlike checks that a request with an email that no card has prepares the same
-// statements and writes as many rows as one with an email that cards have.
+// statements and writes the same rows as one with an email that cards have.
 func TestLostCardsAlike(t *testing.T) {
 	t.Parallel()
 	m := startMailing(t, 0)
 	for range 3 {
 		m.issue("known@example.com")
 	}
+	numbered := regexp.MustCompile(`^\d+,|'[\w-]{43}'|^'lost_mails',\d+`) // keys, tokens and the last key differ
 	added := func(email string) (lines []string) {
 		before := m.dump()
 		m.ask(email)
 		for line := range strings.SplitSeq(m.dump(), "\n") {
 			if !strings.Contains(before, line) {
-				lines = append(lines, strings.ReplaceAll(line, email, "EMAIL"))
+				line = strings.ReplaceAll(line, email, "EMAIL")
+				lines = append(lines, numbered.ReplaceAllString(line, "#"))
 			}
 		}
 		m.sendLost()
@@ -109,7 +112,7 @@ func TestLostCardsAlike(t *testing.T) {
 	added("known@example.com")
 	m.sql("DELETE FROM sent_mails")
 	known, unknown := added("known@example.com"), added("stranger@example.com")
-	if len(known) != len(unknown) || len(known) == 0 {
+	if !slices.Equal(known, unknown) || len(known) == 0 {
 		t.Errorf("rows for a known email\n%s\nfor an unknown one\n%s", strings.Join(known, "\n"), strings.Join(unknown, "\n"))
 	}
 	if n := len(m.writer.db().Statements()); n < statements {
