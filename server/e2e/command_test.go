@@ -64,13 +64,12 @@ func TestPlanAndSubscription(t *testing.T) {
 	f.checkSecrets()
 }
 
-func TestOperatorsCommands(t *testing.T) {
+// TestLocationCommands checks the commands on locations and their PINs.
+func TestLocationCommands(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	k := f.makeKey("create", "--name", "CRM")
-	api := f.api(k)
 	home := f.location("Home")
-
 	const pin = "90210"
 	f.secrets = append(f.secrets, pin)
 	f.setPIN(home, pin)
@@ -81,8 +80,16 @@ func TestOperatorsCommands(t *testing.T) {
 	}
 	f.list("location", "set-pin", home, "--none")
 	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "Italy", "--lat", "91")("--country-code", "--lat")
+	f.checkAudit(k, "shop.create "+f.shop, "location.create "+home, "location.set_pin "+home, "key.create "+k.ID)
+	f.list("check")
+	f.checkSecrets()
+}
 
-	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+// TestProgramUpdateCommand checks which flags program update takes, alone and together.
+func TestProgramUpdateCommand(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	program := newProgram(f.api(f.makeKey("create", "--name", "CRM")), `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	f.list("program", "update", program, "--min-spend-cents", "250")
 	f.list("program", "update", program, "--min-spend-cents", "none")
 	f.refused("program", "update", program, "--min-spend-cents", "0")("--min-spend-cents")
@@ -97,7 +104,18 @@ func TestOperatorsCommands(t *testing.T) {
 	f.refused("program", "update", program, "--enroll-slug", "tea", "--min-spend-cents", "1")("command of their own")
 	f.list("program", "update", program, "--enroll", "--enroll-slug", "tea", "--enroll-max-cards", "10", "--enroll-name", "required", "--enroll-email", "off", "--enroll-consent", "I agree.", "--enroll-privacy-url", "https://example.com/")
 	f.list("program", "update", program, "--no-enroll", "--enroll-consent", "none", "--enroll-privacy-url", "none")
+	f.list("check")
+	f.checkSecrets()
+}
 
+// TestCardCommands checks the commands that change and delete cards, the deletion of a program,
+// which archives its cards, and that the audit log has all of it.
+func TestCardCommands(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	k := f.makeKey("create", "--name", "CRM")
+	api := f.api(k)
+	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	made := issueCard(api, program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
 	is := func(id, status string) {
 		t.Helper()
@@ -140,18 +158,29 @@ func TestOperatorsCommands(t *testing.T) {
 	api.Get("/programs/"+program).Want(404, "not_found")
 	is(third.ID, "archived")
 	f.refused("program", "delete", program, "--yes")("No such program")
+	f.checkAudit(k, "card.lock "+made.ID, "card.unlock "+made.ID, "card.archive "+made.ID, "card.reissue "+second.ID, "card.delete "+second.ID, "program.delete "+program, "card.issue "+third.ID)
+	f.list("check")
+	f.checkSecrets()
+}
 
-	var log struct {
-		Data []struct {
-			Actor struct {
-				Type     string
-				ID, Name *string
-			}
-			Action   string
-			TargetID string `json:"target_id"`
-			Detail   map[string]any
+// auditLog has the fields of the audit log that checkAudit reads.
+type auditLog struct {
+	Data []struct {
+		Actor struct {
+			Type     string
+			ID, Name *string
 		}
+		Action   string
+		TargetID string `json:"target_id"`
+		Detail   map[string]any
 	}
+}
+
+// checkAudit checks that the audit log has these actions, each with its target, that the actor of
+// every row is this user or the key, and how many rows the command prints.
+func (f *shopFile) checkAudit(k key, actions ...string) {
+	f.t.Helper()
+	var log, two auditLog
 	f.json(&log, "audit", "--limit", "0")
 	me := must(user.Current())
 	done := map[string]bool{}
@@ -159,29 +188,25 @@ func TestOperatorsCommands(t *testing.T) {
 		done[row.Action+" "+row.TargetID] = true
 		switch {
 		case row.Detail == nil:
-			t.Errorf("%+v has no object as detail", row)
+			f.t.Errorf("%+v has no object as detail", row)
 		case row.Actor.Type == "user" && row.Actor.Name != nil && *row.Actor.Name == me.Username:
 		case row.Actor.Type == "api_key" && row.Actor.ID != nil && *row.Actor.ID == k.ID:
 		default:
-			t.Errorf("%+v has an unknown actor", row)
+			f.t.Errorf("%+v has an unknown actor", row)
 		}
 	}
-	for _, want := range []string{"shop.create " + f.shop, "location.create " + home, "location.set_pin " + home, "key.create " + k.ID, "card.lock " + made.ID, "card.unlock " + made.ID,
-		"card.archive " + made.ID, "card.reissue " + second.ID, "card.delete " + second.ID, "program.delete " + program, "card.issue " + third.ID} {
+	for _, want := range actions {
 		if !done[want] {
-			t.Errorf("the audit log lacks %s", want)
+			f.t.Errorf("the audit log lacks %s", want)
 		}
 	}
 	if text := f.list("audit"); !strings.Contains(text, "user "+me.Username) {
-		t.Errorf("the audit log has no actor:\n%s", text)
+		f.t.Errorf("the audit log has no actor:\n%s", text)
 	}
-	f.json(&log, "audit", "--limit", "2")
-	if len(log.Data) != 2 {
-		t.Errorf("--limit 2 printed %d rows", len(log.Data))
+	if f.json(&two, "audit", "--limit", "2"); len(two.Data) != 2 {
+		f.t.Errorf("--limit 2 printed %d rows", len(two.Data))
 	}
 	f.refused("audit", "--limit", "-1")("--limit")
-	f.list("check")
-	f.checkSecrets()
 }
 
 func TestCommandsOnNoFile(t *testing.T) {
