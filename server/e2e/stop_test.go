@@ -57,6 +57,16 @@ func (w *rawConn) receive(method string) *servertest.Reply {
 	return &servertest.Reply{T: w.t, What: method, Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
+// wantContinue reads 100 Continue.
+func (w *rawConn) wantContinue() {
+	w.t.Helper()
+	for _, want := range []string{"HTTP/1.1 100 ", "\r\n"} {
+		if line, err := w.in.ReadString('\n'); err != nil || !strings.HasPrefix(line, want) {
+			w.t.Fatalf("%q, %v", line, err)
+		}
+	}
+}
+
 // wantClosed checks that the server closed the connection and sent nothing more.
 func (w *rawConn) wantClosed() {
 	w.t.Helper()
@@ -65,123 +75,137 @@ func (w *rawConn) wantClosed() {
 	}
 }
 
+// awaitRefusal connects until the server accepts no more connections.
+func (p *process) awaitRefusal() {
+	for {
+		c, err := net.Dial("tcp", strings.TrimPrefix(p.origin, "http://"))
+		if err != nil {
+			return
+		}
+		c.Close()
+	}
+}
+
 // requestHead returns the head of a request, to which header lines may be added.
 func requestHead(method, path, key string) string {
 	return method + " /api/public/v1" + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + key + "\r\n"
 }
 
-// TestGracefulStop stops a server under load.
+// stopTest is a server that is stopped under load, and the cards whose issue it answered.
+type stopTest struct {
+	*shopFile
+	program    string
+	keys       []key
+	slow       []*rawConn // requests in progress, whose bodies are incomplete
+	issued     *progress  // of the clients
+	clients    sync.WaitGroup
+	unanswered atomic.Int64 // requests of the clients without an answer
+
+	mu       sync.Mutex
+	answered map[string]bool // by id
+}
+
+const slowBody = `{"holder_name":"Slow"}`
+
+// startStopTest starts the server and eight clients.
+func startStopTest(t *testing.T) *stopTest {
+	t.Helper()
+	s := &stopTest{shopFile: newShop(t), keys: make([]key, 8), issued: newProgress(), answered: map[string]bool{}}
+	for i := range s.keys { // the rate limit is per key
+		s.keys[i] = s.makeKey("create", "--name", fmt.Sprint("Client ", i))
+	}
+	s.program = newProgram(s.api(s.keys[0]), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	for i := range 10 {
+		s.slow = append(s.slow, s.beginSlow(i))
+	}
+	for i, k := range s.keys {
+		s.clients.Go(func() { s.issueCards(i, k) })
+	}
+	return s
+}
+
+// beginSlow sends a request up to the first n bytes of its body. The server has read the head, since
+// it has sent 100 Continue.
+func (s *stopTest) beginSlow(n int) *rawConn {
+	s.t.Helper()
+	w := s.server.dial(s.t)
+	w.send(requestHead("POST", "/programs/"+s.program+"/cards", s.keys[n%len(s.keys)].Secret) + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(slowBody)))
+	w.wantContinue()
+	return w.send(slowBody[:n])
+}
+
+// issueCards issues up to 250 cards, until the server has ended.
+func (s *stopTest) issueCards(client int, k key) {
+	for n := range 250 {
+		r := s.server.api(k.Secret).Try(context.Background(), "POST", "/programs/"+s.program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, client, n))
+		if r.Err != nil && r.Status == 0 { // the server has ended
+			if errors.Is(r.Err, io.ErrUnexpectedEOF) {
+				s.t.Errorf("incomplete answer: %v", r.Err)
+			}
+			s.unanswered.Add(1)
+			return
+		}
+		if r.Err != nil {
+			s.t.Errorf("incomplete answer: %v", r.Err)
+			return
+		}
+		s.note(r)
+		s.issued.add()
+	}
+}
+
+// note records an answer, which must be 201.
+func (s *stopTest) note(r *servertest.Reply) {
+	var made card
+	if err := json.Unmarshal(r.Body, &made); err != nil || r.Status != 201 {
+		s.t.Errorf("status %d %s (%v)", r.Status, r.Body, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered[made.ID] = true
+}
+
+// TestGracefulStop checks that a server that is to stop under load refuses connections, answers the
+// requests in progress, and has in its file what it answered.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
-	f := newShop(t)
-	keys := make([]key, 8)
-	for i := range keys { // the rate limit is per key
-		keys[i] = f.makeKey("create", "--name", fmt.Sprint("Client ", i))
+	s := startStopTest(t)
+	if !s.issued.waitUntil(func() bool { return s.issued.count() >= 100 }) {
+		t.Fatalf("only %d cards were issued", s.issued.count())
 	}
-	program := newProgram(f.api(keys[0]), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
-
-	// These are requests whose head the server has read and whose body is missing: it has sent 100
-	// Continue.
-	const body = `{"holder_name":"Slow"}`
-	var slow []*rawConn
-	for i := range 10 {
-		w := f.server.dial(t)
-		w.send(requestHead("POST", "/programs/"+program+"/cards", keys[i%len(keys)].Secret) + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body)))
-		if line, err := w.in.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
-			t.Fatalf("%q, %v", line, err)
-		}
-		if _, err := w.in.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
-		slow = append(slow, w.send(body[:i]))
-	}
-
-	var mu sync.Mutex
-	answered := map[string]bool{} // ids of cards
-	note := func(status int, raw []byte) {
-		mu.Lock()
-		defer mu.Unlock()
-		var made card
-		if err := json.Unmarshal(raw, &made); err != nil || status != 201 {
-			t.Errorf("status %d %s (%v)", status, raw, err)
-		}
-		answered[made.ID] = true
-	}
-	var unanswered atomic.Int64 // requests without an answer
-	started := make(chan struct{}, 1000)
-	var wg sync.WaitGroup
-	for i, k := range keys {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for n := 0; n < 250; n++ {
-				r := f.server.api(k.Secret).Try(context.Background(), "POST", "/programs/"+program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, i, n))
-				if r.Err != nil && r.Status == 0 { // the server has ended
-					if errors.Is(r.Err, io.ErrUnexpectedEOF) {
-						t.Errorf("incomplete answer: %v", r.Err)
-					}
-					unanswered.Add(1)
-					return
-				}
-				if r.Err != nil {
-					t.Errorf("incomplete answer: %v", r.Err)
-					return
-				}
-				note(r.Status, r.Body)
-				started <- struct{}{}
-			}
-		}()
-	}
-	for range 100 {
-		<-started
-	}
-	go func() { // the answer is not read
-		for range started {
-		}
-	}()
-
-	f.server.signal(syscall.SIGTERM)
-	wg.Wait()
-	address := strings.TrimPrefix(f.server.origin, "http://")
-	for {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			break // refused while requests are in progress
-		}
-		c.Close()
-	}
+	s.server.signal(syscall.SIGTERM)
+	s.clients.Wait()
+	s.server.awaitRefusal()
 	select {
-	case <-f.server.ended:
+	case <-s.server.ended:
 		t.Fatal("the server ended before the requests in progress")
 	default:
 	}
-	for i, w := range slow {
-		w.send(body[i:])
-		r := w.receive("POST")
-		note(r.Status, r.Body)
+	for i, w := range s.slow {
+		w.send(slowBody[i:])
+		s.note(w.receive("POST"))
 		w.wantClosed()
 	}
-	if err := f.server.wait(); err != nil {
-		t.Errorf("the server ended with %v:\n%s", err, f.server.stderr)
+	if err := s.server.wait(); err != nil {
+		t.Errorf("the server ended with %v:\n%s", err, s.server.stderr)
 	}
-	close(started)
-	if _, err := net.Dial("tcp", address); err == nil {
+	if _, err := net.Dial("tcp", strings.TrimPrefix(s.server.origin, "http://")); err == nil {
 		t.Error("the address still accepts connections")
 	}
-	if out := f.run("check"); out != "ok\n" {
+	if out := s.run("check"); out != "ok\n" {
 		t.Errorf("check printed %q", out)
 	}
 
-	again := startServe(t, f.db, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0")
-	all, had := listCards(again.api(keys[0].Secret), 100), len(answered)
-	if n := len(all) - had; n > int(unanswered.Load()) {
-		t.Errorf("%d cards that were not answered, but only %d requests without an answer", n, unanswered.Load())
+	again := startServe(t, s.db, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0")
+	all, had := listCards(again.api(s.keys[0].Secret), 100), len(s.answered)
+	if n := len(all) - had; n > int(s.unanswered.Load()) {
+		t.Errorf("%d cards that were not answered, but only %d requests without an answer", n, s.unanswered.Load())
 	}
 	for _, c := range all {
-		delete(answered, c.ID)
+		delete(s.answered, c.ID)
 	}
-	if len(answered) > 0 {
-		t.Errorf("%d cards that were answered 201 are not in the file", len(answered))
+	if len(s.answered) > 0 {
+		t.Errorf("%d cards that were answered 201 are not in the file", len(s.answered))
 	}
 }
 
@@ -191,17 +215,9 @@ func TestSecondSignal(t *testing.T) {
 	f := newShop(t)
 	k := f.makeKey("create", "--name", "CRM")
 	w := f.server.dial(t).send(requestHead("POST", "/programs", k.Secret) + "Expect: 100-continue\r\nContent-Length: 10\r\n\r\n")
-	if line, err := w.in.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
-		t.Fatalf("%q, %v", line, err)
-	}
+	w.wantContinue()
 	f.server.signal(syscall.SIGTERM)
-	for {
-		c, err := net.Dial("tcp", strings.TrimPrefix(f.server.origin, "http://"))
-		if err != nil {
-			break
-		}
-		c.Close()
-	}
+	f.server.awaitRefusal()
 	f.server.signal(syscall.SIGTERM)
 	if err := f.server.wait(); err == nil {
 		t.Error("the server exited with 0")
