@@ -11,69 +11,91 @@ import (
 	"punchcard/server/servertest"
 )
 
-// perform executes one action and records the answer.
-func (d *day) perform(c *dayTill, key string, a action) {
+// dayRequest is the request of an action, and the outcomes that it may have.
+type dayRequest struct {
+	api     *servertest.Client
+	path    string
+	body    any
+	headers []string
+	want    []string
+	target  *ledgerRow // of a reversal; nil for none
+}
+
+// request returns the request of an action. It returns false if there is nothing to reverse.
+func (d *day) request(c *dayTill, a action) (q dayRequest, ok bool) {
 	p := a.p
-	api, path, body := c.api, "/cards/"+p.id, any(nil)
-	want := []string{"201"}
-	var target *ledgerRow
+	q = dayRequest{api: c.api, path: "/cards/" + p.id, want: []string{"201"}}
 	switch a.kind {
 	case "issue", "second card":
 		if p.rest {
-			api = d.api
+			q.api = d.api
 		}
-		path, body = "/programs/"+d.programs[p.program]+"/cards", p.fields()
+		q.path, q.body = "/programs/"+d.programs[p.program]+"/cards", p.fields()
 		if a.kind == "second card" {
-			want = []string{"409 conflict"}
+			q.want = []string{"409 conflict"}
 		}
 	case "stamp":
-		path, body = path+"/stamps", map[string]int64{"count": a.n}
-		want = []string{"201", "422 card_full_no_repeat", "422 unprocessable_entity"}
+		q.path, q.body = q.path+"/stamps", map[string]int64{"count": a.n}
+		q.want = []string{"201", "422 card_full_no_repeat", "422 unprocessable_entity"}
 	case "locked":
-		path += "/stamps"
-		want = []string{"422 card_suspended"}
+		q.path += "/stamps"
+		q.want = []string{"422 card_suspended"}
 	case "reissue":
-		api, path = d.api, "/cards/"+p.liveID+"/reissue"
-		want = []string{"200"}
+		q.api, q.path = d.api, "/cards/"+p.liveID+"/reissue"
+		q.want = []string{"200"}
 	case "redeem":
-		path, body = path+"/redemptions", map[string]string{"prize_id": d.prizes[a.n]}
-		want = []string{"201", "422 unprocessable_entity", "422 threshold_already_claimed"}
+		q.path, q.body = q.path+"/redemptions", map[string]string{"prize_id": d.prizes[a.n]}
+		q.want = []string{"201", "422 unprocessable_entity", "422 threshold_already_claimed"}
 	case "topup", "spend":
-		path, body = path+"/"+a.kind+"s", map[string]int64{"amount_cents": a.n}
+		q.path, q.body = q.path+"/"+a.kind+"s", map[string]int64{"amount_cents": a.n}
 		if a.kind == "spend" && p.value < a.n {
-			want = []string{"422 prepaid_insufficient_balance"}
+			q.want = []string{"422 prepaid_insufficient_balance"}
 		}
 	case "use":
-		path += "/uses"
+		q.path += "/uses"
 	case "reverse":
-		for _, r := range slices.Backward(p.rows) {
-			if !r.reversed && r.Type != "reversal" {
-				target = r
-				break
-			}
+		if q.target = p.lastToReverse(); q.target == nil {
+			return q, false
 		}
-		if target == nil {
-			c.lines = append(c.lines, fmt.Sprintf("%s: nothing to reverse", key))
-			return
-		}
-		path = "/transactions/" + target.ID + "/reversal"
-		want = []string{"201", "422 cannot_reverse_completed_cycle", "422 unprocessable_entity", "422 prepaid_insufficient_balance", "409 conflict"}
-		if target.LocationID != d.locations[c.location] {
-			want = []string{"404 not_found"}
+		q.path = "/transactions/" + q.target.ID + "/reversal"
+		q.want = []string{"201", "422 cannot_reverse_completed_cycle", "422 unprocessable_entity", "422 prepaid_insufficient_balance", "409 conflict"}
+		if q.target.LocationID != d.locations[c.location] {
+			q.want = []string{"404 not_found"}
 		}
 	}
-	headers := []string{"Idempotency-Key", key}
-	if api.Key == c.api.Key && c.location == 1 {
+	return q, true
+}
+
+// lastToReverse returns the last row that was not reversed; nil if there is none.
+func (p *cardHolder) lastToReverse() *ledgerRow {
+	for _, r := range slices.Backward(p.rows) {
+		if !r.reversed && r.Type != "reversal" {
+			return r
+		}
+	}
+	return nil
+}
+
+// perform executes one action, whose idempotency key is key, and records the answer.
+func (d *day) perform(c *dayTill, key string, a action) {
+	p := a.p
+	q, ok := d.request(c, a)
+	if !ok {
+		c.lines = append(c.lines, fmt.Sprintf("%s: nothing to reverse", key))
+		return
+	}
+	q.headers = []string{"Idempotency-Key", key}
+	if q.api.Key == c.api.Key && c.location == 1 {
 		if a.badPIN {
-			d.ask(api, "POST", path, body, "Idempotency-Key", key, "X-Staff-Pin", "1357").Want(401, "invalid_credentials")
+			d.ask(q.api, "POST", q.path, q.body, "Idempotency-Key", key, "X-Staff-Pin", "1357").Want(401, "invalid_credentials")
 			c.lines = append(c.lines, fmt.Sprintf("%s: wrong PIN member %d 0: 401", key, p.n))
 		}
-		headers = append(headers, "X-Staff-Pin", pin)
+		q.headers = append(q.headers, "X-Staff-Pin", pin)
 	}
-	r := d.ask(api, "POST", path, body, headers...)
+	r := d.ask(q.api, "POST", q.path, q.body, q.headers...)
 	got := r.Outcome()
-	if !slices.Contains(want, got) {
-		d.t.Errorf("%s: %s of member %d (%s, with %v stamps and %d cents): %s, want %v: %s", key, a.kind, p.n, p.program, p.stamps, p.value, got, want, r.Body)
+	if !slices.Contains(q.want, got) {
+		d.t.Errorf("%s: %s of member %d (%s, with %v stamps and %d cents): %s, want %v: %s", key, a.kind, p.n, p.program, p.stamps, p.value, got, q.want, r.Body)
 		return
 	}
 	line := fmt.Sprintf("%s: %s member %d %d: %s", key, a.kind, p.n, a.n, got)
@@ -82,20 +104,14 @@ func (d *day) perform(c *dayTill, key string, a action) {
 		d.recordIssue(p, r, a)
 	case got == "201":
 		before, rows := maps.Clone(p.stamps), len(p.rows)
-		line += d.recordRows(c, p, r, target)
+		line += d.recordRows(c, p, r, q.target)
 		d.checkRows(p, a, before, p.rows[rows:])
 	}
 	c.lines = append(c.lines, line)
 	if a.repeat > 0 {
 		c.lines = append(c.lines, fmt.Sprintf("%s: retry member %d 0: %s", key, p.n, got[:1]))
 	}
-	repeat := func() {
-		second := d.ask(api, "POST", path, body, headers...)
-		if second.Header.Get("Idempotent-Replayed") != "true" || second.Outcome() != got || r.Status < 400 && !bytes.Equal(second.Body, r.Body) {
-			d.t.Errorf("%s: the retry of %s got (%v) %d %s, the first request %d %s", key, a.kind, second.Header, second.Status, second.Body, r.Status, r.Body)
-		}
-	}
-	switch a.repeat {
+	switch repeat := func() { d.repeat(key, q, r) }; a.repeat {
 	case 1:
 		repeat()
 	case 2:
@@ -103,6 +119,16 @@ func (d *day) perform(c *dayTill, key string, a action) {
 	}
 }
 
+// repeat retries a request and checks that the answer equals the first one.
+func (d *day) repeat(key string, q dayRequest, first *servertest.Reply) {
+	second := d.ask(q.api, "POST", q.path, q.body, q.headers...)
+	if second.Header.Get("Idempotent-Replayed") != "true" || second.Outcome() != first.Outcome() || first.Status < 400 && !bytes.Equal(second.Body, first.Body) {
+		d.t.Errorf("%s: the retry of %s got (%v) %d %s, the first request %d %s", key, q.path, second.Header, second.Status, second.Body, first.Status, first.Body)
+	}
+}
+
+// recordIssue records the card of an answer. After a reissue it checks that the old code and link
+// are invalid and that the new code works.
 func (d *day) recordIssue(p *cardHolder, r *servertest.Reply, a action) {
 	var made card
 	r.Decode(&made)
@@ -115,7 +141,6 @@ func (d *day) recordIssue(p *cardHolder, r *servertest.Reply, a action) {
 		p.id, p.cards = made.ID, []string{made.ID}
 		return
 	}
-	// The code of the lost card is invalid and the new one works.
 	c := d.tills[0].api
 	d.ask(c, "GET", "/cards/"+p.oldCode, nil).Want(404, "not_found")
 	d.ask(c, "POST", "/cards/"+p.oldCode+"/stamps", nil).Want(404, "not_found")
@@ -134,6 +159,7 @@ func (d *day) readCode(p *cardHolder) string {
 	return scan(d.t, string(r.Want(200).Body))
 }
 
+// lookup reads a card by its code or id.
 func (d *day) lookup(c *servertest.Client, code string) stampedCard {
 	d.t.Helper()
 	var found struct{ Card stampedCard }

@@ -101,9 +101,10 @@ type dayTill struct {
 	api      *servertest.Client
 	scripts  [2][]action // for the morning and the afternoon
 	lines    []string    // what was answered, without values that differ between runs
-	later    []func()
+	later    []func()    // retries at the end of the shift
 }
 
+// day is the simulation of a day.
 type day struct {
 	t             *testing.T
 	f             *shopFile
@@ -230,6 +231,7 @@ func (d *day) run() {
 	}
 }
 
+// restart kills the server and starts it again on the same file and address.
 func (d *day) restart() {
 	d.restarting.Lock()
 	defer d.restarting.Unlock()
@@ -271,7 +273,7 @@ func (d *day) waitForServer() {
 }
 
 // betweenShifts disables a location for a while and locks the lost cards. The server is not killed
-// during it.
+// meanwhile.
 func (d *day) betweenShifts() {
 	d.restarting.RLock()
 	defer d.restarting.RUnlock()
@@ -286,7 +288,7 @@ func (d *day) betweenShifts() {
 	d.lookup(there.api, served.id)
 	d.recordRows(here, served, stamp(here, "noon").Want(201), nil)
 	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/enable", nil).Want(200)
-	d.recordRows(there, served, stamp(there, "noon").Want(201), nil) // the 402 was not remembered
+	d.recordRows(there, served, stamp(there, "noon").Want(201), nil) // the 422 was not remembered
 
 	for _, p := range d.cardHolders {
 		if p.lost {
