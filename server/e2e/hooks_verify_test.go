@@ -118,6 +118,57 @@ func TestVerifyGo(t *testing.T) {
 	checkReceiver(t, path)
 }
 
+// receiverProgram is a receiver in another process, and the webhook that sends to it.
+type receiverProgram struct {
+	*process
+	s   *subscriber
+	url string
+}
+
+// startReceiver starts a receiver for the webhook of s.
+func startReceiver(t *testing.T, s *subscriber, command ...string) *receiverProgram {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = environment([]string{"PORT=0", "WEBHOOK_SECRET=" + s.hook.Secret})
+	r := &receiverProgram{process: &process{t: t, cmd: cmd, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}, s: s}
+	cmd.Stdout, cmd.Stderr = r.stdout, r.stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		r.err = cmd.Wait()
+		close(r.ended)
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		<-r.ended
+	})
+	r.await(r.stdout, func(text string) bool {
+		line, _, whole := strings.Cut(text, "\n")
+		r.url = "http://" + strings.TrimPrefix(line, "listening on ") + "/hook"
+		return whole
+	})
+	return r
+}
+
+// post sends a delivery to the receiver and returns the status. headers are name, value pairs.
+func (r *receiverProgram) post(signature, body string, headers ...string) int {
+	r.t.Helper()
+	req := must(http.NewRequest("POST", r.url, strings.NewReader(body)))
+	if signature != "" {
+		req.Header.Set("X-Service-Signature", signature)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatalf("%v\n%s", err, r.stderr)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
 // checkReceiver runs a receiver, which must accept the binary's deliveries and nothing else.
 func checkReceiver(t *testing.T, command ...string) {
 	t.Helper()
@@ -125,86 +176,65 @@ func checkReceiver(t *testing.T, command ...string) {
 	s.send()
 	sent := <-came
 
-	r := &process{t: t, cmd: exec.Command(command[0], command[1:]...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
-	r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = environment([]string{"PORT=0", "WEBHOOK_SECRET=" + s.hook.Secret}), r.stdout, r.stderr
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		r.err = r.cmd.Wait()
-		close(r.ended)
-	}()
-	t.Cleanup(func() {
-		r.cmd.Process.Kill()
-		<-r.ended
-	})
-	var url string
-	r.await(r.stdout, func(text string) bool {
-		line, _, whole := strings.Cut(text, "\n")
-		url = "http://" + strings.TrimPrefix(line, "listening on ") + "/hook"
-		return whole
-	})
-	s.patch(map[string]string{"url": url})
+	r := startReceiver(t, s, command...)
+	s.patch(map[string]string{"url": r.url})
 	d := s.send()
 	if d.DeliveredAt == nil || d.ResponseStatus == nil || *d.ResponseStatus/100 != 2 || d.Attempts != 1 {
 		t.Errorf("an unchanged delivery: %+v\n%s", d, r.stderr)
 	}
 	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "card.added "+d.EventID+"\n") })
+	r.checkForgeries(sent)
+	r.checkOrder()
 
-	post := func(signature string, body []byte, headers ...string) int {
-		t.Helper()
-		req := must(http.NewRequest("POST", url, strings.NewReader(string(body))))
-		if signature != "" {
-			req.Header.Set("X-Service-Signature", signature)
-		}
-		for i := 0; i+1 < len(headers); i += 2 {
-			req.Header.Set(headers[i], headers[i+1])
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatalf("%v\n%s", err, r.stderr)
-		}
-		resp.Body.Close()
-		return resp.StatusCode
+	s.patch(`{"rotate_secret":true}`)
+	if d := s.send(); d.DeliveredAt != nil || d.ResponseStatus == nil || *d.ResponseStatus/100 != 4 || d.Attempts != 1 {
+		t.Errorf("a delivery under a new secret: %+v", d)
 	}
-	signature := sent.header.Get("X-Service-Signature")
-	if status := post(signature, sent.body); status/100 != 2 {
-		t.Errorf("the status of a repeated delivery is %d", status)
+}
+
+// checkForgeries checks that the receiver accepts a delivery again, and four minutes after it was
+// signed, but not with another body, signature or time.
+func (r *receiverProgram) checkForgeries(sent sentRequest) {
+	r.t.Helper()
+	signature, body := sent.header.Get("X-Service-Signature"), string(sent.body)
+	if status := r.post(signature, body); status/100 != 2 {
+		r.t.Errorf("the status of a repeated delivery is %d", status)
 	}
-	at := func(when time.Time) string { return signatureHeader(s.hook.Secret, when, sent.body) }
-	if status := post(at(time.Now().Add(-4*time.Minute)), sent.body); status/100 != 2 {
-		t.Errorf("the status of a delivery signed four minutes ago is %d", status)
+	at := func(when time.Time) string { return signatureHeader(r.s.hook.Secret, when, sent.body) }
+	if status := r.post(at(time.Now().Add(-4*time.Minute)), body); status/100 != 2 {
+		r.t.Errorf("the status of a delivery signed four minutes ago is %d", status)
 	}
 	now, mac, _ := strings.Cut(strings.TrimPrefix(signature, "t="), ",v1=")
-	for name, forged := range map[string]struct {
-		signature string
-		body      string
-	}{
-		"a changed byte":    {signature, strings.Replace(string(sent.body), "guest-1", "guest-2", 1)},
-		"a byte more":       {signature, string(sent.body) + "\n"},
+	for name, forged := range map[string]struct{ signature, body string }{
+		"a changed byte":    {signature, strings.Replace(body, "guest-1", "guest-2", 1)},
+		"a byte more":       {signature, body + "\n"},
 		"no body":           {signature, ""},
-		"no signature":      {"", string(sent.body)},
-		"an empty one":      {"t=,v1=", string(sent.body)},
-		"half of one":       {signature[:len(signature)-1], string(sent.body)},
-		"the time alone":    {"t=" + now, string(sent.body)},
-		"the digest alone":  {"v1=" + mac, string(sent.body)},
-		"another time":      {"t=1" + now + ",v1=" + mac, string(sent.body)},
-		"not a digest":      {"t=" + now + ",v1=" + strings.Repeat("é", 32), string(sent.body)},
-		"another secret":    {signatureHeader("whsec_AAAA", time.Now(), sent.body), string(sent.body)},
-		"ten minutes ago":   {at(time.Now().Add(-10 * time.Minute)), string(sent.body)},
-		"in ten minutes":    {at(time.Now().Add(10 * time.Minute)), string(sent.body)},
-		"the secret's name": {"whsec_", string(sent.body)},
+		"no signature":      {"", body},
+		"an empty one":      {"t=,v1=", body},
+		"half of one":       {signature[:len(signature)-1], body},
+		"the time alone":    {"t=" + now, body},
+		"the digest alone":  {"v1=" + mac, body},
+		"another time":      {"t=1" + now + ",v1=" + mac, body},
+		"not a digest":      {"t=" + now + ",v1=" + strings.Repeat("é", 32), body},
+		"another secret":    {signatureHeader("whsec_AAAA", time.Now(), sent.body), body},
+		"ten minutes ago":   {at(time.Now().Add(-10 * time.Minute)), body},
+		"in ten minutes":    {at(time.Now().Add(10 * time.Minute)), body},
+		"the secret's name": {"whsec_", body},
 	} {
-		if status := post(forged.signature, []byte(forged.body)); status/100 != 4 {
-			t.Errorf("%s: status %d", name, status)
+		if status := r.post(forged.signature, forged.body); status/100 != 4 {
+			r.t.Errorf("%s: status %d", name, status)
 		}
 	}
+}
 
-	// Events of one card in another order than that of their commits: the older one is late.
+// checkOrder sends events of one card in another order than that of their commits, and checks that
+// the receiver takes an older one that comes after a newer one as late, and a repeated one not.
+func (r *receiverProgram) checkOrder() {
+	r.t.Helper()
 	event := func(id, sequence string) {
-		body := []byte(`{"event":"stamp.assigned","event_id":"` + id + `","data":{"card_instance_id":"crd_order"}}`)
-		if status := post(signatureHeader(s.hook.Secret, time.Now(), body), body, "X-Service-Sequence", sequence); status/100 != 2 {
-			t.Errorf("the status of %s is %d", id, status)
+		body := `{"event":"stamp.assigned","event_id":"` + id + `","data":{"card_instance_id":"crd_order"}}`
+		if status := r.post(signatureHeader(r.s.hook.Secret, time.Now(), []byte(body)), body, "X-Service-Sequence", sequence); status/100 != 2 {
+			r.t.Errorf("the status of %s is %d", id, status)
 		}
 	}
 	for _, e := range []struct{ id, sequence string }{{"evt_b", "9007199254740990"}, {"evt_a", "9007199254740989"}, {"evt_b", "9007199254740990"}, {"evt_c", "9007199254740991"}} {
@@ -214,12 +244,7 @@ func checkReceiver(t *testing.T, command ...string) {
 	event("evt_d", "1")
 	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "late evt_d\n") })
 	if text := r.stdout.String(); !strings.Contains(text, "late evt_a\n") || strings.Contains(text, "late evt_b\n") || strings.Contains(text, "late evt_c\n") {
-		t.Errorf("the receiver says of late events:\n%s", text)
-	}
-
-	s.patch(`{"rotate_secret":true}`)
-	if d := s.send(); d.DeliveredAt != nil || d.ResponseStatus == nil || *d.ResponseStatus/100 != 4 || d.Attempts != 1 {
-		t.Errorf("a delivery under a new secret: %+v", d)
+		r.t.Errorf("the receiver says of late events:\n%s", text)
 	}
 }
 
