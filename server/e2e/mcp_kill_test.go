@@ -60,90 +60,128 @@ func issueByMCP(ctx context.Context, origin, key string, args map[string]any) (m
 	return made, json.Unmarshal(raw, &made)
 }
 
-// TestIssueCardsSurvivesKills kills the server while assistants issue many cards, and has them
-// call again with the same arguments. Each row exists once in the end, whichever of the rows
-// were there at the kill. A webhook says how far the server has come.
-func TestIssueCardsSurvivesKills(t *testing.T) {
-	t.Parallel()
-	f := &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}
-	f.run("shop", "create", "--name", "Bar Lux")
-	office, key := f.makeKey("create", "--name", "Office"), f.makeKey("create", "--name", "Assistant", "--class", "mcp", "--scope", "cards:write")
-	start := func() {
-		f.server = startServe(t, f.db, "--api-key-rate-limit-per-minute", "0", "--mcp-key-rate-limit-per-minute", "0",
-			"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-backoff-base", "10ms")
-		f.server.clientsLeave = true
-	}
-	start()
-	program := newProgram(f.api(office), `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
-	arrived := newProgress()
+// issuingShop is a shop in which assistants issue cards.
+type issuingShop struct {
+	*shopFile
+	office, assistant key
+	program           string
+	delivered         *progress         // of a webhook, which says how far the server has come
+	ids               map[string]string // of cards in the answers, by external_ref
+}
+
+func newIssuingShop(t *testing.T) *issuingShop {
+	t.Helper()
+	s := &issuingShop{shopFile: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, delivered: newProgress(), ids: map[string]string{}}
+	s.run("shop", "create", "--name", "Bar Lux")
+	s.office, s.assistant = s.makeKey("create", "--name", "Office"), s.makeKey("create", "--name", "Assistant", "--class", "mcp", "--scope", "cards:write")
+	s.start()
+	s.program = newProgram(s.api(s.office), `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	e := newEndpoint(t, "assistant", newProgress())
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.matches = func(event string) bool { return event == "card.added" }
 	e.answer = func(arrival, <-chan struct{}) int {
-		arrived.add()
+		s.delivered.add()
 		return http.StatusOK
 	}
-	f.api(office).Post("/programs/"+program+"/webhooks", `{"events":["card.added"],"url":"`+e.url+`/hook"}`).Want(201).Decode(&e.hook)
-	e.mu.Unlock()
-	all := map[string]string{}   // ids by external_ref
+	s.api(s.office).Post("/programs/"+s.program+"/webhooks", `{"events":["card.added"],"url":"`+e.url+`/hook"}`).Want(201).Decode(&e.hook)
+	return s
+}
+
+func (s *issuingShop) start() {
+	s.t.Helper()
+	s.server = startServe(s.t, s.db, "--api-key-rate-limit-per-minute", "0", "--mcp-key-rate-limit-per-minute", "0",
+		"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-backoff-base", "10ms")
+	s.server.clientsLeave = true
+}
+
+// issue calls issue_cards with a new client.
+func (s *issuingShop) issue(args map[string]any) (issuedCards, error) {
+	return issueByMCP(s.t.Context(), s.server.origin, s.assistant.Secret, args)
+}
+
+// confirmedCalls returns the arguments of a round's calls, with the token that confirms each.
+func (s *issuingShop) confirmedCalls(round int) []map[string]any {
+	s.t.Helper()
+	calls := make([]map[string]any, assistants)
+	for n := range calls {
+		var rows []map[string]any
+		for i := range rowsOfCall {
+			rows = append(rows, map[string]any{"external_ref": fmt.Sprintf("%d-%d-%d", round, n, i), "holder_name": fmt.Sprint("Person ", i)})
+		}
+		calls[n] = map[string]any{"program_id": s.program, "cards": rows, "idempotency_key": fmt.Sprintf("%d-%d", round, n)}
+		ask, err := s.issue(calls[n])
+		if err != nil || ask.Token == "" {
+			s.t.Fatalf("%+v %v", ask, err)
+		}
+		calls[n]["confirm_token"] = ask.Token
+	}
+	return calls
+}
+
+// killDuring makes the calls at once, and kills the server when it has made so many deliveries.
+func (s *issuingShop) killDuring(calls []map[string]any, deliveries int64) {
+	s.t.Helper()
+	from := s.delivered.count()
+	var waiting sync.WaitGroup
+	for _, args := range calls {
+		waiting.Go(func() { s.issue(args) })
+	}
+	if !s.delivered.waitUntil(func() bool { return s.delivered.count() >= from+deliveries }) {
+		s.t.Fatalf("no progress:\n%s", s.server.stderr)
+	}
+	s.server.signal(syscall.SIGKILL)
+	s.server.wait()
+	waiting.Wait()
+}
+
+// repeat makes the calls again, one after the other. Each card must be the one of earlier answers.
+func (s *issuingShop) repeat(calls []map[string]any) {
+	s.t.Helper()
+	for n, args := range calls {
+		made, err := s.issue(args)
+		if err != nil || made.Issued != rowsOfCall || made.Refused != 0 {
+			s.t.Fatalf("call %d: %+v %v", n, made, err)
+		}
+		for _, c := range made.Cards {
+			if id, there := s.ids[c.ExternalRef]; there && id != c.ID || c.ID == "" {
+				s.t.Errorf("%s is %q, then %q", c.ExternalRef, id, c.ID)
+			}
+			s.ids[c.ExternalRef] = c.ID
+		}
+	}
+}
+
+// TestIssueCardsSurvivesKills kills the server while assistants issue many cards, and has them
+// call again with the same arguments. Each row exists once in the end, whichever of the rows
+// were there at the kill.
+func TestIssueCardsSurvivesKills(t *testing.T) {
+	t.Parallel()
+	s := newIssuingShop(t)
 	kills := []int64{1, 30, 120} // after so many deliveries
-	for round, after := range kills {
-		calls := make([]map[string]any, assistants)
-		for n := range calls {
-			var rows []map[string]any
-			for i := range rowsOfCall {
-				rows = append(rows, map[string]any{"external_ref": fmt.Sprintf("%d-%d-%d", round, n, i), "holder_name": fmt.Sprint("Person ", i)})
-			}
-			calls[n] = map[string]any{"program_id": program, "cards": rows, "idempotency_key": fmt.Sprintf("%d-%d", round, n)}
-			ask, err := issueByMCP(t.Context(), f.server.origin, key.Secret, calls[n])
-			if err != nil || ask.Token == "" {
-				t.Fatalf("%+v %v", ask, err)
-			}
-			calls[n]["confirm_token"] = ask.Token
-		}
-		from := arrived.count()
-		var waiting sync.WaitGroup
-		for _, args := range calls {
-			waiting.Go(func() { issueByMCP(t.Context(), f.server.origin, key.Secret, args) })
-		}
-		if !arrived.waitUntil(func() bool { return arrived.count() >= from+after }) {
-			t.Fatalf("round %d: no progress:\n%s", round, f.server.stderr)
-		}
-		f.server.signal(syscall.SIGKILL)
-		f.server.wait()
-		waiting.Wait()
-		start()
-		had := len(listCards(f.api(office), 100)) - len(all)
+	for round, deliveries := range kills {
+		calls := s.confirmedCalls(round)
+		s.killDuring(calls, deliveries)
+		s.start()
+		had := len(listCards(s.api(s.office), 100)) - len(s.ids)
 		t.Logf("round %d: %d of %d cards were there after the kill", round, had, assistants*rowsOfCall)
 		if had == 0 || had == assistants*rowsOfCall {
 			t.Errorf("round %d: the kill was not in the middle", round)
 		}
-		for range 2 { // the second answers the same
-			for n, args := range calls {
-				made, err := issueByMCP(t.Context(), f.server.origin, key.Secret, args)
-				if err != nil || made.Issued != rowsOfCall || made.Refused != 0 {
-					t.Fatalf("round %d, call %d: %+v %v", round, n, made, err)
-				}
-				for _, c := range made.Cards {
-					if id, there := all[c.ExternalRef]; there && id != c.ID || c.ID == "" {
-						t.Errorf("%s is %q, then %q", c.ExternalRef, id, c.ID)
-					}
-					all[c.ExternalRef] = c.ID
-				}
-			}
-		}
+		s.repeat(calls)
+		s.repeat(calls)
 	}
-	found := listCards(f.api(office), 100)
-	if want := len(kills) * assistants * rowsOfCall; len(found) != want || len(all) != want {
-		t.Errorf("%d cards and %d references, want %d", len(found), len(all), want)
+	found := listCards(s.api(s.office), 100)
+	if want := len(kills) * assistants * rowsOfCall; len(found) != want || len(s.ids) != want {
+		t.Errorf("%d cards and %d references, want %d", len(found), len(s.ids), want)
 	}
 	for _, c := range found {
-		if c.ExternalRef == nil || all[*c.ExternalRef] != c.ID {
+		if c.ExternalRef == nil || s.ids[*c.ExternalRef] != c.ID {
 			t.Errorf("card %s is not the row's", c.ID)
 		}
 	}
-	f.server.stop()
-	if out := f.run("check"); out != "ok\n" {
+	s.server.stop()
+	if out := s.run("check"); out != "ok\n" {
 		t.Errorf("check printed %q", out)
 	}
 }
