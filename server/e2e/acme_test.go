@@ -22,7 +22,7 @@ import (
 )
 
 // ca is Pebble, Let's Encrypt's test CA, which issues certificates for hosts below .test. It looks
-// for all of them on this machine, at the ports of the server.
+// for all these hosts on this machine, at the ports of the server.
 type ca struct {
 	t                       *testing.T
 	dir                     string // has cert.pem, of Pebble's own https

@@ -22,13 +22,13 @@ func (p *process) browsed(t *testing.T, request, host string, headers ...string)
 	return p.dial(t).send(text + "\r\n").receive(method)
 }
 
-// reached are requests for each kind of what a fixture serves.
+// reached has requests for each kind of thing that a fixture serves.
 var reached = []string{"GET /", "GET /dev/clock", "GET /dev/requests", "GET /dev/emails", "GET /dev/nothing", "POST /dev/reset", "POST /%64ev/reset", "DELETE /dev/requests", "POST /dev/receiver/x",
 	"GET /api/public/v1/me", "POST /api/public/v1/programs/x/cards", "GET /till/v1/me", "GET /i/x", "POST /i/x/install", "GET /docs", "GET /openapi.json", "GET /healthz", "GET /readyz",
 	"OPTIONS *", "OPTIONS /dev/reset", "HEAD /dev/clock", "BREW /dev/reset", "POST //dev/reset"}
 
 // TestAttackRebinding has a page on the internet whose name resolves to this machine
-// call a fixture. It gets 403 on every path, and no effect. Names that the operator
+// call a fixture. It gets 403 on every path, and has no effect. Names that the operator
 // allows, and that of the public URL, are answered.
 func TestAttackRebinding(t *testing.T) {
 	t.Parallel()
@@ -95,8 +95,8 @@ func TestAttackCrossOrigin(t *testing.T) {
 	}
 }
 
-// TestAttackPaths sends paths that lead elsewhere for those who clean them up. None is
-// another route than the one that it spells, and none is a server error.
+// TestAttackPaths sends paths that would lead to another route if they were cleaned up. None
+// reaches another route than the one that it spells, and none causes a server error.
 func TestAttackPaths(t *testing.T) {
 	t.Parallel()
 	p := startDev(t)
@@ -129,9 +129,8 @@ func TestAttackPaths(t *testing.T) {
 	}
 }
 
-// TestAttackDowngrade checks that browsers that came once over the server's own TLS
-// are told to use https alone, by every answer of every kind, and that nothing is said
-// over plain http.
+// TestAttackDowngrade checks that every kind of answer over the server's own TLS tells
+// browsers to use only https from then on, and that no answer over plain http does.
 func TestAttackDowngrade(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -120,8 +120,8 @@ func listing(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestAttackLeftovers: a lock file or the leftover of a backup that is a second name of
-// somebody's file is not written to.
+// TestAttackLeftovers checks that a lock file, or the leftover of a backup, that is a second
+// name of somebody's file is not written to.
 func TestAttackLeftovers(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -146,8 +146,9 @@ func TestAttackLeftovers(t *testing.T) {
 	}
 }
 
-// TestDatabaseBehindLink: a symbolic link may lead to the database. The lock, the log
-// and the copies of a restore are beside the file, so that its names exclude each other.
+// TestDatabaseBehindLink checks that a symbolic link may lead to the database. The lock, the
+// WAL and the copies of a restore are beside the file itself, so that the lock holds for each
+// of its names.
 func TestDatabaseBehindLink(t *testing.T) {
 	t.Parallel()
 	dir, links := t.TempDir(), t.TempDir()
@@ -183,7 +184,7 @@ func TestDatabaseBehindLink(t *testing.T) {
 	dev.stop()
 }
 
-// TestAttackModes: new files of a database have mode 0600 whatever the umask, also
+// TestAttackModes checks that new files of a database have mode 0600 whatever the umask, also
 // behind a link.
 func TestAttackModes(t *testing.T) {
 	t.Parallel()
@@ -226,7 +227,7 @@ func TestAttackModes(t *testing.T) {
 	}
 }
 
-// allowEverybody lets every user write to a temporary folder.
+// allowEverybody lets every user write to a temporary folder and to those above it.
 func allowEverybody(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != filepath.Dir(dir) && dir != filepath.Clean(os.TempDir()); dir = filepath.Dir(dir) {

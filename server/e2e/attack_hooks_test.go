@@ -7,9 +7,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestAttackShopWideEvents checks that a key restricted to a location does not learn by
-// webhooks of cards at another: neither by its own webhooks, nor by a webhook or a
-// program that it changes.
+// TestAttackShopWideEvents checks that webhooks tell a key restricted to a location nothing about
+// cards at another: neither its own webhooks, nor a webhook or a program that it changes.
 func TestAttackShopWideEvents(t *testing.T) {
 	t.Parallel()
 	url, got := receiveCommanded(t)
@@ -45,8 +44,8 @@ func TestAttackShopWideEvents(t *testing.T) {
 	}
 }
 
-// TestAttackStolenBearerToken checks that a key that may write webhooks cannot have the
-// secrets of one, which no answer shows, sent to another host.
+// TestAttackStolenBearerToken checks that a key that may write webhooks cannot make the
+// server send the secrets of one, which no answer shows, to another host.
 func TestAttackStolenBearerToken(t *testing.T) {
 	t.Parallel()
 	url, got := receiveCommanded(t)

@@ -45,8 +45,8 @@ func TestAttackNames(t *testing.T) {
 	}
 }
 
-// TestAttackCharset checks that a body is never read in another charset than the one
-// that a filter in front of the server may have read it in.
+// TestAttackCharset checks that a body is refused if its Content-Type names another charset
+// than UTF-8, since a filter in front of the server may have read it in that charset.
 func TestAttackCharset(t *testing.T) {
 	t.Parallel()
 	p, api, issue := startForRawClients(t)
@@ -60,8 +60,8 @@ func TestAttackCharset(t *testing.T) {
 	}
 }
 
-// TestHead checks that HEAD sends what GET sends but the body, on a connection that
-// goes on.
+// TestHead checks that the answer to HEAD is that to GET without the body, and that the
+// connection stays open.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	p, api, _ := startForRawClients(t)
@@ -84,7 +84,8 @@ func TestHead(t *testing.T) {
 	conn.send(requestHead("GET", "/me", api.Key) + "\r\n").receive("GET").Want(200)
 }
 
-// TestSetPinDemandsIt checks that tills ask for a PIN as soon as one is set.
+// TestSetPinDemandsIt checks that set-pin makes tills of the location demand the PIN, that a
+// new location demands one only with the flag, and which lengths a PIN may have.
 func TestSetPinDemandsIt(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)

@@ -9,9 +9,9 @@ import (
 	"punchcard/server/mail/mailtest"
 )
 
-// TestAttackMailFlood has a leaked key mail one person, and then many, as often as it
-// can. The mailbox gets five messages and the shop sends as many as its quota says,
-// also across a kill.
+// TestAttackMailFlood mails one person, and then many, with a leaked key as often as it
+// can. The one mailbox gets five messages, and the shop sends no more than its quota, also
+// across a kill.
 func TestAttackMailFlood(t *testing.T) {
 	t.Parallel()
 	s := &mailtest.Server{}

@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// commandsOnFile are the commands that open a file, each with what it has besides
-// --db. FILE is the file.
-// The first two have code of their own for verifying a file, the others open it.
+// commandsOnFile are commands that open a file. FILE is the file, and NEW a path at which
+// there is none. The first two have code of their own for verifying a file, the others open
+// it.
 var commandsOnFile = []string{"check --quick --db FILE", "restore FILE --db NEW", "backup NEW --db FILE --quick", "serve --listen 127.0.0.1:0 --db FILE", "shop list --db FILE"}
 
-// refusedBy runs commands on a file. Each is refused in one line, and changes nothing.
+// refusedBy checks that commands refuse a file in one line and change nothing.
 func refusedBy(t *testing.T, commands []string, file string, says ...string) {
 	t.Helper()
 	same, created := unchanged(t, file), filepath.Join(t.TempDir(), "new.db")
@@ -35,7 +35,8 @@ func refusedBy(t *testing.T, commands []string, file string, says ...string) {
 }
 
 // TestAttackSchema gives a database objects that are not punchcard's, and changes its
-// own. Every command that opens it names the object.
+// own. The commands that open it name the object: all of them in the first case, and those
+// with code of their own in the others.
 func TestAttackSchema(t *testing.T) {
 	t.Parallel()
 	sound := newDatabase(t)
@@ -70,7 +71,8 @@ func TestAttackSchema(t *testing.T) {
 	}
 }
 
-// TestToleratedTables: SQLite's statistics and the tables of Litestream may be in a file.
+// TestToleratedTables checks that SQLite's statistics and the tables of Litestream may be in a
+// file.
 func TestToleratedTables(t *testing.T) {
 	t.Parallel()
 	file, restored := newDatabase(t), filepath.Join(t.TempDir(), "restored.db")
@@ -86,7 +88,8 @@ func TestToleratedTables(t *testing.T) {
 	startServe(t, restored)
 }
 
-// TestAttackSecret: another id secret is found without a look at the invariants.
+// TestAttackSecret checks that another id secret is found, also by a command that does not
+// check the invariants.
 func TestAttackSecret(t *testing.T) {
 	t.Parallel()
 	f := newShop(t, "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-hold")
@@ -113,7 +116,7 @@ func TestAttackSecret(t *testing.T) {
 }
 
 // TestAttackEndlessQuery makes pages of a table part of its tree many times, so that a
-// walk through it visits 340 to the power of 12 leaves. Every command ends.
+// walk through it visits more than 500 to the power of 12 leaves. Every command ends.
 func TestAttackEndlessQuery(t *testing.T) {
 	t.Parallel()
 	sound := newDatabase(t)

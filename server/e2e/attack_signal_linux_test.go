@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestAttackBusyFile: somebody holds a database so that every command waits for it.
-// SIGTERM ends the wait, and nothing is left behind.
+// TestAttackBusyFile locks a database so that every command waits for it, and checks that
+// SIGTERM and SIGINT end the wait and that nothing is left behind.
 func TestAttackBusyFile(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
@@ -91,7 +91,7 @@ func hasOpen(pid int, path string) bool {
 	return false
 }
 
-// names returns the names of the files in a folder without locks, which stay.
+// names returns the names of the files in a folder, except for locks, which stay.
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	var all []string

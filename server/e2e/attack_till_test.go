@@ -27,9 +27,9 @@ func shortCode(p *process, installURL string) string {
 	return string(m[1])
 }
 
-// TestAttackCardIDAsCode: whoever has once read a card's id cannot use it as a code
-// for ever. Nothing that a holder sees has it, a till writes by codes alone unless it
-// was made to accept ids, and a reissue ends link and codes.
+// TestAttackCardIDAsCode checks that somebody who has read a card's id once cannot use it as
+// a code: nothing that a holder sees has the id, a till writes only by codes unless it was
+// made to accept ids, and a reissue ends the link and the codes.
 func TestAttackCardIDAsCode(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -70,8 +70,9 @@ func TestAttackCardIDAsCode(t *testing.T) {
 	f.checkSecrets()
 }
 
-// TestAttackGuessedShortCodes: a till that tries short codes is locked after ten
-// unknown ones, however many it sends at once, and then takes no right one either.
+// TestAttackGuessedShortCodes checks that a till that tries short codes is locked after ten
+// unknown ones, however many it sends at once, and that it is then refused with a right one
+// too.
 func TestAttackGuessedShortCodes(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -97,8 +98,9 @@ func TestAttackGuessedShortCodes(t *testing.T) {
 	till.Get("/cards/" + made.ID).Want(200)
 }
 
-// TestAttackStaffPIN: wrong staff PINs from many devices at once are tried ten times
-// and then by no device of the location, and the audit log has the lock once.
+// TestAttackStaffPIN checks that of the wrong staff PINs that many devices send at once ten
+// are tried, that no device of the location may try one then, and that the audit log has the
+// lock once.
 func TestAttackStaffPIN(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -125,7 +127,8 @@ func TestAttackStaffPIN(t *testing.T) {
 	}
 }
 
-// TestAttackTillFlood: a till that sends too many requests is refused, and no other.
+// TestAttackTillFlood checks that a till that sends too many requests is refused, and no
+// other.
 func TestAttackTillFlood(t *testing.T) {
 	t.Parallel()
 	f := newShop(t, "--till-rate-limit-per-minute", "5")
@@ -145,7 +148,7 @@ func TestAttackTillFlood(t *testing.T) {
 	}
 }
 
-// TestAttackFavours: staff cannot give a friend's card more stamps a day than the
+// TestAttackFavours checks that staff cannot give a friend's card more stamps a day than the
 // program allows.
 func TestAttackFavours(t *testing.T) {
 	t.Parallel()
@@ -167,9 +170,9 @@ func TestAttackFavours(t *testing.T) {
 	stamp(3).Want(201)
 }
 
-// TestAttackTokensInLogs: no line of a log, whatever its level, has the token of a
-// link, a key, a device token, a code or a PIN of any request, nor has one of a
-// request that matches no route.
+// TestAttackTokensInLogs checks that no line of a log, whatever its level, has the token of a
+// link, a key, a device token, a code or a PIN of a request, also of one that matches no
+// route.
 func TestAttackTokensInLogs(t *testing.T) {
 	t.Parallel()
 	f := newShop(t, "--access-log")
@@ -196,8 +199,8 @@ func TestAttackTokensInLogs(t *testing.T) {
 	noSecrets(t, d, secrets)
 }
 
-// callEverywhere sends the secrets in paths, queries, headers and bodies to all faces,
-// as right and as wrong requests. It returns further secrets.
+// callEverywhere sends the secrets in paths, queries, headers and bodies to all faces, in
+// right and in wrong requests. It returns the short code of the card, which is secret too.
 func callEverywhere(p *process, key, device string, made card) (secrets []string) {
 	token := path.Base(made.InstallURL)
 	short := shortCode(p, made.InstallURL)
@@ -217,8 +220,7 @@ func callEverywhere(p *process, key, device string, made card) (secrets []string
 	return []string{short, strings.ReplaceAll(short, "-", "")}
 }
 
-// noSecrets checks that the output of a server which has ended has none of the
-// secrets.
+// noSecrets checks that the log of a server which has ended has none of the secrets.
 func noSecrets(t *testing.T, p *process, secrets []string) {
 	t.Helper()
 	for line := range strings.Lines(p.stderr.String()) {

@@ -269,15 +269,8 @@ func TestBackupCannotWrite(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	closed := t.TempDir()
-	for _, path := range []string{db, filepath.Dir(db)} {
-		if err := os.Chmod(path, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for dir := filepath.Dir(db); dir != filepath.Dir(dir) && dir != os.TempDir(); dir = filepath.Dir(dir) {
-		os.Chmod(dir, 0o777)
-	}
-	if err := os.Chmod(closed, 0o555); err != nil {
+	allowEverybody(t, filepath.Dir(db))
+	if err := errors.Join(os.Chmod(db, 0o777), os.Chmod(closed, 0o555)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Chmod(closed, 0o755) })
@@ -346,7 +339,7 @@ func TestBackupHasNothingErased(t *testing.T) {
 }
 
 // TestServeMakesBackups checks that serve makes a backup at once if there is none and not if there
-// is a recent one, and that the flags have bounds.
+// is a recent one, that it removes the leftover of one, and that the flags have bounds.
 func TestServeMakesBackups(t *testing.T) {
 	t.Parallel()
 	db, dir := newDatabase(t), t.TempDir()

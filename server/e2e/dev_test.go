@@ -193,6 +193,7 @@ func TestDevClock(t *testing.T) {
 	shows(control.Get("/dev/clock"), "2026-03-01T00:00:00.000Z")
 }
 
+// TestDevClockRuns checks that the clock of dev runs by itself and can be advanced too.
 func TestDevClockRuns(t *testing.T) {
 	t.Parallel()
 	p := startDev(t)
@@ -203,6 +204,11 @@ func TestDevClockRuns(t *testing.T) {
 		return clock.Now
 	}
 	before := now(p.outside().Get("/dev/clock"))
+	for late := time.Now().Add(waitLimit); !now(p.outside().Get("/dev/clock")).After(before); {
+		if time.Now().After(late) {
+			t.Fatalf("the clock stands at %s", before)
+		}
+	}
 	if after := now(p.outside().Post("/dev/clock", map[string]string{"advance": "26h"})); after.Before(before.Add(26 * time.Hour)) {
 		t.Errorf("from %s to %s in 26 hours", before, after)
 	}
@@ -227,7 +233,7 @@ func TestDevRefusesOtherMachines(t *testing.T) {
 	}
 }
 
-// TestUsage checks refusals of what the parser refuses.
+// TestUsage checks what is printed of arguments that the parser refuses.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	execute(t, nil, "openapi", "--till", "--dev").refused(t, "punchcard: --till and --dev can't be used together")

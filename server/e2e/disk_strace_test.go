@@ -108,8 +108,8 @@ func TestDiskFailsNowAndThen(t *testing.T) {
 	d.wantWorking()
 }
 
-// TestDiskFailsInAnErase makes each system call fail of a command that erases a card, which ends
-// with a checkpoint. The card is erased if and only if the command succeeds.
+// TestDiskFailsInAnErase makes each system call of a command that erases a card fail. The command
+// ends with a checkpoint. The card is erased if and only if the command succeeds.
 func TestDiskFailsInAnErase(t *testing.T) {
 	d := newDisk(t, t.TempDir())
 	for _, call := range []string{"pwrite64", "fsync", "ftruncate"} {

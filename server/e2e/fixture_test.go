@@ -152,7 +152,7 @@ func TestServeHasNoControlAPI(t *testing.T) {
 			p.outside().Call(method, path, nil).Want(404, "not_found")
 		}
 	}
-	// Neither does a variable, nor a flag of dev.
+	// serve has none of the flags of dev.
 	for _, flag := range []string{"--dev", "--clock", "--seed", "--ready-file", "--deterministic-ids", "--allow-remote", "--strict-webhook-targets"} {
 		if r := execute(t, nil, "serve", "--db", filepath.Join(t.TempDir(), "shop.db"), flag); r.code == 0 || !strings.Contains(r.stderr, "unknown flag "+flag) {
 			t.Errorf("serve %s: %+v", flag, r)

@@ -218,7 +218,8 @@ func TestExpectContinue(t *testing.T) {
 	}
 }
 
-// TestClientsDisconnect disconnects after every byte of a request.
+// TestClientsDisconnect disconnects after every third byte of a request, after parts of a body in
+// chunks, and after the whole request.
 func TestClientsDisconnect(t *testing.T) {
 	t.Parallel()
 	p, api, issue := startForRawClients(t)
@@ -230,7 +231,7 @@ func TestClientsDisconnect(t *testing.T) {
 	for _, part := range []string{"", `{}`, `{"external_ref":`, `{}              `, "{}              \r\n", "{}              \r\n0\r\n"} {
 		p.dial(t).send(chunked + part).Close()
 	}
-	// Half a body is no request, also when the client closes its side.
+	// A request without the last byte of its body is refused, also when the client closes its side.
 	w := p.dial(t).send(text[:len(text)-1])
 	if err := w.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 		t.Fatal(err)

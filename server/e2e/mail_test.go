@@ -160,7 +160,8 @@ func TestMailOverTLS(t *testing.T) {
 	}
 }
 
-// TestMailServerDown issues cards while the mail server is down.
+// TestMailServerDown issues cards while the mail server is down, and checks that only the mail whose
+// link still works is sent when it is back.
 func TestMailServerDown(t *testing.T) {
 	t.Parallel()
 	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
@@ -183,7 +184,7 @@ func TestMailServerDown(t *testing.T) {
 	}
 	f.server.stop()
 	if all := s.All(); len(all) != 1 {
-		t.Errorf("%d mails were sent, want one: the other links have been replaced", len(all))
+		t.Errorf("%d mails were sent, want one: the other links no longer work", len(all))
 	}
 	f.list("check")
 }

@@ -165,11 +165,7 @@ func TestServeWithoutPermission(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
 	open := filepath.Dir(copyFile(t, db)) // a folder with write permission for everybody
-	for dir := open; dir != filepath.Dir(dir) && dir != os.TempDir(); dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
-	}
+	allowEverybody(t, open)
 	locked := t.TempDir()
 	for _, path := range []string{filepath.Join(open, "copy.db"), filepath.Join(locked, "shop.db")} {
 		if err := os.WriteFile(path, must(os.ReadFile(db)), 0o444); err != nil {

@@ -117,8 +117,8 @@ func fillDev(b *testing.B, file string, n int) {
 
 // BenchmarkDrain measures the time from the first to the last arrival of a hundred thousand queued
 // deliveries to one receiver that answers at once. The memory is the maximum of the process.
-// They are about as many cards, about a thousand cards in turn, or every tenth about one card:
-// the first attempts about a card do not overlap.
+// Each delivery is about a card of its own, or they are about a thousand cards in turn, or every
+// tenth is about the same card. The cases differ since first attempts about a card do not overlap.
 func BenchmarkDrain(b *testing.B) {
 	thousand := func(i int) int { return i % 1000 }
 	tenth := func(i int) int {
@@ -132,8 +132,8 @@ func BenchmarkDrain(b *testing.B) {
 	b.Run("TenthOnOneCard", func(b *testing.B) { drain(b, tenth) })
 }
 
-// drain is BenchmarkDrain with deliveries about the cards that card returns, of
-// 1,001; nil: each about another.
+// drain measures one case of BenchmarkDrain. card returns the number of the card, below 1,001,
+// that delivery i is about; if card is nil, each delivery is about a card of its own.
 func drain(b *testing.B, card func(i int) int) {
 	queued := servertest.Sized(100_000, 1000)
 	for b.Loop() {

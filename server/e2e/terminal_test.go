@@ -10,9 +10,9 @@ import (
 	"unicode"
 )
 
-// TestAttackTerminal: a name with escape sequences, line breaks or characters that
-// change the direction of text does not reach the terminal as such, neither in
-// tables nor in errors. JSON has it in escapes, so that it is unchanged when it is decoded.
+// TestAttackTerminal checks that escape sequences, line breaks and characters that change the
+// direction of text in a name are shown as escapes, in tables and in errors. JSON has them in
+// escapes too, so that the name is unchanged when it is decoded.
 func TestAttackTerminal(t *testing.T) {
 	t.Parallel()
 	f := &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}
@@ -24,7 +24,7 @@ func TestAttackTerminal(t *testing.T) {
 	f.server = p
 	program = newProgram(p.api(f.secrets[0]), `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	p.stop()
-	// Past the rules of fields, which may refuse some of it.
+	// The file is changed directly, since the rules of fields may refuse some of these names.
 	const evil, shown = "Ada\x1b]0;owned\x07\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028.", `Ada\x1b]0;owned\a\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028.`
 	for _, column := range []string{"shops.name", "shops.timezone", "locations.name", "locations.city", "devices.name", "devices.prefix", "keys.name", "keys.prefix", "programs.name", "audit.actor_name"} {
 		table, name, _ := strings.Cut(column, ".")
@@ -49,7 +49,8 @@ func TestAttackTerminal(t *testing.T) {
 	}
 }
 
-// wantPrintable checks that an output has no control character but the end of lines.
+// wantPrintable checks that an output has no control character but the ends of lines, and none that
+// changes the direction of text or ends a line in Unicode.
 func wantPrintable(t *testing.T, args []string, out string) {
 	t.Helper()
 	for _, r := range strings.ReplaceAll(out, "\n", "") {
@@ -60,8 +61,8 @@ func wantPrintable(t *testing.T, args []string, out string) {
 	}
 }
 
-// TestAttackPINArgument: no command takes a PIN as an argument, which other users of
-// the machine can read, and nothing repeats one.
+// TestAttackPINArgument checks that no command takes a PIN as an argument, which other users of
+// the machine can read, and that nothing repeats one.
 func TestAttackPINArgument(t *testing.T) {
 	t.Parallel()
 	f := &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}

@@ -47,8 +47,8 @@ func TestSetupLinkOfAWildcardAddress(t *testing.T) {
 	}
 }
 
-// TestUserCommands checks the commands on people's accounts: they print one-time links
-// and take no password.
+// TestUserCommands checks the commands on people's accounts: the one-time links that they
+// print, what they change, and what they refuse.
 func TestUserCommands(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "dev.db")
 	p := startDev(t, "--db", db)
@@ -70,7 +70,7 @@ func TestUserCommands(t *testing.T) {
 			t.Errorf("%v: %s", args, out)
 		}
 	}
-	// A session of the fixture ends at the next request.
+	// A session that the fixture began is ended by the command.
 	var s struct{ Cookie, Token string }
 	p.outside().Post("/dev/sign-in", map[string]any{"as": "manager"}).Want(200).Decode(&s)
 	if s.Cookie != "punchcard" || len(s.Token) != 43 {

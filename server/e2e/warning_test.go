@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestWarnings starts servers where a mistake is likely, and where none is.
+// TestWarnings checks that serve warns of each likely mistake in one line, and of nothing if there
+// is none.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	warnings := func(p *process) string {
