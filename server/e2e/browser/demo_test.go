@@ -17,20 +17,20 @@ import (
 	"punchcard/store"
 )
 
-// A demo is the server that the pages are those of: the demo shop after some days with
-// customers, tills, webhooks and people of each role.
+// A demo is a server with the demo shop after some weeks with customers, tills, webhooks and
+// people of each role. The visits are to its pages.
 type demo struct {
 	*servertest.Server
 	name  func(string) string // what things are called
-	ids   map[string]string   // of what the visits name
-	shops map[string]int64    // keys of more shops
+	ids   map[string]string   // of things, by the names that the visits use
+	shops map[string]int64    // keys of more shops, and of people by "user" and the name
 }
 
 // plainNames leaves names as they are.
 func plainNames(name string) string { return name }
 
 // startDemo starts the server. It begins in February, so that there are some weeks to
-// look back on, and stands still at ten o'clock on the first of March in Rome.
+// look back on, and stands still at noon on the first of March in Rome.
 func startDemo(t *testing.T, name func(string) string) *demo {
 	t.Helper()
 	s := servertest.Start(t, func(c *app.Config) {

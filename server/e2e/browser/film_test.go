@@ -75,7 +75,8 @@ func drawCode(t testing.TB, text string) *image.RGBA {
 	return out
 }
 
-// frame returns a picture in the size of a camera's, with as much of it as its middle has.
+// frame returns a picture of the camera's size that shows a screenshot in its middle, as high as
+// the picture.
 func frame(t testing.TB, screenshot []byte) image.Image {
 	t.Helper()
 	picture, err := png.Decode(bytes.NewReader(screenshot))

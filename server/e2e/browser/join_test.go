@@ -39,8 +39,8 @@ func TestNewCards(t *testing.T) {
 	}
 }
 
-// TestJoinErrors shows the form with what is wrong, which a browser that checks forms does not
-// send.
+// TestJoinErrors sends a form with errors, which a browser that checks forms does not send, and
+// checks the page that shows them.
 func TestJoinErrors(t *testing.T) {
 	d := startDemo(t, plainNames)
 	for _, dark := range []bool{false, true} {

@@ -6,8 +6,7 @@ import "fmt"
 
 // listStops keeps the elements that Tab must reach, in their order, with the look that
 // each has without the focus, and returns their number. While a dialog is open they are those
-// of the dialog. Of the radio buttons of a group
-// Tab reaches one.
+// of the dialog. Of the radio buttons of a group Tab reaches one.
 const listStops = `() => {
 	const look = e => [e, e.parentElement, e.nextElementSibling, ...(e.labels || [])].filter(Boolean).map(x => {
 		const s = getComputedStyle(x)

@@ -70,8 +70,8 @@ func (p *Page) pressSoon(text string) {
 	p.must(nil, p.evalOn(p.look(text, buttons), nil, `function() { setTimeout(() => this.click()) }`))
 }
 
-// killed kills the page and opens the till page in its place, after a script unless it is
-// empty.
+// killed kills the page and opens url in its place. script, unless it is empty, runs in the new
+// page before its own scripts.
 func (p *Page) killed(url, script string) *Page {
 	p.t.Helper()
 	b, v := p.tab.kill(), p.View
@@ -106,9 +106,10 @@ type killer struct {
 	url string
 }
 
-// stamp has a page that stops before the step first give a stamp to a new card, kills it,
-// does the same with the page after it before the step second, and lets a third one end
-// the work. It returns where they stopped; empty: they did not.
+// stamp gives a stamp to a new card, which is locked before that if lock is set, on a page that
+// stops before its step first, and kills the page. Unless second is 0, the next page stops before
+// its step second and is killed too. The last page sends what is left. at and then are the steps
+// before which the pages stopped; empty: they did not.
 func (k *killer) stamp(first, second int, lock bool) (card, at, then string) {
 	k.s.T.Helper()
 	card, _ = issue(k.s, k.s.ProgramIDs["standard"], nil)
@@ -187,7 +188,8 @@ func TestTillKilled(t *testing.T) {
 }
 
 // TestTillKilledRedeeming kills the page after a redemption was made and before its answer is
-// stored. The next page asks the person, who asks the server again.
+// stored, and another time before the request is sent. The next page asks the person, who asks the
+// server again.
 func TestTillKilledRedeeming(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
 	card, _ := issue(s, s.ProgramIDs["standard"], nil)

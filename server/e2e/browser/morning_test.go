@@ -81,7 +81,7 @@ func (p *Page) on(t testing.TB) *Page {
 // An order is what a customer wants at a till. It is called while the till shows the card.
 type order func(till *Page, c *customer)
 
-// A queue are customers with what they want.
+// A queue is a list of customers with what they want.
 type queue []struct {
 	*customer
 	order
@@ -306,7 +306,8 @@ func serveLocked(p *Page, s *servertest.Server, c *customer) {
 	stamped(1)(p, c)
 }
 
-// checkCustomer checks that the page of a card shows what the card has.
+// checkCustomer checks that the page of a stamp card shows the stamps that it has, and that a
+// prepaid card has what paid leaves on it.
 func checkCustomer(s *servertest.Server, c *customer) {
 	s.T.Helper()
 	card := s.Till(s.TillToken).Get("/cards/" + c.card).Want(200)

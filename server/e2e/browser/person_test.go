@@ -65,7 +65,7 @@ func serveForm(t *testing.T) string {
 	return s.URL
 }
 
-// TestPerson does everything that a person can do, with and without scripts.
+// TestPerson does everything that the methods of Page do for a person, with and without scripts.
 func TestPerson(t *testing.T) {
 	t.Parallel()
 	for _, v := range []View{{}, {NoScripts: true}, {Width: 360, Dark: true}} {

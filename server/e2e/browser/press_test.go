@@ -4,10 +4,10 @@ package browser
 
 import "errors"
 
-// findSpot returns where an element is to be pressed: in its middle, once it is at rest, which
-// is at the same place in two frames, has a size and is covered by nothing. Until then it says
-// why not. It has pressGuard look what becomes of the press. Without scripts nothing moves, and
-// frames never come.
+// findSpot returns where to press an element: in its middle, once it is at rest. At rest it is at
+// the same place in two frames, has a size, and is not covered. Until then why says what is wrong.
+// findSpot also tells pressGuard which element the press is for. Without scripts it does not wait
+// for frames, which never come, since nothing moves.
 const findSpot = `async function(scripts) {
 	window.testPress = undefined
 	const no = why => ({x: 0, y: 0, why, sends: false})
@@ -32,9 +32,9 @@ const findSpot = `async function(scripts) {
 	return {x, y, why: '', sends: !scripts && this.type === 'submit' && !!form && (form.noValidate || form.matches(':valid'))}
 }`
 
-// pressGuard runs in each page before its own scripts. It keeps a press from the page that does
-// not begin on the element for which it is meant, since the page has moved meanwhile, and notes
-// whether the element was clicked and whether that sends a form.
+// pressGuard runs in each page before its own scripts. If a press does not begin on the element
+// for which it is meant, since the page has moved meanwhile, pressGuard keeps it from the page. It
+// notes whether the element was clicked and whether that sends a form.
 const pressGuard = `(() => {
 	for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']) addEventListener(type, e => {
 		const press = window.testPress

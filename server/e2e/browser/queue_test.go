@@ -36,7 +36,7 @@ func (p *Page) kept(s *servertest.Server) {
 	p.ExpectProblems() // 503
 }
 
-// posts returns the statuses of the stamps that were posted since, apart from those without
+// posts returns the statuses of the stamps that were posted since kept, apart from those without
 // an answer.
 func posts(s *servertest.Server) (statuses []int) {
 	s.T.Helper()
@@ -122,8 +122,8 @@ func TestTillEndedSession(t *testing.T) {
 	}
 }
 
-// TestTillOfAnotherShop checks that a till keeps what waits for the shop of which it was,
-// while it is one of another shop.
+// TestTillOfAnotherShop checks that a till which becomes one of another shop keeps what waits
+// for the first shop, and sends it when it is a till of the first one again.
 func TestTillOfAnotherShop(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
 	card, _ := issue(s, s.ProgramIDs["standard"], nil)

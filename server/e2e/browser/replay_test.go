@@ -206,10 +206,7 @@ func TestTillAfterRestore(t *testing.T) {
 	till := b.ready.Origin + "/till/"
 	p := Open(t, till, View{})
 	b.pair(p)
-	p.wait("the service worker", func() (kept bool, err error) {
-		err = p.tab.eval(&kept, `async () => { await navigator.serviceWorker.ready; return !!(await caches.match('/till/')) }`)
-		return kept, err
-	})
+	p.waitForWorker()
 	p.show(codes["Ada"], "0 of 10 stamps")
 	p.Press("Give 1 stamp")
 	p.Wait("1 of 10 stamps")
@@ -305,7 +302,7 @@ func (p *Page) stampMore(codes map[string]string) {
 	p.ExpectProblems() // requests without a network
 }
 
-// requests returns how many requests the page has made whose URLs end so.
+// requests returns how many requests the page has made to URLs with an end.
 func (p *Page) requests(end string) (n int) {
 	p.seen.mu.Lock()
 	defer p.seen.mu.Unlock()

@@ -24,7 +24,7 @@ import (
 // screenshots is the folder for screenshots; empty: none are made.
 var screenshots = os.Getenv("SCREENSHOTS")
 
-// opaque are the parts of a path that differ from run to run: ids and tokens.
+// opaque matches the parts of a path that differ from run to run: ids and tokens.
 var opaque = regexp.MustCompile(`^([a-z]+_)?[A-Za-z0-9_-]{16,}$`)
 
 // pictureName returns the name of a page's screenshots: its path, without ids.
@@ -92,7 +92,7 @@ func (p *Page) ShootAs(name string) {
 var asks = regexp.MustCompile(`/(cancel|codes|deactivate|delete|disable|erase|link|lock|mail|publish|receiver|reissue|remove|reverse|revoke|revoke-all|rotate|sign-out|sign-out-everywhere|suspend|unpublish|unsuspend)$`)
 
 // TestPictures takes the pictures in testdata/screenshots: of each page the first visit in
-// the table.
+// the table, except for pages that only ask.
 func TestPictures(t *testing.T) {
 	if screenshots == "" {
 		t.Skip("the variable SCREENSHOTS names no folder")

@@ -29,8 +29,8 @@ func startEmpty(t *testing.T) (s *servertest.Server, link string) {
 	return s, found[1]
 }
 
-// TestSetUp goes from the set-up link to the first card. The link is the only URL that is
-// typed.
+// TestSetUp goes from the set-up link to the first card. The link is the only URL that the
+// owner types.
 func TestSetUp(t *testing.T) {
 	t.Parallel()
 	for _, v := range []View{{}, {Width: 360, Dark: true}, {NoScripts: true}} {
@@ -86,7 +86,6 @@ func (p *Page) firstProgram(t *testing.T) {
 	p.check("setup-program")
 	p.Follow("Coffee card")
 	p.Fill("Name", "Finch card")
-	p.Fill("Stamps on a card", "0") // the browser refuses
 	p.Fill("Stamps on a card", "12")
 	p.Press("Create the program")
 	p.Wait("The program was created")

@@ -35,8 +35,8 @@ func TestTillTappedTwice(t *testing.T) {
 	}
 }
 
-// TestTillScannedEarly scans the next card before the last write is answered, and one while an
-// amount is asked for. The first is opened then, and the second enters no digits.
+// TestTillScannedEarly scans a second card before the stamp on the first one is answered: it is
+// opened after the answer. Codes that are scanned while an amount is asked for enter no digits.
 func TestTillScannedEarly(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Frozen)
@@ -90,9 +90,9 @@ func TestTillSlowServer(t *testing.T) {
 			return true
 		}
 	})
-	p := openTillAt(t, front+"/till/", View{Width: 390, Cookie: kernel.DeviceCookie("", s.TillToken)}) // which waits for ever if it waits
+	p := openTillAt(t, front+"/till/", View{Width: 390, Cookie: kernel.DeviceCookie("", s.TillToken)})
 	p.Wait("Find the card", "Demo till")
-	slow.Store(true)
+	slow.Store(true) // a page that waited for this answer would wait for ever
 	p.must(nil, p.navigate(front+"/till/"))
 	p.Wait("Find the card", "Demo till")
 	p.scan(code)

@@ -27,8 +27,8 @@ import (
 // background is how many stamps other tills give in a second meanwhile.
 const background = 600
 
-// stampMeanwhile gives stamps to random cards until the end of the benchmark, and returns how
-// many were given so far.
+// stampMeanwhile gives stamps to cards in turn until the end of the benchmark, and returns the
+// number of those that were given.
 func stampMeanwhile(b *testing.B, s *servertest.Server) *atomic.Int64 {
 	b.Helper()
 	program := s.NewProgram("standard", true, fields{"total_stamps": 100, "repeat_after_reset": true})

@@ -59,7 +59,7 @@ func (w *tillWalk) say(text string, args ...any) {
 	w.Wait(w.tr(text, args...))
 }
 
-// press presses a button with an English text.
+// press presses the button whose text is the translation of an English one.
 func (w *tillWalk) press(text string, args ...any) {
 	w.t.Helper()
 	w.Press(w.tr(text, args...))

@@ -23,7 +23,8 @@ const withoutTimers = `(() => {
 	window.setTimeout = (f, ms, ...a) => ms >= 10_000 ? 0 : real(f, ms, ...a)
 })();`
 
-// openTill opens the till page as the demo till, without its timers and after the scripts.
+// openTill opens the till page as the demo till, without its timers. The scripts run before those
+// of the page.
 func openTill(t *testing.T, s *servertest.Server, v View, scripts ...string) *Page {
 	t.Helper()
 	v.Cookie = kernel.DeviceCookie("", s.TillToken)
@@ -32,7 +33,7 @@ func openTill(t *testing.T, s *servertest.Server, v View, scripts ...string) *Pa
 	return p
 }
 
-// openTillAt opens the till page at a URL, without its timers and after the scripts.
+// openTillAt opens the till page at a URL, as openTill does.
 func openTillAt(t *testing.T, url string, v View, scripts ...string) *Page {
 	t.Helper()
 	b := openTab(t, v.Camera)
