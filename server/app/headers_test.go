@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
@@ -45,7 +44,8 @@ var (
 )
 
 // isPeoplePage reports whether a path is the start page or below those on which people sign
-// in and run their shops. Their pages load a stylesheet and scripts; no other page does.
+// in and run their shops. Their pages and those of holders load a stylesheet and scripts; no other
+// page does.
 func isPeoplePage(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
 	return path != "/till/docs" && slices.Contains([]string{"", "setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}, first)
@@ -65,7 +65,7 @@ func isHolderPage(path string) bool {
 	return strings.HasPrefix(path, "c/") || strings.HasPrefix(path, "i/") || strings.HasPrefix(path, "join/") || path == "lost"
 }
 
-// withPolicy returns whether an answer has a policy, but for hashes of styles.
+// withPolicy reports whether an answer has a policy, apart from hashes of styles.
 func withPolicy(r *servertest.Reply, policy string) bool {
 	return styleHash.ReplaceAllString(r.Header.Get("Content-Security-Policy"), "") == policy
 }
@@ -139,6 +139,56 @@ func signIn(t *testing.T, a *app.App) string {
 	return r.Str("cookie") + "=" + r.Str("token")
 }
 
+// headersTest calls a server as a browser and as a program, and checks the headers of each answer.
+type headersTest struct {
+	t        *testing.T
+	a        *app.App
+	session  string // the cookie of the owner
+	page     string // the token of the page of a card
+	statuses map[int]int
+	pages    int
+}
+
+// call makes a request and checks the headers, and that a page has no inline script or style.
+func (c *headersTest) call(method, path string, headers ...string) {
+	c.t.Helper()
+	resp := fetch(c.t, method, c.a.Origin+path, headers...)
+	checkHeaders(c.t, resp)
+	c.statuses[resp.Status]++
+	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		return
+	}
+	c.pages++
+	body := resp.Body
+	if isPeoplePage(resp.Request.URL.Path) || isHolderPage(resp.Request.URL.Path) {
+		body = module.ReplaceAll(body, nil)
+	}
+	if inline.Match(body) {
+		c.t.Errorf("%s %s has an inline script or style", method, path)
+	}
+}
+
+// callAsEverybody calls a path with and without a key, and a path of GET with the session too.
+func (c *headersTest) callAsEverybody(method, path string) {
+	c.t.Helper()
+	if method == http.MethodGet && path == "/c/"+c.page+"/events" { // the answer to GET does not end
+		method = http.MethodHead
+	}
+	for _, headers := range [][]string{
+		{"Accept", "text/html"}, {"Accept", "application/json"}, {},
+		{"Authorization", "Bearer " + c.a.Ready.APIKey}, {"Authorization", "Bearer " + c.a.Ready.TillToken}, {"Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded"},
+	} {
+		c.call(method, path, headers...)
+	}
+	if method != http.MethodGet { // it could end the session
+		return
+	}
+	if strings.HasSuffix(path, "/events") { // the answer to GET does not end
+		method = http.MethodHead
+	}
+	c.call(method, path, "Accept", "text/html", "Cookie", c.session)
+}
+
 // TestHeadersOfEveryAnswer calls every route as a browser and as a program, with and without a key,
 // with known and unknown ids, and also unknown paths and methods. It calls the pages of people as
 // somebody who is signed in, too.
@@ -146,83 +196,41 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	t.Parallel()
 	a := startWithMetrics(t)
 	issued := fetch(t, "POST", a.Ready.BaseURL+"/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", "Authorization", "Bearer "+a.Ready.APIKey)
-	var card struct {
-		InstallURL string `json:"install_url"`
-	}
-	if err := json.Unmarshal(issued.Body, &card); err != nil || card.InstallURL == "" {
-		t.Fatalf("%s", issued.Body)
-	}
-	token := card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:]
-	page := installedPage(t, a, token)
-	statuses := map[int]int{}
-	pages := 0
-	session := signIn(t, a)
-	call := func(method, path string, headers ...string) {
-		resp := fetch(t, method, a.Origin+path, headers...)
-		checkHeaders(t, resp)
-		statuses[resp.Status]++
-		if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
-			return
-		}
-		pages++
-		body := resp.Body
-		if isPeoplePage(resp.Request.URL.Path) || isHolderPage(resp.Request.URL.Path) {
-			body = module.ReplaceAll(body, nil)
-		}
-		if inline.Match(body) {
-			t.Errorf("%s %s has an inline script or style", method, path)
-		}
-	}
-	try := func(method, path string) {
-		if method == http.MethodGet && path == "/c/"+page+"/events" { // the answer to GET does not end
-			method = http.MethodHead
-		}
-		for _, headers := range [][]string{
-			{"Accept", "text/html"}, {"Accept", "application/json"}, {},
-			{"Authorization", "Bearer " + a.Ready.APIKey}, {"Authorization", "Bearer " + a.Ready.TillToken}, {"Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded"},
-		} {
-			call(method, path, headers...)
-		}
-		if method != http.MethodGet { // it could end the session
-			return
-		}
-		if strings.HasSuffix(path, "/events") { // the answer to GET does not end
-			method = http.MethodHead
-		}
-		call(method, path, "Accept", "text/html", "Cookie", session)
-	}
+	link := issued.Want(http.StatusCreated).Str("install_url")
+	token := link[strings.LastIndexByte(link, '/')+1:]
+	c := &headersTest{t: t, a: a, session: signIn(t, a), page: installedPage(t, a, token), statuses: map[int]int{}}
 	routes := a.Routes()
 	if len(routes) < 50 {
 		t.Fatalf("only %d routes", len(routes))
 	}
 	for _, route := range servertest.Sample(routes) {
 		method, pattern, _ := strings.Cut(route, " ")
-		for _, id := range []string{"x", token, page, "%3Cscript%3E"} {
+		for _, id := range []string{"x", token, c.page, "%3Cscript%3E"} {
 			path := param.ReplaceAllString(pattern, id)
-			try(method, path)
+			c.callAsEverybody(method, path)
 			if path == pattern {
 				break
 			}
 		}
-		try("TRACE", param.ReplaceAllString(pattern, "x"))
-		try(method, param.ReplaceAllString(pattern, "x")+"/")
-		try(method, "/"+param.ReplaceAllString(pattern, "x"))
+		c.callAsEverybody("TRACE", param.ReplaceAllString(pattern, "x"))
+		c.callAsEverybody(method, param.ReplaceAllString(pattern, "x")+"/")
+		c.callAsEverybody(method, "/"+param.ReplaceAllString(pattern, "x"))
 	}
 	for _, path := range []string{"/", "/nothing", "/i/", "/i/a/b/c", "/favicon.ico", "/.git/config", "/mcp", "/metrics", "/debug/pprof/", "/dev/clock", "/dev/nothing"} {
-		try("GET", path)
-		try("POST", path)
-		try("OPTIONS", path)
+		c.callAsEverybody("GET", path)
+		c.callAsEverybody("POST", path)
+		c.callAsEverybody("OPTIONS", path)
 	}
 	for _, status := range []int{200, 400, 401, 404, 405} {
-		if statuses[status] == 0 {
+		if c.statuses[status] == 0 {
 			t.Errorf("no answer was %d", status)
 		}
 	}
-	if pages < 10 {
-		t.Errorf("only %d pages", pages)
+	if c.pages < 10 {
+		t.Errorf("only %d pages", c.pages)
 	}
 	// The form on the holder's page leads back to the page.
-	resp := anyURL.On(t).Fetch("POST", card.InstallURL+"/install", []byte("platform=apple"), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}).Want(http.StatusSeeOther)
+	resp := anyURL.On(t).Fetch("POST", link+"/install", []byte("platform=apple"), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}).Want(http.StatusSeeOther)
 	checkHeaders(t, resp)
 }
 
