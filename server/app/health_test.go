@@ -9,7 +9,7 @@ import (
 	"punchcard/store"
 )
 
-// TestHealth checks what the server tells of its backups and its disk.
+// TestHealth checks what the server tells of its backups, its disk and its certificates.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

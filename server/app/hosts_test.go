@@ -9,7 +9,7 @@ import (
 	"punchcard/store"
 )
 
-// refusal is what checkForeign demands of a request.
+// refusal is what checkForeign finds fault with in a request; empty: nothing.
 type refusal string
 
 const (

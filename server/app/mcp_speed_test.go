@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkMCP measures calls of the tool get_card, and how long the commit of a stamp takes
-// after such a call, which has to be counted, compared with after a GET of the same card.
+// after such a call, which has to be counted, compared with the commit after a GET of a card.
 func BenchmarkMCP(b *testing.B) {
 	unlimited := func(c *app.Config) {
 		c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 0, 0

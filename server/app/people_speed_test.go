@@ -63,7 +63,7 @@ func (v *visitor) isPage(path string) bool {
 	return resp.StatusCode == 200 && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
 }
 
-// get gets a page n times in sequence. It returns the median and the 99th percentile in
+// get gets a page n times in sequence, after one time that does not count. It returns the median and the 99th percentile in
 // milliseconds, and the page.
 func (v *visitor) get(path string, n int) (median, p99 float64, page []byte) {
 	v.b.Helper()

@@ -53,7 +53,7 @@ func TestResetCutsOffSlowReader(t *testing.T) {
 	}
 }
 
-// TestStopDuringResets checks that a fixture stops at once while several resets wait.
+// TestStopDuringResets checks that a fixture can be stopped while several resets wait.
 func TestStopDuringResets(t *testing.T) {
 	t.Parallel()
 	for range 10 {
@@ -80,8 +80,8 @@ func TestStopDuringResets(t *testing.T) {
 	}
 }
 
-// TestClockToTheEndOfTime checks that the clock can be advanced to the end of the year 9999, in any
-// steps, and never goes back.
+// TestClockToTheEndOfTime checks that the clock can be advanced to the end of the year 9999, in large
+// and small steps, and not beyond it.
 func TestClockToTheEndOfTime(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]time.Time{"running": {}, "stopped": time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} {
