@@ -16,6 +16,69 @@ import (
 	"punchcard/server/servertest"
 )
 
+// mailedLinks are install links that were requested by mail, and what of them has arrived.
+type mailedLinks struct {
+	t      *testing.T
+	server *mailtest.Server
+	read   int                       // messages that missing has read
+	ids    map[string]map[string]int // how often each Message-ID arrived, by link
+
+	mu         sync.Mutex
+	recipients map[string]string // by link, of those that were answered
+}
+
+// request requests links by mail until there is no answer. name is part of the addresses.
+func (l *mailedLinks) request(api *servertest.Client, program, name string) {
+	for i := 0; ; i++ {
+		to := fmt.Sprintf("%s-%d@example.com", name, i)
+		var made card
+		if !issueWithMail(l.t, api, program, to, &made) {
+			return
+		}
+		l.mu.Lock()
+		l.recipients[made.InstallURL[strings.Index(made.InstallURL, "/i/"):]] = to
+		l.mu.Unlock()
+	}
+}
+
+// missing reads what has arrived since the last call, and returns how many of the answered links
+// have not arrived.
+func (l *mailedLinks) missing() (n int) {
+	all := l.server.All()
+	for _, m := range all[l.read:] {
+		h, body := m.Parsed(l.t)
+		link := linkInMail.FindString(body)
+		link = link[strings.Index(link, "/i/"):]
+		if l.ids[link] == nil {
+			l.ids[link] = map[string]int{}
+		}
+		l.ids[link][h.Get("Message-Id")]++
+		if to, known := l.recipients[link]; known && to != m.To {
+			l.t.Errorf("a link for %s was sent to %s", to, m.To)
+		}
+	}
+	l.read = len(all)
+	for link := range l.recipients {
+		if l.ids[link] == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// repeats returns how many mails arrived again. Each link must have arrived with one Message-ID.
+func (l *mailedLinks) repeats() (n int) {
+	for link, seen := range l.ids {
+		if len(seen) != 1 {
+			l.t.Errorf("%s arrived as %v", link, seen)
+		}
+		for _, times := range seen {
+			n += times - 1
+		}
+	}
+	return n
+}
+
 // TestMailSurvivesKills kills the server at random moments while it sends mail. Every link that was
 // answered must arrive. Only mail in progress at a kill may arrive again, with the same Message-ID.
 func TestMailSurvivesKills(t *testing.T) {
@@ -29,24 +92,12 @@ func TestMailSurvivesKills(t *testing.T) {
 	f := newShop(t, flags...)
 	k := f.makeKey("create", "--name", "CRM")
 	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
-	links := map[string]string{} // recipients by the links in the answers
+	links := &mailedLinks{t: t, server: s, ids: map[string]map[string]int{}, recipients: map[string]string{}}
 	for round := range rounds {
 		from := accepted.count()
 		var writers sync.WaitGroup
-		var mu sync.Mutex
 		for w := range 4 {
-			writers.Go(func() {
-				for i := 0; ; i++ {
-					to := fmt.Sprintf("p%d-%d-%d@example.com", round, w, i)
-					var made card
-					if !issueWithMail(t, f.api(k), program, to, &made) {
-						return
-					}
-					mu.Lock()
-					links[made.InstallURL[strings.Index(made.InstallURL, "/i/"):]] = to
-					mu.Unlock()
-				}
-			})
+			writers.Go(func() { links.request(f.api(k), program, fmt.Sprintf("p%d-%d", round, w)) })
 		}
 		want := from + 1 + chance.Int64N(40)
 		if !accepted.waitUntil(func() bool { return accepted.count() >= want }) {
@@ -57,52 +108,21 @@ func TestMailSurvivesKills(t *testing.T) {
 		writers.Wait()
 		f.server = startServe(t, f.db, flags...)
 	}
-	read, ids := 0, map[string]map[string]int{} // how often each Message-ID arrived, by link
-	missing := func() (n int) {
-		all := s.All()
-		for _, m := range all[read:] {
-			h, body := m.Parsed(t)
-			link := linkInMail.FindString(body)
-			link = link[strings.Index(link, "/i/"):]
-			if ids[link] == nil {
-				ids[link] = map[string]int{}
-			}
-			ids[link][h.Get("Message-Id")]++
-			if to, known := links[link]; known && to != m.To {
-				t.Errorf("a link for %s was sent to %s", to, m.To)
-			}
-		}
-		read = len(all)
-		for link := range links {
-			if ids[link] == nil {
-				n++
-			}
-		}
-		return n
-	}
 	late := time.After(waitLimit)
-	for n := missing(); n > 0; n = missing() {
+	for n := links.missing(); n > 0; n = links.missing() {
 		select {
 		case <-s.Got:
 		case <-late:
-			t.Fatalf("%d of %d links did not arrive", n, len(links))
+			t.Fatalf("%d of %d links did not arrive", n, len(links.recipients))
 		}
 	}
 	f.server.stop()
-	missing()
-	repeats := 0
-	for link, seen := range ids {
-		if len(seen) != 1 {
-			t.Errorf("%s arrived as %v", link, seen)
-		}
-		for _, n := range seen {
-			repeats += n - 1
-		}
-	}
+	links.missing()
+	repeats := links.repeats()
 	if repeats > rounds {
 		t.Errorf("%d mails arrived again after %d kills", repeats, rounds)
 	}
-	t.Logf("%d links, %d again", len(links), repeats)
+	t.Logf("%d links, %d again", len(links.recipients), repeats)
 	f.list("check")
 }
 
