@@ -245,8 +245,8 @@ func TestFailureShowsJournal(t *testing.T) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}
 	}
-	passed := &recorder{TB: t}
-	if log := passed.run(func(t testing.TB) { punchtest.Start(t).Issue("no-such", punchtest.CardFields{}) }); !strings.Contains(log, "404") {
+	early := &recorder{TB: t}
+	if log := early.run(func(t testing.TB) { punchtest.Start(t).Issue("no-such", punchtest.CardFields{}) }); !strings.Contains(log, "404") {
 		t.Errorf("the log is %s", log)
 	}
 	quiet := &recorder{TB: t}
