@@ -108,19 +108,6 @@ func (k *Kernel) Picture(w http.ResponseWriter, contentType string, body []byte)
 // only the style elements whose sources are given (see StyleSource).
 func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...string) {
 	setPageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
-	k.html(w, status, body)
-}
-
-// IllustratedHTML does the same for a page that shows pictures of this server. It has at
-// least one style.
-func (k *Kernel) IllustratedHTML(w http.ResponseWriter, status int, body []byte, styles ...string) {
-	setPageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
-	const policy = "Content-Security-Policy"
-	w.Header().Set(policy, strings.Replace(w.Header().Get(policy), "img-src 'none'", "img-src 'self'", 1))
-	k.html(w, status, body)
-}
-
-func (k *Kernel) html(w http.ResponseWriter, status int, body []byte) {
 	k.RequestID(w)
 	w.Header()["Cache-Control"] = noStore
 	setLength(w.Header(), body)
