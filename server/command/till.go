@@ -22,34 +22,34 @@ type Till struct {
 	Undo   TillUndo   `cmd:"" help:"Take a transaction back, by default the latest one of this till."`
 }
 
-// aTillCard has the flags of a command on one card.
-type aTillCard struct {
+// tillCard has the flags of a command on one card.
+type tillCard struct {
 	tillFlags
 	Code string `arg:"" help:"What the card's QR code holds, or its short code. An id works in lookup, and on devices made with --accept-card-ids."`
 }
 
 // open returns a client. The text that names the card must not be empty.
-func (c aTillCard) open() (*tillClient, error) {
+func (c tillCard) open() (*tillClient, error) {
 	if strings.TrimSpace(c.Code) == "" {
 		return nil, errors.New("CODE: must not be empty")
 	}
 	return c.tillFlags.open()
 }
 
-// path returns the path of the card with what follows.
-func (c aTillCard) path(rest string) string { return "/cards/" + url.PathEscape(c.Code) + rest }
+// path returns the path of the card, followed by rest.
+func (c tillCard) path(rest string) string { return "/cards/" + url.PathEscape(c.Code) + rest }
 
-// holder names the card by its holder.
-func holder(c store.CardDetail) string {
+// cardOf returns the words for a card: with its holder's name, if it has one.
+func cardOf(c store.CardDetail) string {
 	if c.HolderName.V != "" {
 		return "The card of " + c.HolderName.V
 	}
 	return "The card"
 }
 
-// sayCard says what is on a card.
+// sayCard returns sentences about what is on a card.
 func sayCard(l store.Lookup, currency string) (say []string) {
-	head := fmt.Sprintf("%s (%s) is %s", holder(l.Card), l.Program.Name, l.Card.Status)
+	head := fmt.Sprintf("%s (%s) is %s", cardOf(l.Card), l.Program.Name, l.Card.Status)
 	switch {
 	case l.Card.CurrentValue.Valid:
 		head += " and has " + money(l.Card.CurrentValue.V, currency)
@@ -76,7 +76,7 @@ func money(cents int64, currency string) string {
 }
 
 // TillLookup is the command that shows a card.
-type TillLookup struct{ aTillCard }
+type TillLookup struct{ tillCard }
 
 // Run shows the card.
 func (c *TillLookup) Run() error {
@@ -95,7 +95,8 @@ func (c *TillLookup) Run() error {
 	return client.show(sayCard(l, me.Shop.Currency)...)
 }
 
-// write writes and prints what was done and what is on the card then.
+// write makes a write at the server. It prints the sentence that done returns, and what is
+// on the card afterwards.
 func (c *tillClient) write(path string, fields map[string]any, done func(store.Stamped, string) string) error {
 	var me store.TillMe
 	var l store.Lookup
@@ -125,7 +126,7 @@ func (c *tillClient) write(path string, fields map[string]any, done func(store.S
 
 // TillStamp is the command that gives stamps.
 type TillStamp struct {
-	aTillCard
+	tillCard
 	Count int64  `env:"-" default:"1" help:"Number of stamps."`
 	Spend string `env:"-" placeholder:"AMOUNT" help:"What was bought, such as 12.50, where the program demands it."`
 }
@@ -169,7 +170,7 @@ func (c *tillClient) cents(name, text string) (int64, error) {
 
 // TillRedeem is the command that redeems a prize.
 type TillRedeem struct {
-	aTillCard
+	tillCard
 	Prize string `arg:"" optional:"" help:"The prize: its id or name. Default: the only one that is due."`
 }
 
@@ -190,8 +191,8 @@ func (c *TillRedeem) Run() error {
 	return client.write(c.path("/redemptions"), map[string]any{"prize_id": prize.ID}, func(store.Stamped, string) string { return prize.Name + " redeemed." })
 }
 
-// choosePrize returns the prize of a card that a text names. Whether it is due is for the
-// server to say.
+// choosePrize returns the prize of a card that a text names or, if the text is empty, the
+// only one that is due. A prize that is named need not be due: the server checks that.
 func choosePrize(l store.Lookup, text string) (z store.Prize, err error) {
 	var found []store.Prize
 	var due, all []string
@@ -230,7 +231,7 @@ func choosePrize(l store.Lookup, text string) (z store.Prize, err error) {
 
 // tillAmount has the flags of a command on the balance of a card.
 type tillAmount struct {
-	aTillCard
+	tillCard
 	Amount string `arg:"" help:"The amount, such as 12.50."`
 }
 
@@ -256,7 +257,7 @@ type (
 	// TillSpend is the command that takes money from a card.
 	TillSpend struct{ tillAmount }
 	// TillUse is the command that uses an access or discount card.
-	TillUse struct{ aTillCard }
+	TillUse struct{ tillCard }
 	// TillUndo is the command that takes a transaction back.
 	TillUndo struct {
 		tillFlags

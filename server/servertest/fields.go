@@ -38,7 +38,7 @@ func (s *Server) RefusesBadFields(document string, paths map[string]string, base
 			for field, f := range body.Properties {
 				for _, value := range Sample(f.badValues(slices.Contains(body.Required, field) || method == "patch" && !f.allows("null"))) {
 					requests++
-					s.Call(strings.ToUpper(method), paths[op.ID], Merge(base(op.ID, field), Fields{field: value})).names(field)
+					s.Call(strings.ToUpper(method), paths[op.ID], Merge(base(op.ID, field), Fields{field: value})).checkRefused(field)
 				}
 			}
 		}
@@ -169,9 +169,9 @@ func (f describedField) badTexts() (list []any) {
 	return append(list, "", " ", "\t", "\u200b", "a\x01b", "a\nb", "a\u202eb", "\x1b[2J", "a\u0085", "\u2028b")
 }
 
-// names checks that an answer is a validation failure one of whose details names a
+// checkRefused checks that an answer is a validation failure one of whose details names a
 // field or a part of it, and that all messages are sentences in plain words.
-func (r *Reply) names(field string) {
+func (r *Reply) checkRefused(field string) {
 	r.T.Helper()
 	if r.Status != http.StatusBadRequest || r.Str("error.code") != string(store.ValidationFailed) {
 		r.T.Errorf("%s: a bad %s: %d %s", r.What, field, r.Status, r.Body)

@@ -63,7 +63,7 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	get := func(path string, h httprouter.Handle) { p.Kernel.Handle(r, http.MethodGet, Path+path, h) }
 	post := func(path string, h httprouter.Handle) { p.Kernel.Handle(r, http.MethodPost, Path+path, h) }
 	get("", p.showTill)
-	get("sw.js", p.asset("text/javascript; charset=utf-8", serviceWorker))
+	get("sw.js", p.unhashed("text/javascript; charset=utf-8", serviceWorker))
 	get("manifest.webmanifest", p.showManifest)
 	get("icon/:name", p.showIcon)
 	get("assets/:name", p.showAsset)
@@ -147,7 +147,7 @@ func (p *Pages) setFileHeaders(w http.ResponseWriter, contentType string) {
 	w.Header().Set("Content-Type", contentType)
 }
 
-// filePolicy is the policy of files, of which only that of the workers has an effect.
+// filePolicy is the policy of all files that are no pages. It has an effect on workers only.
 const filePolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // showAsset answers with a hashed asset.
@@ -156,8 +156,9 @@ func (p *Pages) showAsset(w http.ResponseWriter, r *http.Request, _ httprouter.P
 	assets().ServeHTTP(w, r)
 }
 
-// asset returns a handler of a file whose path does not change, which browsers ask for again.
-func (p *Pages) asset(contentType string, make func() []byte) httprouter.Handle {
+// unhashed returns a handler of a file whose path has no hash, so browsers ask for it again
+// each time.
+func (p *Pages) unhashed(contentType string, make func() []byte) httprouter.Handle {
 	content := static.New(make)
 	return func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		p.setFileHeaders(w, contentType)
@@ -166,7 +167,7 @@ func (p *Pages) asset(contentType string, make func() []byte) httprouter.Handle 
 	}
 }
 
-// shell are the files that the page needs when it opens, beside the page itself. The
+// shell returns the paths of the files that the page needs beside itself when it opens. The
 // decoder is not among them: it is kept when it was first used.
 func shell() []string {
 	list := []string{web.Asset("app.css"), web.Asset("icon.svg"), assets().Path("till.css"), Path + "manifest.webmanifest"}
@@ -211,7 +212,7 @@ func (p *Pages) showManifest(w http.ResponseWriter, r *http.Request, ps httprout
 		Type    string `json:"type"`
 		Purpose string `json:"purpose"`
 	}
-	p.asset("application/manifest+json", func() []byte {
+	p.unhashed("application/manifest+json", func() []byte {
 		body, err := json.Marshal(map[string]any{
 			"id": Path, "start_url": Path, "scope": Path, "display": "standalone", "orientation": "any",
 			"name": print.T("Till"), "short_name": print.T("Till"), "lang": print.Lang(), "theme_color": iconColour, "background_color": "#fbfbfc",

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// at returns a time in the printer's zone. It takes a time.Time or what has a method
-// Std, and reports whether there is a time at all.
+// at returns a time in the printer's zone. It takes a time.Time, a pointer to one or what
+// has a method Std, and reports whether there is a time at all.
 func (p *Printer) at(t any) (time.Time, bool) {
 	var at time.Time
 	switch t := t.(type) {
@@ -29,8 +29,8 @@ func (p *Printer) at(t any) (time.Time, bool) {
 	return at, !at.IsZero()
 }
 
-// pattern fills the placeholders of a date.
-func (p *Printer) pattern(s string, t time.Time) string {
+// fillDate returns a pattern of the locale with the parts of a date in its placeholders.
+func (p *Printer) fillDate(s string, t time.Time) string {
 	l := p.locale
 	return strings.NewReplacer(
 		"{d}", strconv.Itoa(t.Day()),
@@ -58,7 +58,7 @@ func (p *Printer) format(t time.Time, pattern string) string {
 	if !ok {
 		return ""
 	}
-	return p.pattern(pattern, t)
+	return p.fillDate(pattern, t)
 }
 
 // Time returns the time of day, such as 14:32.
@@ -76,7 +76,7 @@ func (p *Printer) DateTime(t time.Time) string {
 	if !ok {
 		return ""
 	}
-	return strings.NewReplacer("{date}", p.pattern(p.locale.date, t), "{time}", t.Format("15:04")).Replace(p.locale.dateTime)
+	return strings.NewReplacer("{date}", p.fillDate(p.locale.date, t), "{time}", t.Format("15:04")).Replace(p.locale.dateTime)
 }
 
 // Weekday returns the name of a weekday.
