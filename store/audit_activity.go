@@ -108,8 +108,8 @@ func (v *View) NamedActivity(shop int64, f AuditFilter, q PageQuery) (p Page[Act
 	return p, err
 }
 
-// ActivityActors are those who may have made rows of a shop's audit log: its members, keys
-// and devices, also those that have ended.
+// ActivityActors returns those who may have made rows of a shop's audit log: its members,
+// keys and devices, also those that were revoked or have expired.
 func (v *View) ActivityActors(shop int64) (actors []Named, err error) {
 	actors = []Named{}
 	for _, source := range []struct {

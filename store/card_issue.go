@@ -30,8 +30,8 @@ type CounterFields struct {
 	Once
 }
 
-// counterIssue is what the issue of a card at a till has beside its fields. The zero value
-// is that of no till.
+// counterIssue is what the issue of a card at a till has beside its fields. Cards that are
+// issued elsewhere have the zero value, or a reference alone.
 type counterIssue struct {
 	location  Null[int64]
 	reference Null[string]

@@ -13,8 +13,8 @@ const pairingLifetime = 10 * time.Minute
 // pairingRule is the rule for wrong codes of pairings from one address.
 var pairingRule = guessRule{name: "pairing", most: 10, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
 
-// CreatedPairing is a new pairing. Its link, token and code are shown only once, and only one
-// of them can be used, once.
+// CreatedPairing is a new pairing. Its link, token and code are shown only once. The pairing
+// can be used once, by the link or by the code.
 type CreatedPairing struct {
 	LocationID string `json:"location_id"`
 	Name       string `json:"name" doc:"Of the device."`
@@ -58,8 +58,8 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 var errPairing = refuse(LinkExpired, "The pairing was used already, or it has expired. Make a new one in the dashboard.")
 
 // AcceptPairing creates the device of a pairing, which the token of its link or its code
-// names, and returns the device's token. Wrong codes lock the address; one that is not
-// known counts for nothing.
+// names, and returns the device's token. Wrong codes lock the address that they come from;
+// they do not count if that is unknown.
 func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, deviceToken string, err error) {
 	column, hash := "hash", Hash(token)
 	guess := subject{pairingRule, nil}

@@ -47,7 +47,7 @@ const (
 	laneSlow         = 8    // attempts of a webhook whose receiver answers slowly
 	laneMaxUnwritten = 256  // attempts of a webhook without a written outcome: those that are repeated after a kill
 	laneMaxWaiting   = 1000 // events of a webhook that wait for the attempt of their chain's previous event
-	maxUnwritten     = 512  // the same of all webhooks together; above it, lanes wait for the writer
+	maxUnwritten     = 512  // attempts of all webhooks that have ended without a written outcome; from there on lanes wait for the writer
 	promptSlots      = 256
 	slowSlots        = 256
 	promptLimit      = time.Second

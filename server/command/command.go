@@ -1,5 +1,5 @@
-// Package command is the command line: the commands that start a server, and those
-// that operate on a database file.
+// Package command is the command line: the commands that start a server, those that
+// operate on a database file, and those that call a running server.
 package command
 
 import (

@@ -110,7 +110,7 @@ const handlePrefix = "hdl_"
 // handleLifetime is how long a handle stands for its card.
 const handleLifetime = 5 * time.Minute
 
-// heldCard is a card that a search has shown, as its handle stands for it.
+// heldCard is the card that a handle stands for.
 type heldCard struct {
 	code  string // what its QR code holds
 	until store.Time
@@ -135,8 +135,8 @@ func (s *staffSessions) hold(id *store.TillIdentity, tokens []string, code strin
 	return handle
 }
 
-// heldCode returns what stands for the card of a handle, or the text itself, which names no
-// card, if it is not a handle of the device and the session.
+// heldCode returns what the QR code of a handle's card holds. It returns any text that is
+// not a handle of the device and the session, such as a code, as it is.
 func (s *staffSessions) heldCode(id *store.TillIdentity, tokens []string, text string, now store.Time) string {
 	if !strings.HasPrefix(text, handlePrefix) || len(tokens) != 1 {
 		return text

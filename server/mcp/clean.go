@@ -15,12 +15,12 @@ import (
 var untrustedFields = []string{"name", "program_name", "program", "location_name", "holder_name", "holder_email", "external_ref", "description", "address", "city", "postal_code",
 	"metadata", "error", "last_error", "host", "path", "field", "category", "logo_url", "access_image_url", "icon_key"}
 
-// invisible are the characters beyond control and format characters that show nothing.
+// invisible are characters that show nothing although their Unicode category says otherwise.
 var invisible = []rune{0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
 
-// isHidden reports whether a character is invisible, or changes the direction of others:
-// control and format characters, among them those for bidirectional text, variation
-// selectors, tags and private ones.
+// isHidden reports whether a character is invisible or changes the direction of others. It
+// is true for control, format and private-use characters, variation selectors and tags, and
+// for what stands in place of invalid UTF-8.
 func isHidden(c rune) bool {
 	switch {
 	case c == utf8.RuneError:
@@ -34,7 +34,7 @@ func isHidden(c rune) bool {
 }
 
 // cleanText returns a text without invisible and bidirectional characters, and with a blank
-// for each line break and tabulator, of at most most characters.
+// for each line break and tabulator. It cuts the text after most characters and adds "…".
 func cleanText(text string, most int) string {
 	var b strings.Builder
 	n := 0

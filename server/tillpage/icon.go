@@ -58,7 +58,7 @@ func drawIcon(size int) image.Image {
 	for y := range size {
 		for x := range size {
 			px, py := (float64(x)+0.5)/unit, (float64(y)+0.5)/unit
-			// The distance to the nearest of four circles, the last of which is a ring.
+			// share is the part of the pixel that is white: within one of four circles, the last of which is a ring.
 			share := 0.0
 			for i, at := range [][2]float64{{11.5, 11.5}, {20.5, 11.5}, {11.5, 20.5}, {20.5, 20.5}} {
 				d := math.Hypot(px-at[0], py-at[1])

@@ -46,8 +46,8 @@ func eventIDAt(p []byte) (start, end int, ok bool) {
 
 // Scrub returns the body without personal data of the holder, for a card that is
 // erased: card.external_ref, card.holder.name, card.holder.email and
-// transaction.metadata become null, and every other byte stays. The body may have
-// an event_id or not. A v1 body has no personal data and is returned unchanged.
+// transaction.metadata become null, and every other byte stays. The event_id of the
+// body may be empty. A v1 body has no personal data and is returned unchanged.
 // Scrub does not change its argument.
 func Scrub(payload []byte) []byte {
 	_, at, ok := eventIDAt(payload)

@@ -62,7 +62,7 @@ func join(list []*period) *period {
 				sum.took[k][i] += count
 			}
 		}
-		sum.rss, sum.wal = max(sum.rss, p.rss), max(sum.wal, p.wal)
+		sum.rss, sum.wal, sum.queue = max(sum.rss, p.rss), max(sum.wal, p.wal), max(sum.queue, p.queue)
 	}
 	return sum
 }

@@ -26,7 +26,7 @@ type card struct {
 	expires, archived int64
 	locked, lastStamp int64
 	noted             bool // of roots: the expiry has a row in the ledger
-	ended             bool // of roots: all instances are archived
+	ended             bool // all instances of the chain are archived
 	newest, older     int  // of roots: keys of the instance that takes stamps, and of the full one whose prize is not redeemed
 }
 
@@ -60,8 +60,8 @@ type year struct {
 	instances []card // index 0 is unused
 }
 
-// busy returns the relative number of visits in an hour: none at night and on Sunday afternoons,
-// many at breakfast, at noon and on Saturdays, half in August.
+// busy returns the relative number of visits in an hour: none at night and on Sunday
+// afternoons, many at breakfast, at noon and on Saturdays, more in winter, half in August.
 func busy(t time.Time) float64 {
 	h := t.Hour()
 	if h < 7 || h >= 20 || t.Weekday() == time.Sunday && h >= 14 {

@@ -65,7 +65,7 @@ func (l *loader) exec(statements ...string) error {
 	return nil
 }
 
-// inserter inserts rows of the columns into a table. After an error it does nothing.
+// inserter inserts rows into a table. After an error it does nothing.
 type inserter struct {
 	c   *sqlite.Conn
 	sql string
@@ -180,7 +180,7 @@ func shortCode(key int) string {
 // of the newest change from the newest audit row.
 func (l *loader) rest(y *year) error {
 	err := l.exec(slices.Concat([]string{
-		"COMMIT", "BEGIN", // the statements below may take as many steps as the size of the file allows
+		"COMMIT", "BEGIN", // so that the file has its size, which bounds the steps of the statements below
 		"INSERT INTO claims SELECT card_id, t.cycle, threshold, prize_id, t.id FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND reversed_at IS NULL ORDER BY 1, 2, 3",
 		"INSERT INTO cycles SELECT card_id, t.cycle, t.created_at FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND threshold=10 ORDER BY 1, 2",
 	}, l.dropped, []string{
