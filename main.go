@@ -42,11 +42,12 @@ func main() {
 	}
 }
 
-var flagName = regexp.MustCompile(`^--([a-z-]+)(=\S+)?(: | must )`)
-
-var wholeNumber = regexp.MustCompile(`expected a valid 64 bit int but got "[^"]*"`)
-
-var missingArgument = regexp.MustCompile(`^expected "(<[^>"]+>)`)
+// The errors of the parser that explain recognises.
+var (
+	flagName        = regexp.MustCompile(`^--([a-z-]+)(=\S+)?(: | must )`) // the flag whose value is wrong
+	wholeNumber     = regexp.MustCompile(`expected a valid 64 bit int but got "[^"]*"`)
+	missingArgument = regexp.MustCompile(`^expected "(<[^>"]+>)`)
+)
 
 // explain adds the name of the environment variable to the error of a flag's value,
 // since the value may come from there, and replaces the parser's texts about a number and

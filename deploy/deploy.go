@@ -1,10 +1,10 @@
-// Package deploy contains the files by which a server is run, for the host
-// cards.example.com.
+// Package deploy embeds the configuration of a proxy and the unit of systemd for a server
+// at the host cards.example.com.
 package deploy
 
 import _ "embed"
 
-// Host is the host in the files, in the place of a shop's own.
+// Host is the host in the files, which a shop replaces by its own.
 const Host = "cards.example.com"
 
 // Caddyfile is the configuration of a proxy in front of the server.

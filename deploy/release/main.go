@@ -2,14 +2,15 @@
 //
 //	go run ./deploy/release [-out DIR] [-try] VERSION [OS/ARCH ...]
 //
-// It makes DIR/VERSION (DIR is dist) with an archive for each of the targets, or all, a list
-// of what is in the binaries in the format CycloneDX, and SHA256SUMS; or nothing at all. Every
-// binary is built twice, in two folders and the second time without the cache of Go, and must
-// have the same bytes, so that others can build what was published. The bytes depend on the
-// commit, the version and the version of Go alone.
+// It makes the folder DIR/VERSION, by default in dist, with an archive for each OS/ARCH or,
+// if none is given, for every target, a list of the modules in the binaries (CycloneDX), and
+// SHA256SUMS. If anything fails, it leaves nothing. It builds every binary twice, in two
+// folders and the second time without the cache of Go, and fails if their bytes differ, so
+// that others can build what was published. The bytes depend on the commit, the version and
+// the version of Go alone.
 //
-// With -try it also takes changes that are not committed, keeps the cache, and removes what
-// it made.
+// With -try it also takes changes that are not committed, uses the cache for both builds, and
+// removes what it made.
 package main
 
 import (
@@ -42,7 +43,7 @@ type release struct {
 
 func main() {
 	out := flag.String("out", "dist", "folder in which the folder of the release is made")
-	try := flag.Bool("try", false, "take changes that are not committed, keep the cache, and remove what was made")
+	try := flag.Bool("try", false, "take changes that are not committed, use the cache for both builds, and remove what was made")
 	flag.Parse()
 	if err := run(*out, *try, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -86,8 +87,8 @@ func run(out string, try bool, args []string) error {
 	return r.publish(filepath.Join(out, r.version))
 }
 
-// versionForm is that of a semantic version without the metadata of a build, which file names
-// cannot have everywhere.
+// versionForm matches a semantic version without build metadata (+…), since not every system
+// takes it in file names.
 var versionForm = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z]+([.-][0-9A-Za-z]+)*)?$`)
 
 // checkVersion reports what is wrong with a version.

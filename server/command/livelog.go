@@ -15,8 +15,8 @@ import (
 )
 
 // liveLog returns the function that shows each request to a fixture on stderr. It returns
-// nil, which shows none, unless stdout and stderr are terminals: a program that reads the
-// ready line from a pipe, or a log in a file, has the journal.
+// nil, which shows none, unless stdout and stderr are terminals. A program that reads the
+// ready line from a pipe has the journal instead, and a log in a file gets no such lines.
 func liveLog() func(dev.Answered) {
 	if !term.IsTerminal(int(os.Stdout.Fd())) || !term.IsTerminal(int(os.Stderr.Fd())) {
 		return nil

@@ -24,7 +24,7 @@ var cardPrintPages = []binding{
 	{method: http.MethodPost, pattern: printPath, handle: printCards},
 }
 
-// printPage is the form, or the sheets.
+// printPage is the data of the page with the form, and of that with the sheets.
 type printPage struct {
 	web.Frame
 	Form     *web.Form

@@ -129,7 +129,7 @@ func find[T any](v *visit, all []T, id func(T) string, missing string) (item T, 
 	return all[i], nil
 }
 
-// allows reports whether the person has at least a role.
+// allows reports whether the person has a role or one above it.
 func (v *visit) allows(role kernel.Role) bool { return v.caller.Role >= role }
 
 // args returns the input of an operation on the resource of the path.
@@ -148,7 +148,7 @@ func (v *visit) query() kernel.Input { return queryInput{v} }
 
 // render answers with a page.
 func (v *visit) render(status int, name string, data any) error {
-	if v.formStatus != 0 { // the summary of errors stands before the fields that say their labels
+	if v.formStatus != 0 { // the summary of errors shows labels, which are set by the fields below it: render them first
 		if err := v.templates.Render(io.Discard, name, data, v.print); err != nil {
 			return err
 		}
@@ -201,7 +201,7 @@ func (v *visit) compressed(body []byte) []byte {
 		return body
 	}
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // impossible: the level is valid
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid
 	z.Write(body)
 	z.Close()
 	v.w.Header().Set("Content-Encoding", "gzip")

@@ -148,7 +148,7 @@ type keyLimitBody struct {
 	RateLimit store.Opt[int64] `json:"rate_limit_per_minute" req:"true" min:"0" max:"1000000" doc:"0: no limit."`
 }
 
-// keyLimitAnswer is its answer.
+// keyLimitAnswer is the answer of PATCH /dev/keys/{id}.
 type keyLimitAnswer struct {
 	ID        string `json:"id"`
 	RateLimit int64  `json:"rate_limit_per_minute" doc:"0: no limit."`

@@ -23,7 +23,7 @@ type subject struct {
 	persons []person
 }
 
-// person is what a query or body says of a card's holder that an index finds.
+// person has those fields of a query or body by which the store finds a holder's cards.
 type person struct {
 	ExternalRef string `json:"external_ref"`
 	HolderEmail string `json:"holder_email"`

@@ -6,7 +6,8 @@ import (
 	"punchcard/store"
 )
 
-// row is a row of the ledger in plain words. It says neither who wrote it nor on what.
+// row is a row of the ledger in plain words. It names neither the person nor the device
+// that wrote it.
 type row struct {
 	Title    string
 	Amount   string // of money, with its sign

@@ -40,7 +40,8 @@ func (v *visit) lostURL(shop string, sent bool) string {
 	return "/lost?" + q.Encode()
 }
 
-// findLost returns the form for the shop with an id, or for that of the link of a card.
+// findLost returns what the form for lost cards shows; see [store.View.LostPage] for the
+// shop that it is about. Each of the two arguments may be empty.
 func (v *visit) findLost(shop, token string) (store.LostPage, error) {
 	in := kernel.Args{Params: map[string]string{"shop": shop, "token": token}}
 	return kernel.Do[store.LostPage](v.r.Context(), v.Kernel, v.caller(), operation.ShowLostPage, in)
@@ -50,7 +51,7 @@ func (v *visit) findLost(shop, token string) (store.LostPage, error) {
 // whether there are cards with the email or not.
 func showLost(v *visit) error { return v.renderLost(nil, nil) }
 
-// findCards takes the form.
+// findCards answers the form that was sent: it requests the message with the links.
 func findCards(v *visit) error {
 	form, err := v.readForm()
 	if err != nil {

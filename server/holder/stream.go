@@ -20,7 +20,7 @@ const (
 	streamPause    = 250 * time.Millisecond // between two messages of a stream
 	streamBeat     = 20 * time.Second       // between the heartbeats of a stream without news
 	streamWrite    = 10 * time.Second       // that a message may take
-	streamRetry    = 30 * time.Second       // after which a page that got none may ask again
+	streamRetry    = 30 * time.Second       // after which a page that was refused a stream may ask again
 )
 
 // streams are the open streams by the root of the card that they watch, so that a commit

@@ -92,8 +92,8 @@ type deviceCalls struct {
 	log         *slog.Logger
 }
 
-// Param returns an id from the path or its equivalent. In place of a handle, which a search at
-// a till gave, code is what the card's QR code holds.
+// Param returns an id from the path or its equivalent. If a device's code is a handle, which a
+// search gave it, Param returns what the card's QR code holds instead.
 func (c *Call) Param(name string) string {
 	if name == "code" && c.Kind == Device && c.devices != nil {
 		return c.devices.sessions.heldCode(c.Device, c.StaffSession, c.in.Param(name), c.now)

@@ -15,7 +15,7 @@ import (
 // system that shows the icon.
 const (
 	logoPart   = 0.56 // side of the square with the logo
-	circlePart = 0.3  // radius of the circle without one
+	circlePart = 0.3  // radius of the stamp, if there is no logo
 )
 
 // Icon returns an icon of size pixels as PNG: on a background, the logo or, if logo is

@@ -1,4 +1,4 @@
-// Package logo makes logos of uploaded pictures.
+// Package logo makes logos from uploaded pictures, and icons with them.
 package logo
 
 import (

@@ -119,7 +119,8 @@ func (f *Face) Flush() error {
 	return nil
 }
 
-// setHeaders sets the headers that say how much of the day's budget is left.
+// setHeaders sets the headers that say how much of the day's budget is left. It returns how
+// many calls are left, -1 if there is no limit.
 func (b *budget) setHeaders(h http.Header, used int64, now store.Time) (left int) {
 	h.Set("X-Daily-Reset", strconv.FormatInt(b.reset(now), 10))
 	if b.most == 0 {

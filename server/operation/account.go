@@ -221,7 +221,7 @@ var SetUpOperator = kernel.WriteAfter(
 	})
 
 // AcceptInvitation accepts an invitation. Where there is no account with its email, it
-// makes one of the fields and begins a session; else it needs no fields, and the person
+// makes one from the fields and begins a session; else it needs no fields, and the person
 // signs in as usual. Its parameter token is the token of the link.
 var AcceptInvitation = kernel.WriteAfter(
 	accounts.only(visitor, "acceptInvitation", "Accept an invitation", "A new account needs a name and a password, and a session begins. An account that exists needs neither, and no session begins.", store.LinkExpired, store.Conflict),

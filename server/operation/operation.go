@@ -107,8 +107,8 @@ func (s section) only(callers kernel.Callers, id, title, doc string, codes ...st
 	}
 }
 
-// assisted returns an operation for keys with the same operation for assistants: their keys
-// need the same scope.
+// assisted also admits the keys of assistants to an operation for API keys. They need the
+// same scope.
 func assisted(op kernel.Operation) kernel.Operation {
 	op.Callers.MCPKey = op.Callers.APIKey
 	return op

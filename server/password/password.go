@@ -104,8 +104,8 @@ func (h *Hasher) take(ctx context.Context) error {
 	}
 }
 
-// Hash returns the hash of a password in PHC form. It takes tens of milliseconds, and
-// ErrBusy is its error if it was not its turn in time.
+// Hash returns the hash of a password in PHC form. It takes tens of milliseconds. The error
+// is ErrBusy if it was not the password's turn in time.
 func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, 16)
 	rand.Read(salt)
@@ -166,8 +166,8 @@ func Weakness(password, email string) string {
 }
 
 // list has the commonest passwords of at least MinLength characters, in lower case, one
-// to a line: what lists of passwords that were found most often agree on, and common
-// words and keyboard rows with the usual numbers and years behind them.
+// to a line: passwords that the published lists of the commonest ones agree on, and common
+// words and keyboard rows followed by the usual numbers and years.
 //
 //go:embed common.txt.gz
 var list string

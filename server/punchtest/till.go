@@ -71,15 +71,16 @@ func (t *Till) PIN(pin string) *Till { return t.with("X-Staff-Pin", pin) }
 func (t *Till) Session(token string) *Till { return t.with("X-Staff-Session", token) }
 
 // ClientReference returns the same till with a client_reference, a UUID, in its writes. Use it
-// for one write and its retries, which it makes once, for ever.
+// for one write and its retries: the server makes a write with the same reference only once,
+// however late a retry comes.
 func (t *Till) ClientReference(reference string) *Till {
 	c := *t
 	c.reference = reference
 	return &c
 }
 
-// OccurredAt returns the same till with an occurred_at in its stamps, as of a till that was
-// offline when it gave them: at most seven days ago.
+// OccurredAt returns the same till with an occurred_at in its stamps, as a till sends it that
+// was offline when it gave them. when is at most seven days ago.
 func (t *Till) OccurredAt(when time.Time) *Till {
 	c := *t
 	c.occurred = when
@@ -166,7 +167,7 @@ func (t *Till) Use(card string) TillResult {
 	return ok(t.Try().Use(card))(t.s.t)
 }
 
-// Reverse reverses a transaction of the till's location, which its id names or the
+// Reverse reverses a transaction of the till's location. transaction is its id, or the
 // client_reference of the write that made it.
 func (t *Till) Reverse(transaction string) TillResult {
 	t.s.t.Helper()

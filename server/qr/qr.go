@@ -40,7 +40,7 @@ func SVG(text string) (string, error) {
 }
 
 // Text returns a QR code for text as lines for a terminal, in which a character shows two
-// modules, one above the other. Light modules are drawn, so that the terminal must be dark.
+// modules, one above the other. It draws the light modules, for terminals with a dark background.
 func Text(text string) (string, error) {
 	code, err := encode(text)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Content is what is served at a path. All its methods may be called at once.
+// Content is what is served at a path. Its methods may be called by several goroutines at once.
 type Content struct {
 	body   func() []byte
 	zipped func() []byte // nil if it would not be smaller
@@ -35,8 +35,8 @@ func New(make func() []byte) *Content {
 	return c
 }
 
-// NewZipped returns the content that was compressed to zipped with gzip. It panics when
-// the content is asked for if it cannot be decompressed.
+// NewZipped returns the content whose gzip is zipped. Body and ServeHTTP panic when they
+// need the content and zipped cannot be decompressed.
 func NewZipped(zipped []byte) *Content {
 	return &Content{
 		body: sync.OnceValue(func() []byte {

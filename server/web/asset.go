@@ -42,10 +42,10 @@ type Assets struct {
 	byName map[string]*asset // by hashed name
 }
 
-// NewAssets returns the assets of the files in the roots of some file systems, which are
-// embedded: it panics if one cannot be read. Only files with one of the known types are
-// assets; those with .gz after it are compressed, and named without that. path is where
-// Assets.ServeHTTP serves them.
+// NewAssets returns the files in the roots of folders, which are embedded: it panics if one
+// cannot be read. It leaves out files whose suffix is not in assetTypes. A file with the
+// further suffix .gz is compressed, and its name is the one without that suffix. path is
+// where Assets.ServeHTTP serves them.
 func NewAssets(path string, folders ...fs.FS) *Assets {
 	a := &Assets{path: path, byFile: map[string]*asset{}, byName: map[string]*asset{}}
 	for _, folder := range folders {

@@ -1,5 +1,5 @@
-// Package backup copies a punchcard database to a file while it is served, does
-// so on a schedule in a folder, and puts a copy back in the place of a database.
+// Package backup copies a punchcard database to a file while it is served, makes
+// such copies in a folder on a schedule, and restores a database from a copy.
 package backup
 
 import (
@@ -75,7 +75,7 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 		from.Exec("PRAGMA wal_checkpoint(PASSIVE)")
 	}
 	if err = cmp.Or(err, from.Close()); err == nil {
-		err = finishCopy(p.raw(), db, false) // it is removed later
+		err = finishCopy(p.raw(), db, false) // not synced, since it is removed below
 	}
 	if err != nil {
 		return 0, copyError(ctx, to, db, err)

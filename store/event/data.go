@@ -52,8 +52,9 @@ func appendValue(b []byte, v any) []byte {
 	return append(b, "null"...)
 }
 
-// field appends a string member. Like nullable it takes all that comes before the
-// value as one literal, with its punctuation.
+// field appends a string member. key is all that comes before the value: the name with
+// its quotes, the colon, and what separates the member from the one before.
 func field(b []byte, key, v string) []byte { return appendString(append(b, key...), v) }
 
+// nullable appends a member that is a string or null, with key as in field.
 func nullable(b []byte, key string, v *string) []byte { return appendValue(append(b, key...), v) }

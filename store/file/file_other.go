@@ -2,5 +2,5 @@
 
 package file
 
-// noFollow is 0: the system has no such flags. Check finds links before.
+// noFollow is 0, since the system has no such flags. Check refuses links before a file is opened.
 const noFollow = 0

@@ -255,7 +255,7 @@ func (c *Conn) script(sql string, began func(s *sqlite.Stmt, statement string)) 
 
 // Copy copies all pages of one database into another. After every n pages it checks ctx
 // and calls copied, unless that is nil, with the number of pages that are copied and of
-// all pages; -1 copies all at once.
+// all pages. If n is -1, it copies all pages at once.
 func Copy(ctx context.Context, to, from *Conn, n int, copied func(done, total int64)) error {
 	b, err := sqlite.NewBackup(to.db, "", from.db, "")
 	if err != nil {

@@ -51,8 +51,8 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", class, err)
 }
 
-// classify is the function classify, which also classifies the error of a statement
-// that took too many steps.
+// classify does what the function classify does, and also classifies the error of a
+// statement that took too many steps.
 func (c *Conn) classify(err error) error {
 	if c.over && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
 		return fmt.Errorf("%w: %w", ErrEndless, err)

@@ -16,7 +16,7 @@ type linker struct {
 	secrets map[string]string // paths of the keys by secret; empty for demo keys
 }
 
-// link links all objects.
+// link adds all objects to the file, and then links each of them.
 func (l *linker) link() {
 	addObjects(l, nil, "shops", l.file.shops)
 	for _, s := range l.file.shops {

@@ -51,7 +51,8 @@ func Text(m store.Mail) string {
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-// in returns the texts in a language, or in English, and which of the two it is.
+// in returns the texts in a language, or in English if there are none, and the language that
+// they are in.
 func in[T any](texts map[string]T, language string) (T, string) {
 	if t, ok := texts[language]; ok {
 		return t, language
