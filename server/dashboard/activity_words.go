@@ -17,8 +17,11 @@ var actorTypes = []struct{ kind, one, all string }{
 	{"system", web.Text("The server"), web.Text("The server itself")},
 }
 
+// An actionGroup is a subject of actions.
+type actionGroup struct{ family, label, all string }
+
 // actionGroups are the subjects of actions, in the order of the filter.
-var actionGroups = []struct{ family, label, all string }{
+var actionGroups = []actionGroup{
 	{"transaction", web.Text("At the till"), web.Text("Everything at the till")},
 	{"card", web.Text("Cards"), web.Text("Everything about cards")},
 	{"cards", web.Text("Lists of cards"), web.Text("Everything about lists of cards")},
@@ -26,10 +29,12 @@ var actionGroups = []struct{ family, label, all string }{
 	{"prize", web.Text("Prizes"), web.Text("Everything about prizes")},
 	{"location", web.Text("Locations"), web.Text("Everything about locations")},
 	{"device", web.Text("Tills"), web.Text("Everything about tills")},
+	{"staff", web.Text("Staff"), web.Text("Everything about staff")},
 	{"key", web.Text("Keys"), web.Text("Everything about keys")},
 	{"webhook", web.Text("Webhooks"), web.Text("Everything about webhooks")},
 	{"user", web.Text("People"), web.Text("Everything about people")},
 	{"shop", web.Text("Shop"), web.Text("Everything about the shop")},
+	{"statistics", web.Text("Statistics"), web.Text("Everything about statistics")},
 }
 
 // actionWords say what each action did.
@@ -54,6 +59,7 @@ var actionWords = []struct{ action, text string }{
 	{"card.export", web.Text("Downloaded the data of a card")},
 	{"card.request_links", web.Text("Somebody asked for the links of lost cards")},
 	{"card.mail_refused", web.Text("A mail about a card was refused")},
+	{"card.search", web.Text("Searched for cards")},
 	{"cards.export", web.Text("Downloaded the list of cards")},
 	{"program.create", web.Text("Created a program")},
 	{"program.update", web.Text("Changed a program")},
@@ -70,11 +76,19 @@ var actionWords = []struct{ action, text string }{
 	{"location.update", web.Text("Changed a location")},
 	{"location.disable", web.Text("Disabled a location")},
 	{"location.enable", web.Text("Enabled a location")},
-	{"location.set_pin", web.Text("Set the staff PIN")},
+	{"location.set_pin", web.Text("Set the PIN of a location")},
 	{"location.pin_locked", web.Text("Wrong PINs locked a location")},
+	{"device.offer_pairing", web.Text("Made a pairing code")},
+	{"device.pairing_lock", web.Text("Wrong pairing codes locked an address")},
 	{"device.create", web.Text("Created a till")},
 	{"device.revoke", web.Text("Revoked a till")},
 	{"device.pin_locked", web.Text("Wrong PINs locked a till")},
+	{"staff.create", web.Text("Added a member of staff")},
+	{"staff.set_pin", web.Text("Set the PIN of a member of staff")},
+	{"staff.disable", web.Text("Disabled a member of staff")},
+	{"staff.enable", web.Text("Enabled a member of staff")},
+	{"staff.sign_in", web.Text("Signed in at a till")},
+	{"staff.sign_out", web.Text("Signed out at a till")},
 	{"key.create", web.Text("Created a key")},
 	{"key.rotate", web.Text("Rotated a key")},
 	{"key.revoke", web.Text("Revoked a key")},
@@ -107,17 +121,26 @@ var actionWords = []struct{ action, text string }{
 	{"user.use_recovery_code", web.Text("Used a recovery code")},
 	{"user.disable", web.Text("Disabled an account")},
 	{"user.enable", web.Text("Enabled an account")},
+	{"user.mail_refused", web.Text("A mail about an account was refused")},
 	{"shop.create", web.Text("Created the shop")},
 	{"shop.update", web.Text("Changed the shop")},
 	{"statistics.rebuild", web.Text("Counted the statistics again")},
 }
 
-// actionText says what an action did.
-func (v *visit) actionText(action string) string {
+// wordsOf returns the words of an action.
+func wordsOf(action string) (text string, ok bool) {
 	for _, a := range actionWords {
 		if a.action == action {
-			return v.print.T(a.text)
+			return a.text, true
 		}
+	}
+	return "", false
+}
+
+// actionText says what an action did.
+func (v *visit) actionText(action string) string {
+	if text, ok := wordsOf(action); ok {
+		return v.print.T(text)
 	}
 	return action
 }

@@ -309,7 +309,11 @@ func (v *visit) addCardActivity(p *cardPage) error {
 		return err
 	}
 	for _, row := range list.Data {
-		p.Activity = append(p.Activity, web.Event{Time: row.At, Title: v.print.T(cmp.Or(cardEvents[row.Action], row.Action)), Who: v.actorName(row.Actor), Icon: "activity"})
+		title := v.actionText(row.Action)
+		if event, ok := cardEvents[row.Action]; ok {
+			title = v.print.T(event)
+		}
+		p.Activity = append(p.Activity, web.Event{Time: row.At, Title: title, Who: v.actorName(row.Actor), Icon: "activity"})
 	}
 	if list.NextCursor.Valid {
 		p.Older = p.Path + "?" + url.Values{"activity": {list.NextCursor.V}}.Encode() + "#activity"

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"text/template/parse"
+
+	"punchcard/store/event"
 )
 
 var update = flag.Bool("update", false, "write the golden files, and the tables of translations with empty entries for new texts")
@@ -164,6 +166,12 @@ func faceTexts(t *testing.T) map[string]map[string]bool {
 			continue
 		}
 		texts := textsOf(t, filepath.Join("..", e.Name()))
+		if e.Name() == "dashboard" { // the form of a webhook shows what each event is
+			for _, name := range event.Subscribable() {
+				in, _ := event.Lookup(name)
+				texts[in.Doc] = true
+			}
+		}
 		maps.DeleteFunc(texts, func(text string, _ bool) bool { return faces["web"][text] })
 		if len(texts) > 0 {
 			faces[e.Name()] = texts
