@@ -44,7 +44,7 @@ func TestLoad(t *testing.T) {
 			if code != 0 || stderr != "" {
 				t.Fatalf("exit %d: %s\n%s", code, stderr, stdout)
 			}
-			for _, line := range []string{`(?m)^[1-9]\d* answers, `, `(?m)^([1-9]\d*) webhooks were to come and [1-9]\d* came`, `(?m)^check found nothing; the ledger's [1-9]\d* rows and all cards`} {
+			for _, line := range []string{`(?m)^[1-9]\d* answers, `, `(?m)^([1-9]\d*) webhooks were expected and [1-9]\d* arrived`, `(?m)^check found nothing; the ledger's [1-9]\d* rows and all cards`} {
 				if !regexp.MustCompile(line).MatchString(stdout) {
 					t.Errorf("the output has no line %s:\n%s", line, stdout)
 				}
@@ -63,7 +63,7 @@ func TestLoad(t *testing.T) {
 		"-cards must be ten for each client at least": {"-cards", "639"},
 		"-minutes must be from 0.01 to 1440":          {"-minutes", "0"},
 		"-rate must be from 0 to 1000000":             {"-rate", "NaN"},
-		`takes flags alone, not "now"`:                {"now"},
+		`takes only flags, not "now"`:                 {"now"},
 	} {
 		if code, stdout, stderr := run(t, args...); code != 2 || stdout != "" || !strings.HasPrefix(stderr, "load: "+want+"\n") {
 			t.Errorf("%v: exit %d, %q, %q", args, code, stdout, stderr)
