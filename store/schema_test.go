@@ -2,6 +2,18 @@ package store
 
 import "testing"
 
+// TestSchemaSum checks that schemaSum is the checksum of the schema of this version.
+func TestSchemaSum(t *testing.T) {
+	t.Parallel()
+	objects, err := expectedSchema(version())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := checksum(objects); sum != schemaSum {
+		t.Errorf("schemaSum is %s, want %s", schemaSum, sum)
+	}
+}
+
 // TestBareSQL checks that comments and repeated white space are removed, except within quotes.
 func TestBareSQL(t *testing.T) {
 	t.Parallel()

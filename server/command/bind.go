@@ -183,10 +183,7 @@ func (b *Bound) Run() error {
 	if err := b.flags.readSecrets(form); err != nil { // the operation validates them
 		return err
 	}
-	opts := store.Options{MustExist: true}
-	if !b.binding.op.Writes() {
-		opts.Readers = 1
-	}
+	opts := existing
 	if x, ok := b.extras.(interface{ configure(*store.Options) }); ok {
 		x.configure(&opts)
 	}

@@ -23,7 +23,7 @@ func (c *Check) Run() error {
 		OK       bool     `json:"ok"`
 		Findings []string `json:"findings"`
 	}
-	err := c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) (err error) {
+	err := c.with(existing, func(st *store.Store) (err error) {
 		if c.Rebuild {
 			if err := st.Write(context.Background(), store.Write{Actor: person(0).Actor, Do: (*store.Tx).RecountStats}); err != nil {
 				return err

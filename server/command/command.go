@@ -123,7 +123,7 @@ type OfShop struct {
 
 // with opens the file, calls f, and closes the file. It shows the progress of a migration.
 func (c File) with(opts store.Options, f func(*store.Store) error) error {
-	opts.Progress = commandProgress(true)
+	opts.Readers, opts.Progress = 1, commandProgress(true)
 	st, err := store.Open(c.DB, opts)
 	if err != nil {
 		return err
@@ -158,9 +158,6 @@ func noShop(*store.Store) (int64, error) { return 0, nil }
 func doIn[O any](c File, opts store.Options, resolve func(*store.Store) (int64, error), op *kernel.Operation, args kernel.Args) (out O, err error) {
 	if err := op.Validate(args, fieldLimits, store.TimeOf(time.Now())); err != nil {
 		return out, plain(err)
-	}
-	if !op.Writes() {
-		opts.Readers = 1
 	}
 	err = c.with(opts, func(st *store.Store) error {
 		shop, err := resolve(st)

@@ -174,7 +174,7 @@ func (c OfShop) id(kind *resource, text string) (id string, err error) {
 	if strings.HasPrefix(text, kind.prefix) {
 		return text, nil
 	}
-	err = c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
+	err = c.with(existing, func(st *store.Store) error {
 		shop, err := c.resolve(st)
 		if err != nil {
 			return err

@@ -68,7 +68,7 @@ func (c *LocationList) Run() error {
 // not 0: as JSON with --json, and otherwise with human.
 func list[T any](c OfShop, op *kernel.Operation, limit int, human func(io.Writer, ...T)) error {
 	var all operation.List[T]
-	err := c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
+	err := c.with(existing, func(st *store.Store) error {
 		shop, err := c.resolve(st)
 		if err != nil {
 			return err
