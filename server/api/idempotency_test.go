@@ -232,8 +232,8 @@ func TestIdempotencyWindow(t *testing.T) {
 	s.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Replays(second)
 }
 
-// TestConcurrentDuplicates checks that of a hundred concurrent requests with the same idempotency key
-// one has an effect, and that the others are replays or, with different bodies, conflicts.
+// TestConcurrentDuplicates sends a hundred requests with the same idempotency key at the same time. It
+// checks that one has an effect, and that the others are replays or, with different bodies, conflicts.
 func TestConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -71,7 +71,8 @@ var sampleBodies = map[string]string{
 	"updateWebhook":  `{"description":"CRM"}`,
 }
 
-// firstActions has the action after which an operation changes a published program, by operation.
+// firstActions maps operations that change nothing in a published program to the action
+// that comes before them.
 var firstActions = map[string]string{"publishProgram": "unpublish", "unsuspendProgram": "suspend"}
 
 // prepareThings brings th into a state in which the operation changes something.

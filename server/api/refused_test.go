@@ -42,8 +42,8 @@ func fileVersion(s *servertest.Server) func() string {
 // restriction it means that the restriction changes nothing or filters a list (see TestRestricted…).
 const admitted = ""
 
-// restriction has the outcome of each operation for a key that is restricted to one location and names
-// something outside of it: another location, a card whose program is not valid there, or a webhook of
+// restriction maps each operation to its outcome for a key that is restricted to one location and
+// names something outside of it: another location, a card whose program is not valid there, or a webhook of
 // other locations.
 var restriction = map[string]string{
 	"getMe": admitted, "listLocations": admitted, "updateLocation": "403 unauthorized", "disableLocation": "403 unauthorized", "enableLocation": "403 unauthorized",

@@ -244,8 +244,8 @@ func TestRestrictedAllDisabled(t *testing.T) {
 	both.Get("/cards").Want(200)
 }
 
-// hookScope has the locations of a webhook, and whether a key that is restricted to the first location
-// may have such a webhook.
+// hookScope describes the locations of a webhook. A key that is restricted to the first
+// location may have such a webhook if own is set.
 type hookScope struct {
 	ids  []string
 	wide bool // with shop-wide events

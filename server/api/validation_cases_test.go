@@ -168,7 +168,7 @@ func base(r kernel.Route, field string) map[string]any {
 	return m
 }
 
-// template has the type of a program that has the field, for fields that stamp programs lack.
+// template maps fields that stamp programs lack to a type of program that has the field.
 var template = map[string]string{"discount_percent": "discount", "access_image_url": "access", "initial_balance_cents": "prepaid"}
 
 // wideLadder raises the limits of prizes, so that a test can create many in one program.

@@ -53,7 +53,7 @@ type hookValue struct {
 	shown        *shown
 }
 
-// shown has the value in the answer if it is another, or leaveOut if there is none.
+// shown is the value in the answer where it differs from the one sent, or leaveOut if there is none.
 type shown struct{ v any }
 
 // url2048 is a URL of 2,048 characters.

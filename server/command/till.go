@@ -22,7 +22,7 @@ type Till struct {
 	Undo   TillUndo   `cmd:"" help:"Take a transaction back, by default the latest one of this till."`
 }
 
-// tillCard has the flags of a command on one card.
+// tillCard holds the flags of a command on one card.
 type tillCard struct {
 	tillFlags
 	Code string `arg:"" help:"What the card's QR code holds, or its short code. An id works in lookup, and on devices made with --accept-card-ids."`

@@ -37,7 +37,7 @@ func (h *histogram) quantile(q float64) float64 {
 	return 0
 }
 
-// period has what was measured in a part of the time. Sizes are in bytes.
+// period holds the measurements of a part of the time. Sizes are in bytes.
 type period struct {
 	took            map[string]*histogram // by kind
 	rss, wal, queue float64               // largest values
