@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -151,8 +152,8 @@ func handshake(p *process, roots *x509.CertPool, host string) (*x509.Certificate
 func browser(p *process, roots *x509.CertPool) *http.Client {
 	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true, ForceAttemptHTTP2: true,
-		Dial: func(string, string) (net.Conn, error) {
-			return net.Dial("tcp", strings.TrimPrefix(p.origin, "https://"))
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(p.origin, "https://"))
 		},
 	}}
 }
