@@ -27,6 +27,14 @@ const (
 	stepsPerCall = 1 << 16 // of the progress handler
 )
 
+// A query of a sound file returns fewer rows than rowsAtLeast, plus one for each
+// bytesPerRow bytes of the file and its log. One of a file that was made to do harm
+// could return so many before it is ended that a list of them fills the memory.
+const (
+	rowsAtLeast = 100_000
+	bytesPerRow = 8
+)
+
 // maxValue is the maximum size in bytes of a value, a row and a statement. Bodies of
 // requests, the largest values, have 1 MiB.
 const maxValue = 64 << 20

@@ -44,6 +44,34 @@ func TestEndlessStatement(t *testing.T) {
 	}
 }
 
+// TestRowsWithoutEnd checks that a query that returns more rows than the file's size allows is ended,
+// and that the rows of queries do not add up.
+func TestRowsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	rows := func(most int) (n int, err error) {
+		r := c.Query("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT ?) SELECT i FROM n", most)
+		for r.Next() {
+			n++
+		}
+		return n, r.Close()
+	}
+	for range 2 {
+		if n, err := rows(rowsAtLeast); n != rowsAtLeast || err != nil {
+			t.Errorf("%d rows of %d, %v", n, rowsAtLeast, err)
+		}
+		if n, err := rows(2 * rowsAtLeast); n < rowsAtLeast || n >= 2*rowsAtLeast || !errors.Is(err, ErrEndless) {
+			t.Errorf("%d rows of %d, %v", n, 2*rowsAtLeast, err)
+		}
+	}
+	if _, err := c.Exec("CREATE TABLE t AS SELECT zeroblob(?) a", 2*rowsAtLeast*bytesPerRow); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := rows(2 * rowsAtLeast); n != 2*rowsAtLeast || err != nil {
+		t.Errorf("%d rows of %d in a larger file, %v", n, 2*rowsAtLeast, err)
+	}
+}
+
 // TestInterruptOn checks that statements that begin after the end of the context are ended, until
 // NoInterrupt is called.
 func TestInterruptOn(t *testing.T) {

@@ -24,8 +24,10 @@ type Rows struct {
 	sql  string
 	s    *statement
 	open bool
-	done bool // there is no further row
-	at   int  // the next column
+	done bool  // there is no further row
+	at   int   // the next column
+	n    int64 // rows so far
+	most int64 // of them; see rowsAtLeast
 	err  error
 }
 
@@ -38,6 +40,7 @@ func (c *Conn) Query(sql string, args ...any) *Rows {
 	}
 	r := &s.rows
 	r.open, r.done, r.err = true, false, nil
+	r.n, r.most = 0, rowsAtLeast
 	c.open = append(c.open, r)
 	return r
 }
@@ -61,6 +64,12 @@ func (r *Rows) Next() bool {
 	more, err := r.s.Step()
 	if err != nil {
 		r.err = r.c.fail(err)
+	}
+	if r.n++; more && r.n > r.most {
+		r.most = rowsAtLeast + fileSize(r.c.path)/bytesPerRow
+		if r.n > r.most {
+			more, r.err = false, ErrEndless
+		}
 	}
 	r.at, r.done = 0, !more
 	return more
