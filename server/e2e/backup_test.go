@@ -57,6 +57,8 @@ type busyShop struct {
 	stopped chan struct{}
 	writers sync.WaitGroup
 
+	checking sync.RWMutex // held while a backup is checked: the file grows only while backups are made
+
 	mu        sync.Mutex
 	requested []int // cards requested, by writer
 	answered  []int // cards answered, by writer
@@ -93,10 +95,13 @@ func newBusyShop(t *testing.T, writers int) *busyShop {
 					return
 				default:
 				}
+				b.checking.RLock()
 				b.increment(b.requested, w)
 				var made card
-				if !post(k.Secret, b.server.origin+"/api/public/v1/programs/"+b.program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, w, n), &made) ||
-					!post(device.Token, b.server.origin+"/till/v1/cards/"+made.ID+"/stamps", `{"count":3}`, &struct{}{}) {
+				ok := post(k.Secret, b.server.origin+"/api/public/v1/programs/"+b.program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, w, n), &made) &&
+					post(device.Token, b.server.origin+"/till/v1/cards/"+made.ID+"/stamps", `{"count":3}`, &struct{}{})
+				b.checking.RUnlock()
+				if !ok {
 					return
 				}
 				b.increment(b.answered, w)
@@ -145,6 +150,8 @@ func (b *busyShop) stopWriters() {
 // and at most those that were requested before it ended.
 func (b *busyShop) checkBackup(copied string, before, requested []int) {
 	b.t.Helper()
+	b.checking.Lock()
+	defer b.checking.Unlock()
 	stamps := map[string]string{}
 	for _, line := range query(b.t, copied, "SELECT external_ref||' '||stamps_count FROM cards WHERE external_ref IS NOT NULL") {
 		ref, count, _ := strings.Cut(line, " ")
