@@ -124,13 +124,16 @@ func TestHostileTexts(t *testing.T) {
 		return spoil(db, hostile+string(hidden)+"\u202eEVIL\u2066\u0007\u2028")
 	})
 	a.SQL("UPDATE meta SET auth_epoch=auth_epoch+1, hook_epoch=hook_epoch+1")
-	seen := map[string]bool{}
+	tools, seen := 0, map[string]bool{}
 	for tool, args := range args {
 		o := a.call(tool, args).ok()
 		if hasHidden(o.text) {
 			t.Errorf("%s: hidden characters in %q", tool, o.text)
 		}
 		untrusted, _ := o.meta["untrusted"].([]any)
+		if strings.Contains(o.text, hostile) {
+			tools++
+		}
 		for _, path := range pathsOf(o.data, hostile) {
 			seen[path] = true
 			if !slices.Contains(untrusted, any(path)) {
@@ -138,8 +141,8 @@ func TestHostileTexts(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < 15 {
-		t.Errorf("only %q have the text", slices.Sorted(maps.Keys(seen)))
+	if tools < 9 || len(seen) < 15 {
+		t.Errorf("only %d tools showed the texts, at %q", tools, slices.Sorted(maps.Keys(seen)))
 	}
 	for _, uri := range []string{"punchcard://shop", "punchcard://events", "punchcard://errors", "punchcard://programs/" + args["get_programs"]["id"].(string)} {
 		r := a.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":%q}}`, uri), nil)
