@@ -67,7 +67,7 @@ func newIDs(secret []byte) (IDs, error) {
 }
 
 // idCache caches the ids of programs and locations: there are few of them, and every
-// row of a list contains them. BenchmarkPlainList of server/app measures the effect.
+// row of a list contains them. BenchmarkList of server/app measures the effect.
 type idCache struct {
 	mu  sync.RWMutex
 	ids map[idCacheKey]string

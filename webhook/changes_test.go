@@ -22,7 +22,8 @@ func signed(r request, secret string) bool {
 	unix, err := strconv.ParseInt(stamp, 10, 64)
 	at := time.Unix(unix, 0)
 	return err == nil && r.Header.Get(webhook.HeaderSignature) == webhook.Sign(secret, at, r.Body) && r.Header.Get(webhook.HeaderID) == r.EventID &&
-		r.Header.Get(webhook.HeaderTimestamp) == stamp && r.Header.Get(webhook.HeaderStandardSignature) == webhook.SignStandard(secret, r.EventID, at, r.Body)
+		r.Header.Get(webhook.HeaderTimestamp) == stamp &&
+		r.Header.Get(webhook.HeaderStandardSignature) == webhook.SignStandard(secret, r.EventID, at, r.Body)
 }
 
 // first returns a webhook whose first attempt has failed. Changes take effect from
@@ -97,7 +98,11 @@ func TestHeadersOfTheLog(t *testing.T) {
 		if have := got.Header.Get("X-Customer") + got.Header.Get("X-Other"); have != map[bool]string{true: "bluegreen"}[sends] {
 			t.Errorf("custom headers sent: %v, got %q", sends, have)
 		}
-		want := map[string]string{"Authorization": "***", "Content-Type": "application/json", "User-Agent": "punchcard-webhook/" + app.Version}
+		want := map[string]string{
+			"Authorization": "***",
+			"Content-Type":  "application/json",
+			"User-Agent":    "punchcard-webhook/" + app.Version,
+		}
 		if sends {
 			want["X-Customer"], want["X-Other"] = "***", "***"
 		}
@@ -112,7 +117,8 @@ func TestHeadersOfTheLog(t *testing.T) {
 		if len(shown) != len(want) {
 			t.Errorf("the log shows %v, want %v", shown, want)
 		}
-		if got.Header.Get("User-Agent") != want["User-Agent"] || got.Header.Get("Content-Type") != want["Content-Type"] || got.Header.Get("Accept-Encoding") != "" {
+		if got.Header.Get("User-Agent") != want["User-Agent"] || got.Header.Get("Content-Type") != want["Content-Type"] ||
+			got.Header.Get("Accept-Encoding") != "" {
 			t.Errorf("sent %v", got.Header)
 		}
 	}

@@ -94,7 +94,10 @@ var failures = []failure{
 	{isOp("remote error", "protocol version"), "the receiver does not speak TLS 1.2 or newer"},
 	{isOp("remote error", ""), "the receiver refused the TLS connection"},
 	{isOp("local error", ""), tlsFailed},
-	{func(err error) bool { e, ok := errors.AsType[net.Error](err); return ok && e.Timeout() }, "no connection was made within " + seconds(dialTimeout)},
+	{
+		func(err error) bool { e, ok := errors.AsType[net.Error](err); return ok && e.Timeout() },
+		"no connection was made within " + seconds(dialTimeout),
+	},
 	{isA[*net.OpError], connectionFailed},
 	// The rest is known by its text only, which is not logged itself: it quotes what
 	// the receiver answered, which may be the bearer token of the request.

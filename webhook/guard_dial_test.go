@@ -69,7 +69,10 @@ func TestTransport(t *testing.T) {
 	}
 	var name x509.HostnameError
 	dns := serveDNS(t, map[string]answers{"other.test.": always("127.0.0.1")})
-	if _, err := get(&Guard{Loopback: true, Roots: roots, Resolver: dns}, "https://other.test:"+port(s.URL), false); !errors.As(err, &name) {
+	if _, err := get(&Guard{Loopback: true, Roots: roots, Resolver: dns}, "https://other.test:"+port(s.URL), false); !errors.As(
+		err,
+		&name,
+	) {
 		t.Error("under another name:", err)
 	}
 	if _, err := get(&Guard{Roots: roots}, s.URL, false); !errors.Is(err, ErrNotPublic) {
@@ -82,13 +85,15 @@ func TestTransport(t *testing.T) {
 	old.StartTLS()
 	defer old.Close()
 	roots.AddCert(old.Certificate())
-	if _, err := get(&Guard{Loopback: true, Roots: roots}, old.URL, false); err == nil || !strings.Contains(err.Error(), "protocol version") {
+	if _, err := get(&Guard{Loopback: true, Roots: roots}, old.URL, false); err == nil ||
+		!strings.Contains(err.Error(), "protocol version") {
 		t.Error("TLS 1.1:", err)
 	}
 
 	tr := new(Guard).Transport(3)
 	if tr.Proxy != nil || !tr.DisableCompression || tr.MaxResponseHeaderBytes != 64<<10 || tr.MaxIdleConnsPerHost != 3 || tr.MaxIdleConns == 0 || tr.IdleConnTimeout == 0 ||
-		tr.TLSClientConfig.InsecureSkipVerify || new(Guard).Dialer().Timeout == 0 {
+		tr.TLSClientConfig.InsecureSkipVerify ||
+		new(Guard).Dialer().Timeout == 0 {
 		t.Errorf("%+v", tr)
 	}
 }
@@ -111,7 +116,10 @@ func TestPlainHTTPAtDial(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
-	dns := serveDNS(t, map[string]answers{"home.test.": always("127.0.0.1"), "public.test.": always("8.8.8.8"), "inside.test.": always("10.0.0.1")})
+	dns := serveDNS(
+		t,
+		map[string]answers{"home.test.": always("127.0.0.1"), "public.test.": always("8.8.8.8"), "inside.test.": always("10.0.0.1")},
+	)
 	lo := prefixes("127.0.0.0/8")
 	at := func(host string) string { return "http://" + host + ":" + port(s.URL) }
 	for _, c := range []struct {

@@ -41,7 +41,9 @@ var open = func() (ranges [][2]netip.Addr) {
 }()
 
 // endings are the last four bytes that no IPv6 address may have.
-var endings = strings.Fields("169.254.169.254 169.254.170.2 169.254.170.23 168.63.129.16 192.0.0.192 100.100.100.200 169.254.0.23 169.254.42.42")
+var endings = strings.Fields(
+	"169.254.169.254 169.254.170.2 169.254.170.23 168.63.129.16 192.0.0.192 100.100.100.200 169.254.0.23 169.254.42.42",
+)
 
 // isOpen reports whether a Guard without settings must permit an address.
 func isOpen(b [16]byte) bool {
@@ -148,7 +150,8 @@ func accepted(t *testing.T, g *Guard, raw string) netip.Addr {
 	if err != nil {
 		t.Fatalf("%q: %v", raw, err)
 	}
-	if u.User != nil || u.Fragment != "" || u.Host == "" || u.Opaque != "" || strings.ContainsAny(raw, " \t\r\n\\") || strings.ContainsAny(u.Host, "%@/?#") {
+	if u.User != nil || u.Fragment != "" || u.Host == "" || u.Opaque != "" || strings.ContainsAny(raw, " \t\r\n\\") ||
+		strings.ContainsAny(u.Host, "%@/?#") {
 		t.Errorf("%q is accepted", raw)
 	}
 	if err := g.CheckScheme(u); err != nil {

@@ -80,7 +80,11 @@ func TestPermits(t *testing.T) {
 // and those with a zone.
 func TestAllowCIDR(t *testing.T) {
 	t.Parallel()
-	every := &Guard{Loopback: true, AllowHTTP: true, AllowCIDR: append(prefixes("0.0.0.0/0 ::/0 169.254.169.254/32 fd00:ec2::/32"), netip.Prefix{})}
+	every := &Guard{
+		Loopback:  true,
+		AllowHTTP: true,
+		AllowCIDR: append(prefixes("0.0.0.0/0 ::/0 169.254.169.254/32 fd00:ec2::/32"), netip.Prefix{}),
+	}
 	for _, s := range neverAllowed {
 		if every.Permits(netip.MustParseAddr(s)) {
 			t.Errorf("%s is permitted with every network allowed", s)
@@ -145,7 +149,8 @@ func TestControl(t *testing.T) {
 		{"", "8.8.8.8:443", false},
 	} {
 		err := g.Control(t.Context(), c.network, c.address, nil)
-		if c.want != (err == nil) || err != nil && (!errors.Is(err, ErrNotPublic) || err.Error() != c.address+": the address is not public") {
+		if c.want != (err == nil) ||
+			err != nil && (!errors.Is(err, ErrNotPublic) || err.Error() != c.address+": the address is not public") {
 			t.Errorf("%s %s: %v", c.network, c.address, err)
 		}
 	}
@@ -229,7 +234,8 @@ func TestOnLink(t *testing.T) {
 // TestInterfaces checks that the two ways to read the networks of the machine agree.
 func TestInterfaces(t *testing.T) {
 	t.Parallel()
-	if list, err := parseInterfaces("20010db8000000010000000000000005 02 40 00 80     eth0\n"); err != nil || len(list) != 1 || list[0].String() != "2001:db8:0:1::5/64" {
+	if list, err := parseInterfaces("20010db8000000010000000000000005 02 40 00 80     eth0\n"); err != nil || len(list) != 1 ||
+		list[0].String() != "2001:db8:0:1::5/64" {
 		t.Errorf("%v %v", list, err)
 	}
 	for _, bad := range []string{"x", "20010db8 02 40 00 80 eth0\n", "zz010db8000000010000000000000005 02 40 00 80 eth0\n"} {

@@ -68,7 +68,10 @@ func TestManyHangingShops(t *testing.T) {
 				return err
 			}
 			a := store.Access{Shop: shop}
-			p, err := tx.CreateProgram(a, store.ProgramFields{Type: set("standard"), Name: set("P"), TotalStamps: set[int64](10), IconKey: set("cup")})
+			p, err := tx.CreateProgram(
+				a,
+				store.ProgramFields{Type: set("standard"), Name: set("P"), TotalStamps: set[int64](10), IconKey: set("cup")},
+			)
 			if err != nil {
 				return err
 			}

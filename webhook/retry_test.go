@@ -72,7 +72,8 @@ func FuzzRetryAfter(f *testing.F) {
 		if got < 0 || got > time.Hour {
 			t.Fatalf("%q: %v", h, got)
 		}
-		if n, err := strconv.Atoi(h); err == nil && n >= 0 && h[0] != '+' && got != min(time.Duration(min(n, 3600))*time.Second, time.Hour) {
+		if n, err := strconv.Atoi(h); err == nil && n >= 0 && h[0] != '+' &&
+			got != min(time.Duration(min(n, 3600))*time.Second, time.Hour) {
 			t.Fatalf("%q: %v", h, got)
 		}
 	})

@@ -121,7 +121,10 @@ func TestFifteenFailuresDisable(t *testing.T) {
 	if n := len(h.log()); n != entries {
 		t.Errorf("%d entries were queued while inactive", n-entries)
 	}
-	if got := s.Values("SELECT detail FROM audit WHERE action='webhook.disable'"); !slices.Equal(got, []string{`{"consecutive_failures":15}`}) {
+	if got := s.Values("SELECT detail FROM audit WHERE action='webhook.disable'"); !slices.Equal(
+		got,
+		[]string{`{"consecutive_failures":15}`},
+	) {
 		t.Errorf("audit %q", got)
 	}
 	h.patch(fields{"active": true})

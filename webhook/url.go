@@ -20,8 +20,14 @@ type Problem struct{ Code, Message string }
 
 // The problems of a URL.
 var (
-	notAbsolute  = &Problem{"invalid_format", "The URL must be absolute, such as https://example.com/hook, without spaces, control characters or backslashes."}
-	badHost      = &Problem{"invalid_format", "The URL's host must be a domain name in ASCII form, an IPv4 address of four decimal numbers, or an IPv6 address in brackets."}
+	notAbsolute = &Problem{
+		"invalid_format",
+		"The URL must be absolute, such as https://example.com/hook, without spaces, control characters or backslashes.",
+	}
+	badHost = &Problem{
+		"invalid_format",
+		"The URL's host must be a domain name in ASCII form, an IPv4 address of four decimal numbers, or an IPv6 address in brackets.",
+	}
 	badPort      = &Problem{"invalid_format", "The URL's port must be a number from 1 to 65535."}
 	notHTTPS     = &Problem{"invalid_value", "The URL must begin with https://."}
 	neitherHTTP  = &Problem{"invalid_value", "The URL must begin with https:// or http://."}

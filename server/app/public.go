@@ -36,10 +36,21 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel, samples func()
 		})
 	}
 	assets := kernel.SecurityHeaders(web.AssetHandler())
-	k.Handle(r, http.MethodGet, "/assets/:name", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) { assets.ServeHTTP(w, r) })
+	k.Handle(
+		r,
+		http.MethodGet,
+		"/assets/:name",
+		func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) { assets.ServeHTTP(w, r) },
+	)
 	k.Handle(r, http.MethodGet, "/logo/:name", func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		hash, _ := strings.CutSuffix(ps.ByName("name"), ".png")
-		logo, err := kernel.Do[store.Logo](r.Context(), k, kernel.HolderCaller(), operation.GetLogo, kernel.Args{Params: map[string]string{"hash": hash}})
+		logo, err := kernel.Do[store.Logo](
+			r.Context(),
+			k,
+			kernel.HolderCaller(),
+			operation.GetLogo,
+			kernel.Args{Params: map[string]string{"hash": hash}},
+		)
 		if err != nil {
 			k.AnswerError(w, err)
 			return
@@ -57,7 +68,10 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel, samples func()
 	k.Handle(r, http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		if err := k.Store().Write(r.Context(), store.Write{Actor: system, Do: (*store.Tx).Probe}); err != nil {
 			c.Log.Error("not ready", "error", err)
-			k.AnswerError(w, &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The database takes no writes."})
+			k.AnswerError(
+				w,
+				&kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The database takes no writes."},
+			)
 			return
 		}
 		k.Send(w, http.StatusOK, []byte(`{"status":"ready"}`))

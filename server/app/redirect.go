@@ -23,7 +23,15 @@ func (a *App) redirectToHTTPS() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		target, err := url.Parse(a.conf.PublicURL)
 		if err != nil || r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Authorization") != "" {
-			a.instance.kernel.RefuseRequest(w, r, &kernel.Error{Status: http.StatusBadRequest, Code: store.BadRequest, Message: "Use https: over plain http others can read what you send."})
+			a.instance.kernel.RefuseRequest(
+				w,
+				r,
+				&kernel.Error{
+					Status:  http.StatusBadRequest,
+					Code:    store.BadRequest,
+					Message: "Use https: over plain http others can read what you send.",
+				},
+			)
 			return
 		}
 		host := target.Host

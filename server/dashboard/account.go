@@ -18,17 +18,29 @@ const (
 )
 
 // accountPages are the pages of a person's own account.
-var accountPages = anywhere(append(secondFactorPages,
+var accountPages = anywhere(append(
+	secondFactorPages,
 	page(accountPath, func(v *visit) error { return showAccount(v, nil) }),
 	post(accountPath, action[store.User]{op: operation.UpdateProfile, fields: only("name", "language"), again: showAccount,
 		next: func(*visit, store.User) (string, string) { return accountPath, profileSaved }}),
 	page(passwordPath, func(v *visit) error { return showPassword(v, v.newForm(nil)) }),
-	post(passwordPath, action[operation.CreatedSession]{op: operation.ChangePassword, fields: only("current_password", "password"), again: showPassword, show: passwordChanged,
-		at: map[store.Code]string{store.InvalidCredentials: "current_password"}}),
+	post(
+		passwordPath,
+		action[operation.CreatedSession]{
+			op:     operation.ChangePassword,
+			fields: only("current_password", "password"),
+			again:  showPassword,
+			show:   passwordChanged,
+			at:     map[store.Code]string{store.InvalidCredentials: "current_password"},
+		},
+	),
 	post(accountPath+"/session/:id/end", action[kernel.None]{op: operation.EndSession, fields: only(),
 		next: func(*visit, kernel.None) (string, string) { return accountPath, sessionEnded }}),
 	page(accountPath+"/sign-out-everywhere", confirmSignOutEverywhere),
-	post(accountPath+"/sign-out-everywhere", action[operation.EndedSessions]{op: operation.SignOutEverywhere, fields: only(), show: signedOutEverywhere}),
+	post(
+		accountPath+"/sign-out-everywhere",
+		action[operation.EndedSessions]{op: operation.SignOutEverywhere, fields: only(), show: signedOutEverywhere},
+	),
 )...)
 
 var (
@@ -136,8 +148,14 @@ func (v *visit) device(agent string) string {
 		return ""
 	}
 	// Most browsers name others, too, so the order matters.
-	browser := named("Edg", "Edge", "OPR/", "Opera", "SamsungBrowser/", "Samsung Internet", "Firefox/", "Firefox", "FxiOS/", "Firefox", "CriOS/", "Chrome", "Chrome/", "Chrome", "Safari/", "Safari")
-	system := named("iPhone", "iPhone", "iPad", "iPad", "Android", "Android", "Windows", "Windows", "Mac OS X", "Mac", "CrOS", "ChromeOS", "Linux", "Linux")
+	browser := named(
+		"Edg", "Edge", "OPR/", "Opera", "SamsungBrowser/", "Samsung Internet", "Firefox/", "Firefox", "FxiOS/",
+		"Firefox", "CriOS/", "Chrome", "Chrome/", "Chrome", "Safari/", "Safari",
+	)
+	system := named(
+		"iPhone", "iPhone", "iPad", "iPad", "Android", "Android", "Windows", "Windows", "Mac OS X", "Mac", "CrOS",
+		"ChromeOS", "Linux", "Linux",
+	)
 	switch {
 	case browser != "" && system != "":
 		return v.print.T("{0} on {1}", browser, system)

@@ -68,7 +68,9 @@ func TestAssistantKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	owner := s.as("owner")
-	form := owner.get("/dashboard/new/key?class=mcp").form("").set("name", "Assistant", "scopes", "cards:read", "locations", "all", "expires", "90")
+	form := owner.get("/dashboard/new/key?class=mcp").
+		form("").
+		set("name", "Assistant", "scopes", "cards:read", "locations", "all", "expires", "90")
 	made := form.send().want(200)
 	secret := made.setting("secret")
 	if !strings.HasPrefix(secret, "tmk_test_") {

@@ -112,8 +112,20 @@ func exportRow(c store.ExportedCard) []string {
 	if c.CurrentValue.Valid {
 		balance = strconv.FormatInt(c.CurrentValue.V, 10)
 	}
-	row := []string{c.ID, c.ProgramName, c.Status, c.HolderName.V, c.HolderEmail.V, c.ExternalRef.V, strconv.FormatInt(c.StampsCount, 10), balance, c.Source, c.Platform.V,
-		c.CreatedAt.String(), at(c.ActivatedAt), at(c.InstalledAt), at(c.LastStampAt), at(c.ExpiresAt), at(c.LockedAt), at(c.ArchivedAt)}
+	row := []string{
+		c.ID, c.ProgramName, c.Status, c.HolderName.V, c.HolderEmail.V, c.ExternalRef.V,
+		strconv.FormatInt(c.StampsCount, 10),
+		balance,
+		c.Source,
+		c.Platform.V,
+		c.CreatedAt.String(),
+		at(c.ActivatedAt),
+		at(c.InstalledAt),
+		at(c.LastStampAt),
+		at(c.ExpiresAt),
+		at(c.LockedAt),
+		at(c.ArchivedAt),
+	}
 	for i, cell := range row {
 		// A spreadsheet takes a text that begins like this as a formula.
 		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {

@@ -32,7 +32,10 @@ var ledgerTitles = map[string]string{
 }
 
 // reversible are the types of rows that can be reversed.
-var reversible = []string{store.TransactionStamp, store.TransactionRedemption, store.TransactionTopUp, store.TransactionSpend, store.TransactionDiscount, store.TransactionAccess}
+var reversible = []string{
+	store.TransactionStamp, store.TransactionRedemption, store.TransactionTopUp, store.TransactionSpend,
+	store.TransactionDiscount, store.TransactionAccess,
+}
 
 // addLedger adds a page of the card's ledger.
 func (v *visit) addLedger(p *cardPage) error {
@@ -58,7 +61,8 @@ func (v *visit) addLedger(p *cardPage) error {
 // are known.
 func (v *visit) ledgerRow(e store.LedgerEntry, prizes []store.LadderPrize) ledgerRow {
 	row := ledgerRow{LedgerEntry: e, Title: v.print.T(cmp.Or(ledgerTitles[e.Type], e.Type)), Who: e.DeviceName.V}
-	if i := slices.IndexFunc(prizes, func(z store.LadderPrize) bool { return e.PrizeID.Valid && z.ID == e.PrizeID.V }); i >= 0 && e.Type == store.TransactionRedemption {
+	if i := slices.IndexFunc(prizes, func(z store.LadderPrize) bool { return e.PrizeID.Valid && z.ID == e.PrizeID.V }); i >= 0 &&
+		e.Type == store.TransactionRedemption {
 		row.Title = v.print.T("Prize redeemed: {0}", prizes[i].Name)
 	}
 	if e.Staff != nil {
@@ -96,8 +100,17 @@ func confirmReverse(v *visit, f *web.Form) error {
 	if row.Change != "" {
 		what = v.print.T("{0} ({1})", row.Title, row.Change)
 	}
-	text := v.print.T("{0}: {1} at {2} on {3}.", v.cardName(e.HolderName, store.Null[string]{}, store.Null[string]{}), what, e.LocationName, v.print.DateTime(e.CreatedAt.Std()))
-	consequences := []string{v.print.T("The row stays in the ledger, and a reversal is written beside it."), v.print.T("A reversal cannot be taken back.")}
+	text := v.print.T(
+		"{0}: {1} at {2} on {3}.",
+		v.cardName(e.HolderName, store.Null[string]{}, store.Null[string]{}),
+		what,
+		e.LocationName,
+		v.print.DateTime(e.CreatedAt.Std()),
+	)
+	consequences := []string{
+		v.print.T("The row stays in the ledger, and a reversal is written beside it."),
+		v.print.T("A reversal cannot be taken back."),
+	}
 	switch e.Type {
 	case store.TransactionRedemption:
 		consequences = append(consequences, v.print.T("The prize can be redeemed again."))

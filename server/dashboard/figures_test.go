@@ -80,7 +80,8 @@ func TestTodayEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" || resp.Header.Get("X-Accel-Buffering") != "no" {
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" ||
+		resp.Header.Get("X-Accel-Buffering") != "no" {
 		t.Fatalf("%d %s", resp.StatusCode, got)
 	}
 	lines := bufio.NewScanner(resp.Body)
@@ -127,7 +128,8 @@ func TestBackups(t *testing.T) {
 	p := operator.get("/dashboard/health").form("/dashboard/health/backup").send().next().has("Passed", "The newest 2 are kept")
 	f := p.form("/dashboard/health/download")
 	got := f.send().want(200)
-	if !strings.HasPrefix(got.body, "SQLite format 3\x00") || !strings.Contains(got.header.Get("Content-Disposition"), f.fields.Get("name")) {
+	if !strings.HasPrefix(got.body, "SQLite format 3\x00") ||
+		!strings.Contains(got.header.Get("Content-Disposition"), f.fields.Get("name")) {
 		t.Errorf("%.100q %v", got.body, got.header)
 	}
 	for _, name := range []string{"../punchcard.db", "punchcard.db", f.fields.Get("name") + "/"} {

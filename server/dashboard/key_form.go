@@ -74,7 +74,12 @@ func showNewKey(v *visit, f *web.Form) error {
 	}
 	p.Where = []web.Option{
 		{Value: "all", Label: v.print.T("At all locations"), Hint: v.print.T("Also those that are created later.")},
-		{Value: "some", Label: v.print.T("Only at these locations"), Hint: v.print.T("It sees their transactions and the cards that can be used there."), Disabled: len(locations) == 0},
+		{
+			Value:    "some",
+			Label:    v.print.T("Only at these locations"),
+			Hint:     v.print.T("It sees their transactions and the cards that can be used there."),
+			Disabled: len(locations) == 0,
+		},
 	}
 	p.Expires = []web.Option{
 		{Value: "30", Label: v.print.T("In {0} days", 30)},
@@ -100,7 +105,11 @@ func showRotatedSecret(v *visit, k operation.CreatedKey) error {
 	p.Key = old
 	p.Note = v.print.T("The old key {0} no longer works.", old.Prefix+"…")
 	if !old.Ended {
-		p.Note = v.print.T("The old key {0} works until {1}. Put the new one in its place before.", old.Prefix+"…", v.print.DateTime(old.RetiresAt.V.Std()))
+		p.Note = v.print.T(
+			"The old key {0} works until {1}. Put the new one in its place before.",
+			old.Prefix+"…",
+			v.print.DateTime(old.RetiresAt.V.Std()),
+		)
 	}
 	return v.keySecret(p)
 }

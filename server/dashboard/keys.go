@@ -24,9 +24,18 @@ var keyPages = []binding{
 	page("/dashboard/key/:id/rotate", func(v *visit) error { return showRotateKey(v, v.newForm(nil)) }),
 	post("/dashboard/key/:id/rotate", action[operation.CreatedKey]{op: operation.RotateKey, again: showRotateKey, show: showRotatedSecret}),
 	page("/dashboard/key/:id/revoke", confirmRevokeKey),
-	post("/dashboard/key/:id/revoke", action[store.Key]{op: operation.RevokeKey, next: func(*visit, store.Key) (string, string) { return keysPath, keyRevoked }}),
+	post(
+		"/dashboard/key/:id/revoke",
+		action[store.Key]{op: operation.RevokeKey, next: func(*visit, store.Key) (string, string) { return keysPath, keyRevoked }},
+	),
 	page("/dashboard/keys/revoke-all", confirmRevokeKeys),
-	post("/dashboard/keys/revoke-all", action[operation.RevokedKeys]{op: operation.RevokeAllKeys, next: func(*visit, operation.RevokedKeys) (string, string) { return keysPath, keysRevoked }}),
+	post(
+		"/dashboard/keys/revoke-all",
+		action[operation.RevokedKeys]{
+			op:   operation.RevokeAllKeys,
+			next: func(*visit, operation.RevokedKeys) (string, string) { return keysPath, keysRevoked },
+		},
+	),
 }
 
 var (
@@ -155,7 +164,13 @@ func showKeys(v *visit) error {
 		}
 	}
 	limits := v.Kernel.Store().Limits()
-	p.Sub = v.print.T("{0} of {1} REST keys and {2} of {3} MCP keys are in use.", used["api"], limits.KeysPerShop, used["mcp"], limits.MCPKeysPerShop)
+	p.Sub = v.print.T(
+		"{0} of {1} REST keys and {2} of {3} MCP keys are in use.",
+		used["api"],
+		limits.KeysPerShop,
+		used["mcp"],
+		limits.MCPKeysPerShop,
+	)
 	if len(p.Keys) > 1 {
 		p.Actions = append(p.Actions, web.Action{Label: v.print.T("Revoke all"), Path: keysPath + "/revoke-all"})
 	}
@@ -205,18 +220,34 @@ func showKey(v *visit) error {
 	}
 	p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Last used"), Value: used}, web.Fact{Label: v.print.T("Expires"), Value: expires})
 	if k.Class == "mcp" {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Calls today"), Value: v.print.Number(k.CallsToday), Hint: v.print.T("The day begins at midnight in UTC.")},
-			web.Fact{Label: v.print.T("Calls in 30 days"), Value: v.print.Number(k.Calls30d)})
+		p.Facts = append(
+			p.Facts,
+			web.Fact{
+				Label: v.print.T("Calls today"),
+				Value: v.print.Number(k.CallsToday),
+				Hint:  v.print.T("The day begins at midnight in UTC."),
+			},
+			web.Fact{Label: v.print.T("Calls in 30 days"), Value: v.print.Number(k.Calls30d)},
+		)
 	}
 	if k.RetiresAt.Valid {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Works until"), Value: v.print.DateTime(k.RetiresAt.V.Std()), Hint: v.print.T("It was replaced by a new key.")})
+		p.Facts = append(
+			p.Facts,
+			web.Fact{
+				Label: v.print.T("Works until"),
+				Value: v.print.DateTime(k.RetiresAt.V.Std()),
+				Hint:  v.print.T("It was replaced by a new key."),
+			},
+		)
 	}
 	if k.RevokedAt.Valid {
 		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Revoked"), Value: v.print.DateTime(k.RevokedAt.V.Std())})
 	}
 	p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Id"), Value: k.ID})
 	if k.DisabledByPlanAt.Valid && !k.Ended {
-		p.Note = v.print.T("The shop has no Business API add-on, so this key is suspended. It works again, unchanged, once the shop has it.")
+		p.Note = v.print.T(
+			"The shop has no Business API add-on, so this key is suspended. It works again, unchanged, once the shop has it.",
+		)
 	}
 	for _, sc := range k.Scopes {
 		p.Scopes = append(p.Scopes, v.scopeOption(sc))
@@ -288,9 +319,12 @@ func confirmRevokeKey(v *visit) error {
 		return err
 	}
 	return v.confirm(keysPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Revoke {0}?", k.Name)},
-		Path:   keyPath(k.ID) + "/revoke",
-		Text:   v.print.T("What uses the key {0} stops working with its next request. This cannot be undone. To replace a key without a break, rotate it instead.", k.Prefix+"…"),
+		Frame: web.Frame{Title: v.print.T("Revoke {0}?", k.Name)},
+		Path:  keyPath(k.ID) + "/revoke",
+		Text: v.print.T(
+			"What uses the key {0} stops working with its next request. This cannot be undone. To replace a key without a break, rotate it instead.",
+			k.Prefix+"…",
+		),
 		Button: v.print.T("Revoke the key"),
 		Cancel: keyPath(k.ID),
 		Danger: true,
@@ -312,9 +346,12 @@ func confirmRevokeKeys(v *visit) error {
 		}
 	}
 	return v.confirm(keysPath, web.ConfirmPage{
-		Frame:        web.Frame{Title: v.print.T("Revoke all keys?")},
-		Path:         keysPath + "/revoke-all",
-		Text:         v.print.T("{0} key stops working with its next request, and so does everything that uses it. This cannot be undone. Tills are not affected.|{0} keys stop working with their next request, and so does everything that uses them. This cannot be undone. Tills are not affected.", len(names)),
+		Frame: web.Frame{Title: v.print.T("Revoke all keys?")},
+		Path:  keysPath + "/revoke-all",
+		Text: v.print.T(
+			"{0} key stops working with its next request, and so does everything that uses it. This cannot be undone. Tills are not affected.|{0} keys stop working with their next request, and so does everything that uses them. This cannot be undone. Tills are not affected.",
+			len(names),
+		),
 		Consequences: names,
 		Button:       v.print.T("Revoke all keys"),
 		Cancel:       keysPath,

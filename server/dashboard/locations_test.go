@@ -38,7 +38,10 @@ func TestLocationForms(t *testing.T) {
 	at := created.path
 
 	manager.get(at+"/edit").form("").set("name", "Old harbour").send().next().has("Old harbour", "The location was saved.")
-	if p := manager.get(at+"/pin").form("").set("staff_pin", "12").send().want(400); !strings.Contains(p.problem("staff_pin"), "4 to 8 digits") {
+	if p := manager.get(at+"/pin").form("").set("staff_pin", "12").send().want(400); !strings.Contains(
+		p.problem("staff_pin"),
+		"4 to 8 digits",
+	) {
 		t.Error(p.problem("staff_pin"))
 	}
 	manager.get(at+"/pin").form("").set("staff_pin", "1234").send().next().has("Asked for before every action")

@@ -15,12 +15,24 @@ import (
 // prizePages are the pages of the prizes of a program.
 var prizePages = []binding{
 	page("/dashboard/program/:id/new-prize", func(v *visit) error { return showNewPrize(v, v.newForm(nil)) }),
-	post("/dashboard/program/:id/new-prize", action[store.Prize]{op: operation.CreatePrize, again: showNewPrize, next: toLadder[store.Prize](prizeAdded)}),
-	post("/dashboard/program/:id/prizes", action[store.ProgramDetail]{op: operation.OrderPrizes, fields: orderFields, next: toLadder[store.ProgramDetail](prizesOrdered)}),
+	post(
+		"/dashboard/program/:id/new-prize",
+		action[store.Prize]{op: operation.CreatePrize, again: showNewPrize, next: toLadder[store.Prize](prizeAdded)},
+	),
+	post(
+		"/dashboard/program/:id/prizes",
+		action[store.ProgramDetail]{op: operation.OrderPrizes, fields: orderFields, next: toLadder[store.ProgramDetail](prizesOrdered)},
+	),
 	page("/dashboard/program/:id/prize/:prizeId", func(v *visit) error { return showEditPrize(v, nil) }),
-	post("/dashboard/program/:id/prize/:prizeId", action[store.Prize]{op: operation.UpdatePrize, again: showEditPrize, next: toLadder[store.Prize](prizeSaved)}),
+	post(
+		"/dashboard/program/:id/prize/:prizeId",
+		action[store.Prize]{op: operation.UpdatePrize, again: showEditPrize, next: toLadder[store.Prize](prizeSaved)},
+	),
 	page("/dashboard/program/:id/prize/:prizeId/delete", confirmDeletePrize),
-	post("/dashboard/program/:id/prize/:prizeId/delete", action[kernel.None]{op: operation.DeletePrize, fields: only(), next: toLadder[kernel.None](prizeDeleted)}),
+	post(
+		"/dashboard/program/:id/prize/:prizeId/delete",
+		action[kernel.None]{op: operation.DeletePrize, fields: only(), next: toLadder[kernel.None](prizeDeleted)},
+	),
 }
 
 var (
@@ -53,12 +65,25 @@ func (v *visit) prizeRows(p *store.ProgramForm, may bool) (rows []prizeRow) {
 			if i > 0 {
 				up := slices.Clone(ids)
 				up[i-1], up[i] = up[i], up[i-1]
-				row.Actions = append(row.Actions, web.Action{Label: v.print.T("Move up"), Path: programPath(p.ID) + "/prizes", Kind: "quiet", Post: true, Key: v.newForm(nil).Key,
-					Name: "prize_ids", Value: strings.Join(up, " ")})
+				row.Actions = append(
+					row.Actions,
+					web.Action{
+						Label: v.print.T("Move up"),
+						Path:  programPath(p.ID) + "/prizes",
+						Kind:  "quiet",
+						Post:  true,
+						Key:   v.newForm(nil).Key,
+						Name:  "prize_ids",
+						Value: strings.Join(up, " "),
+					},
+				)
 			}
 			row.Actions = append(row.Actions, web.Action{Label: v.print.T("Edit"), Path: prizePath(p.ID, z.ID), Kind: "quiet"})
 			if z.Redemptions == 0 {
-				row.Actions = append(row.Actions, web.Action{Label: v.print.T("Delete"), Path: prizePath(p.ID, z.ID) + "/delete", Kind: "quiet"})
+				row.Actions = append(
+					row.Actions,
+					web.Action{Label: v.print.T("Delete"), Path: prizePath(p.ID, z.ID) + "/delete", Kind: "quiet"},
+				)
 			}
 		}
 		rows = append(rows, row)
@@ -132,7 +157,18 @@ func (v *visit) prizeForm(op *kernel.Operation, title string, f *web.Form, find 
 	f.Order = []string{"threshold", "name", "description"}
 	frame := v.frame(title, programsPath)
 	frame.Width = "narrow"
-	return v.render(v.status(), "prize_form", prizePage{Frame: frame, Form: f, Program: program, Prize: z, Languages: languageOptions(), Max: strconv.FormatInt(program.TotalStamps.V, 10)})
+	return v.render(
+		v.status(),
+		"prize_form",
+		prizePage{
+			Frame:     frame,
+			Form:      f,
+			Program:   program,
+			Prize:     z,
+			Languages: languageOptions(),
+			Max:       strconv.FormatInt(program.TotalStamps.V, 10),
+		},
+	)
 }
 
 func confirmDeletePrize(v *visit) error {

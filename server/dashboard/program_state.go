@@ -38,9 +38,21 @@ var programDeleted = says("program-deleted", web.Text("The program was deleted a
 func stateBindings() (list []binding) {
 	for _, c := range stateChanges {
 		pattern := "/dashboard/program/:id/" + c.word
-		list = append(list, page(pattern, c.ask), post(pattern, action[store.ProgramDetail]{op: c.op, fields: only(), next: toProgram(c.done)}))
+		list = append(
+			list,
+			page(pattern, c.ask),
+			post(pattern, action[store.ProgramDetail]{op: c.op, fields: only(), next: toProgram(c.done)}),
+		)
 	}
-	remove := stateChange{"delete", operation.DeleteProgram, web.Text("Delete {0}?"), web.Text("Delete the program"), true, programDeleted, saysDelete}
+	remove := stateChange{
+		"delete",
+		operation.DeleteProgram,
+		web.Text("Delete {0}?"),
+		web.Text("Delete the program"),
+		true,
+		programDeleted,
+		saysDelete,
+	}
 	return append(list, page("/dashboard/program/:id/delete", remove.ask),
 		post("/dashboard/program/:id/delete", action[kernel.None]{op: operation.DeleteProgram, fields: only(),
 			next: func(*visit, kernel.None) (string, string) { return programsPath, programDeleted }}))
@@ -100,10 +112,21 @@ func goOnWorking(v *visit, im store.ProgramImpact) string {
 func saysSuspend(v *visit, p *store.ProgramForm, im store.ProgramImpact) (string, []string) {
 	list := []string{v.print.T("No card is in use.")}
 	if im.ActiveCards > 0 {
-		list = []string{v.print.T("{0} card stops working at once: tills refuse it.|{0} cards stop working at once: tills refuse them.", im.ActiveCards)}
+		list = []string{
+			v.print.T(
+				"{0} card stops working at once: tills refuse it.|{0} cards stop working at once: tills refuse them.",
+				im.ActiveCards,
+			),
+		}
 	}
 	if im.BalanceCents > 0 {
-		list = append(list, v.print.T("{0} of your customers' money is on the cards and cannot be spent meanwhile.", v.print.Money(im.BalanceCents, v.shop().Currency)))
+		list = append(
+			list,
+			v.print.T(
+				"{0} of your customers' money is on the cards and cannot be spent meanwhile.",
+				v.print.Money(im.BalanceCents, v.shop().Currency),
+			),
+		)
 	}
 	return v.print.T("Until you resume the program, its cards can neither earn nor redeem anything, and no new cards can be issued."),
 		append(list, v.print.T("Customers keep their cards and what is on them."))
@@ -120,10 +143,15 @@ func saysResume(v *visit, _ *store.ProgramForm, im store.ProgramImpact) (string,
 func saysDelete(v *visit, _ *store.ProgramForm, im store.ProgramImpact) (string, []string) {
 	list := []string{v.print.T("No card is in use.")}
 	if im.ActiveCards > 0 {
-		list = []string{v.print.T("{0} card stops working and is archived for good.|{0} cards stop working and are archived for good.", im.ActiveCards)}
+		list = []string{
+			v.print.T("{0} card stops working and is archived for good.|{0} cards stop working and are archived for good.", im.ActiveCards),
+		}
 	}
 	if im.BalanceCents > 0 {
-		list = append(list, v.print.T("{0} of your customers' money on the cards can never be spent.", v.print.Money(im.BalanceCents, v.shop().Currency)))
+		list = append(
+			list,
+			v.print.T("{0} of your customers' money on the cards can never be spent.", v.print.Money(im.BalanceCents, v.shop().Currency)),
+		)
 	}
 	if im.Webhooks > 0 {
 		list = append(list, v.print.T("{0} webhook of the program is deleted.|{0} webhooks of the program are deleted.", im.Webhooks))

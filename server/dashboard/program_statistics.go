@@ -40,7 +40,9 @@ func showProgramStatistics(v *visit) error {
 	}
 	p.Beside = v.programSplits(program, s)
 	p.Missing = s.ActiveCards == nil || s.TotalStampsAwarded == nil || s.PrizesRedeemed == nil || s.CardsByDay == nil || s.StampsByDay == nil ||
-		s.CardsByLocation == nil || s.StampsByLocation == nil || s.StampsByHourDow == nil || s.PlatformSplit == nil
+		s.CardsByLocation == nil || s.StampsByLocation == nil ||
+		s.StampsByHourDow == nil ||
+		s.PlatformSplit == nil
 	return v.render(http.StatusOK, "program_statistics", p)
 }
 
@@ -59,7 +61,14 @@ func (v *visit) programTiles(program store.Program, s store.ProgramStats) (tiles
 	}
 	number(web.Text("Stamps"), s.TotalStampsAwarded)
 	number(web.Text("Prizes redeemed"), s.PrizesRedeemed)
-	completion, between := tile{Label: v.print.T("Cards that were filled"), Value: "–"}, tile{Label: v.print.T("Days between two stamps"), Value: "–", Note: v.print.T("on average")}
+	completion, between := tile{
+		Label: v.print.T("Cards that were filled"),
+		Value: "–",
+	}, tile{
+		Label: v.print.T("Days between two stamps"),
+		Value: "–",
+		Note:  v.print.T("on average"),
+	}
 	if s.CompletionRate != nil {
 		completion.Value = v.print.Percent(*s.CompletionRate)
 	}
@@ -82,7 +91,10 @@ func (v *visit) programDays(program store.Program, s store.ProgramStats) (charts
 			at := dayAt(d.Date)
 			points = append(points, web.Point{Label: p.DayMonth(at), Long: p.Date(at), Value: d.Count})
 		}
-		charts = append(charts, web.BarChart(p, web.Chart{ID: id, Title: v.print.T(title), Key: v.print.T("Day"), Value: v.print.T(value)}, points))
+		charts = append(
+			charts,
+			web.BarChart(p, web.Chart{ID: id, Title: v.print.T(title), Key: v.print.T("Day"), Value: v.print.T(value)}, points),
+		)
 	}
 	if store.CollectsStamps(program.Type) {
 		add("stamps", web.Text("Stamps by day"), web.Text("Stamps"), s.StampsByDay)
@@ -113,15 +125,36 @@ func (v *visit) programSplits(program store.Program, s store.ProgramStats) (char
 		for _, l := range *counts {
 			parts = append(parts, web.Part{Label: v.locationName(l.LocationName), Value: l.Count})
 		}
-		charts = append(charts, web.SplitBar(v.print, web.Chart{ID: id, Title: v.print.T(title), Key: v.print.T("Location"), Value: v.print.T(value)}, v.largest(parts)))
+		charts = append(
+			charts,
+			web.SplitBar(
+				v.print,
+				web.Chart{ID: id, Title: v.print.T(title), Key: v.print.T("Location"), Value: v.print.T(value)},
+				v.largest(parts),
+			),
+		)
 	}
 	if store.CollectsStamps(program.Type) {
 		byLocation("stamps-location", web.Text("Stamps by location"), web.Text("Stamps"), s.StampsByLocation)
 	}
 	byLocation("cards-location", web.Text("Cards by location of their first use"), web.Text("Cards"), s.CardsByLocation)
 	if s.PlatformSplit != nil {
-		charts = append(charts, web.SplitBar(v.print, web.Chart{ID: "platforms", Title: v.print.T("Installed cards by phone"), Key: v.print.T("Phone"), Value: v.print.T("Cards")},
-			[]web.Part{{Label: v.print.T("iPhone"), Value: s.PlatformSplit.Apple}, {Label: v.print.T("Android"), Value: s.PlatformSplit.Google}}))
+		charts = append(
+			charts,
+			web.SplitBar(
+				v.print,
+				web.Chart{
+					ID:    "platforms",
+					Title: v.print.T("Installed cards by phone"),
+					Key:   v.print.T("Phone"),
+					Value: v.print.T("Cards"),
+				},
+				[]web.Part{
+					{Label: v.print.T("iPhone"), Value: s.PlatformSplit.Apple},
+					{Label: v.print.T("Android"), Value: s.PlatformSplit.Google},
+				},
+			),
+		)
 	}
 	if s.StampsByHourDow != nil && store.CollectsStamps(program.Type) {
 		charts = append(charts, v.hourChart(*s.StampsByHourDow))

@@ -61,7 +61,10 @@ func showTemplates(v *visit) error {
 		face := v.drawnCard(v.newForm(templateValues(v, v.print, t.Key, "")), t.Type, nil)
 		face.ID = "sample-" + t.Key
 		style += string(face.Style())
-		p.Templates = append(p.Templates, templateChoice{v.print.T(t.Label), v.print.T(t.Text), "/dashboard/new/program?template=" + t.Key, face})
+		p.Templates = append(
+			p.Templates,
+			templateChoice{v.print.T(t.Label), v.print.T(t.Text), "/dashboard/new/program?template=" + t.Key, face},
+		)
 	}
 	p.Style = template.CSS(style)
 	for _, c := range []struct{ name, text string }{

@@ -25,7 +25,14 @@ type provePage struct {
 // askProof shows the page that asks for the password or a code again. It carries the form
 // that waits for it. f is the page's own form if what was given was wrong.
 func askProof(v *visit, f *web.Form) error {
-	p := provePage{Frame: v.frame(web.Text("Confirm that it is you"), ""), Form: f, Hidden: url.Values{}, Action: v.r.URL.RequestURI(), Method: v.r.Method, TOTP: v.person.TOTP}
+	p := provePage{
+		Frame:  v.frame(web.Text("Confirm that it is you"), ""),
+		Form:   f,
+		Hidden: url.Values{},
+		Action: v.r.URL.RequestURI(),
+		Method: v.r.Method,
+		TOTP:   v.person.TOTP,
+	}
 	p.Width = "narrow"
 	if f == nil {
 		p.Form = v.newForm(nil)

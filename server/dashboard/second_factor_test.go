@@ -42,7 +42,11 @@ func (s *demo) enrol(b *browser) (secret string, codes []string) {
 	wrong := form.set("totp", "000000").send().want(http.StatusUnprocessableEntity)
 	wrong.problem("totp")
 	wrong.has(secret[:4])
-	done := wrong.form("/dashboard/account/second-factor/confirm").set("totp", totp(s.T.(*testing.T), secret, s.now())).send().want(http.StatusOK).has("Your recovery codes")
+	done := wrong.form("/dashboard/account/second-factor/confirm").
+		set("totp", totp(s.T.(*testing.T), secret, s.now())).
+		send().
+		want(http.StatusOK).
+		has("Your recovery codes")
 	for word := range strings.FieldsSeq(done.text()) {
 		if len(word) == 14 && strings.Count(word, "-") == 2 {
 			codes = append(codes, word)
@@ -92,10 +96,17 @@ func TestSecondFactor(t *testing.T) {
 	give(codes[0]).want(http.StatusUnprocessableEntity).problem("totp")
 	manager.get("/dashboard/account/second-factor").has("9 recovery codes are left.")
 
-	remade := manager.get("/dashboard/account/second-factor/codes").form("/dashboard/account/second-factor/codes").send().want(http.StatusOK)
+	remade := manager.get("/dashboard/account/second-factor/codes").
+		form("/dashboard/account/second-factor/codes").
+		send().
+		want(http.StatusOK)
 	remade.lacks(codes[1])
 	give(codes[1]).want(http.StatusUnprocessableEntity)
-	manager.get("/dashboard/account/second-factor/remove").form("/dashboard/account/second-factor/remove").send().next().has("The second factor was removed.")
+	manager.get("/dashboard/account/second-factor/remove").
+		form("/dashboard/account/second-factor/remove").
+		send().
+		next().
+		has("The second factor was removed.")
 	s.Advance("15m")
 	s.enter(seed.ManagerEmail).get("/dashboard/account").want(http.StatusOK)
 }
@@ -113,7 +124,9 @@ func TestDemandedFactor(t *testing.T) {
 	}
 	s.as("viewer").get("/dashboard/settings").want(http.StatusOK)
 	owner := s.as("owner")
-	if p := owner.get("/dashboard/account/second-factor").has("Your shop demands a second factor of your role."); p.link("/dashboard/settings") {
+	if p := owner.get("/dashboard/account/second-factor").has("Your shop demands a second factor of your role."); p.link(
+		"/dashboard/settings",
+	) {
 		t.Error("the page leads to pages that cannot be opened")
 	}
 	s.enrol(owner)

@@ -21,7 +21,10 @@ var staffPages = []binding{
 	}),
 	post("/dashboard/new/staff", action[store.StaffMember]{op: operation.CreateStaff, again: showNewStaff, next: toStaff(staffCreated)}),
 	page("/dashboard/staff/:id/pin", func(v *visit) error { return showMemberPIN(v, v.newForm(nil)) }),
-	post("/dashboard/staff/:id/pin", action[store.StaffMember]{op: operation.SetStaffMemberPIN, again: showMemberPIN, next: toStaff(memberPINSaved)}),
+	post(
+		"/dashboard/staff/:id/pin",
+		action[store.StaffMember]{op: operation.SetStaffMemberPIN, again: showMemberPIN, next: toStaff(memberPINSaved)},
+	),
 	page("/dashboard/staff/:id/disable", confirmDisableStaff),
 	post("/dashboard/staff/:id/disable", action[store.StaffMember]{op: operation.DisableStaff, next: toStaff(staffDisabled)}),
 	post("/dashboard/staff/:id/enable", action[store.StaffMember]{op: operation.EnableStaff, next: toStaff(staffEnabled)}),
@@ -68,7 +71,12 @@ func showStaff(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := staffPage{Frame: v.frame(web.Text("Staff"), locationsPath), Tabs: v.locationTabs(staffPath), May: v.allows(kernel.Manager), Form: v.newForm(nil)}
+	p := staffPage{
+		Frame: v.frame(web.Text("Staff"), locationsPath),
+		Tabs:  v.locationTabs(staffPath),
+		May:   v.allows(kernel.Manager),
+		Form:  v.newForm(nil),
+	}
 	for _, l := range slices.Backward(locations) {
 		g := staffGroup{ID: l.ID, Name: v.locationName(l.Name)}
 		for _, m := range members.Data {

@@ -60,7 +60,12 @@ const (
 
 func showStatistics(v *visit) error {
 	q := v.r.URL.Query()
-	p := statisticsPage{Frame: v.frame(web.Text("Statistics"), statisticsPath), Tabs: v.statisticsTabs(statisticsPath), Filter: v.statisticsFilter(q), Filtered: len(q) > 0}
+	p := statisticsPage{
+		Frame:    v.frame(web.Text("Statistics"), statisticsPath),
+		Tabs:     v.statisticsTabs(statisticsPath),
+		Filter:   v.statisticsFilter(q),
+		Filtered: len(q) > 0,
+	}
 	v.compress = true
 	p.Filter.ID = "filter"
 	p.Custom, p.Against = p.Filter.Value("period") == customPeriod, p.Filter.Value("compare") == customPeriod
@@ -84,7 +89,11 @@ func showStatistics(v *visit) error {
 	v.addFigures(&p, now, before)
 	p.Beside = append(p.Beside, v.locationChart(now), v.hourChart(now.Hours))
 	if program := q.Get("program_id"); program != "" {
-		p.Program = web.Action{Label: v.print.T("All figures of this program"), Path: "/dashboard/program/" + url.PathEscape(program) + "/statistics", Icon: "chart"}
+		p.Program = web.Action{
+			Label: v.print.T("All figures of this program"),
+			Path:  "/dashboard/program/" + url.PathEscape(program) + "/statistics",
+			Icon:  "chart",
+		}
 	}
 	if p.Year, err = v.yearChart(q.Get("program_id")); err != nil {
 		return err
@@ -172,7 +181,9 @@ func (v *visit) periods(f *web.Form) (now store.PeriodReport, before *store.Peri
 			return now, nil, nil
 		}
 		if from, err = time.Parse(time.DateOnly, f.Value("compare_from")); err != nil {
-			return now, nil, store.Invalid(store.Detail{Field: "compare_from", Code: "invalid_format", Message: "must be a date such as 2026-01-31"})
+			return now, nil, store.Invalid(
+				store.Detail{Field: "compare_from", Code: "invalid_format", Message: "must be a date such as 2026-01-31"},
+			)
 		}
 	default:
 		from = from.AddDate(0, 0, -length)

@@ -103,7 +103,14 @@ func (v *visit) dayChart(f periodFigure, now store.PeriodReport, before *store.P
 		c.Desc = v.print.T("Highest: {0} ({1}).", v.format(f)(values[best]), longs[best])
 	}
 	_, _, earlier := columns(v.points(before.Days, f, every))
-	return web.LineChart(v.calendar(), c, labels, longs, web.Series{Name: v.span(now), Values: values}, web.Series{Name: v.span(*before), Values: earlier})
+	return web.LineChart(
+		v.calendar(),
+		c,
+		labels,
+		longs,
+		web.Series{Name: v.span(now), Values: values},
+		web.Series{Name: v.span(*before), Values: earlier},
+	)
 }
 
 // columns returns the labels and the values of points.
@@ -153,7 +160,12 @@ func (v *visit) locationChart(now store.PeriodReport) template.HTML {
 	for _, l := range now.Locations {
 		parts = append(parts, web.Part{Label: v.locationName(l.LocationName), Value: l.Activity})
 	}
-	c := web.Chart{ID: "locations", Title: v.print.T("Actions by location"), Key: v.print.T("Location"), Value: v.print.T("Actions at the till")}
+	c := web.Chart{
+		ID:    "locations",
+		Title: v.print.T("Actions by location"),
+		Key:   v.print.T("Location"),
+		Value: v.print.T("Actions at the till"),
+	}
 	return web.SplitBar(v.print, c, v.largest(parts))
 }
 

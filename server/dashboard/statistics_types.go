@@ -105,7 +105,12 @@ func (v *visit) typeStatistics(s store.CardStats) (t typeStatistics) {
 		at := dayAt(d.Date)
 		points = append(points, web.Point{Label: p.DayMonth(at), Long: p.Date(at), Value: d.Value})
 	}
-	c := web.Chart{ID: "type-" + s.CardType, Title: v.print.T("Actions by day, the last 90 days"), Key: v.print.T("Day"), Value: v.print.T("Actions at the till")}
+	c := web.Chart{
+		ID:    "type-" + s.CardType,
+		Title: v.print.T("Actions by day, the last 90 days"),
+		Key:   v.print.T("Day"),
+		Value: v.print.T("Actions at the till"),
+	}
 	t.Chart = web.BarChart(p, c, points)
 	return t
 }

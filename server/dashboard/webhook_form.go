@@ -138,12 +138,22 @@ func showNewWebhook(v *visit, f *web.Form) error {
 		return err
 	}
 	if f == nil {
-		f = v.newForm(url.Values{"include_shop_wide_events": {"true"}, "payload_version": {"v2"}, "_program_id": {v.r.URL.Query().Get("program_id")}})
+		f = v.newForm(
+			url.Values{"include_shop_wide_events": {"true"}, "payload_version": {"v2"}, "_program_id": {v.r.URL.Query().Get("program_id")}},
+		)
 	}
 	p := webhookPage{Frame: v.frame(web.Text("New webhook"), webhooksPath), Form: f}
 	p.Versions = []web.Option{
-		{Value: "v2", Label: v.print.T("v2, with details"), Hint: v.print.T("What happened, and the shop, location, program, card, transaction and actor.")},
-		{Value: "v1", Label: v.print.T("v1, only ids"), Hint: v.print.T("No names or emails leave the shop. The receiver reads the rest with a key.")},
+		{
+			Value: "v2",
+			Label: v.print.T("v2, with details"),
+			Hint:  v.print.T("What happened, and the shop, location, program, card, transaction and actor."),
+		},
+		{
+			Value: "v1",
+			Label: v.print.T("v1, only ids"),
+			Hint:  v.print.T("No names or emails leave the shop. The receiver reads the rest with a key."),
+		},
 	}
 	return v.webhookForm(p)
 }
@@ -158,11 +168,18 @@ func showEditWebhook(v *visit, f *web.Form) error {
 	}
 	if f == nil {
 		f = v.newForm(url.Values{
-			"url": {w.URL}, "description": {w.Description}, "events": w.Webhook.Events, "program_ids": w.ProgramIDs, "location_ids": w.LocationIDs,
+			"url": {
+				w.URL,
+			}, "description": {w.Description}, "events": w.Webhook.Events, "program_ids": w.ProgramIDs, "location_ids": w.LocationIDs,
 			"include_shop_wide_events": {strconv.FormatBool(w.IncludeShopWideEvents)},
 		})
 	}
-	p := webhookPage{Frame: v.frame(web.Text("Edit webhook"), webhooksPath), Form: f, Webhook: v.webhookRow(w), Headers: headerNames(w.CustomHeaders)}
+	p := webhookPage{
+		Frame:   v.frame(web.Text("Edit webhook"), webhooksPath),
+		Form:    f,
+		Webhook: v.webhookRow(w),
+		Headers: headerNames(w.CustomHeaders),
+	}
 	return v.webhookForm(p)
 }
 
@@ -170,7 +187,10 @@ func showEditWebhook(v *visit, f *web.Form) error {
 func (v *visit) webhookForm(p webhookPage) error {
 	p.Width, p.Sends = "narrow", v.CustomHeaders
 	f := p.Form
-	f.Order = []string{"url", "description", "events", "program_ids", "location_ids", "include_shop_wide_events", "payload_version", "bearer_token", "_custom_headers"}
+	f.Order = []string{
+		"url", "description", "events", "program_ids", "location_ids", "include_shop_wide_events", "payload_version",
+		"bearer_token", "_custom_headers",
+	}
 	for name, problem := range f.Errors {
 		switch field, _, nested := strings.Cut(name, "."); {
 		case nested:

@@ -66,7 +66,12 @@ func showDeliveries(v *visit) error {
 		return err
 	}
 	q := v.r.URL.Query()
-	p := deliveriesPage{Frame: v.frame(web.Text("Deliveries"), webhooksPath), Webhook: v.webhookRow(w), Filter: v.newForm(q), Days: v.Kernel.Store().Limits().DeliveryDays}
+	p := deliveriesPage{
+		Frame:   v.frame(web.Text("Deliveries"), webhooksPath),
+		Webhook: v.webhookRow(w),
+		Filter:  v.newForm(q),
+		Days:    v.Kernel.Store().Limits().DeliveryDays,
+	}
 	p.Filter.ID, p.Filtered = "filter", q.Get("state") != "" || q.Get("event") != ""
 	log, err := read[store.Page[store.LoggedDelivery]](v, operation.ListWebhookLog, filterInput{v, nonEmpty(q, "state", "event", "cursor")})
 	if err != nil && !v.faultyFilter(p.Filter, err) {
@@ -106,11 +111,20 @@ func showDelivery(v *visit) error {
 	if err != nil {
 		return err
 	}
-	d, err := read[store.LoggedDelivery](v, operation.GetDelivery, kernel.Args{Params: map[string]string{"id": v.id(), "deliveryId": v.params.ByName("deliveryId")}})
+	d, err := read[store.LoggedDelivery](
+		v,
+		operation.GetDelivery,
+		kernel.Args{Params: map[string]string{"id": v.id(), "deliveryId": v.params.ByName("deliveryId")}},
+	)
 	if err != nil {
 		return err
 	}
-	p := deliveryPage{Frame: v.frame("", webhooksPath), Webhook: v.webhookRow(w), Delivery: v.deliveryRow(d, w.Active), MaySee: v.allows(kernel.Manager)}
+	p := deliveryPage{
+		Frame:    v.frame("", webhooksPath),
+		Webhook:  v.webhookRow(w),
+		Delivery: v.deliveryRow(d, w.Active),
+		MaySee:   v.allows(kernel.Manager),
+	}
 	p.Title = d.Event
 	if in, ok := event.Lookup(event.Name(d.Event)); ok {
 		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("What happened"), Value: v.print.T(in.Doc)})
@@ -135,15 +149,34 @@ func showDelivery(v *visit) error {
 	if d.DeliveredAt.Valid {
 		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Delivered"), Value: v.moment(d.DeliveredAt.V)})
 	}
-	p.Facts = append(p.Facts,
-		web.Fact{Label: v.print.T("Sequence"), Value: strconv.FormatInt(d.Sequence, 10), Hint: v.print.T("The order of events in the shop. A receiver that keeps a copy of a card passes over lower numbers.")},
-		web.Fact{Label: v.print.T("Event id"), Value: d.EventID, Hint: v.print.T("The same in every attempt: a receiver knows repeats by it.")},
-		web.Fact{Label: v.print.T("Id"), Value: d.ID})
+	p.Facts = append(
+		p.Facts,
+		web.Fact{
+			Label: v.print.T("Sequence"),
+			Value: strconv.FormatInt(d.Sequence, 10),
+			Hint:  v.print.T("The order of events in the shop. A receiver that keeps a copy of a card passes over lower numbers."),
+		},
+		web.Fact{
+			Label: v.print.T("Event id"),
+			Value: d.EventID,
+			Hint:  v.print.T("The same in every attempt: a receiver knows repeats by it."),
+		},
+		web.Fact{Label: v.print.T("Id"), Value: d.ID},
+	)
 	if p.MaySee {
 		p.Headers, p.Body = headerFacts(d.RequestHeaders), indented(d.RequestPayload)
 	}
 	if p.MaySee && d.State != "pending" && w.Active {
-		p.Actions = []web.Action{{Label: v.print.T("Send again"), Path: v.r.URL.Path + "/redeliver", Post: true, Key: v.newForm(nil).Key, Icon: "refresh", Kind: "primary"}}
+		p.Actions = []web.Action{
+			{
+				Label: v.print.T("Send again"),
+				Path:  v.r.URL.Path + "/redeliver",
+				Post:  true,
+				Key:   v.newForm(nil).Key,
+				Icon:  "refresh",
+				Kind:  "primary",
+			},
+		}
 	}
 	if d.State == "pending" {
 		p.Actions = []web.Action{{Label: v.print.T("Reload"), Path: v.r.URL.Path, Icon: "refresh"}}

@@ -15,7 +15,8 @@ import (
 // of their pages.
 func (s *demo) hook() (at, delivery string) {
 	program := s.NewProgram("standard", true, nil)
-	made := s.Call("POST", "/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken", "custom_headers": servertest.Fields{"X-Team": "till"}}).Want(201)
+	made := s.Call("POST", "/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken", "custom_headers": servertest.Fields{"X-Team": "till"}}).
+		Want(201)
 	id := made.Str("id")
 	sent := s.Call("POST", "/programs/"+program+"/webhooks/"+id+"/test", nil).Want(202)
 	at = "/dashboard/webhook/" + id
@@ -25,7 +26,16 @@ func (s *demo) hook() (at, delivery string) {
 func TestWebhookPages(t *testing.T) {
 	s := start(t)
 	at, delivery := s.hook()
-	s.onlyFrom("viewer", "/dashboard/webhooks", at, at+"/receiver", at+"/receiver?language=python", at+"/deliveries", at+"/deliveries?state=failed&event=test.ping", delivery)
+	s.onlyFrom(
+		"viewer",
+		"/dashboard/webhooks",
+		at,
+		at+"/receiver",
+		at+"/receiver?language=python",
+		at+"/deliveries",
+		at+"/deliveries?state=failed&event=test.ping",
+		delivery,
+	)
 	s.onlyFrom("manager", "/dashboard/new/webhook", at+"/edit", at+"/deactivate", at+"/delete")
 	s.onlyFrom("owner", at+"/rotate")
 	s.refusedBelow("owner", at+"/rotate", nil)
@@ -33,7 +43,11 @@ func TestWebhookPages(t *testing.T) {
 		s.refusedBelow("manager", at+action, url.Values{"url": {"http://127.0.0.1:9/other"}, "events": {"*"}})
 	}
 	s.refusedBelow("manager", delivery+"/redeliver", nil)
-	s.refusedBelow("manager", "/dashboard/new/webhook", url.Values{"_program_id": {s.ProgramIDs["standard"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}})
+	s.refusedBelow(
+		"manager",
+		"/dashboard/new/webhook",
+		url.Values{"_program_id": {s.ProgramIDs["standard"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}},
+	)
 	s.as("viewer").get("/dashboard/webhooks").lacks("/dashboard/new/webhook")
 	s.as("viewer").get(delivery).has("test.ping", "Managers and owners").lacks("This is a test delivery")
 	s.as("manager").get(delivery).has("This is a test delivery")
@@ -62,12 +76,21 @@ func TestWebhookForms(t *testing.T) {
 	at := "/dashboard/webhook/" + between(list.body, `href="/dashboard/webhook/`, `"`)
 
 	edit := manager.get(at+"/edit").has("X-Env, X-Team", "One is stored").form("")
-	edit.set("description", "Accounts").sendTwice(s).next().has("Accounts", "The webhook was saved.", "Sent with each delivery", "X-Env, X-Team")
+	edit.set("description", "Accounts").
+		sendTwice(s).
+		next().
+		has("Accounts", "The webhook was saved.", "Sent with each delivery", "X-Env, X-Team")
 	manager.get(at+"/edit").form("").set("url", "http://127.0.0.1:9/elsewhere").send().want(400).problem("bearer_token")
 	manager.get(at+"/edit").form("").set("_remove_token", "true", "_remove_headers", "true").send().next().lacks("X-Env", "Sent with each")
 
-	rotated := owner.get(at+"/rotate").has("Rotate the signing secret?").form(at+"/rotate").send().want(200).has("The secret was rotated", "whsec_", "WEBHOOK_SECRET=", "verify.py")
-	if secret := between(rotated.text(), "WEBHOOK_SECRET='", "'"); len(secret) < 40 || strings.Contains(owner.get(at).body+owner.get(at+"/receiver").body, secret) {
+	rotated := owner.get(at+"/rotate").
+		has("Rotate the signing secret?").
+		form(at+"/rotate").
+		send().
+		want(200).
+		has("The secret was rotated", "whsec_", "WEBHOOK_SECRET=", "verify.py")
+	if secret := between(rotated.text(), "WEBHOOK_SECRET='", "'"); len(secret) < 40 ||
+		strings.Contains(owner.get(at).body+owner.get(at+"/receiver").body, secret) {
 		t.Errorf("the secret is %q, or another page shows it", secret)
 	}
 	form = owner.get("/dashboard/new/webhook").form("").set("url", receiver.URL+"/owner", "events", "card.*")
@@ -86,7 +109,12 @@ func TestWebhookForms(t *testing.T) {
 	manager.get(at).has("Off").form(at + "/activate").sendTwice(s).next().has("The webhook is on")
 	sent := manager.get(at).form(at+"/test").sendTwice(s).next().has("test.ping", "A test event is on its way.")
 	s.Control("POST", "/settle", nil).Want(200)
-	manager.get(sent.path).has("Delivered", "204 No Content", "X-Service-Signature").form(sent.path + "/redeliver").sendTwice(s).next().has("The event is sent again.")
+	manager.get(sent.path).
+		has("Delivered", "204 No Content", "X-Service-Signature").
+		form(sent.path + "/redeliver").
+		sendTwice(s).
+		next().
+		has("The event is sent again.")
 	manager.get(at).has("of the newest 1", "Latest deliveries")
 	manager.get(at + "/delete").has("Delete this webhook?").form(at + "/delete").sendTwice(s).next().has("The webhook was deleted.")
 	manager.get(at).want(404)
@@ -97,12 +125,20 @@ func TestWebhookForms(t *testing.T) {
 func TestDraftActivatedOnce(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"draft_webhook","arguments":{"program_id":"` + s.ProgramIDs["standard"] + `","url":"https://example.com/n8n","events":["card.*"],"description":"For n8n"}}}`
-	h := http.Header{"Authorization": {"Bearer " + s.MCPKey}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	h := http.Header{
+		"Authorization": {"Bearer " + s.MCPKey},
+		"Content-Type":  {"application/json"},
+		"Accept":        {"application/json, text/event-stream"},
+	}
 	if r := s.Fetch("POST", s.Origin+"/mcp", []byte(call), h); r.Status != 200 || strings.Contains(string(r.Body), `"isError":true`) {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	owner := s.as("owner")
-	at := "/dashboard/webhook/" + between(owner.get("/dashboard/webhooks").has("For n8n", "Draft of an assistant").body, `href="/dashboard/webhook/`, `"`)
+	at := "/dashboard/webhook/" + between(
+		owner.get("/dashboard/webhooks").has("For n8n", "Draft of an assistant").body,
+		`href="/dashboard/webhook/`,
+		`"`,
+	)
 	s.as("manager").get(at).has("An assistant drafted this webhook.").lacks(at+"/rotate", at+"/activate", at+"/test")
 	for _, action := range []string{"/activate", "/test"} {
 		s.Unchanged(func() { s.as("owner").post(at+action, nil).want(422) })
@@ -129,15 +165,30 @@ func TestForeignWebhook(t *testing.T) {
 	at, delivery := (&demo{Server: s.NewShop(nil)}).hook()
 	foreign := strings.TrimPrefix(at, "/dashboard/webhook/")
 	form := url.Values{"url": {"http://127.0.0.1:9/x"}, "events": {"*"}}
-	s.likeUnknown(foreign, "whk_none",
-		[]string{"/dashboard/webhook/{}", "/dashboard/webhook/{}/edit", "/dashboard/webhook/{}/rotate", "/dashboard/webhook/{}/deactivate", "/dashboard/webhook/{}/delete", "/dashboard/webhook/{}/receiver", "/dashboard/webhook/{}/deliveries"},
-		map[string]url.Values{"/dashboard/webhook/{}/edit": form, "/dashboard/webhook/{}/rotate": nil, "/dashboard/webhook/{}/test": nil, "/dashboard/webhook/{}/activate": nil, "/dashboard/webhook/{}/delete": nil})
+	s.likeUnknown(
+		foreign,
+		"whk_none",
+		[]string{
+			"/dashboard/webhook/{}", "/dashboard/webhook/{}/edit", "/dashboard/webhook/{}/rotate",
+			"/dashboard/webhook/{}/deactivate", "/dashboard/webhook/{}/delete", "/dashboard/webhook/{}/receiver",
+			"/dashboard/webhook/{}/deliveries",
+		},
+		map[string]url.Values{
+			"/dashboard/webhook/{}/edit":     form,
+			"/dashboard/webhook/{}/rotate":   nil,
+			"/dashboard/webhook/{}/test":     nil,
+			"/dashboard/webhook/{}/activate": nil,
+			"/dashboard/webhook/{}/delete":   nil,
+		},
+	)
 	own, _ := s.hook()
 	id := delivery[strings.LastIndex(delivery, "/")+1:]
 	s.likeUnknown(id, "dlv_none", []string{own + "/delivery/{}"}, map[string]url.Values{own + "/delivery/{}/redeliver": nil})
 	for _, program := range []string{"prg_none", s.NewShop(nil).NewProgram("standard", true, nil)} {
 		s.Unchanged(func() {
-			s.as("owner").post("/dashboard/new/webhook", url.Values{"_program_id": {program}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}}).want(404)
+			s.as("owner").
+				post("/dashboard/new/webhook", url.Values{"_program_id": {program}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}}).
+				want(404)
 		})
 	}
 }

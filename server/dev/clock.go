@@ -62,10 +62,18 @@ func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (
 	case b.Advance.Set:
 		by, err := parseDuration(b.Advance.V)
 		if err != nil || by < 0 {
-			return clockAnswer{}, invalid("advance", "invalid_value", `must be a duration that is not negative, such as "90s", "26h" or "3d"`)
+			return clockAnswer{}, invalid(
+				"advance",
+				"invalid_value",
+				`must be a duration that is not negative, such as "90s", "26h" or "3d"`,
+			)
 		}
 		if to = to.Add(by); to.After(lastInstant) {
-			return clockAnswer{}, invalid("advance", "invalid_value", "must not lead beyond the year 9999, where the written form of times ends")
+			return clockAnswer{}, invalid(
+				"advance",
+				"invalid_value",
+				"must not lead beyond the year 9999, where the written form of times ends",
+			)
 		}
 	default:
 		at := b.Now.V.Std()

@@ -71,7 +71,11 @@ func TestEraseLeavesTheJournal(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	callControl(r, "DELETE", "/requests", nil).Want(204)
-	other := issueOnce(r, fields{"holder_name": "Grace", "holder_email": "grace@example.com", "external_ref": "zeb-70", "send_email": true}).Want(201).Str("id")
+	other := issueOnce(
+		r,
+		fields{"holder_name": "Grace", "holder_email": "grace@example.com", "external_ref": "zeb-70", "send_email": true},
+	).Want(201).
+		Str("id")
 	names, child := nameCard(r)
 	lost := loseCard(r)
 	names = append(names, lost)
@@ -80,7 +84,8 @@ func TestEraseLeavesTheJournal(t *testing.T) {
 	callREST(r, "GET", "/me", nil).Want(200)
 	var kept []int64
 	for _, e := range readJournal(r, "?limit=1000").Data {
-		if strings.Contains(e.Path, other) || strings.HasSuffix(e.Path, "/me") || strings.Contains(string(e.Response.Body), other) && e.Method == "POST" {
+		if strings.Contains(e.Path, other) || strings.HasSuffix(e.Path, "/me") ||
+			strings.Contains(string(e.Response.Body), other) && e.Method == "POST" {
 			kept = append(kept, e.Seq)
 		}
 	}

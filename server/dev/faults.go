@@ -122,10 +122,20 @@ func (b faultBody) Check(store.Time) (details []store.Detail) {
 // checkMatch returns what is wrong with a method and the pattern of a path.
 func checkMatch(method, path store.Opt[string]) (details []store.Detail) {
 	if method.Set && !slices.Contains(methods, strings.ToUpper(method.V)) {
-		details = append(details, store.Detail{Field: "method", Code: "invalid_value", Message: "must be one of " + strings.Join(methods, ", ")})
+		details = append(
+			details,
+			store.Detail{Field: "method", Code: "invalid_value", Message: "must be one of " + strings.Join(methods, ", ")},
+		)
 	}
 	if path.Set && !isPattern(path.V) {
-		details = append(details, store.Detail{Field: "path", Code: "invalid_format", Message: "must begin with / and name segments; * stands for one whole segment, ** at the end for any rest; a query does not belong"})
+		details = append(
+			details,
+			store.Detail{
+				Field:   "path",
+				Code:    "invalid_format",
+				Message: "must begin with / and name segments; * stands for one whole segment, ** at the end for any rest; a query does not belong",
+			},
+		)
 	}
 	return details
 }
@@ -163,15 +173,22 @@ const maxHeaders = 20
 
 // reservedHeaders are those that the server sets itself, or that would break the
 // connection.
-var reservedHeaders = []string{"cache-control", "connection", "content-encoding", "content-length", "content-type", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "x-request-id"}
+var reservedHeaders = []string{
+	"cache-control", "connection", "content-encoding", "content-length", "content-type", "keep-alive", "te", "trailer",
+	"transfer-encoding", "upgrade", "x-request-id",
+}
 
 // checkHeaders returns what is wrong with the headers of a fault or a receiver.
 func checkHeaders(headers map[string]string) []store.Detail {
 	if len(headers) > maxHeaders {
 		return []store.Detail{{Field: "headers", Code: "too_many", Message: fmt.Sprintf("must have at most %d entries", maxHeaders)}}
 	}
-	return wire.ValidateHeaders("headers", headers, func(name string) bool { return slices.Contains(reservedHeaders, name) || len(name) > 100 },
-		"is set by the server, belongs to the connection, or is longer than 100 characters")
+	return wire.ValidateHeaders(
+		"headers",
+		headers,
+		func(name string) bool { return slices.Contains(reservedHeaders, name) || len(name) > 100 },
+		"is set by the server, belongs to the connection, or is longer than 100 characters",
+	)
 }
 
 // isPattern reports whether path is a valid pattern.
@@ -199,7 +216,14 @@ func splitPath(path string) []string {
 
 // add answers POST /dev/faults.
 func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, error) {
-	n := &fault{Path: b.Path.Value(), Status: b.Status.Value(), DelayMS: b.DelayMS.Or(0), Count: b.Count.Or(1), When: b.When.Or(faultBefore), Headers: map[string]string{}}
+	n := &fault{
+		Path:    b.Path.Value(),
+		Status:  b.Status.Value(),
+		DelayMS: b.DelayMS.Or(0),
+		Count:   b.Count.Or(1),
+		When:    b.When.Or(faultBefore),
+		Headers: map[string]string{},
+	}
 	if n.UntilCleared = b.UntilCleared.V; n.UntilCleared {
 		n.Count = 0
 	}
@@ -229,7 +253,10 @@ func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.list) >= maxFaults {
-		return fault{}, &store.Error{Code: store.Unprocessable, Message: fmt.Sprintf("%d faults wait already, which is all there may be; DELETE /dev/faults clears them.", maxFaults)}
+		return fault{}, &store.Error{
+			Code:    store.Unprocessable,
+			Message: fmt.Sprintf("%d faults wait already, which is all there may be; DELETE /dev/faults clears them.", maxFaults),
+		}
 	}
 	f.count++
 	n.ID = fmt.Sprintf("flt_%d", f.count)
@@ -290,7 +317,8 @@ func (f *Faults) next(method string, path []string, depth int) *fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := slices.IndexFunc(f.list, func(x *fault) bool {
-		return (!x.Method.Valid || x.Method.V == method) && (!x.Path.Valid || matches(x.segments, path) || matches(x.segments, path[min(depth, len(path)):]))
+		return (!x.Method.Valid || x.Method.V == method) &&
+			(!x.Path.Valid || matches(x.segments, path) || matches(x.segments, path[min(depth, len(path)):]))
 	})
 	if i < 0 {
 		return nil

@@ -96,7 +96,14 @@ func (f *Faults) fail(w http.ResponseWriter, x *fault) {
 		w.Write(x.body)
 		return
 	}
-	f.k.AnswerError(w, &kernel.Error{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
+	f.k.AnswerError(
+		w,
+		&kernel.Error{
+			Status:  int(x.Status.V),
+			Code:    store.Code(x.Code.V),
+			Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID),
+		},
+	)
 }
 
 // delay waits for the delay of a fault. It returns false, after it has refused the

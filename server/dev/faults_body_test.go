@@ -11,17 +11,29 @@ func TestFaultBody(t *testing.T) {
 	r := start(t)
 	page := "<html>\n<h1>502 Bad Gateway</h1>"
 	newFault(r, fields{"status": 502, "body": page})
-	if got := callREST(r, "GET", "/me", nil); got.Status != 502 || string(got.Body) != page || got.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+	if got := callREST(r, "GET", "/me", nil); got.Status != 502 || string(got.Body) != page ||
+		got.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Errorf("%d %v %s", got.Status, got.Header, got.Body)
 	}
 	broken := "{\"shop\":\x00\xff"
-	newFault(r, fields{"status": 200, "body_base64": base64.StdEncoding.EncodeToString([]byte(broken)), "content_type": "application/json", "headers": fields{"Via": "1.1 proxy"}})
-	if got := callREST(r, "GET", "/me", nil); got.Status != 200 || string(got.Body) != broken || got.Header.Get("Content-Type") != "application/json" || got.Header.Get("Via") != "1.1 proxy" {
+	newFault(
+		r,
+		fields{
+			"status":       200,
+			"body_base64":  base64.StdEncoding.EncodeToString([]byte(broken)),
+			"content_type": "application/json",
+			"headers":      fields{"Via": "1.1 proxy"},
+		},
+	)
+	if got := callREST(r, "GET", "/me", nil); got.Status != 200 || string(got.Body) != broken ||
+		got.Header.Get("Content-Type") != "application/json" ||
+		got.Header.Get("Via") != "1.1 proxy" {
 		t.Errorf("%d %v %q", got.Status, got.Header, got.Body)
 	}
 	// After the effect: the card is made, and the answer is another.
 	newFault(r, fields{"status": 200, "body": "", "when": "after", "content_type": "text/plain"})
-	if got := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}); got.Status != 200 || len(got.Body) != 0 || got.Header.Get("Content-Length") != "0" {
+	if got := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}); got.Status != 200 || len(got.Body) != 0 ||
+		got.Header.Get("Content-Length") != "0" {
 		t.Errorf("%d %v %q", got.Status, got.Header, got.Body)
 	}
 	if n := countCards(r); n != 1 {

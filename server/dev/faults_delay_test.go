@@ -25,7 +25,9 @@ func TestDelayBeyondWriteTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := NewJournal(time.Now, openStore(t), testAPIs)
-		srv := httptest.NewUnstartedServer(j.Wrap(f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "late") }))))
+		srv := httptest.NewUnstartedServer(
+			j.Wrap(f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "late") }))),
+		)
 		srv.Config.WriteTimeout = timeout
 		srv.Start()
 		resp, err := http.Get(srv.URL + "/api/public/v1/me")

@@ -44,7 +44,8 @@ func TestFaultBefore(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	f := newFault(r, fields{"method": "post", "path": "/programs/*/cards", "status": 503})
-	if f.Method != "POST" || f.Code != "internal_error" || f.When != "before" || f.Count != 1 || f.Remaining != 1 || f.Headers["Retry-After"] != "1" {
+	if f.Method != "POST" || f.Code != "internal_error" || f.When != "before" || f.Count != 1 || f.Remaining != 1 ||
+		f.Headers["Retry-After"] != "1" {
 		t.Errorf("%+v", f)
 	}
 	callREST(r, "GET", "/me", nil).Want(200)
@@ -53,13 +54,17 @@ func TestFaultBefore(t *testing.T) {
 	if e.Fault == nil || *e.Fault != f.ID || e.Response.Status != 503 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
 		t.Errorf("%+v", e)
 	}
-	if id := got.Header.Get("X-Request-Id"); id == "" || id != servertest.Decode[failure](got).Error.RequestID || got.Header.Get("Retry-After") != "1" || got.Header.Get("Content-Type") != "application/json" {
+	if id := got.Header.Get("X-Request-Id"); id == "" || id != servertest.Decode[failure](got).Error.RequestID ||
+		got.Header.Get("Retry-After") != "1" ||
+		got.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%v %s", got.Header, got.Body)
 	}
 	if n := countCards(r); n != 0 {
 		t.Errorf("%d cards of a request that failed before", n)
 	}
-	if again := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(201); again.Header.Get("Idempotent-Replayed") != "" {
+	if again := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(201); again.Header.Get(
+		"Idempotent-Replayed",
+	) != "" {
 		t.Error("the first request with an effect is answered with a replay")
 	}
 	if left := faultsLeft(r); left != "" {
@@ -86,7 +91,9 @@ func TestFaultAfter(t *testing.T) {
 		if n := countCards(r); n != 1 {
 			t.Errorf("%d cards of a request whose answer was lost", n)
 		}
-		if again := callREST(r, "POST", cardsPath(r), fields{"external_ref": "M-1"}, "Idempotency-Key", "k").Want(201); again.Header.Get("Idempotent-Replayed") != "true" {
+		if again := callREST(r, "POST", cardsPath(r), fields{"external_ref": "M-1"}, "Idempotency-Key", "k").Want(201); again.Header.Get(
+			"Idempotent-Replayed",
+		) != "true" {
 			t.Error("the retry is not replayed")
 		}
 	}
@@ -120,7 +127,8 @@ func TestFaultAnswers(t *testing.T) {
 		}
 	}
 	newFault(r, fields{"status": 429, "code": "slow_down", "headers": fields{"retry-after": "30", "X-Why": "because"}})
-	if got := callREST(r, "GET", "/me", nil).Want(429, "slow_down"); got.Header.Get("Retry-After") != "30" || got.Header.Get("X-Why") != "because" {
+	if got := callREST(r, "GET", "/me", nil).Want(429, "slow_down"); got.Header.Get("Retry-After") != "30" ||
+		got.Header.Get("X-Why") != "because" {
 		t.Errorf("%v", got.Header)
 	}
 	callREST(r, "GET", "/me", nil).Want(200)
@@ -256,7 +264,8 @@ func TestFaultDelays(t *testing.T) {
 		if took := time.Since(start); took < d {
 			t.Errorf("%s: after %s", when, took)
 		}
-		if e := lastEntry(r); f.Status != nil || e.Fault == nil || string(e.Response.Body) != string(got.Body) || e.DurationMS < d.Milliseconds() {
+		if e := lastEntry(r); f.Status != nil || e.Fault == nil || string(e.Response.Body) != string(got.Body) ||
+			e.DurationMS < d.Milliseconds() {
 			t.Errorf("%s: %+v", when, e)
 		}
 		if got.Header.Get("RateLimit-Limit") == "" || got.Header.Get("Content-Type") != "application/json" {
@@ -292,7 +301,8 @@ func TestFaultAndClientThatLeaves(t *testing.T) {
 				}
 			}
 		}()
-		if e := servertest.Await(t, noted, "the entry of a request whose client left"); e.Response.Status != 0 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
+		if e := servertest.Await(t, noted, "the entry of a request whose client left"); e.Response.Status != 0 ||
+			string(e.Request.Body) != `{"holder_name":"Ada"}` {
 			t.Errorf("%+v", e)
 		}
 		if n := countCards(r); n != want {
@@ -311,7 +321,9 @@ func TestStopEndsDelays(t *testing.T) {
 	for faultsLeft(r) != "" { // until the fault is applied
 	}
 	go r.Stop()
-	if got := servertest.Await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](got).Error.Message != "The fixture was reset." {
+	if got := servertest.Await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](
+		got,
+	).Error.Message != "The fixture was reset." {
 		t.Errorf("%s", got.Body)
 	}
 }

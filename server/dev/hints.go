@@ -102,8 +102,17 @@ func (r *recent[V]) put(k digest, v V) {
 func (h *history) checkWait(r *requestInfo) []Hint {
 	for _, scope := range []digest{r.apiScope(), r.pathScope()} {
 		if w, ok := h.waits.m[scope]; ok && r.at.Before(w.until) {
-			return []Hint{{hintTooSoon, fmt.Sprintf("This request came %s before the Retry-After of the %d to request %d had passed; please wait as many seconds as that header says (the fixture's clock counts: POST /dev/clock moves it).",
-				formatDuration(w.until.Sub(r.at)), w.status, w.seq)}}
+			return []Hint{
+				{
+					hintTooSoon,
+					fmt.Sprintf(
+						"This request came %s before the Retry-After of the %d to request %d had passed; please wait as many seconds as that header says (the fixture's clock counts: POST /dev/clock moves it).",
+						formatDuration(w.until.Sub(r.at)),
+						w.status,
+						w.seq,
+					),
+				},
+			}
 		}
 	}
 	return nil
@@ -140,8 +149,16 @@ func (h *history) checkRepeat(r *requestInfo, status int, seq int64) (hints []Hi
 	}
 	same := digestOf(r.api, r.caller, r.path, r.query, string(r.body[:]))
 	if before, ok := h.posts.m[same]; ok && !r.keyed && r.at.Sub(before.at) <= repeatWindow {
-		hints = []Hint{{hintRepeated, fmt.Sprintf("This POST equals request %d of %s earlier and bears no Idempotency-Key, so it may do the same thing twice; please send an Idempotency-Key, the same one with every retry.",
-			before.seq, formatDuration(r.at.Sub(before.at)))}}
+		hints = []Hint{
+			{
+				hintRepeated,
+				fmt.Sprintf(
+					"This POST equals request %d of %s earlier and bears no Idempotency-Key, so it may do the same thing twice; please send an Idempotency-Key, the same one with every retry.",
+					before.seq,
+					formatDuration(r.at.Sub(before.at)),
+				),
+			},
+		}
 	}
 	if status < 400 || status >= 500 {
 		h.posts.put(same, post{r.at, seq})

@@ -43,7 +43,8 @@ func TestHintRepeated(t *testing.T) {
 	step("cut", "", callREST(r, "POST", cardsPath(r), eve))
 	step("retried after the cut", repeated, callREST(r, "POST", cardsPath(r), eve))
 	listed := readJournal(r, "?limit=1&kind=till").Hints
-	if len(listed) != 3 || listed[2].Seq != lastEntry(r).Seq || listed[2].Kind != "rest" || listed[2].DeliveryID != nil || listed[2].Message != lastEntry(r).Hints[0].Message {
+	if len(listed) != 3 || listed[2].Seq != lastEntry(r).Seq || listed[2].Kind != "rest" || listed[2].DeliveryID != nil ||
+		listed[2].Message != lastEntry(r).Hints[0].Message {
 		t.Errorf("%+v", listed)
 	}
 	stamps := "/cards/" + r.Issue(r.ProgramIDs["standard"], nil) + "/stamps"
@@ -115,11 +116,14 @@ func TestDeliveriesInTheJournal(t *testing.T) {
 	advance(r, 11*time.Second)
 
 	j := readJournal(r, "?kind=delivery")
-	if len(j.Data) != 3 || len(j.Hints) != 1 || j.Hints[0].Code != "webhook_timed_out" || j.Hints[0].Seq != j.Data[0].Seq || *j.Hints[0].DeliveryID != j.Data[0].DeliveryID {
+	if len(j.Data) != 3 || len(j.Hints) != 1 || j.Hints[0].Code != "webhook_timed_out" || j.Hints[0].Seq != j.Data[0].Seq ||
+		*j.Hints[0].DeliveryID != j.Data[0].DeliveryID {
 		t.Fatalf("%+v", j)
 	}
 	for i, e := range j.Data {
-		if e.Kind != "delivery" || e.WebhookID != hook.ID || e.URL != to.URL+"?***" || e.Event != "card.added" || e.Attempt != i+1 || e.EventID != j.Data[0].EventID || e.DeliveryID != j.Data[0].DeliveryID {
+		if e.Kind != "delivery" || e.WebhookID != hook.ID || e.URL != to.URL+"?***" || e.Event != "card.added" || e.Attempt != i+1 ||
+			e.EventID != j.Data[0].EventID ||
+			e.DeliveryID != j.Data[0].DeliveryID {
 			t.Errorf("attempt %d: %+v", i+1, e)
 		}
 		if last := i == 2; e.Success != last || (e.Error == nil) != last || (e.NextAttemptAt == nil) != last {
@@ -127,10 +131,14 @@ func TestDeliveriesInTheJournal(t *testing.T) {
 		}
 	}
 	first := j.Data[0]
-	if first.Status != nil || len(first.Hints) != 1 || *first.Error != "the receiver did not answer within 1 s" || first.DurationMS < 1000 || *j.Data[1].Status != 500 || *j.Data[2].Status != 200 {
+	if first.Status != nil || len(first.Hints) != 1 || *first.Error != "the receiver did not answer within 1 s" ||
+		first.DurationMS < 1000 ||
+		*j.Data[1].Status != 500 ||
+		*j.Data[2].Status != 200 {
 		t.Errorf("%+v", j.Data)
 	}
-	if at, err := time.Parse(time.RFC3339, *first.NextAttemptAt); err != nil || at.Before(time.Date(2026, 3, 1, 9, 0, 5, 0, time.UTC)) || at.After(time.Date(2026, 3, 1, 9, 0, 6, 0, time.UTC)) {
+	if at, err := time.Parse(time.RFC3339, *first.NextAttemptAt); err != nil || at.Before(time.Date(2026, 3, 1, 9, 0, 5, 0, time.UTC)) ||
+		at.After(time.Date(2026, 3, 1, 9, 0, 6, 0, time.UTC)) {
 		t.Errorf("the next attempt at %s", *first.NextAttemptAt)
 	}
 	log := servertest.Decode[struct{ Items []struct{ ID string } }](callREST(r, "GET", hook.path+"/deliveries", nil).Want(200)).Items

@@ -56,7 +56,9 @@ func TestControlTextsAreLines(t *testing.T) {
 		}
 	}
 	s.ControlAPI().Post("/devices", `{"location_id":"","name":""}`).Invalid("location_id too_short", "name too_short")
-	s.ControlAPI().Post("/keys", `{"scopes":["x"],"expires_at":"2020-01-01T00:00:00Z","name":""}`).Invalid("name too_short", "scopes.0 invalid_value", "expires_at must_be_future")
+	s.ControlAPI().
+		Post("/keys", `{"scopes":["x"],"expires_at":"2020-01-01T00:00:00Z","name":""}`).
+		Invalid("name too_short", "scopes.0 invalid_value", "expires_at must_be_future")
 }
 
 // TestControlStaff checks the routes for staff, pairings and devices, with bad input, and that
@@ -79,7 +81,9 @@ func TestControlStaff(t *testing.T) {
 	device := s.Control("POST", "/devices", fields{"location_id": other}).Str("id")
 	s.Control("POST", "/devices/"+device+"/revoke", nil).Shows(fields{"id": device})
 	s.Unchanged(func() {
-		s.ControlAPI().Post("/staff", fields{"pin": "12x", "name": "a\nb"}).Invalid("name invalid_format", "pin too_short", "location_id required")
+		s.ControlAPI().
+			Post("/staff", fields{"pin": "12x", "name": "a\nb"}).
+			Invalid("name invalid_format", "pin too_short", "location_id required")
 		s.ControlAPI().Post("/staff", fields{"location_id": "loc_none", "name": "Ada", "pin": "2468"}).Want(404, "not_found")
 		s.ControlAPI().Post("/pairings", fields{"name": ""}).Invalid("name too_short", "location_id required")
 		s.ControlAPI().Post("/pairings", fields{"location_id": "loc_none"}).Want(404, "not_found")
@@ -105,8 +109,13 @@ func TestPINIsDemandedOnceSet(t *testing.T) {
 	}
 	at := s.Control("POST", "/locations", nil).Str("id")
 	set := func(pin store.Opt[string]) (store.Location, error) {
-		return kernel.Do[store.Location](context.Background(), kernel.New(s.App.Store, kernel.Config{}), kernel.OperatorCaller("ada", s.Shop()), operation.SetStaffPIN,
-			kernel.Args{Params: map[string]string{"id": at}, Fields: operation.StaffPINFields{StaffPIN: pin}})
+		return kernel.Do[store.Location](
+			context.Background(),
+			kernel.New(s.App.Store, kernel.Config{}),
+			kernel.OperatorCaller("ada", s.Shop()),
+			operation.SetStaffPIN,
+			kernel.Args{Params: map[string]string{"id": at}, Fields: operation.StaffPINFields{StaffPIN: pin}},
+		)
 	}
 	for i, pin := range []store.Opt[string]{{}, store.Given("1234"), {}, store.Given("4321")} {
 		if l, err := set(pin); err != nil || l.RequireStaffPIN != (i > 0) {

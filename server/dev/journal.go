@@ -156,11 +156,36 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 		Event string `json:"event"`
 	}
 	json.Unmarshal(a.Body, &envelope) // never fails: the store wrote it
-	e := &deliveryEntry{Kind: kindDelivery, At: store.TimeOf(j.now()), DurationMS: o.Duration.Milliseconds(), WebhookID: j.store.ID(store.KindWebhook, a.Webhook),
-		DeliveryID: j.store.DeliveryID(a.Webhook, a.Event), URL: maskURL(a.URL), Event: envelope.Event, EventID: a.EventID, Attempt: a.Attempts + 1,
-		Status: o.Status, Success: o.Success, Error: store.Null[string]{V: o.Error, Valid: o.Error != ""}, NextAttemptAt: o.NextAttempt}
+	e := &deliveryEntry{
+		Kind:       kindDelivery,
+		At:         store.TimeOf(j.now()),
+		DurationMS: o.Duration.Milliseconds(),
+		WebhookID:  j.store.ID(store.KindWebhook, a.Webhook),
+		DeliveryID: j.store.DeliveryID(
+			a.Webhook,
+			a.Event,
+		),
+		URL:           maskURL(a.URL),
+		Event:         envelope.Event,
+		EventID:       a.EventID,
+		Attempt:       a.Attempts + 1,
+		Status:        o.Status,
+		Success:       o.Success,
+		Error:         store.Null[string]{V: o.Error, Valid: o.Error != ""},
+		NextAttemptAt: o.NextAttempt,
+	}
 	if o.TimedOut {
-		e.Hints = []Hint{{hintTimedOut, fmt.Sprintf("The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; please answer 2xx first and do the work afterwards.", e.Attempt, e.Event, e.DurationMS)}}
+		e.Hints = []Hint{
+			{
+				hintTimedOut,
+				fmt.Sprintf(
+					"The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; please answer 2xx first and do the work afterwards.",
+					e.Attempt,
+					e.Event,
+					e.DurationMS,
+				),
+			},
+		}
 	}
 	if j.Watch != nil {
 		j.Watch(deliveryAnswered(e))
@@ -169,7 +194,16 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 	defer j.mu.Unlock()
 	j.seq++
 	e.Seq = j.seq
-	j.deliveries.add(record{kind: kindDelivery, seq: e.Seq, delivery: store.Some(e.DeliveryID), hints: e.Hints, size: 512 + len(e.URL) + len(o.Error), entry: e})
+	j.deliveries.add(
+		record{
+			kind:     kindDelivery,
+			seq:      e.Seq,
+			delivery: store.Some(e.DeliveryID),
+			hints:    e.Hints,
+			size:     512 + len(e.URL) + len(o.Error),
+			entry:    e,
+		},
+	)
 }
 
 // maskURL returns a receiver's URL without its user info and query.
@@ -198,7 +232,14 @@ func (q journalQuery) Check(store.Time) []store.Detail {
 	if q.Kind.V == kindDelivery {
 		for name, o := range map[string]store.Opt[string]{"method": q.Method, "path": q.Path} {
 			if o.Set {
-				details = append(details, store.Detail{Field: name, Code: "not_allowed", Message: "chooses requests, so it must not be given beside the kind delivery"})
+				details = append(
+					details,
+					store.Detail{
+						Field:   name,
+						Code:    "not_allowed",
+						Message: "chooses requests, so it must not be given beside the kind delivery",
+					},
+				)
 			}
 		}
 	}

@@ -27,8 +27,13 @@ func TestJournalOfPages(t *testing.T) {
 		{"GET", "/files/" + token, "", "GET /files/… 404"},
 		{"GET", "/api/public/v10/me", "", "GET /api/public/…/me 404"},
 	} {
-		got := r.Fetch(c.method, r.Origin+c.path, []byte(c.body), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Cookie": {"punchcard=" + token},
-			"Origin": {r.Origin}, "Referer": {r.Origin + "/i/" + token}, "Accept": {"text/html"}})
+		got := r.Fetch(
+			c.method,
+			r.Origin+c.path,
+			[]byte(c.body),
+			http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Cookie": {"punchcard=" + token},
+				"Origin": {r.Origin}, "Referer": {r.Origin + "/i/" + token}, "Accept": {"text/html"}},
+		)
 		list := readJournal(r, "?kind=page&limit=1").Data
 		if len(list) != 1 {
 			t.Fatalf("%s %s: %d entries", c.method, c.path, len(list))
@@ -39,10 +44,12 @@ func TestJournalOfPages(t *testing.T) {
 			text += " to " + to
 		}
 		if !strings.HasPrefix(text, c.want) || e.Response.Status != got.Status || e.Kind != "page" || e.RequestID == nil || *e.RequestID != got.Header.Get("X-Request-Id") || e.Query != "" ||
-			string(e.Request.Body) != "null" || string(e.Response.Body) != "null" || e.Request.Headers["Accept"] != "text/html" {
+			string(e.Request.Body) != "null" || string(e.Response.Body) != "null" ||
+			e.Request.Headers["Accept"] != "text/html" {
 			t.Errorf("%s %s %d is recorded as %s %+v", c.method, c.path, got.Status, text, e)
 		}
-		if whole := string(callControl(r, "GET", "/requests?kind=page", nil).Body); strings.Contains(whole, token) || strings.Contains(whole, "secret-") {
+		if whole := string(callControl(r, "GET", "/requests?kind=page", nil).Body); strings.Contains(whole, token) ||
+			strings.Contains(whole, "secret-") {
 			t.Errorf("%s %s: the journal has a secret: %s", c.method, c.path, whole)
 		}
 	}

@@ -63,8 +63,24 @@ type recording struct {
 // request with a body that is recorded.
 func (j *Journal) begin(kind string, w http.ResponseWriter, r *http.Request) (*recording, *http.Request) {
 	at := j.now()
-	rec := &recording{ResponseWriter: w, j: j, start: time.Now(), in: &bodyRecorder{ReadCloser: r.Body, length: r.ContentLength, sum: sha256.New(), expects: r.Header.Get("Expect") != ""}}
-	rec.entry = requestEntry{Kind: kind, At: store.TimeOf(at), Method: r.Method, Path: r.URL.EscapedPath(), Query: maskSecrets(r.URL.RawQuery)}
+	rec := &recording{
+		ResponseWriter: w,
+		j:              j,
+		start:          time.Now(),
+		in: &bodyRecorder{
+			ReadCloser: r.Body,
+			length:     r.ContentLength,
+			sum:        sha256.New(),
+			expects:    r.Header.Get("Expect") != "",
+		},
+	}
+	rec.entry = requestEntry{
+		Kind:   kind,
+		At:     store.TimeOf(at),
+		Method: r.Method,
+		Path:   r.URL.EscapedPath(),
+		Query:  maskSecrets(r.URL.RawQuery),
+	}
 	rec.entry.Request.Headers = joinHeaders(r.Header)
 	mask(rec.entry.Request.Headers)
 	rec.info = requestInfo{api: kind, caller: strings.Join(r.Header["Authorization"], ", "),
@@ -126,7 +142,8 @@ func (rec *recording) Write(b []byte) (int, error) {
 // without a body.
 func (rec *recording) FlushError() error {
 	rec.beginAnswer(http.StatusOK)
-	if rec.status == http.StatusNoContent || rec.status == http.StatusNotModified || rec.entry.Method == http.MethodHead || rec.Header().Get("Content-Length") == "0" {
+	if rec.status == http.StatusNoContent || rec.status == http.StatusNotModified || rec.entry.Method == http.MethodHead ||
+		rec.Header().Get("Content-Length") == "0" {
 		rec.finish(false)
 	}
 	return http.NewResponseController(rec.ResponseWriter).Flush()
@@ -181,7 +198,9 @@ func (rec *recording) finish(cut bool) {
 	}
 	j.history.addWait(&rec.info, e.Response.Status, e.Response.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
 	note(rec.ResponseWriter, e)
-	j.requests.add(record{kind: e.Kind, seq: e.Seq, method: e.Method, path: splitPath(e.Path), hints: e.Hints, size: size, about: about, entry: e})
+	j.requests.add(
+		record{kind: e.Kind, seq: e.Seq, method: e.Method, path: splitPath(e.Path), hints: e.Hints, size: size, about: about, entry: e},
+	)
 }
 
 // bodyRecorder records what is read of a request's body.

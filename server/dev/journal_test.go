@@ -37,7 +37,9 @@ func TestJournalHasEveryAnswer(t *testing.T) {
 		got := c.answer(c.method, c.path).Want(c.status)
 		e := lastEntry(r)
 		prefix := map[string]string{"rest": "/api/public/v1", "till": "/till/v1"}[c.kind]
-		if e.RequestID == nil || *e.RequestID != got.Header.Get("X-Request-Id") || e.Kind != c.kind || e.Method != c.method || e.Path != prefix+c.path || e.Response.Status != c.status {
+		if e.RequestID == nil || *e.RequestID != got.Header.Get("X-Request-Id") || e.Kind != c.kind || e.Method != c.method ||
+			e.Path != prefix+c.path ||
+			e.Response.Status != c.status {
 			t.Errorf("%s %s %d is recorded as %+v", c.method, c.path, c.status, e)
 		}
 		if string(e.Response.Body) != string(got.Body) {

@@ -16,7 +16,13 @@ func TestKeyLimit(t *testing.T) {
 	key, path := made.Str("key"), "/keys/"+made.Str("id")
 	with := r.With(key)
 	callREST(with, "GET", "/me", nil).Want(200)
-	callControl(r, "PATCH", path, fields{"rate_limit_per_minute": 1}).Want(200).Shows(fields{"id": made.Str("id"), "rate_limit_per_minute": 1})
+	callControl(
+		r,
+		"PATCH",
+		path,
+		fields{"rate_limit_per_minute": 1},
+	).Want(200).
+		Shows(fields{"id": made.Str("id"), "rate_limit_per_minute": 1})
 	callREST(with, "GET", "/me", nil).Want(200)
 	refused := callREST(with, "GET", "/me", nil).Want(429, "rate_limited")
 	if h := refused.Header; h.Get("RateLimit-Limit") != "1" || h.Get("Retry-After") != "60" {

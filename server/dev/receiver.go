@@ -107,14 +107,23 @@ type receiverBodyFields struct {
 // Check returns what is wrong with the answer that the fields describe.
 func (b receiverBodyFields) Check(store.Time) (details []store.Detail) {
 	if b.Status.Set && b.Status.V != 0 && b.Status.V < 200 {
-		details = append(details, store.Detail{Field: "status", Code: "invalid_value", Message: "must be 0, which cuts the connection, or from 200 to 599"})
+		details = append(
+			details,
+			store.Detail{Field: "status", Code: "invalid_value", Message: "must be 0, which cuts the connection, or from 200 to 599"},
+		)
 	}
 	return append(details, checkHeaders(b.Headers.Or(nil))...)
 }
 
 // state returns the state of a receiver with the answer that the fields describe.
 func (rs *Receivers) state(id string, b receiverBodyFields) receiverState {
-	return receiverState{id, rs.origin + "/dev/receiver/" + id, int(b.Status.Or(http.StatusOK)), b.DelayMS.Or(0), b.Headers.Or(map[string]string{})}
+	return receiverState{
+		id,
+		rs.origin + "/dev/receiver/" + id,
+		int(b.Status.Or(http.StatusOK)),
+		b.DelayMS.Or(0),
+		b.Headers.Or(map[string]string{}),
+	}
 }
 
 var errNoReceiver = &store.Error{Code: store.NotFound, Message: "No such receiver."}
@@ -133,7 +142,10 @@ func (rs *Receivers) create(_ *http.Request, _ httprouter.Params, b receiverBody
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if len(rs.byID) >= maxReceivers {
-		return receiverState{}, &store.Error{Code: store.Unprocessable, Message: fmt.Sprintf("There are %d receivers already, which is all there may be.", maxReceivers)}
+		return receiverState{}, &store.Error{
+			Code:    store.Unprocessable,
+			Message: fmt.Sprintf("There are %d receivers already, which is all there may be.", maxReceivers),
+		}
 	}
 	// Ids are random and not counted: a webhook that an earlier run left in the
 	// file must not reach a receiver of this run.

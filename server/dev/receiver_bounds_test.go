@@ -39,7 +39,10 @@ func TestReceiversAreBounded(t *testing.T) {
 			kept += one.size
 		}
 	}
-	if n := len(rs.byID[second].requests); kept != rs.size || rs.size > receiversBytes || rs.size < receiversBytes*9/10 || len(rs.byID[first].requests) != 0 || len(rs.byID[third].requests) != 1 || n < 250 {
+	if n := len(rs.byID[second].requests); kept != rs.size || rs.size > receiversBytes || rs.size < receiversBytes*9/10 ||
+		len(rs.byID[first].requests) != 0 ||
+		len(rs.byID[third].requests) != 1 ||
+		n < 250 {
 		t.Errorf("%d bytes are kept and %d counted, %d requests", kept, rs.size, n)
 	}
 	rs.clear(nil, httprouter.Params{{Key: "id", Value: second}}, struct{}{})
@@ -57,7 +60,11 @@ func TestWaitEndsWithTheFixture(t *testing.T) {
 	rs.record(shown.ID, map[string]string{}, "{}")
 	time.AfterFunc(10*time.Millisecond, end)
 	before := time.Now()
-	d, err := rs.show(httptest.NewRequest("GET", "/", nil), httprouter.Params{{Key: "id", Value: shown.ID}}, receiverQuery{Wait: store.Given[int64](2), TimeoutMS: store.Given[int64](60000)})
+	d, err := rs.show(
+		httptest.NewRequest("GET", "/", nil),
+		httprouter.Params{{Key: "id", Value: shown.ID}},
+		receiverQuery{Wait: store.Given[int64](2), TimeoutMS: store.Given[int64](60000)},
+	)
 	if err != nil || len(d.Requests) != 1 || time.Since(before) > 30*time.Second {
 		t.Errorf("%d requests after %s, %v", len(d.Requests), time.Since(before), err)
 	}

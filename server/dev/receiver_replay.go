@@ -66,7 +66,14 @@ func (rs *Receivers) replay(r *http.Request, p httprouter.Params, b replayBody) 
 	list, copies := kept.Requests, int(b.Copies.Or(1))
 	switch {
 	case len(list)*copies > maxReplays:
-		return a, &store.Error{Code: store.Unprocessable, Message: fmt.Sprintf("These would be %d requests, and a replay may have %d; choose an event, or empty the receiver first.", len(list)*copies, maxReplays)}
+		return a, &store.Error{
+			Code: store.Unprocessable,
+			Message: fmt.Sprintf(
+				"These would be %d requests, and a replay may have %d; choose an event, or empty the receiver first.",
+				len(list)*copies,
+				maxReplays,
+			),
+		}
 	case slices.ContainsFunc(list, func(q *received) bool { return q.Truncated }):
 		return a, &store.Error{Code: store.Unprocessable, Message: "The receiver has a request whose body was too long to be kept whole."}
 	}

@@ -92,7 +92,8 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%v: sent %q, want %q", c.body, to2.got, c.want)
 		}
 		for i, one := range answer.Data {
-			if one.Status == nil || *one.Status != 202 || one.Error != nil || one.EventID != c.want[i] || one.Copy != 1+i/(len(c.want)/copies) {
+			if one.Status == nil || *one.Status != 202 || one.Error != nil || one.EventID != c.want[i] ||
+				one.Copy != 1+i/(len(c.want)/copies) {
 				t.Errorf("%v: %+v", c.body, one)
 			}
 		}
@@ -146,7 +147,12 @@ func TestReplayRefuses(t *testing.T) {
 	to := newReceiver(r, nil)
 	path := "/receiver/" + to.ID + "/replay"
 	callControl(r, "POST", path, nil).Invalid("url required")
-	callControl(r, "POST", path, fields{"url": "ftp://x", "order": "random", "copies": 0}).Invalid("copies too_small", "order invalid_value")
+	callControl(
+		r,
+		"POST",
+		path,
+		fields{"url": "ftp://x", "order": "random", "copies": 0},
+	).Invalid("copies too_small", "order invalid_value")
 	callControl(r, "POST", path, fields{"url": to.URL, "copies": 11}).Invalid("copies too_large")
 	callControl(r, "POST", path, fields{"url": "http://10.0.0.1/"}).Want(400, "validation_failed")
 	callControl(r, "POST", "/receiver/rcv_none/replay", fields{"url": to.URL}).Want(404, "not_found")

@@ -186,7 +186,8 @@ func TestStopEndsReceiverDelays(t *testing.T) {
 	to := newReceiver(r, fields{"delay_ms": 60000})
 	sent := make(chan *servertest.Reply, 1)
 	go func() { sent <- send(r, context.Background(), "POST", to.URL, "{}", "X-Own", "1", "X-Own", "2") }()
-	if got := readReceiver(r, to.ID, "?wait=1").Requests; len(got) != 1 || got[0].Headers["X-Own"] != "1, 2" || got[0].Event != nil || got[0].EventID != nil {
+	if got := readReceiver(r, to.ID, "?wait=1").Requests; len(got) != 1 || got[0].Headers["X-Own"] != "1, 2" || got[0].Event != nil ||
+		got[0].EventID != nil {
 		t.Errorf("%+v", got)
 	}
 	go r.Stop()

@@ -13,7 +13,10 @@ func TestReasonOfASubscription(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.ProgramIDs["standard"] + "/webhooks"
-	path += "/" + s.Post(path, fields{"url": "https://hooks.invalid/", "events": []string{"subscription.state_changed"}}).Want(201).Str("id") + "/deliveries"
+	path += "/" + s.Post(path, fields{"url": "https://hooks.invalid/", "events": []string{"subscription.state_changed"}}).
+		Want(201).
+		Str("id") +
+		"/deliveries"
 	shop := "/shops/" + s.ShopID
 	long := strings.Repeat("ü", 200)
 	for i, c := range []struct {

@@ -68,7 +68,9 @@ func TestStartForPrograms(t *testing.T) {
 		}
 	}
 	for accept, want := range map[string]string{"text/html,*/*;q=0.8": "text/html; charset=utf-8", "*/*": "application/json"} {
-		if head := send(r, context.Background(), "HEAD", r.Origin+"/", nil, "Accept", accept).Want(200); len(head.Body) != 0 || head.Header.Get("Content-Type") != want || head.Header.Get("Content-Length") == "" {
+		if head := send(r, context.Background(), "HEAD", r.Origin+"/", nil, "Accept", accept).Want(200); len(head.Body) != 0 ||
+			head.Header.Get("Content-Type") != want ||
+			head.Header.Get("Content-Length") == "" {
 			t.Errorf("HEAD with Accept %q: %v %s", accept, head.Header, head.Body)
 		}
 	}

@@ -93,11 +93,8 @@ func TestWatched(t *testing.T) {
 		"OTHER 405 /api/public/v1/me [bad_request]",
 		"POST 201 /api/public/v1/programs/" + program + "/cards []",
 		"POST 201 /api/public/v1/programs/" + program + "/cards [replayed]",
-		"POST 201 /dev/faults []",
-		"GET 503 /api/public/v1/me [internal_error; fault flt_1]",
-		"POST 201 /dev/faults []",
-		"GET 0 /api/public/v1/me [fault flt_2; retried_before_retry_after]",
-		"GET 200 /readyz []",
+		"POST 201 /dev/faults []", "GET 503 /api/public/v1/me [internal_error; fault flt_1]", "POST 201 /dev/faults []",
+		"GET 0 /api/public/v1/me [fault flt_2; retried_before_retry_after]", "GET 200 /readyz []",
 		"GET 403 /me [unauthorized]",
 	}
 	have := w.lines(t, func(l []string) bool { return len(l) >= len(want) })
@@ -115,7 +112,12 @@ func TestWatchedDeliveries(t *testing.T) {
 	var w watcher
 	r := start(t, w.watch)
 	receiver := callControl(r, "POST", "/receiver", fields{"status": 500}).Want(201)
-	callREST(r, "POST", "/programs/"+r.ProgramIDs["standard"]+"/webhooks", fields{"url": receiver.Str("url"), "events": []string{"card.added"}}).Want(201)
+	callREST(
+		r,
+		"POST",
+		"/programs/"+r.ProgramIDs["standard"]+"/webhooks",
+		fields{"url": receiver.Str("url"), "events": []string{"card.added"}},
+	).Want(201)
 	callREST(r, "POST", cardsPath(r), nil).Want(201)
 	settle(r)
 	lines := w.lines(t, func(l []string) bool {
@@ -137,7 +139,10 @@ func TestWatchedPathsHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	var w watcher
 	r := start(t, w.watch)
-	secrets := []string{"k7qm2x9pk7qm2x9pk7qm2x9pk7qm2x9p", "abcdefgh", "ABCD2345", r.APIKey, r.TillToken, "grace@example.com", "%1b%5b2Jgrace", "gr%C3%A4ce"}
+	secrets := []string{
+		"k7qm2x9pk7qm2x9pk7qm2x9pk7qm2x9p", "abcdefgh", "ABCD2345", r.APIKey, r.TillToken, "grace@example.com",
+		"%1b%5b2Jgrace", "gr%C3%A4ce",
+	}
 	patterns := []string{"/files/:token", "/:token", "//c/:token", "/c/:token/:token/", "/x/i/:token"}
 	for _, route := range r.App.Routes() {
 		_, pattern, _ := strings.Cut(route, " ")
@@ -151,7 +156,8 @@ func TestWatchedPathsHaveNoSecrets(t *testing.T) {
 	params, n := regexp.MustCompile(`:(token|code)`), 0
 	for _, pattern := range patterns {
 		for _, secret := range secrets {
-			if secret == "abcdefgh" && (pattern[1] == ':' || strings.HasPrefix(pattern, "/files/") || strings.Contains(pattern, ":token/:token")) {
+			if secret == "abcdefgh" &&
+				(pattern[1] == ':' || strings.HasPrefix(pattern, "/files/") || strings.Contains(pattern, ":token/:token")) {
 				continue // a word like any other
 			}
 			send(r, context.Background(), "POST", r.Origin+params.ReplaceAllLiteralString(pattern, secret)+"?token="+secret, nil)

@@ -12,7 +12,16 @@ import (
 func TestManifest(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	program := newProgram(s, fields{"type": "access", "name": `</script>"Tea`, "access_image_url": "https://example.com/a.png", "name_localizations": fields{"fr": "Thé"}, "brand_color_hex": "#0F766E"})
+	program := newProgram(
+		s,
+		fields{
+			"type":               "access",
+			"name":               `</script>"Tea`,
+			"access_image_url":   "https://example.com/a.png",
+			"name_localizations": fields{"fr": "Thé"},
+			"brand_color_hex":    "#0F766E",
+		},
+	)
 	_, page := issuePage(s, program, fields{})
 	path := page[len(s.Origin):]
 	var m struct {
@@ -24,12 +33,15 @@ func TestManifest(t *testing.T) {
 	read := func(url string) {
 		t.Helper()
 		r := fetch(s, "GET", url, "").Want(200)
-		if err := json.Unmarshal(r.Body, &m); err != nil || r.Header.Get("Content-Type") != "application/manifest+json" || r.Header.Get("Cache-Control") != "no-store" {
+		if err := json.Unmarshal(r.Body, &m); err != nil || r.Header.Get("Content-Type") != "application/manifest+json" ||
+			r.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%v: %s %s", err, r.Header, r.Body)
 		}
 	}
 	read(page + "/manifest.webmanifest")
-	if m.ID != path || m.StartURL != path || m.Scope != path || m.Name != `</script>"Tea` || m.Lang != "en" || m.Display != "standalone" || m.ThemeColor != "#0F766E" || len(m.Icons) != 4 {
+	if m.ID != path || m.StartURL != path || m.Scope != path || m.Name != `</script>"Tea` || m.Lang != "en" || m.Display != "standalone" ||
+		m.ThemeColor != "#0F766E" ||
+		len(m.Icons) != 4 {
 		t.Errorf("%+v", m)
 	}
 	read(page + "/manifest.webmanifest?lang=fr")
@@ -41,7 +53,12 @@ func TestManifest(t *testing.T) {
 		purposes[i.Purpose]++
 		r := fetch(s, "GET", s.Origin+i.Src, "").Want(200)
 		picture, err := png.DecodeConfig(bytes.NewReader(r.Body))
-		if size := strings.TrimSuffix(i.Src[strings.LastIndexByte(i.Src, '/')+1:], ".png"); err != nil || i.Type != "image/png" || r.Header.Get("Content-Type") != i.Type || i.Sizes != size+"x"+size || picture.Width != picture.Height || !strings.HasPrefix(i.Sizes, size) || len(r.Body) > 20_000 {
+		if size := strings.TrimSuffix(i.Src[strings.LastIndexByte(i.Src, '/')+1:], ".png"); err != nil || i.Type != "image/png" ||
+			r.Header.Get("Content-Type") != i.Type ||
+			i.Sizes != size+"x"+size ||
+			picture.Width != picture.Height ||
+			!strings.HasPrefix(i.Sizes, size) ||
+			len(r.Body) > 20_000 {
 			t.Errorf("%+v: %v, %d bytes, %s", i, err, len(r.Body), r.Header)
 		}
 	}
@@ -66,7 +83,8 @@ func TestWorker(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	r := fetch(s, "GET", s.Origin+"/sw.js", "").Want(200)
-	if got := r.Header.Get("Content-Type"); got != "text/javascript; charset=utf-8" || r.Header.Get("Cache-Control") != "no-cache" || !strings.Contains(r.Header.Get("Content-Security-Policy"), "connect-src 'self'") {
+	if got := r.Header.Get("Content-Type"); got != "text/javascript; charset=utf-8" || r.Header.Get("Cache-Control") != "no-cache" ||
+		!strings.Contains(r.Header.Get("Content-Security-Policy"), "connect-src 'self'") {
 		t.Errorf("%s", r.Header)
 	}
 	const stale = `id="stale" data-part hidden`

@@ -163,7 +163,8 @@ func checkStyles(r *servertest.Reply) {
 		sum := sha256.Sum256([]byte(m[1]))
 		have = append(have, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 	}
-	if strings.Join(have, " ") != allowed || strings.Contains(csp, "unsafe") || regexp.MustCompile(`(?i)<[^>]*\sstyle=`).MatchString(string(r.Body)) {
+	if strings.Join(have, " ") != allowed || strings.Contains(csp, "unsafe") ||
+		regexp.MustCompile(`(?i)<[^>]*\sstyle=`).MatchString(string(r.Body)) {
 		r.T.Errorf("the page's styles are %s, the policy is %s: %s", have, csp, r.Body)
 	}
 }

@@ -171,9 +171,19 @@ func install(v *visit) error {
 	}
 	contentType, _, _ := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	if contentType != "application/x-www-form-urlencoded" {
-		kernel.Handler[store.InstallFields, store.Installation]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: func(_ *http.Request, _ httprouter.Params, f store.InstallFields) (store.Installation, error) {
-			return do[store.Installation](v, operation.InstallCard, f)
-		}}.Handle(v.Kernel)(v.w, v.r, v.params)
+		kernel.Handler[store.InstallFields, store.Installation]{
+			Status: http.StatusOK,
+			Limit:  kernel.SmallBody,
+			Do: func(_ *http.Request, _ httprouter.Params, f store.InstallFields) (store.Installation, error) {
+				return do[store.Installation](v, operation.InstallCard, f)
+			},
+		}.Handle(
+			v.Kernel,
+		)(
+			v.w,
+			v.r,
+			v.params,
+		)
 		return nil
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, kernel.SmallBody)

@@ -25,7 +25,11 @@ func TestPage(t *testing.T) {
 	checkUnchanged(s, func() {
 		p := readPage(s, link).Want(200)
 		checkPage(p)
-		checkText(p, "Caffè Centrale", "Coffee card", "Ada Lovelace", "0 of 10 stamps", "5 more for Croissant", "Free coffee 10 stamps", "Slice of cake", "Show this code at the till", "I keep it on my iPhone", "Ten coffees", "Where it is valid")
+		checkText(
+			p, "Caffè Centrale", "Coffee card", "Ada Lovelace", "0 of 10 stamps", "5 more for Croissant",
+			"Free coffee 10 stamps", "Slice of cake", "Show this code at the till", "I keep it on my iPhone",
+			"Ten coffees", "Where it is valid",
+		)
 	})
 	// The QR code has the card's code, and below it is the short code. A till accepts both.
 	p := readPage(s, link)
@@ -79,7 +83,8 @@ func TestPage(t *testing.T) {
 		callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": 30}).Want(201)
 		p := readPage(s, link)
 		checkText(p, fmt.Sprintf("30 of %d stamps", n))
-		if strings.Count(string(p.Body), `<li class="on">`) != map[int]int{60: 30, 61: 0}[n] || strings.Contains(string(p.Body), `<rect width="49%"`) != (n == 61) {
+		if strings.Count(string(p.Body), `<li class="on">`) != map[int]int{60: 30, 61: 0}[n] ||
+			strings.Contains(string(p.Body), `<rect width="49%"`) != (n == 61) {
 			t.Errorf("%d: %s", n, p.Body)
 		}
 	}
@@ -91,7 +96,19 @@ func TestHostile(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	evil := `</title></style><script>alert(1)</script><img src=x onerror="x">"'&{{.}}`
-	id := newProgram(s, fields{"type": "standard", "name": evil, "description": evil, "total_stamps": 5, "icon_key": "x", "brand_color_hex": "#abcdef", "bg_color_hex": "#FFFFFF", "text_color_hex": "#fffffe"})
+	id := newProgram(
+		s,
+		fields{
+			"type":            "standard",
+			"name":            evil,
+			"description":     evil,
+			"total_stamps":    5,
+			"icon_key":        "x",
+			"brand_color_hex": "#abcdef",
+			"bg_color_hex":    "#FFFFFF",
+			"text_color_hex":  "#fffffe",
+		},
+	)
 	s.Call("POST", "/programs/"+id+"/prizes", fields{"threshold": 5, "name": evil, "description": evil}).Want(201)
 	_, link := issueCard(s, id, fields{"holder_name": evil})
 	p := readPage(s, link).Want(200)
@@ -138,7 +155,10 @@ func TestInstall(t *testing.T) {
 				}
 			}
 			// Everybody can send this, so only a small body is read.
-			if r := fetch(s, "POST", link+"/install", strings.Repeat(" ", 4<<10+1), "Content-Type", "application/json").Want(413, "bad_request"); !strings.Contains(string(r.Body), "4 KiB") {
+			if r := fetch(s, "POST", link+"/install", strings.Repeat(" ", 4<<10+1), "Content-Type", "application/json").Want(413, "bad_request"); !strings.Contains(
+				string(r.Body),
+				"4 KiB",
+			) {
 				t.Errorf("%s", r.Body)
 			}
 			fetch(s, "POST", link+"/install", "apple", "Content-Type", "text/plain").Want(415, "bad_request")
@@ -158,7 +178,9 @@ func TestInstall(t *testing.T) {
 				return r
 			}
 			r := fetch(s, "POST", link+"/install", `{"platform":"`+platform+`"}`, "Content-Type", "application/json").Want(200)
-			if want := `{"card_url":"` + page + `","platform":"` + c.platform + `","installed_at":"2026-03-01T09:00:00.000Z"}`; string(r.Body) != want {
+			if want := `{"card_url":"` + page + `","platform":"` + c.platform + `","installed_at":"2026-03-01T09:00:00.000Z"}`; string(
+				r.Body,
+			) != want {
 				t.Errorf("%s, want %s", r.Body, want)
 			}
 			return r

@@ -122,12 +122,23 @@ func stream(v *visit) error {
 	}
 	c, ok := v.streams.join(root)
 	if !ok {
-		return &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.RateLimited, Message: "Too many pages are open.", RetryAfter: streamRetry}
+		return &kernel.Error{
+			Status:     http.StatusServiceUnavailable,
+			Code:       store.RateLimited,
+			Message:    "Too many pages are open.",
+			RetryAfter: streamRetry,
+		}
 	}
 	// The function must not hold v, which holds the buffers of the request.
 	pages, token := v.Pages, strings.Clone(v.token())
 	c.valid = func() bool {
-		_, err := kernel.Do[int64](pages.streams.ctx, pages.Kernel, kernel.HolderCaller(), operation.WatchCard, kernel.Args{Params: map[string]string{"token": token}})
+		_, err := kernel.Do[int64](
+			pages.streams.ctx,
+			pages.Kernel,
+			kernel.HolderCaller(),
+			operation.WatchCard,
+			kernel.Args{Params: map[string]string{"token": token}},
+		)
 		return err == nil
 	}
 	rc := http.NewResponseController(v.w)

@@ -28,7 +28,9 @@ func open(s *servertest.Server, t *testing.T, page string) *events {
 	t.Helper()
 	e := &events{t: t, resp: ask(s, t, page)}
 	t.Cleanup(func() { e.resp.Body.Close() })
-	if got := e.resp.Header.Get("Content-Type"); e.resp.StatusCode != 200 || got != "text/event-stream" || e.resp.Header.Get("X-Accel-Buffering") != "no" || e.resp.Header.Get("Cache-Control") != "no-store" {
+	if got := e.resp.Header.Get("Content-Type"); e.resp.StatusCode != 200 || got != "text/event-stream" ||
+		e.resp.Header.Get("X-Accel-Buffering") != "no" ||
+		e.resp.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %s", e.resp.StatusCode, e.resp.Header)
 	}
 	e.lines = bufio.NewScanner(e.resp.Body)
@@ -124,7 +126,9 @@ func TestStreamOverTLS(t *testing.T) {
 	})
 	var names []string
 	for _, major := range []int{1, 2} {
-		s.Client = s.Client.Via(&http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: major == 2}})
+		s.Client = s.Client.Via(
+			&http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: major == 2}},
+		)
 		card, page := issuePage(s, s.ProgramIDs["standard"], fields{})
 		e := open(s, t, page)
 		got := slices.DeleteFunc(slices.Sorted(maps.Keys(e.resp.Header)), func(name string) bool { return name == "Connection" })

@@ -17,7 +17,7 @@ type Client struct {
 	Addr netip.Addr
 	// UntrustedProxy says that the request seems to have come through a proxy that is not
 	// trusted: one at a private address that names a client. Its clients cannot be told apart,
-	// so nothing may be limited by their address.
+	// so they share one limit.
 	UntrustedProxy bool
 }
 
@@ -92,7 +92,7 @@ func (c Client) logged() string {
 }
 
 // ClientAddress returns the address by which the guesses of a request's client are
-// limited. It is zero if the address is unknown; then no address may be limited.
+// limited. It is zero if the address is unknown; all such clients share one limit.
 func (k *Kernel) ClientAddress(r *http.Request) netip.Addr {
 	c := k.client(r)
 	if c.UntrustedProxy {
@@ -102,6 +102,6 @@ func (k *Kernel) ClientAddress(r *http.Request) netip.Addr {
 }
 
 // UntrustedProxy reports whether ClientAddress has met a request, since the start, that
-// came through a proxy that is not trusted. The limits of addresses are then off, and
-// --trusted-proxy turns them on.
+// came through a proxy that is not trusted. Its clients then share one limit, and
+// --trusted-proxy tells them apart.
 func (k *Kernel) UntrustedProxy() bool { return k.untrustedProxy.Load() }

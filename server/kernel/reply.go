@@ -26,7 +26,7 @@ func (k *Kernel) RequestID(w http.ResponseWriter) string {
 }
 
 // buffers holds buffers for answers. They can be reused, since net/http does not
-// keep what was passed to Write, not even over HTTP/2. BenchmarkPlainList and
+// keep what was passed to Write, not even over HTTP/2. BenchmarkList and
 // BenchmarkLookup of server/app show the effect.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 

@@ -133,7 +133,12 @@ func (s *Sender) pauseServer(level slog.Level, text string, args ...any) {
 }
 
 // postpone makes a message wait after a failed attempt, which delay records.
-func (s *Sender) postpone(m *store.QueuedMail, reason string, code int, delay func(*store.Tx, *store.QueuedMail, time.Duration) error) bool {
+func (s *Sender) postpone(
+	m *store.QueuedMail,
+	reason string,
+	code int,
+	delay func(*store.Tx, *store.QueuedMail, time.Duration) error,
+) bool {
 	s.conf.Log.Warn("mail put off: "+reason, "card", m.CardID, "code", code, "attempt", m.Attempts+1)
 	s.conf.Observe(Failed)
 	wait := backoff(messageWait, maxMessageWait, m.Attempts+1)
@@ -157,7 +162,11 @@ func backoff(first, most time.Duration, n int) time.Duration {
 // sent twice. It reports false if the sender stops first; then the message is
 // sent again after the next start.
 func (s *Sender) write(do func(*store.Tx) error) bool {
-	return s.conf.Store.RetryWrite(s.stopping.Done(), do, func(err error) { s.conf.Log.Error("the outcome of a mail cannot be written", "error", err) })
+	return s.conf.Store.RetryWrite(
+		s.stopping.Done(),
+		do,
+		func(err error) { s.conf.Log.Error("the outcome of a mail cannot be written", "error", err) },
+	)
 }
 
 // message returns the message for a row of the queue. It is the same for each

@@ -118,7 +118,8 @@ func TestUnsure(t *testing.T) {
 		if got := f.audited(never.ID); len(got) != 0 {
 			t.Errorf("the audit log has %q of the other", got)
 		}
-		if outcomes := f.takeOutcomes(); strings.Count(outcomes, Refused) != 1 || strings.Contains(outcomes, Sent) || !strings.Contains(f.log.String(), "given up") {
+		if outcomes := f.takeOutcomes(); strings.Count(outcomes, Refused) != 1 || strings.Contains(outcomes, Sent) ||
+			!strings.Contains(f.log.String(), "given up") {
 			t.Errorf("outcomes %s", outcomes)
 		}
 	})
@@ -173,7 +174,9 @@ func TestServerRefusesAll(t *testing.T) {
 			if outcomes := f.takeOutcomes(); f.queued() != int64(10-lost) || strings.Count(outcomes, Refused) != lost {
 				t.Errorf("%d accepted before: %d queued, %d refused", before, f.queued(), strings.Count(outcomes, Refused))
 			}
-			if n := strings.Count(f.log.String(), "has taken none of late"); n < 10 || n > 48*6+20 || !strings.Contains(f.log.String(), `"ERROR"`) || strings.Contains(f.log.String(), "put off") {
+			if n := strings.Count(f.log.String(), "has taken none of late"); n < 10 || n > 48*6+20 ||
+				!strings.Contains(f.log.String(), `"ERROR"`) ||
+				strings.Contains(f.log.String(), "put off") {
 				t.Errorf("%d accepted before: logged %d times", before, n)
 			}
 			refusing = false
@@ -195,7 +198,9 @@ func TestPanic(t *testing.T) {
 		run(t, func(f *fixture) { f.net.panic = at }, func(f *fixture) {
 			f.issue("ada@example.com")
 			time.Sleep(messageWait)
-			if f.queued() != 1 || !strings.Contains(f.takeOutcomes(), Failed) || !strings.Contains(f.log.String(), "panic (string) punchcard/server/mail.") || strings.Contains(f.log.String(), "cannot write") {
+			if f.queued() != 1 || !strings.Contains(f.takeOutcomes(), Failed) ||
+				!strings.Contains(f.log.String(), "panic (string) punchcard/server/mail.") ||
+				strings.Contains(f.log.String(), "cannot write") {
 				t.Errorf("%s: %d queued; the log:\n%s", at, f.queued(), f.log)
 			}
 			f.net.mu.Lock()

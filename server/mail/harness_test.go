@@ -139,7 +139,15 @@ func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 			if f.shop.Shop, _, err = tx.CreateShop(store.ShopFields{}); err != nil {
 				return err
 			}
-			p, err := tx.CreateProgram(f.shop, store.ProgramFields{Type: store.Given("standard"), Name: store.Given("Coffee"), TotalStamps: store.Given(int64(10)), IconKey: store.Given("cup")})
+			p, err := tx.CreateProgram(
+				f.shop,
+				store.ProgramFields{
+					Type:        store.Given("standard"),
+					Name:        store.Given("Coffee"),
+					TotalStamps: store.Given(int64(10)),
+					IconKey:     store.Given("cup"),
+				},
+			)
 			if err != nil {
 				return err
 			}
@@ -202,7 +210,12 @@ func (f *fixture) issue(to string) (card store.IssuedCard) {
 	defer f.srv.Sync()
 	f.t.Helper()
 	f.write(func(tx *store.Tx) (err error) {
-		card, err = tx.IssueCard(f.shop, f.program, store.CardFields{HolderName: store.Given("Grace Hopper"), HolderEmail: store.Given(to), SendEmail: store.Given(true)}, store.SourceAPI)
+		card, err = tx.IssueCard(
+			f.shop,
+			f.program,
+			store.CardFields{HolderName: store.Given("Grace Hopper"), HolderEmail: store.Given(to), SendEmail: store.Given(true)},
+			store.SourceAPI,
+		)
 		return err
 	})
 	return card

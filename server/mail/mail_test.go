@@ -35,7 +35,8 @@ func TestSent(t *testing.T) {
 		if date, err := h.Date(); err != nil || !date.Equal(at.Truncate(time.Second)) {
 			t.Errorf("Date is %v, %v, want %v", date, err, at)
 		}
-		if h.Get("Auto-Submitted") != "auto-generated" || h.Get("Subject") != "Your card: Coffee" || !strings.HasSuffix(h.Get("Message-Id"), "@example.com>") {
+		if h.Get("Auto-Submitted") != "auto-generated" || h.Get("Subject") != "Your card: Coffee" ||
+			!strings.HasSuffix(h.Get("Message-Id"), "@example.com>") {
 			t.Errorf("the header is %v", h)
 		}
 		if n, outcomes := f.queued(), f.takeOutcomes(); n != 0 || outcomes != Sent {

@@ -74,14 +74,25 @@ func TestHostileNames(t *testing.T) {
 		strings.Repeat("☕", 200):          strings.Repeat("☕", 200),
 		strings.Repeat("x", 200):          strings.Repeat("x", 200),
 	} {
-		checkMessage(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: "ada@example.com", Program: name, Link: "https://cards.example.com/i/token", At: 1}}, "Your card: "+reads)
+		checkMessage(
+			t,
+			&store.QueuedMail{
+				Token: "token",
+				Mail:  store.Mail{To: "ada@example.com", Program: name, Link: "https://cards.example.com/i/token", At: 1},
+			},
+			"Your card: "+reads,
+		)
 	}
 }
 
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example", strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example"} {
-		checkMessage(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Program: "Tea", Link: "https://cards.example.com/i/token"}}, "Your card: Tea")
+		checkMessage(
+			t,
+			&store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Program: "Tea", Link: "https://cards.example.com/i/token"}},
+			"Your card: Tea",
+		)
 		run(t, nil, func(f *fixture) {
 			f.issue(to)
 			if m := f.nextMessage(); m.To != to || m.UTF8 == isASCII(to) {
@@ -94,7 +105,8 @@ func TestAddresses(t *testing.T) {
 func TestMessageID(t *testing.T) {
 	t.Parallel()
 	id := messageID("token", from)
-	if id != messageID("token", from) || id == messageID("tokem", from) || !strings.HasSuffix(id, "@example.com") || strings.Contains(id, "token") {
+	if id != messageID("token", from) || id == messageID("tokem", from) || !strings.HasSuffix(id, "@example.com") ||
+		strings.Contains(id, "token") {
 		t.Errorf("the id is %s", id)
 	}
 }
@@ -118,7 +130,10 @@ func linksOf(t *testing.T, page string) (links []string) {
 			t.Errorf("the page has an element %s: %s", n.Data, page)
 		}
 		for _, a := range n.Attr {
-			if !slices.Contains([]string{"lang", "charset", "name", "content", "style", "dir", "href"}, a.Key) || a.Key == "href" && n.Data != "a" || strings.Contains(a.Val, "url(") || strings.Contains(a.Val, "@import") {
+			if !slices.Contains([]string{"lang", "charset", "name", "content", "style", "dir", "href"}, a.Key) ||
+				a.Key == "href" && n.Data != "a" ||
+				strings.Contains(a.Val, "url(") ||
+				strings.Contains(a.Val, "@import") {
 				t.Errorf("the page has the attribute %s=%q: %s", a.Key, a.Val, page)
 			}
 			if a.Key == "href" && !slices.Contains(links, a.Val) {

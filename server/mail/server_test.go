@@ -76,7 +76,8 @@ func TestServerRefusesSender(t *testing.T) {
 			f.issue("eve@example.com")
 			hours := servertest.Sized(48, 6)
 			time.Sleep(time.Duration(hours) * time.Hour)
-			if outcomes := f.takeOutcomes(); f.queued() != 2 || strings.ReplaceAll(outcomes, "failed ", "") != "failed" || strings.Count(outcomes, " ") > hours*6+12 {
+			if outcomes := f.takeOutcomes(); f.queued() != 2 || strings.ReplaceAll(outcomes, "failed ", "") != "failed" ||
+				strings.Count(outcomes, " ") > hours*6+12 {
 				t.Errorf("%s: %d queued, outcomes %.60q…", name, f.queued(), outcomes)
 			}
 			if strings.Contains(f.log.String(), `"ERROR"`) != (name != "closing") || strings.Contains(f.log.String(), "put off") {
@@ -85,7 +86,8 @@ func TestServerRefusesSender(t *testing.T) {
 			synctest.Wait()
 			repair()
 			first, second := f.nextMessage(), f.nextMessage()
-			if to := []string{first.To, second.To}; !slices.Contains(to, "ada@example.com") || !slices.Contains(to, "eve@example.com") || first.User != "cards" {
+			if to := []string{first.To, second.To}; !slices.Contains(to, "ada@example.com") || !slices.Contains(to, "eve@example.com") ||
+				first.User != "cards" {
 				t.Errorf("%s: then got mail to %v, from the user %q", name, to, first.User)
 			}
 		})

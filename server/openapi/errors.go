@@ -43,7 +43,14 @@ func (d *Document) refusals(r *kernel.Route) []refusal {
 	if r.Writes() && !d.about.Open {
 		list = d.refuse(list, store.IdempotencyConflict)
 	}
-	list = append(list, refusal{http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; the header `Allow` lists those that it takes."})
+	list = append(
+		list,
+		refusal{
+			http.StatusMethodNotAllowed,
+			store.BadRequest,
+			"The path does not take this method; the header `Allow` lists those that it takes.",
+		},
+	)
 	if r.Writes() && r.Method != http.MethodDelete {
 		list = append(d.refuse(list, store.BadRequest),
 			refusal{http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than 1 MiB."},
@@ -109,10 +116,14 @@ func (d *Document) addExamples() {
 // sampleError returns the example of an error. Its message is a sentence of the kind that
 // the server writes, not one of the server's own.
 func (d *Document) sampleError(e refusal) sampleError {
-	body := kernel.ErrorBody{Error: kernel.ErrorObject{Code: string(e.Code), Message: "The request was refused.", RequestID: d.samples.id("request")}}
+	body := kernel.ErrorBody{
+		Error: kernel.ErrorObject{Code: string(e.Code), Message: "The request was refused.", RequestID: d.samples.id("request")},
+	}
 	if e.Code == store.ValidationFailed {
 		body.Error.Message = store.Invalid().Message
-		body.Error.Details = []store.Detail{{Field: "holder_email", Code: "invalid_format", Message: "holder_email must be an email address."}}
+		body.Error.Details = []store.Detail{
+			{Field: "holder_email", Code: "invalid_format", Message: "holder_email must be an email address."},
+		}
 	}
 	return sampleError{string(e.Code), wire.Append(nil, &body)}
 }

@@ -49,13 +49,29 @@ func (d *Document) usedHeaders() map[string]header {
 
 // headers are the definitions of the response headers, by name.
 var headers = map[string]header{
-	"X-Request-Id":        {"The server's own id for the request.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Pattern: "^req_"}},
-	"Cache-Control":       {"Answers must not be cached.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "no-store"}},
-	"RateLimit-Limit":     {"Requests per minute of this key; 2147483647 where there is no limit.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"}},
-	"RateLimit-Remaining": {"Requests left in the key's bucket, which holds one minute's worth and refills evenly.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"}},
-	"RateLimit-Reset":     {"Seconds until the bucket is full.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"}},
-	"Allow":               {"The methods that the path takes.", true, &wire.JSONSchema{Type: wire.Types{"string"}}},
-	"WWW-Authenticate":    {"`Bearer`, with the code unauthenticated.", false, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "Bearer"}},
-	"Retry-After":         {"Seconds to wait.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "1"}},
-	"Idempotent-Replayed": {"`true` when the answer is that of an earlier request with the same Idempotency-Key or client_reference.", false, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "true"}},
+	"X-Request-Id":  {"The server's own id for the request.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Pattern: "^req_"}},
+	"Cache-Control": {"Answers must not be cached.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "no-store"}},
+	"RateLimit-Limit": {
+		"Requests per minute of this key; 2147483647 where there is no limit.",
+		true,
+		&wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"},
+	},
+	"RateLimit-Remaining": {
+		"Requests left in the key's bucket, which holds one minute's worth and refills evenly.",
+		true,
+		&wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"},
+	},
+	"RateLimit-Reset": {"Seconds until the bucket is full.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"}},
+	"Allow":           {"The methods that the path takes.", true, &wire.JSONSchema{Type: wire.Types{"string"}}},
+	"WWW-Authenticate": {
+		"`Bearer`, with the code unauthenticated.",
+		false,
+		&wire.JSONSchema{Type: wire.Types{"string"}, Const: "Bearer"},
+	},
+	"Retry-After": {"Seconds to wait.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "1"}},
+	"Idempotent-Replayed": {
+		"`true` when the answer is that of an earlier request with the same Idempotency-Key or client_reference.",
+		false,
+		&wire.JSONSchema{Type: wire.Types{"string"}, Const: "true"},
+	},
 }

@@ -321,7 +321,10 @@ func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 	}
 	for _, part := range strings.Split(r.Path, "/") {
 		if name, ok := strings.CutPrefix(part, ":"); ok {
-			list = append(list, wire.Parameter{Name: name, In: "path", Required: true, Description: "Opaque id.", Schema: text("1", "", "")})
+			list = append(
+				list,
+				wire.Parameter{Name: name, In: "path", Required: true, Description: "Opaque id.", Schema: text("1", "", "")},
+			)
 		}
 	}
 	if !r.Writes() {

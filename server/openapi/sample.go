@@ -29,16 +29,50 @@ var idPrefixes = map[string]string{"shop": "shp", "program": "prg", "prize": "pr
 	"webhook": "whk", "delivery": "dlv", "event": "evt", "key": "key", "user": "usr", "device": "dev", "request": "req", "actor": "dev", "staff": "stf"}
 
 // idOwners are the kinds of the field id, by the schema that has it.
-var idOwners = map[string]string{"Card": "card", "CardDetail": "card", "IssuedCard": "card", "CounterCard": "card", "EventCard": "card", "FoundCard": "card", "TillCard": "card",
-	"Program": "program", "ProgramDetail": "program", "EventProgram": "program", "Prize": "prize", "LadderPrize": "prize",
-	"Location": "location", "NamedLocation": "location", "EventLocation": "location", "MeShop": "shop", "TillShop": "shop", "EventShop": "shop",
-	"MeKey": "key", "Webhook": "webhook", "CreatedWebhook": "webhook", "UpdatedWebhook": "webhook", "Delivery": "delivery",
-	"Transaction": "transaction", "TillTransaction": "transaction", "DeviceTransaction": "transaction", "EventTransaction": "transaction",
-	"EventActor": "actor", "NamedDevice": "device", "NamedStaff": "staff"}
+var idOwners = map[string]string{
+	"Card":              "card",
+	"CardDetail":        "card",
+	"IssuedCard":        "card",
+	"CounterCard":       "card",
+	"EventCard":         "card",
+	"FoundCard":         "card",
+	"TillCard":          "card",
+	"Program":           "program",
+	"ProgramDetail":     "program",
+	"EventProgram":      "program",
+	"Prize":             "prize",
+	"LadderPrize":       "prize",
+	"Location":          "location",
+	"NamedLocation":     "location",
+	"EventLocation":     "location",
+	"MeShop":            "shop",
+	"TillShop":          "shop",
+	"EventShop":         "shop",
+	"MeKey":             "key",
+	"Webhook":           "webhook",
+	"CreatedWebhook":    "webhook",
+	"UpdatedWebhook":    "webhook",
+	"Delivery":          "delivery",
+	"Transaction":       "transaction",
+	"TillTransaction":   "transaction",
+	"DeviceTransaction": "transaction",
+	"EventTransaction":  "transaction",
+	"EventActor":        "actor",
+	"NamedDevice":       "device",
+	"NamedStaff":        "staff",
+}
 
 // idAliases are the kinds of fields whose names do not begin with their kind.
-var idAliases = map[string]string{"card_instance": "card", "parent_card_instance": "card", "original_transaction": "transaction", "reversal_transaction": "transaction",
-	"reverses": "transaction", "scoped_location": "location", "request": "request", "restore": "request"}
+var idAliases = map[string]string{
+	"card_instance":        "card",
+	"parent_card_instance": "card",
+	"original_transaction": "transaction",
+	"reversal_transaction": "transaction",
+	"reverses":             "transaction",
+	"scoped_location":      "location",
+	"request":              "request",
+	"restore":              "request",
+}
 
 // kindOf returns what a field holds the id of, or "".
 func kindOf(owner, field string) string {
@@ -165,7 +199,9 @@ var sampleValues = map[string]any{
 	"card_url": "https://cards.example.com/c/0a1b2c3d4e5f6g7h8j9k0m1n2p",
 	"url":      "https://example.com/hooks/loyalty", "events": []any{"card.*", "prize.redeemed"}, "http_method": "POST", "payload_version": "v2", "has_bearer_token": false,
 	"custom_headers": map[string]any{}, "consecutive_failures": 0, "secret": "whsec_" + "ZXhhbXBsZSBvZiBhIHNlY3JldCwgMzIgYnl0ZXMgLi4=",
-	"request_headers": map[string]any{"X-Service-Sequence": "4711"}, "response_status": 200, "attempts": 1, "last_error": nil, "duration_ms": 41,
+	"request_headers": map[string]any{
+		"X-Service-Sequence": "4711",
+	}, "response_status": 200, "attempts": 1, "last_error": nil, "duration_ms": 41,
 	"included_locations": 1, "billable_locations": 1, "max_locations": nil, "max_cards": nil, "grant_expires_at": nil, "api_access": true, "EntitlementSource.api_access": "addon",
 	"scopes": []any{"cards:read", "cards:write"}, "timezone": "Europe/Berlin", "currency": "EUR",
 	"completion_rate": 0.4, "avg_days_between_stamps": 3.5, "label_key": "card_type.standard", "color": "#2563EB", "kpis": map[string]any{"active_cards": 42},

@@ -46,9 +46,13 @@ func (d *Document) addWebhooks() {
 		w := &Webhook{
 			Description: describeEvent(&in), ID: "on" + name, Summary: string(in.Name), Tags: []string{"Webhooks"},
 			Parameters: deliveryHeaders, Security: []map[string][]string{},
-			RequestBody: &requestBody{&content{JSON: mediaType{Schema: body}}, "The envelope, in the payload version of the webhook. Clients must tolerate new fields.", true},
-			Responses:   deliveryResponses,
-			Event:       in, Data: data.Target,
+			RequestBody: &requestBody{
+				&content{JSON: mediaType{Schema: body}},
+				"The envelope, in the payload version of the webhook. Clients must tolerate new fields.",
+				true,
+			},
+			Responses: deliveryResponses,
+			Event:     in, Data: data.Target,
 		}
 		d.Webhooks[string(in.Name)] = map[string]*Webhook{webhookMethod: w}
 		d.Events = append(d.Events, w)
@@ -159,15 +163,38 @@ func contextSchemas() map[string]*wire.JSONSchema {
 	holder := newObject("The card's holder, as far as the shop knows.", named{"name", maybe("A label to show.")}, named{"email", maybe("")})
 	holder.Name = "EventHolder"
 	return map[string]*wire.JSONSchema{
-		"EventShop":     newObject("The shop.", named{"id", text("")}, named{"name", text("")}).JSONSchema,
-		"EventLocation": newObject("Where the event happened, or the location that it is about.", named{"id", text("")}, named{"name", text("")}).JSONSchema,
+		"EventShop": newObject("The shop.", named{"id", text("")}, named{"name", text("")}).JSONSchema,
+		"EventLocation": newObject(
+			"Where the event happened, or the location that it is about.",
+			named{"id", text("")},
+			named{"name", text("")},
+		).JSONSchema,
 		"EventProgram": newObject("The program of the event.", named{"id", text("")}, named{"name", text("")},
 			named{"type", oneOfTexts("", "standard", "private", "discount", "access", "prepaid")}).JSONSchema,
-		"EventCard": newObject("The card, as it is after the change.", named{"id", text("")}, named{"external_ref", maybe("The caller's own id for the person. Join on it.")},
-			named{"state", oneOfTexts("The card's status.", "active", "locked", "invited", "archived", "expired", "deleted")}, named{"holder", holder.JSONSchema}).JSONSchema,
-		"EventTransaction": newObject("The row of the ledger.", named{"id", text("")}, named{"type", transactionType("")},
-			named{"metadata", &wire.JSONSchema{Type: wire.Types{"object", "null"}, Description: "What the device gave, as it is."}}).JSONSchema,
-		"EventActor": newObject("Who made the change.", named{"type", oneOfTexts("", "api_key", "device", "user", "holder", "system")}, named{"id", maybe("")}).JSONSchema,
+		"EventCard": newObject(
+			"The card, as it is after the change.",
+			named{"id", text("")},
+			named{"external_ref", maybe("The caller's own id for the person. Join on it.")},
+			named{
+				"state",
+				oneOfTexts("The card's status.", "active", "locked", "invited", "archived", "expired", "deleted"),
+			},
+			named{"holder", holder.JSONSchema},
+		).JSONSchema,
+		"EventTransaction": newObject(
+			"The row of the ledger.",
+			named{"id", text("")},
+			named{"type", transactionType("")},
+			named{
+				"metadata",
+				&wire.JSONSchema{Type: wire.Types{"object", "null"}, Description: "What the device gave, as it is."},
+			},
+		).JSONSchema,
+		"EventActor": newObject(
+			"Who made the change.",
+			named{"type", oneOfTexts("", "api_key", "device", "user", "holder", "system")},
+			named{"id", maybe("")},
+		).JSONSchema,
 	}
 }
 
@@ -175,11 +202,24 @@ func contextSchemas() map[string]*wire.JSONSchema {
 // repeated in each event, since some generators leave out components that only webhooks refer
 // to.
 var deliveryHeaders = []wire.Parameter{
-	deliveryHeader("X-Service-Signature", "The time of the attempt in Unix seconds, and the HMAC-SHA256 of that time, a dot and the body, in hex. The key is the whole secret.",
-		"^t=[0-9]+,v1=[0-9a-f]{64}$", "t=1767323045,v1="+strings.Repeat("5f", 32)),
-	deliveryHeader("X-Service-Sequence", "A counter of the shop's events in their order, which skips ahead when a backup is restored. Of two events the one with the higher number is the later.",
-		"^[0-9]+$", "4711"),
-	deliveryHeader("webhook-id", "The `event_id`. This header and the next two are those of Standard Webhooks.", "", "evt_0a1b2c3d4e5f6g7h8j9k0m1n2p"),
+	deliveryHeader(
+		"X-Service-Signature",
+		"The time of the attempt in Unix seconds, and the HMAC-SHA256 of that time, a dot and the body, in hex. The key is the whole secret.",
+		"^t=[0-9]+,v1=[0-9a-f]{64}$",
+		"t=1767323045,v1="+strings.Repeat("5f", 32),
+	),
+	deliveryHeader(
+		"X-Service-Sequence",
+		"A counter of the shop's events in their order, which skips ahead when a backup is restored. Of two events the one with the higher number is the later.",
+		"^[0-9]+$",
+		"4711",
+	),
+	deliveryHeader(
+		"webhook-id",
+		"The `event_id`. This header and the next two are those of Standard Webhooks.",
+		"",
+		"evt_0a1b2c3d4e5f6g7h8j9k0m1n2p",
+	),
 	deliveryHeader("webhook-timestamp", "The time of the attempt in Unix seconds.",
 		"^[0-9]+$", "1767323045"),
 	deliveryHeader("webhook-signature", "The signature of Standard Webhooks, with the same secret.",
@@ -193,9 +233,11 @@ func deliveryHeader(name, doc, pattern, example string) wire.Parameter {
 
 // deliveryResponses are the answers that a receiver may give, and what they do.
 var deliveryResponses = map[string]*response{
-	"2XX":     {Description: "The event was received. The body of the answer is read and forgotten."},
-	"410":     {Description: http.StatusText(http.StatusGone) + ": the receiver wants no more. The webhook is disabled at once."},
-	"default": {Description: "Any other answer, a redirect too, is a failure. The event is sent again after 5, 10, 20 and 40 seconds, or later if `Retry-After` says so. After 15 events in a row that failed for good the webhook is disabled."},
+	"2XX": {Description: "The event was received. The body of the answer is read and forgotten."},
+	"410": {Description: http.StatusText(http.StatusGone) + ": the receiver wants no more. The webhook is disabled at once."},
+	"default": {
+		Description: "Any other answer, a redirect too, is a failure. The event is sent again after 5, 10, 20 and 40 seconds, or later if `Retry-After` says so. After 15 events in a row that failed for good the webhook is disabled.",
+	},
 }
 
 // transactionTypes are the types of rows of the ledger.

@@ -114,7 +114,11 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	e := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, threads, e.EncodeToString(salt), e.EncodeToString(sum)), nil
+	return fmt.Sprintf(
+		"$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, threads,
+		e.EncodeToString(salt),
+		e.EncodeToString(sum),
+	), nil
 }
 
 // Check reports whether a password is the one of a hash. If the hash is empty, since

@@ -32,7 +32,8 @@ func (s *Server) TryInstall(installURL string) (cardURL string, err error) {
 		CardURL string `json:"card_url"`
 	}
 	// The link may have the origin of [PublicURL].
-	err = s.send(context.Background(), http.MethodPost, s.Origin+link.EscapedPath()+"/install", "", map[string]string{"platform": "apple"}).decode(&made)
+	err = s.send(context.Background(), http.MethodPost, s.Origin+link.EscapedPath()+"/install", "", map[string]string{"platform": "apple"}).
+		decode(&made)
 	return made.CardURL, err
 }
 

@@ -27,11 +27,14 @@ func TestCardsOfHolders(t *testing.T) {
 	}
 	s.Till(s.Locations[0]).Stamp(card.ID, 2)
 	again := s.Reissue(card.ID, punchtest.ReissueFields{HolderName: "Ada Lovelace"})
-	if got := s.Card(card.ID); again.ID != card.ID || again.InstallURL == card.InstallURL || got.HolderName != "Ada Lovelace" || got.Status != "invited" || got.StampsCount != 2 {
+	if got := s.Card(card.ID); again.ID != card.ID || again.InstallURL == card.InstallURL || got.HolderName != "Ada Lovelace" ||
+		got.Status != "invited" ||
+		got.StampsCount != 2 {
 		t.Errorf("reissued: %+v %+v", again, got)
 	}
 	var refused *punchtest.Error
-	if _, err := s.TryInstall(card.InstallURL); !errors.As(err, &refused) || refused.Status != http.StatusGone && refused.Status != http.StatusNotFound {
+	if _, err := s.TryInstall(card.InstallURL); !errors.As(err, &refused) ||
+		refused.Status != http.StatusGone && refused.Status != http.StatusNotFound {
 		t.Errorf("the old link: %v", err)
 	}
 	s.Install(again.InstallURL)
@@ -69,9 +72,15 @@ func TestWebhookFilters(t *testing.T) {
 	s := punchtest.Start(t)
 	standard, private := s.Programs["standard"], s.Programs["private"]
 	v1, here, never := s.Receiver(), s.Receiver(), s.Receiver()
-	_, secret := s.NewWebhook(standard, punchtest.WebhookFields{URL: v1.URL, Version: "v1", Programs: []string{standard}, BearerToken: "abc"})
+	_, secret := s.NewWebhook(
+		standard,
+		punchtest.WebhookFields{URL: v1.URL, Version: "v1", Programs: []string{standard}, BearerToken: "abc"},
+	)
 	shopWide := false
-	s.NewWebhook(standard, punchtest.WebhookFields{URL: here.URL, Events: []string{"stamp.*"}, Locations: []string{s.Locations[1]}, ShopWide: &shopWide})
+	s.NewWebhook(
+		standard,
+		punchtest.WebhookFields{URL: here.URL, Events: []string{"stamp.*"}, Locations: []string{s.Locations[1]}, ShopWide: &shopWide},
+	)
 	s.NewWebhook(standard, punchtest.WebhookFields{URL: never.URL, Events: []string{"prize.*"}})
 	for _, program := range []string{standard, private} {
 		card := s.Issue(program, punchtest.CardFields{})
@@ -101,7 +110,8 @@ func TestWebhookFilters(t *testing.T) {
 		t.Errorf("%v %v %v", err, d.Verify(secret), d.Header)
 	}
 	var v2 map[string]any
-	if here.Wait("stamp.assigned").Decode(&v2); v2["payload_version"] == envelope["payload_version"] && v2["version"] == envelope["version"] {
+	if here.Wait("stamp.assigned").Decode(&v2); v2["payload_version"] == envelope["payload_version"] &&
+		v2["version"] == envelope["version"] {
 		t.Errorf("both versions are %v", envelope)
 	}
 }

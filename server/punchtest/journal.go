@@ -120,7 +120,13 @@ func (s *Server) journal() string {
 	}
 	order := slices.Sorted(maps.Keys(lines))
 	var b strings.Builder
-	fmt.Fprintf(&b, "punchtest: %d requests and %d attempts at webhooks at %s since its start or reset", len(requests), len(attempts.Data), s.Origin)
+	fmt.Fprintf(
+		&b,
+		"punchtest: %d requests and %d attempts at webhooks at %s since its start or reset",
+		len(requests),
+		len(attempts.Data),
+		s.Origin,
+	)
 	if left := len(order) - shownEntries; left > 0 {
 		fmt.Fprintf(&b, "; %d older ones are left out", left)
 		order = order[left:]

@@ -128,7 +128,13 @@ func New(options ...Option) (*Server, error) {
 	s := &Server{Origin: a.Origin, URL: a.Ready.BaseURL, TillURL: a.Origin + "/till/v1", Shop: a.Ready.ShopID,
 		Programs: maps.Clone(a.Ready.ProgramIDs), Locations: slices.Clone(a.Ready.LocationIDs), Refs: maps.Clone(a.Ready.Refs),
 		APIKey: a.Ready.APIKey, RestrictedAPIKey: a.Ready.RestrictedAPIKey, MCPKey: a.Ready.MCPKey, TillToken: a.Ready.TillToken,
-		core: &core{app: a, clock: c.Dev.Clock, transport: transport, client: &http.Client{Transport: transport}, tills: map[string]device{}}}
+		core: &core{
+			app:       a,
+			clock:     c.Dev.Clock,
+			transport: transport,
+			client:    &http.Client{Transport: transport},
+			tills:     map[string]device{},
+		}}
 	return s.view(noTest{}), nil
 }
 

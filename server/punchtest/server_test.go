@@ -96,11 +96,24 @@ func TestLimitedKey(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := punchtest.Start(t, punchtest.RateLimit(2), punchtest.PublicURL("https://cards.example.com/"), punchtest.StrictWebhookTargets(), punchtest.Log(&log))
-	if card := s.Issue(s.Programs["standard"], punchtest.CardFields{}); !strings.HasPrefix(card.InstallURL, "https://cards.example.com/i/") {
+	s := punchtest.Start(
+		t,
+		punchtest.RateLimit(2),
+		punchtest.PublicURL("https://cards.example.com/"),
+		punchtest.StrictWebhookTargets(),
+		punchtest.Log(&log),
+	)
+	if card := s.Issue(s.Programs["standard"], punchtest.CardFields{}); !strings.HasPrefix(
+		card.InstallURL,
+		"https://cards.example.com/i/",
+	) {
 		t.Errorf("the install link is %s", card.InstallURL)
 	}
-	err := refusal(t, s.Do("POST", "/programs/"+s.Programs["standard"]+"/webhooks", s.APIKey, map[string]any{"url": "http://127.0.0.1:1/", "events": []string{"*"}}).Err())
+	err := refusal(
+		t,
+		s.Do("POST", "/programs/"+s.Programs["standard"]+"/webhooks", s.APIKey, map[string]any{"url": "http://127.0.0.1:1/", "events": []string{"*"}}).
+			Err(),
+	)
 	if len(err.Details) != 1 || err.Details[0].Field != "url" {
 		t.Errorf("a webhook to loopback: %v", err)
 	}
@@ -277,7 +290,8 @@ func TestPanic(t *testing.T) {
 	c.Env = append(os.Environ(), crash+"=1", "TMPDIR="+left)
 	out, err := c.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || !bytes.Contains(out, []byte("a bug in the code under test")) || !bytes.Contains(out, []byte("GET    /api/public/v1/me  200")) {
+	if !errors.As(err, &exit) || !bytes.Contains(out, []byte("a bug in the code under test")) ||
+		!bytes.Contains(out, []byte("GET    /api/public/v1/me  200")) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	entries, err := os.ReadDir(left)
@@ -360,7 +374,8 @@ func TestSeed(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("{\"shops\":\n[{\"name\": 3}]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := punchtest.New(punchtest.Seed(bad)); err == nil || !strings.Contains(err.Error(), "bad.json:2: shops.0.name: must be a string") {
+	if _, err := punchtest.New(punchtest.Seed(bad)); err == nil ||
+		!strings.Contains(err.Error(), "bad.json:2: shops.0.name: must be a string") {
 		t.Errorf("a bad seed: %v", err)
 	}
 }

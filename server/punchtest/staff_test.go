@@ -16,7 +16,10 @@ func TestStaff(t *testing.T) {
 	at := s.NewLocation(punchtest.LocationFields{RequireStaffPIN: true, StaffPIN: "4711"}).ID
 	till := s.Till(at)
 	ada := s.NewStaff(at, "Ada", "2468")
-	if me := till.Me(); len(me.Staff) != 1 || me.Staff[0] != (punchtest.NamedStaff{ID: ada.ID, Name: "Ada"}) || me.Location.ID != at || !me.AcceptsCardIDs || me.RestoreID == "" || me.Device.Name != "Till" {
+	if me := till.Me(); len(me.Staff) != 1 || me.Staff[0] != (punchtest.NamedStaff{ID: ada.ID, Name: "Ada"}) || me.Location.ID != at ||
+		!me.AcceptsCardIDs ||
+		me.RestoreID == "" ||
+		me.Device.Name != "Till" {
 		t.Errorf("%+v", me)
 	}
 	card := s.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Grace Hopper", HolderEmail: "grace@example.com"}).ID
@@ -75,7 +78,8 @@ func TestPairing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if till.Location != s.Locations[1] || p.URL != s.Origin+"/till/pair/"+p.Token || !p.ExpiresAt.Equal(p.ExpiresAt.Truncate(time.Millisecond)) {
+	if till.Location != s.Locations[1] || p.URL != s.Origin+"/till/pair/"+p.Token ||
+		!p.ExpiresAt.Equal(p.ExpiresAt.Truncate(time.Millisecond)) {
 		t.Errorf("%+v, %+v", till, p)
 	}
 	till.Stamp(s.Issue(s.Programs["standard"], punchtest.CardFields{}).ID, 1)
@@ -103,7 +107,8 @@ func TestLateStamps(t *testing.T) {
 	s.Clock.Advance(25 * time.Hour)
 	late := till.ClientReference(uuid).OccurredAt(at)
 	first, again := late.Stamp(card, 2), late.Stamp(card, 2)
-	if row := first.Transaction; !row.OccurredAt.Equal(at) || row.ClientReference != uuid || again.Transaction.ID != row.ID || again.Card.StampsCount != 2 {
+	if row := first.Transaction; !row.OccurredAt.Equal(at) || row.ClientReference != uuid || again.Transaction.ID != row.ID ||
+		again.Card.StampsCount != 2 {
 		t.Errorf("%+v\n%+v", first, again)
 	}
 	if _, err := late.Try().Redeem(card, s.Prizes(s.Programs["standard"])[0].ID); refusal(t, err).Code != "conflict" {

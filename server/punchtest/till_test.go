@@ -21,15 +21,19 @@ func TestTillActions(t *testing.T) {
 
 	card := till.Issue(s.Programs["standard"], punchtest.CardFields{ExternalRef: "member-17"})
 	first := till.Stamp(card.ID, 4)
-	if tx := first.Transaction; tx.Type != "stamp" || *tx.StampsDelta != 4 || tx.LocationID != s.Locations[0] || tx.ValueDelta != nil || tx.CreatedAt.IsZero() {
+	if tx := first.Transaction; tx.Type != "stamp" || *tx.StampsDelta != 4 || tx.LocationID != s.Locations[0] || tx.ValueDelta != nil ||
+		tx.CreatedAt.IsZero() {
 		t.Errorf("the stamp is %+v", tx)
 	}
 	second := till.Stamp(card.ID, 8)
-	if second.Card.StampsCount != 10 || second.OverflowCard == nil || second.OverflowCard.StampsCount != 2 || *second.OverflowTransaction.StampsDelta != 2 {
+	if second.Card.StampsCount != 10 || second.OverflowCard == nil || second.OverflowCard.StampsCount != 2 ||
+		*second.OverflowTransaction.StampsDelta != 2 {
 		t.Errorf("the overflow is %+v", second)
 	}
 	seen := till.Lookup(card.ID)
-	if seen.Card.ID != second.OverflowCard.ID || len(seen.Earlier) != 1 || seen.Earlier[0].ID != card.ID || !seen.Earlier[0].Prizes[0].Available || len(seen.Transactions) != 3 {
+	if seen.Card.ID != second.OverflowCard.ID || len(seen.Earlier) != 1 || seen.Earlier[0].ID != card.ID ||
+		!seen.Earlier[0].Prizes[0].Available ||
+		len(seen.Transactions) != 3 {
 		t.Errorf("the lookup is %+v", seen)
 	}
 	croissant := s.Prizes(s.Programs["standard"])[0]
@@ -52,7 +56,8 @@ func TestTillActions(t *testing.T) {
 	if down := till.Spend(purse, 350); *down.Card.CurrentValue != 1650 || *down.Transaction.ValueDelta != -350 {
 		t.Errorf("after the spend: %+v", down)
 	}
-	if use := till.Use(s.Issue(s.Programs["access"], punchtest.CardFields{}).ID); use.Transaction.Type != "access" || use.Card.Status != "active" {
+	if use := till.Use(s.Issue(s.Programs["access"], punchtest.CardFields{}).ID); use.Transaction.Type != "access" ||
+		use.Card.Status != "active" {
 		t.Errorf("the use is %+v", use)
 	}
 
@@ -138,7 +143,8 @@ func TestFaults(t *testing.T) {
 	if err.Code != "internal_error" || err.Header.Get("Retry-After") != "7" || cards() != 0 {
 		t.Errorf("the fault is %+v; there are %d cards", err, cards())
 	}
-	if r := s.Requests()[0]; r.Fault != id || r.Response.Status != 503 || r.RequestID != err.RequestID || r.Sent.Headers["Idempotency-Key"] != "one" {
+	if r := s.Requests()[0]; r.Fault != id || r.Response.Status != 503 || r.RequestID != err.RequestID ||
+		r.Sent.Headers["Idempotency-Key"] != "one" {
 		t.Errorf("the journal has %+v", r)
 	}
 	issue("one").Want(201)
@@ -179,7 +185,8 @@ func TestFaults(t *testing.T) {
 	// Any answer, until the fault is cleared.
 	s.Fault(punchtest.Fault{Path: "/me", Status: 200, Body: []byte("{\"shop\":\x00"), ContentType: "application/json", UntilCleared: true})
 	for range 3 {
-		if r := s.Do("GET", "/me", s.APIKey, nil).Want(200); string(r.Body) != "{\"shop\":\x00" || r.Header.Get("Content-Type") != "application/json" {
+		if r := s.Do("GET", "/me", s.APIKey, nil).Want(200); string(r.Body) != "{\"shop\":\x00" ||
+			r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%v %q", r.Header, r.Body)
 		}
 	}

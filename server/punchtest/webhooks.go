@@ -137,7 +137,12 @@ func (r *Receiver) TryWait(event string) (Delivery, error) {
 			return d, nil
 		}
 		if left <= 0 {
-			return Delivery{}, fmt.Errorf("no delivery of %s within %v; there came %s", cmp.Or(event, "any event"), r.Timeout, r.summary(all))
+			return Delivery{}, fmt.Errorf(
+				"no delivery of %s within %v; there came %s",
+				cmp.Or(event, "any event"),
+				r.Timeout,
+				r.summary(all),
+			)
 		}
 		wanted = len(all) + 1
 	}

@@ -37,7 +37,10 @@ func TestReceiver(t *testing.T) {
 			StampsCount int `json:"stamps_count"`
 		}
 	}
-	if err := d.Decode(&envelope); err != nil || envelope.Event != "stamp.assigned" || d.Event != envelope.Event || d.ID != envelope.EventID || d.ID == "" || d.At.IsZero() {
+	if err := d.Decode(&envelope); err != nil || envelope.Event != "stamp.assigned" || d.Event != envelope.Event ||
+		d.ID != envelope.EventID ||
+		d.ID == "" ||
+		d.At.IsZero() {
 		t.Errorf("the delivery is %+v, its body %s, %v", d, d.Body, err)
 	}
 	if err := d.Verify(secret); err != nil {
@@ -66,7 +69,12 @@ func TestWaitReturnsEachOnce(t *testing.T) {
 	t.Parallel()
 	r := punchtest.Start(t).Receiver()
 	for _, sent := range []struct{ id, sequence string }{{"evt_b", "7"}, {"evt_a", "3"}, {"evt_b", "7"}} {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", r.URL, strings.NewReader(`{"event":"card.added","event_id":"`+sent.id+`"}`))
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			"POST",
+			r.URL,
+			strings.NewReader(`{"event":"card.added","event_id":"`+sent.id+`"}`),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,8 +31,12 @@ func SVG(text string) (string, error) {
 	}
 	side := code.Size + 2*margin
 	b := make([]byte, 0, 4<<10)
-	b = fmt.Appendf(b, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %[1]d %[1]d' shape-rendering='crispEdges' role='img' aria-label='QR code'>"+
-		"<path fill='#fff' d='M0 0h%[1]dv%[1]dH0z'/><path stroke='#000' d='", side)
+	b = fmt.Appendf(
+		b,
+		"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %[1]d %[1]d' shape-rendering='crispEdges' role='img' aria-label='QR code'>"+
+			"<path fill='#fff' d='M0 0h%[1]dv%[1]dH0z'/><path stroke='#000' d='",
+		side,
+	)
 	for y := range code.Size {
 		b = appendRow(b, code, y)
 	}

@@ -39,7 +39,8 @@ func draw(t testing.TB, svg string) raster {
 		t.Fatalf("not well-formed: %v", err)
 	}
 	var side int
-	if n, err := fmt.Sscanf(doc.ViewBox, "0 0 %d %d", &side, new(int)); n != 2 || err != nil || doc.ViewBox != fmt.Sprintf("0 0 %d %d", side, side) {
+	if n, err := fmt.Sscanf(doc.ViewBox, "0 0 %d %d", &side, new(int)); n != 2 || err != nil ||
+		doc.ViewBox != fmt.Sprintf("0 0 %d %d", side, side) {
 		t.Fatalf("viewBox %q", doc.ViewBox)
 	}
 	if len(doc.Paths) != 2 || doc.Paths[0].Fill != "#fff" || doc.Paths[0].D != fmt.Sprintf("M0 0h%dv%dH0z", side, side) {

@@ -34,7 +34,8 @@ func TestServe(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got, err := io.ReadAll(body); err != nil || string(got) != c.body || w.Header().Get("Content-Length") != fmt.Sprint(length) || (length < len(c.body)) != c.compressed {
+		if got, err := io.ReadAll(body); err != nil || string(got) != c.body || w.Header().Get("Content-Length") != fmt.Sprint(length) ||
+			(length < len(c.body)) != c.compressed {
 			t.Errorf("%q: %d bytes, %v, %v", c.accept, length, w.Header(), err)
 		}
 		if encoded := w.Header().Get("Content-Encoding") == "gzip"; encoded != c.compressed || w.Header().Get("Vary") != "Accept-Encoding" {
@@ -62,7 +63,8 @@ func TestServeZipped(t *testing.T) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("Accept-Encoding", accept)
 		content.ServeHTTP(w, r)
-		if got := w.Body.String(); got != want || w.Header().Get("Content-Length") != fmt.Sprint(len(want)) || (w.Header().Get("Content-Encoding") == "gzip") != (accept == "gzip") {
+		if got := w.Body.String(); got != want || w.Header().Get("Content-Length") != fmt.Sprint(len(want)) ||
+			(w.Header().Get("Content-Encoding") == "gzip") != (accept == "gzip") {
 			t.Errorf("%q: %q, %v", accept, got, w.Header())
 		}
 	}

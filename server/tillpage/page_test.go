@@ -76,7 +76,10 @@ func TestPage(t *testing.T) {
 			t.Errorf("with %q the page sets %q", other, got)
 		}
 	}
-	if get(s, "/till/", "Accept-Language", "de").Want(200); !strings.Contains(string(get(s, "/till/", "Accept-Language", "de").Body), "Karte suchen") {
+	if get(s, "/till/", "Accept-Language", "de").Want(200); !strings.Contains(
+		string(get(s, "/till/", "Accept-Language", "de").Body),
+		"Karte suchen",
+	) {
 		t.Error("the page has no German texts")
 	}
 	fetch(s, "POST", "/till/", "").Want(405)
@@ -98,7 +101,9 @@ func TestUnpair(t *testing.T) {
 		t.Errorf("the cookie is %q", got)
 	}
 	for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Origin", "https://evil.example"}} {
-		if r := fetch(s, "POST", "/till/unpair", "{}", append(headers, "Content-Type", "application/json")...).Want(403); r.Header.Get("Set-Cookie") != "" {
+		if r := fetch(s, "POST", "/till/unpair", "{}", append(headers, "Content-Type", "application/json")...).Want(403); r.Header.Get(
+			"Set-Cookie",
+		) != "" {
 			t.Errorf("%v: %v", headers, r.Header)
 		}
 	}
@@ -153,7 +158,10 @@ func TestFiles(t *testing.T) {
 		if r.Header.Get("Content-Type") != want || r.Header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s: %v", path, r.Header)
 		}
-		if csp := r.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self';") {
+		if csp := r.Header.Get("Content-Security-Policy"); !strings.HasPrefix(
+			csp,
+			"default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self';",
+		) {
 			t.Errorf("%s has the policy %q", path, csp)
 		}
 	}
@@ -167,13 +175,15 @@ func TestFiles(t *testing.T) {
 	if err := json.Unmarshal(get(s, "/till/manifest.webmanifest", "Accept-Language", "it").Body, &manifest); err != nil {
 		t.Fatal(err)
 	}
-	if manifest.StartURL != "/till/" || manifest.Scope != "/till/" || manifest.Display != "standalone" || manifest.Name != "Cassa" || len(manifest.Icons) != 3 {
+	if manifest.StartURL != "/till/" || manifest.Scope != "/till/" || manifest.Display != "standalone" || manifest.Name != "Cassa" ||
+		len(manifest.Icons) != 3 {
 		t.Errorf("%+v", manifest)
 	}
 	for _, icon := range manifest.Icons {
 		r := get(s, icon.Src).Want(200)
 		m, err := png.Decode(bytes.NewReader(r.Body))
-		if err != nil || fmt.Sprintf("%dx%d", m.Bounds().Dx(), m.Bounds().Dy()) != icon.Sizes || r.Header.Get("Content-Type") != "image/png" {
+		if err != nil || fmt.Sprintf("%dx%d", m.Bounds().Dx(), m.Bounds().Dy()) != icon.Sizes ||
+			r.Header.Get("Content-Type") != "image/png" {
 			t.Errorf("%s: %v, %v", icon.Src, err, r.Header)
 		}
 	}

@@ -31,7 +31,8 @@ const (
 func checkPaired(s *servertest.Server, r *servertest.Reply) {
 	s.T.Helper()
 	c, err := http.ParseSetCookie(r.Header.Get("Set-Cookie"))
-	if err != nil || c.Path != "/till/" || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.MaxAge != 34560000 || !kernel.IsDeviceToken(c.Value) {
+	if err != nil || c.Path != "/till/" || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.MaxAge != 34560000 ||
+		!kernel.IsDeviceToken(c.Value) {
 		s.T.Fatalf("%s: cookie %+v: %v", r.What, c, err)
 	}
 	me := get(s, "/till/v1/me", "Cookie", c.Name+"="+c.Value, "Content-Type", "application/json").Want(200)
@@ -49,7 +50,8 @@ func TestPairByLink(t *testing.T) {
 	path := "/till/pair/" + p.Token
 	for range 2 { // GET does not use the link up
 		r := get(s, path).Want(200)
-		if !strings.Contains(string(r.Body), `<form method="post" action="`+path+`">`) || r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Set-Cookie") != "" {
+		if !strings.Contains(string(r.Body), `<form method="post" action="`+path+`">`) || r.Header.Get("Cache-Control") != "no-store" ||
+			r.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%v %s", r.Header, r.Body)
 		}
 	}
@@ -68,7 +70,15 @@ func TestPairByLink(t *testing.T) {
 		}
 		fetch(s, "POST", path, "").Want(410, "link_expired")
 	}
-	fetch(s, "POST", "/till/pair", `{"code":"`+p.Code+`"}`, "Content-Type", "application/json").Want(410, "link_expired") // the code is that of the same pairing
+	fetch(
+		s,
+		"POST",
+		"/till/pair",
+		`{"code":"`+p.Code+`"}`,
+		"Content-Type",
+		"application/json",
+	).Want(410, "link_expired")
+	// the code is that of the same pairing
 
 	late := newPairing(s)
 	s.Advance("10m")
@@ -88,7 +98,9 @@ func TestPairByCode(t *testing.T) {
 		fetch(s, "POST", "/till/pair", bad, "Content-Type", "application/json").Want(400, "validation_failed")
 	}
 	checkPaired(s, fetch(s, "POST", "/till/pair", body, "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin").Want(204))
-	if r := fetch(s, "POST", "/till/pair", body, "Content-Type", "application/json").Want(410, "link_expired"); r.Header.Get("Set-Cookie") != "" {
+	if r := fetch(s, "POST", "/till/pair", body, "Content-Type", "application/json").Want(410, "link_expired"); r.Header.Get(
+		"Set-Cookie",
+	) != "" {
 		t.Errorf("%v", r.Header)
 	}
 	// Only one of ten concurrent requests gets the device.
@@ -106,7 +118,8 @@ func TestPairOverHTTPS(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com" })
 	r := fetch(s, "POST", "/till/pair/"+newPairing(s).Token, "").Want(303)
-	if got := r.Header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Secure-punchcard-till=tdk_test_") || !strings.Contains(got, "; Secure") {
+	if got := r.Header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Secure-punchcard-till=tdk_test_") ||
+		!strings.Contains(got, "; Secure") {
 		t.Errorf("the cookie is %q", got)
 	}
 }

@@ -29,7 +29,15 @@ type cells [levels]strings.Builder
 func (c *cells) add(column, row int, level int) {
 	side := sizes[level] * 10
 	gap := (10 - side) / 2
-	fmt.Fprintf(&c[level], "M%v %vh%vv%vH%vz", decimals(float64(column)*10+gap), decimals(float64(row)*10+gap), decimals(side), decimals(side), decimals(float64(column)*10+gap))
+	fmt.Fprintf(
+		&c[level],
+		"M%v %vh%vv%vH%vz",
+		decimals(float64(column)*10+gap),
+		decimals(float64(row)*10+gap),
+		decimals(side),
+		decimals(side),
+		decimals(float64(column)*10+gap),
+	)
 }
 
 // cells appends the squares in a stretched svg element.
@@ -61,7 +69,15 @@ func (m *markup) heatLegend(c Chart, highest int64) {
 			low = high + 1
 		}
 		side := sizes[i] * 14
-		m.add(`<li><svg width="14" height="14" aria-hidden="true"><rect class="h%d" x="%v" y="%v" width="%v" height="%v"/></svg>%v</li>`, i, 7-side/2, 7-side/2, side, side, text)
+		m.add(
+			`<li><svg width="14" height="14" aria-hidden="true"><rect class="h%d" x="%v" y="%v" width="%v" height="%v"/></svg>%v</li>`,
+			i,
+			7-side/2,
+			7-side/2,
+			side,
+			side,
+			text,
+		)
 	}
 	m.WriteString("</ul>")
 }

@@ -83,7 +83,12 @@ func TestAllowInstallation(t *testing.T) {
 	SetHeaders(h, `.a{}`)
 	before := h.Get("Content-Security-Policy")
 	AllowInstallation(h)
-	want := strings.Replace(strings.Replace(before, "worker-src 'none'", "worker-src 'self'", 1), "manifest-src 'none'", "manifest-src 'self'", 1)
+	want := strings.Replace(
+		strings.Replace(before, "worker-src 'none'", "worker-src 'self'", 1),
+		"manifest-src 'none'",
+		"manifest-src 'self'",
+		1,
+	)
 	if got := h.Get("Content-Security-Policy"); got != want || got == before {
 		t.Errorf("the policy is %q, want %q", got, want)
 	}

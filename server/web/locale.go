@@ -32,7 +32,10 @@ const (
 var localeOf = map[string]*locale{
 	"en": {
 		lang: "en", decimal: ".", group: ",", groupAt: 4, moneyBefore: true, monday: true,
-		months:      [12]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
+		months: [12]string{
+			"January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+			"November", "December",
+		},
 		shortMonths: [12]string{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sept", "Oct", "Nov", "Dec"},
 		weekdays:    [7]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"},
 		shortDays:   [7]string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
@@ -40,7 +43,10 @@ var localeOf = map[string]*locale{
 	},
 	"it": {
 		lang: "it", decimal: ",", group: ".", groupAt: 5, monday: true,
-		months:      [12]string{"gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"},
+		months: [12]string{
+			"gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre",
+			"novembre", "dicembre",
+		},
 		shortMonths: [12]string{"gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic"},
 		weekdays:    [7]string{"domenica", "lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato"},
 		shortDays:   [7]string{"dom", "lun", "mar", "mer", "gio", "ven", "sab"},
@@ -48,7 +54,10 @@ var localeOf = map[string]*locale{
 	},
 	"es": {
 		lang: "es", decimal: ",", group: ".", groupAt: 5, percentSpace: nbsp, monday: true,
-		months:      [12]string{"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"},
+		months: [12]string{
+			"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre",
+			"noviembre", "diciembre",
+		},
 		shortMonths: [12]string{"ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic"},
 		weekdays:    [7]string{"domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"},
 		shortDays:   [7]string{"dom", "lun", "mar", "mié", "jue", "vie", "sáb"},
@@ -56,7 +65,10 @@ var localeOf = map[string]*locale{
 	},
 	"fr": {
 		lang: "fr", zeroIsOne: true, decimal: ",", group: narrowNbsp, groupAt: 4, percentSpace: narrowNbsp, monday: true,
-		months:      [12]string{"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre"},
+		months: [12]string{
+			"janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre",
+			"décembre",
+		},
 		shortMonths: [12]string{"janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.", "déc."},
 		weekdays:    [7]string{"dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"},
 		shortDays:   [7]string{"dim.", "lun.", "mar.", "mer.", "jeu.", "ven.", "sam."},
@@ -64,7 +76,10 @@ var localeOf = map[string]*locale{
 	},
 	"de": {
 		lang: "de", decimal: ",", group: ".", groupAt: 4, percentSpace: nbsp, monday: true,
-		months:      [12]string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"},
+		months: [12]string{
+			"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November",
+			"Dezember",
+		},
 		shortMonths: [12]string{"Jan.", "Feb.", "März", "Apr.", "Mai", "Juni", "Juli", "Aug.", "Sept.", "Okt.", "Nov.", "Dez."},
 		weekdays:    [7]string{"Sonntag", "Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag"},
 		shortDays:   [7]string{"So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"},
@@ -72,7 +87,10 @@ var localeOf = map[string]*locale{
 	},
 	"pt": {
 		lang: "pt", decimal: ",", group: nbsp, groupAt: 5, monday: true,
-		months:      [12]string{"janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro"},
+		months: [12]string{
+			"janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro",
+			"novembro", "dezembro",
+		},
 		shortMonths: [12]string{"jan.", "fev.", "mar.", "abr.", "mai.", "jun.", "jul.", "ago.", "set.", "out.", "nov.", "dez."},
 		weekdays:    [7]string{"domingo", "segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado"},
 		shortDays:   [7]string{"dom", "seg", "ter", "qua", "qui", "sex", "sáb"},

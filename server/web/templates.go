@@ -96,7 +96,9 @@ func newPage(file string) *page {
 
 // parseBase parses the base template, the components, and the shared files of the face.
 func (t *Templates) parseBase() (*template.Template, error) {
-	base, err := template.New("base").Funcs(funcs(func() *Printer { return PrinterFor("en") })).ParseFS(baseFS, "templates/base.html", "templates/component_*.html")
+	base, err := template.New("base").
+		Funcs(funcs(func() *Printer { return PrinterFor("en") })).
+		ParseFS(baseFS, "templates/base.html", "templates/component_*.html")
 	if err == nil && len(t.shared) > 0 {
 		base, err = base.ParseFS(t.fsys, t.shared...)
 	}

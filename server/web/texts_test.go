@@ -324,7 +324,10 @@ func TestTextsAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("a.html", `{{define "content"}}{{t "one"}}{{if .X}}{{template "x" (dict "label" (t "two {0}" .N))}}{{else}}{{with t "three"}}{{.}}{{end}}{{end}}{{range .Y}}{{t .Label}}{{else}}{{t "four" | print}}{{end}}{{end}}`)
+	write(
+		"a.html",
+		`{{define "content"}}{{t "one"}}{{if .X}}{{template "x" (dict "label" (t "two {0}" .N))}}{{else}}{{with t "three"}}{{.}}{{end}}{{end}}{{range .Y}}{{t .Label}}{{else}}{{t "four" | print}}{{end}}{{end}}`,
+	)
 	write("a.go", "package a\nvar x = web.Text(\"five\")\nfunc f() { p.T(\"six \"+\n\"seven\", 1); p.T(x) }\n")
 	got := slices.Sorted(maps.Keys(textsOf(t, dir)))
 	if want := []string{"five", "four", "one", "six seven", "three", "two {0}"}; !slices.Equal(got, want) {

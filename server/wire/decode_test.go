@@ -106,7 +106,10 @@ var createBodies = []struct{ body, want string }{
 	{full(`"count":0`), `count too_small`}, {full(`"count":-0`), `count too_small`}, {full(`"count":101`), `count too_large`},
 	{full(`"count":0e999999999999999999999`), `count too_small`}, {full(`"count":1.5`), `count invalid_type`},
 	{full(`"count":1e-1`), `count invalid_type`}, {full(`"count":1e-99999999999999999999`), `count invalid_type`},
-	{full(`"count":1e400`), `count too_large`}, {full(`"count":-1e400`), `count too_small`}, {full(`"count":` + strings.Repeat("9", 400)), `count too_large`},
+	{
+		full(`"count":1e400`),
+		`count too_large`,
+	}, {full(`"count":-1e400`), `count too_small`}, {full(`"count":` + strings.Repeat("9", 400)), `count too_large`},
 	{full(`"count":"1"`), `count invalid_type`}, {full(`"count":true`), `count invalid_type`},
 	{full(`"free":9223372036854775807`), ``}, {full(`"free":-9223372036854775808`), ``},
 	{full(`"free":-9223372036854775808.0`), ``}, {full(`"free":922337203685477580700e-2`), ``},
@@ -129,7 +132,10 @@ var createBodies = []struct{ body, want string }{
 	{full(`"names":{"it":""}`), `names.it too_short`}, {full(`"names":[]`), `names invalid_type`},
 	{full(`"headers":{"A":"b"}`), ``}, {full(`"headers":{"A":{"b":1}}`), `headers.A invalid_type`},
 	{full(`"metadata":{"a":[1,{"b":2}]}`), ``}, {full(`"metadata":[1]`), `metadata invalid_type`},
-	{full(`"metadata":{"a":[1e308]}`), ``}, {full(`"metadata":{"a":[-1e309]}`), `metadata invalid_value`}, {full(`"metadata":{"a":1e-999}`), ``},
+	{
+		full(`"metadata":{"a":[1e308]}`),
+		``,
+	}, {full(`"metadata":{"a":[-1e309]}`), `metadata invalid_value`}, {full(`"metadata":{"a":1e-999}`), ``},
 	{full(`"metadata":"{}"`), `metadata invalid_type`}, {full(`"metadata":{"a":"23456789012345"}`), `metadata too_large`},
 	{full(`"metadata":{ "a" :     "234567890123" }`), ``},
 	{full(`"external_ref":"12345678901"`), `external_ref too_long`},

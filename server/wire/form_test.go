@@ -69,7 +69,9 @@ func TestDecodeForm(t *testing.T) {
 			t.Errorf("mode %d, %s: got %s, want %s", c.mode, c.form, got, c.want)
 		}
 	}
-	values, _ := url.ParseQuery("required=+two+lines%0D%0A&count=+7+&percent=12,50&open=false&open=true&ids=&ids=a&ids=+&ids=b&texts.it=ciao&texts.en=&rows.10.name=b&rows.0.name=a&rows.0.count=7&rows.2.name=+&rows.2.count=")
+	values, _ := url.ParseQuery(
+		"required=+two+lines%0D%0A&count=+7+&percent=12,50&open=false&open=true&ids=&ids=a&ids=+&ids=b&texts.it=ciao&texts.en=&rows.10.name=b&rows.0.name=a&rows.0.count=7&rows.2.name=+&rows.2.count=",
+	)
 	var dst form
 	DecodeForm(values, &dst, Create, nil)
 	want := form{Required: opt(" two lines\n"), Count: opt(int64(7)), Percent: opt(12.5), Open: opt(true), IDs: opt([]string{"a", "b"}),
@@ -79,7 +81,12 @@ func TestDecodeForm(t *testing.T) {
 	}
 	dst = form{}
 	DecodeForm(url.Values{"nullable": {""}, "count": {" "}, "ids": {""}, "texts.it": {""}}, &dst, Patch, nil)
-	want = form{Nullable: store.Opt[string]{Set: true, Null: true}, Count: store.Opt[int64]{Set: true, Null: true}, IDs: opt([]string{}), Texts: opt(map[string]string{})}
+	want = form{
+		Nullable: store.Opt[string]{Set: true, Null: true},
+		Count:    store.Opt[int64]{Set: true, Null: true},
+		IDs:      opt([]string{}),
+		Texts:    opt(map[string]string{}),
+	}
 	if !reflect.DeepEqual(dst, want) {
 		t.Errorf("got %+v, want %+v", dst, want)
 	}

@@ -30,13 +30,30 @@ const (
 )
 
 // inputKinds are the kinds of inputs of fields that are not lists of objects.
-var inputKinds = map[kind]InputKind{kindString: InputText, kindInt: InputNumber, kindFloat: InputNumber, kindBool: InputBool, kindTime: InputTime, kindList: InputTexts, kindMap: InputMap, kindObject: InputObject}
+var inputKinds = map[kind]InputKind{
+	kindString: InputText,
+	kindInt:    InputNumber,
+	kindFloat:  InputNumber,
+	kindBool:   InputBool,
+	kindTime:   InputTime,
+	kindList:   InputTexts,
+	kindMap:    InputMap,
+	kindObject: InputObject,
+}
 
 // Inputs returns the fields of a request struct in the order of their declaration.
 func Inputs(t reflect.Type) []Input {
 	var list []Input
 	for _, r := range planFor(t).rules {
-		in := Input{Name: r.name, Kind: inputKinds[r.kind], Doc: r.doc, Enum: r.enum, Required: r.required, Clears: r.patch == "nullable" || r.patch == "default", Fixed: r.patch == notAllowed}
+		in := Input{
+			Name:     r.name,
+			Kind:     inputKinds[r.kind],
+			Doc:      r.doc,
+			Enum:     r.enum,
+			Required: r.required,
+			Clears:   r.patch == "nullable" || r.patch == "default",
+			Fixed:    r.patch == notAllowed,
+		}
 		if r.item() != nil {
 			in.Kind = InputObjects
 		}

@@ -51,7 +51,11 @@ func scan(body []byte, keep, maxDepth int) ([]pair, *Detail) {
 		}
 		depth := dec.StackDepth()
 		if depth > maxDepth {
-			return nil, &Detail{Field: "", Code: CodeInvalidFormat, Message: fmt.Sprintf("the body must not be nested deeper than %d levels", maxDepth)}
+			return nil, &Detail{
+				Field:   "",
+				Code:    CodeInvalidFormat,
+				Message: fmt.Sprintf("the body must not be nested deeper than %d levels", maxDepth),
+			}
 		}
 		if nul && token.Kind() == jsontext.KindString && strings.Contains(token.String(), "\x00") {
 			return nil, nulFault(dec)

@@ -34,7 +34,8 @@ func TestLines(t *testing.T) {
 			continue
 		}
 		b = body{Names: store.Given(map[string]string{"it": text})}
-		if got := Validate(&b, Create, nil); want == "" && got != nil || want != "" && (len(got) != 1 || got[0].Field != "names.it" || got[0].Code != want) {
+		if got := Validate(&b, Create, nil); want == "" && got != nil ||
+			want != "" && (len(got) != 1 || got[0].Field != "names.it" || got[0].Code != want) {
 			t.Errorf("in a map, %q: %v, want %q", text, got, want)
 		}
 	}

@@ -178,7 +178,17 @@ func (y *year) collect(root int, visit row) {
 	}
 	visit.reversible = false
 	y.write(visit)
-	child := card{root: root, parent: visit.card, kind: c.kind, home: c.home, first: visit.location, created: visit.at, activated: r.activated, installed: r.installed, expires: r.expires}
+	child := card{
+		root:      root,
+		parent:    visit.card,
+		kind:      c.kind,
+		home:      c.home,
+		first:     visit.location,
+		created:   visit.at,
+		activated: r.activated,
+		installed: r.installed,
+		expires:   r.expires,
+	}
 	r.older, r.newest = visit.card, len(y.instances)
 	visit.card, visit.stamps, visit.over = r.newest, n-room, y.rows
 	y.instances = append(y.instances, child) // r and c are invalid from here on
@@ -219,7 +229,18 @@ func (y *year) write(r row) {
 func (y *year) reverse(now int64) {
 	y.last.reversed = now
 	h := y.last
-	y.write(row{card: h.card, location: h.location, what: "reversal", stamps: -h.stamps, value: -h.value, prize: h.prize, reverses: h.id, at: now})
+	y.write(
+		row{
+			card:     h.card,
+			location: h.location,
+			what:     "reversal",
+			stamps:   -h.stamps,
+			value:    -h.value,
+			prize:    h.prize,
+			reverses: h.id,
+			at:       now,
+		},
+	)
 	c := &y.instances[h.card]
 	c.lastStamp, c.claimed = h.before.lastStamp, h.before.claimed
 }

@@ -73,7 +73,10 @@ type inserter struct {
 }
 
 func (l *loader) insert(table, columns string) *inserter {
-	return &inserter{c: l.c, sql: "INSERT INTO " + table + " (" + columns + ") VALUES (?" + strings.Repeat(",?", strings.Count(columns, ",")) + ")"}
+	return &inserter{
+		c:   l.c,
+		sql: "INSERT INTO " + table + " (" + columns + ") VALUES (?" + strings.Repeat(",?", strings.Count(columns, ",")) + ")",
+	}
 }
 
 func (i *inserter) add(args ...any) {
@@ -96,7 +99,10 @@ func unless(absent bool, v any) any {
 // ledger writes the transactions.
 func (l *loader) ledger(y *year) error {
 	y.locations = len(l.location)
-	rows := l.insert("transactions", "id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle, reverses_id, overflow_of, reversed_at, created_at")
+	rows := l.insert(
+		"transactions",
+		"id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle, reverses_id, overflow_of, reversed_at, created_at",
+	)
 	y.save = func(r *row) {
 		kind, moves := y.instances[r.card].kind, r.what != "expiry"
 		var prize any
@@ -116,8 +122,11 @@ var family = []string{"Bianchi", "Rossi", "Ferrari", "Russo", "Romano", "Gallo",
 
 // cards writes the cards. A few are locked and some archived at the end of the year.
 func (l *loader) cards(y *year) error {
-	rows := l.insert("cards", `id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, stamps_count, current_value, initial_value, cycle,
-		expires_at, activated_at, installed_at, platform, locked_at, archived_at, expiry_noted, first_location_id, live, created_at, updated_at, last_stamp_at, lapsed, short_code`)
+	rows := l.insert(
+		"cards",
+		`id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, stamps_count, current_value, initial_value, cycle,
+		expires_at, activated_at, installed_at, platform, locked_at, archived_at, expiry_noted, first_location_id, live, created_at, updated_at, last_stamp_at, lapsed, short_code`,
+	)
 	named := map[string][]int{}                                          // keys of cards by the words of names
 	end, known := y.end.UnixMilli(), y.end.AddDate(0, 0, -1).UnixMilli() // cards that expired before known are marked
 	for key := 1; key < len(y.instances); key++ {
@@ -151,10 +160,39 @@ func (l *loader) cards(y *year) error {
 		for _, word := range []string{first[root%8], family[root%10]} {
 			named[strings.ToLower(word)] = append(named[strings.ToLower(word)], key)
 		}
-		rows.add(key, l.shop, l.program[c.kind], null(c.root), null(c.parent), source, fmt.Sprintf("member-%d", root), first[root%8]+" "+family[root%10], mail, strings.ToUpper(mail),
-			c.stamps, unless(c.kind != "prepaid", c.value), unless(c.kind != "prepaid", 0), c.cycle, null(c.expires), null(c.activated), null(c.installed),
-			unless(c.installed == 0, platform), null(c.locked), null(c.archived), unless(!c.noted, c.expires), location, c.root == 0 && !c.ended,
-			c.created, max(c.updated, c.archived, c.locked), null(c.lastStamp), c.expires != 0 && c.expires <= known, unless(c.root != 0, shortCode(key)))
+		rows.add(
+			key,
+			l.shop,
+			l.program[c.kind],
+			null(c.root),
+			null(c.parent),
+			source,
+			fmt.Sprintf("member-%d", root),
+			first[root%8]+" "+family[root%10],
+			mail,
+			strings.ToUpper(mail),
+			c.stamps,
+			unless(c.kind != "prepaid", c.value),
+			unless(c.kind != "prepaid", 0),
+			c.cycle,
+			null(c.expires),
+			null(c.activated),
+			null(c.installed),
+			unless(
+				c.installed == 0,
+				platform,
+			),
+			null(c.locked),
+			null(c.archived),
+			unless(!c.noted, c.expires),
+			location,
+			c.root == 0 && !c.ended,
+			c.created,
+			max(c.updated, c.archived, c.locked),
+			null(c.lastStamp),
+			c.expires != 0 && c.expires <= known,
+			unless(c.root != 0, shortCode(key)),
+		)
 	}
 	words := l.insert("card_words", "shop_id, word, card_id") // the names are two words without accents
 	for _, word := range slices.Sorted(maps.Keys(named)) {
@@ -187,7 +225,11 @@ func (l *loader) rest(y *year) error {
 		"UPDATE shops SET live_cards=(SELECT count(*) FROM cards WHERE live=1)",
 		"UPDATE prizes SET redemptions=(SELECT count(*) FROM transactions WHERE prize_id=prizes.id AND type='redemption')",
 		"UPDATE programs SET has_installed_cards=EXISTS (SELECT 1 FROM cards WHERE program_id=programs.id AND installed_at IS NOT NULL)",
-		fmt.Sprintf("INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, created_at) VALUES (%d, 'system', 'shop.load', 1, %[1]d, %d)", l.shop, y.end.UnixMilli()),
+		fmt.Sprintf(
+			"INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, created_at) VALUES (%d, 'system', 'shop.load', 1, %[1]d, %d)",
+			l.shop,
+			y.end.UnixMilli(),
+		),
 		"COMMIT",
 	})...)
 	return errors.Join(err, l.c.Close())

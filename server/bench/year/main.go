@@ -42,7 +42,13 @@ func main() {
 		log.Fatalf("%s: is there already", *path)
 	}
 	start := time.Now()
-	y := &year{rng: rand.New(rand.NewPCG(1, 0)), end: end, want: *rows, roots: make([]int, 0, *cards), instances: make([]card, 1, *cards+*cards/8+1)}
+	y := &year{
+		rng:       rand.New(rand.NewPCG(1, 0)),
+		end:       end,
+		want:      *rows,
+		roots:     make([]int, 0, *cards),
+		instances: make([]card, 1, *cards+*cards/8+1),
+	}
 	var l *loader
 	for _, step := range []struct {
 		name string
@@ -66,7 +72,10 @@ func main() {
 
 // open calls do with the file as a store whose clock stands still at now.
 func open(path string, now time.Time, do func(*store.Store) error) error {
-	st, err := store.Open(path, store.Options{Now: func() time.Time { return now }, IDSecret: seed.IDSecret, Rand: rand.NewChaCha8([32]byte{1}), Ephemeral: true})
+	st, err := store.Open(
+		path,
+		store.Options{Now: func() time.Time { return now }, IDSecret: seed.IDSecret, Rand: rand.NewChaCha8([32]byte{1}), Ephemeral: true},
+	)
 	if err != nil {
 		return err
 	}
@@ -82,7 +91,11 @@ func makeShop(st *store.Store) error {
 	return write(st, func(tx *store.Tx) error {
 		all := ready.LocationIDs
 		for _, name := range []string{"Mercato", "Fiume"} {
-			loc, err := tx.CreateLocation(ready.Shop(), store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given(name)}}, store.StaffPIN{})
+			loc, err := tx.CreateLocation(
+				ready.Shop(),
+				store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given(name)}},
+				store.StaffPIN{},
+			)
 			if err != nil {
 				return err
 			}

@@ -93,10 +93,26 @@ var invalidSeeds = []struct{ old, new, want string }{
 	{`"total_stamps": 5,`, `"total_stamps": "5",`, `11: shops.0.programs.0.total_stamps: must be a whole number`},
 	{`"total_stamps": 5,`, ``, `11: shops.0.programs.0.total_stamps: is required for programs of type standard`},
 	{`"type": "prepaid"`, `"type": "points"`, `14: shops.0.programs.1.type: must be one of standard, private, discount, access, prepaid`},
-	{`"discount_percent": 5`, `"discount_percent": 5, "icon_key": "x"`, `15: shops.0.programs.2.icon_key: is not allowed for programs of type discount`},
-	{`"discount_percent": 5`, `"discount_percent": 5, "max_stamps_per_day": 1`, `15: shops.0.programs.2.max_stamps_per_day: does not apply to programs of type discount`},
-	{`"discount_percent": 5`, `"discount_percent": 5, "min_spend_cents": 1`, `15: shops.0.programs.2.min_spend_cents: does not apply to programs of type discount`},
-	{`"discount_percent": 5`, `"discount_percent": 5, "prizes": [{"threshold": 1, "name": "x"}]`, `15: shops.0.programs.2.prizes: do not apply to programs of type discount`},
+	{
+		`"discount_percent": 5`,
+		`"discount_percent": 5, "icon_key": "x"`,
+		`15: shops.0.programs.2.icon_key: is not allowed for programs of type discount`,
+	},
+	{
+		`"discount_percent": 5`,
+		`"discount_percent": 5, "max_stamps_per_day": 1`,
+		`15: shops.0.programs.2.max_stamps_per_day: does not apply to programs of type discount`,
+	},
+	{
+		`"discount_percent": 5`,
+		`"discount_percent": 5, "min_spend_cents": 1`,
+		`15: shops.0.programs.2.min_spend_cents: does not apply to programs of type discount`,
+	},
+	{
+		`"discount_percent": 5`,
+		`"discount_percent": 5, "prizes": [{"threshold": 1, "name": "x"}]`,
+		`15: shops.0.programs.2.prizes: do not apply to programs of type discount`,
+	},
 	{`"lat": 59.9`, `"lat": 95`, `7: shops.0.locations.0.lat: must be at most 90`},
 	{`"1234"`, `"12"`, `8: shops.0.locations.1.staff_pin: must be 4 to 8 digits from 0 to 9`},
 	{`"name": "Tea"`, `"name": ""`, `13: shops.0.programs.0.prizes.1.name: must have at least 1 character`},
@@ -104,31 +120,87 @@ var invalidSeeds = []struct{ old, new, want string }{
 	{`"Europe/Oslo"`, `"Oslo"`, `5: shops.0.timezone: must be an IANA time zone, such as Europe/Rome`},
 	{`"Tern",`, `"Tern", "mode": "live",`, `5: shops.0.mode: must be test: the first shop has the demo keys, which are test keys`},
 	{`"now": "2026-05-18T12:00:00Z"`, `"now": "2026-05-18"`, `2: now: must be an RFC 3339 date-time with an offset`},
-	{`"events": ["card.added"]`, "\"events\": [\"card.added\",\n\"tea.ready\"]", `31: shops.0.webhooks.0.events.1: must be an event, *, or a prefix of events followed by .*`},
+	{
+		`"events": ["card.added"]`,
+		"\"events\": [\"card.added\",\n\"tea.ready\"]",
+		`31: shops.0.webhooks.0.events.1: must be an event, *, or a prefix of events followed by .*`,
+	},
 	{`"https://example.com/h"`, `"example.com/h"`, `30: shops.0.webhooks.0.url: must be an absolute https URL without user info`},
 	{`"external_ref": "p-1"`, `"external_ref": ""`, `19: shops.0.cards.0.external_ref: must have at least 1 character`},
 	{`"external_ref": "p-1"`, `"send_email": true`, `19: shops.0.cards.0.send_email: is not a field of a seed`},
 	{`"name": "One"`, `"location_ids": []`, `17: shops.0.keys.0.location_ids: is not a field of a seed; give location_refs`},
-	{`"name": "One"`, `"scopes": ["cards:read", "cards:eat"]`, `17: shops.0.keys.0.scopes.1: must be one of locations:read, locations:write, programs:read, programs:write, cards:read, cards:write, transactions:read, analytics:read, webhooks:read, webhooks:write`},
-	{`"name": "One"`, `"key": "tsk_test_short"`, `17: shops.0.keys.0.key: must be tsk_ or tmk_, then live_ or test_, then 43 characters of the base64url alphabet`},
-	{`"name": "One"`, `"key": "` + MCPKey[:9] + strings.Repeat("x", 43) + `"`, `17: shops.0.keys.0.key: must begin with tsk_test_: the class is api and the shop is test`},
+	{
+		`"name": "One"`,
+		`"scopes": ["cards:read", "cards:eat"]`,
+		`17: shops.0.keys.0.scopes.1: must be one of locations:read, locations:write, programs:read, programs:write, cards:read, cards:write, transactions:read, analytics:read, webhooks:read, webhooks:write`,
+	},
+	{
+		`"name": "One"`,
+		`"key": "tsk_test_short"`,
+		`17: shops.0.keys.0.key: must be tsk_ or tmk_, then live_ or test_, then 43 characters of the base64url alphabet`,
+	},
+	{
+		`"name": "One"`,
+		`"key": "` + MCPKey[:9] + strings.Repeat("x", 43) + `"`,
+		`17: shops.0.keys.0.key: must begin with tsk_test_: the class is api and the shop is test`,
+	},
 	{`"name": "One"`, `"key": "` + APIKey + `"`, `17: shops.0.keys.0.key: is a demo key of the first shop`},
 	{`"stamp": 3`, `"stamp": 0`, `24: shops.0.activity.0.stamp: must be at least 1`},
-	{`"stamp": 3`, `"stamp": 3, "metadata": {"x": "` + strings.Repeat("y", 5000) + `"}`, `24: shops.0.activity.0.metadata: must be at most 4096 bytes of JSON`},
+	{
+		`"stamp": 3`,
+		`"stamp": 3, "metadata": {"x": "` + strings.Repeat("y", 5000) + `"}`,
+		`24: shops.0.activity.0.metadata: must be at most 4096 bytes of JSON`,
+	},
 
 	// References.
-	{`"ref": "cat"`, `"ref": "quay"`, `21: shops.0.cards.2.ref: "quay" is taken by shops.0.locations.0; a ref is there once in the whole file`},
-	{`"ref": "cat"`, `"ref": "a cat"`, `21: shops.0.cards.2.ref: must be 1 to 64 letters from A to Z, digits, underscores, periods and hyphens`},
+	{
+		`"ref": "cat"`,
+		`"ref": "quay"`,
+		`21: shops.0.cards.2.ref: "quay" is taken by shops.0.locations.0; a ref is there once in the whole file`,
+	},
+	{
+		`"ref": "cat"`,
+		`"ref": "a cat"`,
+		`21: shops.0.cards.2.ref: must be 1 to 64 letters from A to Z, digits, underscores, periods and hyphens`,
+	},
 	{`"ref": "cat", `, ``, `21: shops.0.cards.2.ref: is required`},
-	{`"ref": "cat", "program": "stamps"`, `"ref": "cat", "program": "latte"`, `21: shops.0.cards.2.program: "latte" is no ref of this file; it must be that of a program`},
-	{`"ref": "cat", "program": "stamps"`, `"ref": "cat", "program": "quay"`, `21: shops.0.cards.2.program: "quay" is a location, shops.0.locations.0; it must be a program`},
-	{`"ref": "cat", "program": "stamps"`, `"ref": "cat", "program": "other"`, `21: shops.0.cards.2.program: "other" is a program of another shop, shops.1.programs.0`},
-	{`"ref": "cat", "program": "stamps"`, `"ref": "cat", "program": "later"`, `21: shops.0.cards.2.program: "later" is a draft, which has no cards`},
+	{
+		`"ref": "cat", "program": "stamps"`,
+		`"ref": "cat", "program": "latte"`,
+		`21: shops.0.cards.2.program: "latte" is no ref of this file; it must be that of a program`,
+	},
+	{
+		`"ref": "cat", "program": "stamps"`,
+		`"ref": "cat", "program": "quay"`,
+		`21: shops.0.cards.2.program: "quay" is a location, shops.0.locations.0; it must be a program`,
+	},
+	{
+		`"ref": "cat", "program": "stamps"`,
+		`"ref": "cat", "program": "other"`,
+		`21: shops.0.cards.2.program: "other" is a program of another shop, shops.1.programs.0`,
+	},
+	{
+		`"ref": "cat", "program": "stamps"`,
+		`"ref": "cat", "program": "later"`,
+		`21: shops.0.cards.2.program: "later" is a draft, which has no cards`,
+	},
 	{`["quay"]`, `["quay", "far"]`, `17: shops.0.keys.0.location_refs.1: "far" is a location of another shop, shops.1.locations.0`},
 	{`["quay"]`, `["quay", "quay"]`, `17: shops.0.keys.0.location_refs.1: "quay" is in the list twice`},
-	{`"icon_key": "cup"`, `"icon_key": "cup", "location_scope": "selected_locations"`, `11: shops.0.programs.0.scoped_location_refs: must name at least one location with location_scope selected_locations`},
-	{`"redeem": "bun"`, `"redeem": "Soup"`, `25: shops.0.activity.1.redeem: "Soup" is neither the ref nor the name of a prize of shops.0.programs.0`},
-	{`"ref": "bun", `, `"ref": "b2", `, `25: shops.0.activity.1.redeem: "bun" is neither the ref nor the name of a prize of shops.0.programs.0`},
+	{
+		`"icon_key": "cup"`,
+		`"icon_key": "cup", "location_scope": "selected_locations"`,
+		`11: shops.0.programs.0.scoped_location_refs: must name at least one location with location_scope selected_locations`,
+	},
+	{
+		`"redeem": "bun"`,
+		`"redeem": "Soup"`,
+		`25: shops.0.activity.1.redeem: "Soup" is neither the ref nor the name of a prize of shops.0.programs.0`,
+	},
+	{
+		`"ref": "bun", `,
+		`"ref": "b2", `,
+		`25: shops.0.activity.1.redeem: "bun" is neither the ref nor the name of a prize of shops.0.programs.0`,
+	},
 	{`"redeem": "bun"`, `"redeem": "bun", "card": "bob"`, `25: shops.0.activity.1.card: appears twice`},
 	{`"reverse": "t1"`, `"reverse": "t2"`, `27: shops.0.activity.3.reverse: "t2" is no ref of this file; it must be that of an activity`},
 	{`"reverse": "t1"`, `"reverse": "t1", "card": "ann"`, `27: shops.0.activity.3.card: must be that of the reversed activity`},
@@ -136,35 +208,75 @@ var invalidSeeds = []struct{ old, new, want string }{
 
 	// Activity, and time.
 	{`"card": "ann", "stamp": 3`, `"stamp": 3`, `24: shops.0.activity.0.card: is required`},
-	{`"location": "quay", "card": "ann", "stamp": 3`, `"card": "ann", "stamp": 3`, `24: shops.0.activity.0.location: is required: the shop has several`},
+	{
+		`"location": "quay", "card": "ann", "stamp": 3`,
+		`"card": "ann", "stamp": 3`,
+		`24: shops.0.activity.0.location: is required: the shop has several`,
+	},
 	{`"stamp": 3`, `"stamp": 3, "top_up": 5`, `24: shops.0.activity.0.top_up: cannot be given beside stamp`},
 	{`, "stamp": 3`, ``, `24: shops.0.activity.0: must have one of stamp, redeem, top_up, spend, use and reverse`},
 	{`"stamp": 3`, `"use": false`, `24: shops.0.activity.0.use: must be true, or left out`},
 	{`"top_up": 500`, `"top_up": 500, "spend_cents": 5`, `26: shops.0.activity.2.spend_cents: is only for a stamp`},
 	{`"ref": "a1", "ago": "20d"`, `"ref": "a1"`, `24: shops.0.activity.0.at: is required, or ago`},
-	{`"ref": "a1", "ago": "20d"`, `"ref": "a1", "ago": "20d", "at": "2026-05-01T00:00:00Z"`, `24: shops.0.activity.0.ago: cannot be given beside at`},
-	{`"ref": "a1", "ago": "20d"`, `"ref": "a1", "ago": "-20d"`, `24: shops.0.activity.0.ago: must be a duration such as 72h, 21d or 3d4h30m`},
-	{`"ref": "a1", "ago": "20d"`, `"ref": "a1", "at": "2026-05-18T12:00:00.001Z"`, `24: shops.0.activity.0.at: is after the start, 2026-05-18T12:00:00.000Z`},
+	{
+		`"ref": "a1", "ago": "20d"`,
+		`"ref": "a1", "ago": "20d", "at": "2026-05-01T00:00:00Z"`,
+		`24: shops.0.activity.0.ago: cannot be given beside at`,
+	},
+	{
+		`"ref": "a1", "ago": "20d"`,
+		`"ref": "a1", "ago": "-20d"`,
+		`24: shops.0.activity.0.ago: must be a duration such as 72h, 21d or 3d4h30m`,
+	},
+	{
+		`"ref": "a1", "ago": "20d"`,
+		`"ref": "a1", "at": "2026-05-18T12:00:00.001Z"`,
+		`24: shops.0.activity.0.at: is after the start, 2026-05-18T12:00:00.000Z`,
+	},
 	{`"ref": "a1", "ago": "20d"`, `"ref": "a1", "ago": "31d"`, `24: shops.0.activity.0.ago: is before its card was issued`},
 	{`"external_ref": "p-1", "ago": "30d"`, `"ago": "91d"`, `19: shops.0.cards.0.ago: is before its shop was made`},
 	{`"ago": "90d"`, `"ago": "99999d"`, `5: shops.0.ago: must not be before 1990`},
-	{`"external_ref": "p-3"`, `"expires_at": "2026-05-18T12:00:00Z"`, `21: shops.0.cards.2.expires_at: must be after the card was issued, 2026-05-18T12:00:00.000Z`},
-	{`"external_ref": "p-3"`, `"expires_in": "3d", "expires_at": "2026-06-18T12:00:00Z"`, `21: shops.0.cards.2.expires_in: cannot be given beside expires_at`},
+	{
+		`"external_ref": "p-3"`,
+		`"expires_at": "2026-05-18T12:00:00Z"`,
+		`21: shops.0.cards.2.expires_at: must be after the card was issued, 2026-05-18T12:00:00.000Z`,
+	},
+	{
+		`"external_ref": "p-3"`,
+		`"expires_in": "3d", "expires_at": "2026-06-18T12:00:00Z"`,
+		`21: shops.0.cards.2.expires_in: cannot be given beside expires_at`,
+	},
 	{`"ago": "17d", "reverse"`, `"ago": "19d", "reverse"`, `27: shops.0.activity.3.reverse: the reversed activity comes later`},
 	{`"now": "2026-05-18T12:00:00Z"`, `"now": "1989-12-31T23:59:59Z"`, `2: now: the start must not be before 1990`},
 	{`"now": "2026-05-18T12:00:00Z"`, `"now": "1990-02-01T00:00:00Z"`, `5: shops.0.ago: must not be before 1990`},
-	{`"external_ref": "p-3"`, "\n\"expires_at\": \"9999-12-31T23:59:59.5Z\"", `22: shops.0.cards.2.expires_at: must not be after the year 9999`},
+	{
+		`"external_ref": "p-3"`,
+		"\n\"expires_at\": \"9999-12-31T23:59:59.5Z\"",
+		`22: shops.0.cards.2.expires_at: must not be after the year 9999`,
+	},
 
 	// Problems that only the store finds.
 	{`"stamp": 3`, `"stamp": 2`, `25: shops.0.activity.1.redeem: The prize needs 3 stamps; the card has 2.`},
-	{`"stamp": 3`, `"stamp": 3, "spend_cents": 900`, `24: shops.0.activity.0.stamp: The program demands no purchase: spend_cents is not allowed.`},
+	{
+		`"stamp": 3`,
+		`"stamp": 3, "spend_cents": 900`,
+		`24: shops.0.activity.0.stamp: The program demands no purchase: spend_cents is not allowed.`,
+	},
 	{`"stamp": 3`, `"use": true`, `24: shops.0.activity.0.use: A card of a standard program does not take this.`},
-	{`"ago": "17d", "reverse": "t1"`, `"ago": "17d", "location": "hill", "card": "bob", "spend": 501`, `27: shops.0.activity.3.spend: The card's balance is 500 cents.`},
+	{
+		`"ago": "17d", "reverse": "t1"`,
+		`"ago": "17d", "location": "hill", "card": "bob", "spend": 501`,
+		`27: shops.0.activity.3.spend: The card's balance is 500 cents.`,
+	},
 	{`"external_ref": "p-3"`, `"external_ref": "p-1"`, `21: shops.0.cards.2: This external_ref already has a live card in the program.`},
 	{`"threshold": 3`, `"threshold": 6`, `12: shops.0.programs.0.prizes.0: The threshold 6 is above the program's total_stamps of 5.`},
 	{`"timezone"`, `"max_locations": 1, "timezone"`, `8: shops.0.locations.1: The shop has 1 locations, which is its maximum.`},
 	{`"timezone"`, `"max_cards": 1, "timezone"`, `20: shops.0.cards.1: The shop has 1 live cards, which is its maximum.`},
-	{`"external_ref": "p-2"`, `"expires_at": "2026-05-01T00:00:00Z"`, `27: shops.0.activity.3.reverse: The card expired on 2026-05-01T00:00:00.000Z.`},
+	{
+		`"external_ref": "p-2"`,
+		`"expires_at": "2026-05-01T00:00:00Z"`,
+		`27: shops.0.activity.3.reverse: The card expired on 2026-05-01T00:00:00.000Z.`,
+	},
 	{`"external_ref": "p-2"`, `"expires_at": "2026-05-02T00:00:00Z", "locked": true`, `20: shops.0.cards.1.locked: The card is expired.`},
 }
 
@@ -186,7 +298,8 @@ func TestInvalidSeeds(t *testing.T) {
 // TestManyProblems checks that an error has all problems, at most twenty, in the order
 // of the file.
 func TestManyProblems(t *testing.T) {
-	text := strings.NewReplacer(`"lat": 59.9`, `"lat": 95, "lon": "west"`, `"1234"`, `"12"`, `"name": "Purse"`, `"name": ""`).Replace(validSeed)
+	text := strings.NewReplacer(`"lat": 59.9`, `"lat": 95, "lon": "west"`, `"1234"`, `"12"`, `"name": "Purse"`, `"name": ""`).
+		Replace(validSeed)
 	want := "tern.json:7: shops.0.locations.0.lat: must be at most 90\n" +
 		"tern.json:7: shops.0.locations.0.lon: must be a number\n" +
 		"tern.json:8: shops.0.locations.1.staff_pin: must be 4 to 8 digits from 0 to 9\n" +

@@ -74,7 +74,14 @@ func effects(v *store.View, shop int64, id func(ref string) string) (lines []str
 	if err != nil {
 		return nil, err
 	}
-	add("scoped %t %t %t %s,%s", p.Active, p.HasInstalledCards, slices.Equal(p.ScopedLocationIDs, []string{id("south")}), p.Prizes[0].Name, p.Prizes[1].Name)
+	add(
+		"scoped %t %t %t %s,%s",
+		p.Active,
+		p.HasInstalledCards,
+		slices.Equal(p.ScopedLocationIDs, []string{id("south")}),
+		p.Prizes[0].Name,
+		p.Prizes[1].Name,
+	)
 	if p, err = v.Program(a, id("draft")); err != nil {
 		return nil, err
 	}
@@ -83,7 +90,14 @@ func effects(v *store.View, shop int64, id func(ref string) string) (lines []str
 	if err != nil {
 		return nil, err
 	}
-	add("hook %s %t %t %t %s", w.PayloadVersion, w.Active, slices.Equal(w.ProgramIDs, []string{id("draft"), id("scoped")}), slices.Equal(w.LocationIDs, []string{id("north")}), w.CreatedAt)
+	add(
+		"hook %s %t %t %t %s",
+		w.PayloadVersion,
+		w.Active,
+		slices.Equal(w.ProgramIDs, []string{id("draft"), id("scoped")}),
+		slices.Equal(w.LocationIDs, []string{id("north")}),
+		w.CreatedAt,
+	)
 	for _, ref := range []string{"counter", "invited", "first-seen", "locked"} {
 		c, err := v.Card(a, id(ref))
 		if err != nil {

@@ -18,7 +18,14 @@ func largeSeed() string {
 		"programs": [{"ref": "p", "type": "standard", "name": "Card", "total_stamps": 10, "icon_key": "cup", "repeat_after_reset": true, "prizes": [{"threshold": 10, "name": "One free"}]}],
 		"cards": [`)
 	for i := range seedSize {
-		fmt.Fprintf(&b, "%s\n{\"ref\": \"c%d\", \"program\": \"p\", \"holder_name\": \"Guest %d\", \"external_ref\": \"guest-%d\"}", comma(i), i, i, i)
+		fmt.Fprintf(
+			&b,
+			"%s\n{\"ref\": \"c%d\", \"program\": \"p\", \"holder_name\": \"Guest %d\", \"external_ref\": \"guest-%d\"}",
+			comma(i),
+			i,
+			i,
+			i,
+		)
 	}
 	b.WriteString(`], "activity": [`)
 	for i := range 10 * seedSize {

@@ -133,7 +133,10 @@ func (k *key) link(l *linker) {
 	case taken:
 		l.require(false, k, "key", "is the key of %s", other)
 	default:
-		l.require(strings.HasPrefix(k.Secret.V, prefix), k, "key", "must begin with %s: the class is %s and the shop is %s", prefix, class, mode)
+		l.require(
+			strings.HasPrefix(k.Secret.V, prefix),
+			k, "key", "must begin with %s: the class is %s and the shop is %s", prefix, class, mode,
+		)
 	}
 	l.secrets[k.Secret.V] = k.path
 }

@@ -124,7 +124,10 @@ func (f *File) syntaxError(dec *jsontext.Decoder, err error) error {
 	syntax := &jsontext.SyntacticError{}
 	errors.As(err, &syntax)
 	offset := min(int(syntax.ByteOffset), len(f.raw))
-	path, rule := syntax.JSONPointer, fmt.Sprintf("is not valid JSON: unexpected character at byte %d of the line", offset-bytes.LastIndexByte(f.raw[:offset], '\n'))
+	path, rule := syntax.JSONPointer, fmt.Sprintf(
+		"is not valid JSON: unexpected character at byte %d of the line",
+		offset-bytes.LastIndexByte(f.raw[:offset], '\n'),
+	)
 	switch c, n := utf8.DecodeRune(f.raw[offset:]); {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		offset, path, rule = len(f.raw), dec.StackPointer(), "is not valid JSON: the file ends too early"

@@ -47,7 +47,13 @@ func golden(t *testing.T, path string, got []byte) {
 	if a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n"); !slices.Equal(a, b) {
 		for i := range max(len(a), len(b)) {
 			if i >= len(a) || i >= len(b) || a[i] != b[i] {
-				t.Fatalf("%s:%d differs (see -update):\n got  %.300s\n want %.300s", path, i+1, slices.Concat(a, []string{""})[min(i, len(a))], slices.Concat(b, []string{""})[min(i, len(b))])
+				t.Fatalf(
+					"%s:%d differs (see -update):\n got  %.300s\n want %.300s",
+					path,
+					i+1,
+					slices.Concat(a, []string{""})[min(i, len(a))],
+					slices.Concat(b, []string{""})[min(i, len(b))],
+				)
 			}
 		}
 	}
@@ -131,7 +137,8 @@ func TestReadyLine(t *testing.T) {
 	if err != nil || id == nil || id.ShopID != ready.ShopID || ready.Refs["hearth-and-rye"] != ready.ShopID {
 		t.Fatalf("%+v %v", id, err)
 	}
-	if restricted, _, err := st.Identify(store.Hash(RestrictedAPIKey)); err != nil || !slices.Equal(restricted.LocationIDs, ready.LocationIDs[:1]) {
+	if restricted, _, err := st.Identify(store.Hash(RestrictedAPIKey)); err != nil ||
+		!slices.Equal(restricted.LocationIDs, ready.LocationIDs[:1]) {
 		t.Errorf("%+v %v", restricted, err)
 	}
 	till, err := st.IdentifyTill(store.Hash(TillToken))
@@ -144,7 +151,8 @@ func TestReadyLine(t *testing.T) {
 	if want := []string{ready.Refs["market"], ready.Refs["station"]}; !slices.Equal(ready.LocationIDs, want) {
 		t.Errorf("locations %v, want %v", ready.LocationIDs, want)
 	}
-	if len(ready.ProgramIDs) != 2 || ready.ProgramIDs["prepaid"] != ready.Refs["bread-account"] || ready.ProgramIDs["standard"] != ready.Refs["loaf-card"] {
+	if len(ready.ProgramIDs) != 2 || ready.ProgramIDs["prepaid"] != ready.Refs["bread-account"] ||
+		ready.ProgramIDs["standard"] != ready.Refs["loaf-card"] {
 		t.Errorf("programs %v", ready.ProgramIDs)
 	}
 	for ref, id := range ready.Refs {
@@ -166,7 +174,8 @@ func TestPINAndKeys(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, ready := apply(t, s)
 	k, _, err := st.Identify(store.Hash(s.shops[0].Keys.V[0].Secret.V))
-	if err != nil || k == nil || k.KeyID != ready.Refs["turnstile"] || !slices.Equal(k.Scopes, []string{"cards:read"}) || !slices.Equal(k.LocationIDs, ready.LocationIDs) {
+	if err != nil || k == nil || k.KeyID != ready.Refs["turnstile"] || !slices.Equal(k.Scopes, []string{"cards:read"}) ||
+		!slices.Equal(k.LocationIDs, ready.LocationIDs) {
 		t.Errorf("%+v %v", k, err)
 	}
 	s = readSeed(t, "bakery.json")
@@ -208,7 +217,12 @@ func TestNothingIsQueued(t *testing.T) {
 	s := readSeed(t, "coffee-shop.json")
 	st, ready := apply(t, s)
 	err := st.View(0, func(v *store.View) error {
-		log, err := v.Deliveries(store.Access{Shop: ready.shop}, ready.Refs["coffee-card"], ready.Refs["till-feed"], store.DeliveriesQuery{})
+		log, err := v.Deliveries(
+			store.Access{Shop: ready.shop},
+			ready.Refs["coffee-card"],
+			ready.Refs["till-feed"],
+			store.DeliveriesQuery{},
+		)
 		if len(log) > 0 {
 			t.Errorf("%d deliveries", len(log))
 		}
@@ -227,7 +241,8 @@ func TestSeedNeedsAFreshStore(t *testing.T) {
 	if _, err := Demo(st, "http://localhost"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Apply(st, clock); err == nil || !strings.HasSuffix(err.Error(), ": has shops already; a seed fills an empty database only") {
+	if _, err := s.Apply(st, clock); err == nil ||
+		!strings.HasSuffix(err.Error(), ": has shops already; a seed fills an empty database only") {
 		t.Error(err)
 	}
 	st, clock = emptyStore(t, s.Now)
