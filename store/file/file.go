@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -83,6 +84,20 @@ func Create(path string) error {
 	return errors.Join(err, f.Close())
 }
 
+// CreateOrEmpty does what Create does, and gives an empty file that is there the mode 0600. It
+// returns fs.ErrExist if there is a file with content.
+func CreateOrEmpty(path string) error {
+	err := Create(path)
+	if info, serr := os.Lstat(path); !errors.Is(err, fs.ErrExist) || serr != nil || info.Size() > 0 || info.Mode() == 0o600 {
+		return err
+	}
+	f, err := Open(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o600), f.Close())
+}
+
 // Open opens the regular file at the path. flag is os.O_RDONLY, os.O_WRONLY or
 // os.O_RDWR.
 func Open(path string, flag int) (*os.File, error) {
@@ -102,6 +117,30 @@ func Open(path string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// SyncFolder syncs the folder of path, so that the names in it survive power loss.
+func SyncFolder(path string) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, Cause(err))
+	}
+	return errors.Join(SyncRoot(root, path), root.Close())
+}
+
+// SyncRoot syncs an open folder. Its errors name path.
+func SyncRoot(root *os.Root, path string) error {
+	if runtime.GOOS == "windows" { // cannot sync a folder
+		return nil
+	}
+	d, err := root.Open(".")
+	if err == nil {
+		err = errors.Join(d.Sync(), d.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: the folder cannot be synced: %w", path, Cause(err))
+	}
+	return nil
 }
 
 // Cause returns the system's error without the name of the call and the path.

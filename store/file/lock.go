@@ -57,18 +57,23 @@ func (l *Lock) Empty() (bool, error) {
 	return err == nil && info.Size() == 0, err
 }
 
+// Is reports whether the locked file is the one that info describes.
+func (l *Lock) Is(info fs.FileInfo) (bool, error) {
+	locked, err := l.lock.Stat()
+	return err == nil && os.SameFile(locked, info), err
+}
+
 // Current reports whether the path still names the locked file. The last holder may
 // have removed or renamed it just before this process got the lock.
 func (l *Lock) Current() (bool, error) {
-	locked, err := l.lock.Stat()
-	if err != nil {
-		return false, err
-	}
 	current, err := os.Lstat(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && os.SameFile(locked, current), err
+	if err != nil {
+		return false, err
+	}
+	return l.Is(current)
 }
 
 // maxMark is the number of bytes that the content of a lock file may have.

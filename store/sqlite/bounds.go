@@ -2,15 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"reflect"
-	"sync"
 	"time"
-	"unsafe"
 
-	"modernc.org/libc"
-	sqlite3 "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -53,83 +47,32 @@ type bounds struct {
 	waited time.Time       // when the wait for a busy file began
 }
 
-// handle is SQLite's own connection. The library has no methods for what is set with
-// it here.
-type handle struct {
-	tls *libc.TLS
-	db  uintptr
-}
-
-// handleOf returns the handle of a connection. It panics if the library, whose
-// version go.mod states, has other fields.
-func handleOf(db *sqlite.Conn) handle {
-	v := reflect.ValueOf(db).Elem()
-	return handle{(*libc.TLS)(v.FieldByName("tls").UnsafePointer()), uintptr(v.FieldByName("conn").Uint())}
-}
-
-// configure switches an option of sqlite3_db_config on or off.
-func (h handle) configure(option, on int32) error { return h.set(option, on, uintptr(0)) }
-
-// set sets an option of sqlite3_db_config.
-func (h handle) set(option int32, values ...any) error {
-	args := libc.NewVaList(values...)
-	if args == 0 {
-		return fmt.Errorf("%w: no memory", ErrIO)
-	}
-	defer libc.Xfree(h.tls, args)
-	return sqlite.ResultCode(sqlite3.Xsqlite3_db_config(h.tls, h.db, option, args)).ToError()
-}
-
-// callback is a function that SQLite calls. Its first words are those of a Go
-// closure, which is how modernc.org/libc represents functions of C.
-func callback[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&struct{ f F }{f})) }
-
-// bounded are the connections by SQLite's handle, for the handlers.
-var bounded sync.Map // of uintptr to *Conn
-
 // bound makes the connection safe for any content of the file: no statement runs
 // without end, no value takes more memory than maxValue, and views, and functions in
 // the schema that can do more than compute, are errors.
-//
-// The plan of a statement does not depend on its arguments. Otherwise SQLite compiles
-// many statements a second time when their arguments are bound.
 func (c *Conn) bound(path string) error {
 	c.bounds = bounds{raw: handleOf(c.db), path: path, most: stepsAtLeast / stepsPerCall}
-	h := c.raw
-	bounded.Store(h.db, c)
-	sqlite3.Xsqlite3_progress_handler(h.tls, h.db, stepsPerCall, callback(progress), h.db)
+	c.raw.handleProgress(c)
 	c.db.Limit(sqlite.LimitLength, maxValue)
-	for option, on := range map[int32]int32{
-		sqlite3.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
-		sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW:    0,
-		sqlite3.SQLITE_DBCONFIG_ENABLE_QPSG:    1,
-	} {
-		if err := h.configure(option, on); err != nil {
-			return err
-		}
+	if err := c.raw.harden(); err != nil {
+		return err
 	}
 	return c.Script("PRAGMA cell_size_check=ON")
 }
 
-// progress is SQLite's progress handler. It returns 1 to end the statement.
-func progress(_ *libc.TLS, db uintptr) int32 {
-	v, ok := bounded.Load(db)
-	if !ok {
-		return 0
-	}
-	c := v.(*Conn)
+// progress is called after each stepsPerCall steps. It reports whether the statement must end.
+func (c *Conn) progress() (end bool) {
 	c.calls++
 	if c.ctx != nil && c.ctx.Err() != nil {
-		return 1
+		return true
 	}
 	if c.calls > c.most && !c.few {
 		c.most = (stepsAtLeast + stepsPerByte*fileSize(c.path)) / stepsPerCall
 	}
-	if c.over = c.calls > c.most; c.over {
-		return 1
+	if c.over = c.calls > c.most; !c.over {
+		c.watch.tell()
 	}
-	c.watch.tell(c.raw)
-	return 0
+	return c.over
 }
 
 // fileSize returns the size of a database and its log in bytes.
@@ -167,8 +110,7 @@ func (c *Conn) InterruptOn(ctx context.Context) error {
 	}
 	c.ctx, c.wait = ctx, time.Duration(wait)*time.Millisecond
 	c.db.SetInterrupt(ctx.Done())
-	h := c.raw
-	sqlite3.Xsqlite3_busy_handler(h.tls, h.db, callback(busy), h.db)
+	c.raw.handleBusy()
 	return nil
 }
 
@@ -182,24 +124,19 @@ func (c *Conn) NoInterrupt() {
 	c.db.SetBusyTimeout(c.wait)
 }
 
-// busy is SQLite's busy handler of connections with a context. It returns 0 to give
-// up.
-func busy(_ *libc.TLS, db uintptr, count int32) int32 {
-	v, ok := bounded.Load(db)
-	if !ok {
-		return 0
-	}
-	c := v.(*Conn)
+// busy waits a moment for a busy file, for the count-th time after the first. It reports whether
+// to try again.
+func (c *Conn) busy(count int) (again bool) {
 	if count == 0 {
 		c.waited = time.Now()
 	}
 	if time.Since(c.waited) >= c.wait {
-		return 0
+		return false
 	}
 	select {
 	case <-c.ctx.Done():
-		return 0
+		return false
 	case <-time.After(min(time.Duration(count+1)*time.Millisecond, 50*time.Millisecond)):
-		return 1
+		return true
 	}
 }

@@ -17,13 +17,8 @@ import (
 	"slices"
 	"strings"
 
-	sqlite3 "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 )
-
-// init does what the driver of modernc.org/sqlite does too. Without it, reading
-// pages of 64 KiB fails with an I/O error on Linux and arm64.
-func init() { sqlite3.PatchIssue199() }
 
 // Conn is one SQLite connection with its prepared statements. It is used by
 // one goroutine at a time.
@@ -83,7 +78,7 @@ func Open(path string, mode Mode, pragmas ...string) (*Conn, error) {
 	return OpenContext(context.Background(), path, mode, pragmas...)
 }
 
-// OpenMemory opens a new database in memory, whose schema can be edited.
+// OpenMemory opens a new database in memory.
 func OpenMemory() (*Conn, error) {
 	db, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite)
 	if err != nil {
@@ -100,7 +95,7 @@ func OpenMemory() (*Conn, error) {
 // it is opened; see InterruptOn.
 func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string) (*Conn, error) {
 	path = full(path)
-	db, err := sqlite.OpenConn(uri(path)+mode.query, mode.flags|sqlite.OpenURI|sqlite3.SQLITE_OPEN_NOFOLLOW)
+	db, err := sqlite.OpenConn(uri(path)+mode.query, mode.flags|sqlite.OpenURI|noFollow)
 	if err != nil {
 		return nil, classify(err)
 	}
@@ -118,24 +113,12 @@ func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string)
 	}
 	if err == nil {
 		// Last, since it forbids journal_mode=OFF.
-		err = c.EditSchema(false)
+		err = c.raw.defend()
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
-}
-
-// EditSchema lets migrations write to the text of the schema, or forbids it again.
-// It is forbidden by default, so that no statement can damage the file.
-//
-// It does not call SetDefensive of the library, which passes one argument to SQLite where
-// SQLite reads two, and so lets SQLite write to any address.
-func (c *Conn) EditSchema(allowed bool) error {
-	if allowed {
-		return c.raw.configure(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, 0)
-	}
-	return c.raw.configure(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, 1)
 }
 
 // Close finalizes the statements and closes the connection.
@@ -145,7 +128,7 @@ func (c *Conn) Close() error {
 			s.Finalize()
 		}
 	}
-	defer bounded.Delete(c.raw.db)
+	defer c.raw.forget()
 	return classify(c.db.Close())
 }
 
@@ -173,9 +156,7 @@ func (c *Conn) LimitStatements(n int) { c.limit = n }
 
 // NoLookaside frees the memory that SQLite sets aside for small objects of the
 // connection, 48 kB, and has it allocate each. No statement may be prepared yet.
-func (c *Conn) NoLookaside() error {
-	return c.raw.set(sqlite3.SQLITE_DBCONFIG_LOOKASIDE, uintptr(0), int32(0), int32(0))
-}
+func (c *Conn) NoLookaside() error { return c.raw.noLookaside() }
 
 // Statements returns the SQL of the statements that the connection keeps
 // prepared.

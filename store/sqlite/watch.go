@@ -1,43 +1,32 @@
 package sqlite
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
-	sqlite3 "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
-)
-
-// The counters of a statement. SQLite documents the one of full scans; it counts the
-// steps of all other loops in the first, which check, foreign_key_check and CREATE INDEX
-// use to go through a table. TestWatch fails if a version of SQLite counts otherwise.
-const (
-	otherLoops = 0
-	fullScans  = sqlite3.SQLITE_STMTSTATUS_FULLSCAN_STEP
 )
 
 // watch is what Watch and WatchScript are told about.
 type watch struct {
-	stmt    uintptr // SQLite's handle of the statement; 0: none
-	counter int32
-	f       func(rows int64)
+	counter counter
+	f       func(rows int64) // nil: nobody watches
 }
 
 // of makes the watch one of a statement, and its counter begin at 0.
 func (w *watch) of(h handle, s *sqlite.Stmt, sql string, f func(rows int64)) {
-	*w = watch{stmt: uintptr(reflect.ValueOf(s).Elem().FieldByName("stmt").Uint()), f: f}
+	kind := int32(otherLoops)
 	switch verb, _, _ := strings.Cut(strings.TrimSpace(sql), " "); verb {
 	case "SELECT", "WITH", "INSERT", "UPDATE", "DELETE":
-		w.counter = fullScans
+		kind = fullScans
 	}
-	sqlite3.Xsqlite3_stmt_status(h.tls, w.stmt, w.counter, 1)
+	*w = watch{h.counterOf(s, kind), f}
 }
 
 // tell calls the function of the watch.
-func (w *watch) tell(h handle) {
+func (w *watch) tell() {
 	if w.f != nil {
-		w.f(int64(uint32(sqlite3.Xsqlite3_stmt_status(h.tls, w.stmt, w.counter, 0))))
+		w.f(w.counter.read())
 	}
 }
 

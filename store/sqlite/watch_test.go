@@ -13,7 +13,8 @@ func TestWatch(t *testing.T) {
 	const rows = 100_000
 	c := open(t)
 	if err := c.Script(`CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE UNIQUE INDEX t_a ON t (a);
-		INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<100000) SELECT i, i%100 FROM n; INSERT INTO u VALUES (1), (2)`); err != nil {
+		INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<100000) SELECT i, i%100 FROM n;
+		INSERT INTO u VALUES (1), (2)`); err != nil {
 		t.Fatal(err)
 	}
 	// grows checks that counts grow and end between least and most.
