@@ -3,8 +3,10 @@ package store
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // AuditRow is an entry of the audit log: one write and who made it.
@@ -67,6 +69,44 @@ func (tx *Tx) AuditServer(action, name string) error {
 		detail = `{"name":` + strconv.Quote(name) + `}`
 	}
 	tx.auditUser(action, tx.Actor.Key, detail)
+	return tx.failed
+}
+
+// attemptsKept is how long audit rows about failed sign-ins, locks and requests for mail are
+// kept: whoever attacks an account would fill the file with them.
+const attemptsKept = 90 * 24 * time.Hour
+
+// attemptActions are the actions of these rows.
+var attemptActions = []string{"user.sign_in_failed", "user.lock", "user.request_reset", "card.request_links", "device.pairing_lock"}
+
+// AuditWalk is the position of a walk over the audit rows. The zero value begins at the
+// oldest one.
+type AuditWalk struct{ row int64 }
+
+// auditVisits is how many audit rows OldAttempts visits.
+const auditVisits = 5000
+
+// OldAttempts continues a walk by a bounded number of rows and returns the next n audit rows
+// about attempts that are older than 90 days, fewer if it met no more. No index is needed for
+// that, which would slow each write down.
+func (v *View) OldAttempts(w *AuditWalk, n int) (keys []int64, err error) {
+	before := v.Now.Add(-attemptsKept)
+	r := v.query("SELECT "+columns("id", "action", "created_at")+" FROM audit WHERE id>? ORDER BY id LIMIT ?", w.row, auditVisits)
+	for len(keys) < n && r.next() {
+		key, action, at := r.int(), r.str(), r.time()
+		if at >= before {
+			break
+		}
+		if w.row = key; slices.Contains(attemptActions, action) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, r.close()
+}
+
+// DeleteAudit deletes audit rows.
+func (tx *Tx) DeleteAudit(keys []int64) error {
+	tx.exec("DELETE FROM audit WHERE id IN (SELECT value FROM json_each(?))", jsonKeys(keys))
 	return tx.failed
 }
 

@@ -108,6 +108,22 @@ func (v *View) NamedActivity(shop int64, f AuditFilter, q PageQuery) (p Page[Act
 	return p, err
 }
 
+// Names returns the names of what ids of any kind stand for in a shop, by id. It leaves out those
+// without a name.
+func (v *View) Names(shop int64, ids []string) (byID map[string]string, err error) {
+	byID = map[string]string{}
+	err = v.snapshot(func() error {
+		names := v.namer(shop)
+		for _, id := range ids {
+			if n := names.byID(id); n.Name.Valid {
+				byID[id] = n.Name.V
+			}
+		}
+		return names.err
+	})
+	return byID, err
+}
+
 // ActivityActors returns those who may have made rows of a shop's audit log: its members,
 // keys and devices, also those that were revoked or have expired.
 func (v *View) ActivityActors(shop int64) (actors []Named, err error) {

@@ -25,9 +25,9 @@ type Card struct {
 	ProgramID    string       `json:"program_id" min:"1"`
 	ProgramName  string       `json:"program_name"`
 	ProgramType  string       `json:"program_type" enum:"standard,private,discount,access,prepaid"`
-	ExternalRef  Null[string] `json:"external_ref" viewer:"masked" doc:"The caller's own id for the person."`
+	ExternalRef  Null[string] `json:"external_ref" doc:"The caller's own id for the person."`
 	HolderName   Null[string] `json:"holder_name"`
-	HolderEmail  Null[string] `json:"holder_email" viewer:"masked"`
+	HolderEmail  Null[string] `json:"holder_email"`
 	Status       string       `json:"status" enum:"active,locked,invited,archived,expired"`
 	StampsCount  int64        `json:"stamps_count"`
 	CurrentValue Null[int64]  `json:"current_value" doc:"Balance in cents of a prepaid card; null for all other types."`

@@ -112,36 +112,3 @@ func (tx *Tx) newShortCode(shop, root, generation int64) (code string) {
 	}
 	return code
 }
-
-// shortCodesSince is the version of the schema since which every chain has a short code.
-const shortCodesSince = 6
-
-// fillShortCodes gives a short code to every chain that has none and is not erased. The
-// file is of version v.
-func (c *conn) fillShortCodes(m *meter, v int64) error {
-	ids, err := c.readIDs(v)
-	if err != nil {
-		return err
-	}
-	type chain struct{ root, shop, generation int64 }
-	var chains []chain
-	r := c.query("SELECT " + columns("id", "shop_id", "code_generation") + " FROM cards WHERE root_id IS NULL AND deleted_at IS NULL AND short_code IS NULL")
-	for r.next() {
-		chains = append(chains, chain{r.int(), r.int(), r.int()})
-	}
-	if err := r.close(); err != nil {
-		return err
-	}
-	m.begin("making short codes", int64(len(chains)))
-	for _, x := range chains {
-		m.add(1)
-		code, err := c.newShortCode(ids, x.shop, x.root, x.generation)
-		if err != nil {
-			return err
-		}
-		if _, err := c.exec("UPDATE cards SET short_code=? WHERE id=?", code, x.root); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -1,10 +1,7 @@
 package store
 
 import (
-	"fmt"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,34 +169,4 @@ func TestCardIDsInWrites(t *testing.T) {
 	}
 	k.ok(k.stamp(k.shortCode(card), 1))
 	k.ok(k.stamp(k.cardCode(k.key(KindCard, card), 0), 1))
-}
-
-// TestMigrationFillsShortCodes checks that each card of an older file gets a short code of
-// its own, and that the file's devices still accept card ids.
-func TestMigrationFillsShortCodes(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "older.db")
-	rows := `; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0);
-		INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, created_at, updated_at) VALUES (1, 1, 'L', '', '', '', 'IT', 0, 0, 0, 0, 0);
-		INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at) VALUES (1, 1, 1, 'Till', 'tdk_test_abc', x'00', 0);
-		INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, repeat_after_reset, brand_color_hex, bg_color_hex, text_color_hex, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
-			VALUES (1, 1, 'access', 'P', '{}', '', '{}', 'other', 0, '#000000', '#000000', '#000000', 1, 0, 'all_locations', 0, 0);
-		INSERT INTO program_counts (program_id) VALUES (1)`
-	for i := range 50 {
-		rows += fmt.Sprintf("; INSERT INTO cards (id, shop_id, program_id, source, code_generation, live, created_at, updated_at) VALUES (%d, 1, 1, 'api', %d, 1, 0, 0)", i+1, i%3)
-	}
-	rows += `; INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, live, created_at, updated_at) VALUES (60, 1, 1, 1, 1, 'overflow', 0, 0, 0);
-		INSERT INTO cards (id, shop_id, program_id, source, live, deleted_at, created_at, updated_at) VALUES (61, 1, 1, 'api', 0, 5, 0, 0)`
-	createOlder(t, path, savedSchema(t)(5)+rows, 5)
-	f := &fixture{Store: open(t, path, Options{}), t: t}
-	codes := f.lines("SELECT short_code FROM cards WHERE short_code IS NOT NULL ORDER BY id")
-	if slices.Sort(codes); len(codes) != 50 || len(slices.Compact(codes)) != 50 {
-		t.Errorf("the codes are %q", codes)
-	}
-	if n := f.number("SELECT count(*) FROM cards WHERE short_code IS NOT NULL AND (root_id IS NOT NULL OR deleted_at IS NOT NULL)"); n != 0 {
-		t.Errorf("%d children or erased cards have a short code", n)
-	}
-	if n := f.number("SELECT accepts_card_ids FROM devices"); n != 1 {
-		t.Error("the device no longer accepts card ids")
-	}
 }

@@ -3,8 +3,8 @@ package store
 import "punchcard/store/event"
 
 // EraseCard deletes a chain and its holder's personal data: all of its cards are
-// not_found from now on, and cards, ledger metadata, event payloads and remembered
-// responses lose the data. The ledger's rows stay. A retry of a request whose
+// not_found from now on, and the columns that personal.go declares, event payloads and
+// remembered responses lose the data. The ledger's rows stay. A retry of a request whose
 // response was removed is refused as not_found and makes no second card. Only
 // operators erase cards.
 func (tx *Tx) EraseCard(shop int64, id string) error {
@@ -15,13 +15,14 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	tx.setLive(shop, c.root, false)
 	tx.emitForInstances(shop, c, event.CardDeleted, "")
 	const instances = "IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)"
-	tx.exec("UPDATE transactions SET metadata=NULL WHERE metadata IS NOT NULL AND card_id "+instances, c.root)
-	tx.exec(`UPDATE idempotency SET status=404, body=CAST('{"code":"not_found","message":"The card was deleted."}' AS BLOB) WHERE card_id `+instances, c.root)
+	tx.exec(`UPDATE idempotency SET status=404, body=CAST('{"code":"not_found","message":"The card was deleted."}' AS BLOB)
+		WHERE card_id `+instances, c.root)
 	tx.reindexChain(shop, c.root, true, Null[string]{})
 	tx.exec("DELETE FROM lost_mails WHERE email IN (SELECT lower(holder_email) FROM cards WHERE id "+instances+")", c.root)
-	tx.exec(`UPDATE cards SET external_ref=NULL, holder_name=NULL, holder_email=NULL, email_key=NULL, install_hash=NULL, install_expires_at=NULL, short_code=NULL,
-		consent_version=NULL, consent_at=NULL,
-		archived_at=ifnull(archived_at, ?2), deleted_at=?2, updated_at=?2 WHERE id `+instances, c.root, tx.Now)
+	for _, t := range personalTables() {
+		tx.exec(t.eraseSQL(), c.root)
+	}
+	tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?2), deleted_at=?2, updated_at=?2 WHERE id "+instances, c.root, tx.Now)
 	tx.scrubEvents(c.root)
 	tx.deleteMail(c.root)
 	tx.exec("DELETE FROM sent_mails WHERE card_id=?", c.root)

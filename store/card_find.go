@@ -52,7 +52,7 @@ const newestOfChain = "ifnull((SELECT max(i.id) FROM cards i WHERE i.root_id=r.i
 // FindCards returns a page of the cards that pass a filter. A page visits at most
 // PageVisits cards. A restricted key cannot ask when cards were seen or which prizes are
 // due, since that tells what happened at other locations.
-func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Page[CardFound], err error) {
+func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound], err error) {
 	if details := f.Check(v.Now); details != nil {
 		return p, Invalid(details...)
 	}
@@ -66,7 +66,9 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Page[CardFound], 
 		var keys []int64
 		var err error
 		if bySeen {
-			keys, err = v.findBySeen(a, f, q, &p)
+			if keys, err = v.findBySeen(a, f, q, &p.Page); err == nil {
+				p.Total, err = v.countBySeen(a, f)
+			}
 		} else {
 			keys, err = v.findNewest(a, f, q, &p)
 		}
@@ -95,11 +97,15 @@ func (v *View) findConditions(a Access, f CardFind, filter func(cond string, arg
 }
 
 // findNewest returns the keys of a page of the cards that f selects, newest first.
-func (v *View) findNewest(a Access, f CardFind, q PageQuery, p *Page[CardFound]) ([]int64, error) {
+func (v *View) findNewest(a Access, f CardFind, q PageQuery, p *Counted[CardFound]) ([]int64, error) {
 	w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
 	v.findConditions(a, f, w.filter)
 	found, err := page(v, w, q, columns(epochColumn, "c.id"), func(_ *rows, key int64) int64 { return key })
+	if err != nil {
+		return nil, err
+	}
 	p.Limit, p.NextCursor = found.Limit, found.NextCursor
+	p.Total, err = v.count(w)
 	return found.Data, err
 }
 
@@ -112,10 +118,6 @@ func seenCursor(shop, day int64) uint64 {
 // those that were not seen for the longest time first. The cursor has the day as well as
 // the card, since a card that comes meanwhile moves to the end.
 func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound]) (keys []int64, err error) {
-	since, err := v.notSeenFor(a.Shop, f.NotSeenDays.Or(0))
-	if err != nil {
-		return nil, err
-	}
 	fromProgram, fromDay, fromCard := int64(0), int64(-1), int64(0)
 	if q.Cursor.Set {
 		extra, card, ok := v.s.IDs.openAny(kindCursor, q.Cursor.V)
@@ -123,27 +125,15 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 		if !ok || extra != seenCursor(a.Shop, fromDay) {
 			return nil, errCursor()
 		}
+		var err error
 		if fromProgram, err = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", card, a.Shop); err != nil {
 			return nil, err
 		}
 	}
-	programs, err := v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? ORDER BY id", a.Shop, fromProgram)
+	p.Limit = v.s.opts.Limits.ClampLimit(q.Limit)
+	walk, programs, err := v.walkBySeen(a, f, fromProgram, p.Limit, v.s.opts.PageVisits)
 	if err != nil {
 		return nil, err
-	}
-	if f.ProgramID.Set {
-		only := v.s.keyOrNone(KindProgram, f.ProgramID.V)
-		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != only })
-	}
-	p.Limit = v.s.opts.Limits.ClampLimit(q.Limit)
-	walk := seenWalk{View: v, limit: p.Limit, visits: v.s.opts.PageVisits, notSeen: since}
-	walk.filter("c.id IS NOT NULL")
-	v.findConditions(a, f, walk.filter)
-	if f.ExternalRef.Set {
-		walk.filter("c.external_ref=?", f.ExternalRef.V)
-	}
-	if f.Email.Set {
-		walk.filter("c.email_key=?", foldCase(f.Email.V))
 	}
 	for _, program := range programs {
 		if program != fromProgram {
@@ -158,6 +148,42 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 		}
 	}
 	return walk.found, nil
+}
+
+// countBySeen returns how many cards findBySeen finds on all pages.
+func (v *View) countBySeen(a Access, f CardFind) (Total, error) {
+	walk, programs, err := v.walkBySeen(a, f, 0, maxTotal, maxTotalVisits)
+	for _, program := range programs {
+		if err == nil && !walk.more {
+			err = walk.program(a.Shop, program, -1, 0)
+		}
+	}
+	return Total{int64(len(walk.found)), walk.more}, err
+}
+
+// walkBySeen returns a walk of the cards that f selects, and the programs to walk, from one on.
+func (v *View) walkBySeen(a Access, f CardFind, from int64, limit, visits int) (walk seenWalk, programs []int64, err error) {
+	since, err := v.notSeenFor(a.Shop, f.NotSeenDays.Or(0))
+	if err != nil {
+		return walk, nil, err
+	}
+	if programs, err = v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? ORDER BY id", a.Shop, from); err != nil {
+		return walk, nil, err
+	}
+	if f.ProgramID.Set {
+		only := v.s.keyOrNone(KindProgram, f.ProgramID.V)
+		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != only })
+	}
+	walk = seenWalk{View: v, limit: limit, visits: visits, notSeen: since}
+	walk.filter("c.id IS NOT NULL")
+	v.findConditions(a, f, walk.filter)
+	if f.ExternalRef.Set {
+		walk.filter("c.external_ref=?", f.ExternalRef.V)
+	}
+	if f.Email.Set {
+		walk.filter("c.email_key=?", foldCase(f.Email.V))
+	}
+	return walk, programs, nil
 }
 
 // notSeen says which cards were not seen for some days, by the calendar of their shop.

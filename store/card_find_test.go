@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// find returns the ids of all pages of FindCards, and the number of the pages.
+// find returns the ids of all pages of FindCards, and the number of the pages. It checks that each
+// page says how many ids there are.
 func (f *fixture) find(a Access, find CardFind, limit int64) (ids []string, pages int) {
 	f.t.Helper()
 	q := PageQuery{Limit: set(limit)}
+	var totals []Total
 	for pages = 1; ; pages++ {
-		var p Page[CardFound]
+		var p Counted[CardFound]
 		f.view(func(v *View) (err error) {
 			p, err = v.FindCards(a, find, q)
 			return err
@@ -20,7 +22,13 @@ func (f *fixture) find(a Access, find CardFind, limit int64) (ids []string, page
 		for _, c := range p.Data {
 			ids = append(ids, c.ID)
 		}
+		totals = append(totals, p.Total)
 		if !p.NextCursor.Valid {
+			for _, total := range totals {
+				if total != (Total{N: int64(len(ids))}) {
+					f.t.Errorf("%+v has %d cards, and a page says %+v", find, len(ids), total)
+				}
+			}
 			return ids, pages
 		}
 		if pages > 1000 {
@@ -144,7 +152,7 @@ func TestFindBySeen(t *testing.T) {
 		}
 		return err
 	})
-	first := Page[CardFound]{}
+	first := Counted[CardFound]{}
 	k.view(func(v *View) (err error) {
 		first, err = v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Limit: set[int64](1)})
 		return err
@@ -245,4 +253,47 @@ func TestFindOverflowed(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestTotals checks the bounds of the numbers of items: more than maxTotal are not counted, and
+// where a filter drops most rows, the count ends after maxTotalVisits.
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	k := start(t, Options{})
+	program := k.program(k.a, stamps("Ten"))
+	must(k, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+	add := func(n int) {
+		k.must(func(tx *Tx) error {
+			tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, live, created_at, updated_at)
+				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?1)
+				SELECT (SELECT max(id) FROM cards)+i, shop_id, program_id, source, 0, created_at, updated_at FROM n, (SELECT * FROM cards ORDER BY id LIMIT 1)`, n)
+			return tx.failed
+		})
+	}
+	total := func(f CardFind) (total Total) {
+		k.view(func(v *View) error {
+			p, err := v.FindCards(k.a, f, PageQuery{})
+			total = p.Total
+			return err
+		})
+		return total
+	}
+	for _, c := range []struct {
+		add  int
+		find CardFind
+		want Total
+	}{
+		{maxTotal - 1, CardFind{}, Total{N: maxTotal}},
+		{1, CardFind{}, Total{maxTotal, true}},
+		{0, CardFind{Status: set(StatusArchived)}, Total{}},
+		{maxTotalVisits, CardFind{Status: set(StatusArchived)}, Total{0, true}},
+		{0, CardFind{ExternalRef: set("nobody")}, Total{}},
+	} {
+		if c.add > 0 {
+			add(c.add)
+		}
+		if got := total(c.find); got != c.want {
+			t.Errorf("%+v has the total %+v, want %+v", c.find, got, c.want)
+		}
+	}
 }

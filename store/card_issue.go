@@ -14,7 +14,7 @@ const (
 	SourceWebEnrollment = "web_enrollment"
 )
 
-var issueSQL = "SELECT " + columns("p.name", "p.published_at", "p.suspended_at", "p.initial_balance_cents", "p.default_expire_after_days",
+var issueSQL = "SELECT " + columns("p.name", "p.type", "p.published_at", "p.suspended_at", "p.initial_balance_cents", "p.default_expire_after_days",
 	"s.max_cards", "s.live_cards", "(SELECT ifnull(max(id), 0)+1 FROM cards)") + " FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL"
 
 // IssueCard issues a card of a published program and makes its install link.
@@ -27,7 +27,26 @@ type CounterFields struct {
 	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
 	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"One live card per program."`
+	AmountCents Opt[int64]  `json:"amount_cents" min:"1" max:"100000000" doc:"With what a prepaid card begins; without it, with the program's initial_balance_cents. Other programs do not take it. No reversal takes it back: archive the card."`
 	Once
+}
+
+// checkProgram validates the fields against the type of the program.
+func (f CounterFields) checkProgram(kind string) error {
+	if f.AmountCents.Value().Valid && kind != ProgramPrepaid {
+		return Invalid(Detail{"amount_cents", "not_allowed", "is for cards of prepaid programs only"})
+	}
+	return nil
+}
+
+// CheckCounterFields validates the fields of a card that a till issues against its program.
+func (v *View) CheckCounterFields(shop int64, programID string, f CounterFields) error {
+	var kind string
+	found, err := v.one(func(r *rows) { kind = r.str() }, "SELECT type FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL", v.s.keyOrNone(KindProgram, programID), shop)
+	if err != nil || !found {
+		return err
+	}
+	return f.checkProgram(kind)
 }
 
 // counterIssue is what the issue of a card at a till has beside its fields. Cards that are
@@ -35,6 +54,7 @@ type CounterFields struct {
 type counterIssue struct {
 	location  Null[int64]
 	reference Null[string]
+	fields    CounterFields
 }
 
 // IssueAtCounter issues a card at a till. It is active at once.
@@ -43,7 +63,7 @@ func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (out 
 		return out, err
 	}
 	a := Access{Shop: till.Shop, Restricted: true, Locations: []int64{till.Location}}
-	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, counterIssue{Some(till.Location), f.reference()})
+	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, counterIssue{Some(till.Location), f.reference(), f})
 }
 
 // issue issues a card.
@@ -53,15 +73,21 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 		return out, Invalid(details...)
 	}
 	key := tx.s.keyOrNone(KindProgram, programID)
-	var name string
+	var name, kind string
 	var published, suspended Null[Time]
 	var balance, days, maxCards Null[int64]
 	var live, card int64 // the card's key is needed for the install link, which the INSERT writes too
 	if err = tx.find("program", func(r *rows) {
-		name, published, suspended = r.str(), r.nullTime(), r.nullTime()
+		name, kind, published, suspended = r.str(), r.str(), r.nullTime(), r.nullTime()
 		balance, days, maxCards, live, card = r.nullInt(), r.nullInt(), r.nullInt(), r.int(), r.int()
 	}, issueSQL, key, a.Shop); err != nil {
 		return out, err
+	}
+	if err = at.fields.checkProgram(kind); err != nil {
+		return out, err
+	}
+	if amount := at.fields.AmountCents.Value(); amount.Valid {
+		balance = amount
 	}
 	card = max(card, tx.s.floors["cards"]+1)
 	if err = tx.checkIssueLocations(a, key, counter.Valid); err != nil {
@@ -72,6 +98,8 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 		return out, refuse(Unprocessable, "The program is suspended; no cards can be issued.")
 	case !published.Valid:
 		return out, refuse(Unprocessable, "The program is not published; no cards can be issued.")
+	case source == SourceWebEnrollment && balance.V > 0:
+		return out, errGivesMoney()
 	}
 	if err = tx.checkMaxCards(a.Shop, maxCards, live); err != nil {
 		return out, err

@@ -7,7 +7,7 @@ type CardOverview struct {
 	Chain                []ChainCard  `json:"chain" doc:"All cards that overflowed from one another, oldest first."`
 	Source               string       `json:"source" enum:"api,counter,web_enrollment,overflow" doc:"How the first of them was made."`
 	Platform             Null[string] `json:"platform" enum:"apple,google"`
-	ShortCode            Null[string] `json:"short_code" viewer:"hidden" doc:"Null if the card is archived."`
+	ShortCode            Null[string] `json:"short_code" doc:"Null if the card is archived."`
 	Code                 Null[string] `json:"code" viewer:"hidden" doc:"What the QR code holds; null if the card is archived."`
 	InstallLinkExpiresAt Null[Time]   `json:"install_link_expires_at" doc:"Null if there is no link that can be opened."`
 	MailDueAt            Null[Time]   `json:"mail_due_at" doc:"When the waiting mail with the link is due; null: none waits."`

@@ -18,6 +18,8 @@ type CardSearch struct {
 	// WholeEmail makes addresses match as a whole and not by their beginning, for
 	// people who may not read them: a search by beginnings would tell them.
 	WholeEmail bool `json:"-"`
+	// ByEmail makes a text without an @ the beginning of an address too, not one of a name.
+	ByEmail bool `json:"-"`
 	// Live leaves out archived cards.
 	Live bool `json:"-"`
 }
@@ -28,9 +30,9 @@ type FoundCard struct {
 	ProgramID    string       `json:"program_id"`
 	ProgramName  string       `json:"program_name"`
 	ProgramType  string       `json:"program_type" enum:"standard,private,discount,access,prepaid"`
-	ExternalRef  Null[string] `json:"external_ref" viewer:"masked"`
+	ExternalRef  Null[string] `json:"external_ref"`
 	HolderName   Null[string] `json:"holder_name"`
-	HolderEmail  Null[string] `json:"holder_email" viewer:"masked"`
+	HolderEmail  Null[string] `json:"holder_email"`
 	Status       string       `json:"status" enum:"active,locked,invited,archived,expired"`
 	StampsCount  int64        `json:"stamps_count"`
 	TotalStamps  Null[int64]  `json:"total_stamps" doc:"Of the program."`
@@ -175,7 +177,7 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 		return nil
 	case text == "":
 		return x.walkAll(from)
-	case strings.Contains(text, "@"):
+	case x.ByEmail, strings.Contains(text, "@"):
 		return x.walkEmails(foldCase(text), from)
 	}
 	x.words = nameWords(text)

@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -186,24 +185,6 @@ func TestSearchFollowsNames(t *testing.T) {
 		if found, err := g.Check(); err != nil || len(found) != 1 || !strings.Contains(found[0], "words") {
 			t.Errorf("after %s check finds %q, %v", broken, found, err)
 		}
-	}
-}
-
-// TestMigrationFillsWords checks that the migration of an older file adds the words of its names.
-func TestMigrationFillsWords(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "older.db")
-	rows := `; BEGIN; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1)`
-	var want []string
-	for i := 1; i <= 2500; i++ {
-		rows += fmt.Sprintf("; INSERT INTO cards (id, shop_id, program_id, source, holder_name, live, created_at, updated_at) VALUES (%d, 1, 1, 'api', 'Änne %d', 1, 1, 1)", i, i)
-		want = append(want, fmt.Sprintf("1|%d|%d", i, i), fmt.Sprintf("1|anne|%d", i))
-	}
-	createOlder(t, path, savedSchema(t)(7)+rows+"; COMMIT", 7)
-	f := &fixture{Store: open(t, path, Options{}), t: t}
-	slices.Sort(want)
-	if got := f.lines("SELECT concat_ws('|', shop_id, word, card_id) AS line FROM card_words ORDER BY line"); !slices.Equal(got, want) {
-		t.Errorf("there are %d words, want %d", len(got), len(want))
 	}
 }
 

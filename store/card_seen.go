@@ -1,8 +1,5 @@
 package store
 
-// lastSeenSince is the version of the schema since which roots have last_seen_day.
-const lastSeenSince = 11
-
 // noteSeen records on the root of a chain that one of its cards is presented today, by the
 // calendar of the shop. It writes once a day. A reversal does not take it back: somebody
 // was there.
@@ -60,8 +57,8 @@ func (c *conn) wrongDays(m *meter, where string, args ...any) (days map[int64]in
 	return days, nil
 }
 
-// fillLastSeen sets last_seen_day from the ledger: of all cards of a migrated file, and of
-// those of a shop whose time zone has changed.
+// fillLastSeen sets last_seen_day from the ledger, of the cards of the programs p that the
+// clause where selects.
 func (c *conn) fillLastSeen(m *meter, where string, args ...any) error {
 	m.begin("computing the days on which cards were seen", m.chains())
 	days, err := c.wrongDays(m, where, args...)

@@ -10,10 +10,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// cardWordsSince is the version of the schema since which the words of holders' names
-// are in card_words.
-const cardWordsSince = 8
-
 // The bounds of what card_words holds of a name. maxNameWords fits into a cursor; see
 // searchCursor.
 const (
@@ -23,7 +19,8 @@ const (
 
 // plainLetters replaces letters that no decomposition turns into letters of the Latin
 // alphabet without accents.
-var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d", "þ", "th", "ł", "l", "ħ", "h", "ı", "i", "ŋ", "n", "ŧ", "t")
+var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d",
+	"þ", "th", "ł", "l", "ħ", "h", "ı", "i", "ŋ", "n", "ŧ", "t")
 
 // nameWords returns the words of a name as card_words has them: without case, accents
 // and punctuation, each once and in order, at most maxNameWords.
@@ -95,35 +92,10 @@ func (tx *Tx) reindexChain(shop, root int64, archivedToo bool, name Null[string]
 	}
 	var cards []named
 	cards, tx.failed = list(tx.conn, func(r *rows) named { return named{r.int(), r.str()} },
-		"SELECT "+columns("id", "holder_name")+" FROM cards WHERE (archived_at IS NULL OR ?3) AND (id=?1 OR root_id=?2) AND deleted_at IS NULL", root, root, archivedToo)
+		"SELECT "+columns("id", "holder_name")+" FROM cards WHERE (archived_at IS NULL OR ?3) AND (id=?1 OR root_id=?2) AND deleted_at IS NULL",
+		root, root, archivedToo)
 	for _, c := range cards {
 		tx.reindexName(shop, c.key, c.name, name.V)
-	}
-}
-
-// fillCardWords fills card_words in a file that has none.
-func (c *conn) fillCardWords(m *meter) error {
-	m.begin("indexing the names of holders", m.number("sum(1) FROM cards WHERE holder_name IS NOT NULL"))
-	const batch = 1000
-	for last := int64(0); ; {
-		type card struct {
-			key, shop int64
-			name      string
-		}
-		cards, err := list(c, func(r *rows) card { return card{r.int(), r.int(), r.str()} },
-			"SELECT "+columns("id", "shop_id", "holder_name")+" FROM cards WHERE id>? AND holder_name IS NOT NULL ORDER BY id LIMIT ?", last, batch)
-		if err != nil || len(cards) == 0 {
-			return err
-		}
-		m.add(int64(len(cards)))
-		for _, x := range cards {
-			last = x.key
-			for _, word := range nameWords(x.name) {
-				if _, err := c.exec("INSERT INTO card_words (shop_id, word, card_id) VALUES (?,?,?)", x.shop, word, x.key); err != nil {
-					return err
-				}
-			}
-		}
 	}
 }
 

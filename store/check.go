@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"fmt"
 
 	"punchcard/store/sqlite"
@@ -9,12 +10,7 @@ import (
 // Check verifies the whole file: its schema and id secret, as Open does, SQLite's own
 // integrity, foreign keys, and the invariants that operations rely on. It returns one
 // line for each finding.
-func (s *Store) Check() (findings []string, err error) { return s.check(false) }
-
-// CheckQuick is Check without foreign keys and invariants.
-func (s *Store) CheckQuick() (findings []string, err error) { return s.check(true) }
-
-func (s *Store) check(quick bool) (findings []string, err error) {
+func (s *Store) Check() (findings []string, err error) {
 	defer s.opts.Progress.End()
 	err = s.View(0, func(v *View) error {
 		return v.snapshot(func() error {
@@ -22,7 +18,7 @@ func (s *Store) check(quick bool) (findings []string, err error) {
 				return err
 			}
 			m := newMeter(v.conn, s.opts.Progress)
-			if findings, err = v.checkIntegrity(m); err != nil || quick {
+			if findings, err = v.checkIntegrity(m); err != nil {
 				return err
 			}
 			more, err := v.checkInvariants(m)
@@ -31,6 +27,31 @@ func (s *Store) check(quick bool) (findings []string, err error) {
 		})
 	})
 	return findings, err
+}
+
+// CheckQuick does what Check does without foreign keys and invariants, for a file that may be
+// of an older version and may be served meanwhile. It does not change the file. Its errors are
+// one line for the operator.
+func CheckQuick(ctx context.Context, path string, progress Progress) (findings []string, err error) {
+	if path, err = CheckPath(path, true); err != nil {
+		return nil, err
+	}
+	if restoring(path) {
+		return nil, lockedError(path)
+	}
+	if _, err := Inspect(ctx, path); err != nil {
+		return nil, err
+	}
+	c, err := openInspected(ctx, path)
+	if err != nil {
+		return nil, OpenError(path, err)
+	}
+	defer c.Close()
+	defer progress.End()
+	if err := c.Script("BEGIN"); err != nil {
+		return nil, OpenError(path, err)
+	}
+	return CheckFile(c, path, true, progress)
 }
 
 // CheckFile does the same as Check for a database that nobody writes. With quick,
@@ -50,7 +71,7 @@ func CheckFile(db *sqlite.Conn, name string, quick bool, progress Progress) (fin
 	findings, err = c.checkIntegrity(m)
 	if err == nil && len(findings) == 0 && !quick && v == version() {
 		var ids IDs
-		if ids, err = c.readIDs(v); err == nil {
+		if ids, err = c.readIDs(); err == nil {
 			findings, err = (&View{conn: c, s: &Store{IDs: ids}, inSnapshot: true}).checkInvariants(m)
 		}
 	}
@@ -140,12 +161,15 @@ func (v *View) checkReferences(m *meter) (n int64, err error) {
 	return n, r.close()
 }
 
-// invariants are the queries that select the keys of the rows that break a rule.
-var invariants = []struct {
+// invariant is a rule that rows of a kind must not break. sql selects those that do.
+type invariant struct {
 	finding string
 	kind    Kind
 	sql     string
-}{
+}
+
+// invariants are the queries that select the keys of the rows that break a rule.
+var invariants = []invariant{
 	{"live_cards is not the number of live chains of shop", KindShop,
 		"SELECT id FROM shops s WHERE live_cards<>(SELECT count(*) FROM cards WHERE shop_id=s.id AND live=1)"},
 	{"counted live though no instance of the chain is unarchived", KindCard,
@@ -155,7 +179,7 @@ var invariants = []struct {
 	{"card of another shop than its program", KindCard,
 		"SELECT c.id FROM cards c JOIN programs p ON p.id=c.program_id WHERE p.shop_id<>c.shop_id"},
 	{"erased card that still names a person", KindCard,
-		"SELECT id FROM cards WHERE deleted_at IS NOT NULL AND (external_ref IS NOT NULL OR holder_name IS NOT NULL OR holder_email IS NOT NULL OR email_key IS NOT NULL OR install_hash IS NOT NULL OR consent_at IS NOT NULL)"},
+		stillPersonalSQL()},
 	{"mail that waits to take a link to a card that has none", KindCard,
 		"SELECT m.card_id FROM mails m JOIN cards c ON c.id=m.card_id WHERE c.root_id IS NOT NULL OR c.install_hash IS NULL OR c.install_expires_at IS NOT m.ends_at OR c.shop_id<>m.shop_id"},
 	{"consent to a text that does not exist, of card", KindCard,

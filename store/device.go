@@ -97,6 +97,7 @@ type TillIdentity struct {
 	Subscription     string
 	LocationDisabled bool
 	PINRequired      bool
+	StaffRequired    bool        // a session of a member of staff, which no PIN replaces
 	PIN              string      // argon2id; empty where none is set
 	Staff            []TillStaff // who may sign in, by name
 }
@@ -108,10 +109,10 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 		_, err := v.one(func(r *rows) {
 			id = &TillIdentity{Epoch: r.int()}
 			id.Device, id.Shop, id.Location, id.AcceptsCardIDs = r.int(), r.int(), r.int(), r.bool()
-			id.Revoked, id.Subscription, id.LocationDisabled, id.PINRequired, id.PIN = r.bool(), r.str(), r.bool(), r.bool(), r.str()
+			id.Revoked, id.Subscription, id.LocationDisabled, id.PINRequired, id.PIN, id.StaffRequired = r.bool(), r.str(), r.bool(), r.bool(), r.str(), r.bool()
 			id.DeviceID = s.ID(KindDevice, id.Device)
 		}, "SELECT "+columns(epochColumn, "d.id", "d.shop_id", "d.location_id", "d.accepts_card_ids", "d.revoked_at IS NOT NULL", "s.subscription_state", "l.disabled_at IS NOT NULL",
-			"l.require_staff_pin", "l.staff_pin")+" FROM devices d JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?", hash)
+			"l.require_staff_pin", "l.staff_pin", "l.require_staff")+" FROM devices d JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?", hash)
 		if err == nil && id != nil {
 			id.Staff, err = v.tillStaff(id.Location)
 		}
@@ -122,13 +123,13 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 
 // TillMe describes a device, its location and its shop.
 type TillMe struct {
-	Device         NamedDevice     `json:"device"`
-	Location       Location        `json:"location"`
-	Shop           TillShop        `json:"shop"`
-	Programs       []ProgramDetail `json:"programs" doc:"The programs whose cards work at the location, newest first."`
-	AcceptsCardIDs bool            `json:"accepts_card_ids" doc:"Whether the device's writes may name a card by its id; lookups always may."`
-	Staff          []NamedStaff    `json:"staff" doc:"Who may sign in at the location, by name."`
-	RestoreID      string          `json:"restore_id" doc:"Another one after the file was restored from a backup: what was acknowledged since the backup is to be sent again, with the same client_reference."`
+	Device         NamedDevice      `json:"device"`
+	Location       LocationSettings `json:"location"`
+	Shop           TillShop         `json:"shop"`
+	Programs       []ProgramDetail  `json:"programs" doc:"The programs whose cards work at the location, newest first."`
+	AcceptsCardIDs bool             `json:"accepts_card_ids" doc:"Whether the device's writes may name a card by its id; lookups always may."`
+	Staff          []NamedStaff     `json:"staff" doc:"Who may sign in at the location, by name."`
+	RestoreID      string           `json:"restore_id" doc:"Another one after the file was restored from a backup: what was acknowledged since the backup is to be sent again, with the same client_reference."`
 }
 
 // NamedDevice is a device by id and name.
@@ -158,7 +159,7 @@ func (v *View) TillMe(at Till) (me TillMe, err error) {
 			return err
 		}
 		me.Device, me.AcceptsCardIDs = NamedDevice{d.ID, d.Name}, d.AcceptsCardIDs
-		if _, me.Location, err = v.s.location(v.conn, Access{Shop: at.Shop}, d.LocationID); err != nil {
+		if _, me.Location, err = v.s.locationSettings(v.conn, Access{Shop: at.Shop}, d.LocationID); err != nil {
 			return err
 		}
 		sh, err := v.s.shop(v.conn, at.Shop)

@@ -58,20 +58,15 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 var errPairing = refuse(LinkExpired, "The pairing was used already, or it has expired. Make a new one in the dashboard.")
 
 // AcceptPairing creates the device of a pairing, which the token of its link or its code
-// names, and returns the device's token. Wrong codes lock the address that they come from;
-// they do not count if that is unknown.
+// names, and returns the device's token. Wrong codes lock the address that they come from.
 func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, deviceToken string, err error) {
 	column, hash := "hash", Hash(token)
-	guess := subject{pairingRule, nil}
+	var guess subject
 	if token == "" {
 		column, hash = "code_hash", tx.s.subjectHash("pairing code", normalizeCode(code))
-		if from.IsValid() {
-			guess.hash = tx.s.subjectHash("pairing", networkOf(from))
-			if until := tx.lockOf(guess); until > tx.Now {
-				e := refuse(RateLimited, "Too many wrong codes. Try again later, or use the link.")
-				e.RetryAfter = until.Std().Sub(tx.Now.Std())
-				return d, "", e
-			}
+		guess = tx.s.addressSubject(pairingRule, "pairing", from)
+		if until := tx.lockOf(guess); until > tx.Now {
+			return d, "", tooMany("Too many wrong codes. Try again later, or use the link.", until.Std().Sub(tx.Now.Std()))
 		}
 	}
 	var key, shop int64

@@ -46,22 +46,24 @@ type enrolment struct {
 	cards                int64
 	hour, hourCards      int64
 	published, suspended bool
+	money                bool   // cards begin with money
 	subscription         string // of the shop
 }
 
 const enrolmentSQL = "SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_field, e.email_field, e.consent, ifnull(c.text, ''), ifnull(c.privacy_url, ''), e.max_cards, e.cards, e.hour, e.hour_cards," +
-	" p.published_at IS NOT NULL, p.suspended_at IS NOT NULL, s.subscription_state" +
+	" p.published_at IS NOT NULL, p.suspended_at IS NOT NULL, ifnull(p.initial_balance_cents, 0)>0, s.subscription_state" +
 	" FROM enrolments e JOIN programs p ON p.id=e.program_id JOIN shops s ON s.id=p.shop_id LEFT JOIN consents c ON c.program_id=e.program_id AND c.version=e.consent WHERE p.deleted_at IS NULL AND "
 
 func (e *enrolment) scan(r *rows) {
 	e.program, e.shop, e.enabled, e.slug, e.name, e.email, e.consent = r.int(), r.int(), r.bool(), r.nullStr(), r.str(), r.str(), r.int()
 	e.text, e.privacyURL, e.maxCards, e.cards, e.hour, e.hourCards = r.nullStr(), r.nullStr(), r.nullInt(), r.int(), r.int(), r.int()
-	e.published, e.suspended, e.subscription = r.bool(), r.bool(), r.str()
+	e.published, e.suspended, e.money, e.subscription = r.bool(), r.bool(), r.bool(), r.str()
 }
 
-// closed reports whether the form makes no cards now.
+// closed reports whether the form makes no cards now. It makes none that begin with money, which
+// a file of an earlier version may allow.
 func (e *enrolment) closed() bool {
-	return !e.enabled || !e.published || e.suspended || e.cards >= e.maxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
+	return !e.enabled || !e.published || e.suspended || e.money || e.cards >= e.maxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
 }
 
 // enrolmentBySlug returns the enrolment whose form has an address. One that is off is refused
@@ -82,7 +84,7 @@ func (s *Store) enrolmentOf(c *conn, shop int64, id string) (e enrolment, err er
 	}
 	found, err := c.one(e.scan, enrolmentSQL+"e.program_id=?", p.key)
 	if err == nil && !found {
-		e = enrolment{program: p.key, name: FieldOptional, email: FieldOptional}
+		e = enrolment{program: p.key, name: FieldOptional, email: FieldOptional, money: p.InitialBalanceCents.V > 0}
 	}
 	return e, err
 }
@@ -118,7 +120,8 @@ func (v *View) Enrolment(shop int64, id string) (out Enrolment, err error) {
 }
 
 // UpdateEnrolment changes how customers make cards of a program themselves, also of a
-// frozen program. Cards that exist stay as they are.
+// frozen program. Cards that exist stay as they are. Cards that begin with money cannot be made by
+// customers; see checkBalance.
 func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enrolment, err error) {
 	old, err := tx.s.enrolmentOf(tx.conn, shop, id)
 	if err != nil {
@@ -134,6 +137,9 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 	e.text, e.privacyURL = f.Consent.Apply(e.text), f.PrivacyURL.Apply(e.privacyURL)
 	if details := e.missing(); details != nil {
 		return out, Invalid(details...)
+	}
+	if e.enabled && e.money {
+		return out, errGivesMoney()
 	}
 	if e.slug.V != old.slug.V && tx.number("SELECT count(*) FROM enrolments WHERE slug=? AND program_id<>?", e.slug.V, e.program) > 0 {
 		return out, refuse(Conflict, "Another form has this address. Choose another one.")
@@ -154,6 +160,11 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 		e.program, e.enabled, e.slug, e.name, e.email, e.consent, e.maxCards)
 	tx.audit(shop, "program.update_enrolment", KindProgram, e.program, "")
 	return tx.s.publicEnrolment(e, version), tx.failed
+}
+
+// errGivesMoney refuses cards that customers make themselves and that begin with money.
+func errGivesMoney() *Error {
+	return refuse(Unprocessable, "Cards of this program begin with money, so customers cannot make them themselves. Set the balance of a new card to 0 first.")
 }
 
 // missing returns details for what an enrolment cannot do without.

@@ -213,10 +213,7 @@ func (tx *Tx) limitJoins(e *enrolment, at netip.Addr) error {
 		end := Time((e.hour + 1) * joinHour.Milliseconds())
 		return tooMany("Too many cards were made here within the hour. Try again later.", end.Std().Sub(tx.Now.Std()))
 	}
-	if !at.IsValid() {
-		return nil
-	}
-	network := subject{joinAddressRule, tx.s.subjectHash("join address", networkOf(at))}
+	network := tx.s.addressSubject(joinAddressRule, "join address", at)
 	if until := tx.lockOf(network); until > tx.Now {
 		return tooMany("Too many cards were made from your connection. Try again later.", until.Std().Sub(tx.Now.Std()))
 	}

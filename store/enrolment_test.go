@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -285,6 +286,61 @@ func TestClosedForm(t *testing.T) {
 		t.Errorf("a form that is not enabled: %v", err)
 	}
 	e.checkFile()
+}
+
+// TestMoneyIsNotEnrolled checks that a program whose cards begin with money has no form for new
+// cards, in both orders, and that a form of an earlier version, which may have both, makes none.
+func TestMoneyIsNotEnrolled(t *testing.T) {
+	t.Parallel()
+	e := startEnrolling(t, EnrolmentFields{})
+	e.program = e.fixture.program(e.a, prepaid("Gift", 2500))
+	form := EnrolmentFields{Enabled: set(true), Slug: set("gift"), MaxCards: set[int64](5)}
+	turnOn := func(tx *Tx) error { _, err := tx.UpdateEnrolment(e.a.Shop, e.program, form); return err }
+	balance := func(cents int64) func(*Tx) error {
+		return func(tx *Tx) error {
+			_, err := tx.UpdateProgram(e.a, e.program, ProgramFields{InitialBalanceCents: set(cents)})
+			return err
+		}
+	}
+	if err := e.do(turnOn); !refusedAs(err, Unprocessable) {
+		t.Errorf("a form for cards with money: %v", err)
+	}
+	e.set(EnrolmentFields{Slug: set("gift"), MaxCards: set[int64](5)}) // it may be prepared
+	e.must(balance(0))
+	e.must(turnOn)
+	if err := e.do(balance(1)); !refusedAs(err, Unprocessable) {
+		t.Errorf("money for cards that customers make: %v", err)
+	}
+	e.must(balance(0))
+	e.sql("UPDATE programs SET initial_balance_cents=2500 WHERE id=?", e.key(KindProgram, e.program))
+	e.must(func(tx *Tx) error { tx.bumpAuth(); return nil })
+	e.view(func(v *View) error {
+		if !check(v.JoinPage("gift")).Closed {
+			t.Error("a form for cards with money is open")
+		}
+		if a := check(v.Today(e.a.Shop)).Attention; !slices.ContainsFunc(a, func(a Attention) bool { return a.Kind == AttentionFreeMoney && a.ProgramID == e.program }) {
+			t.Errorf("Today says %+v", a)
+		}
+		return nil
+	})
+	if err := e.do(func(tx *Tx) error { _, err := tx.Join("gift", JoinFields{}, netip.Addr{}); return err }); !refusedAs(err, Conflict) {
+		t.Errorf("a card with money: %v", err)
+	}
+	if err := e.do(func(tx *Tx) error {
+		_, err := tx.IssueCard(e.a, e.program, CardFields{}, SourceWebEnrollment)
+		return err
+	}); !refusedAs(err, Unprocessable) {
+		t.Errorf("a card with money by web enrolment: %v", err)
+	}
+	if err := e.do(balance(3000)); !refusedAs(err, Unprocessable) {
+		t.Errorf("more money: %v", err)
+	}
+	e.must(func(tx *Tx) error { // other fields can be changed
+		_, err := tx.UpdateProgram(e.a, e.program, ProgramFields{Name: set("Present"), InitialBalanceCents: set[int64](2500)})
+		return err
+	})
+	e.set(EnrolmentFields{Enabled: set(false)})
+	e.must(balance(3000))
 }
 
 func TestSuggestedSlug(t *testing.T) {

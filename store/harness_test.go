@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -184,7 +185,12 @@ func (f *fixture) checkFile() {
 		f.must((*Tx).RecountStats)
 		f.must(func(tx *Tx) error {
 			tx.exec("DELETE FROM card_words")
-			return tx.conn.fillCardWords(nil)
+			cards, err := list(tx.conn, func(r *rows) [3]any { return [3]any{r.int(), r.int(), r.str()} },
+				"SELECT "+columns("id", "shop_id", "holder_name")+" FROM cards WHERE holder_name IS NOT NULL")
+			for _, c := range cards {
+				tx.reindexName(c[1].(int64), c[0].(int64), "", c[2].(string))
+			}
+			return errors.Join(err, tx.failed)
 		})
 		f.byHand = false
 	}

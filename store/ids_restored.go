@@ -57,17 +57,11 @@ func SkipKeys(path string, now time.Time) (err error) {
 		if err != nil {
 			return err
 		}
-		// A backup of an older version may lack the table.
-		if there, err := c.hasTable(table); err != nil {
+		rows, err := c.number("SELECT ifnull(max(id), 0) FROM " + table)
+		if err != nil {
 			return err
-		} else if there {
-			rows, err := c.number("SELECT ifnull(max(id), 0) FROM " + table)
-			if err != nil {
-				return err
-			}
-			last = max(last, rows)
 		}
-		if err := set(table, max(last+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond)); err != nil {
+		if err := set(table, max(max(last, rows)+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond)); err != nil {
 			return err
 		}
 	}
@@ -80,12 +74,6 @@ func SkipKeys(path string, now time.Time) (err error) {
 		return err
 	}
 	return set(reissues, max(0, now.Unix()-keyEpoch)) // more than any card was reissued: none is every second
-}
-
-// hasTable reports whether the file has a table.
-func (c *conn) hasTable(name string) (bool, error) {
-	n, err := c.number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name=?", name)
-	return n > 0, err
 }
 
 // readFloors reads what SkipKeys wrote for floored tables, for reissues and for the

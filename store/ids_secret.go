@@ -5,12 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-
-	"punchcard/store/sqlite"
 )
-
-// secretCheckSince is the first version whose files have meta.id_check.
-const secretCheckSince = 6
 
 // secretCheck returns the value by which the file recognises its id secret. The
 // secret has 128 random bits and cannot be found from it.
@@ -19,16 +14,12 @@ func secretCheck(secret []byte) []byte {
 	return sum[:8]
 }
 
-// readIDs reads the id secret of a file of version v and verifies it: with another
-// one all ids, links and card codes that were given out would name nothing, or
-// something else.
-func (c *conn) readIDs(v int64) (IDs, error) {
-	column := "NULL"
-	if v >= secretCheckSince {
-		column = "id_check"
-	}
+// readIDs reads the id secret of the file and verifies it: with another one all ids, links
+// and card codes that were given out would name nothing, or something else.
+func (c *conn) readIDs() (IDs, error) {
 	var secret, check []byte
-	found, err := c.one(func(r *rows) { secret, check = r.bytes(), r.bytes() }, "SELECT "+columns("id_secret", column)+" FROM meta")
+	found, err := c.one(func(r *rows) { secret, check = r.bytes(), r.bytes() },
+		"SELECT "+columns("id_secret", "id_check")+" FROM meta")
 	switch {
 	case err != nil:
 		return IDs{}, err
@@ -36,7 +27,7 @@ func (c *conn) readIDs(v int64) (IDs, error) {
 		return IDs{}, errors.New("its table meta has no row")
 	case len(secret) != 16:
 		return IDs{}, fmt.Errorf("its id_secret has %d bytes instead of 16", len(secret))
-	case v >= secretCheckSince && !bytes.Equal(check, secretCheck(secret)):
+	case !bytes.Equal(check, secretCheck(secret)):
 		return IDs{}, errSecret
 	}
 	ids, err := newIDs(secret)
@@ -49,12 +40,13 @@ func (c *conn) readIDs(v int64) (IDs, error) {
 var errSecret = errors.New("its id_secret is not the one that its ids were made with")
 
 // checkRememberedID compares the shop's id in the newest event's payload with the
-// event's shop. It finds the secret of another file also where there is no check
-// value, or where that is the other file's too.
+// event's shop. It finds the secret of another file also where the check value is the
+// other file's too.
 func (c *conn) checkRememberedID(ids IDs) error {
 	var shop int64
 	var payload []byte
-	_, err := c.one(func(r *rows) { shop, payload = r.int(), r.bytes() }, "SELECT "+columns("shop_id", "ifnull(payload_v2, payload_v1)")+" FROM events WHERE id=(SELECT max(id) FROM events)")
+	_, err := c.one(func(r *rows) { shop, payload = r.int(), r.bytes() },
+		"SELECT "+columns("shop_id", "ifnull(payload_v2, payload_v1)")+" FROM events WHERE id=(SELECT max(id) FROM events)")
 	if err != nil {
 		return err
 	}
@@ -67,18 +59,4 @@ func (c *conn) checkRememberedID(ids IDs) error {
 		return errSecret
 	}
 	return nil
-}
-
-// fillSecretCheck writes the check value of the id secret.
-func fillSecretCheck(c *sqlite.Conn) error {
-	var secret []byte
-	r := c.Query("SELECT id_secret FROM meta")
-	if r.Next() {
-		secret = r.Bytes()
-	}
-	if err := r.Close(); err != nil {
-		return err
-	}
-	_, err := c.Exec("UPDATE meta SET id_check=?", secretCheck(secret))
-	return err
 }

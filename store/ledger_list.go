@@ -59,7 +59,17 @@ var transactionCols = columns(epochColumn, "t.id", "t.card_id", "t.program_id", 
 	"t.prize_id", "t.reversed_at", "t.created_at")
 
 // Transactions returns a page of the ledger, newest first.
-func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[Transaction], err error) {
+func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (Page[Transaction], error) {
+	p, err := v.transactions(a, f, q, false)
+	return p.Page, err
+}
+
+// CountedTransactions returns a page of the ledger, newest first, and the number of rows that f selects.
+func (v *View) CountedTransactions(a Access, f TransactionFilter, q PageQuery) (Counted[Transaction], error) {
+	return v.transactions(a, f, q, true)
+}
+
+func (v *View) transactions(a Access, f TransactionFilter, q PageQuery, count bool) (p Counted[Transaction], err error) {
 	if details := f.Check(v.Now); details != nil {
 		return p, Invalid(details...)
 	}
@@ -69,7 +79,9 @@ func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[
 		if err := v.boundByTime(&w, a.Shop, f); err != nil {
 			return err
 		}
-		p, err = page(v, w, q, transactionCols, v.s.scanTransaction)
+		if p.Page, err = page(v, w, q, transactionCols, v.s.scanTransaction); err == nil && count {
+			p.Total, err = v.count(w)
+		}
 		return err
 	})
 	return p, err

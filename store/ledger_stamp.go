@@ -224,10 +224,10 @@ func (tx *Tx) bookStamps(chain *cardChain, plan stampPlan, e entry) (out Stamped
 // addOverflowCard adds a child to the chain, which takes the stamps that its full
 // parent cannot.
 func (tx *Tx) addOverflowCard(chain *cardChain, parent *card) *card {
-	key := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
-		activated_at, installed_at, platform, first_location_id, live, created_at, updated_at)
-		SELECT ?1, shop_id, program_id, ?2, id, 'overflow', external_ref, holder_name, holder_email, email_key, expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4
-		FROM cards WHERE id=?5`, tx.nextKey("cards"), parent.root, chain.Location, tx.Now, parent.key)
+	key := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, `+inherited()+`,
+		expires_at, activated_at, installed_at, platform, first_location_id, live, created_at, updated_at)
+		SELECT ?1, shop_id, program_id, ?2, id, 'overflow', `+inherited()+`,
+		expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4 FROM cards WHERE id=?5`, tx.nextKey("cards"), parent.root, chain.Location, tx.Now, parent.key)
 	tx.indexName(chain.Shop, key, parent.HolderName)
 	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
 	c.ID, c.StampsCount, c.CreatedAt = tx.s.ID(KindCard, key), 0, tx.Now

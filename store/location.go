@@ -42,6 +42,24 @@ type LocationPatch struct {
 	RequireStaffPIN Opt[bool]    `json:"require_staff_pin"`
 }
 
+// LocationSettings is a location with what people alone set: no key and no answer of the REST
+// API has it.
+type LocationSettings struct {
+	Location
+	RequireStaff bool `json:"require_staff" doc:"Whether tills at this location need a signed-in member of staff for each write. The staff PIN of the location does not replace the sign-in."`
+}
+
+// LocationSettingsPatch are the fields of UpdateLocationSettings.
+type LocationSettingsPatch struct {
+	LocationPatch
+	StaffDemand
+}
+
+// StaffDemand is what people alone set of a location.
+type StaffDemand struct {
+	RequireStaff Opt[bool] `json:"require_staff" doc:"Whether tills of the location need a signed-in member of staff for each write. The staff PIN does not replace the sign-in."`
+}
+
 var locationCols = columns("l.name", "address", "city", "postal_code", "country_code", "lat", "lon", "require_staff_pin", "disabled_at", "created_at", "updated_at")
 
 func (s *Store) scanLocation(r *rows, key int64) Location {
@@ -62,9 +80,17 @@ func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, e
 	return key, l, err
 }
 
-// Location returns a location.
-func (v *View) Location(a Access, id string) (l Location, err error) {
-	_, l, err = v.s.location(v.conn, a, id)
+// locationSettings is location with the settings.
+func (s *Store) locationSettings(c *conn, a Access, id string) (key int64, l LocationSettings, err error) {
+	if key, l.Location, err = s.location(c, a, id); err == nil {
+		_, err = c.one(func(r *rows) { l.RequireStaff = r.bool() }, "SELECT require_staff FROM locations WHERE id=?", key)
+	}
+	return key, l, err
+}
+
+// Location returns a location with its settings.
+func (v *View) Location(a Access, id string) (l LocationSettings, err error) {
+	_, l, err = v.s.locationSettings(v.conn, a, id)
 	return l, err
 }
 
@@ -114,6 +140,7 @@ func (s *Store) ownKeys(number func(sql string, args ...any) int64, kind Kind, s
 // LocationFields are the fields of a new location. Absent ones are empty.
 type LocationFields struct {
 	LocationPatch
+	StaffDemand
 	StaffPIN Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits that tills ask for. Giving one switches require_staff_pin on, unless that is false in the same request."`
 }
 
@@ -128,9 +155,9 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (l Loca
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
-	key := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("locations"), shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
-		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.Or(pin.hash.Valid), pin.hash, tx.Now, tx.Now)
+	key := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, require_staff, created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("locations"), shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
+		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.Or(pin.hash.Valid), pin.hash, f.RequireStaff.Or(false), tx.Now, tx.Now)
 	return tx.recordLocationChange(Access{Shop: shop}, key, "location.create", event.LocationCreated)
 }
 
@@ -164,6 +191,22 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 	tx.exec("UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?, updated_at=? WHERE id=?",
 		l.Name, l.Address, l.City, l.PostalCode, l.CountryCode, l.Lat, l.Lon, l.RequireStaffPIN, tx.Now, key)
 	return tx.recordLocationChange(a, key, "location.update", event.LocationUpdated)
+}
+
+// UpdateLocationSettings changes the fields that f names. A change of require_staff alone
+// fires no event, since no payload has it.
+func (tx *Tx) UpdateLocationSettings(a Access, id string, f LocationSettingsPatch) (l LocationSettings, err error) {
+	if _, err = tx.UpdateLocation(a, id, f.LocationPatch); err != nil {
+		return l, err
+	}
+	key, l, err := tx.s.locationSettings(tx.conn, a, id)
+	if err != nil || f.RequireStaff.Or(l.RequireStaff) == l.RequireStaff {
+		return l, err
+	}
+	tx.exec("UPDATE locations SET require_staff=?, updated_at=? WHERE id=?", f.RequireStaff.V, tx.Now, key)
+	l.RequireStaff = f.RequireStaff.V
+	l.Location, err = tx.recordLocationChange(a, key, "location.update", "")
+	return l, err
 }
 
 // SetLocationActive disables or enables a location. It does nothing if the

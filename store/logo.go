@@ -27,6 +27,15 @@ func (v *View) Logo(hash string) (l Logo, err error) {
 	return l, err
 }
 
+// CheckProgramLogo refuses a program that is not there or whose logo is frozen.
+func (v *View) CheckProgramLogo(shop int64, id string) error {
+	p, err := v.s.program(v.conn, Access{Shop: shop}, id)
+	if err == nil && p.HasInstalledCards {
+		err = errInstalled()
+	}
+	return err
+}
+
 // SetProgramLogo gives a program a logo, or takes it away if l is nil. Like the other
 // fields of its template, the logo is frozen once a card was installed.
 func (tx *Tx) SetProgramLogo(shop int64, id string, l *Logo) (d ProgramDetail, err error) {

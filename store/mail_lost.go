@@ -27,8 +27,11 @@ const (
 	mostLost = 20
 )
 
-// lostAddressRule limits the requests from one address.
-var lostAddressRule = guessRule{name: "lost_address", most: 10, window: 15 * time.Minute, lock: 15 * time.Minute, longest: time.Hour}
+// The rules for requests of lost cards, for the email and for the address.
+var (
+	lostEmailRule   = guessRule{name: "lost_email", most: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
+	lostAddressRule = guessRule{name: "lost_address", most: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
+)
 
 // LostPage is the form for the links of lost cards.
 type LostPage struct {
@@ -101,7 +104,8 @@ func (f LostFields) Check(Time) []Detail {
 
 // RequestCardLinks stores a request for the links of the cards with an email, from the
 // address at. It does the same whether there are such cards or not: they are looked for
-// when the request is answered by mail.
+// when the request is answered by mail. Of too many requests it stores none, and does not say
+// so.
 func (tx *Tx) RequestCardLinks(f LostFields, at netip.Addr) error {
 	if !tx.s.mails() {
 		return refuse(Unprocessable, "This server sends no mail. Ask the shop for a new link.")
@@ -114,18 +118,15 @@ func (tx *Tx) RequestCardLinks(f LostFields, at netip.Addr) error {
 		}
 		shop, _ = tx.s.Key(KindShop, sh.ID)
 	}
-	if at.IsValid() {
-		network := subject{lostAddressRule, tx.s.subjectHash("lost address", networkOf(at))}
-		if until := tx.lockOf(network); until > tx.Now {
-			return tooMany("Too many requests from your connection. Try again later.", until.Std().Sub(tx.Now.Std()))
-		}
-		tx.count(network)
+	address := subject{lostEmailRule, tx.s.subjectHash("lost email", foldCase(f.Email.V))}
+	if tx.countAll([]subject{address, tx.s.addressSubject(lostAddressRule, "lost address", at)}) > 0 {
+		return tx.failed
 	}
 	token, err := tx.s.newSecret("")
 	if err != nil {
 		return err
 	}
-	tx.audit(shop, "card.request_links", KindShop, shop, "")
+	tx.auditSubject(address, shop, "card.request_links", KindShop, shop, "")
 	// A request that waits already is answered by one message.
 	tx.exec("INSERT OR IGNORE INTO lost_mails (shop_id, email, language, token, due_at, created_at) VALUES (?1,?2,?3,?4,?5,?5)",
 		shop, lowerASCII(f.Email.V), f.Language.Or("en"), token, tx.Now)

@@ -1,13 +1,16 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"punchcard/store/file"
 	"punchcard/store/sqlite"
@@ -19,78 +22,99 @@ var schema string
 // applicationID is the application_id of punchcard's files ("pnch").
 const applicationID = 0x706e6368
 
-// migrations[i] brings a file from version i+1 to i+2. A migrated file must
-// have the schema of a fresh one; the tests compare the two for every version.
-var migrations = []string{to2, to3, to4, to5, to6, to7, to8, to9, to10, to11}
+// IsDatabase reports whether the first 100 bytes of a file are those of a punchcard database, also
+// of a damaged one.
+func IsDatabase(header []byte) bool {
+	return len(header) >= 100 && bytes.HasPrefix(header, []byte("SQLite format 3\x00")) &&
+		binary.BigEndian.Uint32(header[68:]) == applicationID
+}
 
+// firstVersion is the first version of the schema whose files can be migrated.
+const firstVersion = 11
+
+// firstSchema is the schema of firstVersion.
+//
 //go:embed migrations/11.sql
-var to11 string
+var firstSchema string
 
-//go:embed migrations/10.sql
-var to10 string
+// migrations[i] brings a file from version firstVersion+i to the next. A migrated file must
+// have the schema of a new one; see checkSchema.
+var migrations = []string{to12}
 
-//go:embed migrations/9.sql
-var to9 string
+//go:embed migrations/12.sql
+var to12 string
 
-//go:embed migrations/8.sql
-var to8 string
+func version() int64 { return firstVersion + int64(len(migrations)) }
 
-//go:embed migrations/7.sql
-var to7 string
+// schemaOf returns the script that makes the schema of a version.
+func schemaOf(v int64) string {
+	if v == version() {
+		return schema
+	}
+	return strings.Join(append([]string{firstSchema}, migrations[:v-firstVersion]...), ";\n")
+}
 
-//go:embed migrations/6.sql
-var to6 string
-
-//go:embed migrations/5.sql
-var to5 string
-
-//go:embed migrations/4.sql
-var to4 string
-
-//go:embed migrations/3.sql
-var to3 string
-
-//go:embed migrations/2.sql
-var to2 string
-
-// countedSince is the version since which the sums of the statistics have their
-// meaning. Files of older versions are counted when they are migrated.
-const countedSince = 6
-
-func version() int64 { return int64(len(migrations)) + 1 }
-
-// Inspect returns an error for a file that is not a punchcard database, or is one
-// of a newer version. It does not write to the file. It uses a read-only
-// connection, since opening the file beside SQLite would drop the locks that this
-// process may hold on it.
-func Inspect(ctx context.Context, path string) error {
+// Inspect returns the version of the file's schema, 0 for a file that does not exist or is
+// empty. It returns an error for a file that is not a punchcard database, or is one of a newer
+// version. It does not write to the file.
+func Inspect(ctx context.Context, path string) (v int64, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) || (err == nil && info.Size() == 0) {
-		return nil
+		return 0, nil
 	}
 	if err == nil && info.Size() < sqlite.MinSize {
-		return fmt.Errorf("%s: is not a database", path)
+		return 0, fmt.Errorf("%s: is not a database", path)
 	}
-	c, err := sqlite.OpenContext(ctx, path, sqlite.ReadOnly, "busy_timeout=5000")
+	c, err := openInspected(ctx, path)
 	if err != nil {
-		return OpenError(path, err)
+		return 0, OpenError(path, err)
 	}
 	defer c.Close()
 	// One snapshot: another process may migrate the file meanwhile.
 	if err = c.Script("BEGIN"); err == nil {
-		_, err = SchemaVersion(c, path)
+		v, err = SchemaVersion(c, path)
 	}
 	if errors.Is(err, sqlite.ErrReadOnly) {
 		// A process was killed during a change of the file itself. SQLite must first
 		// roll that back with the journal, for which it writes to the file.
 		var w *sqlite.Conn
 		if w, err = sqlite.OpenContext(ctx, path, sqlite.ReadWrite, "busy_timeout=5000"); err != nil {
-			return OpenError(path, err)
+			return 0, OpenError(path, err)
 		}
 		defer w.Close()
-		_, err = SchemaVersion(w, path)
+		v, err = SchemaVersion(w, path)
 	}
-	return err
+	return v, err
+}
+
+// openInspected opens a file to read it. Opening the file beside SQLite would drop the locks
+// that this process may hold on it.
+//
+// A read-only connection leaves files beside the database, and one that may write moves the log
+// of a killed process into the database when it is closed. So a file that has neither log nor
+// journal is opened for writing, and a file that has one for reading.
+func openInspected(ctx context.Context, path string) (*sqlite.Conn, error) {
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if _, err := os.Lstat(path + suffix); err == nil {
+			return sqlite.OpenContext(ctx, path, sqlite.ReadOnly, "busy_timeout=5000")
+		}
+	}
+	return sqlite.OpenContext(ctx, path, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
+}
+
+// ErrOlder is the error of opening a file of an older version without the serve lock, which a
+// migration needs: an older server may be serving the file.
+var ErrOlder = errors.New("has an older schema")
+
+// refuse returns an error if the store must not use a file whose schema has the version.
+func (s *Store) refuse(have int64) error {
+	switch {
+	case have == 0 && s.opts.MustExist:
+		return fmt.Errorf("%s: is not a punchcard database, but an empty file", s.path)
+	case have > 0 && have < version() && !s.opts.Serve:
+		return fmt.Errorf("%s: %w (%d; this punchcard needs %d)", s.path, ErrOlder, have, version())
+	}
+	return nil
 }
 
 // SchemaVersion returns the version of the file's schema, 0 for an empty file.
@@ -117,11 +141,15 @@ func SchemaVersion(c *sqlite.Conn, path string) (v int64, err error) {
 	case app != applicationID || v < 1:
 		return 0, fmt.Errorf("%s: is a SQLite database, but not one of punchcard", path)
 	case v > version():
-		return 0, fmt.Errorf("%s: was written by a newer punchcard (schema %d, this one knows %d)", path, v, version())
+		return 0, fmt.Errorf("%s: was written by a newer punchcard: it needs a version that knows schema %d, and this one knows schema %d",
+			path, v, version())
+	case v < firstVersion:
+		return 0, fmt.Errorf("%s: was written by an older punchcard: it has schema %d, and this one knows schema %d and newer; "+
+			"run \"punchcard migrate\" of a version before this one first", path, v, firstVersion)
 	}
 	err = checkSchema(c, v)
 	if err == nil {
-		_, err = (*conn)(c).readIDs(v)
+		_, err = (*conn)(c).readIDs()
 	}
 	if err != nil {
 		return 0, OpenError(path, err)
@@ -167,12 +195,14 @@ func (e deniedError) Error() string { return e.why.Error() }
 
 func (e deniedError) Unwrap() []error { return []error{e.why, e.err} }
 
-// migrate brings the file to the current schema in one transaction.
+// migrate brings the file to the current schema in one transaction, and copies an older one
+// before.
 func (s *Store) migrate() error {
 	if _, err := s.writer.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := s.migrateTo(version(), newMeter(s.writer, s.opts.Progress))
+	done := Migration{To: version()}
+	err := s.migrateHere(&done)
 	if err != nil {
 		s.writer.exec("ROLLBACK")
 		s.opts.Progress.End()
@@ -182,21 +212,41 @@ func (s *Store) migrate() error {
 		return err
 	}
 	s.opts.Progress.End()
+	if done.From > 0 && done.From < done.To {
+		if s.opts.Migrated != nil {
+			s.opts.Migrated(done)
+		}
+		if err := s.removeCopies(func(version int64, _ fs.FileInfo) bool { return version != done.From }); err != nil {
+			s.opts.Log.Warn("an older copy was not removed", "error", err)
+		}
+	}
 	if err := s.readFloors(); err != nil {
 		return err
 	}
-	s.IDs, err = s.writer.readIDs(version())
+	s.IDs, err = s.writer.readIDs()
 	return err
 }
 
-// migrateTo creates the schema in an empty file, or runs the migrations that an
-// older one lacks. It runs inside a transaction.
-func (s *Store) migrateTo(want int64, m *meter) error {
-	w := s.writer
-	have, err := w.number("PRAGMA user_version")
-	if err != nil {
+// migrateHere does what migrate does inside the transaction, and sets the fields of done.
+func (s *Store) migrateHere(done *Migration) (err error) {
+	if done.From, err = s.writer.number("PRAGMA user_version"); err != nil {
 		return err
 	}
+	if err = s.refuse(done.From); err != nil {
+		return err
+	}
+	if done.From > 0 && done.From < done.To && !s.opts.NoCopy {
+		if done.Copy, err = s.copyBefore(done.From); err != nil {
+			return err
+		}
+	}
+	return s.migrateTo(done.From, done.To, newMeter(s.writer, s.opts.Progress))
+}
+
+// migrateTo creates the schema in an empty file, or runs the migrations from the version that
+// the file has. It runs inside a transaction.
+func (s *Store) migrateTo(have, want int64, m *meter) error {
+	w := s.writer
 	if have == want {
 		// This changes no row, but fails if the file cannot be written, which
 		// neither opening it nor BEGIN IMMEDIATE does.
@@ -218,43 +268,9 @@ func (s *Store) migrateTo(want int64, m *meter) error {
 			return err
 		}
 	} else {
-		if err := w.db().EditSchema(true); err != nil {
-			return err
-		}
-		defer w.db().EditSchema(false)
 		for v := have; v < want; v++ {
-			if err := m.script(w, fmt.Sprintf("migrating to schema %d", v+1), migrations[v-1]); err != nil {
+			if err := m.script(w, fmt.Sprintf("migrating to schema %d", v+1), migrations[v-firstVersion]); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
-			}
-		}
-		if have < countedSince {
-			if err := s.recountAll(m); err != nil {
-				return fmt.Errorf("counting for schema %d: %w", countedSince, err)
-			}
-		}
-		if have >= countedSince && have < quarterMoneySince && want >= quarterMoneySince {
-			if err := s.recountQuarters(m); err != nil {
-				return fmt.Errorf("counting quarter hours for schema %d: %w", quarterMoneySince, err)
-			}
-		}
-		if have < secretCheckSince && want >= secretCheckSince {
-			if err := fillSecretCheck(w.db()); err != nil {
-				return fmt.Errorf("the check value of the id secret: %w", err)
-			}
-		}
-		if have < shortCodesSince && want >= shortCodesSince {
-			if err := w.fillShortCodes(m, want); err != nil {
-				return fmt.Errorf("short codes for schema %d: %w", shortCodesSince, err)
-			}
-		}
-		if have < cardWordsSince && want >= cardWordsSince {
-			if err := w.fillCardWords(m); err != nil {
-				return fmt.Errorf("words of names for schema %d: %w", cardWordsSince, err)
-			}
-		}
-		if have < lastSeenSince && want >= lastSeenSince {
-			if err := w.fillLastSeen(m, ""); err != nil {
-				return fmt.Errorf("days on which cards were seen for schema %d: %w", lastSeenSince, err)
 			}
 		}
 		if err := checkSchema(w.db(), want); err != nil {

@@ -84,6 +84,12 @@ func runLocations(f *fixture) {
 	must(f, func(tx *Tx) (Location, error) {
 		return tx.UpdateLocation(f.a, location, LocationPatch{Name: set("New")})
 	})
+	must(f, func(tx *Tx) (LocationSettings, error) {
+		return tx.UpdateLocationSettings(f.a, location, LocationSettingsPatch{StaffDemand: StaffDemand{set(true)}})
+	})
+	must(f, func(tx *Tx) (LocationSettings, error) {
+		return tx.UpdateLocationSettings(f.a, location, LocationSettingsPatch{StaffDemand: StaffDemand{set(false)}})
+	})
 	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, location, false) })
 	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, location, StaffPIN{Some("$argon2id")}) })
 }

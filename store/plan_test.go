@@ -58,6 +58,7 @@ var (
 		"FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT":         "a bounded batch in key order",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
 		"DELETE FROM links WHERE":                                            "the open links, of which there are few",
+		"FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE l.kind":      "the same",
 		"pending FROM sessions ORDER BY created_at LIMIT":                    "a bounded batch in the order of an index",
 		"FROM users WHERE operator=1":                                        "the persons, of whom there are few",
 		"FROM users u ORDER BY u.id":                                         "every person",

@@ -60,6 +60,9 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 			return d, refuse(Unprocessable, "total_stamps cannot be below the prize threshold %d.", z.Threshold)
 		}
 	}
+	if err := tx.checkBalance(&old, &p); err != nil {
+		return d, err
+	}
 	tx.exec(`UPDATE programs SET name=?, name_localizations=?, description=?, description_localizations=?, category=?, total_stamps=?,
 		repeat_after_reset=?, stamps_expire_after_days=?, discount_percent=?, initial_balance_cents=?, default_expire_after_days=?, logo_url=?, access_image_url=?,
 		brand_color_hex=?, bg_color_hex=?, text_color_hex=?, icon_key=?, visible_in_catalog=?, border_enabled=?, location_scope=?, updated_at=? WHERE id=?`,
@@ -67,6 +70,15 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	tx.setScope(p.key, scope)
 	tx.countLadder(&old, &p)
 	return tx.recordProgramChange(a, p.key, "program.update", event.ProgramUpdated)
+}
+
+// checkBalance refuses to give new cards money while customers can make cards themselves.
+// UpdateEnrolment refuses the other order.
+func (tx *Tx) checkBalance(old, p *program) error {
+	if p.InitialBalanceCents.V > 0 && p.InitialBalanceCents != old.InitialBalanceCents && tx.number("SELECT count(*) FROM enrolments WHERE program_id=? AND enabled", p.key) > 0 {
+		return refuse(Unprocessable, "Customers can make cards of this program themselves, so its cards cannot begin with money. Turn the form for new cards off first.")
+	}
+	return tx.failed
 }
 
 // ProgramDetail returns a program as the write has changed it so far.

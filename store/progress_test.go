@@ -70,26 +70,31 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	const cards = 16_000
 	path := filepath.Join(t.TempDir(), "older.db")
-	createOlder(t, path, savedSchema(t)(5)+fmt.Sprintf(`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at, live_cards) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0, %[1]d);
-		INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, repeat_after_reset, brand_color_hex, bg_color_hex, text_color_hex, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
+	createOlder(t, path, version()-1, fmt.Sprintf(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access,
+			included_locations, created_at, updated_at, live_cards) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0, %[1]d);
+		INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, repeat_after_reset,
+			brand_color_hex, bg_color_hex, text_color_hex, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
 			VALUES (1, 1, 'access', 'P', '{}', '', '{}', 'other', 0, '#000000', '#000000', '#000000', 1, 0, 'all_locations', 0, 0);
 		INSERT INTO program_counts (program_id) VALUES (1);
-		INSERT INTO cards (id, shop_id, program_id, source, holder_name, live, created_at, updated_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%[1]d) SELECT i, 1, 1, 'api', 'Ada ' || i, 1, i*900000, 0 FROM n`, cards), 5)
+		INSERT INTO cards (id, shop_id, program_id, source, holder_name, live, created_at, updated_at)
+			WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%[1]d) SELECT i, 1, 1, 'api', 'Ada', 1, i*900000, 0 FROM n;
+		INSERT INTO card_words (shop_id, word, card_id) SELECT 1, 'ada', id FROM cards;
+		INSERT INTO users (email, email_key, name, password, language, operator, password_changed_at, created_at, updated_at)
+			SELECT id, id, 'Ada', '', 'en', 1, 0, 0, 0 FROM cards`, cards))
 	l := &progressLog{t: t}
-	s := open(t, path, Options{Progress: l.note})
-	l.finished("migrating to schema 11: CREATE INDEX cards_seen", "counting the statistics", "counting the statistics by day",
-		"making short codes", "indexing the names of holders", "computing the days on which cards were seen")
+	s := open(t, path, Options{Serve: true, Progress: l.note})
+	l.finished("copying", "migrating to schema 12: UPDATE users SET")
+	f := &fixture{Store: s, t: t}
+	f.must((*Tx).RecountStats)
+	l.finished("counting the statistics", "counting the statistics by day", "computing the days on which cards were seen")
 	if found, err := s.Check(); err != nil || len(found) > 0 {
 		t.Errorf("check: %q, %v", found, err)
 	}
 	l.finished("checking the integrity", "checking the invariants", "checking the references")
-	if _, err := s.CheckQuick(); err != nil {
+	if _, err := CheckQuick(t.Context(), s.Path(), l.note); err != nil {
 		t.Error(err)
 	}
 	l.finished("checking the integrity")
-	f := &fixture{Store: s, t: t}
-	f.must((*Tx).RecountStats)
-	l.finished("counting the statistics", "counting the statistics by day", "computing the days on which cards were seen")
 
 	path = s.Path()
 	if err := s.Close(); err != nil {

@@ -78,7 +78,7 @@ type NamedReport struct {
 
 // PrepaidReport is the money on prepaid cards.
 type PrepaidReport struct {
-	SoldCents        int64 `json:"sold_cents" doc:"Top-ups, and what new cards begin with."`
+	SoldCents        int64 `json:"sold_cents" doc:"Top-ups, and what new cards begin with, without those that were archived on the same day."`
 	SpentCents       int64 `json:"spent_cents"`
 	OutstandingCents int64 `json:"outstanding_cents" doc:"On all cards of the shop, now."`
 }
@@ -141,6 +141,9 @@ func (v *View) DayReport(shop int64, q DayReportQuery) (d DayReport, err error) 
 	return d, err
 }
 
+var reportCols = columns("type", "location_id", "ifnull(device_id, 0)", "program_id", "reversed_at IS NOT NULL",
+	"ifnull(stamps_delta, 0)", "ifnull(value_delta, 0)", "ifnull(staff_id, 0)")
+
 // reportRows adds the day's rows of the ledger to a report. location is 0 for all.
 func (v *View) reportRows(d *DayReport, shop, location int64) error {
 	least, greatest, err := v.rowsBetween(shop, d.From, d.To)
@@ -149,24 +152,11 @@ func (v *View) reportRows(d *DayReport, shop, location int64) error {
 	}
 	type till struct{ location, device int64 }
 	types, tills, staff, programs := map[string]*TypeReport{}, map[till]*ReportSums{}, map[int64]*ReportSums{}, map[int64]*ReportSums{}
-	cond, args := "shop_id=?", []any{shop}
+	cond, owner := "shop_id=?", shop
 	if location != 0 {
-		cond, args = "location_id=?", []any{location}
+		cond, owner = "location_id=?", location
 	}
-	cols := columns("type", "location_id", "ifnull(device_id, 0)", "program_id", "reversed_at IS NOT NULL", "ifnull(stamps_delta, 0)", "ifnull(value_delta, 0)", "ifnull(staff_id, 0)")
-	r := v.query("SELECT * FROM (SELECT "+cols+" FROM transactions WHERE "+cond+" AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id LIMIT ?)"+
-		" UNION ALL SELECT * FROM (SELECT "+cols+" FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<? AND (?=0 OR +location_id=?) LIMIT ?)",
-		append(args, least, greatest, mostDayRows+1, shop, d.From, d.To, location, location, mostDayRows+1)...)
-	d.Complete = true
-	for r.next() {
-		t := dayRow{kind: r.str()}
-		at := till{r.int(), r.int()}
-		program := r.int()
-		t.reversed, t.stamps, t.value = r.bool(), r.int(), r.int()
-		member := r.int()
-		if d.Complete = d.Rows < mostDayRows; !d.Complete {
-			break
-		}
+	add := func(t dayRow, at till, program, member int64) {
 		d.Rows++
 		d.Total.add(t)
 		sumOf(tills, at).add(t)
@@ -180,8 +170,30 @@ func (v *View) reportRows(d *DayReport, shop, location int64) error {
 			k.ValueCents += t.value
 		}
 	}
-	if err := r.close(); err != nil {
-		return err
+	d.Complete = true
+	// Two statements: SQLite copies each row of a UNION, which takes as long as reading it.
+	for _, q := range []struct {
+		where string
+		args  []any
+	}{
+		{cond + " AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id", []any{owner, least, greatest}},
+		{"shop_id=? AND occurred_at>=? AND occurred_at<? AND (?=0 OR +location_id=?)", []any{shop, d.From, d.To, location, location}},
+	} {
+		r := v.query("SELECT "+reportCols+" FROM transactions WHERE "+q.where+" LIMIT ?", append(q.args, mostDayRows+1)...)
+		for r.next() {
+			t := dayRow{kind: r.str()}
+			at := till{r.int(), r.int()}
+			program := r.int()
+			t.reversed, t.stamps, t.value = r.bool(), r.int(), r.int()
+			member := r.int()
+			if d.Complete = d.Rows < mostDayRows; !d.Complete {
+				break
+			}
+			add(t, at, program, member)
+		}
+		if err := r.close(); err != nil {
+			return err
+		}
 	}
 	d.ByType, d.ByDevice, d.ByProgram = []TypeReport{}, []DeviceReport{}, []NamedReport{}
 	for _, kind := range []string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess, TransactionExpiry, TransactionReversal} {
@@ -262,9 +274,9 @@ func (v *View) reportCards(d *DayReport, shop, location int64) error {
 		return err
 	}
 	begin := int64(0)
-	if _, err = v.one(func(r *rows) { d.NewCards, begin = r.int(), r.int() }, "SELECT "+columns("count(*)", "ifnull(sum(initial_value), 0)")+
-		" FROM (SELECT shop_id, root_id, initial_value, first_location_id, source FROM cards WHERE id>=?1 AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')",
-		least, after, mostDayRows, shop, location); err != nil {
+	if _, err = v.one(func(r *rows) { d.NewCards, begin = r.int(), r.int() }, "SELECT "+columns("count(*)", "ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)")+
+		" FROM (SELECT shop_id, root_id, initial_value, archived_at, first_location_id, source FROM cards WHERE id>=?1 AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')",
+		least, after, mostDayRows, shop, location, d.To); err != nil {
 		return err
 	}
 	d.Prepaid = PrepaidReport{SoldCents: d.Total.ToppedUpCents + begin, SpentCents: d.Total.SpentCents}

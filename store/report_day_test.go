@@ -42,6 +42,14 @@ func TestDayReport(t *testing.T) {
 	second.ok(second.use(f.card(f.a, club, CardFields{})))
 	f.card(f.a, gift, CardFields{})
 	must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(second.device, gift, CounterFields{}) })
+	for i, cents := range []int64{741, 90_000} {
+		made := must(f, func(tx *Tx) (IssuedCard, error) {
+			return tx.IssueAtCounter(second.device, gift, CounterFields{AmountCents: set(cents)})
+		})
+		if i > 0 { // a mistake
+			must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, made.ID) })
+		}
+	}
 	byHand := second.ok(second.stamp(card, 2)).Transaction.ID
 	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, byHand, Metadata{}) })
 	theirs.ok(theirs.stamp(f.card(other, f.program(other, stamps("Theirs")), CardFields{}), 1))
@@ -66,7 +74,7 @@ func TestDayReport(t *testing.T) {
 		ByStaff:  []StaffReport{},
 		ByProgram: []NamedReport{{club, "Club", ReportSums{Rows: 1, Uses: 1}}, {coffee, "Coffee", ReportSums{Rows: 5, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2}},
 			{gift, "Gift", ReportSums{Rows: 4, ReversedRows: 1, Reversals: 1, ToppedUpCents: 1000, SpentCents: 400}}},
-		NewCards: 3, Prepaid: PrepaidReport{SoldCents: 1600, SpentCents: 400, OutstandingCents: 1500},
+		NewCards: 5, Prepaid: PrepaidReport{SoldCents: 2341, SpentCents: 400, OutstandingCents: 2241},
 	}
 	got := f.dayReport(t, DayReportQuery{Date: set("2026-03-29")})
 	if got.ByDevice[0].LocationID != k.location { // the locations have the same name
@@ -76,7 +84,7 @@ func TestDayReport(t *testing.T) {
 		t.Errorf("%+v\nwant\n%+v", got, want)
 	}
 	here := f.dayReport(t, DayReportQuery{Date: set("2026-03-29"), LocationID: set(second.location)})
-	if here.Rows != 4 || len(here.ByDevice) != 2 || here.Total.SpentCents != 400 || here.Total.ToppedUpCents != 0 || here.NewCards != 1 || here.Prepaid != (PrepaidReport{300, 400, 1500}) {
+	if here.Rows != 4 || len(here.ByDevice) != 2 || here.Total.SpentCents != 400 || here.Total.ToppedUpCents != 0 || here.NewCards != 3 || here.Prepaid != (PrepaidReport{1041, 400, 2241}) {
 		t.Errorf("at a location: %+v", here)
 	}
 	if today := f.dayReport(t, DayReportQuery{}); today.Date != "2026-03-30" || today.Rows != 1 {

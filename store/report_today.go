@@ -46,11 +46,12 @@ const (
 	AttentionWebhookInactive = "webhook_inactive"
 	AttentionProgramDraft    = "program_draft"
 	AttentionNoPrizes        = "program_without_prizes"
+	AttentionFreeMoney       = "program_gives_money"
 )
 
 // Attention is something that a person of the shop may have to see to.
 type Attention struct {
-	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes"`
+	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes,program_gives_money"`
 	ProgramID string       `json:"program_id"`
 	WebhookID Null[string] `json:"webhook_id"`
 	Name      string       `json:"name" doc:"The program's name, or the host of the webhook."`
@@ -217,6 +218,7 @@ func (v *View) attention(shop int64) (all []Attention, err error) {
 		return nil, err
 	}
 	for _, kind := range []struct{ kind, cond string }{
+		{AttentionFreeMoney, "initial_balance_cents>0 AND EXISTS (SELECT 1 FROM enrolments WHERE program_id=p.id AND enabled)"},
 		{AttentionNoPrizes, "published_at IS NOT NULL AND total_stamps IS NOT NULL AND NOT EXISTS (SELECT 1 FROM prizes WHERE program_id=p.id)"},
 		{AttentionProgramDraft, "published_at IS NULL"},
 	} {

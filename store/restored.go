@@ -42,33 +42,30 @@ func EndRestored(path string) (out Restored, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	version, err := c.number("PRAGMA user_version")
+	ids, err := c.readIDs()
 	if err != nil {
 		return out, err
 	}
-	ids, err := c.readIDs(version)
-	if err != nil {
-		return out, err
+	secretsOf := func(table string) string {
+		return "SELECT " + columns("x.id", "x.prefix", "x.name", "s.name") +
+			" FROM " + table + " x JOIN shops s ON s.id=x.shop_id WHERE x.revoked_at IS NULL ORDER BY x.id"
 	}
 	secret := func(kind Kind) func(*rows) RestoredSecret {
 		return func(r *rows) RestoredSecret {
 			return RestoredSecret{ID: ids.ID(kind, r.int()), Prefix: r.str(), Name: r.str(), Shop: r.str()}
 		}
 	}
-	if out.Keys, err = list(c, secret(KindKey), "SELECT "+columns("k.id", "k.prefix", "k.name", "s.name")+" FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.revoked_at IS NULL ORDER BY k.id"); err != nil {
+	if out.Keys, err = list(c, secret(KindKey), secretsOf("keys")); err != nil {
 		return out, err
 	}
-	if out.Devices, err = list(c, secret(KindDevice), "SELECT "+columns("d.id", "d.prefix", "d.name", "s.name")+" FROM devices d JOIN shops s ON s.id=d.shop_id WHERE d.revoked_at IS NULL ORDER BY d.id"); err != nil {
-		return out, err
-	}
-	out.People = []RestoredPerson{}
-	if there, err := c.hasTable("users"); err != nil || !there {
+	if out.Devices, err = list(c, secret(KindDevice), secretsOf("devices")); err != nil {
 		return out, err
 	}
 	out.People, err = list(c, func(r *rows) RestoredPerson {
 		return RestoredPerson{ID: ids.ID(KindUser, r.int()), Email: r.str(), Operator: r.bool(), Role: r.str(), Shop: r.str()}
 	}, "SELECT "+columns("u.id", "u.email", "u.operator", "m.role", "s.name")+
-		" FROM users u LEFT JOIN memberships m ON m.user_id=u.id LEFT JOIN shops s ON s.id=m.shop_id WHERE u.disabled_at IS NULL ORDER BY u.id, s.id")
+		" FROM users u LEFT JOIN memberships m ON m.user_id=u.id LEFT JOIN shops s ON s.id=m.shop_id"+
+		" WHERE u.disabled_at IS NULL ORDER BY u.id, s.id")
 	if err != nil {
 		return out, err
 	}
@@ -81,12 +78,8 @@ func EndRestored(path string) (out Restored, err error) {
 	if out.Links, err = c.exec("DELETE FROM links"); err != nil {
 		return out, err
 	}
-	if there, err := c.hasTable("pairings"); err != nil {
+	if _, err = c.exec("DELETE FROM pairings"); err != nil {
 		return out, err
-	} else if there {
-		if _, err = c.exec("DELETE FROM pairings"); err != nil {
-			return out, err
-		}
 	}
 	_, err = c.exec("UPDATE meta SET auth_epoch=auth_epoch+1")
 	return out, err

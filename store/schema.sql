@@ -14,7 +14,8 @@ CREATE TABLE meta (
   id_secret  BLOB    NOT NULL,            -- AES-128 key behind ids, cursors and card codes
   auth_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what the server caches of keys, devices, sessions, shops, locations and programs
   hook_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what event matching caches: webhooks, shops
-  id_check   BLOB                         -- recognises id_secret; see secretCheck
+  id_check   BLOB,                        -- recognises id_secret; see secretCheck
+  public_url TEXT                         -- that "init" was given; null: none
 ) STRICT;
 
 CREATE TABLE shops (
@@ -35,7 +36,8 @@ CREATE TABLE shops (
   event_sequence     INTEGER NOT NULL DEFAULT 0, -- of its last event
   currency           TEXT    NOT NULL DEFAULT 'EUR', -- ISO 4217
   language           TEXT    NOT NULL DEFAULT 'en',
-  require_totp       INTEGER NOT NULL DEFAULT 0 -- 1: owners and managers need a second factor
+  require_totp       INTEGER NOT NULL DEFAULT 0, -- 1: owners and managers need a second factor
+  country_code       TEXT                 -- ISO 3166-1 alpha-2, by which phone numbers are read; null: not known
 ) STRICT;
 
 CREATE TABLE keys (
@@ -86,7 +88,8 @@ CREATE TABLE locations (
   staff_pin         TEXT,                 -- argon2id in PHC form
   disabled_at       INTEGER,
   created_at        INTEGER NOT NULL,
-  updated_at        INTEGER NOT NULL
+  updated_at        INTEGER NOT NULL,
+  require_staff     INTEGER NOT NULL DEFAULT 0 -- 1: tills demand a signed-in member of staff
 ) STRICT;
 CREATE INDEX locations_shop ON locations (shop_id);
 
@@ -394,7 +397,8 @@ CREATE TABLE users (
   password_changed_at INTEGER NOT NULL,
   last_sign_in_at     INTEGER,
   created_at          INTEGER NOT NULL,
-  updated_at          INTEGER NOT NULL
+  updated_at          INTEGER NOT NULL,
+  email_proved        INTEGER NOT NULL DEFAULT 0 -- 1: the person has opened a link that only the mailbox was given
 ) STRICT;
 CREATE UNIQUE INDEX users_email ON users (email_key);
 
@@ -436,7 +440,8 @@ CREATE TABLE links (
   role       TEXT    CHECK (role = 'owner' OR role = 'manager' OR role = 'viewer'),
   created_by INTEGER REFERENCES users,    -- null: the command line or the server
   created_at INTEGER NOT NULL,
-  expires_at INTEGER NOT NULL
+  expires_at INTEGER NOT NULL,
+  mailed     INTEGER NOT NULL DEFAULT 0   -- 1: only the mailbox was given the link, and nobody was shown it
 ) STRICT;
 CREATE UNIQUE INDEX links_hash ON links (hash);
 CREATE INDEX links_shop ON links (shop_id) WHERE shop_id IS NOT NULL;
@@ -458,13 +463,15 @@ CREATE TABLE recovery_codes (
   PRIMARY KEY (user_id, hash)
 ) STRICT, WITHOUT ROWID;
 
--- Wrong passwords and codes, by what the rules count them for (store/user_guess.go).
+-- Wrong passwords and codes, and requests that are limited, by what the rules count them for
+-- (store/user_guess.go).
 CREATE TABLE sign_in_failures (
-  subject      BLOB    NOT NULL PRIMARY KEY, -- keyed hash of an account, an address, or both
+  subject      BLOB    NOT NULL PRIMARY KEY, -- keyed hash of an account, an address or a browser
   failed_at    TEXT    NOT NULL,          -- JSON array of times within the rule's window, oldest first
   locks        INTEGER NOT NULL,          -- since the last one was forgotten; each is longer than the one before
   locked_until INTEGER NOT NULL,          -- 0: not locked
-  ends_at      INTEGER NOT NULL           -- when all this is forgotten
+  ends_at      INTEGER NOT NULL,          -- when all this is forgotten
+  audit_id     INTEGER NOT NULL DEFAULT 0 -- newest audit row about it; 0: none
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sign_in_failures_ends ON sign_in_failures (ends_at);
 

@@ -19,14 +19,15 @@ func TestBareSQL(t *testing.T) {
 	t.Parallel()
 	for sql, want := range map[string]string{
 		"": "",
-		"CREATE TABLE a (\n  b TEXT, -- why\n  c INT /* what */ NOT NULL\n) STRICT": "CREATE TABLE a ( b TEXT, c INT NOT NULL ) STRICT",
+		"CREATE TABLE a (\n  b TEXT, -- why\n  c INT /* what */ NOT NULL\n) STRICT": "CREATE TABLE a ( b TEXT, c INT NOT NULL) STRICT",
 		"CHECK (a = ' -- b  ''/* c */' OR \"d  e\")":                                "CHECK (a = ' -- b  ''/* c */' OR \"d  e\")",
-		"a /* b":           "a",
-		"a -- b":           "a",
-		"a - - b":          "a - - b",
-		"[a  -- b] `c  d`": "[a  -- b] `c  d`",
-		"'open  --":        "'open  --",
-		"ab":               "ab", "a b": "a b", "a/**/b": "a b", "\t a\f\r\n": "a", "a\vb": "a\vb",
+		"a INT -- why\n, b TEXT ) STRICT":                                           "a INT, b TEXT) STRICT",
+		"a /* b":                                                                    "a",
+		"a -- b":                                                                    "a",
+		"a - - b":                                                                   "a - - b",
+		"[a  -- b] `c  d`":                                                          "[a  -- b] `c  d`",
+		"'open  --":                                                                 "'open  --",
+		"ab":                                                                        "ab", "a b": "a b", "a/**/b": "a b", "\t a\f\r\n": "a", "a\vb": "a\vb",
 	} {
 		if got := bareSQL(sql); got != want {
 			t.Errorf("%q becomes %q, want %q", sql, got, want)

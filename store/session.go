@@ -30,6 +30,8 @@ type SessionIdentity struct {
 	Shops     []ShopRole // oldest first; for an operator all shops of the file
 	Role      string     // in Shop: owner, manager or viewer; empty without a shop
 	TOTP      bool       // there is a second factor
+	// EmailProved says that the person has opened a link that only the mailbox was given.
+	EmailProved bool
 	// MustEnrol says that the shop demands a second factor of the role and there is
 	// none: the person may do nothing but set it up.
 	MustEnrol bool
@@ -77,9 +79,9 @@ func (v *View) IdentifySession(hash []byte) (id *SessionIdentity, err error) {
 		var shop int64
 		ok, err := v.one(func(r *rows) {
 			id = &SessionIdentity{Epoch: r.int(), Session: r.int(), User: r.int(), Name: r.str(), Email: r.str(), Language: r.str(), Operator: r.bool(), TOTP: r.bool(),
-				Pending: r.bool(), CreatedAt: r.time(), UsedAt: r.time(), ProvedAt: r.time()}
+				EmailProved: r.bool(), Pending: r.bool(), CreatedAt: r.time(), UsedAt: r.time(), ProvedAt: r.time()}
 			shop = r.int()
-		}, "SELECT "+columns(epochColumn, "s.id", "u.id", "u.name", "u.email", "u.language", "u.operator", "u.totp_secret IS NOT NULL",
+		}, "SELECT "+columns(epochColumn, "s.id", "u.id", "u.name", "u.email", "u.language", "u.operator", "u.totp_secret IS NOT NULL", "u.email_proved",
 			"s.pending", "s.created_at", "s.used_at", "s.proved_at", "ifnull(s.shop_id, 0)")+
 			" FROM sessions s JOIN users u ON u.id=s.user_id WHERE s.hash=? AND u.disabled_at IS NULL", hash)
 		if err != nil || !ok {
@@ -93,7 +95,7 @@ func (v *View) IdentifySession(hash []byte) (id *SessionIdentity, err error) {
 
 // addShops adds the person's shops to an identity, and the one that is looked at.
 func (v *View) addShops(id *SessionIdentity, lookedAt int64) error {
-	sql := " FROM memberships m JOIN shops s ON s.id=m.shop_id WHERE m.user_id=? ORDER BY s.id"
+	sql := " FROM memberships m JOIN shops s ON s.id=m.shop_id WHERE m.user_id=? ORDER BY m.shop_id"
 	if id.Operator {
 		// An operator acts as owner of the shops of which the operator is no member.
 		sql = " FROM shops s LEFT JOIN memberships m ON m.shop_id=s.id AND m.user_id=? ORDER BY s.id"
@@ -205,17 +207,17 @@ func (tx *Tx) DropSession(session int64) error {
 	return tx.failed
 }
 
-// endSessions ends all sessions of a person and returns their number. It audits
-// nothing.
-func (tx *Tx) endSessions(user int64) (n int64) {
-	n = tx.exec("DELETE FROM sessions WHERE user_id=?", user)
+// endOtherSessions ends all sessions of a person but one, which is 0 for none, and returns
+// their number. It audits nothing.
+func (tx *Tx) endOtherSessions(user, session int64) (n int64) {
+	n = tx.exec("DELETE FROM sessions WHERE user_id=? AND id<>?", user, session)
 	tx.bumpAuth()
 	return n
 }
 
 // SignOutEverywhere ends all sessions of a person and returns their number.
 func (tx *Tx) SignOutEverywhere(user int64) (n int64, err error) {
-	n = tx.endSessions(user)
+	n = tx.endOtherSessions(user, 0)
 	tx.auditUser("user.sign_out_everywhere", user, "")
 	return n, tx.failed
 }

@@ -22,22 +22,23 @@ func (a Access) allows(location int64) bool {
 
 // Shop is a shop as operators see it.
 type Shop struct {
-	ID                string      `json:"id"`
-	Name              string      `json:"name"`
-	Mode              string      `json:"mode" enum:"live,test"`
-	Timezone          string      `json:"timezone"`
-	SubscriptionState string      `json:"subscription_state" enum:"active,past_due,suspended,cancelled"`
-	APIAddon          bool        `json:"api_addon"`
-	MCPAccess         bool        `json:"mcp_access"`
-	GrantExpiresAt    Null[Time]  `json:"grant_expires_at"`
-	IncludedLocations int64       `json:"included_locations"`
-	MaxLocations      Null[int64] `json:"max_locations"`
-	MaxCards          Null[int64] `json:"max_cards"`
-	Currency          string      `json:"currency" doc:"ISO 4217."`
-	Language          string      `json:"language"`
-	RequireTOTP       bool        `json:"require_totp" doc:"Whether owners and managers need a second factor."`
-	CreatedAt         Time        `json:"created_at"`
-	UpdatedAt         Time        `json:"updated_at"`
+	ID                string       `json:"id"`
+	Name              string       `json:"name"`
+	Mode              string       `json:"mode" enum:"live,test"`
+	Timezone          string       `json:"timezone"`
+	SubscriptionState string       `json:"subscription_state" enum:"active,past_due,suspended,cancelled"`
+	APIAddon          bool         `json:"api_addon"`
+	MCPAccess         bool         `json:"mcp_access"`
+	GrantExpiresAt    Null[Time]   `json:"grant_expires_at"`
+	IncludedLocations int64        `json:"included_locations"`
+	MaxLocations      Null[int64]  `json:"max_locations"`
+	MaxCards          Null[int64]  `json:"max_cards"`
+	Currency          string       `json:"currency" doc:"ISO 4217."`
+	Language          string       `json:"language"`
+	RequireTOTP       bool         `json:"require_totp" doc:"Whether owners and managers need a second factor."`
+	CountryCode       Null[string] `json:"country_code" doc:"ISO 3166-1 alpha-2. Phone numbers without a country are read as of this one."`
+	CreatedAt         Time         `json:"created_at"`
+	UpdatedAt         Time         `json:"updated_at"`
 }
 
 // ShopFields are the fields of a shop that an operator sets.
@@ -55,15 +56,16 @@ type ShopFields struct {
 	Currency          Opt[string] `json:"currency" min:"3" max:"3" doc:"ISO 4217, such as EUR, which is the default."`
 	Language          Opt[string] `json:"language" enum:"en,it,es,fr,de,pt" doc:"Of the shop's pages and mail. Default en."`
 	RequireTOTP       Opt[bool]   `json:"require_totp" doc:"Whether owners and managers need a second factor. Default false."`
+	CountryCode       Opt[string] `json:"country_code" format:"country" patch:"nullable" doc:"Two letters A-Z, ISO 3166-1."`
 }
 
 var shopCols = columns("id", "name", "mode", "timezone", "subscription_state", "api_addon", "mcp_access", "grant_expires_at",
-	"included_locations", "max_locations", "max_cards", "currency", "language", "require_totp", "created_at", "updated_at")
+	"included_locations", "max_locations", "max_cards", "currency", "language", "require_totp", "country_code", "created_at", "updated_at")
 
 func (s *Store) scanShop(r *rows) Shop {
 	return Shop{ID: s.ID(KindShop, r.int()), Name: r.str(), Mode: r.str(), Timezone: r.str(), SubscriptionState: r.str(), APIAddon: r.bool(), MCPAccess: r.bool(),
 		GrantExpiresAt: r.nullTime(), IncludedLocations: r.int(), MaxLocations: r.nullInt(), MaxCards: r.nullInt(),
-		Currency: r.str(), Language: r.str(), RequireTOTP: r.bool(), CreatedAt: r.time(), UpdatedAt: r.time()}
+		Currency: r.str(), Language: r.str(), RequireTOTP: r.bool(), CountryCode: r.nullStr(), CreatedAt: r.time(), UpdatedAt: r.time()}
 }
 
 // shop returns a shop by its key. Without one the error is not_found.
@@ -130,10 +132,10 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 		return 0, sh, Invalid(d...)
 	}
 	key = tx.insert(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
-		included_locations, max_locations, max_cards, currency, language, require_totp, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		included_locations, max_locations, max_cards, currency, language, require_totp, country_code, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		tx.nextKey("shops"), f.Name.V, f.Mode.Or("live"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
 		f.GrantExpiresAt.Value(), f.IncludedLocations.Or(1), f.MaxLocations.Value(), f.MaxCards.Value(),
-		f.Currency.Or("EUR"), f.Language.Or("en"), f.RequireTOTP.Or(false), tx.Now, tx.Now)
+		f.Currency.Or("EUR"), f.Language.Or("en"), f.RequireTOTP.Or(false), f.CountryCode.Value(), tx.Now, tx.Now)
 	tx.bumpAuth() // operators see all shops
 	tx.audit(key, "shop.create", KindShop, key, "")
 	sh, err = tx.s.shop(tx.conn, key)
@@ -158,13 +160,14 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	changed.IncludedLocations = f.IncludedLocations.Or(old.IncludedLocations)
 	changed.MaxLocations, changed.MaxCards = f.MaxLocations.Apply(old.MaxLocations), f.MaxCards.Apply(old.MaxCards)
 	changed.Currency, changed.Language, changed.RequireTOTP = f.Currency.Or(old.Currency), f.Language.Or(old.Language), f.RequireTOTP.Or(old.RequireTOTP)
+	changed.CountryCode = f.CountryCode.Apply(old.CountryCode)
 	if changed == old {
 		return old, nil
 	}
 	tx.exec(`UPDATE shops SET name=?, timezone=?, subscription_state=?, api_addon=?, mcp_access=?, grant_expires_at=?,
-		included_locations=?, max_locations=?, max_cards=?, currency=?, language=?, require_totp=?, updated_at=? WHERE id=?`,
+		included_locations=?, max_locations=?, max_cards=?, currency=?, language=?, require_totp=?, country_code=?, updated_at=? WHERE id=?`,
 		changed.Name, changed.Timezone, changed.SubscriptionState, changed.APIAddon, changed.MCPAccess, changed.GrantExpiresAt,
-		changed.IncludedLocations, changed.MaxLocations, changed.MaxCards, changed.Currency, changed.Language, changed.RequireTOTP, tx.Now, key)
+		changed.IncludedLocations, changed.MaxLocations, changed.MaxCards, changed.Currency, changed.Language, changed.RequireTOTP, changed.CountryCode, tx.Now, key)
 	if changed.APIAddon != old.APIAddon {
 		at := Some(tx.Now)
 		if changed.APIAddon {

@@ -56,9 +56,10 @@ func TestCountsFollowTheLedger(t *testing.T) {
 		y.finish()
 	})
 	t.Logf("%d operations: %v", ops, tally)
-	// Others are too rare for so few operations; each has a test of its own.
+	// Others are too rare for so few operations; each has a test of its own. With -short
+	// rapid runs a fifth of the checks, in which any of these can be missing.
 	for _, what := range []string{"stamp", "reversal", "expiry", "zone", "burst", "taken back", "sent later"} {
-		if tally[what] == 0 && !racing && !t.Failed() {
+		if tally[what] == 0 && !racing && !testing.Short() && !t.Failed() {
 			t.Errorf("of %d operations none came to %q: %v", ops, what, tally)
 		}
 	}

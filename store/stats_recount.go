@@ -2,8 +2,8 @@ package store
 
 import "errors"
 
-// The queries below compute the sums from the ledger: for a file of a version
-// without sums, for "punchcard check" and for its --rebuild.
+// The queries below compute the sums from the ledger, for "punchcard check" and for its
+// --rebuild.
 
 // countedRow is the condition on a row of transactions under which it is
 // counted.
@@ -51,17 +51,15 @@ const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS a
 		type='redemption' AS redemptions, iif(type='topup', value_delta, 0) AS topped_up, iif(type='spend', -value_delta, 0) AS spent FROM transactions WHERE ` + countedRow + `
 	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1, 0, 0, 0 FROM cards WHERE root_id IS NULL) GROUP BY program_id, quarter, location_id`
 
-// quarterMoneySince is the version of the schema since which quarter_counts and day_counts
-// have sums of redemptions and money.
-const quarterMoneySince = 8
-
-// recountQuarters computes the sums by quarter hour, day and hour again.
-func (s *Store) recountQuarters(m *meter) error {
-	return s.recount(m, "DELETE FROM quarter_counts", "INSERT INTO quarter_counts "+quarterSums)
-}
-
-// recount runs statements, and computes the sums by day and hour again.
-func (s *Store) recount(m *meter, statements ...string) error {
+// recountAll computes all sums again, on the writing connection and inside its
+// transaction.
+func (s *Store) recountAll(m *meter) error {
+	statements := []string{
+		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
+		"UPDATE cards SET first_location_id=" + firstAccepted + " WHERE " + presentedElsewhere,
+		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + locationSums, "INSERT INTO quarter_counts " + quarterSums,
+		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)",
+	}
 	m.begin("counting the statistics", m.scanned(statements...))
 	for _, sql := range statements {
 		if err := m.exec(s.writer, sql); err != nil {
@@ -70,16 +68,6 @@ func (s *Store) recount(m *meter, statements ...string) error {
 	}
 	m.begin("counting the statistics by day", m.number("sum(1) FROM quarter_counts"))
 	return s.recountLocal(m, "")
-}
-
-// recountAll computes all sums again, on the writing connection and inside its
-// transaction.
-func (s *Store) recountAll(m *meter) error {
-	return s.recount(m,
-		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
-		"UPDATE cards SET first_location_id="+firstAccepted+" WHERE "+presentedElsewhere,
-		"INSERT INTO program_counts "+programSums, "INSERT INTO place_counts "+locationSums, "INSERT INTO quarter_counts "+quarterSums,
-		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)")
 }
 
 // recountLocal computes the sums by day and hour again from those by quarter

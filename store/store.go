@@ -16,8 +16,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,8 +33,13 @@ type Options struct {
 	Rand io.Reader
 	// IDSecret is the id secret of a new file, 16 bytes. Nil: from Rand.
 	IDSecret []byte
-	// Serve takes the file's serve lock: one server at a time.
+	// Serve takes the file's serve lock: one server at a time. Only with it Open migrates an
+	// older file.
 	Serve bool
+	// NoCopy migrates an older file without a copy of it beside the file.
+	NoCopy bool
+	// Migrated, if set, is called when Open has migrated the file.
+	Migrated func(Migration)
 	// Observe, if set, is called at the beginning of each group of writes. The
 	// function that it returns is called at the end, with the error that ended the
 	// group.
@@ -45,7 +49,7 @@ type Options struct {
 	// Context, if set, ends Open, which may take minutes where it migrates the file.
 	// It has no effect on the open store.
 	Context context.Context
-	// MustExist refuses to create the file.
+	// MustExist refuses to create the file, and refuses an empty one.
 	MustExist bool
 	// MaxGroup bounds the writes that share a transaction; 0: 128.
 	MaxGroup int
@@ -58,7 +62,8 @@ type Options struct {
 	Small bool
 	// PageVisits bounds the rows that one page of a filtered list reads; 0: 2000.
 	PageVisits int
-	// PublicURL begins every install link, without a slash at its end.
+	// PublicURL begins every install link, without a slash at its end. Empty: the one that the
+	// file remembers.
 	PublicURL string
 	// Mail, if set, gets each message after the commit of the write that sends it.
 	// It must not block. If it is nil and QueueMail false, there is no mail server
@@ -67,7 +72,7 @@ type Options struct {
 	// QueueMail queues messages in the file, to be sent by the reader of NextMail.
 	QueueMail bool
 	// Progress, if set, is told how far Open is, where it migrates the file, and how far
-	// Check, CheckQuick and RecountStats are.
+	// Check and RecountStats are.
 	Progress Progress
 	// Log gets the errors that no caller gets. Nil: they are discarded.
 	Log *slog.Logger
@@ -110,6 +115,8 @@ type Store struct {
 	opts Options
 	path string
 	lock *file.Lock
+
+	created bool // the file was empty
 
 	queue   chan *job
 	closing sync.RWMutex
@@ -157,14 +164,20 @@ func (s *Store) busyTimeout() string {
 	return fmt.Sprint("busy_timeout=", commandBusyTimeout)
 }
 
-// pragmas returns the pragmas of every connection that the store keeps.
+// pragmas returns the pragmas of every connection that the store keeps. Commands leave the
+// journal mode of a file as it is, since a change of it writes to the file.
 func (s *Store) pragmas(journal string) []string {
-	return []string{s.busyTimeout(), "journal_mode=" + journal, "foreign_keys=1", "temp_store=MEMORY", "wal_autocheckpoint=4000", "secure_delete=ON"}
+	set := "journal_mode"
+	if s.opts.Serve || s.created {
+		set += "=" + journal
+	}
+	return []string{s.busyTimeout(), set, "foreign_keys=1", "temp_store=MEMORY", "wal_autocheckpoint=4000", "secure_delete=ON"}
 }
 
-// Open opens the file at path, creates it if it does not exist, and migrates an
-// older one to this version. Its errors are one line for the operator that names
-// the file. If Open returns an error it has not changed the file.
+// Open opens the file at path and creates it if it does not exist. With Options.Serve it
+// migrates an older one to this version, and otherwise returns ErrOlder for it. Its errors
+// are one line for the operator that names the file. If Open returns an error it has not
+// changed the file.
 func Open(path string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -215,10 +228,16 @@ func (s *Store) open() error {
 	if s.path, err = CheckPath(s.path, s.opts.MustExist); err != nil {
 		return err
 	}
+	s.created = s.opts.Ephemeral
 	if !s.opts.Ephemeral { // this process made a temporary file, and no other uses it
-		if err := Inspect(s.opts.Context, s.path); err != nil {
+		have, err := Inspect(s.opts.Context, s.path)
+		if err == nil {
+			err = s.refuse(have)
+		}
+		if err != nil {
 			return err
 		}
+		s.created = have == 0
 	}
 	if s.opts.Serve {
 		if s.lock, err = takeServeLock(s.path); err != nil {
@@ -227,7 +246,7 @@ func (s *Store) open() error {
 	} else if restoring(s.path) {
 		return lockedError(s.path)
 	}
-	if err := file.Create(s.path); err == nil && s.opts.Small {
+	if err := file.CreateOrEmpty(s.path); err == nil && s.opts.Small {
 		if err := smallPages(s.path); err != nil {
 			return s.openError(err)
 		}
@@ -253,6 +272,11 @@ func (s *Store) open() error {
 	}
 	if err := s.migrate(); err != nil {
 		return s.openError(err)
+	}
+	if s.opts.PublicURL == "" {
+		if s.opts.PublicURL, err = rememberedURL(w); err != nil {
+			return s.openError(err)
+		}
 	}
 	w.db().NoInterrupt()
 	if s.opts.Small {
@@ -292,50 +316,13 @@ func smallPages(path string) error {
 	return errors.Join(c.script("PRAGMA page_size = 1024; VACUUM"), c.close())
 }
 
-// BesideSuffixes are the suffixes of the files that SQLite keeps beside a database.
-var BesideSuffixes = []string{"-wal", "-shm", "-journal"}
-
-// CheckPath returns an error if no database can be at the path, or, with mustExist,
-// if there is no file, and if something else than a regular file has the name of a
-// file that belongs to the database.
-//
-// The path may be a symbolic link to a database, or to where one is to be created.
-// CheckPath returns the path that it leads to: all that belongs to a database is
-// beside the file itself, so that processes that use it by several names share its
-// log and lock.
-func CheckPath(path string, mustExist bool) (real string, err error) {
-	if real, err = file.Resolve(path); err != nil {
-		return "", err
-	}
-	info, err := os.Lstat(real)
-	switch {
-	case errors.Is(err, os.ErrNotExist) && mustExist:
-		return "", fmt.Errorf("%s: no such database", real)
-	case errors.Is(err, os.ErrNotExist):
-		dir, err := os.Stat(filepath.Dir(real))
-		if why := denied(real, err); why != nil {
-			return "", why
-		}
-		if err != nil || !dir.IsDir() {
-			return "", fmt.Errorf("%s: the folder %s does not exist", real, filepath.Dir(real))
-		}
-	case err != nil:
-		return "", OpenError(real, file.Cause(err))
-	case info.IsDir():
-		return "", fmt.Errorf("%s: is a folder, not a database", real)
-	}
-	for _, suffix := range append([]string{"", ".lock"}, BesideSuffixes...) {
-		if err := file.Check(real + suffix); err != nil {
-			return "", err
-		}
-	}
-	return real, nil
-}
-
 // openError returns an error of Open with the file's name.
 func (s *Store) openError(err error) error {
 	if why := denied(s.path, err); why != nil {
 		return why
+	}
+	if strings.HasPrefix(err.Error(), s.path+": ") {
+		return err
 	}
 	return fmt.Errorf("%s: %w", s.path, sqlite.Class(err))
 }

@@ -191,7 +191,7 @@ func refusesFiles(t *testing.T, opts Options) {
 		path := newPath(t)
 		open(t, path, Options{}).Close()
 		createWithScript(t, path, fmt.Sprintf("PRAGMA user_version=%d", version()+1))
-		refuses(t, path, opts, fmt.Sprintf("was written by a newer punchcard (schema %d, this one knows %d)", version()+1, version()))
+		refuses(t, path, opts, fmt.Sprintf("was written by a newer punchcard: it needs a version that knows schema %d, and this one knows schema %d", version()+1, version()))
 	})
 	t.Run("a damaged file of ours", func(t *testing.T) {
 		path := newPath(t)
@@ -307,11 +307,13 @@ func TestOpenCreates(t *testing.T) {
 	})
 	t.Run("an empty file", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "cards.db")
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f := &fixture{Store: open(t, path, Options{MustExist: true}), t: t}
+		writeText(t, path, "")
+		refuses(t, path, Options{MustExist: true}, "an empty file")
+		f := &fixture{Store: open(t, path, Options{}), t: t}
 		f.shop(ShopFields{})
+		if info := check(os.Lstat(path)); info.Mode() != 0o600 {
+			t.Errorf("the file has the mode %v", info.Mode())
+		}
 	})
 	t.Run("the same ids after a restart", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "cards.db")

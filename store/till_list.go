@@ -48,25 +48,26 @@ type TillFound struct {
 const tillFoundMost = 5
 
 // TillSearch returns the first cards of the shop that a search finds, of each chain one,
-// without those that are archived. Addresses match as a whole, since a till may not read
-// them.
+// without those that are archived: by their names, then by the beginnings of their addresses.
 func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
 	err = v.snapshot(func() error {
-		p, err := v.SearchCards(shop, CardSearch{Q: Given(q), WholeEmail: true, Live: true}, PageQuery{Limit: Given[int64](4 * tillFoundMost)})
-		if err != nil {
-			return err
-		}
 		seen := map[int64]bool{}
 		found = make([]TillFound, 0, tillFoundMost)
-		for _, c := range p.Data {
-			var root, generation int64
-			if err := v.find("card", func(r *rows) { root, generation = r.int(), r.int() }, "SELECT "+columns("r.id", "r.code_generation")+
-				" FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.s.keyOrNone(KindCard, c.ID)); err != nil {
+		for _, byEmail := range []bool{false, true} {
+			p, err := v.SearchCards(shop, CardSearch{Q: Given(q), ByEmail: byEmail, Live: true}, PageQuery{Limit: Given[int64](4 * tillFoundMost)})
+			if err != nil {
 				return err
 			}
-			if !seen[root] && len(found) < tillFoundMost {
-				seen[root] = true
-				found = append(found, TillFound{Name: c.HolderName, Email: c.HolderEmail, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
+			for _, c := range p.Data {
+				var root, generation int64
+				if err := v.find("card", func(r *rows) { root, generation = r.int(), r.int() }, "SELECT "+columns("r.id", "r.code_generation")+
+					" FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.s.keyOrNone(KindCard, c.ID)); err != nil {
+					return err
+				}
+				if !seen[root] && len(found) < tillFoundMost {
+					seen[root] = true
+					found = append(found, TillFound{Name: c.HolderName, Email: c.HolderEmail, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
+				}
 			}
 		}
 		return nil

@@ -52,6 +52,7 @@ func runTillLists(k till, program string) {
 	f.view(func(v *View) error {
 		check(v.Staff(f.a.Shop))
 		check(v.TillTransactions(k.device, 50))
+		check(v.TillToday(k.device))
 		check(v.TillSearch(f.a.Shop, "ada"))
 		for _, w := range []Repeat{{Once: once(901), Types: []string{TransactionStamp}, Code: card}, {Once: once(902), Types: []string{TransactionReversal}, Reverses: row.Transaction.ID},
 			{Once: once(901), Types: []string{TransactionStamp}, Code: v.s.cardCode(1<<40, 0)}} {

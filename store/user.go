@@ -68,6 +68,8 @@ type NewUser struct {
 	Password string // argon2id in PHC form
 	Language string
 	Operator bool
+	// EmailProved says that only the mailbox was given the link that makes the account.
+	EmailProved bool
 }
 
 // AddUser adds a person. An email that another person has is a conflict.
@@ -75,8 +77,8 @@ func (tx *Tx) AddUser(n NewUser) (key int64, err error) {
 	if tx.number("SELECT count(*) FROM users WHERE email_key=?", foldCase(n.Email)) > 0 {
 		return 0, refuse(Conflict, "There is an account with this email already.")
 	}
-	key = tx.insert(`INSERT INTO users (id, email, email_key, name, password, language, operator, password_changed_at, created_at, updated_at)
-		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?8,?8)`, tx.nextKey("users"), n.Email, foldCase(n.Email), n.Name, n.Password, n.Language, n.Operator, tx.Now)
+	key = tx.insert(`INSERT INTO users (id, email, email_key, name, password, language, operator, password_changed_at, created_at, updated_at, email_proved)
+		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?8,?8,?9)`, tx.nextKey("users"), n.Email, foldCase(n.Email), n.Name, n.Password, n.Language, n.Operator, tx.Now, n.EmailProved)
 	tx.audit(0, "user.create", KindUser, key, "")
 	return key, tx.failed
 }
@@ -84,5 +86,10 @@ func (tx *Tx) AddUser(n NewUser) (key int64, err error) {
 // auditUser inserts an audit row about a person's account into the log of the first of
 // the person's shops.
 func (tx *Tx) auditUser(action string, user int64, detail string) {
-	tx.audit(tx.number("SELECT ifnull(min(shop_id), 0) FROM memberships WHERE user_id=?", user), action, KindUser, user, detail)
+	tx.audit(tx.firstShop(user), action, KindUser, user, detail)
+}
+
+// firstShop returns the first of a person's shops, 0 if there is none.
+func (tx *Tx) firstShop(user int64) int64 {
+	return tx.number("SELECT ifnull(min(shop_id), 0) FROM memberships WHERE user_id=?", user)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
@@ -20,14 +21,19 @@ type guessRule struct {
 	slows bool
 }
 
-// The rules. Failures are counted for the account at the address, for the address over
-// all accounts, and for the account over all addresses. The last one locks only until
-// the next try, so that nobody can keep a person out for good.
+// The rules. The failures of a browser in which the person has signed in before are counted
+// for that browser alone, so that nobody else can lock it. Those of all other browsers are
+// counted for the account and for the address over all accounts. The lock of an account ends
+// after a while whatever comes, so that nobody can keep a person out for good.
 var (
-	pairRule    = guessRule{name: "account_and_address", most: 5, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
-	addressRule = guessRule{name: "address", most: 20, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
+	browserRule = guessRule{name: "browser", most: 5, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
 	accountRule = guessRule{name: "account", most: 10, window: 15 * time.Minute, lock: 30 * time.Second, longest: 30 * time.Second, slows: true}
+	addressRule = guessRule{name: "address", most: 20, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
 )
+
+// unknownAddresses is how many times as much a rule for an address allows to all clients
+// together whose address is not known.
+const unknownAddresses = 5
 
 // lockMemory is how long after the end of a lock the next one is longer.
 const lockMemory = 24 * time.Hour
@@ -85,16 +91,25 @@ type subject struct {
 	hash []byte
 }
 
-// subjects returns what the failures of an account at an address are counted for. An
-// address that is not known counts for nothing.
-func (s *Store) subjects(email string, at netip.Addr) []subject {
-	account := foldCase(email)
-	all := []subject{{accountRule, s.subjectHash("account", account)}}
-	if at.IsValid() {
-		network := networkOf(at)
-		all = append(all, subject{pairRule, s.subjectHash("pair", account+"\x00"+network)}, subject{addressRule, s.subjectHash("address", network)})
+// subjects returns what the failures of a browser at an account are counted for, that of
+// the account first.
+func (s *Store) subjects(c *conn, now Time, email string, b Browser) ([]subject, error) {
+	sub, known, err := s.knownBrowser(c, now, email, b)
+	if err != nil || known {
+		return []subject{sub}, err
 	}
-	return all
+	return []subject{{accountRule, s.subjectHash("account", foldCase(email))}, s.addressSubject(addressRule, "address", b.Address)}, nil
+}
+
+// addressSubject returns what a rule counts for an address. All clients whose address is
+// not known, since they came through a proxy that is not trusted or seem to, share one
+// subject: no header of a request turns a limit off.
+func (s *Store) addressSubject(rule guessRule, kind string, at netip.Addr) subject {
+	if !at.IsValid() {
+		rule.name, rule.most = "unknown_"+rule.name, unknownAddresses*rule.most
+		return subject{rule, s.subjectHash(kind, "unknown")}
+	}
+	return subject{rule, s.subjectHash(kind, networkOf(at))}
 }
 
 // networkOf returns the address, or for IPv6 the network of 64 bits, all addresses of
@@ -112,8 +127,11 @@ func networkOf(at netip.Addr) string {
 func (s *Store) subjectHash(kind, text string) []byte {
 	h := hmac.New(sha256.New, s.hashKey())
 	fmt.Fprintf(h, "sign-in failure\x00%s\x00%s", kind, text)
-	return h.Sum(nil)[:16]
+	return h.Sum(nil)[:macLen]
 }
+
+// macLen is the length of keyed hashes in bytes.
+const macLen = 16
 
 // hashKey returns the key of hashes that only this file can compute.
 func (g IDs) hashKey() []byte {
@@ -122,54 +140,62 @@ func (g IDs) hashKey() []byte {
 	return key[:]
 }
 
-// guessLock returns an error if wrong guesses have locked the account at the address.
-// An address from which the person is signed in is not slowed by the failures at
-// others.
-func (s *Store) guessLock(c *conn, now Time, email string, at netip.Addr) error {
+// guessLock returns an error if failures have locked the account, the address or, if it is
+// known, the browser alone.
+func (s *Store) guessLock(c *conn, now Time, email string, b Browser) error {
+	subjects, err := s.subjects(c, now, email, b)
+	if err != nil {
+		return err
+	}
 	var until Time
-	for _, sub := range s.subjects(email, at) {
-		end, found, err := c.time("SELECT locked_until FROM sign_in_failures WHERE subject=?", sub.hash)
+	for _, sub := range subjects {
+		end, _, err := c.time("SELECT locked_until FROM sign_in_failures WHERE subject=?", sub.hash)
 		if err != nil {
 			return err
 		}
-		if !found || end <= now {
-			continue
-		}
-		if sub.rule.slows && at.IsValid() {
-			known, err := c.number("SELECT count(*) FROM users u JOIN sessions s ON s.user_id=u.id WHERE u.email_key=? AND s.pending=0 AND s.address=?", foldCase(email), at.String())
-			if err != nil {
-				return err
-			}
-			if known > 0 {
-				continue
-			}
-		}
 		until = max(until, end)
 	}
-	if until == 0 {
+	if until <= now {
 		return nil
 	}
-	e := refuse(RateLimited, "Too many wrong passwords or codes. Try again later.")
-	e.RetryAfter = until.Std().Sub(now.Std())
-	return e
+	return tooMany("Too many wrong passwords or codes. Try again later.", until.Std().Sub(now.Std()))
 }
 
 // countGuess counts a wrong guess for all that it is counted for, and audits it and the
 // locks that it causes. user is 0 if there is no such account.
-func (tx *Tx) countGuess(user int64, email string, at netip.Addr) {
-	if user != 0 {
-		tx.auditUser("user.sign_in_failed", user, "")
+func (tx *Tx) countGuess(user int64, email string, b Browser) error {
+	subjects, err := tx.s.subjects(tx.conn, tx.Now, email, b)
+	if err != nil {
+		return err
 	}
-	for _, sub := range tx.s.subjects(email, at) {
+	shop := int64(0)
+	if user != 0 {
+		shop = tx.firstShop(user)
+	}
+	for i, sub := range subjects {
 		g, locks := tx.count(sub)
-		if locks {
+		switch {
+		case locks:
 			detail := fmt.Sprintf(`{"rule":%q,"seconds":%d}`, sub.rule.name, int(g.until.Std().Sub(tx.Now.Std()).Seconds()))
-			if user != 0 {
-				tx.auditUser("user.lock", user, detail)
-			} else {
-				tx.audit(0, "user.lock", KindUser, 0, detail)
-			}
+			tx.auditSubject(sub, shop, "user.lock", KindUser, user, detail)
+		case i == 0 && user != 0:
+			tx.auditSubject(sub, shop, "user.sign_in_failed", KindUser, user, "")
 		}
+	}
+	return tx.failed
+}
+
+// auditSubject inserts an audit row about what was counted for a subject, at most one in a
+// minute. A lock, which alone has a detail, replaces what the row of the same minute says.
+func (tx *Tx) auditSubject(sub subject, shop int64, action string, kind Kind, target int64, detail string) {
+	minute := tx.Now - tx.Now%Time(time.Minute.Milliseconds())
+	row := tx.number("SELECT a.id FROM sign_in_failures f JOIN audit a ON a.id=f.audit_id WHERE f.subject=? AND a.created_at>=?", sub.hash, minute)
+	switch {
+	case row == 0:
+		tx.audit(shop, action, kind, target, detail)
+		tx.exec("UPDATE sign_in_failures SET audit_id=(SELECT max(id) FROM audit) WHERE subject=?", sub.hash)
+	case detail != "":
+		tx.exec("UPDATE audit SET action=?, detail=? WHERE id=?", action, detail, row)
 	}
 }
 
@@ -184,9 +210,25 @@ func (tx *Tx) count(sub subject) (g guesses, locks bool) {
 		g.locks, g.until = int(r.int()), r.time()
 	}, "SELECT "+columns("failed_at", "locks", "locked_until")+" FROM sign_in_failures WHERE subject=?", sub.hash)
 	g, locks = g.add(sub.rule, tx.Now)
-	tx.exec("INSERT OR REPLACE INTO sign_in_failures (subject, failed_at, locks, locked_until, ends_at) VALUES (?,?,?,?,?)",
+	tx.exec(`INSERT INTO sign_in_failures (subject, failed_at, locks, locked_until, ends_at) VALUES (?,?,?,?,?)
+		ON CONFLICT (subject) DO UPDATE SET failed_at=excluded.failed_at, locks=excluded.locks, locked_until=excluded.locked_until, ends_at=excluded.ends_at`,
 		sub.hash, jsonTimes(g.failed), g.locks, g.until, g.end(sub.rule))
 	return g, locks
+}
+
+// countAll counts a request for some subjects, unless one of them is locked, and returns
+// the end of the lock, 0 if there is none.
+func (tx *Tx) countAll(subjects []subject) (until Time) {
+	for _, sub := range subjects {
+		until = max(until, tx.lockOf(sub))
+	}
+	if until > tx.Now {
+		return until
+	}
+	for _, sub := range subjects {
+		tx.count(sub)
+	}
+	return 0
 }
 
 // lockOf returns the end of the lock of one subject.
@@ -204,11 +246,12 @@ func jsonTimes(times []Time) string {
 	return jsonKeys(keys)
 }
 
-// forgetGuesses forgets the failures of an account at an address, after a success.
-func (tx *Tx) forgetGuesses(email string, at netip.Addr) {
-	for _, sub := range tx.s.subjects(email, at) {
-		if sub.rule.name == pairRule.name {
-			tx.exec("DELETE FROM sign_in_failures WHERE subject=?", sub.hash)
-		}
+// forgetGuesses forgets the failures of a known browser, after a success. Those of others
+// stay: a person who signs in must not help an attack on the account.
+func (tx *Tx) forgetGuesses(email string, b Browser) error {
+	sub, known, err := tx.s.knownBrowser(tx.conn, tx.Now, email, b)
+	if known {
+		tx.exec("DELETE FROM sign_in_failures WHERE subject=?", sub.hash)
 	}
+	return cmp.Or(tx.failed, err)
 }

@@ -2,29 +2,32 @@ package store
 
 import "time"
 
-// mailRule lets five messages with one-time links go to an address within a day.
+// mailRule lets five invitations go to an address within a day.
 var mailRule = guessRule{name: "mail", most: mailsPerAddress, window: addressPeriod, lock: addressPeriod, longest: addressPeriod}
 
 // mails reports whether there is a mail server, or the mailbox of a fixture.
 func (s *Store) mails() bool { return s.opts.Mail != nil || s.opts.QueueMail }
 
-// mailLink sends a new one-time link to its person, if there is a mail server and the
-// address has not had too many, and reports whether it does.
-func (tx *Tx) mailLink(c CreatedLink) bool {
-	if !tx.s.mails() || tx.failed != nil {
-		return false
-	}
-	deliver := tx.s.opts.Mail
-	address := subject{mailRule, tx.s.subjectHash("mail", foldCase(c.Email))}
-	if tx.lockOf(address) > tx.Now {
-		return false
+// countInvitation counts an invitation that is mailed to an address, and refuses it if the
+// address has had too many. Requests for resets are counted apart: only accounts get them, and
+// the count of invitations must not show who has an account.
+func (tx *Tx) countInvitation(email string) error {
+	address := subject{mailRule, tx.s.subjectHash("mail", foldCase(email))}
+	if until := tx.lockOf(address); until > tx.Now {
+		return tooMany("This address has had as many messages as it may within a day.", until.Std().Sub(tx.Now.Std()))
 	}
 	tx.count(address)
-	key, _ := tx.s.Key(KindLink, c.ID)
+	return tx.failed
+}
+
+// mailLink sends a new one-time link, whose key is given, to its person.
+func (tx *Tx) mailLink(c *CreatedLink, key int64) {
+	c.Mailed = true
+	deliver := tx.s.opts.Mail
 	tx.exec("INSERT INTO link_mails (link_id, token, due_at) VALUES (?,?,?)", key, c.Token, tx.Now)
 	if deliver == nil {
 		tx.notifyMail()
-		return true
+		return
 	}
 	m, err := tx.s.linkMail(tx.conn, tx.Now, key)
 	if err != nil && tx.failed == nil {
@@ -32,7 +35,6 @@ func (tx *Tx) mailLink(c CreatedLink) bool {
 	}
 	tx.exec("DELETE FROM link_mails WHERE link_id=?", key)
 	tx.AfterCommit(func() { deliver(m.Mail) })
-	return true
 }
 
 // nextLinkMail returns the queued message with a one-time link that is due first.

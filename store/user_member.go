@@ -43,9 +43,10 @@ func (tx *Tx) AddMember(user, shop int64, role string) error {
 	return tx.failed
 }
 
-// SetRole changes the role of a member and ends the person's sessions. A member who has
-// the role already stays as they are. The last owner cannot get another role.
-func (tx *Tx) SetRole(shop int64, id, role string) (m Member, err error) {
+// SetRole changes the role of a member and ends the person's sessions but that of the caller,
+// which is 0 without one. A member who has the role already stays as they are. The last owner
+// cannot get another role.
+func (tx *Tx) SetRole(shop int64, id, role string, session int64) (m Member, err error) {
 	user, m, err := tx.s.member(tx.conn, shop, id)
 	if err != nil || m.Role == role {
 		return m, err
@@ -55,7 +56,7 @@ func (tx *Tx) SetRole(shop int64, id, role string) (m Member, err error) {
 	}
 	tx.exec("UPDATE memberships SET role=? WHERE user_id=? AND shop_id=?", role, user, shop)
 	tx.audit(shop, "user.set_role", KindUser, user, fmt.Sprintf(`{"from":%q,"to":%q}`, m.Role, role))
-	tx.lessenPerson(shop, user)
+	tx.lessenPerson(shop, user, session)
 	_, m, err = tx.s.member(tx.conn, shop, id)
 	return m, err
 }
@@ -72,7 +73,7 @@ func (tx *Tx) RemoveMember(shop int64, id string) error {
 	}
 	tx.exec("DELETE FROM memberships WHERE user_id=? AND shop_id=?", user, shop)
 	tx.audit(shop, "user.remove", KindUser, user, "")
-	tx.lessenPerson(shop, user)
+	tx.lessenPerson(shop, user, 0)
 	return tx.failed
 }
 
@@ -84,11 +85,11 @@ func (tx *Tx) keepOwner(shop, user int64, m Member) error {
 	return nil
 }
 
-// lessenPerson ends the sessions of a person whose role in a shop has changed, and the
+// lessenPerson ends the sessions but one of a person whose role in a shop has changed, and the
 // invitations to it that the person has made.
-func (tx *Tx) lessenPerson(shop, user int64) {
+func (tx *Tx) lessenPerson(shop, user, session int64) {
 	tx.exec("DELETE FROM links WHERE kind='invitation' AND shop_id=? AND created_by=?", shop, user)
-	tx.endSessions(user)
+	tx.endOtherSessions(user, session)
 }
 
 // SetUserDisabled disables or enables an account. Disabling ends its sessions and links.
@@ -108,7 +109,7 @@ func (tx *Tx) SetUserDisabled(id string, disabled bool) (u User, err error) {
 	}
 	tx.exec("UPDATE users SET disabled_at=?, updated_at=? WHERE id=?", at, tx.Now, key)
 	tx.exec("DELETE FROM links WHERE user_id=?1 OR created_by=?1", key)
-	tx.endSessions(key)
+	tx.endOtherSessions(key, 0)
 	tx.auditUser(action, key, "")
 	return tx.s.user(tx.conn, key)
 }

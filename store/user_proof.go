@@ -1,14 +1,12 @@
 package store
 
-import "net/netip"
-
 // Credentials are what is needed to check the password of an account before the write
 // that depends on it.
 type Credentials struct {
 	User     int64 // 0: there is no such account
 	Email    string
 	Password string // argon2id in PHC form; empty: no password is right
-	Address  netip.Addr
+	Browser  Browser
 }
 
 // errCredentials refuses a wrong password, and an account that there is not, alike.
@@ -17,12 +15,12 @@ var errCredentials = refuse(InvalidCredentials, "The email or the password is wr
 // errCode refuses a wrong code of the second factor.
 var errCode = refuse(TOTPInvalid, "The code is wrong, or was used already.")
 
-// SignInCredentials returns the credentials of the account with an email, for a try from
-// an address. It refuses the try if wrong ones have locked the account or the address.
+// SignInCredentials returns the credentials of the account with an email, for a try in
+// a browser. It refuses the try if wrong ones have locked it; see subjects.
 // The result for an email without an account looks the same to the caller.
-func (v *View) SignInCredentials(email string, at netip.Addr) (c Credentials, err error) {
-	c = Credentials{Email: email, Address: at}
-	if err := v.s.guessLock(v.conn, v.Now, email, at); err != nil {
+func (v *View) SignInCredentials(email string, b Browser) (c Credentials, err error) {
+	c = Credentials{Email: email, Browser: b}
+	if err := v.s.guessLock(v.conn, v.Now, email, b); err != nil {
 		return c, err
 	}
 	_, err = v.one(func(r *rows) { c.User, c.Password = r.int(), r.str() },
@@ -31,12 +29,12 @@ func (v *View) SignInCredentials(email string, at netip.Addr) (c Credentials, er
 }
 
 // UserCredentials does the same for a person who is signed in.
-func (v *View) UserCredentials(user int64, at netip.Addr) (c Credentials, err error) {
+func (v *View) UserCredentials(user int64, b Browser) (c Credentials, err error) {
 	u, err := v.s.user(v.conn, user)
 	if err != nil {
 		return c, err
 	}
-	return v.SignInCredentials(u.Email, at)
+	return v.SignInCredentials(u.Email, b)
 }
 
 // CheckPassword returns an error unless the password was right, and is still that of the
@@ -44,41 +42,44 @@ func (v *View) UserCredentials(user int64, at netip.Addr) (c Credentials, err er
 // right one too, so that no number of concurrent tries learns more than the rules allow.
 // totp reports whether there is a second factor.
 func (tx *Tx) CheckPassword(c Credentials, right bool) (totp bool, err error) {
-	if err := tx.s.guessLock(tx.conn, tx.Now, c.Email, c.Address); err != nil {
+	if err := tx.s.guessLock(tx.conn, tx.Now, c.Email, c.Browser); err != nil {
 		return false, err
 	}
 	if right && tx.one(func(r *rows) { totp = r.bool() }, "SELECT totp_secret IS NOT NULL FROM users WHERE id=? AND password=? AND disabled_at IS NULL", c.User, c.Password) {
 		return totp, tx.failed
 	}
-	tx.countGuess(c.User, c.Email, c.Address)
+	if err := tx.countGuess(c.User, c.Email, c.Browser); err != nil {
+		return false, err
+	}
 	return false, &CommittedRefusal{errCredentials}
 }
 
 // CheckCode returns an error unless a code is one of the person's second factor or a
 // recovery code, and uses it up. It counts a wrong one.
-func (tx *Tx) CheckCode(user int64, at netip.Addr, code string) error {
+func (tx *Tx) CheckCode(user int64, b Browser, code string) error {
 	u, err := tx.s.user(tx.conn, user)
 	if err != nil {
 		return err
 	}
-	if err := tx.s.guessLock(tx.conn, tx.Now, u.Email, at); err != nil {
+	if err := tx.s.guessLock(tx.conn, tx.Now, u.Email, b); err != nil {
 		return err
 	}
 	if tx.useCode(user, code) {
 		return tx.failed
 	}
-	tx.countGuess(user, u.Email, at)
+	if err := tx.countGuess(user, u.Email, b); err != nil {
+		return err
+	}
 	return &CommittedRefusal{errCode}
 }
 
-// SignedIn records that the person of an account has proved who they are at an address.
-func (tx *Tx) SignedIn(user int64, at netip.Addr) error {
+// SignedIn records that the person of an account has proved who they are in a browser.
+func (tx *Tx) SignedIn(user int64, b Browser) error {
 	u, err := tx.s.user(tx.conn, user)
 	if err != nil {
 		return err
 	}
-	tx.forgetGuesses(u.Email, at)
-	return tx.failed
+	return tx.forgetGuesses(u.Email, b)
 }
 
 // SetPassword sets a person's password, which is hashed, and ends all sessions and
@@ -86,7 +87,7 @@ func (tx *Tx) SignedIn(user int64, at netip.Addr) error {
 func (tx *Tx) SetPassword(user int64, hash, action string) error {
 	tx.exec("UPDATE users SET password=?, password_changed_at=?, updated_at=? WHERE id=?", hash, tx.Now, tx.Now, user)
 	tx.exec("DELETE FROM links WHERE user_id=?", user)
-	tx.endSessions(user)
+	tx.endOtherSessions(user, 0)
 	tx.auditUser(action, user, "")
 	return tx.failed
 }

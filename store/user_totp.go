@@ -82,9 +82,9 @@ type RecoveryCodes struct {
 // WithoutSecret returns what may be stored of them, which is nothing.
 func (c RecoveryCodes) WithoutSecret() any { return &RecoveryCodes{Codes: []string{}} }
 
-// ConfirmTOTP makes the offered secret the second factor if the code is one of it, and
-// returns new recovery codes.
-func (tx *Tx) ConfirmTOTP(user int64, code string) (c RecoveryCodes, err error) {
+// ConfirmTOTP makes the offered secret the second factor if the code is one of it, ends the
+// person's sessions but the given one, and returns new recovery codes.
+func (tx *Tx) ConfirmTOTP(user, session int64, code string) (c RecoveryCodes, err error) {
 	var secret []byte
 	tx.one(func(r *rows) { secret = r.bytes() }, "SELECT totp_offered FROM users WHERE id=? AND totp_offered IS NOT NULL", user)
 	if tx.failed == nil && secret == nil {
@@ -95,16 +95,17 @@ func (tx *Tx) ConfirmTOTP(user int64, code string) (c RecoveryCodes, err error) 
 		return c, refuse(TOTPInvalid, "The code is wrong. Check the clock of the device that shows it.")
 	}
 	tx.exec("UPDATE users SET totp_secret=totp_offered, totp_offered=NULL, totp_step=?, updated_at=? WHERE id=?", step, tx.Now, user)
-	tx.bumpAuth()
+	tx.endOtherSessions(user, session)
 	tx.auditUser("user.set_up_totp", user, "")
 	return tx.makeRecoveryCodes(user)
 }
 
-// RemoveTOTP removes the second factor and its recovery codes.
-func (tx *Tx) RemoveTOTP(user int64) error {
+// RemoveTOTP removes the second factor and its recovery codes, and ends the person's sessions
+// but the given one.
+func (tx *Tx) RemoveTOTP(user, session int64) error {
 	if tx.exec("UPDATE users SET totp_secret=NULL, totp_offered=NULL, totp_step=0, updated_at=? WHERE id=? AND totp_secret IS NOT NULL", tx.Now, user) > 0 {
 		tx.exec("DELETE FROM recovery_codes WHERE user_id=?", user)
-		tx.bumpAuth()
+		tx.endOtherSessions(user, session)
 		tx.auditUser("user.remove_totp", user, "")
 	}
 	return tx.failed

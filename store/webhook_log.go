@@ -14,7 +14,7 @@ type Delivery struct {
 	Event          string          `json:"event"`
 	EventID        string          `json:"event_id" doc:"The key to recognise repeats by: the same in every attempt and redelivery."`
 	RequestPayload json.RawMessage `json:"request_payload" viewer:"hidden" doc:"The envelope that is sent."`
-	RequestHeaders json.RawMessage `json:"request_headers" viewer:"hidden" doc:"Of the latest attempt; secrets are masked. Empty before the first."`
+	RequestHeaders json.RawMessage `json:"request_headers" doc:"Of the latest attempt; secrets are masked. Empty before the first."`
 	ResponseStatus Null[int64]     `json:"response_status"`
 	Attempts       int64           `json:"attempts" min:"0"`
 	LastError      Null[string]    `json:"last_error"`

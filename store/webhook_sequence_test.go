@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -49,47 +48,6 @@ func TestSequenceOfEvents(t *testing.T) {
 		if got := f.number("SELECT event_sequence FROM shops WHERE id=?", shop); fmt.Sprint(got) != want[len(want)-1:] {
 			t.Errorf("event_sequence of shop %d is %d", shop, got)
 		}
-	}
-	f.checkFile()
-}
-
-// TestSequenceAfterMigration checks that the sequence of every shop, also of one without events,
-// continues after the last id in an older file, whose events are sent with their ids as
-// sequences.
-func TestSequenceAfterMigration(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "older.db")
-	createOlder(t, path, savedSchema(t)(5)+`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1), (2, 'Quiet', 'live', 'UTC', 'active', 1, 1, 1, 1, 1);
-		INSERT INTO events (id, shop_id, name, payload_v2, occurred_at) VALUES (41, 1, 'card.added', x'7b7d', 1), (42, 1, 'card.added', x'7b7d', 1); DELETE FROM events WHERE id=42`, 5)
-	f := &fixture{Store: open(t, path, Options{}), t: t}
-	a := Access{Shop: 1}
-	program := f.program(a, stamps("Tea"))
-	hook := f.hook(a, program, hookFields{})
-	f.sql("INSERT INTO deliveries (webhook_id, event_id) VALUES (?, 41)", hook)
-	f.card(a, program, CardFields{})
-	if got := f.sequences(1); got != "null 43" {
-		t.Errorf("the sequences are %s", got)
-	}
-	quiet := Access{Shop: 2}
-	tea := f.program(quiet, stamps("Tea"))
-	f.hook(quiet, tea, hookFields{})
-	f.card(quiet, tea, CardFields{})
-	if got := f.sequences(2); got != "43" {
-		t.Errorf("the sequences of a shop without events are %s", got)
-	}
-	var sent []int64
-	f.view(func(v *View) error {
-		for _, event := range f.due(hook, nil, 10) {
-			at, _, err := v.Attempt(hook, event)
-			sent = append(sent, at.Sequence)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if !slices.Equal(sent, []int64{41, 43}) {
-		t.Errorf("sent with the sequences %v", sent)
 	}
 	f.checkFile()
 }

@@ -48,7 +48,7 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 		return 0, err
 	}
 	// Before anything is written, so that the error names db.
-	if err := store.Inspect(ctx, db); err != nil {
+	if _, err := store.Inspect(ctx, db); err != nil {
 		if ctx.Err() != nil {
 			err = copyError(ctx, to, db, err)
 		}
@@ -67,7 +67,7 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 		return 0, store.OpenError(db, err)
 	}
 	if err = p.newRaw(); err == nil {
-		err = copyDatabase(ctx, from, p.raw(), o.Progress)
+		err = store.CopyPages(ctx, from, p.raw(), o.Progress)
 	}
 	if err == nil {
 		// The log goes into the database as far as other connections allow it, so that
@@ -103,12 +103,12 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 }
 
 // finishCopy refuses an empty copy and sets the header of any other to
-// withJournal. With sync it syncs the file.
+// store.WithJournal. With sync it syncs the file.
 func finishCopy(path, db string, sync bool) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return fmt.Errorf("%s: is not a punchcard database, but an empty file", db)
 	}
-	return setHeader(path, withJournal, sync)
+	return store.SetHeader(path, store.WithJournal, sync)
 }
 
 // copyError returns the error of a copy that failed.
@@ -126,10 +126,13 @@ func verifyError(ctx context.Context, to string, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: not made: %w", to, ctx.Err())
 	case errors.As(err, &f) && !strings.HasPrefix(string(f), "integrity"):
-		return fmt.Errorf("%s: not made: %w; check lists all, and without the invariants (quick) it is copied all the same", to, err)
+		return fmt.Errorf("%s: not made: %w: %w", to, ErrInvariants, err)
 	}
 	return fmt.Errorf("%s: not made: %w", to, err)
 }
+
+// ErrInvariants is the error of a copy of a file that breaks invariants, which Quick leaves out.
+var ErrInvariants = errors.New("an invariant does not hold")
 
 // ErrExists is the error of replacing a file without Force.
 var ErrExists = errors.New("exists already")

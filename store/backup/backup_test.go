@@ -111,7 +111,7 @@ func TestBackupOfAnOlderSchema(t *testing.T) {
 	}
 	for _, path := range []string{older, file} {
 		c := connect(t, path)
-		if v, err := c.Number("PRAGMA user_version"); v != 2 || err != nil {
+		if v, err := c.Number("PRAGMA user_version"); v != 11 || err != nil {
 			t.Errorf("%s has schema %d, %v", path, v, err)
 		}
 		c.Close()

@@ -11,58 +11,12 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// copyPages is the number of pages that are copied between two checks of the
-// context. They take a few milliseconds.
-const copyPages = 256
-
-// copyDatabase copies all pages of the source, as they are at one moment, to the
-// existing empty file to.
-//
-// One read transaction spans the copy. Writers go on meanwhile, and the copy does
-// not start again with each of their commits, as SQLite's backup does otherwise.
-// The write-ahead log cannot be reused meanwhile and grows by what is written. So
-// the copy must be short: it does not pause between its steps, and does not build
-// the tables again (VACUUM INTO), which takes ten times as long. Both would slow
-// the writers down more.
-//
-// The copied pages may contain remains of deleted rows; see rewrite.
-func copyDatabase(ctx context.Context, from *sqlite.Conn, to string, progress store.Progress) (err error) {
-	if _, err := from.Exec("BEGIN"); err != nil {
-		return err
-	}
-	defer func() {
-		_, cerr := from.Exec("COMMIT")
-		err = errors.Join(err, cerr)
-	}()
-	// The read transaction begins with the first query.
-	if _, err := from.Number("SELECT count(*) FROM sqlite_schema"); err != nil {
-		return err
-	}
-	// No journal and no syncing: an incomplete copy is removed, a complete one is
-	// synced at the end.
-	c, err := sqlite.Open(to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	if progress == nil {
-		return sqlite.Copy(ctx, c, from, copyPages, nil)
-	}
-	size, err := from.Number("PRAGMA page_size")
-	if err != nil {
-		return err
-	}
-	return sqlite.Copy(ctx, c, from, copyPages, func(done, total int64) {
-		progress(store.Step{Name: "copying", Unit: store.Bytes}, done*size, total*size)
-	})
-}
-
 // rewrite writes a copy that is not in use row by row into the empty file to,
 // without remains of deleted rows. With secure_delete SQLite overwrites what is
 // deleted, but rows that it moves between pages remain in the unused part of the
 // old page: one of a few backups under load contained ids of erased people.
 //
-// rewrite sets the header to withJournal and syncs the file, with one descriptor
+// rewrite sets the header to store.WithJournal and syncs the file, with one descriptor
 // that is open from the beginning: the system reports an error of the disk once
 // to each open descriptor, but not to one that is opened after another got it.
 //
@@ -88,7 +42,7 @@ func rewrite(ctx context.Context, from, to string, progress store.Progress) (err
 		err = ctx.Err()
 	}
 	if err = errors.Join(err, c.Close()); err == nil {
-		err = writeHeader(f, withJournal)
+		err = store.WriteHeader(f, store.WithJournal)
 	}
 	if err == nil {
 		progress.Begin("writing to the disk")
@@ -121,33 +75,6 @@ func watchSize(c *sqlite.Conn, statement, to string, progress store.Progress) (e
 		unwatch()
 		progress(step, total, total)
 	}
-}
-
-// The write and read versions in the header of SQLite's file format.
-const (
-	withJournal = 1 // rollback journal
-	withLog     = 2 // write-ahead log
-)
-
-// writeHeader writes the versions (bytes 18 and 19) of a copy. A backup is
-// withJournal, so that it can be opened in a read-only folder. A database that is
-// to be served is withLog, so that opening it does not have to change that.
-func writeHeader(f *os.File, version byte) error {
-	_, err := f.WriteAt([]byte{version, version}, 18)
-	return err
-}
-
-// setHeader writes the versions of a copy. With sync it syncs the file.
-func setHeader(path string, version byte, sync bool) (err error) {
-	f, err := file.Open(path, os.O_RDWR)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := writeHeader(f, version); err != nil || !sync {
-		return err
-	}
-	return f.Sync()
 }
 
 // openImmutable opens a database that nobody writes, without touching the files

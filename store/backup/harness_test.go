@@ -173,17 +173,18 @@ func (f *fixture) dump() string {
 	return b.String()
 }
 
-// createOlder creates a file of version 2.
+// createOlder creates a file of version 11.
 func createOlder(t testing.TB) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "older.db")
-	schema, err := os.ReadFile("../testdata/schema_v2.sql")
+	schema, err := os.ReadFile("../migrations/11.sql")
 	if err := errors.Join(err, os.WriteFile(path, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	c := connect(t, path)
 	defer c.Close()
-	if err := c.Script(string(schema) + "; INSERT INTO meta (id, id_secret) VALUES (1, randomblob(16)); PRAGMA application_id=0x706e6368; PRAGMA user_version=2"); err != nil {
+	if err := c.Script(string(schema) + "; INSERT INTO meta (id, id_secret, id_check) VALUES (1, zeroblob(16), x'3534d8d874e0c081'); " +
+		"PRAGMA application_id=0x706e6368; PRAGMA user_version=11"); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"punchcard/store/file"
 )
@@ -17,9 +16,13 @@ const partialSuffix = ".partial"
 // partial is a file that is being written under a temporary name, so that a file
 // of its final name is always complete. Its writer holds a lock on it, which the
 // leftover of a killed process does not have.
+//
+// It is renamed in the folder that its name led to when it was begun: whoever may replace that
+// folder by a symbolic link meanwhile must not choose what is replaced.
 type partial struct {
-	path string // name + partialSuffix
-	name string // final name
+	path string   // name + partialSuffix
+	name string   // final name
+	root *os.Root // the folder
 	lock *file.Lock
 	done bool // it was renamed
 }
@@ -38,30 +41,43 @@ const tries = 100
 // newPartial creates the file, empty and with mode 0600. It removes one that a
 // killed process left, and does not write to it: the file may have a second name.
 func newPartial(name string) (*partial, error) {
-	p := &partial{path: name + partialSuffix, name: name}
-	if err := file.Check(p.raw()); err != nil {
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, file.WithUser(file.Cause(err)))
+	}
+	p := &partial{path: name + partialSuffix, name: name, root: root}
+	if err := p.begin(); err != nil {
+		root.Close()
 		return nil, err
+	}
+	return p, nil
+}
+
+// begin creates the file.
+func (p *partial) begin() error {
+	if err := file.Check(p.raw()); err != nil {
+		return err
 	}
 	for range tries {
 		err := p.open()
 		if errors.Is(err, errWriting) {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		empty := false
 		if err == nil {
 			if empty, err = p.lock.Empty(); empty {
-				return p, nil
+				return nil
 			}
-			p.discard()
+			p.remove()
 		}
 		if cerr := file.Check(p.path); cerr != nil {
-			return nil, cerr
+			return cerr
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: cannot write in the folder %s: %w", name, filepath.Dir(name), file.WithUser(file.Cause(err)))
+			return fmt.Errorf("%s: cannot write in the folder %s: %w", p.name, filepath.Dir(p.name), file.WithUser(file.Cause(err)))
 		}
 	}
-	return nil, fmt.Errorf("%s: %w", name, errWriting)
+	return fmt.Errorf("%s: %w", p.name, errWriting)
 }
 
 // open locks the file, which it creates if it does not exist.
@@ -108,51 +124,80 @@ func (p *partial) newRaw() error {
 	return file.Create(p.raw())
 }
 
+// here returns an error unless the file is in the folder and the folder is where its path says.
+func (p *partial) here() error {
+	info, err := p.root.Lstat(filepath.Base(p.path))
+	same := false
+	if err == nil {
+		same, err = p.lock.Is(info)
+	}
+	var at, folder os.FileInfo
+	if err == nil {
+		at, err = os.Stat(filepath.Dir(p.name))
+	}
+	if err == nil {
+		folder, err = p.root.Stat(".")
+	}
+	if err != nil || !same || !os.SameFile(at, folder) {
+		return p.moved()
+	}
+	return nil
+}
+
+// moved returns the error of a folder or file that is no longer where it was.
+func (p *partial) moved() error {
+	return fmt.Errorf("%s: the folder %s was replaced meanwhile, or the file in it was", p.name, filepath.Dir(p.name))
+}
+
 // commit renames the file, which is synced, to its final name and syncs the
 // folder.
 func (p *partial) commit() error {
-	os.Remove(p.raw()) // before the rename, after which the lock no longer covers it
-	if err := os.Rename(p.path, p.name); err != nil {
+	if err := p.here(); err != nil {
+		return err
+	}
+	p.root.Remove(filepath.Base(p.raw())) // before the rename, after which the lock no longer covers it
+	if err := p.root.Rename(filepath.Base(p.path), filepath.Base(p.name)); err != nil {
 		return fmt.Errorf("%s: %w", p.name, file.Cause(err))
 	}
 	p.done = true
-	return syncFolder(p.name)
+	return p.sync()
+}
+
+// sync makes the names in the folder durable.
+func (p *partial) sync() error { return file.SyncRoot(p.root, p.name) }
+
+// remove removes the file and unlocks it.
+func (p *partial) remove() {
+	p.root.Remove(filepath.Base(p.raw()))
+	p.root.Remove(filepath.Base(p.path)) // before unlocking, since another process may begin its own then
+	p.lock.Close()
 }
 
 // discard removes the file unless it was renamed, and unlocks it.
 func (p *partial) discard() {
-	if !p.done { // otherwise files of these names are another process's
-		os.Remove(p.raw())
-		os.Remove(p.path) // before unlocking, for the same reason
+	if p.done { // files of these names are another process's
+		p.lock.Close()
+	} else {
+		p.remove()
 	}
-	p.lock.Close()
+	p.root.Close()
 }
 
 // RemoveLeftover removes what a killed process left of the file name. It leaves a
 // file that is being written.
 func RemoveLeftover(name string) error {
-	p := &partial{path: name + partialSuffix, name: name}
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, file.Cause(err))
+	}
+	defer root.Close()
+	p := &partial{path: name + partialSuffix, name: name, root: root}
 	switch err := p.open(); {
 	case errors.Is(err, errWriting):
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s: %w", p.path, file.Cause(err))
 	}
-	p.discard()
-	return nil
-}
-
-// syncFolder syncs the folder of path, so that the names in it survive power loss.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // cannot sync a folder
-		return nil
-	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, file.Cause(err))
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("%s: the folder cannot be synced: %w", path, file.Cause(err))
-	}
+	p.remove()
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +28,8 @@ type Restored struct {
 // Restore replaces the database db, which no process may be using, by a copy of
 // the backup, which may be any punchcard database. It verifies the backup before
 // it changes anything. A database that is replaced (Force) is renamed to
-// db.before-restore- and the time now.
+// db.before-restore- and the time now. It follows no symbolic link at db or at a file beside it,
+// and replaces nothing but an empty file and a punchcard database, which may be damaged.
 //
 // A crash at any point leaves the old database or the new one; see swap. Its
 // errors are one line that names the file.
@@ -34,7 +37,13 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 	if backup, err = store.CheckPath(backup, true); err != nil {
 		return r, err
 	}
+	if err := file.Check(db); err != nil {
+		return r, err
+	}
 	if db, err = store.CheckPath(db, false); err != nil {
+		return r, err
+	}
+	if err := checkReplaced(ctx, db); err != nil {
 		return r, err
 	}
 	if a, err := os.Stat(backup); err == nil {
@@ -56,27 +65,22 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 	defer func() {
 		err = errors.Join(err, lock.Mark("", store.RestoreMark), lock.Close())
 	}()
-	if err := removeLinks(db); err != nil {
-		return r, err
-	}
 	p, err := newPartial(db)
 	if err != nil {
 		return r, err
 	}
 	defer p.discard()
 	defer o.Progress.End()
+	if err := removeLinks(p); err != nil {
+		return r, err
+	}
 	if r.Review, err = copyBackup(ctx, p, backup, now, o); err != nil {
 		return r, err
 	}
-	info, err := os.Stat(p.path)
-	if err == nil {
-		err = copyOwner(p.path, db)
-	}
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", db, file.Cause(err))
-	}
-	r.Size = info.Size()
 	o.Progress.Begin("replacing the database")
+	if r.Size, err = copyOwner(p); err != nil {
+		return r, err
+	}
 	r.Kept, err = swap(ctx, p, fmt.Sprintf("%s.before-restore-%s", db, now.UTC().Format(TimeLayout)))
 	return r, err
 }
@@ -92,29 +96,53 @@ func lockForRestore(db string) (*file.Lock, error) {
 	return lock, err
 }
 
+// checkReplaced returns an error if there is something at the path that a restore must not
+// replace.
+func checkReplaced(ctx context.Context, db string) error {
+	f, err := file.Open(db, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return store.OpenError(db, file.Cause(err))
+	}
+	defer f.Close()
+	header := make([]byte, 100)
+	n, err := io.ReadFull(f, header)
+	if n == 0 && errors.Is(err, io.EOF) || store.IsDatabase(header[:n]) {
+		return nil
+	}
+	// Before its first checkpoint all of a database is in its log.
+	if _, err := store.Inspect(ctx, db); err != nil {
+		return fmt.Errorf("%s: is neither empty nor a punchcard database, so a restore does not replace it; move it away first", db)
+	}
+	return nil
+}
+
 // removeLinks removes the second names that a restore, killed in the middle of
 // swap, gave to the database.
-func removeLinks(db string) error {
-	own, err := os.Stat(db)
+func removeLinks(p *partial) error {
+	base := filepath.Base(p.name)
+	own, err := p.root.Lstat(base)
 	if err != nil {
 		return nil
 	}
-	names, err := filepath.Glob(globEscaper.Replace(db) + ".before-restore-*")
+	entries, err := fs.ReadDir(p.root.FS(), ".")
 	if err != nil {
-		return fmt.Errorf("%s: %w", db, err)
+		return fmt.Errorf("%s: %w", p.name, file.Cause(err))
 	}
-	for _, name := range names {
-		if other, err := os.Lstat(name); err == nil && os.SameFile(own, other) {
-			if err := os.Remove(name); err != nil {
-				return fmt.Errorf("%s: %w", name, file.Cause(err))
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), base+".before-restore-") {
+			continue
+		}
+		if other, err := p.root.Lstat(e.Name()); err == nil && os.SameFile(own, other) {
+			if err := p.root.Remove(e.Name()); err != nil {
+				return fmt.Errorf("%s: %w", p.name, file.Cause(err))
 			}
 		}
 	}
 	return nil
 }
-
-// globEscaper turns a path into a pattern for filepath.Glob that matches it only.
-var globEscaper = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, `\\`)
 
 // copyBackup copies the backup into p, verifies the copy, ends its sessions and one-time
 // links, which a backup revives, and syncs it.
@@ -128,7 +156,7 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, o
 		err = copyError(ctx, p.name, backup, ctx.Err())
 	}
 	if err == nil {
-		if err = copyDatabase(ctx, from, p.path, o.Progress); err == nil {
+		if err = store.CopyPages(ctx, from, p.path, o.Progress); err == nil {
 			o.Progress.Begin("writing to the disk")
 			err = finishCopy(p.path, backup, true)
 		}
@@ -148,7 +176,7 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, o
 		review, err = store.EndRestored(p.path)
 	}
 	if err == nil {
-		err = setHeader(p.path, withLog, true)
+		err = store.SetHeader(p.path, store.WithLog, true)
 	}
 	if err != nil {
 		return review, copyError(ctx, p.name, backup, err)
@@ -199,16 +227,19 @@ func openBackup(ctx context.Context, path string) (*sqlite.Conn, error) {
 // move. It is linked, and log and journal are renamed along with it, before the
 // rename of step 4; a crash in between leaves it as unusable as before.
 func swap(ctx context.Context, p *partial, kept string) (string, error) {
-	db := p.name
-	if _, err := os.Stat(db); errors.Is(err, os.ErrNotExist) {
+	db, base := p.name, filepath.Base(p.name)
+	if err := p.here(); err != nil {
+		return "", err
+	}
+	if _, err := p.root.Lstat(base); errors.Is(err, os.ErrNotExist) {
 		// SQLite would apply a log without its database to the new one, so it is
 		// removed first. A crash leaves no database, as before.
 		for _, suffix := range store.BesideSuffixes {
-			if err := os.Remove(db + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := p.root.Remove(base + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return "", fmt.Errorf("%s: %w", db+suffix, file.Cause(err))
 			}
 		}
-		if err := syncFolder(db); err != nil {
+		if err := p.sync(); err != nil {
 			return "", err
 		}
 		return "", p.commit()
@@ -225,22 +256,25 @@ func swap(ctx context.Context, p *partial, kept string) (string, error) {
 	default:
 		return "", fmt.Errorf("%s: %w", db, sqlite.Class(err))
 	}
-	if kept, err = linkFree(db, kept); err != nil {
+	if err := cmp.Or(p.here(), file.Check(db)); err != nil { // SQLite has opened the file by its path
+		return "", err
+	}
+	if kept, err = linkFree(p, kept); err != nil {
 		return "", fmt.Errorf("%s: cannot be kept: %w", db, file.Cause(err))
 	}
 	for _, suffix := range store.BesideSuffixes {
 		// A file that cannot be opened keeps its log and journal. SQLite creates
 		// the -shm again.
 		if old != nil || suffix == "-shm" {
-			err = os.Remove(db + suffix)
+			err = p.root.Remove(base + suffix)
 		} else {
-			err = os.Rename(db+suffix, kept+suffix)
+			err = p.root.Rename(base+suffix, filepath.Base(kept)+suffix)
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("%s: %w", db+suffix, file.Cause(err))
 		}
 	}
-	if err := syncFolder(db); err != nil {
+	if err := p.sync(); err != nil {
 		return "", err
 	}
 	return kept, p.commit()
@@ -270,14 +304,45 @@ func quiesce(ctx context.Context, db string) (*sqlite.Conn, error) {
 	return c, nil
 }
 
-// linkFree gives the file a second name: name, or, if that exists, name and a
+// linkFree gives the database a second name: name, or, if that exists, name and a
 // number.
-func linkFree(file, name string) (string, error) {
+func linkFree(p *partial, name string) (string, error) {
 	for n, try := 2, name; ; n++ {
-		err := os.Link(file, try)
+		err := p.root.Link(filepath.Base(p.name), filepath.Base(try))
 		if !errors.Is(err, os.ErrExist) || n > 100 {
 			return try, err
 		}
 		try = fmt.Sprintf("%s-%d", name, n)
 	}
+}
+
+// copyOwner gives the file the owner and the mode of the database that it replaces, if there is
+// one, and the owner of an empty file: the user who restores may not be the one who serves. It
+// returns the size of the file.
+func copyOwner(p *partial) (size int64, err error) {
+	if err := p.here(); err != nil {
+		return 0, err
+	}
+	f, err := p.root.OpenFile(filepath.Base(p.path), os.O_RDWR, 0)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", p.name, file.Cause(err))
+	}
+	defer f.Close()
+	is, err := f.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", p.name, file.Cause(err))
+	}
+	if same, err := p.lock.Is(is); err != nil || !same {
+		return 0, p.moved()
+	}
+	was, err := p.root.Lstat(filepath.Base(p.name))
+	if err == nil {
+		if err = chown(f, is, was); err == nil && was.Size() > 0 {
+			err = f.Chmod(was.Mode().Perm())
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("%s: %w", p.name, file.Cause(err))
+	}
+	return is.Size(), nil
 }

@@ -1,10 +1,13 @@
 package backup
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -299,4 +302,111 @@ func TestRestoreIsSeenByTills(t *testing.T) {
 			t.Error("the id changes when the file is opened again")
 		}
 	}
+}
+
+// TestRestoreReplacesNothingElse restores over what is no punchcard database. Nothing changes.
+func TestRestoreReplacesNothingElse(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if _, err := Create(context.Background(), f.Path(), copied, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	sound := must2(os.ReadFile(copied))
+	for says, create := range map[string]func(db, victim string) error{
+		"is not a regular file, but a symbolic link":  func(db, victim string) error { return os.Symlink(victim, db) },
+		"is not a regular file, but a symbolic link ": func(db, victim string) error { return os.Symlink("none", db) },
+		"is neither empty nor a punchcard database":   func(db, victim string) error { return os.WriteFile(db, []byte("mine"), 0o600) },
+		"is neither empty nor a punchcard database ":  func(db, victim string) error { return os.WriteFile(db, []byte(strings.Repeat("mine\n", 999)), 0o600) },
+		"shop.db-wal: is not a regular file":          func(db, victim string) error { return os.Symlink(victim, db+"-wal") },
+		"shop.db-shm: is not a regular file":          func(db, victim string) error { return os.Symlink(victim, db+"-shm") },
+		"shop.db.partial: is not a regular file":      func(db, victim string) error { return os.Symlink(victim, db+".partial") },
+		"is neither empty nor a punchcard database, so a re": func(db, victim string) error {
+			if err := os.WriteFile(db, nil, 0o600); err != nil {
+				return err
+			}
+			c := connect(t, db)
+			defer c.Close()
+			return c.Script("CREATE TABLE notes (text TEXT)")
+		},
+	} {
+		dir := t.TempDir()
+		db, victim := filepath.Join(dir, "shop.db"), filepath.Join(dir, "victim.db")
+		if err := errors.Join(os.WriteFile(victim, sound, 0o644), create(db, victim)); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(db)
+		_, err := Restore(context.Background(), copied, db, time.Now(), Options{Force: true})
+		if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(says)) {
+			t.Errorf("%s: %v", says, err)
+		}
+		after, _ := os.ReadFile(db)
+		if got := must2(os.ReadFile(victim)); !bytes.Equal(got, sound) || !bytes.Equal(after, before) {
+			t.Errorf("%s: a file was changed", says)
+		}
+	}
+	// A damaged database is replaced.
+	damaged := filepath.Join(t.TempDir(), "shop.db")
+	if err := os.WriteFile(damaged, append(bytes.Clone(sound[:100]), make([]byte, 9000)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(context.Background(), copied, damaged, time.Now(), Options{Force: true}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRestoreInReplacedFolder replaces the folder of the database by a link to another folder at
+// each step of a restore. Nothing in the other folder is replaced, and the database stays.
+func TestRestoreInReplacedFolder(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if _, err := Create(context.Background(), f.Path(), copied, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	sound := must2(os.ReadFile(copied))
+	var names []string
+	Restore(context.Background(), copied, filepath.Join(t.TempDir(), "shop.db"), time.Now(), Options{Progress: func(s store.Step, _, _ int64) {
+		if s.Name != "" && !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}})
+	if !slices.Contains(names, "replacing the database") {
+		t.Fatalf("the steps of a restore are %q", names)
+	}
+	for _, name := range names {
+		root := t.TempDir()
+		dir, aside, other := filepath.Join(root, "data"), filepath.Join(root, "aside"), filepath.Join(root, "other")
+		victim := filepath.Join(other, "shop.db")
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(other, 0o700), os.WriteFile(victim, sound, 0o644), os.WriteFile(filepath.Join(dir, "shop.db"), sound, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		replaced := false
+		_, err := Restore(context.Background(), copied, filepath.Join(dir, "shop.db"), time.Now(), Options{Force: true, Progress: func(s store.Step, _, _ int64) {
+			if s.Name == name && !replaced {
+				replaced = true
+				if err := errors.Join(os.Rename(dir, aside), os.Symlink(other, dir)); err != nil {
+					t.Error(err)
+				}
+			}
+		}})
+		if err == nil {
+			t.Errorf("%s: restored", name)
+		}
+		info := must2(os.Stat(victim))
+		if got := must2(os.ReadFile(victim)); !bytes.Equal(got, sound) || info.Mode() != 0o644 {
+			t.Errorf("%s: the file in the other folder was changed", name)
+		}
+		if got := must2(os.ReadFile(filepath.Join(aside, "shop.db"))); !bytes.Equal(got, sound) {
+			t.Errorf("%s: the database was changed", name)
+		}
+	}
+}
+
+// must2 returns a value, or ends the test.
+func must2[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Every rendered body begins with eventKey, the event's name, which needs no
@@ -45,8 +46,8 @@ func eventIDAt(p []byte) (start, end int, ok bool) {
 }
 
 // Scrub returns the body without personal data of the holder, for a card that is
-// erased: card.external_ref, card.holder.name, card.holder.email and
-// transaction.metadata become null, and every other byte stays. The event_id of the
+// erased: card.external_ref, all of card.holder and transaction.metadata become null, and every
+// other byte stays. The event_id of the
 // body may be empty. A v1 body has no personal data and is returned unchanged.
 // Scrub does not change its argument.
 func Scrub(payload []byte) []byte {
@@ -101,8 +102,7 @@ func (sc *scrubber) member(path string) error {
 	}
 	var value json.RawMessage
 	err := sc.dec.Decode(&value)
-	switch path {
-	case ".card.external_ref", ".card.holder.name", ".card.holder.email", ".transaction.metadata":
+	if path == ".card.external_ref" || path == ".transaction.metadata" || strings.HasPrefix(path, ".card.holder.") {
 		end := sc.dec.InputOffset()
 		sc.out = append(append(sc.out, sc.payload[sc.copied:end-int64(len(value))]...), "null"...)
 		sc.copied = end

@@ -1,0 +1,78 @@
+package store
+
+import "strings"
+
+// The most items that a Total counts, and the most rows that counting them visits.
+const (
+	maxTotal       = 10_000
+	maxTotalVisits = 100_000
+)
+
+// Total is the number of items of a list.
+type Total struct {
+	N    int64
+	More bool // N is all that was counted; there may be more
+}
+
+// Counted is a page of a list, with the number of items of all its pages.
+type Counted[T any] struct {
+	Page[T]
+	Total Total
+}
+
+// count returns the number of items of a list.
+func (v *View) count(w listQuery) (t Total, err error) {
+	if w.below != 0 {
+		w.useIndex(w.alias+".id<?", w.below)
+	}
+	if w.above != 0 {
+		w.useIndex(w.alias+".id>?", w.above)
+	}
+	from := " FROM " + w.table + " WHERE " + strings.Join(w.index, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
+	if len(w.filters) == 0 {
+		t.N, err = v.number("SELECT count(*) FROM (SELECT "+w.alias+".id"+from+")", append(w.indexArgs, maxTotal+1)...)
+	} else {
+		args := append(append(append([]any{}, w.filterArgs...), w.indexArgs...), maxTotalVisits)
+		visited := int64(0)
+		_, err = v.one(func(r *rows) { visited, t.N = r.int(), r.int() }, "SELECT "+columns("count(*)", "ifnull(sum("+strings.Join(w.filters, " AND ")+"), 0)")+
+			" FROM (SELECT *"+from+") "+w.alias+w.join, args...)
+		t.More = visited == maxTotalVisits
+	}
+	if t.N > maxTotal {
+		t = Total{maxTotal, true}
+	}
+	return t, err
+}
+
+// IDFilter has the ids by which lists and figures are filtered.
+type IDFilter struct {
+	ProgramID  Opt[string] `json:"program_id"`
+	LocationID Opt[string] `json:"location_id"`
+	CardID     Opt[string] `json:"card_id"`
+}
+
+// CheckIDs refuses ids that name nothing which a caller may read. A list that is filtered by one
+// is empty, which an assistant would take for an answer.
+func (v *View) CheckIDs(a Access, f IDFilter) error {
+	for _, x := range []struct {
+		field, word string
+		id          Opt[string]
+		kind        Kind
+		read        func(id string) error
+	}{
+		{"program_id", "program", f.ProgramID, KindProgram, func(id string) error { _, err := v.s.program(v.conn, a, id); return err }},
+		{"location_id", "location", f.LocationID, KindLocation, func(id string) error { _, _, err := v.s.location(v.conn, a, id); return err }},
+		{"card_id", "card", f.CardID, KindCard, func(id string) error { _, err := v.Card(a, id); return err }},
+	} {
+		if !x.id.Set {
+			continue
+		}
+		if _, ok := v.s.Key(x.kind, x.id.V); !ok {
+			return Invalid(Detail{x.field, "invalid_format", "must be the id of a " + x.word})
+		}
+		if err := x.read(x.id.V); err != nil {
+			return err
+		}
+	}
+	return nil
+}

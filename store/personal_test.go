@@ -1,0 +1,78 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryColumnHasAClass checks that every column of texts and bytes is declared once, and that
+// every declared column exists.
+func TestEveryColumnHasAClass(t *testing.T) {
+	t.Parallel()
+	f := start(t, Options{})
+	const tables = " FROM pragma_table_list t, pragma_table_info(t.name) c WHERE t.schema='main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+	exist := f.lines("SELECT concat(t.name, '.', c.name)" + tables)
+	texts := f.lines("SELECT concat(t.name, '.', c.name)" + tables + " AND c.type NOT IN ('INTEGER', 'REAL')")
+	var have []string
+	for _, c := range ColumnsOf(Fixed, Secret, Chosen, Account, Holder, OneCard, Copied) {
+		have = append(have, c.Table+"."+c.Name)
+	}
+	for _, name := range texts {
+		if !slices.Contains(have, name) {
+			t.Errorf("%s is in no class: add it to declared in store/personal.go", name)
+		}
+	}
+	slices.Sort(have)
+	for i, name := range have {
+		if !slices.Contains(exist, name) || i > 0 && have[i-1] == name {
+			t.Errorf("%s does not exist, or is declared twice", name)
+		}
+	}
+	if len(texts) < 100 {
+		t.Errorf("only %d columns were checked", len(texts))
+	}
+}
+
+// TestNewPersonalColumn adds personal columns as CONTRIBUTING.md says. An overflow card inherits
+// them, check finds them on erased cards, and erasing the card removes them.
+func TestNewPersonalColumn(t *testing.T) {
+	withSteps(t, "ALTER TABLE cards ADD COLUMN phone TEXT", "ALTER TABLE transactions ADD COLUMN note TEXT")
+	old := declared
+	rule := slices.IndexFunc(invariants, func(rule invariant) bool { return rule.sql == stillPersonalSQL() })
+	t.Cleanup(func() {
+		declared = old
+		invariants[rule].sql = stillPersonalSQL()
+	})
+	declared = append(slices.Clone(declared),
+		declaration{"cards", Holder, Masked, "phone"},
+		declaration{"transactions", OneCard, Hidden, "note"})
+	invariants[rule].sql = stillPersonalSQL()
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	card := k.card(k.a, program, CardFields{})
+	k.sql("UPDATE cards SET phone='+39 06 1234'")
+	k.ok(k.stamp(card, 12))
+	k.sql("UPDATE transactions SET note='likes tea'")
+	have := func() string {
+		return strings.Join(k.lines("SELECT ifnull(phone, '-') FROM cards UNION ALL SELECT ifnull(note, '-') FROM transactions"), ", ")
+	}
+	if got := have(); got != "+39 06 1234, +39 06 1234, likes tea, likes tea" {
+		t.Fatalf("before the erasure: %s", got)
+	}
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, card) })
+	if got := have(); got != "-, -, -, -" {
+		t.Errorf("after the erasure: %s", got)
+	}
+	k.checkFile()
+	for _, sql := range []string{
+		"UPDATE cards SET phone='x' WHERE root_id IS NULL",
+		"UPDATE transactions SET note='x' WHERE overflow_of IS NULL",
+	} {
+		k.sql(sql)
+		if found, err := k.Check(); err != nil || len(found) != 1 || !strings.Contains(found[0], "erased card that still names a person: "+card) {
+			t.Errorf("after %s check finds %q, %v", sql, found, err)
+		}
+		k.sql("UPDATE cards SET phone=NULL")
+	}
+}

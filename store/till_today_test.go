@@ -1,0 +1,77 @@
+package store
+
+import (
+	"testing"
+	"time"
+)
+
+// TestTillToday checks the sums of a device's own day by the shop's calendar: without what other
+// devices did, what was reversed, and cards that were archived; with a stamp that was sent later.
+func TestTillToday(t *testing.T) {
+	t.Parallel()
+	f := start(t, Options{})
+	must(f, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
+	})
+	rome := Zone("Europe/Rome")
+	f.clock.ms.Store(time.Date(2026, 3, 28, 23, 59, 59, 0, rome).UnixMilli()) // the next day has 23 hours
+	k, other := f.till(f.a), f.till(f.a)
+	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
+	gift, club := f.program(f.a, prepaid("Gift", 0)), f.program(f.a, access("Club"))
+	card, money, entry := f.card(f.a, coffee, CardFields{}), f.card(f.a, gift, CardFields{}), f.card(f.a, club, CardFields{})
+	issue := func(at till, cents int64) (id string) {
+		t.Helper()
+		err := f.Write(t.Context(), Write{Actor: Actor{Type: "device", Key: at.device.Device}, Do: func(tx *Tx) error {
+			made, err := tx.IssueAtCounter(at.device, gift, CounterFields{AmountCents: set(cents)})
+			id = made.ID
+			return err
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	today := func() (d TillToday) {
+		t.Helper()
+		f.view(func(v *View) (err error) {
+			d, err = v.TillToday(k.device)
+			return err
+		})
+		return d
+	}
+	k.ok(k.stamp(card, 1))
+	issue(k, 111)
+	yesterday := f.clock.at()
+	if got, want := today(), (TillToday{Date: "2026-03-28", Timezone: "Europe/Rome", Stamps: 1, NewCards: 1, IssuedCents: 111, Complete: true}); got != want {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	f.clock.move(time.Second) // midnight
+	if got, want := today(), (TillToday{Date: "2026-03-29", Timezone: "Europe/Rome", Complete: true}); got != want {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	f.clock.move(time.Hour)
+	k.ok(k.stamp(card, 3))
+	k.ok(k.redeem(card, prizes[0]))
+	k.ok(k.reverse(k.ok(k.stamp(card, 1)).Transaction.ID))
+	k.ok(k.topUp(money, 5000))
+	k.ok(k.spend(money, 1200))
+	k.ok(k.reverse(k.ok(k.topUp(money, 900)).Transaction.ID))
+	k.ok(k.use(entry))
+	issue(k, 2550)
+	mistake := issue(k, 90_000)
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, mistake) })
+	must(f, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, card, StampFields{OccurredAt: set(yesterday)})
+	})
+	must(f, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, card, StampFields{OccurredAt: set(f.clock.at() - 1000)})
+	})
+	other.ok(other.stamp(card, 1))
+	other.ok(other.topUp(money, 77))
+	issue(other, 333)
+	want := TillToday{Date: "2026-03-29", Timezone: "Europe/Rome", Stamps: 4, Redemptions: 1, Uses: 1, NewCards: 1, IssuedCents: 2550, ToppedUpCents: 5000, SpentCents: 1200, Complete: true}
+	if got := today(); got != want {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	f.checkFile()
+}
