@@ -1,0 +1,247 @@
+package webhook_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+)
+
+// tlsCases returns a healthy receiver over TLS, and receivers whose handshake or certificate is
+// faulty.
+func tlsCases(t *testing.T, trusted *authority) []*receiverCase {
+	soon := time.Now().Add(time.Hour)
+	good := trusted.server("localhost", soon)
+	secure := func(c *tls.Config) string {
+		return listenRaw(t, c, answerText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).url
+	}
+	securely := func(act func(net.Conn)) string { return strings.Replace(rawURL(t, act), "http:", "https:", 1) }
+	return []*receiverCase{
+		{name: "TLS", url: secure(good), want: "200 after 1: "},
+		{
+			name: "TLS 1.1",
+			url:  secure(&tls.Config{Certificates: good.Certificates, MaxVersion: tls.VersionTLS11}),
+			want: "null after 1: the receiver does not speak TLS 1.2 or newer",
+		},
+		{
+			name: "demands a certificate",
+			url:  secure(&tls.Config{Certificates: good.Certificates, ClientAuth: tls.RequireAnyClientCert}),
+			want: "null after 1: the receiver refused the TLS connection",
+		},
+		{
+			name: "closes in the handshake",
+			url:  securely(func(c net.Conn) { c.Read(make([]byte, 1<<16)) }),
+			want: "null after 1: " + cut + " during the TLS handshake",
+		},
+		{name: "resets in the handshake", url: securely(func(c net.Conn) {
+			c.Read(make([]byte, 1))
+			raw(c).SetLinger(0)
+		}), want: "null after 1: " + reset + " while it was made"},
+		{name: "a wrong handshake", url: securely(func(c net.Conn) {
+			c.Read(make([]byte, 1<<16))
+			io.WriteString(c, "\x16\x03\x03\x00\x04\x0e\x00\x00\x00")
+			waitForClose(c)
+		}), want: "null after 1: the TLS handshake failed"},
+		{
+			name: "unknown authority",
+			url:  secure(newAuthority(t).server("localhost", soon)),
+			want: "null after 1: the certificate is from an unknown authority",
+		},
+		{
+			name: "wrong host",
+			url:  secure(trusted.server("example.com", soon)),
+			want: "null after 1: the certificate is not valid for this name",
+		},
+		{
+			name: "expired",
+			url:  secure(trusted.server("localhost", time.Now().Add(-time.Hour))),
+			want: "null after 1: the certificate has expired or is not valid yet",
+		},
+		{name: "plain HTTP on a TLS port", url: securely(func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+			waitForClose(c)
+		}), want: "null after 1: the receiver does not speak TLS on this port"},
+		{name: "TLS on a plain port", url: rawURL(t, answerText("\x15\x03\x01\x00\x02\x02\x0a")), want: "null after 1: " + malformed},
+	}
+}
+
+// unreachableCases returns receivers to which no connection is made.
+func unreachableCases(t *testing.T) []*receiverCase {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	_, port, _ := net.SplitHostPort(closed.Addr().String())
+	const noAddress = "the host has no public address, or its name does not resolve"
+	return []*receiverCase{
+		{name: "nobody listens", url: "http://localhost:" + port + "/secret", want: "null after 1: the connection was refused"},
+		{name: "no such name", url: "https://none.secret.test/secret", want: "null after 1: " + noAddress},
+		{name: "a private address", url: "https://moved.secret.test/secret", want: "null after 1: " + noAddress},
+		{
+			name: "a name server that fails",
+			url:  "https://broken.secret.test/secret",
+			want: "null after 1: the host's name could not be looked up",
+		},
+	}
+}
+
+// answerCases returns receivers that end their answer too early, or whose answer is not HTTP.
+func answerCases(t *testing.T) []*receiverCase {
+	const silently = " without an answer"
+	return []*receiverCase{
+		{name: "closes in the status line", url: rawURL(t, answerText("HTTP/1.1 20")), want: "null after 1: " + malformed},
+		{name: "closes without an answer", url: rawURL(t, func(c net.Conn) { readRequest(c) }), want: "null after 1: " + cut + silently},
+		{name: "resets without an answer", url: rawURL(t, func(c net.Conn) {
+			readRequest(c)
+			raw(c).SetLinger(0)
+		}), want: "null after 1: " + reset + silently},
+		{name: "resets in the middle", url: rawURL(t, func(c net.Conn) {
+			readRequest(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+			raw(c).SetLinger(0)
+		}), want: "200 after 1: " + reset + halfway},
+		{
+			name: "closes in the middle",
+			url:  rawURL(t, answerText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")),
+			want: "200 after 1: " + cut + halfway,
+		},
+		{name: "closes in a header", url: rawURL(t, answerText("HTTP/1.1 200 OK\r\nContent-Le")), want: "null after 1: " + malformed},
+		{
+			name: "closes in a chunk",
+			url:  rawURL(t, answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")),
+			want: "200 after 1: " + cut + halfway,
+		},
+		{
+			name: "410, cut off",
+			url:  rawURL(t, answerText("HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\nhalf")),
+			want: "410 after 1: the receiver answered 410",
+			over: true,
+		},
+		{name: "no HTTP", url: rawURL(t, answerText("220 secret ESMTP\r\n")), want: "null after 1: " + malformed},
+		{name: "no number", url: rawURL(t, answerText("HTTP/1.1 secret\r\n\r\n")), want: "null after 1: " + malformed},
+		{
+			name: "a wrong chunk",
+			url:  rawURL(t, answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n")),
+			want: "200 after 1: " + malformed,
+		},
+		{
+			name: "two lengths",
+			url:  rawURL(t, answerText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")),
+			want: "null after 1: " + malformed,
+		},
+	}
+}
+
+// endlessCases returns receivers whose answer has no end or is very long. The first one stores
+// how many bytes it wrote in written.
+func endlessCases(t *testing.T, written *atomic.Int64) []*receiverCase {
+	const oversize = "the answer's headers are too long"
+	return []*receiverCase{
+		{name: "endless body", url: rawURL(t, func(c net.Conn) {
+			readRequest(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+			written.Store(repeat(c, "endless"))
+		}), want: "200 after 1: "},
+		{name: "endless body of a 500", url: rawURL(t, func(c net.Conn) {
+			readRequest(c)
+			io.WriteString(c, "HTTP/1.1 500 No\r\n\r\n")
+			repeat(c, "endless")
+		}), want: "500 after 1: the receiver answered 500"},
+		{name: "gzip bomb", url: answerer(t, bomb), want: "200 after 1: "},
+		{name: "endless 103", url: rawURL(t, func(c net.Conn) {
+			readRequest(c)
+			repeat(c, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+		}), want: "null after 1: " + oversize},
+		{name: "huge header", url: rawURL(t, func(c net.Conn) {
+			readRequest(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Huge: ")
+			repeat(c, "huge")
+		}), want: "null after 1: " + oversize},
+		{name: "many headers", url: rawURL(t, func(c net.Conn) {
+			readRequest(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+			repeat(c, "X-Many: headers\r\n")
+		}), want: "null after 1: " + oversize},
+	}
+}
+
+// bomb answers with 16 MiB that are compressed to 16 KiB.
+func bomb(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Write(zeros())
+}
+
+// zeros returns 16 MiB of zeros, compressed.
+var zeros = sync.OnceValue(func() []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(make([]byte, 16<<20))
+	z.Close()
+	return b.Bytes()
+})
+
+// TestReceiverHangs checks that the timeout ends attempts at receivers that do not end their
+// answer, and that an answer of 101 ends an attempt.
+func TestReceiverHangs(t *testing.T) {
+	t.Parallel()
+	trusted := newAuthority(t)
+	s := start(t, trusted.trusted, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 700 })
+	holding := func(text string) string {
+		return rawURL(t, func(c net.Conn) {
+			answerText(text)(c)
+			waitForClose(c)
+		})
+	}
+	const unmade, unanswered, unended = "no connection was made within 700 ms", "the receiver did not answer within 700 ms", "the receiver did not end its answer within 700 ms"
+	list := []*receiverCase{
+		{name: "no answer", url: rawURL(t, waitForClose), want: "null after 1: " + unanswered},
+		{name: "no TLS", url: strings.Replace(rawURL(t, waitForClose), "http:", "https:", 1), want: "null after 1: " + unmade},
+		{name: "half a status line", url: holding("HTTP/1.1 2"), want: "null after 1: " + unended},
+		{name: "no end of the headers", url: holding("HTTP/1.1 200 OK\r\nA: b\r\n"), want: "null after 1: " + unended},
+		{name: "103 and no more", url: holding("HTTP/1.1 103 Early Hints\r\n\r\n"), want: "null after 1: " + unended},
+		{name: "no body", url: holding("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), want: "200 after 1: " + unended},
+		{name: "no end of the body", url: holding("HTTP/1.1 200 OK\r\n\r\nhello"), want: "200 after 1: " + unended},
+		{name: "a byte at a time", url: rawURL(t, drip), want: "200 after 1: " + unended},
+		{
+			name: "410 without an end",
+			url:  holding("HTTP/1.1 410 Gone\r\nContent-Length: 10\r\n\r\n"),
+			want: "410 after 1: the receiver answered 410",
+			over: true,
+		},
+		{
+			name: "another protocol",
+			url:  holding("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: secret\r\n\r\n"),
+			want: "101 after 1: the receiver answered 101",
+		},
+		{
+			name: "another protocol, not named",
+			url:  holding("HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+			want: "101 after 1: the receiver answered 101",
+		},
+	}
+	deliverFirst(s, list)
+	s.clock.Advance(5*time.Second - time.Millisecond)
+	s.settle()
+	for _, c := range list {
+		if n := c.hook.only().Attempts; n != 1 {
+			t.Errorf("%s: %d attempts before the second is due", c.name, n)
+		}
+	}
+	s.clock.Advance(501 * time.Millisecond)
+	s.settle()
+	for _, c := range list {
+		if d := c.hook.only(); (d.Attempts != 2) != c.over {
+			t.Errorf("%s: %s", c.name, d.outcome())
+		}
+	}
+}
