@@ -25,7 +25,7 @@ func (k *Kernel) authorize(ctx context.Context, c *Caller, op *Operation, now st
 		return nil
 	}
 	session := op.StaffSession || len(c.StaffSession) > 0
-	if !session && !c.Device.PINRequired {
+	if !session && !c.Device.PINRequired && !c.Device.StaffRequired {
 		return nil
 	}
 	// Check the PIN or session only with an identity that is up to date, since an attempt must
@@ -34,12 +34,25 @@ func (k *Kernel) authorize(ctx context.Context, c *Caller, op *Operation, now st
 	if err := k.confirm(c, nil); err != nil {
 		return err
 	}
-	if !session {
+	switch {
+	case session:
+	case c.Device.StaffRequired:
+		return refuseUnsigned(c.Device)
+	default:
 		return k.checkPIN(ctx, c, now)
 	}
 	member, err := k.staff.check(c.Device, c.StaffSession, now, op.Writes())
 	c.Staff, c.Actor.Staff = member, member.Key
 	return err
+}
+
+// refuseUnsigned refuses a write without a session where one is demanded. A PIN in the request
+// is not looked at, so it does not count as an attempt.
+func refuseUnsigned(id *store.TillIdentity) error {
+	if len(id.Staff) == 0 {
+		return Refuse(store.InvalidCredentials, "The location demands a signed-in member of staff but nobody can sign in there; add a person with: punchcard staff add.")
+	}
+	return Refuse(store.InvalidCredentials, "The location demands a signed-in member of staff: sign in with POST /session and send the token as X-Staff-Session.")
 }
 
 // checkPIN checks the location's staff PIN of a device's write.

@@ -57,6 +57,14 @@ type Caller struct {
 	// means that it is not known, as behind a proxy that is not trusted.
 	Address netip.Addr
 	Agent   string // User-Agent of the browser
+	// BrowserCookie is the cookie by which the browser of a Person or Visitor is known; see
+	// [store.Tx.KnowBrowser].
+	BrowserCookie string
+}
+
+// Browser returns the browser in which the caller tries to sign in.
+func (c *Caller) Browser() store.Browser {
+	return store.Browser{Address: c.Address, Cookie: c.BrowserCookie}
 }
 
 // KeyCaller returns the caller that a key identifies.
@@ -105,6 +113,14 @@ func (c *Caller) Till() store.Till {
 	till := c.Device.Till
 	till.Staff = c.Staff
 	return till
+}
+
+// SessionKey returns the key of the caller's session, 0 without one.
+func (c *Caller) SessionKey() int64 {
+	if c.Session == nil {
+		return 0
+	}
+	return c.Session.Session
 }
 
 // HolderCaller returns the holder of a card, or somebody who wants one.

@@ -31,6 +31,17 @@ func CookieFor(publicURL string, insecure bool, loopback bool) (name string, sec
 	return "", false, false
 }
 
+// browserCookieSuffix follows the name of the session cookie in that of the cookie by which
+// a browser is known.
+const browserCookieSuffix = "-browser"
+
+// BrowserCookieFor returns the name of the cookie by which a browser is known after a
+// sign-in; see [store.Tx.KnowBrowser]. The rest is as CookieFor says.
+func BrowserCookieFor(publicURL string, insecure bool, loopback bool) (name string, secure bool, ok bool) {
+	name, secure, ok = CookieFor(publicURL, insecure, loopback)
+	return name + browserCookieSuffix, secure, ok
+}
+
 // IsHTTPS reports whether a URL begins with https.
 func IsHTTPS(url string) bool {
 	return len(url) > len("https://") && strings.EqualFold(url[:len("https://")], "https://")

@@ -113,6 +113,12 @@ func IsLoopback(r *http.Request) bool {
 	return ok && isLoopbackName(name)
 }
 
+// IsLoopbackURL reports whether a URL leads to the machine that opens it.
+func IsLoopbackURL(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && isLoopbackName(strings.ToLower(u.Hostname()))
+}
+
 // isLoopbackName reports whether a host name or address, in the form that splitHost
 // returns, is that of loopback.
 func isLoopbackName(name string) bool {

@@ -69,8 +69,7 @@ func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) 
 		return r, err
 	}
 	r.json = nil
-	r.value, err = op.complete(r.value)
-	return r, err
+	return r, op.complete.call(r.value)
 }
 
 func (k *Kernel) invoke(ctx context.Context, c Caller, op *Operation, in Input) (r Result, err error) {
@@ -96,7 +95,7 @@ func (k *Kernel) invoke(ctx context.Context, c Caller, op *Operation, in Input) 
 // nothing, so it is admitted like a lookup: without a staff PIN, and in any state of the shop
 // and location. It leaves all other calls, also invalid ones, to the rest of Invoke.
 func (k *Kernel) repeated(call *Call, op *Operation) (r Result, err error) {
-	if op.repeated == nil || call.Kind != Device {
+	if op.repeat == nil || call.Kind != Device {
 		return r, nil
 	}
 	d := call.decode(op, k.conf.Fields)
@@ -108,7 +107,7 @@ func (k *Kernel) repeated(call *Call, op *Operation) (r Result, err error) {
 	}
 	known := false
 	err = k.st.View(call.Epoch, func(v *store.View) (err error) {
-		r.value, known, err = op.repeated(v, call, d.fields)
+		r.value, known, err = op.repeat.call(v, call, d.fields)
 		return err
 	})
 	if err != nil || r.value == nil {
@@ -149,7 +148,7 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 		return r, k.confirm(&call.Caller, err)
 	}
 	if op.audit != nil {
-		if err := k.audit(ctx, call, op.audit(call, fields)); err != nil {
+		if err := k.audit(ctx, call, op.audit.call(call, fields)); err != nil {
 			return r, err
 		}
 	}
@@ -248,8 +247,9 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 	if err := k.codes.check(call); err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
+	write := op.write
 	if op.prepare != nil {
-		if fields, err = op.prepare(ctx, call, fields); err != nil {
+		if write, err = op.prepare.call(ctx, call, fields); err != nil {
 			return r, k.confirm(&call.Caller, err)
 		}
 	}
@@ -266,7 +266,7 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 				return err
 			}
 		}
-		out, err := op.write(tx, call, fields)
+		out, err := write(tx, call, fields)
 		if err = k.codes.count(call, err); err != nil {
 			return err
 		}

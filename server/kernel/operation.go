@@ -13,8 +13,9 @@ import (
 	"punchcard/store"
 )
 
-// Operation is something that a caller can do. It is declared once for all faces.
-type Operation struct {
+// Of declares an operation: everything that is the same for all faces. I is the struct of its
+// fields and O the type of its answer, or None. See NewOperation.
+type Of[I, O any] struct {
 	ID      string // such as issueCard; also the operationId in OpenAPI documents
 	Group   string // heading in the documents
 	Title   string
@@ -23,40 +24,209 @@ type Operation struct {
 	// Codes are the refusals of the operation itself. Those of Invoke are not
 	// listed.
 	Codes []store.Code
-	// WithoutLocations also admits a restricted key whose locations are all
-	// disabled.
-	WithoutLocations bool
 	// Proof demands that a person who is signed in has given the password or a code of
 	// the second factor within the last 15 minutes. Others are refused with
 	// store.ProofRequired.
 	Proof bool
+	// WithoutLocations also admits a restricted key whose locations are all
+	// disabled.
+	WithoutLocations bool
 	// WithoutStaff admits writes of a device without a staff PIN or session, where the
 	// location demands one and where the session has ended.
 	WithoutStaff bool
 	// StaffSession demands a session of a member of staff also for a read.
 	StaffSession bool
+	// Mode is the meaning of null and absent fields, for an operation that writes.
+	Mode wire.Mode
+
+	// Exactly one of Read, Write and Prepare is set.
+
+	// Read answers from the store.
+	Read func(*store.View, *Call, I) (O, error)
+	// Write runs in a write transaction.
+	Write func(*store.Tx, *Call, I) (O, error)
+	// Prepare does work that is too slow for the store's single writer, and then writes;
+	// see the function Prepare.
+	Prepare Preparation
+
+	// These may be left out; see the functions of these names.
+
+	Complete Completion
+	LookUp   StoreCheck
+	Repeat   Repetition
+	Audit    Record
+}
+
+// hook is a function of a declaration for the types in and out, whose function F takes any.
+//
+// The binary has a copy of generic functions for each type, with the whole type in its name. So only
+// hooks that are declared have such functions, and TypeOf of a pointer stands for TypeFor.
+type hook[F any] struct {
+	in, out reflect.Type // any: all
+	call    F
+}
+
+// The functions of a declaration that are made by the functions of similar names.
+type (
+	Preparation = *hook[func(context.Context, *Call, any) (write, error)]
+	Completion  = *hook[func(out any) error]
+	StoreCheck  = *hook[func(v *store.View, c *Call, in any, faulty func(string) bool) error]
+	Repetition  = *hook[func(v *store.View, c *Call, in any) (out any, known bool, err error)]
+	Record      = *hook[func(c *Call, in any) func(*store.Tx) error]
+)
+
+// newHook returns the hook for the types I and O.
+func newHook[I, O, F any](call F) *hook[F] {
+	return &hook[F]{reflect.TypeOf((*I)(nil)).Elem(), reflect.TypeOf((*O)(nil)).Elem(), call}
+}
+
+// suits reports whether the hook, if there is one, is for the types of an operation.
+func (h *hook[F]) suits(in, out reflect.Type) bool {
+	all := reflect.TypeFor[any]()
+	return h == nil || (h.in == in || h.in == all) && (h.out == out || h.out == all)
+}
+
+// Prepare declares work before the write transaction, and returns the function that runs in it.
+// f may read the store (see Call.View), use Call.HashPassword and Call.CheckPassword, and refuse
+// the call. What it has read may have changed when its function runs, so the function must check
+// it again.
+func Prepare[I, O any](f func(context.Context, *Call, I) (func(*store.Tx) (O, error), error)) Preparation {
+	return newHook[I, O](func(ctx context.Context, c *Call, in any) (write, error) {
+		do, err := f(ctx, c, in.(I))
+		return func(tx *store.Tx, _ *Call, _ any) (any, error) {
+			out, err := do(tx)
+			return &out, err
+		}, err
+	})
+}
+
+// Complete declares what is added to the answer and need not be stored, since it can be computed
+// from the rest. The answer without it is remembered.
+func Complete[O any](f func(*O) error) Completion {
+	return newHook[any, O](func(out any) error { return f(out.(*O)) })
+}
+
+// LookUp declares how fields are checked against the store if some of them are invalid already, so
+// that a refusal reports all of them. f returns nil or a refusal, whose details are added; faulty
+// reports whether a field is reported already. Where the fields are valid, the operation makes the
+// same checks itself.
+func LookUp[I any](f func(v *store.View, c *Call, in I, faulty func(field string) bool) error) StoreCheck {
+	return newHook[I, any](func(v *store.View, c *Call, in any, faulty func(string) bool) error {
+		return f(v, c, in.(I), faulty)
+	})
+}
+
+// Repeat declares that devices may call an operation again with the reference of an earlier call,
+// for ever. f returns the answer to that call, before Complete, with found false if there was none.
+// known is false if the call names its card by a code that names none any longer. The operation's
+// function returns [store.ErrRepeated] in this case.
+func Repeat[I, O any](f func(v *store.View, c *Call, in I) (out O, found, known bool, err error)) Repetition {
+	return newHook[I, O](func(v *store.View, c *Call, in any) (any, bool, error) {
+		out, found, known, err := f(v, c, in.(I))
+		if err != nil || !found {
+			return nil, known, err
+		}
+		return &out, known, nil
+	})
+}
+
+// Audit declares that an operation that reads writes an audit row before it reads, in a transaction
+// of its own: without the row nothing is read. f returns the function that writes the row, or nil
+// if a call needs none.
+func Audit[I any](f func(c *Call, in I) func(*store.Tx) error) Record {
+	return newHook[I, any](func(c *Call, in any) func(*store.Tx) error { return f(c, in.(I)) })
+}
+
+// Operation is something that a caller can do. It is what NewOperation makes of a declaration, whose
+// fields of the same names it has.
+type Operation struct {
+	ID, Group, Title, Doc string
+
+	Callers          Callers
+	Codes            []store.Code
+	Proof            bool
+	WithoutLocations bool
+	WithoutStaff     bool
+	StaffSession     bool
 
 	In   reflect.Type // struct of the fields
 	Out  reflect.Type // type of the answer; nil: there is none
-	Mode wire.Mode    // meaning of null and absent fields
+	Mode wire.Mode
 
-	decode   func(Input, wire.Limits) (any, []store.Detail, error)
-	prepare  func(context.Context, *Call, any) (any, error) // see WritePrepared and WriteAfter; may be nil
-	read     func(*store.View, *Call, any) (any, error)
-	write    func(*store.Tx, *Call, any) (any, error)
-	complete func(any) (any, error)                 // see Complete; may be nil
-	audit    func(*Call, any) func(*store.Tx) error // see Audited; may be nil
-	repeated repeated                               // see Repeatable; may be nil
-	restore  func([]byte) (any, error)              // decodes a remembered answer
-	lookUp   lookUp                                 // see LookUp; may be nil
+	read  func(*store.View, *Call, any) (any, error)
+	write write
+
+	prepare  Preparation
+	complete Completion
+	lookUp   StoreCheck
+	repeat   Repetition
+	audit    Record
 }
 
-// repeated returns the answer to an earlier call with the same reference, nil if there was
-// none. known is false if the call names its card by a code that names none any longer.
-type repeated func(v *store.View, c *Call, fields any) (out any, known bool, err error)
+// write is the function of an operation that runs in the write transaction. It returns a
+// pointer to the answer.
+type write func(tx *store.Tx, c *Call, in any) (any, error)
 
-// lookUp finds faults of fields in the store.
-type lookUp func(v *store.View, c *Call, fields any, faulty func(field string) bool) error
+// NewOperation returns the operation that d declares. It panics if d has not exactly one of
+// Read, Write and Prepare, or a function for other fields or another answer.
+func NewOperation[I, O any](d Of[I, O]) *Operation {
+	op := Operation{
+		ID:               d.ID,
+		Group:            d.Group,
+		Title:            d.Title,
+		Doc:              d.Doc,
+		Callers:          d.Callers,
+		Codes:            d.Codes,
+		Proof:            d.Proof,
+		WithoutLocations: d.WithoutLocations,
+		WithoutStaff:     d.WithoutStaff,
+		StaffSession:     d.StaffSession,
+		In:               reflect.TypeOf((*I)(nil)).Elem(),
+		Out:              reflect.TypeOf((*O)(nil)).Elem(),
+		Mode:             d.Mode,
+		prepare:          d.Prepare,
+		complete:         d.Complete,
+		lookUp:           d.LookUp,
+		repeat:           d.Repeat,
+		audit:            d.Audit,
+	}
+	if read := d.Read; read != nil {
+		op.read = func(v *store.View, c *Call, in any) (any, error) {
+			out, err := read(v, c, in.(I))
+			return &out, err
+		}
+	}
+	if write := d.Write; write != nil {
+		op.write = func(tx *store.Tx, c *Call, in any) (any, error) {
+			out, err := write(tx, c, in.(I))
+			return &out, err
+		}
+	}
+	return op.checked()
+}
+
+// checked returns a copy of the operation, which has no Out if there is no answer. It panics if
+// the operation has not one function, or hooks for other types.
+func (op *Operation) checked() *Operation {
+	functions := 0
+	for _, set := range []bool{op.read != nil, op.write != nil, op.prepare != nil} {
+		if set {
+			functions++
+		}
+	}
+	if functions != 1 {
+		panic("kernel: operation " + op.ID + " needs one of Read, Write and Prepare")
+	}
+	if in, out := op.In, op.Out; !op.prepare.suits(in, out) || !op.complete.suits(in, out) || !op.lookUp.suits(in, out) ||
+		!op.repeat.suits(in, out) || !op.audit.suits(in, out) {
+		panic("kernel: operation " + op.ID + " has a function for other fields or another answer")
+	}
+	c := *op
+	if c.Out == reflect.TypeFor[None]() {
+		c.Out = nil
+	}
+	return &c
+}
 
 // None is the answer type of an operation without an answer.
 type None struct{}
@@ -127,96 +297,6 @@ func (c *Call) Backups() Backups { return c.backups }
 // Now returns the time at which the call began.
 func (c *Call) Now() store.Time { return c.now }
 
-// Read returns an operation that only reads. I is the struct of its fields and O
-// the type of its answer.
-func Read[I, O any](op Operation, fn func(*store.View, *Call, I) (O, error)) *Operation {
-	op.In, op.Out = reflect.TypeFor[I](), typeOf[O]()
-	op.decode = decodeInto[I](wire.Create)
-	op.read = func(v *store.View, c *Call, in any) (any, error) {
-		out, err := fn(v, c, in.(I))
-		return &out, err
-	}
-	return &op
-}
-
-// Write returns an operation that runs in a write transaction. I is the struct of
-// its fields, which are decoded in the given mode, and O the type of its answer. An
-// operation without fields takes struct{} and wire.Create.
-func Write[I, O any](op Operation, mode wire.Mode, fn func(*store.Tx, *Call, I) (O, error)) *Operation {
-	op.In, op.Out, op.Mode = reflect.TypeFor[I](), typeOf[O](), mode
-	op.decode = decodeInto[I](mode)
-	op.write = func(tx *store.Tx, c *Call, in any) (any, error) {
-		out, err := fn(tx, c, in.(I))
-		return &out, err
-	}
-	op.restore = restore[O]
-	return &op
-}
-
-// WritePrepared returns an operation like Write whose fields are prepared before the
-// transaction, by work that is too slow for the store's single writer. fn gets what
-// prepare makes of the valid fields.
-func WritePrepared[I, P, O any](op Operation, mode wire.Mode, prepare func(I) P, fn func(*store.Tx, *Call, P) (O, error)) *Operation {
-	w := Write(op, mode, fn)
-	w.In, w.decode = reflect.TypeFor[I](), decodeInto[I](mode)
-	w.prepare = func(_ context.Context, _ *Call, in any) (any, error) { return prepare(in.(I)), nil }
-	return w
-}
-
-// WriteAfter returns an operation like WritePrepared whose preparation may read the
-// store (see Call.View), use Call.HashPassword and Call.CheckPassword, and refuse the
-// call. What it has read may have changed when fn runs, so fn must check it again.
-func WriteAfter[I, P, O any](op Operation, mode wire.Mode, prepare func(context.Context, *Call, I) (P, error), fn func(*store.Tx, *Call, P) (O, error)) *Operation {
-	w := Write(op, mode, fn)
-	w.In, w.decode = reflect.TypeFor[I](), decodeInto[I](mode)
-	w.prepare = func(ctx context.Context, c *Call, in any) (any, error) { return prepare(ctx, c, in.(I)) }
-	return w
-}
-
-// Complete adds to the answer of an operation what need not be stored, since it
-// can be computed from the rest. The answer S of op is what is remembered; f turns
-// it into the answer O that callers get.
-func Complete[S, O any](op *Operation, f func(S) (O, error)) *Operation {
-	op.Out = typeOf[O]()
-	op.complete = func(stored any) (any, error) {
-		out, err := f(*stored.(*S))
-		return &out, err
-	}
-	return op
-}
-
-// Audited makes an operation that reads write an audit row before it reads, in a
-// transaction of its own: without the row nothing is read. record returns the function
-// that writes the row, or nil if a call needs none.
-func Audited[I any](op *Operation, record func(c *Call, in I) func(*store.Tx) error) *Operation {
-	op.audit = func(c *Call, in any) func(*store.Tx) error { return record(c, in.(I)) }
-	return op
-}
-
-// Repeatable makes an operation of devices one that may be called again with the reference of
-// an earlier call, for ever. f returns the answer to that call, with found false if there was
-// none. The operation's function returns [store.ErrRepeated] in this case. S is the type of
-// the answer before Complete.
-func Repeatable[I, S any](op *Operation, f func(v *store.View, c *Call, in I) (out S, found, known bool, err error)) *Operation {
-	op.repeated = func(v *store.View, c *Call, in any) (any, bool, error) {
-		out, found, known, err := f(v, c, in.(I))
-		if err != nil || !found {
-			return nil, known, err
-		}
-		return &out, known, nil
-	}
-	return op
-}
-
-// LookUp adds to an operation how its fields are checked against the store if some
-// of them are invalid already, so that a refusal reports all of them. f returns nil
-// or a refusal, whose details are added; faulty reports whether a field is reported
-// already. Where the fields are valid, the operation makes the same checks itself.
-func LookUp[I any](op *Operation, f func(v *store.View, c *Call, in I, faulty func(field string) bool) error) *Operation {
-	op.lookUp = func(v *store.View, c *Call, in any, faulty func(string) bool) error { return f(v, c, in.(I), faulty) }
-	return op
-}
-
 // Described returns an operation that describes a route which a face serves by itself, for the
 // document of the face. It cannot be invoked.
 func Described(op Operation, in, out reflect.Type, writes bool) *Operation {
@@ -230,33 +310,25 @@ func Described(op Operation, in, out reflect.Type, writes bool) *Operation {
 }
 
 // Writes reports whether the operation may change something.
-func (op *Operation) Writes() bool { return op.write != nil }
+func (op *Operation) Writes() bool { return op.write != nil || op.prepare != nil }
 
-// decodeInto returns a function that decodes and validates an input as an I.
-func decodeInto[I any](mode wire.Mode) func(Input, wire.Limits) (any, []store.Detail, error) {
-	return func(in Input, lim wire.Limits) (any, []store.Detail, error) {
-		v := new(I)
-		details, err := in.Decode(v, mode, lim)
-		return *v, details, err
-	}
+// decode decodes and validates an input.
+func (op *Operation) decode(in Input, lim wire.Limits) (any, []store.Detail, error) {
+	fields := reflect.New(op.In)
+	details, err := in.Decode(fields.Interface(), op.Mode, lim)
+	return fields.Elem().Interface(), details, err
 }
 
 // restore decodes a remembered answer and returns a pointer to it.
-func restore[O any](body []byte) (any, error) {
-	out := new(O)
+func (op *Operation) restore(body []byte) (any, error) {
+	if op.Out == nil {
+		return new(None), nil
+	}
+	out := reflect.New(op.Out).Interface()
 	if len(body) == 0 {
 		return out, nil
 	}
 	return out, json.Unmarshal(body, out)
-}
-
-// typeOf returns the type T, or nil for None.
-func typeOf[T any]() reflect.Type {
-	t := reflect.TypeFor[T]()
-	if t == reflect.TypeFor[None]() {
-		return nil
-	}
-	return t
 }
 
 // Input is what a caller passes to an operation. Invoke authorizes the caller

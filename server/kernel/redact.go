@@ -11,10 +11,9 @@ import (
 )
 
 // Answers have fields that viewers do not see: addresses of holders, and what webhooks
-// send. The struct tag viewer names what they see instead:
-//
-//	viewer:"masked"  an address without most of its characters; other texts as they are
-//	viewer:"hidden"  null, or {} for JSON
+// send. What they see instead is declared for the column of the same name in
+// store/personal.go. A field without a column that viewers do not see has the struct tag
+// viewer:"hidden".
 //
 // A masked field is a string or a store.Null[string], a hidden one may also be a
 // json.RawMessage. Every other type panics, which TestViewersSeeNoContacts in
@@ -23,7 +22,19 @@ import (
 // seesContacts reports whether the caller sees such fields.
 func (c *Caller) seesContacts() bool { return c.Kind != Person || c.Role >= Manager }
 
-// redactable caches which types have fields with the tag, at any depth.
+// sight returns what viewers see of a field.
+func sight(f reflect.StructField) store.Sight {
+	if f.Tag.Get("viewer") == "hidden" {
+		return store.Hidden
+	}
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return store.ViewersSee(name)
+}
+
+// ViewersSee reports whether viewers see a field of an answer as it is.
+func ViewersSee(f reflect.StructField) bool { return sight(f) == store.Whole }
+
+// redactable caches which types have such fields, at any depth.
 var redactable sync.Map // of reflect.Type to bool
 
 func hasRedactable(t reflect.Type) bool {
@@ -38,7 +49,7 @@ func hasRedactable(t reflect.Type) bool {
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
-			found = found || f.Tag.Get("viewer") != "" || (f.IsExported() || f.Anonymous) && hasRedactable(f.Type)
+			found = found || !ViewersSee(f) || (f.IsExported() || f.Anonymous) && hasRedactable(f.Type)
 		}
 	}
 	redactable.Store(t, found)
@@ -62,17 +73,15 @@ func redact(v reflect.Value) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
-			switch f.Tag.Get("viewer") {
-			case "masked":
+			switch sight(f) {
+			case store.Masked:
 				maskField(v.Field(i).Addr().Interface())
-			case "hidden":
+			case store.Hidden:
 				hideField(v.Field(i).Addr().Interface())
-			case "":
+			default:
 				if f.IsExported() || f.Anonymous {
 					redact(v.Field(i))
 				}
-			default:
-				panic("kernel: unknown viewer tag of field " + f.Name)
 			}
 		}
 	}

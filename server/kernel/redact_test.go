@@ -21,7 +21,7 @@ func TestMaskAddress(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	type contact struct {
-		Email store.Null[string] `viewer:"masked"`
+		Email store.Null[string] `json:"holder_email"`
 		Other store.Null[string] `viewer:"hidden"`
 		Name  string
 		Next  *contact
@@ -31,7 +31,7 @@ func TestRedact(t *testing.T) {
 		Inner contact
 		List  []contact
 		Body  json.RawMessage `viewer:"hidden"`
-		Text  string          `viewer:"masked"`
+		Text  string          `json:"external_ref"`
 		Code  string          `viewer:"hidden"`
 		Items [2]*contact
 		None  *contact

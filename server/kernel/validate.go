@@ -94,7 +94,7 @@ func (k *Kernel) lookUp(op *Operation, call *Call, fields any, details []store.D
 	if faulty("") {
 		return details, nil
 	}
-	err := k.st.View(call.Epoch, func(v *store.View) error { return op.lookUp(v, call, fields, faulty) })
+	err := k.st.View(call.Epoch, func(v *store.View) error { return op.lookUp.call(v, call, fields, faulty) })
 	if refusal, ok := store.AsError(err); ok {
 		return wire.Join(details, refusal.Details...), nil
 	}

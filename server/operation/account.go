@@ -24,35 +24,35 @@ type PasswordFields struct {
 	Password        store.Opt[string] `json:"password" req:"true" min:"10" max:"256" doc:"Neither the email nor one of the commonest passwords."`
 }
 
-// newPassword is a change of a password that was checked and hashed.
-type newPassword struct {
-	checked[PasswordFields]
-	hash string
-}
-
 // ChangePassword sets another password, ends all sessions of the caller, and begins a
 // new one.
-var ChangePassword = kernel.WriteAfter(
-	accounts.only(account, "changePassword", "Change the password", "All sessions end, and a new one begins.", store.InvalidCredentials, store.RateLimited),
-	wire.Create,
-	func(ctx context.Context, c *kernel.Call, f PasswordFields) (p newPassword, err error) {
+var ChangePassword = kernel.NewOperation(kernel.Of[PasswordFields, CreatedSession]{
+	ID:      "changePassword",
+	Group:   accounts,
+	Title:   "Change the password",
+	Doc:     "All sessions end, and a new one begins.",
+	Callers: account,
+	Codes:   []store.Code{store.InvalidCredentials, store.RateLimited},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f PasswordFields) (func(*store.Tx) (CreatedSession, error), error) {
 		if err := checkNew(f.Password.V, c.Session.Email); err != nil {
-			return p, err
+			return nil, err
 		}
-		if p.credentials, p.right, err = checkOwn(ctx, c, f.CurrentPassword.V); err == nil && p.right {
-			p.hash, err = c.HashPassword(ctx, f.Password.V)
+		credentials, right, err := checkOwn(ctx, c, f.CurrentPassword.V)
+		hash := ""
+		if err == nil && right {
+			hash, err = c.HashPassword(ctx, f.Password.V)
 		}
-		return p, err
-	},
-	func(tx *store.Tx, c *kernel.Call, p newPassword) (s CreatedSession, err error) {
-		if _, err := tx.CheckPassword(p.credentials, p.right); err != nil {
-			return s, err
-		}
-		if err := tx.SetPassword(c.Session.User, p.hash, "user.change_password"); err != nil {
-			return s, err
-		}
-		return begin(tx, c, store.NewSession{User: c.Session.User, Shop: c.Session.Shop, Renews: true})
-	})
+		return func(tx *store.Tx) (s CreatedSession, err error) {
+			if _, err := tx.CheckPassword(credentials, right); err != nil {
+				return s, err
+			}
+			if err := tx.SetPassword(c.Session.User, hash, "user.change_password"); err != nil {
+				return s, err
+			}
+			return begin(tx, c, store.NewSession{User: c.Session.User, Shop: c.Session.Shop, Renews: true})
+		}, err
+	}),
+})
 
 // ProfileFields are the fields of UpdateProfile.
 type ProfileFields struct {
@@ -61,10 +61,16 @@ type ProfileFields struct {
 }
 
 // UpdateProfile changes the name and the language of the caller.
-var UpdateProfile = kernel.Write(accounts.only(account, "updateProfile", "Update the profile", ""),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f ProfileFields) (store.User, error) {
+var UpdateProfile = kernel.NewOperation(kernel.Of[ProfileFields, store.User]{
+	ID:      "updateProfile",
+	Group:   accounts,
+	Title:   "Update the profile",
+	Callers: account,
+	Mode:    wire.Patch,
+	Write: func(tx *store.Tx, c *kernel.Call, f ProfileFields) (store.User, error) {
 		return tx.UpdateUser(c.Session.User, f.Name, f.Language)
-	})
+	},
+})
 
 // Profile is the account of the caller.
 type Profile struct {
@@ -73,14 +79,19 @@ type Profile struct {
 }
 
 // GetProfile returns the account of the caller.
-var GetProfile = kernel.Read(accounts.only(kernel.Callers{Account: true, Enrolling: true}, "getProfile", "Read the profile", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (p Profile, err error) {
+var GetProfile = kernel.NewOperation(kernel.Of[struct{}, Profile]{
+	ID:      "getProfile",
+	Group:   accounts,
+	Title:   "Read the profile",
+	Callers: kernel.Callers{Account: true, Enrolling: true},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (p Profile, err error) {
 		if p.User, err = v.User(c.Session.User); err != nil {
 			return p, err
 		}
 		p.RecoveryCodes, err = v.CountRecoveryCodes(c.Session.User)
 		return p, err
-	})
+	},
+})
 
 // OfferedTOTP is a second factor that is set up, with the picture of its QR code.
 type OfferedTOTP struct {
@@ -90,44 +101,77 @@ type OfferedTOTP struct {
 
 // StartTOTP makes the secret of a new second factor, which takes effect with
 // ConfirmTOTP.
-var StartTOTP = kernel.Complete(
-	kernel.Write(proved(accounts.only(kernel.Callers{Account: true, Enrolling: true}, "startTOTP", "Begin to set up a second factor", "")),
-		wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.OfferedTOTP, error) {
-			return tx.OfferTOTP(c.Session.User)
-		}),
-	func(o store.OfferedTOTP) (out OfferedTOTP, err error) {
-		out.OfferedTOTP = o
+var StartTOTP = kernel.NewOperation(kernel.Of[struct{}, OfferedTOTP]{
+	ID:      "startTOTP",
+	Group:   accounts,
+	Title:   "Begin to set up a second factor",
+	Callers: kernel.Callers{Account: true, Enrolling: true},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (o OfferedTOTP, err error) {
+		o.OfferedTOTP, err = tx.OfferTOTP(c.Session.User)
+		return o, err
+	},
+	Complete: kernel.Complete(func(o *OfferedTOTP) (err error) {
 		if o.URI != "" { // else it is a replay
-			out.QRSVG, err = qr.SVG(o.URI)
+			o.QRSVG, err = qr.SVG(o.URI)
 		}
-		return out, err
-	})
+		return err
+	}),
+})
 
 // ConfirmTOTP makes the new second factor the one of the caller.
-var ConfirmTOTP = kernel.Write(
-	proved(accounts.only(kernel.Callers{Account: true, Enrolling: true}, "confirmTOTP", "Confirm a second factor", "Answers the recovery codes, once.", store.TOTPInvalid, store.Conflict)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f CodeFields) (store.RecoveryCodes, error) {
-		return tx.ConfirmTOTP(c.Session.User, f.TOTP.V)
-	})
+var ConfirmTOTP = kernel.NewOperation(kernel.Of[CodeFields, store.RecoveryCodes]{
+	ID:      "confirmTOTP",
+	Group:   accounts,
+	Title:   "Confirm a second factor",
+	Doc:     "Answers the recovery codes, once. All other sessions end.",
+	Callers: kernel.Callers{Account: true, Enrolling: true},
+	Codes:   []store.Code{store.TOTPInvalid, store.Conflict},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f CodeFields) (store.RecoveryCodes, error) {
+		return tx.ConfirmTOTP(c.Session.User, c.Session.Session, f.TOTP.V)
+	},
+})
 
 // RemoveTOTP removes the second factor of the caller.
-var RemoveTOTP = kernel.Write(proved(accounts.only(account, "removeTOTP", "Remove the second factor", "")),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.RemoveTOTP(c.Session.User)
-	})
+var RemoveTOTP = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "removeTOTP",
+	Group:   accounts,
+	Title:   "Remove the second factor",
+	Doc:     "All other sessions end.",
+	Callers: account,
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+		return kernel.None{}, tx.RemoveTOTP(c.Session.User, c.Session.Session)
+	},
+})
 
 // NewRecoveryCodes replaces the recovery codes of the caller.
-var NewRecoveryCodes = kernel.Write(proved(accounts.only(account, "newRecoveryCodes", "Make new recovery codes", "The old ones end.", store.Conflict)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.RecoveryCodes, error) {
+var NewRecoveryCodes = kernel.NewOperation(kernel.Of[struct{}, store.RecoveryCodes]{
+	ID:      "newRecoveryCodes",
+	Group:   accounts,
+	Title:   "Make new recovery codes",
+	Doc:     "The old ones end.",
+	Callers: account,
+	Codes:   []store.Code{store.Conflict},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.RecoveryCodes, error) {
 		return tx.NewRecoveryCodes(c.Session.User)
-	})
+	},
+})
 
 // ShowLink returns what a one-time link is for, without using it up. Its parameter token
 // is the token of the link.
-var ShowLink = kernel.Read(accounts.only(visitor, "showLink", "Show a one-time link", "", store.LinkExpired),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.ShownLink, error) {
+var ShowLink = kernel.NewOperation(kernel.Of[struct{}, store.ShownLink]{
+	ID:      "showLink",
+	Group:   accounts,
+	Title:   "Show a one-time link",
+	Callers: kernel.Callers{Visitor: true, Account: true},
+	Codes:   []store.Code{store.LinkExpired},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.ShownLink, error) {
 		return v.ShowLink(c.Param("token"))
-	})
+	},
+})
 
 // NewPersonFields are the fields of a person's new account.
 type NewPersonFields struct {
@@ -149,12 +193,6 @@ func (f NewPersonFields) missing() (details []store.Detail) {
 	return details
 }
 
-// newPerson is a person whose password is hashed, with the other fields of an operation.
-type newPerson[F any] struct {
-	fields F
-	user   store.NewUser
-}
-
 // user returns the account that the fields describe, with the hash of its password.
 func (f NewPersonFields) user(ctx context.Context, c *kernel.Call, email string) (u store.NewUser, err error) {
 	if details := f.missing(); details != nil {
@@ -168,6 +206,15 @@ func (f NewPersonFields) user(ctx context.Context, c *kernel.Call, email string)
 	return u, err
 }
 
+// linkEmail returns the email that the link of a call is for.
+func linkEmail(c *kernel.Call, kind string) (email string, err error) {
+	err = c.View(func(v *store.View) (err error) {
+		email, err = v.LinkEmail(kind, c.Param("token"))
+		return err
+	})
+	return email, err
+}
+
 // SetUpFields are the fields of SetUpOperator.
 type SetUpFields struct {
 	Email store.Opt[string] `json:"email" req:"true" min:"3" max:"254" format:"email"`
@@ -177,6 +224,7 @@ type SetUpFields struct {
 	Timezone     store.Opt[string] `json:"timezone" min:"1" max:"64" doc:"Of the new shop. Default UTC."`
 	Currency     store.Opt[string] `json:"currency" min:"3" max:"3" doc:"Of the new shop: ISO 4217. Default EUR."`
 	ShopLanguage store.Opt[string] `json:"shop_language" enum:"en,it,es,fr,de,pt" doc:"Of the new shop. Default en."`
+	Country      store.Opt[string] `json:"country_code" format:"country" doc:"Of the new shop: two letters A-Z, ISO 3166-1."`
 }
 
 // Check requires a name, a password and one shop.
@@ -193,59 +241,69 @@ func (f SetUpFields) Check(now store.Time) []store.Detail {
 
 // shop returns the fields of the new shop.
 func (f SetUpFields) shop() store.ShopFields {
-	return store.ShopFields{Name: f.ShopName, Timezone: f.Timezone, Currency: f.Currency, Language: f.ShopLanguage}
+	return store.ShopFields{Name: f.ShopName, Timezone: f.Timezone, Currency: f.Currency, Language: f.ShopLanguage, CountryCode: f.Country}
 }
 
 // SetUpOperator makes the account of the first operator with the set-up link, and begins
 // a session. Its parameter token is the token of the link.
-var SetUpOperator = kernel.WriteAfter(
-	accounts.only(visitor, "setUpOperator", "Set up the first operator", "The person also becomes the owner of a shop of the file, or of a new one.", store.LinkExpired, store.Conflict),
-	wire.Create,
-	func(ctx context.Context, c *kernel.Call, f SetUpFields) (p newPerson[SetUpFields], err error) {
-		if err := c.View(func(v *store.View) error {
-			_, err := v.LinkEmail(store.LinkSetup, c.Param("token"))
-			return err
-		}); err != nil {
-			return p, err
+var SetUpOperator = kernel.NewOperation(kernel.Of[SetUpFields, CreatedSession]{
+	ID:      "setUpOperator",
+	Group:   accounts,
+	Title:   "Set up the first operator",
+	Doc:     "The person also becomes the owner of a shop of the file, or of a new one.",
+	Callers: visitor,
+	Codes:   []store.Code{store.LinkExpired, store.Conflict},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SetUpFields) (func(*store.Tx) (CreatedSession, error), error) {
+		if _, err := linkEmail(c, store.LinkSetup); err != nil {
+			return nil, err
 		}
-		p.fields = f
-		p.user, err = f.user(ctx, c, f.Email.V)
-		return p, err
-	},
-	func(tx *store.Tx, c *kernel.Call, p newPerson[SetUpFields]) (s CreatedSession, err error) {
-		user, err := tx.SetUp(c.Param("token"), p.user, p.fields.ShopID, p.fields.shop())
-		if err != nil {
-			return s, err
-		}
-		return begin(tx, c, store.NewSession{User: user})
-	})
-
-// AcceptInvitation accepts an invitation. Where there is no account with its email, it
-// makes one from the fields and begins a session; else it needs no fields, and the person
-// signs in as usual. Its parameter token is the token of the link.
-var AcceptInvitation = kernel.WriteAfter(
-	accounts.only(visitor, "acceptInvitation", "Accept an invitation", "A new account needs a name and a password, and a session begins. An account that exists needs neither, and no session begins.", store.LinkExpired, store.Conflict),
-	wire.Create,
-	func(ctx context.Context, c *kernel.Call, f NewPersonFields) (p newPerson[NewPersonFields], err error) {
-		var shown store.ShownLink
-		if err := c.View(func(v *store.View) (err error) {
-			if _, err = v.LinkEmail(store.LinkInvitation, c.Param("token")); err == nil {
-				shown, err = v.ShowLink(c.Param("token"))
+		person, err := f.user(ctx, c, f.Email.V)
+		return func(tx *store.Tx) (s CreatedSession, err error) {
+			user, err := tx.SetUp(c.Param("token"), person, f.ShopID, f.shop())
+			if err != nil {
+				return s, err
 			}
-			return err
-		}); err != nil || shown.Account {
-			return p, err
+			return begin(tx, c, store.NewSession{User: user})
+		}, err
+	}),
+})
+
+// CreateInvited makes the account of a person who is invited, who then signs in and accepts.
+// Its answer does not show whether there was an account with the email already. Its parameter
+// token is the token of the link.
+var CreateInvited = kernel.NewOperation(kernel.Of[NewPersonFields, kernel.None]{
+	ID:      "createInvited",
+	Group:   accounts,
+	Title:   "Create the account of an invited person",
+	Doc:     "The answer is the same if there is an account already, which stays as it is. The invitation is still to be accepted.",
+	Callers: visitor,
+	Codes:   []store.Code{store.LinkExpired},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f NewPersonFields) (func(*store.Tx) (kernel.None, error), error) {
+		email, err := linkEmail(c, store.LinkInvitation)
+		if err != nil {
+			return nil, err
 		}
-		p.user, err = f.user(ctx, c, shown.Email)
-		return p, err
+		person, err := f.user(ctx, c, email)
+		return func(tx *store.Tx) (kernel.None, error) {
+			return kernel.None{}, tx.CreateInvited(c.Param("token"), person)
+		}, err
+	}),
+})
+
+// AcceptInvitation accepts an invitation to the email of the caller. Its parameter token is
+// the token of the link.
+var AcceptInvitation = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "acceptInvitation",
+	Group:   accounts,
+	Title:   "Accept an invitation",
+	Doc:     "All other sessions of the person end.",
+	Callers: account,
+	Codes:   []store.Code{store.LinkExpired, store.Conflict},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+		return kernel.None{}, tx.AcceptInvitation(c.Param("token"), c.Session)
 	},
-	func(tx *store.Tx, c *kernel.Call, p newPerson[NewPersonFields]) (s CreatedSession, err error) {
-		a, err := tx.AcceptInvitation(c.Param("token"), p.user)
-		if err != nil || !a.Created {
-			return s, err
-		}
-		return begin(tx, c, store.NewSession{User: a.User, Shop: a.Shop})
-	})
+})
 
 // ResetFields are the fields of ResetPassword.
 type ResetFields struct {
@@ -253,27 +311,34 @@ type ResetFields struct {
 }
 
 // ResetPassword sets a new password with a reset link, and ends the person's sessions.
-// No session begins, since a second factor is asked for as usual. Its parameter token is
+// No session begins, since a second factor is asked for as usual. The browser is known from
+// then on, so that no attack on the account delays the sign-in that follows. Its parameter token is
 // the token of the link.
-var ResetPassword = kernel.WriteAfter(
-	accounts.only(visitor, "resetPassword", "Set a new password", "All sessions of the person end.", store.LinkExpired),
-	wire.Create,
-	func(ctx context.Context, c *kernel.Call, f ResetFields) (hash string, err error) {
-		var email string
-		if err := c.View(func(v *store.View) (err error) {
-			email, err = v.LinkEmail(store.LinkReset, c.Param("token"))
-			return err
-		}); err != nil {
-			return "", err
+var ResetPassword = kernel.NewOperation(kernel.Of[ResetFields, KnownBrowser]{
+	ID:      "resetPassword",
+	Group:   accounts,
+	Title:   "Set a new password",
+	Doc:     "All sessions of the person end.",
+	Callers: visitor,
+	Codes:   []store.Code{store.LinkExpired},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f ResetFields) (func(*store.Tx) (KnownBrowser, error), error) {
+		email, err := linkEmail(c, store.LinkReset)
+		if err != nil {
+			return nil, err
 		}
 		if err := checkNew(f.Password.V, email); err != nil {
-			return "", err
+			return nil, err
 		}
-		return c.HashPassword(ctx, f.Password.V)
-	},
-	func(tx *store.Tx, c *kernel.Call, hash string) (kernel.None, error) {
-		return kernel.None{}, tx.ResetPassword(c.Param("token"), hash)
-	})
+		hash, err := c.HashPassword(ctx, f.Password.V)
+		return func(tx *store.Tx) (k KnownBrowser, err error) {
+			user, err := tx.ResetPassword(c.Param("token"), hash)
+			if err != nil {
+				return k, err
+			}
+			return know(tx, c, user)
+		}, err
+	}),
+})
 
 // RequestFields are the fields of RequestReset.
 type RequestFields struct {
@@ -282,7 +347,14 @@ type RequestFields struct {
 
 // RequestReset mails a reset link to a person. Its answer does not show whether there is
 // an account with the email.
-var RequestReset = kernel.Write(accounts.only(visitor, "requestReset", "Ask for a reset link", "The answer is the same whether there is an account or not.", store.RateLimited),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f RequestFields) (kernel.None, error) {
-		return kernel.None{}, tx.RequestReset(f.Email.V, c.Address)
-	})
+var RequestReset = kernel.NewOperation(kernel.Of[RequestFields, kernel.None]{
+	ID:      "requestReset",
+	Group:   accounts,
+	Title:   "Ask for a reset link",
+	Doc:     "The answer is the same whether there is an account or not.",
+	Callers: visitor,
+	Codes:   []store.Code{store.RateLimited},
+	Write: func(tx *store.Tx, c *kernel.Call, f RequestFields) (kernel.None, error) {
+		return kernel.None{}, tx.RequestReset(f.Email.V, c.Browser())
+	},
+})

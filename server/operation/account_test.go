@@ -46,10 +46,20 @@ func (h *harness) enrol(token string) (secret string, codes []string) {
 
 // TestSecondFactor checks the sign-in with a second factor: that each code and each recovery
 // code works once, that wrong codes lock, and that a pending session ends after ten minutes.
+// Switching it on or off ends the person's other sessions.
 func TestSecondFactor(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
-	secret, codes := h.enrol(h.token(store.RoleManager))
+	own, other := h.token(store.RoleManager), h.token(store.RoleManager)
+	secret, codes := h.enrol(own)
+	alone := func(own, other string) {
+		t.Helper()
+		h.caller(own)
+		if _, ok := h.as(other); ok {
+			t.Error("another session of the person has not ended")
+		}
+	}
+	alone(own, other)
 	if len(codes) != 10 || len(codes[0]) != 14 {
 		t.Errorf("%q", codes)
 	}
@@ -100,17 +110,19 @@ func TestSecondFactor(t *testing.T) {
 	if _, code := confirm(pending(), codes[4]); code != store.TOTPInvalid {
 		t.Errorf("a recovery code that was replaced: %q", code)
 	}
-	if _, code := confirm(pending(), more[0]); code != "" {
+	another, code := confirm(pending(), more[0])
+	if code != "" {
 		t.Errorf("a new recovery code: %q", code)
 	}
-	// Wrong codes lock like wrong passwords, although each follows a right password.
-	for i := range 5 {
+	// Wrong codes lock like wrong passwords, although each follows a right password: these six, and
+	// four before.
+	for i := range 6 {
 		if _, code := confirm(pending(), fmt.Sprintf("00000%d", i)); code != store.TOTPInvalid {
 			t.Fatal(code)
 		}
 	}
 	if _, code := h.signIn(seed.ManagerEmail, seed.Password, home); code != store.RateLimited {
-		t.Errorf("after five wrong codes: %q", code)
+		t.Errorf("after six more wrong codes: %q", code)
 	}
 	h.advance(time.Minute)
 	token = pending()
@@ -119,6 +131,7 @@ func TestSecondFactor(t *testing.T) {
 		t.Error("a pending session lasts for more than ten minutes")
 	}
 	must[kernel.None](h, h.caller(s.Token), operation.RemoveTOTP, "", nil)
+	alone(s.Token, another.Token)
 	if s, code := h.signIn(seed.ManagerEmail, seed.Password, home); code != "" || s.Pending {
 		t.Errorf("without the second factor: %+v, %s", s, code)
 	}

@@ -6,40 +6,72 @@ import (
 )
 
 // GetProgramStats returns the statistics of a program.
-var GetProgramStats = kernel.Read(
-	assisted(analytics.reads("getProgramStats", "Read a program's statistics",
-		"Every figure is computed by itself and null where that failed: null means unavailable, never zero. A location-restricted key is refused.",
-		store.NotFound, store.LocationScopeUnsupported)),
-	byID((*store.View).ProgramStats))
+var GetProgramStats = kernel.NewOperation(kernel.Of[struct{}, store.ProgramStats]{
+	ID:    "getProgramStats",
+	Group: analytics,
+	Title: "Read a program's statistics",
+	Doc: "Every figure is computed by itself and null where that failed: null means unavailable, never zero. A " +
+		"location-restricted key is refused.",
+	Callers: assisted(readers("analytics")),
+	Codes:   []store.Code{store.NotFound, store.LocationScopeUnsupported},
+	Read:    byID((*store.View).ProgramStats),
+})
 
 // GetAnalyticsSummary returns the main figures of the shop.
-var GetAnalyticsSummary = kernel.Read(assisted(analytics.reads("getAnalyticsSummary", "Read the shop's summary", "", store.LocationScopeUnsupported)),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.AnalyticsSummary, error) {
+var GetAnalyticsSummary = kernel.NewOperation(kernel.Of[struct{}, store.AnalyticsSummary]{
+	ID:      "getAnalyticsSummary",
+	Group:   analytics,
+	Title:   "Read the shop's summary",
+	Callers: assisted(readers("analytics")),
+	Codes:   []store.Code{store.LocationScopeUnsupported},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.AnalyticsSummary, error) {
 		return v.Summary(c.Access)
-	})
+	},
+})
 
 // GetHeatmap returns the activity of each day.
-var GetHeatmap = kernel.Read(
-	assisted(analytics.reads("getHeatmap", "Read the activity of each day",
-		"Rows of the ledger that are neither reversed nor reversals or expiries, by day of the shop's calendar. For a location-restricted key it is computed from its own locations.")),
-	func(v *store.View, c *kernel.Call, q store.HeatmapQuery) (store.ActivityHeatmap, error) {
+var GetHeatmap = kernel.NewOperation(kernel.Of[store.HeatmapQuery, store.ActivityHeatmap]{
+	ID:    "getHeatmap",
+	Group: analytics,
+	Title: "Read the activity of each day",
+	Doc: "Rows of the ledger that are neither reversed nor reversals or expiries, by day of the shop's calendar. For a " +
+		"location-restricted key it is computed from its own locations.",
+	Callers: assisted(readers("analytics")),
+	Read: func(v *store.View, c *kernel.Call, q store.HeatmapQuery) (store.ActivityHeatmap, error) {
 		return v.Heatmap(c.Access, q)
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q store.HeatmapQuery, faulty func(string) bool) error {
+		if faulty("from") || faulty("to") {
+			return nil
+		}
+		_, err := v.Heatmap(c.Access, store.HeatmapQuery{From: q.From, To: q.To})
+		return err
+	}),
+})
 
 // GetCardTypes returns how many cards there are of each type.
-var GetCardTypes = kernel.Read(
-	assisted(analytics.reads("getCardTypes", "Read the distribution of card types",
-		"All five types, also those without cards.",
-		store.LocationScopeUnsupported)),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.CardTypeDistribution, error) {
+var GetCardTypes = kernel.NewOperation(kernel.Of[struct{}, store.CardTypeDistribution]{
+	ID:      "getCardTypes",
+	Group:   analytics,
+	Title:   "Read the distribution of card types",
+	Doc:     "All five types, also those without cards.",
+	Callers: assisted(readers("analytics")),
+	Codes:   []store.Code{store.LocationScopeUnsupported},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.CardTypeDistribution, error) {
 		return v.Distribution(c.Access)
-	})
+	},
+})
 
 // GetCardTypeStats returns the figures of one card type.
-var GetCardTypeStats = kernel.Read(
-	assisted(analytics.reads("getCardTypeStats", "Read the figures of a card type",
-		"`kpis` of stamp types: active_cards, stamps_awarded, prizes_redeemed, completion_rate; of discount: active_cards, uses; of access: active_cards, entries; of prepaid: active_cards, balance_cents, topped_up_cents, spent_cents.",
-		store.NotFound, store.LocationScopeUnsupported)),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.CardStats, error) {
+var GetCardTypeStats = kernel.NewOperation(kernel.Of[struct{}, store.CardStats]{
+	ID:    "getCardTypeStats",
+	Group: analytics,
+	Title: "Read the figures of a card type",
+	Doc: "`kpis` of stamp types: active_cards, stamps_awarded, prizes_redeemed, completion_rate; of discount: active_cards, " +
+		"uses; of access: active_cards, entries; of prepaid: active_cards, balance_cents, topped_up_cents, spent_cents.",
+	Callers: assisted(readers("analytics")),
+	Codes:   []store.Code{store.NotFound, store.LocationScopeUnsupported},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.CardStats, error) {
 		return v.CardStats(c.Access, c.Param("type"))
-	})
+	},
+})

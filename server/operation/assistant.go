@@ -93,45 +93,50 @@ const overviewItems = 50
 
 // GetOverview returns what an assistant has to know before it asks for anything else: as
 // much of it as its key may read.
-var GetOverview = kernel.Read(kernel.Operation{
-	ID: "getOverview", Group: "Assistants", Title: "Read an overview of the shop", Callers: kernel.Callers{MCPKey: kernel.AnyKey}, WithoutLocations: true,
-}, func(v *store.View, c *kernel.Call, _ struct{}) (o Overview, err error) {
-	sh, _, err := v.OwnShop(c.Access)
-	if err != nil {
-		return o, err
-	}
-	now := c.Now().Std().In(store.Zone(sh.Timezone))
-	o = Overview{Shop: OverviewShop{sh.ID, sh.Name, sh.Mode, sh.Timezone, sh.Currency, sh.Language}, Now: c.Now(), Today: now.Format(time.DateOnly), Weekday: now.Weekday().String(),
-		Key: MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs}, Locations: []OverviewLocation{}, Programs: []OverviewProgram{}}
-	some := store.PageQuery{Limit: store.Given[int64](overviewItems)}
-	if slices.Contains(c.Key.Scopes, "locations:read") {
-		page, err := v.Locations(c.Access, some)
+var GetOverview = kernel.NewOperation(kernel.Of[struct{}, Overview]{
+	ID:               "getOverview",
+	Group:            "Assistants",
+	Title:            "Read an overview of the shop",
+	Callers:          kernel.Callers{MCPKey: kernel.AnyKey},
+	WithoutLocations: true,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (o Overview, err error) {
+		sh, _, err := v.OwnShop(c.Access)
 		if err != nil {
 			return o, err
 		}
-		for _, l := range page.Data {
-			o.Locations = append(o.Locations, OverviewLocation{l.ID, l.Name, l.City, l.Active})
+		now := c.Now().Std().In(store.Zone(sh.Timezone))
+		o = Overview{Shop: OverviewShop{sh.ID, sh.Name, sh.Mode, sh.Timezone, sh.Currency, sh.Language}, Now: c.Now(), Today: now.Format(time.DateOnly), Weekday: now.Weekday().String(),
+			Key: MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs}, Locations: []OverviewLocation{}, Programs: []OverviewProgram{}}
+		some := store.PageQuery{Limit: store.Given[int64](overviewItems)}
+		if slices.Contains(c.Key.Scopes, "locations:read") {
+			page, err := v.Locations(c.Access, some)
+			if err != nil {
+				return o, err
+			}
+			for _, l := range page.Data {
+				o.Locations = append(o.Locations, OverviewLocation{l.ID, l.Name, l.City, l.Active})
+			}
 		}
-	}
-	if slices.Contains(c.Key.Scopes, "programs:read") {
-		page, err := v.Programs(c.Access, store.Opt[string]{}, some)
+		if slices.Contains(c.Key.Scopes, "programs:read") {
+			page, err := v.Programs(c.Access, store.Opt[string]{}, some)
+			if err != nil {
+				return o, err
+			}
+			for _, p := range page.Data {
+				o.Programs = append(o.Programs, OverviewProgram{p.ID, p.Name, p.Type, ProgramState(p)})
+			}
+		}
+		if !slices.Contains(c.Key.Scopes, "analytics:read") || c.Access.Restricted {
+			return o, nil
+		}
+		summary, err := v.Summary(c.Access)
 		if err != nil {
 			return o, err
 		}
-		for _, p := range page.Data {
-			o.Programs = append(o.Programs, OverviewProgram{p.ID, p.Name, p.Type, ProgramState(p)})
-		}
-	}
-	if !slices.Contains(c.Key.Scopes, "analytics:read") || c.Access.Restricted {
-		return o, nil
-	}
-	summary, err := v.Summary(c.Access)
-	if err != nil {
+		today, err := v.Today(c.Access.Shop)
+		o.Figures = &OverviewFigures{summary, today.Today, today.Before, today.Attention}
 		return o, err
-	}
-	today, err := v.Today(c.Access.Shop)
-	o.Figures = &OverviewFigures{summary, today.Today, today.Before, today.Attention}
-	return o, err
+	},
 })
 
 // FindCardsQuery is the query of FindCards.
@@ -141,20 +146,61 @@ type FindCardsQuery struct {
 }
 
 // FindCards finds cards, also by when they were last seen and by the prizes that are due.
-var FindCards = kernel.Read(cards.only(assistant("cards:read", kernel.NoRole), "findCards", "Find cards", "", store.LocationScopeUnsupported),
-	func(v *store.View, c *kernel.Call, q FindCardsQuery) (store.Page[store.CardFound], error) {
+var FindCards = kernel.NewOperation(kernel.Of[FindCardsQuery, store.Counted[store.CardFound]]{
+	ID:      "findCards",
+	Group:   cards,
+	Title:   "Find cards",
+	Callers: assistant("cards:read", kernel.NoRole),
+	Codes:   []store.Code{store.LocationScopeUnsupported},
+	Read: func(v *store.View, c *kernel.Call, q FindCardsQuery) (store.Counted[store.CardFound], error) {
 		return v.FindCards(c.Access, q.CardFind, q.PageQuery)
-	})
+	},
+})
+
+// CountTransactions lists the ledger of the shop, and says how many rows the filter selects.
+var CountTransactions = kernel.NewOperation(kernel.Of[TransactionsQuery, store.Counted[store.Transaction]]{
+	ID:      "countTransactions",
+	Group:   transactions,
+	Title:   "List and count the ledger",
+	Callers: assistant("transactions:read", kernel.NoRole),
+	Read: func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Counted[store.Transaction], error) {
+		return v.CountedTransactions(c.Access, q.TransactionFilter, q.PageQuery)
+	},
+})
+
+// CheckIDs refuses the ids of a filter that name nothing.
+var CheckIDs = kernel.NewOperation(kernel.Of[store.IDFilter, kernel.None]{
+	ID:      "checkIDs",
+	Group:   "Assistants",
+	Title:   "Check the ids of a filter",
+	Callers: assistant(kernel.AnyKey, kernel.NoRole),
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, f store.IDFilter) (kernel.None, error) {
+		return kernel.None{}, v.CheckIDs(c.Access, f)
+	},
+})
 
 // GetSeenCard returns a card with when it was last seen and the prizes that are due.
-var GetSeenCard = kernel.Read(cards.only(assistant("cards:read", kernel.NoRole), "getSeenCard", "Read a card and its prizes that are due", "", store.NotFound),
-	byID((*store.View).CardSeen))
+var GetSeenCard = kernel.NewOperation(kernel.Of[struct{}, store.CardSeen]{
+	ID:      "getSeenCard",
+	Group:   cards,
+	Title:   "Read a card and its prizes that are due",
+	Callers: assistant("cards:read", kernel.NoRole),
+	Codes:   []store.Code{store.NotFound},
+	Read:    byID((*store.View).CardSeen),
+})
 
 // ComparePeriods compares two periods by the maintained sums.
-var ComparePeriods = kernel.Read(analytics.only(assistant("analytics:read", kernel.Viewer), "comparePeriods", "Compare two periods", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, q store.CompareQuery) (store.Comparison, error) {
+var ComparePeriods = kernel.NewOperation(kernel.Of[store.CompareQuery, store.Comparison]{
+	ID:      "comparePeriods",
+	Group:   analytics,
+	Title:   "Compare two periods",
+	Callers: assistant("analytics:read", kernel.Viewer),
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, q store.CompareQuery) (store.Comparison, error) {
 		return v.ComparePeriods(c.Access, q)
-	})
+	},
+})
 
 // WebhookReportsQuery is the query of ListWebhookReports.
 type WebhookReportsQuery struct {
@@ -163,10 +209,16 @@ type WebhookReportsQuery struct {
 }
 
 // ListWebhookReports says how webhooks fare.
-var ListWebhookReports = kernel.Read(webhooks.only(assistant("webhooks:read", kernel.Viewer), "listWebhookReports", "Read how webhooks fare", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, q WebhookReportsQuery) (store.Page[store.WebhookReport], error) {
+var ListWebhookReports = kernel.NewOperation(kernel.Of[WebhookReportsQuery, store.Page[store.WebhookReport]]{
+	ID:      "listWebhookReports",
+	Group:   webhooks,
+	Title:   "Read how webhooks fare",
+	Callers: assistant("webhooks:read", kernel.Viewer),
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, q WebhookReportsQuery) (store.Page[store.WebhookReport], error) {
 		return v.WebhookReports(c.Access, q.WebhookReportQuery, q.PageQuery)
-	})
+	},
+})
 
 // ProgramChanges are the fields of UpdateProgramAndPrizes.
 type ProgramChanges struct {
@@ -176,9 +228,14 @@ type ProgramChanges struct {
 }
 
 // UpdateProgramAndPrizes changes a program and its prizes, or nothing at all.
-var UpdateProgramAndPrizes = kernel.Write(programs.only(assistant("programs:write", kernel.NoRole), "updateProgramAndPrizes", "Update a program and its prizes", "",
-	store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f ProgramChanges) (d store.ProgramDetail, err error) {
+var UpdateProgramAndPrizes = kernel.NewOperation(kernel.Of[ProgramChanges, store.ProgramDetail]{
+	ID:      "updateProgramAndPrizes",
+	Group:   programs,
+	Title:   "Update a program and its prizes",
+	Callers: assistant("programs:write", kernel.NoRole),
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
+	Mode:    wire.Patch,
+	Write: func(tx *store.Tx, c *kernel.Call, f ProgramChanges) (d store.ProgramDetail, err error) {
 		id := c.Param("id")
 		for _, prize := range f.RemovePrizes.V {
 			if err = tx.DeletePrize(c.Access, id, prize); err != nil {
@@ -194,31 +251,56 @@ var UpdateProgramAndPrizes = kernel.Write(programs.only(assistant("programs:writ
 			}
 		}
 		return tx.ProgramDetail(c.Access, id)
-	})
+	},
+})
 
 // DraftFields are the fields of DraftWebhook.
 type DraftFields struct{ store.DraftFields }
 
 // DraftWebhook makes a webhook to which nothing is sent before a person has activated it.
-var DraftWebhook = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "draftWebhook", "Draft a webhook", "", store.NotFound, store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f DraftFields) (store.Webhook, error) {
+var DraftWebhook = kernel.NewOperation(kernel.Of[DraftFields, store.Webhook]{
+	ID:      "draftWebhook",
+	Group:   webhooks,
+	Title:   "Draft a webhook",
+	Callers: assistant("webhooks:write", kernel.NoRole),
+	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Write: func(tx *store.Tx, c *kernel.Call, f DraftFields) (store.Webhook, error) {
 		return tx.DraftWebhook(c.Access, c.Param("id"), f.DraftFields)
-	})
+	},
+})
 
 // PauseWebhook makes a webhook inactive.
-var PauseWebhook = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "pauseWebhook", "Pause a webhook", "", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.PausedWebhook, error) {
+var PauseWebhook = kernel.NewOperation(kernel.Of[struct{}, store.PausedWebhook]{
+	ID:      "pauseWebhook",
+	Group:   webhooks,
+	Title:   "Pause a webhook",
+	Callers: assistant("webhooks:write", kernel.NoRole),
+	Codes:   []store.Code{store.NotFound},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.PausedWebhook, error) {
 		return tx.PauseWebhook(c.Access, c.Param("id"))
-	})
+	},
+})
 
 // TestActiveWebhook sends test.ping to an active webhook.
-var TestActiveWebhook = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "testActiveWebhook", "Test an active webhook", "", store.NotFound, store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+var TestActiveWebhook = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
+	ID:      "testActiveWebhook",
+	Group:   webhooks,
+	Title:   "Test an active webhook",
+	Callers: assistant("webhooks:write", kernel.NoRole),
+	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.TestActiveWebhook(c.Access, c.Param("id"))
-	})
+	},
+})
 
 // RedeliverToActive sends a delivery to an active webhook again.
-var RedeliverToActive = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "redeliverToActive", "Send a delivery to an active webhook again", "", store.NotFound, store.Conflict, store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+var RedeliverToActive = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
+	ID:      "redeliverToActive",
+	Group:   webhooks,
+	Title:   "Send a delivery to an active webhook again",
+	Callers: assistant("webhooks:write", kernel.NoRole),
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.RedeliverToActive(c.Access, c.Param("id"), c.Param("deliveryId"))
-	})
+	},
+})

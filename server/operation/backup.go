@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -22,25 +21,27 @@ type BackupMade struct {
 var errNoBackups = kernel.Refuse(store.Unprocessable, "The server makes no backups. Start it with --backup-every and --backup-dir.")
 
 // MakeBackup makes a backup now, beside those of the schedule.
-var MakeBackup = kernel.WriteAfter(shops.only(operator, "makeBackup", "Make a backup", "", store.Unprocessable), wire.Create,
-	func(ctx context.Context, c *kernel.Call, _ struct{}) (m BackupMade, err error) {
+var MakeBackup = kernel.NewOperation(kernel.Of[struct{}, BackupMade]{
+	ID:      "makeBackup",
+	Group:   shops,
+	Title:   "Make a backup",
+	Callers: operator,
+	Codes:   []store.Code{store.Unprocessable},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (BackupMade, error), error) {
 		if c.Backups() == nil {
-			return m, errNoBackups
+			return nil, errNoBackups
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), backupWait)
 		defer cancel()
-		err = c.Backups().Make(ctx)
-		switch {
-		case errors.Is(err, context.DeadlineExceeded):
-			return m, nil
-		case err != nil:
-			return m, kernel.Refuse(store.Unprocessable, "The backup failed: "+err.Error())
+		err := c.Backups().Make(ctx)
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return nil, kernel.Refuse(store.Unprocessable, "The backup failed: "+err.Error())
 		}
-		return BackupMade{Complete: true}, nil
-	},
-	func(tx *store.Tx, c *kernel.Call, m BackupMade) (BackupMade, error) {
-		return m, tx.AuditServer("backup.create", "")
-	})
+		return func(tx *store.Tx) (BackupMade, error) {
+			return BackupMade{Complete: err == nil}, tx.AuditServer("backup.create", "")
+		}, nil
+	}),
+})
 
 // BackupName are the fields of DownloadBackup.
 type BackupName struct {
@@ -55,8 +56,14 @@ type BackupPath struct {
 
 // DownloadBackup returns where a backup is, to be sent to an operator. A backup contains
 // the data of all shops.
-var DownloadBackup = kernel.Write(proved(shops.only(operator, "downloadBackup", "Download a backup", "", store.NotFound)), wire.Create,
-	func(tx *store.Tx, c *kernel.Call, f BackupName) (b BackupPath, err error) {
+var DownloadBackup = kernel.NewOperation(kernel.Of[BackupName, BackupPath]{
+	ID:      "downloadBackup",
+	Group:   shops,
+	Title:   "Download a backup",
+	Callers: operator,
+	Codes:   []store.Code{store.NotFound},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f BackupName) (b BackupPath, err error) {
 		if c.Backups() == nil {
 			return b, errNoBackups
 		}
@@ -65,4 +72,5 @@ var DownloadBackup = kernel.Write(proved(shops.only(operator, "downloadBackup", 
 			return b, kernel.Refuse(store.NotFound, "There is no such backup.")
 		}
 		return BackupPath{f.Name.V, path}, tx.AuditServer("backup.download", f.Name.V)
-	})
+	},
+})

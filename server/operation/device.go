@@ -23,29 +23,55 @@ type CreatedDevice struct {
 func (d CreatedDevice) WithoutSecret() any { return &CreatedDevice{Device: d.Device} }
 
 // CreateDevice creates a device with a token.
-var CreateDevice = kernel.Write(proved(devices.only(manager, "createDevice", "Create a device", "", store.NotFound)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
+var CreateDevice = kernel.NewOperation(kernel.Of[DeviceFields, CreatedDevice]{
+	ID:      "createDevice",
+	Group:   devices,
+	Title:   "Create a device",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
 		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)})
 		return d, err
-	})
+	},
+})
 
 // ListDevices lists all devices of the shop, newest first, including the revoked
 // ones.
-var ListDevices = kernel.Read(devices.only(viewer, "listDevices", "List the devices", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
+var ListDevices = kernel.NewOperation(kernel.Of[struct{}, List[store.Device]]{
+	ID:      "listDevices",
+	Group:   devices,
+	Title:   "List the devices",
+	Callers: viewer,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
 		devices, err := v.Devices(c.Access.Shop)
 		return List[store.Device]{devices}, err
-	})
+	},
+})
 
 // RevokeDevice ends a device's token.
-var RevokeDevice = kernel.Write(devices.only(manager, "revokeDevice", "Revoke a device", "", store.NotFound),
-	wire.Create, inShop((*store.Tx).RevokeDevice))
+var RevokeDevice = kernel.NewOperation(kernel.Of[struct{}, store.Device]{
+	ID:      "revokeDevice",
+	Group:   devices,
+	Title:   "Revoke a device",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound},
+	Write:   inShop((*store.Tx).RevokeDevice),
+})
 
 // CreatePairing makes a link and a code by which a phone or tablet becomes a device.
-var CreatePairing = kernel.Write(proved(devices.only(manager, "createPairing", "Pair a phone or tablet", "The link and the code work once, for ten minutes.", store.NotFound)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (store.CreatedPairing, error) {
+var CreatePairing = kernel.NewOperation(kernel.Of[DeviceFields, store.CreatedPairing]{
+	ID:      "createPairing",
+	Group:   devices,
+	Title:   "Pair a phone or tablet",
+	Doc:     "The link and the code work once, for ten minutes.",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f DeviceFields) (store.CreatedPairing, error) {
 		return tx.CreatePairing(c.Access.Shop, store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)})
-	})
+	},
+})
 
 // PairingCodeFields are the fields of AcceptPairing, of which one is given.
 type PairingCodeFields struct {
@@ -65,8 +91,14 @@ func (f PairingCodeFields) Check(store.Time) []store.Detail {
 }
 
 // AcceptPairing creates the device of a pairing.
-var AcceptPairing = kernel.Write(devices.only(visitor, "acceptPairing", "Become a device", "", store.LinkExpired, store.RateLimited),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f PairingCodeFields) (d CreatedDevice, err error) {
+var AcceptPairing = kernel.NewOperation(kernel.Of[PairingCodeFields, CreatedDevice]{
+	ID:      "acceptPairing",
+	Group:   devices,
+	Title:   "Become a device",
+	Callers: visitor,
+	Codes:   []store.Code{store.LinkExpired, store.RateLimited},
+	Write: func(tx *store.Tx, c *kernel.Call, f PairingCodeFields) (d CreatedDevice, err error) {
 		d.Device, d.Token, err = tx.AcceptPairing(f.Token.V, f.Code.V, c.Address)
 		return d, err
-	})
+	},
+})

@@ -182,6 +182,14 @@ func (h *harness) id(role string) (id string) {
 	return id
 }
 
+// view reads the store.
+func (h *harness) view(read func(*store.View) error) {
+	h.Helper()
+	if err := h.st.View(0, read); err != nil {
+		h.Fatal(err)
+	}
+}
+
 // write makes a write of the system.
 func (h *harness) write(do func(*store.Tx) error) {
 	h.Helper()
@@ -194,5 +202,5 @@ func (h *harness) write(do func(*store.Tx) error) {
 func (h *harness) restorePassword() {
 	h.Helper()
 	l := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil)
-	must[kernel.None](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
+	must[operation.KnownBrowser](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
 }

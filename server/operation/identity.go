@@ -44,22 +44,23 @@ type MeKey struct {
 }
 
 // GetMe describes the key that calls it.
-var GetMe = kernel.Read(kernel.Operation{
+var GetMe = kernel.NewOperation(kernel.Of[struct{}, Me]{
 	ID:               "getMe",
 	Group:            "Identity",
 	Title:            "Inspect the key",
 	Doc:              "The key's own scopes and location restriction: the way to diagnose a 403. Needs no scope.",
 	Callers:          kernel.Callers{APIKey: kernel.AnyKey},
 	WithoutLocations: true,
-}, func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
-	sh, locations, err := v.OwnShop(c.Access)
-	if err != nil {
-		return me, err
-	}
-	source := c.Key.APIAccess(c.Now())
-	return Me{
-		Shop:         MeShop{sh.ID, sh.APIAddon, sh.IncludedLocations, locations, sh.MaxLocations, sh.MaxCards},
-		Entitlements: Entitlements{source.Valid, source.Valid, c.Key.MCPAccess, EntitlementSource{source}, c.Key.GrantExpiresAt},
-		APIKey:       MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs},
-	}, nil
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
+		sh, locations, err := v.OwnShop(c.Access)
+		if err != nil {
+			return me, err
+		}
+		source := c.Key.APIAccess(c.Now())
+		return Me{
+			Shop:         MeShop{sh.ID, sh.APIAddon, sh.IncludedLocations, locations, sh.MaxLocations, sh.MaxCards},
+			Entitlements: Entitlements{source.Valid, source.Valid, c.Key.MCPAccess, EntitlementSource{source}, c.Key.GrantExpiresAt},
+			APIKey:       MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs},
+		}, nil
+	},
 })

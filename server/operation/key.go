@@ -19,11 +19,21 @@ type CreatedKey struct {
 func (k CreatedKey) WithoutSecret() any { return &CreatedKey{Key: k.Key} }
 
 // CreateKey creates an API or MCP key.
-var CreateKey = kernel.Write(proved(keys.only(owner, "createKey", "Create a key", "", store.Unprocessable)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
+var CreateKey = kernel.NewOperation(kernel.Of[store.KeyFields, CreatedKey]{
+	ID:      "createKey",
+	Group:   keys,
+	Title:   "Create a key",
+	Callers: owner,
+	Codes:   []store.Code{store.Unprocessable},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
 		return k, err
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.KeyFields, faulty func(string) bool) error {
+		return v.CheckKeyFields(c.Access.Shop, f, faulty)
+	}),
+})
 
 // ChosenKeyFields are the fields of CreateChosenKey.
 type ChosenKeyFields struct {
@@ -69,25 +79,42 @@ func (f ChosenKeyFields) fields(now store.Time) store.KeyFields {
 
 // CreateChosenKey creates a key for a person who has said what it may do, where, and for
 // how long. CreateKey has defaults for all of that, for scripts.
-var CreateChosenKey = kernel.Write(proved(keys.only(owner, "createChosenKey", "Create a key without defaults", "", store.Unprocessable)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f ChosenKeyFields) (k CreatedKey, err error) {
+var CreateChosenKey = kernel.NewOperation(kernel.Of[ChosenKeyFields, CreatedKey]{
+	ID:      "createChosenKey",
+	Group:   keys,
+	Title:   "Create a key without defaults",
+	Callers: owner,
+	Codes:   []store.Code{store.Unprocessable},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f ChosenKeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f.fields(tx.Now))
 		return k, err
-	})
+	},
+})
 
 // ListKeyInfos lists all keys of the shop like ListKeys, with who made them.
-var ListKeyInfos = kernel.Read(keys.only(owner, "listKeyInfos", "List the keys and who made them", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.KeyInfo], error) {
+var ListKeyInfos = kernel.NewOperation(kernel.Of[struct{}, List[store.KeyInfo]]{
+	ID:      "listKeyInfos",
+	Group:   keys,
+	Title:   "List the keys and who made them",
+	Callers: owner,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.KeyInfo], error) {
 		keys, err := v.KeyInfos(c.Access.Shop)
 		return List[store.KeyInfo]{keys}, err
-	})
+	},
+})
 
 // ListKeys lists all keys of the shop, newest first, including the ended ones.
-var ListKeys = kernel.Read(keys.only(owner, "listKeys", "List the keys", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Key], error) {
+var ListKeys = kernel.NewOperation(kernel.Of[struct{}, List[store.Key]]{
+	ID:      "listKeys",
+	Group:   keys,
+	Title:   "List the keys",
+	Callers: owner,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Key], error) {
 		keys, err := v.Keys(c.Access.Shop)
 		return List[store.Key]{keys}, err
-	})
+	},
+})
 
 // RotateFields are the fields of RotateKey.
 type RotateFields struct {
@@ -95,16 +122,30 @@ type RotateFields struct {
 }
 
 // RotateKey replaces a key by a new one; the old one stays valid for some hours.
-var RotateKey = kernel.Write(proved(keys.only(owner, "rotateKey", "Rotate a key", "", store.NotFound, store.Conflict)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
+var RotateKey = kernel.NewOperation(kernel.Of[RotateFields, CreatedKey]{
+	ID:      "rotateKey",
+	Group:   keys,
+	Title:   "Rotate a key",
+	Callers: owner,
+	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
 		grace := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
 		k.Key, k.Secret, err = tx.RotateKey(c.Access.Shop, c.Param("id"), grace)
 		return k, err
-	})
+	},
+})
 
 // RevokeKey ends a key.
-var RevokeKey = kernel.Write(proved(keys.only(owner, "revokeKey", "Revoke a key", "", store.NotFound)),
-	wire.Create, inShop((*store.Tx).RevokeKey))
+var RevokeKey = kernel.NewOperation(kernel.Of[struct{}, store.Key]{
+	ID:      "revokeKey",
+	Group:   keys,
+	Title:   "Revoke a key",
+	Callers: owner,
+	Codes:   []store.Code{store.NotFound},
+	Proof:   true,
+	Write:   inShop((*store.Tx).RevokeKey),
+})
 
 // RevokedKeys is the answer of RevokeAllKeys.
 type RevokedKeys struct {
@@ -112,8 +153,14 @@ type RevokedKeys struct {
 }
 
 // RevokeAllKeys ends every key of the shop.
-var RevokeAllKeys = kernel.Write(proved(keys.only(owner, "revokeAllKeys", "Revoke all keys", "")),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
+var RevokeAllKeys = kernel.NewOperation(kernel.Of[struct{}, RevokedKeys]{
+	ID:      "revokeAllKeys",
+	Group:   keys,
+	Title:   "Revoke all keys",
+	Callers: owner,
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
 		n, err := tx.RevokeAllKeys(c.Access.Shop)
 		return RevokedKeys{n}, err
-	})
+	},
+})

@@ -1,6 +1,8 @@
 package operation
 
 import (
+	"context"
+
 	"punchcard/server/kernel"
 	"punchcard/server/logo"
 	"punchcard/server/wire"
@@ -9,43 +11,62 @@ import (
 
 // LogoFields are the fields of SetProgramLogo.
 type LogoFields struct {
-	Picture store.Opt[[]byte] `json:"picture" req:"true" max:"2097152" doc:"A PNG, JPEG or WebP."`
-}
-
-// madeLogo is the logo that is made of a picture, or why it is refused.
-type madeLogo struct {
-	logo store.Logo
-	err  error
+	Picture store.Opt[[]byte] `json:"picture" req:"true" max:"10485760" doc:"A PNG, JPEG or WebP."`
 }
 
 // SetProgramLogo gives a program a logo, which is a new PNG of at most 512 pixels in
-// each direction.
-var SetProgramLogo = kernel.WritePrepared(
-	programs.only(manager, "setProgramLogo", "Set a program's logo", "", store.NotFound, store.ProgramHasInstalledCards),
-	wire.Create,
-	func(f LogoFields) madeLogo {
-		png, err := logo.Make(f.Picture.V)
-		return madeLogo{store.NewLogo(png), err}
-	},
-	func(tx *store.Tx, c *kernel.Call, m madeLogo) (store.ProgramDetail, error) {
-		if m.err != nil {
-			return store.ProgramDetail{}, store.Invalid(store.Detail{Field: "picture", Code: wire.CodeInvalidFormat, Message: m.err.Error()})
+// each direction. The picture is read only if the program may get one.
+var SetProgramLogo = kernel.NewOperation(kernel.Of[LogoFields, store.ProgramDetail]{
+	ID:      "setProgramLogo",
+	Group:   programs,
+	Title:   "Set a program's logo",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f LogoFields) (func(*store.Tx) (store.ProgramDetail, error), error) {
+		if err := c.View(func(v *store.View) error { return v.CheckProgramLogo(c.Access.Shop, c.Param("id")) }); err != nil {
+			return nil, err
 		}
-		return tx.SetProgramLogo(c.Access.Shop, c.Param("id"), &m.logo)
-	})
+		png, err := logo.Make(ctx, f.Picture.V)
+		if err != nil && ctx.Err() == nil {
+			err = store.Invalid(store.Detail{Field: "picture", Code: wire.CodeInvalidFormat, Message: err.Error()})
+		}
+		l := store.NewLogo(png)
+		return func(tx *store.Tx) (store.ProgramDetail, error) {
+			return tx.SetProgramLogo(c.Access.Shop, c.Param("id"), &l)
+		}, err
+	}),
+})
 
 // RemoveProgramLogo takes a program's logo away.
-var RemoveProgramLogo = kernel.Write(programs.only(manager, "removeProgramLogo", "Remove a program's logo", "", store.NotFound, store.ProgramHasInstalledCards),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
+var RemoveProgramLogo = kernel.NewOperation(kernel.Of[struct{}, store.ProgramDetail]{
+	ID:      "removeProgramLogo",
+	Group:   programs,
+	Title:   "Remove a program's logo",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 		return tx.SetProgramLogo(c.Access.Shop, c.Param("id"), nil)
-	})
+	},
+})
 
 // GetLogo returns a logo by its hash, which is the parameter hash.
-var GetLogo = kernel.Read(programs.only(kernel.Callers{Holder: true, Person: kernel.Viewer}, "getLogo", "Read a logo", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.Logo, error) { return v.Logo(c.Param("hash")) })
+var GetLogo = kernel.NewOperation(kernel.Of[struct{}, store.Logo]{
+	ID:      "getLogo",
+	Group:   programs,
+	Title:   "Read a logo",
+	Callers: kernel.Callers{Holder: true, Person: kernel.Viewer},
+	Codes:   []store.Code{store.NotFound},
+	Read:    func(v *store.View, c *kernel.Call, _ struct{}) (store.Logo, error) { return v.Logo(c.Param("hash")) },
+})
 
 // GetProgramForm returns a program with all of its fields, for a person who edits it.
-var GetProgramForm = kernel.Read(programs.only(viewer, "getProgramForm", "Read all fields of a program", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.ProgramForm, error) {
+var GetProgramForm = kernel.NewOperation(kernel.Of[struct{}, store.ProgramForm]{
+	ID:      "getProgramForm",
+	Group:   programs,
+	Title:   "Read all fields of a program",
+	Callers: viewer,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.ProgramForm, error) {
 		return v.ProgramForm(c.Access.Shop, c.Param("id"))
-	})
+	},
+})

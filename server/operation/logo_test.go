@@ -47,7 +47,7 @@ func TestLogos(t *testing.T) {
 	if c, err := png.DecodeConfig(bytes.NewReader(l.Bytes)); err != nil || c.Width != 512 || c.Height != 171 {
 		t.Errorf("%+v, %v", c, err)
 	}
-	for want, b := range map[string][]byte{"picture invalid_format": []byte("<svg/>"), "picture too_large": append(picture.Bytes(), make([]byte, 2<<20)...)} {
+	for want, b := range map[string][]byte{"picture invalid_format": []byte("<svg/>"), "picture too_large": append(picture.Bytes(), make([]byte, 10<<20)...)} {
 		if got := details(set(b)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

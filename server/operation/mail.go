@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -20,21 +19,25 @@ type TestedMail struct {
 
 // SendTestMail sends a message to the person who asks for it, and waits until the mail
 // server has taken or refused it.
-var SendTestMail = kernel.WriteAfter(shops.only(operator, "sendTestMail", "Send a test message", "", store.Unprocessable), wire.Create,
-	func(ctx context.Context, c *kernel.Call, _ struct{}) (m TestedMail, err error) {
+var SendTestMail = kernel.NewOperation(kernel.Of[struct{}, TestedMail]{
+	ID:      "sendTestMail",
+	Group:   shops,
+	Title:   "Send a test message",
+	Callers: operator,
+	Codes:   []store.Code{store.Unprocessable},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (TestedMail, error), error) {
 		if c.Session == nil {
-			return m, kernel.Refuse(store.Unprocessable, "Sign in to send a test message: it goes to your own address.")
+			return nil, kernel.Refuse(store.Unprocessable, "Sign in to send a test message: it goes to your own address.")
 		}
 		ctx, cancel := context.WithTimeout(ctx, mailTestWait)
 		defer cancel()
-		m.Email = c.Session.Email
-		err = c.TestMail(ctx, store.Mail{Kind: store.MailTest, To: m.Email, At: c.Now(), Language: c.Session.Language})
+		err := c.TestMail(ctx, store.Mail{Kind: store.MailTest, To: c.Session.Email, At: c.Now(), Language: c.Session.Language})
 		var refusal *kernel.Error
 		if err != nil && !errors.As(err, &refusal) {
 			err = kernel.Refuse(store.Unprocessable, "The message was not sent: "+err.Error()+".")
 		}
-		return m, err
-	},
-	func(tx *store.Tx, c *kernel.Call, m TestedMail) (TestedMail, error) {
-		return m, tx.AuditServer("mail.test", "")
-	})
+		return func(tx *store.Tx) (TestedMail, error) {
+			return TestedMail{Email: c.Session.Email}, tx.AuditServer("mail.test", "")
+		}, err
+	}),
+})

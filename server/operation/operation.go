@@ -13,7 +13,7 @@ import (
 func All() []*kernel.Operation {
 	return []*kernel.Operation{
 		GetMe,
-		ListLocations, GetLocation, UpdateLocation, DisableLocation, EnableLocation, CreateLocation, SetStaffPIN,
+		ListLocations, GetLocation, UpdateLocation, UpdateLocationSettings, DisableLocation, EnableLocation, CreateLocation, SetStaffPIN,
 		ListStaff, CreateStaff, SetStaffMemberPIN, DisableStaff, EnableStaff,
 		ListPrograms, CreateProgram, GetProgram, UpdateProgram, PublishProgram, UnpublishProgram, SuspendProgram, UnsuspendProgram, UpdateProgramSettings, DeleteProgram,
 		GetProgramForm, GetProgramImpact, CreateProgramWithPrizes, GetEnrolment, UpdateEnrolment, GetPoster, SetProgramLogo, RemoveProgramLogo, GetLogo,
@@ -24,16 +24,16 @@ func All() []*kernel.Operation {
 		ListWebhooks, CreateWebhook, GetWebhook, UpdateWebhook, DeleteWebhook, ListDeliveries, TestWebhook, Redeliver,
 		ListShopWebhooks, GetShopWebhook, ListWebhookLog, GetDelivery,
 		GetProgramStats, GetAnalyticsSummary, GetHeatmap, GetCardTypes, GetCardTypeStats, GetToday, GetDayReport, GetPeriod, GetHealth, MakeBackup, DownloadBackup, SendTestMail,
-		GetDevice, OpenStaffSession, CloseStaffSession, ListDeviceTransactions, SearchAtTill, LookupCard, IssueCardAtCounter, StampCard, RedeemPrize, TopUpCard, SpendFromCard, UseCard, ReverseTransaction,
+		GetDevice, OpenStaffSession, CloseStaffSession, ListDeviceTransactions, GetDeviceDay, SearchAtTill, LookupCard, IssueCardAtCounter, StampCard, RedeemPrize, TopUpCard, SpendFromCard, UseCard, ReverseTransaction,
 		ShowCardPage, WatchCard, ShowHolderCard, InstallCard, ShowJoinPage, Join, ShowLostPage, RequestCardLinks,
 		CreateShop, OpenShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, CreatePairing, AcceptPairing, ListAudit, ListActivity, ListActivityActors,
 		CreateChosenKey, ListKeyInfos,
 		SignIn, ConfirmSignIn, SignOut, SignOutEverywhere, ListSessions, EndSession, Prove, SelectShop, SignInAs,
 		ChangePassword, GetProfile, UpdateProfile, StartTOTP, ConfirmTOTP, RemoveTOTP, NewRecoveryCodes,
-		ShowLink, SetUpOperator, AcceptInvitation, ResetPassword, RequestReset,
+		ShowLink, SetUpOperator, CreateInvited, AcceptInvitation, ResetPassword, RequestReset,
 		ListPeople, InvitePerson, CancelInvitation, SetRole, RemovePerson, ListUsers, DisableUser, EnableUser, CreateResetLink, SignOutUser,
 		GetShop, UpdateShopSettings,
-		GetOverview, FindCards, GetSeenCard, ComparePeriods, ListWebhookReports, UpdateProgramAndPrizes, DraftWebhook, PauseWebhook, TestActiveWebhook, RedeliverToActive,
+		GetOverview, FindCards, CountTransactions, CheckIDs, GetSeenCard, ComparePeriods, ListWebhookReports, UpdateProgramAndPrizes, DraftWebhook, PauseWebhook, TestActiveWebhook, RedeliverToActive,
 	}
 }
 
@@ -54,70 +54,41 @@ var (
 	operator = kernel.Callers{Person: kernel.Operator}
 )
 
-// section is a heading of the documents, under which operations are declared.
-type section struct {
-	heading          string
-	resource         string // in scopes, such as cards in cards:read; empty: no key may invoke the operations
-	withoutLocations bool   // of the operations; see kernel.Operation
-}
-
-// The sections.
-var (
-	accounts     = section{heading: "Accounts"}
-	analytics    = section{heading: "Analytics", resource: "analytics"}
-	cards        = section{heading: "Cards", resource: "cards"}
-	devices      = section{heading: "Devices"}
-	holderPage   = section{heading: "Holder"}
-	keys         = section{heading: "Keys"}
-	ledger       = section{heading: "Ledger"}
-	locations    = section{heading: "Locations", resource: "locations", withoutLocations: true}
-	ownDevice    = section{heading: "Device"}
-	people       = section{heading: "People"}
-	prizes       = section{heading: "Prizes", resource: "programs"}
-	programs     = section{heading: "Programs", resource: "programs"}
-	sessions     = section{heading: "Sessions"}
-	staff        = section{heading: "Staff"}
-	shops        = section{heading: "Shops"}
-	transactions = section{heading: "Transactions", resource: "transactions"}
-	webhooks     = section{heading: "Webhooks", resource: "webhooks"}
+// The headings of the documents, under which operations are declared.
+const (
+	accounts     = "Accounts"
+	analytics    = "Analytics"
+	cards        = "Cards"
+	devices      = "Devices"
+	holderPage   = "Holder"
+	keys         = "Keys"
+	ledger       = "Ledger"
+	locations    = "Locations"
+	ownDevice    = "Device"
+	people       = "People"
+	prizes       = "Prizes"
+	programs     = "Programs"
+	sessions     = "Sessions"
+	staff        = "Staff"
+	shops        = "Shops"
+	transactions = "Transactions"
+	webhooks     = "Webhooks"
 )
 
-// reads declares an operation for keys with the scope to read the resource, and for
-// persons from Viewer on. codes are the refusals of the operation itself.
-func (s section) reads(id, title, doc string, codes ...store.Code) kernel.Operation {
-	return s.only(kernel.Callers{APIKey: s.resource + ":read", Person: kernel.Viewer}, id, title, doc, codes...)
+// readers returns keys with the scope to read a resource, and persons from Viewer on.
+func readers(resource string) kernel.Callers {
+	return kernel.Callers{APIKey: resource + ":read", Person: kernel.Viewer}
 }
 
-// manages declares an operation for keys with the scope to write the resource, and
-// for persons from Manager on.
-func (s section) manages(id, title, doc string, codes ...store.Code) kernel.Operation {
-	return s.only(kernel.Callers{APIKey: s.resource + ":write", Person: kernel.Manager}, id, title, doc, codes...)
+// writers returns keys with the scope to write a resource, and persons from Manager on.
+func writers(resource string) kernel.Callers {
+	return kernel.Callers{APIKey: resource + ":write", Person: kernel.Manager}
 }
 
-// only declares an operation for some callers.
-func (s section) only(callers kernel.Callers, id, title, doc string, codes ...store.Code) kernel.Operation {
-	return kernel.Operation{
-		ID:               id,
-		Group:            s.heading,
-		Title:            title,
-		Doc:              doc,
-		Callers:          callers,
-		Codes:            codes,
-		WithoutLocations: s.withoutLocations,
-	}
-}
-
-// assisted also admits the keys of assistants to an operation for API keys. They need the
-// same scope.
-func assisted(op kernel.Operation) kernel.Operation {
-	op.Callers.MCPKey = op.Callers.APIKey
-	return op
-}
-
-// proved returns the operation with the demand of a recent proof.
-func proved(op kernel.Operation) kernel.Operation {
-	op.Proof = true
-	return op
+// assisted adds to callers the keys of assistants, which need the same scope as other keys.
+func assisted(c kernel.Callers) kernel.Callers {
+	c.MCPKey = c.APIKey
+	return c
 }
 
 // byID returns the function of an operation that calls f with the caller's access

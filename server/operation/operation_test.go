@@ -13,7 +13,6 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -24,7 +23,7 @@ import (
 // password a short while ago (proof).
 var admits = map[string]string{
 	"getMe":         "key *",
-	"listLocations": "key locations:read, mcp locations:read, viewer", "getLocation": "viewer", "updateLocation": "key locations:write, mcp locations:write, manager", "disableLocation": "key locations:write, mcp locations:write, manager",
+	"listLocations": "key locations:read, mcp locations:read, viewer", "getLocation": "viewer", "updateLocationSettings": "manager", "updateLocation": "key locations:write, mcp locations:write, manager", "disableLocation": "key locations:write, mcp locations:write, manager",
 	"enableLocation": "key locations:write, mcp locations:write, manager", "createLocation": "owner", "setStaffPIN": "manager",
 	"listStaff": "viewer", "createStaff": "manager, proof", "setStaffMemberPIN": "manager, proof", "disableStaff": "manager", "enableStaff": "manager",
 	"listPrograms": "key programs:read, mcp programs:read, viewer", "createProgram": "key programs:write, manager", "getProgram": "key programs:read, mcp programs:read, viewer", "updateProgram": "key programs:write, manager",
@@ -44,7 +43,7 @@ var admits = map[string]string{
 	"getCardTypes": "key analytics:read, mcp analytics:read, viewer", "getCardTypeStats": "key analytics:read, mcp analytics:read, viewer", "getToday": "viewer", "getDayReport": "viewer", "getPeriod": "viewer", "getHealth": "operator", "makeBackup": "operator", "sendTestMail": "operator", "downloadBackup": "operator, proof",
 	"getDevice": "device", "openStaffSession": "device", "closeStaffSession": "device", "listDeviceTransactions": "device", "searchAtTill": "device",
 	"createPairing": "manager, proof", "acceptPairing": "visitor",
-	"lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
+	"getDeviceDay": "device", "lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
 	"spendFromCard": "device", "useCard": "device", "reverseTransaction": "device",
 	"showCardPage": "holder", "watchCard": "holder", "showHolderCard": "holder", "installCard": "holder",
 	"showJoinPage": "holder", "join": "holder", "showLostPage": "holder", "requestCardLinks": "holder", "getEnrolment": "viewer", "updateEnrolment": "manager", "getPoster": "viewer",
@@ -56,11 +55,11 @@ var admits = map[string]string{
 	"prove": "account, enrolling", "selectShop": "account, enrolling", "signInAs": "system",
 	"changePassword": "account", "getProfile": "account, enrolling", "updateProfile": "account", "startTOTP": "account, enrolling, proof", "confirmTOTP": "account, enrolling, proof",
 	"removeTOTP": "account, proof", "newRecoveryCodes": "account, proof",
-	"showLink": "visitor", "setUpOperator": "visitor", "acceptInvitation": "visitor", "resetPassword": "visitor", "requestReset": "visitor",
+	"showLink": "account, visitor", "setUpOperator": "visitor", "createInvited": "visitor", "acceptInvitation": "account, proof", "resetPassword": "visitor", "requestReset": "visitor",
 	"listPeople": "owner", "invitePerson": "owner, proof", "cancelInvitation": "owner, proof", "setRole": "owner, proof", "removePerson": "owner, proof",
 	"listUsers": "operator", "disableUser": "operator, proof", "enableUser": "operator, proof", "createResetLink": "operator, proof", "signOutUser": "operator, proof",
 	"getShop": "viewer", "updateShopSettings": "owner",
-	"getOverview": "mcp *", "findCards": "mcp cards:read", "getSeenCard": "mcp cards:read", "comparePeriods": "mcp analytics:read, viewer", "listWebhookReports": "mcp webhooks:read, viewer",
+	"getOverview": "mcp *", "findCards": "mcp cards:read", "countTransactions": "mcp transactions:read", "checkIDs": "mcp *", "getSeenCard": "mcp cards:read", "comparePeriods": "mcp analytics:read, viewer", "listWebhookReports": "mcp webhooks:read, viewer",
 	"updateProgramAndPrizes": "mcp programs:write", "draftWebhook": "mcp webhooks:write", "pauseWebhook": "mcp webhooks:write", "testActiveWebhook": "mcp webhooks:write", "redeliverToActive": "mcp webhooks:write",
 }
 
@@ -197,9 +196,12 @@ func TestCallers(t *testing.T) {
 func TestNoCallers(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	op := kernel.Write(kernel.Operation{ID: "forgotten"}, wire.Create, func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) {
-		t.Error("the operation was executed")
-		return kernel.None{}, nil
+	op := kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+		ID: "forgotten",
+		Write: func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) {
+			t.Error("the operation was executed")
+			return kernel.None{}, nil
+		},
 	})
 	for kind := range kernel.CallerKind(20) {
 		c := kernel.Caller{Kind: kind, Role: kernel.Operator, Key: s.key, Device: s.device}
@@ -319,5 +321,25 @@ func TestActorOfAPerson(t *testing.T) {
 	}
 	if row := page.Data[0]; row.Actor.Type != "user" || row.Actor.ID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.Actor.ID.V, "usr_") {
 		t.Errorf("%+v", row)
+	}
+}
+
+// TestOneFunction checks that an operation with none or two of Read, Write and Prepare, or with a
+// function for other fields or another answer, is refused when it is declared.
+func TestOneFunction(t *testing.T) {
+	t.Parallel()
+	read := func(*store.View, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil }
+	write := func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil }
+	other := kernel.LookUp(func(*store.View, *kernel.Call, operation.PageQuery, func(string) bool) error { return nil })
+	wrong := kernel.Complete(func(*operation.IssuedCard) error { return nil })
+	for _, d := range []kernel.Of[struct{}, kernel.None]{{}, {Read: read, Write: write}, {Read: read, LookUp: other}, {Write: write, Complete: wrong}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the operation was declared")
+				}
+			}()
+			kernel.NewOperation(d)
+		}()
 	}
 }

@@ -2,6 +2,7 @@ package operation_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +47,7 @@ func TestUnknownEmail(t *testing.T) {
 	h := openHarness(t)
 	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
 	outcome := func(email, address string) (list []string) {
-		for range 7 {
+		for range 12 {
 			before := h.hasher.Hashes()
 			_, err := kernel.Do[operation.CreatedSession](t.Context(), h.Kernel, at(address), operation.SignIn, kernel.Args{Fields: operation.SignInFields{Email: store.Given(email), Password: store.Given("a wrong password")}})
 			e := kernel.AsError(err, kernel.StatusOf)
@@ -55,7 +56,7 @@ func TestUnknownEmail(t *testing.T) {
 		return list
 	}
 	want := outcome(seed.OwnerEmail, "198.51.100.1")
-	if !strings.HasSuffix(want[0], " 1") || !strings.HasPrefix(want[5], string(store.RateLimited)) || !strings.HasSuffix(want[5], "1m0s 0") {
+	if !strings.HasSuffix(want[0], " 1") || !strings.HasPrefix(want[10], string(store.RateLimited)) || !strings.HasSuffix(want[10], "30s 0") {
 		t.Errorf("%q", want)
 	}
 	for i, email := range []string{"nobody@demo.test", seed.ViewerEmail} {
@@ -65,102 +66,235 @@ func TestUnknownEmail(t *testing.T) {
 	}
 }
 
-// right signs in with the right password and returns the code of the refusal, "" for none.
-func (h *harness) right(email, address string) store.Code {
+// in signs in in a browser and returns the session, or the code of the refusal.
+func (h *harness) in(browser, email, pass, address string) (operation.CreatedSession, store.Code) {
 	h.Helper()
-	_, code := h.signIn(email, seed.Password, address)
+	c := at(address)
+	c.BrowserCookie = browser
+	return do[operation.CreatedSession](h, c, operation.SignIn, "", operation.SignInFields{Email: store.Given(email), Password: store.Given(pass)})
+}
+
+// right signs in with the right password and returns the code of the refusal, "" for none.
+func (h *harness) right(browser, email, address string) store.Code {
+	h.Helper()
+	_, code := h.in(browser, email, seed.Password, address)
 	return code
 }
 
 // wrong signs in with a wrong password and returns the code of the refusal.
-func (h *harness) wrong(email, address string) store.Code {
+func (h *harness) wrong(browser, email, address string) store.Code {
 	h.Helper()
-	_, code := h.signIn(email, "a wrong password", address)
+	_, code := h.in(browser, email, "a wrong password", address)
 	return code
 }
 
 // fail signs in with a wrong password n times. No lock may refuse any of them.
-func (h *harness) fail(n int, email, address string) {
+func (h *harness) fail(n int, browser, email, address string) {
 	h.Helper()
 	for i := range n {
-		if got := h.wrong(email, address); got != store.InvalidCredentials {
+		if got := h.wrong(browser, email, address); got != store.InvalidCredentials {
 			h.Fatalf("try %d of %s: %q", i, email, got)
 		}
 	}
 }
 
-// TestLocks checks that five wrong passwords lock the account at the address for a minute, also
-// for the right password and after a restart, and that the next lock is longer.
-func TestLocks(t *testing.T) {
+// known signs a person in and returns the cookie by which the browser is known.
+func (h *harness) known(browser, email string) string {
+	h.Helper()
+	s, code := h.in(browser, email, seed.Password, home)
+	if code != "" || s.BrowserCookie == "" {
+		h.Fatalf("%s: %q", email, code)
+	}
+	return s.BrowserCookie
+}
+
+// TestLockOfBrowser checks that five wrong passwords in a browser that is known lock it for a
+// minute, also for the right password and after a restart, that the next lock is longer, and that
+// no other browser is locked.
+func TestLockOfBrowser(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
-	h.fail(5, seed.OwnerEmail, home)
-	if got := h.right(seed.OwnerEmail, home); got != store.RateLimited {
+	browser, other := h.known("", seed.OwnerEmail), h.known("", seed.OwnerEmail)
+	h.fail(4, browser, seed.OwnerEmail, home)
+	browser = h.known(browser, seed.OwnerEmail) // which forgets the failures
+	h.fail(5, browser, seed.OwnerEmail, home)
+	if got := h.right(browser, seed.OwnerEmail, "203.0.113.9"); got != store.RateLimited {
 		t.Errorf("after five failures: %q", got)
 	}
-	if got := h.actions(6); !strings.HasSuffix(got, "user.sign_in_failed user.lock") {
-		t.Errorf("audited: %s", got)
-	}
 	h.reopen()
-	if got := h.right(seed.OwnerEmail, home); got != store.RateLimited {
+	if got := h.right(browser, seed.OwnerEmail, home); got != store.RateLimited {
 		t.Errorf("after a restart: %q", got)
 	}
-	if got := h.right(seed.OwnerEmail, "198.51.100.8"); got != "" {
-		t.Errorf("at another address: %q", got)
-	}
-	h.advance(time.Minute)
-	if got := h.right(seed.OwnerEmail, home); got != "" {
-		t.Errorf("after a minute: %q", got)
-	}
-	h.fail(5, seed.ManagerEmail, home)
-	h.advance(16 * time.Minute) // the lock has ended, and the failures do not count any more
-	h.fail(5, seed.ManagerEmail, home)
-	h.advance(time.Minute)
-	if got := h.wrong(seed.ManagerEmail, home); got != store.RateLimited {
-		t.Errorf("the second lock lasts no longer: %q", got)
-	}
-}
-
-// TestSuccessForgetsFailures checks that failures before a sign-in do not count for the lock of
-// the account at the address.
-func TestSuccessForgetsFailures(t *testing.T) {
-	t.Parallel()
-	h := openHarness(t)
-	for range 2 {
-		h.fail(4, seed.OwnerEmail, home)
-		if got := h.right(seed.OwnerEmail, home); got != "" {
-			t.Errorf("after four failures: %q", got)
+	for _, free := range []string{other, ""} {
+		if got := h.right(free, seed.OwnerEmail, home); got != "" {
+			t.Errorf("another browser: %q", got)
 		}
 	}
+	h.advance(time.Minute)
+	h.fail(5, browser, seed.OwnerEmail, home)
+	h.advance(time.Minute)
+	if got := h.right(browser, seed.OwnerEmail, home); got != store.RateLimited {
+		t.Errorf("the second lock lasts no longer: %q", got)
+	}
+	h.advance(time.Minute)
+	if got := h.right(browser, seed.OwnerEmail, home); got != "" {
+		t.Errorf("after the second lock: %q", got)
+	}
 }
 
-// TestLockOfAddress checks that 20 failures lock an address for all accounts, and that of IPv6 its
-// network counts.
+// TestKnownBrowser checks what makes a browser known to an account and what ends that, and that
+// the cookie admits to nothing.
+func TestKnownBrowser(t *testing.T) {
+	t.Parallel()
+	h := openHarness(t)
+	known := h.known("", seed.OwnerEmail)
+	both := h.known(known, seed.ManagerEmail)
+	// The account's bucket of unknown browsers is full.
+	for i := range 10 {
+		h.fail(1, "", seed.OwnerEmail, fmt.Sprint("203.0.113.", i))
+	}
+	free := func(browser string) bool { return h.wrong(browser, seed.OwnerEmail, home) == store.InvalidCredentials }
+	for name, browser := range map[string]string{
+		"no cookie": "", "of another account": h.known("", seed.ManagerEmail), "nonsense": "x.y.z", "changed": known[:len(known)-1] + "-", "of a session": h.token(store.RoleManager),
+		"after many": strings.Repeat("x.", 50) + known,
+	} {
+		if free(browser) {
+			t.Errorf("%s makes the browser known", name)
+		}
+	}
+	if !free(known) || !free(both) {
+		t.Error("a browser in which the person has signed in is not known")
+	}
+	if _, ok := h.as(known); ok {
+		t.Error("the cookie is a session")
+	}
+	h.reopen()
+	if !free(known) {
+		t.Error("it is not known after a restart")
+	}
+	h.advance(400*24*time.Hour - time.Minute)
+	for i := range 10 {
+		h.fail(1, "", seed.OwnerEmail, fmt.Sprint("203.0.113.", i))
+	}
+	if !free(known) {
+		t.Error("it is not known before the end of 400 days")
+	}
+	h.advance(time.Minute)
+	h.fail(1, "", seed.OwnerEmail, "203.0.113.77")
+	if free(known) {
+		t.Error("it is known after 400 days")
+	}
+	h.advance(30 * time.Second)
+	old := h.known("", seed.OwnerEmail)
+	reset := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleOwner), nil)
+	fresh := must[operation.KnownBrowser](h, at(home), operation.ResetPassword, reset.Token, operation.ResetFields{Password: store.Given("another kettle 71")})
+	h.fail(1, "", seed.OwnerEmail, "203.0.113.78")
+	if free(old) || !free(fresh.BrowserCookie) {
+		t.Error("a change of the password leaves a browser known, or the browser of the reset is not")
+	}
+}
+
+// TestAttackFromOwnNetwork attacks an account from the owner's own address, from many others, and
+// behind proxies: that never delays a browser in which the owner has signed in. Another one waits
+// for its turn, and if the attack takes each turn, the way in is a reset link.
+func TestAttackFromOwnNetwork(t *testing.T) {
+	t.Parallel()
+	h := openHarness(t)
+	known := h.known("", seed.OwnerEmail)
+	attack := func() {
+		for i := range 50 {
+			for _, address := range []string{home, "", fmt.Sprintf("203.0.113.%d", i), fmt.Sprintf("2001:db8:%x::1", i)} {
+				h.wrong("", seed.OwnerEmail, address)
+				do[kernel.None](h, at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(seed.OwnerEmail)})
+			}
+			h.wrong("", fmt.Sprintf("nobody%d@demo.test", i), home)
+		}
+	}
+	for range 5 {
+		attack()
+		if got := h.wrong(known, seed.OwnerEmail, home); got != store.InvalidCredentials {
+			t.Fatalf("a typing error in the owner's browser: %q", got)
+		}
+		known = h.known(known, seed.OwnerEmail)
+		if got := h.right("", seed.OwnerEmail, "198.51.100.99"); got != store.RateLimited {
+			t.Errorf("an unknown browser during the attack: %q", got)
+		}
+		h.advance(time.Minute)
+	}
+	if got := h.right("", seed.OwnerEmail, "198.51.100.99"); got != "" {
+		t.Errorf("an unknown browser in its turn: %q", got)
+	}
+	attack()
+	minutes := map[string]int{}
+	for _, shop := range []int64{0, h.Shop()} {
+		var page store.Page[store.AuditRow]
+		h.view(func(v *store.View) (err error) {
+			page, err = v.AuditLog(shop, store.PageQuery{Limit: store.Given(int64(100))})
+			return err
+		})
+		for _, r := range page.Data {
+			if slices.Contains([]string{"user.sign_in_failed", "user.lock", "user.request_reset"}, r.Action) {
+				minutes[fmt.Sprint(r.At/60_000)]++
+			}
+		}
+	}
+	for minute, n := range minutes { // one for each bucket: the account's, the browser's, two of addresses, and that of requests
+		if n > 5 {
+			t.Errorf("%d audit rows in the minute %s", n, minute)
+		}
+	}
+	// The links of all ten messages work, and lead in while the attack goes on.
+	if n := len(h.mail); n != 10 {
+		t.Fatalf("%d messages", n)
+	}
+	token := h.mail[0].Link[strings.LastIndex(h.mail[0].Link, "/")+1:]
+	fresh := must[operation.KnownBrowser](h, at(home), operation.ResetPassword, token, operation.ResetFields{Password: store.Given("another kettle 71")})
+	attack()
+	if _, got := h.in(fresh.BrowserCookie, seed.OwnerEmail, "another kettle 71", home); got != "" {
+		t.Errorf("the sign-in after the reset: %q", got)
+	}
+}
+
+// TestLockOfAddress checks that 20 failures lock an address for all accounts, that of IPv6 its
+// network counts, and that a hundred lock all clients whose address is not known.
 func TestLockOfAddress(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
+	known := h.known("", seed.OwnerEmail)
 	for i := range 20 {
-		h.fail(1, fmt.Sprintf("nobody%d@demo.test", i), fmt.Sprintf("2001:db8::%x", i))
+		h.fail(1, "", fmt.Sprintf("nobody%d@demo.test", i), fmt.Sprintf("2001:db8::%x", i))
 	}
-	if got := h.right(seed.OwnerEmail, "2001:db8::ffff"); got != store.RateLimited {
+	if got := h.right("", seed.OwnerEmail, "2001:db8::ffff"); got != store.RateLimited {
 		t.Errorf("after 20 failures of the network: %q", got)
 	}
-	if got := h.right(seed.OwnerEmail, "2001:db8:0:1::1"); got != "" {
+	if got := h.right(known, seed.OwnerEmail, "2001:db8::ffff"); got != "" {
+		t.Errorf("in a browser that is known: %q", got)
+	}
+	if got := h.right("", seed.OwnerEmail, "2001:db8:0:1::1"); got != "" {
 		t.Errorf("from another network: %q", got)
+	}
+	for i := range 100 {
+		h.fail(1, "", fmt.Sprintf("nobody%d@demo.test", 100+i), "")
+	}
+	if got := h.right("", seed.OwnerEmail, ""); got != store.RateLimited {
+		t.Errorf("after a hundred failures at unknown addresses: %q", got)
+	}
+	if got := h.right(known, seed.OwnerEmail, ""); got != "" {
+		t.Errorf("in a browser that is known: %q", got)
 	}
 }
 
 // TestLockOfAccount checks that ten failures at any addresses slow an account down to one try in 30
-// seconds, except at an address at which the person is signed in.
+// seconds.
 func TestLockOfAccount(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
 	for i := range 10 {
-		h.fail(1, seed.ViewerEmail, fmt.Sprint("203.0.113.", i))
+		h.fail(1, "", seed.ViewerEmail, fmt.Sprint("203.0.113.", i))
 	}
 	tries := func() (n int) {
 		for i := range 5 {
-			if h.wrong(seed.ViewerEmail, fmt.Sprint("203.0.113.", 100+i)) == store.InvalidCredentials {
+			if h.wrong("", seed.ViewerEmail, fmt.Sprint("203.0.113.", 100+i)) == store.InvalidCredentials {
 				n++
 			}
 		}
@@ -176,24 +310,11 @@ func TestLockOfAccount(t *testing.T) {
 		}
 	}
 	h.advance(30 * time.Second)
-	if got := h.right(seed.ViewerEmail, home); got != "" {
+	if got := h.right("", seed.ViewerEmail, home); got != "" {
 		t.Errorf("the person is kept out: %q", got)
 	}
-	if h.wrong(seed.ViewerEmail, "203.0.113.200") != store.InvalidCredentials || h.wrong(seed.ViewerEmail, "203.0.113.201") != store.RateLimited {
+	if h.wrong("", seed.ViewerEmail, "203.0.113.200") != store.InvalidCredentials || h.wrong("", seed.ViewerEmail, "203.0.113.201") != store.RateLimited {
 		t.Error("the attack is not slowed any more")
-	}
-	if got := h.right(seed.ViewerEmail, home); got != "" {
-		t.Errorf("the person at a known address is slowed: %q", got)
-	}
-}
-
-// TestLockWithoutAddress checks that failures without an address count for the account alone.
-func TestLockWithoutAddress(t *testing.T) {
-	t.Parallel()
-	h := openHarness(t)
-	h.fail(10, seed.ManagerEmail, "")
-	if got := h.wrong(seed.ManagerEmail, ""); got != store.RateLimited {
-		t.Errorf("after ten failures: %q", got)
 	}
 }
 
@@ -201,23 +322,27 @@ func TestLockWithoutAddress(t *testing.T) {
 func TestConcurrentGuesses(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	counts := map[store.Code]int{}
-	for range 40 {
-		wg.Go(func() {
-			_, err := kernel.Do[operation.CreatedSession](t.Context(), h.Kernel, at(home), operation.SignIn, kernel.Args{Fields: operation.SignInFields{Email: store.Given(seed.OwnerEmail), Password: store.Given("a wrong password")}})
-			mu.Lock()
-			defer mu.Unlock()
-			counts[code(err)]++
-		})
-	}
-	wg.Wait()
-	if counts[store.InvalidCredentials] != 5 || counts[store.RateLimited] != 35 {
-		t.Errorf("forty wrong passwords at once: %v", counts)
-	}
-	if _, code := h.signIn(seed.OwnerEmail, seed.Password, home); code != store.RateLimited {
-		t.Errorf("then the right password: %q", code)
+	for browser, want := range map[string]int{"": 10, h.known("", seed.OwnerEmail): 5} {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		counts := map[store.Code]int{}
+		for range 40 {
+			wg.Go(func() {
+				c := at(home)
+				c.BrowserCookie = browser
+				_, err := kernel.Do[operation.CreatedSession](t.Context(), h.Kernel, c, operation.SignIn, kernel.Args{Fields: operation.SignInFields{Email: store.Given(seed.OwnerEmail), Password: store.Given("a wrong password")}})
+				mu.Lock()
+				defer mu.Unlock()
+				counts[code(err)]++
+			})
+		}
+		wg.Wait()
+		if counts[store.InvalidCredentials] != want || counts[store.RateLimited] != 40-want {
+			t.Errorf("forty wrong passwords at once: %v", counts)
+		}
+		if got := h.right(browser, seed.OwnerEmail, home); got != store.RateLimited {
+			t.Errorf("then the right password: %q", got)
+		}
 	}
 }
 
@@ -266,6 +391,13 @@ func TestSessionsEnd(t *testing.T) {
 		if _, ok := h.as(token); ok {
 			t.Errorf("%s does not end the session", name)
 		}
+	}
+	// An owner who gives up the role goes on as what they are then.
+	must[store.Member](h, h.person(store.RoleOwner), operation.SetRole, h.id(store.RoleManager), operation.RoleFields{Role: store.Given(store.RoleOwner)})
+	own, other := h.token(store.RoleManager), h.token(store.RoleManager)
+	must[store.Member](h, h.caller(own), operation.SetRole, h.id(store.RoleManager), operation.RoleFields{Role: store.Given(store.RoleManager)})
+	if _, ok := h.as(other); ok || h.caller(own).Role != kernel.Manager {
+		t.Error("of a person who changes the own role, the other sessions alone end")
 	}
 	token := h.token(store.RoleManager)
 	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given(seed.Password)})

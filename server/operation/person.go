@@ -13,14 +13,19 @@ type People struct {
 }
 
 // ListPeople lists the members of the shop and the open invitations to it.
-var ListPeople = kernel.Read(people.only(owner, "listPeople", "List the people of the shop", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (p People, err error) {
+var ListPeople = kernel.NewOperation(kernel.Of[struct{}, People]{
+	ID:      "listPeople",
+	Group:   people,
+	Title:   "List the people of the shop",
+	Callers: owner,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (p People, err error) {
 		if p.Members, err = v.Members(c.Access.Shop); err != nil {
 			return p, err
 		}
 		p.Invitations, err = v.Invitations(c.Access.Shop)
 		return p, err
-	})
+	},
+})
 
 // InviteFields are the fields of InvitePerson.
 type InviteFields struct {
@@ -29,9 +34,16 @@ type InviteFields struct {
 }
 
 // InvitePerson makes an invitation to the shop, or to be an operator.
-var InvitePerson = kernel.Write(
-	proved(people.only(owner, "invitePerson", "Invite a person", "The link is valid for seven days, and replaces an earlier one for the email.", store.NotFound, store.Conflict)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f InviteFields) (store.CreatedLink, error) {
+var InvitePerson = kernel.NewOperation(kernel.Of[InviteFields, store.CreatedLink]{
+	ID:    "invitePerson",
+	Group: people,
+	Title: "Invite a person",
+	Doc: "The link is valid for seven days, and replaces an earlier one for the email. A server with mail mails it and shows it " +
+		"to nobody.",
+	Callers: owner,
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.RateLimited},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f InviteFields) (store.CreatedLink, error) {
 		role := f.Role.V
 		if role == "operator" {
 			if c.Role != kernel.Operator {
@@ -40,13 +52,21 @@ var InvitePerson = kernel.Write(
 			role = ""
 		}
 		return tx.Invite(c.Access.Shop, f.Email.V, role)
-	})
+	},
+})
 
 // CancelInvitation ends an invitation.
-var CancelInvitation = kernel.Write(proved(people.only(owner, "cancelInvitation", "Cancel an invitation", "", store.NotFound)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var CancelInvitation = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "cancelInvitation",
+	Group:   people,
+	Title:   "Cancel an invitation",
+	Callers: owner,
+	Codes:   []store.Code{store.NotFound},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.CancelInvitation(c.Access.Shop, c.Param("id"))
-	})
+	},
+})
 
 // RoleFields are the fields of SetRole.
 type RoleFields struct {
@@ -54,38 +74,80 @@ type RoleFields struct {
 }
 
 // SetRole changes the role of a member of the shop.
-var SetRole = kernel.Write(
-	proved(people.only(owner, "setRole", "Change a person's role", "The person's sessions end. The last owner keeps the role.", store.NotFound, store.Conflict)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f RoleFields) (store.Member, error) {
-		return tx.SetRole(c.Access.Shop, c.Param("id"), f.Role.V)
-	})
+var SetRole = kernel.NewOperation(kernel.Of[RoleFields, store.Member]{
+	ID:      "setRole",
+	Group:   people,
+	Title:   "Change a person's role",
+	Doc:     "The person's other sessions end. The last owner keeps the role.",
+	Callers: owner,
+	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f RoleFields) (store.Member, error) {
+		return tx.SetRole(c.Access.Shop, c.Param("id"), f.Role.V, c.SessionKey())
+	},
+})
 
 // RemovePerson takes a member out of the shop.
-var RemovePerson = kernel.Write(
-	proved(people.only(owner, "removePerson", "Remove a person from the shop", "The account stays, and the person's sessions end. The last owner stays.", store.NotFound, store.Conflict)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var RemovePerson = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "removePerson",
+	Group:   people,
+	Title:   "Remove a person from the shop",
+	Doc:     "The account stays, and the person's sessions end. The last owner stays.",
+	Callers: owner,
+	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.RemoveMember(c.Access.Shop, c.Param("id"))
-	})
+	},
+})
 
-// ListUsers lists all accounts of the file, oldest first.
-var ListUsers = kernel.Read(people.only(operator, "listUsers", "List the accounts", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.User], error) {
-		users, err := v.Users()
-		return List[store.User]{users}, err
-	})
+// Users are the accounts of the file, and the open invitations to all its shops.
+type Users struct {
+	Data        []store.User       `json:"data"`
+	Invitations []store.Invitation `json:"invitations"`
+}
+
+// ListUsers lists all accounts and open invitations of the file, oldest first.
+var ListUsers = kernel.NewOperation(kernel.Of[struct{}, Users]{
+	ID:      "listUsers",
+	Group:   people,
+	Title:   "List the accounts",
+	Callers: operator,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (u Users, err error) {
+		if u.Data, err = v.Users(); err != nil {
+			return u, err
+		}
+		u.Invitations, err = v.Invitations(0)
+		return u, err
+	},
+})
 
 // DisableUser disables an account and ends its sessions.
-var DisableUser = kernel.Write(
-	proved(people.only(operator, "disableUser", "Disable an account", "Its sessions and links end. The last operator cannot be disabled.", store.NotFound, store.Conflict)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
+var DisableUser = kernel.NewOperation(kernel.Of[struct{}, store.User]{
+	ID:      "disableUser",
+	Group:   people,
+	Title:   "Disable an account",
+	Doc:     "Its sessions and links end. The last operator cannot be disabled.",
+	Callers: operator,
+	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
 		return tx.SetUserDisabled(c.Param("id"), true)
-	})
+	},
+})
 
 // EnableUser enables a disabled account.
-var EnableUser = kernel.Write(proved(people.only(operator, "enableUser", "Enable an account", "", store.NotFound)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
+var EnableUser = kernel.NewOperation(kernel.Of[struct{}, store.User]{
+	ID:      "enableUser",
+	Group:   people,
+	Title:   "Enable an account",
+	Callers: operator,
+	Codes:   []store.Code{store.NotFound},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
 		return tx.SetUserDisabled(c.Param("id"), false)
-	})
+	},
+})
 
 // ResetLinkFields are the fields of CreateResetLink.
 type ResetLinkFields struct {
@@ -93,31 +155,45 @@ type ResetLinkFields struct {
 }
 
 // CreateResetLink makes a link by which a person sets a new password.
-var CreateResetLink = kernel.Write(
-	proved(people.only(operator, "createResetLink", "Make a reset link", "It is valid for an hour, and replaces earlier ones.", store.NotFound, store.Conflict)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f ResetLinkFields) (l store.CreatedLink, err error) {
+var CreateResetLink = kernel.NewOperation(kernel.Of[ResetLinkFields, store.CreatedLink]{
+	ID:      "createResetLink",
+	Group:   people,
+	Title:   "Make a reset link",
+	Doc:     "It is valid for an hour, and replaces earlier ones.",
+	Callers: operator,
+	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f ResetLinkFields) (l store.CreatedLink, err error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return l, err
 		}
 		if f.RemoveTOTP.Or(false) {
-			if err := tx.RemoveTOTP(user); err != nil {
+			if err := tx.RemoveTOTP(user, 0); err != nil {
 				return l, err
 			}
 		}
 		return tx.NewResetLink(user)
-	})
+	},
+})
 
 // SignOutUser ends all sessions of a person.
-var SignOutUser = kernel.Write(proved(people.only(operator, "signOutUser", "End a person's sessions", "", store.NotFound)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
+var SignOutUser = kernel.NewOperation(kernel.Of[struct{}, EndedSessions]{
+	ID:      "signOutUser",
+	Group:   people,
+	Title:   "End a person's sessions",
+	Callers: operator,
+	Codes:   []store.Code{store.NotFound},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return EndedSessions{}, err
 		}
 		n, err := tx.SignOutEverywhere(user)
 		return EndedSessions{n}, err
-	})
+	},
+})
 
 // ShopSettings are the settings of a shop that its owners change.
 type ShopSettings struct {
@@ -126,25 +202,39 @@ type ShopSettings struct {
 	Currency    store.Opt[string] `json:"currency" min:"3" max:"3" doc:"ISO 4217, such as EUR."`
 	Language    store.Opt[string] `json:"language" enum:"en,it,es,fr,de,pt"`
 	RequireTOTP store.Opt[bool]   `json:"require_totp" doc:"Whether owners and managers need a second factor."`
+	Country     store.Opt[string] `json:"country_code" format:"country" patch:"nullable" doc:"Two letters A-Z, ISO 3166-1."`
 }
 
 // fields returns the settings as fields of the shop.
 func (f ShopSettings) fields() store.ShopFields {
-	return store.ShopFields{Name: f.Name, Timezone: f.Timezone, Currency: f.Currency, Language: f.Language, RequireTOTP: f.RequireTOTP}
+	return store.ShopFields{Name: f.Name, Timezone: f.Timezone, Currency: f.Currency, Language: f.Language, RequireTOTP: f.RequireTOTP, CountryCode: f.Country}
 }
 
 // Check validates the time zone and the currency.
 func (f ShopSettings) Check(now store.Time) []store.Detail { return f.fields().Check(now) }
 
 // GetShop returns the shop of the caller.
-var GetShop = kernel.Read(shops.only(viewer, "getShop", "Read the shop", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.Shop, error) {
+var GetShop = kernel.NewOperation(kernel.Of[struct{}, store.Shop]{
+	ID:      "getShop",
+	Group:   shops,
+	Title:   "Read the shop",
+	Callers: viewer,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.Shop, error) {
 		sh, _, err := v.OwnShop(c.Access)
 		return sh, err
-	})
+	},
+})
 
 // UpdateShopSettings changes the settings of the shop.
-var UpdateShopSettings = kernel.Write(shops.only(owner, "updateShopSettings", "Update the shop's settings", "", store.NotFound),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f ShopSettings) (store.Shop, error) {
+var UpdateShopSettings = kernel.NewOperation(kernel.Of[ShopSettings, store.Shop]{
+	ID:      "updateShopSettings",
+	Group:   shops,
+	Title:   "Update the shop's settings",
+	Callers: owner,
+	Codes:   []store.Code{store.NotFound},
+	Mode:    wire.Patch,
+	Write: func(tx *store.Tx, c *kernel.Call, f ShopSettings) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.fields(), "")
-	})
+	},
+})

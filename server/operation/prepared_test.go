@@ -1,13 +1,13 @@
 package operation_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
 	"time"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -18,12 +18,14 @@ func TestPreparedBeforeWrite(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	prepared, begun := make(chan struct{}), make(chan struct{})
-	op := kernel.WritePrepared(kernel.Operation{ID: "prepared", Callers: kernel.Callers{Person: kernel.Manager}}, wire.Create,
-		func(f operation.StaffPINFields) string {
+	op := kernel.NewOperation(kernel.Of[operation.StaffPINFields, string]{
+		ID:      "prepared",
+		Callers: kernel.Callers{Person: kernel.Manager},
+		Prepare: kernel.Prepare(func(_ context.Context, _ *kernel.Call, f operation.StaffPINFields) (func(*store.Tx) (string, error), error) {
 			close(prepared)
-			return f.StaffPIN.V + " hashed"
-		},
-		func(_ *store.Tx, _ *kernel.Call, hash string) (string, error) { return hash, nil })
+			return func(*store.Tx) (string, error) { return f.StaffPIN.V + " hashed", nil }, nil
+		}),
+	})
 	busy := make(chan error)
 	go func() {
 		busy <- s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {

@@ -12,40 +12,63 @@ type Ladder struct {
 }
 
 // ListPrizes lists the prizes of a program.
-var ListPrizes = kernel.Read(
-	prizes.reads("listPrizes", "List a program's prizes",
-		"In the order of (ordinal, id); not paginated.",
-		store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (Ladder, error) {
+var ListPrizes = kernel.NewOperation(kernel.Of[struct{}, Ladder]{
+	ID:      "listPrizes",
+	Group:   prizes,
+	Title:   "List a program's prizes",
+	Doc:     "In the order of (ordinal, id); not paginated.",
+	Callers: readers("programs"),
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (Ladder, error) {
 		p, err := v.Program(c.Access, c.Param("id"))
 		return Ladder{p.Prizes}, err
-	})
+	},
+})
 
 // CreatePrize adds a prize to a stamp program.
-var CreatePrize = kernel.Write(
-	prizes.manages("createPrize", "Add a prize",
-		"Stamp programs only. The threshold must be reachable (not above total_stamps). Several prizes may share a threshold: the holder redeems one option of each.",
-		store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable),
-	wire.Create, withID((*store.Tx).AddPrize))
+var CreatePrize = kernel.NewOperation(kernel.Of[store.PrizeFields, store.Prize]{
+	ID:    "createPrize",
+	Group: prizes,
+	Title: "Add a prize",
+	Doc: "Stamp programs only. The threshold must be reachable (not above total_stamps). Several prizes may share a threshold: " +
+		"the holder redeems one option of each.",
+	Callers: writers("programs"),
+	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
+	Write:   withID((*store.Tx).AddPrize),
+})
 
 // UpdatePrize changes a prize.
-var UpdatePrize = kernel.Write(
-	prizes.manages("updatePrize", "Update a prize", "",
-		store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.PrizeFields) (store.Prize, error) {
+var UpdatePrize = kernel.NewOperation(kernel.Of[store.PrizeFields, store.Prize]{
+	ID:      "updatePrize",
+	Group:   prizes,
+	Title:   "Update a prize",
+	Callers: writers("programs"),
+	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
+	Mode:    wire.Patch,
+	Write: func(tx *store.Tx, c *kernel.Call, f store.PrizeFields) (store.Prize, error) {
 		return tx.UpdatePrize(c.Access, c.Param("id"), c.Param("prizeId"), f)
-	})
+	},
+})
 
 // DeletePrize deletes a prize that was never redeemed.
-var DeletePrize = kernel.Write(
-	prizes.manages("deletePrize", "Delete a prize",
-		"A prize that was redeemed before stays: conflict.",
-		store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var DeletePrize = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "deletePrize",
+	Group:   prizes,
+	Title:   "Delete a prize",
+	Doc:     "A prize that was redeemed before stays: conflict.",
+	Callers: writers("programs"),
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.DeletePrize(c.Access, c.Param("id"), c.Param("prizeId"))
-	})
+	},
+})
 
 // OrderPrizes puts the prizes of a program in another order.
-var OrderPrizes = kernel.Write(
-	prizes.only(manager, "orderPrizes", "Order a program's prizes", "", store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable),
-	wire.Create, withID((*store.Tx).OrderPrizes))
+var OrderPrizes = kernel.NewOperation(kernel.Of[store.PrizeOrder, store.ProgramDetail]{
+	ID:      "orderPrizes",
+	Group:   prizes,
+	Title:   "Order a program's prizes",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
+	Write:   withID((*store.Tx).OrderPrizes),
+})

@@ -13,26 +13,59 @@ type ProgramsQuery struct {
 }
 
 // ListPrograms lists the programs of the shop.
-var ListPrograms = kernel.Read(
-	assisted(programs.reads("listPrograms", "List programs",
-		"Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the same.")),
-	func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
+var ListPrograms = kernel.NewOperation(kernel.Of[ProgramsQuery, store.Page[store.Program]]{
+	ID:    "listPrograms",
+	Group: programs,
+	Title: "List programs",
+	Doc: "Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the " +
+		"same.",
+	Callers: assisted(readers("programs")),
+	Read: func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
 		return v.Programs(c.Access, q.Type, q.PageQuery)
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q ProgramsQuery, _ func(string) bool) error {
+		_, err := v.Programs(c.Access, store.Opt[string]{}, oneAfter(q.Cursor))
+		return err
+	}),
+})
 
 // CreateProgram creates an unpublished program.
-var CreateProgram = kernel.Write(
-	programs.manages("createProgram", "Create a program",
-		"The program is created unpublished. Stamp programs (`standard`, `private`) need total_stamps and icon_key, `discount` needs discount_percent, `access` needs access_image_url, `prepaid` needs initial_balance_cents; a field that belongs to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs. The localisations, stamps_expire_after_days, visible_in_catalog and border_enabled are stored but shown by no answer."),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
+var CreateProgram = kernel.NewOperation(kernel.Of[store.ProgramFields, store.ProgramDetail]{
+	ID:    "createProgram",
+	Group: programs,
+	Title: "Create a program",
+	Doc: "The program is created unpublished. Stamp programs (`standard`, `private`) need total_stamps and icon_key, `discount` " +
+		"needs discount_percent, `access` needs access_image_url, `prepaid` needs initial_balance_cents; a field that belongs " +
+		"to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs. " +
+		"The localisations, stamps_expire_after_days, visible_in_catalog and border_enabled are stored but shown by no answer.",
+	Callers: writers("programs"),
+	Write: func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
 		return tx.CreateProgram(c.Access, f)
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.ProgramFields, faulty func(string) bool) error {
+		return v.CheckProgramFields(c.Access, "", f, faulty)
+	}),
+})
 
 // GetProgram returns one program with its prizes.
-var GetProgram = kernel.Read(assisted(programs.reads("getProgram", "Read a program", "", store.NotFound)), byID((*store.View).Program))
+var GetProgram = kernel.NewOperation(kernel.Of[struct{}, store.ProgramDetail]{
+	ID:      "getProgram",
+	Group:   programs,
+	Title:   "Read a program",
+	Callers: assisted(readers("programs")),
+	Codes:   []store.Code{store.NotFound},
+	Read:    byID((*store.View).Program),
+})
 
 // GetProgramImpact says how many cards a change of a program's state concerns.
-var GetProgramImpact = kernel.Read(programs.only(kernel.Callers{MCPKey: "programs:write", Person: kernel.Viewer}, "getProgramImpact", "Read what a change of a program's state concerns", "", store.NotFound), byID((*store.View).ProgramImpact))
+var GetProgramImpact = kernel.NewOperation(kernel.Of[struct{}, store.ProgramImpact]{
+	ID:      "getProgramImpact",
+	Group:   programs,
+	Title:   "Read what a change of a program's state concerns",
+	Callers: kernel.Callers{MCPKey: "programs:write", Person: kernel.Viewer},
+	Codes:   []store.Code{store.NotFound},
+	Read:    byID((*store.View).ProgramImpact),
+})
 
 // NewProgram are the fields of CreateProgramWithPrizes.
 type NewProgram struct {
@@ -43,9 +76,13 @@ type NewProgram struct {
 
 // CreateProgramWithPrizes creates an unpublished program with its settings and prizes,
 // or nothing at all.
-var CreateProgramWithPrizes = kernel.Write(
-	programs.only(kernel.Callers{MCPKey: "programs:write", Person: kernel.Manager}, "createProgramWithPrizes", "Create a program with its prizes", "", store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f NewProgram) (d store.ProgramDetail, err error) {
+var CreateProgramWithPrizes = kernel.NewOperation(kernel.Of[NewProgram, store.ProgramDetail]{
+	ID:      "createProgramWithPrizes",
+	Group:   programs,
+	Title:   "Create a program with its prizes",
+	Callers: kernel.Callers{MCPKey: "programs:write", Person: kernel.Manager},
+	Codes:   []store.Code{store.Unprocessable},
+	Write: func(tx *store.Tx, c *kernel.Call, f NewProgram) (d store.ProgramDetail, err error) {
 		if d, err = tx.CreateProgram(c.Access, f.ProgramFields); err != nil {
 			return d, err
 		}
@@ -55,14 +92,28 @@ var CreateProgramWithPrizes = kernel.Write(
 			}
 		}
 		return tx.UpdateProgramSettings(c.Access.Shop, d.ID, f.ProgramSettings)
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f NewProgram, faulty func(string) bool) error {
+		return v.CheckProgramFields(c.Access, "", f.ProgramFields, faulty)
+	}),
+})
 
 // UpdateProgram changes a program's fields.
-var UpdateProgram = kernel.Write(
-	programs.manages("updateProgram", "Update a program",
-		"Once a card of the program was installed the template is frozen: any named field is program_has_installed_cards. total_stamps below a prize's threshold is unprocessable_entity. Going back to all_locations forgets scoped_location_ids. A restricted key that names location_scope or scoped_location_ids gets 403.",
-		store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable),
-	wire.Patch, withID((*store.Tx).UpdateProgram))
+var UpdateProgram = kernel.NewOperation(kernel.Of[store.ProgramFields, store.ProgramDetail]{
+	ID:    "updateProgram",
+	Group: programs,
+	Title: "Update a program",
+	Doc: "Once a card of the program was installed the template is frozen: any named field is program_has_installed_cards. " +
+		"total_stamps below a prize's threshold is unprocessable_entity. Going back to all_locations forgets " +
+		"scoped_location_ids. A restricted key that names location_scope or scoped_location_ids gets 403.",
+	Callers: writers("programs"),
+	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
+	Mode:    wire.Patch,
+	Write:   withID((*store.Tx).UpdateProgram),
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.ProgramFields, faulty func(string) bool) error {
+		return v.CheckProgramFields(c.Access, c.Param("id"), f, faulty)
+	}),
+})
 
 // The actions that change a program's state.
 var (
@@ -74,20 +125,40 @@ var (
 
 // programAction returns the operation of an action that changes a program's state.
 func programAction(action, title, doc string) *kernel.Operation {
-	return kernel.Write(assisted(programs.manages(action+"Program", title, doc, store.NotFound, store.Conflict)),
-		wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
+	return kernel.NewOperation(kernel.Of[struct{}, store.ProgramDetail]{
+		ID:      action + "Program",
+		Group:   programs,
+		Title:   title,
+		Doc:     doc,
+		Callers: assisted(writers("programs")),
+		Codes:   []store.Code{store.NotFound, store.Conflict},
+		Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 			return tx.ProgramAction(c.Access, c.Param("id"), action)
-		})
+		},
+	})
 }
 
 // UpdateProgramSettings changes what only people set of a program, also of a frozen one.
-var UpdateProgramSettings = kernel.Write(programs.only(manager, "updateProgramSettings", "Set the purchase that a stamp demands, and the stamps of a day", "", store.NotFound),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.ProgramSettings) (store.ProgramDetail, error) {
+var UpdateProgramSettings = kernel.NewOperation(kernel.Of[store.ProgramSettings, store.ProgramDetail]{
+	ID:      "updateProgramSettings",
+	Group:   programs,
+	Title:   "Set the purchase that a stamp demands, and the stamps of a day",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound},
+	Mode:    wire.Patch,
+	Write: func(tx *store.Tx, c *kernel.Call, f store.ProgramSettings) (store.ProgramDetail, error) {
 		return tx.UpdateProgramSettings(c.Access.Shop, c.Param("id"), f)
-	})
+	},
+})
 
 // DeleteProgram deletes a program and archives its cards.
-var DeleteProgram = kernel.Write(programs.only(manager, "deleteProgram", "Delete a program", "", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var DeleteProgram = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "deleteProgram",
+	Group:   programs,
+	Title:   "Delete a program",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.DeleteProgram(c.Access.Shop, c.Param("id"))
-	})
+	},
+})

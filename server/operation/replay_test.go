@@ -22,13 +22,21 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 		Cards []string `json:"cards"`
 	}
 	callers := kernel.Callers{APIKey: kernel.AnyKey}
-	greet := kernel.Write(kernel.Operation{ID: "greet", Callers: callers}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (g greeting, err error) {
-		issued, err := tx.IssueCard(c.Access, c.Param("id"), store.CardFields{HolderName: store.Given("Ada Lovelace")}, store.SourceAPI)
-		return greeting{"Hello " + issued.HolderName.V, []string{issued.ID}}, err
+	greet := kernel.NewOperation(kernel.Of[struct{}, greeting]{
+		ID:      "greet",
+		Callers: callers,
+		Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (g greeting, err error) {
+			issued, err := tx.IssueCard(c.Access, c.Param("id"), store.CardFields{HolderName: store.Given("Ada Lovelace")}, store.SourceAPI)
+			return greeting{"Hello " + issued.HolderName.V, []string{issued.ID}}, err
+		},
 	})
-	again := kernel.Write(kernel.Operation{ID: "greetAgain", Callers: callers}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (greeting, error) {
-		tx.Touches(c.Param("card")) // since the operation does not read the card from the store
-		return greeting{Text: "Hello again, Ada Lovelace"}, nil
+	again := kernel.NewOperation(kernel.Of[struct{}, greeting]{
+		ID:      "greetAgain",
+		Callers: callers,
+		Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (greeting, error) {
+			tx.Touches(c.Param("card")) // since the operation does not read the card from the store
+			return greeting{Text: "Hello again, Ada Lovelace"}, nil
+		},
 	})
 	key := kernel.KeyCaller(s.key)
 	invoke := func(op *kernel.Operation, params map[string]string) (kernel.Result, error) {
@@ -70,13 +78,17 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 func TestAnswersOfSeveralPersons(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	issueTwo := kernel.Write(kernel.Operation{ID: "issueTwo", Callers: kernel.Callers{APIKey: kernel.AnyKey}}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		for range 2 {
-			if _, err := tx.IssueCard(c.Access, s.ProgramIDs["standard"], store.CardFields{}, store.SourceAPI); err != nil {
-				return kernel.None{}, err
+	issueTwo := kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+		ID:      "issueTwo",
+		Callers: kernel.Callers{APIKey: kernel.AnyKey},
+		Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+			for range 2 {
+				if _, err := tx.IssueCard(c.Access, s.ProgramIDs["standard"], store.CardFields{}, store.SourceAPI); err != nil {
+					return kernel.None{}, err
+				}
 			}
-		}
-		return kernel.None{}, nil
+			return kernel.None{}, nil
+		},
 	})
 	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, keyed{kernel.Args{}, "two"}); err == nil {
 		t.Error("the answer was remembered")

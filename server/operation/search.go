@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -16,41 +15,87 @@ type SearchQuery struct {
 
 // SearchCards finds cards by their holder, a code or a reference. For those who see no
 // addresses, an address matches only as a whole.
-var SearchCards = kernel.Read(cards.only(viewer, "searchCards", "Search for cards", ""),
-	func(v *store.View, c *kernel.Call, q SearchQuery) (store.Page[store.FoundCard], error) {
+var SearchCards = kernel.NewOperation(kernel.Of[SearchQuery, store.Page[store.FoundCard]]{
+	ID:      "searchCards",
+	Group:   cards,
+	Title:   "Search for cards",
+	Callers: viewer,
+	Read: func(v *store.View, c *kernel.Call, q SearchQuery) (store.Page[store.FoundCard], error) {
 		q.WholeEmail = c.Role < kernel.Manager
 		return v.SearchCards(c.Access.Shop, q.CardSearch, q.PageQuery)
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q SearchQuery, faulty func(string) bool) error {
+		if faulty("q") {
+			return nil
+		}
+		_, err := v.SearchCards(c.Access.Shop, store.CardSearch{Q: q.Q}, oneAfter(q.Cursor))
+		return err
+	}),
+})
 
 // GetCardOverview returns all that a person sees of a card.
-var GetCardOverview = kernel.Read(cards.only(viewer, "getCardOverview", "Read all about a card", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.CardOverview, error) {
+var GetCardOverview = kernel.NewOperation(kernel.Of[struct{}, store.CardOverview]{
+	ID:      "getCardOverview",
+	Group:   cards,
+	Title:   "Read all about a card",
+	Callers: viewer,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.CardOverview, error) {
 		return v.CardOverview(c.Access.Shop, c.Param("id"))
-	})
+	},
+})
 
 // ListCardTransactions lists the ledger of a card and its chain.
-var ListCardTransactions = kernel.Read(ledger.only(viewer, "listCardTransactions", "List the ledger of a card", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.LedgerEntry], error) {
+var ListCardTransactions = kernel.NewOperation(kernel.Of[PageQuery, store.Page[store.LedgerEntry]]{
+	ID:      "listCardTransactions",
+	Group:   ledger,
+	Title:   "List the ledger of a card",
+	Callers: viewer,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.LedgerEntry], error) {
 		return v.CardTransactions(c.Access.Shop, c.Param("id"), q.PageQuery)
-	})
+	},
+})
 
 // GetLedgerEntry returns a row of the ledger.
-var GetLedgerEntry = kernel.Read(ledger.only(viewer, "getLedgerEntry", "Read a row of the ledger", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.LedgerEntry, error) {
+var GetLedgerEntry = kernel.NewOperation(kernel.Of[struct{}, store.LedgerEntry]{
+	ID:      "getLedgerEntry",
+	Group:   ledger,
+	Title:   "Read a row of the ledger",
+	Callers: viewer,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.LedgerEntry, error) {
 		return v.LedgerEntry(c.Access.Shop, c.Param("id"))
-	})
+	},
+})
 
 // ListCardAudit lists the audit rows about a card and its chain.
-var ListCardAudit = kernel.Read(cards.only(manager, "listCardAudit", "List the audit log of a card", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
+var ListCardAudit = kernel.NewOperation(kernel.Of[PageQuery, store.Page[store.AuditRow]]{
+	ID:      "listCardAudit",
+	Group:   cards,
+	Title:   "List the audit log of a card",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
 		return v.CardAudit(c.Access.Shop, c.Param("id"), q.PageQuery)
-	})
+	},
+})
 
 // ReverseByPerson reverses a row of the ledger for a person who uses no device. The
 // rules are those of ReverseTransaction.
-var ReverseByPerson = kernel.Write(
-	ledger.only(manager, "reverseByPerson", "Reverse a transaction of any location", "",
-		slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance, store.SubscriptionSuspended, store.LocationDisabled})...),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.Metadata) (store.Stamped, error) {
+var ReverseByPerson = kernel.NewOperation(kernel.Of[store.Metadata, store.Stamped]{
+	ID:      "reverseByPerson",
+	Group:   ledger,
+	Title:   "Reverse a transaction of any location",
+	Callers: manager,
+	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance, store.SubscriptionSuspended, store.LocationDisabled}),
+	Write: func(tx *store.Tx, c *kernel.Call, f store.Metadata) (store.Stamped, error) {
 		return tx.ReverseByPerson(c.Access.Shop, c.Param("id"), f)
-	})
+	},
+})
+
+// oneAfter asks for the one row after a cursor, which shows whether the cursor is one
+// of the list.
+func oneAfter(cursor store.Opt[string]) store.PageQuery {
+	return store.PageQuery{Limit: store.Given[int64](1), Cursor: cursor}
+}

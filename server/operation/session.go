@@ -12,23 +12,35 @@ import (
 type CreatedSession struct {
 	store.Session
 	Token string `json:"token" doc:"Of the cookie. Empty where no session was begun."`
+	KnownBrowser
+}
+
+// KnownBrowser makes the browser of the caller one that is known; see
+// [store.Tx.KnowBrowser].
+type KnownBrowser struct {
+	BrowserCookie string `json:"browser_cookie" doc:"Of the browser. Empty where the session is pending, or none was begun."`
+}
+
+// NewBrowserCookie returns the cookie that the browser is to have, empty for none.
+func (k KnownBrowser) NewBrowserCookie() string { return k.BrowserCookie }
+
+// know makes the browser of the caller one that is known.
+func know(tx *store.Tx, c *kernel.Call, user int64) (k KnownBrowser, err error) {
+	k.BrowserCookie, err = tx.KnowBrowser(user, c.BrowserCookie)
+	return k, err
 }
 
 // WithoutSecret returns the session as it may be stored.
 func (s CreatedSession) WithoutSecret() any { return &CreatedSession{Session: s.Session} }
 
-// begin begins a session for the caller of an operation.
+// begin begins a session for the caller of an operation. Unless it is pending, the caller's
+// browser is then known.
 func begin(tx *store.Tx, c *kernel.Call, n store.NewSession) (s CreatedSession, err error) {
 	n.Address, n.Agent = c.Address, c.Agent
-	s.Session, s.Token, err = tx.BeginSession(n)
+	if s.Session, s.Token, err = tx.BeginSession(n); err == nil && !n.Pending {
+		s.KnownBrowser, err = know(tx, c, n.User)
+	}
 	return s, err
-}
-
-// checked are the fields of an operation, and whether the password among them is right.
-type checked[F any] struct {
-	fields      F
-	credentials store.Credentials
-	right       bool
 }
 
 // SignInFields are the fields of SignIn.
@@ -39,34 +51,36 @@ type SignInFields struct {
 
 // SignIn begins a session of a person. An unknown email is refused like a wrong
 // password, and takes as long.
-var SignIn = kernel.WriteAfter(
-	sessions.only(visitor, "signIn", "Sign in",
-		"Where the account has a second factor, the session is `pending` and admits to `confirmSignIn` alone.",
-		store.InvalidCredentials, store.RateLimited),
-	wire.Create,
-	func(ctx context.Context, c *kernel.Call, f SignInFields) (p checked[SignInFields], err error) {
-		p.fields = f
+var SignIn = kernel.NewOperation(kernel.Of[SignInFields, CreatedSession]{
+	ID:      "signIn",
+	Group:   sessions,
+	Title:   "Sign in",
+	Doc:     "Where the account has a second factor, the session is `pending` and admits to `confirmSignIn` alone.",
+	Callers: visitor,
+	Codes:   []store.Code{store.InvalidCredentials, store.RateLimited},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SignInFields) (func(*store.Tx) (CreatedSession, error), error) {
+		var credentials store.Credentials
 		if err := c.View(func(v *store.View) (err error) {
-			p.credentials, err = v.SignInCredentials(f.Email.V, c.Address)
+			credentials, err = v.SignInCredentials(f.Email.V, c.Browser())
 			return err
 		}); err != nil {
-			return p, err
+			return nil, err
 		}
-		p.right, err = c.CheckPassword(ctx, f.Password.V, p.credentials.Password)
-		return p, err
-	},
-	func(tx *store.Tx, c *kernel.Call, p checked[SignInFields]) (s CreatedSession, err error) {
-		pending, err := tx.CheckPassword(p.credentials, p.right)
-		if err != nil {
-			return s, err
-		}
-		if !pending {
-			if err := tx.SignedIn(p.credentials.User, c.Address); err != nil {
+		right, err := c.CheckPassword(ctx, f.Password.V, credentials.Password)
+		return func(tx *store.Tx) (s CreatedSession, err error) {
+			pending, err := tx.CheckPassword(credentials, right)
+			if err != nil {
 				return s, err
 			}
-		}
-		return begin(tx, c, store.NewSession{User: p.credentials.User, Pending: pending})
-	})
+			if !pending {
+				if err := tx.SignedIn(credentials.User, c.Browser()); err != nil {
+					return s, err
+				}
+			}
+			return begin(tx, c, store.NewSession{User: credentials.User, Pending: pending})
+		}, err
+	}),
+})
 
 // CodeFields are the fields of operations that take a code of the second factor.
 type CodeFields struct {
@@ -74,26 +88,37 @@ type CodeFields struct {
 }
 
 // ConfirmSignIn replaces a pending session by one that admits to everything.
-var ConfirmSignIn = kernel.Write(
-	sessions.only(kernel.Callers{Pending: true}, "confirmSignIn", "Give the second factor", "The pending session ends.", store.TOTPInvalid, store.RateLimited),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f CodeFields) (s CreatedSession, err error) {
-		if err := tx.CheckCode(c.Session.User, c.Address, f.TOTP.V); err != nil {
+var ConfirmSignIn = kernel.NewOperation(kernel.Of[CodeFields, CreatedSession]{
+	ID:      "confirmSignIn",
+	Group:   sessions,
+	Title:   "Give the second factor",
+	Doc:     "The pending session ends.",
+	Callers: kernel.Callers{Pending: true},
+	Codes:   []store.Code{store.TOTPInvalid, store.RateLimited},
+	Write: func(tx *store.Tx, c *kernel.Call, f CodeFields) (s CreatedSession, err error) {
+		if err := tx.CheckCode(c.Session.User, c.Browser(), f.TOTP.V); err != nil {
 			return s, err
 		}
-		if err := tx.SignedIn(c.Session.User, c.Address); err != nil {
+		if err := tx.SignedIn(c.Session.User, c.Browser()); err != nil {
 			return s, err
 		}
 		if err := tx.DropSession(c.Session.Session); err != nil {
 			return s, err
 		}
 		return begin(tx, c, store.NewSession{User: c.Session.User})
-	})
+	},
+})
 
 // SignOut ends the session of the caller.
-var SignOut = kernel.Write(sessions.only(kernel.Callers{Account: true, Enrolling: true, Pending: true}, "signOut", "Sign out", ""),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var SignOut = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "signOut",
+	Group:   sessions,
+	Title:   "Sign out",
+	Callers: kernel.Callers{Account: true, Enrolling: true, Pending: true},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.EndSession(c.Session.User, c.Session.SessionID)
-	})
+	},
+})
 
 // EndedSessions is the answer of operations that end several sessions.
 type EndedSessions struct {
@@ -101,24 +126,40 @@ type EndedSessions struct {
 }
 
 // SignOutEverywhere ends all sessions of the caller.
-var SignOutEverywhere = kernel.Write(sessions.only(account, "signOutEverywhere", "Sign out everywhere", ""),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
+var SignOutEverywhere = kernel.NewOperation(kernel.Of[struct{}, EndedSessions]{
+	ID:      "signOutEverywhere",
+	Group:   sessions,
+	Title:   "Sign out everywhere",
+	Callers: account,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
 		n, err := tx.SignOutEverywhere(c.Session.User)
 		return EndedSessions{n}, err
-	})
+	},
+})
 
 // ListSessions lists the sessions of the caller, newest first.
-var ListSessions = kernel.Read(sessions.only(account, "listSessions", "List the sessions", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Session], error) {
+var ListSessions = kernel.NewOperation(kernel.Of[struct{}, List[store.Session]]{
+	ID:      "listSessions",
+	Group:   sessions,
+	Title:   "List the sessions",
+	Callers: account,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Session], error) {
 		list, err := v.Sessions(c.Session.User)
 		return List[store.Session]{list}, err
-	})
+	},
+})
 
 // EndSession ends a session of the caller.
-var EndSession = kernel.Write(sessions.only(account, "endSession", "End a session", "", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var EndSession = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "endSession",
+	Group:   sessions,
+	Title:   "End a session",
+	Callers: account,
+	Codes:   []store.Code{store.NotFound},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.EndSession(c.Session.User, c.Param("id"))
-	})
+	},
+})
 
 // ProofFields are the fields of Prove.
 type ProofFields struct {
@@ -139,36 +180,41 @@ func (f ProofFields) Check(store.Time) []store.Detail {
 
 // Prove records that the caller has just given the password or a code, which operations
 // with Proof demand.
-var Prove = kernel.WriteAfter(
-	sessions.only(kernel.Callers{Account: true, Enrolling: true}, "prove", "Give the password or a code again", "It counts for 15 minutes.",
-		store.InvalidCredentials, store.TOTPInvalid, store.RateLimited),
-	wire.Create,
-	func(ctx context.Context, c *kernel.Call, f ProofFields) (p checked[ProofFields], err error) {
-		p.fields = f
+var Prove = kernel.NewOperation(kernel.Of[ProofFields, kernel.None]{
+	ID:      "prove",
+	Group:   sessions,
+	Title:   "Give the password or a code again",
+	Doc:     "It counts for 15 minutes.",
+	Callers: kernel.Callers{Account: true, Enrolling: true},
+	Codes:   []store.Code{store.InvalidCredentials, store.TOTPInvalid, store.RateLimited},
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f ProofFields) (func(*store.Tx) (kernel.None, error), error) {
+		var credentials store.Credentials
+		var right bool
+		var err error
 		if f.Password.Set {
-			p.credentials, p.right, err = checkOwn(ctx, c, f.Password.V)
+			credentials, right, err = checkOwn(ctx, c, f.Password.V)
 		}
-		return p, err
-	},
-	func(tx *store.Tx, c *kernel.Call, p checked[ProofFields]) (none kernel.None, err error) {
-		if p.fields.Password.Set {
-			_, err = tx.CheckPassword(p.credentials, p.right)
-		} else {
-			err = tx.CheckCode(c.Session.User, c.Address, p.fields.TOTP.V)
-		}
-		if err != nil {
-			return none, err
-		}
-		if err := tx.SignedIn(c.Session.User, c.Address); err != nil {
-			return none, err
-		}
-		return none, tx.ProveSession(c.Session.Session)
-	})
+		return func(tx *store.Tx) (none kernel.None, err error) {
+			if f.Password.Set {
+				_, err = tx.CheckPassword(credentials, right)
+			} else {
+				err = tx.CheckCode(c.Session.User, c.Browser(), f.TOTP.V)
+			}
+			if err != nil {
+				return none, err
+			}
+			if err := tx.SignedIn(c.Session.User, c.Browser()); err != nil {
+				return none, err
+			}
+			return none, tx.ProveSession(c.Session.Session)
+		}, err
+	}),
+})
 
 // checkOwn checks the password of the caller.
 func checkOwn(ctx context.Context, c *kernel.Call, given string) (cr store.Credentials, right bool, err error) {
 	if err := c.View(func(v *store.View) (err error) {
-		cr, err = v.UserCredentials(c.Session.User, c.Address)
+		cr, err = v.UserCredentials(c.Session.User, c.Browser())
 		return err
 	}); err != nil {
 		return cr, false, err
@@ -178,17 +224,29 @@ func checkOwn(ctx context.Context, c *kernel.Call, given string) (cr store.Crede
 }
 
 // SelectShop sets the shop that the session of the caller looks at.
-var SelectShop = kernel.Write(sessions.only(kernel.Callers{Account: true, Enrolling: true}, "selectShop", "Select a shop", "", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var SelectShop = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "selectShop",
+	Group:   sessions,
+	Title:   "Select a shop",
+	Callers: kernel.Callers{Account: true, Enrolling: true},
+	Codes:   []store.Code{store.NotFound},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.SelectShop(c.Session, c.Param("id"))
-	})
+	},
+})
 
 // SignInAs begins a session of a person without a password. A fixture offers it.
-var SignInAs = kernel.Write(sessions.only(kernel.Callers{System: true}, "signInAs", "Begin a session of a person", "", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (CreatedSession, error) {
+var SignInAs = kernel.NewOperation(kernel.Of[struct{}, CreatedSession]{
+	ID:      "signInAs",
+	Group:   sessions,
+	Title:   "Begin a session of a person",
+	Callers: kernel.Callers{System: true},
+	Codes:   []store.Code{store.NotFound},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (CreatedSession, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return CreatedSession{}, err
 		}
 		return begin(tx, c, store.NewSession{User: user})
-	})
+	},
+})

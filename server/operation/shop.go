@@ -7,11 +7,16 @@ import (
 )
 
 // CreateShop creates a shop. What its fields do not set is enabled.
-var CreateShop = kernel.Write(shops.only(operator, "createShop", "Create a shop", ""),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.ShopFields) (sh store.Shop, err error) {
+var CreateShop = kernel.NewOperation(kernel.Of[store.ShopFields, store.Shop]{
+	ID:      "createShop",
+	Group:   shops,
+	Title:   "Create a shop",
+	Callers: operator,
+	Write: func(tx *store.Tx, c *kernel.Call, f store.ShopFields) (sh store.Shop, err error) {
 		_, sh, err = tx.CreateShop(f)
 		return sh, err
-	})
+	},
+})
 
 // NewShopFields are the fields of OpenShop.
 type NewShopFields struct {
@@ -19,11 +24,12 @@ type NewShopFields struct {
 	Timezone store.Opt[string] `json:"timezone" req:"true" min:"1" max:"64"`
 	Currency store.Opt[string] `json:"currency" min:"3" max:"3" doc:"ISO 4217. Default EUR."`
 	Language store.Opt[string] `json:"language" enum:"en,it,es,fr,de,pt" doc:"Of the shop's pages and mail. Default en."`
+	Country  store.Opt[string] `json:"country_code" format:"country" doc:"Two letters A-Z, ISO 3166-1."`
 }
 
 // fields returns the fields of the shop.
 func (f NewShopFields) fields() store.ShopFields {
-	return store.ShopFields{Name: f.Name, Timezone: f.Timezone, Currency: f.Currency, Language: f.Language}
+	return store.ShopFields{Name: f.Name, Timezone: f.Timezone, Currency: f.Currency, Language: f.Language, CountryCode: f.Country}
 }
 
 // Check validates the time zone and the currency.
@@ -31,21 +37,32 @@ func (f NewShopFields) Check(now store.Time) []store.Detail { return f.fields().
 
 // OpenShop creates a shop of which an operator knows the name. The session of the operator
 // looks at it from then on.
-var OpenShop = kernel.Write(shops.only(operator, "openShop", "Open a shop", "The session of the operator looks at it from then on."),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f NewShopFields) (sh store.Shop, err error) {
+var OpenShop = kernel.NewOperation(kernel.Of[NewShopFields, store.Shop]{
+	ID:      "openShop",
+	Group:   shops,
+	Title:   "Open a shop",
+	Doc:     "The session of the operator looks at it from then on.",
+	Callers: operator,
+	Write: func(tx *store.Tx, c *kernel.Call, f NewShopFields) (sh store.Shop, err error) {
 		key, sh, err := tx.CreateShop(f.fields())
 		if err != nil || c.Session == nil {
 			return sh, err
 		}
 		return sh, tx.SelectShop(&store.SessionIdentity{Session: c.Session.Session, Shops: []store.ShopRole{{Shop: key, ID: sh.ID}}}, sh.ID)
-	})
+	},
+})
 
 // ListShops lists all shops, oldest first.
-var ListShops = kernel.Read(shops.only(operator, "listShops", "List the shops", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Shop], error) {
+var ListShops = kernel.NewOperation(kernel.Of[struct{}, List[store.Shop]]{
+	ID:      "listShops",
+	Group:   shops,
+	Title:   "List the shops",
+	Callers: operator,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Shop], error) {
 		shops, err := v.Shops()
 		return List[store.Shop]{shops}, err
-	})
+	},
+})
 
 // ShopPatch are the fields of UpdateShop.
 type ShopPatch struct {
@@ -54,13 +71,30 @@ type ShopPatch struct {
 }
 
 // UpdateShop changes a shop's plan, subscription or limits.
-var UpdateShop = kernel.Write(shops.only(operator, "updateShop", "Update a shop", "", store.NotFound),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
+var UpdateShop = kernel.NewOperation(kernel.Of[ShopPatch, store.Shop]{
+	ID:      "updateShop",
+	Group:   shops,
+	Title:   "Update a shop",
+	Callers: operator,
+	Codes:   []store.Code{store.NotFound},
+	Mode:    wire.Patch,
+	Write: func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.ShopFields, f.Reason.V)
-	})
+	},
+})
 
 // ListAudit lists the audit log of the shop.
-var ListAudit = kernel.Read(shops.only(manager, "listAudit", "List the audit log", "Newest first."),
-	func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
+var ListAudit = kernel.NewOperation(kernel.Of[PageQuery, store.Page[store.AuditRow]]{
+	ID:      "listAudit",
+	Group:   shops,
+	Title:   "List the audit log",
+	Doc:     "Newest first.",
+	Callers: manager,
+	Read: func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
 		return v.AuditLog(c.Access.Shop, q.PageQuery)
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q PageQuery, _ func(string) bool) error {
+		_, err := v.AuditLog(c.Access.Shop, oneAfter(q.Cursor))
+		return err
+	}),
+})

@@ -4,16 +4,20 @@ import (
 	"context"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
 // ListStaff lists the staff of the shop's locations.
-var ListStaff = kernel.Read(staff.only(viewer, "listStaff", "List the staff", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.StaffMember], error) {
+var ListStaff = kernel.NewOperation(kernel.Of[struct{}, List[store.StaffMember]]{
+	ID:      "listStaff",
+	Group:   staff,
+	Title:   "List the staff",
+	Callers: viewer,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.StaffMember], error) {
 		members, err := v.Staff(c.Access.Shop)
 		return List[store.StaffMember]{members}, err
-	})
+	},
+})
 
 // StaffFields are the fields of CreateStaff.
 type StaffFields struct {
@@ -23,12 +27,20 @@ type StaffFields struct {
 }
 
 // CreateStaff adds a member of staff to a location.
-var CreateStaff = kernel.WritePrepared(proved(staff.only(manager, "createStaff", "Add a member of staff", "", store.NotFound, store.Unprocessable)),
-	wire.Create,
-	func(f StaffFields) hashed[StaffFields] { return hashPIN(f, f.PIN) },
-	func(tx *store.Tx, c *kernel.Call, f hashed[StaffFields]) (store.StaffMember, error) {
-		return tx.CreateStaff(c.Access.Shop, f.fields.LocationID.V, f.fields.Name.V, f.pin)
-	})
+var CreateStaff = kernel.NewOperation(kernel.Of[StaffFields, store.StaffMember]{
+	ID:      "createStaff",
+	Group:   staff,
+	Title:   "Add a member of staff",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Proof:   true,
+	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffFields) (func(*store.Tx) (store.StaffMember, error), error) {
+		pin := store.HashStaffPIN(f.PIN.Value())
+		return func(tx *store.Tx) (store.StaffMember, error) {
+			return tx.CreateStaff(c.Access.Shop, f.LocationID.V, f.Name.V, pin)
+		}, nil
+	}),
+})
 
 // MemberPINFields are the fields of SetStaffMemberPIN.
 type MemberPINFields struct {
@@ -36,24 +48,46 @@ type MemberPINFields struct {
 }
 
 // SetStaffMemberPIN sets the PIN of a member of staff.
-var SetStaffMemberPIN = kernel.WritePrepared(proved(staff.only(manager, "setStaffMemberPIN", "Set the PIN of a member of staff", "The person's sessions at tills end.", store.NotFound)),
-	wire.Create,
-	func(f MemberPINFields) hashed[MemberPINFields] { return hashPIN(f, f.PIN) },
-	func(tx *store.Tx, c *kernel.Call, f hashed[MemberPINFields]) (store.StaffMember, error) {
-		return tx.SetStaffMemberPIN(c.Access.Shop, c.Param("id"), f.pin)
-	})
+var SetStaffMemberPIN = kernel.NewOperation(kernel.Of[MemberPINFields, store.StaffMember]{
+	ID:      "setStaffMemberPIN",
+	Group:   staff,
+	Title:   "Set the PIN of a member of staff",
+	Doc:     "The person's sessions at tills end.",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound},
+	Proof:   true,
+	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f MemberPINFields) (func(*store.Tx) (store.StaffMember, error), error) {
+		pin := store.HashStaffPIN(f.PIN.Value())
+		return func(tx *store.Tx) (store.StaffMember, error) {
+			return tx.SetStaffMemberPIN(c.Access.Shop, c.Param("id"), pin)
+		}, nil
+	}),
+})
 
 // DisableStaff disables a member of staff.
-var DisableStaff = kernel.Write(staff.only(manager, "disableStaff", "Disable a member of staff", "The person's sessions at tills end. What the person did stays in the ledger.", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.StaffMember, error) {
+var DisableStaff = kernel.NewOperation(kernel.Of[struct{}, store.StaffMember]{
+	ID:      "disableStaff",
+	Group:   staff,
+	Title:   "Disable a member of staff",
+	Doc:     "The person's sessions at tills end. What the person did stays in the ledger.",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.StaffMember, error) {
 		return tx.SetStaffDisabled(c.Access.Shop, c.Param("id"), true)
-	})
+	},
+})
 
 // EnableStaff enables a disabled member of staff.
-var EnableStaff = kernel.Write(staff.only(manager, "enableStaff", "Enable a member of staff", "", store.NotFound, store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.StaffMember, error) {
+var EnableStaff = kernel.NewOperation(kernel.Of[struct{}, store.StaffMember]{
+	ID:      "enableStaff",
+	Group:   staff,
+	Title:   "Enable a member of staff",
+	Callers: manager,
+	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.StaffMember, error) {
 		return tx.SetStaffDisabled(c.Access.Shop, c.Param("id"), false)
-	})
+	},
+})
 
 // SessionFields are the fields of OpenStaffSession.
 type SessionFields struct {
@@ -73,30 +107,36 @@ func (s StaffSession) WithoutSecret() any {
 	return &StaffSession{Staff: s.Staff, ExpiresAt: s.ExpiresAt}
 }
 
-// withoutStaff returns the operation without the demand of a staff PIN or session.
-func withoutStaff(op kernel.Operation) kernel.Operation {
-	op.WithoutStaff = true
-	return op
-}
-
 // OpenStaffSession begins a session of a member of staff at the device.
-var OpenStaffSession = kernel.WriteAfter(
-	withoutStaff(ownDevice.only(device, "openStaffSession", "Sign a member of staff in",
-		"Writes that carry the token as `X-Staff-Session` need no staff PIN, and their rows name the person. The session ends after 15 minutes without a write, after 12 hours, when the server restarts, and when the person is disabled or gets another PIN; a write with it is then 401 `invalid_credentials`. Wrong PINs count like those of the location.",
-		store.NotFound)),
-	wire.Create,
-	func(ctx context.Context, c *kernel.Call, f SessionFields) (store.TillStaff, error) {
-		return c.CheckStaffPIN(ctx, f.StaffID.V, f.PIN.V)
-	},
-	func(tx *store.Tx, c *kernel.Call, m store.TillStaff) (s StaffSession, err error) {
-		s.Staff = store.NamedStaff{ID: c.StaffID(m.Staff), Name: m.Name}
-		s.Token, s.ExpiresAt, err = c.BeginStaffSession(tx, m)
-		return s, err
-	})
+var OpenStaffSession = kernel.NewOperation(kernel.Of[SessionFields, StaffSession]{
+	ID:    "openStaffSession",
+	Group: ownDevice,
+	Title: "Sign a member of staff in",
+	Doc: "Writes that carry the token as `X-Staff-Session` need no staff PIN, and their rows name the person. The session ends " +
+		"after 15 minutes without a write, after 12 hours, when the server restarts, and when the person is disabled or gets " +
+		"another PIN; a write with it is then 401 `invalid_credentials`. Wrong PINs count like those of the location.",
+	Callers:      device,
+	Codes:        []store.Code{store.NotFound},
+	WithoutStaff: true,
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SessionFields) (func(*store.Tx) (StaffSession, error), error) {
+		member, err := c.CheckStaffPIN(ctx, f.StaffID.V, f.PIN.V)
+		return func(tx *store.Tx) (s StaffSession, err error) {
+			s.Staff = store.NamedStaff{ID: c.StaffID(member.Staff), Name: member.Name}
+			s.Token, s.ExpiresAt, err = c.BeginStaffSession(tx, member)
+			return s, err
+		}, err
+	}),
+})
 
 // CloseStaffSession ends the session that the request names.
-var CloseStaffSession = kernel.Write(
-	withoutStaff(ownDevice.only(device, "closeStaffSession", "Sign the member of staff out", "A session that has ended already stays so.")),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var CloseStaffSession = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:           "closeStaffSession",
+	Group:        ownDevice,
+	Title:        "Sign the member of staff out",
+	Doc:          "A session that has ended already stays so.",
+	Callers:      device,
+	WithoutStaff: true,
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, c.EndStaffSession(tx)
-	})
+	},
+})

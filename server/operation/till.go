@@ -12,24 +12,34 @@ import (
 )
 
 // GetDevice describes the device that calls it.
-var GetDevice = kernel.Read(ownDevice.only(device, "getDevice", "Inspect the device", ""),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
+var GetDevice = kernel.NewOperation(kernel.Of[struct{}, store.TillMe]{
+	ID:      "getDevice",
+	Group:   ownDevice,
+	Title:   "Inspect the device",
+	Callers: device,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
 		return v.TillMe(c.Till())
-	})
+	},
+})
 
 // LookupCard returns the card of a code.
-var LookupCard = kernel.Read(
-	cards.only(device, "lookupCard", "Look a card up",
-		"`code` is what the card's QR code holds, its short code, its id, or a handle of a search; it stands for the whole chain of cards that overflowed from one another. Never writes.",
-		store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
+var LookupCard = kernel.NewOperation(kernel.Of[struct{}, store.Lookup]{
+	ID:    "lookupCard",
+	Group: cards,
+	Title: "Look a card up",
+	Doc: "`code` is what the card's QR code holds, its short code, its id, or a handle of a search; it stands for the whole " +
+		"chain of cards that overflowed from one another. Never writes.",
+	Callers: device,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
 		code := c.Param("code")
 		l, err := v.Lookup(c.Till(), code)
 		if err == nil && c.NamesHandle() {
 			l.HeldCode = v.HoldCode(code)
 		}
 		return l, err
-	})
+	},
+})
 
 // CounterCard is the answer of IssueCardAtCounter.
 type CounterCard struct {
@@ -38,55 +48,113 @@ type CounterCard struct {
 }
 
 // IssueCardAtCounter issues a card that is active at once.
-var IssueCardAtCounter = kernel.Complete(kernel.Repeatable(kernel.Write(
-	cards.only(device, "issueCardAtCounter", "Issue a card at the counter",
-		"The card is active at once.",
-		store.NotFound, store.Unprocessable, store.Conflict),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (store.CounterCard, error) {
+var IssueCardAtCounter = kernel.NewOperation(kernel.Of[store.CounterFields, CounterCard]{
+	ID:      "issueCardAtCounter",
+	Group:   cards,
+	Title:   "Issue a card at the counter",
+	Doc:     "The card is active at once.",
+	Callers: device,
+	Codes:   []store.Code{store.NotFound, store.Unprocessable, store.Conflict},
+	Write: func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (CounterCard, error) {
 		out, err := tx.IssueAtCounter(c.Till(), c.Param("id"), f)
-		return tx.Hold(out), err
-	}), func(v *store.View, c *kernel.Call, f store.CounterFields) (out store.CounterCard, found, known bool, err error) {
-	issued, found, err := v.RepeatedIssue(c.Till(), store.Repeat{Once: f.Once, Program: c.Param("id")})
-	return v.Hold(issued), found, true, err
-}), func(c store.CounterCard) (CounterCard, error) {
-	svg, err := qr.SVG(c.InstallURL)
-	return CounterCard{c, svg}, err
+		return CounterCard{CounterCard: tx.Hold(out)}, err
+	},
+	Complete: kernel.Complete(func(c *CounterCard) (err error) {
+		c.InstallQRSVG, err = qr.SVG(c.InstallURL)
+		return err
+	}),
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.CounterFields, faulty func(string) bool) error {
+		if faulty("amount_cents") {
+			return nil
+		}
+		return v.CheckCounterFields(c.Access.Shop, c.Param("id"), f)
+	}),
+	Repeat: kernel.Repeat(func(v *store.View, c *kernel.Call, f store.CounterFields) (out CounterCard, found, known bool, err error) {
+		issued, found, err := v.RepeatedIssue(c.Till(), store.Repeat{Once: f.Once, Program: c.Param("id")})
+		return CounterCard{CounterCard: v.Hold(issued)}, found, true, err
+	}),
 })
 
-// The actions on a card that is presented at a till.
-var (
-	StampCard = presentation("stampCard", "Give stamps", "Goes to the oldest live card of the chain that is not full. What goes over opens a new card where the program repeats (`overflow_transaction`, `overflow_card`), else it is dropped and a full card refuses.",
-		(*store.Tx).Stamp, []string{store.TransactionStamp}, store.CardFullNoRepeat, store.SpendRequired, store.SpendNotEnabled, store.AmountBelowMinStamp)
-	RedeemPrize = presentation("redeemPrize", "Redeem a prize", "One option per threshold and cycle. The highest threshold on a full card completes the cycle.",
-		(*store.Tx).Redeem, []string{store.TransactionRedemption}, store.ThresholdAlreadyClaimed)
-	TopUpCard     = presentation("topUpCard", "Top up a prepaid card", "", (*store.Tx).TopUp, []string{store.TransactionTopUp})
-	SpendFromCard = presentation("spendFromCard", "Spend from a prepaid card", "", (*store.Tx).Spend, []string{store.TransactionSpend}, store.PrepaidInsufficientBalance)
-	UseCard       = presentation("useCard", "Use an access or discount card", "", (*store.Tx).Use, []string{store.TransactionAccess, store.TransactionDiscount})
-)
+// StampCard gives stamps.
+var StampCard = presentation(kernel.Of[store.StampFields, store.Stamped]{
+	ID:    "stampCard",
+	Title: "Give stamps",
+	Doc: "Goes to the oldest live card of the chain that is not full. What goes over opens a new card where the program " +
+		"repeats (`overflow_transaction`, `overflow_card`), else it is dropped and a full card refuses.",
+	Codes: []store.Code{store.CardFullNoRepeat, store.SpendRequired, store.SpendNotEnabled, store.AmountBelowMinStamp},
+}, (*store.Tx).Stamp, store.TransactionStamp)
+
+// RedeemPrize redeems a prize.
+var RedeemPrize = presentation(kernel.Of[store.RedeemFields, store.Stamped]{
+	ID:    "redeemPrize",
+	Title: "Redeem a prize",
+	Doc:   "One option per threshold and cycle. The highest threshold on a full card completes the cycle.",
+	Codes: []store.Code{store.ThresholdAlreadyClaimed},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.RedeemFields, faulty func(string) bool) error {
+		if !f.PrizeID.Set || faulty("prize_id") {
+			return nil
+		}
+		return v.CheckPrize(c.Till(), c.Param("code"), f.PrizeID.V)
+	}),
+}, (*store.Tx).Redeem, store.TransactionRedemption)
+
+// TopUpCard adds money to a prepaid card.
+var TopUpCard = presentation(kernel.Of[store.AmountFields, store.Stamped]{
+	ID:    "topUpCard",
+	Title: "Top up a prepaid card",
+}, (*store.Tx).TopUp, store.TransactionTopUp)
+
+// SpendFromCard takes money from a prepaid card.
+var SpendFromCard = presentation(kernel.Of[store.AmountFields, store.Stamped]{
+	ID:    "spendFromCard",
+	Title: "Spend from a prepaid card",
+	Codes: []store.Code{store.PrepaidInsufficientBalance},
+}, (*store.Tx).Spend, store.TransactionSpend)
+
+// UseCard counts a visit with an access card, or the use of a discount.
+var UseCard = presentation(kernel.Of[store.UseFields, store.Stamped]{
+	ID:    "useCard",
+	Title: "Use an access or discount card",
+}, (*store.Tx).Use, store.TransactionAccess, store.TransactionDiscount)
 
 // refusals are the codes with which every action on a card may be refused.
 var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspended, store.Conflict, store.CardExpired}
 
-// presentation returns the operation of an action on a presented card. types are those of the
-// rows that it writes.
-func presentation[F interface{ Reference() store.Once }](id, title, doc string, act func(*store.Tx, store.Till, string, F) (store.Stamped, error), types []string, more ...store.Code) *kernel.Operation {
-	return kernel.Repeatable(kernel.Write(cards.only(device, id, title, doc, slices.Concat(refusals, more)...),
-		wire.Create, func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
-			return act(tx, c.Till(), c.Param("code"), f)
-		}), func(v *store.View, c *kernel.Call, f F) (out store.Stamped, found, known bool, err error) {
+// presentation returns the operation of an action on a card that is presented at a till. d says
+// what is special about it, and types are those of the rows that it writes.
+func presentation[F interface{ Reference() store.Once }](
+	d kernel.Of[F, store.Stamped],
+	act func(*store.Tx, store.Till, string, F) (store.Stamped, error),
+	types ...string,
+) *kernel.Operation {
+	d.Group = cards
+	d.Callers = device
+	d.Codes = slices.Concat(refusals, d.Codes)
+	d.Write = func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
+		return act(tx, c.Till(), c.Param("code"), f)
+	}
+	d.Repeat = kernel.Repeat(func(v *store.View, c *kernel.Call, f F) (out store.Stamped, found, known bool, err error) {
 		return v.Repeated(c.Till(), store.Repeat{Once: f.Reference(), Types: types, Code: c.Param("code")})
 	})
+	return kernel.NewOperation(d)
 }
 
 // ReverseTransaction reverses a row of the ledger.
-var ReverseTransaction = kernel.Repeatable(kernel.Write(
-	ledger.only(device, "reverseTransaction", "Reverse a transaction",
-		"Takes back a row of the device's own location, once. `id` is that of the row, or the `client_reference` of the write that made it. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
-		slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance})...),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.UseFields) (store.Stamped, error) {
+var ReverseTransaction = kernel.NewOperation(kernel.Of[store.UseFields, store.Stamped]{
+	ID:    "reverseTransaction",
+	Group: ledger,
+	Title: "Reverse a transaction",
+	Doc: "Takes back a row of the device's own location, once. `id` is that of the row, or the `client_reference` of the write " +
+		"that made it. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of " +
+		"an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
+	Callers: device,
+	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance}),
+	Write: func(tx *store.Tx, c *kernel.Call, f store.UseFields) (store.Stamped, error) {
 		return tx.Reverse(c.Till(), c.Param("id"), f)
-	}), func(v *store.View, c *kernel.Call, f store.UseFields) (out store.Stamped, found, known bool, err error) {
-	return v.Repeated(c.Till(), store.Repeat{Once: f.Once, Types: []string{store.TransactionReversal}, Reverses: c.Param("id")})
+	},
+	Repeat: kernel.Repeat(func(v *store.View, c *kernel.Call, f store.UseFields) (out store.Stamped, found, known bool, err error) {
+		return v.Repeated(c.Till(), store.Repeat{Once: f.Once, Types: []string{store.TransactionReversal}, Reverses: c.Param("id")})
+	}),
 })
 
 // DeviceTransactionsQuery is the query of ListDeviceTransactions.
@@ -95,16 +163,34 @@ type DeviceTransactionsQuery struct {
 }
 
 // ListDeviceTransactions lists the latest rows of the device itself.
-var ListDeviceTransactions = kernel.Read(
-	ledger.only(device, "listDeviceTransactions", "List the device's latest transactions", "Newest first; those that other devices and people made are left out. Never writes."),
-	func(v *store.View, c *kernel.Call, q DeviceTransactionsQuery) (List[store.TillRow], error) {
+var ListDeviceTransactions = kernel.NewOperation(kernel.Of[DeviceTransactionsQuery, List[store.TillRow]]{
+	ID:      "listDeviceTransactions",
+	Group:   ledger,
+	Title:   "List the device's latest transactions",
+	Doc:     "Newest first; those that other devices and people made are left out. Never writes.",
+	Callers: device,
+	Read: func(v *store.View, c *kernel.Call, q DeviceTransactionsQuery) (List[store.TillRow], error) {
 		all, err := v.TillTransactions(c.Till(), int(q.Limit.Or(50)))
 		return List[store.TillRow]{all}, err
-	})
+	},
+})
+
+// GetDeviceDay returns what the device did so far today.
+var GetDeviceDay = kernel.NewOperation(kernel.Of[struct{}, store.TillToday]{
+	ID:    "getDeviceDay",
+	Group: ledger,
+	Title: "Read what the device did today",
+	Doc: "By the shop's calendar. Rows that were reversed are in no sum, and a stamp that was sent later is of the day on which " +
+		"it was given. The amounts are in the shop's currency. Never writes.",
+	Callers: device,
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.TillToday, error) {
+		return v.TillToday(c.Till())
+	},
+})
 
 // TillSearchQuery is the query of SearchAtTill.
 type TillSearchQuery struct {
-	Q store.Opt[string] `json:"q" req:"true" min:"3" max:"254" doc:"Beginnings of words of the holder's name, or a whole address, external_ref or code."`
+	Q store.Opt[string] `json:"q" req:"true" min:"3" max:"254" doc:"Beginnings of words of the holder's name, the beginning of an email, or a whole external_ref or code."`
 }
 
 // Check validates the length of the search without blanks around it.
@@ -115,28 +201,28 @@ func (q TillSearchQuery) Check(store.Time) []store.Detail {
 	return nil
 }
 
-// staffed returns the operation with the demand of a staff session.
-func staffed(op kernel.Operation) kernel.Operation {
-	op.StaffSession = true
-	return op
-}
-
 // SearchAtTill finds cards for a member of staff. Each search is audited.
-var SearchAtTill = kernel.Audited(kernel.Read(
-	staffed(cards.only(device, "searchAtTill", "Search for a card",
-		"Needs a staff session. At most five cards, each with a handle that stands for it as `code` for five minutes, together with the same `X-Staff-Session`. A device may search 20 times a minute and 200 times a day.",
-		store.InvalidCredentials)),
-	func(v *store.View, c *kernel.Call, q TillSearchQuery) (List[store.TillFound], error) {
+var SearchAtTill = kernel.NewOperation(kernel.Of[TillSearchQuery, List[store.TillFound]]{
+	ID:    "searchAtTill",
+	Group: cards,
+	Title: "Search for a card",
+	Doc: "Needs a staff session. At most five cards, each with a handle that stands for it as `code` for five minutes, together " +
+		"with the same `X-Staff-Session`. A device may search 20 times a minute and 200 times a day.",
+	Callers:      device,
+	Codes:        []store.Code{store.InvalidCredentials},
+	StaffSession: true,
+	Read: func(v *store.View, c *kernel.Call, q TillSearchQuery) (List[store.TillFound], error) {
 		found, err := v.TillSearch(c.Access.Shop, q.Q.V)
 		for i := range found {
 			found[i].Email.V = kernel.MaskAddress(found[i].Email.V)
 			found[i].Handle = c.HoldCard(found[i].Code)
 		}
 		return List[store.TillFound]{found}, err
-	}),
-	func(c *kernel.Call, _ TillSearchQuery) func(*store.Tx) error {
+	},
+	Audit: kernel.Audit(func(c *kernel.Call, _ TillSearchQuery) func(*store.Tx) error {
 		if err := c.CountSearch(); err != nil {
 			return func(*store.Tx) error { return err }
 		}
 		return func(tx *store.Tx) error { return tx.AuditTillSearch(c.Till()) }
-	})
+	}),
+})

@@ -16,14 +16,19 @@ type Subscriptions struct {
 }
 
 // ListWebhooks lists the webhooks whose paths name a program.
-var ListWebhooks = kernel.Read(
-	webhooks.reads("listWebhooks", "List a program's webhooks",
-		"Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees those whose location_ids are not empty and all its own and whose include_shop_wide_events is false.",
-		store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
+var ListWebhooks = kernel.NewOperation(kernel.Of[struct{}, Subscriptions]{
+	ID:    "listWebhooks",
+	Group: webhooks,
+	Title: "List a program's webhooks",
+	Doc: "Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees " +
+		"those whose location_ids are not empty and all its own and whose include_shop_wide_events is false.",
+	Callers: readers("webhooks"),
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
 		list, err := v.Webhooks(c.Access, c.Param("id"))
 		return Subscriptions{list}, err
-	})
+	},
+})
 
 // WebhookFields are the fields of a new webhook.
 type WebhookFields struct{ store.WebhookFields }
@@ -81,34 +86,59 @@ func validateSecrets(f store.WebhookFields) (details []store.Detail) {
 }
 
 // CreateWebhook creates a webhook and returns its secret.
-var CreateWebhook = kernel.Write(
-	proved(webhooks.manages("createWebhook", "Create a webhook",
-		"The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own, and gets no shop-wide events: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent.",
-		store.NotFound, store.Unprocessable)),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
+var CreateWebhook = kernel.NewOperation(kernel.Of[WebhookFields, store.CreatedWebhook]{
+	ID:    "createWebhook",
+	Group: webhooks,
+	Title: "Create a webhook",
+	Doc: "The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, " +
+		"use program_ids for that. A restricted key must name location_ids, all of them its own, and gets no shop-wide events: " +
+		"else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are " +
+		"stored and not sent.",
+	Callers: writers("webhooks"),
+	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Proof:   true,
+	Write: func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
 		w, err := tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
 		if !maySeeSecrets(c) {
 			w.Secret = ""
 		}
 		return w, err
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f WebhookFields, faulty func(string) bool) error {
+		return v.CheckWebhookFields(c.Access, "", "", f.WebhookFields, faulty)
+	}),
+})
 
 // maySeeSecrets reports whether the caller may make and see the signing secrets of
 // webhooks. Managers may not: owners show them by rotating.
 func maySeeSecrets(c *kernel.Call) bool { return c.Kind != kernel.Person || c.Role >= kernel.Owner }
 
 // GetWebhook returns one webhook.
-var GetWebhook = kernel.Read(webhooks.reads("getWebhook", "Read a webhook", "Without its secret.", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
+var GetWebhook = kernel.NewOperation(kernel.Of[struct{}, store.Webhook]{
+	ID:      "getWebhook",
+	Group:   webhooks,
+	Title:   "Read a webhook",
+	Doc:     "Without its secret.",
+	Callers: readers("webhooks"),
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
 		return v.Webhook(c.Access, c.Param("id"), c.Param("webhookId"))
-	})
+	},
+})
 
 // UpdateWebhook changes a webhook.
-var UpdateWebhook = kernel.Write(
-	webhooks.manages("updateWebhook", "Update a webhook",
-		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures; the draft of an assistant is activated by a person in the dashboard (unprocessable_entity). What a restricted key may have is judged on the result: location_ids all its own and no shop-wide events, else 403.",
-		store.NotFound, store.Unprocessable),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
+var UpdateWebhook = kernel.NewOperation(kernel.Of[WebhookPatch, store.UpdatedWebhook]{
+	ID:    "updateWebhook",
+	Group: webhooks,
+	Title: "Update a webhook",
+	Doc: "An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the " +
+		"receiver in the same change. active true enables a webhook that was switched off by failures; the draft of an " +
+		"assistant is activated by a person in the dashboard (unprocessable_entity). What a restricted key may have is judged " +
+		"on the result: location_ids all its own and no shop-wide events, else 403.",
+	Callers: writers("webhooks"),
+	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Mode:    wire.Patch,
+	Write: func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
 		if f.RotateSecret.Or(false) && !maySeeSecrets(c) {
 			return store.UpdatedWebhook{}, kernel.Refuse(store.Unauthorized, "Owners alone rotate the secret of a webhook.")
 		}
@@ -118,16 +148,24 @@ var UpdateWebhook = kernel.Write(
 			}
 		}
 		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
-	})
+	},
+	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f WebhookPatch, faulty func(string) bool) error {
+		return v.CheckWebhookFields(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookFields, faulty)
+	}),
+})
 
 // DeleteWebhook deletes a webhook.
-var DeleteWebhook = kernel.Write(
-	webhooks.manages("deleteWebhook", "Delete a webhook",
-		"What is pending for it is not sent any more, and its secret, bearer token and custom headers are removed at once.",
-		store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+var DeleteWebhook = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	ID:      "deleteWebhook",
+	Group:   webhooks,
+	Title:   "Delete a webhook",
+	Doc:     "What is pending for it is not sent any more, and its secret, bearer token and custom headers are removed at once.",
+	Callers: writers("webhooks"),
+	Codes:   []store.Code{store.NotFound},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
-	})
+	},
+})
 
 // DeliveryLog is the newest part of a webhook's delivery log.
 type DeliveryLog struct {
@@ -135,47 +173,72 @@ type DeliveryLog struct {
 }
 
 // ListDeliveries returns the newest part of a webhook's delivery log.
-var ListDeliveries = kernel.Read(
-	webhooks.reads("listDeliveries", "Read the delivery log",
-		"Newest first; one entry for each event, as of its latest attempt. A limit above the maximum is refused, not clamped.",
-		store.NotFound),
-	func(v *store.View, c *kernel.Call, q store.DeliveriesQuery) (DeliveryLog, error) {
+var ListDeliveries = kernel.NewOperation(kernel.Of[store.DeliveriesQuery, DeliveryLog]{
+	ID:      "listDeliveries",
+	Group:   webhooks,
+	Title:   "Read the delivery log",
+	Doc:     "Newest first; one entry for each event, as of its latest attempt. A limit above the maximum is refused, not clamped.",
+	Callers: readers("webhooks"),
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, q store.DeliveriesQuery) (DeliveryLog, error) {
 		list, err := v.Deliveries(c.Access, c.Param("id"), c.Param("webhookId"), q)
 		return DeliveryLog{list}, err
-	})
+	},
+})
 
 // TestWebhook sends test.ping to a webhook.
-var TestWebhook = kernel.Write(
-	webhooks.manages("testWebhook", "Send a test event",
-		"Sends `test.ping` once, also to an inactive webhook, but not to the draft of an assistant (unprocessable_entity); a failure does not count. The answer is the log entry as it is before the attempt.",
-		store.NotFound, store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+var TestWebhook = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
+	ID:    "testWebhook",
+	Group: webhooks,
+	Title: "Send a test event",
+	Doc: "Sends `test.ping` once, also to an inactive webhook, but not to the draft of an assistant (unprocessable_entity); a " +
+		"failure does not count. The answer is the log entry as it is before the attempt.",
+	Callers: writers("webhooks"),
+	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
-	})
+	},
+})
 
 // Redeliver sends a delivery again.
-var Redeliver = kernel.Write(
-	webhooks.manages("redeliver", "Send a delivery again",
-		"The same entry, event_id and body once more, with all its attempts. While it is pending: conflict. On an inactive webhook: unprocessable_entity.",
-		store.NotFound, store.Conflict, store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+var Redeliver = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
+	ID:    "redeliver",
+	Group: webhooks,
+	Title: "Send a delivery again",
+	Doc: "The same entry, event_id and body once more, with all its attempts. While it is pending: conflict. On an inactive " +
+		"webhook: unprocessable_entity.",
+	Callers: writers("webhooks"),
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
-	})
+	},
+})
 
 // The operations below are for persons, who see the webhooks of all programs in one list.
 
 // ListShopWebhooks lists the webhooks of the shop with their health.
-var ListShopWebhooks = kernel.Read(webhooks.only(viewer, "listShopWebhooks", "List the shop's webhooks", ""),
-	func(v *store.View, c *kernel.Call, f store.WebhooksFilter) (List[store.WebhookOverview], error) {
+var ListShopWebhooks = kernel.NewOperation(kernel.Of[store.WebhooksFilter, List[store.WebhookOverview]]{
+	ID:      "listShopWebhooks",
+	Group:   webhooks,
+	Title:   "List the shop's webhooks",
+	Callers: viewer,
+	Read: func(v *store.View, c *kernel.Call, f store.WebhooksFilter) (List[store.WebhookOverview], error) {
 		all, err := v.ShopWebhooks(c.Access.Shop, f)
 		return List[store.WebhookOverview]{all}, err
-	})
+	},
+})
 
 // GetShopWebhook returns a webhook by its id alone, with its health.
-var GetShopWebhook = kernel.Read(webhooks.only(viewer, "getShopWebhook", "Read one of the shop's webhooks", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.WebhookOverview, error) {
+var GetShopWebhook = kernel.NewOperation(kernel.Of[struct{}, store.WebhookOverview]{
+	ID:      "getShopWebhook",
+	Group:   webhooks,
+	Title:   "Read one of the shop's webhooks",
+	Callers: viewer,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.WebhookOverview, error) {
 		return v.ShopWebhook(c.Access.Shop, c.Param("id"))
-	})
+	},
+})
 
 // WebhookLogQuery is the query of ListWebhookLog.
 type WebhookLogQuery struct {
@@ -184,13 +247,26 @@ type WebhookLogQuery struct {
 }
 
 // ListWebhookLog lists the whole delivery log of a webhook.
-var ListWebhookLog = kernel.Read(webhooks.only(viewer, "listWebhookLog", "List the delivery log", "Newest first.", store.NotFound),
-	func(v *store.View, c *kernel.Call, q WebhookLogQuery) (store.Page[store.LoggedDelivery], error) {
+var ListWebhookLog = kernel.NewOperation(kernel.Of[WebhookLogQuery, store.Page[store.LoggedDelivery]]{
+	ID:      "listWebhookLog",
+	Group:   webhooks,
+	Title:   "List the delivery log",
+	Doc:     "Newest first.",
+	Callers: viewer,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, q WebhookLogQuery) (store.Page[store.LoggedDelivery], error) {
 		return v.WebhookLog(c.Access.Shop, c.Param("id"), q.LogFilter, q.PageQuery)
-	})
+	},
+})
 
 // GetDelivery returns an entry of a webhook's delivery log.
-var GetDelivery = kernel.Read(webhooks.only(viewer, "getDelivery", "Read an entry of the delivery log", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.LoggedDelivery, error) {
+var GetDelivery = kernel.NewOperation(kernel.Of[struct{}, store.LoggedDelivery]{
+	ID:      "getDelivery",
+	Group:   webhooks,
+	Title:   "Read an entry of the delivery log",
+	Callers: viewer,
+	Codes:   []store.Code{store.NotFound},
+	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.LoggedDelivery, error) {
 		return v.LoggedDelivery(c.Access.Shop, c.Param("id"), c.Param("deliveryId"))
-	})
+	},
+})
