@@ -3,13 +3,17 @@ package logo
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"math"
-	"sync"
+	"time"
 
 	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
@@ -17,70 +21,119 @@ import (
 
 // The bounds of logos.
 const (
-	MaxBytes  = 2 << 20    // of an upload
+	MaxBytes  = 10 << 20   // of an upload
 	MaxSide   = 512        // of a logo, in pixels
-	maxPixels = 12_600_000 // of an upload; one with 4096 × 3072 has fewer
+	maxPixels = 40_000_000 // of an upload
+	maxLength = 65_535     // of a side of an upload, in pixels; making a very long picture smaller takes much memory
+	maxScans  = 100        // of a JPEG: each takes as long as the whole picture, and a few bytes
+	timeLimit = 10 * time.Second
 )
 
 // The reasons why a picture is refused. Their texts are predicates.
 var (
 	ErrFormat = errors.New("must be a PNG, JPEG or WebP picture")
-	ErrPixels = fmt.Errorf("must have at most %d million pixels", maxPixels/1_000_000)
+	ErrPixels = fmt.Errorf("must have at most %d million pixels, and sides of at most %d", maxPixels/1_000_000, maxLength)
+	ErrScans  = fmt.Errorf("is a JPEG with more than %d scans: save it again in another program", maxScans)
+	ErrTime   = errors.New("is too slow to read: try again, or save it as a PNG first")
 )
 
 // formats are the formats of uploads, by how their bytes begin. The package image is
 // not asked, since a format that another package registers would be taken too.
 var formats = []struct {
 	begins func(b []byte) bool
-	config func(b []byte) (image.Config, error)
-	decode func(b []byte) (image.Image, error)
+	config func(r io.Reader) (image.Config, error)
+	decode func(r io.Reader) (image.Image, error)
 }{
-	{
-		func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")) },
-		func(b []byte) (image.Config, error) { return png.DecodeConfig(bytes.NewReader(b)) },
-		func(b []byte) (image.Image, error) { return png.Decode(bytes.NewReader(b)) },
-	},
-	{
-		func(b []byte) bool { return bytes.HasPrefix(b, []byte("\xff\xd8\xff")) },
-		func(b []byte) (image.Config, error) { return jpeg.DecodeConfig(bytes.NewReader(b)) },
-		func(b []byte) (image.Image, error) { return jpeg.Decode(bytes.NewReader(b)) },
-	},
-	{
-		func(b []byte) bool { return len(b) > 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WEBP" },
-		func(b []byte) (image.Config, error) { return webp.DecodeConfig(bytes.NewReader(b)) },
-		func(b []byte) (image.Image, error) { return webp.Decode(bytes.NewReader(b)) },
-	},
+	{func(b []byte) bool { return bytes.HasPrefix(b, []byte("\x89PNG\r\n\x1a\n")) }, png.DecodeConfig, png.Decode},
+	{func(b []byte) bool { return bytes.HasPrefix(b, []byte("\xff\xd8\xff")) }, jpeg.DecodeConfig, jpeg.Decode},
+	{func(b []byte) bool { return len(b) > 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WEBP" }, webp.DecodeConfig, webp.Decode},
 }
 
-// decoding lets one picture be decoded at a time: each may take 100 MB.
-var decoding sync.Mutex
+// decoding holds the picture that is being decoded. There is one at a time: a progressive JPEG
+// of maxPixels takes 600 MB.
+var decoding = make(chan struct{}, 1)
 
 // Make returns a picture as a PNG of at most MaxSide pixels in each direction, with its
-// transparency and without whatever else the upload holds. The dimensions are checked
-// before the picture is decoded. The error is ErrFormat or ErrPixels.
-func Make(upload []byte) (logo []byte, err error) {
+// transparency and without whatever else the upload holds. The dimensions and the number of
+// scans are checked before the picture is decoded. It waits while another picture is decoded, and
+// ends when ctx does. The error is ErrFormat, ErrPixels, ErrScans, ErrTime or that of ctx.
+func Make(ctx context.Context, upload []byte) (logo []byte, err error) {
+	limited, cancel := context.WithTimeoutCause(ctx, timeLimit, ErrTime)
+	defer cancel()
 	for _, f := range formats {
 		if !f.begins(upload) {
 			continue
 		}
-		c, err := f.config(upload)
+		c, err := f.config(&reader{limited, bytes.NewReader(upload)})
 		switch {
 		case err != nil || c.Width < 1 || c.Height < 1:
-			return nil, ErrFormat
-		case c.Width > maxPixels || c.Height > maxPixels || c.Width*c.Height > maxPixels:
+			return nil, cmp.Or(context.Cause(limited), ErrFormat)
+		case c.Width > maxLength || c.Height > maxLength || c.Width*c.Height > maxPixels:
 			return nil, ErrPixels
+		case scans(upload) > maxScans:
+			return nil, ErrScans
 		}
-		decoding.Lock()
-		defer decoding.Unlock()
-		picture, err := f.decode(upload)
-		if err != nil {
-			return nil, ErrFormat
+		select {
+		case decoding <- struct{}{}:
+			defer func() { <-decoding }()
+		case <-limited.Done():
+			return nil, context.Cause(limited)
+		}
+		picture, err := f.decode(&reader{limited, bytes.NewReader(upload)})
+		if ended := context.Cause(limited); ended != nil || err != nil {
+			return nil, cmp.Or(ended, ErrFormat)
 		}
 		var b bytes.Buffer
 		err = png.Encode(&b, shrink(picture))
 		return b.Bytes(), err
 	}
 	return nil, ErrFormat
+}
+
+// reader reads an upload until its context ends. Decoders cannot be interrupted otherwise, so it
+// returns a few bytes at a time: those of about one scan.
+type reader struct {
+	ctx  context.Context
+	from *bytes.Reader
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.from.Read(b[:min(len(b), 64)])
+}
+
+// scans returns the number of scans of a JPEG, 0 for other formats. Like the decoder, it looks
+// for the next marker after each segment, so it finds each scan that the decoder finds.
+func scans(b []byte) (n int) {
+	if !bytes.HasPrefix(b, []byte("\xff\xd8")) {
+		return 0
+	}
+	for b = b[2:]; ; {
+		i := bytes.IndexByte(b, 0xff)
+		if i < 0 || i+1 >= len(b) {
+			return n
+		}
+		marker := b[i+1]
+		switch {
+		case marker == 0xff: // a byte that fills up
+			b = b[i+1:]
+			continue
+		case marker == 0xd9: // the end of the picture
+			return n
+		case marker == 0xda:
+			n++
+		}
+		b = b[i+2:]
+		if marker == 0 || marker >= 0xd0 && marker <= 0xd7 { // no segment follows
+			continue
+		}
+		if len(b) < 2 {
+			return n
+		}
+		b = b[min(len(b), max(2, int(binary.BigEndian.Uint16(b)))):]
+	}
 }
 
 // shrink returns a copy of a picture that is at most MaxSide pixels wide and high.

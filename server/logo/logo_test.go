@@ -2,6 +2,7 @@ package logo
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
@@ -10,6 +11,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"testing"
 )
 
@@ -58,7 +60,7 @@ func TestMake(t *testing.T) {
 		"webp":      {pixel, image.Pt(1, 1)},
 		"an offset": {pngOf(t, picture(100, 100).(*image.NRGBA).SubImage(image.Rect(50, 0, 100, 100))), image.Pt(50, 100)},
 	} {
-		made, err := Make(c.upload)
+		made, err := Make(t.Context(), c.upload)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -90,7 +92,7 @@ func withChunk(file []byte, kind string, data []byte) []byte {
 // TestMakeDropsMetadata checks that a text in the upload is not in the logo.
 func TestMakeDropsMetadata(t *testing.T) {
 	upload := withChunk(pngOf(t, picture(10, 10)), "tEXt", []byte("Author\x00Ada Lovelace"))
-	made, err := Make(upload)
+	made, err := Make(t.Context(), upload)
 	if err != nil || bytes.Contains(made, []byte("Ada")) || !bytes.Contains(upload, []byte("Ada")) {
 		t.Errorf("%q, %v", made, err)
 	}
@@ -113,22 +115,96 @@ func TestMakeRefuses(t *testing.T) {
 		"cut":       {good[:len(good)/2], ErrFormat},
 		"cut early": {good[:10], ErrFormat},
 		"bomb":      {bomb, ErrPixels},
+		"long":      {pngOf(t, picture(1, maxLength+1)), ErrPixels},
+		"scans":     {withScans(t, 101), ErrScans},
+		"many":      {withScans(t, 20_000), ErrScans},
 	} {
-		if made, err := Make(c.upload); err != c.want {
+		if made, err := Make(t.Context(), c.upload); err != c.want {
 			t.Errorf("%s: %d bytes, %v, want %v", name, len(made), err, c.want)
 		}
 	}
-	if n := testing.AllocsPerRun(1, func() { Make(bomb) }); n > 100 {
+	if n := testing.AllocsPerRun(1, func() { Make(t.Context(), bomb) }); n > 100 {
 		t.Errorf("a bomb takes %v allocations", n)
 	}
 }
+
+// progressive is the beginning of a progressive JPEG of 1500 x 1500 gray pixels: its frame, and the
+// code of one symbol, which ends the blocks of a scan.
+const progressive = "\xff\xd8\xff\xc2\x00\x0b\x08\x05\xdc\x05\xdc\x01\x01\x11\x00" +
+	"\xff\xc4\x00\x14\x10\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xe0" +
+	"\xff\xdb\x00\x43\x00"
+
+// withScans returns a JPEG with a number of scans, of which each has only ends of 32640 blocks,
+// so that a few bytes take as long as all of its pixels.
+func withScans(t *testing.T, n int) []byte {
+	t.Helper()
+	b := append([]byte(progressive), bytes.Repeat([]byte{1}, 64)...)
+	scan := append([]byte("\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x00"), bytes.Repeat([]byte{0x3f, 0x7f}, 2)...)
+	for range n {
+		b = append(b, scan...)
+	}
+	return append(b, 0xff, 0xd9)
+}
+
+// TestScans counts the scans of pictures that encoders make, and of one whose segments look like
+// scans.
+func TestScans(t *testing.T) {
+	photo := encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, picture(600, 600), nil) })
+	comment := append([]byte("\xff\xd8\xff\xfe\x00\x06\xff\xda\xff\xda\xff"), photo[2:]...)
+	for name, c := range map[string]struct {
+		b    []byte
+		want int
+	}{"photo": {photo, 1}, "comment": {comment, 1}, "cut": {photo[:20], 0}, "made": {withScans(t, 7), 7}, "png": {pngOf(t, picture(1, 1)), 0}} {
+		if n := scans(c.b); n != c.want {
+			t.Errorf("%s: %d scans, want %d", name, n, c.want)
+		}
+	}
+}
+
+// TestMakeEnds checks that reading a picture ends with the request, also while it waits for
+// another one, and in the middle of a JPEG whose scans take long.
+func TestMakeEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	decoding <- struct{}{}
+	done := make(chan error)
+	go func() { _, err := Make(ctx, withScans(t, maxScans)); done <- err }()
+	cancel()
+	if err := <-done; err != context.Canceled {
+		t.Errorf("while it waits: %v", err)
+	}
+	<-decoding
+	// The context ends once a part of the picture was read.
+	ctx, cancel = context.WithCancel(t.Context())
+	upload := bytes.NewReader(withScans(t, maxScans))
+	_, err := jpeg.Decode(&reader{ctx, upload})
+	if err != nil {
+		t.Fatalf("the picture cannot be read at all: %v", err)
+	}
+	upload.Seek(0, io.SeekStart)
+	size := upload.Len()
+	r := &reader{ctx, upload}
+	_, err = jpeg.Decode(readerFunc(func(b []byte) (int, error) {
+		if upload.Len() < size/2 {
+			cancel()
+		}
+		return r.Read(b)
+	}))
+	if err != context.Canceled || upload.Len() < size/2-64 {
+		t.Errorf("%v with %d of %d bytes left", err, upload.Len(), size)
+	}
+}
+
+// readerFunc is a reader that is a function.
+type readerFunc func(b []byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 // FuzzMake checks that no upload makes Make panic, and that each logo is a PNG that is small enough.
 func FuzzMake(f *testing.F) {
 	f.Add([]byte("RIFF____WEBPVP8L"))
 	f.Add([]byte("\xff\xd8\xff"))
 	f.Fuzz(func(t *testing.T, upload []byte) {
-		if made, err := Make(upload); err == nil {
+		if made, err := Make(t.Context(), upload); err == nil {
 			if c, err := png.DecodeConfig(bytes.NewReader(made)); err != nil || c.Width > MaxSide || c.Height > MaxSide {
 				t.Errorf("%+v, %v", c, err)
 			}
