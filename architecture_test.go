@@ -12,7 +12,6 @@ import (
 var mayImport = map[string]string{
 	"":                     "server/command server/app",
 	"deploy":               "",
-	"deploy/release":       "",
 	"server/command":       "deploy server/api server/app server/dev server/dev/seed server/kernel server/mail server/metrics server/newprogram server/openapi server/operation server/qr server/till server/web server/wire store store/backup webhook",
 	"server/app":           "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp server/openapi server/operation server/till server/tillpage server/web server/wire store store/backup store/file webhook",
 	"server/punchtest":     "server/app server/dev server/dev/seed webhook",

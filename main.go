@@ -17,6 +17,7 @@ import (
 
 func main() {
 	args := os.Args[1:]
+	command.CatchSignals(args)
 	if err := command.CheckArguments(args); err != nil {
 		fail(err)
 	}

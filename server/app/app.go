@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type App struct {
 	served  chan error   // errors of the servers
 	started time.Time
 	errors  *lastErrors // of the log
+	each    *addressLimit
 
 	// The rest is used with a fixture only.
 	resetErr *kernel.Error      // of the last reset; guarded by gate
@@ -93,6 +95,7 @@ func Start(c Config) (*App, error) {
 			return nil, err
 		}
 	}
+	c.recallPublicURL()
 	if err := c.setTLSAuto(); err != nil {
 		return nil, err
 	}
@@ -118,7 +121,17 @@ func Start(c Config) (*App, error) {
 	if certs != nil {
 		scheme, main = "https://", tls.NewListener(main, certs.config())
 	}
-	a := &App{Origin: reachable(scheme + main.Addr().String()), hosts: hosts, pricing: pricing, certs: certs, started: time.Now(), errors: last, served: make(chan error, 3), resets: make(chan struct{}, 1)}
+	a := &App{
+		Origin:  reachable(scheme + main.Addr().String()),
+		hosts:   hosts,
+		pricing: pricing,
+		certs:   certs,
+		started: time.Now(),
+		errors:  last,
+		each:    ln.each,
+		served:  make(chan error, 3),
+		resets:  make(chan struct{}, 1),
+	}
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	c.PublicURL = cmp.Or(c.PublicURL, a.Origin)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, readTimeout)
@@ -129,7 +142,7 @@ func Start(c Config) (*App, error) {
 		return nil, err
 	}
 	if c.Metrics != nil {
-		c.Metrics.Watch(a.Store, BuildVersion())
+		c.Metrics.Watch(a.Store, BuildVersion(), ln.each.refused.Load)
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
 		a.metrics = a.server(kernel.SecurityHeaders(mux))
@@ -143,6 +156,18 @@ func Start(c Config) (*App, error) {
 	go func() { a.served <- a.http.Serve(main) }()
 	a.serveCertificates(ln.plain)
 	return a, nil
+}
+
+// recallPublicURL sets the public URL that the file remembers where none was given.
+func (c *Config) recallPublicURL() {
+	if c.Dev != nil || c.PublicURL != "" {
+		return
+	}
+	url := store.RememberedURL(cmp.Or(c.Context, context.Background()), c.DB)
+	// One with plain http is of a trial, before --tls-auto was given.
+	if len(c.TLSAuto) == 0 || strings.HasPrefix(url, "https://") {
+		c.PublicURL = url
+	}
 }
 
 // trackUnused keeps the set of connections on which no request has come. It is the
@@ -162,8 +187,17 @@ func (a *App) trackUnused(c net.Conn, state http.ConnState) {
 // time-out is sent to the client as a frame; WriteByteTimeout cuts off a client
 // that does not read it.
 func (a *App) server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: min(headerTimeout, a.conf.ReadTimeout), ReadTimeout: a.conf.ReadTimeout, WriteTimeout: a.conf.WriteTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: a.conf.WriteTimeout}, ErrorLog: log.New(io.Discard, "", 0)}
+	return &http.Server{
+		Handler:                      h,
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            min(headerTimeout, a.conf.ReadTimeout),
+		ReadTimeout:                  a.conf.ReadTimeout,
+		WriteTimeout:                 a.conf.WriteTimeout,
+		IdleTimeout:                  idleTimeout,
+		MaxHeaderBytes:               maxHeader,
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: a.conf.WriteTimeout},
+		ErrorLog:                     log.New(io.Discard, "", 0),
+	}
 }
 
 // CheckTarget returns the function by which the guard checks the URL of a webhook

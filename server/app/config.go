@@ -58,6 +58,7 @@ type Limits struct {
 	LocalizationMaxLength         int           `name:"localization-max-length" default:"500" min:"1" max:"100000" help:"Characters of a localised name or description."`
 	MailPerHour                   *int          `name:"mail-per-hour" placeholder:"N" min:"0" max:"100000" help:"Messages per hour and shop; further ones wait. 0 is unlimited. Default: 200 with serve, unlimited with dev."`
 	HolderStreams                 int           `name:"holder-streams" default:"2000" min:"0" max:"1000000" help:"Pages of cards at once that are told of changes; further ones show them when they are read again."`
+	ConnectionsPerAddress         int           `name:"connections-per-address" default:"256" min:"0" max:"1000000" help:"Connections at once of one address, or /64 of IPv6; further ones are closed. 0 is unlimited. Loopback and trusted proxies are exempt."`
 	MCPKeyRateLimitPerMinute      int           `name:"mcp-key-rate-limit-per-minute" env:"MCP_KEY_RATE_LIMIT_PER_MINUTE" default:"60" min:"0" max:"1000000" help:"MCP calls per minute and key; 0 is unlimited."`
 	MCPKeyDailyCallBudget         int           `name:"mcp-key-daily-call-budget" env:"MCP_KEY_DAILY_CALL_BUDGET" default:"5000" min:"0" max:"1000000000" help:"MCP calls per day and key; 0 is unlimited."`
 }
@@ -98,7 +99,13 @@ func check(limits reflect.Value) error {
 		}
 		if v.Int() < tagged(f, "min") || v.Int() > tagged(f, "max") {
 			name := f.Tag.Get("name")
-			return fmt.Errorf("--%s (%s): must be from %s to %s", name, Variable(name, f.Tag.Get("env")), f.Tag.Get("min"), f.Tag.Get("max"))
+			return fmt.Errorf(
+				"--%s (%s): must be from %s to %s",
+				name,
+				Variable(name, f.Tag.Get("env")),
+				f.Tag.Get("min"),
+				f.Tag.Get("max"),
+			)
 		}
 	}
 	return nil
@@ -113,7 +120,7 @@ func Variable(flag, env string) string {
 	return "PUNCHCARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Version is the version of this release. deploy/release sets it with a flag of the linker.
+// Version is the version of this release. .ci/release sets it with a flag of the linker.
 var Version = "0.1.0"
 
 // BuildVersion returns Version, with the commit if the binary was built in a checkout.
@@ -160,6 +167,8 @@ type Config struct {
 	PreviewEvents   bool
 	Limits          Limits
 	Log             *slog.Logger
+	// NoCopy migrates a file of an older version without a copy of it beside the file.
+	NoCopy bool
 	// Progress, if set, is told how far a migration of the file is.
 	Progress store.Progress
 	// ReadTimeout is the time for reading one request, of which the headers have at
@@ -203,7 +212,7 @@ type Metrics interface {
 	Group(size int) (end func(error))
 	Attempt(*store.Attempt, store.Outcome)
 	Mail(outcome string)
-	Watch(st *store.Store, version string)
+	Watch(st *store.Store, version string, refusedConnections func() int64)
 	Handler() http.Handler
 }
 
@@ -215,6 +224,9 @@ type Dev struct {
 	Clock *Clock
 	// Seed is the initial content; nil for the demo shop.
 	Seed *seed.File
+	// History is the number of days of business that the demo shop begins with. With a Seed
+	// it has no effect.
+	History int
 	// Deterministic makes request ids and secrets the same at each start.
 	Deterministic bool
 	// Small saves memory at the cost of speed, for hundreds of fixtures in a process
@@ -314,7 +326,9 @@ func (l Limits) Fields() wire.Limits {
 // raw is an absolute http or https URL without a query.
 func CheckPublicURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || len(raw) > 500 || strings.ContainsAny(raw, "\"\\ <>") {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+		len(raw) > 500 ||
+		strings.ContainsAny(raw, "\"\\ <>") {
 		return "", fmt.Errorf("--public-url (PUNCHCARD_PUBLIC_URL): must be an http or https URL such as https://cards.example.com")
 	}
 	return strings.TrimRight(raw, "/"), nil

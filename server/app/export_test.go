@@ -7,9 +7,6 @@ import (
 	"punchcard/store"
 )
 
-// Sweep runs the housekeeping of the delivery log once.
-func (a *App) Sweep() error { return a.housekeeping.pruneDeliveries(context.Background(), batchPause) }
-
 // Services is a Service made of other services.
 type Services = services
 
@@ -18,3 +15,6 @@ var NewBackups = newBackups
 
 // NewHousekeeping returns the Service that deletes what has expired.
 func NewHousekeeping(st *store.Store, log *slog.Logger) Service { return newHousekeeping(st, log) }
+
+// PruneAttempts deletes old audit rows about failed sign-ins and the like.
+func (a *App) PruneAttempts() error { return a.housekeeping.pruneAttempts(context.Background()) }

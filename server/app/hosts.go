@@ -19,7 +19,8 @@ import (
 // with serve an address to listen on is one, since it cannot be somebody else's name.
 func (c *Config) hosts() (*kernel.Hosts, error) {
 	names := c.AllowHosts
-	if at, err := netip.ParseAddrPort(c.Listen); err == nil && c.Dev == nil && c.PublicURL == "" && !at.Addr().IsUnspecified() && at.Addr().Zone() == "" {
+	if at, err := netip.ParseAddrPort(c.Listen); err == nil && c.Dev == nil && c.PublicURL == "" && !at.Addr().IsUnspecified() &&
+		at.Addr().Zone() == "" {
 		names = append(slices.Clip(names), at.Addr().String())
 	}
 	h, err := kernel.NewHosts(c.PublicURL, names)
@@ -103,9 +104,6 @@ func (a *App) checkForeign(r *http.Request) error {
 		return a.hosts.CheckOriginOf(r, a.conf.MCPAllowOrigins)
 	case holder.IsForm(r):
 		return nil // it checks the origin itself
-	case who == people && !kernel.IsHTTPS(a.conf.PublicURL):
-		// The pages send no referrer. SameSite keeps the cookie from other sites.
-		return a.hosts.CheckFormOrigin(r)
 	}
 	return a.hosts.CheckOrigin(r)
 }

@@ -26,6 +26,7 @@ type housekeeping struct {
 	store *store.Store
 	uses  func() map[store.Actor]store.Time // see kernel.TakeUses; nil: none are noted
 	log   *slog.Logger
+	audit store.AuditWalk
 }
 
 // newHousekeeping returns the Service that does the housekeeping of a store.
@@ -46,10 +47,20 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 		case <-t.C:
 		}
 		h.noteUses()
-		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause), h.pruneMail(ctx), h.pruneSessions(ctx))
+		h.pruneCopies()
+		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause),
+			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx))
 		if err != nil && !errors.Is(err, store.ErrClosed) {
 			h.log.Error("housekeeping failed", "error", err)
 		}
+	}
+}
+
+// pruneCopies removes the copies from before migrations after 30 days. Their times are those
+// of the file system, also where the clock of a fixture stands still.
+func (h *housekeeping) pruneCopies() {
+	if err := h.store.PruneCopies(time.Now().AddDate(0, 0, -30)); err != nil {
+		h.log.Error("an old copy of the database was not removed", "error", err)
 	}
 }
 
@@ -108,6 +119,26 @@ func (h *housekeeping) pruneMail(ctx context.Context) error {
 // reached their end.
 func (h *housekeeping) pruneSessions(ctx context.Context) error {
 	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.PruneSessions(batchRows) })
+}
+
+// pruneAttempts deletes the audit rows about failed sign-ins and the like that are older than
+// 90 days. It continues where the last call ended, and reads outside of the write lock.
+func (h *housekeeping) pruneAttempts(ctx context.Context) error {
+	var keys []int64
+	next := func(v *store.View) (err error) {
+		keys, err = v.OldAttempts(&h.audit, batchRows)
+		return err
+	}
+	for ctx.Err() == nil {
+		if err := h.store.View(0, next); err != nil || len(keys) == 0 {
+			return err
+		}
+		remove := func(tx *store.Tx) (bool, error) { return false, tx.DeleteAudit(keys) }
+		if err := h.writeBatches(ctx, 0, remove); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeBatches calls do, each time in a write of its own, until there is no more

@@ -32,12 +32,13 @@ type imageKey struct {
 	clock         int64 // unix nanoseconds at which it stands still; 0 if it runs
 	deterministic bool
 	seed          *seed.File // nil for the demo shop
+	history       int
 	small         bool
 }
 
 // loadImage returns the image of a fixture, which it creates if it is not cached.
 func loadImage(d *Dev) (*image, error) {
-	key := imageKey{deterministic: d.Deterministic, seed: d.Seed, small: d.Small}
+	key := imageKey{deterministic: d.Deterministic, seed: d.Seed, history: d.History, small: d.Small}
 	if at, ok := d.Clock.start(); ok {
 		key.clock = at.UnixNano()
 	}
@@ -70,9 +71,12 @@ func (i *image) make(d *Dev) (err error) {
 	if err != nil {
 		return err
 	}
-	if d.Seed != nil {
+	switch {
+	case d.Seed != nil:
 		i.ready, err = d.Seed.Apply(st, clock)
-	} else {
+	case d.History > 0:
+		i.ready, err = seed.DemoWithHistory(st, clock, d.History)
+	default:
 		i.ready, err = seed.Demo(st, "")
 	}
 	if err = errors.Join(err, st.Close()); err != nil {
@@ -106,7 +110,7 @@ func (d *Dev) fill(path string) (*image, error) {
 	case err == nil && info.Size() > 0, err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, nil
 	}
-	if err := file.Create(path); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := file.CreateOrEmpty(path); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, nil // opening the database will return a better error
 	}
 	f, err := file.Open(path, os.O_WRONLY)
@@ -116,34 +120,34 @@ func (d *Dev) fill(path string) (*image, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	return d.refill(path)
-}
-
-// refill replaces the content of a file by the image, whatever it holds and whoever
-// has it open. It never leaves the file incomplete, since no server could start on it.
-func (d *Dev) refill(path string) (start *image, err error) {
-	dir, err := tempFolder("punchcard-image-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	copy := filepath.Join(dir, "punchcard.db")
-	if start, err = d.write(copy); err != nil {
-		return nil, err
-	}
-	return start, backup.Replace(path, copy)
-}
-
-// write writes the image to a new file.
-func (d *Dev) write(path string) (*image, error) {
 	start, err := loadImage(d)
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Create(path); err != nil {
-		return nil, err
+	return start, start.refill(path)
+}
+
+// refill replaces the content of a file by the image, whatever it holds and whoever
+// has it open. It never leaves the file incomplete, since no server could start on it.
+func (i *image) refill(path string) (err error) {
+	dir, err := tempFolder("punchcard-image-")
+	if err != nil {
+		return err
 	}
-	return start, os.WriteFile(path, start.file, 0o600)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	copy := filepath.Join(dir, "punchcard.db")
+	if err = i.write(copy); err != nil {
+		return err
+	}
+	return backup.Replace(path, copy)
+}
+
+// write writes the image to a new file.
+func (i *image) write(path string) error {
+	if err := file.Create(path); err != nil {
+		return err
+	}
+	return os.WriteFile(path, i.file, 0o600)
 }
 
 // tempFolder creates a temporary folder that its owner can use whatever the umask.

@@ -53,8 +53,8 @@ var restRoutes, tillRoutes = sync.OnceValue(api.Routes), sync.OnceValue(till.Rou
 // fixtureAPIs are the APIs whose requests a fixture records and can let fail.
 var fixtureAPIs = dev.APIs{REST: api.Prefix, Till: till.Prefix, MCP: mcp.Path}
 
-// newInstance returns an instance whose services run. start is the image that a
-// reset has written to its file, or nil.
+// newInstance returns an instance whose services run. start is the image that a reset has
+// written to its file, or that it writes to a temporary one; nil: the image of the start.
 func (a *App) newInstance(start *image) (*instance, error) {
 	i := &instance{}
 	i.ctx, i.cancel = context.WithCancel(context.Background())
@@ -68,10 +68,28 @@ func (a *App) newInstance(start *image) (*instance, error) {
 	return i, nil
 }
 
+// storeOptions returns the options of the store that do not depend on the fixture.
+func (c *Config) storeOptions() store.Options {
+	return store.Options{
+		Context:   c.Context,
+		Progress:  c.Progress,
+		Serve:     true,
+		PublicURL: c.PublicURL,
+		Limits:    c.Store(),
+		MaxGroup:  c.MaxGroup,
+		Log:       c.Log,
+		QueueMail: c.Mail != nil,
+		NoCopy:    c.NoCopy,
+	}
+}
+
 // build opens the store and builds everything that uses it.
 func (i *instance) build(a *App, start *image) (err error) {
 	c := a.conf
-	opts := store.Options{Context: c.Context, Progress: c.Progress, Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log, QueueMail: c.Mail != nil}
+	opts := c.storeOptions()
+	opts.Migrated = func(m store.Migration) {
+		c.Log.Info(fmt.Sprintf("schema %d → %d", m.From, m.To), "db", c.DB, "copy", m.Copy)
+	}
 	if c.Metrics != nil {
 		opts.Observe = c.Metrics.Group
 	}
@@ -94,6 +112,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		if err := i.housekeeping.pruneIdempotency(context.Background()); err != nil {
 			return fmt.Errorf("%s: %w", c.DB, err)
 		}
+		i.housekeeping.pruneCopies()
 	}
 	targets := c.guard()
 	var journal *dev.Journal
@@ -110,8 +129,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		onAttempt, onRequest = c.Metrics.Attempt, c.Metrics.Request
 	}
 	i.makeServices(&c, targets, onAttempt)
-	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: CheckTarget(targets), ErrorPage: errorPage, Health: c.health(st, a.Certificates), Backups: i.madeBackups(), TestMail: i.testMail(&c)})
+	k := kernel.New(st, i.kernelConfig(a, targets, onRequest))
 	i.kernel, i.housekeeping.uses = k, k.TakeUses
 	router := k.Router()
 	keys := api.NewGuard(st, c.rate())
@@ -119,31 +137,40 @@ func (i *instance) build(a *App, start *image) (err error) {
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()).AcceptCookies(c.PublicURL, a.hosts))
 	i.mountPages(a, &c, k, router)
 	if c.Dev == nil {
-		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.EndReason(st.Now()) == "" {
-			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
-		}
-		if err := logSetupLink(st, c.Log); err != nil {
-			return fmt.Errorf("%s: %w", c.DB, err)
-		}
-	} else {
-		if start != nil {
-			i.Ready = start.ready.At(a.Origin)
-		} else if i.Ready, err = seed.Demo(st, a.Origin); err != nil {
-			return err
-		}
-		faults, receivers := dev.NewFaults(i.ctx, k, fixtureAPIs), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
-		receivers.Rand = c.Dev.rand(before)
-		receivers.CheckTarget, receivers.Timeout = CheckTarget(targets), time.Duration(c.Limits.WebhookDeliveryTimeoutMS)*time.Millisecond
-		receivers.Transport = func() *http.Transport { return targets.Transport(1) }
-		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: &i.mail, Ready: i.Ready, PublicURL: c.PublicURL, Settle: i.settle, Due: i.due, Context: i.ctx, Reset: a.Reset, Samples: i.samples,
-			SetKeyLimit: func(key int64, perMinute int) {
-				keys.SetLimit(key, perMinute)
-				i.mcp.SetLimit(key, perMinute)
-			},
-			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
-		if !c.Dev.Bare {
-			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
-		}
+		return i.checkServed(c)
+	}
+	return i.mountFixture(a, router, start, before, targets, keys, journal)
+}
+
+// kernelConfig returns the configuration of the kernel.
+func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(method, route string) func(int)) kernel.Config {
+	c := a.conf
+	return kernel.Config{
+		IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
+		IdempotencyWait:         30 * time.Second,
+		Fields:                  c.Limits.Fields(),
+		Log:                     c.Log,
+		RequestSeed:             c.requestSeed(),
+		Observe:                 onRequest,
+		AccessLog:               c.AccessLog,
+		TrustedProxies:          c.TrustedProxies,
+		CheckTarget:             CheckTarget(targets),
+		ErrorPage:               errorPage,
+		Health:                  c.health(i.Store, a.Certificates),
+		Backups:                 i.madeBackups(),
+		TestMail:                i.testMail(&c),
+	}
+}
+
+// checkServed warns of a file that is open to anyone, and logs the set-up link of a file without
+// an operator.
+func (i *instance) checkServed(c Config) error {
+	id, _, err := i.Store.Identify(store.Hash(seed.APIKey))
+	if err == nil && id != nil && id.EndReason(i.Store.Now()) == "" {
+		c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
+	}
+	if err := logSetupLink(i.Store, c.Log); err != nil {
+		return fmt.Errorf("%s: %w", c.DB, err)
 	}
 	return nil
 }
@@ -156,10 +183,12 @@ func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httpr
 	i.mcp.Mount(router)
 	i.services = append(i.services, newLoop(i.countCalls))
 	(&tillpage.Pages{Kernel: k, PublicURL: c.PublicURL}).Mount(router)
-	holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress}).Mount(router)
+	cards := holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress})
+	cards.Mount(router)
 	pages := dashboard.New(dashboard.Config{
 		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
-		Status: func() dashboard.Status { return a.status(i) }, CustomHeaders: c.CustomHeaders, Receivers: receivers, Assistant: assistant(c.Limits),
+		Status: func() dashboard.Status { return a.status(i) }, Fixture: c.Dev != nil, CustomHeaders: c.CustomHeaders, Receivers: receivers,
+		Assistant: assistant(c.Limits), Mails: c.Mail != nil || c.Dev != nil,
 	})
 	a.mountPublic(router, k, i.samples)
 	i.Handler = k.RefuseEmptySegments(pages.Mount(router))
@@ -205,7 +234,12 @@ func (i *instance) prepareFixture(c *Config, opts *store.Options, start *image) 
 			return nil, "", err
 		}
 		c.DB, opts.Ephemeral, opts.Small = filepath.Join(i.dir, "punchcard.db"), true, c.Dev.Small
-		if start, err = c.Dev.write(c.DB); err != nil {
+		if start == nil {
+			if start, err = loadImage(c.Dev); err != nil {
+				return nil, "", err
+			}
+		}
+		if err = start.write(c.DB); err != nil {
 			return nil, "", err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net"
+	"slices"
 )
 
 // listeners are what a server listens on.
@@ -11,17 +12,19 @@ type listeners struct {
 	main    net.Listener
 	plain   net.Listener // leads to https; nil without --http-listen
 	metrics net.Listener // nil without metrics
+	each    *addressLimit
 }
 
 // listen opens the listeners of a configuration, each with its limit of connections.
 func (c *Config) listen() (l listeners, err error) {
+	l.each = newAddressLimit(c.Limits.ConnectionsPerAddress, slices.Concat(loopback, c.TrustedProxies)...)
 	open := func(flag, address string, connections int) (net.Listener, error) {
 		ln, err := net.Listen("tcp", address)
 		if err != nil {
 			l.close()
 			return nil, fmt.Errorf("--%s (%s): %w", flag, Variable(flag, ""), err)
 		}
-		return limitConnections(ln, connections), nil
+		return limitConnections(ln, connections, l.each), nil
 	}
 	c.MaxConnections = cmp.Or(c.MaxConnections, max(1, min(maxConnections, openFiles()-reservedFiles)))
 	if l.main, err = open("listen", c.Listen, c.MaxConnections); err != nil {

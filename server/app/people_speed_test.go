@@ -8,9 +8,11 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,11 +22,45 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
+	"punchcard/store"
 )
 
 // shopFile is the variable that names the file of BenchmarkPages, which server/bench/year
 // made with -end 2026-07-01. Without it the benchmark makes a small one.
 const shopFile = "PUNCHCARD_BENCH_FILE"
+
+const yearEnd = "2026-07-01"
+
+// yearFile makes a file with n transactions of a year of a shop, with a card for every ten.
+func yearFile(tb testing.TB, n int) string {
+	n = servertest.Sized(n, 400)
+	path := filepath.Join(tb.TempDir(), "year.db")
+	cmd := exec.Command("go", "run", "../../server/bench/year", "-db", path, "-end", yearEnd,
+		"-cards", strconv.Itoa(n/10), "-transactions", strconv.Itoa(n))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// TestYearFileIsConsistent checks that the benchmarks' file passes the checks of the program.
+func TestYearFileIsConsistent(t *testing.T) {
+	t.Parallel()
+	st, err := store.Open(yearFile(t, 20_000), store.Options{MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if found, err := st.Check(); err != nil || len(found) > 0 {
+		t.Fatalf("check: %q, %v", found, err)
+	}
+}
+
+// atYearEnd sets a server's clock to the end of the file's year.
+func atYearEnd(c *app.Config) {
+	end, _ := time.Parse(time.DateOnly, yearEnd)
+	c.Dev.Clock = app.NewClock(end)
+}
 
 // visitor gets pages of the dashboard with a session.
 type visitor struct {
@@ -111,7 +147,7 @@ func BenchmarkPages(b *testing.B) {
 	if file == "" {
 		file = yearFile(b, 20_000)
 	}
-	s := servertest.Start(b, func(c *app.Config) { c.DB, c.Dev.Bare = file, true }, atYearEnd(0))
+	s := servertest.Start(b, func(c *app.Config) { c.DB, c.Dev.Bare = file, true }, atYearEnd)
 	v := signInTo(b, s.App)
 	paths := pagePaths(s, v)
 	n := servertest.Sized(100, 2)
@@ -144,6 +180,8 @@ func pagePaths(s *servertest.Server, v *visitor) (paths []string) {
 		v.b.Fatal(err)
 	}
 	card := cards.Data[0].ID
+	busiest := s.Value("SELECT date(day*86400, 'unixepoch') FROM day_counts GROUP BY day ORDER BY sum(activity) DESC LIMIT 1")
+	paths = append(paths, "/dashboard/report?day="+busiest)
 	code := s.Value("SELECT short_code FROM cards WHERE short_code IS NOT NULL ORDER BY id DESC LIMIT 1")
 	for _, query := range []string{
 		"q=Giulia", "q=giu", "q=g", "q=Francesca+Ferrari",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +21,26 @@ var errStopped = &kernel.Error{Status: http.StatusServiceUnavailable, Code: stor
 // that came before it (see failSlowRequests for those that never end). Requests that
 // come meanwhile wait for the reset. So each request sees the state before or the
 // state after it.
-func (a *App) Reset() error {
+func (a *App) Reset() error { return a.reset(nil) }
+
+// history returns the function that gives a fixture the state of its start, with a demo shop that
+// had so many days of business until now. It returns nil for a fixture with a seed.
+func (a *App) history(d *Dev) func(days int) error {
+	if d.Seed != nil {
+		return nil
+	}
+	return func(days int) error {
+		past, start := *d, &image{}
+		past.History = days
+		if err := start.make(&past); err != nil {
+			return err
+		}
+		return a.reset(start)
+	}
+}
+
+// reset does what Reset does, with another image than that of the start unless it is nil.
+func (a *App) reset(start *image) error {
 	select {
 	case a.resets <- struct{}{}:
 		defer func() { <-a.resets }()
@@ -41,10 +61,14 @@ func (a *App) Reset() error {
 	close(locked)
 	defer a.gate.Unlock()
 	a.conf.Dev.Clock.Rewind()
-	next, err := a.replace(old)
+	next, err := a.replace(old, start)
 	if err != nil {
 		a.conf.Log.Error("the fixture cannot be reset", "error", err)
-		a.resetErr = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
+		a.resetErr = &kernel.Error{
+			Status:  http.StatusServiceUnavailable,
+			Code:    store.InternalError,
+			Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error(),
+		}
 		return a.resetErr
 	}
 	a.instance, a.resetErr = next, nil
@@ -58,23 +82,31 @@ func (a *App) Reset() error {
 	return nil
 }
 
-// replace returns the instance that follows old.
-func (a *App) replace(old *instance) (next *instance, err error) {
+// replace returns the instance that follows old, with the image start, or that of the fixture's
+// start if it is nil.
+func (a *App) replace(old *instance, start *image) (next *instance, err error) {
 	if a.conf.DB == "" {
-		return a.newInstance(nil)
+		return a.newInstance(start)
 	}
 	// Both instances use the same file, so the old one is closed first.
 	if err := old.close(); err != nil {
 		return nil, err
 	}
-	if start, err := a.conf.Dev.refill(a.conf.DB); err == nil {
-		return a.newInstance(start)
+	if start == nil {
+		if start, err = loadImage(a.conf.Dev); err != nil {
+			return nil, err
+		}
 	}
-	// The file is too damaged to be written to.
-	if err := a.deleteDatabase(); err != nil {
-		return nil, err
+	if err := start.refill(a.conf.DB); err != nil {
+		// The file is too damaged to be written to.
+		if err := a.deleteDatabase(); err != nil {
+			return nil, err
+		}
+		if err := start.write(a.conf.DB); err != nil {
+			return nil, err
+		}
 	}
-	return a.newInstance(nil)
+	return a.newInstance(start)
 }
 
 // deleteDatabase deletes the fixture's file, so that the next instance creates a
@@ -88,7 +120,8 @@ func (a *App) deleteDatabase() error {
 	return nil
 }
 
-const resetPath = "/dev/reset"
+// resetPaths are the paths of the requests that reset a fixture.
+var resetPaths = []string{"/dev/reset", "/dev/history"}
 
 // slowBody is how long a reset waits for a client that does not send its body, whose request is
 // then refused. slowReader is how long it waits for one that does not read its answer, whose
@@ -99,11 +132,11 @@ const (
 )
 
 // serveFixture is the handler of a fixture. It holds the gate during every request
-// except a reset.
+// except those that reset it.
 func (a *App) serveFixture(w http.ResponseWriter, r *http.Request) {
 	a.gate.RLock()
 	i := a.instance
-	if r.Method == http.MethodPost && r.URL.Path == resetPath {
+	if r.Method == http.MethodPost && slices.Contains(resetPaths, r.URL.Path) {
 		a.gate.RUnlock()
 		i.ServeHTTP(w, r)
 		return

@@ -8,7 +8,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -103,28 +102,6 @@ func load(b *testing.B, addr string, d time.Duration, want int, next func() []by
 	}
 	wg.Wait()
 	return float64(total.Load()) / time.Since(start).Seconds()
-}
-
-// allocations reports the allocations of the process for one request, those of net/http included.
-// It calls next before it starts to count.
-func allocations(b *testing.B, addr string, want int, next func() []byte) {
-	b.Helper()
-	reqs := make([][]byte, 2000)
-	for i := range reqs {
-		reqs[i] = next()
-	}
-	c := dial(b, addr)
-	defer c.c.Close()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for _, req := range reqs {
-		if status, _, err := c.roundTrip(req, false); err != nil || status != want {
-			b.Fatal(status, err)
-		}
-	}
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(len(reqs)), "allocs/request")
-	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(len(reqs)), "B/request")
 }
 
 // alternate measures a and b alternately, and returns the median of each and of their ratios.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,14 +56,14 @@ func compareWithConstant(b *testing.B, a *app.App, ids []string, path, key, unit
 		b.ReportMetric(base, "bare/s")
 		b.ReportMetric(ratio, "ratio")
 		b.ReportMetric(float64(len(body)), "bytes")
-		allocations(b, addr, 200, func() []byte { return reqs[rand.IntN(len(reqs))] })
 	}
 }
 
 // BenchmarkList compares the last page with the first one of GET /cards?limit=100 of a million
 // cards.
 func BenchmarkList(b *testing.B) {
-	a := serve(b, millionCards(b))
+	a := serve(b, filepath.Join(b.TempDir(), "million.db"))
+	issueCards(b, a, 1_000_000, 1)
 	addr := a.Origin[len("http://"):]
 	first := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	last := lastPage(b, a)
@@ -80,33 +79,9 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// millionCards returns a file with a million cards, which the first call creates.
-func millionCards(b *testing.B) string {
-	millionCardsOnce.Do(func() {
-		dir, err := os.MkdirTemp("", "punchcard-bench-")
-		if err != nil {
-			b.Fatal(err)
-		}
-		millionCardsFile = filepath.Join(dir, "million.db")
-		s := servertest.Start(b, func(c *app.Config) { c.DB = millionCardsFile })
-		issueCards(b, s.App, 1_000_000, 1)
-		s.Stop()
-	})
-	return millionCardsFile
-}
-
-var (
-	millionCardsOnce sync.Once
-	millionCardsFile string
-)
-
 func TestMain(m *testing.M) {
 	servertest.Setup()
-	code := m.Run()
-	if millionCardsFile != "" {
-		os.RemoveAll(filepath.Dir(millionCardsFile))
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }
 
 // lastPage returns the request for the last hundred cards, which it finds by reading all pages.
@@ -157,34 +132,6 @@ func BenchmarkIssue(b *testing.B) {
 		b.ReportMetric(g, "cards/s")
 		b.ReportMetric(s, "groups-of-one/s")
 		b.ReportMetric(ratio, "ratio")
-		b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
-		allocations(b, grouped.Origin[len("http://"):], 201, issueLoad(grouped, &serial))
-	}
-}
-
-// BenchmarkIssueWithWebhook is BenchmarkIssue with a webhook that matches each card, compared with
-// no webhook. In one case deliveries are only queued, in the other they are also sent, to a
-// receiver on the same processors.
-func BenchmarkIssueWithWebhook(b *testing.B) {
-	var serial atomic.Int64
-	ready := func(name string, hold bool, events ...string) func() float64 {
-		a := serve(b, filepath.Join(b.TempDir(), name), func(c *app.Config) { c.HoldWebhooks = hold })
-		if len(events) > 0 {
-			subscribe(b, a, newReceiver(b, func(time.Time) {}), events...)
-		}
-		return func() float64 {
-			return load(b, a.Origin[len("http://"):], 2*time.Second, 201, issueLoad(a, &serial))
-		}
-	}
-	queued, sent, none := ready("queued.db", true, "card.added"), ready("sent.db", false, "card.added"), ready("none.db", false)
-	for b.Loop() {
-		q, n, ratio := alternate(5, queued, none)
-		b.ReportMetric(n, "cards/s-no-webhook")
-		b.ReportMetric(q, "cards/s-queued")
-		b.ReportMetric(1/ratio, "x-cost-queued")
-		s, _, ratio := alternate(5, sent, none)
-		b.ReportMetric(s, "cards/s-sent")
-		b.ReportMetric(1/ratio, "x-cost-sent")
 		b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
 	}
 }

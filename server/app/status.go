@@ -32,6 +32,7 @@ func (a *App) status(i *instance) dashboard.Status {
 		Mail:         a.conf.Mail != nil,
 		Limits:       a.conf.limits(),
 		Errors:       a.errors.newest(),
+		Refused:      a.each.refused.Load(),
 	}
 	s.DiskFree, s.DiskBytes = diskSpace(filepath.Dir(s.File))
 	s.DiskLow = s.DiskBytes > 0 && s.DiskFree < lowDisk && s.DiskFree < s.DiskBytes/100*lowDiskShare
@@ -39,7 +40,17 @@ func (a *App) status(i *instance) dashboard.Status {
 		s.Backups = i.backups.status(now)
 	}
 	for _, c := range a.Certificates() {
-		s.Certificates = append(s.Certificates, dashboard.Certificate{Host: c.Host, Ends: c.Ends, DaysLeft: c.DaysLeft(now), Soon: c.EndsSoon(now), Renewed: c.Renewed, Problem: c.Problem})
+		s.Certificates = append(
+			s.Certificates,
+			dashboard.Certificate{
+				Host:     c.Host,
+				Ends:     c.Ends,
+				DaysLeft: c.DaysLeft(now),
+				Soon:     c.EndsSoon(now),
+				Renewed:  c.Renewed,
+				Problem:  c.Problem,
+			},
+		)
 	}
 	return s
 }

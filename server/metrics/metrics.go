@@ -81,8 +81,8 @@ func New() *Metrics {
 	return m
 }
 
-// Watch adds the metrics that are read from the store with each scrape.
-func (m *Metrics) Watch(st *store.Store, version string) {
+// Watch adds the metrics that are read from the store and from the listeners with each scrape.
+func (m *Metrics) Watch(st *store.Store, version string, refusedConnections func() int64) {
 	gauge := func(name, help string, read func() float64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 	}
@@ -95,6 +95,8 @@ func (m *Metrics) Watch(st *store.Store, version string) {
 			return float64(info.Size())
 		}
 	}
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "punchcard_connections_refused_total",
+		Help: "Connections that were closed since their address had too many."}, func() float64 { return float64(refusedConnections()) }))
 	gauge("punchcard_db_bytes", "Size of the database file.", size(""))
 	gauge("punchcard_wal_bytes", "Size of the write-ahead log beside it.", size("-wal"))
 	gauge("punchcard_write_queue", "Writes that wait for a group.", func() float64 { return float64(st.QueuedWrites()) })
@@ -111,9 +113,19 @@ func (m *Metrics) Watch(st *store.Store, version string) {
 			return float64(n)
 		}
 	}
-	gauge("punchcard_webhook_queue", "Deliveries that wait, first attempts and retries; counted to 100000.", count((*store.View).CountPendingDeliveries))
+	gauge(
+		"punchcard_webhook_queue",
+		"Deliveries that wait, first attempts and retries; counted to 100000.",
+		count((*store.View).CountPendingDeliveries),
+	)
 	gauge("punchcard_mail_queue", "Mail that waits; counted to 100000.", count((*store.View).CountMails))
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "punchcard_build_info", Help: "1; the version is a label.", ConstLabels: prometheus.Labels{"version": version}})
+	info := prometheus.NewGauge(
+		prometheus.GaugeOpts{
+			Name:        "punchcard_build_info",
+			Help:        "1; the version is a label.",
+			ConstLabels: prometheus.Labels{"version": version},
+		},
+	)
 	info.Set(1)
 	m.registry.MustRegister(info)
 }

@@ -43,6 +43,7 @@ type document struct {
 	compiler *jsonschema.Compiler
 	mu       sync.Mutex // guards compiler
 	known    sync.Map   // *response by operation and status
+	schemas  openapi3.Schemas
 }
 
 // A response is what the document says of one status of an operation.
@@ -96,7 +97,7 @@ func newDocument(t testing.TB, raw []byte) *document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &document{compiler: jsonschema.NewCompiler()}
+	d := &document{compiler: jsonschema.NewCompiler(), schemas: doc.Components.Schemas}
 	if d.router, err = gorillamux.NewRouter(doc); err != nil {
 		t.Fatal(err)
 	}
@@ -117,6 +118,20 @@ func newDocument(t testing.TB, raw []byte) *document {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// fields returns the required fields of a schema, in its order, and the fields that hold times.
+func (d *document) fields(schema string) (required, times []string) {
+	ref := d.schemas[schema]
+	if ref == nil {
+		return []string{"(the document has no such schema)"}, nil
+	}
+	for name, p := range ref.Value.Properties {
+		if p.Value.Format == "date-time" {
+			times = append(times, name)
+		}
+	}
+	return ref.Value.Required, times
 }
 
 // check compares an answer with the document: its status, headers and every

@@ -236,48 +236,35 @@ func (r *Reply) Shows(want Fields) {
 	}
 }
 
-// types are the types of the tables of Shaped, by the JSON of their values.
-var types = map[string]*regexp.Regexp{
-	"string":    regexp.MustCompile(`^"`),
-	"id":        regexp.MustCompile(`^"[^"]`),
-	"date-time": regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$`),
-	"color":     regexp.MustCompile(`^"#[0-9A-Fa-f]{6}"$`),
-	"integer":   regexp.MustCompile(`^-?\d+$`),
-	"number":    regexp.MustCompile(`^[-\d]`),
-	"boolean":   regexp.MustCompile(`^[tf]`),
-	"list":      regexp.MustCompile(`^\[`),
-	"string[]":  regexp.MustCompile(`^\[("([^"\\]|\\.)*",?)*\]$`),
-	"object":    regexp.MustCompile(`^\{`),
-}
+// instant is the form of times in answers.
+var instant = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$`)
 
-// Shaped checks the object at a path against a table of its fields, one "name
-// type" a line: the names are in that order, none is missing, none is added, and
-// each value is of its type. nulls names the fields that must be null; all
-// others must not be.
-func (r *Reply) Shaped(path, table, nulls string) {
+// Shaped checks the object at a path against a schema of the server's document, beyond what
+// Check does: it has the required fields in the schema's order, its times have
+// milliseconds, and its ids are not empty. nulls names the fields that must be null; all others must not be.
+func (r *Reply) Shaped(path, schema, nulls string) {
 	r.T.Helper()
+	want, times := r.client.source.get(r.client).fields(schema)
 	raw := r.Raw(path)
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &values); err != nil {
 		r.T.Fatalf("no object: %s", raw)
 	}
-	var want, empty []string
-	for line := range strings.Lines(strings.TrimSpace(table)) {
-		name, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
-		kind, nullable := strings.CutSuffix(kind, "|null")
-		want = append(want, name)
-		v, ok := values[name]
-		switch {
-		case !ok:
-			r.T.Errorf("%s is missing: %s", name, raw)
-		case nullable && string(v) == "null":
+	var have, empty []string
+	for _, name := range Names(raw) {
+		if slices.Contains(want, name) {
+			have = append(have, name)
+		}
+		if v := values[name]; string(v) == "null" {
 			empty = append(empty, name)
-		case !types[kind].Match(v):
-			r.T.Errorf("%s is no %s: %s", name, kind, v)
+		} else if slices.Contains(times, name) && !instant.Match(v) {
+			r.T.Errorf("%s is no time with milliseconds: %s", name, v)
+		} else if (name == "id" || strings.HasSuffix(name, "_id")) && string(v) == `""` {
+			r.T.Errorf("%s is empty", name)
 		}
 	}
-	if have := Names(raw); !slices.Equal(have, want) {
-		r.T.Errorf("fields\n%q, want\n%q", have, want)
+	if !slices.Equal(have, want) {
+		r.T.Errorf("fields\n%q, want those of %s\n%q", have, schema, want)
 	}
 	if expect := strings.Fields(nulls); !slices.Equal(empty, expect) {
 		r.T.Errorf("null are %q, want %q: %s", empty, expect, raw)

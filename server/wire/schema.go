@@ -142,9 +142,9 @@ func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 		}
 		return s
 	case t == typeValue || t.Kind() == reflect.Interface:
-		// The empty schema means the same, but validators for OpenAPI 3.0 do not
-		// accept null for it.
-		return &JSONSchema{Type: Types{"string", "number", "boolean", "object", "array", "null"}, Items: &JSONSchema{}}
+		// The empty schema means the same, but validators for OpenAPI 3.0 do not accept null for it.
+		// A list of all types does too, but oapi-codegen refuses it.
+		return &JSONSchema{AnyOf: []*JSONSchema{{}, {Type: Types{"null"}}}}
 	case t.Kind() == reflect.Pointer:
 		return orNull(g.typeOf(t.Elem()))
 	case t.Kind() == reflect.Map:

@@ -176,14 +176,15 @@ func TestSchemaProperties(t *testing.T) {
 		"pointer": {"anyOf": []any{
 			map[string]any{"$ref": "#/components/schemas/Inner"}, map[string]any{"type": "null"}}},
 		"extra":  {"type": "object"},
-		"any":    {"type": []any{"string", "number", "boolean", "object", "array", "null"}, "items": map[string]any{}},
+		"any":    {"anyOf": []any{map[string]any{}, map[string]any{"type": "null"}}},
 		"counts": {"type": "object", "additionalProperties": map[string]any{"type": "integer", "format": "int64"}},
 	} {
 		if got, want := encoded(t, s.Properties[name]), encoded(t, want); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	if slices.Contains(s.Required, "note") || len(s.Required) != len(s.Properties)-1 || s.Required[0] != "id" || s.AdditionalProperties != nil {
+	if slices.Contains(s.Required, "note") || len(s.Required) != len(s.Properties)-1 || s.Required[0] != "id" ||
+		s.AdditionalProperties != nil {
 		t.Errorf("required %v, additionalProperties %v", s.Required, s.AdditionalProperties)
 	}
 }
