@@ -57,7 +57,7 @@ var Templates = []Template{
 		Key: "gift", Label: web.Text("Gift card"), Text: web.Text("Money on a card, spent at the till bit by bit."), Type: store.ProgramPrepaid,
 		name: web.Text("Gift card"), about: web.Text("Pay with it in our shop until it is used up."),
 		colours: web.CardColours{Brand: "#6D28D9", Background: "#FAF5FF", Text: "#3B0764"},
-		values:  map[string]string{"initial_balance_cents": "2500", "default_expire_after_days": "730", "category": "retail"},
+		values:  map[string]string{"initial_balance_cents": "0", "default_expire_after_days": "730", "category": "retail"},
 	},
 	{
 		Key: "discount", Label: web.Text("10 % discount"), Text: web.Text("The same discount at every visit."), Type: store.ProgramDiscount,

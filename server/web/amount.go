@@ -36,14 +36,6 @@ func ParseAmount(text, currency string) (cents int64, ok bool) {
 	return cents, err == nil
 }
 
-// CurrencySign returns the sign of a currency, such as €, or its code.
-func CurrencySign(currency string) string {
-	if sign, ok := currencySigns[currency]; ok {
-		return sign
-	}
-	return currency
-}
-
 func decimalsOf(currency string) int {
 	if decimals, ok := currencyDecimals[currency]; ok {
 		return decimals

@@ -26,6 +26,10 @@ type asset struct {
 	content     *static.Content
 }
 
+// comments are the comments of scripts that have lines of their own, which are a tenth of what
+// the till page loads. They are not served.
+var comments = regexp.MustCompile(`(?m)^[ \t]*//.*\n`)
+
 // assetTypes are the content types by suffix.
 var assetTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
@@ -73,6 +77,7 @@ func (a *Assets) add(folder fs.FS, file string) *asset {
 		panic(err)
 	}
 	if suffix == ".js" {
+		body = comments.ReplaceAll(body, nil)
 		body = imports.ReplaceAllFunc(body, func(m []byte) []byte {
 			return []byte(`"./` + a.add(folder, string(imports.FindSubmatch(m)[1])).name + `"`)
 		})

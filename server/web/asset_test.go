@@ -39,6 +39,9 @@ func TestAssets(t *testing.T) {
 		if got := plain.Header().Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
 			t.Errorf("%s: Cache-Control %q", path, got)
 		}
+		if plain.Body.Len() < 150 { // compressed it would be larger
+			continue
+		}
 		if zipped.Header().Get("Content-Encoding") != "gzip" || zipped.Header().Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s: %v", path, zipped.Header())
 		}
@@ -50,7 +53,8 @@ func TestAssets(t *testing.T) {
 		if err != nil || string(body) != plain.Body.String() {
 			t.Errorf("%s: the compressed body differs: %v", path, err)
 		}
-		if head := get("HEAD", path, ""); head.Body.Len() != 0 || head.Header().Get("Content-Length") != plain.Header().Get("Content-Length") {
+		if head := get("HEAD", path, ""); head.Body.Len() != 0 ||
+			head.Header().Get("Content-Length") != plain.Header().Get("Content-Length") {
 			t.Errorf("%s: HEAD answers %d bytes, %v", path, head.Body.Len(), head.Header())
 		}
 	}

@@ -98,14 +98,20 @@ func (m *markup) open(c Chart, class string) {
 // part distinguishes the images of a figure.
 func (m *markup) image(c Chart, part string, height int) {
 	id := c.ID + part
-	m.add(`<svg class="main" width="100%%" height="%d" role="img" aria-labelledby="%v-t" aria-describedby="%v-d"><title id="%v-t">%v</title><desc id="%v-d">%v</desc>`,
-		height, id, id, id, c.Title, id, c.Desc)
+	m.add(
+		`<svg class="main" width="100%%" height="%d" role="img" aria-labelledby="%v-t" aria-describedby="%v-d"><title id="%v-t">%v</title><desc id="%v-d">%v</desc>`,
+		height, id, id, id, c.Title, id, c.Desc,
+	)
 }
 
 // table appends the figures as a table, and the end of the figure.
 func (m *markup) table(p *Printer, c Chart, head []string, rows [][]string) {
-	m.add(`<details class="figures"><summary>%v</summary><div class="scroll" tabindex="0" role="region" aria-label="%v"><table><caption class="vh">%v</caption><thead><tr>`,
-		p.T("Show the figures"), c.Title, c.Title)
+	m.add(
+		`<details class="figures"><summary>%v</summary><div class="scroll" tabindex="0" role="region" aria-label="%v"><table><caption class="vh">%v</caption><thead><tr>`,
+		p.T("Show the figures"),
+		c.Title,
+		c.Title,
+	)
 	for i, h := range head {
 		m.add(`<th scope="col"%v>%v</th>`, numeric(i), h)
 	}
@@ -113,7 +119,7 @@ func (m *markup) table(p *Printer, c Chart, head []string, rows [][]string) {
 	for _, row := range rows {
 		m.add(`<tr><th scope="row">%v</th>`, row[0])
 		for _, cell := range row[1:] {
-			m.add(`<td class="num">%v</td>`, cell)
+			m.add(`<td>%v</td>`, cell)
 		}
 		m.WriteString("</tr>")
 	}

@@ -56,7 +56,13 @@ func (m *markup) bars(c Chart, a axis, points []Point) {
 			continue
 		}
 		height := max(1, a.height(point.Value))
-		m.add(`<rect class="b" x="%v%%" y="%v" width="%v%%" height="%v" rx="2"`, middle(i, len(points))-width/2, plotBottom-height, width, height)
+		m.add(
+			`<rect class="b" x="%v%%" y="%v" width="%v%%" height="%v" rx="2"`,
+			middle(i, len(points))-width/2,
+			plotBottom-height,
+			width,
+			height,
+		)
 		if len(points) <= maxTips {
 			m.add(`><title>%v: %v</title></rect>`, point.name(), c.Format(point.Value))
 		} else {
@@ -89,7 +95,12 @@ func LineChart(p *Printer, c Chart, labels, longs []string, now, before Series) 
 	m.labels(c, a)
 	m.image(c, "", plotBottom+26)
 	m.grid(a)
-	m.add(`<svg y="%d" width="100%%" height="%d" viewBox="0 0 1000 %d" preserveAspectRatio="none" overflow="visible">`, plotTop, plotHeight, plotHeight)
+	m.add(
+		`<svg y="%d" width="100%%" height="%d" viewBox="0 0 1000 %d" preserveAspectRatio="none" overflow="visible">`,
+		plotTop,
+		plotHeight,
+		plotHeight,
+	)
 	m.line("l2", a, n, before.Values)
 	m.line("l", a, n, now.Values)
 	m.WriteString("</svg>")
@@ -115,7 +126,12 @@ func (m *markup) lineLegend(c Chart, now, before Series) {
 	m.WriteString(`<ul class="legend">`)
 	for i, s := range []Series{now, before} {
 		class := []string{"l", "l2"}[i]
-		m.add(`<li><svg width="24" height="8" aria-hidden="true"><path class="%v" d="M1 4h22"/></svg>%v <b>%v</b></li>`, class, s.Name, c.Format(sum(s.Values)))
+		m.add(
+			`<li><svg width="24" height="8" aria-hidden="true"><path class="%v" d="M1 4h22"/></svg>%v <b>%v</b></li>`,
+			class,
+			s.Name,
+			c.Format(sum(s.Values)),
+		)
 	}
 	m.WriteString("</ul>")
 }
@@ -164,33 +180,4 @@ func figure(c Chart, values []int64, i int) string {
 		return c.Format(values[i])
 	}
 	return ""
-}
-
-// Spark draws a small line without axes. label says what it shows; if it is empty the
-// line is hidden from screen readers.
-func Spark(values []int64, label string) template.HTML {
-	const width, height = 100.0, 28.0
-	var m markup
-	m.add(`<svg class="spark" viewBox="0 0 %v %v" preserveAspectRatio="none"`, width, height)
-	if label == "" {
-		m.WriteString(` aria-hidden="true">`)
-	} else {
-		m.add(` role="img" aria-label="%v">`, label)
-	}
-	if best := highest(values); len(values) > 1 {
-		top := int64(1)
-		if best >= 0 {
-			top = values[best]
-		}
-		m.WriteString(`<path class="l" vector-effect="non-scaling-stroke" d="M`)
-		for i, v := range values {
-			if i > 0 {
-				m.WriteByte('L')
-			}
-			m.add("%v %v", float64(i)/float64(len(values)-1)*width, 1.5+(height-3)*(1-float64(max(0, v))/float64(top)))
-		}
-		m.WriteString(`"/>`)
-	}
-	m.WriteString("</svg>")
-	return template.HTML(m.String())
 }

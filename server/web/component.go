@@ -36,7 +36,7 @@ type Field struct {
 	Hidden       bool     // the label is for screen readers only
 	Disabled     bool     // attribute
 	Autofocus    bool     // attribute
-	Data         string   // name of a data attribute, such as "timezone"
+	Suggest      string   // what the browser suggests as the value: "timezone" or "country"
 	Summary      string   // label in the summary of errors; default: Label
 }
 
@@ -91,7 +91,7 @@ func (f *Field) set(option string, value any) error {
 		"type": &f.Type, "hint": &f.Hint, "locked": &f.Locked, "default": &f.Default, "prefix": &f.Prefix,
 		"suffix": &f.Suffix, "width": &f.Width, "placeholder": &f.Placeholder, "autocomplete": &f.Autocomplete,
 		"inputmode": &f.InputMode, "pattern": &f.Pattern, "min": &f.Min, "max": &f.Max, "step": &f.Step,
-		"accept": &f.Accept, "value": &f.Sends, "data": &f.Data, "summary": &f.Summary,
+		"accept": &f.Accept, "value": &f.Sends, "suggest": &f.Suggest, "summary": &f.Summary,
 	}
 	flags := map[string]*bool{
 		"required": &f.Required, "plain": &f.Plain, "hidden": &f.Hidden, "disabled": &f.Disabled, "autofocus": &f.Autofocus,
@@ -159,6 +159,12 @@ func (f Field) Grouped() (groups []OptionGroup) {
 		last.Options = append(last.Options, o)
 	}
 	return groups
+}
+
+// MustFill reports whether the browser has to demand a value. A select without an empty first
+// option has one always, and HTML permits no demand there.
+func (f Field) MustFill() bool {
+	return f.Required && (f.Type != "select" || len(f.Options) > 0 && f.Options[0].Value == "" && f.Options[0].Group == "")
 }
 
 // On reports whether the single checkbox is checked.

@@ -33,6 +33,12 @@ func AllowInstallation(h http.Header) {
 // permissions forbids the page all devices.
 const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
+// AllowForms changes the headers of a page behind a cookie, or one that sets one, so that
+// browsers say the page's origin with its forms: without a referrer they say the origin null
+// over plain http. Other
+// origins do not get the page's address.
+func AllowForms(h http.Header) { h.Set("Referrer-Policy", "same-origin") }
+
 // SetHeaders sets the headers of a page that is personal: it may load only what CSP
 // permits, is stored nowhere, sends its address to nobody, is framed by nobody and may
 // use no device. styles are the texts of its style elements, such as Frame.Style.
@@ -58,7 +64,8 @@ func SetHeaders(h http.Header, styles ...string) {
 
 // ScannerCSP is the policy of a page that scans QR codes. Beyond CSP it permits a decoder
 // in WebAssembly, a worker that runs it, a service worker and a manifest.
-var ScannerCSP = strings.NewReplacer("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", "worker-src 'none'", "worker-src 'self'", "manifest-src 'none'", "manifest-src 'self'").Replace(CSP)
+var ScannerCSP = strings.NewReplacer("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", "worker-src 'none'", "worker-src 'self'", "manifest-src 'none'", "manifest-src 'self'").
+	Replace(CSP)
 
 // ScannerPermissions permits a page that scans the camera, and no other device.
 var ScannerPermissions = strings.Replace(permissions, "camera=()", "camera=(self)", 1)

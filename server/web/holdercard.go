@@ -19,6 +19,7 @@ type HolderCard struct {
 	Holder  string
 	Sample  bool // the card is a picture on the page of something else: its name is no heading
 	Program CardColours
+	Ready   []string // lines about prizes that can be redeemed now
 	Stamps  int64
 	Total   int64  // 0: the card collects no stamps
 	Next    string // prize
@@ -63,7 +64,13 @@ func (c HolderCard) Filled() int64 {
 func (c HolderCard) Vars() string { return c.colours() }
 
 func (c HolderCard) colours() string {
-	return fmt.Sprintf("--bg:%s;--ink:%s;--brand:%s;--on-brand:%s", c.Program.Background, c.Program.Ink(), c.Program.Brand, c.Program.OnBrand())
+	return fmt.Sprintf(
+		"--bg:%s;--ink:%s;--brand:%s;--on-brand:%s",
+		c.Program.Background,
+		c.Program.Ink(),
+		c.Program.Brand,
+		c.Program.OnBrand(),
+	)
 }
 
 // Style returns the rules of this card alone. Its colours must be valid.

@@ -34,7 +34,6 @@ type sample struct {
 	Places []Option
 	Icons  []string
 	QR     template.HTML
-	Spark  template.HTML
 
 	Bars, NoBars, Lines, Heat, Year, Split template.HTML
 }
@@ -59,17 +58,39 @@ func newSample(p *Printer, name string) *sample {
 		Now:    now,
 		Holder: name,
 		Form: &Form{
-			Key:    "9f2c",
-			Values: url.Values{"name": {name}, "where": {"some"}, "scopes": {"r"}, "icon": {"pizza"}, "brand": {"#b0241c"}, "bg": {"#ffffff"}, "text": {"#111111"}, "description": {name}},
+			Key: "9f2c",
+			Values: url.Values{
+				"name":        {name},
+				"where":       {"some"},
+				"scopes":      {"r"},
+				"icon":        {"pizza"},
+				"brand":       {"#b0241c"},
+				"bg":          {"#ffffff"},
+				"text":        {"#111111"},
+				"description": {name},
+			},
 			Errors: map[string]string{"stamps": p.T("Stamps must be between 1 and 99."), "where": "Choose at least one location."},
 		},
-		Tabs:   []NavItem{{Label: "All", Current: true, Badge: "12,408"}, {Label: "Active", Path: "/a"}, {Label: "Locked", Path: "/l"}, {Label: name, Path: "/x"}},
-		Steps:  []Step{{Label: "Shop", Done: true, Path: "/s"}, {Label: "Account", Done: true, Path: "/a"}, {Label: "Location", Current: true}, {Label: "Program"}, {Label: "Prizes"}},
-		Pager:  Pager{First: "/cards", Next: "/cards?cursor=x", Shown: 50},
-		Places: []Option{{Value: "all", Label: "All locations", Hint: "New ones too."}, {Value: "some", Label: "Only these locations", Hint: name}},
-		Icons:  Icons(),
-		QR:     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 29 29" role="img" aria-label="QR code"><path fill="#fff" d="M0 0h29v29H0z"/><path d="M4 4h7v7H4zM18 4h7v7h-7zM4 18h7v7H4zM13 13h3v3h-3zM18 18h3v3h-3zM22 22h3v3h-3z"/></svg>`,
-		Spark:  Spark([]int64{4, 8, 6, 12, 9, 14, 18}, ""),
+		Tabs: []NavItem{
+			{Label: "All", Current: true, Badge: "12,408"},
+			{Label: "Active", Path: "/a"},
+			{Label: "Locked", Path: "/l"},
+			{Label: name, Path: "/x"},
+		},
+		Steps: []Step{
+			{Label: "Shop", Done: true, Path: "/s"},
+			{Label: "Account", Done: true, Path: "/a"},
+			{Label: "Location", Current: true},
+			{Label: "Program"},
+			{Label: "Prizes"},
+		},
+		Pager: Pager{First: "/cards", Next: "/cards?cursor=x", Shown: 50},
+		Places: []Option{
+			{Value: "all", Label: "All locations", Hint: "New ones too."},
+			{Value: "some", Label: "Only these locations", Hint: name},
+		},
+		Icons: Icons(),
+		QR:    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 29 29" role="img" aria-label="QR code"><path fill="#fff" d="M0 0h29v29H0z"/><path d="M4 4h7v7H4zM18 4h7v7h-7zM4 18h7v7H4zM13 13h3v3h-3zM18 18h3v3h-3zM22 22h3v3h-3z"/></svg>`,
 	}
 	s.Facts = []Fact{
 		{Label: "Holder", Value: name, Hint: "giulia@example.com"},
@@ -79,8 +100,30 @@ func newSample(p *Printer, name string) *sample {
 	}
 	states := []Badge{{"Active", "good"}, {"Locked", "warn"}, {"Archived", ""}, {"Expired", "bad"}}
 	for i, holder := range []string{"Giulia Bianchi", name, "Jean-François Lefèvre-Dumoulin", "محمد بن عبد الله", "Zoë 🍕", strings.Repeat("Wolfeschlegelstein", 6)} {
-		s.Cards = append(s.Cards, sampleCard{holder, fmt.Sprintf("holder%d@example.com", i), []string{"Coffee card", "Gym pass"}[i%2], states[i%4], 3 * i, p.Money(int64(i*1250), "EUR"), now.Add(-time.Duration(i*i*700) * time.Minute)})
-		s.Events = append(s.Events, Event{Time: now.Add(-time.Duration(i*7) * time.Minute), Title: []string{"Stamped", "Redeemed a coffee", "Card issued"}[i%3] + " – " + holder, Detail: "Via Roma", Who: "Till 2", Icon: []string{"stamp", "prize", "card"}[i%3], Amount: []string{"+2", "−10", ""}[i%3], Tone: []string{"", "good", ""}[i%3]})
+		s.Cards = append(
+			s.Cards,
+			sampleCard{
+				holder,
+				fmt.Sprintf("holder%d@example.com", i),
+				[]string{"Coffee card", "Gym pass"}[i%2],
+				states[i%4],
+				3 * i,
+				p.Money(int64(i*1250), "EUR"),
+				now.Add(-time.Duration(i*i*700) * time.Minute),
+			},
+		)
+		s.Events = append(
+			s.Events,
+			Event{
+				Time:   now.Add(-time.Duration(i*7) * time.Minute),
+				Title:  []string{"Stamped", "Redeemed a coffee", "Card issued"}[i%3] + " – " + holder,
+				Detail: "Via Roma",
+				Who:    "Till 2",
+				Icon:   []string{"stamp", "prize", "card"}[i%3],
+				Amount: []string{"+2", "−10", ""}[i%3],
+				Tone:   []string{"", "good", ""}[i%3],
+			},
+		)
 	}
 	s.charts(p, name)
 	return s
@@ -88,7 +131,15 @@ func newSample(p *Printer, name string) *sample {
 
 // sampleApp returns the navigation of the sample pages. name is that of another shop.
 func sampleApp(p *Printer, name string) *App {
-	app := &App{Shop: "Caffè Roma", Person: "Ada Conti", Email: "ada@example.com", Role: p.T("Owner"), Home: "/", SignOut: "/sign-out", Shops: []NavItem{{Label: name, Path: "/switch"}}}
+	app := &App{
+		Shop:    "Caffè Roma",
+		Person:  "Ada Conti",
+		Email:   "ada@example.com",
+		Role:    p.T("Owner"),
+		Home:    "/",
+		SignOut: "/sign-out",
+		Shops:   []NavItem{{Label: name, Path: "/switch"}},
+	}
 	for _, item := range []string{"Today today", "Cards card", "Programs program", "Statistics chart", "Locations location Shop", "Tills till", "Keys key Developers", "Webhooks webhook", "Activity activity Administration", "Health health", "Settings settings"} {
 		words := strings.Fields(item + "  ")
 		n := NavItem{Label: words[0], Icon: words[1], Path: "/" + words[1]}
@@ -128,11 +179,32 @@ func (s *sample) charts(p *Printer, name string) {
 		year[i] = max(0, int64(40+30*math.Sin(float64(i)/58)+float64(i*7%23)-8*float64(i%7)))
 	}
 	s.Bars = BarChart(p, Chart{ID: "bars", Title: "Stamps by day", Key: "Day", Value: "Stamps"}, points)
-	s.NoBars = BarChart(p, Chart{ID: "none", Title: "Redemptions by day", Key: "Day"}, []Point{{Label: "1 Nov"}, {Label: "2 Nov"}, {Label: "3 Nov"}})
-	s.Lines = LineChart(p, Chart{ID: "lines", Title: "Balances", Key: "Day", Format: func(v int64) string { return p.Money(100*v, "EUR") }, Axis: func(v int64) string { return p.ShortMoney(100*v, "EUR") }}, labels, nil, Series{"November", now}, Series{"October", before})
+	s.NoBars = BarChart(
+		p,
+		Chart{ID: "none", Title: "Redemptions by day", Key: "Day"},
+		[]Point{{Label: "1 Nov"}, {Label: "2 Nov"}, {Label: "3 Nov"}},
+	)
+	s.Lines = LineChart(
+		p,
+		Chart{
+			ID:     "lines",
+			Title:  "Balances",
+			Key:    "Day",
+			Format: func(v int64) string { return p.Money(100*v, "EUR") },
+			Axis:   func(v int64) string { return p.ShortMoney(100*v, "EUR") },
+		},
+		labels,
+		nil,
+		Series{"November", now},
+		Series{"October", before},
+	)
 	s.Heat = Heatmap(p, Chart{ID: "heat", Title: "Stamps by weekday and hour"}, heat)
 	s.Year = YearHeatmap(p, Chart{ID: "year", Title: "Stamps of a year"}, time.Date(2025, 11, 23, 0, 0, 0, 0, time.UTC), year)
-	s.Split = SplitBar(p, Chart{ID: "split", Title: "Cards by platform", Key: "Platform", Value: "Cards"}, []Part{{"Apple", 5120}, {"Google", 3340}, {name, 812}, {"Not installed", 1204}})
+	s.Split = SplitBar(
+		p,
+		Chart{ID: "split", Title: "Cards by platform", Key: "Platform", Value: "Cards"},
+		[]Part{{"Apple", 5120}, {"Google", 3340}, {name, 812}, {"Not installed", 1204}},
+	)
 }
 
 // sampleData returns the data of a sample page.
@@ -140,7 +212,8 @@ func sampleData(p *Printer, page, name string) any {
 	s := newSample(p, name)
 	s.Title = strings.ToUpper(page[:1]) + page[1:]
 	for i := range s.App.Nav {
-		s.App.Nav[i].Current = strings.ToLower(s.App.Nav[i].Label) == page || page == "stats" && i == 3 || page == "card" && i == 1 || page == "form" && i == 2
+		s.App.Nav[i].Current = strings.ToLower(s.App.Nav[i].Label) == page || page == "stats" && i == 3 || page == "card" && i == 1 ||
+			page == "form" && i == 2
 	}
 	switch page {
 	case "settings":
@@ -149,9 +222,25 @@ func sampleData(p *Printer, page, name string) any {
 	case "signin":
 		s.App, s.Title, s.Form = nil, "Sign in", &Form{Problem: "Email or password is wrong."}
 	case "error":
-		return &ErrorPage{Frame: Frame{Title: "This page is not there", App: s.App}, Status: 404, Message: "The card may have been erased, or the address is mistyped.", Back: Action{Label: "Cards", Path: "/cards", Icon: "back"}, RequestID: "req_8fJq2kLx0aPz"}
+		return &ErrorPage{
+			Frame:     Frame{Title: "This page is not there", App: s.App},
+			Status:    404,
+			Message:   "The card may have been erased, or the address is mistyped.",
+			Back:      Action{Label: "Cards", Path: "/cards", Icon: "back"},
+			RequestID: "req_8fJq2kLx0aPz",
+		}
 	case "confirm":
-		return &ConfirmPage{Frame: Frame{Title: "Delete " + name + "?", App: s.App, Width: "narrow"}, Form: &Form{Key: "k"}, Path: "/delete", Text: "The program and its prizes are deleted. This cannot be undone.", Consequences: []string{"412 cards stop working.", "3 prizes that are ready are lost."}, Type: name, Button: "Delete program", Danger: true, Cancel: "/programs"}
+		return &ConfirmPage{
+			Frame:        Frame{Title: "Delete " + name + "?", App: s.App, Width: "narrow"},
+			Form:         &Form{Key: "k"},
+			Path:         "/delete",
+			Text:         "The program and its prizes are deleted. This cannot be undone.",
+			Consequences: []string{"412 cards stop working.", "3 prizes that are ready are lost."},
+			Type:         name,
+			Button:       "Delete program",
+			Danger:       true,
+			Cancel:       "/programs",
+		}
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +37,11 @@ func attr(n *html.Node, name string) string {
 		}
 	}
 	return ""
+}
+
+// has reports whether an element has an attribute.
+func has(n *html.Node, name string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
 }
 
 // hostile are texts that must stay texts wherever they are shown.
@@ -142,6 +148,13 @@ func checkElement(t *testing.T, page string, n *html.Node, labels map[string]boo
 		if attr(n, "type") != "hidden" && !labels[attr(n, "id")] {
 			t.Errorf("%s: the field %s has no label", page, attr(n, "name"))
 		}
+		if n.Data == "select" && has(n, "required") && attr(n.FirstChild, "value") != "" {
+			t.Errorf("%s: the select %s is required, and its first option is not empty", page, attr(n, "name"))
+		}
+		if kind := attr(n, "type"); has(n, "autocomplete") && (kind == "file" || kind == "checkbox" || kind == "radio") ||
+			n.Data == "input" && attr(n, "autocomplete") == "street-address" {
+			t.Errorf("%s: HTML permits no such autocomplete for the field %s", page, attr(n, "name"))
+		}
 	case "table":
 		if n.FirstChild == nil || n.FirstChild.Data != "caption" {
 			t.Errorf("%s: a table has no caption", page)
@@ -220,7 +233,8 @@ func TestMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := templates.Check(); err == nil || !strings.Contains(err.Error(), `page p does not define "content"`) || !strings.Contains(err.Error(), "nothing") {
+	if err := templates.Check(); err == nil || !strings.Contains(err.Error(), `page p does not define "content"`) ||
+		!strings.Contains(err.Error(), "nothing") {
 		t.Errorf("Check: %v", err)
 	}
 	if err := templates.Render(&bytes.Buffer{}, "none", nil, PrinterFor("en")); err == nil {

@@ -5,4 +5,4 @@ import "./live.js";
 import "./menu.js";
 import "./preview.js";
 import "./print.js";
-import "./timezone.js";
+import "./suggest.js";
