@@ -233,7 +233,7 @@ func TestRepeatedOperatorActions(t *testing.T) {
 	card := s.Issue(s.ProgramIDs["access"], nil)
 	for _, op := range []string{"lock", "unlock", "lock", "archive"} {
 		first := s.Control("POST", "/cards/"+card+"/"+op, fields{})
-		first.Shaped("", servertest.CardDetailTable, "external_ref holder_name holder_email current_value expires_at installed_at")
+		first.Shaped("", "CardDetail", "external_ref holder_name holder_email current_value expires_at installed_at")
 		audits := countAudits(s)
 		second := s.Control("POST", "/cards/"+card+"/"+op, fields{})
 		if string(first.Body) != string(second.Body) || countAudits(s) != audits {

@@ -22,23 +22,23 @@ func TestCardShape(t *testing.T) {
 			value = ""
 		}
 		issued := s.Post("/programs/"+s.ProgramIDs[kind]+"/cards", nil).Want(201)
-		issued.Shaped("", servertest.IssuedCardTable, bare+"expires_at")
+		issued.Shaped("", "IssuedCard", bare+"expires_at")
 		path := "/cards/" + issued.Str("id")
-		s.Get(path).Want(200).Shaped("", servertest.CardDetailTable, bare+value+"expires_at installed_at")
-		s.Get("/cards?limit=1").Want(200).Shaped("data.0", servertest.CardTable, bare+value+"expires_at installed_at")
+		s.Get(path).Want(200).Shaped("", "CardDetail", bare+value+"expires_at installed_at")
+		s.Get("/cards?limit=1").Want(200).Shaped("data.0", "Card", bare+value+"expires_at installed_at")
 		s.Patch(path, fields{"external_ref": "r", "holder_name": "n", "holder_email": "n@example.com", "expires_at": "2030-01-01T00:00:00Z"}).
-			Want(200).Shaped("", servertest.CardDetailTable, value+"installed_at")
-		s.Post(path+"/install-link", nil).Want(200).Shaped("", servertest.IssuedCardTable, "")
-		s.Post(path+"/reissue", nil).Want(200).Shaped("", servertest.IssuedCardTable, "")
+			Want(200).Shaped("", "CardDetail", value+"installed_at")
+		s.Post(path+"/install-link", nil).Want(200).Shaped("", "IssuedCard", "")
+		s.Post(path+"/reissue", nil).Want(200).Shaped("", "IssuedCard", "")
 		s.Install(issued.Str("id"))
 		full := s.Get(path).Want(200)
-		full.Shaped("", servertest.CardDetailTable, value)
-		full.Shaped("locations.0", "id id\nname string", "")
+		full.Shaped("", "CardDetail", value)
+		full.Shaped("locations.0", "NamedLocation", "")
 		full.Shows(fields{"program_id": s.ProgramIDs[kind], "program_type": kind, "stamps_count": 0, "status": "active", "all_locations": true,
 			"locations":  []fields{{"id": s.LocationIDs[0], "name": "Centrale"}, {"id": s.LocationIDs[1], "name": "Stazione"}},
 			"created_at": "2026-03-01T09:00:00.000Z", "installed_at": "2026-03-01T09:00:00.000Z", "expires_at": "2030-01-01T00:00:00.000Z"})
 		list := s.Get("/cards?limit=1").Want(200)
-		list.Shaped("data.0", servertest.CardTable, value)
+		list.Shaped("data.0", "Card", value)
 		for _, name := range servertest.Names(list.Raw("data.0")) {
 			if string(list.Raw("data.0."+name)) != string(full.Raw(name)) {
 				t.Errorf("the list's %s differs: %s", name, list.Raw("data.0."+name))
@@ -46,8 +46,8 @@ func TestCardShape(t *testing.T) {
 		}
 	}
 	page := s.Get("/cards?limit=2").Want(200)
-	page.Shaped("", pageTable, "")
-	s.Get("/cards").Want(200).Shaped("", pageTable, "next_cursor")
+	page.Shaped("", "CardPage", "")
+	s.Get("/cards").Want(200).Shaped("", "CardPage", "next_cursor")
 }
 
 // TestCardDetailLocations checks that a card lists the enabled locations of its

@@ -9,24 +9,18 @@ import (
 	"punchcard/store"
 )
 
-// pageTable is the table for Shaped of a page of a list.
-const pageTable = `
-	data list
-	next_cursor string|null
-	limit integer`
-
 func TestLocationShape(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	page := s.Get("/locations?limit=1").Want(200)
-	page.Shaped("", pageTable, "")
-	page.Shaped("data.0", servertest.LocationTable, "disabled_at")
+	page.Shaped("", "LocationPage", "")
+	page.Shaped("data.0", "Location", "disabled_at")
 	page.Shows(fields{"limit": 1})
-	s.Get("/locations").Want(200).Shaped("", pageTable, "next_cursor")
+	s.Get("/locations").Want(200).Shaped("", "LocationPage", "next_cursor")
 	path := "/locations/" + s.LocationIDs[0]
-	s.Patch(path, nil).Want(200).Shaped("", servertest.LocationTable, "disabled_at")
-	s.Post(path+"/disable", nil).Want(200).Shaped("", servertest.LocationTable, "")
-	s.Post(path+"/enable", nil).Want(200).Shaped("", servertest.LocationTable, "disabled_at")
+	s.Patch(path, nil).Want(200).Shaped("", "Location", "disabled_at")
+	s.Post(path+"/disable", nil).Want(200).Shaped("", "Location", "")
+	s.Post(path+"/enable", nil).Want(200).Shaped("", "Location", "disabled_at")
 	if page.Str("data.0.country_code") != "IT" {
 		t.Errorf("country_code %q, want IT", page.Str("data.0.country_code"))
 	}

@@ -7,14 +7,6 @@ import (
 	"punchcard/server/servertest"
 )
 
-const (
-	meTable           = "shop object\nentitlements object\napi_key object"
-	meShopTable       = "id id\napi_addon boolean\nincluded_locations integer\nbillable_locations integer\nmax_locations integer|null\nmax_cards integer|null"
-	entitlementsTable = "api_access boolean\nwebhooks_advanced boolean\nmcp_access boolean\nsource object\ngrant_expires_at date-time|null"
-	sourceTable       = "api_access string|null"
-	meKeyTable        = "id id\nscopes string[]\nlocation_ids string[]"
-)
-
 var allScopes = []string{"locations:read", "locations:write", "programs:read", "programs:write", "cards:read", "cards:write",
 	"transactions:read", "analytics:read", "webhooks:read", "webhooks:write"}
 
@@ -23,11 +15,11 @@ func TestMe(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	shape := func(r *servertest.Reply, nullShop, nullGrant string) {
 		t.Helper()
-		r.Want(200).Shaped("", meTable, "")
-		r.Shaped("shop", meShopTable, nullShop)
-		r.Shaped("entitlements", entitlementsTable, nullGrant)
-		r.Shaped("entitlements.source", sourceTable, "")
-		r.Shaped("api_key", meKeyTable, "")
+		r.Want(200).Shaped("", "Me", "")
+		r.Shaped("shop", "MeShop", nullShop)
+		r.Shaped("entitlements", "Entitlements", nullGrant)
+		r.Shaped("entitlements.source", "EntitlementSource", "")
+		r.Shaped("api_key", "MeKey", "")
 	}
 	r := s.Get("/me")
 	shape(r, "max_locations max_cards", "grant_expires_at")

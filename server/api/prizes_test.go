@@ -16,21 +16,20 @@ func TestPrizeShape(t *testing.T) {
 	program := s.NewProgram("standard", false, nil)
 	path := "/programs/" + program + "/prizes"
 	empty := s.Get(path).Want(200)
-	empty.Shaped("", "data list", "")
 	if string(empty.Body) != `{"data":[]}` {
 		t.Errorf("the empty list is %s", empty.Body)
 	}
 	made := s.Post(path, fields{"threshold": 5, "name": "Croissant"}).Want(201)
-	made.Shaped("", servertest.PrizeTable, "")
+	made.Shaped("", "Prize", "")
 	now := "2026-03-01T09:00:00.000Z"
 	made.Shows(fields{"program_id": program, "threshold": 5, "name": "Croissant", "description": "", "ordinal": 0, "created_at": now, "updated_at": now})
 	s.Advance("1m")
 	changed := s.Patch(path+"/"+made.Str("id"), fields{"description": "Warm."}).Want(200)
-	changed.Shaped("", servertest.PrizeTable, "")
+	changed.Shaped("", "Prize", "")
 	changed.Shows(fields{"id": made.Str("id"), "description": "Warm.", "created_at": now, "updated_at": "2026-03-01T09:01:00.000Z"})
 	for _, in := range []struct{ path, at string }{{path, "data.0"}, {"/programs/" + program, "prizes.0"}} {
 		r := s.Get(in.path).Want(200)
-		if r.Shaped(in.at, servertest.PrizeTable, ""); string(r.Raw(in.at)) != string(changed.Body) {
+		if r.Shaped(in.at, "Prize", ""); string(r.Raw(in.at)) != string(changed.Body) {
 			t.Errorf("%s has %s, want %s", in.path, r.Raw(in.at), changed.Body)
 		}
 	}

@@ -23,28 +23,28 @@ func TestProgramShape(t *testing.T) {
 	s := start(t)
 	for _, kind := range servertest.Types {
 		made := s.Post("/programs", servertest.Programs[kind]).Want(201)
-		made.Shaped("", servertest.ProgramDetailTable, "published_at suspended_at "+blank[kind])
+		made.Shaped("", "ProgramDetail", "published_at suspended_at "+blank[kind])
 		id := made.Str("id")
 		path := "/programs/" + id
-		s.Get(path).Want(200).Shaped("", servertest.ProgramDetailTable, "published_at suspended_at "+blank[kind])
-		s.Patch(path, fields{"name": "N"}).Want(200).Shaped("", servertest.ProgramDetailTable, "published_at suspended_at "+blank[kind])
-		s.Get("/programs?limit=1").Want(200).Shaped("data.0", servertest.ProgramTable, "published_at suspended_at "+blank[kind])
+		s.Get(path).Want(200).Shaped("", "ProgramDetail", "published_at suspended_at "+blank[kind])
+		s.Patch(path, fields{"name": "N"}).Want(200).Shaped("", "ProgramDetail", "published_at suspended_at "+blank[kind])
+		s.Get("/programs?limit=1").Want(200).Shaped("data.0", "Program", "published_at suspended_at "+blank[kind])
 		for _, step := range []struct{ action, nulls string }{
 			{"publish", "suspended_at "}, {"suspend", ""}, {"unsuspend", "suspended_at "}, {"unpublish", "published_at suspended_at "},
 		} {
-			s.Post(path+"/"+step.action, nil).Want(200).Shaped("", servertest.ProgramDetailTable, step.nulls+blank[kind])
-			s.Get("/programs?limit=1").Want(200).Shaped("data.0", servertest.ProgramTable, step.nulls+blank[kind])
+			s.Post(path+"/"+step.action, nil).Want(200).Shaped("", "ProgramDetail", step.nulls+blank[kind])
+			s.Get("/programs?limit=1").Want(200).Shaped("data.0", "Program", step.nulls+blank[kind])
 		}
 	}
 	page := s.Get("/programs?limit=2").Want(200)
-	page.Shaped("", pageTable, "")
+	page.Shaped("", "ProgramPage", "")
 	page.Shows(fields{"limit": 2})
 	// The detail includes the prizes. In a suspended program with all fields of its type, only fields of
 	// other types are null.
 	full := s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200)
-	full.Shaped("prizes.2", servertest.PrizeTable, "")
+	full.Shaped("prizes.2", "Prize", "")
 	id := s.NewProgram("standard", true, fields{"default_expire_after_days": 30, "logo_url": "https://example.com/l.png"})
-	s.Post("/programs/"+id+"/suspend", nil).Want(200).Shaped("", servertest.ProgramDetailTable, "discount_percent initial_balance_cents access_image_url")
+	s.Post("/programs/"+id+"/suspend", nil).Want(200).Shaped("", "ProgramDetail", "discount_percent initial_balance_cents access_image_url")
 }
 
 // TestProgramLifecycle checks every action in every state of a program.

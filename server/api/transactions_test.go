@@ -43,7 +43,7 @@ func TestTransactionShape(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	empty := s.Get("/transactions").Want(200)
-	empty.Shaped("", pageTable, "next_cursor")
+	empty.Shaped("", "TransactionPage", "next_cursor")
 	empty.Shows(fields{"data": []any{}, "limit": 50, "next_cursor": nil})
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	prize := s.Get("/programs/" + s.ProgramIDs["standard"] + "/prizes").IDs()[0]
@@ -51,8 +51,8 @@ func TestTransactionShape(t *testing.T) {
 	s.Advance("1s")
 	full := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "redemption", stamps: -10, value: 250, prize: prize, reversed: true})
 	r := s.Get("/transactions").Want(200)
-	r.Shaped("data.0", servertest.TransactionTable, "")
-	r.Shaped("data.1", servertest.TransactionTable, "stamps_delta value_delta prize_id reversed_at")
+	r.Shaped("data.0", "Transaction", "")
+	r.Shaped("data.1", "Transaction", "stamps_delta value_delta prize_id reversed_at")
 	at := "2026-03-01T09:00:01.000Z"
 	r.Shows(fields{
 		"data.0": fields{"id": full, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "redemption", "location_id": s.LocationIDs[0], "location_name": "Centrale",

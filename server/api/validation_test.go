@@ -34,19 +34,35 @@ func dig(v any, path ...string) any {
 	return v
 }
 
-// bodySchema returns the schema of an operation's body; nil if it has none.
-func bodySchema(doc schema, r kernel.Route) schema {
+// operationOf returns what the document says of a route.
+func operationOf(doc schema, r kernel.Route) any {
 	path := strings.Split(r.Path, "/")
 	for i, p := range path {
 		if name, ok := strings.CutPrefix(p, ":"); ok {
 			path[i] = "{" + name + "}"
 		}
 	}
-	ref, _ := dig(doc, "paths", strings.Join(path, "/"), strings.ToLower(r.Method), "requestBody", "content", "application/json", "schema", "$ref").(string)
+	return dig(doc, "paths", strings.Join(path, "/"), strings.ToLower(r.Method))
+}
+
+// bodySchema returns the schema of an operation's body; nil if it has none.
+func bodySchema(doc schema, r kernel.Route) schema {
+	ref, _ := dig(operationOf(doc, r), "requestBody", "content", "application/json", "schema", "$ref").(string)
 	if ref == "" {
 		return nil
 	}
 	return servertest.BodySchema(dig(doc, "components", "schemas").(schema), strings.TrimPrefix(ref, "#/components/schemas/"))
+}
+
+// queryOf returns the names of an operation's query parameters.
+func queryOf(doc schema, r kernel.Route) (names []string) {
+	list, _ := dig(operationOf(doc, r), "parameters").([]any)
+	for _, p := range list {
+		if dig(p, "in") == "query" {
+			names = append(names, dig(p, "name").(string))
+		}
+	}
+	return names
 }
 
 // typesOf returns the JSON types that a schema allows.
@@ -221,13 +237,15 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
+	doc := readDocument(s)
 	for _, r := range writingRoutes() {
 		if r.Method == "DELETE" {
 			continue
 		}
+		known, _ := bodySchema(doc, r)["properties"].(schema)
 		path := newThings(s).fill(t, r)
 		for _, name := range servertest.Sample([]string{"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200)}) {
-			if slices.Contains(strings.Fields(requestFields[r.ID]), name) {
+			if known[name] != nil {
 				continue
 			}
 			shown := name

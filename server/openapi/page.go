@@ -143,7 +143,10 @@ func appendFields(rows []field, s *wire.JSONSchema, outer string, around []*wire
 		if len(p.Resolve().OneOf) > 0 { // an envelope, which the page describes once
 			p = &wire.JSONSchema{Type: p.Resolve().Type, Description: p.Description}
 		}
-		rows = append(rows, field{outer, wire.Parameter{Name: name, Required: slices.Contains(s.Required, name), Description: p.Description, Schema: p}})
+		rows = append(
+			rows,
+			field{outer, wire.Parameter{Name: name, Required: slices.Contains(s.Required, name), Description: p.Description, Schema: p}},
+		)
 		inner, suffix := p, "."
 		if p.Items != nil {
 			inner, suffix = p.Items, "[]."
@@ -157,7 +160,7 @@ func appendFields(rows []field, s *wire.JSONSchema, outer string, around []*wire
 func typeWords(s *wire.JSONSchema) string {
 	words := strings.Join(s.Resolve().Type, " or ")
 	switch {
-	case len(s.Type) > 3:
+	case words == "":
 		return "any JSON value"
 	case len(s.AnyOf) > 0:
 		words += " or null"
