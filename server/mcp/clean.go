@@ -8,12 +8,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"punchcard/store"
 )
 
 // untrustedFields are the fields whose texts somebody else chose: holders, people of the
-// shop, and receivers of webhooks. They may hold instructions to an assistant.
-var untrustedFields = []string{"name", "program_name", "program", "location_name", "holder_name", "holder_email", "external_ref", "description", "address", "city", "postal_code",
-	"metadata", "error", "last_error", "host", "path", "field", "category", "logo_url", "access_image_url", "icon_key"}
+// shop, and receivers of webhooks. They may hold instructions to an assistant. They have the
+// names of columns, or names that the tools give.
+var untrustedFields = func() []string {
+	names := []string{"program_name", "program", "location_name", "error", "host", "path", "field", "metadata"}
+	for _, c := range store.ColumnsOf(store.Chosen, store.Holder) {
+		names = append(names, c.Name)
+	}
+	return names
+}()
 
 // invisible are characters that show nothing although their Unicode category says otherwise.
 var invisible = []rune{0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}
@@ -25,7 +33,8 @@ func isHidden(c rune) bool {
 	switch {
 	case c == utf8.RuneError:
 		return true
-	case unicode.In(c, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+	case unicode.In(c, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp,
+		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
 		return true
 	case c >= 0xE0000 && c <= 0xE0FFF: // tags and selectors, also those that are not assigned
 		return true

@@ -50,7 +50,7 @@ func (in *input) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detai
 // the operation, and decodes and validates them.
 func splitArgs[T any](c *call) (own T, in *input) {
 	names := map[string]bool{}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf((*T)(nil)).Elem()) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 			names[name] = true
 		}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"slices"
+	"strconv"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -25,13 +26,13 @@ func readingTools() []*tool {
 			doc:    "Lists the card programs, or with id returns one with its prizes.",
 			schema: `{"type":"object","properties":{"id":{"type":"string","description":"Only this program, with its prizes."},"type":{"type":"string","enum":["standard","private","discount","access","prepaid"],"description":"standard and private collect stamps."},` + pageSchema + `},"additionalProperties":false}`},
 		{name: "find_cards", title: Text("Find cards"), scope: "cards:read", idempotent: true, run: findCards,
-			doc:    "Finds cards by program, reference, email, status, by when they were last presented, or by prizes that are due (listed in prizes_due). A page may be short or empty while next_cursor is not null: go on with it. Email addresses are left out unless include_contact is true: ask for them only if the task needs them.",
+			doc:    "Finds cards by program, reference, email, status, by when they were last presented, or by prizes that are due (listed in prizes_due). total counts all pages: 10000+ means more than 10,000, and 37+ that counting ended early. A page may be short or empty while next_cursor is not null: go on with it. Email addresses are left out unless include_contact is true: ask for them only if the task needs them.",
 			schema: `{"type":"object","properties":{"program_id":{"type":"string"},"external_ref":{"type":"string","description":"The shop's own id of the person; exact."},"email":{"type":"string"},"status":{"type":"string","enum":["active","locked","invited","archived","expired"]},"not_seen_days":{"type":"integer","minimum":1,"maximum":3650,"description":"Last presented at least so many days ago, or never and issued before that; longest ago first."},"prize_due":{"type":"boolean","description":"true: a prize was reached and not taken."},"sort":{"type":"string","enum":["newest","last_seen"]},"include_contact":{"type":"boolean","default":false},` + pageSchema + `},"additionalProperties":false}`},
 		{name: "get_card", title: Text("One card"), scope: "cards:read", idempotent: true, run: getCard,
 			doc:    "Returns a card by exactly one of id, external_ref or email, with its prizes that are due. If several cards match, the newest one in use is returned and the others are named in other_ids.",
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"external_ref":{"type":"string"},"email":{"type":"string"},"include_contact":{"type":"boolean","default":false}},"additionalProperties":false}`},
 		{name: "list_transactions", title: Text("Ledger"), scope: "transactions:read", idempotent: true, run: listTransactions,
-			doc:    "Lists rows of the ledger, newest first: stamps, redemptions, top-ups, purchases, uses, reversals. Rows are written at tills only. Amounts are in cents.",
+			doc:    "Lists rows of the ledger, newest first: stamps, redemptions, top-ups, purchases, uses, reversals. total counts all pages, as in find_cards. Rows are written at tills only. Amounts are in cents.",
 			schema: `{"type":"object","properties":{"card_id":{"type":"string"},"program_id":{"type":"string"},"location_id":{"type":"string"},"type":{"type":"string","enum":["stamp","redemption","reversal","expiry","topup","spend","discount","access"]},"from":{"type":"string","format":"date-time","description":"Inclusive, RFC 3339 with an offset."},"to":{"type":"string","format":"date-time","description":"Exclusive."},` + pageSchema + `},"additionalProperties":false}`},
 		{name: "get_analytics", title: Text("Statistics"), scope: "analytics:read", idempotent: true, run: getAnalytics,
 			doc:    "Statistics. view summary: the shop's main figures; program: those of program_id; card_types: active cards by type; card_type: figures of one type; heatmap: rows of the ledger by day. sections chooses parts of the view program. To compare two periods use compare_periods.",
@@ -64,6 +65,20 @@ func rows(c *call, in *input, asked store.Opt[int64], f func(in *input) (any, er
 		in.with("limit", intJSON(limit))
 		return f(in)
 	})
+}
+
+// idArgs are the names of the arguments that CheckIDs checks.
+var idArgs = map[string]bool{"program_id": true, "location_id": true, "card_id": true}
+
+// checkIDs refuses ids that name nothing. It is called after the arguments were found valid, so
+// that a refusal for them names all that is wrong.
+func (c *call) checkIDs() error {
+	ids, _, ok := divide(c.args, idArgs)
+	if !ok || len(ids) == len("{}") {
+		return nil
+	}
+	_, err := do[kernel.None](c, operation.CheckIDs, &input{body: ids})
+	return err
 }
 
 // programRow is a program in a list.
@@ -115,6 +130,22 @@ func programViewOf(p store.ProgramDetail) *programView {
 type resultPage[T any] struct {
 	Data       []T                `json:"data"`
 	NextCursor store.Null[string] `json:"next_cursor"`
+}
+
+// countedPage is a page of a list with the number of items of all its pages.
+type countedPage[T any] struct {
+	Total any `json:"total"`
+	resultPage[T]
+}
+
+// countedPageOf returns a page. Where not all items were counted, its total is a text such as
+// "10000+".
+func countedPageOf[S, T any](p store.Counted[S], row func(S) T) *countedPage[T] {
+	l := &countedPage[T]{p.Total.N, *pageOf(p.Page, row)}
+	if p.Total.More {
+		l.Total = strconv.FormatInt(p.Total.N, 10) + "+"
+	}
+	return l
 }
 
 func pageOf[S, T any](p store.Page[S], row func(S) T) *resultPage[T] {
@@ -185,8 +216,11 @@ type findArgs struct {
 func findCards(c *call) (any, error) {
 	own, in := splitArgs[findArgs](c)
 	return rows(c, in, own.Limit, func(in *input) (any, error) {
-		p, err := do[store.Page[store.CardFound]](c, operation.FindCards, in)
-		return pageOf(p, func(f store.CardFound) cardRow {
+		p, err := do[store.Counted[store.CardFound]](c, operation.FindCards, in)
+		if err == nil {
+			err = c.checkIDs()
+		}
+		return countedPageOf(p, func(f store.CardFound) cardRow {
 			r := cardRow{ID: f.ID, ProgramID: f.ProgramID, ProgramName: f.ProgramName, ExternalRef: f.ExternalRef, HolderName: f.HolderName, Status: f.Status, Stamps: f.StampsCount,
 				TotalStamps: f.TotalStamps, BalanceCents: f.CurrentValue, LastSeen: day(f.LastSeenDay), PrizesDue: f.PrizesDue, ExpiresAt: f.ExpiresAt, CreatedAt: f.CreatedAt}
 			r.setContact(f.HolderEmail, own.IncludeContact.V)
@@ -246,7 +280,7 @@ func getCard(c *call) (any, error) {
 		} else {
 			in.with("email", []byte(quote(a.Email.V)))
 		}
-		p, err := do[store.Page[store.CardFound]](c, operation.FindCards, in)
+		p, err := do[store.Counted[store.CardFound]](c, operation.FindCards, in)
 		if err != nil {
 			return nil, err
 		}
@@ -287,8 +321,11 @@ type transactionRow struct {
 func listTransactions(c *call) (any, error) {
 	own, in := splitArgs[rowArgs](c)
 	return rows(c, in, own.Limit, func(in *input) (any, error) {
-		p, err := do[store.Page[store.Transaction]](c, operation.ListTransactions, in)
-		return pageOf(p, func(t store.Transaction) transactionRow {
+		p, err := do[store.Counted[store.Transaction]](c, operation.CountTransactions, in)
+		if err == nil {
+			err = c.checkIDs()
+		}
+		return countedPageOf(p, func(t store.Transaction) transactionRow {
 			return transactionRow{t.ID, t.CardID, t.ProgramID, t.LocationID, t.LocationName, t.Type, t.StampsDelta, t.ValueDelta, t.PrizeID, t.ReversedAt, t.CreatedAt}
 		}), err
 	})
@@ -296,5 +333,8 @@ func listTransactions(c *call) (any, error) {
 
 func comparePeriods(c *call) (any, error) {
 	r, err := do[store.Comparison](c, operation.ComparePeriods, &input{body: c.args})
+	if err == nil {
+		err = c.checkIDs()
+	}
 	return &r, err
 }

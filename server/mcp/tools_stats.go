@@ -130,6 +130,9 @@ func (c *call) heatmap(a statsArgs, in *input) (any, error) {
 		}
 	}
 	h, err := do[store.ActivityHeatmap](c, operation.GetHeatmap, in)
+	if err == nil {
+		err = c.checkIDs()
+	}
 	return &heatmap{a.View.V, h.From, h.To, nonZero(h.Days)}, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -128,13 +129,15 @@ func TestRestrictedKey(t *testing.T) {
 	if o := k.call("issue_cards", fields{"program_id": elsewhere, "cards": []fields{{}}}).ok(); o.str("cards.0.code") != "unauthorized" {
 		t.Errorf("%s", o.text)
 	}
-	for _, c := range []struct {
-		tool string
-		args fields
-	}{{"find_cards", fields{"external_ref": "there"}}, {"list_transactions", fields{"location_id": a.LocationIDs[1]}}, {"get_webhooks", fields{"program_id": elsewhere}}} {
-		if o := k.call(c.tool, c.args).ok(); o.rows() != 0 {
-			t.Errorf("%s: %s", c.tool, o.text)
+	k.call("list_transactions", fields{"location_id": a.LocationIDs[1]}).refused("unauthorized")
+	// A program is readable at any location; its cards are not.
+	for _, args := range []fields{{"program_id": elsewhere}, {"external_ref": "there"}} {
+		if o := k.call("find_cards", args).ok(); o.rows() != 0 || o.at("total") != 0.0 {
+			t.Errorf("%s", o.text)
 		}
+	}
+	if o := k.call("get_webhooks", fields{"program_id": elsewhere}).ok(); o.rows() != 0 {
+		t.Errorf("%s", o.text)
 	}
 	if o := k.call("set_program_state", fields{"id": elsewhere, "action": "suspend"}).ok(); strings.ContainsAny(o.str("impact"), "0123456789") {
 		t.Errorf("the impact tells a number: %s", o.text)
@@ -203,6 +206,51 @@ func TestContacts(t *testing.T) {
 		if o := a.call(tool, args).ok(); strings.Count(o.text, "ada@example.com") != 2 {
 			t.Errorf("%s: %s", tool, o.text)
 		}
+	}
+}
+
+// TestUnknownIDs checks that an id in any argument that filters is refused if it names nothing, and
+// that lists say how many items they have.
+func TestUnknownIDs(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	program, other := a.NewProgram("standard", true, nil), a.Control("POST", "/shops", fields{"name": "Other"})
+	card := a.Issue(program, nil)
+	for range 3 {
+		a.Issue(program, nil)
+	}
+	a.Till(a.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 1}).Want(201)
+	unknown := map[string]string{"location_id": other.Str("location_id"), "program_id": a.NewProgram("private", true, nil), "card_id": a.Issue(program, nil)}
+	a.Control("DELETE", "/programs/"+unknown["program_id"], nil)
+	a.Control("POST", "/cards/"+unknown["card_id"]+"/delete", nil)
+	days := fields{"from": "2026-02-01", "to": "2026-02-01"}
+	for _, c := range []struct {
+		tool string
+		args fields
+		ids  []string
+	}{
+		{"find_cards", nil, []string{"program_id"}},
+		{"find_cards", fields{"not_seen_days": 1}, []string{"program_id"}},
+		{"list_transactions", nil, []string{"program_id", "location_id", "card_id"}},
+		{"get_analytics", fields{"view": "heatmap"}, []string{"program_id"}},
+		{"get_analytics", fields{"view": "program"}, []string{"program_id"}},
+		{"compare_periods", days, []string{"program_id", "location_id"}},
+		{"get_webhooks", nil, []string{"program_id"}},
+	} {
+		for _, field := range c.ids {
+			a.call(c.tool, servertest.Merge(c.args, fields{field: unknown[field]})).refused("not_found")
+			for _, id := range []string{"x", card[:len(card)-1] + "0", unknown["location_id"][:8]} {
+				if o := a.call(c.tool, servertest.Merge(c.args, fields{field: id})); !o.fails || o.data["code"] != "not_found" && o.refused("validation_failed") != field+" invalid_format" {
+					t.Errorf("%s with %s %s: %s", c.tool, field, id, o.text)
+				}
+			}
+		}
+	}
+	if o := a.call("find_cards", fields{"program_id": program, "limit": 1}).ok(); o.at("total") != 4.0 || o.rows() != 1 {
+		t.Errorf("%s", o.text)
+	}
+	if o := a.call("list_transactions", fields{"card_id": card, "program_id": program, "location_id": a.LocationIDs[0]}).ok(); o.at("total") != 1.0 {
+		t.Errorf("%s", o.text)
 	}
 }
 

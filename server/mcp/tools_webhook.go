@@ -57,6 +57,9 @@ func getWebhooks(c *call) (any, error) {
 	}
 	return rows(c, in, own.Limit, func(in *input) (any, error) {
 		p, err := do[store.Page[store.WebhookReport]](c, operation.ListWebhookReports, in)
+		if err == nil {
+			err = c.checkIDs()
+		}
 		return pageOf(p, func(w store.WebhookReport) webhookView {
 			v := webhookView{w.ID, w.ProgramID, w.Host, nil, w.Description, w.Events, operation.WebhookState(w.Active, w.Draft), w.ConsecutiveFailures,
 				webhookHealth{w.Health.Delivered, w.Health.Failed, w.Health.Pending, w.Health.LastDeliveredAt, w.Health.LastError}, w.Failures}
