@@ -31,6 +31,6 @@ func TestActivity(t *testing.T) {
 		}
 	}
 	manager.get("/dashboard/activity").has("The manager", "Old harbour", "Created a key")
-	manager.get("/dashboard/activity?from=tomorrow").want(400).has("must be")
+	manager.get("/dashboard/activity?from=tomorrow").want(400).has("Enter a date and a time.")
 	manager.get("/dashboard/activity?who=robot").want(400)
 }

@@ -105,6 +105,7 @@ var actionWords = []struct{ action, text string }{
 	{"user.sign_out", web.Text("Signed out")},
 	{"user.sign_out_everywhere", web.Text("Signed out everywhere")},
 	{"user.create", web.Text("Created an account")},
+	{"user.create_refused", web.Text("Tried to create an account that exists")},
 	{"user.invite", web.Text("Invited a person")},
 	{"user.cancel_invitation", web.Text("Cancelled an invitation")},
 	{"user.join", web.Text("Joined the shop")},

@@ -56,7 +56,6 @@ func (v *visit) clients(key string) []Client {
 // assistantPage is the page about assistants.
 type assistantPage struct {
 	web.Frame
-	Tabs      []web.NavItem
 	Actions   []web.Action
 	Trouble   string // why no assistant can use the shop
 	Owner     bool
@@ -79,12 +78,14 @@ func showAssistant(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := assistantPage{Frame: v.frame(web.Text("Assistant"), settingsPath), Tabs: v.settingsTabs(assistantPath), Owner: v.allows(kernel.Owner), Limits: v.assistantLimits()}
+	p := assistantPage{Frame: v.frame(web.Text("Assistant"), assistantPath), Owner: v.allows(kernel.Owner), Limits: v.assistantLimits()}
 	switch {
 	case !sh.MCPAccess:
 		p.Trouble = v.print.T("This shop may not use assistants: its keys for them are suspended. The operator of the server decides that.")
 	case sh.SubscriptionState == "suspended" || sh.SubscriptionState == "cancelled":
-		p.Trouble = v.print.T("The subscription of this shop has ended, so no assistant gets an answer. The operator of the server renews it.")
+		p.Trouble = v.print.T(
+			"The subscription of this shop has ended, so no assistant gets an answer. The operator of the server renews it.",
+		)
 	}
 	if p.Owner {
 		p.Actions = []web.Action{{Label: v.print.T("New key"), Path: "/dashboard/new/key?class=mcp", Icon: "plus", Kind: "primary"}}

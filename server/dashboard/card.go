@@ -20,9 +20,15 @@ var cardPages = []binding{
 	page("/dashboard/card/:id", showCard),
 	page("/dashboard/card/:id/lock", confirmCard(operation.LockCard, "/lock", lockText)),
 	post("/dashboard/card/:id/lock", action[store.CardDetail]{op: operation.LockCard, again: showCardAgain, next: toCard(cardLocked)}),
-	post("/dashboard/card/:id/unlock", action[store.CardDetail]{op: operation.UnlockCard, again: showCardAgain, next: toCard(cardUnlocked)}),
+	post(
+		"/dashboard/card/:id/unlock",
+		action[store.CardDetail]{op: operation.UnlockCard, again: showCardAgain, next: toCard(cardUnlocked)},
+	),
 	page("/dashboard/card/:id/archive", confirmCard(operation.ArchiveCard, "/archive", archiveText)),
-	post("/dashboard/card/:id/archive", action[store.CardDetail]{op: operation.ArchiveCard, again: showCardAgain, next: toCard(cardArchived)}),
+	post(
+		"/dashboard/card/:id/archive",
+		action[store.CardDetail]{op: operation.ArchiveCard, again: showCardAgain, next: toCard(cardArchived)},
+	),
 	page("/dashboard/transaction/:id/reverse", func(v *visit) error { return confirmReverse(v, v.newForm(nil)) }),
 	post("/dashboard/transaction/:id/reverse", action[store.Stamped]{op: operation.ReverseByPerson, fields: only(), again: confirmReverse,
 		next: func(_ *visit, s store.Stamped) (string, string) { return cardPath(s.Card.ID), rowReversed }}),
@@ -59,6 +65,7 @@ type cardPage struct {
 	ShortCode string
 	LinkText  string
 	LinkForms []web.Action
+	NoMail    bool // the link cannot be mailed, since the server sends no mail
 	Ledger    []ledgerRow
 	Pager     web.Pager
 	MayUndo   bool // reverse rows
@@ -88,7 +95,13 @@ func showCardAgain(v *visit, f *web.Form) error {
 	frame := v.frame(web.Text("Card"), cardsPath)
 	frame.Title = v.cardName(o.Card.HolderName, o.Card.HolderEmail, o.Card.ExternalRef)
 	frame.Problem = f.Problem
-	p := cardPage{Frame: frame, CardOverview: o, Path: cardPath(o.Card.ID), State: v.statusBadge(o.Card.Status), MayUndo: v.allows(kernel.Manager)}
+	p := cardPage{
+		Frame:        frame,
+		CardOverview: o,
+		Path:         cardPath(o.Card.ID),
+		State:        v.statusBadge(o.Card.Status),
+		MayUndo:      v.allows(kernel.Manager),
+	}
 	p.Sub = v.print.T("{0}, issued on {1}", o.Card.ProgramName, v.print.Date(o.Chain[0].CreatedAt.Std()))
 	p.Progress = v.cardProgress(o)
 	if o.Card.CurrentValue.Valid {
@@ -222,9 +235,16 @@ func (v *visit) addCardLinks(p *cardPage) {
 	case c.InstalledAt.Valid:
 		p.LinkText = v.print.T("The card is on a phone. To move it to another one, reissue it.")
 	case p.InstallLinkExpiresAt.Valid && len(p.MailedAt) > 0:
-		p.LinkText = v.print.T("A link was mailed on {0}. It can be opened until {1}.", v.print.DateTime(p.MailedAt[0].Std()), v.print.Date(p.InstallLinkExpiresAt.V.Std()))
+		p.LinkText = v.print.T(
+			"A link was mailed on {0}. It can be opened until {1}.",
+			v.print.DateTime(p.MailedAt[0].Std()),
+			v.print.Date(p.InstallLinkExpiresAt.V.Std()),
+		)
 	case p.InstallLinkExpiresAt.Valid:
-		p.LinkText = v.print.T("The holder has a link, which can be opened until {0}. It was shown when it was made; a new one replaces it.", v.print.Date(p.InstallLinkExpiresAt.V.Std()))
+		p.LinkText = v.print.T(
+			"The holder has a link, which can be opened until {0}. It was shown when it was made; a new one replaces it.",
+			v.print.Date(p.InstallLinkExpiresAt.V.Std()),
+		)
 	default:
 		p.LinkText = v.print.T("There is no link that the holder can open.")
 	}
@@ -233,7 +253,8 @@ func (v *visit) addCardLinks(p *cardPage) {
 		return
 	}
 	p.LinkForms = append(p.LinkForms, web.Action{Label: v.print.T("New link"), Path: p.Path + "/link", Icon: "qr"})
-	if c.HolderEmail.Valid {
+	p.NoMail = c.HolderEmail.Valid && !v.Mails
+	if c.HolderEmail.Valid && v.Mails {
 		p.LinkForms = append(p.LinkForms, web.Action{Label: v.print.T("Mail a link"), Path: p.Path + "/mail", Icon: "mail"})
 	}
 }
@@ -248,14 +269,17 @@ func (v *visit) addCardActions(p *cardPage, key string) {
 		add(web.Text("Reissue"), "/reissue", "refresh", web.Text("For a lost phone or card: a new code and link. Stamps and balance stay."))
 		switch p.Card.Status {
 		case store.StatusLocked:
-			p.Actions = append(p.Actions, web.Action{Label: v.print.T("Unlock"), Path: p.Path + "/unlock", Icon: "unlock", Kind: "primary", Post: true, Key: key})
+			p.Actions = append(
+				p.Actions,
+				web.Action{Label: v.print.T("Unlock"), Path: p.Path + "/unlock", Icon: "unlock", Kind: "primary", Post: true, Key: key},
+			)
 		case store.StatusActive, store.StatusInvited:
 			add(web.Text("Lock"), "/lock", "lock", web.Text("The card cannot be used until you unlock it."))
 		}
 		add(web.Text("Archive"), "/archive", "backup", web.Text("The card ends. Its history stays."))
 	}
 	if v.allows(kernel.Owner) {
-		add(web.Text("Download the data"), "/export", "download", web.Text("All that is stored about the holder, as JSON."))
+		add(web.Text("Download the data"), "/export", "download", web.Text("All that is stored about the holder, as a file."))
 	}
 	if v.allows(kernel.Manager) {
 		add(web.Text("Erase the person"), "/erase", "trash", web.Text("Deletes the name, email and reference for good."))
@@ -270,9 +294,13 @@ type confirmText struct {
 
 var (
 	lockText = confirmText{web.Text("Lock the card of {0}?"),
-		web.Text("Tills refuse the card from now on, and its link shows no code. Stamps, balance and prizes stay. You can unlock it at any time."), web.Text("Lock the card"), false}
+		web.Text(
+			"Tills refuse the card from now on, and its link shows no code. Stamps, balance and prizes stay. You can unlock it at any time.",
+		), web.Text("Lock the card"), false}
 	archiveText = confirmText{web.Text("Archive the card of {0}?"),
-		web.Text("The card ends: it cannot be used, changed or opened again, and prizes that were not redeemed are lost. Its history stays. This cannot be undone."), web.Text("Archive the card"), true}
+		web.Text(
+			"The card ends: it cannot be used, changed or opened again, and prizes that were not redeemed are lost. Its history stays. This cannot be undone.",
+		), web.Text("Archive the card"), true}
 )
 
 // confirmCard returns the page that asks before a change of a card.

@@ -21,11 +21,30 @@ var cardFormPages = []binding{
 	}),
 	{method: http.MethodPost, pattern: "/dashboard/new/card", handle: issueCard},
 	page("/dashboard/card/:id/edit", func(v *visit) error { return showEditCard(v, nil) }),
-	post("/dashboard/card/:id/edit", action[store.CardDetail]{op: operation.UpdateCard, fields: changedCard, again: showEditCard, next: toCard(cardSaved)}),
+	post(
+		"/dashboard/card/:id/edit",
+		action[store.CardDetail]{op: operation.UpdateCard, fields: changedCard, again: showEditCard, next: toCard(cardSaved)},
+	),
 	page("/dashboard/card/:id/reissue", func(v *visit) error { return showReissue(v, nil) }),
-	post("/dashboard/card/:id/reissue", action[operation.IssuedCard]{op: operation.ReissueCard, fields: cardTimes, again: showReissue, show: showLink(web.Text("The card was reissued"))}),
+	post(
+		"/dashboard/card/:id/reissue",
+		action[operation.IssuedCard]{
+			op:     operation.ReissueCard,
+			fields: cardTimes,
+			again:  showReissue,
+			show:   showLink(web.Text("The card was reissued")),
+		},
+	),
 	page("/dashboard/card/:id/link", func(v *visit) error { return confirmLink(v, v.newForm(nil)) }),
-	post("/dashboard/card/:id/link", action[operation.IssuedCard]{op: operation.CreateInstallLink, fields: only(), again: confirmLink, show: showLink(web.Text("New link"))}),
+	post(
+		"/dashboard/card/:id/link",
+		action[operation.IssuedCard]{
+			op:     operation.CreateInstallLink,
+			fields: only(),
+			again:  confirmLink,
+			show:   showLink(web.Text("New link")),
+		},
+	),
 	page("/dashboard/card/:id/mail", func(v *visit) error { return confirmMail(v, v.newForm(nil)) }),
 	post("/dashboard/card/:id/mail", action[operation.IssuedCard]{op: operation.CreateInstallLink,
 		fields: func(*visit, url.Values) url.Values { return url.Values{"send_email": {"true"}} }, again: confirmMail,
@@ -43,18 +62,21 @@ var (
 // cardFormPage is a form about a card, or the link of one.
 type cardFormPage struct {
 	web.Frame
-	Form     *web.Form
-	Card     store.CardDetail
-	Programs []web.Option
-	Locked   string // why the holder cannot be changed
-	Issued   operation.IssuedCard
-	QR       template.HTML
-	Mailed   bool
-	Another  string // path of the form, to issue another card
+	Form        *web.Form
+	Card        store.CardDetail
+	Programs    []web.Option
+	Locked      string // why the holder cannot be changed
+	Issued      operation.IssuedCard
+	QR          template.HTML
+	Mails       bool // the link can be mailed
+	Mailed      bool
+	Another     string     // path of the form, to issue another card
+	Unreachable *attention // nil: phones can open the links
+	Freezes     bool       // the first installed card of the program freezes it
 }
 
 func (v *visit) cardForm(title string, f *web.Form) cardFormPage {
-	p := cardFormPage{Frame: v.frame(title, cardsPath), Form: f}
+	p := cardFormPage{Frame: v.frame(title, cardsPath), Form: f, Mails: v.Mails}
 	p.Width = "narrow"
 	f.Order = []string{"_program", "holder_name", "holder_email", "external_ref", "expires_at", "send_email"}
 	return p
@@ -77,7 +99,14 @@ func issueCard(v *visit) error {
 	if err := v.chooseProgram(); err != nil {
 		return showIssue(v, v.faultyForm(err, nil))
 	}
-	return action[operation.IssuedCard]{op: operation.IssueCard, fields: cardTimes, again: showIssue, show: showLink(web.Text("The card was issued"))}.run(v)
+	return action[operation.IssuedCard]{
+		op:     operation.IssueCard,
+		fields: cardTimes,
+		again:  showIssue,
+		show:   showLink(web.Text("The card was issued")),
+	}.run(
+		v,
+	)
 }
 
 // cardTimes turns the day of expiry into the end of that day in the shop's time zone.
@@ -92,7 +121,12 @@ func cardTimes(v *visit, form url.Values) url.Values {
 
 // cardValues returns the fields of a card as its form shows them.
 func (v *visit) cardValues(c store.CardDetail) url.Values {
-	values := url.Values{"holder_name": {c.HolderName.V}, "holder_email": {c.HolderEmail.V}, "external_ref": {c.ExternalRef.V}, "expires_at": {""}}
+	values := url.Values{
+		"holder_name":  {c.HolderName.V},
+		"holder_email": {c.HolderEmail.V},
+		"external_ref": {c.ExternalRef.V},
+		"expires_at":   {""},
+	}
 	if c.ExpiresAt.Valid {
 		values.Set("expires_at", c.ExpiresAt.V.Std().In(v.zone()).Format(time.DateOnly))
 	}
@@ -156,6 +190,12 @@ func showLink(title string) func(*visit, operation.IssuedCard) error {
 	return func(v *visit, c operation.IssuedCard) error {
 		p := v.cardForm(title, v.newForm(nil))
 		p.Issued, p.QR = c, template.HTML(c.InstallQRSVG)
+		p.Unreachable = v.unreachable()
+		program, err := read[store.ProgramForm](v, operation.GetProgramForm, kernel.Args{Params: map[string]string{"id": c.ProgramID}})
+		if err != nil {
+			return err
+		}
+		p.Freezes = !program.HasInstalledCards
 		p.Mailed = v.form.Get("send_email") == "true"
 		if v.r.URL.Path == "/dashboard/new/card" {
 			p.Another = "/dashboard/new/card?program_id=" + url.QueryEscape(c.ProgramID)
@@ -222,7 +262,7 @@ func confirmErase(v *visit, f *web.Form) error {
 		Path:  cardPath(v.id()) + "/erase",
 		Text:  v.print.T("Use this if the holder asks you to delete their data. It cannot be undone."),
 		Consequences: []string{
-			v.print.T("The name, email and reference are deleted, also from what webhooks are still to send."),
+			v.print.T("The name, email and reference are deleted, also from messages to other software that wait to be sent."),
 			v.print.T("The card, its code and its links end at once. Stamps, balance and prizes are lost."),
 			v.print.T("The rows of the ledger stay, without the person, so that your figures remain right."),
 		},
@@ -244,7 +284,19 @@ func eraseCard(v *visit) error {
 		return err
 	}
 	if err == nil && !v.typed(v.eraseWord(o.Card)) {
-		return confirmErase(v, v.faultyForm(store.Invalid(store.Detail{Field: "confirmation", Code: wire.CodeInvalidValue, Message: "Type what is asked for, exactly as it is written."}), nil))
+		return confirmErase(
+			v,
+			v.faultyForm(
+				store.Invalid(
+					store.Detail{
+						Field:   "confirmation",
+						Code:    wire.CodeInvalidValue,
+						Message: "Type what is asked for, exactly as it is written.",
+					},
+				),
+				nil,
+			),
+		)
 	}
 	return action[kernel.None]{op: operation.EraseCard, fields: only(), again: confirmErase,
 		next: func(*visit, kernel.None) (string, string) { return cardsPath, cardErased }}.run(v)

@@ -107,7 +107,7 @@ func (v *visit) faultyFilter(f *web.Form, err error) bool {
 	}
 	v.formStatus = e.Status
 	for _, d := range e.Details {
-		f.Errors[d.Field] = v.print.T(wire.Sentence(d))
+		f.Errors[d.Field] = v.problem(d)
 	}
 	return true
 }

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
+	"punchcard/server/app"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -42,7 +44,18 @@ func TestCardPages(t *testing.T) {
 	row := s.stamp(card, 2)
 	at := "/dashboard/card/" + card
 	s.onlyFrom("viewer", "/dashboard/cards", "/dashboard/cards?q=ada&status=active&seen=7&prize_due=true&program_id="+program, at)
-	s.onlyFrom("manager", "/dashboard/new/card", at+"/edit", at+"/lock", at+"/archive", at+"/reissue", at+"/link", at+"/mail", at+"/erase", "/dashboard/transaction/"+row+"/reverse")
+	s.onlyFrom(
+		"manager",
+		"/dashboard/new/card",
+		at+"/edit",
+		at+"/lock",
+		at+"/archive",
+		at+"/reissue",
+		at+"/link",
+		at+"/mail",
+		at+"/erase",
+		"/dashboard/transaction/"+row+"/reverse",
+	)
 	s.onlyFrom("owner", "/dashboard/cards.csv", at+"/export")
 	for path, fields := range map[string]url.Values{
 		"/dashboard/new/card": {"_program": {program}}, at + "/edit": {"holder_name": {"Eve"}}, at + "/lock": nil, at + "/unlock": nil, at + "/archive": nil, at + "/reissue": nil,
@@ -95,7 +108,9 @@ func TestSearchPage(t *testing.T) {
 	if !s.as("owner").get("/dashboard/cards" + filters).link("/dashboard/cards.csv" + filters) {
 		t.Error("the export has other filters than the list")
 	}
-	if rows, err := csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll(); err != nil || len(rows) != 2 || rows[1][0] != ada {
+	if rows, err := csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll(); err != nil ||
+		len(rows) != 2 ||
+		rows[1][0] != ada {
 		t.Errorf("the export has %v, %v", rows, err)
 	}
 	s.as("owner").get("/dashboard/cards.csv?prize_due=maybe").want(http.StatusBadRequest)
@@ -119,7 +134,12 @@ func TestIssueForm(t *testing.T) {
 	at := attribute(page.find(func(n *html.Node) bool { return strings.HasPrefix(attribute(n, "href"), "/dashboard/card/") }), "href")
 	manager.get(at).has("Ada", "31 Dec 2099", "C-9")
 	again := manager.get("/dashboard/new/card?program_id=" + program).form("")
-	again.set("external_ref", "C-9").send().want(409).has("already has a live card")
+	if got := again.set("external_ref", "C-9").send().want(409).problem("external_ref"); !strings.Contains(
+		got,
+		"with this reference already",
+	) {
+		t.Error(got)
+	}
 	s.Unchanged(func() { form.set("_program", s.ProgramIDs["private"]).send().want(409).has("sent already") })
 }
 
@@ -140,7 +160,12 @@ func TestCardForms(t *testing.T) {
 	manager.get(at + "/mail").form(at + "/mail").sendTwice(s).next().has("on its way by mail")
 
 	reverse := "/dashboard/transaction/" + row + "/reverse"
-	manager.get(reverse).has("+2").form(reverse).sendTwice(s).next().has("The row was reversed.", "0 of 10 stamps", "Reversed", "The manager")
+	manager.get(reverse).
+		has("+2").
+		form(reverse).
+		sendTwice(s).
+		next().
+		has("The row was reversed.", "0 of 10 stamps", "Reversed", "The manager")
 	manager.post(reverse, nil).want(409).has("reversed already")
 
 	s.Install(card)
@@ -150,7 +175,9 @@ func TestCardForms(t *testing.T) {
 	manager.get(at).has("Ada King")
 
 	var x store.CardExport
-	if err := json.Unmarshal([]byte(owner.get(at+"/export").want(200).body), &x); err != nil || x.Cards[0].HolderEmail.V != "ada@example.com" || len(x.Transactions) != 2 {
+	if err := json.Unmarshal([]byte(owner.get(at+"/export").want(200).body), &x); err != nil ||
+		x.Cards[0].HolderEmail.V != "ada@example.com" ||
+		len(x.Transactions) != 2 {
 		t.Errorf("the export has %+v, %v", x, err)
 	}
 
@@ -199,7 +226,12 @@ func TestForeignCard(t *testing.T) {
 	forms["/dashboard/card/{}/reissue"] = nil
 	s.likeUnknown(card, "crd_none", append(pages, "/dashboard/card/{}", "/dashboard/card/{}/export"), forms)
 	row := s.stampAt(other.LocationIDs[0], card, 1)
-	s.likeUnknown(row, "txn_none", []string{"/dashboard/transaction/{}/reverse"}, map[string]url.Values{"/dashboard/transaction/{}/reverse": nil})
+	s.likeUnknown(
+		row,
+		"txn_none",
+		[]string{"/dashboard/transaction/{}/reverse"},
+		map[string]url.Values{"/dashboard/transaction/{}/reverse": nil},
+	)
 	s.Unchanged(func() {
 		foreign := s.as("owner").post("/dashboard/new/card", url.Values{"_program": {program}}).want(404)
 		unknown := s.as("owner").post("/dashboard/new/card", url.Values{"_program": {"prg_none"}}).want(404)
@@ -223,4 +255,28 @@ func TestPrintCards(t *testing.T) {
 	}
 	code := textOf(sheets.find(func(n *html.Node) bool { return n.Data == "code" }))
 	s.as("manager").get("/dashboard/cards?q=" + code).has("Card without a name")
+}
+
+// TestNoMailServer checks that a server without a mail server offers no mail, and says where
+// to set one.
+func TestNoMailServer(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "shop.db")
+	s := start(t, func(c *app.Config) { c.DB = db })
+	card, _ := s.issue(servertest.Fields{"holder_email": "ada@example.com"})
+	forms := []string{"/dashboard/new/card", "/dashboard/card/" + card + "/reissue"}
+	manager := s.as("manager")
+	manager.get("/dashboard/card/" + card).has("Mail a link").lacks("--smtp-url")
+	for _, path := range forms {
+		manager.get(path).has("Mail the link to the holder").lacks("--smtp-url")
+	}
+	s.as("").get("/reset").has("Send the link")
+	s.Stop()
+	s.Server = servertest.Start(t, func(c *app.Config) { c.DB, c.Dev = db, nil })
+	manager = s.as("manager")
+	manager.get("/dashboard/card/"+card).has("New link", "--smtp-url").lacks("Mail a link")
+	for _, path := range forms {
+		manager.get(path).has("--smtp-url").lacks("Mail the link to the holder")
+	}
+	s.as("").get("/reset").has("--smtp-url").lacks("Send the link")
 }

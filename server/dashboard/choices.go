@@ -67,3 +67,90 @@ func offered(values, more []string) (list []string) {
 	}
 	return append(list, values...)
 }
+
+// countries are the countries that a form offers, each by its name in its own language, by
+// their codes (ISO 3166-1 alpha-2). A shop may be in another, set at the command line.
+var countries = []web.Option{
+	{Value: "AR", Label: "Argentina"},
+	{Value: "AU", Label: "Australia"},
+	{Value: "BE", Label: "België, Belgique"},
+	{Value: "BO", Label: "Bolivia"},
+	{Value: "BA", Label: "Bosna i Hercegovina"},
+	{Value: "BR", Label: "Brasil"},
+	{Value: "CA", Label: "Canada"},
+	{Value: "CZ", Label: "Česko"},
+	{Value: "CL", Label: "Chile"},
+	{Value: "CO", Label: "Colombia"},
+	{Value: "CR", Label: "Costa Rica"},
+	{Value: "ME", Label: "Crna Gora"},
+	{Value: "DK", Label: "Danmark"},
+	{Value: "DE", Label: "Deutschland"},
+	{Value: "EC", Label: "Ecuador"},
+	{Value: "EE", Label: "Eesti"},
+	{Value: "GR", Label: "Ελλάδα"},
+	{Value: "ES", Label: "España"},
+	{Value: "FR", Label: "France"},
+	{Value: "HR", Label: "Hrvatska"},
+	{Value: "IN", Label: "India"},
+	{Value: "ID", Label: "Indonesia"},
+	{Value: "IE", Label: "Ireland"},
+	{Value: "IS", Label: "Ísland"},
+	{Value: "IL", Label: "ישראל"},
+	{Value: "IT", Label: "Italia"},
+	{Value: "CY", Label: "Κύπρος"},
+	{Value: "LV", Label: "Latvija"},
+	{Value: "LT", Label: "Lietuva"},
+	{Value: "LI", Label: "Liechtenstein"},
+	{Value: "LU", Label: "Luxembourg"},
+	{Value: "HU", Label: "Magyarország"},
+	{Value: "MA", Label: "Maroc, المغرب"},
+	{Value: "MT", Label: "Malta"},
+	{Value: "MX", Label: "México"},
+	{Value: "NL", Label: "Nederland"},
+	{Value: "NZ", Label: "New Zealand"},
+	{Value: "JP", Label: "日本"},
+	{Value: "NO", Label: "Norge"},
+	{Value: "AT", Label: "Österreich"},
+	{Value: "PE", Label: "Perú"},
+	{Value: "PH", Label: "Philippines"},
+	{Value: "PL", Label: "Polska"},
+	{Value: "PT", Label: "Portugal"},
+	{Value: "RO", Label: "România"},
+	{Value: "MK", Label: "Северна Македонија"},
+	{Value: "CH", Label: "Schweiz, Suisse, Svizzera"},
+	{Value: "AL", Label: "Shqipëria"},
+	{Value: "SG", Label: "Singapore"},
+	{Value: "SI", Label: "Slovenija"},
+	{Value: "SK", Label: "Slovensko"},
+	{Value: "ZA", Label: "South Africa"},
+	{Value: "RS", Label: "Srbija"},
+	{Value: "FI", Label: "Suomi"},
+	{Value: "SE", Label: "Sverige"},
+	{Value: "TH", Label: "ไทย"},
+	{Value: "TR", Label: "Türkiye"},
+	{Value: "UA", Label: "Україна"},
+	{Value: "GB", Label: "United Kingdom"},
+	{Value: "US", Label: "United States"},
+	{Value: "UY", Label: "Uruguay"},
+	{Value: "VN", Label: "Việt Nam"},
+	{Value: "BG", Label: "България"},
+}
+
+// countryOptions returns the countries, and current if it is not among them.
+func countryOptions(current string) []web.Option {
+	list := []web.Option{{Value: "", Label: "–"}}
+	if countryName(current) == current && current != "" {
+		list = append(list, web.Option{Value: current, Label: current})
+	}
+	return append(list, countries...)
+}
+
+// countryName returns the name of a country, or its code where no form offers it.
+func countryName(code string) string {
+	for _, c := range countries {
+		if c.Value == code {
+			return c.Label
+		}
+	}
+	return code
+}

@@ -40,6 +40,10 @@ type Config struct {
 	Context context.Context
 	// Status returns what only the process itself knows; see [Status].
 	Status func() Status
+	// Mails says that links can be mailed. Otherwise no page offers it.
+	Mails bool
+	// Fixture says that the server is for tests, whose links no phone opens.
+	Fixture bool
 	// CustomHeaders says that deliveries have the custom headers of webhooks.
 	CustomHeaders bool
 	Receivers     func() []Receiver // examples of programs that receive webhooks
@@ -64,7 +68,12 @@ type Pages struct {
 
 // New returns the pages.
 func New(c Config) *Pages {
-	return &Pages{Config: c, templates: templates(), sessions: kernel.NewSessions(c.Kernel.Store()), streams: newStreams(c.Context, c.Kernel.Store())}
+	return &Pages{
+		Config:    c,
+		templates: templates(),
+		sessions:  kernel.NewSessions(c.Kernel.Store()),
+		streams:   newStreams(c.Context, c.Kernel.Store()),
+	}
 }
 
 // templates are those of all pages, which all servers of a process share.
@@ -121,33 +130,10 @@ type binding struct {
 func bindings() []binding {
 	var all []binding
 	for _, subject := range [][]binding{
-		accountPages,
-		activityPages,
-		assistantPages,
-		cardExportPages,
-		cardFormPages,
-		cardListPages,
-		cardPages,
-		cardPrintPages,
-		enrolmentPages,
-		keyPages,
-		healthPages,
-		locationPages,
-		logoPages,
-		peoplePages,
-		prizePages,
-		programPages,
-		programStatePages,
-		settingsPages,
-		setupPages,
-		signInPages,
-		reportPages,
-		staffPages,
-		statisticsPages,
-		tillPages,
-		todayPages,
-		userPages,
-		webhookPages,
+		accountPages, activityPages, assistantPages, cardExportPages, cardFormPages, cardListPages, cardPages,
+		cardPrintPages, enrolmentPages, keyPages, healthPages, locationPages, logoPages, peoplePages, prizePages,
+		programPages, programStatePages, settingsPages, setupPages, signInPages, reportPages, staffPages,
+		statisticsPages, tillPages, todayPages, userPages, webhookPages,
 	} {
 		all = append(all, subject...)
 	}

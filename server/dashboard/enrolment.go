@@ -16,7 +16,7 @@ import (
 // enrolmentPages say how the customers of a shop make cards of a program themselves.
 var enrolmentPages = []binding{
 	page("/dashboard/program/:id/enrolment", func(v *visit) error { return showEnrolment(v, nil) }),
-	post("/dashboard/program/:id/enrolment", action[store.Enrolment]{op: operation.UpdateEnrolment, again: showEnrolment, at: map[store.Code]string{store.Conflict: "enroll_slug"},
+	post("/dashboard/program/:id/enrolment", action[store.Enrolment]{op: operation.UpdateEnrolment, again: showEnrolment,
 		next: func(v *visit, _ store.Enrolment) (string, string) { return enrolmentPath(v.id()), enrolmentSaved }}),
 	page("/dashboard/program/:id/poster", showPoster),
 }
@@ -38,6 +38,8 @@ type enrolmentPage struct {
 	Full      bool // the form has made as many cards as it may
 	Published bool
 	Posters   []web.Action
+	// GivesMoney says that new cards begin with money, so that the form makes none.
+	GivesMoney bool
 }
 
 // suggestedCards is how many cards a form may make, unless a person says otherwise.
@@ -60,9 +62,16 @@ func showEnrolment(v *visit, f *web.Form) error {
 	}
 	f.Order = []string{"enroll", "enroll_slug", "enroll_max_cards", "enroll_name", "enroll_email", "enroll_consent", "enroll_privacy_url"}
 	p := enrolmentPage{
-		Frame: v.frame(web.Text("Cards that customers make"), programsPath), Form: f, Program: program, State: e, Before: strings.TrimPrefix(strings.TrimPrefix(v.origin(), "https://"), "http://") + "/join/",
-		Asks: []web.Option{{Value: store.FieldRequired, Label: v.print.T("Required")}, {Value: store.FieldOptional, Label: v.print.T("Optional")}, {Value: store.FieldOff, Label: v.print.T("Not asked for")}},
-		Full: e.MaxCards.Valid && e.Cards >= e.MaxCards.V, Published: program.Active,
+		Frame: v.frame(
+			web.Text("Cards that customers make"),
+			programsPath,
+		), Form: f, Program: program, State: e, Before: strings.TrimPrefix(strings.TrimPrefix(v.origin(), "https://"), "http://") + "/join/",
+		Asks: []web.Option{
+			{Value: store.FieldRequired, Label: v.print.T("Required")},
+			{Value: store.FieldOptional, Label: v.print.T("Optional")},
+			{Value: store.FieldOff, Label: v.print.T("Not asked for")},
+		},
+		Full: e.MaxCards.Valid && e.Cards >= e.MaxCards.V, Published: program.Active, GivesMoney: program.InitialBalanceCents.V > 0,
 	}
 	if e.Enabled {
 		p.URL = v.absolute(e.URL.V)
@@ -72,7 +81,10 @@ func showEnrolment(v *visit, f *web.Form) error {
 		}
 		p.QR = template.HTML(svg)
 		for _, s := range posterSizes {
-			p.Posters = append(p.Posters, web.Action{Label: v.print.T(s.label), Path: programPath(program.ID) + "/poster?size=" + s.name, Icon: "print"})
+			p.Posters = append(
+				p.Posters,
+				web.Action{Label: v.print.T(s.label), Path: programPath(program.ID) + "/poster?size=" + s.name, Icon: "print"},
+			)
 		}
 	}
 	return v.render(v.status(), "program_enrolment", p)
@@ -108,11 +120,4 @@ func (v *visit) enrolmentLink(id string) []web.Action {
 		return nil
 	}
 	return []web.Action{{Label: v.print.T("Cards that customers make"), Path: enrolmentPath(id), Icon: "qr"}}
-}
-
-// The messages of the store about forms for new cards, which pages translate.
-var _ = []string{
-	web.Text("Another form has this address. Choose another one."),
-	web.Text("Must be lower-case letters from a to z and digits, with single hyphens between them."),
-	web.Text("The form for new cards has no address yet."),
 }

@@ -25,7 +25,10 @@ func TestEnrolmentForm(t *testing.T) {
 		form.set("enroll_max_cards", "500", "enroll_privacy_url", "javascript:alert(1)").send().want(400).problem("enroll_privacy_url")
 		manager.get(at + "/poster").want(409).has("The form for new cards has no address yet.")
 	})
-	page := form.set("enroll", "true", "enroll_privacy_url", "https://example.com/privacy", "enroll_consent", "We keep your name.").sendTwice(s).next().has("The form for new cards was saved.", "/join/coffee-card", "Table tent")
+	page := form.set("enroll", "true", "enroll_privacy_url", "https://example.com/privacy", "enroll_consent", "We keep your name.").
+		sendTwice(s).
+		next().
+		has("The form for new cards was saved.", "/join/coffee-card", "Table tent")
 	svg, err := qr.SVG(s.Origin + "/join/coffee-card")
 	if err != nil || !strings.Contains(page.body, svg[strings.Index(svg, "<path stroke"):]) {
 		t.Error("the page has no QR code of the form's address")
@@ -34,9 +37,28 @@ func TestEnrolmentForm(t *testing.T) {
 
 	// Another program cannot have the same address.
 	other := manager.get("/dashboard/program/" + s.ProgramIDs["prepaid"] + "/enrolment").form("")
-	if p := other.set("enroll_slug", "coffee-card").send().want(409); !strings.Contains(p.problem("enroll_slug"), "Another form has this address") {
+	if p := other.set("enroll_slug", "coffee-card").send().want(409); !strings.Contains(
+		p.problem("enroll_slug"),
+		"Another form has this address",
+	) {
 		t.Error(p.problem("enroll_slug"))
 	}
+	// A program whose cards begin with money has no form, and one with a form gives none.
+	gift := s.NewProgram("prepaid", true, map[string]any{"initial_balance_cents": 2500})
+	money := "/dashboard/program/" + gift
+	refused := manager.get(money+"/enrolment").form("").set("enroll", "true", "enroll_slug", "gift").send().want(422)
+	if !strings.Contains(refused.problem("enroll"), "begin with money") {
+		t.Error(refused.problem("enroll"))
+	}
+	s.REST().Patch("/programs/"+gift, map[string]any{"initial_balance_cents": 0}).Want(200)
+	manager.get(money+"/enrolment").form("").set("enroll", "true", "enroll_slug", "gift").send().next()
+	s.REST().Patch("/programs/"+gift, map[string]any{"initial_balance_cents": 1}).Want(422)
+	manager.get(money+"/edit").
+		form(money+"/edit").
+		set("initial_balance_cents", "25").
+		send().
+		want(422).
+		has("Turn the form for new cards off first.")
 	// A viewer prints posters.
 	for size, want := range map[string]string{"a4": "5 stamps", "a6": "Croissant", "tent": "fold in the middle", "none": "Scan and get your card"} {
 		s.as("viewer").get(at+"/poster?size="+size).want(200).has(want, "Coffee card", s.Origin[len("http://"):]+"/join/coffee-card")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +37,7 @@ func (v *visit) refuse(err error) {
 		e = v.Kernel.Report(v.w, err)
 	}
 	setRetryAfter(v.w.Header(), e)
-	page := newErrorPage(v.print, e, v.w.Header().Get("X-Request-Id"))
+	page := newErrorPage(v.print, e, v.requestID())
 	page.Frame = v.frame(titleOf(e.Status), "")
 	v.addNextStep(&page, e)
 	if err := v.render(e.Status, "error", page); err != nil {
@@ -50,8 +51,7 @@ func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 		page.Back = web.Action{Label: v.print.T("Go to the sign-in page"), Path: v.keepLanguage("/sign-in")}
 	}
 	switch {
-	case e.Code == store.Unauthorized && v.person != nil:
-		page.Message = v.print.T("Your role in this shop does not include this.")
+	case e.Code == store.Unauthorized && v.person != nil && !v.allows(kernel.Owner):
 		page.Hint = v.print.T("Ask an owner of the shop.")
 	case e.Code != store.LinkExpired:
 	case strings.HasPrefix(v.r.URL.Path, "/reset/"):
@@ -72,18 +72,22 @@ func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 func AnswerError(w http.ResponseWriter, r *http.Request, e *kernel.Error) bool {
 	print := web.PrinterOf(r)
 	page := newErrorPage(print, e, w.Header().Get("X-Request-Id"))
+	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); slices.Contains([]string{"c", "i", "join", "lost"}, first) {
+		page.Back = web.Action{Label: print.T("Find your card"), Path: "/lost"} // for holders
+	}
 	switch e.Status {
 	case http.StatusForbidden: // every page is refused to this host
 		page.Back = web.Action{}
 	case http.StatusNotFound:
-		page.Message, page.Hint = print.T("There is no page at this address."), ""
+		page.Hint = ""
 	}
 	var b bytes.Buffer
 	if err := templates().Render(&b, "error", page, print); err != nil {
 		return false
 	}
 	setRetryAfter(w.Header(), e)
-	writePage(w, e.Status, b.Bytes())
+	web.SetHeaders(w.Header())
+	writeBody(w, e.Status, b.Bytes())
 	return true
 }
 
@@ -92,7 +96,7 @@ func newErrorPage(print *web.Printer, e *kernel.Error, id string) web.ErrorPage 
 	page := web.ErrorPage{
 		Frame:     web.Frame{Title: print.T(titleOf(e.Status))},
 		Status:    e.Status,
-		Message:   print.T(e.Message),
+		Message:   print.Refused(e.Message, id),
 		RequestID: id,
 		Back:      web.Action{Label: print.T("Back to the dashboard"), Path: "/dashboard"},
 	}
@@ -100,10 +104,7 @@ func newErrorPage(print *web.Printer, e *kernel.Error, id string) web.ErrorPage 
 	case e.RetryAfter > 0:
 		page.Hint = tryAgain(print, e.RetryAfter)
 	case e.Code == store.InternalError:
-		page.Message = print.T("The server could not do this. Nothing was changed.")
 		page.Hint = print.T("Try again. If it happens again, tell the person who runs the server the number below.")
-	case e.Status == http.StatusMethodNotAllowed:
-		page.Message = print.T("This address belongs to a form and shows nothing by itself.")
 	case e.Status == http.StatusNotFound:
 		page.Hint = print.T("It may have been deleted, or it belongs to another shop.")
 	}
@@ -152,11 +153,12 @@ func (v *visit) returnTo() string {
 	return "?next=" + url.QueryEscape(v.r.URL.RequestURI())
 }
 
-// isPagePath reports whether a path is one of the dashboard, to which a form may lead.
+// isPagePath reports whether a path is one of the dashboard, or of an invitation, to which a
+// form may lead.
 // Browsers take a path that begins with two slashes, or a slash and a backslash, as one
 // of another host.
 func isPagePath(path string) bool {
-	return (path == "/dashboard" || strings.HasPrefix(path, "/dashboard/") || strings.HasPrefix(path, "/dashboard?")) &&
+	return (path == "/dashboard" || strings.HasPrefix(path, "/dashboard/") || strings.HasPrefix(path, "/dashboard?") || strings.HasPrefix(path, "/invite/")) &&
 		!strings.ContainsAny(path, "\\\r\n")
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -53,6 +54,9 @@ func (a action[O]) run(v *visit) error {
 		}
 	}
 	out, err := kernel.Do[O](v.r.Context(), v.Kernel, v.caller, a.op, in)
+	if k, ok := any(out).(interface{ NewBrowserCookie() string }); ok && err == nil && k.NewBrowserCookie() != "" {
+		v.setBrowser(k.NewBrowserCookie())
+	}
 	switch {
 	case err == nil && a.show != nil:
 		return a.show(v, out)
@@ -71,7 +75,11 @@ func (a action[O]) run(v *visit) error {
 func faulty(err error) bool {
 	e := kernel.AsError(err, kernel.StatusOf)
 	switch e.Status {
-	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusBadRequest,
+		http.StatusConflict,
+		http.StatusUnprocessableEntity,
+		http.StatusTooManyRequests,
+		http.StatusServiceUnavailable:
 		return true
 	}
 	return e.Code == store.InvalidCredentials
@@ -83,47 +91,58 @@ func (v *visit) faultyForm(err error, at map[store.Code]string) *web.Form {
 	f := v.newForm(v.form)
 	e := v.Kernel.Report(v.w, err)
 	v.formStatus = e.Status
-	if e.Code == store.IdempotencyConflict {
-		f.Problem = v.print.T("This form was sent already, with something else in it. If you want this too, send it again.")
-		return f
-	}
 	setRetryAfter(v.w.Header(), e)
-	if len(e.Details) == 0 {
-		problem := v.print.T(e.Message)
-		if e.RetryAfter > 0 {
-			problem = v.print.T("Too many attempts.") + " " + tryAgain(v.print, e.RetryAfter)
-		}
-		if field := at[e.Code]; field != "" {
-			f.Errors[field] = problem
-		} else {
-			f.Problem = problem
-		}
-		return f
-	}
 	for _, d := range e.Details {
 		field, _, _ := strings.Cut(d.Field, ".")
 		for _, name := range []string{d.Field, field} {
 			if f.Errors[name] == "" {
-				f.Errors[name] = v.print.T(besideField(d))
+				f.Errors[name] = v.problem(d)
 			}
 		}
+	}
+	if len(e.Details) > 0 {
+		return f
+	}
+	text, args, field := web.Refusal(e.Message, v.requestID())
+	problem := v.print.T(text, args...)
+	if e.RetryAfter > 0 {
+		problem = v.print.T("Too many attempts.") + " " + tryAgain(v.print, e.RetryAfter)
+	}
+	for name := range v.form { // of a list of prizes, the one that has the number in the message
+		if len(args) > 0 && field != "" && strings.HasSuffix(name, "."+field) && v.form.Get(name) == fmt.Sprint(args[0]) {
+			field = name
+		}
+	}
+	switch {
+	case at[e.Code] != "":
+		f.Errors[at[e.Code]] = problem
+	case v.form.Has(field):
+		f.Errors[field] = problem
+	default:
+		f.Problem = problem
 	}
 	return f
 }
 
-// besideField returns what is wrong with a field as a sentence that stands beside it, so
-// that it need not name the field.
-func besideField(d store.Detail) string {
-	text := wire.Sentence(d)
-	if d.Code == wire.CodeRequired && strings.HasSuffix(text, "is required.") {
-		return web.Text("Fill in this field.")
+// problem says what is wrong with a field as a sentence that stands beside it.
+func (v *visit) problem(d store.Detail) string {
+	text, args, _ := web.Refusal(strings.TrimPrefix(d.Message, d.Field+" "), v.requestID())
+	if !strings.HasSuffix(d.Field, "_cents") {
+		return v.print.T(text, args...)
 	}
-	rest, ok := strings.CutPrefix(text, d.Field+" ")
-	if d.Field == "" || !ok || rest == "" {
-		return text
+	if d.Code == wire.CodeInvalidType {
+		return v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, v.shop().Currency))
 	}
-	return strings.ToUpper(rest[:1]) + rest[1:]
+	for i, arg := range args {
+		if cents, ok := arg.(int64); ok {
+			args[i] = v.print.Money(cents, v.shop().Currency)
+		}
+	}
+	return v.print.T(text, args...)
 }
+
+// requestID returns the id of the request.
+func (v *visit) requestID() string { return v.w.Header().Get("X-Request-Id") }
 
 // status returns the status of a page with a form: that of the refusal if the form is shown
 // again.
@@ -152,7 +171,9 @@ func (in *formInput) IdempotencyKey() (*kernel.IdempotencyKey, error) {
 	case in.caller.Session == nil || value == "": // the buttons of the frame have none
 		return nil, nil
 	case len(value) < 16 || len(value) > 64:
-		return nil, store.Invalid(store.Detail{Field: web.KeyField, Code: wire.CodeInvalidValue, Message: "is not one of this page: open the form again"})
+		return nil, store.Invalid(
+			store.Detail{Field: web.KeyField, Code: wire.CodeInvalidValue, Message: "is not one of this page: open the form again"},
+		)
 	}
 	return &kernel.IdempotencyKey{
 		Value:   value + " " + in.r.URL.Path, // a form that waited for a proof is sent to two paths

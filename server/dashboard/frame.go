@@ -12,23 +12,27 @@ import (
 
 // entry is an entry of the navigation.
 type entry struct {
+	group             string // the heading that the entry stands under; empty: none
 	label, path, icon string
 	role              kernel.Role // that the page needs
 }
 
 // navigation is the navigation of all pages.
 var navigation = []entry{
-	{web.Text("Today"), "/dashboard", "today", kernel.Viewer},
-	{web.Text("Cards"), "/dashboard/cards", "card", kernel.Viewer},
-	{web.Text("Programs"), "/dashboard/programs", "program", kernel.Viewer},
-	{web.Text("Locations"), "/dashboard/locations", "location", kernel.Viewer},
-	{web.Text("Statistics"), "/dashboard/statistics", "chart", kernel.Viewer},
-	{web.Text("Webhooks"), "/dashboard/webhooks", "webhook", kernel.Viewer},
-	{web.Text("Keys"), "/dashboard/keys", "key", kernel.Owner},
-	{web.Text("Activity"), "/dashboard/activity", "activity", kernel.Manager},
-	{web.Text("Settings"), "/dashboard/settings", "settings", kernel.Viewer},
-	{web.Text("Accounts"), usersPath, "people", kernel.Operator},
-	{web.Text("Health"), "/dashboard/health", "health", kernel.Operator},
+	{"", web.Text("Today"), "/dashboard", "today", kernel.Viewer},
+	{"", web.Text("Cards"), "/dashboard/cards", "card", kernel.Viewer},
+	{"", web.Text("Programs"), "/dashboard/programs", "program", kernel.Viewer},
+	{"", web.Text("Locations"), "/dashboard/locations", "location", kernel.Viewer},
+	{"", web.Text("Statistics"), "/dashboard/statistics", "chart", kernel.Viewer},
+	{web.Text("Integrations"), web.Text("Webhooks"), "/dashboard/webhooks", "webhook", kernel.Viewer},
+	{web.Text("Integrations"), web.Text("Keys"), "/dashboard/keys", "key", kernel.Owner},
+	{web.Text("Integrations"), web.Text("Assistant"), assistantPath, "chat", kernel.Viewer},
+	{web.Text("Settings"), web.Text("Shop"), settingsPath, "settings", kernel.Viewer},
+	{web.Text("Settings"), web.Text("People"), peoplePath, "people", kernel.Owner},
+	{web.Text("Settings"), web.Text("Activity"), "/dashboard/activity", "activity", kernel.Manager},
+	{web.Text("Server"), web.Text("Health"), "/dashboard/health", "health", kernel.Operator},
+	{web.Text("Server"), web.Text("Shops"), shopsPath, "shop", kernel.Operator},
+	{web.Text("Server"), web.Text("Accounts"), usersPath, "people", kernel.Operator},
 }
 
 // frame returns what surrounds a page: its title, the navigation with the section that
@@ -60,25 +64,32 @@ func (v *visit) frame(title, section string) web.Frame {
 		}
 		app.Shops = append(app.Shops, web.NavItem{Label: sr.Name, Path: "/dashboard/shop/" + sr.ID})
 	}
+	group := ""
 	for _, e := range navigation {
 		if v.allows(e.role) && enrolled && (v.person.Shop != 0 || e.role == kernel.Operator) {
-			app.Nav = append(app.Nav, web.NavItem{Label: v.print.T(e.label), Path: e.path, Icon: e.icon, Current: e.path == section})
+			item := web.NavItem{Label: v.print.T(e.label), Path: e.path, Icon: e.icon, Current: e.path == section}
+			if e.group != group {
+				item.Group = v.print.T(e.group)
+			}
+			group = e.group
+			app.Nav = append(app.Nav, item)
 		}
 	}
 	f.App = app
 	return f
 }
 
-// roleName returns the name of the person's role, "" without one.
+// roleName returns the name of the person's role, "" without one. An operator acts as owner
+// of the shop that is looked at, and is called so.
 func (v *visit) roleName() string {
-	switch v.caller.Role {
-	case kernel.Operator:
+	switch {
+	case v.caller.Role == kernel.Operator && v.person.Shop == 0:
 		return web.Text("Operator")
-	case kernel.Owner:
+	case v.caller.Role == kernel.Operator, v.caller.Role == kernel.Owner:
 		return web.Text("Owner")
-	case kernel.Manager:
+	case v.caller.Role == kernel.Manager:
 		return web.Text("Manager")
-	case kernel.Viewer:
+	case v.caller.Role == kernel.Viewer:
 		return web.Text("Viewer")
 	}
 	return ""

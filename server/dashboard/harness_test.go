@@ -148,9 +148,19 @@ func (b *browser) do(req *http.Request) *page {
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	p := &page{browser: b, what: req.Method + " " + req.URL.RequestURI(), path: req.URL.Path, status: resp.StatusCode, header: resp.Header, body: string(raw)}
+	p := &page{
+		browser: b,
+		what:    req.Method + " " + req.URL.RequestURI(),
+		path:    req.URL.Path,
+		status:  resp.StatusCode,
+		header:  resp.Header,
+		body:    string(raw),
+	}
 	if p.root, err = html.Parse(strings.NewReader(p.body)); err != nil {
 		b.T.Fatalf("%s: %v", p.what, err)
+	}
+	if strings.Contains(p.body, "tell the person who runs the server this number:") {
+		b.T.Errorf("%s: a refusal has no text in server/web/refusal_texts.go", p.what)
 	}
 	return p
 }
@@ -245,7 +255,8 @@ func (p *page) form(action string) *form {
 	p.T.Helper()
 	node := p.find(func(n *html.Node) bool {
 		to := attribute(n, "action")
-		return n.Data == "form" && attribute(n, "method") == "post" && (to == action || to == "" && action == p.path || to == p.path && action == "")
+		return n.Data == "form" && attribute(n, "method") == "post" &&
+			(to == action || to == "" && action == p.path || to == p.path && action == "")
 	})
 	if node == nil {
 		p.T.Fatalf("%s has no form for %q: %.1500s", p.what, action, p.text())
@@ -305,7 +316,14 @@ func (f *form) sendTwice(s *demo) *page {
 	var second *page
 	s.Unchanged(func() { second = f.send() })
 	if second.status != first.status || second.header.Get("Location") != first.header.Get("Location") {
-		f.T.Errorf("%s twice: first %d %s, then %d %s", first.what, first.status, first.header.Get("Location"), second.status, second.header.Get("Location"))
+		f.T.Errorf(
+			"%s twice: first %d %s, then %d %s",
+			first.what,
+			first.status,
+			first.header.Get("Location"),
+			second.status,
+			second.header.Get("Location"),
+		)
 	}
 	return first
 }

@@ -20,7 +20,14 @@ var healthPages = []binding{
 	page(healthPath, showHealth),
 	page(healthPath+"/limits", showLimits),
 	post(healthPath+"/backup", action[operation.BackupMade]{op: operation.MakeBackup, next: afterBackup}),
-	post(healthPath+"/mail", action[operation.TestedMail]{op: operation.SendTestMail, again: showHealthForm, next: func(*visit, operation.TestedMail) (string, string) { return healthPath, mailTested }}),
+	post(
+		healthPath+"/mail",
+		action[operation.TestedMail]{
+			op:    operation.SendTestMail,
+			again: showHealthForm,
+			next:  func(*visit, operation.TestedMail) (string, string) { return healthPath, mailTested },
+		},
+	),
 	post(healthPath+"/download", action[operation.BackupPath]{op: operation.DownloadBackup, show: sendBackup}),
 }
 
@@ -87,14 +94,22 @@ func showHealthForm(v *visit, f *web.Form) error {
 		return err
 	}
 	s := v.Status()
-	p := healthPage{Frame: v.frame(web.Text("Health"), healthPath), Tabs: v.healthTabs(healthPath), Form: f, Backups: s.Backups, Errors: s.Errors}
+	p := healthPage{
+		Frame:   v.frame(web.Text("Health"), healthPath),
+		Tabs:    v.healthTabs(healthPath),
+		Form:    f,
+		Backups: s.Backups,
+		Errors:  s.Errors,
+	}
 	for _, a := range v.serverAttention() {
 		a.Action = web.Action{}
 		p.Attention = append(p.Attention, a)
 	}
 	if v.Kernel.UntrustedProxy() {
 		p.Attention = append(p.Attention, attention{Tone: "warn", Title: v.print.T("A proxy stands in front that is not trusted"),
-			Text: v.print.T("All requests seem to come from one address, so guessing of passwords is not limited by address. Name the proxy with --trusted-proxy.")})
+			Text: v.print.T(
+				"All requests seem to come from one address, so all people share one limit on wrong passwords. Name the proxy with --trusted-proxy.",
+			)})
 	}
 	p.Mail, p.Email, p.Devices = s.Mail || s.Fixture, v.person.Email, h.CardIDDevices
 	p.State = web.Badge{Label: v.print.T("All is well"), Tone: "good"}
@@ -131,6 +146,12 @@ func (v *visit) addHealthFacts(p *healthPage, h operation.Health, s Status) {
 	fact(&p.Server, web.Text("Version"), s.Version, "")
 	fact(&p.Server, web.Text("Running for"), v.duration(s.Uptime), v.print.T("since {0}", v.print.DateTime(s.Started)))
 	fact(&p.Server, web.Text("Mail server"), mail, "")
+	fact(
+		&p.Server,
+		web.Text("Connections refused"),
+		v.print.Number(s.Refused),
+		v.print.T("since one address had too many (--connections-per-address)"),
+	)
 	if s.HoldWebhooks {
 		fact(&p.Server, web.Text("Sending"), v.print.T("Held: neither webhooks nor mail are sent"), "")
 	}

@@ -36,19 +36,33 @@ func TestKeyForm(t *testing.T) {
 	s.Unchanged(func() { again = form.send() })
 	again.want(200).lacks(secret).has("was shown once")
 
-	list := owner.get("/dashboard/keys").want(200).has("Newsletter", "tsk_test_"+secret[:3]+"…", "See cards", "The owner", "Works").lacks(secret)
+	list := owner.get("/dashboard/keys").
+		want(200).
+		has("Newsletter", "tsk_test_"+secret[:3]+"…", "See cards", "The owner", "Works").
+		lacks(secret)
 	at := "/dashboard/key/" + between(list.body, `href="/dashboard/key/`, `"`)
 	owner.get(at).want(200).has("Newsletter", "cards:read").lacks(secret)
 
-	rotated := owner.get(at+"/rotate").has("1 hour", "24 hours").form("").set("grace_hours", "1").send().want(200).has("The key was rotated", "works until")
+	rotated := owner.get(at+"/rotate").
+		has("1 hour", "24 hours").
+		form("").
+		set("grace_hours", "1").
+		send().
+		want(200).
+		has("The key was rotated", "works until")
 	if next := between(rotated.text(), "tsk_test_", " "); next == secret {
 		t.Error("the successor has the same secret")
 	}
 	owner.get(at).has("Being replaced")
-	owner.get(at + "/rotate").form("").send().want(409).has("cannot be rotated")
+	owner.get(at + "/rotate").form("").send().want(409).has("This key was rotated or revoked before")
 	owner.get(at + "/revoke").has("Revoke Newsletter?").form(at + "/revoke").sendTwice(s).next().has("The key was revoked.")
 	owner.get(at).has("Revoked")
-	owner.get("/dashboard/keys/revoke-all").has("Revoke all keys?", "Newsletter").form("/dashboard/keys/revoke-all").sendTwice(s).next().has("All keys were revoked", "No key in use")
+	owner.get("/dashboard/keys/revoke-all").
+		has("Revoke all keys?", "Newsletter").
+		form("/dashboard/keys/revoke-all").
+		sendTwice(s).
+		next().
+		has("All keys were revoked", "No key in use")
 }
 
 // between returns the text between the first occurrence of begin and the next of end.

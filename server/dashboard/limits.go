@@ -31,6 +31,7 @@ var limitWords = map[string]string{
 	"--prize-name-max-length":            web.Text("Characters of a prize's name"),
 	"--prize-description-max-length":     web.Text("Characters of a prize's description"),
 	"--localization-max-length":          web.Text("Characters of a name or description in another language"),
+	"--connections-per-address":          web.Text("Connections at once of one address; further ones are closed; 0 is unlimited"),
 	"--mail-per-hour":                    web.Text("Mails of a shop per hour; further ones wait; 0 is unlimited"),
 	"--holder-streams":                   web.Text("Pages of cards that are kept up to date at the same time"),
 	"--mcp-key-rate-limit-per-minute":    web.Text("Calls of an MCP key per minute; 0 is unlimited"),
@@ -45,5 +46,9 @@ func showLimits(v *visit) error {
 	for i := range limits {
 		limits[i].Help = v.print.T(limitWords[limits[i].Flag])
 	}
-	return v.render(http.StatusOK, "health_limits", healthPage{Frame: v.frame(web.Text("Health"), healthPath), Tabs: v.healthTabs(""), Limits: limits})
+	return v.render(
+		http.StatusOK,
+		"health_limits",
+		healthPage{Frame: v.frame(web.Text("Health"), healthPath), Tabs: v.healthTabs(""), Limits: limits},
+	)
 }

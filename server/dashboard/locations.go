@@ -20,10 +20,21 @@ const locationsPath = "/dashboard/locations"
 var locationPages = []binding{
 	page(locationsPath, showLocations),
 	page("/dashboard/new/location", func(v *visit) error { return showNewLocation(v, v.newForm(nil)) }),
-	post("/dashboard/new/location", action[store.Location]{op: operation.CreateLocation, again: showNewLocation, next: toLocation(locationCreated)}),
+	post(
+		"/dashboard/new/location",
+		action[store.Location]{op: operation.CreateLocation, again: showNewLocation, next: toLocation(locationCreated)},
+	),
 	page("/dashboard/location/:id", showLocation),
 	page("/dashboard/location/:id/edit", func(v *visit) error { return showEditLocation(v, nil) }),
-	post("/dashboard/location/:id/edit", action[store.Location]{op: operation.UpdateLocation, fields: keepEmpty, again: showEditLocation, next: toLocation(locationSaved)}),
+	post(
+		"/dashboard/location/:id/edit",
+		action[store.LocationSettings]{
+			op:     operation.UpdateLocationSettings,
+			fields: keepEmpty,
+			again:  showEditLocation,
+			next:   toSettings(locationSaved),
+		},
+	),
 	page("/dashboard/location/:id/disable", confirmDisable),
 	post("/dashboard/location/:id/disable", action[store.Location]{op: operation.DisableLocation, next: toLocation(locationDisabled)}),
 	post("/dashboard/location/:id/enable", action[store.Location]{op: operation.EnableLocation, next: toLocation(locationEnabled)}),
@@ -43,6 +54,11 @@ var (
 // what was done.
 func toLocation(done string) func(*visit, store.Location) (string, string) {
 	return func(_ *visit, l store.Location) (string, string) { return locationPath(l.ID), done }
+}
+
+// toSettings is toLocation for an operation that returns the settings too.
+func toSettings(done string) func(*visit, store.LocationSettings) (string, string) {
+	return func(_ *visit, l store.LocationSettings) (string, string) { return locationPath(l.ID), done }
 }
 
 func locationPath(id string) string { return "/dashboard/location/" + id }
@@ -73,7 +89,7 @@ func showLocations(v *visit) error {
 // locationPage is the page of a location, also with its forms.
 type locationPage struct {
 	web.Frame
-	Location store.Location
+	Location store.LocationSettings
 	Form     *web.Form
 	State    web.Badge
 	Facts    []web.Fact
@@ -83,8 +99,8 @@ type locationPage struct {
 }
 
 // findLocation returns the location of the path.
-func findLocation(v *visit) (store.Location, error) {
-	return read[store.Location](v, operation.GetLocation, v.args(nil))
+func findLocation(v *visit) (store.LocationSettings, error) {
+	return read[store.LocationSettings](v, operation.GetLocation, v.args(nil))
 }
 
 func showLocation(v *visit) error {
@@ -107,9 +123,14 @@ func showLocation(v *visit) error {
 	if l.RequireStaffPIN {
 		pin = v.print.T("Asked for before every action")
 	}
+	signIn := v.print.T("Not asked for")
+	if l.RequireStaff {
+		signIn = v.print.T("Needed for every action")
+	}
 	p.Facts = []web.Fact{
-		{Label: v.print.T("Address"), Value: cmp.Or(address(l), "–")},
+		{Label: v.print.T("Address"), Value: cmp.Or(address(l.Location), "–")},
 		{Label: v.print.T("Staff PIN"), Value: pin},
+		{Label: v.print.T("Sign-in of staff"), Value: signIn},
 		{Label: v.print.T("Created"), Value: v.print.Date(l.CreatedAt.Std())},
 		{Label: v.print.T("Id"), Value: codeOf(l.ID)},
 	}
@@ -149,7 +170,7 @@ func showNewLocation(v *visit, f *web.Form) error {
 }
 
 func showEditLocation(v *visit, f *web.Form) error {
-	if err := v.require(operation.UpdateLocation); err != nil {
+	if err := v.require(operation.UpdateLocationSettings); err != nil {
 		return err
 	}
 	l, err := findLocation(v)
@@ -160,7 +181,7 @@ func showEditLocation(v *visit, f *web.Form) error {
 		f = v.newForm(url.Values{
 			"name": {l.Name}, "address": {l.Address}, "city": {l.City}, "postal_code": {l.PostalCode}, "country_code": {l.CountryCode},
 			"lat": {strconv.FormatFloat(l.Lat, 'f', -1, 64)}, "lon": {strconv.FormatFloat(l.Lon, 'f', -1, 64)},
-			"require_staff_pin": {strconv.FormatBool(l.RequireStaffPIN)},
+			"require_staff": {strconv.FormatBool(l.RequireStaff)},
 		})
 	}
 	frame := v.frame(web.Text("Edit location"), locationsPath)
@@ -192,9 +213,11 @@ func confirmDisable(v *visit) error {
 		return err
 	}
 	return v.confirm(locationsPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Disable {0}?", l.Name)},
-		Path:   locationPath(l.ID) + "/disable",
-		Text:   v.print.T("From now on cards cannot be used at this location, and its tills refuse every action. Customers keep their cards. You can enable the location again at any time."),
+		Frame: web.Frame{Title: v.print.T("Disable {0}?", l.Name)},
+		Path:  locationPath(l.ID) + "/disable",
+		Text: v.print.T(
+			"From now on cards cannot be used at this location, and its tills refuse every action. Customers keep their cards. You can enable the location again at any time.",
+		),
 		Button: v.print.T("Disable the location"),
 		Cancel: locationPath(l.ID),
 		Danger: true,

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"punchcard/server/logo"
 	"punchcard/server/operation"
 	"punchcard/server/web"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -17,7 +19,10 @@ import (
 var logoPages = []binding{
 	page("/dashboard/program/:id/logo", func(v *visit) error { return showLogo(v, v.newForm(nil)) }),
 	{method: http.MethodPost, pattern: "/dashboard/program/:id/logo", upload: true, handle: setLogo},
-	post("/dashboard/program/:id/logo/delete", action[store.ProgramDetail]{op: operation.RemoveProgramLogo, fields: only(), next: toProgram(logoRemoved)}),
+	post(
+		"/dashboard/program/:id/logo/delete",
+		action[store.ProgramDetail]{op: operation.RemoveProgramLogo, fields: only(), next: toProgram(logoRemoved)},
+	),
 }
 
 var (
@@ -54,13 +59,22 @@ func showLogo(v *visit, f *web.Form) error {
 	return v.render(v.status(), "program_logo", p)
 }
 
-// setLogo gives the program the uploaded picture. Sending it twice is like sending it
+// setLogo gives the program the uploaded picture, which it reads only for a person who may set
+// it, and for a program that may get it. Sending it twice is like sending it
 // once, so the form needs no idempotency key.
 func setLogo(v *visit) error {
 	if err := v.require(operation.SetProgramLogo); err != nil {
 		return err
 	}
-	err := v.readUpload("picture", logo.MaxBytes)
+	p, err := findProgram(v)
+	if err != nil {
+		return err
+	}
+	if p.HasInstalledCards { // the page says that the logo stays as it is
+		v.formStatus = http.StatusConflict
+		return showLogo(v, v.newForm(nil))
+	}
+	err = v.readUpload("picture", logo.MaxBytes)
 	if err == nil {
 		fields := operation.LogoFields{Picture: store.Opt[[]byte]{V: v.file, Set: len(v.file) > 0}}
 		_, err = kernel.Do[store.ProgramDetail](v.r.Context(), v.Kernel, v.caller, operation.SetProgramLogo, v.args(fields))
@@ -72,11 +86,7 @@ func setLogo(v *visit) error {
 	if !faulty(err) {
 		return err
 	}
-	f := v.faultyForm(err, nil)
-	if e := kernel.AsError(err, kernel.StatusOf); f.Errors["picture"] == "" && len(e.Details) == 0 {
-		f.Problem = v.print.T(e.Message)
-	}
-	return showLogo(v, f)
+	return showLogo(v, v.faultyForm(err, nil))
 }
 
 // readUpload reads a form whose field has a file of at most limit bytes. Further calls do
@@ -98,7 +108,9 @@ func (v *visit) readUpload(field string, limit int64) error {
 	var large *http.MaxBytesError
 	switch {
 	case int64(len(v.file)) > limit || errors.As(err, &large):
-		return store.Invalid(store.Detail{Field: field, Code: "too_large", Message: "must have at limit 2 MiB"})
+		return store.Invalid(
+			store.Detail{Field: field, Code: wire.CodeTooLarge, Message: fmt.Sprintf("must have at most %d MiB", limit>>20)},
+		)
 	case errors.Is(err, io.EOF):
 		return nil
 	}

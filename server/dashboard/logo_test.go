@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"strings"
@@ -56,7 +57,7 @@ func TestLogo(t *testing.T) {
 	s.Unchanged(func() { s.as("manager").upload("/dashboard/program/prg_none/logo", "picture", picture(t)).want(404) })
 	manager := s.as("manager")
 	s.Unchanged(func() {
-		for _, bad := range [][]byte{nil, []byte("no picture"), make([]byte, 2<<20+1), make([]byte, 3<<20)} {
+		for _, bad := range [][]byte{nil, []byte("no picture"), make([]byte, 10<<20+1), make([]byte, 11<<20)} {
 			manager.upload(at+"/logo", "picture", bad).want(400).problem("picture")
 		}
 		manager.upload(at+"/logo", "other", picture(t)).want(400).problem("picture")
@@ -69,15 +70,35 @@ func TestLogo(t *testing.T) {
 	}
 	// The logo is public, as is the page of a card, which shows it too.
 	logo := s.as("").get(attribute(img, "src")).want(200)
-	if logo.header.Get("Content-Type") != "image/png" || !strings.Contains(logo.header.Get("Cache-Control"), "immutable") || !strings.Contains(logo.header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if logo.header.Get("Content-Type") != "image/png" || !strings.Contains(logo.header.Get("Cache-Control"), "immutable") ||
+		!strings.Contains(logo.header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Error(logo.header)
 	}
 	s.as("").get("/logo/00000000000000000000000000000000.png").want(404)
 	link := s.REST().Post("/programs/"+program+"/cards", nil).Want(201).Str("install_url")
 	card := s.as("").get(strings.TrimPrefix(link, s.Origin)).want(200)
-	if !strings.Contains(card.body, attribute(img, "src")) || !strings.Contains(card.header.Get("Content-Security-Policy"), "img-src 'self'") {
+	if !strings.Contains(card.body, attribute(img, "src")) ||
+		!strings.Contains(card.header.Get("Content-Security-Policy"), "img-src 'self'") {
 		t.Errorf("%s %s", card.header, card.body)
 	}
 	manager.get(at + "/logo").form(at + "/logo/delete").send().next().has("The logo was removed.").lacks("<img")
 	s.as("").get(attribute(img, "src")).want(404)
+	// Nothing is read of a picture that a person may not set, or that a program may not get.
+	s.as("viewer").endless(at + "/logo").want(403)
+	s.Install(s.Issue(program, nil))
+	manager.endless(at + "/logo").want(409).has("The logo stays as it is.")
+}
+
+// endless begins to send a form with a picture whose content never comes.
+func (b *browser) endless(path string) *page {
+	b.T.Helper()
+	body, end := io.Pipe()
+	defer end.Close()
+	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.origin+path, body)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	req.ContentLength = 5 << 20
+	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	return b.do(req)
 }

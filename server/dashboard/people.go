@@ -13,25 +13,32 @@ import (
 const peoplePath = "/dashboard/people"
 
 // peoplePages are the pages of the people of a shop.
-var peoplePages = append(anywhere(
-	page(peoplePath+"/invite", func(v *visit) error {
-		return showInvite(v, v.newForm(url.Values{"role": {store.RoleManager}}))
-	}),
-	post(peoplePath+"/invite", action[store.CreatedLink]{op: operation.InvitePerson, again: showInvite, show: showCreatedLink}),
-),
+var peoplePages = append(
+	anywhere(
+		page(peoplePath+"/invite", func(v *visit) error {
+			return showInvite(v, v.newForm(url.Values{"role": {store.RoleManager}}))
+		}),
+		post(peoplePath+"/invite", action[store.CreatedLink]{op: operation.InvitePerson, again: showInvite, show: showCreatedLink}),
+	),
 	page(peoplePath, showPeople),
 	page("/dashboard/invitation/:id/cancel", confirmCancelInvitation),
-	post("/dashboard/invitation/:id/cancel", action[kernel.None]{op: operation.CancelInvitation, fields: only(), next: toPeople(invitationCancelled)}),
+	post(
+		"/dashboard/invitation/:id/cancel",
+		action[kernel.None]{op: operation.CancelInvitation, fields: only(), next: toPeople(invitationCancelled)},
+	),
 	page("/dashboard/person/:id/role", func(v *visit) error { return showRole(v, nil) }),
-	post("/dashboard/person/:id/role", action[store.Member]{op: operation.SetRole, again: showRole,
-		next: func(*visit, store.Member) (string, string) { return peoplePath, roleSaved }}),
+	post("/dashboard/person/:id/role", action[store.Member]{op: operation.SetRole, again: showRole, next: roleChanged}),
 	page("/dashboard/person/:id/remove", func(v *visit) error { return confirmRemovePerson(v, nil) }),
-	post("/dashboard/person/:id/remove", action[kernel.None]{op: operation.RemovePerson, fields: only(), again: confirmRemovePerson, next: toPeople(personRemoved)}),
+	post(
+		"/dashboard/person/:id/remove",
+		action[kernel.None]{op: operation.RemovePerson, fields: only(), again: confirmRemovePerson, next: toPeople(personRemoved)},
+	),
 )
 
 var (
 	invitationCancelled = says("invitation-cancelled", web.Text("The invitation was cancelled. Its link no longer works."))
 	roleSaved           = says("role-saved", web.Text("The role was changed. The person has to sign in again."))
+	ownRoleSaved        = says("own-role-saved", web.Text("Your role was changed. You are signed out on all other devices."))
 	personRemoved       = says("person-removed", web.Text("The person no longer belongs to this shop."))
 )
 
@@ -41,12 +48,33 @@ func toPeople(done string) func(*visit, kernel.None) (string, string) {
 	return func(*visit, kernel.None) (string, string) { return peoplePath, done }
 }
 
+// roleChanged leads on after a change of a role: somebody who has changed their own may no
+// longer see the list.
+func roleChanged(v *visit, m store.Member) (path, done string) {
+	if m.ID == v.person.UserID {
+		return "/dashboard", ownRoleSaved
+	}
+	return peoplePath, roleSaved
+}
+
 // roleOptions explains the roles in a shop.
 func (v *visit) roleOptions() []web.Option {
 	return []web.Option{
-		{Value: store.RoleOwner, Label: v.print.T("Owner"), Hint: v.print.T("Does everything, including people, keys, webhook secrets, settings and exports.")},
-		{Value: store.RoleManager, Label: v.print.T("Manager"), Hint: v.print.T("Runs the shop: programs, prizes, cards, locations, tills, webhooks and statistics.")},
-		{Value: store.RoleViewer, Label: v.print.T("Viewer"), Hint: v.print.T("Sees programs, cards and statistics, and changes nothing. Customers’ email addresses are partly hidden.")},
+		{
+			Value: store.RoleOwner,
+			Label: v.print.T("Owner"),
+			Hint:  v.print.T("Does everything, including people, keys and secrets of other software, settings and exports."),
+		},
+		{
+			Value: store.RoleManager,
+			Label: v.print.T("Manager"),
+			Hint:  v.print.T("Runs the shop: programs, prizes, cards, locations, tills, statistics and integrations."),
+		},
+		{
+			Value: store.RoleViewer,
+			Label: v.print.T("Viewer"),
+			Hint:  v.print.T("Sees programs, cards and statistics, and changes nothing. Customers’ email addresses are partly hidden."),
+		},
 	}
 }
 
@@ -57,13 +85,16 @@ func (v *visit) roleOption(role string) web.Option {
 			return o
 		}
 	}
-	return web.Option{Value: "operator", Label: v.print.T("Operator"), Hint: v.print.T("Runs the server: all its shops, everybody’s account, backups and health.")}
+	return web.Option{
+		Value: "operator",
+		Label: v.print.T("Operator"),
+		Hint:  v.print.T("Runs the server: all its shops, everybody’s account, backups and health."),
+	}
 }
 
 // peoplePage is the list of people, also with its forms.
 type peoplePage struct {
 	web.Frame
-	Tabs        []web.NavItem
 	Actions     []web.Action
 	Members     []member
 	Invitations []invitation
@@ -93,7 +124,7 @@ func showPeople(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := peoplePage{Frame: v.frame(web.Text("People"), settingsPath), Tabs: v.settingsTabs(peoplePath), Roles: v.roleOptions(),
+	p := peoplePage{Frame: v.frame(web.Text("People"), peoplePath), Roles: v.roleOptions(),
 		Actions: []web.Action{{Label: v.print.T("Invite a person"), Path: peoplePath + "/invite", Icon: "plus", Kind: "primary"}}}
 	for _, m := range people.Members {
 		p.Members = append(p.Members, member{m, v.roleOption(m.Role).Label, m.ID == v.person.UserID})
@@ -109,7 +140,7 @@ func showInvite(v *visit, f *web.Form) error {
 		return err
 	}
 	f.Order = []string{"email", "role"}
-	p := peoplePage{Frame: v.frame(web.Text("Invite a person"), settingsPath), Form: f, Roles: v.roleOptions()}
+	p := peoplePage{Frame: v.frame(web.Text("Invite a person"), peoplePath), Form: f, Roles: v.roleOptions()}
 	p.Width = "narrow"
 	if v.allows(kernel.Operator) {
 		p.Roles = append(p.Roles, v.roleOption("operator"))
@@ -122,7 +153,7 @@ func showInvite(v *visit, f *web.Form) error {
 
 // showCreatedLink shows a one-time link, once.
 func showCreatedLink(v *visit, l store.CreatedLink) error {
-	p := peoplePage{Frame: v.frame(web.Text("Invitation link"), settingsPath), Link: l,
+	p := peoplePage{Frame: v.frame(web.Text("Invitation link"), peoplePath), Link: l,
 		Back: web.Action{Label: v.print.T("People"), Path: peoplePath}, Explanation: v.print.T("It works once, and for seven days.")}
 	if l.Kind == store.LinkReset {
 		p.Frame = v.frame(web.Text("Link for a new password"), usersPath)
@@ -153,7 +184,7 @@ func showRole(v *visit, f *web.Form) error {
 	if f == nil {
 		f = v.newForm(url.Values{"role": {m.Role}})
 	}
-	frame := v.frame("", settingsPath)
+	frame := v.frame("", peoplePath)
 	frame.Title, frame.Width = v.print.T("Role of {0}", m.Name), "narrow"
 	return v.render(v.status(), "role", peoplePage{Frame: frame, Form: f, Member: m, Roles: v.roleOptions()})
 }
@@ -166,11 +197,15 @@ func confirmRemovePerson(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	text := v.print.T("{0} ({1}) is signed out at once and can no longer open this shop. Invitations that they have made end. Their account stays, for other shops that they belong to.", m.Name, m.Email)
+	text := v.print.T(
+		"{0} ({1}) is signed out at once and can no longer open this shop. Invitations that they have made end. Their account stays, for other shops that they belong to.",
+		m.Name,
+		m.Email,
+	)
 	if m.ID == v.person.UserID {
 		text = v.print.T("This is you. You are signed out at once and can no longer open this shop. Another owner can invite you again.")
 	}
-	return v.confirm(settingsPath, web.ConfirmPage{
+	return v.confirm(peoplePath, web.ConfirmPage{
 		Frame:  web.Frame{Title: v.print.T("Remove {0} from the shop?", m.Name)},
 		Form:   f,
 		Path:   "/dashboard/person/" + m.ID + "/remove",
@@ -193,7 +228,7 @@ func confirmCancelInvitation(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.confirm(settingsPath, web.ConfirmPage{
+	return v.confirm(peoplePath, web.ConfirmPage{
 		Frame:  web.Frame{Title: v.print.T("Cancel the invitation?")},
 		Path:   "/dashboard/invitation/" + v.id() + "/cancel",
 		Text:   v.print.T("The link that was sent to {0} no longer works then.", invitation.Email),

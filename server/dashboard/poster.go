@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"punchcard/server/operation"
 	"punchcard/server/qr"
@@ -17,12 +18,13 @@ import (
 // of a program. Its texts are in the language of the shop.
 type posterPage struct {
 	web.Frame
-	Program string // id
-	Size    string
-	Sizes   []web.NavItem
-	Off     bool // the form makes no cards now
-	Poster  poster
-	Faces   []string // classes: one for each side that the page shows
+	Program     string // id
+	Size        string
+	Sizes       []web.NavItem
+	Off         bool // the form makes no cards now
+	Poster      poster
+	Faces       []string   // classes: one for each side that the page shows
+	Unreachable *attention // nil: phones can open the links
 }
 
 // poster is what is printed.
@@ -34,6 +36,7 @@ type poster struct {
 	Scan   string // what to do
 	Text   string
 	Offer  string // of a discount; empty: none
+	Long   bool   // the name
 	Ladder []rung
 	QR     template.HTML
 	URL    string // without the scheme, to type
@@ -42,45 +45,61 @@ type poster struct {
 // rung is a step of the ladder of prizes.
 type rung struct{ Stamps, Prize string }
 
-// maxRungs is the number of prizes that a poster has room for.
-const maxRungs = 4
-
-// posterSizes are the sizes of posters.
-var posterSizes = []struct{ name, label, page string }{
-	{"a4", web.Text("Poster, A4"), "size:A4;margin:0"},
-	{"a6", web.Text("Card for the counter, A6"), "size:A6;margin:0"},
-	{"tent", web.Text("Table tent, A4 folded"), "size:A4;margin:0"},
+// posterSizes are the sizes of posters. CSS has no name for A6.
+var posterSizes = []struct {
+	name, label, page string
+	rows              int // of the ladder, that the poster has room for
+}{
+	{"a4", web.Text("Poster, A4"), "size:210mm 297mm;margin:0", 9},
+	{"a6", web.Text("Card for the counter, A6"), "size:105mm 148mm;margin:0", 5},
+	{"tent", web.Text("Table tent, A4 folded"), "size:210mm 297mm;margin:0", 6},
 }
+
+// longName is the number of characters from which on a name is printed in a smaller size.
+const longName = 28
 
 func showPoster(v *visit) error {
 	j, err := read[store.JoinPage](v, operation.GetPoster, v.args(nil))
 	if err != nil {
 		return err
 	}
-	p := posterPage{Frame: v.frame(web.Text("Poster"), programsPath), Program: v.id(), Size: posterSizes[0].name, Off: j.Closed, Faces: []string{""}}
-	p.Width = "wide"
-	rule := posterSizes[0].page
+	size := posterSizes[0]
 	for _, s := range posterSizes {
 		if v.r.URL.Query().Get("size") == s.name {
-			p.Size, rule = s.name, s.page
+			size = s
 		}
 	}
+	p := posterPage{
+		Frame:       v.frame(web.Text("Poster"), programsPath),
+		Program:     v.id(),
+		Size:        size.name,
+		Off:         j.Closed,
+		Faces:       []string{""},
+		Unreachable: v.unreachable(),
+	}
+	p.Width = "wide"
 	for _, s := range posterSizes {
-		p.Sizes = append(p.Sizes, web.NavItem{Label: v.print.T(s.label), Path: programPath(p.Program) + "/poster?size=" + s.name, Current: s.name == p.Size})
+		p.Sizes = append(
+			p.Sizes,
+			web.NavItem{Label: v.print.T(s.label), Path: programPath(p.Program) + "/poster?size=" + s.name, Current: s.name == p.Size},
+		)
 	}
 	if p.Size == "tent" {
 		p.Faces = []string{"turned", ""}
 	}
-	if p.Poster, err = v.poster(&j); err != nil {
+	if p.Poster, err = v.poster(&j, size.rows); err != nil {
 		return err
 	}
 	colours := web.CardColours{Brand: j.Program.BrandColorHex, Background: j.Program.BgColorHex, Text: j.Program.TextColorHex}
-	p.Style = template.CSS("@page{" + rule + "}.poster{--brand:" + colours.Brand + ";--on-brand:" + colours.OnBrand() + ";--bg:" + colours.Background + ";--ink:" + colours.Ink() + "}")
+	p.Style = template.CSS(
+		"@page{" + size.page + "}.poster{--brand:" + colours.Brand + ";--on-brand:" + colours.OnBrand() + ";--bg:" + colours.Background + ";--ink:" + colours.Ink() + "}",
+	)
 	return v.render(http.StatusOK, "program_poster", p)
 }
 
-// poster returns what a poster of a program says.
-func (v *visit) poster(j *store.JoinPage) (p poster, err error) {
+// poster returns what a poster of a program says. If there are more prizes than rows, the last row
+// says how many more.
+func (v *visit) poster(j *store.JoinPage, rows int) (p poster, err error) {
 	print := web.PrinterFor(j.Shop.Language)
 	address := v.absolute(j.URL)
 	svg, err := qr.SVG(address)
@@ -92,17 +111,21 @@ func (v *visit) poster(j *store.JoinPage) (p poster, err error) {
 		Scan: print.T("Scan and get your card"), Text: print.T("It is on your phone at once. No app and no password."),
 		QR: template.HTML(svg), URL: strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://"),
 	}
+	p.Long = utf8.RuneCountInString(p.Name) > longName
 	if percent := j.Program.DiscountPercent; percent.Valid {
 		text := strconv.FormatFloat(percent.V, 'f', -1, 64)
 		_, decimals, _ := strings.Cut(text, ".")
 		p.Offer = print.T("{0} % off", print.Decimal(percent.V, len(decimals)))
 	}
 	for i, z := range j.Prizes {
-		if i == maxRungs {
+		if i == rows-1 && len(j.Prizes) > rows {
 			p.Ladder = append(p.Ladder, rung{"", print.T("and {0} more", len(j.Prizes)-i)})
 			break
 		}
-		p.Ladder = append(p.Ladder, rung{print.T("{0} stamp|{0} stamps", z.Threshold), cmp.Or(j.PrizeTexts[z.ID].Names[print.Lang()], z.Name)})
+		p.Ladder = append(
+			p.Ladder,
+			rung{print.T("{0} stamp|{0} stamps", z.Threshold), cmp.Or(j.PrizeTexts[z.ID].Names[print.Lang()], z.Name)},
+		)
 	}
 	return p, nil
 }

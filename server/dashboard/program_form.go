@@ -60,8 +60,12 @@ func anyOf(f *web.Form, part string) bool {
 }
 
 // programOrder is the order of the fields of the form.
-var programOrder = []string{"name", "description", "total_stamps", "repeat_after_reset", "discount_percent", "initial_balance_cents", "brand_color_hex", "bg_color_hex", "text_color_hex",
-	"prizes", "min_spend_cents", "max_stamps_per_day", "default_expire_after_days", "stamps_expire_after_days", "location_scope", "scoped_location_ids", "icon_key", "category", "access_image_url"}
+var programOrder = []string{
+	"name", "description", "total_stamps", "repeat_after_reset", "discount_percent", "initial_balance_cents",
+	"brand_color_hex", "bg_color_hex", "text_color_hex", "prizes", "min_spend_cents", "max_stamps_per_day",
+	"default_expire_after_days", "stamps_expire_after_days", "location_scope", "scoped_location_ids", "icon_key",
+	"category", "access_image_url",
+}
 
 // The numbers of rows for prizes in the form of a new program.
 const (
@@ -145,8 +149,14 @@ func showNewProgram(v *visit, f *web.Form) error {
 	if err := v.require(operation.CreateProgramWithPrizes); err != nil {
 		return err
 	}
-	p := programForm{Frame: v.frame(web.Text("New program"), programsPath), Form: f, Path: "/dashboard/new/program", Preview: "/dashboard/new/program/preview",
-		Cancel: "/dashboard/new/program", Type: f.Value("type")}
+	p := programForm{
+		Frame:   v.frame(web.Text("New program"), programsPath),
+		Form:    f,
+		Path:    "/dashboard/new/program",
+		Preview: "/dashboard/new/program/preview",
+		Cancel:  "/dashboard/new/program",
+		Type:    f.Value("type"),
+	}
 	rows := 0
 	for ; rows < maxPrizes && f.Value(fmt.Sprintf("prizes.%d.name", rows))+f.Value(fmt.Sprintf("prizes.%d.threshold", rows)) != ""; rows++ {
 		p.Prizes = append(p.Prizes, rows)
@@ -168,8 +178,16 @@ func showEditProgram(v *visit, f *web.Form) error {
 	if f == nil {
 		f = v.newForm(v.programValues(&program))
 	}
-	p := programForm{Frame: v.frame(web.Text("Edit program"), programsPath), Form: f, Path: programPath(program.ID) + "/edit", Preview: programPath(program.ID) + "/preview",
-		Cancel: programPath(program.ID), Program: &program, Type: program.Type, Frozen: program.HasInstalledCards}
+	p := programForm{
+		Frame:   v.frame(web.Text("Edit program"), programsPath),
+		Form:    f,
+		Path:    programPath(program.ID) + "/edit",
+		Preview: programPath(program.ID) + "/preview",
+		Cancel:  programPath(program.ID),
+		Program: &program,
+		Type:    program.Type,
+		Frozen:  program.HasInstalledCards,
+	}
 	if p.Frozen {
 		im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, v.args(nil))
 		if err != nil {
@@ -186,18 +204,17 @@ func (v *visit) renderProgramForm(p programForm) error {
 	if err != nil {
 		return err
 	}
-	p.TypeName, p.Stamps, p.Currency, p.Languages = v.print.T(programTypes[p.Type]), store.CollectsStamps(p.Type), v.shop().Currency, languageOptions()
+	p.TypeName, p.Stamps, p.Currency, p.Languages = v.print.T(
+		programTypes[p.Type],
+	), store.CollectsStamps(
+		p.Type,
+	), v.shop().Currency, languageOptions()
 	slices.SortStableFunc(locations, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	for _, l := range locations {
 		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
 	}
 	p.Form.Order = programOrder
 	dropListErrors(p.Form)
-	for _, name := range []string{"initial_balance_cents", "min_spend_cents"} {
-		if p.Form.Errors[name] != "" && amountField(v, p.Form.Value(name)) == p.Form.Value(name) {
-			p.Form.Errors[name] = v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, p.Currency))
-		}
-	}
 	p.Face = v.drawnCard(p.Form, p.Type, p.Program)
 	p.Style = p.Face.Style()
 	return v.render(v.status(), "program_form", p)
@@ -278,9 +295,6 @@ func showRules(v *visit, f *web.Form) error {
 	}
 	if f == nil {
 		f = v.newForm(v.programValues(&program))
-	}
-	if f.Errors["min_spend_cents"] != "" && amountField(v, f.Value("min_spend_cents")) == f.Value("min_spend_cents") {
-		f.Errors["min_spend_cents"] = v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, v.shop().Currency))
 	}
 	frame := v.frame(web.Text("Rules at the till"), programsPath)
 	frame.Width = "narrow"

@@ -3,12 +3,14 @@ package dashboard
 import (
 	"bytes"
 	"fmt"
+	"html/template"
 	"net/http"
 	"regexp"
 	"strconv"
 
 	"punchcard/server/newprogram"
 	"punchcard/server/operation"
+	"punchcard/server/qr"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -129,4 +131,43 @@ func nextPrize(f *web.Form, p *store.ProgramForm, stamps int64) (name string, mi
 		}
 	}
 	return name, missing
+}
+
+// customerPage shows a program as the page of a card does, without a card.
+type customerPage struct {
+	web.Frame
+	Program store.ProgramForm
+	Face    web.HolderCard
+	QR      template.HTML // of a text that names no card
+	Prizes  []web.Fact
+	Where   string
+}
+
+// showCustomerPage shows what customers see of a program. It issues and installs nothing, so it
+// freezes nothing.
+func showCustomerPage(v *visit) error {
+	program, err := findProgram(v)
+	if err != nil {
+		return err
+	}
+	locations, err := shopLocations(v)
+	if err != nil {
+		return err
+	}
+	svg, err := qr.SVG("SAMPLE")
+	if err != nil {
+		return err
+	}
+	p := customerPage{
+		Frame:   v.frame(web.Text("The customer's page"), programsPath),
+		Program: program,
+		Face:    v.sampleCard(&program),
+		QR:      template.HTML(svg),
+		Where:   v.whereValid(&program, locations),
+	}
+	p.Style, p.Width = p.Face.Style(), "narrow"
+	for _, z := range program.Prizes {
+		p.Prizes = append(p.Prizes, web.Fact{Label: z.Name, Value: v.print.T("{0} stamp|{0} stamps", z.Threshold)})
+	}
+	return v.render(http.StatusOK, "program_customer", p)
 }

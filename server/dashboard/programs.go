@@ -18,14 +18,34 @@ const programsPath = "/dashboard/programs"
 var programPages = []binding{
 	page(programsPath, showPrograms),
 	page("/dashboard/new/program", newProgram),
-	post("/dashboard/new/program", action[store.ProgramDetail]{op: operation.CreateProgramWithPrizes, fields: newProgramFields, again: showNewProgram, next: toProgram(programCreated)}),
+	post(
+		"/dashboard/new/program",
+		action[store.ProgramDetail]{
+			op:     operation.CreateProgramWithPrizes,
+			fields: newProgramFields,
+			again:  showNewProgram,
+			next:   toProgram(programCreated),
+		},
+	),
 	{method: http.MethodPost, pattern: "/dashboard/new/program/preview", handle: previewNewProgram},
 	page("/dashboard/program/:id", showProgram),
 	page("/dashboard/program/:id/edit", func(v *visit) error { return showEditProgram(v, nil) }),
-	post("/dashboard/program/:id/edit", action[store.ProgramDetail]{op: operation.UpdateProgram, fields: programFields, again: showEditProgram, next: toProgram(programSaved)}),
+	post(
+		"/dashboard/program/:id/edit",
+		action[store.ProgramDetail]{
+			op:     operation.UpdateProgram,
+			fields: programFields,
+			again:  showEditProgram,
+			next:   toProgram(programSaved),
+		},
+	),
 	{method: http.MethodPost, pattern: "/dashboard/program/:id/preview", handle: previewProgram},
+	page("/dashboard/program/:id/customer", showCustomerPage),
 	page("/dashboard/program/:id/rules", func(v *visit) error { return showRules(v, nil) }),
-	post("/dashboard/program/:id/rules", action[store.ProgramDetail]{op: operation.UpdateProgramSettings, fields: ruleFields, again: showRules, next: toProgram(rulesSaved)}),
+	post(
+		"/dashboard/program/:id/rules",
+		action[store.ProgramDetail]{op: operation.UpdateProgramSettings, fields: ruleFields, again: showRules, next: toProgram(rulesSaved)},
+	),
 }
 
 var (
@@ -92,7 +112,10 @@ func showPrograms(v *visit) error {
 		if err != nil {
 			return err
 		}
-		p.Programs = append(p.Programs, programRow{program, v.print.T(programTypes[program.Type]), v.programState(&program), im.ActiveCards})
+		p.Programs = append(
+			p.Programs,
+			programRow{program, v.print.T(programTypes[program.Type]), v.programState(&program), im.ActiveCards},
+		)
 	}
 	return v.render(http.StatusOK, "programs", p)
 }
@@ -111,20 +134,21 @@ func (v *visit) programState(p *store.Program) web.Badge {
 // programPage is the page of a program.
 type programPage struct {
 	web.Frame
-	Program    store.ProgramForm
-	State      web.Badge
-	Figures    []figure
-	Facts      []web.Fact
-	Rules      []web.Fact
-	Todo       []todo // what is missing before publishing; nil: it was published
-	Face       web.HolderCard
-	Prizes     []prizeRow
-	HasPrizes  bool // programs of this type do
-	MayEdit    bool
-	MayPrizes  bool // the ladder can be edited
-	Actions    []web.Action
-	MoreAction []web.Action
-	Links      []web.Action // to pages about the program
+	Program     store.ProgramForm
+	State       web.Badge
+	Figures     []figure
+	Facts       []web.Fact
+	Rules       []web.Fact
+	Todo        []todo     // what is missing before publishing; nil: it was published
+	Unreachable *attention // nil: phones can open the links
+	Face        web.HolderCard
+	Prizes      []prizeRow
+	HasPrizes   bool // programs of this type do
+	MayEdit     bool
+	MayPrizes   bool // the ladder can be edited
+	Actions     []web.Action
+	MoreAction  []web.Action
+	Links       []web.Action // to pages about the program
 }
 
 // figure is a number in the component "tile".
@@ -174,7 +198,7 @@ func showProgram(v *visit) error {
 	p.MayPrizes = p.MayEdit && p.HasPrizes && !program.HasInstalledCards
 	p.Prizes = v.prizeRows(&program, p.MayPrizes)
 	if !program.PublishedAt.Valid {
-		p.Todo = v.programTodo(&program, locations)
+		p.Todo, p.Unreachable = v.programTodo(&program, locations), v.unreachable()
 	}
 	if p.MayEdit {
 		p.Actions, p.MoreAction = v.programActions(&program)
@@ -188,9 +212,16 @@ func (v *visit) programFigures(p *store.ProgramForm, im store.ProgramImpact) []f
 	list := []figure{{v.print.T("Cards in use"), n(im.ActiveCards), v.print.T("{0} on a phone", im.InstalledCards)}}
 	switch {
 	case store.CollectsStamps(p.Type):
-		list = append(list, figure{v.print.T("Stamps given"), n(im.Stamps), ""}, figure{v.print.T("Prizes redeemed"), n(im.Redemptions), ""})
+		list = append(
+			list,
+			figure{v.print.T("Stamps given"), n(im.Stamps), ""},
+			figure{v.print.T("Prizes redeemed"), n(im.Redemptions), ""},
+		)
 	case p.Type == store.ProgramPrepaid:
-		list = append(list, figure{v.print.T("Money on cards"), v.print.Money(im.BalanceCents, currency), v.print.T("Paid, and not yet spent")})
+		list = append(
+			list,
+			figure{v.print.T("Money on cards"), v.print.Money(im.BalanceCents, currency), v.print.T("Paid, and not yet spent")},
+		)
 	default:
 		list = append(list, figure{v.print.T("Times used"), n(im.Uses), ""})
 	}
@@ -216,7 +247,12 @@ func (v *visit) programFacts(p *store.ProgramForm, locations []store.Location) [
 		if p.StampsExpireAfterDays.Valid {
 			stamps = v.print.T("Expire after {0} day|Expire after {0} days", p.StampsExpireAfterDays.V)
 		}
-		facts = append(facts, fact(web.Text("Stamps on a card"), v.print.Number(p.TotalStamps.V)), fact(web.Text("When it is full"), after), fact(web.Text("Stamps"), stamps))
+		facts = append(
+			facts,
+			fact(web.Text("Stamps on a card"), v.print.Number(p.TotalStamps.V)),
+			fact(web.Text("When it is full"), after),
+			fact(web.Text("Stamps"), stamps),
+		)
 	}
 	valid := v.print.T("Without end")
 	if p.DefaultExpireAfterDays.Valid {
@@ -267,21 +303,39 @@ func (v *visit) programRules(p *store.ProgramForm) []web.Fact {
 	if p.MaxStampsPerDay.Valid {
 		most = v.print.Number(p.MaxStampsPerDay.V)
 	}
-	return []web.Fact{{Label: v.print.T("Minimum purchase for a stamp"), Value: spend}, {Label: v.print.T("Most stamps per card and day"), Value: most}}
+	return []web.Fact{
+		{Label: v.print.T("Minimum purchase for a stamp"), Value: spend},
+		{Label: v.print.T("Most stamps per card and day"), Value: most},
+	}
 }
 
 // programTodo returns what is to be done before a program is published.
 func (v *visit) programTodo(p *store.ProgramForm, locations []store.Location) (list []todo) {
 	if store.CollectsStamps(p.Type) {
-		list = append(list, todo{Text: v.print.T("Add a prize"), Hint: v.print.T("Without a prize there is nothing to collect stamps for."), Path: programPath(p.ID) + "/new-prize", Done: len(p.Prizes) > 0})
+		list = append(
+			list,
+			todo{
+				Text: v.print.T("Add a prize"),
+				Hint: v.print.T("Without a prize there is nothing to collect stamps for."),
+				Path: programPath(p.ID) + "/new-prize",
+				Done: len(p.Prizes) > 0,
+			},
+		)
 	}
 	open := false
 	for _, l := range locations {
 		open = open || l.Active
 	}
-	return append(list,
-		todo{Text: v.print.T("Have an open location"), Hint: v.print.T("Cards are used at the tills of a location."), Path: locationsPath, Done: open},
-		todo{Text: v.print.T("Publish the program"), Hint: v.print.T("Then cards can be issued."), Path: programPath(p.ID) + "/publish"})
+	return append(
+		list,
+		todo{
+			Text: v.print.T("Have an open location"),
+			Hint: v.print.T("Cards are used at the tills of a location."),
+			Path: locationsPath,
+			Done: open,
+		},
+		todo{Text: v.print.T("Publish the program"), Hint: v.print.T("Then cards can be issued."), Path: programPath(p.ID) + "/publish"},
+	)
 }
 
 // shopLocations returns all locations of the shop, newest first.

@@ -15,8 +15,23 @@ func TestProgramPages(t *testing.T) {
 	program := s.NewProgram("standard", true, nil)
 	at, prize := "/dashboard/program/"+program, s.NewPrize(program, 5)
 	s.onlyFrom("viewer", "/dashboard/programs", "/dashboard/programs?type=prepaid", at)
-	s.onlyFrom("manager", "/dashboard/new/program", "/dashboard/new/program?template=gift", "/dashboard/new/program?type=access", "/dashboard/new/program?from="+program,
-		at+"/edit", at+"/rules", at+"/publish", at+"/unpublish", at+"/suspend", at+"/unsuspend", at+"/delete", at+"/new-prize", at+"/prize/"+prize, at+"/prize/"+prize+"/delete")
+	s.onlyFrom(
+		"manager",
+		"/dashboard/new/program",
+		"/dashboard/new/program?template=gift",
+		"/dashboard/new/program?type=access",
+		"/dashboard/new/program?from="+program,
+		at+"/edit",
+		at+"/rules",
+		at+"/publish",
+		at+"/unpublish",
+		at+"/suspend",
+		at+"/unsuspend",
+		at+"/delete",
+		at+"/new-prize",
+		at+"/prize/"+prize,
+		at+"/prize/"+prize+"/delete",
+	)
 	for path, fields := range map[string]url.Values{
 		"/dashboard/new/program": {"type": {"standard"}, "name": {"X"}, "total_stamps": {"5"}, "icon_key": {"cup"}}, "/dashboard/new/program/preview": {"type": {"standard"}},
 		at + "/edit": {"name": {"X"}}, at + "/preview": {"name": {"X"}}, at + "/rules": {"max_stamps_per_day": {"2"}},
@@ -36,7 +51,9 @@ func TestForeignProgram(t *testing.T) {
 	s := start(t)
 	foreign := s.NewShop(nil).NewProgram("standard", true, nil)
 	pages, forms := []string{"/dashboard/program/{}", "/dashboard/new/program?from={}"}, map[string]url.Values{
-		"/dashboard/program/{}/edit": {"name": {"x"}}, "/dashboard/program/{}/preview": {"name": {"x"}}, "/dashboard/program/{}/rules": {"max_stamps_per_day": {"2"}},
+		"/dashboard/program/{}/edit": {
+			"name": {"x"},
+		}, "/dashboard/program/{}/preview": {"name": {"x"}}, "/dashboard/program/{}/rules": {"max_stamps_per_day": {"2"}},
 		"/dashboard/program/{}/new-prize": {"name": {"x"}, "threshold": {"1"}}, "/dashboard/program/{}/prizes": {"prize_ids": {"prz_x"}},
 	}
 	for _, page := range []string{"edit", "rules", "publish", "unpublish", "suspend", "unsuspend", "delete", "new-prize"} {
@@ -47,8 +64,15 @@ func TestForeignProgram(t *testing.T) {
 	}
 	s.likeUnknown(foreign, "prg_none", pages, forms)
 	own, other := s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
-	s.likeUnknown(s.NewPrize(other, 5), "prz_none", []string{"/dashboard/program/" + own + "/prize/{}", "/dashboard/program/" + own + "/prize/{}/delete"},
-		map[string]url.Values{"/dashboard/program/" + own + "/prize/{}": {"name": {"x"}}, "/dashboard/program/" + own + "/prize/{}/delete": nil})
+	s.likeUnknown(
+		s.NewPrize(other, 5),
+		"prz_none",
+		[]string{"/dashboard/program/" + own + "/prize/{}", "/dashboard/program/" + own + "/prize/{}/delete"},
+		map[string]url.Values{
+			"/dashboard/program/" + own + "/prize/{}":        {"name": {"x"}},
+			"/dashboard/program/" + own + "/prize/{}/delete": nil,
+		},
+	)
 }
 
 // TestTemplatesOfPrograms creates a program from each template, as a form that is sent
@@ -58,7 +82,7 @@ func TestTemplatesOfPrograms(t *testing.T) {
 	manager := s.as("manager")
 	for template, want := range map[string][]string{
 		"coffee": {"Coffee card", "Croissant", "Free coffee", "Not published"}, "pizza": {"Pizza card", "Soft drink"}, "gym": {"Gym pass", "30 days from issue"},
-		"gift": {"Gift card", "€25.00"}, "discount": {"Friends of the shop", "10 % off"},
+		"gift": {"Gift card", "€0.00"}, "discount": {"Friends of the shop", "10 % off"},
 	} {
 		path := "/dashboard/new/program?template=" + template
 		if !manager.get("/dashboard/new/program").link(path) {
@@ -78,7 +102,9 @@ func TestNewProgram(t *testing.T) {
 	refused := form.send().want(400).has("Prize 1: Fill in this field.")
 	refused.problem("prizes-0-threshold")
 	form = refused.form("/dashboard/new/program").set("prizes.0.threshold", "9")
-	form = form.send().want(422).has("above the program's total_stamps of 8").form("/dashboard/new/program")
+	above := form.send().want(422).has("A prize at 9 stamps would never be reached: a full card has 8.")
+	above.problem("prizes-0-threshold")
+	form = above.form("/dashboard/new/program")
 	form.set("prizes.0.threshold", "8", "min_spend_cents", "a lot")
 	if got := form.send().want(400).problem("min_spend_cents"); !strings.Contains(got, "Enter an amount") {
 		t.Error(got)
@@ -90,16 +116,53 @@ func TestNewProgram(t *testing.T) {
 	created := form.sendTwice(s).next().has("Lunch", "Soup", "€2.50", "Centrale", "Italiano, Deutsch")
 	// The form of the program has what was stored.
 	edit := manager.get(created.path + "/edit").form(created.path + "/edit")
-	if edit.fields.Get("name_localizations.it") != "Pranzo" || edit.fields.Get("description_localizations.de") != "Mittagstisch" || edit.fields["scoped_location_ids"][1] != s.LocationIDs[0] {
+	if edit.fields.Get("name_localizations.it") != "Pranzo" || edit.fields.Get("description_localizations.de") != "Mittagstisch" ||
+		edit.fields["scoped_location_ids"][1] != s.LocationIDs[0] {
 		t.Errorf("%v", edit.fields)
 	}
 	edit = edit.set("total_stamps", "7").send().want(422).form(created.path + "/edit")
-	edit.set("total_stamps", "9", "location_scope", "all_locations", "name_localizations.it", "").send().next().has("The program was saved.", "At all locations", "Deutsch").lacks("Italiano")
+	edit.set("total_stamps", "9", "location_scope", "all_locations", "name_localizations.it", "").
+		send().
+		next().
+		has("The program was saved.", "At all locations", "Deutsch").
+		lacks("Italiano")
 	manager.get(created.path+"/rules").form("").set("max_stamps_per_day", "x").send().want(400).problem("max_stamps_per_day")
 	manager.get(created.path+"/rules").form("").set("max_stamps_per_day", "", "min_spend_cents", "").send().next().has("No limit")
-	if copied := manager.get("/dashboard/new/program?from=" + strings.TrimPrefix(created.path, "/dashboard/program/")).form("/dashboard/new/program"); copied.fields.Get("prizes.0.name") != "Soup" || copied.fields.Get("name") != "Lunch" {
+	if copied := manager.get("/dashboard/new/program?from=" + strings.TrimPrefix(created.path, "/dashboard/program/")).form("/dashboard/new/program"); copied.fields.Get(
+		"prizes.0.name",
+	) != "Soup" ||
+		copied.fields.Get("name") != "Lunch" {
 		t.Errorf("%v", copied.fields)
 	}
+}
+
+// TestFreezingIsSaidBefore checks that what the first card on a phone freezes is said in the form,
+// and beside the link that leads to it, and that the preview of the customer's page installs nothing.
+func TestFreezingIsSaidBefore(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	manager := s.as("manager")
+	program := s.NewProgram("standard", true, nil)
+	s.NewPrize(program, 5)
+	at := "/dashboard/program/" + program
+	const said, frozen, issued = "From the first card on a phone, these stay as they are", "The design stays as it is", "Nobody keeps a card of this program on a phone yet."
+	manager.get("/dashboard/new/program?type=standard").has(said)
+	manager.get(at + "/edit").has(said).lacks(frozen)
+	issue := func() *page {
+		return manager.get("/dashboard/new/card?program_id=" + program).form("/dashboard/new/card").send().want(200)
+	}
+	issue().has(issued)
+	s.Unchanged(func() {
+		s.as("viewer").
+			get(at+"/customer").
+			want(200).
+			has("no card is issued", "5 stamps", "At all locations").
+			lacks("<form method=\"post\" action=\"/c/")
+	})
+	manager.get(at + "/edit").has(said)
+	s.Install(s.Issue(program, nil))
+	manager.get(at + "/edit").has(frozen).lacks(said)
+	issue().lacks(issued)
 }
 
 // TestProgramStates publishes, suspends and deletes a program with cards.
@@ -118,7 +181,7 @@ func TestProgramStates(t *testing.T) {
 	do("unpublish", "2 cards go on working.").next().has("Not published")
 	do("publish").next()
 	do("suspend", "2 cards stop working at once", "€25.00 of your customers' money").next().has("Suspended")
-	manager.post(at+"/publish", nil).want(409).has("Cannot publish a program that is suspended.")
+	manager.post(at+"/publish", nil).want(409).has("The program’s state has changed")
 	do("unsuspend", "2 cards work again.").next().has("Published")
 	do("delete", "2 cards stop working and are archived for good.", "€25.00").next().has("The program was deleted")
 	manager.get(at).want(404)
@@ -136,7 +199,9 @@ func TestFrozenProgram(t *testing.T) {
 	if page.find(func(n *html.Node) bool { return n.Data == "fieldset" && has(n, "disabled") }) == nil {
 		t.Error("the fields can be changed")
 	}
-	s.Unchanged(func() { manager.post(at+"/edit", url.Values{"name": {"X"}}).want(409).has("frozen") })
+	s.Unchanged(func() {
+		manager.post(at+"/edit", url.Values{"name": {"X"}}).want(409).has("so the program and its prizes stay as they are")
+	})
 	if manager.get(at).has("Prizes stay as they are").link(at + "/new-prize") {
 		t.Error("a prize can be added")
 	}
@@ -164,7 +229,13 @@ func TestPrizes(t *testing.T) {
 	s.Unchanged(func() { up.send().want(409).has("have changed meanwhile") })
 	manager.get(at+"/prize/"+second).form("").set("name", "").send().want(400).problem("name")
 	manager.get(at+"/prize/"+second).form("").set("name", "Cake").send().next().has("Cake")
-	manager.get(at + "/prize/" + second + "/delete").has("Delete Cake?").form(at + "/prize/" + second + "/delete").send().next().has("The prize was deleted.").lacks("Cake")
+	manager.get(at + "/prize/" + second + "/delete").
+		has("Delete Cake?").
+		form(at + "/prize/" + second + "/delete").
+		send().
+		next().
+		has("The prize was deleted.").
+		lacks("Cake")
 }
 
 // TestPreview checks that the preview has the card alone for scripts, and the page for
@@ -177,7 +248,9 @@ func TestPreview(t *testing.T) {
 	form := manager.get(at + "/edit").form(at + "/edit")
 	form.set("name", "<b>Lunch", "total_stamps", "61", "bg_color_hex", "#FFFFFF", "text_color_hex", "#FFFFFE", "brand_color_hex", "red;}")
 	s.Unchanged(func() {
-		fragment := manager.post(at+"/preview", form.fields).want(200).has("<b>Lunch", "24 of 61 stamps", "This text is hard to read", "Cards show black text instead.")
+		fragment := manager.post(at+"/preview", form.fields).
+			want(200).
+			has("<b>Lunch", "24 of 61 stamps", "This text is hard to read", "Cards show black text instead.")
 		for _, want := range []string{"--bg:#FFFFFF;--ink:#111111;--brand:#1F2937", "<rect width=\"39%\""} {
 			if !strings.Contains(fragment.body, want) {
 				t.Errorf("no %s: %s", want, fragment.body)
@@ -194,6 +267,8 @@ func TestPreview(t *testing.T) {
 		if !strings.Contains(whole.header.Get("Content-Security-Policy"), "'sha256-") {
 			t.Errorf("the colours have no hash: %s", whole.header)
 		}
-		manager.post("/dashboard/new/program/preview", url.Values{"type": {"prepaid"}, "initial_balance_cents": {"12,5"}}).want(200).has("€12.50", "Name of the program")
+		manager.post("/dashboard/new/program/preview", url.Values{"type": {"prepaid"}, "initial_balance_cents": {"12,5"}}).
+			want(200).
+			has("€12.50", "Name of the program")
 	})
 }

@@ -30,6 +30,8 @@ var leastRoles = map[string]string{
 		GET /sign-in/code
 		POST /sign-in/code
 		POST /sign-out
+		GET /invite/:token/accept
+		POST /invite/:token/accept
 		POST /dashboard/shop/:id
 		POST /dashboard/prove
 		GET /dashboard/account
@@ -63,6 +65,7 @@ var leastRoles = map[string]string{
 		GET /dashboard/webhook/:id/delivery/:deliveryId
 		GET /dashboard/programs
 		GET /dashboard/program/:id
+		GET /dashboard/program/:id/customer
 		GET /dashboard/program/:id/poster
 		GET /dashboard/cards
 		GET /dashboard/card/:id
@@ -185,6 +188,7 @@ var leastRoles = map[string]string{
 	"operator": `
 		GET /dashboard/new/shop
 		POST /dashboard/new/shop
+		GET /dashboard/shops
 		GET /dashboard/users
 		GET /dashboard/user/:id
 		GET /dashboard/user/:id/disable
@@ -260,7 +264,7 @@ func TestRoles(t *testing.T) {
 		for i, reader := range roles {
 			switch lesser := i < slices.Index(roles, role); {
 			case lesser:
-				s.Unchanged(func() { open(reader).want(http.StatusForbidden).has("Your role in this shop does not include this.") })
+				s.Unchanged(func() { open(reader).want(http.StatusForbidden).has("Not allowed") })
 			case method == http.MethodGet && role != "account" && !slices.Contains(streams, pattern):
 				if p := open(reader); p.status != http.StatusOK && p.status != http.StatusSeeOther {
 					t.Errorf("%s as %s: status %d: %.500s", what, reader, p.status, p.text())
@@ -318,7 +322,9 @@ func TestForeignIDs(t *testing.T) {
 		if strings.Contains(pattern, ":prizeId") { // another shop's prize of a program of this shop
 			mixed := samples{"program": own["program"], "prize": foreign["prize"]}
 			status, message := answer(mixed)
-			if wantStatus, want := answer(samples{"program": own["program"], "prize": unknown["prize"]}); status != wantStatus || message != want || status < 400 {
+			if wantStatus, want := answer(samples{"program": own["program"], "prize": unknown["prize"]}); status != wantStatus ||
+				message != want ||
+				status < 400 {
 				t.Errorf("%s of another shop's prize: %d %.300s, want %d %.300s", what, status, message, wantStatus, want)
 			}
 		}

@@ -21,12 +21,27 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 	on.REST().Post("/programs/"+program+"/publish", nil).Want(200)
 	location := s.Control("POST", "/locations", servertest.Fields{"shop_id": on.ShopID, "name": name}).Str("id")
 	device := s.Control("POST", "/devices", servertest.Fields{"location_id": location, "name": name, "accept_card_ids": true})
-	hook := on.REST().Post("/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*"}, "description": name}).Want(201).Str("id")
+	hook := on.REST().
+		Post("/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*"}, "description": name}).
+		Want(201).
+		Str("id")
 	sent := on.REST().Post("/programs/"+program+"/webhooks/"+hook+"/test", nil).Want(202).Str("id")
 	_, key := on.NewKey(servertest.Fields{"shop_id": on.ShopID, "name": name})
 	card := on.Issue(program, servertest.Fields{"holder_name": name})
-	out := samples{"program": program, "prize": prize, "location": location, "till": device.Str("id"), "card": card, "key": key, "webhook": hook, "delivery": sent,
-		"transaction": s.Till(device.Str("token")).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).Want(201).Str("transaction.id")}
+	out := samples{
+		"program":  program,
+		"prize":    prize,
+		"location": location,
+		"till":     device.Str("id"),
+		"card":     card,
+		"key":      key,
+		"webhook":  hook,
+		"delivery": sent,
+		"transaction": s.Till(device.Str("token")).
+			Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).
+			Want(201).
+			Str("transaction.id"),
+	}
 	out["staff"] = s.newStaff(on.ShopID, location, name)
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
 		if _, err := tx.UpdateEnrolment(shop, program, store.EnrolmentFields{Enabled: store.Given(true), Slug: store.Given(strings.TrimPrefix(program, "prg_")), MaxCards: store.Given[int64](5)}); err != nil {
@@ -47,7 +62,7 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 		out["person"], out["invitation"], out["session"] = s.App.Store.ID(store.KindUser, user), l.ID, session.ID
 		return err
 	})
-	out["user"], out["shop"] = out["person"], on.ShopID
+	out["user"], out["shop"], out["invite"] = out["person"], on.ShopID, "x"
 	return out
 }
 

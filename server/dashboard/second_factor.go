@@ -19,8 +19,18 @@ const secondFactorPath = accountPath + "/second-factor"
 // work for a person whose shop demands a second factor.
 var secondFactorPages = []binding{
 	page(secondFactorPath, showSecondFactor),
-	post(secondFactorPath, action[operation.OfferedTOTP]{op: operation.StartTOTP, fields: only(), show: func(v *visit, o operation.OfferedTOTP) error { return offer(v, o, v.newForm(nil)) }}),
-	post(secondFactorPath+"/confirm", action[store.RecoveryCodes]{op: operation.ConfirmTOTP, fields: only("totp"), again: offerAgain, show: showRecoveryCodes, at: codeField}),
+	post(
+		secondFactorPath,
+		action[operation.OfferedTOTP]{
+			op:     operation.StartTOTP,
+			fields: only(),
+			show:   func(v *visit, o operation.OfferedTOTP) error { return offer(v, o, v.newForm(nil)) },
+		},
+	),
+	post(
+		secondFactorPath+"/confirm",
+		action[store.RecoveryCodes]{op: operation.ConfirmTOTP, fields: only("totp"), again: offerAgain, show: showRecoveryCodes},
+	),
 	page(secondFactorPath+"/codes", confirmNewCodes),
 	post(secondFactorPath+"/codes", action[store.RecoveryCodes]{op: operation.NewRecoveryCodes, fields: only(), show: showRecoveryCodes}),
 	page(secondFactorPath+"/remove", confirmRemoveFactor),
@@ -130,9 +140,11 @@ func confirmRemoveFactor(v *visit) error {
 		return err
 	}
 	return v.confirm(accountPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Remove the second factor?")},
-		Path:   secondFactorPath + "/remove",
-		Text:   v.print.T("From then on everybody who knows your password can sign in as you. Your recovery codes end. A shop that demands a second factor of your role asks you to set it up again."),
+		Frame: web.Frame{Title: v.print.T("Remove the second factor?")},
+		Path:  secondFactorPath + "/remove",
+		Text: v.print.T(
+			"From then on everybody who knows your password can sign in as you. Your recovery codes end. A shop that demands a second factor of your role asks you to set it up again.",
+		),
 		Button: v.print.T("Remove the second factor"),
 		Cancel: secondFactorPath,
 		Danger: true,

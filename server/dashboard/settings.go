@@ -11,7 +11,10 @@ import (
 	"punchcard/store"
 )
 
-const settingsPath = "/dashboard/settings"
+const (
+	settingsPath = "/dashboard/settings"
+	shopsPath    = "/dashboard/shops"
+)
 
 // settingsPages are the pages of a shop's settings, and those that make a shop.
 var settingsPages = append([]binding{
@@ -19,6 +22,7 @@ var settingsPages = append([]binding{
 	post(settingsPath, action[store.Shop]{op: operation.UpdateShopSettings, again: showSettings,
 		next: func(*visit, store.Shop) (string, string) { return settingsPath, settingsSaved }}),
 }, anywhere(
+	page(shopsPath, showShops),
 	page("/dashboard/new/shop", func(v *visit) error {
 		return showNewShop(v, v.newForm(url.Values{"currency": {"EUR"}, "language": {v.person.Language}}))
 	}),
@@ -31,25 +35,17 @@ var settingsSaved = says("settings-saved", web.Text("The settings were saved."))
 // settingsPage is the page of the settings, and that of a new shop.
 type settingsPage struct {
 	web.Frame
-	Tabs       []web.NavItem
 	Form       *web.Form
 	Shop       store.Shop
 	Facts      []web.Fact // for those who may not change them
 	Zones      []web.Option
 	Currencies []web.Option
 	Languages  []web.Option
-	Detect     string // "timezone": the browser suggests the time zone
-	NewShop    bool   // the person may make one
+	Countries  []web.Option
+	Suggest    bool // the browser suggests the time zone and the country
+	NewShop    bool // the person may make one
+	Shops      []store.Shop
 	Warning    string // beside the demand of a second factor
-}
-
-// settingsTabs are the views of the settings that the person may see.
-func (v *visit) settingsTabs(current string) []web.NavItem {
-	tabs := []web.NavItem{{Label: v.print.T("Shop"), Path: settingsPath, Current: current == settingsPath}}
-	if v.allows(kernel.Owner) {
-		tabs = append(tabs, web.NavItem{Label: v.print.T("People"), Path: peoplePath, Current: current == peoplePath})
-	}
-	return append(tabs, web.NavItem{Label: v.print.T("Assistant"), Path: assistantPath, Current: current == assistantPath})
 }
 
 func showSettings(v *visit, f *web.Form) error {
@@ -57,8 +53,15 @@ func showSettings(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	p := settingsPage{Frame: v.frame(web.Text("Settings"), settingsPath), Tabs: v.settingsTabs(settingsPath), Shop: sh, Form: f,
-		Zones: zoneOptions(sh.Timezone), Currencies: currencyOptions(sh.Currency), Languages: languageOptions(), NewShop: v.allows(kernel.Operator)}
+	p := settingsPage{
+		Frame:      v.frame(web.Text("Shop settings"), settingsPath),
+		Shop:       sh,
+		Form:       f,
+		Zones:      zoneOptions(sh.Timezone),
+		Countries:  countryOptions(sh.CountryCode.V),
+		Currencies: currencyOptions(sh.Currency),
+		Languages:  languageOptions(),
+	}
 	if !v.allows(kernel.Owner) {
 		demand := v.print.T("Everybody decides for their own account")
 		if sh.RequireTOTP {
@@ -67,6 +70,7 @@ func showSettings(v *visit, f *web.Form) error {
 		p.Facts = []web.Fact{
 			{Label: v.print.T("Name"), Value: sh.Name},
 			{Label: v.print.T("Time zone"), Value: sh.Timezone},
+			{Label: v.print.T("Country"), Value: countryName(sh.CountryCode.V)},
 			{Label: v.print.T("Currency"), Value: sh.Currency},
 			{Label: v.print.T("Language of customers"), Value: languageName(sh.Language)},
 			{Label: v.print.T("Second factor"), Value: demand},
@@ -74,9 +78,18 @@ func showSettings(v *visit, f *web.Form) error {
 		return v.render(v.status(), "settings", p)
 	}
 	if f == nil {
-		p.Form = v.newForm(url.Values{"name": {sh.Name}, "timezone": {sh.Timezone}, "currency": {sh.Currency}, "language": {sh.Language}, "require_totp": {strconv.FormatBool(sh.RequireTOTP)}})
+		p.Form = v.newForm(
+			url.Values{
+				"name":         {sh.Name},
+				"timezone":     {sh.Timezone},
+				"country_code": {sh.CountryCode.V},
+				"currency":     {sh.Currency},
+				"language":     {sh.Language},
+				"require_totp": {strconv.FormatBool(sh.RequireTOTP)},
+			},
+		)
 	}
-	p.Form.Order = []string{"name", "timezone", "currency", "language", "require_totp"}
+	p.Form.Order = []string{"name", "timezone", "country_code", "currency", "language", "require_totp"}
 	if !v.person.TOTP && !sh.RequireTOTP {
 		p.Warning = v.print.T("You have no second factor yet. If you switch this on, you set it up right away.")
 	}
@@ -93,14 +106,35 @@ func languageName(lang string) string {
 	return lang
 }
 
+// showShops shows all shops of the server, for operators.
+func showShops(v *visit) error {
+	list, err := read[operation.List[store.Shop]](v, operation.ListShops, kernel.Args{})
+	if err != nil {
+		return err
+	}
+	return v.render(
+		http.StatusOK,
+		"shops",
+		settingsPage{Frame: v.frame(web.Text("Shops"), shopsPath), Form: v.newForm(nil), Shops: list.Data},
+	)
+}
+
 func showNewShop(v *visit, f *web.Form) error {
 	if err := v.require(operation.OpenShop); err != nil {
 		return err
 	}
-	f.Order = []string{"name", "timezone", "currency", "language"}
-	frame := v.frame(web.Text("New shop"), "")
+	f.Order = []string{"name", "timezone", "country_code", "currency", "language"}
+	frame := v.frame(web.Text("New shop"), shopsPath)
 	frame.Width = "narrow"
-	return v.render(v.status(), "shop_form", settingsPage{Frame: frame, Form: f, Detect: "timezone", Zones: zoneOptions(), Currencies: currencyOptions(), Languages: languageOptions()})
+	return v.render(v.status(), "shop_form", settingsPage{
+		Frame:      frame,
+		Form:       f,
+		Suggest:    true,
+		Zones:      zoneOptions(),
+		Countries:  countryOptions(""),
+		Currencies: currencyOptions(),
+		Languages:  languageOptions(),
+	})
 }
 
 // withoutShop reports whether the person belongs to no shop, or runs a server without one.

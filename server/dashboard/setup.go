@@ -13,7 +13,12 @@ import (
 // is stored when it is sent, so the set-up can be left and continued.
 var setupPages = []binding{
 	publicly(page("/setup/:token", func(v *visit) error { return showSetup(v, nil) })),
-	publicly(post("/setup/:token", action[operation.CreatedSession]{op: operation.SetUpOperator, fields: setupFields, again: showSetup, show: setUp})),
+	publicly(
+		post(
+			"/setup/:token",
+			action[operation.CreatedSession]{op: operation.SetUpOperator, fields: setupFields, again: showSetup, show: setUp},
+		),
+	),
 	page(setupPath, continueSetup),
 	page(setupPath+"/location", func(v *visit) error { return showSetupLocation(v, v.newForm(nil)) }),
 	post(setupPath+"/location", action[store.Location]{op: operation.CreateLocation, again: showSetupLocation,
@@ -29,6 +34,7 @@ type setupPage struct {
 	Steps      []web.Step
 	Shops      []web.Option // of a file that has shops already
 	Zones      []web.Option
+	Countries  []web.Option
 	Currencies []web.Option
 	Languages  []web.Option
 	NoCookie   bool
@@ -60,7 +66,7 @@ func showSetup(v *visit, f *web.Form) error {
 	_, _, ok := v.cookie()
 	lang := v.print.Lang()
 	p := setupPage{Frame: web.Frame{Title: v.print.T("Set up your shop"), Width: "narrow"}, Form: f, Steps: v.steps(stepAccount),
-		Zones: zoneOptions(), Currencies: currencyOptions(), Languages: languageOptions(), NoCookie: !ok}
+		Zones: zoneOptions(), Countries: countryOptions(""), Currencies: currencyOptions(), Languages: languageOptions(), NoCookie: !ok}
 	for _, sh := range link.Shops {
 		p.Shops = append(p.Shops, web.Option{Value: sh.ID, Label: sh.Name})
 	}
@@ -73,7 +79,7 @@ func showSetup(v *visit, f *web.Form) error {
 			p.Form.Values.Set("shop_id", link.Shops[0].ID)
 		}
 	}
-	p.Form.Order = []string{"shop_id", "shop_name", "timezone", "currency", "shop_language", "name", "email", "password"}
+	p.Form.Order = []string{"shop_id", "shop_name", "timezone", "country_code", "currency", "shop_language", "name", "email", "password"}
 	return v.render(v.status(), "setup", p)
 }
 
@@ -82,7 +88,7 @@ func showSetup(v *visit, f *web.Form) error {
 func setupFields(v *visit, form url.Values) url.Values {
 	form.Set("language", v.print.Lang())
 	if form.Get("shop_id") != "" {
-		for _, name := range []string{"shop_name", "timezone", "currency", "shop_language"} {
+		for _, name := range []string{"shop_name", "timezone", "country_code", "currency", "shop_language"} {
 			form.Del(name)
 		}
 	}

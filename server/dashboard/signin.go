@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"strings"
+	"time"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -15,31 +17,58 @@ import (
 // the one that asks for a proof.
 var signInPages = anywhere(
 	publicly(page("/sign-in", func(v *visit) error { return showSignIn(v, v.newForm(nil)) })),
-	publicly(post("/sign-in", action[operation.CreatedSession]{op: operation.SignIn, fields: only("email", "password"), again: showSignIn, show: signedIn})),
+	publicly(
+		post(
+			"/sign-in",
+			action[operation.CreatedSession]{op: operation.SignIn, fields: only("email", "password"), again: showSignIn, show: signedIn},
+		),
+	),
 	page("/sign-in/code", func(v *visit) error { return showCode(v, v.newForm(nil)) }),
-	post("/sign-in/code", action[operation.CreatedSession]{op: operation.ConfirmSignIn, fields: only("totp"), again: showCode, show: signedIn, at: codeField}),
+	post(
+		"/sign-in/code",
+		action[operation.CreatedSession]{op: operation.ConfirmSignIn, fields: only("totp"), again: showCode, show: signedIn},
+	),
 	post("/sign-out", action[kernel.None]{op: operation.SignOut, fields: only(), show: signedOut}),
 	post("/dashboard/shop/:id", action[kernel.None]{op: operation.SelectShop, fields: only(), next: toToday}),
 	post("/dashboard/prove", action[kernel.None]{op: operation.Prove, fields: proofFields, again: askProof, show: proved, at: proofErrors}),
 	publicly(page("/reset", func(v *visit) error { return showForgotten(v, v.newForm(nil)) })),
-	publicly(post("/reset", action[kernel.None]{op: operation.RequestReset, fields: only("email"), again: showForgotten, show: showResetSent})),
+	publicly(
+		post("/reset", action[kernel.None]{op: operation.RequestReset, fields: only("email"), again: showForgotten, show: showResetSent}),
+	),
 	publicly(page("/reset/:token", func(v *visit) error { return showReset(v, v.newForm(nil)) })),
-	publicly(post("/reset/:token", action[kernel.None]{op: operation.ResetPassword, fields: only("password"), again: showReset, next: toSignIn(passwordSet)})),
+	publicly(
+		post(
+			"/reset/:token",
+			action[operation.KnownBrowser]{op: operation.ResetPassword, fields: only("password"), again: showReset, next: toSignIn},
+		),
+	),
 	publicly(page("/invite/:token", func(v *visit) error { return showInvitation(v, v.newForm(nil)) })),
-	publicly(post("/invite/:token", action[operation.CreatedSession]{op: operation.AcceptInvitation, fields: newAccount, again: showInvitation, show: accepted})),
+	publicly(
+		post(
+			"/invite/:token",
+			action[kernel.None]{op: operation.CreateInvited, fields: newAccount, again: showInvitation, next: toAcceptance},
+		),
+	),
+	page("/invite/:token/accept", func(v *visit) error { return showAcceptance(v, nil) }),
+	post("/invite/:token/accept", action[kernel.None]{op: operation.AcceptInvitation, fields: only(), again: showAcceptance,
+		next: func(*visit, kernel.None) (string, string) { return "/dashboard", nowAMember }}),
 )
 
 var (
 	passwordSet = says("password-set", web.Text("Your new password is set. Sign in with it."))
-	nowAMember  = says("joined", web.Text("You joined the shop. Sign in with your password."))
+	nowAMember  = says("joined", web.Text("You accepted the invitation."))
+	signInNow   = says(
+		"sign-in-now",
+		web.Text(
+			"Now sign in to accept the invitation. If you are new here, use the password that you have just chosen. If you had an account with this email before, it stays as it was: use its own password, or set a new one by “Forgot your password?”.",
+		),
+	)
 )
 
 func toToday(*visit, kernel.None) (path, done string) { return "/dashboard", "" }
 
-// toSignIn returns what leads to the sign-in page.
-func toSignIn(done string) func(*visit, kernel.None) (string, string) {
-	return func(*visit, kernel.None) (string, string) { return "/sign-in", done }
-}
+// toSignIn leads to the sign-in page after a reset.
+func toSignIn(*visit, operation.KnownBrowser) (path, done string) { return "/sign-in", passwordSet }
 
 // only returns a function that keeps some fields of a form and drops the others, which are for
 // the page.
@@ -55,9 +84,6 @@ func only(names ...string) func(*visit, url.Values) url.Values {
 	}
 }
 
-// codeField is the field beside which a wrong code is shown.
-var codeField = map[store.Code]string{store.TOTPInvalid: "totp"}
-
 // newAccount keeps the fields of a new account, and sets its language to that of the page.
 func newAccount(v *visit, form url.Values) url.Values {
 	out := only("name", "password")(v, form)
@@ -72,12 +98,14 @@ type outsidePage struct {
 	Next      string           // where a sign-in leads to
 	Link      *store.ShownLink // of the page of a one-time link
 	Role      web.Option       // of an invitation
+	Accept    string           // path
 	SignIn    string           // paths, which keep the language
 	Forgotten string
 	Languages []web.NavItem
 	// NoCookie says that no session can be kept safely, since the page came over plain
 	// http.
 	NoCookie bool
+	Mails    bool // a link for a new password can be mailed
 }
 
 // outside returns a page without navigation.
@@ -95,6 +123,7 @@ func (v *visit) outside(title string, f *web.Form) outsidePage {
 		Forgotten: v.keepLanguage("/reset"),
 		Languages: v.languages(),
 		NoCookie:  !ok,
+		Mails:     v.Mails,
 	}
 }
 
@@ -103,7 +132,10 @@ func (v *visit) languages() (list []web.NavItem) {
 	for _, o := range languageOptions() {
 		q := v.r.URL.Query()
 		q.Set("lang", o.Value)
-		list = append(list, web.NavItem{Label: o.Label, Badge: o.Value, Path: v.r.URL.Path + "?" + q.Encode(), Current: o.Value == v.print.Lang()})
+		list = append(
+			list,
+			web.NavItem{Label: o.Label, Badge: o.Value, Path: v.r.URL.Path + "?" + q.Encode(), Current: o.Value == v.print.Lang()},
+		)
 	}
 	return list
 }
@@ -162,8 +194,62 @@ func (v *visit) link(name, title string, f *web.Form, kind string) error {
 		return kernel.Refuse(store.LinkExpired, "This link is for something else.")
 	}
 	p := v.outside(title, f)
-	p.Link, p.Role = &link, v.roleOption(cmp.Or(link.Role, "operator"))
+	p.Link, p.Role, p.Accept = &link, v.roleOption(cmp.Or(link.Role, "operator")), v.acceptPath()
 	return v.render(v.status(), name, p)
+}
+
+// toAcceptance leads on after the form of a new account, the same whether one was made.
+func toAcceptance(v *visit, _ kernel.None) (path, done string) {
+	return "/sign-in?" + url.Values{"done": {signInNow}, "next": {v.acceptPath()}}.Encode(), ""
+}
+
+// acceptPath returns the path of the page on which the invitation of the path is accepted.
+func (v *visit) acceptPath() string {
+	return "/invite/" + url.PathEscape(v.params.ByName("token")) + "/accept"
+}
+
+// showAcceptance asks the person who is signed in whether to accept an invitation. If it
+// cannot be accepted yet, it offers what has to be done before.
+func showAcceptance(v *visit, f *web.Form) error {
+	if err := v.require(operation.AcceptInvitation); err != nil {
+		return err
+	}
+	link, err := read[store.ShownLink](v, operation.ShowLink, v.linkArgs())
+	if err != nil {
+		return err
+	}
+	if link.Kind != store.LinkInvitation {
+		return kernel.Refuse(store.LinkExpired, "This link is for something else.")
+	}
+	role := v.roleOption(cmp.Or(link.Role, "operator"))
+	c := web.ConfirmPage{
+		Frame:        web.Frame{Title: v.linkTitle(link)},
+		Form:         f,
+		Path:         v.acceptPath(),
+		Text:         v.print.T("Your role: {0}.", role.Label) + " " + role.Hint,
+		Consequences: []string{v.print.T("The invitation is for {0}.", link.Email), v.print.T("Your other devices are signed out.")},
+		Button:       v.print.T("Accept the invitation"),
+		Cancel:       "/dashboard",
+	}
+	switch {
+	case !strings.EqualFold(link.Email, v.person.Email):
+		c.Path, c.Button = "/sign-out", v.print.T("Sign out")
+		c.Consequences[1] = v.print.T("You are signed in as {0}. Sign out, then open the link of the invitation again.", v.person.Email)
+	case link.Mailed && !v.person.EmailProved:
+		c.Path, c.Button, c.Fields = "/reset", v.print.T("Send the link"), map[string]string{"email": v.person.Email}
+		c.Consequences[1] = v.print.T(
+			"First confirm your mailbox: you get a message with a link, by which you set a new password. Then sign in and open the link of the invitation again.",
+		)
+	}
+	return v.confirm("", c)
+}
+
+// linkTitle returns the title of the page of an invitation.
+func (v *visit) linkTitle(link store.ShownLink) string {
+	if link.Shop == "" {
+		return v.print.T("Become an operator")
+	}
+	return v.print.T("Join {0}", link.Shop)
 }
 
 // linkArgs returns the input of an operation with the token in the path.
@@ -188,15 +274,6 @@ func signedIn(v *visit, s operation.CreatedSession) error {
 	return nil
 }
 
-// accepted leads on after an invitation: a new account is signed in.
-func accepted(v *visit, s operation.CreatedSession) error {
-	if s.Token == "" {
-		v.redirect("/sign-in", nowAMember)
-		return nil
-	}
-	return signedIn(v, s)
-}
-
 // signedOut drops the cookie.
 func signedOut(v *visit, _ kernel.None) error {
 	v.setSession("")
@@ -208,13 +285,32 @@ func signedOut(v *visit, _ kernel.None) error {
 // cookie is safe here.
 func (v *visit) setSession(token string) bool {
 	name, secure, ok := v.cookie()
-	if !ok {
-		return false
+	if ok {
+		v.setCookie(name, token, secure, store.SessionLifetime)
 	}
-	c := &http.Cookie{Name: name, Value: token, Path: "/", Secure: secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(store.SessionLifetime.Seconds())}
-	if token == "" {
+	return ok
+}
+
+// setBrowser sets the cookie by which the browser is known, where a cookie is safe.
+func (v *visit) setBrowser(value string) {
+	if name, secure, ok := kernel.BrowserCookieFor(v.PublicURL, v.InsecureCookies, kernel.IsLoopback(v.r)); ok {
+		v.setCookie(name, value, secure, store.BrowserLifetime)
+	}
+}
+
+// setCookie sets a cookie that no script and no other site can use. An empty value ends it.
+func (v *visit) setCookie(name, value string, secure bool, lifetime time.Duration) {
+	c := &http.Cookie{
+		Name:     name,
+		Value:    value,
+		Path:     "/",
+		Secure:   secure,
+		HttpOnly: true,
+		SameSite: http.SameSiteLaxMode,
+		MaxAge:   int(lifetime.Seconds()),
+	}
+	if value == "" {
 		c.MaxAge = -1
 	}
 	http.SetCookie(v.w, c)
-	return true
 }

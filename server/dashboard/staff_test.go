@@ -20,8 +20,13 @@ func (s *demo) newStaff(shopID, location, name string) (id string) {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	m, err := kernel.Do[store.StaffMember](s.T.Context(), kernel.New(s.App.Store, kernel.Config{}), kernel.OperatorCaller("test", shop), operation.CreateStaff,
-		kernel.Args{Fields: operation.StaffFields{LocationID: store.Given(location), Name: store.Given(name), PIN: store.Given("2468")}})
+	m, err := kernel.Do[store.StaffMember](
+		s.T.Context(),
+		kernel.New(s.App.Store, kernel.Config{}),
+		kernel.OperatorCaller("test", shop),
+		operation.CreateStaff,
+		kernel.Args{Fields: operation.StaffFields{LocationID: store.Given(location), Name: store.Given(name), PIN: store.Given("2468")}},
+	)
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -53,7 +58,9 @@ func TestStaffPages(t *testing.T) {
 	till := s.Till(s.TillToken)
 	till.Post("/session", map[string]any{"staff_id": strings.TrimPrefix(at, "/dashboard/staff/"), "pin": "2468"}).Want(201)
 	card := s.Issue(s.ProgramIDs["access"], nil)
-	token := till.Post("/session", map[string]any{"staff_id": strings.TrimPrefix(at, "/dashboard/staff/"), "pin": "2468"}).Want(201).Str("token")
+	token := till.Post("/session", map[string]any{"staff_id": strings.TrimPrefix(at, "/dashboard/staff/"), "pin": "2468"}).
+		Want(201).
+		Str("token")
 	till.Post("/cards/"+card+"/uses", nil, "X-Staff-Session", token).Want(201)
 	manager.get("/dashboard/card/" + card).has("Demo till · Ada")
 	manager.get("/dashboard/report").has("By member of staff", "Ada")
@@ -72,22 +79,33 @@ func TestStaffPages(t *testing.T) {
 func TestForeignStaff(t *testing.T) {
 	s := start(t)
 	other := s.NewShop(nil)
-	s.likeUnknown(s.newStaff(other.ShopID, other.LocationIDs[0], "Ada"), "stf_none", []string{"/dashboard/staff/{}/pin", "/dashboard/staff/{}/disable"}, map[string]url.Values{
-		"/dashboard/staff/{}/pin": {"pin": {"1234"}}, "/dashboard/staff/{}/disable": nil, "/dashboard/staff/{}/enable": nil})
+	s.likeUnknown(
+		s.newStaff(other.ShopID, other.LocationIDs[0], "Ada"),
+		"stf_none",
+		[]string{"/dashboard/staff/{}/pin", "/dashboard/staff/{}/disable"},
+		map[string]url.Values{
+			"/dashboard/staff/{}/pin": {"pin": {"1234"}}, "/dashboard/staff/{}/disable": nil, "/dashboard/staff/{}/enable": nil},
+	)
 	s.Unchanged(func() {
-		s.as("owner").post("/dashboard/new/staff", url.Values{"location_id": {other.LocationIDs[0]}, "name": {"Bob"}, "pin": {"1234"}}).want(404)
+		s.as("owner").
+			post("/dashboard/new/staff", url.Values{"location_id": {other.LocationIDs[0]}, "name": {"Bob"}, "pin": {"1234"}}).
+			want(404)
 		s.as("owner").post("/dashboard/new/till/pair", url.Values{"location_id": {other.LocationIDs[0]}}).want(404)
 	})
 }
 
-// TestPairingPage checks that the page of a new till makes a pairing, whose link and code are
-// shown once.
+// TestPairingPage checks that the form of a new till, sent by Enter, makes a pairing, whose
+// link and code are shown once.
 func TestPairingPage(t *testing.T) {
 	s := start(t)
 	s.refusedBelow("manager", "/dashboard/new/till/pair", url.Values{"location_id": {s.LocationIDs[0]}})
 	manager := s.as("manager")
-	form := manager.get("/dashboard/new/till").has("Pair a phone or tablet").form("")
-	form.action = "/dashboard/new/till/pair"
+	form := manager.get("/dashboard/new/till").has("Pair a phone or tablet").form("/dashboard/new/till/pair")
+	enter := form.page.find(func(n *html.Node) bool { return n.Data == "button" && textOf(n) == "Pair a phone or tablet" })
+	if first := form.page.find(func(n *html.Node) bool { return n.Data == "button" && textOf(n) == "Create a token" || n == enter }); first != enter ||
+		has(enter, "formaction") {
+		t.Error("Enter does not pair a phone or tablet")
+	}
 	form.set("location_id", "").send().want(400).problem("location_id")
 	page := form.set("location_id", s.LocationIDs[0], "name", "Phone").send().want(200).has("/till/pair/", "shown only now", "Phone")
 	if page.find(func(n *html.Node) bool { return n.Data == "svg" && attribute(n, "aria-label") == "QR code" }) == nil {
@@ -96,7 +114,13 @@ func TestPairingPage(t *testing.T) {
 	code := textOf(page.find(func(n *html.Node) bool { return attribute(n, "id") == "code" }))
 	s.Unchanged(func() { form.send().want(200).has("were shown once").lacks(code) })
 	k := kernel.New(s.App.Store, kernel.Config{})
-	d, err := kernel.Do[operation.CreatedDevice](t.Context(), k, kernel.VisitorCaller(netip.Addr{}), operation.AcceptPairing, kernel.Args{Fields: operation.PairingCodeFields{Code: store.Given(code)}})
+	d, err := kernel.Do[operation.CreatedDevice](
+		t.Context(),
+		k,
+		kernel.VisitorCaller(netip.Addr{}),
+		operation.AcceptPairing,
+		kernel.Args{Fields: operation.PairingCodeFields{Code: store.Given(code)}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

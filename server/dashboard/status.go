@@ -26,6 +26,7 @@ type Status struct {
 	Mail         bool // a mail server is configured
 	Limits       []Limit
 	Errors       []LoggedError // the newest first
+	Refused      int64         // connections since the start, of addresses that had too many
 }
 
 // Backups are those that the server makes.
@@ -81,25 +82,45 @@ func (v *visit) serverAttention() (list []attention) {
 	open := web.Action{Label: v.print.T("Open Health"), Path: healthPath}
 	add := func(tone, title, text string) { list = append(list, attention{tone, title, text, open}) }
 	if s.DiskLow {
-		add("bad", v.print.T("The disk is nearly full"), v.print.T("{0} are left. When it is full, nothing can be stamped any more.", v.bytes(s.DiskFree)))
+		add(
+			"bad",
+			v.print.T("The disk is nearly full"),
+			v.print.T("{0} are left. When it is full, nothing can be stamped any more.", v.bytes(s.DiskFree)),
+		)
 	}
 	switch {
 	case s.Backups.Folder == "" && !s.Fixture:
-		add("warn", v.print.T("The server makes no backups"), v.print.T("A damaged disk would cost everything. Start the server with --backup-every and --backup-dir."))
+		add(
+			"warn",
+			v.print.T("The server makes no backups"),
+			v.print.T("A damaged disk would cost everything. Start the server with --backup-every and --backup-dir."),
+		)
 	case s.Backups.Folder == "":
 	case s.Backups.Problem != "":
 		add("bad", v.print.T("The folder of backups cannot be read"), s.Backups.Problem)
 	case s.Backups.Overdue:
-		add("bad", v.print.T("There is no backup of the last two days"), v.print.T("A damaged disk would cost everything since the last one."))
+		add(
+			"bad",
+			v.print.T("There is no backup of the last two days"),
+			v.print.T("A damaged disk would cost everything since the last one."),
+		)
 	}
 	for _, c := range s.Certificates {
 		switch {
 		case c.Problem != "":
 			add("bad", v.print.T("The certificate of {0} has a problem", c.Host), c.Problem)
 		case c.Soon && c.DaysLeft < 0:
-			add("bad", v.print.T("The certificate of {0} has ended", c.Host), v.print.T("Browsers and tills refuse to connect until there is a new one."))
+			add(
+				"bad",
+				v.print.T("The certificate of {0} has ended", c.Host),
+				v.print.T("Browsers and tills refuse to connect until there is a new one."),
+			)
 		case c.Soon:
-			add("warn", v.print.T("The certificate of {0} ends in {1} days", c.Host, c.DaysLeft), v.print.T("Browsers and tills refuse to connect once it has ended."))
+			add(
+				"warn",
+				v.print.T("The certificate of {0} ends in {1} days", c.Host, c.DaysLeft),
+				v.print.T("Browsers and tills refuse to connect once it has ended."),
+			)
 		}
 	}
 	return list

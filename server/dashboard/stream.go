@@ -16,6 +16,7 @@ import (
 // The bounds of streams of server-sent events.
 const (
 	maxStreams  = 100              // at once; further pages are read again from time to time
+	maxOwn      = 6                // of them of one person
 	streamPause = time.Second      // between two messages of a stream
 	streamBeat  = 20 * time.Second // between the heartbeats of a stream without news
 	streamWrite = 10 * time.Second // that a message may take
@@ -27,20 +28,27 @@ type streams struct {
 	ctx  context.Context // ends all streams
 	st   *store.Store
 	mu   sync.Mutex
-	wake map[chan struct{}]bool
-	stop context.CancelFunc // ends watching the file
+	wake map[chan struct{}]int64 // with the person who reads each
+	stop context.CancelFunc      // ends watching the file
 }
 
 func newStreams(ctx context.Context, st *store.Store) *streams {
-	return &streams{ctx: ctx, st: st, wake: map[chan struct{}]bool{}}
+	return &streams{ctx: ctx, st: st, wake: map[chan struct{}]int64{}}
 }
 
-// join adds a stream. It returns a channel that gets a value after changes, and the
-// function that removes the stream. ok is false if there are too many.
-func (s *streams) join() (wake <-chan struct{}, leave func(), ok bool) {
+// join adds a stream of a person. It returns a channel that gets a value after changes, and
+// the function that removes the stream. ok is false if there are too many, in all or of the
+// person.
+func (s *streams) join(person int64) (wake <-chan struct{}, leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.wake) >= maxStreams {
+	own := 0
+	for _, reader := range s.wake {
+		if reader == person {
+			own++
+		}
+	}
+	if own >= maxOwn || len(s.wake) >= maxStreams {
 		return nil, nil, false
 	}
 	if len(s.wake) == 0 {
@@ -49,7 +57,7 @@ func (s *streams) join() (wake <-chan struct{}, leave func(), ok bool) {
 		go s.watch(ctx)
 	}
 	c := make(chan struct{}, 1)
-	s.wake[c] = true
+	s.wake[c] = person
 	return c, func() { s.leave(c) }, true
 }
 
@@ -96,7 +104,7 @@ func (v *visit) stream(render func() ([]byte, error)) error {
 	if v.r.Method == http.MethodHead {
 		return nil
 	}
-	wake, leave, ok := v.streams.join()
+	wake, leave, ok := v.streams.join(v.person.User)
 	if !ok {
 		return kernel.Refuse(store.RateLimited, "Too many pages are open.")
 	}

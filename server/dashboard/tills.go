@@ -26,7 +26,13 @@ var tillPages = []binding{
 	post("/dashboard/new/till", action[operation.CreatedDevice]{op: operation.CreateDevice, again: showNewTill, show: showTillToken}),
 	post("/dashboard/new/till/pair", action[store.CreatedPairing]{op: operation.CreatePairing, again: showNewTill, show: showPairing}),
 	page("/dashboard/till/:id/revoke", confirmRevokeTill),
-	post("/dashboard/till/:id/revoke", action[store.Device]{op: operation.RevokeDevice, next: func(*visit, store.Device) (string, string) { return tillsPath, tillRevoked }}),
+	post(
+		"/dashboard/till/:id/revoke",
+		action[store.Device]{
+			op:   operation.RevokeDevice,
+			next: func(*visit, store.Device) (string, string) { return tillsPath, tillRevoked },
+		},
+	),
 }
 
 var tillRevoked = says("till-revoked", web.Text("The till was revoked. Its token no longer works."))
@@ -117,14 +123,15 @@ func showTills(v *visit) error {
 // tillPage is the form of a new till, its token, or a pairing.
 type tillPage struct {
 	web.Frame
-	Form      *web.Form
-	Locations []web.Option
-	Till      operation.CreatedDevice
-	Location  string
-	Check     string // the command that checks the token
-	Pairing   store.CreatedPairing
-	QR        template.HTML // of the pairing's link
-	Code      string        // of the pairing, in groups
+	Form        *web.Form
+	Locations   []web.Option
+	Till        operation.CreatedDevice
+	Location    string
+	Check       string // the command that checks the token
+	Pairing     store.CreatedPairing
+	QR          template.HTML // of the pairing's link
+	Code        string        // of the pairing, in groups
+	Unreachable *attention    // nil: phones can open the links
 }
 
 func showNewTill(v *visit, f *web.Form) error {
@@ -157,7 +164,12 @@ func (v *visit) locationChoice() (options []web.Option, err error) {
 // showPairing shows the link and the code of a pairing. A form that is sent again has none to
 // show.
 func showPairing(v *visit, created store.CreatedPairing) error {
-	p := tillPage{Frame: v.frame(web.Text("Pair a phone or tablet"), locationsPath), Pairing: created, Code: groupCode(created.Code)}
+	p := tillPage{
+		Frame:       v.frame(web.Text("Pair a phone or tablet"), locationsPath),
+		Pairing:     created,
+		Code:        groupCode(created.Code),
+		Unreachable: v.unreachable(),
+	}
 	p.Width = "narrow"
 	if created.URL != "" {
 		if strings.HasPrefix(created.URL, "/") {
@@ -169,7 +181,7 @@ func showPairing(v *visit, created store.CreatedPairing) error {
 		}
 		p.QR = template.HTML(svg)
 	}
-	l, err := read[store.Location](v, operation.GetLocation, kernel.Args{Params: map[string]string{"id": created.LocationID}})
+	l, err := read[store.LocationSettings](v, operation.GetLocation, kernel.Args{Params: map[string]string{"id": created.LocationID}})
 	if err != nil {
 		return err
 	}
@@ -182,7 +194,7 @@ func showTillToken(v *visit, d operation.CreatedDevice) error {
 	p := tillPage{Frame: v.frame(web.Text("The till was created"), locationsPath), Till: d}
 	p.Width = "narrow"
 	p.Check = "curl -H 'Authorization: Bearer " + d.Token + "' " + v.origin() + "/till/v1/me"
-	l, err := read[store.Location](v, operation.GetLocation, kernel.Args{Params: map[string]string{"id": d.LocationID}})
+	l, err := read[store.LocationSettings](v, operation.GetLocation, kernel.Args{Params: map[string]string{"id": d.LocationID}})
 	if err != nil {
 		return err
 	}
@@ -212,9 +224,12 @@ func confirmRevokeTill(v *visit) error {
 		return err
 	}
 	return v.confirm(locationsPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Revoke {0}?", t.Name)},
-		Path:   "/dashboard/till/" + v.id() + "/revoke",
-		Text:   v.print.T("The till at {0} can do nothing from now on, and its token never works again. What it did stays in the ledger.", t.Location),
+		Frame: web.Frame{Title: v.print.T("Revoke {0}?", t.Name)},
+		Path:  "/dashboard/till/" + v.id() + "/revoke",
+		Text: v.print.T(
+			"The till at {0} can do nothing from now on, and its token never works again. What it did stays in the ledger.",
+			t.Location,
+		),
 		Button: v.print.T("Revoke the till"),
 		Cancel: tillsPath,
 		Danger: true,

@@ -18,13 +18,17 @@ func TestTillPages(t *testing.T) {
 	s.refusedBelow("manager", revoke, nil)
 
 	manager := s.as("manager")
-	form := manager.get("/dashboard/new/till").form("")
+	form := manager.get("/dashboard/new/till").form("/dashboard/new/till/pair")
+	form.action = "/dashboard/new/till" // of the button "Create a token"
 	form.set("location_id", "").send().want(400).problem("location_id")
-	page := form.set("location_id", s.LocationIDs[0], "name", "Kiosk", "accept_card_ids", "true").send().want(200).has("tdk_", "shown only now")
+	page := form.set("location_id", s.LocationIDs[0], "name", "Kiosk", "accept_card_ids", "true").
+		send().
+		want(200).
+		has("tdk_", "shown only now")
 	token := textOf(page.find(func(n *html.Node) bool { return attribute(n, "id") == "token" }))
 	s.Till(token).Get("/me").Want(200)
 	s.Unchanged(func() { form.send().want(200).has("was shown once").lacks(token) })
-	manager.get("/dashboard/tills").has("Counter 2", "Kiosk", "Yes").lacks(token)
+	manager.get("/dashboard/tills").has("Counter 2", "Kiosk", "Point-of-sale system").lacks(token)
 	manager.get("/dashboard/location/" + s.LocationIDs[0]).has("Kiosk")
 
 	manager.get(revoke).has("Revoke Counter 2?").form(revoke).sendTwice(s).next().has("The till was revoked.")

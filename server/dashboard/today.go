@@ -95,10 +95,18 @@ func (v *visit) today() (p todayPage, err error) {
 	if err != nil {
 		return p, err
 	}
-	p = todayPage{Frame: v.frame(web.Text("Today"), todayPath), Sub: v.print.T("{0}, compared with the same weekday a week ago up to this time", v.print.LongDate(t.Until.Std())), Tiles: v.todayTiles(t), Begun: t.Begun.Done()}
+	p = todayPage{
+		Frame: v.frame(web.Text("Today"), todayPath),
+		Sub:   v.print.T("{0}, compared with the same weekday a week ago up to this time", v.print.LongDate(t.Until.Std())),
+		Tiles: v.todayTiles(t),
+		Begun: t.Begun.Done(),
+	}
 	p.Actions = []web.Action{{Label: v.print.T("Day report"), Path: reportPath, Icon: "report"}}
 	if v.allows(kernel.Manager) && t.Begun.Published {
-		p.Actions = append(p.Actions, web.Action{Label: v.print.T("Issue a card"), Path: "/dashboard/new/card", Icon: "plus", Kind: "primary"})
+		p.Actions = append(
+			p.Actions,
+			web.Action{Label: v.print.T("Issue a card"), Path: "/dashboard/new/card", Icon: "plus", Kind: "primary"},
+		)
 	}
 	if v.allows(kernel.Owner) && !(t.Begun.Location && t.Begun.Program) {
 		p.Setup = web.Action{Label: v.print.T("Continue the set-up"), Path: setupPath, Kind: "primary"}
@@ -110,6 +118,9 @@ func (v *visit) today() (p todayPage, err error) {
 		p.Attention = append(p.Attention, v.attention(a))
 	}
 	p.Attention = append(v.serverAttention(), p.Attention...)
+	if a := v.unreachable(); a != nil {
+		p.Attention = append([]attention{*a}, p.Attention...)
+	}
 	for _, e := range t.Events {
 		p.Events = append(p.Events, v.ledgerEvent(e, t.Date))
 	}
@@ -146,10 +157,28 @@ func (v *visit) startSteps(b store.Begun) []startStep {
 		path        string
 		done        bool
 	}{
-		{kernel.Owner, web.Text("Add a location"), web.Text("Where your customers show their cards."), "/dashboard/new/location", b.Location},
-		{kernel.Manager, web.Text("Create a program and publish it"), web.Text("What a card collects, and what it gives."), program, b.Published},
+		{
+			kernel.Owner,
+			web.Text("Add a location"),
+			web.Text("Where your customers show their cards."),
+			"/dashboard/new/location",
+			b.Location,
+		},
+		{
+			kernel.Manager,
+			web.Text("Create a program and publish it"),
+			web.Text("What a card collects, and what it gives."),
+			program,
+			b.Published,
+		},
 		{kernel.Manager, web.Text("Pair a till"), web.Text("It stamps and redeems cards at a location."), "/dashboard/new/till", b.Till},
-		{kernel.Manager, web.Text("Issue the first card"), web.Text("To yourself, for example, to see how it looks."), "/dashboard/new/card", b.Card},
+		{
+			kernel.Manager,
+			web.Text("Issue the first card"),
+			web.Text("To yourself, for example. Once a card is kept on a phone, the design and the prizes stay as they are."),
+			"/dashboard/new/card",
+			b.Card,
+		},
 	}
 	var list []startStep
 	for _, s := range steps {
@@ -168,11 +197,35 @@ func (v *visit) attention(a store.Attention) attention {
 	log := web.Action{Label: v.print.T("Open the webhook"), Path: "/dashboard/webhook/" + a.WebhookID.V}
 	switch a.Kind {
 	case store.AttentionWebhookFailing:
-		return attention{"warn", v.print.T("The webhook to {0} fails", a.Name), v.print.T("{0} delivery in a row has failed.|{0} deliveries in a row have failed.", a.Failures), log}
+		return attention{
+			"warn",
+			v.print.T("The webhook to {0} fails", a.Name),
+			v.print.T("{0} delivery in a row has failed.|{0} deliveries in a row have failed.", a.Failures),
+			log,
+		}
 	case store.AttentionWebhookInactive:
-		return attention{"warn", v.print.T("The webhook to {0} is switched off", a.Name), v.print.T("It gets no events until it is activated."), log}
+		return attention{
+			"warn",
+			v.print.T("The webhook to {0} is switched off", a.Name),
+			v.print.T("It gets no events until it is activated."),
+			log,
+		}
+	case store.AttentionFreeMoney:
+		return attention{
+			"warn",
+			v.print.T("{0}: the form for new cards is closed", a.Name),
+			v.print.T(
+				"Its cards begin with money, so customers cannot make them themselves. Turn the form off, or set the balance of a new card to 0.",
+			),
+			web.Action{Label: v.print.T("Open the form"), Path: enrolmentPath(a.ProgramID)},
+		}
 	case store.AttentionNoPrizes:
-		return attention{"warn", v.print.T("{0} has no prizes", a.Name), v.print.T("Customers collect stamps, but can redeem nothing."), program}
+		return attention{
+			"warn",
+			v.print.T("{0} has no prizes", a.Name),
+			v.print.T("Customers collect stamps, but can redeem nothing."),
+			program,
+		}
 	}
 	return attention{"info", v.print.T("{0} is a draft", a.Name), v.print.T("Publish the program to issue cards."), program}
 }

@@ -16,10 +16,16 @@ var userPages = anywhere(
 	page(usersPath, showUsers),
 	page("/dashboard/user/:id", showUser),
 	page("/dashboard/user/:id/disable", func(v *visit) error { return confirmDisableUser(v, nil) }),
-	post("/dashboard/user/:id/disable", action[store.User]{op: operation.DisableUser, fields: only(), again: confirmDisableUser, next: toUser(userDisabled)}),
+	post(
+		"/dashboard/user/:id/disable",
+		action[store.User]{op: operation.DisableUser, fields: only(), again: confirmDisableUser, next: toUser(userDisabled)},
+	),
 	post("/dashboard/user/:id/enable", action[store.User]{op: operation.EnableUser, fields: only(), next: toUser(userEnabled)}),
 	page("/dashboard/user/:id/reset", func(v *visit) error { return showResetForm(v, v.newForm(nil)) }),
-	post("/dashboard/user/:id/reset", action[store.CreatedLink]{op: operation.CreateResetLink, again: showResetForm, show: showCreatedLink}),
+	post(
+		"/dashboard/user/:id/reset",
+		action[store.CreatedLink]{op: operation.CreateResetLink, again: showResetForm, show: showCreatedLink},
+	),
 	page("/dashboard/user/:id/sign-out", confirmSignOutUser),
 	post("/dashboard/user/:id/sign-out", action[operation.EndedSessions]{op: operation.SignOutUser, fields: only(),
 		next: func(v *visit, _ operation.EndedSessions) (string, string) { return userPath(v.id()), userSignedOut }}),
@@ -65,7 +71,7 @@ func (v *visit) newUser(u store.User) user {
 }
 
 func showUsers(v *visit) error {
-	list, err := read[operation.List[store.User]](v, operation.ListUsers, kernel.Args{})
+	list, err := read[operation.Users](v, operation.ListUsers, kernel.Args{})
 	if err != nil {
 		return err
 	}
@@ -78,7 +84,7 @@ func showUsers(v *visit) error {
 
 // findUser returns the account of the path.
 func findUser(v *visit) (u user, err error) {
-	list, err := read[operation.List[store.User]](v, operation.ListUsers, kernel.Args{})
+	list, err := read[operation.Users](v, operation.ListUsers, kernel.Args{})
 	if err != nil {
 		return u, err
 	}
@@ -132,10 +138,13 @@ func confirmDisableUser(v *visit, f *web.Form) error {
 		return err
 	}
 	return v.confirm(usersPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Disable the account of {0}?", u.Name)},
-		Form:   f,
-		Path:   userPath(u.ID) + "/disable",
-		Text:   v.print.T("{0} is signed out everywhere at once and can no longer sign in to any shop. You can enable the account again at any time.", u.Email),
+		Frame: web.Frame{Title: v.print.T("Disable the account of {0}?", u.Name)},
+		Form:  f,
+		Path:  userPath(u.ID) + "/disable",
+		Text: v.print.T(
+			"{0} is signed out everywhere at once and can no longer sign in to any shop. You can enable the account again at any time.",
+			u.Email,
+		),
 		Button: v.print.T("Disable the account"),
 		Cancel: userPath(u.ID),
 		Danger: true,

@@ -60,7 +60,10 @@ func (v *visit) run(b binding) error {
 		switch {
 		case err != nil:
 		case v.withoutShop() && !b.shopless:
-			err = showNoShop(v)
+			// No operation confirms the identity, which may be from before the person got a shop.
+			if err = v.Kernel.Confirm(&v.caller); err == nil {
+				err = showNoShop(v)
+			}
 		default:
 			err = b.handle(v)
 		}
@@ -78,6 +81,7 @@ func (v *visit) identify(b binding) error {
 	if b.public {
 		v.caller = kernel.VisitorCaller(v.Client(v.r))
 		v.caller.Agent = v.r.UserAgent()
+		v.caller.BrowserCookie = v.browserCookie()
 		return nil
 	}
 	c, err := v.r.Cookie(name)
@@ -87,6 +91,7 @@ func (v *visit) identify(b binding) error {
 	if v.caller, err = v.sessions.Identify(c.Value, v.Client(v.r), v.r.UserAgent()); err != nil {
 		return err
 	}
+	v.caller.BrowserCookie = v.browserCookie()
 	v.person = v.caller.Session
 	v.print = web.PrinterFor(v.person.Language).In(v.zone())
 	return nil
@@ -115,6 +120,16 @@ func (v *visit) zone() *time.Location {
 // where no cookie would be safe.
 func (v *visit) cookie() (name string, secure, ok bool) {
 	return kernel.CookieFor(v.PublicURL, v.InsecureCookies, kernel.IsLoopback(v.r))
+}
+
+// browserCookie returns the cookie by which the browser is known, empty if it is not.
+func (v *visit) browserCookie() string {
+	name, _, ok := kernel.BrowserCookieFor(v.PublicURL, v.InsecureCookies, kernel.IsLoopback(v.r))
+	c, err := v.r.Cookie(name)
+	if !ok || err != nil {
+		return ""
+	}
+	return c.Value
 }
 
 // id returns the id in the path.
@@ -185,9 +200,16 @@ func (v *visit) answer(status int, body []byte, styles ...string) {
 	writePage(v.w, status, body, styles...)
 }
 
+// writePage answers with a page, which may have forms; see [web.AllowForms].
 func writePage(w http.ResponseWriter, status int, body []byte, styles ...string) {
+	web.SetHeaders(w.Header(), styles...)
+	web.AllowForms(w.Header())
+	writeBody(w, status, body)
+}
+
+// writeBody answers with the HTML of a page, whose other headers are set.
+func writeBody(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
-	web.SetHeaders(h, styles...)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
