@@ -44,7 +44,13 @@ func join(v *visit) error {
 	if err != nil {
 		return err
 	}
-	out, err := kernel.Do[store.JoinedCard](v.r.Context(), v.Kernel, v.caller(), operation.Join, kernel.Form{Params: map[string]string{"slug": v.params.ByName("slug")}, Fields: form})
+	out, err := kernel.Do[store.JoinedCard](
+		v.r.Context(),
+		v.Kernel,
+		v.caller(),
+		operation.Join,
+		kernel.Form{Params: map[string]string{"slug": v.params.ByName("slug")}, Fields: form},
+	)
 	if err != nil {
 		if !faulty(err) {
 			return err
@@ -58,7 +64,13 @@ func join(v *visit) error {
 // renderJoin answers with the form: an empty one or, after a refusal, what was filled in and
 // what is wrong with it.
 func (v *visit) renderJoin(form url.Values, refusal error) error {
-	j, err := kernel.Do[store.JoinPage](v.r.Context(), v.Kernel, v.caller(), operation.ShowJoinPage, kernel.Args{Params: map[string]string{"slug": v.slug()}})
+	j, err := kernel.Do[store.JoinPage](
+		v.r.Context(),
+		v.Kernel,
+		v.caller(),
+		operation.ShowJoinPage,
+		kernel.Args{Params: map[string]string{"slug": v.slug()}},
+	)
 	if err != nil {
 		return err
 	}
@@ -145,41 +157,26 @@ func (v *visit) form(values url.Values, refusal error, order ...string) *web.For
 	}
 	e := kernel.AsError(refusal, kernel.StatusOf)
 	if len(e.Details) == 0 {
-		f.Problem = v.print.T(e.Message)
+		f.Problem = v.print.Refused(e.Message, v.requestID())
 		return f
 	}
 	for _, d := range e.Details {
 		if f.Errors[d.Field] == "" {
-			f.Errors[d.Field] = v.print.T(wrong(d))
+			f.Errors[d.Field] = v.problem(d)
 		}
 	}
 	return f
 }
 
-// wrong returns what is wrong with a field of a form, and what to do, in English.
-func wrong(d store.Detail) string {
-	switch {
-	case d.Field == "website":
-		return web.Text("A field that people do not see was filled in. Send the form again.")
-	case d.Field == "consent" && d.Code == wire.CodeRequired:
-		return web.Text("A card can only be made if you agree.")
-	case d.Field == "consent":
-		return web.Text("The text has changed. Read it and agree again.")
-	case d.Code == wire.CodeRequired:
-		return web.Text("Fill in this field.")
-	case d.Field == "email":
-		return web.Text("Enter an email address, such as ada@example.com.")
-	case d.Field == "name":
-		return web.Text("Enter a name of one line, with at most 200 characters.")
+// problem says what is wrong with a field of a form, and what to do.
+func (v *visit) problem(d store.Detail) string {
+	switch d.Field {
+	case "consent":
+		if d.Code == wire.CodeRequired {
+			return v.print.T("A card can only be made if you agree.")
+		}
+	case "form", "language", "shop": // which nobody fills in
+		return v.print.T("This form has changed. Open the page again.")
 	}
-	return web.Text("This form is not the one that the page shows. Open the page again.")
-}
-
-// The messages of the store about forms, which pages translate.
-var _ = []string{
-	web.Text("No cards can be made here at the moment. Ask the shop for one."),
-	web.Text("Too many cards were made here within the hour. Try again later."),
-	web.Text("Too many cards were made from your connection. Try again later."),
-	web.Text("Too many requests from your connection. Try again later."),
-	web.Text("This server sends no mail. Ask the shop for a new link."),
+	return v.print.Refused(strings.TrimPrefix(d.Message, d.Field+" "), v.requestID())
 }

@@ -82,11 +82,23 @@ func cards(s *servertest.Server) int {
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	letIn(s, s.ProgramIDs["standard"], "coffee", store.EnrolmentFields{Name: store.Given("required"), Consent: store.Given("We keep your name & email."), PrivacyURL: store.Given("https://example.com/privacy")})
+	letIn(
+		s,
+		s.ProgramIDs["standard"],
+		"coffee",
+		store.EnrolmentFields{
+			Name:       store.Given("required"),
+			Consent:    store.Given("We keep your name & email."),
+			PrivacyURL: store.Given("https://example.com/privacy"),
+		},
+	)
 	var p *servertest.Reply
 	checkUnchanged(s, func() {
 		p = readPage(s, s.Origin+"/join/coffee").Want(200)
-		checkText(p, "Coffee card", "Caffè Centrale", "0 of 10 stamps", "Croissant 5 stamps", "Your name", "Email address", "We keep your name & email.", "I agree to this", "Privacy notice")
+		checkText(
+			p, "Coffee card", "Caffè Centrale", "0 of 10 stamps", "Croissant 5 stamps", "Your name", "Email address",
+			"We keep your name & email.", "I agree to this", "Privacy notice",
+		)
 		checkStyles(p)
 	})
 	form := filled(p, "name", "Ada Lovelace", "email", "ada@example.com", "consent", "true")
@@ -96,7 +108,9 @@ func TestJoin(t *testing.T) {
 	if again := send(s, "/join/coffee", form, "").Want(303).Header.Get("Location"); again != to {
 		t.Errorf("the same form leads to %q, want %q", again, to)
 	}
-	if got := s.Call("GET", "/cards?holder_email=ada@example.com", nil).Want(200); got.At("data.0.holder_name") != "Ada Lovelace" || got.At("data.0.status") != "invited" || len(got.At("data").([]any)) != 1 {
+	if got := s.Call("GET", "/cards?holder_email=ada@example.com", nil).Want(200); got.At("data.0.holder_name") != "Ada Lovelace" ||
+		got.At("data.0.status") != "invited" ||
+		len(got.At("data").([]any)) != 1 {
 		t.Errorf("%s", got.Body)
 	}
 	// The same person gets another card: nobody learns that there is one.
@@ -108,7 +122,10 @@ func TestJoin(t *testing.T) {
 	// The form and the card's page have the language of the browser, or the one that a URL names.
 	german := fetch(s, "GET", s.Origin+"/join/coffee", "", "Accept", "text/html", "Accept-Language", "de").Want(200)
 	checkText(german, "Holen Sie sich Ihre Karte", "0 von 10 Stempeln")
-	if to := send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "consent", "true"), "").Want(303).Header.Get("Location"); !strings.HasSuffix(to, "?lang=fr") {
+	if to := send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "consent", "true"), "").Want(303).Header.Get("Location"); !strings.HasSuffix(
+		to,
+		"?lang=fr",
+	) {
 		t.Errorf("leads to %q", to)
 	}
 }
@@ -118,7 +135,12 @@ func TestJoin(t *testing.T) {
 func TestJoinRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	letIn(s, s.ProgramIDs["standard"], "coffee", store.EnrolmentFields{Name: store.Given("required"), Email: store.Given("required"), Consent: store.Given("Yes?")})
+	letIn(
+		s,
+		s.ProgramIDs["standard"],
+		"coffee",
+		store.EnrolmentFields{Name: store.Given("required"), Email: store.Given("required"), Consent: store.Given("Yes?")},
+	)
 	p := readPage(s, s.Origin+"/join/coffee").Want(200)
 	good := filled(p, "name", "Ada", "email", "ada@example.com", "consent", "true")
 	for _, c := range []struct {
@@ -126,18 +148,18 @@ func TestJoinRefusals(t *testing.T) {
 		says         []string
 	}{
 		{"name", "", []string{"Your name: Fill in this field."}},
-		{"name", "a\nb", []string{"Your name: Enter a name of one line"}},
-		{"name", "a\u202eb", []string{"Your name: Enter a name of one line"}},
-		{"name", strings.Repeat("x", 201), []string{"Your name: Enter a name of one line"}},
+		{"name", "a\nb", []string{"Your name: Write this on one line"}},
+		{"name", "a\u202eb", []string{"Your name: Write this on one line"}},
+		{"name", strings.Repeat("x", 201), []string{"Your name: Enter at most 200 characters."}},
 		{"email", "", []string{"Email address: Fill in this field."}},
 		{"email", "ada", []string{"Email address: Enter an email address"}},
-		{"email", "\xff@example.com", []string{"Email address: Enter an email address"}},
+		{"email", "\xff@example.com", []string{"Email address: This text has characters that cannot be read."}},
 		{"consent", "", []string{"I agree to this: A card can only be made if you agree."}},
 		{"consent_version", "7", []string{"The text has changed."}},
-		{"form", "short", []string{"This form is not the one that the page shows."}},
+		{"form", "short", []string{"This form has changed. Open the page again."}},
 		{"website", "https://spam.example", []string{"A field that people do not see was filled in."}},
-		{"external_ref", "m-1", []string{"This form is not the one that the page shows."}},
-		{"holder_email", "x@example.com", []string{"This form is not the one that the page shows."}},
+		{"external_ref", "m-1", []string{"This form has changed. Open the page again."}},
+		{"holder_email", "x@example.com", []string{"This form has changed. Open the page again."}},
 	} {
 		form := url.Values{}
 		for name := range good {
@@ -153,11 +175,22 @@ func TestJoinRefusals(t *testing.T) {
 			}
 		})
 	}
-	checkText(send(s, "/join/coffee", url.Values{"email": {"ada"}}, "").Want(400), "Your name: Fill in this field.", "Email address: Enter an email address", "I agree to this: The text has changed.")
+	checkText(
+		send(s, "/join/coffee", url.Values{"email": {"ada"}}, "").Want(400),
+		"Your name: Fill in this field.",
+		"Email address: Enter an email address",
+		"I agree to this: The text has changed.",
+	)
 	checkUnchanged(s, func() {
 		send(s, "/join/coffee", url.Values{"name": {strings.Repeat("x", 5000)}}, "").Want(413)
 		fetch(s, "POST", s.Origin+"/join/coffee", "%zz", "Content-Type", formType, "Accept", "text/html").Want(400)
-		fetch(s, "POST", s.Origin+"/join/coffee", good.Encode(), "Content-Type", formType, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example").Want(403)
+		fetch(
+			s,
+			"POST",
+			s.Origin+"/join/coffee",
+			good.Encode(),
+			"Content-Type", formType, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example",
+		).Want(403)
 		for _, slug := range []string{"none", "COFFEE", "coffee%2F", "..%2Fcoffee", "%F0%9F%99%82"} {
 			checkText(readPage(s, s.Origin+"/join/"+slug).Want(404), "There is no such page")
 			send(s, "/join/"+slug, good, "").Want(404)
@@ -165,11 +198,24 @@ func TestJoinRefusals(t *testing.T) {
 		fetch(s, "GET", s.Origin+"/join/none", "", "Accept", "application/json").Want(404, "not_found")
 	})
 	enrol(s, s.ProgramIDs["standard"], store.EnrolmentFields{Enabled: store.Given(false)})
-	if off, none := readPage(s, s.Origin+"/join/coffee").Want(404), readPage(s, s.Origin+"/join/none").Want(404); string(off.Body) != string(none.Body) {
+	if off, none := readPage(s, s.Origin+"/join/coffee").Want(404), readPage(s, s.Origin+"/join/none").Want(404); string(
+		off.Body,
+	) != string(
+		none.Body,
+	) {
 		t.Errorf("a form that is off differs from one that never was: %s", off.Body)
 	}
 	// Fields that are not asked for are refused.
-	enrol(s, s.ProgramIDs["standard"], store.EnrolmentFields{Enabled: store.Given(true), Name: store.Given("off"), Email: store.Given("off"), Consent: store.Opt[string]{Set: true, Null: true}})
+	enrol(
+		s,
+		s.ProgramIDs["standard"],
+		store.EnrolmentFields{
+			Enabled: store.Given(true),
+			Name:    store.Given("off"),
+			Email:   store.Given("off"),
+			Consent: store.Opt[string]{Set: true, Null: true},
+		},
+	)
 	p = readPage(s, s.Origin+"/join/coffee").Want(200)
 	if strings.Contains(pageText(p), "Your name") || strings.Contains(pageText(p), "Email address") {
 		t.Errorf("%s", pageText(p))
@@ -186,11 +232,19 @@ func TestJoinRefusals(t *testing.T) {
 func TestJoinHostileNames(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	letIn(s, s.ProgramIDs["standard"], "coffee", store.EnrolmentFields{Consent: store.Given("<script>alert(1)</script>"), PrivacyURL: store.Given("https://example.com/?a=\"><b>")})
+	letIn(
+		s,
+		s.ProgramIDs["standard"],
+		"coffee",
+		store.EnrolmentFields{Consent: store.Given("<script>alert(1)</script>"), PrivacyURL: store.Given("https://example.com/?a=\"><b>")},
+	)
 	p := readPage(s, s.Origin+"/join/coffee").Want(200)
 	evil := `</title></style><script>alert(1)</script><img src=x onerror="x">"'&{{.}}`
 	again := send(s, "/join/coffee", filled(p, "name", evil, "email", evil), "").Want(400)
-	page := readPage(s, s.Origin+send(s, "/join/coffee", filled(p, "name", evil, "consent", "true"), "").Want(303).Header.Get("Location")).Want(200)
+	page := readPage(
+		s,
+		s.Origin+send(s, "/join/coffee", filled(p, "name", evil, "consent", "true"), "").Want(303).Header.Get("Location"),
+	).Want(200)
 	for _, r := range []*servertest.Reply{p, again, page} {
 		for _, raw := range []string{"<script>", "<img", `onerror="`, "</style><"} {
 			if strings.Contains(string(r.Body), raw) {

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"html/template"
 	"io/fs"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -84,9 +85,11 @@ func (v *visit) render(h *store.HolderCard, at string) error {
 		return err
 	}
 	x := cardView{
-		Face:          v.face(h),
-		Notice:        v.notice(h),
-		QR:            template.HTML(strings.Replace(svg, "aria-label='QR code'", "aria-label='"+template.HTMLEscapeString(v.print.T("QR code"))+"'", 1)),
+		Face:   v.face(h),
+		Notice: v.notice(h),
+		QR: template.HTML(
+			strings.Replace(svg, "aria-label='QR code'", "aria-label='"+template.HTMLEscapeString(v.print.T("QR code"))+"'", 1),
+		),
 		ShortCode:     groupCode(h.ShortCode),
 		Prizes:        v.prizes(h, h.Prizes),
 		Rows:          v.rows(h),
@@ -146,6 +149,9 @@ func (v *visit) face(h *store.HolderCard) web.HolderCard {
 			c.Next, c.Missing = v.prizeName(h, p.Prize), missing
 		}
 	}
+	if v.notice(h) == "" {
+		c.Ready = v.ready(h)
+	}
 	if h.Card.CurrentValue.Valid {
 		c.Balance = v.print.Money(h.Card.CurrentValue.V, h.Shop.Currency)
 	}
@@ -156,6 +162,36 @@ func (v *visit) face(h *store.HolderCard) web.HolderCard {
 		c.Until = v.print.Date(h.Card.ExpiresAt.V.Std())
 	}
 	return c
+}
+
+// ready says which prizes the till gives now, for all cards of the chain: a line for each
+// threshold, with the prizes among which the holder chooses and how many times.
+func (v *visit) ready(h *store.HolderCard) (lines []string) {
+	names, counts := map[int64]string{}, map[int64]int{}
+	ladders := [][]store.LadderPrize{h.Prizes}
+	for _, e := range h.EarlierCards {
+		ladders = append(ladders, e.Prizes)
+	}
+	for _, ladder := range ladders {
+		ready := map[int64]string{}
+		for _, z := range ladder {
+			if z.Available {
+				ready[z.Threshold] = joined(" / ", ready[z.Threshold], v.prizeName(h, z.Prize))
+			}
+		}
+		for threshold, name := range ready {
+			names[threshold] = name
+			counts[threshold]++
+		}
+	}
+	for _, threshold := range slices.Sorted(maps.Keys(names)) {
+		name := names[threshold]
+		if n := counts[threshold]; n > 1 {
+			name += " × " + strconv.Itoa(n)
+		}
+		lines = append(lines, v.print.T("{0} ready", name))
+	}
+	return lines
 }
 
 func (v *visit) programName(h *store.HolderCard) string {
@@ -193,7 +229,11 @@ func (v *visit) notice(h *store.HolderCard) string {
 // prizes returns a ladder in words.
 func (v *visit) prizes(h *store.HolderCard, ladder []store.LadderPrize) (list []prize) {
 	for _, z := range ladder {
-		p := prize{Name: v.prizeName(h, z.Prize), Description: v.localized(h.PrizeTexts[z.ID].Descriptions, z.Description), Ready: z.Available}
+		p := prize{
+			Name:        v.prizeName(h, z.Prize),
+			Description: v.localized(h.PrizeTexts[z.ID].Descriptions, z.Description),
+			Ready:       z.Available,
+		}
 		switch {
 		case z.Claimed:
 			p.State = v.print.T("Redeemed")

@@ -36,7 +36,14 @@ func TestCardPage(t *testing.T) {
 				fetch(s, "GET", s.Origin+"/c/"+forged+path, "").Want(404, "not_found")
 			}
 			if len(forged) != 52 { // the token of the install link, which may install
-				fetch(s, "POST", s.Origin+"/c/"+forged+"/install", `{"platform":"apple"}`, "Content-Type", "application/json").Want(404, "not_found")
+				fetch(
+					s,
+					"POST",
+					s.Origin+"/c/"+forged+"/install",
+					`{"platform":"apple"}`,
+					"Content-Type",
+					"application/json",
+				).Want(404, "not_found")
 			}
 		}
 		fetch(s, "GET", s.Origin+"/i/"+page[len(page)-26:], "").Want(404, "not_found")
@@ -44,7 +51,12 @@ func TestCardPage(t *testing.T) {
 	s.Control("POST", "/clock", fields{"advance": "1000h"})
 	readPage(s, link).Want(410)
 	readPage(s, page).Want(200)
-	r := fetch(s, "POST", page+"/install", "platform=google", "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html").Want(303)
+	r := fetch(
+		s,
+		"POST",
+		page+"/install",
+		"platform=google", "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html",
+	).Want(303)
 	if s.Origin+r.Header.Get("Location") != page {
 		t.Errorf("Location %q", r.Header.Get("Location"))
 	}
@@ -71,6 +83,36 @@ func TestCardPage(t *testing.T) {
 	refused(page, 410, "gone", "This card has ended. Ask the shop for a new one.")
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
 	refused(page, 404, "not_found", "No such card.")
+}
+
+// TestReadyPrizes checks that the prizes which the till gives now are the first thing on a card,
+// counted over its whole chain, with the options of a threshold in one line.
+func TestReadyPrizes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	program := newProgram(s, fields{"type": "standard", "name": "Tea", "total_stamps": 10, "icon_key": "x", "repeat_after_reset": true})
+	for _, prize := range []fields{{"threshold": 5, "name": "Biscuit"}, {"threshold": 10, "name": "Free tea"}, {"threshold": 10, "name": "Cake"}} {
+		s.Call("POST", "/programs/"+program+"/prizes", prize).Want(201)
+	}
+	card, page := issuePage(s, program, fields{"holder_name": "Ada"})
+	for _, c := range []struct {
+		give int
+		face string
+	}{
+		{4, "Tea Ada 4 of 10 stamps 1 more for Biscuit"},
+		{6, "Biscuit ready Free tea / Cake ready Tea Ada 10 of 10 stamps"},
+		{2, "Biscuit ready Free tea / Cake ready Tea Ada 2 of 10 stamps"},
+		{9, "Biscuit × 2 ready Free tea / Cake × 2 ready Tea Ada 1 of 10 stamps"},
+	} {
+		callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": c.give}).Want(201)
+		p := readPage(s, page).Want(200)
+		checkPage(p)
+		checkText(p, c.face)
+	}
+	s.Control("POST", "/cards/"+card+"/lock", fields{})
+	if text := pageText(readPage(s, page).Want(200)); strings.Contains(text, "× 2 ready") {
+		t.Errorf("a locked card says that a prize can be redeemed: %s", text)
+	}
 }
 
 // TestNotices checks that the page of a card that cannot be used says so, and what to do.
@@ -112,7 +154,10 @@ func TestLedgerRows(t *testing.T) {
 	callTill(s, "POST", "/transactions/"+redeemed.Str("transaction.id")+"/reversal", fields{}).Want(201)
 	callTill(s, "POST", "/transactions/"+stamp.Str("transaction.id")+"/reversal", fields{}).Want(201)
 	p := readPage(s, page).Want(200)
-	checkText(p, "Corrected: 6 stamps taken back", "Corrected: prize not redeemed: Croissant", "Prize redeemed: Croissant (corrected later)", "6 stamps (corrected later)", "1 Mar 2026, 10:00")
+	checkText(
+		p, "Corrected: 6 stamps taken back", "Corrected: prize not redeemed: Croissant",
+		"Prize redeemed: Croissant (corrected later)", "6 stamps (corrected later)", "1 Mar 2026, 10:00",
+	)
 	if m := regexp.MustCompile(`(crd|txn|dev|loc|prz|prg|shp)_\w+|Demo till`).FindString(string(p.Body)); m != "" {
 		t.Errorf("the page has %s", m)
 	}
@@ -132,9 +177,20 @@ func TestLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	closed := s.Control("POST", "/locations", fields{"name": "Closed kiosk", "city": "Torino", "country_code": "IT"}).Str("id")
-	kiosk := s.Control("POST", "/locations", fields{"name": "Kiosk", "address": "Via Po 1", "postal_code": "10123", "city": "Torino", "country_code": "IT"}).Str("id")
+	kiosk := s.Control("POST", "/locations", fields{"name": "Kiosk", "address": "Via Po 1", "postal_code": "10123", "city": "Torino", "country_code": "IT"}).
+		Str("id")
 	s.Call("POST", "/locations/"+closed+"/disable", fields{}).Want(200)
-	program := newProgram(s, fields{"type": "standard", "name": "Tea", "total_stamps": 5, "icon_key": "x", "location_scope": "selected_locations", "scoped_location_ids": []string{closed, kiosk}})
+	program := newProgram(
+		s,
+		fields{
+			"type":                "standard",
+			"name":                "Tea",
+			"total_stamps":        5,
+			"icon_key":            "x",
+			"location_scope":      "selected_locations",
+			"scoped_location_ids": []string{closed, kiosk},
+		},
+	)
 	_, page := issuePage(s, program, fields{})
 	p := readPage(s, page).Want(200)
 	checkText(p, "Where it is valid Kiosk Via Po 1, 10123 Torino")
@@ -150,7 +206,17 @@ func TestLanguages(t *testing.T) {
 	s := start(t)
 	s.SQL("UPDATE shops SET currency='CHF', language='de'")
 	names := fields{"it": "Carta regalo", "de": "Guthabenkarte"}
-	program := newProgram(s, fields{"type": "prepaid", "name": "Gift card", "initial_balance_cents": 123456, "name_localizations": names, "description_localizations": fields{"it": "Vale un anno."}, "description": "For a year."})
+	program := newProgram(
+		s,
+		fields{
+			"type":                      "prepaid",
+			"name":                      "Gift card",
+			"initial_balance_cents":     123456,
+			"name_localizations":        names,
+			"description_localizations": fields{"it": "Vale un anno."},
+			"description":               "For a year.",
+		},
+	)
 	card, page := issuePage(s, program, fields{"expires_at": "2026-12-31T23:30:00Z"})
 	callTill(s, "POST", "/cards/"+card+"/topups", fields{"amount_cents": 550}).Want(201)
 	get := func(query, accept string) *servertest.Reply {
@@ -182,7 +248,12 @@ func TestLanguages(t *testing.T) {
 			t.Errorf("the page does not lead to %s", path)
 		}
 	}
-	r := fetch(s, "POST", page+"/install?lang=it", "platform=apple", "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html").Want(303)
+	r := fetch(
+		s,
+		"POST",
+		page+"/install?lang=it",
+		"platform=apple", "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html",
+	).Want(303)
 	if r.Header.Get("Location") != page[len(s.Origin):]+"?lang=it" {
 		t.Errorf("Location %q", r.Header.Get("Location"))
 	}

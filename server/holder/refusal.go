@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"punchcard/server/kernel"
-	"punchcard/server/web"
 	"punchcard/store"
 )
 
@@ -18,13 +17,6 @@ type refusalView struct {
 	Lost           *lostView // the form for the links of lost cards; nil: there is none
 }
 
-// The messages of the store about links, which pages translate.
-var _ = []string{
-	web.Text("This link was replaced by a newer one. Ask the shop for a new one."),
-	web.Text("This link has expired. Ask the shop for a new one."),
-	web.Text("This card has ended. Ask the shop for a new one."),
-}
-
 // refuse answers with an error: with a page if the client accepts HTML, else with
 // JSON.
 func (v *visit) refuse(err error) {
@@ -33,23 +25,23 @@ func (v *visit) refuse(err error) {
 		return
 	}
 	e := v.Kernel.Report(v.w, err)
-	x := refusalView{Title: v.print.T("This card cannot be shown"), RequestID: v.w.Header().Get("X-Request-Id")}
+	x := refusalView{Title: v.print.T("This card cannot be shown"), RequestID: v.requestID()}
 	switch e.Code {
 	case store.NotFound:
 		x.Message = v.print.T("No such card. Check that the link is complete, or ask the shop for a new one.")
 		if v.token() == "" {
 			x.Title, x.Message = v.print.T("There is no such page"), v.print.T("Check that the link is complete, or ask the shop.")
 		}
-	case store.Gone:
-		x.Message = v.print.T(e.Message)
-	case store.CardExpired:
-		x.Message = v.print.T("This card has expired. Ask the shop for a new one.")
-	case store.Conflict:
-		x.Message = v.print.T("This card is locked. Ask the shop to unlock it.")
+	case store.Gone, store.CardExpired, store.Conflict:
+		x.Message = v.print.Refused(e.Message, x.RequestID)
 	case store.BadRequest:
 		x.Title, x.Message = v.print.T("That did not work"), v.print.T("The form is too long, or it cannot be read. Open the page again.")
 	case store.ValidationFailed:
-		x.Title, x.Message = v.print.T("That did not work"), v.print.T("The form is not complete. Open your link again and press one of its buttons.")
+		x.Title, x.Message = v.print.T(
+			"That did not work",
+		), v.print.T(
+			"The form is not complete. Open your link again and press one of its buttons.",
+		)
 	case store.Unauthorized:
 		x.Title, x.Message = v.print.T("That did not work"), v.print.T("Open your link again and press the button there.")
 	default:
@@ -64,6 +56,9 @@ func (v *visit) refuse(err error) {
 		v.Kernel.AnswerError(v.w, err)
 	}
 }
+
+// requestID returns the id of the request.
+func (v *visit) requestID() string { return v.w.Header().Get("X-Request-Id") }
 
 // addLost adds the form for the links of lost cards to the page of a link that has ended or is
 // unknown, if there is a mail server.

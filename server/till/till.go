@@ -26,6 +26,7 @@ func Routes() []kernel.Route {
 		write("/session", operation.OpenStaffSession),
 		remove("/session", operation.CloseStaffSession),
 		get("/transactions", operation.ListDeviceTransactions),
+		get("/today", operation.GetDeviceDay),
 		get("/search", operation.SearchAtTill),
 		get("/cards/:code", operation.LookupCard),
 		write("/programs/:id/cards", operation.IssueCardAtCounter),

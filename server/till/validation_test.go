@@ -52,6 +52,11 @@ var badBodies = []struct{ action, body, details string }{
 	{"reversal", `{"reason":"x"}`, "reason unknown_field"},
 	{"reversal", `{"metadata":7}`, "metadata invalid_type"},
 	{"issue", `{"holder_name":"","holder_email":"nobody","external_ref":""}`, "holder_name too_short,holder_email invalid_format,external_ref too_short"},
+	{"issue", `{"amount_cents":100,"holder_name":""}`, "holder_name too_short,amount_cents not_allowed"},
+	{"issue", `{"amount_cents":100}`, "amount_cents not_allowed"},
+	{"gift", `{"amount_cents":0}`, "amount_cents too_small"},
+	{"gift", `{"amount_cents":100000001}`, "amount_cents too_large"},
+	{"gift", `{"amount_cents":"5"}`, "amount_cents invalid_type"},
 	{"issue", `{"expires_at":"2030-01-01T00:00:00Z","send_email":true}`, "expires_at unknown_field,send_email unknown_field"},
 	{"issue", `{"external_ref":"` + strings.Repeat("é", 256) + `"}`, "external_ref too_long"},
 }
@@ -69,7 +74,7 @@ func TestValidation(t *testing.T) {
 	paths := map[string]string{
 		"stamps": "/cards/" + cards["standard"] + "/stamps", "redemptions": "/cards/" + cards["standard"] + "/redemptions",
 		"topups": "/cards/" + cards["prepaid"] + "/topups", "spends": "/cards/" + cards["prepaid"] + "/spends", "uses": "/cards/" + cards["access"] + "/uses",
-		"reversal": "/transactions/" + row + "/reversal", "issue": "/programs/" + s.ProgramIDs["standard"] + "/cards",
+		"reversal": "/transactions/" + row + "/reversal", "issue": "/programs/" + s.ProgramIDs["standard"] + "/cards", "gift": "/programs/" + s.ProgramIDs["prepaid"] + "/cards",
 	}
 	for _, c := range badBodies {
 		s.Unchanged(func() {
@@ -93,6 +98,7 @@ func TestValidation(t *testing.T) {
 	// These are within the bounds; null equals absence.
 	for _, c := range []struct{ action, body string }{
 		{"stamps", `{"count":null,"spend_cents":null,"metadata":null}`}, {"stamps", `{"metadata":{}}`}, {"stamps", ``}, {"stamps", `{"count":1.0}`},
+		{"gift", `{"amount_cents":100000000}`}, {"gift", `{"amount_cents":1}`}, {"gift", `{"amount_cents":null}`}, {"issue", `{"amount_cents":null}`},
 		{"topups", `{"amount_cents":100000000,"metadata":` + metadata(maxMetadata) + `}`}, {"spends", `{"amount_cents":1}`}, {"uses", `{"metadata":` + metadata(maxMetadata) + `}`},
 	} {
 		r := s.Post(paths[c.action], c.body).Want(201)

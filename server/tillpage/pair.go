@@ -49,13 +49,23 @@ func (p *Pages) pairByCode(w http.ResponseWriter, r *http.Request, ps httprouter
 		p.Kernel.AnswerError(w, err)
 		return
 	}
-	kernel.Handler[codeFields, kernel.None]{Status: http.StatusNoContent, Limit: kernel.SmallBody, Do: func(r *http.Request, _ httprouter.Params, f codeFields) (kernel.None, error) {
-		d, err := p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
-		if err == nil {
-			http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, d.Token))
-		}
-		return kernel.None{}, err
-	}}.Handle(p.Kernel)(w, r, ps)
+	kernel.Handler[codeFields, kernel.None]{
+		Status: http.StatusNoContent,
+		Limit:  kernel.SmallBody,
+		Do: func(r *http.Request, _ httprouter.Params, f codeFields) (kernel.None, error) {
+			d, err := p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
+			if err == nil {
+				http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, d.Token))
+			}
+			return kernel.None{}, err
+		},
+	}.Handle(
+		p.Kernel,
+	)(
+		w,
+		r,
+		ps,
+	)
 }
 
 // acceptPairing makes a device of a pairing.
@@ -71,15 +81,15 @@ func (p *Pages) refusePairing(w http.ResponseWriter, r *http.Request, err error)
 		return
 	}
 	e, print := p.Kernel.Report(w, err), web.PrinterOf(r)
+	id := w.Header().Get("X-Request-Id")
 	page := web.ErrorPage{
 		Frame:     web.Frame{Title: print.T("This device was not paired")},
 		Status:    e.Status,
-		Message:   print.T("The server could not do this. Nothing was changed. Try again."),
-		RequestID: w.Header().Get("X-Request-Id"),
+		Message:   print.Refused(e.Message, id),
+		RequestID: id,
 		Back:      web.Action{Label: print.T("Open the till"), Path: Path},
 	}
 	if e.Code == store.LinkExpired {
-		page.Message = print.T("This link was used already, or it is older than ten minutes.")
 		page.Hint = print.T("Make a new one in the dashboard, under Tills.")
 	}
 	p.render(w, e.Status, "error", page, print)
@@ -91,17 +101,31 @@ func (p *Pages) unpair(w http.ResponseWriter, r *http.Request, ps httprouter.Par
 		p.Kernel.AnswerError(w, err)
 		return
 	}
-	kernel.Handler[struct{}, kernel.None]{Status: http.StatusNoContent, Limit: kernel.SmallBody, Do: func(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
-		http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, ""))
-		return kernel.None{}, nil
-	}}.Handle(p.Kernel)(w, r, ps)
+	kernel.Handler[struct{}, kernel.None]{
+		Status: http.StatusNoContent,
+		Limit:  kernel.SmallBody,
+		Do: func(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
+			http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, ""))
+			return kernel.None{}, nil
+		},
+	}.Handle(
+		p.Kernel,
+	)(
+		w,
+		r,
+		ps,
+	)
 }
 
 // requireJSON returns an error unless a request says that its body is JSON, which no form of
 // another origin can.
 func requireJSON(r *http.Request) error {
 	if !kernel.IsJSON(r) {
-		return &kernel.Error{Status: http.StatusUnsupportedMediaType, Code: store.BadRequest, Message: "The Content-Type must be application/json."}
+		return &kernel.Error{
+			Status:  http.StatusUnsupportedMediaType,
+			Code:    store.BadRequest,
+			Message: "The Content-Type must be application/json.",
+		}
 	}
 	return nil
 }

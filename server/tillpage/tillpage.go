@@ -91,7 +91,11 @@ type config struct {
 }
 
 // icons are the icons that the scripts show.
-var icons = []string{"back", "bad", "balance", "camera", "card", "check", "close", "good", "info", "lock", "menu", "more", "plus", "prize", "qr", "refresh", "search", "send", "stamp", "switch", "till", "torch", "undo", "upload", "user", "warning"}
+var icons = []string{
+	"back", "bad", "balance", "camera", "card", "check", "close", "good", "info", "lock", "menu", "more", "plus",
+	"prize", "qr", "refresh", "report", "search", "send", "stamp", "switch", "till", "torch", "undo", "upload", "user",
+	"warning",
+}
 
 // showTill answers with the page, and renews the cookie. The page holds nothing of a shop.
 func (p *Pages) showTill(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
@@ -132,6 +136,7 @@ func (p *Pages) render(w http.ResponseWriter, status int, name string, data any,
 		web.SetScannerHeaders(w.Header())
 	} else {
 		web.SetHeaders(w.Header())
+		web.AllowForms(w.Header())
 	}
 	w.Header().Set("Content-Length", fmt.Sprint(b.Len()))
 	w.WriteHeader(status)
@@ -215,8 +220,14 @@ func (p *Pages) showManifest(w http.ResponseWriter, r *http.Request, ps httprout
 	p.unhashed("application/manifest+json", func() []byte {
 		body, err := json.Marshal(map[string]any{
 			"id": Path, "start_url": Path, "scope": Path, "display": "standalone", "orientation": "any",
-			"name": print.T("Till"), "short_name": print.T("Till"), "lang": print.Lang(), "theme_color": iconColour, "background_color": "#fbfbfc",
-			"icons": []icon{{Path + "icon/192.png", "192x192", "image/png", "any"}, {Path + "icon/512.png", "512x512", "image/png", "any"}, {Path + "icon/512.png", "512x512", "image/png", "maskable"}},
+			"name": print.T(
+				"Till",
+			), "short_name": print.T("Till"), "lang": print.Lang(), "theme_color": iconColour, "background_color": "#fbfbfc",
+			"icons": []icon{
+				{Path + "icon/192.png", "192x192", "image/png", "any"},
+				{Path + "icon/512.png", "512x512", "image/png", "any"},
+				{Path + "icon/512.png", "512x512", "image/png", "maskable"},
+			},
 		})
 		if err != nil {
 			panic(err) // impossible: texts

@@ -11,8 +11,14 @@ export class Refusal extends Error {
   }
 }
 
-// NoAnswer says that nothing is known of what the server did.
-export class NoAnswer extends Error {}
+// NoAnswer says that nothing is known of what the server did. late, if there is one, is the
+// promise of the answer that may still come.
+export class NoAnswer extends Error {
+  constructor(late) {
+    super();
+    this.late = late;
+  }
+}
 
 // session is the staff session, or the location's PIN where it has no staff. Both are in
 // memory alone.
@@ -35,31 +41,74 @@ function readClock(answer) {
   if (Math.abs(at - seen) >= 10_000) localStorage.setItem("till-seen", (seen = at));
 }
 
-const patience = 12_000; // in milliseconds
+// How long an answer may take, in milliseconds.
+const patience = 3000; // while a person waits
+const backgroundPatience = 8000;
+export const slow = 1000; // from which on the connection is slow
 
-export async function call(method, path, body) {
+// connection is "connected", "slow" or "offline", and empty before the first answer.
+export let connection = "";
+let away = false; // the last answer did not come while a person would have waited
+
+// isAway reports whether a request that a person waits for would not be answered in time. The
+// page then asks only in the background, until an answer comes in time.
+export const isAway = () => away;
+
+let changed = () => {};
+export const onConnection = (f) => (changed = f);
+
+function setConnection(state, isNowAway) {
+  if (state === connection && isNowAway === away) return;
+  connection = state;
+  away = isNowAway;
+  changed();
+}
+
+// call calls the till API. A call in the background may take longer, and is made also while the
+// server does not answer; insist is for a person who wants to try now. The answer of a late call
+// is still awaited after a person has waited long enough (see NoAnswer).
+export async function call(method, path, body, { background, insist, late } = {}) {
+  if (away && !background && !insist) throw new NoAnswer();
   const headers = { "Content-Type": "application/json" };
   if (session.token) headers["X-Staff-Session"] = session.token;
   else if (session.pin && method !== "GET") headers["X-Staff-Pin"] = session.pin;
-  return request(method, "/till/v1" + path, headers, body);
+  return request(method, "/till/v1" + path, headers, body, background ? backgroundPatience : patience, late);
 }
 
 // request calls a path of this server.
-export async function request(method, path, headers, body) {
+export async function request(method, path, headers, body, wait = patience, late = false) {
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), patience);
+  const answer = exchange(path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", redirect: "error", signal: abort.signal });
+  const timers = [setTimeout(() => connection !== "offline" && setConnection("slow", away), slow), setTimeout(() => abort.abort(), late ? backgroundPatience : wait)];
+  answer.catch(() => {}).finally(() => timers.forEach(clearTimeout));
+  if (!late) return answer;
+  let timer;
+  const giveUp = new Promise((_, reject) => {
+    timer = setTimeout(() => (setConnection("offline", true), reject(new NoAnswer(answer))), wait);
+  });
+  return Promise.race([answer, giveUp]).finally(() => clearTimeout(timer));
+}
+
+// exchange sends a request, and notes what its answer says of the connection.
+async function exchange(path, options) {
+  const begin = performance.now();
   let answer, content;
   try {
-    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", redirect: "error", signal: abort.signal });
+    answer = await fetch(path, options);
     content = answer.status === 204 ? null : await answer.json();
   } catch {
-    throw new NoAnswer();
-  } finally {
-    clearTimeout(timer);
+    answer = undefined;
   }
+  const refusal = content?.error?.code;
+  if (!answer?.ok && !refusal) { // also an answer of a proxy
+    setConnection("offline", true);
+    throw new NoAnswer();
+  }
+  const took = performance.now() - begin;
+  setConnection(took < slow ? "connected" : "slow", took > patience);
   readClock(answer);
   if (answer.ok) return content;
-  if (answer.status >= 500 || !content?.error?.code) throw new NoAnswer(); // also of a proxy
+  if (answer.status >= 500) throw new NoAnswer();
   throw new Refusal(answer.status, content.error, Number(answer.headers.get("Retry-After")) || 0);
 }
 

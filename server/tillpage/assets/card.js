@@ -4,18 +4,24 @@ import { button, date, h, icon, money, note, t } from "./dom.js";
 // isStamps reports whether a program gives stamps.
 export const isStamps = (program) => program.type === "standard" || program.type === "private";
 
-// redeemable returns the prizes that can be redeemed, with the card that each is of.
-export function redeemable({ card, prizes, earlier_cards: earlier, program }) {
+// due returns what can be redeemed on the cards of a chain, by threshold: the prizes among which
+// the customer chooses, how many times (count), and whether the first time completes a card.
+export function due({ card, prizes, earlier_cards: earlier, program }) {
   const top = Math.max(0, ...prizes.map((p) => p.threshold));
-  const list = [];
-  for (const c of [...earlier.map((e) => [e, e.prizes]), [card, prizes]]) {
-    for (const prize of c[1]) {
-      if (!prize.available || list.some((x) => x.prize.id === prize.id)) continue;
-      list.push({ prize, completes: prize.threshold === top && c[0].stamps_count >= program.total_stamps });
+  const list = new Map();
+  for (const [c, ladder] of [...earlier.map((e) => [e, e.prizes]), [card, prizes]]) {
+    const ready = ladder.filter((p) => p.available);
+    for (const threshold of new Set(ready.map((p) => p.threshold))) {
+      const first = { threshold, prizes: ready.filter((p) => p.threshold === threshold), count: 0, completes: threshold === top && c.stamps_count >= program.total_stamps };
+      if (!list.has(threshold)) list.set(threshold, first);
+      list.get(threshold).count++;
     }
   }
-  return list;
+  return [...list.values()].sort((a, b) => a.threshold - b.threshold);
 }
+
+// times returns a text with how many times it counts, if that is more than once.
+export const times = (text, count) => (count > 1 ? text + " × " + count : text);
 
 // room returns how many stamps the card still takes: with a repeating program those of the
 // next card too.
@@ -61,11 +67,14 @@ function progress({ card, program, earlier_cards: earlier }) {
   return h("p.figure", null, t("Access card"));
 }
 
-// ladder returns the list of prizes. Whether one is ready is said by a word and an icon.
-function ladder({ card, prizes, program }) {
-  const state = (p) => {
+// ladder returns the list of prizes. Whether one is ready, on this card or on an earlier one, is
+// said by a word and an icon.
+function ladder(lookup) {
+  const { card, prizes, program } = lookup;
+  const ready = due(lookup);
+  const state = (p, count) => {
+    if (count) return ["prize", t("Ready")];
     if (p.claimed) return ["check", t("Redeemed")];
-    if (p.available) return ["prize", t("Ready")];
     const missing = p.threshold - card.stamps_count;
     return ["lock", missing > 0 ? t("{0} more|{0} more", missing) : t("Another one was chosen")];
   };
@@ -73,8 +82,9 @@ function ladder({ card, prizes, program }) {
     "ul.ladder",
     { "aria-label": t("Prizes") },
     prizes.map((p) => {
-      const [sign, word] = state(p);
-      return h(p.available ? "li.ready" : "li", null, icon(sign), h("span", null, h("bdi", null, p.name), isStamps(program) && h("small", null, t("at {0}", p.threshold))), h("b", null, word));
+      const count = ready.find((x) => x.threshold === p.threshold)?.count || 0;
+      const [sign, word] = state(p, count);
+      return h(count ? "li.ready" : "li", null, icon(sign), h("span", null, h("bdi", null, p.name), times("", count), isStamps(program) && h("small", null, t("at {0}", p.threshold))), h("b", null, word));
     }),
   );
 }
@@ -85,8 +95,6 @@ export function actions(lookup, me, act, large) {
   const why = obstacle(lookup, me);
   if (why) return [note("bad", why)];
   const { card, program } = lookup;
-  const prizes = redeemable(lookup);
-  const redeem = (kind) => button(prizes.length === 1 ? t("Redeem: {0}", prizes[0].prize.name) : t("Redeem a prize ({0})", prizes.length), () => act.redeem(prizes), { kind, iconName: "prize" });
   switch (program.type) {
     case "prepaid": {
       const spend = (kind) => button(t("Spend"), act.spend, { kind, iconName: "balance" });
@@ -99,8 +107,13 @@ export function actions(lookup, me, act, large) {
       return [button(t("Record the visit"), act.use, { kind: large, iconName: "check" })];
   }
   const free = room(lookup);
-  if (free === 0) return prizes.length ? [redeem(large === "big" ? "big.prize" : large)] : [note("info", t("This card is full and complete. Issue a new one."))];
-  return [...stamping(free, act, large), prizes.length > 0 && redeem("big.prize")];
+  const ready = due(lookup);
+  if (!ready.length) return free ? stamping(free, act, large) : [note("info", t("This card is full and complete. Issue a new one."))];
+  const count = ready.reduce((sum, x) => sum + x.count, 0);
+  const only = ready.length === 1 && ready[0].prizes.length === 1 ? ready[0].prizes[0].name : "";
+  const label = !only ? t("Redeem a prize ({0})", count) : count > 1 ? t("Redeem 1 of {0}: {1}", count, only) : t("Redeem: {0}", only);
+  const redeem = button(label, () => act.redeem(ready), { kind: large === "big" ? "big.prize" : large, iconName: "prize" });
+  return [redeem, ...(free ? stamping(free, act, "big") : [])];
 }
 
 // stamping returns the button that gives stamps, with how many.

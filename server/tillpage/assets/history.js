@@ -1,6 +1,6 @@
 // The last rows of this till, and what waits to be sent.
 import { call } from "./api.js";
-import { ask, button, h, icon, money, note, t, when } from "./dom.js";
+import { ask, button, config, date, h, icon, money, note, t, when } from "./dom.js";
 import * as outbox from "./outbox.js";
 import { noAnswer, sentenceOf } from "./refusals.js";
 
@@ -28,23 +28,44 @@ export function nameOf({ type, stamps_delta: stamps, value_delta: value, prize_n
 // isReversible reports whether a row may be undone.
 const isReversible = (row) => !row.reversed_at && row.type !== "reversal" && row.type !== "expiry";
 
-// showHistory shows the last 50 rows. undo(row) is called for the one to undo.
-export function showHistory(undo) {
-  return ask(t("Last entries"), (close) => {
-    const list = h("div.rows", { "aria-busy": "true" }, h("p.soft", null, t("Loading …")));
-    call("GET", "/transactions?limit=50").then(
-      ({ data }) => {
-        list.removeAttribute("aria-busy");
-        list.replaceChildren(...(data.length ? data.map((row) => entry(row, close, undo)) : [h("p.soft", null, t("This till has made no entries yet."))]));
-      },
-      (error) => {
-        list.removeAttribute("aria-busy");
-        list.replaceChildren(note("bad", error.code ? sentenceOf(error.code) : noAnswer()));
-      },
-    );
-    return list;
-  });
+// loaded returns a list that shows what fill(answer) returns once the server has answered a GET of
+// the path.
+function loaded(path, fill) {
+  const list = h("div.rows", { "aria-busy": "true" }, h("p.soft", null, t("Loading …")));
+  const show = (...shown) => (list.removeAttribute("aria-busy"), list.replaceChildren(...shown));
+  call("GET", path).then(
+    (answer) => show(...fill(answer)),
+    (error) => show(note("bad", error.code ? sentenceOf(error.code) : noAnswer())),
+  );
+  return list;
 }
+
+// showHistory shows the last 50 rows. undo(row) is called for the one to undo.
+export const showHistory = (undo) =>
+  ask(t("Last entries"), (close) => loaded("/transactions?limit=50", ({ data }) => (data.length ? data.map((row) => entry(row, close, undo)) : [h("p.soft", null, t("This till has made no entries yet."))])));
+
+// showToday shows what this till did today.
+export const showToday = () =>
+  ask(t("Today"), () =>
+    loaded("/today", (day) => {
+      const figure = (label, text) => h("div.row-entry", null, h("dt", null, label), h("dd", null, text));
+      const count = (label, n) => figure(label, n.toLocaleString(config.lang));
+      const moved = day.topped_up_cents + day.issued_cents + day.spent_cents;
+      return [
+        h("p.soft", null, t("This till alone, on {0}. What was undone is left out.", date(day.date + "T12:00"))),
+        h(
+          "dl.rows",
+          null,
+          count(t("Stamps"), day.stamps),
+          count(t("Prizes redeemed"), day.redemptions),
+          day.uses > 0 && count(t("Visits and discounts"), day.uses),
+          day.new_cards > 0 && count(t("New cards"), day.new_cards),
+          moved > 0 && [figure(t("Topped up"), money(day.topped_up_cents)), figure(t("On new cards"), money(day.issued_cents)), figure(t("Spent from cards"), money(day.spent_cents))],
+        ),
+        ...(day.complete ? [] : [note("warn", t("There are more entries today than are counted here. The day report of the dashboard has them all."))]),
+      ];
+    }),
+  );
 
 function entry(row, close, undo) {
   const name = nameOf(row);
@@ -62,9 +83,9 @@ function entry(row, close, undo) {
 export function showWaiting(again) {
   return ask(t("Not sent yet"), (close) => {
     const list = h("div.rows");
-    const fill = async () => {
-      const all = await outbox.listed();
-      list.replaceChildren(...(all.length ? all.map((r) => waitingEntry(r, close, again, fill)) : [h("p.soft", null, t("Everything was sent."))]), send);
+    const fill = () => {
+      const all = outbox.listed();
+      list.replaceChildren(...(all.length ? all.map((r) => waitingEntry(r, close, again, fill)) : [h("p.soft", null, t("Nothing waits to be sent."))]), send);
       send.hidden = !all.some((r) => r.state === "waiting");
     };
     const send = button(t("Send now"), () => (close(), again()), { kind: "primary.big", iconName: "send" });

@@ -33,20 +33,23 @@ function keypad(dialog, { press, keep, undo, done, double }) {
   return h("div.keypad", null, [..."123456789"].map((d) => key(d, d)), double ? key("00", "00") : h("span"), key("0", "0"), key(icon("back"), "back", t("Delete the last digit")));
 }
 
-// askAmount returns an amount in the smallest units of the currency, or undefined.
-export function askAmount(title, action, hint, most = 100_000_000) {
+const most = 100_000_000;
+
+// askAmount returns an amount in the smallest units of the currency, or undefined. It may be 0 if
+// it is optional.
+export function askAmount(title, action, hint, { optional = false } = {}) {
   return ask(title, (close, dialog) => {
     let digits = "";
     let kept = "";
     const show = h("output.amount", { tabindex: "-1", autofocus: true, "aria-live": "polite" }, money(0));
     const cents = () => Number(digits || 0);
-    const ok = button(action, () => done(), { kind: "primary.huge", disabled: true });
-    const done = () => cents() > 0 && close(cents());
+    const ok = button(action, () => done(), { kind: "primary.huge", disabled: !optional });
+    const done = () => (optional || cents() > 0) && close(cents());
     const press = (key) => {
       const next = key === "back" ? digits.slice(0, -1) : (digits + key).replace(/^0+/, "");
       if (Number(next || 0) <= most) digits = next;
       show.textContent = money(cents());
-      ok.disabled = cents() === 0;
+      ok.disabled = !optional && cents() === 0;
     };
     const keys = { press, done, double: decimals() > 0, keep: () => (kept = digits), undo: () => ((digits = kept), press("")) };
     return h("div.stack", null, hint && h("p.soft", null, hint), show, keypad(dialog, keys), ok);

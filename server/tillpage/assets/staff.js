@@ -5,11 +5,18 @@ import { soundRefusal } from "./feedback.js";
 import { askPIN } from "./keypad.js";
 import { noAnswer, sentenceOf } from "./refusals.js";
 
+// demandsSignIn reports whether a write needs that somebody signs in first.
+export const demandsSignIn = (me) => !session.token && (me?.location.require_staff || (me?.location.require_staff_pin && !session.pin));
+
 // signIn asks who works here and for the PIN, and returns whether a session is open. A
 // location without staff has one PIN for all.
 export async function signIn(me, refused) {
   const staff = me.staff || [];
   let problem = refused;
+  if (!staff.length && me.location.require_staff) {
+    await ask(t("Who is at the till?"), () => note("bad", t("Nobody can sign in here yet. Ask a manager to add people in the dashboard, under Staff.")));
+    return false;
+  }
   if (!staff.length) {
     const pin = await askPIN(t("PIN of this location"), problem || t("Writes at this location need its PIN."));
     if (!pin) return false;
@@ -70,7 +77,7 @@ export function chip(onclick) {
   const update = (me) => {
     name.textContent = session.staff?.name || (session.pin ? t("Signed in") : t("Sign in"));
     button.setAttribute("aria-label", session.staff ? t("{0} is at the till. Sign out", name.textContent) : name.textContent);
-    button.hidden = !(me?.staff?.length || me?.location.require_staff_pin);
+    button.hidden = !(me?.staff?.length || me?.location.require_staff || me?.location.require_staff_pin);
   };
   return [button, update];
 }

@@ -1,24 +1,24 @@
 // The page: what it shows, and what happens when a button is pressed.
-import { NoAnswer, Refusal, call, session } from "./api.js";
+import { NoAnswer, Refusal, call, connection, isAway, onConnection, session, slow } from "./api.js";
 import * as cards from "./card.js";
 import { ask, button, confirm, h, icon, money, note, setCurrency, t } from "./dom.js";
 import { keepAwake, mute, muted, soundRefusal, soundSuccess } from "./feedback.js";
 import { finder, resumeCamera, search } from "./find.js";
 import { tillHeader } from "./header.js";
-import { nameOf, showHistory, showWaiting } from "./history.js";
+import { nameOf, showHistory, showToday, showWaiting } from "./history.js";
 import { askAmount } from "./keypad.js";
-import { clearMessages, messages, offersUndo, show } from "./messages.js";
+import { clearMessages, endMessage, hasMessage, messages, offersUndo, show } from "./messages.js";
 import { askNewCard, showInstallCode } from "./newcard.js";
 import * as outbox from "./outbox.js";
 import { pairingForm, unpair } from "./pairing.js";
 import { addPurchase, demandsPurchase, setDemandsPurchase } from "./purchases.js";
 import { noAnswer, sentenceOf } from "./refusals.js";
-import { retrySignedIn, signIn, signOut } from "./staff.js";
+import { demandsSignIn, retrySignedIn, signIn, signOut } from "./staff.js";
 import { listen } from "./wedge.js";
 
 const root = document.getElementById("till");
 const [header, drawOf] = tillHeader({ showUnsent: () => showWaiting(sendAgain), toggleStaff, showMenu });
-const drawHeader = () => drawOf(me);
+const drawHeader = () => (endMessage(), drawOf(me));
 const stage = h("section.stage", { "aria-label": t("Card") });
 const find = finder(openCard, () => busy || isAsking() || (body.dataset.view === "card" && !(body.dataset.done && isWide())));
 const body = h("div.till-body", { "data-view": "find" }, messages, find, stage);
@@ -28,6 +28,7 @@ let code = ""; // of the card that is shown
 let held; // what names it in writes if this till has just issued it: code is then its id
 let lookup; // what the server said of it; undefined: it could not be asked
 let opening = 0;
+let unread = false; // the server did not answer what the card is
 
 // setView shows the view "find" or "card". done says that the action on the card is complete:
 // only then may the camera of a tablet take the next card.
@@ -49,7 +50,7 @@ async function toggleStaff() {
     show("info", t("Signed out."));
   } else if (await signIn(me)) {
     show("info", session.staff ? t("{0} is at the till.", session.staff.name) : t("Signed in."));
-    outbox.flush();
+    resend();
   }
   drawHeader();
 }
@@ -63,6 +64,7 @@ async function showMenu() {
       entry(t("Issue a new card"), "plus", issue),
       me?.staff?.length ? entry(t("Search for a card"), "search", searchCard) : null,
       entry(t("Last entries"), "undo", () => showHistory(undo)),
+      entry(t("Today"), "report", showToday),
       entry(t("Not sent yet"), "send", () => showWaiting(sendAgain)),
       entry(muted() ? t("Switch sound on") : t("Switch sound off"), "info", () => mute(!muted())),
       entry(t("Unpair this device"), "close", unpair, "big.quiet"),
@@ -77,37 +79,60 @@ function refuse(error) {
   if (error instanceof Refusal) return show("bad", sentenceOf(error.code));
   if (!(error instanceof NoAnswer)) throw error;
   const record = error.record;
-  show("bad", record ? t("The server did not answer, so it is not known whether this was done. Ask again: it is never done twice.") : noAnswer(), {
-    more: record ? [button(t("Ask again"), () => sendAgain(record), { iconName: "refresh" })] : [],
+  if (!record) return show("bad", noAnswer(), { until: isAway() ? () => !isAway() : undefined });
+  show("bad", t("The server did not answer, so it is not known whether this was done. Ask again: it is never done twice."), {
+    more: [button(t("Ask again"), () => sendAgain(record), { iconName: "refresh" })],
+    until: () => !outbox.isPending(record.reference),
   });
 }
 
 // Cards.
 
 // openCard shows the card of a code. Of a card that this till has just issued, issued is the answer:
-// what was said stays, and on a tablet the next card may take its place at once.
-async function openCard(text, issued) {
+// what was said stays, and on a tablet the next card may take its place at once. While the server
+// takes long a stamp can be given to a card whose code is known. again: that is offered already.
+async function openCard(text, { issued, again: offered = false } = {}) {
   const mine = ++opening;
-  if (!issued) clearMessages();
-  code = text;
-  held = issued?.held_code;
-  lookup = undefined;
-  setView("card");
-  stage.setAttribute("aria-busy", "true");
-  stage.replaceChildren(h("p.soft", null, t("Looking the card up …")), next());
+  const stampable = !issued && !isHandle(text);
+  unread = false;
+  if (!offered) {
+    if (!issued) clearMessages();
+    code = text;
+    held = issued?.held_code;
+    lookup = undefined;
+    setView("card");
+    stage.setAttribute("aria-busy", "true");
+    stage.replaceChildren(h("p.soft", null, t("Looking the card up …")), next());
+  }
+  const offer = setTimeout(() => {
+    if (offered || !stampable || mine !== opening) return;
+    offered = true;
+    drawStamping(t("The server takes long. A stamp can be given now; the card is shown as soon as the server answers."));
+  }, slow);
   try {
     await load(mine);
-    if (issued && mine === opening) setView("card", true);
+    if (mine !== opening) return;
+    if (issued) setView("card", true);
+    if (offered) shieldActions();
   } catch (error) {
     if (mine !== opening) return;
-    if (error instanceof NoAnswer && !isHandle(text) && !issued) return drawOffline();
+    unread = error instanceof NoAnswer && stampable;
+    if (unread) return drawStamping(t("The server does not answer. A stamp is kept and sent later; everything else has to wait."));
     code = "";
     drawEmpty();
     setView("find");
     refuse(error);
   } finally {
+    clearTimeout(offer);
     stage.removeAttribute("aria-busy");
   }
+}
+
+// shieldActions has no action take the press that was meant for the one that was at its place.
+function shieldActions() {
+  const act = stage.querySelector(".act");
+  act.inert = true;
+  setTimeout(() => (act.inert = false), 500);
 }
 
 // isHandle reports whether a text stands for a card that was found by a search. A handle ends
@@ -135,6 +160,7 @@ function next(kind = "big.quiet") {
 function close() {
   opening++;
   code = "";
+  unread = false;
   lookup = undefined;
   setView("find");
   drawEmpty();
@@ -150,10 +176,14 @@ function draw(written) {
   (stage.querySelector(".huge") || stage.querySelector("h2")).focus({ preventScroll: true });
 }
 
-// drawOffline offers what works without a connection: stamps.
-function drawOffline() {
+// drawStamping offers what works without a look-up: stamps. Where they are offered already, it
+// changes only why.
+function drawStamping(why) {
+  stage.removeAttribute("aria-busy");
+  const shown = stage.querySelector("[data-unread] .note");
+  if (shown) return shown.replaceWith(note("warn", why));
   stage.replaceChildren(
-    h("article.pass", null, h("h2", null, h("code", null, code)), note("warn", t("There is no connection. A stamp is kept and sent later; everything else has to wait."))),
+    h("article.pass", { "data-unread": true }, h("h2", null, h("code", null, code)), note("warn", why)),
     h("div.act", null, cards.stamping(10, acts, "primary.huge"), next()),
   );
   stage.querySelector(".huge").focus({ preventScroll: true });
@@ -167,7 +197,7 @@ function drawEmpty() {
   drawnEmpty = offers;
   stage.replaceChildren(
     h("div.empty", null, icon("qr"), h("p", null, t("Scan a card, or type the code that is below its QR code."))),
-    h("div.act", null, button(t("Issue a new card"), issue, { kind: "big", iconName: "plus" }), me?.staff?.length ? button(t("Search for a card"), searchCard, { kind: "big", iconName: "search" }) : null, button(t("Last entries"), () => showHistory(undo), { kind: "big", iconName: "undo" })),
+    h("div.act", null, button(t("Issue a new card"), issue, { kind: "big", iconName: "plus" }), me?.staff?.length ? button(t("Search for a card"), searchCard, { kind: "big", iconName: "search" }) : null, button(t("Last entries"), () => showHistory(undo), { kind: "big", iconName: "undo" }), button(t("Today"), showToday, { kind: "big", iconName: "report" })),
   );
 }
 
@@ -188,13 +218,14 @@ function perform(...args) {
 
 async function make(kind, path, fields, label, said, { reversible = true } = {}) {
   try {
-    const offline = kind === "stamp" && !lookup;
-    if (!offline && me?.location.require_staff_pin && !session.token && !session.pin && !(await signIn(me))) return;
+    const offline = kind === "stamp" && (!lookup || isAway());
+    if (kind === "stamp" && !lookup) opening++; // a look-up that is under way must not change what is shown meanwhile
+    if (!offline && demandsSignIn(me) && !(await signIn(me))) return;
     const done = await retrySignedIn(me, () => sending(outbox.write(kind, path, fields, label)));
     if (!done) return;
     soundSuccess();
     if (done.queued) {
-      show("warn", t("There is no connection. The stamp is kept on this device and sent later."));
+      show("warn", t("The server does not answer. The stamp is kept on this device and sent later."), { until: () => !outbox.isPending(done.reference) || outbox.blocked === "invalid_credentials" });
       close();
       return done;
     }
@@ -239,9 +270,9 @@ const acts = {
     setDemandsPurchase(lookup.program.id, true);
     if (await addPurchase(fields)) await perform("stamp", to, fields, label, said);
   },
-  async redeem(prizes) {
+  async redeem(ready) {
     const to = path("redemptions");
-    const one = prizes.length === 1 ? prizes[0] : await choosePrize(prizes);
+    const one = ready.length === 1 && ready[0].prizes.length === 1 ? { ...ready[0], prize: ready[0].prizes[0] } : await choosePrize(ready);
     if (!one) return;
     const { prize, completes } = one;
     if (completes && !(await confirm(t("Redeem {0}?", prize.name), t("This completes the card and cannot be undone afterwards."), t("Redeem")))) return;
@@ -262,8 +293,20 @@ const acts = {
   },
 };
 
-const choosePrize = (prizes) =>
-  ask(t("Which prize?"), (close) => h("div.names", null, prizes.map((p) => button(p.prize.name + " · " + t("at {0}", p.prize.threshold), () => close(p), { kind: "big", iconName: "prize" }))));
+// choosePrize asks for one of the prizes that due returned.
+const choosePrize = (ready) =>
+  ask(t("Which prize?"), (close) =>
+    h(
+      "div.stack",
+      null,
+      ready.map((x) => {
+        const pick = (prize, label) => button(label, () => close({ ...x, prize }), { kind: "big", iconName: "prize" });
+        const at = t("at {0}", x.threshold);
+        if (x.prizes.length === 1) return h("div.names", null, pick(x.prizes[0], cards.times(x.prizes[0].name, x.count) + " · " + at));
+        return h("div.names", null, h("p", null, t("One of these · {0}", cards.times(at, x.count))), x.prizes.map((p) => pick(p, p.name)));
+      }),
+    ),
+  );
 
 async function undo(row) {
   while (busy) await performed;
@@ -277,15 +320,16 @@ async function issue() {
   if (!programs.length) return show("bad", t("No program of this location is published. Ask a manager."));
   const asked = await askNewCard(programs);
   if (!asked) return;
-  const { program, name } = asked;
-  const done = await perform("issue", "/programs/" + encodeURIComponent(program.id) + "/cards", name ? { holder_name: name } : {}, t("New card · {0}", name || program.name), () => t("The card was issued."), { reversible: false });
+  const { program, fields } = asked;
+  const said = () => (fields.amount_cents ? t("The card was issued with {0}.", money(fields.amount_cents)) : t("The card was issued."));
+  const done = await perform("issue", "/programs/" + encodeURIComponent(program.id) + "/cards", fields, t("New card · {0}", fields.holder_name || program.name), said, { reversible: false });
   if (done?.answer) await handOver(done.answer);
 }
 
 // handOver shows the QR code of a card that was issued, and then the card.
 async function handOver(issued) {
   await showInstallCode(issued);
-  await openCard(issued.id, issued);
+  await openCard(issued.id, { issued });
 }
 
 async function searchCard() {
@@ -296,6 +340,7 @@ async function searchCard() {
 }
 
 async function sendAgain(record) {
+  show("info", t("Sending …"));
   if (record) {
     try {
       const { answer } = await outbox.again(record);
@@ -308,17 +353,33 @@ async function sendAgain(record) {
     }
     return;
   }
-  if (outbox.blocked === "invalid_credentials" && !(await signIn(me))) return;
-  if (await outbox.flush()) show("good", t("Everything was sent."));
-  else refuse(outbox.obstacle());
+  if (outbox.blocked === "invalid_credentials" && !(await signIn(me))) return clearMessages();
+  const counts = await outbox.flush();
+  if (outbox.blocked) refuse(outbox.obstacle());
+  else tell(counts);
   drawHeader();
+}
+
+// tell says what came of sending what waited.
+function tell({ sent, refused }) {
+  if (!refused) return show("good", t("Everything was sent."));
+  soundRefusal();
+  show("bad", t("{0} sent, {1} refused.", sent, refused), { more: [button(t("Show what was refused"), () => showWaiting(sendAgain), { iconName: "send" })] });
+}
+
+// tellLate says what came of a write for whose answer nobody has waited.
+function tellLate(record, answer, refusal) {
+  if (refusal && record.kind !== "stamp") show("bad", record.label + ": " + sentenceOf(refusal.code));
+  else if (refusal) tell({ sent: 0, refused: 1 });
+  else if (record.kind === "issue" && !code && !isAsking()) handOver(answer);
+  else if (!offersUndo()) show("good", t("Done: {0}.", record.label));
 }
 
 // Pairing.
 
-async function showPairing() {
+function showPairing() {
   me = undefined;
-  await drawHeader(); // first, as in showTill
+  drawHeader(); // first, as in showTill
   root.removeAttribute("aria-busy");
   root.replaceChildren(header, pairingForm());
 }
@@ -327,8 +388,8 @@ async function showPairing() {
 
 // meet asks the server what this till is. The answer is kept for the next start without a
 // connection.
-async function meet() {
-  const answer = await call("GET", "/me");
+async function meet(options = { background: true }) {
+  const answer = await call("GET", "/me", undefined, options);
   localStorage.setItem("till-me", JSON.stringify(answer));
   know(answer);
   await outbox.seeRestore(me.restore_id);
@@ -340,48 +401,70 @@ function know(answer) {
   outbox.setTill(me);
 }
 
-// resend sends what waits.
-const resend = () => outbox.flush().catch(() => {});
+// resend sends what waits, and says what came of it unless something can be undone.
+async function resend() {
+  const counts = await outbox.flush();
+  if (offersUndo()) return;
+  if (counts.refused || (counts.sent && !outbox.blocked && !hasMessage())) tell(counts);
+  const needSignIn = () => outbox.blocked === "invalid_credentials" && outbox.waiting().length;
+  if (needSignIn() && !hasMessage()) show("warn", t("{0} entry waits until somebody signs in.|{0} entries wait until somebody signs in.", needSignIn()), { more: [button(t("Sign in and send"), () => sendAgain(), { iconName: "user" })], until: () => !needSignIn() });
+}
 
-// check looks whether the server was restored, or knows this till no longer, while the page
-// is open for days.
+let checking = false;
+
+// check looks whether the server can be reached, was restored, or knows this till no longer,
+// while the page is open for days.
 async function check() {
-  if (!body.isConnected || document.hidden) return;
+  if (checking || !body.isConnected || document.hidden) return;
+  checking = true;
   try {
     await meet();
-    await outbox.removeOld();
     drawHeader();
     await resend();
   } catch (error) {
     if (error.code === "unauthenticated" && !busy) showPairing();
+  } finally {
+    checking = false;
   }
 }
 
+// connectionChanged shows what the connection is now, and reads the card again that could not be
+// read before.
+function connectionChanged() {
+  drawHeader();
+  if (unread && !busy && !isAway() && !isAsking()) openCard(code, { again: true });
+}
+
 // showTill shows the page, or what has changed of it.
-async function showTill() {
+function showTill() {
   if (!code) drawEmpty();
-  await drawHeader(); // first, since it moves what is below it
+  drawHeader(); // first, since it moves what is below it
   if (!body.isConnected) root.replaceChildren(header, body);
   root.removeAttribute("aria-busy");
 }
 
 async function start() {
+  onConnection(connectionChanged);
+  outbox.onSettled(tellLate);
   outbox.onChange(drawHeader);
   outbox.onMeet(meet);
   know(JSON.parse(localStorage.getItem("till-me") || "null"));
   await outbox.start();
-  if (me) await showTill(); // the server may take long, or not answer
+  addEventListener("online", check);
+  document.addEventListener("visibilitychange", check);
+  setInterval(() => outbox.waiting().length && resend(), 15_000);
+  setInterval(() => connection !== "connected" && check(), 3000);
+  setInterval(() => (outbox.tidy(), check()), 5 * 60_000);
+  const known = !!me;
+  if (known) showTill(); // the server may take long, or not answer
+  if (known) resumeCamera();
   try {
-    await meet();
+    await meet({});
   } catch (error) {
     if (error.code === "unauthenticated") return showPairing();
   }
-  await showTill();
-  resumeCamera();
-  addEventListener("online", check);
-  document.addEventListener("visibilitychange", check);
-  setInterval(async () => (await outbox.waiting()).length && resend(), 15_000);
-  setInterval(check, 5 * 60_000);
+  showTill();
+  if (!known) resumeCamera();
   resend();
 }
 
