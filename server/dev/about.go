@@ -33,6 +33,7 @@ var About = openapi.About{
 		store.InternalError: "The server failed, or the fixture was reset meanwhile (503).",
 	},
 	Examples: map[string]map[string]any{
+		"fillHistory":    {"days": 90},
 		"moveClock":      {"advance": "26h"},
 		"addFault":       {"method": "POST", "path": "/cards/*/stamps", "status": 503, "count": 2},
 		"createReceiver": {"status": 200},
@@ -58,5 +59,7 @@ var About = openapi.About{
 		"delay_ms": 0, "event": "stamp.assigned", "Received.body": "{}", "Replayed.status": 200, "error": nil, "copy": 1, "DeliveryEntry.status": 200, "success": true, "next_attempt_at": nil,
 		"to": "ada@example.com", "subject": "Your card", "text": "Here is your card.", "delivered": 3, "failed": 0, "pending": 0,
 	},
-	Unions: map[reflect.Type][]reflect.Type{reflect.TypeFor[journalEntry](): {reflect.TypeFor[requestEntry](), reflect.TypeFor[deliveryEntry]()}},
+	Unions: map[reflect.Type][]reflect.Type{
+		reflect.TypeFor[journalEntry](): {reflect.TypeFor[requestEntry](), reflect.TypeFor[deliveryEntry]()},
+	},
 }

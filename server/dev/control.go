@@ -16,7 +16,6 @@ import (
 	"punchcard/server/mail/mailtext"
 	"punchcard/server/openapi"
 	"punchcard/server/operation"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -46,6 +45,9 @@ type Control struct {
 	PublicURL string
 	// Reset gives the fixture the state of its start.
 	Reset func() error
+	// History does the same with a demo shop that had so many days of business until now. It is
+	// nil if the fixture began with a seed.
+	History func(days int) error
 	// Samples returns the ids for the examples of the document.
 	Samples func() openapi.Samples
 	// Settle does what is due and returns the counts since the fixture's start.
@@ -120,8 +122,10 @@ type shopAnswer struct {
 
 // createShop is the operation that creates a shop with one location, a key of
 // every scope and a till.
-var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: kernel.Callers{Person: kernel.Operator}},
-	wire.Create, func(tx *store.Tx, _ *kernel.Call, f store.ShopFields) (a shopAnswer, err error) {
+var createShop = kernel.NewOperation(kernel.Of[store.ShopFields, shopAnswer]{
+	ID:      "createTestShop",
+	Callers: kernel.Callers{Person: kernel.Operator},
+	Write: func(tx *store.Tx, _ *kernel.Call, f store.ShopFields) (a shopAnswer, err error) {
 		key, shop, err := tx.CreateShop(seed.ShopFields(f))
 		if err != nil {
 			return a, err
@@ -136,7 +140,8 @@ var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: ke
 		}
 		_, token, err := tx.CreateDevice(key, store.NewDevice{LocationID: loc.ID, Name: "Till", AcceptsCardIDs: true})
 		return shopAnswer{shop.ID, secret, token, loc.ID}, err
-	})
+	},
+})
 
 type keyBody struct {
 	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
@@ -191,7 +196,13 @@ func (c *Control) audit(r *http.Request, _ httprouter.Params, q auditQuery) (pag
 	if err != nil {
 		return page, err
 	}
-	return kernel.Do[store.Page[store.AuditRow]](r.Context(), c.Kernel, operator(shop), operation.ListAudit, kernel.Args{Fields: operation.PageQuery{PageQuery: q.PageQuery}})
+	return kernel.Do[store.Page[store.AuditRow]](
+		r.Context(),
+		c.Kernel,
+		operator(shop),
+		operation.ListAudit,
+		kernel.Args{Fields: operation.PageQuery{PageQuery: q.PageQuery}},
+	)
 }
 
 type emailsAnswer struct {

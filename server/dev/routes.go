@@ -32,14 +32,14 @@ func newRoute(method, path string, status int, t text, in, out reflect.Type, op 
 
 // serve returns a route that binds no operation. codes are its refusals.
 func serve[B, R any](c *Control, method, path string, status int, t text, do func(*http.Request, httprouter.Params, B) (R, error), codes ...store.Code) route {
-	return newRoute(method, path, status, t, reflect.TypeFor[B](), reflect.TypeFor[R](), kernel.Operation{Codes: codes}, handle(c.Kernel, status, do))
+	return newRoute(method, path, status, t, reflect.TypeOf((*B)(nil)).Elem(), reflect.TypeOf((*R)(nil)).Elem(), kernel.Operation{Codes: codes}, handle(c.Kernel, status, do))
 }
 
 // bind returns a route that runs an operation as the operator, in the shop whose key the
 // function shop returns. B is the type of the route's body; fields converts a body to the
 // operation's fields. O is the type of the answer.
 func bind[B, O any](c *Control, method, path string, status int, t text, op *kernel.Operation, shop func(httprouter.Params, B) (int64, error), fields func(B) any) route {
-	return newRoute(method, path, status, t, reflect.TypeFor[B](), reflect.TypeFor[O](), kernel.Operation{Codes: append([]store.Code{store.NotFound}, op.Codes...), Mode: op.Mode},
+	return newRoute(method, path, status, t, reflect.TypeOf((*B)(nil)).Elem(), reflect.TypeOf((*O)(nil)).Elem(), kernel.Operation{Codes: append([]store.Code{store.NotFound}, op.Codes...), Mode: op.Mode},
 		kernel.Handler[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
 			key, err := shop(p, b)
 			if err != nil {
@@ -82,8 +82,11 @@ func (c *Control) routes() []route {
 // stateRoutes returns the routes about the server as a whole and about what it was asked.
 func (c *Control) stateRoutes() []route {
 	const get, post, remove, ok, created, none = http.MethodGet, http.MethodPost, http.MethodDelete, http.StatusOK, http.StatusCreated, http.StatusNoContent
+	history := serve(c, post, "/history", ok, text{stateGroup, "fillHistory", "Fill the demo shop with a past", "Resets the fixture, as POST /dev/reset does, to a demo shop that had so many days of business until now. Answers the ready line when it is done."}, c.fillHistory, store.Unprocessable)
+	history.handle = c.history // which takes a form too
 	return []route{
 		serve(c, post, "/reset", ok, text{stateGroup, "reset", "Reset the fixture", "Sets everything to what it was at the start: data, clock, keys, limits, faults, journal, receivers and mail. Answers the ready line when it is done."}, c.reset),
+		history,
 		serve(c, get, "/clock", ok, text{stateGroup, "getClock", "Read the clock", ""}, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }),
 		serve(c, post, "/clock", ok, text{stateGroup, "moveClock", "Move the clock", "Stops at each instant at which something is due, does that, and answers when all is done. Give advance or now."}, c.moveClock),
 		serve(c, post, "/settle", ok, text{stateGroup, "settle", "Send what is due", "Sends webhooks until nothing is due."}, c.settle),

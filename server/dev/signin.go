@@ -26,7 +26,7 @@ type signInAnswer struct {
 // signIn answers POST /dev/sign-in: it begins a session of one of the demo shop's people
 // and sets its cookie. The form of the start page leads on to the dashboard.
 func (c *Control) signIn(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType == "application/x-www-form-urlencoded" {
+	if isForm(r) {
 		r.Body = http.MaxBytesReader(w, r.Body, kernel.MaxBody)
 		cookie, err := c.signInAs(r, r.PostFormValue("as"))
 		if err != nil {
@@ -39,6 +39,12 @@ func (c *Control) signIn(w http.ResponseWriter, r *http.Request, p httprouter.Pa
 		return
 	}
 	handle(c.Kernel, http.StatusOK, c.signInJSON(w))(w, r, p)
+}
+
+// isForm reports whether the body of a request is that of a form.
+func isForm(r *http.Request) bool {
+	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return mediaType == "application/x-www-form-urlencoded"
 }
 
 // signInJSON returns the function that answers POST /dev/sign-in with JSON and sets the
@@ -63,8 +69,19 @@ func (c *Control) signInAs(r *http.Request, role string) (*http.Cookie, error) {
 	}); err != nil {
 		return nil, err
 	}
-	caller := kernel.Caller{Kind: kernel.System, Actor: store.Actor{Type: "system"}, Address: c.Kernel.ClientAddress(r), Agent: r.UserAgent()}
-	s, err := kernel.Do[operation.CreatedSession](r.Context(), c.Kernel, caller, operation.SignInAs, kernel.Args{Params: map[string]string{"id": id}})
+	caller := kernel.Caller{
+		Kind:    kernel.System,
+		Actor:   store.Actor{Type: "system"},
+		Address: c.Kernel.ClientAddress(r),
+		Agent:   r.UserAgent(),
+	}
+	s, err := kernel.Do[operation.CreatedSession](
+		r.Context(),
+		c.Kernel,
+		caller,
+		operation.SignInAs,
+		kernel.Args{Params: map[string]string{"id": id}},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -78,17 +78,25 @@ func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Par
 		return
 	}
 	view := startView{
-		Frame:   web.Frame{Title: "punchcard dev", Width: "narrow"},
-		Actions: []web.Action{{Label: "Sign in as the owner", Path: "/dev/sign-in", Post: true, Name: "as", Value: store.RoleOwner, Kind: "primary"}},
-		Links:   startLinks,
-		Values:  readyValues(c.Ready),
-		Curl:    "curl -H 'Authorization: Bearer " + c.Ready.APIKey + "' " + c.Ready.BaseURL + "/me",
+		Frame: web.Frame{Title: "punchcard dev", Width: "narrow"},
+		Actions: []web.Action{
+			{Label: "Sign in as the owner", Path: "/dev/sign-in", Post: true, Name: "as", Value: store.RoleOwner, Kind: "primary"},
+		},
+		Links:  startLinks,
+		Values: readyValues(c.Ready),
+		Curl:   "curl -H 'Authorization: Bearer " + c.Ready.APIKey + "' " + c.Ready.BaseURL + "/me",
 	}
 	if c.demoProgram() != "" {
 		view.Actions = append(view.Actions, web.Action{Label: "Issue a card and open its page", Path: "/dev/demo-card", Post: true})
 	}
 	if c.Ready.TillToken != "" {
 		view.Actions = append(view.Actions, web.Action{Label: "Open the demo till", Path: "/dev/demo-till", Post: true})
+	}
+	if c.History != nil {
+		view.Actions = append(
+			view.Actions,
+			web.Action{Label: "Start over with 90 days of history", Path: "/dev/history", Post: true, Name: "as", Value: store.RoleOwner},
+		)
 	}
 	var b bytes.Buffer
 	if err := pages().Render(&b, "start", view, web.PrinterFor("en")); err != nil {
@@ -97,6 +105,7 @@ func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Par
 	}
 	c.Kernel.RequestID(w)
 	web.SetHeaders(w.Header())
+	web.AllowForms(w.Header())
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	w.Write(b.Bytes())
 }
@@ -126,7 +135,13 @@ func readyValues(ready *seed.Ready) (list []startValue) {
 // demoProgram returns the program of the demo card, or nothing if the shop has none.
 func (c *Control) demoProgram() string {
 	ids := c.Ready.ProgramIDs
-	return cmp.Or(ids[store.ProgramStandard], ids[store.ProgramPrivate], ids[store.ProgramAccess], ids[store.ProgramDiscount], ids[store.ProgramPrepaid])
+	return cmp.Or(
+		ids[store.ProgramStandard],
+		ids[store.ProgramPrivate],
+		ids[store.ProgramAccess],
+		ids[store.ProgramDiscount],
+		ids[store.ProgramPrepaid],
+	)
 }
 
 // demoCard answers POST /dev/demo-card: it issues a card and leads to its page.

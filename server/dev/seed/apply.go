@@ -76,7 +76,13 @@ type application struct {
 }
 
 func (f *File) application(st *store.Store, start store.Time) *application {
-	return &application{problems: problems{file: f}, st: st, start: start, ids: make([]string, len(f.objects)), keys: make([]int64, len(f.objects))}
+	return &application{
+		problems: problems{file: f},
+		st:       st,
+		start:    start,
+		ids:      make([]string, len(f.objects)),
+		keys:     make([]int64, len(f.objects)),
+	}
 }
 
 // writeError returns the error of a write with the line of the object.
@@ -99,7 +105,15 @@ func (a *application) writeError(err error) error {
 // till returns the till of a location, as an actor and as a device.
 func (a *application) till(l *location) (store.Actor, store.Till) {
 	key, _ := a.st.Key(store.KindLocation, a.ids[l.n])
-	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.Till{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n], AcceptsCardIDs: true}
+	return store.Actor{
+			Type: "device",
+			Key:  a.keys[l.n],
+		}, store.Till{
+			Shop:           a.keys[l.shop.n],
+			Location:       key,
+			Device:         a.keys[l.n],
+			AcceptsCardIDs: true,
+		}
 }
 
 // access returns unrestricted access to an object's shop.
@@ -129,7 +143,11 @@ func (s *shop) write(a *application, tx *store.Tx) (string, error) {
 // is the demo till. After the first shop's last location it creates the demo keys.
 func (l *location) write(a *application, tx *store.Tx) (string, error) {
 	shop := a.access(l).Shop
-	made, err := tx.CreateLocation(shop, LocationFields(store.LocationFields{LocationPatch: l.LocationPatch}), store.HashStaffPIN(l.StaffPIN.Value()))
+	made, err := tx.CreateLocation(
+		shop,
+		LocationFields(store.LocationFields{LocationPatch: l.LocationPatch, StaffDemand: l.StaffDemand}),
+		store.HashStaffPIN(l.StaffPIN.Value()),
+	)
 	if err != nil {
 		return "", err
 	}

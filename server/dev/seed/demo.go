@@ -69,7 +69,10 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 		// The demo keys are public, so they must not get into the file of a real
 		// shop.
 		if has, err := hasShops(st); err != nil || has {
-			return nil, cmp.Or(err, fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path()))
+			return nil, cmp.Or(
+				err,
+				fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path()),
+			)
 		}
 		if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: demoShop}); err != nil {
 			return nil, err
@@ -135,11 +138,19 @@ func all[T any](page func(store.PageQuery) (store.Page[T], error)) (list []T, er
 	}
 }
 
+const demoTimezone = "Europe/Rome"
+
 // demoShop creates the demo shop: a coffee shop with two locations and a program of
 // every type.
 func demoShop(tx *store.Tx) error {
 	tx.Limits = store.DefaultLimits() // the demo shop does not depend on the deployment's limits
-	shop, _, err := tx.CreateShop(store.ShopFields{Name: store.Given("Caffè Centrale"), Mode: store.Given("test"), Timezone: store.Given("Europe/Rome"), IncludedLocations: store.Given[int64](2)})
+	shop, _, err := tx.CreateShop(store.ShopFields{
+		Name:              store.Given("Caffè Centrale"),
+		Mode:              store.Given("test"),
+		Timezone:          store.Given(demoTimezone),
+		CountryCode:       store.Given("IT"),
+		IncludedLocations: store.Given[int64](2),
+	})
 	if err != nil {
 		return err
 	}

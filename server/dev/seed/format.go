@@ -75,6 +75,7 @@ type location struct {
 	entry `json:"-" doc:"Where a till stands. Fields without a default of their own have that of a made-up address."`
 	requiredRef
 	store.LocationPatch
+	store.StaffDemand
 	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits. Giving one switches require_staff_pin on, unless that is false here. It binds tills, not the activity of this file."`
 }
 

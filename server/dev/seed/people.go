@@ -25,7 +25,16 @@ var Emails = map[string]string{store.RoleOwner: OwnerEmail, store.RoleManager: M
 // demoPeople creates the people of a shop.
 func demoPeople(tx *store.Tx, shop int64) error {
 	for _, p := range []struct{ role, name string }{{store.RoleOwner, "Olivia Owner"}, {store.RoleManager, "Marco Manager"}, {store.RoleViewer, "Vera Viewer"}} {
-		user, err := tx.AddUser(store.NewUser{Email: Emails[p.role], Name: p.name, Password: passwordHash, Language: "en", Operator: p.role == store.RoleOwner})
+		user, err := tx.AddUser(
+			store.NewUser{
+				Email:       Emails[p.role],
+				Name:        p.name,
+				Password:    passwordHash,
+				Language:    "en",
+				Operator:    p.role == store.RoleOwner,
+				EmailProved: true,
+			},
+		)
 		if err != nil {
 			return err
 		}
@@ -46,5 +55,8 @@ func addPeople(st *store.Store, shop int64) error {
 	}); err != nil || len(users) > 0 {
 		return err
 	}
-	return st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return demoPeople(tx, shop) }})
+	return st.Write(
+		context.Background(),
+		store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return demoPeople(tx, shop) }},
+	)
 }
