@@ -40,6 +40,17 @@ func interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
+// lifted adds to a refusal the flag that lifts it.
+func lifted(err error, force string) error {
+	switch {
+	case errors.Is(err, backup.ErrExists):
+		return fmt.Errorf("%w; %s", err, force)
+	case errors.Is(err, backup.ErrInvariants):
+		return fmt.Errorf("%w; check lists all, and --quick copies it all the same", err)
+	}
+	return err
+}
+
 // copyResult is the JSON that backup and restore print.
 type copyResult struct {
 	File    string             `json:"file"`
@@ -62,11 +73,8 @@ func (c *Backup) Run() error {
 	o := c.options()
 	o.Copied = lowerPriority
 	size, err := backup.Create(ctx, c.DB, c.Target, o)
-	if errors.Is(err, backup.ErrExists) {
-		return fmt.Errorf("%w; --force replaces it", err)
-	}
 	if err != nil {
-		return err
+		return lifted(err, "--force replaces it")
 	}
 	out := copyResult{File: c.Target, Bytes: size, Seconds: time.Since(start).Seconds()}
 	return c.show(&out, func(w io.Writer) {
@@ -123,11 +131,8 @@ func (c *Restore) Run() error {
 	defer stop()
 	start := time.Now()
 	r, err := backup.Restore(ctx, c.Source, c.DB, start, c.options())
-	if errors.Is(err, backup.ErrExists) {
-		return fmt.Errorf("%w; --force replaces it and keeps the old one beside it", err)
-	}
 	if err != nil {
-		return err
+		return lifted(err, "--force replaces it and keeps the old one beside it")
 	}
 	out := restoreResult{copyResult{File: c.DB, Bytes: r.Size, Seconds: time.Since(start).Seconds(), Kept: store.Null[string]{V: r.Kept, Valid: r.Kept != ""}}, r.Review}
 	return c.show(&out, func(w io.Writer) {

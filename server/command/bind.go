@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/url"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,10 +24,18 @@ type binding struct {
 	path string // such as "program create"
 	help string
 	action
-	args  []argument
-	extra func() any // returns a pointer to a struct of further flags; may be nil
-	asks  string     // what is asked before the operation runs, with %s for the resource; empty: nothing
+	other    *alternative
+	args     []argument
+	extra    func() any // returns a pointer to a struct of further flags; may be nil
+	own      bool       // extra has all flags of the fields: none is made
+	ofServer bool       // the operation acts on no shop, so there is no flag --shop
+	asks     string     // what is asked before the operation runs, with %s for the resource; empty: nothing
+}
 
+// alternative is another operation of a command, with the flags and arguments for which it is.
+type alternative struct {
+	action
+	applies func(*Bound) bool
 }
 
 // argument is a positional argument of a bound command: the id of a resource, or a field.
@@ -44,55 +51,59 @@ type argument struct {
 type action struct {
 	op    *kernel.Operation
 	do    func(*invocation) (any, error)
-	print func(w io.Writer, b *Bound, answer any)
+	print func(o output, answer any)
+	paged bool
+}
+
+// output is where a command prints the answer of an operation as text.
+type output struct {
+	io.Writer
+	*invocation
 }
 
 // invocation is one run of a bound command.
 type invocation struct {
-	ctx    context.Context
-	store  *store.Store
-	kernel *kernel.Kernel
-	caller kernel.Caller
-	args   kernel.Form
-	bound  *Bound
+	finder
+	ctx   context.Context
+	args  kernel.Form
+	bound *Bound
 }
 
-// bind returns the action that runs an operation and prints its answer with human.
-func bind[O any](op *kernel.Operation, human func(io.Writer, O)) action {
-	return action{op, func(i *invocation) (any, error) {
+// bind returns the action that runs an operation and prints its answer with human. It is not inlined,
+// since the binary would have a copy for each command.
+//
+//go:noinline
+func bind[O any](op *kernel.Operation, human func(output, O)) action {
+	return action{op: op, do: func(i *invocation) (any, error) {
 		out, err := kernel.Do[O](i.ctx, i.kernel, i.caller, op, i.args)
 		return &out, err
-	}, func(w io.Writer, _ *Bound, answer any) { human(w, *answer.(*O)) }}
+	}, print: func(o output, answer any) { human(o, *answer.(*O)) }}
+}
+
+// bindRow returns the action that runs an operation and prints its answer as a table of one row.
+func bindRow[T any](op *kernel.Operation, human func(output, ...T)) action {
+	return bind(op, func(o output, row T) { human(o, row) })
+}
+
+// bindList returns the action that prints a list that has one page.
+func bindList[T any](op *kernel.Operation, human func(output, ...T)) action {
+	return bind(op, func(o output, l operation.List[T]) { human(o, l.Data...) })
 }
 
 // pageSize is how many items bindPages asks for at once.
 const pageSize = 100
 
 // bindPages returns the action that lists what an operation returns in pages, up to the
-// flag --limit, and prints it with human.
-func bindPages[T any](op *kernel.Operation, human func(io.Writer, ...T)) action {
-	type list struct {
-		Data []T `json:"data"`
-	}
-	return action{op, func(i *invocation) (any, error) {
-		all, limit := list{}, i.bound.extras.(*limitFlag).Limit
-		i.args.Fields.Set("limit", strconv.Itoa(pageSize))
-		for {
-			p, err := kernel.Do[store.Page[T]](i.ctx, i.kernel, i.caller, op, i.args)
-			if err != nil {
-				return nil, err
-			}
-			all.Data = append(all.Data, p.Data...)
-			if limit > 0 && len(all.Data) >= limit {
-				all.Data = all.Data[:limit]
-				return &all, nil
-			}
-			if !p.NextCursor.Valid {
-				return &all, nil
-			}
-			i.args.Fields.Set("cursor", p.NextCursor.V)
+// flag --limit if the command has it, and prints it with human.
+func bindPages[T any](op *kernel.Operation, human func(output, ...T)) action {
+	return action{op: op, paged: true, do: func(i *invocation) (any, error) {
+		limit := 0
+		if f, ok := i.bound.extras.(*limitFlag); ok {
+			limit = f.Limit
 		}
-	}, func(w io.Writer, _ *Bound, answer any) { human(w, answer.(*list).Data...) }}
+		all, err := readPages[T](i.ctx, i.finder, op, i.args, limit)
+		return &operation.List[T]{Data: all}, err
+	}, print: func(o output, answer any) { human(o, answer.(*operation.List[T]).Data...) }}
 }
 
 // limitFlag is the flag of commands that list pages.
@@ -110,11 +121,13 @@ func (f *limitFlag) check() error {
 
 // Bound is a command that binds an operation.
 type Bound struct {
-	OfShop
+	Of    kong.Plugins `embed:""` // the flags of the file and the shop
 	Made  kong.Plugins `embed:""` // the flags of the fields and the arguments
 	Extra kong.Plugins `embed:""`
 
 	binding *binding
+	action  action
+	target  OfShop
 	flags   flagSet
 	extras  any
 }
@@ -128,7 +141,11 @@ func groupsOf(group string) kong.Plugins {
 		if !ok {
 			continue
 		}
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Bound%d", i), Type: reflect.TypeFor[Bound](), Tag: tag("cmd", "", "name", name, "help", bindings[i].help)})
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprintf("Bound%d", i),
+			Type: reflect.TypeFor[Bound](),
+			Tag:  tag("cmd", "", "name", name, "help", bindings[i].help),
+		})
 		made = append(made, &bindings[i])
 	}
 	commands := reflect.New(reflect.StructOf(fields))
@@ -140,33 +157,66 @@ func groupsOf(group string) kong.Plugins {
 
 // make adds the flags and arguments of a binding.
 func (b *Bound) make(from *binding) {
-	b.binding = from
-	b.flags = newFlagSet(from)
-	b.Made = kong.Plugins{b.flags.target.Interface()}
+	b.binding, b.action = from, from.action
+	b.Of = kong.Plugins{&b.target}
+	if from.ofServer {
+		b.Of = kong.Plugins{&b.target.File}
+	}
 	if from.extra != nil {
 		b.extras = from.extra()
 		b.Extra = kong.Plugins{b.extras}
 	}
+	b.flags = newFlagSet(from)
+	b.Made = kong.Plugins{b.flags.made.Interface()}
 }
 
-// filler is implemented by further flags that fill in fields, whose texts are in the
-// language of the shop.
-type filler interface {
-	fill(form url.Values, language string) error
-}
+// The further flags of a command may implement these, in the order in which they are called.
+type (
+	// checker refuses values of the flags.
+	checker interface{ check() error }
+	// adder adds fields, or refuses those of other flags.
+	adder interface {
+		add(form url.Values, flags flagSet) error
+	}
+	// configurer changes how the file is opened.
+	configurer interface{ configure(*store.Options) }
+	// shopless says whether the operation acts on no shop this time.
+	shopless interface{ ofServer() bool }
+	// kernelConfigurer changes the configuration of the kernel.
+	kernelConfigurer interface{ kernel(*kernel.Config) error }
+	// opener looks at the store before the operation runs.
+	opener interface{ opened(*store.Store) error }
+	// filler fills in fields, whose texts are in the language of the shop.
+	filler interface {
+		fill(form url.Values, language string) error
+	}
+	// judge decides whether the answer is a success, after it was shown.
+	judge interface{ verdict(answer any) error }
+	// explainer changes the error with which the command ends.
+	explainer interface{ explain(error) error }
+)
 
-// adder is implemented by further flags that add fields, or refuse those of other flags.
-type adder interface {
-	add(form url.Values, flags flagSet) error
-}
-
-// Run runs the operation and prints its answer. It validates the fields before it opens
-// the file.
+// Run runs the operation and prints its answer.
 func (b *Bound) Run() error {
-	if c, ok := b.extras.(interface{ check() error }); ok {
+	err := b.run()
+	if x, ok := b.extras.(explainer); ok && err != nil {
+		return x.explain(err)
+	}
+	return err
+}
+
+// run validates the fields before it opens the file.
+func (b *Bound) run() error {
+	if other := b.binding.other; other != nil && other.applies(b) {
+		b.action = other.action
+	}
+	if c, ok := b.extras.(checker); ok {
 		if err := c.check(); err != nil {
 			return err
 		}
+	}
+	if b.binding.own {
+		b.flags.addOwn(reflect.ValueOf(b.extras).Elem())
 	}
 	form, err := b.flags.form()
 	if err != nil {
@@ -184,21 +234,22 @@ func (b *Bound) Run() error {
 		return err
 	}
 	opts := existing
-	if x, ok := b.extras.(interface{ configure(*store.Options) }); ok {
+	if x, ok := b.extras.(configurer); ok {
 		x.configure(&opts)
 	}
 	var out any
-	err = b.with(opts, func(st *store.Store) (err error) {
-		out, err = b.invoke(st, form)
+	i := &invocation{bound: b}
+	err = b.target.with(opts, func(st *store.Store) (err error) {
+		out, err = b.invoke(i, st, form)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := b.show(out, func(w io.Writer) { b.binding.print(w, b, out) }); err != nil {
+	if err := b.target.show(out, func(w io.Writer) { b.action.print(output{w, i}, out) }); err != nil {
 		return err
 	}
-	if x, ok := b.extras.(interface{ verdict(answer any) error }); ok {
+	if x, ok := b.extras.(judge); ok {
 		return x.verdict(out) // what was asked for is done and shown, and did not succeed
 	}
 	return nil
@@ -212,24 +263,38 @@ func (b *Bound) validate(form url.Values) error {
 			return err
 		}
 	}
-	return plain(b.binding.op.Validate(kernel.Form{Fields: form}, fieldLimits, store.TimeOf(time.Now())))
+	return plain(b.action.op.Validate(kernel.Form{Fields: form}, fieldLimits, store.TimeOf(time.Now())))
 }
 
-// invoke replaces the names among the arguments and flags by ids, and runs the operation.
-func (b *Bound) invoke(st *store.Store, form url.Values) (any, error) {
-	shop, err := b.resolve(st)
+// shop returns the key of the shop that the operation acts on, or 0 for none.
+func (b *Bound) shop(st *store.Store) (int64, error) {
+	x, ok := b.extras.(shopless)
+	if b.binding.ofServer || ok && x.ofServer() {
+		return 0, nil
+	}
+	return b.target.resolve(st)
+}
+
+// invoke asks for a confirmation if the command has one, and runs the operation.
+func (b *Bound) invoke(i *invocation, st *store.Store, form url.Values) (any, error) {
+	shop, err := b.shop(st)
 	if err != nil {
 		return nil, err
 	}
 	conf := kernel.Config{Fields: fieldLimits}
-	if x, ok := b.extras.(interface{ kernel(*kernel.Config) error }); ok {
+	if x, ok := b.extras.(kernelConfigurer); ok {
 		if err := x.kernel(&conf); err != nil {
+			return nil, err
+		}
+	}
+	if x, ok := b.extras.(opener); ok {
+		if err := x.opened(st); err != nil {
 			return nil, err
 		}
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	i := &invocation{ctx: ctx, store: st, kernel: kernel.New(st, conf), caller: person(shop), bound: b}
+	i.ctx, i.finder = ctx, finder{kernel.New(st, conf), person(shop)}
 	if x, ok := b.extras.(filler); ok {
 		in, err := kernel.Do[store.Shop](ctx, i.kernel, i.caller, operation.GetShop, kernel.Args{})
 		if err == nil {
@@ -239,38 +304,49 @@ func (b *Bound) invoke(st *store.Store, form url.Values) (any, error) {
 			return nil, err
 		}
 	}
-	f := finder{i.kernel, i.caller}
-	params, last := map[string]string{}, candidate{}
-	for _, a := range b.binding.args {
-		if a.kind == nil {
-			continue
+	i.args = kernel.Form{Params: map[string]string{}, Fields: form}
+	subject, err := b.name(i)
+	if err != nil {
+		return nil, err
+	}
+	if sure, ok := b.extras.(*confirmFlag); ok {
+		question := b.binding.asks
+		if strings.Contains(question, "%s") {
+			question = fmt.Sprintf(question, subject)
 		}
-		found, err := f.find(a.kind, b.flags.argument(a.name), params)
-		if err != nil {
+		if err := sure.confirm(question); err != nil {
 			return nil, err
 		}
-		for name, id := range found.params {
-			params[name] = id
+	}
+	return b.action.do(i)
+}
+
+// name replaces the names among the arguments and flags by ids, and returns what the last argument
+// names.
+func (b *Bound) name(i *invocation) (last candidate, err error) {
+	params, form := i.args.Params, i.args.Fields
+	for _, a := range b.binding.args {
+		text := b.flags.argument(a.name)
+		if a.kind == nil || a.optional && text == "" {
+			continue
 		}
-		params[a.param], last = found.id, found
+		if last, err = i.find(a.kind, text, params); err != nil {
+			return last, err
+		}
+		maps.Copy(params, last.params)
+		params[a.param] = last.id
 	}
 	for name, kind := range idFields {
 		for n, text := range form[name] {
 			if text == "" {
 				continue
 			}
-			found, err := f.find(kind, text, params)
+			found, err := i.find(kind, text, params)
 			if err != nil {
-				return nil, asUsage(err, flagOf(name)+": ")
+				return last, asUsage(err, flagOf(name)+": ")
 			}
 			form[name][n] = found.id
 		}
 	}
-	i.args = kernel.Form{Params: params, Fields: form}
-	if sure, ok := b.extras.(*confirmFlag); ok {
-		if err := sure.confirm(fmt.Sprintf(b.binding.asks, last)); err != nil {
-			return nil, err
-		}
-	}
-	return b.binding.do(i)
+	return last, nil
 }

@@ -187,6 +187,7 @@ func TestBoundCards(t *testing.T) {
 	f.refused(words("program delete Coffee"), "Delete the program prg_", "(Coffee, published)", "--yes")
 	f.prints(words("program delete Coffee --yes"), "deleted")
 	f.run(words("key create --name CRM")...)
+	f.refused(words("key create --name Till --location Nowhere"), "--location: no location is named Nowhere")
 	f.refused(words("key revoke-all"), "--yes")
 	f.prints(words("key rotate CRM"), "CRM")
 	f.refused(words("key revoke CRM"), "2 keys are named CRM")
@@ -198,8 +199,8 @@ func TestBoundWebhooks(t *testing.T) {
 	f := newFile(t)
 	f.run(words("program create --name Coffee --type discount --discount-percent 10")...)
 	create := words("webhook create Coffee --url http://127.0.0.1:9/hook --event card.*,stamp.assigned --only-program Coffee")
-	f.refused(create, "--url")
-	f.refused(words("webhook create Coffee --url https://127.0.0.1:9/hook --event *"), "--url")
+	f.refused(create, "--url", "--webhook-allow-http")
+	f.refused(words("webhook create Coffee --url https://127.0.0.1:9/hook --event *"), "--url", "--webhook-allow-cidr")
 	f.refused(words("webhook create Coffee --url https://192.0.2.1/ --event card.gone --payload-version v3"), "--event", "--payload-version")
 	relaxed := append(create, "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 	var made struct{ ID, Secret string }
@@ -207,7 +208,10 @@ func TestBoundWebhooks(t *testing.T) {
 		t.Errorf("created %+v", made)
 	}
 	f.prints(words("webhook list"), made.ID, "card.* stamp.assigned", "active")
-	f.prints(words("webhook test http://127.0.0.1:9/hook --wait 1ms"), "test.ping", "pending", "punchcard serve")
+	f.prints(words("webhook test http://127.0.0.1:9/hook --wait 0"), "test.ping", "pending", "punchcard serve")
+	if out, err := f.try(words("webhook test http://127.0.0.1:9/hook --wait 1ms")...); err == nil || !strings.Contains(err.Error(), "has not accepted it within 1ms") || !strings.Contains(out, "pending") {
+		t.Errorf("a test that nobody sends: %q, %v", out, err)
+	}
 	f.prints([]string{"webhook", "log", made.ID}, "test.ping")
 	f.refused(words("webhook log whk_none"), "No such webhook")
 	f.refused([]string{"webhook", "redeliver", made.ID, "dlv_none"}, "No such")

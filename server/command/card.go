@@ -2,11 +2,9 @@ package command
 
 import (
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/store"
 )
@@ -14,13 +12,21 @@ import (
 // linkFlag are the flags of commands that make an install link. They have the names and
 // variables of those of the server, which sends the mail.
 type linkFlag struct {
-	PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"Base URL of the install link: the public URL of the server."`
+	PublicURL string `name:"public-url" placeholder:"URL" help:"Base URL of the install link: the public URL of the server. Default: that which init was given for the file."`
 	SMTPURL   string `name:"smtp-url" placeholder:"URL" help:"Mail server of punchcard serve, which sends the mail of --send-email. Without it --send-email is refused."`
 	mails     bool   // --send-email is given
 }
 
 func (f *linkFlag) configure(o *store.Options) {
 	o.PublicURL, o.QueueMail = strings.TrimRight(f.PublicURL, "/"), f.SMTPURL != ""
+}
+
+// opened refuses a link that would have no beginning.
+func (f *linkFlag) opened(st *store.Store) error {
+	if st.PublicURL() == "" {
+		return usagef("--public-url (PUNCHCARD_PUBLIC_URL): is required, since the file remembers none")
+	}
+	return nil
 }
 
 // add refuses mail that no server would send.
@@ -38,7 +44,8 @@ func (f *linkFlag) add(form url.Values, _ flagSet) error {
 }
 
 // theCard is the argument of commands on one card.
-var theCard = argument{name: "card", help: "The card: its id or code, or its holder's name, email or reference, if only one card has it.", kind: aCard, param: "id"}
+var theCard = argument{name: "card", kind: aCard, param: "id",
+	help: "The card: its id or code, or its holder's name, email or reference, if only one card has it."}
 
 // amount returns an amount in the smallest units of the shop's currency, which the rows
 // of tables do not name.
@@ -61,8 +68,8 @@ func timeOrDash(at store.Null[store.Time]) string {
 }
 
 // printFoundCards prints a table of the cards that a search finds.
-func printFoundCards(w io.Writer, cards ...store.FoundCard) {
-	fmt.Fprintln(w, "ID\tNAME\tEMAIL\tREFERENCE\tPROGRAM\tSTATUS\tSTAMPS\tBALANCE\tPRIZE DUE\tLAST SEEN")
+func printFoundCards(o output, cards ...store.FoundCard) {
+	fmt.Fprintln(o, "ID\tNAME\tEMAIL\tREFERENCE\tPROGRAM\tSTATUS\tSTAMPS\tBALANCE\tPRIZE DUE\tLAST SEEN")
 	for _, c := range cards {
 		stamps, balance, due := "-", "-", "no"
 		if c.TotalStamps.Valid {
@@ -74,30 +81,34 @@ func printFoundCards(w io.Writer, cards ...store.FoundCard) {
 		if c.PrizeDue {
 			due = "yes"
 		}
-		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.ID, orDash(c.HolderName), orDash(c.HolderEmail), orDash(c.ExternalRef), c.ProgramName, c.Status, stamps, balance, due, timeOrDash(c.LastSeenAt))
+		printf(o, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.ID, orDash(c.HolderName), orDash(c.HolderEmail), orDash(c.ExternalRef),
+			c.ProgramName, c.Status, stamps, balance, due, timeOrDash(c.LastSeenAt))
 	}
 }
 
-// printCardStatus prints a card's id and status.
-func printCardStatus(w io.Writer, c store.CardDetail) { printf(w, "%s  %s\n", c.ID, c.Status) }
+// printCardStatus prints a card's id, name and status.
+func printCardStatus(o output, c store.CardDetail) {
+	printf(o, "%s  %s\n", candidate{id: c.ID, label: c.HolderName.V}, c.Status)
+}
 
 // printCard prints a card as a list of its fields.
-func printCard(w io.Writer, c store.CardDetail) {
-	printf(w, "ID\t%s\nName\t%s\nEmail\t%s\nReference\t%s\nProgram\t%s\nStatus\t%s\n", c.ID, orDash(c.HolderName), orDash(c.HolderEmail), orDash(c.ExternalRef), c.ProgramName, c.Status)
+func printCard(o output, c store.CardDetail) {
+	printf(o, "ID\t%s\nName\t%s\nEmail\t%s\nReference\t%s\nProgram\t%s\nStatus\t%s\n",
+		c.ID, orDash(c.HolderName), orDash(c.HolderEmail), orDash(c.ExternalRef), c.ProgramName, c.Status)
 	switch {
 	case c.CurrentValue.Valid:
-		printf(w, "Balance\t%s\n", amount(c.CurrentValue.V))
+		printf(o, "Balance\t%s\n", amount(c.CurrentValue.V))
 	case store.CollectsStamps(c.ProgramType):
-		printf(w, "Stamps\t%d\n", c.StampsCount)
+		printf(o, "Stamps\t%d\n", c.StampsCount)
 	}
-	printf(w, "Expires\t%s\nInstalled\t%s\nIssued\t%s\n", timeOrDash(c.ExpiresAt), timeOrDash(c.InstalledAt), c.CreatedAt)
+	printf(o, "Expires\t%s\nInstalled\t%s\nIssued\t%s\n", timeOrDash(c.ExpiresAt), timeOrDash(c.InstalledAt), c.CreatedAt)
 }
 
 // printCardOverview prints a card with its code, prizes and latest transactions.
-func printCardOverview(w io.Writer, o store.CardOverview) {
-	printCard(w, o.Card)
-	printf(w, "Short code\t%s\n", orDash(o.ShortCode))
-	for _, z := range o.Prizes {
+func printCardOverview(o output, c store.CardOverview) {
+	printCard(o, c.Card)
+	printf(o, "Short code\t%s\n", orDash(c.ShortCode))
+	for _, z := range c.Prizes {
 		state := fmt.Sprintf("at %d stamps", z.Threshold)
 		switch {
 		case z.Claimed:
@@ -105,29 +116,19 @@ func printCardOverview(w io.Writer, o store.CardOverview) {
 		case z.Available:
 			state = "due"
 		}
-		printf(w, "Prize\t%s, %s\n", z.Name, state)
+		printf(o, "Prize\t%s, %s\n", z.Name, state)
 	}
-	for _, t := range o.Transactions {
-		printf(w, "%s\t%s\n", t.CreatedAt, transactionWords(t.Transaction))
+	for _, t := range c.Transactions {
+		printf(o, "%s\t%s\n", t.CreatedAt, transactionWords(t.Transaction))
 	}
 }
 
-// issued returns the action that makes an install link and says whether it is mailed.
-func issued(op *kernel.Operation) action {
-	a := bind(op, printIssued)
-	a.print = func(w io.Writer, b *Bound, answer any) {
-		c := answer.(*operation.IssuedCard)
-		printIssued(w, *c)
-		if b.extras.(*linkFlag).mails {
-			printf(w, "\nThe server mails it to %s. See punchcard serve.\n", c.HolderEmail.V)
-		}
+// printIssued prints a new install link, and says whether it is mailed.
+func printIssued(o output, c operation.IssuedCard) {
+	printf(o, "%s\n\nInstall link, shown this once:\n\n%s\n", candidate{id: c.ID, label: c.HolderName.V}, c.InstallURL)
+	if o.bound.extras.(*linkFlag).mails {
+		printf(o, "\nThe server mails it to %s. See punchcard serve.\n", c.HolderEmail.V)
 	}
-	return a
-}
-
-// printIssued prints a new install link.
-func printIssued(w io.Writer, c operation.IssuedCard) {
-	printf(w, "%s\n\nInstall link, shown this once:\n\n%s\n", c.ID, c.InstallURL)
 }
 
 // transactionWords says what a row of the ledger did.
@@ -146,8 +147,9 @@ func transactionWords(t store.Transaction) string {
 }
 
 // printTransactions prints a table of rows of the ledger.
-func printTransactions(w io.Writer, rows ...store.Transaction) {
-	fmt.Fprintln(w, "AT\tTYPE\tSTAMPS\tAMOUNT\tCARD\tLOCATION\tTAKEN BACK\tID")
+func printTransactions(o output, rows ...store.Transaction) {
+	named := namesOf(o, rows, func(t store.Transaction) string { return t.CardID })
+	fmt.Fprintln(o, "AT\tTYPE\tSTAMPS\tAMOUNT\tCARD\tLOCATION\tTAKEN BACK\tID")
 	for _, t := range rows {
 		stamps, value, reversed := "-", "-", "no"
 		if t.StampsDelta.Valid {
@@ -159,6 +161,6 @@ func printTransactions(w io.Writer, rows ...store.Transaction) {
 		if t.ReversedAt.Valid {
 			reversed = "yes"
 		}
-		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.CreatedAt, t.Type, stamps, value, t.CardID, t.LocationName, reversed, t.ID)
+		printf(o, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.CreatedAt, t.Type, stamps, value, named(t.CardID), t.LocationName, reversed, t.ID)
 	}
 }

@@ -3,16 +3,15 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/user"
 	"reflect"
+	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -27,21 +26,22 @@ type CLI struct {
 	Serve       Serve       `cmd:"" help:"Serve a database file."`
 	Dev         Dev         `cmd:"" help:"Serve a temporary database with a demo shop and a control API, for tests and trials."`
 	Init        Init        `cmd:"" help:"Make a file with a shop that is ready to stamp: location, program with prizes, till, key and the link of its owner."`
-	Shop        Shop        `cmd:"" help:"Create, list and change shops."`
-	Location    Location    `cmd:"" help:"Create and list locations, set a staff PIN."`
-	Staff       Staff       `cmd:"" help:"Add, list, disable and enable the people who work at tills, set their PINs."`
-	Device      Device      `cmd:"" help:"Create, pair, list and revoke tills' devices."`
-	Key         Key         `cmd:"" help:"Create, list, rotate and revoke keys."`
-	Program     Program     `cmd:"" help:"Create, publish and change programs."`
+	Shop        Group       `cmd:"" help:"Create, list and change shops."`
+	Location    Group       `cmd:"" help:"Create and list locations, set a staff PIN."`
+	Staff       Group       `cmd:"" help:"Add, list, disable and enable the people who work at tills, set their PINs."`
+	Device      Group       `cmd:"" help:"Create, pair, list and revoke tills' devices."`
+	Key         Group       `cmd:"" help:"Create, list, rotate and revoke keys."`
+	Program     Group       `cmd:"" help:"Create, publish and change programs."`
 	Prize       Group       `cmd:"" help:"Add, list, change and delete the prizes of a program."`
 	Card        Group       `cmd:"" help:"Issue, find, show and change cards."`
 	Webhook     Group       `cmd:"" help:"Create, list and test webhooks, read their delivery logs."`
 	Transaction Group       `cmd:"" help:"List the ledger."`
-	Stats       Stats       `cmd:"" help:"Print the main figures of the shop or of a program."`
+	Stats       Bound       `cmd:"" help:"Print the main figures of the shop or of a program."`
 	Till        Till        `cmd:"" help:"Stamp, redeem, top up and spend at a running server, as a till does."`
-	User        User        `cmd:"" help:"Invite people, list their accounts, reset passwords, end sessions."`
-	Audit       Audit       `cmd:"" help:"Print the audit log, newest first."`
+	User        Group       `cmd:"" help:"Invite people, list their accounts, reset passwords, end sessions."`
+	Audit       Bound       `cmd:"" help:"Print the audit log, newest first."`
 	Check       Check       `cmd:"" help:"Verify a database file: integrity and invariants."`
+	Migrate     Migrate     `cmd:"" help:"Bring a file of an older version to the schema of this one. A start of serve does the same."`
 	Backup      Backup      `cmd:"" help:"Copy a database file while it is served; the copy is verified."`
 	Restore     Restore     `cmd:"" help:"Replace a database file that is not served with a backup."`
 	Openapi     Openapi     `cmd:"" help:"Print the OpenAPI document of the REST API."`
@@ -82,13 +82,14 @@ func For(args []string) any {
 	return New()
 }
 
-// addBound adds to a group of commands those that are made of operations.
-func addBound(command reflect.Value, group string) {
-	if command.Kind() != reflect.Struct {
-		return
-	}
-	if bound := command.FieldByName("Plugins"); bound.IsValid() {
-		bound.Set(reflect.ValueOf(groupsOf(group)))
+// addBound adds what is made of operations to a command or group.
+func addBound(command reflect.Value, name string) {
+	switch c := command.Addr().Interface().(type) {
+	case *Group:
+		c.Plugins = groupsOf(name)
+	case *Bound:
+		i := slices.IndexFunc(bindings, func(b binding) bool { return b.path == name })
+		c.make(&bindings[i])
 	}
 }
 
@@ -121,10 +122,13 @@ type OfShop struct {
 	Shop string `placeholder:"TEXT" help:"The shop: its id or name; needed only if the file has several."`
 }
 
-// with opens the file, calls f, and closes the file. It shows the progress of a migration.
+// with opens the file, calls f, and closes the file. It shows the progress of what f does.
 func (c File) with(opts store.Options, f func(*store.Store) error) error {
 	opts.Readers, opts.Progress = 1, commandProgress(true)
 	st, err := store.Open(c.DB, opts)
+	if errors.Is(err, store.ErrOlder) {
+		return fmt.Errorf("%w; bring it there with: punchcard migrate --db %s", err, shellWord(c.DB))
+	}
 	if err != nil {
 		return err
 	}
@@ -145,55 +149,11 @@ func (c File) with(opts store.Options, f func(*store.Store) error) error {
 // such flags and use the defaults.
 var fieldLimits = app.DefaultLimits().Fields()
 
-// do runs an operation in the shop, as the person at the command line.
-func do[O any](c OfShop, opts store.Options, op *kernel.Operation, args kernel.Args) (O, error) {
-	return doIn[O](c.File, opts, c.resolve, op, args)
-}
-
-// noShop returns 0, for operations that do not act on a shop.
-func noShop(*store.Store) (int64, error) { return 0, nil }
-
-// doIn runs an operation in the shop whose key resolve returns. It validates the
-// fields first, since opening the file may create it.
-func doIn[O any](c File, opts store.Options, resolve func(*store.Store) (int64, error), op *kernel.Operation, args kernel.Args) (out O, err error) {
-	if err := op.Validate(args, fieldLimits, store.TimeOf(time.Now())); err != nil {
-		return out, plain(err)
-	}
-	err = c.with(opts, func(st *store.Store) error {
-		shop, err := resolve(st)
-		if err != nil {
-			return err
-		}
-		out, err = kernel.Do[O](context.Background(), kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop), op, args)
-		return err
-	})
-	return out, err
-}
+// on returns the parameters of an operation on the resource with an id.
+func on(id string) map[string]string { return map[string]string{"id": id} }
 
 // existing are the store's options for a file that must exist.
 var existing = store.Options{MustExist: true}
-
-// run runs an operation in the shop and prints its answer: as JSON with --json, and
-// otherwise with human.
-func run[O any](c OfShop, op *kernel.Operation, args kernel.Args, human func(io.Writer, O)) error {
-	out, err := do[O](c, existing, op, args)
-	if err != nil {
-		return err
-	}
-	return c.show(&out, func(w io.Writer) { human(w, out) })
-}
-
-// act runs an operation on what a text names, and prints its answer.
-func act[O any](c OfShop, kind *resource, text string, op *kernel.Operation, fields any, human func(io.Writer, O)) error {
-	id, err := c.id(kind, text)
-	if err != nil {
-		return err
-	}
-	return run(c, op, kernel.Args{Params: on(id), Fields: fields}, human)
-}
-
-// on returns the parameters of an operation on the resource with an id.
-func on(id string) map[string]string { return map[string]string{"id": id} }
 
 // person returns the caller at the command line, with the name of the system's
 // account.
@@ -246,49 +206,4 @@ func (c File) show(v any, human func(w io.Writer)) error {
 	w := tabwriter.NewWriter(Out, 0, 4, 2, ' ', 0)
 	human(w)
 	return w.Flush()
-}
-
-// given returns the field of a flag that may be absent.
-func given[T any](p *T) store.Opt[T] {
-	if p == nil {
-		return store.Opt[T]{}
-	}
-	return store.Given(*p)
-}
-
-// number is a flag with a whole number, or "none" to clear a field.
-type number string
-
-// opt returns the field of the flag.
-func (n *number) opt(flag string) (o store.Opt[int64], err error) {
-	switch {
-	case n == nil:
-		return o, nil
-	case *n == "none":
-		return store.Opt[int64]{Set: true, Null: true}, nil
-	}
-	if _, err := fmt.Sscanf(string(*n)+"\n", "%d\n", &o.V); err != nil {
-		return o, fmt.Errorf("--%s: must be a whole number, or none", flag)
-	}
-	o.Set = true
-	return o, nil
-}
-
-// instant is a flag with a time in RFC 3339, a number of days from now such as 90d,
-// or "none" or "never" to clear a field.
-type instant string
-
-// opt returns the field of the flag.
-func (i *instant) opt(flag string) (o store.Opt[store.Time], err error) {
-	if i == nil {
-		return o, nil
-	}
-	if *i == "none" || *i == "never" {
-		return store.Opt[store.Time]{Set: true, Null: true}, nil
-	}
-	at, err := i.at(flag, false)
-	if err != nil {
-		return o, fmt.Errorf("%w, or never", err)
-	}
-	return store.Given(at), nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -17,8 +19,11 @@ import (
 type resource struct {
 	one, many string // in messages
 	prefix    string // of ids
-	list      func(f finder, text string, params map[string]string) ([]candidate, error)
+	list      lister
 }
+
+// lister lists what a text may name. params are those of the operation that are known.
+type lister func(f finder, text string, params map[string]string) ([]candidate, error)
 
 // candidate is a thing that a text may name.
 type candidate struct {
@@ -38,18 +43,28 @@ func (c candidate) String() string {
 
 // The kinds of things that arguments name.
 var (
-	aProgram  = &resource{"program", "programs", "prg_", listPrograms}
+	aShop     = &resource{"shop", "shops", "shp_", listOf(readList[store.Shop], operation.ListShops, shopCandidate)}
+	aProgram  = &resource{"program", "programs", "prg_", listOf(readAll[store.Program], operation.ListPrograms, programCandidate)}
 	aPrize    = &resource{"prize", "prizes", "prz_", listPrizes}
 	aCard     = &resource{"card", "cards", "crd_", listCards}
-	aLocation = &resource{"location", "locations", "loc_", listLocations}
-	aWebhook  = &resource{"webhook", "webhooks", "whk_", listWebhooks}
-	aDevice   = &resource{"device", "devices", "dev_", listDevices}
-	aKey      = &resource{"key", "keys", "key_", listKeys}
-	aMember   = &resource{"member of staff", "members of staff", "stf_", listStaff}
+	aLocation = &resource{"location", "locations", "loc_", listOf(readAll[store.Location], operation.ListLocations, locationCandidate)}
+	aWebhook  = &resource{"webhook", "webhooks", "whk_", listOf(readList[store.WebhookOverview], operation.ListShopWebhooks, webhookCandidate)}
+	aDevice   = &resource{"device", "devices", "dev_", listOf(readList[store.Device], operation.ListDevices, deviceCandidate)}
+	aKey      = &resource{"key", "keys", "key_", listOf(readList[store.Key], operation.ListKeys, keyCandidate)}
+	aMember   = &resource{"member of staff", "members of staff", "stf_", listOf(readList[store.StaffMember], operation.ListStaff, memberCandidate)}
+	aPerson   = &resource{"person", "people", "usr_", listPeople}
+	aDelivery = &resource{"delivery", "deliveries", "dlv_", listNothing}
 )
 
 // idFields are the fields that hold ids, by what they name.
-var idFields = map[string]*resource{"program_id": aProgram, "program_ids": aProgram, "location_id": aLocation, "location_ids": aLocation, "scoped_location_ids": aLocation, "card_id": aCard}
+var idFields = map[string]*resource{
+	"card_id":             aCard,
+	"location_id":         aLocation,
+	"location_ids":        aLocation,
+	"program_id":          aProgram,
+	"program_ids":         aProgram,
+	"scoped_location_ids": aLocation,
+}
 
 // usageError is an error about what was typed, which does not concern the file.
 type usageError string
@@ -148,15 +163,8 @@ func labels(all []candidate) string {
 func (c OfShop) resolve(st *store.Store) (int64, error) {
 	id := c.Shop
 	if id != "" && !strings.HasPrefix(id, "shp_") {
-		shops, err := readList[store.Shop](finder{kernel.New(st, kernel.Config{Fields: fieldLimits}), person(0)}, operation.ListShops, kernel.Args{})
-		if err != nil {
-			return 0, err
-		}
-		var all []candidate
-		for _, s := range shops {
-			all = append(all, candidate{id: s.ID, label: s.Name, names: []string{s.Name}})
-		}
-		found, err := choose(&resource{one: "shop", many: "shops", prefix: "shp_"}, id, all)
+		f := finder{kernel.New(st, kernel.Config{Fields: fieldLimits}), person(0)}
+		found, err := f.find(aShop, id, nil)
 		if err != nil {
 			return 0, asUsage(err, "--shop: ")
 		}
@@ -169,63 +177,76 @@ func (c OfShop) resolve(st *store.Store) (int64, error) {
 	return key, err
 }
 
-// id returns the id of what a text names, for commands that are not bound.
-func (c OfShop) id(kind *resource, text string) (id string, err error) {
-	if strings.HasPrefix(text, kind.prefix) {
-		return text, nil
+// namesOf returns a function that returns an id with the name of what it stands for, as candidates
+// are printed. ids return the ids in a row of a table. Where no name can be read, there is the id.
+func namesOf[T any](o output, rows []T, ids ...func(T) string) func(id string) string {
+	var all []string
+	for _, row := range rows {
+		for _, id := range ids {
+			all = append(all, id(row))
+		}
 	}
-	err = c.with(existing, func(st *store.Store) error {
+	byID := map[string]string{}
+	c := o.bound.target
+	c.with(existing, func(st *store.Store) error {
 		shop, err := c.resolve(st)
 		if err != nil {
 			return err
 		}
-		found, err := finder{kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop)}.find(kind, text, nil)
-		id = found.id
-		return err
+		return st.View(0, func(v *store.View) (err error) {
+			byID, err = v.Names(shop, all)
+			return err
+		})
 	})
-	return id, err
-}
-
-// ids does the same for several.
-func (c OfShop) ids(kind *resource, texts []string) (ids []string, err error) {
-	for _, text := range texts {
-		id, err := c.id(kind, text)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
+	return func(id string) string { return candidate{id: id, label: byID[id]}.String() }
 }
 
 // readAll returns the items of all pages of a list.
-func readAll[T any](f finder, op *kernel.Operation, query func(store.PageQuery) any) (all []T, err error) {
-	q := store.PageQuery{Limit: store.Given[int64](pageSize)}
+func readAll[T any](f finder, op *kernel.Operation) ([]T, error) {
+	return readPages[T](context.Background(), f, op, kernel.Form{Fields: url.Values{}}, 0)
+}
+
+// readPages returns the items of the pages of a list, up to limit if it is not 0.
+func readPages[T any](ctx context.Context, f finder, op *kernel.Operation, args kernel.Form, limit int) (all []T, err error) {
+	args.Fields.Set("limit", strconv.Itoa(pageSize))
 	for {
-		p, err := kernel.Do[store.Page[T]](context.Background(), f.kernel, f.caller, op, kernel.Args{Fields: query(q)})
+		p, err := kernel.Do[store.Page[T]](ctx, f.kernel, f.caller, op, args)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, p.Data...)
+		if limit > 0 && len(all) >= limit {
+			return all[:limit], nil
+		}
 		if !p.NextCursor.Valid {
 			return all, nil
 		}
-		q.Cursor = store.Given(p.NextCursor.V)
+		args.Fields.Set("cursor", p.NextCursor.V)
 	}
 }
 
 // readList returns the items of a list that has one page.
-func readList[T any](f finder, op *kernel.Operation, args kernel.Args) ([]T, error) {
-	l, err := kernel.Do[operation.List[T]](context.Background(), f.kernel, f.caller, op, args)
+func readList[T any](f finder, op *kernel.Operation) ([]T, error) {
+	l, err := kernel.Do[operation.List[T]](context.Background(), f.kernel, f.caller, op, kernel.Args{})
 	return l.Data, err
 }
 
-func listPrograms(f finder, _ string, _ map[string]string) (all []candidate, err error) {
-	programs, err := readAll[store.Program](f, operation.ListPrograms, func(q store.PageQuery) any { return operation.ProgramsQuery{PageQuery: q} })
-	for _, p := range programs {
-		all = append(all, candidate{id: p.ID, label: p.Name + ", " + operation.ProgramState(p), names: []string{p.Name}})
+// listNothing lists nothing, for what is named by its id alone.
+func listNothing(finder, string, map[string]string) ([]candidate, error) { return nil, nil }
+
+// listOf returns the function that lists what an operation returns, each item as a candidate.
+func listOf[T any](read func(finder, *kernel.Operation) ([]T, error), op *kernel.Operation, as func(T) candidate) lister {
+	return func(f finder, _ string, _ map[string]string) (all []candidate, err error) {
+		items, err := read(f, op)
+		for _, item := range items {
+			all = append(all, as(item))
+		}
+		return all, err
 	}
-	return all, err
+}
+
+func programCandidate(p store.Program) candidate {
+	return candidate{id: p.ID, label: p.Name + ", " + operation.ProgramState(p), names: []string{p.Name}}
 }
 
 func listPrizes(f finder, _ string, params map[string]string) (all []candidate, err error) {
@@ -239,7 +260,10 @@ func listPrizes(f finder, _ string, params map[string]string) (all []candidate, 
 // listCards searches, since a shop has many cards. If the search finds one card that has the
 // text in none of its fields, the text is its code.
 func listCards(f finder, text string, _ map[string]string) (all []candidate, err error) {
-	q := operation.SearchQuery{PageQuery: store.PageQuery{Limit: store.Given[int64](pageSize)}, CardSearch: store.CardSearch{Q: store.Given(text)}}
+	q := operation.SearchQuery{
+		PageQuery:  store.PageQuery{Limit: store.Given[int64](pageSize)},
+		CardSearch: store.CardSearch{Q: store.Given(text)},
+	}
 	p, err := kernel.Do[store.Page[store.FoundCard]](context.Background(), f.kernel, f.caller, operation.SearchCards, kernel.Args{Fields: q})
 	for _, c := range p.Data {
 		var names []string
@@ -252,48 +276,51 @@ func listCards(f finder, text string, _ map[string]string) (all []candidate, err
 		all = append(all, candidate{id: c.ID, label: label, names: names, past: c.Status == store.StatusArchived})
 	}
 	text = strings.TrimSpace(text)
-	if len(all) == 1 && text != "" && !strings.Contains(strings.ToLower(all[0].label), strings.ToLower(text)) && (store.IsShortCode(text) || len(text) > 20) {
+	isCode := text != "" && (store.IsShortCode(text) || len(text) > 20)
+	if len(all) == 1 && isCode && !strings.Contains(strings.ToLower(all[0].label), strings.ToLower(text)) {
 		all[0].names = append(all[0].names, text)
 	}
 	return all, err
 }
 
-func listLocations(f finder, _ string, _ map[string]string) (all []candidate, err error) {
-	locations, err := readAll[store.Location](f, operation.ListLocations, func(q store.PageQuery) any { return operation.PageQuery{PageQuery: q} })
-	for _, l := range locations {
-		all = append(all, candidate{id: l.ID, label: l.Name + ", " + l.City, names: []string{l.Name}})
-	}
-	return all, err
+func shopCandidate(s store.Shop) candidate {
+	return candidate{id: s.ID, label: s.Name, names: []string{s.Name}}
 }
 
-func listWebhooks(f finder, _ string, _ map[string]string) (all []candidate, err error) {
-	hooks, err := readList[store.WebhookOverview](f, operation.ListShopWebhooks, kernel.Args{})
-	for _, h := range hooks {
-		all = append(all, candidate{id: h.ID, label: h.URL, names: []string{h.URL, h.Description}, params: map[string]string{"id": h.ProgramID}})
-	}
-	return all, err
+func locationCandidate(l store.Location) candidate {
+	return candidate{id: l.ID, label: l.Name + ", " + l.City, names: []string{l.Name}}
 }
 
-func listDevices(f finder, _ string, _ map[string]string) (all []candidate, err error) {
-	devices, err := readList[store.Device](f, operation.ListDevices, kernel.Args{})
-	for _, d := range devices {
-		all = append(all, candidate{id: d.ID, label: d.Name + ", " + d.Prefix, names: []string{d.Name, d.Prefix}, past: d.RevokedAt.Valid})
-	}
-	return all, err
+func webhookCandidate(h store.WebhookOverview) candidate {
+	return candidate{id: h.ID, label: h.URL, names: []string{h.URL, h.Description}, params: map[string]string{"id": h.ProgramID}}
 }
 
-func listKeys(f finder, _ string, _ map[string]string) (all []candidate, err error) {
-	keys, err := readList[store.Key](f, operation.ListKeys, kernel.Args{})
-	for _, k := range keys {
-		all = append(all, candidate{id: k.ID, label: k.Name + ", " + k.Prefix, names: []string{k.Name, k.Prefix}, past: k.RevokedAt.Valid})
-	}
-	return all, err
+func deviceCandidate(d store.Device) candidate {
+	return candidate{id: d.ID, label: d.Name + ", " + d.Prefix, names: []string{d.Name, d.Prefix}, past: d.RevokedAt.Valid}
 }
 
-func listStaff(f finder, _ string, _ map[string]string) (all []candidate, err error) {
-	members, err := readList[store.StaffMember](f, operation.ListStaff, kernel.Args{})
-	for _, m := range members {
-		all = append(all, candidate{id: m.ID, label: m.Name, names: []string{m.Name}, past: m.DisabledAt.Valid})
+func keyCandidate(k store.Key) candidate {
+	return candidate{id: k.ID, label: k.Name + ", " + k.Prefix, names: []string{k.Name, k.Prefix}, past: k.RevokedAt.Valid}
+}
+
+func memberCandidate(m store.StaffMember) candidate {
+	return candidate{id: m.ID, label: m.Name, names: []string{m.Name}, past: m.DisabledAt.Valid}
+}
+
+// listPeople returns the account whose email the text is. A text that is no email is an id, which
+// the operation judges.
+func listPeople(f finder, text string, _ map[string]string) ([]candidate, error) {
+	if !strings.Contains(text, "@") {
+		return []candidate{{id: text}}, nil
 	}
-	return all, err
+	users, err := kernel.Do[operation.Users](context.Background(), f.kernel, f.caller, operation.ListUsers, kernel.Args{})
+	for _, u := range users.Data {
+		if strings.EqualFold(u.Email, text) {
+			return []candidate{{id: u.ID, names: []string{u.Email}}}, nil
+		}
+	}
+	if err == nil {
+		err = usagef("%s: no account has this email", text)
+	}
+	return nil, err
 }

@@ -19,13 +19,33 @@ import (
 // flagSet is the flags of an operation's fields and the arguments of a command.
 type flagSet struct {
 	binding *binding
-	target  reflect.Value // pointer to the struct that kong fills
-	inputs  []wire.Input  // of the flags, in the order of target
+	made    reflect.Value // pointer to the struct of arguments and flags that kong fills
+	flags   []fieldFlag
 }
 
+// fieldFlag is the flag of a field.
+type fieldFlag struct {
+	wire.Input
+	value reflect.Value
+}
+
+// given reports whether the flag is given, or has a default.
+func (f fieldFlag) given() bool { return !f.value.IsZero() || f.value.Kind() == reflect.String }
+
 // flagNames are the names of flags that differ from those of their fields.
-var flagNames = map[string]string{"scopes": "scope", "location_ids": "location", "location_id": "location", "scoped_location_ids": "location", "program_ids": "only-program", "program_id": "program",
-	"card_id": "card", "expires_at": "expires", "events": "event", "prizes": "prize", "custom_headers": "header"}
+var flagNames = map[string]string{
+	"card_id":             "card",
+	"custom_headers":      "header",
+	"events":              "event",
+	"expires_at":          "expires",
+	"location_id":         "location",
+	"location_ids":        "location",
+	"prizes":              "prize",
+	"program_id":          "program",
+	"program_ids":         "only-program",
+	"scoped_location_ids": "location",
+	"scopes":              "scope",
+}
 
 // secretFields are the fields whose flags have no value: it is asked for at a terminal, or
 // read from standard input, by what the prompt says.
@@ -53,28 +73,50 @@ func flagOf(field string) string {
 // faultOf returns what is wrong with a field, after its flag. Some messages are sentences.
 func faultOf(d store.Detail) string {
 	if first, _ := utf8.DecodeRuneInString(d.Message); unicode.IsUpper(first) {
-		return flagOf(d.Field) + ": " + d.Message
+		return flagOf(d.Field) + ": " + d.Message + lifting(d)
 	}
 	return flagOf(d.Field) + " " + d.Message
 }
 
+// lifting names the flag that lifts the refusal of a webhook's URL, as a sentence; empty for other
+// refusals.
+func lifting(d store.Detail) string {
+	switch {
+	case d.Code == "not_public":
+		return " --webhook-allow-cidr admits further networks; the server needs it too."
+	case d.Field == "url" && strings.HasSuffix(d.Message, "must begin with https://."):
+		return " --webhook-allow-http admits plain http; the server needs it too."
+	}
+	return ""
+}
+
 // fieldTypes are the types of flags by the kinds of their fields.
 var fieldTypes = map[wire.InputKind]reflect.Type{
-	wire.InputText: reflect.TypeFor[*string](), wire.InputNumber: reflect.TypeFor[*string](), wire.InputTime: reflect.TypeFor[*instant](), wire.InputBool: reflect.TypeFor[*bool](),
-	wire.InputTexts: reflect.TypeFor[[]string](), wire.InputMap: reflect.TypeFor[[]string](), wire.InputObjects: reflect.TypeFor[[]string](),
+	wire.InputText:    reflect.TypeFor[*string](),
+	wire.InputNumber:  reflect.TypeFor[*string](),
+	wire.InputTime:    reflect.TypeFor[*instant](),
+	wire.InputBool:    reflect.TypeFor[*bool](),
+	wire.InputTexts:   reflect.TypeFor[[]string](),
+	wire.InputMap:     reflect.TypeFor[[]string](),
+	wire.InputObjects: reflect.TypeFor[[]string](),
 }
 
 // placeholders stand for the values of flags in the help.
-var placeholders = map[wire.InputKind]string{wire.InputText: "TEXT", wire.InputNumber: "N", wire.InputTime: "TIME", wire.InputTexts: "TEXT", wire.InputMap: "LANGUAGE=TEXT", wire.InputObjects: "STAMPS=NAME"}
+var placeholders = map[wire.InputKind]string{
+	wire.InputText:    "TEXT",
+	wire.InputNumber:  "N",
+	wire.InputTime:    "TIME",
+	wire.InputTexts:   "TEXT",
+	wire.InputMap:     "LANGUAGE=TEXT",
+	wire.InputObjects: "STAMPS=NAME",
+}
 
 // newFlagSet makes the flags and arguments of a binding.
 func newFlagSet(b *binding) flagSet {
 	s := flagSet{binding: b}
 	var left []string
-	if b.extra != nil {
-		if _, paged := b.extra().(*limitFlag); paged {
-			left = append(left, "limit", "cursor")
-		}
+	if b.paged {
+		left = append(left, "limit", "cursor")
 	}
 	var fields []reflect.StructField
 	for _, a := range b.args {
@@ -85,9 +127,14 @@ func newFlagSet(b *binding) flagSet {
 		if a.optional {
 			pairs = append(pairs, "optional", "")
 		}
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Argument%d", len(fields)), Type: reflect.TypeFor[string](), Tag: tag(pairs...)})
+		name := fmt.Sprintf("Argument%d", len(fields))
+		fields = append(fields, reflect.StructField{Name: name, Type: reflect.TypeFor[string](), Tag: tag(pairs...)})
 	}
-	for _, in := range wire.Inputs(b.op.In) {
+	var inputs []wire.Input
+	if !b.own {
+		inputs = wire.Inputs(b.op.In)
+	}
+	for _, in := range inputs {
 		if slices.Contains(left, in.Name) || in.Kind == wire.InputObject || in.Fixed && b.op.Mode == wire.Patch {
 			continue
 		}
@@ -109,10 +156,39 @@ func newFlagSet(b *binding) flagSet {
 			pairs = append(pairs, "sep", "none")
 		}
 		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Flag%d", len(fields)), Type: kind, Tag: tag(pairs...)})
-		s.inputs = append(s.inputs, in)
+		s.flags = append(s.flags, fieldFlag{Input: in})
 	}
-	s.target = reflect.New(reflect.StructOf(fields))
+	s.made = reflect.New(reflect.StructOf(fields))
+	for i := range s.flags {
+		s.flags[i].value = s.made.Elem().Field(len(b.args) + i)
+	}
 	return s
+}
+
+// addOwn adds the flags of a struct that have the name of the flag of a field. Those that are hidden
+// are refused elsewhere. A field can be cleared if the help says so.
+func (s *flagSet) addOwn(flags reflect.Value) {
+	inputs := wire.Inputs(s.binding.op.In)
+	if s.binding.other != nil {
+		inputs = append(inputs, wire.Inputs(s.binding.other.op.In)...)
+	}
+	for i := range flags.NumField() {
+		field := flags.Type().Field(i)
+		if field.Anonymous {
+			s.addOwn(flags.Field(i))
+			continue
+		}
+		if _, hidden := field.Tag.Lookup("hidden"); hidden {
+			continue
+		}
+		name := cmp.Or(field.Tag.Get("name"), field.Name)
+		for _, in := range inputs {
+			in.Clears = in.Clears && strings.Contains(field.Tag.Get("help"), "none")
+			if strings.EqualFold(strings.ReplaceAll(name, "-", ""), strings.ReplaceAll(flagName(in.Name), "-", "")) {
+				s.flags = append(s.flags, fieldFlag{in, flags.Field(i)})
+			}
+		}
+	}
 }
 
 // tag returns a struct tag of keys and values.
@@ -168,13 +244,12 @@ func flagHelp(in wire.Input, mode wire.Mode) string {
 // argument returns an argument by its name.
 func (s flagSet) argument(name string) string {
 	i := slices.IndexFunc(s.binding.args, func(a argument) bool { return a.name == name })
-	return s.target.Elem().Field(i).String()
+	return s.made.Elem().Field(i).String()
 }
 
 // given reports whether the flag of a field is given.
 func (s flagSet) given(field string) bool {
-	i := slices.IndexFunc(s.inputs, func(in wire.Input) bool { return in.Name == field })
-	return i >= 0 && !s.target.Elem().Field(len(s.binding.args)+i).IsNil()
+	return slices.ContainsFunc(s.flags, func(f fieldFlag) bool { return f.Name == field && f.given() })
 }
 
 // form returns what the flags hold as the form of the operation's fields.
@@ -185,12 +260,11 @@ func (s flagSet) form() (url.Values, error) {
 			form.Set(a.field, text)
 		}
 	}
-	for i, in := range s.inputs {
-		flag := s.target.Elem().Field(len(s.binding.args) + i)
-		if flag.IsNil() {
+	for _, f := range s.flags {
+		if !f.given() {
 			continue
 		}
-		if err := s.add(form, in, flag.Interface()); err != nil {
+		if err := s.add(form, f.Input, f.value.Interface()); err != nil {
 			return nil, err
 		}
 	}
@@ -203,8 +277,36 @@ func (s flagSet) add(form url.Values, in wire.Input, value any) error {
 	switch v := value.(type) {
 	case *bool:
 		form.Set(in.Name, strconv.FormatBool(*v))
+	case bool:
+		form.Set(in.Name, "true")
 	case *string:
 		return s.addText(form, in, *v, clears)
+	case string:
+		return s.addText(form, in, v, clears)
+	case *int64:
+		form.Set(in.Name, fmt.Sprint(*v))
+	case float64:
+		form.Set(in.Name, fmt.Sprint(v))
+	case *number:
+		if *v == "none" {
+			form.Set(in.Name, "")
+			return nil
+		}
+		var n int64
+		if _, err := fmt.Sscanf(string(*v)+"\n", "%d\n", &n); err != nil {
+			return fmt.Errorf("%s: must be a whole number, or none", flagOf(in.Name))
+		}
+		form.Set(in.Name, fmt.Sprint(n))
+	case *expiry:
+		if *v == "none" || *v == "never" {
+			form.Set(in.Name, "")
+			return nil
+		}
+		at, err := instant(*v).at(flagName(in.Name), false)
+		if err != nil {
+			return fmt.Errorf("%w, or never", err)
+		}
+		form.Set(in.Name, at.String())
 	case *instant:
 		if *v == "none" || *v == "never" {
 			if !clears {
@@ -218,6 +320,7 @@ func (s flagSet) add(form url.Values, in wire.Input, value any) error {
 		return err
 	case []string:
 		switch {
+		case len(v) == 0 && s.binding.own: // an empty value: the default
 		case in.Kind == wire.InputObjects:
 			return addObjects(form, in.Name, v)
 		case clears && len(v) == 1 && v[0] == "none" && in.Kind == wire.InputMap:
@@ -285,6 +388,16 @@ func addObjects(form url.Values, field string, values []string) error {
 	}
 	return nil
 }
+
+// number is a flag with a whole number, or "none" to clear a field.
+type number string
+
+// instant is a flag with a time in RFC 3339, a number of days from now such as 90d,
+// or "none" or "never" to clear a field.
+type instant string
+
+// expiry is a flag as instant, whose help says that it may be "never" or "none".
+type expiry string
 
 // at returns the time of the flag. A number of days is from now on, or, in the past,
 // before now.

@@ -38,7 +38,7 @@ type Init struct {
 	Program     string   `env:"-" help:"Name of the program. Default: that of the template, which is coffee by default."`
 	TotalStamps string   `env:"-" placeholder:"N" help:"Stamps of a full card. Default: those of the template, whose prize for a full card moves with them."`
 	Prize       []string `env:"-" sep:"none" placeholder:"STAMPS=NAME" help:"A prize of the stamp card; may be repeated. Default: those of the template; none for no prizes."`
-	PublicURL   string   `name:"public-url" placeholder:"URL" help:"Where customers reach the server. Default: http://127.0.0.1:8080, for a trial on this machine."`
+	PublicURL   string   `name:"public-url" placeholder:"URL" help:"Where customers reach the server, which the file remembers for serve and all commands. Default: http://127.0.0.1:8080, for a trial on this machine."`
 	WriteDeploy string   `type:"path" env:"-" placeholder:"DIR" help:"Also write a Caddyfile and a unit file of systemd for the public URL into this folder."`
 }
 
@@ -59,7 +59,7 @@ func (c *Init) steps() (shop, location, device, program, key, owner step, err er
 		return v
 	}
 	same := strings.NewReplacer()
-	shop = step{operation.OpenShop, fields("name", c.Name, "timezone", c.Timezone, "currency", c.Currency, "language", c.Language), same}
+	shop = step{operation.OpenShop, fields("name", c.Name, "timezone", c.Timezone, "currency", c.Currency, "language", c.Language, "country_code", c.CountryCode), same}
 	location = step{operation.CreateLocation, fields("name", c.Location, "address", c.Address, "city", c.City, "postal_code", c.PostalCode, "country_code", c.CountryCode), strings.NewReplacer("--name", "--location")}
 	device = step{operation.CreateDevice, fields("location_id", "-", "name", "Till"), same}
 	program = step{operation.CreateProgramWithPrizes, url.Values{}, strings.NewReplacer("--name", "--program")}
@@ -192,8 +192,10 @@ func (c *Init) build(o *opened) error {
 		if o.Key, err = perform[operation.CreatedKey](k, in, key, nil); err != nil {
 			return err
 		}
-		o.OwnerLink, err = perform[store.CreatedLink](k, in, owner, nil)
-		return err
+		if o.OwnerLink, err = perform[store.CreatedLink](k, in, owner, nil); err != nil {
+			return err
+		}
+		return st.Write(context.Background(), store.Write{Actor: person(0).Actor, Do: func(tx *store.Tx) error { return tx.RememberPublicURL(c.PublicURL) }})
 	})
 	if err != nil {
 		return err
@@ -289,8 +291,8 @@ func (c *Init) print(w io.Writer, o opened, files map[string]string) {
 		o.Shop.Name, o.DB, o.Location.Name, o.Program.Name, o.OwnerLink.ExpiresAt, o.OwnerLink.URL)
 	printf(w, "A key for the API:\n\n%s\n\nThe token of the first till:\n\n%s\n\nNext:\n\n", o.Key.Secret, o.Device.Token)
 	db := shellWord(o.DB)
-	printf(w, "  punchcard serve --db %s --public-url %s\n  punchcard card issue %s --holder-name Ada --db %s --public-url %s\n", db, c.PublicURL, shellWord(o.Program.Name), db, c.PublicURL)
-	printf(w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till %s\n  punchcard device pair --location %s --db %s --public-url %s\n", db, atTill(o.Program.Type), shellWord(o.Location.Name), db, c.PublicURL)
+	printf(w, "  punchcard serve --db %s\n  punchcard card issue %s --holder-name Ada --db %s\n", db, shellWord(o.Program.Name), db)
+	printf(w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till %s\n  punchcard device pair --location %s --db %s\n", db, atTill(o.Program.Type), shellWord(o.Location.Name), db)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		printf(w, "\n%s is written.\n", path)
 	}

@@ -70,7 +70,11 @@ func TestInit(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
-	f.prints([]string{"card", "issue", "coffee card", "--holder-name", "Ada", "--public-url", "https://lux.example.com"}, "https://lux.example.com/i/")
+	f.prints([]string{"card", "issue", "coffee card", "--holder-name", "Ada"}, "https://lux.example.com/i/")
+	f.prints([]string{"card", "reissue", "Ada", "--public-url", "https://other.example.com"}, "https://other.example.com/i/", "(Ada)")
+	f.prints([]string{"device", "pair", "--location", "Centrale"}, "https://lux.example.com/till/pair/", "█")
+	f.prints([]string{"device", "list"}, "(Centrale)")
+	f.prints([]string{"audit"}, "(Ada)", "(Centrale)")
 	f.prints([]string{"check"}, "ok")
 	before, _ := os.ReadFile(f.db)
 	f.refused(initArgs, "is there already")
@@ -268,7 +272,10 @@ func TestTemplateFlags(t *testing.T) {
 			t.Errorf("%v made %s of %d stamps with %s, described as %q", c.args, p.Name, p.TotalStamps.V, got, p.Description)
 		}
 	}
+	f.prints(words("program create --template gym"), "Gym pass") // with the public URL of init
+	f = newFile(t)
 	t.Setenv("PUNCHCARD_PUBLIC_URL", "")
+	f.refused(words("card issue Coffee"), "--public-url (PUNCHCARD_PUBLIC_URL): is required")
 	f.refused(words("program create --template gym"), "--template: gym needs --public-url (PUNCHCARD_PUBLIC_URL)", "--access-image-url")
 	f.refused(words("program create --template gym --public-url cards.example.com"), "--public-url")
 	f.prints(words("program create --template gym --access-image-url https://example.com/gym.png"), "Gym pass")

@@ -39,7 +39,7 @@ func (c *MCP) Run() error {
 	if !strings.HasPrefix(key, "tmk_") {
 		return fmt.Errorf("PUNCHCARD_MCP_KEY: must be a key beginning tmk_")
 	}
-	r := &relay{url: c.URL, key: key, out: os.Stdout, client: &http.Client{Timeout: relayTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	r := &relay{url: c.URL, key: key, out: os.Stdout, client: &http.Client{Timeout: relayTimeout, CheckRedirect: noRedirect}}
 	return r.run(os.Stdin)
 }
 

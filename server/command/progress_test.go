@@ -190,11 +190,11 @@ level=INFO msg=progress step="writing to the disk" elapsed=9s
 	})
 }
 
-// older creates a file of version 2 of the schema.
+// older creates a file of version 11 of the schema.
 func older(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "older.db")
-	schema, err := os.ReadFile("../../store/testdata/schema_v2.sql")
+	schema, err := os.ReadFile("../../store/migrations/11.sql")
 	if err := errors.Join(err, os.WriteFile(path, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,8 @@ func older(t *testing.T) (path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(c.Script(string(schema)+"; INSERT INTO meta (id, id_secret) VALUES (1, randomblob(16)); PRAGMA application_id=0x706e6368; PRAGMA user_version=2"), c.Close()); err != nil {
+	if err := errors.Join(c.Script(string(schema)+"; INSERT INTO meta (id, id_secret, id_check) VALUES (1, zeroblob(16), x'3534d8d874e0c081'); "+
+		"PRAGMA application_id=0x706e6368; PRAGMA user_version=11"), c.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -240,7 +241,7 @@ func TestCommandsShowProgress(t *testing.T) {
 		step    string
 		signals bool
 	}{
-		{"migration", (&Check{File: db}).Run, "migrating to schema 3: CREATE TABLE program_counts", true},
+		{"migration", (&Migrate{File: db}).Run, "migrating to schema 12: UPDATE users SET", false},
 		{"check", (&Check{File: db}).Run, "checking the invariants", true},
 		{"backup", (&Backup{Target: copied, Copy: Copy{File: db}}).Run, "rewriting", false},
 		{"restore", (&Restore{Source: copied, Copy: Copy{File: File{DB: filepath.Join(dir, "restored.db")}}}).Run, "copying", false},
@@ -251,7 +252,7 @@ func TestCommandsShowProgress(t *testing.T) {
 				return err
 			}
 			return a.Stop(t.Context())
-		}, "migrating to schema 11: CREATE INDEX cards_seen", false},
+		}, "migrating to schema 12: UPDATE users SET", false},
 	} {
 		steps, signals = nil, false
 		if err := c.run(); err != nil {

@@ -40,11 +40,20 @@ func readPIN(argument string) (pin string, err error) {
 	return pin, nil
 }
 
-// namePIN returns err with the name PIN in place of the flag that the PIN would have.
-func namePIN(err error) error {
-	if err == nil {
-		return nil
-	}
+// pinFlags are the flags of commands that read a PIN from standard input.
+type pinFlags struct {
+	Argument string `arg:"" name:"pin" optional:"" hidden:"" help:"Refused: the PIN is read from standard input."`
+}
+
+// add reads the PIN.
+func (f *pinFlags) add(form url.Values, _ flagSet) error {
+	pin, err := readPIN(f.Argument)
+	form.Set("pin", pin)
+	return err
+}
+
+// explain returns err with the name PIN in place of the flag that the PIN would have.
+func (f *pinFlags) explain(err error) error {
 	return errors.New(strings.NewReplacer("--staff-pin", "PIN", "--pin", "PIN").Replace(err.Error()))
 }
 
@@ -65,9 +74,9 @@ func (f *secretFlag) Decode(ctx *kong.DecodeContext) error {
 
 // readSecrets adds the fields of the flags of secrets that are given.
 func (s flagSet) readSecrets(form url.Values) error {
-	for _, in := range s.inputs {
+	for _, in := range s.flags {
 		prompt := secretFields[in.Name]
-		if prompt == "" || !s.given(in.Name) {
+		if prompt == "" || !in.given() {
 			continue
 		}
 		text, err := readSecretLine(prompt, tokenBytes)

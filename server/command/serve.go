@@ -9,11 +9,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"punchcard/server/api"
@@ -32,7 +30,7 @@ import (
 // Server has the flags that serve and dev share.
 type Server struct {
 	Listen          string        `placeholder:"ADDRESS" help:"Address to listen on; port 0 selects a free port. Default: 127.0.0.1:8080, with --tls-auto :443."`
-	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of install links. Default: the address of --listen, with --tls-auto its first host."`
+	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of install links. Default: that which init was given for the file, else the first host of --tls-auto, else the address of --listen."`
 	MCPAllowOrigin  []string      `name:"mcp-allow-origin" placeholder:"ORIGIN" help:"Origins of browsers, such as https://assistant.example, that may send requests to /mcp besides those of --public-url and loopback."`
 	AllowHost       []string      `placeholder:"HOST" help:"Host names or addresses, without a port, that requests may name besides loopback and the host of --public-url, such as the name of a container; others get 403: under dev on every path, under serve on pages for people and /mcp."`
 	PricingFile     string        `type:"path" placeholder:"FILE" help:"JSON file that GET /pricing returns; without it, GET /pricing is 404."`
@@ -42,7 +40,9 @@ type Server struct {
 	WebhookHTTP     bool          `name:"webhook-allow-http" help:"Also allow webhook targets with plain http."`
 	WebhookCIDR     []string      `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, such as 10.1.0.0/16; metadata addresses stay refused."`
 	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks and mail but send none: for a copy of a database that must not reach the real receivers."`
+	NoCopy          bool          `help:"Migrate a file of an older version without a copy of it beside the file."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long to wait at shutdown for requests in flight."`
+	ExitWithStdin   bool          `name:"exit-with-stdin" help:"Stop as on SIGTERM when standard input closes, so that a server does not outlive the program that started it with a pipe. At a terminal this has no effect; the null device and files are refused, since they are at their end already."`
 	AccessLog       bool          `help:"Log a line for each request: route, status, time, client and key, but no content."`
 	LogFormat       string        `enum:"text,json" default:"text" help:"Format of the log on stderr: text or json."`
 	LogLevel        string        `enum:"debug,info,warn,error" default:"info" help:"Lowest level that is logged."`
@@ -70,7 +70,7 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 		return app.Config{}, err
 	}
 	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, AllowHosts: s.AllowHost, MCPAllowOrigins: s.MCPAllowOrigin, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
-		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log, AccessLog: s.AccessLog, Progress: showProgress(log, false).report}, nil
+		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log, AccessLog: s.AccessLog, NoCopy: s.NoCopy, Progress: showProgress(log, false).report}, nil
 }
 
 // networks parses the values of a flag.
@@ -83,35 +83,6 @@ func networks(flag string, texts []string) (list []netip.Prefix, err error) {
 		list = append(list, p)
 	}
 	return list, nil
-}
-
-// run serves until a signal arrives, and then until requests in flight are finished.
-// It calls ready when the server serves.
-func (s Server) run(conf app.Config, ready func(*app.App) error) error {
-	// Catch signals before anything starts, so that none is missed.
-	ctx, stop := interruptible()
-	defer stop()
-	conf.Context = ctx
-	a, err := app.Start(conf)
-	if err != nil {
-		return err
-	}
-	if err = ready(a); err == nil {
-		select {
-		case <-ctx.Done():
-		case err = <-a.Wait():
-		}
-	}
-	stop() // a second signal ends the process at once
-	if err == nil && conf.Dev == nil {
-		conf.Log.Info("stopping: requests in flight are finished, at most for --shutdown-timeout", "timeout", s.ShutdownTimeout)
-	}
-	end, cancel := context.WithTimeout(context.Background(), s.ShutdownTimeout)
-	defer cancel()
-	if serr := a.Stop(end); err == nil {
-		err = serr
-	}
-	return err
 }
 
 // Serve is the command that serves a database file.
@@ -160,7 +131,7 @@ func (c *Serve) Run() error {
 		if errors.Is(missing, os.ErrNotExist) {
 			conf.Log.Warn("there was no database, so a new one was made: see --db", "db", c.DB)
 		}
-		if c.PublicURL == "" && len(c.TLSAuto) == 0 && !loopback(c.Listen) {
+		if a.Store.PublicURL() == a.Origin && len(c.TLSAuto) == 0 && !loopback(c.Listen) {
 			conf.Log.Warn("links begin with an address that customers may not reach: see --public-url", "origin", a.Origin)
 		}
 		warnOfPrograms(conf.Log, a.Store)
@@ -177,7 +148,7 @@ func (c *Serve) Run() error {
 // stamp program without prizes.
 func warnOfPrograms(log *slog.Logger, st *store.Store) {
 	k := kernel.New(st, kernel.Config{Fields: fieldLimits})
-	shops, err := readList[store.Shop](finder{k, person(0)}, operation.ListShops, kernel.Args{})
+	shops, err := readList[store.Shop](finder{k, person(0)}, operation.ListShops)
 	if err != nil {
 		return // the server serves all the same
 	}
@@ -187,7 +158,7 @@ func warnOfPrograms(log *slog.Logger, st *store.Store) {
 			return
 		}
 		f := finder{k, person(key)}
-		programs, err := readAll[store.Program](f, operation.ListPrograms, func(q store.PageQuery) any { return operation.ProgramsQuery{PageQuery: q} })
+		programs, err := readAll[store.Program](f, operation.ListPrograms)
 		if err == nil && len(programs) == 0 {
 			log.Warn("the shop has no program, so it can issue no cards: see punchcard program create", "shop", shop.ID)
 		}
@@ -209,6 +180,7 @@ type Dev struct {
 	Clock                string `placeholder:"RFC3339" help:"Stop the clock at this time; it moves only when it is advanced."`
 	ReadyFile            string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, completely or not at all."`
 	Seed                 string `type:"path" placeholder:"FILE" help:"Start with the shops that this JSON file describes instead of the demo shop. If the file of --db exists already, its content stays. GET /dev/seed.schema.json returns the format."`
+	History              bool   `help:"Start with a demo shop that had 90 days of business until now. If the file of --db exists already, its content stays."`
 	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and request ids the same in every run, and stop the clock at 2026-01-01T09:00:00Z unless --clock sets another time. The same calls then get the same answers, byte for byte, and webhook signatures have the time of that clock."`
 	StrictWebhookTargets bool   `help:"Apply the rules of serve to webhook targets: public addresses that resolve, with https."`
 	AllowRemote          bool   `help:"Listen on an address that is not loopback, although the demo keys are public knowledge; needs --allow-host."`
@@ -245,6 +217,12 @@ func (c *Dev) Run() error {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must not be before 1970")
 		}
 		conf.Dev.Clock = app.NewClock(at)
+	}
+	if c.History {
+		if c.Seed != "" {
+			return fmt.Errorf("--history (PUNCHCARD_HISTORY): cannot be given beside --seed, whose shops have the past that the file describes")
+		}
+		conf.Dev.History = seed.DefaultHistory
 	}
 	if c.Seed != "" {
 		if conf.Dev.Seed, err = seed.Read(c.Seed); err != nil {
@@ -356,27 +334,4 @@ func (c *Openapi) Run() error {
 	}
 	_, err := Out.Write(append(openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+about.Prefix, nil).JSON(), '\n'))
 	return err
-}
-
-// Healthcheck is the command that checks whether a server is ready.
-type Healthcheck struct {
-	URL     string        `arg:"" optional:"" default:"http://127.0.0.1:8080" env:"PUNCHCARD_LISTEN" help:"Where the server listens: a URL, or host and port."`
-	Timeout time.Duration `default:"3s" help:"How long to wait for the answer."`
-}
-
-// Run returns an error unless the server is ready.
-func (c *Healthcheck) Run() error {
-	client := http.Client{Timeout: c.Timeout}
-	if !strings.Contains(c.URL, "://") {
-		c.URL = "http://" + c.URL
-	}
-	resp, err := client.Get(c.URL + "/readyz")
-	if err != nil {
-		return fmt.Errorf("not ready: %w", err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("not ready: %s", resp.Status)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -32,7 +33,14 @@ func (f templateFlag) find() (newprogram.Template, error) {
 // templateFlags are the flags of program create that no field has.
 type templateFlags struct {
 	templateFlag
-	PublicURL string `name:"public-url" placeholder:"URL" help:"Public URL of the server, where the picture of the template gym is. Needed for that alone."`
+	PublicURL string `name:"public-url" placeholder:"URL" help:"Public URL of the server, where the picture of the template gym is. Needed for that alone. Default: that which init was given for the file."`
+	isOpened  bool
+}
+
+// opened takes the public URL that the file remembers.
+func (f *templateFlags) opened(st *store.Store) error {
+	f.PublicURL, f.isOpened = cmp.Or(f.PublicURL, st.PublicURL()), true
+	return nil
 }
 
 // fill adds to the form of a new program what its template has and no flag gives.
@@ -46,7 +54,10 @@ func (f *templateFlags) fill(form url.Values, language string) error {
 	}
 	publicURL := ""
 	if t.Type == store.ProgramAccess && !form.Has("access_image_url") {
-		if f.PublicURL == "" {
+		switch {
+		case f.PublicURL == "" && !f.isOpened: // the file is not read yet: the picture is judged later
+			return fillTemplate(form, t, language, "https://cards.invalid")
+		case f.PublicURL == "":
 			return usagef("--template: %s needs --public-url (PUNCHCARD_PUBLIC_URL), where the server has a picture, or another one by --access-image-url", t.Key)
 		}
 		if publicURL, err = app.CheckPublicURL(f.PublicURL); err != nil {

@@ -163,7 +163,8 @@ func (c *tillClient) cents(name, text string) (int64, error) {
 	}
 	cents, ok := web.ParseAmount(text, me.Shop.Currency)
 	if !ok {
-		return 0, fmt.Errorf("%s: must be an amount in %s, such as %s", name, me.Shop.Currency, web.PrinterFor("en").Amount(1250, me.Shop.Currency))
+		example := web.PrinterFor("en").Amount(1250, me.Shop.Currency)
+		return 0, fmt.Errorf("%s: must be an amount in %s, such as %s", name, me.Shop.Currency, example)
 	}
 	return cents, nil
 }
@@ -188,7 +189,8 @@ func (c *TillRedeem) Run() error {
 	if err != nil {
 		return err
 	}
-	return client.write(c.path("/redemptions"), map[string]any{"prize_id": prize.ID}, func(store.Stamped, string) string { return prize.Name + " redeemed." })
+	done := func(store.Stamped, string) string { return prize.Name + " redeemed." }
+	return client.write(c.path("/redemptions"), map[string]any{"prize_id": prize.ID}, done)
 }
 
 // choosePrize returns the prize of a card that a text names or, if the text is empty, the
@@ -248,7 +250,9 @@ func (c *tillAmount) change(path, done string) error {
 	if cents == 0 {
 		return errors.New("AMOUNT: must be more than 0")
 	}
-	return client.write(c.path(path), map[string]any{"amount_cents": cents}, func(_ store.Stamped, currency string) string { return money(cents, currency) + " " + done + "." })
+	return client.write(c.path(path), map[string]any{"amount_cents": cents}, func(_ store.Stamped, currency string) string {
+		return money(cents, currency) + " " + done + "."
+	})
 }
 
 type (
@@ -300,5 +304,6 @@ func (c *TillUndo) Run() error {
 			return errors.New("this till has made nothing that could be taken back")
 		}
 	}
-	return client.write("/transactions/"+url.PathEscape(c.Transaction)+"/reversal", map[string]any{}, func(store.Stamped, string) string { return "Taken back." })
+	path := "/transactions/" + url.PathEscape(c.Transaction) + "/reversal"
+	return client.write(path, map[string]any{}, func(store.Stamped, string) string { return "Taken back." })
 }

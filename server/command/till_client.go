@@ -67,13 +67,17 @@ type tillClient struct {
 	raw        []byte // the latest answer
 }
 
+// noRedirect makes a client return a redirect as the answer, so that a secret goes to no other host.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // open returns a client, and asks for the PIN if a write needs it.
 func (f tillFlags) open() (*tillClient, error) {
 	u, err := url.Parse(f.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("--url (PUNCHCARD_TILL_URL): must be the http or https URL of the server, such as https://cards.example.com")
 	}
-	c := &tillClient{tillFlags: f, token: os.Getenv("PUNCHCARD_TILL_TOKEN"), http: http.Client{Timeout: tillTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	client := http.Client{Timeout: tillTimeout, CheckRedirect: noRedirect}
+	c := &tillClient{tillFlags: f, token: os.Getenv("PUNCHCARD_TILL_TOKEN"), http: client}
 	if !kernel.IsDeviceToken(c.token) {
 		return nil, errors.New("PUNCHCARD_TILL_TOKEN: must be the token of a device, which begins tdk_; make one with: punchcard device create")
 	}

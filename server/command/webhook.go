@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -37,27 +36,29 @@ func (f *targetFlags) kernel(c *kernel.Config) error {
 var theWebhook = argument{name: "webhook", help: "The webhook: its id, URL or description.", kind: aWebhook, param: "webhookId"}
 
 // printWebhooks prints a table of webhooks.
-func printWebhooks(w io.Writer, hooks operation.List[store.WebhookOverview]) {
-	fmt.Fprintln(w, "ID\tURL\tEVENTS\tSTATE\tDELIVERED\tFAILED\tPENDING")
-	for _, h := range hooks.Data {
-		printf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\n", h.ID, h.URL, strings.Join(h.Events, " "), operation.WebhookState(h.Active, h.Draft), h.Health.Delivered, h.Health.Failed, h.Health.Pending)
+func printWebhooks(o output, hooks ...store.WebhookOverview) {
+	fmt.Fprintln(o, "ID\tURL\tEVENTS\tSTATE\tDELIVERED\tFAILED\tPENDING")
+	for _, h := range hooks {
+		state := operation.WebhookState(h.Active, h.Draft)
+		printf(o, "%s\t%s\t%s\t%s\t%d\t%d\t%d\n", h.ID, h.URL, strings.Join(h.Events, " "), state,
+			h.Health.Delivered, h.Health.Failed, h.Health.Pending)
 	}
 }
 
 // printCreatedWebhook prints a new webhook with its secret.
-func printCreatedWebhook(w io.Writer, h store.CreatedWebhook) {
-	printf(w, "%s  %s  %s\n\nThe signing secret, shown this once:\n\n%s\n", h.ID, h.URL, strings.Join(h.Events, " "), h.Secret)
+func printCreatedWebhook(o output, h store.CreatedWebhook) {
+	printf(o, "%s  %s  %s\n\nThe signing secret, shown this once:\n\n%s\n", h.ID, h.URL, strings.Join(h.Events, " "), h.Secret)
 }
 
 // printDeliveries prints a table of entries of a delivery log.
-func printDeliveries(w io.Writer, log ...store.LoggedDelivery) {
-	fmt.Fprintln(w, "AT\tEVENT\tSTATE\tSTATUS\tATTEMPTS\tERROR\tID")
+func printDeliveries(o output, log ...store.LoggedDelivery) {
+	fmt.Fprintln(o, "AT\tEVENT\tSTATE\tSTATUS\tATTEMPTS\tERROR\tID")
 	for _, d := range log {
 		status := "-"
 		if d.ResponseStatus.Valid {
 			status = fmt.Sprint(d.ResponseStatus.V)
 		}
-		printf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", d.CreatedAt, d.Event, d.State, status, d.Attempts, orDash(d.LastError), d.ID)
+		printf(o, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", d.CreatedAt, d.Event, d.State, status, d.Attempts, orDash(d.LastError), d.ID)
 	}
 }
 
@@ -73,10 +74,14 @@ func (f *waitFlag) check() error {
 	return nil
 }
 
-// verdict is the error of a delivery that the receiver did not accept.
-func (*waitFlag) verdict(answer any) error {
-	if d := answer.(*store.LoggedDelivery); d.State == "failed" {
+// verdict is the error of a delivery that the receiver has not accepted. Without a wait nobody
+// knows yet.
+func (f *waitFlag) verdict(answer any) error {
+	switch d := answer.(*store.LoggedDelivery); {
+	case d.State == "failed":
 		return fmt.Errorf("the receiver did not accept it: %s", orDash(d.LastError))
+	case d.State == "pending" && f.Wait > 0:
+		return fmt.Errorf("the receiver has not accepted it within %v: does a server run? --wait waits longer", f.Wait)
 	}
 	return nil
 }
@@ -87,7 +92,7 @@ const waitInterval = 50 * time.Millisecond
 // delivered returns the action that sends something to a webhook and waits until a server
 // has sent it.
 func delivered(op *kernel.Operation) action {
-	return action{op, func(i *invocation) (any, error) {
+	return action{op: op, do: func(i *invocation) (any, error) {
 		sent, err := kernel.Do[store.Delivery](i.ctx, i.kernel, i.caller, op, i.args)
 		if err != nil {
 			return nil, err
@@ -95,7 +100,8 @@ func delivered(op *kernel.Operation) action {
 		ctx, cancel := context.WithTimeout(i.ctx, i.bound.extras.(*waitFlag).Wait)
 		defer cancel()
 		for {
-			d, err := kernel.Do[store.LoggedDelivery](context.Background(), i.kernel, i.caller, operation.GetDelivery, kernel.Args{Params: map[string]string{"id": sent.WebhookID, "deliveryId": sent.ID}})
+			args := kernel.Args{Params: map[string]string{"id": sent.WebhookID, "deliveryId": sent.ID}}
+			d, err := kernel.Do[store.LoggedDelivery](context.Background(), i.kernel, i.caller, operation.GetDelivery, args)
 			if err != nil || d.State != "pending" {
 				return &d, err
 			}
@@ -105,11 +111,11 @@ func delivered(op *kernel.Operation) action {
 			case <-time.After(waitInterval):
 			}
 		}
-	}, func(w io.Writer, _ *Bound, answer any) {
+	}, print: func(o output, answer any) {
 		d := answer.(*store.LoggedDelivery)
-		printDeliveries(w, *d)
+		printDeliveries(o, *d)
 		if d.State == "pending" {
-			fmt.Fprintln(w, "\nNo answer yet. A running server sends it: see punchcard serve, and punchcard webhook log.")
+			fmt.Fprintln(o, "\nNo answer yet. A running server sends it: see punchcard serve, and punchcard webhook log.")
 		}
 	}}
 }
