@@ -197,6 +197,9 @@ func TestACME(t *testing.T) {
 	if mode := must(os.Stat(folder)).Mode().Perm(); mode != 0o700 {
 		t.Errorf("the folder has mode %o", mode)
 	}
+	if r := execute(t, []string{"PUNCHCARD_TLS_AUTO=cards.shop.test", "PUNCHCARD_LISTEN=" + address(c.tlsPort), "PUNCHCARD_DB=" + db}, "healthcheck"); r != (result{}) {
+		t.Errorf("healthcheck: %+v", r)
+	}
 	kept := must(os.ReadDir(folder))
 	for _, f := range kept {
 		if mode := must(f.Info()).Mode().Perm(); mode != 0o600 {

@@ -146,9 +146,8 @@ func TestAttackLeftovers(t *testing.T) {
 	}
 }
 
-// TestDatabaseBehindLink checks that a symbolic link may lead to the database. The lock, the
-// WAL and the copies of a restore are beside the file itself, so that the lock holds for each
-// of its names.
+// TestDatabaseBehindLink checks that a symbolic link may lead to the database, but for a restore.
+// The lock and the WAL are beside the file itself, so that the lock holds for each of its names.
 func TestDatabaseBehindLink(t *testing.T) {
 	t.Parallel()
 	dir, links := t.TempDir(), t.TempDir()
@@ -168,9 +167,10 @@ func TestDatabaseBehindLink(t *testing.T) {
 	for _, name := range []string{link, db} {
 		execute(t, nil, "backup", name, "--force", "--db", link).refused(t, "is the database itself")
 	}
-	execute(t, nil, "restore", copied, "--force", "--db", link).refused(t, db, "is serving")
+	execute(t, nil, "restore", copied, "--force", "--db", db).refused(t, db, "is serving")
 	p.stop()
-	if r := execute(t, nil, "restore", copied, "--force", "--db", link); r.code != 0 {
+	execute(t, nil, "restore", copied, "--force", "--db", link).refused(t, link, "a symbolic link")
+	if r := execute(t, nil, "restore", copied, "--force", "--db", db); r.code != 0 {
 		t.Errorf("%+v", r)
 	}
 	checkFile(t, link)

@@ -60,7 +60,8 @@ func TestAttackSchema(t *testing.T) {
 		{"CREATE TABLE \"evil\x1b[2J\nname\" (a)", `table "evil\x1b[2J\nname"`},
 		{"PRAGMA user_version=-3", "not one of punchcard"},
 		{"PRAGMA user_version=0", "not one of punchcard"},
-		{"PRAGMA user_version=5", "which is not punchcard's"},
+		{"PRAGMA user_version=11", "is not the one that punchcard makes"},
+		{"PRAGMA user_version=10", "was written by an older punchcard"},
 	} {
 		file, commands := copyFile(t, sound), commandsOnFile
 		if i > 0 {

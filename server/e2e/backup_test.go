@@ -248,7 +248,7 @@ func TestBackupRefusals(t *testing.T) {
 		{[]string{at("x"), "--db", empty}, []string{empty, "empty file"}},
 		{[]string{at("x"), "--db", foreign}, []string{foreign, "not one of punchcard"}},
 		{[]string{at("x"), "--db", newer}, []string{newer, "newer punchcard"}},
-		{[]string{at("x"), "--db", broken}, []string{broken, "live_cards is not", "quick"}},
+		{[]string{at("x"), "--db", broken}, []string{broken, "live_cards is not", "--quick"}},
 		{[]string{at("x"), "--db", damaged, "--quick"}, []string{damaged, "is damaged", "integrity"}},
 	} {
 		args := append([]string{"backup"}, c.args...)

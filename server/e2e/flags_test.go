@@ -25,7 +25,7 @@ var specSettings = []string{"API_KEY_MAX_PER_SHOP", "API_KEY_RATE_LIMIT_PER_MINU
 
 // otherLimits are the flags of all other limits.
 var otherLimits = []string{"holder-streams", "till-rate-limit-per-minute", "idempotency-key-max-length", "webhook-delivery-attempts", "webhook-backoff-base", "delivery-log-max-limit", "prize-max-thresholds",
-	"prize-max-options", "prize-name-max-length", "prize-description-max-length", "localization-max-length", "mail-per-hour"}
+	"prize-max-options", "prize-name-max-length", "prize-description-max-length", "localization-max-length", "mail-per-hour", "connections-per-address"}
 
 // serverFlags returns the flags of a command.
 func serverFlags(t *testing.T, name string) (flags []*kong.Flag) {

@@ -82,6 +82,29 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
+// TestHealthcheckTrustsOneCertificate asks a server with its own certificate by the variables of
+// serve.
+func TestHealthcheckTrustsOneCertificate(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	servertest.WriteCertificate(t, dir, "first")
+	servertest.WriteCertificate(t, other, "first")
+	cert := filepath.Join(dir, "cert.pem")
+	p := startServe(t, filepath.Join(dir, "shop.db"), "--tls-cert", cert, "--tls-key", filepath.Join(dir, "key.pem"), "--listen", "0.0.0.0:0")
+	listen := "PUNCHCARD_LISTEN=0.0.0.0" + p.origin[strings.LastIndex(p.origin, ":"):]
+	if r := execute(t, []string{listen, "PUNCHCARD_TLS_CERT=" + cert}, "healthcheck"); r != (result{}) {
+		t.Errorf("%+v", r)
+	}
+	if r := execute(t, nil, "healthcheck", p.origin, "--tls-cert", cert); r != (result{}) {
+		t.Errorf("%+v", r)
+	}
+	execute(t, []string{listen, "PUNCHCARD_TLS_CERT=" + filepath.Join(other, "cert.pem")}, "healthcheck").refused(t, "not ready", "another certificate than "+filepath.Join(other, "cert.pem"))
+	execute(t, []string{listen, "PUNCHCARD_TLS_CERT=" + filepath.Join(dir, "key.pem")}, "healthcheck").refused(t, "has no certificate")
+	execute(t, []string{listen}, "healthcheck").refused(t, "not ready")
+	execute(t, nil, "healthcheck", p.origin).refused(t, "not ready") // the system does not trust it
+	p.clientsLeave = true
+}
+
 // TestOwnCertificate checks that a server with its own certificate speaks HTTP/2 and 1.1 and uses a
 // renewed certificate without a restart, and that it keeps the old one while the new one is
 // invalid.

@@ -176,9 +176,13 @@ func TestRestoreRefusals(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	checkFile(t, orphan)
-	// A file that is no database is replaced and put aside.
-	bad := file("shop.db", "garbage")
-	if r := execute(t, nil, "restore", backup, "--db", bad, "--force"); r.code != 0 || shopNames(t, bad) != newShops || string(must(os.ReadFile(asideFile(t, dir)))) != "garbage" {
+	for _, text := range []string{"garbage", strings.Repeat("mine\n", 500)} {
+		other := file("other", text)
+		same := unchanged(t, other)
+		execute(t, nil, "restore", backup, "--db", other, "--force").refused(t, other, "is neither empty nor a punchcard database")
+		same()
+	}
+	if r := execute(t, nil, "restore", backup, "--db", file("nothing.db", ""), "--force"); r.code != 0 {
 		t.Errorf("%+v", r)
 	}
 }

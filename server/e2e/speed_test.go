@@ -87,6 +87,15 @@ func memory(pid int, line string) (kb int64) {
 
 // fillDev creates a dev file with n cards.
 func fillDev(b *testing.B, file string, n int) {
+	st, ready := openDev(b, file)
+	issueCards(b, st, ready, "standard", n)
+	if err := st.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// openDev opens a file as dev does, with the demo shop, which it makes if it is missing.
+func openDev(b *testing.B, file string) (*store.Store, *seed.Ready) {
 	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
 		b.Fatal(err)
@@ -95,46 +104,30 @@ func fillDev(b *testing.B, file string, n int) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return st, ready
+}
+
+// issueCards issues n cards of the program of a kind.
+func issueCards(b *testing.B, st *store.Store, ready *seed.Ready, kind string, n int) {
 	for done := 0; done < n; {
-		err := st.Write(b.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
-			for range 5000 {
+		servertest.Write(b, st, func(tx *store.Tx) error {
+			for range min(5000, n-done) {
 				ref := store.Opt[string]{V: "member-" + strconv.Itoa(done), Set: true}
-				if _, err := tx.IssueCard(store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"], store.CardFields{ExternalRef: ref}, store.SourceAPI); err != nil {
+				fields := store.CardFields{ExternalRef: ref}
+				if _, err := tx.IssueCard(store.Access{Shop: ready.Shop()}, ready.ProgramIDs[kind], fields, store.SourceAPI); err != nil {
 					return err
 				}
 				done++
 			}
 			return nil
-		}})
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	if err := st.Close(); err != nil {
-		b.Fatal(err)
+		})
 	}
 }
 
 // BenchmarkDrain measures the time from the first to the last arrival of a hundred thousand queued
-// deliveries to one receiver that answers at once. The memory is the maximum of the process.
-// Each delivery is about a card of its own, or they are about a thousand cards in turn, or every
-// tenth is about the same card. The cases differ since first attempts about a card do not overlap.
+// deliveries, each about a card of its own, to one receiver that answers at once. The memory is the
+// maximum of the process.
 func BenchmarkDrain(b *testing.B) {
-	thousand := func(i int) int { return i % 1000 }
-	tenth := func(i int) int {
-		if i%10 == 0 {
-			return 1000
-		}
-		return i % 1000
-	}
-	b.Run("OwnCards", func(b *testing.B) { drain(b, nil) })
-	b.Run("ThousandCards", func(b *testing.B) { drain(b, thousand) })
-	b.Run("TenthOnOneCard", func(b *testing.B) { drain(b, tenth) })
-}
-
-// drain measures one case of BenchmarkDrain. card returns the number of the card, below 1,001,
-// that delivery i is about; if card is nil, each delivery is about a card of its own.
-func drain(b *testing.B, card func(i int) int) {
 	queued := servertest.Sized(100_000, 1000)
 	for b.Loop() {
 		var arrived atomic.Int64
@@ -150,7 +143,7 @@ func drain(b *testing.B, card func(i int) int) {
 			}
 		}))
 		file := filepath.Join(b.TempDir(), "drain.db")
-		fillHooked(b, file, receiver.URL, queued, card)
+		fillHooked(b, file, receiver.URL, queued)
 		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 		if err := cmd.Start(); err != nil {
 			b.Fatal(err)
@@ -174,61 +167,20 @@ func drain(b *testing.B, card func(i int) int) {
 	}
 }
 
-// fillHooked creates a file with a webhook and n pending deliveries: of new cards, or of top-ups
-// of the cards that card returns.
-func fillHooked(b *testing.B, file, url string, n int, card func(i int) int) {
-	fillDev(b, file, 0)
-	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer st.Close()
-	ready, err := seed.Demo(st, "http://127.0.0.1")
-	if err != nil {
-		b.Fatal(err)
-	}
+// fillHooked creates a file with a webhook and n pending deliveries, each of a new card.
+func fillHooked(b *testing.B, file, url string, n int) {
+	st, ready := openDev(b, file)
 	access, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["prepaid"]
-	till, err := st.IdentifyTill(store.Hash(seed.TillToken))
-	if err != nil {
-		b.Fatal(err)
-	}
-	write := func(do func(*store.Tx) error) {
-		if err := st.Write(b.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	var ids []string
-	issue := func(tx *store.Tx, _ int) error {
-		c, err := tx.IssueCard(access, program, store.CardFields{}, store.SourceAPI)
-		ids = append(ids, c.ID)
-		return err
-	}
-	topUp := func(tx *store.Tx, i int) error {
-		_, err := tx.TopUp(till.Till, ids[card(i)], store.AmountFields{AmountCents: store.Opt[int64]{V: 1, Set: true}})
-		return err
-	}
-	repeat := func(n int, do func(*store.Tx, int) error) {
-		for done := 0; done < n; {
-			write(func(tx *store.Tx) error {
-				for range min(1000, n-done) {
-					if err := do(tx, done); err != nil {
-						return err
-					}
-					done++
-				}
-				return nil
-			})
-		}
-	}
-	event, do := "card.added", issue
-	if card != nil {
-		repeat(1001, issue)
-		event, do = "value.changed", topUp
-	}
-	write(func(tx *store.Tx) error {
+	servertest.Write(b, st, func(tx *store.Tx) error {
 		tx.CheckedTarget = url
-		_, err := tx.CreateWebhook(access, program, store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: []string{event}, Set: true}})
+		_, err := tx.CreateWebhook(access, program, store.WebhookFields{
+			URL:    store.Opt[string]{V: url, Set: true},
+			Events: store.Opt[[]string]{V: []string{"card.added"}, Set: true},
+		})
 		return err
 	})
-	repeat(n, do)
+	issueCards(b, st, ready, "prepaid", n)
+	if err := st.Close(); err != nil {
+		b.Fatal(err)
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -224,5 +226,29 @@ func TestSecondSignal(t *testing.T) {
 	}
 	if out := f.run("check"); out != "ok\n" {
 		t.Errorf("check printed %q", out)
+	}
+}
+
+// TestExitWithStdin checks that a server ends with status 0 when the pipe of its standard input
+// closes, and that the null device is refused.
+func TestExitWithStdin(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"dev"}, {"serve", "--db", filepath.Join(t.TempDir(), "shop.db"), "--log-format", "json"}} {
+		cmd := exec.Command(binary(), append(args, "--listen", "127.0.0.1:0", "--exit-with-stdin")...)
+		cmd.Env = environment(nil)
+		stdin := must(cmd.StdinPipe())
+		p := launchCommand(t, cmd)
+		p.await(p.stdout, func(text string) bool { return args[0] != "dev" || strings.Contains(text, "\n") })
+		if args[0] == "serve" {
+			p.awaitServing()
+		}
+		if _, err := io.WriteString(stdin, "what is written is ignored\n"); err != nil {
+			t.Error(err)
+		}
+		stdin.Close()
+		if err := p.wait(); err != nil {
+			t.Errorf("%s: %v\n%s", args[0], err, p.stderr)
+		}
+		execute(t, nil, append(args, "--listen", "127.0.0.1:0", "--exit-with-stdin")...).refused(t, "--exit-with-stdin (PUNCHCARD_EXIT_WITH_STDIN)", "the null device")
 	}
 }

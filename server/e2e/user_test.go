@@ -65,6 +65,13 @@ func TestUserCommands(t *testing.T) {
 	link(`\n/invite/`, "user", "invite", "ada@example.com")
 	link(`https://cards\.example\.com/invite/`, "user", "invite", "ada@example.com", "--role", "operator", "--public-url", "https://cards.example.com/")
 	link(`\n/reset/`, "user", "reset", "Manager@demo.test", "--remove-totp")
+	link(`\n/invite/`, "user", "invite", "bob@example.com", "--role", "viewer")
+	if out := f.list("user", "list"); !regexp.MustCompile(`\nada@example\.com +operator +20`).MatchString(out) || !regexp.MustCompile(`\nbob@example\.com +viewer +\S.* 20`).MatchString(out) {
+		t.Errorf("%s", out)
+	}
+	if out := f.run("user", "list", "--json"); !strings.Contains(out, `"invitations":[{"id":"`) || !strings.Contains(out, `"role":"operator"`) {
+		t.Errorf("%s", out)
+	}
 	for _, args := range [][]string{{"user", "disable", "viewer@demo.test"}, {"user", "enable", "viewer@demo.test"}} {
 		if out, want := f.list(args...), strings.TrimSuffix(args[1], "e")+"ed"; !strings.Contains(out, want) {
 			t.Errorf("%v: %s", args, out)

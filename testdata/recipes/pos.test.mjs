@@ -42,7 +42,7 @@ class Sales {
 let server, ready, location;
 
 before(async () => {
-  server = spawn(process.env.PUNCHCARD ?? './punchcard', ['dev', '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  server = spawn(process.env.PUNCHCARD ?? './punchcard', ['dev', '--listen', '127.0.0.1:0', '--exit-with-stdin']); // it ends with this process, also if that is killed
   let log = '';
   server.stderr.on('data', (text) => (log += text));
   const failed = once(server, 'close').then(() => { throw new Error(`the server did not start: ${log}`); });

@@ -11,7 +11,7 @@ import { after, before, beforeEach, test } from 'node:test';
 let server, ready, hooks, inbox;
 
 before(async () => {
-  server = spawn(process.env.PUNCHCARD ?? './punchcard', ['dev', '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  server = spawn(process.env.PUNCHCARD ?? './punchcard', ['dev', '--listen', '127.0.0.1:0', '--exit-with-stdin']); // it ends with this process, also if that is killed
   let log = '';
   server.stderr.on('data', (text) => (log += text));
   const failed = once(server, 'close').then(() => { throw new Error(`the server did not start: ${log}`); });

@@ -36,7 +36,8 @@ class Shop(unittest.TestCase):
     def setUpClass(cls):
         cls.log = tempfile.TemporaryFile()
         cls.server = subprocess.Popen(
-            [os.environ.get("PUNCHCARD", "./punchcard"), "dev", "--listen", "127.0.0.1:0"],
+            [os.environ.get("PUNCHCARD", "./punchcard"), "dev", "--listen", "127.0.0.1:0", "--exit-with-stdin"],
+            stdin=subprocess.PIPE,  # closes with this process, also if that is killed
             stdout=subprocess.PIPE, stderr=cls.log)
         line = cls.server.stdout.readline()  # no port is guessed, nothing sleeps
         if not line:
@@ -47,7 +48,7 @@ class Shop(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        cls.server.terminate()
+        cls.server.stdin.close()
         cls.server.wait()
         cls.server.stdout.close()
         cls.log.close()

@@ -119,7 +119,12 @@ func checkHeaders(t testing.TB, address string, rules Rules) (problems []string)
 	bad := func(format string, arguments ...any) {
 		problems = append(problems, fmt.Sprintf(format, arguments...))
 	}
-	want := map[string]string{"Content-Type": "text/html; charset=utf-8", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+	referrer := "no-referrer"
+	switch first, _, _ := strings.Cut(request.URL.Path[1:], "/"); {
+	case slices.Contains([]string{"", "dashboard", "sign-in", "setup", "invite", "reset"}, first), strings.HasPrefix(request.URL.Path, "/till/pair/"):
+		referrer = "same-origin"
+	}
+	want := map[string]string{"Content-Type": "text/html; charset=utf-8", "Referrer-Policy": referrer, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
 	for name, value := range want {
 		if got := r.Header.Get(name); got != value && !(name == "Cache-Control" && rules.Public) {
 			bad("%s is %q, not %q", name, got, value)
@@ -257,6 +262,10 @@ func checkDocument(p *Page) []string {
 		if (!document.querySelector('meta[name=viewport]')) bad.push('no viewport')
 		if (!getComputedStyle(root).colorScheme.includes('dark') && !document.querySelector('meta[name=color-scheme]')) bad.push('no color-scheme')
 		for (const e of document.querySelectorAll('[style]:not([data-vars]), [onclick], [onchange], [onsubmit], script:not([src])')) bad.push('inline code: ' + e.outerHTML.slice(0, 100))
+		// What HTML permits for a field, after the Nu HTML checker.
+		for (const e of document.querySelectorAll('select[required]:not([multiple])')) if (e.firstElementChild?.localName !== 'option' || e.firstElementChild.value) bad.push('a required select without an empty first option: ' + e.outerHTML.slice(0, 100))
+		for (const e of document.querySelectorAll('input:is([type=file], [type=checkbox], [type=radio], [type=submit], [type=button])[autocomplete], input[autocomplete~=street-address]')) bad.push('autocomplete where it is not allowed: ' + e.outerHTML.slice(0, 100))
+		for (const e of document.querySelectorAll('input:is([type=number], [type=date], [type=color], [type=file], [type=checkbox], [type=radio]):is([maxlength], [pattern])')) bad.push('maxlength or pattern where it is not allowed: ' + e.outerHTML.slice(0, 100))
 		for (const f of document.forms) {
 			const keyless = f.closest('header, nav') && !f.querySelector('input, select, textarea') // signing out, and switching to another shop
 			if (f.getAttribute('method')?.toLowerCase() === 'post' && location.pathname.startsWith('/dashboard') && !keyless && !(f.elements[key]?.value?.length >= 16)) bad.push('a form without an idempotency key: ' + f.outerHTML.slice(0, 100))
@@ -268,7 +277,8 @@ func checkDocument(p *Page) []string {
 }
 
 // checkWidths checks that the page is no wider than the window: at 360 pixels; at 1280
-// pixels enlarged to 200 %, which leaves 640; and enlarged to 400 %, which leaves 320.
+// pixels enlarged to 200 %, which leaves 640; and enlarged to 400 %, which leaves 320. At 1280
+// pixels no table breaks an ordinary word.
 func checkWidths(p *Page) (problems []string) {
 	p.t.Helper()
 	for _, w := range []struct {
@@ -287,7 +297,19 @@ func checkWidths(p *Page) (problems []string) {
 			problems = append(problems, w.what+": "+wide)
 		}
 	}
-	return problems
+	p.setSize(1280, height, 1)
+	return append(problems, eval[[]string](p, `() => {
+		const broken = [], range = document.createRange()
+		for (const cell of document.querySelectorAll('td, th')) {
+			const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
+			while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/(?<!\S)\p{L}{2,16}(?!\S)/gu)) {
+				range.setStart(texts.currentNode, word.index)
+				range.setEnd(texts.currentNode, word.index + word[0].length)
+				if (new Set([...range.getClientRects()].map(r => r.top)).size > 1) broken.push('1280 px: a table breaks the word ' + word[0])
+			}
+		}
+		return broken
+	}`)...)
 }
 
 // passing matches what differs between two visits of a page: the id of the request, which

@@ -285,16 +285,15 @@ func (b *tab) saveDownloads(folder string) error {
 // above: it is a long list.
 const maxPicture = 1800
 
-// screenshot returns a picture of the page as a PNG, which is smaller than the page by a
-// scale.
-func (b *tab) screenshot(scale float64) []byte {
+// screenshot returns a picture of the page as a PNG.
+func (b *tab) screenshot() []byte {
 	b.t.Helper()
 	m, err := call(b, page.GetLayoutMetrics, cdp.Empty{})
 	b.must(m, err)
 	size := m.CSSContentSize
 	b.setSize(int(size.Width), int(min(size.Height, maxPicture)), 1) // the bar at the bottom of a phone is that of the page
 	r, err := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &yes,
-		Clip: &page.Viewport{Width: size.Width, Height: min(size.Height, maxPicture), Scale: scale}})
+		Clip: &page.Viewport{Width: size.Width, Height: min(size.Height, maxPicture), Scale: 1}})
 	b.must(r, err)
 	return r.Data
 }

@@ -36,7 +36,7 @@ func servePages(t testing.TB, pages map[string]string, headers ...string) string
 		}
 		w.Header().Set("Content-Security-Policy", goodPolicy)
 		w.Header().Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
-		w.Header().Set("Referrer-Policy", "no-referrer")
+		w.Header().Set("Referrer-Policy", "same-origin")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Request-Id", "req_1")

@@ -3,15 +3,18 @@
 package browser
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/store"
 )
 
 // TestNewCards opens the form for new cards in the dashboard, and makes a card as a customer
@@ -77,38 +80,97 @@ func TestLostCard(t *testing.T) {
 	}
 }
 
-// pdfPage matches the beginning of a page in a PDF.
-var pdfPage = regexp.MustCompile(`/Type\s*/Page\b`)
+// posterFonts are fonts of different widths, which .ci/browser installs.
+var posterFonts = []string{"Noto Sans", "DejaVu Sans"}
 
-// TestPosters prints each poster on one page, and reads its QR code with the decoder of the
-// till page.
+// TestPosters prints each poster, in the languages with the longest texts: as a PDF it is one page
+// of its size, and its QR code can be read from it. In each font the QR code has at least 35 mm,
+// and no texts overlap or are outside of the poster.
 func TestPosters(t *testing.T) {
 	d := startDemo(t, plainNames)
 	reader := Open(t, d.Origin+"/till/", View{Cookie: d.signIn("till")})
 	reader.Wait("Find the card")
-	// Names as long as they may be, and more prizes than there is room for.
-	long := d.NewProgram("standard", true, fields{"name": longName, "total_stamps": 30})
-	for i := range 8 {
-		d.Post("/programs/"+long+"/prizes", fields{"threshold": 3 + i%3, "name": longName}).Want(201)
+	// Names as long as they may be and as they should fit, with as many prizes as there can be.
+	programs := map[string]string{"coffee-card": d.ids["program standard"], "friends": d.ids["program discount"]}
+	for slug, name := range map[string]string{"a-long-name": longName, "sixty-characters": "Treuekarte für Stammgäste der Konditorei Donau in Wien-Döbling"} {
+		programs[slug] = d.NewProgram("standard", true, fields{"name": name, "total_stamps": 30})
+		for i := range 9 {
+			d.Post("/programs/"+programs[slug]+"/prizes", fields{"threshold": 3 + i%3, "name": name}).Want(201)
+		}
+		d.openForm(programs[slug], slug)
 	}
-	d.ids["program long"] = long
-	d.openForm(long, "a-long-name")
-	for program, slug := range map[string]string{"program standard": "coffee-card", "program discount": "friends", "program long": "a-long-name"} {
-		for _, size := range []string{"a4", "a6", "tent"} {
-			p := Open(t, d.Origin+"/dashboard/program/"+d.ids[program]+"/poster?size="+size, View{Cookie: d.signIn("viewer")})
-			pdf := p.printed()
-			if n := len(pdfPage.FindAll(pdf, -1)); n != 1 {
-				t.Errorf("%s, %s: %d pages", program, size, n)
+	paper := map[string]string{"a4": `59\d\S* x 84\d\S*`, "a6": `29\d\S* x 4(19|20)\S*`, "tent": `59\d\S* x 84\d\S*`} // points, which Chromium rounds
+	for _, lang := range []string{"de", "pt"} {
+		servertest.Write(t, d.App.Store, func(tx *store.Tx) error {
+			_, err := tx.UpdateShop(d.Row(store.KindShop, d.ShopID), store.ShopFields{Name: store.Given("Konditorei & Kaffeehaus Donaudampfschifffahrtsgesellschaft am Hauptbahnhof"), Language: store.Given(lang)}, "")
+			return err
+		})
+		for slug, program := range programs {
+			if lang == "pt" && slug != "sixty-characters" {
+				continue
 			}
-			if screenshots != "" {
-				os.WriteFile(filepath.Join(screenshots, fmt.Sprintf("poster-%s-%s.pdf", slug, size)), pdf, 0o644)
-			}
-			picture := "data:image/png;base64," + base64.StdEncoding.EncodeToString(p.screenshot(1))
-			if got, want := reader.decoded(picture), d.Origin+"/join/"+slug; got != want {
-				t.Errorf("%s, %s: the QR code says %q, want %q", program, size, got, want)
+			for size, page := range paper {
+				name := slug + ", " + size + ", " + lang
+				p := Open(t, d.Origin+"/dashboard/program/"+program+"/poster?size="+size, View{Cookie: d.signIn("viewer"), Width: 1280})
+				for _, font := range posterFonts {
+					if wrong := p.posterFaults(font); len(wrong) > 0 {
+						t.Errorf("%s in %s: %s", name, font, strings.Join(wrong, "; "))
+					}
+				}
+				pdf := filepath.Join(cmp.Or(screenshots, t.TempDir()), fmt.Sprintf("poster-%s-%s-%s.pdf", slug, size, lang))
+				if err := os.WriteFile(pdf, p.printed(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if info := poppler(t, "pdfinfo", pdf); !regexp.MustCompile(`(?s)Pages: +1\n.*Page size: +` + page + ` pts`).Match(info) {
+					t.Errorf("%s: want one page of %s: %s", name, page, info)
+				}
+				picture := "data:image/png;base64," + base64.StdEncoding.EncodeToString(poppler(t, "pdftoppm", "-png", "-r", "100", pdf))
+				if got, want := reader.decoded(picture), d.Origin+"/join/"+slug; got != want {
+					t.Errorf("%s: the QR code says %q, want %q", name, got, want)
+				}
 			}
 		}
 	}
+}
+
+// poppler runs a program of poppler-utils and returns its output.
+func poppler(t *testing.T, args ...string) []byte {
+	t.Helper()
+	out, err := exec.Command(args[0], args[1:]...).Output()
+	if err != nil {
+		t.Fatalf("%s (.ci/browser installs poppler-utils): %v", args[0], err)
+	}
+	return out
+}
+
+// posterFaults shows the poster in a font and returns what is wrong with the boxes of its sides.
+func (p *Page) posterFaults(font string) []string {
+	p.t.Helper()
+	return eval[[]string](p, `font => {
+		document.body.style.fontFamily = '"' + font + '"'
+		const wrong = []
+		for (const poster of document.querySelectorAll('.poster')) {
+			const em = parseFloat(getComputedStyle(poster).fontSize)
+			const whole = poster.getBoundingClientRect()
+			const boxes = [...poster.querySelectorAll('.poster-shop, h2, .poster-big, li, .poster-qr, .poster-code p')].map(e => {
+				const r = e.getBoundingClientRect()
+				return {what: (e.className || e.localName) + ' "' + e.textContent.slice(0, 20) + '"', left: r.left, right: r.right, top: r.top, bottom: r.bottom, hidden: e.localName === 'li' && r.left >= e.parentNode.getBoundingClientRect().right - 1}
+			}).filter(b => !b.hidden)
+			const millimetres = poster.querySelector('.poster-qr').getBoundingClientRect().width / em * (poster.classList.contains('a6') ? 3.5 : 7)
+			if (millimetres < 35) wrong.push('the QR code has ' + millimetres + ' mm')
+			for (const [i, a] of boxes.entries()) {
+				if (a.left < whole.left - 1 || a.right > whole.right + 1 || a.top < whole.top - 1 || a.bottom > whole.bottom + 1) wrong.push(a.what + ' is outside')
+				for (const b of boxes.slice(i + 1)) {
+					if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) wrong.push(a.what + ' overlaps ' + b.what)
+				}
+			}
+			const main = poster.querySelector('.poster-main')
+			if (main.scrollHeight > main.clientHeight + 1 || main.scrollWidth > main.clientWidth + 1) wrong.push('the texts are cut off')
+			const rows = boxes.filter(b => b.what.startsWith('li')).length
+			if (rows < poster.querySelectorAll('li').length) wrong.push('only ' + rows + ' of ' + poster.querySelectorAll('li').length + ' rows have room')
+		}
+		return wrong
+	}`, font)
 }
 
 // decoded returns what the QR code in a picture says. The page must be that of the till.

@@ -21,7 +21,7 @@ func TestForeignOrigin(t *testing.T) {
 	p := Open(t, evil+"/form", View{Cookie: d.signIn("owner")})
 	d.Unchanged(func() {
 		p.Press("Win a coffee")
-		p.Wait("Not allowed", "only from a page of this server")
+		p.Wait("Not allowed", "This form came from another website")
 	})
 	if p.Status() != 403 || p.Cookie("punchcard") == nil {
 		t.Errorf("status %d, cookie %v", p.Status(), p.Cookie("punchcard"))

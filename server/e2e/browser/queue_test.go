@@ -195,7 +195,7 @@ func TestTillOpenDuringRestore(t *testing.T) {
 	p.Wait("1 of 10 stamps")
 	s.Stop()
 	p.scan(codes[1])
-	p.Wait("There is no connection.")
+	p.Wait("The server does not answer.")
 	p.Press("Give 1 stamp")
 	p.Wait("1 not sent")
 	if _, err := backup.Restore(t.Context(), copied, file, s.App.Store.Now().Std(), backup.Options{Quick: true, Force: true}); err != nil {

@@ -228,7 +228,7 @@ func TestTillAfterRestore(t *testing.T) {
 	b.kill()
 	p = openIn(tab, till, View{})
 	p.Wait("1 not sent", "Find the card")
-	p.show(codes["Bea"], "There is no connection.")
+	p.show(codes["Bea"], "The server does not answer.")
 	p.Press("Give 1 stamp")
 	p.Wait("The stamp is kept on this device", "2 not sent")
 	p = p.killed(till, "")
@@ -249,7 +249,7 @@ func TestTillAfterRestore(t *testing.T) {
 	p.Press("1 not sent")
 	p.Wait("1 stamp · Dan", "This card is locked at the moment.")
 	p.Press("Remove: 1 stamp · Dan")
-	p.Wait("Everything was sent.")
+	p.Wait("Nothing waits to be sent.")
 	p.ExpectProblems() // 422
 	ages := b.ledger("iif(t.occurred_at IS NULL, '-', (t.created_at-t.occurred_at)/3600000)")
 	if got := strings.Join(ages, " "); got != "- 25 25 - 25 25 25 25" {
@@ -294,7 +294,7 @@ func (p *Page) stampMore(codes map[string]string) {
 	p.Press("Give 1 stamp")
 	p.Wait("1 of 10 stamps")
 	p.setOffline(true)
-	p.show(codes["Ada"], "There is no connection.")
+	p.show(codes["Ada"], "The server does not answer.")
 	p.Press("Give 1 stamp")
 	p.Wait("1 not sent")
 	p.setOffline(false)

@@ -5,23 +5,25 @@ package browser
 import (
 	"fmt"
 	"log/slog"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 )
 
 // startEmpty starts a server as "punchcard serve" does, and returns its set-up link,
 // which it logs.
-func startEmpty(t *testing.T) (s *servertest.Server, link string) {
+func startEmpty(t *testing.T, options ...func(*app.Config)) (s *servertest.Server, link string) {
 	t.Helper()
 	log := &servertest.Log{}
-	s = servertest.Start(t, func(c *app.Config) {
+	s = servertest.Start(t, append(options, func(c *app.Config) {
 		c.Dev = nil
 		c.Log = slog.New(slog.NewTextHandler(log, nil))
-	})
+	})...)
 	found := regexp.MustCompile(`link=(\S+/setup/\S+)`).FindStringSubmatch(log.String())
 	if found == nil {
 		t.Fatalf("the log has no set-up link: %s", log)
@@ -158,4 +160,70 @@ func (p *Page) firstCard(t *testing.T) {
 	p.check("card-first")
 	holder := Open(t, link, View{Width: 360})
 	holder.Wait("Ada Lovelace", "0 of 12 stamps")
+}
+
+// insecure makes a server answer to a name that browsers do not take for loopback, with cookies
+// over plain http.
+func insecure(c *app.Config) { c.AllowHosts, c.InsecureCookies = []string{insecureHost}, true }
+
+// openInsecure opens a page by a name that browsers do not take for loopback.
+func openInsecure(t *testing.T, address string, cookie *http.Cookie) *Page {
+	t.Helper()
+	p := Open(t, strings.Replace(address, "127.0.0.1", insecureHost, 1), View{Width: 390, Cookie: cookie})
+	t.Cleanup(func() {
+		for _, problem := range p.ExpectProblems() { // browsers do not isolate such a page
+			if !strings.Contains(problem, "Cross-Origin-Opener-Policy") {
+				t.Error(problem)
+			}
+		}
+	})
+	return p
+}
+
+// TestInsecureForms sends forms over plain http to a name that is not loopback: those of the
+// set-up, the sign-in, the dashboard and the pairing of a till, and those of holders.
+func TestInsecureForms(t *testing.T) {
+	t.Parallel()
+	_, link := startEmpty(t, insecure)
+	p := openInsecure(t, link, nil)
+	p.Fill("Name of the shop", "Blue Finch Coffee")
+	p.Choose("Time zone", "Europe/Rome")
+	p.Fill("Your name", "Olivia Owner")
+	p.Fill("Email", "olivia@example.com")
+	p.Fill("Password", "forty green bottles on a wall")
+	p.Press("Continue")
+	p.Wait("A location is one of your premises")
+	p.Fill("Name", "Corner")
+	p.Press("Continue")
+	p.Wait("Start from a template")
+
+	s := servertest.Start(t, servertest.Frozen, insecure)
+	p = openInsecure(t, s.Origin+"/reset", nil)
+	p.Fill("Email", seed.OwnerEmail)
+	p.Press("Send the link")
+	p.Wait("Look into your mailbox")
+	p = openInsecure(t, s.Origin+"/sign-in", nil)
+	p.Fill("Email", seed.OwnerEmail)
+	p.Fill("Password", seed.Password)
+	p.Press("Sign in")
+	p.Wait("Today")
+	session := p.Cookie("punchcard")
+	if session == nil || p.Cookie("punchcard-browser") == nil {
+		t.Fatal("the sign-in sets no cookies")
+	}
+
+	p = openInsecure(t, s.Origin+"/dashboard/tills", session)
+	p.Follow("New till")
+	p.Choose("Location", "Centrale")
+	p.Fill("Name", "Phone")
+	p.Press("Pair a phone or tablet")
+	p.Wait("The code and the link are shown only now.")
+	p = openInsecure(t, regexp.MustCompile(`http://\S+/till/pair/\S+`).FindString(p.Text()), nil)
+	p.Press("Pair this device")
+	p.Wait("Find the card")
+
+	p = openInsecure(t, s.Origin+"/lost", nil)
+	p.Fill("Email address", "ada@example.com")
+	p.Press("Send me the links")
+	p.Wait("their links are on the way")
 }

@@ -118,7 +118,7 @@ func (w *tillWalk) stamps() {
 	w.at("till-next")
 	w.open("full", "{0} of {1} stamps", 10, 10)
 	w.at("till-full")
-	w.press("Redeem a prize ({0})", 3)
+	w.press("Redeem a prize ({0})", 2)
 	w.say("Which prize?")
 	w.at("till-prizes")
 	w.Press("Free coffee")
@@ -208,7 +208,7 @@ func (w *tillWalk) waiting() {
 	w.t.Helper()
 	w.open("full", "{0} of {1} stamps", 10, 10)
 	w.s.Control("POST", "/faults", fields{"method": "POST", "path": "/cards/*/*", "status": 503, "when": "before", "count": 100})
-	w.press("Redeem a prize ({0})", 3)
+	w.press("Redeem a prize ({0})", 2)
 	w.Press("Free coffee")
 	w.press("Redeem")
 	w.say("The server did not answer, so it is not known whether this was done. Ask again: it is never done twice.")
@@ -216,7 +216,7 @@ func (w *tillWalk) waiting() {
 	w.next()
 	w.open("new", "{0} of {1} stamps", 0, 10)
 	w.press("Give {0} stamp|Give {0} stamps", 1)
-	w.say("There is no connection. The stamp is kept on this device and sent later.")
+	w.say("The server does not answer. The stamp is kept on this device and sent later.")
 	w.at("till-kept")
 	w.press("{0} not sent|{0} not sent", 2)
 	w.say("Waits for the connection")
@@ -278,7 +278,7 @@ func TestTillLanguages(t *testing.T) {
 	}
 }
 
-// TestPicturesTill takes the pictures of the till page in testdata/screenshots.
+// TestPicturesTill takes pictures of the till page.
 func TestPicturesTill(t *testing.T) {
 	if screenshots == "" {
 		t.Skip("the variable SCREENSHOTS names no folder")
@@ -300,6 +300,23 @@ func TestPicturesTill(t *testing.T) {
 			})
 		}
 	}
+}
+
+// shootState writes pictures of a state on a phone and on a wide screen, in both themes.
+func (p *Page) shootState(name string) {
+	p.t.Helper()
+	if screenshots == "" {
+		return
+	}
+	for _, width := range []int{390, 1280} {
+		for _, theme := range []string{"light", "dark"} {
+			p.setSize(width, height, 1)
+			p.setMedia(theme == "dark", true)
+			p.ShootAs(fmt.Sprintf("%s-%d-%s", name, width, theme))
+		}
+	}
+	p.setMedia(p.View.Dark, p.View.Still)
+	p.setSize(p.View.Width, height, p.View.Scale)
 }
 
 // checkClipped returns the texts that do not fit into what holds them: a button, a note, a

@@ -14,16 +14,32 @@ import (
 	"punchcard/store"
 )
 
-// withoutTimers is a script that keeps the page from doing by itself, after some seconds, what
-// depends on how fast the machine is: sending what waits, giving requests up, and taking "Undo"
-// away.
-const withoutTimers = `(() => {
-	const real = window.setTimeout
-	window.setInterval = () => 0
-	window.setTimeout = (f, ms, ...a) => ms >= 10_000 ? 0 : real(f, ms, ...a)
+// manualTimers is a script that has the page do by itself only what a test asks for with pass, and
+// not what depends on how fast the machine is: offering a stamp during a look-up, giving requests
+// up, asking whether the server is back, sending what waits, and taking "Undo" away. Answers take no
+// time but what passes meanwhile.
+const manualTimers = `(() => {
+	let now = 0
+	performance.now = () => now
+	const timers = new Map(), start = window.setTimeout, stop = window.clearTimeout
+	let last = 1e9
+	const add = (ms, act, again) => (timers.set(++last, {ms, act, again}), last)
+	window.setInterval = (f, ms) => add(ms, f, true)
+	window.setTimeout = (f, ms, ...a) => ms >= 1000 ? add(ms, () => f(...a)) : start(f, ms, ...a)
+	window.clearTimeout = id => timers.delete(id) || stop(id)
+	window.testPass = ms => {
+		now += ms
+		for (const [id, t] of [...timers]) if (t.ms === ms) { t.again || timers.delete(id); t.act() }
+	}
 })();`
 
-// openTill opens the till page as the demo till, without its timers. The scripts run before those
+// pass has the timers of the page end that were set for so many milliseconds.
+func (p *Page) pass(ms int) {
+	p.t.Helper()
+	p.must(nil, p.tab.eval(nil, `ms => testPass(ms)`, ms))
+}
+
+// openTill opens the till page as the demo till, with manualTimers. The scripts run before those
 // of the page.
 func openTill(t *testing.T, s *servertest.Server, v View, scripts ...string) *Page {
 	t.Helper()
@@ -37,7 +53,7 @@ func openTill(t *testing.T, s *servertest.Server, v View, scripts ...string) *Pa
 func openTillAt(t *testing.T, url string, v View, scripts ...string) *Page {
 	t.Helper()
 	b := openTab(t, v.Camera)
-	for _, script := range append(scripts, withoutTimers) {
+	for _, script := range append(scripts, manualTimers) {
 		b.onEachPage(script)
 	}
 	return openIn(b, url, v)
@@ -63,7 +79,7 @@ func (p *Page) scan(code string) {
 
 // typeAtOnce types a code and Enter in one moment, however busy the machine is.
 const typeAtOnce = `code => {
-	const now = performance.now()
+	const now = new Event('now').timeStamp
 	for (const key of [...code, 'Enter']) {
 		const press = new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})
 		Object.defineProperty(press, 'timeStamp', {value: now})
@@ -142,7 +158,7 @@ func TestTillCompletes(t *testing.T) {
 	p := openTill(t, s, View{})
 	p.scan(code)
 	p.Wait("10 of 10 stamps")
-	p.Press("Redeem a prize (3)")
+	p.Press("Redeem a prize (2)")
 	p.Wait("Which prize?")
 	p.Press("Free coffee")
 	p.Wait("This completes the card")
@@ -150,7 +166,7 @@ func TestTillCompletes(t *testing.T) {
 	if got := stamps(s, card); got != "10" {
 		t.Errorf("the card has %s stamps", got)
 	}
-	p.Press("Redeem a prize (3)")
+	p.Press("Redeem a prize (2)")
 	p.Press("Free coffee")
 	p.CheckNow()
 	p.Press("Redeem")
@@ -158,6 +174,49 @@ func TestTillCompletes(t *testing.T) {
 	if strings.Contains(p.Text(), "Undo") {
 		t.Error("the page offers to take the redemption back")
 	}
+}
+
+// TestTillPrizesDue checks that prizes are counted over all cards of a chain, and that the
+// largest button redeems one.
+func TestTillPrizesDue(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	program := s.NewProgram("standard", true, fields{"name": "Espresso card", "repeat_after_reset": true, "total_stamps": 10})
+	s.Post("/programs/"+program+"/prizes", fields{"threshold": 10, "name": "Free coffee"}).Want(201)
+	card, _ := issue(s, program, nil)
+	till := s.Till(s.TillToken)
+	for range 3 {
+		till.Post("/cards/"+card+"/stamps", fields{"count": 10}).Want(201)
+	}
+	till.Post("/cards/"+card+"/stamps", fields{"count": 2}).Want(201)
+	code, _ := codesOf(s, card)
+	p := openTill(t, s, View{Width: 390})
+	largest := func(want string) {
+		t.Helper()
+		if got := eval[string](p, `() => [...document.querySelectorAll('.act .huge')].map(b => b.innerText.trim()).join('; ')`); got != want {
+			t.Errorf("the largest button is %q, want %q", got, want)
+		}
+	}
+	p.scan(code)
+	p.Wait("2 of 10 stamps", "and 3 full cards before this one", "Free coffee × 3", "Ready")
+	largest("Redeem 1 of 3: Free coffee")
+	p.CheckNow()
+	p.ShootAs("till-due-three")
+	p.Press("Redeem 1 of 3: Free coffee")
+	p.Press("Redeem")
+	p.Wait("Free coffee was redeemed.", "and 2 full cards before this one", "Redeem 1 of 2: Free coffee")
+	largest("Next card") // a second tap must not redeem again
+	card, _ = issue(s, s.ProgramIDs["standard"], nil)
+	till.Post("/cards/"+card+"/stamps", fields{"count": 10}).Want(201)
+	till.Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
+	code, _ = codesOf(s, card)
+	p.scan(code)
+	p.Wait("6 of 10 stamps")
+	largest("Redeem a prize (3)")
+	p.ShootAs("till-due-options")
+	p.Press("Redeem a prize (3)")
+	p.Wait("Croissant × 2 · at 5", "One of these · at 10", "Slice of cake")
+	p.CheckNow()
+	p.ShootAs("till-due-choice")
 }
 
 // TestTillMoney tops up, spends with the keypad, and is refused more than there is.
@@ -209,6 +268,58 @@ func TestTillIssues(t *testing.T) {
 	p.Wait("Undone: 1 stamp.", "0 of 10 stamps")
 	p.Press("Next card")
 	p.Wait("Find the card")
+}
+
+// TestTillIssuesPrepaid issues a prepaid card with an email and with the money with which it begins.
+func TestTillIssuesPrepaid(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	p := openTill(t, s, View{Width: 390})
+	p.Press("Issue a new card")
+	p.Press("Prepaid card")
+	p.Fill("Name of the customer", "Grace Hopper")
+	p.Fill("Email, if wanted", "grace@example.com")
+	p.CheckNow()
+	p.ShootAs("till-issue-form")
+	p.Press("Continue")
+	p.Wait("Money on the card", "This cannot be undone at the till")
+	p.scan("2550")
+	p.Wait("€25.50", "Show this to the customer")
+	p.Press("Done")
+	p.Wait("The card was issued with €25.50.", "Grace Hopper")
+	p.ShootAs("till-issued-prepaid")
+	card := s.Get("/cards?limit=1").Want(200)
+	if card.At("data.0.holder_email") != "grace@example.com" || fmt.Sprint(card.At("data.0.current_value")) != "2550" {
+		t.Errorf("%s", card.Body)
+	}
+	p.Press("Next card")
+	p.Press("Issue a new card")
+	p.Press("Prepaid card")
+	p.Press("Continue")
+	p.Wait("Money on the card")
+	p.CheckNow()
+	p.ShootAs("till-issue-amount")
+	p.Press("Issue the card") // without money
+	p.Wait("Show this to the customer")
+	p.Press("Done")
+	p.Wait("The card was issued.", "€0.00")
+}
+
+// TestTillToday reads the till's own count of its day.
+func TestTillToday(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	till := s.Till(s.TillToken)
+	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	till.Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
+	till.Post("/cards/"+card+"/redemptions", fields{"prize_id": s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200).Str("prizes.0.id")}).Want(201)
+	gift := till.Post("/programs/"+s.ProgramIDs["prepaid"]+"/cards", fields{"amount_cents": 2550}).Want(201).Str("id")
+	till.Post("/cards/"+gift+"/topups", fields{"amount_cents": 1000}).Want(201)
+	till.Post("/cards/"+gift+"/spends", fields{"amount_cents": 350}).Want(201)
+	p := openTill(t, s, View{Width: 390})
+	p.Press("Menu")
+	p.Press("Today")
+	p.Wait("This till alone, on", "Mar 1, 2026", "Stamps 6", "Prizes redeemed 1", "New cards 1", "Topped up €10.00", "On new cards €25.50", "Spent from cards €3.50")
+	p.CheckNow()
+	p.ShootAs("till-today")
 }
 
 // TestTillIssuesOnce loses the answer of an issue: asked again, the page shows the QR code of the card
@@ -280,7 +391,7 @@ func TestTillOffline(t *testing.T) {
 	}
 	open()
 	p.scan(code)
-	p.Wait("There is no connection.", code)
+	p.Wait("The server does not answer.", code)
 	p.CheckNow()
 	p.Press("Give 1 stamp")
 	p.Wait("The stamp is kept on this device", "1 not sent")
@@ -308,10 +419,9 @@ func TestTillStaff(t *testing.T) {
 		if _, err := tx.CreateStaff(s.Shop(), s.LocationIDs[0], "Bruno", pin); err != nil {
 			return err
 		}
-		_, err := tx.SetStaffPIN(s.Shop(), s.LocationIDs[0], pin)
+		_, err := tx.UpdateLocationSettings(store.Access{Shop: s.Shop()}, s.LocationIDs[0], store.LocationSettingsPatch{StaffDemand: store.StaffDemand{RequireStaff: store.Given(true)}})
 		return err
 	})
-	s.Patch("/locations/"+s.LocationIDs[0], fields{"require_staff_pin": true}).Want(200)
 	p := openTill(t, s, View{Width: 390})
 	code, _ := codesOf(s, card)
 	p.scan(code)
@@ -339,4 +449,13 @@ func TestTillStaff(t *testing.T) {
 	p.Press("Next card")
 	p.Press("Last entries")
 	p.Wait("Bruno")
+}
+
+// waitForWorker waits until the service worker keeps the page.
+func (p *Page) waitForWorker() {
+	p.t.Helper()
+	p.wait("the service worker", func() (kept bool, err error) {
+		err = p.tab.eval(&kept, `async () => { await navigator.serviceWorker.ready; return !!(await caches.match('/till/')) }`)
+		return kept, err
+	})
 }

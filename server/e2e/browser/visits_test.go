@@ -69,12 +69,13 @@ var visits = map[string][]visit{
 		{public: true, query: "lang=it"}, {public: true, query: "lang=es"}, {public: true, query: "lang=fr"}, {public: true, query: "lang=de"}, {public: true, query: "lang=pt"},
 	},
 
-	"/setup/:token":  {{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}}, // see TestSetUp
-	"/sign-in":       {{public: true}, {public: true, query: "lang=de"}},
-	"/sign-in/code":  {{as: "pending"}},
-	"/reset":         {{public: true}},
-	"/reset/:token":  {{public: true, of: []string{"reset link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
-	"/invite/:token": {{public: true, of: []string{"invitation link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
+	"/setup/:token":         {{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}}, // see TestSetUp
+	"/sign-in":              {{public: true}, {public: true, query: "lang=de"}},
+	"/sign-in/code":         {{as: "pending"}},
+	"/reset":                {{public: true}},
+	"/reset/:token":         {{public: true, of: []string{"reset link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
+	"/invite/:token":        {{public: true, of: []string{"invitation link"}}, {public: true, of: []string{"own invitation link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
+	"/invite/:token/accept": {{as: "stranger", of: []string{"own invitation link"}}, {of: []string{"invitation link"}}, {of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
 
 	"/dashboard":          {{}, {as: "viewer"}, {as: "stranger"}},
 	"/dashboard/activity": {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
@@ -154,6 +155,7 @@ var visits = map[string][]visit{
 	"/dashboard/programs":                          {{}, {as: "viewer"}},
 	"/dashboard/program/:id":                       of("program standard", "program private", "program discount", "program access", "program prepaid", "program draft", "program suspended", "program empty"),
 	"/dashboard/program/:id/delete":                of("program standard"),
+	"/dashboard/program/:id/customer":              of("program standard", "program draft", "program discount", "program prepaid"),
 	"/dashboard/program/:id/edit":                  of("program standard", "program draft", "program discount", "program prepaid"),
 	"/dashboard/program/:id/new-prize":             of("program draft"),
 	"/dashboard/program/:id/prize/:prizeId":        {{of: []string{"program draft", "prize"}}},
@@ -177,6 +179,7 @@ var visits = map[string][]visit{
 	"/dashboard/user/:id/disable":  of("person"),
 	"/dashboard/user/:id/reset":    of("person"),
 	"/dashboard/user/:id/sign-out": of("person"),
+	"/dashboard/shops":             {{}},
 	"/dashboard/users":             {{}},
 
 	"/till/":                     {{as: "till", rules: Rules{Scans: true, MaxWeight: 150_000}}, {as: "till", query: "lang=de", rules: Rules{Scans: true, MaxWeight: 150_000}}},

@@ -1,0 +1,219 @@
+//go:build unix
+
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// olderCommit is a commit of punchcard with olderSchema, whose binary the tests of migrations
+// start beside the one of this commit.
+const (
+	olderCommit = "c813cdeb2fac90946d9e1dc09ffb11f27fe79b7e"
+	olderSchema = "11"
+	newSchema   = "12"
+)
+
+// olderBinary builds the binary of olderCommit. The sources are extracted into the user's cache
+// and compiled as those of this commit, so that a build takes what the cache of Go has: that of
+// the libraries at once, and that of the rest from the second time on.
+var olderBinary = sync.OnceValues(func() (string, error) {
+	cache := os.Getenv("XDG_CACHE_HOME")
+	if cache == "" {
+		cache = filepath.Join(os.Getenv("HOME"), ".cache")
+	}
+	sources, path := filepath.Join(cache, "punchcard", "older-"+olderCommit[:12]), filepath.Join(binaryDir, "punchcard-older")
+	if out, err := exec.Command("git", "cat-file", "-e", olderCommit).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("the commit %s, whose binary this test starts, is not in this repository: fetch its whole history, with: git fetch --unshallow\n%s%w", olderCommit, out, err)
+	}
+	extract := exec.Command("sh", "-c", `mkdir -p "$0" && git archive "$1" -- . ':!testdata' | tar -x -C "$0"`, sources, olderCommit)
+	if out, err := extract.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s%w", out, err)
+	}
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", path, ".")
+	build.Dir, build.Env = sources, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s%w", out, err)
+	}
+	return path, nil
+})
+
+// executeOlder runs the older binary until it exits.
+func executeOlder(t *testing.T, args ...string) result {
+	t.Helper()
+	path, err := olderBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return finish(t, exec.Command(path, args...), nil)
+}
+
+// newOlder returns the path of a file that the older binary has made, in a folder of its own.
+func newOlder(t *testing.T) (db string) {
+	t.Helper()
+	db = filepath.Join(t.TempDir(), "shop.db")
+	if r := executeOlder(t, "shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome", "--db", db); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	return db
+}
+
+// wantSchema checks the version of a file's schema.
+func wantSchema(t *testing.T, db, want string) {
+	t.Helper()
+	if got := query(t, db, "PRAGMA user_version"); got[0] != want {
+		t.Errorf("%s has schema %s, want %s", filepath.Base(db), got[0], want)
+	}
+}
+
+// TestOlderServer runs commands of this version on a file that an older server serves. None of
+// them changes the file, and the server goes on. It then upgrades the file and goes back.
+func TestOlderServer(t *testing.T) {
+	t.Parallel()
+	db := newOlder(t)
+	older, err := olderBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k key
+	if err := json.Unmarshal([]byte(executeOlder(t, "key", "create", "--name", "CRM", "--db", db, "--json").stdout), &k); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(older, "serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json")
+	cmd.Env = environment(nil)
+	server := launchCommand(t, cmd)
+	server.awaitServing()
+	program := newProgram(server.api(k.Secret), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+
+	for _, args := range []string{"shop list", "location list", "key list", "program list", "card find", "webhook list", "transaction list", "stats", "user list", "audit", "check", "check --quick --rebuild",
+		"key create --name Second", "shop update --name Other", "program suspend Prepaid", "key revoke-all --yes", "user invite ada@example.com --role owner"} {
+		execute(t, nil, append(strings.Fields(args), "--db", db)...).refused(t, db, "schema ("+olderSchema, "punchcard migrate --db "+db)
+	}
+	for _, args := range []string{"migrate", "migrate --no-copy", "serve --listen 127.0.0.1:0", "dev --listen 127.0.0.1:0", "restore COPY --force"} {
+		args = strings.ReplaceAll(args, "COPY", copyFile(t, newOlder(t)))
+		execute(t, nil, append(strings.Fields(args), "--db", db)...).refused(t, db, "another punchcard is serving this database")
+	}
+	copied := filepath.Join(t.TempDir(), "backup.db")
+	for _, args := range []string{"check --quick", "backup " + copied} {
+		if r := execute(t, nil, append(strings.Fields(args), "--db", db)...); r.code != 0 {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+	wantSchema(t, copied, olderSchema)
+	wantSchema(t, db, olderSchema)
+	issueCard(server.api(k.Secret), program, map[string]string{"external_ref": "beside"})
+	if names := must(filepath.Glob(db + ".schema-*")); len(names) > 0 {
+		t.Errorf("a refused command left %q", names)
+	}
+	server.stop()
+
+	upgraded := startServe(t, db)
+	if log := upgraded.stderr.String(); strings.Count(log, fmt.Sprintf("schema %s → %s", olderSchema, newSchema)) != 1 {
+		t.Errorf("the log of the migration is\n%s", log)
+	}
+	issueCard(upgraded.api(k.Secret), program, map[string]string{"external_ref": "upgraded"})
+	upgraded.stop()
+	checkFile(t, db)
+	kept := db + ".schema-" + olderSchema
+	if info := must(os.Stat(kept)); info.Mode() != 0o600 {
+		t.Errorf("the copy has the mode %v", info.Mode())
+	}
+	execute(t, nil, "shop", "list", "--db", kept).refused(t, "punchcard migrate")
+	executeOlder(t, "shop", "list", "--db", db).refused(t, "newer punchcard")
+
+	// Back to the older version, and an older backup in a newer one.
+	if r := executeOlder(t, "restore", kept, "--db", db, "--force"); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := executeOlder(t, "check", "--db", db); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := execute(t, nil, "restore", copied, "--db", db, "--force"); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	wantSchema(t, db, olderSchema)
+	if r := execute(t, nil, "migrate", "--db", db, "--no-copy"); r.code != 0 || !strings.HasPrefix(r.stdout, fmt.Sprintf("%s: schema %s → %s", db, olderSchema, newSchema)) {
+		t.Errorf("%+v", r)
+	}
+	checkFile(t, db)
+}
+
+// TestMigrateSurvivesKills kills migrations at random moments. The file must be of the older
+// version or of this one, and a copy must be complete.
+func TestMigrateSurvivesKills(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(20261124, 1))
+	source := newOlder(t)
+	sqlExec(t, source, `INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, detail, created_at) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<200000)
+		SELECT 1, 'system', 'card.noted', 4, 1, json_object('note', printf('%.100c', 'x')), 1700000000000 FROM n`)
+	usual := duration(t, "migrate", "--db", copyFile(t, source))
+	killed, db := 0, copyFile(t, source)
+	for round := range 24 {
+		whole := killAfter(t, time.Duration(chance.Int64N(int64(usual)*5/4)), "migrate", "--db", db)
+		if !whole {
+			killed++
+		}
+		kept := db + ".schema-" + olderSchema
+		_, missing := os.Stat(kept)
+		files := []string{db}
+		if missing == nil {
+			wantSchema(t, kept, olderSchema)
+			files = append(files, kept)
+		}
+		for _, path := range files {
+			if r := execute(t, nil, "check", "--quick", "--db", path); r.code != 0 {
+				t.Fatalf("round %d: %s: %+v", round, path, r)
+			}
+		}
+		version := query(t, db, "PRAGMA user_version")[0]
+		if n := query(t, db, "SELECT count(*) FROM audit WHERE action='card.noted'"); n[0] != "200000" || version == newSchema && missing != nil || version == olderSchema && whole {
+			t.Fatalf("round %d: schema %s with %s rows, the copy is missing: %v", round, version, n[0], missing)
+		}
+		if version == newSchema {
+			db = copyFile(t, source)
+		}
+	}
+	if r := execute(t, nil, "migrate", "--db", db); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	if left := must(filepath.Glob(db + "*.partial")); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	t.Logf("of 24 migrations %d were killed", killed)
+	if killed < 5 {
+		t.Errorf("only %d migrations were killed", killed)
+	}
+}
+
+// TestMigrateOnFullDisk migrates a file where there is no room for its copy.
+func TestMigrateOnFullDisk(t *testing.T) {
+	t.Parallel()
+	db := newOlder(t)
+	same, size := unchanged(t, db), must(os.Stat(db)).Size()
+	for _, c := range []struct{ command, says string }{{"migrate", "migrates it all the same"}, {"serve --listen 127.0.0.1:0", "--no-copy"}} {
+		// RLIMIT_FSIZE simulates the full disk. It is above the size of the -shm file.
+		args := append([]string{"-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, size/512-100), binary()}, strings.Fields(c.command)...)
+		cmd := exec.Command("sh", append(args, "--db", db)...)
+		finish(t, cmd, nil).refused(t, db+": not migrated, since it cannot be copied before: ", c.says)
+		same()
+		if left := must(filepath.Glob(db + ".schema-*")); len(left) > 0 {
+			t.Errorf("%s left %q", c.command, left)
+		}
+	}
+	if r := execute(t, nil, "migrate", "--no-copy", "--db", db); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(db + ".schema-" + olderSchema); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a copy, %v", err)
+	}
+}
