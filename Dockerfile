@@ -15,7 +15,8 @@ COPY --from=build --chown=65532:65532 /data /data
 USER 65532:65532
 VOLUME /data
 EXPOSE 8080
-ENV PUNCHCARD_DB=/data/shop.db
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["/punchcard", "healthcheck", "http://127.0.0.1:8080"]
+ENV PUNCHCARD_DB=/data/shop.db PUNCHCARD_LISTEN=0.0.0.0:8080
+# It finds the address and the certificate in the variables of the server.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["/punchcard", "healthcheck"]
 ENTRYPOINT ["/punchcard"]
-CMD ["serve", "--listen", "0.0.0.0:8080"]
+CMD ["serve"]
