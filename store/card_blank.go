@@ -34,12 +34,7 @@ func (tx *Tx) IssueBlankCards(shop int64, programID string, f BlankFields) (b Bl
 			return b, err
 		}
 		key, _ := tx.s.Key(KindCard, c.ID)
-		card := BlankCard{ID: c.ID}
-		tx.one(func(r *rows) {
-			card.Code = tx.s.cardCode(key, r.int())
-			card.ShortCode = r.str()
-		}, "SELECT "+columns("code_generation", "short_code")+" FROM cards WHERE id=?", key)
-		b.Cards = append(b.Cards, card)
+		b.Cards = append(b.Cards, BlankCard{c.ID, tx.s.cardCode(key, 0), tx.shortCode(shop, key)})
 	}
 	// The answer has no person's data, so that it can be remembered.
 	tx.touched = nil

@@ -88,27 +88,52 @@ func isCardID(text string) bool { return strings.HasPrefix(text, prefixes[KindCa
 // cards in a shop, one in a million candidates is taken.
 const shortCodeAttempts = 256
 
-// newShortCode returns a short code for a generation of a chain which no card of the
-// shop has. Its candidates are computed from the id secret, so that nobody can guess
-// them, and are stored, so that they can be found.
-func (c *conn) newShortCode(ids IDs, shop, root, generation int64) (string, error) {
-	for attempt := range uint64(shortCodeAttempts) {
-		code := string(ids.seal(nil, kindShortCode, uint64(generation)<<8|attempt, root)[:shortCodeLen])
-		taken, err := c.number("SELECT count(*) FROM cards WHERE shop_id=? AND short_code=?", shop, code)
-		if err != nil {
-			return "", err
+// shortCode returns the short code of a chain, and makes one if it has none. Most cards never
+// need one, and its index makes issuing a card dearer. Its candidates are computed from the id
+// secret, so that nobody can guess them, and are stored, so that they can be found.
+func (tx *Tx) shortCode(shop, root int64) (code string) {
+	var generation int64
+	tx.one(func(r *rows) { code, generation = r.str(), r.int() }, "SELECT "+columns("ifnull(short_code, '')", "code_generation")+" FROM cards WHERE id=?", root)
+	for attempt := uint64(0); code == "" && tx.failed == nil; attempt++ {
+		candidate := string(tx.s.seal(nil, kindShortCode, uint64(generation)<<8|attempt, root)[:shortCodeLen])
+		switch {
+		case attempt == shortCodeAttempts:
+			tx.failed = errors.New("no short code is free")
+		case tx.number("SELECT count(*) FROM cards WHERE shop_id=? AND short_code=?", shop, candidate) == 0:
+			code = candidate
+			tx.exec("UPDATE cards SET short_code=? WHERE id=? AND deleted_at IS NULL", code, root)
 		}
-		if taken == 0 {
-			return code, nil
-		}
-	}
-	return "", errors.New("no short code is free")
-}
-
-// newShortCode is conn.newShortCode within the write.
-func (tx *Tx) newShortCode(shop, root, generation int64) (code string) {
-	if tx.failed == nil {
-		code, tx.failed = tx.conn.newShortCode(tx.s.IDs, shop, root, generation)
 	}
 	return code
+}
+
+// ShortCodeOfLink returns the function that makes the short code of the card of a page or install
+// link. It is nil if the card has one, or if the link is refused.
+func (v *View) ShortCodeOfLink(token string) (func(*Tx) error, error) {
+	shop, root, err := v.cardByLink(v.s, token, v.Now)
+	if _, refused := AsError(err); refused {
+		return nil, nil
+	}
+	return v.missingShortCode(shop, root, err)
+}
+
+// ShortCodeOfCard is ShortCodeOfLink for the chain of a card of a shop.
+func (v *View) ShortCodeOfCard(shop int64, id string) (func(*Tx) error, error) {
+	root, err := v.number("SELECT ifnull((SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=?), 0)", v.s.keyOrNone(KindCard, id), shop)
+	return v.missingShortCode(shop, root, err)
+}
+
+// missingShortCode returns the function that makes the short code of a chain, or nil if it has one.
+func (v *View) missingShortCode(shop, root int64, err error) (func(*Tx) error, error) {
+	if err != nil {
+		return nil, err
+	}
+	missing, err := v.number("SELECT count(*) FROM cards WHERE id=? AND short_code IS NULL AND deleted_at IS NULL", root)
+	if err != nil || missing == 0 {
+		return nil, err
+	}
+	return func(tx *Tx) error {
+		tx.shortCode(shop, root)
+		return tx.failed
+	}, nil
 }

@@ -7,11 +7,21 @@ import (
 	"time"
 )
 
-// shortCode returns the short code of a chain by the id of its root; it is empty if
-// the chain has none.
-func (f *fixture) shortCode(root string) string {
+// shortCode returns the short code of a chain by the id of its root.
+func (f *fixture) shortCode(root string) (code string) {
 	f.t.Helper()
-	return strings.Join(f.lines("SELECT ifnull(short_code, '') FROM cards WHERE id=?", f.key(KindCard, root)), "")
+	f.must(func(tx *Tx) error {
+		key := f.key(KindCard, root)
+		code = tx.shortCode(tx.number("SELECT shop_id FROM cards WHERE id=?", key), key)
+		return tx.failed
+	})
+	return code
+}
+
+// hasShortCode reports whether a card has a short code.
+func (f *fixture) hasShortCode(card string) bool {
+	f.t.Helper()
+	return f.lines("SELECT short_code IS NOT NULL FROM cards WHERE id=?", f.key(KindCard, card))[0] == "1"
 }
 
 // TestShortCode checks that a short code names its whole chain, in every form that
@@ -21,12 +31,15 @@ func TestShortCode(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true, 5)
 	root := k.card(k.a, program, CardFields{})
+	if k.hasShortCode(root) {
+		t.Error("a new card has a short code, which nobody needs yet")
+	}
 	code := k.shortCode(root)
 	if !regexp.MustCompile("^[0-9a-hjkmnp-tv-z]{8}$").MatchString(code) {
 		t.Fatalf("the short code is %q", code)
 	}
 	child := k.ok(k.stamp(code, 13)).OverflowCard.ID
-	if k.shortCode(child) != "" {
+	if k.hasShortCode(child) {
 		t.Error("a child has a short code of its own")
 	}
 	typed := strings.NewReplacer("0", "O", "1", "l").Replace(strings.ToUpper(code))
@@ -58,7 +71,7 @@ func TestShortCode(t *testing.T) {
 	}
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, root) })
 	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(again, 1) })
-	if k.shortCode(root) != "" {
+	if k.hasShortCode(root) {
 		t.Error("an erased card has a short code")
 	}
 }

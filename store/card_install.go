@@ -59,11 +59,11 @@ type Installation struct {
 }
 
 // cardByLink finds the chain of the token of a page or of an install link.
-func (tx *Tx) cardByLink(token string) (shop, root int64, err error) {
+func (c *conn) cardByLink(s *Store, token string, now Time) (shop, root int64, err error) {
 	if isPageToken(token) {
-		return tx.chainByPageToken(tx.s, token)
+		return c.chainByPageToken(s, token)
 	}
-	shop, root, _, err = tx.cardByInstallToken(tx.s, token, tx.Now)
+	shop, root, _, err = c.cardByInstallToken(s, token, now)
 	return shop, root, err
 }
 
@@ -71,7 +71,7 @@ func (tx *Tx) cardByLink(token string) (shop, root int64, err error) {
 // device. From then on the holder fields, the expiry and the program are frozen. A card that is installed
 // already stays as it is, and no event is emitted.
 func (tx *Tx) Install(token string, f InstallFields) (out Installation, err error) {
-	shop, root, err := tx.cardByLink(token)
+	shop, root, err := tx.cardByLink(tx.s, token, tx.Now)
 	if err != nil {
 		return out, err
 	}

@@ -83,9 +83,10 @@ func TestInstall(t *testing.T) {
 	if d := k.get(child); d.InstalledAt != Some(installed) {
 		t.Errorf("the child is %+v", d.Card)
 	}
+	code := k.shortCode(c.ID)
 	k.view(func(v *View) error {
 		h, err := v.HolderCard(path.Base(c.InstallURL))
-		if err != nil || h.Code != k.cardCode(k.key(KindCard, c.ID), 0) || h.ShortCode != k.shortCode(c.ID) || h.Card.ID != child {
+		if err != nil || h.Code != k.cardCode(k.key(KindCard, c.ID), 0) || h.ShortCode != code || h.Card.ID != child {
 			t.Errorf("the holder sees %+v, %v", h, err)
 		}
 		return nil

@@ -121,10 +121,10 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 		return out, err
 	}
 	tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
-		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at, short_code, client_reference) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16,?17)`,
+		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at, client_reference) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
-		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, tx.newShortCode(a.Shop, card, 0), at.reference)
-	tx.indexName(a.Shop, card, out.HolderName)
+		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, at.reference)
+	tx.countName(out.HolderName)
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
 	tx.countCard(a.Shop, key)
 	t := totals{balance: balance.V}

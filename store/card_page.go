@@ -5,7 +5,7 @@ type HolderCard struct {
 	Lookup
 	PageToken     string     // of the card's page
 	Code          string     // what the QR code holds
-	ShortCode     string     // what the holder can read out, in its normal form
+	ShortCode     string     // what the holder can read out, in its normal form; empty: see ShortCodeOfLink
 	LinkExpiresAt Null[Time] // when the install link ends; null: the card was found by the token of its page
 	Shop          Shop
 	LogoHash      Null[string] // of the program's logo; null: none was uploaded

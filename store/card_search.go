@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -118,7 +119,7 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 			return err
 		}
 		limit := v.s.opts.Limits.ClampLimit(q.Limit)
-		x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit}
+		x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: v.s.opts.PageVisits}
 		if f.NotSeenDays.Set {
 			if x.since, err = v.notSeenFor(shop, f.NotSeenDays.V); err != nil {
 				return err
@@ -146,11 +147,12 @@ type cardSearch struct {
 	since notSeen // of NotSeenDays
 
 	words    []string // of q
-	longest  string   // of words; card_words is walked by it
+	longest  string   // of words; name_words is walked by it
 	exact    []int64  // cards that q names
 	found    []int64
+	visits   int   // how many more cards may be visited
 	last     int64 // the last card that was visited
-	lastWord int   // the place of the word that matched among those of its name
+	lastWord int   // the place of the word that matched among those of its name, and newestFlag
 	more     bool
 }
 
@@ -191,6 +193,9 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 	}
 	return x.walkNames(from, word)
 }
+
+// newestFlag is in the place of a word if name_words did not have its card yet.
+const newestFlag = 1 << 7
 
 // searchCursor makes a cursor of a search: the card at which a page ends and, of a
 // search by name, the place of the word that matched among those of the card's name.
@@ -292,24 +297,86 @@ func (x *cardSearch) walkEmails(prefix string, from int64) error {
 // lastText is greater than the rest of any text: no text has such a character.
 const lastText = "\U0010ffff"
 
-// walkNames walks the cards that have a word which begins with the longest of the
-// search, in the order of these words. from is the last card of the page before, and
-// word the place of its word.
-func (x *cardSearch) walkNames(from int64, word int) error {
-	at := x.longest
+// walkNames walks the cards that have a word which begins with the longest of the search: first the
+// newest cards, which name_words does not have yet, and then those of each part of name_words,
+// the newest part first. All of them are in the order of these words. from is the last card of the
+// page before, and place that of its word.
+func (x *cardSearch) walkNames(from int64, place int) error {
+	indexed, err := x.number(indexedCards)
+	if err != nil {
+		return err
+	}
+	start := newWord{shop: x.shop, word: x.longest}
+	after, part := start, int64(math.MaxInt64)
 	if from != 0 {
 		name, err := x.textOf(from, "holder_name")
 		if err != nil {
 			return err
 		}
-		words := nameWords(name)
+		words, word := nameWords(name), place&^newestFlag
 		if word >= len(words) || !strings.HasPrefix(words[word], x.longest) {
 			return errCursor()
 		}
-		at = words[word]
+		after.card, after.word = from, words[word]
 	}
-	return x.walk("w.word, w.card_id, c.holder_name", "card_words w CROSS JOIN cards c ON c.id=w.card_id WHERE w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? ORDER BY w.word, w.card_id",
-		x.shop, at, from, x.longest+lastText)
+	switch {
+	case place&newestFlag == 0 && from != 0:
+		part = namePart(from)
+	case from <= indexed && from != 0: // name_words has got the newest cards meanwhile
+		after = start
+	default:
+		if err := x.visitNewest(indexed, after); err != nil {
+			return err
+		}
+		after = start
+	}
+	for ; !x.more; after = start {
+		if part, err = x.number("SELECT ifnull(max(part), -1) FROM name_words WHERE part<=?", part); err != nil || part < 0 {
+			return err
+		}
+		err := x.walk("w.word, w.card_id, c.holder_name", "name_words w CROSS JOIN cards c ON c.id=w.card_id WHERE w.part=? AND w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? AND w.card_id<=? ORDER BY w.word, w.card_id",
+			part, x.shop, after.word, after.card, x.longest+lastText, indexed)
+		if err != nil {
+			return err
+		}
+		part--
+	}
+	return nil
+}
+
+// visitNewest visits the cards that are newer than those of name_words, from a word on.
+func (x *cardSearch) visitNewest(indexed int64, after newWord) error {
+	var found []newWord
+	r := x.query("SELECT id, holder_name FROM cards WHERE shop_id=? AND id>? AND holder_name IS NOT NULL AND deleted_at IS NULL", x.shop, indexed)
+	for r.next() {
+		w := newWord{shop: x.shop, card: r.int(), name: r.str()}
+		for _, w.word = range nameWords(w.name) {
+			if strings.HasPrefix(w.word, x.longest) && w.compare(after) > 0 {
+				found = append(found, w)
+			}
+		}
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	slices.SortFunc(found, newWord.compare)
+	for words := range slices.Chunk(found, x.limit+1) {
+		var keys []int64
+		for _, w := range words {
+			keys = append(keys, w.card)
+		}
+		passing, err := x.matching(keys)
+		if err != nil {
+			return err
+		}
+		for _, w := range words {
+			x.visit(w, slices.Contains(passing, w.card), newestFlag)
+			if x.more {
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 // textOf returns a text column of a card of the shop, empty if it is null.
@@ -318,34 +385,39 @@ func (x *cardSearch) textOf(key int64, column string) (text string, err error) {
 	return text, err
 }
 
-// walk reads the cards of a source until the page is full or PageVisits were visited.
+// walk reads the cards of a source until the page is full or no more may be visited.
 // cols are the word that matched, the key and the name to which the word belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
 	conds, filterArgs := x.searchConditions(x.CardSearch, x.since)
-	visits := x.s.opts.PageVisits
-	r := x.query("SELECT "+columns(epochColumn, cols, "ifnull("+conds+", 0)")+" FROM "+source+" LIMIT ?", append(append(filterArgs, args...), visits)...)
-	n := 0
-	for ; r.next(); n++ {
+	r := x.query("SELECT "+columns(epochColumn, cols, "ifnull("+conds+", 0)")+" FROM "+source+" LIMIT ?", append(append(filterArgs, args...), x.visits)...)
+	for !x.more && r.next() {
 		x.seeEpoch(r.int())
-		word, key, name, passes := r.str(), r.int(), r.str(), r.bool()
-		place := 0
-		if passes && word != "" {
-			place, passes = x.matchName(word, name)
-		}
-		if passes = passes && !slices.Contains(x.exact, key); passes && len(x.found) >= x.limit {
-			x.more = true
-			break
-		}
-		x.last, x.lastWord = key, place
-		if word != "" && !passes {
-			x.lastWord = max(0, slices.Index(nameWords(name), word))
-		}
-		if passes {
-			x.found = append(x.found, key)
-		}
+		w := newWord{word: r.str(), card: r.int(), name: r.str()}
+		x.visit(w, r.bool(), 0)
+		x.visits--
 	}
-	x.more = x.more || n == visits
+	x.more = x.more || x.visits == 0
 	return r.close()
+}
+
+// visit adds a card to the page if it passes the filters and its name matches, and sets more if the
+// page is full. The word is empty if the search is not by names. flag is 0 or newestFlag.
+func (x *cardSearch) visit(w newWord, passes bool, flag int) {
+	place := 0
+	if passes && w.word != "" {
+		place, passes = x.matchName(w.word, w.name)
+	}
+	if passes = passes && !slices.Contains(x.exact, w.card); passes && len(x.found) >= x.limit {
+		x.more = true
+		return
+	}
+	if w.word != "" && !passes {
+		place = max(0, slices.Index(nameWords(w.name), w.word))
+	}
+	x.last, x.lastWord = w.card, place|flag
+	if passes {
+		x.found = append(x.found, w.card)
+	}
 }
 
 // matchName reports whether a name has all words of the search, and the place of word

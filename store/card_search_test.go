@@ -27,6 +27,22 @@ func TestNameWords(t *testing.T) {
 	}
 }
 
+// indexNames adds the names of new cards to name_words, two words at a time.
+func (f *fixture) indexNames() {
+	f.t.Helper()
+	var names NewNames
+	f.view(func(v *View) (err error) {
+		names, _, err = v.NewNames()
+		return err
+	})
+	for more := true; more; {
+		f.must(func(tx *Tx) (err error) {
+			more, err = tx.IndexNames(&names, 2)
+			return err
+		})
+	}
+}
+
 // searched returns the ids of all pages of a search.
 func (f *fixture) searched(t *testing.T, s CardSearch, limit int) []string {
 	t.Helper()
@@ -148,8 +164,12 @@ func TestSearchFollowsNames(t *testing.T) {
 	t.Parallel()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
-	words := func() string { return strings.Join(f.lines("SELECT word FROM card_words ORDER BY word"), " ") }
+	words := func() string { return strings.Join(f.lines("SELECT word FROM name_words ORDER BY word"), " ") }
 	card := f.card(f.a, program, CardFields{HolderName: set("Ada King")})
+	if got := words(); got != "" {
+		t.Errorf("the words of a new card are %q", got)
+	}
+	f.indexNames()
 	for _, step := range []struct {
 		want string
 		do   func(tx *Tx) error
@@ -178,9 +198,10 @@ func TestSearchFollowsNames(t *testing.T) {
 		f.checkFile()
 	}
 	f.card(f.a, program, CardFields{HolderName: set("Ada")})
-	for _, broken := range []string{"DELETE FROM card_words", "INSERT INTO card_words SELECT shop_id, 'left', card_id FROM card_words"} {
+	for _, broken := range []string{"DELETE FROM name_words", "INSERT INTO name_words SELECT part, shop_id, 'left', card_id FROM name_words"} {
 		g := start(t, Options{})
 		g.card(g.a, g.program(g.a, stamps("Coffee")), CardFields{HolderName: set("Ada")})
+		g.indexNames()
 		g.sql(broken)
 		if found, err := g.Check(); err != nil || len(found) != 1 || !strings.Contains(found[0], "words") {
 			t.Errorf("after %s check finds %q, %v", broken, found, err)
@@ -188,8 +209,41 @@ func TestSearchFollowsNames(t *testing.T) {
 	}
 }
 
+// TestNewNamesChange checks what happens to names that change, or are erased, between NewNames and
+// IndexNames.
+func TestNewNamesChange(t *testing.T) {
+	t.Parallel()
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	var cards []string
+	for _, name := range []string{"Ada King", "Grace Hopper", "Edsger Dijkstra"} {
+		cards = append(cards, f.card(f.a, program, CardFields{HolderName: set(name)}))
+	}
+	var names NewNames
+	f.view(func(v *View) (err error) {
+		names, _, err = v.NewNames()
+		return err
+	})
+	f.must(func(tx *Tx) error {
+		_, err := tx.UpdateCard(f.a, cards[0], CardPatch{HolderName: set("Ada Lovelace")})
+		return err
+	})
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, cards[1]) })
+	f.must(func(tx *Tx) error { _, err := tx.IndexNames(&names, 100); return err })
+	if got := f.lines("SELECT word FROM name_words ORDER BY word"); !slices.Equal(got, []string{"ada", "dijkstra", "edsger", "lovelace"}) {
+		t.Errorf("the words are %q", got)
+	}
+	for text, want := range map[string][]string{"lovelace": cards[:1], "king": nil, "hopper": nil, "edsger": cards[2:]} {
+		if got := f.searched(t, CardSearch{Q: set(text)}, 50); !slices.Equal(got, want) {
+			t.Errorf("%q finds %q, want %q", text, got, want)
+		}
+	}
+	f.checkFile()
+}
+
 // TestSearchVisitsBoundedRows compares searches of random names, in pages of several sizes,
-// with a search in memory, and checks that no page visits more cards than it may.
+// with a search in memory, and checks that no page visits more cards than it may. The names of
+// the last cards are not in name_words.
 func TestSearchVisitsBoundedRows(t *testing.T) {
 	t.Parallel()
 	rng := chance(t)
@@ -200,11 +254,19 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 	type row struct {
 		id    string
 		key   int64
+		part  int // 0: the newest cards
 		words []string
 		email string
 	}
 	var rows []row
-	for range 60 {
+	for n := range 60 {
+		part := 1
+		if n == 35 {
+			f.indexNames()
+		}
+		if n >= 35 {
+			part = 0
+		}
 		var words []string
 		for range 1 + rng.IntN(3) {
 			words = append(words, parts[rng.IntN(len(parts))])
@@ -212,7 +274,7 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 		email := parts[rng.IntN(len(parts))] + "@" + parts[rng.IntN(len(parts))]
 		id := f.card(f.a, program, CardFields{HolderName: set(strings.Join(words, " ")), HolderEmail: set(email)})
 		slices.Sort(words)
-		rows = append(rows, row{id, f.key(KindCard, id), slices.Compact(words), email})
+		rows = append(rows, row{id, f.key(KindCard, id), part, slices.Compact(words), email})
 	}
 	for _, text := range append(slices.Clone(parts), "a b", "b a", "ab ab", "ba c a", "a@", "ab@a", "x", "x@") {
 		matches := map[string]row{} // by a text that sorts them
@@ -231,7 +293,7 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 				all = all && slices.ContainsFunc(r.words, func(have string) bool { return strings.HasPrefix(have, w) })
 			}
 			if i := slices.IndexFunc(r.words, func(w string) bool { return strings.HasPrefix(w, longest) }); all {
-				matches[fmt.Sprintf("%s %09d", r.words[i], r.key)] = r
+				matches[fmt.Sprintf("%d %s %09d", r.part, r.words[i], r.key)] = r
 			}
 		}
 		var want []string
@@ -260,6 +322,39 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 		if pages != all/visits+1 {
 			t.Errorf("%q: %d cards without a match took %d pages of %d visits", text, all, pages, visits)
 		}
+	}
+}
+
+// TestSearchWhileNamesAreIndexed checks that a search whose pages are read while the names of its
+// cards are indexed leaves out no card.
+func TestSearchWhileNamesAreIndexed(t *testing.T) {
+	t.Parallel()
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	want := map[string]bool{}
+	for n := range 9 {
+		if n == 4 {
+			f.indexNames()
+		}
+		want[f.card(f.a, program, CardFields{HolderName: set(fmt.Sprintf("Ada %c", 'z'-n))})] = true
+	}
+	pages := 0
+	allPages(t, func(q PageQuery) (p Page[FoundCard]) {
+		if pages++; pages == 3 {
+			f.indexNames()
+		}
+		q.Limit = set[int64](2)
+		f.view(func(v *View) (err error) {
+			p, err = v.SearchCards(f.a.Shop, CardSearch{Q: set("ada")}, q)
+			return err
+		})
+		for _, c := range p.Data {
+			delete(want, c.ID)
+		}
+		return p
+	}, nil)
+	if len(want) > 0 {
+		t.Errorf("%d cards were left out", len(want))
 	}
 }
 

@@ -81,7 +81,7 @@ var declared = []declaration{
 	{"cards", OneCard, Whole, "consent_version consent_at"},
 	{"cards", Chosen, Whole, "client_reference"},
 	{"cards", Fixed, Whole, "source platform"},
-	{"card_words", Copied, Hidden, "word"},
+	{"name_words", Copied, Hidden, "word"},
 	{"transactions", OneCard, Whole, "metadata"},
 	{"transactions", Chosen, Whole, "client_reference"},
 	{"transactions", Fixed, Whole, "type"},

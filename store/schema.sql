@@ -15,7 +15,8 @@ CREATE TABLE meta (
   auth_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what the server caches of keys, devices, sessions, shops, locations and programs
   hook_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what event matching caches: webhooks, shops
   id_check   BLOB,                        -- recognises id_secret; see secretCheck
-  public_url TEXT                         -- that "init" was given; null: none
+  public_url TEXT,                        -- that "init" was given; null: none
+  indexed_cards INTEGER NOT NULL DEFAULT 0 -- name_words has the words of all cards up to this key
 ) STRICT;
 
 CREATE TABLE shops (
@@ -266,7 +267,7 @@ CREATE TABLE cards (
   updated_at         INTEGER NOT NULL,
   last_stamp_at      INTEGER,             -- of its unreversed stamp rows; null: it has none
   lapsed             INTEGER NOT NULL DEFAULT 0, -- 1: known to have expired, and no longer in program_counts.active
-  short_code         TEXT,                -- on roots: the code that people type; a reissue replaces it
+  short_code         TEXT,                -- on roots: the code that people type, made when it is first needed; a reissue ends it
   client_reference   TEXT,                -- of its issue at a till, see transactions; or "join " and the key of the form that made it
   consent_version    INTEGER,             -- of consents: what its holder was shown when the form at /join made it; null: nothing
   consent_at         INTEGER,
@@ -284,12 +285,13 @@ CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
 
 -- The words of holders' names, by which people find cards: without case, accents and
--- punctuation (store/card_words.go). Erasing a card deletes its rows.
-CREATE TABLE card_words (
+-- punctuation (store/name_words.go). Erasing a card deletes its rows.
+CREATE TABLE name_words (
+  part    INTEGER NOT NULL,               -- of the card's key; see namePart
   shop_id INTEGER NOT NULL,
   word    TEXT    NOT NULL,
   card_id INTEGER NOT NULL,
-  PRIMARY KEY (shop_id, word, card_id)
+  PRIMARY KEY (part, shop_id, word, card_id)
 ) STRICT, WITHOUT ROWID;
 
 -- The ledger. Rows are only added: a reversal is a row of its own. Of older rows

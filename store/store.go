@@ -136,6 +136,9 @@ type Store struct {
 	onMail  atomic.Pointer[func()]        // see OnMail
 	onCards atomic.Pointer[func([]int64)] // see OnCards
 
+	newNames atomic.Int64  // cards whose names were added since NewNames, and those that it left
+	namesDue chan struct{} // see NamesDue
+
 	// Only the writer goroutine uses these.
 	writer      *conn            // used between taking it from idleWriter and putting it back
 	floors      map[string]int64 // the least keys by table, the least code generation and event sequence, in a restored file; see SkipKeys
@@ -207,7 +210,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), subscribers: map[int64][]subscriber{}, sequences: map[int64]int64{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), namesDue: make(chan struct{}, 1), subscribers: map[int64][]subscriber{}, sequences: map[int64]int64{}}
 	if err := s.open(); err != nil {
 		s.release()
 		if opts.Context.Err() != nil {

@@ -15,6 +15,7 @@ import (
 const (
 	housekeepingInterval = time.Minute
 	batchRows            = 25
+	wordRows             = 256
 	batchPause           = 4 // times as long as the batch took
 )
 
@@ -44,15 +45,23 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-h.store.NamesDue():
+			h.report(h.indexNames(ctx))
+			continue
 		case <-t.C:
 		}
 		h.noteUses()
 		h.pruneCopies()
 		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause),
-			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx))
-		if err != nil && !errors.Is(err, store.ErrClosed) {
-			h.log.Error("housekeeping failed", "error", err)
-		}
+			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx), h.indexNames(ctx))
+		h.report(err)
+	}
+}
+
+// report logs an error of housekeeping, unless the store was closed.
+func (h *housekeeping) report(err error) {
+	if err != nil && !errors.Is(err, store.ErrClosed) {
+		h.log.Error("housekeeping failed", "error", err)
 	}
 }
 
@@ -135,6 +144,26 @@ func (h *housekeeping) pruneAttempts(ctx context.Context) error {
 		}
 		remove := func(tx *store.Tx) (bool, error) { return false, tx.DeleteAudit(keys) }
 		if err := h.writeBatches(ctx, 0, remove); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexNames adds the names of new cards to the index of the search, if there are enough.
+func (h *housekeeping) indexNames(ctx context.Context) error {
+	var names store.NewNames
+	var enough bool
+	find := func(v *store.View) (err error) {
+		names, enough, err = v.NewNames()
+		return err
+	}
+	for ctx.Err() == nil {
+		if err := h.store.View(0, find); err != nil || !enough {
+			return err
+		}
+		err := h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.IndexNames(&names, wordRows) })
+		if err != nil {
 			return err
 		}
 	}

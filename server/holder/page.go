@@ -42,7 +42,7 @@ type cardView struct {
 	Face          web.HolderCard // how the card is drawn
 	Notice        string         // why the card cannot be used; empty: it can
 	QR            template.HTML
-	ShortCode     string // in capitals and groups, for reading out; empty if the card has none
+	ShortCode     string // in capitals and groups, for reading out
 	Prizes        []prize
 	Earlier       []earlierCard
 	Rows          []row

@@ -147,8 +147,8 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 	if err := k.codes.check(call); err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
-	if op.audit != nil {
-		if err := k.audit(ctx, call, op.audit.call(call, fields)); err != nil {
+	if op.writeBefore != nil {
+		if err := k.writeBefore(ctx, call, op, fields); err != nil {
 			return r, err
 		}
 	}
@@ -168,16 +168,17 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 	}
 }
 
-// audit writes the audit row of an operation that reads. record may be nil.
-func (k *Kernel) audit(ctx context.Context, call *Call, record func(*store.Tx) error) error {
-	if record == nil {
-		return nil
+// writeBefore writes what an operation that reads writes first.
+func (k *Kernel) writeBefore(ctx context.Context, call *Call, op *Operation, fields any) error {
+	write, err := op.writeBefore.call(call, fields)
+	if err != nil || write == nil {
+		return err
 	}
 	return k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: call.Actor, Do: func(tx *store.Tx) error {
 		if call.Epoch != 0 && tx.Epoch != call.Epoch {
 			return store.ErrEpoch
 		}
-		return record(tx)
+		return write(tx)
 	}})
 }
 

@@ -51,10 +51,10 @@ type Of[I, O any] struct {
 
 	// These may be left out; see the functions of these names.
 
-	Complete Completion
-	LookUp   StoreCheck
-	Repeat   Repetition
-	Audit    Record
+	Complete    Completion
+	LookUp      StoreCheck
+	Repeat      Repetition
+	WriteBefore EarlierWrite
 }
 
 // hook is a function of a declaration for the types in and out, whose function F takes any.
@@ -72,7 +72,8 @@ type (
 	Completion  = *hook[func(out any) error]
 	StoreCheck  = *hook[func(v *store.View, c *Call, in any, faulty func(string) bool) error]
 	Repetition  = *hook[func(v *store.View, c *Call, in any) (out any, known bool, err error)]
-	Record      = *hook[func(c *Call, in any) func(*store.Tx) error]
+
+	EarlierWrite = *hook[func(c *Call, in any) (func(*store.Tx) error, error)]
 )
 
 // newHook returns the hook for the types I and O.
@@ -130,11 +131,11 @@ func Repeat[I, O any](f func(v *store.View, c *Call, in I) (out O, found, known 
 	})
 }
 
-// Audit declares that an operation that reads writes an audit row before it reads, in a transaction
-// of its own: without the row nothing is read. f returns the function that writes the row, or nil
-// if a call needs none.
-func Audit[I any](f func(c *Call, in I) func(*store.Tx) error) Record {
-	return newHook[I, any](func(c *Call, in any) func(*store.Tx) error { return f(c, in.(I)) })
+// WriteBefore declares what an operation that reads writes before it reads, in a transaction of its
+// own, such as an audit row: if that fails, nothing is read. f may read the store (see Call.View). It
+// returns the function that writes, or nil if a call needs none.
+func WriteBefore[I any](f func(c *Call, in I) (func(*store.Tx) error, error)) EarlierWrite {
+	return newHook[I, any](func(c *Call, in any) (func(*store.Tx) error, error) { return f(c, in.(I)) })
 }
 
 // Operation is something that a caller can do. It is what NewOperation makes of a declaration, whose
@@ -156,11 +157,11 @@ type Operation struct {
 	read  func(*store.View, *Call, any) (any, error)
 	write write
 
-	prepare  Preparation
-	complete Completion
-	lookUp   StoreCheck
-	repeat   Repetition
-	audit    Record
+	prepare     Preparation
+	complete    Completion
+	lookUp      StoreCheck
+	repeat      Repetition
+	writeBefore EarlierWrite
 }
 
 // write is the function of an operation that runs in the write transaction. It returns a
@@ -188,7 +189,7 @@ func NewOperation[I, O any](d Of[I, O]) *Operation {
 		complete:         d.Complete,
 		lookUp:           d.LookUp,
 		repeat:           d.Repeat,
-		audit:            d.Audit,
+		writeBefore:      d.WriteBefore,
 	}
 	if read := d.Read; read != nil {
 		op.read = func(v *store.View, c *Call, in any) (any, error) {
@@ -218,7 +219,7 @@ func (op *Operation) checked() *Operation {
 		panic("kernel: operation " + op.ID + " needs one of Read, Write and Prepare")
 	}
 	if in, out := op.In, op.Out; !op.prepare.suits(in, out) || !op.complete.suits(in, out) || !op.lookUp.suits(in, out) ||
-		!op.repeat.suits(in, out) || !op.audit.suits(in, out) {
+		!op.repeat.suits(in, out) || !op.writeBefore.suits(in, out) {
 		panic("kernel: operation " + op.ID + " has a function for other fields or another answer")
 	}
 	c := *op

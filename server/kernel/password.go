@@ -10,7 +10,7 @@ import (
 	"punchcard/store"
 )
 
-// View reads the store in the preparation of a write; see Prepare of Of.
+// View reads the store before a write; see Prepare and WriteBefore.
 func (c *Call) View(fn func(*store.View) error) error {
 	for {
 		err := c.st.View(c.Epoch, fn)

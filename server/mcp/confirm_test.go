@@ -26,7 +26,7 @@ func (a *assistant) confirmed(tool string, args fields) (*outcome, fields) {
 func (a *assistant) state() string {
 	a.T.Helper()
 	list := ""
-	for _, table := range []string{"audit", "events", "cards", "programs", "prizes", "idempotency", "card_words", "mails", "deliveries", "webhooks"} {
+	for _, table := range []string{"audit", "events", "cards", "programs", "prizes", "idempotency", "name_words", "mails", "deliveries", "webhooks"} {
 		list += table + " " + a.Value("SELECT count(*) FROM "+table) + " "
 	}
 	return list + a.Value("SELECT group_concat(updated_at || ifnull(suspended_at, '-')) FROM programs") + a.Value("SELECT group_concat(disabled_at IS NULL) FROM locations")

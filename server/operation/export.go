@@ -17,8 +17,8 @@ var ExportCard = kernel.NewOperation(kernel.Of[struct{}, store.CardExport]{
 	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.CardExport, error) {
 		return v.ExportCard(c.Access.Shop, c.Param("id"))
 	},
-	Audit: kernel.Audit(func(c *kernel.Call, _ struct{}) func(*store.Tx) error {
-		return func(tx *store.Tx) error { return tx.AuditExport(c.Access.Shop, c.Param("id")) }
+	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
+		return func(tx *store.Tx) error { return tx.AuditExport(c.Access.Shop, c.Param("id")) }, nil
 	}),
 })
 
@@ -39,10 +39,10 @@ var ExportCards = kernel.NewOperation(kernel.Of[ExportQuery, store.Page[store.Ex
 	Read: func(v *store.View, c *kernel.Call, q ExportQuery) (store.Page[store.ExportedCard], error) {
 		return v.ExportCards(c.Access.Shop, q.ExportFilter, q.PageQuery)
 	},
-	Audit: kernel.Audit(func(c *kernel.Call, q ExportQuery) func(*store.Tx) error {
+	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, q ExportQuery) (func(*store.Tx) error, error) {
 		if q.Cursor.Set {
-			return nil
+			return nil, nil
 		}
-		return func(tx *store.Tx) error { return tx.AuditExportOfAll(c.Access.Shop) }
+		return func(tx *store.Tx) error { return tx.AuditExportOfAll(c.Access.Shop) }, nil
 	}),
 })

@@ -14,10 +14,25 @@ var ShowCardPage = kernel.NewOperation(kernel.Of[struct{}, store.HolderCard]{
 	Title:   "Show a card to its holder",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound, store.Gone},
+	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
+		return v.ShortCodeOfLink(c.Param("token"))
+	}),
 	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.HolderCard, error) {
 		return v.CardPage(c.Param("token"))
 	},
 })
+
+// makeShortCode declares that the short code of a card is made before it is first shown. find
+// returns the function that makes it, or nil if the card has one.
+func makeShortCode(find func(*store.View, *kernel.Call) (func(*store.Tx) error, error)) kernel.EarlierWrite {
+	return kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (write func(*store.Tx) error, err error) {
+		err = c.View(func(v *store.View) (err error) {
+			write, err = find(v, c)
+			return err
+		})
+		return write, err
+	})
+}
 
 // WatchCard returns the root of the chain of a page, for a stream of its changes.
 var WatchCard = kernel.NewOperation(kernel.Of[struct{}, int64]{
@@ -36,6 +51,9 @@ var ShowHolderCard = kernel.NewOperation(kernel.Of[struct{}, store.HolderCard]{
 	Title:   "Show the card of an install link",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
+	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
+		return v.ShortCodeOfLink(c.Param("token"))
+	}),
 	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.HolderCard, error) {
 		return v.HolderCard(c.Param("token"))
 	},

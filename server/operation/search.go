@@ -40,6 +40,9 @@ var GetCardOverview = kernel.NewOperation(kernel.Of[struct{}, store.CardOverview
 	Title:   "Read all about a card",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
+	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
+		return v.ShortCodeOfCard(c.Access.Shop, c.Param("id"))
+	}),
 	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.CardOverview, error) {
 		return v.CardOverview(c.Access.Shop, c.Param("id"))
 	},

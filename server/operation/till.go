@@ -219,10 +219,7 @@ var SearchAtTill = kernel.NewOperation(kernel.Of[TillSearchQuery, List[store.Til
 		}
 		return List[store.TillFound]{found}, err
 	},
-	Audit: kernel.Audit(func(c *kernel.Call, _ TillSearchQuery) func(*store.Tx) error {
-		if err := c.CountSearch(); err != nil {
-			return func(*store.Tx) error { return err }
-		}
-		return func(tx *store.Tx) error { return tx.AuditTillSearch(c.Till()) }
+	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ TillSearchQuery) (func(*store.Tx) error, error) {
+		return func(tx *store.Tx) error { return tx.AuditTillSearch(c.Till()) }, c.CountSearch()
 	}),
 })

@@ -123,25 +123,38 @@ func (s *Server) All(path string, query ...string) (ids []string, pages int) {
 // install link.
 func (s *Server) Codes(installURL string) (qr, short string) {
 	s.T.Helper()
-	if err := s.App.Store.View(0, func(v *store.View) error {
-		h, err := v.HolderCard(path.Base(installURL))
-		qr, short = h.Code, h.ShortCode
+	token := path.Base(installURL)
+	var makeCode func(*store.Tx) error
+	h := s.holderCard(installURL, func(v *store.View) (err error) {
+		makeCode, err = v.ShortCodeOfLink(token)
 		return err
-	}); err != nil {
-		s.T.Fatal(err)
+	})
+	if makeCode != nil {
+		if err := s.App.Store.Write(s.T.Context(), store.Write{Do: makeCode}); err != nil {
+			s.T.Fatal(err)
+		}
+		h = s.holderCard(installURL, nil)
 	}
-	return qr, short
+	return h.Code, h.ShortCode
 }
 
 // CardPage returns the URL of the page of an install link's card.
-func (s *Server) CardPage(installURL string) (page string) {
+func (s *Server) CardPage(installURL string) string {
 	s.T.Helper()
-	if err := s.App.Store.View(0, func(v *store.View) error {
-		h, err := v.HolderCard(path.Base(installURL))
-		page = s.Origin + "/c/" + h.PageToken
+	return s.Origin + "/c/" + s.holderCard(installURL, nil).PageToken
+}
+
+// holderCard returns the card of an install link. It calls also, unless that is nil, with the same view.
+func (s *Server) holderCard(installURL string, also func(*store.View) error) (h store.HolderCard) {
+	s.T.Helper()
+	err := s.App.Store.View(0, func(v *store.View) (err error) {
+		if h, err = v.HolderCard(path.Base(installURL)); err == nil && also != nil {
+			err = also(v)
+		}
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		s.T.Fatal(err)
 	}
-	return page
+	return h
 }

@@ -194,10 +194,10 @@ func (l *loader) cards(y *year) error {
 			unless(c.root != 0, shortCode(key)),
 		)
 	}
-	words := l.insert("card_words", "shop_id, word, card_id") // the names are two words without accents
+	words := l.insert("name_words", "part, shop_id, word, card_id") // the names are two words without accents
 	for _, word := range slices.Sorted(maps.Keys(named)) {
 		for _, key := range named[word] {
-			words.add(l.shop, word, key)
+			words.add(key>>12, l.shop, word, key)
 		}
 	}
 	return errors.Join(rows.err, words.err)
@@ -222,6 +222,7 @@ func (l *loader) rest(y *year) error {
 		"INSERT INTO claims SELECT card_id, t.cycle, threshold, prize_id, t.id FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND reversed_at IS NULL ORDER BY 1, 2, 3",
 		"INSERT INTO cycles SELECT card_id, t.cycle, t.created_at FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND threshold=10 ORDER BY 1, 2",
 	}, l.dropped, []string{
+		"UPDATE meta SET indexed_cards=(SELECT max(id) FROM cards)",
 		"UPDATE shops SET live_cards=(SELECT count(*) FROM cards WHERE live=1)",
 		"UPDATE prizes SET redemptions=(SELECT count(*) FROM transactions WHERE prize_id=prizes.id AND type='redemption')",
 		"UPDATE programs SET has_installed_cards=EXISTS (SELECT 1 FROM cards WHERE program_id=programs.id AND installed_at IS NOT NULL)",
