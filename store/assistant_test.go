@@ -9,17 +9,17 @@ import (
 func TestComparePeriods(t *testing.T) {
 	t.Parallel()
 	k := startIn(t, "Europe/Rome", "2026-03-02T12:00:00Z") // a Monday
-	program := k.program(k.a, stamps("Ten"))
-	k.card(k.a, program, CardFields{})
+	program := k.program(stamps("Ten"))
+	k.card(program)
 	for day := range 15 { // two whole weeks and a Monday: a new card with one stamp a day, reversed on Tuesdays
-		row := check(k.stamp(k.card(k.a, program, CardFields{}), 1))
+		row := check(k.stamp(k.card(program), 1))
 		if day%7 == 1 {
 			check(k.reverse(row.Transaction.ID))
 		}
 		k.clock.move(24 * time.Hour)
 	}
 	k.clock.move(-24 * time.Hour) // back to the last Monday
-	other := k.fixture.till(k.a)
+	other := k.fixture.till()
 	compare := func(a Access, q CompareQuery) (c Comparison, err error) {
 		err = k.View(0, func(v *View) (err error) {
 			c, err = v.ComparePeriods(a, q)
@@ -73,14 +73,14 @@ func TestComparePeriods(t *testing.T) {
 func TestDraftWebhook(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	program := k.program(k.a, stamps("Ten"))
+	program := k.program(stamps("Ten"))
 	const url = "https://hooks.example.com/in"
 	hook := must(k.fixture, func(tx *Tx) (Webhook, error) {
 		tx.CheckedTarget = url
 		return tx.DraftWebhook(k.a, program, DraftFields{URL: set(url), Events: set([]string{"*"})})
 	})
 	secret := k.lines("SELECT secret FROM webhooks")[0]
-	check(k.stamp(k.card(k.a, program, CardFields{}), 1))
+	check(k.stamp(k.card(program), 1))
 	activate := func(actor string, rotate bool) (UpdatedWebhook, error) {
 		return attempt(k.fixture, func(tx *Tx) (UpdatedWebhook, error) {
 			tx.Actor.Type = actor
@@ -116,7 +116,7 @@ func TestDraftWebhook(t *testing.T) {
 // more than a month old.
 func TestNoteCalls(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	key := must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Class: set("mcp")})
 		return k, err

@@ -27,9 +27,9 @@ func (f *fixture) activity(t *testing.T, filter AuditFilter, limit int64) (ids [
 func TestActivity(t *testing.T) {
 	t.Parallel()
 	const visits = 7
-	f := start(t, Options{PageVisits: visits})
-	k := f.till(f.a)
-	program := f.program(f.a, stamps("Coffee"))
+	f := startWith(t, Options{PageVisits: visits})
+	k := f.till()
+	program := f.program(stamps("Coffee"))
 	other := f.shop(ShopFields{})
 	key := must(f, func(tx *Tx) (Key, error) {
 		key, _, err := tx.CreateKey(f.a.Shop, KeyFields{})
@@ -45,7 +45,7 @@ func TestActivity(t *testing.T) {
 		}}); err != nil {
 			t.Fatal(err)
 		}
-		f.location(other)
+		f.in(other).location()
 		k.ok(k.stamp(cards[i], 1))
 		f.clock.move(time.Minute)
 	}
@@ -98,7 +98,6 @@ func TestActivity(t *testing.T) {
 		}
 	}
 	refused(t, f.View(0, func(v *View) error {
-		_, err := v.Activity(f.a.Shop, AuditFilter{From: set(Time(2)), To: set(Time(1))}, PageQuery{})
-		return err
+		return errorOf(v.Activity(f.a.Shop, AuditFilter{From: set(Time(2)), To: set(Time(1))}, PageQuery{}))
 	}), ValidationFailed)
 }

@@ -55,21 +55,20 @@ type cacheChange struct {
 // cacheChanges returns the changes in order; each leaves the state that the next one needs.
 func (k till) cacheChanges(program string, prize *string) []cacheChange {
 	update := func(f ProgramFields) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.UpdateProgram(k.a, program, f); return err }
+		return func(tx *Tx) error { return errorOf(tx.UpdateProgram(k.a, program, f)) }
 	}
 	action := func(a string) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.ProgramAction(k.a, program, a); return err }
+		return func(tx *Tx) error { return errorOf(tx.ProgramAction(k.a, program, a)) }
 	}
 	scope := func(ids ...string) func(*Tx) error {
 		return update(ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set(ids)})
 	}
 	minimum := func(cents Opt[int64]) func(*Tx) error {
 		return func(tx *Tx) error {
-			_, err := tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: cents})
-			return err
+			return errorOf(tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: cents}))
 		}
 	}
-	elsewhere := k.fixture.location(k.a)
+	elsewhere := k.fixture.location()
 	return []cacheChange{
 		{name: "program renamed", do: update(ProgramFields{Name: set("Tea")})},
 		{name: "prize added", do: func(tx *Tx) error {
@@ -78,8 +77,7 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 			return err
 		}},
 		{name: "prize renamed", do: func(tx *Tx) error {
-			_, err := tx.UpdatePrize(k.a, program, *prize, PrizeFields{Name: set("Scone")})
-			return err
+			return errorOf(tx.UpdatePrize(k.a, program, *prize, PrizeFields{Name: set("Scone")}))
 		}},
 		{name: "prize deleted", do: func(tx *Tx) error { return tx.DeletePrize(k.a, program, *prize) }},
 		{name: "purchase demanded", do: minimum(set(int64(500))), then: SpendRequired},
@@ -90,14 +88,12 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 		{name: "program resumed", do: action(Unsuspend)},
 		{name: "program unpublished", do: action(Unpublish)},
 		{name: "location renamed", do: func(tx *Tx) error {
-			_, err := tx.UpdateLocation(k.a, k.location, LocationPatch{Name: set("Corner")})
-			return err
+			return errorOf(tx.UpdateLocation(k.a, k.location, LocationPatch{Name: set("Corner")}))
 		}},
-		{name: "location disabled", do: func(tx *Tx) error { _, err := tx.SetLocationActive(k.a, elsewhere, false); return err }},
-		{name: "location enabled", do: func(tx *Tx) error { _, err := tx.SetLocationActive(k.a, elsewhere, true); return err }},
+		{name: "location disabled", do: func(tx *Tx) error { return errorOf(tx.SetLocationActive(k.a, elsewhere, false)) }},
+		{name: "location enabled", do: func(tx *Tx) error { return errorOf(tx.SetLocationActive(k.a, elsewhere, true)) }},
 		{name: "location added", do: func(tx *Tx) error {
-			_, err := tx.CreateLocation(k.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Annexe")}}, StaffPIN{})
-			return err
+			return errorOf(tx.CreateLocation(k.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Annexe")}}, StaffPIN{}))
 		}},
 		{name: "program deleted", do: func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, program) }, then: Conflict},
 	}
@@ -113,7 +109,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 			fields := stamps("Coffee")
 			fields.TotalStamps = set(int64(1000))
 			program, _ := k.ladderOf(fields, 1, 900)
-			card := k.card(k.a, program, CardFields{})
+			card := k.card(program)
 			other := k.withNewStore()
 			var prize string
 			stamp := func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{}) }
@@ -214,12 +210,10 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{k.location})
 	program, prizes := k.ladderOf(fields, 2, 5, 10)
-	issued := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueCard(k.a, program, CardFields{ExternalRef: set("ada"), HolderName: set("Ada"), HolderEmail: set("ada@example.com"), ExpiresAt: set(tx.Now.Add(days(100)))}, SourceAPI)
-	})
-	money := k.card(k.a, k.program(k.a, prepaid("Gift", 1000)), CardFields{})
-	pass := k.card(k.a, k.program(k.a, access("Club")), CardFields{})
-	k.fixture.location(k.a)
+	issued := k.issue(program, CardFields{ExternalRef: set("ada"), HolderName: set("Ada"), HolderEmail: set("ada@example.com"), ExpiresAt: set(k.clock.at().Add(days(100)))})
+	money := k.card(k.program(prepaid("Gift", 1000)))
+	pass := k.card(k.program(access("Club")))
+	k.fixture.location()
 	var rows []Stamped
 	cold := k.withNewStore()
 	same := func(name string, s Stamped, err error) {
@@ -263,9 +257,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	k.clock.move(days(10))
 	stamp(4) // on a card whose stamps expire
 	live := k.lookup(issued.ID).Card.ID
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) {
-		return tx.ReissueCard(k.a, live, ReissueFields{HolderName: set("Grace")})
-	})
+	k.reissue(live, ReissueFields{HolderName: set("Grace")})
 	stamp(1)
 	reverse(last())
 	for _, c := range []struct {
@@ -290,7 +282,7 @@ func TestTypedCodes(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	root := k.key(KindCard, card)
 	spellings := func(code string) []string {
 		return []string{strings.ToUpper(code), "  " + code + " ", code[:4] + " " + code[4:], code[:13] + "-" + code[13:],
@@ -302,10 +294,10 @@ func TestTypedCodes(t *testing.T) {
 			t.Errorf("%q found %+v", spelt, s.Card)
 		}
 	}
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
+	k.reissue(card, ReissueFields{})
 	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], "", " ", strings.Repeat("-", 26), old+"\u00a0") {
-		k.refuses(NotFound, func() (Stamped, error) { return k.stamp(none, 1) })
-		err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, none); return err })
+		k.refuses(NotFound)(k.stamp(none, 1))
+		err := k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, none)) })
 		refused(t, err, NotFound)
 	}
 	k.ok(k.stamp(strings.ToUpper(k.cardCode(root, 1)), 1))

@@ -8,7 +8,7 @@ func TestIssueBlankCards(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
-	program := f.program(f.a, stamps("Coffee"))
+	program := f.program(stamps("Coffee"))
 	issue := func(program string, n int64) (BlankCards, error) {
 		return attempt(f, func(tx *Tx) (BlankCards, error) {
 			b, err := tx.IssueBlankCards(f.a.Shop, program, BlankFields{Count: set(n)})
@@ -29,16 +29,14 @@ func TestIssueBlankCards(t *testing.T) {
 			t.Errorf("%+v", s.Card)
 		}
 	}
-	_, err = issue(f.draft(f.a, stamps("Draft")), 1)
+	_, err = issue(f.draft(stamps("Draft")), 1)
 	refused(t, err, Unprocessable)
 	_, err = issue("prg_", 1)
 	refused(t, err, NotFound)
-	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set[int64](205)}, "") })
+	f.updateShop(ShopFields{MaxCards: set[int64](205)})
 	_, err = issue(program, 6)
 	refused(t, err, Unprocessable)
-	if n := f.number("SELECT count(*) FROM cards"); n != 200 {
-		t.Errorf("%d cards", n)
-	}
+	f.selects(200, "SELECT count(*) FROM cards")
 	if b, err = issue(program, 5); err != nil || len(b.Cards) != 5 {
 		t.Error(b, err)
 	}

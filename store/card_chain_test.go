@@ -15,12 +15,12 @@ type chainCase struct {
 }
 
 func startChain(t *testing.T, fields CardFields, limits ShopFields) chainCase {
-	f := start(t, Options{})
-	f.must(func(tx *Tx) error { _, err := tx.UpdateShop(f.a.Shop, limits, ""); return err })
+	f := start(t)
+	f.updateShop(limits)
 	repeat := stamps("Coffee")
 	repeat.RepeatAfterReset = set(true)
-	c := chainCase{fixture: f, program: f.program(f.a, repeat)}
-	root := f.card(f.a, c.program, fields)
+	c := chainCase{fixture: f, program: f.program(repeat)}
+	root := f.cardWith(c.program, fields)
 	f.sql("UPDATE cards SET activated_at=?", f.clock.at())
 	c.cards = []string{root, f.child(root)}
 	c.cards = append(c.cards, f.child(c.cards[1]))
@@ -66,14 +66,11 @@ func TestOperatorsActOnTheWholeChain(t *testing.T) {
 		named := c.cards[i]
 		c.expectStatuses("at first", StatusActive, StatusActive, StatusActive)
 		for _, lock := range []bool{true, true, false} {
-			c.must(func(tx *Tx) error { _, err := tx.SetCardLocked(c.a.Shop, named, lock); return err })
+			c.lock(named, lock)
 			want := map[bool]string{true: StatusLocked, false: StatusActive}[lock]
 			c.expectStatuses("after a lock or unlock", want, want, want)
 		}
-		c.must(func(tx *Tx) error {
-			_, err := tx.UpdateCard(c.a, named, CardPatch{HolderName: set("Grace"), ExternalRef: set("grace"), ExpiresAt: set(tx.Now.Add(time.Hour))})
-			return err
-		})
+		c.update(named, CardPatch{HolderName: set("Grace"), ExternalRef: set("grace"), ExpiresAt: set(c.clock.at().Add(time.Hour))})
 		for _, id := range c.cards {
 			if d, err := c.read(id); err != nil || d.HolderName.V != "Grace" || d.ExternalRef.V != "grace" || !d.ExpiresAt.Valid {
 				t.Errorf("after a patch, %+v, %v", d, err)
@@ -81,23 +78,18 @@ func TestOperatorsActOnTheWholeChain(t *testing.T) {
 		}
 		c.clock.move(2 * time.Hour)
 		c.expectStatuses("after its expiry", StatusExpired, StatusExpired, StatusExpired)
-		c.must(func(tx *Tx) error {
-			_, err := tx.ReissueCard(c.a, named, ReissueFields{HolderName: set("Joan")})
-			return err
-		})
+		c.reissue(named, ReissueFields{HolderName: set("Joan")})
 		c.expectStatuses("reissued", StatusInvited, StatusInvited, StatusInvited)
-		if n := c.number("SELECT code_generation FROM cards WHERE id=?", c.key(KindCard, c.cards[0])); n != 1 {
-			t.Errorf("after a reissue the generation of the chain's code is %d, want 1", n)
-		}
+		c.selects(1, "SELECT code_generation FROM cards WHERE id=?", c.key(KindCard, c.cards[0]))
 		if n := c.live(); n != 1 {
 			t.Errorf("the chain counts as %d live cards", n)
 		}
-		c.must(func(tx *Tx) error { _, err := tx.ArchiveCard(c.a.Shop, named); return err })
+		c.archive(named)
 		c.expectStatuses("archived", StatusArchived, StatusArchived, StatusArchived)
 		if n := c.live(); n != 0 {
 			t.Errorf("an archived chain counts as %d live cards", n)
 		}
-		c.must(func(tx *Tx) error { return tx.EraseCard(c.a.Shop, named) })
+		c.erase(named)
 		for _, id := range c.cards {
 			_, err := c.read(id)
 			refused(t, err, NotFound)
@@ -113,8 +105,7 @@ func TestChainCountsAsOne(t *testing.T) {
 	c := startChain(t, CardFields{ExternalRef: set("ada")}, ShopFields{MaxCards: set(int64(2))})
 	issue := func(ref string) error {
 		return c.do(func(tx *Tx) error {
-			_, err := tx.IssueCard(c.a, c.program, CardFields{ExternalRef: optional(ref)}, SourceAPI)
-			return err
+			return errorOf(tx.IssueCard(c.a, c.program, CardFields{ExternalRef: optional(ref)}, SourceAPI))
 		})
 	}
 	refused(t, issue("ada"), Conflict)
@@ -126,7 +117,7 @@ func TestChainCountsAsOne(t *testing.T) {
 	// A chain does not conflict with its own reference.
 	for _, id := range c.cards {
 		for _, ref := range []string{"grace", "ada"} {
-			if err := c.do(func(tx *Tx) error { _, err := tx.UpdateCard(c.a, id, CardPatch{ExternalRef: set(ref)}); return err }); err != nil {
+			if err := c.do(func(tx *Tx) error { return errorOf(tx.UpdateCard(c.a, id, CardPatch{ExternalRef: set(ref)})) }); err != nil {
 				t.Errorf("renaming a chain: %v", err)
 			}
 		}
@@ -135,10 +126,7 @@ func TestChainCountsAsOne(t *testing.T) {
 	c.finish()
 	c.checkFile()
 	refused(t, issue(""), Unprocessable)
-	c.must(func(tx *Tx) error {
-		_, err := tx.UpdateShop(c.a.Shop, ShopFields{MaxCards: set(int64(3))}, "")
-		return err
-	})
+	c.updateShop(ShopFields{MaxCards: set(int64(3))})
 	refused(t, issue("ada"), Conflict)
 }
 
@@ -149,7 +137,7 @@ func TestChainWithoutItsFirstCard(t *testing.T) {
 	t.Run("archive", func(t *testing.T) {
 		c := startChain(t, CardFields{}, ShopFields{})
 		c.finish()
-		c.must(func(tx *Tx) error { _, err := tx.ArchiveCard(c.a.Shop, c.cards[2]); return err })
+		c.archive(c.cards[2])
 		c.expectStatuses("archived", StatusArchived, StatusArchived, StatusArchived)
 		if n := c.live(); n != 0 {
 			t.Errorf("live_cards is %d", n)
@@ -158,18 +146,16 @@ func TestChainWithoutItsFirstCard(t *testing.T) {
 	t.Run("lock", func(t *testing.T) {
 		c := startChain(t, CardFields{}, ShopFields{})
 		c.finish()
-		c.must(func(tx *Tx) error { _, err := tx.SetCardLocked(c.a.Shop, c.cards[1], true); return err })
+		c.lock(c.cards[1], true)
 		c.expectStatuses("locked", StatusArchived, StatusLocked, StatusLocked)
 	})
 	t.Run("reissue", func(t *testing.T) {
 		c := startChain(t, CardFields{}, ShopFields{})
 		c.finish()
 		before := c.lines("SELECT hex(install_hash) FROM cards WHERE root_id IS NULL")
-		c.must(func(tx *Tx) error { _, err := tx.ReissueCard(c.a, c.cards[1], ReissueFields{}); return err })
+		c.reissue(c.cards[1], ReissueFields{})
 		c.expectStatuses("reissued", StatusArchived, StatusInvited, StatusInvited)
-		if n := c.number("SELECT code_generation FROM cards WHERE root_id IS NULL"); n != 1 {
-			t.Errorf("the old QR code is still valid: generation %d, want 1", n)
-		}
+		c.selects(1, "SELECT code_generation FROM cards WHERE root_id IS NULL")
 		if after := c.lines("SELECT hex(install_hash) FROM cards WHERE root_id IS NULL"); slices.Equal(after, before) {
 			t.Error("the old install link is still valid")
 		}
@@ -177,20 +163,17 @@ func TestChainWithoutItsFirstCard(t *testing.T) {
 	t.Run("reissue with an expiry", func(t *testing.T) {
 		c := startChain(t, CardFields{}, ShopFields{MaxCards: set(int64(1))})
 		c.finish()
-		c.must(func(tx *Tx) error {
-			_, err := tx.ReissueCard(c.a, c.cards[1], ReissueFields{ExpiresAt: set(tx.Now.Add(time.Hour))})
-			return err
-		})
+		c.reissue(c.cards[1], ReissueFields{ExpiresAt: set(c.clock.at().Add(time.Hour))})
 		c.clock.move(time.Hour)
 		c.expectStatuses("expired", StatusArchived, StatusExpired, StatusExpired)
-		if err := c.do(func(tx *Tx) error { _, err := tx.IssueCard(c.a, c.program, CardFields{}, SourceAPI); return err }); err != nil {
+		if err := c.do(func(tx *Tx) error { return errorOf(tx.IssueCard(c.a, c.program, CardFields{}, SourceAPI)) }); err != nil {
 			t.Errorf("an expired chain still counts for max_cards: %v", err)
 		}
 	})
 	t.Run("delete the program", func(t *testing.T) {
 		c := startChain(t, CardFields{}, ShopFields{})
 		c.finish()
-		c.must(func(tx *Tx) error { return tx.DeleteProgram(c.a.Shop, c.program) })
+		c.deleteProgram(c.program)
 		c.expectStatuses("deleted", StatusArchived, StatusArchived, StatusArchived)
 		if n := c.live(); n != 0 {
 			t.Errorf("live_cards is %d", n)
@@ -199,7 +182,7 @@ func TestChainWithoutItsFirstCard(t *testing.T) {
 	t.Run("erase", func(t *testing.T) {
 		c := startChain(t, CardFields{HolderName: set("Ada")}, ShopFields{})
 		c.finish()
-		c.must(func(tx *Tx) error { return tx.EraseCard(c.a.Shop, c.cards[1]) })
+		c.erase(c.cards[1])
 		for _, id := range c.cards {
 			_, err := c.read(id)
 			refused(t, err, NotFound)
@@ -217,26 +200,21 @@ func TestExpiredChainBecomesLiveOnce(t *testing.T) {
 	t.Parallel()
 	for name, back := range map[string]func(*Tx, chainCase, string) error{
 		"patch": func(tx *Tx, c chainCase, id string) error {
-			_, err := tx.UpdateCard(c.a, id, CardPatch{ExpiresAt: null[Time]()})
-			return err
+			return errorOf(tx.UpdateCard(c.a, id, CardPatch{ExpiresAt: null[Time]()}))
 		},
 		"reissue": func(tx *Tx, c chainCase, id string) error {
-			_, err := tx.ReissueCard(c.a, id, ReissueFields{})
-			return err
+			return errorOf(tx.ReissueCard(c.a, id, ReissueFields{}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 3 {
 				c := startChain(t, CardFields{ExternalRef: set("ada"), ExpiresAt: set(newClock().at().Add(time.Hour))}, ShopFields{MaxCards: set(int64(1))})
 				c.clock.move(time.Hour)
-				other := c.card(c.a, c.program, CardFields{ExternalRef: set("ada")})
+				other := c.cardWith(c.program, CardFields{ExternalRef: set("ada")})
 				refused(t, c.do(func(tx *Tx) error { return back(tx, c, c.cards[i]) }), Conflict)
-				c.must(func(tx *Tx) error {
-					_, err := tx.UpdateCard(c.a, other, CardPatch{ExternalRef: null[string]()})
-					return err
-				})
+				c.update(other, CardPatch{ExternalRef: null[string]()})
 				refused(t, c.do(func(tx *Tx) error { return back(tx, c, c.cards[i]) }), Unprocessable)
-				c.must(func(tx *Tx) error { _, err := tx.ArchiveCard(c.a.Shop, other); return err })
+				c.archive(other)
 				c.must(func(tx *Tx) error { return back(tx, c, c.cards[i]) })
 				if n := c.live(); n != 1 {
 					t.Errorf("live_cards is %d", n)

@@ -30,7 +30,7 @@ func TestShortCode(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 5)
-	root := k.card(k.a, program, CardFields{})
+	root := k.card(program)
 	if k.hasShortCode(root) {
 		t.Error("a new card has a short code, which nobody needs yet")
 	}
@@ -54,23 +54,23 @@ func TestShortCode(t *testing.T) {
 		}
 	}
 
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(k.a, root, LinkFields{}) })
+	k.newLink(root)
 	if k.shortCode(root) != code {
 		t.Error("a new link has changed the short code")
 	}
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, root, ReissueFields{}) })
+	k.reissue(root, ReissueFields{})
 	again := k.shortCode(root)
-	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(code, 1) })
+	k.refuses(NotFound)(k.stamp(code, 1))
 	k.ok(k.stamp(again, 1))
 
 	// Another shop has no such card.
 	other := k.device
 	other.Shop = k.shop(ShopFields{}).Shop
-	if err := k.View(0, func(v *View) error { _, err := v.Lookup(other, again); return err }); err != ErrUnknownCode {
+	if err := k.View(0, func(v *View) error { return errorOf(v.Lookup(other, again)) }); err != ErrUnknownCode {
 		t.Errorf("another shop's till gets %v", err)
 	}
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, root) })
-	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(again, 1) })
+	k.erase(root)
+	k.refuses(NotFound)(k.stamp(again, 1))
 	if k.hasShortCode(root) {
 		t.Error("an erased card has a short code")
 	}
@@ -82,7 +82,7 @@ func TestHeldCode(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	root := k.key(KindCard, card)
 	hold := func(code string) (held string) {
 		t.Helper()
@@ -100,23 +100,23 @@ func TestHeldCode(t *testing.T) {
 	}
 	k.device.AcceptsCardIDs = false
 	k.ok(k.stamp(held, 1))
-	if err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, held); return err }); err != ErrUnknownCode {
+	if err := k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, held)) }); err != ErrUnknownCode {
 		t.Errorf("a lookup by a held code: %v", err)
 	}
-	there := k.till(k.shop(ShopFields{}))
-	there.refuses(NotFound, func() (Stamped, error) { return there.stamp(held, 1) })
+	there := k.in(k.shop(ShopFields{})).till()
+	there.refuses(NotFound)(there.stamp(held, 1))
 	k.clock.move(heldDays * 24 * time.Hour)
 	k.ok(k.stamp(held, 1))
 	if named, err := k.named(held); err != nil || len(named) != 1 || named[0] != root {
 		t.Errorf("the held code names %v, %v", named, err)
 	}
 	k.clock.move(24 * time.Hour)
-	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(held, 1) })
+	k.refuses(NotFound)(k.stamp(held, 1))
 
 	held = hold(code)
 	k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, held, StampFields{Once: once(1)}) }))
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
-	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(held, 1) })
+	k.reissue(card, ReissueFields{})
+	k.refuses(NotFound)(k.stamp(held, 1))
 	_, _, err := k.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: held}, func(tx *Tx) (Stamped, error) {
 		return tx.Stamp(k.device, held, StampFields{Once: once(1)})
 	})
@@ -141,20 +141,20 @@ func (k till) named(text string) (keys []int64, err error) {
 // of the shop, and that it may get that of a card of another shop.
 func TestShortCodesAreUnique(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
-	first := f.card(f.a, program, CardFields{})
+	f := start(t)
+	program := f.program(stamps("Coffee"))
+	first := f.card(program)
 	next := f.key(KindCard, first) + 1
 	candidate := string(f.seal(nil, kindShortCode, 0, next)[:shortCodeLen])
 	f.sql("UPDATE cards SET short_code=? WHERE id=?", candidate, f.key(KindCard, first))
-	second := f.card(f.a, program, CardFields{})
+	second := f.card(program)
 	if code := f.shortCode(second); f.key(KindCard, second) != next || code == candidate || len(code) != shortCodeLen {
 		t.Errorf("the card %d has the code %q beside %q", f.key(KindCard, second), code, candidate)
 	}
 	other := f.shop(ShopFields{})
 	candidate = string(f.seal(nil, kindShortCode, 0, next+1)[:shortCodeLen])
 	f.sql("UPDATE cards SET short_code=? WHERE id=?", candidate, f.key(KindCard, first))
-	if third := f.card(other, f.program(other, stamps("Tea")), CardFields{}); f.shortCode(third) != candidate {
+	if third := f.in(other).card(f.in(other).program(stamps("Tea"))); f.shortCode(third) != candidate {
 		t.Errorf("another shop's card has the code %q, not %q", f.shortCode(third), candidate)
 	}
 }
@@ -165,18 +165,18 @@ func TestCardIDsInWrites(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5)
-	card := k.card(k.a, program, CardFields{})
-	pass := k.card(k.a, k.program(k.a, ProgramFields{Name: set("Door"), Type: set("access"), AccessImageURL: set("https://example.com/a.png")}), CardFields{})
-	purse := k.card(k.a, k.program(k.a, ProgramFields{Name: set("Purse"), Type: set("prepaid"), InitialBalanceCents: set(int64(5))}), CardFields{})
+	card := k.card(program)
+	pass := k.card(k.program(ProgramFields{Name: set("Door"), Type: set("access"), AccessImageURL: set("https://example.com/a.png")}))
+	purse := k.card(k.program(ProgramFields{Name: set("Purse"), Type: set("prepaid"), InitialBalanceCents: set(int64(5))}))
 	k.ok(k.stamp(card, 5))
 	k.device.AcceptsCardIDs = false
 	for _, id := range []string{card, "crd_", "crd_none"} {
-		k.refuses(Unprocessable, func() (Stamped, error) { return k.stamp(id, 1) })
+		k.refuses(Unprocessable)(k.stamp(id, 1))
 	}
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.use(pass) })
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.topUp(purse, 1) })
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.spend(purse, 1) })
+	k.refuses(Unprocessable)(k.redeem(card, prizes[0]))
+	k.refuses(Unprocessable)(k.use(pass))
+	k.refuses(Unprocessable)(k.topUp(purse, 1))
+	k.refuses(Unprocessable)(k.spend(purse, 1))
 	if l := k.lookup(card); l.Card.ID != card {
 		t.Errorf("the id looks up %+v", l.Card)
 	}

@@ -22,10 +22,10 @@ type erasable struct {
 }
 
 func startErasable(t *testing.T) erasable {
-	f := start(t, Options{Mail: func(Mail) {}})
-	e := erasable{fixture: f, l: f.withLedger(f.a)}
-	f.hook(f.a, e.l.program, hookFields{})
-	f.hook(f.a, e.l.program, hookFields{v1: true})
+	f := startWith(t, Options{Mail: func(Mail) {}})
+	e := erasable{fixture: f, l: f.withLedger()}
+	f.hook(e.l.program, hookFields{})
+	f.hook(e.l.program, hookFields{v1: true})
 	remember := func(key string, write func(tx *Tx) (id string, body any, err error)) (id string) {
 		remembered := NewIdempotencyKey(KeyScope(1), key, "POST", "/cards", []byte(key))
 		f.must(func(tx *Tx) (err error) {
@@ -87,20 +87,16 @@ func TestEraseLeavesNothingOfThePerson(t *testing.T) {
 		bystander := e.lines("SELECT concat_ws(',', id, card_id, metadata) FROM transactions WHERE card_id=?", e.key(KindCard, e.l.card))
 		ledger := e.lines("SELECT concat_ws(',', id, card_id, program_id, location_id, type, stamps_delta, created_at) FROM transactions ORDER BY id")
 		e.clock.move(time.Second)
-		e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[i]) })
+		e.erase(e.cards[i])
 
 		if left := e.traces(); len(left) > 0 {
 			t.Errorf("rows that still name the person: %.300q", left)
 		}
-		if got := e.number("SELECT count(*) FROM transactions"); got != rows {
-			t.Errorf("%d of %d ledger rows are left", got, rows)
-		}
+		e.selects(rows, "SELECT count(*) FROM transactions")
 		if got := e.lines("SELECT concat_ws(',', id, card_id, program_id, location_id, type, stamps_delta, created_at) FROM transactions ORDER BY id"); fmt.Sprint(got) != fmt.Sprint(ledger) {
 			t.Errorf("the ledger is %v, was %v", got, ledger)
 		}
-		if n := e.number("SELECT count(*) FROM transactions WHERE metadata IS NOT NULL AND card_id<>?", e.key(KindCard, e.l.card)); n > 0 {
-			t.Errorf("%d ledger rows of the chain keep their metadata", n)
-		}
+		e.selects(0, "SELECT count(*) FROM transactions WHERE metadata IS NOT NULL AND card_id<>?", e.key(KindCard, e.l.card))
 		if got := e.lines("SELECT concat_ws(',', id, card_id, metadata) FROM transactions WHERE card_id=?", e.key(KindCard, e.l.card)); fmt.Sprint(got) != fmt.Sprint(bystander) {
 			t.Errorf("another card's rows are %v, were %v", got, bystander)
 		}
@@ -123,7 +119,7 @@ func TestErasedPayloads(t *testing.T) {
 			e.key(KindCard, e.cards[0]), e.key(KindCard, e.cards[1]))
 	}
 	v1, v2 := payloads("v1"), payloads("v2")
-	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[0]) })
+	e.erase(e.cards[0])
 	if after := payloads("v1"); fmt.Sprint(after) != fmt.Sprint(v1) {
 		t.Errorf("the v1 payloads are %v, were %v", after, v1)
 	}
@@ -161,9 +157,7 @@ func TestErasedPayloads(t *testing.T) {
 			t.Errorf("card.deleted says %s, %v", p, err)
 		}
 	}
-	if n := e.number("SELECT count(*) FROM events WHERE name='card.deleted'"); n != 2 {
-		t.Errorf("%d card.deleted events for a chain of two", n)
-	}
+	e.selects(2, "SELECT count(*) FROM events WHERE name='card.deleted'")
 }
 
 // TestRetryAfterErase checks that retrying a request for an erased card returns not_found and
@@ -171,7 +165,7 @@ func TestErasedPayloads(t *testing.T) {
 func TestRetryAfterErase(t *testing.T) {
 	t.Parallel()
 	e := startErasable(t)
-	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[0]) })
+	e.erase(e.cards[0])
 	cards := e.number("SELECT count(*) FROM cards")
 	for _, remembered := range e.remembered {
 		var kept *Remembered
@@ -187,11 +181,9 @@ func TestRetryAfterErase(t *testing.T) {
 			t.Errorf("a retry is answered %d %s, %v", kept.Status, kept.Body, err)
 		}
 	}
-	if n := e.number("SELECT count(*) FROM cards"); n != cards {
-		t.Errorf("%d cards after the retries, want %d", n, cards)
-	}
+	e.selects(cards, "SELECT count(*) FROM cards")
 	// The holder can have a new card.
-	e.card(e.a, e.l.program, CardFields{ExternalRef: set(personal + "-1")})
+	e.cardWith(e.l.program, CardFields{ExternalRef: set(personal + "-1")})
 }
 
 // TestEraseInTheWriteThatIssued checks that a card that is issued and erased in one write leaves no
@@ -221,18 +213,17 @@ func TestEraseOverwrites(t *testing.T) {
 	e := startErasable(t)
 	// The metadata fills most of a page. Other cards are written after it.
 	long := fmt.Sprintf(`{"note":"%s"}`, strings.Repeat(personal+" ", 400))
-	f, till := e.fixture, e.fixture.till(e.a)
+	f, till := e.fixture, e.fixture.till()
 	f.must(func(tx *Tx) error {
-		_, err := tx.Stamp(till.device, e.cards[0], StampFields{Metadata: Metadata{set(json.RawMessage(long))}})
-		return err
+		return errorOf(tx.Stamp(till.device, e.cards[0], StampFields{Metadata: Metadata{set(json.RawMessage(long))}}))
 	})
 	for i := range 60 {
-		f.card(f.a, e.l.program, CardFields{HolderName: set(fmt.Sprint("Neighbour ", i))})
+		f.cardWith(e.l.program, CardFields{HolderName: set(fmt.Sprint("Neighbour ", i))})
 	}
 	if n := bytesNaming(t, f.path, personal); n == 0 {
 		t.Fatal("the file does not contain the name before the erasure")
 	}
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, e.cards[0]) })
+	f.erase(e.cards[0])
 	if n := bytesNaming(t, f.path, personal); n != 0 {
 		t.Errorf("the file and its WAL contain the name %d times after the erasure", n)
 	}
@@ -259,8 +250,8 @@ func TestEraseScrubsTheLedger(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
-	k.hook(k.a, program, hookFields{})
-	card := k.card(k.a, program, CardFields{HolderName: set(personal)})
+	k.hook(program, hookFields{})
+	card := k.cardWith(program, CardFields{HolderName: set(personal)})
 	note := metadata(`{"note":"` + personal + `"}`)
 	s := must(k.fixture, func(tx *Tx) (Stamped, error) {
 		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Metadata: note})
@@ -271,11 +262,9 @@ func TestEraseScrubsTheLedger(t *testing.T) {
 	must(k.fixture, func(tx *Tx) (Stamped, error) {
 		return tx.Reverse(k.device, s.Transaction.ID, UseFields{Metadata: note})
 	})
-	if n := k.number("SELECT count(*) FROM transactions WHERE metadata IS NOT NULL"); n != 5 {
-		t.Errorf("%d rows with metadata, want 5", n)
-	}
+	k.selects(5, "SELECT count(*) FROM transactions WHERE metadata IS NOT NULL")
 	rows := k.rows()
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, s.OverflowCard.ID) })
+	k.erase(s.OverflowCard.ID)
 	for _, line := range strings.Split(k.dump(), "\n") {
 		if strings.Contains(line, personal) || strings.Contains(line, fmt.Sprintf("%X", personal)) {
 			t.Errorf("the file still has %s", line)

@@ -53,8 +53,8 @@ func (f *fixture) seenDay(card string) (day string) {
 func TestLastSeenDay(t *testing.T) {
 	t.Parallel()
 	k := startIn(t, "Pacific/Auckland", "2026-03-02T10:59:00Z") // 23:59 there
-	program := k.program(k.a, stamps("Ten"))
-	card := k.card(k.a, program, CardFields{})
+	program := k.program(stamps("Ten"))
+	card := k.card(program)
 	expect := func(what, want string) {
 		t.Helper()
 		if got := k.seenDay(card); got != want {
@@ -72,9 +72,7 @@ func TestLastSeenDay(t *testing.T) {
 	check(k.stamp(card, 1))
 	expect("stamped again", "2026-03-03")
 	k.clock.move(48 * time.Hour)
-	must(k.fixture, func(tx *Tx) (CardDetail, error) {
-		return tx.UpdateCard(k.a, card, CardPatch{ExternalRef: set("ref")})
-	})
+	k.update(card, CardPatch{ExternalRef: set("ref")})
 	expect("updated", "2026-03-03")
 	if _, err := k.spend(card, 1); err == nil {
 		t.Error("a stamp card takes money")
@@ -93,9 +91,9 @@ func TestLastSeenDay(t *testing.T) {
 // its day. The 6th is today. Every second card is of program two.
 func startSeen(t *testing.T) (k till, two string, cards []string) {
 	k = startIn(t, "Europe/Rome", "2026-01-01T12:00:00Z")
-	one, two := k.program(k.a, stamps("One")), k.program(k.a, stamps("Two"))
+	one, two := k.program(stamps("One")), k.program(stamps("Two"))
 	for i := range 6 {
-		card := k.card(k.a, []string{one, two}[i%2], CardFields{})
+		card := k.card([]string{one, two}[i%2])
 		cards = append(cards, card)
 		if i < 5 {
 			check(k.stamp(card, 1))
@@ -179,10 +177,7 @@ func TestRestrictedKeysSeeNoDays(t *testing.T) {
 	k, _, _ := startSeen(t)
 	restricted := Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}
 	for _, find := range []CardFind{{NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}, {Sort: set(SortLastSeen)}} {
-		err := k.View(0, func(v *View) error {
-			_, err := v.FindCards(restricted, find, PageQuery{})
-			return err
-		})
+		err := k.View(0, func(v *View) error { return errorOf(v.FindCards(restricted, find, PageQuery{})) })
 		refused(t, err, LocationScopeUnsupported)
 	}
 	k.view(func(v *View) error {
@@ -203,15 +198,15 @@ func TestRestrictedKeysSeeNoDays(t *testing.T) {
 // on after them.
 func TestFindBySeenVisitsBoundedRows(t *testing.T) {
 	t.Parallel()
-	k := start(t, Options{PageVisits: 4})
-	program := k.program(k.a, stamps("Ten"))
+	k := startWith(t, Options{PageVisits: 4})
+	program := k.program(stamps("Ten"))
 	var want []string
 	for i := range 20 {
 		f := CardFields{}
 		if i%7 == 0 {
 			f.ExternalRef = set("ref" + fmt.Sprint(i))
 		}
-		card := k.card(k.a, program, f)
+		card := k.cardWith(program, f)
 		if i == 14 {
 			want = append(want, card)
 		}
@@ -229,11 +224,9 @@ func TestFindOverflowed(t *testing.T) {
 	k := startTill(t)
 	f := stamps("Five")
 	f.TotalStamps, f.RepeatAfterReset = set[int64](5), set(true)
-	program := k.program(k.a, f)
-	must(k.fixture, func(tx *Tx) (Prize, error) {
-		return tx.AddPrize(k.a, program, PrizeFields{Threshold: set[int64](5), Name: set("Cup")})
-	})
-	card := k.card(k.a, program, CardFields{})
+	program := k.program(f)
+	k.addPrize(program, PrizeFields{Threshold: set[int64](5), Name: set("Cup")})
+	card := k.card(program)
 	check(k.stamp(card, 5))
 	due, _ := k.find(k.a, CardFind{PrizeDue: set(true)}, 9)
 	if !slices.Equal(due, []string{card}) {
@@ -259,9 +252,9 @@ func TestFindOverflowed(t *testing.T) {
 // where a filter drops most rows, the count ends after maxTotalVisits.
 func TestTotals(t *testing.T) {
 	t.Parallel()
-	k := start(t, Options{})
-	program := k.program(k.a, stamps("Ten"))
-	must(k, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+	k := start(t)
+	program := k.program(stamps("Ten"))
+	k.issue(program, CardFields{})
 	add := func(n int) {
 		k.must(func(tx *Tx) error {
 			tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, live, created_at, updated_at)

@@ -6,12 +6,6 @@ import (
 	"time"
 )
 
-// issue issues a card over the REST API.
-func (k till) issue(program string, f CardFields) IssuedCard {
-	k.t.Helper()
-	return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, f, SourceAPI) })
-}
-
 // hasInstalledCards reports whether a program is locked by an installed card.
 func (k till) hasInstalledCards(program string) (has bool) {
 	k.t.Helper()
@@ -34,19 +28,17 @@ func TestInstallRefuses(t *testing.T) {
 	}{
 		"expired link": {func(IssuedCard) { k.clock.move(days(30)) }, Gone},
 		"expired card": {func(c IssuedCard) {
-			must(k.fixture, func(tx *Tx) (CardDetail, error) {
-				return tx.UpdateCard(k.a, c.ID, CardPatch{ExpiresAt: set(tx.Now.Add(time.Hour))})
-			})
+			k.update(c.ID, CardPatch{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 			k.clock.move(time.Hour)
 		}, CardExpired},
 		"locked card": {func(c IssuedCard) { k.lock(c.ID, true) }, Conflict},
 		"archived card": {func(c IssuedCard) {
-			k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, c.ID); return err })
+			k.archive(c.ID)
 		}, Gone},
 		"replaced link": {func(c IssuedCard) {
-			must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(k.a, c.ID, LinkFields{}) })
+			k.newLink(c.ID)
 		}, Gone},
-		"erased card": {func(c IssuedCard) { k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) }) }, NotFound},
+		"erased card": {func(c IssuedCard) { k.erase(c.ID) }, NotFound},
 	} {
 		c := k.issue(program, CardFields{})
 		change.do(c)
@@ -54,7 +46,7 @@ func TestInstallRefuses(t *testing.T) {
 		if e, ok := AsError(err); !ok || e.Code != change.code {
 			t.Errorf("%s: %v, want %s", name, err, change.code)
 		}
-		err = k.View(0, func(v *View) error { _, err := v.HolderCard(path.Base(c.InstallURL)); return err })
+		err = k.View(0, func(v *View) error { return errorOf(v.HolderCard(path.Base(c.InstallURL))) })
 		if e, ok := AsError(err); !ok || e.Code != change.code {
 			t.Errorf("%s, shown: %v, want %s", name, err, change.code)
 		}
@@ -96,8 +88,8 @@ func TestInstall(t *testing.T) {
 	})
 	refused(t, err, CardLocked)
 	// The program stays locked without any card.
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, c.ID, ReissueFields{}) })
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) })
+	k.reissue(c.ID, ReissueFields{})
+	k.erase(c.ID)
 	if !k.hasInstalledCards(program) {
 		t.Error("the program is unlocked")
 	}

@@ -35,29 +35,23 @@ func TestIssueAtTheCounter(t *testing.T) {
 	k.ok(k.stamp(c.ID, 12)) // complete and archived, but its child is live
 	_, err = issue("ada")
 	refused(t, err, Conflict)
-	k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, k.lookup(c.ID).Card.ID); return err })
+	k.archive(k.lookup(c.ID).Card.ID)
 	if _, err = issue("ada"); err != nil {
 		t.Error(err)
 	}
-	k.must(func(tx *Tx) error {
-		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}, "")
-		return err
-	})
+	k.updateShop(ShopFields{MaxCards: set(int64(1))})
 	_, err = issue("")
 	refused(t, err, Unprocessable)
-	k.must(func(tx *Tx) error {
-		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: null[int64]()}, "")
-		return err
-	})
+	k.updateShop(ShopFields{MaxCards: null[int64]()})
 	k.action(program, Suspend)
 	_, err = issue("")
 	refused(t, err, Unprocessable)
 	narrow := stamps("Elsewhere")
-	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{k.fixture.location(k.a)})
-	program = k.program(k.a, narrow)
+	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{k.fixture.location()})
+	program = k.program(narrow)
 	_, err = issue("")
 	refused(t, err, Unprocessable)
-	program = k.draft(k.a, stamps("Draft"))
+	program = k.draft(stamps("Draft"))
 	_, err = issue("")
 	refused(t, err, Unprocessable)
 	program = "prg_"

@@ -10,12 +10,12 @@ func TestReissueEndsTheCode(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	old := k.cardCode(k.key(KindCard, card), 0)
 	k.ok(k.stamp(old, 4))
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
+	k.reissue(card, ReissueFields{})
 	k.expect(card, StatusInvited, 4)
-	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(old, 1) })
+	k.refuses(NotFound)(k.stamp(old, 1))
 	k.ok(k.stamp(k.cardCode(k.key(KindCard, card), 1), 1))
 	k.expect(card, StatusActive, 5)
 }
@@ -26,7 +26,7 @@ func TestLookup(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 5, 10)
-	root := k.card(k.a, program, CardFields{HolderName: set("Ada")})
+	root := k.cardWith(program, CardFields{HolderName: set("Ada")})
 	before := k.dump()
 	if l := k.lookup(root); l.Card.ID != root || l.Card.Status != StatusInvited || len(l.Prizes) != 3 || len(l.EarlierCards)+len(l.Transactions) != 0 || l.Program.ID != program {
 		t.Errorf("the lookup of a new card shows %+v", l)
@@ -52,7 +52,7 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for range 9 {
-		k.ok(k.stamp(k.card(k.a, program, CardFields{}), 1)) // of other cards
+		k.ok(k.stamp(k.card(program), 1)) // of other cards
 		k.ok(k.reverse(k.ok(k.stamp(root, 1)).Transaction.ID))
 	}
 	l := k.lookup(root)
@@ -70,13 +70,13 @@ func TestLookup(t *testing.T) {
 		t.Errorf("a locked card is %+v", l.Card)
 	}
 	k.action(program, Suspend)
-	k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, root); return err })
+	k.archive(root)
 	if l := k.lookup(root); l.Card.Status != StatusArchived || len(l.EarlierCards) != 0 {
 		t.Errorf("an archived chain is %+v", l)
 	}
-	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, program) })
+	k.deleteProgram(program)
 	k.lookup(root)
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, root) })
-	err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, root); return err })
+	k.erase(root)
+	err := k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, root)) })
 	refused(t, err, NotFound)
 }

@@ -12,13 +12,13 @@ import (
 // startLedger returns a till, the two cards of a chain, and the chain's 14 rows in the ledger,
 // newest first. The chain has a claim and a mail that was not sent yet.
 func startLedger(t *testing.T) (k till, cards []string, rows []string) {
-	f := start(t, Options{QueueMail: true})
-	k = f.till(f.a)
+	f := startWith(t, Options{QueueMail: true})
+	k = f.till()
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(true)
 	program, prizes := k.ladderOf(fields, 5, 10)
-	card := f.card(f.a, program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)})
-	k.ok(k.stamp(f.card(f.a, program, CardFields{HolderName: set("Other")}), 1))
+	card := f.cardWith(program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+	k.ok(k.stamp(f.cardWith(program, CardFields{HolderName: set("Other")}), 1))
 	note := func(s Stamped) Stamped {
 		rows = append(rows, s.Transaction.ID)
 		if s.OverflowTransaction != nil {
@@ -64,7 +64,7 @@ func TestCardTransactions(t *testing.T) {
 		}
 	}
 	refusal := func(shop int64, card string, q PageQuery) error {
-		return k.View(0, func(v *View) error { _, err := v.CardTransactions(shop, card, q); return err })
+		return k.View(0, func(v *View) error { return errorOf(v.CardTransactions(shop, card, q)) })
 	}
 	refused(t, refusal(other.Shop, cards[0], PageQuery{}), NotFound)
 	refused(t, refusal(k.a.Shop, "crd_", PageQuery{}), NotFound)
@@ -76,10 +76,8 @@ func TestCardAudit(t *testing.T) {
 	t.Parallel()
 	k, cards, _ := startLedger(t)
 	f := k.fixture
-	must(f, func(tx *Tx) (CardDetail, error) {
-		return tx.UpdateCard(f.a, cards[1], CardPatch{ExternalRef: set("x")})
-	})
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, cards[0], true) })
+	f.update(cards[1], CardPatch{ExternalRef: set("x")})
+	f.lock(cards[0], true)
 	f.must(func(tx *Tx) error { return tx.AuditExport(f.a.Shop, cards[0]) })
 	want := "card.export ada, card.lock ada, card.update ada, card.issue ada"
 	for _, card := range cards {
@@ -126,8 +124,8 @@ func TestCardOverview(t *testing.T) {
 	if o := overview(); o.InstallLinkExpiresAt.Valid {
 		t.Errorf("a link that has ended: %v", o.InstallLinkExpiresAt)
 	}
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, cards[0]) })
-	refused(t, f.View(0, func(v *View) error { _, err := v.CardOverview(f.a.Shop, cards[0]); return err }), NotFound)
+	f.erase(cards[0])
+	refused(t, f.View(0, func(v *View) error { return errorOf(v.CardOverview(f.a.Shop, cards[0])) }), NotFound)
 }
 
 // TestExportCard checks that an export has the data of the chain and of nobody else.
@@ -180,10 +178,10 @@ func TestExportCards(t *testing.T) {
 	t.Parallel()
 	k, cards, _ := startLedger(t)
 	f := k.fixture
-	program := f.program(f.a, prepaid("Gift", 0))
-	gift := f.card(f.a, program, CardFields{})
+	program := f.program(prepaid("Gift", 0))
+	gift := f.card(program)
 	other := f.shop(ShopFields{})
-	f.card(other, f.program(other, stamps("Other")), CardFields{})
+	f.in(other).card(f.in(other).program(stamps("Other")))
 	count := func(filter ExportFilter) (ids []string) {
 		for _, c := range allPages(t, func(q PageQuery) (p Page[ExportedCard]) {
 			q.Limit = set[int64](1)
@@ -217,7 +215,7 @@ func TestReverseByPerson(t *testing.T) {
 	reverse := func(shop int64, id string) (Stamped, error) {
 		return attempt(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(shop, id, Metadata{}) })
 	}
-	elsewhere := f.till(f.a)
+	elsewhere := f.till()
 	other := elsewhere.ok(elsewhere.stamp(cards[0], 1)).Transaction
 	for _, id := range []string{other.ID, rows[0]} {
 		s := k.ok(reverse(f.a.Shop, id))
@@ -247,13 +245,11 @@ func TestReverseByPerson(t *testing.T) {
 		}
 		return nil
 	})
-	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, k.location, false) })
+	f.setActive(k.location, false)
 	_, err = reverse(f.a.Shop, rows[1])
 	refused(t, err, LocationDisabled)
-	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, k.location, true) })
-	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("suspended")}, "")
-	})
+	f.setActive(k.location, true)
+	f.updateShop(ShopFields{SubscriptionState: set("suspended")})
 	_, err = reverse(f.a.Shop, rows[1])
 	refused(t, err, SubscriptionSuspended)
 	f.checkFile()
@@ -274,6 +270,6 @@ func TestLedgerEntry(t *testing.T) {
 	}
 	refused(t, read(other.Shop, rows[0]), NotFound)
 	refused(t, read(k.a.Shop, cards[0]), NotFound)
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, cards[0]) })
+	k.erase(cards[0])
 	refused(t, read(k.a.Shop, rows[0]), NotFound)
 }

@@ -47,7 +47,7 @@ func TestCardPage(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	issue := func() IssuedCard {
-		return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+		return k.issue(program, CardFields{})
 	}
 	c := issue()
 	token := k.pageOf(c.InstallURL)
@@ -75,7 +75,7 @@ func TestCardPage(t *testing.T) {
 	if h, _, err := k.page(token); err != nil || h.Card.Status != StatusExpired {
 		t.Errorf("%s: %v", h.Card.Status, err)
 	}
-	reissued := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, c.ID, ReissueFields{}) })
+	reissued := k.reissue(c.ID, ReissueFields{})
 	refused(t, k.openPage(token), Gone)
 	_, err = k.install("/" + token)
 	refused(t, err, Gone)
@@ -83,9 +83,9 @@ func TestCardPage(t *testing.T) {
 	if err := k.openPage(token); err != nil {
 		t.Error(err)
 	}
-	k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, c.ID); return err })
+	k.archive(c.ID)
 	refused(t, k.openPage(token), Gone)
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) })
+	k.erase(c.ID)
 	refused(t, k.openPage(token), NotFound)
 	k.checkFile()
 }
@@ -96,7 +96,7 @@ func TestPageTokens(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
-	c := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+	c := k.issue(program, CardFields{})
 	root := k.key(KindCard, c.ID)
 	token := k.pageToken(root, 0)
 	if len(token) != blockLen || k.openPage(token) != nil {
@@ -108,9 +108,9 @@ func TestPageTokens(t *testing.T) {
 	}
 	refused(t, k.openPage(k.pageToken(root, 1)), Gone)
 	for _, generation := range []int64{0, 1} {
-		k.refuses(NotFound, func() (Stamped, error) { return k.stamp(k.pageToken(root, generation), 1) })
+		k.refuses(NotFound)(k.stamp(k.pageToken(root, generation), 1))
 	}
-	if err := k.View(0, func(v *View) error { _, err := v.HolderCard(token); return err }); err == nil {
+	if err := k.View(0, func(v *View) error { return errorOf(v.HolderCard(token)) }); err == nil {
 		t.Error("a page's token is an install link")
 	}
 	var named []int64
@@ -126,8 +126,8 @@ func TestOnCards(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5)
-	c := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
-	other := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+	c := k.issue(program, CardFields{})
+	other := k.issue(program, CardFields{})
 	root, last := k.key(KindCard, c.ID), k.key(KindCard, other.ID)
 	announced := make(chan int64, 100)
 	k.OnCards(func(roots []int64) {
@@ -156,7 +156,7 @@ func TestOnCards(t *testing.T) {
 	}
 	child := ""
 	stamped := func(n int64) func() error {
-		return func() error { _, err := k.stamp(c.ID, n); return err }
+		return func() error { return errorOf(k.stamp(c.ID, n)) }
 	}
 	do := func(fn func(*Tx) error) func() error { return func() error { return k.do(fn) } }
 	for _, w := range []struct {
@@ -164,25 +164,23 @@ func TestOnCards(t *testing.T) {
 		want  bool
 		write func() error
 	}{
-		{"install", true, func() error { _, err := k.install(c.InstallURL); return err }},
-		{"install again", false, func() error { _, err := k.install(c.InstallURL); return err }},
+		{"install", true, func() error { return errorOf(k.install(c.InstallURL)) }},
+		{"install again", false, func() error { return errorOf(k.install(c.InstallURL)) }},
 		{"stamp", true, stamped(6)},
-		{"redeem", true, func() error { _, err := k.redeem(c.ID, prizes[0]); return err }},
-		{"redeem again", false, func() error { _, err := k.redeem(c.ID, prizes[0]); return err }},
+		{"redeem", true, func() error { return errorOf(k.redeem(c.ID, prizes[0])) }},
+		{"redeem again", false, func() error { return errorOf(k.redeem(c.ID, prizes[0])) }},
 		{"overflow", true, stamped(6)},
 		{"the child", true, func() error { child = k.lookup(c.ID).Card.ID; _, err := k.stamp(child, 1); return err }},
 		{"update", true, do(func(tx *Tx) error {
-			_, err := tx.UpdateCard(k.a, child, CardPatch{ExternalRef: set("m-1")})
-			return err
+			return errorOf(tx.UpdateCard(k.a, child, CardPatch{ExternalRef: set("m-1")}))
 		})},
 		{"refused update", false, do(func(tx *Tx) error {
-			_, err := tx.UpdateCard(k.a, child, CardPatch{HolderName: set("Ada")})
-			return err
+			return errorOf(tx.UpdateCard(k.a, child, CardPatch{HolderName: set("Ada")}))
 		})},
-		{"lock", true, do(func(tx *Tx) error { _, err := tx.SetCardLocked(k.a.Shop, c.ID, true); return err })},
+		{"lock", true, do(func(tx *Tx) error { return errorOf(tx.SetCardLocked(k.a.Shop, c.ID, true)) })},
 		{"refused stamp", false, stamped(1)},
-		{"reissue", true, do(func(tx *Tx) error { _, err := tx.ReissueCard(k.a, child, ReissueFields{}); return err })},
-		{"archive", true, do(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, c.ID); return err })},
+		{"reissue", true, do(func(tx *Tx) error { return errorOf(tx.ReissueCard(k.a, child, ReissueFields{})) })},
+		{"archive", true, do(func(tx *Tx) error { return errorOf(tx.ArchiveCard(k.a.Shop, c.ID)) })},
 		{"erase", true, do(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) })},
 	} {
 		if got, err := changes(w.write); got != w.want {

@@ -11,14 +11,14 @@ func TestReissueFiresForEveryLiveCard(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 10)
-	k.hook(k.a, program, hookFields{})
-	first := k.card(k.a, program, CardFields{})
+	k.hook(program, hookFields{})
+	first := k.card(program)
 	second := k.ok(k.stamp(first, 15)).OverflowCard.ID
 	third := k.ok(k.stamp(first, 9)).OverflowCard.ID
 	reissued := func(named string) []string {
 		t.Helper()
 		before := k.number("SELECT max(id) FROM events")
-		must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, named, ReissueFields{}) })
+		k.reissue(named, ReissueFields{})
 		return k.lines("SELECT name || ' ' || card_id || ' ' || (payload_v2->>'$.card.state') FROM events WHERE id>? ORDER BY id", before)
 	}
 	of := func(cards ...string) (list []string) {

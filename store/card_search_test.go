@@ -63,26 +63,26 @@ func (f *fixture) searched(t *testing.T, s CardSearch, limit int) []string {
 // TestSearchCards checks what each way of searching finds.
 func TestSearchCards(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	k := f.till(f.a)
+	f := start(t)
+	k := f.till()
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(true)
 	coffee, prizes := k.ladderOf(fields, 5, 10)
-	gift := f.program(f.a, prepaid("Gift", 0))
+	gift := f.program(prepaid("Gift", 0))
 	other := f.shop(ShopFields{})
-	f.card(other, f.program(other, stamps("Other")), CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("ada@example.com"), ExternalRef: set("customer 7")})
-	ada := f.card(f.a, coffee, CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("Ada@Example.com"), ExternalRef: set("customer 7")})
+	f.in(other).cardWith(f.in(other).program(stamps("Other")), CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("ada@example.com"), ExternalRef: set("customer 7")})
+	ada := f.cardWith(coffee, CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("Ada@Example.com"), ExternalRef: set("customer 7")})
 	f.clock.move(time.Hour)
-	jose := f.card(f.a, coffee, CardFields{HolderName: set("José Ada-María"), HolderEmail: set("jose@example.com")})
-	adam := f.card(f.a, gift, CardFields{HolderName: set("Adam")})
-	blank := f.card(f.a, gift, CardFields{})
-	erased := f.card(f.a, gift, CardFields{HolderName: set("Ada Gone"), HolderEmail: set("ada.gone@example.com")})
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, erased) })
+	jose := f.cardWith(coffee, CardFields{HolderName: set("José Ada-María"), HolderEmail: set("jose@example.com")})
+	adam := f.cardWith(gift, CardFields{HolderName: set("Adam")})
+	blank := f.card(gift)
+	erased := f.cardWith(gift, CardFields{HolderName: set("Ada Gone"), HolderEmail: set("ada.gone@example.com")})
+	f.erase(erased)
 	k.ok(k.stamp(ada, 7))
 	seen := f.clock.at()
 	f.clock.move(time.Hour)
 	k.ok(k.topUp(adam, 100))
-	locked := must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, jose, true) }).ID
+	locked := f.lock(jose, true).ID
 
 	for _, c := range []struct {
 		search CardSearch
@@ -162,10 +162,10 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 // missing and surplus words.
 func TestSearchFollowsNames(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
+	f := start(t)
+	program := f.program(stamps("Coffee"))
 	words := func() string { return strings.Join(f.lines("SELECT word FROM name_words ORDER BY word"), " ") }
-	card := f.card(f.a, program, CardFields{HolderName: set("Ada King")})
+	card := f.cardWith(program, CardFields{HolderName: set("Ada King")})
 	if got := words(); got != "" {
 		t.Errorf("the words of a new card are %q", got)
 	}
@@ -175,20 +175,15 @@ func TestSearchFollowsNames(t *testing.T) {
 		do   func(tx *Tx) error
 	}{
 		{"ada king", func(*Tx) error { return nil }},
-		{"ada king", func(tx *Tx) error { _, err := tx.UpdateCard(f.a, card, CardPatch{ExternalRef: set("x")}); return err }},
+		{"ada king", func(tx *Tx) error { return errorOf(tx.UpdateCard(f.a, card, CardPatch{ExternalRef: set("x")})) }},
 		{"ada lovelace", func(tx *Tx) error {
-			_, err := tx.UpdateCard(f.a, card, CardPatch{HolderName: set("Ada Lovelace")})
-			return err
+			return errorOf(tx.UpdateCard(f.a, card, CardPatch{HolderName: set("Ada Lovelace")}))
 		}},
 		{"augusta byron", func(tx *Tx) error {
-			_, err := tx.ReissueCard(f.a, card, ReissueFields{HolderName: set("Augusta Byron")})
-			return err
+			return errorOf(tx.ReissueCard(f.a, card, ReissueFields{HolderName: set("Augusta Byron")}))
 		}},
-		{"", func(tx *Tx) error {
-			_, err := tx.UpdateCard(f.a, card, CardPatch{HolderName: null[string]()})
-			return err
-		}},
-		{"ada", func(tx *Tx) error { _, err := tx.UpdateCard(f.a, card, CardPatch{HolderName: set("Ada")}); return err }},
+		{"", func(tx *Tx) error { return errorOf(tx.UpdateCard(f.a, card, CardPatch{HolderName: null[string]()})) }},
+		{"ada", func(tx *Tx) error { return errorOf(tx.UpdateCard(f.a, card, CardPatch{HolderName: set("Ada")})) }},
 		{"", func(tx *Tx) error { return tx.EraseCard(f.a.Shop, card) }},
 	} {
 		f.must(step.do)
@@ -197,10 +192,10 @@ func TestSearchFollowsNames(t *testing.T) {
 		}
 		f.checkFile()
 	}
-	f.card(f.a, program, CardFields{HolderName: set("Ada")})
+	f.cardWith(program, CardFields{HolderName: set("Ada")})
 	for _, broken := range []string{"DELETE FROM name_words", "INSERT INTO name_words SELECT part, shop_id, 'left', card_id FROM name_words"} {
-		g := start(t, Options{})
-		g.card(g.a, g.program(g.a, stamps("Coffee")), CardFields{HolderName: set("Ada")})
+		g := start(t)
+		g.cardWith(g.program(stamps("Coffee")), CardFields{HolderName: set("Ada")})
 		g.indexNames()
 		g.sql(broken)
 		if found, err := g.Check(); err != nil || len(found) != 1 || !strings.Contains(found[0], "words") {
@@ -213,11 +208,11 @@ func TestSearchFollowsNames(t *testing.T) {
 // IndexNames.
 func TestNewNamesChange(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
+	f := start(t)
+	program := f.program(stamps("Coffee"))
 	var cards []string
 	for _, name := range []string{"Ada King", "Grace Hopper", "Edsger Dijkstra"} {
-		cards = append(cards, f.card(f.a, program, CardFields{HolderName: set(name)}))
+		cards = append(cards, f.cardWith(program, CardFields{HolderName: set(name)}))
 	}
 	var names NewNames
 	f.view(func(v *View) (err error) {
@@ -248,8 +243,8 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 	t.Parallel()
 	rng := chance(t)
 	const visits = 7
-	f := start(t, Options{PageVisits: visits})
-	program := f.program(f.a, stamps("Coffee"))
+	f := startWith(t, Options{PageVisits: visits})
+	program := f.program(stamps("Coffee"))
 	parts := []string{"a", "ab", "abc", "b", "ba", "c"}
 	type row struct {
 		id    string
@@ -272,7 +267,7 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 			words = append(words, parts[rng.IntN(len(parts))])
 		}
 		email := parts[rng.IntN(len(parts))] + "@" + parts[rng.IntN(len(parts))]
-		id := f.card(f.a, program, CardFields{HolderName: set(strings.Join(words, " ")), HolderEmail: set(email)})
+		id := f.cardWith(program, CardFields{HolderName: set(strings.Join(words, " ")), HolderEmail: set(email)})
 		slices.Sort(words)
 		rows = append(rows, row{id, f.key(KindCard, id), part, slices.Compact(words), email})
 	}
@@ -329,14 +324,14 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 // cards are indexed leaves out no card.
 func TestSearchWhileNamesAreIndexed(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
+	f := start(t)
+	program := f.program(stamps("Coffee"))
 	want := map[string]bool{}
 	for n := range 9 {
 		if n == 4 {
 			f.indexNames()
 		}
-		want[f.card(f.a, program, CardFields{HolderName: set(fmt.Sprintf("Ada %c", 'z'-n))})] = true
+		want[f.cardWith(program, CardFields{HolderName: set(fmt.Sprintf("Ada %c", 'z'-n))})] = true
 	}
 	pages := 0
 	allPages(t, func(q PageQuery) (p Page[FoundCard]) {
@@ -361,11 +356,11 @@ func TestSearchWhileNamesAreIndexed(t *testing.T) {
 // TestSearchCursors checks that a cursor of another list, shop or search is refused.
 func TestSearchCursors(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
+	f := start(t)
+	program := f.program(stamps("Coffee"))
 	cards := []string{}
 	for range 3 {
-		cards = append(cards, f.card(f.a, program, CardFields{HolderName: set("Ada B"), HolderEmail: set("ada@example.com")}))
+		cards = append(cards, f.cardWith(program, CardFields{HolderName: set("Ada B"), HolderEmail: set("ada@example.com")}))
 	}
 	var cursor string
 	search := func(shop int64, text, cursor string) (p Page[FoundCard], err error) {
@@ -391,7 +386,7 @@ func TestSearchCursors(t *testing.T) {
 		_, err := search(c.shop, c.text, c.cursor)
 		refused(t, err, ValidationFailed)
 	}
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, cards[0]) })
+	f.erase(cards[0])
 	_, err = search(f.a.Shop, "ada", cursor)
 	refused(t, err, ValidationFailed)
 }

@@ -164,7 +164,7 @@ func (m *liveModel) patch(c *liveCard) {
 	case status != StatusExpired && ref != c.ref && m.refIsTaken(c.program, ref, c):
 		want = Conflict
 	}
-	err := m.do(func(tx *Tx) error { _, err := tx.UpdateCard(m.a, c.id, f); return err })
+	err := m.do(func(tx *Tx) error { return errorOf(tx.UpdateCard(m.a, c.id, f)) })
 	m.expect(fmt.Sprintf("patch of a card %s to %+v", status, f), err, want)
 	if err == nil {
 		c.ref, c.expires = ref, f.ExpiresAt.Apply(c.expires)
@@ -183,7 +183,7 @@ func (m *liveModel) reissue(c *liveCard) {
 	case status == StatusExpired:
 		want = m.checkRevival(c, c.ref)
 	}
-	err := m.do(func(tx *Tx) error { _, err := tx.ReissueCard(m.a, c.id, ReissueFields{ExpiresAt: at}); return err })
+	err := m.do(func(tx *Tx) error { return errorOf(tx.ReissueCard(m.a, c.id, ReissueFields{ExpiresAt: at})) })
 	m.expect("reissue of a card "+status, err, want)
 	if err == nil {
 		if status == StatusExpired {
@@ -201,7 +201,7 @@ func (m *liveModel) lock(c *liveCard, lock bool) {
 	case status == StatusArchived, status == StatusExpired:
 		want = Conflict
 	}
-	err := m.do(func(tx *Tx) error { _, err := tx.SetCardLocked(m.a.Shop, c.id, lock); return err })
+	err := m.do(func(tx *Tx) error { return errorOf(tx.SetCardLocked(m.a.Shop, c.id, lock)) })
 	m.expect(fmt.Sprintf("lock %t of a card %s", lock, m.status(c)), err, want)
 	if err == nil {
 		c.locked = lock
@@ -213,7 +213,7 @@ func (m *liveModel) archive(c *liveCard) {
 	if c.erased {
 		want = NotFound
 	}
-	err := m.do(func(tx *Tx) error { _, err := tx.ArchiveCard(m.a.Shop, c.id); return err })
+	err := m.do(func(tx *Tx) error { return errorOf(tx.ArchiveCard(m.a.Shop, c.id)) })
 	m.expect("archive", err, want)
 	c.archived = true
 }
@@ -239,7 +239,7 @@ func (m *liveModel) deleteProgram() {
 			break
 		}
 	}
-	id := m.program(m.a, stamps("Next"))
+	id := m.program(stamps("Next"))
 	m.programs[id] = true
 }
 
@@ -275,14 +275,13 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 		runs = 1
 	}
 	for run := range runs {
-		f := start(t, Options{})
+		f := start(t)
 		m := &liveModel{fixture: f, rng: rng, most: 5 + rng.IntN(25), programs: map[string]bool{}}
 		m.must(func(tx *Tx) error {
-			_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))}, "")
-			return err
+			return errorOf(tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))}, ""))
 		})
 		for range 2 {
-			m.programs[f.program(f.a, stamps("Coffee"))] = true
+			m.programs[f.program(stamps("Coffee"))] = true
 		}
 		for step := range 200 {
 			c := m.pick()
@@ -306,8 +305,7 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 			default:
 				m.most = 3 + rng.IntN(25)
 				m.must(func(tx *Tx) error {
-					_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))}, "")
-					return err
+					return errorOf(tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))}, ""))
 				})
 			}
 			if step%20 == 0 {
@@ -324,8 +322,8 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 // marks as expired.
 func TestMaxCardsWithManyExpired(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
+	f := start(t)
+	program := f.program(stamps("Coffee"))
 	soon := f.clock.at().Add(time.Minute)
 	f.must(func(tx *Tx) error {
 		for range 700 {
@@ -337,7 +335,7 @@ func TestMaxCardsWithManyExpired(t *testing.T) {
 		return err
 	})
 	issue := func() error {
-		return f.do(func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err })
+		return f.do(func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) })
 	}
 	refused(t, issue(), Unprocessable)
 	f.clock.move(time.Minute - time.Millisecond)

@@ -92,14 +92,12 @@ func TestCheckFindings(t *testing.T) {
 	for _, column := range []string{"active", "apple", "google", "balance", "stamps", "redemptions", "completed", "open_cards", "span_ms", "gaps", "uses", "entries", "topped_up", "spent"} {
 		cases = append(cases, brokenCase{"statistics that differ from the ledger: totals of program", []string{"UPDATE program_counts SET " + column + "=" + column + "+1"}, KindProgram, ledgerProgram})
 	}
-	f := start(t, Options{})
-	l := f.withLedger(f.a)
+	f := start(t)
+	l := f.withLedger()
 	f.shop(ShopFields{})
 	f.row(l, "stamp")
 	f.row(l, "stamp")
-	must(f, func(tx *Tx) (Prize, error) {
-		return tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
-	})
+	f.addPrize(l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
 	f.checkFile()
 	f.Close()
 	whole, err := os.ReadFile(f.path)

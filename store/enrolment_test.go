@@ -17,8 +17,8 @@ type enrolling struct {
 
 func startEnrolling(t *testing.T, fields EnrolmentFields) *enrolling {
 	t.Helper()
-	f := start(t, Options{PublicURL: "https://cards.example.com"})
-	e := &enrolling{f, f.program(f.a, stamps("Tea & cake"))}
+	f := startWith(t, Options{PublicURL: "https://cards.example.com"})
+	e := &enrolling{f, f.program(stamps("Tea & cake"))}
 	if !fields.Slug.Set {
 		fields.Enabled, fields.Slug, fields.MaxCards = set(true), set("tea"), set[int64](1000)
 	}
@@ -47,8 +47,8 @@ func (e *enrolling) join(f JoinFields, at string) (token string, err error) {
 // file, and that a change of the consent is a new version.
 func TestEnrolment(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{PublicURL: "https://cards.example.com"})
-	program, other := f.program(f.a, stamps("Tea")), f.program(f.shop(ShopFields{}), stamps("Cake"))
+	f := startWith(t, Options{PublicURL: "https://cards.example.com"})
+	program, other := f.program(stamps("Tea")), f.in(f.shop(ShopFields{})).program(stamps("Cake"))
 	change := func(shop int64, program string, fields EnrolmentFields) (e Enrolment, err error) {
 		err = f.do(func(tx *Tx) error {
 			e, err = tx.UpdateEnrolment(shop, program, fields)
@@ -89,7 +89,7 @@ func TestEnrolment(t *testing.T) {
 		}
 	}
 	// Another program may use the slug of a deleted program.
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, program) })
+	f.deleteProgram(program)
 	if _, err := change(elsewhere, other, EnrolmentFields{Slug: set("tea"), MaxCards: set[int64](5)}); err != nil {
 		t.Error(err)
 	}
@@ -147,7 +147,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("consent to an earlier text: %v", err)
 	}
 	// The same form key makes a card at the form of another program.
-	second := e.fixture.program(e.a, stamps("Cake"))
+	second := e.fixture.program(stamps("Cake"))
 	must(e.fixture, func(tx *Tx) (Enrolment, error) {
 		return tx.UpdateEnrolment(e.a.Shop, second, EnrolmentFields{Enabled: set(true), Slug: set("cake"), MaxCards: set[int64](5)})
 	})
@@ -158,10 +158,8 @@ func TestJoin(t *testing.T) {
 		}
 		return err
 	})
-	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, id) })
-	if n := e.number("SELECT count(*) FROM cards WHERE consent_version IS NOT NULL OR consent_at IS NOT NULL"); n != 0 {
-		t.Errorf("%d cards have a consent after the erasure", n)
-	}
+	e.erase(id)
+	e.selects(0, "SELECT count(*) FROM cards WHERE consent_version IS NOT NULL OR consent_at IS NOT NULL")
 	e.checkFile()
 }
 
@@ -227,9 +225,7 @@ func TestJoinConcurrently(t *testing.T) {
 		wg.Go(func() { e.join(JoinFields{}, fmt.Sprintf("198.51.100.%d", i)) })
 	}
 	wg.Wait()
-	if n := e.number("SELECT count(*) FROM cards"); n != 7 {
-		t.Errorf("%d cards were made, want 7", n)
-	}
+	e.selects(7, "SELECT count(*) FROM cards")
 	e.checkFile()
 }
 
@@ -252,22 +248,19 @@ func TestClosedForm(t *testing.T) {
 		e.must(back)
 	}
 	action := func(action string) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.ProgramAction(e.a, e.program, action); return err }
+		return func(tx *Tx) error { return errorOf(tx.ProgramAction(e.a, e.program, action)) }
 	}
 	closed("suspended", action(Suspend), action(Unsuspend))
 	closed("unpublished", action(Unpublish), action(Publish))
 	state := func(state string) func(*Tx) error {
 		return func(tx *Tx) error {
-			_, err := tx.UpdateShop(e.a.Shop, ShopFields{SubscriptionState: set(state)}, "")
-			return err
+			return errorOf(tx.UpdateShop(e.a.Shop, ShopFields{SubscriptionState: set(state)}, ""))
 		}
 	}
 	closed("subscription", state("cancelled"), state("active"))
 	// If the shop has reached max_cards, the refusal is that of a closed form, so that it does
 	// not tell how many cards the shop has.
-	must(e.fixture, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(e.a.Shop, ShopFields{MaxCards: set[int64](1)}, "")
-	})
+	e.updateShop(ShopFields{MaxCards: set[int64](1)})
 	for i, want := range []bool{true, false} {
 		if _, err := e.join(JoinFields{}, ""); (err == nil) != want || err != nil && !refusedAs(err, Conflict) {
 			t.Errorf("card %d: %v", i+1, err)
@@ -293,13 +286,12 @@ func TestClosedForm(t *testing.T) {
 func TestMoneyIsNotEnrolled(t *testing.T) {
 	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
-	e.program = e.fixture.program(e.a, prepaid("Gift", 2500))
+	e.program = e.fixture.program(prepaid("Gift", 2500))
 	form := EnrolmentFields{Enabled: set(true), Slug: set("gift"), MaxCards: set[int64](5)}
-	turnOn := func(tx *Tx) error { _, err := tx.UpdateEnrolment(e.a.Shop, e.program, form); return err }
+	turnOn := func(tx *Tx) error { return errorOf(tx.UpdateEnrolment(e.a.Shop, e.program, form)) }
 	balance := func(cents int64) func(*Tx) error {
 		return func(tx *Tx) error {
-			_, err := tx.UpdateProgram(e.a, e.program, ProgramFields{InitialBalanceCents: set(cents)})
-			return err
+			return errorOf(tx.UpdateProgram(e.a, e.program, ProgramFields{InitialBalanceCents: set(cents)}))
 		}
 	}
 	if err := e.do(turnOn); !refusedAs(err, Unprocessable) {
@@ -323,12 +315,11 @@ func TestMoneyIsNotEnrolled(t *testing.T) {
 		}
 		return nil
 	})
-	if err := e.do(func(tx *Tx) error { _, err := tx.Join("gift", JoinFields{}, netip.Addr{}); return err }); !refusedAs(err, Conflict) {
+	if err := e.do(func(tx *Tx) error { return errorOf(tx.Join("gift", JoinFields{}, netip.Addr{})) }); !refusedAs(err, Conflict) {
 		t.Errorf("a card with money: %v", err)
 	}
 	if err := e.do(func(tx *Tx) error {
-		_, err := tx.IssueCard(e.a, e.program, CardFields{}, SourceWebEnrollment)
-		return err
+		return errorOf(tx.IssueCard(e.a, e.program, CardFields{}, SourceWebEnrollment))
 	}); !refusedAs(err, Unprocessable) {
 		t.Errorf("a card with money by web enrolment: %v", err)
 	}

@@ -77,8 +77,14 @@ func sample[T any](cases []T) (some []T) {
 	return some
 }
 
-// start returns a fixture on a new file, with synchronous=OFF for speed.
-func start(t testing.TB, opts Options) *fixture {
+// start returns a fixture on a new file.
+func start(t testing.TB) *fixture {
+	t.Helper()
+	return startWith(t, Options{})
+}
+
+// startWith returns a fixture with options, and with synchronous=OFF for speed.
+func startWith(t testing.TB, opts Options) *fixture {
 	t.Helper()
 	opts.Ephemeral = true
 	if opts.Readers == 0 {
@@ -88,7 +94,7 @@ func start(t testing.TB, opts Options) *fixture {
 	if opts.Now == nil {
 		opts.Now = f.clock.now
 	}
-	f.Store = open(t, filepath.Join(t.TempDir(), "cards.db"), opts)
+	f.Store = open(t, newPath(t), opts)
 	f.a = f.shop(ShopFields{})
 	return f
 }
@@ -101,6 +107,30 @@ func open(t testing.TB, path string, opts Options) *Store {
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// newPath returns the path of a database in a new folder.
+func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "cards.db") }
+
+// reopen returns a fixture on a file that exists.
+func reopen(t testing.TB, path string, opts Options) *fixture {
+	t.Helper()
+	return &fixture{Store: open(t, path, opts), t: t}
+}
+
+// second returns a fixture on the same file, as another process would open it.
+func (f *fixture) second() *fixture {
+	f.t.Helper()
+	g := reopen(f.t, f.path, Options{Ephemeral: true, Readers: 1, Now: f.clock.now})
+	g.clock, g.a = f.clock, f.a
+	return g
+}
+
+// in returns the fixture for another shop.
+func (f *fixture) in(a Access) *fixture {
+	g := *f
+	g.a = a
+	return &g
 }
 
 var operator = Actor{Type: "user", Name: "ada"}
@@ -135,6 +165,9 @@ func check[T any](v T, err error) T {
 	return v
 }
 
+// errorOf returns the error of a call with two results.
+func errorOf[T any](_ T, err error) error { return err }
+
 // sql changes rows directly and returns their number.
 func (f *fixture) sql(sql string, args ...any) (n int64) {
 	f.t.Helper()
@@ -154,6 +187,14 @@ func (f *fixture) number(sql string, args ...any) (n int64) {
 		return err
 	})
 	return n
+}
+
+// selects fails the test unless a query selects the integer want.
+func (f *fixture) selects(want int64, sql string, args ...any) {
+	f.t.Helper()
+	if got := f.number(sql, args...); got != want {
+		f.t.Errorf("%s gives %d, want %d", sql, got, want)
+	}
 }
 
 // lines returns the rows of a query with one column.
@@ -205,53 +246,6 @@ func (f *fixture) shop(fields ShopFields) (a Access) {
 		return err
 	})
 	return a
-}
-
-func (f *fixture) location(a Access) (id string) {
-	f.t.Helper()
-	f.must(func(tx *Tx) error {
-		l, err := tx.CreateLocation(a.Shop, LocationFields{}, StaffPIN{})
-		id = l.ID
-		return err
-	})
-	return id
-}
-
-// stamps returns the fields of a program of ten stamps.
-func stamps(name string) ProgramFields {
-	return ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: set(int64(10)), IconKey: set("star")}
-}
-
-// draft creates an unpublished program.
-func (f *fixture) draft(a Access, fields ProgramFields) (id string) {
-	f.t.Helper()
-	f.must(func(tx *Tx) error {
-		p, err := tx.CreateProgram(a, fields)
-		id = p.ID
-		return err
-	})
-	return id
-}
-
-// program creates a published program.
-func (f *fixture) program(a Access, fields ProgramFields) string {
-	f.t.Helper()
-	id := f.draft(a, fields)
-	f.must(func(tx *Tx) error {
-		_, err := tx.ProgramAction(a, id, Publish)
-		return err
-	})
-	return id
-}
-
-func (f *fixture) card(a Access, program string, fields CardFields) (id string) {
-	f.t.Helper()
-	f.must(func(tx *Tx) error {
-		c, err := tx.IssueCard(a, program, fields, SourceAPI)
-		id = c.ID
-		return err
-	})
-	return id
 }
 
 // child inserts an overflow instance without stamps into a chain.

@@ -40,7 +40,7 @@ func idempotencyKey(caller int64, key, request string) IdempotencyKey {
 
 func TestRememberAndRecall(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	for i, body := range []string{`{"id":"crd_1"}`, "", "{}", "line\nline", `{"name":"Zoë \u0000 🎟"}`, string(make([]byte, 0, 1))} {
 		c := idempotencyKey(2, fmt.Sprint("key", i), body)
 		f.recalls(c, 0, "")
@@ -53,7 +53,7 @@ func TestRememberAndRecall(t *testing.T) {
 // another request with the same key is a conflict.
 func TestIdempotencyKeysAreSeparate(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	first := idempotencyKey(KeyScope(1), "key", "request")
 	f.remember(first, 201, "first")
 	f.recalls(idempotencyKey(KeyScope(2), "key", "request"), 0, "")   // another caller
@@ -77,7 +77,7 @@ func TestIdempotencyKeysAreSeparate(t *testing.T) {
 // TestIdempotencyWindow checks that the window starts with the first request, by the store's clock.
 func TestIdempotencyWindow(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{Limits: func() Limits { l := DefaultLimits(); l.IdempotencyHours = 2; return l }()})
+	f := startWith(t, Options{Limits: func() Limits { l := DefaultLimits(); l.IdempotencyHours = 2; return l }()})
 	c := idempotencyKey(2, "key", "request")
 	f.remember(c, 201, "first")
 	f.clock.move(time.Hour)
@@ -93,9 +93,7 @@ func TestIdempotencyWindow(t *testing.T) {
 	// The key is free for any request, which starts a new window.
 	other := idempotencyKey(2, "key", "other")
 	f.remember(other, 404, "second")
-	if n := f.number("SELECT count(*) FROM idempotency"); n != 1 {
-		t.Errorf("%d rows under one key", n)
-	}
+	f.selects(1, "SELECT count(*) FROM idempotency")
 	f.recalls(other, 404, "second")
 	_, err = f.recall(c)
 	refused(t, err, IdempotencyConflict)
@@ -107,7 +105,7 @@ func TestIdempotencyWindow(t *testing.T) {
 
 func TestPruneIdempotency(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	prune := func(most int) (n int64) {
 		f.must(func(tx *Tx) (err error) { n, err = tx.PruneIdempotency(most); return err })
 		return n
@@ -145,9 +143,9 @@ func TestPruneIdempotency(t *testing.T) {
 // committed.
 func TestRefusedWriteRemembersNothing(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	c := idempotencyKey(2, "key", "request")
-	program := f.program(f.a, stamps("Coffee"))
+	program := f.program(stamps("Coffee"))
 	issue := func(end error) error {
 		return f.do(func(tx *Tx) error {
 			_, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
@@ -162,14 +160,10 @@ func TestRefusedWriteRemembersNothing(t *testing.T) {
 	}
 	refused(t, issue(notFound("thing")), NotFound)
 	f.recalls(c, 0, "")
-	if n := f.number("SELECT count(*) FROM cards"); n != 0 {
-		t.Errorf("%d cards of a write that was rolled back", n)
-	}
+	f.selects(0, "SELECT count(*) FROM cards")
 	if err := issue(nil); err != nil {
 		t.Fatal(err)
 	}
 	f.recalls(c, 201, "made")
-	if n := f.number("SELECT count(*) FROM cards"); n != 1 {
-		t.Errorf("%d cards, want 1", n)
-	}
+	f.selects(1, "SELECT count(*) FROM cards")
 }

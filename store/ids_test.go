@@ -99,7 +99,7 @@ func TestKeyRefusesOtherText(t *testing.T) {
 
 func TestIDsOfAnotherFile(t *testing.T) {
 	t.Parallel()
-	a, b := start(t, Options{}), start(t, Options{})
+	a, b := start(t), start(t)
 	for _, key := range someKeys {
 		id := a.ID(KindCard, key)
 		if id == b.ID(KindCard, key) {
@@ -109,7 +109,7 @@ func TestIDsOfAnotherFile(t *testing.T) {
 			t.Errorf("%s of one file opens in another as %d", id, got)
 		}
 	}
-	given := start(t, Options{IDSecret: []byte("0123456789abcdef")})
+	given := startWith(t, Options{IDSecret: []byte("0123456789abcdef")})
 	if got, want := given.ID(KindCard, 7), idsOf(t, "0123456789abcdef").ID(KindCard, 7); got != want {
 		t.Errorf("under a given secret row 7 is %s, want %s", got, want)
 	}

@@ -11,20 +11,18 @@ import (
 func TestMaxStampsPerDay(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	must(k.fixture, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set("America/New_York")}, "")
-	})
+	k.updateShop(ShopFields{Timezone: set("America/New_York")})
 	program, _ := k.ladder(true, 10)
 	limit := func(f ProgramSettings) {
 		t.Helper()
-		must(k.fixture, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgramSettings(k.a.Shop, program, f) })
+		k.settings(program, f)
 	}
 	limit(ProgramSettings{MaxStampsPerDay: set(int64(12))})
-	card, other := k.card(k.a, program, CardFields{}), k.card(k.a, program, CardFields{})
+	card, other := k.card(program), k.card(program)
 	over := func(n int64) {
 		t.Helper()
 		before := k.dump()
-		k.refuses(Unprocessable, func() (Stamped, error) { return k.stamp(card, n) })
+		k.refuses(Unprocessable)(k.stamp(card, n))
 		if after := k.dump(); after != before {
 			t.Errorf("a refused stamp wrote %s", firstDifference(before, after))
 		}
@@ -62,19 +60,15 @@ func TestMaxStampsPerDay(t *testing.T) {
 func TestMaxStampsOfALongDay(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	must(k.fixture, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
-	})
+	k.updateShop(ShopFields{Timezone: set("Europe/Rome")})
 	program, _ := k.ladder(true)
-	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
-		return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MaxStampsPerDay: set(int64(2))})
-	})
-	card := k.card(k.a, program, CardFields{})
+	k.settings(program, ProgramSettings{MaxStampsPerDay: set(int64(2))})
+	card := k.card(program)
 	rome := Zone("Europe/Rome")
 	k.clock.move(time.Date(2026, 10, 25, 0, 0, 0, 0, rome).Sub(k.clock.now()))
 	k.ok(k.stamp(card, 2))
 	k.clock.move(time.Date(2026, 10, 25, 23, 59, 59, 0, rome).Sub(k.clock.now()))
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.stamp(card, 1) })
+	k.refuses(Unprocessable)(k.stamp(card, 1))
 	k.clock.move(time.Second)
 	k.ok(k.stamp(card, 2))
 }

@@ -20,11 +20,11 @@ type eventsCase struct {
 func startEvents(t *testing.T, fields ProgramFields, previews bool, thresholds ...int64) eventsCase {
 	limits := DefaultLimits()
 	limits.PreviewEvents = previews
-	f := start(t, Options{Limits: limits})
-	c := eventsCase{till: f.till(f.a)}
+	f := startWith(t, Options{Limits: limits})
+	c := eventsCase{till: f.till()}
 	c.program, c.prizes = c.ladderOf(fields, thresholds...)
-	f.hook(f.a, c.program, hookFields{events: []string{"*"}})
-	f.hook(f.a, c.program, hookFields{events: []string{"transaction.created"}})
+	f.hook(c.program, hookFields{events: []string{"*"}})
+	f.hook(c.program, hookFields{events: []string{"transaction.created"}})
 	return c
 }
 
@@ -83,8 +83,6 @@ func (c eventsCase) expectEvents(what string, cards []string, action func() erro
 	}
 }
 
-func errorOf[T any](_ T, err error) error { return err }
-
 func TestEventsOfStampPrograms(t *testing.T) {
 	t.Parallel()
 	fields := stamps("Coffee")
@@ -97,7 +95,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		root, cards = out.ID, []string{out.ID}
 		return err
 	}, "card.added #0 active source=counter here")
-	must(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(c.a, root, ReissueFields{}) })
+	c.reissue(root, ReissueFields{})
 	c.expectEvents("a refused stamp", cards, func() error { return errorOf(c.stamp(root, 21)) })
 	c.expectEvents("the first stamps", cards, func() error { return errorOf(c.stamp(root, 9)) },
 		"card.activated #0 active", "stamp.assigned #0 active stamps_delta=9 stamps_count=9",
@@ -134,7 +132,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 	c.expectEvents("stamps that expire beside a refusal", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"transaction.created #2 active tx_type=expiry stamps_delta=-2 value_delta=<nil>")
 	c.expectEvents("install", cards, func() error {
-		out := must(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(c.a, c.program, CardFields{}, SourceAPI) })
+		out := c.issue(c.program, CardFields{})
 		cards = append(cards, out.ID)
 		return errorOf(c.install(out.InstallURL))
 	}, "card.added #3 invited source=api", "card.activated #3 active", "card.registered #3 active")
@@ -148,7 +146,7 @@ func TestCompleteCardArchivedLast(t *testing.T) {
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(true)
 	c := startEvents(t, fields, false)
-	card := c.card(c.a, c.program, CardFields{})
+	card := c.card(c.program)
 	c.expectEvents("stamps over an invited card without prizes", []string{card}, func() error { return errorOf(c.stamp(card, 12)) },
 		"card.activated #0 archived", "card.added #1 active source=overflow here",
 		"stamp.assigned #0 archived stamps_delta=10 stamps_count=10", "transaction.created #0 archived tx_type=stamp stamps_delta=10 value_delta=<nil>",
@@ -159,7 +157,7 @@ func TestCompleteCardArchivedLast(t *testing.T) {
 func TestEventsOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	c := startEvents(t, prepaid("Gift", 100), false)
-	card := c.card(c.a, c.program, CardFields{})
+	card := c.card(c.program)
 	cards := []string{card}
 	var top, spent Stamped
 	c.expectEvents("a top-up", cards, func() (err error) { top, err = c.topUp(card, 50); return err },
@@ -173,7 +171,7 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 	c.expectEvents("a spend above the balance", cards, func() error { return errorOf(c.spend(card, 101)) })
 
 	c = startEvents(t, access("Club"), false)
-	card = c.card(c.a, c.program, CardFields{})
+	card = c.card(c.program)
 	var used Stamped
 	c.expectEvents("entry", []string{card}, func() (err error) { used, err = c.use(card); return err },
 		"card.activated #0 active", "card.used #0 active program_type=access", "transaction.created #0 active tx_type=access stamps_delta=<nil> value_delta=<nil>")
@@ -181,7 +179,7 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 		"transaction.reversed #0 active reversed_delta=0", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=<nil>")
 
 	c = startEvents(t, discount("Off"), false)
-	card = c.card(c.a, c.program, CardFields{})
+	card = c.card(c.program)
 	c.expectEvents("a discount", []string{card}, func() error { return errorOf(c.use(card)) },
 		"card.activated #0 active", "transaction.created #0 active tx_type=discount stamps_delta=<nil> value_delta=<nil>")
 }
@@ -194,7 +192,7 @@ func TestEventsOfExpiry(t *testing.T) {
 		fields := stamps("Coffee")
 		fields.StampsExpireAfterDays = set(int64(1))
 		c := startEvents(t, fields, previews)
-		card := c.card(c.a, c.program, CardFields{ExpiresAt: set(c.clock.at().Add(days(3)))})
+		card := c.cardWith(c.program, CardFields{ExpiresAt: set(c.clock.at().Add(days(3)))})
 		c.ok(c.stamp(card, 2))
 		c.clock.move(days(2))
 		want := []string{"transaction.created #0 active tx_type=expiry stamps_delta=-2 value_delta=<nil>", "stamp.assigned #0 active stamps_delta=1 stamps_count=1",

@@ -14,7 +14,7 @@ func TestExpiryRowOncePerExpiryDate(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5)
 	soon := func() Opt[Time] { return set(k.clock.at().Add(time.Hour)) }
-	card := k.card(k.a, program, CardFields{ExpiresAt: soon()})
+	card := k.cardWith(program, CardFields{ExpiresAt: soon()})
 	expire := func(want int64, action func() (Stamped, error)) {
 		t.Helper()
 		before := k.rows()
@@ -34,10 +34,7 @@ func TestExpiryRowOncePerExpiryDate(t *testing.T) {
 		t.Errorf("the ledger has %q", got)
 	}
 	k.expect(card, StatusExpired, 0)
-	k.must(func(tx *Tx) error {
-		_, err := tx.UpdateCard(k.a, card, CardPatch{ExpiresAt: soon()})
-		return err
-	})
+	k.update(card, CardPatch{ExpiresAt: soon()})
 	row := k.ok(k.stamp(card, 2)).Transaction.ID
 	k.clock.move(2 * time.Hour)
 	expire(1, func() (Stamped, error) { return k.reverse(row) })
@@ -52,7 +49,7 @@ func startExpiring(t *testing.T, repeat bool) (k till, card string, prizes []str
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(repeat), set(int64(10))
 	program, prizes := k.ladderOf(fields, 3, 10)
-	return k, k.card(k.a, program, CardFields{}), prizes
+	return k, k.card(program), prizes
 }
 
 // kinds returns the types of the rows of the ledger, in order, and their stamps.
@@ -80,7 +77,7 @@ func TestStampsExpire(t *testing.T) {
 		if got := k.kinds(); got != "stamp 2, stamp 1, stamp 3, stamp 1, expiry -3, stamp 1" {
 			t.Errorf("the ledger has %s", got)
 		}
-		k.refuses(Unprocessable, func() (Stamped, error) { return k.reverse(old) })
+		k.refuses(Unprocessable)(k.reverse(old))
 		k.checkFile()
 	})
 	t.Run("the row stays although the action is refused", func(t *testing.T) {
@@ -94,7 +91,7 @@ func TestStampsExpire(t *testing.T) {
 			t.Errorf("%T, and the ledger has %s", err, k.kinds())
 		}
 		k.expect(card, StatusActive, 0)
-		k.refuses(Unprocessable, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
+		k.refuses(Unprocessable)(k.redeem(card, prizes[0]))
 	})
 	t.Run("claims stay unless all stamps expire", func(t *testing.T) {
 		k, card, prizes := startExpiring(t, true)
@@ -110,11 +107,9 @@ func TestStampsExpire(t *testing.T) {
 		k.ok(k.stamp(card, 3))
 		k.expect(card, StatusActive, 3)
 		k.ok(k.redeem(card, prizes[0])) // starts a new cycle
-		if n := k.number("SELECT count(*) FROM cycles"); n != 0 {
-			t.Errorf("%d cycles count as completed", n)
-		}
+		k.selects(0, "SELECT count(*) FROM cycles")
 		k.ok(k.reverse(claim)) // the old cycle was not completed
-		k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
+		k.refuses(ThresholdAlreadyClaimed)(k.redeem(card, prizes[0]))
 	})
 	t.Run("one row for each card of a chain", func(t *testing.T) {
 		k, card, _ := startExpiring(t, true)
@@ -152,10 +147,7 @@ func TestStampsDoNotExpire(t *testing.T) {
 	t.Run("stamps of an expired card do not expire", func(t *testing.T) {
 		k, card, _ := startExpiring(t, true)
 		k.ok(k.stamp(card, 4))
-		k.must(func(tx *Tx) error {
-			_, err := tx.UpdateCard(k.a, card, CardPatch{ExpiresAt: set(tx.Now.Add(days(1)))})
-			return err
-		})
+		k.update(card, CardPatch{ExpiresAt: set(k.clock.at().Add(days(1)))})
 		k.clock.move(days(10))
 		_, err := k.stamp(card, 1)
 		refused(t, err, CardExpired)

@@ -15,20 +15,20 @@ type till struct {
 	location string
 }
 
-func (f *fixture) till(a Access) till {
+func (f *fixture) till() till {
 	f.t.Helper()
-	t := till{fixture: f, location: f.location(a)}
+	t := till{fixture: f, location: f.location()}
 	d := must(f, func(tx *Tx) (Device, error) {
-		d, _, err := tx.CreateDevice(a.Shop, NewDevice{LocationID: t.location, Name: "Till", AcceptsCardIDs: true})
+		d, _, err := tx.CreateDevice(f.a.Shop, NewDevice{LocationID: t.location, Name: "Till", AcceptsCardIDs: true})
 		return d, err
 	})
-	t.device = Till{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID), AcceptsCardIDs: true}
+	t.device = Till{Shop: f.a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID), AcceptsCardIDs: true}
 	return t
 }
 
 func startTill(t *testing.T) till {
-	f := start(t, Options{})
-	return f.till(f.a)
+	f := start(t)
+	return f.till()
 }
 
 // attempt makes a write that may be refused.
@@ -101,15 +101,18 @@ func (k till) ok(s Stamped, err error) Stamped {
 	return s
 }
 
-// refuses fails the test unless the action is refused with code and writes no row.
-func (k till) refuses(code Code, action func() (Stamped, error)) {
+// refuses returns a function that fails the test unless an action was refused with code and wrote no
+// row since refuses was called: k.refuses(NotFound)(k.stamp("", 1)).
+func (k till) refuses(code Code) func(Stamped, error) {
 	k.t.Helper()
 	before := k.rows()
-	_, err := action()
-	refused(k.t, err, code)
-	var kept *CommittedRefusal
-	if after := k.rows(); after != before || errors.As(err, &kept) {
-		k.t.Errorf("a refusal with %s wrote %d rows", code, after-before)
+	return func(_ Stamped, err error) {
+		k.t.Helper()
+		refused(k.t, err, code)
+		var kept *CommittedRefusal
+		if after := k.rows(); after != before || errors.As(err, &kept) {
+			k.t.Errorf("a refusal with %s wrote %d rows", code, after-before)
+		}
 	}
 }
 
@@ -147,24 +150,11 @@ func (k till) ladder(repeat bool, thresholds ...int64) (program string, prizes [
 
 func (k till) ladderOf(fields ProgramFields, thresholds ...int64) (program string, prizes []string) {
 	k.t.Helper()
-	program = k.program(k.a, fields)
+	program = k.program(fields)
 	for _, t := range thresholds {
-		z := must(k.fixture, func(tx *Tx) (Prize, error) {
-			return tx.AddPrize(k.a, program, PrizeFields{Threshold: set(t), Name: set("Prize")})
-		})
-		prizes = append(prizes, z.ID)
+		prizes = append(prizes, k.addPrize(program, PrizeFields{Threshold: set(t), Name: set("Prize")}).ID)
 	}
 	return program, prizes
-}
-
-func (k till) action(program, action string) {
-	k.t.Helper()
-	k.must(func(tx *Tx) error { _, err := tx.ProgramAction(k.a, program, action); return err })
-}
-
-func (k till) lock(card string, lock bool) {
-	k.t.Helper()
-	k.must(func(tx *Tx) error { _, err := tx.SetCardLocked(k.a.Shop, card, lock); return err })
 }
 
 func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }

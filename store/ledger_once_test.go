@@ -41,8 +41,8 @@ func TestRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
-	stamped, other := k.card(k.a, program, CardFields{}), k.card(k.a, program, CardFields{})
-	money, pass := k.card(k.a, k.program(k.a, prepaid("Gift", 500)), CardFields{}), k.card(k.a, k.program(k.a, access("Club")), CardFields{})
+	stamped, other := k.card(program), k.card(program)
+	money, pass := k.card(k.program(prepaid("Gift", 500))), k.card(k.program(access("Club")))
 	k.ok(k.stamp(stamped, 8))
 	type action struct {
 		card  string
@@ -116,19 +116,17 @@ func TestReverseByReference(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 5)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	row := k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) {
 		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Once: once(1)})
 	}))
-	elsewhere, abroad := k.device, k.till(k.shop(ShopFields{})).device
+	elsewhere, abroad := k.device, k.in(k.shop(ShopFields{})).till().device
 	elsewhere.Location = -1
 	for _, from := range []Till{elsewhere, abroad} {
-		k.refuses(NotFound, func() (Stamped, error) {
-			return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(from, uuid(1), UseFields{}) })
-		})
+		k.refuses(NotFound)(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(from, uuid(1), UseFields{}) }))
 	}
 	for _, text := range []string{uuid(2), "", "%", uuid(1) + " "} {
-		k.refuses(NotFound, func() (Stamped, error) { return k.reverse(text) })
+		k.refuses(NotFound)(k.reverse(text))
 	}
 	reverse := func(tx *Tx) (Stamped, error) {
 		return tx.Reverse(k.device, strings.ToUpper(uuid(1)), UseFields{Once: once(2)})
@@ -145,7 +143,7 @@ func TestReverseByReference(t *testing.T) {
 	}
 	_, _, err := k.again(Repeat{Once: once(2), Types: []string{TransactionReversal}, Reverses: uuid(2)}, reverse)
 	refused(t, err, Conflict)
-	k.refuses(Conflict, func() (Stamped, error) { return k.reverse(uuid(1)) })
+	k.refuses(Conflict)(k.reverse(uuid(1)))
 }
 
 // TestRepeatAfterChanges checks a repeat after a reissue, which ended the code, from another
@@ -154,17 +152,17 @@ func TestRepeatAfterChanges(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	old, short := k.cardCode(k.key(KindCard, card), 0), k.shortCode(card)
 	stamp := func(code string) func(*Tx) (Stamped, error) {
 		return func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, code, StampFields{Once: once(1)}) }
 	}
 	row := k.ok(attempt(k.fixture, stamp(short))).Transaction.ID
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
+	k.reissue(card, ReissueFields{})
 	k.ok(k.reverse(row))
 	k.ok(k.stamp(card, 3))
 	for code, wantKnown := range map[string]bool{old: true, short: false, card: true, "nonsense": false} {
-		for _, from := range []till{k, k.till(k.a)} {
+		for _, from := range []till{k, k.till()} {
 			out, known, err := from.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: code}, stamp(code))
 			if err != nil || out.Transaction.ID != row || !out.Transaction.ReversedAt.Valid || out.Card.StampsCount != 3 || known != wantKnown {
 				t.Errorf("with %q: %+v, known %t, %v", code, out, known, err)
@@ -172,10 +170,10 @@ func TestRepeatAfterChanges(t *testing.T) {
 		}
 	}
 	// Another shop may use the same reference.
-	there := k.till(k.shop(ShopFields{}))
-	theirs := k.card(Access{Shop: there.device.Shop}, k.program(Access{Shop: there.device.Shop}, stamps("Theirs")), CardFields{})
+	there := k.in(k.shop(ShopFields{})).till()
+	theirs := there.card(there.program(stamps("Theirs")))
 	k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(there.device, theirs, StampFields{Once: once(1)}) }))
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, card) })
+	k.erase(card)
 	for _, code := range []string{old, short, card} {
 		_, _, err := k.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: code}, stamp(code))
 		refused(t, err, NotFound)
@@ -208,7 +206,7 @@ func TestRepeatedIssue(t *testing.T) {
 	if out, err := again(program); err != nil || out != first {
 		t.Errorf("the issue again: %+v, %v\nwant %+v", out, err, first)
 	}
-	_, err := again(k.program(k.a, stamps("Tea")))
+	_, err := again(k.program(stamps("Tea")))
 	refused(t, err, Conflict)
 	refused(t, k.View(0, func(v *View) error {
 		_, _, _, err := v.Repeated(k.device, Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: first.ID})
@@ -219,7 +217,7 @@ func TestRepeatedIssue(t *testing.T) {
 	}); !errors.Is(err, ErrRepeated) {
 		t.Errorf("a stamp with the reference of the issue: %v", err)
 	}
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, first.ID, ReissueFields{}) })
+	k.reissue(first.ID, ReissueFields{})
 	if out, err := again(program); err != nil || out != first {
 		t.Errorf("after a reissue: %+v, %v\nwant %+v", out, err, first)
 	}
@@ -229,7 +227,7 @@ func TestRepeatedIssue(t *testing.T) {
 	if other.InstallURL == first.InstallURL {
 		t.Error("two cards have the same link")
 	}
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, first.ID) })
+	k.erase(first.ID)
 	_, err = again(program)
 	refused(t, err, NotFound)
 }
@@ -238,11 +236,11 @@ func TestRepeatedIssue(t *testing.T) {
 func TestRefusedReference(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	card := k.card(k.a, k.program(k.a, prepaid("Gift", 0)), CardFields{})
+	card := k.card(k.program(prepaid("Gift", 0)))
 	spend := func(tx *Tx) (Stamped, error) {
 		return tx.Spend(k.device, card, AmountFields{AmountCents: set(int64(5)), Once: once(1)})
 	}
-	k.refuses(PrepaidInsufficientBalance, func() (Stamped, error) { return attempt(k.fixture, spend) })
+	k.refuses(PrepaidInsufficientBalance)(attempt(k.fixture, spend))
 	k.ok(k.topUp(card, 5))
 	k.ok(attempt(k.fixture, spend))
 }
@@ -256,7 +254,7 @@ func TestOccurredAt(t *testing.T) {
 	fields := stamps("Coffee")
 	fields.StampsExpireAfterDays = set(int64(7))
 	program, _ := k.ladderOf(fields)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	_, err := k.stampLater(card, longestDelay+time.Millisecond)
 	refused(t, err, ValidationFailed)
 	if e, _ := AsError(err); fmt.Sprint(e.Details) != "[{occurred_at invalid_value must be at most 7 days ago}]" {

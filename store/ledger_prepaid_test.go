@@ -5,7 +5,7 @@ import "testing"
 func TestPrepaid(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	card := k.card(k.a, k.program(k.a, prepaid("Gift", 1000)), CardFields{})
+	card := k.card(k.program(prepaid("Gift", 1000)))
 	balance := func(want int64) {
 		t.Helper()
 		if d := k.get(card); d.CurrentValue != Some(want) {
@@ -14,7 +14,7 @@ func TestPrepaid(t *testing.T) {
 		k.checkFile()
 	}
 	balance(1000)
-	k.refuses(PrepaidInsufficientBalance, func() (Stamped, error) { return k.spend(card, 1001) })
+	k.refuses(PrepaidInsufficientBalance)(k.spend(card, 1001))
 	k.expect(card, StatusInvited, 0)
 	spent := k.ok(k.spend(card, 1000))
 	if spent.Transaction.ValueDelta != Some[int64](-1000) || spent.Transaction.StampsDelta.Valid || spent.Transaction.Type != "spend" {
@@ -26,7 +26,7 @@ func TestPrepaid(t *testing.T) {
 		t.Errorf("a top-up is %+v", top)
 	}
 	k.ok(k.spend(card, 1))
-	k.refuses(PrepaidInsufficientBalance, func() (Stamped, error) { return k.reverse(top.ID) }) // below zero
+	k.refuses(PrepaidInsufficientBalance)(k.reverse(top.ID)) // below zero
 	if r := k.ok(k.reverse(spent.Transaction.ID)).Transaction; r.ValueDelta != Some[int64](1000) || r.Type != "reversal" {
 		t.Errorf("a reversed spend is %+v", r)
 	}

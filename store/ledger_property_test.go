@@ -40,9 +40,9 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 	}
 	ops, tally := 0, map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		f := start(t, Options{})
+		f := start(t)
 		defer f.Close()
-		s := &simulation{T: rt, f: f, tills: []till{f.till(f.a), f.till(f.a)}, tally: tally}
+		s := &simulation{T: rt, f: f, tills: []till{f.till(), f.till()}, tally: tally}
 		s.start()
 		var actions []func()
 		for _, a := range []struct {
@@ -140,8 +140,7 @@ func (s *simulation) start() {
 		if s.chance("min spend", 4) {
 			p.minSpend = 500
 			f.must(func(tx *Tx) error {
-				_, err := tx.UpdateProgramSettings(f.a.Shop, p.id, ProgramSettings{MinSpendCents: set(p.minSpend)})
-				return err
+				return errorOf(tx.UpdateProgramSettings(f.a.Shop, p.id, ProgramSettings{MinSpendCents: set(p.minSpend)}))
 			})
 		}
 	}
@@ -159,7 +158,7 @@ func (s *simulation) program(p *simProgram, fields ProgramFields) {
 	if p.scoped = s.chance("scoped", 4); p.scoped {
 		fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{s.tills[0].location})
 	}
-	p.id = s.f.program(s.f.a, fields)
+	p.id = s.f.program(fields)
 	s.programs = append(s.programs, p)
 }
 

@@ -14,33 +14,31 @@ func TestOrderOfRefusals(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{k.location})
-	program := k.program(k.a, fields)
-	card := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
+	program := k.program(fields)
+	card := k.cardWith(program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 	action := func() (Stamped, error) { return k.stamp(card, 1) }
-	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
-		return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: set(int64(100))})
-	})
-	k.refuses(SpendRequired, action) // the action's own rules are checked last
+	k.settings(program, ProgramSettings{MinSpendCents: set(int64(100))})
+	k.refuses(SpendRequired)(action()) // the action's own rules are checked last
 	k.lock(card, true)
-	k.refuses(CardSuspended, action)
+	k.refuses(CardSuspended)(action())
 	k.clock.move(2 * time.Hour)
 	_, err := action()
 	refused(t, err, CardExpired)
-	k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, card); return err })
-	k.refuses(Conflict, action)
+	k.archive(card)
+	k.refuses(Conflict)(action())
 	k.action(program, Suspend)
-	k.refuses(CardSuspended, action)
+	k.refuses(CardSuspended)(action())
 	here := k.device
-	k.device = k.till(k.a).device
-	k.refuses(Unprocessable, action)
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.use(card) })
+	k.device = k.till().device
+	k.refuses(Unprocessable)(action())
+	k.refuses(Unprocessable)(k.use(card))
 	k.device = here
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.use(card) })
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.topUp(card, 1) })
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, card) })
-	k.refuses(NotFound, action)
+	k.refuses(Unprocessable)(k.use(card))
+	k.refuses(Unprocessable)(k.topUp(card, 1))
+	k.erase(card)
+	k.refuses(NotFound)(action())
 	for _, text := range []string{"", "crd_", "no card", k.ID(KindCard, 1<<40), k.ID(KindProgram, 1)} {
-		k.refuses(NotFound, func() (Stamped, error) { return k.stamp(text, 1) })
+		k.refuses(NotFound)(k.stamp(text, 1))
 	}
 	k.checkFile()
 }
@@ -48,13 +46,11 @@ func TestOrderOfRefusals(t *testing.T) {
 func TestCardOfAnotherShopIsUnknown(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	theirs := k.withLedger(k.shop(ShopFields{}))
-	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(theirs.card, 1) })
-	k.refuses(NotFound, func() (Stamped, error) {
-		return k.stamp(k.cardCode(k.key(KindCard, theirs.card), 0), 1)
-	})
+	theirs := k.in(k.shop(ShopFields{})).withLedger()
+	k.refuses(NotFound)(k.stamp(theirs.card, 1))
+	k.refuses(NotFound)(k.stamp(k.cardCode(k.key(KindCard, theirs.card), 0), 1))
 	row := k.row(theirs, "stamp")
-	k.refuses(NotFound, func() (Stamped, error) { return k.reverse(row) })
+	k.refuses(NotFound)(k.reverse(row))
 }
 
 // TestActionsByProgramType checks that each action is refused on cards of other program types.
@@ -65,7 +61,7 @@ func TestActionsByProgramType(t *testing.T) {
 	private.Type = set("private")
 	cards := map[string]string{}
 	for kind, fields := range map[string]ProgramFields{"standard": stamps("Coffee"), "private": private, "prepaid": prepaid("Gift", 1000), "access": access("Club"), "discount": discount("Off")} {
-		cards[kind] = k.card(k.a, k.program(k.a, fields), CardFields{})
+		cards[kind] = k.card(k.program(fields))
 	}
 	for name, action := range map[string]struct {
 		do    func(card string) (Stamped, error)

@@ -12,12 +12,12 @@ func TestReversal(t *testing.T) {
 	t.Run("once, at the location of the row, and not a reversal", func(t *testing.T) {
 		k := startTill(t)
 		program, prizes := k.ladder(true, 5, 10)
-		card := k.card(k.a, program, CardFields{})
+		card := k.card(program)
 		row := k.ok(k.stamp(card, 6)).Transaction
-		other := k.till(k.a)
-		k.refuses(NotFound, func() (Stamped, error) { return other.reverse(row.ID) })
-		k.refuses(NotFound, func() (Stamped, error) { return k.reverse("txn_") })
-		k.refuses(NotFound, func() (Stamped, error) { return k.reverse(k.ID(KindTransaction, 1<<40)) })
+		other := k.till()
+		k.refuses(NotFound)(other.reverse(row.ID))
+		k.refuses(NotFound)(k.reverse("txn_"))
+		k.refuses(NotFound)(k.reverse(k.ID(KindTransaction, 1<<40)))
 		redeemed := k.ok(k.redeem(card, prizes[0])).Transaction
 		k.clock.move(time.Minute)
 		back := k.ok(k.reverse(row.ID))
@@ -27,11 +27,11 @@ func TestReversal(t *testing.T) {
 		if got := k.lines("SELECT reversed_at FROM transactions WHERE reversed_at IS NOT NULL AND id=?", k.key(KindTransaction, row.ID)); !slices.Equal(got, []string{fmt.Sprint(int64(k.clock.at()))}) {
 			t.Errorf("the original was reversed at %q", got)
 		}
-		k.refuses(Conflict, func() (Stamped, error) { return k.reverse(row.ID) })
-		k.refuses(Unprocessable, func() (Stamped, error) { return k.reverse(back.Transaction.ID) })
+		k.refuses(Conflict)(k.reverse(row.ID))
+		k.refuses(Unprocessable)(k.reverse(back.Transaction.ID))
 		// The claim stays after the stamps are reversed; reversing the redemption frees it.
 		k.ok(k.stamp(card, 6))
-		k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
+		k.refuses(ThresholdAlreadyClaimed)(k.redeem(card, prizes[0]))
 		if r := k.ok(k.reverse(redeemed.ID)).Transaction; r.PrizeID != Some(prizes[0]) || r.StampsDelta != Some[int64](0) {
 			t.Errorf("a reversed redemption is %+v", r)
 		}
@@ -41,38 +41,38 @@ func TestReversal(t *testing.T) {
 	t.Run("completed cycle", func(t *testing.T) {
 		k := startTill(t)
 		program, prizes := k.ladder(true, 5, 10)
-		card := k.card(k.a, program, CardFields{})
+		card := k.card(program)
 		rows := []string{k.ok(k.stamp(card, 10)).Transaction.ID, k.ok(k.redeem(card, prizes[0])).Transaction.ID, k.ok(k.redeem(card, prizes[1])).Transaction.ID}
 		k.ok(k.stamp(card, 10))
 		for _, row := range rows {
-			k.refuses(CannotReverseCompletedCycle, func() (Stamped, error) { return k.reverse(row) })
+			k.refuses(CannotReverseCompletedCycle)(k.reverse(row))
 		}
 	})
 	t.Run("uses", func(t *testing.T) {
 		k := startTill(t)
 		for _, fields := range []ProgramFields{access("Club"), discount("Off")} {
-			card := k.card(k.a, k.program(k.a, fields), CardFields{})
+			card := k.card(k.program(fields))
 			row := k.ok(k.use(card)).Transaction.ID
 			if r := k.ok(k.reverse(row)).Transaction; r.StampsDelta.Valid || r.ValueDelta.Valid {
 				t.Errorf("a reversed use is %+v", r)
 			}
-			k.refuses(Conflict, func() (Stamped, error) { return k.reverse(row) })
+			k.refuses(Conflict)(k.reverse(row))
 		}
 		k.checkFile()
 	})
 	t.Run("card refused", func(t *testing.T) {
 		k := startTill(t)
 		program, _ := k.ladder(true, 5, 10)
-		card := k.card(k.a, program, CardFields{})
+		card := k.card(program)
 		row := k.ok(k.stamp(card, 1)).Transaction.ID
 		k.lock(card, true)
-		k.refuses(CardSuspended, func() (Stamped, error) { return k.reverse(row) })
-		k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, card); return err })
-		k.refuses(Conflict, func() (Stamped, error) { return k.reverse(row) })
+		k.refuses(CardSuspended)(k.reverse(row))
+		k.archive(card)
+		k.refuses(Conflict)(k.reverse(row))
 		k.action(program, Suspend)
-		k.refuses(CardSuspended, func() (Stamped, error) { return k.reverse(row) })
-		k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, card) })
-		k.refuses(NotFound, func() (Stamped, error) { return k.reverse(row) })
+		k.refuses(CardSuspended)(k.reverse(row))
+		k.erase(card)
+		k.refuses(NotFound)(k.reverse(row))
 	})
 }
 
@@ -81,7 +81,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 	begin := func(t *testing.T) (k till, root, child string, rows []string, prizes []string) {
 		k = startTill(t)
 		program, prizes := k.ladder(true, 2, 10)
-		root = k.card(k.a, program, CardFields{})
+		root = k.card(program)
 		k.ok(k.stamp(root, 8))
 		s := k.ok(k.stamp(root, 5))
 		return k, root, s.OverflowCard.ID, []string{s.Transaction.ID, s.OverflowTransaction.ID}, prizes
@@ -97,7 +97,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 			k.expect(root, StatusActive, 8)
 			k.expect(child, StatusArchived, 0) // without stamps
 			for _, row := range rows {
-				k.refuses(Conflict, func() (Stamped, error) { return k.reverse(row) })
+				k.refuses(Conflict)(k.reverse(row))
 			}
 			if again := k.ok(k.stamp(root, 3)); again.OverflowCard.ID == child || again.OverflowCard.StampsCount != 1 {
 				t.Errorf("the next overflow goes to %+v", again.OverflowCard)
@@ -115,13 +115,13 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 		if s.Card.ID != root || s.OverflowCard == nil || s.OverflowCard.ID != child {
 			t.Errorf("the stamps went to %+v", s)
 		}
-		k.refuses(Unprocessable, func() (Stamped, error) { return k.stamp(root, 18) })
+		k.refuses(Unprocessable)(k.stamp(root, 18))
 	})
 	t.Run("neither row if one cannot be reversed", func(t *testing.T) {
 		k, root, child, rows, prizes := begin(t)
 		k.ok(k.redeem(root, prizes[1])) // completes and archives the first card
 		for _, row := range rows {
-			k.refuses(CannotReverseCompletedCycle, func() (Stamped, error) { return k.reverse(row) })
+			k.refuses(CannotReverseCompletedCycle)(k.reverse(row))
 		}
 		k.expect(root, StatusArchived, 10)
 		k.expect(child, StatusActive, 3)
@@ -141,7 +141,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 	t.Run("the last live card is never archived", func(t *testing.T) {
 		k := startTill(t)
 		program, _ := k.ladder(true)
-		root := k.card(k.a, program, CardFields{})
+		root := k.card(program)
 		k.ok(k.stamp(root, 10))
 		s := k.ok(k.stamp(root, 1)) // archives the first card
 		k.ok(k.reverse(s.Transaction.ID))
@@ -159,7 +159,7 @@ func TestReversalKeepsTheOlderOfTwoEmptyCards(t *testing.T) {
 		fields := stamps("Coffee")
 		fields.RepeatAfterReset, fields.TotalStamps = set(true), set(int64(1))
 		program, prizes := k.ladderOf(fields, 1)
-		root := k.card(k.a, program, CardFields{})
+		root := k.card(program)
 		k.ok(k.stamp(root, 1))
 		child := k.ok(k.stamp(root, 1))
 		k.ok(k.redeem(root, prizes[0]))

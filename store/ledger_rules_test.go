@@ -24,7 +24,7 @@ func TestReversalIsRefusedLikeAPresentation(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
+	card := k.cardWith(program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 	row := k.ok(k.stamp(card, 3)).Transaction.ID
 	reverse := func() (Stamped, error) { return k.reverse(row) }
 	refusal := func() (message string) {
@@ -37,25 +37,23 @@ func TestReversalIsRefusedLikeAPresentation(t *testing.T) {
 		return string(e.Code) + ": " + e.Message
 	}
 	k.lock(card, true)
-	k.refuses(CardSuspended, reverse)
+	k.refuses(CardSuspended)(reverse())
 	byLock := refusal()
 	k.clock.move(time.Hour)
 	if _, err := reverse(); err == nil { // the expiry gets its row, once
 		t.Error("a row of an expired card was reversed")
 	}
-	k.refuses(CardExpired, reverse)
-	k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, card); return err })
-	k.refuses(Conflict, reverse)
+	k.refuses(CardExpired)(reverse())
+	k.archive(card)
+	k.refuses(Conflict)(reverse())
 	k.action(program, Suspend)
-	k.refuses(CardSuspended, reverse)
+	k.refuses(CardSuspended)(reverse())
 	if bySuspension := refusal(); bySuspension == byLock {
 		t.Errorf("a suspended program and a locked card have the same message: %s", byLock)
 	}
-	elsewhere := k.fixture.location(k.a)
-	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
-		return tx.UpdateProgram(k.a, program, ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{elsewhere})})
-	})
-	k.refuses(Unprocessable, reverse)
+	elsewhere := k.fixture.location()
+	k.updateProgram(program, ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{elsewhere})})
+	k.refuses(Unprocessable)(reverse())
 	if got := k.history(); got != "stamp 3, expiry" {
 		t.Errorf("the ledger has %s", got)
 	}
@@ -68,7 +66,7 @@ func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	row := k.ok(k.stamp(card, 3)).Transaction.ID
 	second := must(k.fixture, func(tx *Tx) (Device, error) {
 		d, _, err := tx.CreateDevice(k.a.Shop, NewDevice{LocationID: k.location, Name: "Second till", AcceptsCardIDs: true})
@@ -88,7 +86,7 @@ func TestExpiryRowsAreNotReversed(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.StampsExpireAfterDays = set(int64(10))
-	card := k.card(k.a, k.program(k.a, fields), CardFields{ExpiresAt: set(k.clock.at().Add(days(11)))})
+	card := k.cardWith(k.program(fields), CardFields{ExpiresAt: set(k.clock.at().Add(days(11)))})
 	k.ok(k.stamp(card, 3))
 	k.clock.move(days(10))
 	k.ok(k.stamp(card, 1)) // the three stamps have expired
@@ -96,16 +94,14 @@ func TestExpiryRowsAreNotReversed(t *testing.T) {
 	if _, err := k.stamp(card, 1); err == nil { // the card has expired
 		t.Fatal("an expired card accepted a stamp")
 	}
-	must(k.fixture, func(tx *Tx) (CardDetail, error) {
-		return tx.UpdateCard(k.a, card, CardPatch{ExpiresAt: null[Time]()})
-	})
+	k.update(card, CardPatch{ExpiresAt: null[Time]()})
 	if got := k.history(); got != "stamp 3, expiry -3, stamp 1, expiry" {
 		t.Fatalf("the ledger has %s", got)
 	}
 	for _, key := range k.lines("SELECT id FROM transactions WHERE type='expiry'") {
 		var n int64
 		fmt.Sscan(key, &n)
-		k.refuses(Unprocessable, func() (Stamped, error) { return k.reverse(k.ID(KindTransaction, n)) })
+		k.refuses(Unprocessable)(k.reverse(k.ID(KindTransaction, n)))
 	}
 	k.expect(card, StatusActive, 1)
 }
@@ -116,7 +112,7 @@ func TestExpiryRowOnceForAChain(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
-	root := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
+	root := k.cardWith(program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 	over := k.ok(k.stamp(root, 13))
 	k.clock.move(time.Hour)
 	for i, action := range []func() (Stamped, error){
@@ -143,13 +139,11 @@ func TestCommittedRefusalsDoNotActivate(t *testing.T) {
 	t.Run("expired card", func(t *testing.T) {
 		k := startTill(t)
 		program, _ := k.ladder(true)
-		card := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
+		card := k.cardWith(program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 		k.clock.move(time.Hour)
 		_, err := k.stamp(card, 1)
 		refused(t, err, CardExpired)
-		must(k.fixture, func(tx *Tx) (CardDetail, error) {
-			return tx.UpdateCard(k.a, card, CardPatch{ExpiresAt: null[Time]()})
-		})
+		k.update(card, CardPatch{ExpiresAt: null[Time]()})
 		k.expect(card, StatusInvited, 0)
 		k.ok(k.stamp(card, 1))
 		k.expect(card, StatusActive, 1)
@@ -159,9 +153,9 @@ func TestCommittedRefusalsDoNotActivate(t *testing.T) {
 		fields := stamps("Coffee")
 		fields.StampsExpireAfterDays = set(int64(10))
 		program, prizes := k.ladderOf(fields, 3, 10)
-		card := k.card(k.a, program, CardFields{})
+		card := k.card(program)
 		k.ok(k.stamp(card, 4))
-		must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
+		k.reissue(card, ReissueFields{})
 		k.clock.move(days(10))
 		_, err := k.redeem(card, prizes[0])
 		refused(t, err, Unprocessable)
@@ -186,13 +180,11 @@ func TestStampsExpireBesideARefusedPurchase(t *testing.T) {
 			k := startTill(t)
 			fields := stamps("Coffee")
 			fields.StampsExpireAfterDays = set(int64(10))
-			program := k.program(k.a, fields)
-			card := k.card(k.a, program, CardFields{})
+			program := k.program(fields)
+			card := k.card(program)
 			k.ok(k.stamp(card, 4))
 			if c.demanded.Set {
-				must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
-					return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: c.demanded})
-				})
+				k.settings(program, ProgramSettings{MinSpendCents: c.demanded})
 			}
 			k.clock.move(days(10))
 			_, err := attempt(k.fixture, func(tx *Tx) (Stamped, error) {
@@ -214,7 +206,7 @@ func TestStampsOfArchivedCardsDoNotExpire(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))
-	root := k.card(k.a, k.program(k.a, fields), CardFields{})
+	root := k.card(k.program(fields))
 	child := k.ok(k.stamp(root, 12)).OverflowCard.ID // without prizes the full card is complete
 	k.expect(root, StatusArchived, 10)
 	k.clock.move(days(10))
@@ -232,7 +224,7 @@ func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 2, 10)
-	root := k.card(k.a, program, CardFields{})
+	root := k.card(program)
 	k.ok(k.stamp(root, 8))
 	over := k.ok(k.stamp(root, 5))
 	child := over.OverflowCard.ID
@@ -244,8 +236,8 @@ func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 	k.ok(k.reverse(over.Transaction.ID))
 	k.expect(root, StatusActive, 8)
 	k.expect(child, StatusArchived, 0)
-	k.refuses(Conflict, func() (Stamped, error) { return k.reverse(second.Transaction.ID) })
-	k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(root, prizes[0]) })
+	k.refuses(Conflict)(k.reverse(second.Transaction.ID))
+	k.refuses(ThresholdAlreadyClaimed)(k.redeem(root, prizes[0]))
 	k.ok(k.reverse(first.Transaction.ID)) // frees the claim of the live card
 	k.ok(k.redeem(child, prizes[0]))
 	k.expect(root, StatusActive, 8)
@@ -257,7 +249,7 @@ func TestRedeemOnTheYoungerCard(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
-	root := k.card(k.a, program, CardFields{})
+	root := k.card(program)
 	early := k.ok(k.stamp(root, 8)).Transaction.ID
 	over := k.ok(k.stamp(root, 5))
 	child := over.OverflowCard.ID
@@ -273,7 +265,7 @@ func TestRedeemOnTheYoungerCard(t *testing.T) {
 	if s := k.ok(k.redeem(root, prizes[0])); s.Card.ID != child {
 		t.Errorf("redeemed on %+v", s.Card)
 	}
-	k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(root, prizes[0]) })
+	k.refuses(ThresholdAlreadyClaimed)(k.redeem(root, prizes[0]))
 	// The next stamps fill the older card, then the younger, without a third.
 	s := k.ok(k.stamp(child, 14))
 	if s.Card.ID != root || s.Transaction.StampsDelta != Some[int64](10) || s.OverflowCard.ID != child || s.OverflowTransaction.StampsDelta != Some[int64](4) {
@@ -289,9 +281,7 @@ func TestGrandchildInherits(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true) // without prizes a full card ends with its next stamp
-	root := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueCard(k.a, program, CardFields{ExternalRef: set("ada"), HolderEmail: set("Ada@example.com"), ExpiresAt: set(tx.Now.Add(days(9)))}, SourceAPI)
-	})
+	root := k.issue(program, CardFields{ExternalRef: set("ada"), HolderEmail: set("Ada@example.com"), ExpiresAt: set(k.clock.at().Add(days(9)))})
 	child := k.ok(k.stamp(root.ID, 12)).OverflowCard
 	if child.InstalledAt.Valid {
 		t.Errorf("installed before its parent: %+v", child.Card)
@@ -319,7 +309,7 @@ func TestGrandchildInherits(t *testing.T) {
 	if s := k.ok(k.stamp(k.cardCode(k.key(KindCard, root.ID), 0), 1)); s.Card.ID != grandchild.ID {
 		t.Errorf("the code found %+v", s.Card)
 	}
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, grandchild.ID, ReissueFields{}) })
+	k.reissue(grandchild.ID, ReissueFields{})
 	last := k.ok(k.stamp(root.ID, 9)).OverflowCard
 	if last.InstalledAt.Valid || k.number("SELECT count(*) FROM cards WHERE id=? AND platform IS NOT NULL", k.key(KindCard, last.ID)) > 0 {
 		t.Errorf("after a reissue the next card is installed: %+v", last.Card)
@@ -333,9 +323,9 @@ func TestCardsOfADeletedProgram(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 1, 10)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	row := k.ok(k.stamp(card, 2)).Transaction.ID
-	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, program) })
+	k.deleteProgram(program)
 	if l := k.lookup(card); l.Card.Status != StatusArchived || len(l.Transactions) != 1 {
 		t.Errorf("the lookup shows %+v", l)
 	}
@@ -344,7 +334,7 @@ func TestCardsOfADeletedProgram(t *testing.T) {
 		func() (Stamped, error) { return k.redeem(card, prizes[0]) },
 		func() (Stamped, error) { return k.reverse(row) },
 	} {
-		k.refuses(Conflict, action)
+		k.refuses(Conflict)(action())
 	}
 	k.checkFile()
 }

@@ -30,12 +30,12 @@ func TestStampFillsAndOverflows(t *testing.T) {
 		t.Run(fmt.Sprintf("%d and %d, repeat %t", c.have, c.give, c.repeat), func(t *testing.T) {
 			k := startTill(t)
 			program, _ := k.ladder(c.repeat, 10)
-			card := k.card(k.a, program, CardFields{})
+			card := k.card(program)
 			if c.have > 0 {
 				k.ok(k.stamp(card, c.have))
 			}
 			if c.code != "" {
-				k.refuses(c.code, func() (Stamped, error) { return k.stamp(card, c.give) })
+				k.refuses(c.code)(k.stamp(card, c.give))
 				k.expect(card, map[bool]string{true: StatusActive, false: StatusInvited}[c.have > 0], c.have)
 				return
 			}
@@ -69,16 +69,11 @@ func TestChildInherits(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
-	issued := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueCard(k.a, program, CardFields{ExternalRef: set("ada"), HolderName: set("Ada"), HolderEmail: set("ada@example.com"), ExpiresAt: set(tx.Now.Add(days(9)))}, SourceAPI)
-	})
+	issued := k.issue(program, CardFields{ExternalRef: set("ada"), HolderName: set("Ada"), HolderEmail: set("ada@example.com"), ExpiresAt: set(k.clock.at().Add(days(9)))})
 	if _, err := k.install(issued.InstallURL); err != nil {
 		t.Fatal(err)
 	}
-	k.must(func(tx *Tx) error {
-		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}, "")
-		return err
-	})
+	k.updateShop(ShopFields{MaxCards: set(int64(1))})
 	k.action(program, Unpublish)
 	parent, child := k.get(issued.ID).Card, k.ok(k.stamp(issued.ID, 12)).OverflowCard.Card
 	want := parent
@@ -89,9 +84,7 @@ func TestChildInherits(t *testing.T) {
 	if got := k.lines("SELECT concat_ws(',', source, platform, parent_id, root_id) FROM cards WHERE id=?", k.key(KindCard, child.ID)); got[0] != fmt.Sprintf("overflow,apple,%[1]d,%[1]d", k.key(KindCard, parent.ID)) {
 		t.Errorf("the source of the child is %q", got)
 	}
-	if n := k.number("SELECT live_cards FROM shops WHERE id=?", k.a.Shop); n != 1 {
-		t.Errorf("the chain counts as %d live cards", n)
-	}
+	k.selects(1, "SELECT live_cards FROM shops WHERE id=?", k.a.Shop)
 	// Every id and code of the chain leads to the same card.
 	for i, text := range []string{parent.ID, child.ID, k.cardCode(k.key(KindCard, parent.ID), 0)} {
 		if s := k.ok(k.stamp(text, 1)); s.Card.ID != child.ID || s.Card.StampsCount != int64(i)+3 {
@@ -107,7 +100,7 @@ func TestCompleteCardIsArchivedAtItsNextStamp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := startTill(t)
 			program, prizes := k.ladder(true, thresholds...)
-			card := k.card(k.a, program, CardFields{})
+			card := k.card(program)
 			k.ok(k.stamp(card, 9))
 			if prizes != nil {
 				s := k.ok(k.redeem(card, prizes[1]))
@@ -123,9 +116,7 @@ func TestCompleteCardIsArchivedAtItsNextStamp(t *testing.T) {
 			}
 			k.expect(card, StatusArchived, 10)
 			k.expect(s.Card.ID, StatusActive, 2)
-			if n := k.number("SELECT count(*) FROM cycles WHERE card_id=?", k.key(KindCard, card)); n != 1 {
-				t.Errorf("%d completed cycles", n)
-			}
+			k.selects(1, "SELECT count(*) FROM cycles WHERE card_id=?", k.key(KindCard, card))
 			// The id of the archived first card still finds the chain.
 			if s := k.ok(k.stamp(card, 1)); s.Card.StampsCount != 3 {
 				t.Errorf("a stamp by the first card's id gives %+v", s.Card)
@@ -138,18 +129,16 @@ func TestMinimumSpend(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	stamp := func(cents Opt[int64]) func() (Stamped, error) {
 		return func() (Stamped, error) {
 			return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{SpendCents: cents}) })
 		}
 	}
-	k.refuses(SpendNotEnabled, stamp(set(int64(500))))
-	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
-		return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: set(int64(500))})
-	})
-	k.refuses(SpendRequired, stamp(Opt[int64]{}))
-	k.refuses(AmountBelowMinStamp, stamp(set(int64(499))))
+	k.refuses(SpendNotEnabled)(stamp(set(int64(500)))())
+	k.settings(program, ProgramSettings{MinSpendCents: set(int64(500))})
+	k.refuses(SpendRequired)(stamp(Opt[int64]{})())
+	k.refuses(AmountBelowMinStamp)(stamp(set(int64(499)))())
 	k.expect(card, StatusInvited, 0)
 	k.ok(stamp(set(int64(500)))())
 	k.expect(card, StatusActive, 1) // count is one by default
@@ -159,13 +148,11 @@ func TestOnlyAnAcceptedPresentationActivates(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(false, 0, 10)
-	card := k.card(k.a, program, CardFields{})
-	k.refuses(Unprocessable, func() (Stamped, error) { return k.redeem(card, prizes[1]) })
-	k.refuses(SpendNotEnabled, func() (Stamped, error) {
-		return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-			return tx.Stamp(k.device, card, StampFields{SpendCents: set(int64(5))})
-		})
-	})
+	card := k.card(program)
+	k.refuses(Unprocessable)(k.redeem(card, prizes[1]))
+	k.refuses(SpendNotEnabled)(attempt(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, card, StampFields{SpendCents: set(int64(5))})
+	}))
 	k.lookup(card)
 	k.expect(card, StatusInvited, 0)
 	k.ok(k.redeem(card, prizes[0])) // a prize that needs no stamps
@@ -176,10 +163,8 @@ func TestGrandchildIsTheYoungestCardsChild(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
-	root := k.card(k.a, program, CardFields{})
+	root := k.card(program)
 	child := k.ok(k.stamp(root, 20)).OverflowCard.ID
 	s := k.ok(k.stamp(root, 1))
-	if got := k.number("SELECT parent_id FROM cards WHERE id=?", k.key(KindCard, s.Card.ID)); got != k.key(KindCard, child) {
-		t.Errorf("the parent of the third card is %d, want the second card", got)
-	}
+	k.selects(k.key(KindCard, child), "SELECT parent_id FROM cards WHERE id=?", k.key(KindCard, s.Card.ID))
 }

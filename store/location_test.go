@@ -10,17 +10,17 @@ import (
 // next read of a card, although its locations are cached.
 func TestCardShowsCurrentLocations(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
-	north, south := f.location(f.a), f.location(f.a)
+	north, south := f.location(), f.location()
 	narrow := stamps("South only")
 	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{south})
-	everywhere, card := f.card(f.a, f.program(f.a, stamps("Everywhere")), CardFields{}), f.card(f.a, f.program(f.a, narrow), CardFields{})
+	everywhere, card := f.card(f.program(stamps("Everywhere"))), f.card(f.program(narrow))
 	rename := func(f *fixture, id, name string) {
-		f.must(func(tx *Tx) error { _, err := tx.UpdateLocation(f.a, id, LocationPatch{Name: set(name)}); return err })
+		f.updateLocation(id, LocationPatch{Name: set(name)})
 	}
 	active := func(f *fixture, id string, active bool) {
-		f.must(func(tx *Tx) error { _, err := tx.SetLocationActive(f.a, id, active); return err })
+		f.setActive(id, active)
 	}
 	show := func(when string, all, one []string) {
 		t.Helper()
@@ -58,8 +58,7 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 	})
 	show("disabled in a write that was rolled back", []string{"South", "Zenith"}, []string{"South"})
 	f.must(func(tx *Tx) error {
-		_, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Alley")}}, StaffPIN{})
-		return err
+		return errorOf(tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Alley")}}, StaffPIN{}))
 	})
 	show("one location added", []string{"Alley", "South", "Zenith"}, []string{"South"})
 }
@@ -68,7 +67,7 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 // if none of the key's locations exists any more.
 func TestRotationKeepsTheRestriction(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}) })
 	key := must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Name: set("Office"), LocationIDs: set([]string{location.ID})})

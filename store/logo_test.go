@@ -11,7 +11,7 @@ func TestProgramLogo(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
-	one, two := f.draft(f.a, stamps("One")), f.program(f.a, stamps("Two"))
+	one, two := f.draft(stamps("One")), f.program(stamps("Two"))
 	first, second := NewLogo([]byte("first")), NewLogo([]byte("second"))
 	logoOf := func(program string) (hash string) {
 		f.view(func(v *View) error {
@@ -22,8 +22,7 @@ func TestProgramLogo(t *testing.T) {
 		return hash
 	}
 	give := func(program string, l *Logo) error {
-		_, err := attempt(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, program, l) })
-		return err
+		return errorOf(attempt(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, program, l) }))
 	}
 	kept := func(want string) {
 		t.Helper()
@@ -57,10 +56,10 @@ func TestProgramLogo(t *testing.T) {
 		refused(t, err, NotFound)
 		return nil
 	})
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, one) })
+	f.deleteProgram(one)
 	kept("")
 	refused(t, give(one, &first), NotFound)
-	card := must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(f.a, two, CardFields{}, SourceAPI) })
+	card := f.issue(two, CardFields{})
 	if _, err := k.install(card.InstallURL); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (m *mailing) sendLost() (sent []Mail) {
 // issue issues a card with an email, whose link is not mailed.
 func (m *mailing) issue(to string) string {
 	m.t.Helper()
-	return m.card(m.a, m.program, CardFields{HolderEmail: set(to)})
+	return m.cardWith(m.program, CardFields{HolderEmail: set(to)})
 }
 
 // TestLostCards checks that a request is answered by one message with the links of all cards
@@ -47,8 +47,8 @@ func TestLostCards(t *testing.T) {
 	first, archived, second := m.issue("Ada@example.com"), m.issue("ada@example.com"), m.issue("ada@EXAMPLE.com")
 	m.issue("eve@example.com")
 	m.issue("\u212Aate@example.com") // with the Kelvin sign, which is not a k
-	must(m.fixture, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(m.a.Shop, archived) })
-	must(m.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(m.a, first, ReissueFields{}) })
+	m.archive(archived)
+	m.reissue(first, ReissueFields{})
 	for _, email := range []string{"ADA@example.com", "ada@example.com", "nobody@example.com", "kate@example.com"} {
 		m.ask(email)
 	}
@@ -69,7 +69,7 @@ func TestLostCards(t *testing.T) {
 	}
 	// A request that names no shop finds the cards of all shops.
 	other := m.shop(ShopFields{Name: set("Other")})
-	m.card(other, m.fixture.program(other, stamps("Cake")), CardFields{HolderEmail: set("ada@example.com")})
+	m.in(other).cardWith(m.fixture.in(other).program(stamps("Cake")), CardFields{HolderEmail: set("ada@example.com")})
 	m.must(func(tx *Tx) error {
 		return tx.RequestCardLinks(LostFields{Email: set("ada@example.com")}, netip.Addr{})
 	})
@@ -78,7 +78,7 @@ func TestLostCards(t *testing.T) {
 	}
 	// An erasure deletes the requests that name its email.
 	m.ask("ada@example.com")
-	m.must(func(tx *Tx) error { return tx.EraseCard(m.a.Shop, second) })
+	m.erase(second)
 	if n := m.lost(); n != 0 {
 		t.Errorf("%d requests still name an email that was erased", n)
 	}
@@ -207,8 +207,8 @@ func TestLostPage(t *testing.T) {
 	m := startMailing(t, 0)
 	id := m.issue("ada@example.com")
 	var token string
-	old := must(m.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(m.a, id, ReissueFields{}) })
-	must(m.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(m.a, id, ReissueFields{}) })
+	old := m.reissue(id, ReissueFields{})
+	m.reissue(id, ReissueFields{})
 	token = m.pageToken(m.key(KindCard, id), 0)
 	shop := m.ID(KindShop, m.a.Shop)
 	look := func(what, shop, token, want string) {
@@ -239,10 +239,10 @@ func TestLostPage(t *testing.T) {
 func BenchmarkRequestCardLinks(b *testing.B) {
 	for name, email := range map[string]string{"known": "known@example.com", "unknown": "nobody@example.com"} {
 		b.Run(name, func(b *testing.B) {
-			f := start(b, Options{QueueMail: true})
-			program := f.program(f.a, stamps("Tea"))
+			f := startWith(b, Options{QueueMail: true})
+			program := f.program(stamps("Tea"))
 			for range 20 {
-				f.card(f.a, program, CardFields{HolderEmail: set("known@example.com")})
+				f.cardWith(program, CardFields{HolderEmail: set("known@example.com")})
 			}
 			for b.Loop() {
 				f.must(func(tx *Tx) error {

@@ -29,11 +29,9 @@ func (f *fixture) queued() int64 { f.t.Helper(); return f.number("SELECT count(*
 // startMail returns a store that queues mail, a program, and a card whose link is queued.
 func startMail(t *testing.T) (f *fixture, program string, card IssuedCard) {
 	t.Helper()
-	f = start(t, Options{QueueMail: true, PublicURL: "https://cards.example.com/shop"})
-	program = f.program(f.a, stamps("Tea & cake"))
-	card = must(f, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueCard(f.a, program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)}, SourceAPI)
-	})
+	f = startWith(t, Options{QueueMail: true, PublicURL: "https://cards.example.com/shop"})
+	program = f.program(stamps("Tea & cake"))
+	card = f.issue(program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)})
 	return f, program, card
 }
 
@@ -46,20 +44,16 @@ func TestQueuedMail(t *testing.T) {
 		t.Errorf("queued %+v, want %+v", m, want)
 	}
 	// The queue has the current values.
-	must(f, func(tx *Tx) (CardDetail, error) {
-		return tx.UpdateCard(f.a, card.ID, CardPatch{HolderEmail: set("lovelace@example.com")})
-	})
+	f.update(card.ID, CardPatch{HolderEmail: set("lovelace@example.com")})
 	if m := f.nextMail(); m.To != "lovelace@example.com" || m.Status != MailReady {
 		t.Errorf("after a change of the address %+v", m)
 	}
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
+	f.lock(card.ID, true)
 	if m := f.nextMail(); m.Status != MailHeld {
 		t.Errorf("of a locked card %+v", m)
 	}
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
-	must(f, func(tx *Tx) (CardDetail, error) {
-		return tx.UpdateCard(f.a, card.ID, CardPatch{HolderEmail: null[string]()})
-	})
+	f.lock(card.ID, false)
+	f.update(card.ID, CardPatch{HolderEmail: null[string]()})
 	if m := f.nextMail(); m.Status != MailObsolete || m.To != "" {
 		t.Errorf("without an address %+v", m)
 	}
@@ -71,28 +65,24 @@ func TestMailOfInvalidLinks(t *testing.T) {
 	t.Parallel()
 	for what, end := range map[string]func(f *fixture, tx *Tx, program string, card IssuedCard) error{
 		"a newer link": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
-			_, err := tx.NewInstallLink(f.a, card.ID, LinkFields{})
-			return err
+			return errorOf(tx.NewInstallLink(f.a, card.ID, LinkFields{}))
 		},
 		"a reissue": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
-			_, err := tx.ReissueCard(f.a, card.ID, ReissueFields{})
-			return err
+			return errorOf(tx.ReissueCard(f.a, card.ID, ReissueFields{}))
 		},
 		"archiving": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
-			_, err := tx.ArchiveCard(f.a.Shop, card.ID)
-			return err
+			return errorOf(tx.ArchiveCard(f.a.Shop, card.ID))
 		},
 		"erasing": func(f *fixture, tx *Tx, _ string, card IssuedCard) error { return tx.EraseCard(f.a.Shop, card.ID) },
 		"installing": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
-			_, err := tx.Install(path.Base(card.InstallURL), InstallFields{Platform: set("apple")})
-			return err
+			return errorOf(tx.Install(path.Base(card.InstallURL), InstallFields{Platform: set("apple")}))
 		},
 		"deleting the program": func(f *fixture, tx *Tx, program string, _ IssuedCard) error {
 			return tx.DeleteProgram(f.a.Shop, program)
 		},
 	} {
 		f, program, card := startMail(t)
-		other := f.card(f.a, f.program(f.a, stamps("Other")), CardFields{HolderEmail: set("eve@example.com"), SendEmail: set(true)})
+		other := f.cardWith(f.program(stamps("Other")), CardFields{HolderEmail: set("eve@example.com"), SendEmail: set(true)})
 		token := path.Base(card.InstallURL)
 		if !strings.Contains(f.dump(), token) {
 			t.Fatal("the file does not contain the token of the queued mail")
@@ -113,9 +103,7 @@ func TestMailOfNewerLink(t *testing.T) {
 	t.Parallel()
 	f, _, card := startMail(t)
 	old := f.nextMail()
-	again := must(f, func(tx *Tx) (IssuedCard, error) {
-		return tx.ReissueCard(f.a, card.ID, ReissueFields{HolderEmail: set("new@example.com"), SendEmail: set(true)})
-	})
+	again := f.reissue(card.ID, ReissueFields{HolderEmail: set("new@example.com"), SendEmail: set(true)})
 	// The outcome of the first mail is recorded late.
 	f.must(func(tx *Tx) error { return tx.DelayMail(&old, time.Hour) })
 	f.must(func(tx *Tx) error { return tx.DequeueMail(&old) })
@@ -138,11 +126,10 @@ func TestRefusedWriteQueuesNoMail(t *testing.T) {
 	}); err == nil || f.queued() != 1 {
 		t.Errorf("%v, %d queued", err, f.queued())
 	}
-	none := start(t, Options{})
-	program = none.program(none.a, stamps("P"))
+	none := start(t)
+	program = none.program(stamps("P"))
 	refused(t, none.do(func(tx *Tx) error {
-		_, err := tx.IssueCard(none.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}, SourceAPI)
-		return err
+		return errorOf(tx.IssueCard(none.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}, SourceAPI))
 	}), Unprocessable)
 }
 
@@ -150,7 +137,7 @@ func TestMailOutcomes(t *testing.T) {
 	t.Parallel()
 	f, program, first := startMail(t)
 	f.clock.move(time.Second)
-	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
+	second := f.cardWith(program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
 	m := f.nextMail()
 	if m.CardID != first.ID {
 		t.Fatalf("first is %+v", m)
@@ -180,7 +167,7 @@ func TestMailEndsWithItsLink(t *testing.T) {
 	t.Parallel()
 	f, program, first := startMail(t)
 	f.clock.move(time.Minute)
-	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
+	second := f.cardWith(program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
 	prune := func() []string { return must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(10) }) }
 	f.clock.move(DefaultLimits().InstallLinkTTL - time.Minute - time.Millisecond)
 	if gone := prune(); len(gone) != 0 || f.nextMail().Status != MailReady {
@@ -206,7 +193,7 @@ func TestMailOfLockedCard(t *testing.T) {
 	f, _, card := startMail(t)
 	notified := 0
 	f.OnMail(func() { notified++ })
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
+	f.lock(card.ID, true)
 	m := f.nextMail()
 	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at().Add(time.Hour)) })
 	held := f.nextMail()
@@ -214,7 +201,7 @@ func TestMailOfLockedCard(t *testing.T) {
 		t.Errorf("held %+v, notified %d times", held, notified)
 	}
 	f.clock.move(time.Minute)
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
+	f.lock(card.ID, false)
 	f.must(func(tx *Tx) error { return tx.HoldMail(&held, held.Due) })
 	if m := f.nextMail(); m.Due != f.clock.at() || m.Attempts != 0 || m.Status != MailReady || notified != 1 {
 		t.Errorf("unlocked %+v, notified %d times", m, notified)
@@ -233,9 +220,7 @@ func TestMailUnsure(t *testing.T) {
 	if m := f.nextMail(); m.Attempts != 2 || m.Unsure != 1 || m.Due != f.clock.at().Add(time.Hour) {
 		t.Errorf("queued %+v", m)
 	}
-	must(f, func(tx *Tx) (IssuedCard, error) {
-		return tx.ReissueCard(f.a, card.ID, ReissueFields{SendEmail: set(true)})
-	})
+	f.reissue(card.ID, ReissueFields{SendEmail: set(true)})
 	if m := f.nextMail(); m.Attempts != 0 || m.Unsure != 0 {
 		t.Errorf("with a newer link %+v", m)
 	}
@@ -248,11 +233,11 @@ func TestMailLanguage(t *testing.T) {
 	t.Parallel()
 	var sent []Mail
 	for _, opts := range []Options{{QueueMail: true}, {Mail: func(m Mail) { sent = append(sent, m) }}} {
-		f := start(t, opts)
+		f := startWith(t, opts)
 		f.sql("UPDATE shops SET language='it'")
 		program := stamps("Coffee")
 		program.NameLocalizations = set(map[string]string{"it": "Tessera caffè", "de": "Kaffeekarte"})
-		f.card(f.a, f.program(f.a, program), CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+		f.cardWith(f.program(program), CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
 		m := append(sent, Mail{})[0]
 		if opts.QueueMail {
 			m = f.nextMail().Mail

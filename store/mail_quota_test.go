@@ -19,16 +19,14 @@ func startMailing(t *testing.T, perHour int) *mailing {
 	t.Helper()
 	limits := DefaultLimits()
 	limits.MailPerHour = perHour
-	f := start(t, Options{QueueMail: true, Limits: limits})
-	return &mailing{f, f.program(f.a, stamps("Tea"))}
+	f := startWith(t, Options{QueueMail: true, Limits: limits})
+	return &mailing{f, f.program(stamps("Tea"))}
 }
 
 // queue issues a card whose link is to be mailed.
 func (m *mailing) queue(to string) IssuedCard {
 	m.t.Helper()
-	return must(m.fixture, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueCard(m.a, m.program, CardFields{HolderEmail: set(to), SendEmail: set(true)}, SourceAPI)
-	})
+	return m.fixture.issue(m.program, CardFields{HolderEmail: set(to), SendEmail: set(true)})
 }
 
 // send sends what is due and returns the addresses.
@@ -102,9 +100,7 @@ func TestMailQuotaOfAddress(t *testing.T) {
 	if got, want := m.linkEnd(last), m.clock.at().Add(ttl); got != want {
 		t.Errorf("the link of the mail that waited ends at %v, want %v", got, want)
 	}
-	if n := m.number("SELECT count(DISTINCT address) FROM sent_mails WHERE length(address)=16"); n != 2 {
-		t.Errorf("the rows of sent mail have %d hashes of 16 bytes, want 2", n)
-	}
+	m.selects(2, "SELECT count(DISTINCT address) FROM sent_mails WHERE length(address)=16")
 }
 
 // TestMailQuotaOfShop checks that the messages of a shop in any hour are at most as many as its
@@ -116,7 +112,7 @@ func TestMailQuotaOfShop(t *testing.T) {
 	for i := range 8 {
 		m.queue(fmt.Sprintf("p%d@example.com", i))
 	}
-	m.a, m.program = other, m.fixture.program(other, stamps("Cake"))
+	m.a, m.program = other, m.fixture.in(other).program(stamps("Cake"))
 	m.queue("other@example.com")
 	if to := m.send(); strings.Join(to, " ") != "p0@example.com p1@example.com p2@example.com other@example.com" {
 		t.Fatalf("at first mail was sent to %v", to)
@@ -148,9 +144,7 @@ func TestMailOverQuota(t *testing.T) {
 	if to := m.send(); len(to) != 2 {
 		t.Fatalf("at first mail was sent to %v", to)
 	}
-	if n := m.number("SELECT count(DISTINCT due_at) FROM mails WHERE quota='shop'"); n != 19 {
-		t.Errorf("the 38 other messages are due at %d times, want 19", n)
-	}
+	m.selects(19, "SELECT count(DISTINCT due_at) FROM mails WHERE quota='shop'")
 	m.clock.move(shopPeriod + time.Minute)
 	m.queue("late@example.com")
 	if to := m.send(); strings.Join(to, " ") != "p2@example.com p3@example.com" {
@@ -210,7 +204,7 @@ func TestSentMailForgotten(t *testing.T) {
 	m := startMailing(t, 0)
 	erased, kept := m.queue("ada@example.com"), m.queue("eve@example.com")
 	m.send()
-	m.must(func(tx *Tx) error { return tx.EraseCard(m.a.Shop, erased.ID) })
+	m.erase(erased.ID)
 	if got := m.lines("SELECT card_id FROM sent_mails"); len(got) != 1 || got[0] != fmt.Sprint(m.key(KindCard, kept.ID)) {
 		t.Errorf("after the erasure the cards of sent mail are %v", got)
 	}
@@ -234,8 +228,8 @@ func TestSentMailForgotten(t *testing.T) {
 func TestMailboxQuota(t *testing.T) {
 	t.Parallel()
 	var got []Mail
-	f := start(t, Options{Mail: func(m Mail) { got = append(got, m) }})
-	m := &mailing{f, f.program(f.a, stamps("Tea"))}
+	f := startWith(t, Options{Mail: func(m Mail) { got = append(got, m) }})
+	m := &mailing{f, f.program(stamps("Tea"))}
 	for range 6 {
 		m.queue("ada@example.com")
 	}

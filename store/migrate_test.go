@@ -114,8 +114,8 @@ func TestMadeUpMigrations(t *testing.T) {
 }
 
 func TestMigrationRunsOnce(t *testing.T) {
-	f := start(t, Options{})
-	f.card(f.a, f.program(f.a, stamps("Coffee")), CardFields{HolderName: set("Ada")})
+	f := start(t)
+	f.cardWith(f.program(stamps("Coffee")), CardFields{HolderName: set("Ada")})
 	before := f.dump()
 	id := f.ID(KindCard, 1)
 	f.Close()
@@ -123,12 +123,8 @@ func TestMigrationRunsOnce(t *testing.T) {
 	withSteps(t, addColumn, addTable)
 	for range 3 {
 		f = &fixture{Store: open(t, f.path, Options{Serve: true}), t: t}
-		if n := f.number("SELECT count(*) FROM trays"); n != 1 {
-			t.Errorf("the step that adds a row left %d", n)
-		}
-		if n := f.number("PRAGMA user_version"); n != version() {
-			t.Errorf("the file has version %d after two steps to %d", n, version())
-		}
+		f.selects(1, "SELECT count(*) FROM trays")
+		f.selects(version(), "PRAGMA user_version")
 		if id != f.ID(KindCard, 1) {
 			t.Error("the ids differ after a migration")
 		}
@@ -150,7 +146,7 @@ func TestFailedMigrationLeavesTheFile(t *testing.T) {
 			"INSERT INTO nowhere VALUES (1)",
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := start(t, Options{})
+			f := start(t)
 			before := f.dump()
 			f.Close()
 			was := shape(t, f.path)
@@ -174,7 +170,7 @@ func TestSchema(t *testing.T) {
 	if to, err := os.Readlink("../schema.sql"); err != nil || to != "store/schema.sql" {
 		t.Errorf("schema.sql at the root is a link to %q, %v", to, err)
 	}
-	f := start(t, Options{})
+	f := start(t)
 	loose := f.lines("SELECT name FROM pragma_table_list WHERE schema='main' AND type='table' AND strict=0 " +
 		"AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
 	if len(loose) > 0 {

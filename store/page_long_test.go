@@ -85,8 +85,8 @@ func (h largeTable) bounded(t *testing.T, from, floor int64, page func(PageQuery
 // one has another type than the others, which are stamps.
 func largeLedger(t *testing.T) (h largeTable, l ledgerCase) {
 	rows, share, opts := sizes()
-	f := start(t, opts)
-	l = f.withLedger(f.a)
+	f := startWith(t, opts)
+	l = f.withLedger()
 	h = largeTable{fixture: f, list: listTransactions, rows: rows, share: share, oldest: f.key(KindTransaction, f.row(l, "access"))}
 	f.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?5-1)
 		INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, created_at) SELECT ?1, ?2, ?3, ?4, 'stamp', 1, ?6+i FROM n`,
@@ -104,8 +104,8 @@ func TestTransactionsOfALongLedger(t *testing.T) {
 	t.Parallel()
 	h, l := largeLedger(t)
 	f := h.fixture
-	other := f.withLedger(f.a) // a card, a program and a location without rows
-	first := f.clock.at()      // time of the oldest row
+	other := f.withLedger() // a card, a program and a location without rows
+	first := f.clock.at()   // time of the oldest row
 	last := first + Time(h.rows) - 1
 	f.clock.move(time.Hour)
 	elsewhere := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, other.location)}}
@@ -201,14 +201,14 @@ func (h largeTable) findsOldest(t *testing.T) {
 func TestCardsOfALongList(t *testing.T) {
 	t.Parallel()
 	rows, share, opts := sizes()
-	f := start(t, opts)
-	here, elsewhere := f.location(f.a), f.location(f.a)
+	f := startWith(t, opts)
+	here, elsewhere := f.location(), f.location()
 	fields := stamps("Here only")
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{here})
-	program, other := f.program(f.a, fields), f.program(f.a, stamps("None has it"))
+	program, other := f.program(fields), f.program(stamps("None has it"))
 	// All cards have the same e-mail, and only the oldest is locked.
-	oldest := f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com")})
-	f.must(func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, oldest, true); return err })
+	oldest := f.cardWith(program, CardFields{HolderEmail: set("ada@example.com")})
+	f.lock(oldest, true)
 	h := largeTable{fixture: f, list: listCards, rows: rows, share: share, oldest: f.key(KindCard, oldest)}
 	// In batches: one statement for all rows would take more steps than a file of this size allows.
 	for left := rows - 1; left > 0; left -= min(left, 50_000) {

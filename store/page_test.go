@@ -103,9 +103,9 @@ type ledgerCase struct {
 }
 
 // withLedger creates a program, a card and a location.
-func (f *fixture) withLedger(a Access) ledgerCase {
-	program := f.program(a, stamps("Coffee"))
-	return ledgerCase{a, program, f.card(a, program, CardFields{}), f.location(a)}
+func (f *fixture) withLedger() ledgerCase {
+	program := f.program(stamps("Coffee"))
+	return ledgerCase{f.a, program, f.card(program), f.location()}
 }
 
 // row adds a row of a type to the card's ledger and returns its id.
@@ -117,11 +117,11 @@ func (f *fixture) row(l ledgerCase, kind string) string {
 // newest first, while rows are added and other shops have rows.
 func TestPagesWhileRowsAreAdded(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
-	newCard := func(l ledgerCase) string { return f.card(l.a, l.program, CardFields{}) }
-	newProgram := func(l ledgerCase) string { return f.draft(l.a, stamps("More")) }
-	newLocation := func(l ledgerCase) string { return f.location(l.a) }
+	f := start(t)
+	mine, theirs := f.withLedger(), f.in(f.shop(ShopFields{})).withLedger()
+	newCard := func(l ledgerCase) string { return f.in(l.a).card(l.program) }
+	newProgram := func(l ledgerCase) string { return f.in(l.a).draft(stamps("More")) }
+	newLocation := func(l ledgerCase) string { return f.in(l.a).location() }
 	newRow := func(l ledgerCase) string { return f.row(l, "stamp") }
 	newAudit := func(l ledgerCase) string {
 		f.must(func(tx *Tx) error {
@@ -178,10 +178,10 @@ func TestPagesWhileRowsAreAdded(t *testing.T) {
 
 func TestPageLimits(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{Limits: Limits{MaxPageSize: 20}})
-	l := f.withLedger(f.a)
+	f := startWith(t, Options{Limits: Limits{MaxPageSize: 20}})
+	l := f.withLedger()
 	for range 24 {
-		f.card(f.a, l.program, CardFields{})
+		f.card(l.program)
 	}
 	for _, c := range []struct {
 		asked Opt[int64]
@@ -205,11 +205,11 @@ func TestPageLimits(t *testing.T) {
 // TestForeignCursors checks that a cursor that is not of this list and shop is refused.
 func TestForeignCursors(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
+	f := start(t)
+	mine, theirs := f.withLedger(), f.in(f.shop(ShopFields{})).withLedger()
 	for _, l := range []ledgerCase{mine, theirs} {
-		f.card(l.a, l.program, CardFields{})
-		f.draft(l.a, stamps("More"))
+		f.in(l.a).card(l.program)
+		f.in(l.a).draft(stamps("More"))
 	}
 	one := PageQuery{Limit: set(int64(1))}
 	for what, cursor := range map[string]string{
@@ -220,8 +220,7 @@ func TestForeignCursors(t *testing.T) {
 		"nothing":        "",
 	} {
 		err := f.View(0, func(v *View) error {
-			_, err := v.Cards(f.a, CardFilter{}, PageQuery{Cursor: set(cursor)})
-			return err
+			return errorOf(v.Cards(f.a, CardFilter{}, PageQuery{Cursor: set(cursor)}))
 		})
 		refused(t, err, ValidationFailed)
 		if e, _ := AsError(err); len(e.Details) != 1 || e.Details[0].Field != "cursor" || e.Details[0].Code != "invalid_format" {
@@ -233,8 +232,8 @@ func TestForeignCursors(t *testing.T) {
 // TestTransactionsByTime checks that from is inclusive and to exclusive, both on created_at.
 func TestTransactionsByTime(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
+	f := start(t)
+	mine, theirs := f.withLedger(), f.in(f.shop(ShopFields{})).withLedger()
 	type entry struct {
 		id   string
 		at   Time
@@ -261,7 +260,7 @@ func TestTransactionsByTime(t *testing.T) {
 		for _, to := range bounds {
 			filter := TransactionFilter{From: from, To: to}
 			if from.Set && to.Set && from.V > to.V {
-				err := f.View(0, func(v *View) error { _, err := v.Transactions(f.a, filter, PageQuery{}); return err })
+				err := f.View(0, func(v *View) error { return errorOf(v.Transactions(f.a, filter, PageQuery{})) })
 				refused(t, err, ValidationFailed)
 				continue
 			}

@@ -63,18 +63,18 @@ type mixedCard struct {
 // mixedCards issues 205 cards of two programs with the same e-mail, each with its own reference, and
 // returns them, newest first. As many cards of another shop are between them.
 func (f *fixture) mixedCards(rng *rand.Rand, open, closed string) (rows []mixedCard) {
-	other := f.withLedger(f.shop(ShopFields{}))
+	other := f.in(f.shop(ShopFields{})).withLedger()
 	for i := range 205 {
 		r := mixedCard{locked: rng.IntN(5) == 0, visible: rng.IntN(3) > 0, ref: fmt.Sprint("ref", i)}
 		program := closed
 		if r.visible {
 			program = open
 		}
-		r.id = f.card(f.a, program, CardFields{HolderEmail: set("Ada@Example.com"), ExternalRef: set(r.ref)})
+		r.id = f.cardWith(program, CardFields{HolderEmail: set("Ada@Example.com"), ExternalRef: set(r.ref)})
 		r.key = f.key(KindCard, r.id)
-		f.card(other.a, other.program, CardFields{HolderEmail: set("ada@example.com")})
+		f.in(other.a).cardWith(other.program, CardFields{HolderEmail: set("ada@example.com")})
 		if r.locked {
-			f.must(func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, r.id, true); return err })
+			f.lock(r.id, true)
 		}
 		rows = append(rows, r)
 	}
@@ -87,12 +87,12 @@ func (f *fixture) mixedCards(rng *rand.Rand, open, closed string) (rows []mixedC
 func TestCardFiltersVisitBoundedRows(t *testing.T) {
 	t.Parallel()
 	const visits = 10
-	f := start(t, Options{PageVisits: visits})
-	here, elsewhere := f.location(f.a), f.location(f.a)
-	open := f.program(f.a, stamps("Everywhere"))
+	f := startWith(t, Options{PageVisits: visits})
+	here, elsewhere := f.location(), f.location()
+	open := f.program(stamps("Everywhere"))
 	narrow := stamps("Elsewhere only")
 	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{elsewhere})
-	closed := f.program(f.a, narrow)
+	closed := f.program(narrow)
 	rows := f.mixedCards(chance(t), open, closed)
 	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, here)}}
 
@@ -151,10 +151,10 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 func TestTransactionFiltersVisitBoundedRows(t *testing.T) {
 	t.Parallel()
 	const visits = 10
-	f := start(t, Options{PageVisits: visits})
-	l := f.withLedger(f.a)
-	second := f.location(f.a)
-	card := f.card(f.a, l.program, CardFields{})
+	f := startWith(t, Options{PageVisits: visits})
+	l := f.withLedger()
+	second := f.location()
+	card := f.card(l.program)
 	var all, ofSecond []int64
 	var use, both []string
 	for i := range 203 {
@@ -208,7 +208,7 @@ func TestTransactionFiltersVisitBoundedRows(t *testing.T) {
 func TestProgramAndLocationFiltersVisitBoundedRows(t *testing.T) {
 	t.Parallel()
 	const visits = 10
-	f := start(t, Options{PageVisits: visits})
+	f := startWith(t, Options{PageVisits: visits})
 	restricted := Access{Shop: f.a.Shop, Restricted: true}
 	var programs, locations []int64
 	var prepaid, own []string
@@ -217,14 +217,14 @@ func TestProgramAndLocationFiltersVisitBoundedRows(t *testing.T) {
 		if i%9 == 0 {
 			fields = ProgramFields{Name: set("Gift"), Type: set("prepaid"), InitialBalanceCents: set(int64(0))}
 		}
-		id := f.draft(f.a, fields)
+		id := f.draft(fields)
 		programs = append(programs, f.key(KindProgram, id))
 		if i%9 == 0 {
 			prepaid = append([]string{id}, prepaid...)
 		}
 	}
 	for i := range 103 {
-		id := f.location(f.a)
+		id := f.location()
 		locations = append(locations, f.key(KindLocation, id))
 		if i%20 == 5 {
 			own = append([]string{id}, own...)
@@ -243,10 +243,10 @@ func TestProgramAndLocationFiltersVisitBoundedRows(t *testing.T) {
 func TestTransactionsWithoutAMatch(t *testing.T) {
 	t.Parallel()
 	for _, visits := range []int{1, 3, 7} {
-		f := start(t, Options{PageVisits: visits})
-		l := f.withLedger(f.a)
-		theirs := f.withLedger(f.shop(ShopFields{}))
-		other := f.withLedger(f.a)
+		f := startWith(t, Options{PageVisits: visits})
+		l := f.withLedger()
+		theirs := f.in(f.shop(ShopFields{})).withLedger()
+		other := f.withLedger()
 		rows := reversed(f.ledger(f.a, l.card, l.program, l.location, "stamp", 60))
 		f.ledger(theirs.a, theirs.card, theirs.program, theirs.location, "access", 5)
 		elsewhere := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, other.location)}}
@@ -286,24 +286,24 @@ func TestTransactionsWithoutAMatch(t *testing.T) {
 func TestFilteredPageSeesOneState(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(*fixture, string, []string){
-		"a card is added": func(f *fixture, program string, _ []string) { f.card(f.a, program, CardFields{}) },
+		"a card is added": func(f *fixture, program string, _ []string) { f.card(program) },
 		"a card is added, 12": func(f *fixture, program string, _ []string) {
 			for range 12 {
-				f.card(f.a, program, CardFields{})
+				f.card(program)
 			}
 		},
 		"cards are erased": func(f *fixture, program string, cards []string) {
 			for _, id := range cards[len(cards)-3:] {
-				f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, id) })
+				f.erase(id)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := start(t, Options{PageVisits: 10})
-			program := f.program(f.a, stamps("Coffee"))
+			f := startWith(t, Options{PageVisits: 10})
+			program := f.program(stamps("Coffee"))
 			var cards []string
 			for range 30 {
-				cards = append(cards, f.card(f.a, program, CardFields{}))
+				cards = append(cards, f.card(program))
 			}
 			written := false
 			got := allPages(t, func(q PageQuery) (p Page[int64]) {

@@ -10,7 +10,7 @@ import (
 // every declared column exists.
 func TestEveryColumnHasAClass(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	const tables = " FROM pragma_table_list t, pragma_table_info(t.name) c WHERE t.schema='main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 	exist := f.lines("SELECT concat(t.name, '.', c.name)" + tables)
 	texts := f.lines("SELECT concat(t.name, '.', c.name)" + tables + " AND c.type NOT IN ('INTEGER', 'REAL')")
@@ -50,7 +50,7 @@ func TestNewPersonalColumn(t *testing.T) {
 	invariants[rule].sql = stillPersonalSQL()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	k.sql("UPDATE cards SET phone='+39 06 1234'")
 	k.ok(k.stamp(card, 12))
 	k.sql("UPDATE transactions SET note='likes tea'")
@@ -60,7 +60,7 @@ func TestNewPersonalColumn(t *testing.T) {
 	if got := have(); got != "+39 06 1234, +39 06 1234, likes tea, likes tea" {
 		t.Fatalf("before the erasure: %s", got)
 	}
-	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, card) })
+	k.erase(card)
 	if got := have(); got != "-, -, -, -" {
 		t.Errorf("after the erasure: %s", got)
 	}

@@ -22,7 +22,7 @@ func runForAssistants(f *fixture, restricted Access, l ledgerCase) {
 		check(v.KeyInfos(f.a.Shop))
 		return nil
 	})
-	hook := f.ID(KindWebhook, f.hook(f.a, l.program, hookFields{}))
+	hook := f.ID(KindWebhook, f.hook(l.program, hookFields{}))
 	for _, id := range []string{l.program, l.card, l.location, hook} {
 		must(f, func(tx *Tx) (Time, error) { return tx.Version(f.a.Shop, id), tx.failed })
 	}

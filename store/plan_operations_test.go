@@ -9,9 +9,9 @@ import (
 // runOperations runs each operation of the store at least once, lists with all their filters, so
 // that every statement is prepared.
 func runOperations(f *fixture) {
-	l := f.withLedger(f.a)
+	l := f.withLedger()
 	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, l.location)}}
-	f.hook(f.a, l.program, hookFields{})
+	f.hook(l.program, hookFields{})
 	f.row(l, "stamp")
 	runKeys(f, l.location)
 	runLocations(f)
@@ -45,16 +45,16 @@ func runOperations(f *fixture) {
 		check(f.Owner(kind, id))
 	}
 	f.sql("UPDATE deliveries SET outcome='failed' WHERE webhook_id=? AND event_id=?", f.key(KindWebhook, hook), f.eventOfDelivery(hook, delivery))
-	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
+	f.redeliver(l.program, hook, delivery)
 	runDeliveries(f, f.key(KindWebhook, hook))
 	runMailQueue(f)
 	runEnrolment(f)
 	runPeople(f)
-	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
-	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
-	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
+	f.deleteWebhook(l.program, hook)
+	f.must(func(tx *Tx) error { return errorOf(tx.SweepDeliveries(&DeliverySweep{}, 10)) })
+	f.erase(expired)
+	f.deleteProgram(l.program)
+	f.must(func(tx *Tx) error { return errorOf(tx.RevokeAllKeys(f.a.Shop)) })
 }
 
 // runKeys runs the writes of keys, and creates a device.
@@ -80,40 +80,34 @@ func runKeys(f *fixture, location string) {
 
 // runLocations runs the writes of locations.
 func runLocations(f *fixture) {
-	location := f.location(f.a)
-	must(f, func(tx *Tx) (Location, error) {
-		return tx.UpdateLocation(f.a, location, LocationPatch{Name: set("New")})
-	})
+	location := f.location()
+	f.updateLocation(location, LocationPatch{Name: set("New")})
 	must(f, func(tx *Tx) (LocationSettings, error) {
 		return tx.UpdateLocationSettings(f.a, location, LocationSettingsPatch{StaffDemand: StaffDemand{set(true)}})
 	})
 	must(f, func(tx *Tx) (LocationSettings, error) {
 		return tx.UpdateLocationSettings(f.a, location, LocationSettingsPatch{StaffDemand: StaffDemand{set(false)}})
 	})
-	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, location, false) })
+	f.setActive(location, false)
 	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, location, StaffPIN{Some("$argon2id")}) })
 }
 
 // runPrograms runs the writes of programs, prizes and logos.
 func runPrograms(f *fixture, program, location string) {
 	scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{location})}
-	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, program, scope) })
-	must(f, func(tx *Tx) (ProgramDetail, error) {
-		return tx.UpdateProgramSettings(f.a.Shop, program, ProgramSettings{MinSpendCents: set(int64(100)), MaxStampsPerDay: set(int64(100))})
-	})
+	f.updateProgram(program, scope)
+	f.settings(program, ProgramSettings{MinSpendCents: set(int64(100)), MaxStampsPerDay: set(int64(100))})
 	for _, action := range []string{Suspend, Unsuspend, Unpublish, Publish} {
-		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.ProgramAction(f.a, program, action) })
+		f.action(program, action)
 	}
-	prize := must(f, func(tx *Tx) (Prize, error) {
-		return tx.AddPrize(f.a, program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
-	})
+	prize := f.addPrize(program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
 	must(f, func(tx *Tx) (Prize, error) {
 		return tx.UpdatePrize(f.a, program, prize.ID, PrizeFields{Name: set("Mug")})
 	})
 	f.must(func(tx *Tx) error { return tx.DeletePrize(f.a, program, prize.ID) })
 	logo := NewLogo([]byte("logo"))
 	for _, next := range []*Logo{&logo, nil} {
-		draft := f.draft(f.a, stamps("Logo"))
+		draft := f.draft(stamps("Logo"))
 		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, &logo) })
 		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, next) })
 	}
@@ -123,9 +117,7 @@ func runPrograms(f *fixture, program, location string) {
 // runCards runs the writes of cards, one together with a response that is remembered. It returns a
 // card that expired.
 func runCards(f *fixture, restricted Access, l ledgerCase, remembered IdempotencyKey) (expired string) {
-	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)}, "")
-	})
+	f.updateShop(ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)})
 	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
 	expired = must(f, func(tx *Tx) (IssuedCard, error) {
 		c, err := tx.IssueCard(restricted, l.program, soon, SourceAPI)
@@ -135,17 +127,15 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 		return c, err
 	}).ID
 	f.clock.move(time.Hour)
-	f.card(f.a, l.program, CardFields{})
-	f.card(f.a, l.program, CardFields{}) // there is room because one has expired
-	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}, "") })
+	f.card(l.program)
+	f.card(l.program) // there is room because one has expired
+	f.updateShop(ShopFields{MaxCards: null[int64]()})
 	must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(restricted, expired, ReissueFields{}) })
-	must(f, func(tx *Tx) (CardDetail, error) {
-		return tx.UpdateCard(f.a, l.card, CardPatch{ExternalRef: set("other")})
-	})
-	must(f, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(f.a, l.card, LinkFields{}) })
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, l.card, true) })
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, l.card) })
-	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
+	f.update(l.card, CardPatch{ExternalRef: set("other")})
+	f.newLink(l.card)
+	f.lock(l.card, true)
+	f.archive(l.card)
+	f.must(func(tx *Tx) error { return errorOf(tx.PruneIdempotency(100)) })
 	must(f, func(tx *Tx) (BlankCards, error) {
 		return tx.IssueBlankCards(f.a.Shop, l.program, BlankFields{Count: set[int64](1)})
 	})
@@ -197,11 +187,11 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 
 // runTillActions runs all operations of tills and holders.
 func runTillActions(f *fixture) {
-	k := f.till(f.a)
+	k := f.till()
 	fields := stamps("Till")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(1))
 	program, prizes := k.ladderOf(fields, 5, 10)
-	f.hook(f.a, program, hookFields{v1: true})
+	f.hook(program, hookFields{v1: true})
 	issued := must(f, func(tx *Tx) (IssuedCard, error) {
 		return tx.IssueAtCounter(k.device, program, CounterFields{ExternalRef: set("till")})
 	})
@@ -209,7 +199,7 @@ func runTillActions(f *fixture) {
 	row := k.ok(k.stamp(card, 12)).Transaction.ID
 	k.ok(k.reverse(row))
 	k.ok(k.stamp(card, 13))
-	mistake := k.ok(k.stamp(f.card(f.a, program, CardFields{}), 1)).Transaction.ID
+	mistake := k.ok(k.stamp(f.card(program), 1)).Transaction.ID
 	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, mistake, Metadata{}) })
 	redeemed := k.ok(k.redeem(card, prizes[0])).Transaction.ID
 	k.ok(k.reverse(redeemed))
@@ -218,10 +208,10 @@ func runTillActions(f *fixture) {
 	k.ok(k.stamp(card, 10))
 	k.ok(k.redeem(card, prizes[1]))
 	check(k.install(issued.InstallURL))
-	prepaid := f.card(f.a, f.program(f.a, prepaid("Gift", 0)), CardFields{})
+	prepaid := f.card(f.program(prepaid("Gift", 0)))
 	k.ok(k.topUp(prepaid, 5))
 	k.ok(k.spend(prepaid, 5))
-	k.ok(k.use(f.card(f.a, f.program(f.a, access("Club")), CardFields{ExpiresAt: set(f.clock.at().Add(time.Hour))})))
+	k.ok(k.use(f.cardWith(f.program(access("Club")), CardFields{ExpiresAt: set(f.clock.at().Add(time.Hour))})))
 	f.clock.move(time.Hour)
 	k.use(f.ID(KindCard, f.number("SELECT max(id) FROM cards"))) // expired
 	k.lookup(k.cardCode(f.key(KindCard, card), 0))
@@ -240,14 +230,12 @@ func runTillActions(f *fixture) {
 
 // runStatistics runs all operations of statistics.
 func runStatistics(f *fixture, restricted Access, l ledgerCase) {
-	f.card(f.a, l.program, CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute))})
+	f.cardWith(l.program, CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute))})
 	f.clock.move(time.Hour)
 	for more := true; more; {
 		more = must(f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) })
 	}
-	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
-	})
+	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
 	f.must((*Tx).RecountStats)
 	f.view(func(v *View) error {
 		check(v.ProgramStats(f.a, l.program))
@@ -285,10 +273,8 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 func runWebhookOperations(f *fixture, program string) (hook, delivery string) {
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{program})}
 	hook = must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, unchecked(tx, fields)) }).ID
-	must(f, func(tx *Tx) (UpdatedWebhook, error) {
-		return tx.UpdateWebhook(f.a, program, hook, WebhookPatch{RotateSecret: set(true)})
-	})
-	return hook, must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, hook) }).ID
+	f.updateWebhook(program, hook, WebhookPatch{RotateSecret: set(true)})
+	return hook, f.testWebhook(program, hook).ID
 }
 
 // runPeoplesReads runs the reads of keys, webhooks and the audit log that only pages for people
@@ -309,9 +295,7 @@ func runPeoplesReads(f *fixture, hook, delivery string) {
 // runDeliveries runs all operations of the sender.
 func runDeliveries(f *fixture, hook int64) {
 	shop := func(state string) {
-		must(f, func(tx *Tx) (Shop, error) {
-			return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(state)}, "")
-		})
+		f.updateShop(ShopFields{SubscriptionState: set(state)})
 	}
 	look := func() {
 		f.view(func(v *View) error {
@@ -333,17 +317,17 @@ func runDeliveries(f *fixture, hook int64) {
 	for _, o := range []Outcome{{Success: true}, {RetryAfter: time.Second}, {Gone: true}} {
 		f.sql("UPDATE deliveries SET outcome=NULL WHERE webhook_id=? AND event_id=?", hook, last)
 		o.Webhook, o.Event, o.Headers = hook, last, "{}"
-		f.must(func(tx *Tx) error { return tx.RecordOutcome(o) })
+		f.recordOutcome(o)
 	}
 	look() // inactive
-	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
+	f.must(func(tx *Tx) error { return errorOf(tx.SweepDeliveries(&DeliverySweep{}, 10)) })
 }
 
 // runMailQueue runs all operations of mail.
 func runMailQueue(f *fixture) {
-	program := f.program(f.a, stamps("Mailed"))
+	program := f.program(stamps("Mailed"))
 	for range 2 {
-		f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+		f.cardWith(program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
 	}
 	f.view(func(v *View) error { check(v.CountMails(5)); return nil })
 	m := f.nextMail()
@@ -356,7 +340,7 @@ func runMailQueue(f *fixture) {
 	f.must(func(tx *Tx) error { return tx.WaitForQuota(&m) })
 	f.must((*Tx).ReplanMail)
 	f.opts.Limits.MailPerHour = 1
-	f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+	f.cardWith(program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
 	m = f.nextMail()
 	f.must(func(tx *Tx) error { return tx.SentMail(&m) })
 	must(f, func(tx *Tx) (bool, error) { return tx.PruneSentMails(5) })
@@ -365,7 +349,7 @@ func runMailQueue(f *fixture) {
 // runEnrolment runs the operations that customers use themselves: joining and asking for lost
 // cards.
 func runEnrolment(f *fixture) {
-	program := f.program(f.a, stamps("Open"))
+	program := f.program(stamps("Open"))
 	must(f, func(tx *Tx) (Enrolment, error) {
 		return tx.UpdateEnrolment(f.a.Shop, program, EnrolmentFields{Enabled: set(true), Slug: set("open"), MaxCards: set[int64](9), Consent: set("Yes")})
 	})
@@ -393,5 +377,5 @@ func runEnrolment(f *fixture) {
 			break
 		}
 	}
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, id) })
+	f.erase(id)
 }

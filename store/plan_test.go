@@ -125,7 +125,7 @@ func walked(steps []string) (found []string) {
 // scans and sorts no table, except as listed above. Each index is used by a statement.
 func TestStatementsFollowIndexes(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{Readers: 1, QueueMail: true})
+	f := startWith(t, Options{Readers: 1, QueueMail: true})
 	runOperations(f)
 	statements := map[string]bool{}
 	c := <-f.readers

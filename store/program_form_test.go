@@ -10,11 +10,11 @@ import (
 // out.
 func TestProgramForm(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	fields := stamps("Coffee")
 	fields.NameLocalizations = set(map[string]string{"it": "Caffè"})
 	fields.StampsExpireAfterDays = set(int64(90))
-	id := f.draft(f.a, fields)
+	id := f.draft(fields)
 	f.must(func(tx *Tx) error {
 		if _, err := tx.UpdateProgramSettings(f.a.Shop, id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2))}); err != nil {
 			return err
@@ -42,15 +42,15 @@ func TestProgramForm(t *testing.T) {
 // TestProgramImpact checks the figures of a program after some use.
 func TestProgramImpact(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	k := f.till(f.a)
+	f := start(t)
+	k := f.till()
 	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
-	gift := f.program(f.a, prepaid("Gift", 500))
-	a, b := f.card(f.a, coffee, CardFields{}), f.card(f.a, coffee, CardFields{})
+	gift := f.program(prepaid("Gift", 500))
+	a, b := f.card(coffee), f.card(coffee)
 	k.ok(k.stamp(a, 3))
 	k.ok(k.stamp(b, 1))
 	k.ok(k.redeem(a, prizes[0]))
-	k.ok(k.spend(f.card(f.a, gift, CardFields{}), 120))
+	k.ok(k.spend(f.card(gift), 120))
 	for id, want := range map[string]ProgramImpact{coffee: {ActiveCards: 2, Stamps: 4, Redemptions: 1}, gift: {ActiveCards: 1, BalanceCents: 380}} {
 		f.view(func(v *View) error {
 			got, err := v.ProgramImpact(f.a, id)
@@ -66,13 +66,10 @@ func TestProgramImpact(t *testing.T) {
 // exactly the ids of all prizes is refused.
 func TestOrderPrizes(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program, z := f.till(f.a).ladderOf(stamps("Coffee"), 1, 2, 3)
+	f := start(t)
+	program, z := f.till().ladderOf(stamps("Coffee"), 1, 2, 3)
 	order := func(ids ...string) (names []string, err error) {
-		err = f.do(func(tx *Tx) error {
-			_, err := tx.OrderPrizes(f.a, program, PrizeOrder{PrizeIDs: set(ids)})
-			return err
-		})
+		err = f.do(func(tx *Tx) error { return errorOf(tx.OrderPrizes(f.a, program, PrizeOrder{PrizeIDs: set(ids)})) })
 		f.view(func(v *View) error {
 			p, err := v.Program(f.a, program)
 			for _, z := range p.Prizes {

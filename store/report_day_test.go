@@ -18,18 +18,16 @@ func (f *fixture) dayReport(t *testing.T, q DayReportQuery) (d DayReport) {
 // the days around it and of another shop.
 func TestDayReport(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	rome := Zone("Europe/Rome")
-	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
-	})
+	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
 	f.clock.ms.Store(time.Date(2026, 3, 28, 23, 59, 59, 0, rome).UnixMilli()) // the next day has 23 hours
-	k, second := f.till(f.a), f.till(f.a)
+	k, second := f.till(), f.till()
 	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
-	gift, club := f.program(f.a, prepaid("Gift", 300)), f.program(f.a, access("Club"))
+	gift, club := f.program(prepaid("Gift", 300)), f.program(access("Club"))
 	other := f.shop(ShopFields{})
-	theirs := f.till(other)
-	card, money := f.card(f.a, coffee, CardFields{}), f.card(f.a, gift, CardFields{})
+	theirs := f.in(other).till()
+	card, money := f.card(coffee), f.card(gift)
 	old := k.ok(k.stamp(card, 1)).Transaction.ID
 	f.clock.move(time.Second) // midnight
 	k.ok(k.stamp(card, 3))
@@ -39,20 +37,20 @@ func TestDayReport(t *testing.T) {
 	k.ok(k.reverse(undone))
 	k.ok(k.topUp(money, 1000))
 	second.ok(second.spend(money, 400))
-	second.ok(second.use(f.card(f.a, club, CardFields{})))
-	f.card(f.a, gift, CardFields{})
+	second.ok(second.use(f.card(club)))
+	f.card(gift)
 	must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(second.device, gift, CounterFields{}) })
 	for i, cents := range []int64{741, 90_000} {
 		made := must(f, func(tx *Tx) (IssuedCard, error) {
 			return tx.IssueAtCounter(second.device, gift, CounterFields{AmountCents: set(cents)})
 		})
 		if i > 0 { // a mistake
-			must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, made.ID) })
+			f.archive(made.ID)
 		}
 	}
 	byHand := second.ok(second.stamp(card, 2)).Transaction.ID
 	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, byHand, Metadata{}) })
-	theirs.ok(theirs.stamp(f.card(other, f.program(other, stamps("Theirs")), CardFields{}), 1))
+	theirs.ok(theirs.stamp(f.in(other).card(f.in(other).program(stamps("Theirs"))), 1))
 	f.clock.ms.Store(time.Date(2026, 3, 30, 0, 0, 0, 0, rome).UnixMilli())
 	k.ok(k.stamp(card, 1))
 
@@ -94,8 +92,7 @@ func TestDayReport(t *testing.T) {
 		t.Errorf("an empty day: %+v", empty)
 	}
 	refused(t, f.View(0, func(v *View) error {
-		_, err := v.DayReport(other.Shop, DayReportQuery{LocationID: set(k.location)})
-		return err
+		return errorOf(v.DayReport(other.Shop, DayReportQuery{LocationID: set(k.location)}))
 	}), NotFound)
 }
 
@@ -103,8 +100,8 @@ func TestDayReport(t *testing.T) {
 // they are all.
 func TestDayReportOfManyRows(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	l := f.withLedger(f.a)
+	f := start(t)
+	l := f.withLedger()
 	for _, n := range []int{mostDayRows, 1} {
 		f.sql(fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%d) INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, created_at)
 			SELECT ?, ?, ?, ?, 'stamp', 1, ? FROM n`, n-int(f.number("SELECT count(*) FROM transactions"))%mostDayRows), f.a.Shop, f.key(KindCard, l.card), f.key(KindProgram, l.program), f.key(KindLocation, l.location), f.clock.at())

@@ -11,19 +11,17 @@ import (
 func TestPeriod(t *testing.T) {
 	t.Parallel()
 	rng := chance(t)
-	f := start(t, Options{})
+	f := start(t)
 	rome := Zone("Europe/Rome")
 	f.clock.ms.Store(time.Date(2026, 3, 26, 22, 0, 0, 0, rome).UnixMilli()) // the clocks change on the 29th
-	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
-	})
-	one, two := f.till(f.a), f.till(f.a)
+	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
+	one, two := f.till(), f.till()
 	coffee, prizes := one.ladderOf(stamps("Coffee"), 1)
-	gift := f.program(f.a, prepaid("Gift", 0))
-	balance := f.card(f.a, gift, CardFields{})
+	gift := f.program(prepaid("Gift", 0))
+	balance := f.card(gift)
 	for f.clock.now().Before(time.Date(2026, 3, 31, 3, 0, 0, 0, rome)) {
 		k := []till{one, two}[rng.IntN(2)]
-		card := f.card(f.a, coffee, CardFields{})
+		card := f.card(coffee)
 		row := k.ok(k.stamp(card, 1+rng.Int64N(3))).Transaction.ID
 		switch rng.IntN(4) {
 		case 0:

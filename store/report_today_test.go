@@ -35,31 +35,29 @@ func TestToday(t *testing.T) {
 	for _, zone := range sample([]string{"Europe/Rome", "Asia/Kathmandu", "UTC"}) {
 		t.Run(zone, func(t *testing.T) {
 			rng := chance(t)
-			f := start(t, Options{})
+			f := start(t)
 			location := Zone(zone)
 			f.clock.ms.Store(time.Date(2026, 3, 23, 5, 0, 0, 0, location).UnixMilli()) // Rome's clocks change on the 29th
-			must(f, func(tx *Tx) (Shop, error) {
-				return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set(zone)}, "")
-			})
-			k := f.till(f.a)
+			f.updateShop(ShopFields{Timezone: set(zone)})
+			k := f.till()
 			coffee, prizes := k.ladderOf(stamps("Coffee"), 1, 2)
-			gift := f.program(f.a, prepaid("Gift", 0))
+			gift := f.program(prepaid("Gift", 0))
 			other := f.shop(ShopFields{})
-			elsewhere := f.till(other)
-			theirs := f.program(other, stamps("Theirs"))
-			balance := f.card(f.a, gift, CardFields{})
+			elsewhere := f.in(other).till()
+			theirs := f.in(other).program(stamps("Theirs"))
+			balance := f.card(gift)
 			k.ok(k.topUp(balance, 100_000))
 			step := 2 * time.Minute
 			if testing.Short() { // see sample
 				step *= 4
 			}
 			for f.clock.now().Before(time.Date(2026, 3, 30, 11, 7, 0, 0, location)) {
-				card := f.card(f.a, coffee, CardFields{})
+				card := f.card(coffee)
 				row := k.ok(k.stamp(card, 1+rng.Int64N(9))).Transaction.ID
 				if rng.IntN(3) == 0 {
 					k.ok(k.stampLater(card, time.Duration(rng.Int64N(7*24*60))*time.Minute))
 				}
-				elsewhere.ok(elsewhere.stamp(f.card(other, theirs, CardFields{}), 1))
+				elsewhere.ok(elsewhere.stamp(f.in(other).card(theirs), 1))
 				switch rng.IntN(5) {
 				case 0:
 					k.ok(k.redeem(card, prizes[0]))
@@ -77,9 +75,9 @@ func TestToday(t *testing.T) {
 				now = now.Add(time.Duration(rng.Int64N(int64(7 * time.Minute))))
 				f.clock.ms.Store(now.UnixMilli())
 				if rng.IntN(4) == 0 {
-					k.ok(k.stamp(f.card(f.a, coffee, CardFields{}), 1))
-					k.ok(k.stampLater(f.card(f.a, coffee, CardFields{}), time.Duration(rng.Int64N(20))*time.Minute))
-					k.ok(k.stampLater(f.card(f.a, coffee, CardFields{}), longestDelay-time.Duration(rng.Int64N(20))*time.Minute))
+					k.ok(k.stamp(f.card(coffee), 1))
+					k.ok(k.stampLater(f.card(coffee), time.Duration(rng.Int64N(20))*time.Minute))
+					k.ok(k.stampLater(f.card(coffee), longestDelay-time.Duration(rng.Int64N(20))*time.Minute))
 				}
 				before := now.AddDate(0, 0, -7)
 				midnight := func(at time.Time) Time {
@@ -101,12 +99,12 @@ func TestToday(t *testing.T) {
 // has done all.
 func TestBegun(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	if got := f.today(t).Begun; got != (Begun{}) {
 		t.Errorf("a new shop has %+v", got)
 	}
-	k := f.till(f.a)
-	k.ok(k.topUp(f.card(f.a, f.program(f.a, prepaid("Gift", 0)), CardFields{}), 100))
+	k := f.till()
+	k.ok(k.topUp(f.card(f.program(prepaid("Gift", 0))), 100))
 	if got, all := f.today(t).Begun, (Begun{true, true, true, true, true, true}); got != all || !got.Done() {
 		t.Errorf("a shop with all has %+v", got)
 	}
@@ -120,10 +118,10 @@ func TestTodayEvents(t *testing.T) {
 	if got := f.today(t); len(got.Events) != 0 || got.Events == nil {
 		t.Errorf("an empty shop: %+v", got)
 	}
-	program := f.program(f.a, stamps("Coffee"))
-	card := f.card(f.a, program, CardFields{HolderName: set("Ada")})
+	program := f.program(stamps("Coffee"))
+	card := f.cardWith(program, CardFields{HolderName: set("Ada")})
 	for range 24 {
-		k.ok(k.stamp(f.card(f.a, program, CardFields{}), 1))
+		k.ok(k.stamp(f.card(program), 1))
 	}
 	row := k.ok(k.stamp(card, 1)).Transaction.Transaction
 	undone := k.ok(k.reverse(row.ID)).Transaction.Transaction
@@ -157,7 +155,7 @@ func TestTodayAttention(t *testing.T) {
 		return strings.Join(lines, ", ")
 	}
 	ok, _ := k.ladderOf(stamps("With prizes"), 5)
-	f.program(f.a, prepaid("Gift", 0))
+	f.program(prepaid("Gift", 0))
 	hook := func(url string) int64 {
 		return f.key(KindWebhook, must(f, func(tx *Tx) (CreatedWebhook, error) {
 			return tx.CreateWebhook(f.a, ok, unchecked(tx, WebhookFields{URL: set(url), Events: set([]string{"*"})}))
@@ -171,11 +169,11 @@ func TestTodayAttention(t *testing.T) {
 	f.sql("UPDATE webhooks SET active=0, consecutive_failures=15 WHERE id=?", off)
 	f.sql("UPDATE webhooks SET active=0, deleted_at=1 WHERE id=?", gone)
 	_ = good
-	f.draft(f.a, stamps("Draft"))
-	f.program(f.a, stamps("No prizes"))
-	deleted := f.draft(f.a, stamps("Deleted"))
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, deleted) })
-	f.draft(f.shop(ShopFields{}), stamps("Another shop's"))
+	f.draft(stamps("Draft"))
+	f.program(stamps("No prizes"))
+	deleted := f.draft(stamps("Deleted"))
+	f.deleteProgram(deleted)
+	f.in(f.shop(ShopFields{})).draft(stamps("Another shop's"))
 	if got, want := attention(), "program_draft Draft 0, program_without_prizes No prizes 0, webhook_failing failing.invalid 3, webhook_inactive off.invalid 15"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -185,7 +183,7 @@ func TestTodayAttention(t *testing.T) {
 // the keys.
 func TestFirstKeyFrom(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	search := func(at Time) (key int64) {
 		f.view(func(v *View) (err error) { key, err = v.firstKeyFrom("cards", at); return err })
 		return key
@@ -193,11 +191,11 @@ func TestFirstKeyFrom(t *testing.T) {
 	if key := search(1); key != 1 {
 		t.Errorf("without cards %d", key)
 	}
-	program := f.program(f.a, stamps("Coffee"))
+	program := f.program(stamps("Coffee"))
 	var keys []int64
 	var times []Time
 	for range 40 {
-		keys = append(keys, f.key(KindCard, f.card(f.a, program, CardFields{})))
+		keys = append(keys, f.key(KindCard, f.card(program)))
 		times = append(times, f.clock.at())
 		f.clock.move(time.Minute)
 		if len(keys) == 20 {
@@ -208,9 +206,7 @@ func TestFirstKeyFrom(t *testing.T) {
 	for i, at := range times {
 		for _, off := range []Time{-1, 0} {
 			got := search(at + off)
-			if least := f.number("SELECT min(id) FROM cards WHERE id>=?", got); least != keys[i] {
-				t.Errorf("card %d, %d ms from its time: got key %d, from which the first card is %d", i, off, got, least)
-			}
+			f.selects(keys[i], "SELECT min(id) FROM cards WHERE id>=?", got)
 		}
 	}
 	if key := search(times[39] + 1); key <= keys[39] {

@@ -32,9 +32,9 @@ func TestPlatformSplitFollowsTheChain(t *testing.T) {
 			}
 			reissue := func(card string, f ReissueFields) string {
 				t.Helper()
-				return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, f) }).InstallURL
+				return k.reissue(card, f).InstallURL
 			}
-			issued := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+			issued := k.issue(program, CardFields{})
 			card := issued.ID
 			expect("issued", 0, 0)
 			install(issued.InstallURL, "apple")
@@ -70,14 +70,14 @@ func TestPlatformSplitFollowsTheChain(t *testing.T) {
 			expect("expired", 0, 0)
 			install(reissue(child, ReissueFields{}), "google")
 			expect("revived without an end", 0, 1)
-			must(k.fixture, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(k.a.Shop, child) })
+			k.archive(child)
 			expect("archived", 0, 0)
 
-			second := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+			second := k.issue(program, CardFields{})
 			install(second.InstallURL, "apple")
 			k.ok(k.stamp(second.ID, 13))
 			expect("another card", 1, 0)
-			k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, second.ID) })
+			k.erase(second.ID)
 			expect("erased", 0, 0)
 		})
 	}
@@ -109,7 +109,7 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 		for _, repeat := range []bool{false, true} {
 			program, _ := k.ladder(repeat)
 			expect := k.expectCompletion(program)
-			card := k.card(k.a, program, CardFields{})
+			card := k.card(program)
 			k.ok(k.stamp(card, 9))
 			expect("nine stamps", 0)
 			tenth := k.ok(k.stamp(card, 1)).Transaction.ID
@@ -126,7 +126,7 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 	t.Run("highest threshold claimed before the card is full", func(t *testing.T) {
 		program, prizes := k.ladder(true, 3, 5)
 		expect := k.expectCompletion(program)
-		card := k.card(k.a, program, CardFields{})
+		card := k.card(program)
 		k.ok(k.stamp(card, 5))
 		claim := k.ok(k.redeem(card, prizes[1])).Transaction.ID
 		expect("half full", 0)
@@ -142,21 +142,17 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 	t.Run("the ladder and total_stamps change", func(t *testing.T) {
 		program, _ := k.ladder(false)
 		expect := k.expectCompletion(program)
-		card, erased := k.card(k.a, program, CardFields{}), k.card(k.a, program, CardFields{})
+		card, erased := k.card(program), k.card(program)
 		k.ok(k.stamp(card, 8))
 		k.ok(k.stamp(erased, 8))
-		k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, erased) })
+		k.erase(erased)
 		expect("eight of ten", 0)
 		total := func(n int64) {
-			must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
-				return tx.UpdateProgram(k.a, program, ProgramFields{TotalStamps: set(n)})
-			})
+			k.updateProgram(program, ProgramFields{TotalStamps: set(n)})
 		}
 		total(8)
 		expect("eight of eight", 1)
-		z := must(k.fixture, func(tx *Tx) (Prize, error) {
-			return tx.AddPrize(k.a, program, PrizeFields{Threshold: set(int64(4)), Name: set("Prize")})
-		})
+		z := k.addPrize(program, PrizeFields{Threshold: set(int64(4)), Name: set("Prize")})
 		expect("a prize is left", 0)
 		k.must(func(tx *Tx) error { return tx.DeletePrize(k.a, program, z.ID) })
 		expect("it is gone", 1)
@@ -168,7 +164,7 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 		fields.StampsExpireAfterDays = set(int64(2))
 		program, _ := k.ladderOf(fields)
 		expect := k.expectCompletion(program)
-		card := k.card(k.a, program, CardFields{})
+		card := k.card(program)
 		k.ok(k.stamp(card, 4))
 		k.clock.move(days(1))
 		k.ok(k.stamp(card, 6))
@@ -187,9 +183,9 @@ func TestFullCardsWithNothingToClaim(t *testing.T) {
 func TestCardsCountWhereAccepted(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	elsewhere := k.till(k.a)
+	elsewhere := k.till()
 	program, _ := k.ladder(true, 10)
-	card := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
+	card := k.cardWith(program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 	expect := func(what string, want ...PlaceCount) {
 		t.Helper()
 		got := *k.statistics(program).CardsByLocation
@@ -203,7 +199,7 @@ func TestCardsCountWhereAccepted(t *testing.T) {
 	_, err := k.stamp(card, 1) // writes a row, and is refused
 	refused(t, err, CardExpired)
 	expect("refused")
-	must(k.fixture, func(tx *Tx) (CardDetail, error) { return tx.UpdateCard(k.a, card, CardPatch{ExpiresAt: null[Time]()}) })
+	k.update(card, CardPatch{ExpiresAt: null[Time]()})
 	k.lock(card, true)
 	_, err = k.stamp(card, 1)
 	refused(t, err, CardSuspended)

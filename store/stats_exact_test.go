@@ -13,12 +13,12 @@ func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	first := k.ok(k.stamp(card, 6)).Transaction.ID
 	prize := k.ok(k.redeem(card, prizes[0])).Transaction.ID
 	k.clock.move(days(3))
 	kept := k.ok(k.stamp(card, 1)).Transaction.ID
-	gift := k.card(k.a, k.program(k.a, prepaid("Gift", 100)), CardFields{})
+	gift := k.card(k.program(prepaid("Gift", 100)))
 	up, spent := k.ok(k.topUp(gift, 500)).Transaction.ID, k.ok(k.spend(gift, 50)).Transaction.ID
 	k.clock.move(days(2))
 	expect := func(stamps, redeemed int64, average bool, money [3]float64, activity ...DayCount) {
@@ -71,9 +71,9 @@ func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
 func TestOverflowIsOneCard(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	elsewhere := k.till(k.a)
+	elsewhere := k.till()
 	program, prizes := k.ladder(true, 10)
-	issued := k.card(k.a, program, CardFields{})
+	issued := k.card(program)
 	expect := func(active, cards, placed int64, rate float64) {
 		t.Helper()
 		st, s := k.statistics(program), AnalyticsSummary{}
@@ -123,12 +123,12 @@ func TestExpiredByTimeAlone(t *testing.T) {
 			program, _ := k.ladder(true, 10)
 			end := k.clock.at().Add(time.Hour)
 			// patched and chain expire, and so does the card that overflows from chain; a third one does not.
-			patched := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
-			chain := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
+			patched := k.cardWith(program, CardFields{ExpiresAt: set(end)})
+			chain := k.cardWith(program, CardFields{ExpiresAt: set(end)})
 			k.ok(k.stamp(patched, 1))
 			k.ok(k.stamp(chain, 12))
-			k.ok(k.stamp(k.card(k.a, program, CardFields{}), 1))
-			invited := k.card(k.a, program, CardFields{ExpiresAt: set(end)}) // expires before its first stamp
+			k.ok(k.stamp(k.card(program), 1))
+			invited := k.cardWith(program, CardFields{ExpiresAt: set(end)}) // expires before its first stamp
 			active := func(want int64) {
 				t.Helper()
 				for range 2 {
@@ -157,31 +157,25 @@ func TestExpiredByTimeAlone(t *testing.T) {
 			active(4)
 			at(end, 4, 1)
 			end = end.Add(time.Hour)
-			must(k.fixture, func(tx *Tx) (CardDetail, error) {
-				return tx.UpdateCard(k.a, patched, CardPatch{ExpiresAt: set(end)})
-			})
+			k.update(patched, CardPatch{ExpiresAt: set(end)})
 			active(2)
 			at(end, 2, 1)
-			must(k.fixture, func(tx *Tx) (CardDetail, error) {
-				return tx.UpdateCard(k.a, patched, CardPatch{ExpiresAt: null[Time]()})
-			})
+			k.update(patched, CardPatch{ExpiresAt: null[Time]()})
 			active(2)
 			end = end.Add(time.Hour)
-			must(k.fixture, func(tx *Tx) (IssuedCard, error) {
-				return tx.ReissueCard(k.a, chain, ReissueFields{ExpiresAt: set(end)})
-			})
+			k.reissue(chain, ReissueFields{ExpiresAt: set(end)})
 			active(2) // invited again
 			k.ok(k.stamp(chain, 1))
 			active(4)
 			k.lock(chain, true)
 			active(2)
 			at(end, 2, 2) // locked, so it was not counted
-			must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, chain, ReissueFields{}) })
-			must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, invited, ReissueFields{}) })
+			k.reissue(chain, ReissueFields{})
+			k.reissue(invited, ReissueFields{})
 			k.ok(k.stamp(invited, 1))
 			k.ok(k.stamp(chain, 1))
 			active(5)
-			must(k.fixture, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(k.a.Shop, chain) })
+			k.archive(chain)
 			active(3)
 		})
 	}
@@ -193,10 +187,9 @@ func TestRecountInAGroup(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
-	card := k.card(k.a, program, CardFields{})
+	card := k.card(program)
 	stamp := Write{Actor: operator, Do: func(tx *Tx) error {
-		_, err := tx.Stamp(k.device, card, StampFields{Count: set(int64(2))})
-		return err
+		return errorOf(tx.Stamp(k.device, card, StampFields{Count: set(int64(2))}))
 	}}
 	recount := Write{Actor: operator, Do: (*Tx).RecountStats}
 	failing := Write{Actor: operator, Do: func(tx *Tx) error {
@@ -217,8 +210,6 @@ func TestRecountInAGroup(t *testing.T) {
 		k.group(c.writes...)
 		k.checkFile()
 		stamped += c.stamps
-		if n := k.number("SELECT stamps FROM program_counts WHERE program_id=?", k.key(KindProgram, program)); n != stamped {
-			t.Errorf("%d stamps, want %d", n, stamped)
-		}
+		k.selects(stamped, "SELECT stamps FROM program_counts WHERE program_id=?", k.key(KindProgram, program))
 	}
 }

@@ -32,9 +32,9 @@ func TestCountsFollowTheLedger(t *testing.T) {
 	}
 	ops, tally := 0, map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		f := start(t, Options{})
+		f := start(t)
 		defer f.Close()
-		y := &year{simulation: &simulation{T: rt, f: f, tills: []till{f.till(f.a), f.till(f.a)}, tally: tally}, zone: "UTC"}
+		y := &year{simulation: &simulation{T: rt, f: f, tills: []till{f.till(), f.till()}, tally: tally}, zone: "UTC"}
 		y.start()
 		var actions []func()
 		for _, a := range []struct {
@@ -71,8 +71,7 @@ func (y *year) advanceFar() {
 }
 
 func (y *year) setZone(tx *Tx, zone string) error {
-	_, err := tx.UpdateShop(y.f.a.Shop, ShopFields{Timezone: set(zone)}, "")
-	return err
+	return errorOf(tx.UpdateShop(y.f.a.Shop, ShopFields{Timezone: set(zone)}, ""))
 }
 
 // move changes the time zone of the shop.

@@ -14,10 +14,10 @@ import (
 func startIn(t *testing.T, zone, at string) till {
 	c := &clock{}
 	c.set(t, at)
-	f := start(t, Options{Now: c.now})
+	f := startWith(t, Options{Now: c.now})
 	f.clock = c
 	f.inZone(zone)
-	return f.till(f.a)
+	return f.till()
 }
 
 func (c *clock) set(t testing.TB, at string) {
@@ -31,7 +31,7 @@ func (c *clock) set(t testing.TB, at string) {
 
 func (f *fixture) inZone(zone string) {
 	f.t.Helper()
-	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set(zone)}, "") })
+	f.updateShop(ShopFields{Timezone: set(zone)})
 }
 
 func (f *fixture) statistics(program string) (st ProgramStats) {
@@ -82,7 +82,7 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 			week := map[HourCount]int64{}
 			for i, at := range c.at {
 				k.clock.set(t, at)
-				card := k.card(k.a, program, CardFields{})
+				card := k.card(program)
 				n := int64(i%3 + 1)
 				k.ok(k.stamp(card, n))
 				date := at[:10]
@@ -141,7 +141,7 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 		t.Run(zone, func(t *testing.T) {
 			k := startIn(t, zone, midnight)
 			program, _ := k.ladder(true)
-			card := k.card(k.a, program, CardFields{})
+			card := k.card(program)
 			k.ok(k.stamp(card, 1)) // the first millisecond of a day
 			shown := func(want int64, at int) {
 				t.Helper()
@@ -183,13 +183,10 @@ func TestChangeOfZone(t *testing.T) {
 	k := startIn(t, "Europe/Rome", "2026-03-29T23:30:00+02:00")
 	other := k.shop(ShopFields{Timezone: set("Asia/Kathmandu")})
 	program, _ := k.ladder(true)
-	theirs := k.program(other, stamps("Theirs"))
-	k.card(other, theirs, CardFields{})
-	card := k.card(k.a, program, CardFields{})
-	stamp := Write{Actor: operator, Do: func(tx *Tx) error {
-		_, err := tx.Stamp(k.device, card, StampFields{})
-		return err
-	}}
+	theirs := k.in(other).program(stamps("Theirs"))
+	k.in(other).card(theirs)
+	card := k.card(program)
+	stamp := Write{Actor: operator, Do: func(tx *Tx) error { return errorOf(tx.Stamp(k.device, card, StampFields{})) }}
 	move := func(zone string, then error) Write {
 		return Write{Actor: operator, Do: func(tx *Tx) error {
 			_, err := tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set(zone)}, "")

@@ -117,9 +117,6 @@ func createWithScript(t *testing.T, path, script string) {
 	}
 }
 
-// newPath returns the path of a database in a new folder.
-func newPath(t *testing.T) string { return filepath.Join(t.TempDir(), "cards.db") }
-
 // writeText writes a text file.
 func writeText(t *testing.T, path, content string) {
 	t.Helper()
@@ -347,16 +344,14 @@ func TestOpenAcceptsAnyPath(t *testing.T) {
 				}
 			}
 			f := &fixture{Store: open(t, filepath.Join(dir, name), Options{MustExist: true, Readers: 1}), t: t}
-			if n := f.number("SELECT count(*) FROM shops"); n != 3 {
-				t.Errorf("%d shops were created through three spellings of one path, want 3", n)
-			}
+			f.selects(3, "SELECT count(*) FROM shops")
 		})
 	}
 }
 
 func TestReadersCannotWrite(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{Readers: 3})
+	f := startWith(t, Options{Readers: 3})
 	before := f.dump()
 	for range 6 { // more than there are readers
 		for _, sql := range []string{"UPDATE shops SET name='changed'", "DELETE FROM audit", "INSERT INTO audit SELECT * FROM audit", "DROP TABLE cards", "PRAGMA user_version=9"} {
@@ -379,9 +374,9 @@ func TestReadersCannotWrite(t *testing.T) {
 // TestNullColumns checks that null and values of the domain's types are read as they were bound.
 func TestNullColumns(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	f.view(func(v *View) error {
-		_, err := v.one(func(r *rows) {
+		return errorOf(v.one(func(r *rows) {
 			if at, n, x := r.nullTime(), r.nullInt(), r.nullFloat(); at.Valid || n.Valid || x.Valid {
 				t.Errorf("null is read as %v, %v and %v", at, n, x)
 			}
@@ -392,7 +387,6 @@ func TestNullColumns(t *testing.T) {
 				t.Errorf("plain values are read as %v, %v, %v and %v", at, kind, code, s)
 			}
 		}, "SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?", Null[Time]{}, Null[int64]{}, Null[float64]{}, Some(Time(1<<40)), Some(int64(-7)), Some(0.5), Some("a"),
-			Time(1<<40), KindCard, Gone, Null[string]{})
-		return err
+			Time(1<<40), KindCard, Gone, Null[string]{}))
 	})
 }

@@ -9,16 +9,14 @@ import (
 // devices did, what was reversed, and cards that were archived; with a stamp that was sent later.
 func TestTillToday(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
-	})
+	f := start(t)
+	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
 	rome := Zone("Europe/Rome")
 	f.clock.ms.Store(time.Date(2026, 3, 28, 23, 59, 59, 0, rome).UnixMilli()) // the next day has 23 hours
-	k, other := f.till(f.a), f.till(f.a)
+	k, other := f.till(), f.till()
 	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
-	gift, club := f.program(f.a, prepaid("Gift", 0)), f.program(f.a, access("Club"))
-	card, money, entry := f.card(f.a, coffee, CardFields{}), f.card(f.a, gift, CardFields{}), f.card(f.a, club, CardFields{})
+	gift, club := f.program(prepaid("Gift", 0)), f.program(access("Club"))
+	card, money, entry := f.card(coffee), f.card(gift), f.card(club)
 	issue := func(at till, cents int64) (id string) {
 		t.Helper()
 		err := f.Write(t.Context(), Write{Actor: Actor{Type: "device", Key: at.device.Device}, Do: func(tx *Tx) error {
@@ -59,7 +57,7 @@ func TestTillToday(t *testing.T) {
 	k.ok(k.use(entry))
 	issue(k, 2550)
 	mistake := issue(k, 90_000)
-	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, mistake) })
+	f.archive(mistake)
 	must(f, func(tx *Tx) (Stamped, error) {
 		return tx.Stamp(k.device, card, StampFields{OccurredAt: set(yesterday)})
 	})

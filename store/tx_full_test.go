@@ -35,10 +35,10 @@ func (f *fixture) limit(more int) {
 // must succeed. The group must not fit into fewer than least pages.
 func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, program string) []Write) {
 	t.Helper()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
+	f := start(t)
+	program := f.program(stamps("Coffee"))
 	for i := range 25 {
-		f.card(f.a, program, CardFields{ExternalRef: set(fmt.Sprint("person", i))})
+		f.cardWith(program, CardFields{ExternalRef: set(fmt.Sprint("person", i))})
 	}
 	for more := 0; ; more++ {
 		before := f.dump()
@@ -113,8 +113,7 @@ func write(do func(*Tx) error) Write { return Write{Actor: operator, Do: do} }
 // issuing returns a write that issues a card with a long name.
 func (f *fixture) issuing(program, name string) Write {
 	return write(func(tx *Tx) error {
-		_, err := tx.IssueCard(f.a, program, CardFields{HolderName: set(strings.Repeat(name, 500))}, SourceAPI)
-		return err
+		return errorOf(tx.IssueCard(f.a, program, CardFields{HolderName: set(strings.Repeat(name, 500))}, SourceAPI))
 	})
 }
 
@@ -149,8 +148,7 @@ func TestFullDiskNotNoticed(t *testing.T) {
 	for name, big := range map[string]func(*Tx) error{
 		"one row": rememberRows("big", 1, 60000),
 		"many rows": func(tx *Tx) error {
-			_, err := tx.conn.exec("UPDATE cards SET external_ref=?", strings.Repeat("n", 4000))
-			return err
+			return errorOf(tx.conn.exec("UPDATE cards SET external_ref=?", strings.Repeat("n", 4000)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,9 +195,9 @@ func TestFullDiskInFinish(t *testing.T) {
 // webhook is inactive, is dropped.
 func TestFullDiskLeavesNoCache(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
-	f.hook(f.a, program, hookFields{})
+	f := start(t)
+	program := f.program(stamps("Coffee"))
+	f.hook(program, hookFields{})
 	f.limit(8)
 	errs := f.group(write(func(tx *Tx) error {
 		if _, err := tx.conn.exec("UPDATE webhooks SET active=0"); err != nil {
@@ -217,8 +215,6 @@ func TestFullDiskLeavesNoCache(t *testing.T) {
 		}
 	}
 	f.limit(-1)
-	f.card(f.a, program, CardFields{})
-	if n := f.number("SELECT count(*) FROM events"); n != 1 {
-		t.Errorf("%d events for a webhook that is active, want 1", n)
-	}
+	f.card(program)
+	f.selects(1, "SELECT count(*) FROM events")
 }

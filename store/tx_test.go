@@ -33,7 +33,7 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ most, writes, commits int }{{128, 100, 1}, {10, 100, 10}, {10, 95, 10}, {1, 20, 20}} {
 		t.Run(fmt.Sprintf("%d writes in groups of %d", c.writes, c.most), func(t *testing.T) {
-			f := start(t, Options{MaxGroup: c.most})
+			f := startWith(t, Options{MaxGroup: c.most})
 			var want []string
 			var writes []Write
 			for i := range c.writes {
@@ -58,7 +58,7 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 // commit.
 func TestConcurrentCallersShareACommit(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	before := f.commits()
 	release := f.hold()
 	var wg sync.WaitGroup
@@ -86,7 +86,7 @@ func TestConcurrentCallersShareACommit(t *testing.T) {
 // rolled back, and the others of their group are committed.
 func TestOneMemberFailsAlone(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	mine := errors.New("mine")
 	called := map[string]bool{}
 	member := func(name string, end func(*Tx) error) Write {
@@ -140,7 +140,7 @@ func TestOneMemberFailsAlone(t *testing.T) {
 
 func TestAfterCommitSeesTheWrite(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	var inside, after int64
 	count := func() (n int64) {
 		f.View(0, func(v *View) (err error) {
@@ -188,7 +188,7 @@ func TestFinish(t *testing.T) {
 		{"both panic", blow, nil, true, nil, nil, "panic in a write: settle"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := start(t, Options{})
+			f := start(t)
 			var heard error
 			called := 0
 			errs := f.group(noting("before"), Write{Actor: operator, Do: func(tx *Tx) error {
@@ -236,7 +236,7 @@ func TestFinish(t *testing.T) {
 
 func TestCloseFinishesWhatIsQueued(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{MaxGroup: 7})
+	f := startWith(t, Options{MaxGroup: 7})
 	release := f.hold()
 	var jobs []*job
 	for i := range 50 {
@@ -276,7 +276,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 
 func TestCloseWaitsForReads(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{Readers: 2})
+	f := startWith(t, Options{Readers: 2})
 	closed := make(chan error, 1)
 	f.view(func(v *View) error {
 		go func() { closed <- f.Close() }()
@@ -298,7 +298,7 @@ func TestCloseWaitsForReads(t *testing.T) {
 
 func TestCallerGone(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 
 	// The caller leaves while its write waits in the queue, or runs.
 	release := f.hold()
@@ -340,7 +340,7 @@ func TestCallerGone(t *testing.T) {
 // transaction.
 func TestReaderSurvivesAPanic(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{Readers: 1})
+	f := startWith(t, Options{Readers: 1})
 	for range 3 {
 		func() {
 			defer func() {

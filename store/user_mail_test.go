@@ -52,8 +52,7 @@ func TestLinkMail(t *testing.T) {
 	f.must(func(tx *Tx) error { return tx.RejectMail(&m, 550) })
 	invite()
 	refused(t, f.do(func(tx *Tx) error {
-		_, err := tx.Invite(shop, "ada@example.com", RoleOwner)
-		return err
+		return errorOf(tx.Invite(shop, "ada@example.com", RoleOwner))
 	}), RateLimited) // the sixth within a day
 	f.checkFile()
 }

@@ -91,8 +91,7 @@ func runPersonWrites(f *fixture, id *SessionIdentity, other int64, at Browser) {
 	f.must(func(tx *Tx) error { return tx.CheckCode(user, at, totpCode(secret, tx.Now.Std().Unix()/30+1)) })
 	for range 12 {
 		f.do(func(tx *Tx) error {
-			_, err := tx.CheckPassword(Credentials{User: user, Email: "op@example.com", Password: "x", Browser: at}, false)
-			return err
+			return errorOf(tx.CheckPassword(Credentials{User: user, Email: "op@example.com", Password: "x", Browser: at}, false))
 		})
 	}
 	known := Browser{Address: at.Address, Cookie: must(f, func(tx *Tx) (string, error) { return tx.KnowBrowser(user, "") })}

@@ -10,7 +10,7 @@ import (
 // calls it repeatedly where there is no file to watch, and ends with its context.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	other := open(t, f.Path(), Options{MustExist: true})
 	for name, watched := range map[string]*Store{"announced": f.Store, "polled": {path: filepath.Join(t.TempDir(), "none")}} {
 		t.Run(name, func(t *testing.T) {

@@ -23,13 +23,13 @@ func (f *fixture) log(program, hook string) (list []Delivery) {
 // the version of its webhook, which may be inactive and subscribe to other events.
 func TestPingDelivery(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	for _, version := range []string{event.V1, event.V2} {
 		w := f.subscribe(program, func(w *WebhookFields) {
 			w.PayloadVersion, w.Active, w.Events = set(version), set(false), set([]string{"card.added"})
 		})
-		d := must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
+		d := f.testWebhook(program, w.ID)
 		want := fmt.Sprintf(`{"event":"test.ping","event_id":%q,"shop_id":%q,"occurred_at":%q,"data":{"message":%q,"sample":true}}`,
 			f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.eventOfDelivery(w.ID, d.ID)), f.ID(KindShop, f.a.Shop), f.clock.at().String(), pingMessage)
 		if version == event.V2 {
@@ -51,10 +51,10 @@ func TestPingDelivery(t *testing.T) {
 // TestRedelivery checks that a redelivered row is as before its first attempt and due now.
 func TestRedelivery(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, func(w *WebhookFields) { w.Events = set([]string{"card.added"}) })
-	f.card(f.a, program, CardFields{HolderName: set("Ada"), ExternalRef: set("m-1")})
+	f.cardWith(program, CardFields{HolderName: set("Ada"), ExternalRef: set("m-1")})
 	fresh := f.log(program, w.ID)[0]
 	row := func() string {
 		return f.lines("SELECT concat_ws('|', event_id, webhook_id, quote(outcome), special, attempts, quote(response_status), quote(last_error), duration_ms, quote(request_headers), quote(delivered_at)) FROM deliveries")[0]
@@ -68,7 +68,7 @@ func TestRedelivery(t *testing.T) {
 			t.Errorf("after the attempts: %+v", done)
 		}
 		f.clock.move(1e9)
-		d := must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, done.ID) })
+		d := f.redeliver(program, w.ID, done.ID)
 		if now := row(); now != was || f.number("SELECT due_at FROM deliveries") != int64(f.clock.at()) {
 			t.Errorf("%s: %s, want %s", state, now, was)
 		}
@@ -78,8 +78,8 @@ func TestRedelivery(t *testing.T) {
 	}
 	// After the erasure of the card, the body has no data of its holder.
 	f.sql("UPDATE deliveries SET outcome='failed'")
-	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, fresh.CardInstanceID.V) })
-	d := must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, fresh.ID) })
+	f.erase(fresh.CardInstanceID.V)
+	d := f.redeliver(program, w.ID, fresh.ID)
 	var body struct {
 		EventID string `json:"event_id"`
 		Card    struct {
@@ -98,13 +98,13 @@ func TestDeliveryLogPerWebhook(t *testing.T) {
 	t.Parallel()
 	lim := DefaultLimits()
 	lim.DeliveryLogLimit = 4
-	f := start(t, Options{Limits: lim})
-	program := f.program(f.a, stamps("Tea"))
+	f := startWith(t, Options{Limits: lim})
+	program := f.program(stamps("Tea"))
 	one := f.subscribe(program, nil)
 	two := f.subscribe(program, func(w *WebhookFields) { w.PayloadVersion = set(event.V1) })
 	var cards []string
 	for range 6 {
-		cards = append([]string{f.card(f.a, program, CardFields{})}, cards...)
+		cards = append([]string{f.card(program)}, cards...)
 	}
 	seen := map[string]bool{}
 	for _, w := range []CreatedWebhook{one, two} {

@@ -17,7 +17,7 @@ type hookFields struct {
 }
 
 // hook inserts a webhook and returns its key.
-func (f *fixture) hook(a Access, program string, h hookFields) (key int64) {
+func (f *fixture) hook(program string, h hookFields) (key int64) {
 	f.t.Helper()
 	if h.events == nil {
 		h.events = []string{"*"}
@@ -30,7 +30,7 @@ func (f *fixture) hook(a Access, program string, h hookFields) (key int64) {
 	f.must(func(tx *Tx) (err error) {
 		if key, err = tx.conn.insert(`INSERT INTO webhooks (shop_id, program_id, url, events, program_ids, location_ids, include_shop_wide_events, active, description,
 			secret, http_method, custom_headers, payload_version, created_at, updated_at) VALUES (?,?,'https://example.com',?,?,?,?,?,'','whsec_','POST','{}',?,?,?)`,
-			a.Shop, f.key(KindProgram, program), string(events), jsonKeys(h.programs), jsonKeys(h.locations), h.shopWide, !h.inactive, version, tx.Now, tx.Now); err != nil {
+			f.a.Shop, f.key(KindProgram, program), string(events), jsonKeys(h.programs), jsonKeys(h.locations), h.shopWide, !h.inactive, version, tx.Now, tx.Now); err != nil {
 			return err
 		}
 		tx.bumpAuth()
@@ -43,22 +43,22 @@ func (f *fixture) hook(a Access, program string, h hookFields) (key int64) {
 // row with one delivery for each webhook that matches.
 func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	tea, coffee := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Coffee"))
-	here := f.key(KindLocation, f.location(f.a))
-	theirs := f.withLedger(f.shop(ShopFields{}))
+	f := start(t)
+	tea, coffee := f.program(stamps("Tea")), f.program(stamps("Coffee"))
+	here := f.key(KindLocation, f.location())
+	theirs := f.in(f.shop(ShopFields{})).withLedger()
 	teaKey := f.key(KindProgram, tea)
 	hooks := map[string]int64{
-		"all":        f.hook(f.a, tea, hookFields{}),
-		"all v1":     f.hook(f.a, coffee, hookFields{v1: true}),
-		"cards":      f.hook(f.a, tea, hookFields{events: []string{"card.*"}}),
-		"added":      f.hook(f.a, tea, hookFields{events: []string{"card.added", "stamp.assigned"}}),
-		"locations":  f.hook(f.a, tea, hookFields{events: []string{"location.*"}}),
-		"tea":        f.hook(f.a, coffee, hookFields{programs: []int64{teaKey}}),
-		"here":       f.hook(f.a, tea, hookFields{locations: []int64{here}}),
-		"here, wide": f.hook(f.a, tea, hookFields{locations: []int64{here}, shopWide: true}),
-		"inactive":   f.hook(f.a, tea, hookFields{inactive: true}),
-		"their own":  f.hook(theirs.a, theirs.program, hookFields{}),
+		"all":        f.hook(tea, hookFields{}),
+		"all v1":     f.hook(coffee, hookFields{v1: true}),
+		"cards":      f.hook(tea, hookFields{events: []string{"card.*"}}),
+		"added":      f.hook(tea, hookFields{events: []string{"card.added", "stamp.assigned"}}),
+		"locations":  f.hook(tea, hookFields{events: []string{"location.*"}}),
+		"tea":        f.hook(coffee, hookFields{programs: []int64{teaKey}}),
+		"here":       f.hook(tea, hookFields{locations: []int64{here}}),
+		"here, wide": f.hook(tea, hookFields{locations: []int64{here}, shopWide: true}),
+		"inactive":   f.hook(tea, hookFields{inactive: true}),
+		"their own":  f.in(theirs.a).hook(theirs.program, hookFields{}),
 	}
 	names := map[int64]string{}
 	for name, key := range hooks {
@@ -77,12 +77,11 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 			card = c.ID
 			return err
 		}, 1, true, true, []string{"added", "all", "all v1", "cards", "tea"}},
-		{"a coffee card", func(tx *Tx) error { _, err := tx.IssueCard(f.a, coffee, CardFields{}, SourceAPI); return err }, 1, true, true, []string{"added", "all", "all v1", "cards"}},
-		{"reissue", func(tx *Tx) error { _, err := tx.ReissueCard(f.a, card, ReissueFields{}); return err }, 1, true, true, []string{"all", "all v1", "cards", "here, wide", "tea"}},
-		{"a location", func(tx *Tx) error { _, err := tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}); return err }, 1, true, true, []string{"all", "all v1", "here, wide", "locations"}},
+		{"a coffee card", func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, coffee, CardFields{}, SourceAPI)) }, 1, true, true, []string{"added", "all", "all v1", "cards"}},
+		{"reissue", func(tx *Tx) error { return errorOf(tx.ReissueCard(f.a, card, ReissueFields{})) }, 1, true, true, []string{"all", "all v1", "cards", "here, wide", "tea"}},
+		{"a location", func(tx *Tx) error { return errorOf(tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{})) }, 1, true, true, []string{"all", "all v1", "here, wide", "locations"}},
 		{"another shop's card", func(tx *Tx) error {
-			_, err := tx.IssueCard(theirs.a, theirs.program, CardFields{}, SourceAPI)
-			return err
+			return errorOf(tx.IssueCard(theirs.a, theirs.program, CardFields{}, SourceAPI))
 		}, 1, false, true, []string{"their own"}},
 	} {
 		last := f.number("SELECT ifnull(max(id), 0) FROM events")
@@ -97,28 +96,24 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s goes to %v, want %v", c.name, got, c.want)
 		}
-		if n := f.number("SELECT count(*) FROM events WHERE id>?", last); n != int64(c.events) {
-			t.Errorf("%s made %d event rows, want %d", c.name, n, c.events)
-		}
+		f.selects(int64(c.events), "SELECT count(*) FROM events WHERE id>?", last)
 		versions := f.lines("SELECT concat_ws(',', payload_v1 IS NOT NULL, payload_v2 IS NOT NULL) FROM events WHERE id>?", last)
 		one := map[bool]int{true: 1}
 		if want := fmt.Sprintf("%d,%d", one[c.v1], one[c.v2]); len(versions) != 1 || versions[0] != want {
 			t.Errorf("%s is rendered as (v1, v2) %v, want %s", c.name, versions, want)
 		}
 	}
-	if n := f.number("SELECT count(*) FROM deliveries WHERE outcome IS NOT NULL OR attempts>0 OR due_at IS NOT NULL"); n > 0 {
-		t.Errorf("%d deliveries do not begin as pending, without an attempt or a time", n)
-	}
+	f.selects(0, "SELECT count(*) FROM deliveries WHERE outcome IS NOT NULL OR attempts>0 OR due_at IS NOT NULL")
 }
 
 // TestRolledBackWriteLeavesNoEvent checks that a write that is rolled back leaves no event, and
 // that the writer does not keep its changes of webhooks.
 func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
-	hook := f.hook(f.a, program, hookFields{})
-	issue := func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err }
+	f := start(t)
+	program := f.program(stamps("Tea"))
+	hook := f.hook(program, hookFields{})
+	issue := func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) }
 	mine := errors.New("mine")
 	settled := write(issue)
 	settled.Finish = func(tx *Tx, err error) error { return errors.Join(err, mine) }
@@ -135,9 +130,7 @@ func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 		})
 	}
 	f.group(write(func(tx *Tx) error { issue(tx); return mine }), write(func(tx *Tx) error { issue(tx); panic("after") }), settled, flip(true, mine))
-	if n := f.number("SELECT (SELECT count(*) FROM events)+(SELECT count(*) FROM deliveries)+(SELECT count(*) FROM cards)"); n != 0 {
-		t.Errorf("%d rows of writes that were rolled back", n)
-	}
+	f.selects(0, "SELECT (SELECT count(*) FROM events)+(SELECT count(*) FROM deliveries)+(SELECT count(*) FROM cards)")
 	// One group deactivates the webhook and is rolled back, deactivates it, and activates it again.
 	undone := flip(false, nil) // Finish fails after the events were matched
 	undone.Finish = settled.Finish
@@ -147,24 +140,20 @@ func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 			t.Errorf("member %d got %v", i, err)
 		}
 	}
-	if got := f.number("SELECT count(*) FROM events"); got != 3 {
-		t.Errorf("%d events, want 3: one before, two after", got)
-	}
+	f.selects(3, "SELECT count(*) FROM events")
 }
 
 // TestWebhooksOfAnotherProcess checks that webhooks that another process adds or removes take
 // effect with the next write.
 func TestWebhooksOfAnotherProcess(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
-	f.card(f.a, program, CardFields{})
-	hook := second.hook(f.a, program, hookFields{})
-	f.card(f.a, program, CardFields{})
-	if n := f.number("SELECT count(*) FROM events"); n != 1 {
-		t.Errorf("%d events after a webhook was added, want 1", n)
-	}
+	f.card(program)
+	hook := second.hook(program, hookFields{})
+	f.card(program)
+	f.selects(1, "SELECT count(*) FROM events")
 	second.must(func(tx *Tx) error {
 		if _, err := tx.conn.exec("UPDATE webhooks SET active=0 WHERE id=?", hook); err != nil {
 			return err
@@ -172,28 +161,24 @@ func TestWebhooksOfAnotherProcess(t *testing.T) {
 		tx.bumpAuth()
 		return tx.failed
 	})
-	f.card(f.a, program, CardFields{})
-	if n := f.number("SELECT count(*) FROM events"); n != 1 {
-		t.Errorf("%d events after it was disabled, want 1", n)
-	}
+	f.card(program)
+	f.selects(1, "SELECT count(*) FROM events")
 }
 
 // TestDeletedProgramDropsItsWebhooks checks that deleting a program deletes its webhooks, and that
 // the others get the event.
 func TestDeletedProgramDropsItsWebhooks(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	doomed, other := f.program(f.a, stamps("Doomed")), f.program(f.a, stamps("Other"))
-	f.hook(f.a, doomed, hookFields{})
-	stays := f.hook(f.a, other, hookFields{})
-	f.card(f.a, doomed, CardFields{})
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) })
+	f := start(t)
+	doomed, other := f.program(stamps("Doomed")), f.program(stamps("Other"))
+	f.hook(doomed, hookFields{})
+	stays := f.hook(other, hookFields{})
+	f.card(doomed)
+	f.deleteProgram(doomed)
 	if got := f.lines("SELECT id FROM webhooks WHERE deleted_at IS NULL"); len(got) != 1 || got[0] != fmt.Sprint(stays) {
 		t.Errorf("webhooks %v are left, want %d", got, stays)
 	}
-	if n := f.number("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.deleted_at IS NULL AND d.webhook_id<>?", stays); n != 0 {
-		t.Errorf("%d deliveries to a deleted webhook", n)
-	}
+	f.selects(0, "SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.deleted_at IS NULL AND d.webhook_id<>?", stays)
 	if got := f.lines("SELECT e.name FROM deliveries d JOIN events e ON e.id=d.event_id WHERE d.webhook_id=? ORDER BY d.event_id", stays); !slices.Equal(got, []string{"card.added", "card.archived"}) {
 		t.Errorf("the other webhook gets %v", got)
 	}

@@ -18,11 +18,11 @@ func (f *fixture) sequences(shop int64) string {
 // gap for a write that was rolled back.
 func TestSequenceOfEvents(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	tea := f.program(f.a, stamps("Tea"))
-	theirs := f.withLedger(f.shop(ShopFields{}))
+	f := start(t)
+	tea := f.program(stamps("Tea"))
+	theirs := f.in(f.shop(ShopFields{})).withLedger()
 	hook := f.subscribe(tea, func(w *WebhookFields) { w.Events = set([]string{"*"}) })
-	f.hook(theirs.a, theirs.program, hookFields{})
+	f.in(theirs.a).hook(theirs.program, hookFields{})
 	mine := errors.New("mine")
 	issue := func(a Access, program string, end error) Write {
 		return write(func(tx *Tx) error {
@@ -37,10 +37,10 @@ func TestSequenceOfEvents(t *testing.T) {
 	settled := issue(f.a, tea, nil)
 	settled.Finish = func(tx *Tx, err error) error { return mine } // after its events were written
 	f.group(issue(f.a, tea, nil), issue(theirs.a, theirs.program, nil), issue(f.a, tea, mine), settled, issue(f.a, tea, nil), issue(theirs.a, theirs.program, nil))
-	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, tea, hook.ID) })
+	f.testWebhook(tea, hook.ID)
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
-	second.card(f.a, tea, CardFields{})
-	f.card(f.a, tea, CardFields{})
+	second.card(tea)
+	f.card(tea)
 	for shop, want := range map[int64]string{f.a.Shop: "1 2 3 4 5 6 7", theirs.a.Shop: "1 2 3 4"} {
 		if got := f.sequences(shop); got != want {
 			t.Errorf("shop %d has the sequences %s, want %s", shop, got, want)
@@ -57,10 +57,10 @@ func TestSequenceOfEvents(t *testing.T) {
 func TestChainOfNewDelivery(t *testing.T) {
 	t.Parallel()
 	c := startChain(t, CardFields{HolderName: set("Ada")}, ShopFields{})
-	hook := c.hook(c.a, c.program, hookFields{})
-	other := c.card(c.a, c.program, CardFields{})
+	hook := c.hook(c.program, hookFields{})
+	other := c.card(c.program)
 	must(c.fixture, func(tx *Tx) (string, error) { return "", tx.EraseCard(c.a.Shop, c.cards[0]) })
-	c.location(c.a)
+	c.location()
 	var got []string
 	c.view(func(v *View) error {
 		d, err := v.DueDeliveries(hook, -1, nil, 10, 10)

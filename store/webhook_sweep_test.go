@@ -27,7 +27,7 @@ func (f *fixture) sweep(n int) (batches int) {
 func (f *fixture) sent(program string, n int) (first, last int64) {
 	f.t.Helper()
 	for range n {
-		f.card(f.a, program, CardFields{})
+		f.card(program)
 	}
 	last = f.number("SELECT max(event_id) FROM deliveries")
 	f.record(Outcome{Success: true, Status: Some(int64(200)), Headers: "{}"})
@@ -53,7 +53,7 @@ func (f *fixture) record(o Outcome) (n int) {
 	for _, w := range hooks {
 		for _, event := range f.due(w, nil, 1000) {
 			o.Webhook, o.Event, o.SentThrough = w, event, event
-			f.must(func(tx *Tx) error { return tx.RecordOutcome(o) })
+			f.recordOutcome(o)
 			n++
 		}
 	}
@@ -91,8 +91,8 @@ func (f *fixture) has(want string) {
 // TestRetentionOfTheLog checks that the log and its events are kept for exactly 30 days.
 func TestRetentionOfTheLog(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	f.subscribe(program, nil)
 	f.sent(program, 3)
 	f.clock.move(time.Millisecond)
@@ -117,17 +117,14 @@ func TestRetentionOfTheLog(t *testing.T) {
 // last delivery is deleted.
 func TestSweepLeavesPending(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	off := f.subscribe(program, nil)
 	on := f.subscribe(program, nil)
 	for range 4 {
-		f.card(f.a, program, CardFields{})
+		f.card(program)
 	}
-	f.must(func(tx *Tx) error {
-		_, err := tx.UpdateWebhook(f.a, program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(false)}})
-		return err
-	})
+	f.updateWebhook(program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(false)}})
 	f.record(Outcome{Success: true, Headers: "{}"})
 	f.clock.move(days(400))
 	f.sweep(3)
@@ -135,10 +132,7 @@ func TestSweepLeavesPending(t *testing.T) {
 	if got := f.lines("SELECT DISTINCT ifnull(outcome, 'pending')||webhook_id FROM deliveries"); !slices.Equal(got, []string{fmt.Sprint("pending", f.key(KindWebhook, off.ID))}) {
 		t.Errorf("left are %q, the active one is %s", got, on.ID)
 	}
-	f.must(func(tx *Tx) error {
-		_, err := tx.UpdateWebhook(f.a, program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}})
-		return err
-	})
+	f.updateWebhook(program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}})
 	if n := f.record(Outcome{Success: true, Headers: "{}"}); n != 4 {
 		t.Errorf("%d were sent when it was enabled, want 4", n)
 	}
@@ -150,13 +144,13 @@ func TestSweepLeavesPending(t *testing.T) {
 // only after its next outcome.
 func TestSweepLeavesRedelivered(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)
 	f.sent(program, 2)
 	f.clock.move(days(30))
 	d := f.log(program, w.ID)[0]
-	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, d.ID) })
+	f.redeliver(program, w.ID, d.ID)
 	f.clock.move(time.Hour)
 	f.sweep(10)
 	f.has("1 deliveries, 1 events")
@@ -170,16 +164,13 @@ func TestSweepLeavesRedelivered(t *testing.T) {
 // deliveries and of events.
 func TestSweepVisitsOnce(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)
 	for range 50 { // these stay pending
-		f.card(f.a, program, CardFields{})
+		f.card(program)
 	}
-	f.must(func(tx *Tx) error {
-		_, err := tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(false)}})
-		return err
-	})
+	f.updateWebhook(program, w.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(false)}})
 	f.subscribe(program, nil)
 	f.sent(program, 30)
 	f.clock.move(days(31))
@@ -207,14 +198,14 @@ func TestSweepVisitsOnce(t *testing.T) {
 // deleted in batches, then the webhook. Others keep their rows and the shared events.
 func TestSweepOfDeletedWebhooks(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	one, two := f.subscribe(program, nil), f.subscribe(program, nil)
 	kept := f.subscribe(program, nil)
 	f.sent(program, 20)
-	f.card(f.a, program, CardFields{}) // pending
+	f.card(program) // pending
 	for _, w := range []CreatedWebhook{one, two} {
-		f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
+		f.deleteWebhook(program, w.ID)
 	}
 	var at DeliverySweep
 	left := func() string {
@@ -238,10 +229,8 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 	}
 	// A late outcome has no row to change.
 	before := f.dump()
-	f.must(func(tx *Tx) error { return tx.RecordOutcome(Outcome{Event: 1, Webhook: 1, Gone: true, Headers: "{}"}) })
-	f.must(func(tx *Tx) error {
-		return tx.RecordOutcome(Outcome{Event: 1, Webhook: 1, Success: true, Headers: "{}"})
-	})
+	f.recordOutcome(Outcome{Event: 1, Webhook: 1, Gone: true, Headers: "{}"})
+	f.recordOutcome(Outcome{Event: 1, Webhook: 1, Success: true, Headers: "{}"})
 	if after := f.dump(); after != before {
 		t.Errorf("a late outcome changed %s", firstDifference(before, after))
 	}
@@ -252,12 +241,12 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 // event, in any process.
 func TestDisabledAtOnceEverywhere(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	f.subscribe(program, nil)
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
-	f.card(f.a, program, CardFields{})
-	second.card(f.a, program, CardFields{}) // both know the webhook now
+	f.card(program)
+	second.card(program) // both know the webhook now
 	f.has("2 deliveries, 2 events")
 	key := f.number("SELECT min(event_id) FROM deliveries")
 	errs := f.group(write(func(tx *Tx) error {
@@ -268,8 +257,8 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	second.card(f.a, program, CardFields{})
-	f.card(f.a, program, CardFields{})
+	second.card(program)
+	f.card(program)
 	f.has("2 deliveries, 2 events")
 }
 
@@ -278,16 +267,14 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 // and Attempt must agree.
 func TestWhatIsDue(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)
 	hook := f.key(KindWebhook, w.ID)
-	f.card(f.a, program, CardFields{})
-	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")}, "")
-	})
-	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
-	f.card(f.a, program, CardFields{})
+	f.card(program)
+	f.updateShop(ShopFields{SubscriptionState: set("past_due")})
+	f.testWebhook(program, w.ID)
+	f.card(program)
 	// Of the four deliveries, 1 and 4 are ordinary, 2 is sent despite a suspension, 3 is a test.
 	for _, c := range []struct {
 		active, deleted bool
@@ -335,9 +322,7 @@ func TestWhatIsDue(t *testing.T) {
 		t.Errorf("with the first skipped and a limit of two: %v", got)
 	}
 	// A retry is behind the deliveries that were due before it.
-	f.must(func(tx *Tx) error {
-		return tx.RecordOutcome(Outcome{Event: 1, Webhook: hook, Headers: "{}", RetryAfter: time.Second})
-	})
+	f.recordOutcome(Outcome{Event: 1, Webhook: hook, Headers: "{}", RetryAfter: time.Second})
 	if got := f.due(hook, nil, 10); !slices.Equal(got, []int64{3, 2, 4}) {
 		t.Errorf("before the retry: %v", got)
 	}

@@ -70,8 +70,8 @@ func (f *fixture) settled() { f.must(func(*Tx) error { return nil }) }
 func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 	t.Parallel()
 	chance := bytes.Repeat([]byte{0xfb, 0xff, 0x01, 0x7e}, 100)
-	f := start(t, Options{Rand: bytes.NewReader(chance), IDSecret: make([]byte, 16)})
-	program := f.program(f.a, stamps("Tea"))
+	f := startWith(t, Options{Rand: bytes.NewReader(chance), IDSecret: make([]byte, 16)})
+	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)
 	if want := "whsec_" + base64.StdEncoding.EncodeToString(chance[:32]); w.Secret != want {
 		t.Errorf("secret %q, want %q", w.Secret, want)
@@ -80,18 +80,15 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 		t.Errorf("stored %q", stored)
 	}
 	was := w.Secret
-	u := must(f, func(tx *Tx) (UpdatedWebhook, error) {
-		return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{RotateSecret: set(true)})
-	})
+	u := f.updateWebhook(program, w.ID, WebhookPatch{RotateSecret: set(true)})
 	if stored := f.lines("SELECT secret FROM webhooks"); stored[0] != u.Secret || u.Secret == "" {
 		t.Errorf("stored %q, shown %q, was %q", stored, u.Secret, was)
 	}
 	// Without random bytes no webhook is created.
-	f = start(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
-	program = f.program(f.a, stamps("Tea"))
+	f = startWith(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
+	program = f.program(stamps("Tea"))
 	err := f.do(func(tx *Tx) error {
-		_, err := tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}))
-		return err
+		return errorOf(tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})})))
 	})
 	if err == nil || f.number("SELECT count(*) FROM webhooks") != 0 {
 		t.Errorf("a webhook without a secret: %v", err)
@@ -102,17 +99,17 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 // next, unless it is rolled back.
 func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	var id string
-	issue := write(func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err })
+	issue := write(func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) })
 	create := func(tx *Tx) error {
 		w, err := tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"card.added"})}))
 		id = w.ID
 		return err
 	}
 	patch := func(p WebhookPatch) Write {
-		return write(func(tx *Tx) error { _, err := tx.UpdateWebhook(f.a, program, id, uncheckedPatch(tx, p)); return err })
+		return write(func(tx *Tx) error { return errorOf(tx.UpdateWebhook(f.a, program, id, uncheckedPatch(tx, p))) })
 	}
 	mine := errors.New("mine")
 	undone := write(func(tx *Tx) error {
@@ -145,9 +142,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	}
 	// The next group reads the epoch again, and so does another process.
 	f.must(issue.Do)
-	if n := f.number("SELECT count(*) FROM deliveries"); n != 2 {
-		t.Errorf("%d deliveries after the webhook was deleted", n)
-	}
+	f.selects(2, "SELECT count(*) FROM deliveries")
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
 	w := second.subscribe(program, nil)
 	f.must(issue.Do)
@@ -167,8 +162,8 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 // processes notice them, and no-ops do not.
 func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	epoch := func() int64 { return f.number("SELECT hook_epoch FROM meta") }
 	auth := f.number("SELECT auth_epoch FROM meta")
 	at := epoch()
@@ -197,9 +192,9 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 		})
 		moved("nothing", false)
 	}
-	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
+	f.testWebhook(program, w.ID)
 	moved("test", false)
-	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
+	f.deleteWebhook(program, w.ID)
 	moved("delete", true)
 	if now := f.number("SELECT auth_epoch FROM meta"); now != auth {
 		t.Error("the keys' epoch changed too")
@@ -209,9 +204,9 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 // TestOnDue checks that OnDue's function is called when deliveries become due, and only then.
 func TestOnDue(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
+	f := start(t)
 	due := f.recordDue()
-	program := f.program(f.a, stamps("Tea"))
+	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)
 	key := f.key(KindWebhook, w.ID)
 	f.settled()
@@ -233,21 +228,21 @@ func TestOnDue(t *testing.T) {
 	told("description", false)
 	patch(WebhookFields{Active: set(false)})
 	told("off", false)
-	d := must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
+	d := f.testWebhook(program, w.ID)
 	told("test of an inactive one", true)
-	f.card(f.a, program, CardFields{})
+	f.card(program)
 	told("an event while inactive", false)
 	patch(WebhookFields{Active: set(true)})
 	told("on", true)
 	patch(WebhookFields{Active: set(true)})
 	told("on again", true)
-	again := func(tx *Tx) error { _, err := tx.Redeliver(f.a, program, w.ID, d.ID); return err }
+	again := func(tx *Tx) error { return errorOf(tx.Redeliver(f.a, program, w.ID, d.ID)) }
 	refused(t, f.do(again), Conflict)
 	told("redelivery of what is pending", false)
 	f.sql("UPDATE deliveries SET outcome='failed'")
 	f.must(again)
 	told("redelivery", true)
-	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
+	f.deleteWebhook(program, w.ID)
 	told("delete", false)
 }
 
@@ -255,8 +250,8 @@ func TestOnDue(t *testing.T) {
 // active to true, whether the webhook was active or not.
 func TestActiveResetsFailures(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Tea"))
+	f := start(t)
+	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)
 	for _, active := range []int{0, 1} {
 		f.sql("UPDATE webhooks SET active=?, consecutive_failures=7", active)
@@ -280,10 +275,10 @@ func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 	t.Parallel()
 	lim := DefaultLimits()
 	lim.Webhooks = 3
-	f := start(t, Options{Limits: lim})
-	program, other := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Coffee"))
+	f := startWith(t, Options{Limits: lim})
+	program, other := f.program(stamps("Tea")), f.program(stamps("Coffee"))
 	theirs := f.shop(ShopFields{})
-	theirProgram := f.program(theirs, stamps("Theirs"))
+	theirProgram := f.in(theirs).program(stamps("Theirs"))
 	var ids []string
 	create := func(a Access, program string) Write {
 		return write(func(tx *Tx) error {
@@ -301,43 +296,40 @@ func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 			refused(t, err, Unprocessable)
 		}
 	}
-	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, ids[0]) })
+	f.deleteWebhook(program, ids[0])
 	f.must(create(f.a, other).Do)
 	refused(t, f.do(create(f.a, other).Do), Unprocessable)
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, other) })
+	f.deleteProgram(other)
 	f.must(create(f.a, program).Do)
-	if n := f.number("SELECT count(*) FROM webhooks WHERE shop_id=? AND deleted_at IS NULL", f.a.Shop); n != 2 {
-		t.Errorf("%d webhooks are left", n)
-	}
+	f.selects(2, "SELECT count(*) FROM webhooks WHERE shop_id=? AND deleted_at IS NULL", f.a.Shop)
 }
 
 // TestDeletedWebhookIsNotFound checks that no operation finds a deleted webhook or one of a deleted
 // program. Its row and log stay for the sweep.
 func TestDeletedWebhookIsNotFound(t *testing.T) {
 	t.Parallel()
-	f := start(t, Options{})
-	program, doomed := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Doomed"))
+	f := start(t)
+	program, doomed := f.program(stamps("Tea")), f.program(stamps("Doomed"))
 	one, two := f.subscribe(program, nil), f.subscribe(doomed, nil)
 	var logs []string
 	for _, w := range []CreatedWebhook{one, two} {
-		d := must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, w.ProgramID, w.ID) })
+		d := f.testWebhook(w.ProgramID, w.ID)
 		logs = append(logs, d.ID)
 	}
-	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, one.ID) })
-	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) })
+	f.deleteWebhook(program, one.ID)
+	f.deleteProgram(doomed)
 	for i, w := range []CreatedWebhook{one, two} {
 		for name, do := range map[string]func(*Tx) error{
-			"update":    func(tx *Tx) error { _, err := tx.UpdateWebhook(f.a, w.ProgramID, w.ID, WebhookPatch{}); return err },
+			"update":    func(tx *Tx) error { return errorOf(tx.UpdateWebhook(f.a, w.ProgramID, w.ID, WebhookPatch{})) },
 			"delete":    func(tx *Tx) error { return tx.DeleteWebhook(f.a, w.ProgramID, w.ID) },
-			"test":      func(tx *Tx) error { _, err := tx.TestWebhook(f.a, w.ProgramID, w.ID); return err },
-			"redeliver": func(tx *Tx) error { _, err := tx.Redeliver(f.a, w.ProgramID, w.ID, logs[i]); return err },
+			"test":      func(tx *Tx) error { return errorOf(tx.TestWebhook(f.a, w.ProgramID, w.ID)) },
+			"redeliver": func(tx *Tx) error { return errorOf(tx.Redeliver(f.a, w.ProgramID, w.ID, logs[i])) },
 			"read": func(tx *Tx) error {
-				return f.View(0, func(v *View) error { _, err := v.Webhook(f.a, w.ProgramID, w.ID); return err })
+				return f.View(0, func(v *View) error { return errorOf(v.Webhook(f.a, w.ProgramID, w.ID)) })
 			},
 			"log": func(tx *Tx) error {
 				return f.View(0, func(v *View) error {
-					_, err := v.Deliveries(f.a, w.ProgramID, w.ID, DeliveriesQuery{})
-					return err
+					return errorOf(v.Deliveries(f.a, w.ProgramID, w.ID, DeliveriesQuery{}))
 				})
 			},
 		} {
@@ -346,9 +338,7 @@ func TestDeletedWebhookIsNotFound(t *testing.T) {
 			}
 		}
 	}
-	if n := f.number("SELECT count(*) FROM webhooks WHERE deleted_at=?", f.clock.at()); n != 2 {
-		t.Errorf("%d rows are marked", n)
-	}
+	f.selects(2, "SELECT count(*) FROM webhooks WHERE deleted_at=?", f.clock.at())
 	if n := f.number("SELECT count(*) FROM deliveries"); n < 2 {
 		t.Errorf("%d deliveries", n)
 	}
