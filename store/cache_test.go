@@ -295,7 +295,8 @@ func TestTypedCodes(t *testing.T) {
 		}
 	}
 	k.reissue(card, ReissueFields{})
-	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], "", " ", strings.Repeat("-", 26), old+"\u00a0") {
+	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], "", " ", strings.Repeat("-", 26), old+"\u00a0",
+		"crd_", "no card", k.ID(KindCard, 1<<40), k.ID(KindProgram, 1)) {
 		k.refuses(NotFound)(k.stamp(none, 1))
 		err := k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, none)) })
 		refused(t, err, NotFound)

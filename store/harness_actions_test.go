@@ -98,6 +98,13 @@ func (f *fixture) erase(card string) {
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, card) })
 }
 
+// markExpired marks all expired cards, as housekeeping does.
+func (f *fixture) markExpired() {
+	f.t.Helper()
+	for must(f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) }) {
+	}
+}
+
 func (f *fixture) updateShop(fields ShopFields) Shop {
 	f.t.Helper()
 	return must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, fields, "") })

@@ -74,35 +74,6 @@ func TestIdempotencyKeysAreSeparate(t *testing.T) {
 	f.recalls(first, 201, "first")
 }
 
-// TestIdempotencyWindow checks that the window starts with the first request, by the store's clock.
-func TestIdempotencyWindow(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{Limits: func() Limits { l := DefaultLimits(); l.IdempotencyHours = 2; return l }()})
-	c := idempotencyKey(2, "key", "request")
-	f.remember(c, 201, "first")
-	f.clock.move(time.Hour)
-	f.recalls(c, 201, "first") // does not extend the window
-	f.clock.move(time.Hour - time.Millisecond)
-	f.recalls(c, 201, "first")
-	_, err := f.recall(idempotencyKey(2, "key", "other"))
-	refused(t, err, IdempotencyConflict)
-	f.clock.move(time.Millisecond)
-	f.recalls(c, 0, "")
-	f.recalls(idempotencyKey(2, "key", "other"), 0, "")
-
-	// The key is free for any request, which starts a new window.
-	other := idempotencyKey(2, "key", "other")
-	f.remember(other, 404, "second")
-	f.selects(1, "SELECT count(*) FROM idempotency")
-	f.recalls(other, 404, "second")
-	_, err = f.recall(c)
-	refused(t, err, IdempotencyConflict)
-	f.clock.move(2*time.Hour - time.Millisecond)
-	f.recalls(other, 404, "second")
-	f.clock.move(time.Millisecond)
-	f.recalls(other, 0, "")
-}
-
 func TestPruneIdempotency(t *testing.T) {
 	t.Parallel()
 	f := start(t)

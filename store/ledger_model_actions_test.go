@@ -256,8 +256,8 @@ func (m *tillModel) reissue(c *simCard, until Time) Code {
 	case h.program.suspended:
 		return Unprocessable
 	case h.expired(m.now):
-		if m.refIsTaken(h.program, h.ref, h) {
-			return Conflict
+		if code := m.checkRevival(h, h.ref); code != "" {
+			return code
 		}
 		h.setDefaultExpiry(m.now)
 	}
@@ -269,26 +269,32 @@ func (m *tillModel) reissue(c *simCard, until Time) Code {
 	return ""
 }
 
-// patch changes expires_at (0 for null) or the reference.
-func (m *tillModel) patch(c *simCard, expires Null[Time], ref string) Code {
-	h := c.chain
+// patch changes expires_at (0 for null), the reference (empty for null), both or none.
+func (m *tillModel) patch(c *simCard, expires Null[Time], ref Null[string]) Code {
+	h, wanted := c.chain, c.chain.ref
+	if ref.Valid {
+		wanted = ref.V
+	}
 	switch {
 	case h.erased:
 		return NotFound
+	case !expires.Valid && !ref.Valid:
+		return ""
 	case c.archived:
 		return Conflict
-	case !expires.Valid:
-		if !h.expired(m.now) && ref != h.ref && m.refIsTaken(h.program, ref, h) {
-			return Conflict
-		}
-		h.ref = ref
-		return ""
-	case h.installed:
+	case expires.Valid && h.installed:
 		return CardLocked
-	case h.expired(m.now) && m.refIsTaken(h.program, h.ref, h):
+	case expires.Valid && h.expired(m.now):
+		if code := m.checkRevival(h, wanted); code != "" {
+			return code
+		}
+	case !h.expired(m.now) && wanted != h.ref && m.refIsTaken(h.program, wanted, h):
 		return Conflict
 	}
-	h.expires = expires.V
+	h.ref = wanted
+	if expires.Valid {
+		h.expires = expires.V
+	}
 	return ""
 }
 

@@ -75,6 +75,7 @@ type simRow struct {
 
 type tillModel struct {
 	occurred Null[Time] // occurred_at of the next stamp
+	maxCards int        // max_cards of the shop; 0 for none
 	now      Time
 	chains   []*simChain
 	rows     []*simRow
@@ -154,10 +155,10 @@ func (h *simChain) addChild() *simCard {
 }
 
 func (m *tillModel) issue(p *simProgram, ref string) (*simChain, Code) {
-	if p.suspended {
+	switch {
+	case p.suspended, m.isFull():
 		return nil, Unprocessable
-	}
-	if m.refIsTaken(p, ref, nil) {
+	case m.refIsTaken(p, ref, nil):
 		return nil, Conflict
 	}
 	h := &simChain{program: p, ref: ref, made: m.now, firstLocation: -1}
@@ -176,8 +177,33 @@ func (h *simChain) setDefaultExpiry(now Time) {
 // refIsTaken reports whether another live chain of the program has the reference.
 func (m *tillModel) refIsTaken(p *simProgram, ref string, but *simChain) bool {
 	return ref != "" && slices.ContainsFunc(m.chains, func(h *simChain) bool {
-		return h != but && h.program == p && h.ref == ref && !h.erased && !h.expired(m.now) && len(h.live()) > 0
+		return h != but && h.program == p && h.ref == ref && h.isLive(m.now)
 	})
+}
+
+// isLive reports whether a chain counts for max_cards and for the rule of one live card.
+func (h *simChain) isLive(now Time) bool { return !h.erased && !h.expired(now) && len(h.live()) > 0 }
+
+// isFull reports whether the shop has as many live cards as it may have.
+func (m *tillModel) isFull() bool {
+	n := 0
+	for _, h := range m.chains {
+		if h.isLive(m.now) {
+			n++
+		}
+	}
+	return m.maxCards > 0 && n >= m.maxCards
+}
+
+// checkRevival returns the code with which it is refused that an expired chain becomes live, or "".
+func (m *tillModel) checkRevival(h *simChain, ref string) Code {
+	switch {
+	case m.refIsTaken(h.program, ref, h):
+		return Conflict
+	case m.isFull():
+		return Unprocessable
+	}
+	return ""
 }
 
 func (m *tillModel) addRow(r *result, c *simCard, row simRow) *simRow {

@@ -63,7 +63,7 @@ func (s *simulation) stamp() {
 	if c == nil {
 		return
 	}
-	n := int64(s.draw("count", 1, 9))
+	n := int64(s.draw("count", 1, int(c.chain.program.total)+2))
 	if s.chance("sent later", 3) {
 		s.model.occurred = Some(s.model.now.Add(time.Duration(s.draw("minutes ago", -60, 7*24*60)) * -time.Minute))
 		s.tally["sent later"]++
@@ -102,6 +102,9 @@ func (s *simulation) changeBalance() {
 		return
 	}
 	cents, up := int64(s.draw("cents", 1, 1500)), s.chance("top up", 2)
+	if c.value > 0 && s.chance("all of it", 4) {
+		cents = c.value
+	}
 	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
 		if up {
 			return tx.TopUp(at, text, AmountFields{AmountCents: set(cents)})
@@ -199,15 +202,25 @@ func (s *simulation) patch() {
 		return
 	}
 	var p CardPatch
-	expires, ref := Some(s.expiry()), ""
+	var expires Null[Time]
+	var ref Null[string]
 	if s.chance("reference", 2) {
-		expires, ref = Null[Time]{}, pick(s, "ref", "ada", "grace")
-		p.ExternalRef = set(ref)
-	} else {
+		ref = Some(pick(s, "ref", "", "ada", "grace"))
+		p.ExternalRef = Opt[string]{V: ref.V, Set: true, Null: ref.V == ""}
+	}
+	if s.chance("expiry", 2) {
+		expires = Some(s.expiry())
 		p.ExpiresAt = Opt[Time]{V: expires.V, Set: true, Null: expires.V == 0}
 	}
 	_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) { return tx.UpdateCard(s.f.a, c.id, p) })
 	s.checkOperation(c, s.model.patch(c, expires, ref), err)
+}
+
+// limitCards changes max_cards of the shop.
+func (s *simulation) limitCards() {
+	s.model.maxCards = s.draw("max_cards", 0, 12)
+	limit := Opt[int64]{V: int64(s.model.maxCards), Set: true, Null: s.model.maxCards == 0}
+	s.f.updateShop(ShopFields{MaxCards: limit})
 }
 
 func (s *simulation) install() {

@@ -11,11 +11,11 @@ import (
 
 // dates returns the last n days up to today in the shop's calendar. It uses noon, which every day
 // has, and includes dates that a zone skipped.
-func (y *year) dates(n int) (list []string) {
-	today := y.date(y.model.now)
+func (s *simulation) dates(n int) (list []string) {
+	today := s.date(s.model.now)
 	noon, err := time.Parse(time.DateOnly, today)
 	if err != nil {
-		y.Fatal(err)
+		s.Fatal(err)
 	}
 	for i := range n {
 		list = append(list, noon.AddDate(0, 0, i-n+1).Format(time.DateOnly))
@@ -23,56 +23,56 @@ func (y *year) dates(n int) (list []string) {
 	return list
 }
 
-func (y *year) local(at Time) time.Time {
-	zone, err := time.LoadLocation(y.zone)
+func (s *simulation) local(at Time) time.Time {
+	zone, err := time.LoadLocation(s.zone)
 	if err != nil {
-		y.Fatal(err)
+		s.Fatal(err)
 	}
 	return at.Std().In(zone)
 }
 
-func (y *year) date(at Time) string { return y.local(at).Format(time.DateOnly) }
+func (s *simulation) date(at Time) string { return s.local(at).Format(time.DateOnly) }
 
-func (y *year) byDay(n int, counts map[string]int64) *[]DayCount {
+func (s *simulation) byDay(n int, counts map[string]int64) *[]DayCount {
 	list := []DayCount{}
-	for _, d := range y.dates(n) {
+	for _, d := range s.dates(n) {
 		list = append(list, DayCount{d, counts[d]})
 	}
 	return &list
 }
 
-func (y *year) byLocation(counts map[int]int64) *[]PlaceCount {
+func (s *simulation) byLocation(counts map[int]int64) *[]PlaceCount {
 	list := []PlaceCount{}
-	for i, k := range y.tills {
+	for i, k := range s.tills {
 		if counts[i] != 0 {
 			list = append(list, PlaceCount{k.location, "", counts[i]})
 		}
 	}
 	for i := range list {
-		for _, l := range y.where() {
+		for _, l := range s.where() {
 			if l.ID == list[i].LocationID {
 				list[i].LocationName = l.Name
 			}
 		}
 	}
 	slices.SortFunc(list, func(a, b PlaceCount) int {
-		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(y.f.key(KindLocation, a.LocationID), y.f.key(KindLocation, b.LocationID)))
+		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(s.f.key(KindLocation, a.LocationID), s.f.key(KindLocation, b.LocationID)))
 	})
 	return &list
 }
 
 // where returns the locations.
-func (y *year) where() (list []Location) {
-	y.f.view(func(v *View) error {
-		list = check(v.Locations(y.f.a, PageQuery{})).Data
+func (s *simulation) where() (list []Location) {
+	s.f.view(func(v *View) error {
+		list = check(v.Locations(s.f.a, PageQuery{})).Data
 		return nil
 	})
 	return list
 }
 
 // counted returns the rows that count: not reversed, and neither reversals nor expiries.
-func (y *year) counted(of func(*simProgram) bool) (list []*simRow) {
-	for _, r := range y.model.rows {
+func (s *simulation) counted(of func(*simProgram) bool) (list []*simRow) {
+	for _, r := range s.model.rows {
 		if of(r.card.chain.program) && !r.reversed && r.kind != "reversal" && r.kind != "expiry" {
 			list = append(list, r)
 		}
@@ -93,43 +93,43 @@ type sums struct {
 	active, stamps, redemptions, completed, open, balance, up, spent, uses int64
 }
 
-func (y *year) sum(of func(*simProgram) bool) (s sums) {
-	for _, h := range y.model.chains {
+func (s *simulation) sum(of func(*simProgram) bool) (n sums) {
+	for _, h := range s.model.chains {
 		if !of(h.program) {
 			continue
 		}
 		for _, c := range h.cards {
-			if c.status(y.model.now) == StatusActive && !h.erased {
-				s.active++
+			if c.status(s.model.now) == StatusActive && !h.erased {
+				n.active++
 			}
 			switch {
 			case c.done[c.cycle] || c.stamps == 0:
 			case c.isComplete():
-				s.completed++
+				n.completed++
 			default:
-				s.open++
+				n.open++
 			}
 			if !c.archived && !h.erased {
-				s.balance += c.value
+				n.balance += c.value
 			}
-			s.completed += int64(len(c.done))
+			n.completed += int64(len(c.done))
 		}
 	}
-	for _, r := range y.counted(of) {
+	for _, r := range s.counted(of) {
 		switch r.kind {
 		case "stamp":
-			s.stamps += r.stamps.V
+			n.stamps += r.stamps.V
 		case "redemption":
-			s.redemptions++
+			n.redemptions++
 		case "topup":
-			s.up += r.value.V
+			n.up += r.value.V
 		case "spend":
-			s.spent -= r.value.V
+			n.spent -= r.value.V
 		case "access", "discount":
-			s.uses++
+			n.uses++
 		}
 	}
-	return s
+	return n
 }
 
 func ratio(a, b float64) *float64 {
@@ -140,16 +140,16 @@ func ratio(a, b float64) *float64 {
 	return &q
 }
 
-func (y *year) program(p *simProgram) ProgramStats {
+func (s *simulation) programStats(p *simProgram) ProgramStats {
 	of := func(q *simProgram) bool { return q == p }
-	s := y.sum(of)
-	st := ProgramStats{ActiveCards: &s.active, TotalStampsAwarded: &s.stamps, PrizesRedeemed: &s.redemptions,
-		CompletionRate: ratio(float64(s.completed), float64(s.completed+s.open)), StampsByHourDow: &[]HourCount{}, Timezone: y.zone}
+	sum := s.sum(of)
+	st := ProgramStats{ActiveCards: &sum.active, TotalStampsAwarded: &sum.stamps, PrizesRedeemed: &sum.redemptions,
+		CompletionRate: ratio(float64(sum.completed), float64(sum.completed+sum.open)), StampsByHourDow: &[]HourCount{}, Timezone: s.zone}
 	cards, stamps := map[string]int64{}, map[string]int64{}
 	cardsAt, stampsAt := map[int]int64{}, map[int]int64{}
-	for _, h := range y.model.chains {
+	for _, h := range s.model.chains {
 		if of(h.program) {
-			cards[y.date(h.made)]++
+			cards[s.date(h.made)]++
 			if h.firstLocation >= 0 {
 				cardsAt[h.firstLocation]++
 			}
@@ -157,12 +157,12 @@ func (y *year) program(p *simProgram) ProgramStats {
 	}
 	var week [7][24]int64
 	first, last, n := map[*simCard]Time{}, map[*simCard]Time{}, map[*simCard]int{}
-	for _, r := range y.counted(of) {
+	for _, r := range s.counted(of) {
 		if r.kind != "stamp" {
 			continue
 		}
-		at := y.local(r.countedAt())
-		stamps[y.date(r.countedAt())] += r.stamps.V
+		at := s.local(r.countedAt())
+		stamps[s.date(r.countedAt())] += r.stamps.V
 		stampsAt[r.location] += r.stamps.V
 		week[at.Weekday()][at.Hour()] += r.stamps.V
 		if n[r.card]++; n[r.card] == 1 {
@@ -184,12 +184,12 @@ func (y *year) program(p *simProgram) ProgramStats {
 		gaps += k - 1
 	}
 	st.AvgDaysBetweenStamps = ratio(float64(between.Milliseconds())/(24*60*60*1000), float64(gaps))
-	st.CardsByDay, st.StampsByDay = y.byDay(90, cards), y.byDay(90, stamps)
-	st.CardsByLocation, st.StampsByLocation = y.byLocation(cardsAt), y.byLocation(stampsAt)
+	st.CardsByDay, st.StampsByDay = s.byDay(90, cards), s.byDay(90, stamps)
+	st.CardsByLocation, st.StampsByLocation = s.byLocation(cardsAt), s.byLocation(stampsAt)
 	st.PlatformSplit = &Platforms{}
-	for _, h := range y.model.chains {
+	for _, h := range s.model.chains {
 		switch {
-		case !of(h.program) || !h.installed || h.erased || h.expired(y.model.now) || len(h.live()) == 0:
+		case !of(h.program) || !h.installed || h.erased || h.expired(s.model.now) || len(h.live()) == 0:
 		case h.platform == "apple":
 			st.PlatformSplit.Apple++
 		default:
@@ -200,11 +200,11 @@ func (y *year) program(p *simProgram) ProgramStats {
 }
 
 // activity returns the number of counted rows by day, of a location or, if it is negative, of all.
-func (y *year) activity(of func(*simProgram) bool, location int) map[string]int64 {
+func (s *simulation) activity(of func(*simProgram) bool, location int) map[string]int64 {
 	counts := map[string]int64{}
-	for _, r := range y.counted(of) {
+	for _, r := range s.counted(of) {
 		if location < 0 || r.location == location {
-			counts[y.date(r.countedAt())]++
+			counts[s.date(r.countedAt())]++
 		}
 	}
 	return counts
@@ -212,53 +212,53 @@ func (y *year) activity(of func(*simProgram) bool, location int) map[string]int6
 
 func every(*simProgram) bool { return true }
 
-func (y *year) heatmap(location int) ActivityHeatmap {
-	dates := y.dates(365)
-	return ActivityHeatmap{dates[0], dates[364], *y.byDay(365, y.activity(every, location))}
+func (s *simulation) heatmap(location int) ActivityHeatmap {
+	dates := s.dates(365)
+	return ActivityHeatmap{dates[0], dates[364], *s.byDay(365, s.activity(every, location))}
 }
 
-func (y *year) kind(kind string) CardStats {
+func (s *simulation) cardStats(kind string) CardStats {
 	of := func(p *simProgram) bool { return p.kind == kind }
-	s := y.sum(of)
-	st := CardStats{CardType: kind, KPIs: map[string]*float64{}, ActivityByDay: &[]DayValue{}, Timezone: y.zone}
+	sum := s.sum(of)
+	st := CardStats{CardType: kind, KPIs: map[string]*float64{}, ActivityByDay: &[]DayValue{}, Timezone: s.zone}
 	put := func(name string, n int64) { f := float64(n); st.KPIs[name] = &f }
-	put("active_cards", s.active)
+	put("active_cards", sum.active)
 	switch kind {
 	case "discount":
-		put("uses", s.uses)
+		put("uses", sum.uses)
 	case "access":
-		put("entries", s.uses)
+		put("entries", sum.uses)
 	case "prepaid":
-		put("balance_cents", s.balance)
-		put("topped_up_cents", s.up)
-		put("spent_cents", s.spent)
+		put("balance_cents", sum.balance)
+		put("topped_up_cents", sum.up)
+		put("spent_cents", sum.spent)
 	default:
-		put("stamps_awarded", s.stamps)
-		put("prizes_redeemed", s.redemptions)
-		st.KPIs["completion_rate"] = ratio(float64(s.completed), float64(s.completed+s.open))
+		put("stamps_awarded", sum.stamps)
+		put("prizes_redeemed", sum.redemptions)
+		st.KPIs["completion_rate"] = ratio(float64(sum.completed), float64(sum.completed+sum.open))
 	}
-	for _, d := range *y.byDay(90, y.activity(of, -1)) {
+	for _, d := range *s.byDay(90, s.activity(of, -1)) {
 		*st.ActivityByDay = append(*st.ActivityByDay, DayValue{d.Date, d.Count})
 	}
 	return st
 }
 
-func (y *year) summary() (s AnalyticsSummary) {
-	s.ActiveLocations = int64(len(y.where()))
-	for _, p := range y.programs {
+func (s *simulation) summary() (a AnalyticsSummary) {
+	a.ActiveLocations = int64(len(s.where()))
+	for _, p := range s.programs {
 		if !p.suspended {
-			s.ActivePrograms++
+			a.ActivePrograms++
 		}
 	}
 	cards := map[string]int64{}
-	for _, h := range y.model.chains {
-		cards[y.date(h.made)]++
+	for _, h := range s.model.chains {
+		cards[s.date(h.made)]++
 	}
-	for _, d := range *y.byDay(30, y.activity(every, -1)) {
-		s.Activity30d += d.Count
+	for _, d := range *s.byDay(30, s.activity(every, -1)) {
+		a.Activity30d += d.Count
 	}
-	for _, d := range *y.byDay(30, cards) {
-		s.NewCards30d += d.Count
+	for _, d := range *s.byDay(30, cards) {
+		a.NewCards30d += d.Count
 	}
-	return s
+	return a
 }

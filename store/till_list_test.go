@@ -9,63 +9,55 @@ import (
 // runTillLists runs the operations on staff and pairings, the lists of tills, and actions of a
 // member of staff who is signed in.
 func runTillLists(k till, program string) {
-	f := k.fixture
-	member := must(f, func(tx *Tx) (StaffMember, error) {
-		return tx.CreateStaff(f.a.Shop, k.location, "Ada", StaffPIN{Some("$argon2id")})
-	})
-	must(f, func(tx *Tx) (StaffMember, error) {
-		return tx.SetStaffMemberPIN(f.a.Shop, member.ID, StaffPIN{Some("$argon2id$")})
-	})
-	for _, disabled := range []bool{true, false} {
-		must(f, func(tx *Tx) (StaffMember, error) { return tx.SetStaffDisabled(f.a.Shop, member.ID, disabled) })
-	}
-	key := f.key(KindStaff, member.ID)
-	must(f, func(tx *Tx) (string, error) { return tx.NewStaffToken(k.device, key) })
-	f.must(func(tx *Tx) error { return tx.EndStaffSession(k.device, key) })
-	f.must(func(tx *Tx) error { return tx.AuditTillSearch(k.device) })
+	f, shop := k.fixture, k.a.Shop
 	signedIn := k.device
-	signedIn.Staff = Staff{key, "Ada"}
-	card := must(f, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueAtCounter(signedIn, program, CounterFields{HolderName: set("Ada"), Once: once(900)})
-	}).ID
-	var row, back Stamped
-	row = must(f, func(tx *Tx) (Stamped, error) {
-		return tx.Stamp(signedIn, card, StampFields{Count: set[int64](12), OccurredAt: set(f.clock.at()), Once: once(901)})
-	})
-	back = must(f, func(tx *Tx) (Stamped, error) {
-		return tx.Reverse(signedIn, row.Transaction.ID, UseFields{Once: once(902)})
-	})
-	for _, offer := range []func(CreatedPairing) (token, code string){func(p CreatedPairing) (string, string) { return p.Token, "" }, func(p CreatedPairing) (string, string) { return "", p.Code }} {
-		p := must(f, func(tx *Tx) (CreatedPairing, error) {
-			return tx.CreatePairing(f.a.Shop, NewDevice{LocationID: k.location, Name: "Phone"})
-		})
-		must(f, func(tx *Tx) (Device, error) {
-			token, code := offer(p)
-			d, _, err := tx.AcceptPairing(token, code, netip.MustParseAddr("192.0.2.1"))
-			return d, err
-		})
-	}
-	f.do(func(tx *Tx) error {
-		_, _, err := tx.AcceptPairing("", "zzzzzzzz", netip.MustParseAddr("192.0.2.1"))
-		return err
-	})
-	f.view(func(v *View) error {
-		check(v.Staff(f.a.Shop))
-		check(v.TillTransactions(k.device, 50))
-		check(v.TillToday(k.device))
-		check(v.TillSearch(f.a.Shop, "ada"))
-		for _, w := range []Repeat{{Once: once(901), Types: []string{TransactionStamp}, Code: card}, {Once: once(902), Types: []string{TransactionReversal}, Reverses: row.Transaction.ID},
-			{Once: once(901), Types: []string{TransactionStamp}, Code: v.s.cardCode(1<<40, 0)}} {
-			if _, _, _, err := v.Repeated(k.device, w); err != nil {
-				f.t.Error(err)
-			}
+	f.writes(func(tx *Tx) {
+		member := check(tx.CreateStaff(shop, k.location, "Ada", StaffPIN{Some("$argon2id")}))
+		check(tx.SetStaffMemberPIN(shop, member.ID, StaffPIN{Some("$argon2id$")}))
+		for _, disabled := range []bool{true, false} {
+			check(tx.SetStaffDisabled(shop, member.ID, disabled))
 		}
-		_, _, err := v.RepeatedIssue(k.device, Repeat{Once: once(900), Program: program})
-		return err
+		signedIn.Staff = Staff{f.key(KindStaff, member.ID), "Ada"}
+		check(tx.NewStaffToken(k.device, signedIn.Staff.Key))
+		succeed(tx.EndStaffSession(k.device, signedIn.Staff.Key), tx.AuditTillSearch(k.device))
+	})
+	var card string
+	var row, back Stamped
+	f.writes(func(tx *Tx) {
+		card = check(tx.IssueAtCounter(signedIn, program, CounterFields{HolderName: set("Ada"), Once: once(900)})).ID
+		row = check(tx.Stamp(signedIn, card, StampFields{Count: set[int64](12), OccurredAt: set(tx.Now), Once: once(901)}))
+		back = check(tx.Reverse(signedIn, row.Transaction.ID, UseFields{Once: once(902)}))
 	})
 	if row.Transaction.Staff == nil || back.Transaction.Staff == nil {
 		f.t.Error("the rows name nobody")
 	}
+	at := netip.MustParseAddr("192.0.2.1")
+	f.writes(func(tx *Tx) {
+		phone := NewDevice{LocationID: k.location, Name: "Phone"}
+		first(tx.AcceptPairing(check(tx.CreatePairing(shop, phone)).Token, "", at))
+		first(tx.AcceptPairing("", check(tx.CreatePairing(shop, phone)).Code, at))
+	})
+	f.do(func(tx *Tx) error {
+		_, _, err := tx.AcceptPairing("", "zzzzzzzz", at)
+		return err
+	})
+	f.reads(func(v *View) {
+		check(v.Staff(shop))
+		check(v.TillTransactions(k.device, 50))
+		check(v.TillToday(k.device))
+		check(v.TillSearch(shop, "ada"))
+		stamp := []string{TransactionStamp}
+		for _, w := range []Repeat{
+			{Once: once(901), Types: stamp, Code: card},
+			{Once: once(902), Types: []string{TransactionReversal}, Reverses: row.Transaction.ID},
+			{Once: once(901), Types: stamp, Code: v.s.cardCode(1<<40, 0)},
+		} {
+			if _, _, _, err := v.Repeated(k.device, w); err != nil {
+				f.t.Error(err)
+			}
+		}
+		first(v.RepeatedIssue(k.device, Repeat{Once: once(900), Program: program}))
+	})
 }
 
 // TestStaff checks that a shop can change its own staff only, and how many a location may have.
