@@ -33,16 +33,40 @@ func TestComparePeriods(t *testing.T) {
 		stamps, before, days, newCards int64
 		today                          bool
 	}{
-		"a week":               {CompareQuery{From: set("2026-03-09"), To: set("2026-03-15")}, "2026-03-02", "2026-03-08", 6, 6, 7, 7, false},
-		"a day":                {CompareQuery{From: set("2026-03-10"), To: set("2026-03-10")}, "2026-03-03", "2026-03-03", 0, 0, 1, 1, false},
-		"eight days":           {CompareQuery{From: set("2026-03-09"), To: set("2026-03-16")}, "2026-02-23", "2026-03-02", 7, 1, 8, 8, true},
-		"Mondays":              {CompareQuery{From: set("2026-03-09"), To: set("2026-03-16"), Weekday: set[int64](1)}, "2026-02-23", "2026-03-02", 2, 1, 2, 2, true},
-		"a period that begins": {CompareQuery{From: set("2026-03-09"), To: set("2026-03-10"), CompareFrom: set("2026-03-04")}, "2026-03-04", "2026-03-05", 1, 2, 2, 2, false},
-		"two given ones":       {CompareQuery{From: set("2026-03-09"), To: set("2026-03-10"), CompareFrom: set("2026-03-02"), CompareTo: set("2026-03-08")}, "2026-03-02", "2026-03-08", 1, 6, 2, 2, false},
-		"another program":      {CompareQuery{From: set("2026-03-09"), To: set("2026-03-15"), ProgramID: set("prg_none")}, "2026-03-02", "2026-03-08", 0, 0, 7, 0, false},
+		"a week": {
+			CompareQuery{From: set("2026-03-09"), To: set("2026-03-15")}, "2026-03-02", "2026-03-08", 6, 6, 7, 7,
+			false,
+		},
+		"a day": {
+			CompareQuery{From: set("2026-03-10"), To: set("2026-03-10")}, "2026-03-03", "2026-03-03", 0, 0, 1, 1,
+			false,
+		},
+		"eight days": {
+			CompareQuery{From: set("2026-03-09"), To: set("2026-03-16")}, "2026-02-23", "2026-03-02", 7, 1, 8, 8,
+			true,
+		},
+		"Mondays": {
+			CompareQuery{From: set("2026-03-09"), To: set("2026-03-16"), Weekday: set[int64](1)}, "2026-02-23",
+			"2026-03-02", 2, 1, 2, 2, true,
+		},
+		"a period that begins": {
+			CompareQuery{From: set("2026-03-09"), To: set("2026-03-10"), CompareFrom: set("2026-03-04")},
+			"2026-03-04", "2026-03-05", 1, 2, 2, 2, false,
+		},
+		"two given ones": {
+			CompareQuery{From: set("2026-03-09"), To: set("2026-03-10"), CompareFrom: set("2026-03-02"), CompareTo: set("2026-03-08")},
+			"2026-03-02", "2026-03-08", 1, 6, 2, 2, false,
+		},
+		"another program": {
+			CompareQuery{From: set("2026-03-09"), To: set("2026-03-15"), ProgramID: set("prg_none")}, "2026-03-02",
+			"2026-03-08", 0, 0, 7, 0, false,
+		},
 	} {
 		got, err := compare(k.a, c.q)
-		if err != nil || got.With.From != c.from || got.With.To != c.to || got.Period.Stamps != c.stamps || got.With.Stamps != c.before || got.Period.Days != c.days || got.Period.NewCards != Some(c.newCards) || got.Period.IncludesToday != c.today {
+		if err != nil || got.With.From != c.from || got.With.To != c.to || got.Period.Stamps != c.stamps || got.With.Stamps != c.before ||
+			got.Period.Days != c.days ||
+			got.Period.NewCards != Some(c.newCards) ||
+			got.Period.IncludesToday != c.today {
 			t.Errorf("%s: %+v %v", what, got, err)
 		}
 		if d := got.Change["stamps"]; d.Absolute != c.stamps-c.before || d.Percent.Valid != (c.before != 0) {
@@ -50,7 +74,10 @@ func TestComparePeriods(t *testing.T) {
 		}
 	}
 	week := CompareQuery{From: set("2026-03-09"), To: set("2026-03-15")}
-	for _, a := range []Access{{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, {Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}} {
+	for _, a := range []Access{
+		{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}},
+		{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}},
+	} {
 		got, err := compare(a, week)
 		if err != nil || got.Period.NewCards.Valid || (got.Period.Stamps == 6) != (a.Locations[0] == k.device.Location) {
 			t.Errorf("restricted to %v: %+v %v", a.Locations, got.Period, err)
@@ -62,7 +89,10 @@ func TestComparePeriods(t *testing.T) {
 	}
 	_, err := compare(Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, week)
 	refused(t, err, Unauthorized)
-	for _, q := range []CompareQuery{{From: set("2026-03-02"), To: set("2026-03-01")}, {From: set("2025-03-01"), To: set("2026-03-02")}, {From: set("2026-03-01"), To: set("2026-03-01"), CompareFrom: set("2026-02-03"), CompareTo: set("2026-02-02")}} {
+	for _, q := range []CompareQuery{
+		{From: set("2026-03-02"), To: set("2026-03-01")}, {From: set("2025-03-01"), To: set("2026-03-02")},
+		{From: set("2026-03-01"), To: set("2026-03-01"), CompareFrom: set("2026-02-03"), CompareTo: set("2026-02-02")},
+	} {
 		_, err := compare(k.a, q)
 		refused(t, err, ValidationFailed)
 	}
@@ -84,7 +114,12 @@ func TestDraftWebhook(t *testing.T) {
 	activate := func(actor string, rotate bool) (UpdatedWebhook, error) {
 		return attempt(k.fixture, func(tx *Tx) (UpdatedWebhook, error) {
 			tx.Actor.Type = actor
-			return tx.UpdateWebhook(k.a, program, hook.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}, RotateSecret: set(rotate)})
+			return tx.UpdateWebhook(
+				k.a,
+				program,
+				hook.ID,
+				WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}, RotateSecret: set(rotate)},
+			)
 		})
 	}
 	_, err := attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(k.a, program, hook.ID) })

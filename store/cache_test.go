@@ -25,7 +25,7 @@ func text(t testing.TB, v any) string {
 func (k till) withNewStore() till {
 	k.t.Helper()
 	c := k
-	c.fixture = &fixture{Store: open(k.t, k.path, Options{Ephemeral: true, Readers: 1, Now: k.clock.now}), t: k.t, clock: k.clock, a: k.a}
+	c.fixture = k.second()
 	return c
 }
 
@@ -210,7 +210,15 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{k.location})
 	program, prizes := k.ladderOf(fields, 2, 5, 10)
-	issued := k.issue(program, CardFields{ExternalRef: set("ada"), HolderName: set("Ada"), HolderEmail: set("ada@example.com"), ExpiresAt: set(k.clock.at().Add(days(100)))})
+	issued := k.issue(
+		program,
+		CardFields{
+			ExternalRef: set("ada"),
+			HolderName:  set("Ada"),
+			HolderEmail: set("ada@example.com"),
+			ExpiresAt:   set(k.clock.at().Add(days(100))),
+		},
+	)
 	money := k.card(k.program(prepaid("Gift", 1000)))
 	pass := k.card(k.program(access("Club")))
 	k.fixture.location()
@@ -295,8 +303,8 @@ func TestTypedCodes(t *testing.T) {
 		}
 	}
 	k.reissue(card, ReissueFields{})
-	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], "", " ", strings.Repeat("-", 26), old+"\u00a0",
-		"crd_", "no card", k.ID(KindCard, 1<<40), k.ID(KindProgram, 1)) {
+	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], old+"\u00a0", strings.Repeat("-", 26),
+		"", " ", "crd_", "no card", k.ID(KindCard, 1<<40), k.ID(KindProgram, 1)) {
 		k.refuses(NotFound)(k.stamp(none, 1))
 		err := k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, none)) })
 		refused(t, err, NotFound)

@@ -124,7 +124,11 @@ func TestExpiredChainBecomesLiveOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 3 {
-				c := startChain(t, CardFields{ExternalRef: set("ada"), ExpiresAt: set(newClock().at().Add(time.Hour))}, ShopFields{MaxCards: set(int64(1))})
+				c := startChain(
+					t,
+					CardFields{ExternalRef: set("ada"), ExpiresAt: set(newClock().at().Add(time.Hour))},
+					ShopFields{MaxCards: set(int64(1))},
+				)
 				c.clock.move(time.Hour)
 				other := c.cardWith(c.program, CardFields{ExternalRef: set("ada")})
 				refused(t, c.do(func(tx *Tx) error { return back(tx, c, c.cards[i]) }), Conflict)

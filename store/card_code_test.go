@@ -43,7 +43,10 @@ func TestShortCode(t *testing.T) {
 		t.Error("a child has a short code of its own")
 	}
 	typed := strings.NewReplacer("0", "O", "1", "l").Replace(strings.ToUpper(code))
-	for _, text := range []string{code, strings.ToUpper(code), typed, strings.ReplaceAll(typed, "l", "i"), typed[:4] + "-" + typed[4:], " " + typed[:4] + " " + typed[4:] + " "} {
+	for _, text := range []string{
+		code, strings.ToUpper(code), typed, strings.ReplaceAll(typed, "l", "i"), typed[:4] + "-" + typed[4:],
+		" " + typed[:4] + " " + typed[4:] + " ",
+	} {
 		if l := k.lookup(text); l.Card.ID != child || !IsShortCode(text) {
 			t.Errorf("%q names %s", text, l.Card.ID)
 		}

@@ -14,11 +14,7 @@ func (f *fixture) find(a Access, find CardFind, limit int64) (ids []string, page
 	q := PageQuery{Limit: set(limit)}
 	var totals []Total
 	for pages = 1; ; pages++ {
-		var p Counted[CardFound]
-		f.view(func(v *View) (err error) {
-			p, err = v.FindCards(a, find, q)
-			return err
-		})
+		p := view(f, func(v *View) (Counted[CardFound], error) { return v.FindCards(a, find, q) })
 		for _, c := range p.Data {
 			ids = append(ids, c.ID)
 		}
@@ -150,10 +146,8 @@ func TestFindBySeen(t *testing.T) {
 		}
 		return err
 	})
-	first := Counted[CardFound]{}
-	k.view(func(v *View) (err error) {
-		first, err = v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Limit: set[int64](1)})
-		return err
+	first := view(k.fixture, func(v *View) (Counted[CardFound], error) {
+		return v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Limit: set[int64](1)})
 	})
 	check(k.stamp(cards[0], 1)) // the card at which the page ended
 	k.view(func(v *View) error {
@@ -165,7 +159,8 @@ func TestFindBySeen(t *testing.T) {
 	})
 	// The days of a card that was never seen count from its issue.
 	k.clock.move(72 * time.Hour)
-	if got, _ := k.find(k.a, CardFind{NotSeenDays: set[int64](3), ProgramID: set(two)}, 9); !slices.Equal(got, []string{cards[5], cards[1], cards[3]}) {
+	got, _ := k.find(k.a, CardFind{NotSeenDays: set[int64](3), ProgramID: set(two)}, 9)
+	if want := []string{cards[5], cards[1], cards[3]}; !slices.Equal(got, want) {
 		t.Errorf("never seen: %v", got)
 	}
 }
@@ -259,7 +254,8 @@ func TestTotals(t *testing.T) {
 		k.must(func(tx *Tx) error {
 			tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, live, created_at, updated_at)
 				WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?1)
-				SELECT (SELECT max(id) FROM cards)+i, shop_id, program_id, source, 0, created_at, updated_at FROM n, (SELECT * FROM cards ORDER BY id LIMIT 1)`, n)
+				SELECT (SELECT max(id) FROM cards)+i, shop_id, program_id, source, 0, created_at, updated_at FROM n, (SELECT * FROM cards
+				ORDER BY id LIMIT 1)`, n)
 			return tx.failed
 		})
 	}

@@ -67,7 +67,9 @@ func TestInstall(t *testing.T) {
 	installed := k.clock.at()
 	for range 2 { // the second installation changes nothing
 		out, err := k.install(c.InstallURL)
-		if d := k.get(c.ID); err != nil || out != (Installation{k.pageURL(k.key(KindCard, c.ID), 0), "apple", installed}) || d.Status != StatusActive || d.InstalledAt != Some(installed) {
+		if d := k.get(c.ID); err != nil || out != (Installation{k.pageURL(k.key(KindCard, c.ID), 0), "apple", installed}) ||
+			d.Status != StatusActive ||
+			d.InstalledAt != Some(installed) {
 			t.Fatalf("installed is %+v, %+v, %v", out, d, err)
 		}
 		k.clock.move(time.Hour)

@@ -28,7 +28,9 @@ func TestLookup(t *testing.T) {
 	program, prizes := k.ladder(true, 5, 5, 10)
 	root := k.cardWith(program, CardFields{HolderName: set("Ada")})
 	before := k.dump()
-	if l := k.lookup(root); l.Card.ID != root || l.Card.Status != StatusInvited || len(l.Prizes) != 3 || len(l.EarlierCards)+len(l.Transactions) != 0 || l.Program.ID != program {
+	if l := k.lookup(root); l.Card.ID != root || l.Card.Status != StatusInvited || len(l.Prizes) != 3 ||
+		len(l.EarlierCards)+len(l.Transactions) != 0 ||
+		l.Program.ID != program {
 		t.Errorf("the lookup of a new card shows %+v", l)
 	}
 	if k.dump() != before {
@@ -47,7 +49,8 @@ func TestLookup(t *testing.T) {
 		if l.Card.ID != child || len(l.EarlierCards) != 1 || l.EarlierCards[0].ID != root || l.EarlierCards[0].HolderName.V != "Ada" {
 			t.Fatalf("the lookup shows %+v", l)
 		}
-		if now, earlier := state(l.Prizes), state(l.EarlierCards[0].Prizes); now != "available available - " || earlier != "- claimed available " {
+		if now, earlier := state(l.Prizes), state(l.EarlierCards[0].Prizes); now != "available available - " ||
+			earlier != "- claimed available " {
 			t.Errorf("prizes are %q, of the earlier card %q", now, earlier)
 		}
 	}
@@ -56,7 +59,10 @@ func TestLookup(t *testing.T) {
 		k.ok(k.reverse(k.ok(k.stamp(root, 1)).Transaction.ID))
 	}
 	l := k.lookup(root)
-	want := k.lines("SELECT id FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1) ORDER BY id DESC LIMIT 10", k.key(KindCard, root))
+	want := k.lines(
+		"SELECT id FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1) ORDER BY id DESC LIMIT 10",
+		k.key(KindCard, root),
+	)
 	var got []string
 	for _, row := range l.Transactions {
 		got = append(got, fmt.Sprint(k.key(KindTransaction, row.ID)))

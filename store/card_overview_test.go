@@ -45,20 +45,10 @@ func TestCardTransactions(t *testing.T) {
 	k, cards, rows := startLedger(t)
 	other := k.shop(ShopFields{})
 	for _, card := range cards {
+		read := func(v *View, q PageQuery) (Page[LedgerEntry], error) { return v.CardTransactions(k.a.Shop, card, q) }
+		list := pages(k.fixture, read, func(e LedgerEntry) string { return e.ID })
 		for _, limit := range []int64{1, 3, 50} {
-			got := allPages(t, func(q PageQuery) (p Page[string]) {
-				q.Limit = set(limit)
-				k.view(func(v *View) error {
-					all, err := v.CardTransactions(k.a.Shop, card, q)
-					p.NextCursor, p.Limit = all.NextCursor, all.Limit
-					for _, e := range all.Data {
-						p.Data = append(p.Data, e.ID)
-					}
-					return err
-				})
-				return p
-			}, nil)
-			if !slices.Equal(got, rows) {
+			if got := allPages(t, inPagesOf(limit, list), nil); !slices.Equal(got, rows) {
 				t.Errorf("by %d: %v, want %v", limit, got, rows)
 			}
 		}
@@ -79,19 +69,12 @@ func TestCardAudit(t *testing.T) {
 	f.update(cards[1], CardPatch{ExternalRef: set("x")})
 	f.lock(cards[0], true)
 	f.must(func(tx *Tx) error { return tx.AuditExport(f.a.Shop, cards[0]) })
-	want := "card.export ada, card.lock ada, card.update ada, card.issue ada"
+	want := []string{"card.export ada", "card.lock ada", "card.update ada", "card.issue ada"}
 	for _, card := range cards {
+		read := func(v *View, q PageQuery) (Page[AuditRow], error) { return v.CardAudit(f.a.Shop, card, q) }
+		list := pages(f, read, func(r AuditRow) string { return r.Action + " " + r.Actor.Name.V })
 		for _, limit := range []int64{1, 50} {
-			var got []string
-			allPages(t, func(q PageQuery) (p Page[AuditRow]) {
-				q.Limit = set(limit)
-				f.view(func(v *View) (err error) { p, err = v.CardAudit(f.a.Shop, card, q); return err })
-				for _, row := range p.Data {
-					got = append(got, row.Action+" "+row.Actor.Name.V)
-				}
-				return p
-			}, nil)
-			if strings.Join(got, ", ") != want {
+			if got := allPages(t, inPagesOf(limit, list), nil); !slices.Equal(got, want) {
 				t.Errorf("by %d: %q, want %q", limit, got, want)
 			}
 		}
@@ -103,13 +86,14 @@ func TestCardOverview(t *testing.T) {
 	t.Parallel()
 	k, cards, rows := startLedger(t)
 	f := k.fixture
-	overview := func() (o CardOverview) {
-		f.view(func(v *View) (err error) { o, err = v.CardOverview(f.a.Shop, cards[0]); return err })
-		return o
+	overview := func() CardOverview {
+		return view(f, func(v *View) (CardOverview, error) { return v.CardOverview(f.a.Shop, cards[0]) })
 	}
 	o := overview()
-	if len(o.Chain) != 2 || o.Chain[0].ID != cards[0] || o.Chain[1].ID != cards[1] || o.Chain[0].StampsCount != 10 || o.Source != SourceAPI || o.Card.ID != cards[1] || len(o.EarlierCards) != 1 ||
-		!o.EarlierCards[0].Prizes[0].Claimed || len(o.Transactions) != 10 || o.Transactions[0].ID != rows[0] {
+	if len(o.Chain) != 2 || o.Chain[0].ID != cards[0] || o.Chain[1].ID != cards[1] || o.Chain[0].StampsCount != 10 ||
+		o.Source != SourceAPI || o.Card.ID != cards[1] || len(o.EarlierCards) != 1 ||
+		!o.EarlierCards[0].Prizes[0].Claimed || len(o.Transactions) != 10 ||
+		o.Transactions[0].ID != rows[0] {
 		t.Errorf("%+v", o)
 	}
 	if !o.InstallLinkExpiresAt.Valid || !o.MailDueAt.Valid || len(o.MailedAt) != 0 || o.Platform.Valid {
@@ -141,16 +125,17 @@ func TestExportCard(t *testing.T) {
 		return tx.Stamp(k.device, cards[0], StampFields{OccurredAt: set(yesterday), Once: once(1)})
 	})).Transaction.ID
 	rows = append(rows, late)
-	var x CardExport
-	f.view(func(v *View) (err error) { x, err = v.ExportCard(f.a.Shop, cards[1]); return err })
+	x := view(f, func(v *View) (CardExport, error) { return v.ExportCard(f.a.Shop, cards[1]) })
 	var ids []string
 	for _, row := range x.Transactions {
 		ids = append([]string{row.ID}, ids...)
 	}
 	slices.Sort(ids)
 	want := slices.Sorted(slices.Values(rows))
-	if !slices.Equal(ids, want) || len(x.Cards) != 2 || x.Cards[0].ID != cards[0] || x.Cards[0].ProgramName != "Coffee" || len(x.Claims) != 1 || x.Claims[0].CardID != cards[0] ||
-		x.Claims[0].Threshold != 5 || len(x.Mails) != 1 || x.Mails[0].State != "waiting" || !x.Complete || x.Shop.Name != "My shop" {
+	if !slices.Equal(ids, want) || len(x.Cards) != 2 || x.Cards[0].ID != cards[0] || x.Cards[0].ProgramName != "Coffee" ||
+		len(x.Claims) != 1 || x.Claims[0].CardID != cards[0] ||
+		x.Claims[0].Threshold != 5 || len(x.Mails) != 1 || x.Mails[0].State != "waiting" || !x.Complete ||
+		x.Shop.Name != "My shop" {
 		t.Errorf("%+v", x)
 	}
 	text := fmt.Sprintf("%+v", x)
@@ -159,11 +144,13 @@ func TestExportCard(t *testing.T) {
 			t.Errorf("the export has the code or link %s", secret)
 		}
 	}
-	if strings.Contains(text, "Other") || strings.Contains(text, "Bruno") || !slices.ContainsFunc(x.Transactions, func(r ExportedTransaction) bool { return string(r.Metadata) == `{"receipt":7}` }) {
+	if strings.Contains(text, "Other") || strings.Contains(text, "Bruno") ||
+		!slices.ContainsFunc(x.Transactions, func(r ExportedTransaction) bool { return string(r.Metadata) == `{"receipt":7}` }) {
 		t.Errorf("%s", text)
 	}
 	for _, row := range x.Transactions {
-		if sent := row.ID == late; sent != (row.OccurredAt == Some(yesterday)) || sent != (row.ClientReference == Some(uuid(1))) || row.OccurredAt.Valid != sent {
+		if sent := row.ID == late; sent != (row.OccurredAt == Some(yesterday)) || sent != (row.ClientReference == Some(uuid(1))) ||
+			row.OccurredAt.Valid != sent {
 			t.Errorf("%+v", row)
 		}
 		if !json.Valid(row.Metadata) {
@@ -182,26 +169,20 @@ func TestExportCards(t *testing.T) {
 	gift := f.card(program)
 	other := f.shop(ShopFields{})
 	f.in(other).card(f.in(other).program(stamps("Other")))
-	count := func(filter ExportFilter) (ids []string) {
-		for _, c := range allPages(t, func(q PageQuery) (p Page[ExportedCard]) {
-			q.Limit = set[int64](1)
-			f.view(func(v *View) (err error) { p, err = v.ExportCards(f.a.Shop, filter, q); return err })
-			return p
-		}, nil) {
-			ids = append(ids, c.ID)
-		}
-		return ids
+	exported := func(filter ExportFilter) []string {
+		read := func(v *View, q PageQuery) (Page[ExportedCard], error) { return v.ExportCards(f.a.Shop, filter, q) }
+		return allPages(t, inPagesOf(1, pages(f, read, func(c ExportedCard) string { return c.ID })), nil)
 	}
-	if got := count(ExportFilter{}); len(got) != 4 || got[0] != gift || got[1] != cards[1] {
+	if got := exported(ExportFilter{}); len(got) != 4 || got[0] != gift || got[1] != cards[1] {
 		t.Errorf("%v", got)
 	}
-	if got := count(ExportFilter{ProgramID: set(program)}); !slices.Equal(got, []string{gift}) {
+	if got := exported(ExportFilter{ProgramID: set(program)}); !slices.Equal(got, []string{gift}) {
 		t.Errorf("of a program: %v", got)
 	}
-	if got := count(ExportFilter{Status: set(StatusInvited)}); !slices.Equal(got, []string{gift}) {
+	if got := exported(ExportFilter{Status: set(StatusInvited)}); !slices.Equal(got, []string{gift}) {
 		t.Errorf("of a status: %v", got)
 	}
-	if got := count(ExportFilter{SeenFrom: set(f.clock.at().Add(-24 * time.Hour))}); len(got) != 3 || slices.Contains(got, gift) {
+	if got := exported(ExportFilter{SeenFrom: set(f.clock.at().Add(-24 * time.Hour))}); len(got) != 3 || slices.Contains(got, gift) {
 		t.Errorf("seen: %v", got)
 	}
 }

@@ -57,7 +57,11 @@ func TestCardPage(t *testing.T) {
 		k.ok(k.reverse(k.lookup(c.ID).Transactions[0].ID))
 	}
 	h, root, err := k.page(token)
-	if err != nil || root != k.key(KindCard, c.ID) || h.PageToken != token || h.LinkExpiresAt.Valid || h.Code != k.cardCode(root, 0) || len(h.Transactions) != holderTransactions || h.Card.StampsCount != 3 || len(h.EarlierCards) != 1 || len(h.Addresses) != 1 {
+	if err != nil || root != k.key(KindCard, c.ID) || h.PageToken != token || h.LinkExpiresAt.Valid || h.Code != k.cardCode(root, 0) ||
+		len(h.Transactions) != holderTransactions ||
+		h.Card.StampsCount != 3 ||
+		len(h.EarlierCards) != 1 ||
+		len(h.Addresses) != 1 {
 		t.Errorf("the page shows %+v, %v", h, err)
 	}
 	if l := k.lookup(c.ID); len(l.Transactions) != shownTransactions {
@@ -103,7 +107,10 @@ func TestPageTokens(t *testing.T) {
 		t.Fatalf("the token is %q", token)
 	}
 	link := path.Base(c.InstallURL)
-	for _, other := range []string{"", c.ID, c.ID[4:], k.cardCode(root, 0), k.shortCode(c.ID), link, link[:blockLen], k.pageToken(root+1, 0), strings.ToUpper(token), token + "0", token[1:] + token[:1]} {
+	for _, other := range []string{
+		"", c.ID, c.ID[4:], k.cardCode(root, 0), k.shortCode(c.ID), link, link[:blockLen], k.pageToken(root+1, 0),
+		strings.ToUpper(token), token + "0", token[1:] + token[:1],
+	} {
 		refused(t, k.openPage(other), NotFound)
 	}
 	refused(t, k.openPage(k.pageToken(root, 1)), Gone)
@@ -113,8 +120,7 @@ func TestPageTokens(t *testing.T) {
 	if err := k.View(0, func(v *View) error { return errorOf(v.HolderCard(token)) }); err == nil {
 		t.Error("a page's token is an install link")
 	}
-	var named []int64
-	k.view(func(v *View) (err error) { named, err = v.CardsNamed([]string{token}); return err })
+	named := view(k.fixture, func(v *View) ([]int64, error) { return v.CardsNamed([]string{token}) })
 	if !slices.Equal(named, []int64{root}) {
 		t.Errorf("the token names %v", named)
 	}

@@ -13,9 +13,13 @@ import (
 func TestNameWords(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"": "", " ": "", "Ada": "ada", "ADA Lovelace": "ada lovelace", "Lovelace,  Ada ada": "ada lovelace", "José Ñandú": "jose nandu", "Jose\u0301": "jose",
-		"Jean-Luc O’Brien": "brien jean luc o", "Müller-Groß": "gross muller", "Søren Łukasz": "lukasz soren", "Æsop Œuvre": "aesop oeuvre", "İpek Işık": "ipek isik",
-		"ΟΔΥΣΣΕΥΣ Οδυσσεύς": "οδυσσευσ", "Ёлкина": "елкина", "山田 太郎": "太郎 山田", "ﬁona": "fiona", "Ⅳ": "iv", "😀 Zoë 2": "2 zoe", "ẞ": "ss", "שלום": "שלום",
+		"": "", " ": "", "Ada": "ada", "ADA Lovelace": "ada lovelace", "Lovelace,  Ada ada": "ada lovelace",
+		"José Ñandú": "jose nandu", "Jose\u0301": "jose",
+		"Jean-Luc O’Brien": "brien jean luc o", "Müller-Groß": "gross muller", "Søren Łukasz": "lukasz soren",
+		"Æsop Œuvre": "aesop oeuvre", "İpek Işık": "ipek isik",
+		"ΟΔΥΣΣΕΥΣ Οδυσσεύς": "οδυσσευσ", "Ёлкина": "елкина",
+		"山田 太郎": "太郎 山田", "ﬁona": "fiona", "Ⅳ": "iv", "😀 Zoë 2": "2 zoe", "ẞ": "ss",
+		"שלום":                  "שלום",
 		strings.Repeat("x", 60): strings.Repeat("x", maxWordLength),
 	} {
 		if got := strings.Join(nameWords(name), " "); got != want {
@@ -46,18 +50,8 @@ func (f *fixture) indexNames() {
 // searched returns the ids of all pages of a search.
 func (f *fixture) searched(t *testing.T, s CardSearch, limit int) []string {
 	t.Helper()
-	return allPages(t, func(q PageQuery) (p Page[string]) {
-		q.Limit = set(int64(limit))
-		f.view(func(v *View) error {
-			found, err := v.SearchCards(f.a.Shop, s, q)
-			p.NextCursor, p.Limit = found.NextCursor, found.Limit
-			for _, c := range found.Data {
-				p.Data = append(p.Data, c.ID)
-			}
-			return err
-		})
-		return p
-	}, nil)
+	read := func(v *View, q PageQuery) (Page[FoundCard], error) { return v.SearchCards(f.a.Shop, s, q) }
+	return allPages(t, inPagesOf(int64(limit), pages(f, read, func(c FoundCard) string { return c.ID })), nil)
 }
 
 // TestSearchCards checks what each way of searching finds.
@@ -70,8 +64,15 @@ func TestSearchCards(t *testing.T) {
 	coffee, prizes := k.ladderOf(fields, 5, 10)
 	gift := f.program(prepaid("Gift", 0))
 	other := f.shop(ShopFields{})
-	f.in(other).cardWith(f.in(other).program(stamps("Other")), CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("ada@example.com"), ExternalRef: set("customer 7")})
-	ada := f.cardWith(coffee, CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("Ada@Example.com"), ExternalRef: set("customer 7")})
+	f.in(other).
+		cardWith(
+			f.in(other).program(stamps("Other")),
+			CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("ada@example.com"), ExternalRef: set("customer 7")},
+		)
+	ada := f.cardWith(
+		coffee,
+		CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("Ada@Example.com"), ExternalRef: set("customer 7")},
+	)
 	f.clock.move(time.Hour)
 	jose := f.cardWith(coffee, CardFields{HolderName: set("José Ada-María"), HolderEmail: set("jose@example.com")})
 	adam := f.cardWith(gift, CardFields{HolderName: set("Adam")})
@@ -149,8 +150,20 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 			t.Fatal(p, err)
 		}
 		c := p.Data[0]
-		want := FoundCard{ID: child, ProgramID: program, ProgramName: "Coffee", ProgramType: ProgramStandard, ExternalRef: Some("customer 7"), HolderName: Some("Ada Lovelace"),
-			HolderEmail: Some("Ada@Example.com"), Status: StatusActive, StampsCount: 2, TotalStamps: Some[int64](10), LastSeenAt: Some(k.clock.at()), CreatedAt: k.clock.at()}
+		want := FoundCard{
+			ID:          child,
+			ProgramID:   program,
+			ProgramName: "Coffee",
+			ProgramType: ProgramStandard,
+			ExternalRef: Some("customer 7"),
+			HolderName:  Some("Ada Lovelace"),
+			HolderEmail: Some("Ada@Example.com"),
+			Status:      StatusActive,
+			StampsCount: 2,
+			TotalStamps: Some[int64](10),
+			LastSeenAt:  Some(k.clock.at()),
+			CreatedAt:   k.clock.at(),
+		}
 		if c != want {
 			t.Errorf("%+v\nwant %+v", c, want)
 		}
@@ -309,10 +322,9 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 			none.Q = set("a@")
 			all = int(f.number("SELECT count(*) FROM cards WHERE email_key>='A@' AND email_key<'A@Z'"))
 		}
-		allPages(t, func(q PageQuery) (p Page[FoundCard]) {
+		allPages(t, func(q PageQuery) Page[FoundCard] {
 			pages++
-			f.view(func(v *View) (err error) { p, err = v.SearchCards(f.a.Shop, none, q); return err })
-			return p
+			return view(f, func(v *View) (Page[FoundCard], error) { return v.SearchCards(f.a.Shop, none, q) })
 		}, nil)
 		if pages != all/visits+1 {
 			t.Errorf("%q: %d cards without a match took %d pages of %d visits", text, all, pages, visits)
@@ -381,7 +393,8 @@ func TestSearchCursors(t *testing.T) {
 		shop         int64
 		text, cursor string
 	}{
-		{other, "ada", cursor}, {f.a.Shop, "b", cursor}, {f.a.Shop, "x@", cursor}, {f.a.Shop, "ada", f.cursor(listCards, f.a.Shop, 1)}, {f.a.Shop, "ada", "x"},
+		{other, "ada", cursor}, {f.a.Shop, "b", cursor}, {f.a.Shop, "x@", cursor},
+		{f.a.Shop, "ada", f.cursor(listCards, f.a.Shop, 1)}, {f.a.Shop, "ada", "x"},
 	} {
 		_, err := search(c.shop, c.text, c.cursor)
 		refused(t, err, ValidationFailed)

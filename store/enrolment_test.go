@@ -63,10 +63,15 @@ func TestEnrolment(t *testing.T) {
 		return nil
 	})
 	_, err := change(f.a.Shop, program, EnrolmentFields{Enabled: set(true)})
-	if e, ok := AsError(err); !ok || len(e.Details) != 2 || e.Details[0].Field != "enroll_slug" || e.Details[1].Field != "enroll_max_cards" {
+	if e, ok := AsError(err); !ok || len(e.Details) != 2 || e.Details[0].Field != "enroll_slug" ||
+		e.Details[1].Field != "enroll_max_cards" {
 		t.Errorf("without slug and maximum: %v", err)
 	}
-	e, err := change(f.a.Shop, program, EnrolmentFields{Enabled: set(true), Slug: set("tea"), MaxCards: set[int64](5), Consent: set("I agree.")})
+	e, err := change(
+		f.a.Shop,
+		program,
+		EnrolmentFields{Enabled: set(true), Slug: set("tea"), MaxCards: set[int64](5), Consent: set("I agree.")},
+	)
 	if err != nil || e.URL.V != "https://cards.example.com/join/tea" || e.ConsentVersion != 1 {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -81,8 +86,10 @@ func TestEnrolment(t *testing.T) {
 		f       EnrolmentFields
 		version int64
 	}{
-		{EnrolmentFields{Consent: set("I agree.")}, 1}, {EnrolmentFields{Consent: set("I agree to all.")}, 2}, {EnrolmentFields{PrivacyURL: set("https://example.com/privacy")}, 3},
-		{EnrolmentFields{Consent: null[string]()}, 4}, {EnrolmentFields{PrivacyURL: null[string]()}, 4}, {EnrolmentFields{Consent: set("I agree.")}, 5},
+		{EnrolmentFields{Consent: set("I agree.")}, 1}, {EnrolmentFields{Consent: set("I agree to all.")}, 2},
+		{EnrolmentFields{PrivacyURL: set("https://example.com/privacy")}, 3},
+		{EnrolmentFields{Consent: null[string]()}, 4}, {EnrolmentFields{PrivacyURL: null[string]()}, 4},
+		{EnrolmentFields{Consent: set("I agree.")}, 5},
 	} {
 		if e, err := change(f.a.Shop, program, c.f); err != nil || e.ConsentVersion != c.version {
 			t.Errorf("%+v: version %d, %v, want %d", c.f, e.ConsentVersion, err, c.version)
@@ -107,13 +114,23 @@ func refusedAs(err error, code Code) bool {
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
-	e.set(EnrolmentFields{Name: set(FieldRequired), Email: set(FieldOff), Consent: set("I agree."), PrivacyURL: set("https://example.com/privacy")})
+	e.set(
+		EnrolmentFields{
+			Name:       set(FieldRequired),
+			Email:      set(FieldOff),
+			Consent:    set("I agree."),
+			PrivacyURL: set("https://example.com/privacy"),
+		},
+	)
 	agreed := JoinFields{Name: set("Ada"), Consent: set(true), ConsentVersion: set[int64](1), Form: set("0123456789abcdef")}
 	for field, f := range map[string]JoinFields{
 		"name":    {Consent: agreed.Consent, ConsentVersion: agreed.ConsentVersion},
 		"email":   {Name: agreed.Name, Email: set("ada@example.com"), Consent: agreed.Consent, ConsentVersion: agreed.ConsentVersion},
 		"consent": {Name: agreed.Name, ConsentVersion: agreed.ConsentVersion},
-		"website": {Name: agreed.Name, Consent: agreed.Consent, ConsentVersion: agreed.ConsentVersion, Website: set("https://spam.example")},
+		"website": {
+			Name: agreed.Name, Consent: agreed.Consent, ConsentVersion: agreed.ConsentVersion,
+			Website: set("https://spam.example"),
+		},
 	} {
 		_, err := e.join(f, "192.0.2.1")
 		if r, ok := AsError(err); !ok || len(r.Details) != 1 || r.Details[0].Field != field {
@@ -135,7 +152,11 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%+v", h.Card)
 		}
 		x := check(v.ExportCard(e.a.Shop, id))
-		if want := (Consent{1, e.clock.at(), Some("I agree."), Some("https://example.com/privacy")}); x.Cards[0].Source != SourceWebEnrollment || x.Consent == nil || *x.Consent != want {
+		if want := (Consent{
+			1, e.clock.at(), Some("I agree."), Some("https://example.com/privacy"),
+		}); x.Cards[0].Source != SourceWebEnrollment ||
+			x.Consent == nil ||
+			*x.Consent != want {
 			t.Errorf("%s, consent %+v, want %+v", x.Cards[0].Source, x.Consent, want)
 		}
 		return nil
@@ -174,13 +195,16 @@ func TestJoinLimits(t *testing.T) {
 			_, err := e.join(JoinFields{}, at(i))
 			if err == nil {
 				count++
-			} else if r, ok := AsError(err); !ok || r.Code != RateLimited && r.Code != Conflict || r.Code == RateLimited && (r.RetryAfter <= 0 || r.RetryAfter > time.Hour) {
+			} else if r, ok := AsError(err); !ok || r.Code != RateLimited && r.Code != Conflict ||
+				r.Code == RateLimited && (r.RetryAfter <= 0 || r.RetryAfter > time.Hour) {
 				t.Fatal(err)
 			}
 		}
 		return count
 	}
-	e.clock.move(time.Duration(-int64(e.clock.at())%joinHour.Milliseconds()+joinHour.Milliseconds()) * time.Millisecond) // the beginning of an hour
+	e.clock.move(
+		time.Duration(-int64(e.clock.at())%joinHour.Milliseconds()+joinHour.Milliseconds()) * time.Millisecond,
+	) // the beginning of an hour
 	one := func(int) string { return "192.0.2.1" }
 	network := func(i int) string { return fmt.Sprintf("2001:db8::%x", i+1) }
 	each := func(i int) string { return fmt.Sprintf("198.51.%d.%d", i/200, i%200) }
@@ -310,7 +334,10 @@ func TestMoneyIsNotEnrolled(t *testing.T) {
 		if !check(v.JoinPage("gift")).Closed {
 			t.Error("a form for cards with money is open")
 		}
-		if a := check(v.Today(e.a.Shop)).Attention; !slices.ContainsFunc(a, func(a Attention) bool { return a.Kind == AttentionFreeMoney && a.ProgramID == e.program }) {
+		if a := check(v.Today(e.a.Shop)).Attention; !slices.ContainsFunc(
+			a,
+			func(a Attention) bool { return a.Kind == AttentionFreeMoney && a.ProgramID == e.program },
+		) {
 			t.Errorf("Today says %+v", a)
 		}
 		return nil

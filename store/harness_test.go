@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -210,11 +211,29 @@ func (f *fixture) lines(sql string, args ...any) (out []string) {
 	return out
 }
 
+// selectsLines fails the test unless a query with one column selects the rows want.
+func (f *fixture) selectsLines(want []string, sql string, args ...any) {
+	f.t.Helper()
+	if got := f.lines(sql, args...); !slices.Equal(got, want) {
+		f.t.Errorf("%s gives\n%s\nwant\n%s", sql, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func (f *fixture) view(fn func(*View) error) {
 	f.t.Helper()
 	if err := f.View(0, fn); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// view runs a read, which must succeed, and returns its result.
+func view[T any](f *fixture, fn func(*View) (T, error)) (out T) {
+	f.t.Helper()
+	f.view(func(v *View) (err error) {
+		out, err = fn(v)
+		return err
+	})
+	return out
 }
 
 // checkFile fails the test if Check has findings. It first recounts the sums and empties name_words if
@@ -251,33 +270,23 @@ func (f *fixture) shop(fields ShopFields) (a Access) {
 // child inserts an overflow instance without stamps into a chain.
 func (f *fixture) child(parent string) (id string) {
 	f.t.Helper()
-	f.byHand = true
-	f.must(func(tx *Tx) error {
-		key, err := tx.conn.insert(`INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
-			activated_at, installed_at, live, created_at, updated_at) SELECT shop_id, program_id, ifnull(root_id, id), id, 'overflow', external_ref, holder_name,
-			holder_email, email_key, expires_at, activated_at, installed_at, 0, ?, ? FROM cards WHERE id=?`, tx.Now, tx.Now, f.key(KindCard, parent))
-		id = f.ID(KindCard, key)
-		return err
-	})
-	return id
+	const inherited = "external_ref, holder_name, holder_email, email_key, expires_at, activated_at, installed_at"
+	f.sql("INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, live, created_at, updated_at, "+inherited+`)
+		SELECT shop_id, program_id, ifnull(root_id, id), id, 'overflow', 0, ?1, ?1, `+inherited+" FROM cards WHERE id=?2",
+		f.clock.at(), f.key(KindCard, parent))
+	return f.ID(KindCard, f.number("SELECT max(id) FROM cards"))
 }
 
 // ledger inserts n rows of type kind with one stamp each and returns their keys.
 func (f *fixture) ledger(a Access, card, program, location, kind string, n int) (keys []int64) {
 	f.t.Helper()
-	f.byHand = true
-	f.must(func(tx *Tx) error {
-		for range n {
-			key, err := tx.conn.insert(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, metadata, created_at) VALUES (?,?,?,?,?,1,'{"till":1}',?)`,
-				a.Shop, f.key(KindCard, card), f.key(KindProgram, program), f.key(KindLocation, location), kind, tx.Now)
-			if err != nil {
-				return err
-			}
-			keys = append(keys, key)
-		}
-		_, err := tx.conn.exec("UPDATE cards SET stamps_count=stamps_count+? WHERE id=?", n, f.key(KindCard, card))
-		return err
-	})
+	for range n {
+		f.sql(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, metadata, created_at)
+			VALUES (?,?,?,?,?,1,'{"till":1}',?)`,
+			a.Shop, f.key(KindCard, card), f.key(KindProgram, program), f.key(KindLocation, location), kind, f.clock.at())
+		keys = append(keys, f.number("SELECT max(id) FROM transactions"))
+	}
+	f.sql("UPDATE cards SET stamps_count=stamps_count+? WHERE id=?", n, f.key(KindCard, card))
 	return keys
 }
 

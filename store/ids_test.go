@@ -6,7 +6,10 @@ import (
 	"testing"
 )
 
-var kinds = []Kind{KindShop, KindProgram, KindPrize, KindCard, KindLocation, KindTransaction, KindWebhook, KindDelivery, KindEvent, KindKey, KindUser, KindDevice, KindRequest}
+var kinds = []Kind{
+	KindShop, KindProgram, KindPrize, KindCard, KindLocation, KindTransaction, KindWebhook, KindDelivery, KindEvent,
+	KindKey, KindUser, KindDevice, KindRequest,
+}
 
 func idsOf(t testing.TB, secret string) IDs {
 	t.Helper()
@@ -47,7 +50,10 @@ func TestIDOpensAsItsKindOnly(t *testing.T) {
 	g := idsOf(t, "0123456789abcdef")
 	for _, kind := range kinds {
 		id := g.ID(kind, 42)
-		for _, other := range append(kinds, kindInstall, kindCursor, kindCode, kindShortCode, KindSession, KindLink, kindCardPage, kindHeldCode) {
+		for _, other := range append(
+			kinds, kindInstall, kindCursor, kindCode, kindShortCode, KindSession, KindLink, kindCardPage,
+			kindHeldCode,
+		) {
 			if other == kind {
 				continue
 			}
@@ -85,7 +91,10 @@ func TestKeyRefusesOtherText(t *testing.T) {
 			t.Errorf("a second spelling of %s is accepted, with %d in the unused bits", id, spare)
 		}
 	}
-	for _, text := range []string{"", "crd_", id[:29], id + "0", " " + id, id + "\n", strings.ToUpper(id), "CRD_" + id[4:], id[4:], "crd_" + strings.Repeat("0", 26), strings.Repeat("crd_", 8)} {
+	for _, text := range []string{
+		"", "crd_", id[:29], id + "0", " " + id, id + "\n", strings.ToUpper(id), "CRD_" + id[4:], id[4:],
+		"crd_" + strings.Repeat("0", 26), strings.Repeat("crd_", 8),
+	} {
 		if key, ok := g.Key(KindCard, text); ok {
 			t.Errorf("%q is accepted as %d", text, key)
 		}

@@ -58,13 +58,17 @@ func (c eventsCase) expectEvents(what string, cards []string, action func() erro
 			c.t.Fatal(err)
 		}
 		text := fmt.Sprintf("%s #%d %s", e.Event, slices.Index(cards, e.Card.ID), e.Card.State)
-		for _, field := range []string{"tx_type", "stamps_delta", "stamps_count", "value_delta", "reversed_delta", "delta", "balance", "source", "program_type"} {
+		for _, field := range []string{
+			"tx_type", "stamps_delta", "stamps_count", "value_delta", "reversed_delta", "delta", "balance", "source",
+			"program_type",
+		} {
 			if v, ok := e.Data[field]; ok {
 				text += fmt.Sprintf(" %s=%v", field, v)
 			}
 		}
 		here := e.Location != nil && e.Location.ID == c.location
-		if row := e.Data["transaction_id"] != nil || e.Data["reversal_transaction_id"] != nil; row != (e.Transaction != nil) || row && !here {
+		if row := e.Data["transaction_id"] != nil || e.Data["reversal_transaction_id"] != nil; row != (e.Transaction != nil) ||
+			row && !here {
 			c.t.Errorf("%s: %s has transaction %v and location %v", what, line, e.Transaction, e.Location)
 		}
 		if e.Transaction == nil && here {
@@ -101,31 +105,60 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		"card.activated #0 active", "stamp.assigned #0 active stamps_delta=9 stamps_count=9",
 		"transaction.created #0 active tx_type=stamp stamps_delta=9 value_delta=<nil>")
 	var over Stamped
-	c.expectEvents("an overflow", cards, func() (err error) {
-		over, err = c.stamp(root, 3)
-		return err
-	}, "card.added #1 active source=overflow here",
-		"stamp.assigned #0 active stamps_delta=1 stamps_count=10", "transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>",
-		"stamp.assigned #1 active stamps_delta=2 stamps_count=2", "transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>")
+	c.expectEvents(
+		"an overflow",
+		cards,
+		func() (err error) {
+			over, err = c.stamp(root, 3)
+			return err
+		},
+		"card.added #1 active source=overflow here",
+		"stamp.assigned #0 active stamps_delta=1 stamps_count=10",
+		"transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>",
+		"stamp.assigned #1 active stamps_delta=2 stamps_count=2",
+		"transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>",
+	)
 	cards = append(cards, over.OverflowCard.ID)
-	c.expectEvents("the reversal of the overflow", cards, func() error { return errorOf(c.reverse(over.OverflowTransaction.ID)) },
-		"transaction.reversed #1 archived reversed_delta=-2", "transaction.created #1 archived tx_type=reversal stamps_delta=-2 value_delta=<nil>",
-		"transaction.reversed #0 active reversed_delta=-1", "transaction.created #0 active tx_type=reversal stamps_delta=-1 value_delta=<nil>",
-		"card.archived #1 archived")
+	c.expectEvents(
+		"the reversal of the overflow",
+		cards,
+		func() error { return errorOf(c.reverse(over.OverflowTransaction.ID)) },
+		"transaction.reversed #1 archived reversed_delta=-2",
+		"transaction.created #1 archived tx_type=reversal stamps_delta=-2 value_delta=<nil>",
+		"transaction.reversed #0 active reversed_delta=-1",
+		"transaction.created #0 active tx_type=reversal stamps_delta=-1 value_delta=<nil>",
+		"card.archived #1 archived",
+	)
 	var redeemed Stamped
 	c.expectEvents("a redemption", cards, func() (err error) {
 		redeemed, err = c.redeem(root, c.prizes[0])
 		return err
 	}, "prize.redeemed #0 active", "transaction.created #0 active tx_type=redemption stamps_delta=0 value_delta=<nil>")
-	c.expectEvents("the reversal of the redemption", cards, func() error { return errorOf(c.reverse(redeemed.Transaction.ID)) },
-		"transaction.reversed #0 active reversed_delta=0", "transaction.created #0 active tx_type=reversal stamps_delta=0 value_delta=<nil>")
+	c.expectEvents(
+		"the reversal of the redemption",
+		cards,
+		func() error { return errorOf(c.reverse(redeemed.Transaction.ID)) },
+		"transaction.reversed #0 active reversed_delta=0",
+		"transaction.created #0 active tx_type=reversal stamps_delta=0 value_delta=<nil>",
+	)
 	c.ok(c.stamp(root, 4))
 	cards = append(cards, c.lookup(root).Card.ID)
-	c.expectEvents("a redemption of the highest prize, with a child", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
-		"prize.redeemed #0 archived", "transaction.created #0 archived tx_type=redemption stamps_delta=0 value_delta=<nil>", "card.archived #0 archived")
+	c.expectEvents(
+		"a redemption of the highest prize, with a child",
+		cards,
+		func() error { return errorOf(c.redeem(root, c.prizes[1])) },
+		"prize.redeemed #0 archived",
+		"transaction.created #0 archived tx_type=redemption stamps_delta=0 value_delta=<nil>",
+		"card.archived #0 archived",
+	)
 	c.ok(c.stamp(root, 7))
-	c.expectEvents("a redemption of the highest prize, without a child", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
-		"prize.redeemed #2 active", "transaction.created #2 active tx_type=redemption stamps_delta=-10 value_delta=<nil>")
+	c.expectEvents(
+		"a redemption of the highest prize, without a child",
+		cards,
+		func() error { return errorOf(c.redeem(root, c.prizes[1])) },
+		"prize.redeemed #2 active",
+		"transaction.created #2 active tx_type=redemption stamps_delta=-10 value_delta=<nil>",
+	)
 	c.ok(c.stamp(root, 2))
 	c.clock.move(days(30))
 	// Expiry has no specific event that is sent, so both webhooks get the row's event.
@@ -147,11 +180,18 @@ func TestCompleteCardArchivedLast(t *testing.T) {
 	fields.RepeatAfterReset = set(true)
 	c := startEvents(t, fields, false)
 	card := c.card(c.program)
-	c.expectEvents("stamps over an invited card without prizes", []string{card}, func() error { return errorOf(c.stamp(card, 12)) },
-		"card.activated #0 archived", "card.added #1 active source=overflow here",
-		"stamp.assigned #0 archived stamps_delta=10 stamps_count=10", "transaction.created #0 archived tx_type=stamp stamps_delta=10 value_delta=<nil>",
-		"stamp.assigned #1 active stamps_delta=2 stamps_count=2", "transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>",
-		"card.archived #0 archived")
+	c.expectEvents(
+		"stamps over an invited card without prizes",
+		[]string{card},
+		func() error { return errorOf(c.stamp(card, 12)) },
+		"card.activated #0 archived",
+		"card.added #1 active source=overflow here",
+		"stamp.assigned #0 archived stamps_delta=10 stamps_count=10",
+		"transaction.created #0 archived tx_type=stamp stamps_delta=10 value_delta=<nil>",
+		"stamp.assigned #1 active stamps_delta=2 stamps_count=2",
+		"transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>",
+		"card.archived #0 archived",
+	)
 }
 
 func TestEventsOfOtherPrograms(t *testing.T) {
@@ -160,23 +200,57 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 	card := c.card(c.program)
 	cards := []string{card}
 	var top, spent Stamped
-	c.expectEvents("a top-up", cards, func() (err error) { top, err = c.topUp(card, 50); return err },
-		"card.activated #0 active", "value.changed #0 active tx_type=topup delta=50 balance=150", "transaction.created #0 active tx_type=topup stamps_delta=<nil> value_delta=50")
-	c.expectEvents("a spend", cards, func() (err error) { spent, err = c.spend(card, 30); return err },
-		"value.changed #0 active tx_type=spend delta=-30 balance=120", "transaction.created #0 active tx_type=spend stamps_delta=<nil> value_delta=-30")
-	c.expectEvents("a reversed spend", cards, func() error { return errorOf(c.reverse(spent.Transaction.ID)) },
-		"transaction.reversed #0 active reversed_delta=30", "value.changed #0 active tx_type=reversal delta=30 balance=150", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=30")
-	c.expectEvents("a reversed top-up", cards, func() error { return errorOf(c.reverse(top.Transaction.ID)) },
-		"transaction.reversed #0 active reversed_delta=-50", "value.changed #0 active tx_type=reversal delta=-50 balance=100", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=-50")
+	c.expectEvents(
+		"a top-up",
+		cards,
+		func() (err error) { top, err = c.topUp(card, 50); return err },
+		"card.activated #0 active",
+		"value.changed #0 active tx_type=topup delta=50 balance=150",
+		"transaction.created #0 active tx_type=topup stamps_delta=<nil> value_delta=50",
+	)
+	c.expectEvents(
+		"a spend",
+		cards,
+		func() (err error) { spent, err = c.spend(card, 30); return err },
+		"value.changed #0 active tx_type=spend delta=-30 balance=120",
+		"transaction.created #0 active tx_type=spend stamps_delta=<nil> value_delta=-30",
+	)
+	c.expectEvents(
+		"a reversed spend",
+		cards,
+		func() error { return errorOf(c.reverse(spent.Transaction.ID)) },
+		"transaction.reversed #0 active reversed_delta=30",
+		"value.changed #0 active tx_type=reversal delta=30 balance=150",
+		"transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=30",
+	)
+	c.expectEvents(
+		"a reversed top-up",
+		cards,
+		func() error { return errorOf(c.reverse(top.Transaction.ID)) },
+		"transaction.reversed #0 active reversed_delta=-50",
+		"value.changed #0 active tx_type=reversal delta=-50 balance=100",
+		"transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=-50",
+	)
 	c.expectEvents("a spend above the balance", cards, func() error { return errorOf(c.spend(card, 101)) })
 
 	c = startEvents(t, access("Club"), false)
 	card = c.card(c.program)
 	var used Stamped
-	c.expectEvents("entry", []string{card}, func() (err error) { used, err = c.use(card); return err },
-		"card.activated #0 active", "card.used #0 active program_type=access", "transaction.created #0 active tx_type=access stamps_delta=<nil> value_delta=<nil>")
-	c.expectEvents("a reversed entry", []string{card}, func() error { return errorOf(c.reverse(used.Transaction.ID)) },
-		"transaction.reversed #0 active reversed_delta=0", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=<nil>")
+	c.expectEvents(
+		"entry",
+		[]string{card},
+		func() (err error) { used, err = c.use(card); return err },
+		"card.activated #0 active",
+		"card.used #0 active program_type=access",
+		"transaction.created #0 active tx_type=access stamps_delta=<nil> value_delta=<nil>",
+	)
+	c.expectEvents(
+		"a reversed entry",
+		[]string{card},
+		func() error { return errorOf(c.reverse(used.Transaction.ID)) },
+		"transaction.reversed #0 active reversed_delta=0",
+		"transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=<nil>",
+	)
 
 	c = startEvents(t, discount("Off"), false)
 	card = c.card(c.program)
@@ -195,8 +269,11 @@ func TestEventsOfExpiry(t *testing.T) {
 		card := c.cardWith(c.program, CardFields{ExpiresAt: set(c.clock.at().Add(days(3)))})
 		c.ok(c.stamp(card, 2))
 		c.clock.move(days(2))
-		want := []string{"transaction.created #0 active tx_type=expiry stamps_delta=-2 value_delta=<nil>", "stamp.assigned #0 active stamps_delta=1 stamps_count=1",
-			"transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>"}
+		want := []string{
+			"transaction.created #0 active tx_type=expiry stamps_delta=-2 value_delta=<nil>",
+			"stamp.assigned #0 active stamps_delta=1 stamps_count=1",
+			"transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>",
+		}
 		gone := []string{"transaction.created #0 expired tx_type=expiry stamps_delta=<nil> value_delta=<nil>"}
 		if previews {
 			want, gone = append([]string{"card.expired #0 active"}, want...), append([]string{"card.expired #0 expired"}, gone...)
@@ -207,7 +284,8 @@ func TestEventsOfExpiry(t *testing.T) {
 		c.expectEvents("the card", []string{card}, func() error { return errorOf(c.stamp(card, 1)) }, gone...)
 		c.expectEvents("the card again", []string{card}, func() error { return errorOf(c.stamp(card, 1)) })
 		if previews {
-			if got := c.lines("SELECT CAST(payload_v2 AS TEXT)->>'$.data.expired_at' FROM events WHERE name='card.expired' ORDER BY id"); len(got) != 2 || got[1] != expired.String() {
+			got := c.lines("SELECT CAST(payload_v2 AS TEXT)->>'$.data.expired_at' FROM events WHERE name='card.expired' ORDER BY id")
+			if len(got) != 2 || got[1] != expired.String() {
 				t.Errorf("the times of card.expired are %v, want the second to be %v", got, expired)
 			}
 		}

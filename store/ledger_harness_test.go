@@ -83,13 +83,9 @@ func (k till) install(url string) (Installation, error) {
 	})
 }
 
-func (k till) lookup(card string) (l Lookup) {
+func (k till) lookup(card string) Lookup {
 	k.t.Helper()
-	k.view(func(v *View) (err error) {
-		l, err = v.Lookup(k.device, card)
-		return err
-	})
-	return l
+	return view(k.fixture, func(v *View) (Lookup, error) { return v.Lookup(k.device, card) })
 }
 
 // ok returns the answer of an action, and fails the test if it was refused.

@@ -55,7 +55,11 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 		if s.c == nil {
 			s.c = h.addChild()
 		}
-		row := m.addRow(&r, s.c, simRow{kind: "stamp", location: location, stamps: Some(s.n), occurred: Null[Time]{min(m.occurred.V, m.now), m.occurred.Valid}})
+		row := m.addRow(
+			&r,
+			s.c,
+			simRow{kind: "stamp", location: location, stamps: Some(s.n), occurred: Null[Time]{min(m.occurred.V, m.now), m.occurred.Valid}},
+		)
 		if i == 0 {
 			r.first = row
 			continue

@@ -254,7 +254,8 @@ func (m *tillModel) expireStamps(r *result, h *simChain, location int) {
 	for _, c := range h.live() {
 		lost := int64(0)
 		for _, row := range m.rows {
-			if row.card == c && row.kind == "stamp" && !row.reversed && !row.expired && row.cycle == c.cycle && row.at <= m.now.Add(-days(h.program.stampDays)) {
+			if row.card == c && row.kind == "stamp" && !row.reversed && !row.expired && row.cycle == c.cycle &&
+				row.at <= m.now.Add(-days(h.program.stampDays)) {
 				row.expired = true
 				lost += row.stamps.V
 			}

@@ -69,18 +69,25 @@ func TestRepeatedWrites(t *testing.T) {
 	for i, a := range actions {
 		o := once(i)
 		first := k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, o) }))
-		if first.Transaction.ClientReference != Some(uuid(i)) || first.OverflowTransaction != nil && first.OverflowTransaction.ClientReference.Valid {
+		if first.Transaction.ClientReference != Some(uuid(i)) ||
+			first.OverflowTransaction != nil && first.OverflowTransaction.ClientReference.Valid {
 			t.Errorf("%s: the rows have %+v", a.types, first)
 		}
 		k.clock.move(400 * 24 * time.Hour) // long after every idempotency key is forgotten
-		again, known, err := k.again(Repeat{Once: o, Types: a.types, Code: a.card}, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, o) })
+		again, known, err := k.again(
+			Repeat{Once: o, Types: a.types, Code: a.card},
+			func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, o) },
+		)
 		if err != nil || !known {
 			t.Fatalf("%s again: %v", a.types, err)
 		}
 		if got, want := text(t, again), text(t, first); got != want {
 			t.Errorf("%s again: %s\nwant %s", a.types, got, want)
 		}
-		for _, wrong := range []Repeat{{Once: o, Types: a.types, Code: other}, {Once: o, Types: []string{TransactionReversal}, Code: a.card}, {Once: o, Types: []string{"none"}, Code: a.card}} {
+		for _, wrong := range []Repeat{
+			{Once: o, Types: a.types, Code: other}, {Once: o, Types: []string{TransactionReversal}, Code: a.card},
+			{Once: o, Types: []string{"none"}, Code: a.card},
+		} {
 			_, _, err := k.again(wrong, func(tx *Tx) (Stamped, error) { return a.do(tx, other, o) })
 			refused(t, err, Conflict)
 		}
@@ -164,7 +171,8 @@ func TestRepeatAfterChanges(t *testing.T) {
 	for code, wantKnown := range map[string]bool{old: true, short: false, card: true, "nonsense": false} {
 		for _, from := range []till{k, k.till()} {
 			out, known, err := from.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: code}, stamp(code))
-			if err != nil || out.Transaction.ID != row || !out.Transaction.ReversedAt.Valid || out.Card.StampsCount != 3 || known != wantKnown {
+			if err != nil || out.Transaction.ID != row || !out.Transaction.ReversedAt.Valid || out.Card.StampsCount != 3 ||
+				known != wantKnown {
 				t.Errorf("with %q: %+v, known %t, %v", code, out, known, err)
 			}
 		}
@@ -264,8 +272,13 @@ func TestOccurredAt(t *testing.T) {
 		t.Errorf("a stamp of the future: %+v", s.Transaction)
 	}
 	buckets := func() string {
-		return fmt.Sprint(k.lines("SELECT concat(day, ' ', sum(activity), ' ', sum(stamps)) FROM day_counts WHERE location_id<>0 AND (activity<>0 OR stamps<>0) GROUP BY day ORDER BY day"),
-			k.lines("SELECT concat(weekday, ' ', hour, ' ', stamps) FROM hour_counts WHERE stamps<>0 ORDER BY weekday, hour"))
+		return fmt.Sprint(
+			k.lines(
+				"SELECT concat(day, ' ', sum(activity), ' ', sum(stamps)) FROM day_counts WHERE location_id<>0 AND (activity<>0 OR "+
+					"stamps<>0) GROUP BY day ORDER BY day",
+			),
+			k.lines("SELECT concat(weekday, ' ', hour, ' ', stamps) FROM hour_counts WHERE stamps<>0 ORDER BY weekday, hour"),
+		)
 	}
 	// The clock shows Friday, 2 January 2026, 03:04.
 	late := k.ok(k.stampLater(card, 30*time.Hour))
@@ -282,7 +295,8 @@ func TestOccurredAt(t *testing.T) {
 	if got := k.dump(); tableOf(got, "quarter_counts") != tableOf(before, "quarter_counts") {
 		t.Error("a recount gives other sums")
 	}
-	if l := k.lookup(card); l.Transactions[0].ID != late.Transaction.ID || l.Transactions[0].OccurredAt != late.Transaction.OccurredAt || !l.Transactions[0].OccurredAt.Valid {
+	if l := k.lookup(card); l.Transactions[0].ID != late.Transaction.ID || l.Transactions[0].OccurredAt != late.Transaction.OccurredAt ||
+		!l.Transactions[0].OccurredAt.Valid {
 		t.Errorf("the lookup shows %+v", l.Transactions)
 	}
 	k.ok(k.reverse(late.Transaction.ID))

@@ -47,7 +47,11 @@ func (h *simChain) setLink(out IssuedCard) {
 }
 
 // act performs an action in the store and in the model, at a random till, and compares the results.
-func (s *simulation) act(c *simCard, do func(tx *Tx, at Till, text string) (Stamped, error), expect func(h *simChain, location int) result) {
+func (s *simulation) act(
+	c *simCard,
+	do func(tx *Tx, at Till, text string) (Stamped, error),
+	expect func(h *simChain, location int) result,
+) {
 	location := s.location()
 	text, dead := s.idOrCode(c)
 	want := resultOf(NotFound)
@@ -73,7 +77,15 @@ func (s *simulation) stamp() {
 		spend = Some(pick[int64](s, "spend", 500, 499, 2000))
 	}
 	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
-		return tx.Stamp(at, text, StampFields{Count: set(n), SpendCents: Opt[int64]{V: spend.V, Set: spend.Valid}, OccurredAt: Opt[Time]{V: s.model.occurred.V, Set: s.model.occurred.Valid}})
+		return tx.Stamp(
+			at,
+			text,
+			StampFields{
+				Count:      set(n),
+				SpendCents: Opt[int64]{V: spend.V, Set: spend.Valid},
+				OccurredAt: Opt[Time]{V: s.model.occurred.V, Set: s.model.occurred.Valid},
+			},
+		)
 	}, func(h *simChain, location int) result { return s.model.stamp(h, location, n, spend) })
 	s.model.occurred = Null[Time]{}
 }

@@ -33,9 +33,11 @@ func (s *simulation) compareAnswer(which string, want *simRow, t *TillTransactio
 	case want == nil && t == nil && d == nil:
 	case want == nil || t == nil || d == nil:
 		s.Fatalf("the %s row is %v of card %v, want %v", which, t, d, want)
-	case t.ID != want.id || t.CardID != want.card.id || t.Type != want.kind || t.StampsDelta != want.stamps || t.ValueDelta != want.value || t.PrizeID.V != want.prize || t.OccurredAt != want.occurred:
+	case t.ID != want.id || t.CardID != want.card.id || t.Type != want.kind || t.StampsDelta != want.stamps ||
+		t.ValueDelta != want.value || t.PrizeID.V != want.prize || t.OccurredAt != want.occurred:
 		s.Fatalf("the %s row is %+v, want %+v", which, *t, *want)
-	case d.ID != want.card.id || d.Status != want.card.status(s.model.now) || d.StampsCount != want.card.stamps || d.CurrentValue.V != want.card.value:
+	case d.ID != want.card.id || d.Status != want.card.status(s.model.now) || d.StampsCount != want.card.stamps ||
+		d.CurrentValue.V != want.card.value:
 		s.Fatalf("the %s card is %+v, want %+v", which, d.Card, *want.card)
 	}
 }
@@ -82,8 +84,10 @@ func (s *simulation) compareChain(h *simChain) {
 			s.checkCode(NotFound, err)
 			continue
 		}
-		if err != nil || d.Status != c.status(s.model.now) || d.StampsCount != c.stamps || d.CurrentValue != (Null[int64]{c.value, h.program.kind == "prepaid"}) ||
-			!c.archived && (d.ExpiresAt != Null[Time]{h.expires, h.expires != 0} || d.InstalledAt.Valid != h.installed) || d.ExternalRef != (Null[string]{h.ref, h.ref != ""}) {
+		if err != nil || d.Status != c.status(s.model.now) || d.StampsCount != c.stamps ||
+			d.CurrentValue != (Null[int64]{c.value, h.program.kind == "prepaid"}) ||
+			!c.archived && (d.ExpiresAt != Null[Time]{h.expires, h.expires != 0} || d.InstalledAt.Valid != h.installed) ||
+			d.ExternalRef != (Null[string]{h.ref, h.ref != ""}) {
 			s.Fatalf("card %d of the chain is %+v, %v\nwant %+v of %+v", i, d.Card, err, *c, *h)
 		}
 	}
@@ -116,7 +120,8 @@ func (s *simulation) compareLadder(c *simCard, id string, prizes []LadderPrize) 
 	}
 	for i, z := range c.chain.program.prizes {
 		claim := c.claims[z.threshold]
-		if p := prizes[i]; p.ID != z.id || p.Claimed != (claim != nil && claim.prize == z.id) || p.Available != (claim == nil && c.stamps >= z.threshold) {
+		if p := prizes[i]; p.ID != z.id || p.Claimed != (claim != nil && claim.prize == z.id) ||
+			p.Available != (claim == nil && c.stamps >= z.threshold) {
 			s.Fatalf("the lookup shows prize %+v on a card with %d stamps and claim %+v", p, c.stamps, claim)
 		}
 	}
@@ -127,13 +132,22 @@ func (s *simulation) compareLedger(want []*simRow) {
 	f := s.f
 	var got []string
 	f.view(func(v *View) error {
-		r := v.query("SELECT "+columns("id", "card_id", "type", "location_id", "stamps_delta", "value_delta", "prize_id", "reverses_id", "occurred_at")+" FROM transactions WHERE id>? ORDER BY id", s.seen)
+		r := v.query(
+			"SELECT "+columns(
+				"id", "card_id", "type", "location_id", "stamps_delta", "value_delta", "prize_id", "reverses_id",
+				"occurred_at",
+			)+" FROM transactions WHERE id>? ORDER BY id",
+			s.seen,
+		)
 		for r.next() {
 			s.seen = r.int()
 			if len(got) < len(want) {
 				want[len(got)].id = f.ID(KindTransaction, s.seen)
 			}
-			got = append(got, fmt.Sprint(f.ID(KindCard, r.int()), r.str(), r.int(), r.nullInt(), r.nullInt(), r.nullInt().V, r.nullInt().V, r.nullTime()))
+			got = append(
+				got,
+				fmt.Sprint(f.ID(KindCard, r.int()), r.str(), r.int(), r.nullInt(), r.nullInt(), r.nullInt().V, r.nullInt().V, r.nullTime()),
+			)
 		}
 		return r.close()
 	})
@@ -146,7 +160,10 @@ func (s *simulation) compareLedger(want []*simRow) {
 		if w.reverses != nil {
 			reverses = f.key(KindTransaction, w.reverses.id)
 		}
-		expect = append(expect, fmt.Sprint(w.card.id, w.kind, s.tills[w.location].device.Location, w.stamps, w.value, prize, reverses, w.occurred))
+		expect = append(
+			expect,
+			fmt.Sprint(w.card.id, w.kind, s.tills[w.location].device.Location, w.stamps, w.value, prize, reverses, w.occurred),
+		)
 		s.tally[w.kind]++
 	}
 	if !slices.Equal(got, expect) {

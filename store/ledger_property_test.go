@@ -62,7 +62,8 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 		"completed parent", "sent later", "zone", "burst", "taken back", "ladder", "total", "lapsed", "dropped",
 		string(AmountBelowMinStamp), string(CannotReverseCompletedCycle), string(CardExpired), string(CardFullNoRepeat), string(CardLocked),
 		string(CardSuspended), string(Conflict), string(Gone), string(NotFound), string(PrepaidInsufficientBalance),
-		string(ProgramHasInstalledCards), string(SpendNotEnabled), string(SpendRequired), string(ThresholdAlreadyClaimed), string(Unprocessable),
+		string(ProgramHasInstalledCards), string(SpendNotEnabled), string(SpendRequired),
+		string(ThresholdAlreadyClaimed), string(Unprocessable),
 	} {
 		rare := what == string(Gone) && ops < 20_000
 		if tally[what] == 0 && !rare {
@@ -221,12 +222,7 @@ func (s *simulation) idOrCode(c *simCard) (text string, dead bool) {
 func (s *simulation) finish() {
 	stamps, value, rows := map[string]int64{}, map[string]int64{}, 0
 	for _, t := range allPages(s.f.t.(*testing.T), func(q PageQuery) Page[Transaction] {
-		var p Page[Transaction]
-		s.f.view(func(v *View) (err error) {
-			p, err = v.Transactions(s.f.a, TransactionFilter{}, q)
-			return err
-		})
-		return p
+		return view(s.f, func(v *View) (Page[Transaction], error) { return v.Transactions(s.f.a, TransactionFilter{}, q) })
 	}, nil) {
 		rows++
 		stamps[t.CardID] += t.StampsDelta.V

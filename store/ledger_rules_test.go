@@ -158,7 +158,9 @@ func TestOverflowInherits(t *testing.T) {
 	grandchild := k.ok(k.stamp(root.ID, 10)).OverflowCard
 	want := k.get(child.ID).Card
 	want.ID, want.Status, want.StampsCount, want.CreatedAt = grandchild.ID, StatusActive, 2, k.clock.at()
-	want.InstalledAt, want.ExternalRef, want.HolderName, want.HolderEmail = Some(installed), Some("ada"), Some("Ada"), Some("Ada@example.com")
+	want.InstalledAt, want.ExternalRef, want.HolderName, want.HolderEmail = Some(installed), Some("ada"), Some("Ada"), Some(
+		"Ada@example.com",
+	)
 	if grandchild.Card != want || !want.ExpiresAt.Valid {
 		t.Errorf("the grandchild is %+v\nwant %+v", grandchild.Card, want)
 	}

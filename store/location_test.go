@@ -11,7 +11,7 @@ import (
 func TestCardShowsCurrentLocations(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
+	second := f.second()
 	north, south := f.location(), f.location()
 	narrow := stamps("South only")
 	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{south})

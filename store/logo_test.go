@@ -34,7 +34,10 @@ func TestProgramLogo(t *testing.T) {
 		program string
 		logo    *Logo
 		kept    string
-	}{{one, &first, "first"}, {two, &first, "first"}, {one, &second, "first second"}, {one, &second, "first second"}, {two, nil, "second"}, {two, nil, "second"}} {
+	}{
+		{one, &first, "first"}, {two, &first, "first"}, {one, &second, "first second"},
+		{one, &second, "first second"}, {two, nil, "second"}, {two, nil, "second"},
+	} {
 		if err := give(step.program, step.logo); err != nil {
 			t.Fatal(err)
 		}

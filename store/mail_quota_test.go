@@ -128,7 +128,8 @@ func TestMailQuotaOfShop(t *testing.T) {
 	if got := strings.Join(order, " "); got != "p3@example.com p4@example.com p5@example.com p6@example.com p7@example.com" {
 		t.Errorf("then mail was sent to %s", got)
 	}
-	if len(sent) == 5 && (sent[3]-sent[0] < Time(shopPeriod.Milliseconds()) || sent[4]-sent[0] > Time((shopPeriod+2*time.Minute).Milliseconds())) {
+	if len(sent) == 5 &&
+		(sent[3]-sent[0] < Time(shopPeriod.Milliseconds()) || sent[4]-sent[0] > Time((shopPeriod+2*time.Minute).Milliseconds())) {
 		t.Errorf("the five messages were sent at %v, want the fourth and fifth an hour after the first", sent)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // shape returns the version of a file and its schema, without comments and blanks.
 func shape(t *testing.T, path string) string {
 	t.Helper()
-	f := &fixture{Store: open(t, path, Options{MustExist: true}), t: t}
+	f := reopen(t, path, Options{MustExist: true})
 	defer f.Close()
 	version := f.number("PRAGMA user_version")
 	lines := f.lines("SELECT concat_ws(' ', type, name, tbl_name, sql) FROM sqlite_schema ORDER BY type, name")
@@ -24,7 +24,8 @@ func createOlder(t *testing.T, path string, version int64, script string) {
 	t.Helper()
 	secret := make([]byte, 16)
 	createWithScript(t, path, fmt.Sprintf("%s; INSERT INTO meta (id, id_secret, id_check) VALUES (1, x'%x', x'%x'); "+
-		"PRAGMA application_id=%d; PRAGMA user_version=%d; %s", schemaOf(version), secret, secretCheck(secret), applicationID, version, script))
+		"PRAGMA application_id=%d; PRAGMA user_version=%d; %s",
+		schemaOf(version), secret, secretCheck(secret), applicationID, version, script))
 }
 
 // TestMigratedEqualsFresh checks that a migrated file of any older version has the schema of a new
@@ -62,7 +63,7 @@ func TestMigrationProvesEmails(t *testing.T) {
 			VALUES ('%[1]s@x.test', '%[1]s@x.test', '%[1]s', '', 'en', %[2]d, %[3]s, 1, 1, 1); `, name, operator, totp)
 	}
 	createOlder(t, path, 11, user("ada", 1, "NULL")+user("bob", 0, "x'00'")+user("cleo", 0, "NULL"))
-	f := &fixture{Store: open(t, path, Options{Serve: true}), t: t}
+	f := reopen(t, path, Options{Serve: true})
 	got := f.lines("SELECT name FROM users WHERE email_proved=1 ORDER BY name")
 	if want := []string{"ada", "bob"}; !slices.Equal(got, want) {
 		t.Errorf("proved are %q, want %q", got, want)
@@ -122,7 +123,7 @@ func TestMigrationRunsOnce(t *testing.T) {
 
 	withSteps(t, addColumn, addTable)
 	for range 3 {
-		f = &fixture{Store: open(t, f.path, Options{Serve: true}), t: t}
+		f = reopen(t, f.path, Options{Serve: true})
 		f.selects(1, "SELECT count(*) FROM trays")
 		f.selects(version(), "PRAGMA user_version")
 		if id != f.ID(KindCard, 1) {
@@ -130,7 +131,7 @@ func TestMigrationRunsOnce(t *testing.T) {
 		}
 		f.Close()
 	}
-	f = &fixture{Store: open(t, f.path, Options{}), t: t}
+	f = reopen(t, f.path, Options{})
 	f.sql("DROP TABLE trays")
 	f.sql("ALTER TABLE shops DROP COLUMN colour")
 	if after := f.dump(); after != before {
@@ -157,7 +158,7 @@ func TestFailedMigrationLeavesTheFile(t *testing.T) {
 			if got := shape(t, f.path); got != was {
 				t.Errorf("the schema is\n%s\nand was\n%s", got, was)
 			}
-			f = &fixture{Store: open(t, f.path, Options{}), t: t}
+			f = reopen(t, f.path, Options{})
 			if after := f.dump(); after != before {
 				t.Errorf("the rows changed: %s", firstDifference(before, after))
 			}
@@ -189,7 +190,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s is %v, want %s", pragma, got, want)
 		}
 	}
-	durable := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{}), t: t}
+	durable := &fixture{Store: open(t, newPath(t), Options{}), t: t}
 	durable.must(func(tx *Tx) error {
 		if n, err := tx.conn.number("PRAGMA synchronous"); n != 2 || err != nil {
 			t.Errorf("the writer's synchronous is %d, %v, want 2 (FULL)", n, err)

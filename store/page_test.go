@@ -27,73 +27,55 @@ func allPages[T any](t testing.TB, page func(PageQuery) Page[T], between func(Pa
 	}
 }
 
-// ids returns p with the ids of its items.
-func ids[T any](p Page[T], err error, id func(T) string) (Page[string], error) {
-	q := Page[string]{NextCursor: p.NextCursor, Limit: p.Limit}
-	for _, item := range p.Data {
-		q.Data = append(q.Data, id(item))
+// pages returns a function that reads a page of a list and returns the ids of its items.
+func pages[T any](f *fixture, read func(*View, PageQuery) (Page[T], error), id func(T) string) func(PageQuery) Page[string] {
+	return func(q PageQuery) Page[string] {
+		f.t.Helper()
+		list := view(f, func(v *View) (Page[T], error) { return read(v, q) })
+		p := Page[string]{NextCursor: list.NextCursor, Limit: list.Limit}
+		for _, item := range list.Data {
+			p.Data = append(p.Data, id(item))
+		}
+		return p
 	}
-	return q, err
+}
+
+// inPagesOf returns page with a limit.
+func inPagesOf(limit int64, page func(PageQuery) Page[string]) func(PageQuery) Page[string] {
+	return func(q PageQuery) Page[string] {
+		q.Limit = set(limit)
+		return page(q)
+	}
 }
 
 func (f *fixture) cards(a Access, filter CardFilter) func(PageQuery) Page[string] {
-	return func(q PageQuery) (p Page[string]) {
-		f.t.Helper()
-		f.view(func(v *View) error {
-			list, err := v.Cards(a, filter, q)
-			p, err = ids(list, err, func(c Card) string { return c.ID })
-			return err
-		})
-		return p
-	}
+	read := func(v *View, q PageQuery) (Page[Card], error) { return v.Cards(a, filter, q) }
+	return pages(f, read, func(c Card) string { return c.ID })
 }
 
 func (f *fixture) transactions(a Access, filter TransactionFilter) func(PageQuery) Page[string] {
-	return func(q PageQuery) (p Page[string]) {
-		f.t.Helper()
-		f.view(func(v *View) error {
-			list, err := v.Transactions(a, filter, q)
-			p, err = ids(list, err, func(x Transaction) string { return x.ID })
-			return err
-		})
-		return p
-	}
+	read := func(v *View, q PageQuery) (Page[Transaction], error) { return v.Transactions(a, filter, q) }
+	return pages(f, read, func(x Transaction) string { return x.ID })
 }
 
 func (f *fixture) programs(a Access, kind Opt[string]) func(PageQuery) Page[string] {
-	return func(q PageQuery) (p Page[string]) {
-		f.t.Helper()
-		f.view(func(v *View) error {
-			list, err := v.Programs(a, kind, q)
-			p, err = ids(list, err, func(x Program) string { return x.ID })
-			return err
-		})
-		return p
-	}
+	read := func(v *View, q PageQuery) (Page[Program], error) { return v.Programs(a, kind, q) }
+	return pages(f, read, func(x Program) string { return x.ID })
 }
 
 func (f *fixture) locations(a Access) func(PageQuery) Page[string] {
-	return func(q PageQuery) (p Page[string]) {
-		f.t.Helper()
-		f.view(func(v *View) error {
-			list, err := v.Locations(a, q)
-			p, err = ids(list, err, func(x Location) string { return x.ID })
-			return err
-		})
-		return p
-	}
+	read := func(v *View, q PageQuery) (Page[Location], error) { return v.Locations(a, q) }
+	return pages(f, read, func(x Location) string { return x.ID })
 }
 
-func (f *fixture) auditLog(a Access) func(PageQuery) Page[string] {
-	return func(q PageQuery) (p Page[string]) {
-		f.t.Helper()
-		f.view(func(v *View) error {
-			list, err := v.AuditLog(a.Shop, q)
-			p, err = ids(list, err, func(x AuditRow) string { return fmt.Sprint(x.ID) })
-			return err
-		})
-		return p
-	}
+func (f *fixture) auditLog() func(PageQuery) Page[string] {
+	read := func(v *View, q PageQuery) (Page[AuditRow], error) { return v.AuditLog(f.a.Shop, q) }
+	return pages(f, read, func(x AuditRow) string { return fmt.Sprint(x.ID) })
+}
+
+func (f *fixture) activity(filter AuditFilter) func(PageQuery) Page[string] {
+	read := func(v *View, q PageQuery) (Page[AuditRow], error) { return v.Activity(f.a.Shop, filter, q) }
+	return pages(f, read, func(x AuditRow) string { return fmt.Sprint(x.ID) })
 }
 
 // ledgerCase is a shop with the resources that rows of its ledger need.
@@ -143,7 +125,7 @@ func TestPagesWhileRowsAreAdded(t *testing.T) {
 		{"transactions of a card", f.transactions(f.a, TransactionFilter{CardID: set(mine.card)}), newRow},
 		{"transactions of a program", f.transactions(f.a, TransactionFilter{ProgramID: set(mine.program)}), newRow},
 		{"transactions of a location", f.transactions(f.a, TransactionFilter{LocationID: set(mine.location)}), newRow},
-		{"audit", f.auditLog(f.a), newAudit},
+		{"audit", f.auditLog(), newAudit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := allPages(t, c.page, nil)
@@ -154,10 +136,7 @@ func TestPagesWhileRowsAreAdded(t *testing.T) {
 			for _, limit := range []int64{1, 4, 7} {
 				pages := 0
 				var added []string
-				got := allPages(t, func(q PageQuery) Page[string] {
-					q.Limit = set(limit)
-					return c.page(q)
-				}, func(p Page[string]) {
+				got := allPages(t, inPagesOf(limit, c.page), func(p Page[string]) {
 					pages++
 					if int64(p.Limit) != limit || p.NextCursor.Valid && int64(len(p.Data)) != limit {
 						t.Errorf("page %d has %d items and limit %d, asked for %d", pages, len(p.Data), p.Limit, limit)
@@ -197,7 +176,8 @@ func TestPageLimits(t *testing.T) {
 	}
 	// A full last page has no next page.
 	p := f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(20))})
-	if p = f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(5)), Cursor: set(p.NextCursor.V)}); len(p.Data) != 5 || p.NextCursor.Valid {
+	if p = f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(5)), Cursor: set(p.NextCursor.V)}); len(p.Data) != 5 ||
+		p.NextCursor.Valid {
 		t.Errorf("the last 5 of 25 are %d items, next %v", len(p.Data), p.NextCursor)
 	}
 }
@@ -278,10 +258,7 @@ func TestTransactionsByTime(t *testing.T) {
 						want = append(want, r.id)
 					}
 				}
-				got := allPages(t, func(q PageQuery) Page[string] {
-					q.Limit = set(int64(5))
-					return f.transactions(f.a, filter)(q)
-				}, nil)
+				got := allPages(t, inPagesOf(5, f.transactions(f.a, filter)), nil)
 				if !slices.Equal(got, want) {
 					t.Fatalf("by %s from %v to %v: got %d rows, want %d", by, from, to, len(got), len(want))
 				}
@@ -289,7 +266,8 @@ func TestTransactionsByTime(t *testing.T) {
 		}
 	}
 	none := f.shop(ShopFields{})
-	if p := f.transactions(none, TransactionFilter{From: set(marks[0]), To: set(marks[3])})(PageQuery{}); len(p.Data) > 0 || p.NextCursor.Valid {
+	if p := f.transactions(none, TransactionFilter{From: set(marks[0]), To: set(marks[3])})(PageQuery{}); len(p.Data) > 0 ||
+		p.NextCursor.Valid {
 		t.Errorf("a shop without a ledger lists %v", p.Data)
 	}
 }

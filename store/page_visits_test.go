@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 )
 
 // These tests check that filters without an index visit a bounded number of rows per page.
@@ -12,13 +13,18 @@ import (
 // expectVisits reads a filtered list to its end and returns the number of pages. Each page must
 // be full or have visited, according to its cursor, exactly visits rows of walked, which are the
 // list's rows, newest first. All pages together must give want.
-func expectVisits(t *testing.T, f *fixture, list byte, walked []int64, visits, limit int, page func(PageQuery) Page[string], want []string) (pages int) {
+func expectVisits(
+	t *testing.T,
+	f *fixture,
+	list byte,
+	walked []int64,
+	visits, limit int,
+	page func(PageQuery) Page[string],
+	want []string,
+) (pages int) {
 	t.Helper()
 	from := 0
-	got := allPages(t, func(q PageQuery) Page[string] {
-		q.Limit = set(int64(limit))
-		return page(q)
-	}, func(p Page[string]) {
+	got := allPages(t, inPagesOf(int64(limit), page), func(p Page[string]) {
 		pages++
 		if !p.NextCursor.Valid {
 			return
@@ -95,6 +101,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 	closed := f.program(narrow)
 	rows := f.mixedCards(chance(t), open, closed)
 	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, here)}}
+	none := func(mixedCard) bool { return false }
 
 	for _, c := range []struct {
 		name   string
@@ -103,17 +110,32 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 		walk   func(mixedCard) bool // cards in the index
 		match  func(mixedCard) bool
 	}{
-		{"a status that no card has", f.a, CardFilter{Status: set(StatusArchived)}, nil, func(mixedCard) bool { return false }},
+		{"a status that no card has", f.a, CardFilter{Status: set(StatusArchived)}, nil, none},
 		{"a status", f.a, CardFilter{Status: set(StatusLocked)}, nil, func(r mixedCard) bool { return r.locked }},
 		{"status and program", f.a, CardFilter{Status: set(StatusInvited), ProgramID: set(closed)},
 			func(r mixedCard) bool { return !r.visible }, func(r mixedCard) bool { return !r.visible && !r.locked }},
-		{"e-mail and status", f.a, CardFilter{HolderEmail: set("aDA@example.COM"), Status: set(StatusLocked)}, nil, func(r mixedCard) bool { return r.locked }},
-		{"e-mail and program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set(open)}, nil, func(r mixedCard) bool { return r.visible }},
-		{"e-mail and an unknown program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set("prg_")}, nil, func(mixedCard) bool { return false }},
+		{
+			"e-mail and status", f.a, CardFilter{HolderEmail: set("aDA@example.COM"), Status: set(StatusLocked)}, nil,
+			func(r mixedCard) bool { return r.locked },
+		},
+		{
+			"e-mail and program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set(open)}, nil,
+			func(r mixedCard) bool { return r.visible },
+		},
+		{"e-mail and an unknown program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set("prg_")}, nil, none},
 		{"restricted", restricted, CardFilter{}, nil, func(r mixedCard) bool { return r.visible }},
-		{"restricted and locked", restricted, CardFilter{Status: set(StatusLocked)}, nil, func(r mixedCard) bool { return r.visible && r.locked }},
+		{"status that no card has, e-mail and program", f.a,
+			CardFilter{Status: set(StatusArchived), HolderEmail: set("ada@example.com"), ProgramID: set(open)}, nil, none},
+		{
+			"restricted and e-mail", restricted, CardFilter{HolderEmail: set("ada@example.com")}, nil,
+			func(r mixedCard) bool { return r.visible },
+		},
+		{"restricted and locked", restricted, CardFilter{Status: set(StatusLocked)}, nil, func(r mixedCard) bool {
+			return r.visible &&
+				r.locked
+		}},
 		{"restricted to nothing", Access{Shop: f.a.Shop, Restricted: true}, CardFilter{ProgramID: set(closed)},
-			func(r mixedCard) bool { return !r.visible }, func(mixedCard) bool { return false }},
+			func(r mixedCard) bool { return !r.visible }, none},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var walked []int64
@@ -239,43 +261,75 @@ func TestProgramAndLocationFiltersVisitBoundedRows(t *testing.T) {
 }
 
 // TestTransactionsWithoutAMatch checks that without a match every page but the last is empty and
-// has visited its share, for any filter and share.
+// has visited its share, for any filter and share, and that from and to limit the rows that are visited.
 func TestTransactionsWithoutAMatch(t *testing.T) {
 	t.Parallel()
 	for _, visits := range []int{1, 3, 7} {
 		f := startWith(t, Options{PageVisits: visits})
-		l := f.withLedger()
+		l, other := f.withLedger(), f.withLedger()
 		theirs := f.in(f.shop(ShopFields{})).withLedger()
-		other := f.withLedger()
-		rows := reversed(f.ledger(f.a, l.card, l.program, l.location, "stamp", 60))
+		first := f.clock.at()
+		var rows []int64 // a millisecond apart
+		for range 60 {
+			rows = append(rows, f.ledger(f.a, l.card, l.program, l.location, "stamp", 1)...)
+			f.clock.move(time.Millisecond)
+		}
 		f.ledger(theirs.a, theirs.card, theirs.program, theirs.location, "access", 5)
 		elsewhere := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, other.location)}}
-		now := set(f.clock.at())
+		card, program, location := set(l.card), set(l.program), set(l.location)
+		none, stamp := set("access"), set("stamp")
 		for _, c := range []struct {
 			a      Access
 			filter TransactionFilter
 		}{
-			{f.a, TransactionFilter{Type: set("access")}},
-			{f.a, TransactionFilter{Type: set("access"), CardID: set(l.card)}},
-			{f.a, TransactionFilter{Type: set("access"), ProgramID: set(l.program), From: now}},
-			{f.a, TransactionFilter{CardID: set(l.card), LocationID: set(other.location)}},
-			{f.a, TransactionFilter{CardID: set(l.card), ProgramID: set(other.program)}},
-			{f.a, TransactionFilter{CardID: set(l.card), ProgramID: set("prg_")}},
-			{f.a, TransactionFilter{LocationID: set(l.location), ProgramID: set(other.program)}},
+			{f.a, TransactionFilter{Type: none}},
+			{f.a, TransactionFilter{Type: none, CardID: card}},
+			{f.a, TransactionFilter{Type: none, ProgramID: program}},
+			{f.a, TransactionFilter{Type: none, LocationID: location}},
+			{f.a, TransactionFilter{Type: none, CardID: card, ProgramID: program, LocationID: location}},
+			{f.a, TransactionFilter{CardID: card, LocationID: set(other.location)}},
+			{f.a, TransactionFilter{CardID: card, ProgramID: set(other.program)}},
+			{f.a, TransactionFilter{CardID: card, ProgramID: set("prg_")}},
+			{f.a, TransactionFilter{CardID: card, ProgramID: program, LocationID: set(other.location)}},
+			{f.a, TransactionFilter{LocationID: location, ProgramID: set(other.program)}},
 			{elsewhere, TransactionFilter{}},
-			{elsewhere, TransactionFilter{CardID: set(l.card)}},
-			{elsewhere, TransactionFilter{Type: set("stamp"), ProgramID: set(l.program)}},
+			{elsewhere, TransactionFilter{CardID: card}},
+			{elsewhere, TransactionFilter{LocationID: location}},
+			{elsewhere, TransactionFilter{Type: stamp}},
+			{elsewhere, TransactionFilter{Type: stamp, ProgramID: program}},
+			{elsewhere, TransactionFilter{CardID: card, ProgramID: program}},
+			{Access{Shop: f.a.Shop, Restricted: true}, TransactionFilter{}},
 		} {
-			if pages := expectVisits(t, f, listTransactions, rows, visits, 50, f.transactions(c.a, c.filter), nil); pages != len(rows)/visits+1 {
-				t.Errorf("%+v: %d rows without a match took %d pages of %d visits", c.filter, len(rows), pages, visits)
+			for _, bound := range []int{0, 15} {
+				walked := reversed(rows[bound : len(rows)-bound])
+				if bound > 0 {
+					c.filter.From, c.filter.To = set(first+Time(bound)), set(first+Time(len(rows)-bound))
+				}
+				pages := expectVisits(t, f, listTransactions, walked, visits, 50, f.transactions(c.a, c.filter), nil)
+				if pages != len(walked)/visits+1 {
+					t.Errorf("%+v: %d rows without a match took %d pages of %d visits", c.filter, len(walked), pages, visits)
+				}
 			}
 		}
-		// A filter that an index answers alone visits no rows.
-		for _, filter := range []TransactionFilter{
-			{CardID: set(other.card)}, {LocationID: set(other.location), Type: set("stamp")}, {ProgramID: set(theirs.program)}, {CardID: set("crd_")}, {Type: set("access"), To: now},
+		// A filter that an index answers alone, or that cannot match, visits no rows.
+		for _, c := range []struct {
+			a      Access
+			filter TransactionFilter
+		}{
+			{f.a, TransactionFilter{CardID: set(other.card), Type: stamp}},
+			{f.a, TransactionFilter{CardID: set(other.card), ProgramID: program, LocationID: location}},
+			{f.a, TransactionFilter{CardID: set("crd_"), Type: none}},
+			{f.a, TransactionFilter{LocationID: set(other.location), ProgramID: program, Type: stamp}},
+			{f.a, TransactionFilter{ProgramID: set(other.program), Type: stamp}},
+			{f.a, TransactionFilter{ProgramID: set(theirs.program)}},
+			{f.a, TransactionFilter{From: set(f.clock.at()), Type: none}},
+			{f.a, TransactionFilter{To: set(first), Type: none}},
+			{f.a, TransactionFilter{From: set(first + 5), To: set(first + 5), Type: none}},
+			{elsewhere, TransactionFilter{LocationID: set(other.location)}},
+			{f.shop(ShopFields{}), TransactionFilter{Type: none}},
 		} {
-			if pages := expectVisits(t, f, listTransactions, nil, visits, 50, f.transactions(f.a, filter), nil); pages != 1 {
-				t.Errorf("%+v took %d pages", filter, pages)
+			if pages := expectVisits(t, f, listTransactions, nil, visits, 50, f.transactions(c.a, c.filter), nil); pages != 1 {
+				t.Errorf("%+v took %d pages", c.filter, pages)
 			}
 		}
 	}

@@ -11,7 +11,8 @@ import (
 func TestEveryColumnHasAClass(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	const tables = " FROM pragma_table_list t, pragma_table_info(t.name) c WHERE t.schema='main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+	const tables = " FROM pragma_table_list t, pragma_table_info(t.name) c WHERE t.schema='main' AND t.name NOT LIKE 'sqlite\\_%' " +
+		"ESCAPE '\\'"
 	exist := f.lines("SELECT concat(t.name, '.', c.name)" + tables)
 	texts := f.lines("SELECT concat(t.name, '.', c.name)" + tables + " AND c.type NOT IN ('INTEGER', 'REAL')")
 	var have []string
@@ -70,7 +71,8 @@ func TestNewPersonalColumn(t *testing.T) {
 		"UPDATE transactions SET note='x' WHERE overflow_of IS NULL",
 	} {
 		k.sql(sql)
-		if found, err := k.Check(); err != nil || len(found) != 1 || !strings.Contains(found[0], "erased card that still names a person: "+card) {
+		if found, err := k.Check(); err != nil || len(found) != 1 ||
+			!strings.Contains(found[0], "erased card that still names a person: "+card) {
 			t.Errorf("after %s check finds %q, %v", sql, found, err)
 		}
 		k.sql("UPDATE cards SET phone=NULL")

@@ -44,7 +44,11 @@ func runOperations(f *fixture) {
 	for kind, id := range map[Kind]string{KindProgram: l.program, KindCard: l.card, KindLocation: l.location} {
 		check(f.Owner(kind, id))
 	}
-	f.sql("UPDATE deliveries SET outcome='failed' WHERE webhook_id=? AND event_id=?", f.key(KindWebhook, hook), f.eventOfDelivery(hook, delivery))
+	f.sql(
+		"UPDATE deliveries SET outcome='failed' WHERE webhook_id=? AND event_id=?",
+		f.key(KindWebhook, hook),
+		f.eventOfDelivery(hook, delivery),
+	)
 	f.redeliver(l.program, hook, delivery)
 	runDeliveries(f, f.key(KindWebhook, hook))
 	runMailQueue(f)

@@ -40,36 +40,39 @@ func plan(t *testing.T, c *conn, sql string) (steps []string) {
 // smallSorts has a reason for each sort that is allowed, by the step of the plan before it.
 var (
 	smallWalks = map[string]string{
-		"SELECT id FROM shops ORDER BY id":                                   "every shop once, for a rebuild",
-		"SELECT id FROM shops LIMIT 2":                                       "two rows at most",
-		"SELECT count(*) FROM shops":                                         "every shop once, for the state of the file",
-		"SELECT ifnull(sum(live_cards), 0) FROM shops":                       "the same",
-		"SELECT ifnull(sum(activity), 0) FROM day_counts":                    "a row for each day, program and location, for the state of the file",
+		"SELECT id FROM shops ORDER BY id":             "every shop once, for a rebuild",
+		"SELECT id FROM shops LIMIT 2":                 "two rows at most",
+		"SELECT count(*) FROM shops":                   "every shop once, for the state of the file",
+		"SELECT ifnull(sum(live_cards), 0) FROM shops": "the same",
+		"SELECT ifnull(sum(activity), 0) FROM day_counts": "a row for each day, program and location, for the state " +
+			"of the file",
 		"SELECT count(*) FROM devices WHERE accepts_card_ids":                "every device once, for the state of the file",
 		"SELECT count(*) FROM webhooks WHERE active":                         "every webhook once, for the state of the file",
 		"SELECT min(due_at) FROM (SELECT due_at FROM deliveries":             "an index of what waits alone, as far as the statement says",
 		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT":     "a bounded batch in key order",
 		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":              "one row, the last",
 		"FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT": "an index of what waits alone, as far as the caller says",
-		"FROM webhooks w CROSS JOIN deliveries d ON":                         "every webhook once, and what lies behind its mark, as far as the caller says",
-		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w":    "every webhook once",
-		"FROM mails ORDER BY due_at LIMIT 1":                                 "one row, the first",
-		"UPDATE mails SET due_at=? WHERE quota='shop'":                       "the messages that wait for a quota, at a start",
-		"FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT":         "a bounded batch in key order",
-		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
-		"DELETE FROM links WHERE":                                            "the open links, of which there are few",
-		"FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE l.kind":      "the same",
-		"pending FROM sessions ORDER BY created_at LIMIT":                    "a bounded batch in the order of an index",
-		"FROM users WHERE operator=1":                                        "the persons, of whom there are few",
-		"FROM users u ORDER BY u.id":                                         "every person",
-		"updated_at FROM shops ORDER BY id":                                  "every shop",
-		"FROM shops s LEFT JOIN memberships":                                 "every shop, for an operator",
-		"FROM link_mails ORDER BY due_at LIMIT 1":                            "one row, the first",
-		"FROM lost_mails ORDER BY due_at LIMIT 1":                            "one row, the first",
-		"UPDATE lost_mails SET due_at=? WHERE due_at>?":                      "the requests that wait, at a start",
-		"FROM (SELECT id, created_at FROM lost_mails ORDER BY id LIMIT":      "a bounded batch in key order",
-		"FROM sqlite_sequence":                                               "a row for each table at most",
-		"SELECT ?1, shop_id, program_id, ?2, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
+		"FROM webhooks w CROSS JOIN deliveries d ON": "every webhook once, and what lies behind its mark, as " +
+			"far as the caller says",
+		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w": "every webhook once",
+		"FROM mails ORDER BY due_at LIMIT 1":                              "one row, the first",
+		"UPDATE mails SET due_at=? WHERE quota='shop'":                    "the messages that wait for a quota, at a start",
+		"FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT":      "a bounded batch in key order",
+		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                 "its own result, a row for each webhook",
+		"DELETE FROM links WHERE":                                         "the open links, of which there are few",
+		"FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE l.kind":   "the same",
+		"pending FROM sessions ORDER BY created_at LIMIT":                 "a bounded batch in the order of an index",
+		"FROM users WHERE operator=1":                                     "the persons, of whom there are few",
+		"FROM users u ORDER BY u.id":                                      "every person",
+		"updated_at FROM shops ORDER BY id":                               "every shop",
+		"FROM shops s LEFT JOIN memberships":                              "every shop, for an operator",
+		"FROM link_mails ORDER BY due_at LIMIT 1":                         "one row, the first",
+		"FROM lost_mails ORDER BY due_at LIMIT 1":                         "one row, the first",
+		"UPDATE lost_mails SET due_at=? WHERE due_at>?":                   "the requests that wait, at a start",
+		"FROM (SELECT id, created_at FROM lost_mails ORDER BY id LIMIT":   "a bounded batch in key order",
+		"FROM sqlite_sequence":                                            "a row for each table at most",
+		"SELECT ?1, shop_id, program_id, ?2, id, 'overflow'": "looks for rows that waited for the new key, and none may " +
+			"wait: never run",
 	}
 	smallSorts = map[string]string{
 		"SEARCH program_locations USING PRIMARY KEY (program_id=?)":      "the scope of one program",
@@ -82,17 +85,25 @@ var (
 		"CREATE BLOOM FILTER": "the same, for the locations of a key",
 	}
 	// recounts are the beginnings of the statements that compute all sums again, from the whole ledger.
-	recounts = []string{"DELETE FROM program_counts", "INSERT INTO program_counts SELECT p.id", "INSERT INTO place_counts SELECT", "INSERT INTO quarter_counts SELECT",
+	recounts = []string{
+		"DELETE FROM program_counts", "INSERT INTO program_counts SELECT p.id", "INSERT INTO place_counts SELECT",
+		"INSERT INTO quarter_counts SELECT",
 		"UPDATE cards SET first_location_id=(SELECT location_id FROM transactions",
-		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)", "SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id ORDER BY p.id"}
+		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)",
+		"SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id ORDER BY p.id",
+	}
 )
 
 // wide matches the steps that may visit all rows of a shop, program or location, and wholeShops has
 // parts of the statements that may have such a step.
 var (
-	wide       = regexp.MustCompile(`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`)
+	wide = regexp.MustCompile(
+		`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|` +
+			`transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`,
+	)
 	wholeShops = []string{ // deleting a program archives all its cards, and a change of its ladder may complete them
-		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2", "SELECT id FROM cards WHERE program_id=?",
+		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2",
+		"SELECT id FROM cards WHERE program_id=?",
 		"UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=?", "SELECT ifnull(sum((k.stamps_count>=",
 	}
 )
@@ -137,7 +148,11 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	}
 	used := map[string]bool{} // words of the plans
 	for sql := range statements {
-		if strings.HasPrefix(sql, "PRAGMA") || slices.Contains([]string{"BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", "SAVEPOINT job", "RELEASE job", "ROLLBACK TO job"}, sql) {
+		if strings.HasPrefix(sql, "PRAGMA") ||
+			slices.Contains(
+				[]string{"BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", "SAVEPOINT job", "RELEASE job", "ROLLBACK TO job"},
+				sql,
+			) {
 			continue
 		}
 		if slices.ContainsFunc(recounts, func(start string) bool { return strings.HasPrefix(sql, start) }) {
@@ -153,7 +168,8 @@ func TestStatementsFollowIndexes(t *testing.T) {
 			}
 		}
 		// Searching an index by the shop alone visits all rows of the shop.
-		if m := wide.FindString(strings.Join(steps, " | ")); m != "" && !strings.Contains(sql, "LIMIT") && !slices.ContainsFunc(wholeShops, func(part string) bool { return strings.Contains(sql, part) }) {
+		if m := wide.FindString(strings.Join(steps, " | ")); m != "" && !strings.Contains(sql, "LIMIT") &&
+			!slices.ContainsFunc(wholeShops, func(part string) bool { return strings.Contains(sql, part) }) {
 			t.Errorf("visits all rows of a shop or program, %q: %s\nplan %s", m, sql, strings.Join(steps, " | "))
 		}
 		small := false
@@ -166,10 +182,16 @@ func TestStatementsFollowIndexes(t *testing.T) {
 		}
 	}
 	f.readers <- c
-	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
-		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
-		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
-		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due", "mails_ends", "mails_shop", "sent_mails_shop", "sent_mails_address", "sent_mails_card", "sent_mails_public", "enrolments_slug", "lost_mails_due", "lost_mails_email"} {
+	for _, index := range []string{
+		"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop",
+		"transactions_time", "transactions_prize", "transactions_card", "transactions_program",
+		"transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop",
+		"locations_shop", "keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted",
+		"deliveries_due", "deliveries_special", "prizes_program", "transactions_overflow", "claims_transaction",
+		"devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due",
+		"mails_ends", "mails_shop", "sent_mails_shop", "sent_mails_address", "sent_mails_card", "sent_mails_public",
+		"enrolments_slug", "lost_mails_due", "lost_mails_email",
+	} {
 		if !used[index] {
 			t.Errorf("no plan uses the index %s", index)
 		}

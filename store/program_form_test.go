@@ -16,10 +16,16 @@ func TestProgramForm(t *testing.T) {
 	fields.StampsExpireAfterDays = set(int64(90))
 	id := f.draft(fields)
 	f.must(func(tx *Tx) error {
-		if _, err := tx.UpdateProgramSettings(f.a.Shop, id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2))}); err != nil {
+		if _, err := tx.UpdateProgramSettings(
+			f.a.Shop, id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2))},
+		); err != nil {
 			return err
 		}
-		_, err := tx.AddPrize(f.a, id, PrizeFields{Threshold: set(int64(1)), Name: set("Cup"), DescriptionLocalizations: set(map[string]string{"de": "Tasse"})})
+		_, err := tx.AddPrize(
+			f.a,
+			id,
+			PrizeFields{Threshold: set(int64(1)), Name: set("Cup"), DescriptionLocalizations: set(map[string]string{"de": "Tasse"})},
+		)
 		return err
 	})
 	f.view(func(v *View) error {
@@ -27,8 +33,11 @@ func TestProgramForm(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if p.Name != "Coffee" || !maps.Equal(p.NameLocalizations, map[string]string{"it": "Caffè"}) || len(p.DescriptionLocalizations) != 0 || p.StampsExpireAfterDays.V != 90 ||
-			p.MinSpendCents.V != 300 || p.MaxStampsPerDay.V != 2 || !p.VisibleInCatalog || len(p.Prizes) != 1 || p.Prizes[0].Name != "Cup" || p.Prizes[0].DescriptionLocalizations["de"] != "Tasse" {
+		if p.Name != "Coffee" || !maps.Equal(p.NameLocalizations, map[string]string{"it": "Caffè"}) ||
+			len(p.DescriptionLocalizations) != 0 || p.StampsExpireAfterDays.V != 90 ||
+			p.MinSpendCents.V != 300 || p.MaxStampsPerDay.V != 2 || !p.VisibleInCatalog || len(p.Prizes) != 1 ||
+			p.Prizes[0].Name != "Cup" ||
+			p.Prizes[0].DescriptionLocalizations["de"] != "Tasse" {
 			t.Errorf("%+v", p)
 		}
 		_, err = v.ProgramForm(f.a.Shop+1, id)
@@ -51,7 +60,9 @@ func TestProgramImpact(t *testing.T) {
 	k.ok(k.stamp(b, 1))
 	k.ok(k.redeem(a, prizes[0]))
 	k.ok(k.spend(f.card(gift), 120))
-	for id, want := range map[string]ProgramImpact{coffee: {ActiveCards: 2, Stamps: 4, Redemptions: 1}, gift: {ActiveCards: 1, BalanceCents: 380}} {
+	for id, want := range map[string]ProgramImpact{
+		coffee: {ActiveCards: 2, Stamps: 4, Redemptions: 1}, gift: {ActiveCards: 1, BalanceCents: 380},
+	} {
 		f.view(func(v *View) error {
 			got, err := v.ProgramImpact(f.a, id)
 			if got != want {

@@ -72,7 +72,8 @@ func TestProgress(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "older.db")
 	createOlder(t, path, version()-1, fmt.Sprintf(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access,
 			included_locations, created_at, updated_at, live_cards) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0, %[1]d);
-		INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, repeat_after_reset,
+		INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category,
+		repeat_after_reset,
 			brand_color_hex, bg_color_hex, text_color_hex, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
 			VALUES (1, 1, 'access', 'P', '{}', '', '{}', 'other', 0, '#000000', '#000000', '#000000', 1, 0, 'all_locations', 0, 0);
 		INSERT INTO program_counts (program_id) VALUES (1);

@@ -1,17 +1,15 @@
 package store
 
 import (
-	"fmt"
 	"reflect"
 	"testing"
 	"time"
 )
 
 // dayReport returns the report of a day of the fixture's shop.
-func (f *fixture) dayReport(t *testing.T, q DayReportQuery) (d DayReport) {
+func (f *fixture) dayReport(t *testing.T, q DayReportQuery) DayReport {
 	t.Helper()
-	f.view(func(v *View) (err error) { d, err = v.DayReport(f.a.Shop, q); return err })
-	return d
+	return view(f, func(v *View) (DayReport, error) { return v.DayReport(f.a.Shop, q) })
 }
 
 // TestDayReport checks a report of a day with rows of most types at two locations, beside rows of
@@ -59,20 +57,48 @@ func TestDayReport(t *testing.T) {
 	}
 	device := func(at till, sums ReportSums) DeviceReport {
 		id, label := name(at)
-		return DeviceReport{LocationID: id, LocationName: label, DeviceID: Some(f.ID(KindDevice, at.device.Device)), DeviceName: Some("Till"), ReportSums: sums}
+		return DeviceReport{
+			LocationID:   id,
+			LocationName: label,
+			DeviceID:     Some(f.ID(KindDevice, at.device.Device)),
+			DeviceName:   Some("Till"),
+			ReportSums:   sums,
+		}
 	}
 	first := ReportSums{Rows: 6, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2, ToppedUpCents: 1000}
 	there := ReportSums{Rows: 3, ReversedRows: 1, Uses: 1, SpentCents: 400}
 	person := device(second, ReportSums{Rows: 1, Reversals: 1})
 	person.DeviceID, person.DeviceName = Null[string]{}, Null[string]{}
-	want := DayReport{Date: "2026-03-29", Timezone: "Europe/Rome", From: TimeOf(time.Date(2026, 3, 29, 0, 0, 0, 0, rome)), To: f.clock.at(), Rows: 10, Complete: true,
-		Total:    ReportSums{Rows: 10, ReversedRows: 2, Stamps: 3, Redemptions: 1, Uses: 1, Reversals: 3, ToppedUpCents: 1000, SpentCents: 400},
-		ByType:   []TypeReport{{"stamp", 2, 1, 3, 0}, {"redemption", 1, 0, 0, 0}, {"topup", 2, 1, 0, 1000}, {"spend", 1, 0, 0, -400}, {"access", 1, 0, 0, 0}, {"reversal", 3, 0, -3, -5000}},
+	want := DayReport{
+		Date:     "2026-03-29",
+		Timezone: "Europe/Rome",
+		From:     TimeOf(time.Date(2026, 3, 29, 0, 0, 0, 0, rome)),
+		To:       f.clock.at(),
+		Rows:     10,
+		Complete: true,
+		Total: ReportSums{
+			Rows:          10,
+			ReversedRows:  2,
+			Stamps:        3,
+			Redemptions:   1,
+			Uses:          1,
+			Reversals:     3,
+			ToppedUpCents: 1000,
+			SpentCents:    400,
+		},
+		ByType: []TypeReport{
+			{"stamp", 2, 1, 3, 0}, {"redemption", 1, 0, 0, 0}, {"topup", 2, 1, 0, 1000}, {"spend", 1, 0, 0, -400},
+			{"access", 1, 0, 0, 0}, {"reversal", 3, 0, -3, -5000},
+		},
 		ByDevice: []DeviceReport{device(k, first), person, device(second, there)},
 		ByStaff:  []StaffReport{},
-		ByProgram: []NamedReport{{club, "Club", ReportSums{Rows: 1, Uses: 1}}, {coffee, "Coffee", ReportSums{Rows: 5, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2}},
-			{gift, "Gift", ReportSums{Rows: 4, ReversedRows: 1, Reversals: 1, ToppedUpCents: 1000, SpentCents: 400}}},
-		NewCards: 5, Prepaid: PrepaidReport{SoldCents: 2341, SpentCents: 400, OutstandingCents: 2241},
+		ByProgram: []NamedReport{
+			{club, "Club", ReportSums{Rows: 1, Uses: 1}},
+			{coffee, "Coffee", ReportSums{Rows: 5, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2}},
+			{gift, "Gift", ReportSums{Rows: 4, ReversedRows: 1, Reversals: 1, ToppedUpCents: 1000, SpentCents: 400}},
+		},
+		NewCards: 5,
+		Prepaid:  PrepaidReport{SoldCents: 2341, SpentCents: 400, OutstandingCents: 2241},
 	}
 	got := f.dayReport(t, DayReportQuery{Date: set("2026-03-29")})
 	if got.ByDevice[0].LocationID != k.location { // the locations have the same name
@@ -82,13 +108,16 @@ func TestDayReport(t *testing.T) {
 		t.Errorf("%+v\nwant\n%+v", got, want)
 	}
 	here := f.dayReport(t, DayReportQuery{Date: set("2026-03-29"), LocationID: set(second.location)})
-	if here.Rows != 4 || len(here.ByDevice) != 2 || here.Total.SpentCents != 400 || here.Total.ToppedUpCents != 0 || here.NewCards != 3 || here.Prepaid != (PrepaidReport{1041, 400, 2241}) {
+	if here.Rows != 4 || len(here.ByDevice) != 2 || here.Total.SpentCents != 400 || here.Total.ToppedUpCents != 0 || here.NewCards != 3 ||
+		here.Prepaid != (PrepaidReport{1041, 400, 2241}) {
 		t.Errorf("at a location: %+v", here)
 	}
 	if today := f.dayReport(t, DayReportQuery{}); today.Date != "2026-03-30" || today.Rows != 1 {
 		t.Errorf("today: %+v", today)
 	}
-	if empty := f.dayReport(t, DayReportQuery{Date: set("2020-01-01")}); empty.Rows != 0 || !empty.Complete || empty.ByType == nil || empty.ByDevice == nil || empty.ByProgram == nil {
+	if empty := f.dayReport(t, DayReportQuery{Date: set("2020-01-01")}); empty.Rows != 0 || !empty.Complete || empty.ByType == nil ||
+		empty.ByDevice == nil ||
+		empty.ByProgram == nil {
 		t.Errorf("an empty day: %+v", empty)
 	}
 	refused(t, f.View(0, func(v *View) error {
@@ -103,8 +132,11 @@ func TestDayReportOfManyRows(t *testing.T) {
 	f := start(t)
 	l := f.withLedger()
 	for _, n := range []int{mostDayRows, 1} {
-		f.sql(fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%d) INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, created_at)
-			SELECT ?, ?, ?, ?, 'stamp', 1, ? FROM n`, n-int(f.number("SELECT count(*) FROM transactions"))%mostDayRows), f.a.Shop, f.key(KindCard, l.card), f.key(KindProgram, l.program), f.key(KindLocation, l.location), f.clock.at())
+		more := n - int(f.number("SELECT count(*) FROM transactions"))%mostDayRows
+		f.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?6)
+			INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, created_at)
+			SELECT ?1, ?2, ?3, ?4, 'stamp', 1, ?5 FROM n`,
+			f.a.Shop, f.key(KindCard, l.card), f.key(KindProgram, l.program), f.key(KindLocation, l.location), f.clock.at(), more)
 		rows := f.number("SELECT count(*) FROM transactions")
 		if d := f.dayReport(t, DayReportQuery{}); d.Rows != mostDayRows || d.Complete != (rows == mostDayRows) {
 			t.Errorf("of %d rows: %d, complete %t", rows, d.Rows, d.Complete)

@@ -34,12 +34,8 @@ func TestPeriod(t *testing.T) {
 		}
 		f.clock.move(time.Duration(1+rng.Int64N(120)) * time.Minute)
 	}
-	period := func(q PeriodQuery) (p PeriodReport) {
-		f.view(func(v *View) (err error) {
-			p, err = v.Period(f.a.Shop, q)
-			return err
-		})
-		return p
+	period := func(q PeriodQuery) PeriodReport {
+		return view(f, func(v *View) (PeriodReport, error) { return v.Period(f.a.Shop, q) })
 	}
 	p := period(PeriodQuery{From: set("2026-03-25")})
 	if p.From != "2026-03-25" || p.To != "2026-03-31" || len(p.Days) != 7 {

@@ -9,23 +9,33 @@ import (
 )
 
 // today returns the Today of the fixture's shop.
-func (f *fixture) today(t *testing.T) (d Today) {
+func (f *fixture) today(t *testing.T) Today {
 	t.Helper()
-	f.view(func(v *View) (err error) {
-		d, err = v.Today(f.a.Shop)
-		return err
-	})
-	return d
+	return view(f, func(v *View) (Today, error) { return v.Today(f.a.Shop) })
 }
 
 // totalsByHand computes the totals of a time, from and to included, from the ledger and the cards,
 // without the maintained sums.
 func (f *fixture) totalsByHand(from, to Time) DayTotals {
 	row := func(sum, kind string) int64 {
-		return f.number("SELECT ifnull(sum("+sum+"), 0) FROM transactions WHERE shop_id=? AND ifnull(occurred_at, created_at)>=? AND ifnull(occurred_at, created_at)<=? AND reversed_at IS NULL AND type=?", f.a.Shop, from, to, kind)
+		return f.number(
+			"SELECT ifnull(sum("+sum+"), 0) FROM transactions WHERE shop_id=? AND ifnull(occurred_at, created_at)>=? AND "+
+				"ifnull(occurred_at, created_at)<=? AND reversed_at IS NULL AND type=?",
+			f.a.Shop, from, to, kind,
+		)
 	}
-	return DayTotals{Stamps: row("stamps_delta", "stamp"), Redemptions: row("1", "redemption"), ToppedUpCents: row("value_delta", "topup"), SpentCents: -row("value_delta", "spend"),
-		NewCards: f.number("SELECT count(*) FROM cards WHERE shop_id=? AND root_id IS NULL AND created_at>=? AND created_at<=?", f.a.Shop, from, to)}
+	return DayTotals{
+		Stamps:        row("stamps_delta", "stamp"),
+		Redemptions:   row("1", "redemption"),
+		ToppedUpCents: row("value_delta", "topup"),
+		SpentCents:    -row("value_delta", "spend"),
+		NewCards: f.number(
+			"SELECT count(*) FROM cards WHERE shop_id=? AND root_id IS NULL AND created_at>=? AND created_at<=?",
+			f.a.Shop,
+			from,
+			to,
+		),
+	}
 }
 
 // TestToday compares the sums of today and of the week before, across a change of the
@@ -84,8 +94,14 @@ func TestToday(t *testing.T) {
 					return TimeOf(time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, location))
 				}
 				got := f.today(t)
-				want := Today{Timezone: zone, Date: now.Format(time.DateOnly), WeekBefore: before.Format(time.DateOnly), Until: TimeOf(now), Today: f.totalsByHand(midnight(now), TimeOf(now)),
-					Before: f.totalsByHand(midnight(before), TimeOf(before))}
+				want := Today{
+					Timezone:   zone,
+					Date:       now.Format(time.DateOnly),
+					WeekBefore: before.Format(time.DateOnly),
+					Until:      TimeOf(now),
+					Today:      f.totalsByHand(midnight(now), TimeOf(now)),
+					Before:     f.totalsByHand(midnight(before), TimeOf(before)),
+				}
 				got.Begun = Begun{}
 				if got.Events, got.Attention = nil, nil; fmt.Sprint(got) != fmt.Sprint(want) {
 					t.Fatalf("at %s\n%+v\nwant\n%+v", now, got, want)
@@ -131,7 +147,9 @@ func TestTodayEvents(t *testing.T) {
 	}
 	row.ReversedAt = Some(f.clock.at())
 	for i, want := range []LedgerEntry{{Transaction: undone, ReversesID: Some(row.ID)}, {Transaction: row}} {
-		want.ProgramName, want.HolderName, want.DeviceID, want.DeviceName = "Coffee", Some("Ada"), Some(f.ID(KindDevice, k.device.Device)), Some("Till")
+		want.ProgramName, want.HolderName, want.DeviceID, want.DeviceName = "Coffee", Some("Ada"), Some(
+			f.ID(KindDevice, k.device.Device),
+		), Some("Till")
 		if events[i] != want {
 			t.Errorf("event %d is %+v\nwant %+v", i, events[i], want)
 		}
@@ -161,7 +179,15 @@ func TestTodayAttention(t *testing.T) {
 			return tx.CreateWebhook(f.a, ok, unchecked(tx, WebhookFields{URL: set(url), Events: set([]string{"*"})}))
 		}).ID)
 	}
-	good, failing, off, gone := hook("https://good.invalid/"), hook("https://failing.invalid/secret?key=secret"), hook("https://off.invalid/"), hook("https://gone.invalid/")
+	good, failing, off, gone := hook(
+		"https://good.invalid/",
+	), hook(
+		"https://failing.invalid/secret?key=secret",
+	), hook(
+		"https://off.invalid/",
+	), hook(
+		"https://gone.invalid/",
+	)
 	if got := attention(); got != "" {
 		t.Errorf("%s need attention, want none", got)
 	}
@@ -174,7 +200,8 @@ func TestTodayAttention(t *testing.T) {
 	deleted := f.draft(stamps("Deleted"))
 	f.deleteProgram(deleted)
 	f.in(f.shop(ShopFields{})).draft(stamps("Another shop's"))
-	if got, want := attention(), "program_draft Draft 0, program_without_prizes No prizes 0, webhook_failing failing.invalid 3, webhook_inactive off.invalid 15"; got != want {
+	if got, want := attention(), "program_draft Draft 0, program_without_prizes No prizes 0, webhook_failing failing.invalid 3, "+
+		"webhook_inactive off.invalid 15"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -184,9 +211,8 @@ func TestTodayAttention(t *testing.T) {
 func TestFirstKeyFrom(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	search := func(at Time) (key int64) {
-		f.view(func(v *View) (err error) { key, err = v.firstKeyFrom("cards", at); return err })
-		return key
+	search := func(at Time) int64 {
+		return view(f, func(v *View) (int64, error) { return v.firstKeyFrom("cards", at) })
 	}
 	if key := search(1); key != 1 {
 		t.Errorf("without cards %d", key)

@@ -27,7 +27,8 @@ func TestBareSQL(t *testing.T) {
 		"a - - b":                                                                   "a - - b",
 		"[a  -- b] `c  d`":                                                          "[a  -- b] `c  d`",
 		"'open  --":                                                                 "'open  --",
-		"ab":                                                                        "ab", "a b": "a b", "a/**/b": "a b", "\t a\f\r\n": "a", "a\vb": "a\vb",
+		"ab":                                                                        "ab", "a b": "a b",
+		"a/**/b": "a b", "\t a\f\r\n": "a", "a\vb": "a\vb",
 	} {
 		if got := bareSQL(sql); got != want {
 			t.Errorf("%q becomes %q, want %q", sql, got, want)

@@ -56,7 +56,10 @@ func (s *simulation) byLocation(counts map[int]int64) *[]PlaceCount {
 		}
 	}
 	slices.SortFunc(list, func(a, b PlaceCount) int {
-		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(s.f.key(KindLocation, a.LocationID), s.f.key(KindLocation, b.LocationID)))
+		return cmp.Or(
+			cmp.Compare(a.LocationName, b.LocationName),
+			cmp.Compare(s.f.key(KindLocation, a.LocationID), s.f.key(KindLocation, b.LocationID)),
+		)
 	})
 	return &list
 }

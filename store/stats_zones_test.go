@@ -34,13 +34,9 @@ func (f *fixture) inZone(zone string) {
 	f.updateShop(ShopFields{Timezone: set(zone)})
 }
 
-func (f *fixture) statistics(program string) (st ProgramStats) {
+func (f *fixture) statistics(program string) ProgramStats {
 	f.t.Helper()
-	f.view(func(v *View) (err error) {
-		st, err = v.ProgramStats(f.a, program)
-		return err
-	})
-	return st
+	return view(f, func(v *View) (ProgramStats, error) { return v.ProgramStats(f.a, program) })
 }
 
 // someDays returns the days of a list that are not zero.
@@ -61,18 +57,73 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 		name, zone string
 		at         []string
 	}{
-		{"a day of 23 hours", "Europe/Rome", []string{"2026-03-28T23:59:59+01:00", "2026-03-29T00:00:00+01:00", "2026-03-29T01:59:59+01:00", "2026-03-29T03:00:00+02:00",
-			"2026-03-29T23:59:59+02:00", "2026-03-30T00:00:00+02:00"}},
-		{"a day of 25 hours", "Europe/Rome", []string{"2026-10-24T23:59:59+02:00", "2026-10-25T00:00:00+02:00", "2026-10-25T02:30:00+02:00", "2026-10-25T02:30:00+01:00",
-			"2026-10-25T23:59:59+01:00", "2026-10-26T00:00:00+01:00"}},
-		{"a day of 23 hours in America", "America/New_York", []string{"2026-03-08T00:00:00-05:00", "2026-03-08T01:59:59-05:00", "2026-03-08T03:00:00-04:00", "2026-03-08T23:59:59-04:00", "2026-03-09T00:00:00-04:00"}},
-		{"a day of 25 hours in America", "America/New_York", []string{"2026-10-31T23:59:59-04:00", "2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00", "2026-11-01T23:59:59-05:00", "2026-11-02T00:00:00-05:00"}},
-		{"half an hour off", "Asia/Kolkata", []string{"2026-05-01T23:29:59+05:30", "2026-05-01T23:30:00+05:30", "2026-05-01T23:59:59+05:30", "2026-05-02T00:00:00+05:30", "2026-05-02T00:30:00+05:30"}},
-		{"a quarter off", "Asia/Kathmandu", []string{"2026-05-01T23:44:59+05:45", "2026-05-01T23:59:59+05:45", "2026-05-02T00:00:00+05:45", "2026-05-02T00:59:59+05:45", "2026-05-02T01:00:00+05:45"}},
-		{"a quarter off with summer time", "Pacific/Chatham", []string{"2026-04-05T00:00:00+13:45", "2026-04-05T03:44:59+13:45", "2026-04-05T02:45:00+12:45", "2026-04-05T23:59:59+12:45", "2026-04-06T00:00:00+12:45"}},
-		{"clocks put back half an hour", "Australia/Lord_Howe", []string{"2026-04-04T23:59:59+11:00", "2026-04-05T01:45:00+11:00", "2026-04-05T01:45:00+10:30", "2026-04-05T02:00:00+10:30", "2026-04-06T00:00:00+10:30"}},
-		{"clocks put forward half an hour", "Australia/Lord_Howe", []string{"2026-10-04T00:00:00+10:30", "2026-10-04T01:59:59+10:30", "2026-10-04T02:30:00+11:00", "2026-10-04T23:59:59+11:00", "2026-10-05T00:00:00+11:00"}},
-		{"a date that was skipped", "Pacific/Apia", []string{"2011-12-29T00:00:00-10:00", "2011-12-29T23:59:59-10:00", "2011-12-31T00:00:00+14:00", "2012-01-01T00:00:00+14:00"}},
+		{
+			"a day of 23 hours", "Europe/Rome",
+			[]string{
+				"2026-03-28T23:59:59+01:00", "2026-03-29T00:00:00+01:00", "2026-03-29T01:59:59+01:00",
+				"2026-03-29T03:00:00+02:00", "2026-03-29T23:59:59+02:00", "2026-03-30T00:00:00+02:00",
+			},
+		},
+		{
+			"a day of 25 hours", "Europe/Rome",
+			[]string{
+				"2026-10-24T23:59:59+02:00", "2026-10-25T00:00:00+02:00", "2026-10-25T02:30:00+02:00",
+				"2026-10-25T02:30:00+01:00", "2026-10-25T23:59:59+01:00", "2026-10-26T00:00:00+01:00",
+			},
+		},
+		{
+			"a day of 23 hours in America", "America/New_York",
+			[]string{
+				"2026-03-08T00:00:00-05:00", "2026-03-08T01:59:59-05:00", "2026-03-08T03:00:00-04:00",
+				"2026-03-08T23:59:59-04:00", "2026-03-09T00:00:00-04:00",
+			},
+		},
+		{
+			"a day of 25 hours in America", "America/New_York",
+			[]string{
+				"2026-10-31T23:59:59-04:00", "2026-11-01T01:30:00-04:00", "2026-11-01T01:30:00-05:00",
+				"2026-11-01T23:59:59-05:00", "2026-11-02T00:00:00-05:00",
+			},
+		},
+		{
+			"half an hour off", "Asia/Kolkata",
+			[]string{
+				"2026-05-01T23:29:59+05:30", "2026-05-01T23:30:00+05:30", "2026-05-01T23:59:59+05:30",
+				"2026-05-02T00:00:00+05:30", "2026-05-02T00:30:00+05:30",
+			},
+		},
+		{
+			"a quarter off", "Asia/Kathmandu",
+			[]string{
+				"2026-05-01T23:44:59+05:45", "2026-05-01T23:59:59+05:45", "2026-05-02T00:00:00+05:45",
+				"2026-05-02T00:59:59+05:45", "2026-05-02T01:00:00+05:45",
+			},
+		},
+		{
+			"a quarter off with summer time", "Pacific/Chatham",
+			[]string{
+				"2026-04-05T00:00:00+13:45", "2026-04-05T03:44:59+13:45", "2026-04-05T02:45:00+12:45",
+				"2026-04-05T23:59:59+12:45", "2026-04-06T00:00:00+12:45",
+			},
+		},
+		{
+			"clocks put back half an hour", "Australia/Lord_Howe",
+			[]string{
+				"2026-04-04T23:59:59+11:00", "2026-04-05T01:45:00+11:00", "2026-04-05T01:45:00+10:30",
+				"2026-04-05T02:00:00+10:30", "2026-04-06T00:00:00+10:30",
+			},
+		},
+		{
+			"clocks put forward half an hour", "Australia/Lord_Howe",
+			[]string{
+				"2026-10-04T00:00:00+10:30", "2026-10-04T01:59:59+10:30", "2026-10-04T02:30:00+11:00",
+				"2026-10-04T23:59:59+11:00", "2026-10-05T00:00:00+11:00",
+			},
+		},
+		{
+			"a date that was skipped", "Pacific/Apia",
+			[]string{"2011-12-29T00:00:00-10:00", "2011-12-29T23:59:59-10:00", "2011-12-31T00:00:00+14:00", "2012-01-01T00:00:00+14:00"},
+		},
 		{"the far east", "Pacific/Kiritimati", []string{"2026-06-01T23:59:59+14:00", "2026-06-02T00:00:00+14:00"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,7 +178,9 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 			}
 			k.inZone(c.zone)
 			k.checkFile()
-			if after := k.statistics(program); !slices.Equal(*after.StampsByDay, *before.StampsByDay) || !slices.Equal(*after.StampsByHourDow, *before.StampsByHourDow) || !slices.Equal(*after.CardsByDay, *before.CardsByDay) {
+			if after := k.statistics(program); !slices.Equal(*after.StampsByDay, *before.StampsByDay) ||
+				!slices.Equal(*after.StampsByHourDow, *before.StampsByHourDow) ||
+				!slices.Equal(*after.CardsByDay, *before.CardsByDay) {
 				t.Error("the shop has other days after other zones and back")
 			}
 		})
@@ -137,7 +190,10 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 // TestTodayEndsAtMidnight checks that the last 90 days include today up to its last millisecond.
 func TestTodayEndsAtMidnight(t *testing.T) {
 	t.Parallel()
-	for zone, midnight := range map[string]string{"Europe/Rome": "2026-03-30T00:00:00+02:00", "Australia/Lord_Howe": "2026-04-06T00:00:00+10:30", "Asia/Kathmandu": "2026-05-02T00:00:00+05:45", "UTC": "2026-05-02T00:00:00Z"} {
+	for zone, midnight := range map[string]string{
+		"Europe/Rome": "2026-03-30T00:00:00+02:00", "Australia/Lord_Howe": "2026-04-06T00:00:00+10:30",
+		"Asia/Kathmandu": "2026-05-02T00:00:00+05:45", "UTC": "2026-05-02T00:00:00Z",
+	} {
 		t.Run(zone, func(t *testing.T) {
 			k := startIn(t, zone, midnight)
 			program, _ := k.ladder(true)
@@ -197,10 +253,14 @@ func TestChangeOfZone(t *testing.T) {
 		t.Helper()
 		k.checkFile()
 		st := k.statistics(program)
-		if got := someDays(st.StampsByDay); len(got) != 1 || got[0] != (DayCount{want, n}) || len(*st.StampsByHourDow) != 1 || (*st.StampsByHourDow)[0].Hour != hour {
+		if got := someDays(st.StampsByDay); len(got) != 1 || got[0] != (DayCount{want, n}) || len(*st.StampsByHourDow) != 1 ||
+			(*st.StampsByHourDow)[0].Hour != hour {
 			t.Errorf("%v %v, want %s at %d", got, *st.StampsByHourDow, want, hour)
 		}
-		if n := k.number("SELECT count(*) FROM day_counts WHERE day=(SELECT min(day) FROM day_counts WHERE program_id=?1) AND program_id=?1 AND cards=1", k.key(KindProgram, theirs)); n != 1 {
+		if n := k.number(
+			"SELECT count(*) FROM day_counts WHERE day=(SELECT min(day) FROM day_counts WHERE program_id=?1) AND program_id=?1 AND cards=1",
+			k.key(KindProgram, theirs),
+		); n != 1 {
 			t.Error("the other shop's days changed")
 		}
 	}

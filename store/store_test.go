@@ -85,7 +85,8 @@ func refuses(t *testing.T, path string, opts Options, why string) {
 		s.Close()
 		t.Fatal("it was opened")
 	}
-	if msg := err.Error(); !strings.HasPrefix(msg, path+": ") || !strings.Contains(msg, why) || strings.ContainsAny(msg, "\r\n") || strings.Contains(msg, "%!") {
+	if msg := err.Error(); !strings.HasPrefix(msg, path+": ") || !strings.Contains(msg, why) || strings.ContainsAny(msg, "\r\n") ||
+		strings.Contains(msg, "%!") {
 		t.Errorf("the refusal is %q, want one line that begins with the path and contains %q", msg, why)
 	}
 	if after := fingerprint(t, path); after != before {
@@ -188,7 +189,8 @@ func refusesFiles(t *testing.T, opts Options) {
 		path := newPath(t)
 		open(t, path, Options{}).Close()
 		createWithScript(t, path, fmt.Sprintf("PRAGMA user_version=%d", version()+1))
-		refuses(t, path, opts, fmt.Sprintf("was written by a newer punchcard: it needs a version that knows schema %d, and this one knows schema %d", version()+1, version()))
+		why := "was written by a newer punchcard: it needs a version that knows schema %d, and this one knows schema %d"
+		refuses(t, path, opts, fmt.Sprintf(why, version()+1, version()))
 	})
 	t.Run("a damaged file of ours", func(t *testing.T) {
 		path := newPath(t)
@@ -250,7 +252,7 @@ func refusesPaths(t *testing.T, opts Options) {
 
 func TestOneServerPerFile(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "cards.db")
+	path := newPath(t)
 	const why = "another punchcard is serving this database"
 
 	server := open(t, path, Options{Serve: true})
@@ -284,7 +286,7 @@ func TestOneServerPerFile(t *testing.T) {
 // TestRefusalFreesTheLock checks that a refused Open releases its lock.
 func TestRefusalFreesTheLock(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "cards.db")
+	path := newPath(t)
 	if err := os.WriteFile(path, []byte("text"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -298,22 +300,22 @@ func TestRefusalFreesTheLock(t *testing.T) {
 func TestOpenCreates(t *testing.T) {
 	t.Parallel()
 	t.Run("a missing file", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "cards.db")
+		path := newPath(t)
 		open(t, path, Options{}).Close()
 		open(t, path, Options{MustExist: true})
 	})
 	t.Run("an empty file", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "cards.db")
+		path := newPath(t)
 		writeText(t, path, "")
 		refuses(t, path, Options{MustExist: true}, "an empty file")
-		f := &fixture{Store: open(t, path, Options{}), t: t}
+		f := reopen(t, path, Options{})
 		f.shop(ShopFields{})
 		if info := check(os.Lstat(path)); info.Mode() != 0o600 {
 			t.Errorf("the file has the mode %v", info.Mode())
 		}
 	})
 	t.Run("the same ids after a restart", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "cards.db")
+		path := newPath(t)
 		s := open(t, path, Options{})
 		id := s.ID(KindCard, 7)
 		s.Close()
@@ -324,8 +326,10 @@ func TestOpenCreates(t *testing.T) {
 }
 
 func TestOpenAcceptsAnyPath(t *testing.T) {
-	for _, name := range []string{"with space.db", "what?.db", "what?mode=memory", "a#b.db", "100%41.db", "50%.db", `quo"te's.db`, "naïve-日本-🎟.db", "a&b=c;d.db",
-		"+plus.db", `back\slash.db`, "file:cards.db", ":memory:", "tab\tname.db", "no-extension", "-dash"} {
+	for _, name := range []string{
+		"with space.db", "what?.db", "what?mode=memory", "a#b.db", "100%41.db", "50%.db", `quo"te's.db`, "naïve-日本-🎟.db",
+		"a&b=c;d.db", "+plus.db", `back\slash.db`, "file:cards.db", ":memory:", "tab\tname.db", "no-extension", "-dash",
+	} {
 		t.Run(url.PathEscape(name), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), name+".d")
 			if err := os.Mkdir(dir, 0o700); err != nil {
@@ -333,7 +337,7 @@ func TestOpenAcceptsAnyPath(t *testing.T) {
 			}
 			t.Chdir(dir)
 			for _, path := range []string{filepath.Join(dir, name), name, "/" + filepath.Join(dir, name)} {
-				f := &fixture{Store: open(t, path, Options{Serve: true, Ephemeral: true, Readers: 1}), t: t}
+				f := reopen(t, path, Options{Serve: true, Ephemeral: true, Readers: 1})
 				f.shop(ShopFields{})
 				if err := f.Close(); err != nil {
 					t.Fatal(err)
@@ -343,7 +347,7 @@ func TestOpenAcceptsAnyPath(t *testing.T) {
 					t.Fatalf("opening %q left %v, %v", path, list, err)
 				}
 			}
-			f := &fixture{Store: open(t, filepath.Join(dir, name), Options{MustExist: true, Readers: 1}), t: t}
+			f := reopen(t, filepath.Join(dir, name), Options{MustExist: true, Readers: 1})
 			f.selects(3, "SELECT count(*) FROM shops")
 		})
 	}
@@ -354,7 +358,10 @@ func TestReadersCannotWrite(t *testing.T) {
 	f := startWith(t, Options{Readers: 3})
 	before := f.dump()
 	for range 6 { // more than there are readers
-		for _, sql := range []string{"UPDATE shops SET name='changed'", "DELETE FROM audit", "INSERT INTO audit SELECT * FROM audit", "DROP TABLE cards", "PRAGMA user_version=9"} {
+		for _, sql := range []string{
+			"UPDATE shops SET name='changed'", "DELETE FROM audit", "INSERT INTO audit SELECT * FROM audit",
+			"DROP TABLE cards", "PRAGMA user_version=9",
+		} {
 			f.view(func(v *View) error {
 				if _, err := v.exec(sql); err == nil || sql[0] != 'P' && !strings.Contains(err.Error(), sqlite.ErrReadOnly.Error()) {
 					t.Errorf("a reader ran %q: %v", sql, err)
@@ -380,13 +387,17 @@ func TestNullColumns(t *testing.T) {
 			if at, n, x := r.nullTime(), r.nullInt(), r.nullFloat(); at.Valid || n.Valid || x.Valid {
 				t.Errorf("null is read as %v, %v and %v", at, n, x)
 			}
-			if at, n, x, s := r.nullTime(), r.nullInt(), r.nullFloat(), r.nullStr(); at != Some(Time(1<<40)) || n != Some(int64(-7)) || x != Some(0.5) || s != Some("a") {
+			if at, n, x, s := r.nullTime(), r.nullInt(), r.nullFloat(), r.nullStr(); at != Some(Time(1<<40)) || n != Some(int64(-7)) ||
+				x != Some(0.5) ||
+				s != Some("a") {
 				t.Errorf("values are read as %v, %v, %v and %v", at, n, x, s)
 			}
-			if at, kind, code, s := r.time(), r.int(), r.str(), r.nullStr(); at != 1<<40 || kind != int64(KindCard) || code != string(Gone) || s.Valid {
+			if at, kind, code, s := r.time(), r.int(), r.str(), r.nullStr(); at != 1<<40 || kind != int64(KindCard) ||
+				code != string(Gone) ||
+				s.Valid {
 				t.Errorf("plain values are read as %v, %v, %v and %v", at, kind, code, s)
 			}
-		}, "SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?", Null[Time]{}, Null[int64]{}, Null[float64]{}, Some(Time(1<<40)), Some(int64(-7)), Some(0.5), Some("a"),
-			Time(1<<40), KindCard, Gone, Null[string]{}))
+		}, "SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?", Null[Time]{}, Null[int64]{}, Null[float64]{},
+			Some(Time(1<<40)), Some(int64(-7)), Some(0.5), Some("a"), Time(1<<40), KindCard, Gone, Null[string]{}))
 	})
 }

@@ -29,18 +29,16 @@ func TestTillToday(t *testing.T) {
 		}
 		return id
 	}
-	today := func() (d TillToday) {
+	today := func() TillToday {
 		t.Helper()
-		f.view(func(v *View) (err error) {
-			d, err = v.TillToday(k.device)
-			return err
-		})
-		return d
+		return view(f, func(v *View) (TillToday, error) { return v.TillToday(k.device) })
 	}
 	k.ok(k.stamp(card, 1))
 	issue(k, 111)
 	yesterday := f.clock.at()
-	if got, want := today(), (TillToday{Date: "2026-03-28", Timezone: "Europe/Rome", Stamps: 1, NewCards: 1, IssuedCents: 111, Complete: true}); got != want {
+	if got, want := today(), (TillToday{
+		Date: "2026-03-28", Timezone: "Europe/Rome", Stamps: 1, NewCards: 1, IssuedCents: 111, Complete: true,
+	}); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	f.clock.move(time.Second) // midnight
@@ -67,7 +65,18 @@ func TestTillToday(t *testing.T) {
 	other.ok(other.stamp(card, 1))
 	other.ok(other.topUp(money, 77))
 	issue(other, 333)
-	want := TillToday{Date: "2026-03-29", Timezone: "Europe/Rome", Stamps: 4, Redemptions: 1, Uses: 1, NewCards: 1, IssuedCents: 2550, ToppedUpCents: 5000, SpentCents: 1200, Complete: true}
+	want := TillToday{
+		Date:          "2026-03-29",
+		Timezone:      "Europe/Rome",
+		Stamps:        4,
+		Redemptions:   1,
+		Uses:          1,
+		NewCards:      1,
+		IssuedCents:   2550,
+		ToppedUpCents: 5000,
+		SpentCents:    1200,
+		Complete:      true,
+	}
 	if got := today(); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,7 +56,7 @@ func issueChild(path string) {
 // every acknowledged write, and of any other write all or nothing.
 func TestKilledProcessKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "cards.db")
+	path := newPath(t)
 	reopen := func() *fixture {
 		return &fixture{Store: open(t, path, Options{Serve: true}), t: t, a: Access{Shop: 1}}
 	}

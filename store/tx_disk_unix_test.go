@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -79,7 +78,7 @@ func failChild(path string) {
 // file, and the store continues without being opened again.
 func TestFailingDisk(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "cards.db")
+	path := newPath(t)
 	first := open(t, path, Options{})
 	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error { return note(tx, "before") }); err != nil {
 		t.Fatal(err)
@@ -104,7 +103,7 @@ func TestFailingDisk(t *testing.T) {
 	if err := cmd.Wait(); err != nil || !made || rounds < 10 {
 		t.Errorf("the child made %d rounds, and the group fitted: %t, %v", rounds, made, err)
 	}
-	f := &fixture{Store: open(t, path, Options{}), t: t}
+	f := reopen(t, path, Options{})
 	if got := notes(f); !slices.Equal(got, want) {
 		t.Errorf("the file has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -149,7 +148,7 @@ func wipeChild(path string) {
 // so does the next write.
 func TestFailingWipe(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "cards.db")
+	path := newPath(t)
 	first := open(t, path, Options{})
 	// The child's note goes to the last page, which is beyond its limit.
 	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error {
@@ -174,10 +173,11 @@ func TestFailingWipe(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"erase <nil>", "lines 1 true", "next <nil>", fmt.Sprintf("timeout %d <nil>", commandBusyTimeout)}; !slices.Equal(got, want) {
+	want := []string{"erase <nil>", "lines 1 true", "next <nil>", fmt.Sprintf("timeout %d <nil>", commandBusyTimeout)}
+	if !slices.Equal(got, want) {
 		t.Errorf("the child printed\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	f := &fixture{Store: open(t, path, Options{}), t: t}
+	f := reopen(t, path, Options{})
 	if all := notes(f); !slices.Equal(all[len(all)-2:], []string{"erased", "next"}) {
 		t.Errorf("the file ends with %q", all[len(all)-2:])
 	}

@@ -45,7 +45,10 @@ func TestNowNeverGoesBack(t *testing.T) {
 	if !slices.IsSorted(times) {
 		t.Errorf("Now decreased within a group: %v", times)
 	}
-	f.selects(0, "SELECT count(*) FROM (SELECT created_at, lag(created_at) OVER (ORDER BY id) AS before FROM audit) WHERE created_at<before")
+	f.selects(
+		0,
+		"SELECT count(*) FROM (SELECT created_at, lag(created_at) OVER (ORDER BY id) AS before FROM audit) WHERE created_at<before",
+	)
 }
 
 // TestNowFollowsTheFile checks that the newest time in the file counts for a second process with an
@@ -96,9 +99,8 @@ func TestRowsOfOneInstantKeepCommitOrder(t *testing.T) {
 		want = append(want, f.cardWith(program, CardFields{ExternalRef: set(fmt.Sprint("p", i))}))
 	}
 	slices.Reverse(want)
-	cards := allPages(t, func(q PageQuery) (p Page[Card]) {
-		f.view(func(v *View) (err error) { p, err = v.Cards(f.a, CardFilter{}, q); return err })
-		return p
+	cards := allPages(t, func(q PageQuery) Page[Card] {
+		return view(f, func(v *View) (Page[Card], error) { return v.Cards(f.a, CardFilter{}, q) })
 	}, nil)
 	var got []string
 	for _, c := range cards {

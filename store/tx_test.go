@@ -105,12 +105,19 @@ func TestOneMemberFailsAlone(t *testing.T) {
 		panic("in the middle of a walk")
 	}
 	before := f.commits()
-	errs := f.group(member("first", fine), member("error", func(*Tx) error { return mine }), member("second", fine), member("panic", walking),
-		member("refusal", func(*Tx) error { return notFound("thing") }), member("constraint", func(tx *Tx) error {
+	errs := f.group(
+		member("first", fine),
+		member("error", func(*Tx) error { return mine }),
+		member("second", fine),
+		member("panic", walking),
+		member("refusal", func(*Tx) error { return notFound("thing") }),
+		member("constraint", func(tx *Tx) error {
 			tx.exec("INSERT INTO meta (id, id_secret) VALUES (2, x'00')")
 			tx.exec("UPDATE meta SET auth_epoch=auth_epoch+1") // does nothing
 			return notFound("thing")
-		}), member("third", fine))
+		}),
+		member("third", fine),
+	)
 	if !errors.Is(errs[1], mine) {
 		t.Errorf("the failed write got %v", errs[1])
 	}
@@ -268,7 +275,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 	if err := f.View(0, func(*View) error { return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("a read after Close got %v", err)
 	}
-	again := &fixture{Store: open(t, f.path, Options{MustExist: true}), t: t}
+	again := reopen(t, f.path, Options{MustExist: true})
 	if got := len(notes(again)); got != 50 {
 		t.Errorf("%d of 50 queued writes are in the file", got)
 	}

@@ -18,17 +18,23 @@ func TestGuessRules(t *testing.T) {
 		gaps []int
 		want string
 	}{
-		"five at once":                        {browserRule, []int{0, 0, 0, 0, 0}, ". . . . 60"},
-		"the count begins again":              {browserRule, []int{0, 0, 0, 0, 0, 60, 0, 0, 0}, ". . . . 60 . . . ."},
-		"each lock is longer":                 {browserRule, repeat(5, 9, 0), strings.TrimSpace(". . . . 60 . . . . 120 . . . . 240 . . . . 480 . . . . 960 . . . . 1920 . . . . 3600 . . . . 3600 . . . . 3600")},
-		"within 15 minutes":                   {browserRule, []int{0, 0, 0, 0, minutes(15) - 1}, ". . . . 60"},
-		"not within 15 minutes":               {browserRule, []int{0, 0, 0, 0, minutes(15)}, ". . . . ."},
-		"the window slides":                   {browserRule, []int{0, minutes(10), 0, 0, minutes(5), 0}, ". . . . . 60"},
-		"forgotten after a day":               {browserRule, []int{0, 0, 0, 0, 0, minutes(24*60 + 1), 0, 0, 0, 0}, ". . . . 60 . . . . 60"},
-		"not forgotten before":                {browserRule, []int{0, 0, 0, 0, 0, minutes(24 * 60), 0, 0, 0, 0}, ". . . . 60 . . . . 120"},
-		"twenty of an address":                {addressRule, repeat(20, 1, 1), strings.Repeat(". ", 19) + "60"},
-		"an account slows":                    {accountRule, append(repeat(10, 1, 0), 30, 30, 30), strings.Repeat(". ", 9) + "30 30 30 30"},
-		"and is free when the attack is over": {accountRule, append(repeat(10, 1, 0), 30, minutes(15), 0), strings.Repeat(". ", 9) + "30 30 . ."},
+		"five at once":           {browserRule, []int{0, 0, 0, 0, 0}, ". . . . 60"},
+		"the count begins again": {browserRule, []int{0, 0, 0, 0, 0, 60, 0, 0, 0}, ". . . . 60 . . . ."},
+		"each lock is longer": {
+			browserRule, repeat(5, 9, 0),
+			strings.TrimSpace(". . . . 60 . . . . 120 . . . . 240 . . . . 480 . . . . 960 . . . . 1920 . . . . 3600 . . . . 3600 . . . " +
+				". 3600"),
+		},
+		"within 15 minutes":     {browserRule, []int{0, 0, 0, 0, minutes(15) - 1}, ". . . . 60"},
+		"not within 15 minutes": {browserRule, []int{0, 0, 0, 0, minutes(15)}, ". . . . ."},
+		"the window slides":     {browserRule, []int{0, minutes(10), 0, 0, minutes(5), 0}, ". . . . . 60"},
+		"forgotten after a day": {browserRule, []int{0, 0, 0, 0, 0, minutes(24*60 + 1), 0, 0, 0, 0}, ". . . . 60 . . . . 60"},
+		"not forgotten before":  {browserRule, []int{0, 0, 0, 0, 0, minutes(24 * 60), 0, 0, 0, 0}, ". . . . 60 . . . . 120"},
+		"twenty of an address":  {addressRule, repeat(20, 1, 1), strings.Repeat(". ", 19) + "60"},
+		"an account slows":      {accountRule, append(repeat(10, 1, 0), 30, 30, 30), strings.Repeat(". ", 9) + "30 30 30 30"},
+		"and is free when the attack is over": {
+			accountRule, append(repeat(10, 1, 0), 30, minutes(15), 0), strings.Repeat(". ", 9) + "30 30 . .",
+		},
 	} {
 		var g guesses
 		now, got := Time(1_000_000), []string{}
@@ -62,7 +68,8 @@ func repeat(n, times, gap int) (gaps []int) {
 func TestNetworks(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"198.51.100.7": "198.51.100.7", "::ffff:198.51.100.7": "198.51.100.7", "2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
+		"198.51.100.7": "198.51.100.7", "::ffff:198.51.100.7": "198.51.100.7",
+		"2001:db8:1:2:3::4": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
 	} {
 		if got := networkOf(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 )
@@ -10,7 +9,7 @@ import (
 // deleted when its link ends.
 func TestLinkMail(t *testing.T) {
 	t.Parallel()
-	f := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{QueueMail: true, PublicURL: "https://cards.example.com"}), t: t}
+	f := &fixture{Store: open(t, newPath(t), Options{QueueMail: true, PublicURL: "https://cards.example.com"}), t: t}
 	var shop int64
 	f.must(func(tx *Tx) (err error) {
 		shop, _, err = tx.CreateShop(ShopFields{Name: set("Shop"), Language: set("it")})
@@ -28,7 +27,12 @@ func TestLinkMail(t *testing.T) {
 	}
 	first, second := invite(), invite()
 	m, ok := next()
-	if !ok || !first.Mailed || second.URL != "" || second.Token != "" || m.Link != "https://cards.example.com/invite/"+m.Token || m.To != "ada@example.com" || m.Kind != LinkInvitation || m.Shop != "Shop" || m.Language != "it" || m.Status != MailReady {
+	if !ok || !first.Mailed || second.URL != "" || second.Token != "" || m.Link != "https://cards.example.com/invite/"+m.Token ||
+		m.To != "ada@example.com" ||
+		m.Kind != LinkInvitation ||
+		m.Shop != "Shop" ||
+		m.Language != "it" ||
+		m.Status != MailReady {
 		t.Errorf("%+v", m)
 	}
 	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
@@ -61,7 +65,7 @@ func TestLinkMail(t *testing.T) {
 // replace a link that the person may have from an operator.
 func TestUnmailedReset(t *testing.T) {
 	t.Parallel()
-	f := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{}), t: t}
+	f := &fixture{Store: open(t, newPath(t), Options{}), t: t}
 	user := must(f, func(tx *Tx) (int64, error) {
 		return tx.AddUser(NewUser{Email: "ada@example.com", Name: "Ada", Language: "en"})
 	})

@@ -135,7 +135,11 @@ func (f *fixture) programFirings(program string) []firing {
 		{"unsuspended", action(Unsuspend), preview + "program.unsuspended"},
 		{"unpublished", action(Unpublish), preview + "program.unpublished"},
 		{"published", action(Publish), preview + "program.published"},
-		{"program deleted", func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) }, "card.archived card.archived " + preview + "program.deleted"},
+		{
+			"program deleted",
+			func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) },
+			"card.archived card.archived " + preview + "program.deleted",
+		},
 	}
 }
 
@@ -154,7 +158,11 @@ func (f *fixture) shopFirings(program string) []firing {
 		{"cancelled while suspended", state("cancelled"), "subscription.state_changed"},
 		{"issue while cancelled", func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) }, ""},
 		{"active again", state("active"), "subscription.state_changed"},
-		{"issue when active again", func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) }, "card.added"},
+		{
+			"issue when active again",
+			func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) },
+			"card.added",
+		},
 	}
 }
 
@@ -191,10 +199,16 @@ func TestEventPayloads(t *testing.T) {
 	// The values that each payload must have, by path.
 	for name, want := range map[string]map[string]map[string]any{
 		"card.added": {
-			"v1": {"event": "card.added", "shop_id": shop, "program_id": program, "occurred_at": at, "data.card_instance_id": card, "data.source": "api", "data.parent_card_instance_id": nil},
-			"v2": {"event": "card.added", "payload_version": "v2", "shop.id": shop, "program.id": program, "program.name": `Tea "and" cake`, "card.id": card, "card.external_ref": "ada",
-				"card.holder.name": "Ada", "card.holder.email": nil, "card.state": "invited", "location": nil, "transaction": nil, "actor.type": "api_key", "actor.id": key.ID,
-				"occurred_at": at, "data.card_instance_id": card},
+			"v1": {
+				"event": "card.added", "shop_id": shop, "program_id": program, "occurred_at": at,
+				"data.card_instance_id": card, "data.source": "api", "data.parent_card_instance_id": nil,
+			},
+			"v2": {
+				"event": "card.added", "payload_version": "v2", "shop.id": shop, "program.id": program,
+				"program.name": `Tea "and" cake`, "card.id": card, "card.external_ref": "ada", "card.holder.name": "Ada",
+				"card.holder.email": nil, "card.state": "invited", "location": nil, "transaction": nil,
+				"actor.type": "api_key", "actor.id": key.ID, "occurred_at": at, "data.card_instance_id": card,
+			},
 		},
 		"location.created": {
 			"v1": {"event": "location.created", "shop_id": shop, "data.location_id": location},

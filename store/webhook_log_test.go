@@ -10,13 +10,11 @@ import (
 )
 
 // log returns the delivery log of a webhook.
-func (f *fixture) log(program, hook string) (list []Delivery) {
+func (f *fixture) log(program, hook string) []Delivery {
 	f.t.Helper()
-	f.view(func(v *View) (err error) {
-		list, err = v.Deliveries(f.a, program, hook, DeliveriesQuery{Limit: set(int64(200))})
-		return err
+	return view(f, func(v *View) ([]Delivery, error) {
+		return v.Deliveries(f.a, program, hook, DeliveriesQuery{Limit: set(int64(200))})
 	})
-	return list
 }
 
 // TestPingDelivery checks the row and the payload of a test delivery. It is due at once and in
@@ -30,21 +28,23 @@ func TestPingDelivery(t *testing.T) {
 			w.PayloadVersion, w.Active, w.Events = set(version), set(false), set([]string{"card.added"})
 		})
 		d := f.testWebhook(program, w.ID)
+		id := f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.eventOfDelivery(w.ID, d.ID))
+		shop, at := f.ID(KindShop, f.a.Shop), f.clock.at().String()
 		want := fmt.Sprintf(`{"event":"test.ping","event_id":%q,"shop_id":%q,"occurred_at":%q,"data":{"message":%q,"sample":true}}`,
-			f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.eventOfDelivery(w.ID, d.ID)), f.ID(KindShop, f.a.Shop), f.clock.at().String(), pingMessage)
+			id, shop, at, pingMessage)
 		if version == event.V2 {
-			want = fmt.Sprintf(`{"event":"test.ping","event_id":%q,"payload_version":"v2","occurred_at":%q,"shop":{"id":%q,"name":"My shop"},"location":null,"program":null,"card":null,"transaction":null,"actor":null,"data":{"message":%q,"sample":true}}`,
-				f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.eventOfDelivery(w.ID, d.ID)), f.clock.at().String(), f.ID(KindShop, f.a.Shop), pingMessage)
+			want = fmt.Sprintf(`{"event":"test.ping","event_id":%q,"payload_version":"v2","occurred_at":%q,`+
+				`"shop":{"id":%q,"name":"My shop"},"location":null,"program":null,"card":null,"transaction":null,"actor":null,`+
+				`"data":{"message":%q,"sample":true}}`, id, at, shop, pingMessage)
 		}
 		if string(d.RequestPayload) != want {
 			t.Errorf("%s: payload %s\nwant %s", version, d.RequestPayload, want)
 		}
-		if row := f.lines("SELECT concat_ws(',', outcome IS NULL, special, due_at, attempts) FROM deliveries WHERE event_id=?", f.eventOfDelivery(w.ID, d.ID)); row[0] != fmt.Sprintf("1,%d,%d,0", specialTest, f.clock.at()) {
-			t.Errorf("%s: row %s", version, row)
-		}
-		if rows := f.lines("SELECT concat_ws(',', payload_v1 IS NOT NULL, payload_v2 IS NOT NULL, card_id IS NULL) FROM events ORDER BY id DESC LIMIT 1"); rows[0] != map[string]string{"v1": "1,0,1", "v2": "0,1,1"}[version] {
-			t.Errorf("%s: event %s", version, rows)
-		}
+		f.selectsLines([]string{fmt.Sprintf("1,%d,%d,0", specialTest, f.clock.at())},
+			"SELECT concat_ws(',', outcome IS NULL, special, due_at, attempts) FROM deliveries WHERE event_id=?",
+			f.eventOfDelivery(w.ID, d.ID))
+		f.selectsLines([]string{map[string]string{"v1": "1,0,1", "v2": "0,1,1"}[version]},
+			"SELECT concat_ws(',', payload_v1 IS NOT NULL, payload_v2 IS NOT NULL, card_id IS NULL) FROM events ORDER BY id DESC LIMIT 1")
 	}
 }
 
@@ -57,14 +57,18 @@ func TestRedelivery(t *testing.T) {
 	f.cardWith(program, CardFields{HolderName: set("Ada"), ExternalRef: set("m-1")})
 	fresh := f.log(program, w.ID)[0]
 	row := func() string {
-		return f.lines("SELECT concat_ws('|', event_id, webhook_id, quote(outcome), special, attempts, quote(response_status), quote(last_error), duration_ms, quote(request_headers), quote(delivered_at)) FROM deliveries")[0]
+		return f.lines("SELECT concat_ws('|', event_id, webhook_id, quote(outcome), special, attempts, quote(response_status), " +
+			"quote(last_error), duration_ms, quote(request_headers), quote(delivered_at)) FROM deliveries")[0]
 	}
 	was := row()
 	for _, state := range []string{"delivered", "failed"} {
 		f.clock.move(1e9)
-		f.sql(`UPDATE deliveries SET outcome=?, attempts=5, response_status=500, last_error='status 500', duration_ms=9, request_headers='{"A":"b"}', delivered_at=?`, state, f.clock.at())
+		f.sql(`UPDATE deliveries SET outcome=?, attempts=5, response_status=500, last_error='status 500', duration_ms=9,
+			request_headers='{"A":"b"}', delivered_at=?`, state, f.clock.at())
 		done := f.log(program, w.ID)[0]
-		if done.Attempts != 5 || done.ResponseStatus != Some(int64(500)) || done.LastError != Some("status 500") || done.DurationMS != 9 || string(done.RequestHeaders) != `{"A":"b"}` || done.DeliveredAt != Some(f.clock.at()) {
+		if done.Attempts != 5 || done.ResponseStatus != Some(int64(500)) || done.LastError != Some("status 500") || done.DurationMS != 9 ||
+			string(done.RequestHeaders) != `{"A":"b"}` ||
+			done.DeliveredAt != Some(f.clock.at()) {
 			t.Errorf("after the attempts: %+v", done)
 		}
 		f.clock.move(1e9)
@@ -87,7 +91,9 @@ func TestRedelivery(t *testing.T) {
 			Holder struct{ Name *string }
 		}
 	}
-	if err := json.Unmarshal(d.RequestPayload, &body); err != nil || body.EventID != fresh.EventID || body.Card.ID == nil || body.Card.Holder.Name != nil || bytes.Contains(d.RequestPayload, []byte("m-1")) {
+	if err := json.Unmarshal(d.RequestPayload, &body); err != nil || body.EventID != fresh.EventID || body.Card.ID == nil ||
+		body.Card.Holder.Name != nil ||
+		bytes.Contains(d.RequestPayload, []byte("m-1")) {
 		t.Errorf("%v: %s", err, d.RequestPayload)
 	}
 }
@@ -117,7 +123,8 @@ func TestDeliveryLogPerWebhook(t *testing.T) {
 				t.Errorf("entry %d: %+v", i, d)
 			}
 			seen[d.ID], seen[d.EventID] = true, true
-			if v2 := bytes.Contains(d.RequestPayload, []byte(`"payload_version":"v2"`)); v2 != (w.PayloadVersion == event.V2) || !bytes.Contains(d.RequestPayload, []byte(`"event_id":"`+d.EventID+`"`)) {
+			if v2 := bytes.Contains(d.RequestPayload, []byte(`"payload_version":"v2"`)); v2 != (w.PayloadVersion == event.V2) ||
+				!bytes.Contains(d.RequestPayload, []byte(`"event_id":"`+d.EventID+`"`)) {
 				t.Errorf("payload %s", d.RequestPayload)
 			}
 		}

@@ -36,9 +36,12 @@ func TestSequenceOfEvents(t *testing.T) {
 	}
 	settled := issue(f.a, tea, nil)
 	settled.Finish = func(tx *Tx, err error) error { return mine } // after its events were written
-	f.group(issue(f.a, tea, nil), issue(theirs.a, theirs.program, nil), issue(f.a, tea, mine), settled, issue(f.a, tea, nil), issue(theirs.a, theirs.program, nil))
+	f.group(
+		issue(f.a, tea, nil), issue(theirs.a, theirs.program, nil), issue(f.a, tea, mine), settled,
+		issue(f.a, tea, nil), issue(theirs.a, theirs.program, nil),
+	)
 	f.testWebhook(tea, hook.ID)
-	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
+	second := f.second()
 	second.card(tea)
 	f.card(tea)
 	for shop, want := range map[int64]string{f.a.Shop: "1 2 3 4 5 6 7", theirs.a.Shop: "1 2 3 4"} {

@@ -129,7 +129,10 @@ func TestSweepLeavesPending(t *testing.T) {
 	f.clock.move(days(400))
 	f.sweep(3)
 	f.has("4 deliveries, 4 events")
-	if got := f.lines("SELECT DISTINCT ifnull(outcome, 'pending')||webhook_id FROM deliveries"); !slices.Equal(got, []string{fmt.Sprint("pending", f.key(KindWebhook, off.ID))}) {
+	if got := f.lines("SELECT DISTINCT ifnull(outcome, 'pending')||webhook_id FROM deliveries"); !slices.Equal(
+		got,
+		[]string{fmt.Sprint("pending", f.key(KindWebhook, off.ID))},
+	) {
 		t.Errorf("left are %q, the active one is %s", got, on.ID)
 	}
 	f.updateWebhook(program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}})
@@ -209,7 +212,10 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 	}
 	var at DeliverySweep
 	left := func() string {
-		return strings.Join(f.lines("SELECT w.id||':'||(SELECT count(*) FROM deliveries WHERE webhook_id=w.id) FROM webhooks w ORDER BY w.id"), " ")
+		return strings.Join(
+			f.lines("SELECT w.id||':'||(SELECT count(*) FROM deliveries WHERE webhook_id=w.id) FROM webhooks w ORDER BY w.id"),
+			" ",
+		)
 	}
 	var seen []string
 	for more := true; more; {
@@ -244,7 +250,7 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	f.subscribe(program, nil)
-	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
+	second := f.second()
 	f.card(program)
 	second.card(program) // both know the webhook now
 	f.has("2 deliveries, 2 events")

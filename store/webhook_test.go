@@ -88,7 +88,9 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 	f = startWith(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
 	program = f.program(stamps("Tea"))
 	err := f.do(func(tx *Tx) error {
-		return errorOf(tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})})))
+		return errorOf(
+			tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})})),
+		)
 	})
 	if err == nil || f.number("SELECT count(*) FROM webhooks") != 0 {
 		t.Errorf("a webhook without a secret: %v", err)
@@ -104,7 +106,11 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	var id string
 	issue := write(func(tx *Tx) error { return errorOf(tx.IssueCard(f.a, program, CardFields{}, SourceAPI)) })
 	create := func(tx *Tx) error {
-		w, err := tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"card.added"})}))
+		w, err := tx.CreateWebhook(
+			f.a,
+			program,
+			unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"card.added"})}),
+		)
 		id = w.ID
 		return err
 	}
@@ -131,7 +137,10 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 		counts = append(counts, n)
 		return err
 	})
-	errs := f.group(undone, issue, count, write(create), issue, count, patch(off), issue, count, patch(on), issue, count, patch(other), issue, count, remove, issue, count)
+	errs := f.group(
+		undone, issue, count, write(create), issue, count, patch(off), issue, count, patch(on), issue, count,
+		patch(other), issue, count, remove, issue, count,
+	)
 	for i, err := range errs {
 		if (i == 0) != errors.Is(err, mine) {
 			t.Errorf("member %d: %v", i, err)
@@ -143,7 +152,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	// The next group reads the epoch again, and so does another process.
 	f.must(issue.Do)
 	f.selects(2, "SELECT count(*) FROM deliveries")
-	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
+	second := f.second()
 	w := second.subscribe(program, nil)
 	f.must(issue.Do)
 	if n := len(f.log(program, w.ID)); n != 1 {
@@ -177,7 +186,8 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 	w := f.subscribe(program, nil)
 	moved("create", true)
 	for name, p := range map[string]WebhookPatch{
-		"url": {WebhookFields: WebhookFields{URL: set("https://hooks.invalid/b")}}, "token": {WebhookFields: WebhookFields{BearerToken: set("t")}},
+		"url":     {WebhookFields: WebhookFields{URL: set("https://hooks.invalid/b")}},
+		"token":   {WebhookFields: WebhookFields{BearerToken: set("t")}},
 		"headers": {WebhookFields: WebhookFields{CustomHeaders: set(map[string]string{"A": "b"})}}, "secret": {RotateSecret: set(true)},
 		"active": {WebhookFields: WebhookFields{Active: set(false)}},
 	} {
@@ -282,14 +292,21 @@ func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 	var ids []string
 	create := func(a Access, program string) Write {
 		return write(func(tx *Tx) error {
-			w, err := tx.CreateWebhook(a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}))
+			w, err := tx.CreateWebhook(
+				a,
+				program,
+				unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}),
+			)
 			if err == nil && a.Shop == f.a.Shop {
 				ids = append(ids, w.ID)
 			}
 			return err
 		})
 	}
-	for i, err := range f.group(create(theirs, theirProgram), create(f.a, program), create(f.a, other), create(f.a, program), create(f.a, program), create(f.a, other)) {
+	for i, err := range f.group(
+		create(theirs, theirProgram), create(f.a, program), create(f.a, other), create(f.a, program),
+		create(f.a, program), create(f.a, other),
+	) {
 		if i < 4 && err != nil {
 			t.Errorf("member %d: %v", i, err)
 		} else if i >= 4 {
