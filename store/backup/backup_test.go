@@ -30,9 +30,7 @@ func TestBackupCanceled(t *testing.T) {
 	})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "copy.db")
-	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(os.WriteFile(file, []byte("old"), 0o600))
 	for n := 0; ; n++ {
 		_, err := Create(&countdown{context.Background(), n}, f.Path(), file, Options{Force: true})
 		if got := folder(t, dir); !slices.Equal(got, []string{"copy.db"}) {
@@ -65,35 +63,25 @@ func TestBackupIsOneFile(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "copy.db")
-	size, err := Create(context.Background(), f.Path(), file, Options{Copied: func() {
+	size := check(Create(context.Background(), f.Path(), file, Options{Copied: func() {
 		// Temporary files contain personal data too.
 		for _, name := range folder(t, dir) {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%s can be read by others: %v, %v", name, info.Mode(), err)
 			}
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	raw, err := os.ReadFile(file)
 	if err != nil || int64(len(raw)) != size || raw[18] != 1 || raw[19] != 1 {
 		t.Errorf("%d bytes of %d, %v, versions %v", len(raw), size, err, raw[18:20])
 	}
 	// The backup can be restored from a read-only file, and gives the same rows.
-	if err := os.Chmod(file, 0o400); err != nil {
-		t.Fatal(err)
-	}
-	restored := filepath.Join(t.TempDir(), "again.db")
-	if _, err := Restore(context.Background(), file, restored, time.Now(), Options{}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(os.Chmod(file, 0o400))
+	f.restore(file, time.Now())
 	if got := folder(t, dir); !slices.Equal(got, []string{"copy.db"}) {
 		t.Errorf("beside the backup there is %q", got)
 	}
-	if err := os.Chmod(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(os.Chmod(file, 0o600))
 	again := f.on(file)
 	if before, after := f.dump(), again.dump(); before != after {
 		t.Errorf("the copy differs:\n%.2000s\n%.2000s", before, after)
@@ -106,9 +94,7 @@ func TestBackupIsOneFile(t *testing.T) {
 func TestBackupOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	older, file := createOlder(t), filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), older, file, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	check(Create(context.Background(), older, file, Options{}))
 	for _, path := range []string{older, file} {
 		c := connect(t, path)
 		if v, err := c.Number("PRAGMA user_version"); v != 11 || err != nil {

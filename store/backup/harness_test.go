@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -39,10 +40,7 @@ func start(t testing.TB) *fixture {
 // open opens a store, and closes it when the test ends.
 func open(t testing.TB, path string) *store.Store {
 	t.Helper()
-	s, err := store.Open(path, store.Options{Ephemeral: true, Readers: 2, PublicURL: "https://example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check(store.Open(path, store.Options{Ephemeral: true, Readers: 2, PublicURL: "https://example.com"}))
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -72,7 +70,16 @@ func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 func (f *fixture) program(name string) (id string) {
 	f.t.Helper()
 	return must(f, func(tx *store.Tx) (string, error) {
-		p, err := tx.CreateProgram(f.a, store.ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: set(int64(10)), IconKey: set("star"), RepeatAfterReset: set(true)})
+		p, err := tx.CreateProgram(
+			f.a,
+			store.ProgramFields{
+				Name:             set(name),
+				Type:             set("standard"),
+				TotalStamps:      set(int64(10)),
+				IconKey:          set("star"),
+				RepeatAfterReset: set(true),
+			},
+		)
 		if err != nil {
 			return "", err
 		}
@@ -114,16 +121,27 @@ func (f *fixture) till() (at store.Till) {
 	})
 }
 
+// backup makes a backup and returns its file.
+func (f *fixture) backup() (file string) {
+	file = filepath.Join(f.t.TempDir(), "copy.db")
+	check(Create(f.t.Context(), f.Path(), file, Options{}))
+	return file
+}
+
+// restore restores a backup to a new file and returns the fixture for it.
+func (f *fixture) restore(file string, at time.Time) *fixture {
+	restored := filepath.Join(f.t.TempDir(), "again.db")
+	check(Restore(f.t.Context(), file, restored, at, Options{}))
+	return f.on(restored)
+}
+
 // code returns the QR code's text of the card with this install link.
 func (f *fixture) code(installURL string) (code string) {
-	f.t.Helper()
-	if err := f.View(0, func(v *store.View) error {
+	succeed(f.View(0, func(v *store.View) error {
 		h, err := v.HolderCard(path.Base(installURL))
 		code = h.Code
 		return err
-	}); err != nil {
-		f.t.Fatal(err)
-	}
+	}))
 	return code
 }
 
@@ -137,14 +155,9 @@ func (f *fixture) checkFile() {
 
 // number returns the integer that a query selects.
 func (f *fixture) number(sql string, args ...any) int64 {
-	f.t.Helper()
 	c := connect(f.t, f.Path())
 	defer c.Close()
-	n, err := c.Number(sql, args...)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return n
+	return check(c.Number(sql, args...))
 }
 
 // dump returns the content of every table.
@@ -157,9 +170,7 @@ func (f *fixture) dump() string {
 		for r.Next() {
 			out = append(out, r.Text())
 		}
-		if err := r.Close(); err != nil {
-			f.t.Fatal(err)
-		}
+		succeed(r.Close())
 		return out
 	}
 	var b strings.Builder
@@ -177,27 +188,19 @@ func (f *fixture) dump() string {
 func createOlder(t testing.TB) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "older.db")
-	schema, err := os.ReadFile("../migrations/11.sql")
-	if err := errors.Join(err, os.WriteFile(path, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	schema := check(os.ReadFile("../migrations/11.sql"))
+	succeed(os.WriteFile(path, nil, 0o600))
 	c := connect(t, path)
 	defer c.Close()
-	if err := c.Script(string(schema) + "; INSERT INTO meta (id, id_secret, id_check) VALUES (1, zeroblob(16), x'3534d8d874e0c081'); " +
-		"PRAGMA application_id=0x706e6368; PRAGMA user_version=11"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(c.Script(string(schema) + "; INSERT INTO meta (id, id_secret, id_check) VALUES (1, zeroblob(16), x'3534d8d874e0c081'); " +
+		"PRAGMA application_id=0x706e6368; PRAGMA user_version=11"))
 	return path
 }
 
 // connect opens a file beside the store.
 func connect(t testing.TB, path string) *sqlite.Conn {
 	t.Helper()
-	c, err := sqlite.Open(path, sqlite.ReadWrite, "busy_timeout=5000")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return check(sqlite.Open(path, sqlite.ReadWrite, "busy_timeout=5000"))
 }
 
 // countdown is a context that is canceled after its error was read a number of times.
@@ -216,12 +219,21 @@ func (e *countdown) Err() error {
 // folder returns the names of the files in a folder.
 func folder(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
+	for _, e := range check(os.ReadDir(dir)) {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// check returns a value, and panics if err is not nil.
+func check[T any](v T, err error) T {
+	succeed(err)
+	return v
+}
+
+// succeed panics if one of the errors is not nil.
+func succeed(errs ...error) {
+	if err := errors.Join(errs...); err != nil {
+		panic(err)
+	}
 }

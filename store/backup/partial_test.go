@@ -16,10 +16,7 @@ func TestRawAppearsLate(t *testing.T) {
 		"a folder":        func(path string) error { return os.Mkdir(path, 0o700) },
 	} {
 		name := filepath.Join(t.TempDir(), "copy.db")
-		p, err := newPartial(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := check(newPartial(name))
 		if err := create(p.raw()); err != nil {
 			t.Skip(err)
 		}

@@ -16,14 +16,9 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	c := connect(t, f.Path())
-	err := c.Script(`INSERT INTO audit (created_at, shop_id, actor_type, actor_name, action, target_kind, target_id, detail)
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<60000) SELECT i, 1, 'user', 'ada', 'shop.update', 1, 1, printf('%.*c', 500, 'x') FROM n`)
-	if err == nil {
-		err = c.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(c.Script(`INSERT INTO audit (created_at, shop_id, actor_type, actor_name, action, target_kind, target_id, detail)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<60000) SELECT i, 1, 'user', 'ada', 'shop.update', 1, 1,
+		printf('%.*c', 500, 'x') FROM n`), c.Close())
 	var steps, between []string
 	last, ended := map[string][2]int64{}, false
 	progress := func(step store.Step, done, total int64) {
@@ -45,7 +40,7 @@ func TestProgress(t *testing.T) {
 			between = append(between, name)
 		}
 	}
-	check := func(what string, want ...string) {
+	reported := func(what string, want ...string) {
 		t.Helper()
 		if !slices.Equal(steps, want) || !ended {
 			t.Errorf("%s: steps %q, want %q; ended: %t", what, steps, want, ended)
@@ -64,19 +59,20 @@ func TestProgress(t *testing.T) {
 		clear(last)
 	}
 	copied, restored := filepath.Join(t.TempDir(), "copy.db"), filepath.Join(t.TempDir(), "restored.db")
-	size, err := Create(t.Context(), f.Path(), copied, Options{Progress: progress})
-	if err != nil {
-		t.Fatal(err)
-	}
+	size := check(Create(t.Context(), f.Path(), copied, Options{Progress: progress}))
 	if n := last["copying bytes"][1]; n < size {
 		t.Errorf("%d bytes are copied into a file of %d", n, size)
 	}
-	check("backup", "copying bytes", "counting the rows", "checking the integrity rows", "checking the invariants rows", "checking the references",
-		"rewriting bytes", "writing to the disk", "counting the rows", "checking the integrity rows")
-	if _, err := Restore(t.Context(), copied, restored, time.Now(), Options{Quick: true, Progress: progress}); err != nil {
-		t.Fatal(err)
-	}
-	check("restore", "copying bytes", "writing to the disk", "counting the rows", "checking the integrity rows", "ending sessions and links", "replacing the database")
+	reported(
+		"backup", "copying bytes", "counting the rows", "checking the integrity rows", "checking the invariants rows",
+		"checking the references", "rewriting bytes", "writing to the disk", "counting the rows",
+		"checking the integrity rows",
+	)
+	check(Restore(t.Context(), copied, restored, time.Now(), Options{Quick: true, Progress: progress}))
+	reported(
+		"restore", "copying bytes", "writing to the disk", "counting the rows", "checking the integrity rows",
+		"ending sessions and links", "replacing the database",
+	)
 	if _, err := Create(t.Context(), f.Path(), copied, Options{Progress: progress}); err == nil || ended || steps != nil {
 		t.Errorf("a backup that is refused: %v, steps %q", err, steps)
 	}

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -21,10 +20,7 @@ func TestRestoreExcludesOthers(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	f.Close()
-	lock, err := lockForRestore(f.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	lock := check(lockForRestore(f.Path()))
 	for _, o := range []store.Options{{}, {Serve: true}} {
 		s, err := store.Open(f.Path(), o)
 		if err == nil {
@@ -34,15 +30,12 @@ func TestRestoreExcludesOthers(t *testing.T) {
 			t.Errorf("opening the file during the restore: %v", err)
 		}
 	}
-	if _, err := Restore(context.Background(), f.Path(), f.Path()+"2", time.Now(), Options{}); err != nil {
+	if _, err := Restore(t.Context(), f.Path(), f.Path()+"2", time.Now(), Options{}); err != nil {
 		t.Errorf("a restore of another database: %v", err)
 	}
 	lock.Close() // as at the end of the process; the mark stays
 	for _, o := range []store.Options{{}, {Serve: true}} {
-		s, err := store.Open(f.Path(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := check(store.Open(f.Path(), o))
 		s.Close()
 	}
 	if mark, err := os.ReadFile(f.Path() + ".lock"); err != nil || len(mark) > 0 {
@@ -55,11 +48,8 @@ func TestRestoreExcludesOthers(t *testing.T) {
 func TestRestoreUnderAnOpenConnection(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Restore(context.Background(), file, f.Path(), time.Now(), Options{Force: true})
+	file := f.backup()
+	_, err := Restore(t.Context(), file, f.Path(), time.Now(), Options{Force: true})
 	if err == nil || !strings.Contains(err.Error(), "another process is using the database") {
 		t.Errorf("a restore under an open connection: %v", err)
 	}
@@ -99,20 +89,15 @@ func TestRestoreReusesNoID(t *testing.T) {
 		}
 		for range 2 {
 			p := f.program("Tea")
-			must(f, func(tx *store.Tx) (store.Prize, error) {
-				return tx.AddPrize(f.a, p, store.PrizeFields{Threshold: set(int64(10)), Name: set("Cup")})
-			})
 			f.webhook(p)
 			if s := stamp(f, 13); s.OverflowCard == nil { // of ten stamps
 				t.Fatal(s)
 			}
-			must(f, func(tx *store.Tx) (store.Key, error) {
-				k, _, err := tx.CreateKey(f.a.Shop, store.KeyFields{Name: set("k")})
-				return k, err
-			})
-			must(f, func(tx *store.Tx) (store.Shop, error) {
-				_, sh, err := tx.CreateShop(store.ShopFields{})
-				return sh, err
+			must(f, func(tx *store.Tx) (any, error) {
+				_, noPrize := tx.AddPrize(f.a, p, store.PrizeFields{Threshold: set(int64(10)), Name: set("Cup")})
+				_, _, noKey := tx.CreateKey(f.a.Shop, store.KeyFields{Name: set("k")})
+				_, _, noShop := tx.CreateShop(store.ShopFields{})
+				return nil, errors.Join(noPrize, noKey, noShop)
 			})
 		}
 		for _, table := range tables {
@@ -127,28 +112,19 @@ func TestRestoreReusesNoID(t *testing.T) {
 		}
 		f.checkFile()
 	}
-	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	file := f.backup()
 	everything(f)
 	for n := range 2 {
-		restored := filepath.Join(t.TempDir(), "again.db")
-		if _, err := Restore(context.Background(), file, restored, time.Now(), Options{}); err != nil {
-			t.Fatal(err)
-		}
-		again := f.on(restored)
+		again := f.restore(file, time.Now())
 		if n == 0 { // a store that has not written yet
 			again.Close()
-			again = f.on(restored)
+			again = f.on(again.Path())
 		}
 		everything(again)
 		again.Close()
-		again = f.on(restored)
+		again = f.on(again.Path())
 		everything(again)
-		if _, err := Create(context.Background(), restored, file, Options{Force: true}); err != nil {
-			t.Fatal(err)
-		}
+		check(Create(t.Context(), again.Path(), file, Options{Force: true}))
 		everything(again)
 	}
 }
@@ -159,10 +135,7 @@ func TestRestoreReusesNoCode(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	card := f.card(f.program("Coffee"), store.CardFields{})
-	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	file := f.backup()
 	known := map[string]bool{}
 	reissue := func(f *fixture) {
 		t.Helper()
@@ -180,11 +153,7 @@ func TestRestoreReusesNoCode(t *testing.T) {
 	reissue(f)
 	at := time.Now()
 	for range 3 {
-		restored := filepath.Join(t.TempDir(), "again.db")
-		if _, err := Restore(context.Background(), file, restored, at, Options{}); err != nil {
-			t.Fatal(err)
-		}
-		again := f.on(restored)
+		again := f.restore(file, at)
 		reissue(again)
 		reissue(again)
 		at = at.Add(time.Minute)
@@ -220,10 +189,7 @@ func restoreSkipsSequences(t *testing.T, before int64) {
 	for range before {
 		event(f)
 	}
-	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	file := f.backup()
 	f.webhook(program)
 	last := event(f)
 	if last != before+1 {
@@ -231,11 +197,7 @@ func restoreSkipsSequences(t *testing.T, before int64) {
 	}
 	at := time.Now()
 	for range 3 {
-		restored := filepath.Join(t.TempDir(), "again.db")
-		if _, err := Restore(context.Background(), file, restored, at, Options{}); err != nil {
-			t.Fatal(err)
-		}
-		again := f.on(restored)
+		again := f.restore(file, at)
 		again.webhook(program)
 		first := event(again)
 		if first <= last {
@@ -248,7 +210,7 @@ func restoreSkipsSequences(t *testing.T, before int64) {
 			t.Errorf("%d is no exact number in JavaScript", last)
 		}
 		again.Close()
-		again = f.on(restored)
+		again = f.on(again.Path())
 		if next := event(again); next != last+1 {
 			t.Errorf("%d after %d and a restart", next, last)
 		}
@@ -267,27 +229,18 @@ func TestRestoreIsSeenByTills(t *testing.T) {
 	})
 	seen := func(f *fixture) (id string) {
 		t.Helper()
-		if err := f.View(0, func(v *store.View) error {
+		succeed(f.View(0, func(v *store.View) error {
 			me, err := v.TillMe(at)
 			id = me.RestoreID
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return id
 	}
 	ids := map[string]bool{seen(f): true}
-	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	file := f.backup()
 	now := time.Now()
 	for n := range 3 {
-		restored := filepath.Join(t.TempDir(), "again.db")
-		if _, err := Restore(context.Background(), file, restored, now.Add(time.Duration(n)*time.Minute), Options{}); err != nil {
-			t.Fatal(err)
-		}
-		again := f.on(restored)
+		again := f.restore(file, now.Add(time.Duration(n)*time.Minute))
 		id := seen(again)
 		if ids[id] || id == "" {
 			t.Errorf("restore %d has the id %q again", n, id)
@@ -298,7 +251,7 @@ func TestRestoreIsSeenByTills(t *testing.T) {
 		}
 		again.till() // a write, after which the id stays
 		again.Close()
-		if again = f.on(restored); seen(again) != id {
+		if again = f.on(again.Path()); seen(again) != id {
 			t.Error("the id changes when the file is opened again")
 		}
 	}
@@ -308,19 +261,18 @@ func TestRestoreIsSeenByTills(t *testing.T) {
 func TestRestoreReplacesNothingElse(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	copied := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), f.Path(), copied, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	sound := must2(os.ReadFile(copied))
+	copied := f.backup()
+	sound := check(os.ReadFile(copied))
 	for says, create := range map[string]func(db, victim string) error{
 		"is not a regular file, but a symbolic link":  func(db, victim string) error { return os.Symlink(victim, db) },
 		"is not a regular file, but a symbolic link ": func(db, victim string) error { return os.Symlink("none", db) },
 		"is neither empty nor a punchcard database":   func(db, victim string) error { return os.WriteFile(db, []byte("mine"), 0o600) },
-		"is neither empty nor a punchcard database ":  func(db, victim string) error { return os.WriteFile(db, []byte(strings.Repeat("mine\n", 999)), 0o600) },
-		"shop.db-wal: is not a regular file":          func(db, victim string) error { return os.Symlink(victim, db+"-wal") },
-		"shop.db-shm: is not a regular file":          func(db, victim string) error { return os.Symlink(victim, db+"-shm") },
-		"shop.db.partial: is not a regular file":      func(db, victim string) error { return os.Symlink(victim, db+".partial") },
+		"is neither empty nor a punchcard database ": func(db, victim string) error {
+			return os.WriteFile(db, []byte(strings.Repeat("mine\n", 999)), 0o600)
+		},
+		"shop.db-wal: is not a regular file":     func(db, victim string) error { return os.Symlink(victim, db+"-wal") },
+		"shop.db-shm: is not a regular file":     func(db, victim string) error { return os.Symlink(victim, db+"-shm") },
+		"shop.db.partial: is not a regular file": func(db, victim string) error { return os.Symlink(victim, db+".partial") },
 		"is neither empty nor a punchcard database, so a re": func(db, victim string) error {
 			if err := os.WriteFile(db, nil, 0o600); err != nil {
 				return err
@@ -332,25 +284,21 @@ func TestRestoreReplacesNothingElse(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		db, victim := filepath.Join(dir, "shop.db"), filepath.Join(dir, "victim.db")
-		if err := errors.Join(os.WriteFile(victim, sound, 0o644), create(db, victim)); err != nil {
-			t.Fatal(err)
-		}
+		succeed(os.WriteFile(victim, sound, 0o644), create(db, victim))
 		before, _ := os.ReadFile(db)
-		_, err := Restore(context.Background(), copied, db, time.Now(), Options{Force: true})
+		_, err := Restore(t.Context(), copied, db, time.Now(), Options{Force: true})
 		if err == nil || !strings.Contains(err.Error(), strings.TrimSpace(says)) {
 			t.Errorf("%s: %v", says, err)
 		}
 		after, _ := os.ReadFile(db)
-		if got := must2(os.ReadFile(victim)); !bytes.Equal(got, sound) || !bytes.Equal(after, before) {
+		if got := check(os.ReadFile(victim)); !bytes.Equal(got, sound) || !bytes.Equal(after, before) {
 			t.Errorf("%s: a file was changed", says)
 		}
 	}
 	// A damaged database is replaced.
 	damaged := filepath.Join(t.TempDir(), "shop.db")
-	if err := os.WriteFile(damaged, append(bytes.Clone(sound[:100]), make([]byte, 9000)...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Restore(context.Background(), copied, damaged, time.Now(), Options{Force: true}); err != nil {
+	succeed(os.WriteFile(damaged, append(bytes.Clone(sound[:100]), make([]byte, 9000)...), 0o600))
+	if _, err := Restore(t.Context(), copied, damaged, time.Now(), Options{Force: true}); err != nil {
 		t.Error(err)
 	}
 }
@@ -360,13 +308,10 @@ func TestRestoreReplacesNothingElse(t *testing.T) {
 func TestRestoreInReplacedFolder(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	copied := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), f.Path(), copied, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	sound := must2(os.ReadFile(copied))
+	copied := f.backup()
+	sound := check(os.ReadFile(copied))
 	var names []string
-	Restore(context.Background(), copied, filepath.Join(t.TempDir(), "shop.db"), time.Now(), Options{Progress: func(s store.Step, _, _ int64) {
+	Restore(t.Context(), copied, filepath.Join(t.TempDir(), "shop.db"), time.Now(), Options{Progress: func(s store.Step, _, _ int64) {
 		if s.Name != "" && !slices.Contains(names, s.Name) {
 			names = append(names, s.Name)
 		}
@@ -378,35 +323,33 @@ func TestRestoreInReplacedFolder(t *testing.T) {
 		root := t.TempDir()
 		dir, aside, other := filepath.Join(root, "data"), filepath.Join(root, "aside"), filepath.Join(root, "other")
 		victim := filepath.Join(other, "shop.db")
-		if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(other, 0o700), os.WriteFile(victim, sound, 0o644), os.WriteFile(filepath.Join(dir, "shop.db"), sound, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		succeed(
+			os.Mkdir(dir, 0o700),
+			os.Mkdir(other, 0o700),
+			os.WriteFile(victim, sound, 0o644),
+			os.WriteFile(filepath.Join(dir, "shop.db"), sound, 0o600),
+		)
 		replaced := false
-		_, err := Restore(context.Background(), copied, filepath.Join(dir, "shop.db"), time.Now(), Options{Force: true, Progress: func(s store.Step, _, _ int64) {
-			if s.Name == name && !replaced {
-				replaced = true
-				if err := errors.Join(os.Rename(dir, aside), os.Symlink(other, dir)); err != nil {
-					t.Error(err)
+		_, err := Restore(
+			t.Context(), copied, filepath.Join(dir, "shop.db"), time.Now(),
+			Options{Force: true, Progress: func(s store.Step, _, _ int64) {
+				if s.Name == name && !replaced {
+					replaced = true
+					if err := errors.Join(os.Rename(dir, aside), os.Symlink(other, dir)); err != nil {
+						t.Error(err)
+					}
 				}
-			}
-		}})
+			}},
+		)
 		if err == nil {
 			t.Errorf("%s: restored", name)
 		}
-		info := must2(os.Stat(victim))
-		if got := must2(os.ReadFile(victim)); !bytes.Equal(got, sound) || info.Mode() != 0o644 {
+		info := check(os.Stat(victim))
+		if got := check(os.ReadFile(victim)); !bytes.Equal(got, sound) || info.Mode() != 0o644 {
 			t.Errorf("%s: the file in the other folder was changed", name)
 		}
-		if got := must2(os.ReadFile(filepath.Join(aside, "shop.db"))); !bytes.Equal(got, sound) {
+		if got := check(os.ReadFile(filepath.Join(aside, "shop.db"))); !bytes.Equal(got, sound) {
 			t.Errorf("%s: the database was changed", name)
 		}
 	}
-}
-
-// must2 returns a value, or ends the test.
-func must2[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -76,16 +76,14 @@ func TestScrub(t *testing.T) {
 		if got := Scrub(Scrub(v2)); !bytes.Equal(got, want) {
 			t.Errorf("%s: scrubbed twice: %s", in.Name, got)
 		}
-		for _, secret := range []string{"badge/7", "Zoë", "zoe@", "till"} {
-			if bytes.Contains(Scrub(v2), []byte(secret)) {
-				t.Errorf("%s: the body still contains %s", in.Name, secret)
-			}
-		}
 	}
 }
 
 func TestScrubMetadata(t *testing.T) {
-	for _, meta := range []string{"", "null", "true", "0", "-1.5e3", `"a\"},{"`, "{}", "[]", ` {"a" : [ "]}" , {} ] } `, "\t7\n", `{"card":{"holder":{"name":"x"}}}`, "{\n}"} {
+	for _, meta := range []string{
+		"", "null", "true", "0", "-1.5e3", `"a\"},{"`, "{}", "[]", ` {"a" : [ "]}" , {} ] } `, "\t7\n",
+		`{"card":{"holder":{"name":"x"}}}`, "{\n}",
+	} {
 		e := sample(StampAssigned)
 		e.Transaction.Metadata = []byte(meta)
 		body := AppendV2(nil, e)
@@ -97,15 +95,6 @@ func TestScrubMetadata(t *testing.T) {
 		if got, want := Scrub(body), AppendV2(nil, e); !bytes.Equal(got, want) {
 			t.Errorf("%q\n got %s\nwant %s", meta, got, want)
 		}
-	}
-}
-
-// TestCardDeletedNamesNobody checks that card.deleted has no personal data.
-func TestCardDeletedNamesNobody(t *testing.T) {
-	body := AppendV2(nil, sample(CardDeleted))
-	want := `"card":{"id":"crd_1","external_ref":null,"state":"deleted","holder":{"name":null,"email":null}}`
-	if !bytes.Contains(body, []byte(want)) {
-		t.Errorf("got %s", body)
 	}
 }
 

@@ -61,49 +61,42 @@ const (
 	ours, theirs, none       int64 = 20, 21, 0
 )
 
+// TestNoFilter checks that a subscription without filters gets events of every location and program, and
+// those of none, whatever include_shop_wide_events is.
+func TestNoFilter(t *testing.T) {
+	for _, include := range []bool{false, true} {
+		s := Subscription{Events: []string{"*"}, IncludeShopWide: include}
+		for _, n := range []Name{CardAdded, CardRegistered, SubscriptionStateChanged, LocationCreated} {
+			for _, f := range []Facts{{}, {LocationID: here}, {LocationID: elsewhere}, {ProgramID: ours}, {ProgramID: theirs}} {
+				f.Name = n
+				if !s.Matches(f) {
+					t.Errorf("include %t: no match with %+v", include, f)
+				}
+			}
+		}
+	}
+}
+
 // TestLocationFilter checks the rules of location filters.
 func TestLocationFilter(t *testing.T) {
 	// card.added has a location unless the card was issued over REST; card.registered is shop-wide.
 	located, shopwide := CardAdded, CardRegistered
 	for _, c := range []struct {
-		filter  bool
 		include bool
 		name    Name
 		at      int64
 		want    bool
 	}{
-		// Without location_ids, include_shop_wide_events is ignored.
-		{false, true, located, here, true},
-		{false, true, located, elsewhere, true},
-		{false, true, located, nowhere, true},
-		{false, true, shopwide, nowhere, true},
-		{false, true, shopwide, here, true},
-		{false, false, located, here, true},
-		{false, false, located, elsewhere, true},
-		{false, false, located, nowhere, true},
-		{false, false, shopwide, nowhere, true},
-		{false, false, shopwide, here, true},
-		// With location_ids and true: the listed locations and the shop-wide events.
-		{true, true, located, here, true},
-		{true, true, located, elsewhere, false},
-		{true, true, located, nowhere, false},
-		{true, true, shopwide, nowhere, true},
-		{true, true, shopwide, here, true},
-		{true, true, shopwide, elsewhere, true},
-		{true, true, LocationCreated, elsewhere, true},
-		// With location_ids and false: the listed locations only.
-		{true, false, located, here, true},
-		{true, false, located, elsewhere, false},
-		{true, false, located, nowhere, false},
-		{true, false, shopwide, nowhere, false},
-		{true, false, shopwide, here, false},
-		{true, false, shopwide, elsewhere, false},
-		{true, false, LocationCreated, here, false},
+		// With true: the listed locations and the shop-wide events.
+		{true, located, here, true}, {true, located, elsewhere, false}, {true, located, nowhere, false},
+		{true, shopwide, nowhere, true}, {true, shopwide, here, true}, {true, shopwide, elsewhere, true},
+		{true, LocationCreated, elsewhere, true},
+		// With false: the listed locations only.
+		{false, located, here, true}, {false, located, elsewhere, false}, {false, located, nowhere, false},
+		{false, shopwide, nowhere, false}, {false, shopwide, here, false}, {false, shopwide, elsewhere, false},
+		{false, LocationCreated, here, false},
 	} {
-		s := Subscription{Events: []string{"*"}, IncludeShopWide: c.include}
-		if c.filter {
-			s.LocationIDs = []int64{99, here}
-		}
+		s := Subscription{Events: []string{"*"}, LocationIDs: []int64{99, here}, IncludeShopWide: c.include}
 		if got := s.Matches(Facts{Name: c.name, LocationID: c.at}); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
@@ -112,34 +105,18 @@ func TestLocationFilter(t *testing.T) {
 
 func TestProgramFilter(t *testing.T) {
 	for _, c := range []struct {
-		filter  bool
 		name    Name
 		program int64
 		want    bool
 	}{
-		{false, CardAdded, ours, true},
-		{false, CardAdded, theirs, true},
-		{false, CardAdded, none, true},
-		{false, SubscriptionStateChanged, none, true},
-		{false, LocationCreated, none, true},
-		{true, CardAdded, ours, true},
-		{true, CardAdded, theirs, false},
-		{true, CardAdded, none, false},
-		{true, ProgramCreated, ours, true},
-		{true, ProgramCreated, theirs, false},
-		{true, SubscriptionStateChanged, none, false},
-		{true, LocationCreated, none, false},
-		{true, LocationUpdated, none, false},
-		{true, LocationDisabled, none, false},
-		{true, LocationEnabled, none, false},
+		{CardAdded, ours, true}, {CardAdded, theirs, false}, {CardAdded, none, false}, {ProgramCreated, ours, true},
+		{ProgramCreated, theirs, false}, {SubscriptionStateChanged, none, false}, {LocationCreated, none, false},
+		{LocationUpdated, none, false}, {LocationDisabled, none, false}, {LocationEnabled, none, false},
 		// These events have no program, so no filter matches them, even if their facts name one.
-		{true, LocationCreated, ours, false},
-		{true, SubscriptionStateChanged, ours, false},
+		{LocationCreated, ours, false},
+		{SubscriptionStateChanged, ours, false},
 	} {
-		s := Subscription{Events: []string{"*"}, IncludeShopWide: true}
-		if c.filter {
-			s.ProgramIDs = []int64{99, ours}
-		}
+		s := Subscription{Events: []string{"*"}, ProgramIDs: []int64{99, ours}, IncludeShopWide: true}
 		if got := s.Matches(Facts{Name: c.name, ProgramID: c.program, Preview: true}); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
@@ -297,7 +274,11 @@ func TestOneTransaction(t *testing.T) {
 }
 
 func TestMatchesAllocatesNothing(t *testing.T) {
-	s := Subscription{Events: []string{"card.added", "stamp.*", "transaction.*", "*"}, ProgramIDs: []int64{1, ours}, LocationIDs: []int64{here}}
+	s := Subscription{
+		Events:      []string{"card.added", "stamp.*", "transaction.*", "*"},
+		ProgramIDs:  []int64{1, ours},
+		LocationIDs: []int64{here},
+	}
 	n := testing.AllocsPerRun(100, func() {
 		s.Matches(Facts{Name: TransactionCreated, ProgramID: ours, LocationID: here, Specific: StampAssigned})
 	})

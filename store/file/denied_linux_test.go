@@ -39,21 +39,22 @@ func asNobody(t *testing.T, f func()) {
 // is missing and who needs it.
 func TestDenied(t *testing.T) {
 	root, err := os.MkdirTemp("/tmp", "punchcard-denied-") // where everybody may enter
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(root) })
 	dir := filepath.Join(root, "data")
 	db := filepath.Join(dir, "shop.db")
 	modes := func(root, folder, file, log os.FileMode) {
 		t.Helper()
-		if err := errors.Join(os.Chmod(dir, 0o700), os.Chmod(db, file), os.Chmod(db+"-wal", log), os.Chmod(dir, folder), os.Chmod(filepath.Dir(dir), root)); err != nil {
-			t.Fatal(err)
-		}
+		must(
+			t,
+			os.Chmod(dir, 0o700),
+			os.Chmod(db, file),
+			os.Chmod(db+"-wal", log),
+			os.Chmod(dir, folder),
+			os.Chmod(filepath.Dir(dir), root),
+		)
 	}
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(db, nil, 0o600), os.WriteFile(db+"-wal", nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o700), os.WriteFile(db, nil, 0o600), os.WriteFile(db+"-wal", nil, 0o600))
 	t.Cleanup(func() { modes(0o700, 0o700, 0o600, 0o600) })
 	for _, c := range []struct {
 		root, folder, file, log os.FileMode
@@ -72,7 +73,8 @@ func TestDenied(t *testing.T) {
 		asNobody(t, func() { got = Denied(db, "-wal", "-shm") })
 		switch {
 		case c.want == "" && got == nil:
-		case got == nil || c.want == "" || !errors.Is(got, fs.ErrPermission) || !strings.HasPrefix(got.Error(), db+": permission denied: punchcard runs as user ") || !strings.Contains(got.Error(), c.want):
+		case got == nil || c.want == "" || !errors.Is(got, fs.ErrPermission) ||
+			!strings.HasPrefix(got.Error(), db+": permission denied: punchcard runs as user ") || !strings.Contains(got.Error(), c.want):
 			t.Errorf("%o %o %o %o: %v", c.root, c.folder, c.file, c.log, got)
 		}
 	}

@@ -13,11 +13,15 @@ import (
 func TestResolve(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	if err := errors.Join(os.Mkdir(at("sub"), 0o700), os.Symlink("sub/b", at("a")), os.Symlink("../c", at("sub/b")), os.Symlink(at("none"), at("c")), os.Symlink("loop", at("loop")),
+	if err := errors.Join(os.Mkdir(at("sub"), 0o700), os.Symlink("sub/b", at("a")), os.Symlink(
+		"../c", at("sub/b"),
+	), os.Symlink(at("none"), at("c")), os.Symlink("loop", at("loop")),
 		os.Symlink("sub", at("folder"))); err != nil {
 		t.Skip(err)
 	}
-	for path, want := range map[string]string{at("x"): at("x"), at("c"): at("none"), at("a"): at("none"), at("sub"): at("sub"), at("folder/b"): at("none")} {
+	for path, want := range map[string]string{
+		at("x"): at("x"), at("c"): at("none"), at("a"): at("none"), at("sub"): at("sub"), at("folder/b"): at("none"),
+	} {
 		if got, err := Resolve(path); err != nil || filepath.Clean(got) != want {
 			t.Errorf("%s leads to %s, %v, want %s", path, got, err, want)
 		}
@@ -32,9 +36,7 @@ func TestResolve(t *testing.T) {
 func TestCreateAndOpen(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "a"), filepath.Join(dir, "link")
-	if err := Create(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Create(path))
 	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 || info.Size() != 0 {
 		t.Errorf("created %v, %v", info, err)
 	}
@@ -48,11 +50,12 @@ func TestCreateAndOpen(t *testing.T) {
 		t.Errorf("created behind a link: %v", err)
 	}
 	for _, at := range []string{link, dir} {
-		if f, err := Open(at, os.O_RDWR); err == nil || !strings.HasPrefix(err.Error(), at+": is not a regular file") {
-			t.Errorf("opened %v, %v", f, err)
-		}
-		if l, err := TakeLock(at); err == nil || !strings.HasPrefix(err.Error(), at+": is not a regular file") {
-			t.Errorf("locked %v, %v", l, err)
+		_, notOpened := Open(at, os.O_RDWR)
+		_, notLocked := TakeLock(at)
+		for _, err := range []error{notOpened, notLocked} {
+			if err == nil || !strings.HasPrefix(err.Error(), at+": is not a regular file") {
+				t.Errorf("opened or locked: %v", err)
+			}
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "none")); err == nil {
@@ -65,9 +68,7 @@ func TestCreateAndOpen(t *testing.T) {
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	l, err := TakeLock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := TakeLock(path); !errors.Is(err, ErrLocked) {
 		t.Errorf("taken twice: %v", err)
 	}
@@ -83,20 +84,23 @@ func TestLock(t *testing.T) {
 	if err := l.Close(); err != nil || Marked(path, "mark") {
 		t.Errorf("the mark is there after the end of the lock, or it did not end: %v", err)
 	}
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if l, err = TakeLock(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("mine"), 0o600))
+	l, err = TakeLock(path)
+	must(t, err)
 	defer l.Close()
 	if err := l.Mark("", "mark"); err == nil {
 		t.Error("a file with other content is marked")
 	}
-	if err := os.Rename(path, path+"2"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path, path+"2"))
 	if current, err := l.Current(); current || err != nil {
 		t.Errorf("a renamed lock is current: %v, %v", current, err)
+	}
+}
+
+// must ends the test if one of the errors is not nil.
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -17,9 +17,7 @@ const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) S
 func TestEndlessStatement(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	if err := c.Script("CREATE TABLE t (a)"); err != nil {
-		t.Fatal(err)
-	}
+	script(t, c, "CREATE TABLE t (a)")
 	for range 2 {
 		if _, err := c.Number(endless); !errors.Is(err, ErrEndless) {
 			t.Errorf("a query without end: %v", err)
@@ -30,15 +28,11 @@ func TestEndlessStatement(t *testing.T) {
 		if _, err := c.Exec("INSERT INTO t " + endless); !errors.Is(err, ErrEndless) {
 			t.Errorf("a write without end: %v", err)
 		}
-		if n, err := c.Number("SELECT count(*)+7 FROM t"); n != 7 || err != nil {
-			t.Errorf("after it a query gives %d, %v", n, err)
-		}
+		gives(t, c, 7, "SELECT count(*)+7 FROM t")
 	}
 	// The steps of many statements do not add up.
 	for range 200 {
-		if _, err := c.Number("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<9000) SELECT max(i) FROM n"); err != nil {
-			t.Fatal(err)
-		}
+		gives(t, c, 9000, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<9000) SELECT max(i) FROM n")
 	}
 }
 
@@ -89,18 +83,14 @@ func TestInterruptOn(t *testing.T) {
 		t.Errorf("after the end of the context: %v", err)
 	}
 	c.NoInterrupt()
-	if n, err := c.Number("PRAGMA busy_timeout"); n != 5000 || err != nil {
-		t.Errorf("busy_timeout is %d, %v, want 5000", n, err)
-	}
+	gives(t, c, 5000, "PRAGMA busy_timeout")
 }
 
 // TestHardened checks that nothing that a file contains can do more than store data.
 func TestHardened(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	if err := c.Script("CREATE TABLE t (a); CREATE VIEW v AS SELECT * FROM t; CREATE TABLE big (a)"); err != nil {
-		t.Fatal(err)
-	}
+	script(t, c, "CREATE TABLE t (a); CREATE VIEW v AS SELECT * FROM t; CREATE TABLE big (a)")
 	for sql, says := range map[string]string{
 		"SELECT * FROM v":                          "view",
 		"UPDATE sqlite_schema SET sql=''":          "may not be modified",
@@ -113,15 +103,8 @@ func TestHardened(t *testing.T) {
 	if err := c.Script("PRAGMA writable_schema=ON; PRAGMA trusted_schema=OFF; UPDATE sqlite_schema SET sql='x'"); err == nil {
 		t.Error("the schema can be written")
 	}
-	for _, pragma := range []string{"trusted_schema", "cell_size_check"} {
-		want := int64(0)
-		if pragma == "cell_size_check" {
-			want = 1
-		}
-		if n, err := c.Number("PRAGMA " + pragma); n != want || err != nil {
-			t.Errorf("%s is %d, %v", pragma, n, err)
-		}
-	}
+	gives(t, c, 0, "PRAGMA trusted_schema")
+	gives(t, c, 1, "PRAGMA cell_size_check")
 }
 
 // TestLinks checks that a link at the end of the path is refused, and one before it followed.

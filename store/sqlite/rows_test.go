@@ -14,19 +14,14 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	for _, text := range []string{"", "a\x00b", "é\u2028", strings.Repeat("x", 100_000)} {
-		r := c.Query("SELECT ?1, ?2, ?3, ?4, ?5, ?6", text, -7, nil, 0.1+0.2, 0.0, []byte("\x00\xff"))
-		if !r.Next() {
-			t.Fatal("no row", r.Close())
-		}
+		r := row(t, c, "SELECT ?1, ?2, ?3, ?4, ?5, ?6", text, -7, nil, 0.1+0.2, 0.0, []byte("\x00\xff"))
 		if got, n, null := r.Text(), r.Int(), r.Null(); got != text || n != -7 || !null {
 			t.Errorf("%.20q, -7 and null are read as %.20q, %d and null: %v", text, got, n, null)
 		}
 		if x, null, y, b := r.Float(), r.Null(), r.Float(), r.Bytes(); x != 0.1+0.2 || y != 0 || null || string(b) != "\x00\xff" {
 			t.Errorf("the last three columns are read as %v, %v, null: %v, and %x", x, y, null, b)
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
+		ends(t, r)
 	}
 	for _, wrong := range []string{"NULL", "'card'", "'12abc'", "'7'", "x'00'", "0.0", "2.5"} {
 		if n, err := c.Number("SELECT " + wrong); err == nil || !strings.Contains(err.Error(), "column 0") {
@@ -42,56 +37,39 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestBindCounts checks that a statement keeps no arguments of its last use.
-func TestBindCounts(t *testing.T) {
-	t.Parallel()
-	c := open(t)
-	if n, err := c.Number("SELECT ?1", 5); n != 5 || err != nil {
-		t.Fatal(n, err)
-	}
-	panics(t, "an argument too few", func() { c.Number("SELECT ?1") })
-}
-
 // TestPlanOfAnyArguments checks that arguments do not choose the plan: with the first of these
 // SQLite could use the index, with the second it could not.
 func TestPlanOfAnyArguments(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	if err := c.Script("CREATE TABLE t (a, kind); CREATE INDEX t_x ON t (a) WHERE kind='x'"); err != nil {
-		t.Fatal(err)
-	}
+	script(t, c, "CREATE TABLE t (a, kind); CREATE INDEX t_x ON t (a) WHERE kind='x'")
 	for _, kind := range []string{"x", "y"} {
-		r := c.Query("EXPLAIN QUERY PLAN SELECT a FROM t WHERE a=? AND kind=?", 1, kind)
-		if !r.Next() {
-			t.Fatal(r.Close())
-		}
+		r := row(t, c, "EXPLAIN QUERY PLAN SELECT a FROM t WHERE a=? AND kind=?", 1, kind)
 		r.Int()
 		r.Int()
 		r.Int()
 		if step := r.Text(); step != "SCAN t" {
 			t.Errorf("kind %q: %s", kind, step)
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		ends(t, r)
 	}
 }
 
-// TestBindNamedTypes checks that arguments of named integer and string types are bound by their
-// underlying types, and that others panic.
-func TestBindNamedTypes(t *testing.T) {
+// TestBind checks that arguments of named integer and string types are bound by their underlying types,
+// that others panic, and that a statement keeps no arguments of its last use.
+func TestBind(t *testing.T) {
 	t.Parallel()
 	type instant int64
 	type kind byte
 	type code string
 	c := open(t)
-	r := c.Query("SELECT ?, ?, ?", instant(-1<<40), kind(200), code("gone"))
-	if !r.Next() || r.Int() != -1<<40 || r.Int() != 200 || r.Text() != "gone" {
+	r := row(t, c, "SELECT ?, ?, ?", instant(-1<<40), kind(200), code("gone"))
+	if r.Int() != -1<<40 || r.Int() != 200 || r.Text() != "gone" {
 		t.Error("named types are read as something else")
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	ends(t, r)
+	gives(t, c, 5, "SELECT ?1", 5)
+	panics(t, "an argument too few", func() { c.Number("SELECT ?1") })
 	panics(t, "an argument of an unknown type", func() { c.Number("SELECT ?", struct{}{}) })
 }
 
@@ -101,34 +79,17 @@ func TestRowHoldsSnapshot(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	writer := openFile(t, path, "journal_mode=WAL")
-	if err := writer.Script("CREATE TABLE shops (id INTEGER); CREATE TABLE locations (id INTEGER); INSERT INTO shops VALUES (1)"); err != nil {
-		t.Fatal(err)
-	}
+	script(t, writer, "CREATE TABLE shops (id INTEGER); CREATE TABLE locations (id INTEGER); INSERT INTO shops VALUES (1)")
 	c := openFile(t, path, "query_only=1")
-	count := func() int64 {
-		n, err := c.Number("SELECT count(*) FROM locations")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	r := c.Query("SELECT id FROM shops")
-	if !r.Next() {
-		t.Fatal("no shop", r.Close())
-	}
-	before := count()
+	r := row(t, c, "SELECT id FROM shops")
+	const count = "SELECT count(*) FROM locations"
+	gives(t, c, 0, count)
 	if _, err := writer.Insert("INSERT INTO locations VALUES (1)"); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(); n != before {
-		t.Errorf("%d locations while the row is read, %d before the write", n, before)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := count(); n != before+1 {
-		t.Errorf("%d locations after it, want %d", n, before+1)
-	}
+	gives(t, c, 0, count) // while the row is read
+	ends(t, r)
+	gives(t, c, 1, count)
 }
 
 // TestStatementsAreNotShared checks that a statement with open rows cannot be run again, that a text
@@ -136,10 +97,7 @@ func TestRowHoldsSnapshot(t *testing.T) {
 func TestStatementsAreNotShared(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	r := c.Query("SELECT 1")
-	if !r.Next() || r.Int() != 1 {
-		t.Fatal("no row", r.Close())
-	}
+	r := row(t, c, "SELECT 1")
 	panics(t, "a second query", func() { c.Query("SELECT 1") })
 	panics(t, "a run", func() { c.Exec("SELECT 1") })
 	panics(t, "two statements", func() { c.Exec("SELECT 1; SELECT 2") })
@@ -148,11 +106,43 @@ func TestStatementsAreNotShared(t *testing.T) {
 			t.Error("the rows start again")
 		}
 	}
-	if err := r.Close(); err != nil {
-		t.Error(err)
-	}
+	ends(t, r)
 	if r.Next() {
 		t.Error("there are rows after the end")
+	}
+}
+
+// row runs a query and goes to its first row.
+func row(t *testing.T, c *Conn, sql string, args ...any) *Rows {
+	t.Helper()
+	r := c.Query(sql, args...)
+	if !r.Next() {
+		t.Fatal("no row", r.Close())
+	}
+	return r
+}
+
+// script runs a script, which must succeed.
+func script(t *testing.T, c *Conn, text string) {
+	t.Helper()
+	if err := c.Script(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gives fails the test unless a query selects the integer want.
+func gives(t *testing.T, c *Conn, want int64, sql string, args ...any) {
+	t.Helper()
+	if n, err := c.Number(sql, args...); n != want || err != nil {
+		t.Errorf("%s gives %d, %v, want %d", sql, n, err, want)
+	}
+}
+
+// ends fails the test if rows end with an error.
+func ends(t *testing.T, r *Rows) {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -12,15 +12,14 @@ func TestWatch(t *testing.T) {
 	t.Parallel()
 	const rows = 100_000
 	c := open(t)
-	if err := c.Script(`CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE UNIQUE INDEX t_a ON t (a);
+	script(t, c, `CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE UNIQUE INDEX t_a ON t (a);
 		INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<100000) SELECT i, i%100 FROM n;
-		INSERT INTO u VALUES (1), (2)`); err != nil {
-		t.Fatal(err)
-	}
+		INSERT INTO u VALUES (1), (2)`)
 	// grows checks that counts grow and end between least and most.
 	grows := func(what string, seen []int64, least, most int64) {
 		t.Helper()
-		if len(seen) < 3 || !slices.IsSorted(seen) || seen[0] >= seen[len(seen)-1] || seen[len(seen)-1] < least || seen[len(seen)-1] > most {
+		if len(seen) < 3 || !slices.IsSorted(seen) || seen[0] >= seen[len(seen)-1] || seen[len(seen)-1] < least ||
+			seen[len(seen)-1] > most {
 			t.Errorf("%s: seen %v, want growing numbers up to %d to %d", what, seen, least, most)
 		}
 	}
@@ -45,9 +44,7 @@ func TestWatch(t *testing.T) {
 	end := c.Watch(check, see)
 	r := c.Query(check)
 	r.Next()
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	ends(t, r)
 	end()
 	grows(check, seen, rows*3/2, 2*rows+2) // an entry of the unique index beside each row
 
@@ -72,9 +69,7 @@ func TestWatch(t *testing.T) {
 func TestScans(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	if err := c.Script("CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE INDEX t_a ON t (a)"); err != nil {
-		t.Fatal(err)
-	}
+	script(t, c, "CREATE TABLE t (a, b); CREATE TABLE u (a); CREATE INDEX t_a ON t (a)")
 	for sql, want := range map[string][]string{
 		"SELECT b FROM t x":                                                  {"t"},
 		"SELECT b FROM t WHERE a=7":                                          nil,
