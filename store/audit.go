@@ -91,7 +91,7 @@ const auditVisits = 5000
 // that, which would slow each write down.
 func (v *View) OldAttempts(w *AuditWalk, n int) (keys []int64, err error) {
 	before := v.Now.Add(-attemptsKept)
-	r := v.query("SELECT "+columns("id", "action", "created_at")+" FROM audit WHERE id>? ORDER BY id LIMIT ?", w.row, auditVisits)
+	r := v.query("SELECT id, action, created_at FROM audit WHERE id>? ORDER BY id LIMIT ?", w.row, auditVisits)
 	for len(keys) < n && r.next() {
 		key, action, at := r.int(), r.str(), r.time()
 		if at >= before {
@@ -200,8 +200,8 @@ func (g IDs) kindOf(id string) (Kind, int64) {
 	return 0, -1
 }
 
-var auditCols = columns(epochColumn, "a.id", "a.created_at", "a.actor_type", "a.actor_id", "ifnull(a.actor_name, (SELECT name FROM users WHERE id=a.actor_id AND a.actor_type='user'))",
-	"a.action", "a.target_kind", "a.target_id", "ifnull(a.detail, '{}')")
+var auditCols = epochColumn + `, a.id, a.created_at, a.actor_type, a.actor_id, ifnull(a.actor_name, (SELECT name FROM users
+	WHERE id=a.actor_id AND a.actor_type='user')), a.action, a.target_kind, a.target_id, ifnull(a.detail, '{}')`
 
 func (s *Store) scanAudit(r *rows, key int64) AuditRow {
 	row := AuditRow{ID: key, At: r.time(), Actor: AuditActor{Type: r.str()}}

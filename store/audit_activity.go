@@ -26,17 +26,18 @@ var nameQueries = map[Kind]struct {
 	sql    string
 	parent Kind
 }{
-	KindUser:        {"SELECT " + columns("name", "NULL") + " FROM users WHERE id=?1 AND ?2", 0}, // an operator belongs to no shop
-	KindKey:         {"SELECT " + columns("name", "NULL") + " FROM keys WHERE id=?1 AND shop_id=?2", 0},
-	KindDevice:      {"SELECT " + columns("name", "location_id") + " FROM devices WHERE id=?1 AND shop_id=?2", KindLocation},
-	KindLocation:    {"SELECT " + columns("name", "NULL") + " FROM locations WHERE id=?1 AND shop_id=?2", 0},
-	KindProgram:     {"SELECT " + columns("name", "NULL") + " FROM programs WHERE id=?1 AND shop_id=?2", 0},
-	KindPrize:       {"SELECT " + columns("z.name", "z.program_id") + " FROM prizes z JOIN programs p ON p.id=z.program_id WHERE z.id=?1 AND p.shop_id=?2", KindProgram},
-	KindCard:        {"SELECT " + columns("holder_name", "NULL") + " FROM cards WHERE id=?1 AND shop_id=?2", 0},
-	KindTransaction: {"SELECT " + columns("c.holder_name", "t.card_id") + " FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=?1 AND t.shop_id=?2", KindCard},
-	KindWebhook:     {"SELECT " + columns("url", "NULL") + " FROM webhooks WHERE id=?1 AND shop_id=?2", 0},
-	KindStaff:       {"SELECT " + columns("name", "location_id") + " FROM staff WHERE id=?1 AND shop_id=?2", KindLocation},
-	KindLink:        {"SELECT " + columns("email", "NULL") + " FROM links WHERE id=?1 AND shop_id=?2", 0},
+	KindUser:     {"SELECT name, NULL FROM users WHERE id=?1 AND ?2", 0}, // an operator belongs to no shop
+	KindKey:      {"SELECT name, NULL FROM keys WHERE id=?1 AND shop_id=?2", 0},
+	KindDevice:   {"SELECT name, location_id FROM devices WHERE id=?1 AND shop_id=?2", KindLocation},
+	KindLocation: {"SELECT name, NULL FROM locations WHERE id=?1 AND shop_id=?2", 0},
+	KindProgram:  {"SELECT name, NULL FROM programs WHERE id=?1 AND shop_id=?2", 0},
+	KindPrize:    {"SELECT z.name, z.program_id FROM prizes z JOIN programs p ON p.id=z.program_id WHERE z.id=?1 AND p.shop_id=?2", KindProgram},
+	KindCard:     {"SELECT holder_name, NULL FROM cards WHERE id=?1 AND shop_id=?2", 0},
+	KindTransaction: {`SELECT c.holder_name, t.card_id FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=?1
+		AND t.shop_id=?2`, KindCard},
+	KindWebhook: {"SELECT url, NULL FROM webhooks WHERE id=?1 AND shop_id=?2", 0},
+	KindStaff:   {"SELECT name, location_id FROM staff WHERE id=?1 AND shop_id=?2", KindLocation},
+	KindLink:    {"SELECT email, NULL FROM links WHERE id=?1 AND shop_id=?2", 0},
 }
 
 // namer looks up names and remembers them.

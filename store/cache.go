@@ -51,7 +51,7 @@ type locationSource func(c *conn, shop, epoch int64) (shopLocations, error)
 
 func (s *Store) readLocations(c *conn, shop int64) (shopLocations, error) {
 	list := shopLocations{all: map[int64]NamedLocation{}}
-	r := c.query("SELECT "+columns("id", "name", "disabled_at IS NULL")+" FROM locations WHERE shop_id=? ORDER BY name, id", shop)
+	r := c.query("SELECT id, name, disabled_at IS NULL FROM locations WHERE shop_id=? ORDER BY name, id", shop)
 	for r.next() {
 		key, name, enabled := r.int(), r.str(), r.bool()
 		l := NamedLocation{s.ID(KindLocation, key), name}

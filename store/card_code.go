@@ -93,7 +93,7 @@ const shortCodeAttempts = 256
 // secret, so that nobody can guess them, and are stored, so that they can be found.
 func (tx *Tx) shortCode(shop, root int64) (code string) {
 	var generation int64
-	tx.one(func(r *rows) { code, generation = r.str(), r.int() }, "SELECT "+columns("ifnull(short_code, '')", "code_generation")+" FROM cards WHERE id=?", root)
+	tx.one(func(r *rows) { code, generation = r.str(), r.int() }, "SELECT ifnull(short_code, ''), code_generation FROM cards WHERE id=?", root)
 	for attempt := uint64(0); code == "" && tx.failed == nil; attempt++ {
 		candidate := string(tx.s.seal(nil, kindShortCode, uint64(generation)<<8|attempt, root)[:shortCodeLen])
 		switch {

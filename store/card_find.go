@@ -100,7 +100,7 @@ func (v *View) findConditions(a Access, f CardFind, filter func(cond string, arg
 func (v *View) findNewest(a Access, f CardFind, q PageQuery, p *Counted[CardFound]) ([]int64, error) {
 	w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
 	v.findConditions(a, f, w.filter)
-	found, err := page(v, w, q, columns(epochColumn, "c.id"), func(_ *rows, key int64) int64 { return key })
+	found, err := page(v, w, q, epochColumn+", c.id", func(_ *rows, key int64) int64 { return key })
 	if err != nil {
 		return nil, err
 	}
@@ -224,8 +224,8 @@ func (w *seenWalk) filter(cond string, args ...any) {
 // program walks the cards of a program from after a day and a root on.
 func (w *seenWalk) program(shop, program, day, root int64) error {
 	args := append(slices.Clone(w.args), w.before, program, shop, day, root, w.day, w.visits)
-	r := w.query("SELECT "+columns(epochColumn, "r.id", "r.last_seen_day", "ifnull(c.id, 0)", "ifnull("+strings.Join(w.conds, " AND ")+", 0) AND (r.last_seen_day>0 OR r.created_at<?)")+
-		" FROM cards r LEFT JOIN cards c ON c.id="+newestOfChain+" WHERE r.program_id=? AND r.live=1 AND r.shop_id=? AND (r.last_seen_day, r.id)>(?,?) AND r.last_seen_day<=? ORDER BY r.last_seen_day, r.id LIMIT ?", args...)
+	r := w.query("SELECT "+epochColumn+", r.id, r.last_seen_day, ifnull(c.id, 0), ifnull("+strings.Join(w.conds, " AND ")+", 0) AND (r.last_seen_day>0 OR r.created_at<?) FROM cards r LEFT JOIN cards c ON c.id="+newestOfChain+` WHERE r.program_id=? AND r.live=1 AND r.shop_id=? AND (r.last_seen_day, r.id)>(?,?)
+		AND r.last_seen_day<=? ORDER BY r.last_seen_day, r.id LIMIT ?`, args...)
 	n := 0
 	for ; r.next(); n++ {
 		w.seeEpoch(r.int())
@@ -285,7 +285,7 @@ func (v *View) lastSeenDay(key int64) (string, error) {
 // prizesDue returns the prizes that a card has reached and not taken in this cycle.
 func (v *View) prizesDue(key int64) ([]DuePrize, error) {
 	return list(v.conn, func(r *rows) DuePrize { return DuePrize{v.s.ID(KindPrize, r.int()), r.str(), r.int()} },
-		"SELECT "+columns("z.id", "z.name", "z.threshold")+` FROM cards c JOIN prizes z ON z.program_id=c.program_id WHERE c.id=? AND c.archived_at IS NULL AND z.threshold<=c.stamps_count
+		`SELECT z.id, z.name, z.threshold FROM cards c JOIN prizes z ON z.program_id=c.program_id WHERE c.id=? AND c.archived_at IS NULL AND z.threshold<=c.stamps_count
 		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold) ORDER BY z.ordinal, z.id LIMIT 10`, key)
 }
 

@@ -20,7 +20,7 @@ func (c *conn) cardByInstallToken(s *Store, token string, now Time) (shop, root 
 	var hash []byte
 	var ends Null[Time]
 	err = c.find("card", func(r *rows) { shop, hash, ends = r.int(), r.bytes(), r.nullTime() },
-		"SELECT "+columns("shop_id", "install_hash", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
+		"SELECT shop_id, install_hash, install_expires_at FROM cards WHERE id=? AND deleted_at IS NULL", key)
 	switch {
 	case err != nil:
 		return 0, 0, 0, err

@@ -14,8 +14,9 @@ const (
 	SourceWebEnrollment = "web_enrollment"
 )
 
-var issueSQL = "SELECT " + columns("p.name", "p.type", "p.published_at", "p.suspended_at", "p.initial_balance_cents", "p.default_expire_after_days",
-	"s.max_cards", "s.live_cards", "(SELECT ifnull(max(id), 0)+1 FROM cards)") + " FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL"
+var issueSQL = `SELECT p.name, p.type, p.published_at, p.suspended_at, p.initial_balance_cents, p.default_expire_after_days,
+	s.max_cards, s.live_cards, (SELECT ifnull(max(id), 0)+1 FROM cards) FROM programs p JOIN shops s ON s.id=p.shop_id
+	WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL`
 
 // IssueCard issues a card of a published program and makes its install link.
 func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string) (out IssuedCard, err error) {
@@ -249,7 +250,7 @@ func (tx *Tx) makeLive(shop int64, c card, ref Null[string]) error {
 		return err
 	}
 	most, live := Null[int64]{}, int64(math.MaxInt64)
-	tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT "+columns("max_cards", "live_cards")+" FROM shops WHERE id=?", shop)
+	tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT max_cards, live_cards FROM shops WHERE id=?", shop)
 	if err := tx.checkMaxCards(shop, most, live); err != nil {
 		return err
 	}

@@ -46,8 +46,8 @@ func (v *View) CardOverview(shop int64, id string) (o CardOverview, err error) {
 			o.ShortCode, o.Code = cards[0].shortCode, Some(v.s.cardCode(root, cards[0].generation))
 		}
 		if _, err = v.one(func(r *rows) { o.Source, o.Platform, o.InstallLinkExpiresAt = r.str(), r.nullStr(), r.nullTime() },
-			"SELECT "+columns("source", "ifnull(platform, '')", "iif(install_hash IS NOT NULL AND install_expires_at>?2, install_expires_at, NULL)")+
-				" FROM cards WHERE id=?1", root, v.Now); err != nil {
+			`SELECT source, ifnull(platform, ''), iif(install_hash IS NOT NULL
+				AND install_expires_at>?2, install_expires_at, NULL) FROM cards WHERE id=?1`, root, v.Now); err != nil {
 			return err
 		}
 		if _, err = v.one(func(r *rows) { o.MailDueAt = r.nullTime() }, "SELECT due_at FROM mails WHERE card_id=?", root); err != nil {

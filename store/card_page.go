@@ -52,7 +52,7 @@ func (c *conn) chainByPageToken(s *Store, token string) (shop, root int64, err e
 		return 0, 0, notFound("card")
 	}
 	var now int64
-	err = c.find("card", func(r *rows) { shop, now = r.int(), r.int() }, "SELECT "+columns("shop_id", "code_generation")+" FROM cards WHERE id=? AND deleted_at IS NULL", root)
+	err = c.find("card", func(r *rows) { shop, now = r.int(), r.int() }, "SELECT shop_id, code_generation FROM cards WHERE id=? AND deleted_at IS NULL", root)
 	if err == nil && now != int64(generation) {
 		err = refuse(Gone, "This link was replaced by a newer one. Ask the shop for a new one.")
 	}
@@ -130,7 +130,7 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
 		a := Address{Name: l.Name}
 		if _, err = v.one(func(r *rows) { a.Street, a.PostalCode, a.City = r.str(), r.str(), r.str() },
-			"SELECT "+columns("address", "postal_code", "city")+" FROM locations WHERE id=?", v.s.keyOrNone(KindLocation, l.ID)); err != nil {
+			"SELECT address, postal_code, city FROM locations WHERE id=?", v.s.keyOrNone(KindLocation, l.ID)); err != nil {
 			return h, err
 		}
 		h.Addresses = append(h.Addresses, a)

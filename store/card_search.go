@@ -389,7 +389,7 @@ func (x *cardSearch) textOf(key int64, column string) (text string, err error) {
 // cols are the word that matched, the key and the name to which the word belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
 	conds, filterArgs := x.searchConditions(x.CardSearch, x.since)
-	r := x.query("SELECT "+columns(epochColumn, cols, "ifnull("+conds+", 0)")+" FROM "+source+" LIMIT ?", append(append(filterArgs, args...), x.visits)...)
+	r := x.query("SELECT "+epochColumn+", "+cols+", ifnull("+conds+", 0) FROM "+source+" LIMIT ?", append(append(filterArgs, args...), x.visits)...)
 	for !x.more && r.next() {
 		x.seeEpoch(r.int())
 		w := newWord{word: r.str(), card: r.int(), name: r.str()}

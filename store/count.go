@@ -34,8 +34,7 @@ func (v *View) count(w listQuery) (t Total, err error) {
 	} else {
 		args := append(append(append([]any{}, w.filterArgs...), w.indexArgs...), maxTotalVisits)
 		visited := int64(0)
-		_, err = v.one(func(r *rows) { visited, t.N = r.int(), r.int() }, "SELECT "+columns("count(*)", "ifnull(sum("+strings.Join(w.filters, " AND ")+"), 0)")+
-			" FROM (SELECT *"+from+") "+w.alias+w.join, args...)
+		_, err = v.one(func(r *rows) { visited, t.N = r.int(), r.int() }, "SELECT count(*), ifnull(sum("+strings.Join(w.filters, " AND ")+"), 0) FROM (SELECT *"+from+") "+w.alias+w.join, args...)
 		t.More = visited == maxTotalVisits
 	}
 	if t.N > maxTotal {

@@ -44,7 +44,7 @@ func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err
 	return d, token, err
 }
 
-var deviceCols = columns("id", "location_id", "name", "prefix", "created_at", "revoked_at", "accepts_card_ids", "last_used_at")
+var deviceCols = "id, location_id, name, prefix, created_at, revoked_at, accepts_card_ids, last_used_at"
 
 func (s *Store) scanDevice(r *rows) Device {
 	return Device{ID: s.ID(KindDevice, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime(), AcceptsCardIDs: r.bool(), LastUsedAt: r.nullTime()}
@@ -111,8 +111,9 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 			id.Device, id.Shop, id.Location, id.AcceptsCardIDs = r.int(), r.int(), r.int(), r.bool()
 			id.Revoked, id.Subscription, id.LocationDisabled, id.PINRequired, id.PIN, id.StaffRequired = r.bool(), r.str(), r.bool(), r.bool(), r.str(), r.bool()
 			id.DeviceID = s.ID(KindDevice, id.Device)
-		}, "SELECT "+columns(epochColumn, "d.id", "d.shop_id", "d.location_id", "d.accepts_card_ids", "d.revoked_at IS NOT NULL", "s.subscription_state", "l.disabled_at IS NOT NULL",
-			"l.require_staff_pin", "l.staff_pin", "l.require_staff")+" FROM devices d JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?", hash)
+		}, "SELECT "+epochColumn+`, d.id, d.shop_id, d.location_id, d.accepts_card_ids, d.revoked_at IS NOT NULL, s.subscription_state,
+			l.disabled_at IS NOT NULL, l.require_staff_pin, l.staff_pin, l.require_staff FROM devices d
+			JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?`, hash)
 		if err == nil && id != nil {
 			id.Staff, err = v.tillStaff(id.Location)
 		}

@@ -75,7 +75,7 @@ func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, devi
 	found := tx.one(func(r *rows) {
 		key, shop, n.LocationID = r.int(), r.int(), tx.s.ID(KindLocation, r.int())
 		n.Name, n.AcceptsCardIDs, ends = r.str(), r.bool(), r.time()
-	}, "SELECT "+columns("id", "shop_id", "location_id", "name", "accepts_card_ids", "expires_at")+" FROM pairings WHERE "+column+"=?", hash)
+	}, "SELECT id, shop_id, location_id, name, accepts_card_ids, expires_at FROM pairings WHERE "+column+"=?", hash)
 	if tx.failed != nil {
 		return d, "", tx.failed
 	}

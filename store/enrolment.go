@@ -197,8 +197,8 @@ type Consent struct {
 func (c *conn) cardConsent(card int64) (out *Consent, err error) {
 	_, err = c.one(func(r *rows) {
 		out = &Consent{Version: r.int(), At: r.time(), Text: r.nullStr(), PrivacyURL: r.nullStr()}
-	}, "SELECT "+columns("c.consent_version", "c.consent_at", "n.text", "n.privacy_url")+
-		" FROM cards c JOIN consents n ON n.program_id=c.program_id AND n.version=c.consent_version WHERE c.id=?", card)
+	}, `SELECT c.consent_version, c.consent_at, n.text, n.privacy_url FROM cards c JOIN consents n ON n.program_id=c.program_id
+		AND n.version=c.consent_version WHERE c.id=?`, card)
 	return out, err
 }
 

@@ -84,11 +84,11 @@ func (v *View) programTexts(program int64) (logo Null[string], texts Localized, 
 	if _, err = v.one(func(r *rows) {
 		logo = r.nullStr()
 		texts = readLocalized(r)
-	}, "SELECT "+columns("ifnull(logo_hash, '')", "name_localizations", "description_localizations")+" FROM programs WHERE id=?", program); err != nil {
+	}, "SELECT ifnull(logo_hash, ''), name_localizations, description_localizations FROM programs WHERE id=?", program); err != nil {
 		return logo, texts, nil, err
 	}
 	prizes = map[string]Localized{}
-	r := v.query("SELECT "+columns("id", "name_localizations", "description_localizations")+" FROM prizes WHERE program_id=?", program)
+	r := v.query("SELECT id, name_localizations, description_localizations FROM prizes WHERE program_id=?", program)
 	for r.next() {
 		id := v.s.ID(KindPrize, r.int())
 		prizes[id] = readLocalized(r)

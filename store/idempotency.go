@@ -62,7 +62,7 @@ func (v *View) Recall(k IdempotencyKey) (*Remembered, error) {
 		}
 		other = !bytes.Equal(fingerprint, k.Fingerprint[:])
 		m = &Remembered{Status: status, Body: r.bytes()}
-	}, "SELECT "+columns("created_at", "fingerprint", "status", "body")+" FROM idempotency WHERE caller=? AND key_hash=?", k.Scope, k.Hash[:])
+	}, "SELECT created_at, fingerprint, status, body FROM idempotency WHERE caller=? AND key_hash=?", k.Scope, k.Hash[:])
 	if err != nil {
 		return nil, err
 	}

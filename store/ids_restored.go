@@ -80,7 +80,7 @@ func SkipKeys(path string, now time.Time) (err error) {
 // sequences of events. It leaves out tables whose keys have reached it.
 func (s *Store) readFloors() error {
 	s.floors = map[string]int64{}
-	r := s.writer.query("SELECT " + columns("name", "seq") + " FROM sqlite_sequence")
+	r := s.writer.query("SELECT name, seq FROM sqlite_sequence")
 	for r.next() {
 		if name, floor := r.str(), r.int(); name == reissues || name == eventSequences || slices.Contains(floored, name) {
 			s.floors[name] = floor

@@ -19,7 +19,7 @@ func secretCheck(secret []byte) []byte {
 func (c *conn) readIDs() (IDs, error) {
 	var secret, check []byte
 	found, err := c.one(func(r *rows) { secret, check = r.bytes(), r.bytes() },
-		"SELECT "+columns("id_secret", "id_check")+" FROM meta")
+		"SELECT id_secret, id_check FROM meta")
 	switch {
 	case err != nil:
 		return IDs{}, err
@@ -46,7 +46,7 @@ func (c *conn) checkRememberedID(ids IDs) error {
 	var shop int64
 	var payload []byte
 	_, err := c.one(func(r *rows) { shop, payload = r.int(), r.bytes() },
-		"SELECT "+columns("shop_id", "ifnull(payload_v2, payload_v1)")+" FROM events WHERE id=(SELECT max(id) FROM events)")
+		"SELECT shop_id, ifnull(payload_v2, payload_v1) FROM events WHERE id=(SELECT max(id) FROM events)")
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	}
 	var family int64
 	var restricted bool
-	tx.one(func(r *rows) { family, restricted = r.int(), r.bool() }, "SELECT "+columns("ifnull(family_id, id)", "restricted")+" FROM keys WHERE id=?", oldKey)
+	tx.one(func(r *rows) { family, restricted = r.int(), r.bool() }, "SELECT ifnull(family_id, id), restricted FROM keys WHERE id=?", oldKey)
 	var locations []int64
 	if restricted { // also when none of its locations is left
 		locations = []int64{}
@@ -218,8 +218,8 @@ func (tx *Tx) findKey(shop int64, id string) (key int64, k Key, err error) {
 	return key, k, err
 }
 
-var keyCols = columns("id", "shop_id", "class", "name", "prefix", "scopes", "(SELECT group_concat(location_id) FROM key_locations WHERE key_id=keys.id)",
-	"created_at", "expires_at", "retires_at", "revoked_at", "disabled_by_plan_at")
+var keyCols = `id, shop_id, class, name, prefix, scopes, (SELECT group_concat(location_id) FROM key_locations
+	WHERE key_id=keys.id), created_at, expires_at, retires_at, revoked_at, disabled_by_plan_at`
 
 func (s *Store) scanKey(r *rows) Key {
 	k := Key{ID: s.ID(KindKey, r.int()), ShopID: s.ID(KindShop, r.int()), Class: r.str(), Name: r.str(), Prefix: r.str(), Scopes: splitList(r.str())}
@@ -306,15 +306,16 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 				id.ExpiresAt, id.RetiresAt, id.RevokedAt = r.nullTime(), r.nullTime(), r.nullTime()
 				id.Subscription, id.APIAddon, id.MCPAccess, id.GrantExpiresAt, id.ShopMode = r.str(), r.bool(), r.bool(), r.nullTime(), r.str()
 				stored = r.bytes()
-			}, "SELECT "+columns(epochColumn, "k.id", "k.shop_id", "ifnull(k.family_id, k.id)", "k.class", "k.scopes", "k.restricted", "k.expires_at", "k.retires_at",
-				"k.revoked_at", "s.subscription_state", "s.api_addon", "s.mcp_access", "s.grant_expires_at", "s.mode", "k.hash")+
-				" FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?", hash)
+			}, "SELECT "+epochColumn+`, k.id, k.shop_id, ifnull(k.family_id, k.id), k.class, k.scopes, k.restricted, k.expires_at,
+				k.retires_at, k.revoked_at, s.subscription_state, s.api_addon, s.mcp_access, s.grant_expires_at, s.mode,
+				k.hash FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?`, hash)
 			if err != nil || !ok {
 				return err
 			}
 			id.KeyID, id.ShopID = s.ID(KindKey, id.Key), s.ID(KindShop, id.Shop)
 			id.AllLocationsDisabled = id.Restricted
-			r := v.query("SELECT "+columns("l.id", "l.disabled_at IS NULL")+" FROM key_locations kl JOIN locations l ON l.id=kl.location_id WHERE kl.key_id=? ORDER BY l.id", id.Key)
+			r := v.query(`SELECT l.id, l.disabled_at IS NULL FROM key_locations kl JOIN locations l ON l.id=kl.location_id
+				WHERE kl.key_id=? ORDER BY l.id`, id.Key)
 			for r.next() {
 				l := r.int()
 				id.Locations = append(id.Locations, l)

@@ -24,8 +24,8 @@ func (v *View) KeyInfos(shop int64) (infos []KeyInfo, err error) {
 		names := v.namer(shop)
 		infos, err = list(v.conn, func(r *rows) KeyInfo {
 			return KeyInfo{Restricted: r.bool(), LastUsedAt: r.nullTime(), CallsToday: r.int(), Calls30d: r.int(), Key: v.s.scanKey(r)}
-		}, "SELECT "+columns("restricted", "last_used_at", "ifnull((SELECT calls FROM key_calls WHERE key_id=keys.id AND day=?1), 0)",
-			"ifnull((SELECT sum(calls) FROM key_calls WHERE key_id=keys.id AND day>?1-30 AND day<=?1), 0)")+", "+keyCols+" FROM keys WHERE shop_id=?2 ORDER BY id DESC", utcDay(v.Now), shop)
+		}, `SELECT restricted, last_used_at, ifnull((SELECT calls FROM key_calls WHERE key_id=keys.id
+			AND day=?1), 0), ifnull((SELECT sum(calls) FROM key_calls WHERE key_id=keys.id AND day>?1-30 AND day<=?1), 0), `+keyCols+" FROM keys WHERE shop_id=?2 ORDER BY id DESC", utcDay(v.Now), shop)
 		if err != nil {
 			return err
 		}
@@ -51,8 +51,8 @@ func (v *View) creator(names *namer, shop int64, k *KeyInfo, byID map[string]*Ke
 		return err
 	}
 	own := v.s.keyOrNone(KindKey, k.ID)
-	r := v.query("SELECT "+columns("actor_type", "actor_id", "target_id", "action", "ifnull(detail, '')")+
-		" FROM audit WHERE id>=? AND shop_id=? AND created_at=? AND target_kind=? AND (action='key.create' OR action='key.rotate') ORDER BY id LIMIT 100", first, shop, k.CreatedAt, KindKey)
+	r := v.query(`SELECT actor_type, actor_id, target_id, action, ifnull(detail, '') FROM audit WHERE id>=? AND shop_id=?
+		AND created_at=? AND target_kind=? AND (action='key.create' OR action='key.rotate') ORDER BY id LIMIT 100`, first, shop, k.CreatedAt, KindKey)
 	type maker struct {
 		actorType string
 		key       Null[int64]

@@ -55,8 +55,8 @@ func (f TransactionFilter) Check(Time) []Detail {
 	return nil
 }
 
-var transactionCols = columns(epochColumn, "t.id", "t.card_id", "t.program_id", "t.type", "t.location_id", "l.name", "t.stamps_delta", "t.value_delta",
-	"t.prize_id", "t.reversed_at", "t.created_at")
+var transactionCols = epochColumn + `, t.id, t.card_id, t.program_id, t.type, t.location_id, l.name, t.stamps_delta, t.value_delta,
+	t.prize_id, t.reversed_at, t.created_at`
 
 // Transactions returns a page of the ledger, newest first.
 func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (Page[Transaction], error) {

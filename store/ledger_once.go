@@ -71,12 +71,12 @@ func (v *View) findReference(shop int64, o Once) (u usedReference, found bool, e
 	}
 	if found, err = v.one(func(r *rows) {
 		u = usedReference{key: r.int(), kind: r.str(), reverses: r.int(), root: r.int(), erased: r.bool()}
-	}, "SELECT "+columns("t.id", "t.type", "ifnull(t.reverses_id, 0)", "ifnull(c.root_id, c.id)", "c.deleted_at IS NOT NULL")+
-		" FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.shop_id=? AND t.client_reference=?", shop, ref.V); found || err != nil {
+	}, `SELECT t.id, t.type, ifnull(t.reverses_id, 0), ifnull(c.root_id, c.id), c.deleted_at IS NOT NULL FROM transactions t
+		JOIN cards c ON c.id=t.card_id WHERE t.shop_id=? AND t.client_reference=?`, shop, ref.V); found || err != nil {
 		return u, found, err
 	}
 	found, err = v.one(func(r *rows) { u = usedReference{root: r.int(), erased: r.bool()} },
-		"SELECT "+columns("id", "deleted_at IS NOT NULL")+" FROM cards WHERE shop_id=? AND client_reference=?", shop, ref.V)
+		"SELECT id, deleted_at IS NOT NULL FROM cards WHERE shop_id=? AND client_reference=?", shop, ref.V)
 	return u, found, err
 }
 
@@ -181,7 +181,8 @@ func (v *View) answerAgain(till Till, u usedReference) (out Stamped, err error) 
 }
 
 // tillTransactionCols are what scanTillTransaction reads.
-var tillTransactionCols = transactionCols + ", " + columns("ifnull(t.staff_id, 0)", "ifnull((SELECT name FROM staff WHERE id=t.staff_id), '')", "t.occurred_at", "t.client_reference", "t.card_id")
+var tillTransactionCols = transactionCols + `, ifnull(t.staff_id, 0), ifnull((SELECT name FROM staff
+	WHERE id=t.staff_id), ''), t.occurred_at, t.client_reference, t.card_id`
 
 var tillTransactionsSQL = "SELECT " + tillTransactionCols +
 	" FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id"
@@ -230,7 +231,7 @@ func (v *View) RepeatedIssue(till Till, w Repeat) (out IssuedCard, found bool, e
 			program, ends = c.program, r.nullTime()
 			out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
 			out.InstallURLExpiresAt = c.CreatedAt.Add(v.s.opts.Limits.InstallLinkTTL)
-		}, "SELECT "+columns(columns(cardCols...), "iif(c.install_hash=?, c.install_expires_at, NULL)")+" FROM cards c WHERE c.id=?", Hash(token), u.root); err != nil {
+		}, "SELECT "+columns(cardCols...)+", iif(c.install_hash=?, c.install_expires_at, NULL) FROM cards c WHERE c.id=?", Hash(token), u.root); err != nil {
 			return err
 		}
 		if v.s.keyOrNone(KindProgram, w.Program) != program {

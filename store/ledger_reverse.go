@@ -15,8 +15,9 @@ type ledgerRow struct {
 	counted                    Time // the sums by time count it then
 }
 
-var ledgerRowSQL = "SELECT " + columns("t.id", "t.card_id", "t.location_id", "t.cycle", "t.type", "t.stamps_delta", "t.value_delta", "t.prize_id",
-	"t.reversed_at IS NOT NULL", "t.expired_at IS NOT NULL", "ifnull(t.overflow_of, 0)", "ifnull(t.occurred_at, t.created_at)") + " FROM transactions t WHERE "
+var ledgerRowSQL = `SELECT t.id, t.card_id, t.location_id, t.cycle, t.type, t.stamps_delta, t.value_delta, t.prize_id,
+	t.reversed_at IS NOT NULL, t.expired_at IS NOT NULL, ifnull(t.overflow_of, 0), ifnull(t.occurred_at, t.created_at)
+	FROM transactions t WHERE `
 
 func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err error) {
 	found, err = c.one(func(r *rows) {
@@ -52,8 +53,8 @@ func (tx *Tx) ReverseByPerson(shop int64, id string, f Metadata) (out Stamped, e
 		return out, err
 	}
 	state, disabled := "", false
-	tx.one(func(r *rows) { state, disabled = r.str(), r.bool() }, "SELECT "+columns("s.subscription_state", "l.disabled_at IS NOT NULL")+
-		" FROM shops s JOIN locations l ON l.shop_id=s.id WHERE s.id=? AND l.id=?", shop, t.location)
+	tx.one(func(r *rows) { state, disabled = r.str(), r.bool() }, `SELECT s.subscription_state, l.disabled_at IS NOT NULL
+		FROM shops s JOIN locations l ON l.shop_id=s.id WHERE s.id=? AND l.id=?`, shop, t.location)
 	switch {
 	case state == "suspended" || state == "cancelled":
 		return out, refuse(SubscriptionSuspended, "The shop's subscription is %s.", state)
@@ -191,8 +192,8 @@ func (tx *Tx) removeFromStampSpan(c *card, row int64) {
 		first, last, n int64
 	}
 	spanWithout := func(row int64) (s span) {
-		tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, "SELECT "+columns("ifnull(min(created_at), 0)", "ifnull(max(created_at), 0)", "count(*)")+
-			" FROM transactions WHERE card_id=? AND type='stamp' AND reversed_at IS NULL AND id<>?", c.key, row)
+		tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, `SELECT ifnull(min(created_at), 0), ifnull(max(created_at), 0), count(*) FROM transactions WHERE card_id=?
+			AND type='stamp' AND reversed_at IS NULL AND id<>?`, c.key, row)
 		return s
 	}
 	before, after := spanWithout(0), spanWithout(row)

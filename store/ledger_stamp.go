@@ -134,7 +134,7 @@ func (tx *Tx) stampsOfDay(chain *cardChain) (given int64, err error) {
 	today := Day(tx.Now.Std().In(zone))
 	// Keys grow with created_at, so a bound on the key keeps the query from reading a
 	// card's whole ledger.
-	r := tx.query("SELECT "+columns("created_at", "stamps_delta")+` FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)
+	r := tx.query(`SELECT created_at, stamps_delta FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)
 		AND id>=(SELECT id FROM transactions WHERE shop_id=?2 AND created_at>=?3 ORDER BY created_at, id LIMIT 1)
 		AND type='stamp' AND reversed_at IS NULL`, chain.newest.root, chain.Shop, tx.Now.Add(-longestDay))
 	for r.next() {

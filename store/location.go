@@ -60,7 +60,8 @@ type StaffDemand struct {
 	RequireStaff Opt[bool] `json:"require_staff" doc:"Whether tills of the location need a signed-in member of staff for each write. The staff PIN does not replace the sign-in."`
 }
 
-var locationCols = columns("l.name", "address", "city", "postal_code", "country_code", "lat", "lon", "require_staff_pin", "disabled_at", "created_at", "updated_at")
+var locationCols = `l.name, address, city, postal_code, country_code, lat, lon, require_staff_pin, disabled_at, created_at,
+	updated_at`
 
 func (s *Store) scanLocation(r *rows, key int64) Location {
 	l := Location{ID: s.ID(KindLocation, key), Name: r.str(), Address: r.str(), City: r.str(), PostalCode: r.str(), CountryCode: r.str(),
@@ -102,7 +103,7 @@ func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 	if a.Restricted {
 		w.filter("l.id IN (SELECT value FROM json_each(?))", jsonKeys(a.Locations))
 	}
-	return page(v, w, q, columns(epochColumn, "l.id", locationCols), v.s.scanLocation)
+	return page(v, w, q, epochColumn+", l.id, "+locationCols, v.s.scanLocation)
 }
 
 // jsonKeys returns keys as a JSON array for json_each.

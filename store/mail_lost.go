@@ -154,7 +154,7 @@ func (v *View) nextLostMail() (m QueuedMail, ok bool, err error) {
 	ok, err = v.one(func(r *rows) {
 		m.lost, shop, email, m.Language, m.Token = r.int(), r.int(), r.str(), r.str(), r.str()
 		m.Due, m.Attempts, m.Unsure, m.At = r.time(), int(r.int()), int(r.int()), r.time()
-	}, "SELECT "+columns("id", "shop_id", "email", "language", "token", "due_at", "attempts", "unsure", "created_at")+" FROM lost_mails ORDER BY due_at LIMIT 1")
+	}, "SELECT id, shop_id, email, language, token, due_at, attempts, unsure, created_at FROM lost_mails ORDER BY due_at LIMIT 1")
 	if err != nil || !ok {
 		return m, ok, err
 	}
@@ -210,9 +210,9 @@ func (v *View) addLostCard(m *QueuedMail, root int64) error {
 	found, err := v.one(func(r *rows) {
 		shop, generation, to, card.Shop, card.Program = r.int(), r.int(), r.str(), r.str(), r.str()
 		card.Program = cmp.Or(readLocalized(r).Names[m.Language], card.Program)
-	}, "SELECT "+columns("c.shop_id", "(SELECT code_generation FROM cards WHERE id=?1)", "c.holder_email", "s.name", "p.name", "p.name_localizations", "p.description_localizations")+
-		" FROM cards c JOIN shops s ON s.id=c.shop_id JOIN programs p ON p.id=c.program_id"+
-		" WHERE (c.id=?1 OR c.root_id=?1) AND c.archived_at IS NULL AND c.deleted_at IS NULL AND c.holder_email IS NOT NULL LIMIT 1", root)
+	}, `SELECT c.shop_id, (SELECT code_generation FROM cards WHERE id=?1), c.holder_email, s.name, p.name, p.name_localizations,
+		p.description_localizations FROM cards c JOIN shops s ON s.id=c.shop_id JOIN programs p ON p.id=c.program_id
+		WHERE (c.id=?1 OR c.root_id=?1) AND c.archived_at IS NULL AND c.deleted_at IS NULL AND c.holder_email IS NOT NULL LIMIT 1`, root)
 	if err != nil || !found {
 		return err
 	}

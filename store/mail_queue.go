@@ -65,7 +65,8 @@ func (tx *Tx) sendMail(out IssuedCard, shop, root int64, token, program string, 
 		tx.one(func(r *rows) {
 			m.Language = r.str()
 			m.Program = cmp.Or(readLocalized(r).Names[m.Language], program)
-		}, "SELECT "+columns("s.language", "p.name_localizations", "p.description_localizations")+" FROM cards c JOIN shops s ON s.id=c.shop_id JOIN programs p ON p.id=c.program_id WHERE c.id=?", root)
+		}, `SELECT s.language, p.name_localizations, p.description_localizations FROM cards c JOIN shops s ON s.id=c.shop_id
+			JOIN programs p ON p.id=c.program_id WHERE c.id=?`, root)
 		if tx.failed = tx.s.checkQuotas(tx.conn, tx.Now, &m); m.Status == MailReady {
 			tx.recordMail(&m)
 			tx.AfterCommit(func() { deliver(m.Mail) })
@@ -158,7 +159,7 @@ func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
 	ok, err = v.one(func(r *rows) {
 		m.root, m.Token, m.Due, m.Attempts, m.Unsure, m.At = r.int(), r.str(), r.time(), int(r.int()), int(r.int()), r.time()
 		m.shop, m.waited = r.int(), r.str()
-	}, "SELECT "+columns("card_id", "token", "due_at", "attempts", "unsure", "created_at", "shop_id", "quota")+" FROM mails ORDER BY due_at LIMIT 1")
+	}, "SELECT card_id, token, due_at, attempts, unsure, created_at, shop_id, quota FROM mails ORDER BY due_at LIMIT 1")
 	if err != nil || !ok {
 		return m, ok, err
 	}

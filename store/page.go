@@ -132,7 +132,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 		_, err := v.one(func(r *rows) {
 			more = r.int() == int64(v.s.opts.PageVisits)
 			last = r.nullInt().V
-		}, "SELECT "+columns("count(*)", "min(id)")+" FROM (SELECT "+w.alias+".id"+rest+")", append(w.indexArgs, v.s.opts.PageVisits)...)
+		}, "SELECT count(*), min(id) FROM (SELECT "+w.alias+".id"+rest+")", append(w.indexArgs, v.s.opts.PageVisits)...)
 		if err != nil {
 			return p, err
 		}

@@ -48,7 +48,7 @@ func (v *View) ProgramForm(shop int64, id string) (f ProgramForm, err error) {
 			z.Redemptions = r.int()
 			next++
 			return z
-		}, "SELECT "+columns("name_localizations", "description_localizations", "redemptions")+" FROM prizes WHERE program_id=? ORDER BY ordinal, id", p.key)
+		}, "SELECT name_localizations, description_localizations, redemptions FROM prizes WHERE program_id=? ORDER BY ordinal, id", p.key)
 		return err
 	})
 	return f, err

@@ -34,7 +34,7 @@ func (s *Store) ladder(c *conn, program int64) ([]Prize, error) {
 	return list(c, func(r *rows) Prize {
 		return Prize{ID: s.ID(KindPrize, r.int()), ProgramID: s.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
 			Ordinal: r.int(), CreatedAt: r.time(), UpdatedAt: r.time()}
-	}, "SELECT "+columns("id", "threshold", "name", "description", "ordinal", "created_at", "updated_at")+" FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
+	}, "SELECT id, threshold, name, description, ordinal, created_at, updated_at FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
 
 }
 
@@ -148,7 +148,7 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (p
 		prize.Description = f.Description.Or("")
 	}
 	var oldNames, oldDescriptions string
-	tx.one(func(r *rows) { oldNames, oldDescriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key)
+	tx.one(func(r *rows) { oldNames, oldDescriptions = r.str(), r.str() }, "SELECT name_localizations, description_localizations FROM prizes WHERE id=?", key)
 	names, descriptions := localizedJSON(f.NameLocalizations, oldNames), localizedJSON(f.DescriptionLocalizations, oldDescriptions)
 	if prize == old && names == oldNames && descriptions == oldDescriptions {
 		return prize, tx.failed

@@ -177,7 +177,7 @@ func (m *meter) checked() int64 {
 
 // index returns the table of an index, and the condition on the rows of a partial one.
 func (m *meter) index(name string) (table, where string) {
-	r := m.c.query("SELECT "+columns("tbl_name", "ifnull(sql, '')")+" FROM sqlite_schema WHERE type='index' AND name=?", name)
+	r := m.c.query("SELECT tbl_name, ifnull(sql, '') FROM sqlite_schema WHERE type='index' AND name=?", name)
 	if r.next() {
 		table = r.str()
 		_, where, _ = strings.Cut(bareSQL(r.str()), " WHERE ")

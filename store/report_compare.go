@@ -126,8 +126,8 @@ func (v *View) comparedPeriod(days [2]int64, today int64, weekday Opt[int64], at
 	}
 	_, err = v.one(func(r *rows) {
 		p.Activity, p.Stamps, p.NewCards, p.Redemptions, p.ToppedUpCents, p.SpentCents = r.int(), r.int(), Some(r.int()), r.int(), r.int(), r.int()
-	}, "SELECT "+columns("ifnull(sum(activity), 0)", "ifnull(sum(stamps), 0)", "ifnull(sum(cards), 0)", "ifnull(sum(redemptions), 0)", "ifnull(sum(topped_up), 0)", "ifnull(sum(spent), 0)")+
-		" FROM day_counts WHERE "+cond+" AND day>=? AND day<=?", append(append([]any{}, args...), days[0], days[1])...)
+	}, `SELECT ifnull(sum(activity), 0), ifnull(sum(stamps), 0), ifnull(sum(cards), 0), ifnull(sum(redemptions), 0),
+		ifnull(sum(topped_up), 0), ifnull(sum(spent), 0) FROM day_counts WHERE `+cond+" AND day>=? AND day<=?", append(append([]any{}, args...), days[0], days[1])...)
 	if atLocation {
 		p.NewCards = Null[int64]{}
 	}

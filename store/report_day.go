@@ -141,8 +141,8 @@ func (v *View) DayReport(shop int64, q DayReportQuery) (d DayReport, err error) 
 	return d, err
 }
 
-var reportCols = columns("type", "location_id", "ifnull(device_id, 0)", "program_id", "reversed_at IS NOT NULL",
-	"ifnull(stamps_delta, 0)", "ifnull(value_delta, 0)", "ifnull(staff_id, 0)")
+var reportCols = `type, location_id, ifnull(device_id, 0), program_id, reversed_at IS NOT NULL, ifnull(stamps_delta, 0),
+	ifnull(value_delta, 0), ifnull(staff_id, 0)`
 
 // reportRows adds the day's rows of the ledger to a report. location is 0 for all.
 func (v *View) reportRows(d *DayReport, shop, location int64) error {
@@ -274,8 +274,9 @@ func (v *View) reportCards(d *DayReport, shop, location int64) error {
 		return err
 	}
 	begin := int64(0)
-	if _, err = v.one(func(r *rows) { d.NewCards, begin = r.int(), r.int() }, "SELECT "+columns("count(*)", "ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)")+
-		" FROM (SELECT shop_id, root_id, initial_value, archived_at, first_location_id, source FROM cards WHERE id>=?1 AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')",
+	if _, err = v.one(func(r *rows) { d.NewCards, begin = r.int(), r.int() }, `SELECT count(*), ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)
+		FROM (SELECT shop_id, root_id, initial_value, archived_at, first_location_id, source FROM cards WHERE id>=?1
+		AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')`,
 		least, after, mostDayRows, shop, location, d.To); err != nil {
 		return err
 	}

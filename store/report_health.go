@@ -34,7 +34,7 @@ const mostDevices = 100
 func (v *View) DevicesThatAcceptIDs() ([]ShopDevice, error) {
 	return list(v.conn, func(r *rows) ShopDevice {
 		return ShopDevice{ID: v.s.ID(KindDevice, r.int()), Name: r.str(), Location: r.str(), Shop: r.str()}
-	}, "SELECT "+columns("d.id", "d.name", "l.name", "s.name")+` FROM devices d JOIN locations l ON l.id=d.location_id JOIN shops s ON s.id=d.shop_id
+	}, `SELECT d.id, d.name, l.name, s.name FROM devices d JOIN locations l ON l.id=d.location_id JOIN shops s ON s.id=d.shop_id
 		WHERE d.accepts_card_ids=1 AND d.revoked_at IS NULL ORDER BY d.id DESC LIMIT ?`, mostDevices)
 }
 

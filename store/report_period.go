@@ -52,7 +52,8 @@ type PeriodLocation struct {
 	PeriodSums
 }
 
-var periodSums = columns("sum(activity) AS activity", "sum(stamps) AS stamps", "sum(cards) AS cards", "sum(redemptions) AS redemptions", "sum(topped_up) AS topped_up", "sum(spent) AS spent")
+var periodSums = `sum(activity) AS activity, sum(stamps) AS stamps, sum(cards) AS cards, sum(redemptions) AS redemptions,
+	sum(topped_up) AS topped_up, sum(spent) AS spent`
 
 func (r *rows) periodSums() PeriodSums {
 	return PeriodSums{Activity: r.int(), Stamps: r.int(), NewCards: r.int(), Redemptions: r.int(), ToppedUpCents: r.int(), SpentCents: r.int()}
@@ -80,7 +81,7 @@ func (q PeriodQuery) span(today int64) (from, to int64, err error) {
 // hours returns the stamps by hour of the week of the programs that cond selects.
 func (v *View) hours(cond string, args ...any) ([]HourCount, error) {
 	return list(v.conn, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} },
-		"SELECT "+columns("weekday", "hour", "sum(stamps)")+" FROM hour_counts WHERE "+cond+" GROUP BY weekday, hour HAVING sum(stamps)<>0 ORDER BY weekday, hour", args...)
+		"SELECT weekday, hour, sum(stamps) FROM hour_counts WHERE "+cond+" GROUP BY weekday, hour HAVING sum(stamps)<>0 ORDER BY weekday, hour", args...)
 }
 
 // Period returns what happened in a period.
@@ -106,7 +107,7 @@ func (v *View) Period(shop int64, q PeriodQuery) (p PeriodReport, err error) {
 		for d := from; d <= to; d++ {
 			p.Days = append(p.Days, PeriodDay{Date: Date(d)})
 		}
-		r := v.query("SELECT "+columns("day", periodSums)+" FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day", args...)
+		r := v.query("SELECT day, "+periodSums+" FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day", args...)
 		for r.next() {
 			d := &p.Days[r.int()-from]
 			d.PeriodSums = r.periodSums()
@@ -117,8 +118,8 @@ func (v *View) Period(shop int64, q PeriodQuery) (p PeriodReport, err error) {
 		}
 		p.Locations, err = list(v.conn, func(r *rows) PeriodLocation {
 			return PeriodLocation{v.s.ID(KindLocation, r.int()), r.str(), r.periodSums()}
-		}, "SELECT "+columns("l.id", "l.name", "d.activity", "d.stamps", "d.cards", "d.redemptions", "d.topped_up", "d.spent")+" FROM (SELECT "+columns("location_id", periodSums)+" FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY location_id HAVING sum(activity)<>0) d"+
-			" JOIN locations l ON l.id=d.location_id ORDER BY l.name, l.id", args...)
+		}, "SELECT l.id, l.name, d.activity, d.stamps, d.cards, d.redemptions, d.topped_up, d.spent FROM (SELECT location_id, "+periodSums+" FROM day_counts WHERE "+cond+` AND day>=? AND day<=? GROUP BY location_id HAVING sum(activity)<>0) d
+			JOIN locations l ON l.id=d.location_id ORDER BY l.name, l.id`, args...)
 		return err
 	})
 	return p, err

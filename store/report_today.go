@@ -102,9 +102,7 @@ func (v *View) begun(shop int64) (b Begun, err error) {
 	some := func(what string) string { return "EXISTS (SELECT 1 FROM " + what + " LIMIT 1)" }
 	_, err = v.one(func(r *rows) {
 		b = Begun{Location: r.bool(), Program: r.bool(), Published: r.bool(), Till: r.bool(), Card: r.bool(), Prepaid: r.bool()}
-	}, "SELECT "+columns(some("locations WHERE shop_id=?1"), some("programs WHERE shop_id=?1 AND deleted_at IS NULL"),
-		some("programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL"), some("devices WHERE shop_id=?1 AND revoked_at IS NULL"),
-		some("cards WHERE shop_id=?1 AND deleted_at IS NULL"), some("programs WHERE shop_id=?1 AND type='prepaid'")), shop)
+	}, "SELECT "+some("locations WHERE shop_id=?1")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL")+", "+some("devices WHERE shop_id=?1 AND revoked_at IS NULL")+", "+some("cards WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND type='prepaid'"), shop)
 	return b, err
 }
 
@@ -121,8 +119,8 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals, err error) {
 	if _, err = v.one(func(r *rows) {
 		d.Stamps, d.NewCards, d.Redemptions, d.ToppedUpCents, d.SpentCents = r.int(), r.int(), r.int(), r.int(), r.int()
 	},
-		"SELECT "+columns("ifnull(sum(stamps), 0)", "ifnull(sum(cards), 0)", "ifnull(sum(redemptions), 0)", "ifnull(sum(topped_up), 0)", "ifnull(sum(spent), 0)")+
-			" FROM quarter_counts WHERE "+programsOfShop+" AND quarter>=? AND quarter<?", shop, first, last); err != nil {
+		`SELECT ifnull(sum(stamps), 0), ifnull(sum(cards), 0), ifnull(sum(redemptions), 0), ifnull(sum(topped_up), 0),
+			ifnull(sum(spent), 0) FROM quarter_counts WHERE `+programsOfShop+" AND quarter>=? AND quarter<?", shop, first, last); err != nil {
 		return d, err
 	}
 	part := max(from, Time(last*quarterHour))
@@ -144,10 +142,10 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals, err error) {
 		d.Redemptions += r.int()
 		d.ToppedUpCents += r.int()
 		d.SpentCents += r.int()
-	}, "SELECT "+columns("ifnull(sum(iif(type='stamp', stamps_delta, 0)), 0)", "ifnull(sum(type='redemption'), 0)",
-		"ifnull(sum(iif(type='topup', value_delta, 0)), 0)", "ifnull(sum(iif(type='spend', -value_delta, 0)), 0)")+
-		" FROM (SELECT * FROM (SELECT "+cols+" FROM transactions WHERE shop_id=? AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id LIMIT ?)"+
-		" UNION ALL SELECT * FROM (SELECT "+cols+" FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<=? LIMIT ?)) WHERE reversed_at IS NULL",
+	}, `SELECT ifnull(sum(iif(type='stamp', stamps_delta, 0)), 0), ifnull(sum(type='redemption'), 0), ifnull(sum(iif(type='topup',
+		value_delta, 0)), 0), ifnull(sum(iif(type='spend', -value_delta, 0)), 0) FROM (SELECT * FROM (SELECT `+cols+` FROM transactions WHERE shop_id=? AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id
+		LIMIT ?) UNION ALL SELECT * FROM (SELECT `+cols+` FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<=? LIMIT ?))
+		WHERE reversed_at IS NULL`,
 		shop, earliest, latest, mostDayRows, shop, part, to, mostDayRows)
 	return d, err
 }
@@ -190,7 +188,7 @@ func (v *View) firstKeyFrom(table string, at Time) (key int64, err error) {
 	for low < high {
 		middle := low + (high-low)/2
 		var key, created int64
-		if _, err = v.one(func(r *rows) { key, created = r.int(), r.int() }, "SELECT "+columns("id", "created_at")+" FROM "+table+" WHERE id>=? ORDER BY id LIMIT 1", middle); err != nil {
+		if _, err = v.one(func(r *rows) { key, created = r.int(), r.int() }, "SELECT id, created_at FROM "+table+" WHERE id>=? ORDER BY id LIMIT 1", middle); err != nil {
 			return 0, err
 		}
 		if created < int64(at) {
@@ -205,7 +203,8 @@ func (v *View) firstKeyFrom(table string, at Time) (key int64, err error) {
 // attention returns what a person of the shop may have to see to.
 func (v *View) attention(shop int64) (all []Attention, err error) {
 	all = []Attention{}
-	r := v.query("SELECT "+columns("id", "program_id", "url", "consecutive_failures", "active")+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND (active=0 OR consecutive_failures>0) ORDER BY id DESC LIMIT ?",
+	r := v.query(`SELECT id, program_id, url, consecutive_failures, active FROM webhooks WHERE shop_id=? AND deleted_at IS NULL
+		AND (active=0 OR consecutive_failures>0) ORDER BY id DESC LIMIT ?`,
 		shop, mostAttention)
 	for r.next() {
 		a := Attention{Kind: AttentionWebhookFailing, WebhookID: Some(v.s.ID(KindWebhook, r.int())), ProgramID: v.s.ID(KindProgram, r.int()), Name: hostOf(r.str()), Failures: r.int()}
@@ -224,7 +223,7 @@ func (v *View) attention(shop int64) (all []Attention, err error) {
 	} {
 		some, err := list(v.conn, func(r *rows) Attention {
 			return Attention{Kind: kind.kind, ProgramID: v.s.ID(KindProgram, r.int()), Name: r.str()}
-		}, "SELECT "+columns("id", "name")+" FROM programs p WHERE shop_id=? AND deleted_at IS NULL AND "+kind.cond+" ORDER BY id DESC LIMIT ?", shop, mostAttention)
+		}, "SELECT id, name FROM programs p WHERE shop_id=? AND deleted_at IS NULL AND "+kind.cond+" ORDER BY id DESC LIMIT ?", shop, mostAttention)
 		if err != nil {
 			return nil, err
 		}

@@ -47,8 +47,7 @@ func EndRestored(path string) (out Restored, err error) {
 		return out, err
 	}
 	secretsOf := func(table string) string {
-		return "SELECT " + columns("x.id", "x.prefix", "x.name", "s.name") +
-			" FROM " + table + " x JOIN shops s ON s.id=x.shop_id WHERE x.revoked_at IS NULL ORDER BY x.id"
+		return "SELECT x.id, x.prefix, x.name, s.name FROM " + table + " x JOIN shops s ON s.id=x.shop_id WHERE x.revoked_at IS NULL ORDER BY x.id"
 	}
 	secret := func(kind Kind) func(*rows) RestoredSecret {
 		return func(r *rows) RestoredSecret {
@@ -63,9 +62,8 @@ func EndRestored(path string) (out Restored, err error) {
 	}
 	out.People, err = list(c, func(r *rows) RestoredPerson {
 		return RestoredPerson{ID: ids.ID(KindUser, r.int()), Email: r.str(), Operator: r.bool(), Role: r.str(), Shop: r.str()}
-	}, "SELECT "+columns("u.id", "u.email", "u.operator", "m.role", "s.name")+
-		" FROM users u LEFT JOIN memberships m ON m.user_id=u.id LEFT JOIN shops s ON s.id=m.shop_id"+
-		" WHERE u.disabled_at IS NULL ORDER BY u.id, s.id")
+	}, `SELECT u.id, u.email, u.operator, m.role, s.name FROM users u LEFT JOIN memberships m ON m.user_id=u.id
+		LEFT JOIN shops s ON s.id=m.shop_id WHERE u.disabled_at IS NULL ORDER BY u.id, s.id`)
 	if err != nil {
 		return out, err
 	}

@@ -81,9 +81,9 @@ func (v *View) IdentifySession(hash []byte) (id *SessionIdentity, err error) {
 			id = &SessionIdentity{Epoch: r.int(), Session: r.int(), User: r.int(), Name: r.str(), Email: r.str(), Language: r.str(), Operator: r.bool(), TOTP: r.bool(),
 				EmailProved: r.bool(), Pending: r.bool(), CreatedAt: r.time(), UsedAt: r.time(), ProvedAt: r.time()}
 			shop = r.int()
-		}, "SELECT "+columns(epochColumn, "s.id", "u.id", "u.name", "u.email", "u.language", "u.operator", "u.totp_secret IS NOT NULL", "u.email_proved",
-			"s.pending", "s.created_at", "s.used_at", "s.proved_at", "ifnull(s.shop_id, 0)")+
-			" FROM sessions s JOIN users u ON u.id=s.user_id WHERE s.hash=? AND u.disabled_at IS NULL", hash)
+		}, "SELECT "+epochColumn+`, s.id, u.id, u.name, u.email, u.language, u.operator, u.totp_secret IS NOT NULL, u.email_proved,
+			s.pending, s.created_at, s.used_at, s.proved_at, ifnull(s.shop_id, 0) FROM sessions s
+			JOIN users u ON u.id=s.user_id WHERE s.hash=? AND u.disabled_at IS NULL`, hash)
 		if err != nil || !ok {
 			return err
 		}
@@ -100,7 +100,7 @@ func (v *View) addShops(id *SessionIdentity, lookedAt int64) error {
 		// An operator acts as owner of the shops of which the operator is no member.
 		sql = " FROM shops s LEFT JOIN memberships m ON m.shop_id=s.id AND m.user_id=? ORDER BY s.id"
 	}
-	r := v.query("SELECT "+columns("s.id", "s.name", "ifnull(m.role, 'owner')", "s.mode", "s.timezone", "s.currency", "s.require_totp")+sql, id.User)
+	r := v.query("SELECT s.id, s.name, ifnull(m.role, 'owner'), s.mode, s.timezone, s.currency, s.require_totp"+sql, id.User)
 	for r.next() {
 		sr := ShopRole{Shop: r.int(), Name: r.str(), Role: r.str(), Mode: r.str(), Timezone: r.str(), Currency: r.str()}
 		sr.ID = v.s.ID(KindShop, sr.Shop)
@@ -130,7 +130,7 @@ type Session struct {
 	UsedAt    Time   `json:"used_at" doc:"Exact to an hour."`
 }
 
-var sessionCols = columns("id", "address", "agent", "pending", "created_at", "used_at")
+var sessionCols = "id, address, agent, pending, created_at, used_at"
 
 func (s *Store) scanSession(r *rows) Session {
 	return Session{ID: s.ID(KindSession, r.int()), Address: r.str(), Agent: r.str(), Pending: r.bool(), CreatedAt: r.time(), UsedAt: r.time()}

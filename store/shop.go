@@ -59,8 +59,8 @@ type ShopFields struct {
 	CountryCode       Opt[string] `json:"country_code" format:"country" patch:"nullable" doc:"Two letters A-Z, ISO 3166-1."`
 }
 
-var shopCols = columns("id", "name", "mode", "timezone", "subscription_state", "api_addon", "mcp_access", "grant_expires_at",
-	"included_locations", "max_locations", "max_cards", "currency", "language", "require_totp", "country_code", "created_at", "updated_at")
+var shopCols = `id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at, included_locations,
+	max_locations, max_cards, currency, language, require_totp, country_code, created_at, updated_at`
 
 func (s *Store) scanShop(r *rows) Shop {
 	return Shop{ID: s.ID(KindShop, r.int()), Name: r.str(), Mode: r.str(), Timezone: r.str(), SubscriptionState: r.str(), APIAddon: r.bool(), MCPAccess: r.bool(),

@@ -33,7 +33,7 @@ type StaffMember struct {
 // till of the location lists them.
 const maxStaff = 100
 
-var staffCols = columns("id", "location_id", "name", "disabled_at", "created_at")
+var staffCols = "id, location_id, name, disabled_at, created_at"
 
 func (s *Store) scanStaff(r *rows) StaffMember {
 	return StaffMember{ID: s.ID(KindStaff, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), DisabledAt: r.nullTime(), CreatedAt: r.time()}
@@ -134,5 +134,5 @@ type TillStaff struct {
 // tillStaff returns those who may sign in at the tills of a location, by name.
 func (v *View) tillStaff(location int64) ([]TillStaff, error) {
 	return list(v.conn, func(r *rows) TillStaff { return TillStaff{Staff{r.int(), r.str()}, r.str()} },
-		"SELECT "+columns("id", "name", "pin")+" FROM staff WHERE location_id=? AND disabled_at IS NULL ORDER BY name, id", location)
+		"SELECT id, name, pin FROM staff WHERE location_id=? AND disabled_at IS NULL ORDER BY name, id", location)
 }

@@ -56,7 +56,7 @@ func (v *View) platforms(program int64) (*Platforms, error) {
 		return nil, err
 	}
 	seen := map[int64]bool{}
-	r := v.query("SELECT "+columns("ifnull(root_id, id)", "platform")+lapsingInstalled, program, v.Now)
+	r := v.query("SELECT ifnull(root_id, id), platform"+lapsingInstalled, program, v.Now)
 	for r.next() {
 		root, platform := r.int(), r.str()
 		switch {

@@ -140,7 +140,7 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 		st.TotalStampsAwarded = available(v, "total_stamps_awarded", func() (*int64, error) { return v.programCount(p.key, "stamps") })
 		st.PrizesRedeemed = available(v, "prizes_redeemed", func() (*int64, error) { return v.programCount(p.key, "redemptions") })
 		st.CompletionRate = available(v, "completion_rate", func() (*float64, error) {
-			return v.ratio("SELECT "+columns("completed", "completed+open_cards")+" FROM program_counts WHERE program_id=?", 1, p.key)
+			return v.ratio("SELECT completed, completed+open_cards FROM program_counts WHERE program_id=?", 1, p.key)
 		})
 		st.CardsByDay = available(v, "cards_by_day", func() (*[]DayCount, error) { return v.byDay("cards", "program_id=?", today-shownDays+1, today, p.key) })
 		st.StampsByDay = available(v, "stamps_by_day", func() (*[]DayCount, error) { return v.byDay("stamps", "program_id=?", today-shownDays+1, today, p.key) })
@@ -149,7 +149,7 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 		st.StampsByHourDow = available(v, "stamps_by_hour_dow", func() (*[]HourCount, error) { return v.byHour(p.key) })
 		st.PlatformSplit = available(v, "platform_split", func() (*Platforms, error) { return v.platforms(p.key) })
 		st.AvgDaysBetweenStamps = available(v, "avg_days_between_stamps", func() (*float64, error) {
-			return v.ratio("SELECT "+columns("span_ms", "gaps")+" FROM program_counts WHERE program_id=?", 24*60*60*1000, p.key)
+			return v.ratio("SELECT span_ms, gaps FROM program_counts WHERE program_id=?", 24*60*60*1000, p.key)
 		})
 		return nil
 	})
@@ -196,7 +196,7 @@ func (v *View) byDay(column, cond string, from, to int64, args ...any) (*[]DayCo
 	for d := from; d <= to; d++ {
 		list = append(list, DayCount{Date: Date(d)})
 	}
-	r := v.query("SELECT "+columns("day", "sum("+column+")")+" FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day", append(slices.Clone(args), from, to)...)
+	r := v.query("SELECT day, sum("+column+") FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day", append(slices.Clone(args), from, to)...)
 	for r.next() {
 		day := r.int()
 		list[day-from].Count = r.int()
@@ -205,11 +205,11 @@ func (v *View) byDay(column, cond string, from, to int64, args ...any) (*[]DayCo
 }
 
 func (v *View) byLocation(column string, program int64) (*[]PlaceCount, error) {
-	counts, err := list(v.conn, func(r *rows) PlaceCount { return PlaceCount{v.s.ID(KindLocation, r.int()), r.str(), r.int()} }, "SELECT "+columns("c.location_id", "l.name", "c."+column)+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
+	counts, err := list(v.conn, func(r *rows) PlaceCount { return PlaceCount{v.s.ID(KindLocation, r.int()), r.str(), r.int()} }, "SELECT c.location_id, l.name, c."+column+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
 	return &counts, err
 }
 
 func (v *View) byHour(program int64) (*[]HourCount, error) {
-	hours, err := list(v.conn, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} }, "SELECT "+columns("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=? AND stamps<>0 ORDER BY weekday, hour", program)
+	hours, err := list(v.conn, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} }, "SELECT weekday, hour, stamps FROM hour_counts WHERE program_id=? AND stamps<>0 ORDER BY weekday, hour", program)
 	return &hours, err
 }

@@ -120,7 +120,8 @@ func (tx *Tx) RecountStats() error {
 // eachQuarter calls use with each of a program's sums by quarter hour.
 func (c *conn) eachQuarter(program int64, use func(bucket, activity) error) error {
 	var err error
-	r := c.query("SELECT "+columns("quarter", "location_id", "activity", "stamps", "cards", "redemptions", "topped_up", "spent")+" FROM quarter_counts WHERE program_id=? ORDER BY quarter", program)
+	r := c.query(`SELECT quarter, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM quarter_counts
+		WHERE program_id=? ORDER BY quarter`, program)
 	for err == nil && r.next() {
 		err = use(bucket{program: program, quarter: r.int(), location: r.int()}, activity{r.int(), r.int(), r.int(), r.int(), r.int(), r.int()})
 	}
@@ -138,7 +139,7 @@ type programZone struct {
 // last.
 func (c *conn) programZones(where string, args ...any) ([]programZone, error) {
 	return list(c, func(r *rows) programZone { return programZone{r.int(), r.str()} },
-		"SELECT "+columns("p.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id"+where+" ORDER BY p.id", args...)
+		"SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id"+where+" ORDER BY p.id", args...)
 }
 
 // checkLocalSums returns a finding for each program whose sums by day and hour
@@ -157,14 +158,15 @@ func (v *View) checkLocalSums(m *meter) (findings []string, err error) {
 		}); err != nil {
 			return nil, err
 		}
-		r := v.query("SELECT "+columns("day", "location_id", "activity", "stamps", "cards", "redemptions", "topped_up", "spent")+" FROM day_counts WHERE program_id=?", p.key)
+		r := v.query(`SELECT day, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM day_counts
+			WHERE program_id=?`, p.key)
 		for r.next() {
 			l.addDay(localDay{p.key, r.int(), r.int()}, activity{-r.int(), -r.int(), -r.int(), -r.int(), -r.int(), -r.int()})
 		}
 		if err := r.close(); err != nil {
 			return nil, err
 		}
-		r = v.query("SELECT "+columns("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=?", p.key)
+		r = v.query("SELECT weekday, hour, stamps FROM hour_counts WHERE program_id=?", p.key)
 		for r.next() {
 			l.hours[localHour{p.key, r.int(), r.int()}] -= r.int()
 		}

@@ -23,10 +23,10 @@ func (v *View) Summary(a Access) (s AnalyticsSummary, err error) {
 		from := today - summaryDays + 1
 		_, err = v.one(func(r *rows) {
 			s.ActiveLocations, s.ActivePrograms, s.Activity30d, s.NewCards30d = r.int(), r.int(), r.int(), r.int()
-		}, "SELECT "+columns("(SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL)",
-			"(SELECT count(*) FROM programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL AND suspended_at IS NULL)",
-			"ifnull(sum(activity), 0)", "ifnull(sum(cards), 0)")+
-			" FROM day_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=?1) AND day>=?2 AND day<=?3", a.Shop, from, today)
+		}, `SELECT (SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL), (SELECT count(*) FROM programs
+			WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL
+			AND suspended_at IS NULL), ifnull(sum(activity), 0), ifnull(sum(cards), 0) FROM day_counts
+			WHERE program_id IN (SELECT id FROM programs WHERE shop_id=?1) AND day>=?2 AND day<=?3`, a.Shop, from, today)
 		return err
 	})
 	return s, err
@@ -139,7 +139,7 @@ func (v *View) CardStats(a Access, programType string) (st CardStats, err error)
 		})
 		for _, k := range shown {
 			st.KPIs[k.name] = available(v, k.name, func() (*float64, error) {
-				return v.ratio("SELECT "+columns(k.numerator, k.denominator)+" FROM program_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", 1, a.Shop, programType)
+				return v.ratio("SELECT "+k.numerator+", "+k.denominator+" FROM program_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", 1, a.Shop, programType)
 			})
 		}
 		today := v.today(sh.Timezone)

@@ -9,15 +9,16 @@ type TillRow struct {
 	ReversesID  Null[string] `json:"reverses_id" doc:"The row that this one takes back."`
 }
 
-var tillRowsSQL = "SELECT " + tillTransactionCols + ", " + columns("p.name", "c.holder_name", "(SELECT name FROM prizes WHERE id=t.prize_id)", "t.reverses_id") +
-	` FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id JOIN programs p ON p.id=t.program_id JOIN cards c ON c.id=t.card_id`
+var tillRowsSQL = "SELECT " + tillTransactionCols + `, p.name, c.holder_name, (SELECT name FROM prizes WHERE id=t.prize_id), t.reverses_id
+	FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id
+	JOIN programs p ON p.id=t.program_id JOIN cards c ON c.id=t.card_id`
 
 // TillTransactions returns the latest rows that a device made, newest first. It looks at the
 // latest rows of its location, of which it visits a bounded number.
 func (v *View) TillTransactions(till Till, limit int) (all []TillRow, err error) {
 	err = v.snapshot(func() error {
 		var keys []int64
-		r := v.query("SELECT "+columns("id", "ifnull(device_id, 0)")+" FROM transactions WHERE location_id=? ORDER BY id DESC LIMIT ?", till.Location, v.s.opts.PageVisits)
+		r := v.query("SELECT id, ifnull(device_id, 0) FROM transactions WHERE location_id=? ORDER BY id DESC LIMIT ?", till.Location, v.s.opts.PageVisits)
 		for len(keys) < limit && r.next() {
 			if key, device := r.int(), r.int(); device == till.Device {
 				keys = append(keys, key)
@@ -60,8 +61,7 @@ func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
 			}
 			for _, c := range p.Data {
 				var root, generation int64
-				if err := v.find("card", func(r *rows) { root, generation = r.int(), r.int() }, "SELECT "+columns("r.id", "r.code_generation")+
-					" FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.s.keyOrNone(KindCard, c.ID)); err != nil {
+				if err := v.find("card", func(r *rows) { root, generation = r.int(), r.int() }, "SELECT r.id, r.code_generation FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.s.keyOrNone(KindCard, c.ID)); err != nil {
 					return err
 				}
 				if !seen[root] && len(found) < tillFoundMost {

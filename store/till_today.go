@@ -21,15 +21,19 @@ type TillToday struct {
 // mostTillDayRows is the most rows of its location, and the most new cards, that TillToday visits.
 const mostTillDayRows = 20_000
 
-var tillTodaySQL = "SELECT " + columns("count(*)", "ifnull(sum(iif(own AND type='stamp', stamps_delta, 0)), 0)", "ifnull(sum(own AND type='redemption'), 0)", "ifnull(sum(own AND type IN ('discount', 'access')), 0)",
-	"ifnull(sum(iif(own AND type='topup', value_delta, 0)), 0)", "ifnull(sum(iif(own AND type='spend', -value_delta, 0)), 0)") +
-	" FROM (SELECT * FROM (SELECT device_id=?1 AND reversed_at IS NULL AS own, type, stamps_delta, value_delta FROM transactions WHERE location_id=?2 AND id>=?3 AND occurred_at IS NULL ORDER BY id DESC LIMIT ?4)" +
-	" UNION ALL SELECT * FROM (SELECT device_id=?1 AND reversed_at IS NULL AND location_id=?2, type, stamps_delta, value_delta FROM transactions WHERE shop_id=?5 AND occurred_at>=?6 AND occurred_at<?7 LIMIT ?4))"
+var tillTodaySQL = `SELECT count(*), ifnull(sum(iif(own AND type='stamp', stamps_delta, 0)), 0), ifnull(sum(own
+	AND type='redemption'), 0), ifnull(sum(own AND type IN ('discount', 'access')), 0), ifnull(sum(iif(own
+	AND type='topup', value_delta, 0)), 0), ifnull(sum(iif(own AND type='spend', -value_delta, 0)), 0) FROM (SELECT *
+	FROM (SELECT device_id=?1 AND reversed_at IS NULL AS own, type, stamps_delta, value_delta FROM transactions
+	WHERE location_id=?2 AND id>=?3 AND occurred_at IS NULL ORDER BY id DESC LIMIT ?4) UNION ALL SELECT *
+	FROM (SELECT device_id=?1 AND reversed_at IS NULL AND location_id=?2, type, stamps_delta, value_delta FROM transactions
+	WHERE shop_id=?5 AND occurred_at>=?6 AND occurred_at<?7 LIMIT ?4))`
 
 // The audit says which device issued a card. It is asked for the new cards of the location alone.
-var tillCardsSQL = "SELECT " + columns("count(*)", "ifnull(sum(own), 0)", "ifnull(sum(own*initial_value), 0)") +
-	" FROM (SELECT ifnull(initial_value, 0) AS initial_value, shop_id=?1 AND root_id IS NULL AND source='counter' AND first_location_id=?2 AND archived_at IS NULL" +
-	" AND EXISTS (SELECT 1 FROM audit WHERE target_kind=4 AND target_id=c.id AND action='card.issue' AND actor_type='device' AND actor_id=?3) AS own FROM cards c WHERE id>=?4 ORDER BY id LIMIT ?5)"
+var tillCardsSQL = `SELECT count(*), ifnull(sum(own), 0), ifnull(sum(own*initial_value), 0)
+	FROM (SELECT ifnull(initial_value, 0) AS initial_value, shop_id=?1 AND root_id IS NULL AND source='counter'
+	AND first_location_id=?2 AND archived_at IS NULL AND EXISTS (SELECT 1 FROM audit WHERE target_kind=4 AND target_id=c.id
+	AND action='card.issue' AND actor_type='device' AND actor_id=?3) AS own FROM cards c WHERE id>=?4 ORDER BY id LIMIT ?5)`
 
 // TillToday returns what a device did so far today.
 func (v *View) TillToday(till Till) (d TillToday, err error) {

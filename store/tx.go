@@ -297,7 +297,7 @@ func (s *Store) begin() error {
 		s.epoch = r.int()
 		hooks = r.int()
 		s.newest = max(s.newest, Time(r.int()))
-	}, "SELECT "+columns("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
+	}, "SELECT auth_epoch, hook_epoch, ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0) FROM meta")
 	s.groupEpoch = s.epoch
 	clear(s.sequences)
 	if hooks != s.hookEpoch {

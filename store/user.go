@@ -21,7 +21,8 @@ type User struct {
 	UpdatedAt    Time       `json:"updated_at"`
 }
 
-var userCols = columns("u.id", "u.email", "u.name", "u.language", "u.operator", "u.totp_secret IS NOT NULL", "u.disabled_at", "u.last_sign_in_at", "u.created_at", "u.updated_at")
+var userCols = `u.id, u.email, u.name, u.language, u.operator, u.totp_secret IS NOT NULL, u.disabled_at, u.last_sign_in_at,
+	u.created_at, u.updated_at`
 
 func (s *Store) scanUser(r *rows) User {
 	return User{ID: s.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Language: r.str(), Operator: r.bool(), TOTP: r.bool(),

@@ -93,7 +93,7 @@ func (s *Store) knownBrowser(c *conn, now Time, email string, b Browser) (sub su
 	}
 	var user int64
 	var changed Time
-	found, err := c.one(func(r *rows) { user, changed = r.int(), r.time() }, "SELECT "+columns("id", "password_changed_at")+" FROM users WHERE email_key=?", foldCase(email))
+	found, err := c.one(func(r *rows) { user, changed = r.int(), r.time() }, "SELECT id, password_changed_at FROM users WHERE email_key=?", foldCase(email))
 	if err != nil || !found {
 		return sub, false, err
 	}

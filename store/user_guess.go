@@ -208,7 +208,7 @@ func (tx *Tx) count(sub subject) (g guesses, locks bool) {
 			g.failed = append(g.failed, Time(at))
 		}
 		g.locks, g.until = int(r.int()), r.time()
-	}, "SELECT "+columns("failed_at", "locks", "locked_until")+" FROM sign_in_failures WHERE subject=?", sub.hash)
+	}, "SELECT failed_at, locks, locked_until FROM sign_in_failures WHERE subject=?", sub.hash)
 	g, locks = g.add(sub.rule, tx.Now)
 	tx.exec(`INSERT INTO sign_in_failures (subject, failed_at, locks, locked_until, ends_at) VALUES (?,?,?,?,?)
 		ON CONFLICT (subject) DO UPDATE SET failed_at=excluded.failed_at, locks=excluded.locks, locked_until=excluded.locked_until, ends_at=excluded.ends_at`,

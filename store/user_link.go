@@ -76,8 +76,8 @@ var errLink = refuse(LinkExpired, "The link was used already, or it has expired.
 func (s *Store) openLink(c *conn, now Time, kind, token string) (l link, err error) {
 	found, err := c.one(func(r *rows) {
 		l = link{key: r.int(), kind: r.str(), user: r.int(), shop: r.int(), email: r.str(), role: r.str(), expiresAt: r.time(), mailed: r.bool()}
-	}, "SELECT "+columns("id", "kind", "ifnull(user_id, 0)", "ifnull(shop_id, 0)", "ifnull(email, '')", "ifnull(role, '')", "expires_at", "mailed")+
-		" FROM links WHERE hash=?", Hash(token))
+	}, `SELECT id, kind, ifnull(user_id, 0), ifnull(shop_id, 0), ifnull(email, ''), ifnull(role, ''), expires_at, mailed
+		FROM links WHERE hash=?`, Hash(token))
 	switch {
 	case err != nil:
 		return l, err
@@ -131,8 +131,8 @@ func (v *View) Invitations(shop int64) ([]Invitation, error) {
 	}
 	return list(v.conn, func(r *rows) Invitation {
 		return Invitation{ID: v.s.ID(KindLink, r.int()), Email: r.str(), Shop: r.str(), Role: r.str(), CreatedAt: r.time(), ExpiresAt: r.time()}
-	}, "SELECT "+columns("l.id", "l.email", "ifnull(s.name, '')", "ifnull(l.role, 'operator')", "l.created_at", "l.expires_at")+
-		" FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE "+where, args...)
+	}, `SELECT l.id, l.email, ifnull(s.name, ''), ifnull(l.role, 'operator'), l.created_at, l.expires_at
+		FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE `+where, args...)
 }
 
 // Invite makes an invitation to a shop, or, with an empty role, to be an operator. It

@@ -53,8 +53,9 @@ func (s *Store) linkMail(c *conn, now Time, key int64) (m QueuedMail, err error)
 	err = c.find("message", func(r *rows) {
 		m = QueuedMail{link: key, Token: r.str(), Due: r.time(), Attempts: int(r.int()), Unsure: int(r.int())}
 		m.Kind, m.To, m.shop, m.At, expires, m.Shop, m.Language = r.str(), r.str(), r.int(), r.time(), r.time(), r.str(), r.str()
-	}, "SELECT "+columns("q.token", "q.due_at", "q.attempts", "q.unsure", "l.kind", "l.email", "ifnull(l.shop_id, 0)", "l.created_at", "l.expires_at", "ifnull(s.name, '')", "ifnull(u.language, ifnull(s.language, 'en'))")+
-		" FROM link_mails q JOIN links l ON l.id=q.link_id LEFT JOIN shops s ON s.id=l.shop_id LEFT JOIN users u ON u.id=l.user_id WHERE q.link_id=?", key)
+	}, `SELECT q.token, q.due_at, q.attempts, q.unsure, l.kind, l.email, ifnull(l.shop_id, 0), l.created_at, l.expires_at,
+		ifnull(s.name, ''), ifnull(u.language, ifnull(s.language, 'en')) FROM link_mails q JOIN links l ON l.id=q.link_id
+		LEFT JOIN shops s ON s.id=l.shop_id LEFT JOIN users u ON u.id=l.user_id WHERE q.link_id=?`, key)
 	m.Link = s.opts.PublicURL + linkPaths[m.Kind] + m.Token
 	if expires <= now.Add(time.Minute) {
 		m.Status = MailObsolete

@@ -14,7 +14,8 @@ type Member struct {
 	CreatedAt    Time       `json:"created_at" doc:"When the person joined the shop."`
 }
 
-var memberCols = columns("u.id", "u.email", "u.name", "m.role", "u.totp_secret IS NOT NULL", "u.disabled_at IS NOT NULL", "u.last_sign_in_at", "m.created_at")
+var memberCols = `u.id, u.email, u.name, m.role, u.totp_secret IS NOT NULL, u.disabled_at IS NOT NULL, u.last_sign_in_at,
+	m.created_at`
 
 func (s *Store) scanMember(r *rows) Member {
 	return Member{ID: s.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Role: r.str(), TOTP: r.bool(), Disabled: r.bool(), LastSignInAt: r.nullTime(), CreatedAt: r.time()}

@@ -24,7 +24,7 @@ func (v *View) SignInCredentials(email string, b Browser) (c Credentials, err er
 		return c, err
 	}
 	_, err = v.one(func(r *rows) { c.User, c.Password = r.int(), r.str() },
-		"SELECT "+columns("id", "iif(disabled_at IS NULL, password, '')")+" FROM users WHERE email_key=?", foldCase(email))
+		"SELECT id, iif(disabled_at IS NULL, password, '') FROM users WHERE email_key=?", foldCase(email))
 	return c, err
 }
 

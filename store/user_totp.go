@@ -160,7 +160,8 @@ func (tx *Tx) useCode(user int64, code string) bool {
 	}
 	var secret []byte
 	var last int64
-	if !tx.one(func(r *rows) { secret, last = r.bytes(), r.int() }, "SELECT "+columns("totp_secret", "totp_step")+" FROM users WHERE id=? AND totp_secret IS NOT NULL", user) {
+	if !tx.one(func(r *rows) { secret, last = r.bytes(), r.int() }, `SELECT totp_secret, totp_step FROM users WHERE id=?
+		AND totp_secret IS NOT NULL`, user) {
 		return false
 	}
 	step, ok := matchTOTP(secret, code, tx.Now, last)

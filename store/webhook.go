@@ -86,8 +86,9 @@ type webhook struct {
 	draft     bool              // see DraftWebhook
 }
 
-var webhookCols = columns("id", "program_id", "url", "events", "active", "description", "bearer_token", "program_ids", "location_ids", "include_shop_wide_events",
-	"http_method", "custom_headers", "payload_version", "consecutive_failures", "created_at", "updated_at", "secret", "draft")
+var webhookCols = `id, program_id, url, events, active, description, bearer_token, program_ids, location_ids,
+	include_shop_wide_events, http_method, custom_headers, payload_version, consecutive_failures, created_at, updated_at, secret,
+	draft`
 
 func (s *Store) scanWebhook(r *rows, shop int64) (w webhook) {
 	w.key = r.int()

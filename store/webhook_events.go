@@ -140,8 +140,8 @@ func (tx *Tx) subscribers(shop int64) ([]subscriber, error) {
 		return hooks, nil
 	}
 	hooks := []subscriber{}
-	r := tx.query("SELECT "+columns("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
-		" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id", shop)
+	r := tx.query(`SELECT id, payload_version='v2', include_shop_wide_events, events, program_ids, location_ids FROM webhooks
+		WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id`, shop)
 	for r.next() {
 		h := subscriber{id: r.int(), v2: r.bool()}
 		h.sub.IncludeShopWide = r.bool()
@@ -199,7 +199,7 @@ func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) {
 		source = r.str()
 		parent = tx.s.nullID(KindCard, r.nullInt())
 		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
-	}, "SELECT "+columns("c.source", "c.parent_id", "c.external_ref", "c.holder_name", "c.holder_email", statusSQL)+" FROM cards c WHERE c.id=?", tx.Now, e.card)
+	}, "SELECT c.source, c.parent_id, c.external_ref, c.holder_name, c.holder_email, "+statusSQL+" FROM cards c WHERE c.id=?", tx.Now, e.card)
 	env.Card = c
 	if e.row != nil {
 		tx.addRow(env, e)

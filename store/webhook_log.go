@@ -31,8 +31,8 @@ type DeliveriesQuery struct {
 
 // deliveryCols are the columns that scanDelivery reads, after the epoch. ?1 is
 // the payload version of the webhook.
-var deliveryCols = columns(epochColumn, "d.webhook_id", "d.event_id", "e.name", "ifnull(d.request_headers, '{}')", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
-	"e.card_id", "d.delivered_at", "e.occurred_at", "iif(?1='v2', e.payload_v2, e.payload_v1)")
+var deliveryCols = epochColumn + `, d.webhook_id, d.event_id, e.name, ifnull(d.request_headers, '{}'), d.response_status, d.attempts,
+	d.last_error, d.duration_ms, e.card_id, d.delivered_at, e.occurred_at, iif(?1='v2', e.payload_v2, e.payload_v1)`
 
 const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 

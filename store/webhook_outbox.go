@@ -122,7 +122,7 @@ const chainOf = "ifnull((SELECT ifnull(c.root_id, c.id) FROM events e JOIN cards
 // after the event after, or, if that is negative, after the webhook's sent_through.
 func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (d DueDeliveries, err error) {
 	var least, through int64
-	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(sendableSQL, "w.sent_through")+webhooksAndShops+" WHERE w.id=?", webhook)
+	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+sendableSQL+", w.sent_through"+webhooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
 		after = through
 	}
@@ -150,7 +150,7 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (
 		// event. Without the index SQLite would walk the whole log for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	r := v.query("SELECT "+columns("event_id", chainOf)+" FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...)
+	r := v.query("SELECT event_id, "+chainOf+" FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...)
 	for r.next() {
 		d.New = append(d.New, NewDelivery{r.int(), r.int()})
 	}
@@ -168,10 +168,10 @@ func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) 
 		a.URL, a.Secret, a.Bearer, a.Sequence = r.str(), r.str(), r.str(), r.int()
 		r.json(&a.Headers)
 		a.Body = r.bytes()
-	}, "SELECT "+columns("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "ifnull(e.sequence, e.id)", "w.custom_headers",
-		"CASE w.payload_version WHEN 'v1' THEN e.payload_v1 ELSE e.payload_v2 END")+
-		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id"+
-		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+maySend, webhook, eventKey, v.Now)
+	}, `SELECT d.attempts, d.special, ifnull(d.due_at, e.occurred_at), w.url, w.secret, w.bearer_token, ifnull(e.sequence, e.id),
+		w.custom_headers, CASE w.payload_version WHEN 'v1' THEN e.payload_v1 ELSE e.payload_v2 END FROM deliveries d
+		JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id
+		WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND `+maySend, webhook, eventKey, v.Now)
 	if err != nil || !ok {
 		return a, false, err
 	}
@@ -203,9 +203,7 @@ type ScheduledWebhook struct {
 func (v *View) WebhooksWithScheduledDeliveries() (list []ScheduledWebhook, err error) {
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
-	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
-		"SELECT " + columns("q.id", "CASE "+sendableSQL+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
-		" FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
+	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) SELECT q.id, CASE " + sendableSQL + " WHEN 0 THEN " + first + ") WHEN 1 THEN " + first + " AND special>0 AND special=1) WHEN 2 THEN " + first + " AND special>0 AND special=2) END FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
 	for r.next() {
 		w := ScheduledWebhook{Webhook: r.int()}
 		if due := r.nullTime(); due.Valid {
@@ -222,7 +220,7 @@ type OutboxVersion struct{ event, epoch int64 }
 
 // OutboxVersion returns the current version.
 func (v *View) OutboxVersion() (m OutboxVersion, err error) {
-	_, err = v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT "+columns("ifnull((SELECT max(id) FROM events), 0)", "hook_epoch")+" FROM meta")
+	_, err = v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT ifnull((SELECT max(id) FROM events), 0), hook_epoch FROM meta")
 	return m, err
 }
 
@@ -297,7 +295,7 @@ func (tx *Tx) countFailure(o Outcome) {
 	var shop, failures int64
 	var active bool
 	tx.one(func(r *rows) { shop, failures, active = r.int(), r.int()+1, r.bool() },
-		"SELECT "+columns("shop_id", "consecutive_failures", "active")+" FROM webhooks WHERE id=?", o.Webhook)
+		"SELECT shop_id, consecutive_failures, active FROM webhooks WHERE id=?", o.Webhook)
 	tx.exec("UPDATE webhooks SET consecutive_failures=? WHERE id=?", failures, o.Webhook)
 	if !active || !o.Gone && failures < int64(tx.Limits.DeliveryFailures) {
 		return

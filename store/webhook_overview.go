@@ -97,7 +97,8 @@ func (v *View) overview(names *namer, w webhook) (o WebhookOverview, err error) 
 }
 
 func (v *View) webhookHealth(hook int64) (h WebhookHealth, err error) {
-	r := v.query("SELECT "+columns("ifnull(outcome, '')", "last_error", "delivered_at")+" FROM deliveries WHERE webhook_id=? ORDER BY event_id DESC LIMIT ?", hook, healthRows)
+	r := v.query(`SELECT ifnull(outcome, ''), last_error, delivered_at FROM deliveries WHERE webhook_id=?
+		ORDER BY event_id DESC LIMIT ?`, hook, healthRows)
 	for r.next() {
 		switch r.str() {
 		case "delivered":
@@ -132,7 +133,7 @@ type LogFilter struct {
 }
 
 // loggedCols are the columns that scanLogged reads, after those of a delivery.
-var loggedCols = columns("ifnull(d.outcome, 'pending')", "d.due_at", "ifnull(e.sequence, e.id)")
+var loggedCols = "ifnull(d.outcome, 'pending'), d.due_at, ifnull(e.sequence, e.id)"
 
 func (v *View) scanLogged(r *rows, webhook string) LoggedDelivery {
 	v.seeEpoch(r.int())
@@ -162,8 +163,7 @@ func (v *View) WebhookLog(shop int64, id string, f LogFilter, q PageQuery) (p Pa
 			from = key
 		}
 		// The rows are visited by the primary key; the names of events are joined.
-		r := v.query("SELECT "+columns("d.event_id", "(?1='' OR ifnull(d.outcome, 'pending')=?1) AND (?2='' OR e.name=?2)")+deliveryTables+
-			" WHERE d.webhook_id=?3 AND d.event_id<?4 ORDER BY d.event_id DESC LIMIT ?5", f.State.Or(""), f.Event.Or(""), w.key, from, v.s.opts.PageVisits)
+		r := v.query("SELECT d.event_id, (?1='' OR ifnull(d.outcome, 'pending')=?1) AND (?2='' OR e.name=?2)"+deliveryTables+" WHERE d.webhook_id=?3 AND d.event_id<?4 ORDER BY d.event_id DESC LIMIT ?5", f.State.Or(""), f.Event.Or(""), w.key, from, v.s.opts.PageVisits)
 		var keys []int64
 		visits, last, more := 0, int64(0), false
 		for r.next() {

@@ -100,8 +100,9 @@ func (v *View) webhookReport(w webhook, failures int) (o WebhookReport, err erro
 	}
 	o.Failures, err = list(v.conn, func(r *rows) FailedTry {
 		return FailedTry{v.s.DeliveryID(w.key, r.int()), r.str(), r.str(), r.int(), r.nullInt(), r.str(), r.time()}
-	}, "SELECT "+columns("d.event_id", "e.name", "ifnull(d.outcome, 'pending')", "d.attempts", "d.response_status", "d.last_error", "e.occurred_at")+
-		" FROM (SELECT * FROM deliveries WHERE webhook_id=? ORDER BY event_id DESC LIMIT ?) d CROSS JOIN events e ON e.id=d.event_id WHERE d.last_error IS NOT NULL AND d.outcome IS NOT 'delivered' LIMIT ?",
+	}, `SELECT d.event_id, e.name, ifnull(d.outcome, 'pending'), d.attempts, d.response_status, d.last_error, e.occurred_at
+		FROM (SELECT * FROM deliveries WHERE webhook_id=? ORDER BY event_id DESC LIMIT ?) d
+		CROSS JOIN events e ON e.id=d.event_id WHERE d.last_error IS NOT NULL AND d.outcome IS NOT 'delivered' LIMIT ?`,
 		w.key, healthRows, failures)
 	if o.Failures == nil {
 		o.Failures = []FailedTry{}
