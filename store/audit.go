@@ -31,7 +31,7 @@ type AuditActor struct {
 // empty. It must not contain personal data or secrets.
 func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
 	if tx.Actor.Staff != 0 {
-		detail = prependMembers(detail, `"staff_id":"`+tx.s.ID(KindStaff, tx.Actor.Staff)+`"`)
+		detail = prependMembers(detail, `"staff_id":"`+tx.ID(KindStaff, tx.Actor.Staff)+`"`)
 	}
 	if tx.Actor.Context != "" {
 		detail = prependMembers(detail, tx.Actor.Context)
@@ -140,48 +140,43 @@ func (v *View) Activity(shop int64, f AuditFilter, q PageQuery) (p Page[AuditRow
 	if details := f.Check(v.Now); details != nil {
 		return p, Invalid(details...)
 	}
-	err = v.snapshot(func() error {
-		w := listQuery{list: listAudit, shop: shop, table: "audit a", alias: "a"}
-		target, isCard := v.s.Key(KindCard, f.TargetID.V)
-		if isCard {
-			w.useIndex("a.target_kind=4 AND a.target_id=? AND a.shop_id=?", target, shop)
+	v.snapshot()
+	w := listQuery{list: listAudit, shop: shop, table: "audit a", alias: "a"}
+	target, isCard := v.Key(KindCard, f.TargetID.V)
+	if isCard {
+		w.useIndex("a.target_kind=4 AND a.target_id=? AND a.shop_id=?", target, shop)
+	} else {
+		w.useIndex("a.shop_id=?", shop)
+	}
+	if f.TargetID.Set && !isCard {
+		kind, key := v.kindOf(f.TargetID.V)
+		w.filter("a.target_kind=? AND a.target_id=?", kind, key)
+	}
+	if f.ActorType.Set {
+		w.filter("a.actor_type=?", f.ActorType.V)
+	}
+	if f.ActorID.Set {
+		kind, key := v.kindOf(f.ActorID.V)
+		w.filter("a.actor_id=? AND a.actor_type=?", key, actorTypes[kind])
+	}
+	if f.Action.Set {
+		if strings.HasSuffix(f.Action.V, ".") {
+			w.filter("substr(a.action, 1, ?)=?", len(f.Action.V), f.Action.V)
 		} else {
-			w.useIndex("a.shop_id=?", shop)
+			w.filter("a.action=?", f.Action.V)
 		}
-		if f.TargetID.Set && !isCard {
-			kind, key := v.s.kindOf(f.TargetID.V)
-			w.filter("a.target_kind=? AND a.target_id=?", kind, key)
+	}
+	for _, bound := range []struct {
+		at  Opt[Time]
+		key *int64
+		off int64
+	}{{f.From, &w.above, -1}, {f.To, &w.below, 0}} {
+		if bound.at.Set {
+			key := v.firstKeyFrom("audit", bound.at.V)
+			*bound.key = key + bound.off
 		}
-		if f.ActorType.Set {
-			w.filter("a.actor_type=?", f.ActorType.V)
-		}
-		if f.ActorID.Set {
-			kind, key := v.s.kindOf(f.ActorID.V)
-			w.filter("a.actor_id=? AND a.actor_type=?", key, actorTypes[kind])
-		}
-		if f.Action.Set {
-			if strings.HasSuffix(f.Action.V, ".") {
-				w.filter("substr(a.action, 1, ?)=?", len(f.Action.V), f.Action.V)
-			} else {
-				w.filter("a.action=?", f.Action.V)
-			}
-		}
-		for _, bound := range []struct {
-			at  Opt[Time]
-			key *int64
-			off int64
-		}{{f.From, &w.above, -1}, {f.To, &w.below, 0}} {
-			if bound.at.Set {
-				key, err := v.firstKeyFrom("audit", bound.at.V)
-				if err != nil {
-					return err
-				}
-				*bound.key = key + bound.off
-			}
-		}
-		p, err = page(v, w, q, auditCols, v.s.scanAudit)
-		return err
-	})
+	}
+	p, err = page(v, w, q, auditCols, v.scanAudit)
 	return p, err
 }
 
@@ -203,13 +198,13 @@ func (g IDs) kindOf(id string) (Kind, int64) {
 var auditCols = epochColumn + `, a.id, a.created_at, a.actor_type, a.actor_id, ifnull(a.actor_name, (SELECT name FROM users
 	WHERE id=a.actor_id AND a.actor_type='user')), a.action, a.target_kind, a.target_id, ifnull(a.detail, '{}')`
 
-func (s *Store) scanAudit(r *rows, key int64) AuditRow {
+func (g IDs) scanAudit(r *rows, key int64) AuditRow {
 	row := AuditRow{ID: key, At: r.time(), Actor: AuditActor{Type: r.str()}}
-	row.Actor.ID = s.nullID(Actor{Type: row.Actor.Type}.kind(), r.nullInt())
+	row.Actor.ID = g.nullID(Actor{Type: row.Actor.Type}.kind(), r.nullInt())
 	row.Actor.Name, row.Action = r.nullStr(), r.str()
 	kind := Kind(r.int())
 	if target := r.int(); target != 0 {
-		row.TargetID = s.ID(kind, target)
+		row.TargetID = g.ID(kind, target)
 	}
 	row.Detail = json.RawMessage(r.str())
 	return row
@@ -218,40 +213,33 @@ func (s *Store) scanAudit(r *rows, key int64) AuditRow {
 // CardAudit returns a page of the audit rows about a card and its chain, newest first.
 // Those of its ledger are about the rows of the ledger.
 func (v *View) CardAudit(shop int64, id string, q PageQuery) (p Page[AuditRow], err error) {
-	err = v.snapshot(func() error {
-		keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardAudit, q,
-			"SELECT id FROM audit WHERE target_kind=4 AND target_id=? AND id<? ORDER BY id DESC LIMIT ?")
-		if err != nil {
-			return err
-		}
-		p.Data, err = list(v.conn, func(r *rows) AuditRow {
-			v.seeEpoch(r.int())
-			return v.s.scanAudit(r, r.int())
-		}, "SELECT "+auditCols+" FROM json_each(?) k CROSS JOIN audit a ON a.id=k.value WHERE a.shop_id=?", jsonKeys(keys), shop)
-		return err
-	})
-	return p, err
+	v.snapshot()
+	keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardAudit, q,
+		"SELECT id FROM audit WHERE target_kind=4 AND target_id=? AND id<? ORDER BY id DESC LIMIT ?")
+	if err != nil {
+		return p, err
+	}
+	p.Data = collect(v, func(r *rows) AuditRow {
+		v.seeEpoch(r.int())
+		return v.scanAudit(r, r.int())
+	}, "SELECT "+auditCols+" FROM json_each(?) k CROSS JOIN audit a ON a.id=k.value WHERE a.shop_id=?", jsonKeys(keys), shop)
+	return p, v.failed
 }
 
 // actorsOf returns who made rows of the ledger, by their keys.
-func (v *View) actorsOf(shop int64, made []ledgerTime) (map[int64]*AuditActor, error) {
+func (v *View) actorsOf(shop int64, made []ledgerTime) map[int64]*AuditActor {
 	actors := map[int64]*AuditActor{}
 	for _, row := range made {
 		// Audit rows have the time of the write. A search by time replaces an index.
-		first, err := v.firstKeyFrom("audit", row.at)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := v.one(func(r *rows) {
+		first := v.firstKeyFrom("audit", row.at)
+		v.one(func(r *rows) {
 			r.int()
-			a := v.s.scanAudit(r, r.int()).Actor
+			a := v.scanAudit(r, r.int()).Actor
 			actors[row.key] = &a
 		}, "SELECT "+auditCols+" FROM (SELECT * FROM audit WHERE id>=? ORDER BY id LIMIT ?) a WHERE target_kind=? AND target_id=? AND shop_id=? LIMIT 1",
-			first, v.s.opts.PageVisits, KindTransaction, row.key, shop); err != nil {
-			return nil, err
-		}
+			first, v.s.opts.PageVisits, KindTransaction, row.key, shop)
 	}
-	return actors, nil
+	return actors
 }
 
 // ledgerTime is a row of the ledger and its time.

@@ -1,7 +1,5 @@
 package store
 
-import "cmp"
-
 // Activity is a row of the audit log with the names of who made the write and of what it
 // is about.
 type Activity struct {
@@ -45,7 +43,6 @@ type namer struct {
 	v     *View
 	shop  int64
 	known map[idCacheKey]Named
-	err   error
 }
 
 func (v *View) namer(shop int64) *namer {
@@ -60,12 +57,11 @@ func (n *namer) named(kind Kind, key int64) Named {
 	}
 	out := Named{Kind: kind}
 	if q, ok := nameQueries[kind]; ok && key != 0 {
-		out.ID = Some(n.v.s.ID(kind, key))
-		_, err := n.v.one(func(r *rows) {
+		out.ID = Some(n.v.ID(kind, key))
+		n.v.one(func(r *rows) {
 			out.Name = r.nullStr()
-			out.Parent = n.v.s.nullID(q.parent, r.nullInt())
+			out.Parent = n.v.nullID(q.parent, r.nullInt())
 		}, q.sql, key, n.shop)
-		n.err = cmp.Or(n.err, err)
 	}
 	n.known[at] = out
 	return out
@@ -76,7 +72,7 @@ func (n *namer) byID(id string) Named {
 	if id == "" {
 		return Named{}
 	}
-	return n.named(n.v.s.kindOf(id))
+	return n.named(n.v.kindOf(id))
 }
 
 // actor returns who made a write.
@@ -92,37 +88,33 @@ func (n *namer) actor(actorType string, key Null[int64]) Named {
 // NamedActivity returns a page of those audit rows of a shop that pass a filter, newest
 // first, with names.
 func (v *View) NamedActivity(shop int64, f AuditFilter, q PageQuery) (p Page[Activity], err error) {
-	err = v.snapshot(func() error {
-		rows, err := v.Activity(shop, f, q)
-		if err != nil {
-			return err
-		}
-		p = Page[Activity]{Data: make([]Activity, 0, len(rows.Data)), NextCursor: rows.NextCursor, Limit: rows.Limit}
-		names := v.namer(shop)
-		for _, row := range rows.Data {
-			a := Activity{AuditRow: row, By: names.byID(row.Actor.ID.V), Target: names.byID(row.TargetID)}
-			a.By.Type = row.Actor.Type
-			p.Data = append(p.Data, a)
-		}
-		return names.err
-	})
-	return p, err
+	v.snapshot()
+	rows, err := v.Activity(shop, f, q)
+	if err != nil {
+		return p, err
+	}
+	p = Page[Activity]{Data: make([]Activity, 0, len(rows.Data)), NextCursor: rows.NextCursor, Limit: rows.Limit}
+	names := v.namer(shop)
+	for _, row := range rows.Data {
+		a := Activity{AuditRow: row, By: names.byID(row.Actor.ID.V), Target: names.byID(row.TargetID)}
+		a.By.Type = row.Actor.Type
+		p.Data = append(p.Data, a)
+	}
+	return p, v.failed
 }
 
 // Names returns the names of what ids of any kind stand for in a shop, by id. It leaves out those
 // without a name.
 func (v *View) Names(shop int64, ids []string) (byID map[string]string, err error) {
 	byID = map[string]string{}
-	err = v.snapshot(func() error {
-		names := v.namer(shop)
-		for _, id := range ids {
-			if n := names.byID(id); n.Name.Valid {
-				byID[id] = n.Name.V
-			}
+	v.snapshot()
+	names := v.namer(shop)
+	for _, id := range ids {
+		if n := names.byID(id); n.Name.Valid {
+			byID[id] = n.Name.V
 		}
-		return names.err
-	})
-	return byID, err
+	}
+	return byID, v.failed
 }
 
 // ActivityActors returns those who may have made rows of a shop's audit log: its members,
@@ -137,13 +129,9 @@ func (v *View) ActivityActors(shop int64) (actors []Named, err error) {
 		{"device", "SELECT id, name FROM devices WHERE shop_id=? ORDER BY id"},
 	} {
 		kind := Actor{Type: source.actorType}.kind()
-		some, err := list(v.conn, func(r *rows) Named {
-			return Named{Kind: kind, Type: source.actorType, ID: Some(v.s.ID(kind, r.int())), Name: Some(r.str())}
-		}, source.sql, shop)
-		if err != nil {
-			return nil, err
+		for r := range v.each(source.sql, shop) {
+			actors = append(actors, Named{Kind: kind, Type: source.actorType, ID: Some(v.ID(kind, r.int())), Name: Some(r.str())})
 		}
-		actors = append(actors, some...)
 	}
-	return actors, nil
+	return actors, v.failed
 }

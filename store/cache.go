@@ -46,93 +46,80 @@ type shopLocations struct {
 	all   map[int64]NamedLocation
 }
 
-// locationSource returns a shop's locations at an auth epoch.
-type locationSource func(c *conn, shop, epoch int64) (shopLocations, error)
-
-func (s *Store) readLocations(c *conn, shop int64) (shopLocations, error) {
+func (q *queries) readLocations(shop int64) shopLocations {
 	list := shopLocations{all: map[int64]NamedLocation{}}
-	r := c.query("SELECT id, name, disabled_at IS NULL FROM locations WHERE shop_id=? ORDER BY name, id", shop)
-	for r.next() {
+	for r := range q.each("SELECT id, name, disabled_at IS NULL FROM locations WHERE shop_id=? ORDER BY name, id", shop) {
 		key, name, enabled := r.int(), r.str(), r.bool()
-		l := NamedLocation{s.ID(KindLocation, key), name}
+		l := NamedLocation{q.ID(KindLocation, key), name}
 		list.all[key] = l
 		if enabled {
 			list.keys = append(list.keys, key)
 			list.named = append(list.named, l)
 		}
 	}
-	return list, r.close()
+	return list
 }
 
 // cachedLocations returns a shop's locations for a reader that read the epoch.
-func (s *Store) cachedLocations(c *conn, shop, epoch int64) (shopLocations, error) {
-	if have, ok := s.locations.get(epoch, shop); ok {
-		return have, nil
+func (v *View) cachedLocations(shop, epoch int64) shopLocations {
+	if have, ok := v.s.locations.get(epoch, shop); ok {
+		return have
 	}
-	list, err := s.readLocations(c, shop)
-	if err != nil {
-		return list, err
-	}
+	list := v.readLocations(shop)
 	// The locations were read after the epoch: cache them only if nothing changed
 	// in between.
-	now, err := c.number("SELECT auth_epoch FROM meta")
-	if err == nil && now == epoch {
-		s.locations.put(epoch, shop, list)
+	if v.number("SELECT auth_epoch FROM meta") == epoch && v.failed == nil {
+		v.s.locations.put(epoch, shop, list)
 	}
-	return list, err
+	return list
 }
 
 // cachedProgram returns a program with its ladder, also a deleted one, for a reader
-// that read the epoch. Outside a snapshot it returns ErrEpoch if the epoch has
+// that read the epoch. Outside a snapshot the read fails with ErrEpoch if the epoch has
 // changed since.
-func (v *View) cachedProgram(shop, key, epoch int64) (p *program, err error) {
+func (v *View) cachedProgram(shop, key, epoch int64) *program {
 	if have, ok := v.s.programs.get(epoch, key); ok {
-		return have, nil
+		return have
 	}
-	err = v.snapshot(func() error {
-		if p, err = v.s.programByKey(v.conn, shop, key); err != nil {
-			return err
-		}
-		now, err := v.number("SELECT auth_epoch FROM meta")
-		if err == nil && now != epoch {
-			err = ErrEpoch
-		}
-		return err
-	})
-	if err == nil {
+	v.snapshot()
+	p := v.programByKey(shop, key)
+	if v.number("SELECT auth_epoch FROM meta") != epoch {
+		v.fail(ErrEpoch)
+	}
+	if v.failed == nil {
 		v.s.programs.put(epoch, key, p)
 	}
-	return p, err
+	return p
 }
 
 // readThrough returns the cached value of a key, or the one that read returns. The
 // writer caches only what it reads before its group changes the epoch, since such a
 // change may be rolled back.
-func readThrough[V any](tx *Tx, k *epochCache[V], key int64, read func() (V, error)) (V, error) {
+func readThrough[V any](tx *Tx, k *epochCache[V], key int64, read func() V) V {
 	if have, ok := k.get(tx.s.epoch, key); ok {
-		return have, nil
+		return have
 	}
-	v, err := read()
-	if err == nil && tx.s.epoch == tx.s.groupEpoch {
+	v := read()
+	if tx.failed == nil && tx.s.epoch == tx.s.groupEpoch {
 		k.put(tx.s.epoch, key, v)
 	}
-	return v, err
+	return v
 }
 
-func (tx *Tx) cachedLocations(shop int64) (shopLocations, error) {
-	return readThrough(tx, &tx.s.locations, shop, func() (shopLocations, error) { return tx.s.readLocations(tx.conn, shop) })
+func (tx *Tx) cachedLocations(shop int64) shopLocations {
+	return readThrough(tx, &tx.s.locations, shop, func() shopLocations { return tx.readLocations(shop) })
 }
 
-func (tx *Tx) cachedProgram(shop, key int64) (*program, error) {
-	return readThrough(tx, &tx.s.programs, key, func() (*program, error) { return tx.s.programByKey(tx.conn, shop, key) })
+func (tx *Tx) cachedProgram(shop, key int64) *program {
+	return readThrough(tx, &tx.s.programs, key, func() *program { return tx.programByKey(shop, key) })
 }
 
-func (tx *Tx) cachedShop(shop int64) (Shop, error) {
-	return readThrough(tx, &tx.s.shops, shop, func() (Shop, error) { return tx.s.shop(tx.conn, shop) })
+func (tx *Tx) cachedShop(shop int64) Shop {
+	return readThrough(tx, &tx.s.shops, shop, func() Shop { return tx.shop(shop) })
 }
 
 // programByKey reads a program with its ladder, also a deleted one.
-func (s *Store) programByKey(c *conn, shop, key int64) (*program, error) {
-	p, err := s.readProgram(c, programByKeySQL, key, shop)
-	return &p, err
+func (q *queries) programByKey(shop, key int64) *program {
+	p := q.readProgram(programByKeySQL, key, shop)
+	return &p
 }

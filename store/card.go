@@ -117,11 +117,11 @@ func (c *Card) setProgram(p *program) { c.ProgramName, c.ProgramType = p.Name, p
 func (c *Card) scanProgram(r *rows) { c.ProgramName, c.ProgramType = r.str(), r.str() }
 
 // scanCard reads cardCols. The card's status is the one at now.
-func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
+func (g IDs) scanCard(r *rows, key int64, now Time) (c card) {
 	c.key = key
-	c.ID = s.ID(KindCard, key)
+	c.ID = g.ID(KindCard, key)
 	c.program = r.int()
-	c.ProgramID = s.ID(KindProgram, c.program)
+	c.ProgramID = g.ID(KindProgram, c.program)
 	c.ExternalRef, c.HolderName, c.HolderEmail = r.nullStr(), r.nullStr(), r.nullStr()
 	c.StampsCount, c.CurrentValue, c.ExpiresAt, c.InstalledAt, c.CreatedAt = r.int(), r.nullInt(), r.nullTime(), r.nullTime(), r.time()
 	c.archivedAt, c.lockedAt, c.activatedAt = r.nullTime(), r.nullTime(), r.nullTime()
@@ -165,7 +165,7 @@ func (a Access) restrict(sql string, args ...any) (string, []any) {
 // rows that it visits.
 func (v *View) selectCards(list byte, shop int64, programID, ref, holderEmail Opt[string]) listQuery {
 	w := listQuery{list: list, shop: shop, table: "cards c", alias: "c"}
-	program, email := v.s.keyOrNone(KindProgram, programID.V), foldCase(holderEmail.V)
+	program, email := v.keyOrNone(KindProgram, programID.V), foldCase(holderEmail.V)
 	switch {
 	case ref.Set:
 		w.useIndex("c.shop_id=? AND c.external_ref=? AND c.deleted_at IS NULL", shop, ref.V)
@@ -197,7 +197,7 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 	}
 	var programs []int64
 	p, err := page(v, w, q, listedCardCols, func(r *rows, key int64) Card {
-		c := v.s.scanCard(r, key, v.Now)
+		c := v.scanCard(r, key, v.Now)
 		programs = append(programs, c.program)
 		return c.Card
 	})
@@ -205,10 +205,7 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		return p, err
 	}
 	for i := range p.Data {
-		program, err := v.cachedProgram(a.Shop, programs[i], v.rowEpoch)
-		if err != nil {
-			return p, err
-		}
+		program := v.cachedProgram(a.Shop, programs[i], v.rowEpoch)
 		p.Data[i].setProgram(program)
 	}
 	return p, err
@@ -222,27 +219,27 @@ var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.i
 
 // Card returns a card with its locations.
 func (v *View) Card(a Access, id string) (d CardDetail, err error) {
-	d, epoch, err := v.s.cardDetail(v.conn, a, id, v.Now, v.s.cachedLocations)
-	if err == nil {
+	return v.detailOf(a, id, func(epoch int64) shopLocations {
 		v.seeEpoch(epoch)
-	}
-	return d, err
+		return v.cachedLocations(a.Shop, epoch)
+	})
 }
 
-// cardDetail reads a card. source returns the locations of its shop.
-func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locationSource) (d CardDetail, epoch int64, err error) {
-	sql, args := a.restrict(cardDetailSQL, s.keyOrNone(KindCard, id), a.Shop)
+// detailOf reads a card. locations returns those of its shop at an auth epoch.
+func (q *queries) detailOf(a Access, id string, locations func(epoch int64) shopLocations) (d CardDetail, err error) {
+	var epoch int64
+	sql, args := a.restrict(cardDetailSQL, q.keyOrNone(KindCard, id), a.Shop)
 	var scope []int64
-	if err = c.find("card", func(r *rows) {
+	if err = q.find("card", func(r *rows) {
 		epoch = r.int()
-		d.Card = s.scanCard(r, r.int(), now).Card
+		d.Card = q.scanCard(r, r.int(), q.Now).Card
 		d.scanProgram(r)
 		d.AllLocations = r.bool()
 		scope = r.keys()
 	}, sql, args...); err != nil {
-		return d, 0, err
+		return d, err
 	}
-	all, err := source(c, a.Shop, epoch)
+	all := locations(epoch)
 	d.Locations = all.named
 	if !d.AllLocations || a.Restricted {
 		d.Locations = nil
@@ -252,16 +249,16 @@ func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locati
 			}
 		}
 	}
-	return d, epoch, err
+	return d, nil
 }
 
 // card finds a card of the shop with all columns that writes need.
 func (tx *Tx) card(a Access, id string) (c card, err error) {
 	sql, args := a.restrict("SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, cardProgramCols)...)+
-		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", tx.s.keyOrNone(KindCard, id), a.Shop)
+		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", tx.keyOrNone(KindCard, id), a.Shop)
 	err = tx.find("card", func(r *rows) {
 		key, root, child := r.int(), r.int(), r.bool()
-		c = tx.s.scanCard(r, key, tx.Now)
+		c = tx.scanCard(r, key, tx.Now)
 		c.scanProgram(r)
 		c.root, c.child = root, child
 	}, sql, args...)

@@ -23,7 +23,7 @@ type BlankCard struct {
 // until they are presented, as every card is.
 func (tx *Tx) IssueBlankCards(shop int64, programID string, f BlankFields) (b BlankCards, err error) {
 	a := Access{Shop: shop}
-	p, err := tx.s.program(tx.conn, a, programID)
+	p, err := tx.program(a, programID)
 	if err != nil {
 		return b, err
 	}
@@ -33,7 +33,7 @@ func (tx *Tx) IssueBlankCards(shop int64, programID string, f BlankFields) (b Bl
 		if err != nil {
 			return b, err
 		}
-		key, _ := tx.s.Key(KindCard, c.ID)
+		key, _ := tx.Key(KindCard, c.ID)
 		b.Cards = append(b.Cards, BlankCard{c.ID, tx.s.cardCode(key, 0), tx.shortCode(shop, key)})
 	}
 	// The answer has no person's data, so that it can be remembered.

@@ -110,27 +110,22 @@ func (tx *Tx) shortCode(shop, root int64) (code string) {
 // ShortCodeOfLink returns the function that makes the short code of the card of a page or install
 // link. It is nil if the card has one, or if the link is refused.
 func (v *View) ShortCodeOfLink(token string) (func(*Tx) error, error) {
-	shop, root, err := v.cardByLink(v.s, token, v.Now)
-	if _, refused := AsError(err); refused {
-		return nil, nil
+	shop, root, err := v.cardByLink(token)
+	if err != nil {
+		return nil, v.failed
 	}
-	return v.missingShortCode(shop, root, err)
+	return v.missingShortCode(shop, root)
 }
 
 // ShortCodeOfCard is ShortCodeOfLink for the chain of a card of a shop.
 func (v *View) ShortCodeOfCard(shop int64, id string) (func(*Tx) error, error) {
-	root, err := v.number("SELECT ifnull((SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=?), 0)", v.s.keyOrNone(KindCard, id), shop)
-	return v.missingShortCode(shop, root, err)
+	return v.missingShortCode(shop, v.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=?", v.keyOrNone(KindCard, id), shop))
 }
 
 // missingShortCode returns the function that makes the short code of a chain, or nil if it has one.
-func (v *View) missingShortCode(shop, root int64, err error) (func(*Tx) error, error) {
-	if err != nil {
-		return nil, err
-	}
-	missing, err := v.number("SELECT count(*) FROM cards WHERE id=? AND short_code IS NULL AND deleted_at IS NULL", root)
-	if err != nil || missing == 0 {
-		return nil, err
+func (v *View) missingShortCode(shop, root int64) (func(*Tx) error, error) {
+	if v.number("SELECT count(*) FROM cards WHERE id=? AND short_code IS NULL AND deleted_at IS NULL", root) == 0 {
+		return nil, v.failed
 	}
 	return func(tx *Tx) error {
 		tx.shortCode(shop, root)

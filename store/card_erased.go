@@ -5,7 +5,7 @@ package store
 
 // ErasedCards returns the keys of all cards that were erased.
 func (v *View) ErasedCards() ([]int64, error) {
-	return v.keys("SELECT id FROM cards WHERE deleted_at IS NOT NULL")
+	return v.keys("SELECT id FROM cards WHERE deleted_at IS NOT NULL"), v.failed
 }
 
 // CardsNamed returns the keys of the cards that any of texts names: a card's id, the
@@ -14,42 +14,33 @@ func (v *View) ErasedCards() ([]int64, error) {
 // of the chain. The cards need not exist.
 func (v *View) CardsNamed(texts []string) (keys []int64, err error) {
 	for _, text := range texts {
-		if key, ok := v.s.Key(KindCard, text); ok {
+		if key, ok := v.Key(KindCard, text); ok {
 			keys = append(keys, key)
-		} else if key, ok := v.s.Key(KindTransaction, text); ok {
-			found, err := v.keys("SELECT card_id FROM transactions WHERE id=?", key)
-			if err != nil {
-				return nil, err
-			}
+		} else if key, ok := v.Key(KindTransaction, text); ok {
+			found := v.keys("SELECT card_id FROM transactions WHERE id=?", key)
 			keys = append(keys, found...)
 		} else if IsShortCode(text) {
-			found, err := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND short_code=?", normalizeCode(text))
-			if err != nil {
-				return nil, err
-			}
+			found := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND short_code=?", normalizeCode(text))
 			keys = append(keys, found...)
-		} else if _, key, ok := v.s.IDs.openAny(kindCode, normalizeCode(text)); ok {
+		} else if _, key, ok := v.openAny(kindCode, normalizeCode(text)); ok {
 			keys = append(keys, key)
-		} else if _, key, ok := v.s.IDs.openAny(kindCardPage, text); ok {
+		} else if _, key, ok := v.openAny(kindCardPage, text); ok {
 			keys = append(keys, key)
-		} else if _, key, ok := v.s.IDs.openAny(kindHeldCode, text); ok {
+		} else if _, key, ok := v.openAny(kindHeldCode, text); ok {
 			keys = append(keys, key)
 		} else if len(text) == 2*blockLen {
-			if key, ok := v.s.IDs.open(kindInstall, 0, text[:blockLen]); ok {
+			if key, ok := v.open(kindInstall, 0, text[:blockLen]); ok {
 				keys = append(keys, key)
 			}
 		}
 	}
-	return keys, nil
+	return keys, v.failed
 }
 
 // CardsOf returns the keys of the cards of any shop that have an external_ref or a
 // holder_email. An empty text is that of no card.
 func (v *View) CardsOf(externalRef, holderEmail string) ([]int64, error) {
-	refs, err := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND external_ref=? AND external_ref<>''", externalRef)
-	if err != nil {
-		return nil, err
-	}
-	emails, err := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND email_key=? AND email_key<>''", foldCase(holderEmail))
-	return append(refs, emails...), err
+	refs := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND external_ref=? AND external_ref<>''", externalRef)
+	emails := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND email_key=? AND email_key<>''", foldCase(holderEmail))
+	return append(refs, emails...), v.failed
 }

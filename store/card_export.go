@@ -81,8 +81,8 @@ var (
 		CROSS JOIN claims x ON x.card_id=k.value JOIN prizes z ON z.id=x.prize_id`
 )
 
-func (s *Store) scanExported(r *rows, key int64, now Time) ExportedCard {
-	c := ExportedCard{Card: s.scanCard(r, key, now).Card}
+func (g IDs) scanExported(r *rows, key int64, now Time) ExportedCard {
+	c := ExportedCard{Card: g.scanCard(r, key, now).Card}
 	c.scanProgram(r)
 	c.Source, c.Platform, c.Cycle, c.ActivatedAt, c.LockedAt, c.ArchivedAt, c.LastStampAt, c.UpdatedAt = r.str(), r.nullStr(), r.int(), r.nullTime(), r.nullTime(), r.nullTime(), r.nullTime(), r.time()
 	return c
@@ -90,43 +90,30 @@ func (s *Store) scanExported(r *rows, key int64, now Time) ExportedCard {
 
 // ExportCard returns everything about the holder of a card.
 func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
-	err = v.snapshot(func() error {
-		keys, err := v.chainOf(shop, id)
-		if err != nil {
-			return err
-		}
-		sh, err := v.s.shop(v.conn, shop)
-		if err != nil {
-			return err
-		}
-		x.ExportedAt, x.Shop = v.Now, NamedShop{sh.ID, sh.Name, sh.Timezone}
-		chain := jsonKeys(keys)
-		if x.Cards, err = list(v.conn, func(r *rows) ExportedCard {
-			v.seeEpoch(r.int())
-			return v.s.scanExported(r, r.int(), v.Now)
-		}, exportChainSQL, chain); err != nil {
-			return err
-		}
-		if x.Transactions, err = list(v.conn, func(r *rows) ExportedTransaction {
-			v.seeEpoch(r.int())
-			return ExportedTransaction{v.s.scanTransaction(r, r.int()), r.nullTime(), r.nullStr(), json.RawMessage(r.str())}
-		}, exportLedgerSQL, chain, mostDayRows); err != nil {
-			return err
-		}
-		x.Complete = len(x.Transactions) < mostDayRows
-		if x.Claims, err = list(v.conn, func(r *rows) ExportedClaim {
-			return ExportedClaim{v.s.ID(KindCard, r.int()), r.int(), r.int(), v.s.ID(KindPrize, r.int()), r.str(), v.s.ID(KindTransaction, r.int())}
-		}, exportClaimsSQL, chain); err != nil {
-			return err
-		}
-		if x.Consent, err = v.cardConsent(keys[0]); err != nil {
-			return err
-		}
-		x.Mails, err = list(v.conn, func(r *rows) ExportedMail { return ExportedMail{r.str(), r.time()} },
-			"SELECT 'sent', sent_at FROM sent_mails WHERE card_id=?1 UNION ALL SELECT 'waiting', due_at FROM mails WHERE card_id=?1", keys[0])
-		return err
-	})
-	return x, err
+	v.snapshot()
+	keys, err := v.chainOf(shop, id)
+	if err != nil {
+		return x, err
+	}
+	sh := v.shop(shop)
+	x.ExportedAt, x.Shop = v.Now, NamedShop{sh.ID, sh.Name, sh.Timezone}
+	chain := jsonKeys(keys)
+	x.Cards = collect(v, func(r *rows) ExportedCard {
+		v.seeEpoch(r.int())
+		return v.scanExported(r, r.int(), v.Now)
+	}, exportChainSQL, chain)
+	x.Transactions = collect(v, func(r *rows) ExportedTransaction {
+		v.seeEpoch(r.int())
+		return ExportedTransaction{v.scanTransaction(r, r.int()), r.nullTime(), r.nullStr(), json.RawMessage(r.str())}
+	}, exportLedgerSQL, chain, mostDayRows)
+	x.Complete = len(x.Transactions) < mostDayRows
+	x.Claims = collect(v, func(r *rows) ExportedClaim {
+		return ExportedClaim{v.ID(KindCard, r.int()), r.int(), r.int(), v.ID(KindPrize, r.int()), r.str(), v.ID(KindTransaction, r.int())}
+	}, exportClaimsSQL, chain)
+	x.Consent = v.cardConsent(keys[0])
+	x.Mails = collect(v, func(r *rows) ExportedMail { return ExportedMail{r.str(), r.time()} },
+		"SELECT 'sent', sent_at FROM sent_mails WHERE card_id=?1 UNION ALL SELECT 'waiting', due_at FROM mails WHERE card_id=?1", keys[0])
+	return x, v.failed
 }
 
 // ExportFilter selects the cards of an export.
@@ -144,7 +131,7 @@ type ExportFilter struct {
 func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[ExportedCard], error) {
 	w := listQuery{list: listExport, shop: shop, table: "cards c", alias: "c", join: " JOIN programs p ON p.id=c.program_id"}
 	if f.ProgramID.Set {
-		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", v.s.keyOrNone(KindProgram, f.ProgramID.V), shop)
+		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", v.keyOrNone(KindProgram, f.ProgramID.V), shop)
 	} else {
 		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
 	}
@@ -158,12 +145,9 @@ func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[Export
 		w.filter(lastSeenSQL+">=?", f.SeenFrom.V)
 	}
 	if f.NotSeenDays.Set {
-		since, err := v.notSeenFor(shop, f.NotSeenDays.V)
-		if err != nil {
-			return Page[ExportedCard]{}, err
-		}
+		since := v.notSeenFor(shop, f.NotSeenDays.V)
 		w.filter(notSeenSQL, since.day, since.before)
 	}
 	return page(v, w, q, exportedCardCols,
-		func(r *rows, key int64) ExportedCard { return v.s.scanExported(r, key, v.Now) })
+		func(r *rows, key int64) ExportedCard { return v.scanExported(r, key, v.Now) })
 }

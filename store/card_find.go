@@ -62,22 +62,15 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 			return p, err
 		}
 	}
-	err = v.snapshot(func() error {
-		var keys []int64
-		var err error
-		if bySeen {
-			if keys, err = v.findBySeen(a, f, q, &p.Page); err == nil {
-				p.Total, err = v.countBySeen(a, f)
-			}
-		} else {
-			keys, err = v.findNewest(a, f, q, &p)
-		}
-		if err != nil {
-			return err
-		}
-		p.Data, err = v.cardsFound(a, keys)
-		return err
-	})
+	v.snapshot()
+	var keys []int64
+	if bySeen {
+		keys, err = v.findBySeen(a, f, q, &p.Page)
+		p.Total = v.countBySeen(a, f)
+	} else {
+		keys, err = v.findNewest(a, f, q, &p)
+	}
+	p.Data = v.cardsFound(a, keys)
 	return p, err
 }
 
@@ -101,11 +94,8 @@ func (v *View) findNewest(a Access, f CardFind, q PageQuery, p *Counted[CardFoun
 	w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
 	v.findConditions(a, f, w.filter)
 	found, err := page(v, w, q, epochColumn+", c.id", func(_ *rows, key int64) int64 { return key })
-	if err != nil {
-		return nil, err
-	}
 	p.Limit, p.NextCursor = found.Limit, found.NextCursor
-	p.Total, err = v.count(w)
+	p.Total = v.count(w)
 	return found.Data, err
 }
 
@@ -120,30 +110,22 @@ func seenCursor(shop, day int64) uint64 {
 func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound]) (keys []int64, err error) {
 	fromProgram, fromDay, fromCard := int64(0), int64(-1), int64(0)
 	if q.Cursor.Set {
-		extra, card, ok := v.s.IDs.openAny(kindCursor, q.Cursor.V)
+		extra, card, ok := v.openAny(kindCursor, q.Cursor.V)
 		fromDay, fromCard = int64(extra>>32&0xffff), card
 		if !ok || extra != seenCursor(a.Shop, fromDay) {
 			return nil, errCursor()
 		}
-		var err error
-		if fromProgram, err = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", card, a.Shop); err != nil {
-			return nil, err
-		}
+		fromProgram = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", card, a.Shop)
 	}
 	p.Limit = v.s.opts.Limits.ClampLimit(q.Limit)
-	walk, programs, err := v.walkBySeen(a, f, fromProgram, p.Limit, v.s.opts.PageVisits)
-	if err != nil {
-		return nil, err
-	}
+	walk, programs := v.walkBySeen(a, f, fromProgram, p.Limit, v.s.opts.PageVisits)
 	for _, program := range programs {
 		if program != fromProgram {
 			fromDay, fromCard = -1, 0
 		}
-		if err := walk.program(a.Shop, program, fromDay, fromCard); err != nil {
-			return nil, err
-		}
+		walk.walkProgram(a.Shop, program, fromDay, fromCard)
 		if walk.more {
-			p.NextCursor = Some(string(v.s.IDs.seal(nil, kindCursor, seenCursor(a.Shop, walk.lastDay), walk.lastRoot)))
+			p.NextCursor = Some(string(v.seal(nil, kindCursor, seenCursor(a.Shop, walk.lastDay), walk.lastRoot)))
 			break
 		}
 	}
@@ -151,27 +133,22 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 }
 
 // countBySeen returns how many cards findBySeen finds on all pages.
-func (v *View) countBySeen(a Access, f CardFind) (Total, error) {
-	walk, programs, err := v.walkBySeen(a, f, 0, maxTotal, maxTotalVisits)
+func (v *View) countBySeen(a Access, f CardFind) Total {
+	walk, programs := v.walkBySeen(a, f, 0, maxTotal, maxTotalVisits)
 	for _, program := range programs {
-		if err == nil && !walk.more {
-			err = walk.program(a.Shop, program, -1, 0)
+		if !walk.more {
+			walk.walkProgram(a.Shop, program, -1, 0)
 		}
 	}
-	return Total{int64(len(walk.found)), walk.more}, err
+	return Total{int64(len(walk.found)), walk.more}
 }
 
 // walkBySeen returns a walk of the cards that f selects, and the programs to walk, from one on.
-func (v *View) walkBySeen(a Access, f CardFind, from int64, limit, visits int) (walk seenWalk, programs []int64, err error) {
-	since, err := v.notSeenFor(a.Shop, f.NotSeenDays.Or(0))
-	if err != nil {
-		return walk, nil, err
-	}
-	if programs, err = v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? ORDER BY id", a.Shop, from); err != nil {
-		return walk, nil, err
-	}
+func (v *View) walkBySeen(a Access, f CardFind, from int64, limit, visits int) (walk seenWalk, programs []int64) {
+	since := v.notSeenFor(a.Shop, f.NotSeenDays.Or(0))
+	programs = v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? ORDER BY id", a.Shop, from)
 	if f.ProgramID.Set {
-		only := v.s.keyOrNone(KindProgram, f.ProgramID.V)
+		only := v.keyOrNone(KindProgram, f.ProgramID.V)
 		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != only })
 	}
 	walk = seenWalk{View: v, limit: limit, visits: visits, notSeen: since}
@@ -183,7 +160,7 @@ func (v *View) walkBySeen(a Access, f CardFind, from int64, limit, visits int) (
 	if f.Email.Set {
 		walk.filter("c.email_key=?", foldCase(f.Email.V))
 	}
-	return walk, programs, nil
+	return walk, programs
 }
 
 // notSeen says which cards were not seen for some days, by the calendar of their shop.
@@ -193,14 +170,11 @@ type notSeen struct {
 }
 
 // notSeenFor returns what cards were not seen for so many days.
-func (v *View) notSeenFor(shop, days int64) (n notSeen, err error) {
-	sh, err := v.s.shop(v.conn, shop)
-	if err != nil {
-		return n, err
-	}
-	n.day = v.today(sh.Timezone) - days
+func (v *View) notSeenFor(shop, days int64) (n notSeen) {
+	sh := v.shop(shop)
+	n.day = v.today(sh) - days
 	n.before = startOfDay(v.Now.Std().In(Zone(sh.Timezone)).AddDate(0, 0, 1-int(days)))
-	return n, nil
+	return n
 }
 
 // seenWalk walks the roots of live chains by the day on which they were last seen.
@@ -222,12 +196,11 @@ func (w *seenWalk) filter(cond string, args ...any) {
 }
 
 // program walks the cards of a program from after a day and a root on.
-func (w *seenWalk) program(shop, program, day, root int64) error {
+func (w *seenWalk) walkProgram(shop, program, day, root int64) {
 	args := append(slices.Clone(w.args), w.before, program, shop, day, root, w.day, w.visits)
-	r := w.query("SELECT "+epochColumn+", r.id, r.last_seen_day, ifnull(c.id, 0), ifnull("+strings.Join(w.conds, " AND ")+", 0) AND (r.last_seen_day>0 OR r.created_at<?) FROM cards r LEFT JOIN cards c ON c.id="+newestOfChain+` WHERE r.program_id=? AND r.live=1 AND r.shop_id=? AND (r.last_seen_day, r.id)>(?,?)
-		AND r.last_seen_day<=? ORDER BY r.last_seen_day, r.id LIMIT ?`, args...)
-	n := 0
-	for ; r.next(); n++ {
+	for r := range w.each("SELECT "+epochColumn+", r.id, r.last_seen_day, ifnull(c.id, 0), ifnull("+strings.Join(w.conds, " AND ")+", 0) AND (r.last_seen_day>0 OR r.created_at<?) FROM cards r LEFT JOIN cards c ON c.id="+newestOfChain+` WHERE r.program_id=? AND r.live=1 AND r.shop_id=? AND (r.last_seen_day, r.id)>(?,?)
+		AND r.last_seen_day<=? ORDER BY r.last_seen_day, r.id LIMIT ?`, args...) {
+		w.visits--
 		w.seeEpoch(r.int())
 		root, day, key, passes := r.int(), r.int(), r.int(), r.bool()
 		if passes && len(w.found) == w.limit {
@@ -239,19 +212,12 @@ func (w *seenWalk) program(shop, program, day, root int64) error {
 			w.found = append(w.found, key)
 		}
 	}
-	w.visits -= n
-	if !w.more && w.visits == 0 {
-		w.more = true
-	}
-	return r.close()
+	w.more = w.more || w.visits == 0
 }
 
 // cardsFound reads cards in the order of the keys.
-func (v *View) cardsFound(a Access, keys []int64) ([]CardFound, error) {
-	found, err := v.foundCards(a.Shop, keys)
-	if err != nil {
-		return nil, err
-	}
+func (v *View) cardsFound(a Access, keys []int64) []CardFound {
+	found := v.foundCards(a.Shop, keys)
 	list := make([]CardFound, len(found))
 	for i, c := range found {
 		list[i] = CardFound{FoundCard: c, PrizesDue: []DuePrize{}}
@@ -259,32 +225,28 @@ func (v *View) cardsFound(a Access, keys []int64) ([]CardFound, error) {
 			list[i].LastSeenAt, list[i].PrizeDue = Null[Time]{}, false
 			continue
 		}
-		key := v.s.keyOrNone(KindCard, c.ID)
-		if list[i].LastSeenDay, err = v.lastSeenDay(key); err != nil {
-			return nil, err
-		}
+		key := v.keyOrNone(KindCard, c.ID)
+		list[i].LastSeenDay = v.lastSeenDay(key)
 		if c.PrizeDue {
-			if list[i].PrizesDue, err = v.prizesDue(key); err != nil {
-				return nil, err
-			}
+			list[i].PrizesDue = v.prizesDue(key)
 		}
 	}
-	return list, nil
+	return list
 }
 
 // lastSeenDay returns the day on which a card of a card's chain was last presented, empty
 // if none was.
-func (v *View) lastSeenDay(key int64) (string, error) {
-	day, err := v.number("SELECT ifnull((SELECT r.last_seen_day FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?), 0)", key)
-	if err != nil || day == 0 {
-		return "", err
+func (v *View) lastSeenDay(key int64) string {
+	day := v.number("SELECT r.last_seen_day FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", key)
+	if day == 0 {
+		return ""
 	}
-	return Date(day), nil
+	return Date(day)
 }
 
 // prizesDue returns the prizes that a card has reached and not taken in this cycle.
-func (v *View) prizesDue(key int64) ([]DuePrize, error) {
-	return list(v.conn, func(r *rows) DuePrize { return DuePrize{v.s.ID(KindPrize, r.int()), r.str(), r.int()} },
+func (v *View) prizesDue(key int64) []DuePrize {
+	return collect(v, func(r *rows) DuePrize { return DuePrize{v.ID(KindPrize, r.int()), r.str(), r.int()} },
 		`SELECT z.id, z.name, z.threshold FROM cards c JOIN prizes z ON z.program_id=c.program_id WHERE c.id=? AND c.archived_at IS NULL AND z.threshold<=c.stamps_count
 		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold) ORDER BY z.ordinal, z.id LIMIT 10`, key)
 }
@@ -304,7 +266,7 @@ func (v *View) CardSeen(a Access, id string) (c CardSeen, err error) {
 	if c.CardDetail, err = v.Card(a, id); err != nil {
 		return c, err
 	}
-	program, err := v.s.program(v.conn, a, c.ProgramID)
+	program, err := v.program(a, c.ProgramID)
 	if err != nil {
 		return c, err
 	}
@@ -312,9 +274,7 @@ func (v *View) CardSeen(a Access, id string) (c CardSeen, err error) {
 	if a.Restricted {
 		return c, nil
 	}
-	key := v.s.keyOrNone(KindCard, id)
-	if c.LastSeenDay, err = v.lastSeenDay(key); err == nil {
-		c.PrizesDue, err = v.prizesDue(key)
-	}
-	return c, err
+	key := v.keyOrNone(KindCard, id)
+	c.LastSeenDay, c.PrizesDue = v.lastSeenDay(key), v.prizesDue(key)
+	return c, nil
 }

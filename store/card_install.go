@@ -9,24 +9,24 @@ import (
 // cardByInstallToken finds the chain of an install token, and the time until which
 // the token is valid. A token that was replaced or has expired is refused as gone.
 // The hash is compared in constant time.
-func (c *conn) cardByInstallToken(s *Store, token string, now Time) (shop, root int64, until Time, err error) {
+func (q *queries) cardByInstallToken(token string) (shop, root int64, until Time, err error) {
 	if len(token) != 2*blockLen {
 		return 0, 0, 0, notFound("card")
 	}
-	key, ok := s.IDs.open(kindInstall, 0, token[:blockLen])
+	key, ok := q.open(kindInstall, 0, token[:blockLen])
 	if !ok {
 		return 0, 0, 0, notFound("card")
 	}
 	var hash []byte
 	var ends Null[Time]
-	err = c.find("card", func(r *rows) { shop, hash, ends = r.int(), r.bytes(), r.nullTime() },
+	err = q.find("card", func(r *rows) { shop, hash, ends = r.int(), r.bytes(), r.nullTime() },
 		"SELECT shop_id, install_hash, install_expires_at FROM cards WHERE id=? AND deleted_at IS NULL", key)
 	switch {
 	case err != nil:
 		return 0, 0, 0, err
 	case subtle.ConstantTimeCompare(hash, Hash(token)) != 1:
 		return 0, 0, 0, refuse(Gone, "This link was replaced by a newer one. Ask the shop for a new one.")
-	case ends.V <= now:
+	case ends.V <= q.Now:
 		return 0, 0, 0, refuse(Gone, "This link has expired. Ask the shop for a new one.")
 	}
 	return shop, key, ends.V, nil
@@ -59,11 +59,11 @@ type Installation struct {
 }
 
 // cardByLink finds the chain of the token of a page or of an install link.
-func (c *conn) cardByLink(s *Store, token string, now Time) (shop, root int64, err error) {
+func (q *queries) cardByLink(token string) (shop, root int64, err error) {
 	if isPageToken(token) {
-		return c.chainByPageToken(s, token)
+		return q.chainByPageToken(token)
 	}
-	shop, root, _, err = c.cardByInstallToken(s, token, now)
+	shop, root, _, err = q.cardByInstallToken(token)
 	return shop, root, err
 }
 
@@ -71,7 +71,7 @@ func (c *conn) cardByLink(s *Store, token string, now Time) (shop, root int64, e
 // device. From then on the holder fields, the expiry and the program are frozen. A card that is installed
 // already stays as it is, and no event is emitted.
 func (tx *Tx) Install(token string, f InstallFields) (out Installation, err error) {
-	shop, root, err := tx.cardByLink(tx.s, token, tx.Now)
+	shop, root, err := tx.cardByLink(token)
 	if err != nil {
 		return out, err
 	}

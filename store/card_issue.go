@@ -43,9 +43,8 @@ func (f CounterFields) checkProgram(kind string) error {
 // CheckCounterFields validates the fields of a card that a till issues against its program.
 func (v *View) CheckCounterFields(shop int64, programID string, f CounterFields) error {
 	var kind string
-	found, err := v.one(func(r *rows) { kind = r.str() }, "SELECT type FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL", v.s.keyOrNone(KindProgram, programID), shop)
-	if err != nil || !found {
-		return err
+	if !v.one(into(&kind), "SELECT type FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL", v.keyOrNone(KindProgram, programID), shop) {
+		return v.failed
 	}
 	return f.checkProgram(kind)
 }
@@ -73,7 +72,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
 	}
-	key := tx.s.keyOrNone(KindProgram, programID)
+	key := tx.keyOrNone(KindProgram, programID)
 	var name, kind string
 	var published, suspended Null[Time]
 	var balance, days, maxCards Null[int64]
@@ -115,7 +114,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	if !expires.Valid {
 		expires = tx.defaultExpiry(days)
 	}
-	out = IssuedCard{ID: tx.s.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
+	out = IssuedCard{ID: tx.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
 		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
 	token, err := tx.makeInstallLink(&out, card, at.reference)
 	if err != nil {

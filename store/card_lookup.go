@@ -115,14 +115,9 @@ func (x *lookup) readDetails(c *card) error {
 // result makes the Lookup of what was read.
 func (x *lookup) result() (l Lookup, err error) {
 	x.chain = newCardChain(x.till, x.all)
-	program, err := x.cachedProgram(x.till.Shop, x.chain.newest.program, x.epoch)
-	if err != nil {
-		return l, err
-	}
+	program := x.cachedProgram(x.till.Shop, x.chain.newest.program, x.epoch)
 	x.chain.setProgram(program)
-	if x.locations, err = x.s.cachedLocations(x.conn, x.till.Shop, x.epoch); err != nil {
-		return l, err
-	}
+	x.locations = x.cachedLocations(x.till.Shop, x.epoch)
 	shown := x.chain.nextToStamp()
 	l.Program = x.chain.program.Program
 	l.Card, l.Prizes = x.chain.cardDetail(shown, x.locations), x.ladder(shown)
@@ -150,7 +145,7 @@ func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
 	for _, z := range x.chain.program.Prizes {
 		l := LadderPrize{Prize: z, Available: c.StampsCount >= z.Threshold}
 		if prize, claimed := x.claims[c.key][z.Threshold]; claimed {
-			l.Available, l.Claimed = false, x.s.ID(KindPrize, prize) == z.ID
+			l.Available, l.Claimed = false, x.ID(KindPrize, prize) == z.ID
 		}
 		prizes = append(prizes, l)
 	}
@@ -164,9 +159,9 @@ func (x *lookup) transactions() []TillTransaction {
 	list := make([]TillTransaction, len(shown))
 	for i := range shown {
 		t, at := &shown[i], x.locations.all[shown[i].location]
-		list[i].Transaction = Transaction{ID: x.s.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
-			StampsDelta: t.stamps, ValueDelta: t.value, PrizeID: x.s.nullID(KindPrize, t.prize), ReversedAt: t.reversed, CreatedAt: t.created}
-		list[i].Staff, list[i].OccurredAt, list[i].ClientReference = x.s.namedStaff(t.staff), t.occurred, t.reference
+		list[i].Transaction = Transaction{ID: x.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
+			StampsDelta: t.stamps, ValueDelta: t.value, PrizeID: x.nullID(KindPrize, t.prize), ReversedAt: t.reversed, CreatedAt: t.created}
+		list[i].Staff, list[i].OccurredAt, list[i].ClientReference = x.namedStaff(t.staff), t.occurred, t.reference
 	}
 	return list
 }

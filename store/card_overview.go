@@ -27,34 +27,28 @@ type ChainCard struct {
 
 // CardOverview returns the overview of a card's chain.
 func (v *View) CardOverview(shop int64, id string) (o CardOverview, err error) {
-	err = v.snapshot(func() error {
-		cards, _, err := v.s.readChain(v.conn, v.Now, nil, chainOfCardSQL, v.s.keyOrNone(KindCard, id), shop)
-		if err != nil {
-			return err
-		}
-		if len(cards) == 0 {
-			return notFound("card")
-		}
-		if o.Lookup, err = v.Lookup(Till{Shop: shop}, id); err != nil {
-			return err
-		}
-		for _, c := range cards {
-			o.Chain = append(o.Chain, ChainCard{c.ID, c.Status, c.StampsCount, c.CreatedAt, c.activatedAt, c.lockedAt, c.archivedAt})
-		}
-		root := cards[0].key
-		if o.Card.Status != StatusArchived {
-			o.ShortCode, o.Code = cards[0].shortCode, Some(v.s.cardCode(root, cards[0].generation))
-		}
-		if _, err = v.one(func(r *rows) { o.Source, o.Platform, o.InstallLinkExpiresAt = r.str(), r.nullStr(), r.nullTime() },
-			`SELECT source, ifnull(platform, ''), iif(install_hash IS NOT NULL
-				AND install_expires_at>?2, install_expires_at, NULL) FROM cards WHERE id=?1`, root, v.Now); err != nil {
-			return err
-		}
-		if _, err = v.one(func(r *rows) { o.MailDueAt = r.nullTime() }, "SELECT due_at FROM mails WHERE card_id=?", root); err != nil {
-			return err
-		}
-		o.MailedAt, err = list(v.conn, (*rows).time, "SELECT sent_at FROM sent_mails WHERE card_id=? ORDER BY id DESC LIMIT 20", root)
-		return err
-	})
-	return o, err
+	v.snapshot()
+	cards, _, err := v.s.readChain(v.conn, v.Now, nil, chainOfCardSQL, v.keyOrNone(KindCard, id), shop)
+	if err != nil {
+		return o, err
+	}
+	if len(cards) == 0 {
+		return o, notFound("card")
+	}
+	if o.Lookup, err = v.Lookup(Till{Shop: shop}, id); err != nil {
+		return o, err
+	}
+	for _, c := range cards {
+		o.Chain = append(o.Chain, ChainCard{c.ID, c.Status, c.StampsCount, c.CreatedAt, c.activatedAt, c.lockedAt, c.archivedAt})
+	}
+	root := cards[0].key
+	if o.Card.Status != StatusArchived {
+		o.ShortCode, o.Code = cards[0].shortCode, Some(v.s.cardCode(root, cards[0].generation))
+	}
+	v.one(func(r *rows) { o.Source, o.Platform, o.InstallLinkExpiresAt = r.str(), r.nullStr(), r.nullTime() },
+		`SELECT source, ifnull(platform, ''), iif(install_hash IS NOT NULL
+				AND install_expires_at>?2, install_expires_at, NULL) FROM cards WHERE id=?1`, root, v.Now)
+	v.one(func(r *rows) { o.MailDueAt = r.nullTime() }, "SELECT due_at FROM mails WHERE card_id=?", root)
+	o.MailedAt = collect(v, (*rows).time, "SELECT sent_at FROM sent_mails WHERE card_id=? ORDER BY id DESC LIMIT 20", root)
+	return o, v.failed
 }

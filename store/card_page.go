@@ -46,13 +46,13 @@ func isPageToken(token string) bool { return len(token) == blockLen }
 
 // chainByPageToken finds the chain of a page. A token that a reissue ended is refused
 // as gone.
-func (c *conn) chainByPageToken(s *Store, token string) (shop, root int64, err error) {
-	generation, root, ok := s.IDs.openAny(kindCardPage, token)
+func (q *queries) chainByPageToken(token string) (shop, root int64, err error) {
+	generation, root, ok := q.openAny(kindCardPage, token)
 	if !ok {
 		return 0, 0, notFound("card")
 	}
 	var now int64
-	err = c.find("card", func(r *rows) { shop, now = r.int(), r.int() }, "SELECT shop_id, code_generation FROM cards WHERE id=? AND deleted_at IS NULL", root)
+	err = q.find("card", into(&shop, &now), "SELECT shop_id, code_generation FROM cards WHERE id=? AND deleted_at IS NULL", root)
 	if err == nil && now != int64(generation) {
 		err = refuse(Gone, "This link was replaced by a newer one. Ask the shop for a new one.")
 	}
@@ -65,52 +65,45 @@ func errEnded() error { return refuse(Gone, "This card has ended. Ask the shop f
 // CardPage returns the card of a page by its token, in every status but archived, which
 // is refused as gone.
 func (v *View) CardPage(token string) (h HolderCard, err error) {
-	err = v.snapshot(func() error {
-		shop, root, err := v.chainByPageToken(v.s, token)
-		if err == nil {
-			h, err = v.holderCard(shop, root)
-		}
-		if err == nil && h.Card.Status == StatusArchived {
-			err = errEnded()
-		}
-		return err
-	})
+	v.snapshot()
+	shop, root, err := v.chainByPageToken(token)
+	if err == nil {
+		h, err = v.holderCard(shop, root)
+	}
+	if err == nil && h.Card.Status == StatusArchived {
+		err = errEnded()
+	}
 	return h, err
 }
 
 // HolderCard returns the card of an install link. Unless it is installed, its status
 // must permit that.
 func (v *View) HolderCard(token string) (h HolderCard, err error) {
-	err = v.snapshot(func() error {
-		shop, root, until, err := v.cardByInstallToken(v.s, token, v.Now)
-		if err != nil {
-			return err
-		}
-		if h, err = v.holderCard(shop, root); err != nil {
-			return err
-		}
-		h.LinkExpiresAt = Some(until)
-		if h.Card.InstalledAt.Valid && h.Card.Status != StatusArchived {
-			return nil
-		}
-		return checkInstallable(h.Card.Status)
-	})
-	return h, err
+	v.snapshot()
+	shop, root, until, err := v.cardByInstallToken(token)
+	if err != nil {
+		return h, err
+	}
+	if h, err = v.holderCard(shop, root); err != nil {
+		return h, err
+	}
+	h.LinkExpiresAt = Some(until)
+	if h.Card.InstalledAt.Valid && h.Card.Status != StatusArchived {
+		return h, nil
+	}
+	return h, checkInstallable(h.Card.Status)
 }
 
 // WatchedCard returns the root of the chain of a page, for OnCards. It refuses what
 // CardPage refuses.
 func (v *View) WatchedCard(token string) (root int64, err error) {
-	err = v.snapshot(func() error {
-		if _, root, err = v.chainByPageToken(v.s, token); err != nil {
-			return err
-		}
-		live, err := v.number("SELECT count(*) FROM cards WHERE archived_at IS NULL AND "+inChain, root, root)
-		if err == nil && live == 0 {
-			err = errEnded()
-		}
-		return err
-	})
+	v.snapshot()
+	if _, root, err = v.chainByPageToken(token); err != nil {
+		return root, err
+	}
+	if v.number("SELECT count(*) FROM cards WHERE archived_at IS NULL AND "+inChain, root, root) == 0 {
+		err = errEnded()
+	}
 	return root, err
 }
 
@@ -121,18 +114,12 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 		return h, err
 	}
 	h.PageToken, h.Code, h.ShortCode = v.s.pageToken(root, chain.generation), v.s.cardCode(root, chain.generation), chain.shortCode.V
-	if h.Shop, err = v.s.shop(v.conn, shop); err != nil {
-		return h, err
-	}
-	if h.LogoHash, h.Texts, h.PrizeTexts, err = v.programTexts(chain.program); err != nil {
-		return h, err
-	}
+	h.Shop = v.shop(shop)
+	h.LogoHash, h.Texts, h.PrizeTexts = v.programTexts(chain.program)
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
 		a := Address{Name: l.Name}
-		if _, err = v.one(func(r *rows) { a.Street, a.PostalCode, a.City = r.str(), r.str(), r.str() },
-			"SELECT address, postal_code, city FROM locations WHERE id=?", v.s.keyOrNone(KindLocation, l.ID)); err != nil {
-			return h, err
-		}
+		v.one(func(r *rows) { a.Street, a.PostalCode, a.City = r.str(), r.str(), r.str() },
+			"SELECT address, postal_code, city FROM locations WHERE id=?", v.keyOrNone(KindLocation, l.ID))
 		h.Addresses = append(h.Addresses, a)
 	}
 	return h, nil

@@ -60,11 +60,11 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 // unsuspendedProgram returns the program of a card that is to get a new link, and
 // refuses a suspended one.
 func (tx *Tx) unsuspendedProgram(a Access, c card) (*program, error) {
-	p, err := tx.cachedProgram(a.Shop, c.program)
-	if err == nil && p.SuspendedAt.Valid {
-		err = refuse(Unprocessable, "The program is suspended; its cards get no new links.")
+	p := tx.cachedProgram(a.Shop, c.program)
+	if p.SuspendedAt.Valid {
+		return p, refuse(Unprocessable, "The program is suspended; its cards get no new links.")
 	}
-	return p, err
+	return p, tx.failed
 }
 
 // LinkFields is the body of POST /cards/{id}/install-link.

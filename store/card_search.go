@@ -62,7 +62,7 @@ func (v *View) searchConditions(f CardSearch, since notSeen) (sql string, args [
 		args = append(args, more...)
 	}
 	if f.ProgramID.Set {
-		add("+c.program_id=?", v.s.keyOrNone(KindProgram, f.ProgramID.V))
+		add("+c.program_id=?", v.keyOrNone(KindProgram, f.ProgramID.V))
 	}
 	if f.Status.Set {
 		add(statusSQL+"=?", v.Now, f.Status.V)
@@ -107,35 +107,31 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 	if details := f.Check(v.Now); details != nil {
 		return p, Invalid(details...)
 	}
-	err = v.snapshot(func() (err error) {
-		if f.bySeen() {
-			var walked Page[CardFound]
-			keys, err := v.findBySeen(Access{Shop: shop}, CardFind{ProgramID: f.ProgramID, Status: f.Status, NotSeenDays: f.NotSeenDays, PrizeDue: f.PrizeDue}, q, &walked)
-			if err != nil {
-				return err
-			}
-			p.Limit, p.NextCursor = walked.Limit, walked.NextCursor
-			p.Data, err = v.foundCards(shop, keys)
-			return err
+	v.snapshot()
+	if f.bySeen() {
+		var walked Page[CardFound]
+		keys, err := v.findBySeen(Access{Shop: shop}, CardFind{ProgramID: f.ProgramID, Status: f.Status, NotSeenDays: f.NotSeenDays, PrizeDue: f.PrizeDue}, q, &walked)
+		if err != nil {
+			return p, err
 		}
-		limit := v.s.opts.Limits.ClampLimit(q.Limit)
-		x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: v.s.opts.PageVisits}
-		if f.NotSeenDays.Set {
-			if x.since, err = v.notSeenFor(shop, f.NotSeenDays.V); err != nil {
-				return err
-			}
-		}
-		if err = x.run(q.Cursor); err != nil {
-			return err
-		}
-		p = Page[FoundCard]{Limit: limit}
-		if x.more {
-			p.NextCursor = Some(v.s.searchCursor(shop, x.lastWord, x.last))
-		}
-		p.Data, err = v.foundCards(shop, x.found)
-		return err
-	})
-	return p, err
+		p.Limit, p.NextCursor = walked.Limit, walked.NextCursor
+		p.Data = v.foundCards(shop, keys)
+		return p, v.failed
+	}
+	limit := v.s.opts.Limits.ClampLimit(q.Limit)
+	x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: v.s.opts.PageVisits}
+	if f.NotSeenDays.Set {
+		x.since = v.notSeenFor(shop, f.NotSeenDays.V)
+	}
+	if err = x.run(q.Cursor); err != nil {
+		return p, err
+	}
+	p = Page[FoundCard]{Limit: limit}
+	if x.more {
+		p.NextCursor = Some(v.searchCursor(shop, x.lastWord, x.last))
+	}
+	p.Data = v.foundCards(shop, x.found)
+	return p, v.failed
 }
 
 // cardSearch is one run of a search.
@@ -169,9 +165,7 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 			return err
 		}
 		if !cursor.Set {
-			if x.found, err = x.matching(x.exact); err != nil {
-				return err
-			}
+			x.found = x.matching(x.exact)
 		}
 	}
 	switch {
@@ -213,7 +207,7 @@ func (x *cardSearch) position(cursor Opt[string]) (key int64, word int, err erro
 	if !cursor.Set {
 		return 0, 0, nil
 	}
-	extra, key, ok := x.s.IDs.openAny(kindCursor, cursor.V)
+	extra, key, ok := x.openAny(kindCursor, cursor.V)
 	word = int(extra >> 40 & 0xff)
 	if !ok || extra != searchExtra(x.shop, word) {
 		return 0, 0, errCursor()
@@ -227,7 +221,7 @@ const maxExact = 20
 // namedCards returns the cards that a text names by an id, a code or an external_ref.
 // only reports whether it can be nothing else.
 func (x *cardSearch) namedCards(text string) (keys []int64, only bool, err error) {
-	if key, ok := x.s.Key(KindCard, text); ok {
+	if key, ok := x.Key(KindCard, text); ok {
 		return []int64{key}, true, nil
 	}
 	all, epoch, err := x.s.chainByIDOrCode(x.conn, x.shop, text, x.Now, nil, chainOfCardSQL)
@@ -236,26 +230,23 @@ func (x *cardSearch) namedCards(text string) (keys []int64, only bool, err error
 	}
 	if len(all) > 0 {
 		chain := newCardChain(Till{Shop: x.shop}, all)
-		program, err := x.cachedProgram(x.shop, chain.newest.program, epoch)
-		if err != nil {
-			return nil, false, err
-		}
+		program := x.cachedProgram(x.shop, chain.newest.program, epoch)
 		chain.setProgram(program)
 		keys, only = []int64{chain.nextToStamp().key}, !IsShortCode(text)
 	}
-	refs, err := x.keys("SELECT id FROM cards WHERE shop_id=? AND external_ref=? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", x.shop, text, maxExact)
+	refs := x.keys("SELECT id FROM cards WHERE shop_id=? AND external_ref=? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", x.shop, text, maxExact)
 	for _, key := range refs {
 		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
-	return keys, only, err
+	return keys, only, x.failed
 }
 
 // matching returns those of the cards that pass the filters.
-func (x *cardSearch) matching(keys []int64) ([]int64, error) {
+func (x *cardSearch) matching(keys []int64) []int64 {
 	if len(keys) == 0 {
-		return nil, nil
+		return nil
 	}
 	conds, args := x.searchConditions(x.CardSearch, x.since)
 	return x.keys("SELECT c.id FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND "+conds, append([]any{jsonKeys(keys), x.shop}, args...)...)
@@ -269,7 +260,7 @@ func (x *cardSearch) walkAll(from int64) error {
 	}
 	if x.ProgramID.Set {
 		return x.walk("'', c.id, ''", "cards c WHERE c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC",
-			x.s.keyOrNone(KindProgram, x.ProgramID.V), x.shop, below)
+			x.keyOrNone(KindProgram, x.ProgramID.V), x.shop, below)
 	}
 	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC", x.shop, below)
 }
@@ -282,10 +273,7 @@ func (x *cardSearch) walkEmails(prefix string, from int64) error {
 		end = prefix + "\x00"
 	}
 	if from != 0 {
-		var err error
-		if at, err = x.textOf(from, "email_key"); err != nil {
-			return err
-		}
+		at = x.textOf(from, "email_key")
 		if !strings.HasPrefix(at, prefix) {
 			return errCursor()
 		}
@@ -302,18 +290,11 @@ const lastText = "\U0010ffff"
 // the newest part first. All of them are in the order of these words. from is the last card of the
 // page before, and place that of its word.
 func (x *cardSearch) walkNames(from int64, place int) error {
-	indexed, err := x.number(indexedCards)
-	if err != nil {
-		return err
-	}
+	indexed := x.number(indexedCards)
 	start := newWord{shop: x.shop, word: x.longest}
 	after, part := start, int64(math.MaxInt64)
 	if from != 0 {
-		name, err := x.textOf(from, "holder_name")
-		if err != nil {
-			return err
-		}
-		words, word := nameWords(name), place&^newestFlag
+		words, word := nameWords(x.textOf(from, "holder_name")), place&^newestFlag
 		if word >= len(words) || !strings.HasPrefix(words[word], x.longest) {
 			return errCursor()
 		}
@@ -325,14 +306,12 @@ func (x *cardSearch) walkNames(from int64, place int) error {
 	case from <= indexed && from != 0: // name_words has got the newest cards meanwhile
 		after = start
 	default:
-		if err := x.visitNewest(indexed, after); err != nil {
-			return err
-		}
+		x.visitNewest(indexed, after)
 		after = start
 	}
 	for ; !x.more; after = start {
-		if part, err = x.number("SELECT ifnull(max(part), -1) FROM name_words WHERE part<=?", part); err != nil || part < 0 {
-			return err
+		if part = x.number("SELECT ifnull(max(part), -1) FROM name_words WHERE part<=?", part); part < 0 || x.failed != nil {
+			return x.failed
 		}
 		err := x.walk("w.word, w.card_id, c.holder_name", "name_words w CROSS JOIN cards c ON c.id=w.card_id WHERE w.part=? AND w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? AND w.card_id<=? ORDER BY w.word, w.card_id",
 			part, x.shop, after.word, after.card, x.longest+lastText, indexed)
@@ -345,10 +324,9 @@ func (x *cardSearch) walkNames(from int64, place int) error {
 }
 
 // visitNewest visits the cards that are newer than those of name_words, from a word on.
-func (x *cardSearch) visitNewest(indexed int64, after newWord) error {
+func (x *cardSearch) visitNewest(indexed int64, after newWord) {
 	var found []newWord
-	r := x.query("SELECT id, holder_name FROM cards WHERE shop_id=? AND id>? AND holder_name IS NOT NULL AND deleted_at IS NULL", x.shop, indexed)
-	for r.next() {
+	for r := range x.each("SELECT id, holder_name FROM cards WHERE shop_id=? AND id>? AND holder_name IS NOT NULL AND deleted_at IS NULL", x.shop, indexed) {
 		w := newWord{shop: x.shop, card: r.int(), name: r.str()}
 		for _, w.word = range nameWords(w.name) {
 			if strings.HasPrefix(w.word, x.longest) && w.compare(after) > 0 {
@@ -356,33 +334,25 @@ func (x *cardSearch) visitNewest(indexed int64, after newWord) error {
 			}
 		}
 	}
-	if err := r.close(); err != nil {
-		return err
-	}
 	slices.SortFunc(found, newWord.compare)
 	for words := range slices.Chunk(found, x.limit+1) {
 		var keys []int64
 		for _, w := range words {
 			keys = append(keys, w.card)
 		}
-		passing, err := x.matching(keys)
-		if err != nil {
-			return err
-		}
+		passing := x.matching(keys)
 		for _, w := range words {
-			x.visit(w, slices.Contains(passing, w.card), newestFlag)
-			if x.more {
-				return nil
+			if x.visit(w, slices.Contains(passing, w.card), newestFlag); x.more {
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // textOf returns a text column of a card of the shop, empty if it is null.
-func (x *cardSearch) textOf(key int64, column string) (text string, err error) {
-	_, err = x.one(func(r *rows) { text = r.str() }, "SELECT "+column+" FROM cards WHERE id=? AND shop_id=?", key, x.shop)
-	return text, err
+func (x *cardSearch) textOf(key int64, column string) (text string) {
+	x.one(func(r *rows) { text = r.str() }, "SELECT "+column+" FROM cards WHERE id=? AND shop_id=?", key, x.shop)
+	return text
 }
 
 // walk reads the cards of a source until the page is full or no more may be visited.
@@ -435,26 +405,19 @@ var foundCardSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id
 	" FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND c.deleted_at IS NULL"
 
 // foundCards reads cards of the shop in the order of the keys.
-func (v *View) foundCards(shop int64, keys []int64) (list []FoundCard, err error) {
+func (v *View) foundCards(shop int64, keys []int64) (list []FoundCard) {
 	list = make([]FoundCard, 0, len(keys))
 	var programs []int64
-	r := v.query(foundCardSQL, jsonKeys(keys), shop)
-	for r.next() {
+	for r := range v.each(foundCardSQL, jsonKeys(keys), shop) {
 		v.seeEpoch(r.int())
-		c := v.s.scanCard(r, r.int(), v.Now)
+		c := v.scanCard(r, r.int(), v.Now)
 		programs = append(programs, c.program)
 		list = append(list, FoundCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, Status: c.Status,
 			StampsCount: c.StampsCount, CurrentValue: c.CurrentValue, PrizeDue: r.bool(), LastSeenAt: r.nullTime(), ExpiresAt: c.ExpiresAt, CreatedAt: c.CreatedAt})
 	}
-	if err := r.close(); err != nil {
-		return nil, err
-	}
 	for i := range list {
-		p, err := v.cachedProgram(shop, programs[i], v.rowEpoch)
-		if err != nil {
-			return nil, err
-		}
+		p := v.cachedProgram(shop, programs[i], v.rowEpoch)
 		list[i].ProgramName, list[i].ProgramType, list[i].TotalStamps = p.Name, p.Type, p.TotalStamps
 	}
-	return list, nil
+	return list
 }

@@ -4,20 +4,13 @@ package store
 // calendar of the shop. It writes once a day. A reversal does not take it back: somebody
 // was there.
 func (tx *Tx) noteSeen(chain *cardChain, e entry) {
-	if !e.isPresentation() || tx.failed != nil {
+	if !e.isPresentation() {
 		return
 	}
-	sh, err := tx.cachedShop(chain.Shop)
-	if err != nil {
-		tx.failed = err
-		return
+	if today := tx.today(tx.cachedShop(chain.Shop)); chain.first.lastSeen < today {
+		chain.first.lastSeen = today
+		tx.exec("UPDATE cards SET last_seen_day=? WHERE id=?", today, chain.first.key)
 	}
-	today := Day(tx.Now.Std().In(Zone(sh.Timezone)))
-	if chain.first.lastSeen >= today {
-		return
-	}
-	chain.first.lastSeen = today
-	tx.exec("UPDATE cards SET last_seen_day=? WHERE id=?", today, chain.first.key)
 }
 
 // lastPresented is the time of the last presentation of a row of cards.
@@ -88,7 +81,7 @@ func (v *View) checkLastSeen(m *meter) (findings []string, err error) {
 		if len(findings) == 20 {
 			break
 		}
-		findings = append(findings, "day on which it was last seen that is not the ledger's, of card: "+v.s.ID(KindCard, root))
+		findings = append(findings, "day on which it was last seen that is not the ledger's, of card: "+v.ID(KindCard, root))
 	}
 	return findings, err
 }

@@ -55,6 +55,5 @@ func (tx *Tx) auditedCard(a Access, action string, c card) (d CardDetail, err er
 // cardDetail returns a card for a write's answer.
 func (tx *Tx) cardDetail(a Access, id string) (CardDetail, error) {
 	tx.Touches(id)
-	d, _, err := tx.s.cardDetail(tx.conn, a, id, tx.Now, func(*conn, int64, int64) (shopLocations, error) { return tx.cachedLocations(a.Shop) })
-	return d, err
+	return tx.detailOf(a, id, func(int64) shopLocations { return tx.cachedLocations(a.Shop) })
 }

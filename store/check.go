@@ -13,18 +13,17 @@ import (
 func (s *Store) Check() (findings []string, err error) {
 	defer s.opts.Progress.End()
 	err = s.View(0, func(v *View) error {
-		return v.snapshot(func() error {
-			if _, err := SchemaVersion(v.db(), s.path); err != nil {
-				return err
-			}
-			m := newMeter(v.conn, s.opts.Progress)
-			if findings, err = v.checkIntegrity(m); err != nil {
-				return err
-			}
-			more, err := v.checkInvariants(m)
-			findings = append(findings, more...)
+		v.snapshot()
+		if _, err := SchemaVersion(v.db(), s.path); err != nil {
 			return err
-		})
+		}
+		m := newMeter(v.conn, s.opts.Progress)
+		if findings, err = v.checkIntegrity(m); err != nil {
+			return err
+		}
+		more, err := v.checkInvariants(m)
+		findings = append(findings, more...)
+		return err
 	})
 	return findings, err
 }
@@ -72,7 +71,8 @@ func CheckFile(db *sqlite.Conn, name string, quick bool, progress Progress) (fin
 	if err == nil && len(findings) == 0 && !quick && v == version() {
 		var ids IDs
 		if ids, err = c.readIDs(); err == nil {
-			findings, err = (&View{conn: c, s: &Store{IDs: ids}, inSnapshot: true}).checkInvariants(m)
+			v := &View{queries: (&Store{IDs: ids}).queries(c, 0), inSnapshot: true}
+			findings, err = v.checkInvariants(m)
 		}
 	}
 	if err != nil {
@@ -102,37 +102,25 @@ func (v *View) checkInvariants(m *meter) (findings []string, err error) {
 	m.begin("checking the invariants", m.invariantRows())
 	for _, rule := range invariants {
 		counted := m.watch(rule.sql, m.scanned(rule.sql))
-		r := v.query(rule.sql)
-		for n := 0; n < 20 && r.next(); n++ {
-			findings = append(findings, fmt.Sprintf("%s: %s", rule.finding, v.s.ID(rule.kind, r.int())))
+		n := 0
+		for r := range v.each(rule.sql) {
+			if n++; n > 20 {
+				break
+			}
+			findings = append(findings, fmt.Sprintf("%s: %s", rule.finding, v.ID(rule.kind, r.int())))
 		}
-		err := r.close()
 		counted()
-		if err != nil {
-			return findings, err
-		}
 	}
-	local, err := v.checkLocalSums(m)
-	if err != nil {
-		return findings, err
+	for _, check := range []func(*meter) ([]string, error){v.checkLocalSums, v.checkCardWords, v.checkLastSeen} {
+		more, err := check(m)
+		v.fail(err)
+		findings = append(findings, more...)
 	}
-	findings = append(findings, local...)
-	words, err := v.checkCardWords(m)
-	if err != nil {
-		return findings, err
-	}
-	findings = append(findings, words...)
-	seen, err := v.checkLastSeen(m)
-	if err != nil {
-		return findings, err
-	}
-	findings = append(findings, seen...)
 	m.end()
-	n, err := v.checkReferences(m)
-	if n > 0 {
+	if n := v.checkReferences(m); n > 0 {
 		findings = append(findings, fmt.Sprintf("%d rows point to rows that do not exist", n))
 	}
-	return findings, err
+	return findings, v.failed
 }
 
 // invariantRows returns the number of rows that checkInvariants reads before the
@@ -149,16 +137,15 @@ func (m *meter) invariantRows() int64 {
 }
 
 // checkReferences returns the number of rows that point to rows that do not exist.
-func (v *View) checkReferences(m *meter) (n int64, err error) {
+func (v *View) checkReferences(m *meter) (n int64) {
 	const check = "PRAGMA foreign_key_check"
 	all := m.referring()
 	m.begin("checking the references", all)
 	defer m.watch(check, all)()
-	r := v.query(check)
-	for r.next() {
+	for range v.each(check) {
 		n++
 	}
-	return n, r.close()
+	return n
 }
 
 // invariant is a rule that rows of a kind must not break. sql selects those that do.

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"strings"
 
 	"punchcard/store/sqlite"
@@ -50,15 +52,6 @@ func (c *conn) one(scan func(*rows), sql string, args ...any) (found bool, err e
 	return found, r.close()
 }
 
-// find does the same as one, but returns not_found if there is no row. what names it.
-func (c *conn) find(what string, scan func(*rows), sql string, args ...any) error {
-	found, err := c.one(scan, sql, args...)
-	if err == nil && !found {
-		err = notFound(what)
-	}
-	return err
-}
-
 // number returns the integer of a query of one row and column, 0 if there is no
 // row.
 func (c *conn) number(sql string, args ...any) (n int64, err error) {
@@ -79,6 +72,91 @@ func list[T any](c *conn, scan func(*rows) T, sql string, args ...any) ([]T, err
 		all = append(all, scan(r))
 	}
 	return all, r.close()
+}
+
+// queries are what View and Tx have in common: statements on a connection.
+type queries struct {
+	*conn
+	IDs
+	s   *Store
+	Now Time // never before the time of the newest row
+	// failed is the first error of exec, insert, number, keys, one, each and collect, which do
+	// nothing more after it. The read or write fails with it, whatever its function returns. So
+	// a function that runs several statements looks at it once, at its end.
+	failed error
+}
+
+// fail sets failed to the first error.
+func (q *queries) fail(err error) { q.failed = cmp.Or(q.failed, err) }
+
+// exec runs a statement that returns no rows.
+func (q *queries) exec(sql string, args ...any) (changes int64) {
+	if q.failed == nil {
+		changes, q.failed = q.conn.exec(sql, args...)
+	}
+	return changes
+}
+
+// insert runs an INSERT and returns the new row's key.
+func (q *queries) insert(sql string, args ...any) (key int64) {
+	if q.failed == nil {
+		key, q.failed = q.conn.insert(sql, args...)
+	}
+	return key
+}
+
+// number returns the integer of a query of one row and column, 0 if there is no row.
+func (q *queries) number(sql string, args ...any) (n int64) {
+	if q.failed == nil {
+		n, q.failed = q.conn.number(sql, args...)
+	}
+	return n
+}
+
+// each returns the rows of a query. The next statement of the same text must wait for their end.
+func (q *queries) each(sql string, args ...any) iter.Seq[*rows] {
+	return func(yield func(*rows) bool) {
+		if q.failed != nil {
+			return
+		}
+		r := q.query(sql, args...)
+		for r.next() && yield(r) {
+		}
+		q.fail(r.close())
+	}
+}
+
+// one calls scan with the first row of a query, if there is one.
+func (q *queries) one(scan func(*rows), sql string, args ...any) (found bool) {
+	if q.failed == nil {
+		found, q.failed = q.conn.one(scan, sql, args...)
+	}
+	return found
+}
+
+// find does the same as one. It returns not_found if there is no row. what names it.
+func (q *queries) find(what string, scan func(*rows), sql string, args ...any) error {
+	if !q.one(scan, sql, args...) && q.failed == nil {
+		return notFound(what)
+	}
+	return q.failed
+}
+
+// keys returns the integers of a query of one column.
+func (q *queries) keys(sql string, args ...any) []int64 {
+	return collect(q, (*rows).int, sql, args...)
+}
+
+// collect returns what scan reads from each row of a query of a View or a Tx. It is never nil,
+// which is null in JSON.
+func collect[T any](q interface {
+	each(sql string, args ...any) iter.Seq[*rows]
+}, scan func(*rows) T, sql string, args ...any) []T {
+	all := []T{}
+	for r := range q.each(sql, args...) {
+		all = append(all, scan(r))
+	}
+	return all
 }
 
 // bindable replaces arguments of type Null by nil or their value, in place.
@@ -116,6 +194,40 @@ func (r *rows) keys() []int64  { return r.db().Ints() }
 func (r *rows) json(v any)     { r.db().JSON(v) }
 func (r *rows) bool() bool     { return r.int() != 0 }
 func (r *rows) time() Time     { return Time(r.int()) }
+
+// scan reads the next columns into the variables that pointers point to: JSON into those of other
+// types.
+func (r *rows) scan(to ...any) {
+	for _, p := range to {
+		switch p := p.(type) {
+		case *int64:
+			*p = r.int()
+		case *int:
+			*p = int(r.int())
+		case *bool:
+			*p = r.bool()
+		case *Time:
+			*p = r.time()
+		case *string:
+			*p = r.str()
+		case *[]byte:
+			*p = r.bytes()
+		case *Null[int64]:
+			*p = r.nullInt()
+		case *Null[float64]:
+			*p = r.nullFloat()
+		case *Null[Time]:
+			*p = r.nullTime()
+		case *Null[string]:
+			*p = r.nullStr()
+		default:
+			r.json(p)
+		}
+	}
+}
+
+// into returns a function that reads the columns of a row into variables, as scan does.
+func into(to ...any) func(*rows) { return func(r *rows) { r.scan(to...) } }
 
 // nullStr reads a text. An empty text is null.
 func (r *rows) nullStr() Null[string] {

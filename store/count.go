@@ -21,7 +21,7 @@ type Counted[T any] struct {
 }
 
 // count returns the number of items of a list.
-func (v *View) count(w listQuery) (t Total, err error) {
+func (v *View) count(w listQuery) (t Total) {
 	if w.below != 0 {
 		w.useIndex(w.alias+".id<?", w.below)
 	}
@@ -30,17 +30,17 @@ func (v *View) count(w listQuery) (t Total, err error) {
 	}
 	from := " FROM " + w.table + " WHERE " + strings.Join(w.index, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
 	if len(w.filters) == 0 {
-		t.N, err = v.number("SELECT count(*) FROM (SELECT "+w.alias+".id"+from+")", append(w.indexArgs, maxTotal+1)...)
+		t.N = v.number("SELECT count(*) FROM (SELECT "+w.alias+".id"+from+")", append(w.indexArgs, maxTotal+1)...)
 	} else {
 		args := append(append(append([]any{}, w.filterArgs...), w.indexArgs...), maxTotalVisits)
 		visited := int64(0)
-		_, err = v.one(func(r *rows) { visited, t.N = r.int(), r.int() }, "SELECT count(*), ifnull(sum("+strings.Join(w.filters, " AND ")+"), 0) FROM (SELECT *"+from+") "+w.alias+w.join, args...)
+		v.one(into(&visited, &t.N), "SELECT count(*), ifnull(sum("+strings.Join(w.filters, " AND ")+"), 0) FROM (SELECT *"+from+") "+w.alias+w.join, args...)
 		t.More = visited == maxTotalVisits
 	}
 	if t.N > maxTotal {
 		t = Total{maxTotal, true}
 	}
-	return t, err
+	return t
 }
 
 // IDFilter has the ids by which lists and figures are filtered.
@@ -59,14 +59,14 @@ func (v *View) CheckIDs(a Access, f IDFilter) error {
 		kind        Kind
 		read        func(id string) error
 	}{
-		{"program_id", "program", f.ProgramID, KindProgram, func(id string) error { _, err := v.s.program(v.conn, a, id); return err }},
-		{"location_id", "location", f.LocationID, KindLocation, func(id string) error { _, _, err := v.s.location(v.conn, a, id); return err }},
+		{"program_id", "program", f.ProgramID, KindProgram, func(id string) error { _, err := v.program(a, id); return err }},
+		{"location_id", "location", f.LocationID, KindLocation, func(id string) error { _, _, err := v.location(a, id); return err }},
 		{"card_id", "card", f.CardID, KindCard, func(id string) error { _, err := v.Card(a, id); return err }},
 	} {
 		if !x.id.Set {
 			continue
 		}
-		if _, ok := v.s.Key(x.kind, x.id.V); !ok {
+		if _, ok := v.Key(x.kind, x.id.V); !ok {
 			return Invalid(Detail{x.field, "invalid_format", "must be the id of a " + x.word})
 		}
 		if err := x.read(x.id.V); err != nil {

@@ -24,11 +24,8 @@ type NewDevice struct {
 
 // CreateDevice creates a device and returns its token, which is not stored.
 func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err error) {
-	sh, err := tx.s.shop(tx.conn, shop)
-	if err != nil {
-		return d, "", err
-	}
-	loc, _, err := tx.s.location(tx.conn, Access{Shop: shop}, n.LocationID)
+	sh := tx.shop(shop)
+	loc, _, err := tx.location(Access{Shop: shop}, n.LocationID)
 	if err != nil {
 		return d, "", err
 	}
@@ -40,37 +37,37 @@ func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err
 	key := tx.insert("INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at, accepts_card_ids) VALUES (?,?,?,?,?,?,?,?)",
 		tx.nextKey("devices"), shop, loc, n.Name, token[:12], Hash(token), tx.Now, n.AcceptsCardIDs)
 	tx.audit(shop, "device.create", KindDevice, key, "")
-	d, err = tx.s.device(tx.conn, shop, key)
+	d, err = tx.device(shop, key)
 	return d, token, err
 }
 
 var deviceCols = "id, location_id, name, prefix, created_at, revoked_at, accepts_card_ids, last_used_at"
 
-func (s *Store) scanDevice(r *rows) Device {
-	return Device{ID: s.ID(KindDevice, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime(), AcceptsCardIDs: r.bool(), LastUsedAt: r.nullTime()}
+func (g IDs) scanDevice(r *rows) Device {
+	return Device{ID: g.ID(KindDevice, r.int()), LocationID: g.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime(), AcceptsCardIDs: r.bool(), LastUsedAt: r.nullTime()}
 }
 
-func (s *Store) device(c *conn, shop, key int64) (d Device, err error) {
-	err = c.find("device", func(r *rows) { d = s.scanDevice(r) }, "SELECT "+deviceCols+" FROM devices WHERE id=? AND shop_id=?", key, shop)
+func (q *queries) device(shop, key int64) (d Device, err error) {
+	err = q.find("device", func(r *rows) { d = q.scanDevice(r) }, "SELECT "+deviceCols+" FROM devices WHERE id=? AND shop_id=?", key, shop)
 	return d, err
 }
 
 // Devices returns a shop's devices, newest first, the revoked ones too.
 func (v *View) Devices(shop int64) ([]Device, error) {
-	return list(v.conn, v.s.scanDevice, "SELECT "+deviceCols+" FROM devices WHERE shop_id=? ORDER BY id DESC", shop)
+	return list(v.conn, v.scanDevice, "SELECT "+deviceCols+" FROM devices WHERE shop_id=? ORDER BY id DESC", shop)
 }
 
 // RevokeDevice revokes a device's token from the next request on. Revoking a
 // revoked device changes nothing.
 func (tx *Tx) RevokeDevice(shop int64, id string) (d Device, err error) {
-	key := tx.s.keyOrNone(KindDevice, id)
-	if d, err = tx.s.device(tx.conn, shop, key); err != nil || d.RevokedAt.Valid {
+	key := tx.keyOrNone(KindDevice, id)
+	if d, err = tx.device(shop, key); err != nil || d.RevokedAt.Valid {
 		return d, err
 	}
 	tx.exec("UPDATE devices SET revoked_at=? WHERE id=?", tx.Now, key)
 	tx.bumpAuth()
 	tx.audit(shop, "device.revoke", KindDevice, key, "")
-	return tx.s.device(tx.conn, shop, key)
+	return tx.device(shop, key)
 }
 
 // NoteUses stores when keys and devices made their last requests. It changes nothing
@@ -106,18 +103,15 @@ type TillIdentity struct {
 // none.
 func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 	err = s.View(0, func(v *View) error {
-		_, err := v.one(func(r *rows) {
-			id = &TillIdentity{Epoch: r.int()}
-			id.Device, id.Shop, id.Location, id.AcceptsCardIDs = r.int(), r.int(), r.int(), r.bool()
-			id.Revoked, id.Subscription, id.LocationDisabled, id.PINRequired, id.PIN, id.StaffRequired = r.bool(), r.str(), r.bool(), r.bool(), r.str(), r.bool()
-			id.DeviceID = s.ID(KindDevice, id.Device)
-		}, "SELECT "+epochColumn+`, d.id, d.shop_id, d.location_id, d.accepts_card_ids, d.revoked_at IS NOT NULL, s.subscription_state,
+		found := TillIdentity{}
+		if v.one(into(&found.Epoch, &found.Device, &found.Shop, &found.Location, &found.AcceptsCardIDs, &found.Revoked, &found.Subscription,
+			&found.LocationDisabled, &found.PINRequired, &found.PIN, &found.StaffRequired), "SELECT "+epochColumn+`, d.id, d.shop_id, d.location_id, d.accepts_card_ids, d.revoked_at IS NOT NULL, s.subscription_state,
 			l.disabled_at IS NOT NULL, l.require_staff_pin, l.staff_pin, l.require_staff FROM devices d
-			JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?`, hash)
-		if err == nil && id != nil {
-			id.Staff, err = v.tillStaff(id.Location)
+			JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?`, hash) {
+			id = &found
+			id.DeviceID, id.Staff = v.ID(KindDevice, id.Device), v.tillStaff(id.Location)
 		}
-		return err
+		return v.failed
 	})
 	return id, err
 }
@@ -154,41 +148,27 @@ type TillShop struct {
 
 // TillMe returns the description of a device.
 func (v *View) TillMe(at Till) (me TillMe, err error) {
-	err = v.snapshot(func() error {
-		d, err := v.s.device(v.conn, at.Shop, at.Device)
-		if err != nil {
-			return err
-		}
-		me.Device, me.AcceptsCardIDs = NamedDevice{d.ID, d.Name}, d.AcceptsCardIDs
-		if _, me.Location, err = v.s.locationSettings(v.conn, Access{Shop: at.Shop}, d.LocationID); err != nil {
-			return err
-		}
-		sh, err := v.s.shop(v.conn, at.Shop)
-		if err != nil {
-			return err
-		}
-		me.Shop = TillShop{NamedShop{sh.ID, sh.Name, sh.Timezone}, sh.Currency}
-		me.RestoreID = v.s.restoreID()
-		staff, err := v.tillStaff(at.Location)
-		if err != nil {
-			return err
-		}
-		me.Staff = make([]NamedStaff, 0, len(staff))
-		for _, m := range staff {
-			me.Staff = append(me.Staff, *v.s.namedStaff(m.Staff))
-		}
-		keys, err := v.keys("SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+withinRestriction+" ORDER BY p.id DESC", at.Shop, fmt.Sprintf("[%d]", at.Location))
-		if err != nil {
-			return err
-		}
-		for _, k := range keys {
-			p, err := v.s.programByKey(v.conn, at.Shop, k)
-			if err != nil {
-				return err
-			}
-			me.Programs = append(me.Programs, p.ProgramDetail)
-		}
-		return nil
-	})
-	return me, err
+	v.snapshot()
+	d, err := v.device(at.Shop, at.Device)
+	if err != nil {
+		return me, err
+	}
+	me.Device, me.AcceptsCardIDs = NamedDevice{d.ID, d.Name}, d.AcceptsCardIDs
+	if _, me.Location, err = v.locationSettings(Access{Shop: at.Shop}, d.LocationID); err != nil {
+		return me, err
+	}
+	sh := v.shop(at.Shop)
+	me.Shop = TillShop{NamedShop{sh.ID, sh.Name, sh.Timezone}, sh.Currency}
+	me.RestoreID = v.s.restoreID()
+	staff := v.tillStaff(at.Location)
+	me.Staff = make([]NamedStaff, 0, len(staff))
+	for _, m := range staff {
+		me.Staff = append(me.Staff, *v.namedStaff(m.Staff))
+	}
+	keys := v.keys("SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+withinRestriction+" ORDER BY p.id DESC", at.Shop, fmt.Sprintf("[%d]", at.Location))
+	for _, k := range keys {
+		p := v.programByKey(at.Shop, k)
+		me.Programs = append(me.Programs, p.ProgramDetail)
+	}
+	return me, nil
 }

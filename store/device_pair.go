@@ -33,7 +33,7 @@ func (p CreatedPairing) WithoutSecret() any {
 // CreatePairing makes a one-time token and a code by which a phone or tablet becomes the
 // device n.
 func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err error) {
-	at, _, err := tx.s.location(tx.conn, Access{Shop: shop}, n.LocationID)
+	at, _, err := tx.location(Access{Shop: shop}, n.LocationID)
 	if err != nil {
 		return p, err
 	}
@@ -66,14 +66,14 @@ func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, devi
 		column, hash = "code_hash", tx.s.subjectHash("pairing code", normalizeCode(code))
 		guess = tx.s.addressSubject(pairingRule, "pairing", from)
 		if until := tx.lockOf(guess); until > tx.Now {
-			return d, "", tooMany("Too many wrong codes. Try again later, or use the link.", until.Std().Sub(tx.Now.Std()))
+			return d, "", tooMany("Too many wrong codes. Try again later, or use the link.", tx.Now, until)
 		}
 	}
 	var key, shop int64
 	var n NewDevice
 	var ends Time
 	found := tx.one(func(r *rows) {
-		key, shop, n.LocationID = r.int(), r.int(), tx.s.ID(KindLocation, r.int())
+		key, shop, n.LocationID = r.int(), r.int(), tx.ID(KindLocation, r.int())
 		n.Name, n.AcceptsCardIDs, ends = r.str(), r.bool(), r.time()
 	}, "SELECT id, shop_id, location_id, name, accepts_card_ids, expires_at FROM pairings WHERE "+column+"=?", hash)
 	if tx.failed != nil {

@@ -68,8 +68,8 @@ func (e *enrolment) closed() bool {
 
 // enrolmentBySlug returns the enrolment whose form has an address. One that is off is refused
 // like one that does not exist.
-func (c *conn) enrolmentBySlug(slug string) (e enrolment, err error) {
-	err = c.find("page", e.scan, enrolmentSQL+"e.slug=?", slug)
+func (q *queries) enrolmentBySlug(slug string) (e enrolment, err error) {
+	err = q.find("page", e.scan, enrolmentSQL+"e.slug=?", slug)
 	if err == nil && !e.enabled {
 		err = notFound("page")
 	}
@@ -77,16 +77,15 @@ func (c *conn) enrolmentBySlug(slug string) (e enrolment, err error) {
 }
 
 // enrolmentOf returns the enrolment of a program, or what it is before it is first set.
-func (s *Store) enrolmentOf(c *conn, shop int64, id string) (e enrolment, err error) {
-	p, err := s.program(c, Access{Shop: shop}, id)
+func (q *queries) enrolmentOf(shop int64, id string) (e enrolment, err error) {
+	p, err := q.program(Access{Shop: shop}, id)
 	if err != nil {
 		return e, err
 	}
-	found, err := c.one(e.scan, enrolmentSQL+"e.program_id=?", p.key)
-	if err == nil && !found {
+	if !q.one(e.scan, enrolmentSQL+"e.program_id=?", p.key) {
 		e = enrolment{program: p.key, name: FieldOptional, email: FieldOptional, money: p.InitialBalanceCents.V > 0}
 	}
-	return e, err
+	return e, q.failed
 }
 
 // joinURL returns the URL of the form with an address.
@@ -101,36 +100,26 @@ func (s *Store) publicEnrolment(e enrolment, version int64) Enrolment {
 	return out
 }
 
-func (c *conn) consentVersion(program int64) (int64, error) {
-	return c.number("SELECT ifnull(max(version), 0) FROM consents WHERE program_id=?", program)
+func (q *queries) consentVersion(program int64) int64 {
+	return q.number("SELECT ifnull(max(version), 0) FROM consents WHERE program_id=?", program)
 }
 
 // Enrolment returns how customers make cards of a program themselves.
 func (v *View) Enrolment(shop int64, id string) (out Enrolment, err error) {
-	err = v.snapshot(func() error {
-		e, err := v.s.enrolmentOf(v.conn, shop, id)
-		if err != nil {
-			return err
-		}
-		version, err := v.consentVersion(e.program)
-		out = v.s.publicEnrolment(e, version)
-		return err
-	})
-	return out, err
+	v.snapshot()
+	e, err := v.enrolmentOf(shop, id)
+	return v.s.publicEnrolment(e, v.consentVersion(e.program)), err
 }
 
 // UpdateEnrolment changes how customers make cards of a program themselves, also of a
 // frozen program. Cards that exist stay as they are. Cards that begin with money cannot be made by
 // customers; see checkBalance.
 func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enrolment, err error) {
-	old, err := tx.s.enrolmentOf(tx.conn, shop, id)
+	old, err := tx.enrolmentOf(shop, id)
 	if err != nil {
 		return out, err
 	}
-	version, err := tx.consentVersion(old.program)
-	if err != nil {
-		return out, err
-	}
+	version := tx.consentVersion(old.program)
 	e := old
 	e.enabled, e.name, e.email = f.Enabled.Or(e.enabled), f.Name.Or(e.name), f.Email.Or(e.email)
 	e.slug, e.maxCards = f.Slug.Apply(e.slug), f.MaxCards.Apply(e.maxCards)
@@ -194,12 +183,12 @@ type Consent struct {
 }
 
 // cardConsent returns the consent of a card, null if it has none.
-func (c *conn) cardConsent(card int64) (out *Consent, err error) {
-	_, err = c.one(func(r *rows) {
+func (q *queries) cardConsent(card int64) (out *Consent) {
+	q.one(func(r *rows) {
 		out = &Consent{Version: r.int(), At: r.time(), Text: r.nullStr(), PrivacyURL: r.nullStr()}
 	}, `SELECT c.consent_version, c.consent_at, n.text, n.privacy_url FROM cards c JOIN consents n ON n.program_id=c.program_id
 		AND n.version=c.consent_version WHERE c.id=?`, card)
-	return out, err
+	return out
 }
 
 // SuggestedSlug returns an address for the form of a program with a name, which may be

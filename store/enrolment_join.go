@@ -36,64 +36,55 @@ type JoinPage struct {
 
 // JoinPage returns the form with an address.
 func (v *View) JoinPage(slug string) (j JoinPage, err error) {
-	err = v.snapshot(func() error {
-		e, err := v.enrolmentBySlug(slug)
-		if err == nil {
-			j, err = v.joinPage(&e)
-		}
-		return err
-	})
+	v.snapshot()
+	e, err := v.enrolmentBySlug(slug)
+	if err == nil {
+		j, err = v.joinPage(&e)
+	}
 	return j, err
 }
 
 // Poster returns the form of a program for a poster that leads to it, also where it is
 // off, but not before it has an address.
 func (v *View) Poster(shop int64, id string) (j JoinPage, err error) {
-	err = v.snapshot(func() error {
-		e, err := v.s.enrolmentOf(v.conn, shop, id)
-		if err != nil {
-			return err
-		}
-		if !e.slug.Valid {
-			return refuse(Conflict, "The form for new cards has no address yet.")
-		}
-		j, err = v.joinPage(&e)
-		return err
-	})
+	v.snapshot()
+	e, err := v.enrolmentOf(shop, id)
+	if err != nil {
+		return j, err
+	}
+	if !e.slug.Valid {
+		return j, refuse(Conflict, "The form for new cards has no address yet.")
+	}
+	j, err = v.joinPage(&e)
 	return j, err
 }
 
 // joinPage reads what a form and its posters show.
 func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
 	j = JoinPage{Closed: e.closed(), Name: e.name, Email: e.email, Consent: e.text, PrivacyURL: e.privacyURL, Version: e.consent, URL: v.s.joinURL(e.slug.V), Mails: v.s.mails()}
-	if j.Shop, err = v.s.shop(v.conn, e.shop); err != nil {
-		return j, err
-	}
-	p, err := v.s.program(v.conn, Access{Shop: e.shop}, v.s.ID(KindProgram, e.program))
+	j.Shop = v.shop(e.shop)
+	p, err := v.program(Access{Shop: e.shop}, v.ID(KindProgram, e.program))
 	if err != nil {
 		return j, err
 	}
 	j.Program, j.Prizes = p.Program, p.Prizes
-	j.LogoHash, j.Texts, j.PrizeTexts, err = v.programTexts(e.program)
-	return j, err
+	j.LogoHash, j.Texts, j.PrizeTexts = v.programTexts(e.program)
+	return j, v.failed
 }
 
 // programTexts returns the logo of a program and the translations of its texts and of
 // those of its prizes.
-func (v *View) programTexts(program int64) (logo Null[string], texts Localized, prizes map[string]Localized, err error) {
-	if _, err = v.one(func(r *rows) {
+func (v *View) programTexts(program int64) (logo Null[string], texts Localized, prizes map[string]Localized) {
+	v.one(func(r *rows) {
 		logo = r.nullStr()
 		texts = readLocalized(r)
-	}, "SELECT ifnull(logo_hash, ''), name_localizations, description_localizations FROM programs WHERE id=?", program); err != nil {
-		return logo, texts, nil, err
-	}
+	}, "SELECT ifnull(logo_hash, ''), name_localizations, description_localizations FROM programs WHERE id=?", program)
 	prizes = map[string]Localized{}
-	r := v.query("SELECT id, name_localizations, description_localizations FROM prizes WHERE program_id=?", program)
-	for r.next() {
-		id := v.s.ID(KindPrize, r.int())
+	for r := range v.each("SELECT id, name_localizations, description_localizations FROM prizes WHERE program_id=?", program) {
+		id := v.ID(KindPrize, r.int())
 		prizes[id] = readLocalized(r)
 	}
-	return logo, texts, prizes, r.close()
+	return logo, texts, prizes
 }
 
 // JoinFields is what a customer fills in.
@@ -172,14 +163,14 @@ func (tx *Tx) Join(slug string, f JoinFields, at netip.Addr) (out JoinedCard, er
 		return out, err
 	}
 	fields := CardFields{HolderName: f.Name, HolderEmail: f.Email}
-	c, err := tx.issue(Access{Shop: e.shop}, tx.s.ID(KindProgram, e.program), fields, SourceWebEnrollment, counterIssue{reference: reference})
+	c, err := tx.issue(Access{Shop: e.shop}, tx.ID(KindProgram, e.program), fields, SourceWebEnrollment, counterIssue{reference: reference})
 	if refusal, ok := AsError(err); ok && refusal.Code == Unprocessable { // the shop has as many cards as it may have, which is not for everybody to know
 		err = errClosed()
 	}
 	if err != nil {
 		return out, err
 	}
-	root, _ := tx.s.Key(KindCard, c.ID)
+	root, _ := tx.Key(KindCard, c.ID)
 	if e.consent != 0 {
 		tx.exec("UPDATE cards SET consent_version=?, consent_at=? WHERE id=?", e.consent, tx.Now, root)
 	}
@@ -211,19 +202,18 @@ func (tx *Tx) limitJoins(e *enrolment, at netip.Addr) error {
 	}
 	if e.hourCards >= joinsPerHour {
 		end := Time((e.hour + 1) * joinHour.Milliseconds())
-		return tooMany("Too many cards were made here within the hour. Try again later.", end.Std().Sub(tx.Now.Std()))
+		return tooMany("Too many cards were made here within the hour. Try again later.", tx.Now, end)
 	}
 	network := tx.s.addressSubject(joinAddressRule, "join address", at)
-	if until := tx.lockOf(network); until > tx.Now {
-		return tooMany("Too many cards were made from your connection. Try again later.", until.Std().Sub(tx.Now.Std()))
+	if until := tx.countAll(network); until > 0 {
+		return tooMany("Too many cards were made from your connection. Try again later.", tx.Now, until)
 	}
-	tx.count(network)
 	return tx.failed
 }
 
-// tooMany refuses what was done too often.
-func tooMany(message string, again time.Duration) error {
+// tooMany refuses what was done too often, until a time.
+func tooMany(message string, now, until Time) error {
 	e := refuse(RateLimited, "%s", message)
-	e.RetryAfter = again
+	e.RetryAfter = until.Std().Sub(now.Std())
 	return e
 }

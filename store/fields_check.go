@@ -12,7 +12,7 @@ func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty f
 	p := program{}
 	var details []Detail
 	if p.LocationScope = allLocations; id != "" {
-		if p, err = v.s.program(v.conn, a, id); err != nil {
+		if p, err = v.program(a, id); err != nil {
 			return err
 		}
 		details = p.mergeTypeFields(f)
@@ -26,11 +26,7 @@ func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty f
 			return invalid(details)
 		}
 	}
-	more, err := v.foreignIDs(KindLocation, a.Shop, "scoped_location_ids", f.ScopedLocationIDs)
-	if err != nil {
-		return err
-	}
-	return invalid(append(details, more...))
+	return invalid(append(details, v.foreignIDs(KindLocation, a.Shop, "scoped_location_ids", f.ScopedLocationIDs)...))
 }
 
 // CheckWebhookFields checks the filters, the secrets and the custom headers of a
@@ -38,7 +34,7 @@ func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty f
 func (v *View) CheckWebhookFields(a Access, programID, id string, f WebhookFields, faulty func(field string) bool) (err error) {
 	w := webhook{}
 	if id != "" {
-		if w, err = v.s.webhook(v.conn, a, programID, id); err != nil {
+		if w, err = v.webhook(a, programID, id); err != nil {
 			return err
 		}
 	}
@@ -52,14 +48,9 @@ func (v *View) CheckWebhookFields(a Access, programID, id string, f WebhookField
 		ids   Opt[[]string]
 		have  []int64
 	}{{KindProgram, "program_ids", f.ProgramIDs, w.programs}, {KindLocation, "location_ids", f.LocationIDs, w.locations}} {
-		if faulty(list.field) {
-			continue
+		if !faulty(list.field) {
+			details = append(details, v.foreignIDs(list.kind, a.Shop, list.field, list.ids, list.have...)...)
 		}
-		more, err := v.foreignIDs(list.kind, a.Shop, list.field, list.ids, list.have...)
-		if err != nil {
-			return err
-		}
-		details = append(details, more...)
 	}
 	return invalid(append(details, v.s.opts.Limits.checkHeaders(f.CustomHeaders.Or(nil))...))
 }
@@ -69,11 +60,7 @@ func (v *View) CheckKeyFields(shop int64, f KeyFields, faulty func(field string)
 	if faulty("location_ids") {
 		return nil
 	}
-	details, err := v.foreignIDs(KindLocation, shop, "location_ids", f.LocationIDs)
-	if err != nil {
-		return err
-	}
-	return invalid(details)
+	return invalid(v.foreignIDs(KindLocation, shop, "location_ids", f.LocationIDs))
 }
 
 // CheckSendEmail checks that a card to which an install link is to be mailed has an
@@ -103,14 +90,9 @@ func (v *View) CheckPrize(till Till, code, prize string) error {
 
 // foreignIDs returns an invalid_value detail for every id that is not of a resource
 // of the shop. The keys in have are not looked up.
-func (v *View) foreignIDs(kind Kind, shop int64, field string, ids Opt[[]string], have ...int64) (details []Detail, err error) {
-	_, details = v.s.ownKeys(func(sql string, args ...any) (n int64) {
-		if err == nil {
-			n, err = v.number(sql, args...)
-		}
-		return n
-	}, kind, shop, field, ids.Or(nil), have)
-	return details, err
+func (v *View) foreignIDs(kind Kind, shop int64, field string, ids Opt[[]string], have ...int64) []Detail {
+	_, details := v.ownKeys(kind, shop, field, ids.Or(nil), have)
+	return details
 }
 
 // invalid is Invalid without the refusal of a request that has no details.

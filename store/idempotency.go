@@ -53,7 +53,7 @@ type Remembered struct {
 func (v *View) Recall(k IdempotencyKey) (*Remembered, error) {
 	var m *Remembered
 	var other bool
-	_, err := v.one(func(r *rows) {
+	v.one(func(r *rows) {
 		at := r.time()
 		fingerprint := r.bytes()
 		status := int(r.int())
@@ -63,9 +63,6 @@ func (v *View) Recall(k IdempotencyKey) (*Remembered, error) {
 		other = !bytes.Equal(fingerprint, k.Fingerprint[:])
 		m = &Remembered{Status: status, Body: r.bytes()}
 	}, "SELECT created_at, fingerprint, status, body FROM idempotency WHERE caller=? AND key_hash=?", k.Scope, k.Hash[:])
-	if err != nil {
-		return nil, err
-	}
 	if other {
 		return nil, refuse(IdempotencyConflict, "This Idempotency-Key was used for another request.")
 	}
@@ -94,7 +91,7 @@ func (tx *Tx) Remember(k IdempotencyKey, m Remembered) error {
 // the card also erases the remembered answer. Methods of Tx that return a card have
 // recorded it already.
 func (tx *Tx) Touches(cardID string) {
-	if key, ok := tx.s.Key(KindCard, cardID); ok {
+	if key, ok := tx.Key(KindCard, cardID); ok {
 		tx.touchCard(key)
 	}
 }

@@ -62,10 +62,7 @@ func (s *Store) newSecret(prefix string) (string, error) {
 // usable keys than the limit are unprocessable; rotated, revoked and expired keys
 // do not count.
 func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err error) {
-	sh, err := tx.s.shop(tx.conn, shop)
-	if err != nil {
-		return k, "", err
-	}
+	sh := tx.shop(shop)
 	class := f.Class.Or("api")
 	scopes, _ := checkScopes(class, f.Scopes)
 	locations, foreign := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
@@ -86,7 +83,7 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 		return k, "", err
 	}
 	tx.audit(shop, "key.create", KindKey, key, "")
-	k, err = tx.s.key(tx.conn, shop, key)
+	k, err = tx.key(shop, key)
 	return k, secret, err
 }
 
@@ -153,10 +150,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	if !overlap.Valid {
 		overlap.V = time.Duration(tx.Limits.RotationHours) * time.Hour
 	}
-	sh, err := tx.s.shop(tx.conn, shop)
-	if err != nil {
-		return k, "", err
-	}
+	sh := tx.shop(shop)
 	var family int64
 	var restricted bool
 	tx.one(func(r *rows) { family, restricted = r.int(), r.bool() }, "SELECT ifnull(family_id, id), restricted FROM keys WHERE id=?", oldKey)
@@ -165,7 +159,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 		locations = []int64{}
 	}
 	for _, l := range old.LocationIDs {
-		n, _ := tx.s.Key(KindLocation, l)
+		n, _ := tx.Key(KindLocation, l)
 		locations = append(locations, n)
 	}
 	tx.exec("UPDATE keys SET retires_at=? WHERE id=?", tx.Now.Add(overlap.V), oldKey)
@@ -173,8 +167,8 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	if err != nil {
 		return k, "", err
 	}
-	tx.audit(shop, "key.rotate", KindKey, oldKey, fmt.Sprintf(`{"successor":%q}`, tx.s.ID(KindKey, key)))
-	k, err = tx.s.key(tx.conn, shop, key)
+	tx.audit(shop, "key.rotate", KindKey, oldKey, fmt.Sprintf(`{"successor":%q}`, tx.ID(KindKey, key)))
+	k, err = tx.key(shop, key)
 	return k, secret, err
 }
 
@@ -201,7 +195,7 @@ func (tx *Tx) RevokeKey(shop int64, id string) (k Key, err error) {
 	tx.exec("UPDATE keys SET revoked_at=? WHERE id=?", tx.Now, key)
 	tx.bumpAuth()
 	tx.audit(shop, "key.revoke", KindKey, key, "")
-	return tx.s.key(tx.conn, shop, key)
+	return tx.key(shop, key)
 }
 
 // RevokeAllKeys revokes every key of the shop and returns their number.
@@ -213,18 +207,18 @@ func (tx *Tx) RevokeAllKeys(shop int64) (n int64, err error) {
 }
 
 func (tx *Tx) findKey(shop int64, id string) (key int64, k Key, err error) {
-	key = tx.s.keyOrNone(KindKey, id)
-	k, err = tx.s.key(tx.conn, shop, key)
+	key = tx.keyOrNone(KindKey, id)
+	k, err = tx.key(shop, key)
 	return key, k, err
 }
 
 var keyCols = `id, shop_id, class, name, prefix, scopes, (SELECT group_concat(location_id) FROM key_locations
 	WHERE key_id=keys.id), created_at, expires_at, retires_at, revoked_at, disabled_by_plan_at`
 
-func (s *Store) scanKey(r *rows) Key {
-	k := Key{ID: s.ID(KindKey, r.int()), ShopID: s.ID(KindShop, r.int()), Class: r.str(), Name: r.str(), Prefix: r.str(), Scopes: splitList(r.str())}
+func (g IDs) scanKey(r *rows) Key {
+	k := Key{ID: g.ID(KindKey, r.int()), ShopID: g.ID(KindShop, r.int()), Class: r.str(), Name: r.str(), Prefix: r.str(), Scopes: splitList(r.str())}
 	for _, l := range r.keys() {
-		k.LocationIDs = append(k.LocationIDs, s.ID(KindLocation, l))
+		k.LocationIDs = append(k.LocationIDs, g.ID(KindLocation, l))
 	}
 	k.CreatedAt, k.ExpiresAt, k.RetiresAt, k.RevokedAt, k.DisabledByPlanAt = r.time(), r.nullTime(), r.nullTime(), r.nullTime(), r.nullTime()
 	return k
@@ -237,14 +231,14 @@ func splitList(s string) []string {
 	return strings.Split(s, ",")
 }
 
-func (s *Store) key(c *conn, shop, key int64) (k Key, err error) {
-	err = c.find("key", func(r *rows) { k = s.scanKey(r) }, "SELECT "+keyCols+" FROM keys WHERE id=? AND shop_id=?", key, shop)
+func (q *queries) key(shop, key int64) (k Key, err error) {
+	err = q.find("key", func(r *rows) { k = q.scanKey(r) }, "SELECT "+keyCols+" FROM keys WHERE id=? AND shop_id=?", key, shop)
 	return k, err
 }
 
 // Keys returns a shop's keys, newest first, the revoked and expired ones too.
 func (v *View) Keys(shop int64) ([]Key, error) {
-	return list(v.conn, v.s.scanKey, "SELECT "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
+	return list(v.conn, v.scanKey, "SELECT "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
 }
 
 // Identity is all that a guard needs to know of a key. It is read once and cached
@@ -298,34 +292,26 @@ func (id *Identity) APIAccess(now Time) (source Null[string]) {
 // nil if there is none.
 func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 	err = s.View(0, func(v *View) error {
-		return v.snapshot(func() error {
-			ok, err := v.one(func(r *rows) {
-				id = &Identity{Epoch: r.int(), Key: r.int()}
-				id.Shop = r.int()
-				id.Family, id.Class, id.Scopes, id.Restricted = r.int(), r.str(), splitList(r.str()), r.bool()
-				id.ExpiresAt, id.RetiresAt, id.RevokedAt = r.nullTime(), r.nullTime(), r.nullTime()
-				id.Subscription, id.APIAddon, id.MCPAccess, id.GrantExpiresAt, id.ShopMode = r.str(), r.bool(), r.bool(), r.nullTime(), r.str()
-				stored = r.bytes()
-			}, "SELECT "+epochColumn+`, k.id, k.shop_id, ifnull(k.family_id, k.id), k.class, k.scopes, k.restricted, k.expires_at,
-				k.retires_at, k.revoked_at, s.subscription_state, s.api_addon, s.mcp_access, s.grant_expires_at, s.mode,
-				k.hash FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?`, hash)
-			if err != nil || !ok {
-				return err
-			}
-			id.KeyID, id.ShopID = s.ID(KindKey, id.Key), s.ID(KindShop, id.Shop)
-			id.AllLocationsDisabled = id.Restricted
-			r := v.query(`SELECT l.id, l.disabled_at IS NULL FROM key_locations kl JOIN locations l ON l.id=kl.location_id
-				WHERE kl.key_id=? ORDER BY l.id`, id.Key)
-			for r.next() {
-				l := r.int()
-				id.Locations = append(id.Locations, l)
-				id.LocationIDs = append(id.LocationIDs, s.ID(KindLocation, l))
-				if r.bool() {
-					id.AllLocationsDisabled = false
-				}
-			}
-			return r.close()
-		})
+		v.snapshot()
+		var k Identity
+		var scopes string
+		if !v.one(into(&k.Epoch, &k.Key, &k.Shop, &k.Family, &k.Class, &scopes, &k.Restricted, &k.ExpiresAt, &k.RetiresAt, &k.RevokedAt,
+			&k.Subscription, &k.APIAddon, &k.MCPAccess, &k.GrantExpiresAt, &k.ShopMode, &stored),
+			"SELECT "+epochColumn+`, k.id, k.shop_id, ifnull(k.family_id, k.id), k.class, k.scopes, k.restricted, k.expires_at,
+			k.retires_at, k.revoked_at, s.subscription_state, s.api_addon, s.mcp_access, s.grant_expires_at, s.mode,
+			k.hash FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?`, hash) {
+			return v.failed
+		}
+		k.Scopes, k.KeyID, k.ShopID, k.AllLocationsDisabled = splitList(scopes), s.ID(KindKey, k.Key), s.ID(KindShop, k.Shop), k.Restricted
+		for r := range v.each(`SELECT l.id, l.disabled_at IS NULL FROM key_locations kl JOIN locations l ON l.id=kl.location_id
+			WHERE kl.key_id=? ORDER BY l.id`, k.Key) {
+			l := r.int()
+			k.Locations = append(k.Locations, l)
+			k.LocationIDs = append(k.LocationIDs, s.ID(KindLocation, l))
+			k.AllLocationsDisabled = k.AllLocationsDisabled && !r.bool()
+		}
+		id = &k
+		return v.failed
 	})
 	return id, stored, err
 }

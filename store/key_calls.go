@@ -11,7 +11,7 @@ func UTCDay(t Time) int64 { return utcDay(t) }
 
 // CallsOf returns the calls of a key on a day in UTC.
 func (v *View) CallsOf(key, day int64) (int64, error) {
-	return v.number("SELECT ifnull((SELECT calls FROM key_calls WHERE key_id=? AND day=?), 0)", key, day)
+	return v.number("SELECT ifnull((SELECT calls FROM key_calls WHERE key_id=? AND day=?), 0)", key, day), v.failed
 }
 
 // KeyDay is a day of a key.

@@ -39,9 +39,9 @@ func (tx *Tx) book(chain *cardChain, c *card, e entry) (t TillTransaction, key i
 	tx.noteSeen(chain, e)
 	tx.emitLedger(chain, c, key, e)
 	tx.cardChanged(c.root)
-	t.Transaction = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, chain.Location),
-		StampsDelta: e.stamps, ValueDelta: e.value, PrizeID: tx.s.nullID(KindPrize, null(e.prize)), CreatedAt: tx.Now}
-	t.Staff, t.OccurredAt, t.ClientReference = tx.s.namedStaff(chain.Staff), e.occurred, e.reference
+	t.Transaction = Transaction{ID: tx.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.ID(KindLocation, chain.Location),
+		StampsDelta: e.stamps, ValueDelta: e.value, PrizeID: tx.nullID(KindPrize, null(e.prize)), CreatedAt: tx.Now}
+	t.Staff, t.OccurredAt, t.ClientReference = tx.namedStaff(chain.Staff), e.occurred, e.reference
 	tx.audit(chain.Shop, "transaction."+e.kind, KindTransaction, key, "")
 	return t, key
 }

@@ -21,61 +21,49 @@ var ledgerEntriesSQL = "SELECT " + transactionCols + `, p.name, ifnull(c.holder_
 	JOIN cards c ON c.id=t.card_id LEFT JOIN devices d ON d.id=t.device_id`
 
 // ledgerEntries reads rows of the ledger of a shop in the order of the keys.
-func (v *View) ledgerEntries(shop int64, keys []int64) ([]LedgerEntry, error) {
+func (v *View) ledgerEntries(shop int64, keys []int64) []LedgerEntry {
 	var byPersons []ledgerTime
-	entries, err := list(v.conn, func(r *rows) LedgerEntry {
+	entries := collect(v, func(r *rows) LedgerEntry {
 		v.seeEpoch(r.int())
 		key := r.int()
-		e := LedgerEntry{Transaction: v.s.scanTransaction(r, key), ProgramName: r.str(), HolderName: r.nullStr(),
-			DeviceID: v.s.nullID(KindDevice, r.nullInt()), DeviceName: r.nullStr(), ReversesID: v.s.nullID(KindTransaction, r.nullInt()), Staff: v.s.namedStaff(Staff{r.int(), r.str()})}
+		e := LedgerEntry{Transaction: v.scanTransaction(r, key), ProgramName: r.str(), HolderName: r.nullStr(),
+			DeviceID: v.nullID(KindDevice, r.nullInt()), DeviceName: r.nullStr(), ReversesID: v.nullID(KindTransaction, r.nullInt()), Staff: v.namedStaff(Staff{r.int(), r.str()})}
 		if !e.DeviceID.Valid {
 			byPersons = append(byPersons, ledgerTime{key, e.CreatedAt})
 		}
 		return e
 	}, ledgerEntriesSQL, jsonKeys(keys))
-	if err != nil || len(byPersons) == 0 {
-		return entries, err
-	}
-	actors, err := v.actorsOf(shop, byPersons)
+	actors := v.actorsOf(shop, byPersons)
 	for i := range entries {
-		if key, _ := v.s.Key(KindTransaction, entries[i].ID); actors[key] != nil {
+		if key, _ := v.Key(KindTransaction, entries[i].ID); actors[key] != nil {
 			entries[i].Actor = actors[key]
 		}
 	}
-	return entries, err
+	return entries
 }
 
 // LedgerEntry returns a row of the ledger of a shop.
 func (v *View) LedgerEntry(shop int64, id string) (e LedgerEntry, err error) {
-	err = v.snapshot(func() error {
-		key, err := v.number("SELECT ifnull((SELECT t.id FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=? AND t.shop_id=? AND c.deleted_at IS NULL), 0)",
-			v.s.keyOrNone(KindTransaction, id), shop)
-		if err != nil {
-			return err
-		}
-		if key == 0 {
-			return notFound("transaction")
-		}
-		entries, err := v.ledgerEntries(shop, []int64{key})
-		if err == nil {
-			e = entries[0]
-		}
-		return err
-	})
-	return e, err
+	v.snapshot()
+	key := v.number("SELECT ifnull((SELECT t.id FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=? AND t.shop_id=? AND c.deleted_at IS NULL), 0)",
+		v.keyOrNone(KindTransaction, id), shop)
+	if key == 0 {
+		return e, notFound("transaction")
+	}
+	for _, e = range v.ledgerEntries(shop, []int64{key}) {
+	}
+	return e, v.failed
 }
 
 // CardTransactions returns a page of the ledger of a card and its chain, newest first.
 func (v *View) CardTransactions(shop int64, id string, q PageQuery) (p Page[LedgerEntry], err error) {
-	err = v.snapshot(func() error {
-		keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardTransactions, q, "SELECT id FROM transactions WHERE card_id=? AND id<? ORDER BY id DESC LIMIT ?")
-		if err != nil {
-			return err
-		}
-		p.Data, err = v.ledgerEntries(shop, keys)
-		return err
-	})
-	return p, err
+	v.snapshot()
+	keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardTransactions, q, "SELECT id FROM transactions WHERE card_id=? AND id<? ORDER BY id DESC LIMIT ?")
+	if err != nil {
+		return p, err
+	}
+	p.Data = v.ledgerEntries(shop, keys)
+	return p, v.failed
 }
 
 // chainPage returns the keys of one page of a list about a chain, newest first, and
@@ -86,7 +74,7 @@ func (v *View) chainPage(next *Null[string], limit *int, shop int64, id string, 
 	below := int64(1<<63 - 1)
 	if q.Cursor.Set {
 		ok := false
-		if below, ok = v.s.cursorKey(list, shop, q.Cursor.V); !ok {
+		if below, ok = v.cursorKey(list, shop, q.Cursor.V); !ok {
 			return nil, errCursor()
 		}
 	}
@@ -95,16 +83,13 @@ func (v *View) chainPage(next *Null[string], limit *int, shop int64, id string, 
 		return nil, err
 	}
 	for _, card := range cards {
-		some, err := v.keys(sql, card, below, *limit+1)
-		if err != nil {
-			return nil, err
-		}
+		some := v.keys(sql, card, below, *limit+1)
 		keys = append(keys, some...)
 	}
 	slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(b, a) })
 	if len(keys) > *limit {
 		keys = keys[:*limit]
-		*next = Some(v.s.cursor(list, shop, keys[*limit-1]))
+		*next = Some(v.cursor(list, shop, keys[*limit-1]))
 	}
 	return keys, nil
 }
@@ -112,7 +97,7 @@ func (v *View) chainPage(next *Null[string], limit *int, shop int64, id string, 
 // chainOf returns the keys of the cards in the chain of a card of the shop, oldest
 // first.
 func (v *View) chainOf(shop int64, id string) (keys []int64, err error) {
-	all, _, err := v.s.readChain(v.conn, v.Now, nil, chainOfCardSQL, v.s.keyOrNone(KindCard, id), shop)
+	all, _, err := v.s.readChain(v.conn, v.Now, nil, chainOfCardSQL, v.keyOrNone(KindCard, id), shop)
 	if err == nil && len(all) == 0 {
 		err = notFound("card")
 	}

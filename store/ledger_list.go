@@ -73,17 +73,13 @@ func (v *View) transactions(a Access, f TransactionFilter, q PageQuery, count bo
 	if details := f.Check(v.Now); details != nil {
 		return p, Invalid(details...)
 	}
-	err = v.snapshot(func() error {
-		w := listQuery{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}
-		v.filterTransactions(&w, a, f)
-		if err := v.boundByTime(&w, a.Shop, f); err != nil {
-			return err
-		}
-		if p.Page, err = page(v, w, q, transactionCols, v.s.scanTransaction); err == nil && count {
-			p.Total, err = v.count(w)
-		}
-		return err
-	})
+	v.snapshot()
+	w := listQuery{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}
+	v.filterTransactions(&w, a, f)
+	v.boundByTime(&w, a.Shop, f)
+	if p.Page, err = page(v, w, q, transactionCols, v.scanTransaction); err == nil && count {
+		p.Total = v.count(w)
+	}
 	return p, err
 }
 
@@ -101,10 +97,10 @@ func (v *View) filterTransactions(w *listQuery, a Access, f TransactionFilter) {
 		switch {
 		case !c.opt.Set:
 		case !indexed:
-			w.useIndex(c.name+"=? AND t.shop_id=?", v.s.keyOrNone(c.kind, c.opt.V), a.Shop)
+			w.useIndex(c.name+"=? AND t.shop_id=?", v.keyOrNone(c.kind, c.opt.V), a.Shop)
 			indexed = true
 		default:
-			w.filter("+"+c.name+"=?", v.s.keyOrNone(c.kind, c.opt.V))
+			w.filter("+"+c.name+"=?", v.keyOrNone(c.kind, c.opt.V))
 		}
 	}
 	if !indexed {
@@ -120,28 +116,21 @@ func (v *View) filterTransactions(w *listQuery, a Access, f TransactionFilter) {
 
 // boundByTime turns from and to into bounds on the key. Keys grow with created_at,
 // so two searches in an index replace a filter on every row.
-func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error {
+func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) {
 	const first = "SELECT id FROM transactions WHERE shop_id=? AND created_at>=? ORDER BY created_at, id LIMIT 1"
 	if f.From.Set {
-		key, err := v.number(first, shop, f.From.V)
-		if err != nil {
-			return err
-		}
+		key := v.number(first, shop, f.From.V)
 		if w.above = key - 1; key == 0 {
 			w.above = 1<<62 - 1 // no row is so late
 		}
 	}
 	if f.To.Set {
-		key, err := v.number(first, shop, f.To.V)
-		if err != nil {
-			return err
-		}
+		key := v.number(first, shop, f.To.V)
 		w.below = key // 0 if all rows are earlier
 	}
-	return nil
 }
 
-func (s *Store) scanTransaction(r *rows, key int64) Transaction {
-	return Transaction{ID: s.ID(KindTransaction, key), CardID: s.ID(KindCard, r.int()), ProgramID: s.ID(KindProgram, r.int()), Type: r.str(),
-		LocationID: s.ID(KindLocation, r.int()), LocationName: r.str(), StampsDelta: r.nullInt(), ValueDelta: r.nullInt(), PrizeID: s.nullID(KindPrize, r.nullInt()), ReversedAt: r.nullTime(), CreatedAt: r.time()}
+func (g IDs) scanTransaction(r *rows, key int64) Transaction {
+	return Transaction{ID: g.ID(KindTransaction, key), CardID: g.ID(KindCard, r.int()), ProgramID: g.ID(KindProgram, r.int()), Type: r.str(),
+		LocationID: g.ID(KindLocation, r.int()), LocationName: r.str(), StampsDelta: r.nullInt(), ValueDelta: r.nullInt(), PrizeID: g.nullID(KindPrize, r.nullInt()), ReversedAt: r.nullTime(), CreatedAt: r.time()}
 }

@@ -45,11 +45,11 @@ type Repeat struct {
 // tillRowKey returns the key of the row of the ledger that a till names: by its id, or by
 // the reference of the write that made it, which stays the same where a write is made again
 // after a restore. It is -1 if there is none.
-func (s *Store) tillRowKey(c *conn, shop int64, text string) (int64, error) {
-	if key, ok := s.Key(KindTransaction, text); ok {
-		return key, nil
+func (q *queries) tillRowKey(shop int64, text string) int64 {
+	if key, ok := q.Key(KindTransaction, text); ok {
+		return key
 	}
-	return c.number("SELECT ifnull((SELECT id FROM transactions WHERE shop_id=? AND client_reference=?), -1)", shop, strings.ToLower(text))
+	return q.number("SELECT ifnull((SELECT id FROM transactions WHERE shop_id=? AND client_reference=?), -1)", shop, strings.ToLower(text))
 }
 
 // errOtherWrite refuses a reference that another write used.
@@ -64,57 +64,49 @@ type usedReference struct {
 }
 
 // findReference returns the write of the shop that used a reference.
-func (v *View) findReference(shop int64, o Once) (u usedReference, found bool, err error) {
+func (v *View) findReference(shop int64, o Once) (u usedReference, found bool) {
 	ref := o.reference()
 	if !ref.Valid {
-		return u, false, nil
+		return u, false
 	}
-	if found, err = v.one(func(r *rows) {
-		u = usedReference{key: r.int(), kind: r.str(), reverses: r.int(), root: r.int(), erased: r.bool()}
-	}, `SELECT t.id, t.type, ifnull(t.reverses_id, 0), ifnull(c.root_id, c.id), c.deleted_at IS NOT NULL FROM transactions t
-		JOIN cards c ON c.id=t.card_id WHERE t.shop_id=? AND t.client_reference=?`, shop, ref.V); found || err != nil {
-		return u, found, err
+	found = v.one(into(&u.key, &u.kind, &u.reverses, &u.root, &u.erased), `SELECT t.id, t.type, ifnull(t.reverses_id, 0), ifnull(c.root_id, c.id), c.deleted_at IS NOT NULL FROM transactions t
+		JOIN cards c ON c.id=t.card_id WHERE t.shop_id=? AND t.client_reference=?`, shop, ref.V)
+	if !found {
+		found = v.one(into(&u.root, &u.erased), "SELECT id, deleted_at IS NOT NULL FROM cards WHERE shop_id=? AND client_reference=?", shop, ref.V)
 	}
-	found, err = v.one(func(r *rows) { u = usedReference{root: r.int(), erased: r.bool()} },
-		"SELECT id, deleted_at IS NOT NULL FROM cards WHERE shop_id=? AND client_reference=?", shop, ref.V)
-	return u, found, err
+	return u, found
 }
 
 // Repeated returns the answer to an action at a till whose reference was used before;
 // found is false if it was not. known is false if the code names no card, as after a
 // reissue: the reference alone then says which write is meant.
 func (v *View) Repeated(till Till, w Repeat) (out Stamped, found, known bool, err error) {
-	err = v.snapshot(func() error {
-		u, used, err := v.findReference(till.Shop, w.Once)
-		if err != nil || !used {
-			return err
+	v.snapshot()
+	u, used := v.findReference(till.Shop, w.Once)
+	if !used {
+		return out, found, known, v.failed
+	}
+	found, known = true, true
+	switch {
+	case u.erased:
+		return out, found, known, notFound("card")
+	case !slices.Contains(w.Types, u.kind):
+		return out, found, known, errOtherWrite
+	case u.kind == TransactionReversal:
+		key := v.tillRowKey(till.Shop, w.Reverses)
+		if key != u.reverses {
+			return out, found, known, errOtherWrite
 		}
-		found, known = true, true
-		switch {
-		case u.erased:
-			return notFound("card")
-		case !slices.Contains(w.Types, u.kind):
-			return errOtherWrite
-		case u.kind == TransactionReversal:
-			key, err := v.s.tillRowKey(v.conn, till.Shop, w.Reverses)
-			if err != nil {
-				return err
-			}
-			if key != u.reverses {
-				return errOtherWrite
-			}
-		default:
-			root, err := v.rootOf(till.Shop, w.Code)
-			if err != nil {
-				return err
-			}
-			if known = root != 0; known && root != u.root {
-				return errOtherWrite
-			}
+	default:
+		root, err := v.rootOf(till.Shop, w.Code)
+		if err != nil {
+			return out, found, known, err
 		}
-		out, err = v.answerAgain(till, u)
-		return err
-	})
+		if known = root != 0; known && root != u.root {
+			return out, found, known, errOtherWrite
+		}
+	}
+	out, err = v.answerAgain(till, u)
 	return out, found, known, err
 }
 
@@ -129,10 +121,10 @@ func (v *View) rootOf(shop int64, text string) (root int64, err error) {
 		}
 		return root, err
 	}
-	if _, key, ok := v.s.IDs.openAny(kindCode, normalizeCode(text)); ok {
-		return v.number("SELECT ifnull((SELECT id FROM cards WHERE id=? AND shop_id=?), 0)", key, shop)
+	if _, key, ok := v.openAny(kindCode, normalizeCode(text)); ok {
+		root = v.number("SELECT id FROM cards WHERE id=? AND shop_id=?", key, shop)
 	}
-	return 0, nil
+	return root, v.failed
 }
 
 // answerAgain returns the rows of a write and their cards as they are now.
@@ -144,40 +136,35 @@ func (v *View) answerAgain(till Till, u usedReference) (out Stamped, err error) 
 			JOIN transactions r ON r.reverses_id=o.id WHERE t.id=?), 0)`
 		args = []any{u.reverses}
 	}
-	second, err := v.number(other, args...)
-	if err != nil {
-		return out, err
-	}
+	second := v.number(other, args...)
 	all, epoch, err := v.s.readChain(v.conn, v.Now, nil, chainOfRootSQL, u.root)
 	if err != nil {
 		return out, err
 	}
 	chain := newCardChain(till, all)
-	program, err := v.cachedProgram(till.Shop, chain.newest.program, epoch)
-	if err != nil {
-		return out, err
-	}
-	locations, err := v.s.cachedLocations(v.conn, till.Shop, epoch)
-	if err != nil {
-		return out, err
-	}
+	program := v.cachedProgram(till.Shop, chain.newest.program, epoch)
+	locations := v.cachedLocations(till.Shop, epoch)
 	v.seeEpoch(epoch)
-	read := func(key int64) (t TillTransaction, d CardDetail, err error) {
-		rows, cards, err := v.tillTransactions([]int64{key})
-		if err != nil {
-			return t, d, err
+	chain.program = program
+	read := func(key int64) (t TillTransaction, d CardDetail) {
+		for r := range v.each(tillTransactionsSQL, jsonKeys([]int64{key})) {
+			var card int64
+			t, card = v.scanTillTransaction(r)
+			for _, c := range all {
+				if c.key == card {
+					c.setProgram(program)
+					d = chain.cardDetail(c, locations)
+				}
+			}
 		}
-		i := slices.IndexFunc(all, func(c *card) bool { return c.key == cards[0] })
-		all[i].setProgram(program)
-		chain.program = program
-		return rows[0], chain.cardDetail(all[i], locations), nil
+		return t, d
 	}
-	if out.Transaction, out.Card, err = read(u.key); err != nil || second == 0 {
-		return out, err
+	out.Transaction, out.Card = read(u.key)
+	if second != 0 {
+		t, d := read(second)
+		out.OverflowTransaction, out.OverflowCard = &t, &d
 	}
-	t, d, err := read(second)
-	out.OverflowTransaction, out.OverflowCard = &t, &d
-	return out, err
+	return out, v.failed
 }
 
 // tillTransactionCols are what scanTillTransaction reads.
@@ -187,61 +174,46 @@ var tillTransactionCols = transactionCols + `, ifnull(t.staff_id, 0), ifnull((SE
 var tillTransactionsSQL = "SELECT " + tillTransactionCols +
 	" FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id"
 
-// tillTransactions reads rows of the ledger in the order of the keys, and the keys of
-// their cards.
-func (v *View) tillTransactions(keys []int64) (all []TillTransaction, cards []int64, err error) {
-	all = make([]TillTransaction, 0, len(keys))
-	r := v.query(tillTransactionsSQL, jsonKeys(keys))
-	for r.next() {
-		t, card := v.scanTillTransaction(r)
-		all = append(all, t)
-		cards = append(cards, card)
-	}
-	return all, cards, r.close()
-}
-
 // scanTillTransaction reads a row of the ledger and the key of its card.
 func (v *View) scanTillTransaction(r *rows) (t TillTransaction, card int64) {
 	v.seeEpoch(r.int())
-	t.Transaction = v.s.scanTransaction(r, r.int())
-	t.Staff, t.OccurredAt, t.ClientReference = v.s.namedStaff(Staff{r.int(), r.str()}), r.nullTime(), r.nullStr()
+	t.Transaction = v.scanTransaction(r, r.int())
+	t.Staff, t.OccurredAt, t.ClientReference = v.namedStaff(Staff{r.int(), r.str()}), r.nullTime(), r.nullStr()
 	return t, r.int()
 }
 
 // RepeatedIssue returns the answer to an issue at a till whose reference was used before,
 // with the install link that it gave; found is false if it was not.
 func (v *View) RepeatedIssue(till Till, w Repeat) (out IssuedCard, found bool, err error) {
-	err = v.snapshot(func() error {
-		u, used, err := v.findReference(till.Shop, w.Once)
-		if err != nil || !used {
-			return err
-		}
-		found = true
-		switch {
-		case u.erased:
-			return notFound("card")
-		case u.key != 0:
-			return errOtherWrite
-		}
-		token := v.s.referencedInstallToken(u.root, w.Once.reference().V)
-		var program int64
-		var ends Null[Time] // null: another link has replaced the one of the issue
-		if err := v.find("card", func(r *rows) {
-			c := v.s.scanCard(r, u.root, v.Now)
-			program, ends = c.program, r.nullTime()
-			out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
-			out.InstallURLExpiresAt = c.CreatedAt.Add(v.s.opts.Limits.InstallLinkTTL)
-		}, "SELECT "+columns(cardCols...)+", iif(c.install_hash=?, c.install_expires_at, NULL) FROM cards c WHERE c.id=?", Hash(token), u.root); err != nil {
-			return err
-		}
-		if v.s.keyOrNone(KindProgram, w.Program) != program {
-			return errOtherWrite
-		}
-		out.InstallURL = v.s.installURL(token)
-		if ends.Valid {
-			out.InstallURLExpiresAt = ends.V
-		}
-		return nil
-	})
-	return out, found, err
+	v.snapshot()
+	u, used := v.findReference(till.Shop, w.Once)
+	if !used {
+		return out, found, v.failed
+	}
+	found = true
+	switch {
+	case u.erased:
+		return out, found, notFound("card")
+	case u.key != 0:
+		return out, found, errOtherWrite
+	}
+	token := v.s.referencedInstallToken(u.root, w.Once.reference().V)
+	var program int64
+	var ends Null[Time] // null: another link has replaced the one of the issue
+	if err := v.find("card", func(r *rows) {
+		c := v.scanCard(r, u.root, v.Now)
+		program, ends = c.program, r.nullTime()
+		out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
+		out.InstallURLExpiresAt = c.CreatedAt.Add(v.s.opts.Limits.InstallLinkTTL)
+	}, "SELECT "+columns(cardCols...)+", iif(c.install_hash=?, c.install_expires_at, NULL) FROM cards c WHERE c.id=?", Hash(token), u.root); err != nil {
+		return out, found, err
+	}
+	if v.keyOrNone(KindProgram, w.Program) != program {
+		return out, found, errOtherWrite
+	}
+	out.InstallURL = v.s.installURL(token)
+	if ends.Valid {
+		out.InstallURLExpiresAt = ends.V
+	}
+	return out, found, nil
 }

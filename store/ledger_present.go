@@ -84,10 +84,7 @@ func (chain *cardChain) oldestLive() *card {
 // at a till have in common, in the order that store/README.md states under "The
 // till's rules".
 func (tx *Tx) checkAction(chain *cardChain, types ...string) (*cardChain, error) {
-	program, err := tx.cachedProgram(chain.Shop, chain.newest.program)
-	if err != nil {
-		return nil, err
-	}
+	program := tx.cachedProgram(chain.Shop, chain.newest.program)
 	chain.setProgram(program)
 	switch {
 	case !slices.Contains(types, chain.program.Type):

@@ -24,7 +24,7 @@ func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err e
 		return out, commitRefusal(expired, err)
 	}
 	tx.activateInvited(chain)
-	prizeKey, _ := tx.s.Key(KindPrize, prize.ID)
+	prizeKey, _ := tx.Key(KindPrize, prize.ID)
 	top, _ := chain.program.highestThreshold()
 	completes := prize.Threshold == top && chain.isFull(c)
 	younger := len(chain.youngerThan(c)) > 0

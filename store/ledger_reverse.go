@@ -19,12 +19,10 @@ var ledgerRowSQL = `SELECT t.id, t.card_id, t.location_id, t.cycle, t.type, t.st
 	t.reversed_at IS NOT NULL, t.expired_at IS NOT NULL, ifnull(t.overflow_of, 0), ifnull(t.occurred_at, t.created_at)
 	FROM transactions t WHERE `
 
-func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err error) {
-	found, err = c.one(func(r *rows) {
-		t = ledgerRow{key: r.int(), card: r.int(), location: r.int(), cycle: r.int(), kind: r.str(), stamps: r.nullInt(), value: r.nullInt(), prize: r.nullInt(),
-			reversed: r.bool(), expired: r.bool(), overflowOf: r.int(), counted: r.time()}
-	}, ledgerRowSQL+cond, args...)
-	return t, found, err
+func (q *queries) ledgerRow(cond string, args ...any) (t ledgerRow, found bool) {
+	found = q.one(into(&t.key, &t.card, &t.location, &t.cycle, &t.kind, &t.stamps, &t.value, &t.prize,
+		&t.reversed, &t.expired, &t.overflowOf, &t.counted), ledgerRowSQL+cond, args...)
+	return t, found
 }
 
 // Reverse reverses a ledger row of the device's own location, which its id names or the
@@ -34,24 +32,15 @@ func (tx *Tx) Reverse(till Till, id string, f UseFields) (out Stamped, err error
 	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
 		return out, err
 	}
-	key, err := tx.s.tillRowKey(tx.conn, till.Shop, id)
-	if err != nil {
-		return out, err
-	}
-	t, _, err := tx.ledgerRow("t.id=? AND t.shop_id=? AND t.location_id=?", key, till.Shop, till.Location)
-	if err != nil {
-		return out, err
-	}
+	key := tx.tillRowKey(till.Shop, id)
+	t, _ := tx.ledgerRow("t.id=? AND t.shop_id=? AND t.location_id=?", key, till.Shop, till.Location)
 	return tx.reverse(till, t, f)
 }
 
 // ReverseByPerson reverses a ledger row of any location for a person, who uses no
 // device. The rules are those of Reverse.
 func (tx *Tx) ReverseByPerson(shop int64, id string, f Metadata) (out Stamped, err error) {
-	t, _, err := tx.ledgerRow("t.id=? AND t.shop_id=?", tx.s.keyOrNone(KindTransaction, id), shop)
-	if err != nil {
-		return out, err
-	}
+	t, _ := tx.ledgerRow("t.id=? AND t.shop_id=?", tx.keyOrNone(KindTransaction, id), shop)
 	state, disabled := "", false
 	tx.one(func(r *rows) { state, disabled = r.str(), r.bool() }, `SELECT s.subscription_state, l.disabled_at IS NOT NULL
 		FROM shops s JOIN locations l ON l.shop_id=s.id WHERE s.id=? AND l.id=?`, shop, t.location)
@@ -78,10 +67,7 @@ func (tx *Tx) reverse(till Till, t ledgerRow, f UseFields) (out Stamped, err err
 	if err != nil {
 		return out, err
 	}
-	pair, err := tx.overflowPair(t)
-	if err != nil {
-		return out, err
-	}
+	pair := tx.overflowPair(t)
 	for _, row := range pair {
 		if err := tx.checkReversible(chain, row); err != nil {
 			return out, err
@@ -112,17 +98,17 @@ func (tx *Tx) archiveEmptied(chain *cardChain, written []writtenRow) {
 }
 
 // overflowPair returns t, followed by the other row of its overflow if there is one.
-func (tx *Tx) overflowPair(t ledgerRow) ([]ledgerRow, error) {
-	other, found, err := ledgerRow{}, false, error(nil)
+func (tx *Tx) overflowPair(t ledgerRow) []ledgerRow {
+	other, found := ledgerRow{}, false
 	if t.overflowOf != 0 {
-		other, found, err = tx.ledgerRow("t.id=?", t.overflowOf)
+		other, found = tx.ledgerRow("t.id=?", t.overflowOf)
 	} else if t.kind == TransactionStamp {
-		other, found, err = tx.ledgerRow("t.overflow_of=?", t.key)
+		other, found = tx.ledgerRow("t.overflow_of=?", t.key)
 	}
-	if err != nil || !found {
-		return []ledgerRow{t}, err
+	if !found {
+		return []ledgerRow{t}
 	}
-	return []ledgerRow{t, other}, nil
+	return []ledgerRow{t, other}
 }
 
 // checkReversible returns the reason why a row cannot be reversed, or nil.

@@ -113,10 +113,7 @@ func (tx *Tx) checkStampsOfDay(chain *cardChain, n int64) error {
 	if !most.Valid {
 		return nil
 	}
-	given, err := tx.stampsOfDay(chain)
-	if err != nil {
-		return err
-	}
+	given := tx.stampsOfDay(chain)
 	if given+n > most.V {
 		return refuse(Unprocessable, "The program gives a card at most %d stamps a day; this one has %d of today.", most.V, given)
 	}
@@ -125,24 +122,20 @@ func (tx *Tx) checkStampsOfDay(chain *cardChain, n int64) error {
 
 // stampsOfDay returns the stamps that a chain was given today, by the shop's calendar.
 // Reversed stamps do not count.
-func (tx *Tx) stampsOfDay(chain *cardChain) (given int64, err error) {
-	sh, err := tx.cachedShop(chain.Shop)
-	if err != nil {
-		return 0, err
-	}
+func (tx *Tx) stampsOfDay(chain *cardChain) (given int64) {
+	sh := tx.cachedShop(chain.Shop)
 	zone := Zone(sh.Timezone)
 	today := Day(tx.Now.Std().In(zone))
 	// Keys grow with created_at, so a bound on the key keeps the query from reading a
 	// card's whole ledger.
-	r := tx.query(`SELECT created_at, stamps_delta FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)
+	for r := range tx.each(`SELECT created_at, stamps_delta FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)
 		AND id>=(SELECT id FROM transactions WHERE shop_id=?2 AND created_at>=?3 ORDER BY created_at, id LIMIT 1)
-		AND type='stamp' AND reversed_at IS NULL`, chain.newest.root, chain.Shop, tx.Now.Add(-longestDay))
-	for r.next() {
+		AND type='stamp' AND reversed_at IS NULL`, chain.newest.root, chain.Shop, tx.Now.Add(-longestDay)) {
 		if at, stamps := r.time(), r.int(); Day(at.Std().In(zone)) == today {
 			given += stamps
 		}
 	}
-	return given, r.close()
+	return given
 }
 
 // stampPlan says how stamps are spread over cards: first gets stamps, and second, or
@@ -230,7 +223,7 @@ func (tx *Tx) addOverflowCard(chain *cardChain, parent *card) *card {
 		expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4 FROM cards WHERE id=?5`, tx.nextKey("cards"), parent.root, chain.Location, tx.Now, parent.key)
 	tx.countName(parent.HolderName)
 	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
-	c.ID, c.StampsCount, c.CreatedAt = tx.s.ID(KindCard, key), 0, tx.Now
+	c.ID, c.StampsCount, c.CreatedAt = tx.ID(KindCard, key), 0, tx.Now
 	chain.instances = append(chain.instances, c)
 	tx.counts.addTotals(c.program, totals{active: 1}) // its parent is active: it was just presented
 	tx.emit(pendingEvent{name: event.CardAdded, shop: chain.Shop, program: chain.program.key, card: key, location: chain.Location})
@@ -308,10 +301,7 @@ type writtenRow struct {
 // overflow. It reads no cards, since book and the other writes keep those in memory
 // up to date.
 func (tx *Tx) tillAnswer(chain *cardChain, written ...writtenRow) (out Stamped, err error) {
-	locations, err := tx.cachedLocations(chain.Shop)
-	if err != nil {
-		return out, err
-	}
+	locations := tx.cachedLocations(chain.Shop)
 	tx.touchCard(written[0].card.key)
 	for i, w := range written {
 		w.row.LocationName = locations.all[chain.Location].Name

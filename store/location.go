@@ -63,8 +63,8 @@ type StaffDemand struct {
 var locationCols = `l.name, address, city, postal_code, country_code, lat, lon, require_staff_pin, disabled_at, created_at,
 	updated_at`
 
-func (s *Store) scanLocation(r *rows, key int64) Location {
-	l := Location{ID: s.ID(KindLocation, key), Name: r.str(), Address: r.str(), City: r.str(), PostalCode: r.str(), CountryCode: r.str(),
+func (g IDs) scanLocation(r *rows, key int64) Location {
+	l := Location{ID: g.ID(KindLocation, key), Name: r.str(), Address: r.str(), City: r.str(), PostalCode: r.str(), CountryCode: r.str(),
 		Lat: r.float(), Lon: r.float(), RequireStaffPIN: r.bool(), DisabledAt: r.nullTime(), CreatedAt: r.time(), UpdatedAt: r.time()}
 	l.Active = !l.DisabledAt.Valid
 	return l
@@ -72,9 +72,9 @@ func (s *Store) scanLocation(r *rows, key int64) Location {
 
 // location returns a location by its id. One of another shop is not_found, one
 // outside the key's restriction unauthorized.
-func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, err error) {
-	key = s.keyOrNone(KindLocation, id)
-	err = c.find("location", func(r *rows) { l = s.scanLocation(r, key) }, "SELECT "+locationCols+" FROM locations l WHERE id=? AND shop_id=?", key, a.Shop)
+func (q *queries) location(a Access, id string) (key int64, l Location, err error) {
+	key = q.keyOrNone(KindLocation, id)
+	err = q.find("location", func(r *rows) { l = q.scanLocation(r, key) }, "SELECT "+locationCols+" FROM locations l WHERE id=? AND shop_id=?", key, a.Shop)
 	if err == nil && !a.allows(key) {
 		err = refuse(Unauthorized, "This key is restricted to other locations.")
 	}
@@ -82,16 +82,16 @@ func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, e
 }
 
 // locationSettings is location with the settings.
-func (s *Store) locationSettings(c *conn, a Access, id string) (key int64, l LocationSettings, err error) {
-	if key, l.Location, err = s.location(c, a, id); err == nil {
-		_, err = c.one(func(r *rows) { l.RequireStaff = r.bool() }, "SELECT require_staff FROM locations WHERE id=?", key)
+func (q *queries) locationSettings(a Access, id string) (key int64, l LocationSettings, err error) {
+	if key, l.Location, err = q.location(a, id); err == nil {
+		q.one(into(&l.RequireStaff), "SELECT require_staff FROM locations WHERE id=?", key)
 	}
 	return key, l, err
 }
 
 // Location returns a location with its settings.
 func (v *View) Location(a Access, id string) (l LocationSettings, err error) {
-	_, l, err = v.s.locationSettings(v.conn, a, id)
+	_, l, err = v.locationSettings(a, id)
 	return l, err
 }
 
@@ -103,7 +103,7 @@ func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 	if a.Restricted {
 		w.filter("l.id IN (SELECT value FROM json_each(?))", jsonKeys(a.Locations))
 	}
-	return page(v, w, q, epochColumn+", l.id, "+locationCols, v.s.scanLocation)
+	return page(v, w, q, epochColumn+", l.id, "+locationCols, v.scanLocation)
 }
 
 // jsonKeys returns keys as a JSON array for json_each.
@@ -115,7 +115,7 @@ func jsonKeys(keys []int64) string {
 // invalid_value detail for every id that is not one of them. The keys in have are
 // accepted without a look.
 func (tx *Tx) ownLocations(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
-	return tx.s.ownKeys(tx.number, KindLocation, shop, field, ids, have)
+	return tx.ownKeys(KindLocation, shop, field, ids, have)
 }
 
 // countOwn are queries that count the row of a key and a shop.
@@ -124,12 +124,12 @@ var countOwn = map[Kind]string{
 	KindProgram:  "SELECT count(*) FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL",
 }
 
-// ownKeys is ownLocations for any kind of resource in countOwn. number runs a query.
-func (s *Store) ownKeys(number func(sql string, args ...any) int64, kind Kind, shop int64, field string, ids []string, have []int64) (keys []int64, details []Detail) {
+// ownKeys is ownLocations for any kind of resource in countOwn.
+func (q *queries) ownKeys(kind Kind, shop int64, field string, ids []string, have []int64) (keys []int64, details []Detail) {
 	for i, id := range ids {
-		key := s.keyOrNone(kind, id)
+		key := q.keyOrNone(kind, id)
 		switch {
-		case !slices.Contains(have, key) && number(countOwn[kind], key, shop) == 0:
+		case !slices.Contains(have, key) && q.number(countOwn[kind], key, shop) == 0:
 			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "must be the id of a " + nouns[kind] + " of this shop"})
 		case !slices.Contains(keys, key):
 			keys = append(keys, key)
@@ -148,10 +148,7 @@ type LocationFields struct {
 // CreateLocation creates a location with a staff PIN, which is that of the fields.
 // More locations than the shop's max_locations are unprocessable.
 func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (l Location, err error) {
-	sh, err := tx.s.shop(tx.conn, shop)
-	if err != nil {
-		return l, err
-	}
+	sh := tx.shop(shop)
 	have := tx.number("SELECT count(*) FROM locations WHERE shop_id=?", shop)
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
@@ -170,14 +167,14 @@ func (tx *Tx) recordLocationChange(a Access, key int64, action string, name even
 	if name != "" {
 		tx.emit(pendingEvent{name: name, shop: a.Shop, location: key})
 	}
-	_, l, err = tx.s.location(tx.conn, a, tx.s.ID(KindLocation, key))
+	_, l, err = tx.location(a, tx.ID(KindLocation, key))
 	return l, err
 }
 
 // UpdateLocation changes the fields that f names. A location that has the values
 // already stays as it is.
 func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, err error) {
-	key, l, err := tx.s.location(tx.conn, a, id)
+	key, l, err := tx.location(a, id)
 	if err != nil {
 		return l, err
 	}
@@ -200,7 +197,7 @@ func (tx *Tx) UpdateLocationSettings(a Access, id string, f LocationSettingsPatc
 	if _, err = tx.UpdateLocation(a, id, f.LocationPatch); err != nil {
 		return l, err
 	}
-	key, l, err := tx.s.locationSettings(tx.conn, a, id)
+	key, l, err := tx.locationSettings(a, id)
 	if err != nil || f.RequireStaff.Or(l.RequireStaff) == l.RequireStaff {
 		return l, err
 	}
@@ -213,7 +210,7 @@ func (tx *Tx) UpdateLocationSettings(a Access, id string, f LocationSettingsPatc
 // SetLocationActive disables or enables a location. It does nothing if the
 // location is in that state already.
 func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, err error) {
-	key, l, err := tx.s.location(tx.conn, a, id)
+	key, l, err := tx.location(a, id)
 	if err != nil || l.Active == active {
 		return l, err
 	}
@@ -230,7 +227,7 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 // require_staff_pin as it is.
 func (tx *Tx) SetStaffPIN(shop int64, id string, pin StaffPIN) (l Location, err error) {
 	a := Access{Shop: shop}
-	key, l, err := tx.s.location(tx.conn, a, id)
+	key, l, err := tx.location(a, id)
 	if err != nil {
 		return l, err
 	}

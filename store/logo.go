@@ -29,7 +29,7 @@ func (v *View) Logo(hash string) (l Logo, err error) {
 
 // CheckProgramLogo refuses a program that is not there or whose logo is frozen.
 func (v *View) CheckProgramLogo(shop int64, id string) error {
-	p, err := v.s.program(v.conn, Access{Shop: shop}, id)
+	p, err := v.program(Access{Shop: shop}, id)
 	if err == nil && p.HasInstalledCards {
 		err = errInstalled()
 	}
@@ -40,7 +40,7 @@ func (v *View) CheckProgramLogo(shop int64, id string) error {
 // fields of its template, the logo is frozen once a card was installed.
 func (tx *Tx) SetProgramLogo(shop int64, id string, l *Logo) (d ProgramDetail, err error) {
 	a := Access{Shop: shop}
-	p, err := tx.s.program(tx.conn, a, id)
+	p, err := tx.program(a, id)
 	if err != nil {
 		return d, err
 	}

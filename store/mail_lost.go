@@ -46,31 +46,28 @@ type LostPage struct {
 // where there are several, of all of them.
 func (v *View) LostPage(shop, token string) (l LostPage, err error) {
 	l.Mails = v.s.mails()
-	key, err := v.lostShop(shop, token)
-	if err != nil || key == 0 {
+	if key := v.lostShop(shop, token); key != 0 {
+		sh, err := v.findShop(key)
+		l.ShopID, l.Name, l.Language = sh.ID, sh.Name, sh.Language
 		return l, err
 	}
-	sh, err := v.s.shop(v.conn, key)
-	l.ShopID, l.Name, l.Language = sh.ID, sh.Name, sh.Language
-	return l, err
+	return l, v.failed
 }
 
 // lostShop returns the key of the shop of a form, 0 for that of all shops.
-func (v *View) lostShop(shop, token string) (int64, error) {
+func (v *View) lostShop(shop, token string) int64 {
 	if shop != "" {
-		return v.s.keyOrNone(KindShop, shop), nil
+		return v.keyOrNone(KindShop, shop)
 	}
 	if root, ok := v.s.rootOfLink(token); ok {
-		key, err := v.number("SELECT shop_id FROM cards WHERE id=?", root)
-		if err != nil || key != 0 {
-			return key, err
+		if key := v.number("SELECT shop_id FROM cards WHERE id=?", root); key != 0 {
+			return key
 		}
 	}
-	keys, err := v.keys("SELECT id FROM shops LIMIT 2")
-	if err != nil || len(keys) != 1 {
-		return 0, err
+	if keys := v.keys("SELECT id FROM shops LIMIT 2"); len(keys) == 1 {
+		return keys[0]
 	}
-	return keys[0], nil
+	return 0
 }
 
 // rootOfLink returns the root of the chain that a page's link or an install link names,
@@ -112,14 +109,11 @@ func (tx *Tx) RequestCardLinks(f LostFields, at netip.Addr) error {
 	}
 	var shop int64
 	if f.ShopID.Set {
-		sh, err := tx.s.shop(tx.conn, tx.s.keyOrNone(KindShop, f.ShopID.V))
-		if err != nil {
-			return err
-		}
-		shop, _ = tx.s.Key(KindShop, sh.ID)
+		sh := tx.shop(tx.keyOrNone(KindShop, f.ShopID.V))
+		shop, _ = tx.Key(KindShop, sh.ID)
 	}
 	address := subject{lostEmailRule, tx.s.subjectHash("lost email", foldCase(f.Email.V))}
-	if tx.countAll([]subject{address, tx.s.addressSubject(lostAddressRule, "lost address", at)}) > 0 {
+	if tx.countAll(address, tx.s.addressSubject(lostAddressRule, "lost address", at)) > 0 {
 		return tx.failed
 	}
 	token, err := tx.s.newSecret("")
@@ -151,76 +145,59 @@ func lowerASCII(email string) string {
 func (v *View) nextLostMail() (m QueuedMail, ok bool, err error) {
 	var shop int64
 	var email string
-	ok, err = v.one(func(r *rows) {
-		m.lost, shop, email, m.Language, m.Token = r.int(), r.int(), r.str(), r.str(), r.str()
-		m.Due, m.Attempts, m.Unsure, m.At = r.time(), int(r.int()), int(r.int()), r.time()
-	}, "SELECT id, shop_id, email, language, token, due_at, attempts, unsure, created_at FROM lost_mails ORDER BY due_at LIMIT 1")
-	if err != nil || !ok {
-		return m, ok, err
+	if !v.one(into(&m.lost, &shop, &email, &m.Language, &m.Token, &m.Due, &m.Attempts, &m.Unsure, &m.At),
+		"SELECT id, shop_id, email, language, token, due_at, attempts, unsure, created_at FROM lost_mails ORDER BY due_at LIMIT 1") {
+		return m, false, v.failed
 	}
 	m.Kind, m.Lost = MailLost, &LostCards{}
-	if err := v.addLostCards(&m, shop, email); err != nil {
-		return m, ok, err
-	}
+	v.addLostCards(&m, shop, email)
 	switch {
 	case len(m.Lost.Cards) == 0, m.At.Add(lostPeriod) <= v.Now:
 		m.Status = MailObsolete
 	case m.Due <= v.Now:
-		err = v.s.checkQuotas(v.conn, v.Now, &m)
+		v.checkQuotas(&m)
 	}
-	return m, ok, err
+	return m, true, v.failed
 }
 
 // addLostCards adds the newest cards with an email to a message: those of a shop, or with
 // shop 0 those of all shops.
-func (v *View) addLostCards(m *QueuedMail, shop int64, email string) error {
+func (v *View) addLostCards(m *QueuedMail, shop int64, email string) {
 	shops := []int64{shop}
 	if shop == 0 {
-		var err error
-		if shops, err = v.keys("SELECT id FROM shops ORDER BY id"); err != nil {
-			return err
-		}
+		shops = v.keys("SELECT id FROM shops ORDER BY id")
 	}
 	for _, shop := range shops {
-		roots, err := v.keys("SELECT ifnull(root_id, id) FROM cards WHERE shop_id=? AND email_key=? AND lower(holder_email)=? ORDER BY id DESC LIMIT ?",
+		roots := v.keys("SELECT ifnull(root_id, id) FROM cards WHERE shop_id=? AND email_key=? AND lower(holder_email)=? ORDER BY id DESC LIMIT ?",
 			shop, foldCase(email), email, 5*mostLost)
-		if err != nil {
-			return err
-		}
 		seen := map[int64]bool{} // a chain has several cards with the email
 		for _, root := range roots {
 			if seen[root] || len(m.Lost.Cards) == mostLost {
 				continue
 			}
 			seen[root] = true
-			if err := v.addLostCard(m, root); err != nil {
-				return err
-			}
+			v.addLostCard(m, root)
 		}
 	}
-	return nil
 }
 
 // addLostCard adds a chain to a message, unless it has ended. The message goes to the
 // address as the first card has it, not as it was typed, and counts for that card's shop.
-func (v *View) addLostCard(m *QueuedMail, root int64) error {
+func (v *View) addLostCard(m *QueuedMail, root int64) {
 	var card LostCard
 	var shop, generation int64
 	var to string
-	found, err := v.one(func(r *rows) {
-		shop, generation, to, card.Shop, card.Program = r.int(), r.int(), r.str(), r.str(), r.str()
-		card.Program = cmp.Or(readLocalized(r).Names[m.Language], card.Program)
-	}, `SELECT c.shop_id, (SELECT code_generation FROM cards WHERE id=?1), c.holder_email, s.name, p.name, p.name_localizations,
-		p.description_localizations FROM cards c JOIN shops s ON s.id=c.shop_id JOIN programs p ON p.id=c.program_id
-		WHERE (c.id=?1 OR c.root_id=?1) AND c.archived_at IS NULL AND c.deleted_at IS NULL AND c.holder_email IS NOT NULL LIMIT 1`, root)
-	if err != nil || !found {
-		return err
+	var programs map[string]string // its name by language
+	if !v.one(into(&shop, &generation, &to, &card.Shop, &card.Program, &programs), `SELECT c.shop_id, (SELECT code_generation FROM cards WHERE id=?1), c.holder_email, s.name, p.name, p.name_localizations
+		FROM cards c JOIN shops s ON s.id=c.shop_id JOIN programs p ON p.id=c.program_id
+		WHERE (c.id=?1 OR c.root_id=?1) AND c.archived_at IS NULL AND c.deleted_at IS NULL AND c.holder_email IS NOT NULL LIMIT 1`, root) {
+		return
 	}
+	card.Program = cmp.Or(programs[m.Language], card.Program)
 	card.Link = v.s.pageURL(root, generation)
 	if len(m.Lost.Cards) == 0 {
 		m.To, m.root, m.shop = to, root, shop
-		m.CardID, m.Shop, m.Program, m.Link = v.s.ID(KindCard, root), card.Shop, card.Program, card.Link
+		m.CardID, m.Shop, m.Program, m.Link = v.ID(KindCard, root), card.Shop, card.Program, card.Link
 	}
 	m.Lost.Cards = append(m.Lost.Cards, card)
-	return nil
 }

@@ -62,12 +62,11 @@ func (tx *Tx) sendMail(out IssuedCard, shop, root int64, token, program string, 
 		shop:  shop,
 	}
 	if deliver := tx.s.opts.Mail; deliver != nil && tx.failed == nil {
-		tx.one(func(r *rows) {
-			m.Language = r.str()
-			m.Program = cmp.Or(readLocalized(r).Names[m.Language], program)
-		}, `SELECT s.language, p.name_localizations, p.description_localizations FROM cards c JOIN shops s ON s.id=c.shop_id
+		var programs map[string]string // its name by language
+		tx.one(into(&m.Language, &programs), `SELECT s.language, p.name_localizations FROM cards c JOIN shops s ON s.id=c.shop_id
 			JOIN programs p ON p.id=c.program_id WHERE c.id=?`, root)
-		if tx.failed = tx.s.checkQuotas(tx.conn, tx.Now, &m); m.Status == MailReady {
+		m.Program = cmp.Or(programs[m.Language], program)
+		if tx.checkQuotas(&m); m.Status == MailReady {
 			tx.recordMail(&m)
 			tx.AfterCommit(func() { deliver(m.Mail) })
 			return
@@ -139,31 +138,26 @@ type QueuedMail struct {
 // NextMail returns the queued message that is due first, which may be after
 // v.Now. It returns false if none is queued.
 func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
-	err = v.snapshot(func() error {
-		for _, next := range []func() (QueuedMail, bool, error){v.nextCardMail, v.nextLostMail, v.nextLinkMail} {
-			n, found, err := next()
-			if err != nil {
-				return err
-			}
-			if found && (!ok || n.Due <= m.Due) {
-				m, ok = n, true
-			}
+	v.snapshot()
+	for _, next := range []func() (QueuedMail, bool, error){v.nextCardMail, v.nextLostMail, v.nextLinkMail} {
+		n, found, err := next()
+		if err != nil {
+			return m, false, err
 		}
-		return nil
-	})
-	return m, ok && err == nil, err
+		if found && (!ok || n.Due <= m.Due) {
+			m, ok = n, true
+		}
+	}
+	return m, ok, nil
 }
 
 // nextCardMail returns the queued message with the link of a card that is due first.
 func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
-	ok, err = v.one(func(r *rows) {
-		m.root, m.Token, m.Due, m.Attempts, m.Unsure, m.At = r.int(), r.str(), r.time(), int(r.int()), int(r.int()), r.time()
-		m.shop, m.waited = r.int(), r.str()
-	}, "SELECT card_id, token, due_at, attempts, unsure, created_at, shop_id, quota FROM mails ORDER BY due_at LIMIT 1")
-	if err != nil || !ok {
-		return m, ok, err
+	if !v.one(into(&m.root, &m.Token, &m.Due, &m.Attempts, &m.Unsure, &m.At, &m.shop, &m.waited),
+		"SELECT card_id, token, due_at, attempts, unsure, created_at, shop_id, quota FROM mails ORDER BY due_at LIMIT 1") {
+		return m, false, v.failed
 	}
-	m.CardID = v.s.ID(KindCard, m.root)
+	m.CardID = v.ID(KindCard, m.root)
 	h, err := v.HolderCard(m.Token)
 	e, refused := AsError(err)
 	switch {
@@ -172,14 +166,14 @@ func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
 	case refused || err == nil && (!h.Card.HolderEmail.Valid || h.Card.InstalledAt.Valid):
 		m.Status = MailObsolete
 	case err != nil:
-		return m, ok, err
+		return m, false, err
 	default:
 		m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name), Link: v.s.installURL(m.Token), At: m.At, Language: h.Shop.Language}
 		if m.Due <= v.Now {
-			return m, ok, v.s.checkQuotas(v.conn, v.Now, &m)
+			v.checkQuotas(&m)
 		}
 	}
-	return m, ok, nil
+	return m, true, v.failed
 }
 
 // row returns the table of a queued message, and the condition for its row, whose
@@ -202,7 +196,7 @@ func (tx *Tx) updateMail(m *QueuedMail, set string, args ...any) {
 
 // CountMails returns the number of queued messages, at most most.
 func (v *View) CountMails(most int64) (int64, error) {
-	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", most)
+	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", most), v.failed
 }
 
 // DequeueMail deletes a message that is not to be sent. It leaves a message of the
@@ -264,7 +258,7 @@ func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
 func (tx *Tx) PruneMails(n int) (cards []string, err error) {
 	for _, root := range tx.keys("SELECT card_id FROM mails WHERE ends_at<=? LIMIT ?", tx.Now, n) {
 		tx.deleteMail(root)
-		cards = append(cards, tx.s.ID(KindCard, root))
+		cards = append(cards, tx.ID(KindCard, root))
 	}
 	tx.exec("DELETE FROM lost_mails WHERE id IN (SELECT id FROM (SELECT id, created_at FROM lost_mails ORDER BY id LIMIT ?) WHERE created_at<=?)", n, tx.Now.Add(-lostPeriod))
 	return cards, tx.failed

@@ -30,66 +30,50 @@ const slotTolerance = time.Minute
 
 // checkQuotas sets m.Status to MailOverQuota, and m.slot, if a quota does not let
 // the message be sent now.
-func (s *Store) checkQuotas(c *conn, now Time, m *QueuedMail) error {
-	last, found, err := c.time("SELECT sent_at FROM sent_mails WHERE address=? ORDER BY sent_at DESC LIMIT 1 OFFSET ?", s.addressHash(m.To), mailsPerAddress-1)
-	if err != nil {
-		return err
-	}
-	if slot := last.Add(addressPeriod); found && slot > now {
+func (q *queries) checkQuotas(m *QueuedMail) {
+	slot := q.slot(addressPeriod, "SELECT sent_at FROM sent_mails WHERE address=? ORDER BY sent_at DESC LIMIT 1 OFFSET ?",
+		q.s.addressHash(m.To), mailsPerAddress-1)
+	if slot > q.Now {
 		m.Status, m.over, m.slot = MailOverQuota, quotaAddress, slot
-		return nil
+		return
 	}
-	if s.opts.Limits.MailPerHour == 0 {
-		return nil
+	if q.s.opts.Limits.MailPerHour == 0 {
+		return
 	}
-	slot, err := s.shopSlot(c, now, m)
-	if err == nil && m.lost != 0 {
-		var public Time
-		public, err = s.publicSlot(c, m.shop)
-		slot = max(slot, public)
+	slot = q.shopSlot(m)
+	if m.lost != 0 { // somebody asked for it at a form that is open to anybody
+		most := max(1, q.s.opts.Limits.MailPerHour/publicShare)
+		slot = max(slot, q.slot(shopPeriod, "SELECT sent_at FROM sent_mails WHERE shop_id=? AND public=1 ORDER BY sent_at DESC LIMIT 1 OFFSET ?",
+			m.shop, most-1))
 	}
-	if err == nil && slot > now {
+	if slot > q.Now {
 		m.Status, m.over, m.slot = MailOverQuota, quotaShop, slot
 	}
-	return err
 }
 
 // shopSlot returns the time from which the shop's quota lets a message be sent, 0
 // for any time. Each message that waits has a slot of its own, an hour after the
 // message that is MailPerHour places before it, so that messages go out in the
 // order in which they came and each one is made to wait once.
-func (s *Store) shopSlot(c *conn, now Time, m *QueuedMail) (slot Time, err error) {
-	before := s.opts.Limits.MailPerHour - 1
+func (q *queries) shopSlot(m *QueuedMail) Time {
+	before := q.s.opts.Limits.MailPerHour - 1
 	if m.waited == quotaShop {
-		last, found, err := c.time("SELECT sent_at FROM sent_mails WHERE shop_id=? ORDER BY sent_at DESC LIMIT 1 OFFSET ?", m.shop, before)
-		if slot := last.Add(shopPeriod); err != nil || !found || slot <= now.Add(slotTolerance) {
-			return slot, err
+		slot := q.slot(shopPeriod, "SELECT sent_at FROM sent_mails WHERE shop_id=? ORDER BY sent_at DESC LIMIT 1 OFFSET ?", m.shop, before)
+		if slot <= q.Now.Add(slotTolerance) {
+			return slot
 		}
 	}
-	last, found, err := c.time(`SELECT sent_at AS at FROM sent_mails WHERE shop_id=?1
+	return q.slot(shopPeriod, `SELECT sent_at AS at FROM sent_mails WHERE shop_id=?1
 		UNION ALL SELECT due_at FROM mails WHERE shop_id=?1 AND quota='shop' AND due_at>?2
-		ORDER BY at DESC LIMIT 1 OFFSET ?3`, m.shop, now, before)
-	if found {
-		slot = last.Add(shopPeriod)
-	}
-	return slot, err
+		ORDER BY at DESC LIMIT 1 OFFSET ?3`, m.shop, q.Now, before)
 }
 
-// publicSlot returns the time from which the shop's quota lets another message be sent
-// that somebody asked for at a form that is open to anybody, 0 for any time.
-func (s *Store) publicSlot(c *conn, shop int64) (slot Time, err error) {
-	most := max(1, s.opts.Limits.MailPerHour/publicShare)
-	last, found, err := c.time("SELECT sent_at FROM sent_mails WHERE shop_id=? AND public=1 ORDER BY sent_at DESC LIMIT 1 OFFSET ?", shop, most-1)
-	if found {
-		slot = last.Add(shopPeriod)
+// slot returns the time that a query selects plus a period, 0 if it selects none.
+func (q *queries) slot(period time.Duration, sql string, args ...any) (slot Time) {
+	if q.one(into(&slot), sql, args...) {
+		slot = slot.Add(period)
 	}
-	return slot, err
-}
-
-// time returns the time of a query of one column and at most one row.
-func (c *conn) time(sql string, args ...any) (t Time, found bool, err error) {
-	found, err = c.one(func(r *rows) { t = r.time() }, sql, args...)
-	return t, found, err
+	return slot
 }
 
 // addressHash returns what sent_mails has of an address. It depends on the file's

@@ -92,19 +92,19 @@ func (w newWord) compare(o newWord) int {
 // while there are fewer than namesPerRun.
 func (v *View) NewNames() (n NewNames, ok bool, err error) {
 	cards := 0
-	r := v.query("SELECT id, shop_id, holder_name FROM cards WHERE id>("+indexedCards+") AND holder_name IS NOT NULL ORDER BY id LIMIT ?", namesPerRun)
-	for ; r.next(); cards++ {
+	for r := range v.each("SELECT id, shop_id, holder_name FROM cards WHERE id>("+indexedCards+") AND holder_name IS NOT NULL ORDER BY id LIMIT ?", namesPerRun) {
 		card, shop, name := r.int(), r.int(), r.str()
 		for _, word := range nameWords(name) {
 			n.words = append(n.words, newWord{shop, card, word, name})
 		}
 		n.last = card
+		cards++
 	}
 	slices.SortFunc(n.words, func(a, b newWord) int {
 		return cmp.Or(cmp.Compare(namePart(a.card), namePart(b.card)), a.compare(b))
 	})
 	v.s.newNames.Store(int64(cards))
-	return n, cards == namesPerRun, r.close()
+	return n, cards == namesPerRun, v.failed
 }
 
 // IndexNames adds at most limit words of the names to name_words, and reports whether there are
@@ -154,19 +154,9 @@ func (tx *Tx) reindexName(shop, card int64, from, to string) {
 // reindexChain replaces the words of the names in a chain, of all its cards or only
 // of those that are not archived. It is called before the names change.
 func (tx *Tx) reindexChain(shop, root int64, archivedToo bool, name Null[string]) {
-	type named struct {
-		key  int64
-		name string
-	}
-	if tx.failed != nil {
-		return
-	}
-	var cards []named
-	cards, tx.failed = list(tx.conn, func(r *rows) named { return named{r.int(), r.str()} },
-		"SELECT "+columns("id", "holder_name")+" FROM cards WHERE (archived_at IS NULL OR ?3) AND (id=?1 OR root_id=?2) AND deleted_at IS NULL",
-		root, root, archivedToo)
-	for _, c := range cards {
-		tx.reindexName(shop, c.key, c.name, name.V)
+	const chain = "SELECT id, holder_name FROM cards WHERE (archived_at IS NULL OR ?3) AND (id=?1 OR root_id=?2) AND deleted_at IS NULL"
+	for r := range tx.each(chain, root, root, archivedToo) {
+		tx.reindexName(shop, r.int(), r.str(), name.V)
 	}
 }
 
@@ -177,33 +167,27 @@ const namedCards = "SELECT c.id, c.shop_id, c.holder_name FROM cards c WHERE c.h
 // names, at most 20. Those of the newest cards may be missing.
 func (v *View) checkCardWords(m *meter) (findings []string, err error) {
 	defer m.watch(namedCards, m.scanned(namedCards))()
-	indexed, err := v.number(indexedCards)
-	if err != nil {
-		return nil, err
-	}
+	indexed := v.number(indexedCards)
 	var all int64
-	r := v.query(namedCards)
-	for r.next() && len(findings) < 20 {
+	for r := range v.each(namedCards) {
+		if len(findings) == 20 {
+			break
+		}
 		key, shop, words := r.int(), r.int(), nameWords(r.str())
-		found := 0
+		var found int64
 		for _, word := range words {
-			n, err := v.number("SELECT count(*) FROM name_words WHERE part=? AND shop_id=? AND word=? AND card_id=?", namePart(key), shop, word, key)
-			if err != nil {
-				return nil, err
-			}
-			found += int(n)
+			found += v.number("SELECT count(*) FROM name_words WHERE part=? AND shop_id=? AND word=? AND card_id=?", namePart(key), shop, word, key)
 		}
-		all += int64(found)
-		if found < len(words) && key <= indexed {
-			findings = append(findings, "words of a name that the search does not find, of card: "+v.s.ID(KindCard, key))
+		all += found
+		if found < int64(len(words)) && key <= indexed && v.failed == nil {
+			findings = append(findings, "words of a name that the search does not find, of card: "+v.ID(KindCard, key))
 		}
 	}
-	if err := r.close(); err != nil || len(findings) > 0 {
-		return findings, err
+	if v.failed != nil || len(findings) > 0 {
+		return findings, v.failed
 	}
-	n, err := v.number("SELECT count(*) FROM name_words")
-	if n > all {
+	if n := v.number("SELECT count(*) FROM name_words"); n > all {
 		findings = append(findings, fmt.Sprintf("%d words of names that no card has", n-all))
 	}
-	return findings, err
+	return findings, v.failed
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"math"
 	"strings"
 )
@@ -73,22 +74,14 @@ func (w *listQuery) filter(cond string, args ...any) {
 // cols is the list of columns to select, as columns returns it. The first must be the
 // auth epoch and the second the key; scan reads the rest.
 func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *rows, key int64) T) (p Page[T], err error) {
-	if len(w.filters) > 0 && !v.inSnapshot { // two queries that must agree
-		err = v.snapshot(func() (err error) {
-			p, err = page(v, w, q, cols, scan)
-			return err
-		})
-		return p, err
+	if len(w.filters) > 0 { // two queries that must agree
+		v.snapshot()
 	}
 	limit := v.s.opts.Limits.ClampLimit(q.Limit)
 	p = Page[T]{Data: make([]T, 0, limit), Limit: limit}
-	from := int64(math.MaxInt64)
-	if q.Cursor.Set {
-		key, ok := v.s.cursorKey(w.list, w.shop, q.Cursor.V)
-		if !ok {
-			return p, errCursor()
-		}
-		from = key
+	from, err := v.below(w.list, w.shop, q)
+	if err != nil || v.failed != nil {
+		return p, cmp.Or(err, v.failed)
 	}
 	if w.below != 0 {
 		from = min(from, w.below)
@@ -129,18 +122,27 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	}
 	if !more && len(w.filters) > 0 {
 		// The page is short. The list goes on if the query visited all rows it may.
-		_, err := v.one(func(r *rows) {
-			more = r.int() == int64(v.s.opts.PageVisits)
-			last = r.nullInt().V
-		}, "SELECT count(*), min(id) FROM (SELECT "+w.alias+".id"+rest+")", append(w.indexArgs, v.s.opts.PageVisits)...)
-		if err != nil {
-			return p, err
-		}
+		var visited int64
+		v.one(into(&visited, &last), "SELECT count(*), ifnull(min(id), 0) FROM (SELECT "+w.alias+".id"+rest+")",
+			append(w.indexArgs, v.s.opts.PageVisits)...)
+		more = visited == int64(v.s.opts.PageVisits)
 	}
 	if more {
-		p.NextCursor = Some(v.s.cursor(w.list, w.shop, last))
+		p.NextCursor = Some(v.cursor(w.list, w.shop, last))
 	}
-	return p, nil
+	return p, v.failed
+}
+
+// below returns the key below which a page begins.
+func (v *View) below(list byte, shop int64, q PageQuery) (key int64, err error) {
+	if !q.Cursor.Set {
+		return math.MaxInt64, nil
+	}
+	key, ok := v.cursorKey(list, shop, q.Cursor.V)
+	if !ok {
+		err = errCursor()
+	}
+	return key, err
 }
 
 // errCursor is the refusal of a cursor that is not one of the list.

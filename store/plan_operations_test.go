@@ -296,7 +296,7 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		} {
 			check(v.ExportCards(shop, filter, PageQuery{}))
 		}
-		check(v.actorsOf(shop, []ledgerTime{{1, 1}}))
+		check(v.actorsOf(shop, []ledgerTime{{1, 1}}), v.failed)
 		for _, a := range []Access{f.a, restricted} {
 			check(v.Heatmap(a, HeatmapQuery{}))
 			check(v.Heatmap(a, HeatmapQuery{ProgramID: set(l.program)}))

@@ -108,13 +108,13 @@ var programCols = []string{"p.name", "p.description", "p.category", "p.type", "p
 	"(SELECT group_concat(location_id) FROM (SELECT location_id FROM program_locations WHERE program_id=p.id ORDER BY position))",
 	"p.created_at", "p.updated_at"}
 
-func (s *Store) scanProgram(r *rows, key int64) Program {
-	p := Program{ID: s.ID(KindProgram, key), Name: r.str(), Description: r.str(), Category: r.str(), Type: r.str(), PublishedAt: r.nullTime(), SuspendedAt: r.nullTime(),
+func (g IDs) scanProgram(r *rows, key int64) Program {
+	p := Program{ID: g.ID(KindProgram, key), Name: r.str(), Description: r.str(), Category: r.str(), Type: r.str(), PublishedAt: r.nullTime(), SuspendedAt: r.nullTime(),
 		TotalStamps: r.nullInt(), RepeatAfterReset: r.bool(), DiscountPercent: r.nullFloat(), InitialBalanceCents: r.nullInt(), DefaultExpireAfterDays: r.nullInt(),
 		LogoURL: r.nullStr(), AccessImageURL: r.nullStr(), BrandColorHex: r.str(), BgColorHex: r.str(), TextColorHex: r.str(), IconKey: r.nullStr(),
 		LocationScope: r.str()}
 	for _, l := range r.keys() {
-		p.ScopedLocationIDs = append(p.ScopedLocationIDs, s.ID(KindLocation, l))
+		p.ScopedLocationIDs = append(p.ScopedLocationIDs, g.ID(KindLocation, l))
 	}
 	p.CreatedAt, p.UpdatedAt = r.time(), r.time()
 	p.Active = p.PublishedAt.Valid && !p.SuspendedAt.Valid
@@ -125,28 +125,26 @@ var programByKeySQL = "SELECT " + columns(append(append([]string{"p.id"}, progra
 	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled", "p.max_stamps_per_day")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
 
 // program finds a program of the shop by its id, with its ladder.
-func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
-	if key, ok := s.Key(KindProgram, id); ok {
-		p, err = s.readProgram(c, programByKeySQL+" AND p.deleted_at IS NULL", key, a.Shop)
+func (q *queries) program(a Access, id string) (p program, err error) {
+	if key, ok := q.Key(KindProgram, id); ok {
+		p = q.readProgram(programByKeySQL+" AND p.deleted_at IS NULL", key, a.Shop)
 	}
-	if err == nil && p.key == 0 {
-		err = notFound("program")
+	if p.key == 0 && q.failed == nil {
+		return p, notFound("program")
 	}
-	return p, err
+	return p, q.failed
 }
 
 // readProgram reads a program with its ladder. Its key is 0 if there is none.
-func (s *Store) readProgram(c *conn, sql string, key, shop int64) (p program, err error) {
-	if _, err = c.one(func(r *rows) {
+func (q *queries) readProgram(sql string, key, shop int64) (p program) {
+	q.one(func(r *rows) {
 		p.key = r.int()
-		p.Program = s.scanProgram(r, p.key)
-		p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
-		p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled, p.maxStampsPerDay = r.nullInt(), r.nullInt(), r.bool(), r.bool(), r.nullInt()
-	}, sql, key, shop); err != nil {
-		return p, err
-	}
-	p.Prizes, err = s.ladder(c, key)
-	return p, err
+		p.Program = q.scanProgram(r, p.key)
+		r.scan(&p.HasInstalledCards, &p.nameLocalizations, &p.descriptionLocalizations, &p.stampsExpireAfterDays, &p.minSpendCents,
+			&p.visibleInCatalog, &p.borderEnabled, &p.maxStampsPerDay)
+	}, sql, key, shop)
+	p.Prizes = q.ladder(key)
+	return p
 }
 
 // Programs returns a page of the shop's programs, newest first, including unpublished
@@ -157,15 +155,13 @@ func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Pr
 	if programType.Set {
 		w.filter("p.type=?", programType.V)
 	}
-	return page(v, w, q, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.s.scanProgram)
+	return page(v, w, q, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.scanProgram)
 }
 
 // Program returns a program with its prize ladder.
 func (v *View) Program(a Access, id string) (d ProgramDetail, err error) {
-	err = v.snapshot(func() error {
-		p, err := v.s.program(v.conn, a, id)
-		d = p.ProgramDetail
-		return err
-	})
+	v.snapshot()
+	p, err := v.program(a, id)
+	d = p.ProgramDetail
 	return d, err
 }

@@ -26,32 +26,28 @@ type PrizeForm struct {
 
 // ProgramForm returns a program with all of its fields.
 func (v *View) ProgramForm(shop int64, id string) (f ProgramForm, err error) {
-	err = v.snapshot(func() error {
-		p, err := v.s.program(v.conn, Access{Shop: shop}, id)
-		if err != nil {
-			return err
-		}
-		f = ProgramForm{Program: p.Program, HasInstalledCards: p.HasInstalledCards, StampsExpireAfterDays: p.stampsExpireAfterDays, MinSpendCents: p.minSpendCents,
-			MaxStampsPerDay: p.maxStampsPerDay, VisibleInCatalog: p.visibleInCatalog, BorderEnabled: p.borderEnabled}
-		if _, err := v.one(func(r *rows) {
-			r.json(&f.NameLocalizations)
-			r.json(&f.DescriptionLocalizations)
-			f.LogoHash = r.nullStr()
-		}, "SELECT name_localizations, description_localizations, ifnull(logo_hash, '') FROM programs WHERE id=?", p.key); err != nil {
-			return err
-		}
-		next := 0
-		f.Prizes, err = list(v.conn, func(r *rows) PrizeForm {
-			z := PrizeForm{Prize: p.Prizes[next]}
-			r.json(&z.NameLocalizations)
-			r.json(&z.DescriptionLocalizations)
-			z.Redemptions = r.int()
-			next++
-			return z
-		}, "SELECT name_localizations, description_localizations, redemptions FROM prizes WHERE program_id=? ORDER BY ordinal, id", p.key)
-		return err
-	})
-	return f, err
+	v.snapshot()
+	p, err := v.program(Access{Shop: shop}, id)
+	if err != nil {
+		return f, err
+	}
+	f = ProgramForm{Program: p.Program, HasInstalledCards: p.HasInstalledCards, StampsExpireAfterDays: p.stampsExpireAfterDays, MinSpendCents: p.minSpendCents,
+		MaxStampsPerDay: p.maxStampsPerDay, VisibleInCatalog: p.visibleInCatalog, BorderEnabled: p.borderEnabled}
+	v.one(func(r *rows) {
+		r.json(&f.NameLocalizations)
+		r.json(&f.DescriptionLocalizations)
+		f.LogoHash = r.nullStr()
+	}, "SELECT name_localizations, description_localizations, ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
+	next := 0
+	f.Prizes = collect(v, func(r *rows) PrizeForm {
+		z := PrizeForm{Prize: p.Prizes[next]}
+		r.json(&z.NameLocalizations)
+		r.json(&z.DescriptionLocalizations)
+		z.Redemptions = r.int()
+		next++
+		return z
+	}, "SELECT name_localizations, description_localizations, redemptions FROM prizes WHERE program_id=? ORDER BY ordinal, id", p.key)
+	return f, v.failed
 }
 
 // ProgramImpact says what a change of a program's state concerns.
@@ -68,27 +64,14 @@ type ProgramImpact struct {
 // ProgramImpact returns what a change of a program's state concerns. It reads stored
 // sums.
 func (v *View) ProgramImpact(a Access, id string) (im ProgramImpact, err error) {
-	err = v.snapshot(func() error {
-		p, err := v.s.program(v.conn, a, id)
-		if err != nil {
-			return err
-		}
-		active, err := v.activeCards(p.key)
-		if err != nil {
-			return err
-		}
-		platforms, err := v.platforms(p.key)
-		if err != nil {
-			return err
-		}
-		im.ActiveCards, im.InstalledCards = *active, platforms.Apple+platforms.Google
-		if err := v.programCounts(func(r *rows) {
-			im.Stamps, im.Redemptions, im.Uses, im.BalanceCents = r.int(), r.int(), r.int(), r.int()
-		}, p.key, "stamps", "redemptions", "uses", "balance"); err != nil {
-			return err
-		}
-		im.Webhooks, err = v.number("SELECT count(*) FROM webhooks WHERE program_id=? AND deleted_at IS NULL", p.key)
-		return err
-	})
-	return im, err
+	v.snapshot()
+	p, err := v.program(a, id)
+	if err != nil {
+		return im, err
+	}
+	platforms := v.platforms(p.key)
+	im.ActiveCards, im.InstalledCards = v.activeCards(p.key), platforms.Apple+platforms.Google
+	v.programCounts(p.key, "stamps, redemptions, uses, balance", &im.Stamps, &im.Redemptions, &im.Uses, &im.BalanceCents)
+	im.Webhooks = v.number("SELECT count(*) FROM webhooks WHERE program_id=? AND deleted_at IS NULL", p.key)
+	return im, v.failed
 }

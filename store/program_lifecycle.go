@@ -19,7 +19,7 @@ const (
 // that is not possible in the program's state is a conflict. The table is in
 // store/README.md, "Programs and prizes".
 func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err error) {
-	p, err := tx.s.program(tx.conn, a, id)
+	p, err := tx.program(a, id)
 	if err != nil {
 		return d, err
 	}
@@ -55,7 +55,7 @@ type ProgramSettings struct {
 
 // UpdateProgramSettings changes what only people set, also of a frozen program.
 func (tx *Tx) UpdateProgramSettings(shop int64, id string, f ProgramSettings) (d ProgramDetail, err error) {
-	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
+	p, err := tx.program(Access{Shop: shop}, id)
 	cents, stamps := f.MinSpendCents.Apply(p.minSpendCents), f.MaxStampsPerDay.Apply(p.maxStampsPerDay)
 	if err != nil || cents == p.minSpendCents && stamps == p.maxStampsPerDay {
 		return p.ProgramDetail, err
@@ -67,7 +67,7 @@ func (tx *Tx) UpdateProgramSettings(shop int64, id string, f ProgramSettings) (d
 // DeleteProgram deletes a program and its webhooks, and archives its cards. Its ledger
 // stays. No key deletes programs.
 func (tx *Tx) DeleteProgram(shop int64, id string) error {
-	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
+	p, err := tx.program(Access{Shop: shop}, id)
 	if err != nil {
 		return err
 	}

@@ -30,18 +30,17 @@ type PrizeFields struct {
 }
 
 // ladder returns the program's prizes by (ordinal, id).
-func (s *Store) ladder(c *conn, program int64) ([]Prize, error) {
-	return list(c, func(r *rows) Prize {
-		return Prize{ID: s.ID(KindPrize, r.int()), ProgramID: s.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
+func (q *queries) ladder(program int64) []Prize {
+	return collect(q, func(r *rows) Prize {
+		return Prize{ID: q.ID(KindPrize, r.int()), ProgramID: q.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
 			Ordinal: r.int(), CreatedAt: r.time(), UpdatedAt: r.time()}
 	}, "SELECT id, threshold, name, description, ordinal, created_at, updated_at FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
-
 }
 
 // AddPrize adds a prize to a stamp program's ladder. A prize that breaks the rules of
 // the ladder is refused as unprocessable (see checkLadder).
 func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (prize Prize, err error) {
-	p, err := tx.s.program(tx.conn, a, programID)
+	p, err := tx.program(a, programID)
 	if err != nil {
 		return prize, err
 	}
@@ -59,7 +58,7 @@ func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (prize Prize, 
 	key := tx.insert(`INSERT INTO prizes (program_id, threshold, name, name_localizations, description, description_localizations, ordinal, created_at, updated_at)
 		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, prize.Threshold, prize.Name, localizedJSON(f.NameLocalizations, ""), prize.Description, localizedJSON(f.DescriptionLocalizations, ""),
 		prize.Ordinal, tx.Now, tx.Now)
-	prize.ID = tx.s.ID(KindPrize, key)
+	prize.ID = tx.ID(KindPrize, key)
 	return prize, tx.recordLadderChange(a, p, "prize.create", key)
 }
 
@@ -103,9 +102,7 @@ func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64
 	tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key)
 	tx.bumpAuth() // programs are cached by epoch
 	changed := p
-	if changed.Prizes, err = tx.s.ladder(tx.conn, p.key); err != nil {
-		return err
-	}
+	changed.Prizes = tx.ladder(p.key)
 	tx.countLadder(&p, &changed)
 	tx.emit(pendingEvent{name: event.ProgramUpdated, shop: a.Shop, program: p.key})
 	tx.audit(a.Shop, action, KindPrize, prize, "")
@@ -114,10 +111,10 @@ func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64
 
 // programAndPrize finds a program and one of its prizes.
 func (tx *Tx) programAndPrize(a Access, programID, prizeID string) (p program, key int64, prize Prize, err error) {
-	if p, err = tx.s.program(tx.conn, a, programID); err != nil {
+	if p, err = tx.program(a, programID); err != nil {
 		return p, 0, prize, err
 	}
-	key, _ = tx.s.Key(KindPrize, prizeID)
+	key, _ = tx.Key(KindPrize, prizeID)
 	prize, err = p.prize(prizeID)
 	return p, key, prize, err
 }
@@ -187,7 +184,7 @@ type PrizeOrder struct {
 // OrderPrizes puts the prizes of a program in another order. It is refused if the ids are
 // not those of all prizes, as after somebody else added one.
 func (tx *Tx) OrderPrizes(a Access, programID string, f PrizeOrder) (d ProgramDetail, err error) {
-	p, err := tx.s.program(tx.conn, a, programID)
+	p, err := tx.program(a, programID)
 	if err != nil {
 		return d, err
 	}
@@ -202,7 +199,7 @@ func (tx *Tx) OrderPrizes(a Access, programID string, f PrizeOrder) (d ProgramDe
 			return d, errOtherPrizes
 		}
 		seen[id] = true
-		if key, _ := tx.s.Key(KindPrize, id); z.Ordinal != int64(i) {
+		if key, _ := tx.Key(KindPrize, id); z.Ordinal != int64(i) {
 			moved[key] = int64(i)
 		}
 	}
@@ -222,7 +219,7 @@ func (tx *Tx) OrderPrizes(a Access, programID string, f PrizeOrder) (d ProgramDe
 	if err := tx.recordLadderChange(a, p, "prize.update", keys[0]); err != nil {
 		return d, err
 	}
-	p, err = tx.s.program(tx.conn, a, programID)
+	p, err = tx.program(a, programID)
 	return p.ProgramDetail, err
 }
 

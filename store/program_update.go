@@ -37,7 +37,7 @@ func (p *program) columns() []any {
 // is. A restricted key may not set the locations, since they decide which cards such keys
 // see.
 func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDetail, err error) {
-	p, err := tx.s.program(tx.conn, a, id)
+	p, err := tx.program(a, id)
 	if err != nil || !namesAnyField(&f) {
 		return p.ProgramDetail, err
 	}
@@ -52,7 +52,7 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	if err != nil {
 		return d, err
 	}
-	if slices.Equal(p.columns(), old.columns()) && slices.EqualFunc(scope, old.ScopedLocationIDs, func(key int64, id string) bool { return tx.s.ID(KindLocation, key) == id }) {
+	if slices.Equal(p.columns(), old.columns()) && slices.EqualFunc(scope, old.ScopedLocationIDs, func(key int64, id string) bool { return tx.ID(KindLocation, key) == id }) {
 		return p.ProgramDetail, nil
 	}
 	for _, z := range p.Prizes {
@@ -83,7 +83,7 @@ func (tx *Tx) checkBalance(old, p *program) error {
 
 // ProgramDetail returns a program as the write has changed it so far.
 func (tx *Tx) ProgramDetail(a Access, id string) (ProgramDetail, error) {
-	p, err := tx.s.program(tx.conn, a, id)
+	p, err := tx.program(a, id)
 	return p.ProgramDetail, err
 }
 
@@ -99,7 +99,7 @@ func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event
 	// after a rollback.
 	tx.bumpAuth()
 	tx.emit(pendingEvent{name: name, shop: a.Shop, program: key})
-	p, err := tx.s.program(tx.conn, a, tx.s.ID(KindProgram, key))
+	p, err := tx.program(a, tx.ID(KindProgram, key))
 	return p.ProgramDetail, err
 }
 

@@ -74,49 +74,42 @@ func (q CompareQuery) periods() (a, b [2]int64, err error) {
 // ComparePeriods compares two periods by the maintained sums. For a restricted key they
 // are those of its locations.
 func (v *View) ComparePeriods(a Access, q CompareQuery) (c Comparison, err error) {
-	err = v.snapshot(func() error {
-		sh, err := v.s.shop(v.conn, a.Shop)
+	v.snapshot()
+	sh := v.shop(a.Shop)
+	first, second, err := q.periods()
+	if err != nil {
+		return c, err
+	}
+	cond, args := programsOfShop, []any{a.Shop}
+	if q.ProgramID.Set {
+		cond, args = cond+" AND program_id=?", append(args, v.keyOrNone(KindProgram, q.ProgramID.V))
+	}
+	atLocation := a.Restricted || q.LocationID.Set
+	if q.LocationID.Set {
+		key, _, err := v.location(a, q.LocationID.V)
 		if err != nil {
-			return err
+			return c, err
 		}
-		first, second, err := q.periods()
-		if err != nil {
-			return err
-		}
-		cond, args := programsOfShop, []any{a.Shop}
-		if q.ProgramID.Set {
-			cond, args = cond+" AND program_id=?", append(args, v.s.keyOrNone(KindProgram, q.ProgramID.V))
-		}
-		atLocation := a.Restricted || q.LocationID.Set
-		if q.LocationID.Set {
-			key, _, err := v.s.location(v.conn, a, q.LocationID.V)
-			if err != nil {
-				return err
-			}
-			cond, args = cond+" AND location_id=?", append(args, key)
-		} else if a.Restricted {
-			cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
-		}
-		if q.Weekday.Set { // 1970-01-01 was a Thursday
-			cond, args = cond+" AND (day+4)%7=?", append(args, q.Weekday.V)
-		}
-		today := v.today(sh.Timezone)
-		c.Timezone = sh.Timezone
-		for _, p := range []struct {
-			out  *ComparedPeriod
-			days [2]int64
-		}{{&c.Period, first}, {&c.With, second}} {
-			if *p.out, err = v.comparedPeriod(p.days, today, q.Weekday, atLocation, cond, args); err != nil {
-				return err
-			}
-		}
-		c.Change = c.Period.changes(c.With)
-		return nil
-	})
-	return c, err
+		cond, args = cond+" AND location_id=?", append(args, key)
+	} else if a.Restricted {
+		cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
+	}
+	if q.Weekday.Set { // 1970-01-01 was a Thursday
+		cond, args = cond+" AND (day+4)%7=?", append(args, q.Weekday.V)
+	}
+	today := v.today(sh)
+	c.Timezone = sh.Timezone
+	for _, p := range []struct {
+		out  *ComparedPeriod
+		days [2]int64
+	}{{&c.Period, first}, {&c.With, second}} {
+		*p.out = v.comparedPeriod(p.days, today, q.Weekday, atLocation, cond, args)
+	}
+	c.Change = c.Period.changes(c.With)
+	return c, nil
 }
 
-func (v *View) comparedPeriod(days [2]int64, today int64, weekday Opt[int64], atLocation bool, cond string, args []any) (p ComparedPeriod, err error) {
+func (v *View) comparedPeriod(days [2]int64, today int64, weekday Opt[int64], atLocation bool, cond string, args []any) (p ComparedPeriod) {
 	p = ComparedPeriod{From: Date(days[0]), To: Date(days[1])}
 	for d := days[0]; d <= min(days[1], today); d++ {
 		if !weekday.Set || (d+4)%7 == weekday.V {
@@ -124,14 +117,12 @@ func (v *View) comparedPeriod(days [2]int64, today int64, weekday Opt[int64], at
 			p.IncludesToday = p.IncludesToday || d == today
 		}
 	}
-	_, err = v.one(func(r *rows) {
-		p.Activity, p.Stamps, p.NewCards, p.Redemptions, p.ToppedUpCents, p.SpentCents = r.int(), r.int(), Some(r.int()), r.int(), r.int(), r.int()
-	}, `SELECT ifnull(sum(activity), 0), ifnull(sum(stamps), 0), ifnull(sum(cards), 0), ifnull(sum(redemptions), 0),
+	v.one(into(&p.Activity, &p.Stamps, &p.NewCards, &p.Redemptions, &p.ToppedUpCents, &p.SpentCents), `SELECT ifnull(sum(activity), 0), ifnull(sum(stamps), 0), ifnull(sum(cards), 0), ifnull(sum(redemptions), 0),
 		ifnull(sum(topped_up), 0), ifnull(sum(spent), 0) FROM day_counts WHERE `+cond+" AND day>=? AND day<=?", append(append([]any{}, args...), days[0], days[1])...)
 	if atLocation {
 		p.NewCards = Null[int64]{}
 	}
-	return p, err
+	return p
 }
 
 // changes returns how the figures of p differ from those of with.

@@ -114,42 +114,33 @@ func (s *ReportSums) add(t dayRow) {
 
 // DayReport returns the report of a day of the shop's calendar.
 func (v *View) DayReport(shop int64, q DayReportQuery) (d DayReport, err error) {
-	err = v.snapshot(func() error {
-		sh, err := v.s.shop(v.conn, shop)
-		if err != nil {
-			return err
+	v.snapshot()
+	sh := v.shop(shop)
+	location := int64(0)
+	if q.LocationID.Set {
+		if location, _, err = v.location(Access{Shop: shop}, q.LocationID.V); err != nil {
+			return d, err
 		}
-		location := int64(0)
-		if q.LocationID.Set {
-			if location, _, err = v.s.location(v.conn, Access{Shop: shop}, q.LocationID.V); err != nil {
-				return err
-			}
+	}
+	zone := Zone(sh.Timezone)
+	day := v.Now.Std().In(zone)
+	if q.Date.Set {
+		if day, err = time.ParseInLocation(time.DateOnly, q.Date.V, zone); err != nil {
+			return d, Invalid(Detail{"date", "invalid_format", "must be a date such as 2026-01-31"})
 		}
-		zone := Zone(sh.Timezone)
-		day := v.Now.Std().In(zone)
-		if q.Date.Set {
-			if day, err = time.ParseInLocation(time.DateOnly, q.Date.V, zone); err != nil {
-				return Invalid(Detail{"date", "invalid_format", "must be a date such as 2026-01-31"})
-			}
-		}
-		d = DayReport{Date: day.Format(time.DateOnly), Timezone: sh.Timezone, From: startOfDay(day), To: startOfDay(day.AddDate(0, 0, 1)), LocationID: q.LocationID.Value()}
-		if err := v.reportRows(&d, shop, location); err != nil {
-			return err
-		}
-		return v.reportCards(&d, shop, location)
-	})
-	return d, err
+	}
+	d = DayReport{Date: day.Format(time.DateOnly), Timezone: sh.Timezone, From: startOfDay(day), To: startOfDay(day.AddDate(0, 0, 1)), LocationID: q.LocationID.Value()}
+	v.reportRows(&d, shop, location)
+	v.reportCards(&d, shop, location)
+	return d, v.failed
 }
 
 var reportCols = `type, location_id, ifnull(device_id, 0), program_id, reversed_at IS NOT NULL, ifnull(stamps_delta, 0),
 	ifnull(value_delta, 0), ifnull(staff_id, 0)`
 
 // reportRows adds the day's rows of the ledger to a report. location is 0 for all.
-func (v *View) reportRows(d *DayReport, shop, location int64) error {
-	least, greatest, err := v.rowsBetween(shop, d.From, d.To)
-	if err != nil {
-		return err
-	}
+func (v *View) reportRows(d *DayReport, shop, location int64) {
+	least, greatest := v.rowsBetween(shop, d.From, d.To)
 	type till struct{ location, device int64 }
 	types, tills, staff, programs := map[string]*TypeReport{}, map[till]*ReportSums{}, map[int64]*ReportSums{}, map[int64]*ReportSums{}
 	cond, owner := "shop_id=?", shop
@@ -179,8 +170,7 @@ func (v *View) reportRows(d *DayReport, shop, location int64) error {
 		{cond + " AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id", []any{owner, least, greatest}},
 		{"shop_id=? AND occurred_at>=? AND occurred_at<? AND (?=0 OR +location_id=?)", []any{shop, d.From, d.To, location, location}},
 	} {
-		r := v.query("SELECT "+reportCols+" FROM transactions WHERE "+q.where+" LIMIT ?", append(q.args, mostDayRows+1)...)
-		for r.next() {
+		for r := range v.each("SELECT "+reportCols+" FROM transactions WHERE "+q.where+" LIMIT ?", append(q.args, mostDayRows+1)...) {
 			t := dayRow{kind: r.str()}
 			at := till{r.int(), r.int()}
 			program := r.int()
@@ -191,9 +181,6 @@ func (v *View) reportRows(d *DayReport, shop, location int64) error {
 			}
 			add(t, at, program, member)
 		}
-		if err := r.close(); err != nil {
-			return err
-		}
 	}
 	d.ByType, d.ByDevice, d.ByProgram = []TypeReport{}, []DeviceReport{}, []NamedReport{}
 	for _, kind := range []string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess, TransactionExpiry, TransactionReversal} {
@@ -203,45 +190,36 @@ func (v *View) reportRows(d *DayReport, shop, location int64) error {
 		}
 	}
 	for at, sums := range tills {
-		b := DeviceReport{LocationID: v.s.ID(KindLocation, at.location), ReportSums: *sums}
+		b := DeviceReport{LocationID: v.ID(KindLocation, at.location), ReportSums: *sums}
 		if at.device != 0 {
-			b.DeviceID = Some(v.s.ID(KindDevice, at.device))
+			b.DeviceID = Some(v.ID(KindDevice, at.device))
 		}
-		if _, err := v.one(func(r *rows) { b.LocationName, b.DeviceName = r.str(), r.nullStr() },
-			"SELECT name, ifnull((SELECT name FROM devices WHERE id=?), '') FROM locations WHERE id=?", at.device, at.location); err != nil {
-			return err
-		}
+		v.one(func(r *rows) { b.LocationName, b.DeviceName = r.str(), r.nullStr() },
+			"SELECT name, ifnull((SELECT name FROM devices WHERE id=?), '') FROM locations WHERE id=?", at.device, at.location)
 		d.ByDevice = append(d.ByDevice, b)
 	}
 	slices.SortFunc(d.ByDevice, func(a, b DeviceReport) int {
 		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(a.LocationID, b.LocationID), cmp.Compare(a.DeviceName.V, b.DeviceName.V), cmp.Compare(a.DeviceID.V, b.DeviceID.V))
 	})
-	if err := v.reportStaff(d, staff); err != nil {
-		return err
-	}
+	v.reportStaff(d, staff)
 	for key, sums := range programs {
-		b := NamedReport{ProgramID: v.s.ID(KindProgram, key), ReportSums: *sums}
-		if _, err := v.one(func(r *rows) { b.ProgramName = r.str() }, "SELECT name FROM programs WHERE id=?", key); err != nil {
-			return err
-		}
+		b := NamedReport{ProgramID: v.ID(KindProgram, key), ReportSums: *sums}
+		v.one(func(r *rows) { b.ProgramName = r.str() }, "SELECT name FROM programs WHERE id=?", key)
 		d.ByProgram = append(d.ByProgram, b)
 	}
 	slices.SortFunc(d.ByProgram, func(a, b NamedReport) int {
 		return cmp.Or(cmp.Compare(a.ProgramName, b.ProgramName), cmp.Compare(a.ProgramID, b.ProgramID))
 	})
-	return nil
 }
 
 // reportStaff adds the sums by member of staff to a report. Key 0 is nobody.
-func (v *View) reportStaff(d *DayReport, staff map[int64]*ReportSums) error {
+func (v *View) reportStaff(d *DayReport, staff map[int64]*ReportSums) {
 	d.ByStaff = []StaffReport{}
 	for key, sums := range staff {
 		b := StaffReport{ReportSums: *sums}
 		if key != 0 {
-			b.StaffID = Some(v.s.ID(KindStaff, key))
-			if _, err := v.one(func(r *rows) { b.StaffName = Some(r.str()) }, "SELECT name FROM staff WHERE id=?", key); err != nil {
-				return err
-			}
+			b.StaffID = Some(v.ID(KindStaff, key))
+			v.one(func(r *rows) { b.StaffName = Some(r.str()) }, "SELECT name FROM staff WHERE id=?", key)
 		} else if len(staff) == 1 {
 			continue
 		}
@@ -250,7 +228,6 @@ func (v *View) reportStaff(d *DayReport, staff map[int64]*ReportSums) error {
 	slices.SortFunc(d.ByStaff, func(a, b StaffReport) int {
 		return cmp.Or(cmp.Compare(oneIf(!a.StaffID.Valid), oneIf(!b.StaffID.Valid)), cmp.Compare(a.StaffName.V, b.StaffName.V), cmp.Compare(a.StaffID.V, b.StaffID.V))
 	})
-	return nil
 }
 
 // sumOf returns the sum of a key, which is new at first.
@@ -264,23 +241,14 @@ func sumOf[K comparable, V any](sums map[K]*V, key K) *V {
 }
 
 // reportCards adds the day's new cards, and the money on prepaid cards, to a report.
-func (v *View) reportCards(d *DayReport, shop, location int64) error {
-	least, err := v.firstKeyFrom("cards", d.From)
-	if err != nil {
-		return err
-	}
-	after, err := v.firstKeyFrom("cards", d.To)
-	if err != nil {
-		return err
-	}
+func (v *View) reportCards(d *DayReport, shop, location int64) {
+	least := v.firstKeyFrom("cards", d.From)
+	after := v.firstKeyFrom("cards", d.To)
 	begin := int64(0)
-	if _, err = v.one(func(r *rows) { d.NewCards, begin = r.int(), r.int() }, `SELECT count(*), ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)
+	v.one(func(r *rows) { d.NewCards, begin = r.int(), r.int() }, `SELECT count(*), ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)
 		FROM (SELECT shop_id, root_id, initial_value, archived_at, first_location_id, source FROM cards WHERE id>=?1
 		AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')`,
-		least, after, mostDayRows, shop, location, d.To); err != nil {
-		return err
-	}
+		least, after, mostDayRows, shop, location, d.To)
 	d.Prepaid = PrepaidReport{SoldCents: d.Total.ToppedUpCents + begin, SpentCents: d.Total.SpentCents}
-	d.Prepaid.OutstandingCents, err = v.number("SELECT ifnull(sum(balance), 0) FROM program_counts WHERE "+programsOfShop, shop)
-	return err
+	d.Prepaid.OutstandingCents = v.number("SELECT ifnull(sum(balance), 0) FROM program_counts WHERE "+programsOfShop, shop)
 }

@@ -33,7 +33,7 @@ const mostDevices = 100
 // its id, newest first, at most 100.
 func (v *View) DevicesThatAcceptIDs() ([]ShopDevice, error) {
 	return list(v.conn, func(r *rows) ShopDevice {
-		return ShopDevice{ID: v.s.ID(KindDevice, r.int()), Name: r.str(), Location: r.str(), Shop: r.str()}
+		return ShopDevice{ID: v.ID(KindDevice, r.int()), Name: r.str(), Location: r.str(), Shop: r.str()}
 	}, `SELECT d.id, d.name, l.name, s.name FROM devices d JOIN locations l ON l.id=d.location_id JOIN shops s ON s.id=d.shop_id
 		WHERE d.accepts_card_ids=1 AND d.revoked_at IS NULL ORDER BY d.id DESC LIMIT ?`, mostDevices)
 }
@@ -48,29 +48,23 @@ func (v *View) Health() (h FileHealth, err error) {
 			*size = info.Size()
 		}
 	}
-	err = v.snapshot(func() error {
-		if h.SchemaVersion, err = v.number("PRAGMA user_version"); err != nil {
-			return err
-		}
-		if h.PendingDeliveries, err = v.CountPendingDeliveries(mostQueued); err != nil {
-			return err
-		}
-		if h.WaitingMails, err = v.CountMails(mostQueued); err != nil {
-			return err
-		}
-		for sql, n := range map[string]*int64{
-			"SELECT count(*) FROM shops":                                                   &h.Shops,
-			"SELECT ifnull(sum(live_cards), 0) FROM shops":                                 &h.LiveCards,
-			"SELECT ifnull(sum(activity), 0) FROM day_counts":                              &h.LedgerRows,
-			"SELECT count(*) FROM devices WHERE accepts_card_ids=1 AND revoked_at IS NULL": &h.DevicesThatAcceptIDs,
-			"SELECT count(*) FROM webhooks WHERE active=0 AND deleted_at IS NULL":          &h.DeactivatedWebhooks,
-		} {
-			if *n, err = v.number(sql); err != nil {
-				return err
-			}
-		}
-		_, err := v.one(func(r *rows) { h.OldestPendingDelivery = r.nullTime() }, "SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", mostQueued)
-		return err
-	})
-	return h, err
+	v.snapshot()
+	h.SchemaVersion = v.number("PRAGMA user_version")
+	if h.PendingDeliveries, err = v.CountPendingDeliveries(mostQueued); err != nil {
+		return h, err
+	}
+	if h.WaitingMails, err = v.CountMails(mostQueued); err != nil {
+		return h, err
+	}
+	for sql, n := range map[string]*int64{
+		"SELECT count(*) FROM shops":                                                   &h.Shops,
+		"SELECT ifnull(sum(live_cards), 0) FROM shops":                                 &h.LiveCards,
+		"SELECT ifnull(sum(activity), 0) FROM day_counts":                              &h.LedgerRows,
+		"SELECT count(*) FROM devices WHERE accepts_card_ids=1 AND revoked_at IS NULL": &h.DevicesThatAcceptIDs,
+		"SELECT count(*) FROM webhooks WHERE active=0 AND deleted_at IS NULL":          &h.DeactivatedWebhooks,
+	} {
+		*n = v.number(sql)
+	}
+	v.one(func(r *rows) { h.OldestPendingDelivery = r.nullTime() }, "SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", mostQueued)
+	return h, v.failed
 }

@@ -79,48 +79,37 @@ func (q PeriodQuery) span(today int64) (from, to int64, err error) {
 }
 
 // hours returns the stamps by hour of the week of the programs that cond selects.
-func (v *View) hours(cond string, args ...any) ([]HourCount, error) {
-	return list(v.conn, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} },
+func (v *View) hours(cond string, args ...any) []HourCount {
+	return collect(v, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} },
 		"SELECT weekday, hour, sum(stamps) FROM hour_counts WHERE "+cond+" GROUP BY weekday, hour HAVING sum(stamps)<>0 ORDER BY weekday, hour", args...)
 }
 
 // Period returns what happened in a period.
 func (v *View) Period(shop int64, q PeriodQuery) (p PeriodReport, err error) {
-	err = v.snapshot(func() error {
-		sh, err := v.s.shop(v.conn, shop)
-		if err != nil {
-			return err
-		}
-		from, to, err := q.span(v.today(sh.Timezone))
-		if err != nil {
-			return err
-		}
-		cond, args := programsOfShop, []any{shop}
-		if q.ProgramID.Set {
-			cond, args = programsOfShop+" AND program_id=?", append(args, v.s.keyOrNone(KindProgram, q.ProgramID.V))
-		}
-		if p.Hours, err = v.hours(cond, args...); err != nil {
-			return err
-		}
-		args = append(args, from, to)
-		p.From, p.To, p.Timezone, p.Days = Date(from), Date(to), sh.Timezone, make([]PeriodDay, 0, to-from+1)
-		for d := from; d <= to; d++ {
-			p.Days = append(p.Days, PeriodDay{Date: Date(d)})
-		}
-		r := v.query("SELECT day, "+periodSums+" FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day", args...)
-		for r.next() {
-			d := &p.Days[r.int()-from]
-			d.PeriodSums = r.periodSums()
-			p.Total.add(d.PeriodSums)
-		}
-		if err := r.close(); err != nil {
-			return err
-		}
-		p.Locations, err = list(v.conn, func(r *rows) PeriodLocation {
-			return PeriodLocation{v.s.ID(KindLocation, r.int()), r.str(), r.periodSums()}
-		}, "SELECT l.id, l.name, d.activity, d.stamps, d.cards, d.redemptions, d.topped_up, d.spent FROM (SELECT location_id, "+periodSums+" FROM day_counts WHERE "+cond+` AND day>=? AND day<=? GROUP BY location_id HAVING sum(activity)<>0) d
+	v.snapshot()
+	sh := v.shop(shop)
+	from, to, err := q.span(v.today(sh))
+	if err != nil {
+		return p, err
+	}
+	cond, args := programsOfShop, []any{shop}
+	if q.ProgramID.Set {
+		cond, args = programsOfShop+" AND program_id=?", append(args, v.keyOrNone(KindProgram, q.ProgramID.V))
+	}
+	p.Hours = v.hours(cond, args...)
+	args = append(args, from, to)
+	p.From, p.To, p.Timezone, p.Days = Date(from), Date(to), sh.Timezone, make([]PeriodDay, 0, to-from+1)
+	for d := from; d <= to; d++ {
+		p.Days = append(p.Days, PeriodDay{Date: Date(d)})
+	}
+	for r := range v.each("SELECT day, "+periodSums+" FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day", args...) {
+		d := &p.Days[r.int()-from]
+		d.PeriodSums = r.periodSums()
+		p.Total.add(d.PeriodSums)
+	}
+	p.Locations = collect(v, func(r *rows) PeriodLocation {
+		return PeriodLocation{v.ID(KindLocation, r.int()), r.str(), r.periodSums()}
+	}, "SELECT l.id, l.name, d.activity, d.stamps, d.cards, d.redemptions, d.topped_up, d.spent FROM (SELECT location_id, "+periodSums+" FROM day_counts WHERE "+cond+` AND day>=? AND day<=? GROUP BY location_id HAVING sum(activity)<>0) d
 			JOIN locations l ON l.id=d.location_id ORDER BY l.name, l.id`, args...)
-		return err
-	})
-	return p, err
+	return p, v.failed
 }

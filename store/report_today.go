@@ -67,43 +67,27 @@ const (
 
 // Today returns what a shop did so far today.
 func (v *View) Today(shop int64) (t Today, err error) {
-	err = v.snapshot(func() error {
-		sh, err := v.s.shop(v.conn, shop)
-		if err != nil {
-			return err
-		}
-		now := v.Now.Std().In(Zone(sh.Timezone))
-		before := now.AddDate(0, 0, -7) // the same time by the clock
-		t = Today{Timezone: sh.Timezone, Date: now.Format(time.DateOnly), WeekBefore: before.Format(time.DateOnly), Until: v.Now}
-		if t.Today, err = v.dayTotals(shop, startOfDay(now), v.Now); err != nil {
-			return err
-		}
-		if t.Before, err = v.dayTotals(shop, startOfDay(before), TimeOf(before)); err != nil {
-			return err
-		}
-		newest, err := v.keys("SELECT id FROM transactions WHERE shop_id=? ORDER BY id DESC LIMIT ?", shop, todayEvents)
-		if err != nil {
-			return err
-		}
-		if t.Events, err = v.ledgerEntries(shop, newest); err != nil {
-			return err
-		}
-		if t.Attention, err = v.attention(shop); err != nil {
-			return err
-		}
-		t.Begun, err = v.begun(shop)
-		return err
-	})
-	return t, err
+	v.snapshot()
+	sh := v.shop(shop)
+	now := v.Now.Std().In(Zone(sh.Timezone))
+	before := now.AddDate(0, 0, -7) // the same time by the clock
+	t = Today{Timezone: sh.Timezone, Date: now.Format(time.DateOnly), WeekBefore: before.Format(time.DateOnly), Until: v.Now}
+	t.Today = v.dayTotals(shop, startOfDay(now), v.Now)
+	t.Before = v.dayTotals(shop, startOfDay(before), TimeOf(before))
+	newest := v.keys("SELECT id FROM transactions WHERE shop_id=? ORDER BY id DESC LIMIT ?", shop, todayEvents)
+	t.Events = v.ledgerEntries(shop, newest)
+	t.Attention = v.attention(shop)
+	t.Begun = v.begun(shop)
+	return t, v.failed
 }
 
 // begun returns which of the things that it needs a shop has.
-func (v *View) begun(shop int64) (b Begun, err error) {
+func (v *View) begun(shop int64) (b Begun) {
 	some := func(what string) string { return "EXISTS (SELECT 1 FROM " + what + " LIMIT 1)" }
-	_, err = v.one(func(r *rows) {
+	v.one(func(r *rows) {
 		b = Begun{Location: r.bool(), Program: r.bool(), Published: r.bool(), Till: r.bool(), Card: r.bool(), Prepaid: r.bool()}
 	}, "SELECT "+some("locations WHERE shop_id=?1")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL")+", "+some("devices WHERE shop_id=?1 AND revoked_at IS NULL")+", "+some("cards WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND type='prepaid'"), shop)
-	return b, err
+	return b
 }
 
 // startOfDay returns the beginning of a time's day in its zone.
@@ -114,30 +98,22 @@ func startOfDay(t time.Time) Time {
 
 // dayTotals returns the sums from one time up to and with another. Those of whole
 // quarter hours are maintained; the rest of the last one is counted.
-func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals, err error) {
+func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals) {
 	first, last := (int64(from)+quarterHour-1)/quarterHour, (int64(to)+1)/quarterHour
-	if _, err = v.one(func(r *rows) {
+	v.one(func(r *rows) {
 		d.Stamps, d.NewCards, d.Redemptions, d.ToppedUpCents, d.SpentCents = r.int(), r.int(), r.int(), r.int(), r.int()
 	},
 		`SELECT ifnull(sum(stamps), 0), ifnull(sum(cards), 0), ifnull(sum(redemptions), 0), ifnull(sum(topped_up), 0),
-			ifnull(sum(spent), 0) FROM quarter_counts WHERE `+programsOfShop+" AND quarter>=? AND quarter<?", shop, first, last); err != nil {
-		return d, err
-	}
+			ifnull(sum(spent), 0) FROM quarter_counts WHERE `+programsOfShop+" AND quarter>=? AND quarter<?", shop, first, last)
 	part := max(from, Time(last*quarterHour))
 	if part > to {
-		return d, nil
+		return d
 	}
-	cards, err := v.cardsMade(shop, part, to)
-	if err != nil {
-		return d, err
-	}
+	cards := v.cardsMade(shop, part, to)
 	d.NewCards += cards
-	earliest, latest, err := v.rowsBetween(shop, part, to+1)
-	if err != nil {
-		return d, err
-	}
+	earliest, latest := v.rowsBetween(shop, part, to+1)
 	const cols = "type, value_delta, stamps_delta, reversed_at"
-	_, err = v.one(func(r *rows) {
+	v.one(func(r *rows) {
 		d.Stamps += r.int()
 		d.Redemptions += r.int()
 		d.ToppedUpCents += r.int()
@@ -147,89 +123,69 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals, err error) {
 		LIMIT ?) UNION ALL SELECT * FROM (SELECT `+cols+` FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<=? LIMIT ?))
 		WHERE reversed_at IS NULL`,
 		shop, earliest, latest, mostDayRows, shop, part, to, mostDayRows)
-	return d, err
+	return d
 }
 
 // rowsBetween returns the least and the greatest key of the shop's rows of the ledger
 // from one time until before another. The least is greater if there are none.
-func (v *View) rowsBetween(shop int64, from, to Time) (least, greatest int64, err error) {
+func (v *View) rowsBetween(shop int64, from, to Time) (least, greatest int64) {
 	var w listQuery
-	if err := v.boundByTime(&w, shop, TransactionFilter{From: Given(from), To: Given(to)}); err != nil {
-		return 0, 0, err
-	}
+	v.boundByTime(&w, shop, TransactionFilter{From: Given(from), To: Given(to)})
 	if w.below == 0 {
 		w.below = 1 << 62
 	}
-	return w.above + 1, w.below - 1, nil
+	return w.above + 1, w.below - 1
 }
 
 // cardsMade returns how many cards of a shop were created from one time up to and with
 // another, overflow cards left out. Keys grow with created_at, so a binary search finds
 // the first of them without an index.
-func (v *View) cardsMade(shop int64, from, to Time) (n int64, err error) {
-	least, err := v.firstKeyFrom("cards", from)
-	if err != nil {
-		return 0, err
-	}
-	after, err := v.firstKeyFrom("cards", to+1)
-	if err != nil || after == least {
-		return 0, err
-	}
-	return v.number("SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE shop_id=? AND root_id IS NULL", least, after, mostDayRows, shop)
+func (v *View) cardsMade(shop int64, from, to Time) (n int64) {
+	return v.number("SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE shop_id=? AND root_id IS NULL",
+		v.firstKeyFrom("cards", from), v.firstKeyFrom("cards", to+1), mostDayRows, shop)
 }
 
 // firstKeyFrom returns a key of a table: no row below it was created at a time or
 // later, and no row from it on before.
-func (v *View) firstKeyFrom(table string, at Time) (key int64, err error) {
-	low, high := int64(1), int64(0)
-	if high, err = v.number("SELECT ifnull(max(id), 0)+1 FROM " + table); err != nil {
-		return 0, err
-	}
-	for low < high {
+func (v *View) firstKeyFrom(table string, at Time) (key int64) {
+	low, high := int64(1), v.number("SELECT ifnull(max(id), 0)+1 FROM "+table)
+	for low < high && v.failed == nil {
 		middle := low + (high-low)/2
-		var key, created int64
-		if _, err = v.one(func(r *rows) { key, created = r.int(), r.int() }, "SELECT id, created_at FROM "+table+" WHERE id>=? ORDER BY id LIMIT 1", middle); err != nil {
-			return 0, err
-		}
-		if created < int64(at) {
+		var key int64
+		var created Time
+		v.one(into(&key, &created), "SELECT id, created_at FROM "+table+" WHERE id>=? ORDER BY id LIMIT 1", middle)
+		if created < at {
 			low = key + 1
 		} else {
 			high = middle
 		}
 	}
-	return low, nil
+	return low
 }
 
 // attention returns what a person of the shop may have to see to.
-func (v *View) attention(shop int64) (all []Attention, err error) {
+func (v *View) attention(shop int64) (all []Attention) {
 	all = []Attention{}
-	r := v.query(`SELECT id, program_id, url, consecutive_failures, active FROM webhooks WHERE shop_id=? AND deleted_at IS NULL
+	for r := range v.each(`SELECT id, program_id, url, consecutive_failures, active FROM webhooks WHERE shop_id=? AND deleted_at IS NULL
 		AND (active=0 OR consecutive_failures>0) ORDER BY id DESC LIMIT ?`,
-		shop, mostAttention)
-	for r.next() {
-		a := Attention{Kind: AttentionWebhookFailing, WebhookID: Some(v.s.ID(KindWebhook, r.int())), ProgramID: v.s.ID(KindProgram, r.int()), Name: hostOf(r.str()), Failures: r.int()}
+		shop, mostAttention) {
+		a := Attention{Kind: AttentionWebhookFailing, WebhookID: Some(v.ID(KindWebhook, r.int())), ProgramID: v.ID(KindProgram, r.int()), Name: hostOf(r.str()), Failures: r.int()}
 		if !r.bool() {
 			a.Kind = AttentionWebhookInactive
 		}
 		all = append(all, a)
-	}
-	if err := r.close(); err != nil {
-		return nil, err
 	}
 	for _, kind := range []struct{ kind, cond string }{
 		{AttentionFreeMoney, "initial_balance_cents>0 AND EXISTS (SELECT 1 FROM enrolments WHERE program_id=p.id AND enabled)"},
 		{AttentionNoPrizes, "published_at IS NOT NULL AND total_stamps IS NOT NULL AND NOT EXISTS (SELECT 1 FROM prizes WHERE program_id=p.id)"},
 		{AttentionProgramDraft, "published_at IS NULL"},
 	} {
-		some, err := list(v.conn, func(r *rows) Attention {
-			return Attention{Kind: kind.kind, ProgramID: v.s.ID(KindProgram, r.int()), Name: r.str()}
+		some := collect(v, func(r *rows) Attention {
+			return Attention{Kind: kind.kind, ProgramID: v.ID(KindProgram, r.int()), Name: r.str()}
 		}, "SELECT id, name FROM programs p WHERE shop_id=? AND deleted_at IS NULL AND "+kind.cond+" ORDER BY id DESC LIMIT ?", shop, mostAttention)
-		if err != nil {
-			return nil, err
-		}
 		all = append(all, some...)
 	}
-	return all, nil
+	return all
 }
 
 // hostOf returns the host of a webhook's URL, which people recognise it by. The rest

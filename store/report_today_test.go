@@ -211,8 +211,12 @@ func TestTodayAttention(t *testing.T) {
 func TestFirstKeyFrom(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	search := func(at Time) int64 {
-		return view(f, func(v *View) (int64, error) { return v.firstKeyFrom("cards", at) })
+	search := func(at Time) (key int64) {
+		f.view(func(v *View) error {
+			key = v.firstKeyFrom("cards", at)
+			return v.failed
+		})
+		return key
 	}
 	if key := search(1); key != 1 {
 		t.Errorf("without cards %d", key)

@@ -75,42 +75,36 @@ func (id *SessionIdentity) Unused(now Time) bool { return id.UsedAt.Add(usedPrec
 // IdentifySession returns the session whose token has a hash, nil if there is none. A
 // session that has reached its end is returned too; see EndReason.
 func (v *View) IdentifySession(hash []byte) (id *SessionIdentity, err error) {
-	err = v.snapshot(func() error {
-		var shop int64
-		ok, err := v.one(func(r *rows) {
-			id = &SessionIdentity{Epoch: r.int(), Session: r.int(), User: r.int(), Name: r.str(), Email: r.str(), Language: r.str(), Operator: r.bool(), TOTP: r.bool(),
-				EmailProved: r.bool(), Pending: r.bool(), CreatedAt: r.time(), UsedAt: r.time(), ProvedAt: r.time()}
-			shop = r.int()
-		}, "SELECT "+epochColumn+`, s.id, u.id, u.name, u.email, u.language, u.operator, u.totp_secret IS NOT NULL, u.email_proved,
+	v.snapshot()
+	var shop int64
+	id = &SessionIdentity{}
+	if !v.one(into(&id.Epoch, &id.Session, &id.User, &id.Name, &id.Email, &id.Language, &id.Operator, &id.TOTP,
+		&id.EmailProved, &id.Pending, &id.CreatedAt, &id.UsedAt, &id.ProvedAt, &shop), "SELECT "+epochColumn+`, s.id, u.id, u.name, u.email, u.language, u.operator, u.totp_secret IS NOT NULL, u.email_proved,
 			s.pending, s.created_at, s.used_at, s.proved_at, ifnull(s.shop_id, 0) FROM sessions s
-			JOIN users u ON u.id=s.user_id WHERE s.hash=? AND u.disabled_at IS NULL`, hash)
-		if err != nil || !ok {
-			return err
-		}
-		id.SessionID, id.UserID = v.s.ID(KindSession, id.Session), v.s.ID(KindUser, id.User)
-		return v.addShops(id, shop)
-	})
-	return id, err
+			JOIN users u ON u.id=s.user_id WHERE s.hash=? AND u.disabled_at IS NULL`, hash) {
+		return nil, v.failed
+	}
+	id.SessionID, id.UserID = v.ID(KindSession, id.Session), v.ID(KindUser, id.User)
+	v.addShops(id, shop)
+	return id, v.failed
 }
 
 // addShops adds the person's shops to an identity, and the one that is looked at.
-func (v *View) addShops(id *SessionIdentity, lookedAt int64) error {
+func (v *View) addShops(id *SessionIdentity, lookedAt int64) {
 	sql := " FROM memberships m JOIN shops s ON s.id=m.shop_id WHERE m.user_id=? ORDER BY m.shop_id"
 	if id.Operator {
 		// An operator acts as owner of the shops of which the operator is no member.
 		sql = " FROM shops s LEFT JOIN memberships m ON m.shop_id=s.id AND m.user_id=? ORDER BY s.id"
 	}
-	r := v.query("SELECT s.id, s.name, ifnull(m.role, 'owner'), s.mode, s.timezone, s.currency, s.require_totp"+sql, id.User)
-	for r.next() {
+	for r := range v.each("SELECT s.id, s.name, ifnull(m.role, 'owner'), s.mode, s.timezone, s.currency, s.require_totp"+sql, id.User) {
 		sr := ShopRole{Shop: r.int(), Name: r.str(), Role: r.str(), Mode: r.str(), Timezone: r.str(), Currency: r.str()}
-		sr.ID = v.s.ID(KindShop, sr.Shop)
+		sr.ID = v.ID(KindShop, sr.Shop)
 		demanded := r.bool() && sr.Role != RoleViewer
 		id.Shops = append(id.Shops, sr)
 		if len(id.Shops) == 1 || sr.Shop == lookedAt {
 			id.Shop, id.Role, id.MustEnrol = sr.Shop, sr.Role, demanded && !id.TOTP
 		}
 	}
-	return r.close()
 }
 
 // UseSession records that a session is in use. It raises no epoch, since the time of the
@@ -132,8 +126,8 @@ type Session struct {
 
 var sessionCols = "id, address, agent, pending, created_at, used_at"
 
-func (s *Store) scanSession(r *rows) Session {
-	return Session{ID: s.ID(KindSession, r.int()), Address: r.str(), Agent: r.str(), Pending: r.bool(), CreatedAt: r.time(), UsedAt: r.time()}
+func (g IDs) scanSession(r *rows) Session {
+	return Session{ID: g.ID(KindSession, r.int()), Address: r.str(), Agent: r.str(), Pending: r.bool(), CreatedAt: r.time(), UsedAt: r.time()}
 }
 
 // NewSession is a session to begin.
@@ -168,7 +162,7 @@ func (tx *Tx) BeginSession(n NewSession) (out Session, token string, err error) 
 		tx.exec("UPDATE users SET last_sign_in_at=? WHERE id=?", tx.Now, n.User)
 		tx.auditUser("user.sign_in", n.User, "")
 	}
-	err = tx.conn.find("session", func(r *rows) { out = tx.s.scanSession(r) }, "SELECT "+sessionCols+" FROM sessions WHERE id=?", key)
+	err = tx.find("session", func(r *rows) { out = tx.scanSession(r) }, "SELECT "+sessionCols+" FROM sessions WHERE id=?", key)
 	return out, token, err
 }
 
@@ -185,13 +179,13 @@ func truncate(text string, n int) string {
 
 // Sessions returns a person's sessions, newest first.
 func (v *View) Sessions(user int64) ([]Session, error) {
-	return list(v.conn, v.s.scanSession, "SELECT "+sessionCols+" FROM sessions WHERE user_id=? AND used_at>? AND created_at>? ORDER BY id DESC",
+	return list(v.conn, v.scanSession, "SELECT "+sessionCols+" FROM sessions WHERE user_id=? AND used_at>? AND created_at>? ORDER BY id DESC",
 		user, v.Now.Add(-SessionIdle), v.Now.Add(-SessionLifetime))
 }
 
 // EndSession ends a session of a person.
 func (tx *Tx) EndSession(user int64, id string) error {
-	key := tx.s.keyOrNone(KindSession, id)
+	key := tx.keyOrNone(KindSession, id)
 	if tx.exec("DELETE FROM sessions WHERE id=? AND user_id=?", key, user) == 0 && tx.failed == nil {
 		return notFound("session")
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -62,16 +63,23 @@ type ShopFields struct {
 var shopCols = `id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at, included_locations,
 	max_locations, max_cards, currency, language, require_totp, country_code, created_at, updated_at`
 
-func (s *Store) scanShop(r *rows) Shop {
-	return Shop{ID: s.ID(KindShop, r.int()), Name: r.str(), Mode: r.str(), Timezone: r.str(), SubscriptionState: r.str(), APIAddon: r.bool(), MCPAccess: r.bool(),
+func (g IDs) scanShop(r *rows) Shop {
+	return Shop{ID: g.ID(KindShop, r.int()), Name: r.str(), Mode: r.str(), Timezone: r.str(), SubscriptionState: r.str(), APIAddon: r.bool(), MCPAccess: r.bool(),
 		GrantExpiresAt: r.nullTime(), IncludedLocations: r.int(), MaxLocations: r.nullInt(), MaxCards: r.nullInt(),
 		Currency: r.str(), Language: r.str(), RequireTOTP: r.bool(), CountryCode: r.nullStr(), CreatedAt: r.time(), UpdatedAt: r.time()}
 }
 
-// shop returns a shop by its key. Without one the error is not_found.
-func (s *Store) shop(c *conn, key int64) (sh Shop, err error) {
-	err = c.find("shop", func(r *rows) { sh = s.scanShop(r) }, "SELECT "+shopCols+" FROM shops WHERE id=?", key)
+// findShop returns a shop by its key. Without one the error is not_found.
+func (q *queries) findShop(key int64) (sh Shop, err error) {
+	err = q.find("shop", func(r *rows) { sh = q.scanShop(r) }, "SELECT "+shopCols+" FROM shops WHERE id=?", key)
 	return sh, err
+}
+
+// shop returns a shop that exists.
+func (q *queries) shop(key int64) Shop {
+	sh, err := q.findShop(key)
+	q.fail(err)
+	return sh
 }
 
 // The errors of ResolveShop without an id.
@@ -86,16 +94,14 @@ func (s *Store) ResolveShop(id string) (key int64, err error) {
 	err = s.View(0, func(v *View) error {
 		if id != "" {
 			key = s.keyOrNone(KindShop, id)
-			_, err := s.shop(v.conn, key)
-			return err
+			v.shop(key)
+			return v.failed
 		}
-		keys, err := v.keys("SELECT id FROM shops LIMIT 2")
-		switch {
-		case err != nil:
-			return err
-		case len(keys) == 0:
-			return ErrNoShop
-		case len(keys) == 2:
+		keys := v.keys("SELECT id FROM shops LIMIT 2")
+		switch len(keys) {
+		case 0:
+			return cmp.Or[error](v.failed, ErrNoShop)
+		case 2:
 			return ErrSeveralShops
 		}
 		key = keys[0]
@@ -106,7 +112,7 @@ func (s *Store) ResolveShop(id string) (key int64, err error) {
 
 // Shops returns all shops of the file, oldest first.
 func (v *View) Shops() ([]Shop, error) {
-	return list(v.conn, v.s.scanShop, "SELECT "+shopCols+" FROM shops ORDER BY id")
+	return list(v.conn, v.scanShop, "SELECT "+shopCols+" FROM shops ORDER BY id")
 }
 
 // CheckTimezone returns a detail if the name is not that of a time zone.
@@ -138,8 +144,8 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 		f.Currency.Or("EUR"), f.Language.Or("en"), f.RequireTOTP.Or(false), f.CountryCode.Value(), tx.Now, tx.Now)
 	tx.bumpAuth() // operators see all shops
 	tx.audit(key, "shop.create", KindShop, key, "")
-	sh, err = tx.s.shop(tx.conn, key)
-	return key, sh, err
+	sh = tx.shop(key)
+	return key, sh, tx.failed
 }
 
 // UpdateShop changes the fields that f names. Removing the API add-on sets
@@ -150,10 +156,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	if d := f.Check(tx.Now); d != nil {
 		return sh, Invalid(d...)
 	}
-	old, err := tx.s.shop(tx.conn, key)
-	if err != nil {
-		return old, err
-	}
+	old := tx.shop(key)
 	changed := old
 	changed.Name, changed.Timezone, changed.SubscriptionState = f.Name.Or(old.Name), f.Timezone.Or(old.Timezone), f.SubscriptionState.Or(old.SubscriptionState)
 	changed.APIAddon, changed.MCPAccess, changed.GrantExpiresAt = f.APIAddon.Or(old.APIAddon), f.MCPAccess.Or(old.MCPAccess), f.GrantExpiresAt.Apply(old.GrantExpiresAt)
@@ -188,7 +191,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	if to := changed.SubscriptionState; to != old.SubscriptionState {
 		tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: key, data: event.Data{"from_state", old.SubscriptionState, "to_state", to, "reason", reason}})
 	}
-	return tx.s.shop(tx.conn, key)
+	return tx.shop(key), tx.failed
 }
 
 // bumpAuth makes every process read identities, and whatever else it caches for
@@ -201,11 +204,9 @@ func (tx *Tx) bumpAuth() {
 
 // OwnShop returns the caller's shop and the number of its locations.
 func (v *View) OwnShop(a Access) (sh Shop, locations int64, err error) {
-	if sh, err = v.s.shop(v.conn, a.Shop); err != nil {
-		return sh, 0, err
-	}
-	locations, err = v.number("SELECT count(*) FROM locations WHERE shop_id=?", a.Shop)
-	return sh, locations, err
+	sh = v.shop(a.Shop)
+	locations = v.number("SELECT count(*) FROM locations WHERE shop_id=?", a.Shop)
+	return sh, locations, v.failed
 }
 
 // nouns are the kinds of resources that belong to a shop. The table of each has

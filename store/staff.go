@@ -35,25 +35,25 @@ const maxStaff = 100
 
 var staffCols = "id, location_id, name, disabled_at, created_at"
 
-func (s *Store) scanStaff(r *rows) StaffMember {
-	return StaffMember{ID: s.ID(KindStaff, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), DisabledAt: r.nullTime(), CreatedAt: r.time()}
+func (g IDs) scanStaff(r *rows) StaffMember {
+	return StaffMember{ID: g.ID(KindStaff, r.int()), LocationID: g.ID(KindLocation, r.int()), Name: r.str(), DisabledAt: r.nullTime(), CreatedAt: r.time()}
 }
 
 // staffMember returns a member of staff of the shop.
 func (tx *Tx) staffMember(shop int64, id string) (m StaffMember, key int64, err error) {
-	key = tx.s.keyOrNone(KindStaff, id)
-	err = tx.find("member of staff", func(r *rows) { m = tx.s.scanStaff(r) }, "SELECT "+staffCols+" FROM staff WHERE id=? AND shop_id=?", key, shop)
+	key = tx.keyOrNone(KindStaff, id)
+	err = tx.find("member of staff", func(r *rows) { m = tx.scanStaff(r) }, "SELECT "+staffCols+" FROM staff WHERE id=? AND shop_id=?", key, shop)
 	return m, key, err
 }
 
 // Staff returns the staff of a shop, also those who are disabled, by location and name.
 func (v *View) Staff(shop int64) ([]StaffMember, error) {
-	return list(v.conn, v.s.scanStaff, "SELECT "+staffCols+" FROM staff WHERE shop_id=? ORDER BY location_id, name, id", shop)
+	return list(v.conn, v.scanStaff, "SELECT "+staffCols+" FROM staff WHERE shop_id=? ORDER BY location_id, name, id", shop)
 }
 
 // CreateStaff adds a member of staff with a PIN, which need not be unique, to a location.
 func (tx *Tx) CreateStaff(shop int64, location, name string, pin StaffPIN) (m StaffMember, err error) {
-	at, _, err := tx.s.location(tx.conn, Access{Shop: shop}, location)
+	at, _, err := tx.location(Access{Shop: shop}, location)
 	if err == nil {
 		err = tx.checkStaffRoom(at)
 	}
@@ -92,7 +92,7 @@ func (tx *Tx) SetStaffDisabled(shop int64, id string, disabled bool) (m StaffMem
 	action := "staff.disable"
 	if !disabled {
 		action = "staff.enable"
-		if err := tx.checkStaffRoom(tx.s.keyOrNone(KindLocation, m.LocationID)); err != nil {
+		if err := tx.checkStaffRoom(tx.keyOrNone(KindLocation, m.LocationID)); err != nil {
 			return m, err
 		}
 	}
@@ -105,7 +105,7 @@ func (tx *Tx) SetStaffDisabled(shop int64, id string, disabled bool) (m StaffMem
 func (tx *Tx) recordStaffChange(shop, key int64, action string) (m StaffMember, err error) {
 	tx.bumpAuth()
 	tx.audit(shop, action, KindStaff, key, "")
-	m, _, err = tx.staffMember(shop, tx.s.ID(KindStaff, key))
+	m, _, err = tx.staffMember(shop, tx.ID(KindStaff, key))
 	return m, err
 }
 
@@ -132,7 +132,7 @@ type TillStaff struct {
 }
 
 // tillStaff returns those who may sign in at the tills of a location, by name.
-func (v *View) tillStaff(location int64) ([]TillStaff, error) {
-	return list(v.conn, func(r *rows) TillStaff { return TillStaff{Staff{r.int(), r.str()}, r.str()} },
+func (v *View) tillStaff(location int64) []TillStaff {
+	return collect(v, func(r *rows) TillStaff { return TillStaff{Staff{r.int(), r.str()}, r.str()} },
 		"SELECT id, name, pin FROM staff WHERE location_id=? AND disabled_at IS NULL ORDER BY name, id", location)
 }

@@ -38,26 +38,16 @@ func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 
 // activeCards returns the exact number of a program's active cards: the stored
 // count less the cards that expired since the last housekeeping.
-func (v *View) activeCards(program int64) (*int64, error) {
-	n, err := v.programCount(program, "active")
-	if err != nil {
-		return nil, err
-	}
-	expired, err := v.number("SELECT count(*)"+lapsingActive, program, v.Now)
-	*n -= expired
-	return n, err
+func (v *View) activeCards(program int64) int64 {
+	return v.programCount(program, "active") - v.number("SELECT count(*)"+lapsingActive, program, v.Now)
 }
 
 // platforms returns the exact numbers of a program's installed chains: the stored
 // counts less the chains that expired since the last housekeeping.
-func (v *View) platforms(program int64) (*Platforms, error) {
-	var p Platforms
-	if err := v.programCounts(func(r *rows) { p.Apple, p.Google = r.int(), r.int() }, program, "apple", "google"); err != nil {
-		return nil, err
-	}
+func (v *View) platforms(program int64) (p Platforms) {
+	v.programCounts(program, "apple, google", &p.Apple, &p.Google)
 	seen := map[int64]bool{}
-	r := v.query("SELECT ifnull(root_id, id), platform"+lapsingInstalled, program, v.Now)
-	for r.next() {
+	for r := range v.each("SELECT ifnull(root_id, id), platform"+lapsingInstalled, program, v.Now) {
 		root, platform := r.int(), r.str()
 		switch {
 		case seen[root]:
@@ -68,5 +58,5 @@ func (v *View) platforms(program int64) (*Platforms, error) {
 		}
 		seen[root] = true
 	}
-	return &p, r.close()
+	return p
 }

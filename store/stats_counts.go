@@ -198,15 +198,11 @@ func (s *Store) writeCounts(group []*job) error {
 	if err := s.writer.db().InsertRows(quartersInsert, args); err != nil {
 		return err
 	}
-	l, tx := newLocalSums(), Tx{conn: s.writer, s: s}
+	l, tx := newLocalSums(), Tx{queries: s.queries(s.writer, 0)}
 	for b, h := range all.buckets {
-		sh, err := tx.cachedShop(b.shop)
-		if err != nil {
-			return err
-		}
-		l.add(b, h, sh.Timezone)
+		l.add(b, h, tx.cachedShop(b.shop).Timezone)
 	}
-	return s.writeLocalSums(l)
+	return cmp.Or(tx.failed, s.writeLocalSums(l))
 }
 
 type (

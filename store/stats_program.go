@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"slices"
+	"time"
 )
 
 // DayCount is the count of one day in the shop's time zone.
@@ -105,18 +106,25 @@ func requireWholeShop(a Access) error {
 	return nil
 }
 
-// today returns the number of the current day in a time zone.
-func (v *View) today(zone string) int64 { return Day(v.Now.Std().In(Zone(zone))) }
+// local returns the time of the read or write in the zone of a shop.
+func (q *queries) local(sh Shop) time.Time { return q.Now.Std().In(Zone(sh.Timezone)) }
+
+// today returns the number of the current day by the calendar of a shop.
+func (q *queries) today(sh Shop) int64 { return Day(q.local(sh)) }
 
 // available returns what read returns. If read fails it logs the error and
 // returns nil, so that the other figures are answered all the same.
-func available[T any](v *View, what string, read func() (*T, error)) *T {
-	out, err := read()
-	if err != nil {
-		v.s.opts.Log.Error("a statistic is unavailable", "statistic", what, "error", err)
+func available[T any](v *View, what string, read func() T) *T {
+	if v.failed != nil {
 		return nil
 	}
-	return out
+	out := read()
+	if v.failed != nil {
+		v.s.opts.Log.Error("a statistic is unavailable", "statistic", what, "error", v.failed)
+		v.failed = nil
+		return nil
+	}
+	return &out
 }
 
 // ProgramStats returns a program's statistics.
@@ -124,92 +132,84 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 	if err := requireWholeShop(a); err != nil {
 		return st, err
 	}
-	err = v.snapshot(func() error {
-		p, err := v.s.program(v.conn, a, id)
-		if err != nil {
-			return err
-		}
-		sh, err := v.s.shop(v.conn, a.Shop)
-		if err != nil {
-			return err
-		}
-		st.Timezone = sh.Timezone
-		today := v.today(sh.Timezone)
+	v.snapshot()
+	p, err := v.program(a, id)
+	if err != nil {
+		return st, err
+	}
+	sh := v.shop(a.Shop)
+	st.Timezone = sh.Timezone
+	today := v.today(sh)
 
-		st.ActiveCards = available(v, "active_cards", func() (*int64, error) { return v.activeCards(p.key) })
-		st.TotalStampsAwarded = available(v, "total_stamps_awarded", func() (*int64, error) { return v.programCount(p.key, "stamps") })
-		st.PrizesRedeemed = available(v, "prizes_redeemed", func() (*int64, error) { return v.programCount(p.key, "redemptions") })
-		st.CompletionRate = available(v, "completion_rate", func() (*float64, error) {
-			return v.ratio("SELECT completed, completed+open_cards FROM program_counts WHERE program_id=?", 1, p.key)
-		})
-		st.CardsByDay = available(v, "cards_by_day", func() (*[]DayCount, error) { return v.byDay("cards", "program_id=?", today-shownDays+1, today, p.key) })
-		st.StampsByDay = available(v, "stamps_by_day", func() (*[]DayCount, error) { return v.byDay("stamps", "program_id=?", today-shownDays+1, today, p.key) })
-		st.CardsByLocation = available(v, "cards_by_location", func() (*[]PlaceCount, error) { return v.byLocation("cards", p.key) })
-		st.StampsByLocation = available(v, "stamps_by_location", func() (*[]PlaceCount, error) { return v.byLocation("stamps", p.key) })
-		st.StampsByHourDow = available(v, "stamps_by_hour_dow", func() (*[]HourCount, error) { return v.byHour(p.key) })
-		st.PlatformSplit = available(v, "platform_split", func() (*Platforms, error) { return v.platforms(p.key) })
-		st.AvgDaysBetweenStamps = available(v, "avg_days_between_stamps", func() (*float64, error) {
-			return v.ratio("SELECT span_ms, gaps FROM program_counts WHERE program_id=?", 24*60*60*1000, p.key)
-		})
-		return nil
-	})
-	return st, err
+	count := func(what, column string) *int64 {
+		return available(v, what, func() int64 { return v.programCount(p.key, column) })
+	}
+	byDay := func(column string) *[]DayCount {
+		return available(v, column+"_by_day", func() []DayCount { return v.byDay(column, "program_id=?", today-shownDays+1, today, p.key) })
+	}
+	byLocation := func(column string) *[]PlaceCount {
+		return available(v, column+"_by_location", func() []PlaceCount { return v.byLocation(column, p.key) })
+	}
+	st.ActiveCards = available(v, "active_cards", func() int64 { return v.activeCards(p.key) })
+	st.TotalStampsAwarded, st.PrizesRedeemed = count("total_stamps_awarded", "stamps"), count("prizes_redeemed", "redemptions")
+	st.CompletionRate = v.ratio("completion_rate", "SELECT completed, completed+open_cards FROM program_counts WHERE program_id=?", 1, p.key)
+	st.CardsByDay, st.StampsByDay = byDay("cards"), byDay("stamps")
+	st.CardsByLocation, st.StampsByLocation = byLocation("cards"), byLocation("stamps")
+	st.StampsByHourDow = available(v, "stamps_by_hour_dow", func() []HourCount { return v.hours("program_id=?", p.key) })
+	st.PlatformSplit = available(v, "platform_split", func() Platforms { return v.platforms(p.key) })
+	st.AvgDaysBetweenStamps = v.ratio("avg_days_between_stamps", "SELECT span_ms, gaps FROM program_counts WHERE program_id=?",
+		24*60*60*1000, p.key)
+	return st, v.failed
 }
 
 var errNoCounts = errors.New("there is no row of counts")
 
-// programCounts reads columns of a program's row of counts, which must exist.
-func (v *View) programCounts(scan func(*rows), program int64, cols ...string) error {
-	ok, err := v.one(scan, "SELECT "+columns(cols...)+" FROM program_counts WHERE program_id=?", program)
-	if err == nil && !ok {
-		err = errNoCounts
+// programCounts reads columns of a program's row of counts, which must exist, into variables.
+func (v *View) programCounts(program int64, cols string, to ...any) {
+	if !v.one(into(to...), "SELECT "+cols+" FROM program_counts WHERE program_id=?", program) {
+		v.fail(errNoCounts)
 	}
-	return err
 }
 
 // programCount returns a column of a program's row of counts.
-func (v *View) programCount(program int64, column string) (*int64, error) {
-	var n int64
-	err := v.programCounts(func(r *rows) { n = r.int() }, program, column)
-	return &n, err
+func (v *View) programCount(program int64, column string) (n int64) {
+	v.programCounts(program, column, &n)
+	return n
 }
 
 // ratio returns the first column of a row divided by unit and by the second
-// column, nil if the second column is 0.
-func (v *View) ratio(sql string, unit float64, args ...any) (*float64, error) {
+// column, nil if the second column is 0 or the figure, what, is unavailable.
+func (v *View) ratio(what, sql string, unit float64, args ...any) *float64 {
 	var numerator, denominator int64
-	ok, err := v.one(func(r *rows) { numerator, denominator = r.int(), r.int() }, sql, args...)
-	if err != nil || !ok {
-		return nil, errors.Join(err, errNoCounts)
-	}
+	q := available(v, what, func() float64 {
+		if !v.one(into(&numerator, &denominator), sql, args...) {
+			v.fail(errNoCounts)
+		}
+		return float64(numerator) / unit / float64(denominator)
+	})
 	if denominator == 0 {
-		return nil, nil
+		return nil
 	}
-	q := float64(numerator) / unit / float64(denominator)
-	return &q, nil
+	return q
 }
 
 // byDay returns the sums of a column of day_counts for every day from one to
 // another. cond selects programs and locations.
-func (v *View) byDay(column, cond string, from, to int64, args ...any) (*[]DayCount, error) {
+func (v *View) byDay(column, cond string, from, to int64, args ...any) []DayCount {
 	list := make([]DayCount, 0, to-from+1)
 	for d := from; d <= to; d++ {
 		list = append(list, DayCount{Date: Date(d)})
 	}
-	r := v.query("SELECT day, sum("+column+") FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day", append(slices.Clone(args), from, to)...)
-	for r.next() {
+	for r := range v.each("SELECT day, sum("+column+") FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day",
+		append(slices.Clone(args), from, to)...) {
 		day := r.int()
 		list[day-from].Count = r.int()
 	}
-	return &list, r.close()
+	return list
 }
 
-func (v *View) byLocation(column string, program int64) (*[]PlaceCount, error) {
-	counts, err := list(v.conn, func(r *rows) PlaceCount { return PlaceCount{v.s.ID(KindLocation, r.int()), r.str(), r.int()} }, "SELECT c.location_id, l.name, c."+column+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
-	return &counts, err
-}
-
-func (v *View) byHour(program int64) (*[]HourCount, error) {
-	hours, err := list(v.conn, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} }, "SELECT weekday, hour, stamps FROM hour_counts WHERE program_id=? AND stamps<>0 ORDER BY weekday, hour", program)
-	return &hours, err
+func (v *View) byLocation(column string, program int64) []PlaceCount {
+	return collect(v, func(r *rows) PlaceCount { return PlaceCount{v.ID(KindLocation, r.int()), r.str(), r.int()} },
+		"SELECT c.location_id, l.name, c."+column+` FROM place_counts c JOIN locations l ON l.id=c.location_id
+		WHERE c.program_id=? AND c.`+column+"<>0 ORDER BY l.name, l.id", program)
 }

@@ -158,23 +158,15 @@ func (v *View) checkLocalSums(m *meter) (findings []string, err error) {
 		}); err != nil {
 			return nil, err
 		}
-		r := v.query(`SELECT day, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM day_counts
-			WHERE program_id=?`, p.key)
-		for r.next() {
+		for r := range v.each(`SELECT day, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM day_counts
+			WHERE program_id=?`, p.key) {
 			l.addDay(localDay{p.key, r.int(), r.int()}, activity{-r.int(), -r.int(), -r.int(), -r.int(), -r.int(), -r.int()})
 		}
-		if err := r.close(); err != nil {
-			return nil, err
-		}
-		r = v.query("SELECT weekday, hour, stamps FROM hour_counts WHERE program_id=?", p.key)
-		for r.next() {
+		for r := range v.each("SELECT weekday, hour, stamps FROM hour_counts WHERE program_id=?", p.key) {
 			l.hours[localHour{p.key, r.int(), r.int()}] -= r.int()
 		}
-		if err := r.close(); err != nil {
-			return nil, err
-		}
 		if !l.zero() {
-			findings = append(findings, "statistics that differ from the ledger: days and hours of program: "+v.s.ID(KindProgram, p.key))
+			findings = append(findings, "statistics that differ from the ledger: days and hours of program: "+v.ID(KindProgram, p.key))
 		}
 	}
 	return findings, nil

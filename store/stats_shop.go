@@ -14,22 +14,17 @@ func (v *View) Summary(a Access) (s AnalyticsSummary, err error) {
 	if err := requireWholeShop(a); err != nil {
 		return s, err
 	}
-	err = v.snapshot(func() error {
-		sh, err := v.s.shop(v.conn, a.Shop)
-		if err != nil {
-			return err
-		}
-		today := v.today(sh.Timezone)
-		from := today - summaryDays + 1
-		_, err = v.one(func(r *rows) {
-			s.ActiveLocations, s.ActivePrograms, s.Activity30d, s.NewCards30d = r.int(), r.int(), r.int(), r.int()
-		}, `SELECT (SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL), (SELECT count(*) FROM programs
+	v.snapshot()
+	sh := v.shop(a.Shop)
+	today := v.today(sh)
+	from := today - summaryDays + 1
+	v.one(func(r *rows) {
+		s.ActiveLocations, s.ActivePrograms, s.Activity30d, s.NewCards30d = r.int(), r.int(), r.int(), r.int()
+	}, `SELECT (SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL), (SELECT count(*) FROM programs
 			WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL
 			AND suspended_at IS NULL), ifnull(sum(activity), 0), ifnull(sum(cards), 0) FROM day_counts
 			WHERE program_id IN (SELECT id FROM programs WHERE shop_id=?1) AND day>=?2 AND day<=?3`, a.Shop, from, today)
-		return err
-	})
-	return s, err
+	return s, v.failed
 }
 
 // HeatmapQuery is the query of GET /analytics/heatmap.
@@ -47,40 +42,31 @@ const (
 // Heatmap returns the activity of each day of q. A restricted key gets the
 // activity at its own locations.
 func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) {
-	err = v.snapshot(func() error {
-		sh, err := v.s.shop(v.conn, a.Shop)
-		if err != nil {
-			return err
-		}
-		to := v.today(sh.Timezone)
-		if q.To.Set {
-			to = dayOf(q.To.V)
-		}
-		from := to - heatmapDays + 1
-		if q.From.Set {
-			from = dayOf(q.From.V)
-		}
-		switch {
-		case from > to:
-			return Invalid(Detail{"from", "invalid_value", "must not be after to"})
-		case to-from >= maxHeatmapDays:
-			return Invalid(Detail{"from", "too_large", fmt.Sprintf("must be at most %d days before to", maxHeatmapDays-1)})
-		}
-		cond, args := programsOfShop, []any{a.Shop}
-		if q.ProgramID.Set {
-			cond, args = programsOfShop+" AND program_id=?", append(args, v.s.keyOrNone(KindProgram, q.ProgramID.V))
-		}
-		if a.Restricted {
-			cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
-		}
-		days, err := v.byDay("activity", cond, from, to, args...)
-		if err != nil {
-			return err
-		}
-		h = ActivityHeatmap{Date(from), Date(to), *days}
-		return nil
-	})
-	return h, err
+	v.snapshot()
+	sh := v.shop(a.Shop)
+	to := v.today(sh)
+	if q.To.Set {
+		to = dayOf(q.To.V)
+	}
+	from := to - heatmapDays + 1
+	if q.From.Set {
+		from = dayOf(q.From.V)
+	}
+	switch {
+	case from > to:
+		return h, Invalid(Detail{"from", "invalid_value", "must not be after to"})
+	case to-from >= maxHeatmapDays:
+		return h, Invalid(Detail{"from", "too_large", fmt.Sprintf("must be at most %d days before to", maxHeatmapDays-1)})
+	}
+	cond, args := programsOfShop, []any{a.Shop}
+	if q.ProgramID.Set {
+		cond, args = programsOfShop+" AND program_id=?", append(args, v.keyOrNone(KindProgram, q.ProgramID.V))
+	}
+	if a.Restricted {
+		cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
+	}
+	days := v.byDay("activity", cond, from, to, args...)
+	return ActivityHeatmap{Date(from), Date(to), days}, v.failed
 }
 
 // typeColors gives each program type the same colour in every chart.
@@ -91,30 +77,20 @@ func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
 	if err := requireWholeShop(a); err != nil {
 		return d, err
 	}
-	err = v.snapshot(func() error {
-		for _, t := range programTypes {
-			n, err := v.activeOfType(a.Shop, t)
-			if err != nil {
-				return err
-			}
-			d.Distribution = append(d.Distribution, CardTypeCount{t, n, "card_type." + t, typeColors[t]})
-		}
-		return nil
-	})
-	return d, err
+	v.snapshot()
+	for _, t := range programTypes {
+		n := v.activeOfType(a.Shop, t)
+		d.Distribution = append(d.Distribution, CardTypeCount{t, n, "card_type." + t, typeColors[t]})
+	}
+	return d, nil
 }
 
 // activeOfType returns the number of active cards of a shop's programs of a type.
-func (v *View) activeOfType(shop int64, programType string) (n int64, err error) {
-	programs, err := v.keys("SELECT id FROM programs WHERE shop_id=? AND type=? AND deleted_at IS NULL", shop, programType)
-	for _, p := range programs {
-		k, err := v.activeCards(p)
-		if err != nil {
-			return 0, err
-		}
-		n += *k
+func (v *View) activeOfType(shop int64, programType string) (n int64) {
+	for _, p := range v.keys("SELECT id FROM programs WHERE shop_id=? AND type=? AND deleted_at IS NULL", shop, programType) {
+		n += v.activeCards(p)
 	}
-	return n, err
+	return n
 }
 
 // CardStats returns the figures of all programs of a type.
@@ -126,37 +102,22 @@ func (v *View) CardStats(a Access, programType string) (st CardStats, err error)
 	if !ok {
 		return st, notFound("card type")
 	}
-	err = v.snapshot(func() error {
-		sh, err := v.s.shop(v.conn, a.Shop)
-		if err != nil {
-			return err
+	v.snapshot()
+	sh := v.shop(a.Shop)
+	st.CardType, st.Timezone, st.KPIs = programType, sh.Timezone, map[string]*float64{}
+	st.KPIs["active_cards"] = available(v, "active_cards", func() float64 { return float64(v.activeOfType(a.Shop, programType)) })
+	const programs = "program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)"
+	for _, k := range shown {
+		st.KPIs[k.name] = v.ratio(k.name, "SELECT "+k.numerator+", "+k.denominator+" FROM program_counts WHERE "+programs, 1, a.Shop, programType)
+	}
+	today := v.today(sh)
+	st.ActivityByDay = available(v, "activity_by_day", func() (values []DayValue) {
+		for _, d := range v.byDay("activity", programs, today-shownDays+1, today, a.Shop, programType) {
+			values = append(values, DayValue{d.Date, d.Count})
 		}
-		st.CardType, st.Timezone, st.KPIs = programType, sh.Timezone, map[string]*float64{}
-		st.KPIs["active_cards"] = available(v, "active_cards", func() (*float64, error) {
-			n, err := v.activeOfType(a.Shop, programType)
-			f := float64(n)
-			return &f, err
-		})
-		for _, k := range shown {
-			st.KPIs[k.name] = available(v, k.name, func() (*float64, error) {
-				return v.ratio("SELECT "+k.numerator+", "+k.denominator+" FROM program_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", 1, a.Shop, programType)
-			})
-		}
-		today := v.today(sh.Timezone)
-		st.ActivityByDay = available(v, "activity_by_day", func() (*[]DayValue, error) {
-			days, err := v.byDay("activity", "program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", today-shownDays+1, today, a.Shop, programType)
-			if err != nil {
-				return nil, err
-			}
-			values := make([]DayValue, len(*days))
-			for i, d := range *days {
-				values[i] = DayValue{d.Date, d.Count}
-			}
-			return &values, nil
-		})
-		return nil
+		return values
 	})
-	return st, err
+	return st, v.failed
 }
 
 // kpi is a figure of CardStats: a quotient of two SQL expressions over

@@ -363,7 +363,7 @@ func TestReadersCannotWrite(t *testing.T) {
 			"DROP TABLE cards", "PRAGMA user_version=9",
 		} {
 			f.view(func(v *View) error {
-				if _, err := v.exec(sql); err == nil || sql[0] != 'P' && !strings.Contains(err.Error(), sqlite.ErrReadOnly.Error()) {
+				if _, err := v.conn.exec(sql); err == nil || sql[0] != 'P' && !strings.Contains(err.Error(), sqlite.ErrReadOnly.Error()) {
 					t.Errorf("a reader ran %q: %v", sql, err)
 				}
 				return nil
@@ -383,7 +383,7 @@ func TestNullColumns(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	f.view(func(v *View) error {
-		return errorOf(v.one(func(r *rows) {
+		return errorOf(v.conn.one(func(r *rows) {
 			if at, n, x := r.nullTime(), r.nullInt(), r.nullFloat(); at.Valid || n.Valid || x.Valid {
 				t.Errorf("null is read as %v, %v and %v", at, n, x)
 			}

@@ -16,24 +16,22 @@ var tillRowsSQL = "SELECT " + tillTransactionCols + `, p.name, c.holder_name, (S
 // TillTransactions returns the latest rows that a device made, newest first. It looks at the
 // latest rows of its location, of which it visits a bounded number.
 func (v *View) TillTransactions(till Till, limit int) (all []TillRow, err error) {
-	err = v.snapshot(func() error {
-		var keys []int64
-		r := v.query("SELECT id, ifnull(device_id, 0) FROM transactions WHERE location_id=? ORDER BY id DESC LIMIT ?", till.Location, v.s.opts.PageVisits)
-		for len(keys) < limit && r.next() {
-			if key, device := r.int(), r.int(); device == till.Device {
-				keys = append(keys, key)
-			}
+	v.snapshot()
+	var keys []int64
+	r := v.query("SELECT id, ifnull(device_id, 0) FROM transactions WHERE location_id=? ORDER BY id DESC LIMIT ?", till.Location, v.s.opts.PageVisits)
+	for len(keys) < limit && r.next() {
+		if key, device := r.int(), r.int(); device == till.Device {
+			keys = append(keys, key)
 		}
-		if err := r.close(); err != nil {
-			return err
-		}
-		all, err = list(v.conn, func(r *rows) TillRow {
-			t, _ := v.scanTillTransaction(r)
-			return TillRow{t, r.str(), r.nullStr(), r.nullStr(), v.s.nullID(KindTransaction, r.nullInt())}
-		}, tillRowsSQL, jsonKeys(keys))
-		return err
-	})
-	return all, err
+	}
+	if err := r.close(); err != nil {
+		return all, err
+	}
+	all = collect(v, func(r *rows) TillRow {
+		t, _ := v.scanTillTransaction(r)
+		return TillRow{t, r.str(), r.nullStr(), r.nullStr(), v.nullID(KindTransaction, r.nullInt())}
+	}, tillRowsSQL, jsonKeys(keys))
+	return all, v.failed
 }
 
 // TillFound is a card that a search at a till has found.
@@ -51,28 +49,26 @@ const tillFoundMost = 5
 // TillSearch returns the first cards of the shop that a search finds, of each chain one,
 // without those that are archived: by their names, then by the beginnings of their addresses.
 func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
-	err = v.snapshot(func() error {
-		seen := map[int64]bool{}
-		found = make([]TillFound, 0, tillFoundMost)
-		for _, byEmail := range []bool{false, true} {
-			p, err := v.SearchCards(shop, CardSearch{Q: Given(q), ByEmail: byEmail, Live: true}, PageQuery{Limit: Given[int64](4 * tillFoundMost)})
-			if err != nil {
-				return err
+	v.snapshot()
+	seen := map[int64]bool{}
+	found = make([]TillFound, 0, tillFoundMost)
+	for _, byEmail := range []bool{false, true} {
+		p, err := v.SearchCards(shop, CardSearch{Q: Given(q), ByEmail: byEmail, Live: true}, PageQuery{Limit: Given[int64](4 * tillFoundMost)})
+		if err != nil {
+			return found, err
+		}
+		for _, c := range p.Data {
+			var root, generation int64
+			if err := v.find("card", func(r *rows) { root, generation = r.int(), r.int() }, "SELECT r.id, r.code_generation FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.keyOrNone(KindCard, c.ID)); err != nil {
+				return found, err
 			}
-			for _, c := range p.Data {
-				var root, generation int64
-				if err := v.find("card", func(r *rows) { root, generation = r.int(), r.int() }, "SELECT r.id, r.code_generation FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.s.keyOrNone(KindCard, c.ID)); err != nil {
-					return err
-				}
-				if !seen[root] && len(found) < tillFoundMost {
-					seen[root] = true
-					found = append(found, TillFound{Name: c.HolderName, Email: c.HolderEmail, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
-				}
+			if !seen[root] && len(found) < tillFoundMost {
+				seen[root] = true
+				found = append(found, TillFound{Name: c.HolderName, Email: c.HolderEmail, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
 			}
 		}
-		return nil
-	})
-	return found, err
+	}
+	return found, nil
 }
 
 // AuditTillSearch records that somebody searches for cards at a till. It does not say for

@@ -37,31 +37,15 @@ var tillCardsSQL = `SELECT count(*), ifnull(sum(own), 0), ifnull(sum(own*initial
 
 // TillToday returns what a device did so far today.
 func (v *View) TillToday(till Till) (d TillToday, err error) {
-	err = v.snapshot(func() error {
-		sh, err := v.s.shop(v.conn, till.Shop)
-		if err != nil {
-			return err
-		}
-		now := v.Now.Std().In(Zone(sh.Timezone))
-		from, to := startOfDay(now), startOfDay(now.AddDate(0, 0, 1))
-		d.Date, d.Timezone = now.Format(time.DateOnly), sh.Timezone
-		least, _, err := v.rowsBetween(till.Shop, from, to)
-		if err != nil {
-			return err
-		}
-		var visited, cards int64
-		if _, err = v.one(func(r *rows) {
-			visited, d.Stamps, d.Redemptions, d.Uses, d.ToppedUpCents, d.SpentCents = r.int(), r.int(), r.int(), r.int(), r.int(), r.int()
-		}, tillTodaySQL, till.Device, till.Location, least, mostTillDayRows, till.Shop, from, to); err != nil {
-			return err
-		}
-		first, err := v.firstKeyFrom("cards", from)
-		if err != nil {
-			return err
-		}
-		_, err = v.one(func(r *rows) { cards, d.NewCards, d.IssuedCents = r.int(), r.int(), r.int() }, tillCardsSQL, till.Shop, till.Location, till.Device, first, mostTillDayRows)
-		d.Complete = visited < mostTillDayRows && cards < mostTillDayRows
-		return err
-	})
-	return d, err
+	v.snapshot()
+	sh := v.shop(till.Shop)
+	now := v.Now.Std().In(Zone(sh.Timezone))
+	from, to := startOfDay(now), startOfDay(now.AddDate(0, 0, 1))
+	d.Date, d.Timezone = now.Format(time.DateOnly), sh.Timezone
+	least, _ := v.rowsBetween(till.Shop, from, to)
+	var visited, cards int64
+	v.one(into(&visited, &d.Stamps, &d.Redemptions, &d.Uses, &d.ToppedUpCents, &d.SpentCents), tillTodaySQL, till.Device, till.Location, least, mostTillDayRows, till.Shop, from, to)
+	v.one(into(&cards, &d.NewCards, &d.IssuedCents), tillCardsSQL, till.Shop, till.Location, till.Device, v.firstKeyFrom("cards", from), mostTillDayRows)
+	d.Complete = visited < mostTillDayRows && cards < mostTillDayRows
+	return d, v.failed
 }

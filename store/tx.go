@@ -32,9 +32,7 @@ type Actor struct {
 // Tx is one write inside its group's transaction. It is valid only until the
 // function that got it returns.
 type Tx struct {
-	*conn
-	s     *Store
-	Now   Time // at or after the time of the newest row
+	queries
 	Actor Actor
 	Epoch int64 // meta.auth_epoch as of this transaction
 	// Limits are those of the deployment. A seed may set others.
@@ -42,13 +40,9 @@ type Tx struct {
 	// CheckedTarget is the URL whose addresses the caller has checked. The store
 	// takes no other for a webhook.
 	CheckedTarget string
-	// failed is the first error of exec, insert, number, keys or one. The write
-	// fails with it, whatever Do returns, and those methods do nothing more. So a
-	// function that makes several changes looks at it once, at its end.
-	failed     error
-	touched    []int64 // cards whose data the answer holds; see Touches
-	events     []pendingEvent
-	lastEvents []pendingEvent // after all others
+	touched       []int64 // cards whose data the answer holds; see Touches
+	events        []pendingEvent
+	lastEvents    []pendingEvent // after all others
 	effects
 }
 
@@ -66,46 +60,6 @@ type effects struct {
 	// it in the group.
 	recounted bool
 	erases    bool // the log must be emptied of what this write erased
-}
-
-// exec runs a statement of the write.
-func (tx *Tx) exec(sql string, args ...any) (changes int64) {
-	if tx.failed == nil {
-		changes, tx.failed = tx.conn.exec(sql, args...)
-	}
-	return changes
-}
-
-// insert runs an INSERT and returns the new row's key.
-func (tx *Tx) insert(sql string, args ...any) (key int64) {
-	if tx.failed == nil {
-		key, tx.failed = tx.conn.insert(sql, args...)
-	}
-	return key
-}
-
-// number is conn.number within the write.
-func (tx *Tx) number(sql string, args ...any) (n int64) {
-	if tx.failed == nil {
-		n, tx.failed = tx.conn.number(sql, args...)
-	}
-	return n
-}
-
-// keys is conn.keys within the write.
-func (tx *Tx) keys(sql string, args ...any) (keys []int64) {
-	if tx.failed == nil {
-		keys, tx.failed = tx.conn.keys(sql, args...)
-	}
-	return keys
-}
-
-// one is conn.one within the write.
-func (tx *Tx) one(scan func(*rows), sql string, args ...any) (found bool) {
-	if tx.failed == nil {
-		found, tx.failed = tx.conn.one(scan, sql, args...)
-	}
-	return found
 }
 
 // AfterCommit registers f to be called once the write is on disk. f must be
@@ -313,7 +267,7 @@ func (s *Store) runJob(j *job) error {
 		return err
 	}
 	s.newest = max(s.newest, TimeOf(s.opts.Now()))
-	tx := &Tx{conn: s.writer, s: s, Now: s.newest, Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
+	tx := &Tx{queries: s.queries(s.writer, s.newest), Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
 	j.err = tx.run(func() error { return j.Do(tx) })
 	var kept *CommittedRefusal
 	keep := j.err == nil || errors.As(j.err, &kept)
@@ -340,6 +294,11 @@ func (s *Store) runJob(j *job) error {
 	maps.Copy(s.sequences, tx.sequences)
 	j.effects = tx.effects
 	return nil
+}
+
+// queries returns the queries of a connection at a time.
+func (s *Store) queries(c *conn, now Time) queries {
+	return queries{conn: c, IDs: s.IDs, s: s, Now: now}
 }
 
 // rollbackJob rolls back to the job's savepoint and drops what the job collected

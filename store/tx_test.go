@@ -151,7 +151,7 @@ func TestAfterCommitSeesTheWrite(t *testing.T) {
 	var inside, after int64
 	count := func() (n int64) {
 		f.View(0, func(v *View) (err error) {
-			n, err = v.number("SELECT count(*) FROM audit WHERE action='mark'")
+			n, err = v.conn.number("SELECT count(*) FROM audit WHERE action='mark'")
 			return err
 		})
 		return n
@@ -292,7 +292,7 @@ func TestCloseWaitsForReads(t *testing.T) {
 				break
 			}
 		}
-		n, err := v.number("SELECT count(*) FROM shops")
+		n, err := v.conn.number("SELECT count(*) FROM shops")
 		if err != nil || n != 1 {
 			t.Errorf("a read during Close got %d, %v", n, err)
 		}
@@ -356,20 +356,18 @@ func TestReaderSurvivesAPanic(t *testing.T) {
 				}
 			}()
 			f.View(0, func(v *View) error {
-				return v.snapshot(func() error {
-					v.query("SELECT id FROM shops").next()
-					panic("handler")
-				})
+				v.snapshot()
+				v.query("SELECT id FROM shops").next()
+				panic("handler")
 			})
 		}()
 	}
 	f.must(func(tx *Tx) error { return note(tx, "later") })
 	f.view(func(v *View) error {
-		return v.snapshot(func() error {
-			if n, err := v.number("SELECT count(*) FROM audit WHERE action='later'"); n != 1 || err != nil {
-				t.Errorf("the reader sees %d of 1 later rows, %v", n, err)
-			}
-			return nil
-		})
+		v.snapshot()
+		if n := v.number("SELECT count(*) FROM audit WHERE action='later'"); n != 1 {
+			t.Errorf("the reader sees %d of 1 later rows", n)
+		}
+		return v.failed
 	})
 }

@@ -24,43 +24,45 @@ type User struct {
 var userCols = `u.id, u.email, u.name, u.language, u.operator, u.totp_secret IS NOT NULL, u.disabled_at, u.last_sign_in_at,
 	u.created_at, u.updated_at`
 
-func (s *Store) scanUser(r *rows) User {
-	return User{ID: s.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Language: r.str(), Operator: r.bool(), TOTP: r.bool(),
+func (g IDs) scanUser(r *rows) User {
+	return User{ID: g.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Language: r.str(), Operator: r.bool(), TOTP: r.bool(),
 		DisabledAt: r.nullTime(), LastSignInAt: r.nullTime(), CreatedAt: r.time(), UpdatedAt: r.time()}
 }
 
 // user returns a person by the key.
-func (s *Store) user(c *conn, key int64) (u User, err error) {
-	err = c.find("person", func(r *rows) { u = s.scanUser(r) }, "SELECT "+userCols+" FROM users u WHERE u.id=?", key)
+func (q *queries) user(key int64) (u User, err error) {
+	err = q.find("person", func(r *rows) { u = q.scanUser(r) }, "SELECT "+userCols+" FROM users u WHERE u.id=?", key)
 	return u, err
 }
 
 // User returns a person.
-func (v *View) User(key int64) (User, error) { return v.s.user(v.conn, key) }
+func (v *View) User(key int64) (User, error) { return v.user(key) }
 
 // Users returns all persons of the file, oldest first.
 func (v *View) Users() ([]User, error) {
-	return list(v.conn, v.s.scanUser, "SELECT "+userCols+" FROM users u ORDER BY u.id")
+	return list(v.conn, v.scanUser, "SELECT "+userCols+" FROM users u ORDER BY u.id")
 }
 
 // UserByEmail returns the id of the person with an email.
 func (v *View) UserByEmail(email string) (id string, err error) {
-	err = v.find("person", func(r *rows) { id = v.s.ID(KindUser, r.int()) }, "SELECT id FROM users WHERE email_key=?", foldCase(email))
+	err = v.find("person", func(r *rows) { id = v.ID(KindUser, r.int()) }, "SELECT id FROM users WHERE email_key=?", foldCase(email))
 	return id, err
 }
 
 // UserKey returns the key of a person by the id.
 func (tx *Tx) UserKey(id string) (int64, error) {
-	key := tx.s.keyOrNone(KindUser, id)
-	_, err := tx.s.user(tx.conn, key)
+	key := tx.keyOrNone(KindUser, id)
+	_, err := tx.user(key)
 	return key, err
 }
 
-// HasOperator reports whether the file has a person who is an operator and may sign in.
-func (v *View) HasOperator() (bool, error) {
-	n, err := v.number("SELECT count(*) FROM users WHERE operator=1 AND disabled_at IS NULL")
-	return n > 0, err
+// operators returns the number of persons who are operators and may sign in.
+func (q *queries) operators() int64 {
+	return q.number("SELECT count(*) FROM users WHERE operator=1 AND disabled_at IS NULL")
 }
+
+// HasOperator reports whether the file has a person who is an operator and may sign in.
+func (v *View) HasOperator() (bool, error) { return v.operators() > 0, v.failed }
 
 // NewUser is a person to add.
 type NewUser struct {

@@ -40,10 +40,8 @@ func (tx *Tx) KnowBrowser(user int64, cookie string) (string, error) {
 	if _, err := io.ReadFull(tx.s.opts.Rand, raw[markTime:]); err != nil {
 		return "", err
 	}
-	changed, _, err := tx.time("SELECT password_changed_at FROM users WHERE id=?", user)
-	if err != nil {
-		return "", err
-	}
+	var changed Time
+	tx.one(into(&changed), "SELECT password_changed_at FROM users WHERE id=?", user)
 	account := tx.s.markOf(user)
 	marks := []string{account + base64.RawURLEncoding.EncodeToString(append(raw, tx.s.markMAC(user, changed, raw)...))}
 	for _, mark := range splitMarks(cookie) {
@@ -87,29 +85,28 @@ func (s *Store) markMAC(user int64, changed Time, raw []byte) []byte {
 
 // knownBrowser returns the subject for the failures of a browser in which the account with
 // an email has signed in before, and whether it is such a browser.
-func (s *Store) knownBrowser(c *conn, now Time, email string, b Browser) (sub subject, known bool, err error) {
+func (q *queries) knownBrowser(email string, b Browser) (sub subject, known bool) {
 	if b.Cookie == "" {
-		return sub, false, nil
+		return sub, false
 	}
 	var user int64
 	var changed Time
-	found, err := c.one(func(r *rows) { user, changed = r.int(), r.time() }, "SELECT id, password_changed_at FROM users WHERE email_key=?", foldCase(email))
-	if err != nil || !found {
-		return sub, false, err
+	if !q.one(into(&user, &changed), "SELECT id, password_changed_at FROM users WHERE email_key=?", foldCase(email)) {
+		return sub, false
 	}
 	for _, mark := range splitMarks(b.Cookie) {
-		text, ours := strings.CutPrefix(mark, s.markOf(user))
+		text, ours := strings.CutPrefix(mark, q.s.markOf(user))
 		raw := readMark(text)
 		if !ours || raw == nil {
 			continue
 		}
 		signed, mac := raw[:markTime+markNonce], raw[markTime+markNonce:]
-		if !hmac.Equal(mac, s.markMAC(user, changed, signed)) {
+		if !hmac.Equal(mac, q.s.markMAC(user, changed, signed)) {
 			continue
 		}
-		if Time(binary.BigEndian.Uint64(signed)).Add(BrowserLifetime) > now {
-			return subject{browserRule, s.subjectHash("browser", string(signed))}, true, nil
+		if Time(binary.BigEndian.Uint64(signed)).Add(BrowserLifetime) > q.Now {
+			return subject{browserRule, q.s.subjectHash("browser", string(signed))}, true
 		}
 	}
-	return sub, false, nil
+	return sub, false
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
@@ -93,12 +92,11 @@ type subject struct {
 
 // subjects returns what the failures of a browser at an account are counted for, that of
 // the account first.
-func (s *Store) subjects(c *conn, now Time, email string, b Browser) ([]subject, error) {
-	sub, known, err := s.knownBrowser(c, now, email, b)
-	if err != nil || known {
-		return []subject{sub}, err
+func (q *queries) subjects(email string, b Browser) []subject {
+	if sub, known := q.knownBrowser(email, b); known {
+		return []subject{sub}
 	}
-	return []subject{{accountRule, s.subjectHash("account", foldCase(email))}, s.addressSubject(addressRule, "address", b.Address)}, nil
+	return []subject{{accountRule, q.s.subjectHash("account", foldCase(email))}, q.s.addressSubject(addressRule, "address", b.Address)}
 }
 
 // addressSubject returns what a rule counts for an address. All clients whose address is
@@ -142,32 +140,17 @@ func (g IDs) hashKey() []byte {
 
 // guessLock returns an error if failures have locked the account, the address or, if it is
 // known, the browser alone.
-func (s *Store) guessLock(c *conn, now Time, email string, b Browser) error {
-	subjects, err := s.subjects(c, now, email, b)
-	if err != nil {
-		return err
+func (q *queries) guessLock(email string, b Browser) error {
+	if until := q.lockOf(q.subjects(email, b)...); until > q.Now {
+		return tooMany("Too many wrong passwords or codes. Try again later.", q.Now, until)
 	}
-	var until Time
-	for _, sub := range subjects {
-		end, _, err := c.time("SELECT locked_until FROM sign_in_failures WHERE subject=?", sub.hash)
-		if err != nil {
-			return err
-		}
-		until = max(until, end)
-	}
-	if until <= now {
-		return nil
-	}
-	return tooMany("Too many wrong passwords or codes. Try again later.", until.Std().Sub(now.Std()))
+	return q.failed
 }
 
 // countGuess counts a wrong guess for all that it is counted for, and audits it and the
 // locks that it causes. user is 0 if there is no such account.
 func (tx *Tx) countGuess(user int64, email string, b Browser) error {
-	subjects, err := tx.s.subjects(tx.conn, tx.Now, email, b)
-	if err != nil {
-		return err
-	}
+	subjects := tx.subjects(email, b)
 	shop := int64(0)
 	if user != 0 {
 		shop = tx.firstShop(user)
@@ -218,11 +201,8 @@ func (tx *Tx) count(sub subject) (g guesses, locks bool) {
 
 // countAll counts a request for some subjects, unless one of them is locked, and returns
 // the end of the lock, 0 if there is none.
-func (tx *Tx) countAll(subjects []subject) (until Time) {
-	for _, sub := range subjects {
-		until = max(until, tx.lockOf(sub))
-	}
-	if until > tx.Now {
+func (tx *Tx) countAll(subjects ...subject) (until Time) {
+	if until = tx.lockOf(subjects...); until > tx.Now {
 		return until
 	}
 	for _, sub := range subjects {
@@ -231,9 +211,11 @@ func (tx *Tx) countAll(subjects []subject) (until Time) {
 	return 0
 }
 
-// lockOf returns the end of the lock of one subject.
-func (tx *Tx) lockOf(sub subject) (until Time) {
-	tx.one(func(r *rows) { until = r.time() }, "SELECT locked_until FROM sign_in_failures WHERE subject=?", sub.hash)
+// lockOf returns the end of the last lock of some subjects, 0 if there was none.
+func (q *queries) lockOf(subjects ...subject) (until Time) {
+	for _, sub := range subjects {
+		until = max(until, Time(q.number("SELECT locked_until FROM sign_in_failures WHERE subject=?", sub.hash)))
+	}
 	return until
 }
 
@@ -249,9 +231,8 @@ func jsonTimes(times []Time) string {
 // forgetGuesses forgets the failures of a known browser, after a success. Those of others
 // stay: a person who signs in must not help an attack on the account.
 func (tx *Tx) forgetGuesses(email string, b Browser) error {
-	sub, known, err := tx.s.knownBrowser(tx.conn, tx.Now, email, b)
-	if known {
+	if sub, known := tx.knownBrowser(email, b); known {
 		tx.exec("DELETE FROM sign_in_failures WHERE subject=?", sub.hash)
 	}
-	return cmp.Or(tx.failed, err)
+	return tx.failed
 }

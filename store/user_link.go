@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"time"
 )
 
@@ -59,7 +58,7 @@ func (tx *Tx) newLink(l link) (c CreatedLink, err error) {
 	}
 	key := tx.insert("INSERT INTO links (kind, hash, user_id, email, email_key, shop_id, role, created_by, created_at, expires_at, mailed) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 		l.kind, Hash(c.Token), null(l.user), text(l.email), text(foldCase(l.email)), null(l.shop), text(l.role), null(by), tx.Now, c.ExpiresAt, l.mailed)
-	c.ID = tx.s.ID(KindLink, key)
+	c.ID = tx.ID(KindLink, key)
 	c.URL = tx.s.opts.PublicURL + linkPaths[l.kind] + c.Token
 	if l.mailed {
 		tx.mailLink(&c, key)
@@ -73,29 +72,18 @@ var errLink = refuse(LinkExpired, "The link was used already, or it has expired.
 
 // openLink returns the one-time link of a kind with a token; an empty kind is any. One that
 // can no longer be used is link_expired.
-func (s *Store) openLink(c *conn, now Time, kind, token string) (l link, err error) {
-	found, err := c.one(func(r *rows) {
-		l = link{key: r.int(), kind: r.str(), user: r.int(), shop: r.int(), email: r.str(), role: r.str(), expiresAt: r.time(), mailed: r.bool()}
-	}, `SELECT id, kind, ifnull(user_id, 0), ifnull(shop_id, 0), ifnull(email, ''), ifnull(role, ''), expires_at, mailed
+func (q *queries) openLink(kind, token string) (l link, err error) {
+	found := q.one(into(&l.key, &l.kind, &l.user, &l.shop, &l.email, &l.role, &l.expiresAt, &l.mailed), `SELECT id, kind, ifnull(user_id, 0), ifnull(shop_id, 0), ifnull(email, ''), ifnull(role, ''), expires_at, mailed
 		FROM links WHERE hash=?`, Hash(token))
-	switch {
-	case err != nil:
-		return l, err
-	case !found || l.expiresAt <= now || kind != "" && l.kind != kind:
+	if !found || l.expiresAt <= q.Now || kind != "" && l.kind != kind || l.kind == LinkSetup && q.operators() > 0 {
 		return l, errLink
-	case l.kind == LinkSetup:
-		operators, err := c.number("SELECT count(*) FROM users WHERE operator=1 AND disabled_at IS NULL")
-		if err == nil && operators > 0 {
-			err = errLink
-		}
-		return l, err
 	}
-	return l, nil
+	return l, q.failed
 }
 
 // takeLink returns the one-time link of a kind with a token, and uses it up.
 func (tx *Tx) takeLink(kind, token string) (l link, err error) {
-	if l, err = tx.s.openLink(tx.conn, tx.Now, kind, token); err != nil {
+	if l, err = tx.openLink(kind, token); err != nil {
 		return l, err
 	}
 	tx.exec("DELETE FROM links WHERE id=?", l.key)
@@ -106,7 +94,7 @@ func (tx *Tx) takeLink(kind, token string) (l link, err error) {
 // needs none.
 func (tx *Tx) NewSetupLink() (c CreatedLink, ok bool, err error) {
 	tx.exec("DELETE FROM links WHERE kind='setup'")
-	if tx.number("SELECT count(*) FROM users WHERE operator=1 AND disabled_at IS NULL") > 0 {
+	if tx.operators() > 0 {
 		return c, false, tx.failed
 	}
 	c, err = tx.newLink(link{kind: LinkSetup})
@@ -130,7 +118,7 @@ func (v *View) Invitations(shop int64) ([]Invitation, error) {
 		where, args = "l.shop_id=? AND "+where, []any{shop, v.Now}
 	}
 	return list(v.conn, func(r *rows) Invitation {
-		return Invitation{ID: v.s.ID(KindLink, r.int()), Email: r.str(), Shop: r.str(), Role: r.str(), CreatedAt: r.time(), ExpiresAt: r.time()}
+		return Invitation{ID: v.ID(KindLink, r.int()), Email: r.str(), Shop: r.str(), Role: r.str(), CreatedAt: r.time(), ExpiresAt: r.time()}
 	}, `SELECT l.id, l.email, ifnull(s.name, ''), ifnull(l.role, 'operator'), l.created_at, l.expires_at
 		FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE `+where, args...)
 }
@@ -147,9 +135,7 @@ func (tx *Tx) Invite(shop int64, email, role string) (c CreatedLink, err error) 
 			return c, refuse(Conflict, "The person is an operator already.")
 		}
 	} else {
-		if _, err := tx.s.shop(tx.conn, shop); err != nil {
-			return c, err
-		}
+		tx.shop(shop)
 		if tx.number("SELECT count(*) FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND u.email_key=?", shop, key) > 0 {
 			return c, refuse(Conflict, "The person belongs to the shop already.")
 		}
@@ -167,14 +153,14 @@ func (tx *Tx) Invite(shop int64, email, role string) (c CreatedLink, err error) 
 	if c.Mailed {
 		c.URL, c.Token = "", ""
 	}
-	linkKey, _ := tx.s.Key(KindLink, c.ID)
+	linkKey, _ := tx.Key(KindLink, c.ID)
 	tx.audit(shop, "user.invite", KindLink, linkKey, "")
 	return c, tx.failed
 }
 
 // CancelInvitation ends an invitation to a shop.
 func (tx *Tx) CancelInvitation(shop int64, id string) error {
-	key := tx.s.keyOrNone(KindLink, id)
+	key := tx.keyOrNone(KindLink, id)
 	if tx.exec("DELETE FROM links WHERE id=? AND shop_id=? AND kind='invitation'", key, shop) == 0 && tx.failed == nil {
 		return notFound("invitation")
 	}
@@ -186,7 +172,7 @@ func (tx *Tx) CancelInvitation(shop int64, id string) error {
 // the invitation. If there is an account with the email already, it stays as it is, and the
 // caller cannot tell. A link that somebody else was shown proves nothing about the email.
 func (tx *Tx) CreateInvited(token string, n NewUser) error {
-	l, err := tx.s.openLink(tx.conn, tx.Now, LinkInvitation, token)
+	l, err := tx.openLink(LinkInvitation, token)
 	if err != nil {
 		return err
 	}
@@ -226,7 +212,7 @@ func (tx *Tx) AcceptInvitation(token string, id *SessionIdentity) error {
 // NewResetLink makes a link that sets a new password, and replaces earlier ones. A
 // disabled account is a conflict.
 func (tx *Tx) NewResetLink(user int64) (c CreatedLink, err error) {
-	u, err := tx.s.user(tx.conn, user)
+	u, err := tx.user(user)
 	if err != nil {
 		return c, err
 	}
@@ -253,16 +239,13 @@ var (
 // such an account and it is not disabled. Earlier links stay valid: else whoever asks could
 // end the link that the person is about to open.
 func (tx *Tx) RequestReset(email string, b Browser) error {
-	_, known, err := tx.s.knownBrowser(tx.conn, tx.Now, email, b)
-	if err != nil {
-		return err
-	}
+	_, known := tx.knownBrowser(email, b)
 	subjects := []subject{{resetEmailRule, tx.s.subjectHash("reset email", foldCase(email))}}
 	if !known {
 		subjects = append(subjects, tx.s.addressSubject(resetAddressRule, "reset address", b.Address))
 	}
-	if until := tx.countAll(subjects); until > 0 {
-		return tooMany("Too many requests. Look into your mailbox, or try again later.", until.Std().Sub(tx.Now.Std()))
+	if until := tx.countAll(subjects...); until > 0 {
+		return tooMany("Too many requests. Look into your mailbox, or try again later.", tx.Now, until)
 	}
 	l := link{kind: LinkReset, mailed: true}
 	tx.one(func(r *rows) { l.user, l.email = r.int(), r.str() }, "SELECT id, email FROM users WHERE email_key=? AND disabled_at IS NULL", foldCase(email))
@@ -270,14 +253,14 @@ func (tx *Tx) RequestReset(email string, b Browser) error {
 	if l.user == 0 || !tx.s.mails() || tx.failed != nil {
 		return tx.failed
 	}
-	_, err = tx.newLink(l)
-	return cmp.Or(tx.failed, err)
+	_, err := tx.newLink(l)
+	return err
 }
 
 // LinkEmail returns the email of the person of a one-time link of a kind, without using
 // the link up.
 func (v *View) LinkEmail(kind, token string) (string, error) {
-	l, err := v.s.openLink(v.conn, v.Now, kind, token)
+	l, err := v.openLink(kind, token)
 	return l.email, err
 }
 
@@ -313,16 +296,13 @@ type ShownLink struct {
 
 // ShowLink returns what a one-time link is for, without using it up.
 func (v *View) ShowLink(token string) (s ShownLink, err error) {
-	l, err := v.s.openLink(v.conn, v.Now, "", token)
+	l, err := v.openLink("", token)
 	if err != nil {
 		return s, err
 	}
 	s = ShownLink{Kind: l.kind, Email: l.email, Role: l.role, Mailed: l.mailed, Shops: []NamedShop{}, ExpiresAt: l.expiresAt}
 	if l.shop != 0 {
-		sh, err := v.s.shop(v.conn, l.shop)
-		if err != nil {
-			return s, err
-		}
+		sh := v.shop(l.shop)
 		s.Shop = sh.Name
 	}
 	if l.kind == LinkSetup {
@@ -349,7 +329,7 @@ func (tx *Tx) SetUp(token string, n NewUser, shopID Opt[string], f ShopFields) (
 	var shop int64
 	switch {
 	case shopID.Set:
-		if shop, _ = tx.s.Key(KindShop, shopID.V); tx.number("SELECT count(*) FROM shops WHERE id=?", shop) == 0 && tx.failed == nil {
+		if shop, _ = tx.Key(KindShop, shopID.V); tx.number("SELECT count(*) FROM shops WHERE id=?", shop) == 0 && tx.failed == nil {
 			return 0, Invalid(Detail{Field: "shop_id", Code: "invalid_value", Message: "must be the id of a shop of the file"})
 		}
 	case f.Name.Set:

@@ -13,10 +13,9 @@ func (s *Store) mails() bool { return s.opts.Mail != nil || s.opts.QueueMail }
 // the count of invitations must not show who has an account.
 func (tx *Tx) countInvitation(email string) error {
 	address := subject{mailRule, tx.s.subjectHash("mail", foldCase(email))}
-	if until := tx.lockOf(address); until > tx.Now {
-		return tooMany("This address has had as many messages as it may within a day.", until.Std().Sub(tx.Now.Std()))
+	if until := tx.countAll(address); until > 0 {
+		return tooMany("This address has had as many messages as it may within a day.", tx.Now, until)
 	}
-	tx.count(address)
 	return tx.failed
 }
 
@@ -29,7 +28,7 @@ func (tx *Tx) mailLink(c *CreatedLink, key int64) {
 		tx.notifyMail()
 		return
 	}
-	m, err := tx.s.linkMail(tx.conn, tx.Now, key)
+	m, err := tx.linkMail(key)
 	if err != nil && tx.failed == nil {
 		tx.failed = err
 	}
@@ -40,24 +39,22 @@ func (tx *Tx) mailLink(c *CreatedLink, key int64) {
 // nextLinkMail returns the queued message with a one-time link that is due first.
 func (v *View) nextLinkMail() (m QueuedMail, ok bool, err error) {
 	var key int64
-	if ok, err = v.one(func(r *rows) { key = r.int() }, "SELECT link_id FROM link_mails ORDER BY due_at LIMIT 1"); err != nil || !ok {
-		return m, ok, err
+	if !v.one(into(&key), "SELECT link_id FROM link_mails ORDER BY due_at LIMIT 1") {
+		return m, false, v.failed
 	}
-	m, err = v.s.linkMail(v.conn, v.Now, key)
+	m, err = v.linkMail(key)
 	return m, err == nil, err
 }
 
 // linkMail returns the queued message with a one-time link.
-func (s *Store) linkMail(c *conn, now Time, key int64) (m QueuedMail, err error) {
+func (q *queries) linkMail(key int64) (m QueuedMail, err error) {
 	var expires Time
-	err = c.find("message", func(r *rows) {
-		m = QueuedMail{link: key, Token: r.str(), Due: r.time(), Attempts: int(r.int()), Unsure: int(r.int())}
-		m.Kind, m.To, m.shop, m.At, expires, m.Shop, m.Language = r.str(), r.str(), r.int(), r.time(), r.time(), r.str(), r.str()
-	}, `SELECT q.token, q.due_at, q.attempts, q.unsure, l.kind, l.email, ifnull(l.shop_id, 0), l.created_at, l.expires_at,
+	m.link = key
+	err = q.find("message", into(&m.Token, &m.Due, &m.Attempts, &m.Unsure, &m.Kind, &m.To, &m.shop, &m.At, &expires, &m.Shop, &m.Language), `SELECT q.token, q.due_at, q.attempts, q.unsure, l.kind, l.email, ifnull(l.shop_id, 0), l.created_at, l.expires_at,
 		ifnull(s.name, ''), ifnull(u.language, ifnull(s.language, 'en')) FROM link_mails q JOIN links l ON l.id=q.link_id
 		LEFT JOIN shops s ON s.id=l.shop_id LEFT JOIN users u ON u.id=l.user_id WHERE q.link_id=?`, key)
-	m.Link = s.opts.PublicURL + linkPaths[m.Kind] + m.Token
-	if expires <= now.Add(time.Minute) {
+	m.Link = q.s.opts.PublicURL + linkPaths[m.Kind] + m.Token
+	if expires <= q.Now.Add(time.Minute) {
 		m.Status = MailObsolete
 	}
 	return m, err

@@ -17,20 +17,20 @@ type Member struct {
 var memberCols = `u.id, u.email, u.name, m.role, u.totp_secret IS NOT NULL, u.disabled_at IS NOT NULL, u.last_sign_in_at,
 	m.created_at`
 
-func (s *Store) scanMember(r *rows) Member {
-	return Member{ID: s.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Role: r.str(), TOTP: r.bool(), Disabled: r.bool(), LastSignInAt: r.nullTime(), CreatedAt: r.time()}
+func (g IDs) scanMember(r *rows) Member {
+	return Member{ID: g.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Role: r.str(), TOTP: r.bool(), Disabled: r.bool(), LastSignInAt: r.nullTime(), CreatedAt: r.time()}
 }
 
 // member returns a member of a shop by the person's id.
-func (s *Store) member(c *conn, shop int64, id string) (user int64, m Member, err error) {
-	user = s.keyOrNone(KindUser, id)
-	err = c.find("person", func(r *rows) { m = s.scanMember(r) }, "SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND m.user_id=?", shop, user)
+func (q *queries) member(shop int64, id string) (user int64, m Member, err error) {
+	user = q.keyOrNone(KindUser, id)
+	err = q.find("person", func(r *rows) { m = q.scanMember(r) }, "SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND m.user_id=?", shop, user)
 	return user, m, err
 }
 
 // Members returns the members of a shop, in the order of their accounts.
 func (v *View) Members(shop int64) ([]Member, error) {
-	return list(v.conn, v.s.scanMember, "SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? ORDER BY m.user_id", shop)
+	return list(v.conn, v.scanMember, "SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? ORDER BY m.user_id", shop)
 }
 
 // AddMember gives a person a role in a shop.
@@ -48,7 +48,7 @@ func (tx *Tx) AddMember(user, shop int64, role string) error {
 // which is 0 without one. A member who has the role already stays as they are. The last owner
 // cannot get another role.
 func (tx *Tx) SetRole(shop int64, id, role string, session int64) (m Member, err error) {
-	user, m, err := tx.s.member(tx.conn, shop, id)
+	user, m, err := tx.member(shop, id)
 	if err != nil || m.Role == role {
 		return m, err
 	}
@@ -58,14 +58,14 @@ func (tx *Tx) SetRole(shop int64, id, role string, session int64) (m Member, err
 	tx.exec("UPDATE memberships SET role=? WHERE user_id=? AND shop_id=?", role, user, shop)
 	tx.audit(shop, "user.set_role", KindUser, user, fmt.Sprintf(`{"from":%q,"to":%q}`, m.Role, role))
 	tx.lessenPerson(shop, user, session)
-	_, m, err = tx.s.member(tx.conn, shop, id)
+	_, m, err = tx.member(shop, id)
 	return m, err
 }
 
 // RemoveMember takes a person out of a shop and ends the person's sessions. The account
 // stays. The last owner cannot be removed.
 func (tx *Tx) RemoveMember(shop int64, id string) error {
-	user, m, err := tx.s.member(tx.conn, shop, id)
+	user, m, err := tx.member(shop, id)
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func (tx *Tx) lessenPerson(shop, user, session int64) {
 // It does nothing if the account is in that state already. The last operator cannot be
 // disabled.
 func (tx *Tx) SetUserDisabled(id string, disabled bool) (u User, err error) {
-	key := tx.s.keyOrNone(KindUser, id)
-	if u, err = tx.s.user(tx.conn, key); err != nil || u.DisabledAt.Valid == disabled {
+	key := tx.keyOrNone(KindUser, id)
+	if u, err = tx.user(key); err != nil || u.DisabledAt.Valid == disabled {
 		return u, err
 	}
-	if disabled && u.Operator && tx.number("SELECT count(*) FROM users WHERE operator=1 AND disabled_at IS NULL") == 1 {
+	if disabled && u.Operator && tx.operators() == 1 {
 		return u, refuse(Conflict, "There is no other operator. Invite one first.")
 	}
 	at, action := Null[Time]{}, "user.enable"
@@ -112,12 +112,12 @@ func (tx *Tx) SetUserDisabled(id string, disabled bool) (u User, err error) {
 	tx.exec("DELETE FROM links WHERE user_id=?1 OR created_by=?1", key)
 	tx.endOtherSessions(key, 0)
 	tx.auditUser(action, key, "")
-	return tx.s.user(tx.conn, key)
+	return tx.user(key)
 }
 
 // UpdateUser changes the name and the language of a person. Absent ones stay.
 func (tx *Tx) UpdateUser(key int64, name, language Opt[string]) (u User, err error) {
-	if u, err = tx.s.user(tx.conn, key); err != nil {
+	if u, err = tx.user(key); err != nil {
 		return u, err
 	}
 	changed := u
@@ -128,5 +128,5 @@ func (tx *Tx) UpdateUser(key int64, name, language Opt[string]) (u User, err err
 	tx.exec("UPDATE users SET name=?, language=?, updated_at=? WHERE id=?", changed.Name, changed.Language, tx.Now, key)
 	tx.bumpAuth()
 	tx.auditUser("user.update", key, "")
-	return tx.s.user(tx.conn, key)
+	return tx.user(key)
 }

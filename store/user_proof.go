@@ -20,17 +20,17 @@ var errCode = refuse(TOTPInvalid, "The code is wrong, or was used already.")
 // The result for an email without an account looks the same to the caller.
 func (v *View) SignInCredentials(email string, b Browser) (c Credentials, err error) {
 	c = Credentials{Email: email, Browser: b}
-	if err := v.s.guessLock(v.conn, v.Now, email, b); err != nil {
+	if err := v.guessLock(email, b); err != nil {
 		return c, err
 	}
-	_, err = v.one(func(r *rows) { c.User, c.Password = r.int(), r.str() },
+	v.one(func(r *rows) { c.User, c.Password = r.int(), r.str() },
 		"SELECT id, iif(disabled_at IS NULL, password, '') FROM users WHERE email_key=?", foldCase(email))
-	return c, err
+	return c, v.failed
 }
 
 // UserCredentials does the same for a person who is signed in.
 func (v *View) UserCredentials(user int64, b Browser) (c Credentials, err error) {
-	u, err := v.s.user(v.conn, user)
+	u, err := v.user(user)
 	if err != nil {
 		return c, err
 	}
@@ -42,7 +42,7 @@ func (v *View) UserCredentials(user int64, b Browser) (c Credentials, err error)
 // right one too, so that no number of concurrent tries learns more than the rules allow.
 // totp reports whether there is a second factor.
 func (tx *Tx) CheckPassword(c Credentials, right bool) (totp bool, err error) {
-	if err := tx.s.guessLock(tx.conn, tx.Now, c.Email, c.Browser); err != nil {
+	if err := tx.guessLock(c.Email, c.Browser); err != nil {
 		return false, err
 	}
 	if right && tx.one(func(r *rows) { totp = r.bool() }, "SELECT totp_secret IS NOT NULL FROM users WHERE id=? AND password=? AND disabled_at IS NULL", c.User, c.Password) {
@@ -57,11 +57,11 @@ func (tx *Tx) CheckPassword(c Credentials, right bool) (totp bool, err error) {
 // CheckCode returns an error unless a code is one of the person's second factor or a
 // recovery code, and uses it up. It counts a wrong one.
 func (tx *Tx) CheckCode(user int64, b Browser, code string) error {
-	u, err := tx.s.user(tx.conn, user)
+	u, err := tx.user(user)
 	if err != nil {
 		return err
 	}
-	if err := tx.s.guessLock(tx.conn, tx.Now, u.Email, b); err != nil {
+	if err := tx.guessLock(u.Email, b); err != nil {
 		return err
 	}
 	if tx.useCode(user, code) {
@@ -75,7 +75,7 @@ func (tx *Tx) CheckCode(user int64, b Browser, code string) error {
 
 // SignedIn records that the person of an account has proved who they are in a browser.
 func (tx *Tx) SignedIn(user int64, b Browser) error {
-	u, err := tx.s.user(tx.conn, user)
+	u, err := tx.user(user)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ const issuer = "punchcard"
 
 // OfferTOTP makes a new secret, which ConfirmTOTP puts in the place of the old one.
 func (tx *Tx) OfferTOTP(user int64) (o OfferedTOTP, err error) {
-	u, err := tx.s.user(tx.conn, user)
+	u, err := tx.user(user)
 	if err != nil {
 		return o, err
 	}
@@ -139,7 +139,7 @@ func (tx *Tx) makeRecoveryCodes(user int64) (c RecoveryCodes, err error) {
 
 // CountRecoveryCodes returns how many recovery codes of a person are left.
 func (v *View) CountRecoveryCodes(user int64) (int64, error) {
-	return v.number("SELECT count(*) FROM recovery_codes WHERE user_id=?", user)
+	return v.number("SELECT count(*) FROM recovery_codes WHERE user_id=?", user), v.failed
 }
 
 // bareCode returns a code without the blanks and hyphens by which it is grouped.

@@ -17,7 +17,7 @@ var versionSQL = map[Kind]string{
 // Version returns when a program, card, location or webhook of the shop was last changed,
 // and 0 for an id that names none.
 func (tx *Tx) Version(shop int64, id string) (version Time) {
-	kind, key := tx.s.kindOf(id)
+	kind, key := tx.kindOf(id)
 	if sql := versionSQL[kind]; sql != "" {
 		tx.one(func(r *rows) { version = r.time() }, sql, key, shop)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 
 	"punchcard/store/sqlite"
@@ -12,9 +13,7 @@ var ErrEpoch = errors.New("the caller's identity has to be read again")
 
 // View is one read on a query-only connection.
 type View struct {
-	*conn
-	s          *Store
-	Now        Time
+	queries
 	epoch      int64 // expected; 0: any
 	rowEpoch   int64 // the argument of the last seeEpoch
 	checked    bool  // seeEpoch has found the expected epoch
@@ -35,9 +34,8 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 		c.db().Resume() // an error of the disk does not concern a write
 		s.readers <- c
 	}()
-	// Now is never before that of the newest write.
-	v := &View{conn: c, s: s, Now: max(s.Now(), Time(s.latest.Load())), epoch: epoch}
-	err = fn(v)
+	v := &View{queries: s.queries(c, max(s.Now(), Time(s.latest.Load()))), epoch: epoch}
+	err = v.read(fn)
 	if errors.Is(err, ErrEpoch) || v.checked || epoch == 0 {
 		return err
 	}
@@ -62,24 +60,26 @@ func (v *View) seeEpoch(epoch int64) {
 	}
 }
 
-// snapshot makes all queries of fn see one state of the file.
-func (v *View) snapshot(fn func() error) (err error) {
-	if v.inSnapshot {
-		return fn()
-	}
-	if _, err := v.exec("BEGIN"); err != nil {
-		return err
-	}
-	v.inSnapshot = true
+// read calls fn and ends its snapshot.
+func (v *View) read(fn func(*View) error) (err error) {
 	// Deferred, since the connection serves others after a panic too.
 	defer func() {
-		v.inSnapshot = false
-		v.db().CloseRows()
-		if _, cerr := v.exec("COMMIT"); err == nil {
-			err = cerr
+		if v.inSnapshot {
+			v.db().CloseRows()
+			_, cerr := v.conn.exec("COMMIT")
+			err = cmp.Or(err, cerr)
 		}
 	}()
-	return fn()
+	err = fn(v)
+	return cmp.Or(v.failed, err)
+}
+
+// snapshot makes all queries from now to the end of the View see one state of the file.
+func (v *View) snapshot() {
+	if !v.inSnapshot {
+		v.exec("BEGIN")
+		v.inSnapshot = v.failed == nil
+	}
 }
 
 // takeReader waits for a reading connection. It prefers an open one to one that

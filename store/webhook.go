@@ -90,30 +90,24 @@ var webhookCols = `id, program_id, url, events, active, description, bearer_toke
 	include_shop_wide_events, http_method, custom_headers, payload_version, consecutive_failures, created_at, updated_at, secret,
 	draft`
 
-func (s *Store) scanWebhook(r *rows, shop int64) (w webhook) {
-	w.key = r.int()
-	w.ID, w.ShopID, w.ProgramID, w.URL = s.ID(KindWebhook, w.key), s.ID(KindShop, shop), s.ID(KindProgram, r.int()), r.str()
-	r.json(&w.Events)
-	w.Active, w.Description, w.bearer = r.bool(), r.str(), r.nullStr()
-	r.json(&w.programs)
-	r.json(&w.locations)
-	w.IncludeShopWideEvents, w.HTTPMethod = r.bool(), r.str()
-	r.json(&w.headers)
-	w.PayloadVersion, w.ConsecutiveFailures, w.CreatedAt, w.UpdatedAt, w.secret = r.str(), r.int(), r.time(), r.time(), r.str()
-	w.draft = r.bool()
-	w.setShownFields(s)
+func (g IDs) scanWebhook(r *rows, shop int64) (w webhook) {
+	var program int64
+	r.scan(&w.key, &program, &w.URL, &w.Events, &w.Active, &w.Description, &w.bearer, &w.programs, &w.locations, &w.IncludeShopWideEvents,
+		&w.HTTPMethod, &w.headers, &w.PayloadVersion, &w.ConsecutiveFailures, &w.CreatedAt, &w.UpdatedAt, &w.secret, &w.draft)
+	w.ID, w.ShopID, w.ProgramID = g.ID(KindWebhook, w.key), g.ID(KindShop, shop), g.ID(KindProgram, program)
+	w.setShownFields(g)
 	return w
 }
 
 // setShownFields sets the fields of the resource that depend on hidden columns.
-func (w *webhook) setShownFields(s *Store) {
+func (w *webhook) setShownFields(g IDs) {
 	w.HasBearerToken = w.bearer.Valid
 	w.ProgramIDs, w.LocationIDs, w.CustomHeaders = []string{}, []string{}, map[string]string{}
 	for _, k := range w.programs {
-		w.ProgramIDs = append(w.ProgramIDs, s.ID(KindProgram, k))
+		w.ProgramIDs = append(w.ProgramIDs, g.ID(KindProgram, k))
 	}
 	for _, k := range w.locations {
-		w.LocationIDs = append(w.LocationIDs, s.ID(KindLocation, k))
+		w.LocationIDs = append(w.LocationIDs, g.ID(KindLocation, k))
 	}
 	for name := range w.headers {
 		w.CustomHeaders[name] = "***"
@@ -129,9 +123,9 @@ func (w *webhook) visibleTo(a Access) bool {
 
 // webhook returns a webhook by its id and its program's id. A deleted one and
 // one that the key may not see are both not_found.
-func (s *Store) webhook(c *conn, a Access, programID, id string) (w webhook, err error) {
-	err = c.find("webhook", func(r *rows) { w = s.scanWebhook(r, a.Shop) },
-		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND program_id=? AND deleted_at IS NULL", s.keyOrNone(KindWebhook, id), a.Shop, s.keyOrNone(KindProgram, programID))
+func (q *queries) webhook(a Access, programID, id string) (w webhook, err error) {
+	err = q.find("webhook", func(r *rows) { w = q.scanWebhook(r, a.Shop) },
+		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND program_id=? AND deleted_at IS NULL", q.keyOrNone(KindWebhook, id), a.Shop, q.keyOrNone(KindProgram, programID))
 	if err == nil && !w.visibleTo(a) {
 		err = notFound("webhook")
 	}
@@ -141,32 +135,29 @@ func (s *Store) webhook(c *conn, a Access, programID, id string) (w webhook, err
 // Webhooks returns the webhooks of a program's path, newest first.
 func (v *View) Webhooks(a Access, programID string) (list []Webhook, err error) {
 	list = []Webhook{}
-	err = v.snapshot(func() error {
-		p, err := v.s.program(v.conn, a, programID)
-		if err != nil {
-			return err
+	v.snapshot()
+	p, err := v.program(a, programID)
+	if err != nil {
+		return list, err
+	}
+	for r := range v.each("SELECT "+webhookCols+" FROM webhooks WHERE program_id=? AND deleted_at IS NULL ORDER BY id DESC", p.key) {
+		if w := v.scanWebhook(r, a.Shop); w.visibleTo(a) {
+			list = append(list, w.Webhook)
 		}
-		r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE program_id=? AND deleted_at IS NULL ORDER BY id DESC", p.key)
-		for r.next() {
-			if w := v.s.scanWebhook(r, a.Shop); w.visibleTo(a) {
-				list = append(list, w.Webhook)
-			}
-		}
-		return r.close()
-	})
-	return list, err
+	}
+	return list, v.failed
 }
 
 // Webhook returns one webhook, without its secret.
 func (v *View) Webhook(a Access, programID, id string) (Webhook, error) {
-	w, err := v.s.webhook(v.conn, a, programID, id)
+	w, err := v.webhook(a, programID, id)
 	return w.Webhook, err
 }
 
 // CreateWebhook creates a webhook in a program's path. More webhooks than
 // Limits.Webhooks are unprocessable.
 func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c CreatedWebhook, err error) {
-	p, err := tx.s.program(tx.conn, a, programID)
+	p, err := tx.program(a, programID)
 	if err != nil {
 		return c, err
 	}
@@ -186,7 +177,7 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 		bearer_token, secret, http_method, custom_headers, consecutive_failures, updated_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		append(append([]any{a.Shop, p.key, w.PayloadVersion}, w.columns(tx.Now)...), tx.Now)...)
 	tx.auditWebhook(a, "webhook.create", w.key, "")
-	made, err := tx.s.webhook(tx.conn, a, programID, tx.s.ID(KindWebhook, w.key))
+	made, err := tx.webhook(a, programID, tx.ID(KindWebhook, w.key))
 	return CreatedWebhook{made.Webhook, made.secret}, err
 }
 
@@ -209,7 +200,7 @@ func (s *Store) newWebhookSecret() (string, error) {
 // UpdateWebhook changes the fields that f names. A webhook that has the values
 // already stays as it is. The answer contains the secret only if it is new.
 func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u UpdatedWebhook, err error) {
-	w, err := tx.s.webhook(tx.conn, a, programID, id)
+	w, err := tx.webhook(a, programID, id)
 	rotate := f.RotateSecret.Or(false)
 	if err != nil || !namesAnyField(&f.WebhookFields) && !rotate {
 		return UpdatedWebhook{Webhook: w.Webhook}, err
@@ -242,7 +233,7 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	}
 	tx.auditWebhook(a, "webhook.update", w.key, detail)
 	w.UpdatedAt = tx.Now
-	w.setShownFields(tx.s)
+	w.setShownFields(tx.IDs)
 	u.Webhook = w.Webhook
 	return u, tx.failed
 }
@@ -253,7 +244,7 @@ const deleteWebhooks = "UPDATE webhooks SET deleted_at=?1, updated_at=?1, secret
 
 // DeleteWebhook deletes a webhook. Its pending deliveries are not sent.
 func (tx *Tx) DeleteWebhook(a Access, programID, id string) error {
-	w, err := tx.s.webhook(tx.conn, a, programID, id)
+	w, err := tx.webhook(a, programID, id)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (tx *Tx) DraftWebhook(a Access, programID string, f DraftFields) (Webhook, 
 	if err != nil {
 		return made.Webhook, err
 	}
-	tx.exec("UPDATE webhooks SET draft=1 WHERE id=?", tx.s.keyOrNone(KindWebhook, made.ID))
+	tx.exec("UPDATE webhooks SET draft=1 WHERE id=?", tx.keyOrNone(KindWebhook, made.ID))
 	return made.Webhook, tx.failed
 }
 
@@ -65,8 +65,8 @@ func (tx *Tx) activeWebhook(a Access, id string) (w webhook, err error) {
 
 // webhookByID returns a webhook by its id alone.
 func (tx *Tx) webhookByID(a Access, id string) (w webhook, err error) {
-	err = tx.find("webhook", func(r *rows) { w = tx.s.scanWebhook(r, a.Shop) },
-		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND deleted_at IS NULL", tx.s.keyOrNone(KindWebhook, id), a.Shop)
+	err = tx.find("webhook", func(r *rows) { w = tx.scanWebhook(r, a.Shop) },
+		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND deleted_at IS NULL", tx.keyOrNone(KindWebhook, id), a.Shop)
 	if err == nil && !w.visibleTo(a) {
 		err = notFound("webhook")
 	}

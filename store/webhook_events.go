@@ -56,10 +56,7 @@ func (tx *Tx) emitLedger(chain *cardChain, c *card, key int64, e entry) {
 // rows. An event that no webhook matches is not written.
 func (tx *Tx) flushEvents() error {
 	for _, e := range append(tx.events, tx.lastEvents...) {
-		hooks, err := tx.subscribers(e.shop)
-		if err != nil {
-			return err
-		}
+		hooks := tx.subscribers(e.shop)
 		if len(hooks) == 0 {
 			continue
 		}
@@ -98,17 +95,14 @@ func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	if e.name == event.SubscriptionStateChanged {
 		return true, nil
 	}
-	sh, err := tx.cachedShop(e.shop)
-	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
+	sh := tx.cachedShop(e.shop)
+	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", tx.failed
 }
 
 // queueEvent renders an event in the versions that are wanted, writes it and
 // queues its deliveries to the webhooks.
 func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
-	env, err := tx.envelope(e)
-	if err != nil {
-		return err
-	}
+	env := tx.envelope(e)
 	var p1, p2 []byte
 	if v1 {
 		p1 = event.AppendV1(nil, env)
@@ -135,14 +129,13 @@ func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 
 
 // subscribers returns a shop's active webhooks. It caches them until the hook
 // epoch changes, so that a write of a shop without webhooks makes no query.
-func (tx *Tx) subscribers(shop int64) ([]subscriber, error) {
+func (tx *Tx) subscribers(shop int64) []subscriber {
 	if hooks, ok := tx.s.subscribers[shop]; ok {
-		return hooks, nil
+		return hooks
 	}
 	hooks := []subscriber{}
-	r := tx.query(`SELECT id, payload_version='v2', include_shop_wide_events, events, program_ids, location_ids FROM webhooks
-		WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id`, shop)
-	for r.next() {
+	for r := range tx.each(`SELECT id, payload_version='v2', include_shop_wide_events, events, program_ids, location_ids FROM webhooks
+		WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id`, shop) {
 		h := subscriber{id: r.int(), v2: r.bool()}
 		h.sub.IncludeShopWide = r.bool()
 		r.json(&h.sub.Events)
@@ -150,34 +143,22 @@ func (tx *Tx) subscribers(shop int64) ([]subscriber, error) {
 		r.json(&h.sub.LocationIDs)
 		hooks = append(hooks, h)
 	}
-	if err := r.close(); err != nil {
-		return nil, err
-	}
 	tx.s.subscribers[shop] = hooks
-	return hooks, nil
+	return hooks
 }
 
 // envelope returns the envelope of an event, with the shop, program, location
 // and card as they are after the change.
-func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
-	sh, err := tx.cachedShop(e.shop)
-	if err != nil {
-		return nil, err
-	}
+func (tx *Tx) envelope(e pendingEvent) *event.Envelope {
+	sh := tx.cachedShop(e.shop)
 	env := &event.Envelope{Event: e.name, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Actor: tx.actor()}
 	if e.program != 0 {
-		p, err := tx.cachedProgram(e.shop, e.program)
-		if err != nil {
-			return nil, err
-		}
+		p := tx.cachedProgram(e.shop, e.program)
 		env.Program = &event.Program{ID: p.ID, Name: p.Name, Type: p.Type}
 		env.Data = event.Data{"program_id", p.ID}
 	}
 	if e.location != 0 {
-		at, err := tx.cachedLocations(e.shop)
-		if err != nil {
-			return nil, err
-		}
+		at := tx.cachedLocations(e.shop)
 		env.Location = &event.Location{ID: at.all[e.location].ID, Name: at.all[e.location].Name}
 		env.Data = event.Data{"location_id", env.Location.ID}
 	}
@@ -187,17 +168,17 @@ func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 	if e.data != nil {
 		env.Data = e.data
 	}
-	return env, nil
+	return env
 }
 
 // addCard sets the card of the envelope, and the data of an event of a card.
 func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) {
-	c := &event.Card{ID: tx.s.ID(KindCard, e.card)}
+	c := &event.Card{ID: tx.ID(KindCard, e.card)}
 	var source string
 	var parent Null[string]
 	tx.one(func(r *rows) {
 		source = r.str()
-		parent = tx.s.nullID(KindCard, r.nullInt())
+		parent = tx.nullID(KindCard, r.nullInt())
 		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
 	}, "SELECT c.source, c.parent_id, c.external_ref, c.holder_name, c.holder_email, "+statusSQL+" FROM cards c WHERE c.id=?", tx.Now, e.card)
 	env.Card = c
@@ -214,7 +195,7 @@ func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) {
 // addRow sets the transaction and the data of an event of a ledger row.
 func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 	r, card := e.row, env.Card.ID
-	id := tx.s.ID(KindTransaction, r.key)
+	id := tx.ID(KindTransaction, r.key)
 	env.Transaction = &event.Transaction{ID: id, Type: r.kind, Metadata: []byte(r.metadata.V)}
 	switch e.name {
 	case event.StampAssigned:
@@ -222,7 +203,7 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 	case event.PrizeRedeemed:
 		var label string
 		tx.one(func(r *rows) { label = r.str() }, "SELECT name FROM prizes WHERE id=?", r.prize)
-		env.Data = event.Data{"card_instance_id", card, "prize_id", tx.s.ID(KindPrize, r.prize), "prize_label", label, "transaction_id", id}
+		env.Data = event.Data{"card_instance_id", card, "prize_id", tx.ID(KindPrize, r.prize), "prize_label", label, "transaction_id", id}
 	case event.ValueChanged:
 		env.Data = event.Data{"card_instance_id", card, "tx_type", r.kind, "delta", r.value.V, "balance", r.valueAfter, "transaction_id", id}
 	case event.TransactionReversed:
@@ -230,7 +211,7 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 		if r.value.Valid {
 			delta = r.value.V
 		}
-		env.Data = event.Data{"original_transaction_id", tx.s.ID(KindTransaction, r.reverses), "reversal_transaction_id", id, "card_instance_id", card, "reversed_delta", delta}
+		env.Data = event.Data{"original_transaction_id", tx.ID(KindTransaction, r.reverses), "reversal_transaction_id", id, "card_instance_id", card, "reversed_delta", delta}
 	case event.CardUsed:
 		env.Data = event.Data{"card_instance_id", card, "transaction_id", id, "program_type", env.Program.Type}
 	case event.CardExpired:
@@ -247,7 +228,7 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 }
 
 func (tx *Tx) actor() *event.Actor {
-	return &event.Actor{Type: tx.Actor.Type, ID: pointer(tx.s.nullID(tx.Actor.kind(), Null[int64]{tx.Actor.Key, tx.Actor.Key != 0}))}
+	return &event.Actor{Type: tx.Actor.Type, ID: pointer(tx.nullID(tx.Actor.kind(), Null[int64]{tx.Actor.Key, tx.Actor.Key != 0}))}
 }
 
 // kind returns the kind of the actor's id.

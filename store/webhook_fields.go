@@ -57,7 +57,7 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 // invalid_value detail for every id that is not one of them. The keys in have are
 // accepted without a look.
 func (tx *Tx) ownPrograms(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
-	return tx.s.ownKeys(tx.number, KindProgram, shop, field, ids, have)
+	return tx.ownKeys(KindProgram, shop, field, ids, have)
 }
 
 // movedSecrets returns a required detail for each of bearer_token and

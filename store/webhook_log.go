@@ -36,11 +36,11 @@ var deliveryCols = epochColumn + `, d.webhook_id, d.event_id, e.name, ifnull(d.r
 
 const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 
-func (s *Store) scanDelivery(r *rows, webhook string) Delivery {
+func (g IDs) scanDelivery(r *rows, webhook string) Delivery {
 	hook, eventKey := r.int(), r.int()
-	d := Delivery{ID: s.deliveryID(KindDelivery, hook, eventKey), WebhookID: webhook, Event: r.str(), EventID: s.deliveryID(KindEvent, hook, eventKey), RequestHeaders: json.RawMessage(r.str()),
+	d := Delivery{ID: g.deliveryID(KindDelivery, hook, eventKey), WebhookID: webhook, Event: r.str(), EventID: g.deliveryID(KindEvent, hook, eventKey), RequestHeaders: json.RawMessage(r.str()),
 		ResponseStatus: r.nullInt(), Attempts: r.int(), LastError: r.nullStr(), DurationMS: r.int(),
-		CardInstanceID: s.nullID(KindCard, r.nullInt()), DeliveredAt: r.nullTime(), CreatedAt: r.time()}
+		CardInstanceID: g.nullID(KindCard, r.nullInt()), DeliveredAt: r.nullTime(), CreatedAt: r.time()}
 	d.RequestPayload = event.Splice(r.bytes(), d.EventID)
 	return d
 }
@@ -49,26 +49,23 @@ func (s *Store) scanDelivery(r *rows, webhook string) Delivery {
 func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (list []Delivery, err error) {
 	list = []Delivery{}
 	most := int64(v.s.opts.Limits.DeliveryLogLimit)
-	err = v.snapshot(func() error {
-		w, err := v.s.webhook(v.conn, a, programID, id)
-		if err != nil {
-			return err
-		}
-		r := v.query("SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 ORDER BY d.event_id DESC LIMIT ?3", w.PayloadVersion, w.key, min(q.Limit.Or(50), most))
-		for r.next() {
-			v.seeEpoch(r.int())
-			list = append(list, v.s.scanDelivery(r, w.ID))
-		}
-		return r.close()
-	})
-	return list, err
+	v.snapshot()
+	w, err := v.webhook(a, programID, id)
+	if err != nil {
+		return list, err
+	}
+	for r := range v.each("SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 ORDER BY d.event_id DESC LIMIT ?3", w.PayloadVersion, w.key, min(q.Limit.Or(50), most)) {
+		v.seeEpoch(r.int())
+		list = append(list, v.scanDelivery(r, w.ID))
+	}
+	return list, v.failed
 }
 
 // delivery returns the entry of an event in a webhook's log.
 func (tx *Tx) delivery(w webhook, eventKey int64) (d Delivery, err error) {
 	err = tx.find("delivery", func(r *rows) {
 		r.int() // the epoch, which a write knows
-		d = tx.s.scanDelivery(r, w.ID)
+		d = tx.scanDelivery(r, w.ID)
 	}, "SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 AND d.event_id=?3", w.PayloadVersion, w.key, eventKey)
 	tx.Touches(d.CardInstanceID.V)
 	return d, err
@@ -79,17 +76,14 @@ const pingMessage = "This is a test delivery; nothing happened in the shop."
 // TestWebhook queues one test.ping. It is sent to an inactive webhook too, and is
 // not retried.
 func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error) {
-	w, err := tx.s.webhook(tx.conn, a, programID, id)
+	w, err := tx.webhook(a, programID, id)
 	if err != nil {
 		return d, err
 	}
 	if w.draft {
 		return d, refuseDraft()
 	}
-	sh, err := tx.s.shop(tx.conn, a.Shop)
-	if err != nil {
-		return d, err
-	}
+	sh := tx.shop(a.Shop)
 	env := &event.Envelope{Event: event.TestPing, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Data: event.Data{"message", pingMessage, "sample", true}}
 	var p1, p2 []byte
 	if w.PayloadVersion == event.V2 {
@@ -108,11 +102,11 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 // count of attempts. A pending delivery is a conflict, an inactive webhook
 // unprocessable.
 func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery, err error) {
-	w, err := tx.s.webhook(tx.conn, a, programID, id)
+	w, err := tx.webhook(a, programID, id)
 	if err != nil {
 		return d, err
 	}
-	eventKey, _ := tx.s.DeliveryKey(w.key, deliveryID) // no event has the key 0
+	eventKey, _ := tx.DeliveryKey(w.key, deliveryID) // no event has the key 0
 	pending := false
 	err = tx.find("delivery", func(r *rows) { pending = r.bool() }, "SELECT outcome IS NULL FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, eventKey)
 	switch {

@@ -122,13 +122,13 @@ const chainOf = "ifnull((SELECT ifnull(c.root_id, c.id) FROM events e JOIN cards
 // after the event after, or, if that is negative, after the webhook's sent_through.
 func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (d DueDeliveries, err error) {
 	var least, through int64
-	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+sendableSQL+", w.sent_through"+webhooksAndShops+" WHERE w.id=?", webhook)
+	found := v.one(into(&least, &through), "SELECT "+sendableSQL+", w.sent_through"+webhooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
 		after = through
 	}
 	d.Last = after
-	if err != nil || !found || least == 3 {
-		return d, err
+	if !found || least == 3 {
+		return d, v.failed
 	}
 	timed := [...]string{"", " AND special>0 AND special=1", " AND special>0 AND special=2"}[least]
 	not := ""
@@ -137,11 +137,10 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (
 		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	if d.Scheduled, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 {
-		return d, err
-	}
-	if fresh = min(fresh, n-len(d.Scheduled)); fresh <= 0 {
-		return d, nil
+	d.Scheduled = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+
+		" ORDER BY due_at LIMIT ?3", args...)
+	if fresh = min(fresh, n-len(d.Scheduled)); least > 1 || fresh <= 0 {
+		return d, v.failed
 	}
 	index, first := "", ""
 	args[1], args[2] = after, fresh
@@ -150,32 +149,25 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (
 		// event. Without the index SQLite would walk the whole log for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	r := v.query("SELECT event_id, "+chainOf+" FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...)
-	for r.next() {
+	for r := range v.each("SELECT event_id, "+chainOf+" FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...) {
 		d.New = append(d.New, NewDelivery{r.int(), r.int()})
 	}
-	if err = r.close(); err == nil && least == 0 && len(d.New) > 0 {
+	if least == 0 && len(d.New) > 0 {
 		d.Last = d.New[len(d.New)-1].Event
 	}
-	return d, err
+	return d, v.failed
 }
 
 // Attempt reads a delivery for sending. It returns false if the delivery is not
 // to be sent now.
 func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) {
-	ok, err = v.one(func(r *rows) {
-		a.Attempts, a.Test, a.DueAt = int(r.int()), r.int() == specialTest, r.time()
-		a.URL, a.Secret, a.Bearer, a.Sequence = r.str(), r.str(), r.str(), r.int()
-		r.json(&a.Headers)
-		a.Body = r.bytes()
-	}, `SELECT d.attempts, d.special, ifnull(d.due_at, e.occurred_at), w.url, w.secret, w.bearer_token, ifnull(e.sequence, e.id),
+	if !v.one(into(&a.Attempts, &a.Test, &a.DueAt, &a.URL, &a.Secret, &a.Bearer, &a.Sequence, &a.Headers, &a.Body), `SELECT d.attempts, d.special=2, ifnull(d.due_at, e.occurred_at), w.url, w.secret, w.bearer_token, ifnull(e.sequence, e.id),
 		w.custom_headers, CASE w.payload_version WHEN 'v1' THEN e.payload_v1 ELSE e.payload_v2 END FROM deliveries d
 		JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id
-		WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND `+maySend, webhook, eventKey, v.Now)
-	if err != nil || !ok {
-		return a, false, err
+		WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND `+maySend, webhook, eventKey, v.Now) {
+		return a, false, v.failed
 	}
-	a.Webhook, a.Event, a.EventID = webhook, eventKey, v.s.deliveryID(KindEvent, webhook, eventKey)
+	a.Webhook, a.Event, a.EventID = webhook, eventKey, v.deliveryID(KindEvent, webhook, eventKey)
 	a.Body = event.Splice(a.Body, a.EventID)
 	return a, true, nil
 }
@@ -183,12 +175,9 @@ func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) 
 // CountPendingDeliveries returns the number of deliveries that wait for an
 // attempt, at most most.
 func (v *View) CountPendingDeliveries(most int64) (int64, error) {
-	timed, err := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
-	if err != nil {
-		return 0, err
-	}
-	fresh, err := v.number("SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through WHERE d."+newDelivery+" LIMIT ?)", most)
-	return min(most, timed+fresh), err
+	timed := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
+	fresh := v.number("SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through WHERE d."+newDelivery+" LIMIT ?)", most)
+	return min(most, timed+fresh), v.failed
 }
 
 // ScheduledWebhook is a webhook with a retry, redelivery or test to send.
@@ -203,15 +192,14 @@ type ScheduledWebhook struct {
 func (v *View) WebhooksWithScheduledDeliveries() (list []ScheduledWebhook, err error) {
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
-	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) SELECT q.id, CASE " + sendableSQL + " WHEN 0 THEN " + first + ") WHEN 1 THEN " + first + " AND special>0 AND special=1) WHEN 2 THEN " + first + " AND special>0 AND special=2) END FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
-	for r.next() {
+	for r := range v.each("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) SELECT q.id, CASE " + sendableSQL + " WHEN 0 THEN " + first + ") WHEN 1 THEN " + first + " AND special>0 AND special=1) WHEN 2 THEN " + first + " AND special>0 AND special=2) END FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id") {
 		w := ScheduledWebhook{Webhook: r.int()}
 		if due := r.nullTime(); due.Valid {
 			w.Due = due.V
 			list = append(list, w)
 		}
 	}
-	return list, r.close()
+	return list, v.failed
 }
 
 // OutboxVersion changes when webhooks may have new deliveries: with every event
@@ -220,15 +208,15 @@ type OutboxVersion struct{ event, epoch int64 }
 
 // OutboxVersion returns the current version.
 func (v *View) OutboxVersion() (m OutboxVersion, err error) {
-	_, err = v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT ifnull((SELECT max(id) FROM events), 0), hook_epoch FROM meta")
-	return m, err
+	v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT ifnull((SELECT max(id) FROM events), 0), hook_epoch FROM meta")
+	return m, v.failed
 }
 
 // WebhooksWithNewDeliveries returns the webhooks that have first attempts to
 // make. It reads a few rows for each webhook.
 func (v *View) WebhooksWithNewDeliveries() ([]int64, error) {
 	return v.keys("SELECT w.id" + webhooksAndShops + " WHERE CASE " + sendableSQL + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + newDelivery + ")" +
-		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END")
+		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END"), v.failed
 }
 
 // Outcome is the result of an attempt.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -40,66 +39,55 @@ type WebhooksFilter struct {
 // Limits.Webhooks.
 func (v *View) ShopWebhooks(shop int64, f WebhooksFilter) (all []WebhookOverview, err error) {
 	all = []WebhookOverview{}
-	err = v.snapshot(func() error {
-		r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL ORDER BY id DESC", shop)
-		var hooks []webhook
-		for r.next() {
-			if w := v.s.scanWebhook(r, shop); !f.ProgramID.Set || w.ProgramID == f.ProgramID.V || slices.Contains(w.ProgramIDs, f.ProgramID.V) {
-				hooks = append(hooks, w)
-			}
+	v.snapshot()
+	r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL ORDER BY id DESC", shop)
+	var hooks []webhook
+	for r.next() {
+		if w := v.scanWebhook(r, shop); !f.ProgramID.Set || w.ProgramID == f.ProgramID.V || slices.Contains(w.ProgramIDs, f.ProgramID.V) {
+			hooks = append(hooks, w)
 		}
-		if err := r.close(); err != nil {
-			return err
-		}
-		names := v.namer(shop)
-		for _, w := range hooks {
-			o, err := v.overview(names, w)
-			if err != nil {
-				return err
-			}
-			all = append(all, o)
-		}
-		return nil
-	})
-	return all, err
+	}
+	if err := r.close(); err != nil {
+		return all, err
+	}
+	names := v.namer(shop)
+	for _, w := range hooks {
+		o := v.overview(names, w)
+		all = append(all, o)
+	}
+	return all, nil
 }
 
 // ShopWebhook returns a webhook of a shop by its id alone.
 func (v *View) ShopWebhook(shop int64, id string) (o WebhookOverview, err error) {
-	err = v.snapshot(func() error {
-		w, err := v.shopWebhook(shop, id)
-		if err == nil {
-			o, err = v.overview(v.namer(shop), w)
-		}
-		return err
-	})
-	return o, err
+	v.snapshot()
+	w, err := v.shopWebhook(shop, id)
+	return v.overview(v.namer(shop), w), err
 }
 
 func (v *View) shopWebhook(shop int64, id string) (w webhook, err error) {
-	err = v.find("webhook", func(r *rows) { w = v.s.scanWebhook(r, shop) },
-		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND deleted_at IS NULL", v.s.keyOrNone(KindWebhook, id), shop)
+	err = v.find("webhook", func(r *rows) { w = v.scanWebhook(r, shop) },
+		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND deleted_at IS NULL", v.keyOrNone(KindWebhook, id), shop)
 	return w, err
 }
 
 // overview adds names and health to a webhook.
-func (v *View) overview(names *namer, w webhook) (o WebhookOverview, err error) {
+func (v *View) overview(names *namer, w webhook) (o WebhookOverview) {
 	o = WebhookOverview{Webhook: w.Webhook, Draft: w.draft, Programs: []Named{}, Locations: []Named{}}
-	o.ProgramName = names.named(KindProgram, v.s.keyOrNone(KindProgram, w.ProgramID)).Name.V
+	o.ProgramName = names.named(KindProgram, v.keyOrNone(KindProgram, w.ProgramID)).Name.V
 	for _, p := range w.programs {
 		o.Programs = append(o.Programs, names.named(KindProgram, p))
 	}
 	for _, l := range w.locations {
 		o.Locations = append(o.Locations, names.named(KindLocation, l))
 	}
-	o.Health, err = v.webhookHealth(w.key)
-	return o, cmp.Or(err, names.err)
+	o.Health = v.webhookHealth(w.key)
+	return o
 }
 
-func (v *View) webhookHealth(hook int64) (h WebhookHealth, err error) {
-	r := v.query(`SELECT ifnull(outcome, ''), last_error, delivered_at FROM deliveries WHERE webhook_id=?
-		ORDER BY event_id DESC LIMIT ?`, hook, healthRows)
-	for r.next() {
+func (v *View) webhookHealth(hook int64) (h WebhookHealth) {
+	for r := range v.each(`SELECT ifnull(outcome, ''), last_error, delivered_at FROM deliveries WHERE webhook_id=?
+		ORDER BY event_id DESC LIMIT ?`, hook, healthRows) {
 		switch r.str() {
 		case "delivered":
 			h.Delivered++
@@ -115,7 +103,7 @@ func (v *View) webhookHealth(hook int64) (h WebhookHealth, err error) {
 			h.LastDeliveredAt = at
 		}
 	}
-	return h, r.close()
+	return h
 }
 
 // LoggedDelivery is an entry of a webhook's log with its state.
@@ -137,7 +125,7 @@ var loggedCols = "ifnull(d.outcome, 'pending'), d.due_at, ifnull(e.sequence, e.i
 
 func (v *View) scanLogged(r *rows, webhook string) LoggedDelivery {
 	v.seeEpoch(r.int())
-	l := LoggedDelivery{Delivery: v.s.scanDelivery(r, webhook), State: r.str(), NextAttemptAt: r.nullTime(), Sequence: r.int()}
+	l := LoggedDelivery{Delivery: v.scanDelivery(r, webhook), State: r.str(), NextAttemptAt: r.nullTime(), Sequence: r.int()}
 	if l.State != "pending" || l.Attempts == 0 {
 		l.NextAttemptAt = Null[Time]{}
 	}
@@ -147,60 +135,56 @@ func (v *View) scanLogged(r *rows, webhook string) LoggedDelivery {
 // WebhookLog returns a page of a webhook's log, newest first. With filters it visits at
 // most PageVisits entries.
 func (v *View) WebhookLog(shop int64, id string, f LogFilter, q PageQuery) (p Page[LoggedDelivery], err error) {
-	err = v.snapshot(func() error {
-		w, err := v.shopWebhook(shop, id)
-		if err != nil {
-			return err
+	v.snapshot()
+	w, err := v.shopWebhook(shop, id)
+	if err != nil {
+		return p, err
+	}
+	limit := v.s.opts.Limits.ClampLimit(q.Limit)
+	p = Page[LoggedDelivery]{Data: make([]LoggedDelivery, 0, limit), Limit: limit}
+	from := int64(1<<63 - 1)
+	if q.Cursor.Set {
+		key, ok := v.cursorKey(listWebhookLog, shop, q.Cursor.V)
+		if !ok {
+			return p, errCursor()
 		}
-		limit := v.s.opts.Limits.ClampLimit(q.Limit)
-		p = Page[LoggedDelivery]{Data: make([]LoggedDelivery, 0, limit), Limit: limit}
-		from := int64(1<<63 - 1)
-		if q.Cursor.Set {
-			key, ok := v.s.cursorKey(listWebhookLog, shop, q.Cursor.V)
-			if !ok {
-				return errCursor()
-			}
-			from = key
+		from = key
+	}
+	// The rows are visited by the primary key; the names of events are joined.
+	r := v.query("SELECT d.event_id, (?1='' OR ifnull(d.outcome, 'pending')=?1) AND (?2='' OR e.name=?2)"+deliveryTables+" WHERE d.webhook_id=?3 AND d.event_id<?4 ORDER BY d.event_id DESC LIMIT ?5", f.State.Or(""), f.Event.Or(""), w.key, from, v.s.opts.PageVisits)
+	var keys []int64
+	visits, last, more := 0, int64(0), false
+	for r.next() {
+		key, matches := r.int(), r.bool()
+		if matches && len(keys) == limit {
+			more = true
+			break
 		}
-		// The rows are visited by the primary key; the names of events are joined.
-		r := v.query("SELECT d.event_id, (?1='' OR ifnull(d.outcome, 'pending')=?1) AND (?2='' OR e.name=?2)"+deliveryTables+" WHERE d.webhook_id=?3 AND d.event_id<?4 ORDER BY d.event_id DESC LIMIT ?5", f.State.Or(""), f.Event.Or(""), w.key, from, v.s.opts.PageVisits)
-		var keys []int64
-		visits, last, more := 0, int64(0), false
-		for r.next() {
-			key, matches := r.int(), r.bool()
-			if matches && len(keys) == limit {
-				more = true
-				break
-			}
-			visits, last = visits+1, key
-			if matches {
-				keys = append(keys, key)
-			}
+		visits, last = visits+1, key
+		if matches {
+			keys = append(keys, key)
 		}
-		if err := r.close(); err != nil {
-			return err
-		}
-		if more || visits == v.s.opts.PageVisits {
-			p.NextCursor = Some(v.s.cursor(listWebhookLog, shop, last))
-		}
-		p.Data, err = list(v.conn, func(r *rows) LoggedDelivery { return v.scanLogged(r, w.ID) },
-			"SELECT "+deliveryCols+", "+loggedCols+" FROM json_each(?3) k CROSS JOIN deliveries d CROSS JOIN events e ON e.id=d.event_id WHERE d.webhook_id=?2 AND d.event_id=k.value",
-			w.PayloadVersion, w.key, jsonKeys(keys))
-		return err
-	})
-	return p, err
+	}
+	if err := r.close(); err != nil {
+		return p, err
+	}
+	if more || visits == v.s.opts.PageVisits {
+		p.NextCursor = Some(v.cursor(listWebhookLog, shop, last))
+	}
+	p.Data = collect(v, func(r *rows) LoggedDelivery { return v.scanLogged(r, w.ID) },
+		"SELECT "+deliveryCols+", "+loggedCols+" FROM json_each(?3) k CROSS JOIN deliveries d CROSS JOIN events e ON e.id=d.event_id WHERE d.webhook_id=?2 AND d.event_id=k.value",
+		w.PayloadVersion, w.key, jsonKeys(keys))
+	return p, v.failed
 }
 
 // LoggedDelivery returns an entry of a webhook's log.
 func (v *View) LoggedDelivery(shop int64, id, deliveryID string) (l LoggedDelivery, err error) {
-	err = v.snapshot(func() error {
-		w, err := v.shopWebhook(shop, id)
-		if err != nil {
-			return err
-		}
-		eventKey, _ := v.s.DeliveryKey(w.key, deliveryID) // no event has the key 0
-		return v.find("delivery", func(r *rows) { l = v.scanLogged(r, w.ID) },
-			"SELECT "+deliveryCols+", "+loggedCols+deliveryTables+" WHERE d.webhook_id=?2 AND d.event_id=?3", w.PayloadVersion, w.key, eventKey)
-	})
-	return l, err
+	v.snapshot()
+	w, err := v.shopWebhook(shop, id)
+	if err != nil {
+		return l, err
+	}
+	eventKey, _ := v.DeliveryKey(w.key, deliveryID) // no event has the key 0
+	return l, v.find("delivery", func(r *rows) { l = v.scanLogged(r, w.ID) },
+		"SELECT "+deliveryCols+", "+loggedCols+deliveryTables+" WHERE d.webhook_id=?2 AND d.event_id=?3", w.PayloadVersion, w.key, eventKey)
 }

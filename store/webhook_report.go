@@ -50,62 +50,52 @@ func (v *View) WebhookReports(a Access, q WebhookReportQuery, pq PageQuery) (p P
 	from := int64(math.MaxInt64)
 	if pq.Cursor.Set {
 		var ok bool
-		if from, ok = v.s.cursorKey(listWebhookReports, a.Shop, pq.Cursor.V); !ok {
+		if from, ok = v.cursorKey(listWebhookReports, a.Shop, pq.Cursor.V); !ok {
 			return p, errCursor()
 		}
 	}
-	err = v.snapshot(func() error {
-		var hooks []webhook
-		r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND id<? ORDER BY id DESC", a.Shop, from)
-		for len(hooks) <= p.Limit && r.next() {
-			w := v.s.scanWebhook(r, a.Shop)
-			if w.visibleTo(a) && (!q.ID.Set || w.ID == q.ID.V) && (!q.ProgramID.Set || w.ProgramID == q.ProgramID.V) {
-				hooks = append(hooks, w)
-			}
+	v.snapshot()
+	var hooks []webhook
+	r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND id<? ORDER BY id DESC", a.Shop, from)
+	for len(hooks) <= p.Limit && r.next() {
+		w := v.scanWebhook(r, a.Shop)
+		if w.visibleTo(a) && (!q.ID.Set || w.ID == q.ID.V) && (!q.ProgramID.Set || w.ProgramID == q.ProgramID.V) {
+			hooks = append(hooks, w)
 		}
-		if err := r.close(); err != nil {
-			return err
-		}
-		if q.ID.Set && len(hooks) == 0 {
-			return notFound("webhook")
-		}
-		failures := failuresOfMany
-		if q.ID.Set {
-			failures = failuresOfOne
-		}
-		if len(hooks) > p.Limit {
-			hooks = hooks[:p.Limit]
-			p.NextCursor = Some(v.s.cursor(listWebhookReports, a.Shop, hooks[p.Limit-1].key))
-		}
-		for _, w := range hooks {
-			report, err := v.webhookReport(w, failures)
-			if err != nil {
-				return err
-			}
-			p.Data = append(p.Data, report)
-		}
-		return nil
-	})
-	return p, err
+	}
+	if err := r.close(); err != nil {
+		return p, err
+	}
+	if q.ID.Set && len(hooks) == 0 {
+		return p, notFound("webhook")
+	}
+	failures := failuresOfMany
+	if q.ID.Set {
+		failures = failuresOfOne
+	}
+	if len(hooks) > p.Limit {
+		hooks = hooks[:p.Limit]
+		p.NextCursor = Some(v.cursor(listWebhookReports, a.Shop, hooks[p.Limit-1].key))
+	}
+	for _, w := range hooks {
+		report := v.webhookReport(w, failures)
+		p.Data = append(p.Data, report)
+	}
+	return p, nil
 }
 
-func (v *View) webhookReport(w webhook, failures int) (o WebhookReport, err error) {
+func (v *View) webhookReport(w webhook, failures int) (o WebhookReport) {
 	o = WebhookReport{ID: w.ID, ProgramID: w.ProgramID, Description: w.Description, Events: w.Events, Active: w.Active, Draft: w.draft,
 		ConsecutiveFailures: w.ConsecutiveFailures, UpdatedAt: w.UpdatedAt}
 	if u, err := url.Parse(w.URL); err == nil {
 		o.Host, o.Path = u.Host, u.EscapedPath()
 	}
-	if o.Health, err = v.webhookHealth(w.key); err != nil {
-		return o, err
-	}
-	o.Failures, err = list(v.conn, func(r *rows) FailedTry {
-		return FailedTry{v.s.DeliveryID(w.key, r.int()), r.str(), r.str(), r.int(), r.nullInt(), r.str(), r.time()}
+	o.Health = v.webhookHealth(w.key)
+	o.Failures = collect(v, func(r *rows) FailedTry {
+		return FailedTry{v.DeliveryID(w.key, r.int()), r.str(), r.str(), r.int(), r.nullInt(), r.str(), r.time()}
 	}, `SELECT d.event_id, e.name, ifnull(d.outcome, 'pending'), d.attempts, d.response_status, d.last_error, e.occurred_at
 		FROM (SELECT * FROM deliveries WHERE webhook_id=? ORDER BY event_id DESC LIMIT ?) d
 		CROSS JOIN events e ON e.id=d.event_id WHERE d.last_error IS NOT NULL AND d.outcome IS NOT 'delivered' LIMIT ?`,
 		w.key, healthRows, failures)
-	if o.Failures == nil {
-		o.Failures = []FailedTry{}
-	}
-	return o, err
+	return o
 }
