@@ -84,7 +84,7 @@ var (
 func (g IDs) scanExported(r *rows, key int64, now Time) ExportedCard {
 	c := ExportedCard{Card: g.scanCard(r, key, now).Card}
 	c.scanProgram(r)
-	c.Source, c.Platform, c.Cycle, c.ActivatedAt, c.LockedAt, c.ArchivedAt, c.LastStampAt, c.UpdatedAt = r.str(), r.nullStr(), r.int(), r.nullTime(), r.nullTime(), r.nullTime(), r.nullTime(), r.time()
+	r.scan(&c.Source, &c.Platform, &c.Cycle, &c.ActivatedAt, &c.LockedAt, &c.ArchivedAt, &c.LastStampAt, &c.UpdatedAt)
 	return c
 }
 

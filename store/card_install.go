@@ -19,7 +19,7 @@ func (q *queries) cardByInstallToken(token string) (shop, root int64, until Time
 	}
 	var hash []byte
 	var ends Null[Time]
-	err = q.find("card", func(r *rows) { shop, hash, ends = r.int(), r.bytes(), r.nullTime() },
+	err = q.find("card", into(&shop, &hash, &ends),
 		"SELECT shop_id, install_hash, install_expires_at FROM cards WHERE id=? AND deleted_at IS NULL", key)
 	switch {
 	case err != nil:
@@ -89,7 +89,7 @@ func (tx *Tx) Install(token string, f InstallFields) (out Installation, err erro
 	out = Installation{CardURL: tx.s.pageURL(root, p.generation()), Platform: f.Platform.V, InstalledAt: tx.Now}
 	if shown.InstalledAt.Valid {
 		out.InstalledAt = shown.InstalledAt.V
-		tx.one(func(r *rows) { out.Platform = r.str() }, "SELECT platform FROM cards WHERE id=?", shown.key)
+		tx.one(into(&out.Platform), "SELECT platform FROM cards WHERE id=?", shown.key)
 		return out, tx.failed
 	}
 	p.program = &program{key: shown.program}

@@ -77,10 +77,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	var published, suspended Null[Time]
 	var balance, days, maxCards Null[int64]
 	var live, card int64 // the card's key is needed for the install link, which the INSERT writes too
-	if err = tx.find("program", func(r *rows) {
-		name, kind, published, suspended = r.str(), r.str(), r.nullTime(), r.nullTime()
-		balance, days, maxCards, live, card = r.nullInt(), r.nullInt(), r.nullInt(), r.int(), r.int()
-	}, issueSQL, key, a.Shop); err != nil {
+	if err = tx.find("program", into(&name, &kind, &published, &suspended, &balance, &days, &maxCards, &live, &card), issueSQL, key, a.Shop); err != nil {
 		return out, err
 	}
 	if err = at.fields.checkProgram(kind); err != nil {
@@ -249,7 +246,7 @@ func (tx *Tx) makeLive(shop int64, c card, ref Null[string]) error {
 		return err
 	}
 	most, live := Null[int64]{}, int64(math.MaxInt64)
-	tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT max_cards, live_cards FROM shops WHERE id=?", shop)
+	tx.one(into(&most, &live), "SELECT max_cards, live_cards FROM shops WHERE id=?", shop)
 	if err := tx.checkMaxCards(shop, most, live); err != nil {
 		return err
 	}

@@ -45,10 +45,10 @@ func (v *View) CardOverview(shop int64, id string) (o CardOverview, err error) {
 	if o.Card.Status != StatusArchived {
 		o.ShortCode, o.Code = cards[0].shortCode, Some(v.s.cardCode(root, cards[0].generation))
 	}
-	v.one(func(r *rows) { o.Source, o.Platform, o.InstallLinkExpiresAt = r.str(), r.nullStr(), r.nullTime() },
+	v.one(into(&o.Source, &o.Platform, &o.InstallLinkExpiresAt),
 		`SELECT source, ifnull(platform, ''), iif(install_hash IS NOT NULL
 				AND install_expires_at>?2, install_expires_at, NULL) FROM cards WHERE id=?1`, root, v.Now)
-	v.one(func(r *rows) { o.MailDueAt = r.nullTime() }, "SELECT due_at FROM mails WHERE card_id=?", root)
+	v.one(into(&o.MailDueAt), "SELECT due_at FROM mails WHERE card_id=?", root)
 	o.MailedAt = collect(v, (*rows).time, "SELECT sent_at FROM sent_mails WHERE card_id=? ORDER BY id DESC LIMIT 20", root)
 	return o, v.failed
 }

@@ -118,18 +118,13 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	h.LogoHash, h.Texts, h.PrizeTexts = v.programTexts(chain.program)
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
 		a := Address{Name: l.Name}
-		v.one(func(r *rows) { a.Street, a.PostalCode, a.City = r.str(), r.str(), r.str() },
+		v.one(into(&a.Street, &a.PostalCode, &a.City),
 			"SELECT address, postal_code, city FROM locations WHERE id=?", v.keyOrNone(KindLocation, l.ID))
 		h.Addresses = append(h.Addresses, a)
 	}
 	return h, nil
 }
 
-func readLocalized(r *rows) (l Localized) {
-	r.json(&l.Names)
-	r.json(&l.Descriptions)
-	return l
-}
 
 // cardChanged has the function of OnCards called with a chain after the commit.
 func (tx *Tx) cardChanged(root int64) { tx.changedCards = append(tx.changedCards, root) }

@@ -351,7 +351,7 @@ func (x *cardSearch) visitNewest(indexed int64, after newWord) {
 
 // textOf returns a text column of a card of the shop, empty if it is null.
 func (x *cardSearch) textOf(key int64, column string) (text string) {
-	x.one(func(r *rows) { text = r.str() }, "SELECT "+column+" FROM cards WHERE id=? AND shop_id=?", key, x.shop)
+	x.one(into(&text), "SELECT "+column+" FROM cards WHERE id=? AND shop_id=?", key, x.shop)
 	return text
 }
 

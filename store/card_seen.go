@@ -25,47 +25,30 @@ var seenChainsSQL = "SELECT r.id, r.last_seen_day, max(ifnull(" + lastPresented(
 
 // wrongDays returns the roots whose last_seen_day is not that of the ledger, with the right
 // day. where selects the programs p.
-func (c *conn) wrongDays(m *meter, where string, args ...any) (days map[int64]int64, err error) {
-	programs, err := c.programZones(where, args...)
-	if err != nil {
-		return nil, err
-	}
-	days = map[int64]int64{}
-	for _, p := range programs {
-		r := c.query(seenChainsSQL, p.key)
-		for r.next() {
+func (q *queries) wrongDays(m *meter, where string, args ...any) map[int64]int64 {
+	days := map[int64]int64{}
+	for _, p := range q.programZones(where, args...) {
+		for r := range q.each(seenChainsSQL, p.key) {
 			m.add(1)
 			root, have, at := r.int(), r.int(), r.time()
-			if at == 0 {
-				continue
-			}
-			if day := Day(at.Std().In(Zone(p.zone))); day != have {
+			if day := Day(at.Std().In(Zone(p.zone))); at != 0 && day != have {
 				days[root] = day
 			}
 		}
-		if err := r.close(); err != nil {
-			return nil, err
-		}
 	}
-	return days, nil
+	return days
 }
 
 // fillLastSeen sets last_seen_day from the ledger, of the cards of the programs p that the
 // clause where selects.
-func (c *conn) fillLastSeen(m *meter, where string, args ...any) error {
+func (q *queries) fillLastSeen(m *meter, where string, args ...any) {
 	m.begin("computing the days on which cards were seen", m.chains())
-	days, err := c.wrongDays(m, where, args...)
-	if err != nil {
-		return err
-	}
+	days := q.wrongDays(m, where, args...)
 	m.begin("writing the days on which cards were seen", int64(len(days)))
 	for root, day := range days {
 		m.add(1)
-		if _, err := c.exec("UPDATE cards SET last_seen_day=? WHERE id=?", day, root); err != nil {
-			return err
-		}
+		q.exec("UPDATE cards SET last_seen_day=? WHERE id=?", day, root)
 	}
-	return nil
 }
 
 // chains returns the number of chains that wrongDays reads, of all programs.
@@ -76,12 +59,11 @@ func (m *meter) chains() int64 {
 // checkLastSeen returns a finding for each chain whose last_seen_day is not that of its
 // ledger.
 func (v *View) checkLastSeen(m *meter) (findings []string, err error) {
-	days, err := v.wrongDays(m, "")
-	for root := range days {
+	for root := range v.wrongDays(m, "") {
 		if len(findings) == 20 {
 			break
 		}
 		findings = append(findings, "day on which it was last seen that is not the ledger's, of card: "+v.ID(KindCard, root))
 	}
-	return findings, err
+	return findings, v.failed
 }

@@ -105,6 +105,13 @@ func (q *queries) insert(sql string, args ...any) (key int64) {
 	return key
 }
 
+// insertRows runs an INSERT of any number of rows.
+func (q *queries) insertRows(ins sqlite.RowsInsert, args []any) {
+	if q.failed == nil {
+		q.failed = q.db().InsertRows(ins, args)
+	}
+}
+
 // number returns the integer of a query of one row and column, 0 if there is no row.
 func (q *queries) number(sql string, args ...any) (n int64) {
 	if q.failed == nil {
@@ -196,7 +203,7 @@ func (r *rows) bool() bool     { return r.int() != 0 }
 func (r *rows) time() Time     { return Time(r.int()) }
 
 // scan reads the next columns into the variables that pointers point to: JSON into those of other
-// types.
+// types. It calls a function, which reads what it needs.
 func (r *rows) scan(to ...any) {
 	for _, p := range to {
 		switch p := p.(type) {
@@ -220,6 +227,8 @@ func (r *rows) scan(to ...any) {
 			*p = r.nullTime()
 		case *Null[string]:
 			*p = r.nullStr()
+		case func(*rows):
+			p(r)
 		default:
 			r.json(p)
 		}

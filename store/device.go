@@ -43,8 +43,9 @@ func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err
 
 var deviceCols = "id, location_id, name, prefix, created_at, revoked_at, accepts_card_ids, last_used_at"
 
-func (g IDs) scanDevice(r *rows) Device {
-	return Device{ID: g.ID(KindDevice, r.int()), LocationID: g.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime(), AcceptsCardIDs: r.bool(), LastUsedAt: r.nullTime()}
+func (g IDs) scanDevice(r *rows) (d Device) {
+	r.scan(g.into(KindDevice, &d.ID), g.into(KindLocation, &d.LocationID), &d.Name, &d.Prefix, &d.CreatedAt, &d.RevokedAt, &d.AcceptsCardIDs, &d.LastUsedAt)
+	return d
 }
 
 func (q *queries) device(shop, key int64) (d Device, err error) {

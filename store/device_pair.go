@@ -72,10 +72,7 @@ func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, devi
 	var key, shop int64
 	var n NewDevice
 	var ends Time
-	found := tx.one(func(r *rows) {
-		key, shop, n.LocationID = r.int(), r.int(), tx.ID(KindLocation, r.int())
-		n.Name, n.AcceptsCardIDs, ends = r.str(), r.bool(), r.time()
-	}, "SELECT id, shop_id, location_id, name, accepts_card_ids, expires_at FROM pairings WHERE "+column+"=?", hash)
+	found := tx.one(into(&key, &shop, tx.into(KindLocation, &n.LocationID), &n.Name, &n.AcceptsCardIDs, &ends), "SELECT id, shop_id, location_id, name, accepts_card_ids, expires_at FROM pairings WHERE "+column+"=?", hash)
 	if tx.failed != nil {
 		return d, "", tx.failed
 	}

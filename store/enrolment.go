@@ -55,9 +55,8 @@ const enrolmentSQL = "SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_
 	" FROM enrolments e JOIN programs p ON p.id=e.program_id JOIN shops s ON s.id=p.shop_id LEFT JOIN consents c ON c.program_id=e.program_id AND c.version=e.consent WHERE p.deleted_at IS NULL AND "
 
 func (e *enrolment) scan(r *rows) {
-	e.program, e.shop, e.enabled, e.slug, e.name, e.email, e.consent = r.int(), r.int(), r.bool(), r.nullStr(), r.str(), r.str(), r.int()
-	e.text, e.privacyURL, e.maxCards, e.cards, e.hour, e.hourCards = r.nullStr(), r.nullStr(), r.nullInt(), r.int(), r.int(), r.int()
-	e.published, e.suspended, e.money, e.subscription = r.bool(), r.bool(), r.bool(), r.str()
+	r.scan(&e.program, &e.shop, &e.enabled, &e.slug, &e.name, &e.email, &e.consent, &e.text, &e.privacyURL, &e.maxCards, &e.cards,
+		&e.hour, &e.hourCards, &e.published, &e.suspended, &e.money, &e.subscription)
 }
 
 // closed reports whether the form makes no cards now. It makes none that begin with money, which
@@ -184,10 +183,11 @@ type Consent struct {
 
 // cardConsent returns the consent of a card, null if it has none.
 func (q *queries) cardConsent(card int64) (out *Consent) {
-	q.one(func(r *rows) {
-		out = &Consent{Version: r.int(), At: r.time(), Text: r.nullStr(), PrivacyURL: r.nullStr()}
-	}, `SELECT c.consent_version, c.consent_at, n.text, n.privacy_url FROM cards c JOIN consents n ON n.program_id=c.program_id
-		AND n.version=c.consent_version WHERE c.id=?`, card)
+	var c Consent
+	if q.one(into(&c.Version, &c.At, &c.Text, &c.PrivacyURL), `SELECT c.consent_version, c.consent_at, n.text, n.privacy_url FROM cards c JOIN consents n ON n.program_id=c.program_id
+		AND n.version=c.consent_version WHERE c.id=?`, card) {
+		out = &c
+	}
 	return out
 }
 

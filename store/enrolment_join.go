@@ -75,14 +75,13 @@ func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
 // programTexts returns the logo of a program and the translations of its texts and of
 // those of its prizes.
 func (v *View) programTexts(program int64) (logo Null[string], texts Localized, prizes map[string]Localized) {
-	v.one(func(r *rows) {
-		logo = r.nullStr()
-		texts = readLocalized(r)
-	}, "SELECT ifnull(logo_hash, ''), name_localizations, description_localizations FROM programs WHERE id=?", program)
+	v.one(into(&logo, &texts.Names, &texts.Descriptions), "SELECT ifnull(logo_hash, ''), name_localizations, description_localizations FROM programs WHERE id=?", program)
 	prizes = map[string]Localized{}
 	for r := range v.each("SELECT id, name_localizations, description_localizations FROM prizes WHERE program_id=?", program) {
-		id := v.ID(KindPrize, r.int())
-		prizes[id] = readLocalized(r)
+		var id string
+		var texts Localized
+		r.scan(v.into(KindPrize, &id), &texts.Names, &texts.Descriptions)
+		prizes[id] = texts
 	}
 	return logo, texts, prizes
 }

@@ -11,7 +11,7 @@ package store
 func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty func(field string) bool) (err error) {
 	p := program{}
 	var details []Detail
-	if p.LocationScope = allLocations; id != "" {
+	if p.LocationScope = f.LocationScope.Or(allLocations); id != "" {
 		if p, err = v.program(a, id); err != nil {
 			return err
 		}
@@ -21,7 +21,7 @@ func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty f
 		return invalid(details)
 	}
 	if !faulty("location_scope") {
-		scope := p.mergeScopeField(f)
+		scope := p.checkScopeField(f)
 		if details = append(details, scope...); scope != nil {
 			return invalid(details)
 		}

@@ -144,6 +144,11 @@ func (g IDs) ID(kind Kind, key int64) string {
 	return g.newID(kind, 0, key)
 }
 
+// into returns a function that reads a key and sets an id, for scan.
+func (g IDs) into(kind Kind, id *string) func(*rows) {
+	return func(r *rows) { *id = g.ID(kind, r.int()) }
+}
+
 // nullID is ID of a key that may be null.
 func (g IDs) nullID(kind Kind, key Null[int64]) (id Null[string]) {
 	if key.Valid {

@@ -45,64 +45,34 @@ func SkipKeys(path string, now time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	set := func(name string, seq int64) error {
-		if _, err := c.exec("DELETE FROM sqlite_sequence WHERE name=?", name); err != nil {
-			return err
-		}
-		_, err := c.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", name, seq)
-		return err
+	q := queries{conn: c}
+	set := func(name string, seq int64) {
+		q.exec("DELETE FROM sqlite_sequence WHERE name=?", name)
+		q.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", name, seq)
 	}
 	for _, table := range slices.Concat(sequenced, floored) {
-		last, err := c.number("SELECT ifnull((SELECT max(seq) FROM sqlite_sequence WHERE name=?), 0)", table)
-		if err != nil {
-			return err
-		}
-		rows, err := c.number("SELECT ifnull(max(id), 0) FROM " + table)
-		if err != nil {
-			return err
-		}
-		if err := set(table, max(max(last, rows)+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond)); err != nil {
-			return err
-		}
+		last := max(q.number("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name=?", table), q.number("SELECT ifnull(max(id), 0) FROM "+table))
+		set(table, max(last+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond))
 	}
 	// No sequence exceeds the key of its event.
-	events, err := c.number("SELECT seq FROM sqlite_sequence WHERE name='events'")
-	if err != nil {
-		return err
-	}
-	if err := set(eventSequences, events); err != nil {
-		return err
-	}
-	return set(reissues, max(0, now.Unix()-keyEpoch)) // more than any card was reissued: none is every second
+	set(eventSequences, q.number("SELECT seq FROM sqlite_sequence WHERE name='events'"))
+	set(reissues, max(0, now.Unix()-keyEpoch)) // more than any card was reissued: none is every second
+	return q.failed
 }
 
 // readFloors reads what SkipKeys wrote for floored tables, for reissues and for the
 // sequences of events. It leaves out tables whose keys have reached it.
 func (s *Store) readFloors() error {
 	s.floors = map[string]int64{}
-	r := s.writer.query("SELECT name, seq FROM sqlite_sequence")
-	for r.next() {
-		if name, floor := r.str(), r.int(); name == reissues || name == eventSequences || slices.Contains(floored, name) {
+	q := queries{conn: s.writer}
+	for r := range q.each("SELECT name, seq FROM sqlite_sequence") {
+		name, floor := r.str(), r.int()
+		isTable := slices.Contains(floored, name)
+		if name == reissues || name == eventSequences || isTable && q.number("SELECT ifnull(max(id), 0) FROM "+name) < floor {
 			s.floors[name] = floor
 		}
 	}
-	if err := r.close(); err != nil {
-		return err
-	}
-	for _, table := range floored {
-		floor, ok := s.floors[table]
-		if !ok {
-			continue
-		}
-		last, err := s.writer.number("SELECT ifnull(max(id), 0) FROM " + table)
-		if err != nil {
-			return err
-		}
-		if last >= floor {
-			delete(s.floors, table)
-		}
-	}
-	return nil
+	return q.failed
 }
 
 // restoreID returns a text that is another one after each restore of the file, since SkipKeys

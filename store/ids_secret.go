@@ -18,7 +18,7 @@ func secretCheck(secret []byte) []byte {
 // and card codes that were given out would name nothing, or something else.
 func (c *conn) readIDs() (IDs, error) {
 	var secret, check []byte
-	found, err := c.one(func(r *rows) { secret, check = r.bytes(), r.bytes() },
+	found, err := c.one(into(&secret, &check),
 		"SELECT id_secret, id_check FROM meta")
 	switch {
 	case err != nil:
@@ -45,7 +45,7 @@ var errSecret = errors.New("its id_secret is not the one that its ids were made 
 func (c *conn) checkRememberedID(ids IDs) error {
 	var shop int64
 	var payload []byte
-	_, err := c.one(func(r *rows) { shop, payload = r.int(), r.bytes() },
+	_, err := c.one(into(&shop, &payload),
 		"SELECT shop_id, ifnull(payload_v2, payload_v1) FROM events WHERE id=(SELECT max(id) FROM events)")
 	if err != nil {
 		return err

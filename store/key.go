@@ -153,7 +153,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	sh := tx.shop(shop)
 	var family int64
 	var restricted bool
-	tx.one(func(r *rows) { family, restricted = r.int(), r.bool() }, "SELECT ifnull(family_id, id), restricted FROM keys WHERE id=?", oldKey)
+	tx.one(into(&family, &restricted), "SELECT ifnull(family_id, id), restricted FROM keys WHERE id=?", oldKey)
 	var locations []int64
 	if restricted { // also when none of its locations is left
 		locations = []int64{}
@@ -215,12 +215,14 @@ func (tx *Tx) findKey(shop int64, id string) (key int64, k Key, err error) {
 var keyCols = `id, shop_id, class, name, prefix, scopes, (SELECT group_concat(location_id) FROM key_locations
 	WHERE key_id=keys.id), created_at, expires_at, retires_at, revoked_at, disabled_by_plan_at`
 
-func (g IDs) scanKey(r *rows) Key {
-	k := Key{ID: g.ID(KindKey, r.int()), ShopID: g.ID(KindShop, r.int()), Class: r.str(), Name: r.str(), Prefix: r.str(), Scopes: splitList(r.str())}
+func (g IDs) scanKey(r *rows) (k Key) {
+	var scopes string
+	r.scan(g.into(KindKey, &k.ID), g.into(KindShop, &k.ShopID), &k.Class, &k.Name, &k.Prefix, &scopes)
+	k.Scopes = splitList(scopes)
 	for _, l := range r.keys() {
 		k.LocationIDs = append(k.LocationIDs, g.ID(KindLocation, l))
 	}
-	k.CreatedAt, k.ExpiresAt, k.RetiresAt, k.RevokedAt, k.DisabledByPlanAt = r.time(), r.nullTime(), r.nullTime(), r.nullTime(), r.nullTime()
+	r.scan(&k.CreatedAt, &k.ExpiresAt, &k.RetiresAt, &k.RevokedAt, &k.DisabledByPlanAt)
 	return k
 }
 

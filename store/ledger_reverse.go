@@ -42,7 +42,7 @@ func (tx *Tx) Reverse(till Till, id string, f UseFields) (out Stamped, err error
 func (tx *Tx) ReverseByPerson(shop int64, id string, f Metadata) (out Stamped, err error) {
 	t, _ := tx.ledgerRow("t.id=? AND t.shop_id=?", tx.keyOrNone(KindTransaction, id), shop)
 	state, disabled := "", false
-	tx.one(func(r *rows) { state, disabled = r.str(), r.bool() }, `SELECT s.subscription_state, l.disabled_at IS NOT NULL
+	tx.one(into(&state, &disabled), `SELECT s.subscription_state, l.disabled_at IS NOT NULL
 		FROM shops s JOIN locations l ON l.shop_id=s.id WHERE s.id=? AND l.id=?`, shop, t.location)
 	switch {
 	case state == "suspended" || state == "cancelled":
@@ -178,7 +178,7 @@ func (tx *Tx) removeFromStampSpan(c *card, row int64) {
 		first, last, n int64
 	}
 	spanWithout := func(row int64) (s span) {
-		tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, `SELECT ifnull(min(created_at), 0), ifnull(max(created_at), 0), count(*) FROM transactions WHERE card_id=?
+		tx.one(into(&s.first, &s.last, &s.n), `SELECT ifnull(min(created_at), 0), ifnull(max(created_at), 0), count(*) FROM transactions WHERE card_id=?
 			AND type='stamp' AND reversed_at IS NULL AND id<>?`, c.key, row)
 		return s
 	}

@@ -179,11 +179,7 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 		return l, err
 	}
 	old := l
-	l.Name, l.Address, l.City = f.Name.Or(l.Name), f.Address.Or(l.Address), f.City.Or(l.City)
-	l.PostalCode, l.CountryCode = f.PostalCode.Or(l.PostalCode), f.CountryCode.Or(l.CountryCode)
-	l.Lat, l.Lon = f.Lat.Or(l.Lat), f.Lon.Or(l.Lon)
-	l.RequireStaffPIN = f.RequireStaffPIN.Or(l.RequireStaffPIN)
-	if l == old {
+	if merge(&l, f); l == old {
 		return l, nil
 	}
 	tx.exec("UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?, updated_at=? WHERE id=?",

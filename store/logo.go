@@ -48,7 +48,7 @@ func (tx *Tx) SetProgramLogo(shop int64, id string, l *Logo) (d ProgramDetail, e
 		return d, errInstalled()
 	}
 	old, hash := Null[string]{}, Null[string]{}
-	tx.one(func(r *rows) { old = r.nullStr() }, "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
+	tx.one(into(&old), "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
 	if l != nil {
 		hash = Some(l.Hash)
 	}

@@ -33,17 +33,11 @@ func (v *View) ProgramForm(shop int64, id string) (f ProgramForm, err error) {
 	}
 	f = ProgramForm{Program: p.Program, HasInstalledCards: p.HasInstalledCards, StampsExpireAfterDays: p.stampsExpireAfterDays, MinSpendCents: p.minSpendCents,
 		MaxStampsPerDay: p.maxStampsPerDay, VisibleInCatalog: p.visibleInCatalog, BorderEnabled: p.borderEnabled}
-	v.one(func(r *rows) {
-		r.json(&f.NameLocalizations)
-		r.json(&f.DescriptionLocalizations)
-		f.LogoHash = r.nullStr()
-	}, "SELECT name_localizations, description_localizations, ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
+	v.one(into(&f.NameLocalizations, &f.DescriptionLocalizations, &f.LogoHash), "SELECT name_localizations, description_localizations, ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
 	next := 0
 	f.Prizes = collect(v, func(r *rows) PrizeForm {
 		z := PrizeForm{Prize: p.Prizes[next]}
-		r.json(&z.NameLocalizations)
-		r.json(&z.DescriptionLocalizations)
-		z.Redemptions = r.int()
+		r.scan(&z.NameLocalizations, &z.DescriptionLocalizations, &z.Redemptions)
 		next++
 		return z
 	}, "SELECT name_localizations, description_localizations, redemptions FROM prizes WHERE program_id=? ORDER BY ordinal, id", p.key)

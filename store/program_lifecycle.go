@@ -77,7 +77,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop)
 	tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)", tx.Now, p.key)
 	logo := Null[string]{}
-	tx.one(func(r *rows) { logo = r.nullStr() }, "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
+	tx.one(into(&logo), "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
 	tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1, logo_hash=NULL WHERE id=?2", tx.Now, p.key)
 	tx.dropLogo(logo)
 	tx.deleteEnrolment(p.key)

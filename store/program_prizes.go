@@ -140,12 +140,9 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (p
 		return prize, err
 	}
 	old := prize
-	prize.Threshold, prize.Name, prize.Ordinal = f.Threshold.Or(prize.Threshold), f.Name.Or(prize.Name), f.Ordinal.Or(prize.Ordinal)
-	if f.Description.Set {
-		prize.Description = f.Description.Or("")
-	}
+	merge(&prize, f)
 	var oldNames, oldDescriptions string
-	tx.one(func(r *rows) { oldNames, oldDescriptions = r.str(), r.str() }, "SELECT name_localizations, description_localizations FROM prizes WHERE id=?", key)
+	tx.one(into(&oldNames, &oldDescriptions), "SELECT name_localizations, description_localizations FROM prizes WHERE id=?", key)
 	names, descriptions := localizedJSON(f.NameLocalizations, oldNames), localizedJSON(f.DescriptionLocalizations, oldDescriptions)
 	if prize == old && names == oldNames && descriptions == oldDescriptions {
 		return prize, tx.failed

@@ -107,14 +107,7 @@ func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event
 // type allows and requires, and the location scope. It returns the keys of the scoped
 // locations.
 func (tx *Tx) merge(a Access, p *program, f ProgramFields) (scope []int64, err error) {
-	p.Name = f.Name.Or(p.Name)
-	p.Category = f.Category.Or(p.Category)
-	p.BrandColorHex, p.BgColorHex, p.TextColorHex = f.BrandColorHex.Or(p.BrandColorHex), f.BgColorHex.Or(p.BgColorHex), f.TextColorHex.Or(p.TextColorHex)
 	p.visibleInCatalog, p.borderEnabled = f.VisibleInCatalog.Or(p.visibleInCatalog), f.BorderEnabled.Or(p.borderEnabled)
-	p.DefaultExpireAfterDays, p.LogoURL = f.DefaultExpireAfterDays.Apply(p.DefaultExpireAfterDays), f.LogoURL.Apply(p.LogoURL)
-	if f.Description.Set {
-		p.Description = f.Description.Or("")
-	}
 	p.nameLocalizations = localizedJSON(f.NameLocalizations, p.nameLocalizations)
 	p.descriptionLocalizations = localizedJSON(f.DescriptionLocalizations, p.descriptionLocalizations)
 
@@ -147,7 +140,7 @@ func (f ProgramFields) Check(Time) []Detail {
 	}
 	p := program{}
 	p.Type = f.Type.V
-	return append(p.mergeTypeFields(f), p.mergeScopeField(f)...)
+	return append(p.mergeTypeFields(f), p.checkScopeField(f)...)
 }
 
 // Variants returns the field of a new program that tells its rules apart, and for each of
@@ -169,10 +162,11 @@ func (ProgramFields) Variants() (field string, by []Variant) {
 	return "type", by
 }
 
-// mergeTypeFields sets the fields that belong to certain types of program. Other types
+// mergeTypeFields sets the fields of p that answers show. Some belong to certain types of program. Other types
 // may only set them to null (or false); their own type may require them.
 func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	stamps := CollectsStamps(p.Type)
+	merge(&p.Program, f)
 	rule := func(field string, allowed, given, missing bool) {
 		switch {
 		case !allowed && given:
@@ -181,31 +175,25 @@ func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 			details = append(details, Detail{field, "required", "is required for programs of type " + p.Type})
 		}
 	}
-	mergeTypeField(rule, "total_stamps", stamps, &p.TotalStamps, f.TotalStamps)
-	mergeTypeField(rule, "icon_key", stamps, &p.IconKey, f.IconKey)
+	rule("total_stamps", stamps, f.TotalStamps.Value().Valid, !p.TotalStamps.Valid)
+	rule("icon_key", stamps, f.IconKey.Value().Valid, !p.IconKey.Valid)
 	p.stampsExpireAfterDays = f.StampsExpireAfterDays.Apply(p.stampsExpireAfterDays)
 	rule("stamps_expire_after_days", stamps, f.StampsExpireAfterDays.Value().Valid, false)
 	if stamps && f.RepeatAfterReset.Null {
 		details = append(details, Detail{"repeat_after_reset", "invalid_type", "must be true or false"})
 	}
-	p.RepeatAfterReset = f.RepeatAfterReset.Or(p.RepeatAfterReset)
 	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), false)
-	mergeTypeField(rule, "discount_percent", p.Type == ProgramDiscount, &p.DiscountPercent, f.DiscountPercent)
-	mergeTypeField(rule, "access_image_url", p.Type == ProgramAccess, &p.AccessImageURL, f.AccessImageURL)
-	mergeTypeField(rule, "initial_balance_cents", p.Type == ProgramPrepaid, &p.InitialBalanceCents, f.InitialBalanceCents)
+	rule("discount_percent", p.Type == ProgramDiscount, f.DiscountPercent.Value().Valid, !p.DiscountPercent.Valid)
+	rule("access_image_url", p.Type == ProgramAccess, f.AccessImageURL.Value().Valid, !p.AccessImageURL.Valid)
+	rule("initial_balance_cents", p.Type == ProgramPrepaid, f.InitialBalanceCents.Value().Valid, !p.InitialBalanceCents.Valid)
 	return details
 }
 
-// mergeTypeField sets a field that the types that allow it require.
-func mergeTypeField[T any](rule func(field string, allowed, given, missing bool), field string, allowed bool, to *Null[T], f Opt[T]) {
-	*to = f.Apply(*to)
-	rule(field, allowed, f.Value().Valid, !to.Valid)
-}
 
-// mergeScope sets location_scope and returns the keys of the scoped locations, which
+// mergeScope returns the keys of the scoped locations, which
 // are none with all_locations.
 func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail) {
-	if details = p.mergeScopeField(f); details != nil || p.LocationScope != selectedLocations {
+	if details = p.checkScopeField(f); details != nil || p.LocationScope != selectedLocations {
 		return nil, details
 	}
 	ids := p.ScopedLocationIDs
@@ -215,10 +203,9 @@ func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, 
 	return tx.ownLocations(a.Shop, "scoped_location_ids", ids)
 }
 
-// mergeScopeField sets location_scope in p, and checks that scoped_location_ids is
+// checkScopeField checks that scoped_location_ids is
 // empty or not empty as the scope demands.
-func (p *program) mergeScopeField(f ProgramFields) []Detail {
-	p.LocationScope = f.LocationScope.Or(p.LocationScope)
+func (p *program) checkScopeField(f ProgramFields) []Detail {
 	selected := p.LocationScope == selectedLocations
 	given := len(f.ScopedLocationIDs.V)
 	switch {

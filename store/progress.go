@@ -103,13 +103,6 @@ func (m *meter) watch(sql string, most int64) (end func()) {
 	}
 }
 
-// exec runs a statement and counts the rows that it reads.
-func (m *meter) exec(c *conn, sql string, args ...any) error {
-	defer m.watch(sql, m.scanned(sql))()
-	_, err := c.exec(sql, args...)
-	return err
-}
-
 // number returns the integer that a query selects, 0 if there is none or the query fails:
 // what is wrong with the file is for others to say.
 func (m *meter) number(sql string, args ...any) int64 {

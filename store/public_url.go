@@ -32,6 +32,6 @@ func RememberedURL(ctx context.Context, path string) string {
 }
 
 func rememberedURL(c *conn) (url string, err error) {
-	_, err = c.one(func(r *rows) { url = r.str() }, "SELECT ifnull(public_url, '') FROM meta")
+	_, err = c.one(into(&url), "SELECT ifnull(public_url, '') FROM meta")
 	return url, err
 }

@@ -194,7 +194,7 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 		if at.device != 0 {
 			b.DeviceID = Some(v.ID(KindDevice, at.device))
 		}
-		v.one(func(r *rows) { b.LocationName, b.DeviceName = r.str(), r.nullStr() },
+		v.one(into(&b.LocationName, &b.DeviceName),
 			"SELECT name, ifnull((SELECT name FROM devices WHERE id=?), '') FROM locations WHERE id=?", at.device, at.location)
 		d.ByDevice = append(d.ByDevice, b)
 	}
@@ -204,7 +204,7 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 	v.reportStaff(d, staff)
 	for key, sums := range programs {
 		b := NamedReport{ProgramID: v.ID(KindProgram, key), ReportSums: *sums}
-		v.one(func(r *rows) { b.ProgramName = r.str() }, "SELECT name FROM programs WHERE id=?", key)
+		v.one(into(&b.ProgramName), "SELECT name FROM programs WHERE id=?", key)
 		d.ByProgram = append(d.ByProgram, b)
 	}
 	slices.SortFunc(d.ByProgram, func(a, b NamedReport) int {
@@ -245,7 +245,7 @@ func (v *View) reportCards(d *DayReport, shop, location int64) {
 	least := v.firstKeyFrom("cards", d.From)
 	after := v.firstKeyFrom("cards", d.To)
 	begin := int64(0)
-	v.one(func(r *rows) { d.NewCards, begin = r.int(), r.int() }, `SELECT count(*), ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)
+	v.one(into(&d.NewCards, &begin), `SELECT count(*), ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)
 		FROM (SELECT shop_id, root_id, initial_value, archived_at, first_location_id, source FROM cards WHERE id>=?1
 		AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')`,
 		least, after, mostDayRows, shop, location, d.To)

@@ -84,9 +84,7 @@ func (v *View) Today(shop int64) (t Today, err error) {
 // begun returns which of the things that it needs a shop has.
 func (v *View) begun(shop int64) (b Begun) {
 	some := func(what string) string { return "EXISTS (SELECT 1 FROM " + what + " LIMIT 1)" }
-	v.one(func(r *rows) {
-		b = Begun{Location: r.bool(), Program: r.bool(), Published: r.bool(), Till: r.bool(), Card: r.bool(), Prepaid: r.bool()}
-	}, "SELECT "+some("locations WHERE shop_id=?1")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL")+", "+some("devices WHERE shop_id=?1 AND revoked_at IS NULL")+", "+some("cards WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND type='prepaid'"), shop)
+	v.one(into(&b.Location, &b.Program, &b.Published, &b.Till, &b.Card, &b.Prepaid), "SELECT "+some("locations WHERE shop_id=?1")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL")+", "+some("devices WHERE shop_id=?1 AND revoked_at IS NULL")+", "+some("cards WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND type='prepaid'"), shop)
 	return b
 }
 
@@ -100,9 +98,7 @@ func startOfDay(t time.Time) Time {
 // quarter hours are maintained; the rest of the last one is counted.
 func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals) {
 	first, last := (int64(from)+quarterHour-1)/quarterHour, (int64(to)+1)/quarterHour
-	v.one(func(r *rows) {
-		d.Stamps, d.NewCards, d.Redemptions, d.ToppedUpCents, d.SpentCents = r.int(), r.int(), r.int(), r.int(), r.int()
-	},
+	v.one(into(&d.Stamps, &d.NewCards, &d.Redemptions, &d.ToppedUpCents, &d.SpentCents),
 		`SELECT ifnull(sum(stamps), 0), ifnull(sum(cards), 0), ifnull(sum(redemptions), 0), ifnull(sum(topped_up), 0),
 			ifnull(sum(spent), 0) FROM quarter_counts WHERE `+programsOfShop+" AND quarter>=? AND quarter<?", shop, first, last)
 	part := max(from, Time(last*quarterHour))

@@ -46,39 +46,21 @@ func EndRestored(path string) (out Restored, err error) {
 	if err != nil {
 		return out, err
 	}
-	secretsOf := func(table string) string {
-		return "SELECT x.id, x.prefix, x.name, s.name FROM " + table + " x JOIN shops s ON s.id=x.shop_id WHERE x.revoked_at IS NULL ORDER BY x.id"
-	}
-	secret := func(kind Kind) func(*rows) RestoredSecret {
-		return func(r *rows) RestoredSecret {
+	q := &queries{conn: c}
+	secretsOf := func(table string, kind Kind) []RestoredSecret {
+		return collect(q, func(r *rows) RestoredSecret {
 			return RestoredSecret{ID: ids.ID(kind, r.int()), Prefix: r.str(), Name: r.str(), Shop: r.str()}
-		}
+		}, "SELECT x.id, x.prefix, x.name, s.name FROM "+table+" x JOIN shops s ON s.id=x.shop_id WHERE x.revoked_at IS NULL ORDER BY x.id")
 	}
-	if out.Keys, err = list(c, secret(KindKey), secretsOf("keys")); err != nil {
-		return out, err
-	}
-	if out.Devices, err = list(c, secret(KindDevice), secretsOf("devices")); err != nil {
-		return out, err
-	}
-	out.People, err = list(c, func(r *rows) RestoredPerson {
+	out.Keys, out.Devices = secretsOf("keys", KindKey), secretsOf("devices", KindDevice)
+	out.People = collect(q, func(r *rows) RestoredPerson {
 		return RestoredPerson{ID: ids.ID(KindUser, r.int()), Email: r.str(), Operator: r.bool(), Role: r.str(), Shop: r.str()}
 	}, `SELECT u.id, u.email, u.operator, m.role, s.name FROM users u LEFT JOIN memberships m ON m.user_id=u.id
 		LEFT JOIN shops s ON s.id=m.shop_id WHERE u.disabled_at IS NULL ORDER BY u.id, s.id`)
-	if err != nil {
-		return out, err
-	}
-	if out.Sessions, err = c.exec("DELETE FROM sessions"); err != nil {
-		return out, err
-	}
-	if _, err = c.exec("DELETE FROM link_mails"); err != nil {
-		return out, err
-	}
-	if out.Links, err = c.exec("DELETE FROM links"); err != nil {
-		return out, err
-	}
-	if _, err = c.exec("DELETE FROM pairings"); err != nil {
-		return out, err
-	}
-	_, err = c.exec("UPDATE meta SET auth_epoch=auth_epoch+1")
-	return out, err
+	out.Sessions = q.exec("DELETE FROM sessions")
+	q.exec("DELETE FROM link_mails")
+	out.Links = q.exec("DELETE FROM links")
+	q.exec("DELETE FROM pairings")
+	q.exec("UPDATE meta SET auth_epoch=auth_epoch+1")
+	return out, q.failed
 }

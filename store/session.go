@@ -126,8 +126,9 @@ type Session struct {
 
 var sessionCols = "id, address, agent, pending, created_at, used_at"
 
-func (g IDs) scanSession(r *rows) Session {
-	return Session{ID: g.ID(KindSession, r.int()), Address: r.str(), Agent: r.str(), Pending: r.bool(), CreatedAt: r.time(), UsedAt: r.time()}
+func (g IDs) scanSession(r *rows) (s Session) {
+	r.scan(g.into(KindSession, &s.ID), &s.Address, &s.Agent, &s.Pending, &s.CreatedAt, &s.UsedAt)
+	return s
 }
 
 // NewSession is a session to begin.

@@ -63,10 +63,9 @@ type ShopFields struct {
 var shopCols = `id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at, included_locations,
 	max_locations, max_cards, currency, language, require_totp, country_code, created_at, updated_at`
 
-func (g IDs) scanShop(r *rows) Shop {
-	return Shop{ID: g.ID(KindShop, r.int()), Name: r.str(), Mode: r.str(), Timezone: r.str(), SubscriptionState: r.str(), APIAddon: r.bool(), MCPAccess: r.bool(),
-		GrantExpiresAt: r.nullTime(), IncludedLocations: r.int(), MaxLocations: r.nullInt(), MaxCards: r.nullInt(),
-		Currency: r.str(), Language: r.str(), RequireTOTP: r.bool(), CountryCode: r.nullStr(), CreatedAt: r.time(), UpdatedAt: r.time()}
+func (g IDs) scanShop(r *rows) (s Shop) {
+	r.scan(g.into(KindShop, &s.ID), &s.Name, &s.Mode, &s.Timezone, &s.SubscriptionState, &s.APIAddon, &s.MCPAccess, &s.GrantExpiresAt, &s.IncludedLocations, &s.MaxLocations, &s.MaxCards, &s.Currency, &s.Language, &s.RequireTOTP, &s.CountryCode, &s.CreatedAt, &s.UpdatedAt)
+	return s
 }
 
 // findShop returns a shop by its key. Without one the error is not_found.
@@ -158,12 +157,8 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	}
 	old := tx.shop(key)
 	changed := old
-	changed.Name, changed.Timezone, changed.SubscriptionState = f.Name.Or(old.Name), f.Timezone.Or(old.Timezone), f.SubscriptionState.Or(old.SubscriptionState)
-	changed.APIAddon, changed.MCPAccess, changed.GrantExpiresAt = f.APIAddon.Or(old.APIAddon), f.MCPAccess.Or(old.MCPAccess), f.GrantExpiresAt.Apply(old.GrantExpiresAt)
-	changed.IncludedLocations = f.IncludedLocations.Or(old.IncludedLocations)
-	changed.MaxLocations, changed.MaxCards = f.MaxLocations.Apply(old.MaxLocations), f.MaxCards.Apply(old.MaxCards)
-	changed.Currency, changed.Language, changed.RequireTOTP = f.Currency.Or(old.Currency), f.Language.Or(old.Language), f.RequireTOTP.Or(old.RequireTOTP)
-	changed.CountryCode = f.CountryCode.Apply(old.CountryCode)
+	merge(&changed, f)
+	changed.Mode = old.Mode
 	if changed == old {
 		return old, nil
 	}
@@ -180,12 +175,8 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	}
 	tx.bumpAuth()
 	if changed.Timezone != old.Timezone {
-		if err = tx.s.recountLocal(nil, " WHERE p.shop_id=?", key); err != nil {
-			return sh, err
-		}
-		if err = tx.fillLastSeen(nil, " WHERE p.shop_id=?", key); err != nil {
-			return sh, err
-		}
+		tx.recountLocal(nil, " WHERE p.shop_id=?", key)
+		tx.fillLastSeen(nil, " WHERE p.shop_id=?", key)
 	}
 	tx.audit(key, "shop.update", KindShop, key, "")
 	if to := changed.SubscriptionState; to != old.SubscriptionState {
@@ -221,7 +212,7 @@ func (s *Store) Owner(kind Kind, id string) (shop int64, err error) {
 		table = "staff"
 	}
 	err = s.View(0, func(v *View) error {
-		return v.find(nouns[kind], func(r *rows) { shop = r.int() }, "SELECT shop_id FROM "+table+" WHERE id=?", s.keyOrNone(kind, id))
+		return v.find(nouns[kind], into(&shop), "SELECT shop_id FROM "+table+" WHERE id=?", s.keyOrNone(kind, id))
 	})
 	return shop, err
 }

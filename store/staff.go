@@ -35,8 +35,9 @@ const maxStaff = 100
 
 var staffCols = "id, location_id, name, disabled_at, created_at"
 
-func (g IDs) scanStaff(r *rows) StaffMember {
-	return StaffMember{ID: g.ID(KindStaff, r.int()), LocationID: g.ID(KindLocation, r.int()), Name: r.str(), DisabledAt: r.nullTime(), CreatedAt: r.time()}
+func (g IDs) scanStaff(r *rows) (s StaffMember) {
+	r.scan(g.into(KindStaff, &s.ID), g.into(KindLocation, &s.LocationID), &s.Name, &s.DisabledAt, &s.CreatedAt)
+	return s
 }
 
 // staffMember returns a member of staff of the shop.

@@ -175,34 +175,27 @@ var (
 
 // writeCounts adds up the counts of a whole group and writes each sum once,
 // before the group's commit: 64 stamps at one till change the same few rows.
-func (s *Store) writeCounts(group []*job) error {
+func (tx *Tx) writeCounts(group []*job) {
 	all := sumGroup(group)
 	for program, t := range all.totals {
-		if _, err := s.writer.exec(`UPDATE program_counts SET active=active+?2, balance=balance+?3, stamps=stamps+?4, redemptions=redemptions+?5, completed=completed+?6,
-			open_cards=open_cards+?7, span_ms=span_ms+?8, gaps=gaps+?9, uses=uses+?10, entries=entries+?11, topped_up=topped_up+?12, spent=spent+?13 WHERE program_id=?1`,
-			program, t.active, t.balance, t.stamps, t.redemptions, t.completed, t.open, t.span, t.gaps, t.uses, t.entries, t.toppedUp, t.spent); err != nil {
-			return err
-		}
+		tx.exec(`UPDATE program_counts SET active=active+?2, balance=balance+?3, stamps=stamps+?4, redemptions=redemptions+?5, completed=completed+?6,
+			open_cards=open_cards+?7, span_ms=span_ms+?8, gaps=gaps+?9, uses=uses+?10, entries=entries+?11, topped_up=topped_up+?12, spent=spent+?13
+			WHERE program_id=?1`, program, t.active, t.balance, t.stamps, t.redemptions, t.completed, t.open, t.span, t.gaps, t.uses, t.entries,
+			t.toppedUp, t.spent)
 	}
 	var args []any
 	for p, h := range all.locations {
 		args = append(args, p.program, p.location, h.cards, h.stamps)
 	}
-	if err := s.writer.db().InsertRows(locationsInsert, args); err != nil {
-		return err
-	}
+	tx.insertRows(locationsInsert, args)
 	args = args[:0]
+	l := newLocalSums()
 	for b, h := range all.buckets {
 		args = append(args, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards, h.redemptions, h.toppedUp, h.spent)
-	}
-	if err := s.writer.db().InsertRows(quartersInsert, args); err != nil {
-		return err
-	}
-	l, tx := newLocalSums(), Tx{queries: s.queries(s.writer, 0)}
-	for b, h := range all.buckets {
 		l.add(b, h, tx.cachedShop(b.shop).Timezone)
 	}
-	return cmp.Or(tx.failed, s.writeLocalSums(l))
+	tx.insertRows(quartersInsert, args)
+	tx.writeLocalSums(l)
 }
 
 type (
@@ -246,7 +239,7 @@ func (l localSums) zero() bool {
 }
 
 // writeLocalSums adds sums to the stored ones by day and hour, and empties l.
-func (s *Store) writeLocalSums(l localSums) error {
+func (q *queries) writeLocalSums(l localSums) {
 	var args []any
 	// Sorted by key, since a rebuild writes many rows.
 	for _, d := range slices.SortedFunc(maps.Keys(l.days), func(a, b localDay) int {
@@ -255,14 +248,12 @@ func (s *Store) writeLocalSums(l localSums) error {
 		h := l.days[d]
 		args = append(args, d.program, d.day, d.location, h.activity, h.stamps, h.cards, h.redemptions, h.toppedUp, h.spent)
 	}
-	if err := s.writer.db().InsertRows(daysInsert, args); err != nil {
-		return err
-	}
+	q.insertRows(daysInsert, args)
 	args = args[:0]
 	for h, n := range l.hours {
 		args = append(args, h.program, h.weekday, h.hour, n)
 	}
 	clear(l.days)
 	clear(l.hours)
-	return s.writer.db().InsertRows(hoursInsert, args)
+	q.insertRows(hoursInsert, args)
 }

@@ -1,6 +1,6 @@
 package store
 
-import "errors"
+import "iter"
 
 // The queries below compute the sums from the ledger, for "punchcard check" and for its
 // --rebuild.
@@ -51,57 +51,6 @@ const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS a
 		type='redemption' AS redemptions, iif(type='topup', value_delta, 0) AS topped_up, iif(type='spend', -value_delta, 0) AS spent FROM transactions WHERE ` + countedRow + `
 	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1, 0, 0, 0 FROM cards WHERE root_id IS NULL) GROUP BY program_id, quarter, location_id`
 
-// recountAll computes all sums again, on the writing connection and inside its
-// transaction.
-func (s *Store) recountAll(m *meter) error {
-	statements := []string{
-		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
-		"UPDATE cards SET first_location_id=" + firstAccepted + " WHERE " + presentedElsewhere,
-		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + locationSums, "INSERT INTO quarter_counts " + quarterSums,
-		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)",
-	}
-	m.begin("counting the statistics", m.scanned(statements...))
-	for _, sql := range statements {
-		if err := m.exec(s.writer, sql); err != nil {
-			return err
-		}
-	}
-	m.begin("counting the statistics by day", m.number("sum(1) FROM quarter_counts"))
-	return s.recountLocal(m, "")
-}
-
-// recountLocal computes the sums by day and hour again from those by quarter
-// hour, of the programs p that the clause where selects.
-func (s *Store) recountLocal(m *meter, where string, args ...any) error {
-	for _, table := range []string{"day_counts", "hour_counts"} {
-		if _, err := s.writer.exec("DELETE FROM "+table+" WHERE program_id IN (SELECT p.id FROM programs p"+where+")", args...); err != nil {
-			return err
-		}
-	}
-	programs, err := s.writer.programZones(where, args...)
-	if err != nil {
-		return err
-	}
-	for _, p := range programs {
-		l := newLocalSums()
-		err := s.writer.eachQuarter(p.key, func(b bucket, h activity) error {
-			m.add(1)
-			l.add(b, h, p.zone)
-			if len(l.days) < 20_000 { // bounds the memory
-				return nil
-			}
-			return s.writeLocalSums(l)
-		})
-		if err == nil {
-			err = s.writeLocalSums(l)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // RecountStats computes all sums of the statistics again from the ledger, and the days on
 // which cards were last seen. Other writes wait meanwhile.
 func (tx *Tx) RecountStats() error {
@@ -110,22 +59,54 @@ func (tx *Tx) RecountStats() error {
 		tx.audit(shop, "statistics.rebuild", KindShop, shop, "")
 	}
 	defer tx.s.opts.Progress.End()
-	m := newMeter(tx.s.writer, tx.s.opts.Progress)
-	if err := tx.s.recountAll(m); err != nil {
-		return err
+	m := newMeter(tx.conn, tx.s.opts.Progress)
+	statements := []string{
+		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
+		"UPDATE cards SET first_location_id=" + firstAccepted + " WHERE " + presentedElsewhere,
+		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + locationSums, "INSERT INTO quarter_counts " + quarterSums,
+		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)",
 	}
-	return tx.fillLastSeen(m, "")
+	m.begin("counting the statistics", m.scanned(statements...))
+	for _, sql := range statements {
+		counted := m.watch(sql, m.scanned(sql))
+		tx.exec(sql)
+		counted()
+	}
+	m.begin("counting the statistics by day", m.number("sum(1) FROM quarter_counts"))
+	tx.recountLocal(m, "")
+	tx.fillLastSeen(m, "")
+	return tx.failed
 }
 
-// eachQuarter calls use with each of a program's sums by quarter hour.
-func (c *conn) eachQuarter(program int64, use func(bucket, activity) error) error {
-	var err error
-	r := c.query(`SELECT quarter, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM quarter_counts
-		WHERE program_id=? ORDER BY quarter`, program)
-	for err == nil && r.next() {
-		err = use(bucket{program: program, quarter: r.int(), location: r.int()}, activity{r.int(), r.int(), r.int(), r.int(), r.int(), r.int()})
+// recountLocal computes the sums by day and hour again from those by quarter
+// hour, of the programs p that the clause where selects.
+func (q *queries) recountLocal(m *meter, where string, args ...any) {
+	for _, table := range []string{"day_counts", "hour_counts"} {
+		q.exec("DELETE FROM "+table+" WHERE program_id IN (SELECT p.id FROM programs p"+where+")", args...)
 	}
-	return errors.Join(err, r.close())
+	for _, p := range q.programZones(where, args...) {
+		l := newLocalSums()
+		for b, h := range q.quarters(p.key) {
+			m.add(1)
+			if l.add(b, h, p.zone); len(l.days) >= 20_000 { // bounds the memory
+				q.writeLocalSums(l)
+			}
+		}
+		q.writeLocalSums(l)
+	}
+}
+
+// quarters returns a program's sums by quarter hour.
+func (q *queries) quarters(program int64) iter.Seq2[bucket, activity] {
+	return func(yield func(bucket, activity) bool) {
+		for r := range q.each(`SELECT quarter, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM quarter_counts
+			WHERE program_id=? ORDER BY quarter`, program) {
+			b := bucket{program: program, quarter: r.int(), location: r.int()}
+			if !yield(b, activity{r.int(), r.int(), r.int(), r.int(), r.int(), r.int()}) {
+				return
+			}
+		}
+	}
 }
 
 // programZone is a program with the time zone of its shop.
@@ -134,29 +115,20 @@ type programZone struct {
 	zone string
 }
 
-// programZones returns the programs p that the clause where selects. It does not
-// read whole shops, since s.shop needs the secret of the ids, which migrate reads
-// last.
-func (c *conn) programZones(where string, args ...any) ([]programZone, error) {
-	return list(c, func(r *rows) programZone { return programZone{r.int(), r.str()} },
+// programZones returns the programs p that the clause where selects.
+func (q *queries) programZones(where string, args ...any) []programZone {
+	return collect(q, func(r *rows) programZone { return programZone{r.int(), r.str()} },
 		"SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id"+where+" ORDER BY p.id", args...)
 }
 
 // checkLocalSums returns a finding for each program whose sums by day and hour
 // differ from those by quarter hour in the shop's time zone.
 func (v *View) checkLocalSums(m *meter) (findings []string, err error) {
-	programs, err := v.programZones("")
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range programs {
+	for _, p := range v.programZones("") {
 		l := newLocalSums()
-		if err := v.eachQuarter(p.key, func(b bucket, h activity) error {
+		for b, h := range v.quarters(p.key) {
 			m.add(1)
 			l.add(b, h, p.zone)
-			return nil
-		}); err != nil {
-			return nil, err
 		}
 		for r := range v.each(`SELECT day, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM day_counts
 			WHERE program_id=?`, p.key) {
@@ -169,5 +141,5 @@ func (v *View) checkLocalSums(m *meter) (findings []string, err error) {
 			findings = append(findings, "statistics that differ from the ledger: days and hours of program: "+v.ID(KindProgram, p.key))
 		}
 	}
-	return findings, nil
+	return findings, v.failed
 }

@@ -18,9 +18,7 @@ func (v *View) Summary(a Access) (s AnalyticsSummary, err error) {
 	sh := v.shop(a.Shop)
 	today := v.today(sh)
 	from := today - summaryDays + 1
-	v.one(func(r *rows) {
-		s.ActiveLocations, s.ActivePrograms, s.Activity30d, s.NewCards30d = r.int(), r.int(), r.int(), r.int()
-	}, `SELECT (SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL), (SELECT count(*) FROM programs
+	v.one(into(&s.ActiveLocations, &s.ActivePrograms, &s.Activity30d, &s.NewCards30d), `SELECT (SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL), (SELECT count(*) FROM programs
 			WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL
 			AND suspended_at IS NULL), ifnull(sum(activity), 0), ifnull(sum(cards), 0) FROM day_counts
 			WHERE program_id IN (SELECT id FROM programs WHERE shop_id=?1) AND day>=?2 AND day<=?3`, a.Shop, from, today)

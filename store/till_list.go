@@ -59,7 +59,7 @@ func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
 		}
 		for _, c := range p.Data {
 			var root, generation int64
-			if err := v.find("card", func(r *rows) { root, generation = r.int(), r.int() }, "SELECT r.id, r.code_generation FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.keyOrNone(KindCard, c.ID)); err != nil {
+			if err := v.find("card", into(&root, &generation), "SELECT r.id, r.code_generation FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.keyOrNone(KindCard, c.ID)); err != nil {
 				return found, err
 			}
 			if !seen[root] && len(found) < tillFoundMost {

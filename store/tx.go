@@ -178,24 +178,18 @@ func (s *Store) commitGroup(group []*job) {
 		observed = s.opts.Observe(len(group))
 	}
 	<-s.idleWriter
-	err := s.begin()
+	all := Tx{queries: s.queries(s.writer, 0)}
+	all.fail(s.begin())
 	for _, j := range group {
-		if err == nil {
-			err = s.runJob(j)
+		if all.failed == nil {
+			all.fail(s.runJob(j))
 		}
 	}
-	if err == nil {
-		err = s.insertDeliveries(group)
-	}
-	if err == nil {
-		err = s.writeSequences()
-	}
-	if err == nil {
-		err = s.writeCounts(group)
-	}
-	if err == nil {
-		_, err = s.writer.exec("COMMIT")
-	}
+	all.insertDeliveries(group)
+	all.writeSequences()
+	all.writeCounts(group)
+	all.exec("COMMIT")
+	err := all.failed
 	if observed != nil {
 		observed(err)
 	}

@@ -24,9 +24,9 @@ type User struct {
 var userCols = `u.id, u.email, u.name, u.language, u.operator, u.totp_secret IS NOT NULL, u.disabled_at, u.last_sign_in_at,
 	u.created_at, u.updated_at`
 
-func (g IDs) scanUser(r *rows) User {
-	return User{ID: g.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Language: r.str(), Operator: r.bool(), TOTP: r.bool(),
-		DisabledAt: r.nullTime(), LastSignInAt: r.nullTime(), CreatedAt: r.time(), UpdatedAt: r.time()}
+func (g IDs) scanUser(r *rows) (u User) {
+	r.scan(g.into(KindUser, &u.ID), &u.Email, &u.Name, &u.Language, &u.Operator, &u.TOTP, &u.DisabledAt, &u.LastSignInAt, &u.CreatedAt, &u.UpdatedAt)
+	return u
 }
 
 // user returns a person by the key.

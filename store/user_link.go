@@ -248,7 +248,7 @@ func (tx *Tx) RequestReset(email string, b Browser) error {
 		return tooMany("Too many requests. Look into your mailbox, or try again later.", tx.Now, until)
 	}
 	l := link{kind: LinkReset, mailed: true}
-	tx.one(func(r *rows) { l.user, l.email = r.int(), r.str() }, "SELECT id, email FROM users WHERE email_key=? AND disabled_at IS NULL", foldCase(email))
+	tx.one(into(&l.user, &l.email), "SELECT id, email FROM users WHERE email_key=? AND disabled_at IS NULL", foldCase(email))
 	tx.auditSubject(subjects[0], 0, "user.request_reset", KindUser, l.user, "")
 	if l.user == 0 || !tx.s.mails() || tx.failed != nil {
 		return tx.failed

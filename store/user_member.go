@@ -17,8 +17,9 @@ type Member struct {
 var memberCols = `u.id, u.email, u.name, m.role, u.totp_secret IS NOT NULL, u.disabled_at IS NOT NULL, u.last_sign_in_at,
 	m.created_at`
 
-func (g IDs) scanMember(r *rows) Member {
-	return Member{ID: g.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Role: r.str(), TOTP: r.bool(), Disabled: r.bool(), LastSignInAt: r.nullTime(), CreatedAt: r.time()}
+func (g IDs) scanMember(r *rows) (m Member) {
+	r.scan(g.into(KindUser, &m.ID), &m.Email, &m.Name, &m.Role, &m.TOTP, &m.Disabled, &m.LastSignInAt, &m.CreatedAt)
+	return m
 }
 
 // member returns a member of a shop by the person's id.

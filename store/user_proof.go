@@ -23,7 +23,7 @@ func (v *View) SignInCredentials(email string, b Browser) (c Credentials, err er
 	if err := v.guessLock(email, b); err != nil {
 		return c, err
 	}
-	v.one(func(r *rows) { c.User, c.Password = r.int(), r.str() },
+	v.one(into(&c.User, &c.Password),
 		"SELECT id, iif(disabled_at IS NULL, password, '') FROM users WHERE email_key=?", foldCase(email))
 	return c, v.failed
 }
@@ -45,7 +45,7 @@ func (tx *Tx) CheckPassword(c Credentials, right bool) (totp bool, err error) {
 	if err := tx.guessLock(c.Email, c.Browser); err != nil {
 		return false, err
 	}
-	if right && tx.one(func(r *rows) { totp = r.bool() }, "SELECT totp_secret IS NOT NULL FROM users WHERE id=? AND password=? AND disabled_at IS NULL", c.User, c.Password) {
+	if right && tx.one(into(&totp), "SELECT totp_secret IS NOT NULL FROM users WHERE id=? AND password=? AND disabled_at IS NULL", c.User, c.Password) {
 		return totp, tx.failed
 	}
 	if err := tx.countGuess(c.User, c.Email, c.Browser); err != nil {

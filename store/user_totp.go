@@ -86,7 +86,7 @@ func (c RecoveryCodes) WithoutSecret() any { return &RecoveryCodes{Codes: []stri
 // person's sessions but the given one, and returns new recovery codes.
 func (tx *Tx) ConfirmTOTP(user, session int64, code string) (c RecoveryCodes, err error) {
 	var secret []byte
-	tx.one(func(r *rows) { secret = r.bytes() }, "SELECT totp_offered FROM users WHERE id=? AND totp_offered IS NOT NULL", user)
+	tx.one(into(&secret), "SELECT totp_offered FROM users WHERE id=? AND totp_offered IS NOT NULL", user)
 	if tx.failed == nil && secret == nil {
 		return c, refuse(Conflict, "Begin to set up the second factor first.")
 	}
@@ -160,7 +160,7 @@ func (tx *Tx) useCode(user int64, code string) bool {
 	}
 	var secret []byte
 	var last int64
-	if !tx.one(func(r *rows) { secret, last = r.bytes(), r.int() }, `SELECT totp_secret, totp_step FROM users WHERE id=?
+	if !tx.one(into(&secret, &last), `SELECT totp_secret, totp_step FROM users WHERE id=?
 		AND totp_secret IS NOT NULL`, user) {
 		return false
 	}

@@ -89,6 +89,31 @@ func (o Opt[T]) Apply(old Null[T]) Null[T] {
 	return o.Value()
 }
 
+// mergeInto sets a field to the new value, as Apply does. A field that cannot be null becomes zero.
+func (o Opt[T]) mergeInto(field any) {
+	switch p := field.(type) {
+	case *T:
+		var zero T
+		if o.Set {
+			*p = o.Or(zero)
+		}
+	case *Null[T]:
+		*p = o.Apply(*p)
+	}
+}
+
+// merge sets the fields of the resource that to points to from those of the same names that a
+// request sets. It leaves out lists and maps, which the caller validates.
+func merge(to, request any) {
+	resource, fields := reflect.ValueOf(to).Elem(), reflect.ValueOf(request)
+	for i := range fields.NumField() {
+		field := resource.FieldByName(fields.Type().Field(i).Name)
+		if field.IsValid() && field.Comparable() {
+			fields.Field(i).Interface().(interface{ mergeInto(any) }).mergeInto(field.Addr().Interface())
+		}
+	}
+}
+
 // namesAnyField reports whether a request sets any of its fields. f is a pointer to a
 // struct of Opt fields.
 func namesAnyField(f any) bool {

@@ -19,7 +19,7 @@ var versionSQL = map[Kind]string{
 func (tx *Tx) Version(shop int64, id string) (version Time) {
 	kind, key := tx.kindOf(id)
 	if sql := versionSQL[kind]; sql != "" {
-		tx.one(func(r *rows) { version = r.time() }, sql, key, shop)
+		tx.one(into(&version), sql, key, shop)
 	}
 	return version
 }

@@ -271,11 +271,8 @@ func (tx *Tx) bumpHookEpoch() {
 // need the file or the deployment's limits.
 func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	moved := w.movedSecrets(f)
-	w.URL, w.bearer, w.Active = f.URL.Or(w.URL), f.BearerToken.Apply(w.bearer), f.Active.Or(w.Active)
-	w.IncludeShopWideEvents, w.HTTPMethod = f.IncludeShopWideEvents.Or(w.IncludeShopWideEvents), f.HTTPMethod.Or(w.HTTPMethod)
-	if f.Description.Set {
-		w.Description = f.Description.Or("")
-	}
+	merge(&w.Webhook, f)
+	w.bearer = f.BearerToken.Apply(w.bearer)
 	if f.Events.Set {
 		w.Events = unique(f.Events.V)
 	}

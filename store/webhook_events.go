@@ -136,11 +136,8 @@ func (tx *Tx) subscribers(shop int64) []subscriber {
 	hooks := []subscriber{}
 	for r := range tx.each(`SELECT id, payload_version='v2', include_shop_wide_events, events, program_ids, location_ids FROM webhooks
 		WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id`, shop) {
-		h := subscriber{id: r.int(), v2: r.bool()}
-		h.sub.IncludeShopWide = r.bool()
-		r.json(&h.sub.Events)
-		r.json(&h.sub.ProgramIDs)
-		r.json(&h.sub.LocationIDs)
+		var h subscriber
+		r.scan(&h.id, &h.v2, &h.sub.IncludeShopWide, &h.sub.Events, &h.sub.ProgramIDs, &h.sub.LocationIDs)
 		hooks = append(hooks, h)
 	}
 	tx.s.subscribers[shop] = hooks
@@ -202,7 +199,7 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 		env.Data = event.Data{"card_instance_id", card, "stamps_delta", r.stamps.V, "stamps_count", r.stampsAfter, "transaction_id", id}
 	case event.PrizeRedeemed:
 		var label string
-		tx.one(func(r *rows) { label = r.str() }, "SELECT name FROM prizes WHERE id=?", r.prize)
+		tx.one(into(&label), "SELECT name FROM prizes WHERE id=?", r.prize)
 		env.Data = event.Data{"card_instance_id", card, "prize_id", tx.ID(KindPrize, r.prize), "prize_label", label, "transaction_id", id}
 	case event.ValueChanged:
 		env.Data = event.Data{"card_instance_id", card, "tx_type", r.kind, "delta", r.value.V, "balance", r.valueAfter, "transaction_id", id}
@@ -217,7 +214,7 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 	case event.CardExpired:
 		at := tx.Now
 		var expires Null[Time]
-		tx.one(func(r *rows) { expires = r.nullTime() }, "SELECT expires_at FROM cards WHERE id=?", e.card)
+		tx.one(into(&expires), "SELECT expires_at FROM cards WHERE id=?", e.card)
 		if !r.stamps.Valid && expires.Valid { // the card expired, not its stamps
 			at = expires.V
 		}
@@ -255,7 +252,7 @@ func pointer[T any](n Null[T]) *T {
 func (tx *Tx) scrubEvents(root int64) {
 	for _, key := range tx.keys("SELECT id FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root) {
 		var v2 []byte
-		tx.one(func(r *rows) { v2 = r.bytes() }, "SELECT payload_v2 FROM events WHERE id=?", key)
+		tx.one(into(&v2), "SELECT payload_v2 FROM events WHERE id=?", key)
 		tx.exec("UPDATE events SET payload_v2=? WHERE id=?", event.Scrub(v2), key)
 	}
 }

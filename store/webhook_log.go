@@ -108,7 +108,7 @@ func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery,
 	}
 	eventKey, _ := tx.DeliveryKey(w.key, deliveryID) // no event has the key 0
 	pending := false
-	err = tx.find("delivery", func(r *rows) { pending = r.bool() }, "SELECT outcome IS NULL FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, eventKey)
+	err = tx.find("delivery", into(&pending), "SELECT outcome IS NULL FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, eventKey)
 	switch {
 	case err != nil:
 		return d, err

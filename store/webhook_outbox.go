@@ -35,7 +35,7 @@ var deliveriesInsert = sqlite.InsertOfRows("INSERT INTO deliveries (webhook_id, 
 // the rows of each webhook are on pages of their own. So the rows are written
 // webhook by webhook: a stamp that goes to fifty webhooks then costs about three
 // times one that goes to none, instead of ten times.
-func (s *Store) insertDeliveries(group []*job) error {
+func (tx *Tx) insertDeliveries(group []*job) {
 	events, rows := map[int64][]any{}, 0 // by webhook
 	for _, j := range group {
 		for _, q := range j.queuedEvents {
@@ -44,8 +44,8 @@ func (s *Store) insertDeliveries(group []*job) error {
 				if q.special == 0 {
 					events[h] = append(events[h], one)
 					rows++
-				} else if _, err := s.writer.exec("INSERT INTO deliveries (webhook_id, event_id, special) VALUES (?,?,?)", h, q.event, q.special); err != nil {
-					return err
+				} else {
+					tx.exec("INSERT INTO deliveries (webhook_id, event_id, special) VALUES (?,?,?)", h, q.event, q.special)
 				}
 			}
 		}
@@ -58,7 +58,7 @@ func (s *Store) insertDeliveries(group []*job) error {
 			args = append(args, hook, e)
 		}
 	}
-	return s.writer.db().InsertRows(deliveriesInsert, args)
+	tx.insertRows(deliveriesInsert, args)
 }
 
 // OnDue has f called after each commit with the webhooks for which it queued
@@ -208,7 +208,7 @@ type OutboxVersion struct{ event, epoch int64 }
 
 // OutboxVersion returns the current version.
 func (v *View) OutboxVersion() (m OutboxVersion, err error) {
-	v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT ifnull((SELECT max(id) FROM events), 0), hook_epoch FROM meta")
+	v.one(into(&m.event, &m.epoch), "SELECT ifnull((SELECT max(id) FROM events), 0), hook_epoch FROM meta")
 	return m, v.failed
 }
 
@@ -273,7 +273,7 @@ func (tx *Tx) RecordOutcome(o Outcome) error {
 // NextAttempt returns when a delivery is to be attempted again, null if it is
 // not.
 func (tx *Tx) NextAttempt(webhook, event int64) (at Null[Time], err error) {
-	tx.one(func(r *rows) { at = r.nullTime() }, "SELECT due_at FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", webhook, event)
+	tx.one(into(&at), "SELECT due_at FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", webhook, event)
 	return at, tx.failed
 }
 

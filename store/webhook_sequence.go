@@ -26,11 +26,8 @@ func (tx *Tx) nextSequence(shop int64) int64 {
 // writeSequences writes the last sequence of each shop with events in the group. It
 // writes once for a group and after its last savepoint, for the reason that
 // insertDeliveries gives.
-func (s *Store) writeSequences() error {
-	for _, shop := range slices.Sorted(maps.Keys(s.sequences)) {
-		if _, err := s.writer.exec("UPDATE shops SET event_sequence=? WHERE id=?", s.sequences[shop], shop); err != nil {
-			return err
-		}
+func (tx *Tx) writeSequences() {
+	for _, shop := range slices.Sorted(maps.Keys(tx.s.sequences)) {
+		tx.exec("UPDATE shops SET event_sequence=? WHERE id=?", tx.s.sequences[shop], shop)
 	}
-	return nil
 }

@@ -17,7 +17,7 @@ func (tx *Tx) SweepDeliveries(w *DeliverySweep, n int) (more bool, err error) {
 	}
 	before := tx.Now.Add(-time.Duration(tx.Limits.DeliveryDays) * 24 * time.Hour)
 	from, count := w.event, int64(0)
-	tx.one(func(r *rows) { count, w.event = r.int(), r.int() }, `SELECT count(*), ifnull(max(id), ?1)
+	tx.one(into(&count, &w.event), `SELECT count(*), ifnull(max(id), ?1)
 		FROM (SELECT id, occurred_at FROM events WHERE id>?1 ORDER BY id LIMIT ?2) WHERE occurred_at<?3`, from, n, before)
 	if count == 0 {
 		return false, tx.failed

@@ -43,7 +43,7 @@ func (s *Store) truncateLog() {
 	s.writer.exec("PRAGMA busy_timeout=100")
 	defer s.writer.exec("PRAGMA " + s.busyTimeout())
 	busy := int64(1)
-	_, err := s.writer.one(func(r *rows) { busy = r.int() }, "PRAGMA wal_checkpoint(TRUNCATE)")
+	_, err := s.writer.one(into(&busy), "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.wipePending = err != nil || busy != 0
 	// The erase itself is on disk. An error of the disk here must not make the next
 	// group fail, for which the disk may work again.
