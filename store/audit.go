@@ -37,8 +37,8 @@ func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail s
 		detail = prependMembers(detail, tx.Actor.Context)
 	}
 	tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
-		VALUES (?,?,?,?,?,?,?,?,?)`, shop, tx.Actor.Type, Null[int64]{tx.Actor.Key, tx.Actor.Key != 0},
-		Null[string]{tx.Actor.Name, tx.Actor.Name != ""}, action, kind, target, Null[string]{detail, detail != ""}, tx.Now)
+		VALUES (?,?,?,?,?,?,?,?,?)`, shop, tx.Actor.Type, nonZero(tx.Actor.Key),
+		nonZero(tx.Actor.Name), action, kind, target, nonZero(detail), tx.Now)
 }
 
 // prependMembers adds members to a JSON object, which may be empty text.
@@ -121,11 +121,8 @@ type AuditFilter struct {
 }
 
 // Check validates from and to against each other.
-func (f AuditFilter) Check(Time) []Detail {
-	if f.From.Set && f.To.Set && f.From.V > f.To.V {
-		return []Detail{{"from", "invalid_value", "must not be after to"}}
-	}
-	return nil
+func (f AuditFilter) Check(now Time) []Detail {
+	return TransactionFilter{From: f.From, To: f.To}.Check(now)
 }
 
 // AuditLog returns a page of a shop's audit rows, newest first. Shop 0 stands for those

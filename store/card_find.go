@@ -113,11 +113,11 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 		extra, card, ok := v.openAny(kindCursor, q.Cursor.V)
 		fromDay, fromCard = int64(extra>>32&0xffff), card
 		if !ok || extra != seenCursor(a.Shop, fromDay) {
-			return nil, errCursor()
+			return nil, errCursor
 		}
 		fromProgram = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", card, a.Shop)
 	}
-	p.Limit = v.s.opts.Limits.ClampLimit(q.Limit)
+	p.Limit = v.limit(q)
 	walk, programs := v.walkBySeen(a, f, fromProgram, p.Limit, v.s.opts.PageVisits)
 	for _, program := range programs {
 		if program != fromProgram {

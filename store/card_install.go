@@ -40,7 +40,7 @@ func checkInstallable(status string) error {
 	case StatusLocked:
 		return refuse(Conflict, "This card is locked. Ask the shop.")
 	case StatusArchived:
-		return errEnded()
+		return errEnded
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	case !published.Valid:
 		return out, refuse(Unprocessable, "The program is not published; no cards can be issued.")
 	case source == SourceWebEnrollment && balance.V > 0:
-		return out, errGivesMoney()
+		return out, errGivesMoney
 	}
 	if err = tx.checkMaxCards(a.Shop, maxCards, live); err != nil {
 		return out, err
@@ -123,7 +123,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, at.reference)
 	tx.countName(out.HolderName)
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
-	tx.countCard(a.Shop, key)
+	tx.counts.addBucket(bucket{a.Shop, key, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})
 	t := totals{balance: balance.V}
 	if counter.Valid {
 		tx.countLocation(key, counter.V)
@@ -225,10 +225,15 @@ func (tx *Tx) makeInstallLink(out *IssuedCard, root int64, reference Null[string
 	return token, err
 }
 
+// issued returns the card without its install link.
+func (c *card) issued() IssuedCard {
+	return IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
+}
+
 // replaceInstallLink makes a new install link for an existing card, stores it and,
 // if send is true, mails it.
 func (tx *Tx) replaceInstallLink(shop int64, c card, send Opt[bool]) (out IssuedCard, err error) {
-	out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
+	out = c.issued()
 	token, err := tx.makeInstallLink(&out, c.root, Null[string]{})
 	if err != nil {
 		return out, err

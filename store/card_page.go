@@ -60,7 +60,7 @@ func (q *queries) chainByPageToken(token string) (shop, root int64, err error) {
 }
 
 // errEnded refuses a card that is archived.
-func errEnded() error { return refuse(Gone, "This card has ended. Ask the shop for a new one.") }
+var errEnded = refuse(Gone, "This card has ended. Ask the shop for a new one.")
 
 // CardPage returns the card of a page by its token, in every status but archived, which
 // is refused as gone.
@@ -71,7 +71,7 @@ func (v *View) CardPage(token string) (h HolderCard, err error) {
 		h, err = v.holderCard(shop, root)
 	}
 	if err == nil && h.Card.Status == StatusArchived {
-		err = errEnded()
+		err = errEnded
 	}
 	return h, err
 }
@@ -102,7 +102,7 @@ func (v *View) WatchedCard(token string) (root int64, err error) {
 		return root, err
 	}
 	if v.number("SELECT count(*) FROM cards WHERE archived_at IS NULL AND "+inChain, root, root) == 0 {
-		err = errEnded()
+		err = errEnded
 	}
 	return root, err
 }
@@ -124,7 +124,6 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	}
 	return h, nil
 }
-
 
 // cardChanged has the function of OnCards called with a chain after the commit.
 func (tx *Tx) cardChanged(root int64) { tx.changedCards = append(tx.changedCards, root) }

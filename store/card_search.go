@@ -118,7 +118,7 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 		p.Data = v.foundCards(shop, keys)
 		return p, v.failed
 	}
-	limit := v.s.opts.Limits.ClampLimit(q.Limit)
+	limit := v.limit(q)
 	x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: v.s.opts.PageVisits}
 	if f.NotSeenDays.Set {
 		x.since = v.notSeenFor(shop, f.NotSeenDays.V)
@@ -210,7 +210,7 @@ func (x *cardSearch) position(cursor Opt[string]) (key int64, word int, err erro
 	extra, key, ok := x.openAny(kindCursor, cursor.V)
 	word = int(extra >> 40 & 0xff)
 	if !ok || extra != searchExtra(x.shop, word) {
-		return 0, 0, errCursor()
+		return 0, 0, errCursor
 	}
 	return key, word, nil
 }
@@ -275,7 +275,7 @@ func (x *cardSearch) walkEmails(prefix string, from int64) error {
 	if from != 0 {
 		at = x.textOf(from, "email_key")
 		if !strings.HasPrefix(at, prefix) {
-			return errCursor()
+			return errCursor
 		}
 	}
 	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
@@ -296,7 +296,7 @@ func (x *cardSearch) walkNames(from int64, place int) error {
 	if from != 0 {
 		words, word := nameWords(x.textOf(from, "holder_name")), place&^newestFlag
 		if word >= len(words) || !strings.HasPrefix(words[word], x.longest) {
-			return errCursor()
+			return errCursor
 		}
 		after.card, after.word = from, words[word]
 	}

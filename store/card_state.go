@@ -29,12 +29,10 @@ func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err
 	case live.lockedAt.Valid == lock:
 		return tx.cardDetail(a, id)
 	}
-	at, action := Null[Time]{}, "card.unlock"
-	if lock {
-		at, action = Some(tx.Now), "card.lock"
-	}
-	tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, at, tx.Now, c.root, c.root)
+	tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, Null[Time]{tx.Now, lock}, tx.Now, c.root, c.root)
+	action := "card.lock"
 	if !lock {
+		action = "card.unlock"
 		tx.releaseMail(c.root)
 	}
 	return tx.auditedCard(a, action, c)

@@ -126,9 +126,6 @@ func (v *View) checkInvariants(m *meter) (findings []string, err error) {
 // invariantRows returns the number of rows that checkInvariants reads before the
 // references.
 func (m *meter) invariantRows() int64 {
-	if m == nil {
-		return 0
-	}
 	sum := m.scanned(namedCards) + m.rows("quarter_counts") + m.chains()
 	for _, rule := range invariants {
 		sum += m.scanned(rule.sql)

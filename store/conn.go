@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"iter"
 	"strings"
 
@@ -15,13 +14,6 @@ type conn sqlite.Conn
 
 func openConn(path string, mode sqlite.Mode, pragmas ...string) (*conn, error) {
 	c, err := sqlite.Open(path, mode, pragmas...)
-	return (*conn)(c), err
-}
-
-// openConnContext opens the file for writing. ctx ends what the connection does until
-// NoInterrupt is called.
-func openConnContext(ctx context.Context, path string, pragmas ...string) (*conn, error) {
-	c, err := sqlite.OpenContext(ctx, path, sqlite.ReadWrite, pragmas...)
 	return (*conn)(c), err
 }
 
@@ -240,8 +232,7 @@ func into(to ...any) func(*rows) { return func(r *rows) { r.scan(to...) } }
 
 // nullStr reads a text. An empty text is null.
 func (r *rows) nullStr() Null[string] {
-	s := r.str()
-	return Null[string]{V: s, Valid: s != ""}
+	return nonZero(r.str())
 }
 
 func (r *rows) nullInt() Null[int64]     { return nullable(r, r.int) }

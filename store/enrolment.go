@@ -36,14 +36,9 @@ type EnrolmentFields struct {
 
 // enrolment is a row of enrolments with what its consent says.
 type enrolment struct {
+	Enrolment            // without URL and ConsentVersion
 	program, shop        int64
-	enabled              bool
-	slug                 Null[string]
-	name, email          string
-	consent              int64
-	text, privacyURL     Null[string]
-	maxCards             Null[int64]
-	cards                int64
+	consent              int64 // version that the form shows; 0: there is none
 	hour, hourCards      int64
 	published, suspended bool
 	money                bool   // cards begin with money
@@ -55,21 +50,21 @@ const enrolmentSQL = "SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_
 	" FROM enrolments e JOIN programs p ON p.id=e.program_id JOIN shops s ON s.id=p.shop_id LEFT JOIN consents c ON c.program_id=e.program_id AND c.version=e.consent WHERE p.deleted_at IS NULL AND "
 
 func (e *enrolment) scan(r *rows) {
-	r.scan(&e.program, &e.shop, &e.enabled, &e.slug, &e.name, &e.email, &e.consent, &e.text, &e.privacyURL, &e.maxCards, &e.cards,
+	r.scan(&e.program, &e.shop, &e.Enabled, &e.Slug, &e.Name, &e.Email, &e.consent, &e.Consent, &e.PrivacyURL, &e.MaxCards, &e.Cards,
 		&e.hour, &e.hourCards, &e.published, &e.suspended, &e.money, &e.subscription)
 }
 
 // closed reports whether the form makes no cards now. It makes none that begin with money, which
 // a file of an earlier version may allow.
 func (e *enrolment) closed() bool {
-	return !e.enabled || !e.published || e.suspended || e.money || e.cards >= e.maxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
+	return !e.Enabled || !e.published || e.suspended || e.money || e.Cards >= e.MaxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
 }
 
 // enrolmentBySlug returns the enrolment whose form has an address. One that is off is refused
 // like one that does not exist.
 func (q *queries) enrolmentBySlug(slug string) (e enrolment, err error) {
 	err = q.find("page", e.scan, enrolmentSQL+"e.slug=?", slug)
-	if err == nil && !e.enabled {
+	if err == nil && !e.Enabled {
 		err = notFound("page")
 	}
 	return e, err
@@ -82,7 +77,7 @@ func (q *queries) enrolmentOf(shop int64, id string) (e enrolment, err error) {
 		return e, err
 	}
 	if !q.one(e.scan, enrolmentSQL+"e.program_id=?", p.key) {
-		e = enrolment{program: p.key, name: FieldOptional, email: FieldOptional, money: p.InitialBalanceCents.V > 0}
+		e = enrolment{Enrolment: Enrolment{Name: FieldOptional, Email: FieldOptional}, program: p.key, money: p.InitialBalanceCents.V > 0}
 	}
 	return e, q.failed
 }
@@ -92,9 +87,10 @@ func (s *Store) joinURL(slug string) string { return s.opts.PublicURL + "/join/"
 
 // publicEnrolment returns what people see of an enrolment. version is the newest one of its consents.
 func (s *Store) publicEnrolment(e enrolment, version int64) Enrolment {
-	out := Enrolment{Enabled: e.enabled, Slug: e.slug, Name: e.name, Email: e.email, Consent: e.text, PrivacyURL: e.privacyURL, ConsentVersion: version, MaxCards: e.maxCards, Cards: e.cards}
-	if e.slug.Valid {
-		out.URL = Some(s.joinURL(e.slug.V))
+	out := e.Enrolment
+	out.ConsentVersion = version
+	if e.Slug.Valid {
+		out.URL = Some(s.joinURL(e.Slug.V))
 	}
 	return out
 }
@@ -120,56 +116,46 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 	}
 	version := tx.consentVersion(old.program)
 	e := old
-	e.enabled, e.name, e.email = f.Enabled.Or(e.enabled), f.Name.Or(e.name), f.Email.Or(e.email)
-	e.slug, e.maxCards = f.Slug.Apply(e.slug), f.MaxCards.Apply(e.maxCards)
-	e.text, e.privacyURL = f.Consent.Apply(e.text), f.PrivacyURL.Apply(e.privacyURL)
+	merge(&e.Enrolment, f)
 	if details := e.missing(); details != nil {
 		return out, Invalid(details...)
 	}
-	if e.enabled && e.money {
-		return out, errGivesMoney()
+	if e.Enabled && e.money {
+		return out, errGivesMoney
 	}
-	if e.slug.V != old.slug.V && tx.number("SELECT count(*) FROM enrolments WHERE slug=? AND program_id<>?", e.slug.V, e.program) > 0 {
+	if e.Slug.V != old.Slug.V && tx.number("SELECT count(*) FROM enrolments WHERE slug=? AND program_id<>?", e.Slug.V, e.program) > 0 {
 		return out, refuse(Conflict, "Another form has this address. Choose another one.")
 	}
 	if e == old {
 		return tx.s.publicEnrolment(e, version), tx.failed
 	}
-	if e.text != old.text || e.privacyURL != old.privacyURL {
+	if e.Consent != old.Consent || e.PrivacyURL != old.PrivacyURL {
 		e.consent = 0
-		if e.text.Valid || e.privacyURL.Valid {
+		if e.Consent.Valid || e.PrivacyURL.Valid {
 			version++
 			e.consent = version
-			tx.exec("INSERT INTO consents (program_id, version, text, privacy_url, created_at) VALUES (?,?,?,?,?)", e.program, version, e.text, e.privacyURL, tx.Now)
+			tx.exec("INSERT INTO consents (program_id, version, text, privacy_url, created_at) VALUES (?,?,?,?,?)", e.program, version, e.Consent, e.PrivacyURL, tx.Now)
 		}
 	}
 	tx.exec(`INSERT INTO enrolments (program_id, enabled, slug, name_field, email_field, consent, max_cards) VALUES (?1,?2,?3,?4,?5,?6,?7)
 		ON CONFLICT (program_id) DO UPDATE SET enabled=?2, slug=?3, name_field=?4, email_field=?5, consent=?6, max_cards=?7`,
-		e.program, e.enabled, e.slug, e.name, e.email, e.consent, e.maxCards)
+		e.program, e.Enabled, e.Slug, e.Name, e.Email, e.consent, e.MaxCards)
 	tx.audit(shop, "program.update_enrolment", KindProgram, e.program, "")
 	return tx.s.publicEnrolment(e, version), tx.failed
 }
 
 // errGivesMoney refuses cards that customers make themselves and that begin with money.
-func errGivesMoney() *Error {
-	return refuse(Unprocessable, "Cards of this program begin with money, so customers cannot make them themselves. Set the balance of a new card to 0 first.")
-}
+var errGivesMoney = refuse(Unprocessable, "Cards of this program begin with money, so customers cannot make them themselves. Set the balance of a new card to 0 first.")
 
 // missing returns details for what an enrolment cannot do without.
 func (e *enrolment) missing() (details []Detail) {
-	if !e.slug.Valid {
+	if !e.Slug.Valid {
 		details = append(details, Detail{"enroll_slug", "required", "is required"})
 	}
-	if !e.maxCards.Valid {
+	if !e.MaxCards.Valid {
 		details = append(details, Detail{"enroll_max_cards", "required", "is required"})
 	}
 	return details
-}
-
-// deleteEnrolment gives up the address of a program that is deleted. Its consents stay,
-// since its cards do.
-func (tx *Tx) deleteEnrolment(program int64) {
-	tx.exec("DELETE FROM enrolments WHERE program_id=?", program)
 }
 
 // Consent is what the holder of a card was shown, and had to agree to, when the form at

@@ -52,7 +52,7 @@ func (v *View) Poster(shop int64, id string) (j JoinPage, err error) {
 	if err != nil {
 		return j, err
 	}
-	if !e.slug.Valid {
+	if !e.Slug.Valid {
 		return j, refuse(Conflict, "The form for new cards has no address yet.")
 	}
 	j, err = v.joinPage(&e)
@@ -61,7 +61,7 @@ func (v *View) Poster(shop int64, id string) (j JoinPage, err error) {
 
 // joinPage reads what a form and its posters show.
 func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
-	j = JoinPage{Closed: e.closed(), Name: e.name, Email: e.email, Consent: e.text, PrivacyURL: e.privacyURL, Version: e.consent, URL: v.s.joinURL(e.slug.V), Mails: v.s.mails()}
+	j = JoinPage{Closed: e.closed(), Name: e.Name, Email: e.Email, Consent: e.Consent, PrivacyURL: e.PrivacyURL, Version: e.consent, URL: v.s.joinURL(e.Slug.V), Mails: v.s.mails()}
 	j.Shop = v.shop(e.shop)
 	p, err := v.program(Access{Shop: e.shop}, v.ID(KindProgram, e.program))
 	if err != nil {
@@ -107,7 +107,7 @@ func (e *enrolment) check(f JoinFields) (details []Detail) {
 	for _, field := range []struct {
 		name, rule string
 		given      bool
-	}{{"name", e.name, f.Name.Set}, {"email", e.email, f.Email.Set}} {
+	}{{"name", e.Name, f.Name.Set}, {"email", e.Email, f.Email.Set}} {
 		switch {
 		case field.rule == FieldRequired && !field.given:
 			details = append(details, Detail{field.name, "required", "is required"})
@@ -118,7 +118,7 @@ func (e *enrolment) check(f JoinFields) (details []Detail) {
 	switch {
 	case e.consent != 0 && f.ConsentVersion.Or(0) != e.consent:
 		details = append(details, Detail{"consent", "invalid_value", "is for another text than the one below: read it and agree again"})
-	case e.text.Valid && !f.Consent.Or(false):
+	case e.Consent.Valid && !f.Consent.Or(false):
 		details = append(details, Detail{"consent", "required", "is required"})
 	}
 	if f.Website.Set {
@@ -156,7 +156,7 @@ func (tx *Tx) Join(slug string, f JoinFields, at netip.Addr) (out JoinedCard, er
 		return out, tx.failed
 	}
 	if e.closed() {
-		return out, errClosed()
+		return out, errClosed
 	}
 	if err = tx.limitJoins(&e, at); err != nil {
 		return out, err
@@ -164,7 +164,7 @@ func (tx *Tx) Join(slug string, f JoinFields, at netip.Addr) (out JoinedCard, er
 	fields := CardFields{HolderName: f.Name, HolderEmail: f.Email}
 	c, err := tx.issue(Access{Shop: e.shop}, tx.ID(KindProgram, e.program), fields, SourceWebEnrollment, counterIssue{reference: reference})
 	if refusal, ok := AsError(err); ok && refusal.Code == Unprocessable { // the shop has as many cards as it may have, which is not for everybody to know
-		err = errClosed()
+		err = errClosed
 	}
 	if err != nil {
 		return out, err
@@ -177,9 +177,7 @@ func (tx *Tx) Join(slug string, f JoinFields, at netip.Addr) (out JoinedCard, er
 	return JoinedCard{tx.s.pageToken(root, 0)}, tx.failed
 }
 
-func errClosed() error {
-	return refuse(Conflict, "No cards can be made here at the moment. Ask the shop for one.")
-}
+var errClosed = refuse(Conflict, "No cards can be made here at the moment. Ask the shop for one.")
 
 // joinedBefore returns the card that the same form has made. Its link is that of the new
 // card, which a reissue ends.

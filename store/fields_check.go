@@ -91,7 +91,7 @@ func (v *View) CheckPrize(till Till, code, prize string) error {
 // foreignIDs returns an invalid_value detail for every id that is not of a resource
 // of the shop. The keys in have are not looked up.
 func (v *View) foreignIDs(kind Kind, shop int64, field string, ids Opt[[]string], have ...int64) []Detail {
-	_, details := v.ownKeys(kind, shop, field, ids.Or(nil), have)
+	_, details := v.ownKeys(kind, shop, field, ids.Or(nil), have...)
 	return details
 }
 

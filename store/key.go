@@ -65,7 +65,7 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	sh := tx.shop(shop)
 	class := f.Class.Or("api")
 	scopes, _ := checkScopes(class, f.Scopes)
-	locations, foreign := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
+	locations, foreign := tx.ownKeys(KindLocation, shop, "location_ids", f.LocationIDs.Or(nil))
 	if details := append(f.Check(tx.Now), foreign...); details != nil {
 		return k, "", Invalid(details...)
 	}

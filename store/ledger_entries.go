@@ -70,28 +70,21 @@ func (v *View) CardTransactions(shop int64, id string, q PageQuery) (p Page[Ledg
 // sets the cursor and the limit of the page. sql gives the keys of one card below a
 // key: a search in an index for each card of the chain, of a page at most.
 func (v *View) chainPage(next *Null[string], limit *int, shop int64, id string, list byte, q PageQuery, sql string) (keys []int64, err error) {
-	*limit = v.s.opts.Limits.ClampLimit(q.Limit)
-	below := int64(1<<63 - 1)
-	if q.Cursor.Set {
-		ok := false
-		if below, ok = v.cursorKey(list, shop, q.Cursor.V); !ok {
-			return nil, errCursor()
-		}
-	}
-	cards, err := v.chainOf(shop, id)
+	*limit = v.limit(q)
+	below, err := v.below(list, shop, q)
 	if err != nil {
 		return nil, err
 	}
+	cards, err := v.chainOf(shop, id)
 	for _, card := range cards {
-		some := v.keys(sql, card, below, *limit+1)
-		keys = append(keys, some...)
+		keys = append(keys, v.keys(sql, card, below, *limit+1)...)
 	}
 	slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(b, a) })
 	if len(keys) > *limit {
 		keys = keys[:*limit]
 		*next = Some(v.cursor(list, shop, keys[*limit-1]))
 	}
-	return keys, nil
+	return keys, err
 }
 
 // chainOf returns the keys of the cards in the chain of a card of the shop, oldest

@@ -203,7 +203,7 @@ func (v *View) RepeatedIssue(till Till, w Repeat) (out IssuedCard, found bool, e
 	if err := v.find("card", func(r *rows) {
 		c := v.scanCard(r, u.root, v.Now)
 		program, ends = c.program, r.nullTime()
-		out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
+		out = c.issued()
 		out.InstallURLExpiresAt = c.CreatedAt.Add(v.s.opts.Limits.InstallLinkTTL)
 	}, "SELECT "+columns(cardCols...)+", iif(c.install_hash=?, c.install_expires_at, NULL) FROM cards c WHERE c.id=?", Hash(token), u.root); err != nil {
 		return out, found, err

@@ -161,7 +161,7 @@ func (chain *cardChain) planStamps(n int64) (plan stampPlan, err error) {
 			return plan, refuse(CardFullNoRepeat, "The card is full and the program does not repeat.")
 		}
 		if n > total {
-			return plan, tooManyStamps()
+			return plan, errTooManyStamps
 		}
 		return stampPlan{parent: last, stamps: n}, nil
 	}
@@ -179,14 +179,12 @@ func (chain *cardChain) planStamps(n int64) (plan stampPlan, err error) {
 		plan.parent = last
 	}
 	if plan.overflow > room {
-		return plan, tooManyStamps()
+		return plan, errTooManyStamps
 	}
 	return plan, nil
 }
 
-func tooManyStamps() error {
-	return refuse(Unprocessable, "So many stamps would need a third card; give fewer at once.")
-}
+var errTooManyStamps = refuse(Unprocessable, "So many stamps would need a third card; give fewer at once.")
 
 // bookStamps writes the rows of a plan, of which e has what both have in common and the
 // reference of the first, adds a card if the plan needs one, and

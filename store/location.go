@@ -111,21 +111,15 @@ func jsonKeys(keys []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(append([]int64{}, keys...)), " ", ",")
 }
 
-// ownLocations returns the keys of locations of the shop, each once, and an
-// invalid_value detail for every id that is not one of them. The keys in have are
-// accepted without a look.
-func (tx *Tx) ownLocations(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
-	return tx.ownKeys(KindLocation, shop, field, ids, have)
-}
-
 // countOwn are queries that count the row of a key and a shop.
 var countOwn = map[Kind]string{
 	KindLocation: "SELECT count(*) FROM locations WHERE id=? AND shop_id=?",
 	KindProgram:  "SELECT count(*) FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL",
 }
 
-// ownKeys is ownLocations for any kind of resource in countOwn.
-func (q *queries) ownKeys(kind Kind, shop int64, field string, ids []string, have []int64) (keys []int64, details []Detail) {
+// ownKeys returns the keys of resources of the shop, each once, and an invalid_value detail
+// for every id that is not one of them. The keys in have are accepted without a look.
+func (q *queries) ownKeys(kind Kind, shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
 	for i, id := range ids {
 		key := q.keyOrNone(kind, id)
 		switch {
@@ -210,11 +204,11 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	if err != nil || l.Active == active {
 		return l, err
 	}
-	at, action, name := Some(tx.Now), "location.disable", event.LocationDisabled
+	action, name := "location.disable", event.LocationDisabled
 	if active {
-		at, action, name = Null[Time]{}, "location.enable", event.LocationEnabled
+		action, name = "location.enable", event.LocationEnabled
 	}
-	tx.exec("UPDATE locations SET disabled_at=?, updated_at=? WHERE id=?", at, tx.Now, key)
+	tx.exec("UPDATE locations SET disabled_at=?, updated_at=? WHERE id=?", Null[Time]{tx.Now, !active}, tx.Now, key)
 	return tx.recordLocationChange(a, key, action, name)
 }
 

@@ -11,11 +11,6 @@ import (
 // lock.
 const RestoreMark = "restore\n"
 
-// takeServeLock takes the lock of a file's server, of which there is one at most.
-func takeServeLock(path string) (*file.Lock, error) {
-	return TakeLock(path, "") // removes the mark of a killed restore
-}
-
 // TakeLock takes the lock of the database at the path and marks it. Its errors are
 // one line for the operator.
 func TakeLock(path, mark string) (*file.Lock, error) {

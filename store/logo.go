@@ -31,7 +31,7 @@ func (v *View) Logo(hash string) (l Logo, err error) {
 func (v *View) CheckProgramLogo(shop int64, id string) error {
 	p, err := v.program(Access{Shop: shop}, id)
 	if err == nil && p.HasInstalledCards {
-		err = errInstalled()
+		err = errInstalled
 	}
 	return err
 }
@@ -45,7 +45,7 @@ func (tx *Tx) SetProgramLogo(shop int64, id string, l *Logo) (d ProgramDetail, e
 		return d, err
 	}
 	if p.HasInstalledCards {
-		return d, errInstalled()
+		return d, errInstalled
 	}
 	old, hash := Null[string]{}, Null[string]{}
 	tx.one(into(&old), "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)

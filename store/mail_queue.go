@@ -222,11 +222,11 @@ func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
 	if code == 0 {
 		tx.recordMail(m)
 	}
+	action, kind, key := "card.mail_refused", KindCard, m.root
 	if m.link != 0 {
-		tx.audit(m.shop, "user.mail_refused", KindLink, m.link, `{"smtp_code":`+strconv.Itoa(code)+`}`)
-		return tx.DequeueMail(m)
+		action, kind, key = "user.mail_refused", KindLink, m.link
 	}
-	tx.audit(m.shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`)
+	tx.audit(m.shop, action, kind, key, `{"smtp_code":`+strconv.Itoa(code)+`}`)
 	return tx.DequeueMail(m)
 }
 

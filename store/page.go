@@ -42,6 +42,9 @@ func (l Limits) ClampLimit(asked Opt[int64]) int {
 	return int(min(asked.Or(50), int64(l.MaxPageSize)))
 }
 
+// limit returns the page size for a query.
+func (v *View) limit(q PageQuery) int { return v.s.opts.Limits.ClampLimit(q.Limit) }
+
 // listQuery describes a list: the index that it uses and its filters.
 type listQuery struct {
 	list       byte
@@ -77,7 +80,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	if len(w.filters) > 0 { // two queries that must agree
 		v.snapshot()
 	}
-	limit := v.s.opts.Limits.ClampLimit(q.Limit)
+	limit := v.limit(q)
 	p = Page[T]{Data: make([]T, 0, limit), Limit: limit}
 	from, err := v.below(w.list, w.shop, q)
 	if err != nil || v.failed != nil {
@@ -140,12 +143,10 @@ func (v *View) below(list byte, shop int64, q PageQuery) (key int64, err error) 
 	}
 	key, ok := v.cursorKey(list, shop, q.Cursor.V)
 	if !ok {
-		err = errCursor()
+		err = errCursor
 	}
 	return key, err
 }
 
 // errCursor is the refusal of a cursor that is not one of the list.
-func errCursor() error {
-	return Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "must be the next_cursor of a page of this list"})
-}
+var errCursor = Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "must be the next_cursor of a page of this list"})

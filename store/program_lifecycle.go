@@ -80,7 +80,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	tx.one(into(&logo), "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
 	tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1, logo_hash=NULL WHERE id=?2", tx.Now, p.key)
 	tx.dropLogo(logo)
-	tx.deleteEnrolment(p.key)
+	tx.exec("DELETE FROM enrolments WHERE program_id=?", p.key) // which gives up the address; the consents stay, as the cards do
 	tx.exec(deleteWebhooks+"program_id=?2 AND deleted_at IS NULL", tx.Now, p.key)
 	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key)
 	tx.audit(shop, "program.delete", KindProgram, p.key, "")

@@ -68,7 +68,7 @@ func (p *program) checkLadderEditable() error {
 	case !CollectsStamps(p.Type):
 		return refuse(Unprocessable, "Only stamp programs have prizes; this one is of type %s.", p.Type)
 	case p.HasInstalledCards:
-		return errInstalled()
+		return errInstalled
 	}
 	return nil
 }

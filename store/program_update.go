@@ -45,7 +45,7 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 		return d, refuse(Unauthorized, "This key is restricted to locations and cannot change location_scope or scoped_location_ids.")
 	}
 	if p.HasInstalledCards {
-		return d, errInstalled()
+		return d, errInstalled
 	}
 	old := p
 	scope, err := tx.merge(a, &p, f)
@@ -87,9 +87,7 @@ func (tx *Tx) ProgramDetail(a Access, id string) (ProgramDetail, error) {
 	return p.ProgramDetail, err
 }
 
-func errInstalled() *Error {
-	return refuse(ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
-}
+var errInstalled = refuse(ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
 
 // recordProgramChange audits a change of a program, emits its event and returns the
 // program.
@@ -189,7 +187,6 @@ func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	return details
 }
 
-
 // mergeScope returns the keys of the scoped locations, which
 // are none with all_locations.
 func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail) {
@@ -200,7 +197,7 @@ func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, 
 	if f.ScopedLocationIDs.Set {
 		ids = f.ScopedLocationIDs.V
 	}
-	return tx.ownLocations(a.Shop, "scoped_location_ids", ids)
+	return tx.ownKeys(KindLocation, a.Shop, "scoped_location_ids", ids)
 }
 
 // checkScopeField checks that scoped_location_ids is

@@ -145,17 +145,16 @@ func (m *meter) scanned(statements ...string) (sum int64) {
 }
 
 // names returns the texts of a query of one column.
-func (m *meter) names(sql string) []string {
-	all, _ := list(m.c, (*rows).str, sql)
+func (m *meter) names(sql string) (all []string) {
+	if m != nil {
+		all, _ = list(m.c, (*rows).str, sql)
+	}
 	return all
 }
 
 // checked returns the number of rows that integrity_check reads: those of all tables,
 // and for each the entry of each unique index that the table has beside its key.
 func (m *meter) checked() int64 {
-	if m == nil {
-		return 0
-	}
 	sum := m.rows(m.names("SELECT name FROM sqlite_schema WHERE type='table' AND rootpage>0")...)
 	for _, name := range m.names("SELECT i.name FROM pragma_table_list t, pragma_index_list(t.name) i WHERE t.schema='main' AND t.type='table' AND i.\"unique\" AND NOT (t.wr AND i.origin='pk')") {
 		table, where := m.index(name)
@@ -181,9 +180,6 @@ func (m *meter) index(name string) (table, where string) {
 
 // referring returns the number of rows that foreign_key_check reads.
 func (m *meter) referring() int64 {
-	if m == nil {
-		return 0
-	}
 	return m.rows(m.names("SELECT name FROM sqlite_schema s WHERE type='table' AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(s.name))")...)
 }
 

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 )
 
@@ -57,18 +57,8 @@ func (q CompareQuery) periods() (a, b [2]int64, err error) {
 	if q.CompareTo.Set {
 		b[1] = dayOf(q.CompareTo.V)
 	}
-	for _, p := range []struct {
-		field string
-		days  [2]int64
-	}{{"from", a}, {"compare_from", b}} {
-		switch {
-		case p.days[0] > p.days[1]:
-			return a, b, Invalid(Detail{p.field, "invalid_value", "must not be after the last day"})
-		case p.days[1]-p.days[0] >= maxHeatmapDays:
-			return a, b, Invalid(Detail{p.field, "too_large", fmt.Sprintf("must be at most %d days before the last day", maxHeatmapDays-1)})
-		}
-	}
-	return a, b, nil
+	const last = "the last day"
+	return a, b, cmp.Or(checkSpan("from", a[0], a[1], last), checkSpan("compare_from", b[0], b[1], last))
 }
 
 // ComparePeriods compares two periods by the maintained sums. For a restricted key they
@@ -80,10 +70,7 @@ func (v *View) ComparePeriods(a Access, q CompareQuery) (c Comparison, err error
 	if err != nil {
 		return c, err
 	}
-	cond, args := programsOfShop, []any{a.Shop}
-	if q.ProgramID.Set {
-		cond, args = cond+" AND program_id=?", append(args, v.keyOrNone(KindProgram, q.ProgramID.V))
-	}
+	cond, args := v.sumsOf(a.Shop, q.ProgramID)
 	atLocation := a.Restricted || q.LocationID.Set
 	if q.LocationID.Set {
 		key, _, err := v.location(a, q.LocationID.V)
@@ -99,14 +86,10 @@ func (v *View) ComparePeriods(a Access, q CompareQuery) (c Comparison, err error
 	}
 	today := v.today(sh)
 	c.Timezone = sh.Timezone
-	for _, p := range []struct {
-		out  *ComparedPeriod
-		days [2]int64
-	}{{&c.Period, first}, {&c.With, second}} {
-		*p.out = v.comparedPeriod(p.days, today, q.Weekday, atLocation, cond, args)
-	}
+	c.Period = v.comparedPeriod(first, today, q.Weekday, atLocation, cond, args)
+	c.With = v.comparedPeriod(second, today, q.Weekday, atLocation, cond, args)
 	c.Change = c.Period.changes(c.With)
-	return c, nil
+	return c, v.failed
 }
 
 func (v *View) comparedPeriod(days [2]int64, today int64, weekday Opt[int64], atLocation bool, cond string, args []any) (p ComparedPeriod) {

@@ -1,7 +1,5 @@
 package store
 
-import "fmt"
-
 // PeriodQuery is the query of the report of a period.
 type PeriodQuery struct {
 	From      Opt[string] `json:"from" format:"date" doc:"First day, YYYY-MM-DD, of the shop's calendar. Default: 29 days before to."`
@@ -55,27 +53,9 @@ type PeriodLocation struct {
 var periodSums = `sum(activity) AS activity, sum(stamps) AS stamps, sum(cards) AS cards, sum(redemptions) AS redemptions,
 	sum(topped_up) AS topped_up, sum(spent) AS spent`
 
-func (r *rows) periodSums() PeriodSums {
-	return PeriodSums{Activity: r.int(), Stamps: r.int(), NewCards: r.int(), Redemptions: r.int(), ToppedUpCents: r.int(), SpentCents: r.int()}
-}
-
-// span returns the first and the last day that the query asks for, by numbers.
-func (q PeriodQuery) span(today int64) (from, to int64, err error) {
-	to = today
-	if q.To.Set {
-		to = dayOf(q.To.V)
-	}
-	from = to - summaryDays + 1
-	if q.From.Set {
-		from = dayOf(q.From.V)
-	}
-	switch {
-	case from > to:
-		return 0, 0, Invalid(Detail{"from", "invalid_value", "must not be after to"})
-	case to-from >= maxHeatmapDays:
-		return 0, 0, Invalid(Detail{"from", "too_large", fmt.Sprintf("must be at most %d days before to", maxHeatmapDays-1)})
-	}
-	return from, to, nil
+func (r *rows) periodSums() (s PeriodSums) {
+	r.scan(&s.Activity, &s.Stamps, &s.NewCards, &s.Redemptions, &s.ToppedUpCents, &s.SpentCents)
+	return s
 }
 
 // hours returns the stamps by hour of the week of the programs that cond selects.
@@ -88,14 +68,11 @@ func (v *View) hours(cond string, args ...any) []HourCount {
 func (v *View) Period(shop int64, q PeriodQuery) (p PeriodReport, err error) {
 	v.snapshot()
 	sh := v.shop(shop)
-	from, to, err := q.span(v.today(sh))
+	from, to, err := span(q.From, q.To, v.today(sh), summaryDays)
 	if err != nil {
 		return p, err
 	}
-	cond, args := programsOfShop, []any{shop}
-	if q.ProgramID.Set {
-		cond, args = programsOfShop+" AND program_id=?", append(args, v.keyOrNone(KindProgram, q.ProgramID.V))
-	}
+	cond, args := v.sumsOf(shop, q.ProgramID)
 	p.Hours = v.hours(cond, args...)
 	args = append(args, from, to)
 	p.From, p.To, p.Timezone, p.Days = Date(from), Date(to), sh.Timezone, make([]PeriodDay, 0, to-from+1)

@@ -157,7 +157,7 @@ func (tx *Tx) BeginSession(n NewSession) (out Session, token string, err error) 
 		address = n.Address.String()
 	}
 	key := tx.insert("INSERT INTO sessions (user_id, hash, shop_id, pending, address, agent, created_at, used_at, proved_at) VALUES (?1,?2,?3,?4,?5,?6,?7,?7,?7)",
-		n.User, Hash(token), Null[int64]{n.Shop, n.Shop != 0}, n.Pending, address, truncate(n.Agent, maxAgent), tx.Now)
+		n.User, Hash(token), nonZero(n.Shop), n.Pending, address, truncate(n.Agent, maxAgent), tx.Now)
 	if !n.Pending && !n.Renews {
 		tx.Actor = Actor{Type: "user", Key: n.User}
 		tx.exec("UPDATE users SET last_sign_in_at=? WHERE id=?", tx.Now, n.User)

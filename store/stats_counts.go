@@ -21,18 +21,6 @@ type bucket struct {
 	shop, program, quarter, location int64
 }
 
-// activity is what a bucket counts.
-type activity struct{ activity, stamps, cards, redemptions, toppedUp, spent int64 }
-
-func (a *activity) add(o activity) {
-	a.activity += o.activity
-	a.stamps += o.stamps
-	a.cards += o.cards
-	a.redemptions += o.redemptions
-	a.toppedUp += o.toppedUp
-	a.spent += o.spent
-}
-
 // totals are the columns of program_counts that the ledger and new cards change.
 // The trigger cards_counted changes the others.
 type totals struct {
@@ -77,13 +65,13 @@ func (s *tallies[K, V]) entry(k K) *V {
 
 // counts are the changes that a write makes to the sums of the statistics.
 type counts struct {
-	buckets   tallies[bucket, activity]
-	locations tallies[programLocation, activity]
+	buckets   tallies[bucket, PeriodSums]
+	locations tallies[programLocation, PeriodSums]
 	totals    tallies[int64, totals] // by program
 }
 
-func (c *counts) addBucket(b bucket, h activity) { c.buckets.entry(b).add(h) }
-func (c *counts) addLocation(p, location int64, h activity) {
+func (c *counts) addBucket(b bucket, h PeriodSums) { c.buckets.entry(b).add(h) }
+func (c *counts) addLocation(p, location int64, h PeriodSums) {
 	c.locations.entry(programLocation{p, location}).add(h)
 }
 func (c *counts) addTotals(program int64, t totals) { c.totals.entry(program).add(t) }
@@ -91,49 +79,44 @@ func (c *counts) addTotals(program int64, t totals) { c.totals.entry(program).ad
 // countRow adds a row of the ledger to the sums. With sign -1 it subtracts a row
 // that was reversed. Rows of reversals and expiries are not counted.
 func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stamps, value, sign int64) {
-	h, t := activity{activity: sign}, totals{}
+	h, t := PeriodSums{Activity: sign}, totals{}
 	switch kind {
 	case "reversal", "expiry":
 		return
 	case "stamp":
-		h.stamps, t.stamps = sign*stamps, sign*stamps
-		tx.counts.addLocation(program, location, activity{stamps: sign * stamps})
+		h.Stamps, t.stamps = sign*stamps, sign*stamps
+		tx.counts.addLocation(program, location, PeriodSums{Stamps: sign * stamps})
 	case "redemption":
-		h.redemptions, t.redemptions = sign, sign
+		h.Redemptions, t.redemptions = sign, sign
 	case "discount":
 		t.uses = sign
 	case "access":
 		t.entries = sign
 	case "topup":
-		h.toppedUp, t.toppedUp = sign*value, sign*value
+		h.ToppedUpCents, t.toppedUp = sign*value, sign*value
 	case "spend":
-		h.spent, t.spent = -sign*value, -sign*value
+		h.SpentCents, t.spent = -sign*value, -sign*value
 	}
 	tx.counts.addBucket(bucket{shop, program, int64(at) / quarterHour, location}, h)
 	tx.counts.addTotals(program, t)
 }
 
-// countCard counts a new card that is not an overflow of another.
-func (tx *Tx) countCard(shop, program int64) {
-	tx.counts.addBucket(bucket{shop, program, int64(tx.Now) / quarterHour, noLocation}, activity{cards: 1})
-}
-
 // countLocation counts a card at the location of its counter issue or first
 // presentation.
 func (tx *Tx) countLocation(program, location int64) {
-	tx.counts.addLocation(program, location, activity{cards: 1})
+	tx.counts.addLocation(program, location, PeriodSums{NewCards: 1})
 }
 
 // groupCounts are the counts of a whole group.
 type groupCounts struct {
-	buckets   map[bucket]activity
-	locations map[programLocation]activity
+	buckets   map[bucket]PeriodSums
+	locations map[programLocation]PeriodSums
 	totals    map[int64]totals
 }
 
 // sumGroup adds up the counts of the jobs and resets them.
 func sumGroup(group []*job) groupCounts {
-	all := groupCounts{map[bucket]activity{}, map[programLocation]activity{}, map[int64]totals{}}
+	all := groupCounts{map[bucket]PeriodSums{}, map[programLocation]PeriodSums{}, map[int64]totals{}}
 	for _, j := range group {
 		if j.recounted { // this includes what the jobs before it wrote
 			all = sumGroup(nil)
@@ -185,13 +168,13 @@ func (tx *Tx) writeCounts(group []*job) {
 	}
 	var args []any
 	for p, h := range all.locations {
-		args = append(args, p.program, p.location, h.cards, h.stamps)
+		args = append(args, p.program, p.location, h.NewCards, h.Stamps)
 	}
 	tx.insertRows(locationsInsert, args)
 	args = args[:0]
 	l := newLocalSums()
 	for b, h := range all.buckets {
-		args = append(args, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards, h.redemptions, h.toppedUp, h.spent)
+		args = append(args, b.program, b.quarter, b.location, h.Activity, h.Stamps, h.NewCards, h.Redemptions, h.ToppedUpCents, h.SpentCents)
 		l.add(b, h, tx.cachedShop(b.shop).Timezone)
 	}
 	tx.insertRows(quartersInsert, args)
@@ -205,24 +188,24 @@ type (
 
 // localSums are sums by the days and hours of the shops' time zones.
 type localSums struct {
-	days  map[localDay]activity
+	days  map[localDay]PeriodSums
 	hours map[localHour]int64
 }
 
-func newLocalSums() localSums { return localSums{map[localDay]activity{}, map[localHour]int64{}} }
+func newLocalSums() localSums { return localSums{map[localDay]PeriodSums{}, map[localHour]int64{}} }
 
-func (l localSums) addDay(d localDay, h activity) {
+func (l localSums) addDay(d localDay, h PeriodSums) {
 	sum := l.days[d]
 	sum.add(h)
 	l.days[d] = sum
 }
 
 // add adds a bucket to its day and hour in a time zone.
-func (l localSums) add(b bucket, h activity, zone string) {
+func (l localSums) add(b bucket, h PeriodSums, zone string) {
 	at := time.UnixMilli(b.quarter * quarterHour).In(Zone(zone))
 	l.addDay(localDay{b.program, Day(at), b.location}, h)
-	if h.stamps != 0 {
-		l.hours[localHour{b.program, int64(at.Weekday()), int64(at.Hour())}] += h.stamps
+	if h.Stamps != 0 {
+		l.hours[localHour{b.program, int64(at.Weekday()), int64(at.Hour())}] += h.Stamps
 	}
 }
 
@@ -230,7 +213,7 @@ func (l localSums) add(b bucket, h activity, zone string) {
 func (l localSums) zero() bool {
 	zero := true
 	for _, h := range l.days {
-		zero = zero && h == activity{}
+		zero = zero && h == PeriodSums{}
 	}
 	for _, n := range l.hours {
 		zero = zero && n == 0
@@ -246,7 +229,7 @@ func (q *queries) writeLocalSums(l localSums) {
 		return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.day, b.day), cmp.Compare(a.location, b.location))
 	}) {
 		h := l.days[d]
-		args = append(args, d.program, d.day, d.location, h.activity, h.stamps, h.cards, h.redemptions, h.toppedUp, h.spent)
+		args = append(args, d.program, d.day, d.location, h.Activity, h.Stamps, h.NewCards, h.Redemptions, h.ToppedUpCents, h.SpentCents)
 	}
 	q.insertRows(daysInsert, args)
 	args = args[:0]

@@ -97,12 +97,12 @@ func (q *queries) recountLocal(m *meter, where string, args ...any) {
 }
 
 // quarters returns a program's sums by quarter hour.
-func (q *queries) quarters(program int64) iter.Seq2[bucket, activity] {
-	return func(yield func(bucket, activity) bool) {
+func (q *queries) quarters(program int64) iter.Seq2[bucket, PeriodSums] {
+	return func(yield func(bucket, PeriodSums) bool) {
 		for r := range q.each(`SELECT quarter, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM quarter_counts
 			WHERE program_id=? ORDER BY quarter`, program) {
 			b := bucket{program: program, quarter: r.int(), location: r.int()}
-			if !yield(b, activity{r.int(), r.int(), r.int(), r.int(), r.int(), r.int()}) {
+			if !yield(b, r.periodSums()) {
 				return
 			}
 		}
@@ -130,9 +130,9 @@ func (v *View) checkLocalSums(m *meter) (findings []string, err error) {
 			m.add(1)
 			l.add(b, h, p.zone)
 		}
-		for r := range v.each(`SELECT day, location_id, activity, stamps, cards, redemptions, topped_up, spent FROM day_counts
+		for r := range v.each(`SELECT day, location_id, -activity, -stamps, -cards, -redemptions, -topped_up, -spent FROM day_counts
 			WHERE program_id=?`, p.key) {
-			l.addDay(localDay{p.key, r.int(), r.int()}, activity{-r.int(), -r.int(), -r.int(), -r.int(), -r.int(), -r.int()})
+			l.addDay(localDay{p.key, r.int(), r.int()}, r.periodSums())
 		}
 		for r := range v.each("SELECT weekday, hour, stamps FROM hour_counts WHERE program_id=?", p.key) {
 			l.hours[localHour{p.key, r.int(), r.int()}] -= r.int()

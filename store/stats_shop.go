@@ -37,29 +37,51 @@ const (
 	maxHeatmapDays = 366
 )
 
+// span returns the first and the last day that a query asks for, by numbers. Without the first it
+// is of some days, without the last to today.
+func span(first, last Opt[string], today, days int64) (from, to int64, err error) {
+	to = today
+	if last.Set {
+		to = dayOf(last.V)
+	}
+	from = to - days + 1
+	if first.Set {
+		from = dayOf(first.V)
+	}
+	return from, to, checkSpan("from", from, to, "to")
+}
+
+// checkSpan refuses days of which the first is after the last, or too long before it.
+func checkSpan(field string, from, to int64, last string) error {
+	switch {
+	case from > to:
+		return Invalid(Detail{field, "invalid_value", "must not be after " + last})
+	case to-from >= maxHeatmapDays:
+		return Invalid(Detail{field, "too_large", fmt.Sprintf("must be at most %d days before %s", maxHeatmapDays-1, last)})
+	}
+	return nil
+}
+
+// sumsOf returns the condition on rows of sums that they are of a program or, without one, of any
+// program of a shop.
+func (q *queries) sumsOf(shop int64, program Opt[string]) (cond string, args []any) {
+	cond, args = programsOfShop, []any{shop}
+	if program.Set {
+		cond, args = cond+" AND program_id=?", append(args, q.keyOrNone(KindProgram, program.V))
+	}
+	return cond, args
+}
+
 // Heatmap returns the activity of each day of q. A restricted key gets the
 // activity at its own locations.
 func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) {
 	v.snapshot()
 	sh := v.shop(a.Shop)
-	to := v.today(sh)
-	if q.To.Set {
-		to = dayOf(q.To.V)
+	from, to, err := span(q.From, q.To, v.today(sh), heatmapDays)
+	if err != nil {
+		return h, err
 	}
-	from := to - heatmapDays + 1
-	if q.From.Set {
-		from = dayOf(q.From.V)
-	}
-	switch {
-	case from > to:
-		return h, Invalid(Detail{"from", "invalid_value", "must not be after to"})
-	case to-from >= maxHeatmapDays:
-		return h, Invalid(Detail{"from", "too_large", fmt.Sprintf("must be at most %d days before to", maxHeatmapDays-1)})
-	}
-	cond, args := programsOfShop, []any{a.Shop}
-	if q.ProgramID.Set {
-		cond, args = programsOfShop+" AND program_id=?", append(args, v.keyOrNone(KindProgram, q.ProgramID.V))
-	}
+	cond, args := v.sumsOf(a.Shop, q.ProgramID)
 	if a.Restricted {
 		cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
 	}

@@ -243,7 +243,7 @@ func (s *Store) open() error {
 		s.created = have == 0
 	}
 	if s.opts.Serve {
-		if s.lock, err = takeServeLock(s.path); err != nil {
+		if s.lock, err = TakeLock(s.path, ""); err != nil {
 			return err
 		}
 	} else if restoring(s.path) {
@@ -262,10 +262,11 @@ func (s *Store) open() error {
 	if s.opts.Small {
 		all = append(s.pragmas("MEMORY"), "cache_size=-12")
 	}
-	w, err := openConnContext(s.opts.Context, s.path, append(all, "synchronous="+sync)...)
+	db, err := sqlite.OpenContext(s.opts.Context, s.path, sqlite.ReadWrite, append(all, "synchronous="+sync)...)
 	if err != nil {
 		return s.openError(err)
 	}
+	w := (*conn)(db)
 	s.writer = w
 	w.db().StopOnDiskError()
 	if s.opts.Small {

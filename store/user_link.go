@@ -49,15 +49,13 @@ func (tx *Tx) newLink(l link) (c CreatedLink, err error) {
 	if c.Token, err = tx.s.newSecret(""); err != nil {
 		return c, err
 	}
-	null := func(key int64) Null[int64] { return Null[int64]{key, key != 0} }
-	text := func(s string) Null[string] { return Null[string]{s, s != ""} }
 	c.Kind, c.Email, c.ExpiresAt = l.kind, l.email, tx.Now.Add(linkLifetimes[l.kind])
 	var by int64
 	if tx.Actor.Type == "user" {
 		by = tx.Actor.Key
 	}
 	key := tx.insert("INSERT INTO links (kind, hash, user_id, email, email_key, shop_id, role, created_by, created_at, expires_at, mailed) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-		l.kind, Hash(c.Token), null(l.user), text(l.email), text(foldCase(l.email)), null(l.shop), text(l.role), null(by), tx.Now, c.ExpiresAt, l.mailed)
+		l.kind, Hash(c.Token), nonZero(l.user), nonZero(l.email), nonZero(foldCase(l.email)), nonZero(l.shop), nonZero(l.role), nonZero(by), tx.Now, c.ExpiresAt, l.mailed)
 	c.ID = tx.ID(KindLink, key)
 	c.URL = tx.s.opts.PublicURL + linkPaths[l.kind] + c.Token
 	if l.mailed {

@@ -105,11 +105,11 @@ func (tx *Tx) SetUserDisabled(id string, disabled bool) (u User, err error) {
 	if disabled && u.Operator && tx.operators() == 1 {
 		return u, refuse(Conflict, "There is no other operator. Invite one first.")
 	}
-	at, action := Null[Time]{}, "user.enable"
+	action := "user.enable"
 	if disabled {
-		at, action = Some(tx.Now), "user.disable"
+		action = "user.disable"
 	}
-	tx.exec("UPDATE users SET disabled_at=?, updated_at=? WHERE id=?", at, tx.Now, key)
+	tx.exec("UPDATE users SET disabled_at=?, updated_at=? WHERE id=?", Null[Time]{tx.Now, disabled}, tx.Now, key)
 	tx.exec("DELETE FROM links WHERE user_id=?1 OR created_by=?1", key)
 	tx.endOtherSessions(key, 0)
 	tx.auditUser(action, key, "")

@@ -51,6 +51,12 @@ type Null[T any] struct {
 // Some returns a present value.
 func Some[T any](v T) Null[T] { return Null[T]{V: v, Valid: true} }
 
+// nonZero returns a value, or null for the zero value.
+func nonZero[T comparable](v T) Null[T] {
+	var zero T
+	return Null[T]{v, v != zero}
+}
+
 // UnmarshalJSON reads null or the value.
 func (n *Null[T]) UnmarshalJSON(b []byte) error {
 	*n = Null[T]{Valid: string(b) != "null"}

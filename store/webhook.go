@@ -121,11 +121,20 @@ func (w *webhook) visibleTo(a Access) bool {
 	return !a.Restricted || len(w.locations) > 0 && !w.IncludeShopWideEvents && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
 }
 
-// webhook returns a webhook by its id and its program's id. A deleted one and
-// one that the key may not see are both not_found.
+// webhook returns a webhook by its id and its program's id. One of another program, a
+// deleted one and one that the key may not see are not_found.
 func (q *queries) webhook(a Access, programID, id string) (w webhook, err error) {
+	w, err = q.webhookByID(a, id)
+	if err == nil && w.ProgramID != programID {
+		err = notFound("webhook")
+	}
+	return w, err
+}
+
+// webhookByID returns a webhook by its id alone.
+func (q *queries) webhookByID(a Access, id string) (w webhook, err error) {
 	err = q.find("webhook", func(r *rows) { w = q.scanWebhook(r, a.Shop) },
-		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND program_id=? AND deleted_at IS NULL", q.keyOrNone(KindWebhook, id), a.Shop, q.keyOrNone(KindProgram, programID))
+		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND deleted_at IS NULL", q.keyOrNone(KindWebhook, id), a.Shop)
 	if err == nil && !w.visibleTo(a) {
 		err = notFound("webhook")
 	}
@@ -282,11 +291,11 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	details := append(f.Check(tx.Now), moved...)
 	var more []Detail
 	if f.ProgramIDs.Set {
-		w.programs, more = tx.ownPrograms(a.Shop, "program_ids", f.ProgramIDs.Or(nil), w.programs...)
+		w.programs, more = tx.ownKeys(KindProgram, a.Shop, "program_ids", f.ProgramIDs.Or(nil), w.programs...)
 		details = append(details, more...)
 	}
 	if f.LocationIDs.Set {
-		w.locations, more = tx.ownLocations(a.Shop, "location_ids", f.LocationIDs.Or(nil), w.locations...)
+		w.locations, more = tx.ownKeys(KindLocation, a.Shop, "location_ids", f.LocationIDs.Or(nil), w.locations...)
 		details = append(details, more...)
 	}
 	if f.CustomHeaders.Set {

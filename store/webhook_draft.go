@@ -39,16 +39,14 @@ func (tx *Tx) checkDraft(w webhook, f WebhookPatch) error {
 	case !w.draft || !f.Active.Or(false):
 		return nil
 	case tx.Actor.Type != "user":
-		return refuseDraft()
+		return errDraft
 	case !f.RotateSecret.Or(false):
 		return refuse(Unprocessable, "The webhook is a draft: make a new secret when you activate it.")
 	}
 	return nil
 }
 
-func refuseDraft() error {
-	return refuse(Unprocessable, "The webhook is a draft of an assistant; a person must activate it in the dashboard first.")
-}
+var errDraft = refuse(Unprocessable, "The webhook is a draft of an assistant; a person must activate it in the dashboard first.")
 
 // activeWebhook returns a webhook by its id alone, and refuses one that is not active.
 func (tx *Tx) activeWebhook(a Access, id string) (w webhook, err error) {
@@ -56,19 +54,9 @@ func (tx *Tx) activeWebhook(a Access, id string) (w webhook, err error) {
 	switch {
 	case err != nil:
 	case w.draft:
-		err = refuseDraft()
+		err = errDraft
 	case !w.Active:
 		err = refuse(Unprocessable, "The webhook is inactive; a person can activate it in the dashboard.")
-	}
-	return w, err
-}
-
-// webhookByID returns a webhook by its id alone.
-func (tx *Tx) webhookByID(a Access, id string) (w webhook, err error) {
-	err = tx.find("webhook", func(r *rows) { w = tx.scanWebhook(r, a.Shop) },
-		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND deleted_at IS NULL", tx.keyOrNone(KindWebhook, id), a.Shop)
-	if err == nil && !w.visibleTo(a) {
-		err = notFound("webhook")
 	}
 	return w, err
 }

@@ -110,7 +110,7 @@ func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 	if v2 {
 		p2 = event.AppendV2(nil, env)
 	}
-	key := tx.recordEvent(e.shop, e.name, Null[int64]{e.card, e.card != 0}, p1, p2)
+	key := tx.recordEvent(e.shop, e.name, nonZero(e.card), p1, p2)
 	special := 0
 	if e.name == event.SubscriptionStateChanged {
 		special = specialSuspension
@@ -225,7 +225,7 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 }
 
 func (tx *Tx) actor() *event.Actor {
-	return &event.Actor{Type: tx.Actor.Type, ID: pointer(tx.nullID(tx.Actor.kind(), Null[int64]{tx.Actor.Key, tx.Actor.Key != 0}))}
+	return &event.Actor{Type: tx.Actor.Type, ID: pointer(tx.nullID(tx.Actor.kind(), nonZero(tx.Actor.Key)))}
 }
 
 // kind returns the kind of the actor's id.

@@ -53,13 +53,6 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 	return details
 }
 
-// ownPrograms returns the keys of programs of the shop, each once, and an
-// invalid_value detail for every id that is not one of them. The keys in have are
-// accepted without a look.
-func (tx *Tx) ownPrograms(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
-	return tx.ownKeys(KindProgram, shop, field, ids, have)
-}
-
 // movedSecrets returns a required detail for each of bearer_token and
 // custom_headers that the webhook has and f does not name, if f changes the
 // scheme, host or port of the URL. Without this rule, a key that may write

@@ -81,7 +81,7 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 		return d, err
 	}
 	if w.draft {
-		return d, refuseDraft()
+		return d, errDraft
 	}
 	sh := tx.shop(a.Shop)
 	env := &event.Envelope{Event: event.TestPing, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Data: event.Data{"message", pingMessage, "sample", true}}

@@ -61,14 +61,8 @@ func (v *View) ShopWebhooks(shop int64, f WebhooksFilter) (all []WebhookOverview
 // ShopWebhook returns a webhook of a shop by its id alone.
 func (v *View) ShopWebhook(shop int64, id string) (o WebhookOverview, err error) {
 	v.snapshot()
-	w, err := v.shopWebhook(shop, id)
+	w, err := v.webhookByID(Access{Shop: shop}, id)
 	return v.overview(v.namer(shop), w), err
-}
-
-func (v *View) shopWebhook(shop int64, id string) (w webhook, err error) {
-	err = v.find("webhook", func(r *rows) { w = v.scanWebhook(r, shop) },
-		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND deleted_at IS NULL", v.keyOrNone(KindWebhook, id), shop)
-	return w, err
 }
 
 // overview adds names and health to a webhook.
@@ -136,25 +130,22 @@ func (v *View) scanLogged(r *rows, webhook string) LoggedDelivery {
 // most PageVisits entries.
 func (v *View) WebhookLog(shop int64, id string, f LogFilter, q PageQuery) (p Page[LoggedDelivery], err error) {
 	v.snapshot()
-	w, err := v.shopWebhook(shop, id)
+	w, err := v.webhookByID(Access{Shop: shop}, id)
 	if err != nil {
 		return p, err
 	}
-	limit := v.s.opts.Limits.ClampLimit(q.Limit)
+	limit := v.limit(q)
 	p = Page[LoggedDelivery]{Data: make([]LoggedDelivery, 0, limit), Limit: limit}
-	from := int64(1<<63 - 1)
-	if q.Cursor.Set {
-		key, ok := v.cursorKey(listWebhookLog, shop, q.Cursor.V)
-		if !ok {
-			return p, errCursor()
-		}
-		from = key
+	from, err := v.below(listWebhookLog, shop, q)
+	if err != nil {
+		return p, err
 	}
-	// The rows are visited by the primary key; the names of events are joined.
-	r := v.query("SELECT d.event_id, (?1='' OR ifnull(d.outcome, 'pending')=?1) AND (?2='' OR e.name=?2)"+deliveryTables+" WHERE d.webhook_id=?3 AND d.event_id<?4 ORDER BY d.event_id DESC LIMIT ?5", f.State.Or(""), f.Event.Or(""), w.key, from, v.s.opts.PageVisits)
 	var keys []int64
 	visits, last, more := 0, int64(0), false
-	for r.next() {
+	// The rows are visited by the primary key; the names of events are joined.
+	for r := range v.each("SELECT d.event_id, (?1='' OR ifnull(d.outcome, 'pending')=?1) AND (?2='' OR e.name=?2)"+deliveryTables+
+		" WHERE d.webhook_id=?3 AND d.event_id<?4 ORDER BY d.event_id DESC LIMIT ?5",
+		f.State.Or(""), f.Event.Or(""), w.key, from, v.s.opts.PageVisits) {
 		key, matches := r.int(), r.bool()
 		if matches && len(keys) == limit {
 			more = true
@@ -164,9 +155,6 @@ func (v *View) WebhookLog(shop int64, id string, f LogFilter, q PageQuery) (p Pa
 		if matches {
 			keys = append(keys, key)
 		}
-	}
-	if err := r.close(); err != nil {
-		return p, err
 	}
 	if more || visits == v.s.opts.PageVisits {
 		p.NextCursor = Some(v.cursor(listWebhookLog, shop, last))
@@ -180,7 +168,7 @@ func (v *View) WebhookLog(shop int64, id string, f LogFilter, q PageQuery) (p Pa
 // LoggedDelivery returns an entry of a webhook's log.
 func (v *View) LoggedDelivery(shop int64, id, deliveryID string) (l LoggedDelivery, err error) {
 	v.snapshot()
-	w, err := v.shopWebhook(shop, id)
+	w, err := v.webhookByID(Access{Shop: shop}, id)
 	if err != nil {
 		return l, err
 	}

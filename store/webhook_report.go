@@ -1,9 +1,6 @@
 package store
 
-import (
-	"math"
-	"net/url"
-)
+import "net/url"
 
 // WebhookReport is how a webhook fares, for an assistant that finds out why it fails.
 type WebhookReport struct {
@@ -46,25 +43,21 @@ type WebhookReportQuery struct {
 
 // WebhookReports returns the reports of the webhooks that a key may see, newest first.
 func (v *View) WebhookReports(a Access, q WebhookReportQuery, pq PageQuery) (p Page[WebhookReport], err error) {
-	p = Page[WebhookReport]{Data: []WebhookReport{}, Limit: v.s.opts.Limits.ClampLimit(pq.Limit)}
-	from := int64(math.MaxInt64)
-	if pq.Cursor.Set {
-		var ok bool
-		if from, ok = v.cursorKey(listWebhookReports, a.Shop, pq.Cursor.V); !ok {
-			return p, errCursor()
-		}
+	p = Page[WebhookReport]{Data: []WebhookReport{}, Limit: v.limit(pq)}
+	from, err := v.below(listWebhookReports, a.Shop, pq)
+	if err != nil {
+		return p, err
 	}
 	v.snapshot()
 	var hooks []webhook
-	r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND id<? ORDER BY id DESC", a.Shop, from)
-	for len(hooks) <= p.Limit && r.next() {
+	for r := range v.each("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND id<? ORDER BY id DESC", a.Shop, from) {
 		w := v.scanWebhook(r, a.Shop)
 		if w.visibleTo(a) && (!q.ID.Set || w.ID == q.ID.V) && (!q.ProgramID.Set || w.ProgramID == q.ProgramID.V) {
 			hooks = append(hooks, w)
 		}
-	}
-	if err := r.close(); err != nil {
-		return p, err
+		if len(hooks) > p.Limit {
+			break
+		}
 	}
 	if q.ID.Set && len(hooks) == 0 {
 		return p, notFound("webhook")
@@ -78,10 +71,9 @@ func (v *View) WebhookReports(a Access, q WebhookReportQuery, pq PageQuery) (p P
 		p.NextCursor = Some(v.cursor(listWebhookReports, a.Shop, hooks[p.Limit-1].key))
 	}
 	for _, w := range hooks {
-		report := v.webhookReport(w, failures)
-		p.Data = append(p.Data, report)
+		p.Data = append(p.Data, v.webhookReport(w, failures))
 	}
-	return p, nil
+	return p, v.failed
 }
 
 func (v *View) webhookReport(w webhook, failures int) (o WebhookReport) {
