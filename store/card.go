@@ -4,7 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
-	"io"
+
 	"slices"
 	"strings"
 	"unicode"
@@ -267,12 +267,8 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 
 // newInstallToken makes the token of an install link: the card's key in opaque form,
 // so that no index is needed, and 128 random bits, of which only the hash is stored.
-func (s *Store) newInstallToken(root int64) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
-		return "", err
-	}
-	return string(alphabet.AppendEncode(s.seal(nil, kindInstall, 0, root), b[:])), nil
+func (tx *Tx) newInstallToken(root int64) string {
+	return string(alphabet.AppendEncode(tx.seal(nil, kindInstall, 0, root), tx.random(16)))
 }
 
 // referencedInstallToken returns the token of the install link of a card that a till issued

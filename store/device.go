@@ -30,9 +30,7 @@ func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err
 		return d, "", err
 	}
 	if token = n.Secret; token == "" {
-		if token, err = tx.s.newSecret("tdk_" + sh.Mode + "_"); err != nil {
-			return d, "", err
-		}
+		token = tx.newSecret("tdk_" + sh.Mode + "_")
 	}
 	key := tx.insert("INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at, accepts_card_ids) VALUES (?,?,?,?,?,?,?,?)",
 		tx.nextKey("devices"), shop, loc, n.Name, token[:12], Hash(token), tx.Now, n.AcceptsCardIDs)

@@ -2,7 +2,7 @@ package store
 
 import (
 	"fmt"
-	"io"
+
 	"net/netip"
 	"time"
 )
@@ -37,14 +37,8 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 	if err != nil {
 		return p, err
 	}
-	if p.Token, err = tx.s.newSecret(""); err != nil {
-		return p, err
-	}
-	var code [5]byte // eight characters of five bits
-	if _, err = io.ReadFull(tx.s.opts.Rand, code[:]); err != nil {
-		return p, err
-	}
-	p.Code = alphabet.EncodeToString(code[:])
+	p.Token = tx.newSecret("")
+	p.Code = alphabet.EncodeToString(tx.random(5)) // eight characters of five bits
 	p.LocationID, p.Name, p.ExpiresAt = n.LocationID, n.Name, tx.Now.Add(pairingLifetime)
 	p.URL = tx.s.opts.PublicURL + "/till/pair/" + p.Token
 	tx.exec("DELETE FROM pairings WHERE expires_at<=?", tx.Now)

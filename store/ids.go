@@ -144,6 +144,14 @@ func (g IDs) ID(kind Kind, key int64) string {
 	return g.newID(kind, 0, key)
 }
 
+// idsOf appends the ids of rows to a list.
+func (g IDs) idsOf(kind Kind, keys []int64, ids []string) []string {
+	for _, key := range keys {
+		ids = append(ids, g.ID(kind, key))
+	}
+	return ids
+}
+
 // into returns a function that reads a key and sets an id, for scan.
 func (g IDs) into(kind Kind, id *string) func(*rows) {
 	return func(r *rows) { *id = g.ID(kind, r.int()) }

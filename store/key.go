@@ -50,12 +50,16 @@ func Hash(secret string) []byte {
 
 // newSecret returns a bearer secret of 256 random bits: the prefix and 43
 // base64url characters.
-func (s *Store) newSecret(prefix string) (string, error) {
-	var b [32]byte
-	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
-		return "", err
-	}
-	return prefix + base64.RawURLEncoding.EncodeToString(b[:]), nil
+func (tx *Tx) newSecret(prefix string) string {
+	return prefix + base64.RawURLEncoding.EncodeToString(tx.random(32))
+}
+
+// random returns n random bytes.
+func (tx *Tx) random(n int) []byte {
+	b := make([]byte, n)
+	_, err := io.ReadFull(tx.s.opts.Rand, b)
+	tx.fail(err)
+	return b
 }
 
 // CreateKey creates a key and returns its secret, which is not stored. More
@@ -78,10 +82,7 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	if have >= int64(most) {
 		return k, "", refuse(Unprocessable, "The shop has %d usable %s keys, which is the maximum.", have, class)
 	}
-	key, secret, err := tx.addKey(shop, sh, class, f.Name.Or("Key"), scopes, locations, f.ExpiresAt.Value(), Null[int64]{}, f.Secret)
-	if err != nil {
-		return k, "", err
-	}
+	key, secret := tx.addKey(shop, sh, class, f.Name.Or("Key"), scopes, locations, f.ExpiresAt.Value(), Null[int64]{}, f.Secret)
 	tx.audit(shop, "key.create", KindKey, key, "")
 	k, err = tx.key(shop, key)
 	return k, secret, err
@@ -119,12 +120,9 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 
 // addKey inserts a key and returns its secret. The key is restricted unless
 // locations is nil.
-func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string, err error) {
+func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string) {
 	if secret == "" {
-		prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_"
-		if secret, err = tx.s.newSecret(prefix); err != nil {
-			return 0, "", err
-		}
+		secret = tx.newSecret(map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_")
 	}
 	suspended := Null[Time]{tx.Now, class == "api" && !sh.APIAddon}
 	key = tx.insert("INSERT INTO keys (id, shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at, disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -133,7 +131,7 @@ func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, l
 		tx.exec("INSERT INTO key_locations (key_id, location_id) VALUES (?,?)", key, l)
 	}
 	tx.bumpAuth()
-	return key, secret, nil
+	return key, secret
 }
 
 // RotateKey creates a successor with the same scopes, locations and expiry, and
@@ -163,10 +161,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 		locations = append(locations, n)
 	}
 	tx.exec("UPDATE keys SET retires_at=? WHERE id=?", tx.Now.Add(overlap.V), oldKey)
-	key, secret, err := tx.addKey(shop, sh, old.Class, old.Name, old.Scopes, locations, old.ExpiresAt, Some(family), "")
-	if err != nil {
-		return k, "", err
-	}
+	key, secret := tx.addKey(shop, sh, old.Class, old.Name, old.Scopes, locations, old.ExpiresAt, Some(family), "")
 	tx.audit(shop, "key.rotate", KindKey, oldKey, fmt.Sprintf(`{"successor":%q}`, tx.ID(KindKey, key)))
 	k, err = tx.key(shop, key)
 	return k, secret, err
@@ -219,9 +214,7 @@ func (g IDs) scanKey(r *rows) (k Key) {
 	var scopes string
 	r.scan(g.into(KindKey, &k.ID), g.into(KindShop, &k.ShopID), &k.Class, &k.Name, &k.Prefix, &scopes)
 	k.Scopes = splitList(scopes)
-	for _, l := range r.keys() {
-		k.LocationIDs = append(k.LocationIDs, g.ID(KindLocation, l))
-	}
+	k.LocationIDs = g.idsOf(KindLocation, r.keys(), nil)
 	r.scan(&k.CreatedAt, &k.ExpiresAt, &k.RetiresAt, &k.RevokedAt, &k.DisabledByPlanAt)
 	return k
 }
@@ -309,9 +302,9 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 			WHERE kl.key_id=? ORDER BY l.id`, k.Key) {
 			l := r.int()
 			k.Locations = append(k.Locations, l)
-			k.LocationIDs = append(k.LocationIDs, s.ID(KindLocation, l))
 			k.AllLocationsDisabled = k.AllLocationsDisabled && !r.bool()
 		}
+		k.LocationIDs = v.idsOf(KindLocation, k.Locations, nil)
 		id = &k
 		return v.failed
 	})

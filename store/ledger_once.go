@@ -87,26 +87,26 @@ func (v *View) Repeated(till Till, w Repeat) (out Stamped, found, known bool, er
 		return out, found, known, v.failed
 	}
 	found, known = true, true
+	other := false
 	switch {
 	case u.erased:
-		return out, found, known, notFound("card")
+		return out, true, true, notFound("card")
 	case !slices.Contains(w.Types, u.kind):
-		return out, found, known, errOtherWrite
+		other = true
 	case u.kind == TransactionReversal:
-		key := v.tillRowKey(till.Shop, w.Reverses)
-		if key != u.reverses {
-			return out, found, known, errOtherWrite
-		}
+		other = v.tillRowKey(till.Shop, w.Reverses) != u.reverses
 	default:
-		root, err := v.rootOf(till.Shop, w.Code)
-		if err != nil {
-			return out, found, known, err
-		}
-		if known = root != 0; known && root != u.root {
-			return out, found, known, errOtherWrite
-		}
+		var root int64
+		root, err = v.rootOf(till.Shop, w.Code)
+		known = root != 0
+		other = known && root != u.root
 	}
-	out, err = v.answerAgain(till, u)
+	if other {
+		err = errOtherWrite
+	}
+	if err == nil {
+		out, err = v.answerAgain(till, u)
+	}
 	return out, found, known, err
 }
 

@@ -23,7 +23,10 @@ type cardChain struct {
 // actions at a till have in common (see checkAction). A device that does not accept
 // card ids is refused with unprocessable_entity. types are the program types
 // that the action is for.
-func (tx *Tx) chainForAction(till Till, text string, types ...string) (chain *cardChain, err error) {
+func (tx *Tx) chainForAction(till Till, text string, o Once, types ...string) (chain *cardChain, err error) {
+	if err := tx.checkUnused(till.Shop, o); err != nil {
+		return nil, err
+	}
 	if isCardID(text) && !till.AcceptsCardIDs {
 		return nil, refuse(Unprocessable, "This device cannot use a card's id to write; send the content of the QR code, or the short code.")
 	}

@@ -11,10 +11,7 @@ type RedeemFields struct {
 // threshold and has not claimed it in this cycle. The rules are in store/README.md,
 // "The till's rules".
 func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err error) {
-	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
-		return out, err
-	}
-	chain, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
+	chain, err := tx.chainForAction(till, code, f.Once, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
@@ -94,10 +91,7 @@ func (tx *Tx) Spend(till Till, code string, f AmountFields) (Stamped, error) {
 }
 
 func (tx *Tx) changeBalance(till Till, code, kind string, cents int64, f AmountFields) (out Stamped, err error) {
-	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
-		return out, err
-	}
-	chain, err := tx.chainForAction(till, code, ProgramPrepaid)
+	chain, err := tx.chainForAction(till, code, f.Once, ProgramPrepaid)
 	if err != nil {
 		return out, err
 	}
@@ -120,10 +114,7 @@ type UseFields struct {
 
 // Use records the use of an access or discount card.
 func (tx *Tx) Use(till Till, code string, f UseFields) (out Stamped, err error) {
-	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
-		return out, err
-	}
-	chain, err := tx.chainForAction(till, code, ProgramAccess, ProgramDiscount)
+	chain, err := tx.chainForAction(till, code, f.Once, ProgramAccess, ProgramDiscount)
 	if err != nil {
 		return out, err
 	}

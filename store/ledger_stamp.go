@@ -62,7 +62,7 @@ func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err err
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
 	}
-	chain, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
+	chain, err := tx.chainForAction(till, code, Once{}, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}

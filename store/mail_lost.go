@@ -116,10 +116,7 @@ func (tx *Tx) RequestCardLinks(f LostFields, at netip.Addr) error {
 	if tx.countAll(address, tx.s.addressSubject(lostAddressRule, "lost address", at)) > 0 {
 		return tx.failed
 	}
-	token, err := tx.s.newSecret("")
-	if err != nil {
-		return err
-	}
+	token := tx.newSecret("")
 	tx.auditSubject(address, shop, "card.request_links", KindShop, shop, "")
 	// A request that waits already is answered by one message.
 	tx.exec("INSERT OR IGNORE INTO lost_mails (shop_id, email, language, token, due_at, created_at) VALUES (?1,?2,?3,?4,?5,?5)",

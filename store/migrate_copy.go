@@ -120,7 +120,7 @@ func (s *Store) removeCopies(old func(version int64, info fs.FileInfo) bool) err
 	folder, base := filepath.Split(s.path)
 	entries, err := os.ReadDir(filepath.Clean(folder))
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.path, file.Cause(err))
+		return file.Line(s.path, err)
 	}
 	var errs []error
 	for _, e := range entries {
@@ -134,7 +134,7 @@ func (s *Store) removeCopies(old func(version int64, info fs.FileInfo) bool) err
 			continue
 		}
 		if err := os.Remove(folder + e.Name()); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", folder+e.Name(), file.Cause(err)))
+			errs = append(errs, file.Line(folder+e.Name(), err))
 		}
 	}
 	return errors.Join(errs...)

@@ -113,9 +113,7 @@ func (g IDs) scanProgram(r *rows, key int64) Program {
 		TotalStamps: r.nullInt(), RepeatAfterReset: r.bool(), DiscountPercent: r.nullFloat(), InitialBalanceCents: r.nullInt(), DefaultExpireAfterDays: r.nullInt(),
 		LogoURL: r.nullStr(), AccessImageURL: r.nullStr(), BrandColorHex: r.str(), BgColorHex: r.str(), TextColorHex: r.str(), IconKey: r.nullStr(),
 		LocationScope: r.str()}
-	for _, l := range r.keys() {
-		p.ScopedLocationIDs = append(p.ScopedLocationIDs, g.ID(KindLocation, l))
-	}
+	p.ScopedLocationIDs = g.idsOf(KindLocation, r.keys(), nil)
 	p.CreatedAt, p.UpdatedAt = r.time(), r.time()
 	p.Active = p.PublishedAt.Valid && !p.SuspendedAt.Valid
 	return p

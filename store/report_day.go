@@ -189,23 +189,18 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 			d.ByType = append(d.ByType, *k)
 		}
 	}
+	names := v.namer(shop)
 	for at, sums := range tills {
-		b := DeviceReport{LocationID: v.ID(KindLocation, at.location), ReportSums: *sums}
-		if at.device != 0 {
-			b.DeviceID = Some(v.ID(KindDevice, at.device))
-		}
-		v.one(into(&b.LocationName, &b.DeviceName),
-			"SELECT name, ifnull((SELECT name FROM devices WHERE id=?), '') FROM locations WHERE id=?", at.device, at.location)
-		d.ByDevice = append(d.ByDevice, b)
+		location, device := names.named(KindLocation, at.location), names.named(KindDevice, at.device)
+		d.ByDevice = append(d.ByDevice, DeviceReport{location.ID.V, location.Name.V, device.ID, device.Name, *sums})
 	}
 	slices.SortFunc(d.ByDevice, func(a, b DeviceReport) int {
 		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(a.LocationID, b.LocationID), cmp.Compare(a.DeviceName.V, b.DeviceName.V), cmp.Compare(a.DeviceID.V, b.DeviceID.V))
 	})
-	v.reportStaff(d, staff)
+	d.reportStaff(names, staff)
 	for key, sums := range programs {
-		b := NamedReport{ProgramID: v.ID(KindProgram, key), ReportSums: *sums}
-		v.one(into(&b.ProgramName), "SELECT name FROM programs WHERE id=?", key)
-		d.ByProgram = append(d.ByProgram, b)
+		program := names.named(KindProgram, key)
+		d.ByProgram = append(d.ByProgram, NamedReport{program.ID.V, program.Name.V, *sums})
 	}
 	slices.SortFunc(d.ByProgram, func(a, b NamedReport) int {
 		return cmp.Or(cmp.Compare(a.ProgramName, b.ProgramName), cmp.Compare(a.ProgramID, b.ProgramID))
@@ -213,17 +208,14 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 }
 
 // reportStaff adds the sums by member of staff to a report. Key 0 is nobody.
-func (v *View) reportStaff(d *DayReport, staff map[int64]*ReportSums) {
+func (d *DayReport) reportStaff(names *namer, staff map[int64]*ReportSums) {
 	d.ByStaff = []StaffReport{}
 	for key, sums := range staff {
-		b := StaffReport{ReportSums: *sums}
-		if key != 0 {
-			b.StaffID = Some(v.ID(KindStaff, key))
-			v.one(func(r *rows) { b.StaffName = Some(r.str()) }, "SELECT name FROM staff WHERE id=?", key)
-		} else if len(staff) == 1 {
+		if key == 0 && len(staff) == 1 {
 			continue
 		}
-		d.ByStaff = append(d.ByStaff, b)
+		member := names.named(KindStaff, key)
+		d.ByStaff = append(d.ByStaff, StaffReport{member.ID, member.Name, *sums})
 	}
 	slices.SortFunc(d.ByStaff, func(a, b StaffReport) int {
 		return cmp.Or(cmp.Compare(oneIf(!a.StaffID.Valid), oneIf(!b.StaffID.Valid)), cmp.Compare(a.StaffName.V, b.StaffName.V), cmp.Compare(a.StaffID.V, b.StaffID.V))

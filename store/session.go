@@ -149,9 +149,7 @@ const maxAgent = 300
 // BeginSession begins a session and returns its token, which is not stored. Unless it is
 // pending or renews another one, it is a sign-in, and audited.
 func (tx *Tx) BeginSession(n NewSession) (out Session, token string, err error) {
-	if token, err = tx.s.newSecret(""); err != nil {
-		return out, "", err
-	}
+	token = tx.newSecret("")
 	address := ""
 	if n.Address.IsValid() {
 		address = n.Address.String()

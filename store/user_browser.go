@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"io"
+
 	"net/netip"
 	"strings"
 	"time"
@@ -36,10 +36,7 @@ const (
 // admits to nothing.
 func (tx *Tx) KnowBrowser(user int64, cookie string) (string, error) {
 	raw := binary.BigEndian.AppendUint64(nil, uint64(tx.Now))
-	raw = append(raw, make([]byte, markNonce)...)
-	if _, err := io.ReadFull(tx.s.opts.Rand, raw[markTime:]); err != nil {
-		return "", err
-	}
+	raw = append(raw, tx.random(markNonce)...)
 	var changed Time
 	tx.one(into(&changed), "SELECT password_changed_at FROM users WHERE id=?", user)
 	account := tx.s.markOf(user)

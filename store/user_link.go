@@ -45,10 +45,8 @@ type link struct {
 }
 
 // newLink makes a one-time link. What l has of a key and a time is ignored.
-func (tx *Tx) newLink(l link) (c CreatedLink, err error) {
-	if c.Token, err = tx.s.newSecret(""); err != nil {
-		return c, err
-	}
+func (tx *Tx) newLink(l link) (c CreatedLink) {
+	c.Token = tx.newSecret("")
 	c.Kind, c.Email, c.ExpiresAt = l.kind, l.email, tx.Now.Add(linkLifetimes[l.kind])
 	var by int64
 	if tx.Actor.Type == "user" {
@@ -61,7 +59,7 @@ func (tx *Tx) newLink(l link) (c CreatedLink, err error) {
 	if l.mailed {
 		tx.mailLink(&c, key)
 	}
-	return c, tx.failed
+	return c
 }
 
 // errLink refuses a link that was used, replaced or cancelled, that has expired, or that is
@@ -95,8 +93,8 @@ func (tx *Tx) NewSetupLink() (c CreatedLink, ok bool, err error) {
 	if tx.operators() > 0 {
 		return c, false, tx.failed
 	}
-	c, err = tx.newLink(link{kind: LinkSetup})
-	return c, true, err
+	c = tx.newLink(link{kind: LinkSetup})
+	return c, true, tx.failed
 }
 
 // Invitation is an invitation that was not accepted yet.
@@ -145,9 +143,7 @@ func (tx *Tx) Invite(shop int64, email, role string) (c CreatedLink, err error) 
 		}
 	}
 	tx.exec("DELETE FROM links WHERE kind='invitation' AND ifnull(shop_id, 0)=? AND email_key=?", shop, key)
-	if c, err = tx.newLink(link{kind: LinkInvitation, shop: shop, email: email, role: role, mailed: mailed}); err != nil {
-		return c, err
-	}
+	c = tx.newLink(link{kind: LinkInvitation, shop: shop, email: email, role: role, mailed: mailed})
 	if c.Mailed {
 		c.URL, c.Token = "", ""
 	}
@@ -218,9 +214,7 @@ func (tx *Tx) NewResetLink(user int64) (c CreatedLink, err error) {
 		return c, refuse(Conflict, "The account is disabled.")
 	}
 	tx.exec("DELETE FROM links WHERE kind='reset' AND user_id=?", user)
-	if c, err = tx.newLink(link{kind: LinkReset, user: user, email: u.Email}); err != nil {
-		return c, err
-	}
+	c = tx.newLink(link{kind: LinkReset, user: user, email: u.Email})
 	tx.auditUser("user.create_reset_link", user, "")
 	return c, tx.failed
 }
@@ -251,8 +245,8 @@ func (tx *Tx) RequestReset(email string, b Browser) error {
 	if l.user == 0 || !tx.s.mails() || tx.failed != nil {
 		return tx.failed
 	}
-	_, err := tx.newLink(l)
-	return err
+	tx.newLink(l)
+	return tx.failed
 }
 
 // LinkEmail returns the email of the person of a one-time link of a kind, without using

@@ -6,7 +6,7 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"
-	"io"
+
 	"net/url"
 	"strings"
 	"time"
@@ -63,10 +63,7 @@ func (tx *Tx) OfferTOTP(user int64) (o OfferedTOTP, err error) {
 	if err != nil {
 		return o, err
 	}
-	secret := make([]byte, totpBytes)
-	if _, err := io.ReadFull(tx.s.opts.Rand, secret); err != nil {
-		return o, err
-	}
+	secret := tx.random(totpBytes)
 	tx.exec("UPDATE users SET totp_offered=? WHERE id=?", secret, user)
 	o.Secret = base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)
 	o.URI = "otpauth://totp/" + url.PathEscape(issuer+":"+u.Email) + "?" + strings.ReplaceAll(url.Values{"secret": {o.Secret}, "issuer": {issuer}}.Encode(), "+", "%20")
@@ -123,10 +120,7 @@ func (tx *Tx) NewRecoveryCodes(user int64) (c RecoveryCodes, err error) {
 func (tx *Tx) makeRecoveryCodes(user int64) (c RecoveryCodes, err error) {
 	tx.exec("DELETE FROM recovery_codes WHERE user_id=?", user)
 	for range recoveryCodes {
-		b := make([]byte, recoveryChars)
-		if _, err := io.ReadFull(tx.s.opts.Rand, b); err != nil {
-			return c, err
-		}
+		b := tx.random(recoveryChars)
 		for i := range b {
 			b[i] = codeAlphabet[b[i]%32]
 		}

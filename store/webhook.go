@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
+
 	"slices"
 )
 
@@ -102,13 +102,8 @@ func (g IDs) scanWebhook(r *rows, shop int64) (w webhook) {
 // setShownFields sets the fields of the resource that depend on hidden columns.
 func (w *webhook) setShownFields(g IDs) {
 	w.HasBearerToken = w.bearer.Valid
-	w.ProgramIDs, w.LocationIDs, w.CustomHeaders = []string{}, []string{}, map[string]string{}
-	for _, k := range w.programs {
-		w.ProgramIDs = append(w.ProgramIDs, g.ID(KindProgram, k))
-	}
-	for _, k := range w.locations {
-		w.LocationIDs = append(w.LocationIDs, g.ID(KindLocation, k))
-	}
+	w.ProgramIDs, w.LocationIDs = g.idsOf(KindProgram, w.programs, []string{}), g.idsOf(KindLocation, w.locations, []string{})
+	w.CustomHeaders = map[string]string{}
 	for name := range w.headers {
 		w.CustomHeaders[name] = "***"
 	}
@@ -179,9 +174,7 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 	if have >= int64(tx.Limits.Webhooks) {
 		return c, refuse(Unprocessable, "The shop has %d webhooks, which is the maximum.", have)
 	}
-	if w.secret, err = tx.s.newWebhookSecret(); err != nil {
-		return c, err
-	}
+	w.secret = tx.newWebhookSecret()
 	w.key = tx.insert(`INSERT INTO webhooks (shop_id, program_id, payload_version, url, events, program_ids, location_ids, include_shop_wide_events, active, description,
 		bearer_token, secret, http_method, custom_headers, consecutive_failures, updated_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		append(append([]any{a.Shop, p.key, w.PayloadVersion}, w.columns(tx.Now)...), tx.Now)...)
@@ -200,10 +193,8 @@ func (w *webhook) columns(now Time) []any {
 }
 
 // newWebhookSecret returns a new signing secret.
-func (s *Store) newWebhookSecret() (string, error) {
-	var b [32]byte
-	_, err := io.ReadFull(s.opts.Rand, b[:])
-	return "whsec_" + base64.StdEncoding.EncodeToString(b[:]), err
+func (tx *Tx) newWebhookSecret() string {
+	return "whsec_" + base64.StdEncoding.EncodeToString(tx.random(32))
 }
 
 // UpdateWebhook changes the fields that f names. A webhook that has the values
@@ -223,9 +214,7 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	}
 	detail := ""
 	if rotate {
-		if w.secret, err = tx.s.newWebhookSecret(); err != nil {
-			return u, err
-		}
+		w.secret = tx.newWebhookSecret()
 		u.Secret, detail = w.secret, `{"rotated":true}`
 	}
 	if f.Active.Or(false) {

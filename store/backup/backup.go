@@ -94,7 +94,7 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 	}
 	info, err := os.Stat(p.path)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", to, file.Cause(err))
+		return 0, file.Line(to, err)
 	}
 	if err := checkTarget(db, to, o.Force); err != nil { // it may have been created meanwhile
 		return 0, err

@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,7 +109,7 @@ func (f Folder) Make(ctx context.Context, now time.Time) (m Made, err error) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(f.Dir, old)); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(f.Dir, old), file.Cause(err)))
+			errs = append(errs, file.Line(filepath.Join(f.Dir, old), err))
 			continue
 		}
 		m.Pruned = append(m.Pruned, old)
@@ -138,7 +137,7 @@ func (f Folder) at(name string) (time.Time, bool) {
 func (f Folder) list(suffix string) (names []string, err error) {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Dir, file.Cause(err))
+		return nil, file.Line(f.Dir, err)
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)

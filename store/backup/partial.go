@@ -157,7 +157,7 @@ func (p *partial) commit() error {
 	}
 	p.root.Remove(filepath.Base(p.raw())) // before the rename, after which the lock no longer covers it
 	if err := p.root.Rename(filepath.Base(p.path), filepath.Base(p.name)); err != nil {
-		return fmt.Errorf("%s: %w", p.name, file.Cause(err))
+		return file.Line(p.name, err)
 	}
 	p.done = true
 	return p.sync()
@@ -188,7 +188,7 @@ func (p *partial) discard() {
 func RemoveLeftover(name string) error {
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, file.Cause(err))
+		return file.Line(name, err)
 	}
 	defer root.Close()
 	p := &partial{path: name + partialSuffix, name: name, root: root}
@@ -196,7 +196,7 @@ func RemoveLeftover(name string) error {
 	case errors.Is(err, errWriting):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: %w", p.path, file.Cause(err))
+		return file.Line(p.path, err)
 	}
 	p.remove()
 	return nil

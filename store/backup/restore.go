@@ -129,7 +129,7 @@ func removeLinks(p *partial) error {
 	}
 	entries, err := fs.ReadDir(p.root.FS(), ".")
 	if err != nil {
-		return fmt.Errorf("%s: %w", p.name, file.Cause(err))
+		return file.Line(p.name, err)
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), base+".before-restore-") {
@@ -137,7 +137,7 @@ func removeLinks(p *partial) error {
 		}
 		if other, err := p.root.Lstat(e.Name()); err == nil && os.SameFile(own, other) {
 			if err := p.root.Remove(e.Name()); err != nil {
-				return fmt.Errorf("%s: %w", p.name, file.Cause(err))
+				return file.Line(p.name, err)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func swap(ctx context.Context, p *partial, kept string) (string, error) {
 		// removed first. A crash leaves no database, as before.
 		for _, suffix := range store.BesideSuffixes {
 			if err := p.root.Remove(base + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return "", fmt.Errorf("%s: %w", db+suffix, file.Cause(err))
+				return "", file.Line(db+suffix, err)
 			}
 		}
 		if err := p.sync(); err != nil {
@@ -271,7 +271,7 @@ func swap(ctx context.Context, p *partial, kept string) (string, error) {
 			err = p.root.Rename(base+suffix, filepath.Base(kept)+suffix)
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("%s: %w", db+suffix, file.Cause(err))
+			return "", file.Line(db+suffix, err)
 		}
 	}
 	if err := p.sync(); err != nil {
@@ -325,12 +325,12 @@ func copyOwner(p *partial) (size int64, err error) {
 	}
 	f, err := p.root.OpenFile(filepath.Base(p.path), os.O_RDWR, 0)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", p.name, file.Cause(err))
+		return 0, file.Line(p.name, err)
 	}
 	defer f.Close()
 	is, err := f.Stat()
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", p.name, file.Cause(err))
+		return 0, file.Line(p.name, err)
 	}
 	if same, err := p.lock.Is(is); err != nil || !same {
 		return 0, p.moved()
@@ -342,7 +342,7 @@ func copyOwner(p *partial) (size int64, err error) {
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("%s: %w", p.name, file.Cause(err))
+		return 0, file.Line(p.name, err)
 	}
 	return is.Size(), nil
 }

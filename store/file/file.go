@@ -22,7 +22,7 @@ func Check(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, Cause(err))
+		return Line(path, err)
 	}
 	return irregular(path, info.Mode())
 }
@@ -123,7 +123,7 @@ func Open(path string, flag int) (*os.File, error) {
 func SyncFolder(path string) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, Cause(err))
+		return Line(path, err)
 	}
 	return errors.Join(SyncRoot(root, path), root.Close())
 }
