@@ -122,10 +122,10 @@ type shopAnswer struct {
 
 // createShop is the operation that creates a shop with one location, a key of
 // every scope and a till.
-var createShop = kernel.NewOperation(kernel.Of[store.ShopFields, shopAnswer]{
+var createShop = kernel.NewOperation(kernel.Operation{
 	ID:      "createTestShop",
 	Callers: kernel.Callers{Person: kernel.Operator},
-	Write: func(tx *store.Tx, _ *kernel.Call, f store.ShopFields) (a shopAnswer, err error) {
+	Write: kernel.Write(func(tx *store.Tx, _ *kernel.Call, f store.ShopFields) (a shopAnswer, err error) {
 		key, shop, err := tx.CreateShop(seed.ShopFields(f))
 		if err != nil {
 			return a, err
@@ -140,7 +140,7 @@ var createShop = kernel.NewOperation(kernel.Of[store.ShopFields, shopAnswer]{
 		}
 		_, token, err := tx.CreateDevice(key, store.NewDevice{LocationID: loc.ID, Name: "Till", AcceptsCardIDs: true})
 		return shopAnswer{shop.ID, secret, token, loc.ID}, err
-	},
+	}),
 })
 
 type keyBody struct {

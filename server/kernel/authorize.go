@@ -58,7 +58,7 @@ func refuseUnsigned(id *store.TillIdentity) error {
 // checkPIN checks the location's staff PIN of a device's write.
 func (k *Kernel) checkPIN(ctx context.Context, c *Caller, now store.Time) error {
 	locks, err := k.pins.check(c.Device, c.StaffPIN, now)
-	auditPINLocks(ctx, k.st, k.conf.Log, c, locks)
+	k.auditPINLocks(ctx, c, locks)
 	return err
 }
 

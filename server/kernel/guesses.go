@@ -10,7 +10,7 @@ import (
 
 // guessRule says how many wrong guesses lock, and for how long.
 type guessRule struct {
-	most   int           // wrong guesses that lock
+	max    int           // wrong guesses that lock
 	window time.Duration // within which they count; 0: until a right guess
 	lock   time.Duration
 }
@@ -32,7 +32,7 @@ func (g *guesses) add(rule guessRule, now store.Time) bool {
 	for rule.window > 0 && len(g.wrong) > 0 && g.wrong[0].Add(rule.window) <= now {
 		g.wrong = g.wrong[1:]
 	}
-	if g.wrong = append(g.wrong, now); len(g.wrong) < rule.most {
+	if g.wrong = append(g.wrong, now); len(g.wrong) < rule.max {
 		return false
 	}
 	g.wrong, g.until = nil, now.Add(rule.lock)
@@ -47,7 +47,7 @@ func refuseLocked(message string, wait time.Duration) *Error {
 }
 
 // shortCodeRule is the rule for unknown short codes of a device.
-var shortCodeRule = guessRule{most: 10, window: time.Minute, lock: time.Minute}
+var shortCodeRule = guessRule{max: 10, window: time.Minute, lock: time.Minute}
 
 // shortCodes counts the unknown short codes that devices send. Other codes and ids
 // are too long to be guessed.
@@ -56,28 +56,22 @@ type shortCodes struct {
 	devices map[int64]*guesses
 }
 
-// check refuses a short code while the device is locked.
-func (s *shortCodes) check(call *Call) error { return s.count(call, nil) }
-
-// count counts the outcome of a short code. Once the device is locked, it replaces
-// every outcome by a refusal, so that no number of concurrent requests learns more
-// than the rule allows. Calls without a short code keep their outcome.
-func (s *shortCodes) count(call *Call, outcome error) error {
-	if call.Kind != Device || !store.IsShortCode(call.Param("code")) {
-		return outcome
-	}
+// count counts the outcome of a short code of a device. Once the device is locked, it replaces
+// every outcome by a refusal, so that no number of concurrent requests learns more than the rule
+// allows.
+func (s *shortCodes) count(device int64, now store.Time, outcome error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g := s.devices[call.Device.Device]
+	g := s.devices[device]
 	if g == nil {
 		g = &guesses{}
-		s.devices[call.Device.Device] = g
+		s.devices[device] = g
 	}
-	if wait := g.locked(call.now); wait > 0 {
+	if wait := g.locked(now); wait > 0 {
 		return refuseLocked("Too many unknown short codes; the device takes none for a minute. Scan the code instead.", wait)
 	}
 	if errors.Is(outcome, store.ErrUnknownCode) {
-		g.add(shortCodeRule, call.now)
+		g.add(shortCodeRule, now)
 	}
 	return outcome
 }

@@ -65,20 +65,24 @@ func toRemember(c *Caller, out any) (remembered any, whole bool) {
 // up to date. Refusals are *Error or *store.Error.
 func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) (Result, error) {
 	r, err := k.invoke(ctx, c, op, in)
-	if err != nil || op.complete == nil {
+	if err != nil || op.Complete == nil {
 		return r, err
 	}
 	r.json = nil
-	return r, op.complete.call(r.value)
+	return r, op.Complete.call(r.value)
+}
+
+// newCall returns the call of an operation by a caller.
+func (k *Kernel) newCall(c Caller, in Input) *Call {
+	return &Call{Caller: c, in: in, now: k.st.Now(), kernel: k}
 }
 
 func (k *Kernel) invoke(ctx context.Context, c Caller, op *Operation, in Input) (r Result, err error) {
-	now := k.st.Now()
-	call := &Call{Caller: c, in: in, now: now, st: k.st, devices: &k.devices, passwords: k.conf.Passwords, health: k.conf.Health, backups: k.conf.Backups, testMail: k.conf.TestMail}
+	call := k.newCall(c, in)
 	if r, err = k.repeated(call, op); err != nil || r.Replayed {
 		return r, err
 	}
-	if err := k.authorize(ctx, &call.Caller, op, now); err != nil {
+	if err := k.authorize(ctx, &call.Caller, op, call.now); err != nil {
 		return Result{}, err
 	}
 	if !op.Writes() {
@@ -95,19 +99,19 @@ func (k *Kernel) invoke(ctx context.Context, c Caller, op *Operation, in Input) 
 // nothing, so it is admitted like a lookup: without a staff PIN, and in any state of the shop
 // and location. It leaves all other calls, also invalid ones, to the rest of Invoke.
 func (k *Kernel) repeated(call *Call, op *Operation) (r Result, err error) {
-	if op.repeat == nil || call.Kind != Device {
+	if op.Repeat == nil || call.Kind != Device {
 		return r, nil
 	}
 	d := call.decode(op, k.conf.Fields)
 	if d.err != nil || d.details != nil {
 		return r, nil
 	}
-	if f, ok := d.fields.(interface{ Reference() store.Once }); !ok || !f.Reference().ClientReference.Set || k.codes.check(call) != nil {
+	if f, ok := d.fields.(interface{ Reference() store.Once }); !ok || !f.Reference().ClientReference.Set || k.countCode(call, nil) != nil {
 		return r, nil
 	}
 	known := false
 	err = k.st.View(call.Epoch, func(v *store.View) (err error) {
-		r.value, known, err = op.repeat.call(v, call, d.fields)
+		r.value, known, err = op.Repeat.call(v, call, d.fields)
 		return err
 	})
 	if err != nil || r.value == nil {
@@ -115,7 +119,7 @@ func (k *Kernel) repeated(call *Call, op *Operation) (r Result, err error) {
 	}
 	if !known {
 		// The answer shows that the code names no card, so it counts as a guess.
-		k.codes.count(call, store.ErrUnknownCode)
+		k.countCode(call, store.ErrUnknownCode)
 	}
 	r.Replayed = true
 	return r, nil
@@ -138,23 +142,32 @@ func Do[O any](ctx context.Context, k *Kernel, c Caller, op *Operation, in Input
 	return *r.value.(*O), nil
 }
 
+// countCode counts the outcome of a device's call that names its card by a short code, and returns
+// the outcome, or the refusal of a device that is locked. Other calls keep their outcome.
+func (k *Kernel) countCode(call *Call, outcome error) error {
+	if call.Kind != Device || !store.IsShortCode(call.Param("code")) {
+		return outcome
+	}
+	return k.codes.count(call.Device.Device, call.now, outcome)
+}
+
 // read runs an operation that only reads.
 func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
 	fields, _, err := k.validate(ctx, op, call)
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
-	if err := k.codes.check(call); err != nil {
+	if err := k.countCode(call, nil); err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
-	if op.writeBefore != nil {
+	if op.WriteBefore != nil {
 		if err := k.writeBefore(ctx, call, op, fields); err != nil {
 			return r, err
 		}
 	}
 	for {
 		err = k.st.View(call.Epoch, func(v *store.View) (err error) {
-			r.value, err = op.read(v, call, fields)
+			r.value, err = op.Read.call(v, call, fields)
 			return err
 		})
 		if err == nil && !call.seesContacts() {
@@ -163,14 +176,14 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 		// A view may find that the epoch moved while it read. The face cannot
 		// identify a caller without an epoch again, so the read is repeated here.
 		if call.Epoch != 0 || !errors.Is(err, store.ErrEpoch) || ctx.Err() != nil {
-			return r, k.codes.count(call, err)
+			return r, k.countCode(call, err)
 		}
 	}
 }
 
 // writeBefore writes what an operation that reads writes first.
 func (k *Kernel) writeBefore(ctx context.Context, call *Call, op *Operation, fields any) error {
-	write, err := op.writeBefore.call(call, fields)
+	write, err := op.WriteBefore.call(call, fields)
 	if err != nil || write == nil {
 		return err
 	}
@@ -216,7 +229,7 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 		return r, recallError(m)
 	}
 	r.json = m.Body
-	if op.complete != nil {
+	if op.Complete != nil {
 		r.value, err = op.restore(m.Body)
 	}
 	return r, err
@@ -245,14 +258,14 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
-	if err := k.codes.check(call); err != nil {
+	if err := k.countCode(call, nil); err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
-	write := op.write
-	if op.prepare != nil {
-		if write, err = op.prepare.call(ctx, call, fields); err != nil {
-			return r, k.confirm(&call.Caller, err)
-		}
+	var write write
+	if op.Prepare == nil {
+		write = op.Write.call
+	} else if write, err = op.Prepare.call(ctx, call, fields); err != nil {
+		return r, k.confirm(&call.Caller, err)
 	}
 	var refusal error
 	var stored []byte // the answer as it is remembered
@@ -268,7 +281,7 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 			}
 		}
 		out, err := write(tx, call, fields)
-		if err = k.codes.count(call, err); err != nil {
+		if err = k.countCode(call, err); err != nil {
 			return err
 		}
 		r.value = out

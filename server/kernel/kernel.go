@@ -68,7 +68,6 @@ type Kernel struct {
 	keyLocks *keyLocks
 	pins     *staffPINs
 	staff    *staffSessions
-	devices  deviceCalls
 	codes    *shortCodes
 	searches searches
 	uses     uses
@@ -88,8 +87,14 @@ func New(st *store.Store, conf Config) *Kernel {
 	if conf.CheckTarget == nil {
 		conf.CheckTarget = requireHTTPS
 	}
-	k := &Kernel{st: st, conf: conf, keyLocks: newKeyLocks(conf.IdempotencyWait), pins: newStaffPINs(), staff: &staffSessions{all: map[[32]byte]*staffSession{}}, codes: &shortCodes{devices: map[int64]*guesses{}}}
-	k.devices = deviceCalls{k.staff, k.searches.take, k.pins.checkMember, conf.Log}
+	k := &Kernel{
+		st:       st,
+		conf:     conf,
+		keyLocks: newKeyLocks(conf.IdempotencyWait),
+		pins:     newStaffPINs(),
+		staff:    &staffSessions{all: map[[32]byte]*staffSession{}},
+		codes:    &shortCodes{devices: map[int64]*guesses{}},
+	}
 	k.requests.Store(conf.RequestSeed &^ (1 << 63))
 	return k
 }

@@ -195,7 +195,7 @@ func TestConcurrentPINs(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if most := devicePINRule.most; got[401] != most || got[429] != 50-most {
+	if max := devicePINRule.max; got[401] != max || got[429] != 50-max {
 		t.Errorf("%v", got)
 	}
 	for _, c := range []struct {
@@ -214,13 +214,13 @@ func TestConcurrentPINs(t *testing.T) {
 			t.Fatalf("a missing PIN: %d, want 401", status)
 		}
 	}
-	for range devicePINRule.most {
+	for range devicePINRule.max {
 		if status, _ := try(3, start, "1", "2"); status != 401 {
 			t.Errorf("two PINs: %d, want 401", status)
 		}
 	}
 	if status, _ := try(3, start, "0000"); status != 429 {
-		t.Errorf("after %d pairs of PINs: %d, want 429", devicePINRule.most, status)
+		t.Errorf("after %d pairs of PINs: %d, want 429", devicePINRule.max, status)
 	}
 }
 
@@ -244,13 +244,13 @@ func TestConcurrentPINsOfALocation(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if most := locationPINRule.most; got[401] != most || got[429] != 50-most || !slices.Equal(all, []pinLock{{store.KindLocation, 7}}) {
+	if max := locationPINRule.max; got[401] != max || got[429] != 50-max || !slices.Equal(all, []pinLock{{store.KindLocation, 7}}) {
 		t.Errorf("%v, %v", got, all)
 	}
 	// Nine wrong ones in each of five windows.
 	g, now := &guesses{}, start
 	for range 5 {
-		for range locationPINRule.most - 1 {
+		for range locationPINRule.max - 1 {
 			if g.add(locationPINRule, now) {
 				t.Fatalf("locked after %v", now-start)
 			}
@@ -263,22 +263,22 @@ func TestConcurrentPINsOfALocation(t *testing.T) {
 // before the lock, but counted after it, is not told, whatever it is.
 func TestLockedShortCodes(t *testing.T) {
 	const start = store.Time(1_800_000_000_000)
-	codes := &shortCodes{devices: map[int64]*guesses{}}
+	k := &Kernel{codes: &shortCodes{devices: map[int64]*guesses{}}}
 	call := func(device int64, code string, now store.Time) *Call {
 		return &Call{Caller: Caller{Kind: Device, Device: &store.TillIdentity{Till: store.Till{Device: device}}}, in: Args{Params: map[string]string{"code": code}}, now: now}
 	}
-	for range shortCodeRule.most {
-		if err := codes.count(call(1, "ZZZZ-0000", start), store.ErrUnknownCode); err != store.ErrUnknownCode {
+	for range shortCodeRule.max {
+		if err := k.countCode(call(1, "ZZZZ-0000", start), store.ErrUnknownCode); err != store.ErrUnknownCode {
 			t.Fatalf("%v", err)
 		}
 	}
 	conflict := Refuse(store.Conflict, "The card is archived.")
 	for _, outcome := range []error{nil, store.ErrUnknownCode, conflict} {
-		if e := AsError(codes.count(call(1, "zzzz0000", start), outcome), StatusOf); e.Status != 429 || e.RetryAfter != shortCodeRule.lock {
+		if e := AsError(k.countCode(call(1, "zzzz0000", start), outcome), StatusOf); e.Status != 429 || e.RetryAfter != shortCodeRule.lock {
 			t.Errorf("%v becomes %+v", outcome, e)
 		}
 		for name, other := range map[string]*Call{"another device": call(2, "zzzz0000", start), "no short code": call(1, "crd_zzzz0000", start), "after the lock": call(1, "zzzz0000", start.Add(shortCodeRule.lock))} {
-			if err := codes.count(other, outcome); err != outcome {
+			if err := k.countCode(other, outcome); err != outcome {
 				t.Errorf("%s: %v becomes %v", name, outcome, err)
 			}
 		}

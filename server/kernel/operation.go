@@ -3,19 +3,16 @@ package kernel
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"log/slog"
 	"net/url"
 	"reflect"
 
-	"punchcard/server/password"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
 
-// Of declares an operation: everything that is the same for all faces. I is the struct of its
-// fields and O the type of its answer, or None. See NewOperation.
-type Of[I, O any] struct {
+// Operation is something that a caller can do: everything that is the same for all faces. See
+// NewOperation.
+type Operation struct {
 	ID      string // such as issueCard; also the operationId in OpenAPI documents
 	Group   string // heading in the documents
 	Title   string
@@ -39,14 +36,10 @@ type Of[I, O any] struct {
 	// Mode is the meaning of null and absent fields, for an operation that writes.
 	Mode wire.Mode
 
-	// Exactly one of Read, Write and Prepare is set.
+	// Exactly one of Read, Write and Prepare is set; see the functions of these names.
 
-	// Read answers from the store.
-	Read func(*store.View, *Call, I) (O, error)
-	// Write runs in a write transaction.
-	Write func(*store.Tx, *Call, I) (O, error)
-	// Prepare does work that is too slow for the store's single writer, and then writes;
-	// see the function Prepare.
+	Read    Reading
+	Write   Writing
 	Prepare Preparation
 
 	// These may be left out; see the functions of these names.
@@ -55,19 +48,25 @@ type Of[I, O any] struct {
 	LookUp      StoreCheck
 	Repeat      Repetition
 	WriteBefore EarlierWrite
+
+	// In is the struct of the fields and Out the type of the answer, nil if there is none.
+	// NewOperation sets them to those of Read, Write or Prepare.
+	In, Out reflect.Type
 }
 
-// hook is a function of a declaration for the types in and out, whose function F takes any.
+// hook is a function of an operation for the types in and out, whose function F takes any.
 //
 // The binary has a copy of generic functions for each type, with the whole type in its name. So only
-// hooks that are declared have such functions, and TypeOf of a pointer stands for TypeFor.
+// hooks that are declared have such functions, and newHook takes pointers in place of type parameters.
 type hook[F any] struct {
 	in, out reflect.Type // any: all
 	call    F
 }
 
-// The functions of a declaration that are made by the functions of similar names.
+// The functions of an operation that are made by the functions of similar names.
 type (
+	Reading     = *hook[func(*store.View, *Call, any) (any, error)]
+	Writing     = *hook[write]
 	Preparation = *hook[func(context.Context, *Call, any) (write, error)]
 	Completion  = *hook[func(out any) error]
 	StoreCheck  = *hook[func(v *store.View, c *Call, in any, faulty func(string) bool) error]
@@ -76,15 +75,45 @@ type (
 	EarlierWrite = *hook[func(c *Call, in any) (func(*store.Tx) error, error)]
 )
 
-// newHook returns the hook for the types I and O.
-func newHook[I, O, F any](call F) *hook[F] {
-	return &hook[F]{reflect.TypeOf((*I)(nil)).Elem(), reflect.TypeOf((*O)(nil)).Elem(), call}
+// write is the function of an operation that runs in the write transaction. It returns a
+// pointer to the answer.
+type write func(tx *store.Tx, c *Call, in any) (any, error)
+
+// anyType is the type of hooks for any fields or any answer.
+var anyType = reflect.TypeFor[any]()
+
+// newHook returns the hook for the types to which in and out point.
+func newHook[F any](in, out any, call F) *hook[F] {
+	return &hook[F]{reflect.TypeOf(in).Elem(), reflect.TypeOf(out).Elem(), call}
 }
 
 // suits reports whether the hook, if there is one, is for the types of an operation.
-func (h *hook[F]) suits(in, out reflect.Type) bool {
-	all := reflect.TypeFor[any]()
-	return h == nil || (h.in == in || h.in == all) && (h.out == out || h.out == all)
+func (h *hook[F]) suits(op *Operation) bool {
+	return h == nil || (h.in == op.In || h.in == anyType) && (h.out == op.Out || h.out == anyType)
+}
+
+// setTypes sets the types of an operation to those of the hook, and reports whether there is one.
+func (h *hook[F]) setTypes(op *Operation) bool {
+	if h != nil {
+		op.In, op.Out = h.in, h.out
+	}
+	return h != nil
+}
+
+// Read declares what answers from the store.
+func Read[I, O any](f func(*store.View, *Call, I) (O, error)) Reading {
+	return newHook((*I)(nil), (*O)(nil), func(v *store.View, c *Call, in any) (any, error) {
+		out, err := f(v, c, in.(I))
+		return &out, err
+	})
+}
+
+// Write declares what runs in a write transaction.
+func Write[I, O any](f func(*store.Tx, *Call, I) (O, error)) Writing {
+	return newHook((*I)(nil), (*O)(nil), write(func(tx *store.Tx, c *Call, in any) (any, error) {
+		out, err := f(tx, c, in.(I))
+		return &out, err
+	}))
 }
 
 // Prepare declares work before the write transaction, and returns the function that runs in it.
@@ -92,7 +121,7 @@ func (h *hook[F]) suits(in, out reflect.Type) bool {
 // the call. What it has read may have changed when its function runs, so the function must check
 // it again.
 func Prepare[I, O any](f func(context.Context, *Call, I) (func(*store.Tx) (O, error), error)) Preparation {
-	return newHook[I, O](func(ctx context.Context, c *Call, in any) (write, error) {
+	return newHook((*I)(nil), (*O)(nil), func(ctx context.Context, c *Call, in any) (write, error) {
 		do, err := f(ctx, c, in.(I))
 		return func(tx *store.Tx, _ *Call, _ any) (any, error) {
 			out, err := do(tx)
@@ -104,7 +133,7 @@ func Prepare[I, O any](f func(context.Context, *Call, I) (func(*store.Tx) (O, er
 // Complete declares what is added to the answer and need not be stored, since it can be computed
 // from the rest. The answer without it is remembered.
 func Complete[O any](f func(*O) error) Completion {
-	return newHook[any, O](func(out any) error { return f(out.(*O)) })
+	return newHook((*any)(nil), (*O)(nil), func(out any) error { return f(out.(*O)) })
 }
 
 // LookUp declares how fields are checked against the store if some of them are invalid already, so
@@ -112,7 +141,7 @@ func Complete[O any](f func(*O) error) Completion {
 // reports whether a field is reported already. Where the fields are valid, the operation makes the
 // same checks itself.
 func LookUp[I any](f func(v *store.View, c *Call, in I, faulty func(field string) bool) error) StoreCheck {
-	return newHook[I, any](func(v *store.View, c *Call, in any, faulty func(string) bool) error {
+	return newHook((*I)(nil), (*any)(nil), func(v *store.View, c *Call, in any, faulty func(string) bool) error {
 		return f(v, c, in.(I), faulty)
 	})
 }
@@ -122,7 +151,7 @@ func LookUp[I any](f func(v *store.View, c *Call, in I, faulty func(field string
 // known is false if the call names its card by a code that names none any longer. The operation's
 // function returns [store.ErrRepeated] in this case.
 func Repeat[I, O any](f func(v *store.View, c *Call, in I) (out O, found, known bool, err error)) Repetition {
-	return newHook[I, O](func(v *store.View, c *Call, in any) (any, bool, error) {
+	return newHook((*I)(nil), (*O)(nil), func(v *store.View, c *Call, in any) (any, bool, error) {
 		out, found, known, err := f(v, c, in.(I))
 		if err != nil || !found {
 			return nil, known, err
@@ -135,82 +164,14 @@ func Repeat[I, O any](f func(v *store.View, c *Call, in I) (out O, found, known 
 // own, such as an audit row: if that fails, nothing is read. f may read the store (see Call.View). It
 // returns the function that writes, or nil if a call needs none.
 func WriteBefore[I any](f func(c *Call, in I) (func(*store.Tx) error, error)) EarlierWrite {
-	return newHook[I, any](func(c *Call, in any) (func(*store.Tx) error, error) { return f(c, in.(I)) })
+	return newHook((*I)(nil), (*any)(nil), func(c *Call, in any) (func(*store.Tx) error, error) { return f(c, in.(I)) })
 }
 
-// Operation is something that a caller can do. It is what NewOperation makes of a declaration, whose
-// fields of the same names it has.
-type Operation struct {
-	ID, Group, Title, Doc string
-
-	Callers          Callers
-	Codes            []store.Code
-	Proof            bool
-	WithoutLocations bool
-	WithoutStaff     bool
-	StaffSession     bool
-
-	In   reflect.Type // struct of the fields
-	Out  reflect.Type // type of the answer; nil: there is none
-	Mode wire.Mode
-
-	read  func(*store.View, *Call, any) (any, error)
-	write write
-
-	prepare     Preparation
-	complete    Completion
-	lookUp      StoreCheck
-	repeat      Repetition
-	writeBefore EarlierWrite
-}
-
-// write is the function of an operation that runs in the write transaction. It returns a
-// pointer to the answer.
-type write func(tx *store.Tx, c *Call, in any) (any, error)
-
-// NewOperation returns the operation that d declares. It panics if d has not exactly one of
+// NewOperation returns the operation that op declares. It panics if op has not exactly one of
 // Read, Write and Prepare, or a function for other fields or another answer.
-func NewOperation[I, O any](d Of[I, O]) *Operation {
-	op := Operation{
-		ID:               d.ID,
-		Group:            d.Group,
-		Title:            d.Title,
-		Doc:              d.Doc,
-		Callers:          d.Callers,
-		Codes:            d.Codes,
-		Proof:            d.Proof,
-		WithoutLocations: d.WithoutLocations,
-		WithoutStaff:     d.WithoutStaff,
-		StaffSession:     d.StaffSession,
-		In:               reflect.TypeOf((*I)(nil)).Elem(),
-		Out:              reflect.TypeOf((*O)(nil)).Elem(),
-		Mode:             d.Mode,
-		prepare:          d.Prepare,
-		complete:         d.Complete,
-		lookUp:           d.LookUp,
-		repeat:           d.Repeat,
-		writeBefore:      d.WriteBefore,
-	}
-	if read := d.Read; read != nil {
-		op.read = func(v *store.View, c *Call, in any) (any, error) {
-			out, err := read(v, c, in.(I))
-			return &out, err
-		}
-	}
-	if write := d.Write; write != nil {
-		op.write = func(tx *store.Tx, c *Call, in any) (any, error) {
-			out, err := write(tx, c, in.(I))
-			return &out, err
-		}
-	}
-	return op.checked()
-}
-
-// checked returns a copy of the operation, which has no Out if there is no answer. It panics if
-// the operation has not one function, or hooks for other types.
-func (op *Operation) checked() *Operation {
+func NewOperation(op Operation) *Operation {
 	functions := 0
-	for _, set := range []bool{op.read != nil, op.write != nil, op.prepare != nil} {
+	for _, set := range []bool{op.Read.setTypes(&op), op.Write.setTypes(&op), op.Prepare.setTypes(&op)} {
 		if set {
 			functions++
 		}
@@ -218,15 +179,13 @@ func (op *Operation) checked() *Operation {
 	if functions != 1 {
 		panic("kernel: operation " + op.ID + " needs one of Read, Write and Prepare")
 	}
-	if in, out := op.In, op.Out; !op.prepare.suits(in, out) || !op.complete.suits(in, out) || !op.lookUp.suits(in, out) ||
-		!op.repeat.suits(in, out) || !op.writeBefore.suits(in, out) {
+	if !op.Complete.suits(&op) || !op.LookUp.suits(&op) || !op.Repeat.suits(&op) || !op.WriteBefore.suits(&op) {
 		panic("kernel: operation " + op.ID + " has a function for other fields or another answer")
 	}
-	c := *op
-	if c.Out == reflect.TypeFor[None]() {
-		c.Out = nil
+	if op.Out == reflect.TypeFor[None]() {
+		op.Out = nil
 	}
-	return &c
+	return &op
 }
 
 // None is the answer type of an operation without an answer.
@@ -239,13 +198,7 @@ type Call struct {
 	now store.Time
 
 	decoded *decoded // nil: the fields were not decoded yet
-
-	st        *store.Store
-	devices   *deviceCalls
-	passwords *password.Hasher
-	health    func() ServerHealth                     // see Config.Health; may be nil
-	backups   Backups                                 // may be nil
-	testMail  func(context.Context, store.Mail) error // may be nil
+	kernel  *Kernel  // nil: the fields are only validated
 }
 
 // decoded is what decoding an operation's fields returned.
@@ -255,19 +208,11 @@ type decoded struct {
 	err     error
 }
 
-// deviceCalls is what the calls of devices need of the kernel.
-type deviceCalls struct {
-	sessions    *staffSessions
-	countSearch func(device int64, now store.Time) error
-	checkPIN    func(id *store.TillIdentity, member store.TillStaff, pin string, now store.Time) ([]pinLock, error)
-	log         *slog.Logger
-}
-
 // Param returns an id from the path or its equivalent. If a device's code is a handle, which a
 // search gave it, Param returns what the card's QR code holds instead.
 func (c *Call) Param(name string) string {
-	if name == "code" && c.Kind == Device && c.devices != nil {
-		return c.devices.sessions.heldCode(c.Device, c.StaffSession, c.in.Param(name), c.now)
+	if name == "code" && c.Kind == Device && c.kernel != nil {
+		return c.kernel.staff.heldCode(c.Device, c.StaffSession, c.in.Param(name), c.now)
 	}
 	return c.in.Param(name)
 }
@@ -278,22 +223,22 @@ func (c *Call) NamesHandle() bool { return c.in.Param("code") != c.Param("code")
 // ServerHealth returns what the server knows of its state, the zero value outside of
 // a server.
 func (c *Call) ServerHealth() ServerHealth {
-	if c.health == nil {
+	if c.kernel.conf.Health == nil {
 		return ServerHealth{}
 	}
-	return c.health()
+	return c.kernel.conf.Health()
 }
 
 // TestMail sends a message and returns what the mail server made of it.
 func (c *Call) TestMail(ctx context.Context, m store.Mail) error {
-	if c.testMail == nil {
+	if c.kernel.conf.TestMail == nil {
 		return Refuse(store.Unprocessable, "There is no mail server. Start the server with --smtp-url and --mail-from.")
 	}
-	return c.testMail(ctx, m)
+	return c.kernel.conf.TestMail(ctx, m)
 }
 
 // Backups returns those that the server makes, nil if it makes none.
-func (c *Call) Backups() Backups { return c.backups }
+func (c *Call) Backups() Backups { return c.kernel.conf.Backups }
 
 // Now returns the time at which the call began.
 func (c *Call) Now() store.Time { return c.now }
@@ -305,13 +250,13 @@ func Described(op Operation, in, out reflect.Type, writes bool) *Operation {
 		op.Out = nil
 	}
 	if writes {
-		op.write = func(*store.Tx, *Call, any) (any, error) { return nil, errors.New("kernel: only described: " + op.ID) }
+		op.Write = &hook[write]{}
 	}
 	return &op
 }
 
 // Writes reports whether the operation may change something.
-func (op *Operation) Writes() bool { return op.write != nil || op.prepare != nil }
+func (op *Operation) Writes() bool { return op.Write != nil || op.Prepare != nil }
 
 // decode decodes and validates an input.
 func (op *Operation) decode(in Input, lim wire.Limits) (any, []store.Detail, error) {

@@ -13,7 +13,7 @@ import (
 // View reads the store before a write; see Prepare and WriteBefore.
 func (c *Call) View(fn func(*store.View) error) error {
 	for {
-		err := c.st.View(c.Epoch, fn)
+		err := c.kernel.st.View(c.Epoch, fn)
 		if c.Epoch != 0 || !errors.Is(err, store.ErrEpoch) { // see Kernel.read
 			return err
 		}
@@ -23,14 +23,14 @@ func (c *Call) View(fn func(*store.View) error) error {
 // HashPassword returns the hash of a password as the store keeps it. It waits while
 // others are hashed, and then takes tens of milliseconds.
 func (c *Call) HashPassword(ctx context.Context, given string) (string, error) {
-	hash, err := c.passwords.Hash(ctx, given)
+	hash, err := c.kernel.conf.Passwords.Hash(ctx, given)
 	return hash, busy(err)
 }
 
 // CheckPassword reports whether a password is the one of a hash. An empty hash takes as
 // long as any other, and no password is the one of it.
 func (c *Call) CheckPassword(ctx context.Context, given, hash string) (bool, error) {
-	ok, err := c.passwords.Check(ctx, given, hash)
+	ok, err := c.kernel.conf.Passwords.Check(ctx, given, hash)
 	return ok, busy(err)
 }
 

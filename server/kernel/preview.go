@@ -19,7 +19,7 @@ type Previewed struct {
 // Invoke. version is that of the resource with the id, if the id is not empty, before the
 // writes. An error other than a refusal of an input is returned as err.
 func (k *Kernel) Preview(ctx context.Context, c Caller, op *Operation, id string, inputs ...Input) (all []Previewed, version store.Time, err error) {
-	if !op.Writes() || op.prepare != nil {
+	if !op.Writes() || op.Prepare != nil {
 		return nil, 0, errors.New("kernel: this operation has no preview: " + op.ID)
 	}
 	if err := k.authorize(ctx, &c, op, k.st.Now()); err != nil {
@@ -28,7 +28,7 @@ func (k *Kernel) Preview(ctx context.Context, c Caller, op *Operation, id string
 	all = make([]Previewed, len(inputs))
 	calls, fields, targets := make([]*Call, len(inputs)), make([]any, len(inputs)), make([]string, len(inputs))
 	for i, in := range inputs {
-		calls[i] = &Call{Caller: c, in: in, now: k.st.Now(), st: k.st}
+		calls[i] = k.newCall(c, in)
 		fields[i], targets[i], all[i].Err = k.validate(ctx, op, calls[i])
 		if all[i].Err != nil && !isRefusal(all[i].Err) {
 			return nil, 0, all[i].Err
@@ -46,7 +46,7 @@ func (k *Kernel) Preview(ctx context.Context, c Caller, op *Operation, id string
 				continue
 			}
 			tx.CheckedTarget = targets[i]
-			out, err := op.write(tx, calls[i], fields[i])
+			out, err := op.Write.call(tx, calls[i], fields[i])
 			if err != nil && !isRefusal(err) {
 				return err
 			}

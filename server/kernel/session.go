@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
-	"strings"
 
 	"punchcard/store"
 )
@@ -69,24 +68,18 @@ func (s *Sessions) read(hash []byte) (id *store.SessionIdentity, err error) {
 // errSignIn refuses a request without a session.
 var errSignIn = Unauthenticated("Sign in first.")
 
-// SessionCookie returns the cookie with the token of a session, or, with an empty token,
-// the one that ends the cookie. Browsers take the __Host- prefix over https only, which
-// the public URL shows.
+// SessionCookie returns the cookie with the token of a session, over plain http too.
 func SessionCookie(publicURL, token string) *http.Cookie {
-	c := &http.Cookie{Name: CookieName(publicURL), Value: token, Path: "/", HttpOnly: true, Secure: strings.HasPrefix(publicURL, "https://"),
-		SameSite: http.SameSiteLaxMode, MaxAge: int(store.SessionLifetime.Seconds())}
-	if token == "" {
-		c.MaxAge = -1
+	name, secure, _ := CookieFor(publicURL, true, true)
+	return &http.Cookie{
+		Name:     name,
+		Value:    token,
+		Path:     "/",
+		HttpOnly: true,
+		Secure:   secure,
+		SameSite: http.SameSiteLaxMode,
+		MaxAge:   int(store.SessionLifetime.Seconds()),
 	}
-	return c
-}
-
-// CookieName returns the name of the cookie with the token of a session.
-func CookieName(publicURL string) string {
-	if strings.HasPrefix(publicURL, "https://") {
-		return "__Host-punchcard"
-	}
-	return "punchcard"
 }
 
 // Forget drops the cached identities. It is called when the store's epoch has changed.

@@ -13,8 +13,8 @@ import (
 // The rules for wrong staff PINs. Those of a device count in a row, those of all
 // devices of a location also when right ones come between.
 var (
-	devicePINRule   = guessRule{most: 5, lock: time.Minute}
-	locationPINRule = guessRule{most: 10, window: 15 * time.Minute, lock: 5 * time.Minute}
+	devicePINRule   = guessRule{max: 5, lock: time.Minute}
+	locationPINRule = guessRule{max: 10, window: 15 * time.Minute, lock: 5 * time.Minute}
 )
 
 // staffPINs checks the staff PINs of requests. Comparing with the stored hash is

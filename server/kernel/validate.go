@@ -54,7 +54,7 @@ func (call *Call) fields(op *Operation, lim wire.Limits) (any, []store.Detail, e
 // they are a Targeter. target is the checked URL.
 func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (fields any, target string, err error) {
 	fields, details, err := call.fields(op, k.conf.Fields)
-	if err == nil && details != nil && op.lookUp != nil {
+	if err == nil && details != nil && op.LookUp != nil {
 		details, err = k.lookUp(op, call, fields, details)
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func (k *Kernel) lookUp(op *Operation, call *Call, fields any, details []store.D
 	if faulty("") {
 		return details, nil
 	}
-	err := k.st.View(call.Epoch, func(v *store.View) error { return op.lookUp.call(v, call, fields, faulty) })
+	err := k.st.View(call.Epoch, func(v *store.View) error { return op.LookUp.call(v, call, fields, faulty) })
 	if refusal, ok := store.AsError(err); ok {
 		return wire.Join(details, refusal.Details...), nil
 	}

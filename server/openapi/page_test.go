@@ -302,18 +302,18 @@ func TestDocsOfAnyRoute(t *testing.T) {
 		Any      any    `json:"any"`
 	}
 	routes := []kernel.Route{
-		{Method: http.MethodPost, Path: "/boxes/:id/lids", Status: http.StatusCreated, Operation: kernel.NewOperation(kernel.Of[body, tree]{
+		{Method: http.MethodPost, Path: "/boxes/:id/lids", Status: http.StatusCreated, Operation: kernel.NewOperation(kernel.Operation{
 			ID: "addLid", Group: "Boxes & lids", Title: "Add <a> lid", Doc: "Of `a < b` & so on.",
 			Callers: kernel.Callers{APIKey: "lids:write"}, Codes: []store.Code{store.NotFound},
-			Write: func(*store.Tx, *kernel.Call, body) (tree, error) { return tree{}, nil },
+			Write: kernel.Write(func(*store.Tx, *kernel.Call, body) (tree, error) { return tree{}, nil }),
 		})},
-		{Method: http.MethodGet, Path: "/boxes", Status: http.StatusOK, Operation: kernel.NewOperation(kernel.Of[inner, tree]{
+		{Method: http.MethodGet, Path: "/boxes", Status: http.StatusOK, Operation: kernel.NewOperation(kernel.Operation{
 			ID: "listBoxes", Group: "Boxes & lids", Title: "List",
-			Read: func(*store.View, *kernel.Call, inner) (tree, error) { return tree{}, nil },
+			Read: kernel.Read(func(*store.View, *kernel.Call, inner) (tree, error) { return tree{}, nil }),
 		})},
-		{Method: http.MethodGet, Path: "/me", Status: http.StatusOK, Operation: kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+		{Method: http.MethodGet, Path: "/me", Status: http.StatusOK, Operation: kernel.NewOperation(kernel.Operation{
 			ID: "getMe", Group: "Identity", Title: "Me",
-			Read: func(*store.View, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil },
+			Read: kernel.Read(func(*store.View, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil }),
 		})},
 	}
 	s := readSheet(t, openapi.New(api.About, routes, limits, "https://x.example/$a`b", nil).HTML())

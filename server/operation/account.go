@@ -26,7 +26,7 @@ type PasswordFields struct {
 
 // ChangePassword sets another password, ends all sessions of the caller, and begins a
 // new one.
-var ChangePassword = kernel.NewOperation(kernel.Of[PasswordFields, CreatedSession]{
+var ChangePassword = declare(kernel.Operation{
 	ID:      "changePassword",
 	Group:   accounts,
 	Title:   "Change the password",
@@ -61,15 +61,15 @@ type ProfileFields struct {
 }
 
 // UpdateProfile changes the name and the language of the caller.
-var UpdateProfile = kernel.NewOperation(kernel.Of[ProfileFields, store.User]{
+var UpdateProfile = declare(kernel.Operation{
 	ID:      "updateProfile",
 	Group:   accounts,
 	Title:   "Update the profile",
 	Callers: account,
 	Mode:    wire.Patch,
-	Write: func(tx *store.Tx, c *kernel.Call, f ProfileFields) (store.User, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ProfileFields) (store.User, error) {
 		return tx.UpdateUser(c.Session.User, f.Name, f.Language)
-	},
+	}),
 })
 
 // Profile is the account of the caller.
@@ -79,18 +79,18 @@ type Profile struct {
 }
 
 // GetProfile returns the account of the caller.
-var GetProfile = kernel.NewOperation(kernel.Of[struct{}, Profile]{
+var GetProfile = declare(kernel.Operation{
 	ID:      "getProfile",
 	Group:   accounts,
 	Title:   "Read the profile",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (p Profile, err error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (p Profile, err error) {
 		if p.User, err = v.User(c.Session.User); err != nil {
 			return p, err
 		}
 		p.RecoveryCodes, err = v.CountRecoveryCodes(c.Session.User)
 		return p, err
-	},
+	}),
 })
 
 // OfferedTOTP is a second factor that is set up, with the picture of its QR code.
@@ -101,16 +101,16 @@ type OfferedTOTP struct {
 
 // StartTOTP makes the secret of a new second factor, which takes effect with
 // ConfirmTOTP.
-var StartTOTP = kernel.NewOperation(kernel.Of[struct{}, OfferedTOTP]{
+var StartTOTP = declare(kernel.Operation{
 	ID:      "startTOTP",
 	Group:   accounts,
 	Title:   "Begin to set up a second factor",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (o OfferedTOTP, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (o OfferedTOTP, err error) {
 		o.OfferedTOTP, err = tx.OfferTOTP(c.Session.User)
 		return o, err
-	},
+	}),
 	Complete: kernel.Complete(func(o *OfferedTOTP) (err error) {
 		if o.URI != "" { // else it is a replay
 			o.QRSVG, err = qr.SVG(o.URI)
@@ -120,7 +120,7 @@ var StartTOTP = kernel.NewOperation(kernel.Of[struct{}, OfferedTOTP]{
 })
 
 // ConfirmTOTP makes the new second factor the one of the caller.
-var ConfirmTOTP = kernel.NewOperation(kernel.Of[CodeFields, store.RecoveryCodes]{
+var ConfirmTOTP = declare(kernel.Operation{
 	ID:      "confirmTOTP",
 	Group:   accounts,
 	Title:   "Confirm a second factor",
@@ -128,26 +128,26 @@ var ConfirmTOTP = kernel.NewOperation(kernel.Of[CodeFields, store.RecoveryCodes]
 	Callers: kernel.Callers{Account: true, Enrolling: true},
 	Codes:   []store.Code{store.TOTPInvalid, store.Conflict},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f CodeFields) (store.RecoveryCodes, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f CodeFields) (store.RecoveryCodes, error) {
 		return tx.ConfirmTOTP(c.Session.User, c.Session.Session, f.TOTP.V)
-	},
+	}),
 })
 
 // RemoveTOTP removes the second factor of the caller.
-var RemoveTOTP = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var RemoveTOTP = declare(kernel.Operation{
 	ID:      "removeTOTP",
 	Group:   accounts,
 	Title:   "Remove the second factor",
 	Doc:     "All other sessions end.",
 	Callers: account,
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.RemoveTOTP(c.Session.User, c.Session.Session)
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return tx.RemoveTOTP(c.Session.User, c.Session.Session)
+	}),
 })
 
 // NewRecoveryCodes replaces the recovery codes of the caller.
-var NewRecoveryCodes = kernel.NewOperation(kernel.Of[struct{}, store.RecoveryCodes]{
+var NewRecoveryCodes = declare(kernel.Operation{
 	ID:      "newRecoveryCodes",
 	Group:   accounts,
 	Title:   "Make new recovery codes",
@@ -155,22 +155,20 @@ var NewRecoveryCodes = kernel.NewOperation(kernel.Of[struct{}, store.RecoveryCod
 	Callers: account,
 	Codes:   []store.Code{store.Conflict},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.RecoveryCodes, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.RecoveryCodes, error) {
 		return tx.NewRecoveryCodes(c.Session.User)
-	},
+	}),
 })
 
 // ShowLink returns what a one-time link is for, without using it up. Its parameter token
 // is the token of the link.
-var ShowLink = kernel.NewOperation(kernel.Of[struct{}, store.ShownLink]{
+var ShowLink = declare(kernel.Operation{
 	ID:      "showLink",
 	Group:   accounts,
 	Title:   "Show a one-time link",
 	Callers: kernel.Callers{Visitor: true, Account: true},
 	Codes:   []store.Code{store.LinkExpired},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.ShownLink, error) {
-		return v.ShowLink(c.Param("token"))
-	},
+	Read:    byParam("token", (*store.View).ShowLink),
 })
 
 // NewPersonFields are the fields of a person's new account.
@@ -246,7 +244,7 @@ func (f SetUpFields) shop() store.ShopFields {
 
 // SetUpOperator makes the account of the first operator with the set-up link, and begins
 // a session. Its parameter token is the token of the link.
-var SetUpOperator = kernel.NewOperation(kernel.Of[SetUpFields, CreatedSession]{
+var SetUpOperator = declare(kernel.Operation{
 	ID:      "setUpOperator",
 	Group:   accounts,
 	Title:   "Set up the first operator",
@@ -271,7 +269,7 @@ var SetUpOperator = kernel.NewOperation(kernel.Of[SetUpFields, CreatedSession]{
 // CreateInvited makes the account of a person who is invited, who then signs in and accepts.
 // Its answer does not show whether there was an account with the email already. Its parameter
 // token is the token of the link.
-var CreateInvited = kernel.NewOperation(kernel.Of[NewPersonFields, kernel.None]{
+var CreateInvited = declare(kernel.Operation{
 	ID:      "createInvited",
 	Group:   accounts,
 	Title:   "Create the account of an invited person",
@@ -292,7 +290,7 @@ var CreateInvited = kernel.NewOperation(kernel.Of[NewPersonFields, kernel.None]{
 
 // AcceptInvitation accepts an invitation to the email of the caller. Its parameter token is
 // the token of the link.
-var AcceptInvitation = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var AcceptInvitation = declare(kernel.Operation{
 	ID:      "acceptInvitation",
 	Group:   accounts,
 	Title:   "Accept an invitation",
@@ -300,9 +298,9 @@ var AcceptInvitation = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
 	Callers: account,
 	Codes:   []store.Code{store.LinkExpired, store.Conflict},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.AcceptInvitation(c.Param("token"), c.Session)
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return tx.AcceptInvitation(c.Param("token"), c.Session)
+	}),
 })
 
 // ResetFields are the fields of ResetPassword.
@@ -314,7 +312,7 @@ type ResetFields struct {
 // No session begins, since a second factor is asked for as usual. The browser is known from
 // then on, so that no attack on the account delays the sign-in that follows. Its parameter token is
 // the token of the link.
-var ResetPassword = kernel.NewOperation(kernel.Of[ResetFields, KnownBrowser]{
+var ResetPassword = declare(kernel.Operation{
 	ID:      "resetPassword",
 	Group:   accounts,
 	Title:   "Set a new password",
@@ -347,14 +345,14 @@ type RequestFields struct {
 
 // RequestReset mails a reset link to a person. Its answer does not show whether there is
 // an account with the email.
-var RequestReset = kernel.NewOperation(kernel.Of[RequestFields, kernel.None]{
+var RequestReset = declare(kernel.Operation{
 	ID:      "requestReset",
 	Group:   accounts,
 	Title:   "Ask for a reset link",
 	Doc:     "The answer is the same whether there is an account or not.",
 	Callers: visitor,
 	Codes:   []store.Code{store.RateLimited},
-	Write: func(tx *store.Tx, c *kernel.Call, f RequestFields) (kernel.None, error) {
-		return kernel.None{}, tx.RequestReset(f.Email.V, c.Browser())
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, f RequestFields) error {
+		return tx.RequestReset(f.Email.V, c.Browser())
+	}),
 })

@@ -12,16 +12,16 @@ type ActivityQuery struct {
 }
 
 // ListActivity lists the rows of the audit log that pass a filter, with names.
-var ListActivity = kernel.NewOperation(kernel.Of[ActivityQuery, store.Page[store.Activity]]{
+var ListActivity = declare(kernel.Operation{
 	ID:    "listActivity",
 	Group: shops,
 	Title: "List the audit log by actor, action and time",
 	Doc: "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a " +
 		"bounded number of rows.",
 	Callers: manager,
-	Read: func(v *store.View, c *kernel.Call, q ActivityQuery) (store.Page[store.Activity], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q ActivityQuery) (store.Page[store.Activity], error) {
 		return v.NamedActivity(c.Access.Shop, q.AuditFilter, q.PageQuery)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q ActivityQuery, _ func(string) bool) error {
 		_, err := v.AuditLog(c.Access.Shop, oneAfter(q.Cursor))
 		return err
@@ -29,14 +29,11 @@ var ListActivity = kernel.NewOperation(kernel.Of[ActivityQuery, store.Page[store
 })
 
 // ListActivityActors lists who may have made the rows of the audit log.
-var ListActivityActors = kernel.NewOperation(kernel.Of[struct{}, List[store.Named]]{
+var ListActivityActors = declare(kernel.Operation{
 	ID:      "listActivityActors",
 	Group:   shops,
 	Title:   "List who acts in the shop",
 	Doc:     "People, keys and devices.",
 	Callers: manager,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Named], error) {
-		actors, err := v.ActivityActors(c.Access.Shop)
-		return List[store.Named]{actors}, err
-	},
+	Read:    listOf((*store.View).ActivityActors),
 })

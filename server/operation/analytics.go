@@ -6,7 +6,7 @@ import (
 )
 
 // GetProgramStats returns the statistics of a program.
-var GetProgramStats = kernel.NewOperation(kernel.Of[struct{}, store.ProgramStats]{
+var GetProgramStats = declare(kernel.Operation{
 	ID:    "getProgramStats",
 	Group: analytics,
 	Title: "Read a program's statistics",
@@ -18,28 +18,28 @@ var GetProgramStats = kernel.NewOperation(kernel.Of[struct{}, store.ProgramStats
 })
 
 // GetAnalyticsSummary returns the main figures of the shop.
-var GetAnalyticsSummary = kernel.NewOperation(kernel.Of[struct{}, store.AnalyticsSummary]{
+var GetAnalyticsSummary = declare(kernel.Operation{
 	ID:      "getAnalyticsSummary",
 	Group:   analytics,
 	Title:   "Read the shop's summary",
 	Callers: assisted(readers("analytics")),
 	Codes:   []store.Code{store.LocationScopeUnsupported},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.AnalyticsSummary, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.AnalyticsSummary, error) {
 		return v.Summary(c.Access)
-	},
+	}),
 })
 
 // GetHeatmap returns the activity of each day.
-var GetHeatmap = kernel.NewOperation(kernel.Of[store.HeatmapQuery, store.ActivityHeatmap]{
+var GetHeatmap = declare(kernel.Operation{
 	ID:    "getHeatmap",
 	Group: analytics,
 	Title: "Read the activity of each day",
 	Doc: "Rows of the ledger that are neither reversed nor reversals or expiries, by day of the shop's calendar. For a " +
 		"location-restricted key it is computed from its own locations.",
 	Callers: assisted(readers("analytics")),
-	Read: func(v *store.View, c *kernel.Call, q store.HeatmapQuery) (store.ActivityHeatmap, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.HeatmapQuery) (store.ActivityHeatmap, error) {
 		return v.Heatmap(c.Access, q)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q store.HeatmapQuery, faulty func(string) bool) error {
 		if faulty("from") || faulty("to") {
 			return nil
@@ -50,20 +50,20 @@ var GetHeatmap = kernel.NewOperation(kernel.Of[store.HeatmapQuery, store.Activit
 })
 
 // GetCardTypes returns how many cards there are of each type.
-var GetCardTypes = kernel.NewOperation(kernel.Of[struct{}, store.CardTypeDistribution]{
+var GetCardTypes = declare(kernel.Operation{
 	ID:      "getCardTypes",
 	Group:   analytics,
 	Title:   "Read the distribution of card types",
 	Doc:     "All five types, also those without cards.",
 	Callers: assisted(readers("analytics")),
 	Codes:   []store.Code{store.LocationScopeUnsupported},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.CardTypeDistribution, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.CardTypeDistribution, error) {
 		return v.Distribution(c.Access)
-	},
+	}),
 })
 
 // GetCardTypeStats returns the figures of one card type.
-var GetCardTypeStats = kernel.NewOperation(kernel.Of[struct{}, store.CardStats]{
+var GetCardTypeStats = declare(kernel.Operation{
 	ID:    "getCardTypeStats",
 	Group: analytics,
 	Title: "Read the figures of a card type",
@@ -71,7 +71,7 @@ var GetCardTypeStats = kernel.NewOperation(kernel.Of[struct{}, store.CardStats]{
 		"uses; of access: active_cards, entries; of prepaid: active_cards, balance_cents, topped_up_cents, spent_cents.",
 	Callers: assisted(readers("analytics")),
 	Codes:   []store.Code{store.NotFound, store.LocationScopeUnsupported},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.CardStats, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.CardStats, error) {
 		return v.CardStats(c.Access, c.Param("type"))
-	},
+	}),
 })

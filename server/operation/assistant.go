@@ -93,13 +93,13 @@ const overviewItems = 50
 
 // GetOverview returns what an assistant has to know before it asks for anything else: as
 // much of it as its key may read.
-var GetOverview = kernel.NewOperation(kernel.Of[struct{}, Overview]{
+var GetOverview = declare(kernel.Operation{
 	ID:               "getOverview",
 	Group:            "Assistants",
 	Title:            "Read an overview of the shop",
 	Callers:          kernel.Callers{MCPKey: kernel.AnyKey},
 	WithoutLocations: true,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (o Overview, err error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (o Overview, err error) {
 		sh, _, err := v.OwnShop(c.Access)
 		if err != nil {
 			return o, err
@@ -136,7 +136,7 @@ var GetOverview = kernel.NewOperation(kernel.Of[struct{}, Overview]{
 		today, err := v.Today(c.Access.Shop)
 		o.Figures = &OverviewFigures{summary, today.Today, today.Before, today.Attention}
 		return o, err
-	},
+	}),
 })
 
 // FindCardsQuery is the query of FindCards.
@@ -146,42 +146,42 @@ type FindCardsQuery struct {
 }
 
 // FindCards finds cards, also by when they were last seen and by the prizes that are due.
-var FindCards = kernel.NewOperation(kernel.Of[FindCardsQuery, store.Counted[store.CardFound]]{
+var FindCards = declare(kernel.Operation{
 	ID:      "findCards",
 	Group:   cards,
 	Title:   "Find cards",
 	Callers: assistant("cards:read", kernel.NoRole),
 	Codes:   []store.Code{store.LocationScopeUnsupported},
-	Read: func(v *store.View, c *kernel.Call, q FindCardsQuery) (store.Counted[store.CardFound], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q FindCardsQuery) (store.Counted[store.CardFound], error) {
 		return v.FindCards(c.Access, q.CardFind, q.PageQuery)
-	},
+	}),
 })
 
 // CountTransactions lists the ledger of the shop, and says how many rows the filter selects.
-var CountTransactions = kernel.NewOperation(kernel.Of[TransactionsQuery, store.Counted[store.Transaction]]{
+var CountTransactions = declare(kernel.Operation{
 	ID:      "countTransactions",
 	Group:   transactions,
 	Title:   "List and count the ledger",
 	Callers: assistant("transactions:read", kernel.NoRole),
-	Read: func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Counted[store.Transaction], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Counted[store.Transaction], error) {
 		return v.CountedTransactions(c.Access, q.TransactionFilter, q.PageQuery)
-	},
+	}),
 })
 
 // CheckIDs refuses the ids of a filter that name nothing.
-var CheckIDs = kernel.NewOperation(kernel.Of[store.IDFilter, kernel.None]{
+var CheckIDs = declare(kernel.Operation{
 	ID:      "checkIDs",
 	Group:   "Assistants",
 	Title:   "Check the ids of a filter",
 	Callers: assistant(kernel.AnyKey, kernel.NoRole),
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, f store.IDFilter) (kernel.None, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, f store.IDFilter) (kernel.None, error) {
 		return kernel.None{}, v.CheckIDs(c.Access, f)
-	},
+	}),
 })
 
 // GetSeenCard returns a card with when it was last seen and the prizes that are due.
-var GetSeenCard = kernel.NewOperation(kernel.Of[struct{}, store.CardSeen]{
+var GetSeenCard = declare(kernel.Operation{
 	ID:      "getSeenCard",
 	Group:   cards,
 	Title:   "Read a card and its prizes that are due",
@@ -191,15 +191,15 @@ var GetSeenCard = kernel.NewOperation(kernel.Of[struct{}, store.CardSeen]{
 })
 
 // ComparePeriods compares two periods by the maintained sums.
-var ComparePeriods = kernel.NewOperation(kernel.Of[store.CompareQuery, store.Comparison]{
+var ComparePeriods = declare(kernel.Operation{
 	ID:      "comparePeriods",
 	Group:   analytics,
 	Title:   "Compare two periods",
 	Callers: assistant("analytics:read", kernel.Viewer),
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, q store.CompareQuery) (store.Comparison, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.CompareQuery) (store.Comparison, error) {
 		return v.ComparePeriods(c.Access, q)
-	},
+	}),
 })
 
 // WebhookReportsQuery is the query of ListWebhookReports.
@@ -209,15 +209,15 @@ type WebhookReportsQuery struct {
 }
 
 // ListWebhookReports says how webhooks fare.
-var ListWebhookReports = kernel.NewOperation(kernel.Of[WebhookReportsQuery, store.Page[store.WebhookReport]]{
+var ListWebhookReports = declare(kernel.Operation{
 	ID:      "listWebhookReports",
 	Group:   webhooks,
 	Title:   "Read how webhooks fare",
 	Callers: assistant("webhooks:read", kernel.Viewer),
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, q WebhookReportsQuery) (store.Page[store.WebhookReport], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q WebhookReportsQuery) (store.Page[store.WebhookReport], error) {
 		return v.WebhookReports(c.Access, q.WebhookReportQuery, q.PageQuery)
-	},
+	}),
 })
 
 // ProgramChanges are the fields of UpdateProgramAndPrizes.
@@ -228,14 +228,14 @@ type ProgramChanges struct {
 }
 
 // UpdateProgramAndPrizes changes a program and its prizes, or nothing at all.
-var UpdateProgramAndPrizes = kernel.NewOperation(kernel.Of[ProgramChanges, store.ProgramDetail]{
+var UpdateProgramAndPrizes = declare(kernel.Operation{
 	ID:      "updateProgramAndPrizes",
 	Group:   programs,
 	Title:   "Update a program and its prizes",
 	Callers: assistant("programs:write", kernel.NoRole),
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
 	Mode:    wire.Patch,
-	Write: func(tx *store.Tx, c *kernel.Call, f ProgramChanges) (d store.ProgramDetail, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ProgramChanges) (d store.ProgramDetail, err error) {
 		id := c.Param("id")
 		for _, prize := range f.RemovePrizes.V {
 			if err = tx.DeletePrize(c.Access, id, prize); err != nil {
@@ -251,56 +251,56 @@ var UpdateProgramAndPrizes = kernel.NewOperation(kernel.Of[ProgramChanges, store
 			}
 		}
 		return tx.ProgramDetail(c.Access, id)
-	},
+	}),
 })
 
 // DraftFields are the fields of DraftWebhook.
 type DraftFields struct{ store.DraftFields }
 
 // DraftWebhook makes a webhook to which nothing is sent before a person has activated it.
-var DraftWebhook = kernel.NewOperation(kernel.Of[DraftFields, store.Webhook]{
+var DraftWebhook = declare(kernel.Operation{
 	ID:      "draftWebhook",
 	Group:   webhooks,
 	Title:   "Draft a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   []store.Code{store.NotFound, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, f DraftFields) (store.Webhook, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DraftFields) (store.Webhook, error) {
 		return tx.DraftWebhook(c.Access, c.Param("id"), f.DraftFields)
-	},
+	}),
 })
 
 // PauseWebhook makes a webhook inactive.
-var PauseWebhook = kernel.NewOperation(kernel.Of[struct{}, store.PausedWebhook]{
+var PauseWebhook = declare(kernel.Operation{
 	ID:      "pauseWebhook",
 	Group:   webhooks,
 	Title:   "Pause a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   []store.Code{store.NotFound},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.PausedWebhook, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.PausedWebhook, error) {
 		return tx.PauseWebhook(c.Access, c.Param("id"))
-	},
+	}),
 })
 
 // TestActiveWebhook sends test.ping to an active webhook.
-var TestActiveWebhook = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
+var TestActiveWebhook = declare(kernel.Operation{
 	ID:      "testActiveWebhook",
 	Group:   webhooks,
 	Title:   "Test an active webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   []store.Code{store.NotFound, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.TestActiveWebhook(c.Access, c.Param("id"))
-	},
+	}),
 })
 
 // RedeliverToActive sends a delivery to an active webhook again.
-var RedeliverToActive = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
+var RedeliverToActive = declare(kernel.Operation{
 	ID:      "redeliverToActive",
 	Group:   webhooks,
 	Title:   "Send a delivery to an active webhook again",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.RedeliverToActive(c.Access, c.Param("id"), c.Param("deliveryId"))
-	},
+	}),
 })

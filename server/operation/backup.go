@@ -21,7 +21,7 @@ type BackupMade struct {
 var errNoBackups = kernel.Refuse(store.Unprocessable, "The server makes no backups. Start it with --backup-every and --backup-dir.")
 
 // MakeBackup makes a backup now, beside those of the schedule.
-var MakeBackup = kernel.NewOperation(kernel.Of[struct{}, BackupMade]{
+var MakeBackup = declare(kernel.Operation{
 	ID:      "makeBackup",
 	Group:   shops,
 	Title:   "Make a backup",
@@ -56,14 +56,14 @@ type BackupPath struct {
 
 // DownloadBackup returns where a backup is, to be sent to an operator. A backup contains
 // the data of all shops.
-var DownloadBackup = kernel.NewOperation(kernel.Of[BackupName, BackupPath]{
+var DownloadBackup = declare(kernel.Operation{
 	ID:      "downloadBackup",
 	Group:   shops,
 	Title:   "Download a backup",
 	Callers: operator,
 	Codes:   []store.Code{store.NotFound},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f BackupName) (b BackupPath, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f BackupName) (b BackupPath, err error) {
 		if c.Backups() == nil {
 			return b, errNoBackups
 		}
@@ -72,5 +72,5 @@ var DownloadBackup = kernel.NewOperation(kernel.Of[BackupName, BackupPath]{
 			return b, kernel.Refuse(store.NotFound, "There is no such backup.")
 		}
 		return BackupPath{f.Name.V, path}, tx.AuditServer("backup.download", f.Name.V)
-	},
+	}),
 })

@@ -26,7 +26,7 @@ func issued(c store.IssuedCard, err error) (IssuedCard, error) {
 }
 
 // IssueCard issues a card of a published program.
-var IssueCard = kernel.NewOperation(kernel.Of[store.CardFields, IssuedCard]{
+var IssueCard = declare(kernel.Operation{
 	ID:    "issueCard",
 	Group: cards,
 	Title: "Issue a card",
@@ -35,22 +35,20 @@ var IssueCard = kernel.NewOperation(kernel.Of[store.CardFields, IssuedCard]{
 		"presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.",
 	Callers: assisted(writers("cards")),
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
 		return issued(tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI))
-	},
+	}),
 	Complete: kernel.Complete(drawInstallQR),
 })
 
 // IssueBlankCards issues cards without a holder, to be printed.
-var IssueBlankCards = kernel.NewOperation(kernel.Of[store.BlankFields, store.BlankCards]{
+var IssueBlankCards = declare(kernel.Operation{
 	ID:      "issueBlankCards",
 	Group:   cards,
 	Title:   "Issue blank cards",
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.BlankFields) (store.BlankCards, error) {
-		return tx.IssueBlankCards(c.Access.Shop, c.Param("id"), f)
-	},
+	Write:   inShopWith((*store.Tx).IssueBlankCards),
 })
 
 // CardsQuery is the query of ListCards.
@@ -60,16 +58,16 @@ type CardsQuery struct {
 }
 
 // ListCards lists the cards of the shop.
-var ListCards = kernel.NewOperation(kernel.Of[CardsQuery, store.Page[store.Card]]{
+var ListCards = declare(kernel.Operation{
 	ID:    "listCards",
 	Group: cards,
 	Title: "List cards",
 	Doc: "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a " +
 		"bounded number of rows.",
 	Callers: readers("cards"),
-	Read: func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
 		return v.Cards(c.Access, q.CardFilter, q.PageQuery)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q CardsQuery, _ func(string) bool) error {
 		_, err := v.Cards(c.Access, store.CardFilter{}, oneAfter(q.Cursor))
 		return err
@@ -77,7 +75,7 @@ var ListCards = kernel.NewOperation(kernel.Of[CardsQuery, store.Page[store.Card]
 })
 
 // GetCard returns one card.
-var GetCard = kernel.NewOperation(kernel.Of[struct{}, store.CardDetail]{
+var GetCard = declare(kernel.Operation{
 	ID:      "getCard",
 	Group:   cards,
 	Title:   "Read a card",
@@ -87,7 +85,7 @@ var GetCard = kernel.NewOperation(kernel.Of[struct{}, store.CardDetail]{
 })
 
 // UpdateCard changes a card's holder, reference or expiry.
-var UpdateCard = kernel.NewOperation(kernel.Of[store.CardPatch, store.CardDetail]{
+var UpdateCard = declare(kernel.Operation{
 	ID:    "updateCard",
 	Group: cards,
 	Title: "Update a card",
@@ -100,7 +98,7 @@ var UpdateCard = kernel.NewOperation(kernel.Of[store.CardPatch, store.CardDetail
 })
 
 // ReissueCard gives a card a new code and a new install link.
-var ReissueCard = kernel.NewOperation(kernel.Of[store.ReissueFields, IssuedCard]{
+var ReissueCard = declare(kernel.Operation{
 	ID:    "reissueCard",
 	Group: cards,
 	Title: "Reissue a card",
@@ -108,9 +106,9 @@ var ReissueCard = kernel.NewOperation(kernel.Of[store.ReissueFields, IssuedCard]
 		"expired card gets the given expires_at, else a fresh default, else none. The program must not be suspended.",
 	Callers: assisted(writers("cards")),
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (IssuedCard, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (IssuedCard, error) {
 		return issued(tx.ReissueCard(c.Access, c.Param("id"), f))
-	},
+	}),
 	Complete: kernel.Complete(drawInstallQR),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.ReissueFields, _ func(string) bool) error {
 		return v.CheckSendEmail(c.Access, c.Param("id"), f.SendEmail, f.HolderEmail)
@@ -118,7 +116,7 @@ var ReissueCard = kernel.NewOperation(kernel.Of[store.ReissueFields, IssuedCard]
 })
 
 // CreateInstallLink replaces the install link of a card that is not installed.
-var CreateInstallLink = kernel.NewOperation(kernel.Of[store.LinkFields, IssuedCard]{
+var CreateInstallLink = declare(kernel.Operation{
 	ID:    "createInstallLink",
 	Group: cards,
 	Title: "Make a new install link",
@@ -126,9 +124,9 @@ var CreateInstallLink = kernel.NewOperation(kernel.Of[store.LinkFields, IssuedCa
 		"The earlier link ends.",
 	Callers: writers("cards"),
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.LinkFields) (IssuedCard, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.LinkFields) (IssuedCard, error) {
 		return issued(tx.NewInstallLink(c.Access, c.Param("id"), f))
-	},
+	}),
 	Complete: kernel.Complete(drawInstallQR),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.LinkFields, _ func(string) bool) error {
 		return v.CheckSendEmail(c.Access, c.Param("id"), f.SendEmail, store.Opt[string]{})
@@ -136,15 +134,15 @@ var CreateInstallLink = kernel.NewOperation(kernel.Of[store.LinkFields, IssuedCa
 })
 
 // EnrollCard issues a card by web enrolment.
-var EnrollCard = kernel.NewOperation(kernel.Of[store.CardFields, IssuedCard]{
+var EnrollCard = declare(kernel.Operation{
 	ID:      "enrollCard",
 	Group:   cards,
 	Title:   "Enrol a holder",
 	Callers: operator,
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
 		return issued(tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment))
-	},
+	}),
 	Complete: kernel.Complete(drawInstallQR),
 })
 
@@ -161,21 +159,19 @@ var (
 )
 
 // EraseCard erases the person of a card.
-var EraseCard = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var EraseCard = declare(kernel.Operation{
 	ID:      "eraseCard",
 	Group:   cards,
 	Title:   "Erase the person of a card",
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound, store.Conflict},
 	Proof:   true,
-	Write: inShop(func(tx *store.Tx, shop int64, id string) (kernel.None, error) {
-		return kernel.None{}, tx.EraseCard(shop, id)
-	}),
+	Write:   removal((*store.Tx).EraseCard),
 })
 
 // cardAction returns the operation of an action on a card.
 func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, error)) *kernel.Operation {
-	return kernel.NewOperation(kernel.Of[struct{}, O]{
+	return declare(kernel.Operation{
 		ID:      id,
 		Group:   cards,
 		Title:   title,

@@ -13,6 +13,11 @@ type DeviceFields struct {
 	AcceptCardIDs store.Opt[bool]   `json:"accept_card_ids" doc:"Whether its writes may name a card by its id. Default false."`
 }
 
+// device returns the device that the fields describe.
+func (f DeviceFields) device() store.NewDevice {
+	return store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)}
+}
+
 // CreatedDevice is a new device with its token, which is shown only once.
 type CreatedDevice struct {
 	store.Device
@@ -23,34 +28,31 @@ type CreatedDevice struct {
 func (d CreatedDevice) WithoutSecret() any { return &CreatedDevice{Device: d.Device} }
 
 // CreateDevice creates a device with a token.
-var CreateDevice = kernel.NewOperation(kernel.Of[DeviceFields, CreatedDevice]{
+var CreateDevice = declare(kernel.Operation{
 	ID:      "createDevice",
 	Group:   devices,
 	Title:   "Create a device",
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
-		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)})
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
+		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.device())
 		return d, err
-	},
+	}),
 })
 
 // ListDevices lists all devices of the shop, newest first, including the revoked
 // ones.
-var ListDevices = kernel.NewOperation(kernel.Of[struct{}, List[store.Device]]{
+var ListDevices = declare(kernel.Operation{
 	ID:      "listDevices",
 	Group:   devices,
 	Title:   "List the devices",
 	Callers: viewer,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
-		devices, err := v.Devices(c.Access.Shop)
-		return List[store.Device]{devices}, err
-	},
+	Read:    listOf((*store.View).Devices),
 })
 
 // RevokeDevice ends a device's token.
-var RevokeDevice = kernel.NewOperation(kernel.Of[struct{}, store.Device]{
+var RevokeDevice = declare(kernel.Operation{
 	ID:      "revokeDevice",
 	Group:   devices,
 	Title:   "Revoke a device",
@@ -60,7 +62,7 @@ var RevokeDevice = kernel.NewOperation(kernel.Of[struct{}, store.Device]{
 })
 
 // CreatePairing makes a link and a code by which a phone or tablet becomes a device.
-var CreatePairing = kernel.NewOperation(kernel.Of[DeviceFields, store.CreatedPairing]{
+var CreatePairing = declare(kernel.Operation{
 	ID:      "createPairing",
 	Group:   devices,
 	Title:   "Pair a phone or tablet",
@@ -68,9 +70,9 @@ var CreatePairing = kernel.NewOperation(kernel.Of[DeviceFields, store.CreatedPai
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f DeviceFields) (store.CreatedPairing, error) {
-		return tx.CreatePairing(c.Access.Shop, store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)})
-	},
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DeviceFields) (store.CreatedPairing, error) {
+		return tx.CreatePairing(c.Access.Shop, f.device())
+	}),
 })
 
 // PairingCodeFields are the fields of AcceptPairing, of which one is given.
@@ -91,14 +93,14 @@ func (f PairingCodeFields) Check(store.Time) []store.Detail {
 }
 
 // AcceptPairing creates the device of a pairing.
-var AcceptPairing = kernel.NewOperation(kernel.Of[PairingCodeFields, CreatedDevice]{
+var AcceptPairing = declare(kernel.Operation{
 	ID:      "acceptPairing",
 	Group:   devices,
 	Title:   "Become a device",
 	Callers: visitor,
 	Codes:   []store.Code{store.LinkExpired, store.RateLimited},
-	Write: func(tx *store.Tx, c *kernel.Call, f PairingCodeFields) (d CreatedDevice, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f PairingCodeFields) (d CreatedDevice, err error) {
 		d.Device, d.Token, err = tx.AcceptPairing(f.Token.V, f.Code.V, c.Address)
 		return d, err
-	},
+	}),
 })

@@ -7,69 +7,61 @@ import (
 )
 
 // GetEnrolment returns how customers make cards of a program themselves.
-var GetEnrolment = kernel.NewOperation(kernel.Of[struct{}, store.Enrolment]{
+var GetEnrolment = declare(kernel.Operation{
 	ID:      "getEnrolment",
 	Group:   programs,
 	Title:   "Read how customers make cards themselves",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.Enrolment, error) {
-		return v.Enrolment(c.Access.Shop, c.Param("id"))
-	},
+	Read:    byIDInShop((*store.View).Enrolment),
 })
 
 // UpdateEnrolment changes how customers make cards of a program themselves, also of a
 // frozen one.
-var UpdateEnrolment = kernel.NewOperation(kernel.Of[store.EnrolmentFields, store.Enrolment]{
+var UpdateEnrolment = declare(kernel.Operation{
 	ID:      "updateEnrolment",
 	Group:   programs,
 	Title:   "Set how customers make cards themselves",
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
 	Mode:    wire.Patch,
-	Write: func(tx *store.Tx, c *kernel.Call, f store.EnrolmentFields) (store.Enrolment, error) {
-		return tx.UpdateEnrolment(c.Access.Shop, c.Param("id"), f)
-	},
+	Write:   inShopWith((*store.Tx).UpdateEnrolment),
 })
 
 // GetPoster returns what a poster of a program shows that leads to its form.
-var GetPoster = kernel.NewOperation(kernel.Of[struct{}, store.JoinPage]{
+var GetPoster = declare(kernel.Operation{
 	ID:      "getPoster",
 	Group:   programs,
 	Title:   "Read what a poster of a program shows",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound, store.Conflict},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.JoinPage, error) {
-		return v.Poster(c.Access.Shop, c.Param("id"))
-	},
+	Read:    byIDInShop((*store.View).Poster),
 })
 
 // ShowJoinPage returns the form at which customers make cards of a program. Its parameter
 // slug is the end of the form's address.
-var ShowJoinPage = kernel.NewOperation(kernel.Of[struct{}, store.JoinPage]{
+var ShowJoinPage = declare(kernel.Operation{
 	ID:      "showJoinPage",
 	Group:   holderPage,
 	Title:   "Show the form for a new card",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.JoinPage, error) {
-		return v.JoinPage(c.Param("slug"))
-	},
+	Read:    byParam("slug", (*store.View).JoinPage),
 })
 
 // Join makes a card for a customer. It is limited for each address, for each program in an
 // hour, and for all cards that the form may make. Its parameter slug is the end of the
 // form's address.
-var Join = kernel.NewOperation(kernel.Of[store.JoinFields, store.JoinedCard]{
+var Join = declare(kernel.Operation{
 	ID:      "join",
 	Group:   holderPage,
 	Title:   "Make a card for oneself",
 	Doc:     "It never looks whether there is a card with the email, so nobody can find that out.",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.RateLimited},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.JoinFields) (store.JoinedCard, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.JoinFields) (store.JoinedCard, error) {
 		return tx.Join(c.Param("slug"), f, c.Address)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.JoinFields, faulty func(string) bool) error {
 		return v.CheckJoin(c.Param("slug"), f, faulty)
 	}),
@@ -77,27 +69,27 @@ var Join = kernel.NewOperation(kernel.Of[store.JoinFields, store.JoinedCard]{
 
 // ShowLostPage returns the form for the links of lost cards. Its parameters shop and token
 // name the shop, by its id or by the link of a card; see [store.View.LostPage].
-var ShowLostPage = kernel.NewOperation(kernel.Of[struct{}, store.LostPage]{
+var ShowLostPage = declare(kernel.Operation{
 	ID:      "showLostPage",
 	Group:   holderPage,
 	Title:   "Show the form for the links of lost cards",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.LostPage, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.LostPage, error) {
 		return v.LostPage(c.Param("shop"), c.Param("token"))
-	},
+	}),
 })
 
 // RequestCardLinks mails the links of the cards with an email to it. Its answer does not
 // show whether there are any.
-var RequestCardLinks = kernel.NewOperation(kernel.Of[store.LostFields, kernel.None]{
+var RequestCardLinks = declare(kernel.Operation{
 	ID:      "requestCardLinks",
 	Group:   holderPage,
 	Title:   "Ask for the links of lost cards",
 	Doc:     "The answer is the same whether there are cards or not.",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.LostFields) (kernel.None, error) {
-		return kernel.None{}, tx.RequestCardLinks(f, c.Address)
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.LostFields) error {
+		return tx.RequestCardLinks(f, c.Address)
+	}),
 })

@@ -74,22 +74,54 @@ func at(address string) kernel.Caller {
 // home is the address of most sessions.
 const home = "198.51.100.7"
 
-// code returns the code of a refusal, "" for none.
-func code(err error) store.Code {
+// refusal returns the code of a refusal, "" for none.
+func refusal(err error) store.Code {
 	if err == nil {
 		return ""
 	}
 	return kernel.AsError(err, kernel.StatusOf).Code
 }
 
+// args returns the input of an operation. id is the first parameter of the path, whatever its name,
+// followed by that of a webhook after a slash.
+func args(id string, fields any) kernel.Args {
+	id, webhook, _ := strings.Cut(id, "/")
+	return kernel.Args{Params: map[string]string{"id": id, "token": id, "hash": id, "webhookId": webhook}, Fields: fields}
+}
+
+// try invokes an operation and returns its error, which must be a refusal.
+func (h *harness) try(c kernel.Caller, op *kernel.Operation, id string, fields any) (kernel.Result, error) {
+	h.Helper()
+	r, err := h.Invoke(h.Context(), c, op, args(id, fields))
+	if refusal(err) == store.InternalError || err == store.ErrEpoch {
+		h.Fatalf("%s: %v", op.ID, err)
+	}
+	return r, err
+}
+
+// code invokes an operation and returns the code of its refusal, "" for none.
+func (h *harness) code(c kernel.Caller, op *kernel.Operation, id string, fields any) store.Code {
+	h.Helper()
+	_, err := h.try(c, op, id, fields)
+	return refusal(err)
+}
+
+// want checks the code with which an operation is refused. what says what is special about the call.
+func (h *harness) want(code store.Code, what string, c kernel.Caller, op *kernel.Operation, id string, fields any) {
+	h.Helper()
+	if got := h.code(c, op, id, fields); got != code {
+		h.Errorf("%s, %s: %q, want %q", op.ID, what, got, code)
+	}
+}
+
 // do invokes an operation and returns its answer and the code of its refusal.
 func do[O any](h *harness, c kernel.Caller, op *kernel.Operation, id string, fields any) (O, store.Code) {
 	h.Helper()
-	out, err := kernel.Do[O](h.Context(), h.Kernel, c, op, kernel.Args{Params: map[string]string{"id": id, "token": id}, Fields: fields})
-	if code(err) == store.InternalError || err == store.ErrEpoch {
+	out, err := kernel.Do[O](h.Context(), h.Kernel, c, op, args(id, fields))
+	if refusal(err) == store.InternalError || err == store.ErrEpoch {
 		h.Fatalf("%s: %v", op.ID, err)
 	}
-	return out, code(err)
+	return out, refusal(err)
 }
 
 // must invokes an operation, which must not be refused, and returns its answer.
@@ -150,35 +182,63 @@ func (h *harness) caller(token string) kernel.Caller {
 	return c
 }
 
+// withRole returns somebody with a role in the demo shop, who is not signed in.
+func (h *harness) withRole(role kernel.Role) kernel.Caller {
+	c := kernel.OperatorCaller("ada", h.Shop())
+	c.Role = role
+	return c
+}
+
+// key returns the identity of the demo key, and tillIdentity that of the demo till.
+func (h *harness) key() *store.Identity {
+	h.Helper()
+	id, _, err := h.st.Identify(store.Hash(seed.APIKey))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return id
+}
+
+func (h *harness) tillIdentity() *store.TillIdentity {
+	h.Helper()
+	id, err := h.st.IdentifyTill(store.Hash(seed.TillToken))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return id
+}
+
 // server returns the caller of the command line.
 func (h *harness) server() kernel.Caller { return kernel.OperatorCaller("root", h.Shop()) }
 
 // actions returns the newest n actions of the shop's audit log, oldest first.
-func (h *harness) actions(n int) string {
+func (h *harness) actions(n int64) string {
 	h.Helper()
-	var page store.Page[store.AuditRow]
-	if err := h.st.View(0, func(v *store.View) (err error) {
-		page, err = v.AuditLog(h.Shop(), store.PageQuery{Limit: store.Given(int64(n))})
-		return err
-	}); err != nil {
-		h.Fatal(err)
-	}
 	var list []string
-	for _, r := range page.Data {
+	for _, r := range h.audit(h.Shop(), n) {
 		list = append([]string{r.Action}, list...)
 	}
 	return strings.Join(list, " ")
 }
 
+// audit returns the newest n rows of the audit log of a shop, 0 for that of the server.
+func (h *harness) audit(shop, n int64) []store.AuditRow {
+	h.Helper()
+	var page store.Page[store.AuditRow]
+	h.view(func(v *store.View) (err error) {
+		page, err = v.AuditLog(shop, store.PageQuery{Limit: store.Given(n)})
+		return err
+	})
+	return page.Data
+}
+
 // id returns the id of one of the demo shop's people.
 func (h *harness) id(role string) (id string) {
 	h.Helper()
-	if err := h.st.View(0, func(v *store.View) (err error) {
+	h.view(func(v *store.View) (err error) {
 		id, err = v.UserByEmail(seed.Emails[role])
 		return err
-	}); err != nil {
-		h.Fatal(err)
-	}
+	})
 	return id
 }
 

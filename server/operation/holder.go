@@ -8,18 +8,16 @@ import (
 // The operations below take the token of a link as the parameter token.
 
 // ShowCardPage returns the card of a page.
-var ShowCardPage = kernel.NewOperation(kernel.Of[struct{}, store.HolderCard]{
+var ShowCardPage = declare(kernel.Operation{
 	ID:      "showCardPage",
 	Group:   holderPage,
 	Title:   "Show a card to its holder",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound, store.Gone},
+	Read:    byParam("token", (*store.View).CardPage),
 	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfLink(c.Param("token"))
 	}),
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.HolderCard, error) {
-		return v.CardPage(c.Param("token"))
-	},
 })
 
 // makeShortCode declares that the short code of a card is made before it is first shown. find
@@ -35,38 +33,36 @@ func makeShortCode(find func(*store.View, *kernel.Call) (func(*store.Tx) error, 
 }
 
 // WatchCard returns the root of the chain of a page, for a stream of its changes.
-var WatchCard = kernel.NewOperation(kernel.Of[struct{}, int64]{
+var WatchCard = declare(kernel.Operation{
 	ID:      "watchCard",
 	Group:   holderPage,
 	Title:   "Watch a card for its holder",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound, store.Gone},
-	Read:    func(v *store.View, c *kernel.Call, _ struct{}) (int64, error) { return v.WatchedCard(c.Param("token")) },
+	Read:    byParam("token", (*store.View).WatchedCard),
 })
 
 // ShowHolderCard returns the card of an install link.
-var ShowHolderCard = kernel.NewOperation(kernel.Of[struct{}, store.HolderCard]{
+var ShowHolderCard = declare(kernel.Operation{
 	ID:      "showHolderCard",
 	Group:   holderPage,
 	Title:   "Show the card of an install link",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
+	Read:    byParam("token", (*store.View).HolderCard),
 	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfLink(c.Param("token"))
 	}),
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.HolderCard, error) {
-		return v.HolderCard(c.Param("token"))
-	},
 })
 
 // InstallCard marks the card of an install link or a page as installed on a device.
-var InstallCard = kernel.NewOperation(kernel.Of[store.InstallFields, store.Installation]{
+var InstallCard = declare(kernel.Operation{
 	ID:      "installCard",
 	Group:   holderPage,
 	Title:   "Install a card on a device",
 	Callers: holder,
 	Codes:   []store.Code{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.InstallFields) (store.Installation, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.InstallFields) (store.Installation, error) {
 		return tx.Install(c.Param("token"), f)
-	},
+	}),
 })

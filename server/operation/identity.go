@@ -44,14 +44,14 @@ type MeKey struct {
 }
 
 // GetMe describes the key that calls it.
-var GetMe = kernel.NewOperation(kernel.Of[struct{}, Me]{
+var GetMe = declare(kernel.Operation{
 	ID:               "getMe",
 	Group:            "Identity",
 	Title:            "Inspect the key",
 	Doc:              "The key's own scopes and location restriction: the way to diagnose a 403. Needs no scope.",
 	Callers:          kernel.Callers{APIKey: kernel.AnyKey},
 	WithoutLocations: true,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
 		sh, locations, err := v.OwnShop(c.Access)
 		if err != nil {
 			return me, err
@@ -62,5 +62,5 @@ var GetMe = kernel.NewOperation(kernel.Of[struct{}, Me]{
 			Entitlements: Entitlements{source.Valid, source.Valid, c.Key.MCPAccess, EntitlementSource{source}, c.Key.GrantExpiresAt},
 			APIKey:       MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs},
 		}, nil
-	},
+	}),
 })

@@ -19,17 +19,17 @@ type CreatedKey struct {
 func (k CreatedKey) WithoutSecret() any { return &CreatedKey{Key: k.Key} }
 
 // CreateKey creates an API or MCP key.
-var CreateKey = kernel.NewOperation(kernel.Of[store.KeyFields, CreatedKey]{
+var CreateKey = declare(kernel.Operation{
 	ID:      "createKey",
 	Group:   keys,
 	Title:   "Create a key",
 	Callers: owner,
 	Codes:   []store.Code{store.Unprocessable},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
 		return k, err
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.KeyFields, faulty func(string) bool) error {
 		return v.CheckKeyFields(c.Access.Shop, f, faulty)
 	}),
@@ -79,41 +79,35 @@ func (f ChosenKeyFields) fields(now store.Time) store.KeyFields {
 
 // CreateChosenKey creates a key for a person who has said what it may do, where, and for
 // how long. CreateKey has defaults for all of that, for scripts.
-var CreateChosenKey = kernel.NewOperation(kernel.Of[ChosenKeyFields, CreatedKey]{
+var CreateChosenKey = declare(kernel.Operation{
 	ID:      "createChosenKey",
 	Group:   keys,
 	Title:   "Create a key without defaults",
 	Callers: owner,
 	Codes:   []store.Code{store.Unprocessable},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f ChosenKeyFields) (k CreatedKey, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ChosenKeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f.fields(tx.Now))
 		return k, err
-	},
+	}),
 })
 
 // ListKeyInfos lists all keys of the shop like ListKeys, with who made them.
-var ListKeyInfos = kernel.NewOperation(kernel.Of[struct{}, List[store.KeyInfo]]{
+var ListKeyInfos = declare(kernel.Operation{
 	ID:      "listKeyInfos",
 	Group:   keys,
 	Title:   "List the keys and who made them",
 	Callers: owner,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.KeyInfo], error) {
-		keys, err := v.KeyInfos(c.Access.Shop)
-		return List[store.KeyInfo]{keys}, err
-	},
+	Read:    listOf((*store.View).KeyInfos),
 })
 
 // ListKeys lists all keys of the shop, newest first, including the ended ones.
-var ListKeys = kernel.NewOperation(kernel.Of[struct{}, List[store.Key]]{
+var ListKeys = declare(kernel.Operation{
 	ID:      "listKeys",
 	Group:   keys,
 	Title:   "List the keys",
 	Callers: owner,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Key], error) {
-		keys, err := v.Keys(c.Access.Shop)
-		return List[store.Key]{keys}, err
-	},
+	Read:    listOf((*store.View).Keys),
 })
 
 // RotateFields are the fields of RotateKey.
@@ -122,22 +116,22 @@ type RotateFields struct {
 }
 
 // RotateKey replaces a key by a new one; the old one stays valid for some hours.
-var RotateKey = kernel.NewOperation(kernel.Of[RotateFields, CreatedKey]{
+var RotateKey = declare(kernel.Operation{
 	ID:      "rotateKey",
 	Group:   keys,
 	Title:   "Rotate a key",
 	Callers: owner,
 	Codes:   []store.Code{store.NotFound, store.Conflict},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
 		grace := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
 		k.Key, k.Secret, err = tx.RotateKey(c.Access.Shop, c.Param("id"), grace)
 		return k, err
-	},
+	}),
 })
 
 // RevokeKey ends a key.
-var RevokeKey = kernel.NewOperation(kernel.Of[struct{}, store.Key]{
+var RevokeKey = declare(kernel.Operation{
 	ID:      "revokeKey",
 	Group:   keys,
 	Title:   "Revoke a key",
@@ -153,14 +147,14 @@ type RevokedKeys struct {
 }
 
 // RevokeAllKeys ends every key of the shop.
-var RevokeAllKeys = kernel.NewOperation(kernel.Of[struct{}, RevokedKeys]{
+var RevokeAllKeys = declare(kernel.Operation{
 	ID:      "revokeAllKeys",
 	Group:   keys,
 	Title:   "Revoke all keys",
 	Callers: owner,
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
 		n, err := tx.RevokeAllKeys(c.Access.Shop)
 		return RevokedKeys{n}, err
-	},
+	}),
 })

@@ -2,6 +2,7 @@ package operation_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,11 +15,11 @@ import (
 // field has a default, and that the list says who made the key and which one replaces it.
 func TestCreateChosenKey(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	ada := s.person(kernel.Owner)
+	h := openHarness(t)
+	ada := h.withRole(kernel.Owner)
 	some := []string{"cards:read"}
 	whole := operation.ChosenKeyFields{Class: store.Given("mcp"), Name: store.Given("Till export"), Scopes: store.Given(some), Locations: store.Given("some"),
-		LocationIDs: store.Given(s.LocationIDs[:1]), Expires: store.Given("90")}
+		LocationIDs: store.Given(h.LocationIDs[:1]), Expires: store.Given("90")}
 	for field, change := range map[string]func(*operation.ChosenKeyFields){
 		"class":        func(f *operation.ChosenKeyFields) { f.Class.Set = false },
 		"name":         func(f *operation.ChosenKeyFields) { f.Name.Set = false },
@@ -30,35 +31,29 @@ func TestCreateChosenKey(t *testing.T) {
 	} {
 		f := whole
 		change(&f)
-		_, err := kernel.Do[operation.CreatedKey](t.Context(), s.Kernel, ada, operation.CreateChosenKey, kernel.Args{Fields: f})
-		if refusal := kernel.AsError(err, kernel.StatusOf); err == nil || len(refusal.Details) != 1 || refusal.Details[0].Field != field {
+		_, err := h.try(ada, operation.CreateChosenKey, "", f)
+		if got, _, _ := strings.Cut(details(err), " "); got != field || strings.Contains(details(err), ",") {
 			t.Errorf("without %s: %v", field, err)
 		}
 	}
-	k, err := kernel.Do[operation.CreatedKey](t.Context(), s.Kernel, ada, operation.CreateChosenKey, kernel.Args{Fields: whole})
-	if err != nil || !slices.Equal(k.Scopes, some) || !slices.Equal(k.LocationIDs, s.LocationIDs[:1]) || k.ExpiresAt.V != k.CreatedAt.Add(90*24*time.Hour) || k.Secret == "" {
-		t.Fatal(k, err)
+	k := must[operation.CreatedKey](h, ada, operation.CreateChosenKey, "", whole)
+	if !slices.Equal(k.Scopes, some) || !slices.Equal(k.LocationIDs, h.LocationIDs[:1]) || k.ExpiresAt.V != k.CreatedAt.Add(90*24*time.Hour) || k.Secret == "" {
+		t.Fatal(k)
 	}
 	whole.Locations, whole.Expires = store.Given("all"), store.Given("never") // location_ids is left over from the form
-	if k, err := kernel.Do[operation.CreatedKey](t.Context(), s.Kernel, ada, operation.CreateChosenKey, kernel.Args{Fields: whole}); err != nil || len(k.LocationIDs) > 0 || k.ExpiresAt.Valid {
-		t.Error(k, err)
+	if k := must[operation.CreatedKey](h, ada, operation.CreateChosenKey, "", whole); len(k.LocationIDs) > 0 || k.ExpiresAt.Valid {
+		t.Error(k)
 	}
-	by := s.signedIn("owner", nil)
+	by := h.signedIn("owner", nil)
 	listed := func() *store.KeyInfo {
-		list, err := kernel.Do[operation.List[store.KeyInfo]](t.Context(), s.Kernel, by, operation.ListKeyInfos, kernel.Args{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must[operation.List[store.KeyInfo]](h, by, operation.ListKeyInfos, "", nil)
 		i := slices.IndexFunc(list.Data, func(i store.KeyInfo) bool { return i.ID == k.ID })
 		return &list.Data[i]
 	}
 	if got := listed(); !got.Restricted || got.CreatedBy.V.Type != "user" || got.Successor.Valid {
 		t.Errorf("%+v", got)
 	}
-	next, err := kernel.Do[operation.CreatedKey](t.Context(), s.Kernel, by, operation.RotateKey, kernel.Args{Params: map[string]string{"id": k.ID}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must[operation.CreatedKey](h, by, operation.RotateKey, k.ID, nil)
 	if got := listed(); got.Successor.V != next.ID {
 		t.Errorf("%+v, not replaced by %s", got, next.ID)
 	}
@@ -68,44 +63,37 @@ func TestCreateChosenKey(t *testing.T) {
 // actors have names.
 func TestListActivity(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	ada := s.person(kernel.Manager)
-	location := map[string]string{"id": s.LocationIDs[0]}
-	if _, err := s.Invoke(t.Context(), ada, operation.DisableLocation, kernel.Args{Params: location}); err != nil {
-		t.Fatal(err)
-	}
-	key := kernel.KeyCaller(s.key)
-	key.Epoch = 0
-	if _, err := s.Invoke(t.Context(), key, operation.EnableLocation, kernel.Args{Params: location}); err != nil {
-		t.Fatal(err)
-	}
-	now := s.st.Now()
+	h := openHarness(t)
+	ada := h.withRole(kernel.Manager)
+	must[store.Location](h, ada, operation.DisableLocation, h.LocationIDs[0], nil)
+	key := h.key()
+	must[store.Location](h, kernel.KeyCaller(key), operation.EnableLocation, h.LocationIDs[0], nil)
+	now := h.st.Now()
 	for name, c := range map[string]struct {
 		store.AuditFilter
 		want []string
 	}{
 		"action":     {store.AuditFilter{Action: store.Given("location.disable")}, []string{"location.disable"}},
 		"prefix":     {store.AuditFilter{Action: store.Given("location."), From: store.Given(now.Add(-time.Minute)), ActorType: store.Given("user")}, []string{"location.disable"}},
-		"key":        {store.AuditFilter{ActorID: store.Given(s.key.KeyID)}, []string{"location.enable"}},
+		"key":        {store.AuditFilter{ActorID: store.Given(key.KeyID)}, []string{"location.enable"}},
 		"nobody":     {store.AuditFilter{ActorID: store.Given("usr_none")}, nil},
 		"later":      {store.AuditFilter{From: store.Given(now.Add(time.Hour))}, nil},
 		"before all": {store.AuditFilter{To: store.Given(store.Time(1))}, nil},
 		"a part":     {store.AuditFilter{Action: store.Given("location.en")}, nil},
 	} {
-		p, err := kernel.Do[store.Page[store.Activity]](t.Context(), s.Kernel, ada, operation.ListActivity, kernel.Args{Fields: operation.ActivityQuery{AuditFilter: c.AuditFilter}})
 		var got []string
-		for _, row := range p.Data {
+		for _, row := range must[store.Page[store.Activity]](h, ada, operation.ListActivity, "", operation.ActivityQuery{AuditFilter: c.AuditFilter}).Data {
 			got = append(got, row.Action)
-			if row.Target.Kind != store.KindLocation || !row.Target.Name.Valid || row.Target.ID.V != s.LocationIDs[0] {
+			if row.Target.Kind != store.KindLocation || !row.Target.Name.Valid || row.Target.ID.V != h.LocationIDs[0] {
 				t.Errorf("%s: %+v", name, row)
 			}
 		}
-		if err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v %v, want %v", name, got, err, c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	actors, err := kernel.Do[operation.List[store.Named]](t.Context(), s.Kernel, ada, operation.ListActivityActors, kernel.Args{})
-	if err != nil || !slices.ContainsFunc(actors.Data, func(n store.Named) bool { return n.ID.V == s.key.KeyID && n.Name.Valid }) {
-		t.Error(actors, err)
+	actors := must[operation.List[store.Named]](h, ada, operation.ListActivityActors, "", nil).Data
+	if !slices.ContainsFunc(actors, func(n store.Named) bool { return n.ID.V == key.KeyID && n.Name.Valid }) {
+		t.Error(actors)
 	}
 }

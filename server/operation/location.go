@@ -12,16 +12,16 @@ import (
 type PageQuery struct{ store.PageQuery }
 
 // ListLocations lists the locations of the shop.
-var ListLocations = kernel.NewOperation(kernel.Of[PageQuery, store.Page[store.Location]]{
+var ListLocations = declare(kernel.Operation{
 	ID:               "listLocations",
 	Group:            locations,
 	Title:            "List locations",
 	Doc:              "Newest first. A restricted key sees only its own locations.",
 	Callers:          assisted(readers("locations")),
 	WithoutLocations: true,
-	Read: func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.Location], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.Location], error) {
 		return v.Locations(c.Access, q.PageQuery)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q PageQuery, _ func(string) bool) error {
 		_, err := v.Locations(c.Access, oneAfter(q.Cursor))
 		return err
@@ -29,7 +29,7 @@ var ListLocations = kernel.NewOperation(kernel.Of[PageQuery, store.Page[store.Lo
 })
 
 // GetLocation returns a location. Keys list locations instead.
-var GetLocation = kernel.NewOperation(kernel.Of[struct{}, store.LocationSettings]{
+var GetLocation = declare(kernel.Operation{
 	ID:               "getLocation",
 	Group:            locations,
 	Title:            "Get a location",
@@ -40,7 +40,7 @@ var GetLocation = kernel.NewOperation(kernel.Of[struct{}, store.LocationSettings
 })
 
 // UpdateLocation changes a location's fields.
-var UpdateLocation = kernel.NewOperation(kernel.Of[store.LocationPatch, store.Location]{
+var UpdateLocation = declare(kernel.Operation{
 	ID:    "updateLocation",
 	Group: locations,
 	Title: "Update a location",
@@ -54,7 +54,7 @@ var UpdateLocation = kernel.NewOperation(kernel.Of[store.LocationPatch, store.Lo
 })
 
 // UpdateLocationSettings changes a location's fields and what people alone set of it.
-var UpdateLocationSettings = kernel.NewOperation(kernel.Of[store.LocationSettingsPatch, store.LocationSettings]{
+var UpdateLocationSettings = declare(kernel.Operation{
 	ID:               "updateLocationSettings",
 	Group:            locations,
 	Title:            "Update a location and its settings",
@@ -65,36 +65,32 @@ var UpdateLocationSettings = kernel.NewOperation(kernel.Of[store.LocationSetting
 	Write:            withID((*store.Tx).UpdateLocationSettings),
 })
 
-// DisableLocation disables a location, so that cards cannot be used there.
-var DisableLocation = kernel.NewOperation(kernel.Of[struct{}, store.Location]{
-	ID:               "disableLocation",
-	Group:            locations,
-	Title:            "Disable a location",
-	Doc:              "The location's cards stop working there immediately. Billing is not affected. A disabled location stays as it is.",
-	Callers:          assisted(writers("locations")),
-	Codes:            []store.Code{store.NotFound},
-	WithoutLocations: true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
-		return tx.SetLocationActive(c.Access, c.Param("id"), false)
-	},
-})
+// The operations that disable a location, so that cards cannot be used there, and enable it again.
+var (
+	DisableLocation = locationSwitch("disableLocation", "Disable a location", false,
+		"The location's cards stop working there immediately. Billing is not affected. A disabled location stays as it is.")
+	EnableLocation = locationSwitch("enableLocation", "Enable a location", true,
+		"The location accepts cards again immediately. An active location stays as it is.")
+)
 
-// EnableLocation enables a disabled location.
-var EnableLocation = kernel.NewOperation(kernel.Of[struct{}, store.Location]{
-	ID:               "enableLocation",
-	Group:            locations,
-	Title:            "Enable a location",
-	Doc:              "The location accepts cards again immediately. An active location stays as it is.",
-	Callers:          assisted(writers("locations")),
-	Codes:            []store.Code{store.NotFound},
-	WithoutLocations: true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
-		return tx.SetLocationActive(c.Access, c.Param("id"), true)
-	},
-})
+// locationSwitch returns the operation that disables or enables a location.
+func locationSwitch(id, title string, active bool, doc string) *kernel.Operation {
+	return declare(kernel.Operation{
+		ID:               id,
+		Group:            locations,
+		Title:            title,
+		Doc:              doc,
+		Callers:          assisted(writers("locations")),
+		Codes:            []store.Code{store.NotFound},
+		WithoutLocations: true,
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
+			return tx.SetLocationActive(c.Access, c.Param("id"), active)
+		}),
+	})
+}
 
 // CreateLocation adds a location to the shop.
-var CreateLocation = kernel.NewOperation(kernel.Of[store.LocationFields, store.Location]{
+var CreateLocation = declare(kernel.Operation{
 	ID:               "createLocation",
 	Group:            locations,
 	Title:            "Create a location",
@@ -118,7 +114,7 @@ type StaffPINFields struct {
 }
 
 // SetStaffPIN sets or removes the staff PIN of a location.
-var SetStaffPIN = kernel.NewOperation(kernel.Of[StaffPINFields, store.Location]{
+var SetStaffPIN = declare(kernel.Operation{
 	ID:               "setStaffPIN",
 	Group:            locations,
 	Title:            "Set a location's staff PIN",

@@ -16,7 +16,7 @@ type LogoFields struct {
 
 // SetProgramLogo gives a program a logo, which is a new PNG of at most 512 pixels in
 // each direction. The picture is read only if the program may get one.
-var SetProgramLogo = kernel.NewOperation(kernel.Of[LogoFields, store.ProgramDetail]{
+var SetProgramLogo = declare(kernel.Operation{
 	ID:      "setProgramLogo",
 	Group:   programs,
 	Title:   "Set a program's logo",
@@ -38,35 +38,33 @@ var SetProgramLogo = kernel.NewOperation(kernel.Of[LogoFields, store.ProgramDeta
 })
 
 // RemoveProgramLogo takes a program's logo away.
-var RemoveProgramLogo = kernel.NewOperation(kernel.Of[struct{}, store.ProgramDetail]{
+var RemoveProgramLogo = declare(kernel.Operation{
 	ID:      "removeProgramLogo",
 	Group:   programs,
 	Title:   "Remove a program's logo",
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 		return tx.SetProgramLogo(c.Access.Shop, c.Param("id"), nil)
-	},
+	}),
 })
 
 // GetLogo returns a logo by its hash, which is the parameter hash.
-var GetLogo = kernel.NewOperation(kernel.Of[struct{}, store.Logo]{
+var GetLogo = declare(kernel.Operation{
 	ID:      "getLogo",
 	Group:   programs,
 	Title:   "Read a logo",
 	Callers: kernel.Callers{Holder: true, Person: kernel.Viewer},
 	Codes:   []store.Code{store.NotFound},
-	Read:    func(v *store.View, c *kernel.Call, _ struct{}) (store.Logo, error) { return v.Logo(c.Param("hash")) },
+	Read:    byParam("hash", (*store.View).Logo),
 })
 
 // GetProgramForm returns a program with all of its fields, for a person who edits it.
-var GetProgramForm = kernel.NewOperation(kernel.Of[struct{}, store.ProgramForm]{
+var GetProgramForm = declare(kernel.Operation{
 	ID:      "getProgramForm",
 	Group:   programs,
 	Title:   "Read all fields of a program",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.ProgramForm, error) {
-		return v.ProgramForm(c.Access.Shop, c.Param("id"))
-	},
+	Read:    byIDInShop((*store.View).ProgramForm),
 })

@@ -19,7 +19,7 @@ type TestedMail struct {
 
 // SendTestMail sends a message to the person who asks for it, and waits until the mail
 // server has taken or refused it.
-var SendTestMail = kernel.NewOperation(kernel.Of[struct{}, TestedMail]{
+var SendTestMail = declare(kernel.Operation{
 	ID:      "sendTestMail",
 	Group:   shops,
 	Title:   "Send a test message",

@@ -9,32 +9,14 @@ import (
 	"punchcard/store"
 )
 
-// All returns every operation, in the order of the documents.
-func All() []*kernel.Operation {
-	return []*kernel.Operation{
-		GetMe,
-		ListLocations, GetLocation, UpdateLocation, UpdateLocationSettings, DisableLocation, EnableLocation, CreateLocation, SetStaffPIN,
-		ListStaff, CreateStaff, SetStaffMemberPIN, DisableStaff, EnableStaff,
-		ListPrograms, CreateProgram, GetProgram, UpdateProgram, PublishProgram, UnpublishProgram, SuspendProgram, UnsuspendProgram, UpdateProgramSettings, DeleteProgram,
-		GetProgramForm, GetProgramImpact, CreateProgramWithPrizes, GetEnrolment, UpdateEnrolment, GetPoster, SetProgramLogo, RemoveProgramLogo, GetLogo,
-		ListPrizes, CreatePrize, UpdatePrize, DeletePrize, OrderPrizes,
-		IssueCard, ListCards, GetCard, UpdateCard, ReissueCard, CreateInstallLink, EnrollCard, LockCard, UnlockCard, ArchiveCard, EraseCard,
-		SearchCards, GetCardOverview, ListCardTransactions, GetLedgerEntry, ListCardAudit, ExportCard, ExportCards, ReverseByPerson, IssueBlankCards,
-		ListTransactions,
-		ListWebhooks, CreateWebhook, GetWebhook, UpdateWebhook, DeleteWebhook, ListDeliveries, TestWebhook, Redeliver,
-		ListShopWebhooks, GetShopWebhook, ListWebhookLog, GetDelivery,
-		GetProgramStats, GetAnalyticsSummary, GetHeatmap, GetCardTypes, GetCardTypeStats, GetToday, GetDayReport, GetPeriod, GetHealth, MakeBackup, DownloadBackup, SendTestMail,
-		GetDevice, OpenStaffSession, CloseStaffSession, ListDeviceTransactions, GetDeviceDay, SearchAtTill, LookupCard, IssueCardAtCounter, StampCard, RedeemPrize, TopUpCard, SpendFromCard, UseCard, ReverseTransaction,
-		ShowCardPage, WatchCard, ShowHolderCard, InstallCard, ShowJoinPage, Join, ShowLostPage, RequestCardLinks,
-		CreateShop, OpenShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, CreatePairing, AcceptPairing, ListAudit, ListActivity, ListActivityActors,
-		CreateChosenKey, ListKeyInfos,
-		SignIn, ConfirmSignIn, SignOut, SignOutEverywhere, ListSessions, EndSession, Prove, SelectShop, SignInAs,
-		ChangePassword, GetProfile, UpdateProfile, StartTOTP, ConfirmTOTP, RemoveTOTP, NewRecoveryCodes,
-		ShowLink, SetUpOperator, CreateInvited, AcceptInvitation, ResetPassword, RequestReset,
-		ListPeople, InvitePerson, CancelInvitation, SetRole, RemovePerson, ListUsers, DisableUser, EnableUser, CreateResetLink, SignOutUser,
-		GetShop, UpdateShopSettings,
-		GetOverview, FindCards, CountTransactions, CheckIDs, GetSeenCard, ComparePeriods, ListWebhookReports, UpdateProgramAndPrizes, DraftWebhook, PauseWebhook, TestActiveWebhook, RedeliverToActive,
-	}
+// declared has every operation of the package.
+var declared []*kernel.Operation
+
+// declare returns an operation of the package, as [kernel.NewOperation] does.
+func declare(op kernel.Operation) *kernel.Operation {
+	made := kernel.NewOperation(op)
+	declared = append(declared, made)
+	return made
 }
 
 // List is an answer with a list that is not paginated.
@@ -91,19 +73,55 @@ func assisted(c kernel.Callers) kernel.Callers {
 	return c
 }
 
-// byID returns the function of an operation that calls f with the caller's access
-// and the id in the path.
-func byID[O any](f func(*store.View, store.Access, string) (O, error)) func(*store.View, *kernel.Call, struct{}) (O, error) {
-	return func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Access, c.Param("id")) }
+// byID reads what f returns for the caller's access and the id in the path.
+func byID[O any](f func(*store.View, store.Access, string) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Access, c.Param("id")) })
 }
 
-// withID does the same for a write, with the fields.
-func withID[F, O any](f func(*store.Tx, store.Access, string, F) (O, error)) func(*store.Tx, *kernel.Call, F) (O, error) {
-	return func(tx *store.Tx, c *kernel.Call, fields F) (O, error) { return f(tx, c.Access, c.Param("id"), fields) }
+// byIDInShop does the same with the key of the caller's shop, for what only persons read.
+func byIDInShop[O any](f func(*store.View, int64, string) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
 }
 
-// inShop does the same for a write without fields that only persons make. It passes
-// the key of their shop instead of the access.
-func inShop[O any](f func(*store.Tx, int64, string) (O, error)) func(*store.Tx, *kernel.Call, struct{}) (O, error) {
-	return func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) }
+// byParam reads what f returns for a parameter of the path alone, such as the token of a link.
+func byParam[O any](name string, f func(*store.View, string) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Param(name)) })
+}
+
+// listOf reads a list of the caller's shop that is not paginated.
+func listOf[T any](f func(*store.View, int64) ([]T, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (List[T], error) {
+		data, err := f(v, c.Access.Shop)
+		return List[T]{data}, err
+	})
+}
+
+// withID writes by f with the caller's access, the id in the path, and the fields.
+func withID[F, O any](f func(*store.Tx, store.Access, string, F) (O, error)) kernel.Writing {
+	return kernel.Write(func(tx *store.Tx, c *kernel.Call, fields F) (O, error) { return f(tx, c.Access, c.Param("id"), fields) })
+}
+
+// inShop writes by f with the key of the caller's shop and the id in the path, for what only
+// persons do.
+func inShop[O any](f func(*store.Tx, int64, string) (O, error)) kernel.Writing {
+	return kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) })
+}
+
+// inShopWith does the same with the fields.
+func inShopWith[F, O any](f func(*store.Tx, int64, string, F) (O, error)) kernel.Writing {
+	return kernel.Write(func(tx *store.Tx, c *kernel.Call, fields F) (O, error) {
+		return f(tx, c.Access.Shop, c.Param("id"), fields)
+	})
+}
+
+// silent writes by f, which has no answer.
+func silent[F any](f func(*store.Tx, *kernel.Call, F) error) kernel.Writing {
+	return kernel.Write(func(tx *store.Tx, c *kernel.Call, fields F) (kernel.None, error) {
+		return kernel.None{}, f(tx, c, fields)
+	})
+}
+
+// removal does what inShop does for what has no answer.
+func removal(f func(*store.Tx, int64, string) error) kernel.Writing {
+	return silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error { return f(tx, c.Access.Shop, c.Param("id")) })
 }

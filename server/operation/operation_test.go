@@ -2,107 +2,25 @@ package operation_test
 
 import (
 	"context"
-	"maps"
+	"flag"
+	"fmt"
 	"net/netip"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"punchcard/server/app"
-	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/store"
 )
 
-// admits lists who may invoke each operation: the scope that a key needs (key), the scope that
-// an assistant's key needs (mcp), the least role of a person, whether any person who is signed
-// in may (account), also one who must set up a second factor first (enrolling) or has not given
-// it yet (pending), the other kinds of callers, and whether a person must have given the
-// password a short while ago (proof).
-var admits = map[string]string{
-	"getMe":         "key *",
-	"listLocations": "key locations:read, mcp locations:read, viewer", "getLocation": "viewer", "updateLocationSettings": "manager", "updateLocation": "key locations:write, mcp locations:write, manager", "disableLocation": "key locations:write, mcp locations:write, manager",
-	"enableLocation": "key locations:write, mcp locations:write, manager", "createLocation": "owner", "setStaffPIN": "manager",
-	"listStaff": "viewer", "createStaff": "manager, proof", "setStaffMemberPIN": "manager, proof", "disableStaff": "manager", "enableStaff": "manager",
-	"listPrograms": "key programs:read, mcp programs:read, viewer", "createProgram": "key programs:write, manager", "getProgram": "key programs:read, mcp programs:read, viewer", "updateProgram": "key programs:write, manager",
-	"publishProgram": "key programs:write, mcp programs:write, manager", "unpublishProgram": "key programs:write, mcp programs:write, manager", "suspendProgram": "key programs:write, mcp programs:write, manager",
-	"unsuspendProgram": "key programs:write, mcp programs:write, manager", "updateProgramSettings": "manager", "deleteProgram": "manager",
-	"getProgramForm": "viewer", "setProgramLogo": "manager", "removeProgramLogo": "manager", "getLogo": "holder, viewer",
-	"getProgramImpact": "mcp programs:write, viewer", "createProgramWithPrizes": "mcp programs:write, manager", "orderPrizes": "manager",
-	"listPrizes": "key programs:read, viewer", "createPrize": "key programs:write, manager", "updatePrize": "key programs:write, manager", "deletePrize": "key programs:write, manager",
-	"issueCard": "key cards:write, mcp cards:write, manager", "listCards": "key cards:read, viewer", "getCard": "key cards:read, viewer", "updateCard": "key cards:write, mcp cards:write, manager",
-	"reissueCard": "key cards:write, mcp cards:write, manager", "createInstallLink": "key cards:write, manager", "enrollCard": "operator",
-	"lockCard": "manager", "unlockCard": "manager", "archiveCard": "manager", "eraseCard": "manager, proof", "searchCards": "viewer",
-	"getCardOverview": "viewer", "listCardTransactions": "viewer", "getLedgerEntry": "viewer", "listCardAudit": "manager", "exportCard": "owner, proof", "exportCards": "owner, proof", "reverseByPerson": "manager", "issueBlankCards": "manager",
-	"listTransactions": "key transactions:read, mcp transactions:read, viewer",
-	"listWebhooks":     "key webhooks:read, viewer", "createWebhook": "key webhooks:write, manager, proof", "getWebhook": "key webhooks:read, viewer", "updateWebhook": "key webhooks:write, manager",
-	"deleteWebhook": "key webhooks:write, manager", "listDeliveries": "key webhooks:read, viewer", "testWebhook": "key webhooks:write, manager", "redeliver": "key webhooks:write, manager",
-	"getProgramStats": "key analytics:read, mcp analytics:read, viewer", "getAnalyticsSummary": "key analytics:read, mcp analytics:read, viewer", "getHeatmap": "key analytics:read, mcp analytics:read, viewer",
-	"getCardTypes": "key analytics:read, mcp analytics:read, viewer", "getCardTypeStats": "key analytics:read, mcp analytics:read, viewer", "getToday": "viewer", "getDayReport": "viewer", "getPeriod": "viewer", "getHealth": "operator", "makeBackup": "operator", "sendTestMail": "operator", "downloadBackup": "operator, proof",
-	"getDevice": "device", "openStaffSession": "device", "closeStaffSession": "device", "listDeviceTransactions": "device", "searchAtTill": "device",
-	"createPairing": "manager, proof", "acceptPairing": "visitor",
-	"getDeviceDay": "device", "lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
-	"spendFromCard": "device", "useCard": "device", "reverseTransaction": "device",
-	"showCardPage": "holder", "watchCard": "holder", "showHolderCard": "holder", "installCard": "holder",
-	"showJoinPage": "holder", "join": "holder", "showLostPage": "holder", "requestCardLinks": "holder", "getEnrolment": "viewer", "updateEnrolment": "manager", "getPoster": "viewer",
-	"createShop": "operator", "openShop": "operator", "listShops": "operator", "updateShop": "operator", "createKey": "owner, proof", "listKeys": "owner", "rotateKey": "owner, proof", "revokeKey": "owner, proof",
-	"revokeAllKeys": "owner, proof", "createDevice": "manager, proof", "listDevices": "viewer", "revokeDevice": "manager", "listAudit": "manager",
-	"createChosenKey": "owner, proof", "listKeyInfos": "owner", "listActivity": "manager", "listActivityActors": "manager",
-	"listShopWebhooks": "viewer", "getShopWebhook": "viewer", "listWebhookLog": "viewer", "getDelivery": "viewer",
-	"signIn": "visitor", "confirmSignIn": "pending", "signOut": "account, enrolling, pending", "signOutEverywhere": "account", "listSessions": "account", "endSession": "account",
-	"prove": "account, enrolling", "selectShop": "account, enrolling", "signInAs": "system",
-	"changePassword": "account", "getProfile": "account, enrolling", "updateProfile": "account", "startTOTP": "account, enrolling, proof", "confirmTOTP": "account, enrolling, proof",
-	"removeTOTP": "account, proof", "newRecoveryCodes": "account, proof",
-	"showLink": "account, visitor", "setUpOperator": "visitor", "createInvited": "visitor", "acceptInvitation": "account, proof", "resetPassword": "visitor", "requestReset": "visitor",
-	"listPeople": "owner", "invitePerson": "owner, proof", "cancelInvitation": "owner, proof", "setRole": "owner, proof", "removePerson": "owner, proof",
-	"listUsers": "operator", "disableUser": "operator, proof", "enableUser": "operator, proof", "createResetLink": "operator, proof", "signOutUser": "operator, proof",
-	"getShop": "viewer", "updateShopSettings": "owner",
-	"getOverview": "mcp *", "findCards": "mcp cards:read", "countTransactions": "mcp transactions:read", "checkIDs": "mcp *", "getSeenCard": "mcp cards:read", "comparePeriods": "mcp analytics:read, viewer", "listWebhookReports": "mcp webhooks:read, viewer",
-	"updateProgramAndPrizes": "mcp programs:write", "draftWebhook": "mcp webhooks:write", "pauseWebhook": "mcp webhooks:write", "testActiveWebhook": "mcp webhooks:write", "redeliverToActive": "mcp webhooks:write",
-}
-
-// shop is a new store with the demo shop, and a kernel on it.
-type shop struct {
-	*testing.T
-	*kernel.Kernel
-	*seed.Ready
-	st     *store.Store
-	key    *store.Identity
-	device *store.TillIdentity
-}
-
-// open returns a new shop. The store is closed at the end of the test.
-func open(t *testing.T) shop {
-	st, err := store.Open(filepath.Join(t.TempDir(), "test.db"), store.Options{IDSecret: seed.IDSecret, PublicURL: "https://cards.example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	s := shop{T: t, st: st, Kernel: kernel.New(st, kernel.Config{Fields: app.DefaultLimits().Fields()})}
-	if s.Ready, err = seed.Demo(st, ""); err != nil {
-		t.Fatal(err)
-	}
-	if s.key, _, err = st.Identify(store.Hash(seed.APIKey)); err != nil {
-		t.Fatal(err)
-	}
-	if s.device, err = st.IdentifyTill(store.Hash(seed.TillToken)); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// person returns a person with a role in the demo shop.
-func (s shop) person(role kernel.Role) kernel.Caller {
-	return kernel.Caller{Kind: kernel.Person, Role: role, Actor: store.Actor{Type: "user", Name: "ada"}, Access: store.Access{Shop: s.Shop()}}
-}
-
 // signedIn returns a person with a session and a role in the demo shop. change makes the
 // session another one.
-func (s shop) signedIn(role string, change func(*store.SessionIdentity)) kernel.Caller {
-	now := s.st.Now()
-	id := &store.SessionIdentity{Session: 1, User: 1, Shop: s.Shop(), Role: role, CreatedAt: now, UsedAt: now, ProvedAt: now}
+func (h *harness) signedIn(role string, change func(*store.SessionIdentity)) kernel.Caller {
+	now := h.st.Now()
+	id := &store.SessionIdentity{Session: 1, User: 1, Shop: h.Shop(), Role: role, CreatedAt: now, UsedAt: now, ProvedAt: now}
 	if role == "operator" {
 		id.Role, id.Operator = store.RoleOwner, true
 	}
@@ -112,102 +30,129 @@ func (s shop) signedIn(role string, change func(*store.SessionIdentity)) kernel.
 	return kernel.SessionCaller(id)
 }
 
-// TestCallers invokes every operation as every kind of caller. Exactly those that
-// admits does not list are refused as unauthorized, or with the code that says what
-// their session lacks.
+var update = flag.Bool("update", false, "write the golden file of the callers")
+
+// callersOf says who may invoke an operation: the scope that a key needs (key), the scope that
+// an assistant's key needs (mcp), the least role of a person, whether any person who is signed
+// in may (account), also one who must set up a second factor first (enrolling) or has not given
+// it yet (pending), the other kinds of callers, and whether a person must have given the
+// password a short while ago (proof).
+func callersOf(op *kernel.Operation) string {
+	c := op.Callers
+	var list []string
+	for _, scope := range [][2]string{{"key ", c.APIKey}, {"mcp ", c.MCPKey}} {
+		if scope[1] != "" {
+			list = append(list, scope[0]+scope[1])
+		}
+	}
+	if c.Person != kernel.NoRole {
+		list = append(list, roles[c.Person-1])
+	}
+	for _, other := range []struct {
+		name string
+		may  bool
+	}{
+		{"account", c.Account}, {"enrolling", c.Enrolling}, {"pending", c.Pending}, {"device", c.Device}, {"holder", c.Holder},
+		{"visitor", c.Visitor}, {"system", c.System}, {"proof", op.Proof},
+	} {
+		if other.may {
+			list = append(list, other.name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+var roles = []string{"viewer", "manager", "owner", "operator"}
+
+// TestCallers compares the callers of all operations with testdata/callers.txt, and invokes every
+// operation as every kind of caller. Exactly those that may not are refused as unauthorized, or
+// with the code that says what their session lacks.
 func TestCallers(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	var ids []string
-	for _, op := range operation.All() {
-		ids = append(ids, op.ID)
-		want := strings.Split(admits[op.ID], ", ")
-		scope, mcpScope := "", ""
-		for _, w := range want {
-			if rest, ok := strings.CutPrefix(w, "key "); ok {
-				scope = rest
-			}
-			if rest, ok := strings.CutPrefix(w, "mcp "); ok {
-				mcpScope = rest
-			}
-		}
-		withScope, without, mcp, mcpWithout := *s.key, *s.key, *s.key, *s.key
-		withScope.Scopes, mcp.Scopes = []string{scope}, []string{mcpScope}
-		without.Scopes = slices.DeleteFunc(slices.Clone(store.Scopes), func(have string) bool { return have == scope })
-		mcpWithout.Scopes = slices.DeleteFunc(slices.Clone(store.Scopes), func(have string) bool { return have == mcpScope })
-		mcp.Class, mcpWithout.Class = "mcp", "mcp"
-		as := func(id *store.Identity) kernel.Caller {
-			c := kernel.KeyCaller(id)
+	h := openHarness(t)
+	key, till := h.key(), h.tillIdentity()
+	var lines []string
+	for _, op := range operation.Declared() {
+		lines = append(lines, op.ID+": "+callersOf(op)+"\n")
+		want := op.Callers
+		as := func(class string, scopes ...string) kernel.Caller {
+			id := *key
+			id.Class, id.Scopes = class, scopes
+			c := kernel.KeyCaller(&id)
 			c.Epoch = 0 // operations of this test revoke keys
 			return c
 		}
-		device := kernel.DeviceCaller(s.device, nil)
-		device.Epoch = 0
-		atLeast := func(role string) bool {
-			roles := []string{"viewer", "manager", "owner", "operator"}
-			return slices.ContainsFunc(want, func(w string) bool { return slices.Contains(roles[:slices.Index(roles, role)+1], w) })
+		except := func(scope string) []string {
+			return slices.DeleteFunc(slices.Clone(store.Scopes), func(have string) bool { return have == scope })
 		}
-		has := func(w string) bool { return slices.Contains(want, w) }
-		signed := func(role string) bool { return has("account") || role != "" && atLeast(role) }
+		device := kernel.DeviceCaller(till, nil)
+		device.Epoch = 0
+		atLeast := func(role kernel.Role) bool { return want.Person != kernel.NoRole && role >= want.Person }
+		signed := func(role kernel.Role) bool { return want.Account || atLeast(role) }
 		for name, c := range map[string]struct {
 			caller kernel.Caller
 			may    bool
 		}{
-			"a visitor":                    {kernel.VisitorCaller(netip.Addr{}), has("visitor")},
-			"a signed-in person":           {s.signedIn("", nil), signed("")},
-			"a signed-in viewer":           {s.signedIn("viewer", nil), signed("viewer")},
-			"a signed-in manager":          {s.signedIn("manager", nil), signed("manager")},
-			"a signed-in owner":            {s.signedIn("owner", nil), signed("owner")},
-			"a signed-in operator":         {s.signedIn("operator", nil), signed("operator")},
-			"an operator without a code":   {s.signedIn("operator", func(id *store.SessionIdentity) { id.Pending = true }), has("pending")},
-			"an operator who must enrol":   {s.signedIn("operator", func(id *store.SessionIdentity) { id.MustEnrol = true }), has("enrolling")},
-			"both":                         {s.signedIn("operator", func(id *store.SessionIdentity) { id.MustEnrol, id.Pending = true, true }), has("pending")},
-			"an operator after 15 minutes": {s.signedIn("operator", func(id *store.SessionIdentity) { id.ProvedAt -= 15 * 60_000 }), signed("operator") && !has("proof")},
-			"an operator before that":      {s.signedIn("operator", func(id *store.SessionIdentity) { id.ProvedAt -= 15*60_000 - 5_000 }), signed("operator")},
+			"a visitor":                    {kernel.VisitorCaller(netip.Addr{}), want.Visitor},
+			"a signed-in person":           {h.signedIn("", nil), signed(kernel.NoRole)},
+			"a signed-in viewer":           {h.signedIn("viewer", nil), signed(kernel.Viewer)},
+			"a signed-in manager":          {h.signedIn("manager", nil), signed(kernel.Manager)},
+			"a signed-in owner":            {h.signedIn("owner", nil), signed(kernel.Owner)},
+			"a signed-in operator":         {h.signedIn("operator", nil), signed(kernel.Operator)},
+			"an operator without a code":   {h.signedIn("operator", func(id *store.SessionIdentity) { id.Pending = true }), want.Pending},
+			"an operator who must enrol":   {h.signedIn("operator", func(id *store.SessionIdentity) { id.MustEnrol = true }), want.Enrolling},
+			"both":                         {h.signedIn("operator", func(id *store.SessionIdentity) { id.MustEnrol, id.Pending = true, true }), want.Pending},
+			"an operator after 15 minutes": {h.signedIn("operator", func(id *store.SessionIdentity) { id.ProvedAt -= 15 * 60_000 }), signed(kernel.Operator) && !op.Proof},
+			"an operator before that":      {h.signedIn("operator", func(id *store.SessionIdentity) { id.ProvedAt -= 15*60_000 - 5_000 }), signed(kernel.Operator)},
 			"nobody":                       {kernel.Caller{}, false},
 			"an unknown kind":              {kernel.Caller{Kind: 99, Role: kernel.Operator}, false},
-			"a key with the scope":         {as(&withScope), scope != ""},
-			"a key with all others":        {as(&without), scope == kernel.AnyKey},
-			"an MCP key with the scope":    {as(&mcp), mcpScope != ""},
-			"an MCP key with all others":   {as(&mcpWithout), mcpScope == kernel.AnyKey},
-			"a device":                     {device, slices.Contains(want, "device")},
-			"a person without a role":      {s.person(kernel.NoRole), false},
-			"a viewer":                     {s.person(kernel.Viewer), atLeast("viewer")},
-			"a manager":                    {s.person(kernel.Manager), atLeast("manager")},
-			"an owner":                     {s.person(kernel.Owner), atLeast("owner")},
-			"an operator":                  {s.person(kernel.Operator), atLeast("operator")},
-			"a holder":                     {kernel.HolderCaller(), slices.Contains(want, "holder")},
-			"the system":                   {kernel.Caller{Kind: kernel.System, Actor: store.Actor{Type: "system"}}, slices.Contains(want, "system")},
-			"a role that is no person's":   {kernel.Caller{Kind: kernel.Holder, Role: kernel.Operator}, slices.Contains(want, "holder")},
+			"a key with the scope":         {as("api", want.APIKey), want.APIKey != ""},
+			"a key with all others":        {as("api", except(want.APIKey)...), want.APIKey == kernel.AnyKey},
+			"an MCP key with the scope":    {as("mcp", want.MCPKey), want.MCPKey != ""},
+			"an MCP key with all others":   {as("mcp", except(want.MCPKey)...), want.MCPKey == kernel.AnyKey},
+			"a device":                     {device, want.Device},
+			"a person without a role":      {h.withRole(kernel.NoRole), false},
+			"a viewer":                     {h.withRole(kernel.Viewer), atLeast(kernel.Viewer)},
+			"a manager":                    {h.withRole(kernel.Manager), atLeast(kernel.Manager)},
+			"an owner":                     {h.withRole(kernel.Owner), atLeast(kernel.Owner)},
+			"an operator":                  {h.withRole(kernel.Operator), atLeast(kernel.Operator)},
+			"a holder":                     {kernel.HolderCaller(), want.Holder},
+			"the system":                   {kernel.Caller{Kind: kernel.System, Actor: store.Actor{Type: "system"}}, want.System},
+			"a role that is no person's":   {kernel.Caller{Kind: kernel.Holder, Role: kernel.Operator}, want.Holder},
 		} {
-			_, err := s.Invoke(t.Context(), c.caller, op, kernel.Args{})
-			refused := err != nil && slices.Contains([]store.Code{store.Unauthorized, store.TOTPRequired, store.ProofRequired}, kernel.AsError(err, kernel.StatusOf).Code)
+			_, err := h.Invoke(t.Context(), c.caller, op, kernel.Args{})
+			refused := slices.Contains([]store.Code{store.Unauthorized, store.TOTPRequired, store.ProofRequired}, refusal(err))
 			if refused == c.may {
 				t.Errorf("%s by %s: allowed %t, got %v", op.ID, name, c.may, err)
 			}
 		}
 	}
-	if known := slices.Sorted(maps.Keys(admits)); !slices.Equal(slices.Sorted(slices.Values(ids)), known) {
-		t.Errorf("the operations are %q, the table has %q", ids, known)
+	slices.Sort(lines)
+	const golden = "testdata/callers.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(strings.Join(lines, "")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if known, err := os.ReadFile(golden); err != nil || string(known) != strings.Join(lines, "") {
+		t.Errorf("the callers are not those of %s (%v):\n%s", golden, err, lines)
 	}
 }
 
 // TestNoCallers checks that nobody may invoke an operation without Callers.
 func TestNoCallers(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	op := kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	h := openHarness(t)
+	op := kernel.NewOperation(kernel.Operation{
 		ID: "forgotten",
-		Write: func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) {
+		Write: kernel.Write(func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) {
 			t.Error("the operation was executed")
 			return kernel.None{}, nil
-		},
+		}),
 	})
 	for kind := range kernel.CallerKind(20) {
-		c := kernel.Caller{Kind: kind, Role: kernel.Operator, Key: s.key, Device: s.device}
-		if _, err := s.Invoke(t.Context(), c, op, kernel.Args{}); code(err) != store.Unauthorized {
-			t.Errorf("kind %d: %v", kind, err)
-		}
+		c := kernel.Caller{Kind: kind, Role: kernel.Operator, Key: h.key(), Device: h.tillIdentity()}
+		h.want(store.Unauthorized, fmt.Sprint("kind ", kind), c, op, "", nil)
 	}
 }
 
@@ -215,8 +160,8 @@ func TestNoCallers(t *testing.T) {
 // operation are validated like those of a request.
 func TestFieldsFromGo(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	program := map[string]string{"id": s.ProgramIDs["standard"]}
+	h := openHarness(t)
+	program := h.ProgramIDs["standard"]
 	good := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"card.*"})}
 	for want, change := range map[string]func(*store.WebhookFields){
 		"":                                  func(*store.WebhookFields) {},
@@ -239,19 +184,19 @@ func TestFieldsFromGo(t *testing.T) {
 		f := good
 		f.Events.V = slices.Clone(good.Events.V)
 		change(&f)
-		_, err := kernel.Do[store.CreatedWebhook](t.Context(), s.Kernel, s.person(kernel.Manager), operation.CreateWebhook, kernel.Args{Params: program, Fields: operation.WebhookFields{WebhookFields: f}})
+		_, err := h.try(h.withRole(kernel.Manager), operation.CreateWebhook, program, operation.WebhookFields{WebhookFields: f})
 		if got := details(err); got != want {
 			t.Errorf("want %q, got %q (%v)", want, got, err)
 		}
 	}
-	_, err := kernel.Do[store.UpdatedWebhook](t.Context(), s.Kernel, s.person(kernel.Manager), operation.UpdateWebhook,
-		kernel.Args{Params: program, Fields: operation.WebhookPatch{WebhookPatch: store.WebhookPatch{WebhookFields: store.WebhookFields{PayloadVersion: store.Given("v1"), Active: store.Opt[bool]{Set: true, Null: true}}}}})
+	patch := store.WebhookFields{PayloadVersion: store.Given("v1"), Active: store.Opt[bool]{Set: true, Null: true}}
+	_, err := h.try(h.withRole(kernel.Manager), operation.UpdateWebhook, program, operation.WebhookPatch{WebhookPatch: store.WebhookPatch{WebhookFields: patch}})
 	if got := details(err); got != "active invalid_type, payload_version not_allowed" {
 		t.Errorf("a PATCH: %q (%v)", got, err)
 	}
 	// The store accepts no URL that was not checked.
-	err = s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
-		_, err := tx.CreateWebhook(store.Access{Shop: s.Shop()}, s.ProgramIDs["standard"], good)
+	err = h.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		_, err := tx.CreateWebhook(store.Access{Shop: h.Shop()}, program, good)
 		return err
 	}})
 	if _, refused := store.AsError(err); err == nil || refused {
@@ -263,17 +208,17 @@ func TestFieldsFromGo(t *testing.T) {
 // resolves.
 func TestWhoSeesLookups(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	h := openHarness(t)
 	code := ""
-	k := kernel.New(s.st, kernel.Config{Fields: app.DefaultLimits().Fields(), CheckTarget: func(context.Context, string) *store.Detail {
+	k := kernel.New(h.st, kernel.Config{Fields: app.DefaultLimits().Fields(), CheckTarget: func(context.Context, string) *store.Detail {
 		return &store.Detail{Field: "url", Code: code, Message: "Said to operators."}
 	}})
 	url := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"*"})}
-	args := kernel.Args{Params: map[string]string{"id": s.ProgramIDs["standard"]}, Fields: operation.WebhookFields{WebhookFields: url}}
-	for _, caller := range []kernel.Caller{kernel.KeyCaller(s.key), s.person(kernel.Manager), s.person(kernel.Owner), s.person(kernel.Operator)} {
+	in := args(h.ProgramIDs["standard"], operation.WebhookFields{WebhookFields: url})
+	for _, caller := range []kernel.Caller{kernel.KeyCaller(h.key()), h.withRole(kernel.Manager), h.withRole(kernel.Owner), h.withRole(kernel.Operator)} {
 		var messages []string
 		for _, code = range []string{"not_public", "unresolvable", "invalid_value"} {
-			_, err := k.Invoke(t.Context(), caller, operation.CreateWebhook, args)
+			_, err := k.Invoke(t.Context(), caller, operation.CreateWebhook, in)
 			e, ok := store.AsError(err)
 			if !ok {
 				t.Fatal(err)
@@ -309,17 +254,11 @@ func details(err error) string {
 // key's.
 func TestActorOfAPerson(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	ada := s.person(kernel.Manager)
+	h := openHarness(t)
+	ada := h.withRole(kernel.Manager)
 	ada.Actor = store.Actor{Type: "user", Key: 7}
-	if _, err := s.Invoke(t.Context(), ada, operation.DisableLocation, kernel.Args{Params: map[string]string{"id": s.LocationIDs[0]}}); err != nil {
-		t.Fatal(err)
-	}
-	page, err := kernel.Do[store.Page[store.AuditRow]](t.Context(), s.Kernel, ada, operation.ListAudit, kernel.Args{})
-	if err != nil || len(page.Data) == 0 {
-		t.Fatal(page, err)
-	}
-	if row := page.Data[0]; row.Actor.Type != "user" || row.Actor.ID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.Actor.ID.V, "usr_") {
+	must[store.Location](h, ada, operation.DisableLocation, h.LocationIDs[0], nil)
+	if row := h.audit(h.Shop(), 1)[0]; row.Actor.Type != "user" || row.Actor.ID.V != h.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.Actor.ID.V, "usr_") {
 		t.Errorf("%+v", row)
 	}
 }
@@ -328,11 +267,11 @@ func TestActorOfAPerson(t *testing.T) {
 // function for other fields or another answer, is refused when it is declared.
 func TestOneFunction(t *testing.T) {
 	t.Parallel()
-	read := func(*store.View, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil }
-	write := func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil }
+	read := kernel.Read(func(*store.View, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil })
+	write := kernel.Write(func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil })
 	other := kernel.LookUp(func(*store.View, *kernel.Call, operation.PageQuery, func(string) bool) error { return nil })
 	wrong := kernel.Complete(func(*operation.IssuedCard) error { return nil })
-	for _, d := range []kernel.Of[struct{}, kernel.None]{{}, {Read: read, Write: write}, {Read: read, LookUp: other}, {Write: write, Complete: wrong}} {
+	for _, d := range []kernel.Operation{{}, {Read: read, Write: write}, {Read: read, LookUp: other}, {Write: write, Complete: wrong}} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -205,7 +205,7 @@ func TestAttackFromOwnNetwork(t *testing.T) {
 		for i := range 50 {
 			for _, address := range []string{home, "", fmt.Sprintf("203.0.113.%d", i), fmt.Sprintf("2001:db8:%x::1", i)} {
 				h.wrong("", seed.OwnerEmail, address)
-				do[kernel.None](h, at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(seed.OwnerEmail)})
+				h.code(at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(seed.OwnerEmail)})
 			}
 			h.wrong("", fmt.Sprintf("nobody%d@demo.test", i), home)
 		}
@@ -227,12 +227,7 @@ func TestAttackFromOwnNetwork(t *testing.T) {
 	attack()
 	minutes := map[string]int{}
 	for _, shop := range []int64{0, h.Shop()} {
-		var page store.Page[store.AuditRow]
-		h.view(func(v *store.View) (err error) {
-			page, err = v.AuditLog(shop, store.PageQuery{Limit: store.Given(int64(100))})
-			return err
-		})
-		for _, r := range page.Data {
+		for _, r := range h.audit(shop, 100) {
 			if slices.Contains([]string{"user.sign_in_failed", "user.lock", "user.request_reset"}, r.Action) {
 				minutes[fmt.Sprint(r.At/60_000)]++
 			}
@@ -333,7 +328,7 @@ func TestConcurrentGuesses(t *testing.T) {
 				_, err := kernel.Do[operation.CreatedSession](t.Context(), h.Kernel, c, operation.SignIn, kernel.Args{Fields: operation.SignInFields{Email: store.Given(seed.OwnerEmail), Password: store.Given("a wrong password")}})
 				mu.Lock()
 				defer mu.Unlock()
-				counts[code(err)]++
+				counts[refusal(err)]++
 			})
 		}
 		wg.Wait()

@@ -13,18 +13,18 @@ type People struct {
 }
 
 // ListPeople lists the members of the shop and the open invitations to it.
-var ListPeople = kernel.NewOperation(kernel.Of[struct{}, People]{
+var ListPeople = declare(kernel.Operation{
 	ID:      "listPeople",
 	Group:   people,
 	Title:   "List the people of the shop",
 	Callers: owner,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (p People, err error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (p People, err error) {
 		if p.Members, err = v.Members(c.Access.Shop); err != nil {
 			return p, err
 		}
 		p.Invitations, err = v.Invitations(c.Access.Shop)
 		return p, err
-	},
+	}),
 })
 
 // InviteFields are the fields of InvitePerson.
@@ -34,7 +34,7 @@ type InviteFields struct {
 }
 
 // InvitePerson makes an invitation to the shop, or to be an operator.
-var InvitePerson = kernel.NewOperation(kernel.Of[InviteFields, store.CreatedLink]{
+var InvitePerson = declare(kernel.Operation{
 	ID:    "invitePerson",
 	Group: people,
 	Title: "Invite a person",
@@ -43,7 +43,7 @@ var InvitePerson = kernel.NewOperation(kernel.Of[InviteFields, store.CreatedLink
 	Callers: owner,
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.RateLimited},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f InviteFields) (store.CreatedLink, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f InviteFields) (store.CreatedLink, error) {
 		role := f.Role.V
 		if role == "operator" {
 			if c.Role != kernel.Operator {
@@ -52,20 +52,18 @@ var InvitePerson = kernel.NewOperation(kernel.Of[InviteFields, store.CreatedLink
 			role = ""
 		}
 		return tx.Invite(c.Access.Shop, f.Email.V, role)
-	},
+	}),
 })
 
 // CancelInvitation ends an invitation.
-var CancelInvitation = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var CancelInvitation = declare(kernel.Operation{
 	ID:      "cancelInvitation",
 	Group:   people,
 	Title:   "Cancel an invitation",
 	Callers: owner,
 	Codes:   []store.Code{store.NotFound},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.CancelInvitation(c.Access.Shop, c.Param("id"))
-	},
+	Write:   removal((*store.Tx).CancelInvitation),
 })
 
 // RoleFields are the fields of SetRole.
@@ -74,7 +72,7 @@ type RoleFields struct {
 }
 
 // SetRole changes the role of a member of the shop.
-var SetRole = kernel.NewOperation(kernel.Of[RoleFields, store.Member]{
+var SetRole = declare(kernel.Operation{
 	ID:      "setRole",
 	Group:   people,
 	Title:   "Change a person's role",
@@ -82,13 +80,13 @@ var SetRole = kernel.NewOperation(kernel.Of[RoleFields, store.Member]{
 	Callers: owner,
 	Codes:   []store.Code{store.NotFound, store.Conflict},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f RoleFields) (store.Member, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f RoleFields) (store.Member, error) {
 		return tx.SetRole(c.Access.Shop, c.Param("id"), f.Role.V, c.SessionKey())
-	},
+	}),
 })
 
 // RemovePerson takes a member out of the shop.
-var RemovePerson = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var RemovePerson = declare(kernel.Operation{
 	ID:      "removePerson",
 	Group:   people,
 	Title:   "Remove a person from the shop",
@@ -96,9 +94,7 @@ var RemovePerson = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
 	Callers: owner,
 	Codes:   []store.Code{store.NotFound, store.Conflict},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.RemoveMember(c.Access.Shop, c.Param("id"))
-	},
+	Write:   removal((*store.Tx).RemoveMember),
 })
 
 // Users are the accounts of the file, and the open invitations to all its shops.
@@ -108,46 +104,43 @@ type Users struct {
 }
 
 // ListUsers lists all accounts and open invitations of the file, oldest first.
-var ListUsers = kernel.NewOperation(kernel.Of[struct{}, Users]{
+var ListUsers = declare(kernel.Operation{
 	ID:      "listUsers",
 	Group:   people,
 	Title:   "List the accounts",
 	Callers: operator,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (u Users, err error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (u Users, err error) {
 		if u.Data, err = v.Users(); err != nil {
 			return u, err
 		}
 		u.Invitations, err = v.Invitations(0)
 		return u, err
-	},
+	}),
 })
 
 // DisableUser disables an account and ends its sessions.
-var DisableUser = kernel.NewOperation(kernel.Of[struct{}, store.User]{
-	ID:      "disableUser",
-	Group:   people,
-	Title:   "Disable an account",
-	Doc:     "Its sessions and links end. The last operator cannot be disabled.",
-	Callers: operator,
-	Codes:   []store.Code{store.NotFound, store.Conflict},
-	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
-		return tx.SetUserDisabled(c.Param("id"), true)
-	},
+var DisableUser = userSwitch(true, kernel.Operation{
+	ID:    "disableUser",
+	Title: "Disable an account",
+	Doc:   "Its sessions and links end. The last operator cannot be disabled.",
+	Codes: []store.Code{store.NotFound, store.Conflict},
 })
 
 // EnableUser enables a disabled account.
-var EnableUser = kernel.NewOperation(kernel.Of[struct{}, store.User]{
-	ID:      "enableUser",
-	Group:   people,
-	Title:   "Enable an account",
-	Callers: operator,
-	Codes:   []store.Code{store.NotFound},
-	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
-		return tx.SetUserDisabled(c.Param("id"), false)
-	},
+var EnableUser = userSwitch(false, kernel.Operation{
+	ID:    "enableUser",
+	Title: "Enable an account",
+	Codes: []store.Code{store.NotFound},
 })
+
+// userSwitch returns the operation that disables or enables an account. op says what is special about it.
+func userSwitch(disabled bool, op kernel.Operation) *kernel.Operation {
+	op.Group, op.Callers, op.Proof = people, operator, true
+	op.Write = kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
+		return tx.SetUserDisabled(c.Param("id"), disabled)
+	})
+	return declare(op)
+}
 
 // ResetLinkFields are the fields of CreateResetLink.
 type ResetLinkFields struct {
@@ -155,7 +148,7 @@ type ResetLinkFields struct {
 }
 
 // CreateResetLink makes a link by which a person sets a new password.
-var CreateResetLink = kernel.NewOperation(kernel.Of[ResetLinkFields, store.CreatedLink]{
+var CreateResetLink = declare(kernel.Operation{
 	ID:      "createResetLink",
 	Group:   people,
 	Title:   "Make a reset link",
@@ -163,7 +156,7 @@ var CreateResetLink = kernel.NewOperation(kernel.Of[ResetLinkFields, store.Creat
 	Callers: operator,
 	Codes:   []store.Code{store.NotFound, store.Conflict},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f ResetLinkFields) (l store.CreatedLink, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ResetLinkFields) (l store.CreatedLink, err error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return l, err
@@ -174,25 +167,25 @@ var CreateResetLink = kernel.NewOperation(kernel.Of[ResetLinkFields, store.Creat
 			}
 		}
 		return tx.NewResetLink(user)
-	},
+	}),
 })
 
 // SignOutUser ends all sessions of a person.
-var SignOutUser = kernel.NewOperation(kernel.Of[struct{}, EndedSessions]{
+var SignOutUser = declare(kernel.Operation{
 	ID:      "signOutUser",
 	Group:   people,
 	Title:   "End a person's sessions",
 	Callers: operator,
 	Codes:   []store.Code{store.NotFound},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return EndedSessions{}, err
 		}
 		n, err := tx.SignOutEverywhere(user)
 		return EndedSessions{n}, err
-	},
+	}),
 })
 
 // ShopSettings are the settings of a shop that its owners change.
@@ -214,27 +207,27 @@ func (f ShopSettings) fields() store.ShopFields {
 func (f ShopSettings) Check(now store.Time) []store.Detail { return f.fields().Check(now) }
 
 // GetShop returns the shop of the caller.
-var GetShop = kernel.NewOperation(kernel.Of[struct{}, store.Shop]{
+var GetShop = declare(kernel.Operation{
 	ID:      "getShop",
 	Group:   shops,
 	Title:   "Read the shop",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.Shop, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Shop, error) {
 		sh, _, err := v.OwnShop(c.Access)
 		return sh, err
-	},
+	}),
 })
 
 // UpdateShopSettings changes the settings of the shop.
-var UpdateShopSettings = kernel.NewOperation(kernel.Of[ShopSettings, store.Shop]{
+var UpdateShopSettings = declare(kernel.Operation{
 	ID:      "updateShopSettings",
 	Group:   shops,
 	Title:   "Update the shop's settings",
 	Callers: owner,
 	Codes:   []store.Code{store.NotFound},
 	Mode:    wire.Patch,
-	Write: func(tx *store.Tx, c *kernel.Call, f ShopSettings) (store.Shop, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopSettings) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.fields(), "")
-	},
+	}),
 })

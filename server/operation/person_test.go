@@ -49,9 +49,7 @@ func TestInvitation(t *testing.T) {
 	owner := func() kernel.Caller { return h.person(store.RoleOwner) }
 	first, _ := h.invite(owner(), "Ada@example.com", store.RoleViewer)
 	token, _ := h.invite(owner(), "ada@example.com", store.RoleManager)
-	if _, code := do[store.ShownLink](h, at(home), operation.ShowLink, first, nil); code != store.LinkExpired {
-		t.Errorf("an invitation that was replaced: %q", code)
-	}
+	h.want(store.LinkExpired, "an invitation that was replaced", at(home), operation.ShowLink, first, nil)
 	for range 2 { // showing it does not use it up
 		if s := must[store.ShownLink](h, at(home), operation.ShowLink, token, nil); s.Shop != "Caffè Centrale" || s.Role != store.RoleManager || s.Email != "ada@example.com" {
 			t.Errorf("%+v", s)
@@ -60,41 +58,27 @@ func TestInvitation(t *testing.T) {
 	by := owner()
 	before := h.hasher.Hashes()
 	for _, token := range []string{"", "x", first, token + "x"} {
-		if _, code := do[kernel.None](h, at(home), operation.CreateInvited, token, newcomer); code != store.LinkExpired {
-			t.Errorf("%q: %q", token, code)
-		}
-		if _, code := do[kernel.None](h, by, operation.AcceptInvitation, token, nil); code != store.LinkExpired {
-			t.Errorf("%q: %q", token, code)
-		}
+		h.want(store.LinkExpired, token, at(home), operation.CreateInvited, token, newcomer)
+		h.want(store.LinkExpired, token, by, operation.AcceptInvitation, token, nil)
 	}
-	if _, code := do[operation.KnownBrowser](h, at(home), operation.ResetPassword, token, operation.ResetFields{Password: newcomer.Password}); code != store.LinkExpired {
-		t.Errorf("an invitation as a reset: %q", code)
-	}
+	h.want(store.LinkExpired, "an invitation as a reset", at(home), operation.ResetPassword, token, operation.ResetFields{Password: newcomer.Password})
 	if n := h.hasher.Hashes() - before; n != 0 {
 		t.Errorf("%d passwords of links that are of no use were hashed", n)
 	}
 	for name, f := range map[string]operation.NewPersonFields{"name": {Password: newcomer.Password}, "password": {Name: newcomer.Name}, "a common password": {Name: newcomer.Name, Password: store.Given("password1234")}} {
-		if _, code := do[kernel.None](h, at(home), operation.CreateInvited, token, f); code != store.ValidationFailed {
-			t.Errorf("%s: %q", name, code)
-		}
+		h.want(store.ValidationFailed, name, at(home), operation.CreateInvited, token, f)
 	}
-	if _, code := do[kernel.None](h, owner(), operation.AcceptInvitation, token, nil); code != store.Conflict {
-		t.Errorf("another person accepts: %q", code)
-	}
+	h.want(store.Conflict, "another person accepts", owner(), operation.AcceptInvitation, token, nil)
 	if c := h.join(token, "ada@example.com"); c.Role != kernel.Manager || c.Session.Email != "ada@example.com" || !c.Session.EmailProved {
 		t.Errorf("%+v", c.Session)
 	}
-	if _, code := do[kernel.None](h, at(home), operation.CreateInvited, token, newcomer); code != store.LinkExpired {
-		t.Errorf("a second time: %q", code)
-	}
+	h.want(store.LinkExpired, "a second time", at(home), operation.CreateInvited, token, newcomer)
 	if _, code := h.invite(owner(), "ADA@example.com", store.RoleViewer); code != store.Conflict {
 		t.Errorf("a member is invited: %q", code)
 	}
 	expired, _ := h.invite(owner(), "bob@example.com", store.RoleViewer)
 	h.advance(7 * 24 * time.Hour)
-	if _, code := do[kernel.None](h, at(home), operation.CreateInvited, expired, newcomer); code != store.LinkExpired {
-		t.Errorf("after seven days: %q", code)
-	}
+	h.want(store.LinkExpired, "after seven days", at(home), operation.CreateInvited, expired, newcomer)
 	h.otherShop(t)
 }
 
@@ -110,9 +94,7 @@ func (h *harness) otherShop(t *testing.T) {
 	s, _ := h.signIn("ada@example.com", newcomer.Password.V, home)
 	elsewhere, _ := h.signIn("ada@example.com", newcomer.Password.V, home)
 	h.advance(15 * time.Minute)
-	if _, code := do[kernel.None](h, h.caller(s.Token), operation.AcceptInvitation, token, nil); code != store.ProofRequired {
-		t.Errorf("without a recent proof: %q", code)
-	}
+	h.want(store.ProofRequired, "without a recent proof", h.caller(s.Token), operation.AcceptInvitation, token, nil)
 	must[kernel.None](h, h.caller(s.Token), operation.Prove, "", operation.ProofFields{Password: newcomer.Password})
 	must[kernel.None](h, h.caller(s.Token), operation.AcceptInvitation, token, nil)
 	if _, ok := h.as(elsewhere.Token); ok {
@@ -128,13 +110,9 @@ func (h *harness) otherShop(t *testing.T) {
 	}
 	must[kernel.None](h, c, operation.SelectShop, h.st.ID(store.KindShop, other), nil)
 	c = h.caller(s.Token)
-	if _, code := do[kernel.None](h, h.person(store.RoleViewer), operation.SelectShop, h.st.ID(store.KindShop, other), nil); code != store.NotFound {
-		t.Errorf("a shop of others: %q", code)
-	}
+	h.want(store.NotFound, "a shop of others", h.person(store.RoleViewer), operation.SelectShop, h.st.ID(store.KindShop, other), nil)
 	// An owner of the other shop cannot change the members of this one.
-	if _, code := do[store.Member](h, c, operation.SetRole, h.id(store.RoleViewer), operation.RoleFields{Role: store.Given(store.RoleOwner)}); code != store.NotFound {
-		t.Errorf("a person of another shop: %q", code)
-	}
+	h.want(store.NotFound, "a person of another shop", c, operation.SetRole, h.id(store.RoleViewer), operation.RoleFields{Role: store.Given(store.RoleOwner)})
 	must[kernel.None](h, h.server(), operation.RemovePerson, c.Session.UserID, nil)
 	if _, ok := h.as(s.Token); ok {
 		t.Error("removing a person does not end the session")
@@ -169,8 +147,7 @@ func TestReset(t *testing.T) {
 		return must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil)
 	}
 	reset := func(token, pass string) store.Code {
-		_, code := do[operation.KnownBrowser](h, at(home), operation.ResetPassword, token, operation.ResetFields{Password: store.Given(pass)})
-		return code
+		return h.code(at(home), operation.ResetPassword, token, operation.ResetFields{Password: store.Given(pass)})
 	}
 	first, second := link(), link()
 	if code := reset(first.Token, "kettle drum 41"); code != store.LinkExpired {
@@ -198,13 +175,9 @@ func TestReset(t *testing.T) {
 	if code := reset(disabled.Token, "kettle drum 42"); code != store.LinkExpired {
 		t.Errorf("of a disabled account: %q", code)
 	}
-	if _, code := do[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil); code != store.Conflict {
-		t.Errorf("a link for a disabled account: %q", code)
-	}
+	h.want(store.Conflict, "a link for a disabled account", h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil)
 	for _, email := range []string{seed.ManagerEmail, "nobody@demo.test", seed.ViewerEmail} {
-		if _, code := do[kernel.None](h, at(home), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)}); code != "" {
-			t.Errorf("%s: %q", email, code)
-		}
+		h.want("", email, at(home), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)})
 	}
 }
 
@@ -215,8 +188,7 @@ func TestRequestReset(t *testing.T) {
 	h := openHarness(t)
 	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
 	ask := func(email, address string) store.Code {
-		_, code := do[kernel.None](h, at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)})
-		return code
+		return h.code(at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)})
 	}
 	for _, email := range []string{"MANAGER@demo.test", "nobody@demo.test", seed.ViewerEmail} {
 		if code := ask(email, home); code != "" {
@@ -329,7 +301,7 @@ func TestLastOwner(t *testing.T) {
 		var code store.Code
 		switch n := random.IntN(5); n {
 		case 0:
-			if _, code = do[kernel.None](h, h.server(), operation.RemovePerson, id, nil); code == "" {
+			if code = h.code(h.server(), operation.RemovePerson, id, nil); code == "" {
 				h.write(func(tx *store.Tx) error {
 					key, _ := tx.UserKey(id)
 					return tx.AddMember(key, h.Shop(), store.RoleViewer)
@@ -337,7 +309,7 @@ func TestLastOwner(t *testing.T) {
 			}
 		default:
 			role := []string{store.RoleOwner, store.RoleManager, store.RoleViewer, store.RoleViewer}[n-1]
-			_, code = do[store.Member](h, h.server(), operation.SetRole, id, operation.RoleFields{Role: store.Given(role)})
+			code = h.code(h.server(), operation.SetRole, id, operation.RoleFields{Role: store.Given(role)})
 		}
 		switch code {
 		case "":
@@ -366,12 +338,8 @@ func TestLastOwner(t *testing.T) {
 	}
 	must[store.Member](h, h.server(), operation.SetRole, ids[2], operation.RoleFields{Role: store.Given(store.RoleViewer)})
 	must[store.User](h, h.server(), operation.DisableUser, ids[1], nil)
-	if _, code := do[kernel.None](h, h.server(), operation.RemovePerson, ids[0], nil); code != store.Conflict {
-		t.Errorf("the last owner who may sign in: %q", code)
-	}
-	if _, code := do[store.User](h, h.server(), operation.DisableUser, ids[0], nil); code != store.Conflict {
-		t.Errorf("the last operator: %q", code)
-	}
+	h.want(store.Conflict, "the last owner who may sign in", h.server(), operation.RemovePerson, ids[0], nil)
+	h.want(store.Conflict, "the last operator", h.server(), operation.DisableUser, ids[0], nil)
 }
 
 // TestSecretsAreNotRemembered checks that the answer which is remembered for an

@@ -16,9 +16,9 @@ import (
 // staff PIN is such work: the store takes only PINs that are hashed.
 func TestPreparedBeforeWrite(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	h := openHarness(t)
 	prepared, begun := make(chan struct{}), make(chan struct{})
-	op := kernel.NewOperation(kernel.Of[operation.StaffPINFields, string]{
+	op := kernel.NewOperation(kernel.Operation{
 		ID:      "prepared",
 		Callers: kernel.Callers{Person: kernel.Manager},
 		Prepare: kernel.Prepare(func(_ context.Context, _ *kernel.Call, f operation.StaffPINFields) (func(*store.Tx) (string, error), error) {
@@ -28,7 +28,7 @@ func TestPreparedBeforeWrite(t *testing.T) {
 	})
 	busy := make(chan error)
 	go func() {
-		busy <- s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {
+		busy <- h.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {
 			close(begun)
 			select {
 			case <-prepared:
@@ -39,7 +39,7 @@ func TestPreparedBeforeWrite(t *testing.T) {
 		}})
 	}()
 	<-begun
-	out, err := kernel.Do[string](t.Context(), s.Kernel, s.person(kernel.Manager), op, kernel.Args{Fields: operation.StaffPINFields{StaffPIN: store.Given("2468")}})
+	out, err := kernel.Do[string](t.Context(), h.Kernel, h.withRole(kernel.Manager), op, kernel.Args{Fields: operation.StaffPINFields{StaffPIN: store.Given("2468")}})
 	if err != nil || out != "2468 hashed" {
 		t.Errorf("%q, %v", out, err)
 	}
@@ -54,19 +54,19 @@ func TestPreparedBeforeWrite(t *testing.T) {
 func TestPINIsHashedBeforeWrite(t *testing.T) {
 	t.Parallel()
 	const hashMemory = 19 << 20 // bytes that argon2id takes; see store.HashStaffPIN
-	s := open(t)
+	h := openHarness(t)
 	pin := store.Given("2468")
 	for _, c := range []struct {
 		op   *kernel.Operation
 		args kernel.Args
 	}{
-		{operation.SetStaffPIN, kernel.Args{Params: map[string]string{"id": s.LocationIDs[0]}, Fields: operation.StaffPINFields{StaffPIN: pin}}},
+		{operation.SetStaffPIN, args(h.LocationIDs[0], operation.StaffPINFields{StaffPIN: pin})},
 		{operation.CreateLocation, kernel.Args{Fields: store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given("North"), Address: store.Given("Via Po 1"), City: store.Given("Torino"),
 			PostalCode: store.Given("10124"), CountryCode: store.Given("IT")}, StaffPIN: pin}}},
 	} {
 		begun, release, done := make(chan struct{}), make(chan struct{}), make(chan error)
 		go func() {
-			done <- s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {
+			done <- h.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {
 				close(begun)
 				<-release
 				return nil
@@ -75,14 +75,14 @@ func TestPINIsHashedBeforeWrite(t *testing.T) {
 		<-begun
 		before := allocated()
 		go func() {
-			_, err := s.Invoke(t.Context(), s.person(kernel.Owner), c.op, c.args)
+			_, err := h.Invoke(t.Context(), h.withRole(kernel.Owner), c.op, c.args)
 			done <- err
 		}()
-		for deadline := time.Now().Add(time.Minute); s.st.QueuedWrites() == 0 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(time.Minute); h.st.QueuedWrites() == 0 && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
-		if n := allocated() - before; s.st.QueuedWrites() != 1 || n < hashMemory {
-			t.Errorf("%s: %d writes wait after %d bytes were allocated, which are too few for the hash", c.op.ID, s.st.QueuedWrites(), n)
+		if n := allocated() - before; h.st.QueuedWrites() != 1 || n < hashMemory {
+			t.Errorf("%s: %d writes wait after %d bytes were allocated, which are too few for the hash", c.op.ID, h.st.QueuedWrites(), n)
 		}
 		close(release)
 		for range 2 {

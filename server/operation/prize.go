@@ -12,21 +12,21 @@ type Ladder struct {
 }
 
 // ListPrizes lists the prizes of a program.
-var ListPrizes = kernel.NewOperation(kernel.Of[struct{}, Ladder]{
+var ListPrizes = declare(kernel.Operation{
 	ID:      "listPrizes",
 	Group:   prizes,
 	Title:   "List a program's prizes",
 	Doc:     "In the order of (ordinal, id); not paginated.",
 	Callers: readers("programs"),
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (Ladder, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (Ladder, error) {
 		p, err := v.Program(c.Access, c.Param("id"))
 		return Ladder{p.Prizes}, err
-	},
+	}),
 })
 
 // CreatePrize adds a prize to a stamp program.
-var CreatePrize = kernel.NewOperation(kernel.Of[store.PrizeFields, store.Prize]{
+var CreatePrize = declare(kernel.Operation{
 	ID:    "createPrize",
 	Group: prizes,
 	Title: "Add a prize",
@@ -38,33 +38,33 @@ var CreatePrize = kernel.NewOperation(kernel.Of[store.PrizeFields, store.Prize]{
 })
 
 // UpdatePrize changes a prize.
-var UpdatePrize = kernel.NewOperation(kernel.Of[store.PrizeFields, store.Prize]{
+var UpdatePrize = declare(kernel.Operation{
 	ID:      "updatePrize",
 	Group:   prizes,
 	Title:   "Update a prize",
 	Callers: writers("programs"),
 	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
 	Mode:    wire.Patch,
-	Write: func(tx *store.Tx, c *kernel.Call, f store.PrizeFields) (store.Prize, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.PrizeFields) (store.Prize, error) {
 		return tx.UpdatePrize(c.Access, c.Param("id"), c.Param("prizeId"), f)
-	},
+	}),
 })
 
 // DeletePrize deletes a prize that was never redeemed.
-var DeletePrize = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var DeletePrize = declare(kernel.Operation{
 	ID:      "deletePrize",
 	Group:   prizes,
 	Title:   "Delete a prize",
 	Doc:     "A prize that was redeemed before stays: conflict.",
 	Callers: writers("programs"),
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.DeletePrize(c.Access, c.Param("id"), c.Param("prizeId"))
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return tx.DeletePrize(c.Access, c.Param("id"), c.Param("prizeId"))
+	}),
 })
 
 // OrderPrizes puts the prizes of a program in another order.
-var OrderPrizes = kernel.NewOperation(kernel.Of[store.PrizeOrder, store.ProgramDetail]{
+var OrderPrizes = declare(kernel.Operation{
 	ID:      "orderPrizes",
 	Group:   prizes,
 	Title:   "Order a program's prizes",

@@ -13,16 +13,16 @@ type ProgramsQuery struct {
 }
 
 // ListPrograms lists the programs of the shop.
-var ListPrograms = kernel.NewOperation(kernel.Of[ProgramsQuery, store.Page[store.Program]]{
+var ListPrograms = declare(kernel.Operation{
 	ID:    "listPrograms",
 	Group: programs,
 	Title: "List programs",
 	Doc: "Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the " +
 		"same.",
 	Callers: assisted(readers("programs")),
-	Read: func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
 		return v.Programs(c.Access, q.Type, q.PageQuery)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q ProgramsQuery, _ func(string) bool) error {
 		_, err := v.Programs(c.Access, store.Opt[string]{}, oneAfter(q.Cursor))
 		return err
@@ -30,7 +30,7 @@ var ListPrograms = kernel.NewOperation(kernel.Of[ProgramsQuery, store.Page[store
 })
 
 // CreateProgram creates an unpublished program.
-var CreateProgram = kernel.NewOperation(kernel.Of[store.ProgramFields, store.ProgramDetail]{
+var CreateProgram = declare(kernel.Operation{
 	ID:    "createProgram",
 	Group: programs,
 	Title: "Create a program",
@@ -39,16 +39,16 @@ var CreateProgram = kernel.NewOperation(kernel.Of[store.ProgramFields, store.Pro
 		"to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs. " +
 		"The localisations, stamps_expire_after_days, visible_in_catalog and border_enabled are stored but shown by no answer.",
 	Callers: writers("programs"),
-	Write: func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
 		return tx.CreateProgram(c.Access, f)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.ProgramFields, faulty func(string) bool) error {
 		return v.CheckProgramFields(c.Access, "", f, faulty)
 	}),
 })
 
 // GetProgram returns one program with its prizes.
-var GetProgram = kernel.NewOperation(kernel.Of[struct{}, store.ProgramDetail]{
+var GetProgram = declare(kernel.Operation{
 	ID:      "getProgram",
 	Group:   programs,
 	Title:   "Read a program",
@@ -58,7 +58,7 @@ var GetProgram = kernel.NewOperation(kernel.Of[struct{}, store.ProgramDetail]{
 })
 
 // GetProgramImpact says how many cards a change of a program's state concerns.
-var GetProgramImpact = kernel.NewOperation(kernel.Of[struct{}, store.ProgramImpact]{
+var GetProgramImpact = declare(kernel.Operation{
 	ID:      "getProgramImpact",
 	Group:   programs,
 	Title:   "Read what a change of a program's state concerns",
@@ -76,13 +76,13 @@ type NewProgram struct {
 
 // CreateProgramWithPrizes creates an unpublished program with its settings and prizes,
 // or nothing at all.
-var CreateProgramWithPrizes = kernel.NewOperation(kernel.Of[NewProgram, store.ProgramDetail]{
+var CreateProgramWithPrizes = declare(kernel.Operation{
 	ID:      "createProgramWithPrizes",
 	Group:   programs,
 	Title:   "Create a program with its prizes",
 	Callers: kernel.Callers{MCPKey: "programs:write", Person: kernel.Manager},
 	Codes:   []store.Code{store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, f NewProgram) (d store.ProgramDetail, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f NewProgram) (d store.ProgramDetail, err error) {
 		if d, err = tx.CreateProgram(c.Access, f.ProgramFields); err != nil {
 			return d, err
 		}
@@ -92,14 +92,14 @@ var CreateProgramWithPrizes = kernel.NewOperation(kernel.Of[NewProgram, store.Pr
 			}
 		}
 		return tx.UpdateProgramSettings(c.Access.Shop, d.ID, f.ProgramSettings)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f NewProgram, faulty func(string) bool) error {
 		return v.CheckProgramFields(c.Access, "", f.ProgramFields, faulty)
 	}),
 })
 
 // UpdateProgram changes a program's fields.
-var UpdateProgram = kernel.NewOperation(kernel.Of[store.ProgramFields, store.ProgramDetail]{
+var UpdateProgram = declare(kernel.Operation{
 	ID:    "updateProgram",
 	Group: programs,
 	Title: "Update a program",
@@ -125,40 +125,36 @@ var (
 
 // programAction returns the operation of an action that changes a program's state.
 func programAction(action, title, doc string) *kernel.Operation {
-	return kernel.NewOperation(kernel.Of[struct{}, store.ProgramDetail]{
+	return declare(kernel.Operation{
 		ID:      action + "Program",
 		Group:   programs,
 		Title:   title,
 		Doc:     doc,
 		Callers: assisted(writers("programs")),
 		Codes:   []store.Code{store.NotFound, store.Conflict},
-		Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 			return tx.ProgramAction(c.Access, c.Param("id"), action)
-		},
+		}),
 	})
 }
 
 // UpdateProgramSettings changes what only people set of a program, also of a frozen one.
-var UpdateProgramSettings = kernel.NewOperation(kernel.Of[store.ProgramSettings, store.ProgramDetail]{
+var UpdateProgramSettings = declare(kernel.Operation{
 	ID:      "updateProgramSettings",
 	Group:   programs,
 	Title:   "Set the purchase that a stamp demands, and the stamps of a day",
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound},
 	Mode:    wire.Patch,
-	Write: func(tx *store.Tx, c *kernel.Call, f store.ProgramSettings) (store.ProgramDetail, error) {
-		return tx.UpdateProgramSettings(c.Access.Shop, c.Param("id"), f)
-	},
+	Write:   inShopWith((*store.Tx).UpdateProgramSettings),
 })
 
 // DeleteProgram deletes a program and archives its cards.
-var DeleteProgram = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var DeleteProgram = declare(kernel.Operation{
 	ID:      "deleteProgram",
 	Group:   programs,
 	Title:   "Delete a program",
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.DeleteProgram(c.Access.Shop, c.Param("id"))
-	},
+	Write:   removal((*store.Tx).DeleteProgram),
 })

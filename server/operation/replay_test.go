@@ -16,45 +16,42 @@ import (
 // with its data, whatever their form.
 func TestErasureFindsAnyAnswer(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	h := openHarness(t)
 	type greeting struct {
 		Text  string   `json:"text"`
 		Cards []string `json:"cards"`
 	}
 	callers := kernel.Callers{APIKey: kernel.AnyKey}
-	greet := kernel.NewOperation(kernel.Of[struct{}, greeting]{
+	greet := kernel.NewOperation(kernel.Operation{
 		ID:      "greet",
 		Callers: callers,
-		Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (g greeting, err error) {
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (g greeting, err error) {
 			issued, err := tx.IssueCard(c.Access, c.Param("id"), store.CardFields{HolderName: store.Given("Ada Lovelace")}, store.SourceAPI)
 			return greeting{"Hello " + issued.HolderName.V, []string{issued.ID}}, err
-		},
+		}),
 	})
-	again := kernel.NewOperation(kernel.Of[struct{}, greeting]{
+	again := kernel.NewOperation(kernel.Operation{
 		ID:      "greetAgain",
 		Callers: callers,
-		Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (greeting, error) {
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (greeting, error) {
 			tx.Touches(c.Param("card")) // since the operation does not read the card from the store
 			return greeting{Text: "Hello again, Ada Lovelace"}, nil
-		},
+		}),
 	})
-	key := kernel.KeyCaller(s.key)
+	key := kernel.KeyCaller(h.key())
 	invoke := func(op *kernel.Operation, params map[string]string) (kernel.Result, error) {
-		return s.Invoke(t.Context(), key, op, keyed{kernel.Args{Params: params}, op.ID})
+		return h.Invoke(t.Context(), key, op, keyed{kernel.Args{Params: params}, op.ID})
 	}
-	first, err := invoke(greet, map[string]string{"id": s.ProgramIDs["standard"]})
+	first, err := invoke(greet, map[string]string{"id": h.ProgramIDs["standard"]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
-	if err := s.st.View(0, func(v *store.View) error {
-		page, err := v.Cards(store.Access{Shop: s.Shop()}, store.CardFilter{}, store.PageQuery{})
-		for _, c := range page.Data {
-			ids = append(ids, c.ID)
-		}
-		return err
-	}); err != nil || len(ids) != 1 {
-		t.Fatal(ids, err)
+	for _, c := range must[store.Page[store.Card]](h, h.server(), operation.ListCards, "", nil).Data {
+		ids = append(ids, c.ID)
+	}
+	if len(ids) != 1 {
+		t.Fatal(ids)
 	}
 	if _, err := invoke(again, map[string]string{"card": ids[0]}); err != nil {
 		t.Fatal(err)
@@ -62,12 +59,10 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 	if r, err := invoke(greet, nil); err != nil || !r.Replayed || string(r.AppendJSON(nil)) != string(first.AppendJSON(nil)) || !strings.Contains(string(r.AppendJSON(nil)), "Ada") {
 		t.Fatalf("replayed %t %s, %v", r.Replayed, r.AppendJSON(nil), err)
 	}
-	if _, err := kernel.Do[kernel.None](t.Context(), s.Kernel, s.person(kernel.Manager), operation.EraseCard, kernel.Args{Params: map[string]string{"id": ids[0]}}); err != nil {
-		t.Fatal(err)
-	}
+	must[kernel.None](h, h.server(), operation.EraseCard, ids[0], nil)
 	for _, op := range []*kernel.Operation{greet, again} {
 		r, err := invoke(op, nil)
-		if e := kernel.AsError(err, kernel.StatusOf); err == nil || !r.Replayed || e.Code != store.NotFound {
+		if refusal(err) != store.NotFound || !r.Replayed {
 			t.Errorf("%s: replayed %t %s, %v", op.ID, r.Replayed, r.AppendJSON(nil), err)
 		}
 	}
@@ -77,23 +72,23 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 // persons cannot be remembered: erasing one would have to erase the other's too.
 func TestAnswersOfSeveralPersons(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	issueTwo := kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+	h := openHarness(t)
+	issueTwo := kernel.NewOperation(kernel.Operation{
 		ID:      "issueTwo",
 		Callers: kernel.Callers{APIKey: kernel.AnyKey},
-		Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 			for range 2 {
-				if _, err := tx.IssueCard(c.Access, s.ProgramIDs["standard"], store.CardFields{}, store.SourceAPI); err != nil {
+				if _, err := tx.IssueCard(c.Access, h.ProgramIDs["standard"], store.CardFields{}, store.SourceAPI); err != nil {
 					return kernel.None{}, err
 				}
 			}
 			return kernel.None{}, nil
-		},
+		}),
 	})
-	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, keyed{kernel.Args{}, "two"}); err == nil {
+	if _, err := h.Invoke(t.Context(), kernel.KeyCaller(h.key()), issueTwo, keyed{kernel.Args{}, "two"}); err == nil {
 		t.Error("the answer was remembered")
 	}
-	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, kernel.Args{}); err != nil {
+	if _, err := h.Invoke(t.Context(), kernel.KeyCaller(h.key()), issueTwo, kernel.Args{}); err != nil {
 		t.Errorf("without a key: %v", err)
 	}
 }
@@ -111,10 +106,10 @@ func (k keyed) IdempotencyKey() (*kernel.IdempotencyKey, error) {
 // TestDoOfAReplay checks that Do returns the answer of a replay as a value.
 func TestDoOfAReplay(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	in := keyed{kernel.Args{Params: map[string]string{"id": s.ProgramIDs["standard"]}, Fields: store.CardFields{HolderName: store.Given("Ada")}}, "one"}
+	h := openHarness(t)
+	in := keyed{args(h.ProgramIDs["standard"], store.CardFields{HolderName: store.Given("Ada")}), "one"}
 	issue := func() operation.IssuedCard {
-		c, err := kernel.Do[operation.IssuedCard](context.Background(), s.Kernel, kernel.KeyCaller(s.key), operation.IssueCard, in)
+		c, err := kernel.Do[operation.IssuedCard](context.Background(), h.Kernel, kernel.KeyCaller(h.key()), operation.IssueCard, in)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,11 +118,11 @@ func TestDoOfAReplay(t *testing.T) {
 	if first, again := issue(), issue(); !reflect.DeepEqual(first, again) || !strings.HasPrefix(again.InstallQRSVG, "<svg") {
 		t.Errorf("first %+v, then %+v", first, again)
 	}
-	in.Params, in.Fields, in.key = map[string]string{"id": s.ProgramIDs["standard"]}, nil, "two"
-	key := kernel.KeyCaller(s.key)
+	in.Fields, in.key = nil, "two"
+	key := kernel.KeyCaller(h.key())
 	key.Epoch = 0 // suspending a program changes the epoch
 	suspend := func() (store.ProgramDetail, error) {
-		return kernel.Do[store.ProgramDetail](context.Background(), s.Kernel, key, operation.SuspendProgram, in)
+		return kernel.Do[store.ProgramDetail](context.Background(), h.Kernel, key, operation.SuspendProgram, in)
 	}
 	first, err := suspend()
 	if err != nil {

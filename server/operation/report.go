@@ -7,35 +7,35 @@ import (
 
 // GetToday returns what the shop did so far today, beside the same weekday before, and
 // what needs attention.
-var GetToday = kernel.NewOperation(kernel.Of[struct{}, store.Today]{
+var GetToday = declare(kernel.Operation{
 	ID:      "getToday",
 	Group:   analytics,
 	Title:   "Read what happens today",
 	Callers: viewer,
-	Read:    func(v *store.View, c *kernel.Call, _ struct{}) (store.Today, error) { return v.Today(c.Access.Shop) },
+	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Today, error) { return v.Today(c.Access.Shop) }),
 })
 
 // GetDayReport returns the ledger of a day by type, till and program.
-var GetDayReport = kernel.NewOperation(kernel.Of[store.DayReportQuery, store.DayReport]{
+var GetDayReport = declare(kernel.Operation{
 	ID:      "getDayReport",
 	Group:   analytics,
 	Title:   "Read the report of a day",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, q store.DayReportQuery) (store.DayReport, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.DayReportQuery) (store.DayReport, error) {
 		return v.DayReport(c.Access.Shop, q)
-	},
+	}),
 })
 
 // GetPeriod returns what happened in a period, by day and by location.
-var GetPeriod = kernel.NewOperation(kernel.Of[store.PeriodQuery, store.PeriodReport]{
+var GetPeriod = declare(kernel.Operation{
 	ID:      "getPeriod",
 	Group:   analytics,
 	Title:   "Read what happened in a period",
 	Callers: viewer,
-	Read: func(v *store.View, c *kernel.Call, q store.PeriodQuery) (store.PeriodReport, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.PeriodQuery) (store.PeriodReport, error) {
 		return v.Period(c.Access.Shop, q)
-	},
+	}),
 })
 
 // Health is the state of the server and of its file.
@@ -47,16 +47,16 @@ type Health struct {
 }
 
 // GetHealth returns the state of the server and of its file.
-var GetHealth = kernel.NewOperation(kernel.Of[struct{}, Health]{
+var GetHealth = declare(kernel.Operation{
 	ID:      "getHealth",
 	Group:   shops,
 	Title:   "Read the state of the server",
 	Callers: operator,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (h Health, err error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (h Health, err error) {
 		h.Server = c.ServerHealth()
 		if h.File, err = v.Health(); err == nil {
 			h.CardIDDevices, err = v.DevicesThatAcceptIDs()
 		}
 		return h, err
-	},
+	}),
 })

@@ -15,15 +15,15 @@ type SearchQuery struct {
 
 // SearchCards finds cards by their holder, a code or a reference. For those who see no
 // addresses, an address matches only as a whole.
-var SearchCards = kernel.NewOperation(kernel.Of[SearchQuery, store.Page[store.FoundCard]]{
+var SearchCards = declare(kernel.Operation{
 	ID:      "searchCards",
 	Group:   cards,
 	Title:   "Search for cards",
 	Callers: viewer,
-	Read: func(v *store.View, c *kernel.Call, q SearchQuery) (store.Page[store.FoundCard], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q SearchQuery) (store.Page[store.FoundCard], error) {
 		q.WholeEmail = c.Role < kernel.Manager
 		return v.SearchCards(c.Access.Shop, q.CardSearch, q.PageQuery)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q SearchQuery, faulty func(string) bool) error {
 		if faulty("q") {
 			return nil
@@ -34,67 +34,61 @@ var SearchCards = kernel.NewOperation(kernel.Of[SearchQuery, store.Page[store.Fo
 })
 
 // GetCardOverview returns all that a person sees of a card.
-var GetCardOverview = kernel.NewOperation(kernel.Of[struct{}, store.CardOverview]{
+var GetCardOverview = declare(kernel.Operation{
 	ID:      "getCardOverview",
 	Group:   cards,
 	Title:   "Read all about a card",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
+	Read:    byIDInShop((*store.View).CardOverview),
 	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfCard(c.Access.Shop, c.Param("id"))
 	}),
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.CardOverview, error) {
-		return v.CardOverview(c.Access.Shop, c.Param("id"))
-	},
 })
 
 // ListCardTransactions lists the ledger of a card and its chain.
-var ListCardTransactions = kernel.NewOperation(kernel.Of[PageQuery, store.Page[store.LedgerEntry]]{
+var ListCardTransactions = declare(kernel.Operation{
 	ID:      "listCardTransactions",
 	Group:   ledger,
 	Title:   "List the ledger of a card",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.LedgerEntry], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.LedgerEntry], error) {
 		return v.CardTransactions(c.Access.Shop, c.Param("id"), q.PageQuery)
-	},
+	}),
 })
 
 // GetLedgerEntry returns a row of the ledger.
-var GetLedgerEntry = kernel.NewOperation(kernel.Of[struct{}, store.LedgerEntry]{
+var GetLedgerEntry = declare(kernel.Operation{
 	ID:      "getLedgerEntry",
 	Group:   ledger,
 	Title:   "Read a row of the ledger",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.LedgerEntry, error) {
-		return v.LedgerEntry(c.Access.Shop, c.Param("id"))
-	},
+	Read:    byIDInShop((*store.View).LedgerEntry),
 })
 
 // ListCardAudit lists the audit rows about a card and its chain.
-var ListCardAudit = kernel.NewOperation(kernel.Of[PageQuery, store.Page[store.AuditRow]]{
+var ListCardAudit = declare(kernel.Operation{
 	ID:      "listCardAudit",
 	Group:   cards,
 	Title:   "List the audit log of a card",
 	Callers: manager,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
 		return v.CardAudit(c.Access.Shop, c.Param("id"), q.PageQuery)
-	},
+	}),
 })
 
 // ReverseByPerson reverses a row of the ledger for a person who uses no device. The
 // rules are those of ReverseTransaction.
-var ReverseByPerson = kernel.NewOperation(kernel.Of[store.Metadata, store.Stamped]{
+var ReverseByPerson = declare(kernel.Operation{
 	ID:      "reverseByPerson",
 	Group:   ledger,
 	Title:   "Reverse a transaction of any location",
 	Callers: manager,
 	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance, store.SubscriptionSuspended, store.LocationDisabled}),
-	Write: func(tx *store.Tx, c *kernel.Call, f store.Metadata) (store.Stamped, error) {
-		return tx.ReverseByPerson(c.Access.Shop, c.Param("id"), f)
-	},
+	Write:   inShopWith((*store.Tx).ReverseByPerson),
 })
 
 // oneAfter asks for the one row after a cursor, which shows whether the cursor is one

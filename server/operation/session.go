@@ -51,7 +51,7 @@ type SignInFields struct {
 
 // SignIn begins a session of a person. An unknown email is refused like a wrong
 // password, and takes as long.
-var SignIn = kernel.NewOperation(kernel.Of[SignInFields, CreatedSession]{
+var SignIn = declare(kernel.Operation{
 	ID:      "signIn",
 	Group:   sessions,
 	Title:   "Sign in",
@@ -88,14 +88,14 @@ type CodeFields struct {
 }
 
 // ConfirmSignIn replaces a pending session by one that admits to everything.
-var ConfirmSignIn = kernel.NewOperation(kernel.Of[CodeFields, CreatedSession]{
+var ConfirmSignIn = declare(kernel.Operation{
 	ID:      "confirmSignIn",
 	Group:   sessions,
 	Title:   "Give the second factor",
 	Doc:     "The pending session ends.",
 	Callers: kernel.Callers{Pending: true},
 	Codes:   []store.Code{store.TOTPInvalid, store.RateLimited},
-	Write: func(tx *store.Tx, c *kernel.Call, f CodeFields) (s CreatedSession, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f CodeFields) (s CreatedSession, err error) {
 		if err := tx.CheckCode(c.Session.User, c.Browser(), f.TOTP.V); err != nil {
 			return s, err
 		}
@@ -106,18 +106,18 @@ var ConfirmSignIn = kernel.NewOperation(kernel.Of[CodeFields, CreatedSession]{
 			return s, err
 		}
 		return begin(tx, c, store.NewSession{User: c.Session.User})
-	},
+	}),
 })
 
 // SignOut ends the session of the caller.
-var SignOut = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var SignOut = declare(kernel.Operation{
 	ID:      "signOut",
 	Group:   sessions,
 	Title:   "Sign out",
 	Callers: kernel.Callers{Account: true, Enrolling: true, Pending: true},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.EndSession(c.Session.User, c.Session.SessionID)
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return tx.EndSession(c.Session.User, c.Session.SessionID)
+	}),
 })
 
 // EndedSessions is the answer of operations that end several sessions.
@@ -126,39 +126,39 @@ type EndedSessions struct {
 }
 
 // SignOutEverywhere ends all sessions of the caller.
-var SignOutEverywhere = kernel.NewOperation(kernel.Of[struct{}, EndedSessions]{
+var SignOutEverywhere = declare(kernel.Operation{
 	ID:      "signOutEverywhere",
 	Group:   sessions,
 	Title:   "Sign out everywhere",
 	Callers: account,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
 		n, err := tx.SignOutEverywhere(c.Session.User)
 		return EndedSessions{n}, err
-	},
+	}),
 })
 
 // ListSessions lists the sessions of the caller, newest first.
-var ListSessions = kernel.NewOperation(kernel.Of[struct{}, List[store.Session]]{
+var ListSessions = declare(kernel.Operation{
 	ID:      "listSessions",
 	Group:   sessions,
 	Title:   "List the sessions",
 	Callers: account,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Session], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Session], error) {
 		list, err := v.Sessions(c.Session.User)
 		return List[store.Session]{list}, err
-	},
+	}),
 })
 
 // EndSession ends a session of the caller.
-var EndSession = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var EndSession = declare(kernel.Operation{
 	ID:      "endSession",
 	Group:   sessions,
 	Title:   "End a session",
 	Callers: account,
 	Codes:   []store.Code{store.NotFound},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.EndSession(c.Session.User, c.Param("id"))
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return tx.EndSession(c.Session.User, c.Param("id"))
+	}),
 })
 
 // ProofFields are the fields of Prove.
@@ -180,7 +180,7 @@ func (f ProofFields) Check(store.Time) []store.Detail {
 
 // Prove records that the caller has just given the password or a code, which operations
 // with Proof demand.
-var Prove = kernel.NewOperation(kernel.Of[ProofFields, kernel.None]{
+var Prove = declare(kernel.Operation{
 	ID:      "prove",
 	Group:   sessions,
 	Title:   "Give the password or a code again",
@@ -224,29 +224,29 @@ func checkOwn(ctx context.Context, c *kernel.Call, given string) (cr store.Crede
 }
 
 // SelectShop sets the shop that the session of the caller looks at.
-var SelectShop = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var SelectShop = declare(kernel.Operation{
 	ID:      "selectShop",
 	Group:   sessions,
 	Title:   "Select a shop",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
 	Codes:   []store.Code{store.NotFound},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.SelectShop(c.Session, c.Param("id"))
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return tx.SelectShop(c.Session, c.Param("id"))
+	}),
 })
 
 // SignInAs begins a session of a person without a password. A fixture offers it.
-var SignInAs = kernel.NewOperation(kernel.Of[struct{}, CreatedSession]{
+var SignInAs = declare(kernel.Operation{
 	ID:      "signInAs",
 	Group:   sessions,
 	Title:   "Begin a session of a person",
 	Callers: kernel.Callers{System: true},
 	Codes:   []store.Code{store.NotFound},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (CreatedSession, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (CreatedSession, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return CreatedSession{}, err
 		}
 		return begin(tx, c, store.NewSession{User: user})
-	},
+	}),
 })

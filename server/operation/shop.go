@@ -7,15 +7,15 @@ import (
 )
 
 // CreateShop creates a shop. What its fields do not set is enabled.
-var CreateShop = kernel.NewOperation(kernel.Of[store.ShopFields, store.Shop]{
+var CreateShop = declare(kernel.Operation{
 	ID:      "createShop",
 	Group:   shops,
 	Title:   "Create a shop",
 	Callers: operator,
-	Write: func(tx *store.Tx, c *kernel.Call, f store.ShopFields) (sh store.Shop, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ShopFields) (sh store.Shop, err error) {
 		_, sh, err = tx.CreateShop(f)
 		return sh, err
-	},
+	}),
 })
 
 // NewShopFields are the fields of OpenShop.
@@ -37,31 +37,31 @@ func (f NewShopFields) Check(now store.Time) []store.Detail { return f.fields().
 
 // OpenShop creates a shop of which an operator knows the name. The session of the operator
 // looks at it from then on.
-var OpenShop = kernel.NewOperation(kernel.Of[NewShopFields, store.Shop]{
+var OpenShop = declare(kernel.Operation{
 	ID:      "openShop",
 	Group:   shops,
 	Title:   "Open a shop",
 	Doc:     "The session of the operator looks at it from then on.",
 	Callers: operator,
-	Write: func(tx *store.Tx, c *kernel.Call, f NewShopFields) (sh store.Shop, err error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f NewShopFields) (sh store.Shop, err error) {
 		key, sh, err := tx.CreateShop(f.fields())
 		if err != nil || c.Session == nil {
 			return sh, err
 		}
 		return sh, tx.SelectShop(&store.SessionIdentity{Session: c.Session.Session, Shops: []store.ShopRole{{Shop: key, ID: sh.ID}}}, sh.ID)
-	},
+	}),
 })
 
 // ListShops lists all shops, oldest first.
-var ListShops = kernel.NewOperation(kernel.Of[struct{}, List[store.Shop]]{
+var ListShops = declare(kernel.Operation{
 	ID:      "listShops",
 	Group:   shops,
 	Title:   "List the shops",
 	Callers: operator,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Shop], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Shop], error) {
 		shops, err := v.Shops()
 		return List[store.Shop]{shops}, err
-	},
+	}),
 })
 
 // ShopPatch are the fields of UpdateShop.
@@ -71,28 +71,28 @@ type ShopPatch struct {
 }
 
 // UpdateShop changes a shop's plan, subscription or limits.
-var UpdateShop = kernel.NewOperation(kernel.Of[ShopPatch, store.Shop]{
+var UpdateShop = declare(kernel.Operation{
 	ID:      "updateShop",
 	Group:   shops,
 	Title:   "Update a shop",
 	Callers: operator,
 	Codes:   []store.Code{store.NotFound},
 	Mode:    wire.Patch,
-	Write: func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.ShopFields, f.Reason.V)
-	},
+	}),
 })
 
 // ListAudit lists the audit log of the shop.
-var ListAudit = kernel.NewOperation(kernel.Of[PageQuery, store.Page[store.AuditRow]]{
+var ListAudit = declare(kernel.Operation{
 	ID:      "listAudit",
 	Group:   shops,
 	Title:   "List the audit log",
 	Doc:     "Newest first.",
 	Callers: manager,
-	Read: func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
 		return v.AuditLog(c.Access.Shop, q.PageQuery)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q PageQuery, _ func(string) bool) error {
 		_, err := v.AuditLog(c.Access.Shop, oneAfter(q.Cursor))
 		return err

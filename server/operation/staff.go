@@ -8,15 +8,12 @@ import (
 )
 
 // ListStaff lists the staff of the shop's locations.
-var ListStaff = kernel.NewOperation(kernel.Of[struct{}, List[store.StaffMember]]{
+var ListStaff = declare(kernel.Operation{
 	ID:      "listStaff",
 	Group:   staff,
 	Title:   "List the staff",
 	Callers: viewer,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (List[store.StaffMember], error) {
-		members, err := v.Staff(c.Access.Shop)
-		return List[store.StaffMember]{members}, err
-	},
+	Read:    listOf((*store.View).Staff),
 })
 
 // StaffFields are the fields of CreateStaff.
@@ -27,7 +24,7 @@ type StaffFields struct {
 }
 
 // CreateStaff adds a member of staff to a location.
-var CreateStaff = kernel.NewOperation(kernel.Of[StaffFields, store.StaffMember]{
+var CreateStaff = declare(kernel.Operation{
 	ID:      "createStaff",
 	Group:   staff,
 	Title:   "Add a member of staff",
@@ -48,7 +45,7 @@ type MemberPINFields struct {
 }
 
 // SetStaffMemberPIN sets the PIN of a member of staff.
-var SetStaffMemberPIN = kernel.NewOperation(kernel.Of[MemberPINFields, store.StaffMember]{
+var SetStaffMemberPIN = declare(kernel.Operation{
 	ID:      "setStaffMemberPIN",
 	Group:   staff,
 	Title:   "Set the PIN of a member of staff",
@@ -65,29 +62,29 @@ var SetStaffMemberPIN = kernel.NewOperation(kernel.Of[MemberPINFields, store.Sta
 })
 
 // DisableStaff disables a member of staff.
-var DisableStaff = kernel.NewOperation(kernel.Of[struct{}, store.StaffMember]{
-	ID:      "disableStaff",
-	Group:   staff,
-	Title:   "Disable a member of staff",
-	Doc:     "The person's sessions at tills end. What the person did stays in the ledger.",
-	Callers: manager,
-	Codes:   []store.Code{store.NotFound},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.StaffMember, error) {
-		return tx.SetStaffDisabled(c.Access.Shop, c.Param("id"), true)
-	},
+var DisableStaff = staffSwitch(true, kernel.Operation{
+	ID:    "disableStaff",
+	Title: "Disable a member of staff",
+	Doc:   "The person's sessions at tills end. What the person did stays in the ledger.",
+	Codes: []store.Code{store.NotFound},
 })
 
 // EnableStaff enables a disabled member of staff.
-var EnableStaff = kernel.NewOperation(kernel.Of[struct{}, store.StaffMember]{
-	ID:      "enableStaff",
-	Group:   staff,
-	Title:   "Enable a member of staff",
-	Callers: manager,
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.StaffMember, error) {
-		return tx.SetStaffDisabled(c.Access.Shop, c.Param("id"), false)
-	},
+var EnableStaff = staffSwitch(false, kernel.Operation{
+	ID:    "enableStaff",
+	Title: "Enable a member of staff",
+	Codes: []store.Code{store.NotFound, store.Unprocessable},
 })
+
+// staffSwitch returns the operation that disables or enables a member of staff. op says what is
+// special about it.
+func staffSwitch(disabled bool, op kernel.Operation) *kernel.Operation {
+	op.Group, op.Callers = staff, manager
+	op.Write = kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.StaffMember, error) {
+		return tx.SetStaffDisabled(c.Access.Shop, c.Param("id"), disabled)
+	})
+	return declare(op)
+}
 
 // SessionFields are the fields of OpenStaffSession.
 type SessionFields struct {
@@ -108,7 +105,7 @@ func (s StaffSession) WithoutSecret() any {
 }
 
 // OpenStaffSession begins a session of a member of staff at the device.
-var OpenStaffSession = kernel.NewOperation(kernel.Of[SessionFields, StaffSession]{
+var OpenStaffSession = declare(kernel.Operation{
 	ID:    "openStaffSession",
 	Group: ownDevice,
 	Title: "Sign a member of staff in",
@@ -129,14 +126,14 @@ var OpenStaffSession = kernel.NewOperation(kernel.Of[SessionFields, StaffSession
 })
 
 // CloseStaffSession ends the session that the request names.
-var CloseStaffSession = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var CloseStaffSession = declare(kernel.Operation{
 	ID:           "closeStaffSession",
 	Group:        ownDevice,
 	Title:        "Sign the member of staff out",
 	Doc:          "A session that has ended already stays so.",
 	Callers:      device,
 	WithoutStaff: true,
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, c.EndStaffSession(tx)
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return c.EndStaffSession(tx)
+	}),
 })

@@ -12,18 +12,18 @@ import (
 )
 
 // GetDevice describes the device that calls it.
-var GetDevice = kernel.NewOperation(kernel.Of[struct{}, store.TillMe]{
+var GetDevice = declare(kernel.Operation{
 	ID:      "getDevice",
 	Group:   ownDevice,
 	Title:   "Inspect the device",
 	Callers: device,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
 		return v.TillMe(c.Till())
-	},
+	}),
 })
 
 // LookupCard returns the card of a code.
-var LookupCard = kernel.NewOperation(kernel.Of[struct{}, store.Lookup]{
+var LookupCard = declare(kernel.Operation{
 	ID:    "lookupCard",
 	Group: cards,
 	Title: "Look a card up",
@@ -31,14 +31,14 @@ var LookupCard = kernel.NewOperation(kernel.Of[struct{}, store.Lookup]{
 		"chain of cards that overflowed from one another. Never writes.",
 	Callers: device,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
 		code := c.Param("code")
 		l, err := v.Lookup(c.Till(), code)
 		if err == nil && c.NamesHandle() {
 			l.HeldCode = v.HoldCode(code)
 		}
 		return l, err
-	},
+	}),
 })
 
 // CounterCard is the answer of IssueCardAtCounter.
@@ -48,17 +48,17 @@ type CounterCard struct {
 }
 
 // IssueCardAtCounter issues a card that is active at once.
-var IssueCardAtCounter = kernel.NewOperation(kernel.Of[store.CounterFields, CounterCard]{
+var IssueCardAtCounter = declare(kernel.Operation{
 	ID:      "issueCardAtCounter",
 	Group:   cards,
 	Title:   "Issue a card at the counter",
 	Doc:     "The card is active at once.",
 	Callers: device,
 	Codes:   []store.Code{store.NotFound, store.Unprocessable, store.Conflict},
-	Write: func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (CounterCard, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (CounterCard, error) {
 		out, err := tx.IssueAtCounter(c.Till(), c.Param("id"), f)
 		return CounterCard{CounterCard: tx.Hold(out)}, err
-	},
+	}),
 	Complete: kernel.Complete(func(c *CounterCard) (err error) {
 		c.InstallQRSVG, err = qr.SVG(c.InstallURL)
 		return err
@@ -76,7 +76,7 @@ var IssueCardAtCounter = kernel.NewOperation(kernel.Of[store.CounterFields, Coun
 })
 
 // StampCard gives stamps.
-var StampCard = presentation(kernel.Of[store.StampFields, store.Stamped]{
+var StampCard = presentation(kernel.Operation{
 	ID:    "stampCard",
 	Title: "Give stamps",
 	Doc: "Goes to the oldest live card of the chain that is not full. What goes over opens a new card where the program " +
@@ -85,7 +85,7 @@ var StampCard = presentation(kernel.Of[store.StampFields, store.Stamped]{
 }, (*store.Tx).Stamp, store.TransactionStamp)
 
 // RedeemPrize redeems a prize.
-var RedeemPrize = presentation(kernel.Of[store.RedeemFields, store.Stamped]{
+var RedeemPrize = presentation(kernel.Operation{
 	ID:    "redeemPrize",
 	Title: "Redeem a prize",
 	Doc:   "One option per threshold and cycle. The highest threshold on a full card completes the cycle.",
@@ -99,20 +99,20 @@ var RedeemPrize = presentation(kernel.Of[store.RedeemFields, store.Stamped]{
 }, (*store.Tx).Redeem, store.TransactionRedemption)
 
 // TopUpCard adds money to a prepaid card.
-var TopUpCard = presentation(kernel.Of[store.AmountFields, store.Stamped]{
+var TopUpCard = presentation(kernel.Operation{
 	ID:    "topUpCard",
 	Title: "Top up a prepaid card",
 }, (*store.Tx).TopUp, store.TransactionTopUp)
 
 // SpendFromCard takes money from a prepaid card.
-var SpendFromCard = presentation(kernel.Of[store.AmountFields, store.Stamped]{
+var SpendFromCard = presentation(kernel.Operation{
 	ID:    "spendFromCard",
 	Title: "Spend from a prepaid card",
 	Codes: []store.Code{store.PrepaidInsufficientBalance},
 }, (*store.Tx).Spend, store.TransactionSpend)
 
 // UseCard counts a visit with an access card, or the use of a discount.
-var UseCard = presentation(kernel.Of[store.UseFields, store.Stamped]{
+var UseCard = presentation(kernel.Operation{
 	ID:    "useCard",
 	Title: "Use an access or discount card",
 }, (*store.Tx).Use, store.TransactionAccess, store.TransactionDiscount)
@@ -123,24 +123,24 @@ var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspe
 // presentation returns the operation of an action on a card that is presented at a till. d says
 // what is special about it, and types are those of the rows that it writes.
 func presentation[F interface{ Reference() store.Once }](
-	d kernel.Of[F, store.Stamped],
+	d kernel.Operation,
 	act func(*store.Tx, store.Till, string, F) (store.Stamped, error),
 	types ...string,
 ) *kernel.Operation {
 	d.Group = cards
 	d.Callers = device
 	d.Codes = slices.Concat(refusals, d.Codes)
-	d.Write = func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
+	d.Write = kernel.Write(func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
 		return act(tx, c.Till(), c.Param("code"), f)
-	}
+	})
 	d.Repeat = kernel.Repeat(func(v *store.View, c *kernel.Call, f F) (out store.Stamped, found, known bool, err error) {
 		return v.Repeated(c.Till(), store.Repeat{Once: f.Reference(), Types: types, Code: c.Param("code")})
 	})
-	return kernel.NewOperation(d)
+	return declare(d)
 }
 
 // ReverseTransaction reverses a row of the ledger.
-var ReverseTransaction = kernel.NewOperation(kernel.Of[store.UseFields, store.Stamped]{
+var ReverseTransaction = declare(kernel.Operation{
 	ID:    "reverseTransaction",
 	Group: ledger,
 	Title: "Reverse a transaction",
@@ -149,9 +149,9 @@ var ReverseTransaction = kernel.NewOperation(kernel.Of[store.UseFields, store.St
 		"an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
 	Callers: device,
 	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance}),
-	Write: func(tx *store.Tx, c *kernel.Call, f store.UseFields) (store.Stamped, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.UseFields) (store.Stamped, error) {
 		return tx.Reverse(c.Till(), c.Param("id"), f)
-	},
+	}),
 	Repeat: kernel.Repeat(func(v *store.View, c *kernel.Call, f store.UseFields) (out store.Stamped, found, known bool, err error) {
 		return v.Repeated(c.Till(), store.Repeat{Once: f.Once, Types: []string{store.TransactionReversal}, Reverses: c.Param("id")})
 	}),
@@ -163,29 +163,29 @@ type DeviceTransactionsQuery struct {
 }
 
 // ListDeviceTransactions lists the latest rows of the device itself.
-var ListDeviceTransactions = kernel.NewOperation(kernel.Of[DeviceTransactionsQuery, List[store.TillRow]]{
+var ListDeviceTransactions = declare(kernel.Operation{
 	ID:      "listDeviceTransactions",
 	Group:   ledger,
 	Title:   "List the device's latest transactions",
 	Doc:     "Newest first; those that other devices and people made are left out. Never writes.",
 	Callers: device,
-	Read: func(v *store.View, c *kernel.Call, q DeviceTransactionsQuery) (List[store.TillRow], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q DeviceTransactionsQuery) (List[store.TillRow], error) {
 		all, err := v.TillTransactions(c.Till(), int(q.Limit.Or(50)))
 		return List[store.TillRow]{all}, err
-	},
+	}),
 })
 
 // GetDeviceDay returns what the device did so far today.
-var GetDeviceDay = kernel.NewOperation(kernel.Of[struct{}, store.TillToday]{
+var GetDeviceDay = declare(kernel.Operation{
 	ID:    "getDeviceDay",
 	Group: ledger,
 	Title: "Read what the device did today",
 	Doc: "By the shop's calendar. Rows that were reversed are in no sum, and a stamp that was sent later is of the day on which " +
 		"it was given. The amounts are in the shop's currency. Never writes.",
 	Callers: device,
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.TillToday, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.TillToday, error) {
 		return v.TillToday(c.Till())
-	},
+	}),
 })
 
 // TillSearchQuery is the query of SearchAtTill.
@@ -202,7 +202,7 @@ func (q TillSearchQuery) Check(store.Time) []store.Detail {
 }
 
 // SearchAtTill finds cards for a member of staff. Each search is audited.
-var SearchAtTill = kernel.NewOperation(kernel.Of[TillSearchQuery, List[store.TillFound]]{
+var SearchAtTill = declare(kernel.Operation{
 	ID:    "searchAtTill",
 	Group: cards,
 	Title: "Search for a card",
@@ -211,14 +211,14 @@ var SearchAtTill = kernel.NewOperation(kernel.Of[TillSearchQuery, List[store.Til
 	Callers:      device,
 	Codes:        []store.Code{store.InvalidCredentials},
 	StaffSession: true,
-	Read: func(v *store.View, c *kernel.Call, q TillSearchQuery) (List[store.TillFound], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q TillSearchQuery) (List[store.TillFound], error) {
 		found, err := v.TillSearch(c.Access.Shop, q.Q.V)
 		for i := range found {
 			found[i].Email.V = kernel.MaskAddress(found[i].Email.V)
 			found[i].Handle = c.HoldCard(found[i].Code)
 		}
 		return List[store.TillFound]{found}, err
-	},
+	}),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ TillSearchQuery) (func(*store.Tx) error, error) {
 		return func(tx *store.Tx) error { return tx.AuditTillSearch(c.Till()) }, c.CountSearch()
 	}),

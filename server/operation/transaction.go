@@ -12,16 +12,16 @@ type TransactionsQuery struct {
 }
 
 // ListTransactions lists the ledger of the shop.
-var ListTransactions = kernel.NewOperation(kernel.Of[TransactionsQuery, store.Page[store.Transaction]]{
+var ListTransactions = declare(kernel.Operation{
 	ID:    "listTransactions",
 	Group: transactions,
 	Title: "List the ledger",
 	Doc: "Newest first. Rows are written at tills, never over this API. A restricted key sees the rows of its locations. A page " +
 		"may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows.",
 	Callers: assisted(readers("transactions")),
-	Read: func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Page[store.Transaction], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Page[store.Transaction], error) {
 		return v.Transactions(c.Access, q.TransactionFilter, q.PageQuery)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q TransactionsQuery, _ func(string) bool) error {
 		_, err := v.Transactions(c.Access, store.TransactionFilter{}, oneAfter(q.Cursor))
 		return err

@@ -16,7 +16,7 @@ type Subscriptions struct {
 }
 
 // ListWebhooks lists the webhooks whose paths name a program.
-var ListWebhooks = kernel.NewOperation(kernel.Of[struct{}, Subscriptions]{
+var ListWebhooks = declare(kernel.Operation{
 	ID:    "listWebhooks",
 	Group: webhooks,
 	Title: "List a program's webhooks",
@@ -24,10 +24,10 @@ var ListWebhooks = kernel.NewOperation(kernel.Of[struct{}, Subscriptions]{
 		"those whose location_ids are not empty and all its own and whose include_shop_wide_events is false.",
 	Callers: readers("webhooks"),
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
 		list, err := v.Webhooks(c.Access, c.Param("id"))
 		return Subscriptions{list}, err
-	},
+	}),
 })
 
 // WebhookFields are the fields of a new webhook.
@@ -86,7 +86,7 @@ func validateSecrets(f store.WebhookFields) (details []store.Detail) {
 }
 
 // CreateWebhook creates a webhook and returns its secret.
-var CreateWebhook = kernel.NewOperation(kernel.Of[WebhookFields, store.CreatedWebhook]{
+var CreateWebhook = declare(kernel.Operation{
 	ID:    "createWebhook",
 	Group: webhooks,
 	Title: "Create a webhook",
@@ -97,13 +97,13 @@ var CreateWebhook = kernel.NewOperation(kernel.Of[WebhookFields, store.CreatedWe
 	Callers: writers("webhooks"),
 	Codes:   []store.Code{store.NotFound, store.Unprocessable},
 	Proof:   true,
-	Write: func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
 		w, err := tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
 		if !maySeeSecrets(c) {
 			w.Secret = ""
 		}
 		return w, err
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f WebhookFields, faulty func(string) bool) error {
 		return v.CheckWebhookFields(c.Access, "", "", f.WebhookFields, faulty)
 	}),
@@ -114,20 +114,20 @@ var CreateWebhook = kernel.NewOperation(kernel.Of[WebhookFields, store.CreatedWe
 func maySeeSecrets(c *kernel.Call) bool { return c.Kind != kernel.Person || c.Role >= kernel.Owner }
 
 // GetWebhook returns one webhook.
-var GetWebhook = kernel.NewOperation(kernel.Of[struct{}, store.Webhook]{
+var GetWebhook = declare(kernel.Operation{
 	ID:      "getWebhook",
 	Group:   webhooks,
 	Title:   "Read a webhook",
 	Doc:     "Without its secret.",
 	Callers: readers("webhooks"),
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
 		return v.Webhook(c.Access, c.Param("id"), c.Param("webhookId"))
-	},
+	}),
 })
 
 // UpdateWebhook changes a webhook.
-var UpdateWebhook = kernel.NewOperation(kernel.Of[WebhookPatch, store.UpdatedWebhook]{
+var UpdateWebhook = declare(kernel.Operation{
 	ID:    "updateWebhook",
 	Group: webhooks,
 	Title: "Update a webhook",
@@ -138,7 +138,7 @@ var UpdateWebhook = kernel.NewOperation(kernel.Of[WebhookPatch, store.UpdatedWeb
 	Callers: writers("webhooks"),
 	Codes:   []store.Code{store.NotFound, store.Unprocessable},
 	Mode:    wire.Patch,
-	Write: func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
 		if f.RotateSecret.Or(false) && !maySeeSecrets(c) {
 			return store.UpdatedWebhook{}, kernel.Refuse(store.Unauthorized, "Owners alone rotate the secret of a webhook.")
 		}
@@ -148,23 +148,23 @@ var UpdateWebhook = kernel.NewOperation(kernel.Of[WebhookPatch, store.UpdatedWeb
 			}
 		}
 		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
-	},
+	}),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f WebhookPatch, faulty func(string) bool) error {
 		return v.CheckWebhookFields(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookFields, faulty)
 	}),
 })
 
 // DeleteWebhook deletes a webhook.
-var DeleteWebhook = kernel.NewOperation(kernel.Of[struct{}, kernel.None]{
+var DeleteWebhook = declare(kernel.Operation{
 	ID:      "deleteWebhook",
 	Group:   webhooks,
 	Title:   "Delete a webhook",
 	Doc:     "What is pending for it is not sent any more, and its secret, bearer token and custom headers are removed at once.",
 	Callers: writers("webhooks"),
 	Codes:   []store.Code{store.NotFound},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-		return kernel.None{}, tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
-	},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
+	}),
 })
 
 // DeliveryLog is the newest part of a webhook's delivery log.
@@ -173,21 +173,21 @@ type DeliveryLog struct {
 }
 
 // ListDeliveries returns the newest part of a webhook's delivery log.
-var ListDeliveries = kernel.NewOperation(kernel.Of[store.DeliveriesQuery, DeliveryLog]{
+var ListDeliveries = declare(kernel.Operation{
 	ID:      "listDeliveries",
 	Group:   webhooks,
 	Title:   "Read the delivery log",
 	Doc:     "Newest first; one entry for each event, as of its latest attempt. A limit above the maximum is refused, not clamped.",
 	Callers: readers("webhooks"),
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, q store.DeliveriesQuery) (DeliveryLog, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.DeliveriesQuery) (DeliveryLog, error) {
 		list, err := v.Deliveries(c.Access, c.Param("id"), c.Param("webhookId"), q)
 		return DeliveryLog{list}, err
-	},
+	}),
 })
 
 // TestWebhook sends test.ping to a webhook.
-var TestWebhook = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
+var TestWebhook = declare(kernel.Operation{
 	ID:    "testWebhook",
 	Group: webhooks,
 	Title: "Send a test event",
@@ -195,13 +195,13 @@ var TestWebhook = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
 		"failure does not count. The answer is the log entry as it is before the attempt.",
 	Callers: writers("webhooks"),
 	Codes:   []store.Code{store.NotFound, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
-	},
+	}),
 })
 
 // Redeliver sends a delivery again.
-var Redeliver = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
+var Redeliver = declare(kernel.Operation{
 	ID:    "redeliver",
 	Group: webhooks,
 	Title: "Send a delivery again",
@@ -209,35 +209,33 @@ var Redeliver = kernel.NewOperation(kernel.Of[struct{}, store.Delivery]{
 		"webhook: unprocessable_entity.",
 	Callers: writers("webhooks"),
 	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-	Write: func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
-	},
+	}),
 })
 
 // The operations below are for persons, who see the webhooks of all programs in one list.
 
 // ListShopWebhooks lists the webhooks of the shop with their health.
-var ListShopWebhooks = kernel.NewOperation(kernel.Of[store.WebhooksFilter, List[store.WebhookOverview]]{
+var ListShopWebhooks = declare(kernel.Operation{
 	ID:      "listShopWebhooks",
 	Group:   webhooks,
 	Title:   "List the shop's webhooks",
 	Callers: viewer,
-	Read: func(v *store.View, c *kernel.Call, f store.WebhooksFilter) (List[store.WebhookOverview], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, f store.WebhooksFilter) (List[store.WebhookOverview], error) {
 		all, err := v.ShopWebhooks(c.Access.Shop, f)
 		return List[store.WebhookOverview]{all}, err
-	},
+	}),
 })
 
 // GetShopWebhook returns a webhook by its id alone, with its health.
-var GetShopWebhook = kernel.NewOperation(kernel.Of[struct{}, store.WebhookOverview]{
+var GetShopWebhook = declare(kernel.Operation{
 	ID:      "getShopWebhook",
 	Group:   webhooks,
 	Title:   "Read one of the shop's webhooks",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.WebhookOverview, error) {
-		return v.ShopWebhook(c.Access.Shop, c.Param("id"))
-	},
+	Read:    byIDInShop((*store.View).ShopWebhook),
 })
 
 // WebhookLogQuery is the query of ListWebhookLog.
@@ -247,26 +245,26 @@ type WebhookLogQuery struct {
 }
 
 // ListWebhookLog lists the whole delivery log of a webhook.
-var ListWebhookLog = kernel.NewOperation(kernel.Of[WebhookLogQuery, store.Page[store.LoggedDelivery]]{
+var ListWebhookLog = declare(kernel.Operation{
 	ID:      "listWebhookLog",
 	Group:   webhooks,
 	Title:   "List the delivery log",
 	Doc:     "Newest first.",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, q WebhookLogQuery) (store.Page[store.LoggedDelivery], error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q WebhookLogQuery) (store.Page[store.LoggedDelivery], error) {
 		return v.WebhookLog(c.Access.Shop, c.Param("id"), q.LogFilter, q.PageQuery)
-	},
+	}),
 })
 
 // GetDelivery returns an entry of a webhook's delivery log.
-var GetDelivery = kernel.NewOperation(kernel.Of[struct{}, store.LoggedDelivery]{
+var GetDelivery = declare(kernel.Operation{
 	ID:      "getDelivery",
 	Group:   webhooks,
 	Title:   "Read an entry of the delivery log",
 	Callers: viewer,
 	Codes:   []store.Code{store.NotFound},
-	Read: func(v *store.View, c *kernel.Call, _ struct{}) (store.LoggedDelivery, error) {
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.LoggedDelivery, error) {
 		return v.LoggedDelivery(c.Access.Shop, c.Param("id"), c.Param("deliveryId"))
-	},
+	}),
 })
