@@ -21,7 +21,7 @@ func TestEmptyDatabasePath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	onStdin(t, "")
 	f := &file{t, ""} // sets PUNCHCARD_DB
-	for _, args := range [][]string{{"serve"}, initArgs, words("program list"), words("shop create --name Lux"), words("check"), words("backup copy.db"), words("restore copy.db"), words("program list --db="), words("staff list")} {
+	for _, args := range []string{"serve", initArgs, "program list", "shop create --name Lux", "check", "backup copy.db", "restore copy.db", "program list --db=", "staff list"} {
 		f.refused(args, "--db: must not be empty")
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
@@ -49,10 +49,8 @@ var withoutFlag = map[string]string{
 // command prints them.
 func TestSecretFlags(t *testing.T) {
 	f := newFile(t)
-	f.run(words("program create --name Coffee --type discount --discount-percent 10")...)
-	create := func(more ...string) []string {
-		return append(words("webhook create Coffee --url https://192.0.2.1/hook --event card.* --webhook-allow-cidr 192.0.2.0/24"), more...)
-	}
+	f.run("program create --name Coffee --type discount --discount-percent 10")
+	const create = "webhook create Coffee --url https://192.0.2.1/hook --event card.* --webhook-allow-cidr 192.0.2.0/24 "
 	stored := func() string {
 		return f.value("SELECT ifnull(bearer_token, '-') || ' ' || custom_headers || ' ' || http_method FROM webhooks ORDER BY id DESC")
 	}
@@ -77,7 +75,7 @@ func TestSecretFlags(t *testing.T) {
 
 	onStdin(t, "0pen-t0ken\nmore\n")
 	var made store.CreatedWebhook
-	out := hide(f.try(create("--bearer-token", "--http-method", "PUT", "--header", "X-Shop: main, 2; x", "--header-file", file, "--json")...))
+	out := hide(f.try(create + "--bearer-token --http-method PUT --header 'X-Shop: main, 2; x' --json --header-file " + file))
 	if err := json.Unmarshal([]byte(out), &made); err != nil || !made.HasBearerToken || made.HTTPMethod != "PUT" || len(made.CustomHeaders) != 3 {
 		t.Errorf("created %s: %v", out, err)
 	}
@@ -85,64 +83,64 @@ func TestSecretFlags(t *testing.T) {
 		t.Errorf("the file has %s", got)
 	}
 	onStdin(t, "X-Token: s3same\n")
-	hide(f.try(create("--header-file", "-")...))
+	hide(f.try(create + "--header-file -"))
 	if got := stored(); got != `- {"X-Token":"s3same"} POST` {
 		t.Errorf("from standard input: %s", got)
 	}
-	before := f.run("webhook", "list")
+	before := f.run("webhook list")
 	for _, c := range []struct {
 		stdin string
-		args  []string
+		flags string
 		want  string
 	}{
-		{"", []string{"--bearer-token"}, "--bearer-token: the first line of standard input is empty"},
-		{"s3same 0pen\n", []string{"--bearer-token"}, "--bearer-token must be"},
-		{strings.Repeat("s3same", 500), []string{"--bearer-token"}, "--bearer-token must be"},
-		{"x\n", []string{"--bearer-token=s3same"}, "--bearer-token: is read from standard input"},
-		{"x\n", []string{"--bearer-token", "--header-file", "-"}, "--header-file: must be a file"},
-		{"", []string{"--header", "s3same"}, "--header: value 1 must be a name, a colon and a value"},
-		{"", []string{"--header", "X-A: b", "--header", ":s3same"}, "--header: value 2 must be"},
-		{"", []string{"--header", ""}, "--header: value 1 must be"},
-		{"", []string{"--header", "X-A: 0pen", "--header", "X-A: s3same"}, "--header: value 2 has the name of an earlier header"},
-		{"", []string{"--header", "X-Token: x", "--header-file", file}, "--header-file: line 1 has the name"},
-		{"X-A: b\n\n0pen\n", []string{"--header-file", "-"}, "--header-file: line 3 must be"},
-		{"", []string{"--header-file", large}, "--header-file: must have at most"},
-		{"", []string{"--header-file", file + ".not"}, "--header-file: open "},
-		{"", []string{"--header", "Content-Type: 0pen"}, "--header (Content-Type) must not be a header"},
-		{"", []string{"--header", "Cookie: 0pen"}, "--header (Cookie) must be a header of the request"},
-		{"", []string{"--header", "X-A: s3same\u00e9"}, "--header (X-A) must"},
-		{"", []string{"--http-method", "GET"}, "--http-method must be one of"},
+		{"", "--bearer-token", "--bearer-token: the first line of standard input is empty"},
+		{"s3same 0pen\n", "--bearer-token", "--bearer-token must be"},
+		{strings.Repeat("s3same", 500), "--bearer-token", "--bearer-token must be"},
+		{"x\n", "--bearer-token=s3same", "--bearer-token: is read from standard input"},
+		{"x\n", "--bearer-token --header-file -", "--header-file: must be a file"},
+		{"", "--header s3same", "--header: value 1 must be a name, a colon and a value"},
+		{"", "--header 'X-A: b' --header :s3same", "--header: value 2 must be"},
+		{"", "--header ''", "--header: value 1 must be"},
+		{"", "--header 'X-A: 0pen' --header 'X-A: s3same'", "--header: value 2 has the name of an earlier header"},
+		{"", "--header 'X-Token: x' --header-file " + file, "--header-file: line 1 has the name"},
+		{"X-A: b\n\n0pen\n", "--header-file -", "--header-file: line 3 must be"},
+		{"", "--header-file " + large, "--header-file: must have at most"},
+		{"", "--header-file " + file + ".not", "--header-file: open "},
+		{"", "--header 'Content-Type: 0pen'", "--header (Content-Type) must not be a header"},
+		{"", "--header 'Cookie: 0pen'", "--header (Cookie) must be a header of the request"},
+		{"", "--header 'X-A: s3same\u00e9'", "--header (X-A) must"},
+		{"", "--http-method GET", "--http-method must be one of"},
 	} {
 		onStdin(t, c.stdin)
-		out, err := f.try(create(c.args...)...)
+		out, err := f.try(create + c.flags)
 		if hide(out, err); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.args, err, c.want)
+			t.Errorf("%s: %v, want %q", c.flags, err, c.want)
 		}
 	}
-	if after := f.run("webhook", "list"); after != before {
+	if after := f.run("webhook list"); after != before {
 		t.Errorf("refused commands made webhooks:\n%s", after)
 	}
-	hide(f.run("audit", "--json"), nil)
+	hide(f.run("audit --json"), nil)
 }
 
 // TestSendEmail queues the mail of install links, which a server with a mail server sends.
 func TestSendEmail(t *testing.T) {
 	f := newFile(t)
-	f.run(words("program create --name Coffee --type discount --discount-percent 10")...)
-	f.run(words("program publish Coffee")...)
-	issue := words("card issue Coffee --holder-name Ada --holder-email ada@example.com")
-	f.refused(append(issue, "--send-email"), "--send-email: needs the --smtp-url (PUNCHCARD_SMTP_URL)")
+	f.run("program create --name Coffee --type discount --discount-percent 10")
+	f.run("program publish Coffee")
+	issue := "card issue Coffee --holder-name Ada --holder-email ada@example.com"
+	f.refused(issue+" --send-email", "--send-email: needs the --smtp-url (PUNCHCARD_SMTP_URL)")
 	t.Setenv("PUNCHCARD_SMTP_URL", "mail.example.com")
 	f.prints(issue, "/i/")
-	f.refused(append(issue, "--send-email"), "--smtp-url (PUNCHCARD_SMTP_URL): must be a URL")
+	f.refused(issue+" --send-email", "--smtp-url (PUNCHCARD_SMTP_URL): must be a URL")
 	t.Setenv("PUNCHCARD_SMTP_URL", "smtp://mail.example.com")
-	f.refused(words("card issue Coffee --send-email"), "--holder-email is required with")
-	f.refused(words("card issue Coffee --holder-name Grace --send-email --holder-email grace"), "--holder-email")
-	if out := f.run("card", "link", "ada@example.com"); strings.Contains(out, "mails it") {
+	f.refused("card issue Coffee --send-email", "--holder-email is required with")
+	f.refused("card issue Coffee --holder-name Grace --send-email --holder-email grace", "--holder-email")
+	if out := f.run("card link ada@example.com"); strings.Contains(out, "mails it") {
 		t.Errorf("printed %s", out)
 	}
 	for _, command := range []string{"card link ada@example.com", "card reissue ada@example.com", "card issue Coffee --holder-email grace@example.com"} {
-		f.prints(append(words(command), "--send-email"), "/i/", "The server mails it to ", "@example.com")
+		f.prints(command+" --send-email", "/i/", "The server mails it to ", "@example.com")
 	}
 	if n := f.value("SELECT count(*) FROM mails"); n != "2" { // one for each card, with its newest link
 		t.Errorf("%s messages are queued", n)
@@ -152,35 +150,29 @@ func TestSendEmail(t *testing.T) {
 // TestTextsByLanguage sets the texts of programs and prizes in further languages.
 func TestTextsByLanguage(t *testing.T) {
 	f := newFile(t)
-	create := words("program create --name Coffee --type standard --total-stamps 10 --icon-key cup")
-	f.refused(append(create, "--name-localizations", "it"), "--name-localizations (value 1): must be a language and the text")
-	f.refused(append(create, "--name-localizations", "it=A", "--name-localizations", "it=B"), "--name-localizations (it): must be given once")
-	f.refused(append(create, "--name-localizations", "xx=A"), "--name-localizations (xx) ")
-	f.refused(append(create, "--description-localizations", "de="+strings.Repeat("x", 501)), "--description-localizations (de) must be")
-	f.run(append(create, "--name-localizations", "it=Caffè; uno, due", "--name-localizations", "de=A=B", "--description-localizations", "fr=Bon")...)
+	create := "program create --name Coffee --type standard --total-stamps 10 --icon-key cup"
+	f.refused(create+" --name-localizations it", "--name-localizations (value 1): must be a language and the text")
+	f.refused(create+" --name-localizations it=A --name-localizations it=B", "--name-localizations (it): must be given once")
+	f.refused(create+" --name-localizations xx=A", "--name-localizations (xx) ")
+	f.refused(create+" --description-localizations de="+strings.Repeat("x", 501), "--description-localizations (de) must be")
+	f.run(create + " --name-localizations 'it=Caffè; uno, due' --name-localizations de=A=B --description-localizations fr=Bon")
 	if got := f.value("SELECT name_localizations || description_localizations FROM programs"); got != `{"de":"A=B","it":"Caffè; uno, due"}{"fr":"Bon"}` {
 		t.Errorf("the program has %s", got)
 	}
-	f.run("prize", "add", "Coffee", "--threshold", "5", "--name", "Cake", "--name-localizations", "it=Torta", "--description-localizations", "it=Di mele")
-	f.run("prize", "update", "Coffee", "Cake", "--name-localizations", "de=Kuchen")
-	if got := f.value("SELECT name_localizations || description_localizations FROM prizes"); got != `{"de":"Kuchen"}{"it":"Di mele"}` {
-		t.Errorf("the prize has %s", got)
-	}
-	f.run("prize", "update", "Coffee", "Cake", "--name-localizations", "none")
-	if got := f.value("SELECT name_localizations || description_localizations FROM prizes"); got != `{}{"it":"Di mele"}` {
-		t.Errorf("the prize has %s", got)
+	f.run("prize add Coffee --threshold 5 --name Cake --name-localizations it=Torta --description-localizations 'it=Di mele'")
+	for given, want := range map[string]string{"de=Kuchen": `{"de":"Kuchen"}{"it":"Di mele"}`, "none": `{}{"it":"Di mele"}`} {
+		f.run("prize update Coffee Cake --name-localizations " + given)
+		if got := f.value("SELECT name_localizations || description_localizations FROM prizes"); got != want {
+			t.Errorf("with %s the prize has %s", given, got)
+		}
 	}
 }
 
 // TestEveryFieldHasAFlag checks that each field of an operation is a flag or an argument of
 // its command, or is left out for a reason.
 func TestEveryFieldHasAFlag(t *testing.T) {
-	parser, err := kong.New(New(), kong.DefaultEnvars("PUNCHCARD"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	nodes := map[string]*kong.Node{}
-	for _, group := range parser.Model.Children {
+	for _, group := range newParser(t).Model.Children {
 		nodes[group.Name] = group
 		for _, command := range group.Children {
 			nodes[group.Name+" "+command.Name] = command

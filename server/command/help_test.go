@@ -17,10 +17,7 @@ import (
 func TestHelp(t *testing.T) {
 	var out strings.Builder
 	ended := false
-	parser, err := kong.New(New(), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"), kong.Writers(&out, &out), kong.Exit(func(int) { ended = true }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := newParser(t, kong.Writers(&out, &out), kong.Exit(func(int) { ended = true }))
 	ctx, err := parser.Parse([]string{"help", "card", "issue"})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +76,7 @@ func TestCompletion(t *testing.T) {
 		t.Skip("there is no bash")
 	}
 	f := &file{t, filepath.Join(t.TempDir(), "none.db")}
-	script := f.run("completion", "bash")
+	script := f.run("completion bash")
 	for line, want := range map[string]string{"pro": "program", "card iss": "issue", "card issue Coffee --holder-n": "--holder-name", "--shop x program pub": "publish", "program create --no-rep": "--no-repeat-after-reset", "location set-pin --no": "--none",
 		"init --template g": "gym gift", "program create --name X --template = dis": "discount", "card find --status exp": "expired", "init --template coffee --progr": "--program"} {
 		fields := strings.Fields("punchcard " + line)
@@ -93,10 +90,10 @@ func TestCompletion(t *testing.T) {
 	if got, want := field.Tag.Get("placeholder"), strings.Join(newprogram.Keys(), "|"); got != want {
 		t.Errorf("the help of --template lists %s, want %s", got, want)
 	}
-	if zsh := f.run("completion", "zsh"); !strings.HasSuffix(zsh, script) || zsh == script {
+	if zsh := f.run("completion zsh"); !strings.HasSuffix(zsh, script) || zsh == script {
 		t.Error("the script for zsh does not load that for bash")
 	}
-	f.refused([]string{"completion", "fish"}, "bash")
+	f.refused("completion fish", "bash")
 }
 
 // TestCheckArguments checks that an argument that is not UTF-8 is refused.
@@ -112,11 +109,7 @@ func TestCheckArguments(t *testing.T) {
 // TestHelpOfNames checks that the help of flags that take names says so.
 func TestHelpOfNames(t *testing.T) {
 	var out strings.Builder
-	parser, err := kong.New(New(), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"), kong.Writers(&out, &out), kong.Exit(func(int) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	parser.Parse(strings.Fields("transaction list --help"))
+	newParser(t, kong.Writers(&out, &out), kong.Exit(func(int) {})).Parse(strings.Fields("transaction list --help"))
 	for _, want := range []string{"--program=TEXT         The program: its id or name.", "--card=TEXT            The card: its id or name."} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help lacks %q", want)

@@ -17,12 +17,12 @@ func TestInitWithoutDeploy(t *testing.T) {
 	if err := os.WriteFile(plainFile, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append(initArgs, "--public-url", "https://lux.example.com", "--write-deploy")
-	f.refused(append(args, plainFile), "--write-deploy", "not a directory")
+	args := initArgs + " --public-url https://lux.example.com --write-deploy"
+	f.refused(args+" "+plainFile, "--write-deploy", "not a directory")
 	if left := f.folder(); len(left) != 0 {
 		t.Fatalf("left %v", left)
 	}
-	out, err := f.try(append(args, "/proc/punchcard")...) // where no folder can be made
+	out, err := f.try(args + " /proc/punchcard") // where no folder can be made
 	if err == nil || !strings.Contains(err.Error(), "--write-deploy") {
 		t.Errorf("no folder can be made: %v", err)
 	}
@@ -41,7 +41,7 @@ func TestInitQuotes(t *testing.T) {
 	onStdin(t, "")
 	f := &file{t, filepath.Join(t.TempDir(), "it's $HOME.db")}
 	name := "The $(id) `x` \"card\""
-	out := f.run(append(initArgs, "--program", name, "--location", "Ada's")...)
+	out := f.run(initArgs + " --program '" + name + "' --location Ada's")
 	checked := 0
 	for _, line := range strings.Split(out, "\n") {
 		line, ok := strings.CutPrefix(line, "  punchcard ")

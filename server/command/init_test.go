@@ -22,7 +22,8 @@ import (
 )
 
 // initArgs are the flags of init that have no default.
-var initArgs = []string{"init", "--name", "Bar Lux", "--timezone", "Europe/Rome", "--email", "ada@example.com", "--location", "Centrale", "--address", "Via Po 1", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT"}
+const initArgs = "init --name 'Bar Lux' --timezone Europe/Rome --email ada@example.com --location Centrale --address 'Via Po 1' " +
+	"--city Torino --postal-code 10123 --country-code IT"
 
 // folder returns the names in the folder of the file.
 func (f *file) folder() (names []string) {
@@ -42,22 +43,21 @@ func (f *file) folder() (names []string) {
 func TestInit(t *testing.T) {
 	onStdin(t, "")
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
-	f.refused([]string{"init", "--name", "Bar Lux"}, "missing flags: --timezone, --email, --location, --address, --city, --postal-code, --country-code")
-	f.refused(append(initArgs, "--timezone", "Europe/Atlantis", "--country-code", "Italy", "--total-stamps", "0", "--currency", "LIR", "--email", "ada"),
-		"--timezone", "--country-code", "--total-stamps", "--currency", "--email")
-	f.refused(append(initArgs, "--program", strings.Repeat("x", 201)), "--program must be")
-	f.refused(append(initArgs, "--prize", "11=Cake"), "total_stamps") // by the store
-	f.refused(append(initArgs, "--prize", "Cake"), "--prize (value 1)")
-	f.refused(append(initArgs, "--public-url", "cards.example.com"), "--public-url")
-	f.refused(append(initArgs, "--write-deploy", t.TempDir(), "--public-url", "http://127.0.0.1:8080"), "--write-deploy", "https://")
+	f.refused("init --name 'Bar Lux'", "missing flags: --timezone, --email, --location, --address, --city, --postal-code, --country-code")
+	f.refused(initArgs+" --timezone Europe/Atlantis --country-code Italy --total-stamps 0 --currency LIR --email ada", "--timezone", "--country-code", "--total-stamps", "--currency", "--email")
+	f.refused(initArgs+" --program "+strings.Repeat("x", 201), "--program must be")
+	f.refused(initArgs+" --prize 11=Cake", "total_stamps") // by the store
+	f.refused(initArgs+" --prize Cake", "--prize (value 1)")
+	f.refused(initArgs+" --public-url cards.example.com", "--public-url")
+	f.refused(initArgs+" --write-deploy "+t.TempDir()+" --public-url http://127.0.0.1:8080", "--write-deploy", "https://")
 	if left := f.folder(); len(left) != 0 {
 		t.Fatalf("refused commands left %v", left)
 	}
 
 	deploy := filepath.Join(t.TempDir(), "deploy")
-	args := append(initArgs, "--public-url", "https://lux.example.com/", "--write-deploy", deploy)
+	args := initArgs + " --public-url https://lux.example.com/ --write-deploy " + deploy
 	var made opened
-	f.json(&made, args...)
+	f.json(&made, args)
 	if left := f.folder(); len(left) != 1 || left[0] != "shop.db" {
 		t.Errorf("init left %v", left)
 	}
@@ -70,12 +70,12 @@ func TestInit(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
-	f.prints([]string{"card", "issue", "coffee card", "--holder-name", "Ada"}, "https://lux.example.com/i/")
-	f.prints([]string{"card", "reissue", "Ada", "--public-url", "https://other.example.com"}, "https://other.example.com/i/", "(Ada)")
-	f.prints([]string{"device", "pair", "--location", "Centrale"}, "https://lux.example.com/till/pair/", "█")
-	f.prints([]string{"device", "list"}, "(Centrale)")
-	f.prints([]string{"audit"}, "(Ada)", "(Centrale)")
-	f.prints([]string{"check"}, "ok")
+	f.prints("card issue 'coffee card' --holder-name Ada", "https://lux.example.com/i/")
+	f.prints("card reissue Ada --public-url https://other.example.com", "https://other.example.com/i/", "(Ada)")
+	f.prints("device pair --location Centrale", "https://lux.example.com/till/pair/", "█")
+	f.prints("device list", "(Centrale)")
+	f.prints("audit", "(Ada)", "(Centrale)")
+	f.prints("check", "ok")
 	before, _ := os.ReadFile(f.db)
 	f.refused(initArgs, "is there already")
 	if after, _ := os.ReadFile(f.db); string(after) != string(before) {
@@ -87,9 +87,9 @@ func TestInit(t *testing.T) {
 	if left := f.folder(); len(left) != 0 {
 		t.Errorf("left %v", left)
 	}
-	f.prints(append(initArgs, "--total-stamps", "8", "--prize", "8=Pizza, large"), "punchcard serve --db "+f.db, "/invite/", "tsk_live_", "tdk_live_")
+	f.prints(initArgs+" --total-stamps 8 --prize '8=Pizza, large'", "punchcard serve --db "+f.db, "/invite/", "tsk_live_", "tdk_live_")
 	var list struct{ Data []store.Program }
-	if f.json(&list, "program", "list"); len(list.Data) != 1 || list.Data[0].TotalStamps.V != 8 {
+	if f.json(&list, "program list"); len(list.Data) != 1 || list.Data[0].TotalStamps.V != 8 {
 		t.Errorf("the programs are %+v", list.Data)
 	}
 }
@@ -198,9 +198,9 @@ func TestTemplates(t *testing.T) {
 	} {
 		f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
 		var made opened
-		f.json(&made, append(initArgs, "--language", "it", "--template", key, "--public-url", s.Origin)...)
+		f.json(&made, initArgs+" --language it --template "+key+" --public-url "+s.Origin)
 		var created store.ProgramDetail
-		f.json(&created, "program", "create", "--template", key, "--public-url", s.Origin)
+		f.json(&created, "program create --template "+key+" --public-url "+s.Origin)
 		st, err := store.Open(f.db, store.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -237,51 +237,51 @@ func TestTemplates(t *testing.T) {
 func TestTemplateFlags(t *testing.T) {
 	onStdin(t, "")
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
-	f.refused(append(initArgs, "--template", "tea"), "--template: must be coffee, pizza, gym, gift or discount")
-	f.refused(append(initArgs, "--template", "gym", "--prize", "5=Towel"), "--prize: must be left out", "gym", "access")
-	f.refused(append(initArgs, "--template", "gift", "--total-stamps", "5"), "--total-stamps: must be left out", "gift", "prepaid")
-	f.refused(append(initArgs, "--total-stamps", "5"), "--total-stamps: must be above 5", "Croissant", "--prize")
+	f.refused(initArgs+" --template tea", "--template: must be coffee, pizza, gym, gift or discount")
+	f.refused(initArgs+" --template gym --prize 5=Towel", "--prize: must be left out", "gym", "access")
+	f.refused(initArgs+" --template gift --total-stamps 5", "--total-stamps: must be left out", "gift", "prepaid")
+	f.refused(initArgs+" --total-stamps 5", "--total-stamps: must be above 5", "Croissant", "--prize")
 	if left := f.folder(); len(left) != 0 {
 		t.Fatalf("refused commands left %v", left)
 	}
-	f.run(append(initArgs, "--program", "Lux card")...)
+	f.run(initArgs + " --program 'Lux card'")
 	for _, c := range []struct {
-		args        []string
+		flags       string
 		name        string
 		stamps      int64
 		prizes      string
 		description bool
 	}{
-		{nil, "Coffee card", 10, "5=Croissant 10=Free coffee", true},
-		{[]string{"--name", "Lunch"}, "Lunch", 10, "5=Croissant 10=Free coffee", true},
-		{[]string{"--total-stamps", "12"}, "Coffee card", 12, "5=Croissant 12=Free coffee", false},
-		{[]string{"--total-stamps", "10", "--prize", "5=Croissant", "--prize", "10=Free coffee"}, "Coffee card", 10, "5=Croissant 10=Free coffee", true},
-		{[]string{"--prize", "10=Cake"}, "Coffee card", 10, "10=Cake", false},
-		{[]string{"--prize", "none"}, "Coffee card", 10, "", false},
-		{[]string{"--prize", "none", "--description", "Ours"}, "Coffee card", 10, "", true},
-		{[]string{"--total-stamps", "3", "--prize", "3=Tea"}, "Coffee card", 3, "3=Tea", false},
+		{"", "Coffee card", 10, "5=Croissant 10=Free coffee", true},
+		{"--name Lunch", "Lunch", 10, "5=Croissant 10=Free coffee", true},
+		{"--total-stamps 12", "Coffee card", 12, "5=Croissant 12=Free coffee", false},
+		{"--total-stamps 10 --prize 5=Croissant --prize '10=Free coffee'", "Coffee card", 10, "5=Croissant 10=Free coffee", true},
+		{"--prize 10=Cake", "Coffee card", 10, "10=Cake", false},
+		{"--prize none", "Coffee card", 10, "", false},
+		{"--prize none --description Ours", "Coffee card", 10, "", true},
+		{"--total-stamps 3 --prize 3=Tea", "Coffee card", 3, "3=Tea", false},
 	} {
 		var p store.ProgramDetail
-		f.json(&p, append([]string{"program", "create", "--template", "coffee"}, c.args...)...)
+		f.json(&p, "program create --template coffee "+c.flags)
 		var prizes []string
 		for _, z := range p.Prizes {
 			text, _ := json.Marshal(z.Threshold)
 			prizes = append(prizes, string(text)+"="+z.Name)
 		}
 		if got := strings.Join(prizes, " "); p.Name != c.name || p.TotalStamps.V != c.stamps || got != c.prizes || (p.Description != "") != c.description {
-			t.Errorf("%v made %s of %d stamps with %s, described as %q", c.args, p.Name, p.TotalStamps.V, got, p.Description)
+			t.Errorf("%s made %s of %d stamps with %s, described as %q", c.flags, p.Name, p.TotalStamps.V, got, p.Description)
 		}
 	}
-	f.prints(words("program create --template gym"), "Gym pass") // with the public URL of init
+	f.prints("program create --template gym", "Gym pass") // with the public URL of init
 	f = newFile(t)
 	t.Setenv("PUNCHCARD_PUBLIC_URL", "")
-	f.refused(words("card issue Coffee"), "--public-url (PUNCHCARD_PUBLIC_URL): is required")
-	f.refused(words("program create --template gym"), "--template: gym needs --public-url (PUNCHCARD_PUBLIC_URL)", "--access-image-url")
-	f.refused(words("program create --template gym --public-url cards.example.com"), "--public-url")
-	f.prints(words("program create --template gym --access-image-url https://example.com/gym.png"), "Gym pass")
-	f.refused(words("program create --template gym --access-image-url https://example.com/gym.png --type prepaid"), "--type: must be left out or access")
-	f.refused(words("program create --template gift --prize 5=Cake"), "--prize: must be left out")
-	f.refused(words("program create --template coffee --total-stamps 0"), "--total-stamps must be at least 1")
+	f.refused("card issue Coffee", "--public-url (PUNCHCARD_PUBLIC_URL): is required")
+	f.refused("program create --template gym", "--template: gym needs --public-url (PUNCHCARD_PUBLIC_URL)", "--access-image-url")
+	f.refused("program create --template gym --public-url cards.example.com", "--public-url")
+	f.prints("program create --template gym --access-image-url https://example.com/gym.png", "Gym pass")
+	f.refused("program create --template gym --access-image-url https://example.com/gym.png --type prepaid", "--type: must be left out or access")
+	f.refused("program create --template gift --prize 5=Cake", "--prize: must be left out")
+	f.refused("program create --template coffee --total-stamps 0", "--total-stamps must be at least 1")
 }
 
 // TestInitAsks answers the questions of init at a terminal, some of them wrongly at first.
@@ -296,7 +296,7 @@ func TestInitAsks(t *testing.T) {
 	shop := []string{"Bar Lux", "Europe/Rome", "", "it", "ada@example.com", "Centrale", "Via Po 1", "Torino", "10123", "IT"}
 	programOf := func(c *Init) string {
 		f := &file{t, c.DB}
-		return f.run("program", "list") + f.run("prize", "list", c.Program)
+		return f.run("program list") + f.run("prize list '"+c.Program+"'")
 	}
 
 	c, asked, err := answer(empty(), append(shop, "", "", "", "", "")...)
