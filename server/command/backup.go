@@ -134,13 +134,24 @@ func (c *Restore) Run() error {
 	if err != nil {
 		return lifted(err, "--force replaces it and keeps the old one beside it")
 	}
-	out := restoreResult{copyResult{File: c.DB, Bytes: r.Size, Seconds: time.Since(start).Seconds(), Kept: store.Null[string]{V: r.Kept, Valid: r.Kept != ""}}, r.Review}
+	out := restoreResult{
+		copyResult{
+			File:    c.DB,
+			Bytes:   r.Size,
+			Seconds: time.Since(start).Seconds(),
+			Kept:    store.Null[string]{V: r.Kept, Valid: r.Kept != ""},
+		},
+		r.Review,
+	}
 	return c.show(&out, func(w io.Writer) {
 		printf(w, "%s: %d bytes, verified, in %.1f s\n", out.File, out.Bytes, out.Seconds)
 		if out.Kept.Valid {
 			printf(w, "The previous database is kept as %s.\n", out.Kept.V)
 		}
-		fmt.Fprintln(w, "What was delivered after the backup was made will be sent again, with the same event_id; serve --webhook-hold sends nothing.")
+		fmt.Fprintln(
+			w,
+			"What was delivered after the backup was made will be sent again, with the same event_id; serve --webhook-hold sends nothing.",
+		)
 		printReview(w, r.Review)
 	})
 }
@@ -181,7 +192,11 @@ func copyInProcess(ctx context.Context, db, file string, o backup.Options) (size
 	if err != nil {
 		return 0, err
 	}
-	cmd := exec.CommandContext(ctx, self, "backup", file, "--db", db, "--json", "--quiet", fmt.Sprintf("--force=%t", o.Force), fmt.Sprintf("--quick=%t", o.Quick))
+	cmd := exec.CommandContext(
+		ctx, self, "backup", file, "--db", db, "--json", "--quiet",
+		fmt.Sprintf("--force=%t", o.Force),
+		fmt.Sprintf("--quick=%t", o.Quick),
+	)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	var stdout, stderr bytes.Buffer

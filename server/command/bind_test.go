@@ -32,9 +32,7 @@ func newFile(t *testing.T) *file {
 func newParser(t *testing.T, options ...kong.Option) *kong.Kong {
 	t.Helper()
 	parser, err := kong.New(New(), append(options, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return parser
 }
 
@@ -105,22 +103,24 @@ func (f *file) refused(line string, texts ...string) {
 func (f *file) value(query string) (v string) {
 	f.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+f.db)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	defer db.Close()
-	if err := db.QueryRow(query).Scan(&v); err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, db.QueryRow(query).Scan(&v))
 	return v
 }
 
 // TestBoundPrograms makes, publishes and changes a program and its prizes.
 func TestBoundPrograms(t *testing.T) {
 	f := newFile(t)
-	f.prints("program create --name 'Coffee card' --type standard --total-stamps 10 --icon-key cup --no-repeat-after-reset --prize 5=Croissant --prize '10=Coffee, large'", "Coffee card", "10 stamps", "draft", "Coffee, large")
+	f.prints(
+		"program create --name 'Coffee card' --type standard --total-stamps 10 --icon-key cup "+
+			"--no-repeat-after-reset --prize 5=Croissant --prize '10=Coffee, large'",
+		"Coffee card", "10 stamps", "draft", "Coffee, large",
+	)
 	f.refused("program create", "--name is required", "--type is required")
-	f.refused("program create --name Tea --type standard --total-stamps 1001 --bg-color-hex red", "--total-stamps must be", "--bg-color-hex")
+	f.refused(
+		"program create --name Tea --type standard --total-stamps 1001 --bg-color-hex red", "--total-stamps must be", "--bg-color-hex",
+	)
 	f.refused("program create --name Tea --type standard --prize 5", "--prize (value 1)", "10=Free coffee")
 	f.refused("program create --name Tea --type standard --total-stamps 5 --icon-key cup --prize 3=Cake --prize 9=Tart", "total_stamps")
 	f.refused("program create --name ' '", "--name: must not be empty")
@@ -220,11 +220,21 @@ func TestBoundWebhooks(t *testing.T) {
 	}
 	f.prints("webhook list", made.ID, "card.* stamp.assigned", "active")
 	f.prints("webhook test http://127.0.0.1:9/hook --wait 0", "test.ping", "pending", "punchcard serve")
-	if out, err := f.try("webhook test http://127.0.0.1:9/hook --wait 1ms"); err == nil || !strings.Contains(err.Error(), "has not accepted it within 1ms") || !strings.Contains(out, "pending") {
+	if out, err := f.try("webhook test http://127.0.0.1:9/hook --wait 1ms"); err == nil ||
+		!strings.Contains(err.Error(), "has not accepted it within 1ms") ||
+		!strings.Contains(out, "pending") {
 		t.Errorf("a test that nobody sends: %q, %v", out, err)
 	}
 	f.prints("webhook log "+made.ID, "test.ping")
 	f.refused("webhook log whk_none", "No such webhook")
 	f.refused("webhook redeliver "+made.ID+" dlv_none", "No such")
 	f.refused("webhook test "+made.ID+" --wait -1s", "--wait")
+}
+
+// noError ends a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

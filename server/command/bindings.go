@@ -107,8 +107,9 @@ var bindings = []binding{
 		own:    true,
 	},
 	{
-		path:   "device pair",
-		help:   "Print a QR code, a link and a code by which a phone or tablet becomes a device at a location. They work once, for ten minutes.",
+		path: "device pair",
+		help: "Print a QR code, a link and a code by which a phone or tablet becomes a device at a location. " +
+			"They work once, for ten minutes.",
 		action: bind(operation.CreatePairing, printPairing),
 		extra:  flags[pairFlags],
 		own:    true,

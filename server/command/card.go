@@ -47,42 +47,41 @@ func (f *linkFlag) add(form url.Values, _ flagSet) error {
 var theCard = argument{name: "card", kind: aCard, param: "id",
 	help: "The card: its id or code, or its holder's name, email or reference, if only one card has it."}
 
-// amount returns an amount in the smallest units of the shop's currency, which the rows
+// cents is the format of an amount in the smallest units of the shop's currency, which the rows
 // of tables do not name.
-func amount(cents int64) string { return fmt.Sprintf("%d cents", cents) }
+const cents = "%d cents"
 
-// orDash returns the text, or a dash for none.
-func orDash(text store.Null[string]) string {
-	if !text.Valid || text.V == "" {
-		return "-"
+// orDash returns a value by its format, or a dash for none or an empty text.
+func orDash[T any](v store.Null[T], format string) string {
+	if text := fmt.Sprintf(format, v.V); v.Valid && text != "" {
+		return text
 	}
-	return text.V
+	return "-"
 }
 
-// timeOrDash returns the time, or a dash for none.
-func timeOrDash(at store.Null[store.Time]) string {
-	if !at.Valid {
-		return "-"
+// either returns the first text if a condition holds, and the second otherwise.
+func either(condition bool, yes, no string) string {
+	if condition {
+		return yes
 	}
-	return at.V.String()
+	return no
 }
 
 // printFoundCards prints a table of the cards that a search finds.
 func printFoundCards(o output, cards ...store.FoundCard) {
 	fmt.Fprintln(o, "ID\tNAME\tEMAIL\tREFERENCE\tPROGRAM\tSTATUS\tSTAMPS\tBALANCE\tPRIZE DUE\tLAST SEEN")
 	for _, c := range cards {
-		stamps, balance, due := "-", "-", "no"
-		if c.TotalStamps.Valid {
-			stamps = fmt.Sprintf("%d of %d", c.StampsCount, c.TotalStamps.V)
-		}
-		if c.CurrentValue.Valid {
-			balance = amount(c.CurrentValue.V)
-		}
-		if c.PrizeDue {
-			due = "yes"
-		}
-		printf(o, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.ID, orDash(c.HolderName), orDash(c.HolderEmail), orDash(c.ExternalRef),
-			c.ProgramName, c.Status, stamps, balance, due, timeOrDash(c.LastSeenAt))
+		stamps := orDash(c.TotalStamps, fmt.Sprint(c.StampsCount, " of %d"))
+		printf(
+			o, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.ID,
+			orDash(c.HolderName, "%s"),
+			orDash(c.HolderEmail, "%s"),
+			orDash(c.ExternalRef, "%s"),
+			c.ProgramName, c.Status, stamps,
+			orDash(c.CurrentValue, cents),
+			either(c.PrizeDue, "yes", "no"),
+			orDash(c.LastSeenAt, "%s"),
+		)
 	}
 }
 
@@ -94,20 +93,20 @@ func printCardStatus(o output, c store.CardDetail) {
 // printCard prints a card as a list of its fields.
 func printCard(o output, c store.CardDetail) {
 	printf(o, "ID\t%s\nName\t%s\nEmail\t%s\nReference\t%s\nProgram\t%s\nStatus\t%s\n",
-		c.ID, orDash(c.HolderName), orDash(c.HolderEmail), orDash(c.ExternalRef), c.ProgramName, c.Status)
+		c.ID, orDash(c.HolderName, "%s"), orDash(c.HolderEmail, "%s"), orDash(c.ExternalRef, "%s"), c.ProgramName, c.Status)
 	switch {
 	case c.CurrentValue.Valid:
-		printf(o, "Balance\t%s\n", amount(c.CurrentValue.V))
+		printf(o, "Balance\t"+cents+"\n", c.CurrentValue.V)
 	case store.CollectsStamps(c.ProgramType):
 		printf(o, "Stamps\t%d\n", c.StampsCount)
 	}
-	printf(o, "Expires\t%s\nInstalled\t%s\nIssued\t%s\n", timeOrDash(c.ExpiresAt), timeOrDash(c.InstalledAt), c.CreatedAt)
+	printf(o, "Expires\t%s\nInstalled\t%s\nIssued\t%s\n", orDash(c.ExpiresAt, "%s"), orDash(c.InstalledAt, "%s"), c.CreatedAt)
 }
 
 // printCardOverview prints a card with its code, prizes and latest transactions.
 func printCardOverview(o output, c store.CardOverview) {
 	printCard(o, c.Card)
-	printf(o, "Short code\t%s\n", orDash(c.ShortCode))
+	printf(o, "Short code\t%s\n", orDash(c.ShortCode, "%s"))
 	for _, z := range c.Prizes {
 		state := fmt.Sprintf("at %d stamps", z.Threshold)
 		switch {
@@ -138,7 +137,7 @@ func transactionWords(t store.Transaction) string {
 		words += fmt.Sprintf(" %+d stamps", t.StampsDelta.V)
 	}
 	if t.ValueDelta.Valid {
-		words += " " + amount(t.ValueDelta.V)
+		words += fmt.Sprintf(" "+cents, t.ValueDelta.V)
 	}
 	if t.ReversedAt.Valid {
 		words += ", taken back"
@@ -151,16 +150,7 @@ func printTransactions(o output, rows ...store.Transaction) {
 	named := namesOf(o, rows, func(t store.Transaction) string { return t.CardID })
 	fmt.Fprintln(o, "AT\tTYPE\tSTAMPS\tAMOUNT\tCARD\tLOCATION\tTAKEN BACK\tID")
 	for _, t := range rows {
-		stamps, value, reversed := "-", "-", "no"
-		if t.StampsDelta.Valid {
-			stamps = fmt.Sprintf("%+d", t.StampsDelta.V)
-		}
-		if t.ValueDelta.Valid {
-			value = amount(t.ValueDelta.V)
-		}
-		if t.ReversedAt.Valid {
-			reversed = "yes"
-		}
-		printf(o, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.CreatedAt, t.Type, stamps, value, named(t.CardID), t.LocationName, reversed, t.ID)
+		printf(o, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.CreatedAt, t.Type, orDash(t.StampsDelta, "%+d"), orDash(t.ValueDelta, cents),
+			named(t.CardID), t.LocationName, either(t.ReversedAt.Valid, "yes", "no"), t.ID)
 	}
 }

@@ -29,10 +29,7 @@ func printDevices(o output, devices ...store.Device) {
 	named := namesOf(o, devices, func(d store.Device) string { return d.LocationID })
 	fmt.Fprintln(o, "ID\tPREFIX\tNAME\tLOCATION\tSTATE\tCARD IDS")
 	for _, d := range devices {
-		state := "valid"
-		if d.RevokedAt.Valid {
-			state = "revoked"
-		}
+		state := either(d.RevokedAt.Valid, "revoked", "valid")
 		printf(o, "%s\t%s\t%s\t%s\t%s\t%t\n", d.ID, d.Prefix, d.Name, named(d.LocationID), state, d.AcceptsCardIDs)
 	}
 }

@@ -43,15 +43,15 @@ func (c candidate) String() string {
 
 // The kinds of things that arguments name.
 var (
-	aShop     = &resource{"shop", "shops", "shp_", listOf(readList[store.Shop], operation.ListShops, shopCandidate)}
-	aProgram  = &resource{"program", "programs", "prg_", listOf(readAll[store.Program], operation.ListPrograms, programCandidate)}
+	aShop     = &resource{"shop", "shops", "shp_", listOf(readList, operation.ListShops, shopCandidate)}
+	aProgram  = &resource{"program", "programs", "prg_", listOf(readAll, operation.ListPrograms, programCandidate)}
 	aPrize    = &resource{"prize", "prizes", "prz_", listPrizes}
 	aCard     = &resource{"card", "cards", "crd_", listCards}
-	aLocation = &resource{"location", "locations", "loc_", listOf(readAll[store.Location], operation.ListLocations, locationCandidate)}
-	aWebhook  = &resource{"webhook", "webhooks", "whk_", listOf(readList[store.WebhookOverview], operation.ListShopWebhooks, webhookCandidate)}
-	aDevice   = &resource{"device", "devices", "dev_", listOf(readList[store.Device], operation.ListDevices, deviceCandidate)}
-	aKey      = &resource{"key", "keys", "key_", listOf(readList[store.Key], operation.ListKeys, keyCandidate)}
-	aMember   = &resource{"member of staff", "members of staff", "stf_", listOf(readList[store.StaffMember], operation.ListStaff, memberCandidate)}
+	aLocation = &resource{"location", "locations", "loc_", listOf(readAll, operation.ListLocations, locationCandidate)}
+	aWebhook  = &resource{"webhook", "webhooks", "whk_", listOf(readList, operation.ListShopWebhooks, webhookCandidate)}
+	aDevice   = &resource{"device", "devices", "dev_", listOf(readList, operation.ListDevices, deviceCandidate)}
+	aKey      = &resource{"key", "keys", "key_", listOf(readList, operation.ListKeys, keyCandidate)}
+	aMember   = &resource{"member of staff", "members of staff", "stf_", listOf(readList, operation.ListStaff, memberCandidate)}
 	aPerson   = &resource{"person", "people", "usr_", listPeople}
 	aDelivery = &resource{"delivery", "deliveries", "dlv_", listNothing}
 )
@@ -112,7 +112,8 @@ func choose(kind *resource, text string, all []candidate) (candidate, error) {
 	isID := strings.HasPrefix(text, kind.prefix)
 	var found []candidate
 	for _, c := range all {
-		if c.id == text || slices.ContainsFunc(c.names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(text)) }) {
+		if c.id == text ||
+			slices.ContainsFunc(c.names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(text)) }) {
 			found = append(found, c)
 		}
 	}
@@ -264,7 +265,10 @@ func listCards(f finder, text string, _ map[string]string) (all []candidate, err
 		PageQuery:  store.PageQuery{Limit: store.Given[int64](pageSize)},
 		CardSearch: store.CardSearch{Q: store.Given(text)},
 	}
-	p, err := kernel.Do[store.Page[store.FoundCard]](context.Background(), f.kernel, f.caller, operation.SearchCards, kernel.Args{Fields: q})
+	p, err := kernel.Do[store.Page[store.FoundCard]](
+		context.Background(), f.kernel, f.caller, operation.SearchCards,
+		kernel.Args{Fields: q},
+	)
 	for _, c := range p.Data {
 		var names []string
 		for _, name := range []store.Null[string]{c.HolderName, c.HolderEmail, c.ExternalRef} {

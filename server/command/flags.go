@@ -207,7 +207,8 @@ func flagHelp(in wire.Input, mode wire.Mode) string {
 	for _, sentence := range strings.Split(strings.TrimSuffix(in.Doc, "."), ". ") {
 		var parts []string
 		for _, part := range strings.Split(sentence, "; ") {
-			if !strings.Contains(part, "PATCH") && !strings.Contains(part, "null") && !strings.Contains(part, "restricted key") && part != "" &&
+			if !strings.Contains(part, "PATCH") && !strings.Contains(part, "null") && !strings.Contains(part, "restricted key") &&
+				part != "" &&
 				(part != "Replaces all" || mode == wire.Patch) {
 				parts = append(parts, part)
 			}
@@ -264,51 +265,43 @@ func (s flagSet) form() (url.Values, error) {
 		if !f.given() {
 			continue
 		}
-		if err := s.add(form, f.Input, f.value.Interface()); err != nil {
+		if err := s.add(form, f.Input, reflect.Indirect(f.value).Interface()); err != nil {
 			return nil, err
 		}
 	}
 	return form, nil
 }
 
-// add adds the value of a flag to a form.
+// add adds the value of a flag to a form. A pointer to it stands for what it points to.
 func (s flagSet) add(form url.Values, in wire.Input, value any) error {
 	clears := in.Clears && s.binding.op.Mode == wire.Patch
 	switch v := value.(type) {
-	case *bool:
-		form.Set(in.Name, strconv.FormatBool(*v))
-	case bool:
-		form.Set(in.Name, "true")
-	case *string:
-		return s.addText(form, in, *v, clears)
-	case string:
-		return s.addText(form, in, v, clears)
-	case *int64:
-		form.Set(in.Name, fmt.Sprint(*v))
-	case float64:
+	case bool, int64, float64:
 		form.Set(in.Name, fmt.Sprint(v))
-	case *number:
-		if *v == "none" {
+	case string:
+		return addText(form, in, v, clears)
+	case number:
+		if v == "none" {
 			form.Set(in.Name, "")
 			return nil
 		}
 		var n int64
-		if _, err := fmt.Sscanf(string(*v)+"\n", "%d\n", &n); err != nil {
+		if _, err := fmt.Sscanf(string(v)+"\n", "%d\n", &n); err != nil {
 			return fmt.Errorf("%s: must be a whole number, or none", flagOf(in.Name))
 		}
 		form.Set(in.Name, fmt.Sprint(n))
-	case *expiry:
-		if *v == "none" || *v == "never" {
+	case expiry:
+		if v == "none" || v == "never" {
 			form.Set(in.Name, "")
 			return nil
 		}
-		at, err := instant(*v).at(flagName(in.Name), false)
+		at, err := instant(v).at(flagName(in.Name), false)
 		if err != nil {
 			return fmt.Errorf("%w, or never", err)
 		}
 		form.Set(in.Name, at.String())
-	case *instant:
-		if *v == "none" || *v == "never" {
+	case instant:
+		if v == "none" || v == "never" {
 			if !clears {
 				return fmt.Errorf("%s: must be a time", flagOf(in.Name))
 			}
@@ -355,7 +348,7 @@ func addTexts(form url.Values, field string, values []string) error {
 
 // addText adds a text or number. A form cannot tell an empty text from none, so it is
 // refused.
-func (s flagSet) addText(form url.Values, in wire.Input, text string, clears bool) error {
+func addText(form url.Values, in wire.Input, text string, clears bool) error {
 	switch {
 	case clears && text == "none":
 		text = ""

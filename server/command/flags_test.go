@@ -21,7 +21,10 @@ func TestEmptyDatabasePath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	onStdin(t, "")
 	f := &file{t, ""} // sets PUNCHCARD_DB
-	for _, args := range []string{"serve", initArgs, "program list", "shop create --name Lux", "check", "backup copy.db", "restore copy.db", "program list --db=", "staff list"} {
+	for _, args := range []string{
+		"serve", initArgs, "program list", "shop create --name Lux", "check", "backup copy.db", "restore copy.db", "program list --db=",
+		"staff list",
+	} {
 		f.refused(args, "--db: must not be empty")
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
@@ -32,13 +35,13 @@ func TestEmptyDatabasePath(t *testing.T) {
 // withoutFlag are the fields of operations that a command cannot set by a flag, by command
 // and field, each with the reason.
 var withoutFlag = map[string]string{
-	"program create prizes.name_localizations":        "--prize has stamps and name; prize update sets the rest, as long as the program is a draft",
+	"program create prizes.name_localizations":        "--prize has stamps and name; prize update sets the rest of a draft",
 	"program create prizes.description":               "as prizes.name_localizations",
 	"program create prizes.description_localizations": "as prizes.name_localizations",
 	"program create prizes.ordinal":                   "the order of the flags",
 	"shop update mode":                                "it is part of the keys, and never changes",
 	"location create staff_pin":                       "location set-pin reads it from standard input",
-	"key rotate grace_hours":                          "--credential-rotation-grace-hours, a setting of the server, sets it for commands too",
+	"key rotate grace_hours":                          "--credential-rotation-grace-hours sets it for commands too",
 	"staff add pin":                                   "it is read from standard input",
 	"staff set-pin pin":                               "it is read from standard input",
 	"location set-pin staff_pin":                      "it is read from standard input",
@@ -66,17 +69,14 @@ func TestSecretFlags(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "headers")
 	large := file + ".large"
-	if err := os.WriteFile(large, make([]byte, maxHeaderFile+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte("X-Token: s3same\r\n\nX-Other:a:b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(large, make([]byte, maxHeaderFile+1), 0o600))
+	noError(t, os.WriteFile(file, []byte("X-Token: s3same\r\n\nX-Other:a:b\n"), 0o600))
 
 	onStdin(t, "0pen-t0ken\nmore\n")
 	var made store.CreatedWebhook
 	out := hide(f.try(create + "--bearer-token --http-method PUT --header 'X-Shop: main, 2; x' --json --header-file " + file))
-	if err := json.Unmarshal([]byte(out), &made); err != nil || !made.HasBearerToken || made.HTTPMethod != "PUT" || len(made.CustomHeaders) != 3 {
+	if err := json.Unmarshal([]byte(out), &made); err != nil || !made.HasBearerToken || made.HTTPMethod != "PUT" ||
+		len(made.CustomHeaders) != 3 {
 		t.Errorf("created %s: %v", out, err)
 	}
 	if got := stored(); got != `0pen-t0ken {"X-Other":"a:b","X-Shop":"main, 2; x","X-Token":"s3same"} PUT` {
@@ -139,7 +139,9 @@ func TestSendEmail(t *testing.T) {
 	if out := f.run("card link ada@example.com"); strings.Contains(out, "mails it") {
 		t.Errorf("printed %s", out)
 	}
-	for _, command := range []string{"card link ada@example.com", "card reissue ada@example.com", "card issue Coffee --holder-email grace@example.com"} {
+	for _, command := range []string{
+		"card link ada@example.com", "card reissue ada@example.com", "card issue Coffee --holder-email grace@example.com",
+	} {
 		f.prints(command+" --send-email", "/i/", "The server mails it to ", "@example.com")
 	}
 	if n := f.value("SELECT count(*) FROM mails"); n != "2" { // one for each card, with its newest link
@@ -156,7 +158,8 @@ func TestTextsByLanguage(t *testing.T) {
 	f.refused(create+" --name-localizations xx=A", "--name-localizations (xx) ")
 	f.refused(create+" --description-localizations de="+strings.Repeat("x", 501), "--description-localizations (de) must be")
 	f.run(create + " --name-localizations 'it=Caffè; uno, due' --name-localizations de=A=B --description-localizations fr=Bon")
-	if got := f.value("SELECT name_localizations || description_localizations FROM programs"); got != `{"de":"A=B","it":"Caffè; uno, due"}{"fr":"Bon"}` {
+	got := f.value("SELECT name_localizations || description_localizations FROM programs")
+	if got != `{"de":"A=B","it":"Caffè; uno, due"}{"fr":"Bon"}` {
 		t.Errorf("the program has %s", got)
 	}
 	f.run("prize add Coffee --threshold 5 --name Cake --name-localizations it=Torta --description-localizations 'it=Di mele'")

@@ -43,8 +43,7 @@ type Completion struct {
 // Run prints the script.
 func (c *Completion) Run(app *kong.Kong) error {
 	words, values := map[string][]string{}, map[string][]string{}
-	complete(words, app.Model.Node, "")
-	completeValues(values, app.Model.Node, "")
+	complete(words, values, app.Model.Node, "")
 	if c.Shell == "zsh" {
 		fmt.Fprintln(Out, "autoload -U +X bashcompinit && bashcompinit")
 	}
@@ -52,29 +51,15 @@ func (c *Completion) Run(app *kong.Kong) error {
 }
 
 // complete adds what may follow a command, by its path such as " card issue": its commands,
-// and its flags with those of the commands above it.
-func complete(words map[string][]string, node *kong.Node, path string) {
+// and its flags with those of the commands above it. It also adds the values of each flag that
+// takes one of a few, by the path of its command and its name, such as " init --template".
+func complete(words, values map[string][]string, node *kong.Node, path string) {
 	for _, group := range node.AllFlags(true) {
 		for _, f := range group {
 			words[path] = append(words[path], "--"+f.Name)
 			if f.IsBool() && f.Tag.Negatable != "" {
 				words[path] = append(words[path], "--no-"+f.Name)
 			}
-		}
-	}
-	for _, child := range node.Children {
-		if !child.Hidden {
-			words[path] = append(words[path], child.Name)
-			complete(words, child, path+" "+child.Name)
-		}
-	}
-}
-
-// completeValues adds the values of each flag that takes one of a few, by the path of its
-// command and its name, such as " init --template".
-func completeValues(values map[string][]string, node *kong.Node, path string) {
-	for _, group := range node.AllFlags(true) {
-		for _, f := range group {
 			if few := strings.Split(f.PlaceHolder, "|"); len(few) > 1 {
 				values[path+" --"+f.Name] = few
 			} else if f.Enum != "" {
@@ -84,7 +69,8 @@ func completeValues(values map[string][]string, node *kong.Node, path string) {
 	}
 	for _, child := range node.Children {
 		if !child.Hidden {
-			completeValues(values, child, path+" "+child.Name)
+			words[path] = append(words[path], child.Name)
+			complete(words, values, child, path+" "+child.Name)
 		}
 	}
 }
@@ -95,7 +81,9 @@ func completeValues(values map[string][]string, node *kong.Node, path string) {
 func printCompletion(w io.Writer, words, values map[string][]string) error {
 	var b strings.Builder
 	b.WriteString("_punchcard() {\n  local path=\"\" word words flag=\"${COMP_WORDS[COMP_CWORD-1]}\" last=\"${COMP_WORDS[COMP_CWORD]}\"\n")
-	b.WriteString("  if [ \"$flag\" = \"=\" ]; then flag=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n  if [ \"$last\" = \"=\" ]; then last=\"\"; fi\n")
+	b.WriteString(
+		"  if [ \"$flag\" = \"=\" ]; then flag=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n  if [ \"$last\" = \"=\" ]; then last=\"\"; fi\n",
+	)
 	b.WriteString("  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$path $word\" in\n")
 	paths := slices.Sorted(maps.Keys(words))
 	for _, path := range paths {

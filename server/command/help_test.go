@@ -19,14 +19,16 @@ func TestHelp(t *testing.T) {
 	ended := false
 	parser := newParser(t, kong.Writers(&out, &out), kong.Exit(func(int) { ended = true }))
 	ctx, err := parser.Parse([]string{"help", "card", "issue"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ctx.Run(); !ended || !strings.Contains(out.String(), "Usage: punchcard card issue ") || !strings.Contains(out.String(), "--holder-email") {
+	noError(t, err)
+	if ctx.Run(); !ended || !strings.Contains(out.String(), "Usage: punchcard card issue ") ||
+		!strings.Contains(out.String(), "--holder-email") {
 		t.Errorf("help printed\n%s", out.String())
 	}
-	for wrong, right := range map[string]string{"card isue x": "issue", "prgoram list": "program", "card issue x --holder-nam Ada": "--holder-name", "stat": "stats"} {
-		if _, err := parser.Parse(strings.Fields(wrong)); err == nil || !strings.Contains(err.Error(), "did you mean") || !strings.Contains(err.Error(), right) {
+	for wrong, right := range map[string]string{
+		"card isue x": "issue", "prgoram list": "program", "card issue x --holder-nam Ada": "--holder-name", "stat": "stats",
+	} {
+		if _, err := parser.Parse(strings.Fields(wrong)); err == nil || !strings.Contains(err.Error(), "did you mean") ||
+			!strings.Contains(err.Error(), right) {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
@@ -37,11 +39,9 @@ func TestHelp(t *testing.T) {
 func TestFor(t *testing.T) {
 	model := func(tree any) map[string][]string {
 		parser, err := kong.New(tree, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		words := map[string][]string{}
-		complete(words, parser.Model.Node, "")
+		complete(words, map[string][]string{}, parser.Model.Node, "")
 		return words
 	}
 	whole := model(New())
@@ -77,10 +77,22 @@ func TestCompletion(t *testing.T) {
 	}
 	f := &file{t, filepath.Join(t.TempDir(), "none.db")}
 	script := f.run("completion bash")
-	for line, want := range map[string]string{"pro": "program", "card iss": "issue", "card issue Coffee --holder-n": "--holder-name", "--shop x program pub": "publish", "program create --no-rep": "--no-repeat-after-reset", "location set-pin --no": "--none",
-		"init --template g": "gym gift", "program create --name X --template = dis": "discount", "card find --status exp": "expired", "init --template coffee --progr": "--program"} {
+	for line, want := range map[string]string{
+		"pro":                          "program",
+		"card iss":                     "issue",
+		"card issue Coffee --holder-n": "--holder-name",
+		"--shop x program pub":         "publish",
+		"program create --no-rep":      "--no-repeat-after-reset",
+		"location set-pin --no":        "--none",
+		"init --template g":            "gym gift",
+		"program create --name X --template = dis": "discount",
+		"card find --status exp":                   "expired",
+		"init --template coffee --progr":           "--program",
+	} {
 		fields := strings.Fields("punchcard " + line)
-		test := script + "COMP_WORDS=('" + strings.Join(fields, "' '") + "')\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_punchcard\necho \"${COMPREPLY[@]}\""
+		test := script + "COMP_WORDS=('" + strings.Join(
+			fields, "' '",
+		) + "')\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_punchcard\necho \"${COMPREPLY[@]}\""
 		out, err := exec.Command(bash, "-c", test).CombinedOutput()
 		if got := strings.TrimSpace(string(out)); err != nil || got != want {
 			t.Errorf("%s is completed to %q, want %q (%v)", line, got, want, err)
@@ -101,7 +113,8 @@ func TestCheckArguments(t *testing.T) {
 	if err := CheckArguments([]string{"card", "issue", "Caffè", "\ufffd"}); err != nil {
 		t.Error(err)
 	}
-	if err := CheckArguments([]string{"card", "issue", "Caff\xe8"}); err == nil || !strings.Contains(err.Error(), "argument 3") || !strings.Contains(err.Error(), "UTF-8") {
+	if err := CheckArguments([]string{"card", "issue", "Caff\xe8"}); err == nil || !strings.Contains(err.Error(), "argument 3") ||
+		!strings.Contains(err.Error(), "UTF-8") {
 		t.Error(err)
 	}
 }
@@ -110,7 +123,9 @@ func TestCheckArguments(t *testing.T) {
 func TestHelpOfNames(t *testing.T) {
 	var out strings.Builder
 	newParser(t, kong.Writers(&out, &out), kong.Exit(func(int) {})).Parse(strings.Fields("transaction list --help"))
-	for _, want := range []string{"--program=TEXT         The program: its id or name.", "--card=TEXT            The card: its id or name."} {
+	for _, want := range []string{
+		"--program=TEXT         The program: its id or name.", "--card=TEXT            The card: its id or name.",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help lacks %q", want)
 		}

@@ -59,8 +59,16 @@ func (c *Init) steps() (shop, location, device, program, key, owner step, err er
 		return v
 	}
 	same := strings.NewReplacer()
-	shop = step{operation.OpenShop, fields("name", c.Name, "timezone", c.Timezone, "currency", c.Currency, "language", c.Language, "country_code", c.CountryCode), same}
-	location = step{operation.CreateLocation, fields("name", c.Location, "address", c.Address, "city", c.City, "postal_code", c.PostalCode, "country_code", c.CountryCode), strings.NewReplacer("--name", "--location")}
+	shop = step{
+		operation.OpenShop,
+		fields("name", c.Name, "timezone", c.Timezone, "currency", c.Currency, "language", c.Language, "country_code", c.CountryCode),
+		same,
+	}
+	location = step{
+		operation.CreateLocation,
+		fields("name", c.Location, "address", c.Address, "city", c.City, "postal_code", c.PostalCode, "country_code", c.CountryCode),
+		strings.NewReplacer("--name", "--location"),
+	}
 	device = step{operation.CreateDevice, fields("location_id", "-", "name", "Till"), same}
 	program = step{operation.CreateProgramWithPrizes, url.Values{}, strings.NewReplacer("--name", "--program")}
 	key = step{operation.CreateKey, fields("name", "First key"), same}
@@ -129,12 +137,8 @@ func (c *Init) run(a *asker) error {
 	if err != nil {
 		return err
 	}
-	faults, err := c.faults()
-	if err != nil {
+	if err := c.check(""); err != nil {
 		return err
-	}
-	if faults != nil {
-		return usageError(strings.Join(faults, "; "))
 	}
 	o := opened{DB: c.DB}
 	err = c.build(&o)
@@ -186,7 +190,11 @@ func (c *Init) build(o *opened) error {
 		if o.Program, err = perform[store.ProgramDetail](k, in, program, nil); err != nil {
 			return programError{err}
 		}
-		if o.Program, err = perform[store.ProgramDetail](k, in, step{op: operation.PublishProgram, form: url.Values{}, flags: program.flags}, on(o.Program.ID)); err != nil {
+		if o.Program, err = perform[store.ProgramDetail](k, in, step{
+			op:    operation.PublishProgram,
+			form:  url.Values{},
+			flags: program.flags,
+		}, on(o.Program.ID)); err != nil {
 			return err
 		}
 		if o.Key, err = perform[operation.CreatedKey](k, in, key, nil); err != nil {
@@ -195,7 +203,10 @@ func (c *Init) build(o *opened) error {
 		if o.OwnerLink, err = perform[store.CreatedLink](k, in, owner, nil); err != nil {
 			return err
 		}
-		return st.Write(context.Background(), store.Write{Actor: person(0).Actor, Do: func(tx *store.Tx) error { return tx.RememberPublicURL(c.PublicURL) }})
+		return st.Write(
+			context.Background(),
+			store.Write{Actor: person(0).Actor, Do: func(tx *store.Tx) error { return tx.RememberPublicURL(c.PublicURL) }},
+		)
 	})
 	if err != nil {
 		return err
@@ -287,12 +298,23 @@ func atTill(programType string) string {
 
 // print prints what was made, and what comes next.
 func (c *Init) print(w io.Writer, o opened, files map[string]string) {
-	printf(w, "The shop %s is in %s, with the location %s and the program %s.\n\nThese are shown this once. The owner's account, by a link that is valid until %s once the server runs:\n\n%s\n\n",
-		o.Shop.Name, o.DB, o.Location.Name, o.Program.Name, o.OwnerLink.ExpiresAt, o.OwnerLink.URL)
+	printf(
+		w,
+		"The shop %s is in %s, with the location %s and the program %s.\n\n"+
+			"These are shown this once. The owner's account, by a link that is valid until %s once the server runs:\n\n%s\n\n",
+		o.Shop.Name, o.DB, o.Location.Name, o.Program.Name, o.OwnerLink.ExpiresAt, o.OwnerLink.URL,
+	)
 	printf(w, "A key for the API:\n\n%s\n\nThe token of the first till:\n\n%s\n\nNext:\n\n", o.Key.Secret, o.Device.Token)
 	db := shellWord(o.DB)
 	printf(w, "  punchcard serve --db %s\n  punchcard card issue %s --holder-name Ada --db %s\n", db, shellWord(o.Program.Name), db)
-	printf(w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till %s\n  punchcard device pair --location %s --db %s\n", db, atTill(o.Program.Type), shellWord(o.Location.Name), db)
+	printf(
+		w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till %s\n"+
+			"  punchcard device pair --location %s --db %s\n",
+		db,
+		atTill(o.Program.Type),
+		shellWord(o.Location.Name),
+		db,
+	)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		printf(w, "\n%s is written.\n", path)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,10 +62,7 @@ func (c *Init) ask(a *asker, questions ...question) (err error) {
 			if *q.value, err = a.line(q.text, q.byDefault); err != nil {
 				return err
 			}
-			if *q.value == "" {
-				*q.value = q.byDefault
-			}
-			if *q.value == "" {
+			if *q.value = cmp.Or(*q.value, q.byDefault); *q.value == "" {
 				continue
 			}
 			if faults := c.faultsOf(q.flag); faults != nil {
@@ -72,10 +70,7 @@ func (c *Init) ask(a *asker, questions ...question) (err error) {
 				*q.value = ""
 			}
 		}
-		if *q.value == "" {
-			*q.value = q.byDefault
-		}
-		if *q.value == "" {
+		if *q.value = cmp.Or(*q.value, q.byDefault); *q.value == "" {
 			a.missing = append(a.missing, "--"+q.flag)
 		}
 	}
@@ -96,19 +91,15 @@ func (c *Init) faultsOf(flag string) (faults []string) {
 	return faults
 }
 
-// checkGiven checks the values of the flags that are given, before anything is asked.
-func (c *Init) checkGiven() error {
-	all, err := c.faults()
+// check returns an error for the faults of the flags, but for those that end with left, if it is not
+// empty.
+func (c *Init) check(left string) error {
+	faults, err := c.faults()
 	if err != nil {
 		return err
 	}
-	var faults []string
-	for _, f := range all {
-		if !strings.HasSuffix(f, " is required") {
-			faults = append(faults, f)
-		}
-	}
-	if faults != nil {
+	faults = slices.DeleteFunc(faults, func(fault string) bool { return left != "" && strings.HasSuffix(fault, left) })
+	if len(faults) > 0 {
 		return usageError(strings.Join(faults, "; "))
 	}
 	return nil
@@ -118,7 +109,7 @@ func (c *Init) checkGiven() error {
 // error that names all missing flags.
 func (c *Init) askAll(a *asker) error {
 	if a.terminal {
-		if err := c.checkGiven(); err != nil {
+		if err := c.check(" is required"); err != nil { // of what is given, before anything is asked
 			return err
 		}
 	}
@@ -155,7 +146,8 @@ func (c *Init) askProgram(a *asker) error {
 		return err
 	}
 	own := t.Fields(web.PrinterFor(c.Language), "")
-	if err := c.ask(a, question{"program", "Name of the program", &c.Program, own.Get("name")}); err != nil || !store.CollectsStamps(t.Type) {
+	if err := c.ask(a, question{"program", "Name of the program", &c.Program, own.Get("name")}); err != nil ||
+		!store.CollectsStamps(t.Type) {
 		return err
 	}
 	if !a.terminal {
@@ -165,7 +157,8 @@ func (c *Init) askProgram(a *asker) error {
 	if given == nil {
 		c.Prize = []string{"none"} // they are asked for next, for any number of stamps
 	}
-	if err := c.ask(a, question{"total-stamps", "Stamps of a full card", &c.TotalStamps, own.Get("total_stamps")}); err != nil || given != nil {
+	if err := c.ask(a, question{"total-stamps", "Stamps of a full card", &c.TotalStamps, own.Get("total_stamps")}); err != nil ||
+		given != nil {
 		return err
 	}
 	return c.askPrizes(a)
@@ -175,9 +168,7 @@ func (c *Init) askProgram(a *asker) error {
 func (c *Init) askTemplate(a *asker) error {
 	byDefault := newprogram.Templates[0].Key
 	if !a.terminal || c.Template != "" {
-		if c.Template == "" {
-			c.Template = byDefault
-		}
+		c.Template = cmp.Or(c.Template, byDefault)
 		return nil
 	}
 	fmt.Fprintln(a.out, "Template of the first program:")
@@ -189,10 +180,7 @@ func (c *Init) askTemplate(a *asker) error {
 		if err != nil {
 			return err
 		}
-		c.Template = strings.ToLower(answer)
-		if answer == "" {
-			c.Template = byDefault
-		}
+		c.Template = cmp.Or(strings.ToLower(answer), byDefault)
 		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(newprogram.Templates) {
 			c.Template = newprogram.Templates[n-1].Key
 		}

@@ -14,9 +14,7 @@ func TestInitWithoutDeploy(t *testing.T) {
 	onStdin(t, "")
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
 	plainFile := filepath.Join(t.TempDir(), "deploy")
-	if err := os.WriteFile(plainFile, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(plainFile, nil, 0o600))
 	args := initArgs + " --public-url https://lux.example.com --write-deploy"
 	f.refused(args+" "+plainFile, "--write-deploy", "not a directory")
 	if left := f.folder(); len(left) != 0 {
@@ -53,7 +51,8 @@ func TestInitQuotes(t *testing.T) {
 		if err != nil || !strings.Contains(string(words), "\n"+f.db+"\n") {
 			t.Errorf("%s: %v, %s", line, err, words)
 		}
-		if strings.HasPrefix(line, "card issue ") && !strings.Contains(string(words), "\n"+name+"\n") || strings.HasPrefix(line, "device pair ") && !strings.Contains(string(words), "\nAda's\n") {
+		if strings.HasPrefix(line, "card issue ") && !strings.Contains(string(words), "\n"+name+"\n") ||
+			strings.HasPrefix(line, "device pair ") && !strings.Contains(string(words), "\nAda's\n") {
 			t.Errorf("%s: %s", line, words)
 		}
 	}

@@ -29,9 +29,7 @@ const initArgs = "init --name 'Bar Lux' --timezone Europe/Rome --email ada@examp
 func (f *file) folder() (names []string) {
 	f.t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(f.db))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -44,7 +42,10 @@ func TestInit(t *testing.T) {
 	onStdin(t, "")
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
 	f.refused("init --name 'Bar Lux'", "missing flags: --timezone, --email, --location, --address, --city, --postal-code, --country-code")
-	f.refused(initArgs+" --timezone Europe/Atlantis --country-code Italy --total-stamps 0 --currency LIR --email ada", "--timezone", "--country-code", "--total-stamps", "--currency", "--email")
+	f.refused(
+		initArgs+" --timezone Europe/Atlantis --country-code Italy --total-stamps 0 --currency LIR --email ada",
+		"--timezone", "--country-code", "--total-stamps", "--currency", "--email",
+	)
 	f.refused(initArgs+" --program "+strings.Repeat("x", 201), "--program must be")
 	f.refused(initArgs+" --prize 11=Cake", "total_stamps") // by the store
 	f.refused(initArgs+" --prize Cake", "--prize (value 1)")
@@ -61,12 +62,18 @@ func TestInit(t *testing.T) {
 	if left := f.folder(); len(left) != 1 || left[0] != "shop.db" {
 		t.Errorf("init left %v", left)
 	}
-	if !strings.HasPrefix(made.OwnerLink.URL, "https://lux.example.com/invite/") || !strings.HasPrefix(made.Key.Secret, "tsk_live_") || !strings.HasPrefix(made.Device.Token, "tdk_live_") ||
-		made.Shop.Currency != "EUR" || !made.Program.Active || len(made.Program.Prizes) != 2 || made.Device.LocationID != made.Location.ID {
+	if !strings.HasPrefix(made.OwnerLink.URL, "https://lux.example.com/invite/") || !strings.HasPrefix(made.Key.Secret, "tsk_live_") ||
+		!strings.HasPrefix(made.Device.Token, "tdk_live_") ||
+		made.Shop.Currency != "EUR" || !made.Program.Active ||
+		len(made.Program.Prizes) != 2 ||
+		made.Device.LocationID != made.Location.ID {
 		t.Errorf("made %+v", made)
 	}
-	for name, want := range map[string]string{"Caddyfile": "\nlux.example.com {", "punchcard.service": "--public-url https://lux.example.com "} {
-		if text, err := os.ReadFile(filepath.Join(deploy, name)); err != nil || !strings.Contains(string(text), want) || strings.Contains(string(text), "cards.example.com") {
+	for name, want := range map[string]string{
+		"Caddyfile": "\nlux.example.com {", "punchcard.service": "--public-url https://lux.example.com ",
+	} {
+		if text, err := os.ReadFile(filepath.Join(deploy, name)); err != nil || !strings.Contains(string(text), want) ||
+			strings.Contains(string(text), "cards.example.com") {
 			t.Errorf("%s: %v\n%s", name, err, text)
 		}
 	}
@@ -98,13 +105,22 @@ func TestInit(t *testing.T) {
 // and state.
 func programIn(t *testing.T, st *store.Store, shop int64, id string) string {
 	t.Helper()
-	p, err := kernel.Do[store.ProgramForm](t.Context(), kernel.New(st, kernel.Config{}), person(shop), operation.GetProgramForm, kernel.Args{Params: on(id)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, err := kernel.Do[store.ProgramForm](
+		t.Context(),
+		kernel.New(st, kernel.Config{}),
+		person(shop),
+		operation.GetProgramForm,
+		kernel.Args{Params: on(id)},
+	)
+	noError(t, err)
 	p.ID, p.CreatedAt, p.UpdatedAt, p.PublishedAt, p.Active = "", 0, 0, store.Null[store.Time]{}, false
 	for i := range p.Prizes {
-		p.Prizes[i].Prize = store.Prize{Threshold: p.Prizes[i].Threshold, Name: p.Prizes[i].Name, Description: p.Prizes[i].Description, Ordinal: p.Prizes[i].Ordinal}
+		p.Prizes[i].Prize = store.Prize{
+			Threshold:   p.Prizes[i].Threshold,
+			Name:        p.Prizes[i].Name,
+			Description: p.Prizes[i].Description,
+			Ordinal:     p.Prizes[i].Ordinal,
+		}
 	}
 	return string(wire.Append(nil, &p))
 }
@@ -115,22 +131,16 @@ func sendNewProgram(t *testing.T, s *servertest.Server, session, template string
 	t.Helper()
 	send := func(method, path string, fields url.Values) *http.Response {
 		req, err := http.NewRequestWithContext(t.Context(), method, s.Origin+path, strings.NewReader(fields.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.AddCookie(&http.Cookie{Name: "punchcard", Value: session})
 		resp, err := s.HTTP.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		t.Cleanup(func() { resp.Body.Close() })
 		return resp
 	}
 	page, err := html.Parse(send("GET", "/dashboard/new/program?template="+template, nil).Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	resp := send("POST", "/dashboard/new/program", formFields(page, "/dashboard/new/program"))
 	id, ok := strings.CutPrefix(resp.Header.Get("Location"), "/dashboard/program/")
 	if !ok {
@@ -193,7 +203,9 @@ func TestTemplates(t *testing.T) {
 		name   string
 		prizes []string
 	}{
-		"coffee": {"Tessera caffè", []string{"Cornetto", "Caffè gratis"}}, "pizza": {"Tessera pizza", []string{"Bibita", "Pizza a scelta"}}, "gym": {"Pass palestra", nil},
+		"coffee": {"Tessera caffè", []string{
+			"Cornetto", "Caffè gratis",
+		}}, "pizza": {"Tessera pizza", []string{"Bibita", "Pizza a scelta"}}, "gym": {"Pass palestra", nil},
 		"gift": {"Carta regalo", nil}, "discount": {"Amici del negozio", nil},
 	} {
 		f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
@@ -202,13 +214,9 @@ func TestTemplates(t *testing.T) {
 		var created store.ProgramDetail
 		f.json(&created, "program create --template "+key+" --public-url "+s.Origin)
 		st, err := store.Open(f.db, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		in, err := st.ResolveShop("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		form := programIn(t, s.App.Store, shop, sendNewProgram(t, s, session, key))
 		if byInit := programIn(t, st, in, made.Program.ID); byInit != form {
 			t.Errorf("%s: init made\n%s\nand the form\n%s", key, byInit, form)
@@ -223,9 +231,7 @@ func TestTemplates(t *testing.T) {
 		if made.Program.Name != want.name || !slices.Equal(prizes, want.prizes) || !made.Program.Active {
 			t.Errorf("%s: init made %s with %q", key, made.Program.Name, prizes)
 		}
-		if err := st.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, st.Close())
 	}
 	if keys := newprogram.Keys(); len(keys) != 5 {
 		t.Errorf("there are the templates %v", keys)
@@ -268,7 +274,8 @@ func TestTemplateFlags(t *testing.T) {
 			text, _ := json.Marshal(z.Threshold)
 			prizes = append(prizes, string(text)+"="+z.Name)
 		}
-		if got := strings.Join(prizes, " "); p.Name != c.name || p.TotalStamps.V != c.stamps || got != c.prizes || (p.Description != "") != c.description {
+		if got := strings.Join(prizes, " "); p.Name != c.name || p.TotalStamps.V != c.stamps || got != c.prizes ||
+			(p.Description != "") != c.description {
 			t.Errorf("%s made %s of %d stamps with %s, described as %q", c.flags, p.Name, p.TotalStamps.V, got, p.Description)
 		}
 	}
@@ -279,7 +286,9 @@ func TestTemplateFlags(t *testing.T) {
 	f.refused("program create --template gym", "--template: gym needs --public-url (PUNCHCARD_PUBLIC_URL)", "--access-image-url")
 	f.refused("program create --template gym --public-url cards.example.com", "--public-url")
 	f.prints("program create --template gym --access-image-url https://example.com/gym.png", "Gym pass")
-	f.refused("program create --template gym --access-image-url https://example.com/gym.png --type prepaid", "--type: must be left out or access")
+	f.refused(
+		"program create --template gym --access-image-url https://example.com/gym.png --type prepaid", "--type: must be left out or access",
+	)
 	f.refused("program create --template gift --prize 5=Cake", "--prize: must be left out")
 	f.refused("program create --template coffee --total-stamps 0", "--total-stamps must be at least 1")
 }
@@ -303,23 +312,38 @@ func TestInitAsks(t *testing.T) {
 	if err != nil || c.Template != "coffee" || c.Program != "Tessera caffè" {
 		t.Errorf("the defaults made %+v: %v", c, err)
 	}
-	for _, want := range []string{"  1  coffee    Coffee card: ", "  5  discount  10 % discount: ", "Number or word [1]: ", "[Tessera caffè]", "[10]", "[5=Cornetto, 10=Caffè gratis]", "[http://127.0.0.1:8080]"} {
+	for _, want := range []string{
+		"  1  coffee    Coffee card: ", "  5  discount  10 % discount: ", "Number or word [1]: ", "[Tessera caffè]", "[10]",
+		"[5=Cornetto, 10=Caffè gratis]", "[http://127.0.0.1:8080]",
+	} {
 		if !strings.Contains(asked, want) {
 			t.Errorf("init did not ask %q:\n%s", want, asked)
 		}
 	}
-	wrong := []string{"Bar Lux", "Europe/Atlantis", "Europe/Rome", "LIR", "EUR", "la", "it", "ada", "ada@example.com", "", "Centrale", "Via Po 1", "Torino", "10123", "Italy", "IT"}
-	c, asked, err = answer(empty(), append(wrong, "6", "tea", "PIZZA", "Pizze", "0", "5", "Torta", "2=Torta", "9=Pizza", "", "cards.example.com", "", "2=Torta", "5=Pizza", "")...)
+	wrong := []string{
+		"Bar Lux", "Europe/Atlantis", "Europe/Rome", "LIR", "EUR", "la", "it", "ada", "ada@example.com", "", "Centrale", "Via Po 1",
+		"Torino", "10123", "Italy", "IT",
+	}
+	c, asked, err = answer(
+		empty(),
+		append(
+			wrong, "6", "tea", "PIZZA", "Pizze", "0", "5", "Torta", "2=Torta", "9=Pizza", "", "cards.example.com", "", "2=Torta", "5=Pizza",
+			"",
+		)...)
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, asked)
 	}
-	for _, want := range []string{"--timezone must be", "--currency must be", "--language must be", "--email must be", "--country-code must be", "--template: must be", "--total-stamps must be at least 1", "--prize (value 1): must be the number of stamps",
-		"--public-url", "above the program's total_stamps of 5", "Prizes [4=Bibita, 5=Pizza a scelta]"} {
+	for _, want := range []string{
+		"--timezone must be", "--currency must be", "--language must be", "--email must be", "--country-code must be",
+		"--template: must be", "--total-stamps must be at least 1", "--prize (value 1): must be the number of stamps", "--public-url",
+		"above the program's total_stamps of 5", "Prizes [4=Bibita, 5=Pizza a scelta]",
+	} {
 		if !strings.Contains(asked, want) {
 			t.Errorf("init did not say %q:\n%s", want, asked)
 		}
 	}
-	if got := programOf(c); !strings.Contains(got, "Torta") || !strings.Contains(got, "Pizze") || !strings.Contains(got, "5 stamps") || strings.Contains(got, "Bibita") {
+	if got := programOf(c); !strings.Contains(got, "Torta") || !strings.Contains(got, "Pizze") || !strings.Contains(got, "5 stamps") ||
+		strings.Contains(got, "Bibita") {
 		t.Errorf("made %s", got)
 	}
 	c, asked, err = answer(empty(), append(shop, "3", "", "")...)
@@ -336,7 +360,9 @@ func TestInitAsks(t *testing.T) {
 	}
 	given := empty()
 	given.Prize = []string{"10=Cake"}
-	if _, asked, err = answer(given, append(shop, "gym", "coffee", "", "", "")...); err != nil || !strings.Contains(asked, "--prize: must be left out") || strings.Contains(asked, "Prizes") {
+	if _, asked, err = answer(given, append(shop, "gym", "coffee", "", "", "")...); err != nil ||
+		!strings.Contains(asked, "--prize: must be left out") ||
+		strings.Contains(asked, "Prizes") {
 		t.Errorf("prizes by a flag: %v\n%s", err, asked)
 	}
 	given = empty()
@@ -346,7 +372,9 @@ func TestInitAsks(t *testing.T) {
 	}
 	given = empty()
 	given.Timezone = "Europe/Atlantis"
-	if _, asked, err = answer(given, shop...); err == nil || !strings.Contains(err.Error(), "--timezone") || strings.Contains(err.Error(), "--name") || asked != "" {
+	if _, asked, err = answer(given, shop...); err == nil || !strings.Contains(err.Error(), "--timezone") ||
+		strings.Contains(err.Error(), "--name") ||
+		asked != "" {
 		t.Errorf("init asks before it refuses a flag: %v\n%s", err, asked)
 	}
 	given = empty()

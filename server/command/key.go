@@ -80,7 +80,9 @@ func (f *keyLimits) configure(o *store.Options) { o.Limits = f.Store() }
 // explain names the flags that raise the maximum number of keys.
 func (f *keyLimits) explain(err error) error {
 	if strings.HasSuffix(err.Error(), "which is the maximum.") {
-		return fmt.Errorf("%w --api-key-max-per-shop (API_KEY_MAX_PER_SHOP) and --mcp-key-max-per-shop (MCP_KEY_MAX_PER_SHOP) raise it", err)
+		return fmt.Errorf(
+			"%w --api-key-max-per-shop (API_KEY_MAX_PER_SHOP) and --mcp-key-max-per-shop (MCP_KEY_MAX_PER_SHOP) raise it", err,
+		)
 	}
 	return err
 }

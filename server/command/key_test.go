@@ -11,8 +11,13 @@ import (
 // TestPrintKeys checks that the list has the numbers of calls of MCP keys, and none for other keys.
 func TestPrintKeys(t *testing.T) {
 	var b bytes.Buffer
-	printKeys(output{Writer: &b},
-		store.KeyInfo{Key: store.Key{ID: "key_m", Prefix: "tmk_live_abc", Class: "mcp", Name: "Assistant", Scopes: store.Scopes}, CallsToday: 7, Calls30d: 5120},
+	printKeys(
+		output{Writer: &b},
+		store.KeyInfo{
+			Key:        store.Key{ID: "key_m", Prefix: "tmk_live_abc", Class: "mcp", Name: "Assistant", Scopes: store.Scopes},
+			CallsToday: 7,
+			Calls30d:   5120,
+		},
 		store.KeyInfo{Key: store.Key{ID: "key_a", Prefix: "tsk_live_abc", Class: "api", Name: "CRM", LocationIDs: []string{"loc_1"}}},
 	)
 	want := strings.Join([]string{

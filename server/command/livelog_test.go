@@ -14,7 +14,15 @@ func TestLiveLog(t *testing.T) {
 	var b bytes.Buffer
 	show := writeLive(&b, false)
 	show(dev.Answered{Method: "GET", Path: "/api/public/v1/me", Status: 200, Duration: 412 * time.Microsecond})
-	show(dev.Answered{Method: "POST", Path: "/api/public/v1/cards", Status: 400, Duration: 12 * time.Millisecond, Hints: []string{"validation_failed un\x1b[2J\nGET", "replayed"}})
+	show(
+		dev.Answered{
+			Method:   "POST",
+			Path:     "/api/public/v1/cards",
+			Status:   400,
+			Duration: 12 * time.Millisecond,
+			Hints:    []string{"validation_failed un\x1b[2J\nGET", "replayed"},
+		},
+	)
 	show(dev.Answered{Method: "DELETE", Path: "/i/…"})
 	show(dev.Answered{Method: "WEBHOOK", Path: "card.added to http://127.0.0.1:3000", Hints: []string{"connection refused"}})
 	want := `GET     200   0.4 ms  /api/public/v1/me

@@ -85,7 +85,8 @@ func (f MailFlags) config() (c mail.Config, err error) {
 // readSMTP parses the URL of a mail server.
 func readSMTP(text string) (s mail.Server, err error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.Fragment != "" || (u.Scheme != "smtp" && u.Scheme != "smtps") ||
+	if err != nil || u.Opaque != "" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.Fragment != "" ||
+		(u.Scheme != "smtp" && u.Scheme != "smtps") ||
 		strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r == ' ' || r > unicode.MaxASCII || unicode.IsControl(r) }) {
 		return s, errors.New("must be a URL such as smtp://cards@mail.example.com:587 or smtps://mail.example.com:465, without a path")
 	}
@@ -130,7 +131,10 @@ func readSender(text string) (*netmail.Address, error) {
 	a, err := netmail.ParseAddress(text)
 	if err != nil || len(a.Address) > 254 || len(a.Name) > 200 || strings.ContainsFunc(a.Name, unicode.IsControl) ||
 		strings.ContainsFunc(a.Address, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII || strings.ContainsRune(`"[]`, r) }) {
-		return nil, errors.New("must be one address, with or without a name before it, such as Coffee <cards@example.com>; a name of at most 200 bytes, an address of ASCII alone")
+		return nil, errors.New(
+			"must be one address, with or without a name before it, such as Coffee <cards@example.com>; " +
+				"a name of at most 200 bytes, an address of ASCII alone",
+		)
 	}
 	return a, nil
 }

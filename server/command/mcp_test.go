@@ -20,9 +20,7 @@ func TestRelay(t *testing.T) {
 		t.Helper()
 		out.Reset()
 		r := &relay{url: url, key: key, client: &http.Client{Timeout: servertest.Patience}, out: &out}
-		if err := r.run(strings.NewReader(in)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, r.run(strings.NewReader(in)))
 		answers := map[string]map[string]any{}
 		for line := range strings.Lines(out.String()) {
 			var m map[string]any
@@ -33,12 +31,16 @@ func TestRelay(t *testing.T) {
 		}
 		return answers
 	}
-	in := `{"jsonrpc":"2.0","id":"first","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+	const client = `{"name":"test","version":"1"}`
+	in := `{"jsonrpc":"2.0","id":"first","method":"initialize",` +
+		`"params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":` + client + `}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"get_overview","arguments":{}}}
-{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"get_overview","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}}}
+{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"get_overview","arguments":{},` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},` +
+		`"io.modelcontextprotocol/clientInfo":` + client + `}}}
 [{"jsonrpc":"2.0","id":5,"method":"ping"}]
 {"jsonrpc":"2.0","id":6,"method":"no/such"}
 `

@@ -23,18 +23,14 @@ func TestOpenapi(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		Out = &b
-		if err := (&Openapi{PublicURL: "https://cards.example.com", Till: c.till, Dev: c.dev, Limits: app.DefaultLimits()}).Run(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, (&Openapi{PublicURL: "https://cards.example.com", Till: c.till, Dev: c.dev, Limits: app.DefaultLimits()}).Run())
 		var doc struct {
 			Info    struct{ Title string }
 			Servers []struct{ URL string }
 			Paths   map[string]any
 			Events  map[string]any `json:"webhooks"`
 		}
-		if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(b.Bytes(), &doc))
 		if doc.Info.Title != c.title || doc.Servers[0].URL != c.url || doc.Paths[c.path] == nil || len(doc.Events) != c.events {
 			t.Errorf("till %v, dev %v: %q at %s, %d events", c.till, c.dev, doc.Info.Title, doc.Servers[0].URL, len(doc.Events))
 		}

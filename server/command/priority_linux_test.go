@@ -16,9 +16,7 @@ import (
 func schedule(t *testing.T, task string) (nice, policy int) {
 	t.Helper()
 	raw, err := os.ReadFile(task + "/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	// The third value comes first after the name, which may contain anything.
 	values := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 	if _, err := fmt.Sscan(values[19-3]+" "+values[41-3], &nice, &policy); err != nil {

@@ -45,11 +45,7 @@ type Enroll struct {
 
 // printEnrolment prints how customers make cards of a program.
 func printEnrolment(o output, e store.Enrolment) {
-	state := "off"
-	if e.Enabled {
-		state = "on"
-	}
-	printf(o, "%s  %s  /join/%s  %d of %d cards\n", o.args.Param("id"), state, e.Slug.V, e.Cards, e.MaxCards.V)
+	printf(o, "%s  %s  /join/%s  %d of %d cards\n", o.args.Param("id"), either(e.Enabled, "on", "off"), e.Slug.V, e.Cards, e.MaxCards.V)
 }
 
 // printProgramName prints a program's id and name.
@@ -77,7 +73,7 @@ func programRule(p store.Program) string {
 	case p.DiscountPercent.Valid:
 		return fmt.Sprintf("%g %%", p.DiscountPercent.V)
 	case p.InitialBalanceCents.Valid:
-		return amount(p.InitialBalanceCents.V) + " at first"
+		return fmt.Sprintf(cents+" at first", p.InitialBalanceCents.V)
 	}
 	return "-"
 }
@@ -111,7 +107,7 @@ func printProgramState(o output, p store.ProgramDetail) {
 func printPrizes(o output, prizes ...store.Prize) {
 	fmt.Fprintln(o, "PRIZE\tSTAMPS\tNAME\tDESCRIPTION")
 	for _, z := range prizes {
-		printf(o, "%s\t%d\t%s\t%s\n", z.ID, z.Threshold, z.Name, orDash(store.Some(z.Description)))
+		printf(o, "%s\t%d\t%s\t%s\n", z.ID, z.Threshold, z.Name, orDash(store.Some(z.Description), "%s"))
 	}
 }
 

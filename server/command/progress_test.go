@@ -195,14 +195,11 @@ func older(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "older.db")
 	schema, err := os.ReadFile("../../store/migrations/11.sql")
-	if err := errors.Join(err, os.WriteFile(path, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, os.WriteFile(path, nil, 0o600)))
 	c, err := sqlite.Open(path, sqlite.ReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(c.Script(string(schema)+"; INSERT INTO meta (id, id_secret, id_check) VALUES (1, zeroblob(16), x'3534d8d874e0c081'); "+
+	noError(t, err)
+	if err := errors.Join(c.Script(string(schema)+"; INSERT INTO meta (id, id_secret, id_check) "+
+		"VALUES (1, zeroblob(16), x'3534d8d874e0c081'); "+
 		"PRAGMA application_id=0x706e6368; PRAGMA user_version=11"), c.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,9 @@ func untilStdinCloses(ctx context.Context) (context.Context, error) {
 	}
 	null, err := os.Stat(os.DevNull)
 	if err == nil && os.SameFile(info, null) || info.Mode().IsRegular() {
-		return nil, errors.New(flag + ": standard input is the null device or a file, which is at its end already; it must be a pipe that stays open")
+		return nil, errors.New(
+			flag + ": standard input is the null device or a file, which is at its end already; it must be a pipe that stays open",
+		)
 	}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		return ctx, nil

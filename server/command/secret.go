@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -63,9 +64,14 @@ type secretFlag bool
 // IsBool makes the flag one without a value.
 func (*secretFlag) IsBool() bool { return true }
 
-// Decode refuses a value, which it does not repeat.
+// somePIN matches what may be a PIN and is no short code.
+var somePIN = regexp.MustCompile(`^[0-9]{1,7}$`)
+
+// Decode refuses a value, also one that looks like a PIN and follows after a blank. It does not
+// repeat it.
 func (f *secretFlag) Decode(ctx *kong.DecodeContext) error {
-	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+	next := ctx.Scan.Peek()
+	if text, ok := next.Value.(string); next.Type == kong.FlagValueToken || ok && somePIN.MatchString(text) {
 		return errPINArgument
 	}
 	*f = true

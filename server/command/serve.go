@@ -50,12 +50,12 @@ type Server struct {
 }
 
 // config returns the configuration that the flags describe, with a log to stderr.
-func (s Server) config(stderr io.Writer) (app.Config, error) {
+func (s Server) config(stderr io.Writer) (conf app.Config, err error) {
 	if s.InstallLinkTTL < time.Minute || s.InstallLinkTTL > 10*365*24*time.Hour {
-		return app.Config{}, fmt.Errorf("--install-link-ttl (PUNCHCARD_INSTALL_LINK_TTL): must be from 1m to 87600h")
+		return conf, fmt.Errorf("--install-link-ttl (PUNCHCARD_INSTALL_LINK_TTL): must be from 1m to 87600h")
 	}
 	if s.ShutdownTimeout < 0 {
-		return app.Config{}, fmt.Errorf("--shutdown-timeout (PUNCHCARD_SHUTDOWN_TIMEOUT): must not be negative")
+		return conf, fmt.Errorf("--shutdown-timeout (PUNCHCARD_SHUTDOWN_TIMEOUT): must not be negative")
 	}
 	var level slog.Level
 	level.UnmarshalText([]byte(s.LogLevel))
@@ -65,12 +65,26 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 		log = slog.New(slog.NewJSONHandler(stderr, o))
 	}
 	guard := &webhook.Guard{AllowHTTP: s.WebhookHTTP}
-	var err error
 	if guard.AllowCIDR, err = networks("--webhook-allow-cidr (PUNCHCARD_WEBHOOK_ALLOW_CIDR)", s.WebhookCIDR); err != nil {
-		return app.Config{}, err
+		return conf, err
 	}
-	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, AllowHosts: s.AllowHost, MCPAllowOrigins: s.MCPAllowOrigin, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
-		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log, AccessLog: s.AccessLog, NoCopy: s.NoCopy, Progress: showProgress(log, false).report}, nil
+	return app.Config{
+		Guard:           guard,
+		HoldWebhooks:    s.WebhookHold,
+		CustomHeaders:   s.WebhookHeaders,
+		Listen:          s.Listen,
+		PublicURL:       s.PublicURL,
+		AllowHosts:      s.AllowHost,
+		MCPAllowOrigins: s.MCPAllowOrigin,
+		PricingFile:     s.PricingFile,
+		InstallLinkTTL:  s.InstallLinkTTL,
+		PreviewEvents:   s.WebhookPreview,
+		Limits:          s.Limits,
+		Log:             log,
+		AccessLog:       s.AccessLog,
+		NoCopy:          s.NoCopy,
+		Progress:        showProgress(log, false).report,
+	}, nil
 }
 
 // networks parses the values of a flag.
@@ -166,7 +180,10 @@ func warnOfPrograms(log *slog.Logger, st *store.Store) {
 			if !p.Active || !store.CollectsStamps(p.Type) {
 				continue
 			}
-			ladder, err := kernel.Do[operation.Ladder](context.Background(), k, f.caller, operation.ListPrizes, kernel.Args{Params: on(p.ID)})
+			ladder, err := kernel.Do[operation.Ladder](
+				context.Background(), k, f.caller, operation.ListPrizes,
+				kernel.Args{Params: on(p.ID)},
+			)
 			if err == nil && len(ladder.Data) == 0 {
 				log.Warn("the program has no prizes: see punchcard prize add", "shop", shop.ID, "program", p.ID)
 			}
@@ -195,10 +212,16 @@ func (c *Dev) Run() error {
 		return err
 	}
 	if !c.AllowRemote && !loopback(c.Listen) {
-		return fmt.Errorf("--listen (PUNCHCARD_LISTEN): %s is not a loopback address; the demo keys are public knowledge, so this needs --allow-remote", c.Listen)
+		return fmt.Errorf(
+			"--listen (PUNCHCARD_LISTEN): %s is not a loopback address; the demo keys are public knowledge, so this needs --allow-remote",
+			c.Listen,
+		)
 	}
 	if c.AllowRemote && len(c.AllowHost) == 0 {
-		return fmt.Errorf("--allow-remote (PUNCHCARD_ALLOW_REMOTE): needs --allow-host (PUNCHCARD_ALLOW_HOST) with the names by which other machines reach this one; requests that name another host get 403")
+		return fmt.Errorf(
+			"--allow-remote (PUNCHCARD_ALLOW_REMOTE): needs --allow-host (PUNCHCARD_ALLOW_HOST) with the names by which other machines " +
+				"reach this one; requests that name another host get 403",
+		)
 	}
 	conf.DB = c.DB
 	conf.InsecureCookies = c.AllowRemote // its keys and password are public knowledge anyway
@@ -220,7 +243,9 @@ func (c *Dev) Run() error {
 	}
 	if c.History {
 		if c.Seed != "" {
-			return fmt.Errorf("--history (PUNCHCARD_HISTORY): cannot be given beside --seed, whose shops have the past that the file describes")
+			return fmt.Errorf(
+				"--history (PUNCHCARD_HISTORY): cannot be given beside --seed, whose shops have the past that the file describes",
+			)
 		}
 		conf.Dev.History = seed.DefaultHistory
 	}
@@ -253,9 +278,22 @@ func (c *Dev) Run() error {
 			return err
 		}
 		r, ids := a.Ready, a.Ready.ProgramIDs
-		program := cmp.Or(ids[store.ProgramStandard], ids[store.ProgramPrivate], ids[store.ProgramAccess], ids[store.ProgramDiscount], ids[store.ProgramPrepaid], "{id}")
-		fmt.Fprintf(os.Stderr, "\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\nReference: %s/docs    End with Ctrl-C.\n\n",
-			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, program, r.Origin)
+		program := cmp.Or(
+			ids[store.ProgramStandard],
+			ids[store.ProgramPrivate],
+			ids[store.ProgramAccess],
+			ids[store.ProgramDiscount],
+			ids[store.ProgramPrepaid],
+			"{id}",
+		)
+		fmt.Fprintf(
+			os.Stderr,
+			"\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n"+
+				"  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n"+
+				"    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\n"+
+				"Reference: %s/docs    End with Ctrl-C.\n\n",
+			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, program, r.Origin,
+		)
 		return nil
 	})
 }

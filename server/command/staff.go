@@ -18,10 +18,6 @@ func printStaff(o output, members ...store.StaffMember) {
 	named := namesOf(o, members, func(m store.StaffMember) string { return m.LocationID })
 	fmt.Fprintln(o, "ID\tNAME\tLOCATION\tSTATE")
 	for _, m := range members {
-		state := "enabled"
-		if m.DisabledAt.Valid {
-			state = "disabled"
-		}
-		printf(o, "%s\t%s\t%s\t%s\n", m.ID, m.Name, named(m.LocationID), state)
+		printf(o, "%s\t%s\t%s\t%s\n", m.ID, m.Name, named(m.LocationID), either(m.DisabledAt.Valid, "disabled", "enabled"))
 	}
 }

@@ -14,14 +14,12 @@ func printSummary(o output, s store.AnalyticsSummary) {
 
 // printProgramStats prints the main figures of a program.
 func printProgramStats(o output, s store.ProgramStats) {
-	printf(o, "Active cards\t%s\n", figure(s.ActiveCards, "%d"))
-	printf(o, "Stamps given\t%s\n", figure(s.TotalStampsAwarded, "%d"))
-	printf(o, "Prizes redeemed\t%s\n", figure(s.PrizesRedeemed, "%d"))
 	if s.CompletionRate != nil {
 		*s.CompletionRate *= 100
 	}
-	printf(o, "Completed cards\t%s\n", figure(s.CompletionRate, "%.0f %%"))
-	printf(o, "Days between stamps\t%s\n", figure(s.AvgDaysBetweenStamps, "%.1f"))
+	printf(o, "Active cards\t%s\nStamps given\t%s\nPrizes redeemed\t%s\nCompleted cards\t%s\nDays between stamps\t%s\n",
+		figure(s.ActiveCards, "%d"), figure(s.TotalStampsAwarded, "%d"), figure(s.PrizesRedeemed, "%d"),
+		figure(s.CompletionRate, "%.0f %%"), figure(s.AvgDaysBetweenStamps, "%.1f"))
 }
 
 // figure returns a figure as text, or a dash if there is none.

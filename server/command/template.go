@@ -58,7 +58,11 @@ func (f *templateFlags) fill(form url.Values, language string) error {
 		case f.PublicURL == "" && !f.isOpened: // the file is not read yet: the picture is judged later
 			return fillTemplate(form, t, language, "https://cards.invalid")
 		case f.PublicURL == "":
-			return usagef("--template: %s needs --public-url (PUNCHCARD_PUBLIC_URL), where the server has a picture, or another one by --access-image-url", t.Key)
+			return usagef(
+				"--template: %s needs --public-url (PUNCHCARD_PUBLIC_URL), where the server has a picture, "+
+					"or another one by --access-image-url",
+				t.Key,
+			)
 		}
 		if publicURL, err = app.CheckPublicURL(f.PublicURL); err != nil {
 			return err
@@ -77,7 +81,9 @@ func fillTemplate(form url.Values, t newprogram.Template, language, publicURL st
 	case !store.CollectsStamps(t.Type) && prizesOf(form) != nil:
 		return usagef("--prize: must be left out, since the template %s makes a program of type %s, which has no prizes", t.Key, t.Type)
 	case !store.CollectsStamps(t.Type) && form.Has("total_stamps"):
-		return usagef("--total-stamps: must be left out, since the template %s makes a program of type %s, which collects no stamps", t.Key, t.Type)
+		return usagef(
+			"--total-stamps: must be left out, since the template %s makes a program of type %s, which collects no stamps", t.Key, t.Type,
+		)
 	}
 	own := t.Fields(web.PrinterFor(language), publicURL)
 	prizes, full := prizesOf(own), own.Get("total_stamps")
@@ -126,7 +132,8 @@ func moveLastPrize(own url.Values, stamps string) error {
 		if own.Get(name) == full {
 			own.Set(name, stamps)
 		} else if at, err := strconv.Atoi(own.Get(name)); err == nil && at >= total {
-			return usagef("--total-stamps: must be above %d, for which the template has the prize %s; or give the prizes by --prize, which may be none", at, own.Get(fmt.Sprintf("prizes.%d.name", i)))
+			return usagef("--total-stamps: must be above %d, for which the template has the prize %s; or give the prizes by --prize, "+
+				"which may be none", at, own.Get(fmt.Sprintf("prizes.%d.name", i)))
 		}
 	}
 	return nil

@@ -46,9 +46,7 @@ func TestJSONOnATerminal(t *testing.T) {
 		Name string `json:"name"`
 	}
 	in := named{"Caffè \x1b[31m \u009b31m \u202e\u200f \u0085\u2028\x7f"}
-	if err := (File{JSON: true}).show(&in, nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, (File{JSON: true}).show(&in, nil))
 	if strings.ContainsFunc(strings.TrimSpace(out.String()), escaped) || !strings.Contains(out.String(), "Caffè") {
 		t.Errorf("%q", out.String())
 	}

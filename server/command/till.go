@@ -28,16 +28,16 @@ type tillCard struct {
 	Code string `arg:"" help:"What the card's QR code holds, or its short code. An id works in lookup, and on devices made with --accept-card-ids."`
 }
 
-// open returns a client. The text that names the card must not be empty.
-func (c tillCard) open() (*tillClient, error) {
+// AfterApply refuses a card without a name.
+func (c *tillCard) AfterApply() error {
 	if strings.TrimSpace(c.Code) == "" {
-		return nil, errors.New("CODE: must not be empty")
+		return errors.New("CODE: must not be empty")
 	}
-	return c.tillFlags.open()
+	return nil
 }
 
 // path returns the path of the card, followed by rest.
-func (c tillCard) path(rest string) string { return "/cards/" + url.PathEscape(c.Code) + rest }
+func (c *tillCard) path(rest string) string { return "/cards/" + url.PathEscape(c.Code) + rest }
 
 // cardOf returns the words for a card: with its holder's name, if it has one.
 func cardOf(c store.CardDetail) string {
@@ -80,24 +80,20 @@ type TillLookup struct{ tillCard }
 
 // Run shows the card.
 func (c *TillLookup) Run() error {
-	client, err := c.open()
-	if err != nil {
-		return err
-	}
 	var me store.TillMe
 	var l store.Lookup
-	if err := client.get("/me", &me); err != nil {
+	if err := c.get("/me", &me); err != nil {
 		return err
 	}
-	if err := client.get(c.path(""), &l); err != nil {
+	if err := c.get(c.path(""), &l); err != nil {
 		return err
 	}
-	return client.show(sayCard(l, me.Shop.Currency)...)
+	return c.show(sayCard(l, me.Shop.Currency)...)
 }
 
 // write makes a write at the server. It prints the sentence that done returns, and what is
 // on the card afterwards.
-func (c *tillClient) write(path string, fields map[string]any, done func(store.Stamped, string) string) error {
+func (c *tillFlags) write(path string, fields map[string]any, done func(store.Stamped, string) string) error {
 	var me store.TillMe
 	var l store.Lookup
 	var out store.Stamped
@@ -133,17 +129,15 @@ type TillStamp struct {
 
 // Run gives the stamps.
 func (c *TillStamp) Run() error {
-	client, err := c.open()
-	if err != nil {
-		return err
-	}
 	fields := map[string]any{"count": c.Count}
 	if c.Spend != "" {
-		if fields["spend_cents"], err = client.cents("--spend", c.Spend); err != nil {
+		cents, err := c.cents("--spend", c.Spend)
+		if err != nil {
 			return err
 		}
+		fields["spend_cents"] = cents
 	}
-	return client.write(c.path("/stamps"), fields, func(s store.Stamped, _ string) string {
+	return c.write(c.path("/stamps"), fields, func(s store.Stamped, _ string) string {
 		given := s.Transaction.StampsDelta.V
 		if s.OverflowTransaction != nil {
 			given += s.OverflowTransaction.StampsDelta.V
@@ -156,7 +150,7 @@ func (c *TillStamp) Run() error {
 }
 
 // cents returns an amount in the smallest units of the shop's currency.
-func (c *tillClient) cents(name, text string) (int64, error) {
+func (c *tillFlags) cents(name, text string) (int64, error) {
 	var me store.TillMe
 	if err := c.get("/me", &me); err != nil {
 		return 0, err
@@ -177,12 +171,8 @@ type TillRedeem struct {
 
 // Run redeems the prize.
 func (c *TillRedeem) Run() error {
-	client, err := c.open()
-	if err != nil {
-		return err
-	}
 	var l store.Lookup
-	if err := client.get(c.path(""), &l); err != nil {
+	if err := c.get(c.path(""), &l); err != nil {
 		return err
 	}
 	prize, err := choosePrize(l, c.Prize)
@@ -190,7 +180,7 @@ func (c *TillRedeem) Run() error {
 		return err
 	}
 	done := func(store.Stamped, string) string { return prize.Name + " redeemed." }
-	return client.write(c.path("/redemptions"), map[string]any{"prize_id": prize.ID}, done)
+	return c.write(c.path("/redemptions"), map[string]any{"prize_id": prize.ID}, done)
 }
 
 // choosePrize returns the prize of a card that a text names or, if the text is empty, the
@@ -239,18 +229,14 @@ type tillAmount struct {
 
 // change changes the balance.
 func (c *tillAmount) change(path, done string) error {
-	client, err := c.open()
-	if err != nil {
-		return err
-	}
-	cents, err := client.cents("AMOUNT", c.Amount)
+	cents, err := c.cents("AMOUNT", c.Amount)
 	if err != nil {
 		return err
 	}
 	if cents == 0 {
 		return errors.New("AMOUNT: must be more than 0")
 	}
-	return client.write(c.path(path), map[string]any{"amount_cents": cents}, func(_ store.Stamped, currency string) string {
+	return c.write(c.path(path), map[string]any{"amount_cents": cents}, func(_ store.Stamped, currency string) string {
 		return money(cents, currency) + " " + done + "."
 	})
 }
@@ -277,22 +263,14 @@ func (c *TillSpend) Run() error { return c.change("/spends", "taken") }
 
 // Run uses the card.
 func (c *TillUse) Run() error {
-	client, err := c.open()
-	if err != nil {
-		return err
-	}
-	return client.write(c.path("/uses"), map[string]any{}, func(store.Stamped, string) string { return "Used." })
+	return c.write(c.path("/uses"), map[string]any{}, func(store.Stamped, string) string { return "Used." })
 }
 
 // Run reverses the transaction.
 func (c *TillUndo) Run() error {
-	client, err := c.open()
-	if err != nil {
-		return err
-	}
 	if c.Transaction == "" {
 		var latest struct{ Data []store.TillRow }
-		if err := client.get("/transactions?limit=50", &latest); err != nil {
+		if err := c.get("/transactions?limit=50", &latest); err != nil {
 			return err
 		}
 		for _, row := range latest.Data {
@@ -305,5 +283,5 @@ func (c *TillUndo) Run() error {
 		}
 	}
 	path := "/transactions/" + url.PathEscape(c.Transaction) + "/reversal"
-	return client.write(path, map[string]any{}, func(store.Stamped, string) string { return "Taken back." })
+	return c.write(path, map[string]any{}, func(store.Stamped, string) string { return "Taken back." })
 }

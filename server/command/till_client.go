@@ -11,11 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
-
-	"github.com/alecthomas/kong"
 
 	"punchcard/server/kernel"
 	"punchcard/server/till"
@@ -25,32 +22,14 @@ import (
 // tillFlags are the flags of the commands of a till. The token of the device comes from
 // PUNCHCARD_TILL_TOKEN, since other programs can read arguments.
 type tillFlags struct {
-	URL  string `name:"url" env:"PUNCHCARD_TILL_URL" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Where the server answers."`
-	PIN  askPIN `name:"pin" env:"-" help:"Send the location's staff PIN, which is asked for or read from standard input."`
-	JSON bool   `name:"json" env:"-" help:"Print the answer of the server."`
+	URL  string     `name:"url" env:"PUNCHCARD_TILL_URL" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Where the server answers."`
+	PIN  secretFlag `name:"pin" env:"-" help:"Send the location's staff PIN, which is asked for or read from standard input."`
+	JSON bool       `name:"json" env:"-" help:"Print the answer of the server."`
+
+	token, pin string // set with the first request
+	http       http.Client
+	raw        []byte // the latest answer
 }
-
-// askPIN is a flag that asks for a PIN. It refuses a value without repeating it.
-type askPIN bool
-
-// Decode sets the flag.
-func (p *askPIN) Decode(ctx *kong.DecodeContext) error {
-	if ctx.Scan.Peek().Type == kong.FlagValueToken {
-		ctx.Scan.Pop()
-		return errPINArgument
-	}
-	if next, ok := ctx.Scan.Peek().Value.(string); ok && somePIN.MatchString(next) {
-		return errPINArgument
-	}
-	*p = true
-	return nil
-}
-
-// somePIN matches what may be a PIN and is no short code.
-var somePIN = regexp.MustCompile(`^[0-9]{1,7}$`)
-
-// IsBool reports that the flag needs no value.
-func (*askPIN) IsBool() bool { return true }
 
 // The bounds of a request of a till.
 const (
@@ -59,41 +38,30 @@ const (
 	tillAttempts = 3       // of a request that gets no answer; the reference makes it once
 )
 
-// tillClient sends the requests of one command.
-type tillClient struct {
-	tillFlags
-	token, pin string
-	http       http.Client
-	raw        []byte // the latest answer
-}
-
 // noRedirect makes a client return a redirect as the answer, so that a secret goes to no other host.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// open returns a client, and asks for the PIN if a write needs it.
-func (f tillFlags) open() (*tillClient, error) {
-	u, err := url.Parse(f.URL)
+// open checks the flags and the token before the first request, and asks for the PIN if there is one.
+func (c *tillFlags) open() (err error) {
+	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("--url (PUNCHCARD_TILL_URL): must be the http or https URL of the server, such as https://cards.example.com")
+		return errors.New("--url (PUNCHCARD_TILL_URL): must be the http or https URL of the server, such as https://cards.example.com")
 	}
-	client := http.Client{Timeout: tillTimeout, CheckRedirect: noRedirect}
-	c := &tillClient{tillFlags: f, token: os.Getenv("PUNCHCARD_TILL_TOKEN"), http: client}
-	if !kernel.IsDeviceToken(c.token) {
-		return nil, errors.New("PUNCHCARD_TILL_TOKEN: must be the token of a device, which begins tdk_; make one with: punchcard device create")
+	c.http = http.Client{Timeout: tillTimeout, CheckRedirect: noRedirect}
+	if c.token = os.Getenv("PUNCHCARD_TILL_TOKEN"); !kernel.IsDeviceToken(c.token) {
+		return errors.New("PUNCHCARD_TILL_TOKEN: must be the token of a device, which begins tdk_; make one with: punchcard device create")
 	}
-	if f.PIN {
-		if c.pin, err = readPIN(""); err != nil {
-			return nil, err
-		}
+	if c.PIN {
+		c.pin, err = readPIN("")
 	}
-	return c, nil
+	return err
 }
 
 // get reads a path of the till API.
-func (c *tillClient) get(path string, out any) error { return c.call("GET", path, nil, out) }
+func (c *tillFlags) get(path string, out any) error { return c.call("GET", path, nil, out) }
 
 // post writes, once whatever becomes of the connection.
-func (c *tillClient) post(path string, fields map[string]any, out any) error {
+func (c *tillFlags) post(path string, fields map[string]any, out any) error {
 	var b [16]byte
 	rand.Read(b[:])
 	fields["client_reference"] = fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
@@ -105,15 +73,18 @@ func (c *tillClient) post(path string, fields map[string]any, out any) error {
 }
 
 // call sends a request, again if there is no answer, and decodes the answer.
-func (c *tillClient) call(method, path string, body []byte, out any) (err error) {
+func (c *tillFlags) call(method, path string, body []byte, out any) (err error) {
+	if c.token == "" {
+		if err := c.open(); err != nil {
+			return err
+		}
+	}
 	for range tillAttempts {
 		var status int
-		if status, err = c.send(method, path, body); err == nil && status < 500 {
-			return c.decode(status, out)
-		} else if err == nil {
+		if status, err = c.send(method, path, body); err == nil {
 			err = c.decode(status, out)
 		}
-		if errors.Is(err, errNoServer) || errors.Is(err, errNoHost) {
+		if status != 0 && status < 500 || errors.Is(err, errNoServer) || errors.Is(err, errNoHost) {
 			return err
 		}
 	}
@@ -128,7 +99,7 @@ var (
 )
 
 // send sends a request once and returns the status of the answer.
-func (c *tillClient) send(method, path string, body []byte) (int, error) {
+func (c *tillFlags) send(method, path string, body []byte) (int, error) {
 	req, err := http.NewRequest(method, strings.TrimRight(c.URL, "/")+till.Prefix+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -156,7 +127,7 @@ func (c *tillClient) send(method, path string, body []byte) (int, error) {
 }
 
 // decode decodes an answer. A refusal is an error with the server's sentence.
-func (c *tillClient) decode(status int, out any) error {
+func (c *tillFlags) decode(status int, out any) error {
 	if status < 300 && json.Unmarshal(c.raw, out) == nil {
 		return nil
 	}
@@ -195,7 +166,7 @@ func tillFlag(field string) string {
 }
 
 // show prints the latest answer with --json, and otherwise sentences.
-func (c *tillClient) show(sentences ...string) error {
+func (c *tillFlags) show(sentences ...string) error {
 	if c.JSON {
 		_, err := Out.Write(append(printableJSON(bytes.TrimSpace(c.raw)), '\n'))
 		return err

@@ -13,9 +13,7 @@ import (
 func onStdin(t *testing.T, text string) {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	w.WriteString(text)
 	w.Close()
 	before := os.Stdin
@@ -33,14 +31,18 @@ func TestTill(t *testing.T) {
 	t.Setenv("PUNCHCARD_TILL_URL", s.Origin)
 	t.Setenv("PUNCHCARD_TILL_TOKEN", s.TillToken)
 	issue := func(program, name string) string {
-		return s.Till(s.TillToken).Post("/programs/"+s.ProgramIDs[program]+"/cards", map[string]string{"holder_name": name}).Want(201).Str("id")
+		return s.Till(s.TillToken).
+			Post("/programs/"+s.ProgramIDs[program]+"/cards", map[string]string{"holder_name": name}).
+			Want(201).
+			Str("id")
 	}
 	card := issue("standard", "Ada")
 	f.prints("till lookup "+card, "The card of Ada", "is active and has 0 of 10 stamps.", "5 more for: ", "10 more for: ")
 	f.refused("till redeem "+card, "no prize is due")
 	f.refused("till lookup ''", "CODE: must not be empty")
 	f.refused("till stamp "+card+" --spend 3.50", "--spend is not allowed")
-	if _, err := f.try("till stamp " + card + " --pin 4711"); err == nil || !strings.Contains(err.Error(), "standard input") || strings.Contains(err.Error(), "4711") {
+	if _, err := f.try("till stamp " + card + " --pin 4711"); err == nil || !strings.Contains(err.Error(), "standard input") ||
+		strings.Contains(err.Error(), "4711") {
 		t.Errorf("a PIN as an argument: %v", err)
 	}
 	f.prints("till stamp "+card, "1 stamp given.", "has 1 of 10 stamps", "punchcard till undo txn_")

@@ -40,10 +40,7 @@ func printLink(o output, l store.CreatedLink) {
 func printUsers(o output, users ...store.User) {
 	fmt.Fprintln(o, "ID\tEMAIL\tNAME\tOPERATOR\tSTATE\tSECOND FACTOR\tLAST SIGN-IN")
 	for _, u := range users {
-		state, last := "enabled", "never"
-		if u.DisabledAt.Valid {
-			state = "disabled"
-		}
+		state, last := either(u.DisabledAt.Valid, "disabled", "enabled"), "never"
 		if u.LastSignInAt.Valid {
 			last = u.LastSignInAt.V.String()
 		}

@@ -22,9 +22,8 @@ type targetFlags struct {
 }
 
 // kernel makes the operations check the URL by the rules of a server with these flags.
-func (f *targetFlags) kernel(c *kernel.Config) error {
+func (f *targetFlags) kernel(c *kernel.Config) (err error) {
 	guard := &webhook.Guard{AllowHTTP: f.AllowHTTP}
-	var err error
 	if guard.AllowCIDR, err = networks("--webhook-allow-cidr (PUNCHCARD_WEBHOOK_ALLOW_CIDR)", f.AllowCIDR); err != nil {
 		return err
 	}
@@ -54,11 +53,13 @@ func printCreatedWebhook(o output, h store.CreatedWebhook) {
 func printDeliveries(o output, log ...store.LoggedDelivery) {
 	fmt.Fprintln(o, "AT\tEVENT\tSTATE\tSTATUS\tATTEMPTS\tERROR\tID")
 	for _, d := range log {
-		status := "-"
-		if d.ResponseStatus.Valid {
-			status = fmt.Sprint(d.ResponseStatus.V)
-		}
-		printf(o, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", d.CreatedAt, d.Event, d.State, status, d.Attempts, orDash(d.LastError), d.ID)
+		printf(
+			o, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", d.CreatedAt, d.Event, d.State,
+			orDash(d.ResponseStatus, "%d"),
+			d.Attempts,
+			orDash(d.LastError, "%s"),
+			d.ID,
+		)
 	}
 }
 
@@ -79,7 +80,7 @@ func (f *waitFlag) check() error {
 func (f *waitFlag) verdict(answer any) error {
 	switch d := answer.(*store.LoggedDelivery); {
 	case d.State == "failed":
-		return fmt.Errorf("the receiver did not accept it: %s", orDash(d.LastError))
+		return fmt.Errorf("the receiver did not accept it: %s", orDash(d.LastError, "%s"))
 	case d.State == "pending" && f.Wait > 0:
 		return fmt.Errorf("the receiver has not accepted it within %v: does a server run? --wait waits longer", f.Wait)
 	}
