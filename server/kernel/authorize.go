@@ -50,9 +50,15 @@ func (k *Kernel) authorize(ctx context.Context, c *Caller, op *Operation, now st
 // is not looked at, so it does not count as an attempt.
 func refuseUnsigned(id *store.TillIdentity) error {
 	if len(id.Staff) == 0 {
-		return Refuse(store.InvalidCredentials, "The location demands a signed-in member of staff but nobody can sign in there; add a person with: punchcard staff add.")
+		return Refuse(
+			store.InvalidCredentials,
+			"The location demands a signed-in member of staff but nobody can sign in there; add a person with: punchcard staff add.",
+		)
 	}
-	return Refuse(store.InvalidCredentials, "The location demands a signed-in member of staff: sign in with POST /session and send the token as X-Staff-Session.")
+	return Refuse(
+		store.InvalidCredentials,
+		"The location demands a signed-in member of staff: sign in with POST /session and send the token as X-Staff-Session.",
+	)
 }
 
 // checkPIN checks the location's staff PIN of a device's write.
@@ -160,7 +166,9 @@ func (op *Operation) admitKey(id *store.Identity, scope string, now store.Time) 
 	case id.Class == "mcp" && !id.MCPAccess:
 		return Refuse(store.MCPAccessRequired, "The shop may not use the MCP connector. The key is intact.")
 	case id.Class == "api" && !id.APIAccess(now).Valid:
-		return Refuse(store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.")
+		return Refuse(
+			store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.",
+		)
 	case id.Subscription == "suspended" || id.Subscription == "cancelled":
 		return Refuse(store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+". The key is intact.")
 	case id.AllLocationsDisabled && !op.WithoutLocations:

@@ -10,7 +10,12 @@ import (
 // TestClientOf checks which address a request comes from, with and without proxies, and with headers
 // that clients forge.
 func TestClientOf(t *testing.T) {
-	ours := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("198.51.100.7/32")}
+	ours := []netip.Prefix{
+		netip.MustParsePrefix("127.0.0.0/8"),
+		netip.MustParsePrefix("10.0.0.0/8"),
+		netip.MustParsePrefix("fd00::/8"),
+		netip.MustParsePrefix("198.51.100.7/32"),
+	}
 	for _, c := range []struct {
 		what, peer string
 		forwarded  []string
@@ -29,14 +34,26 @@ func TestClientOf(t *testing.T) {
 		{"nothing", "", nil, nil, "", "", false},
 
 		{"a header that a direct client forges", "203.0.113.7:5000", []string{"198.51.100.1"}, nil, "203.0.113.7", "203.0.113.7", false},
-		{"a header that a direct client forges, though proxies are trusted", "203.0.113.7:5000", []string{"198.51.100.1, 127.0.0.1"}, ours, "203.0.113.7", "203.0.113.7", false},
+		{
+			"a header that a direct client forges, though proxies are trusted", "203.0.113.7:5000", []string{"198.51.100.1, 127.0.0.1"},
+			ours, "203.0.113.7", "203.0.113.7", false,
+		},
 
 		{"a proxy", "127.0.0.1:5000", []string{"203.0.113.7"}, ours, "203.0.113.7", "203.0.113.7", false},
 		{"a proxy with a public address", "198.51.100.7:5000", []string{"203.0.113.7"}, ours, "203.0.113.7", "203.0.113.7", false},
 		{"two proxies", "127.0.0.1:5000", []string{"203.0.113.7, 10.1.2.3"}, ours, "203.0.113.7", "203.0.113.7", false},
-		{"two proxies with a header each", "127.0.0.1:5000", []string{"203.0.113.7", "10.1.2.3"}, ours, "203.0.113.7", "203.0.113.7", false},
-		{"an address that the client puts first", "127.0.0.1:5000", []string{"198.51.100.1, 203.0.113.7"}, ours, "203.0.113.7", "203.0.113.7", false},
-		{"a trusted address that the client puts first", "127.0.0.1:5000", []string{"10.9.9.9, 203.0.113.7"}, ours, "203.0.113.7", "203.0.113.7", false},
+		{
+			"two proxies with a header each", "127.0.0.1:5000", []string{"203.0.113.7", "10.1.2.3"}, ours, "203.0.113.7", "203.0.113.7",
+			false,
+		},
+		{
+			"an address that the client puts first", "127.0.0.1:5000", []string{"198.51.100.1, 203.0.113.7"}, ours, "203.0.113.7",
+			"203.0.113.7", false,
+		},
+		{
+			"a trusted address that the client puts first", "127.0.0.1:5000", []string{"10.9.9.9, 203.0.113.7"}, ours, "203.0.113.7",
+			"203.0.113.7", false,
+		},
 		{"nonsense that the client puts first", "127.0.0.1:5000", []string{"x\n, 203.0.113.7"}, ours, "203.0.113.7", "203.0.113.7", false},
 		{"a client that is itself in a trusted network", "127.0.0.1:5000", []string{"10.9.9.9"}, ours, "10.9.9.9", "10.9.9.9", false},
 		{"addresses that are all trusted", "127.0.0.1:5000", []string{"10.9.9.9, 10.1.2.3"}, ours, "10.9.9.9", "10.9.9.9", false},
@@ -46,8 +63,14 @@ func TestClientOf(t *testing.T) {
 		{"a mapped address in the header", "127.0.0.1:5000", []string{"::ffff:203.0.113.7"}, ours, "203.0.113.7", "203.0.113.7", false},
 		{"a mapped proxy", "[::ffff:127.0.0.1]:5000", []string{"203.0.113.7"}, ours, "203.0.113.7", "203.0.113.7", false},
 		{"a proxy of IPv6", "[fd00::1]:5000", []string{" 2001:db8::7 "}, ours, "2001:db8::7", "2001:db8::7", false},
-		{"a private proxy before the trusted one", "127.0.0.1:5000", []string{"203.0.113.7, 192.168.1.9"}, ours, "192.168.1.9", "192.168.1.9", false},
-		{"many addresses", "127.0.0.1:5000", []string{strings.Repeat("10.0.0.1, ", 5000) + "203.0.113.7"}, ours, "203.0.113.7", "203.0.113.7", false},
+		{
+			"a private proxy before the trusted one", "127.0.0.1:5000", []string{"203.0.113.7, 192.168.1.9"}, ours, "192.168.1.9",
+			"192.168.1.9", false,
+		},
+		{
+			"many addresses", "127.0.0.1:5000", []string{strings.Repeat("10.0.0.1, ", 5000) + "203.0.113.7"}, ours, "203.0.113.7",
+			"203.0.113.7", false,
+		},
 
 		{"a proxy that does not say the address", "127.0.0.1:5000", []string{"unknown"}, ours, "", "127.0.0.1", false},
 		{"a proxy that says nothing", "127.0.0.1:5000", []string{""}, ours, "", "127.0.0.1", false},

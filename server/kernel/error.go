@@ -43,11 +43,19 @@ type Meaning struct {
 
 // Codes are all codes of errors.
 var Codes = map[store.Code]Meaning{
-	store.BadRequest:               {http.StatusBadRequest, "The request cannot be satisfied as written, or its body could not be read to its end."},
-	store.ValidationFailed:         {http.StatusBadRequest, "Body, query, path or header failed validation; `details` lists every offending field."},
-	store.BusinessAPIRequired:      {http.StatusUnauthorized, "The shop has no active Business API add-on and no grant. The key is intact."},
-	store.MCPAccessRequired:        {http.StatusUnauthorized, ""},
-	store.Unauthenticated:          {http.StatusUnauthorized, "No, malformed, unknown, revoked or expired key, or one of the wrong class (`tmk_`)."},
+	store.BadRequest: {
+		http.StatusBadRequest, "The request cannot be satisfied as written, or its body could not be read to its end.",
+	},
+	store.ValidationFailed: {
+		http.StatusBadRequest, "Body, query, path or header failed validation; `details` lists every offending field.",
+	},
+	store.BusinessAPIRequired: {
+		http.StatusUnauthorized, "The shop has no active Business API add-on and no grant. The key is intact.",
+	},
+	store.MCPAccessRequired: {http.StatusUnauthorized, ""},
+	store.Unauthenticated: {
+		http.StatusUnauthorized, "No, malformed, unknown, revoked or expired key, or one of the wrong class (`tmk_`).",
+	},
 	store.LocationDisabled:         {http.StatusPaymentRequired, "Every location of a restricted key is disabled."},
 	store.SubscriptionSuspended:    {http.StatusPaymentRequired, "The shop's subscription is suspended or cancelled. The key is intact."},
 	store.Unauthorized:             {http.StatusForbidden, "The key lacks the scope, or its location restriction excludes the target."},
@@ -55,12 +63,19 @@ var Codes = map[store.Code]Meaning{
 	store.NotFound:                 {http.StatusNotFound, "No such resource in this shop, or none that a restricted key may see."},
 	store.CardExpired:              {http.StatusConflict, "The card's expires_at has passed."},
 	store.CardLocked:               {http.StatusConflict, "The card is installed on a device."},
-	store.Conflict:                 {http.StatusConflict, "The write conflicts with the current state: a duplicate, or a transition that is not allowed."},
-	store.IdempotencyConflict:      {http.StatusConflict, "The Idempotency-Key was used for another request, or one that is still running. Do not retry with the same key."},
+	store.Conflict: {
+		http.StatusConflict, "The write conflicts with the current state: a duplicate, or a transition that is not allowed.",
+	},
+	store.IdempotencyConflict: {
+		http.StatusConflict,
+		"The Idempotency-Key was used for another request, or one that is still running. Do not retry with the same key.",
+	},
 	store.ProgramHasInstalledCards: {http.StatusConflict, "A card of the program is installed; template and ladder are frozen."},
 	store.Unprocessable:            {http.StatusUnprocessableEntity, "The domain rejects the request; the message names the rule."},
-	store.RateLimited:              {http.StatusTooManyRequests, "The key's requests for this minute are used up; `Retry-After` says how many seconds to wait."},
-	store.InternalError:            {http.StatusInternalServerError, "Unhandled failure. Retry with the same Idempotency-Key."},
+	store.RateLimited: {
+		http.StatusTooManyRequests, "The key's requests for this minute are used up; `Retry-After` says how many seconds to wait.",
+	},
+	store.InternalError: {http.StatusInternalServerError, "Unhandled failure. Retry with the same Idempotency-Key."},
 
 	// Codes of the till API and the holder's page only.
 	store.AmountBelowMinStamp:         {http.StatusBadRequest, "The purchase is below what a stamp demands."},
@@ -68,15 +83,17 @@ var Codes = map[store.Code]Meaning{
 	store.CardFullNoRepeat:            {http.StatusUnprocessableEntity, "The card is full and the program does not repeat."},
 	store.CardSuspended:               {http.StatusUnprocessableEntity, "The program is suspended, or the card is locked."},
 	store.Gone:                        {http.StatusGone, ""},
-	store.InvalidCredentials:          {http.StatusUnauthorized, "The staff PIN is missing, wrong, or not set, or the staff session has ended."},
-	store.PrepaidInsufficientBalance:  {http.StatusUnprocessableEntity, "The balance would fall below zero."},
-	store.SpendNotEnabled:             {http.StatusBadRequest, "spend_cents is given though the program demands no purchase."},
-	store.SpendRequired:               {http.StatusUnprocessableEntity, "The program demands a purchase: spend_cents is missing."},
-	store.LinkExpired:                 {http.StatusGone, ""},
-	store.ProofRequired:               {http.StatusForbidden, ""},
-	store.TOTPInvalid:                 {http.StatusUnprocessableEntity, ""},
-	store.TOTPRequired:                {http.StatusUnauthorized, ""},
-	store.ThresholdAlreadyClaimed:     {http.StatusUnprocessableEntity, "A prize of this threshold was redeemed in this cycle."},
+	store.InvalidCredentials: {
+		http.StatusUnauthorized, "The staff PIN is missing, wrong, or not set, or the staff session has ended.",
+	},
+	store.PrepaidInsufficientBalance: {http.StatusUnprocessableEntity, "The balance would fall below zero."},
+	store.SpendNotEnabled:            {http.StatusBadRequest, "spend_cents is given though the program demands no purchase."},
+	store.SpendRequired:              {http.StatusUnprocessableEntity, "The program demands a purchase: spend_cents is missing."},
+	store.LinkExpired:                {http.StatusGone, ""},
+	store.ProofRequired:              {http.StatusForbidden, ""},
+	store.TOTPInvalid:                {http.StatusUnprocessableEntity, ""},
+	store.TOTPRequired:               {http.StatusUnauthorized, ""},
+	store.ThresholdAlreadyClaimed:    {http.StatusUnprocessableEntity, "A prize of this threshold was redeemed in this cycle."},
 }
 
 // StatusOf returns the HTTP status of a code on the REST API; 500 for a code that
@@ -96,7 +113,13 @@ func AsError(err error, status func(store.Code) int) *Error {
 		return e
 	}
 	if refused, ok := store.AsError(err); ok {
-		return &Error{Status: status(refused.Code), Code: refused.Code, Message: refused.Message, Details: sentences(refused.Details), RetryAfter: refused.RetryAfter}
+		return &Error{
+			Status:     status(refused.Code),
+			Code:       refused.Code,
+			Message:    refused.Message,
+			Details:    sentences(refused.Details),
+			RetryAfter: refused.RetryAfter,
+		}
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: store.InternalError,
 		Message: "Something went wrong on the server. Retry with the same Idempotency-Key."}

@@ -66,7 +66,10 @@ func (h *Hosts) CheckHost(r *http.Request) error {
 	if ok && (isLoopbackName(name) || slices.Contains(h.names, name)) {
 		return nil
 	}
-	return refuseAs(http.StatusForbidden, store.Unauthorized, "The Host header must name this machine's loopback address, the host of --public-url or one that --allow-host names.")
+	return refuseAs(
+		http.StatusForbidden, store.Unauthorized,
+		"The Host header must name this machine's loopback address, the host of --public-url or one that --allow-host names.",
+	)
 }
 
 // CheckOrigin returns the error for a request that a page of another origin makes in

@@ -5,34 +5,41 @@ import (
 	"testing"
 )
 
-// TestCheckHost checks which values of Host name the machine itself, the public URL's
+// TestCheckHost checks which values of Host are loopback, and which name the machine itself, the public URL's
 // host or a host that was named.
 func TestCheckHost(t *testing.T) {
 	h, err := NewHosts("https://Cards.Example.com:8443/shop", []string{"punchcard", "Fixture.Test.", "192.168.1.5", "[2001:DB8::5]"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for host, want := range map[string]bool{
-		"localhost": true, "localhost:8080": true, "LOCALHOST": true, "localhost.:80": true, "127.0.0.1": true, "127.8.9.10:1": true, "[::1]": true, "[::1]:8080": true,
-		"[::ffff:127.0.0.1]:80": true, "[0:0:0:0:0:0:0:1]": true,
-		"punchcard": true, "PunchCard:8080": true, "punchcard.": true, "fixture.test:80": true, "192.168.1.5:8080": true, "[2001:db8::5]:8080": true, "[2001:db8:0:0::5]": true,
-		"cards.example.com": true, "cards.example.com:8443": true, "cards.example.com:1": true,
-		"": false, ":8080": false, "evil.example": false, "evil.example:8080": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false, "punchcard.evil.example": false,
-		"x.localhost": false, "evil-localhost": false, "192.168.1.6": false, "0.0.0.0": false, "[::]": false, "::1": false, "[::1": false, "[::1]x": false, "[::1%25lo]": false, "[127.0.0.1]": false,
-		"127.0.0.1:80@evil.example": false, "127.0.0.1@evil.example": false, "localhost:x": false, "localhost/x": false, "localhost, evil.example": false, " localhost": false, "localhost..": false,
-		"127.1": false, "2130706433": false, "0x7f.0.0.1": false, "128.0.0.1": false, "[2001:db8::6]": false, "example.com": false,
+	noError(t, err)
+	const refused, named, loopback = 0, 1, 2
+	for host, want := range map[string]int{
+		"localhost": loopback, "localhost:8080": loopback, "LOCALHOST": loopback, "localhost.:80": loopback, "127.0.0.1": loopback,
+		"127.8.9.10:1": loopback, "[::1]": loopback, "[::1]:8080": loopback, "[::ffff:127.0.0.1]:80": loopback,
+		"[0:0:0:0:0:0:0:1]": loopback,
+		"punchcard":         named, "PunchCard:8080": named, "punchcard.": named, "fixture.test:80": named, "192.168.1.5:8080": named,
+		"[2001:db8::5]:8080": named, "[2001:db8:0:0::5]": named, "cards.example.com": named, "cards.example.com:8443": named,
+		"cards.example.com:1": named,
+		"":                    refused, ":8080": refused, "evil.example": refused, "evil.example:8080": refused,
+		"localhost.evil.example": refused,
+		"127.0.0.1.evil.example": refused, "punchcard.evil.example": refused, "x.localhost": refused, "evil-localhost": refused,
+		"192.168.1.6": refused, "0.0.0.0": refused, "[::]": refused, "[::]:80": refused, "::1": refused, "[::1": refused, "[::1]x": refused,
+		"[::1%25lo]": refused, "[127.0.0.1]": refused, "127.0.0.1:x": refused, "127.0.0.1:80@evil.example": refused,
+		"127.0.0.1@evil.example": refused, "localhost:x": refused, "localhost/x": refused, "localhost, evil.example": refused,
+		" localhost": refused, "localhost..": refused, "127.1": refused, "2130706433": refused, "0x7f.0.0.1": refused, "128.0.0.1": refused,
+		"[2001:db8::6]": refused, "example.com": refused,
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Host = host
-		if err := h.CheckHost(r); (err == nil) != want {
-			t.Errorf("%q: %v, want allowed %t", host, err, want)
+		if err := h.CheckHost(r); (err == nil) != (want != refused) || IsLoopback(r) != (want == loopback) {
+			t.Errorf("%q: %v, loopback %t, want %d", host, err, IsLoopback(r), want)
 		}
 	}
 }
 
 // TestBadHosts checks that names that no host can have are refused.
 func TestBadHosts(t *testing.T) {
-	for _, name := range []string{"", "punchcard:8080", "http://punchcard", "a b", "*", "*.example.com", "a/b", "-x", "fe80::1%eth0", "[::1]:80", "é.example"} {
+	for _, name := range []string{
+		"", "punchcard:8080", "http://punchcard", "a b", "*", "*.example.com", "a/b", "-x", "fe80::1%eth0", "[::1]:80", "é.example",
+	} {
 		if _, err := NewHosts("", []string{name}); err == nil {
 			t.Errorf("%q is accepted", name)
 		}
@@ -43,9 +50,7 @@ func TestBadHosts(t *testing.T) {
 // origin.
 func TestCheckOrigin(t *testing.T) {
 	h, err := NewHosts("https://cards.example.com/shop", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, c := range []struct {
 		method, site, origin string
 		any, form            bool // allowed
@@ -85,15 +90,10 @@ func TestCheckOrigin(t *testing.T) {
 	}
 }
 
-func TestIsLoopback(t *testing.T) {
-	for host, want := range map[string]bool{
-		"localhost": true, "LocalHost.:8080": true, "127.0.0.1:8080": true, "127.1.2.3": true, "[::1]:8080": true, "[::ffff:127.0.0.1]": true,
-		"": false, "cards.example.com": false, "localhost.example.com": false, "192.168.1.5:8080": false, "0.0.0.0": false, "[::]:80": false, "::1": false, "127.0.0.1:x": false,
-	} {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.Host = host
-		if got := IsLoopback(r); got != want {
-			t.Errorf("%q: %t, want %t", host, got, want)
-		}
+// noError ends a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

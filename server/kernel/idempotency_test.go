@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -56,9 +54,7 @@ func TestOtherKeysDoNotWait(t *testing.T) {
 	c := newKeyLocks(0)
 	for _, key := range []store.IdempotencyKey{keyOf(1, "k"), keyOf(2, "k"), keyOf(1, "l")} {
 		unlock, err := c.lock(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer unlock()
 	}
 	// A request with another fingerprint has the same lock.
@@ -70,9 +66,7 @@ func TestOtherKeysDoNotWait(t *testing.T) {
 func TestWaitTimesOut(t *testing.T) {
 	c := newKeyLocks(time.Millisecond)
 	unlock, err := c.lock(t.Context(), keyOf(1, "k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	_, err = c.lock(t.Context(), keyOf(1, "k"))
 	var p *Error
 	if !errors.As(err, &p) || StatusOf(p.Code) != http.StatusConflict || p.Code != store.IdempotencyConflict {
@@ -92,9 +86,7 @@ func TestWaitIsNotRestarted(t *testing.T) {
 		c := newKeyLocks(30 * time.Second)
 		began := time.Now()
 		unlock, err := c.lock(t.Context(), keyOf(1, "k"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		ended := make(chan time.Duration, 10) // when a call was refused; 0: it was not
 		for range 10 {
 			go func() {
@@ -129,9 +121,7 @@ func TestWaitIsNotRestarted(t *testing.T) {
 func TestWaitEndsWithRequest(t *testing.T) {
 	c := newKeyLocks(time.Minute)
 	unlock, err := c.lock(t.Context(), keyOf(1, "k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -139,36 +129,3 @@ func TestWaitEndsWithRequest(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-func TestIdempotencyKey(t *testing.T) {
-	for _, c := range []struct {
-		values []string
-		code   string
-	}{
-		{nil, ""}, {[]string{"k"}, ""}, {[]string{strings.Repeat("é", 10)}, ""}, {[]string{" "}, ""},
-		{[]string{""}, "too_short"}, {[]string{strings.Repeat("k", 11)}, "too_long"}, {[]string{strings.Repeat("é", 11)}, "too_long"},
-		{[]string{"k", "k"}, "invalid_value"}, {[]string{"", ""}, "invalid_value"}, {[]string{strings.Repeat("k", 11), "k"}, "invalid_value"},
-	} {
-		r := httptest.NewRequest(http.MethodPost, "/x", nil)
-		if c.values != nil {
-			r.Header["Idempotency-Key"] = c.values
-		}
-		in := &request{r: r, rt: &Route{Method: http.MethodPost}, g: statusGuard{}, maxKey: 10}
-		key, err := in.IdempotencyKey()
-		if c.code == "" {
-			if err != nil || (key == nil) != (c.values == nil) || key != nil && key.Value != c.values[0] {
-				t.Errorf("%q: %v, %v", c.values, key, err)
-			}
-			continue
-		}
-		e, ok := store.AsError(err)
-		if !ok || e.Code != store.ValidationFailed || len(e.Details) != 1 || e.Details[0].Field != "Idempotency-Key" || e.Details[0].Code != c.code {
-			t.Errorf("%q: %v", c.values, err)
-		}
-	}
-}
-
-// statusGuard is a guard of which only Status is used.
-type statusGuard struct{ Guard }
-
-func (statusGuard) Status(code store.Code) int { return StatusOf(code) }

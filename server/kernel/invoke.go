@@ -253,7 +253,13 @@ func checkCondition(tx *store.Tx, call *Call, c Conditional) error {
 // under the key, for replays, if the status is that of a success, or 404, 409 or 422,
 // but not if a till's code names no card, which may be mistyped. Nothing else of a
 // refused operation is written, unless the refusal is a [store.CommittedRefusal].
-func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *IdempotencyKey, key *store.IdempotencyKey) (r Result, err error) {
+func (k *Kernel) commit(
+	ctx context.Context,
+	call *Call,
+	op *Operation,
+	given *IdempotencyKey,
+	key *store.IdempotencyKey,
+) (r Result, err error) {
 	fields, target, err := k.validate(ctx, op, call)
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)

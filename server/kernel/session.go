@@ -44,7 +44,8 @@ func (s *Sessions) Identify(token string, address netip.Addr, agent string) (c C
 	if id.Unused(now) {
 		session := id.Session
 		s.cached.Drop(token)
-		if err := s.st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return tx.UseSession(session) }}); err != nil {
+		use := func(tx *store.Tx) error { return tx.UseSession(session) }
+		if err := s.st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: use}); err != nil {
 			return c, err
 		}
 	}

@@ -43,7 +43,14 @@ func (c *Call) BeginStaffSession(tx *store.Tx, member store.TillStaff) (token st
 	if token, err = tx.NewStaffToken(c.Device.Till, member.Key); err != nil {
 		return "", 0, err
 	}
-	session := &staffSession{device: c.Device.Device, member: member.Key, pin: member.PIN, begun: tx.Now, used: tx.Now, handles: map[string]heldCard{}}
+	session := &staffSession{
+		device:  c.Device.Device,
+		member:  member.Key,
+		pin:     member.PIN,
+		begun:   tx.Now,
+		used:    tx.Now,
+		handles: map[string]heldCard{},
+	}
 	tx.AfterCommit(func() { c.kernel.staff.begin(token, session) })
 	return token, tx.Now.Add(staffLifetime), nil
 }

@@ -52,7 +52,9 @@ func (p *staffPINs) check(id *store.TillIdentity, given []string, now store.Time
 	}
 	switch {
 	case id.PIN == "":
-		return nil, Refuse(store.InvalidCredentials, "The location demands a staff PIN but none is set; set one with: punchcard location set-pin.")
+		return nil, Refuse(
+			store.InvalidCredentials, "The location demands a staff PIN but none is set; set one with: punchcard location set-pin.",
+		)
 	case len(given) == 0:
 		return nil, Refuse(store.InvalidCredentials, "The location demands the staff PIN: send it as X-Staff-Pin.")
 	}

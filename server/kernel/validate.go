@@ -60,7 +60,8 @@ func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (field
 	if err != nil {
 		return nil, "", err
 	}
-	if t, ok := fields.(Targeter); ok && t.Target() != "" && !slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == "url" }) {
+	if t, ok := fields.(Targeter); ok && t.Target() != "" &&
+		!slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == "url" }) {
 		target = t.Target()
 		if d := k.conf.CheckTarget(ctx, target); d != nil {
 			details = append(details, hideLookup(&call.Caller, *d))
