@@ -20,9 +20,7 @@ import (
 func (h *harness) totp(secret string) string {
 	h.Helper()
 	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
-	if err != nil {
-		h.Fatal(err)
-	}
+	noError(h.T, err)
 	mac := hmac.New(sha1.New, key)
 	binary.Write(mac, binary.BigEndian, h.clock.Now().Unix()/30)
 	sum := mac.Sum(nil)
@@ -35,7 +33,8 @@ func given(code string) operation.CodeFields { return operation.CodeFields{TOTP:
 func (h *harness) enrol(token string) (secret string, codes []string) {
 	h.Helper()
 	o := must[operation.OfferedTOTP](h, h.caller(token), operation.StartTOTP, "", nil)
-	if !strings.Contains(o.URI, "secret="+o.Secret) || !strings.HasPrefix(o.URI, "otpauth://totp/punchcard") || !strings.HasPrefix(o.QRSVG, "<svg") {
+	if !strings.Contains(o.URI, "secret="+o.Secret) || !strings.HasPrefix(o.URI, "otpauth://totp/punchcard") ||
+		!strings.HasPrefix(o.QRSVG, "<svg") {
 		h.Errorf("%+v", o)
 	}
 	h.want(store.TOTPInvalid, "a wrong code", h.caller(token), operation.ConfirmTOTP, "", given("000000"))
@@ -75,9 +74,7 @@ func TestSecondFactor(t *testing.T) {
 	}
 	token := pending()
 	h.want(store.TOTPRequired, "a read without the code", h.caller(token), operation.ListLocations, "", nil)
-	if _, code := confirm(token, h.totp(secret)); code != store.TOTPInvalid {
-		t.Errorf("the code of the set-up once more: %q", code)
-	}
+	h.is(store.TOTPInvalid, "the code of the set-up once more", codeOf(confirm(token, h.totp(secret))))
 	h.advance(30 * time.Second)
 	s, code := confirm(token, h.totp(secret))
 	if code != "" || s.Pending || s.Token == token {
@@ -89,23 +86,15 @@ func TestSecondFactor(t *testing.T) {
 	if c := h.caller(s.Token); c.Role != kernel.Manager || !c.Session.TOTP {
 		t.Errorf("%+v", c.Session)
 	}
-	if _, code := confirm(pending(), h.totp(secret)); code != store.TOTPInvalid {
-		t.Errorf("a replay: %q", code)
-	}
+	h.is(store.TOTPInvalid, "a replay", codeOf(confirm(pending(), h.totp(secret))))
 	// Recovery codes, in any spelling, once.
-	if _, code := confirm(pending(), strings.ToUpper(codes[3])); code != "" {
-		t.Errorf("a recovery code: %q", code)
-	}
-	if _, code := confirm(pending(), codes[3]); code != store.TOTPInvalid {
-		t.Errorf("the same recovery code: %q", code)
-	}
+	h.is("", "a recovery code", codeOf(confirm(pending(), strings.ToUpper(codes[3]))))
+	h.is(store.TOTPInvalid, "the same recovery code", codeOf(confirm(pending(), codes[3])))
 	if p := must[operation.Profile](h, h.caller(s.Token), operation.GetProfile, "", nil); p.RecoveryCodes != 9 || !p.TOTP {
 		t.Errorf("%+v", p)
 	}
 	more := must[store.RecoveryCodes](h, h.caller(s.Token), operation.NewRecoveryCodes, "", nil).Codes
-	if _, code := confirm(pending(), codes[4]); code != store.TOTPInvalid {
-		t.Errorf("a recovery code that was replaced: %q", code)
-	}
+	h.is(store.TOTPInvalid, "a recovery code that was replaced", codeOf(confirm(pending(), codes[4])))
 	another, code := confirm(pending(), more[0])
 	if code != "" {
 		t.Errorf("a new recovery code: %q", code)
@@ -117,9 +106,7 @@ func TestSecondFactor(t *testing.T) {
 			t.Fatal(code)
 		}
 	}
-	if _, code := h.signIn(seed.ManagerEmail, seed.Password, home); code != store.RateLimited {
-		t.Errorf("after six more wrong codes: %q", code)
-	}
+	h.is(store.RateLimited, "after six more wrong codes", codeOf(h.signIn(seed.ManagerEmail, seed.Password, home)))
 	h.advance(time.Minute)
 	token = pending()
 	h.advance(10 * time.Minute)
@@ -140,26 +127,27 @@ func TestProof(t *testing.T) {
 	h := openHarness(t)
 	token := h.token(store.RoleOwner)
 	invite := func() store.Code {
-		return h.code(h.caller(token), operation.InvitePerson, "", operation.InviteFields{Email: store.Given("ada@example.com"), Role: store.Given(store.RoleViewer)})
+		return h.code(
+			h.caller(token),
+			operation.InvitePerson, "",
+			operation.InviteFields{Email: store.Given("ada@example.com"), Role: store.Given(store.RoleViewer)},
+		)
 	}
 	h.advance(15 * time.Minute)
-	if code := invite(); code != store.ProofRequired {
-		t.Errorf("after 15 minutes: %q", code)
-	}
-	h.want(store.InvalidCredentials, "a wrong password", h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given("a wrong password")})
-	if code := invite(); code != store.ProofRequired {
-		t.Errorf("after a wrong password: %q", code)
-	}
+	h.is(store.ProofRequired, "after 15 minutes", invite())
+	h.want(
+		store.InvalidCredentials, "a wrong password",
+		h.caller(token),
+		operation.Prove, "",
+		operation.ProofFields{Password: store.Given("a wrong password")},
+	)
+	h.is(store.ProofRequired, "after a wrong password", invite())
 	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given(seed.Password)})
-	if code := invite(); code != "" {
-		t.Errorf("after the right password: %q", code)
-	}
+	h.is("", "after the right password", invite())
 	secret, _ := h.enrol(token)
 	h.advance(15 * time.Minute)
 	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{TOTP: store.Given(h.totp(secret))})
-	if code := invite(); code != "" {
-		t.Errorf("after a code: %q", code)
-	}
+	h.is("", "after a code", invite())
 	hook := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"card.*"})}
 	program := h.ProgramIDs["standard"]
 	w := must[store.CreatedWebhook](h, h.caller(token), operation.CreateWebhook, program, operation.WebhookFields{WebhookFields: hook})
@@ -187,13 +175,9 @@ func TestDemandedSecondFactor(t *testing.T) {
 	if c := h.caller(token); !c.Session.MustEnrol || list(token) != store.TOTPRequired {
 		t.Errorf("a manager without a second factor lists locations: %+v", c.Session)
 	}
-	if code := list(h.token(store.RoleViewer)); code != "" {
-		t.Errorf("a viewer: %q", code)
-	}
+	h.is("", "a viewer", list(h.token(store.RoleViewer)))
 	h.enrol(token)
-	if code := list(token); code != "" {
-		t.Errorf("with a second factor: %q", code)
-	}
+	h.is("", "with a second factor", list(token))
 }
 
 // TestChangePassword checks the rules for new passwords, and that the current one is needed.
@@ -202,20 +186,19 @@ func TestChangePassword(t *testing.T) {
 	h := openHarness(t)
 	token := h.token(store.RoleViewer)
 	change := func(current, pass string) store.Code {
-		return h.code(h.caller(token), operation.ChangePassword, "", operation.PasswordFields{CurrentPassword: store.Given(current), Password: store.Given(pass)})
+		return h.code(
+			h.caller(token),
+			operation.ChangePassword, "",
+			operation.PasswordFields{CurrentPassword: store.Given(current), Password: store.Given(pass)},
+		)
 	}
-	for pass, want := range map[string]store.Code{"short": store.ValidationFailed, "password123": store.ValidationFailed, seed.ViewerEmail: store.ValidationFailed, strings.Repeat("x7", 129): store.ValidationFailed} {
-		if got := change(seed.Password, pass); got != want {
-			t.Errorf("%q: %q", pass, got)
-		}
+	for pass, want := range map[string]store.Code{
+		"short": store.ValidationFailed, "password123": store.ValidationFailed, seed.ViewerEmail: store.ValidationFailed,
+		strings.Repeat("x7", 129): store.ValidationFailed,
+	} {
+		h.is(want, pass, change(seed.Password, pass))
 	}
-	if got := change("a wrong password", "another kettle 71"); got != store.InvalidCredentials {
-		t.Errorf("a wrong current password: %q", got)
-	}
-	if got := change(seed.Password, "another kettle 71"); got != "" {
-		t.Errorf("a new password: %q", got)
-	}
-	if _, code := h.signIn(seed.ViewerEmail, seed.Password, home); code != store.InvalidCredentials {
-		t.Errorf("the old password: %q", code)
-	}
+	h.is(store.InvalidCredentials, "a wrong current password", change("a wrong password", "another kettle 71"))
+	h.is("", "a new password", change(seed.Password, "another kettle 71"))
+	h.is(store.InvalidCredentials, "the old password", codeOf(h.signIn(seed.ViewerEmail, seed.Password, home)))
 }

@@ -105,8 +105,15 @@ var GetOverview = declare(kernel.Operation{
 			return o, err
 		}
 		now := c.Now().Std().In(store.Zone(sh.Timezone))
-		o = Overview{Shop: OverviewShop{sh.ID, sh.Name, sh.Mode, sh.Timezone, sh.Currency, sh.Language}, Now: c.Now(), Today: now.Format(time.DateOnly), Weekday: now.Weekday().String(),
-			Key: MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs}, Locations: []OverviewLocation{}, Programs: []OverviewProgram{}}
+		o = Overview{
+			Shop:      OverviewShop{sh.ID, sh.Name, sh.Mode, sh.Timezone, sh.Currency, sh.Language},
+			Now:       c.Now(),
+			Today:     now.Format(time.DateOnly),
+			Weekday:   now.Weekday().String(),
+			Key:       MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs},
+			Locations: []OverviewLocation{},
+			Programs:  []OverviewProgram{},
+		}
 		some := store.PageQuery{Limit: store.Given[int64](overviewItems)}
 		if slices.Contains(c.Key.Scopes, "locations:read") {
 			page, err := v.Locations(c.Access, some)

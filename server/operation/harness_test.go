@@ -30,7 +30,12 @@ type harness struct {
 
 // newHarness returns a harness with an empty store.
 func newHarness(t *testing.T) *harness {
-	h := &harness{T: t, path: filepath.Join(t.TempDir(), "test.db"), clock: app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)), hasher: password.New(2, time.Minute)}
+	h := &harness{
+		T:      t,
+		path:   filepath.Join(t.TempDir(), "test.db"),
+		clock:  app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)),
+		hasher: password.New(2, time.Minute),
+	}
 	h.reopen()
 	t.Cleanup(func() { h.st.Close() })
 	return h
@@ -53,7 +58,12 @@ func (h *harness) reopen() {
 		h.st.Close()
 	}
 	var err error
-	if h.st, err = store.Open(h.path, store.Options{IDSecret: seed.IDSecret, PublicURL: "https://cards.example.com", Now: h.clock.Now, Mail: func(m store.Mail) { h.mail = append(h.mail, m) }}); err != nil {
+	if h.st, err = store.Open(h.path, store.Options{
+		IDSecret:  seed.IDSecret,
+		PublicURL: "https://cards.example.com",
+		Now:       h.clock.Now,
+		Mail:      func(m store.Mail) { h.mail = append(h.mail, m) },
+	}); err != nil {
 		h.Fatal(err)
 	}
 	h.Kernel = kernel.New(h.st, kernel.Config{Fields: app.DefaultLimits().Fields(), Passwords: h.hasher, IdempotencyWait: time.Minute})
@@ -109,10 +119,19 @@ func (h *harness) code(c kernel.Caller, op *kernel.Operation, id string, fields 
 // want checks the code with which an operation is refused. what says what is special about the call.
 func (h *harness) want(code store.Code, what string, c kernel.Caller, op *kernel.Operation, id string, fields any) {
 	h.Helper()
-	if got := h.code(c, op, id, fields); got != code {
-		h.Errorf("%s, %s: %q, want %q", op.ID, what, got, code)
+	h.is(code, op.ID+", "+what, h.code(c, op, id, fields))
+}
+
+// is checks the code of a refusal.
+func (h *harness) is(want store.Code, what string, got store.Code) {
+	h.Helper()
+	if got != want {
+		h.Errorf("%s: %q, want %q", what, got, want)
 	}
 }
+
+// codeOf returns the code beside an answer.
+func codeOf[A any](_ A, code store.Code) store.Code { return code }
 
 // do invokes an operation and returns its answer and the code of its refusal.
 func do[O any](h *harness, c kernel.Caller, op *kernel.Operation, id string, fields any) (O, store.Code) {
@@ -137,7 +156,12 @@ func must[O any](h *harness, c kernel.Caller, op *kernel.Operation, id string, f
 // signIn signs in at an address and returns the session, or the code of the refusal.
 func (h *harness) signIn(email, pass, address string) (operation.CreatedSession, store.Code) {
 	h.Helper()
-	return do[operation.CreatedSession](h, at(address), operation.SignIn, "", operation.SignInFields{Email: store.Given(email), Password: store.Given(pass)})
+	return do[operation.CreatedSession](
+		h,
+		at(address),
+		operation.SignIn, "",
+		operation.SignInFields{Email: store.Given(email), Password: store.Given(pass)},
+	)
 }
 
 // as returns the caller of a session, and whether the session is valid.
@@ -193,18 +217,14 @@ func (h *harness) withRole(role kernel.Role) kernel.Caller {
 func (h *harness) key() *store.Identity {
 	h.Helper()
 	id, _, err := h.st.Identify(store.Hash(seed.APIKey))
-	if err != nil {
-		h.Fatal(err)
-	}
+	noError(h.T, err)
 	return id
 }
 
 func (h *harness) tillIdentity() *store.TillIdentity {
 	h.Helper()
 	id, err := h.st.IdentifyTill(store.Hash(seed.TillToken))
-	if err != nil {
-		h.Fatal(err)
-	}
+	noError(h.T, err)
 	return id
 }
 
@@ -245,17 +265,13 @@ func (h *harness) id(role string) (id string) {
 // view reads the store.
 func (h *harness) view(read func(*store.View) error) {
 	h.Helper()
-	if err := h.st.View(0, read); err != nil {
-		h.Fatal(err)
-	}
+	noError(h.T, h.st.View(0, read))
 }
 
 // write makes a write of the system.
 func (h *harness) write(do func(*store.Tx) error) {
 	h.Helper()
-	if err := h.st.Write(h.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
-		h.Fatal(err)
-	}
+	noError(h.T, h.st.Write(h.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}))
 }
 
 // restorePassword gives the manager the demo password again.
@@ -263,4 +279,12 @@ func (h *harness) restorePassword() {
 	h.Helper()
 	l := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil)
 	must[operation.KnownBrowser](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
+}
+
+// noError ends a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -18,8 +18,14 @@ func TestCreateChosenKey(t *testing.T) {
 	h := openHarness(t)
 	ada := h.withRole(kernel.Owner)
 	some := []string{"cards:read"}
-	whole := operation.ChosenKeyFields{Class: store.Given("mcp"), Name: store.Given("Till export"), Scopes: store.Given(some), Locations: store.Given("some"),
-		LocationIDs: store.Given(h.LocationIDs[:1]), Expires: store.Given("90")}
+	whole := operation.ChosenKeyFields{
+		Class:       store.Given("mcp"),
+		Name:        store.Given("Till export"),
+		Scopes:      store.Given(some),
+		Locations:   store.Given("some"),
+		LocationIDs: store.Given(h.LocationIDs[:1]),
+		Expires:     store.Given("90"),
+	}
 	for field, change := range map[string]func(*operation.ChosenKeyFields){
 		"class":        func(f *operation.ChosenKeyFields) { f.Class.Set = false },
 		"name":         func(f *operation.ChosenKeyFields) { f.Name.Set = false },
@@ -37,7 +43,9 @@ func TestCreateChosenKey(t *testing.T) {
 		}
 	}
 	k := must[operation.CreatedKey](h, ada, operation.CreateChosenKey, "", whole)
-	if !slices.Equal(k.Scopes, some) || !slices.Equal(k.LocationIDs, h.LocationIDs[:1]) || k.ExpiresAt.V != k.CreatedAt.Add(90*24*time.Hour) || k.Secret == "" {
+	if !slices.Equal(k.Scopes, some) || !slices.Equal(k.LocationIDs, h.LocationIDs[:1]) ||
+		k.ExpiresAt.V != k.CreatedAt.Add(90*24*time.Hour) ||
+		k.Secret == "" {
 		t.Fatal(k)
 	}
 	whole.Locations, whole.Expires = store.Given("all"), store.Given("never") // location_ids is left over from the form
@@ -73,8 +81,12 @@ func TestListActivity(t *testing.T) {
 		store.AuditFilter
 		want []string
 	}{
-		"action":     {store.AuditFilter{Action: store.Given("location.disable")}, []string{"location.disable"}},
-		"prefix":     {store.AuditFilter{Action: store.Given("location."), From: store.Given(now.Add(-time.Minute)), ActorType: store.Given("user")}, []string{"location.disable"}},
+		"action": {store.AuditFilter{Action: store.Given("location.disable")}, []string{"location.disable"}},
+		"prefix": {store.AuditFilter{
+			Action:    store.Given("location."),
+			From:      store.Given(now.Add(-time.Minute)),
+			ActorType: store.Given("user"),
+		}, []string{"location.disable"}},
 		"key":        {store.AuditFilter{ActorID: store.Given(key.KeyID)}, []string{"location.enable"}},
 		"nobody":     {store.AuditFilter{ActorID: store.Given("usr_none")}, nil},
 		"later":      {store.AuditFilter{From: store.Given(now.Add(time.Hour))}, nil},
@@ -82,7 +94,8 @@ func TestListActivity(t *testing.T) {
 		"a part":     {store.AuditFilter{Action: store.Given("location.en")}, nil},
 	} {
 		var got []string
-		for _, row := range must[store.Page[store.Activity]](h, ada, operation.ListActivity, "", operation.ActivityQuery{AuditFilter: c.AuditFilter}).Data {
+		q := operation.ActivityQuery{AuditFilter: c.AuditFilter}
+		for _, row := range must[store.Page[store.Activity]](h, ada, operation.ListActivity, "", q).Data {
 			got = append(got, row.Action)
 			if row.Target.Kind != store.KindLocation || !row.Target.Name.Valid || row.Target.ID.V != h.LocationIDs[0] {
 				t.Errorf("%s: %+v", name, row)

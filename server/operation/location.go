@@ -97,15 +97,17 @@ var CreateLocation = declare(kernel.Operation{
 	Callers:          owner,
 	Codes:            []store.Code{store.Unprocessable},
 	WithoutLocations: true,
-	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f store.LocationFields) (func(*store.Tx) (store.Location, error), error) {
-		pin := store.HashStaffPIN(f.StaffPIN.Value())
-		return func(tx *store.Tx) (store.Location, error) {
-			if f.Name.Or("") == "" {
-				return store.Location{}, store.Invalid(store.Detail{Field: "name", Code: wire.CodeRequired, Message: "is required"})
-			}
-			return tx.CreateLocation(c.Access.Shop, f, pin)
-		}, nil
-	}),
+	Prepare: kernel.Prepare(
+		func(_ context.Context, c *kernel.Call, f store.LocationFields) (func(*store.Tx) (store.Location, error), error) {
+			pin := store.HashStaffPIN(f.StaffPIN.Value())
+			return func(tx *store.Tx) (store.Location, error) {
+				if f.Name.Or("") == "" {
+					return store.Location{}, store.Invalid(store.Detail{Field: "name", Code: wire.CodeRequired, Message: "is required"})
+				}
+				return tx.CreateLocation(c.Access.Shop, f, pin)
+			}, nil
+		},
+	),
 })
 
 // StaffPINFields are the fields of SetStaffPIN.

@@ -19,7 +19,11 @@ import (
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
-	for role, want := range map[string]kernel.Role{store.RoleOwner: kernel.Operator, store.RoleManager: kernel.Manager, store.RoleViewer: kernel.Viewer} {
+	for role, want := range map[string]kernel.Role{
+		store.RoleOwner:   kernel.Operator,
+		store.RoleManager: kernel.Manager,
+		store.RoleViewer:  kernel.Viewer,
+	} {
 		s, code := h.signIn(strings.ToUpper(seed.Emails[role]), seed.Password, home)
 		if code != "" || len(s.Token) != 43 || s.Pending || s.Address != home {
 			t.Fatalf("%+v, %s", s, code)
@@ -28,9 +32,7 @@ func TestSignIn(t *testing.T) {
 		if c.Role != want || c.Access.Shop != h.Shop() || c.Session.Email != seed.Emails[role] || c.Kind != kernel.Person {
 			t.Errorf("%s: %+v", role, c)
 		}
-		if _, code := h.signIn(seed.Emails[role], seed.Password+"x", home); code != store.InvalidCredentials {
-			t.Errorf("a wrong password: %q", code)
-		}
+		h.is(store.InvalidCredentials, "a wrong password", codeOf(h.signIn(seed.Emails[role], seed.Password+"x", home)))
 	}
 	if a, b := h.token(store.RoleOwner), h.token(store.RoleOwner); a == b {
 		t.Error("two sessions have one token")
@@ -49,14 +51,20 @@ func TestUnknownEmail(t *testing.T) {
 	outcome := func(email, address string) (list []string) {
 		for range 12 {
 			before := h.hasher.Hashes()
-			_, err := kernel.Do[operation.CreatedSession](t.Context(), h.Kernel, at(address), operation.SignIn, kernel.Args{Fields: operation.SignInFields{Email: store.Given(email), Password: store.Given("a wrong password")}})
+			_, err := kernel.Do[operation.CreatedSession](
+				t.Context(), h.Kernel,
+				at(address),
+				operation.SignIn,
+				kernel.Args{Fields: operation.SignInFields{Email: store.Given(email), Password: store.Given("a wrong password")}},
+			)
 			e := kernel.AsError(err, kernel.StatusOf)
 			list = append(list, fmt.Sprint(e.Code, e.Message, e.RetryAfter, h.hasher.Hashes()-before))
 		}
 		return list
 	}
 	want := outcome(seed.OwnerEmail, "198.51.100.1")
-	if !strings.HasSuffix(want[0], " 1") || !strings.HasPrefix(want[10], string(store.RateLimited)) || !strings.HasSuffix(want[10], "30s 0") {
+	if !strings.HasSuffix(want[0], " 1") || !strings.HasPrefix(want[10], string(store.RateLimited)) ||
+		!strings.HasSuffix(want[10], "30s 0") {
 		t.Errorf("%q", want)
 	}
 	for i, email := range []string{"nobody@demo.test", seed.ViewerEmail} {
@@ -71,7 +79,10 @@ func (h *harness) in(browser, email, pass, address string) (operation.CreatedSes
 	h.Helper()
 	c := at(address)
 	c.BrowserCookie = browser
-	return do[operation.CreatedSession](h, c, operation.SignIn, "", operation.SignInFields{Email: store.Given(email), Password: store.Given(pass)})
+	return do[operation.CreatedSession](
+		h, c, operation.SignIn, "",
+		operation.SignInFields{Email: store.Given(email), Password: store.Given(pass)},
+	)
 }
 
 // right signs in with the right password and returns the code of the refusal, "" for none.
@@ -118,28 +129,18 @@ func TestLockOfBrowser(t *testing.T) {
 	h.fail(4, browser, seed.OwnerEmail, home)
 	browser = h.known(browser, seed.OwnerEmail) // which forgets the failures
 	h.fail(5, browser, seed.OwnerEmail, home)
-	if got := h.right(browser, seed.OwnerEmail, "203.0.113.9"); got != store.RateLimited {
-		t.Errorf("after five failures: %q", got)
-	}
+	h.is(store.RateLimited, "after five failures", h.right(browser, seed.OwnerEmail, "203.0.113.9"))
 	h.reopen()
-	if got := h.right(browser, seed.OwnerEmail, home); got != store.RateLimited {
-		t.Errorf("after a restart: %q", got)
-	}
+	h.is(store.RateLimited, "after a restart", h.right(browser, seed.OwnerEmail, home))
 	for _, free := range []string{other, ""} {
-		if got := h.right(free, seed.OwnerEmail, home); got != "" {
-			t.Errorf("another browser: %q", got)
-		}
+		h.is("", "another browser", h.right(free, seed.OwnerEmail, home))
 	}
 	h.advance(time.Minute)
 	h.fail(5, browser, seed.OwnerEmail, home)
 	h.advance(time.Minute)
-	if got := h.right(browser, seed.OwnerEmail, home); got != store.RateLimited {
-		t.Errorf("the second lock lasts no longer: %q", got)
-	}
+	h.is(store.RateLimited, "the second lock lasts no longer", h.right(browser, seed.OwnerEmail, home))
 	h.advance(time.Minute)
-	if got := h.right(browser, seed.OwnerEmail, home); got != "" {
-		t.Errorf("after the second lock: %q", got)
-	}
+	h.is("", "after the second lock", h.right(browser, seed.OwnerEmail, home))
 }
 
 // TestKnownBrowser checks what makes a browser known to an account and what ends that, and that
@@ -155,8 +156,9 @@ func TestKnownBrowser(t *testing.T) {
 	}
 	free := func(browser string) bool { return h.wrong(browser, seed.OwnerEmail, home) == store.InvalidCredentials }
 	for name, browser := range map[string]string{
-		"no cookie": "", "of another account": h.known("", seed.ManagerEmail), "nonsense": "x.y.z", "changed": known[:len(known)-1] + "-", "of a session": h.token(store.RoleManager),
-		"after many": strings.Repeat("x.", 50) + known,
+		"no cookie": "", "of another account": h.known("", seed.ManagerEmail), "nonsense": "x.y.z", "changed": known[:len(known)-1] + "-",
+		"of a session": h.token(store.RoleManager),
+		"after many":   strings.Repeat("x.", 50) + known,
 	} {
 		if free(browser) {
 			t.Errorf("%s makes the browser known", name)
@@ -187,7 +189,12 @@ func TestKnownBrowser(t *testing.T) {
 	h.advance(30 * time.Second)
 	old := h.known("", seed.OwnerEmail)
 	reset := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleOwner), nil)
-	fresh := must[operation.KnownBrowser](h, at(home), operation.ResetPassword, reset.Token, operation.ResetFields{Password: store.Given("another kettle 71")})
+	fresh := must[operation.KnownBrowser](
+		h,
+		at(home),
+		operation.ResetPassword, reset.Token,
+		operation.ResetFields{Password: store.Given("another kettle 71")},
+	)
 	h.fail(1, "", seed.OwnerEmail, "203.0.113.78")
 	if free(old) || !free(fresh.BrowserCookie) {
 		t.Error("a change of the password leaves a browser known, or the browser of the reset is not")
@@ -216,14 +223,10 @@ func TestAttackFromOwnNetwork(t *testing.T) {
 			t.Fatalf("a typing error in the owner's browser: %q", got)
 		}
 		known = h.known(known, seed.OwnerEmail)
-		if got := h.right("", seed.OwnerEmail, "198.51.100.99"); got != store.RateLimited {
-			t.Errorf("an unknown browser during the attack: %q", got)
-		}
+		h.is(store.RateLimited, "an unknown browser during the attack", h.right("", seed.OwnerEmail, "198.51.100.99"))
 		h.advance(time.Minute)
 	}
-	if got := h.right("", seed.OwnerEmail, "198.51.100.99"); got != "" {
-		t.Errorf("an unknown browser in its turn: %q", got)
-	}
+	h.is("", "an unknown browser in its turn", h.right("", seed.OwnerEmail, "198.51.100.99"))
 	attack()
 	minutes := map[string]int{}
 	for _, shop := range []int64{0, h.Shop()} {
@@ -243,11 +246,14 @@ func TestAttackFromOwnNetwork(t *testing.T) {
 		t.Fatalf("%d messages", n)
 	}
 	token := h.mail[0].Link[strings.LastIndex(h.mail[0].Link, "/")+1:]
-	fresh := must[operation.KnownBrowser](h, at(home), operation.ResetPassword, token, operation.ResetFields{Password: store.Given("another kettle 71")})
+	fresh := must[operation.KnownBrowser](
+		h,
+		at(home),
+		operation.ResetPassword, token,
+		operation.ResetFields{Password: store.Given("another kettle 71")},
+	)
 	attack()
-	if _, got := h.in(fresh.BrowserCookie, seed.OwnerEmail, "another kettle 71", home); got != "" {
-		t.Errorf("the sign-in after the reset: %q", got)
-	}
+	h.is("", "the sign-in after the reset", codeOf(h.in(fresh.BrowserCookie, seed.OwnerEmail, "another kettle 71", home)))
 }
 
 // TestLockOfAddress checks that 20 failures lock an address for all accounts, that of IPv6 its
@@ -259,24 +265,14 @@ func TestLockOfAddress(t *testing.T) {
 	for i := range 20 {
 		h.fail(1, "", fmt.Sprintf("nobody%d@demo.test", i), fmt.Sprintf("2001:db8::%x", i))
 	}
-	if got := h.right("", seed.OwnerEmail, "2001:db8::ffff"); got != store.RateLimited {
-		t.Errorf("after 20 failures of the network: %q", got)
-	}
-	if got := h.right(known, seed.OwnerEmail, "2001:db8::ffff"); got != "" {
-		t.Errorf("in a browser that is known: %q", got)
-	}
-	if got := h.right("", seed.OwnerEmail, "2001:db8:0:1::1"); got != "" {
-		t.Errorf("from another network: %q", got)
-	}
+	h.is(store.RateLimited, "after 20 failures of the network", h.right("", seed.OwnerEmail, "2001:db8::ffff"))
+	h.is("", "in a browser that is known", h.right(known, seed.OwnerEmail, "2001:db8::ffff"))
+	h.is("", "from another network", h.right("", seed.OwnerEmail, "2001:db8:0:1::1"))
 	for i := range 100 {
 		h.fail(1, "", fmt.Sprintf("nobody%d@demo.test", 100+i), "")
 	}
-	if got := h.right("", seed.OwnerEmail, ""); got != store.RateLimited {
-		t.Errorf("after a hundred failures at unknown addresses: %q", got)
-	}
-	if got := h.right(known, seed.OwnerEmail, ""); got != "" {
-		t.Errorf("in a browser that is known: %q", got)
-	}
+	h.is(store.RateLimited, "after a hundred failures at unknown addresses", h.right("", seed.OwnerEmail, ""))
+	h.is("", "in a browser that is known", h.right(known, seed.OwnerEmail, ""))
 }
 
 // TestLockOfAccount checks that ten failures at any addresses slow an account down to one try in 30
@@ -305,10 +301,9 @@ func TestLockOfAccount(t *testing.T) {
 		}
 	}
 	h.advance(30 * time.Second)
-	if got := h.right("", seed.ViewerEmail, home); got != "" {
-		t.Errorf("the person is kept out: %q", got)
-	}
-	if h.wrong("", seed.ViewerEmail, "203.0.113.200") != store.InvalidCredentials || h.wrong("", seed.ViewerEmail, "203.0.113.201") != store.RateLimited {
+	h.is("", "the person is kept out", h.right("", seed.ViewerEmail, home))
+	if h.wrong("", seed.ViewerEmail, "203.0.113.200") != store.InvalidCredentials ||
+		h.wrong("", seed.ViewerEmail, "203.0.113.201") != store.RateLimited {
 		t.Error("the attack is not slowed any more")
 	}
 }
@@ -325,7 +320,12 @@ func TestConcurrentGuesses(t *testing.T) {
 			wg.Go(func() {
 				c := at(home)
 				c.BrowserCookie = browser
-				_, err := kernel.Do[operation.CreatedSession](t.Context(), h.Kernel, c, operation.SignIn, kernel.Args{Fields: operation.SignInFields{Email: store.Given(seed.OwnerEmail), Password: store.Given("a wrong password")}})
+				_, err := kernel.Do[operation.CreatedSession](
+					t.Context(), h.Kernel, c, operation.SignIn,
+					kernel.Args{
+						Fields: operation.SignInFields{Email: store.Given(seed.OwnerEmail), Password: store.Given("a wrong password")},
+					},
+				)
 				mu.Lock()
 				defer mu.Unlock()
 				counts[refusal(err)]++
@@ -335,9 +335,7 @@ func TestConcurrentGuesses(t *testing.T) {
 		if counts[store.InvalidCredentials] != want || counts[store.RateLimited] != 40-want {
 			t.Errorf("forty wrong passwords at once: %v", counts)
 		}
-		if got := h.right(browser, seed.OwnerEmail, home); got != store.RateLimited {
-			t.Errorf("then the right password: %q", got)
-		}
+		h.is(store.RateLimited, "then the right password", h.right(browser, seed.OwnerEmail, home))
 	}
 }
 
@@ -369,7 +367,8 @@ func TestSessionsEnd(t *testing.T) {
 		},
 		"role": func(string) {
 			for _, role := range []string{store.RoleViewer, store.RoleManager} {
-				must[store.Member](h, h.person(store.RoleOwner), operation.SetRole, h.id(store.RoleManager), operation.RoleFields{Role: store.Given(role)})
+				f := operation.RoleFields{Role: store.Given(role)}
+				must[store.Member](h, h.person(store.RoleOwner), operation.SetRole, h.id(store.RoleManager), f)
 			}
 		},
 		"age": func(string) { h.advance(7 * 24 * time.Hour) },
@@ -388,9 +387,21 @@ func TestSessionsEnd(t *testing.T) {
 		}
 	}
 	// An owner who gives up the role goes on as what they are then.
-	must[store.Member](h, h.person(store.RoleOwner), operation.SetRole, h.id(store.RoleManager), operation.RoleFields{Role: store.Given(store.RoleOwner)})
+	must[store.Member](
+		h,
+		h.person(store.RoleOwner),
+		operation.SetRole,
+		h.id(store.RoleManager),
+		operation.RoleFields{Role: store.Given(store.RoleOwner)},
+	)
 	own, other := h.token(store.RoleManager), h.token(store.RoleManager)
-	must[store.Member](h, h.caller(own), operation.SetRole, h.id(store.RoleManager), operation.RoleFields{Role: store.Given(store.RoleManager)})
+	must[store.Member](
+		h,
+		h.caller(own),
+		operation.SetRole,
+		h.id(store.RoleManager),
+		operation.RoleFields{Role: store.Given(store.RoleManager)},
+	)
 	if _, ok := h.as(other); ok || h.caller(own).Role != kernel.Manager {
 		t.Error("of a person who changes the own role, the other sessions alone end")
 	}

@@ -200,7 +200,13 @@ type ShopSettings struct {
 
 // fields returns the settings as fields of the shop.
 func (f ShopSettings) fields() store.ShopFields {
-	return store.ShopFields{Name: f.Name, Timezone: f.Timezone, Currency: f.Currency, Language: f.Language, RequireTOTP: f.RequireTOTP, CountryCode: f.Country}
+	return store.ShopFields{
+		Name:        f.Name,
+		Timezone:    f.Timezone,
+		Currency:    f.Currency,
+		Language:    f.Language,
+		RequireTOTP: f.RequireTOTP, CountryCode: f.Country,
+	}
 }
 
 // Check validates the time zone and the currency.

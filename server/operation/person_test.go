@@ -18,7 +18,10 @@ var newcomer = operation.NewPersonFields{Name: store.Given("Ada"), Password: sto
 // invite invites a person and returns the token of the link, which only the mailbox gets.
 func (h *harness) invite(by kernel.Caller, email, role string) (token string, code store.Code) {
 	h.Helper()
-	l, code := do[store.CreatedLink](h, by, operation.InvitePerson, "", operation.InviteFields{Email: store.Given(email), Role: store.Given(role)})
+	l, code := do[store.CreatedLink](
+		h, by, operation.InvitePerson, "",
+		operation.InviteFields{Email: store.Given(email), Role: store.Given(role)},
+	)
 	if code != "" {
 		return "", code
 	}
@@ -51,7 +54,9 @@ func TestInvitation(t *testing.T) {
 	token, _ := h.invite(owner(), "ada@example.com", store.RoleManager)
 	h.want(store.LinkExpired, "an invitation that was replaced", at(home), operation.ShowLink, first, nil)
 	for range 2 { // showing it does not use it up
-		if s := must[store.ShownLink](h, at(home), operation.ShowLink, token, nil); s.Shop != "Caffè Centrale" || s.Role != store.RoleManager || s.Email != "ada@example.com" {
+		if s := must[store.ShownLink](h, at(home), operation.ShowLink, token, nil); s.Shop != "Caffè Centrale" ||
+			s.Role != store.RoleManager ||
+			s.Email != "ada@example.com" {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -61,11 +66,19 @@ func TestInvitation(t *testing.T) {
 		h.want(store.LinkExpired, token, at(home), operation.CreateInvited, token, newcomer)
 		h.want(store.LinkExpired, token, by, operation.AcceptInvitation, token, nil)
 	}
-	h.want(store.LinkExpired, "an invitation as a reset", at(home), operation.ResetPassword, token, operation.ResetFields{Password: newcomer.Password})
+	h.want(
+		store.LinkExpired, "an invitation as a reset",
+		at(home),
+		operation.ResetPassword, token,
+		operation.ResetFields{Password: newcomer.Password},
+	)
 	if n := h.hasher.Hashes() - before; n != 0 {
 		t.Errorf("%d passwords of links that are of no use were hashed", n)
 	}
-	for name, f := range map[string]operation.NewPersonFields{"name": {Password: newcomer.Password}, "password": {Name: newcomer.Name}, "a common password": {Name: newcomer.Name, Password: store.Given("password1234")}} {
+	for name, f := range map[string]operation.NewPersonFields{
+		"name": {Password: newcomer.Password}, "password": {Name: newcomer.Name},
+		"a common password": {Name: newcomer.Name, Password: store.Given("password1234")},
+	} {
 		h.want(store.ValidationFailed, name, at(home), operation.CreateInvited, token, f)
 	}
 	h.want(store.Conflict, "another person accepts", owner(), operation.AcceptInvitation, token, nil)
@@ -73,9 +86,7 @@ func TestInvitation(t *testing.T) {
 		t.Errorf("%+v", c.Session)
 	}
 	h.want(store.LinkExpired, "a second time", at(home), operation.CreateInvited, token, newcomer)
-	if _, code := h.invite(owner(), "ADA@example.com", store.RoleViewer); code != store.Conflict {
-		t.Errorf("a member is invited: %q", code)
-	}
+	h.is(store.Conflict, "a member is invited", codeOf(h.invite(owner(), "ADA@example.com", store.RoleViewer)))
 	expired, _ := h.invite(owner(), "bob@example.com", store.RoleViewer)
 	h.advance(7 * 24 * time.Hour)
 	h.want(store.LinkExpired, "after seven days", at(home), operation.CreateInvited, expired, newcomer)
@@ -112,7 +123,11 @@ func (h *harness) otherShop(t *testing.T) {
 	c = h.caller(s.Token)
 	h.want(store.NotFound, "a shop of others", h.person(store.RoleViewer), operation.SelectShop, h.st.ID(store.KindShop, other), nil)
 	// An owner of the other shop cannot change the members of this one.
-	h.want(store.NotFound, "a person of another shop", c, operation.SetRole, h.id(store.RoleViewer), operation.RoleFields{Role: store.Given(store.RoleOwner)})
+	h.want(
+		store.NotFound, "a person of another shop", c, operation.SetRole,
+		h.id(store.RoleViewer),
+		operation.RoleFields{Role: store.Given(store.RoleOwner)},
+	)
 	must[kernel.None](h, h.server(), operation.RemovePerson, c.Session.UserID, nil)
 	if _, ok := h.as(s.Token); ok {
 		t.Error("removing a person does not end the session")
@@ -129,9 +144,7 @@ func TestInviteOperator(t *testing.T) {
 	h := openHarness(t)
 	owner := h.person(store.RoleOwner)
 	owner.Role = kernel.Owner
-	if _, code := h.invite(owner, "ada@example.com", "operator"); code != store.Unauthorized {
-		t.Errorf("an owner: %q", code)
-	}
+	h.is(store.Unauthorized, "an owner", codeOf(h.invite(owner, "ada@example.com", "operator")))
 	token, _ := h.invite(kernel.OperatorCaller("root", 0), "ada@example.com", "operator")
 	if c := h.join(token, "ada@example.com"); c.Role != kernel.Operator || len(c.Session.Shops) != 1 {
 		t.Errorf("%+v", c.Session)
@@ -150,31 +163,19 @@ func TestReset(t *testing.T) {
 		return h.code(at(home), operation.ResetPassword, token, operation.ResetFields{Password: store.Given(pass)})
 	}
 	first, second := link(), link()
-	if code := reset(first.Token, "kettle drum 41"); code != store.LinkExpired {
-		t.Errorf("a link that was replaced: %q", code)
-	}
-	if code := reset(second.Token, seed.ViewerEmail); code != store.ValidationFailed {
-		t.Errorf("the email as password: %q", code)
-	}
+	h.is(store.LinkExpired, "a link that was replaced", reset(first.Token, "kettle drum 41"))
+	h.is(store.ValidationFailed, "the email as password", reset(second.Token, seed.ViewerEmail))
 	if code := reset(second.Token, "kettle drum 41"); code != "" {
 		t.Errorf("%q", code)
 	}
-	if code := reset(second.Token, "kettle drum 42"); code != store.LinkExpired {
-		t.Errorf("a second time: %q", code)
-	}
-	if _, code := h.signIn(seed.ViewerEmail, "kettle drum 41", home); code != "" {
-		t.Errorf("the new password: %q", code)
-	}
+	h.is(store.LinkExpired, "a second time", reset(second.Token, "kettle drum 42"))
+	h.is("", "the new password", codeOf(h.signIn(seed.ViewerEmail, "kettle drum 41", home)))
 	expired := link()
 	h.advance(time.Hour)
-	if code := reset(expired.Token, "kettle drum 42"); code != store.LinkExpired {
-		t.Errorf("after an hour: %q", code)
-	}
+	h.is(store.LinkExpired, "after an hour", reset(expired.Token, "kettle drum 42"))
 	disabled := link()
 	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
-	if code := reset(disabled.Token, "kettle drum 42"); code != store.LinkExpired {
-		t.Errorf("of a disabled account: %q", code)
-	}
+	h.is(store.LinkExpired, "of a disabled account", reset(disabled.Token, "kettle drum 42"))
 	h.want(store.Conflict, "a link for a disabled account", h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil)
 	for _, email := range []string{seed.ManagerEmail, "nobody@demo.test", seed.ViewerEmail} {
 		h.want("", email, at(home), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)})
@@ -191,15 +192,18 @@ func TestRequestReset(t *testing.T) {
 		return h.code(at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)})
 	}
 	for _, email := range []string{"MANAGER@demo.test", "nobody@demo.test", seed.ViewerEmail} {
-		if code := ask(email, home); code != "" {
-			t.Errorf("%s: %q", email, code)
-		}
+		h.is("", email, ask(email, home))
 	}
 	if len(h.mail) != 1 || h.mail[0].To != seed.ManagerEmail || h.mail[0].Kind != store.LinkReset {
 		t.Fatalf("%+v", h.mail)
 	}
 	token := h.mail[0].Link[len("https://cards.example.com/reset/"):]
-	must[operation.KnownBrowser](h, at(home), operation.ResetPassword, token, operation.ResetFields{Password: store.Given("kettle drum 41")})
+	must[operation.KnownBrowser](
+		h,
+		at(home),
+		operation.ResetPassword, token,
+		operation.ResetFields{Password: store.Given("kettle drum 41")},
+	)
 	for i := range 20 {
 		want := store.Code("")
 		if i >= 9 { // the email has had ten within the hour
@@ -215,9 +219,7 @@ func TestRequestReset(t *testing.T) {
 	for i := range 10 {
 		ask(fmt.Sprintf("nobody%d@demo.test", i), "198.51.100.9")
 	}
-	if code := ask("somebody@demo.test", "198.51.100.9"); code != store.RateLimited {
-		t.Errorf("the eleventh request of an address: %q", code)
-	}
+	h.is(store.RateLimited, "the eleventh request of an address", ask("somebody@demo.test", "198.51.100.9"))
 	h.invite(h.person(store.RoleOwner), "ada@example.com", store.RoleViewer)
 	if m := h.mail[len(h.mail)-1]; m.Shop != "Caffè Centrale" || m.Language != "en" {
 		t.Errorf("%+v", m)
@@ -248,16 +250,12 @@ func TestSetUp(t *testing.T) {
 	}
 	first, _ := link()
 	second, _ := link()
-	if _, code := setUp(first.Token, fields); code != store.LinkExpired {
-		t.Errorf("a link that was replaced: %q", code)
-	}
+	h.is(store.LinkExpired, "a link that was replaced", codeOf(setUp(first.Token, fields)))
 	if s := must[store.ShownLink](h, at(home), operation.ShowLink, second.Token, nil); len(s.Shops) != 1 || s.Shops[0].ID != h.ShopID {
 		t.Errorf("%+v", s)
 	}
 	h.advance(time.Hour)
-	if _, code := setUp(second.Token, fields); code != store.LinkExpired {
-		t.Errorf("after an hour: %q", code)
-	}
+	h.is(store.LinkExpired, "after an hour", codeOf(setUp(second.Token, fields)))
 	third, _ := link()
 	for name, change := range map[string]func(*operation.SetUpFields){
 		"no name":       func(f *operation.SetUpFields) { f.Name = store.Opt[string]{} },
@@ -283,9 +281,7 @@ func TestSetUp(t *testing.T) {
 	if _, ok := link(); ok {
 		t.Error("a set-up link is made although there is an operator")
 	}
-	if _, code := setUp(third.Token, fields); code != store.LinkExpired {
-		t.Errorf("a second time: %q", code)
-	}
+	h.is(store.LinkExpired, "a second time", codeOf(setUp(third.Token, fields)))
 }
 
 // TestLastOwner checks that no sequence of changes of roles leaves a shop without an
@@ -353,16 +349,17 @@ func TestSecretsAreNotRemembered(t *testing.T) {
 	for range 2 {
 		caller.Epoch = 0 // a new key changes the epoch
 		r, err := h.Invoke(t.Context(), caller, operation.CreateKey, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		answers = append(answers, fmt.Sprint(r.Replayed, " ", string(r.AppendJSON(nil))))
 	}
-	if a, b := answers[0], answers[1]; a[:5] != "false" || b[:4] != "true" || !strings.Contains(a, `"key":"tsk_test_`) || !strings.Contains(b, `"key":""`) {
+	if a, b := answers[0], answers[1]; a[:5] != "false" || b[:4] != "true" || !strings.Contains(a, `"key":"tsk_test_`) ||
+		!strings.Contains(b, `"key":""`) {
 		t.Errorf("%s\n%s", a, b)
 	}
 	other := h.person(store.RoleManager)
-	if _, err := h.Invoke(t.Context(), other, operation.UpdateProfile, keyed{kernel.Args{Fields: operation.ProfileFields{Name: store.Given("M")}}, "one"}); err != nil {
+	if _, err := h.Invoke(t.Context(), other, operation.UpdateProfile, keyed{
+		kernel.Args{Fields: operation.ProfileFields{Name: store.Given("M")}}, "one",
+	}); err != nil {
 		t.Errorf("the same key of another person: %v", err)
 	}
 }

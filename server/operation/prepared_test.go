@@ -21,10 +21,12 @@ func TestPreparedBeforeWrite(t *testing.T) {
 	op := kernel.NewOperation(kernel.Operation{
 		ID:      "prepared",
 		Callers: kernel.Callers{Person: kernel.Manager},
-		Prepare: kernel.Prepare(func(_ context.Context, _ *kernel.Call, f operation.StaffPINFields) (func(*store.Tx) (string, error), error) {
-			close(prepared)
-			return func(*store.Tx) (string, error) { return f.StaffPIN.V + " hashed", nil }, nil
-		}),
+		Prepare: kernel.Prepare(
+			func(_ context.Context, _ *kernel.Call, f operation.StaffPINFields) (func(*store.Tx) (string, error), error) {
+				close(prepared)
+				return func(*store.Tx) (string, error) { return f.StaffPIN.V + " hashed", nil }, nil
+			},
+		),
 	})
 	busy := make(chan error)
 	go func() {
@@ -39,7 +41,12 @@ func TestPreparedBeforeWrite(t *testing.T) {
 		}})
 	}()
 	<-begun
-	out, err := kernel.Do[string](t.Context(), h.Kernel, h.withRole(kernel.Manager), op, kernel.Args{Fields: operation.StaffPINFields{StaffPIN: store.Given("2468")}})
+	out, err := kernel.Do[string](
+		t.Context(), h.Kernel,
+		h.withRole(kernel.Manager),
+		op,
+		kernel.Args{Fields: operation.StaffPINFields{StaffPIN: store.Given("2468")}},
+	)
 	if err != nil || out != "2468 hashed" {
 		t.Errorf("%q, %v", out, err)
 	}
@@ -56,13 +63,19 @@ func TestPINIsHashedBeforeWrite(t *testing.T) {
 	const hashMemory = 19 << 20 // bytes that argon2id takes; see store.HashStaffPIN
 	h := openHarness(t)
 	pin := store.Given("2468")
+	location := store.LocationPatch{
+		Name:        store.Given("North"),
+		Address:     store.Given("Via Po 1"),
+		City:        store.Given("Torino"),
+		PostalCode:  store.Given("10124"),
+		CountryCode: store.Given("IT"),
+	}
 	for _, c := range []struct {
 		op   *kernel.Operation
 		args kernel.Args
 	}{
 		{operation.SetStaffPIN, args(h.LocationIDs[0], operation.StaffPINFields{StaffPIN: pin})},
-		{operation.CreateLocation, kernel.Args{Fields: store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given("North"), Address: store.Given("Via Po 1"), City: store.Given("Torino"),
-			PostalCode: store.Given("10124"), CountryCode: store.Given("IT")}, StaffPIN: pin}}},
+		{operation.CreateLocation, args("", store.LocationFields{LocationPatch: location, StaffPIN: pin})},
 	} {
 		begun, release, done := make(chan struct{}), make(chan struct{}), make(chan error)
 		go func() {

@@ -117,10 +117,22 @@ var UpdateProgram = declare(kernel.Operation{
 
 // The actions that change a program's state.
 var (
-	PublishProgram   = programAction(store.Publish, "Publish a program", "Unpublished becomes published: cards can be issued. Published: no change. Suspended: conflict.")
-	UnpublishProgram = programAction(store.Unpublish, "Unpublish a program", "Published becomes unpublished; existing cards keep working. Unpublished: no change. Suspended: conflict.")
-	SuspendProgram   = programAction(store.Suspend, "Suspend a program", "Published becomes suspended: existing cards stop earning and redeeming. Suspended: no change. Unpublished: conflict.")
-	UnsuspendProgram = programAction(store.Unsuspend, "Unsuspend a program", "Suspended becomes published: earning and redeeming resume; nothing is replayed. Published: no change. Unpublished: conflict.")
+	PublishProgram = programAction(
+		store.Publish, "Publish a program",
+		"Unpublished becomes published: cards can be issued. Published: no change. Suspended: conflict.",
+	)
+	UnpublishProgram = programAction(
+		store.Unpublish, "Unpublish a program",
+		"Published becomes unpublished; existing cards keep working. Unpublished: no change. Suspended: conflict.",
+	)
+	SuspendProgram = programAction(
+		store.Suspend, "Suspend a program",
+		"Published becomes suspended: existing cards stop earning and redeeming. Suspended: no change. Unpublished: conflict.",
+	)
+	UnsuspendProgram = programAction(
+		store.Unsuspend, "Unsuspend a program",
+		"Suspended becomes published: earning and redeeming resume; nothing is replayed. Published: no change. Unpublished: conflict.",
+	)
 )
 
 // programAction returns the operation of an action that changes a program's state.

@@ -43,9 +43,7 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 		return h.Invoke(t.Context(), key, op, keyed{kernel.Args{Params: params}, op.ID})
 	}
 	first, err := invoke(greet, map[string]string{"id": h.ProgramIDs["standard"]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var ids []string
 	for _, c := range must[store.Page[store.Card]](h, h.server(), operation.ListCards, "", nil).Data {
 		ids = append(ids, c.ID)
@@ -56,7 +54,8 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 	if _, err := invoke(again, map[string]string{"card": ids[0]}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := invoke(greet, nil); err != nil || !r.Replayed || string(r.AppendJSON(nil)) != string(first.AppendJSON(nil)) || !strings.Contains(string(r.AppendJSON(nil)), "Ada") {
+	if r, err := invoke(greet, nil); err != nil || !r.Replayed || string(r.AppendJSON(nil)) != string(first.AppendJSON(nil)) ||
+		!strings.Contains(string(r.AppendJSON(nil)), "Ada") {
 		t.Fatalf("replayed %t %s, %v", r.Replayed, r.AppendJSON(nil), err)
 	}
 	must[kernel.None](h, h.server(), operation.EraseCard, ids[0], nil)
@@ -110,9 +109,7 @@ func TestDoOfAReplay(t *testing.T) {
 	in := keyed{args(h.ProgramIDs["standard"], store.CardFields{HolderName: store.Given("Ada")}), "one"}
 	issue := func() operation.IssuedCard {
 		c, err := kernel.Do[operation.IssuedCard](context.Background(), h.Kernel, kernel.KeyCaller(h.key()), operation.IssueCard, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return c
 	}
 	if first, again := issue(), issue(); !reflect.DeepEqual(first, again) || !strings.HasPrefix(again.InstallQRSVG, "<svg") {
@@ -125,9 +122,7 @@ func TestDoOfAReplay(t *testing.T) {
 		return kernel.Do[store.ProgramDetail](context.Background(), h.Kernel, key, operation.SuspendProgram, in)
 	}
 	first, err := suspend()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if again, err := suspend(); err != nil || string(wire.Append(nil, &first)) != string(wire.Append(nil, &again)) {
 		t.Errorf("first %+v, then %+v, %v", first, again, err)
 	}

@@ -87,8 +87,13 @@ var ReverseByPerson = declare(kernel.Operation{
 	Group:   ledger,
 	Title:   "Reverse a transaction of any location",
 	Callers: manager,
-	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance, store.SubscriptionSuspended, store.LocationDisabled}),
-	Write:   inShopWith((*store.Tx).ReverseByPerson),
+	Codes: slices.Concat(
+		refusals,
+		[]store.Code{
+			store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance, store.SubscriptionSuspended, store.LocationDisabled,
+		},
+	),
+	Write: inShopWith((*store.Tx).ReverseByPerson),
 })
 
 // oneAfter asks for the one row after a cursor, which shows whether the cursor is one

@@ -59,10 +59,20 @@ func TestViewersGetMaskedAnswers(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
 	manager, program := h.withRole(kernel.Manager), h.ProgramIDs["standard"]
-	hook := must[store.CreatedWebhook](h, manager, operation.CreateWebhook, program,
-		operation.WebhookFields{WebhookFields: store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"*"})}})
-	card := must[operation.IssuedCard](h, manager, operation.IssueCard, program,
-		store.CardFields{HolderName: store.Given("Grace Hopper"), HolderEmail: store.Given("grace@navy.example"), ExternalRef: store.Given("grace@crm.example")})
+	hook := must[store.CreatedWebhook](
+		h, manager, operation.CreateWebhook, program,
+		operation.WebhookFields{
+			WebhookFields: store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"*"})},
+		},
+	)
+	card := must[operation.IssuedCard](
+		h, manager, operation.IssueCard, program,
+		store.CardFields{
+			HolderName:  store.Given("Grace Hopper"),
+			HolderEmail: store.Given("grace@navy.example"),
+			ExternalRef: store.Given("grace@crm.example"),
+		},
+	)
 	query := func(text string) kernel.Args {
 		return args("", operation.SearchQuery{CardSearch: store.CardSearch{Q: store.Given(text)}})
 	}
@@ -83,11 +93,14 @@ func TestViewersGetMaskedAnswers(t *testing.T) {
 		{operation.SearchCards, query("grace@crm.example")},
 	} {
 		for _, role := range []kernel.Role{kernel.Manager, kernel.Owner, kernel.Operator} {
-			if got := answer(role, c.op, c.in); !strings.Contains(got, `"grace@navy.example"`) || !strings.Contains(got, `"grace@crm.example"`) {
+			if got := answer(role, c.op, c.in); !strings.Contains(got, `"grace@navy.example"`) ||
+				!strings.Contains(got, `"grace@crm.example"`) {
 				t.Errorf("%s by role %d: %s", c.op.ID, role, got)
 			}
 		}
-		if got := answer(kernel.Viewer, c.op, c.in); strings.Contains(got, "grace@") || !strings.Contains(got, `"g***@n***.example"`) || !strings.Contains(got, `"g***@c***.example"`) || !strings.Contains(got, "Grace Hopper") {
+		if got := answer(kernel.Viewer, c.op, c.in); strings.Contains(got, "grace@") || !strings.Contains(got, `"g***@n***.example"`) ||
+			!strings.Contains(got, `"g***@c***.example"`) ||
+			!strings.Contains(got, "Grace Hopper") {
 			t.Errorf("%s by a viewer: %s", c.op.ID, got)
 		}
 	}
@@ -104,7 +117,8 @@ func TestViewersGetMaskedAnswers(t *testing.T) {
 		return must[operation.DeliveryLog](h, h.withRole(role), operation.ListDeliveries, program+"/"+hook.ID, nil).Items[0]
 	}
 	full, seen := deliveries(kernel.Manager), deliveries(kernel.Viewer)
-	if !strings.Contains(string(full.RequestPayload), "grace@navy.example") || string(seen.RequestPayload) != "{}" || string(seen.RequestHeaders) != "{}" {
+	if !strings.Contains(string(full.RequestPayload), "grace@navy.example") || string(seen.RequestPayload) != "{}" ||
+		string(seen.RequestHeaders) != "{}" {
 		t.Errorf("%s %s %s", full.RequestPayload, seen.RequestPayload, seen.RequestHeaders)
 	}
 	if full.RequestPayload = json.RawMessage("{}"); !reflect.DeepEqual(full, seen) {

@@ -52,7 +52,9 @@ var deliveryHeaders = []string{"content-type", "user-agent", "authorization", "x
 
 // connectionHeaders are the headers that belong to the connection or the browser.
 // Headers that begin with proxy- do as well.
-var connectionHeaders = []string{"host", "cookie", "connection", "content-length", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+var connectionHeaders = []string{
+	"host", "cookie", "connection", "content-length", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+}
 
 // mask is what answers and the delivery log show in place of a secret.
 const mask = "***"
@@ -82,7 +84,9 @@ func validateSecrets(f store.WebhookFields) (details []store.Detail) {
 	reserved := func(name string) bool {
 		return slices.Contains(deliveryHeaders, name) || strings.HasPrefix(name, "webhook-")
 	}
-	return append(details, wire.ValidateHeaders("custom_headers", headers, reserved, "must not be a header that deliveries set themselves")...)
+	return append(
+		details,
+		wire.ValidateHeaders("custom_headers", headers, reserved, "must not be a header that deliveries set themselves")...)
 }
 
 // CreateWebhook creates a webhook and returns its secret.
