@@ -39,7 +39,9 @@ var (
 // setTLSAuto checks the fields of --tls-auto and sets the defaults that follow from it.
 func (c *Config) setTLSAuto() error {
 	if len(c.TLSAuto) == 0 {
-		for _, f := range []struct{ name, value string }{{"tls-cache", c.TLSCache}, {"acme-url", c.ACMEURL}, {"http-listen", c.HTTPListen}} {
+		for _, f := range []struct{ name, value string }{
+			{"tls-cache", c.TLSCache}, {"acme-url", c.ACMEURL}, {"http-listen", c.HTTPListen},
+		} {
 			if f.value != "" {
 				return fmt.Errorf("--%s (%s): needs --tls-auto (PUNCHCARD_TLS_AUTO)", f.name, Variable(f.name, ""))
 			}

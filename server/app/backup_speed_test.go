@@ -55,14 +55,16 @@ type loadedServer struct {
 
 // startLoaded starts the server with the given flags, and its clients.
 func startLoaded(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, flags ...string) *loadedServer {
-	cmd := exec.Command(binary, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--till-rate-limit-per-minute", "0"}, flags...)...)
+	cmd := exec.Command(
+		binary,
+		append(
+			[]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--till-rate-limit-per-minute", "0"},
+			flags...)...)
 	pipe, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	s := &loadedServer{db: db, stderr: bufio.NewScanner(pipe)}
 	stop := sync.OnceFunc(func() {
 		cmd.Process.Signal(os.Interrupt)
@@ -108,9 +110,7 @@ func (s *loadedServer) waitForLog(b *testing.B, message string, v any) {
 			b.Fatalf("the server logs %s", s.stderr.Bytes())
 		}
 		if line.Msg == message {
-			if err := json.Unmarshal(s.stderr.Bytes(), v); err != nil {
-				b.Fatal(err)
-			}
+			noError(b, json.Unmarshal(s.stderr.Bytes(), v))
 			return
 		}
 	}
@@ -132,7 +132,12 @@ func warmUp() time.Duration       { return servertest.Sized(5*time.Second, time.
 func beforeBackup() time.Duration { return servertest.Sized(3*time.Second, time.Second/2) }
 
 // backupByCommand makes a backup with the command and returns its start and end.
-func backupByCommand(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *loadedServer, file string, start, stop time.Time) {
+func backupByCommand(
+	b *testing.B,
+	binary, db string,
+	ids []string,
+	serial *atomic.Int64,
+) (s *loadedServer, file string, start, stop time.Time) {
 	s = startLoaded(b, binary, db, ids, serial)
 	file = filepath.Join(b.TempDir(), "copy.db")
 	time.Sleep(warmUp())
@@ -145,12 +150,15 @@ func backupByCommand(b *testing.B, binary, db string, ids []string, serial *atom
 
 // backupBySchedule lets the server make a backup. An empty older backup, whose name has its time,
 // sets the time of the next one.
-func backupBySchedule(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *loadedServer, file string, start, stop time.Time) {
+func backupBySchedule(
+	b *testing.B,
+	binary, db string,
+	ids []string,
+	serial *atomic.Int64,
+) (s *loadedServer, file string, start, stop time.Time) {
 	dir := b.TempDir()
 	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warmUp()+time.Second-time.Minute).Format(backup.TimeLayout)+".db")
-	if err := os.WriteFile(older, nil, 0o600); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, os.WriteFile(older, nil, 0o600))
 	s = startLoaded(b, binary, db, ids, serial, "--backup-every", "1m", "--backup-dir", dir)
 	var made struct {
 		File string
@@ -169,9 +177,7 @@ func BenchmarkBackup(b *testing.B) {
 	db, binary := filepath.Join(dir, "b.db"), filepath.Join(dir, "punchcard")
 	a := serve(b, db)
 	ids := issueCards(b, a, 200_000, 200_000)
-	if err := a.Stop(context.Background()); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, a.Stop(context.Background()))
 	if out, err := exec.Command("go", "build", "-o", binary, "punchcard").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
@@ -193,9 +199,7 @@ func BenchmarkBackup(b *testing.B) {
 				record("MiB-log-after", s.walSize())
 				s.stop()
 				info, err := os.Stat(file)
-				if err != nil {
-					b.Fatal(err)
-				}
+				noError(b, err)
 				for _, span := range []struct {
 					name        string
 					start, stop time.Time
@@ -207,9 +211,7 @@ func BenchmarkBackup(b *testing.B) {
 				}
 				record("s-backup", stop.Sub(start).Seconds())
 				record("MiB-copy", float64(info.Size())/(1<<20))
-				if err := os.Remove(file); err != nil {
-					b.Fatal(err)
-				}
+				noError(b, os.Remove(file))
 			}
 		}
 		for figure, values := range figures {

@@ -37,15 +37,11 @@ func withBackups(t *testing.T, test func(s *backupsTest)) {
 	db, dir := filepath.Join(t.TempDir(), "shop.db"), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		st, err := store.Open(db, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		s := &backupsTest{t: t, st: st, dir: dir}
 		test(s)
 		s.stop()
-		if err := st.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, st.Close())
 	})
 }
 
@@ -54,9 +50,7 @@ func (s *backupsTest) start(b app.Backups) {
 	s.log = new(servertest.Log)
 	b.Dir = s.dir
 	service := app.NewBackups(&b, s.st, slog.New(slog.NewTextHandler(s.log, nil)))
-	if err := service.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, service.Start())
 	s.stop = func() { service.Stop(context.Background()) }
 	synctest.Wait()
 }
@@ -71,9 +65,7 @@ func (s *backupsTest) advance(d time.Duration) {
 func (s *backupsTest) wantFiles(names ...string) {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -97,15 +89,14 @@ func TestBackupsOnSchedule(t *testing.T) {
 	t.Parallel()
 	withBackups(t, func(s *backupsTest) {
 		// None of these files is a backup of shop.db, though their names are similar.
-		others := []string{"other-19990101T000000Z.db", "shop-19990101T000000Z.db.txt", "shop-19990101.db", "shop-19991301T000000Z.db", "notes.txt", "shop.db", "xshop-19990101T000000Z.db", "shop-19990101T000000Z.db.partial.old"}
+		others := []string{
+			"other-19990101T000000Z.db", "shop-19990101T000000Z.db.txt", "shop-19990101.db", "shop-19991301T000000Z.db", "notes.txt",
+			"shop.db", "xshop-19990101T000000Z.db", "shop-19990101T000000Z.db.partial.old",
+		}
 		for _, name := range others {
-			if err := os.WriteFile(filepath.Join(s.dir, name), []byte("mine"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("mine"), 0o644))
 		}
-		if err := os.Mkdir(filepath.Join(s.dir, "shop-19990102T000000Z.db"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(filepath.Join(s.dir, "shop-19990102T000000Z.db"), 0o755))
 		others = append(others, "shop-19990102T000000Z.db")
 		with := func(names ...string) []string { return append(slices.Clone(others), names...) }
 
@@ -121,9 +112,7 @@ func TestBackupsOnSchedule(t *testing.T) {
 		s.wantLog("ERROR", 0)
 		backup := filepath.Join(s.dir, "shop-20000103T000000Z.db")
 		info, err := os.Stat(backup)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, part := range []string{fmt.Sprintf("bytes=%d ", info.Size()), "took=", "removed=1", backup} {
 			if !strings.Contains(s.log.String(), part) {
 				t.Errorf("the log does not contain %s:\n%s", part, s.log)
@@ -166,9 +155,7 @@ func TestBackupsAfterTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	withBackups(t, func(s *backupsTest) {
 		future := "shop-20300101T000000Z.db"
-		if err := os.WriteFile(filepath.Join(s.dir, future), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(s.dir, future), nil, 0o600))
 		s.start(app.Backups{Every: day, Keep: 1})
 		s.wantFiles(future)
 		s.advance(day)
@@ -186,9 +173,7 @@ func TestBackupsContinueAfterAFailure(t *testing.T) {
 		// The backup fails the checks because the database is inconsistent.
 		corrupt := func(by string) {
 			db, err := sql.Open("sqlite", s.st.Path())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			_, err = db.Exec("UPDATE shops SET live_cards=live_cards" + by)
 			if err = errors.Join(err, db.Close()); err != nil {
 				t.Fatal(err)
@@ -207,14 +192,10 @@ func TestBackupsContinueAfterAFailure(t *testing.T) {
 		}
 		// The folder is missing.
 		away := s.dir + "-away"
-		if err := os.Rename(s.dir, away); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Rename(s.dir, away))
 		s.advance(day)
 		s.wantLog("ERROR", 2)
-		if err := os.Rename(away, s.dir); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Rename(away, s.dir))
 		corrupt("-1")
 		s.advance(day - time.Second)
 		s.wantFiles("shop-20000101T000000Z.db")
@@ -232,9 +213,7 @@ func TestBackupsRemoveLeftovers(t *testing.T) {
 		left, written := "shop-19991230T000000Z.db.partial", "shop-19991231T000000Z.db.partial"
 		foreign := "other-19991230T000000Z.db.partial"
 		for _, name := range []string{left, written, foreign} {
-			if err := os.WriteFile(filepath.Join(s.dir, name), []byte("half"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Join(s.dir, name), []byte("half"), 0o600))
 		}
 		lock := flock.New(filepath.Join(s.dir, written))
 		if ok, err := lock.TryLock(); !ok || err != nil {

@@ -21,12 +21,11 @@ func TestCertificates(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("%+v", list)
 	}
-	if left := time.Until(list[0].Ends); list[0].Host != "shop.test" || list[0].Renewed || list[0].Problem != "" || left < 50*time.Minute || left > time.Hour {
+	if left := time.Until(list[0].Ends); list[0].Host != "shop.test" || list[0].Renewed || list[0].Problem != "" || left < 50*time.Minute ||
+		left > time.Hour {
 		t.Errorf("%+v", list)
 	}
-	if err := os.WriteFile(cert, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(cert, nil, 0o600))
 	if list := a.Certificates(); len(list) != 1 || list[0].Host != "shop.test" || list[0].Problem == "" {
 		t.Errorf("with a broken file: %+v", list)
 	}

@@ -22,11 +22,23 @@ func TestSetTLSAuto(t *testing.T) {
 		want  string // the error, or listen, http-listen, public URL, cache and hosts
 	}{
 		{Config{DB: "/data/shop.db", TLSAuto: hosts}, ":443 :80 https://cards.example.com /data/tls cards.example.com"},
-		{Config{DB: "/data/shop.db", TLSAuto: []string{"Cards.Example.com.", "www.example.com", "cards.example.com"}}, ":443 :80 https://cards.example.com /data/tls cards.example.com,www.example.com"},
-		{Config{DB: "shop.db", TLSAuto: hosts, Listen: "10.0.0.1:8443", TLSCache: "/keys"}, "10.0.0.1:8443  https://cards.example.com /keys cards.example.com"},
+		{
+			Config{DB: "/data/shop.db", TLSAuto: []string{"Cards.Example.com.", "www.example.com", "cards.example.com"}},
+			":443 :80 https://cards.example.com /data/tls cards.example.com,www.example.com",
+		},
+		{
+			Config{DB: "shop.db", TLSAuto: hosts, Listen: "10.0.0.1:8443", TLSCache: "/keys"},
+			"10.0.0.1:8443  https://cards.example.com /keys cards.example.com",
+		},
 		{Config{DB: "shop.db", TLSAuto: hosts, HTTPListen: ":8080"}, ":443 :8080 https://cards.example.com tls cards.example.com"},
-		{Config{DB: "shop.db", TLSAuto: hosts, Listen: ":8443", HTTPListen: ":8080"}, ":8443 :8080 https://cards.example.com tls cards.example.com"},
-		{Config{DB: "shop.db", TLSAuto: hosts, PublicURL: "https://shop.example.com:8443"}, ":443 :80 https://shop.example.com:8443 tls cards.example.com"},
+		{
+			Config{DB: "shop.db", TLSAuto: hosts, Listen: ":8443", HTTPListen: ":8080"},
+			":8443 :8080 https://cards.example.com tls cards.example.com",
+		},
+		{
+			Config{DB: "shop.db", TLSAuto: hosts, PublicURL: "https://shop.example.com:8443"},
+			":443 :80 https://shop.example.com:8443 tls cards.example.com",
+		},
 		{Config{DB: "shop.db", Listen: ":8080"}, ":8080    "},
 		{Config{TLSAuto: hosts, TLSCert: "cert.pem"}, "--tls-auto (PUNCHCARD_TLS_AUTO): must not be given with --tls-cert"},
 		{Config{TLSAuto: hosts, TLSKey: "key.pem"}, "--tls-auto (PUNCHCARD_TLS_AUTO): must not be given with --tls-cert"},
@@ -48,7 +60,10 @@ func TestSetTLSAuto(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.given, got, c.want)
 		}
 	}
-	for _, name := range []string{"", "localhost", "example.com:443", "https://example.com", "*.example.com", "192.168.1.5", "::1", "a..b", "-a.example.com", "é.example.com", "a b.example.com", strings.Repeat("a.", 130) + "com"} {
+	for _, name := range []string{
+		"", "localhost", "example.com:443", "https://example.com", "*.example.com", "192.168.1.5", "::1", "a..b", "-a.example.com",
+		"é.example.com", "a b.example.com", strings.Repeat("a.", 130) + "com",
+	} {
 		conf := Config{TLSAuto: []string{name}}
 		if err := conf.setTLSAuto(); err == nil || !strings.HasPrefix(err.Error(), "--tls-auto (PUNCHCARD_TLS_AUTO): must be host names") {
 			t.Errorf("%q: %v", name, err)
@@ -62,9 +77,7 @@ func TestTLSCacheFolder(t *testing.T) {
 	dir := t.TempDir()
 	made := filepath.Join(dir, "a", "tls")
 	for range 2 {
-		if err := checkTLSCache(made); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, checkTLSCache(made))
 	}
 	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", info.Mode(), err)
@@ -73,18 +86,13 @@ func TestTLSCacheFolder(t *testing.T) {
 		t.Errorf("the check left %v", left)
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, nil, 0o600))
 	open := filepath.Join(dir, "open")
-	if err := os.Mkdir(open, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(open, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(open, 0o700))
+	noError(t, os.Chmod(open, 0o777))
 	for _, bad := range []string{file, open, filepath.Join(file, "tls")} {
-		if err := checkTLSCache(bad); err == nil || !strings.HasPrefix(err.Error(), "--tls-cache (PUNCHCARD_TLS_CACHE): ") || strings.Contains(err.Error(), "\n") {
+		if err := checkTLSCache(bad); err == nil || !strings.HasPrefix(err.Error(), "--tls-cache (PUNCHCARD_TLS_CACHE): ") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -129,13 +137,19 @@ func TestWarnOfEnds(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	list := []Certificate{{Host: "a.example.com", Ends: now.Add(50 * time.Hour)}, {Host: "b.example.com", Ends: now.Add(1000 * time.Hour)}, {Host: "c.example.com"}}
+	list := []Certificate{
+		{Host: "a.example.com", Ends: now.Add(50 * time.Hour)},
+		{Host: "b.example.com", Ends: now.Add(1000 * time.Hour)},
+		{Host: "c.example.com"},
+	}
 	warned := map[string]time.Time{}
 	for hour := range 60 {
 		warnOfEnds(list, now.Add(time.Duration(hour)*time.Hour), warned, slog.New(slog.NewTextHandler(&log, nil)))
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[0], `msg="the certificate ends soon" host=a.example.com ends=2026-03-03T11:00:00.000Z days_left=2`) || !strings.Contains(lines[2], "days_left=0") {
+	if len(lines) != 3 ||
+		!strings.Contains(lines[0], `msg="the certificate ends soon" host=a.example.com ends=2026-03-03T11:00:00.000Z days_left=2`) ||
+		!strings.Contains(lines[2], "days_left=0") {
 		t.Errorf("the log has\n%s", log.String())
 	}
 	warnOfEnds(list[:1], now.Add(51*time.Hour), map[string]time.Time{}, slog.New(slog.NewTextHandler(&log, nil)))
@@ -149,14 +163,15 @@ func TestWarnOfEnds(t *testing.T) {
 func TestOrdersAfterFailures(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
-	conf := Config{DB: filepath.Join(t.TempDir(), "shop.db"), TLSAuto: []string{"cards.example.com"}, ACMEURL: "https://127.0.0.1:1/dir", Log: slog.New(slog.NewTextHandler(&log, nil))}
-	if err := conf.setTLSAuto(); err != nil {
-		t.Fatal(err)
+	conf := Config{
+		DB:      filepath.Join(t.TempDir(), "shop.db"),
+		TLSAuto: []string{"cards.example.com"},
+		ACMEURL: "https://127.0.0.1:1/dir",
+		Log:     slog.New(slog.NewTextHandler(&log, nil)),
 	}
+	noError(t, conf.setTLSAuto())
 	certs, err := newACMECertificates(&conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	certs.now = func() time.Time { return now }
 	hello := &tls.ClientHelloInfo{ServerName: "Cards.Example.com."}
@@ -170,7 +185,8 @@ func TestOrdersAfterFailures(t *testing.T) {
 		waits = append(waits, certs.refresh())
 		now = now.Add(waits[len(waits)-1])
 	}
-	if want := []time.Duration{1, 2, 4, 8, 16, 30, 30, 30}; !slices.EqualFunc(waits, want, func(got, minutes time.Duration) bool { return got == minutes*time.Minute }) {
+	inMinutes := func(got, minutes time.Duration) bool { return got == minutes*time.Minute }
+	if want := []time.Duration{1, 2, 4, 8, 16, 30, 30, 30}; !slices.EqualFunc(waits, want, inMinutes) {
 		t.Errorf("waits %v, want %v minutes", waits, want)
 	}
 	if n := strings.Count(log.String(), `level=ERROR msg="no certificate" host=cards.example.com`); n != 8 {
@@ -180,7 +196,8 @@ func TestOrdersAfterFailures(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	for _, name := range []string{"", "evil.example", "www.cards.example.com"} {
-		if _, err := certs.get(&tls.ClientHelloInfo{ServerName: name}); err == nil || !strings.HasPrefix(err.Error(), "no certificate for") {
+		if _, err := certs.get(&tls.ClientHelloInfo{ServerName: name}); err == nil ||
+			!strings.HasPrefix(err.Error(), "no certificate for") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -189,11 +206,7 @@ func TestOrdersAfterFailures(t *testing.T) {
 // TestRedirectToHTTPS checks where plain http leads, and what it refuses.
 func TestRedirectToHTTPS(t *testing.T) {
 	t.Parallel()
-	a, err := Start(Config{DB: t.TempDir() + "/test.db", Listen: "127.0.0.1:0", Limits: DefaultLimits()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Stop(t.Context())
+	a := startServe(t, "")
 	for _, c := range []struct{ public, method, target, host, auth, want string }{
 		{"https://cards.example.com", "GET", "/i/T?x=1", "cards.example.com", "", "https://cards.example.com/i/T?x=1"},
 		{"https://cards.example.com", "HEAD", "/", "cards.example.com:80", "", "https://cards.example.com/"},
@@ -213,7 +226,9 @@ func TestRedirectToHTTPS(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		a.redirectToHTTPS().ServeHTTP(w, r)
-		if got := w.Header().Get("Location"); got != c.want || w.Code != map[bool]int{true: http.StatusMovedPermanently, false: http.StatusBadRequest}[c.want != ""] || w.Header().Get("Strict-Transport-Security") != "" {
+		if got := w.Header().Get("Location"); got != c.want ||
+			w.Code != map[bool]int{true: http.StatusMovedPermanently, false: http.StatusBadRequest}[c.want != ""] ||
+			w.Header().Get("Strict-Transport-Security") != "" {
 			t.Errorf("%+v: %d %q %s", c, w.Code, got, w.Body)
 		}
 	}

@@ -290,10 +290,20 @@ func (c *Config) given(limit *int, serve int) int {
 func (c *Config) Store() store.Limits {
 	l := c.Limits
 	s := l.KeyLimits.Store()
-	s.MaxPageSize, s.PrizeThresholds, s.PrizeOptions, s.IdempotencyHours = l.PublicAPIMaxPageSize, l.PrizeMaxThresholds, l.PrizeMaxOptions, l.IdempotencyDedupeWindowHours
-	s.Webhooks, s.HookHeaders, s.HookHeaderBytes, s.DeliveryLogLimit = l.WebhookMaxPerShop, l.WebhookMaxCustomHeaders, l.WebhookCustomHeadersMaxBytes, l.DeliveryLogMaxLimit
-	s.DeliveryAttempts, s.DeliveryBackoff, s.DeliveryFailures, s.DeliveryDays = l.WebhookDeliveryAttempts, l.WebhookBackoffBase, l.WebhookMaxConsecutiveFailures, l.WebhookDeliveryRetentionDays
-	s.PreviewEvents, s.MailPerHour = c.PreviewEvents, c.given(l.MailPerHour, 200)
+	s.MaxPageSize = l.PublicAPIMaxPageSize
+	s.PrizeThresholds = l.PrizeMaxThresholds
+	s.PrizeOptions = l.PrizeMaxOptions
+	s.IdempotencyHours = l.IdempotencyDedupeWindowHours
+	s.Webhooks = l.WebhookMaxPerShop
+	s.HookHeaders = l.WebhookMaxCustomHeaders
+	s.HookHeaderBytes = l.WebhookCustomHeadersMaxBytes
+	s.DeliveryLogLimit = l.DeliveryLogMaxLimit
+	s.DeliveryAttempts = l.WebhookDeliveryAttempts
+	s.DeliveryBackoff = l.WebhookBackoffBase
+	s.DeliveryFailures = l.WebhookMaxConsecutiveFailures
+	s.DeliveryDays = l.WebhookDeliveryRetentionDays
+	s.PreviewEvents = c.PreviewEvents
+	s.MailPerHour = c.given(l.MailPerHour, 200)
 	if c.InstallLinkTTL != 0 {
 		s.InstallLinkTTL = c.InstallLinkTTL
 	}

@@ -22,9 +22,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 		"another": {newAddressLimit(3, netip.MustParsePrefix("10.0.0.0/8")), 3},
 	} {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		limited := limitConnections(ln, 100, c.limit)
 		defer limited.Close()
 		accepted := make(chan net.Conn, 100)
@@ -42,9 +40,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 			t.Helper()
 			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: time.Minute}
 			conn, err := d.Dial("tcp", ln.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			t.Cleanup(func() { conn.Close() })
 			conn.SetDeadline(time.Now().Add(time.Minute))
 			n, _ := conn.Read(make([]byte, 5))

@@ -13,9 +13,7 @@ import (
 func TestUnknownAddresses(t *testing.T) {
 	t.Parallel()
 	serve, err := app.Start(app.Config{DB: t.TempDir() + "/test.db", Listen: "127.0.0.1:0", Limits: app.DefaultLimits()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer serve.Stop(t.Context())
 	const browser = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
 	for _, origin := range []string{serve.Origin, startWithMetrics(t).Origin} {
@@ -34,22 +32,29 @@ func TestUnknownAddresses(t *testing.T) {
 		} {
 			r := fetch(t, c.method, origin+c.path, "Accept", browser, "Accept-Language", "de").Want(c.status)
 			checkHeaders(t, r)
-			if id := r.Header.Get("X-Request-Id"); !withPolicy(r, web.CSP) || r.Header.Get("Cache-Control") != "no-store" || !strings.Contains(string(r.Body), id) ||
-				!strings.Contains(string(r.Body), `href="`+c.back+`"`) || !strings.Contains(string(r.Body), `lang="de"`) {
+			if id := r.Header.Get("X-Request-Id"); !withPolicy(r, web.CSP) || r.Header.Get("Cache-Control") != "no-store" ||
+				!strings.Contains(string(r.Body), id) ||
+				!strings.Contains(string(r.Body), `href="`+c.back+`"`) ||
+				!strings.Contains(string(r.Body), `lang="de"`) {
 				t.Errorf("%s %s: %v %s", c.method, c.path, r.Header, r.Body)
 			}
 			if c.method != "GET" {
 				continue
 			}
-			if head := fetch(t, "HEAD", origin+c.path, "Accept", browser, "Accept-Language", "de").Want(c.status); head.Header.Get("Content-Type") != r.Header.Get("Content-Type") || head.Header.Get("Content-Length") != r.Header.Get("Content-Length") {
-				t.Errorf("HEAD %s: %v", c.path, head.Header)
+			head := fetch(t, "HEAD", origin+c.path, "Accept", browser, "Accept-Language", "de").Want(c.status).Header
+			if head.Get("Content-Type") != r.Header.Get("Content-Type") || head.Get("Content-Length") != r.Header.Get("Content-Length") {
+				t.Errorf("HEAD %s: %v", c.path, head)
 			}
 			if got := fetch(t, "GET", origin+c.path, "Accept", "*/*").Want(c.status).Header.Get("Content-Type"); got != "application/json" {
 				t.Errorf("%s: a program gets %s", c.path, got)
 			}
 		}
-		for _, path := range []string{"/api/public/v1/nothing", "/api/x", "//api/public/v1/me", "/till/v1/nothing", "/mcp/x", "/dev/nothing", "/assets/none.css", "/healthz/x"} {
-			if got := fetch(t, "GET", origin+path, "Accept", browser).Header.Get("Content-Type"); got != "application/json" && !strings.HasPrefix(got, "text/plain") {
+		for _, path := range []string{
+			"/api/public/v1/nothing", "/api/x", "//api/public/v1/me", "/till/v1/nothing", "/mcp/x", "/dev/nothing", "/assets/none.css",
+			"/healthz/x",
+		} {
+			if got := fetch(t, "GET", origin+path, "Accept", browser).Header.Get("Content-Type"); got != "application/json" &&
+				!strings.HasPrefix(got, "text/plain") {
 				t.Errorf("%s: a browser gets %s", path, got)
 			}
 		}

@@ -17,12 +17,9 @@ import (
 // startWithMetrics starts a demo shop that serves metrics.
 func startWithMetrics(t *testing.T, changes ...func(*app.Config)) *app.App {
 	t.Helper()
-	return startServer(t, func(c *app.Config) {
+	return startServer(t, append(changes, func(c *app.Config) {
 		c.HoldWebhooks, c.Metrics, c.MetricsListen = true, metrics.New(), "127.0.0.1:0"
-		for _, change := range changes {
-			change(c)
-		}
-	})
+	})...)
 }
 
 // fetch makes a request with the given headers, which are name, value pairs.
@@ -36,7 +33,10 @@ func fetch(t *testing.T, method, url string, headers ...string) *servertest.Repl
 }
 
 var (
-	hashes    = regexp.MustCompile(`; script-src 'none'; img-src 'none'; connect-src 'none'; worker-src 'none'; manifest-src 'none'; style-src ('sha256-[A-Za-z0-9+/]{43}=' ?)+$`)
+	hashes = regexp.MustCompile(
+		`; script-src 'none'; img-src 'none'; connect-src 'none'; worker-src 'none'; manifest-src 'none'; ` +
+			`style-src ('sha256-[A-Za-z0-9+/]{43}=' ?)+$`,
+	)
 	styleHash = regexp.MustCompile(` 'sha256-[A-Za-z0-9+/]{43}='`)
 	param     = regexp.MustCompile(`:\w+`)
 	module    = regexp.MustCompile(`<script type="module" src="/(till/)?assets/[a-z]+\.[0-9a-f]{12}\.js"></script>`)
@@ -48,11 +48,13 @@ var (
 // page does.
 func isPeoplePage(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
-	return path != "/till/docs" && slices.Contains([]string{"", "setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}, first)
+	return path != "/till/docs" &&
+		slices.Contains([]string{"", "setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}, first)
 }
 
 // tillFiles is the policy of the files of the till page, which may be workers.
-const tillFiles = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const tillFiles = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'"
 
 // isTillPage reports whether an answer is the page that may use the camera.
 func isTillPage(r *servertest.Reply) bool {
@@ -100,14 +102,18 @@ func checkHeaders(t *testing.T, r *servertest.Reply) {
 		if page || !strings.HasPrefix(path, "/till/") {
 			t.Errorf("%s: %d has the policy of the till's files", at, r.Status)
 		}
-	case peoples && withPolicy(r, web.CSP), page && r.Status >= 400 && withPolicy(r, web.CSP), isHolderPage(path) && withPolicy(r, installable):
+	case peoples && withPolicy(r, web.CSP),
+		page && r.Status >= 400 && withPolicy(r, web.CSP),
+		isHolderPage(path) && withPolicy(r, installable):
 	case path == "/sw.js" && r.Status == http.StatusOK:
 		if want := "default-src 'none'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"; csp != want {
 			t.Errorf("%s: the policy is %q", at, csp)
 		}
 	default:
 		rest := hashes.ReplaceAllString(csp, "")
-		if rest != "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'" || (rest != csp) != (page && r.Status != http.StatusSeeOther) || (peoples || isHolderPage(path)) && page {
+		if rest != "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'" ||
+			(rest != csp) != (page && r.Status != http.StatusSeeOther) ||
+			(peoples || isHolderPage(path)) && page {
 			t.Errorf("%s: %d has the policy %q", at, r.Status, csp)
 		}
 	}
@@ -123,20 +129,20 @@ func checkHeaders(t *testing.T, r *servertest.Reply) {
 // installedPage returns the token of the page of an install link's card.
 func installedPage(t *testing.T, a *app.App, token string) (page string) {
 	t.Helper()
-	if err := a.Store.View(0, func(v *store.View) error {
+	noError(t, a.Store.View(0, func(v *store.View) error {
 		h, err := v.HolderCard(token)
 		page = h.PageToken
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return page
 }
 
 // signIn begins a session of a demo shop's owner and returns its cookie.
 func signIn(t *testing.T, a *app.App) string {
 	t.Helper()
-	r := anyURL.On(t).Fetch("POST", a.Origin+"/dev/sign-in", []byte(`{"as":"owner"}`), http.Header{"Content-Type": {"application/json"}}).Want(200)
+	r := anyURL.On(t).
+		Fetch("POST", a.Origin+"/dev/sign-in", []byte(`{"as":"owner"}`), http.Header{"Content-Type": {"application/json"}}).
+		Want(200)
 	return r.Str("cookie") + "=" + r.Str("token")
 }
 
@@ -177,7 +183,9 @@ func (c *headersTest) callAsEverybody(method, path string) {
 	}
 	for _, headers := range [][]string{
 		{"Accept", "text/html"}, {"Accept", "application/json"}, {},
-		{"Authorization", "Bearer " + c.a.Ready.APIKey}, {"Authorization", "Bearer " + c.a.Ready.TillToken}, {"Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded"},
+		{
+			"Authorization", "Bearer " + c.a.Ready.APIKey,
+		}, {"Authorization", "Bearer " + c.a.Ready.TillToken}, {"Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded"},
 	} {
 		c.call(method, path, headers...)
 	}
@@ -196,7 +204,12 @@ func (c *headersTest) callAsEverybody(method, path string) {
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	t.Parallel()
 	a := startWithMetrics(t)
-	issued := fetch(t, "POST", a.Ready.BaseURL+"/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", "Authorization", "Bearer "+a.Ready.APIKey)
+	issued := fetch(
+		t, "POST",
+		a.Ready.BaseURL+"/programs/"+a.Ready.ProgramIDs["standard"]+"/cards",
+		"Authorization",
+		"Bearer "+a.Ready.APIKey,
+	)
 	link := issued.Want(http.StatusCreated).Str("install_url")
 	token := link[strings.LastIndexByte(link, '/')+1:]
 	c := &headersTest{t: t, a: a, session: signIn(t, a), page: installedPage(t, a, token), statuses: map[int]int{}}
@@ -217,7 +230,10 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		c.callAsEverybody(method, param.ReplaceAllString(pattern, "x")+"/")
 		c.callAsEverybody(method, "/"+param.ReplaceAllString(pattern, "x"))
 	}
-	for _, path := range []string{"/", "/nothing", "/i/", "/i/a/b/c", "/favicon.ico", "/.git/config", "/mcp", "/metrics", "/debug/pprof/", "/dev/clock", "/dev/nothing"} {
+	for _, path := range []string{
+		"/", "/nothing", "/i/", "/i/a/b/c", "/favicon.ico", "/.git/config", "/mcp", "/metrics", "/debug/pprof/", "/dev/clock",
+		"/dev/nothing",
+	} {
 		c.callAsEverybody("GET", path)
 		c.callAsEverybody("POST", path)
 		c.callAsEverybody("OPTIONS", path)
@@ -231,7 +247,9 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		t.Errorf("only %d pages", c.pages)
 	}
 	// The form on the holder's page leads back to the page.
-	resp := anyURL.On(t).Fetch("POST", link+"/install", []byte("platform=apple"), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}).Want(http.StatusSeeOther)
+	resp := anyURL.On(t).
+		Fetch("POST", link+"/install", []byte("platform=apple"), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}).
+		Want(http.StatusSeeOther)
 	checkHeaders(t, resp)
 }
 
@@ -245,7 +263,8 @@ func TestMetricsAlone(t *testing.T) {
 		return string(fetch(t, "GET", a.Origin+"/dev/audit").Body)
 	}
 	before := audits()
-	for _, route := range append(a.Routes(), "GET /", "POST /metrics", "DELETE /metrics", "PUT /metrics", "GET /metrics/", "GET /debug/pprof/", "POST /dev/reset") {
+	others := []string{"GET /", "POST /metrics", "DELETE /metrics", "PUT /metrics", "GET /metrics/", "GET /debug/pprof/", "POST /dev/reset"}
+	for _, route := range append(a.Routes(), others...) {
 		method, path, _ := strings.Cut(route, " ")
 		resp := fetch(t, method, base+param.ReplaceAllString(path, "x"), "Authorization", "Bearer "+a.Ready.APIKey)
 		if want := map[bool]int{true: http.StatusMethodNotAllowed, false: http.StatusNotFound}[path == "/metrics"]; resp.Status != want {

@@ -68,9 +68,7 @@ func BenchmarkDelivery(b *testing.B) {
 	body := bytes.Repeat([]byte("x"), 800)
 	post := func() {
 		resp, err := http.Post(url, "application/json", bytes.NewReader(body))
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		resp.Body.Close()
 		<-received
 	}

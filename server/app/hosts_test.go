@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -34,25 +35,33 @@ func foreign(a *App, r *http.Request) refusal {
 func serving(t *testing.T, c Config) *App {
 	t.Helper()
 	hosts, err := c.hosts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return &App{conf: c, hosts: hosts}
 }
 
 // Paths by who calls them. Their rules hold whether there is a route or not.
 var (
-	peoples = []string{"/setup", "/setup/", "/setup/T", "/sign-in", "/sign-out", "/invite/T", "/reset/T", "/reset", "/dashboard", "/dashboard/", "/dashboard/program/prg_x", "/dashboard/x/y/z", "/dashboard//x",
-		"/till", "/till/", "/till/pair/T", "/till/sw.js", "/till/v2/me", "/till/v1x", "/till/v1%2Fme", "/till/openapi.jsonx", "/till/docs.x", "/dashboard/../till/v1/me", "/mcp", "/mcp/", "/mcp/x"}
-	publicPaths = []string{"/", "/till/v1", "/till/v1/me", "/till/v1/cards/x/stamps", "/till/openapi.json", "/till/docs", "/api/public/v1/me", "/api/public/v1/programs/x/cards", "/docs", "/openapi.json", "/pricing", "/healthz", "/readyz",
-		"/c/T", "/c/T/events", "/c/T/install", "/c/T/manifest.webmanifest", "/i/T", "/i/T/install", "/sw.js", "/join/slug", "/lost", "/assets/app.css", "/nothing", "/dashboards", "/setups/x", "/Dashboard", "/x/dashboard", "/mcpx"}
+	peoples = []string{
+		"/setup", "/setup/", "/setup/T", "/sign-in", "/sign-out", "/invite/T", "/reset/T", "/reset", "/dashboard", "/dashboard/",
+		"/dashboard/program/prg_x", "/dashboard/x/y/z", "/dashboard//x", "/till", "/till/", "/till/pair/T", "/till/sw.js", "/till/v2/me",
+		"/till/v1x", "/till/v1%2Fme", "/till/openapi.jsonx", "/till/docs.x", "/dashboard/../till/v1/me", "/mcp", "/mcp/", "/mcp/x",
+	}
+	publicPaths = []string{
+		"/", "/till/v1", "/till/v1/me", "/till/v1/cards/x/stamps", "/till/openapi.json", "/till/docs", "/api/public/v1/me",
+		"/api/public/v1/programs/x/cards", "/docs", "/openapi.json", "/pricing", "/healthz", "/readyz", "/c/T", "/c/T/events",
+		"/c/T/install", "/c/T/manifest.webmanifest", "/i/T", "/i/T/install", "/sw.js", "/join/slug", "/lost", "/assets/app.css", "/nothing",
+		"/dashboards", "/setups/x", "/Dashboard", "/x/dashboard", "/mcpx",
+	}
 )
 
 // TestForeignHosts checks which paths answer to which hosts, under serve and under dev.
 func TestForeignHosts(t *testing.T) {
 	t.Parallel()
 	own := []string{"cards.example.com", "Cards.Example.com.:443", "localhost:8080", "127.0.0.1", "[::1]:1", "shop.test:80"}
-	others := []string{"evil.example", "evil.example:443", "cards.example.com.evil.example", "www.cards.example.com", "192.168.1.5", "0.0.0.0:8080", "shop.test:x", ""}
+	others := []string{
+		"evil.example", "evil.example:443", "cards.example.com.evil.example", "www.cards.example.com", "192.168.1.5", "0.0.0.0:8080",
+		"shop.test:x", "",
+	}
 	serve := serving(t, Config{PublicURL: "https://cards.example.com", AllowHosts: []string{"shop.test"}, Listen: "192.168.1.5:8080"})
 	dev := serving(t, Config{PublicURL: "https://cards.example.com", AllowHosts: []string{"shop.test"}, Dev: &Dev{}})
 	try := func(a *App, name, path, at string, want refusal) {
@@ -118,8 +127,20 @@ func TestDefaultHosts(t *testing.T) {
 func TestForeignOrigins(t *testing.T) {
 	t.Parallel()
 	type sent struct{ site, origin string }
-	same := []sent{{"same-origin", "https://cards.example.com"}, {"none", ""}, {"", ""}, {"", "https://cards.example.com"}, {"same-origin", "null"}}
-	foreigners := []sent{{"cross-site", "https://evil.example"}, {"same-site", "https://www.example.com"}, {"cross-site", "null"}, {"", "https://evil.example"}, {"cross-site", ""}}
+	same := []sent{
+		{"same-origin", "https://cards.example.com"},
+		{"none", ""},
+		{"", ""},
+		{"", "https://cards.example.com"},
+		{"same-origin", "null"},
+	}
+	foreigners := []sent{
+		{"cross-site", "https://evil.example"},
+		{"same-site", "https://www.example.com"},
+		{"cross-site", "null"},
+		{"", "https://evil.example"},
+		{"cross-site", ""},
+	}
 	unsaid := sent{"", "null"} // of a form on a page without a referrer, in a browser that does not say Sec-Fetch-Site
 	https := serving(t, Config{PublicURL: "https://cards.example.com"})
 	plain := serving(t, Config{PublicURL: "http://cards.example.com"})
@@ -169,23 +190,23 @@ func TestForeignOrigins(t *testing.T) {
 // form of all errors.
 func TestRefuseForeign(t *testing.T) {
 	t.Parallel()
-	a, err := Start(Config{DB: t.TempDir() + "/test.db", Listen: "127.0.0.1:0", PublicURL: "https://cards.example.com", Limits: DefaultLimits()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Stop(t.Context())
+	a := startServe(t, "https://cards.example.com")
 	reached := 0
 	h := a.refuseForeign(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }), nil)
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "https://cards.example.com/dashboard/stub", nil))
 	if reached != 1 {
 		t.Error("the handler was not reached")
 	}
-	for path, want := range map[string]int{"/dashboard": 403, "/dashboard/stub": 403, "/till/": 403, "/till%2Fv1/me": 404, "/till/v1%2Fme": 403, "/mcp": 403, "/nothing": 404, "/till/v1/me": 401, "/healthz": 200} {
+	for path, want := range map[string]int{
+		"/dashboard": 403, "/dashboard/stub": 403, "/till/": 403, "/till%2Fv1/me": 404, "/till/v1%2Fme": 403, "/mcp": 403, "/nothing": 404,
+		"/till/v1/me": 401, "/healthz": 200,
+	} {
 		r := httptest.NewRequest("GET", path, nil)
 		r.Host = "evil.example"
 		w := httptest.NewRecorder()
 		a.instance.ServeHTTP(w, r)
-		if w.Code != want || w.Code != 200 && !strings.Contains(w.Body.String(), `"request_id":"req_`) || w.Code == 403 && !strings.Contains(w.Body.String(), string(store.Unauthorized)) {
+		if w.Code != want || w.Code != 200 && !strings.Contains(w.Body.String(), `"request_id":"req_`) ||
+			w.Code == 403 && !strings.Contains(w.Body.String(), string(store.Unauthorized)) {
 			t.Errorf("%s: %d %s, want %d", path, w.Code, w.Body, want)
 		}
 	}
@@ -194,11 +215,7 @@ func TestRefuseForeign(t *testing.T) {
 // TestRoot checks that serve leads from / to the dashboard, on every host.
 func TestRoot(t *testing.T) {
 	t.Parallel()
-	a, err := Start(Config{DB: t.TempDir() + "/test.db", Listen: "127.0.0.1:0", Limits: DefaultLimits()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Stop(t.Context())
+	a := startServe(t, "")
 	for method, want := range map[string]int{"GET": 303, "HEAD": 303, "POST": 405} {
 		r := httptest.NewRequest(method, "/", nil)
 		r.Host = "192.168.1.5"
@@ -208,4 +225,21 @@ func TestRoot(t *testing.T) {
 			t.Errorf("%s: %d %v", method, w.Code, w.Header())
 		}
 	}
+}
+
+// noError ends a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startServe starts a server as "punchcard serve" does, which ends with the test.
+func startServe(t *testing.T, publicURL string) *App {
+	t.Helper()
+	a, err := Start(Config{DB: t.TempDir() + "/test.db", Listen: "127.0.0.1:0", PublicURL: publicURL, Limits: DefaultLimits()})
+	noError(t, err)
+	t.Cleanup(func() { a.Stop(context.Background()) })
+	return a
 }

@@ -11,16 +11,15 @@ import (
 func TestPruneAttempts(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, servertest.Frozen)
-	const action = "INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, created_at) SELECT 0, 'system', ?, 11, 1, (SELECT max(created_at) FROM audit) FROM generate"
+	const action = "INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, created_at) " +
+		"SELECT 0, 'system', ?, 11, 1, (SELECT max(created_at) FROM audit) FROM generate"
 	const many = "WITH RECURSIVE generate(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM generate WHERE n<?) "
 	s.SQL(many+action, 6000, "user.update")
 	s.SQL(many+action, 60, "user.sign_in_failed")
 	left := func() string {
 		t.Helper()
 		for range 3 { // each visits a bounded number of rows
-			if err := s.App.PruneAttempts(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.App.PruneAttempts())
 		}
 		return s.Value("SELECT count(*) FROM audit WHERE action='user.sign_in_failed'")
 	}

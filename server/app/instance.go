@@ -203,18 +203,7 @@ const callsInterval = time.Second
 
 // countCalls writes the counts of the calls of MCP keys until ctx is done. The end of the
 // instance writes them once more.
-func (i *instance) countCalls(ctx context.Context) {
-	t := time.NewTicker(callsInterval)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			i.flushCalls()
-		}
-	}
-}
+func (i *instance) countCalls(ctx context.Context) { every(ctx, callsInterval, i.flushCalls) }
 
 func (i *instance) flushCalls() {
 	if i.mcp == nil {

@@ -47,9 +47,7 @@ func yearFile(tb testing.TB, n int) string {
 func TestYearFileIsConsistent(t *testing.T) {
 	t.Parallel()
 	st, err := store.Open(yearFile(t, 20_000), store.Options{MustExist: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer st.Close()
 	if found, err := st.Check(); err != nil || len(found) > 0 {
 		t.Fatalf("check: %q, %v", found, err)
@@ -86,15 +84,11 @@ func signInTo(b *testing.B, a *app.App) *visitor {
 // isPage reports whether GET of a path answers with a page, not with a stream or a file.
 func (v *visitor) isPage(path string) bool {
 	req, err := http.NewRequestWithContext(v.b.Context(), "GET", v.origin+path, nil)
-	if err != nil {
-		v.b.Fatal(err)
-	}
+	noError(v.b, err)
 	_, cookie, _ := strings.Cut(strings.TrimSpace(v.cookie), ": ")
 	req.Header.Set("Cookie", cookie)
 	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		v.b.Fatal(err)
-	}
+	noError(v.b, err)
 	resp.Body.Close()
 	return resp.StatusCode == 200 && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
 }
@@ -131,9 +125,7 @@ func (v *visitor) weight(path string, page []byte) (bytes int) {
 	}
 	for _, path := range paths {
 		_, body, err := v.c.roundTrip(request("GET", path, "", v.cookie+"Accept-Encoding: gzip\r\n", ""), true)
-		if err != nil {
-			v.b.Fatal(err)
-		}
+		noError(v.b, err)
 		bytes += len(body)
 	}
 	return bytes
@@ -264,8 +256,15 @@ func flood(b *testing.B, addr string, do func()) int64 {
 			defer c.c.Close()
 			for !done.Load() {
 				form := url.Values{"email": {fmt.Sprintf("m%d@example.com", rand.Int64())}, "password": {"a wrong password"}}.Encode()
-				req := fmt.Sprintf("POST /sign-in HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 203.%d.%d.%d\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s",
-					rand.IntN(256), rand.IntN(256), rand.IntN(256), len(form), form)
+				req := fmt.Sprintf(
+					"POST /sign-in HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 203.%d.%d.%d\r\n"+
+						"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s",
+					rand.IntN(256),
+					rand.IntN(256),
+					rand.IntN(256),
+					len(form),
+					form,
+				)
 				if status, body, err := c.roundTrip([]byte(req), true); err != nil || status != 401 && status != 503 {
 					b.Errorf("status %d, %v %.300s", status, err, body)
 					return

@@ -55,10 +55,10 @@ func (a *App) reset(start *image) error {
 	cancel()
 	old := a.instance
 	old.stopServices(expired)
-	locked := make(chan struct{})
-	go a.failSlowRequests(locked)
+	waiting, locked := context.WithCancel(context.Background())
+	go a.failSlowRequests(waiting)
 	a.gate.Lock()
-	close(locked)
+	locked()
 	defer a.gate.Unlock()
 	a.conf.Dev.Clock.Rewind()
 	next, err := a.replace(old, start)
@@ -176,17 +176,10 @@ func (x *request) FlushError() error {
 }
 
 // failSlowRequests sets deadlines that end the requests which wait for their clients. It returns
-// when locked is closed.
-func (a *App) failSlowRequests(locked <-chan struct{}) {
+// when waiting is done.
+func (a *App) failSlowRequests(waiting context.Context) {
 	start := time.Now()
-	t := time.NewTicker(slowBody)
-	defer t.Stop()
-	for {
-		select {
-		case <-locked:
-			return
-		case <-t.C:
-		}
+	every(waiting, slowBody, func() {
 		a.inFlight.Range(func(one, _ any) bool {
 			x := one.(*request)
 			if x.hasBody {
@@ -197,5 +190,5 @@ func (a *App) failSlowRequests(locked <-chan struct{}) {
 			}
 			return true
 		})
-	}
+	})
 }

@@ -24,30 +24,20 @@ func TestResetCutsOffSlowReader(t *testing.T) {
 	a := startFixture(t)
 	_, body := call(t, "POST", a.Origin+"/dev/receiver", "", "")
 	var target struct{ URL, ID string }
-	if err := json.Unmarshal([]byte(body), &target); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(body), &target))
 	for range 60 { // more than the buffers of two sockets hold
 		resp, err := http.Post(target.URL, "text/plain", bytes.NewReader(make([]byte, 250<<10)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		resp.Body.Close()
 	}
-	conn, err := net.Dial("tcp", strings.TrimPrefix(a.Origin, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := dialServer(t, a.Origin)
 	conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(conn, "GET /dev/receiver/%s HTTP/1.1\r\nHost: localhost\r\n\r\n", target.ID)
 	if _, err := conn.Read(make([]byte, 1)); err != nil { // the answer is being written
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if err := a.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.Reset())
 	if took := time.Since(begun); took > 20*time.Second {
 		t.Errorf("the reset took %s", took)
 	}
@@ -135,9 +125,7 @@ func TestFailedReset(t *testing.T) {
 		if err == nil && exists {
 			err = os.Mkdir(folder, 0o700)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 	setFolder(true)
 	t.Setenv("TMPDIR", folder)
@@ -147,7 +135,8 @@ func TestFailedReset(t *testing.T) {
 		method, path string
 		status       int
 	}{{"POST", "/dev/reset", 503}, {"GET", "/api/public/v1/me", 503}, {"GET", "/dev/clock", 503}, {"POST", "/dev/reset", 503}} {
-		if status, body := call(t, step.method, a.Origin+step.path, a.Ready.APIKey, ""); status != step.status || !strings.Contains(body, "could not be reset") {
+		if status, body := call(t, step.method, a.Origin+step.path, a.Ready.APIKey, ""); status != step.status ||
+			!strings.Contains(body, "could not be reset") {
 			t.Errorf("%s: %d %s", step.path, status, body)
 		}
 	}

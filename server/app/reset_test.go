@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -75,7 +75,10 @@ func TestReset(t *testing.T) {
 				t.Fatalf("the sixth request: %d %s", status, body)
 			}
 			for _, step := range [][3]string{
-				{"POST", "/programs/" + a.Ready.ProgramIDs["standard"] + "/enroll", `{"holder_name": "Ada", "holder_email": "ada@example.com", "send_email": true}`},
+				{
+					"POST", "/programs/" + a.Ready.ProgramIDs["standard"] + "/enroll",
+					`{"holder_name": "Ada", "holder_email": "ada@example.com", "send_email": true}`,
+				},
 				{"PATCH", "/shops/" + a.Ready.ShopID, `{"timezone": "Asia/Tokyo"}`},
 				{"POST", "/locations", `{"name": "Third"}`},
 				{"DELETE", "/programs/" + a.Ready.ProgramIDs["discount"], ""},
@@ -100,6 +103,23 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// repeat calls do in n goroutines, each again and again, until the function that it returns is called.
+func repeat(n int, do func()) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				do()
+			}
+		})
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
 // TestResetUnderLoad checks that requests during resets see the state before or after: a card that
 // was issued is there completely or not at all.
 func TestResetUnderLoad(t *testing.T) {
@@ -107,38 +127,22 @@ func TestResetUnderLoad(t *testing.T) {
 	a := startFixture(t)
 	ready := *a.Ready
 	issue := ready.BaseURL + "/programs/" + ready.ProgramIDs["standard"] + "/cards"
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				status, body := call(t, "POST", issue, ready.APIKey, `{"holder_name": "Ada"}`)
-				if status != 201 {
-					t.Errorf("issue: %d %s", status, body)
-				}
-				var card struct{ ID string }
-				json.Unmarshal([]byte(body), &card)
-				if status, body = call(t, "GET", ready.BaseURL+"/cards/"+card.ID, ready.APIKey, ""); status != 200 && status != 404 {
-					t.Errorf("read: %d %s", status, body)
-				}
-			}
-		})
-	}
-	for range 20 {
-		if err := a.Reset(); err != nil {
-			t.Fatal(err)
+	stop := repeat(8, func() {
+		status, body := call(t, "POST", issue, ready.APIKey, `{"holder_name": "Ada"}`)
+		if status != 201 {
+			t.Errorf("issue: %d %s", status, body)
 		}
+		var card struct{ ID string }
+		json.Unmarshal([]byte(body), &card)
+		if status, body = call(t, "GET", ready.BaseURL+"/cards/"+card.ID, ready.APIKey, ""); status != 200 && status != 404 {
+			t.Errorf("read: %d %s", status, body)
+		}
+	})
+	for range 20 {
+		noError(t, a.Reset())
 	}
-	close(stop)
-	wg.Wait()
-	if err := a.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
+	noError(t, a.Reset())
 	if status, body := call(t, "GET", ready.BaseURL+"/cards", ready.APIKey, ""); status != 200 || !strings.HasPrefix(body, `{"data":[],`) {
 		t.Errorf("after the last reset: %d %s", status, body)
 	}
@@ -149,25 +153,22 @@ func TestResetUnderLoad(t *testing.T) {
 func TestResetRefusesMissingBody(t *testing.T) {
 	t.Parallel()
 	a := startFixture(t)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(a.Origin, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/public/v1/programs/%s/cards HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", a.Ready.ProgramIDs["standard"], a.Ready.APIKey)
+	conn := dialServer(t, a.Origin)
+	fmt.Fprintf(
+		conn,
+		"POST /api/public/v1/programs/%s/cards HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n",
+		a.Ready.ProgramIDs["standard"], a.Ready.APIKey,
+	)
 	// The server asks for the body, so it is answering the request.
 	in := bufio.NewReader(conn)
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
 	}
 	in.ReadString('\n')
-	if err := a.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.Reset())
 	resp, err := http.ReadResponse(in, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if resp.StatusCode != 400 {
 		t.Errorf("the request in progress during the reset got %s, want 400", resp.Status)
 	}
@@ -176,9 +177,7 @@ func TestResetRefusesMissingBody(t *testing.T) {
 func TestResetAfterStop(t *testing.T) {
 	t.Parallel()
 	a := startFixture(t)
-	if err := a.Stop(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, a.Stop(context.Background()))
 	if err := a.Reset(); err == nil {
 		t.Error("a fixture was reset after Stop")
 	}
@@ -191,34 +190,20 @@ func TestResetBesideCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
 	a := startFixture(t, func(c *app.Config) { c.DB = file })
 	ready := *a.Ready
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for range 3 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				st, err := store.Open(file, store.Options{})
-				if err != nil {
-					t.Errorf("a command cannot open the file: %v", err)
-					return
-				}
-				err = st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
-					_, _, err := tx.CreateShop(store.ShopFields{Name: opt("Second")})
-					return err
-				}})
-				if err != nil {
-					t.Errorf("a command cannot write: %v", err)
-				}
-				if err := st.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
+	stop := repeat(3, func() {
+		st, err := store.Open(file, store.Options{})
+		if err != nil {
+			t.Errorf("a command cannot open the file: %v", err)
+			return
+		}
+		err = st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+			_, _, err := tx.CreateShop(store.ShopFields{Name: opt("Second")})
+			return err
+		}})
+		if err := errors.Join(err, st.Close()); err != nil {
+			t.Errorf("a command cannot write: %v", err)
+		}
+	})
 	for range servertest.Sized(25, 5) {
 		if err := a.Reset(); err != nil {
 			t.Error(err)
@@ -227,16 +212,21 @@ func TestResetBesideCommands(t *testing.T) {
 			t.Errorf("after a reset: %d %s", status, body)
 		}
 	}
-	close(stop)
-	wg.Wait()
-	if err := a.Reset(); err != nil {
-		t.Fatal(err)
-	}
+	stop()
+	noError(t, a.Reset())
 	var shops []store.Shop
 	if err := a.Store.View(0, func(v *store.View) (err error) {
 		shops, err = v.Shops()
 		return err
 	}); err != nil || len(shops) != 1 {
 		t.Errorf("after the last reset there are %d shops (%v)", len(shops), err)
+	}
+}
+
+// noError ends a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // Service is work that the server does beside answering requests, such as sending
@@ -63,6 +64,20 @@ func newLoop(run func(context.Context)) *loop {
 	l := &loop{run: run}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
+}
+
+// every calls do once per interval until ctx is done.
+func every(ctx context.Context, interval time.Duration, do func()) {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			do()
+		}
+	}
 }
 
 // Start runs the function in a goroutine.

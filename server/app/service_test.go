@@ -37,9 +37,7 @@ type serviceTest struct {
 func newServiceTest(t *testing.T) *serviceTest {
 	t.Helper()
 	st, err := store.Open(filepath.Join(t.TempDir(), "shop.db"), store.Options{QueueMail: true, PublicURL: "https://cards.example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	b := &serviceTest{t: t, st: st, begun: map[string]chan struct{}{}}
 	for _, name := range []string{"webhooks", "mail", "backups"} {
 		b.begun[name] = make(chan struct{}, 100)
@@ -68,10 +66,17 @@ func (b *serviceTest) queue() {
 	shop, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
 	servertest.Write(b.t, b.st, func(tx *store.Tx) error {
 		tx.CheckedTarget = b.receiver.URL
-		if _, err := tx.CreateWebhook(shop, program, store.WebhookFields{URL: opt(b.receiver.URL), Events: opt([]string{"card.added"})}); err != nil {
+		if _, err := tx.CreateWebhook(shop, program, store.WebhookFields{
+			URL:    opt(b.receiver.URL),
+			Events: opt([]string{"card.added"}),
+		}); err != nil {
 			return err
 		}
-		_, err := tx.IssueCard(shop, program, store.CardFields{HolderName: opt("Ada"), HolderEmail: opt("ada@example.com"), SendEmail: opt(true)}, store.SourceAPI)
+		_, err := tx.IssueCard(
+			shop, program,
+			store.CardFields{HolderName: opt("Ada"), HolderEmail: opt("ada@example.com"), SendEmail: opt(true)},
+			store.SourceAPI,
+		)
 		return err
 	})
 }
@@ -84,14 +89,23 @@ func (b *serviceTest) service(name string) app.Service {
 	log := slog.New(slog.DiscardHandler)
 	switch name {
 	case "webhooks":
-		return webhook.New(webhook.Config{Store: b.st, Guard: &webhook.Guard{Loopback: true}, Timeout: time.Minute, BackoffBase: time.Second, Log: log})
+		return webhook.New(
+			webhook.Config{Store: b.st, Guard: &webhook.Guard{Loopback: true}, Timeout: time.Minute, BackoffBase: time.Second, Log: log},
+		)
 	case "mail":
-		return mail.New(mail.Config{Store: b.st, Log: log, From: &netmail.Address{Address: "cards@example.com"}, Server: mail.Server{Host: "mail.example.com", Port: 587,
-			Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				b.begun["mail"] <- struct{}{}
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}}})
+		return mail.New(
+			mail.Config{
+				Store: b.st,
+				Log:   log,
+				From:  &netmail.Address{Address: "cards@example.com"},
+				Server: mail.Server{Host: "mail.example.com", Port: 587,
+					Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+						b.begun["mail"] <- struct{}{}
+						<-ctx.Done()
+						return nil, ctx.Err()
+					}},
+			},
+		)
 	case "housekeeping":
 		return app.NewHousekeeping(b.st, log)
 	case "backups":

@@ -25,7 +25,8 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	}
 	i.housekeeping.noteUses()
 	ctx := context.Background()
-	if err := errors.Join(i.housekeeping.pruneIdempotency(ctx), i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0)); err != nil {
+	err = errors.Join(i.housekeeping.pruneIdempotency(ctx), i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0))
+	if err != nil {
 		return s, err
 	}
 	err = i.Store.View(0, func(v *store.View) (err error) {

@@ -24,9 +24,18 @@ import (
 )
 
 // startServer starts a demo shop with a changed Config.
-func startServer(t *testing.T, change func(*app.Config)) *app.App {
+func startServer(t *testing.T, changes ...func(*app.Config)) *app.App {
 	t.Helper()
-	return servertest.Start(t, change).App
+	return servertest.Start(t, changes...).App
+}
+
+// withTLS makes a server serve https.
+func withTLS(t *testing.T) func(*app.Config) {
+	dir := t.TempDir()
+	servertest.WriteCertificate(t, dir, "server")
+	return func(c *app.Config) {
+		c.TLSCert, c.TLSKey = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	}
 }
 
 // dialServer connects to an address of the server, such as its Origin.
@@ -34,9 +43,7 @@ func dialServer(t *testing.T, origin string) net.Conn {
 	t.Helper()
 	_, address, _ := strings.Cut(origin, "://")
 	c, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(servertest.Patience))
 	return c
@@ -55,7 +62,8 @@ func wantClosed(t *testing.T, err error) {
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	a := startServer(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond })
-	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + seed.APIKey +
+	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\n" +
+		"Host: localhost\r\nAuthorization: Bearer " + seed.APIKey +
 		"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
 	for name, sent := range map[string]string{"headers": head, "body": head + "\r\n{\"holder_name\":"} {
 		t.Run(name, func(t *testing.T) {
@@ -98,14 +106,11 @@ func TestSlowReader(t *testing.T) {
 // connection is answered only after the first was closed.
 func TestSlowReaderHTTP2(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	servertest.WriteCertificate(t, dir, "server")
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	a := startServer(t, func(c *app.Config) {
 		// Long enough for the answers to fill the connection on a busy machine: a request that
 		// has not begun its answer by then is reset, and takes no room.
-		c.MaxConnections, c.WriteTimeout, c.TLSCert, c.TLSKey = 1, 2*time.Second, cert, key
-	})
+		c.MaxConnections, c.WriteTimeout = 1, 2*time.Second
+	}, withTLS(t))
 	c := tls.Client(dialServer(t, a.Origin), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	if err := c.Handshake(); err != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
 		t.Fatal(err, c.ConnectionState().NegotiatedProtocol)
@@ -115,9 +120,7 @@ func TestSlowReaderHTTP2(t *testing.T) {
 	io.WriteString(out, http2.ClientPreface)
 	framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1<<31 - 1})
 	framer.WriteWindowUpdate(0, 1<<30)
-	if err := out.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, out.Flush())
 	first, err := framer.ReadFrame()
 	settings, ok := first.(*http2.SettingsFrame)
 	if err != nil || !ok {
@@ -137,13 +140,12 @@ func TestSlowReaderHTTP2(t *testing.T) {
 		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/openapi.json"}} {
 			h.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 		}
-		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
-			t.Fatal(err)
-		}
+		noError(
+			t,
+			framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}),
+		)
 	}
-	if err := out.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, out.Flush())
 	next := tls.Client(dialServer(t, a.Origin), &tls.Config{InsecureSkipVerify: true})
 	io.WriteString(next, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	if resp, err := http.ReadResponse(bufio.NewReader(next), nil); err != nil || resp.StatusCode != http.StatusOK {
@@ -155,12 +157,7 @@ func TestSlowReaderHTTP2(t *testing.T) {
 // headers.
 func TestSlowHandshake(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	servertest.WriteCertificate(t, dir, "server")
-	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	a := startServer(t, func(c *app.Config) {
-		c.ReadTimeout, c.TLSCert, c.TLSKey = 200*time.Millisecond, cert, key
-	})
+	a := startServer(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond }, withTLS(t))
 	for _, sent := range []string{"", "\x16\x03\x01\x02\x00\x01"} {
 		c := dialServer(t, a.Origin)
 		io.WriteString(c, sent)
@@ -209,9 +206,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	readAnswer := func(c net.Conn) {
 		t.Helper()
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		io.Copy(io.Discard, resp.Body)
 	}
 	var accepted []net.Conn

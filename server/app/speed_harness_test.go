@@ -32,9 +32,7 @@ type conn struct {
 
 func dial(tb testing.TB, addr string) *conn {
 	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return &conn{c, bufio.NewReaderSize(c, 64<<10)}
 }
 
@@ -115,6 +113,16 @@ func alternate(rounds int, a, b func() float64) (ma, mb, ratio float64) {
 	return mid(as), mid(bs), mid(rs)
 }
 
+// compare measures f and base alternately, and reports both figures and the median of their ratios.
+func compare(b *testing.B, rounds int, unit, baseUnit, ratioUnit string, f, base func() float64) {
+	for b.Loop() {
+		figure, baseFigure, ratio := alternate(rounds, f, base)
+		b.ReportMetric(figure, unit)
+		b.ReportMetric(baseFigure, baseUnit)
+		b.ReportMetric(ratio, ratioUnit)
+	}
+}
+
 func request(method, path, key, extra, body string) []byte {
 	h := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n"
 	if key != "" {
@@ -141,9 +149,7 @@ func serveConstant(b *testing.B, body []byte) (addr string) {
 // listen serves h until the benchmark ends.
 func listen(b *testing.B, h http.Handler) (addr string) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
 	go s.Serve(ln)
 	b.Cleanup(func() { s.Close() })

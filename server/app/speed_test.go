@@ -46,17 +46,12 @@ func compareWithConstant(b *testing.B, a *app.App, ids []string, path, key, unit
 		b.Fatal(status, err)
 	}
 	baseAddr := serveConstant(b, body)
-	for b.Loop() {
-		rate, base, ratio := alternate(7, func() float64 {
-			return load(b, addr, time.Second, 200, func() []byte { return reqs[rand.IntN(len(reqs))] })
-		}, func() float64 {
-			return load(b, baseAddr, time.Second, 200, func() []byte { return baseReqs[rand.IntN(len(baseReqs))] })
-		})
-		b.ReportMetric(rate, unit)
-		b.ReportMetric(base, "bare/s")
-		b.ReportMetric(ratio, "ratio")
-		b.ReportMetric(float64(len(body)), "bytes")
-	}
+	compare(b, 7, unit, "bare/s", "ratio", func() float64 {
+		return load(b, addr, time.Second, 200, func() []byte { return reqs[rand.IntN(len(reqs))] })
+	}, func() float64 {
+		return load(b, baseAddr, time.Second, 200, func() []byte { return baseReqs[rand.IntN(len(baseReqs))] })
+	})
+	b.ReportMetric(float64(len(body)), "bytes")
 }
 
 // BenchmarkList compares the last page with the first one of GET /cards?limit=100 of a million
@@ -67,16 +62,11 @@ func BenchmarkList(b *testing.B) {
 	addr := a.Origin[len("http://"):]
 	first := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	last := lastPage(b, a)
-	for b.Loop() {
-		f, l, ratio := alternate(7, func() float64 {
-			return load(b, addr, time.Second, 200, func() []byte { return first })
-		}, func() float64 {
-			return load(b, addr, time.Second, 200, func() []byte { return last })
-		})
-		b.ReportMetric(f, "first/s")
-		b.ReportMetric(l, "last/s")
-		b.ReportMetric(ratio, "last-costs-x-first")
-	}
+	compare(b, 7, "first/s", "last/s", "last-costs-x-first", func() float64 {
+		return load(b, addr, time.Second, 200, func() []byte { return first })
+	}, func() float64 {
+		return load(b, addr, time.Second, 200, func() []byte { return last })
+	})
 }
 
 func TestMain(m *testing.M) {
@@ -94,13 +84,9 @@ func lastPage(b *testing.B, a *app.App) []byte {
 	req := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	for {
 		_, body, err := c.roundTrip(req, true)
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		page.Next = nil
-		if err := json.Unmarshal(body, &page); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, json.Unmarshal(body, &page))
 		if page.Next == nil {
 			return req
 		}
@@ -108,40 +94,38 @@ func lastPage(b *testing.B, a *app.App) []byte {
 	}
 }
 
-// issueLoad returns a function that returns requests to issue a card, each with an Idempotency-Key.
-func issueLoad(a *app.App, serial *atomic.Int64) func() []byte {
-	return func() []byte {
-		n := serial.Add(1)
-		return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
-			fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
-	}
-}
-
 // BenchmarkIssue compares POST /programs/{id}/cards with an Idempotency-Key, each answer on disk
 // (synchronous=FULL), with the same server committing every write separately.
 func BenchmarkIssue(b *testing.B) {
-	grouped := serve(b, filepath.Join(b.TempDir(), "grouped.db"))
-	single := serve(b, filepath.Join(b.TempDir(), "single.db"), func(c *app.Config) { c.MaxGroup = 1 })
+	compareGroups(b, "cards/s", func(a *app.App) func(n int64) []byte {
+		path := "/api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards"
+		return func(n int64) []byte {
+			return request("POST", path, seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
+				fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
+		}
+	})
+}
+
+// compareGroups compares writes in groups with the same server committing every write separately.
+// prepare returns the function that makes the n-th request to a server.
+func compareGroups(b *testing.B, unit string, prepare func(*app.App) func(n int64) []byte) {
 	var serial atomic.Int64
-	for b.Loop() {
-		g, s, ratio := alternate(5, func() float64 {
-			return load(b, grouped.Origin[len("http://"):], 2*time.Second, 201, issueLoad(grouped, &serial))
-		}, func() float64 {
-			return load(b, single.Origin[len("http://"):], 2*time.Second, 201, issueLoad(single, &serial))
-		})
-		b.ReportMetric(g, "cards/s")
-		b.ReportMetric(s, "groups-of-one/s")
-		b.ReportMetric(ratio, "ratio")
-		b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
+	writes := func(name string, options ...func(*app.Config)) func() float64 {
+		a := serve(b, filepath.Join(b.TempDir(), name), options...)
+		next := prepare(a)
+		return func() float64 {
+			return load(b, a.Origin[len("http://"):], 2*time.Second, 201, func() []byte { return next(serial.Add(1)) })
+		}
 	}
+	grouped, single := writes("grouped.db"), writes("single.db", func(c *app.Config) { c.MaxGroup = 1 })
+	compare(b, 5, unit, "groups-of-one/s", "ratio", grouped, single)
+	b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
 }
 
 // fsync returns the median time of syncing 4 KiB appended to a file.
 func fsync(b *testing.B) time.Duration {
 	f, err := os.Create(filepath.Join(b.TempDir(), "fsync"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer f.Close()
 	var took []time.Duration
 	page := make([]byte, 4096)
@@ -150,9 +134,7 @@ func fsync(b *testing.B) time.Duration {
 		if _, err := f.Write(page); err != nil {
 			b.Fatal(err)
 		}
-		if err := f.Sync(); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, f.Sync())
 		took = append(took, time.Since(start))
 	}
 	slices.Sort(took)

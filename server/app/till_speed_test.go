@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
@@ -18,25 +16,13 @@ import (
 // cards, each answer on disk (synchronous=FULL), with the same server committing every write
 // separately.
 func BenchmarkStamp(b *testing.B) {
-	var serial atomic.Int64
-	ready := func(name string, options ...func(*app.Config)) func() float64 {
-		a := serve(b, filepath.Join(b.TempDir(), name), options...)
+	compareGroups(b, "stamps/s", func(a *app.App) func(n int64) []byte {
 		ids := issueCards(b, a, 200_000, 200_000)
-		return func() float64 {
-			return load(b, a.Origin[len("http://"):], 2*time.Second, 201, func() []byte {
-				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken,
-					fmt.Sprintf("Idempotency-Key: till-%d\r\n", serial.Add(1)), `{"count":1}`)
-			})
+		return func(n int64) []byte {
+			return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken,
+				fmt.Sprintf("Idempotency-Key: till-%d\r\n", n), `{"count":1}`)
 		}
-	}
-	grouped, single := ready("grouped.db"), ready("single.db", func(c *app.Config) { c.MaxGroup = 1 })
-	for b.Loop() {
-		g, s, ratio := alternate(5, grouped, single)
-		b.ReportMetric(g, "stamps/s")
-		b.ReportMetric(s, "groups-of-one/s")
-		b.ReportMetric(ratio, "ratio")
-		b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
-	}
+	})
 }
 
 // BenchmarkLookup compares GET /till/v1/cards/{id} of 10,000 random cards with three stamps each

@@ -51,11 +51,20 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 					continue
 				}
 				path := regexp.MustCompile(`:\w+`).ReplaceAllString(pattern, secret)
-				for _, path := range []string{path, path + "/", path + "/x", "/" + path, path + "%2fx", path + "?token=" + secret, strings.Replace(path, secret, "%00"+secret, 1)} {
+				for _, path := range []string{
+					path, path + "/", path + "/x", "/" + path, path + "%2fx", path + "?token=" + secret,
+					strings.Replace(path, secret, "%00"+secret, 1),
+				} {
 					for _, method := range methods {
 						for _, accept := range []string{"text/html", "application/json"} {
-							s.Client.With("").Fetch(method, s.Origin+path, []byte("platform=apple&token="+secret), http.Header{"Accept": {accept}, "Content-Type": {"application/x-www-form-urlencoded"}, "Referer": {s.Origin + path}})
-							s.Client.With("").Fetch(method, s.Origin+path, nil, http.Header{"Accept": {accept}, "Origin": {"https://evil.example"}})
+							form := http.Header{
+								"Accept":       {accept},
+								"Content-Type": {"application/x-www-form-urlencoded"},
+								"Referer":      {s.Origin + path},
+							}
+							s.Client.With("").Fetch(method, s.Origin+path, []byte("platform=apple&token="+secret), form)
+							foreign := http.Header{"Accept": {accept}, "Origin": {"https://evil.example"}}
+							s.Client.With("").Fetch(method, s.Origin+path, nil, foreign)
 						}
 					}
 				}
@@ -76,7 +85,11 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 			t.Errorf("the log has a token: %s", text[max(0, at-200):at+100])
 		}
 	}
-	for _, want := range []string{"route=/i/:token status=200", "route=/i/:token status=404", "route=/i/:token status=500", "status=403", "route=/i/:token/install status=303", "route=/c/:token status=200", "route=/c/:token status=404", "route=/c/:token status=500", "route=/c/:token/install status=303", "route=/c/:token/manifest.webmanifest status=200", `route="" status=404`, "request failed"} {
+	for _, want := range []string{
+		"route=/i/:token status=200", "route=/i/:token status=404", "route=/i/:token status=500", "status=403",
+		"route=/i/:token/install status=303", "route=/c/:token status=200", "route=/c/:token status=404", "route=/c/:token status=500",
+		"route=/c/:token/install status=303", "route=/c/:token/manifest.webmanifest status=200", `route="" status=404`, "request failed",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log has no %s", want)
 		}
@@ -87,15 +100,16 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 func TestCaddyfileHidesTokens(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("../../deploy/Caddyfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	filter := regexp.MustCompile(`request>uri regexp (\S+) (\S+)\n`).FindStringSubmatch(string(file))
 	if filter == nil {
 		t.Fatal("there is no filter")
 	}
 	tokens := regexp.MustCompile(filter[1])
-	for _, route := range append(servertest.Start(t).App.Routes(), "GET /c/:token", "GET /c/:token/events", "GET /setup/:token", "GET /till/pair/:token", "GET /invite/:token", "GET /reset/:token") {
+	others := []string{
+		"GET /c/:token", "GET /c/:token/events", "GET /setup/:token", "GET /till/pair/:token", "GET /invite/:token", "GET /reset/:token",
+	}
+	for _, route := range append(servertest.Start(t).App.Routes(), others...) {
 		_, pattern, _ := strings.Cut(route, " ")
 		if !strings.Contains(pattern, ":token") {
 			continue

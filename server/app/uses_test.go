@@ -25,25 +25,19 @@ func TestLastUses(t *testing.T) {
 	s.Stop()
 
 	st, err := store.Open(s.App.Store.Path(), store.Options{MustExist: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer st.Close()
 	k := kernel.New(st, kernel.Config{})
 	shop := kernel.OperatorCaller("test", s.Row(store.KindShop, s.ShopID))
 	keys, err := kernel.Do[operation.List[store.KeyInfo]](context.Background(), k, shop, operation.ListKeyInfos, kernel.Args{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, key := range keys.Data {
 		if want := key.Name == "Demo key"; key.LastUsedAt.Valid != want || want && key.LastUsedAt.V != now {
 			t.Errorf("the key %q was last used at %v", key.Name, key.LastUsedAt)
 		}
 	}
 	devices, err := kernel.Do[operation.List[store.Device]](context.Background(), k, shop, operation.ListDevices, kernel.Args{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for i, d := range devices.Data {
 		if want := i == 0; d.LastUsedAt.Valid != want || want && d.LastUsedAt.V != now { // the newest is first
 			t.Errorf("the till %q was last used at %v", d.Name, d.LastUsedAt)
