@@ -57,7 +57,9 @@ func TestOneMessageDelaysNoOther(t *testing.T) {
 // TestServerAddress checks that IPv6 addresses are dialled with brackets.
 func TestServerAddress(t *testing.T) {
 	t.Parallel()
-	for host, want := range map[string]string{"::1": "[::1]:587", "2001:db8::25": "[2001:db8::25]:587", "127.0.0.1": "127.0.0.1:587", "mail.example.com": "mail.example.com:587"} {
+	for host, want := range map[string]string{
+		"::1": "[::1]:587", "2001:db8::25": "[2001:db8::25]:587", "127.0.0.1": "127.0.0.1:587", "mail.example.com": "mail.example.com:587",
+	} {
 		run(t, func(f *fixture) { f.conf.Server.Host = host }, func(f *fixture) {
 			f.issue("ada@example.com")
 			f.nextMessage()

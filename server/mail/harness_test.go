@@ -132,7 +132,11 @@ func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 		}
 		var err error
 		f.path = filepath.Join(t.TempDir(), "cards.db")
-		if f.store, err = store.Open(f.path, store.Options{QueueMail: true, PublicURL: "https://cards.example.com", Limits: f.limits}); err != nil {
+		if f.store, err = store.Open(f.path, store.Options{
+			QueueMail: true,
+			PublicURL: "https://cards.example.com",
+			Limits:    f.limits,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		f.write(func(tx *store.Tx) (err error) {
@@ -184,9 +188,7 @@ func (f *fixture) startSender() {
 		f.outcomes = append(f.outcomes, o)
 	}
 	f.sender = New(conf)
-	if err := f.sender.Start(); err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, f.sender.Start())
 }
 
 // stopSender stops the sender if it runs.
@@ -199,9 +201,7 @@ func (f *fixture) stopSender() {
 
 func (f *fixture) write(do func(*store.Tx) error) {
 	f.t.Helper()
-	if err := f.store.Write(f.ctx, store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, f.store.Write(f.ctx, store.Write{Actor: store.Actor{Type: "system"}, Do: do}))
 }
 
 // issue issues a card whose link is mailed to an address.
@@ -241,12 +241,10 @@ func (f *fixture) queued() (n int64) {
 	defer f.srv.Sync()
 	f.t.Helper()
 	synctest.Wait()
-	if err := f.store.View(0, func(v *store.View) (err error) {
+	noError(f.t, f.store.View(0, func(v *store.View) (err error) {
 		n, err = v.CountMails(1000)
 		return err
-	}); err != nil {
-		f.t.Fatal(err)
-	}
+	}))
 	return n
 }
 
@@ -256,12 +254,10 @@ func (f *fixture) audited(card string) (details []string) {
 	defer f.srv.Sync()
 	f.t.Helper()
 	var log store.Page[store.AuditRow]
-	if err := f.store.View(0, func(v *store.View) (err error) {
+	noError(f.t, f.store.View(0, func(v *store.View) (err error) {
 		log, err = v.AuditLog(f.shop.Shop, store.PageQuery{})
 		return err
-	}); err != nil {
-		f.t.Fatal(err)
-	}
+	}))
 	for _, row := range log.Data {
 		if row.Action == "card.mail_refused" && row.TargetID == card && row.Actor.Type == "system" {
 			details = append(details, string(row.Detail))
@@ -293,3 +289,11 @@ func (f *fixture) checkLog() {
 
 // near reports whether a wait is as long as wanted, or up to a tenth longer.
 func near(got, want time.Duration) bool { return got >= want && got <= want+want/10+time.Millisecond }
+
+// noError ends a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -289,9 +289,7 @@ func testOtherProcess(t *testing.T, watched bool) {
 			t.Fatal(err)
 		}
 		f.issue("ada@example.com")
-		if err := f.store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.store.Close())
 		f.store = own
 		begun, limit := time.Now(), clockInterval
 		if watched {

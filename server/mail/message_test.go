@@ -87,7 +87,10 @@ func TestHostileNames(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	for _, to := range []string{"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example", strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example"} {
+	for _, to := range []string{
+		"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example",
+		strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example",
+	} {
 		checkMessage(
 			t,
 			&store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Program: "Tea", Link: "https://cards.example.com/i/token"}},
@@ -119,9 +122,7 @@ func linksOf(t *testing.T, page string) (links []string) {
 		t.Errorf("the page has %d bytes", len(page))
 	}
 	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for n := range root.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
@@ -157,7 +158,13 @@ func TestParts(t *testing.T) {
 		{Kind: store.LinkInvitation, Shop: name, Link: "https://cards.example.com/invite/token"},
 		{Kind: store.LinkInvitation, Link: "https://cards.example.com/invite/token"},
 		{Kind: store.LinkReset, Link: "https://cards.example.com/reset/token"},
-		{Kind: store.MailLost, Lost: &store.LostCards{Cards: []store.LostCard{{Program: name, Shop: "Bar", Link: "https://cards.example.com/c/1"}, {Link: "https://cards.example.com/c/2"}}}},
+		{
+			Kind: store.MailLost,
+			Lost: &store.LostCards{Cards: []store.LostCard{
+				{Program: name, Shop: "Bar", Link: "https://cards.example.com/c/1"},
+				{Link: "https://cards.example.com/c/2"},
+			}},
+		},
 	} {
 		for _, m.Language = range []string{"en", "it", "es", "fr", "de", "pt", "xx"} {
 			m.To, m.At = "ada@example.com", 1

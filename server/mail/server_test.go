@@ -207,9 +207,7 @@ func TestSendTest(t *testing.T) {
 	run(t, nil, func(f *fixture) {
 		m := store.Mail{Kind: store.MailTest, To: "ada@example.com", At: f.store.Now(), Language: "de"}
 		send := func() error { return SendTest(f.ctx, f.conf.Server, f.conf.From, m) }
-		if err := send(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, send())
 		header, body := f.nextMessage().Parsed(t)
 		if header.Get("Subject") != "Testnachricht" || header.Get("To") != "<ada@example.com>" || !strings.Contains(body, "senden kann") {
 			t.Errorf("%v\n%s", header, body)

@@ -34,33 +34,38 @@ type prize struct {
 // Templates are the templates in the order of a list. The first one is the default.
 var Templates = []Template{
 	{
-		Key: "coffee", Label: web.Text("Coffee card"), Text: web.Text("Ten stamps, with a small treat half-way."), Type: store.ProgramStandard,
+		Key: "coffee", Label: web.Text("Coffee card"), Type: store.ProgramStandard,
+		Text: web.Text("Ten stamps, with a small treat half-way."),
 		name: web.Text("Coffee card"), about: web.Text("A stamp for each coffee. Ten stamps, and the next one is on us."),
 		colours: web.CardColours{Brand: "#6F4E37", Background: "#FFF8F0", Text: "#3B2A1E"},
 		values:  map[string]string{"total_stamps": "10", "icon_key": "cup", "repeat_after_reset": "true", "category": "cafe"},
 		prizes:  []prize{{5, web.Text("Croissant")}, {10, web.Text("Free coffee")}},
 	},
 	{
-		Key: "pizza", Label: web.Text("Pizza card"), Text: web.Text("Eight stamps for regular guests."), Type: store.ProgramStandard,
+		Key: "pizza", Label: web.Text("Pizza card"), Type: store.ProgramStandard,
+		Text: web.Text("Eight stamps for regular guests."),
 		name: web.Text("Pizza card"), about: web.Text("A stamp for each pizza. The ninth is free."),
 		colours: web.CardColours{Brand: "#B3261E", Background: "#FFF7ED", Text: "#3A1410"},
 		values:  map[string]string{"total_stamps": "8", "icon_key": "pizza", "repeat_after_reset": "true", "category": "restaurant"},
 		prizes:  []prize{{4, web.Text("Soft drink")}, {8, web.Text("Pizza of your choice")}},
 	},
 	{
-		Key: "gym", Label: web.Text("Gym pass"), Text: web.Text("Lets members in for a month. Tills count each visit."), Type: store.ProgramAccess,
+		Key: "gym", Label: web.Text("Gym pass"), Type: store.ProgramAccess,
+		Text: web.Text("Lets members in for a month. Tills count each visit."),
 		name: web.Text("Gym pass"), about: web.Text("Show it at the desk when you come in."),
 		colours: web.CardColours{Brand: "#0F766E", Background: "#F0FDFA", Text: "#134E4A"},
 		values:  map[string]string{"default_expire_after_days": "30", "category": "fitness"},
 	},
 	{
-		Key: "gift", Label: web.Text("Gift card"), Text: web.Text("Money on a card, spent at the till bit by bit."), Type: store.ProgramPrepaid,
+		Key: "gift", Label: web.Text("Gift card"), Type: store.ProgramPrepaid,
+		Text: web.Text("Money on a card, spent at the till bit by bit."),
 		name: web.Text("Gift card"), about: web.Text("Pay with it in our shop until it is used up."),
 		colours: web.CardColours{Brand: "#6D28D9", Background: "#FAF5FF", Text: "#3B0764"},
 		values:  map[string]string{"initial_balance_cents": "0", "default_expire_after_days": "730", "category": "retail"},
 	},
 	{
-		Key: "discount", Label: web.Text("10 % discount"), Text: web.Text("The same discount at every visit."), Type: store.ProgramDiscount,
+		Key: "discount", Label: web.Text("10 % discount"), Type: store.ProgramDiscount,
+		Text: web.Text("The same discount at every visit."),
 		name: web.Text("Friends of the shop"), about: web.Text("10 % off everything. Show the card before you pay."),
 		colours: web.CardColours{Brand: "#1D4ED8", Background: "#EFF6FF", Text: "#172554"},
 		values:  map[string]string{"discount_percent": "10", "category": "retail"},

@@ -32,7 +32,10 @@ func TestHash(t *testing.T) {
 			t.Errorf("%q: %t, %v", given, got, err)
 		}
 	}
-	for _, damaged := range []string{"x", a[:len(a)-60], strings.Replace(a, "m=19456", "m=999999999", 1), strings.Replace(a, "argon2id", "argon2i", 1), strings.Replace(a, "p=1", "p=0", 1)} {
+	for _, damaged := range []string{
+		"x", a[:len(a)-60], strings.Replace(a, "m=19456", "m=999999999", 1), strings.Replace(a, "argon2id", "argon2i", 1),
+		strings.Replace(a, "p=1", "p=0", 1),
+	} {
 		if ok, err := h.Check(t.Context(), "a long enough password", damaged); ok || err == nil {
 			t.Errorf("%q: %t, %v", damaged, ok, err)
 		}

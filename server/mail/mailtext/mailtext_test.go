@@ -32,7 +32,8 @@ func TestNames(t *testing.T) {
 	}
 	for _, name := range []string{"", " \n", "\u200b\u200d", "\u202e"} {
 		m := store.Mail{Program: name, Link: "https://cards.example.com/i/token"}
-		if got := Subject(m) + "|" + Text(m); got != "Your card|Open this link on your phone to add your card:\n\nhttps://cards.example.com/i/token\n" {
+		const want = "Your card|Open this link on your phone to add your card:\n\nhttps://cards.example.com/i/token\n"
+		if got := Subject(m) + "|" + Text(m); got != want {
 			t.Errorf("for %q they are %q", name, got)
 		}
 	}
@@ -47,7 +48,11 @@ func TestCardLanguages(t *testing.T) {
 			m := store.Mail{Program: name, Link: "https://cards.example.com/i/token", Language: lang}
 			subject, text := Subject(m), Text(m)
 			if seen[subject] || seen[text] || !strings.HasSuffix(text, ":\n\n"+m.Link+"\n") || strings.Contains(subject, "\n") ||
-				strings.Count(subject, "{card}") != strings.Count(name, "{card}") || strings.Count(text, "{card}") != strings.Count(name, "{card}") {
+				strings.Count(
+					subject, "{card}",
+				) != strings.Count(
+					name, "{card}",
+				) || strings.Count(text, "{card}") != strings.Count(name, "{card}") {
 				t.Errorf("%s: %q %q", lang, subject, text)
 			}
 			seen[subject], seen[text] = true, true
@@ -62,11 +67,17 @@ func TestCardLanguages(t *testing.T) {
 // language, and has the names and links of all cards.
 func TestLostLanguages(t *testing.T) {
 	seen := map[string]bool{}
-	cards := []store.LostCard{{Shop: "Caffè\nPay here: x", Program: "Tea", Link: "https://cards.example.com/c/1"}, {Program: "Cake", Link: "https://cards.example.com/c/2"}}
+	cards := []store.LostCard{
+		{Shop: "Caffè\nPay here: x", Program: "Tea", Link: "https://cards.example.com/c/1"},
+		{Program: "Cake", Link: "https://cards.example.com/c/2"},
+	}
 	for _, lang := range []string{"en", "it", "es", "fr", "de", "pt"} {
 		m := store.Mail{Kind: store.MailLost, Language: lang, Lost: &store.LostCards{Cards: cards}}
 		subject, text := Subject(m), Text(m)
-		if seen[subject] || seen[text] || strings.Contains(subject, "\n") || !strings.Contains(text, "\n\nTea – Caffè Pay here: x\nhttps://cards.example.com/c/1\n\nCake\nhttps://cards.example.com/c/2\n\n") {
+		if seen[subject] || seen[text] || strings.Contains(subject, "\n") ||
+			!strings.Contains(
+				text, "\n\nTea – Caffè Pay here: x\nhttps://cards.example.com/c/1\n\nCake\nhttps://cards.example.com/c/2\n\n",
+			) {
 			t.Errorf("%s: %q %q", lang, subject, text)
 		}
 		seen[subject], seen[text] = true, true
