@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"punchcard/store"
@@ -48,30 +49,31 @@ var durations = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .0
 
 // New returns metrics that are zero, except for those of the process.
 func New() *Metrics {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registered := promauto.With(registry)
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_http_requests_total",
+		registry: registry,
+		requests: registered.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_http_requests_total",
 			Help: "Requests answered, by the route's pattern and the status."}, []string{"method", "route", "code"}),
-		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "punchcard_http_request_duration_seconds",
+		took: registered.NewHistogramVec(prometheus.HistogramOpts{Name: "punchcard_http_request_duration_seconds",
 			Help:    "From taking a request up to having written its answer.",
 			Buckets: durations}, []string{"method", "route"}),
-		groups: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_write_group_size",
+		groups: registered.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_write_group_size",
 			Help: "Writes that shared one commit.", Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128}}),
-		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_write_group_seconds",
+		commits: registered.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_write_group_seconds",
 			Help:    "From the beginning of a group's transaction to the end of its commit, fsync included.",
 			Buckets: durations}),
-		failed: prometheus.NewCounter(prometheus.CounterOpts{Name: "punchcard_write_groups_failed_total",
+		failed: registered.NewCounter(prometheus.CounterOpts{Name: "punchcard_write_groups_failed_total",
 			Help: "Groups of which nothing was kept: the disk is full or failing, or another process held the file too long."}),
-		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_webhook_attempts_total",
+		deliveries: registered.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_webhook_attempts_total",
 			Help: "Attempts at webhooks: delivered, failed (to be tried again) or given_up."}, []string{"outcome"}),
-		lag: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_webhook_lag_seconds",
+		lag: registered.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_webhook_lag_seconds",
 			Help:    "From the time at which a delivery was due to its attempt.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}}),
-		mails: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_mail_attempts_total",
+		mails: registered.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_mail_attempts_total",
 			Help: "Attempts at mail: sent, failed (to be tried again) or refused."}, []string{"outcome"}),
 	}
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.took, m.groups, m.commits, m.failed, m.deliveries, m.lag, m.mails)
 	for _, outcome := range []string{"sent", "failed", "refused"} {
 		m.mails.WithLabelValues(outcome)
 	}
@@ -83,8 +85,9 @@ func New() *Metrics {
 
 // Watch adds the metrics that are read from the store and from the listeners with each scrape.
 func (m *Metrics) Watch(st *store.Store, version string, refusedConnections func() int64) {
+	registered := promauto.With(m.registry)
 	gauge := func(name, help string, read func() float64) {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+		registered.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 	}
 	size := func(suffix string) func() float64 {
 		return func() float64 {
@@ -95,8 +98,8 @@ func (m *Metrics) Watch(st *store.Store, version string, refusedConnections func
 			return float64(info.Size())
 		}
 	}
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "punchcard_connections_refused_total",
-		Help: "Connections that were closed since their address had too many."}, func() float64 { return float64(refusedConnections()) }))
+	registered.NewCounterFunc(prometheus.CounterOpts{Name: "punchcard_connections_refused_total",
+		Help: "Connections that were closed since their address had too many."}, func() float64 { return float64(refusedConnections()) })
 	gauge("punchcard_db_bytes", "Size of the database file.", size(""))
 	gauge("punchcard_wal_bytes", "Size of the write-ahead log beside it.", size("-wal"))
 	gauge("punchcard_write_queue", "Writes that wait for a group.", func() float64 { return float64(st.QueuedWrites()) })
@@ -119,15 +122,11 @@ func (m *Metrics) Watch(st *store.Store, version string, refusedConnections func
 		count((*store.View).CountPendingDeliveries),
 	)
 	gauge("punchcard_mail_queue", "Mail that waits; counted to 100000.", count((*store.View).CountMails))
-	info := prometheus.NewGauge(
-		prometheus.GaugeOpts{
-			Name:        "punchcard_build_info",
-			Help:        "1; the version is a label.",
-			ConstLabels: prometheus.Labels{"version": version},
-		},
-	)
-	info.Set(1)
-	m.registry.MustRegister(info)
+	registered.NewGauge(prometheus.GaugeOpts{
+		Name:        "punchcard_build_info",
+		Help:        "1; the version is a label.",
+		ConstLabels: prometheus.Labels{"version": version},
+	}).Set(1)
 }
 
 // Request is called at the start of a request, and end when it was answered.

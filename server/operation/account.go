@@ -32,7 +32,7 @@ var ChangePassword = declare(kernel.Operation{
 	Title:   "Change the password",
 	Doc:     "All sessions end, and a new one begins.",
 	Callers: account,
-	Codes:   []store.Code{store.InvalidCredentials, store.RateLimited},
+	Codes:   codes{store.InvalidCredentials, store.RateLimited},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f PasswordFields) (func(*store.Tx) (CreatedSession, error), error) {
 		if err := checkNew(f.Password.V, c.Session.Email); err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ var ConfirmTOTP = declare(kernel.Operation{
 	Title:   "Confirm a second factor",
 	Doc:     "Answers the recovery codes, once. All other sessions end.",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
-	Codes:   []store.Code{store.TOTPInvalid, store.Conflict},
+	Codes:   codes{store.TOTPInvalid, store.Conflict},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f CodeFields) (store.RecoveryCodes, error) {
 		return tx.ConfirmTOTP(c.Session.User, c.Session.Session, f.TOTP.V)
@@ -153,7 +153,7 @@ var NewRecoveryCodes = declare(kernel.Operation{
 	Title:   "Make new recovery codes",
 	Doc:     "The old ones end.",
 	Callers: account,
-	Codes:   []store.Code{store.Conflict},
+	Codes:   codes{store.Conflict},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.RecoveryCodes, error) {
 		return tx.NewRecoveryCodes(c.Session.User)
@@ -167,7 +167,7 @@ var ShowLink = declare(kernel.Operation{
 	Group:   accounts,
 	Title:   "Show a one-time link",
 	Callers: kernel.Callers{Visitor: true, Account: true},
-	Codes:   []store.Code{store.LinkExpired},
+	Codes:   codes{store.LinkExpired},
 	Read:    byParam("token", (*store.View).ShowLink),
 })
 
@@ -250,7 +250,7 @@ var SetUpOperator = declare(kernel.Operation{
 	Title:   "Set up the first operator",
 	Doc:     "The person also becomes the owner of a shop of the file, or of a new one.",
 	Callers: visitor,
-	Codes:   []store.Code{store.LinkExpired, store.Conflict},
+	Codes:   codes{store.LinkExpired, store.Conflict},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SetUpFields) (func(*store.Tx) (CreatedSession, error), error) {
 		if _, err := linkEmail(c, store.LinkSetup); err != nil {
 			return nil, err
@@ -275,7 +275,7 @@ var CreateInvited = declare(kernel.Operation{
 	Title:   "Create the account of an invited person",
 	Doc:     "The answer is the same if there is an account already, which stays as it is. The invitation is still to be accepted.",
 	Callers: visitor,
-	Codes:   []store.Code{store.LinkExpired},
+	Codes:   codes{store.LinkExpired},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f NewPersonFields) (func(*store.Tx) (kernel.None, error), error) {
 		email, err := linkEmail(c, store.LinkInvitation)
 		if err != nil {
@@ -296,7 +296,7 @@ var AcceptInvitation = declare(kernel.Operation{
 	Title:   "Accept an invitation",
 	Doc:     "All other sessions of the person end.",
 	Callers: account,
-	Codes:   []store.Code{store.LinkExpired, store.Conflict},
+	Codes:   codes{store.LinkExpired, store.Conflict},
 	Proof:   true,
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.AcceptInvitation(c.Param("token"), c.Session)
@@ -318,7 +318,7 @@ var ResetPassword = declare(kernel.Operation{
 	Title:   "Set a new password",
 	Doc:     "All sessions of the person end.",
 	Callers: visitor,
-	Codes:   []store.Code{store.LinkExpired},
+	Codes:   codes{store.LinkExpired},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f ResetFields) (func(*store.Tx) (KnownBrowser, error), error) {
 		email, err := linkEmail(c, store.LinkReset)
 		if err != nil {
@@ -351,7 +351,7 @@ var RequestReset = declare(kernel.Operation{
 	Title:   "Ask for a reset link",
 	Doc:     "The answer is the same whether there is an account or not.",
 	Callers: visitor,
-	Codes:   []store.Code{store.RateLimited},
+	Codes:   codes{store.RateLimited},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, f RequestFields) error {
 		return tx.RequestReset(f.Email.V, c.Browser())
 	}),

@@ -113,7 +113,7 @@ func TestSecondFactor(t *testing.T) {
 	if _, ok := h.as(token); ok {
 		t.Error("a pending session lasts for more than ten minutes")
 	}
-	must[kernel.None](h, h.caller(s.Token), operation.RemoveTOTP, "", nil)
+	h.ok(h.caller(s.Token), operation.RemoveTOTP, "", nil)
 	alone(s.Token, another.Token)
 	if s, code := h.signIn(seed.ManagerEmail, seed.Password, home); code != "" || s.Pending {
 		t.Errorf("without the second factor: %+v, %s", s, code)
@@ -142,11 +142,11 @@ func TestProof(t *testing.T) {
 		operation.ProofFields{Password: store.Given("a wrong password")},
 	)
 	h.is(store.ProofRequired, "after a wrong password", invite())
-	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given(seed.Password)})
+	h.ok(h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given(seed.Password)})
 	h.is("", "after the right password", invite())
 	secret, _ := h.enrol(token)
 	h.advance(15 * time.Minute)
-	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{TOTP: store.Given(h.totp(secret))})
+	h.ok(h.caller(token), operation.Prove, "", operation.ProofFields{TOTP: store.Given(h.totp(secret))})
 	h.is("", "after a code", invite())
 	hook := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"card.*"})}
 	program := h.ProgramIDs["standard"]
@@ -168,7 +168,7 @@ func TestDemandedSecondFactor(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
 	token := h.token(store.RoleManager)
-	must[store.Shop](h, h.person(store.RoleOwner), operation.UpdateShopSettings, "", operation.ShopSettings{RequireTOTP: store.Given(true)})
+	h.ok(h.person(store.RoleOwner), operation.UpdateShopSettings, "", operation.ShopSettings{RequireTOTP: store.Given(true)})
 	list := func(token string) store.Code {
 		return h.code(h.caller(token), operation.ListLocations, "", nil)
 	}

@@ -13,7 +13,7 @@ var GetProgramStats = declare(kernel.Operation{
 	Doc: "Every figure is computed by itself and null where that failed: null means unavailable, never zero. A " +
 		"location-restricted key is refused.",
 	Callers: assisted(readers("analytics")),
-	Codes:   []store.Code{store.NotFound, store.LocationScopeUnsupported},
+	Codes:   codes{store.NotFound, store.LocationScopeUnsupported},
 	Read:    byID((*store.View).ProgramStats),
 })
 
@@ -23,7 +23,7 @@ var GetAnalyticsSummary = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Read the shop's summary",
 	Callers: assisted(readers("analytics")),
-	Codes:   []store.Code{store.LocationScopeUnsupported},
+	Codes:   codes{store.LocationScopeUnsupported},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.AnalyticsSummary, error) {
 		return v.Summary(c.Access)
 	}),
@@ -56,7 +56,7 @@ var GetCardTypes = declare(kernel.Operation{
 	Title:   "Read the distribution of card types",
 	Doc:     "All five types, also those without cards.",
 	Callers: assisted(readers("analytics")),
-	Codes:   []store.Code{store.LocationScopeUnsupported},
+	Codes:   codes{store.LocationScopeUnsupported},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.CardTypeDistribution, error) {
 		return v.Distribution(c.Access)
 	}),
@@ -70,7 +70,7 @@ var GetCardTypeStats = declare(kernel.Operation{
 	Doc: "`kpis` of stamp types: active_cards, stamps_awarded, prizes_redeemed, completion_rate; of discount: active_cards, " +
 		"uses; of access: active_cards, entries; of prepaid: active_cards, balance_cents, topped_up_cents, spent_cents.",
 	Callers: assisted(readers("analytics")),
-	Codes:   []store.Code{store.NotFound, store.LocationScopeUnsupported},
+	Codes:   codes{store.NotFound, store.LocationScopeUnsupported},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.CardStats, error) {
 		return v.CardStats(c.Access, c.Param("type"))
 	}),

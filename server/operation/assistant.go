@@ -158,7 +158,7 @@ var FindCards = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Find cards",
 	Callers: assistant("cards:read", kernel.NoRole),
-	Codes:   []store.Code{store.LocationScopeUnsupported},
+	Codes:   codes{store.LocationScopeUnsupported},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q FindCardsQuery) (store.Counted[store.CardFound], error) {
 		return v.FindCards(c.Access, q.CardFind, q.PageQuery)
 	}),
@@ -181,7 +181,7 @@ var CheckIDs = declare(kernel.Operation{
 	Group:   "Assistants",
 	Title:   "Check the ids of a filter",
 	Callers: assistant(kernel.AnyKey, kernel.NoRole),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, f store.IDFilter) (kernel.None, error) {
 		return kernel.None{}, v.CheckIDs(c.Access, f)
 	}),
@@ -193,7 +193,7 @@ var GetSeenCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read a card and its prizes that are due",
 	Callers: assistant("cards:read", kernel.NoRole),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byID((*store.View).CardSeen),
 })
 
@@ -203,7 +203,7 @@ var ComparePeriods = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Compare two periods",
 	Callers: assistant("analytics:read", kernel.Viewer),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.CompareQuery) (store.Comparison, error) {
 		return v.ComparePeriods(c.Access, q)
 	}),
@@ -221,7 +221,7 @@ var ListWebhookReports = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Read how webhooks fare",
 	Callers: assistant("webhooks:read", kernel.Viewer),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q WebhookReportsQuery) (store.Page[store.WebhookReport], error) {
 		return v.WebhookReports(c.Access, q.WebhookReportQuery, q.PageQuery)
 	}),
@@ -240,7 +240,7 @@ var UpdateProgramAndPrizes = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Update a program and its prizes",
 	Callers: assistant("programs:write", kernel.NoRole),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ProgramChanges) (d store.ProgramDetail, err error) {
 		id := c.Param("id")
@@ -270,7 +270,7 @@ var DraftWebhook = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Draft a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DraftFields) (store.Webhook, error) {
 		return tx.DraftWebhook(c.Access, c.Param("id"), f.DraftFields)
 	}),
@@ -282,7 +282,7 @@ var PauseWebhook = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Pause a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.PausedWebhook, error) {
 		return tx.PauseWebhook(c.Access, c.Param("id"))
 	}),
@@ -294,7 +294,7 @@ var TestActiveWebhook = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Test an active webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.TestActiveWebhook(c.Access, c.Param("id"))
 	}),
@@ -306,7 +306,7 @@ var RedeliverToActive = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Send a delivery to an active webhook again",
 	Callers: assistant("webhooks:write", kernel.NoRole),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.RedeliverToActive(c.Access, c.Param("id"), c.Param("deliveryId"))
 	}),

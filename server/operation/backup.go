@@ -26,7 +26,7 @@ var MakeBackup = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Make a backup",
 	Callers: operator,
-	Codes:   []store.Code{store.Unprocessable},
+	Codes:   codes{store.Unprocessable},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (BackupMade, error), error) {
 		if c.Backups() == nil {
 			return nil, errNoBackups
@@ -61,7 +61,7 @@ var DownloadBackup = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Download a backup",
 	Callers: operator,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f BackupName) (b BackupPath, err error) {
 		if c.Backups() == nil {

@@ -34,7 +34,7 @@ var IssueCard = declare(kernel.Operation{
 		"card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or " +
 		"presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.",
 	Callers: assisted(writers("cards")),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
 		return issued(tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI))
 	}),
@@ -47,7 +47,7 @@ var IssueBlankCards = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Issue blank cards",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Write:   inShopWith((*store.Tx).IssueBlankCards),
 })
 
@@ -80,7 +80,7 @@ var GetCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read a card",
 	Callers: readers("cards"),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byID((*store.View).Card),
 })
 
@@ -92,7 +92,7 @@ var UpdateCard = declare(kernel.Operation{
 	Doc: "Null clears a field. An installed card's holder fields and expiry are frozen (card_locked), its external_ref is not. " +
 		"An expired card comes back with a future or null expires_at.",
 	Callers: assisted(writers("cards")),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
 	Mode:    wire.Patch,
 	Write:   withID((*store.Tx).UpdateCard),
 })
@@ -105,7 +105,7 @@ var ReissueCard = declare(kernel.Operation{
 	Doc: "Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`. An " +
 		"expired card gets the given expires_at, else a fresh default, else none. The program must not be suspended.",
 	Callers: assisted(writers("cards")),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (IssuedCard, error) {
 		return issued(tx.ReissueCard(c.Access, c.Param("id"), f))
 	}),
@@ -123,7 +123,7 @@ var CreateInstallLink = declare(kernel.Operation{
 	Doc: "For a card that is not installed (else card_locked), not locked (else conflict), of a program that is not suspended. " +
 		"The earlier link ends.",
 	Callers: writers("cards"),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.LinkFields) (IssuedCard, error) {
 		return issued(tx.NewInstallLink(c.Access, c.Param("id"), f))
 	}),
@@ -139,7 +139,7 @@ var EnrollCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Enrol a holder",
 	Callers: operator,
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
 		return issued(tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment))
 	}),
@@ -164,7 +164,7 @@ var EraseCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Erase the person of a card",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Codes:   codes{store.NotFound, store.Conflict},
 	Proof:   true,
 	Write:   removal((*store.Tx).EraseCard),
 })
@@ -176,7 +176,7 @@ func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, 
 		Group:   cards,
 		Title:   title,
 		Callers: manager,
-		Codes:   []store.Code{store.NotFound, store.Conflict},
+		Codes:   codes{store.NotFound, store.Conflict},
 		Write:   inShop(act),
 	})
 }

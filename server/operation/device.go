@@ -33,7 +33,7 @@ var CreateDevice = declare(kernel.Operation{
 	Group:   devices,
 	Title:   "Create a device",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
 		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.device())
@@ -57,7 +57,7 @@ var RevokeDevice = declare(kernel.Operation{
 	Group:   devices,
 	Title:   "Revoke a device",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Write:   inShop((*store.Tx).RevokeDevice),
 })
 
@@ -68,7 +68,7 @@ var CreatePairing = declare(kernel.Operation{
 	Title:   "Pair a phone or tablet",
 	Doc:     "The link and the code work once, for ten minutes.",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DeviceFields) (store.CreatedPairing, error) {
 		return tx.CreatePairing(c.Access.Shop, f.device())
@@ -98,7 +98,7 @@ var AcceptPairing = declare(kernel.Operation{
 	Group:   devices,
 	Title:   "Become a device",
 	Callers: visitor,
-	Codes:   []store.Code{store.LinkExpired, store.RateLimited},
+	Codes:   codes{store.LinkExpired, store.RateLimited},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f PairingCodeFields) (d CreatedDevice, err error) {
 		d.Device, d.Token, err = tx.AcceptPairing(f.Token.V, f.Code.V, c.Address)
 		return d, err

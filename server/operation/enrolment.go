@@ -12,7 +12,7 @@ var GetEnrolment = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read how customers make cards themselves",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byIDInShop((*store.View).Enrolment),
 })
 
@@ -23,7 +23,7 @@ var UpdateEnrolment = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Set how customers make cards themselves",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
 	Mode:    wire.Patch,
 	Write:   inShopWith((*store.Tx).UpdateEnrolment),
 })
@@ -34,7 +34,7 @@ var GetPoster = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read what a poster of a program shows",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Codes:   codes{store.NotFound, store.Conflict},
 	Read:    byIDInShop((*store.View).Poster),
 })
 
@@ -45,7 +45,7 @@ var ShowJoinPage = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Show the form for a new card",
 	Callers: holder,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byParam("slug", (*store.View).JoinPage),
 })
 
@@ -58,7 +58,7 @@ var Join = declare(kernel.Operation{
 	Title:   "Make a card for oneself",
 	Doc:     "It never looks whether there is a card with the email, so nobody can find that out.",
 	Callers: holder,
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.RateLimited},
+	Codes:   codes{store.NotFound, store.Conflict, store.RateLimited},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.JoinFields) (store.JoinedCard, error) {
 		return tx.Join(c.Param("slug"), f, c.Address)
 	}),
@@ -74,7 +74,7 @@ var ShowLostPage = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Show the form for the links of lost cards",
 	Callers: holder,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.LostPage, error) {
 		return v.LostPage(c.Param("shop"), c.Param("token"))
 	}),
@@ -88,7 +88,7 @@ var RequestCardLinks = declare(kernel.Operation{
 	Title:   "Ask for the links of lost cards",
 	Doc:     "The answer is the same whether there are cards or not.",
 	Callers: holder,
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.LostFields) error {
 		return tx.RequestCardLinks(f, c.Address)
 	}),

@@ -12,7 +12,7 @@ var ExportCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Export the data of a card's holder",
 	Callers: owner,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Proof:   true,
 	Read:    byIDInShop((*store.View).ExportCard),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {

@@ -13,7 +13,7 @@ var ShowCardPage = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Show a card to its holder",
 	Callers: holder,
-	Codes:   []store.Code{store.NotFound, store.Gone},
+	Codes:   codes{store.NotFound, store.Gone},
 	Read:    byParam("token", (*store.View).CardPage),
 	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfLink(c.Param("token"))
@@ -38,7 +38,7 @@ var WatchCard = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Watch a card for its holder",
 	Callers: holder,
-	Codes:   []store.Code{store.NotFound, store.Gone},
+	Codes:   codes{store.NotFound, store.Gone},
 	Read:    byParam("token", (*store.View).WatchedCard),
 })
 
@@ -48,7 +48,7 @@ var ShowHolderCard = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Show the card of an install link",
 	Callers: holder,
-	Codes:   []store.Code{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
+	Codes:   codes{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
 	Read:    byParam("token", (*store.View).HolderCard),
 	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfLink(c.Param("token"))
@@ -61,7 +61,7 @@ var InstallCard = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Install a card on a device",
 	Callers: holder,
-	Codes:   []store.Code{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
+	Codes:   codes{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.InstallFields) (store.Installation, error) {
 		return tx.Install(c.Param("token"), f)
 	}),

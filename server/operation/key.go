@@ -24,7 +24,7 @@ var CreateKey = declare(kernel.Operation{
 	Group:   keys,
 	Title:   "Create a key",
 	Callers: owner,
-	Codes:   []store.Code{store.Unprocessable},
+	Codes:   codes{store.Unprocessable},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
@@ -84,7 +84,7 @@ var CreateChosenKey = declare(kernel.Operation{
 	Group:   keys,
 	Title:   "Create a key without defaults",
 	Callers: owner,
-	Codes:   []store.Code{store.Unprocessable},
+	Codes:   codes{store.Unprocessable},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ChosenKeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f.fields(tx.Now))
@@ -121,7 +121,7 @@ var RotateKey = declare(kernel.Operation{
 	Group:   keys,
 	Title:   "Rotate a key",
 	Callers: owner,
-	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Codes:   codes{store.NotFound, store.Conflict},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
 		grace := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
@@ -136,7 +136,7 @@ var RevokeKey = declare(kernel.Operation{
 	Group:   keys,
 	Title:   "Revoke a key",
 	Callers: owner,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Proof:   true,
 	Write:   inShop((*store.Tx).RevokeKey),
 })

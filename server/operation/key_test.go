@@ -73,9 +73,9 @@ func TestListActivity(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
 	ada := h.withRole(kernel.Manager)
-	must[store.Location](h, ada, operation.DisableLocation, h.LocationIDs[0], nil)
+	h.ok(ada, operation.DisableLocation, h.LocationIDs[0], nil)
 	key := h.key()
-	must[store.Location](h, kernel.KeyCaller(key), operation.EnableLocation, h.LocationIDs[0], nil)
+	h.ok(kernel.KeyCaller(key), operation.EnableLocation, h.LocationIDs[0], nil)
 	now := h.st.Now()
 	for name, c := range map[string]struct {
 		store.AuditFilter

@@ -34,7 +34,7 @@ var GetLocation = declare(kernel.Operation{
 	Group:            locations,
 	Title:            "Get a location",
 	Callers:          viewer,
-	Codes:            []store.Code{store.NotFound},
+	Codes:            codes{store.NotFound},
 	WithoutLocations: true,
 	Read:             byID((*store.View).Location),
 })
@@ -47,7 +47,7 @@ var UpdateLocation = declare(kernel.Operation{
 	Doc: "An absent field is left alone; no field is nullable. `active` is not a field: use disable and enable. A location " +
 		"outside a restricted key's own is 403.",
 	Callers:          assisted(writers("locations")),
-	Codes:            []store.Code{store.NotFound},
+	Codes:            codes{store.NotFound},
 	WithoutLocations: true,
 	Mode:             wire.Patch,
 	Write:            withID((*store.Tx).UpdateLocation),
@@ -59,7 +59,7 @@ var UpdateLocationSettings = declare(kernel.Operation{
 	Group:            locations,
 	Title:            "Update a location and its settings",
 	Callers:          manager,
-	Codes:            []store.Code{store.NotFound},
+	Codes:            codes{store.NotFound},
 	WithoutLocations: true,
 	Mode:             wire.Patch,
 	Write:            withID((*store.Tx).UpdateLocationSettings),
@@ -81,7 +81,7 @@ func locationSwitch(id, title string, active bool, doc string) *kernel.Operation
 		Title:            title,
 		Doc:              doc,
 		Callers:          assisted(writers("locations")),
-		Codes:            []store.Code{store.NotFound},
+		Codes:            codes{store.NotFound},
 		WithoutLocations: true,
 		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
 			return tx.SetLocationActive(c.Access, c.Param("id"), active)
@@ -95,7 +95,7 @@ var CreateLocation = declare(kernel.Operation{
 	Group:            locations,
 	Title:            "Create a location",
 	Callers:          owner,
-	Codes:            []store.Code{store.Unprocessable},
+	Codes:            codes{store.Unprocessable},
 	WithoutLocations: true,
 	Prepare: kernel.Prepare(
 		func(_ context.Context, c *kernel.Call, f store.LocationFields) (func(*store.Tx) (store.Location, error), error) {
@@ -121,7 +121,7 @@ var SetStaffPIN = declare(kernel.Operation{
 	Group:            locations,
 	Title:            "Set a location's staff PIN",
 	Callers:          manager,
-	Codes:            []store.Code{store.NotFound},
+	Codes:            codes{store.NotFound},
 	WithoutLocations: true,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffPINFields) (func(*store.Tx) (store.Location, error), error) {
 		pin := store.HashStaffPIN(f.StaffPIN.Value())

@@ -21,7 +21,7 @@ var SetProgramLogo = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Set a program's logo",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards},
+	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f LogoFields) (func(*store.Tx) (store.ProgramDetail, error), error) {
 		if err := c.View(func(v *store.View) error { return v.CheckProgramLogo(c.Access.Shop, c.Param("id")) }); err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ var RemoveProgramLogo = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Remove a program's logo",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards},
+	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 		return tx.SetProgramLogo(c.Access.Shop, c.Param("id"), nil)
 	}),
@@ -55,7 +55,7 @@ var GetLogo = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read a logo",
 	Callers: kernel.Callers{Holder: true, Person: kernel.Viewer},
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byParam("hash", (*store.View).Logo),
 })
 
@@ -65,6 +65,6 @@ var GetProgramForm = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read all fields of a program",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byIDInShop((*store.View).ProgramForm),
 })

@@ -19,6 +19,9 @@ func declare(op kernel.Operation) *kernel.Operation {
 	return made
 }
 
+// codes are the refusals of an operation.
+type codes = []store.Code
+
 // List is an answer with a list that is not paginated.
 type List[T any] struct {
 	Data []T `json:"data"`

@@ -256,7 +256,7 @@ func TestActorOfAPerson(t *testing.T) {
 	h := openHarness(t)
 	ada := h.withRole(kernel.Manager)
 	ada.Actor = store.Actor{Type: "user", Key: 7}
-	must[store.Location](h, ada, operation.DisableLocation, h.LocationIDs[0], nil)
+	h.ok(ada, operation.DisableLocation, h.LocationIDs[0], nil)
 	if row := h.audit(h.Shop(), 1)[0]; row.Actor.Type != "user" || row.Actor.ID.V != h.st.ID(store.KindUser, 7) ||
 		!strings.HasPrefix(row.Actor.ID.V, "usr_") {
 		t.Errorf("%+v", row)

@@ -41,7 +41,7 @@ var InvitePerson = declare(kernel.Operation{
 	Doc: "The link is valid for seven days, and replaces an earlier one for the email. A server with mail mails it and shows it " +
 		"to nobody.",
 	Callers: owner,
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.RateLimited},
+	Codes:   codes{store.NotFound, store.Conflict, store.RateLimited},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f InviteFields) (store.CreatedLink, error) {
 		role := f.Role.V
@@ -61,7 +61,7 @@ var CancelInvitation = declare(kernel.Operation{
 	Group:   people,
 	Title:   "Cancel an invitation",
 	Callers: owner,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Proof:   true,
 	Write:   removal((*store.Tx).CancelInvitation),
 })
@@ -78,7 +78,7 @@ var SetRole = declare(kernel.Operation{
 	Title:   "Change a person's role",
 	Doc:     "The person's other sessions end. The last owner keeps the role.",
 	Callers: owner,
-	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Codes:   codes{store.NotFound, store.Conflict},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f RoleFields) (store.Member, error) {
 		return tx.SetRole(c.Access.Shop, c.Param("id"), f.Role.V, c.SessionKey())
@@ -92,7 +92,7 @@ var RemovePerson = declare(kernel.Operation{
 	Title:   "Remove a person from the shop",
 	Doc:     "The account stays, and the person's sessions end. The last owner stays.",
 	Callers: owner,
-	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Codes:   codes{store.NotFound, store.Conflict},
 	Proof:   true,
 	Write:   removal((*store.Tx).RemoveMember),
 })
@@ -123,14 +123,14 @@ var DisableUser = userSwitch(true, kernel.Operation{
 	ID:    "disableUser",
 	Title: "Disable an account",
 	Doc:   "Its sessions and links end. The last operator cannot be disabled.",
-	Codes: []store.Code{store.NotFound, store.Conflict},
+	Codes: codes{store.NotFound, store.Conflict},
 })
 
 // EnableUser enables a disabled account.
 var EnableUser = userSwitch(false, kernel.Operation{
 	ID:    "enableUser",
 	Title: "Enable an account",
-	Codes: []store.Code{store.NotFound},
+	Codes: codes{store.NotFound},
 })
 
 // userSwitch returns the operation that disables or enables an account. op says what is special about it.
@@ -154,7 +154,7 @@ var CreateResetLink = declare(kernel.Operation{
 	Title:   "Make a reset link",
 	Doc:     "It is valid for an hour, and replaces earlier ones.",
 	Callers: operator,
-	Codes:   []store.Code{store.NotFound, store.Conflict},
+	Codes:   codes{store.NotFound, store.Conflict},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ResetLinkFields) (l store.CreatedLink, err error) {
 		user, err := tx.UserKey(c.Param("id"))
@@ -176,7 +176,7 @@ var SignOutUser = declare(kernel.Operation{
 	Group:   people,
 	Title:   "End a person's sessions",
 	Callers: operator,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
 		user, err := tx.UserKey(c.Param("id"))
@@ -218,7 +218,7 @@ var GetShop = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Read the shop",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Shop, error) {
 		sh, _, err := v.OwnShop(c.Access)
 		return sh, err
@@ -231,7 +231,7 @@ var UpdateShopSettings = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Update the shop's settings",
 	Callers: owner,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopSettings) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.fields(), "")

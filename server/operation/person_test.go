@@ -35,12 +35,12 @@ func (h *harness) invite(by kernel.Caller, email, role string) (token string, co
 // join makes the account of an invited person, signs in, and accepts the invitation.
 func (h *harness) join(token, email string) kernel.Caller {
 	h.Helper()
-	must[kernel.None](h, at(home), operation.CreateInvited, token, newcomer)
+	h.ok(at(home), operation.CreateInvited, token, newcomer)
 	s, code := h.signIn(email, newcomer.Password.V, home)
 	if code != "" {
 		h.Fatal(code)
 	}
-	must[kernel.None](h, h.caller(s.Token), operation.AcceptInvitation, token, nil)
+	h.ok(h.caller(s.Token), operation.AcceptInvitation, token, nil)
 	return h.caller(s.Token)
 }
 
@@ -106,8 +106,8 @@ func (h *harness) otherShop(t *testing.T) {
 	elsewhere, _ := h.signIn("ada@example.com", newcomer.Password.V, home)
 	h.advance(15 * time.Minute)
 	h.want(store.ProofRequired, "without a recent proof", h.caller(s.Token), operation.AcceptInvitation, token, nil)
-	must[kernel.None](h, h.caller(s.Token), operation.Prove, "", operation.ProofFields{Password: newcomer.Password})
-	must[kernel.None](h, h.caller(s.Token), operation.AcceptInvitation, token, nil)
+	h.ok(h.caller(s.Token), operation.Prove, "", operation.ProofFields{Password: newcomer.Password})
+	h.ok(h.caller(s.Token), operation.AcceptInvitation, token, nil)
 	if _, ok := h.as(elsewhere.Token); ok {
 		t.Error("a new role does not end the other sessions")
 	}
@@ -115,11 +115,11 @@ func (h *harness) otherShop(t *testing.T) {
 	if len(c.Session.Shops) != 2 || c.Role != kernel.Owner || c.Access.Shop != other {
 		t.Errorf("%+v", c.Session)
 	}
-	must[kernel.None](h, c, operation.SelectShop, h.ShopID, nil)
+	h.ok(c, operation.SelectShop, h.ShopID, nil)
 	if c = h.caller(s.Token); c.Role != kernel.Manager || c.Access.Shop != h.Shop() {
 		t.Errorf("%+v", c.Session)
 	}
-	must[kernel.None](h, c, operation.SelectShop, h.st.ID(store.KindShop, other), nil)
+	h.ok(c, operation.SelectShop, h.st.ID(store.KindShop, other), nil)
 	c = h.caller(s.Token)
 	h.want(store.NotFound, "a shop of others", h.person(store.RoleViewer), operation.SelectShop, h.st.ID(store.KindShop, other), nil)
 	// An owner of the other shop cannot change the members of this one.
@@ -128,7 +128,7 @@ func (h *harness) otherShop(t *testing.T) {
 		h.id(store.RoleViewer),
 		operation.RoleFields{Role: store.Given(store.RoleOwner)},
 	)
-	must[kernel.None](h, h.server(), operation.RemovePerson, c.Session.UserID, nil)
+	h.ok(h.server(), operation.RemovePerson, c.Session.UserID, nil)
 	if _, ok := h.as(s.Token); ok {
 		t.Error("removing a person does not end the session")
 	}
@@ -174,7 +174,7 @@ func TestReset(t *testing.T) {
 	h.advance(time.Hour)
 	h.is(store.LinkExpired, "after an hour", reset(expired.Token, "kettle drum 42"))
 	disabled := link()
-	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
+	h.ok(h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
 	h.is(store.LinkExpired, "of a disabled account", reset(disabled.Token, "kettle drum 42"))
 	h.want(store.Conflict, "a link for a disabled account", h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil)
 	for _, email := range []string{seed.ManagerEmail, "nobody@demo.test", seed.ViewerEmail} {
@@ -187,7 +187,7 @@ func TestReset(t *testing.T) {
 func TestRequestReset(t *testing.T) {
 	t.Parallel()
 	h := openHarness(t)
-	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
+	h.ok(h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
 	ask := func(email, address string) store.Code {
 		return h.code(at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)})
 	}
@@ -330,10 +330,10 @@ func TestLastOwner(t *testing.T) {
 	}
 	// A disabled owner does not count.
 	for _, id := range ids[:2] {
-		must[store.Member](h, h.server(), operation.SetRole, id, operation.RoleFields{Role: store.Given(store.RoleOwner)})
+		h.ok(h.server(), operation.SetRole, id, operation.RoleFields{Role: store.Given(store.RoleOwner)})
 	}
-	must[store.Member](h, h.server(), operation.SetRole, ids[2], operation.RoleFields{Role: store.Given(store.RoleViewer)})
-	must[store.User](h, h.server(), operation.DisableUser, ids[1], nil)
+	h.ok(h.server(), operation.SetRole, ids[2], operation.RoleFields{Role: store.Given(store.RoleViewer)})
+	h.ok(h.server(), operation.DisableUser, ids[1], nil)
 	h.want(store.Conflict, "the last owner who may sign in", h.server(), operation.RemovePerson, ids[0], nil)
 	h.want(store.Conflict, "the last operator", h.server(), operation.DisableUser, ids[0], nil)
 }

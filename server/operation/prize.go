@@ -18,7 +18,7 @@ var ListPrizes = declare(kernel.Operation{
 	Title:   "List a program's prizes",
 	Doc:     "In the order of (ordinal, id); not paginated.",
 	Callers: readers("programs"),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (Ladder, error) {
 		p, err := v.Program(c.Access, c.Param("id"))
 		return Ladder{p.Prizes}, err
@@ -33,7 +33,7 @@ var CreatePrize = declare(kernel.Operation{
 	Doc: "Stamp programs only. The threshold must be reachable (not above total_stamps). Several prizes may share a threshold: " +
 		"the holder redeems one option of each.",
 	Callers: writers("programs"),
-	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
 	Write:   withID((*store.Tx).AddPrize),
 })
 
@@ -43,7 +43,7 @@ var UpdatePrize = declare(kernel.Operation{
 	Group:   prizes,
 	Title:   "Update a prize",
 	Callers: writers("programs"),
-	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.PrizeFields) (store.Prize, error) {
 		return tx.UpdatePrize(c.Access, c.Param("id"), c.Param("prizeId"), f)
@@ -57,7 +57,7 @@ var DeletePrize = declare(kernel.Operation{
 	Title:   "Delete a prize",
 	Doc:     "A prize that was redeemed before stays: conflict.",
 	Callers: writers("programs"),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.DeletePrize(c.Access, c.Param("id"), c.Param("prizeId"))
 	}),
@@ -69,6 +69,6 @@ var OrderPrizes = declare(kernel.Operation{
 	Group:   prizes,
 	Title:   "Order a program's prizes",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable},
 	Write:   withID((*store.Tx).OrderPrizes),
 })

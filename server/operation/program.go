@@ -53,7 +53,7 @@ var GetProgram = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read a program",
 	Callers: assisted(readers("programs")),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byID((*store.View).Program),
 })
 
@@ -63,7 +63,7 @@ var GetProgramImpact = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read what a change of a program's state concerns",
 	Callers: kernel.Callers{MCPKey: "programs:write", Person: kernel.Viewer},
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byID((*store.View).ProgramImpact),
 })
 
@@ -81,7 +81,7 @@ var CreateProgramWithPrizes = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Create a program with its prizes",
 	Callers: kernel.Callers{MCPKey: "programs:write", Person: kernel.Manager},
-	Codes:   []store.Code{store.Unprocessable},
+	Codes:   codes{store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f NewProgram) (d store.ProgramDetail, err error) {
 		if d, err = tx.CreateProgram(c.Access, f.ProgramFields); err != nil {
 			return d, err
@@ -107,7 +107,7 @@ var UpdateProgram = declare(kernel.Operation{
 		"total_stamps below a prize's threshold is unprocessable_entity. Going back to all_locations forgets " +
 		"scoped_location_ids. A restricted key that names location_scope or scoped_location_ids gets 403.",
 	Callers: writers("programs"),
-	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
 	Mode:    wire.Patch,
 	Write:   withID((*store.Tx).UpdateProgram),
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.ProgramFields, faulty func(string) bool) error {
@@ -143,7 +143,7 @@ func programAction(action, title, doc string) *kernel.Operation {
 		Title:   title,
 		Doc:     doc,
 		Callers: assisted(writers("programs")),
-		Codes:   []store.Code{store.NotFound, store.Conflict},
+		Codes:   codes{store.NotFound, store.Conflict},
 		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 			return tx.ProgramAction(c.Access, c.Param("id"), action)
 		}),
@@ -156,7 +156,7 @@ var UpdateProgramSettings = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Set the purchase that a stamp demands, and the stamps of a day",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Mode:    wire.Patch,
 	Write:   inShopWith((*store.Tx).UpdateProgramSettings),
 })
@@ -167,6 +167,6 @@ var DeleteProgram = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Delete a program",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Write:   removal((*store.Tx).DeleteProgram),
 })

@@ -21,7 +21,7 @@ var GetDayReport = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Read the report of a day",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.DayReportQuery) (store.DayReport, error) {
 		return v.DayReport(c.Access.Shop, q)
 	}),

@@ -39,7 +39,7 @@ var GetCardOverview = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read all about a card",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byIDInShop((*store.View).CardOverview),
 	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfCard(c.Access.Shop, c.Param("id"))
@@ -52,7 +52,7 @@ var ListCardTransactions = declare(kernel.Operation{
 	Group:   ledger,
 	Title:   "List the ledger of a card",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.LedgerEntry], error) {
 		return v.CardTransactions(c.Access.Shop, c.Param("id"), q.PageQuery)
 	}),
@@ -64,7 +64,7 @@ var GetLedgerEntry = declare(kernel.Operation{
 	Group:   ledger,
 	Title:   "Read a row of the ledger",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byIDInShop((*store.View).LedgerEntry),
 })
 
@@ -74,7 +74,7 @@ var ListCardAudit = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "List the audit log of a card",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
 		return v.CardAudit(c.Access.Shop, c.Param("id"), q.PageQuery)
 	}),

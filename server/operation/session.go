@@ -57,7 +57,7 @@ var SignIn = declare(kernel.Operation{
 	Title:   "Sign in",
 	Doc:     "Where the account has a second factor, the session is `pending` and admits to `confirmSignIn` alone.",
 	Callers: visitor,
-	Codes:   []store.Code{store.InvalidCredentials, store.RateLimited},
+	Codes:   codes{store.InvalidCredentials, store.RateLimited},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SignInFields) (func(*store.Tx) (CreatedSession, error), error) {
 		var credentials store.Credentials
 		if err := c.View(func(v *store.View) (err error) {
@@ -94,7 +94,7 @@ var ConfirmSignIn = declare(kernel.Operation{
 	Title:   "Give the second factor",
 	Doc:     "The pending session ends.",
 	Callers: kernel.Callers{Pending: true},
-	Codes:   []store.Code{store.TOTPInvalid, store.RateLimited},
+	Codes:   codes{store.TOTPInvalid, store.RateLimited},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f CodeFields) (s CreatedSession, err error) {
 		if err := tx.CheckCode(c.Session.User, c.Browser(), f.TOTP.V); err != nil {
 			return s, err
@@ -155,7 +155,7 @@ var EndSession = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "End a session",
 	Callers: account,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.EndSession(c.Session.User, c.Param("id"))
 	}),
@@ -186,7 +186,7 @@ var Prove = declare(kernel.Operation{
 	Title:   "Give the password or a code again",
 	Doc:     "It counts for 15 minutes.",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
-	Codes:   []store.Code{store.InvalidCredentials, store.TOTPInvalid, store.RateLimited},
+	Codes:   codes{store.InvalidCredentials, store.TOTPInvalid, store.RateLimited},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f ProofFields) (func(*store.Tx) (kernel.None, error), error) {
 		var credentials store.Credentials
 		var right bool
@@ -229,7 +229,7 @@ var SelectShop = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "Select a shop",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.SelectShop(c.Session, c.Param("id"))
 	}),
@@ -241,7 +241,7 @@ var SignInAs = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "Begin a session of a person",
 	Callers: kernel.Callers{System: true},
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (CreatedSession, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {

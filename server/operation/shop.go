@@ -76,7 +76,7 @@ var UpdateShop = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Update a shop",
 	Callers: operator,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.ShopFields, f.Reason.V)

@@ -29,7 +29,7 @@ var CreateStaff = declare(kernel.Operation{
 	Group:   staff,
 	Title:   "Add a member of staff",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Proof:   true,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffFields) (func(*store.Tx) (store.StaffMember, error), error) {
 		pin := store.HashStaffPIN(f.PIN.Value())
@@ -51,7 +51,7 @@ var SetStaffMemberPIN = declare(kernel.Operation{
 	Title:   "Set the PIN of a member of staff",
 	Doc:     "The person's sessions at tills end.",
 	Callers: manager,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Proof:   true,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f MemberPINFields) (func(*store.Tx) (store.StaffMember, error), error) {
 		pin := store.HashStaffPIN(f.PIN.Value())
@@ -66,14 +66,14 @@ var DisableStaff = staffSwitch(true, kernel.Operation{
 	ID:    "disableStaff",
 	Title: "Disable a member of staff",
 	Doc:   "The person's sessions at tills end. What the person did stays in the ledger.",
-	Codes: []store.Code{store.NotFound},
+	Codes: codes{store.NotFound},
 })
 
 // EnableStaff enables a disabled member of staff.
 var EnableStaff = staffSwitch(false, kernel.Operation{
 	ID:    "enableStaff",
 	Title: "Enable a member of staff",
-	Codes: []store.Code{store.NotFound, store.Unprocessable},
+	Codes: codes{store.NotFound, store.Unprocessable},
 })
 
 // staffSwitch returns the operation that disables or enables a member of staff. op says what is
@@ -113,7 +113,7 @@ var OpenStaffSession = declare(kernel.Operation{
 		"after 15 minutes without a write, after 12 hours, when the server restarts, and when the person is disabled or gets " +
 		"another PIN; a write with it is then 401 `invalid_credentials`. Wrong PINs count like those of the location.",
 	Callers:      device,
-	Codes:        []store.Code{store.NotFound},
+	Codes:        codes{store.NotFound},
 	WithoutStaff: true,
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SessionFields) (func(*store.Tx) (StaffSession, error), error) {
 		member, err := c.CheckStaffPIN(ctx, f.StaffID.V, f.PIN.V)

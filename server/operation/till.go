@@ -30,7 +30,7 @@ var LookupCard = declare(kernel.Operation{
 	Doc: "`code` is what the card's QR code holds, its short code, its id, or a handle of a search; it stands for the whole " +
 		"chain of cards that overflowed from one another. Never writes.",
 	Callers: device,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
 		code := c.Param("code")
 		l, err := v.Lookup(c.Till(), code)
@@ -54,7 +54,7 @@ var IssueCardAtCounter = declare(kernel.Operation{
 	Title:   "Issue a card at the counter",
 	Doc:     "The card is active at once.",
 	Callers: device,
-	Codes:   []store.Code{store.NotFound, store.Unprocessable, store.Conflict},
+	Codes:   codes{store.NotFound, store.Unprocessable, store.Conflict},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (CounterCard, error) {
 		out, err := tx.IssueAtCounter(c.Till(), c.Param("id"), f)
 		return CounterCard{CounterCard: tx.Hold(out)}, err
@@ -81,7 +81,7 @@ var StampCard = presentation(kernel.Operation{
 	Title: "Give stamps",
 	Doc: "Goes to the oldest live card of the chain that is not full. What goes over opens a new card where the program " +
 		"repeats (`overflow_transaction`, `overflow_card`), else it is dropped and a full card refuses.",
-	Codes: []store.Code{store.CardFullNoRepeat, store.SpendRequired, store.SpendNotEnabled, store.AmountBelowMinStamp},
+	Codes: codes{store.CardFullNoRepeat, store.SpendRequired, store.SpendNotEnabled, store.AmountBelowMinStamp},
 }, (*store.Tx).Stamp, store.TransactionStamp)
 
 // RedeemPrize redeems a prize.
@@ -89,7 +89,7 @@ var RedeemPrize = presentation(kernel.Operation{
 	ID:    "redeemPrize",
 	Title: "Redeem a prize",
 	Doc:   "One option per threshold and cycle. The highest threshold on a full card completes the cycle.",
-	Codes: []store.Code{store.ThresholdAlreadyClaimed},
+	Codes: codes{store.ThresholdAlreadyClaimed},
 	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.RedeemFields, faulty func(string) bool) error {
 		if !f.PrizeID.Set || faulty("prize_id") {
 			return nil
@@ -108,7 +108,7 @@ var TopUpCard = presentation(kernel.Operation{
 var SpendFromCard = presentation(kernel.Operation{
 	ID:    "spendFromCard",
 	Title: "Spend from a prepaid card",
-	Codes: []store.Code{store.PrepaidInsufficientBalance},
+	Codes: codes{store.PrepaidInsufficientBalance},
 }, (*store.Tx).Spend, store.TransactionSpend)
 
 // UseCard counts a visit with an access card, or the use of a discount.
@@ -118,7 +118,7 @@ var UseCard = presentation(kernel.Operation{
 }, (*store.Tx).Use, store.TransactionAccess, store.TransactionDiscount)
 
 // refusals are the codes with which every action on a card may be refused.
-var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspended, store.Conflict, store.CardExpired}
+var refusals = codes{store.NotFound, store.Unprocessable, store.CardSuspended, store.Conflict, store.CardExpired}
 
 // presentation returns the operation of an action on a card that is presented at a till. d says
 // what is special about it, and types are those of the rows that it writes.
@@ -148,7 +148,7 @@ var ReverseTransaction = declare(kernel.Operation{
 		"that made it. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of " +
 		"an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
 	Callers: device,
-	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance}),
+	Codes:   slices.Concat(refusals, codes{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance}),
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.UseFields) (store.Stamped, error) {
 		return tx.Reverse(c.Till(), c.Param("id"), f)
 	}),
@@ -209,7 +209,7 @@ var SearchAtTill = declare(kernel.Operation{
 	Doc: "Needs a staff session. At most five cards, each with a handle that stands for it as `code` for five minutes, together " +
 		"with the same `X-Staff-Session`. A device may search 20 times a minute and 200 times a day.",
 	Callers:      device,
-	Codes:        []store.Code{store.InvalidCredentials},
+	Codes:        codes{store.InvalidCredentials},
 	StaffSession: true,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q TillSearchQuery) (List[store.TillFound], error) {
 		found, err := v.TillSearch(c.Access.Shop, q.Q.V)

@@ -23,7 +23,7 @@ var ListWebhooks = declare(kernel.Operation{
 	Doc: "Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees " +
 		"those whose location_ids are not empty and all its own and whose include_shop_wide_events is false.",
 	Callers: readers("webhooks"),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
 		list, err := v.Webhooks(c.Access, c.Param("id"))
 		return Subscriptions{list}, err
@@ -99,7 +99,7 @@ var CreateWebhook = declare(kernel.Operation{
 		"else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are " +
 		"stored and not sent.",
 	Callers: writers("webhooks"),
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
 		w, err := tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
@@ -124,7 +124,7 @@ var GetWebhook = declare(kernel.Operation{
 	Title:   "Read a webhook",
 	Doc:     "Without its secret.",
 	Callers: readers("webhooks"),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
 		return v.Webhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
@@ -140,7 +140,7 @@ var UpdateWebhook = declare(kernel.Operation{
 		"assistant is activated by a person in the dashboard (unprocessable_entity). What a restricted key may have is judged " +
 		"on the result: location_ids all its own and no shop-wide events, else 403.",
 	Callers: writers("webhooks"),
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
 		if f.RotateSecret.Or(false) && !maySeeSecrets(c) {
@@ -165,7 +165,7 @@ var DeleteWebhook = declare(kernel.Operation{
 	Title:   "Delete a webhook",
 	Doc:     "What is pending for it is not sent any more, and its secret, bearer token and custom headers are removed at once.",
 	Callers: writers("webhooks"),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
@@ -183,7 +183,7 @@ var ListDeliveries = declare(kernel.Operation{
 	Title:   "Read the delivery log",
 	Doc:     "Newest first; one entry for each event, as of its latest attempt. A limit above the maximum is refused, not clamped.",
 	Callers: readers("webhooks"),
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.DeliveriesQuery) (DeliveryLog, error) {
 		list, err := v.Deliveries(c.Access, c.Param("id"), c.Param("webhookId"), q)
 		return DeliveryLog{list}, err
@@ -198,7 +198,7 @@ var TestWebhook = declare(kernel.Operation{
 	Doc: "Sends `test.ping` once, also to an inactive webhook, but not to the draft of an assistant (unprocessable_entity); a " +
 		"failure does not count. The answer is the log entry as it is before the attempt.",
 	Callers: writers("webhooks"),
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
@@ -212,7 +212,7 @@ var Redeliver = declare(kernel.Operation{
 	Doc: "The same entry, event_id and body once more, with all its attempts. While it is pending: conflict. On an inactive " +
 		"webhook: unprocessable_entity.",
 	Callers: writers("webhooks"),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
 	}),
@@ -238,7 +238,7 @@ var GetShopWebhook = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Read one of the shop's webhooks",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read:    byIDInShop((*store.View).ShopWebhook),
 })
 
@@ -255,7 +255,7 @@ var ListWebhookLog = declare(kernel.Operation{
 	Title:   "List the delivery log",
 	Doc:     "Newest first.",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q WebhookLogQuery) (store.Page[store.LoggedDelivery], error) {
 		return v.WebhookLog(c.Access.Shop, c.Param("id"), q.LogFilter, q.PageQuery)
 	}),
@@ -267,7 +267,7 @@ var GetDelivery = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Read an entry of the delivery log",
 	Callers: viewer,
-	Codes:   []store.Code{store.NotFound},
+	Codes:   codes{store.NotFound},
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.LoggedDelivery, error) {
 		return v.LoggedDelivery(c.Access.Shop, c.Param("id"), c.Param("deliveryId"))
 	}),
