@@ -293,22 +293,29 @@ func TestTemplateFlags(t *testing.T) {
 	f.refused("program create --template coffee --total-stamps 0", "--total-stamps must be at least 1")
 }
 
+// shopAnswers are answers to the questions of init about the shop and its first location.
+var shopAnswers = []string{"Bar Lux", "Europe/Rome", "", "it", "ada@example.com", "Centrale", "Via Po 1", "Torino", "10123", "IT"}
+
+// emptyInit returns the command without flags.
+func emptyInit(t *testing.T) Init { return Init{File: File{DB: filepath.Join(t.TempDir(), "shop.db")}} }
+
+// answerInit runs the command with answers, and returns it as it is afterwards, and what it has asked.
+func answerInit(c Init, answers ...string) (*Init, string, error) {
+	var asked strings.Builder
+	in := bufio.NewReader(strings.NewReader(strings.Join(answers, "\n") + "\n"))
+	err := c.run(&asker{in: in, out: &asked, terminal: true})
+	return &c, asked.String(), err
+}
+
 // TestInitAsks answers the questions of init at a terminal, some of them wrongly at first.
 func TestInitAsks(t *testing.T) {
 	Out = new(strings.Builder)
-	answer := func(c Init, answers ...string) (*Init, string, error) {
-		var asked strings.Builder
-		err := c.run(&asker{in: bufio.NewReader(strings.NewReader(strings.Join(answers, "\n") + "\n")), out: &asked, terminal: true})
-		return &c, asked.String(), err
-	}
-	empty := func() Init { return Init{File: File{DB: filepath.Join(t.TempDir(), "shop.db")}} }
-	shop := []string{"Bar Lux", "Europe/Rome", "", "it", "ada@example.com", "Centrale", "Via Po 1", "Torino", "10123", "IT"}
 	programOf := func(c *Init) string {
 		f := &file{t, c.DB}
 		return f.run("program list") + f.run("prize list '"+c.Program+"'")
 	}
 
-	c, asked, err := answer(empty(), append(shop, "", "", "", "", "")...)
+	c, asked, err := answerInit(emptyInit(t), append(shopAnswers, "", "", "", "", "")...)
 	if err != nil || c.Template != "coffee" || c.Program != "Tessera caffè" {
 		t.Errorf("the defaults made %+v: %v", c, err)
 	}
@@ -324,8 +331,8 @@ func TestInitAsks(t *testing.T) {
 		"Bar Lux", "Europe/Atlantis", "Europe/Rome", "LIR", "EUR", "la", "it", "ada", "ada@example.com", "", "Centrale", "Via Po 1",
 		"Torino", "10123", "Italy", "IT",
 	}
-	c, asked, err = answer(
-		empty(),
+	c, asked, err = answerInit(
+		emptyInit(t),
 		append(
 			wrong, "6", "tea", "PIZZA", "Pizze", "0", "5", "Torta", "2=Torta", "9=Pizza", "", "cards.example.com", "", "2=Torta", "5=Pizza",
 			"",
@@ -346,39 +353,45 @@ func TestInitAsks(t *testing.T) {
 		strings.Contains(got, "Bibita") {
 		t.Errorf("made %s", got)
 	}
-	c, asked, err = answer(empty(), append(shop, "3", "", "")...)
+	c, asked, err = answerInit(emptyInit(t), append(shopAnswers, "3", "", "")...)
 	if err != nil || c.Template != "gym" || strings.Contains(asked, "Stamps of a full card") || strings.Contains(asked, "Prizes") {
 		t.Errorf("gym made %+v: %v\n%s", c, err, asked)
 	}
-	c, _, err = answer(empty(), append(shop, "1", "", "", "none", "")...)
+	c, _, err = answerInit(emptyInit(t), append(shopAnswers, "1", "", "", "none", "")...)
 	if err != nil || strings.Contains(programOf(c), "Cornetto") {
 		t.Errorf("no prizes: %v", err)
 	}
-	c, asked, err = answer(empty(), append(shop, "1", "", "4", "", "")...) // too few for the template's prizes
+	c, asked, err = answerInit(emptyInit(t), append(shopAnswers, "1", "", "4", "", "")...) // too few for the template's prizes
 	if err != nil || !strings.Contains(asked, "Prizes [none]") || strings.Contains(programOf(c), "Cornetto") {
 		t.Errorf("four stamps: %v\n%s", err, asked)
 	}
-	given := empty()
+}
+
+// TestInitAsksTheRest answers the questions of init that flags leave, and checks that it refuses
+// flags before it asks.
+func TestInitAsksTheRest(t *testing.T) {
+	Out = new(strings.Builder)
+	given := emptyInit(t)
 	given.Prize = []string{"10=Cake"}
-	if _, asked, err = answer(given, append(shop, "gym", "coffee", "", "", "")...); err != nil ||
+	if _, asked, err := answerInit(given, append(shopAnswers, "gym", "coffee", "", "", "")...); err != nil ||
 		!strings.Contains(asked, "--prize: must be left out") ||
 		strings.Contains(asked, "Prizes") {
 		t.Errorf("prizes by a flag: %v\n%s", err, asked)
 	}
-	given = empty()
+	given = emptyInit(t)
 	given.Template, given.Prize, given.Timezone = "gym", []string{"10=Cake"}, "Europe/Rome"
-	if _, asked, err = answer(given, shop...); err == nil || !strings.Contains(err.Error(), "--prize") || asked != "" {
+	if _, asked, err := answerInit(given, shopAnswers...); err == nil || !strings.Contains(err.Error(), "--prize") || asked != "" {
 		t.Errorf("init asks before it refuses flags: %v\n%s", err, asked)
 	}
-	given = empty()
+	given = emptyInit(t)
 	given.Timezone = "Europe/Atlantis"
-	if _, asked, err = answer(given, shop...); err == nil || !strings.Contains(err.Error(), "--timezone") ||
+	if _, asked, err := answerInit(given, shopAnswers...); err == nil || !strings.Contains(err.Error(), "--timezone") ||
 		strings.Contains(err.Error(), "--name") ||
 		asked != "" {
 		t.Errorf("init asks before it refuses a flag: %v\n%s", err, asked)
 	}
-	given = empty()
-	if _, _, err = answer(given, shop...); err != errNotConfirmed {
+	given = emptyInit(t)
+	if _, _, err := answerInit(given, shopAnswers...); err != errNotConfirmed {
 		t.Errorf("the input ends: %v", err)
 	}
 	if left := (&file{t, given.DB}).folder(); len(left) != 0 {

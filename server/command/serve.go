@@ -263,39 +263,42 @@ func (c *Dev) Run() error {
 		}
 	}
 	conf.Guard.Loopback, conf.Guard.Unresolved = !c.StrictWebhookTargets, !c.StrictWebhookTargets
-	return c.run(conf, func(a *app.App) error {
-		line, err := json.Marshal(a.Ready)
-		if err != nil {
-			return err
+	return c.run(conf, c.printReady)
+}
+
+// printReady prints the ready line of a fixture, and on stderr what can be tried.
+func (c *Dev) printReady(a *app.App) error {
+	line, err := json.Marshal(a.Ready)
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	if c.ReadyFile != "" {
+		if err := writeAtomically(c.ReadyFile, line); err != nil {
+			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
 		}
-		line = append(line, '\n')
-		if c.ReadyFile != "" {
-			if err := writeAtomically(c.ReadyFile, line); err != nil {
-				return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
-			}
-		}
-		if _, err := Out.Write(line); err != nil {
-			return err
-		}
-		r, ids := a.Ready, a.Ready.ProgramIDs
-		program := cmp.Or(
-			ids[store.ProgramStandard],
-			ids[store.ProgramPrivate],
-			ids[store.ProgramAccess],
-			ids[store.ProgramDiscount],
-			ids[store.ProgramPrepaid],
-			"{id}",
-		)
-		fmt.Fprintf(
-			os.Stderr,
-			"\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n"+
-				"  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n"+
-				"    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\n"+
-				"Reference: %s/docs    End with Ctrl-C.\n\n",
-			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, program, r.Origin,
-		)
-		return nil
-	})
+	}
+	if _, err := Out.Write(line); err != nil {
+		return err
+	}
+	r, ids := a.Ready, a.Ready.ProgramIDs
+	program := cmp.Or(
+		ids[store.ProgramStandard],
+		ids[store.ProgramPrivate],
+		ids[store.ProgramAccess],
+		ids[store.ProgramDiscount],
+		ids[store.ProgramPrepaid],
+		"{id}",
+	)
+	fmt.Fprintf(
+		os.Stderr,
+		"\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n"+
+			"  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n"+
+			"    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\n"+
+			"Reference: %s/docs    End with Ctrl-C.\n\n",
+		r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, program, r.Origin,
+	)
+	return nil
 }
 
 // checkReadyFile returns an error if the ready file would replace a folder, a device,
