@@ -114,7 +114,7 @@ func TestBackupsOnSchedule(t *testing.T) {
 		info, err := os.Stat(backup)
 		noError(t, err)
 		for _, part := range []string{fmt.Sprintf("bytes=%d ", info.Size()), "took=", "removed=1", backup} {
-			if !strings.Contains(s.log.String(), part) {
+			if !s.log.Has(part) {
 				t.Errorf("the log does not contain %s:\n%s", part, s.log)
 			}
 		}
@@ -187,7 +187,7 @@ func TestBackupsContinueAfterAFailure(t *testing.T) {
 		s.advance(day)
 		s.wantFiles("shop-20000101T000000Z.db")
 		s.wantLog("ERROR", 1)
-		if !strings.Contains(s.log.String(), "live_cards is not the number of live chains") {
+		if !s.log.Has("live_cards is not the number of live chains") {
 			t.Errorf("the log does not say why:\n%s", s.log)
 		}
 		// The folder is missing.

@@ -51,14 +51,13 @@ func loadImage(d *Dev) (*image, error) {
 	return i, i.err
 }
 
-// make creates the image in a temporary folder.
-func (i *image) make(d *Dev) (err error) {
-	dir, err := tempFolder("punchcard-image-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	path := filepath.Join(dir, "punchcard.db")
+// make creates the image.
+func (i *image) make(d *Dev) error {
+	return withTempFile(func(path string) error { return i.makeIn(path, d) })
+}
+
+// makeIn creates the image with the help of a new file.
+func (i *image) makeIn(path string, d *Dev) error {
 	opts := store.Options{Ephemeral: true, Readers: 1, Small: d.Small}
 	d.setOptions(&opts, "image")
 	at, ok := d.Clock.start()
@@ -129,17 +128,23 @@ func (d *Dev) fill(path string) (*image, error) {
 
 // refill replaces the content of a file by the image, whatever it holds and whoever
 // has it open. It never leaves the file incomplete, since no server could start on it.
-func (i *image) refill(path string) (err error) {
+func (i *image) refill(path string) error {
+	return withTempFile(func(copy string) error {
+		if err := i.write(copy); err != nil {
+			return err
+		}
+		return backup.Replace(path, copy)
+	})
+}
+
+// withTempFile calls do with the path of a file in a temporary folder, which it removes.
+func withTempFile(do func(path string) error) (err error) {
 	dir, err := tempFolder("punchcard-image-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	copy := filepath.Join(dir, "punchcard.db")
-	if err = i.write(copy); err != nil {
-		return err
-	}
-	return backup.Replace(path, copy)
+	return do(filepath.Join(dir, "punchcard.db"))
 }
 
 // write writes the image to a new file.

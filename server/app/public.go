@@ -26,9 +26,6 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel, samples func()
 		k.Handle(r, http.MethodGet, path, k.Static(contentType, make))
 	}
 	constant := func(b []byte) func() []byte { return func() []byte { return b } }
-	document := func(about openapi.About, routes []kernel.Route, prefix string) *openapi.Document {
-		return openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+prefix, samples())
-	}
 	if c.Dev == nil {
 		k.Handle(r, http.MethodGet, "/", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 			w.Header().Set("Location", "/dashboard")
@@ -57,10 +54,20 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel, samples func()
 		}
 		k.Picture(w, logo.ContentType, logo.Bytes)
 	})
-	static("/openapi.json", "application/json", func() []byte { return document(api.About, restRoutes(), api.Prefix).JSON() })
-	static("/docs", "text/html; charset=utf-8", func() []byte { return document(api.About, restRoutes(), api.Prefix).HTML() })
-	static("/till/openapi.json", "application/json", func() []byte { return document(till.About, tillRoutes(), till.Prefix).JSON() })
-	static("/till/docs", "text/html; charset=utf-8", func() []byte { return document(till.About, tillRoutes(), till.Prefix).HTML() })
+	for _, face := range []struct {
+		path   string
+		about  openapi.About
+		routes func() []kernel.Route
+	}{
+		{"", api.About, restRoutes},
+		{"/till", till.About, tillRoutes},
+	} {
+		document := func() *openapi.Document {
+			return openapi.New(face.about, face.routes(), c.Limits.Fields(), c.PublicURL+face.about.Prefix, samples())
+		}
+		static(face.path+"/openapi.json", "application/json", func() []byte { return document().JSON() })
+		static(face.path+"/docs", "text/html; charset=utf-8", func() []byte { return document().HTML() })
+	}
 	if a.pricing != nil {
 		static("/pricing", "application/json", constant(a.pricing))
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"punchcard/server/mail/mailtest"
-	"punchcard/store"
 )
 
 // TestOneMessageDelaysNoOther checks that a message at which the server closes every
@@ -42,7 +41,7 @@ func TestOneMessageDelaysNoOther(t *testing.T) {
 				t.Errorf("%s: the others arrived after %v, %d queued:\n%s", at, took, f.queued(), f.log)
 			}
 			time.Sleep(6 * time.Hour)
-			if f.queued() != 1 || strings.Contains(f.log.String(), "put off") {
+			if f.queued() != 1 || f.log.Has("put off") {
 				t.Errorf("%s: %d queued; the log:\n%.2000s", at, f.queued(), f.log)
 			}
 			refusing = false
@@ -121,7 +120,7 @@ func TestUnsure(t *testing.T) {
 			t.Errorf("the audit log has %q of the other", got)
 		}
 		if outcomes := f.takeOutcomes(); strings.Count(outcomes, Refused) != 1 || strings.Contains(outcomes, Sent) ||
-			!strings.Contains(f.log.String(), "given up") {
+			!f.log.Has("given up") {
 			t.Errorf("outcomes %s", outcomes)
 		}
 	})
@@ -133,11 +132,11 @@ func TestUnlocked(t *testing.T) {
 	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		card := f.issue("ada@example.com")
-		f.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(f.shop.Shop, card.ID, true); return err })
+		f.lock(card.ID, true)
 		f.net.set(false)
 		time.Sleep(5*time.Hour + 30*time.Second)
 		begun := time.Now()
-		f.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(f.shop.Shop, card.ID, false); return err })
+		f.lock(card.ID, false)
 		f.nextMessage()
 		if took := time.Since(begun); took != 0 {
 			t.Errorf("it arrived %v after the card was unlocked", took)
@@ -177,8 +176,8 @@ func TestServerRefusesAll(t *testing.T) {
 				t.Errorf("%d accepted before: %d queued, %d refused", before, f.queued(), strings.Count(outcomes, Refused))
 			}
 			if n := strings.Count(f.log.String(), "has taken none of late"); n < 10 || n > 48*6+20 ||
-				!strings.Contains(f.log.String(), `"ERROR"`) ||
-				strings.Contains(f.log.String(), "put off") {
+				!f.log.Has(`"ERROR"`) ||
+				f.log.Has("put off") {
 				t.Errorf("%d accepted before: logged %d times", before, n)
 			}
 			refusing = false
@@ -201,8 +200,8 @@ func TestPanic(t *testing.T) {
 			f.issue("ada@example.com")
 			time.Sleep(messageWait)
 			if f.queued() != 1 || !strings.Contains(f.takeOutcomes(), Failed) ||
-				!strings.Contains(f.log.String(), "panic (string) punchcard/server/mail.") ||
-				strings.Contains(f.log.String(), "cannot write") {
+				!f.log.Has("panic (string) punchcard/server/mail.") ||
+				f.log.Has("cannot write") {
 				t.Errorf("%s: %d queued; the log:\n%s", at, f.queued(), f.log)
 			}
 			f.net.mu.Lock()

@@ -143,15 +143,12 @@ func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 			if f.shop.Shop, _, err = tx.CreateShop(store.ShopFields{}); err != nil {
 				return err
 			}
-			p, err := tx.CreateProgram(
-				f.shop,
-				store.ProgramFields{
-					Type:        store.Given("standard"),
-					Name:        store.Given("Coffee"),
-					TotalStamps: store.Given(int64(10)),
-					IconKey:     store.Given("cup"),
-				},
-			)
+			p, err := tx.CreateProgram(f.shop, store.ProgramFields{
+				Type:        store.Given("standard"),
+				Name:        store.Given("Coffee"),
+				TotalStamps: store.Given(int64(10)),
+				IconKey:     store.Given("cup"),
+			})
 			if err != nil {
 				return err
 			}
@@ -278,10 +275,27 @@ func (f *fixture) takeOutcomes() string {
 	return s
 }
 
+// want checks how many messages are queued, and the outcomes since the last call of takeOutcomes.
+func (f *fixture) want(queued int64, outcomes string) {
+	f.t.Helper()
+	if n, got := f.queued(), f.takeOutcomes(); n != queued || got != outcomes {
+		f.t.Errorf("%d are queued, want %d, outcomes %q, want %q", n, queued, got, outcomes)
+	}
+}
+
+// lock locks or unlocks a card.
+func (f *fixture) lock(card string, locked bool) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error {
+		_, err := tx.SetCardLocked(f.shop.Shop, card, locked)
+		return err
+	})
+}
+
 // checkLog checks that the log contains no personal data and no secret.
 func (f *fixture) checkLog() {
 	for _, secret := range []string{"@", "Grace", "Hopper", password, "/i/", "Coffee"} {
-		if strings.Contains(f.log.String(), secret) {
+		if f.log.Has(secret) {
 			f.t.Errorf("the log holds %q:\n%s", secret, f.log)
 		}
 	}

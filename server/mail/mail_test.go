@@ -39,9 +39,7 @@ func TestSent(t *testing.T) {
 			!strings.HasSuffix(h.Get("Message-Id"), "@example.com>") {
 			t.Errorf("the header is %v", h)
 		}
-		if n, outcomes := f.queued(), f.takeOutcomes(); n != 0 || outcomes != Sent {
-			t.Errorf("%d are queued, outcomes %q", n, outcomes)
-		}
+		f.want(0, Sent)
 	})
 }
 
@@ -143,9 +141,7 @@ func TestTemporary(t *testing.T) {
 				t.Errorf("pause %d is %v, want %v", i, wait, want)
 			}
 		}
-		if outcomes := f.takeOutcomes(); outcomes != "failed sent failed failed sent" || f.queued() != 0 {
-			t.Errorf("outcomes %q, %d queued", outcomes, f.queued())
-		}
+		f.want(0, "failed sent failed failed sent")
 		if n := strings.Count(f.log.String(), `"code":45`); n != 3 {
 			t.Errorf("%d failures are logged:\n%s", n, f.log)
 		}
@@ -176,7 +172,7 @@ func TestRefused(t *testing.T) {
 			if outcomes := f.takeOutcomes(); outcomes != "sent refused sent" || f.queued() != 0 || f.srv.Conns() != 1 {
 				t.Errorf("%s: outcomes %q, %d queued, %d connections", at, outcomes, f.queued(), f.srv.Conns())
 			}
-			if !strings.Contains(f.log.String(), card.ID) {
+			if !f.log.Has(card.ID) {
 				t.Errorf("the log does not name the card:\n%s", f.log)
 			}
 			if got, want := f.audited(card.ID), fmt.Sprintf(`{"smtp_code":%d}`, code); len(got) != 1 || got[0] != want {
@@ -206,7 +202,7 @@ func TestStop(t *testing.T) {
 			if left := f.queued(); took != want || left != map[bool]int64{true: 1, false: 2}[done] {
 				t.Errorf("with %v: it took %v and left %d", patience, took, left)
 			}
-			if strings.Contains(f.log.String(), "put off") {
+			if f.log.Has("put off") {
 				t.Errorf("the log:\n%s", f.log)
 			}
 			time.Sleep(time.Minute)
@@ -222,7 +218,7 @@ func TestObsoleteMessage(t *testing.T) {
 		erased, locked, expired := f.issue("erased@example.com"), f.issue("locked@example.com"), f.issue("expired@example.com")
 		synctest.Wait()
 		f.write(func(tx *store.Tx) error { return tx.EraseCard(f.shop.Shop, erased.ID) })
-		f.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(f.shop.Shop, locked.ID, true); return err })
+		f.lock(locked.ID, true)
 		f.write(func(tx *store.Tx) error {
 			_, err := tx.UpdateCard(f.shop, expired.ID, store.CardPatch{ExpiresAt: store.Given(store.TimeOf(time.Now().Add(time.Hour)))})
 			return err
@@ -233,7 +229,7 @@ func TestObsoleteMessage(t *testing.T) {
 		if n := len(f.srv.All()); n != 0 || f.queued() != 1 {
 			t.Errorf("%d sent, %d queued:\n%s", n, f.queued(), f.log)
 		}
-		f.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(f.shop.Shop, locked.ID, false); return err })
+		f.lock(locked.ID, false)
 		if m := f.nextMessage(); m.To != "locked@example.com" || f.queued() != 0 {
 			t.Errorf("then the message to %s", m.To)
 		}
@@ -261,8 +257,12 @@ func TestRestart(t *testing.T) {
 // is sent at once if changes are watched, and otherwise within clockInterval.
 func TestOtherProcess(t *testing.T) {
 	t.Parallel()
-	t.Run("watched", func(t *testing.T) { t.Parallel(); testOtherProcess(t, true) })
-	t.Run("not watched", func(t *testing.T) { t.Parallel(); testOtherProcess(t, false) })
+	for name, watched := range map[string]bool{"watched": true, "not watched": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testOtherProcess(t, watched)
+		})
+	}
 }
 
 func testOtherProcess(t *testing.T, watched bool) {
@@ -317,9 +317,7 @@ func TestQuota(t *testing.T) {
 		time.Sleep(time.Hour - time.Minute)
 		f.stopSender()
 		f.startSender()
-		if n, outcomes := f.queued(), f.takeOutcomes(); n != 2 || outcomes != "sent sent" {
-			t.Errorf("within an hour %d are queued, told %q", n, outcomes)
-		}
+		f.want(2, "sent sent")
 		begun := time.Now()
 		f.nextMessage()
 		f.nextMessage()

@@ -23,10 +23,14 @@ var from = &mail.Address{Name: "Caffè, \"Lux\"", Address: "cards@example.com"}
 // headers are the headers of every message.
 var headers = []string{"Auto-Submitted", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To"}
 
-// checkMessage checks that the message has each of headers once, the subject and the recipient, and
+// checkMessage checks that the message about a card of a program has each of headers once, the subject and the recipient, and
 // the link of the card in both parts.
-func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
+func checkMessage(t *testing.T, to, program, subject string) {
 	t.Helper()
+	m := &store.QueuedMail{
+		Token: "token",
+		Mail:  store.Mail{To: to, Program: program, Link: "https://cards.example.com/i/token", At: 1},
+	}
 	var b bytes.Buffer
 	if _, err := message(m, from).WriteTo(&b); err != nil {
 		t.Fatal(err)
@@ -50,8 +54,8 @@ func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 	if err != nil || strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(subject), " ") {
 		t.Errorf("the subject reads %q, %v, want %q", got, err, subject)
 	}
-	if to, err := h.AddressList("To"); err != nil || len(to) != 1 || to[0].Address != m.To {
-		t.Errorf("%q: to %v, %v", subject, to, err)
+	if got, err := h.AddressList("To"); err != nil || len(got) != 1 || got[0].Address != to {
+		t.Errorf("%q: to %v, %v", subject, got, err)
 	}
 	if links := linksOf(t, page); !slices.Equal(links, []string{"https://cards.example.com/i/token"}) || !strings.Contains(body, links[0]) {
 		t.Errorf("%q: the text is %q, and the page has the links %q", subject, body, links)
@@ -74,14 +78,7 @@ func TestHostileNames(t *testing.T) {
 		strings.Repeat("☕", 200):          strings.Repeat("☕", 200),
 		strings.Repeat("x", 200):          strings.Repeat("x", 200),
 	} {
-		checkMessage(
-			t,
-			&store.QueuedMail{
-				Token: "token",
-				Mail:  store.Mail{To: "ada@example.com", Program: name, Link: "https://cards.example.com/i/token", At: 1},
-			},
-			"Your card: "+reads,
-		)
+		checkMessage(t, "ada@example.com", name, "Your card: "+reads)
 	}
 }
 
@@ -91,11 +88,7 @@ func TestAddresses(t *testing.T) {
 		"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example",
 		strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example",
 	} {
-		checkMessage(
-			t,
-			&store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Program: "Tea", Link: "https://cards.example.com/i/token"}},
-			"Your card: Tea",
-		)
+		checkMessage(t, to, "Tea", "Your card: Tea")
 		run(t, nil, func(f *fixture) {
 			f.issue(to)
 			if m := f.nextMessage(); m.To != to || m.UTF8 == isASCII(to) {
