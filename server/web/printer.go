@@ -82,7 +82,7 @@ func (p *Printer) Lang() string { return p.locale.lang }
 // {0} stands for the first argument, {1} for the second; integers are written as
 // Number does. A text with a number has two forms, "{0} card|{0} cards": the first
 // argument chooses between them.
-func (p *Printer) T(text string, args ...any) string {
+func (p *Printer) T(text Text, args ...any) string {
 	if s := p.texts()[text]; s != "" {
 		text = s
 	}
@@ -117,8 +117,9 @@ func (p *Printer) T(text string, args ...any) string {
 // or an empty string if there is none.
 func (p *Printer) Translation(text string) string { return p.texts()[text] }
 
-// Text marks a text that is translated later, so that the test of the tables finds it.
-func Text(text string) string { return text }
+// Text is an English text that is translated later. The test of the tables finds the literals of
+// parameters, fields and elements of this type, and of conversions to it.
+type Text = string
 
 // toInt returns an argument as an integer.
 func toInt(args []any, i int) (int64, bool) {

@@ -38,10 +38,10 @@ func textsOf(t *testing.T, dir string) map[string]bool {
 			return err
 		case e.IsDir() && e.Name() == "testdata":
 			return filepath.SkipDir
+		case e.IsDir():
+			return addGoTexts(texts, path)
 		case strings.HasSuffix(path, ".html"):
 			return addTemplateTexts(texts, path)
-		case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
-			return addGoTexts(texts, path)
 		}
 		return nil
 	})
@@ -111,30 +111,174 @@ func addNodeTexts(texts map[string]bool, node parse.Node) {
 	}
 }
 
-// addGoTexts adds the literal arguments of the method T and the function Text.
-func addGoTexts(texts map[string]bool, path string) error {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+// goTexts finds the texts of a package: the literals that are of the type Text by the declaration
+// of their parameter, field or element.
+type goTexts struct {
+	found   map[string]bool
+	params  map[string][]int // indexes of the parameters that are texts, by function
+	structs map[string]*ast.StructType
+}
+
+// addGoTexts adds the texts of the Go files in a folder.
+func addGoTexts(texts map[string]bool, dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return err
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return true
+	g := goTexts{texts, map[string][]int{}, map[string]*ast.StructType{}}
+	var parsed []*ast.File
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
 		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		parsed = append(parsed, file)
+		for _, d := range file.Decls {
+			g.declare(d)
+		}
+	}
+	g.params["T"], g.params["Text"] = []int{0}, []int{0}
+	for _, file := range parsed {
+		for _, d := range file.Decls {
+			local := g
+			local.params = maps.Clone(g.params)
+			ast.Inspect(d, local.visit)
+		}
+	}
+	return nil
+}
+
+// declare notes the functions and types that a declaration makes.
+func (g goTexts) declare(d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		g.function(d.Name.Name, d.Type)
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if t, ok := spec.(*ast.TypeSpec); ok {
+				g.structs[t.Name.Name], _ = t.Type.(*ast.StructType)
+			}
+		}
+	}
+}
+
+// function notes which parameters of a function are texts.
+func (g goTexts) function(name string, t *ast.FuncType) {
+	delete(g.params, name)
+	i := 0
+	for _, p := range t.Params.List {
+		for range max(len(p.Names), 1) {
+			if isText(p.Type) {
+				g.params[name] = append(g.params[name], i)
+			}
+			i++
+		}
+	}
+}
+
+// isText reports whether a type is Text.
+func isText(t ast.Expr) bool {
+	if s, ok := t.(*ast.SelectorExpr); ok {
+		t = s.Sel
+	}
+	name, ok := t.(*ast.Ident)
+	return ok && name.Name == "Text"
+}
+
+func (g goTexts) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		for i, value := range n.Rhs {
+			if f, ok := value.(*ast.FuncLit); ok && len(n.Lhs) == len(n.Rhs) {
+				if name, ok := n.Lhs[i].(*ast.Ident); ok {
+					g.function(name.Name, f.Type)
+				}
+			}
+		}
+	case *ast.CallExpr:
 		name := ""
-		switch f := call.Fun.(type) {
+		switch f := n.Fun.(type) {
 		case *ast.SelectorExpr:
 			name = f.Sel.Name
 		case *ast.Ident:
 			name = f.Name
 		}
-		if text, ok := literal(call.Args[0]); ok && (name == "T" || name == "Text") {
-			texts[text] = true
+		for _, i := range g.params[name] {
+			if i < len(n.Args) {
+				g.add(n.Args[i])
+			}
 		}
-		return true
-	})
-	return nil
+	case *ast.CompositeLit:
+		if n.Type != nil {
+			g.composite(n.Type, n)
+		}
+	}
+	return true
+}
+
+// composite adds the texts in a literal of a type.
+func (g goTexts) composite(t ast.Expr, c *ast.CompositeLit) {
+	var element ast.Expr
+	switch t := t.(type) {
+	case *ast.ArrayType:
+		element = t.Elt
+	case *ast.MapType:
+		element = t.Value
+	case *ast.Ident:
+		if s := g.structs[t.Name]; s != nil {
+			g.composite(s, c)
+		}
+		return
+	case *ast.StructType:
+		g.fields(t, c)
+		return
+	default:
+		return
+	}
+	for _, e := range c.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			e = kv.Value
+		}
+		if isText(element) {
+			g.add(e)
+		} else if inner, ok := e.(*ast.CompositeLit); ok && inner.Type == nil {
+			g.composite(element, inner)
+		}
+	}
+}
+
+// fields adds the texts in a literal of a struct.
+func (g goTexts) fields(t *ast.StructType, c *ast.CompositeLit) {
+	var names []string
+	texts := map[string]bool{}
+	for _, f := range t.Fields.List {
+		for _, name := range f.Names {
+			names = append(names, name.Name)
+			texts[name.Name] = isText(f.Type)
+		}
+		if f.Names == nil {
+			names = append(names, "")
+		}
+	}
+	for i, e := range c.Elts {
+		if kv, ok := e.(*ast.KeyValueExpr); ok {
+			if name, ok := kv.Key.(*ast.Ident); ok && texts[name.Name] {
+				g.add(kv.Value)
+			}
+		} else if texts[names[i]] {
+			g.add(e)
+		}
+	}
+}
+
+// add adds a text if it is a literal.
+func (g goTexts) add(e ast.Expr) {
+	if text, ok := literal(e); ok && text != "" {
+		g.found[text] = true
+	}
 }
 
 // literal returns the value of a string literal, or of several that are added.
@@ -328,9 +472,30 @@ func TestTextsAreFound(t *testing.T) {
 		"a.html",
 		`{{define "content"}}{{t "one"}}{{if .X}}{{template "x" (dict "label" (t "two {0}" .N))}}{{else}}{{with t "three"}}{{.}}{{end}}{{end}}{{range .Y}}{{t .Label}}{{else}}{{t "four" | print}}{{end}}{{end}}`,
 	)
-	write("a.go", "package a\nvar x = web.Text(\"five\")\nfunc f() { p.T(\"six \"+\n\"seven\", 1); p.T(x) }\n")
+	write("a.go", `package a
+var x = web.Text("five")
+func f() {
+	p.T("six "+
+		"seven", 1)
+	p.T(x)
+	add := func(id string, label web.Text) {}
+	add("no", "eight")
+}
+func says(word string, sentence web.Text) string { return word }
+type row struct { id string; label, hint web.Text }
+var rows = map[string]row{"no": {"no", "nine", "ten"}}
+var names = []struct{ id string; name web.Text }{{id: "no", name: "eleven"}}
+var words = map[string]web.Text{"no": "twelve"}
+`)
+	write("b.go", `package a
+var done = says("no", "thirteen")
+var _ = add("no", "no")
+`)
 	got := slices.Sorted(maps.Keys(textsOf(t, dir)))
-	if want := []string{"five", "four", "one", "six seven", "three", "two {0}"}; !slices.Equal(got, want) {
+	want := []string{
+		"eight", "eleven", "five", "four", "nine", "one", "six seven", "ten", "thirteen", "three", "twelve", "two {0}",
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }
