@@ -20,34 +20,36 @@ const (
 // accountPages are the pages of a person's own account.
 var accountPages = anywhere(append(
 	secondFactorPages,
-	page(accountPath, func(v *visit) error { return showAccount(v, nil) }),
-	post(accountPath, action[store.User]{op: operation.UpdateProfile, fields: only("name", "language"), again: showAccount,
-		next: func(*visit, store.User) (string, string) { return accountPath, profileSaved }}),
-	page(passwordPath, func(v *visit) error { return showPassword(v, v.newForm(nil)) }),
-	post(
-		passwordPath,
-		action[operation.CreatedSession]{
-			op:     operation.ChangePassword,
-			fields: only("current_password", "password"),
-			again:  showPassword,
-			show:   passwordChanged,
-			at:     map[store.Code]string{store.InvalidCredentials: "current_password"},
-		},
-	),
-	post(accountPath+"/session/:id/end", action[kernel.None]{op: operation.EndSession, fields: only(),
-		next: func(*visit, kernel.None) (string, string) { return accountPath, sessionEnded }}),
-	page(accountPath+"/sign-out-everywhere", confirmSignOutEverywhere),
-	post(
-		accountPath+"/sign-out-everywhere",
-		action[operation.EndedSessions]{op: operation.SignOutEverywhere, fields: only(), show: signedOutEverywhere},
-	),
+	page(accountPath, func(v *visit) error { return showAccount(v, v.newForm(nil)) }),
+	post(accountPath, action{
+		op:     operation.UpdateProfile,
+		fields: only("name", "language"),
+		again:  showAccount,
+		to:     accountPath,
+		done:   says("profile-saved", "Your account was saved."),
+	}),
+	form(passwordPath, showPassword, action{
+		op:     operation.ChangePassword,
+		fields: only("current_password", "password"),
+		then:   then(passwordChanged),
+		at:     map[store.Code]string{store.InvalidCredentials: "current_password"},
+	}),
+	post(accountPath+"/session/:id/end", action{
+		op:     operation.EndSession,
+		fields: only(),
+		to:     accountPath,
+		done:   says("session-ended", "That device is signed out."),
+	}),
+	confirm(accountPath+"/sign-out-everywhere", nothing, askSignOutEverywhere, action{
+		op:     operation.SignOutEverywhere,
+		fields: only(),
+		then:   then(signedOutEverywhere),
+	}),
 )...)
 
 var (
-	profileSaved  = says("profile-saved", web.Text("Your account was saved."))
-	passwordSaved = says("password-changed", web.Text("Your password was changed. You are signed out on all other devices."))
-	sessionEnded  = says("session-ended", web.Text("That device is signed out."))
-	allEnded      = says("signed-out-everywhere", web.Text("You are signed out on all devices."))
+	passwordSaved = says("password-changed", "Your password was changed. You are signed out on all other devices.")
+	allEnded      = says("signed-out-everywhere", "You are signed out on all devices.")
 )
 
 // accountPage is the page of a person's own account.
@@ -70,22 +72,17 @@ type session struct {
 }
 
 func showAccount(v *visit, f *web.Form) error {
-	profile, err := read[operation.Profile](v, operation.GetProfile, kernel.Args{})
+	profile, err := read[operation.Profile](v, operation.GetProfile)
 	if err != nil {
 		return err
 	}
-	list, err := read[operation.List[store.Session]](v, operation.ListSessions, kernel.Args{})
+	list, err := read[operation.List[store.Session]](v, operation.ListSessions)
 	if err != nil {
 		return err
 	}
-	if f == nil {
-		f = v.newForm(url.Values{"name": {profile.Name}, "language": {profile.Language}})
-	}
-	p := accountPage{Frame: v.frame(web.Text("Your account"), accountPath), Form: f, Languages: languageOptions(), Profile: profile}
-	p.Factor = web.Badge{Label: v.print.T("Off")}
-	if profile.TOTP {
-		p.Factor = web.Badge{Label: v.print.T("On"), Tone: "good"}
-	}
+	v.fill(f, url.Values{"name": {profile.Name}, "language": {profile.Language}})
+	p := accountPage{Frame: v.frame("Your account", accountPath), Form: f, Languages: languageOptions(), Profile: profile}
+	p.Factor = v.onOff(profile.TOTP)
 	for _, s := range list.Data {
 		p.Sessions = append(p.Sessions, session{s, v.device(s.Agent), s.ID == v.person.SessionID, f.Key})
 	}
@@ -96,44 +93,46 @@ func showAccount(v *visit, f *web.Form) error {
 		}
 		p.Shops = append(p.Shops, web.Fact{Label: sr.Name, Value: v.roleOption(role).Label})
 	}
-	return v.render(v.status(), "account", p)
+	return v.render("account", p)
 }
 
 func showPassword(v *visit, f *web.Form) error {
 	if problem := f.Errors["current_password"]; problem != "" && v.formStatus == http.StatusUnauthorized {
-		f.Errors["current_password"] = v.print.T("The password is wrong.")
+		f.Errors["current_password"] = v.T("The password is wrong.")
 	}
 	f.Order = []string{"current_password", "password"}
-	frame := v.frame(web.Text("Change your password"), accountPath)
-	frame.Width = "narrow"
-	return v.render(v.status(), "password", accountPage{Frame: frame, Form: f})
+	return v.render("password", accountPage{Frame: v.narrow("Change your password", accountPath), Form: f})
 }
 
 // passwordChanged sets the cookie of the session that takes the place of the others.
 func passwordChanged(v *visit, s operation.CreatedSession) error {
 	if s.Token == "" { // the form was sent twice, and the other answer has the cookie
-		v.redirect("/sign-in", passwordSet)
-		return nil
+		return v.redirect("/sign-in", passwordSet)
 	}
 	v.setSession(s.Token)
-	v.redirect(accountPath, passwordSaved)
-	return nil
+	return v.redirect(accountPath, passwordSaved)
 }
 
-func confirmSignOutEverywhere(v *visit) error {
-	return v.confirm(accountPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Sign out everywhere?")},
-		Path:   accountPath + "/sign-out-everywhere",
-		Text:   v.print.T("All devices are signed out at once, this one too. Then sign in again here."),
-		Button: v.print.T("Sign out everywhere"),
+func askSignOutEverywhere(v *visit, _ kernel.None) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame:  v.narrow("Sign out everywhere?", accountPath),
+		Text:   v.T("All devices are signed out at once, this one too. Then sign in again here."),
+		Button: v.T("Sign out everywhere"),
 		Cancel: accountPath,
-	})
+	}
+}
+
+// onOff returns the badge of a second factor.
+func (v *visit) onOff(on bool) web.Badge {
+	if on {
+		return v.badge("On", "good")
+	}
+	return v.badge("Off", "")
 }
 
 func signedOutEverywhere(v *visit, _ operation.EndedSessions) error {
 	v.setSession("")
-	v.redirect("/sign-in", allEnded)
-	return nil
+	return v.redirect("/sign-in", allEnded)
 }
 
 // device returns the browser and the system that a User-Agent names, as far as they are
@@ -158,9 +157,9 @@ func (v *visit) device(agent string) string {
 	)
 	switch {
 	case browser != "" && system != "":
-		return v.print.T("{0} on {1}", browser, system)
+		return v.T("{0} on {1}", browser, system)
 	case browser != "" || system != "":
 		return cmp.Or(browser, system)
 	}
-	return v.print.T("Unknown device")
+	return v.T("Unknown device")
 }

@@ -50,28 +50,26 @@ type subject struct {
 
 func showActivity(v *visit) error {
 	q := v.r.URL.Query()
-	p := activityPage{Frame: v.frame(web.Text("Activity"), activityPath), Filter: v.newForm(q)}
-	p.Filter.ID = "filter"
+	p := activityPage{Frame: v.frame("Activity", activityPath), Filter: v.filter(q), Actions: v.actionOptions()}
 	p.Filtered = len(nonEmpty(q, "who", "action", "from", "to")) > 0
-	list, err := read[store.Page[store.Activity]](v, operation.ListActivity, filterInput{v, v.activityFields(q)})
-	if err != nil && !v.faultyFilter(p.Filter, err) {
+	rows, pager, err := list[store.Activity](v, operation.ListActivity, v.activityFields(q), p.Filter)
+	if err != nil {
 		return err
 	}
+	p.Pager = pager
 	for _, field := range []string{"actor_type", "actor_id"} {
 		if problem, ok := p.Filter.Errors[field]; ok {
 			delete(p.Filter.Errors, field)
 			p.Filter.Errors["who"] = problem
 		}
 	}
-	for _, a := range list.Data {
+	for _, a := range rows {
 		p.Rows = append(p.Rows, v.activityRow(a))
 	}
 	if p.Who, err = v.actorOptions(q.Get("who")); err != nil {
 		return err
 	}
-	p.Actions = v.actionOptions()
-	p.Pager = v.pager(len(p.Rows), list.NextCursor)
-	return v.render(v.status(), "activity", p)
+	return v.render("activity", p)
 }
 
 // activityFields returns the fields of ListActivity that the page's query asks for: who is
@@ -100,11 +98,11 @@ func (v *visit) activityFields(q url.Values) url.Values {
 // actorOptions returns the choices of who acts: all of a kind, or one person, key or till.
 // chosen is added if it is not among them.
 func (v *visit) actorOptions(chosen string) ([]web.Option, error) {
-	options := []web.Option{{Value: "", Label: v.print.T("Anybody")}}
+	options := []web.Option{v.option("", "Anybody", "")}
 	for _, t := range actorTypes {
-		options = append(options, web.Option{Value: t.kind, Label: v.print.T(t.all)})
+		options = append(options, v.option(t.kind, t.all, ""))
 	}
-	actors, err := read[operation.List[store.Named]](v, operation.ListActivityActors, kernel.Args{})
+	actors, err := read[operation.List[store.Named]](v, operation.ListActivityActors)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +114,7 @@ func (v *visit) actorOptions(chosen string) ([]web.Option, error) {
 			}
 			o := web.Option{Value: n.ID.V, Label: n.Name.V}
 			if first {
-				o.Group, first = v.print.T(t.all), false
+				o.Group, first = v.T(t.all), false
 			}
 			options = append(options, o)
 		}
@@ -129,12 +127,12 @@ func (v *visit) actorOptions(chosen string) ([]web.Option, error) {
 
 // actionOptions returns the choices of what was done: all about a subject, or one action.
 func (v *visit) actionOptions() []web.Option {
-	options := []web.Option{{Value: "", Label: v.print.T("Anything")}}
+	options := []web.Option{v.option("", "Anything", "")}
 	for _, g := range actionGroups {
-		options = append(options, web.Option{Value: g.family + ".", Label: v.print.T(g.all), Group: v.print.T(g.label)})
+		options = append(options, web.Option{Value: g.family + ".", Label: v.T(g.all), Group: v.T(g.label)})
 		for _, a := range actionWords {
 			if strings.HasPrefix(a.action, g.family+".") {
-				options = append(options, web.Option{Value: a.action, Label: v.print.T(a.text)})
+				options = append(options, v.option(a.action, a.text, ""))
 			}
 		}
 	}
@@ -164,7 +162,7 @@ func (v *visit) partyName(n store.Named) string {
 	case n.Type == "":
 		return ""
 	case n.Type == "user" && !n.ID.Valid:
-		return v.print.T("At the command line")
+		return v.T("At the command line")
 	}
 	return v.actor(n, "").Name
 }
@@ -174,13 +172,13 @@ func (v *visit) actor(n store.Named, account string) subject {
 	s := subject{Name: n.Name.V}
 	for _, t := range actorTypes {
 		if t.kind == n.Type {
-			s.Kind = v.print.T(t.one)
+			s.Kind = v.T(t.one)
 		}
 	}
 	switch n.Type {
 	case "user":
 		if !n.ID.Valid {
-			s.Name, s.Kind = cmp.Or(account, v.print.T("Operator")), v.print.T("At the command line")
+			s.Name, s.Kind = cmp.Or(account, v.T("Operator")), v.T("At the command line")
 		}
 		s.Path = v.personPath(n)
 	case "api_key":
@@ -226,16 +224,16 @@ func (v *visit) target(a store.Activity) subject {
 	case store.KindDevice:
 		s.Path = tillsPath
 	case store.KindLocation:
-		s.Path, s.Name = locationPath(id), cmp.Or(s.Name, v.print.T("Location without a name"))
+		s.Path, s.Name = locationPath(id), v.locationName(s.Name)
 	case store.KindProgram:
 		s.Path = "/dashboard/program/" + id
 	case store.KindPrize:
 		s.Path = "/dashboard/program/" + n.Parent.V
 		deleted = !n.Parent.Valid
 	case store.KindCard:
-		s.Path, s.Name = "/dashboard/card/"+id, cmp.Or(s.Name, v.print.T("Card without a name"))
+		s.Path, s.Name = "/dashboard/card/"+id, v.cardName(s.Name)
 	case store.KindTransaction:
-		s.Path, s.Name = "/dashboard/card/"+n.Parent.V, cmp.Or(s.Name, v.print.T("Card without a name"))
+		s.Path, s.Name = "/dashboard/card/"+n.Parent.V, v.cardName(s.Name)
 	case store.KindWebhook:
 		s.Path, s.Name = webhookPath(id), shortURL(s.Name)
 	}

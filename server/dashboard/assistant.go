@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
 	"slices"
 
 	"punchcard/server/kernel"
@@ -13,9 +12,7 @@ import (
 const assistantPath = "/dashboard/assistant"
 
 // assistantPages say how an AI assistant is set up.
-var assistantPages = []binding{
-	page(assistantPath, showAssistant),
-}
+var assistantPages = []binding{page(assistantPath, shows(operation.GetShop, showAssistant))}
 
 // Assistant is what the pages say about the endpoint for AI assistants.
 type Assistant struct {
@@ -73,22 +70,18 @@ type toolRow struct {
 	Effect web.Badge
 }
 
-func showAssistant(v *visit) error {
-	sh, err := read[store.Shop](v, operation.GetShop, kernel.Args{})
-	if err != nil {
-		return err
-	}
-	p := assistantPage{Frame: v.frame(web.Text("Assistant"), assistantPath), Owner: v.allows(kernel.Owner), Limits: v.assistantLimits()}
+func showAssistant(v *visit, sh store.Shop) error {
+	p := assistantPage{Frame: v.frame("Assistant", assistantPath), Owner: v.allows(kernel.Owner), Limits: v.assistantLimits()}
 	switch {
 	case !sh.MCPAccess:
-		p.Trouble = v.print.T("This shop may not use assistants: its keys for them are suspended. The operator of the server decides that.")
+		p.Trouble = v.T("This shop may not use assistants: its keys for them are suspended. The operator of the server decides that.")
 	case sh.SubscriptionState == "suspended" || sh.SubscriptionState == "cancelled":
-		p.Trouble = v.print.T(
+		p.Trouble = v.T(
 			"The subscription of this shop has ended, so no assistant gets an answer. The operator of the server renews it.",
 		)
 	}
 	if p.Owner {
-		p.Actions = []web.Action{{Label: v.print.T("New key"), Path: "/dashboard/new/key?class=mcp", Icon: "plus", Kind: "primary"}}
+		p.Actions = []web.Action{v.link("New key", "/dashboard/new/key?class=mcp", "plus", "primary")}
 	}
 	clients := v.clients(placeholderKey)
 	current := max(0, slices.IndexFunc(clients, func(c Client) bool { return c.ID == v.r.URL.Query().Get("client") }))
@@ -97,42 +90,42 @@ func showAssistant(v *visit) error {
 		p.Clients = append(p.Clients, web.NavItem{Label: c.Name, Path: assistantPath + "?client=" + c.ID, Current: i == current})
 	}
 	p.Questions = []string{
-		v.print.T("Who has not come for 30 days?"),
-		v.print.T("How does last Tuesday compare with the one before?"),
-		v.print.T("Which prizes are due?"),
-		v.print.T("Issue cards for these 30 people; try it without writing first."),
-		v.print.T("Why does the n8n webhook fail?"),
+		v.T("Who has not come for 30 days?"),
+		v.T("How does last Tuesday compare with the one before?"),
+		v.T("Which prizes are due?"),
+		v.T("Issue cards for these 30 people; try it without writing first."),
+		v.T("Why does the n8n webhook fail?"),
 	}
 	for _, t := range v.Assistant.Tools() {
 		p.Tools = append(p.Tools, v.toolRow(t))
 	}
-	return v.render(http.StatusOK, "assistant", p)
+	return v.render("assistant", p)
 }
 
 func (v *visit) toolRow(t Tool) toolRow {
-	row := toolRow{Tool: t, Needs: v.print.T("Nothing"), Effect: web.Badge{Label: v.print.T("Reads"), Tone: "info"}}
+	row := toolRow{Tool: t, Needs: v.T("Nothing"), Effect: v.badge("Reads", "info")}
 	if t.Scope != "" {
 		row.Needs = v.scopeOption(t.Scope).Label
 	}
 	switch {
 	case t.Asks:
-		row.Effect = web.Badge{Label: v.print.T("Asks first"), Tone: "warn"}
+		row.Effect = v.badge("Asks first", "warn")
 	case t.Writes:
-		row.Effect = web.Badge{Label: v.print.T("Changes"), Tone: "good"}
+		row.Effect = v.badge("Changes", "good")
 	}
 	return row
 }
 
 // assistantLimits returns how often a key may call tools.
 func (v *visit) assistantLimits() []web.Fact {
-	limit := func(n int, hint string) web.Fact {
+	limit := func(label web.Text, n int, hint string) web.Fact {
 		if n == 0 {
-			return web.Fact{Value: v.print.T("No limit")}
+			return v.fact(label, v.T("No limit"))
 		}
-		return web.Fact{Value: v.print.T("{0} call|{0} calls", n), Hint: hint}
+		return v.fact(label, v.T("{0} call|{0} calls", n), hint)
 	}
-	minute := limit(v.Assistant.PerMinute, v.print.T("The next one is refused, and the assistant is told how long to wait."))
-	day := limit(v.Assistant.PerDay, v.print.T("The day begins at midnight in UTC."))
-	minute.Label, day.Label = v.print.T("A minute, for each key"), v.print.T("A day, for each key")
-	return []web.Fact{minute, day}
+	return []web.Fact{
+		limit("A minute, for each key", v.Assistant.PerMinute, v.T("The next one is refused, and the assistant is told how long to wait.")),
+		limit("A day, for each key", v.Assistant.PerDay, v.T("The day begins at midnight in UTC.")),
+	}
 }

@@ -20,15 +20,11 @@ import (
 // cardExportPages download data.
 var cardExportPages = []binding{
 	page("/dashboard/cards.csv", exportCards),
-	page("/dashboard/card/:id/export", exportCard),
+	page(cardAt+"/export", shows(operation.ExportCard, exportCard)),
 }
 
 // exportCard downloads all that is stored about the holder of a card.
-func exportCard(v *visit) error {
-	x, err := read[store.CardExport](v, operation.ExportCard, v.args(nil))
-	if err != nil {
-		return err
-	}
+func exportCard(v *visit, x store.CardExport) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, wire.Append(nil, &x), "", "  "); err != nil {
 		return err
@@ -61,13 +57,13 @@ var exportFilters = []string{"program_id", "status", "seen", "prize_due"}
 // exportCards downloads the cards as a table, page by page. If a page fails after the
 // first one was sent, the connection is closed, so that the browser reports it.
 func exportCards(v *visit) error {
-	fields := searchFields(nonEmpty(v.r.URL.Query(), exportFilters...), v.Kernel.Store().Now())
+	fields := searchFields(nonEmpty(v.r.URL.Query(), exportFilters...), v.now())
 	fields.Set("limit", "100")
 	list, err := v.exportPage(fields)
 	if err != nil {
 		return err
 	}
-	v.download("text/csv; charset=utf-8", "cards-"+v.Kernel.Store().Now().Std().In(v.zone()).Format(time.DateOnly)+".csv")
+	v.download("text/csv; charset=utf-8", "cards-"+v.now().Std().In(v.zone()).Format(time.DateOnly)+".csv")
 	out, deadline := csv.NewWriter(v.w), http.NewResponseController(v.w)
 	out.Write(exportColumns)
 	for {
@@ -90,7 +86,7 @@ func exportCards(v *visit) error {
 // again if the store's epoch changes.
 func (v *visit) exportPage(fields url.Values) (store.Page[store.ExportedCard], error) {
 	for {
-		list, err := read[store.Page[store.ExportedCard]](v, operation.ExportCards, filterInput{v, fields})
+		list, err := read[store.Page[store.ExportedCard]](v, operation.ExportCards, queryInput{v, fields})
 		if !errors.Is(err, store.ErrEpoch) || v.r.Context().Err() != nil {
 			return list, err
 		}

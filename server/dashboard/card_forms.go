@@ -16,48 +16,45 @@ import (
 
 // cardFormPages are the forms of cards.
 var cardFormPages = []binding{
-	page("/dashboard/new/card", func(v *visit) error {
-		return showIssue(v, v.newForm(url.Values{"_program": {v.r.URL.Query().Get("program_id")}}))
+	form("/dashboard/new/card", showIssue, action{
+		op:     operation.IssueCard,
+		check:  chooseProgram,
+		fields: cardTimes,
+		then:   showLink("The card was issued"),
 	}),
-	{method: http.MethodPost, pattern: "/dashboard/new/card", handle: issueCard},
-	page("/dashboard/card/:id/edit", func(v *visit) error { return showEditCard(v, nil) }),
-	post(
-		"/dashboard/card/:id/edit",
-		action[store.CardDetail]{op: operation.UpdateCard, fields: changedCard, again: showEditCard, next: toCard(cardSaved)},
-	),
-	page("/dashboard/card/:id/reissue", func(v *visit) error { return showReissue(v, nil) }),
-	post(
-		"/dashboard/card/:id/reissue",
-		action[operation.IssuedCard]{
-			op:     operation.ReissueCard,
-			fields: cardTimes,
-			again:  showReissue,
-			show:   showLink(web.Text("The card was reissued")),
-		},
-	),
-	page("/dashboard/card/:id/link", func(v *visit) error { return confirmLink(v, v.newForm(nil)) }),
-	post(
-		"/dashboard/card/:id/link",
-		action[operation.IssuedCard]{
-			op:     operation.CreateInstallLink,
-			fields: only(),
-			again:  confirmLink,
-			show:   showLink(web.Text("New link")),
-		},
-	),
-	page("/dashboard/card/:id/mail", func(v *visit) error { return confirmMail(v, v.newForm(nil)) }),
-	post("/dashboard/card/:id/mail", action[operation.IssuedCard]{op: operation.CreateInstallLink,
-		fields: func(*visit, url.Values) url.Values { return url.Values{"send_email": {"true"}} }, again: confirmMail,
-		next: func(_ *visit, c operation.IssuedCard) (string, string) { return cardPath(c.ID), linkMailed }}),
-	page("/dashboard/card/:id/erase", func(v *visit) error { return confirmErase(v, v.newForm(nil)) }),
-	{method: http.MethodPost, pattern: "/dashboard/card/:id/erase", handle: eraseCard},
+	edit(cardAt+"/edit", getCard, showEditCard, action{
+		op:     operation.UpdateCard,
+		fields: changedCard,
+		to:     cardAt,
+		done:   says("card-saved", "The card was saved."),
+	}),
+	edit(cardAt+"/reissue", getCard, showReissue, action{
+		op:     operation.ReissueCard,
+		fields: cardTimes,
+		then:   showLink("The card was reissued"),
+	}),
+	confirm(cardAt+"/link", findCard, askLink, action{
+		op:        operation.CreateInstallLink,
+		fields:    only(),
+		asksAgain: true,
+		then:      showLink("New link"),
+	}),
+	confirm(cardAt+"/mail", findCard, askMail, action{
+		op:        operation.CreateInstallLink,
+		fields:    always("send_email", "true"),
+		asksAgain: true,
+		to:        cardAt,
+		done:      says("link-mailed", "A new link is on its way by mail. The earlier link has ended."),
+	}),
+	confirm(cardAt+"/erase", findCard, askErase, action{
+		op:        operation.EraseCard,
+		check:     checkErase,
+		fields:    only(),
+		asksAgain: true,
+		to:        cardsPath,
+		done:      says("card-erased", "The person was erased."),
+	}),
 }
-
-var (
-	cardSaved  = says("card-saved", web.Text("The card was saved."))
-	linkMailed = says("link-mailed", web.Text("A new link is on its way by mail. The earlier link has ended."))
-	cardErased = says("card-erased", web.Text("The person was erased."))
-)
 
 // cardFormPage is a form about a card, or the link of one.
 type cardFormPage struct {
@@ -75,39 +72,23 @@ type cardFormPage struct {
 	Freezes     bool       // the first installed card of the program freezes it
 }
 
-func (v *visit) cardForm(title string, f *web.Form) cardFormPage {
-	p := cardFormPage{Frame: v.frame(title, cardsPath), Form: f, Mails: v.Mails}
-	p.Width = "narrow"
+func (v *visit) cardForm(title web.Text, f *web.Form) cardFormPage {
+	p := cardFormPage{Frame: v.narrow(title, cardsPath), Form: f, Mails: v.Mails}
 	f.Order = []string{"_program", "holder_name", "holder_email", "external_ref", "expires_at", "send_email"}
 	return p
 }
 
-func showIssue(v *visit, f *web.Form) error {
-	if err := v.require(operation.IssueCard); err != nil {
-		return err
-	}
-	p := v.cardForm(web.Text("Issue a card"), f)
-	var err error
+func showIssue(v *visit, f *web.Form) (err error) {
+	v.fill(f, url.Values{"_program": {v.r.URL.Query().Get("program_id")}})
+	p := v.cardForm("Issue a card", f)
 	if p.Programs, err = v.programOptions(); err != nil {
 		return err
 	}
-	return v.render(v.status(), "card_issue", p)
+	return v.render("card_issue", p)
 }
 
-// issueCard issues a card of the program that was chosen in the form.
-func issueCard(v *visit) error {
-	if err := v.chooseProgram(); err != nil {
-		return showIssue(v, v.faultyForm(err, nil))
-	}
-	return action[operation.IssuedCard]{
-		op:     operation.IssueCard,
-		fields: cardTimes,
-		again:  showIssue,
-		show:   showLink(web.Text("The card was issued")),
-	}.run(
-		v,
-	)
-}
+// getCard returns the card of the path, as its forms have it.
+func getCard(v *visit) (store.CardDetail, error) { return read[store.CardDetail](v, operation.GetCard) }
 
 // cardTimes turns the day of expiry into the end of that day in the shop's time zone.
 func cardTimes(v *visit, form url.Values) url.Values {
@@ -136,7 +117,7 @@ func (v *visit) cardValues(c store.CardDetail) url.Values {
 // changedCard leaves out the fields that are as they were, since some of them may not be
 // in an update at all.
 func changedCard(v *visit, form url.Values) url.Values {
-	c, err := read[store.CardDetail](v, operation.GetCard, v.args(nil))
+	c, err := getCard(v)
 	if err != nil {
 		return form // the operation refuses it too
 	}
@@ -148,50 +129,32 @@ func changedCard(v *visit, form url.Values) url.Values {
 	return cardTimes(v, form)
 }
 
-func showEditCard(v *visit, f *web.Form) error {
-	if err := v.require(operation.UpdateCard); err != nil {
-		return err
-	}
-	c, err := read[store.CardDetail](v, operation.GetCard, v.args(nil))
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		f = v.newForm(v.cardValues(c))
-	}
-	p := v.cardForm(web.Text("Edit card"), f)
+func showEditCard(v *visit, c store.CardDetail, f *web.Form) error {
+	v.fill(f, v.cardValues(c))
+	p := v.cardForm("Edit card", f)
 	p.Card = c
 	if c.InstalledAt.Valid {
-		p.Locked = v.print.T("The card is on a phone, so this cannot change. Reissue the card instead.")
+		p.Locked = v.T("The card is on a phone, so this cannot change. Reissue the card instead.")
 	}
-	return v.render(v.status(), "card_edit", p)
+	return v.render("card_edit", p)
 }
 
-func showReissue(v *visit, f *web.Form) error {
-	if err := v.require(operation.ReissueCard); err != nil {
-		return err
-	}
-	c, err := read[store.CardDetail](v, operation.GetCard, v.args(nil))
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		values := v.cardValues(c)
-		values.Del("expires_at")
-		f = v.newForm(values)
-	}
-	p := v.cardForm(web.Text("Reissue card"), f)
+func showReissue(v *visit, c store.CardDetail, f *web.Form) error {
+	values := v.cardValues(c)
+	values.Del("expires_at")
+	v.fill(f, values)
+	p := v.cardForm("Reissue card", f)
 	p.Card = c
-	return v.render(v.status(), "card_reissue", p)
+	return v.render("card_reissue", p)
 }
 
 // showLink returns what shows a new link with its QR code, which is not shown again.
-func showLink(title string) func(*visit, operation.IssuedCard) error {
-	return func(v *visit, c operation.IssuedCard) error {
+func showLink(title web.Text) answered {
+	return then(func(v *visit, c operation.IssuedCard) error {
 		p := v.cardForm(title, v.newForm(nil))
 		p.Issued, p.QR = c, template.HTML(c.InstallQRSVG)
 		p.Unreachable = v.unreachable()
-		program, err := read[store.ProgramForm](v, operation.GetProgramForm, kernel.Args{Params: map[string]string{"id": c.ProgramID}})
+		program, err := v.programForm(c.ProgramID)
 		if err != nil {
 			return err
 		}
@@ -200,40 +163,25 @@ func showLink(title string) func(*visit, operation.IssuedCard) error {
 		if v.r.URL.Path == "/dashboard/new/card" {
 			p.Another = "/dashboard/new/card?program_id=" + url.QueryEscape(c.ProgramID)
 		}
-		return v.render(http.StatusOK, "card_link", p)
-	}
-}
-
-func confirmLink(v *visit, f *web.Form) error {
-	return v.confirmNewLink(f, web.ConfirmPage{
-		Frame:  web.Frame{Title: web.Text("Make a new link for {0}?")},
-		Path:   cardPath(v.id()) + "/link",
-		Text:   v.print.T("You get a link and a QR code to show to the holder. The earlier link ends at once, also if it was mailed."),
-		Button: v.print.T("Make the link"),
+		return v.render("card_link", p)
 	})
 }
 
-func confirmMail(v *visit, f *web.Form) error {
-	return v.confirmNewLink(f, web.ConfirmPage{
-		Frame:  web.Frame{Title: web.Text("Mail a link to {0}?")},
-		Path:   cardPath(v.id()) + "/mail",
-		Text:   v.print.T("A new link is made and mailed to the email of the card. The earlier link ends at once."),
-		Button: v.print.T("Mail the link"),
-	})
+func askLink(v *visit, o store.CardOverview) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame:  v.narrow("Make a new link for {0}?", cardsPath, v.holder(o.Card)),
+		Text:   v.T("You get a link and a QR code to show to the holder. The earlier link ends at once, also if it was mailed."),
+		Button: v.T("Make the link"),
+		Cancel: cardPath(v.id()),
+	}
 }
 
-// confirmNewLink asks before a link is made. The title of c has a place for the holder.
-func (v *visit) confirmNewLink(f *web.Form, c web.ConfirmPage) error {
-	if err := v.require(operation.CreateInstallLink); err != nil {
-		return err
+func askMail(v *visit, o store.CardOverview) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame:  v.narrow("Mail a link to {0}?", cardsPath, v.holder(o.Card)),
+		Text:   v.T("A new link is made and mailed to the email of the card. The earlier link ends at once."),
+		Button: v.T("Mail the link"),
 	}
-	o, err := findCard(v)
-	if err != nil {
-		return err
-	}
-	c.Title = v.print.T(c.Title, v.cardName(o.Card.HolderName, o.Card.HolderEmail, o.Card.ExternalRef))
-	c.Form, c.Cancel = f, cardPath(v.id())
-	return v.confirm(cardsPath, c)
 }
 
 // longestTyped is the most characters that a person has to type as a confirmation.
@@ -245,61 +193,39 @@ func (v *visit) eraseWord(c store.CardDetail) string {
 	if n := len([]rune(c.HolderName.V)); n > 0 && n <= longestTyped {
 		return c.HolderName.V
 	}
-	return v.print.T("erase")
+	return v.T("erase")
 }
 
-func confirmErase(v *visit, f *web.Form) error {
-	if err := v.require(operation.EraseCard); err != nil {
-		return err
-	}
-	o, err := findCard(v)
-	if err != nil {
-		return err
-	}
-	return v.confirm(cardsPath, web.ConfirmPage{
-		Frame: web.Frame{Title: v.print.T("Erase {0}?", v.cardName(o.Card.HolderName, o.Card.HolderEmail, o.Card.ExternalRef))},
-		Form:  f,
-		Path:  cardPath(v.id()) + "/erase",
-		Text:  v.print.T("Use this if the holder asks you to delete their data. It cannot be undone."),
+func askErase(v *visit, o store.CardOverview) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Erase {0}?", cardsPath, v.holder(o.Card)),
+		Text:  v.T("Use this if the holder asks you to delete their data. It cannot be undone."),
 		Consequences: []string{
-			v.print.T("The name, email and reference are deleted, also from messages to other software that wait to be sent."),
-			v.print.T("The card, its code and its links end at once. Stamps, balance and prizes are lost."),
-			v.print.T("The rows of the ledger stay, without the person, so that your figures remain right."),
+			v.T("The name, email and reference are deleted, also from messages to other software that wait to be sent."),
+			v.T("The card, its code and its links end at once. Stamps, balance and prizes are lost."),
+			v.T("The rows of the ledger stay, without the person, so that your figures remain right."),
 		},
 		Type:   v.eraseWord(o.Card),
-		Button: v.print.T("Erase the person"),
+		Button: v.T("Erase the person"),
 		Cancel: cardPath(v.id()),
 		Danger: true,
-	})
+	}
 }
 
-// eraseCard erases the holder of a card if what was typed is right.
-func eraseCard(v *visit) error {
-	if err := v.require(operation.EraseCard); err != nil {
-		return err
-	}
+// checkErase returns an error unless what was typed is right. A form that is sent twice has its
+// answer, though the card is gone.
+func checkErase(v *visit) error {
 	o, err := findCard(v)
-	gone := kernel.AsError(err, kernel.StatusOf).Status == http.StatusNotFound // a form that is sent twice has its answer
-	if err != nil && !gone {
+	if err != nil {
+		if kernel.AsError(err, kernel.StatusOf).Status == http.StatusNotFound {
+			return nil
+		}
 		return err
 	}
-	if err == nil && !v.typed(v.eraseWord(o.Card)) {
-		return confirmErase(
-			v,
-			v.faultyForm(
-				store.Invalid(
-					store.Detail{
-						Field:   "confirmation",
-						Code:    wire.CodeInvalidValue,
-						Message: "Type what is asked for, exactly as it is written.",
-					},
-				),
-				nil,
-			),
-		)
+	if v.typed(v.eraseWord(o.Card)) {
+		return nil
 	}
-	return action[kernel.None]{op: operation.EraseCard, fields: only(), again: confirmErase,
-		next: func(*visit, kernel.None) (string, string) { return cardsPath, cardErased }}.run(v)
+	return invalid("confirmation", wire.CodeInvalidValue, "Type what is asked for, exactly as it is written.")
 }
 
 // typed reports whether the person typed a text as a confirmation. The number of blanks

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"net/url"
 	"slices"
 
 	"punchcard/server/operation"
@@ -20,15 +19,15 @@ type ledgerRow struct {
 }
 
 // ledgerTitles say what the rows of the ledger are.
-var ledgerTitles = map[string]string{
-	store.TransactionStamp:      web.Text("Stamps"),
-	store.TransactionRedemption: web.Text("Prize redeemed"),
-	store.TransactionReversal:   web.Text("Reversal"),
-	store.TransactionExpiry:     web.Text("Stamps expired"),
-	store.TransactionTopUp:      web.Text("Top-up"),
-	store.TransactionSpend:      web.Text("Payment"),
-	store.TransactionDiscount:   web.Text("Discount"),
-	store.TransactionAccess:     web.Text("Visit"),
+var ledgerTitles = map[string]web.Text{
+	store.TransactionStamp:      "Stamps",
+	store.TransactionRedemption: "Prize redeemed",
+	store.TransactionReversal:   "Reversal",
+	store.TransactionExpiry:     "Stamps expired",
+	store.TransactionTopUp:      "Top-up",
+	store.TransactionSpend:      "Payment",
+	store.TransactionDiscount:   "Discount",
+	store.TransactionAccess:     "Visit",
 }
 
 // reversible are the types of rows that can be reversed.
@@ -39,31 +38,28 @@ var reversible = []string{
 
 // addLedger adds a page of the card's ledger.
 func (v *visit) addLedger(p *cardPage) error {
-	q := v.r.URL.Query()
-	fields := url.Values{"limit": {"10"}}
-	if cursor := q.Get("cursor"); cursor != "" {
-		fields.Set("cursor", cursor)
-	}
-	list, err := read[store.Page[store.LedgerEntry]](v, operation.ListCardTransactions, filterInput{v, fields})
+	fields := nonEmpty(v.r.URL.Query(), "cursor")
+	fields.Set("limit", "10")
+	rows, pager, err := list[store.LedgerEntry](v, operation.ListCardTransactions, fields, nil)
 	if err != nil {
 		return err
 	}
-	for _, e := range list.Data {
+	p.Pager = pager
+	for _, e := range rows {
 		row := v.ledgerRow(e, p.Prizes)
 		row.MayUndo = p.MayUndo && p.Card.Status != store.StatusArchived && !e.ReversedAt.Valid && slices.Contains(reversible, e.Type)
 		p.Ledger = append(p.Ledger, row)
 	}
-	p.Pager = v.pager(len(list.Data), list.NextCursor)
 	return nil
 }
 
 // ledgerRow returns a row of the ledger as people read it. prizes are those whose names
 // are known.
 func (v *visit) ledgerRow(e store.LedgerEntry, prizes []store.LadderPrize) ledgerRow {
-	row := ledgerRow{LedgerEntry: e, Title: v.print.T(cmp.Or(ledgerTitles[e.Type], e.Type)), Who: e.DeviceName.V}
+	row := ledgerRow{LedgerEntry: e, Title: v.T(cmp.Or(ledgerTitles[e.Type], e.Type)), Who: e.DeviceName.V}
 	if i := slices.IndexFunc(prizes, func(z store.LadderPrize) bool { return e.PrizeID.Valid && z.ID == e.PrizeID.V }); i >= 0 &&
 		e.Type == store.TransactionRedemption {
-		row.Title = v.print.T("Prize redeemed: {0}", prizes[i].Name)
+		row.Title = v.T("Prize redeemed: {0}", prizes[i].Name)
 	}
 	if e.Staff != nil {
 		row.Who += " · " + e.Staff.Name
@@ -73,58 +69,55 @@ func (v *visit) ledgerRow(e store.LedgerEntry, prizes []store.LadderPrize) ledge
 	}
 	switch {
 	case e.ValueDelta.Valid:
-		row.Change = v.print.Money(e.ValueDelta.V, v.shop().Currency)
-		if e.ValueDelta.V > 0 {
-			row.Change = "+" + row.Change
-		}
-	case e.StampsDelta.Valid && e.StampsDelta.V != 0:
-		row.Change = v.print.Number(e.StampsDelta.V)
-		if e.StampsDelta.V > 0 {
-			row.Change = "+" + row.Change
-		}
+		row.Change = signed(e.ValueDelta.V, v.money)
+	case e.StampsDelta.V != 0:
+		row.Change = signed(e.StampsDelta.V, v.Number)
 	}
 	return row
 }
 
-// confirmReverse asks before a row of the ledger is reversed.
-func confirmReverse(v *visit, f *web.Form) error {
-	if err := v.require(operation.ReverseByPerson); err != nil {
-		return err
+// signed writes a number with its sign.
+func signed(n int64, format func(int64) string) string {
+	if n > 0 {
+		return "+" + format(n)
 	}
-	e, err := read[store.LedgerEntry](v, operation.GetLedgerEntry, v.args(nil))
-	if err != nil {
-		return err
-	}
+	return format(n)
+}
+
+func findLedgerEntry(v *visit) (store.LedgerEntry, error) {
+	return read[store.LedgerEntry](v, operation.GetLedgerEntry)
+}
+
+// askReverse asks before a row of the ledger is reversed.
+func askReverse(v *visit, e store.LedgerEntry) web.ConfirmPage {
 	row := v.ledgerRow(e, nil)
 	what := row.Title
 	if row.Change != "" {
-		what = v.print.T("{0} ({1})", row.Title, row.Change)
+		what = v.T("{0} ({1})", row.Title, row.Change)
 	}
-	text := v.print.T(
+	text := v.T(
 		"{0}: {1} at {2} on {3}.",
-		v.cardName(e.HolderName, store.Null[string]{}, store.Null[string]{}),
+		v.cardName(e.HolderName.V),
 		what,
 		e.LocationName,
-		v.print.DateTime(e.CreatedAt.Std()),
+		v.DateTime(e.CreatedAt.Std()),
 	)
 	consequences := []string{
-		v.print.T("The row stays in the ledger, and a reversal is written beside it."),
-		v.print.T("A reversal cannot be taken back."),
+		v.T("The row stays in the ledger, and a reversal is written beside it."),
+		v.T("A reversal cannot be taken back."),
 	}
 	switch e.Type {
 	case store.TransactionRedemption:
-		consequences = append(consequences, v.print.T("The prize can be redeemed again."))
+		consequences = append(consequences, v.T("The prize can be redeemed again."))
 	case store.TransactionStamp:
-		consequences = append(consequences, v.print.T("Stamps that went on to a further card with it are taken back too."))
+		consequences = append(consequences, v.T("Stamps that went on to a further card with it are taken back too."))
 	}
-	return v.confirm(cardsPath, web.ConfirmPage{
-		Frame:        web.Frame{Title: v.print.T("Reverse this row?")},
-		Form:         f,
-		Path:         "/dashboard/transaction/" + v.id() + "/reverse",
+	return web.ConfirmPage{
+		Frame:        v.narrow("Reverse this row?", cardsPath),
 		Text:         text,
 		Consequences: consequences,
-		Button:       v.print.T("Reverse the row"),
+		Button:       v.T("Reverse the row"),
 		Cancel:       cardPath(e.CardID),
 		Danger:       true,
-	})
+	}
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"html/template"
-	"net/http"
 	"net/url"
 
 	"github.com/julienschmidt/httprouter"
@@ -17,12 +16,12 @@ import (
 const printPath = "/dashboard/print/cards"
 
 // cardPrintPages print cards for people without a phone.
-var cardPrintPages = []binding{
-	page(printPath, func(v *visit) error {
-		return showPrintForm(v, v.newForm(url.Values{"_program": {v.r.URL.Query().Get("program_id")}, "count": {"20"}}))
-	}),
-	{method: http.MethodPost, pattern: printPath, handle: printCards},
-}
+var cardPrintPages = []binding{form(printPath, showPrintForm, action{
+	op:     operation.IssueBlankCards,
+	check:  chooseProgram,
+	fields: only("count"),
+	then:   then(showSheets),
+})}
 
 // printPage is the data of the page with the form, and of that with the sheets.
 type printPage struct {
@@ -48,28 +47,27 @@ const cardsOnSheet = 10
 // size of a bank card, with lines to cut along.
 const sheetStyle = `
 @page{size:A4;margin:12mm 19mm}
-.sheet{display:grid;grid-template-columns:repeat(auto-fill,85mm);justify-content:center;background:#fff;color:#000;padding:3mm;border-radius:.75rem;margin-top:1.5rem}
-.print-card{display:flex;gap:5mm;align-items:center;width:85mm;height:54mm;padding:5mm;outline:.2mm dashed #999;overflow:hidden;break-inside:avoid}
+.sheet{display:grid;grid-template-columns:repeat(auto-fill,85mm);justify-content:center;background:#fff;color:#000;padding:3mm;` +
+	`border-radius:.75rem;margin-top:1.5rem}
+.print-card{display:flex;gap:5mm;align-items:center;width:85mm;height:54mm;padding:5mm;outline:.2mm dashed #999;overflow:hidden;` +
+	`break-inside:avoid}
 .print-card>.qr-code{flex:none;width:40mm;padding:0;border:0;border-radius:0}
 .print-card>:last-child{flex:1;display:grid;gap:1.5mm;align-content:center}
 .print-card p{font-size:10pt;line-height:1.25;display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:3;overflow:hidden}
 .print-card code{font-size:11pt;white-space:nowrap;letter-spacing:.02em}
 @media (max-width:24rem){.sheet{zoom:.9;padding:0}}
-@media print{main.wide>*{margin:0}.no-print{display:none!important}.sheet{padding:0;margin:0;border-radius:0;grid-template-columns:85mm 85mm}.sheet+.sheet{break-before:page}}
+@media print{main.wide>*{margin:0}.no-print{display:none!important}.sheet{padding:0;margin:0;border-radius:0;` +
+	`grid-template-columns:85mm 85mm}.sheet+.sheet{break-before:page}}
 `
 
-func showPrintForm(v *visit, f *web.Form) error {
-	if err := v.require(operation.IssueBlankCards); err != nil {
-		return err
-	}
-	p := printPage{Frame: v.frame(web.Text("Print cards"), cardsPath), Form: f}
-	p.Width = "narrow"
+func showPrintForm(v *visit, f *web.Form) (err error) {
+	v.fill(f, url.Values{"_program": {v.r.URL.Query().Get("program_id")}, "count": {"20"}})
+	p := printPage{Frame: v.narrow("Print cards", cardsPath), Form: f}
 	f.Order = []string{"_program", "count"}
-	var err error
 	if p.Programs, err = v.programOptions(); err != nil {
 		return err
 	}
-	return v.render(v.status(), "print_form", p)
+	return v.render("print_form", p)
 }
 
 // programOptions returns the programs of which cards can be issued.
@@ -84,32 +82,24 @@ func (v *visit) programOptions() (list []web.Option, err error) {
 		}
 	}
 	if len(list) > 1 {
-		list = append([]web.Option{{Value: "", Label: v.print.T("Choose a program")}}, list...)
+		list = append([]web.Option{v.option("", "Choose a program", "")}, list...)
 	}
 	return list, nil
 }
 
 // chooseProgram sets the program that was chosen in the form as that of the path. It
 // returns an error if none was.
-func (v *visit) chooseProgram() error {
+func chooseProgram(v *visit) error {
 	program := v.form.Get("_program")
 	if program == "" {
-		return store.Invalid(store.Detail{Field: "_program", Code: wire.CodeRequired, Message: "Choose a program."})
+		return invalid("_program", wire.CodeRequired, "Choose a program.")
 	}
 	v.params = append(v.params, httprouter.Param{Key: "id", Value: program})
 	return nil
 }
 
-// printCards issues the cards and shows the sheets.
-func printCards(v *visit) error {
-	if err := v.chooseProgram(); err != nil {
-		return showPrintForm(v, v.faultyForm(err, nil))
-	}
-	return action[store.BlankCards]{op: operation.IssueBlankCards, fields: only("count"), again: showPrintForm, show: showSheets}.run(v)
-}
-
 func showSheets(v *visit, b store.BlankCards) error {
-	p := printPage{Frame: v.frame(web.Text("Print cards"), cardsPath), Shop: v.shop().Name, Program: b.ProgramName, Count: len(b.Cards)}
+	p := printPage{Frame: v.frame("Print cards", cardsPath), Shop: v.shop().Name, Program: b.ProgramName, Count: len(b.Cards)}
 	p.Width, p.Style = "wide", sheetStyle
 	for i, c := range b.Cards {
 		svg, err := qr.SVG(c.Code)
@@ -122,5 +112,5 @@ func showSheets(v *visit, b store.BlankCards) error {
 		last := &p.Sheets[len(p.Sheets)-1]
 		*last = append(*last, printedCard{template.HTML(svg), groupCode(c.ShortCode)})
 	}
-	return v.render(http.StatusOK, "print_sheets", p)
+	return v.render("print_sheets", p)
 }

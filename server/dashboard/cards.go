@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -49,34 +49,26 @@ type cardRow struct {
 
 func showCards(v *visit) error {
 	q := v.r.URL.Query()
-	q.Del("done")
-	p := cardsPage{Frame: v.frame(web.Text("Cards"), cardsPath), Filter: v.newForm(q), Now: v.Kernel.Store().Now().Std()}
-	p.Filter.ID = "filter"
-	for _, name := range []string{"q", "program_id", "status", "seen", "prize_due"} {
-		p.Filtered = p.Filtered || q.Get(name) != ""
-	}
-	list, err := read[store.Page[store.FoundCard]](v, operation.SearchCards, filterInput{v, searchFields(q, v.Kernel.Store().Now())})
-	if err != nil && !v.faultyFilter(p.Filter, err) {
+	p := cardsPage{Frame: v.frame("Cards", cardsPath), Filter: v.filter(q), Now: v.now().Std()}
+	p.Filtered = len(nonEmpty(q, "q", "program_id", "status", "seen", "prize_due")) > 0
+	cards, pager, err := list[store.FoundCard](v, operation.SearchCards, searchFields(q, v.now()), p.Filter)
+	if err != nil {
 		return err
 	}
-	for _, c := range list.Data {
+	p.Pager = pager
+	for _, c := range cards {
 		p.Cards = append(p.Cards, v.cardRow(c))
 	}
 	programs, err := v.programs()
 	if err != nil {
 		return err
 	}
-	published := false
-	p.Programs = []web.Option{{Value: "", Label: v.print.T("All programs")}}
-	for _, program := range programs {
-		p.Programs = append(p.Programs, web.Option{Value: program.ID, Label: program.Name})
-		published = published || program.Active
-	}
+	p.Programs = v.programFilter(programs)
 	p.Statuses = v.statusOptions()
 	p.Seen = v.seenOptions()
-	p.Pager = v.pager(len(p.Cards), list.NextCursor)
+	published := slices.ContainsFunc(programs, func(p store.Program) bool { return p.Active })
 	p.Actions, p.Empty = v.cardsActions(q, published)
-	return v.render(v.status(), "cards", p)
+	return v.render("cards", p)
 }
 
 // cardsActions returns what can be done with cards, and what to do where there is none.
@@ -86,23 +78,23 @@ func (v *visit) cardsActions(q url.Values, published bool) (actions []web.Action
 		if filter := nonEmpty(q, exportFilters...); len(filter) > 0 {
 			path += "?" + filter.Encode()
 		}
-		actions = append(actions, web.Action{Label: v.print.T("Export"), Path: path, Icon: "download"})
+		actions = append(actions, v.link("Export", path, "download", ""))
 	}
 	if !v.allows(kernel.Manager) {
 		return actions, empty
 	}
 	if !published {
-		return actions, web.Action{Label: v.print.T("Programs"), Path: "/dashboard/programs", Kind: "primary"}
+		return actions, v.link("Programs", "/dashboard/programs", "", "primary")
 	}
-	issue := web.Action{Label: v.print.T("Issue a card"), Path: "/dashboard/new/card", Icon: "plus", Kind: "primary"}
-	return append(actions, web.Action{Label: v.print.T("Print cards"), Path: "/dashboard/print/cards", Icon: "print"}, issue), issue
+	issue := v.link("Issue a card", "/dashboard/new/card", "plus", "primary")
+	return append(actions, v.link("Print cards", "/dashboard/print/cards", "print", ""), issue), issue
 }
 
 // faultyFilter adds what is wrong with a filter to its form. It reports false if the error
-// is about something else.
+// is about something else, or there is no form.
 func (v *visit) faultyFilter(f *web.Form, err error) bool {
 	e := kernel.AsError(err, kernel.StatusOf)
-	if e.Status != http.StatusBadRequest || len(e.Details) == 0 {
+	if f == nil || e.Status != http.StatusBadRequest || len(e.Details) == 0 {
 		return false
 	}
 	v.formStatus = e.Status
@@ -114,7 +106,7 @@ func (v *visit) faultyFilter(f *web.Form, err error) bool {
 
 // cardRow returns a card as the list shows it.
 func (v *visit) cardRow(c store.FoundCard) cardRow {
-	row := cardRow{FoundCard: c, Name: v.cardName(c.HolderName, c.HolderEmail, c.ExternalRef), State: v.statusBadge(c.Status)}
+	row := cardRow{FoundCard: c, Name: v.cardName(c.HolderName.V, c.HolderEmail.V, c.ExternalRef.V), State: v.statusBadge(c.Status)}
 	var known []string
 	for _, text := range []string{c.HolderEmail.V, c.ExternalRef.V} {
 		if text != "" && text != row.Name {
@@ -130,47 +122,51 @@ func (v *visit) cardRow(c store.FoundCard) cardRow {
 func (v *visit) progress(programType string, stamps int64, total, value store.Null[int64]) string {
 	switch {
 	case value.Valid:
-		return v.print.Money(value.V, v.shop().Currency)
+		return v.money(value.V)
 	case store.CollectsStamps(programType) && total.Valid:
-		return v.print.T("{0} of {1}", stamps, total.V)
+		return v.T("{0} of {1}", stamps, total.V)
 	}
 	return ""
 }
 
-// cardName returns how a card is called: by its holder's name, or what else is known.
-func (v *visit) cardName(name, email, ref store.Null[string]) string {
-	if known := cmp.Or(name.V, email.V, ref.V); known != "" {
-		return known
-	}
-	return v.print.T("Card without a name")
+// cardName returns how a card is called: by the first that is known of it, such as its holder's
+// name.
+func (v *visit) cardName(known ...string) string {
+	return cmp.Or(cmp.Or(known...), v.T("Card without a name"))
+}
+
+// holder returns how a card is called.
+func (v *visit) holder(c store.CardDetail) string {
+	return v.cardName(c.HolderName.V, c.HolderEmail.V, c.ExternalRef.V)
+}
+
+// statuses are those of cards, in the order of the filter.
+var statuses = []struct {
+	status string
+	name   web.Text
+	tone   string
+}{
+	{store.StatusActive, "Active", "good"},
+	{store.StatusInvited, "Invited", "info"},
+	{store.StatusLocked, "Locked", "warn"},
+	{store.StatusExpired, "Expired", ""},
+	{store.StatusArchived, "Archived", ""},
 }
 
 // statusBadge returns the badge of a card's status.
 func (v *visit) statusBadge(status string) web.Badge {
-	b := web.Badge{Label: v.print.T(statusNames[status])}
-	switch status {
-	case store.StatusActive:
-		b.Tone = "good"
-	case store.StatusInvited:
-		b.Tone = "info"
-	case store.StatusLocked:
-		b.Tone = "warn"
+	for _, s := range statuses {
+		if s.status == status {
+			return v.badge(s.name, s.tone)
+		}
 	}
-	return b
-}
-
-var statusNames = map[string]string{
-	store.StatusActive:   web.Text("Active"),
-	store.StatusInvited:  web.Text("Invited"),
-	store.StatusLocked:   web.Text("Locked"),
-	store.StatusExpired:  web.Text("Expired"),
-	store.StatusArchived: web.Text("Archived"),
+	return web.Badge{}
 }
 
 func (v *visit) statusOptions() []web.Option {
-	list := []web.Option{{Value: "", Label: v.print.T("Every status")}}
-	for _, status := range []string{store.StatusActive, store.StatusInvited, store.StatusLocked, store.StatusExpired, store.StatusArchived} {
-		list = append(list, web.Option{Value: status, Label: v.print.T(statusNames[status])})
+	list := []web.Option{v.option("", "Every status", "")}
+	for _, s := range statuses {
+		list = append(list, v.option(s.status, s.name, ""))
 	}
 	return list
 }
@@ -182,12 +178,12 @@ var (
 )
 
 func (v *visit) seenOptions() []web.Option {
-	list := []web.Option{{Value: "", Label: v.print.T("At any time")}}
+	list := []web.Option{v.option("", "At any time", "")}
 	for _, days := range seenWithin {
-		list = append(list, web.Option{Value: strconv.Itoa(days), Label: v.print.T("In the last day|In the last {0} days", days)})
+		list = append(list, web.Option{Value: strconv.Itoa(days), Label: v.T("In the last day|In the last {0} days", days)})
 	}
 	for _, days := range notSeenFor {
-		list = append(list, web.Option{Value: strconv.Itoa(-days), Label: v.print.T("Not for {0} day|Not for {0} days", days)})
+		list = append(list, web.Option{Value: strconv.Itoa(-days), Label: v.T("Not for {0} day|Not for {0} days", days)})
 	}
 	return list
 }
@@ -195,12 +191,9 @@ func (v *visit) seenOptions() []web.Option {
 // searchFields returns the fields of SearchCards that the page's query asks for. A choice of
 // the last use becomes a time, or days of the shop's calendar.
 func searchFields(q url.Values, now store.Time) url.Values {
-	fields := url.Values{}
-	for name, values := range q {
-		if values[0] != "" && name != "seen" {
-			fields[name] = values[:1]
-		}
-	}
+	fields := nonEmpty(q)
+	fields.Del("seen")
+	fields.Del("done")
 	days, err := strconv.Atoi(q.Get("seen"))
 	switch {
 	case err != nil || days < -3650 || days > 3650:
@@ -212,22 +205,17 @@ func searchFields(q url.Values, now store.Time) url.Values {
 	return fields
 }
 
-// filterInput is the input of a list with fields that a page has made.
-type filterInput struct {
-	*visit
-	fields url.Values
-}
-
-func (in filterInput) Param(name string) string { return in.params.ByName(name) }
-
-func (in filterInput) IdempotencyKey() (*kernel.IdempotencyKey, error) { return nil, nil }
-
-func (in filterInput) Decode(dst any, _ wire.Mode, lim wire.Limits) ([]store.Detail, error) {
-	return wire.DecodeQuery(in.fields, dst, lim), nil
-}
-
 // programs returns the newest programs of the shop, for choices.
 func (v *visit) programs() ([]store.Program, error) {
-	list, err := read[store.Page[store.Program]](v, operation.ListPrograms, filterInput{v, url.Values{"limit": {"100"}}})
+	list, err := read[store.Page[store.Program]](v, operation.ListPrograms, queryInput{v, url.Values{"limit": {"100"}}})
 	return list.Data, err
+}
+
+// programFilter returns the choices of a filter by program.
+func (v *visit) programFilter(programs []store.Program) []web.Option {
+	list := []web.Option{v.option("", "All programs", "")}
+	for _, p := range programs {
+		list = append(list, web.Option{Value: p.ID, Label: p.Name})
+	}
+	return list
 }

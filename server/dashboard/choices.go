@@ -21,8 +21,9 @@ func languageOptions() []web.Option {
 // currencies are the currencies that a form offers (ISO 4217). A shop may have another,
 // set at the command line.
 var currencies = []string{
-	"EUR", "USD", "GBP", "CHF", "AUD", "BGN", "BRL", "CAD", "CLP", "CNY", "COP", "CZK", "DKK", "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY",
-	"KRW", "MAD", "MXN", "MYR", "NOK", "NZD", "PEN", "PHP", "PLN", "RON", "RSD", "SEK", "SGD", "THB", "TRY", "TWD", "UAH", "UYU", "VND", "ZAR",
+	"EUR", "USD", "GBP", "CHF", "AUD", "BGN", "BRL", "CAD", "CLP", "CNY", "COP", "CZK", "DKK", "HKD", "HUF", "IDR", "ILS", "INR", "ISK",
+	"JPY", "KRW", "MAD", "MXN", "MYR", "NOK", "NZD", "PEN", "PHP", "PLN", "RON", "RSD", "SEK", "SGD", "THB", "TRY", "TWD", "UAH", "UYU",
+	"VND", "ZAR",
 }
 
 func currencyOptions(more ...string) (list []web.Option) {
@@ -35,18 +36,21 @@ func currencyOptions(more ...string) (list []web.Option) {
 // zones are the time zones that a form offers. A shop may have any other of the IANA
 // database, set at the command line.
 var zones = []string{
-	"Europe/Amsterdam", "Europe/Athens", "Europe/Belgrade", "Europe/Berlin", "Europe/Bratislava", "Europe/Brussels", "Europe/Bucharest", "Europe/Budapest",
-	"Europe/Copenhagen", "Europe/Dublin", "Europe/Helsinki", "Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon", "Europe/Ljubljana", "Europe/London",
-	"Europe/Luxembourg", "Europe/Madrid", "Europe/Malta", "Europe/Oslo", "Europe/Paris", "Europe/Prague", "Europe/Riga", "Europe/Rome", "Europe/Sarajevo",
-	"Europe/Skopje", "Europe/Sofia", "Europe/Stockholm", "Europe/Tallinn", "Europe/Vienna", "Europe/Vilnius", "Europe/Warsaw", "Europe/Zagreb", "Europe/Zurich",
-	"Atlantic/Azores", "Atlantic/Canary", "Atlantic/Madeira", "Atlantic/Reykjavik",
-	"America/Anchorage", "America/Argentina/Buenos_Aires", "America/Bogota", "America/Caracas", "America/Chicago", "America/Denver", "America/Guatemala",
-	"America/Guayaquil", "America/Halifax", "America/La_Paz", "America/Lima", "America/Los_Angeles", "America/Manaus", "America/Mexico_City", "America/Montevideo",
-	"America/New_York", "America/Panama", "America/Phoenix", "America/Santiago", "America/Santo_Domingo", "America/Sao_Paulo", "America/St_Johns", "America/Toronto",
-	"America/Vancouver", "Africa/Accra", "Africa/Algiers", "Africa/Cairo", "Africa/Casablanca", "Africa/Johannesburg", "Africa/Lagos", "Africa/Luanda", "Africa/Maputo",
-	"Africa/Nairobi", "Africa/Tunis", "Asia/Bangkok", "Asia/Beirut", "Asia/Dubai", "Asia/Ho_Chi_Minh", "Asia/Hong_Kong", "Asia/Jakarta", "Asia/Jerusalem",
-	"Asia/Karachi", "Asia/Kolkata", "Asia/Kuala_Lumpur", "Asia/Manila", "Asia/Riyadh", "Asia/Seoul", "Asia/Shanghai", "Asia/Singapore", "Asia/Taipei", "Asia/Tokyo",
-	"Australia/Adelaide", "Australia/Brisbane", "Australia/Perth", "Australia/Sydney", "Indian/Mauritius", "Pacific/Auckland", "Pacific/Honolulu", "UTC",
+	"Europe/Amsterdam", "Europe/Athens", "Europe/Belgrade", "Europe/Berlin", "Europe/Bratislava", "Europe/Brussels", "Europe/Bucharest",
+	"Europe/Budapest", "Europe/Copenhagen", "Europe/Dublin", "Europe/Helsinki", "Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon",
+	"Europe/Ljubljana", "Europe/London", "Europe/Luxembourg", "Europe/Madrid", "Europe/Malta", "Europe/Oslo", "Europe/Paris",
+	"Europe/Prague", "Europe/Riga", "Europe/Rome", "Europe/Sarajevo", "Europe/Skopje", "Europe/Sofia", "Europe/Stockholm",
+	"Europe/Tallinn", "Europe/Vienna", "Europe/Vilnius", "Europe/Warsaw", "Europe/Zagreb", "Europe/Zurich", "Atlantic/Azores",
+	"Atlantic/Canary", "Atlantic/Madeira", "Atlantic/Reykjavik", "America/Anchorage", "America/Argentina/Buenos_Aires",
+	"America/Bogota", "America/Caracas", "America/Chicago", "America/Denver", "America/Guatemala", "America/Guayaquil",
+	"America/Halifax", "America/La_Paz", "America/Lima", "America/Los_Angeles", "America/Manaus", "America/Mexico_City",
+	"America/Montevideo", "America/New_York", "America/Panama", "America/Phoenix", "America/Santiago", "America/Santo_Domingo",
+	"America/Sao_Paulo", "America/St_Johns", "America/Toronto", "America/Vancouver", "Africa/Accra", "Africa/Algiers", "Africa/Cairo",
+	"Africa/Casablanca", "Africa/Johannesburg", "Africa/Lagos", "Africa/Luanda", "Africa/Maputo", "Africa/Nairobi", "Africa/Tunis",
+	"Asia/Bangkok", "Asia/Beirut", "Asia/Dubai", "Asia/Ho_Chi_Minh", "Asia/Hong_Kong", "Asia/Jakarta", "Asia/Jerusalem", "Asia/Karachi",
+	"Asia/Kolkata", "Asia/Kuala_Lumpur", "Asia/Manila", "Asia/Riyadh", "Asia/Seoul", "Asia/Shanghai", "Asia/Singapore", "Asia/Taipei",
+	"Asia/Tokyo", "Australia/Adelaide", "Australia/Brisbane", "Australia/Perth", "Australia/Sydney", "Indian/Mauritius",
+	"Pacific/Auckland", "Pacific/Honolulu", "UTC",
 }
 
 // zoneOptions returns the zones, and those in more that are not among them.

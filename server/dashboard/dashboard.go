@@ -94,7 +94,12 @@ var templates = sync.OnceValue(func() *web.Templates {
 func (p *Pages) Mount(next http.Handler) http.Handler {
 	return p.Kernel.MountLater(next, segments(), func(r *httprouter.Router) {
 		for _, b := range bindings() {
-			p.Kernel.Handle(r, b.method, b.pattern, p.serve(b))
+			if b.get != nil {
+				p.Kernel.Handle(r, http.MethodGet, b.pattern, p.serve(b, b.get))
+			}
+			if b.post != nil {
+				p.Kernel.Handle(r, http.MethodPost, b.pattern, p.serve(b, b.post))
+			}
 		}
 		p.Kernel.Handle(r, http.MethodGet, "/dashboard/", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 			web.SetHeaders(w.Header())
@@ -114,16 +119,16 @@ var segments = sync.OnceValue(func() (list []string) {
 	return slices.Clip(slices.Compact(list))
 })
 
-// binding binds a page or a form to its pattern.
+// binding binds a page, a form or both to their pattern.
 type binding struct {
-	method  string
 	pattern string
-	public  bool // for visitors who are not signed in, too
+	get     func(*visit) error // shows the page; nil: there is none
+	post    func(*visit) error // carries the form out; nil: there is none
+	public  bool               // for visitors who are not signed in, too
 	// shopless makes it available to people without a shop, too.
 	shopless bool
 	// upload leaves the form unread, until the handler calls readUpload.
 	upload bool
-	handle func(*visit) error
 }
 
 // bindings returns all pages and forms.
@@ -142,8 +147,68 @@ func bindings() []binding {
 
 // page binds a page.
 func page(pattern string, show func(*visit) error) binding {
-	return binding{method: http.MethodGet, pattern: pattern, handle: show}
+	return binding{pattern: pattern, get: show}
 }
+
+// about returns a page about what find returns.
+func about[T any](find func(*visit) (T, error), show func(*visit, T) error) func(*visit) error {
+	return func(v *visit) error {
+		found, err := find(v)
+		if err != nil {
+			return err
+		}
+		return show(v, found)
+	}
+}
+
+// shows returns a page of what an operation answers about the resource of the path.
+func shows[O any](op *kernel.Operation, show func(*visit, O) error) func(*visit) error {
+	return about(func(v *visit) (O, error) { return read[O](v, op) }, show)
+}
+
+// post binds a form to its operation.
+func post(pattern string, a action) binding { return binding{pattern: pattern, post: a.run} }
+
+// form binds a form and its page, which only those get who may invoke the operation. It is shown
+// again with what is wrong.
+func form(pattern string, show func(*visit, *web.Form) error, a action) binding {
+	a.again = show
+	return binding{pattern: pattern, post: a.run, get: func(v *visit) error {
+		if err := v.require(a.op); err != nil {
+			return err
+		}
+		return show(v, v.newForm(nil))
+	}}
+}
+
+// edit binds a form about what find returns, as form does.
+func edit[T any](pattern string, find func(*visit) (T, error), show func(*visit, T, *web.Form) error, a action) binding {
+	return form(pattern, func(v *visit, f *web.Form) error {
+		return about(find, func(v *visit, found T) error { return show(v, found, f) })(v)
+	}, a)
+}
+
+// confirm binds a change of what find returns, and the page that asks before it. Unless the action
+// says that the page asks again, what is wrong is a page of its own.
+func confirm[T any](pattern string, find func(*visit) (T, error), ask func(*visit, T) web.ConfirmPage, a action) binding {
+	again := a.again
+	b := edit(pattern, find, func(v *visit, found T, f *web.Form) error {
+		c := ask(v, found)
+		c.Form = f
+		if c.Cancel == "" {
+			c.Cancel = a.path(v)
+		}
+		return v.confirm(c)
+	}, a)
+	if !a.asksAgain {
+		a.again = again
+		b.post = a.run
+	}
+	return b
+}
+
+// nothing is what a question is about that needs to know nothing.
+func nothing(*visit) (none kernel.None, err error) { return none, nil }
 
 // publicly makes a page or a form available to visitors who are not signed in. They call
 // operations as a visitor, also if they are signed in.

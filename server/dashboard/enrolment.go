@@ -15,13 +15,13 @@ import (
 
 // enrolmentPages say how the customers of a shop make cards of a program themselves.
 var enrolmentPages = []binding{
-	page("/dashboard/program/:id/enrolment", func(v *visit) error { return showEnrolment(v, nil) }),
-	post("/dashboard/program/:id/enrolment", action[store.Enrolment]{op: operation.UpdateEnrolment, again: showEnrolment,
-		next: func(v *visit, _ store.Enrolment) (string, string) { return enrolmentPath(v.id()), enrolmentSaved }}),
-	page("/dashboard/program/:id/poster", showPoster),
+	edit(programAt+"/enrolment", findProgram, showEnrolment, action{
+		op:   operation.UpdateEnrolment,
+		to:   programAt + "/enrolment",
+		done: says("enrolment-saved", "The form for new cards was saved."),
+	}),
+	page(programAt+"/poster", shows(operation.GetPoster, showPoster)),
 }
-
-var enrolmentSaved = says("enrolment-saved", web.Text("The form for new cards was saved."))
 
 func enrolmentPath(id string) string { return programPath(id) + "/enrolment" }
 
@@ -45,33 +45,27 @@ type enrolmentPage struct {
 // suggestedCards is how many cards a form may make, unless a person says otherwise.
 const suggestedCards = "1000"
 
-func showEnrolment(v *visit, f *web.Form) error {
-	if err := v.require(operation.UpdateEnrolment); err != nil {
-		return err
-	}
-	program, err := findProgram(v)
+func showEnrolment(v *visit, program store.ProgramForm, f *web.Form) error {
+	e, err := read[store.Enrolment](v, operation.GetEnrolment)
 	if err != nil {
 		return err
 	}
-	e, err := read[store.Enrolment](v, operation.GetEnrolment, v.args(nil))
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		f = v.newForm(enrolmentValues(&e, program.Name))
-	}
+	v.fill(f, enrolmentValues(&e, program.Name))
 	f.Order = []string{"enroll", "enroll_slug", "enroll_max_cards", "enroll_name", "enroll_email", "enroll_consent", "enroll_privacy_url"}
 	p := enrolmentPage{
-		Frame: v.frame(
-			web.Text("Cards that customers make"),
-			programsPath,
-		), Form: f, Program: program, State: e, Before: strings.TrimPrefix(strings.TrimPrefix(v.origin(), "https://"), "http://") + "/join/",
+		Frame:   v.frame("Cards that customers make", programsPath),
+		Form:    f,
+		Program: program,
+		State:   e,
+		Before:  withoutScheme(v.origin()) + "/join/",
 		Asks: []web.Option{
-			{Value: store.FieldRequired, Label: v.print.T("Required")},
-			{Value: store.FieldOptional, Label: v.print.T("Optional")},
-			{Value: store.FieldOff, Label: v.print.T("Not asked for")},
+			v.option(store.FieldRequired, "Required", ""),
+			v.option(store.FieldOptional, "Optional", ""),
+			v.option(store.FieldOff, "Not asked for", ""),
 		},
-		Full: e.MaxCards.Valid && e.Cards >= e.MaxCards.V, Published: program.Active, GivesMoney: program.InitialBalanceCents.V > 0,
+		Full:       e.MaxCards.Valid && e.Cards >= e.MaxCards.V,
+		Published:  program.Active,
+		GivesMoney: program.InitialBalanceCents.V > 0,
 	}
 	if e.Enabled {
 		p.URL = v.absolute(e.URL.V)
@@ -81,13 +75,10 @@ func showEnrolment(v *visit, f *web.Form) error {
 		}
 		p.QR = template.HTML(svg)
 		for _, s := range posterSizes {
-			p.Posters = append(
-				p.Posters,
-				web.Action{Label: v.print.T(s.label), Path: programPath(program.ID) + "/poster?size=" + s.name, Icon: "print"},
-			)
+			p.Posters = append(p.Posters, v.link(s.label, programPath(program.ID)+"/poster?size="+s.name, "print", ""))
 		}
 	}
-	return v.render(v.status(), "program_enrolment", p)
+	return v.render("program_enrolment", p)
 }
 
 // absolute returns a URL of this server, which is a path alone if the server does not know
@@ -97,6 +88,11 @@ func (v *visit) absolute(url string) string {
 		return v.origin() + url
 	}
 	return url
+}
+
+// withoutScheme returns a URL as people type it.
+func withoutScheme(url string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(url, "https://"), "http://")
 }
 
 // enrolmentValues returns what the form of an enrolment contains.
@@ -119,5 +115,5 @@ func (v *visit) enrolmentLink(id string) []web.Action {
 	if !v.allows(kernel.Manager) {
 		return nil
 	}
-	return []web.Action{{Label: v.print.T("Cards that customers make"), Path: enrolmentPath(id), Icon: "qr"}}
+	return []web.Action{v.link("Cards that customers make", enrolmentPath(id), "qr", "")}
 }

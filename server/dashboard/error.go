@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"net/http"
 	"net/url"
@@ -37,10 +38,10 @@ func (v *visit) refuse(err error) {
 		e = v.Kernel.Report(v.w, err)
 	}
 	setRetryAfter(v.w.Header(), e)
-	page := newErrorPage(v.print, e, v.requestID())
+	page := newErrorPage(v.Printer, e, v.requestID())
 	page.Frame = v.frame(titleOf(e.Status), "")
 	v.addNextStep(&page, e)
-	if err := v.render(e.Status, "error", page); err != nil {
+	if err := v.renderAs(e.Status, "error", page); err != nil {
 		v.Kernel.AnswerError(v.w, err)
 	}
 }
@@ -48,22 +49,22 @@ func (v *visit) refuse(err error) {
 // addNextStep adds to the page of an error what the person can do next.
 func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 	if v.person == nil {
-		page.Back = web.Action{Label: v.print.T("Go to the sign-in page"), Path: v.keepLanguage("/sign-in")}
+		page.Back = v.link("Go to the sign-in page", v.keepLanguage("/sign-in"), "", "")
 	}
 	switch {
 	case e.Code == store.Unauthorized && v.person != nil && !v.allows(kernel.Owner):
-		page.Hint = v.print.T("Ask an owner of the shop.")
+		page.Hint = v.T("Ask an owner of the shop.")
 	case e.Code != store.LinkExpired:
 	case strings.HasPrefix(v.r.URL.Path, "/reset/"):
-		page.Message = v.print.T("This link was used already, was replaced by a newer one, or is more than an hour old.")
-		page.Hint = v.print.T("If your new password works, sign in with it. If not, ask for another link.")
-		page.Back = web.Action{Label: v.print.T("Ask for another link"), Path: v.keepLanguage("/reset")}
+		page.Message = v.T("This link was used already, was replaced by a newer one, or is more than an hour old.")
+		page.Hint = v.T("If your new password works, sign in with it. If not, ask for another link.")
+		page.Back = v.link("Ask for another link", v.keepLanguage("/reset"), "", "")
 	case strings.HasPrefix(v.r.URL.Path, "/invite/"):
-		page.Message = v.print.T("This invitation was accepted already, was cancelled or replaced, or is more than seven days old.")
-		page.Hint = v.print.T("If you have accepted it, sign in. If not, ask the person who invited you for a new one.")
+		page.Message = v.T("This invitation was accepted already, was cancelled or replaced, or is more than seven days old.")
+		page.Hint = v.T("If you have accepted it, sign in. If not, ask the person who invited you for a new one.")
 	case strings.HasPrefix(v.r.URL.Path, "/setup/"):
-		page.Message = v.print.T("This set-up link was used already, was replaced by a newer one, or is more than an hour old.")
-		page.Hint = v.print.T("If you have set the server up, sign in. If not, start the server again: it prints a new link.")
+		page.Message = v.T("This set-up link was used already, was replaced by a newer one, or is more than an hour old.")
+		page.Hint = v.T("If you have set the server up, sign in. If not, start the server again: it prints a new link.")
 	}
 }
 
@@ -127,21 +128,17 @@ func tryAgain(print *web.Printer, after time.Duration) string {
 }
 
 // titleOf returns the title of the page of an error.
-func titleOf(status int) string {
-	switch status {
-	case http.StatusNotFound:
-		return web.Text("Not found")
-	case http.StatusForbidden:
-		return web.Text("Not allowed")
-	case http.StatusGone:
-		return web.Text("This link has ended")
-	case http.StatusTooManyRequests:
-		return web.Text("Too many attempts")
+func titleOf(status int) web.Text {
+	titles := map[int]web.Text{
+		http.StatusNotFound:        "Not found",
+		http.StatusForbidden:       "Not allowed",
+		http.StatusGone:            "This link has ended",
+		http.StatusTooManyRequests: "Too many attempts",
 	}
 	if status >= http.StatusInternalServerError {
 		return web.Text("Something went wrong")
 	}
-	return web.Text("This cannot be done")
+	return cmp.Or(titles[status], web.Text("This cannot be done"))
 }
 
 // returnTo returns the query that leads back to the page after signing in. A form is not
@@ -158,8 +155,11 @@ func (v *visit) returnTo() string {
 // Browsers take a path that begins with two slashes, or a slash and a backslash, as one
 // of another host.
 func isPagePath(path string) bool {
-	return (path == "/dashboard" || strings.HasPrefix(path, "/dashboard/") || strings.HasPrefix(path, "/dashboard?") || strings.HasPrefix(path, "/invite/")) &&
-		!strings.ContainsAny(path, "\\\r\n")
+	if strings.ContainsAny(path, "\\\r\n") {
+		return false
+	}
+	begins := func(prefix string) bool { return strings.HasPrefix(path, prefix) }
+	return path == "/dashboard" || begins("/dashboard/") || begins("/dashboard?") || begins("/invite/")
 }
 
 // nextPath returns where the browser goes after signing in.

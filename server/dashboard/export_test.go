@@ -1,5 +1,7 @@
 package dashboard
 
+import "net/http"
+
 // CheckTemplates parses all pages.
 func CheckTemplates() error { return templates().Check() }
 
@@ -9,7 +11,12 @@ type Binding struct{ Method, Pattern string }
 // Bindings returns all pages and forms.
 func Bindings() (list []Binding) {
 	for _, b := range bindings() {
-		list = append(list, Binding{b.method, b.pattern})
+		if b.get != nil {
+			list = append(list, Binding{http.MethodGet, b.pattern})
+		}
+		if b.post != nil {
+			list = append(list, Binding{http.MethodPost, b.pattern})
+		}
 	}
 	return list
 }

@@ -1,11 +1,12 @@
 package dashboard
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -18,56 +19,89 @@ import (
 const maxForm = 256 << 10
 
 // action is what a form does.
-type action[O any] struct {
+type action struct {
 	op *kernel.Operation
+	// check checks what the form demands beyond the operation, and may choose the resource. It
+	// is called for people alone who may invoke the operation.
+	check func(*visit) error
 	// fields turns what a person typed into the operation's fields, such as euros into
 	// cents. Nil: they are the same.
 	fields func(*visit, url.Values) url.Values
 	// params returns the ids that the operation gets. Nil: those in the path.
 	params func(*visit) (map[string]string, error)
-	// next returns the path of the page after a success, and the word for what was done.
-	next func(*visit, O) (path, done string)
-	// show shows a page instead, where the answer has something to show once.
-	show func(*visit, O) error
+	// to is the path of the page after a success, where :id stands for the id in the path.
+	to   string
+	done string // the word for what was done; see [says]
+	// then answers a success instead; see [then].
+	then answered
 	// again shows the form again, with what is wrong. Nil: an error is a page.
-	again func(*visit, *web.Form) error
+	again     func(*visit, *web.Form) error
+	asksAgain bool // again shows the page that asked; see [confirm]
 	// at has the fields beside which refusals without details are shown.
 	at map[store.Code]string
 }
 
-// post binds a form to its pattern.
-func post[O any](pattern string, a action[O]) binding {
-	return binding{method: http.MethodPost, pattern: pattern, handle: func(v *visit) error { return a.run(v) }}
+// answered invokes an operation and returns what answers its success.
+type answered func(*visit, *kernel.Operation, kernel.Input) (finish func() error, err error)
+
+// then returns what answers a success with what the operation has answered.
+func then[O any](answer func(*visit, O) error) answered {
+	return func(v *visit, op *kernel.Operation, in kernel.Input) (func() error, error) {
+		out, err := read[O](v, op, in)
+		if k, ok := any(out).(interface{ NewBrowserCookie() string }); ok && err == nil && k.NewBrowserCookie() != "" {
+			v.setBrowser(k.NewBrowserCookie())
+		}
+		return func() error { return answer(v, out) }, err
+	}
 }
 
+// path returns the path of the page after a success.
+func (a action) path(v *visit) string { return strings.Replace(a.to, ":id", v.id(), 1) }
+
 // run runs the operation and answers.
-func (a action[O]) run(v *visit) error {
-	fields := ownFields(v.form)
-	if a.fields != nil {
-		fields = a.fields(v, fields)
+func (a action) run(v *visit) error {
+	if a.check != nil {
+		err := v.require(a.op)
+		if err == nil {
+			err = a.check(v)
+		}
+		if err != nil {
+			return a.refuse(v, err)
+		}
 	}
-	in := &formInput{visit: v, fields: fields}
+	in := &formInput{visit: v, fields: ownFields(v.form)}
+	if a.fields != nil {
+		in.fields = a.fields(v, in.fields)
+	}
 	var err error
 	if a.params != nil {
 		if in.named, err = a.params(v); err != nil {
 			return err
 		}
 	}
-	out, err := kernel.Do[O](v.r.Context(), v.Kernel, v.caller, a.op, in)
-	if k, ok := any(out).(interface{ NewBrowserCookie() string }); ok && err == nil && k.NewBrowserCookie() != "" {
-		v.setBrowser(k.NewBrowserCookie())
+	finish := func() error { return v.redirect(a.path(v), a.done) }
+	if a.then != nil {
+		finish, err = a.then(v, a.op, in)
+	} else {
+		_, err = v.Kernel.Invoke(v.r.Context(), v.caller, a.op, in)
 	}
-	switch {
-	case err == nil && a.show != nil:
-		return a.show(v, out)
-	case err == nil:
-		path, done := a.next(v, out)
-		v.redirect(path, done)
-		return nil
-	case a.again == nil || !faulty(err):
+	if err != nil {
+		return a.refuse(v, err)
+	}
+	return finish()
+}
+
+// refuse shows the form again if the error is about what a person filled in.
+func (a action) refuse(v *visit, err error) error {
+	if a.again == nil || !faulty(err) {
 		return err
 	}
 	return a.again(v, v.faultyForm(err, a.at))
+}
+
+// invalid returns the refusal of a field.
+func invalid(field, code, message string) error {
+	return store.Invalid(store.Detail{Field: field, Code: code, Message: message})
 }
 
 // faulty reports whether an error is about what a person filled in, so that the form is
@@ -104,9 +138,9 @@ func (v *visit) faultyForm(err error, at map[store.Code]string) *web.Form {
 		return f
 	}
 	text, args, field := web.Refusal(e.Message, v.requestID())
-	problem := v.print.T(text, args...)
+	problem := v.T(text, args...)
 	if e.RetryAfter > 0 {
-		problem = v.print.T("Too many attempts.") + " " + tryAgain(v.print, e.RetryAfter)
+		problem = v.T("Too many attempts.") + " " + tryAgain(v.Printer, e.RetryAfter)
 	}
 	for name := range v.form { // of a list of prizes, the one that has the number in the message
 		if len(args) > 0 && field != "" && strings.HasSuffix(name, "."+field) && v.form.Get(name) == fmt.Sprint(args[0]) {
@@ -128,25 +162,21 @@ func (v *visit) faultyForm(err error, at map[store.Code]string) *web.Form {
 func (v *visit) problem(d store.Detail) string {
 	text, args, _ := web.Refusal(strings.TrimPrefix(d.Message, d.Field+" "), v.requestID())
 	if !strings.HasSuffix(d.Field, "_cents") {
-		return v.print.T(text, args...)
+		return v.T(text, args...)
 	}
 	if d.Code == wire.CodeInvalidType {
-		return v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, v.shop().Currency))
+		return v.T("Enter an amount, such as {0}.", v.Amount(350, v.shop().Currency))
 	}
 	for i, arg := range args {
 		if cents, ok := arg.(int64); ok {
-			args[i] = v.print.Money(cents, v.shop().Currency)
+			args[i] = v.money(cents)
 		}
 	}
-	return v.print.T(text, args...)
+	return v.T(text, args...)
 }
 
 // requestID returns the id of the request.
 func (v *visit) requestID() string { return v.w.Header().Get("X-Request-Id") }
-
-// status returns the status of a page with a form: that of the refusal if the form is shown
-// again.
-func (v *visit) status() int { return cmp.Or(v.formStatus, http.StatusOK) }
 
 // formInput is the input of an operation that a form makes.
 type formInput struct {
@@ -171,9 +201,7 @@ func (in *formInput) IdempotencyKey() (*kernel.IdempotencyKey, error) {
 	case in.caller.Session == nil || value == "": // the buttons of the frame have none
 		return nil, nil
 	case len(value) < 16 || len(value) > 64:
-		return nil, store.Invalid(
-			store.Detail{Field: web.KeyField, Code: wire.CodeInvalidValue, Message: "is not one of this page: open the form again"},
-		)
+		return nil, invalid(web.KeyField, wire.CodeInvalidValue, "is not one of this page: open the form again")
 	}
 	return &kernel.IdempotencyKey{
 		Value:   value + " " + in.r.URL.Path, // a form that waited for a proof is sent to two paths
@@ -190,22 +218,33 @@ func (in *formInput) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.D
 	return wire.DecodeForm(in.fields, dst, mode, lim), nil
 }
 
-// queryInput is the input of a read that the query of a page makes. What a filter form
-// leaves empty is absent.
-type queryInput struct{ *visit }
+// queryInput is the input of a read: the resource of the path, and fields that a page's query
+// or the page itself has.
+type queryInput struct {
+	*visit
+	fields url.Values
+}
 
 func (in queryInput) Param(name string) string { return in.params.ByName(name) }
 
 func (in queryInput) IdempotencyKey() (*kernel.IdempotencyKey, error) { return nil, nil }
 
 func (in queryInput) Decode(dst any, _ wire.Mode, lim wire.Limits) ([]store.Detail, error) {
-	q := url.Values{}
-	for name, values := range in.r.URL.Query() {
-		if values[0] != "" {
-			q[name] = values[:1]
+	return wire.DecodeQuery(in.fields, dst, lim), nil
+}
+
+// nonEmpty returns the parameters of a query that have a value: those of the names, or all.
+func nonEmpty(q url.Values, names ...string) url.Values {
+	fields := url.Values{}
+	if len(names) == 0 {
+		names = slices.Collect(maps.Keys(q))
+	}
+	for _, name := range names {
+		if value := q.Get(name); value != "" {
+			fields.Set(name, value)
 		}
 	}
-	return wire.DecodeQuery(q, dst, lim), nil
+	return fields
 }
 
 // readForm reads the form of a POST. Pages of other origins may send none.

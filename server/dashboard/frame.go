@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"crypto/rand"
 	"net/url"
 	"strings"
@@ -12,33 +13,33 @@ import (
 
 // entry is an entry of the navigation.
 type entry struct {
-	group             string // the heading that the entry stands under; empty: none
-	label, path, icon string
-	role              kernel.Role // that the page needs
+	group, label web.Text // group is the heading that the entry stands under; empty: none
+	path, icon   string
+	role         kernel.Role // that the page needs
 }
 
 // navigation is the navigation of all pages.
 var navigation = []entry{
-	{"", web.Text("Today"), "/dashboard", "today", kernel.Viewer},
-	{"", web.Text("Cards"), "/dashboard/cards", "card", kernel.Viewer},
-	{"", web.Text("Programs"), "/dashboard/programs", "program", kernel.Viewer},
-	{"", web.Text("Locations"), "/dashboard/locations", "location", kernel.Viewer},
-	{"", web.Text("Statistics"), "/dashboard/statistics", "chart", kernel.Viewer},
-	{web.Text("Integrations"), web.Text("Webhooks"), "/dashboard/webhooks", "webhook", kernel.Viewer},
-	{web.Text("Integrations"), web.Text("Keys"), "/dashboard/keys", "key", kernel.Owner},
-	{web.Text("Integrations"), web.Text("Assistant"), assistantPath, "chat", kernel.Viewer},
-	{web.Text("Settings"), web.Text("Shop"), settingsPath, "settings", kernel.Viewer},
-	{web.Text("Settings"), web.Text("People"), peoplePath, "people", kernel.Owner},
-	{web.Text("Settings"), web.Text("Activity"), "/dashboard/activity", "activity", kernel.Manager},
-	{web.Text("Server"), web.Text("Health"), "/dashboard/health", "health", kernel.Operator},
-	{web.Text("Server"), web.Text("Shops"), shopsPath, "shop", kernel.Operator},
-	{web.Text("Server"), web.Text("Accounts"), usersPath, "people", kernel.Operator},
+	{"", "Today", "/dashboard", "today", kernel.Viewer},
+	{"", "Cards", "/dashboard/cards", "card", kernel.Viewer},
+	{"", "Programs", "/dashboard/programs", "program", kernel.Viewer},
+	{"", "Locations", "/dashboard/locations", "location", kernel.Viewer},
+	{"", "Statistics", "/dashboard/statistics", "chart", kernel.Viewer},
+	{"Integrations", "Webhooks", "/dashboard/webhooks", "webhook", kernel.Viewer},
+	{"Integrations", "Keys", "/dashboard/keys", "key", kernel.Owner},
+	{"Integrations", "Assistant", assistantPath, "chat", kernel.Viewer},
+	{"Settings", "Shop", settingsPath, "settings", kernel.Viewer},
+	{"Settings", "People", peoplePath, "people", kernel.Owner},
+	{"Settings", "Activity", "/dashboard/activity", "activity", kernel.Manager},
+	{"Server", "Health", "/dashboard/health", "health", kernel.Operator},
+	{"Server", "Shops", shopsPath, "shop", kernel.Operator},
+	{"Server", "Accounts", usersPath, "people", kernel.Operator},
 }
 
 // frame returns what surrounds a page: its title, the navigation with the section that
 // is marked as current, and the sentence about what was just done.
-func (v *visit) frame(title, section string) web.Frame {
-	f := web.Frame{Title: v.print.T(title), Flash: v.flash()}
+func (v *visit) frame(title web.Text, section string, args ...any) web.Frame {
+	f := web.Frame{Title: v.T(title, args...), Flash: v.flash()}
 	if v.person == nil || v.person.Pending {
 		return f
 	}
@@ -46,19 +47,19 @@ func (v *visit) frame(title, section string) web.Frame {
 	app := &web.App{
 		Person:  v.person.Name,
 		Email:   v.person.Email,
-		Role:    v.print.T(v.roleName()),
-		Shop:    v.print.T("No shop"),
+		Role:    v.T(v.roleName()),
+		Shop:    v.T("No shop"),
 		Home:    "/dashboard",
 		SignOut: "/sign-out",
 	}
 	if enrolled {
-		app.Account = []web.NavItem{{Label: v.print.T("Your account"), Path: accountPath, Icon: "user", Current: section == accountPath}}
+		app.Account = []web.NavItem{{Label: v.T("Your account"), Path: accountPath, Icon: "user", Current: section == accountPath}}
 	}
 	for _, sr := range v.person.Shops {
 		if sr.Shop == v.person.Shop {
 			app.Shop = sr.Name
 			if sr.Mode == "test" {
-				app.Mode = v.print.T("Test mode")
+				app.Mode = v.T("Test mode")
 			}
 			continue
 		}
@@ -67,9 +68,9 @@ func (v *visit) frame(title, section string) web.Frame {
 	group := ""
 	for _, e := range navigation {
 		if v.allows(e.role) && enrolled && (v.person.Shop != 0 || e.role == kernel.Operator) {
-			item := web.NavItem{Label: v.print.T(e.label), Path: e.path, Icon: e.icon, Current: e.path == section}
+			item := web.NavItem{Label: v.T(e.label), Path: e.path, Icon: e.icon, Current: e.path == section}
 			if e.group != group {
-				item.Group = v.print.T(e.group)
+				item.Group = v.T(e.group)
 			}
 			group = e.group
 			app.Nav = append(app.Nav, item)
@@ -79,27 +80,41 @@ func (v *visit) frame(title, section string) web.Frame {
 	return f
 }
 
+// narrow returns the frame of a form or a question.
+func (v *visit) narrow(title web.Text, section string, args ...any) web.Frame {
+	f := v.frame(title, section, args...)
+	f.Width = "narrow"
+	return f
+}
+
+// named returns the frame of a page whose title is a name.
+func (v *visit) named(name, section string) web.Frame {
+	f := v.frame("", section)
+	f.Title = name
+	return f
+}
+
 // roleName returns the name of the person's role, "" without one. An operator acts as owner
 // of the shop that is looked at, and is called so.
 func (v *visit) roleName() string {
 	switch {
 	case v.caller.Role == kernel.Operator && v.person.Shop == 0:
-		return web.Text("Operator")
+		return "Operator"
 	case v.caller.Role == kernel.Operator, v.caller.Role == kernel.Owner:
-		return web.Text("Owner")
+		return "Owner"
 	case v.caller.Role == kernel.Manager:
-		return web.Text("Manager")
+		return "Manager"
 	case v.caller.Role == kernel.Viewer:
-		return web.Text("Viewer")
+		return "Viewer"
 	}
 	return ""
 }
 
 // done are the sentences about what was done, by the word in the query.
-var done = map[string]string{}
+var done = map[string]web.Text{}
 
 // says adds a sentence about what was done, and returns its word.
-func says(word, sentence string) string {
+func says(word string, sentence web.Text) string {
 	if done[word] != "" {
 		panic("dashboard: two sentences for " + word)
 	}
@@ -113,7 +128,7 @@ func (v *visit) flash() string {
 	if !ok || v.form != nil { // a form that is shown again
 		return ""
 	}
-	return v.print.T(sentence)
+	return v.T(sentence)
 }
 
 // newForm returns a form with values and a fresh idempotency key.
@@ -124,21 +139,61 @@ func (v *visit) newForm(values url.Values) *web.Form {
 	return &web.Form{Key: strings.ToLower(rand.Text()), Values: values, Errors: map[string]string{}}
 }
 
+// fill sets what a form contains at first. One that was sent keeps what it has.
+func (v *visit) fill(f *web.Form, values url.Values) {
+	if v.form == nil {
+		f.Values = values
+	}
+}
+
+// filter returns the form of a filter.
+func (v *visit) filter(values url.Values) *web.Form {
+	f := v.newForm(values)
+	f.ID = "filter"
+	return f
+}
+
 // require returns an error unless the person may invoke an operation, for the page of its
 // form: what would be refused when it is sent is not shown.
 func (v *visit) require(op *kernel.Operation) error {
 	return v.Kernel.Admit(v.r.Context(), v.caller, op)
 }
 
-// confirm shows a page that asks before a change. The title is in the page's frame.
-func (v *visit) confirm(section string, c web.ConfirmPage) error {
-	title := c.Title
-	c.Frame = v.frame("", section)
-	c.Title, c.Width = title, "narrow"
-	if c.Form == nil {
-		c.Form = v.newForm(nil)
-	}
-	return v.render(v.status(), "confirm", c)
+// confirm shows a page that asks before a change. Its form is sent to the path of the page, unless
+// it has another one.
+func (v *visit) confirm(c web.ConfirmPage) error {
+	c.Path = cmp.Or(c.Path, v.r.URL.Path)
+	return v.render("confirm", c)
+}
+
+// fact returns a row of facts.
+func (v *visit) fact(label web.Text, value any, hint ...string) web.Fact {
+	return web.Fact{Label: v.T(label), Value: value, Hint: strings.Join(hint, "")}
+}
+
+// badge returns a short state.
+func (v *visit) badge(label web.Text, tone string) web.Badge {
+	return web.Badge{Label: v.T(label), Tone: tone}
+}
+
+// link returns a link that looks like a button.
+func (v *visit) link(label web.Text, path, icon, kind string) web.Action {
+	return web.Action{Label: v.T(label), Path: path, Icon: icon, Kind: kind}
+}
+
+// button returns a button that sends a form without fields.
+func (v *visit) button(label web.Text, path, icon, kind string) web.Action {
+	return web.Action{Label: v.T(label), Path: path, Icon: icon, Kind: kind, Post: true, Key: v.newForm(nil).Key}
+}
+
+// option returns a choice, with what it means.
+func (v *visit) option(value string, label, hint web.Text) web.Option {
+	return web.Option{Value: value, Label: v.T(label), Hint: v.T(hint)}
+}
+
+// tab returns a tab.
+func (v *visit) tab(label web.Text, path string, current bool) web.NavItem {
+	return web.NavItem{Label: v.T(label), Path: path, Current: current}
 }
 
 // pager returns the links to the other pages of a list.

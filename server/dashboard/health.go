@@ -17,31 +17,28 @@ const healthPath = "/dashboard/health"
 
 // healthPages are the pages of the server's health, for operators.
 var healthPages = []binding{
-	page(healthPath, showHealth),
+	page(healthPath, func(v *visit) error { return showHealth(v, v.newForm(nil)) }),
 	page(healthPath+"/limits", showLimits),
-	post(healthPath+"/backup", action[operation.BackupMade]{op: operation.MakeBackup, next: afterBackup}),
-	post(
-		healthPath+"/mail",
-		action[operation.TestedMail]{
-			op:    operation.SendTestMail,
-			again: showHealthForm,
-			next:  func(*visit, operation.TestedMail) (string, string) { return healthPath, mailTested },
-		},
-	),
-	post(healthPath+"/download", action[operation.BackupPath]{op: operation.DownloadBackup, show: sendBackup}),
+	post(healthPath+"/backup", action{op: operation.MakeBackup, then: then(afterBackup)}),
+	post(healthPath+"/mail", action{
+		op:    operation.SendTestMail,
+		again: showHealth,
+		to:    healthPath,
+		done:  says("mail-tested", "The mail server took the message. Look into your mailbox whether it arrives."),
+	}),
+	post(healthPath+"/download", action{op: operation.DownloadBackup, then: then(sendBackup)}),
 }
 
 var (
-	backupMade  = says("backup-made", web.Text("The backup was made and checked."))
-	mailTested  = says("mail-tested", web.Text("The mail server took the message. Look into your mailbox whether it arrives."))
-	backupBegun = says("backup-begun", web.Text("The backup is being made. It is in the list when it is complete."))
+	backupMade  = says("backup-made", "The backup was made and checked.")
+	backupBegun = says("backup-begun", "The backup is being made. It is in the list when it is complete.")
 )
 
-func afterBackup(_ *visit, m operation.BackupMade) (path, done string) {
+func afterBackup(v *visit, m operation.BackupMade) error {
 	if m.Complete {
-		return healthPath, backupMade
+		return v.redirect(healthPath, backupMade)
 	}
-	return healthPath, backupBegun
+	return v.redirect(healthPath, backupBegun)
 }
 
 // healthPage is the page of the server's health.
@@ -81,21 +78,19 @@ type certificateRow struct {
 // healthTabs are the pages of the server's health.
 func (v *visit) healthTabs(current string) []web.NavItem {
 	return []web.NavItem{
-		{Label: v.print.T("State"), Path: healthPath, Current: current == healthPath},
-		{Label: v.print.T("Limits"), Path: healthPath + "/limits", Current: current != healthPath},
+		v.tab("State", healthPath, current == healthPath),
+		v.tab("Limits", healthPath+"/limits", current != healthPath),
 	}
 }
 
-func showHealth(v *visit) error { return showHealthForm(v, v.newForm(nil)) }
-
-func showHealthForm(v *visit, f *web.Form) error {
-	h, err := read[operation.Health](v, operation.GetHealth, kernel.Args{})
+func showHealth(v *visit, f *web.Form) error {
+	h, err := read[operation.Health](v, operation.GetHealth)
 	if err != nil {
 		return err
 	}
 	s := v.Status()
 	p := healthPage{
-		Frame:   v.frame(web.Text("Health"), healthPath),
+		Frame:   v.frame("Health", healthPath),
 		Tabs:    v.healthTabs(healthPath),
 		Form:    f,
 		Backups: s.Backups,
@@ -106,15 +101,16 @@ func showHealthForm(v *visit, f *web.Form) error {
 		p.Attention = append(p.Attention, a)
 	}
 	if v.Kernel.UntrustedProxy() {
-		p.Attention = append(p.Attention, attention{Tone: "warn", Title: v.print.T("A proxy stands in front that is not trusted"),
-			Text: v.print.T(
-				"All requests seem to come from one address, so all people share one limit on wrong passwords. Name the proxy with --trusted-proxy.",
+		p.Attention = append(p.Attention, attention{Tone: "warn", Title: v.T("A proxy stands in front that is not trusted"),
+			Text: v.T(
+				"All requests seem to come from one address, so all people share one limit on wrong passwords. Name the proxy with " +
+					"--trusted-proxy.",
 			)})
 	}
 	p.Mail, p.Email, p.Devices = s.Mail || s.Fixture, v.person.Email, h.CardIDDevices
-	p.State = web.Badge{Label: v.print.T("All is well"), Tone: "good"}
+	p.State = v.badge("All is well", "good")
 	if len(p.Attention) > 0 {
-		p.State = web.Badge{Label: v.print.T("Needs attention"), Tone: "warn"}
+		p.State = v.badge("Needs attention", "warn")
 	}
 	v.addHealthFacts(&p, h, s)
 	for _, b := range s.Backups.Files {
@@ -122,55 +118,55 @@ func showHealthForm(v *visit, f *web.Form) error {
 	}
 	p.Every = v.duration(s.Backups.Every)
 	for _, c := range s.Certificates {
-		row := certificateRow{c, web.Badge{Label: v.print.T("Valid"), Tone: "good"}}
+		row := certificateRow{c, v.badge("Valid", "good")}
 		switch {
 		case c.Problem != "":
-			row.Badge = web.Badge{Label: v.print.T("Problem"), Tone: "bad"}
+			row.Badge = v.badge("Problem", "bad")
 		case c.Soon:
-			row.Badge = web.Badge{Label: v.print.T("Ends soon"), Tone: "warn"}
+			row.Badge = v.badge("Ends soon", "warn")
 		}
 		p.Certs = append(p.Certs, row)
 	}
-	return v.render(v.status(), "health", p)
+	return v.render("health", p)
 }
 
 // addHealthFacts adds what is known of the process, the file and the queues.
 func (v *visit) addHealthFacts(p *healthPage, h operation.Health, s Status) {
-	fact := func(list *[]web.Fact, label string, value any, hint string) {
-		*list = append(*list, web.Fact{Label: v.print.T(label), Value: value, Hint: hint})
-	}
-	mail := v.print.T("Configured")
+	mail := v.T("Configured")
 	if !s.Mail {
-		mail = v.print.T("None: set --smtp-url to mail links")
+		mail = v.T("None: set --smtp-url to mail links")
 	}
-	fact(&p.Server, web.Text("Version"), s.Version, "")
-	fact(&p.Server, web.Text("Running for"), v.duration(s.Uptime), v.print.T("since {0}", v.print.DateTime(s.Started)))
-	fact(&p.Server, web.Text("Mail server"), mail, "")
-	fact(
-		&p.Server,
-		web.Text("Connections refused"),
-		v.print.Number(s.Refused),
-		v.print.T("since one address had too many (--connections-per-address)"),
-	)
+	p.Server = []web.Fact{
+		v.fact("Version", s.Version),
+		v.fact("Running for", v.duration(s.Uptime), v.T("since {0}", v.DateTime(s.Started))),
+		v.fact("Mail server", mail),
+		v.fact("Connections refused", v.Number(s.Refused), v.T("since one address had too many (--connections-per-address)")),
+	}
 	if s.HoldWebhooks {
-		fact(&p.Server, web.Text("Sending"), v.print.T("Held: neither webhooks nor mail are sent"), "")
+		p.Server = append(p.Server, v.fact("Sending", v.T("Held: neither webhooks nor mail are sent")))
 	}
-	fact(&p.File, web.Text("File"), s.File, "")
-	fact(&p.File, web.Text("Size"), v.bytes(h.File.FileBytes), v.print.T("and {0} of log", v.bytes(h.File.LogBytes)))
+	p.File = []web.Fact{
+		v.fact("File", s.File),
+		v.fact("Size", v.bytes(h.File.FileBytes), v.T("and {0} of log", v.bytes(h.File.LogBytes))),
+	}
 	if s.DiskBytes > 0 {
-		fact(&p.File, web.Text("Left on the disk"), v.bytes(s.DiskFree), v.print.T("of {0}", v.bytes(s.DiskBytes)))
+		p.File = append(p.File, v.fact("Left on the disk", v.bytes(s.DiskFree), v.T("of {0}", v.bytes(s.DiskBytes))))
 	}
-	fact(&p.File, web.Text("Shops"), v.print.Number(h.File.Shops), "")
-	fact(&p.File, web.Text("Live cards"), v.print.Number(h.File.LiveCards), "")
-	fact(&p.File, web.Text("Rows of the ledger"), v.print.Number(h.File.LedgerRows), "")
-	fact(&p.Queues, web.Text("Writes that wait"), v.print.Number(h.File.QueuedWrites), "")
+	p.File = append(p.File,
+		v.fact("Shops", v.Number(h.File.Shops)),
+		v.fact("Live cards", v.Number(h.File.LiveCards)),
+		v.fact("Rows of the ledger", v.Number(h.File.LedgerRows)),
+	)
 	deliveries := ""
 	if h.File.OldestPendingDelivery.Valid {
-		deliveries = v.print.T("the oldest since {0}", v.print.DateTime(h.File.OldestPendingDelivery.V.Std()))
+		deliveries = v.T("the oldest since {0}", v.DateTime(h.File.OldestPendingDelivery.V.Std()))
 	}
-	fact(&p.Queues, web.Text("Webhook deliveries that wait"), v.print.Number(h.File.PendingDeliveries), deliveries)
-	fact(&p.Queues, web.Text("Webhooks switched off"), v.print.Number(h.File.DeactivatedWebhooks), "")
-	fact(&p.Queues, web.Text("Mail that waits"), v.print.Number(h.File.WaitingMails), "")
+	p.Queues = []web.Fact{
+		v.fact("Writes that wait", v.Number(h.File.QueuedWrites)),
+		v.fact("Webhook deliveries that wait", v.Number(h.File.PendingDeliveries), deliveries),
+		v.fact("Webhooks switched off", v.Number(h.File.DeactivatedWebhooks)),
+		v.fact("Mail that waits", v.Number(h.File.WaitingMails)),
+	}
 }
 
 // duration returns a time span in its largest unit.
@@ -178,11 +174,11 @@ func (v *visit) duration(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
 	case d >= 2*day:
-		return v.print.T("{0} day|{0} days", int64(d/day))
+		return v.T("{0} day|{0} days", int64(d/day))
 	case d >= 2*time.Hour || d == time.Hour:
-		return v.print.T("{0} hour|{0} hours", int64(d/time.Hour))
+		return v.T("{0} hour|{0} hours", int64(d/time.Hour))
 	}
-	return v.print.T("{0} minute|{0} minutes", int64(d/time.Minute))
+	return v.T("{0} minute|{0} minutes", int64(d/time.Minute))
 }
 
 // backupChunk is the part of a backup that is sent at once, within streamWrite.
@@ -199,9 +195,7 @@ func sendBackup(v *visit, b operation.BackupPath) error {
 	if err != nil {
 		return err
 	}
-	web.SetHeaders(v.w.Header())
-	v.w.Header().Set("Content-Type", "application/vnd.sqlite3")
-	v.w.Header().Set("Content-Disposition", `attachment; filename="`+b.Name+`"`)
+	v.download("application/vnd.sqlite3", b.Name)
 	v.w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
 	v.w.WriteHeader(http.StatusOK)
 	rc := http.NewResponseController(v.w)

@@ -1,8 +1,9 @@
 package dashboard
 
 import (
-	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"punchcard/server/operation"
@@ -11,20 +12,20 @@ import (
 )
 
 // choiceText is the label of a choice and what it means.
-type choiceText struct{ label, hint string }
+type choiceText struct{ label, hint web.Text }
 
 // scopeWords say what each scope opens.
 var scopeWords = map[string]choiceText{
-	"locations:read":    {web.Text("See locations"), web.Text("Names, addresses, and whether they are open.")},
-	"locations:write":   {web.Text("Change locations"), web.Text("Edit, disable and enable them. A key creates none.")},
-	"programs:read":     {web.Text("See programs"), web.Text("Programs and their prizes.")},
-	"programs:write":    {web.Text("Change programs"), web.Text("Create, edit, publish and suspend programs, and change their prizes.")},
-	"cards:read":        {web.Text("See cards"), web.Text("With the names and emails of their holders.")},
-	"cards:write":       {web.Text("Issue and change cards"), web.Text("Issue, edit and reissue cards, and make links to install them.")},
-	"transactions:read": {web.Text("See transactions"), web.Text("Every stamp, prize, top-up and payment. Only tills write them.")},
-	"analytics:read":    {web.Text("See statistics"), web.Text("Figures of the shop and of each program.")},
-	"webhooks:read":     {web.Text("See webhooks"), web.Text("With their delivery logs, which contain data of cards.")},
-	"webhooks:write":    {web.Text("Manage webhooks"), web.Text("Create, change, test and delete them.")},
+	"locations:read":    {"See locations", "Names, addresses, and whether they are open."},
+	"locations:write":   {"Change locations", "Edit, disable and enable them. A key creates none."},
+	"programs:read":     {"See programs", "Programs and their prizes."},
+	"programs:write":    {"Change programs", "Create, edit, publish and suspend programs, and change their prizes."},
+	"cards:read":        {"See cards", "With the names and emails of their holders."},
+	"cards:write":       {"Issue and change cards", "Issue, edit and reissue cards, and make links to install them."},
+	"transactions:read": {"See transactions", "Every stamp, prize, top-up and payment. Only tills write them."},
+	"analytics:read":    {"See statistics", "Figures of the shop and of each program."},
+	"webhooks:read":     {"See webhooks", "With their delivery logs, which contain data of cards."},
+	"webhooks:write":    {"Manage webhooks", "Create, change, test and delete them."},
 }
 
 // readScopes are the scopes that change nothing.
@@ -38,7 +39,7 @@ func (v *visit) scopeOption(scope string) web.Option {
 	if !ok {
 		return web.Option{Value: scope, Label: scope}
 	}
-	return web.Option{Value: scope, Label: v.print.T(w.label), Hint: v.print.T(w.hint)}
+	return v.option(scope, w.label, w.hint)
 }
 
 // chosenClass returns the class of keys that the query of the form asks for.
@@ -50,76 +51,67 @@ func chosenClass(v *visit) string {
 }
 
 func showNewKey(v *visit, f *web.Form) error {
-	if err := v.require(operation.CreateChosenKey); err != nil {
-		return err
-	}
-	locations, err := v.locations()
+	v.fill(f, url.Values{"class": {chosenClass(v)}})
+	locations, err := v.locationOptions()
 	if err != nil {
 		return err
 	}
-	p := keyPage{Frame: v.frame(web.Text("New key"), keysPath), Form: f}
-	p.Width = "narrow"
+	p := keyPage{Frame: v.narrow("New key", keysPath), Form: f, Locations: locations}
 	f.Order = []string{"class", "name", "scopes", "locations", "location_ids", "expires"}
 	p.Classes = []web.Option{
-		{Value: "api", Label: v.print.T("REST"), Hint: v.print.T("For your own programs, such as a cash register or a newsletter tool.")},
-		{Value: "mcp", Label: v.print.T("MCP"), Hint: v.print.T("For AI assistants.")},
+		v.option("api", "REST", "For your own programs, such as a cash register or a newsletter tool."),
+		v.option("mcp", "MCP", "For AI assistants."),
 	}
 	for _, sc := range store.Scopes {
 		o := v.scopeOption(sc)
-		o.Hint = v.print.T("{0} Scope: {1}", o.Hint, sc)
+		o.Hint = v.T("{0} Scope: {1}", o.Hint, sc)
 		p.Scopes = append(p.Scopes, o)
 	}
-	for _, l := range slices.Backward(locations) {
-		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
-	}
 	p.Where = []web.Option{
-		{Value: "all", Label: v.print.T("At all locations"), Hint: v.print.T("Also those that are created later.")},
+		v.option("all", "At all locations", "Also those that are created later."),
 		{
 			Value:    "some",
-			Label:    v.print.T("Only at these locations"),
-			Hint:     v.print.T("It sees their transactions and the cards that can be used there."),
+			Label:    v.T("Only at these locations"),
+			Hint:     v.T("It sees their transactions and the cards that can be used there."),
 			Disabled: len(locations) == 0,
 		},
 	}
-	p.Expires = []web.Option{
-		{Value: "30", Label: v.print.T("In {0} days", 30)},
-		{Value: "90", Label: v.print.T("In {0} days", 90)},
-		{Value: "365", Label: v.print.T("In {0} days", 365)},
-		{Value: "never", Label: v.print.T("Never")},
+	for _, days := range []int{30, 90, 365} {
+		p.Expires = append(p.Expires, web.Option{Value: strconv.Itoa(days), Label: v.T("In {0} days", days)})
 	}
-	return v.render(v.status(), "key_form", p)
+	p.Expires = append(p.Expires, v.option("never", "Never", ""))
+	return v.render("key_form", p)
 }
 
 // showNewSecret shows the secret of a new key. A form that is sent again has none to show.
 func showNewSecret(v *visit, k operation.CreatedKey) error {
-	return v.keySecret(keyPage{Frame: v.frame(web.Text("The key was created"), keysPath), Created: k})
+	return v.keySecret(keyPage{Frame: v.narrow("The key was created", keysPath), Created: k})
 }
 
 // showRotatedSecret shows the secret of a successor, and until when the old key works.
 func showRotatedSecret(v *visit, k operation.CreatedKey) error {
-	p := keyPage{Frame: v.frame(web.Text("The key was rotated"), keysPath), Created: k}
-	old, err := v.findKey()
+	p := keyPage{Frame: v.narrow("The key was rotated", keysPath), Created: k}
+	old, err := findKey(v)
 	if err != nil {
 		return err
 	}
 	p.Key = old
-	p.Note = v.print.T("The old key {0} no longer works.", old.Prefix+"…")
+	p.Note = v.T("The old key {0} no longer works.", old.Prefix+"…")
 	if !old.Ended {
-		p.Note = v.print.T(
+		p.Note = v.T(
 			"The old key {0} works until {1}. Put the new one in its place before.",
 			old.Prefix+"…",
-			v.print.DateTime(old.RetiresAt.V.Std()),
+			v.DateTime(old.RetiresAt.V.Std()),
 		)
 	}
 	return v.keySecret(p)
 }
 
 func (v *visit) keySecret(p keyPage) error {
-	p.Width = "narrow"
 	if p.Created.Class == "mcp" {
 		p.Clients = v.clients(p.Created.Secret)
 	} else {
 		p.Check = "curl -H 'Authorization: Bearer " + p.Created.Secret + "' " + v.origin() + "/api/public/v1/me"
 	}
-	return v.render(http.StatusOK, "key_secret", p)
+	return v.render("key_secret", p)
 }

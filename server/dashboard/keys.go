@@ -1,13 +1,10 @@
 package dashboard
 
 import (
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -18,30 +15,23 @@ const keysPath = "/dashboard/keys"
 // keyPages are the pages of keys.
 var keyPages = []binding{
 	page(keysPath, showKeys),
-	page("/dashboard/new/key", func(v *visit) error { return showNewKey(v, v.newForm(url.Values{"class": {chosenClass(v)}})) }),
-	post("/dashboard/new/key", action[operation.CreatedKey]{op: operation.CreateChosenKey, again: showNewKey, show: showNewSecret}),
-	page("/dashboard/key/:id", showKey),
-	page("/dashboard/key/:id/rotate", func(v *visit) error { return showRotateKey(v, v.newForm(nil)) }),
-	post("/dashboard/key/:id/rotate", action[operation.CreatedKey]{op: operation.RotateKey, again: showRotateKey, show: showRotatedSecret}),
-	page("/dashboard/key/:id/revoke", confirmRevokeKey),
-	post(
-		"/dashboard/key/:id/revoke",
-		action[store.Key]{op: operation.RevokeKey, next: func(*visit, store.Key) (string, string) { return keysPath, keyRevoked }},
-	),
-	page("/dashboard/keys/revoke-all", confirmRevokeKeys),
-	post(
-		"/dashboard/keys/revoke-all",
-		action[operation.RevokedKeys]{
-			op:   operation.RevokeAllKeys,
-			next: func(*visit, operation.RevokedKeys) (string, string) { return keysPath, keysRevoked },
-		},
-	),
+	form("/dashboard/new/key", showNewKey, action{op: operation.CreateChosenKey, then: then(showNewSecret)}),
+	page(keyAt, about(findKey, showKey)),
+	edit(keyAt+"/rotate", findKey, showRotateKey, action{op: operation.RotateKey, then: then(showRotatedSecret)}),
+	confirm(keyAt+"/revoke", findKey, askRevokeKey, action{
+		op:   operation.RevokeKey,
+		to:   keysPath,
+		done: says("key-revoked", "The key was revoked. It no longer works."),
+	}),
+	confirm(keysPath+"/revoke-all", allKeys, askRevokeKeys, action{
+		op:   operation.RevokeAllKeys,
+		to:   keysPath,
+		done: says("keys-revoked", "All keys were revoked. None of them works any more."),
+	}),
 }
 
-var (
-	keyRevoked  = says("key-revoked", web.Text("The key was revoked. It no longer works."))
-	keysRevoked = says("keys-revoked", web.Text("All keys were revoked. None of them works any more."))
-)
+// keyAt is the pattern of the page of a key.
+const keyAt = "/dashboard/key/:id"
 
 func keyPath(id string) string { return "/dashboard/key/" + id }
 
@@ -67,9 +57,9 @@ type keysPage struct {
 	Create  web.Action
 }
 
-// keys returns the keys of the shop, newest first.
-func (v *visit) keys() (rows []keyRow, err error) {
-	infos, err := read[operation.List[store.KeyInfo]](v, operation.ListKeyInfos, kernel.Args{})
+// allKeys returns the keys of the shop, newest first.
+func allKeys(v *visit) (rows []keyRow, err error) {
+	infos, err := read[operation.List[store.KeyInfo]](v, operation.ListKeyInfos)
 	if err != nil || len(infos.Data) == 0 {
 		return nil, err
 	}
@@ -84,8 +74,8 @@ func (v *visit) keys() (rows []keyRow, err error) {
 }
 
 // findKey returns the key of the path.
-func (v *visit) findKey() (keyRow, error) {
-	all, err := v.keys()
+func findKey(v *visit) (keyRow, error) {
+	all, err := allKeys(v)
 	if err != nil {
 		return keyRow{}, err
 	}
@@ -93,39 +83,41 @@ func (v *visit) findKey() (keyRow, error) {
 }
 
 func (v *visit) keyRow(k store.KeyInfo, locations []store.Location) keyRow {
-	row := keyRow{KeyInfo: k, ClassName: v.className(k.Class), Where: v.print.T("All locations"), By: v.partyName(k.CreatedBy.V)}
+	row := keyRow{KeyInfo: k, ClassName: v.className(k.Class), Where: v.T("All locations"), By: v.partyName(k.CreatedBy.V)}
 	switch reading := readScopes(); {
 	case len(k.Scopes) == len(store.Scopes):
-		row.May = v.print.T("Everything")
+		row.May = v.T("Everything")
 	case len(k.Scopes) == 0 && k.Class == "mcp", slices.Equal(k.Scopes, reading):
-		row.May = v.print.T("Only reading")
+		row.May = v.T("Only reading")
 	case len(k.Scopes) == 1:
-		row.May = v.print.T(scopeWords[k.Scopes[0]].label)
+		row.May = v.T(scopeWords[k.Scopes[0]].label)
 	default:
-		row.May = v.print.T("{0} of {1} scopes", len(k.Scopes), len(store.Scopes))
+		row.May = v.T("{0} of {1} scopes", len(k.Scopes), len(store.Scopes))
 	}
 	switch {
 	case k.Restricted && len(k.LocationIDs) == 1:
 		row.Where = locationName(locations, k.LocationIDs[0])
 	case k.Restricted:
-		row.Where = v.print.T("{0} location|{0} locations", len(k.LocationIDs))
+		row.Where = v.T("{0} location|{0} locations", len(k.LocationIDs))
 	}
-	now := v.Kernel.Store().Now()
+	now := v.now()
+	row.Ended = k.RevokedAt.Valid || k.RetiresAt.Valid && k.RetiresAt.V <= now || k.ExpiresAt.Valid && k.ExpiresAt.V <= now
+	row.Usable = !row.Ended && !k.RetiresAt.Valid
 	switch {
 	case k.RevokedAt.Valid:
-		row.State, row.Ended = web.Badge{Label: v.print.T("Revoked")}, true
+		row.State = v.badge("Revoked", "")
 	case k.RetiresAt.Valid && k.RetiresAt.V <= now:
-		row.State, row.Ended = web.Badge{Label: v.print.T("Replaced")}, true
-	case k.ExpiresAt.Valid && k.ExpiresAt.V <= now:
-		row.State, row.Ended = web.Badge{Label: v.print.T("Expired")}, true
+		row.State = v.badge("Replaced", "")
+	case row.Ended:
+		row.State = v.badge("Expired", "")
 	case k.RetiresAt.Valid:
-		row.State = web.Badge{Label: v.print.T("Being replaced"), Tone: "warn"}
+		row.State = v.badge("Being replaced", "warn")
 	case k.DisabledByPlanAt.Valid:
-		row.State, row.Usable = web.Badge{Label: v.print.T("Suspended"), Tone: "warn"}, true
+		row.State = v.badge("Suspended", "warn")
 	case k.ExpiresAt.Valid && k.ExpiresAt.V <= now.Add(14*24*time.Hour):
-		row.State, row.Usable = web.Badge{Label: v.print.T("Expires soon"), Tone: "warn"}, true
+		row.State = v.badge("Expires soon", "warn")
 	default:
-		row.State, row.Usable = web.Badge{Label: v.print.T("Works"), Tone: "good"}, true
+		row.State = v.badge("Works", "good")
 	}
 	return row
 }
@@ -140,18 +132,18 @@ func locationName(locations []store.Location, id string) string {
 
 func (v *visit) className(class string) string {
 	if class == "mcp" {
-		return v.print.T("MCP")
+		return v.T("MCP")
 	}
-	return v.print.T("REST")
+	return v.T("REST")
 }
 
 func showKeys(v *visit) error {
-	all, err := v.keys()
+	all, err := allKeys(v)
 	if err != nil {
 		return err
 	}
-	p := keysPage{Frame: v.frame(web.Text("Keys"), keysPath)}
-	p.Create = web.Action{Label: v.print.T("New key"), Path: "/dashboard/new/key", Icon: "plus", Kind: "primary"}
+	p := keysPage{Frame: v.frame("Keys", keysPath)}
+	p.Create = v.link("New key", "/dashboard/new/key", "plus", "primary")
 	used := map[string]int{}
 	for _, k := range all {
 		if k.Ended {
@@ -164,7 +156,7 @@ func showKeys(v *visit) error {
 		}
 	}
 	limits := v.Kernel.Store().Limits()
-	p.Sub = v.print.T(
+	p.Sub = v.T(
 		"{0} of {1} REST keys and {2} of {3} MCP keys are in use.",
 		used["api"],
 		limits.KeysPerShop,
@@ -172,10 +164,10 @@ func showKeys(v *visit) error {
 		limits.MCPKeysPerShop,
 	)
 	if len(p.Keys) > 1 {
-		p.Actions = append(p.Actions, web.Action{Label: v.print.T("Revoke all"), Path: keysPath + "/revoke-all"})
+		p.Actions = append(p.Actions, v.link("Revoke all", keysPath+"/revoke-all", "", ""))
 	}
-	p.Actions = append(p.Actions, web.Action{Label: v.print.T("Set up an assistant"), Path: assistantPath}, p.Create)
-	return v.render(http.StatusOK, "keys", p)
+	p.Actions = append(p.Actions, v.link("Set up an assistant", assistantPath, "", ""), p.Create)
+	return v.render("keys", p)
 }
 
 // keyPage is the page of a key, also with its forms and its secret.
@@ -199,53 +191,34 @@ type keyPage struct {
 	Clients []Client             // how assistants are set up with the key
 }
 
-func showKey(v *visit) error {
-	k, err := v.findKey()
-	if err != nil {
-		return err
-	}
-	p := keyPage{Frame: v.frame("", keysPath), Key: k}
-	p.Title = k.Name
+func showKey(v *visit, k keyRow) error {
+	p := keyPage{Frame: v.named(k.Name, keysPath), Key: k}
 	p.Facts = []web.Fact{
-		{Label: v.print.T("Key"), Value: k.Prefix + "…", Hint: v.print.T("The rest was shown once and cannot be read again.")},
-		{Label: v.print.T("For"), Value: v.classUse(k.Class)},
-		{Label: v.print.T("Created"), Value: v.print.DateTime(k.CreatedAt.Std()), Hint: k.By},
+		v.fact("Key", k.Prefix+"…", v.T("The rest was shown once and cannot be read again.")),
+		v.fact("For", v.classUse(k.Class)),
+		v.fact("Created", v.DateTime(k.CreatedAt.Std()), k.By),
+		v.fact("Last used", v.dateTime(k.LastUsedAt)),
+		v.fact("Expires", v.dateTime(k.ExpiresAt)),
 	}
-	expires, used := v.print.T("Never"), v.print.T("Never")
-	if k.LastUsedAt.Valid {
-		used = v.print.DateTime(k.LastUsedAt.V.Std())
-	}
-	if k.ExpiresAt.Valid {
-		expires = v.print.DateTime(k.ExpiresAt.V.Std())
-	}
-	p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Last used"), Value: used}, web.Fact{Label: v.print.T("Expires"), Value: expires})
 	if k.Class == "mcp" {
 		p.Facts = append(
 			p.Facts,
-			web.Fact{
-				Label: v.print.T("Calls today"),
-				Value: v.print.Number(k.CallsToday),
-				Hint:  v.print.T("The day begins at midnight in UTC."),
-			},
-			web.Fact{Label: v.print.T("Calls in 30 days"), Value: v.print.Number(k.Calls30d)},
+			v.fact("Calls today", v.Number(k.CallsToday), v.T("The day begins at midnight in UTC.")),
+			v.fact("Calls in 30 days", v.Number(k.Calls30d)),
 		)
 	}
 	if k.RetiresAt.Valid {
 		p.Facts = append(
 			p.Facts,
-			web.Fact{
-				Label: v.print.T("Works until"),
-				Value: v.print.DateTime(k.RetiresAt.V.Std()),
-				Hint:  v.print.T("It was replaced by a new key."),
-			},
+			v.fact("Works until", v.DateTime(k.RetiresAt.V.Std()), v.T("It was replaced by a new key.")),
 		)
 	}
 	if k.RevokedAt.Valid {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Revoked"), Value: v.print.DateTime(k.RevokedAt.V.Std())})
+		p.Facts = append(p.Facts, v.fact("Revoked", v.DateTime(k.RevokedAt.V.Std())))
 	}
-	p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Id"), Value: k.ID})
+	p.Facts = append(p.Facts, v.fact("Id", k.ID))
 	if k.DisabledByPlanAt.Valid && !k.Ended {
-		p.Note = v.print.T(
+		p.Note = v.T(
 			"The shop has no Business API add-on, so this key is suspended. It works again, unchanged, once the shop has it.",
 		)
 	}
@@ -262,32 +235,24 @@ func showKey(v *visit) error {
 		}
 	}
 	if k.Usable {
-		p.Actions = append(p.Actions, web.Action{Label: v.print.T("Rotate"), Path: keyPath(k.ID) + "/rotate", Icon: "refresh"})
+		p.Actions = append(p.Actions, v.link("Rotate", keyPath(k.ID)+"/rotate", "refresh", ""))
 	}
 	if !k.Ended {
-		p.Actions = append(p.Actions, web.Action{Label: v.print.T("Revoke"), Path: keyPath(k.ID) + "/revoke", Kind: "danger"})
+		p.Actions = append(p.Actions, v.link("Revoke", keyPath(k.ID)+"/revoke", "", "danger"))
 	}
-	return v.render(http.StatusOK, "key", p)
+	return v.render("key", p)
 }
 
 // classUse says what keys of a class are for.
 func (v *visit) classUse(class string) string {
 	if class == "mcp" {
-		return v.print.T("AI assistants, through MCP")
+		return v.T("AI assistants, through MCP")
 	}
-	return v.print.T("Programs, through the REST API")
+	return v.T("Programs, through the REST API")
 }
 
-func showRotateKey(v *visit, f *web.Form) error {
-	if err := v.require(operation.RotateKey); err != nil {
-		return err
-	}
-	k, err := v.findKey()
-	if err != nil {
-		return err
-	}
-	p := keyPage{Frame: v.frame("", keysPath), Key: k, Form: f}
-	p.Title, p.Width = v.print.T("Rotate {0}", k.Name), "narrow"
+func showRotateKey(v *visit, k keyRow, f *web.Form) error {
+	p := keyPage{Frame: v.narrow("Rotate {0}", keysPath, k.Name), Key: k, Form: f}
 	usual := v.Kernel.Store().Limits().RotationHours
 	hours := []int{0, 1, 24, 72, 168}
 	if !slices.Contains(hours, usual) {
@@ -299,62 +264,48 @@ func showRotateKey(v *visit, f *web.Form) error {
 		o := web.Option{Value: strconv.Itoa(h)}
 		switch {
 		case h == 0:
-			o.Label = v.print.T("Not at all: it ends at once")
+			o.Label = v.T("Not at all: it ends at once")
 		case h%24 == 0 && h > 24:
-			o.Label = v.print.T("{0} day|{0} days", h/24)
+			o.Label = v.T("{0} day|{0} days", h/24)
 		default:
-			o.Label = v.print.T("{0} hour|{0} hours", h)
+			o.Label = v.T("{0} hour|{0} hours", h)
 		}
 		p.Overlaps = append(p.Overlaps, o)
 	}
-	return v.render(v.status(), "key_rotate", p)
+	return v.render("key_rotate", p)
 }
 
-func confirmRevokeKey(v *visit) error {
-	if err := v.require(operation.RevokeKey); err != nil {
-		return err
-	}
-	k, err := v.findKey()
-	if err != nil {
-		return err
-	}
-	return v.confirm(keysPath, web.ConfirmPage{
-		Frame: web.Frame{Title: v.print.T("Revoke {0}?", k.Name)},
-		Path:  keyPath(k.ID) + "/revoke",
-		Text: v.print.T(
-			"What uses the key {0} stops working with its next request. This cannot be undone. To replace a key without a break, rotate it instead.",
+func askRevokeKey(v *visit, k keyRow) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Revoke {0}?", keysPath, k.Name),
+		Text: v.T(
+			"What uses the key {0} stops working with its next request. This cannot be undone. To replace a key without a break, rotate "+
+				"it instead.",
 			k.Prefix+"…",
 		),
-		Button: v.print.T("Revoke the key"),
+		Button: v.T("Revoke the key"),
 		Cancel: keyPath(k.ID),
 		Danger: true,
-	})
+	}
 }
 
-func confirmRevokeKeys(v *visit) error {
-	if err := v.require(operation.RevokeAllKeys); err != nil {
-		return err
-	}
-	all, err := v.keys()
-	if err != nil {
-		return err
-	}
+func askRevokeKeys(v *visit, all []keyRow) web.ConfirmPage {
 	var names []string
 	for _, k := range all {
 		if !k.Ended {
 			names = append(names, k.Name+" – "+k.Prefix+"…")
 		}
 	}
-	return v.confirm(keysPath, web.ConfirmPage{
-		Frame: web.Frame{Title: v.print.T("Revoke all keys?")},
-		Path:  keysPath + "/revoke-all",
-		Text: v.print.T(
-			"{0} key stops working with its next request, and so does everything that uses it. This cannot be undone. Tills are not affected.|{0} keys stop working with their next request, and so does everything that uses them. This cannot be undone. Tills are not affected.",
+	return web.ConfirmPage{
+		Frame: v.narrow("Revoke all keys?", keysPath),
+		Text: v.T(
+			"{0} key stops working with its next request, and so does everything that uses it. This cannot be undone. Tills are not "+
+				"affected.|{0} keys stop working with their next request, and so does everything that uses them. This cannot be undone. "+
+				"Tills are not affected.",
 			len(names),
 		),
 		Consequences: names,
-		Button:       v.print.T("Revoke all keys"),
-		Cancel:       keysPath,
+		Button:       v.T("Revoke all keys"),
 		Danger:       true,
-	})
+	}
 }

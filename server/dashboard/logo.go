@@ -17,18 +17,23 @@ import (
 
 // logoPages are the pages of the logos of programs.
 var logoPages = []binding{
-	page("/dashboard/program/:id/logo", func(v *visit) error { return showLogo(v, v.newForm(nil)) }),
-	{method: http.MethodPost, pattern: "/dashboard/program/:id/logo", upload: true, handle: setLogo},
-	post(
-		"/dashboard/program/:id/logo/delete",
-		action[store.ProgramDetail]{op: operation.RemoveProgramLogo, fields: only(), next: toProgram(logoRemoved)},
-	),
+	logoForm(),
+	post(programAt+"/logo/delete", action{
+		op:     operation.RemoveProgramLogo,
+		fields: only(),
+		to:     programAt,
+		done:   says("logo-removed", "The logo was removed."),
+	}),
 }
 
-var (
-	logoSaved   = says("logo-saved", web.Text("The logo was saved."))
-	logoRemoved = says("logo-removed", web.Text("The logo was removed."))
-)
+var logoSaved = says("logo-saved", "The logo was saved.")
+
+// logoForm binds the form of a logo, which is read last.
+func logoForm() binding {
+	b := edit(programAt+"/logo", findProgram, showLogo, action{op: operation.SetProgramLogo})
+	b.upload, b.post = true, setLogo
+	return b
+}
 
 // logoPath returns the path of a logo, empty if there is none.
 func logoPath(hash store.Null[string]) string {
@@ -46,17 +51,10 @@ type logoPage struct {
 	Face    web.HolderCard
 }
 
-func showLogo(v *visit, f *web.Form) error {
-	if err := v.require(operation.SetProgramLogo); err != nil {
-		return err
-	}
-	program, err := findProgram(v)
-	if err != nil {
-		return err
-	}
-	p := logoPage{Frame: v.frame(web.Text("Logo"), programsPath), Form: f, Program: program, Face: v.sampleCard(&program)}
+func showLogo(v *visit, program store.ProgramForm, f *web.Form) error {
+	p := logoPage{Frame: v.frame("Logo", programsPath), Form: f, Program: program, Face: v.sampleCard(&program)}
 	p.Style = p.Face.Style()
-	return v.render(v.status(), "program_logo", p)
+	return v.render("program_logo", p)
 }
 
 // setLogo gives the program the uploaded picture, which it reads only for a person who may set
@@ -72,21 +70,20 @@ func setLogo(v *visit) error {
 	}
 	if p.HasInstalledCards { // the page says that the logo stays as it is
 		v.formStatus = http.StatusConflict
-		return showLogo(v, v.newForm(nil))
+		return showLogo(v, p, v.newForm(nil))
 	}
 	err = v.readUpload("picture", logo.MaxBytes)
 	if err == nil {
 		fields := operation.LogoFields{Picture: store.Opt[[]byte]{V: v.file, Set: len(v.file) > 0}}
-		_, err = kernel.Do[store.ProgramDetail](v.r.Context(), v.Kernel, v.caller, operation.SetProgramLogo, v.args(fields))
+		_, err = read[store.ProgramDetail](v, operation.SetProgramLogo, v.with(fields))
 	}
 	if err == nil {
-		v.redirect(programPath(v.id()), logoSaved)
-		return nil
+		return v.redirect(programPath(v.id()), logoSaved)
 	}
 	if !faulty(err) {
 		return err
 	}
-	return showLogo(v, v.faultyForm(err, nil))
+	return showLogo(v, p, v.faultyForm(err, nil))
 }
 
 // readUpload reads a form whose field has a file of at most limit bytes. Further calls do
@@ -108,9 +105,7 @@ func (v *visit) readUpload(field string, limit int64) error {
 	var large *http.MaxBytesError
 	switch {
 	case int64(len(v.file)) > limit || errors.As(err, &large):
-		return store.Invalid(
-			store.Detail{Field: field, Code: wire.CodeTooLarge, Message: fmt.Sprintf("must have at most %d MiB", limit>>20)},
-		)
+		return invalid(field, wire.CodeTooLarge, fmt.Sprintf("must have at most %d MiB", limit>>20))
 	case errors.Is(err, io.EOF):
 		return nil
 	}

@@ -3,12 +3,8 @@ package dashboard
 import (
 	"cmp"
 	"html/template"
-	"net/http"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
-	"punchcard/server/operation"
 	"punchcard/server/qr"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -47,22 +43,20 @@ type rung struct{ Stamps, Prize string }
 
 // posterSizes are the sizes of posters. CSS has no name for A6.
 var posterSizes = []struct {
-	name, label, page string
-	rows              int // of the ladder, that the poster has room for
+	name  string
+	label web.Text
+	page  string
+	rows  int // of the ladder, that the poster has room for
 }{
-	{"a4", web.Text("Poster, A4"), "size:210mm 297mm;margin:0", 9},
-	{"a6", web.Text("Card for the counter, A6"), "size:105mm 148mm;margin:0", 5},
-	{"tent", web.Text("Table tent, A4 folded"), "size:210mm 297mm;margin:0", 6},
+	{"a4", "Poster, A4", "size:210mm 297mm;margin:0", 9},
+	{"a6", "Card for the counter, A6", "size:105mm 148mm;margin:0", 5},
+	{"tent", "Table tent, A4 folded", "size:210mm 297mm;margin:0", 6},
 }
 
 // longName is the number of characters from which on a name is printed in a smaller size.
 const longName = 28
 
-func showPoster(v *visit) error {
-	j, err := read[store.JoinPage](v, operation.GetPoster, v.args(nil))
-	if err != nil {
-		return err
-	}
+func showPoster(v *visit, j store.JoinPage) (err error) {
 	size := posterSizes[0]
 	for _, s := range posterSizes {
 		if v.r.URL.Query().Get("size") == s.name {
@@ -70,7 +64,7 @@ func showPoster(v *visit) error {
 		}
 	}
 	p := posterPage{
-		Frame:       v.frame(web.Text("Poster"), programsPath),
+		Frame:       v.frame("Poster", programsPath),
 		Program:     v.id(),
 		Size:        size.name,
 		Off:         j.Closed,
@@ -79,10 +73,7 @@ func showPoster(v *visit) error {
 	}
 	p.Width = "wide"
 	for _, s := range posterSizes {
-		p.Sizes = append(
-			p.Sizes,
-			web.NavItem{Label: v.print.T(s.label), Path: programPath(p.Program) + "/poster?size=" + s.name, Current: s.name == p.Size},
-		)
+		p.Sizes = append(p.Sizes, v.tab(s.label, programPath(p.Program)+"/poster?size="+s.name, s.name == p.Size))
 	}
 	if p.Size == "tent" {
 		p.Faces = []string{"turned", ""}
@@ -92,9 +83,10 @@ func showPoster(v *visit) error {
 	}
 	colours := web.CardColours{Brand: j.Program.BrandColorHex, Background: j.Program.BgColorHex, Text: j.Program.TextColorHex}
 	p.Style = template.CSS(
-		"@page{" + size.page + "}.poster{--brand:" + colours.Brand + ";--on-brand:" + colours.OnBrand() + ";--bg:" + colours.Background + ";--ink:" + colours.Ink() + "}",
+		"@page{" + size.page + "}.poster{--brand:" + colours.Brand + ";--on-brand:" + colours.OnBrand() +
+			";--bg:" + colours.Background + ";--ink:" + colours.Ink() + "}",
 	)
-	return v.render(http.StatusOK, "program_poster", p)
+	return v.render("program_poster", p)
 }
 
 // poster returns what a poster of a program says. If there are more prizes than rows, the last row
@@ -107,25 +99,26 @@ func (v *visit) poster(j *store.JoinPage, rows int) (p poster, err error) {
 		return p, err
 	}
 	p = poster{
-		Lang: print.Lang(), Shop: j.Shop.Name, Logo: logoPath(j.LogoHash), Name: cmp.Or(j.Texts.Names[print.Lang()], j.Program.Name),
-		Scan: print.T("Scan and get your card"), Text: print.T("It is on your phone at once. No app and no password."),
-		QR: template.HTML(svg), URL: strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://"),
+		Lang: print.Lang(),
+		Shop: j.Shop.Name,
+		Logo: logoPath(j.LogoHash),
+		Name: cmp.Or(j.Texts.Names[print.Lang()], j.Program.Name),
+		Scan: print.T("Scan and get your card"),
+		Text: print.T("It is on your phone at once. No app and no password."),
+		QR:   template.HTML(svg),
+		URL:  withoutScheme(address),
 	}
 	p.Long = utf8.RuneCountInString(p.Name) > longName
 	if percent := j.Program.DiscountPercent; percent.Valid {
-		text := strconv.FormatFloat(percent.V, 'f', -1, 64)
-		_, decimals, _ := strings.Cut(text, ".")
-		p.Offer = print.T("{0} % off", print.Decimal(percent.V, len(decimals)))
+		p.Offer = print.T("{0} % off", decimal(print, percent.V))
 	}
 	for i, z := range j.Prizes {
 		if i == rows-1 && len(j.Prizes) > rows {
 			p.Ladder = append(p.Ladder, rung{"", print.T("and {0} more", len(j.Prizes)-i)})
 			break
 		}
-		p.Ladder = append(
-			p.Ladder,
-			rung{print.T("{0} stamp|{0} stamps", z.Threshold), cmp.Or(j.PrizeTexts[z.ID].Names[print.Lang()], z.Name)},
-		)
+		name := cmp.Or(j.PrizeTexts[z.ID].Names[print.Lang()], z.Name)
+		p.Ladder = append(p.Ladder, rung{print.T("{0} stamp|{0} stamps", z.Threshold), name})
 	}
 	return p, nil
 }

@@ -14,37 +14,28 @@ import (
 
 // prizePages are the pages of the prizes of a program.
 var prizePages = []binding{
-	page("/dashboard/program/:id/new-prize", func(v *visit) error { return showNewPrize(v, v.newForm(nil)) }),
-	post(
-		"/dashboard/program/:id/new-prize",
-		action[store.Prize]{op: operation.CreatePrize, again: showNewPrize, next: toLadder[store.Prize](prizeAdded)},
-	),
-	post(
-		"/dashboard/program/:id/prizes",
-		action[store.ProgramDetail]{op: operation.OrderPrizes, fields: orderFields, next: toLadder[store.ProgramDetail](prizesOrdered)},
-	),
-	page("/dashboard/program/:id/prize/:prizeId", func(v *visit) error { return showEditPrize(v, nil) }),
-	post(
-		"/dashboard/program/:id/prize/:prizeId",
-		action[store.Prize]{op: operation.UpdatePrize, again: showEditPrize, next: toLadder[store.Prize](prizeSaved)},
-	),
-	page("/dashboard/program/:id/prize/:prizeId/delete", confirmDeletePrize),
-	post(
-		"/dashboard/program/:id/prize/:prizeId/delete",
-		action[kernel.None]{op: operation.DeletePrize, fields: only(), next: toLadder[kernel.None](prizeDeleted)},
-	),
-}
-
-var (
-	prizeAdded    = says("prize-added", web.Text("The prize was added."))
-	prizeSaved    = says("prize-saved", web.Text("The prize was saved."))
-	prizeDeleted  = says("prize-deleted", web.Text("The prize was deleted."))
-	prizesOrdered = says("prizes-ordered", web.Text("The prizes are in their new order."))
-)
-
-// toLadder returns what leads to the program in whose page the prizes are.
-func toLadder[O any](done string) func(*visit, O) (string, string) {
-	return func(v *visit, _ O) (string, string) { return programPath(v.id()), done }
+	edit(programAt+"/new-prize", findProgram, showNewPrize, action{
+		op:   operation.CreatePrize,
+		to:   programAt,
+		done: says("prize-added", "The prize was added."),
+	}),
+	post(programAt+"/prizes", action{
+		op:     operation.OrderPrizes,
+		fields: orderFields,
+		to:     programAt,
+		done:   says("prizes-ordered", "The prizes are in their new order."),
+	}),
+	edit(programAt+"/prize/:prizeId", findPrize, showEditPrize, action{
+		op:   operation.UpdatePrize,
+		to:   programAt,
+		done: says("prize-saved", "The prize was saved."),
+	}),
+	confirm(programAt+"/prize/:prizeId/delete", findPrize, askDeletePrize, action{
+		op:     operation.DeletePrize,
+		fields: only(),
+		to:     programAt,
+		done:   says("prize-deleted", "The prize was deleted."),
+	}),
 }
 
 // prizeRow is a prize in the page of a program.
@@ -61,30 +52,18 @@ func (v *visit) prizeRows(p *store.ProgramForm, may bool) (rows []prizeRow) {
 	}
 	for i, z := range p.Prizes {
 		row := prizeRow{PrizeForm: z}
+		if may && i > 0 {
+			order := slices.Clone(ids)
+			order[i-1], order[i] = order[i], order[i-1]
+			up := v.button("Move up", programPath(p.ID)+"/prizes", "", "quiet")
+			up.Name, up.Value = "prize_ids", strings.Join(order, " ")
+			row.Actions = append(row.Actions, up)
+		}
 		if may {
-			if i > 0 {
-				up := slices.Clone(ids)
-				up[i-1], up[i] = up[i], up[i-1]
-				row.Actions = append(
-					row.Actions,
-					web.Action{
-						Label: v.print.T("Move up"),
-						Path:  programPath(p.ID) + "/prizes",
-						Kind:  "quiet",
-						Post:  true,
-						Key:   v.newForm(nil).Key,
-						Name:  "prize_ids",
-						Value: strings.Join(up, " "),
-					},
-				)
-			}
-			row.Actions = append(row.Actions, web.Action{Label: v.print.T("Edit"), Path: prizePath(p.ID, z.ID), Kind: "quiet"})
-			if z.Redemptions == 0 {
-				row.Actions = append(
-					row.Actions,
-					web.Action{Label: v.print.T("Delete"), Path: prizePath(p.ID, z.ID) + "/delete", Kind: "quiet"},
-				)
-			}
+			row.Actions = append(row.Actions, v.link("Edit", prizePath(p.ID, z.ID), "", "quiet"))
+		}
+		if may && z.Redemptions == 0 {
+			row.Actions = append(row.Actions, v.link("Delete", prizePath(p.ID, z.ID)+"/delete", "", "quiet"))
 		}
 		rows = append(rows, row)
 	}
@@ -111,93 +90,59 @@ type prizePage struct {
 // OpenLanguages reports whether the part with other languages is open.
 func (p prizePage) OpenLanguages() bool { return anyOf(p.Form, "_localizations.") }
 
-func showNewPrize(v *visit, f *web.Form) error {
-	return v.prizeForm(operation.CreatePrize, web.Text("New prize"), f, func(p *store.ProgramForm) (store.PrizeForm, error) {
-		return store.PrizeForm{}, nil
-	})
+func showNewPrize(v *visit, p store.ProgramForm, f *web.Form) error {
+	return v.prizeForm("New prize", p, store.PrizeForm{}, f)
 }
 
-func showEditPrize(v *visit, f *web.Form) error {
-	return v.prizeForm(operation.UpdatePrize, web.Text("Edit prize"), f, v.findPrize)
+func showEditPrize(v *visit, z programPrize, f *web.Form) error {
+	values := url.Values{"threshold": {strconv.FormatInt(z.Threshold, 10)}, "name": {z.Name}, "description": {z.Description}}
+	setLocalizations(values, z.NameLocalizations, z.DescriptionLocalizations)
+	v.fill(f, values)
+	return v.prizeForm("Edit prize", z.Program.ProgramForm, z.PrizeForm, f)
+}
+
+// programPrize is a prize with its program.
+type programPrize struct {
+	store.PrizeForm
+	Program usedProgram
 }
 
 // findPrize returns the prize of the path.
-func (v *visit) findPrize(p *store.ProgramForm) (store.PrizeForm, error) {
-	for _, z := range p.Prizes {
+func findPrize(v *visit) (programPrize, error) {
+	program, err := findUsedProgram(v)
+	if err != nil {
+		return programPrize{}, err
+	}
+	for _, z := range program.Prizes {
 		if z.ID == v.params.ByName("prizeId") {
-			return z, nil
+			return programPrize{z, program}, nil
 		}
 	}
-	return store.PrizeForm{}, kernel.Refuse(store.NotFound, "There is no such prize.")
+	return programPrize{}, kernel.Refuse(store.NotFound, "There is no such prize.")
 }
 
-// prizeForm shows the form of a prize, if the person may invoke the operation.
-func (v *visit) prizeForm(op *kernel.Operation, title string, f *web.Form, find func(*store.ProgramForm) (store.PrizeForm, error)) error {
-	if err := v.require(op); err != nil {
-		return err
-	}
-	program, err := findProgram(v)
-	if err != nil {
-		return err
-	}
-	z, err := find(&program)
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		f = v.newForm(url.Values{"threshold": {strconv.FormatInt(z.Threshold, 10)}, "name": {z.Name}, "description": {z.Description}})
-		for lang, text := range z.NameLocalizations {
-			f.Values.Set("name_localizations."+lang, text)
-		}
-		for lang, text := range z.DescriptionLocalizations {
-			f.Values.Set("description_localizations."+lang, text)
-		}
-	}
+// prizeForm shows the form of a prize.
+func (v *visit) prizeForm(title web.Text, program store.ProgramForm, z store.PrizeForm, f *web.Form) error {
 	dropListErrors(f)
 	f.Order = []string{"threshold", "name", "description"}
-	frame := v.frame(title, programsPath)
-	frame.Width = "narrow"
-	return v.render(
-		v.status(),
-		"prize_form",
-		prizePage{
-			Frame:     frame,
-			Form:      f,
-			Program:   program,
-			Prize:     z,
-			Languages: languageOptions(),
-			Max:       strconv.FormatInt(program.TotalStamps.V, 10),
-		},
-	)
+	return v.render("prize_form", prizePage{
+		Frame:     v.narrow(title, programsPath),
+		Form:      f,
+		Program:   program,
+		Prize:     z,
+		Languages: languageOptions(),
+		Max:       strconv.FormatInt(program.TotalStamps.V, 10),
+	})
 }
 
-func confirmDeletePrize(v *visit) error {
-	if err := v.require(operation.DeletePrize); err != nil {
-		return err
+func askDeletePrize(v *visit, z programPrize) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Delete {0}?", programsPath, z.Name),
+		Text:  v.T("Nobody has redeemed this prize yet, so it can be deleted. Customers cannot redeem it afterwards."),
+		Consequences: []string{
+			v.cardsInUse(z.Program.Impact, "{0} card in use no longer leads to it.|{0} cards in use no longer lead to it."),
+		},
+		Button: v.T("Delete the prize"),
+		Danger: true,
 	}
-	program, err := findProgram(v)
-	if err != nil {
-		return err
-	}
-	z, err := v.findPrize(&program)
-	if err != nil {
-		return err
-	}
-	im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, v.args(nil))
-	if err != nil {
-		return err
-	}
-	list := []string{v.print.T("No card is in use.")}
-	if im.ActiveCards > 0 {
-		list = []string{v.print.T("{0} card in use no longer leads to it.|{0} cards in use no longer lead to it.", im.ActiveCards)}
-	}
-	return v.confirm(programsPath, web.ConfirmPage{
-		Frame:        web.Frame{Title: v.print.T("Delete {0}?", z.Name)},
-		Path:         prizePath(program.ID, z.ID) + "/delete",
-		Text:         v.print.T("Nobody has redeemed this prize yet, so it can be deleted. Customers cannot redeem it afterwards."),
-		Consequences: list,
-		Button:       v.print.T("Delete the prize"),
-		Cancel:       programPath(program.ID),
-		Danger:       true,
-	})
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -75,17 +74,20 @@ const (
 
 // newProgram shows the templates, or the form of a new program that one of them fills.
 func newProgram(v *visit) error {
+	if err := v.require(operation.CreateProgramWithPrizes); err != nil {
+		return err
+	}
 	q := v.r.URL.Query()
 	values := url.Values{}
 	switch from := q.Get("from"); {
 	case from != "":
-		p, err := read[store.ProgramForm](v, operation.GetProgramForm, kernel.Args{Params: map[string]string{"id": from}})
+		p, err := v.programForm(from)
 		if err != nil {
 			return err
 		}
 		values = v.programValues(&p)
 	case q.Get("template") != "" || q.Get("type") != "":
-		shop, err := read[store.Shop](v, operation.GetShop, kernel.Args{})
+		shop, err := read[store.Shop](v, operation.GetShop)
 		if err != nil {
 			return err
 		}
@@ -109,7 +111,7 @@ func (v *visit) programValues(p *store.ProgramForm) url.Values {
 		if !n.Valid {
 			return ""
 		}
-		return v.print.Amount(n.V, v.shop().Currency)
+		return v.Amount(n.V, v.shop().Currency)
 	}
 	values := url.Values{
 		"type": {p.Type}, "name": {p.Name}, "description": {p.Description}, "category": {p.Category},
@@ -121,94 +123,83 @@ func (v *visit) programValues(p *store.ProgramForm) url.Values {
 		"min_spend_cents": {amount(p.MinSpendCents)}, "max_stamps_per_day": {number(p.MaxStampsPerDay)},
 	}
 	if p.DiscountPercent.Valid {
-		values.Set("discount_percent", decimal(v, p.DiscountPercent.V))
+		values.Set("discount_percent", decimal(v.Printer, p.DiscountPercent.V))
 	}
-	for lang, text := range p.NameLocalizations {
-		values.Set("name_localizations."+lang, text)
-	}
-	for lang, text := range p.DescriptionLocalizations {
-		values.Set("description_localizations."+lang, text)
-	}
+	setLocalizations(values, p.NameLocalizations, p.DescriptionLocalizations)
 	for i, z := range p.Prizes {
-		values.Set(fmt.Sprintf("prizes.%d.threshold", i), strconv.FormatInt(z.Threshold, 10))
-		values.Set(fmt.Sprintf("prizes.%d.name", i), z.Name)
+		values.Set(prizeField(i, "threshold"), strconv.FormatInt(z.Threshold, 10))
+		values.Set(prizeField(i, "name"), z.Name)
 	}
 	return values
 }
 
-// decimal writes a number as the person types it.
-func decimal(v *visit, x float64) string {
-	text := strconv.FormatFloat(x, 'f', -1, 64)
-	if i := strings.IndexByte(text, '.'); i >= 0 {
-		return v.print.Decimal(x, len(text)-i-1)
+// prizeField returns the name of a field of a prize in the form of a program.
+func prizeField(i int, field string) string { return fmt.Sprintf("prizes.%d.%s", i, field) }
+
+// setLocalizations sets the fields of texts in other languages, by language.
+func setLocalizations(values url.Values, names, descriptions map[string]string) {
+	for lang, text := range names {
+		values.Set("name_localizations."+lang, text)
 	}
-	return text
+	for lang, text := range descriptions {
+		values.Set("description_localizations."+lang, text)
+	}
+}
+
+// decimal writes a number with as many decimals as it has.
+func decimal(print *web.Printer, x float64) string {
+	_, decimals, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
+	return print.Decimal(x, len(decimals))
 }
 
 func showNewProgram(v *visit, f *web.Form) error {
-	if err := v.require(operation.CreateProgramWithPrizes); err != nil {
-		return err
-	}
 	p := programForm{
-		Frame:   v.frame(web.Text("New program"), programsPath),
+		Frame:   v.frame("New program", programsPath),
 		Form:    f,
 		Path:    "/dashboard/new/program",
 		Preview: "/dashboard/new/program/preview",
 		Cancel:  "/dashboard/new/program",
 		Type:    f.Value("type"),
 	}
-	rows := 0
-	for ; rows < maxPrizes && f.Value(fmt.Sprintf("prizes.%d.name", rows))+f.Value(fmt.Sprintf("prizes.%d.threshold", rows)) != ""; rows++ {
-		p.Prizes = append(p.Prizes, rows)
+	filled := 0
+	for filled < maxPrizes && f.Value(prizeField(filled, "name"))+f.Value(prizeField(filled, "threshold")) != "" {
+		filled++
 	}
-	for i := 0; i < blankPrizes && rows < maxPrizes; i, rows = i+1, rows+1 {
-		p.Prizes = append(p.Prizes, rows)
+	for i := range min(filled+blankPrizes, maxPrizes) {
+		p.Prizes = append(p.Prizes, i)
 	}
 	return v.renderProgramForm(p)
 }
 
-func showEditProgram(v *visit, f *web.Form) error {
-	if err := v.require(operation.UpdateProgram); err != nil {
-		return err
-	}
-	program, err := findProgram(v)
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		f = v.newForm(v.programValues(&program))
-	}
+func showEditProgram(v *visit, program usedProgram, f *web.Form) error {
+	v.fill(f, v.programValues(&program.ProgramForm))
 	p := programForm{
-		Frame:   v.frame(web.Text("Edit program"), programsPath),
+		Frame:   v.frame("Edit program", programsPath),
 		Form:    f,
 		Path:    programPath(program.ID) + "/edit",
 		Preview: programPath(program.ID) + "/preview",
 		Cancel:  programPath(program.ID),
-		Program: &program,
+		Program: &program.ProgramForm,
 		Type:    program.Type,
 		Frozen:  program.HasInstalledCards,
+		Cards:   program.Impact.InstalledCards,
 	}
 	if p.Frozen {
-		im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, v.args(nil))
-		if err != nil {
-			return err
-		}
-		p.Title, p.Cards = v.print.T("Design"), im.InstalledCards
+		p.Title = v.T("Design")
 	}
 	return v.renderProgramForm(p)
 }
 
 // renderProgramForm adds what both forms show and answers.
 func (v *visit) renderProgramForm(p programForm) error {
-	locations, err := shopLocations(v)
+	locations, err := v.locations()
 	if err != nil {
 		return err
 	}
-	p.TypeName, p.Stamps, p.Currency, p.Languages = v.print.T(
-		programTypes[p.Type],
-	), store.CollectsStamps(
-		p.Type,
-	), v.shop().Currency, languageOptions()
+	p.TypeName = v.T(programTypes[p.Type])
+	p.Stamps = store.CollectsStamps(p.Type)
+	p.Currency = v.shop().Currency
+	p.Languages = languageOptions()
 	slices.SortStableFunc(locations, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	for _, l := range locations {
 		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
@@ -217,7 +208,7 @@ func (v *visit) renderProgramForm(p programForm) error {
 	dropListErrors(p.Form)
 	p.Face = v.drawnCard(p.Form, p.Type, p.Program)
 	p.Style = p.Face.Style()
-	return v.render(v.status(), "program_form", p)
+	return v.render("program_form", p)
 }
 
 // dropListErrors leaves out the error of a field if the form shows errors beside its parts,
@@ -242,7 +233,7 @@ func programFields(v *visit, form url.Values) url.Values {
 func newProgramFields(v *visit, form url.Values) url.Values {
 	rows := [][2]string{}
 	for i := range maxPrizes {
-		threshold, name := fmt.Sprintf("prizes.%d.threshold", i), fmt.Sprintf("prizes.%d.name", i)
+		threshold, name := prizeField(i, "threshold"), prizeField(i, "name")
 		if row := [2]string{strings.TrimSpace(form.Get(threshold)), strings.TrimSpace(form.Get(name))}; row != [2]string{} {
 			rows = append(rows, row)
 		}
@@ -253,8 +244,8 @@ func newProgramFields(v *visit, form url.Values) url.Values {
 	}
 	for i, row := range rows {
 		for _, values := range []url.Values{form, v.form} {
-			values.Set(fmt.Sprintf("prizes.%d.threshold", i), row[0])
-			values.Set(fmt.Sprintf("prizes.%d.name", i), row[1])
+			values.Set(prizeField(i, "threshold"), row[0])
+			values.Set(prizeField(i, "name"), row[1])
 		}
 	}
 	if form.Has("min_spend_cents") {
@@ -285,20 +276,14 @@ func amountField(v *visit, text string) string {
 
 // showRules shows the form of what tills demand, which can be changed also while cards
 // are on phones.
-func showRules(v *visit, f *web.Form) error {
-	if err := v.require(operation.UpdateProgramSettings); err != nil {
-		return err
-	}
-	program, err := findProgram(v)
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		f = v.newForm(v.programValues(&program))
-	}
-	frame := v.frame(web.Text("Rules at the till"), programsPath)
-	frame.Width = "narrow"
-	return v.render(v.status(), "program_rules", programForm{Frame: frame, Form: f, Program: &program, Currency: v.shop().Currency})
+func showRules(v *visit, program store.ProgramForm, f *web.Form) error {
+	v.fill(f, v.programValues(&program))
+	return v.render("program_rules", programForm{
+		Frame:    v.narrow("Rules at the till", programsPath),
+		Form:     f,
+		Program:  &program,
+		Currency: v.shop().Currency,
+	})
 }
 
 // ruleFields turns the form of the rules into the fields of their operation.

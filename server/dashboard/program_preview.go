@@ -2,7 +2,7 @@ package dashboard
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"html/template"
 	"net/http"
 	"regexp"
@@ -22,14 +22,14 @@ func previewProgram(v *visit) error {
 	if err := v.require(operation.UpdateProgram); err != nil {
 		return err
 	}
-	p, err := findProgram(v)
+	p, err := findUsedProgram(v)
 	if err != nil {
 		return err
 	}
 	if v.form.Has("_page") {
-		return showEditProgram(v, v.newForm(v.form))
+		return showEditProgram(v, p, v.newForm(v.form))
 	}
-	return v.answerPreview(v.drawnCard(v.newForm(v.form), p.Type, &p))
+	return v.answerPreview(v.drawnCard(v.newForm(v.form), p.Type, &p.ProgramForm))
 }
 
 func previewNewProgram(v *visit) error {
@@ -45,7 +45,7 @@ func previewNewProgram(v *visit) error {
 // answerPreview answers with a card alone.
 func (v *visit) answerPreview(face web.HolderCard) error {
 	var b bytes.Buffer
-	if err := v.templates.Fragment(&b, "program_form", "preview", face, v.print); err != nil {
+	if err := v.templates.Fragment(&b, "program_form", "preview", face, v.Printer); err != nil {
 		return err
 	}
 	v.answer(http.StatusOK, b.Bytes())
@@ -73,13 +73,19 @@ func (v *visit) drawnCard(f *web.Form, programType string, p *store.ProgramForm)
 		}
 		return otherwise
 	}
-	c := web.HolderCard{ID: "sample", Logo: logoOf(p), Shop: v.shop().Name, Name: f.Value("name"), Sample: true, Program: web.CardColours{
-		Brand:      colour("brand_color_hex", newprogram.Colours.Brand),
-		Background: colour("bg_color_hex", newprogram.Colours.Background),
-		Text:       colour("text_color_hex", newprogram.Colours.Text),
-	}}
-	if c.Name == "" {
-		c.Name = v.print.T("Name of the program")
+	c := web.HolderCard{
+		ID:     "sample",
+		Shop:   v.shop().Name,
+		Name:   cmp.Or(f.Value("name"), v.T("Name of the program")),
+		Sample: true,
+		Program: web.CardColours{
+			Brand:      colour("brand_color_hex", newprogram.Colours.Brand),
+			Background: colour("bg_color_hex", newprogram.Colours.Background),
+			Text:       colour("text_color_hex", newprogram.Colours.Text),
+		},
+	}
+	if p != nil {
+		c.Logo = logoPath(p.LogoHash)
 	}
 	switch {
 	case store.CollectsStamps(programType):
@@ -90,25 +96,15 @@ func (v *visit) drawnCard(f *web.Form, programType string, p *store.ProgramForm)
 		c.Total, c.Stamps = total, max(1, total*4/10)
 		c.Next, c.Missing = nextPrize(f, p, c.Stamps)
 	case programType == store.ProgramDiscount:
-		if c.Percent = f.Value("discount_percent"); c.Percent == "" {
-			c.Percent = "10"
-		}
+		c.Percent = cmp.Or(f.Value("discount_percent"), "10")
 	case programType == store.ProgramPrepaid:
 		cents, _ := web.ParseAmount(f.Value("initial_balance_cents"), v.shop().Currency)
-		c.Balance = v.print.Money(cents, v.shop().Currency)
+		c.Balance = v.money(cents)
 	}
 	if days, err := strconv.Atoi(f.Value("default_expire_after_days")); err == nil && days > 0 && days <= 3650 {
-		c.Until = v.print.Date(v.Kernel.Store().Now().Std().AddDate(0, 0, days))
+		c.Until = v.Date(v.now().Std().AddDate(0, 0, days))
 	}
 	return c
-}
-
-// logoOf returns the path of the logo of a program that exists.
-func logoOf(p *store.ProgramForm) string {
-	if p == nil {
-		return ""
-	}
-	return logoPath(p.LogoHash)
 }
 
 // nextPrize returns the prize that a card with some stamps gets next.
@@ -125,9 +121,9 @@ func nextPrize(f *web.Form, p *store.ProgramForm, stamps int64) (name string, mi
 		return name, missing
 	}
 	for i := range maxPrizes {
-		threshold, err := strconv.ParseInt(f.Value(fmt.Sprintf("prizes.%d.threshold", i)), 10, 64)
+		threshold, err := strconv.ParseInt(f.Value(prizeField(i, "threshold")), 10, 64)
 		if err == nil {
-			see(threshold, f.Value(fmt.Sprintf("prizes.%d.name", i)))
+			see(threshold, f.Value(prizeField(i, "name")))
 		}
 	}
 	return name, missing
@@ -145,12 +141,8 @@ type customerPage struct {
 
 // showCustomerPage shows what customers see of a program. It issues and installs nothing, so it
 // freezes nothing.
-func showCustomerPage(v *visit) error {
-	program, err := findProgram(v)
-	if err != nil {
-		return err
-	}
-	locations, err := shopLocations(v)
+func showCustomerPage(v *visit, program store.ProgramForm) error {
+	locations, err := v.locations()
 	if err != nil {
 		return err
 	}
@@ -159,15 +151,15 @@ func showCustomerPage(v *visit) error {
 		return err
 	}
 	p := customerPage{
-		Frame:   v.frame(web.Text("The customer's page"), programsPath),
+		Frame:   v.narrow("The customer's page", programsPath),
 		Program: program,
 		Face:    v.sampleCard(&program),
 		QR:      template.HTML(svg),
 		Where:   v.whereValid(&program, locations),
 	}
-	p.Style, p.Width = p.Face.Style(), "narrow"
+	p.Style = p.Face.Style()
 	for _, z := range program.Prizes {
-		p.Prizes = append(p.Prizes, web.Fact{Label: z.Name, Value: v.print.T("{0} stamp|{0} stamps", z.Threshold)})
+		p.Prizes = append(p.Prizes, web.Fact{Label: z.Name, Value: v.T("{0} stamp|{0} stamps", z.Threshold)})
 	}
-	return v.render(http.StatusOK, "program_customer", p)
+	return v.render("program_customer", p)
 }

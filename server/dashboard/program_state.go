@@ -1,7 +1,8 @@
 package dashboard
 
 import (
-	"punchcard/server/kernel"
+	"slices"
+
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -9,185 +10,171 @@ import (
 
 // programStatePages publish, suspend and delete programs. Each asks first and says what
 // happens.
-var programStatePages = stateBindings()
-
-// stateChange is a change of a program's state.
-type stateChange struct {
-	word   string // in the path
-	op     *kernel.Operation
-	title  string
-	button string
-	danger bool
-	done   string
-	says   func(*visit, *store.ProgramForm, store.ProgramImpact) (text string, consequences []string)
+var programStatePages = []binding{
+	confirm(programAt+"/publish", findUsedProgram, askPublish, action{
+		op:     operation.PublishProgram,
+		fields: only(),
+		to:     programAt,
+		done:   says("program-published", "The program is published. Cards can be issued."),
+	}),
+	confirm(programAt+"/unpublish", findUsedProgram, askUnpublish, action{
+		op:     operation.UnpublishProgram,
+		fields: only(),
+		to:     programAt,
+		done:   says("program-unpublished", "The program is not published any more. No new cards can be issued."),
+	}),
+	confirm(programAt+"/suspend", findUsedProgram, askSuspend, action{
+		op:     operation.SuspendProgram,
+		fields: only(),
+		to:     programAt,
+		done:   says("program-suspended", "The program is suspended. Its cards cannot be used until you resume it."),
+	}),
+	confirm(programAt+"/unsuspend", findUsedProgram, askResume, action{
+		op:     operation.UnsuspendProgram,
+		fields: only(),
+		to:     programAt,
+		done:   says("program-resumed", "The program is back. Its cards can be used again."),
+	}),
+	confirm(programAt+"/delete", findUsedProgram, askDelete, action{
+		op:     operation.DeleteProgram,
+		fields: only(),
+		to:     programsPath,
+		done:   says("program-deleted", "The program was deleted and its cards were archived."),
+	}),
 }
 
-var stateChanges = []stateChange{
-	{"publish", operation.PublishProgram, web.Text("Publish {0}?"), web.Text("Publish"), false,
-		says("program-published", web.Text("The program is published. Cards can be issued.")), saysPublish},
-	{"unpublish", operation.UnpublishProgram, web.Text("Unpublish {0}?"), web.Text("Unpublish"), true,
-		says("program-unpublished", web.Text("The program is not published any more. No new cards can be issued.")), saysUnpublish},
-	{"suspend", operation.SuspendProgram, web.Text("Suspend {0}?"), web.Text("Suspend"), true,
-		says("program-suspended", web.Text("The program is suspended. Its cards cannot be used until you resume it.")), saysSuspend},
-	{"unsuspend", operation.UnsuspendProgram, web.Text("Resume {0}?"), web.Text("Resume"), false,
-		says("program-resumed", web.Text("The program is back. Its cards can be used again.")), saysResume},
+// usedProgram is a program, and what a change of it meets.
+type usedProgram struct {
+	store.ProgramForm
+	Impact store.ProgramImpact
 }
 
-var programDeleted = says("program-deleted", web.Text("The program was deleted and its cards were archived."))
-
-func stateBindings() (list []binding) {
-	for _, c := range stateChanges {
-		pattern := "/dashboard/program/:id/" + c.word
-		list = append(
-			list,
-			page(pattern, c.ask),
-			post(pattern, action[store.ProgramDetail]{op: c.op, fields: only(), next: toProgram(c.done)}),
-		)
+// findUsedProgram returns the program of the path.
+func findUsedProgram(v *visit) (p usedProgram, err error) {
+	if p.ProgramForm, err = findProgram(v); err != nil {
+		return p, err
 	}
-	remove := stateChange{
-		"delete",
-		operation.DeleteProgram,
-		web.Text("Delete {0}?"),
-		web.Text("Delete the program"),
-		true,
-		programDeleted,
-		saysDelete,
-	}
-	return append(list, page("/dashboard/program/:id/delete", remove.ask),
-		post("/dashboard/program/:id/delete", action[kernel.None]{op: operation.DeleteProgram, fields: only(),
-			next: func(*visit, kernel.None) (string, string) { return programsPath, programDeleted }}))
+	p.Impact, err = read[store.ProgramImpact](v, operation.GetProgramImpact)
+	return p, err
 }
 
-// ask shows the page that asks before the change.
-func (c stateChange) ask(v *visit) error {
-	if err := v.require(c.op); err != nil {
-		return err
-	}
-	p, err := findProgram(v)
-	if err != nil {
-		return err
-	}
-	im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, v.args(nil))
-	if err != nil {
-		return err
-	}
-	text, consequences := c.says(v, &p, im)
-	return v.confirm(programsPath, web.ConfirmPage{
-		Frame:        web.Frame{Title: v.print.T(c.title, p.Name)},
-		Path:         programPath(p.ID) + "/" + c.word,
-		Text:         text,
-		Consequences: consequences,
-		Button:       v.print.T(c.button),
-		Cancel:       programPath(p.ID),
-		Danger:       c.danger,
-	})
-}
-
-func saysPublish(v *visit, p *store.ProgramForm, im store.ProgramImpact) (string, []string) {
-	list := []string{v.print.T("You can unpublish or suspend it at any time.")}
+func askPublish(v *visit, p usedProgram) web.ConfirmPage {
+	list := []string{v.T("You can unpublish or suspend it at any time.")}
 	if store.CollectsStamps(p.Type) && len(p.Prizes) == 0 {
-		list = append(list, v.print.T("It has no prize yet. Customers would collect stamps for nothing."))
+		list = append(list, v.T("It has no prize yet. Customers would collect stamps for nothing."))
 	}
-	if im.InstalledCards == 0 {
-		list = append(list, v.print.T("Once a customer has put a card on a phone, the design and the prizes stay as they are."))
+	if p.Impact.InstalledCards == 0 {
+		list = append(list, v.T("Once a customer has put a card on a phone, the design and the prizes stay as they are."))
 	}
-	return v.print.T("From now on you and your tills can issue cards of this program."), list
-}
-
-func saysUnpublish(v *visit, _ *store.ProgramForm, im store.ProgramImpact) (string, []string) {
-	return v.print.T("No new cards can be issued until you publish the program again."), []string{
-		goOnWorking(v, im),
-		v.print.T("Customers see no difference on their cards."),
+	return web.ConfirmPage{
+		Frame:        v.narrow("Publish {0}?", programsPath, p.Name),
+		Text:         v.T("From now on you and your tills can issue cards of this program."),
+		Consequences: list,
+		Button:       v.T("Publish"),
 	}
 }
 
-// goOnWorking says how many cards an action leaves alone.
-func goOnWorking(v *visit, im store.ProgramImpact) string {
+func askUnpublish(v *visit, p usedProgram) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Unpublish {0}?", programsPath, p.Name),
+		Text:  v.T("No new cards can be issued until you publish the program again."),
+		Consequences: []string{
+			v.cardsInUse(p.Impact, "{0} card goes on working.|{0} cards go on working."),
+			v.T("Customers see no difference on their cards."),
+		},
+		Button: v.T("Unpublish"),
+		Danger: true,
+	}
+}
+
+// cardsInUse says how many cards a change is about, or that there is none.
+func (v *visit) cardsInUse(im store.ProgramImpact, text web.Text) string {
 	if im.ActiveCards == 0 {
-		return v.print.T("No card is in use.")
+		return v.T("No card is in use.")
 	}
-	return v.print.T("{0} card goes on working.|{0} cards go on working.", im.ActiveCards)
+	return v.T(text, im.ActiveCards)
 }
 
-func saysSuspend(v *visit, p *store.ProgramForm, im store.ProgramImpact) (string, []string) {
-	list := []string{v.print.T("No card is in use.")}
-	if im.ActiveCards > 0 {
-		list = []string{
-			v.print.T(
-				"{0} card stops working at once: tills refuse it.|{0} cards stop working at once: tills refuse them.",
-				im.ActiveCards,
-			),
-		}
+func askSuspend(v *visit, p usedProgram) web.ConfirmPage {
+	im := p.Impact
+	list := []string{
+		v.cardsInUse(im, "{0} card stops working at once: tills refuse it.|{0} cards stop working at once: tills refuse them."),
 	}
 	if im.BalanceCents > 0 {
-		list = append(
-			list,
-			v.print.T(
-				"{0} of your customers' money is on the cards and cannot be spent meanwhile.",
-				v.print.Money(im.BalanceCents, v.shop().Currency),
-			),
-		)
+		list = append(list, v.T("{0} of your customers' money is on the cards and cannot be spent meanwhile.", v.money(im.BalanceCents)))
 	}
-	return v.print.T("Until you resume the program, its cards can neither earn nor redeem anything, and no new cards can be issued."),
-		append(list, v.print.T("Customers keep their cards and what is on them."))
+	return web.ConfirmPage{
+		Frame:        v.narrow("Suspend {0}?", programsPath, p.Name),
+		Text:         v.T("Until you resume the program, its cards can neither earn nor redeem anything, and no new cards can be issued."),
+		Consequences: append(list, v.T("Customers keep their cards and what is on them.")),
+		Button:       v.T("Suspend"),
+		Danger:       true,
+	}
 }
 
-func saysResume(v *visit, _ *store.ProgramForm, im store.ProgramImpact) (string, []string) {
-	list := []string{v.print.T("What tills refused meanwhile is not made up for.")}
-	if im.ActiveCards > 0 {
-		list = append([]string{v.print.T("{0} card works again.|{0} cards work again.", im.ActiveCards)}, list...)
+func askResume(v *visit, p usedProgram) web.ConfirmPage {
+	list := []string{v.T("What tills refused meanwhile is not made up for.")}
+	if n := p.Impact.ActiveCards; n > 0 {
+		list = slices.Insert(list, 0, v.T("{0} card works again.|{0} cards work again.", n))
 	}
-	return v.print.T("Cards can be used and issued again at once."), list
+	return web.ConfirmPage{
+		Frame:        v.narrow("Resume {0}?", programsPath, p.Name),
+		Text:         v.T("Cards can be used and issued again at once."),
+		Consequences: list,
+		Button:       v.T("Resume"),
+	}
 }
 
-func saysDelete(v *visit, _ *store.ProgramForm, im store.ProgramImpact) (string, []string) {
-	list := []string{v.print.T("No card is in use.")}
-	if im.ActiveCards > 0 {
-		list = []string{
-			v.print.T("{0} card stops working and is archived for good.|{0} cards stop working and are archived for good.", im.ActiveCards),
-		}
+func askDelete(v *visit, p usedProgram) web.ConfirmPage {
+	im := p.Impact
+	list := []string{
+		v.cardsInUse(im, "{0} card stops working and is archived for good.|{0} cards stop working and are archived for good."),
 	}
 	if im.BalanceCents > 0 {
-		list = append(
-			list,
-			v.print.T("{0} of your customers' money on the cards can never be spent.", v.print.Money(im.BalanceCents, v.shop().Currency)),
-		)
+		list = append(list, v.T("{0} of your customers' money on the cards can never be spent.", v.money(im.BalanceCents)))
 	}
 	if im.Webhooks > 0 {
-		list = append(list, v.print.T("{0} webhook of the program is deleted.|{0} webhooks of the program are deleted.", im.Webhooks))
+		list = append(list, v.T("{0} webhook of the program is deleted.|{0} webhooks of the program are deleted.", im.Webhooks))
 	}
-	list = append(list, v.print.T("What happened stays in the statistics of the shop."))
+	list = append(list, v.T("What happened stays in the statistics of the shop."))
 	if im.ActiveCards > 0 {
-		list = append(list, v.print.T("To stop only new cards, unpublish the program instead."))
+		list = append(list, v.T("To stop only new cards, unpublish the program instead."))
 	}
-	return v.print.T("This cannot be undone."), list
+	return web.ConfirmPage{
+		Frame:        v.narrow("Delete {0}?", programsPath, p.Name),
+		Text:         v.T("This cannot be undone."),
+		Consequences: list,
+		Button:       v.T("Delete the program"),
+		Cancel:       programPath(p.ID),
+		Danger:       true,
+	}
 }
 
 // programActions returns the actions of a program: those in the header, and those in its
 // menu.
 func (v *visit) programActions(p *store.ProgramForm) (actions, more []web.Action) {
-	to := func(word, label, icon, kind string) web.Action {
-		return web.Action{Label: v.print.T(label), Path: programPath(p.ID) + "/" + word, Icon: icon, Kind: kind}
+	to := func(word string, label web.Text, icon, kind string) web.Action {
+		return v.link(label, programPath(p.ID)+"/"+word, icon, kind)
 	}
-	edit := to("edit", web.Text("Edit"), "edit", "")
+	edit := to("edit", "Edit", "edit", "")
 	if p.HasInstalledCards {
-		edit = to("edit", web.Text("Design"), "eye", "")
+		edit = to("edit", "Design", "eye", "")
 	}
-	picture := to("logo", web.Text("Add a logo"), "image", "")
+	picture := to("logo", "Add a logo", "image", "")
 	if p.LogoHash.Valid {
-		picture.Label = v.print.T("Change the logo")
+		picture.Label = v.T("Change the logo")
 	}
-	remove := to("delete", web.Text("Delete"), "trash", "danger")
+	remove := to("delete", "Delete", "trash", "danger")
 	switch {
 	case p.SuspendedAt.Valid:
-		actions = []web.Action{edit, to("unsuspend", web.Text("Resume"), "", "primary")}
+		actions = []web.Action{edit, to("unsuspend", "Resume", "", "primary")}
 	case p.PublishedAt.Valid:
 		actions = []web.Action{edit}
-		more = []web.Action{to("unpublish", web.Text("Unpublish"), "close", ""), to("suspend", web.Text("Suspend"), "lock", "")}
+		more = []web.Action{to("unpublish", "Unpublish", "close", ""), to("suspend", "Suspend", "lock", "")}
 	default:
-		actions = []web.Action{edit, to("publish", web.Text("Publish"), "", "primary")}
+		actions = []web.Action{edit, to("publish", "Publish", "", "primary")}
 	}
-	duplicate := web.Action{Label: v.print.T("Copy to a new program"), Path: "/dashboard/new/program?from=" + p.ID, Icon: "copy"}
+	duplicate := v.link("Copy to a new program", "/dashboard/new/program?from="+p.ID, "copy", "")
 	if !p.HasInstalledCards {
 		more = append(more, picture)
 	}

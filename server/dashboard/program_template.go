@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"html/template"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -20,7 +19,7 @@ func templateValues(v *visit, p *web.Printer, key, programType string) url.Value
 		values = t.Fields(p, v.PublicURL)
 	}
 	if cents, err := strconv.ParseInt(values.Get("initial_balance_cents"), 10, 64); err == nil {
-		values.Set("initial_balance_cents", v.print.Amount(cents, v.shop().Currency))
+		values.Set("initial_balance_cents", v.Amount(cents, v.shop().Currency))
 	}
 	values.Set("location_scope", "all_locations")
 	return values
@@ -45,11 +44,8 @@ type typeChoice struct{ Label, Text, Path string }
 
 // showTemplates shows the templates.
 func showTemplates(v *visit) error {
-	if err := v.require(operation.CreateProgramWithPrizes); err != nil {
-		return err
-	}
-	p := templatesPage{Frame: v.frame(web.Text("New program"), programsPath)}
-	list, err := read[store.Page[store.Program]](v, operation.ListPrograms, v.args(nil))
+	p := templatesPage{Frame: v.frame("New program", programsPath)}
+	list, err := read[store.Page[store.Program]](v, operation.ListPrograms)
 	if err != nil {
 		return err
 	}
@@ -58,23 +54,26 @@ func showTemplates(v *visit) error {
 	}
 	style := ""
 	for _, t := range newprogram.Templates {
-		face := v.drawnCard(v.newForm(templateValues(v, v.print, t.Key, "")), t.Type, nil)
+		face := v.drawnCard(v.newForm(templateValues(v, v.Printer, t.Key, "")), t.Type, nil)
 		face.ID = "sample-" + t.Key
 		style += string(face.Style())
 		p.Templates = append(
 			p.Templates,
-			templateChoice{v.print.T(t.Label), v.print.T(t.Text), "/dashboard/new/program?template=" + t.Key, face},
+			templateChoice{v.T(t.Label), v.T(t.Text), "/dashboard/new/program?template=" + t.Key, face},
 		)
 	}
 	p.Style = template.CSS(style)
-	for _, c := range []struct{ name, text string }{
-		{store.ProgramStandard, web.Text("Customers collect stamps for prizes.")},
-		{store.ProgramDiscount, web.Text("A percentage off at every visit.")},
-		{store.ProgramAccess, web.Text("Lets its holder in, and counts the visits.")},
-		{store.ProgramPrepaid, web.Text("Money that is topped up and spent at the till.")},
-		{store.ProgramPrivate, web.Text("A stamp card that apps may keep out of public lists.")},
+	for _, c := range []struct {
+		name string
+		text web.Text
+	}{
+		{store.ProgramStandard, "Customers collect stamps for prizes."},
+		{store.ProgramDiscount, "A percentage off at every visit."},
+		{store.ProgramAccess, "Lets its holder in, and counts the visits."},
+		{store.ProgramPrepaid, "Money that is topped up and spent at the till."},
+		{store.ProgramPrivate, "A stamp card that apps may keep out of public lists."},
 	} {
-		p.Types = append(p.Types, typeChoice{v.print.T(programTypes[c.name]), v.print.T(c.text), "/dashboard/new/program?type=" + c.name})
+		p.Types = append(p.Types, typeChoice{v.T(programTypes[c.name]), v.T(c.text), "/dashboard/new/program?type=" + c.name})
 	}
-	return v.render(http.StatusOK, "program_templates", p)
+	return v.render("program_templates", p)
 }

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -18,57 +17,46 @@ const programsPath = "/dashboard/programs"
 var programPages = []binding{
 	page(programsPath, showPrograms),
 	page("/dashboard/new/program", newProgram),
-	post(
-		"/dashboard/new/program",
-		action[store.ProgramDetail]{
-			op:     operation.CreateProgramWithPrizes,
-			fields: newProgramFields,
-			again:  showNewProgram,
-			next:   toProgram(programCreated),
-		},
-	),
-	{method: http.MethodPost, pattern: "/dashboard/new/program/preview", handle: previewNewProgram},
-	page("/dashboard/program/:id", showProgram),
-	page("/dashboard/program/:id/edit", func(v *visit) error { return showEditProgram(v, nil) }),
-	post(
-		"/dashboard/program/:id/edit",
-		action[store.ProgramDetail]{
-			op:     operation.UpdateProgram,
-			fields: programFields,
-			again:  showEditProgram,
-			next:   toProgram(programSaved),
-		},
-	),
-	{method: http.MethodPost, pattern: "/dashboard/program/:id/preview", handle: previewProgram},
-	page("/dashboard/program/:id/customer", showCustomerPage),
-	page("/dashboard/program/:id/rules", func(v *visit) error { return showRules(v, nil) }),
-	post(
-		"/dashboard/program/:id/rules",
-		action[store.ProgramDetail]{op: operation.UpdateProgramSettings, fields: ruleFields, again: showRules, next: toProgram(rulesSaved)},
-	),
+	post("/dashboard/new/program", action{
+		op:     operation.CreateProgramWithPrizes,
+		fields: newProgramFields,
+		again:  showNewProgram,
+		then: then(func(v *visit, p store.ProgramDetail) error {
+			return v.redirect(programPath(p.ID), programCreated)
+		}),
+	}),
+	{pattern: "/dashboard/new/program/preview", post: previewNewProgram},
+	page(programAt, about(findUsedProgram, showProgram)),
+	edit(programAt+"/edit", findUsedProgram, showEditProgram, action{
+		op:     operation.UpdateProgram,
+		fields: programFields,
+		to:     programAt,
+		done:   says("program-saved", "The program was saved."),
+	}),
+	{pattern: programAt + "/preview", post: previewProgram},
+	page(programAt+"/customer", about(findProgram, showCustomerPage)),
+	edit(programAt+"/rules", findProgram, showRules, action{
+		op:     operation.UpdateProgramSettings,
+		fields: ruleFields,
+		to:     programAt,
+		done:   says("rules-saved", "The rules at the till were saved."),
+	}),
 }
 
-var (
-	programCreated = says("program-created", web.Text("The program was created. Publish it when it is complete."))
-	programSaved   = says("program-saved", web.Text("The program was saved."))
-	rulesSaved     = says("rules-saved", web.Text("The rules at the till were saved."))
-)
+var programCreated = says("program-created", "The program was created. Publish it when it is complete.")
 
-// toProgram returns a function that returns the path of the program's page, and the word for
-// what was done.
-func toProgram(done string) func(*visit, store.ProgramDetail) (string, string) {
-	return func(_ *visit, p store.ProgramDetail) (string, string) { return programPath(p.ID), done }
-}
+// programAt is the pattern of the page of a program.
+const programAt = "/dashboard/program/:id"
 
 func programPath(id string) string { return "/dashboard/program/" + id }
 
 // programTypes are the names of the types of programs.
-var programTypes = map[string]string{
-	store.ProgramStandard: web.Text("Stamp card"),
-	store.ProgramPrivate:  web.Text("Private stamp card"),
-	store.ProgramDiscount: web.Text("Discount"),
-	store.ProgramAccess:   web.Text("Pass"),
-	store.ProgramPrepaid:  web.Text("Prepaid card"),
+var programTypes = map[string]web.Text{
+	store.ProgramStandard: "Stamp card",
+	store.ProgramPrivate:  "Private stamp card",
+	store.ProgramDiscount: "Discount",
+	store.ProgramAccess:   "Pass",
+	store.ProgramPrepaid:  "Prepaid card",
 }
 
 // programsPage is the list of programs.
@@ -91,44 +79,45 @@ type programRow struct {
 }
 
 func showPrograms(v *visit) error {
-	list, err := read[store.Page[store.Program]](v, operation.ListPrograms, v.query())
+	q := v.r.URL.Query()
+	programs, pager, err := list[store.Program](v, operation.ListPrograms, nonEmpty(q), nil)
 	if err != nil {
 		return err
 	}
-	q := v.r.URL.Query()
 	p := programsPage{
-		Frame:     v.frame(web.Text("Programs"), programsPath),
+		Frame:     v.frame("Programs", programsPath),
 		Form:      &web.Form{Values: url.Values{"type": {q.Get("type")}}},
-		Types:     []web.Option{{Value: "", Label: v.print.T("All types")}},
+		Types:     []web.Option{v.option("", "All types", "")},
 		Filtered:  q.Get("type") != "" || q.Get("cursor") != "",
-		Pager:     v.pager(len(list.Data), list.NextCursor),
+		Pager:     pager,
 		MayCreate: v.allows(kernel.Manager),
 	}
-	for _, name := range []string{store.ProgramStandard, store.ProgramPrivate, store.ProgramDiscount, store.ProgramAccess, store.ProgramPrepaid} {
-		p.Types = append(p.Types, web.Option{Value: name, Label: v.print.T(programTypes[name])})
+	types := []string{store.ProgramStandard, store.ProgramPrivate, store.ProgramDiscount, store.ProgramAccess, store.ProgramPrepaid}
+	for _, name := range types {
+		p.Types = append(p.Types, v.option(name, programTypes[name], ""))
 	}
-	for _, program := range list.Data {
-		im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, kernel.Args{Params: map[string]string{"id": program.ID}})
+	for _, program := range programs {
+		im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, withID(program.ID))
 		if err != nil {
 			return err
 		}
 		p.Programs = append(
 			p.Programs,
-			programRow{program, v.print.T(programTypes[program.Type]), v.programState(&program), im.ActiveCards},
+			programRow{program, v.T(programTypes[program.Type]), v.programState(&program), im.ActiveCards},
 		)
 	}
-	return v.render(http.StatusOK, "programs", p)
+	return v.render("programs", p)
 }
 
 // programState returns the state of a program.
 func (v *visit) programState(p *store.Program) web.Badge {
 	switch {
 	case p.SuspendedAt.Valid:
-		return web.Badge{Label: v.print.T("Suspended"), Tone: "warn"}
+		return v.badge("Suspended", "warn")
 	case p.PublishedAt.Valid:
-		return web.Badge{Label: v.print.T("Published"), Tone: "good"}
+		return v.badge("Published", "good")
 	}
-	return web.Badge{Label: v.print.T("Not published")}
+	return v.badge("Not published", "")
 }
 
 // programPage is the page of a program.
@@ -136,7 +125,7 @@ type programPage struct {
 	web.Frame
 	Program     store.ProgramForm
 	State       web.Badge
-	Figures     []figure
+	Figures     []tile
 	Facts       []web.Fact
 	Rules       []web.Fact
 	Todo        []todo     // what is missing before publishing; nil: it was published
@@ -151,9 +140,6 @@ type programPage struct {
 	Links       []web.Action // to pages about the program
 }
 
-// figure is a number in the component "tile".
-type figure struct{ Label, Value, Note string }
-
 // todo is a step before publishing.
 type todo struct {
 	Text string
@@ -164,29 +150,25 @@ type todo struct {
 
 // findProgram returns the program of the path.
 func findProgram(v *visit) (store.ProgramForm, error) {
-	return read[store.ProgramForm](v, operation.GetProgramForm, v.args(nil))
+	return read[store.ProgramForm](v, operation.GetProgramForm)
 }
 
-func showProgram(v *visit) error {
-	program, err := findProgram(v)
+// programForm returns a program of the shop.
+func (v *visit) programForm(id string) (store.ProgramForm, error) {
+	return read[store.ProgramForm](v, operation.GetProgramForm, withID(id))
+}
+
+func showProgram(v *visit, used usedProgram) error {
+	program := used.ProgramForm
+	locations, err := v.locations()
 	if err != nil {
 		return err
 	}
-	im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, v.args(nil))
-	if err != nil {
-		return err
-	}
-	locations, err := shopLocations(v)
-	if err != nil {
-		return err
-	}
-	frame := v.frame(web.Text("Program"), programsPath)
-	frame.Title = program.Name
 	p := programPage{
-		Frame:     frame,
+		Frame:     v.named(program.Name, programsPath),
 		Program:   program,
 		State:     v.programState(&program.Program),
-		Figures:   v.programFigures(&program, im),
+		Figures:   v.programFigures(&program, used.Impact),
 		Facts:     v.programFacts(&program, locations),
 		Rules:     v.programRules(&program),
 		Face:      v.sampleCard(&program),
@@ -203,62 +185,57 @@ func showProgram(v *visit) error {
 	if p.MayEdit {
 		p.Actions, p.MoreAction = v.programActions(&program)
 	}
-	return v.render(http.StatusOK, "program", p)
+	return v.render("program", p)
 }
 
 // programFigures returns the numbers that matter for a type of program.
-func (v *visit) programFigures(p *store.ProgramForm, im store.ProgramImpact) []figure {
-	n, currency := v.print.Number, v.shop().Currency
-	list := []figure{{v.print.T("Cards in use"), n(im.ActiveCards), v.print.T("{0} on a phone", im.InstalledCards)}}
+func (v *visit) programFigures(p *store.ProgramForm, im store.ProgramImpact) (list []tile) {
+	add := func(label web.Text, value, note string) {
+		list = append(list, tile{Label: v.T(label), Value: value, Note: note})
+	}
+	add("Cards in use", v.Number(im.ActiveCards), v.T("{0} on a phone", im.InstalledCards))
 	switch {
 	case store.CollectsStamps(p.Type):
-		list = append(
-			list,
-			figure{v.print.T("Stamps given"), n(im.Stamps), ""},
-			figure{v.print.T("Prizes redeemed"), n(im.Redemptions), ""},
-		)
+		add("Stamps given", v.Number(im.Stamps), "")
+		add("Prizes redeemed", v.Number(im.Redemptions), "")
 	case p.Type == store.ProgramPrepaid:
-		list = append(
-			list,
-			figure{v.print.T("Money on cards"), v.print.Money(im.BalanceCents, currency), v.print.T("Paid, and not yet spent")},
-		)
+		add("Money on cards", v.money(im.BalanceCents), v.T("Paid, and not yet spent"))
 	default:
-		list = append(list, figure{v.print.T("Times used"), n(im.Uses), ""})
+		add("Times used", v.Number(im.Uses), "")
 	}
 	return list
 }
 
 // programFacts returns what the page of a program says about it.
 func (v *visit) programFacts(p *store.ProgramForm, locations []store.Location) []web.Fact {
-	fact := func(label string, value string) web.Fact { return web.Fact{Label: v.print.T(label), Value: value} }
-	facts := []web.Fact{fact(web.Text("Type"), v.print.T(programTypes[p.Type]))}
+	facts := []web.Fact{v.fact("Type", v.T(programTypes[p.Type]))}
 	switch p.Type {
 	case store.ProgramDiscount:
-		facts = append(facts, fact(web.Text("Discount"), v.print.T("{0} % off", decimal(v, p.DiscountPercent.V))))
+		facts = append(facts, v.fact("Discount", v.T("{0} % off", decimal(v.Printer, p.DiscountPercent.V))))
 	case store.ProgramPrepaid:
-		facts = append(facts, fact(web.Text("Balance of a new card"), v.print.Money(p.InitialBalanceCents.V, v.shop().Currency)))
+		facts = append(facts, v.fact("Balance of a new card", v.money(p.InitialBalanceCents.V)))
 	case store.ProgramAccess:
 	default:
-		after := v.print.T("The card ends")
+		after := v.T("The card ends")
 		if p.RepeatAfterReset {
-			after = v.print.T("The card starts again")
+			after = v.T("The card starts again")
 		}
-		stamps := v.print.T("Stay forever")
+		stamps := v.T("Stay forever")
 		if p.StampsExpireAfterDays.Valid {
-			stamps = v.print.T("Expire after {0} day|Expire after {0} days", p.StampsExpireAfterDays.V)
+			stamps = v.T("Expire after {0} day|Expire after {0} days", p.StampsExpireAfterDays.V)
 		}
 		facts = append(
 			facts,
-			fact(web.Text("Stamps on a card"), v.print.Number(p.TotalStamps.V)),
-			fact(web.Text("When it is full"), after),
-			fact(web.Text("Stamps"), stamps),
+			v.fact("Stamps on a card", v.Number(p.TotalStamps.V)),
+			v.fact("When it is full", after),
+			v.fact("Stamps", stamps),
 		)
 	}
-	valid := v.print.T("Without end")
+	valid := v.T("Without end")
 	if p.DefaultExpireAfterDays.Valid {
-		valid = v.print.T("{0} day from issue|{0} days from issue", p.DefaultExpireAfterDays.V)
+		valid = v.T("{0} day from issue|{0} days from issue", p.DefaultExpireAfterDays.V)
 	}
-	facts = append(facts, fact(web.Text("Cards are valid"), valid), fact(web.Text("Where"), v.whereValid(p, locations)))
+	facts = append(facts, v.fact("Cards are valid", valid), v.fact("Where", v.whereValid(p, locations)))
 	var languages []string
 	for _, lang := range languageOptions() {
 		if p.NameLocalizations[lang.Value] != "" || p.DescriptionLocalizations[lang.Value] != "" {
@@ -266,15 +243,15 @@ func (v *visit) programFacts(p *store.ProgramForm, locations []store.Location) [
 		}
 	}
 	if languages != nil {
-		facts = append(facts, fact(web.Text("Other languages"), strings.Join(languages, ", ")))
+		facts = append(facts, v.fact("Other languages", strings.Join(languages, ", ")))
 	}
-	return append(facts, fact(web.Text("Created"), v.print.Date(p.CreatedAt.Std())), fact(web.Text("Id"), p.ID))
+	return append(facts, v.fact("Created", v.Date(p.CreatedAt.Std())), v.fact("Id", p.ID))
 }
 
 // whereValid names the locations of a program.
 func (v *visit) whereValid(p *store.ProgramForm, locations []store.Location) string {
 	if len(p.ScopedLocationIDs) == 0 {
-		return v.print.T("At all locations")
+		return v.T("At all locations")
 	}
 	names := map[string]string{}
 	for _, l := range locations {
@@ -283,7 +260,7 @@ func (v *visit) whereValid(p *store.ProgramForm, locations []store.Location) str
 	var list []string
 	for i, id := range p.ScopedLocationIDs {
 		if i == 8 {
-			list = append(list, v.print.T("and {0} more", len(p.ScopedLocationIDs)-i))
+			list = append(list, v.T("and {0} more", len(p.ScopedLocationIDs)-i))
 			break
 		}
 		list = append(list, names[id])
@@ -296,16 +273,16 @@ func (v *visit) programRules(p *store.ProgramForm) []web.Fact {
 	if !store.CollectsStamps(p.Type) {
 		return nil
 	}
-	spend, most := v.print.T("None"), v.print.T("No limit")
+	spend, most := v.T("None"), v.T("No limit")
 	if p.MinSpendCents.Valid {
-		spend = v.print.Money(p.MinSpendCents.V, v.shop().Currency)
+		spend = v.money(p.MinSpendCents.V)
 	}
 	if p.MaxStampsPerDay.Valid {
-		most = v.print.Number(p.MaxStampsPerDay.V)
+		most = v.Number(p.MaxStampsPerDay.V)
 	}
 	return []web.Fact{
-		{Label: v.print.T("Minimum purchase for a stamp"), Value: spend},
-		{Label: v.print.T("Most stamps per card and day"), Value: most},
+		v.fact("Minimum purchase for a stamp", spend),
+		v.fact("Most stamps per card and day", most),
 	}
 }
 
@@ -315,8 +292,8 @@ func (v *visit) programTodo(p *store.ProgramForm, locations []store.Location) (l
 		list = append(
 			list,
 			todo{
-				Text: v.print.T("Add a prize"),
-				Hint: v.print.T("Without a prize there is nothing to collect stamps for."),
+				Text: v.T("Add a prize"),
+				Hint: v.T("Without a prize there is nothing to collect stamps for."),
 				Path: programPath(p.ID) + "/new-prize",
 				Done: len(p.Prizes) > 0,
 			},
@@ -329,27 +306,11 @@ func (v *visit) programTodo(p *store.ProgramForm, locations []store.Location) (l
 	return append(
 		list,
 		todo{
-			Text: v.print.T("Have an open location"),
-			Hint: v.print.T("Cards are used at the tills of a location."),
+			Text: v.T("Have an open location"),
+			Hint: v.T("Cards are used at the tills of a location."),
 			Path: locationsPath,
 			Done: open,
 		},
-		todo{Text: v.print.T("Publish the program"), Hint: v.print.T("Then cards can be issued."), Path: programPath(p.ID) + "/publish"},
+		todo{Text: v.T("Publish the program"), Hint: v.T("Then cards can be issued."), Path: programPath(p.ID) + "/publish"},
 	)
-}
-
-// shopLocations returns all locations of the shop, newest first.
-func shopLocations(v *visit) (all []store.Location, err error) {
-	q := operation.PageQuery{PageQuery: store.PageQuery{Limit: store.Given[int64](100)}}
-	for {
-		list, err := read[store.Page[store.Location]](v, operation.ListLocations, kernel.Args{Fields: q})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list.Data...)
-		if !list.NextCursor.Valid {
-			return all, nil
-		}
-		q.Cursor = store.Given(list.NextCursor.V)
-	}
 }

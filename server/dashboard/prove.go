@@ -9,7 +9,6 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/web"
-	"punchcard/store"
 )
 
 // provePage asks for the password or a code again, before a form is carried out.
@@ -26,14 +25,13 @@ type provePage struct {
 // that waits for it. f is the page's own form if what was given was wrong.
 func askProof(v *visit, f *web.Form) error {
 	p := provePage{
-		Frame:  v.frame(web.Text("Confirm that it is you"), ""),
+		Frame:  v.narrow("Confirm that it is you", ""),
 		Form:   f,
 		Hidden: url.Values{},
 		Action: v.r.URL.RequestURI(),
 		Method: v.r.Method,
 		TOTP:   v.person.TOTP,
 	}
-	p.Width = "narrow"
 	if f == nil {
 		p.Form = v.newForm(nil)
 	} else {
@@ -45,7 +43,7 @@ func askProof(v *visit, f *web.Form) error {
 			}
 		}
 		if f.Errors["_password"] != "" && v.formStatus == http.StatusUnauthorized {
-			f.Errors["_password"] = v.print.T("The password is wrong.")
+			f.Errors["_password"] = v.T("The password is wrong.")
 		}
 	}
 	p.Form.Order = []string{"_password", "_totp"}
@@ -54,7 +52,7 @@ func askProof(v *visit, f *web.Form) error {
 			p.Hidden[name] = values
 		}
 	}
-	return v.render(cmp.Or(v.formStatus, http.StatusForbidden), "prove", p)
+	return v.renderAs(cmp.Or(v.formStatus, http.StatusForbidden), "prove", p)
 }
 
 // proofFields returns what was given as a proof. The names in the form differ from those of
@@ -67,20 +65,13 @@ func proofFields(v *visit, _ url.Values) url.Values {
 	return url.Values{"password": v.form["_password"]}
 }
 
-// proofErrors are the fields beside which a wrong proof is shown.
-var proofErrors = map[store.Code]string{store.InvalidCredentials: "_password", store.TOTPInvalid: "_totp"}
-
 // proved goes on with the form that waited: the browser sends it again.
 func proved(v *visit, _ kernel.None) error {
-	path := v.form.Get("_action")
-	if !isPagePath(path) {
-		path = "/dashboard"
-	}
+	path := nextPath(v.form.Get("_action"))
 	if v.form.Get("_method") == http.MethodPost {
 		v.w.Header().Set("Location", path)
 		v.answer(http.StatusTemporaryRedirect, nil)
 		return nil
 	}
-	v.redirect(path, "")
-	return nil
+	return v.redirect(path, "")
 }

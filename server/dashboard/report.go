@@ -1,11 +1,9 @@
 package dashboard
 
 import (
-	"net/http"
 	"net/url"
 	"time"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -57,46 +55,39 @@ type sumRow struct {
 }
 
 func showReport(v *visit) error {
-	q := v.r.URL.Query()
-	p := reportPage{Frame: v.frame(web.Text("Day report"), todayPath), Shop: v.shop().Name, Currency: v.shop().Currency}
-	now := v.Kernel.Store().Now().Std().In(v.zone())
+	p := reportPage{Frame: v.frame("Day report", todayPath), Shop: v.shop().Name, Currency: v.shop().Currency}
+	now := v.now().Std().In(v.zone())
 	p.Printed = now
-	values := url.Values{"day": {now.Format(time.DateOnly)}}
-	for _, name := range []string{"day", "location_id"} {
-		if q.Get(name) != "" {
-			values.Set(name, q.Get(name))
-		}
+	values := nonEmpty(v.r.URL.Query(), "day", "location_id")
+	if !values.Has("day") {
+		values.Set("day", now.Format(time.DateOnly))
 	}
-	p.Filter = v.newForm(values)
-	p.Filter.ID = "filter"
-	locations, err := read[store.Page[store.Location]](v, operation.ListLocations, filterInput{v, url.Values{"limit": {"100"}}})
+	p.Filter = v.filter(values)
+	locations, err := v.locations()
 	if err != nil {
 		return err
 	}
-	p.Where = v.print.T("All locations")
+	p.Where = v.T("All locations")
 	p.Locations = []web.Option{{Value: "", Label: p.Where}}
-	for _, l := range locations.Data {
+	for _, l := range locations {
 		name := v.locationName(l.Name)
 		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: name})
 		if l.ID == values.Get("location_id") {
 			p.Where = name
 		}
 	}
-	fields := store.DayReportQuery{Date: store.Given(values.Get("day"))}
-	if values.Get("location_id") != "" {
-		fields.LocationID = store.Given(values.Get("location_id"))
-	}
-	p.Report, err = read[store.DayReport](v, operation.GetDayReport, kernel.Args{Fields: fields})
+	fields := store.DayReportQuery{Date: store.Given(values.Get("day")), LocationID: given(p.Filter, "location_id")}
+	p.Report, err = read[store.DayReport](v, operation.GetDayReport, v.with(fields))
 	if err != nil {
 		if !v.faultyFilter(p.Filter, err) {
 			return err
 		}
 		p.Filter.Errors["day"] = p.Filter.Errors["date"]
 		p.Failed = true
-		return v.render(v.status(), "report", p)
+		return v.render("report", p)
 	}
 	v.fillReport(&p, now.Format(time.DateOnly))
-	return v.render(http.StatusOK, "report", p)
+	return v.render("report", p)
 }
 
 // fillReport adds what the page shows of a report.
@@ -117,16 +108,16 @@ func (v *visit) fillReport(p *reportPage, today string) {
 	p.Uses = d.Total.Uses > 0
 	p.Prepaid = d.Prepaid != store.PrepaidReport{}
 	p.Tiles = []tile{
-		{Label: v.print.T("Stamps"), Value: v.print.Number(d.Total.Stamps)},
-		{Label: v.print.T("Redemptions"), Value: v.print.Number(d.Total.Redemptions)},
-		{Label: v.print.T("New cards"), Value: v.print.Number(d.NewCards)},
-		{Label: v.print.T("Taken back"), Value: v.print.Number(d.Total.Reversals)},
+		v.tile("Stamps", v.Number(d.Total.Stamps)),
+		v.tile("Redemptions", v.Number(d.Total.Redemptions)),
+		v.tile("New cards", v.Number(d.NewCards)),
+		v.tile("Taken back", v.Number(d.Total.Reversals)),
 	}
 	for _, t := range d.ByType {
-		row := typeRow{Name: v.print.T(reportTypes[t.Type]), Rows: t.Rows, Reversed: t.ReversedRows, Amount: "–"}
+		row := typeRow{Name: v.T(reportTypes[t.Type]), Rows: t.Rows, Reversed: t.ReversedRows, Amount: "–"}
 		switch {
 		case t.Type == store.TransactionStamp, t.Type == store.TransactionReversal && t.ValueCents == 0 && t.Stamps != 0:
-			row.Amount = v.print.T("{0} stamp|{0} stamps", t.Stamps)
+			row.Amount = v.T("{0} stamp|{0} stamps", t.Stamps)
 		case t.ValueCents != 0:
 			row.Amount = v.money(t.ValueCents)
 		}
@@ -135,14 +126,14 @@ func (v *visit) fillReport(p *reportPage, today string) {
 	for _, t := range d.ByDevice {
 		name := t.DeviceName.V
 		if !t.DeviceID.Valid {
-			name = v.print.T("Made on these pages")
+			name = v.T("Made on these pages")
 		}
 		p.Tills = append(p.Tills, sumRow{Name: v.locationName(t.LocationName) + " · " + name, ReportSums: t.ReportSums})
 	}
 	for _, m := range d.ByStaff {
 		name := m.StaffName.V
 		if !m.StaffID.Valid {
-			name = v.print.T("Nobody signed in")
+			name = v.T("Nobody signed in")
 		}
 		p.Staff = append(p.Staff, sumRow{Name: name, ReportSums: m.ReportSums})
 	}
@@ -152,13 +143,13 @@ func (v *visit) fillReport(p *reportPage, today string) {
 }
 
 // reportTypes are the names of the types of rows.
-var reportTypes = map[string]string{
-	store.TransactionStamp:      web.Text("Stamping"),
-	store.TransactionRedemption: web.Text("Prize redeemed"),
-	store.TransactionReversal:   web.Text("Taken back"),
-	store.TransactionExpiry:     web.Text("Card expired"),
-	store.TransactionTopUp:      web.Text("Topped up"),
-	store.TransactionSpend:      web.Text("Spent from the card"),
-	store.TransactionDiscount:   web.Text("Discount used"),
-	store.TransactionAccess:     web.Text("Visit"),
+var reportTypes = map[string]web.Text{
+	store.TransactionStamp:      "Stamping",
+	store.TransactionRedemption: "Prize redeemed",
+	store.TransactionReversal:   "Taken back",
+	store.TransactionExpiry:     "Card expired",
+	store.TransactionTopUp:      "Topped up",
+	store.TransactionSpend:      "Spent from the card",
+	store.TransactionDiscount:   "Discount used",
+	store.TransactionAccess:     "Visit",
 }

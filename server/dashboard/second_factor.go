@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"html/template"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -18,27 +17,30 @@ const secondFactorPath = accountPath + "/second-factor"
 // secondFactorPages set the second factor up and remove it. The page and the set-up also
 // work for a person whose shop demands a second factor.
 var secondFactorPages = []binding{
-	page(secondFactorPath, showSecondFactor),
-	post(
-		secondFactorPath,
-		action[operation.OfferedTOTP]{
-			op:     operation.StartTOTP,
-			fields: only(),
-			show:   func(v *visit, o operation.OfferedTOTP) error { return offer(v, o, v.newForm(nil)) },
-		},
-	),
-	post(
-		secondFactorPath+"/confirm",
-		action[store.RecoveryCodes]{op: operation.ConfirmTOTP, fields: only("totp"), again: offerAgain, show: showRecoveryCodes},
-	),
-	page(secondFactorPath+"/codes", confirmNewCodes),
-	post(secondFactorPath+"/codes", action[store.RecoveryCodes]{op: operation.NewRecoveryCodes, fields: only(), show: showRecoveryCodes}),
-	page(secondFactorPath+"/remove", confirmRemoveFactor),
-	post(secondFactorPath+"/remove", action[kernel.None]{op: operation.RemoveTOTP, fields: only(),
-		next: func(*visit, kernel.None) (string, string) { return secondFactorPath, factorRemoved }}),
+	page(secondFactorPath, shows(operation.GetProfile, showSecondFactor)),
+	post(secondFactorPath, action{
+		op:     operation.StartTOTP,
+		fields: only(),
+		then:   then(func(v *visit, o operation.OfferedTOTP) error { return offer(v, o, v.newForm(nil)) }),
+	}),
+	post(secondFactorPath+"/confirm", action{
+		op:     operation.ConfirmTOTP,
+		fields: only("totp"),
+		again:  offerAgain,
+		then:   then(showRecoveryCodes),
+	}),
+	confirm(secondFactorPath+"/codes", nothing, askNewCodes, action{
+		op:     operation.NewRecoveryCodes,
+		fields: only(),
+		then:   then(showRecoveryCodes),
+	}),
+	confirm(secondFactorPath+"/remove", nothing, askRemoveFactor, action{
+		op:     operation.RemoveTOTP,
+		fields: only(),
+		to:     secondFactorPath,
+		done:   says("factor-removed", "The second factor was removed. Your password alone signs you in."),
+	}),
 }
-
-var factorRemoved = says("factor-removed", web.Text("The second factor was removed. Your password alone signs you in."))
 
 // factorPage is a page about the second factor.
 type factorPage struct {
@@ -58,37 +60,28 @@ type factorPage struct {
 }
 
 // factorFrame returns a page about the second factor.
-func (v *visit) factorFrame(title string, f *web.Form) factorPage {
-	p := factorPage{Frame: v.frame(title, accountPath), Form: f, Demanded: v.person.MustEnrol, Next: accountPath}
-	p.Width = "narrow"
+func (v *visit) factorFrame(title web.Text, f *web.Form) factorPage {
+	p := factorPage{Frame: v.narrow(title, accountPath), Form: f, Demanded: v.person.MustEnrol, Next: accountPath}
 	if v.person.MustEnrol {
 		p.Next = "/dashboard"
 	} else {
-		p.Back = web.Action{Label: v.print.T("Your account"), Path: accountPath}
+		p.Back = v.link("Your account", accountPath, "", "")
 	}
 	return p
 }
 
-func showSecondFactor(v *visit) error {
-	profile, err := read[operation.Profile](v, operation.GetProfile, kernel.Args{})
-	if err != nil {
-		return err
-	}
-	p := v.factorFrame(web.Text("Second factor"), v.newForm(nil))
-	p.Profile, p.State = profile, web.Badge{Label: v.print.T("Off")}
-	if profile.TOTP {
-		p.State = web.Badge{Label: v.print.T("On"), Tone: "good"}
-	}
-	return v.render(http.StatusOK, "second_factor", p)
+func showSecondFactor(v *visit, profile operation.Profile) error {
+	p := v.factorFrame("Second factor", v.newForm(nil))
+	p.Profile, p.State = profile, v.onOff(profile.TOTP)
+	return v.render("second_factor", p)
 }
 
 // offer shows the secret of a new second factor, as a QR code and to be typed.
 func offer(v *visit, o operation.OfferedTOTP, f *web.Form) error {
 	if o.URI == "" { // the form was sent twice
-		v.redirect(secondFactorPath, "")
-		return nil
+		return v.redirect(secondFactorPath, "")
 	}
-	p := v.factorFrame(web.Text("Set up the second factor"), f)
+	p := v.factorFrame("Set up the second factor", f)
 	p.URI, p.QR = o.URI, template.HTML(o.QRSVG)
 	for i, r := range o.Secret {
 		if i > 0 && i%4 == 0 {
@@ -96,7 +89,7 @@ func offer(v *visit, o operation.OfferedTOTP, f *web.Form) error {
 		}
 		p.Secret += string(r)
 	}
-	return v.render(v.status(), "second_factor_setup", p)
+	return v.render("second_factor_setup", p)
 }
 
 // offerAgain shows the same secret again after a wrong code. The form has brought it back.
@@ -104,49 +97,37 @@ func offerAgain(v *visit, f *web.Form) error {
 	uri := v.form.Get("_uri")
 	u, err := url.Parse(uri)
 	if err != nil || !strings.HasPrefix(uri, "otpauth://totp/") {
-		v.redirect(secondFactorPath, "")
-		return nil
+		return v.redirect(secondFactorPath, "")
 	}
 	svg, err := qr.SVG(uri)
 	if err != nil {
-		v.redirect(secondFactorPath, "")
-		return nil
+		return v.redirect(secondFactorPath, "")
 	}
 	return offer(v, operation.OfferedTOTP{OfferedTOTP: store.OfferedTOTP{Secret: u.Query().Get("secret"), URI: uri}, QRSVG: svg}, f)
 }
 
 // showRecoveryCodes shows new recovery codes, once.
 func showRecoveryCodes(v *visit, c store.RecoveryCodes) error {
-	p := v.factorFrame(web.Text("Your recovery codes"), v.newForm(nil))
+	p := v.factorFrame("Your recovery codes", v.newForm(nil))
 	p.Codes, p.Back = strings.Join(c.Codes, "\n"), web.Action{}
-	return v.render(http.StatusOK, "recovery_codes", p)
+	return v.render("recovery_codes", p)
 }
 
-func confirmNewCodes(v *visit) error {
-	if err := v.require(operation.NewRecoveryCodes); err != nil {
-		return err
-	}
-	return v.confirm(accountPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Make new recovery codes?")},
-		Path:   secondFactorPath + "/codes",
-		Text:   v.print.T("You get ten new codes. The old ones end at once, also those that you have written down."),
-		Button: v.print.T("Make new codes"),
+func askNewCodes(v *visit, _ kernel.None) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame:  v.narrow("Make new recovery codes?", accountPath),
+		Text:   v.T("You get ten new codes. The old ones end at once, also those that you have written down."),
+		Button: v.T("Make new codes"),
 		Cancel: secondFactorPath,
-	})
+	}
 }
 
-func confirmRemoveFactor(v *visit) error {
-	if err := v.require(operation.RemoveTOTP); err != nil {
-		return err
-	}
-	return v.confirm(accountPath, web.ConfirmPage{
-		Frame: web.Frame{Title: v.print.T("Remove the second factor?")},
-		Path:  secondFactorPath + "/remove",
-		Text: v.print.T(
-			"From then on everybody who knows your password can sign in as you. Your recovery codes end. A shop that demands a second factor of your role asks you to set it up again.",
-		),
-		Button: v.print.T("Remove the second factor"),
-		Cancel: secondFactorPath,
+func askRemoveFactor(v *visit, _ kernel.None) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Remove the second factor?", accountPath),
+		Text: v.T("From then on everybody who knows your password can sign in as you. Your recovery codes end. " +
+			"A shop that demands a second factor of your role asks you to set it up again."),
+		Button: v.T("Remove the second factor"),
 		Danger: true,
-	})
+	}
 }

@@ -18,19 +18,17 @@ const (
 
 // settingsPages are the pages of a shop's settings, and those that make a shop.
 var settingsPages = append([]binding{
-	page(settingsPath, func(v *visit) error { return showSettings(v, nil) }),
-	post(settingsPath, action[store.Shop]{op: operation.UpdateShopSettings, again: showSettings,
-		next: func(*visit, store.Shop) (string, string) { return settingsPath, settingsSaved }}),
-}, anywhere(
-	page(shopsPath, showShops),
-	page("/dashboard/new/shop", func(v *visit) error {
-		return showNewShop(v, v.newForm(url.Values{"currency": {"EUR"}, "language": {v.person.Language}}))
+	page(settingsPath, func(v *visit) error { return showSettings(v, v.newForm(nil)) }),
+	post(settingsPath, action{
+		op:    operation.UpdateShopSettings,
+		again: showSettings,
+		to:    settingsPath,
+		done:  says("settings-saved", "The settings were saved."),
 	}),
-	post("/dashboard/new/shop", action[store.Shop]{op: operation.OpenShop, again: showNewShop,
-		next: func(*visit, store.Shop) (string, string) { return setupPath, "" }}),
+}, anywhere(
+	page(shopsPath, shows(operation.ListShops, showShops)),
+	form("/dashboard/new/shop", showNewShop, action{op: operation.OpenShop, to: setupPath}),
 )...)
-
-var settingsSaved = says("settings-saved", web.Text("The settings were saved."))
 
 // settingsPage is the page of the settings, and that of a new shop.
 type settingsPage struct {
@@ -49,12 +47,12 @@ type settingsPage struct {
 }
 
 func showSettings(v *visit, f *web.Form) error {
-	sh, err := read[store.Shop](v, operation.GetShop, kernel.Args{})
+	sh, err := read[store.Shop](v, operation.GetShop)
 	if err != nil {
 		return err
 	}
 	p := settingsPage{
-		Frame:      v.frame(web.Text("Shop settings"), settingsPath),
+		Frame:      v.frame("Shop settings", settingsPath),
 		Shop:       sh,
 		Form:       f,
 		Zones:      zoneOptions(sh.Timezone),
@@ -63,37 +61,33 @@ func showSettings(v *visit, f *web.Form) error {
 		Languages:  languageOptions(),
 	}
 	if !v.allows(kernel.Owner) {
-		demand := v.print.T("Everybody decides for their own account")
+		demand := v.T("Everybody decides for their own account")
 		if sh.RequireTOTP {
-			demand = v.print.T("Owners and managers need one")
+			demand = v.T("Owners and managers need one")
 		}
 		p.Facts = []web.Fact{
-			{Label: v.print.T("Name"), Value: sh.Name},
-			{Label: v.print.T("Time zone"), Value: sh.Timezone},
-			{Label: v.print.T("Country"), Value: countryName(sh.CountryCode.V)},
-			{Label: v.print.T("Currency"), Value: sh.Currency},
-			{Label: v.print.T("Language of customers"), Value: languageName(sh.Language)},
-			{Label: v.print.T("Second factor"), Value: demand},
+			v.fact("Name", sh.Name),
+			v.fact("Time zone", sh.Timezone),
+			v.fact("Country", countryName(sh.CountryCode.V)),
+			v.fact("Currency", sh.Currency),
+			v.fact("Language of customers", languageName(sh.Language)),
+			v.fact("Second factor", demand),
 		}
-		return v.render(v.status(), "settings", p)
+		return v.render("settings", p)
 	}
-	if f == nil {
-		p.Form = v.newForm(
-			url.Values{
-				"name":         {sh.Name},
-				"timezone":     {sh.Timezone},
-				"country_code": {sh.CountryCode.V},
-				"currency":     {sh.Currency},
-				"language":     {sh.Language},
-				"require_totp": {strconv.FormatBool(sh.RequireTOTP)},
-			},
-		)
-	}
+	v.fill(f, url.Values{
+		"name":         {sh.Name},
+		"timezone":     {sh.Timezone},
+		"country_code": {sh.CountryCode.V},
+		"currency":     {sh.Currency},
+		"language":     {sh.Language},
+		"require_totp": {strconv.FormatBool(sh.RequireTOTP)},
+	})
 	p.Form.Order = []string{"name", "timezone", "country_code", "currency", "language", "require_totp"}
 	if !v.person.TOTP && !sh.RequireTOTP {
-		p.Warning = v.print.T("You have no second factor yet. If you switch this on, you set it up right away.")
+		p.Warning = v.T("You have no second factor yet. If you switch this on, you set it up right away.")
 	}
-	return v.render(v.status(), "settings", p)
+	return v.render("settings", p)
 }
 
 // languageName returns the name of a language in the language itself.
@@ -107,27 +101,15 @@ func languageName(lang string) string {
 }
 
 // showShops shows all shops of the server, for operators.
-func showShops(v *visit) error {
-	list, err := read[operation.List[store.Shop]](v, operation.ListShops, kernel.Args{})
-	if err != nil {
-		return err
-	}
-	return v.render(
-		http.StatusOK,
-		"shops",
-		settingsPage{Frame: v.frame(web.Text("Shops"), shopsPath), Form: v.newForm(nil), Shops: list.Data},
-	)
+func showShops(v *visit, list operation.List[store.Shop]) error {
+	return v.render("shops", settingsPage{Frame: v.frame("Shops", shopsPath), Form: v.newForm(nil), Shops: list.Data})
 }
 
 func showNewShop(v *visit, f *web.Form) error {
-	if err := v.require(operation.OpenShop); err != nil {
-		return err
-	}
+	v.fill(f, url.Values{"currency": {"EUR"}, "language": {v.person.Language}})
 	f.Order = []string{"name", "timezone", "country_code", "currency", "language"}
-	frame := v.frame(web.Text("New shop"), shopsPath)
-	frame.Width = "narrow"
-	return v.render(v.status(), "shop_form", settingsPage{
-		Frame:      frame,
+	return v.render("shop_form", settingsPage{
+		Frame:      v.narrow("New shop", shopsPath),
 		Form:       f,
 		Suggest:    true,
 		Zones:      zoneOptions(),
@@ -148,5 +130,5 @@ func showNoShop(v *visit) error {
 	if v.r.URL.Path == "/dashboard" {
 		status = http.StatusOK
 	}
-	return v.render(status, "no_shop", settingsPage{Frame: v.frame(web.Text("No shop"), ""), NewShop: v.allows(kernel.Operator)})
+	return v.renderAs(status, "no_shop", settingsPage{Frame: v.frame("No shop", ""), NewShop: v.allows(kernel.Operator)})
 }

@@ -2,14 +2,13 @@ package dashboard
 
 import (
 	"html/template"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -18,8 +17,8 @@ const statisticsPath = "/dashboard/statistics"
 // statisticsPages are the statistics of the shop and of a program.
 var statisticsPages = []binding{
 	page(statisticsPath, showStatistics),
-	page(statisticsPath+"/types", showTypes),
-	page("/dashboard/program/:id/statistics", showProgramStatistics),
+	page(statisticsPath+"/types", shows(operation.GetCardTypes, showTypes)),
+	page(programAt+"/statistics", shows(operation.GetProgram, showProgramStatistics)),
 }
 
 // statisticsPage is the page of the shop's statistics.
@@ -61,13 +60,12 @@ const (
 func showStatistics(v *visit) error {
 	q := v.r.URL.Query()
 	p := statisticsPage{
-		Frame:    v.frame(web.Text("Statistics"), statisticsPath),
+		Frame:    v.frame("Statistics", statisticsPath),
 		Tabs:     v.statisticsTabs(statisticsPath),
 		Filter:   v.statisticsFilter(q),
 		Filtered: len(q) > 0,
 	}
 	v.compress = true
-	p.Filter.ID = "filter"
 	p.Custom, p.Against = p.Filter.Value("period") == customPeriod, p.Filter.Value("compare") == customPeriod
 	programs, err := v.programs()
 	if err != nil {
@@ -80,91 +78,75 @@ func showStatistics(v *visit) error {
 			return err
 		}
 		p.Failed = true
-		return v.render(v.status(), "statistics", p)
+		return v.render("statistics", p)
 	}
 	p.Sub = v.span(now)
 	if before != nil {
-		p.Sub = v.print.T("{0}, compared with {1}", v.span(now), v.span(*before))
+		p.Sub = v.T("{0}, compared with {1}", v.span(now), v.span(*before))
 	}
 	v.addFigures(&p, now, before)
 	p.Beside = append(p.Beside, v.locationChart(now), v.hourChart(now.Hours))
 	if program := q.Get("program_id"); program != "" {
-		p.Program = web.Action{
-			Label: v.print.T("All figures of this program"),
-			Path:  "/dashboard/program/" + url.PathEscape(program) + "/statistics",
-			Icon:  "chart",
-		}
+		p.Program = v.link("All figures of this program", "/dashboard/program/"+url.PathEscape(program)+"/statistics", "chart", "")
 	}
-	if p.Year, err = v.yearChart(q.Get("program_id")); err != nil {
+	if p.Year, err = v.yearChart(p.Filter); err != nil {
 		return err
 	}
-	return v.render(http.StatusOK, "statistics", p)
+	return v.render("statistics", p)
 }
 
 // statisticsTabs are the pages of the shop's statistics.
 func (v *visit) statisticsTabs(current string) []web.NavItem {
 	return []web.NavItem{
-		{Label: v.print.T("By day"), Path: statisticsPath, Current: current == statisticsPath},
-		{Label: v.print.T("By type of card"), Path: statisticsPath + "/types", Current: current != statisticsPath},
+		v.tab("By day", statisticsPath, current == statisticsPath),
+		v.tab("By type of card", statisticsPath+"/types", current != statisticsPath),
 	}
 }
 
 // statisticsFilter returns the filter with its defaults.
 func (v *visit) statisticsFilter(q url.Values) *web.Form {
-	values := url.Values{"period": {defaultPeriod}, "compare": {compareBefore}}
-	for _, name := range []string{"period", "compare", "program_id", "from", "to", "compare_from"} {
-		if q.Get(name) != "" {
-			values.Set(name, q.Get(name))
+	values := nonEmpty(q, "period", "compare", "program_id", "from", "to", "compare_from")
+	for name, otherwise := range map[string]string{"period": defaultPeriod, "compare": compareBefore} {
+		if !values.Has(name) {
+			values.Set(name, otherwise)
 		}
 	}
-	return v.newForm(values)
+	return v.filter(values)
 }
 
 func (v *visit) statisticsChoices(programs []store.Program) (c statisticsChoices) {
 	for _, days := range periods {
-		label := v.print.T("Last {0} day|Last {0} days", days)
+		label := v.T("Last {0} day|Last {0} days", days)
 		switch days {
 		case 1:
-			label = v.print.T("Today")
+			label = v.T("Today")
 		case 365:
-			label = v.print.T("Last year")
+			label = v.T("Last year")
 		}
 		c.Periods = append(c.Periods, web.Option{Value: strconv.Itoa(days), Label: label})
 	}
-	c.Periods = append(c.Periods, web.Option{Value: customPeriod, Label: v.print.T("From … to …")})
+	c.Periods = append(c.Periods, v.option(customPeriod, "From … to …", ""))
 	c.Compare = []web.Option{
-		{Value: compareBefore, Label: v.print.T("The period before")},
-		{Value: compareYear, Label: v.print.T("A year before")},
-		{Value: customPeriod, Label: v.print.T("Another period")},
-		{Value: compareNone, Label: v.print.T("Nothing")},
+		v.option(compareBefore, "The period before", ""),
+		v.option(compareYear, "A year before", ""),
+		v.option(customPeriod, "Another period", ""),
+		v.option(compareNone, "Nothing", ""),
 	}
-	c.Programs = []web.Option{{Value: "", Label: v.print.T("All programs")}}
-	for _, p := range programs {
-		c.Programs = append(c.Programs, web.Option{Value: p.ID, Label: p.Name})
-	}
+	c.Programs = v.programFilter(programs)
 	return c
 }
 
 // periods reads the period that the filter asks for, and the one that it is compared
 // with; nil: none.
 func (v *visit) periods(f *web.Form) (now store.PeriodReport, before *store.PeriodReport, err error) {
-	q := store.PeriodQuery{}
-	if f.Value("program_id") != "" {
-		q.ProgramID = store.Given(f.Value("program_id"))
-	}
-	given := func(name string) (o store.Opt[string]) {
-		if f.Value(name) != "" {
-			o = store.Given(f.Value(name))
-		}
-		return o
-	}
+	q := store.PeriodQuery{ProgramID: given(f, "program_id")}
 	days, known := strconv.Atoi(f.Value("period"))
 	if known == nil && days > 0 && days <= 366 {
-		today := v.Kernel.Store().Now().Std().In(v.zone())
+		today := v.now().Std().In(v.zone())
 		q.To = store.Given(today.Format(time.DateOnly))
 		q.From = store.Given(today.AddDate(0, 0, 1-days).Format(time.DateOnly))
 	} else {
-		q.From, q.To = given("from"), given("to")
+		q.From, q.To = given(f, "from"), given(f, "to")
 	}
 	if now, err = v.period(q); err != nil {
 		return now, nil, err
@@ -181,9 +163,7 @@ func (v *visit) periods(f *web.Form) (now store.PeriodReport, before *store.Peri
 			return now, nil, nil
 		}
 		if from, err = time.Parse(time.DateOnly, f.Value("compare_from")); err != nil {
-			return now, nil, store.Invalid(
-				store.Detail{Field: "compare_from", Code: "invalid_format", Message: "must be a date such as 2026-01-31"},
-			)
+			return now, nil, invalid("compare_from", wire.CodeInvalidFormat, "must be a date such as 2026-01-31")
 		}
 	default:
 		from = from.AddDate(0, 0, -length)
@@ -193,8 +173,16 @@ func (v *visit) periods(f *web.Form) (now store.PeriodReport, before *store.Peri
 	return now, &second, err
 }
 
+// given returns what a field of a filter contains.
+func given(f *web.Form, name string) (o store.Opt[string]) {
+	if f.Value(name) != "" {
+		o = store.Given(f.Value(name))
+	}
+	return o
+}
+
 func (v *visit) period(q store.PeriodQuery) (store.PeriodReport, error) {
-	return read[store.PeriodReport](v, operation.GetPeriod, kernel.Args{Fields: q})
+	return read[store.PeriodReport](v, operation.GetPeriod, v.with(q))
 }
 
 // dayAt returns the beginning of a day in UTC, in which days have 24 hours.
@@ -207,7 +195,7 @@ func dayAt(date string) time.Time {
 }
 
 // calendar returns the printer for days without a time, such as those of statistics.
-func (v *visit) calendar() *web.Printer { return v.print.In(time.UTC) }
+func (v *visit) calendar() *web.Printer { return v.In(time.UTC) }
 
 // span returns a period in words.
 func (v *visit) span(p store.PeriodReport) string {
@@ -215,5 +203,5 @@ func (v *visit) span(p store.PeriodReport) string {
 	if p.From == p.To {
 		return c.Date(dayAt(p.From))
 	}
-	return v.print.T("{0} to {1}", c.Date(dayAt(p.From)), c.Date(dayAt(p.To)))
+	return v.T("{0} to {1}", c.Date(dayAt(p.From)), c.Date(dayAt(p.To)))
 }

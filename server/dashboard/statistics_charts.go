@@ -1,10 +1,10 @@
 package dashboard
 
 import (
+	"cmp"
 	"html/template"
 	"slices"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -12,20 +12,22 @@ import (
 
 // periodFigure is a figure of a period.
 type periodFigure struct {
-	id, label string
-	of        func(store.PeriodSums) int64
-	cents     bool
-	byDay     bool // it has a chart by day
+	id            string
+	label         web.Text
+	byDay, byWeek web.Text // titles of its charts; empty: it has none
+	of            func(store.PeriodSums) int64
+	cents         bool
 }
 
 // periodFigures are those of a period, in the order of the page.
 var periodFigures = []periodFigure{
-	{"stamps", web.Text("Stamps"), func(s store.PeriodSums) int64 { return s.Stamps }, false, true},
-	{"cards", web.Text("New cards"), func(s store.PeriodSums) int64 { return s.NewCards }, false, true},
-	{"redemptions", web.Text("Redemptions"), func(s store.PeriodSums) int64 { return s.Redemptions }, false, true},
-	{"activity", web.Text("Actions at the till"), func(s store.PeriodSums) int64 { return s.Activity }, false, false},
-	{"topped-up", web.Text("Topped up"), func(s store.PeriodSums) int64 { return s.ToppedUpCents }, true, true},
-	{"spent", web.Text("Spent from cards"), func(s store.PeriodSums) int64 { return s.SpentCents }, true, true},
+	{"stamps", "Stamps", "Stamps by day", "Stamps by week", func(s store.PeriodSums) int64 { return s.Stamps }, false},
+	{"cards", "New cards", "New cards by day", "New cards by week", func(s store.PeriodSums) int64 { return s.NewCards }, false},
+	{"redemptions", "Redemptions", "Redemptions by day", "Redemptions by week",
+		func(s store.PeriodSums) int64 { return s.Redemptions }, false},
+	{"activity", "Actions at the till", "", "", func(s store.PeriodSums) int64 { return s.Activity }, false},
+	{"topped-up", "Topped up", "Topped up by day", "Topped up by week", func(s store.PeriodSums) int64 { return s.ToppedUpCents }, true},
+	{"spent", "Spent from cards", "Spent by day", "Spent by week", func(s store.PeriodSums) int64 { return s.SpentCents }, true},
 }
 
 // format returns how a figure is shown.
@@ -33,7 +35,7 @@ func (v *visit) format(f periodFigure) func(int64) string {
 	if f.cents {
 		return v.money
 	}
-	return v.print.Number
+	return v.Number
 }
 
 // addFigures adds the sums of a period, beside those of the second one, and their charts.
@@ -41,10 +43,10 @@ func (v *visit) format(f periodFigure) func(int64) string {
 func (v *visit) addFigures(p *statisticsPage, now store.PeriodReport, before *store.PeriodReport) {
 	for _, f := range periodFigures {
 		sum, earlier := f.of(now.Total), int64(0)
-		t := tile{Label: v.print.T(f.label), Value: v.format(f)(sum)}
+		t := v.tile(f.label, v.format(f)(sum))
 		if before != nil {
 			earlier = f.of(before.Total)
-			t.Note = v.print.T("vs. {0}", v.format(f)(earlier))
+			t.Note = v.T("vs. {0}", v.format(f)(earlier))
 			t.Change = v.change(sum, earlier)
 		}
 		if f.cents && sum == 0 && earlier == 0 {
@@ -58,9 +60,10 @@ func (v *visit) addFigures(p *statisticsPage, now store.PeriodReport, before *st
 				p.ByMoney = append(p.ByMoney, chart)
 			}
 			continue
-		case chart != "" && p.First == "":
+		case chart == "":
+		case p.First == "":
 			p.First = chart
-		case chart != "" && f.byDay:
+		default:
 			p.Beside = append(p.Beside, chart)
 		}
 		p.Tiles = append(p.Tiles, t)
@@ -73,7 +76,7 @@ func (v *visit) change(now, before int64) web.Change {
 	if now == 0 && before == 0 || now/10 > before {
 		return web.Change{}
 	}
-	return v.print.ChangeOf(now, before)
+	return v.ChangeOf(now, before)
 }
 
 // longPeriod is the number of days from which on a chart shows weeks.
@@ -82,16 +85,16 @@ const longPeriod = 62
 // dayChart returns the chart of a figure by day, or by week: two lines beside each other,
 // or bars without a second period. A figure of one day has none.
 func (v *visit) dayChart(f periodFigure, now store.PeriodReport, before *store.PeriodReport) template.HTML {
-	if len(now.Days) < 2 || !f.byDay {
+	if len(now.Days) < 2 || f.byDay == "" {
 		return ""
 	}
-	c := web.Chart{ID: "day-" + f.id, Title: v.print.T(dayTitles[f.id]), Key: v.print.T("Day"), Value: v.print.T(f.label)}
+	c := v.chart("day-"+f.id, f.byDay, "Day", f.label)
 	every := 1
 	if len(now.Days) > longPeriod {
-		c.Title, c.Key, every = v.print.T(weekTitles[f.id]), v.print.T("Week from"), 7
+		c.Title, c.Key, every = v.T(f.byWeek), v.T("Week from"), 7
 	}
 	if f.cents {
-		c.Format, c.Axis = v.money, func(n int64) string { return v.print.ShortMoney(n, v.shop().Currency) }
+		c.Format, c.Axis = v.money, func(n int64) string { return v.ShortMoney(n, v.shop().Currency) }
 	}
 	points := v.points(now.Days, f, every)
 	if before == nil {
@@ -99,8 +102,8 @@ func (v *visit) dayChart(f periodFigure, now store.PeriodReport, before *store.P
 	}
 	labels, longs, values := columns(points)
 	best := slices.Index(values, slices.Max(values))
-	if c.Desc = v.print.T("Nothing in this period"); values[best] > 0 {
-		c.Desc = v.print.T("Highest: {0} ({1}).", v.format(f)(values[best]), longs[best])
+	if c.Desc = v.T("Nothing in this period"); values[best] > 0 {
+		c.Desc = v.T("Highest: {0} ({1}).", v.format(f)(values[best]), longs[best])
 	}
 	_, _, earlier := columns(v.points(before.Days, f, every))
 	return web.LineChart(
@@ -121,34 +124,29 @@ func columns(points []web.Point) (labels, longs []string, values []int64) {
 	return labels, longs, values
 }
 
-var dayTitles = map[string]string{
-	"stamps":      web.Text("Stamps by day"),
-	"cards":       web.Text("New cards by day"),
-	"redemptions": web.Text("Redemptions by day"),
-	"activity":    web.Text("Actions by day"),
-	"topped-up":   web.Text("Topped up by day"),
-	"spent":       web.Text("Spent by day"),
+// chart returns a chart without its figures. key is what the first column of its table is.
+func (v *visit) chart(id string, title, key, value web.Text) web.Chart {
+	return web.Chart{ID: id, Title: v.T(title), Key: v.T(key), Value: v.T(value)}
+}
+
+// tile returns a figure.
+func (v *visit) tile(label web.Text, value string) tile { return tile{Label: v.T(label), Value: value} }
+
+// point returns the figure of a day.
+func (v *visit) point(date string, value int64) web.Point {
+	c, at := v.calendar(), dayAt(date)
+	return web.Point{Label: c.DayMonth(at), Long: c.Date(at), Value: value}
 }
 
 // points returns a figure of each day, or of as many days together.
 func (v *visit) points(days []store.PeriodDay, f periodFigure, every int) (list []web.Point) {
-	p := v.calendar()
 	for i, d := range days {
 		if i%every == 0 {
-			list = append(list, web.Point{Label: p.DayMonth(dayAt(d.Date)), Long: p.Date(dayAt(d.Date))})
+			list = append(list, v.point(d.Date, 0))
 		}
 		list[len(list)-1].Value += f.of(d.PeriodSums)
 	}
 	return list
-}
-
-var weekTitles = map[string]string{
-	"stamps":      web.Text("Stamps by week"),
-	"cards":       web.Text("New cards by week"),
-	"redemptions": web.Text("Redemptions by week"),
-	"activity":    web.Text("Actions by week"),
-	"topped-up":   web.Text("Topped up by week"),
-	"spent":       web.Text("Spent by week"),
 }
 
 // mostParts is the number of parts of a split bar; further ones are drawn as one.
@@ -160,13 +158,8 @@ func (v *visit) locationChart(now store.PeriodReport) template.HTML {
 	for _, l := range now.Locations {
 		parts = append(parts, web.Part{Label: v.locationName(l.LocationName), Value: l.Activity})
 	}
-	c := web.Chart{
-		ID:    "locations",
-		Title: v.print.T("Actions by location"),
-		Key:   v.print.T("Location"),
-		Value: v.print.T("Actions at the till"),
-	}
-	return web.SplitBar(v.print, c, v.largest(parts))
+	c := v.chart("locations", "Actions by location", "Location", "Actions at the till")
+	return web.SplitBar(v.Printer, c, v.largest(parts))
 }
 
 // largest returns the largest parts, and the others as one.
@@ -175,7 +168,7 @@ func (v *visit) largest(parts []web.Part) []web.Part {
 	if len(parts) <= mostParts {
 		return parts
 	}
-	others := web.Part{Label: v.print.T("{0} other|{0} others", len(parts)-mostParts+1)}
+	others := web.Part{Label: v.T("{0} other|{0} others", len(parts)-mostParts+1)}
 	for _, p := range parts[mostParts-1:] {
 		others.Value += p.Value
 	}
@@ -183,12 +176,7 @@ func (v *visit) largest(parts []web.Part) []web.Part {
 }
 
 // locationName returns how a location is called.
-func (v *visit) locationName(name string) string {
-	if name == "" {
-		return v.print.T("Location without a name")
-	}
-	return name
-}
+func (v *visit) locationName(name string) string { return cmp.Or(name, v.T("Location without a name")) }
 
 // hourChart returns the stamps by weekday and hour.
 func (v *visit) hourChart(hours []store.HourCount) template.HTML {
@@ -196,20 +184,16 @@ func (v *visit) hourChart(hours []store.HourCount) template.HTML {
 	for _, h := range hours {
 		counts[h.DayOfWeek%7][h.Hour%24] = h.Count
 	}
-	c := web.Chart{ID: "hours", Title: v.print.T("Stamps by weekday and hour, since the beginning"), Value: v.print.T("Stamps")}
+	c := v.chart("hours", "Stamps by weekday and hour, since the beginning", "", "Stamps")
 	if len(hours) == 0 {
-		c.Desc = v.print.T("No stamp yet.")
+		c.Desc = v.T("No stamp yet.")
 	}
-	return web.Heatmap(v.print, c, counts)
+	return web.Heatmap(v.Printer, c, counts)
 }
 
 // yearChart returns the activity of each day of the last year, of a program or of all.
-func (v *visit) yearChart(program string) (template.HTML, error) {
-	q := store.HeatmapQuery{}
-	if program != "" {
-		q.ProgramID = store.Given(program)
-	}
-	year, err := read[store.ActivityHeatmap](v, operation.GetHeatmap, kernel.Args{Fields: q})
+func (v *visit) yearChart(f *web.Form) (template.HTML, error) {
+	year, err := read[store.ActivityHeatmap](v, operation.GetHeatmap, v.with(store.HeatmapQuery{ProgramID: given(f, "program_id")}))
 	if err != nil {
 		return "", err
 	}
@@ -217,6 +201,6 @@ func (v *visit) yearChart(program string) (template.HTML, error) {
 	for _, d := range year.Days {
 		counts = append(counts, d.Count)
 	}
-	c := web.Chart{ID: "year", Title: v.print.T("Actions by day, the last year"), Value: v.print.T("Actions at the till")}
+	c := v.chart("year", "Actions by day, the last year", "", "Actions at the till")
 	return web.YearHeatmap(v.calendar(), c, dayAt(year.From), counts), nil
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"html/template"
-	"net/http"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -26,12 +25,8 @@ type typeStatistics struct {
 	Chart template.HTML
 }
 
-func showTypes(v *visit) error {
-	d, err := read[store.CardTypeDistribution](v, operation.GetCardTypes, kernel.Args{})
-	if err != nil {
-		return err
-	}
-	p := typesPage{Frame: v.frame(web.Text("Statistics"), statisticsPath), Tabs: v.statisticsTabs("")}
+func showTypes(v *visit, d store.CardTypeDistribution) error {
+	p := typesPage{Frame: v.frame("Statistics", statisticsPath), Tabs: v.statisticsTabs("")}
 	v.compress = true
 	var parts []web.Part
 	active := int64(0)
@@ -40,45 +35,48 @@ func showTypes(v *visit) error {
 			continue
 		}
 		active += t.Count
-		parts = append(parts, web.Part{Label: v.print.T(programTypes[t.Type]), Value: t.Count})
+		parts = append(parts, web.Part{Label: v.T(programTypes[t.Type]), Value: t.Count})
 		s, err := read[store.CardStats](v, operation.GetCardTypeStats, kernel.Args{Params: map[string]string{"type": t.Type}})
 		if err != nil {
 			return err
 		}
 		p.Types = append(p.Types, v.typeStatistics(s))
 	}
-	c := web.Chart{ID: "types", Title: v.print.T("Active cards by type"), Key: v.print.T("Type"), Value: v.print.T("Active cards")}
-	p.Split = web.SplitBar(v.print, c, parts)
-	s, err := read[store.AnalyticsSummary](v, operation.GetAnalyticsSummary, kernel.Args{})
+	c := v.chart("types", "Active cards by type", "Type", "Active cards")
+	p.Split = web.SplitBar(v.Printer, c, parts)
+	s, err := read[store.AnalyticsSummary](v, operation.GetAnalyticsSummary)
 	if err != nil {
 		return err
 	}
 	p.Now = []web.Fact{
-		{Label: v.print.T("Active cards"), Value: v.print.Number(active)},
-		{Label: v.print.T("Published programs"), Value: v.print.Number(s.ActivePrograms)},
-		{Label: v.print.T("Open locations"), Value: v.print.Number(s.ActiveLocations)},
-		{Label: v.print.T("Actions at the till in 30 days"), Value: v.print.Number(s.Activity30d)},
-		{Label: v.print.T("New cards in 30 days"), Value: v.print.Number(s.NewCards30d)},
+		v.fact("Active cards", v.Number(active)),
+		v.fact("Published programs", v.Number(s.ActivePrograms)),
+		v.fact("Open locations", v.Number(s.ActiveLocations)),
+		v.fact("Actions at the till in 30 days", v.Number(s.Activity30d)),
+		v.fact("New cards in 30 days", v.Number(s.NewCards30d)),
 	}
-	return v.render(http.StatusOK, "statistics_types", p)
+	return v.render("statistics_types", p)
 }
 
 // kpiOrder are the figures of a type, in the order of the page.
-var kpiOrder = []struct{ name, label string }{
-	{"active_cards", web.Text("Active cards")},
-	{"stamps_awarded", web.Text("Stamps")},
-	{"prizes_redeemed", web.Text("Prizes redeemed")},
-	{"completion_rate", web.Text("Cards that were filled")},
-	{"uses", web.Text("Discounts used")},
-	{"entries", web.Text("Visits")},
-	{"balance_cents", web.Text("On cards now")},
-	{"topped_up_cents", web.Text("Topped up")},
-	{"spent_cents", web.Text("Spent from cards")},
+var kpiOrder = []struct {
+	name  string
+	label web.Text
+}{
+	{"active_cards", "Active cards"},
+	{"stamps_awarded", "Stamps"},
+	{"prizes_redeemed", "Prizes redeemed"},
+	{"completion_rate", "Cards that were filled"},
+	{"uses", "Discounts used"},
+	{"entries", "Visits"},
+	{"balance_cents", "On cards now"},
+	{"topped_up_cents", "Topped up"},
+	{"spent_cents", "Spent from cards"},
 }
 
 // typeStatistics returns the figures of a type of cards, of which null are not known.
 func (v *visit) typeStatistics(s store.CardStats) (t typeStatistics) {
-	t.Name = v.print.T(programTypes[s.CardType])
+	t.Name = v.T(programTypes[s.CardType])
 	for _, k := range kpiOrder {
 		value, ok := s.KPIs[k.name]
 		if !ok {
@@ -88,29 +86,22 @@ func (v *visit) typeStatistics(s store.CardStats) (t typeStatistics) {
 		switch {
 		case value == nil:
 		case k.name == "completion_rate":
-			text = v.print.Percent(*value)
+			text = v.Percent(*value)
 		case k.name == "balance_cents", k.name == "topped_up_cents", k.name == "spent_cents":
 			text = v.money(int64(*value))
 		default:
-			text = v.print.Number(int64(*value))
+			text = v.Number(int64(*value))
 		}
-		t.Tiles = append(t.Tiles, tile{Label: v.print.T(k.label), Value: text})
+		t.Tiles = append(t.Tiles, v.tile(k.label, text))
 	}
 	if s.ActivityByDay == nil {
 		return t
 	}
 	var points []web.Point
-	p := v.calendar()
 	for _, d := range *s.ActivityByDay {
-		at := dayAt(d.Date)
-		points = append(points, web.Point{Label: p.DayMonth(at), Long: p.Date(at), Value: d.Value})
+		points = append(points, v.point(d.Date, d.Value))
 	}
-	c := web.Chart{
-		ID:    "type-" + s.CardType,
-		Title: v.print.T("Actions by day, the last 90 days"),
-		Key:   v.print.T("Day"),
-		Value: v.print.T("Actions at the till"),
-	}
-	t.Chart = web.BarChart(p, c, points)
+	c := v.chart("type-"+s.CardType, "Actions by day, the last 90 days", "Day", "Actions at the till")
+	t.Chart = web.BarChart(v.calendar(), c, points)
 	return t
 }

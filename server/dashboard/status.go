@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"punchcard/server/kernel"
-	"punchcard/server/web"
 )
 
 // Status is what only the process itself knows of a server.
@@ -79,48 +78,33 @@ func (v *visit) serverAttention() (list []attention) {
 		return nil
 	}
 	s := v.Status()
-	open := web.Action{Label: v.print.T("Open Health"), Path: healthPath}
+	open := v.link("Open Health", healthPath, "", "")
 	add := func(tone, title, text string) { list = append(list, attention{tone, title, text, open}) }
 	if s.DiskLow {
-		add(
-			"bad",
-			v.print.T("The disk is nearly full"),
-			v.print.T("{0} are left. When it is full, nothing can be stamped any more.", v.bytes(s.DiskFree)),
-		)
+		left := v.T("{0} are left. When it is full, nothing can be stamped any more.", v.bytes(s.DiskFree))
+		add("bad", v.T("The disk is nearly full"), left)
 	}
 	switch {
 	case s.Backups.Folder == "" && !s.Fixture:
-		add(
-			"warn",
-			v.print.T("The server makes no backups"),
-			v.print.T("A damaged disk would cost everything. Start the server with --backup-every and --backup-dir."),
-		)
+		advice := v.T("A damaged disk would cost everything. Start the server with --backup-every and --backup-dir.")
+		add("warn", v.T("The server makes no backups"), advice)
 	case s.Backups.Folder == "":
 	case s.Backups.Problem != "":
-		add("bad", v.print.T("The folder of backups cannot be read"), s.Backups.Problem)
+		add("bad", v.T("The folder of backups cannot be read"), s.Backups.Problem)
 	case s.Backups.Overdue:
-		add(
-			"bad",
-			v.print.T("There is no backup of the last two days"),
-			v.print.T("A damaged disk would cost everything since the last one."),
-		)
+		cost := v.T("A damaged disk would cost everything since the last one.")
+		add("bad", v.T("There is no backup of the last two days"), cost)
 	}
 	for _, c := range s.Certificates {
 		switch {
 		case c.Problem != "":
-			add("bad", v.print.T("The certificate of {0} has a problem", c.Host), c.Problem)
+			add("bad", v.T("The certificate of {0} has a problem", c.Host), c.Problem)
 		case c.Soon && c.DaysLeft < 0:
-			add(
-				"bad",
-				v.print.T("The certificate of {0} has ended", c.Host),
-				v.print.T("Browsers and tills refuse to connect until there is a new one."),
-			)
+			ended := v.T("The certificate of {0} has ended", c.Host)
+			add("bad", ended, v.T("Browsers and tills refuse to connect until there is a new one."))
 		case c.Soon:
-			add(
-				"warn",
-				v.print.T("The certificate of {0} ends in {1} days", c.Host, c.DaysLeft),
-				v.print.T("Browsers and tills refuse to connect once it has ended."),
-			)
+			ends := v.T("The certificate of {0} ends in {1} days", c.Host, c.DaysLeft)
+			add("warn", ends, v.T("Browsers and tills refuse to connect once it has ended."))
 		}
 	}
 	return list
@@ -140,5 +124,5 @@ func (v *visit) bytes(n int64) string {
 	if size < 10 && n > 0 {
 		decimals = 1
 	}
-	return v.print.Decimal(size, decimals) + "\u00a0" + unit
+	return v.Decimal(size, decimals) + "\u00a0" + unit
 }

@@ -3,10 +3,8 @@ package dashboard
 import (
 	"cmp"
 	"html/template"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -19,23 +17,15 @@ const tillsPath = "/dashboard/tills"
 
 // tillPages are the pages of tills.
 var tillPages = []binding{
-	page(tillsPath, showTills),
-	page("/dashboard/new/till", func(v *visit) error {
-		return showNewTill(v, v.newForm(url.Values{"location_id": {v.r.URL.Query().Get("location_id")}}))
+	page(tillsPath, about(allTills, showTills)),
+	form("/dashboard/new/till", showNewTill, action{op: operation.CreateDevice, then: then(showTillToken)}),
+	post("/dashboard/new/till/pair", action{op: operation.CreatePairing, again: showNewTill, then: then(showPairing)}),
+	confirm("/dashboard/till/:id/revoke", findTill, askRevokeTill, action{
+		op:   operation.RevokeDevice,
+		to:   tillsPath,
+		done: says("till-revoked", "The till was revoked. Its token no longer works."),
 	}),
-	post("/dashboard/new/till", action[operation.CreatedDevice]{op: operation.CreateDevice, again: showNewTill, show: showTillToken}),
-	post("/dashboard/new/till/pair", action[store.CreatedPairing]{op: operation.CreatePairing, again: showNewTill, show: showPairing}),
-	page("/dashboard/till/:id/revoke", confirmRevokeTill),
-	post(
-		"/dashboard/till/:id/revoke",
-		action[store.Device]{
-			op:   operation.RevokeDevice,
-			next: func(*visit, store.Device) (string, string) { return tillsPath, tillRevoked },
-		},
-	),
 }
-
-var tillRevoked = says("till-revoked", web.Text("The till was revoked. Its token no longer works."))
 
 // till is a device as its pages show it.
 type till struct {
@@ -57,15 +47,15 @@ type tillsPage struct {
 // locationTabs are the views of locations, their tills and their staff.
 func (v *visit) locationTabs(current string) []web.NavItem {
 	return []web.NavItem{
-		{Label: v.print.T("Locations"), Path: locationsPath, Current: current == locationsPath},
-		{Label: v.print.T("Tills"), Path: tillsPath, Current: current == tillsPath},
-		{Label: v.print.T("Staff"), Path: staffPath, Current: current == staffPath},
+		v.tab("Locations", locationsPath, current == locationsPath),
+		v.tab("Tills", tillsPath, current == tillsPath),
+		v.tab("Staff", staffPath, current == staffPath),
 	}
 }
 
-// tills returns the devices of the shop, newest first.
-func (v *visit) tills() (list []till, err error) {
-	devices, err := read[operation.List[store.Device]](v, operation.ListDevices, kernel.Args{})
+// allTills returns the devices of the shop, newest first.
+func allTills(v *visit) (list []till, err error) {
+	devices, err := read[operation.List[store.Device]](v, operation.ListDevices)
 	if err != nil || len(devices.Data) == 0 {
 		return nil, err
 	}
@@ -87,24 +77,29 @@ func (v *visit) tills() (list []till, err error) {
 func (v *visit) locations() (all []store.Location, err error) {
 	fields := url.Values{"limit": {"100"}}
 	for {
-		list, err := read[store.Page[store.Location]](v, operation.ListLocations, filterInput{v, fields})
+		page, err := read[store.Page[store.Location]](v, operation.ListLocations, queryInput{v, fields})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, list.Data...)
-		if !list.NextCursor.Valid {
+		all = append(all, page.Data...)
+		if !page.NextCursor.Valid {
 			return all, nil
 		}
-		fields.Set("cursor", list.NextCursor.V)
+		fields.Set("cursor", page.NextCursor.V)
 	}
 }
 
-func showTills(v *visit) error {
-	all, err := v.tills()
-	if err != nil {
-		return err
+// locationOptions returns the locations of the shop as choices, oldest first.
+func (v *visit) locationOptions() (options []web.Option, err error) {
+	locations, err := v.locations()
+	for _, l := range slices.Backward(locations) {
+		options = append(options, web.Option{Value: l.ID, Label: l.Name})
 	}
-	p := tillsPage{Frame: v.frame(web.Text("Tills"), locationsPath), Tabs: v.locationTabs(tillsPath), May: v.allows(kernel.Manager)}
+	return options, err
+}
+
+func showTills(v *visit, all []till) error {
+	p := tillsPage{Frame: v.frame("Tills", locationsPath), Tabs: v.locationTabs(tillsPath), May: v.allows(kernel.Manager)}
 	for _, t := range all {
 		if t.RevokedAt.Valid {
 			p.Revoked = append(p.Revoked, t)
@@ -112,12 +107,12 @@ func showTills(v *visit) error {
 			p.Tills = append(p.Tills, t)
 		}
 	}
-	p.Actions = []web.Action{{Label: v.print.T("Open the till"), Path: "/till/", Icon: "till"}}
+	p.Actions = []web.Action{v.link("Open the till", "/till/", "till", "")}
 	if p.May {
-		p.Create = web.Action{Label: v.print.T("New till"), Path: "/dashboard/new/till", Icon: "plus", Kind: "primary"}
+		p.Create = v.link("New till", "/dashboard/new/till", "plus", "primary")
 		p.Actions = append(p.Actions, p.Create)
 	}
-	return v.render(http.StatusOK, "tills", p)
+	return v.render("tills", p)
 }
 
 // tillPage is the form of a new till, its token, or a pairing.
@@ -134,29 +129,22 @@ type tillPage struct {
 	Unreachable *attention    // nil: phones can open the links
 }
 
-func showNewTill(v *visit, f *web.Form) error {
-	if err := v.require(operation.CreateDevice); err != nil {
-		return err
-	}
-	p := tillPage{Frame: v.frame(web.Text("New till"), locationsPath), Form: f}
-	p.Width = "narrow"
+func showNewTill(v *visit, f *web.Form) (err error) {
+	v.fill(f, nonEmpty(v.r.URL.Query(), "location_id"))
+	p := tillPage{Frame: v.narrow("New till", locationsPath), Form: f}
 	f.Order = []string{"location_id", "name"}
-	var err error
 	if p.Locations, err = v.locationChoice(); err != nil {
 		return err
 	}
-	return v.render(v.status(), "till_form", p)
+	return v.render("till_form", p)
 }
 
 // locationChoice returns the locations of the shop, oldest first, for a form in which one has
 // to be chosen.
 func (v *visit) locationChoice() (options []web.Option, err error) {
-	locations, err := v.locations()
-	for _, l := range slices.Backward(locations) {
-		options = append(options, web.Option{Value: l.ID, Label: l.Name})
-	}
+	options, err = v.locationOptions()
 	if len(options) != 1 {
-		options = append([]web.Option{{Value: "", Label: v.print.T("Choose a location")}}, options...)
+		options = append([]web.Option{v.option("", "Choose a location", "")}, options...)
 	}
 	return options, err
 }
@@ -165,41 +153,37 @@ func (v *visit) locationChoice() (options []web.Option, err error) {
 // show.
 func showPairing(v *visit, created store.CreatedPairing) error {
 	p := tillPage{
-		Frame:       v.frame(web.Text("Pair a phone or tablet"), locationsPath),
+		Frame:       v.narrow("Pair a phone or tablet", locationsPath),
 		Pairing:     created,
 		Code:        groupCode(created.Code),
 		Unreachable: v.unreachable(),
 	}
-	p.Width = "narrow"
 	if created.URL != "" {
-		if strings.HasPrefix(created.URL, "/") {
-			p.Pairing.URL = v.origin() + created.URL
-		}
+		p.Pairing.URL = v.absolute(created.URL)
 		svg, err := qr.SVG(p.Pairing.URL)
 		if err != nil {
 			return err
 		}
 		p.QR = template.HTML(svg)
 	}
-	l, err := read[store.LocationSettings](v, operation.GetLocation, kernel.Args{Params: map[string]string{"id": created.LocationID}})
+	return v.renderTill("till_pair", p, created.LocationID)
+}
+
+// renderTill shows a page about a new till of a location.
+func (v *visit) renderTill(name string, p tillPage, location string) error {
+	l, err := read[store.LocationSettings](v, operation.GetLocation, withID(location))
 	if err != nil {
 		return err
 	}
 	p.Location = l.Name
-	return v.render(http.StatusOK, "till_pair", p)
+	return v.render(name, p)
 }
 
 // showTillToken shows the token of a new till. A form that is sent again has none to show.
 func showTillToken(v *visit, d operation.CreatedDevice) error {
-	p := tillPage{Frame: v.frame(web.Text("The till was created"), locationsPath), Till: d}
-	p.Width = "narrow"
+	p := tillPage{Frame: v.narrow("The till was created", locationsPath), Till: d}
 	p.Check = "curl -H 'Authorization: Bearer " + d.Token + "' " + v.origin() + "/till/v1/me"
-	l, err := read[store.LocationSettings](v, operation.GetLocation, kernel.Args{Params: map[string]string{"id": d.LocationID}})
-	if err != nil {
-		return err
-	}
-	p.Location = l.Name
-	return v.render(http.StatusOK, "till_token", p)
+	return v.renderTill("till_token", p, d.LocationID)
 }
 
 // origin returns the address of the server for people who are to call it.
@@ -211,27 +195,23 @@ func (v *visit) origin() string {
 	return cmp.Or(v.PublicURL, scheme+v.r.Host)
 }
 
-func confirmRevokeTill(v *visit) error {
-	if err := v.require(operation.RevokeDevice); err != nil {
-		return err
-	}
-	all, err := v.tills()
+// findTill returns the device of the path.
+func findTill(v *visit) (t till, err error) {
+	all, err := allTills(v)
 	if err != nil {
-		return err
+		return t, err
 	}
-	t, err := find(v, all, func(t till) string { return t.ID }, "No such device.")
-	if err != nil {
-		return err
-	}
-	return v.confirm(locationsPath, web.ConfirmPage{
-		Frame: web.Frame{Title: v.print.T("Revoke {0}?", t.Name)},
-		Path:  "/dashboard/till/" + v.id() + "/revoke",
-		Text: v.print.T(
+	return find(v, all, func(t till) string { return t.ID }, "No such device.")
+}
+
+func askRevokeTill(v *visit, t till) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Revoke {0}?", locationsPath, t.Name),
+		Text: v.T(
 			"The till at {0} can do nothing from now on, and its token never works again. What it did stays in the ledger.",
 			t.Location,
 		),
-		Button: v.print.T("Revoke the till"),
-		Cancel: tillsPath,
+		Button: v.T("Revoke the till"),
 		Danger: true,
-	})
+	}
 }

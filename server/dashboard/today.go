@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"net/http"
 	"time"
 
 	"punchcard/server/kernel"
@@ -15,7 +14,7 @@ const todayPath = "/dashboard"
 
 // todayPages are the page of today and the stream that keeps it up to date.
 var todayPages = []binding{
-	page(todayPath, showToday),
+	page(todayPath, shows(operation.GetToday, showToday)),
 	page("/dashboard/events", streamToday),
 }
 
@@ -69,47 +68,37 @@ type ledgerEvent struct {
 	Reversed bool
 }
 
-func showToday(v *visit) error {
-	p, err := v.today()
-	if err != nil {
-		return err
-	}
-	return v.render(http.StatusOK, "today", p)
-}
+func showToday(v *visit, t store.Today) error { return v.render("today", v.today(t)) }
 
 func streamToday(v *visit) error {
 	return v.stream(func() ([]byte, error) {
-		p, err := v.today()
+		t, err := read[store.Today](v, operation.GetToday)
 		if err != nil {
 			return nil, err
 		}
 		var b bytes.Buffer
-		err = v.templates.Fragment(&b, "today", "parts", p, v.print)
+		err = v.templates.Fragment(&b, "today", "parts", v.today(t), v.Printer)
 		return b.Bytes(), err
 	})
 }
 
-// today reads the page of today.
-func (v *visit) today() (p todayPage, err error) {
-	t, err := read[store.Today](v, operation.GetToday, kernel.Args{})
-	if err != nil {
-		return p, err
-	}
-	p = todayPage{
-		Frame: v.frame(web.Text("Today"), todayPath),
-		Sub:   v.print.T("{0}, compared with the same weekday a week ago up to this time", v.print.LongDate(t.Until.Std())),
+// today returns the page of today.
+func (v *visit) today(t store.Today) todayPage {
+	p := todayPage{
+		Frame: v.frame("Today", todayPath),
+		Sub:   v.T("{0}, compared with the same weekday a week ago up to this time", v.LongDate(t.Until.Std())),
 		Tiles: v.todayTiles(t),
 		Begun: t.Begun.Done(),
 	}
-	p.Actions = []web.Action{{Label: v.print.T("Day report"), Path: reportPath, Icon: "report"}}
+	p.Actions = []web.Action{v.link("Day report", reportPath, "report", "")}
 	if v.allows(kernel.Manager) && t.Begun.Published {
 		p.Actions = append(
 			p.Actions,
-			web.Action{Label: v.print.T("Issue a card"), Path: "/dashboard/new/card", Icon: "plus", Kind: "primary"},
+			v.link("Issue a card", "/dashboard/new/card", "plus", "primary"),
 		)
 	}
 	if v.allows(kernel.Owner) && !(t.Begun.Location && t.Begun.Program) {
-		p.Setup = web.Action{Label: v.print.T("Continue the set-up"), Path: setupPath, Kind: "primary"}
+		p.Setup = v.link("Continue the set-up", setupPath, "", "primary")
 	}
 	if !p.Begun {
 		p.Steps = v.startSteps(t.Begun)
@@ -124,26 +113,26 @@ func (v *visit) today() (p todayPage, err error) {
 	for _, e := range t.Events {
 		p.Events = append(p.Events, v.ledgerEvent(e, t.Date))
 	}
-	return p, nil
+	return p
 }
 
 // todayTiles returns the figures of today: those of money only for shops with balances.
 func (v *visit) todayTiles(t store.Today) (tiles []tile) {
-	add := func(label string, now, before int64, format func(int64) string) {
-		tiles = append(tiles, tile{v.print.T(label), format(now), v.change(now, before), v.print.T("vs. {0} a week ago", format(before))})
+	add := func(label web.Text, now, before int64, format func(int64) string) {
+		tiles = append(tiles, tile{v.T(label), format(now), v.change(now, before), v.T("vs. {0} a week ago", format(before))})
 	}
-	add(web.Text("Stamps"), t.Today.Stamps, t.Before.Stamps, v.print.Number)
-	add(web.Text("Redemptions"), t.Today.Redemptions, t.Before.Redemptions, v.print.Number)
-	add(web.Text("New cards"), t.Today.NewCards, t.Before.NewCards, v.print.Number)
+	add("Stamps", t.Today.Stamps, t.Before.Stamps, v.Number)
+	add("Redemptions", t.Today.Redemptions, t.Before.Redemptions, v.Number)
+	add("New cards", t.Today.NewCards, t.Before.NewCards, v.Number)
 	if t.Begun.Prepaid {
-		add(web.Text("Topped up"), t.Today.ToppedUpCents, t.Before.ToppedUpCents, v.money)
-		add(web.Text("Spent from cards"), t.Today.SpentCents, t.Before.SpentCents, v.money)
+		add("Topped up", t.Today.ToppedUpCents, t.Before.ToppedUpCents, v.money)
+		add("Spent from cards", t.Today.SpentCents, t.Before.SpentCents, v.money)
 	}
 	return tiles
 }
 
 // money returns an amount in the shop's currency.
-func (v *visit) money(cents int64) string { return v.print.Money(cents, v.shop().Currency) }
+func (v *visit) money(cents int64) string { return v.Money(cents, v.shop().Currency) }
 
 // startSteps returns what a new shop needs, with what it has already.
 func (v *visit) startSteps(b store.Begun) []startStep {
@@ -151,126 +140,88 @@ func (v *visit) startSteps(b store.Begun) []startStep {
 	if b.Program {
 		program = "/dashboard/programs"
 	}
-	steps := []struct {
-		role        kernel.Role
-		label, hint string
-		path        string
-		done        bool
-	}{
-		{
-			kernel.Owner,
-			web.Text("Add a location"),
-			web.Text("Where your customers show their cards."),
-			"/dashboard/new/location",
-			b.Location,
-		},
-		{
-			kernel.Manager,
-			web.Text("Create a program and publish it"),
-			web.Text("What a card collects, and what it gives."),
-			program,
-			b.Published,
-		},
-		{kernel.Manager, web.Text("Pair a till"), web.Text("It stamps and redeems cards at a location."), "/dashboard/new/till", b.Till},
-		{
-			kernel.Manager,
-			web.Text("Issue the first card"),
-			web.Text("To yourself, for example. Once a card is kept on a phone, the design and the prizes stay as they are."),
-			"/dashboard/new/card",
-			b.Card,
-		},
-	}
 	var list []startStep
-	for _, s := range steps {
-		step := startStep{Label: v.print.T(s.label), Hint: v.print.T(s.hint), Done: s.done}
-		if v.allows(s.role) && !s.done {
-			step.Path = s.path
+	add := func(role kernel.Role, label, hint web.Text, path string, done bool) {
+		step := startStep{Label: v.T(label), Hint: v.T(hint), Done: done}
+		if v.allows(role) && !done {
+			step.Path = path
 		}
 		list = append(list, step)
 	}
+	add(kernel.Owner, "Add a location", "Where your customers show their cards.", "/dashboard/new/location", b.Location)
+	add(kernel.Manager, "Create a program and publish it", "What a card collects, and what it gives.", program, b.Published)
+	add(kernel.Manager, "Pair a till", "It stamps and redeems cards at a location.", "/dashboard/new/till", b.Till)
+	add(kernel.Manager, "Issue the first card",
+		"To yourself, for example. Once a card is kept on a phone, the design and the prizes stay as they are.",
+		"/dashboard/new/card", b.Card)
 	return list
 }
 
 // attention returns what a person reads about something to see to.
 func (v *visit) attention(a store.Attention) attention {
-	program := web.Action{Label: v.print.T("Open the program"), Path: "/dashboard/program/" + a.ProgramID}
-	log := web.Action{Label: v.print.T("Open the webhook"), Path: "/dashboard/webhook/" + a.WebhookID.V}
+	program := v.link("Open the program", programPath(a.ProgramID), "", "")
+	log := v.link("Open the webhook", webhookPath(a.WebhookID.V), "", "")
 	switch a.Kind {
 	case store.AttentionWebhookFailing:
-		return attention{
-			"warn",
-			v.print.T("The webhook to {0} fails", a.Name),
-			v.print.T("{0} delivery in a row has failed.|{0} deliveries in a row have failed.", a.Failures),
-			log,
-		}
+		failed := v.T("{0} delivery in a row has failed.|{0} deliveries in a row have failed.", a.Failures)
+		return attention{"warn", v.T("The webhook to {0} fails", a.Name), failed, log}
 	case store.AttentionWebhookInactive:
-		return attention{
-			"warn",
-			v.print.T("The webhook to {0} is switched off", a.Name),
-			v.print.T("It gets no events until it is activated."),
-			log,
-		}
+		return attention{"warn", v.T("The webhook to {0} is switched off", a.Name), v.T("It gets no events until it is activated."), log}
 	case store.AttentionFreeMoney:
-		return attention{
-			"warn",
-			v.print.T("{0}: the form for new cards is closed", a.Name),
-			v.print.T(
-				"Its cards begin with money, so customers cannot make them themselves. Turn the form off, or set the balance of a new card to 0.",
-			),
-			web.Action{Label: v.print.T("Open the form"), Path: enrolmentPath(a.ProgramID)},
-		}
+		advice := v.T(
+			"Its cards begin with money, so customers cannot make them themselves. Turn the form off, or set the balance of a new card " +
+				"to 0.",
+		)
+		open := v.link("Open the form", enrolmentPath(a.ProgramID), "", "")
+		return attention{"warn", v.T("{0}: the form for new cards is closed", a.Name), advice, open}
 	case store.AttentionNoPrizes:
-		return attention{
-			"warn",
-			v.print.T("{0} has no prizes", a.Name),
-			v.print.T("Customers collect stamps, but can redeem nothing."),
-			program,
-		}
+		return attention{"warn", v.T("{0} has no prizes", a.Name), v.T("Customers collect stamps, but can redeem nothing."), program}
 	}
-	return attention{"info", v.print.T("{0} is a draft", a.Name), v.print.T("Publish the program to issue cards."), program}
+	return attention{"info", v.T("{0} is a draft", a.Name), v.T("Publish the program to issue cards."), program}
 }
 
 // ledgerTypes are the icons and the names of the rows of the ledger. {0} is the number of
 // stamps.
-var ledgerTypes = map[string]struct{ icon, tone, one string }{
-	store.TransactionStamp:      {"stamp", "", web.Text("{0} stamp|{0} stamps")},
-	store.TransactionRedemption: {"prize", "good", web.Text("Prize redeemed")},
-	store.TransactionReversal:   {"undo", "warn", web.Text("Taken back")},
-	store.TransactionExpiry:     {"calendar", "", web.Text("Card expired")},
-	store.TransactionTopUp:      {"balance", "", web.Text("Topped up")},
-	store.TransactionSpend:      {"balance", "", web.Text("Spent from the card")},
-	store.TransactionDiscount:   {"check", "", web.Text("Discount used")},
-	store.TransactionAccess:     {"check", "", web.Text("Visit")},
+var ledgerTypes = map[string]struct {
+	icon, tone string
+	text       web.Text
+}{
+	store.TransactionStamp:      {"stamp", "", "{0} stamp|{0} stamps"},
+	store.TransactionRedemption: {"prize", "good", "Prize redeemed"},
+	store.TransactionReversal:   {"undo", "warn", "Taken back"},
+	store.TransactionExpiry:     {"calendar", "", "Card expired"},
+	store.TransactionTopUp:      {"balance", "", "Topped up"},
+	store.TransactionSpend:      {"balance", "", "Spent from the card"},
+	store.TransactionDiscount:   {"check", "", "Discount used"},
+	store.TransactionAccess:     {"check", "", "Visit"},
 }
 
 // ledgerEvent returns a row of the ledger as people read it. today is the day of the page.
 func (v *visit) ledgerEvent(e store.LedgerEntry, today string) ledgerEvent {
 	kind := ledgerTypes[e.Type]
 	event := ledgerEvent{
-		Icon: kind.icon, Tone: kind.tone, Who: e.HolderName.V, Path: "/dashboard/card/" + e.CardID,
-		What: v.print.T(kind.one, e.StampsDelta.V), Where: e.LocationName, At: e.CreatedAt, Reversed: e.ReversedAt.Valid,
-		Time: v.print.Time(e.CreatedAt.Std()),
+		Icon:     kind.icon,
+		Tone:     kind.tone,
+		Who:      v.cardName(e.HolderName.V),
+		Path:     cardPath(e.CardID),
+		What:     v.T(kind.text, e.StampsDelta.V),
+		Where:    e.LocationName,
+		At:       e.CreatedAt,
+		Reversed: e.ReversedAt.Valid,
+		Time:     v.Time(e.CreatedAt.Std()),
 	}
 	if e.CreatedAt.Std().In(v.zone()).Format(time.DateOnly) != today {
-		event.Time = v.print.T("{0}, {1}", v.print.DayMonth(e.CreatedAt.Std()), event.Time)
-	}
-	if event.Who == "" {
-		event.Who = v.print.T("Card without a name")
+		event.Time = v.T("{0}, {1}", v.DayMonth(e.CreatedAt.Std()), event.Time)
 	}
 	event.What += " · " + e.ProgramName
 	if e.DeviceName.Valid && e.DeviceName.V != e.LocationName {
 		event.Where += " · " + e.DeviceName.V
 	}
 	switch {
-	case e.ValueDelta.Valid && e.ValueDelta.V != 0:
-		event.Amount = v.money(e.ValueDelta.V)
-		if e.ValueDelta.V > 0 {
-			event.Amount = "+" + event.Amount
-		}
-	case e.StampsDelta.V > 0:
-		event.Amount = "+" + v.print.Number(e.StampsDelta.V)
-	case e.StampsDelta.V < 0:
-		event.Amount = v.print.Number(e.StampsDelta.V)
+	case e.ValueDelta.V != 0:
+		event.Amount = signed(e.ValueDelta.V, v.money)
+	case e.StampsDelta.V != 0:
+		event.Amount = signed(e.StampsDelta.V, v.Number)
 	}
 	return event
 }

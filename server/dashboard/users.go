@@ -1,9 +1,6 @@
 package dashboard
 
 import (
-	"net/http"
-
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -13,37 +10,34 @@ const usersPath = "/dashboard/users"
 
 // userPages are the pages of all accounts of the server, for operators.
 var userPages = anywhere(
-	page(usersPath, showUsers),
-	page("/dashboard/user/:id", showUser),
-	page("/dashboard/user/:id/disable", func(v *visit) error { return confirmDisableUser(v, nil) }),
-	post(
-		"/dashboard/user/:id/disable",
-		action[store.User]{op: operation.DisableUser, fields: only(), again: confirmDisableUser, next: toUser(userDisabled)},
-	),
-	post("/dashboard/user/:id/enable", action[store.User]{op: operation.EnableUser, fields: only(), next: toUser(userEnabled)}),
-	page("/dashboard/user/:id/reset", func(v *visit) error { return showResetForm(v, v.newForm(nil)) }),
-	post(
-		"/dashboard/user/:id/reset",
-		action[store.CreatedLink]{op: operation.CreateResetLink, again: showResetForm, show: showCreatedLink},
-	),
-	page("/dashboard/user/:id/sign-out", confirmSignOutUser),
-	post("/dashboard/user/:id/sign-out", action[operation.EndedSessions]{op: operation.SignOutUser, fields: only(),
-		next: func(v *visit, _ operation.EndedSessions) (string, string) { return userPath(v.id()), userSignedOut }}),
+	page(usersPath, shows(operation.ListUsers, showUsers)),
+	page(userAt, about(findUser, showUser)),
+	confirm(userAt+"/disable", findUser, askDisableUser, action{
+		op:        operation.DisableUser,
+		fields:    only(),
+		asksAgain: true,
+		to:        userAt,
+		done:      says("user-disabled", "The account is disabled, and signed out everywhere."),
+	}),
+	post(userAt+"/enable", action{
+		op:     operation.EnableUser,
+		fields: only(),
+		to:     userAt,
+		done:   says("user-enabled", "The account is enabled. The person can sign in again."),
+	}),
+	edit(userAt+"/reset", findUser, showResetForm, action{op: operation.CreateResetLink, then: then(showCreatedLink)}),
+	confirm(userAt+"/sign-out", findUser, askSignOutUser, action{
+		op:     operation.SignOutUser,
+		fields: only(),
+		to:     userAt,
+		done:   says("user-signed-out", "The person is signed out on all devices."),
+	}),
 )
 
-var (
-	userDisabled  = says("user-disabled", web.Text("The account is disabled, and signed out everywhere."))
-	userEnabled   = says("user-enabled", web.Text("The account is enabled. The person can sign in again."))
-	userSignedOut = says("user-signed-out", web.Text("The person is signed out on all devices."))
-)
+// userAt is the pattern of the page of an account.
+const userAt = "/dashboard/user/:id"
 
-func userPath(id string) string { return usersPath[:len(usersPath)-1] + "/" + id }
-
-// toUser returns a function that returns the path of the account's page, and the word for what
-// was done.
-func toUser(done string) func(*visit, store.User) (string, string) {
-	return func(_ *visit, u store.User) (string, string) { return userPath(u.ID), done }
-}
+func userPath(id string) string { return "/dashboard/user/" + id }
 
 // usersPage is the list of accounts, and the page of one with its forms.
 type usersPage struct {
@@ -63,28 +57,24 @@ type user struct {
 }
 
 func (v *visit) newUser(u store.User) user {
-	state := web.Badge{Label: v.print.T("Active"), Tone: "good"}
+	state := v.badge("Active", "good")
 	if u.DisabledAt.Valid {
-		state = web.Badge{Label: v.print.T("Disabled")}
+		state = v.badge("Disabled", "")
 	}
 	return user{u, state, u.ID == v.person.UserID}
 }
 
-func showUsers(v *visit) error {
-	list, err := read[operation.Users](v, operation.ListUsers, kernel.Args{})
-	if err != nil {
-		return err
-	}
-	p := usersPage{Frame: v.frame(web.Text("Accounts"), usersPath)}
+func showUsers(v *visit, list operation.Users) error {
+	p := usersPage{Frame: v.frame("Accounts", usersPath)}
 	for _, u := range list.Data {
 		p.Users = append(p.Users, v.newUser(u))
 	}
-	return v.render(http.StatusOK, "users", p)
+	return v.render("users", p)
 }
 
 // findUser returns the account of the path.
 func findUser(v *visit) (u user, err error) {
-	list, err := read[operation.Users](v, operation.ListUsers, kernel.Args{})
+	list, err := read[operation.Users](v, operation.ListUsers)
 	if err != nil {
 		return u, err
 	}
@@ -95,82 +85,52 @@ func findUser(v *visit) (u user, err error) {
 	return v.newUser(account), nil
 }
 
-func showUser(v *visit) error {
-	u, err := findUser(v)
-	if err != nil {
-		return err
-	}
-	f := v.newForm(nil)
-	p := usersPage{Frame: v.frame("", usersPath), User: u, Form: f}
-	p.Title = u.Name
-	yes := map[bool]string{true: v.print.T("Yes"), false: v.print.T("No")}
-	signedIn := v.print.T("Never")
-	if u.LastSignInAt.Valid {
-		signedIn = v.print.DateTime(u.LastSignInAt.V.Std())
-	}
-	p.Facts = []web.Fact{
-		{Label: v.print.T("Email"), Value: u.Email},
-		{Label: v.print.T("Language"), Value: languageName(u.Language)},
-		{Label: v.print.T("Operator"), Value: yes[u.Operator]},
-		{Label: v.print.T("Second factor"), Value: yes[u.TOTP]},
-		{Label: v.print.T("Last sign-in"), Value: signedIn},
-		{Label: v.print.T("Created"), Value: v.print.Date(u.CreatedAt.Std())},
-		{Label: v.print.T("Id"), Value: u.ID},
-	}
+func showUser(v *visit, u user) error {
+	yes := map[bool]string{true: v.T("Yes"), false: v.T("No")}
+	p := usersPage{Frame: v.named(u.Name, usersPath), User: u, Facts: []web.Fact{
+		v.fact("Email", u.Email),
+		v.fact("Language", languageName(u.Language)),
+		v.fact("Operator", yes[u.Operator]),
+		v.fact("Second factor", yes[u.TOTP]),
+		v.fact("Last sign-in", v.dateTime(u.LastSignInAt)),
+		v.fact("Created", v.Date(u.CreatedAt.Std())),
+		v.fact("Id", u.ID),
+	}}
 	if u.DisabledAt.Valid {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Disabled"), Value: v.print.DateTime(u.DisabledAt.V.Std())})
-		p.Actions = []web.Action{{Label: v.print.T("Enable"), Path: userPath(u.ID) + "/enable", Post: true, Key: f.Key, Kind: "primary"}}
-	} else {
-		p.Actions = []web.Action{
-			{Label: v.print.T("Link for a new password"), Path: userPath(u.ID) + "/reset", Icon: "key"},
-			{Label: v.print.T("Sign out"), Path: userPath(u.ID) + "/sign-out", Icon: "signout"},
-		}
-		if !u.Self {
-			p.Actions = append(p.Actions, web.Action{Label: v.print.T("Disable"), Path: userPath(u.ID) + "/disable", Kind: "danger"})
-		}
+		p.Facts = append(p.Facts, v.fact("Disabled", v.DateTime(u.DisabledAt.V.Std())))
+		p.Actions = []web.Action{v.button("Enable", userPath(u.ID)+"/enable", "", "primary")}
+		return v.render("user", p)
 	}
-	return v.render(http.StatusOK, "user", p)
+	p.Actions = []web.Action{
+		v.link("Link for a new password", userPath(u.ID)+"/reset", "key", ""),
+		v.link("Sign out", userPath(u.ID)+"/sign-out", "signout", ""),
+	}
+	if !u.Self {
+		p.Actions = append(p.Actions, v.link("Disable", userPath(u.ID)+"/disable", "", "danger"))
+	}
+	return v.render("user", p)
 }
 
-func confirmDisableUser(v *visit, f *web.Form) error {
-	u, err := findUser(v)
-	if err != nil {
-		return err
-	}
-	return v.confirm(usersPath, web.ConfirmPage{
-		Frame: web.Frame{Title: v.print.T("Disable the account of {0}?", u.Name)},
-		Form:  f,
-		Path:  userPath(u.ID) + "/disable",
-		Text: v.print.T(
+func askDisableUser(v *visit, u user) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Disable the account of {0}?", usersPath, u.Name),
+		Text: v.T(
 			"{0} is signed out everywhere at once and can no longer sign in to any shop. You can enable the account again at any time.",
 			u.Email,
 		),
-		Button: v.print.T("Disable the account"),
-		Cancel: userPath(u.ID),
+		Button: v.T("Disable the account"),
 		Danger: true,
-	})
+	}
 }
 
-func confirmSignOutUser(v *visit) error {
-	u, err := findUser(v)
-	if err != nil {
-		return err
+func askSignOutUser(v *visit, u user) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame:  v.narrow("Sign {0} out?", usersPath, u.Name),
+		Text:   v.T("All devices of {0} are signed out at once. They can sign in again with their password.", u.Email),
+		Button: v.T("Sign out everywhere"),
 	}
-	return v.confirm(usersPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Sign {0} out?", u.Name)},
-		Path:   userPath(u.ID) + "/sign-out",
-		Text:   v.print.T("All devices of {0} are signed out at once. They can sign in again with their password.", u.Email),
-		Button: v.print.T("Sign out everywhere"),
-		Cancel: userPath(u.ID),
-	})
 }
 
-func showResetForm(v *visit, f *web.Form) error {
-	u, err := findUser(v)
-	if err != nil {
-		return err
-	}
-	frame := v.frame(web.Text("Link for a new password"), usersPath)
-	frame.Width = "narrow"
-	return v.render(v.status(), "user_reset", usersPage{Frame: frame, User: u, Form: f})
+func showResetForm(v *visit, u user, f *web.Form) error {
+	return v.render("user_reset", usersPage{Frame: v.narrow("Link for a new password", usersPath), User: u, Form: f})
 }

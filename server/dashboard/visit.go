@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -22,30 +23,30 @@ import (
 // visit is a request for a page, or of a form, with the person who makes it.
 type visit struct {
 	*Pages
+	*web.Printer
 	w      http.ResponseWriter
 	r      *http.Request
 	params httprouter.Params
 	caller kernel.Caller
 	person *store.SessionIdentity // nil: nobody is signed in
-	print  *web.Printer
-	form   url.Values // of a POST
-	file   []byte     // of an upload
+	form   url.Values             // of a POST
+	file   []byte                 // of an upload
 	// formStatus is the status of the refusal of a form that is shown again.
 	formStatus int
 	// compress sends the page compressed. It is for large pages without secrets.
 	compress bool
 }
 
-// serve returns the handler of a page or a form. If the store's epoch changes while it
+// serve returns the handler of a page or a form, which handle answers. If the store's epoch changes while it
 // runs, the person is identified again and the handler repeated, so that no page shows
 // what its reader may no longer see.
-func (p *Pages) serve(b binding) httprouter.Handle {
+func (p *Pages) serve(b binding, handle func(*visit) error) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 		p.Kernel.RequestID(w)
-		v := &visit{Pages: p, w: w, r: r, params: params, print: web.PrinterOf(r)}
+		v := &visit{Pages: p, w: w, r: r, params: params, Printer: web.PrinterOf(r)}
 		err := v.readForm(b)
 		if err == nil {
-			err = v.run(b)
+			err = v.run(b, handle)
 		}
 		if err != nil {
 			v.refuse(err)
@@ -54,7 +55,7 @@ func (p *Pages) serve(b binding) httprouter.Handle {
 }
 
 // run identifies the person and calls the handler.
-func (v *visit) run(b binding) error {
+func (v *visit) run(b binding, handle func(*visit) error) error {
 	for {
 		err := v.identify(b)
 		switch {
@@ -65,7 +66,7 @@ func (v *visit) run(b binding) error {
 				err = showNoShop(v)
 			}
 		default:
-			err = b.handle(v)
+			err = handle(v)
 		}
 		if !errors.Is(err, store.ErrEpoch) || v.r.Context().Err() != nil {
 			return err
@@ -93,7 +94,7 @@ func (v *visit) identify(b binding) error {
 	}
 	v.caller.BrowserCookie = v.browserCookie()
 	v.person = v.caller.Session
-	v.print = web.PrinterFor(v.person.Language).In(v.zone())
+	v.Printer = web.PrinterFor(v.person.Language).In(v.zone())
 	return nil
 }
 
@@ -147,29 +148,55 @@ func find[T any](v *visit, all []T, id func(T) string, missing string) (item T, 
 // allows reports whether the person has a role or one above it.
 func (v *visit) allows(role kernel.Role) bool { return v.caller.Role >= role }
 
-// args returns the input of an operation on the resource of the path.
-func (v *visit) args(fields any) kernel.Args {
+// now returns the server's time.
+func (v *visit) now() store.Time { return v.Kernel.Store().Now() }
+
+// dateTime returns a time, or that it never was.
+func (v *visit) dateTime(t store.Null[store.Time]) string {
+	if !t.Valid {
+		return v.T("Never")
+	}
+	return v.DateTime(t.V.Std())
+}
+
+// with returns the input of an operation on the resource of the path with fields.
+func (v *visit) with(fields any) kernel.Args {
 	return kernel.Args{Params: map[string]string{"id": v.id()}, Fields: fields}
 }
 
-// read runs an operation for a page.
-func read[O any](v *visit, op *kernel.Operation, in kernel.Input) (O, error) {
-	return kernel.Do[O](v.r.Context(), v.Kernel, v.caller, op, in)
+// withID returns the input of an operation on a resource.
+func withID(id string) kernel.Args { return kernel.Args{Params: map[string]string{"id": id}} }
+
+// read runs an operation for a page: with the given input, or on the resource of the path.
+func read[O any](v *visit, op *kernel.Operation, in ...kernel.Input) (O, error) {
+	in = append(in, queryInput{v, nil})
+	return kernel.Do[O](v.r.Context(), v.Kernel, v.caller, op, in[0])
 }
 
-// query returns the input of a list: the resource of the path and the fields in the
-// page's query.
-func (v *visit) query() kernel.Input { return queryInput{v} }
+// list reads a page of a list with the fields of a query. What is wrong with them is said in the
+// form of the filter, if there is one.
+func list[T any](v *visit, op *kernel.Operation, fields url.Values, filter *web.Form) ([]T, web.Pager, error) {
+	page, err := read[store.Page[T]](v, op, queryInput{v, fields})
+	if err != nil && !v.faultyFilter(filter, err) {
+		return nil, web.Pager{}, err
+	}
+	return page.Data, v.pager(len(page.Data), page.NextCursor), nil
+}
 
-// render answers with a page.
-func (v *visit) render(status int, name string, data any) error {
+// render answers with a page. Its status is that of the refusal if a form is shown again.
+func (v *visit) render(name string, data any) error {
+	return v.renderAs(cmp.Or(v.formStatus, http.StatusOK), name, data)
+}
+
+// renderAs answers with a page and a status.
+func (v *visit) renderAs(status int, name string, data any) error {
 	if v.formStatus != 0 { // the summary of errors shows labels, which are set by the fields below it: render them first
-		if err := v.templates.Render(io.Discard, name, data, v.print); err != nil {
+		if err := v.templates.Render(io.Discard, name, data, v.Printer); err != nil {
 			return err
 		}
 	}
 	var b bytes.Buffer
-	if err := v.templates.Render(&b, name, data, v.print); err != nil {
+	if err := v.templates.Render(&b, name, data, v.Printer); err != nil {
 		return err
 	}
 	var styles []string
@@ -181,14 +208,15 @@ func (v *visit) render(status int, name string, data any) error {
 }
 
 // redirect answers a form with the path of the page to go to. done is the word for what
-// was done, which that page says.
-func (v *visit) redirect(path, done string) {
+// was done, which that page says. The error is nil.
+func (v *visit) redirect(path, done string) error {
 	if done != "" {
 		path += "?done=" + url.QueryEscape(done)
 	}
 	path = v.keepLanguage(path)
 	v.w.Header().Set("Location", path)
 	v.answer(http.StatusSeeOther, nil)
+	return nil
 }
 
 // answer writes a page with the headers of pages. styles are the texts of its style

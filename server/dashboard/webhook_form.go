@@ -2,15 +2,12 @@ package dashboard
 
 import (
 	"maps"
-	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
-	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
 	"punchcard/store/event"
@@ -27,20 +24,24 @@ type eventGroup struct {
 // eventGroups returns the event picker: all that a webhook may name, by subject. What it
 // names besides, such as stamp.*, is the last group.
 func (v *visit) eventGroups(f *web.Form) []eventGroup {
-	groups := []eventGroup{{Label: v.print.T("Everything"), Open: true, Events: []web.Option{
-		{Value: "*", Label: "*", Hint: v.print.T("Every event, also those to come, except transaction.created.")},
+	groups := []eventGroup{{Label: v.T("Everything"), Open: true, Events: []web.Option{
+		{Value: "*", Label: "*", Hint: v.T("Every event, also those to come, except transaction.created.")},
 	}}}
 	shown := map[string]bool{"*": true}
-	for _, subject := range []struct{ label, families, wildcard, hint string }{
-		{web.Text("At the till"), "stamp prize value transaction", "", ""},
-		{web.Text("Cards"), "card", "card.*", web.Text("Every event of cards, also those to come.")},
-		{web.Text("Programs"), "program", "program.*", web.Text("Every event of programs, also those to come.")},
-		{web.Text("Locations"), "location", "location.*", web.Text("Every event of locations, also those to come.")},
-		{web.Text("Shop"), "subscription", "", ""},
+	for _, subject := range []struct {
+		label              web.Text
+		families, wildcard string
+		hint               web.Text
+	}{
+		{"At the till", "stamp prize value transaction", "", ""},
+		{"Cards", "card", "card.*", "Every event of cards, also those to come."},
+		{"Programs", "program", "program.*", "Every event of programs, also those to come."},
+		{"Locations", "location", "location.*", "Every event of locations, also those to come."},
+		{"Shop", "subscription", "", ""},
 	} {
-		g := eventGroup{Label: v.print.T(subject.label)}
+		g := eventGroup{Label: v.T(subject.label)}
 		if subject.wildcard != "" {
-			g.Events = append(g.Events, web.Option{Value: subject.wildcard, Label: subject.wildcard, Hint: v.print.T(subject.hint)})
+			g.Events = append(g.Events, web.Option{Value: subject.wildcard, Label: subject.wildcard, Hint: v.T(subject.hint)})
 		}
 		for _, in := range event.All() {
 			family, _, _ := strings.Cut(string(in.Name), ".")
@@ -53,7 +54,7 @@ func (v *visit) eventGroups(f *web.Form) []eventGroup {
 			shown[o.Value] = true
 		}
 	}
-	other := eventGroup{Label: v.print.T("Others")}
+	other := eventGroup{Label: v.T("Others")}
 	for _, pattern := range f.Values["events"] {
 		if !shown[pattern] && pattern != "" {
 			other.Events = append(other.Events, web.Option{Value: pattern, Label: pattern})
@@ -75,18 +76,18 @@ func (v *visit) eventGroups(f *web.Form) []eventGroup {
 
 // eventOption returns an event as a choice.
 func (v *visit) eventOption(in event.Info) web.Option {
-	hint := v.print.T(in.Doc)
+	hint := v.T(in.Doc)
 	switch {
 	case !in.Sends && !v.Kernel.Store().Limits().PreviewEvents:
-		hint = v.print.T("{0} Not sent yet.", hint)
+		hint = v.T("{0} Not sent yet.", hint)
 	case in.Name == event.TransactionCreated:
-		hint = v.print.T("{0} Not together with the other events here and card.used.", hint)
+		hint = v.T("{0} Not together with the other events here and card.used.", hint)
 	}
 	return web.Option{Value: string(in.Name), Label: string(in.Name), Hint: hint}
 }
 
-// chosenProgram returns the program to which a new webhook belongs.
-func chosenProgram(v *visit) (map[string]string, error) {
+// webhookProgram returns the program to which a new webhook belongs.
+func webhookProgram(v *visit) (map[string]string, error) {
 	return map[string]string{"id": v.form.Get("_program_id")}, nil
 }
 
@@ -134,58 +135,39 @@ func headerNames(headers map[string]string) string {
 }
 
 func showNewWebhook(v *visit, f *web.Form) error {
-	if err := v.require(operation.CreateWebhook); err != nil {
-		return err
-	}
-	if f == nil {
-		f = v.newForm(
-			url.Values{"include_shop_wide_events": {"true"}, "payload_version": {"v2"}, "_program_id": {v.r.URL.Query().Get("program_id")}},
-		)
-	}
-	p := webhookPage{Frame: v.frame(web.Text("New webhook"), webhooksPath), Form: f}
+	v.fill(f, url.Values{
+		"include_shop_wide_events": {"true"},
+		"payload_version":          {"v2"},
+		"_program_id":              {v.r.URL.Query().Get("program_id")},
+	})
+	p := webhookPage{Frame: v.narrow("New webhook", webhooksPath), Form: f}
 	p.Versions = []web.Option{
-		{
-			Value: "v2",
-			Label: v.print.T("v2, with details"),
-			Hint:  v.print.T("What happened, and the shop, location, program, card, transaction and actor."),
-		},
-		{
-			Value: "v1",
-			Label: v.print.T("v1, only ids"),
-			Hint:  v.print.T("No names or emails leave the shop. The receiver reads the rest with a key."),
-		},
+		v.option("v2", "v2, with details", "What happened, and the shop, location, program, card, transaction and actor."),
+		v.option("v1", "v1, only ids", "No names or emails leave the shop. The receiver reads the rest with a key."),
 	}
 	return v.webhookForm(p)
 }
 
-func showEditWebhook(v *visit, f *web.Form) error {
-	if err := v.require(operation.UpdateWebhook); err != nil {
-		return err
-	}
-	w, err := findWebhook(v)
-	if err != nil {
-		return err
-	}
-	if f == nil {
-		f = v.newForm(url.Values{
-			"url": {
-				w.URL,
-			}, "description": {w.Description}, "events": w.Webhook.Events, "program_ids": w.ProgramIDs, "location_ids": w.LocationIDs,
-			"include_shop_wide_events": {strconv.FormatBool(w.IncludeShopWideEvents)},
-		})
-	}
-	p := webhookPage{
-		Frame:   v.frame(web.Text("Edit webhook"), webhooksPath),
+func showEditWebhook(v *visit, w store.WebhookOverview, f *web.Form) error {
+	v.fill(f, url.Values{
+		"url":                      {w.URL},
+		"description":              {w.Description},
+		"events":                   w.Webhook.Events,
+		"program_ids":              w.ProgramIDs,
+		"location_ids":             w.LocationIDs,
+		"include_shop_wide_events": {strconv.FormatBool(w.IncludeShopWideEvents)},
+	})
+	return v.webhookForm(webhookPage{
+		Frame:   v.narrow("Edit webhook", webhooksPath),
 		Form:    f,
 		Webhook: v.webhookRow(w),
 		Headers: headerNames(w.CustomHeaders),
-	}
-	return v.webhookForm(p)
+	})
 }
 
 // webhookForm shows the form of a webhook.
 func (v *visit) webhookForm(p webhookPage) error {
-	p.Width, p.Sends = "narrow", v.CustomHeaders
+	p.Sends = v.CustomHeaders
 	f := p.Form
 	f.Order = []string{
 		"url", "description", "events", "program_ids", "location_ids", "include_shop_wide_events", "payload_version",
@@ -202,7 +184,7 @@ func (v *visit) webhookForm(p webhookPage) error {
 	}
 	p.Groups = v.eventGroups(f)
 	if f.Errors["events"] != "" && strings.Join(f.Values["events"], "") == "" {
-		f.Errors["events"] = v.print.T("Choose at least one event.")
+		f.Errors["events"] = v.T("Choose at least one event.")
 	}
 	programs, err := v.programs()
 	if err != nil {
@@ -211,15 +193,12 @@ func (v *visit) webhookForm(p webhookPage) error {
 	for _, program := range slices.Backward(programs) {
 		p.Addresses = append(p.Addresses, web.Option{Value: program.ID, Label: program.Name})
 	}
-	locations, err := v.locations()
+	locations, err := v.locationOptions()
 	if err != nil {
 		return err
 	}
-	for _, l := range slices.Backward(locations) {
-		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
-	}
 	p.Programs = withGone(p.Addresses, p.Webhook.Programs)
-	p.Locations = withGone(p.Locations, p.Webhook.Locations)
+	p.Locations = withGone(locations, p.Webhook.Locations)
 	switch {
 	case p.Webhook.ID != "":
 	case len(p.Addresses) == 0:
@@ -227,7 +206,7 @@ func (v *visit) webhookForm(p webhookPage) error {
 	case f.Value("_program_id") == "":
 		f.Values.Set("_program_id", p.Addresses[0].Value)
 	}
-	return v.render(v.status(), "webhook_form", p)
+	return v.render("webhook_form", p)
 }
 
 // withGone returns choices with those that a webhook has and that are gone or not listed.
@@ -244,39 +223,27 @@ func withGone(options []web.Option, have []store.Named) []web.Option {
 // showCreatedWebhook shows the secret of a new webhook. A form that is sent again has none to
 // show.
 func showCreatedWebhook(v *visit, w store.CreatedWebhook) error {
-	p := webhookPage{Frame: v.frame(web.Text("The webhook was created"), webhooksPath), Secret: w.Secret}
-	p.Webhook.Webhook = w.Webhook
-	return v.webhookSecret(p)
+	return v.webhookSecret("The webhook was created", w.Webhook, w.Secret)
 }
 
 // showRotatedWebhook shows the new secret of a webhook. A form that is sent again has none to
 // show.
 func showRotatedWebhook(v *visit, w store.UpdatedWebhook) error {
-	p := webhookPage{Frame: v.frame(web.Text("The secret was rotated"), webhooksPath), Secret: w.Secret}
-	p.Webhook.Webhook = w.Webhook
-	return v.webhookSecret(p)
+	return v.webhookSecret("The secret was rotated", w.Webhook, w.Secret)
 }
 
-func (v *visit) webhookSecret(p webhookPage) error {
-	p.Form, p.MayRotate = v.newForm(nil), v.allows(kernel.Owner)
+func (v *visit) webhookSecret(title web.Text, w store.Webhook, secret string) error {
+	p := webhookPage{Frame: v.frame(title, webhooksPath), Form: v.newForm(nil), MayRotate: v.allows(kernel.Owner), Secret: secret}
+	p.Webhook.Webhook = w
 	p.fillReceivers(v)
-	return v.render(http.StatusOK, "webhook_secret", p)
+	return v.render("webhook_secret", p)
 }
 
 // showReceiver shows an example of a receiver.
-func showReceiver(v *visit) error {
-	w, err := findWebhook(v)
-	if err != nil {
-		return err
-	}
-	p := webhookPage{Frame: v.frame(web.Text("Receiver"), webhooksPath), Webhook: v.webhookRow(w)}
+func showReceiver(v *visit, w store.WebhookOverview) error {
+	p := webhookPage{Frame: v.frame("Receiver", webhooksPath), Webhook: v.webhookRow(w)}
 	p.fillReceivers(v)
-	return v.render(http.StatusOK, "webhook_receiver", p)
-}
-
-func isThisMachine(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return v.render("webhook_receiver", p)
 }
 
 // fillReceivers fills the examples in with the webhook: its secret, if it is shown, and
@@ -286,7 +253,7 @@ func (p *webhookPage) fillReceivers(v *visit) {
 	if secret == "" {
 		secret = "whsec_…"
 	}
-	if u, err := url.Parse(p.Webhook.URL); err == nil && u.Port() != "" && isThisMachine(u.Hostname()) {
+	if u, err := url.Parse(p.Webhook.URL); err == nil && u.Port() != "" && kernel.IsLoopbackURL(p.Webhook.URL) {
 		port = u.Port()
 	}
 	for _, r := range v.Receivers() {

@@ -29,20 +29,20 @@ func (v *visit) deliveryRow(d store.LoggedDelivery, on bool) deliveryRow {
 	row := deliveryRow{LoggedDelivery: d}
 	switch d.State {
 	case "delivered":
-		row.Label = web.Badge{Label: v.print.T("Delivered"), Tone: "good"}
+		row.Label = v.badge("Delivered", "good")
 	case "failed":
-		row.Label = web.Badge{Label: v.print.T("Failed"), Tone: "bad"}
+		row.Label = v.badge("Failed", "bad")
 	default:
-		row.Label = web.Badge{Label: v.print.T("Waiting"), Tone: "info"}
+		row.Label = v.badge("Waiting", "info")
 		if d.Attempts > 0 && on {
-			row.Label = web.Badge{Label: v.print.T("Trying again"), Tone: "warn"}
+			row.Label = v.badge("Trying again", "warn")
 		}
 	}
 	switch {
 	case d.LastError.Valid:
-		row.Last = v.print.T(d.LastError.V)
+		row.Last = v.T(d.LastError.V)
 	case d.ResponseStatus.Valid:
-		row.Last = v.print.T("Answered {0} in {1} ms", strconv.FormatInt(d.ResponseStatus.V, 10), d.DurationMS)
+		row.Last = v.T("Answered {0} in {1} ms", strconv.FormatInt(d.ResponseStatus.V, 10), d.DurationMS)
 	}
 	return row
 }
@@ -60,38 +60,34 @@ type deliveriesPage struct {
 	Days       int // for which it is kept
 }
 
-func showDeliveries(v *visit) error {
-	w, err := findWebhook(v)
+func showDeliveries(v *visit, w store.WebhookOverview) error {
+	q := v.r.URL.Query()
+	p := deliveriesPage{
+		Frame:    v.frame("Deliveries", webhooksPath),
+		Webhook:  v.webhookRow(w),
+		Filter:   v.filter(q),
+		Filtered: len(nonEmpty(q, "state", "event")) > 0,
+		Days:     v.Kernel.Store().Limits().DeliveryDays,
+	}
+	log, pager, err := list[store.LoggedDelivery](v, operation.ListWebhookLog, nonEmpty(q, "state", "event", "cursor"), p.Filter)
 	if err != nil {
 		return err
 	}
-	q := v.r.URL.Query()
-	p := deliveriesPage{
-		Frame:   v.frame(web.Text("Deliveries"), webhooksPath),
-		Webhook: v.webhookRow(w),
-		Filter:  v.newForm(q),
-		Days:    v.Kernel.Store().Limits().DeliveryDays,
-	}
-	p.Filter.ID, p.Filtered = "filter", q.Get("state") != "" || q.Get("event") != ""
-	log, err := read[store.Page[store.LoggedDelivery]](v, operation.ListWebhookLog, filterInput{v, nonEmpty(q, "state", "event", "cursor")})
-	if err != nil && !v.faultyFilter(p.Filter, err) {
-		return err
-	}
-	for _, d := range log.Data {
+	p.Pager = pager
+	for _, d := range log {
 		p.Deliveries = append(p.Deliveries, v.deliveryRow(d, w.Active))
 	}
-	p.Pager = v.pager(len(p.Deliveries), log.NextCursor)
 	p.States = []web.Option{
-		{Value: "", Label: v.print.T("Every state")},
-		{Value: "delivered", Label: v.print.T("Delivered")},
-		{Value: "failed", Label: v.print.T("Failed")},
-		{Value: "pending", Label: v.print.T("Waiting")},
+		v.option("", "Every state", ""),
+		v.option("delivered", "Delivered", ""),
+		v.option("failed", "Failed", ""),
+		v.option("pending", "Waiting", ""),
 	}
-	p.Events = []web.Option{{Value: "", Label: v.print.T("Every event")}}
+	p.Events = []web.Option{v.option("", "Every event", "")}
 	for _, in := range event.All() {
 		p.Events = append(p.Events, web.Option{Value: string(in.Name), Label: string(in.Name)})
 	}
-	return v.render(v.status(), "deliveries", p)
+	return v.render("deliveries", p)
 }
 
 // deliveryPage is an entry of the log.
@@ -106,87 +102,61 @@ type deliveryPage struct {
 	MaySee   bool // headers and body
 }
 
-func showDelivery(v *visit) error {
-	w, err := findWebhook(v)
-	if err != nil {
-		return err
-	}
-	d, err := read[store.LoggedDelivery](
-		v,
-		operation.GetDelivery,
-		kernel.Args{Params: map[string]string{"id": v.id(), "deliveryId": v.params.ByName("deliveryId")}},
-	)
+func showDelivery(v *visit, w store.WebhookOverview) error {
+	d, err := read[store.LoggedDelivery](v, operation.GetDelivery)
 	if err != nil {
 		return err
 	}
 	p := deliveryPage{
-		Frame:    v.frame("", webhooksPath),
+		Frame:    v.named(d.Event, webhooksPath),
 		Webhook:  v.webhookRow(w),
 		Delivery: v.deliveryRow(d, w.Active),
 		MaySee:   v.allows(kernel.Manager),
 	}
-	p.Title = d.Event
-	if in, ok := event.Lookup(event.Name(d.Event)); ok {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("What happened"), Value: v.print.T(in.Doc)})
+	fact := func(label web.Text, value any, hint ...string) {
+		p.Facts = append(p.Facts, v.fact(label, value, hint...))
 	}
-	answer := v.print.T("None yet")
+	if in, ok := event.Lookup(event.Name(d.Event)); ok {
+		fact("What happened", v.T(in.Doc))
+	}
+	answer := v.T("None yet")
 	if d.ResponseStatus.Valid {
 		answer = strconv.FormatInt(d.ResponseStatus.V, 10) + " " + http.StatusText(int(d.ResponseStatus.V))
 	}
-	p.Facts = append(p.Facts,
-		web.Fact{Label: v.print.T("When"), Value: v.print.DateTime(d.CreatedAt.Std())},
-		web.Fact{Label: v.print.T("Attempts"), Value: v.print.Number(d.Attempts)},
-		web.Fact{Label: v.print.T("Answer"), Value: answer})
+	fact("When", v.DateTime(d.CreatedAt.Std()))
+	fact("Attempts", v.Number(d.Attempts))
+	fact("Answer", answer)
 	if d.Attempts > 0 {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Duration"), Value: v.print.T("{0} ms", d.DurationMS)})
+		fact("Duration", v.T("{0} ms", d.DurationMS))
 	}
 	if d.LastError.Valid {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Error"), Value: v.print.T(d.LastError.V)})
+		fact("Error", v.T(d.LastError.V))
 	}
 	if d.NextAttemptAt.Valid && w.Active {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Next attempt"), Value: v.moment(d.NextAttemptAt.V)})
+		fact("Next attempt", v.moment(d.NextAttemptAt.V))
 	}
 	if d.DeliveredAt.Valid {
-		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Delivered"), Value: v.moment(d.DeliveredAt.V)})
+		fact("Delivered", v.moment(d.DeliveredAt.V))
 	}
-	p.Facts = append(
-		p.Facts,
-		web.Fact{
-			Label: v.print.T("Sequence"),
-			Value: strconv.FormatInt(d.Sequence, 10),
-			Hint:  v.print.T("The order of events in the shop. A receiver that keeps a copy of a card passes over lower numbers."),
-		},
-		web.Fact{
-			Label: v.print.T("Event id"),
-			Value: d.EventID,
-			Hint:  v.print.T("The same in every attempt: a receiver knows repeats by it."),
-		},
-		web.Fact{Label: v.print.T("Id"), Value: d.ID},
-	)
+	fact("Sequence", strconv.FormatInt(d.Sequence, 10),
+		v.T("The order of events in the shop. A receiver that keeps a copy of a card passes over lower numbers."))
+	fact("Event id", d.EventID, v.T("The same in every attempt: a receiver knows repeats by it."))
+	fact("Id", d.ID)
 	if p.MaySee {
 		p.Headers, p.Body = headerFacts(d.RequestHeaders), indented(d.RequestPayload)
 	}
 	if p.MaySee && d.State != "pending" && w.Active {
-		p.Actions = []web.Action{
-			{
-				Label: v.print.T("Send again"),
-				Path:  v.r.URL.Path + "/redeliver",
-				Post:  true,
-				Key:   v.newForm(nil).Key,
-				Icon:  "refresh",
-				Kind:  "primary",
-			},
-		}
+		p.Actions = []web.Action{v.button("Send again", v.r.URL.Path+"/redeliver", "refresh", "primary")}
 	}
 	if d.State == "pending" {
-		p.Actions = []web.Action{{Label: v.print.T("Reload"), Path: v.r.URL.Path, Icon: "refresh"}}
+		p.Actions = []web.Action{v.link("Reload", v.r.URL.Path, "refresh", "")}
 	}
-	return v.render(http.StatusOK, "delivery", p)
+	return v.render("delivery", p)
 }
 
 // moment returns a time with its seconds.
 func (v *visit) moment(t store.Time) string {
-	return v.print.Date(t.Std()) + " " + t.Std().In(v.zone()).Format(time.TimeOnly)
+	return v.Date(t.Std()) + " " + t.Std().In(v.zone()).Format(time.TimeOnly)
 }
 
 // headerFacts returns the headers of a request by their names.

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -19,7 +18,7 @@ type webhookPage struct {
 	Webhook    webhookRow
 	Facts      []web.Fact
 	Actions    []web.Action
-	Tiles      []webhookTile
+	Tiles      []tile
 	Trouble    string // why nothing arrives
 	Deliveries []deliveryRow
 	May        bool // change it
@@ -38,48 +37,38 @@ type webhookPage struct {
 	Tabs      []web.NavItem
 }
 
-// webhookTile is a figure of a webhook's health.
-type webhookTile struct{ Label, Value, Note string }
-
-func showWebhook(v *visit) error {
-	w, err := findWebhook(v)
-	if err != nil {
-		return err
-	}
+func showWebhook(v *visit, w store.WebhookOverview) error {
 	row := v.webhookRow(w)
 	p := webhookPage{
-		Frame:     v.frame("", webhooksPath),
+		Frame:     v.named(row.Name, webhooksPath),
 		Webhook:   row,
 		Form:      v.newForm(nil),
+		Facts:     v.webhookFacts(w),
 		May:       v.allows(kernel.Manager),
 		MayRotate: v.allows(kernel.Owner),
 	}
-	p.Title = row.Name
-	p.Facts = v.webhookFacts(w)
 	v.webhookHealth(&p)
-	log, err := read[store.Page[store.LoggedDelivery]](v, operation.ListWebhookLog, filterInput{v, url.Values{"limit": {"10"}}})
+	log, err := read[store.Page[store.LoggedDelivery]](v, operation.ListWebhookLog, queryInput{v, url.Values{"limit": {"10"}}})
 	if err != nil {
 		return err
 	}
 	for _, d := range log.Data {
 		p.Deliveries = append(p.Deliveries, v.deliveryRow(d, w.Active))
 	}
+	at := webhookPath(w.ID)
 	if p.May {
-		p.Actions = []web.Action{{Label: v.print.T("Edit"), Path: webhookPath(w.ID) + "/edit", Icon: "edit"}}
-		if w.Draft {
-			if p.MayRotate {
-				p.Actions = append(
-					p.Actions,
-					web.Action{Label: v.print.T("Check and turn on"), Path: webhookPath(w.ID) + "/rotate", Kind: "primary"},
-				)
-			}
-		} else if !w.Active {
-			p.Actions = append(p.Actions, web.Action{Label: v.print.T("Turn on"), Path: webhookPath(w.ID) + "/activate", Post: true, Key: v.newForm(nil).Key, Kind: "primary"})
-		} else {
-			p.Actions = append(p.Actions, web.Action{Label: v.print.T("Send a test"), Path: webhookPath(w.ID) + "/test", Post: true, Key: v.newForm(nil).Key, Icon: "send", Kind: "primary"})
-		}
+		p.Actions = []web.Action{v.link("Edit", at+"/edit", "edit", "")}
 	}
-	return v.render(http.StatusOK, "webhook", p)
+	switch {
+	case !p.May, w.Draft && !p.MayRotate:
+	case w.Draft:
+		p.Actions = append(p.Actions, v.link("Check and turn on", at+"/rotate", "", "primary"))
+	case !w.Active:
+		p.Actions = append(p.Actions, v.button("Turn on", at+"/activate", "", "primary"))
+	default:
+		p.Actions = append(p.Actions, v.button("Send a test", at+"/test", "send", "primary"))
+	}
+	return v.render("webhook", p)
 }
 
 // webhookFacts returns the settings of a webhook.
@@ -92,40 +81,36 @@ func (v *visit) webhookFacts(w store.WebhookOverview) []web.Fact {
 		return cmp.Or(strings.Join(out, ", "), all)
 	}
 	facts := []web.Fact{
-		{Label: v.print.T("Sends to"), Value: w.URL},
-		{Label: v.print.T("Events"), Value: strings.Join(w.Webhook.Events, ", ")},
-		{Label: v.print.T("Of programs"), Value: names(w.Programs, v.print.T("All programs"))},
-		{Label: v.print.T("At locations"), Value: names(w.Locations, v.print.T("All locations"))},
+		v.fact("Sends to", w.URL),
+		v.fact("Events", strings.Join(w.Webhook.Events, ", ")),
+		v.fact("Of programs", names(w.Programs, v.T("All programs"))),
+		v.fact("At locations", names(w.Locations, v.T("All locations"))),
 	}
 	if len(w.Locations) > 0 {
-		shopWide := v.print.T("Not sent")
+		shopWide := v.T("Not sent")
 		if w.IncludeShopWideEvents {
-			shopWide = v.print.T("Sent too")
+			shopWide = v.T("Sent too")
 		}
-		facts = append(facts, web.Fact{Label: v.print.T("Events without a location"), Value: shopWide})
+		facts = append(facts, v.fact("Events without a location", shopWide))
 	}
-	token := v.print.T("None")
+	token := v.T("None")
 	if w.HasBearerToken {
-		token = v.print.T("Sent with each delivery, and never shown")
+		token = v.T("Sent with each delivery, and never shown")
 	}
-	facts = append(facts, web.Fact{Label: v.print.T("Bearer token"), Value: token})
+	facts = append(facts, v.fact("Bearer token", token))
 	if len(w.CustomHeaders) > 0 {
-		f := web.Fact{Label: v.print.T("Custom headers"), Value: headerNames(w.CustomHeaders)}
+		f := v.fact("Custom headers", headerNames(w.CustomHeaders))
 		if !v.CustomHeaders {
-			f.Hint = v.print.T("This server stores them and does not send them.")
+			f.Hint = v.T("This server stores them and does not send them.")
 		}
 		facts = append(facts, f)
 	}
 	return append(
 		facts,
-		web.Fact{Label: v.print.T("Version of the body"), Value: w.PayloadVersion},
-		web.Fact{
-			Label: v.print.T("Belongs to"),
-			Value: w.ProgramName,
-			Hint:  v.print.T("Deleting this program deletes the webhook. It limits no events."),
-		},
-		web.Fact{Label: v.print.T("Created"), Value: v.print.DateTime(w.CreatedAt.Std())},
-		web.Fact{Label: v.print.T("Id"), Value: w.ID},
+		v.fact("Version of the body", w.PayloadVersion),
+		v.fact("Belongs to", w.ProgramName, v.T("Deleting this program deletes the webhook. It limits no events.")),
+		v.fact("Created", v.DateTime(w.CreatedAt.Std())),
+		v.fact("Id", w.ID),
 	)
 }
 
@@ -133,101 +118,109 @@ func (v *visit) webhookFacts(w store.WebhookOverview) []web.Fact {
 func (v *visit) webhookHealth(p *webhookPage) {
 	w := p.Webhook
 	h, lim := w.Health, v.Kernel.Store().Limits()
-	last := v.print.T("Nothing yet")
+	last := v.T("Nothing yet")
 	if h.LastDeliveredAt.Valid {
-		last = v.print.Ago(h.LastDeliveredAt.V.Std(), v.Kernel.Store().Now().Std())
+		last = v.Ago(h.LastDeliveredAt.V.Std(), v.now().Std())
 	}
-	p.Tiles = []webhookTile{
-		{v.print.T("Delivered"), v.print.Number(h.Delivered), v.print.T("of the newest {0}", h.Total())},
-		{v.print.T("Failed"), v.print.Number(h.Failed), v.print.T("after up to {0} attempts each", lim.DeliveryAttempts)},
-		{v.print.T("Waiting"), v.print.Number(h.Pending), v.print.T("for an attempt")},
-		{v.print.T("Last success"), last, ""},
+	add := func(label web.Text, value, note string) {
+		p.Tiles = append(p.Tiles, tile{Label: v.T(label), Value: value, Note: note})
 	}
+	add("Delivered", v.Number(h.Delivered), v.T("of the newest {0}", h.Total()))
+	add("Failed", v.Number(h.Failed), v.T("after up to {0} attempts each", lim.DeliveryAttempts))
+	add("Waiting", v.Number(h.Pending), v.T("for an attempt"))
+	add("Last success", last, "")
 	switch {
 	case w.Draft:
-		p.Trouble = v.print.T(
-			"An assistant drafted this webhook. Nothing is sent to it, not even a test, before an owner has checked its address and turned it on.",
+		p.Trouble = v.T(
+			"An assistant drafted this webhook. Nothing is sent to it, not even a test, before an owner has checked its address and " +
+				"turned it on.",
 		)
 	case !w.Active && w.ConsecutiveFailures >= int64(lim.DeliveryFailures):
-		p.Trouble = v.print.T(
-			"The webhook was turned off after {0} failures in a row. Repair the receiver, send a test, then turn it on. What happened in between is not sent.",
+		p.Trouble = v.T(
+			"The webhook was turned off after {0} failures in a row. Repair the receiver, send a test, then turn it on. What happened "+
+				"in between is not sent.",
 			w.ConsecutiveFailures,
 		)
 	case !w.Active:
-		p.Trouble = v.print.T("The webhook is off: nothing is sent, and what happens meanwhile is not sent later.")
+		p.Trouble = v.T("The webhook is off: nothing is sent, and what happens meanwhile is not sent later.")
 	case w.ConsecutiveFailures > 0:
-		p.Trouble = v.print.T(
-			"The last delivery failed. After {1} failures in a row the webhook is turned off.|The last {0} deliveries failed. After {1} failures in a row the webhook is turned off.",
+		p.Trouble = v.T(
+			"The last delivery failed. After {1} failures in a row the webhook is turned off.|The last {0} deliveries failed. After {1} "+
+				"failures in a row the webhook is turned off.",
 			w.ConsecutiveFailures,
 			lim.DeliveryFailures,
 		)
 	}
 	if p.Trouble != "" && h.LastError.Valid {
-		p.Trouble += " " + v.print.T("The last error: {0}.", v.print.T(h.LastError.V))
+		p.Trouble += " " + v.T("The last error: {0}.", v.T(h.LastError.V))
 	}
 }
 
-func (v *visit) confirmWebhook(op *kernel.Operation, action string, c func(webhookRow) web.ConfirmPage) error {
-	if err := v.require(op); err != nil {
-		return err
+func askDeactivateWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Turn off this webhook?", webhooksPath),
+		Text: v.T(
+			"Nothing is sent to {0} while the webhook is off, and what happens meanwhile is not sent later. What waits already goes out "+
+				"when you turn it on again.",
+			w.URL,
+		),
+		Button: v.T("Turn off"),
+		Danger: true,
 	}
-	w, err := findWebhook(v)
-	if err != nil {
-		return err
-	}
-	page := c(v.webhookRow(w))
-	page.Path, page.Cancel, page.Danger = webhookPath(w.ID)+"/"+action, webhookPath(w.ID), true
-	return v.confirm(webhooksPath, page)
 }
 
-func confirmDeactivateWebhook(v *visit) error {
-	return v.confirmWebhook(operation.UpdateWebhook, "deactivate", func(w webhookRow) web.ConfirmPage {
-		return web.ConfirmPage{
-			Frame: web.Frame{Title: v.print.T("Turn off this webhook?")},
-			Text: v.print.T(
-				"Nothing is sent to {0} while the webhook is off, and what happens meanwhile is not sent later. What waits already goes out when you turn it on again.",
-				w.URL,
-			),
-			Button: v.print.T("Turn off"),
-		}
+func askDeleteWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
+	return web.ConfirmPage{
+		Frame: v.narrow("Delete this webhook?", webhooksPath),
+		Text: v.T(
+			"Nothing is sent to {0} any more, also not what waits now. Its log and its secret are removed. This cannot be undone.",
+			w.URL,
+		),
+		Button: v.T("Delete the webhook"),
+		Cancel: webhookPath(w.ID),
+		Danger: true,
+	}
+}
+
+// rotateForm binds the page that asks before the secret of a webhook is rotated, which is for owners
+// alone, unlike other changes of the operation.
+func rotateForm() binding {
+	b := confirm(webhookAt+"/rotate", findWebhook, askRotateWebhook, action{
+		op:     operation.UpdateWebhook,
+		params: webhookParams,
+		fields: rotation,
+		then:   then(showRotatedWebhook),
 	})
-}
-
-func confirmDeleteWebhook(v *visit) error {
-	return v.confirmWebhook(operation.DeleteWebhook, "delete", func(w webhookRow) web.ConfirmPage {
-		return web.ConfirmPage{
-			Frame: web.Frame{Title: v.print.T("Delete this webhook?")},
-			Text: v.print.T(
-				"Nothing is sent to {0} any more, also not what waits now. Its log and its secret are removed. This cannot be undone.",
-				w.URL,
-			),
-			Button: v.print.T("Delete the webhook"),
+	ask := b.get
+	b.get = func(v *visit) error {
+		if !v.allows(kernel.Owner) {
+			return kernel.Refuse(store.Unauthorized, "Owners alone rotate the secret of a webhook.")
 		}
-	})
-}
-
-func confirmRotateWebhook(v *visit) error {
-	if !v.allows(kernel.Owner) {
-		return kernel.Refuse(store.Unauthorized, "Owners alone rotate the secret of a webhook.")
+		return ask(v)
 	}
-	return v.confirmWebhook(operation.UpdateWebhook, "rotate", func(w webhookRow) web.ConfirmPage {
-		if w.Draft {
-			return web.ConfirmPage{
-				Frame: web.Frame{Title: v.print.T("Turn on this draft?")},
-				Text: v.print.T(
-					"An assistant chose the address {0}. Events are sent to it from now on: turn it on only if you know who receives them. A new signing secret is shown once.",
-					w.URL,
-				),
-				Button: v.print.T("Turn on and show the secret"),
-			}
-		}
-		return web.ConfirmPage{
-			Frame: web.Frame{Title: v.print.T("Rotate the signing secret?")},
-			Text: v.print.T(
-				"From now on deliveries are signed with a new secret, which is shown once. The old one ends at once: {0} refuses deliveries until it has the new secret. Refused ones are sent again for about a minute.",
-				shortURL(w.URL),
-			),
-			Button: v.print.T("Rotate the secret"),
-		}
-	})
+	return b
+}
+
+func askRotateWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
+	c := web.ConfirmPage{
+		Frame: v.narrow("Rotate the signing secret?", webhooksPath),
+		Text: v.T(
+			"From now on deliveries are signed with a new secret, which is shown once. The old one ends at once: {0} refuses deliveries "+
+				"until it has the new secret. Refused ones are sent again for about a minute.",
+			shortURL(w.URL),
+		),
+		Button: v.T("Rotate the secret"),
+		Cancel: webhookPath(w.ID),
+		Danger: true,
+	}
+	if w.Draft {
+		c.Title = v.T("Turn on this draft?")
+		c.Text = v.T(
+			"An assistant chose the address {0}. Events are sent to it from now on: turn it on only if you know who receives them. A "+
+				"new signing secret is shown once.",
+			w.URL,
+		)
+		c.Button = v.T("Turn on and show the secret")
+	}
+	return c
 }

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -19,96 +18,66 @@ const webhooksPath = "/dashboard/webhooks"
 // webhook_log.go their deliveries.
 var webhookPages = []binding{
 	page(webhooksPath, showWebhooks),
-	page("/dashboard/new/webhook", func(v *visit) error { return showNewWebhook(v, nil) }),
-	post(
-		"/dashboard/new/webhook",
-		action[store.CreatedWebhook]{
-			op:     operation.CreateWebhook,
-			params: chosenProgram,
-			fields: webhookFields,
-			again:  showNewWebhook,
-			show:   showCreatedWebhook,
-		},
-	),
-	page("/dashboard/webhook/:id", showWebhook),
-	page("/dashboard/webhook/:id/edit", func(v *visit) error { return showEditWebhook(v, nil) }),
-	post(
-		"/dashboard/webhook/:id/edit",
-		action[store.UpdatedWebhook]{
-			op:     operation.UpdateWebhook,
-			params: webhookParams,
-			fields: webhookChanges,
-			again:  showEditWebhook,
-			next:   toWebhook[store.UpdatedWebhook](webhookSaved),
-		},
-	),
-	post(
-		"/dashboard/webhook/:id/test",
-		action[store.Delivery]{op: operation.TestWebhook, params: webhookParams, next: toDelivery(testSent)},
-	),
-	page("/dashboard/webhook/:id/rotate", confirmRotateWebhook),
-	post(
-		"/dashboard/webhook/:id/rotate",
-		action[store.UpdatedWebhook]{op: operation.UpdateWebhook, params: webhookParams, fields: rotation, show: showRotatedWebhook},
-	),
-	post(
-		"/dashboard/webhook/:id/activate",
-		action[store.UpdatedWebhook]{
-			op:     operation.UpdateWebhook,
-			params: webhookParams,
-			fields: always("active", "true"),
-			next:   toWebhook[store.UpdatedWebhook](webhookOn),
-		},
-	),
-	page("/dashboard/webhook/:id/deactivate", confirmDeactivateWebhook),
-	post(
-		"/dashboard/webhook/:id/deactivate",
-		action[store.UpdatedWebhook]{
-			op:     operation.UpdateWebhook,
-			params: webhookParams,
-			fields: always("active", "false"),
-			next:   toWebhook[store.UpdatedWebhook](webhookOff),
-		},
-	),
-	page("/dashboard/webhook/:id/delete", confirmDeleteWebhook),
-	post(
-		"/dashboard/webhook/:id/delete",
-		action[kernel.None]{
-			op:     operation.DeleteWebhook,
-			params: webhookParams,
-			next:   func(*visit, kernel.None) (string, string) { return webhooksPath, webhookDeleted },
-		},
-	),
-	page("/dashboard/webhook/:id/receiver", showReceiver),
-	page("/dashboard/webhook/:id/deliveries", showDeliveries),
-	page("/dashboard/webhook/:id/delivery/:deliveryId", showDelivery),
-	post(
-		"/dashboard/webhook/:id/delivery/:deliveryId/redeliver",
-		action[store.Delivery]{op: operation.Redeliver, params: webhookParams, next: toDelivery(redelivered)},
-	),
+	form("/dashboard/new/webhook", showNewWebhook, action{
+		op:     operation.CreateWebhook,
+		params: webhookProgram,
+		fields: webhookFields,
+		then:   then(showCreatedWebhook),
+	}),
+	page(webhookAt, about(findWebhook, showWebhook)),
+	edit(webhookAt+"/edit", findWebhook, showEditWebhook, action{
+		op:     operation.UpdateWebhook,
+		params: webhookParams,
+		fields: webhookChanges,
+		to:     webhookAt,
+		done:   says("webhook-saved", "The webhook was saved."),
+	}),
+	post(webhookAt+"/test", action{
+		op:     operation.TestWebhook,
+		params: webhookParams,
+		then:   toDelivery(says("test-sent", "A test event is on its way. Reload this page to see the answer.")),
+	}),
+	rotateForm(),
+	post(webhookAt+"/activate", action{
+		op:     operation.UpdateWebhook,
+		params: webhookParams,
+		fields: always("active", "true"),
+		to:     webhookAt,
+		done:   says("webhook-on", "The webhook is on. What was waiting is sent now."),
+	}),
+	confirm(webhookAt+"/deactivate", findWebhook, askDeactivateWebhook, action{
+		op:     operation.UpdateWebhook,
+		params: webhookParams,
+		fields: always("active", "false"),
+		to:     webhookAt,
+		done:   says("webhook-off", "The webhook is off. Nothing is sent to it."),
+	}),
+	confirm(webhookAt+"/delete", findWebhook, askDeleteWebhook, action{
+		op:     operation.DeleteWebhook,
+		params: webhookParams,
+		to:     webhooksPath,
+		done:   says("webhook-deleted", "The webhook was deleted."),
+	}),
+	page(webhookAt+"/receiver", about(findWebhook, showReceiver)),
+	page(webhookAt+"/deliveries", about(findWebhook, showDeliveries)),
+	page(webhookAt+"/delivery/:deliveryId", about(findWebhook, showDelivery)),
+	post(webhookAt+"/delivery/:deliveryId/redeliver", action{
+		op:     operation.Redeliver,
+		params: webhookParams,
+		then:   toDelivery(says("redelivered", "The event is sent again. Reload this page to see the answer.")),
+	}),
 }
 
-var (
-	webhookSaved   = says("webhook-saved", web.Text("The webhook was saved."))
-	webhookOn      = says("webhook-on", web.Text("The webhook is on. What was waiting is sent now."))
-	webhookOff     = says("webhook-off", web.Text("The webhook is off. Nothing is sent to it."))
-	webhookDeleted = says("webhook-deleted", web.Text("The webhook was deleted."))
-	testSent       = says("test-sent", web.Text("A test event is on its way. Reload this page to see the answer."))
-	redelivered    = says("redelivered", web.Text("The event is sent again. Reload this page to see the answer."))
-)
+// webhookAt is the pattern of the page of a webhook.
+const webhookAt = "/dashboard/webhook/:id"
 
 func webhookPath(id string) string { return "/dashboard/webhook/" + id }
 
-// toWebhook returns what leads to the page of the webhook that a form was about.
-func toWebhook[O any](done string) func(*visit, O) (string, string) {
-	return func(v *visit, _ O) (string, string) { return webhookPath(v.id()), done }
-}
-
 // toDelivery returns what leads to the page of a delivery.
-func toDelivery(done string) func(*visit, store.Delivery) (string, string) {
-	return func(v *visit, d store.Delivery) (string, string) {
-		return webhookPath(v.id()) + "/delivery/" + d.ID, done
-	}
+func toDelivery(done string) answered {
+	return then(func(v *visit, d store.Delivery) error {
+		return v.redirect(webhookPath(v.id())+"/delivery/"+d.ID, done)
+	})
 }
 
 // always returns the fields of a form that is a button.
@@ -139,7 +108,7 @@ func webhookParams(v *visit) (map[string]string, error) {
 }
 
 func findWebhook(v *visit) (store.WebhookOverview, error) {
-	return read[store.WebhookOverview](v, operation.GetShopWebhook, v.args(nil))
+	return read[store.WebhookOverview](v, operation.GetShopWebhook)
 }
 
 // webhookRow is a webhook as its pages show it.
@@ -156,26 +125,26 @@ func (v *visit) webhookRow(w store.WebhookOverview) webhookRow {
 	most := int64(v.Kernel.Store().Limits().DeliveryFailures)
 	switch {
 	case w.Draft:
-		row.State = web.Badge{Label: v.print.T("Draft of an assistant"), Tone: "warn"}
+		row.State = v.badge("Draft of an assistant", "warn")
 	case !w.Active && w.ConsecutiveFailures >= most:
-		row.State = web.Badge{Label: v.print.T("Off after failures"), Tone: "bad"}
+		row.State = v.badge("Off after failures", "bad")
 	case !w.Active:
-		row.State = web.Badge{Label: v.print.T("Off")}
+		row.State = v.badge("Off", "")
 	case w.ConsecutiveFailures > 0:
-		row.State = web.Badge{Label: v.print.T("Failing"), Tone: "warn"}
+		row.State = v.badge("Failing", "warn")
 	default:
-		row.State = web.Badge{Label: v.print.T("On"), Tone: "good"}
+		row.State = v.badge("On", "good")
 	}
 	switch {
 	case len(w.Webhook.Events) == 1 && w.Webhook.Events[0] == "*":
-		row.Events = v.print.T("All events")
+		row.Events = v.T("All events")
 	case len(w.Webhook.Events) == 1:
 		row.Events = w.Webhook.Events[0]
 	default:
-		row.Events = v.print.T("{0} and {1} more", w.Webhook.Events[0], len(w.Webhook.Events)-1)
+		row.Events = v.T("{0} and {1} more", w.Webhook.Events[0], len(w.Webhook.Events)-1)
 	}
 	if h := w.Health; h.Total() > 0 {
-		row.Recent = v.print.T("{0} of {1} delivered", h.Delivered, h.Total())
+		row.Recent = v.T("{0} of {1} delivered", h.Delivered, h.Total())
 	}
 	return row
 }
@@ -205,11 +174,9 @@ type webhooksPage struct {
 }
 
 func showWebhooks(v *visit) error {
-	q := v.r.URL.Query()
-	q.Del("done")
-	p := webhooksPage{Frame: v.frame(web.Text("Webhooks"), webhooksPath), Filter: v.newForm(q), Filtered: q.Get("program_id") != ""}
-	p.Filter.ID = "filter"
-	list, err := read[operation.List[store.WebhookOverview]](v, operation.ListShopWebhooks, filterInput{v, nonEmpty(q, "program_id")})
+	fields := nonEmpty(v.r.URL.Query(), "program_id")
+	p := webhooksPage{Frame: v.frame("Webhooks", webhooksPath), Filter: v.filter(fields), Filtered: len(fields) > 0}
+	list, err := read[operation.List[store.WebhookOverview]](v, operation.ListShopWebhooks, queryInput{v, fields})
 	if err != nil {
 		return err
 	}
@@ -220,22 +187,19 @@ func showWebhooks(v *visit) error {
 	if err != nil {
 		return err
 	}
-	p.Programs = []web.Option{{Value: "", Label: v.print.T("All programs")}}
-	for _, program := range programs {
-		p.Programs = append(p.Programs, web.Option{Value: program.ID, Label: program.Name})
-	}
-	create := web.Action{Label: v.print.T("New webhook"), Path: "/dashboard/new/webhook", Icon: "plus", Kind: "primary"}
+	p.Programs = v.programFilter(programs)
+	create := v.link("New webhook", "/dashboard/new/webhook", "plus", "primary")
 	switch {
 	case p.Filtered:
-		p.Empty = web.Action{Label: v.print.T("Clear the filter"), Path: webhooksPath}
-		p.Text = v.print.T("No webhook belongs to this program or is limited to it.")
+		p.Empty = v.link("Clear the filter", webhooksPath, "", "")
+		p.Text = v.T("No webhook belongs to this program or is limited to it.")
 	case !v.allows(kernel.Manager):
-		p.Text = v.print.T("A manager of the shop creates webhooks.")
+		p.Text = v.T("A manager of the shop creates webhooks.")
 	case len(programs) == 0:
-		p.Text = v.print.T("A webhook belongs to a program. Create a program first.")
-		p.Empty = web.Action{Label: v.print.T("Programs"), Path: "/dashboard/programs", Kind: "primary"}
+		p.Text = v.T("A webhook belongs to a program. Create a program first.")
+		p.Empty = v.link("Programs", "/dashboard/programs", "", "primary")
 	default:
-		p.Text = v.print.T(
+		p.Text = v.T(
 			"A webhook tells one of your own programs what happens in the shop, within a second: a stamp, a new card, a redeemed prize.",
 		)
 		p.Empty = create
@@ -243,16 +207,5 @@ func showWebhooks(v *visit) error {
 	if v.allows(kernel.Manager) && len(programs) > 0 {
 		p.Actions = []web.Action{create}
 	}
-	return v.render(http.StatusOK, "webhooks", p)
-}
-
-// nonEmpty returns the parameters of a query that have a value, by their names.
-func nonEmpty(q url.Values, names ...string) url.Values {
-	fields := url.Values{}
-	for _, name := range names {
-		if value := q.Get(name); value != "" {
-			fields.Set(name, value)
-		}
-	}
-	return fields
+	return v.render("webhooks", p)
 }

@@ -23,7 +23,9 @@ var refusing = []string{
 // A message is a refusal if it is an argument of a function or in a literal that makes one, or
 // if it looks like one: as the rule of a field, or as a sentence in a package that refuses.
 var (
-	refusers  = []string{"refuse", "Refuse", "refuseAs", "refuseLocked", "tooMany", "Unauthenticated", "Detail", "Error", "Problem"}
+	refusers = []string{
+		"refuse", "Refuse", "refuseAs", "refuseLocked", "tooMany", "Unauthenticated", "Detail", "Error", "Problem", "invalid",
+	}
 	looksLike = regexp.MustCompile(`^((must|is|cannot|has|appears) .+|the (body|query) .+|[A-Z][^ ]* .*[.])$`)
 	faces     = []string{"../dashboard", "../holder", "../tillpage", "../app"} // whose sentences are not all refusals
 )
@@ -65,7 +67,7 @@ func addMessages(t *testing.T, all map[string]found, path string, face bool) {
 	}
 	addAll := func(kind string, list []ast.Expr) {
 		code := ""
-		if kind == "Detail" {
+		if kind == "Detail" || kind == "invalid" {
 			code = "ValidationFailed"
 		}
 		for i, e := range list {
