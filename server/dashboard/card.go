@@ -116,7 +116,7 @@ func showCard(v *visit, f *web.Form) error {
 		if err != nil {
 			return err
 		}
-		p.QR, p.ShortCode = template.HTML(svg), groupCode(o.ShortCode.V)
+		p.QR, p.ShortCode = template.HTML(svg), web.GroupCode(o.ShortCode.V)
 	}
 	if err := v.addLedger(&p); err != nil {
 		return err
@@ -127,15 +127,6 @@ func showCard(v *visit, f *web.Form) error {
 		}
 	}
 	return v.render("card", p)
-}
-
-// groupCode returns a short code as people read it out: in capitals and groups of four.
-func groupCode(code string) string {
-	code = strings.ToUpper(code)
-	if len(code) != 8 {
-		return code
-	}
-	return code[:4] + "-" + code[4:]
 }
 
 // cardProgress is how far a card of the chain is, with its prizes.

@@ -110,7 +110,7 @@ func showSheets(v *visit, b store.BlankCards) error {
 			p.Sheets = append(p.Sheets, nil)
 		}
 		last := &p.Sheets[len(p.Sheets)-1]
-		*last = append(*last, printedCard{template.HTML(svg), groupCode(c.ShortCode)})
+		*last = append(*last, printedCard{template.HTML(svg), web.GroupCode(c.ShortCode)})
 	}
 	return v.render("print_sheets", p)
 }

@@ -10,7 +10,6 @@ package dashboard
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -76,18 +75,8 @@ func New(c Config) *Pages {
 	}
 }
 
-// templates are those of all pages, which all servers of a process share.
-var templates = sync.OnceValue(func() *web.Templates {
-	files, err := fs.Sub(pageFiles, "pages")
-	if err != nil {
-		panic(err) // impossible: the folder is embedded
-	}
-	t, err := web.Parse(files)
-	if err != nil {
-		panic(err) // impossible: the tests parse them
-	}
-	return t
-})
+// templates returns the templates of all pages.
+var templates = web.Pages(pageFiles)
 
 // Mount returns a handler of the pages, which gives all other requests to next. The first
 // page with a slash at its end, as people type it, leads to that without.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +36,7 @@ func (v *visit) refuse(err error) {
 		}
 		e = v.Kernel.Report(v.w, err)
 	}
-	setRetryAfter(v.w.Header(), e)
+	e.SetRetryAfter(v.w.Header())
 	page := newErrorPage(v.Printer, e, v.requestID())
 	page.Frame = v.frame(titleOf(e.Status), "")
 	v.addNextStep(&page, e)
@@ -86,7 +85,7 @@ func AnswerError(w http.ResponseWriter, r *http.Request, e *kernel.Error) bool {
 	if err := templates().Render(&b, "error", page, print); err != nil {
 		return false
 	}
-	setRetryAfter(w.Header(), e)
+	e.SetRetryAfter(w.Header())
 	web.SetHeaders(w.Header())
 	writeBody(w, e.Status, b.Bytes())
 	return true
@@ -110,13 +109,6 @@ func newErrorPage(print *web.Printer, e *kernel.Error, id string) web.ErrorPage 
 		page.Hint = print.T("It may have been deleted, or it belongs to another shop.")
 	}
 	return page
-}
-
-// setRetryAfter sets the header that says when a request may be repeated.
-func setRetryAfter(h http.Header, e *kernel.Error) {
-	if e.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-	}
 }
 
 // tryAgain says when something may be tried again.

@@ -125,7 +125,7 @@ func (v *visit) faultyForm(err error, at map[store.Code]string) *web.Form {
 	f := v.newForm(v.form)
 	e := v.Kernel.Report(v.w, err)
 	v.formStatus = e.Status
-	setRetryAfter(v.w.Header(), e)
+	e.SetRetryAfter(v.w.Header())
 	for _, d := range e.Details {
 		field, _, _ := strings.Cut(d.Field, ".")
 		for _, name := range []string{d.Field, field} {

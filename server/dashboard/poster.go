@@ -110,7 +110,7 @@ func (v *visit) poster(j *store.JoinPage, rows int) (p poster, err error) {
 	}
 	p.Long = utf8.RuneCountInString(p.Name) > longName
 	if percent := j.Program.DiscountPercent; percent.Valid {
-		p.Offer = print.T("{0} % off", decimal(print, percent.V))
+		p.Offer = print.T("{0} % off", print.Decimal(percent.V, -1))
 	}
 	for i, z := range j.Prizes {
 		if i == rows-1 && len(j.Prizes) > rows {

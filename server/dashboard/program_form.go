@@ -123,7 +123,7 @@ func (v *visit) programValues(p *store.ProgramForm) url.Values {
 		"min_spend_cents": {amount(p.MinSpendCents)}, "max_stamps_per_day": {number(p.MaxStampsPerDay)},
 	}
 	if p.DiscountPercent.Valid {
-		values.Set("discount_percent", decimal(v.Printer, p.DiscountPercent.V))
+		values.Set("discount_percent", v.Decimal(p.DiscountPercent.V, -1))
 	}
 	setLocalizations(values, p.NameLocalizations, p.DescriptionLocalizations)
 	for i, z := range p.Prizes {
@@ -144,12 +144,6 @@ func setLocalizations(values url.Values, names, descriptions map[string]string) 
 	for lang, text := range descriptions {
 		values.Set("description_localizations."+lang, text)
 	}
-}
-
-// decimal writes a number with as many decimals as it has.
-func decimal(print *web.Printer, x float64) string {
-	_, decimals, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
-	return print.Decimal(x, len(decimals))
 }
 
 func showNewProgram(v *visit, f *web.Form) error {

@@ -211,7 +211,7 @@ func (v *visit) programFacts(p *store.ProgramForm, locations []store.Location) [
 	facts := []web.Fact{v.fact("Type", v.T(programTypes[p.Type]))}
 	switch p.Type {
 	case store.ProgramDiscount:
-		facts = append(facts, v.fact("Discount", v.T("{0} % off", decimal(v.Printer, p.DiscountPercent.V))))
+		facts = append(facts, v.fact("Discount", v.T("{0} % off", v.Decimal(p.DiscountPercent.V, -1))))
 	case store.ProgramPrepaid:
 		facts = append(facts, v.fact("Balance of a new card", v.money(p.InitialBalanceCents.V)))
 	case store.ProgramAccess:

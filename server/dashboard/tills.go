@@ -155,7 +155,7 @@ func showPairing(v *visit, created store.CreatedPairing) error {
 	p := tillPage{
 		Frame:       v.narrow("Pair a phone or tablet", locationsPath),
 		Pairing:     created,
-		Code:        groupCode(created.Code),
+		Code:        web.GroupCode(created.Code),
 		Unreachable: v.unreachable(),
 	}
 	if created.URL != "" {

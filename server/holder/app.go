@@ -47,7 +47,7 @@ func showManifest(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.print = web.PrinterFor(v.language(h.Shop.Language))
+	v.speak(h.Shop)
 	path := pagePath(h.PageToken)
 	m := manifest{
 		ID:              path,
@@ -56,7 +56,7 @@ func showManifest(v *visit) error {
 		Name:            v.programName(&h),
 		ShortName:       v.programName(&h),
 		Description:     h.Shop.Name,
-		Lang:            v.print.Lang(),
+		Lang:            v.Lang(),
 		Display:         "standalone",
 		ThemeColor:      h.Program.BrandColorHex,
 		BackgroundColor: h.Program.BgColorHex,
@@ -70,8 +70,7 @@ func showManifest(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.file("application/manifest+json", body)
-	return nil
+	return v.file("application/manifest+json", body)
 }
 
 // showIcon answers with the icon of a card, which is drawn from the program's colours and
@@ -88,7 +87,7 @@ func showIcon(v *visit) error {
 	var l store.Logo
 	if h.LogoHash.Valid {
 		in := kernel.Args{Params: map[string]string{"hash": h.LogoHash.V}}
-		if l, err = kernel.Do[store.Logo](v.r.Context(), v.Kernel, kernel.HolderCaller(), operation.GetLogo, in); err != nil {
+		if l, err = run[store.Logo](v, operation.GetLogo, in); err != nil {
 			return err
 		}
 	}
@@ -96,12 +95,11 @@ func showIcon(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.file("image/png", png)
-	return nil
+	return v.file("image/png", png)
 }
 
-// file answers with something other than a page.
-func (v *visit) file(contentType string, body []byte) {
+// file answers with something other than a page. The error is nil.
+func (v *visit) file(contentType string, body []byte) error {
 	h := v.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
@@ -109,6 +107,7 @@ func (v *visit) file(contentType string, body []byte) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	v.w.WriteHeader(http.StatusOK)
 	v.w.Write(body)
+	return nil
 }
 
 //go:embed worker.js

@@ -73,18 +73,17 @@ func IsForm(r *http.Request) bool {
 // visit is a request for a page, or of its form.
 type visit struct {
 	*Pages
+	*web.Printer
 	w      http.ResponseWriter
 	r      *http.Request
 	params httprouter.Params
-	print  *web.Printer
 }
 
 // serve returns the handler of a page or a form.
 func (p *Pages) serve(handle func(*visit) error) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 		p.Kernel.RequestID(w)
-		v := &visit{Pages: p, w: w, r: r, params: params}
-		v.print = web.PrinterFor(v.language(""))
+		v := &visit{Pages: p, w: w, r: r, params: params, Printer: web.PrinterOf(r)}
 		kernel.SecurityHeaders(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			if err := handle(v); err != nil {
 				v.refuse(err)
@@ -95,8 +94,6 @@ func (p *Pages) serve(handle func(*visit) error) httprouter.Handle {
 
 func (v *visit) token() string { return v.params.ByName("token") }
 
-func (v *visit) slug() string { return v.params.ByName("slug") }
-
 // caller returns who makes the request: whoever has the link of a card or wants one.
 func (v *visit) caller() kernel.Caller {
 	c := kernel.HolderCaller()
@@ -104,37 +101,35 @@ func (v *visit) caller() kernel.Caller {
 	return c
 }
 
-// language returns the language of the page: that of the query, else the best one for
-// the browser, else the one of the shop.
-func (v *visit) language(shop string) string {
-	if lang := v.asked(); lang != "" {
-		return lang
+// speak has the page in the language of the query, else the best one for the browser, else that of
+// a shop, and in the time zone of the shop.
+func (v *visit) speak(shop store.Shop) {
+	if web.ChosenLanguage(v.r) == "" && web.Match(v.r.Header.Get("Accept-Language")) == "" {
+		v.Printer = web.PrinterFor(shop.Language)
 	}
-	if lang := web.Match(v.r.Header.Get("Accept-Language")); lang != "" {
-		return lang
-	}
-	return shop
-}
-
-// asked returns the language that the query names, empty if it names none of ours.
-func (v *visit) asked() string {
-	if lang := v.r.URL.Query().Get("lang"); slices.Contains(web.Locales, lang) {
-		return lang
-	}
-	return ""
+	v.Printer = v.In(store.Zone(shop.Timezone))
 }
 
 // withLanguage returns a path with the language that the query names.
 func (v *visit) withLanguage(path string) string {
-	if lang := v.asked(); lang != "" {
+	if lang := web.ChosenLanguage(v.r); lang != "" {
 		path += "?" + url.Values{"lang": {lang}}.Encode()
 	}
 	return path
 }
 
-// do runs an operation with the link's token.
+// do runs an operation on what the path names, with fields.
 func do[O any](v *visit, op *kernel.Operation, fields any) (O, error) {
-	in := kernel.Args{Params: map[string]string{"token": v.token()}, Fields: fields}
+	return run[O](v, op, kernel.Args{Params: v.named(), Fields: fields})
+}
+
+// named returns what the path names.
+func (v *visit) named() map[string]string {
+	return map[string]string{"token": v.token(), "slug": v.params.ByName("slug")}
+}
+
+// run runs an operation.
+func run[O any](v *visit, op *kernel.Operation, in kernel.Input) (O, error) {
 	return kernel.Do[O](v.r.Context(), v.Kernel, v.caller(), op, in)
 }
 
@@ -146,8 +141,7 @@ func showLink(v *visit) error {
 		return err
 	}
 	if h.Card.InstalledAt.Valid {
-		v.redirect(pagePath(h.PageToken))
-		return nil
+		return v.redirect(v.withLanguage(pagePath(h.PageToken)))
 	}
 	return v.render(&h, "/i/"+v.token())
 }
@@ -171,19 +165,14 @@ func install(v *visit) error {
 	}
 	contentType, _, _ := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	if contentType != "application/x-www-form-urlencoded" {
-		kernel.Handler[store.InstallFields, store.Installation]{
+		handler := kernel.Handler[store.InstallFields, store.Installation]{
 			Status: http.StatusOK,
 			Limit:  kernel.SmallBody,
 			Do: func(_ *http.Request, _ httprouter.Params, f store.InstallFields) (store.Installation, error) {
 				return do[store.Installation](v, operation.InstallCard, f)
 			},
-		}.Handle(
-			v.Kernel,
-		)(
-			v.w,
-			v.r,
-			v.params,
-		)
+		}
+		handler.Handle(v.Kernel)(v.w, v.r, v.params)
 		return nil
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, kernel.SmallBody)
@@ -192,14 +181,15 @@ func install(v *visit) error {
 	}
 	f := store.InstallFields{Platform: store.Opt[string]{V: v.r.PostForm.Get("platform"), Set: true}}
 	out, err := do[store.Installation](v, operation.InstallCard, f)
-	if err == nil {
-		v.redirect(pagePath(path.Base(out.CardURL)))
+	if err != nil {
+		return err
 	}
-	return err
+	return v.redirect(v.withLanguage(pagePath(path.Base(out.CardURL))))
 }
 
-// redirect leads to a path, in the language that the query names.
-func (v *visit) redirect(path string) {
-	v.w.Header().Set("Location", v.withLanguage(path))
+// redirect leads to a path. The error is nil.
+func (v *visit) redirect(path string) error {
+	v.w.Header().Set("Location", path)
 	v.answer(http.StatusSeeOther, nil)
+	return nil
 }

@@ -21,15 +21,9 @@ type joinView struct {
 	Title       string
 	Style       template.CSS
 	Face        web.HolderCard
-	Closed      bool
 	Form        *web.Form
 	Path        string // of the form
-	Name, Email bool   // the form asks for them
-	NameNeeded  bool
-	EmailNeeded bool
-	Consent     string
-	Privacy     string // URL of the privacy notice
-	Version     int64  // of the two
+	Join        store.JoinPage
 	Prizes      []prize
 	Description string
 	Lost        string // path of the form for lost cards; empty: there is none
@@ -44,58 +38,38 @@ func join(v *visit) error {
 	if err != nil {
 		return err
 	}
-	out, err := kernel.Do[store.JoinedCard](
-		v.r.Context(),
-		v.Kernel,
-		v.caller(),
-		operation.Join,
-		kernel.Form{Params: map[string]string{"slug": v.params.ByName("slug")}, Fields: form},
-	)
-	if err != nil {
-		if !faulty(err) {
-			return err
-		}
+	out, err := run[store.JoinedCard](v, operation.Join, kernel.Form{Params: v.named(), Fields: form})
+	switch {
+	case err == nil:
+		return v.redirect(v.withLanguage(pagePath(out.PageToken)))
+	case faulty(err):
 		return v.renderJoin(form, err)
 	}
-	v.redirect(pagePath(out.PageToken))
-	return nil
+	return err
 }
 
 // renderJoin answers with the form: an empty one or, after a refusal, what was filled in and
 // what is wrong with it.
 func (v *visit) renderJoin(form url.Values, refusal error) error {
-	j, err := kernel.Do[store.JoinPage](
-		v.r.Context(),
-		v.Kernel,
-		v.caller(),
-		operation.ShowJoinPage,
-		kernel.Args{Params: map[string]string{"slug": v.slug()}},
-	)
+	j, err := do[store.JoinPage](v, operation.ShowJoinPage, nil)
 	if err != nil {
 		return err
 	}
-	v.print = web.PrinterFor(v.language(j.Shop.Language)).In(store.Zone(j.Shop.Timezone))
+	v.speak(j.Shop)
 	h := v.newCard(&j)
 	x := joinView{
 		Face:        v.face(&h),
-		Closed:      j.Closed,
 		Form:        v.form(form, refusal, "name", "email", "consent"),
-		Path:        v.withLanguage("/join/" + v.slug()),
-		Name:        j.Name != store.FieldOff,
-		Email:       j.Email != store.FieldOff,
-		NameNeeded:  j.Name == store.FieldRequired,
-		EmailNeeded: j.Email == store.FieldRequired,
-		Consent:     j.Consent.V,
-		Privacy:     j.PrivacyURL.V,
-		Version:     j.Version,
+		Path:        v.withLanguage("/join/" + v.params.ByName("slug")),
+		Join:        j,
 		Prizes:      v.prizes(&h, h.Prizes),
 		Description: v.localized(h.Texts.Descriptions, h.Program.Description),
 	}
 	if j.Mails {
-		x.Lost = v.lostPath(j.Shop.ID)
+		x.Lost = v.lostPath(j.Shop.ID, false)
 	}
 	x.Face.Sample = true
-	x.Title, x.Style = v.print.T("Get your card")+" – "+x.Face.Shop, x.Face.Style()
+	x.Title, x.Style = v.T("Get your card")+" – "+x.Face.Shop, x.Face.Style()
 	return v.formHTML(refusal, "join", x, string(x.Style))
 }
 
@@ -138,11 +112,11 @@ func (v *visit) formHTML(refusal error, page string, data any, styles ...string)
 	if refusal == nil {
 		return v.html(http.StatusOK, page, data, styles...)
 	}
-	if err := templates().Fragment(io.Discard, page, "document", data, v.print); err != nil {
+	if err := templates().Fragment(io.Discard, page, "document", data, v.Printer); err != nil {
 		return err
 	}
 	e := v.Kernel.Report(v.w, refusal)
-	v.setRetryAfter(e)
+	e.SetRetryAfter(v.w.Header())
 	return v.html(e.Status, page, data, styles...)
 }
 
@@ -157,7 +131,7 @@ func (v *visit) form(values url.Values, refusal error, order ...string) *web.For
 	}
 	e := kernel.AsError(refusal, kernel.StatusOf)
 	if len(e.Details) == 0 {
-		f.Problem = v.print.Refused(e.Message, v.requestID())
+		f.Problem = v.Refused(e.Message, v.requestID())
 		return f
 	}
 	for _, d := range e.Details {
@@ -173,10 +147,10 @@ func (v *visit) problem(d store.Detail) string {
 	switch d.Field {
 	case "consent":
 		if d.Code == wire.CodeRequired {
-			return v.print.T("A card can only be made if you agree.")
+			return v.T("A card can only be made if you agree.")
 		}
 	case "form", "language", "shop": // which nobody fills in
-		return v.print.T("This form has changed. Open the page again.")
+		return v.T("This form has changed. Open the page again.")
 	}
-	return v.print.Refused(strings.TrimPrefix(d.Message, d.Field+" "), v.requestID())
+	return v.Refused(strings.TrimPrefix(d.Message, d.Field+" "), v.requestID())
 }

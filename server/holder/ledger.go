@@ -24,7 +24,7 @@ func (v *visit) rows(h *store.HolderCard) (list []row) {
 			r.At = t.OccurredAt.V
 		}
 		if t.ValueDelta.Valid {
-			r.Amount = v.print.Money(t.ValueDelta.V, h.Shop.Currency)
+			r.Amount = v.Money(t.ValueDelta.V, h.Shop.Currency)
 			if t.ValueDelta.V > 0 {
 				r.Amount = "+" + r.Amount
 			}
@@ -43,28 +43,28 @@ func (v *visit) rowTitle(h *store.HolderCard, t store.Transaction) string {
 	stamps := t.StampsDelta.V
 	switch t.Type {
 	case store.TransactionStamp:
-		return v.print.T("{0} stamp|{0} stamps", stamps)
+		return v.T("{0} stamp|{0} stamps", stamps)
 	case store.TransactionRedemption:
-		return v.print.T("Prize redeemed: {0}", prize)
+		return v.T("Prize redeemed: {0}", prize)
 	case store.TransactionReversal:
 		switch {
 		case prize != "":
-			return v.print.T("Corrected: prize not redeemed: {0}", prize)
+			return v.T("Corrected: prize not redeemed: {0}", prize)
 		case stamps != 0:
-			return v.print.T("Corrected: {0} stamp taken back|Corrected: {0} stamps taken back", -stamps)
+			return v.T("Corrected: {0} stamp taken back|Corrected: {0} stamps taken back", -stamps)
 		}
-		return v.print.T("Corrected: taken back")
+		return v.T("Corrected: taken back")
 	case store.TransactionExpiry:
 		if stamps == 0 {
-			return v.print.T("Shown after the card had expired")
+			return v.T("Shown after the card had expired")
 		}
-		return v.print.T("{0} stamp expired|{0} stamps expired", -stamps)
+		return v.T("{0} stamp expired|{0} stamps expired", -stamps)
 	case store.TransactionTopUp:
-		return v.print.T("Top-up")
+		return v.T("Top-up")
 	case store.TransactionSpend:
-		return v.print.T("Payment")
+		return v.T("Payment")
 	case store.TransactionDiscount:
-		return v.print.T("Discount")
+		return v.T("Discount")
 	}
-	return v.print.T("Visit")
+	return v.T("Visit")
 }

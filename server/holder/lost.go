@@ -1,7 +1,6 @@
 package holder
 
 import (
-	"net/http"
 	"net/url"
 
 	"punchcard/server/kernel"
@@ -13,17 +12,15 @@ import (
 // lostView is the data of the form for the links of lost cards.
 type lostView struct {
 	Title string
-	Shop  string // whose cards; empty: those of all shops
-	Sent  bool   // the form was sent
-	Mails bool   // there is a mail server
-	Form  *web.Form
-	Path  string // of the form
+	store.LostPage
+	Sent bool // the form was sent
+	Form *web.Form
+	Path string // of the form
 }
 
-// lostPath returns the path of the form for the cards of a shop, or of all shops.
-func (v *visit) lostPath(shop string) string { return v.lostURL(shop, false) }
-
-func (v *visit) lostURL(shop string, sent bool) string {
+// lostPath returns the path of the form for the cards of a shop, or of all shops, and that of the
+// page after it was sent.
+func (v *visit) lostPath(shop string, sent bool) string {
 	q := url.Values{}
 	if shop != "" {
 		q.Set("shop", shop)
@@ -31,7 +28,7 @@ func (v *visit) lostURL(shop string, sent bool) string {
 	if sent {
 		q.Set("sent", "1")
 	}
-	if lang := v.asked(); lang != "" {
+	if lang := web.ChosenLanguage(v.r); lang != "" {
 		q.Set("lang", lang)
 	}
 	if len(q) == 0 {
@@ -44,7 +41,7 @@ func (v *visit) lostURL(shop string, sent bool) string {
 // shop that it is about. Each of the two arguments may be empty.
 func (v *visit) findLost(shop, token string) (store.LostPage, error) {
 	in := kernel.Args{Params: map[string]string{"shop": shop, "token": token}}
-	return kernel.Do[store.LostPage](v.r.Context(), v.Kernel, v.caller(), operation.ShowLostPage, in)
+	return run[store.LostPage](v, operation.ShowLostPage, in)
 }
 
 // showLost answers with the form, or says that it was sent. What it says is the same
@@ -61,20 +58,19 @@ func findCards(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.print = web.PrinterFor(v.language(l.Language))
-	form.Set("language", v.print.Lang())
+	v.speak(store.Shop{Language: l.Language})
+	form.Set("language", v.Lang())
 	if l.ShopID != "" {
 		form.Set("shop", l.ShopID)
 	}
-	if _, err = kernel.Do[kernel.None](v.r.Context(), v.Kernel, v.caller(), operation.RequestCardLinks, kernel.Form{Fields: form}); err != nil {
-		if !faulty(err) {
-			return err
-		}
+	_, err = run[kernel.None](v, operation.RequestCardLinks, kernel.Form{Fields: form})
+	switch {
+	case err == nil:
+		return v.redirect(v.lostPath(v.r.URL.Query().Get("shop"), true))
+	case faulty(err):
 		return v.renderLost(form, err)
 	}
-	v.w.Header().Set("Location", v.lostURL(v.r.URL.Query().Get("shop"), true))
-	v.answer(http.StatusSeeOther, nil)
-	return nil
+	return err
 }
 
 func (v *visit) renderLost(form url.Values, refusal error) error {
@@ -82,9 +78,9 @@ func (v *visit) renderLost(form url.Values, refusal error) error {
 	if err != nil {
 		return err
 	}
-	v.print = web.PrinterFor(v.language(l.Language))
+	v.speak(store.Shop{Language: l.Language})
 	x := v.lostForm(l)
-	x.Title = v.print.T("Find your card")
+	x.Title = v.T("Find your card")
 	x.Form = v.form(form, refusal, "email")
 	x.Sent = form == nil && v.r.URL.Query().Get("sent") != ""
 	return v.formHTML(refusal, "lost", x)
@@ -92,5 +88,5 @@ func (v *visit) renderLost(form url.Values, refusal error) error {
 
 // lostForm returns an empty form.
 func (v *visit) lostForm(l store.LostPage) lostView {
-	return lostView{Shop: l.Name, Mails: l.Mails, Form: v.form(nil, nil), Path: v.lostPath(l.ShopID)}
+	return lostView{LostPage: l, Form: v.form(nil, nil), Path: v.lostPath(l.ShopID, false)}
 }

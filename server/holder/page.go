@@ -5,14 +5,11 @@ import (
 	"cmp"
 	"embed"
 	"html/template"
-	"io/fs"
 	"maps"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"punchcard/server/qr"
 	"punchcard/server/web"
@@ -23,17 +20,7 @@ import (
 var files embed.FS
 
 // templates returns the templates of all pages.
-var templates = sync.OnceValue(func() *web.Templates {
-	pages, err := fs.Sub(files, "pages")
-	if err != nil {
-		panic(err) // embedded, hence a mistake in this package
-	}
-	t, err := web.Parse(pages)
-	if err != nil {
-		panic(err) // impossible: the pattern is valid
-	}
-	return t
-})
+var templates = web.Pages(files)
 
 // cardView is the data of the page of a card.
 type cardView struct {
@@ -79,18 +66,17 @@ type location struct {
 
 // render answers with the page of a card, at a path without the language.
 func (v *visit) render(h *store.HolderCard, at string) error {
-	v.print = web.PrinterFor(v.language(h.Shop.Language)).In(store.Zone(h.Shop.Timezone))
+	v.speak(h.Shop)
 	svg, err := qr.SVG(h.Code)
 	if err != nil {
 		return err
 	}
+	label := "aria-label='" + template.HTMLEscapeString(v.T("QR code")) + "'"
 	x := cardView{
-		Face:   v.face(h),
-		Notice: v.notice(h),
-		QR: template.HTML(
-			strings.Replace(svg, "aria-label='QR code'", "aria-label='"+template.HTMLEscapeString(v.print.T("QR code"))+"'", 1),
-		),
-		ShortCode:     groupCode(h.ShortCode),
+		Face:          v.face(h),
+		Notice:        v.notice(h),
+		QR:            template.HTML(strings.Replace(svg, "aria-label='QR code'", label, 1)),
+		ShortCode:     web.GroupCode(h.ShortCode),
 		Prizes:        v.prizes(h, h.Prizes),
 		Rows:          v.rows(h),
 		MoreLocations: len(h.Card.Locations) - len(h.Addresses),
@@ -123,7 +109,7 @@ func joined(separator string, texts ...string) string {
 // localized returns a text of the shop in the language of the page, or else the one
 // without a language.
 func (v *visit) localized(byLanguage map[string]string, otherwise string) string {
-	return cmp.Or(byLanguage[v.print.Lang()], otherwise)
+	return cmp.Or(byLanguage[v.Lang()], otherwise)
 }
 
 func (v *visit) prizeName(h *store.HolderCard, z store.Prize) string {
@@ -153,13 +139,13 @@ func (v *visit) face(h *store.HolderCard) web.HolderCard {
 		c.Ready = v.ready(h)
 	}
 	if h.Card.CurrentValue.Valid {
-		c.Balance = v.print.Money(h.Card.CurrentValue.V, h.Shop.Currency)
+		c.Balance = v.Money(h.Card.CurrentValue.V, h.Shop.Currency)
 	}
 	if percent := h.Program.DiscountPercent; percent.Valid {
-		c.Percent = v.print.Decimal(percent.V, decimals(percent.V))
+		c.Percent = v.Decimal(percent.V, -1)
 	}
 	if h.Card.ExpiresAt.Valid {
-		c.Until = v.print.Date(h.Card.ExpiresAt.V.Std())
+		c.Until = v.Date(h.Card.ExpiresAt.V.Std())
 	}
 	return c
 }
@@ -189,7 +175,7 @@ func (v *visit) ready(h *store.HolderCard) (lines []string) {
 		if n := counts[threshold]; n > 1 {
 			name += " × " + strconv.Itoa(n)
 		}
-		lines = append(lines, v.print.T("{0} ready", name))
+		lines = append(lines, v.T("{0} ready", name))
 	}
 	return lines
 }
@@ -198,30 +184,15 @@ func (v *visit) programName(h *store.HolderCard) string {
 	return v.localized(h.Texts.Names, h.Program.Name)
 }
 
-// decimals returns the number of decimals that a number has, at most 20.
-func decimals(x float64) int {
-	_, fraction, _ := strings.Cut(strconv.FormatFloat(math.Abs(x), 'f', -1, 64), ".")
-	return min(len(fraction), 20)
-}
-
-// groupCode returns a code in capitals and groups of four, such as K7QM-2X9P.
-func groupCode(code string) string {
-	var groups []string
-	for group := range slices.Chunk([]byte(strings.ToUpper(code)), 4) {
-		groups = append(groups, string(group))
-	}
-	return strings.Join(groups, "-")
-}
-
 // notice returns why a card cannot be used now and what to do, or an empty text.
 func (v *visit) notice(h *store.HolderCard) string {
 	switch {
 	case h.Card.Status == store.StatusExpired:
-		return v.print.T("This card expired on {0}. Ask the shop for a new one.", v.print.Date(h.Card.ExpiresAt.V.Std()))
+		return v.T("This card expired on {0}. Ask the shop for a new one.", v.Date(h.Card.ExpiresAt.V.Std()))
 	case h.Card.Status == store.StatusLocked:
-		return v.print.T("This card is locked. Ask the shop to unlock it.")
+		return v.T("This card is locked. Ask the shop to unlock it.")
 	case h.Program.SuspendedAt.Valid:
-		return v.print.T("The shop has paused this card. What is on it stays; ask the shop when it can be used again.")
+		return v.T("The shop has paused this card. What is on it stays; ask the shop when it can be used again.")
 	}
 	return ""
 }
@@ -236,11 +207,11 @@ func (v *visit) prizes(h *store.HolderCard, ladder []store.LadderPrize) (list []
 		}
 		switch {
 		case z.Claimed:
-			p.State = v.print.T("Redeemed")
+			p.State = v.T("Redeemed")
 		case z.Available:
-			p.State = v.print.T("Ready")
+			p.State = v.T("Ready")
 		default:
-			p.State = v.print.T("{0} stamp|{0} stamps", z.Threshold)
+			p.State = v.T("{0} stamp|{0} stamps", z.Threshold)
 		}
 		list = append(list, p)
 	}
@@ -250,7 +221,7 @@ func (v *visit) prizes(h *store.HolderCard, ladder []store.LadderPrize) (list []
 // html answers with a page. styles are the texts of its style elements.
 func (v *visit) html(status int, page string, data any, styles ...string) error {
 	var b bytes.Buffer
-	if err := templates().Fragment(&b, page, "document", data, v.print); err != nil {
+	if err := templates().Fragment(&b, page, "document", data, v.Printer); err != nil {
 		return err
 	}
 	v.answer(status, b.Bytes(), styles...)

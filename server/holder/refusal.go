@@ -1,12 +1,9 @@
 package holder
 
 import (
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -25,32 +22,31 @@ func (v *visit) refuse(err error) {
 		return
 	}
 	e := v.Kernel.Report(v.w, err)
-	x := refusalView{Title: v.print.T("This card cannot be shown"), RequestID: v.requestID()}
+	x := refusalView{Title: v.T("That did not work"), RequestID: v.requestID()}
 	switch e.Code {
 	case store.NotFound:
-		x.Message = v.print.T("No such card. Check that the link is complete, or ask the shop for a new one.")
+		x.Title = v.T("This card cannot be shown")
+		x.Message = v.T("No such card. Check that the link is complete, or ask the shop for a new one.")
 		if v.token() == "" {
-			x.Title, x.Message = v.print.T("There is no such page"), v.print.T("Check that the link is complete, or ask the shop.")
+			x.Title = v.T("There is no such page")
+			x.Message = v.T("Check that the link is complete, or ask the shop.")
 		}
 	case store.Gone, store.CardExpired, store.Conflict:
-		x.Message = v.print.Refused(e.Message, x.RequestID)
+		x.Title = v.T("This card cannot be shown")
+		x.Message = v.Refused(e.Message, x.RequestID)
 	case store.BadRequest:
-		x.Title, x.Message = v.print.T("That did not work"), v.print.T("The form is too long, or it cannot be read. Open the page again.")
+		x.Message = v.T("The form is too long, or it cannot be read. Open the page again.")
 	case store.ValidationFailed:
-		x.Title, x.Message = v.print.T(
-			"That did not work",
-		), v.print.T(
-			"The form is not complete. Open your link again and press one of its buttons.",
-		)
+		x.Message = v.T("The form is not complete. Open your link again and press one of its buttons.")
 	case store.Unauthorized:
-		x.Title, x.Message = v.print.T("That did not work"), v.print.T("Open your link again and press the button there.")
+		x.Message = v.T("Open your link again and press the button there.")
 	default:
-		x.Title, x.Message = v.print.T("That did not work"), v.print.T("Something went wrong on our side. Try again in a minute.")
+		x.Message = v.T("Something went wrong on our side. Try again in a minute.")
 	}
 	if e.Status < http.StatusInternalServerError {
 		x.RequestID = ""
 	}
-	v.setRetryAfter(e)
+	e.SetRetryAfter(v.w.Header())
 	v.addLost(&x, e.Code)
 	if err := v.html(e.Status, "refusal", x); err != nil {
 		v.Kernel.AnswerError(v.w, err)
@@ -69,12 +65,5 @@ func (v *visit) addLost(x *refusalView, code store.Code) {
 	if l, err := v.findLost("", v.token()); err == nil && l.Mails {
 		form := v.lostForm(l)
 		x.Lost = &form
-	}
-}
-
-// setRetryAfter sets the header that says when to try again.
-func (v *visit) setRetryAfter(e *kernel.Error) {
-	if e.RetryAfter > 0 {
-		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 }

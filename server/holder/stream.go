@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -75,18 +76,16 @@ func (s *streams) leave(root int64, c *cardStream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.of[root]
-	for i := range list {
-		if list[i] != c {
-			continue
-		}
-		s.open--
-		if len(list) == 1 {
-			delete(s.of, root)
-			return
-		}
-		s.of[root] = append(list[:i:i], list[i+1:]...)
+	i := slices.Index(list, c)
+	if i < 0 {
 		return
 	}
+	s.open--
+	if len(list) == 1 {
+		delete(s.of, root)
+		return
+	}
+	s.of[root] = slices.Delete(list, i, i+1)
 }
 
 // changed wakes the streams of cards.

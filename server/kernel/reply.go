@@ -61,11 +61,16 @@ func (k *Kernel) sendError(w http.ResponseWriter, e *Error) {
 	if e.Code == store.Unauthenticated {
 		w.Header()["Www-Authenticate"] = []string{"Bearer"}
 	}
-	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-	}
+	e.SetRetryAfter(w.Header())
 	setSecurityHeaders(w.Header())
 	send(w, e.Status, e.render(k.RequestID(w)))
+}
+
+// SetRetryAfter sets the header that says when a request may be repeated, if the error does.
+func (e *Error) SetRetryAfter(h http.Header) {
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
 }
 
 // AnswerError answers a request with an error, as JSON.

@@ -43,14 +43,8 @@ var assets = sync.OnceValue(func() *web.Assets {
 	return web.NewAssets(Path+"assets/", folder("assets"), folder("vendor"))
 })
 
-// templates are those of the pages, which all servers of a process share.
-var templates = sync.OnceValue(func() *web.Templates {
-	t, err := web.Parse(folder("pages"))
-	if err != nil {
-		panic(err) // impossible: the tests parse them
-	}
-	return t
-})
+// templates returns the templates of the pages.
+var templates = web.Pages(files)
 
 // Pages serves the till page.
 type Pages struct {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -106,6 +107,16 @@ func (p *Printer) Ago(t, now time.Time) string {
 	return p.Date(t)
 }
 
+// GroupCode returns a code as people read it out: in capitals and groups of four, such as
+// K7QM-2X9P.
+func GroupCode(code string) string {
+	var groups []string
+	for group := range slices.Chunk([]byte(strings.ToUpper(code)), 4) {
+		groups = append(groups, string(group))
+	}
+	return strings.Join(groups, "-")
+}
+
 // Number returns an integer with groups of three digits, such as 12,345.
 func (p *Printer) Number(n int64) string {
 	digits := strconv.FormatInt(n, 10)
@@ -130,7 +141,8 @@ func (p *Printer) groupDigits(digits string) string {
 	return b.String()
 }
 
-// Decimal returns a number with a number of decimals, such as 4.2.
+// Decimal returns a number with a number of decimals, such as 4.2, or with as many as it has if
+// decimals is -1.
 func (p *Printer) Decimal(x float64, decimals int) string {
 	s := strconv.FormatFloat(x, 'f', decimals, 64)
 	sign := ""

@@ -87,6 +87,22 @@ func Parse(fsys fs.FS) (*Templates, error) {
 	return t, nil
 }
 
+// Pages returns a function that returns the pages of a face, which are in the folder pages of its
+// files. They are parsed by the first call, and all servers of a process share them.
+func Pages(files fs.FS) func() *Templates {
+	return sync.OnceValue(func() *Templates {
+		folder, err := fs.Sub(files, "pages")
+		if err != nil {
+			panic(err) // impossible: the name is valid
+		}
+		t, err := Parse(folder)
+		if err != nil {
+			panic(err) // impossible: the tests parse them
+		}
+		return t
+	})
+}
+
 // builtinPages are the pages of web itself, in templates/page_NAME.html.
 var builtinPages = []string{"error", "confirm"}
 
