@@ -9,7 +9,7 @@ import (
 
 func TestActivity(t *testing.T) {
 	s := start(t)
-	s.onlyFrom("manager", "/dashboard/activity", "/dashboard/activity?who=user&action=location.&from=2026-01-01&to=2026-12-31")
+	s.as("manager").get("/dashboard/activity?who=user&action=location.&from=2026-01-01&to=2026-12-31").want(200)
 	key, id := s.NewKey(servertest.Fields{})
 	key.Call("PATCH", "/locations/"+s.LocationIDs[0], map[string]any{"name": "Old harbour"}).Want(200)
 	s.as("manager").post("/dashboard/location/"+s.LocationIDs[0]+"/disable", nil).want(303)

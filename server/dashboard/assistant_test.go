@@ -27,7 +27,6 @@ func TestAssistantPage(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 61, 5001 })
 	at := "/dashboard/assistant"
-	s.onlyFrom("viewer", at)
 	clients := mcp.Clients(s.Origin+"/mcp", "tmk_…")
 	for i, c := range clients {
 		p := s.as("viewer").get(at + "?client=" + c.ID).want(200)
@@ -68,9 +67,7 @@ func TestAssistantKey(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	owner := s.as("owner")
-	form := owner.get("/dashboard/new/key?class=mcp").
-		form("").
-		set("name", "Assistant", "scopes", "cards:read", "locations", "all", "expires", "90")
+	form := owner.open("/dashboard/new/key?class=mcp", "name", "Assistant", "scopes", "cards:read", "locations", "all", "expires", "90")
 	made := form.send().want(200)
 	secret := made.setting("secret")
 	if !strings.HasPrefix(secret, "tmk_test_") {
@@ -83,7 +80,7 @@ func TestAssistantKey(t *testing.T) {
 	}
 	form.send().want(200).lacks(secret, "mcpServers").has("was shown once")
 	owner.get("/dashboard/assistant").lacks(secret)
-	if class := owner.get("/dashboard/new/key?class=other").form("").fields.Get("class"); class != "api" {
+	if class := owner.open("/dashboard/new/key?class=other").fields.Get("class"); class != "api" {
 		t.Errorf("an unknown class chooses %s", class)
 	}
 }

@@ -2,7 +2,6 @@ package dashboard_test
 
 import (
 	"bufio"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -12,18 +11,11 @@ import (
 	"punchcard/server/servertest"
 )
 
-func TestFigurePages(t *testing.T) {
+func TestStatisticsOfPrograms(t *testing.T) {
 	s := start(t)
-	program := "/dashboard/program/" + s.ProgramIDs["standard"] + "/statistics"
-	s.onlyFrom("viewer", "/dashboard", "/dashboard/report", "/dashboard/statistics", "/dashboard/statistics/types", program)
-	s.onlyFrom("operator", "/dashboard/health", "/dashboard/health/limits")
-	s.refusedBelow("operator", "/dashboard/health/backup", nil)
-	s.refusedBelow("operator", "/dashboard/health/download", url.Values{"name": {"x"}})
 	for _, id := range s.ProgramIDs {
 		s.as("viewer").get("/dashboard/program/" + id + "/statistics").want(200)
 	}
-	s.likeUnknown(s.NewShop(nil).NewProgram("standard", true, nil), "prg_none", []string{"/dashboard/program/{}/statistics"}, nil)
-	s.likeUnknown(s.NewShop(nil).LocationIDs[0], "loc_none", []string{"/dashboard/report?location_id={}"}, nil)
 }
 
 // TestFigures checks the figures of a day, a period and a program against what a till did.
@@ -51,10 +43,7 @@ func TestFigureChoices(t *testing.T) {
 		{"/dashboard/statistics?period=custom&from=2020-01-01&to=2026-05-01", "from"},
 		{"/dashboard/statistics?compare=custom&compare_from=soon", "compare_from"},
 	} {
-		p := s.as("viewer").get(c.path).want(400)
-		if !strings.Contains(p.body, `id="filter-`+c.field+`-error"`) {
-			t.Errorf("%s says nothing about %s: %.1500s", c.path, c.field, p.text())
-		}
+		s.as("viewer").get(c.path).want(400).problem(c.field)
 	}
 }
 
@@ -70,15 +59,7 @@ func TestTodayEvents(t *testing.T) {
 	s := start(t)
 	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", servertest.Fields{"holder_name": "Grace Hopper"}).Want(201).Str("id")
 	owner := s.as("owner")
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.AddCookie(owner.cookie)
-	resp, err := s.HTTP.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := s.events(owner)
 	defer resp.Body.Close()
 	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" ||
 		resp.Header.Get("X-Accel-Buffering") != "no" {
@@ -105,14 +86,8 @@ func TestTodayEvents(t *testing.T) {
 	if err := lines.Err(); err != nil {
 		t.Error(err)
 	}
-	visitor, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp, err := s.HTTP.Do(visitor); err != nil || resp.StatusCode != http.StatusSeeOther {
-		t.Errorf("without a session: %v %v", resp, err)
-	} else {
-		resp.Body.Close()
+	if resp := s.events(s.as("")); resp.StatusCode != 303 {
+		t.Errorf("without a session: status %d", resp.StatusCode)
 	}
 }
 
@@ -125,7 +100,7 @@ func TestBackups(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, func(c *app.Config) { c.Backups = &app.Backups{Every: 24 * time.Hour, Keep: 2, Dir: dir, Quick: true} })
 	operator := s.as("operator")
-	p := operator.get("/dashboard/health").form("/dashboard/health/backup").send().next().has("Passed", "The newest 2 are kept")
+	p := operator.get("/dashboard/health").press("/dashboard/health/backup").next().has("Passed", "The newest 2 are kept")
 	f := p.form("/dashboard/health/download")
 	got := f.send().want(200)
 	if !strings.HasPrefix(got.body, "SQLite format 3\x00") ||
@@ -142,10 +117,9 @@ func TestBackups(t *testing.T) {
 func TestMailTest(t *testing.T) {
 	s := start(t)
 	const path = "/dashboard/health/mail"
-	s.refusedBelow("operator", path, nil)
 	operator := s.as("operator")
 	p := operator.get("/dashboard/health").has("It goes to operator@test.example.", "Demo till")
-	p.form(path).send().next().has("The mail server took the message.")
+	p.press(path).next().has("The mail server took the message.")
 	mails := s.Control("GET", "/emails", nil)
 	if !strings.Contains(string(mails.Body), "operator@test.example") {
 		t.Errorf("the mailbox has %s", mails.Body)

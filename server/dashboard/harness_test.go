@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"maps"
@@ -66,40 +65,16 @@ func (s *demo) signIn(role string, shop int64) (token string) {
 
 // as returns the browser of a person of a role, or of a visitor if the role is empty.
 func (s *demo) as(role string) *browser {
-	b := &browser{T: s.T, origin: s.Origin, client: s.HTTP}
+	b := &browser{demo: s}
 	if token := s.tokens[role]; token != "" {
 		b.cookie = &http.Cookie{Name: "punchcard", Value: token}
 	}
 	return b
 }
 
-// onlyFrom checks that pages are shown to people from a role on, and refused to others.
-func (s *demo) onlyFrom(role string, paths ...string) {
-	s.T.Helper()
-	for i, reader := range roles {
-		want := http.StatusOK
-		if i < slices.Index(roles, role) {
-			want = http.StatusForbidden
-		}
-		for _, path := range paths {
-			s.as(reader).get(path).want(want)
-		}
-	}
-}
-
-// refusedBelow checks that a form is refused to people below a role and changes nothing.
-func (s *demo) refusedBelow(role, path string, fields url.Values) {
-	s.T.Helper()
-	for _, lesser := range roles[:slices.Index(roles, role)] {
-		s.Unchanged(func() { s.as(lesser).post(path, fields).want(http.StatusForbidden) })
-	}
-}
-
 // browser gets pages and sends forms for one person.
 type browser struct {
-	T      testing.TB
-	origin string
-	client *http.Client
+	*demo
 	cookie *http.Cookie // of the session; nil: nobody is signed in
 	header http.Header  // of all requests
 }
@@ -116,19 +91,42 @@ func (b *browser) post(path string, fields url.Values) *page {
 	return b.send(http.MethodPost, path, fields)
 }
 
+// open gets a page and returns its form, with fields filled in.
+func (b *browser) open(path string, pairs ...string) *form {
+	b.T.Helper()
+	return b.get(path).want(200).form().set(pairs...)
+}
+
+// fill does so and sends the form.
+func (b *browser) fill(path string, pairs ...string) *page {
+	b.T.Helper()
+	return b.open(path, pairs...).send()
+}
+
+// twice does so and sends the form twice.
+func (b *browser) twice(path string, pairs ...string) *page {
+	b.T.Helper()
+	return b.open(path, pairs...).sendTwice()
+}
+
 func (b *browser) send(method, path string, fields url.Values) *page {
 	b.T.Helper()
-	var body io.Reader
 	if method == http.MethodPost {
-		body = strings.NewReader(fields.Encode())
+		return b.request(method, path, "application/x-www-form-urlencoded", strings.NewReader(fields.Encode()))
 	}
-	req, err := http.NewRequestWithContext(context.Background(), method, b.origin+path, body)
+	return b.request(method, path, "", nil)
+}
+
+// request makes a request with a body of a type.
+func (b *browser) request(method, path, contentType string, body io.Reader) *page {
+	b.T.Helper()
+	req, err := http.NewRequestWithContext(b.T.Context(), method, b.Origin+path, body)
 	if err != nil {
 		b.T.Fatal(err)
 	}
 	maps.Copy(req.Header, b.header)
-	if body != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
 	}
 	return b.do(req)
 }
@@ -139,7 +137,7 @@ func (b *browser) do(req *http.Request) *page {
 	if b.cookie != nil {
 		req.AddCookie(b.cookie)
 	}
-	resp, err := b.client.Do(req)
+	resp, err := b.HTTP.Do(req)
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -188,7 +186,7 @@ func (p *page) want(status int) *page {
 // next follows the redirect of a form that succeeded.
 func (p *page) next() *page {
 	p.T.Helper()
-	return p.get(p.want(http.StatusSeeOther).header.Get("Location")).want(http.StatusOK)
+	return p.get(p.want(303).header.Get("Location")).want(200)
 }
 
 // has checks that the page shows texts.
@@ -214,15 +212,30 @@ func (p *page) lacks(texts ...string) *page {
 	return p
 }
 
-// problem checks that the page says what is wrong with a field, beside it, and returns
-// that.
-func (p *page) problem(field string) string {
+// problem checks that the page says what is wrong with a field, also one of a filter, beside it.
+func (p *page) problem(field string, says ...string) *page {
 	p.T.Helper()
-	n := p.find(func(n *html.Node) bool { return attribute(n, "id") == "f-"+field+"-error" })
+	ids := []string{"f-" + field + "-error", "filter-" + field + "-error"}
+	n := p.find(func(n *html.Node) bool { return slices.Contains(ids, attribute(n, "id")) })
 	if n == nil {
 		p.T.Fatalf("%s says nothing about the field %s: %.1500s", p.what, field, p.text())
 	}
-	return textOf(n)
+	for _, text := range says {
+		if !strings.Contains(textOf(n), text) {
+			p.T.Errorf("%s says of %s: %q, want %q", p.what, field, textOf(n), text)
+		}
+	}
+	return p
+}
+
+// to checks that the page leads to a path that begins so, and returns it.
+func (p *page) to(path string) string {
+	p.T.Helper()
+	to := p.want(303).header.Get("Location")
+	if !strings.HasPrefix(to, path) {
+		p.T.Errorf("%s leads to %q, want %s", p.what, to, path)
+	}
+	return to
 }
 
 // text returns the text that the page shows.
@@ -238,6 +251,19 @@ func (p *page) find(ok func(*html.Node) bool) *html.Node {
 	return nil
 }
 
+// pathTo returns the first path on the page that begins and ends so.
+func (p *page) pathTo(prefix, suffix string) (path string) {
+	for n := range p.root.Descendants() {
+		for _, a := range n.Attr {
+			if strings.HasPrefix(a.Val, prefix) && strings.HasSuffix(a.Val, suffix) {
+				return a.Val
+			}
+		}
+	}
+	p.T.Fatalf("%s leads to no %s…%s", p.what, prefix, suffix)
+	return ""
+}
+
 // link reports whether the page has a link to a path.
 func (p *page) link(path string) bool {
 	return p.find(func(n *html.Node) bool { return n.Data == "a" && attribute(n, "href") == path }) != nil
@@ -250,16 +276,17 @@ type form struct {
 	fields url.Values
 }
 
-// form returns the form that is sent to a path; empty: to that of the page.
-func (p *page) form(action string) *form {
+// form returns the form that is sent to the path of the page, or to another path.
+func (p *page) form(action ...string) *form {
 	p.T.Helper()
+	path := strings.Join(action, "")
 	node := p.find(func(n *html.Node) bool {
 		to := attribute(n, "action")
 		return n.Data == "form" && attribute(n, "method") == "post" &&
-			(to == action || to == "" && action == p.path || to == p.path && action == "")
+			(to == path || to == "" && path == p.path || to == p.path && path == "")
 	})
 	if node == nil {
-		p.T.Fatalf("%s has no form for %q: %.1500s", p.what, action, p.text())
+		p.T.Fatalf("%s has no form for %q: %.1500s", p.what, path, p.text())
 	}
 	f := &form{page: p, action: attribute(node, "action"), fields: url.Values{}}
 	if f.action == "" {
@@ -269,6 +296,12 @@ func (p *page) form(action string) *form {
 		f.read(n)
 	}
 	return f
+}
+
+// press sends a form of the page that is a button.
+func (p *page) press(action string) *page {
+	p.T.Helper()
+	return p.form(action).send()
 }
 
 // read adds what a field contains.
@@ -310,11 +343,11 @@ func (f *form) send() *page {
 
 // sendTwice sends the form twice, as a double click does. It checks that the second
 // answer is that of the first, and that it changed nothing.
-func (f *form) sendTwice(s *demo) *page {
+func (f *form) sendTwice() *page {
 	f.T.Helper()
 	first := f.send()
 	var second *page
-	s.Unchanged(func() { second = f.send() })
+	f.Unchanged(func() { second = f.send() })
 	if second.status != first.status || second.header.Get("Location") != first.header.Get("Location") {
 		f.T.Errorf(
 			"%s twice: first %d %s, then %d %s",
@@ -352,28 +385,6 @@ func textOf(n *html.Node) string {
 		}
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-// likeUnknown checks that the pages and forms of another shop's resource answer as those of an
-// unknown one, and that the forms change nothing. {} in a path is the id.
-func (s *demo) likeUnknown(foreign, unknown string, pages []string, forms map[string]url.Values) {
-	s.T.Helper()
-	owner := s.as("owner")
-	same := func(one, other *page) {
-		s.T.Helper()
-		one.want(http.StatusNotFound)
-		other.want(http.StatusNotFound)
-		if a, b := one.message(), other.message(); a != b {
-			s.T.Errorf("%s: %s, but of an unknown id %s", one.what, a, b)
-		}
-	}
-	at := func(path, id string) string { return strings.ReplaceAll(path, "{}", id) }
-	for _, path := range pages {
-		same(owner.get(at(path, foreign)), owner.get(at(path, unknown)))
-	}
-	for path, fields := range forms {
-		s.Unchanged(func() { same(owner.post(at(path, foreign), fields), owner.post(at(path, unknown), fields)) })
-	}
 }
 
 // message returns the text of an error page, without the id of the request.

@@ -26,9 +26,9 @@ func TestHostileNames(t *testing.T) {
 			t.Parallel()
 			s := start(t)
 			ids := s.sample(s.Server, name)
-			s.as("owner").get("/dashboard/settings").form("").set("name", name).send().next().has(name)
+			s.as("owner").fill("/dashboard/settings", "name", name).next().has(name)
 			for _, role := range []string{"owner", "operator"} {
-				s.as(role).get("/dashboard/account").form("").set("name", name).send().next()
+				s.as(role).fill("/dashboard/account", "name", name).next()
 			}
 			for what := range leastRole() {
 				method, pattern, _ := strings.Cut(what, " ")
@@ -47,10 +47,12 @@ func TestHostileNames(t *testing.T) {
 				}
 			}
 			for path, where := range map[string]string{
-				"/dashboard/people": "people", "/dashboard/users": "accounts", "/dashboard/locations": "locations", "/dashboard/programs": "programs", "/dashboard/cards": "cards",
-				"/dashboard/program/" + ids["program"]: "a program", "/dashboard/card/" + ids["card"]: "a card", "/dashboard/location/" + ids["location"]: "a location",
+				"/dashboard/people": "people", "/dashboard/users": "accounts", "/dashboard/locations": "locations",
+				"/dashboard/programs": "programs", "/dashboard/cards": "cards",
+				"/dashboard/program/" + ids["program"]: "a program", "/dashboard/card/" + ids["card"]: "a card",
+				"/dashboard/location/" + ids["location"]: "a location",
 			} {
-				if p := s.as("operator").get(path).want(http.StatusOK); !strings.Contains(p.text(), name) {
+				if p := s.as("operator").get(path).want(200); !strings.Contains(p.text(), name) {
 					t.Errorf("%s: the name is not shown", where)
 				}
 			}

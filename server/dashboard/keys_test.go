@@ -8,24 +8,13 @@ import (
 	"punchcard/server/servertest"
 )
 
-func TestKeyPages(t *testing.T) {
-	s := start(t)
-	_, id := s.NewKey(servertest.Fields{})
-	at := "/dashboard/key/" + id
-	s.onlyFrom("owner", "/dashboard/keys", "/dashboard/new/key", at, at+"/rotate", at+"/revoke", "/dashboard/keys/revoke-all")
-	s.refusedBelow("owner", "/dashboard/new/key", chosenKey)
-	for _, path := range []string{at + "/rotate", at + "/revoke", "/dashboard/keys/revoke-all"} {
-		s.refusedBelow("owner", path, nil)
-	}
-}
-
 // chosenKey are the fields of the form of a new key.
 var chosenKey = url.Values{"class": {"api"}, "name": {"Newsletter"}, "scopes": {"cards:read"}, "locations": {"all"}, "expires": {"90"}}
 
 func TestKeyForm(t *testing.T) {
 	s := start(t)
 	owner := s.as("owner")
-	form := owner.get("/dashboard/new/key").form("")
+	form := owner.open("/dashboard/new/key")
 	for _, field := range []string{"name", "scopes", "locations", "expires"} {
 		form.send().want(400).problem(field)
 	}
@@ -45,7 +34,7 @@ func TestKeyForm(t *testing.T) {
 
 	rotated := owner.get(at+"/rotate").
 		has("1 hour", "24 hours").
-		form("").
+		form().
 		set("grace_hours", "1").
 		send().
 		want(200).
@@ -54,13 +43,13 @@ func TestKeyForm(t *testing.T) {
 		t.Error("the successor has the same secret")
 	}
 	owner.get(at).has("Being replaced")
-	owner.get(at + "/rotate").form("").send().want(409).has("This key was rotated or revoked before")
-	owner.get(at + "/revoke").has("Revoke Newsletter?").form(at + "/revoke").sendTwice(s).next().has("The key was revoked.")
+	owner.fill(at + "/rotate").want(409).has("This key was rotated or revoked before")
+	owner.get(at + "/revoke").has("Revoke Newsletter?").form().sendTwice().next().has("The key was revoked.")
 	owner.get(at).has("Revoked")
 	owner.get("/dashboard/keys/revoke-all").
 		has("Revoke all keys?", "Newsletter").
-		form("/dashboard/keys/revoke-all").
-		sendTwice(s).
+		form().
+		sendTwice().
 		next().
 		has("All keys were revoked", "No key in use")
 }
@@ -81,7 +70,8 @@ func TestKeyProof(t *testing.T) {
 	s.SQL("UPDATE meta SET auth_epoch=auth_epoch+1")
 	owner := s.as("owner")
 	for path, fields := range map[string]url.Values{
-		"/dashboard/new/key": chosenKey, "/dashboard/key/" + id + "/rotate": {"grace_hours": {"1"}}, "/dashboard/key/" + id + "/revoke": nil, "/dashboard/keys/revoke-all": nil,
+		"/dashboard/new/key": chosenKey, "/dashboard/key/" + id + "/rotate": {"grace_hours": {"1"}},
+		"/dashboard/key/" + id + "/revoke": nil, "/dashboard/keys/revoke-all": nil,
 		"/dashboard/new/webhook": {"_program_id": {s.ProgramIDs["standard"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}},
 	} {
 		s.Unchanged(func() {
@@ -93,12 +83,4 @@ func TestKeyProof(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestForeignKey checks that a key of another shop is answered like an unknown one.
-func TestForeignKey(t *testing.T) {
-	s := start(t)
-	_, foreign := s.NewKey(servertest.Fields{"shop_id": s.NewShop(nil).ShopID})
-	s.likeUnknown(foreign, "key_none", []string{"/dashboard/key/{}", "/dashboard/key/{}/rotate", "/dashboard/key/{}/revoke"},
-		map[string]url.Values{"/dashboard/key/{}/rotate": nil, "/dashboard/key/{}/revoke": nil})
 }

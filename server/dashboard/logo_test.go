@@ -25,12 +25,7 @@ func (b *browser) upload(path, field string, content []byte) *page {
 	}
 	part.Write(content)
 	w.Close()
-	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.origin+path, &body)
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	req.Header.Set("Content-Type", w.FormDataContentType())
-	return b.do(req)
+	return b.request(http.MethodPost, path, w.FormDataContentType(), &body)
 }
 
 // picture returns a PNG.
@@ -51,7 +46,6 @@ func TestLogo(t *testing.T) {
 	s := start(t)
 	program := s.NewProgram("standard", true, nil)
 	at := "/dashboard/program/" + program
-	s.onlyFrom("manager", at+"/logo")
 	s.Unchanged(func() { s.as("viewer").upload(at+"/logo", "picture", picture(t)).want(403) })
 	s.Unchanged(func() { s.as("").upload(at+"/logo", "picture", picture(t)).want(303) })
 	s.Unchanged(func() { s.as("manager").upload("/dashboard/program/prg_none/logo", "picture", picture(t)).want(404) })
@@ -81,7 +75,7 @@ func TestLogo(t *testing.T) {
 		!strings.Contains(card.header.Get("Content-Security-Policy"), "img-src 'self'") {
 		t.Errorf("%s %s", card.header, card.body)
 	}
-	manager.get(at + "/logo").form(at + "/logo/delete").send().next().has("The logo was removed.").lacks("<img")
+	manager.get(at + "/logo").press(at + "/logo/delete").next().has("The logo was removed.").lacks("<img")
 	s.as("").get(attribute(img, "src")).want(404)
 	// Nothing is read of a picture that a person may not set, or that a program may not get.
 	s.as("viewer").endless(at + "/logo").want(403)
@@ -94,7 +88,7 @@ func (b *browser) endless(path string) *page {
 	b.T.Helper()
 	body, end := io.Pipe()
 	defer end.Close()
-	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.origin+path, body)
+	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.Origin+path, body)
 	if err != nil {
 		b.T.Fatal(err)
 	}

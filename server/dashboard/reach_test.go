@@ -18,7 +18,7 @@ func TestUnreachable(t *testing.T) {
 	made := start(t, func(c *app.Config) { c.DB = db })
 	program := made.ProgramIDs["standard"]
 	draft := made.NewProgram("standard", false, nil)
-	made.as("manager").get("/dashboard/program/"+program+"/enrolment").form("").set("enroll", "true").send().next()
+	made.as("manager").fill("/dashboard/program/"+program+"/enrolment", "enroll", "true").next()
 	const alone, plain = "Phones cannot open your cards and tills yet", "Phones do not trust the address of your cards and tills"
 	check := func(s *demo, what, want string) {
 		t.Helper()
@@ -30,7 +30,7 @@ func TestUnreachable(t *testing.T) {
 			browse.get("/dashboard"),
 			browse.get("/dashboard/program/" + program + "/poster"),
 			browse.get("/dashboard/program/" + draft),
-			browse.get("/dashboard/new/card?program_id=" + program).form("/dashboard/new/card").send(),
+			browse.get("/dashboard/new/card?program_id=" + program).press("/dashboard/new/card"),
 			browse.post("/dashboard/new/till/pair", url.Values{"location_id": {made.LocationIDs[0]}, "name": {"Bar"}}),
 		} {
 			p.want(200)
@@ -46,7 +46,8 @@ func TestUnreachable(t *testing.T) {
 	check(made, "a fixture", "")
 	made.Stop()
 	for what, c := range map[string]struct{ public, want string }{
-		"loopback": {"", alone}, "https on loopback": {"https://localhost:8443", alone}, "http": {"http://cards.example.com", plain}, "https": {"https://cards.example.com", ""},
+		"loopback": {"", alone}, "https on loopback": {"https://localhost:8443", alone}, "http": {"http://cards.example.com", plain},
+		"https": {"https://cards.example.com", ""},
 	} {
 		s := &demo{
 			Server: servertest.Start(t, func(conf *app.Config) { conf.Dev, conf.DB, conf.PublicURL = nil, db, c.public }),

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -257,16 +258,14 @@ func TestRoles(t *testing.T) {
 			return s.as(as).post(path, url.Values{})
 		}
 		s.Unchanged(func() {
-			if to := open("").want(http.StatusSeeOther).header.Get("Location"); !strings.HasPrefix(to, "/sign-in") {
-				t.Errorf("%s as a visitor leads to %s", what, to)
-			}
+			open("").to("/sign-in")
 		})
 		for i, reader := range roles {
 			switch lesser := i < slices.Index(roles, role); {
 			case lesser:
-				s.Unchanged(func() { open(reader).want(http.StatusForbidden).has("Not allowed") })
+				s.Unchanged(func() { open(reader).want(403).has("Not allowed") })
 			case method == http.MethodGet && role != "account" && !slices.Contains(streams, pattern):
-				if p := open(reader); p.status != http.StatusOK && p.status != http.StatusSeeOther {
+				if p := open(reader); p.status != 200 && p.status != 303 {
 					t.Errorf("%s as %s: status %d: %.500s", what, reader, p.status, p.text())
 				}
 			}
@@ -274,17 +273,35 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// validForms are the fields of forms that are carried out with them, by pattern. Other forms need
+// none.
+var validForms = map[string]url.Values{
+	"/dashboard/location/:id/edit":          {"name": {"x"}},
+	"/dashboard/location/:id/pin":           {"staff_pin": {"1234"}},
+	"/dashboard/card/:id/edit":              {"holder_name": {"Eve"}},
+	"/dashboard/card/:id/erase":             {"confirmation": {"Foreign"}},
+	"/dashboard/program/:id/edit":           {"name": {"x"}},
+	"/dashboard/program/:id/preview":        {"name": {"x"}},
+	"/dashboard/program/:id/rules":          {"max_stamps_per_day": {"2"}},
+	"/dashboard/program/:id/enrolment":      {"enroll": {"true"}, "enroll_slug": {"coffee"}, "enroll_max_cards": {"5"}},
+	"/dashboard/program/:id/new-prize":      {"name": {"x"}, "threshold": {"1"}},
+	"/dashboard/program/:id/prizes":         {"prize_ids": {"prz_x"}},
+	"/dashboard/program/:id/prize/:prizeId": {"name": {"x"}},
+	"/dashboard/webhook/:id/edit":           {"url": {"http://127.0.0.1:9/x"}, "events": {"*"}},
+	"/dashboard/staff/:id/pin":              {"pin": {"1234"}},
+	"/dashboard/person/:id/role":            {"role": {"viewer"}},
+}
+
 // TestForeignIDs checks that pages and forms answer to the ids of another shop as to unknown
-// ids.
+// ids, and change nothing.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	foreign, unknown := s.sample(s.NewShop(nil), "Foreign"), samples{}
+	foreign, own, unknown := s.sample(s.NewShop(nil), "Foreign"), s.sample(s.Server, "Own"), samples{}
 	for word, id := range foreign {
 		prefix, _, _ := strings.Cut(id, "_")
 		unknown[word] = prefix + "_none"
 	}
-	own := s.sample(s.Server, "Own")
 	least := leastRole()
 	for _, what := range servertest.Sample(slices.Sorted(maps.Keys(least))) {
 		role := least[what]
@@ -292,41 +309,50 @@ func TestForeignIDs(t *testing.T) {
 		if role == "operator" || role == "visitor" || !strings.Contains(pattern, "/:") {
 			continue
 		}
-		answer := func(ids samples) (status int, message string) {
-			var p *page
-			s.Unchanged(func() {
-				path := ids.path(t, pattern)
-				if method == http.MethodGet {
-					p = s.as("owner").get(path)
-				} else {
-					p = s.as("owner").post(path, url.Values{"confirmation": {"x"}, "role": {"viewer"}, "name": {"x"}})
-				}
-			})
-			if p.status == http.StatusSeeOther {
-				return p.status, p.header.Get("Location")
-			}
-			text := p.message()
-			for _, id := range ids { // the page may repeat what was asked for
-				text = strings.ReplaceAll(text, id, "ID")
-			}
-			return p.status, text
-		}
-		check := func(foreign samples) {
-			t.Helper()
-			status, message := answer(foreign)
-			if wantStatus, want := answer(unknown); status != wantStatus || message != want || status < 400 {
-				t.Errorf("%s: status %d: %.300s; of an id that never was %d: %.300s", what, status, message, wantStatus, want)
+		fields := validForms[pattern]
+		s.likeUnknown(method, foreign.path(t, pattern), unknown.path(t, pattern), fields)
+		for _, part := range []string{"prize", "delivery"} { // of another shop, beside an id of this one
+			if strings.Contains(pattern, ":"+part+"Id") {
+				mixed := maps.Clone(own)
+				mixed[part] = foreign[part]
+				none := maps.Clone(own)
+				none[part] = unknown[part]
+				s.likeUnknown(method, mixed.path(t, pattern), none.path(t, pattern), fields)
 			}
 		}
-		check(foreign)
-		if strings.Contains(pattern, ":prizeId") { // another shop's prize of a program of this shop
-			mixed := samples{"program": own["program"], "prize": foreign["prize"]}
-			status, message := answer(mixed)
-			if wantStatus, want := answer(samples{"program": own["program"], "prize": unknown["prize"]}); status != wantStatus ||
-				message != want ||
-				status < 400 {
-				t.Errorf("%s of another shop's prize: %d %.300s, want %d %.300s", what, status, message, wantStatus, want)
+	}
+	// Ids in queries and in fields.
+	s.likeUnknown("GET", "/dashboard/new/program?from="+foreign["program"], "/dashboard/new/program?from=prg_none", nil)
+	s.likeUnknown("GET", "/dashboard/report?location_id="+foreign["location"], "/dashboard/report?location_id=loc_none", nil)
+	for path, fields := range map[string]url.Values{
+		"/dashboard/new/card":      {"_program": {foreign["program"]}},
+		"/dashboard/new/till":      {"location_id": {foreign["location"]}},
+		"/dashboard/new/till/pair": {"location_id": {foreign["location"]}},
+		"/dashboard/new/staff":     {"location_id": {foreign["location"]}, "name": {"Bob"}, "pin": {"1234"}},
+		"/dashboard/new/webhook":   {"_program_id": {foreign["program"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}},
+	} {
+		s.Unchanged(func() { s.as("owner").post(path, fields).want(404) })
+	}
+}
+
+// anID matches an id, which a page may repeat.
+var anID = regexp.MustCompile(`[a-z]{3}_\w+`)
+
+// likeUnknown checks that the path of another shop's thing is answered as that of an unknown one,
+// and that nothing changes.
+func (s *demo) likeUnknown(method, foreign, unknown string, fields url.Values) {
+	s.T.Helper()
+	answer := func(path string) (status int, text string) {
+		s.Unchanged(func() {
+			p := s.as("owner").send(method, path, fields)
+			if status, text = p.status, p.header.Get("Location"); status != 303 {
+				text = anID.ReplaceAllString(p.message(), "ID")
 			}
-		}
+		})
+		return status, text
+	}
+	status, text := answer(foreign)
+	if wantStatus, want := answer(unknown); status != wantStatus || text != want || status < 400 {
+		s.T.Errorf("%s %s: status %d: %.300s; of an id that never was %d: %.300s", method, foreign, status, text, wantStatus, want)
 	}
 }

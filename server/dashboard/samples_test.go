@@ -22,7 +22,9 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 	location := s.Control("POST", "/locations", servertest.Fields{"shop_id": on.ShopID, "name": name}).Str("id")
 	device := s.Control("POST", "/devices", servertest.Fields{"location_id": location, "name": name, "accept_card_ids": true})
 	hook := on.REST().
-		Post("/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*"}, "description": name}).
+		Post("/programs/"+program+"/webhooks", servertest.Fields{
+			"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*"}, "description": name,
+		}).
 		Want(201).
 		Str("id")
 	sent := on.REST().Post("/programs/"+program+"/webhooks/"+hook+"/test", nil).Want(202).Str("id")
@@ -44,7 +46,9 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 	}
 	out["staff"] = s.newStaff(on.ShopID, location, name)
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
-		if _, err := tx.UpdateEnrolment(shop, program, store.EnrolmentFields{Enabled: store.Given(true), Slug: store.Given(strings.TrimPrefix(program, "prg_")), MaxCards: store.Given[int64](5)}); err != nil {
+		if _, err := tx.UpdateEnrolment(shop, program, store.EnrolmentFields{
+			Enabled: store.Given(true), Slug: store.Given(strings.TrimPrefix(program, "prg_")), MaxCards: store.Given[int64](5),
+		}); err != nil {
 			return err
 		}
 		user, err := tx.AddUser(store.NewUser{Email: "m" + on.ShopID + "@test.example", Name: name, Language: "en"})

@@ -6,7 +6,6 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -32,20 +31,18 @@ func totp(t *testing.T, secret string, at time.Time) string {
 // enrol sets up a second factor by the pages and returns its secret and the recovery codes.
 func (s *demo) enrol(b *browser) (secret string, codes []string) {
 	s.T.Helper()
-	setup := b.get("/dashboard/account/second-factor").want(http.StatusOK).form("").send().want(http.StatusOK)
+	setup := b.fill("/dashboard/account/second-factor").want(200)
 	form := setup.form("/dashboard/account/second-factor/confirm")
 	uri, err := url.Parse(form.fields.Get("_uri"))
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	secret = uri.Query().Get("secret")
-	wrong := form.set("totp", "000000").send().want(http.StatusUnprocessableEntity)
-	wrong.problem("totp")
-	wrong.has(secret[:4])
+	wrong := form.set("totp", "000000").send().want(422).problem("totp").has(secret[:4])
 	done := wrong.form("/dashboard/account/second-factor/confirm").
 		set("totp", totp(s.T.(*testing.T), secret, s.now())).
 		send().
-		want(http.StatusOK).
+		want(200).
 		has("Your recovery codes")
 	for word := range strings.FieldsSeq(done.text()) {
 		if len(word) == 14 && strings.Count(word, "-") == 2 {
@@ -69,46 +66,35 @@ func TestSecondFactor(t *testing.T) {
 	s.Advance("90s")
 	give := func(code string) *page {
 		t.Helper()
-		pending := s.as("").post("/sign-in", credentials(seed.ManagerEmail)).want(http.StatusSeeOther)
-		if to := pending.header.Get("Location"); to != "/sign-in/code" {
-			t.Fatalf("leads to %s", to)
-		}
+		pending := s.as("").post("/sign-in", credentials(seed.ManagerEmail))
+		pending.to("/sign-in/code")
 		b := s.with(pending.tokenOf())
-		if to := b.get("/dashboard/account").want(http.StatusSeeOther).header.Get("Location"); to != "/sign-in/code" {
-			t.Errorf("a pending session is led to %s", to)
-		}
-		p := b.get("/sign-in/code").form("/sign-in/code").set("totp", code).send()
-		if p.status == http.StatusSeeOther {
+		b.get("/dashboard/account").to("/sign-in/code")
+		p := b.fill("/sign-in/code", "totp", code)
+		if p.status == 303 {
 			if token := p.tokenOf(); token == pending.tokenOf() {
 				t.Error("the token stays the same after the code")
 			}
 			b.wantSignedOut()
-			s.with(p.tokenOf()).get("/dashboard/account").want(http.StatusOK)
+			s.with(p.tokenOf()).get("/dashboard/account").want(200)
 		}
 		return p
 	}
 	code := totp(t, secret, s.now())
-	give(code).want(http.StatusSeeOther)
-	give(code).want(http.StatusUnprocessableEntity).problem("totp")
+	give(code).want(303)
+	give(code).want(422).problem("totp")
 	s.Advance("1s") // within its time
-	give(code).want(http.StatusUnprocessableEntity)
-	give(strings.ToLower(codes[0])).want(http.StatusSeeOther)
-	give(codes[0]).want(http.StatusUnprocessableEntity).problem("totp")
+	give(code).want(422)
+	give(strings.ToLower(codes[0])).want(303)
+	give(codes[0]).want(422).problem("totp")
 	manager.get("/dashboard/account/second-factor").has("9 recovery codes are left.")
 
-	remade := manager.get("/dashboard/account/second-factor/codes").
-		form("/dashboard/account/second-factor/codes").
-		send().
-		want(http.StatusOK)
+	remade := manager.fill("/dashboard/account/second-factor/codes").want(200)
 	remade.lacks(codes[1])
-	give(codes[1]).want(http.StatusUnprocessableEntity)
-	manager.get("/dashboard/account/second-factor/remove").
-		form("/dashboard/account/second-factor/remove").
-		send().
-		next().
-		has("The second factor was removed.")
+	give(codes[1]).want(422)
+	manager.fill("/dashboard/account/second-factor/remove").next().has("The second factor was removed.")
 	s.Advance("15m")
-	s.enter(seed.ManagerEmail).get("/dashboard/account").want(http.StatusOK)
+	s.enter(seed.ManagerEmail).get("/dashboard/account").want(200)
 }
 
 // TestDemandedFactor checks that a person whose shop demands a second factor can do
@@ -116,13 +102,11 @@ func TestSecondFactor(t *testing.T) {
 func TestDemandedFactor(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
-	s.as("owner").get("/dashboard/settings").form("").set("require_totp", "true").send().want(http.StatusSeeOther)
+	s.as("owner").fill("/dashboard/settings", "require_totp", "true").want(303)
 	for _, path := range []string{"/dashboard/settings", "/dashboard/account", "/dashboard/locations", "/dashboard/people"} {
-		if to := s.as("owner").get(path).want(http.StatusSeeOther).header.Get("Location"); to != "/dashboard/account/second-factor" {
-			t.Errorf("%s leads to %s", path, to)
-		}
+		s.as("owner").get(path).to("/dashboard/account/second-factor")
 	}
-	s.as("viewer").get("/dashboard/settings").want(http.StatusOK)
+	s.as("viewer").get("/dashboard/settings").want(200)
 	owner := s.as("owner")
 	if p := owner.get("/dashboard/account/second-factor").has("Your shop demands a second factor of your role."); p.link(
 		"/dashboard/settings",
@@ -130,5 +114,5 @@ func TestDemandedFactor(t *testing.T) {
 		t.Error("the page leads to pages that cannot be opened")
 	}
 	s.enrol(owner)
-	owner.get("/dashboard/settings").want(http.StatusOK).form("").set("require_totp", "false").send().next()
+	owner.fill("/dashboard/settings", "require_totp", "false").next()
 }

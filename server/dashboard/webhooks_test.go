@@ -3,7 +3,6 @@ package dashboard_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -15,7 +14,10 @@ import (
 // of their pages.
 func (s *demo) hook() (at, delivery string) {
 	program := s.NewProgram("standard", true, nil)
-	made := s.Call("POST", "/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken", "custom_headers": servertest.Fields{"X-Team": "till"}}).
+	made := s.Call("POST", "/programs/"+program+"/webhooks", servertest.Fields{
+		"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken",
+		"custom_headers": servertest.Fields{"X-Team": "till"},
+	}).
 		Want(201)
 	id := made.Str("id")
 	sent := s.Call("POST", "/programs/"+program+"/webhooks/"+id+"/test", nil).Want(202)
@@ -26,28 +28,8 @@ func (s *demo) hook() (at, delivery string) {
 func TestWebhookPages(t *testing.T) {
 	s := start(t)
 	at, delivery := s.hook()
-	s.onlyFrom(
-		"viewer",
-		"/dashboard/webhooks",
-		at,
-		at+"/receiver",
-		at+"/receiver?language=python",
-		at+"/deliveries",
-		at+"/deliveries?state=failed&event=test.ping",
-		delivery,
-	)
-	s.onlyFrom("manager", "/dashboard/new/webhook", at+"/edit", at+"/deactivate", at+"/delete")
-	s.onlyFrom("owner", at+"/rotate")
-	s.refusedBelow("owner", at+"/rotate", nil)
-	for _, action := range []string{"/edit", "/test", "/activate", "/deactivate", "/delete"} {
-		s.refusedBelow("manager", at+action, url.Values{"url": {"http://127.0.0.1:9/other"}, "events": {"*"}})
-	}
-	s.refusedBelow("manager", delivery+"/redeliver", nil)
-	s.refusedBelow(
-		"manager",
-		"/dashboard/new/webhook",
-		url.Values{"_program_id": {s.ProgramIDs["standard"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}},
-	)
+	s.as("viewer").get(at + "/receiver?language=python").want(200)
+	s.as("viewer").get(at + "/deliveries?state=failed&event=test.ping").want(200)
 	s.as("viewer").get("/dashboard/webhooks").lacks("/dashboard/new/webhook")
 	s.as("viewer").get(delivery).has("test.ping", "Managers and owners").lacks("This is a test delivery")
 	s.as("manager").get(delivery).has("This is a test delivery")
@@ -56,11 +38,11 @@ func TestWebhookPages(t *testing.T) {
 
 func TestWebhookForms(t *testing.T) {
 	s := start(t)
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) }))
 	defer receiver.Close()
 	owner, manager := s.as("owner"), s.as("manager")
 
-	form := manager.get("/dashboard/new/webhook").form("")
+	form := manager.open("/dashboard/new/webhook")
 	for _, field := range []string{"url", "events"} {
 		form.send().want(400).problem(field)
 	}
@@ -75,17 +57,17 @@ func TestWebhookForms(t *testing.T) {
 	list := manager.get("/dashboard/webhooks").has("Newsletter", "card.*", "Nothing sent yet", "On")
 	at := "/dashboard/webhook/" + between(list.body, `href="/dashboard/webhook/`, `"`)
 
-	edit := manager.get(at+"/edit").has("X-Env, X-Team", "One is stored").form("")
+	edit := manager.get(at+"/edit").has("X-Env, X-Team", "One is stored").form()
 	edit.set("description", "Accounts").
-		sendTwice(s).
+		sendTwice().
 		next().
 		has("Accounts", "The webhook was saved.", "Sent with each delivery", "X-Env, X-Team")
-	manager.get(at+"/edit").form("").set("url", "http://127.0.0.1:9/elsewhere").send().want(400).problem("bearer_token")
-	manager.get(at+"/edit").form("").set("_remove_token", "true", "_remove_headers", "true").send().next().lacks("X-Env", "Sent with each")
+	manager.fill(at+"/edit", "url", "http://127.0.0.1:9/elsewhere").want(400).problem("bearer_token")
+	manager.fill(at+"/edit", "_remove_token", "true", "_remove_headers", "true").next().lacks("X-Env", "Sent with each")
 
 	rotated := owner.get(at+"/rotate").
 		has("Rotate the signing secret?").
-		form(at+"/rotate").
+		form().
 		send().
 		want(200).
 		has("The secret was rotated", "whsec_", "WEBHOOK_SECRET=", "verify.py")
@@ -93,30 +75,30 @@ func TestWebhookForms(t *testing.T) {
 		strings.Contains(owner.get(at).body+owner.get(at+"/receiver").body, secret) {
 		t.Errorf("the secret is %q, or another page shows it", secret)
 	}
-	form = owner.get("/dashboard/new/webhook").form("").set("url", receiver.URL+"/owner", "events", "card.*")
+	form = owner.open("/dashboard/new/webhook", "url", receiver.URL+"/owner", "events", "card.*")
 	for range 2 { // a form that is sent again shows no secret
 		secret := form.send().want(200).setting("secret")
 		if !strings.HasPrefix(secret, "whsec_") {
 			t.Errorf("%s: the secret is %s", form.what, secret)
 		}
 		s.Unchanged(func() { form.send().want(200).lacks(secret).has("was shown once") })
-		form = owner.get(at + "/rotate").form(at + "/rotate")
+		form = owner.open(at + "/rotate")
 	}
 	if n := s.Value("SELECT count(*) FROM idempotency WHERE instr(body, 'whsec_')>0"); n != "0" {
 		t.Errorf("%s secrets are remembered", n)
 	}
-	manager.get(at + "/deactivate").form(at + "/deactivate").sendTwice(s).next().has("The webhook is off")
-	manager.get(at).has("Off").form(at + "/activate").sendTwice(s).next().has("The webhook is on")
-	sent := manager.get(at).form(at+"/test").sendTwice(s).next().has("test.ping", "A test event is on its way.")
+	manager.twice(at + "/deactivate").next().has("The webhook is off")
+	manager.get(at).has("Off").form(at + "/activate").sendTwice().next().has("The webhook is on")
+	sent := manager.get(at).form(at+"/test").sendTwice().next().has("test.ping", "A test event is on its way.")
 	s.Control("POST", "/settle", nil).Want(200)
 	manager.get(sent.path).
 		has("Delivered", "204 No Content", "X-Service-Signature").
 		form(sent.path + "/redeliver").
-		sendTwice(s).
+		sendTwice().
 		next().
 		has("The event is sent again.")
 	manager.get(at).has("of the newest 1", "Latest deliveries")
-	manager.get(at + "/delete").has("Delete this webhook?").form(at + "/delete").sendTwice(s).next().has("The webhook was deleted.")
+	manager.get(at + "/delete").has("Delete this webhook?").form().sendTwice().next().has("The webhook was deleted.")
 	manager.get(at).want(404)
 }
 
@@ -124,7 +106,8 @@ func TestWebhookForms(t *testing.T) {
 // it is activated, and once its secret is shown.
 func TestDraftActivatedOnce(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
-	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"draft_webhook","arguments":{"program_id":"` + s.ProgramIDs["standard"] + `","url":"https://example.com/n8n","events":["card.*"],"description":"For n8n"}}}`
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"draft_webhook","arguments":{"program_id":"` +
+		s.ProgramIDs["standard"] + `","url":"https://example.com/n8n","events":["card.*"],"description":"For n8n"}}}`
 	h := http.Header{
 		"Authorization": {"Bearer " + s.MCPKey},
 		"Content-Type":  {"application/json"},
@@ -143,7 +126,7 @@ func TestDraftActivatedOnce(t *testing.T) {
 	for _, action := range []string{"/activate", "/test"} {
 		s.Unchanged(func() { s.as("owner").post(at+action, nil).want(422) })
 	}
-	form := owner.get(at+"/rotate").has("Turn on this draft?", "https://example.com/n8n").form(at + "/rotate")
+	form := owner.get(at+"/rotate").has("Turn on this draft?", "https://example.com/n8n").form()
 	secret := form.send().want(200).setting("secret")
 	if !strings.HasPrefix(secret, "whsec_") {
 		t.Errorf("the secret is %s", secret)
@@ -155,40 +138,5 @@ func TestDraftActivatedOnce(t *testing.T) {
 	}
 	if stored := s.Value("SELECT secret FROM webhooks WHERE description='For n8n'"); stored != secret {
 		t.Error("deliveries are signed with another secret")
-	}
-}
-
-// TestForeignWebhook checks that a webhook and a delivery of another shop are answered like
-// unknown ones.
-func TestForeignWebhook(t *testing.T) {
-	s := start(t)
-	at, delivery := (&demo{Server: s.NewShop(nil)}).hook()
-	foreign := strings.TrimPrefix(at, "/dashboard/webhook/")
-	form := url.Values{"url": {"http://127.0.0.1:9/x"}, "events": {"*"}}
-	s.likeUnknown(
-		foreign,
-		"whk_none",
-		[]string{
-			"/dashboard/webhook/{}", "/dashboard/webhook/{}/edit", "/dashboard/webhook/{}/rotate",
-			"/dashboard/webhook/{}/deactivate", "/dashboard/webhook/{}/delete", "/dashboard/webhook/{}/receiver",
-			"/dashboard/webhook/{}/deliveries",
-		},
-		map[string]url.Values{
-			"/dashboard/webhook/{}/edit":     form,
-			"/dashboard/webhook/{}/rotate":   nil,
-			"/dashboard/webhook/{}/test":     nil,
-			"/dashboard/webhook/{}/activate": nil,
-			"/dashboard/webhook/{}/delete":   nil,
-		},
-	)
-	own, _ := s.hook()
-	id := delivery[strings.LastIndex(delivery, "/")+1:]
-	s.likeUnknown(id, "dlv_none", []string{own + "/delivery/{}"}, map[string]url.Values{own + "/delivery/{}/redeliver": nil})
-	for _, program := range []string{"prg_none", s.NewShop(nil).NewProgram("standard", true, nil)} {
-		s.Unchanged(func() {
-			s.as("owner").
-				post("/dashboard/new/webhook", url.Values{"_program_id": {program}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}}).
-				want(404)
-		})
 	}
 }
