@@ -70,7 +70,10 @@ func TestManifest(t *testing.T) {
 	}
 	// The page names the manifest and the icon.
 	body := string(readPage(s, page).Body)
-	for _, link := range []string{`<link rel="manifest" href="` + path + `/manifest.webmanifest">`, `<link rel="apple-touch-icon" href="` + path + `/icon/180.png">`} {
+	for _, link := range []string{
+		`<link rel="manifest" href="` + path + `/manifest.webmanifest">`,
+		`<link rel="apple-touch-icon" href="` + path + `/icon/180.png">`,
+	} {
 		if !strings.Contains(body, link) {
 			t.Errorf("the page has no %s", link)
 		}

@@ -130,7 +130,10 @@ var ownPaths = regexp.MustCompile(`(src|href|action)="(/(assets|logo|i|c|join)/|
 func checkPage(r *servertest.Reply) {
 	r.T.Helper()
 	csp := r.Header.Get("Content-Security-Policy")
-	for _, p := range []string{"default-src 'none'", "script-src 'self'", "img-src 'self' data:", "connect-src 'self'", "worker-src 'self'", "manifest-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
+	for _, p := range []string{
+		"default-src 'none'", "script-src 'self'", "img-src 'self' data:", "connect-src 'self'", "worker-src 'self'",
+		"manifest-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'",
+	} {
 		if !strings.Contains(csp+";", p+";") {
 			r.T.Errorf("CSP %q lacks %s", csp, p)
 		}
@@ -139,7 +142,10 @@ func checkPage(r *servertest.Reply) {
 	if m := loads.FindString(ownPaths.ReplaceAllString(string(r.Body), "")); m != "" {
 		r.T.Errorf("the page loads or executes something, %q: %s", m, r.Body)
 	}
-	for name, want := range map[string]string{"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"} {
+	for name, want := range map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+		"X-Content-Type-Options": "nosniff",
+	} {
 		if r.Header.Get(name) != want {
 			r.T.Errorf("%s: %q", name, r.Header.Get(name))
 		}

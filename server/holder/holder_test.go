@@ -144,21 +144,25 @@ func TestInstall(t *testing.T) {
 		program := newProgram(s, fields{"type": "access", "name": "A", "access_image_url": "https://example.com/a.png"})
 		card, link := issueCard(s, program, fields{"holder_name": "Ada", "external_ref": "m-1"})
 		checkUnchanged(s, func() {
-			for _, bad := range []string{"", "platform=", "platform=nokia", "platform=Apple", "platform=%zz", "x=" + strings.Repeat("y", 5000)} {
+			for _, bad := range []string{
+				"", "platform=", "platform=nokia", "platform=Apple", "platform=%zz", "x=" + strings.Repeat("y", 5000),
+			} {
 				r := form(link, bad).Want(400)
 				checkPage(r)
 			}
-			for body, details := range map[string]string{"": "required", "{}": "required", `{"platform":null}`: "required", `{"platform":"nokia"}`: "invalid_value", `{"platform":1}`: "invalid_type", `{"platform":"apple","x":1}`: "unknown_field", "[": ""} {
+			for body, details := range map[string]string{
+				"": "required", "{}": "required", `{"platform":null}`: "required", `{"platform":"nokia"}`: "invalid_value",
+				`{"platform":1}`: "invalid_type", `{"platform":"apple","x":1}`: "unknown_field", "[": "",
+			} {
 				r := fetch(s, "POST", link+"/install", body, "Content-Type", "application/json").Want(400, "validation_failed")
 				if !strings.Contains(string(r.Body), details) {
 					t.Errorf("%s: %s", body, r.Body)
 				}
 			}
 			// Everybody can send this, so only a small body is read.
-			if r := fetch(s, "POST", link+"/install", strings.Repeat(" ", 4<<10+1), "Content-Type", "application/json").Want(413, "bad_request"); !strings.Contains(
-				string(r.Body),
-				"4 KiB",
-			) {
+			large := strings.Repeat(" ", 4<<10+1)
+			r := fetch(s, "POST", link+"/install", large, "Content-Type", "application/json").Want(413, "bad_request")
+			if !strings.Contains(string(r.Body), "4 KiB") {
 				t.Errorf("%s", r.Body)
 			}
 			fetch(s, "POST", link+"/install", "apple", "Content-Type", "text/plain").Want(415, "bad_request")
@@ -225,11 +229,15 @@ func TestLinks(t *testing.T) {
 				if accept != "" {
 					h = []string{"Accept", accept}
 				}
-				for _, r := range []*servertest.Reply{fetch(s, "GET", link, "", h...), fetch(s, "POST", link+"/install", "platform=apple", append(h, "Content-Type", "application/x-www-form-urlencoded")...)} {
+				for _, r := range []*servertest.Reply{
+					fetch(s, "GET", link, "", h...),
+					fetch(s, "POST", link+"/install", "platform=apple", append(h, "Content-Type", "application/x-www-form-urlencoded")...),
+				} {
 					if accept == "text/html" {
 						checkPage(r.Want(status))
 						checkText(r, "This card cannot be shown", message)
-					} else if r.Want(status, code); r.Str("error.request_id") != r.Header.Get("X-Request-Id") || !strings.Contains(r.Str("error.message"), message) {
+					} else if r.Want(status, code); r.Str("error.request_id") != r.Header.Get("X-Request-Id") ||
+						!strings.Contains(r.Str("error.message"), message) {
 						t.Errorf("%s", r.Body)
 					}
 				}
@@ -240,7 +248,10 @@ func TestLinks(t *testing.T) {
 	card, link := issueCard(s, s.ProgramIDs["standard"], fields{})
 	token := link[strings.LastIndex(link, "/")+1:]
 	at := s.Origin + "/i/"
-	for _, forged := range []string{"x", token[:51], token + "0", strings.ToUpper(token), token[1:] + token[:1], token[26:] + token[:26], strings.Repeat("0", 52), card, url.PathEscape("../" + token[3:]), "%F0%9F%99%82"} {
+	for _, forged := range []string{
+		"x", token[:51], token + "0", strings.ToUpper(token), token[1:] + token[:1], token[26:] + token[:26], strings.Repeat("0", 52),
+		card, url.PathEscape("../" + token[3:]), "%F0%9F%99%82",
+	} {
 		refused(at+forged, 404, "not_found", "No such card")
 	}
 	// The right card with other random bits, like an earlier link.

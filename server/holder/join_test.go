@@ -38,7 +38,9 @@ func enrol(s *servertest.Server, program string, f store.EnrolmentFields) {
 		s.T.Fatal(err)
 	}
 	in := kernel.Args{Params: map[string]string{"id": program}, Fields: f}
-	if _, err := kernel.Do[store.Enrolment](s.T.Context(), kernel.New(s.App.Store, kernel.Config{}), kernel.OperatorCaller("test", shop), operation.UpdateEnrolment, in); err != nil {
+	k := kernel.New(s.App.Store, kernel.Config{})
+	_, err = kernel.Do[store.Enrolment](s.T.Context(), k, kernel.OperatorCaller("test", shop), operation.UpdateEnrolment, in)
+	if err != nil {
 		s.T.Fatal(err)
 	}
 }
@@ -114,7 +116,8 @@ func TestJoin(t *testing.T) {
 		t.Errorf("%s", got.Body)
 	}
 	// The same person gets another card: nobody learns that there is one.
-	if other := send(s, "/join/coffee", filled(readPage(s, s.Origin+"/join/coffee"), "name", "Ada Lovelace", "email", "ada@example.com", "consent", "true"), "").Want(303).Header.Get("Location"); other == to {
+	again := filled(readPage(s, s.Origin+"/join/coffee"), "name", "Ada Lovelace", "email", "ada@example.com", "consent", "true")
+	if other := send(s, "/join/coffee", again, "").Want(303).Header.Get("Location"); other == to {
 		t.Error("another form leads to the same card")
 	}
 	// A till accepts the code of the page.
@@ -122,10 +125,8 @@ func TestJoin(t *testing.T) {
 	// The form and the card's page have the language of the browser, or the one that a URL names.
 	german := fetch(s, "GET", s.Origin+"/join/coffee", "", "Accept", "text/html", "Accept-Language", "de").Want(200)
 	checkText(german, "Holen Sie sich Ihre Karte", "0 von 10 Stempeln")
-	if to := send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "consent", "true"), "").Want(303).Header.Get("Location"); !strings.HasSuffix(
-		to,
-		"?lang=fr",
-	) {
+	to = send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "consent", "true"), "").Want(303).Header.Get("Location")
+	if !strings.HasSuffix(to, "?lang=fr") {
 		t.Errorf("leads to %q", to)
 	}
 }

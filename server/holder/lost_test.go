@@ -87,7 +87,10 @@ func TestLostRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, trustLoopback)
 	checkUnchanged(s, func() {
-		for _, form := range []url.Values{{}, {"email": {"ada"}}, {"email": {"a@b.c\r\nBcc: x@example.com"}}, {"email": {"ada@example.com"}, "website": {"x"}}, {"email": {"ada@example.com"}, "token": {"x"}}} {
+		for _, form := range []url.Values{
+			{}, {"email": {"ada"}}, {"email": {"a@b.c\r\nBcc: x@example.com"}}, {"email": {"ada@example.com"}, "website": {"x"}},
+			{"email": {"ada@example.com"}, "token": {"x"}},
+		} {
 			checkPage(send(s, "/lost", form, "").Want(400))
 		}
 		send(s, "/lost", url.Values{"email": {strings.Repeat("x", 5000)}}, "").Want(413)
@@ -125,7 +128,9 @@ func TestLinksLeadToLostCards(t *testing.T) {
 	page := s.Origin + pageOf(s, link)
 	s.Call("POST", "/cards/"+card+"/reissue", fields{}).Want(200)
 	s.NewShop(nil)
-	for at, want := range map[string]string{link: "that you gave Caffè Centrale", page: "that you gave Caffè Centrale", s.Origin + "/c/unknown": "that you gave the shop"} {
+	for at, want := range map[string]string{
+		link: "that you gave Caffè Centrale", page: "that you gave Caffè Centrale", s.Origin + "/c/unknown": "that you gave the shop",
+	} {
 		r := readPage(s, at)
 		checkPage(r)
 		checkText(r, "Find your card", want)

@@ -20,10 +20,14 @@ func TestFormOfAnotherOrigin(t *testing.T) {
 	}
 	checkUnchanged(s, func() {
 		for _, headers := range [][]string{
-			{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"},
+			{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, {"Sec-Fetch-Site", "same-site"},
+			{"Origin", "https://evil.example"},
 			{"Sec-Fetch-Site", "cross-site", "Origin", "null"},
 		} {
-			for contentType, body := range map[string]string{"application/x-www-form-urlencoded": "platform=apple", "application/json": `{"platform":"apple"}`, "text/plain": `{"platform":"apple"}`, "": ""} {
+			for contentType, body := range map[string]string{
+				"application/x-www-form-urlencoded": "platform=apple", "application/json": `{"platform":"apple"}`,
+				"text/plain": `{"platform":"apple"}`, "": "",
+			} {
 				if got := send(contentType, body, headers...); got != http.StatusForbidden {
 					t.Errorf("%v with %q: %d, want 403", headers, contentType, got)
 				}
@@ -31,7 +35,8 @@ func TestFormOfAnotherOrigin(t *testing.T) {
 		}
 	})
 	for _, at = range []string{page, link} {
-		if got := send("application/x-www-form-urlencoded", "platform=apple", "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); got != http.StatusForbidden {
+		foreign := []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}
+		if got := send("application/x-www-form-urlencoded", "platform=apple", foreign...); got != http.StatusForbidden {
 			t.Errorf("%s from another origin: %d, want 403", at, got)
 		}
 		if got := send("application/x-www-form-urlencoded", "platform=apple", "Origin", "null"); got != http.StatusSeeOther {

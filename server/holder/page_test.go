@@ -31,7 +31,9 @@ func TestCardPage(t *testing.T) {
 		checkPage(p)
 		checkText(p, "0 of 10 stamps", "I keep it on my iPhone")
 		checkText(readPage(s, link).Want(200), "open the page of the card")
-		for _, forged := range []string{"x", "../" + page[len(page)-26:], page[len(page)-26:] + "0", link[len(link)-52:], strings.ToUpper(page[len(page)-26:])} {
+		for _, forged := range []string{
+			"x", "../" + page[len(page)-26:], page[len(page)-26:] + "0", link[len(link)-52:], strings.ToUpper(page[len(page)-26:]),
+		} {
 			for _, path := range []string{"", "/events", "/manifest.webmanifest", "/icon/180.png"} {
 				fetch(s, "GET", s.Origin+"/c/"+forged+path, "").Want(404, "not_found")
 			}
@@ -91,7 +93,9 @@ func TestReadyPrizes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	program := newProgram(s, fields{"type": "standard", "name": "Tea", "total_stamps": 10, "icon_key": "x", "repeat_after_reset": true})
-	for _, prize := range []fields{{"threshold": 5, "name": "Biscuit"}, {"threshold": 10, "name": "Free tea"}, {"threshold": 10, "name": "Cake"}} {
+	for _, prize := range []fields{
+		{"threshold": 5, "name": "Biscuit"}, {"threshold": 10, "name": "Free tea"}, {"threshold": 10, "name": "Cake"},
+	} {
 		s.Call("POST", "/programs/"+program+"/prizes", prize).Want(201)
 	}
 	card, page := issuePage(s, program, fields{"holder_name": "Ada"})
@@ -177,7 +181,9 @@ func TestLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	closed := s.Control("POST", "/locations", fields{"name": "Closed kiosk", "city": "Torino", "country_code": "IT"}).Str("id")
-	kiosk := s.Control("POST", "/locations", fields{"name": "Kiosk", "address": "Via Po 1", "postal_code": "10123", "city": "Torino", "country_code": "IT"}).
+	kiosk := s.Control("POST", "/locations", fields{
+		"name": "Kiosk", "address": "Via Po 1", "postal_code": "10123", "city": "Torino", "country_code": "IT",
+	}).
 		Str("id")
 	s.Call("POST", "/locations/"+closed+"/disable", fields{}).Want(200)
 	program := newProgram(

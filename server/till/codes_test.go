@@ -34,8 +34,8 @@ func TestCodes(t *testing.T) {
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	code := cardCode(s, card)
 	s.Get("/cards/" + code).Want(200).Shows(fields{"card.id": card})
-	s.Post("/cards/"+code+"/stamps", fields{"count": 8}).Want(201).Shows(fields{"transaction.card_id": card})
-	child := s.Post("/cards/"+code+"/stamps", fields{"count": 5}).Want(201).Str("overflow_card.id")
+	stamp(s, code, fields{"count": 8}).Want(201).Shows(fields{"transaction.card_id": card})
+	child := stamp(s, code, fields{"count": 5}).Want(201).Str("overflow_card.id")
 	for _, any := range []string{code, card, child} {
 		s.Get("/cards/" + any).Want(200).Shows(fields{"card.id": child, "earlier_cards.0.id": card})
 	}
@@ -47,7 +47,7 @@ func TestCodes(t *testing.T) {
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	s.Unchanged(func() {
 		s.Get("/cards/"+code).Want(404, "not_found")
-		s.Post("/cards/"+code+"/stamps", nil).Want(404, "not_found")
+		stamp(s, code, nil).Want(404, "not_found")
 	})
 	again := cardCode(s, card)
 	if again == code {
@@ -63,10 +63,12 @@ func TestCodes(t *testing.T) {
 		s.Post("/cards/"+url.PathEscape(spelt)+"/stamps", nil).Want(201)
 	}
 
-	for _, none := range []string{"x", again + "0", again[1:], "crd_" + again, card[4:], s.ShopID, "%00", "a%2Fb", "%F0%9F%99%82", strings.Repeat("a", 5000)} {
+	for _, none := range []string{
+		"x", again + "0", again[1:], "crd_" + again, card[4:], s.ShopID, "%00", "a%2Fb", "%F0%9F%99%82", strings.Repeat("a", 5000),
+	} {
 		s.Unchanged(func() {
 			s.Get("/cards/"+none).Want(404, "not_found")
-			s.Post("/cards/"+none+"/stamps", nil).Want(404, "not_found")
+			stamp(s, none, nil).Want(404, "not_found")
 		})
 	}
 	// After an erasure, the chain is not found.
@@ -91,7 +93,7 @@ func TestUnknownShortCodes(t *testing.T) {
 			if i%2 == 0 {
 				s.Get("/cards/"+text).Want(404, "not_found")
 			} else {
-				s.Post("/cards/"+text+"/stamps", nil).Want(404, "not_found")
+				stamp(s, text, nil).Want(404, "not_found")
 			}
 		}
 	}
@@ -108,7 +110,10 @@ func TestUnknownShortCodes(t *testing.T) {
 	unknown(1)
 	s.Unchanged(func() {
 		for _, text := range []string{short, strings.ToUpper(short), "zzzz0000"} {
-			for _, r := range []*servertest.Reply{s.Get("/cards/" + text), s.Post("/cards/"+text+"/stamps", nil), s.Post("/cards/"+text+"/stamps", nil, "Idempotency-Key", "k")} {
+			for _, r := range []*servertest.Reply{
+				s.Get("/cards/" + text), stamp(s, text, nil),
+				stamp(s, text, nil, "Idempotency-Key", "k"),
+			} {
 				if r.Want(429, "rate_limited"); r.Header.Get("Retry-After") != "60" {
 					t.Errorf("%s", r.Header)
 				}
@@ -117,19 +122,19 @@ func TestUnknownShortCodes(t *testing.T) {
 	})
 	for _, text := range []string{card, code} {
 		s.Get("/cards/" + text).Want(200)
-		s.Post("/cards/"+text+"/stamps", nil).Want(201)
+		stamp(s, text, nil).Want(201)
 	}
-	other.Post("/cards/"+short+"/stamps", nil).Want(201)
+	stamp(other, short, nil).Want(201)
 	s.Advance("59.5s")
 	s.Get("/cards/"+short).Want(429, "rate_limited")
 	s.Advance("500ms")
 	s.Get("/cards/" + short).Want(200)
-	s.Post("/cards/"+short+"/stamps", nil, "Idempotency-Key", "k").Want(201)
+	stamp(s, short, nil, "Idempotency-Key", "k").Want(201)
 
 	// Of concurrent unknown codes, too, ten are answered and the others are refused.
 	for _, do := range []func(string) *servertest.Reply{
 		func(text string) *servertest.Reply { return s.Get("/cards/" + text) },
-		func(text string) *servertest.Reply { return s.Post("/cards/"+text+"/stamps", nil) },
+		func(text string) *servertest.Reply { return stamp(s, text, nil) },
 	} {
 		got := servertest.Outcomes(servertest.Simultaneously(40, func(i int) *servertest.Reply { return do(fmt.Sprintf("zzzz%04d", i)) }))
 		if want := map[string]int{"404 not_found": 10, "429 rate_limited": 30}; !maps.Equal(got, want) {
@@ -149,30 +154,28 @@ func TestOrdinaryDevice(t *testing.T) {
 	d.Get("/me").Want(200).Shows(fields{"accepts_card_ids": false})
 	d.Get("/cards/" + card).Want(200)
 	s.Unchanged(func() {
-		for action, body := range map[string]fields{"stamps": {}, "redemptions": {"prize_id": "p"}, "topups": {"amount_cents": 1}, "spends": {"amount_cents": 1}, "uses": {}} {
+		for action, body := range actionBodies {
 			for _, id := range []string{card, "crd_none"} {
-				if r := d.Post("/cards/"+id+"/"+action, body).Want(422, "unprocessable_entity"); !strings.Contains(r.Str("error.message"), "card's id") {
-					t.Errorf("%s", r.Body)
-				}
+				says(d.Post("/cards/"+id+"/"+action, body).Want(422, "unprocessable_entity"), "card's id")
 			}
 		}
 	})
 	link := s.REST().Post("/cards/"+card+"/install-link", nil).Want(200).Str("install_url")
 	code, short := s.Codes(link)
 	for _, text := range []string{code, short} {
-		d.Post("/cards/"+text+"/stamps", nil).Want(201).Shows(fields{"card.id": card})
+		stamp(d, text, nil).Want(201).Shows(fields{"card.id": card})
 	}
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	s.Unchanged(func() {
 		s.Fetch("GET", link, nil, nil).Want(410, "gone")
 		for _, text := range []string{code, short} {
 			d.Get("/cards/"+text).Want(404, "not_found")
-			d.Post("/cards/"+text+"/stamps", nil).Want(404, "not_found")
+			stamp(d, text, nil).Want(404, "not_found")
 		}
-		d.Post("/cards/"+card+"/stamps", nil).Want(422, "unprocessable_entity")
+		stamp(d, card, nil).Want(422, "unprocessable_entity")
 	})
 	_, again := cardCodes(s, card)
-	d.Post("/cards/"+again+"/stamps", nil).Want(201)
+	stamp(d, again, nil).Want(201)
 }
 
 // TestOtherShop checks that a till cannot see or change anything of another shop.
@@ -187,12 +190,12 @@ func TestOtherShop(t *testing.T) {
 	s.Unchanged(func() {
 		for _, any := range []string{card, code} {
 			other.Get("/cards/"+any).Want(404, "not_found")
-			for action, body := range map[string]fields{"stamps": {}, "redemptions": {"prize_id": "p"}, "topups": {"amount_cents": 1}, "spends": {"amount_cents": 1}, "uses": {}} {
+			for action, body := range actionBodies {
 				other.Post("/cards/"+any+"/"+action, body).Want(404, "not_found")
 			}
 		}
 		other.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil).Want(404, "not_found")
-		other.Post("/transactions/"+row+"/reversal", nil).Want(404, "not_found")
+		reverse(other, row, nil).Want(404, "not_found")
 	})
 	api := s.REST().With(made.Str("api_key"))
 	api.Get("/transactions").Want(200).Shows(fields{"data": []any{}})
@@ -213,11 +216,11 @@ func TestTransactions(t *testing.T) {
 		s.Advance("1h")
 	}
 	begin := timeIn(s, 0)
-	row(s.Post("/cards/"+a+"/stamps", fields{"count": 6}))
+	row(stamp(s, a, fields{"count": 6}))
 	row(there.Post("/cards/"+a+"/redemptions", fields{"prize_id": s.Get("/cards/" + a).Str("prizes.0.id")}))
 	row(there.Post("/cards/"+b+"/topups", fields{"amount_cents": 900}))
 	row(s.Post("/cards/"+b+"/spends", fields{"amount_cents": 300}))
-	row(s.Post("/transactions/"+ids[3]+"/reversal", nil))
+	row(reverse(s, ids[3], nil))
 	at := func(hours int) string {
 		t0, _ := time.Parse(time.RFC3339Nano, begin)
 		return t0.Add(time.Duration(hours) * time.Hour).Format(time.RFC3339)
@@ -225,8 +228,10 @@ func TestTransactions(t *testing.T) {
 	restricted := s.REST().With(s.RestrictedAPIKey)
 	for query, want := range map[string][]int{
 		"": {4, 3, 2, 1, 0}, "card_id=" + a: {1, 0}, "card_id=" + b: {4, 3, 2}, "program_id=" + s.ProgramIDs["prepaid"]: {4, 3, 2},
-		"location_id=" + s.LocationIDs[1]: {2, 1}, "type=stamp": {0}, "type=redemption": {1}, "type=topup": {2}, "type=spend": {3}, "type=reversal": {4}, "type=expiry": {},
-		"from=" + at(1): {4, 3, 2, 1}, "to=" + at(1): {0}, "from=" + at(1) + "&to=" + at(3): {2, 1}, "card_id=" + b + "&location_id=" + s.LocationIDs[0] + "&type=spend": {3},
+		"location_id=" + s.LocationIDs[1]: {2, 1}, "type=stamp": {0}, "type=redemption": {1}, "type=topup": {2}, "type=spend": {3},
+		"type=reversal": {4}, "type=expiry": {},
+		"from=" + at(1): {4, 3, 2, 1}, "to=" + at(1): {0}, "from=" + at(1) + "&to=" + at(3): {2, 1},
+		"card_id=" + b + "&location_id=" + s.LocationIDs[0] + "&type=spend": {3},
 	} {
 		var all, own []string
 		for _, i := range want {
@@ -244,7 +249,9 @@ func TestTransactions(t *testing.T) {
 	}
 	first := s.REST().Get("/transactions?limit=2").Want(200)
 	next := s.REST().Get("/transactions?limit=3&cursor=" + first.Str("next_cursor")).Want(200)
-	if got := append(first.IDs(), next.IDs()...); !slices.Equal(got, []string{ids[4], ids[3], ids[2], ids[1], ids[0]}) || next.At("next_cursor") != nil {
+	if got := append(first.IDs(), next.IDs()...); !slices.Equal(got, []string{
+		ids[4], ids[3], ids[2], ids[1], ids[0],
+	}) || next.At("next_cursor") != nil {
 		t.Error(got, next.At("next_cursor"))
 	}
 	s.REST().Get("/transactions?type=spend").Shows(fields{"data.0.value_delta": -300, "data.0.reversed_at": at(4)[:19] + ".000Z"})
@@ -262,14 +269,14 @@ func TestIssuedCardIsHeld(t *testing.T) {
 	issued := till.Post(path, fields{"client_reference": reference}).Want(201)
 	card, held := issued.Str("id"), issued.Str("held_code")
 	till.Get("/cards/" + card).Want(200).Shows(fields{"card.stamps_count": 0})
-	till.Post("/cards/"+card+"/stamps", nil).Want(422)
-	till.Post("/cards/"+held+"/stamps", nil).Want(201).Shows(fields{"card.id": card, "card.stamps_count": 1})
+	stamp(till, card, nil).Want(422)
+	stamp(till, held, nil).Want(201).Shows(fields{"card.id": card, "card.stamps_count": 1})
 	again := till.Post(path, fields{"client_reference": reference}).Want(201)
 	if got := again.Str("held_code"); got != held {
 		t.Errorf("again the held code is %s, not %s", got, held)
 	}
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
-	till.Post("/cards/"+held+"/stamps", nil).Want(404)
+	stamp(till, held, nil).Want(404)
 	ended := till.Post(path, fields{"client_reference": reference}).Want(201).Str("held_code")
-	till.Post("/cards/"+ended+"/stamps", nil).Want(404)
+	stamp(till, ended, nil).Want(404)
 }

@@ -36,7 +36,9 @@ func TestCookie(t *testing.T) {
 		{"of the page with its origin", []string{"Cookie", cookie, "Content-Type", json + "; charset=utf-8", "Origin", s.Origin}, "", 200},
 		{"over plain http", []string{"Cookie", cookie, "Content-Type", json}, "", 200},
 		{"without a type", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, "", 401},
-		{"of a form", []string{"Cookie", cookie, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"}, "", 401},
+		{"of a form", []string{
+			"Cookie", cookie, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin",
+		}, "", 401},
 		{"as text", []string{"Cookie", cookie, "Content-Type", "text/plain", "Origin", s.Origin}, "", 401},
 		{"with a malformed type", []string{"Cookie", cookie, "Content-Type", "application/json; ="}, "", 401},
 		{"of another site", []string{"Cookie", cookie, "Content-Type", json, "Sec-Fetch-Site", "cross-site"}, "", 401},
@@ -50,9 +52,13 @@ func TestCookie(t *testing.T) {
 		{"a cookie of https", []string{"Cookie", "__Secure-" + cookie, "Content-Type", json}, "", 401},
 		{"an empty cookie", []string{"Cookie", "punchcard-till=", "Content-Type", json}, "", 401},
 		{"an unknown token", []string{"Cookie", "punchcard-till=tdk_test_" + strings.Repeat("A", 43), "Content-Type", json}, "", 401},
-		{"with a bad bearer token", []string{"Cookie", cookie, "Content-Type", json, "Authorization", "Bearer tdk_test_" + strings.Repeat("A", 43)}, "", 401},
+		{"with a bad bearer token", []string{
+			"Cookie", cookie, "Content-Type", json, "Authorization", "Bearer tdk_test_" + strings.Repeat("A", 43),
+		}, "", 401},
 		{"with another scheme", []string{"Cookie", cookie, "Content-Type", json, "Authorization", "Basic eA=="}, "", 401},
-		{"with a bearer token of its own", []string{"Cookie", "punchcard-till=x", "Authorization", "Bearer " + s.TillToken, "Sec-Fetch-Site", "cross-site"}, "", 200},
+		{"with a bearer token of its own", []string{
+			"Cookie", "punchcard-till=x", "Authorization", "Bearer " + s.TillToken, "Sec-Fetch-Site", "cross-site",
+		}, "", 200},
 	} {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			r := httptest.NewRequest(method, "/till/v1/me", nil)
@@ -70,7 +76,9 @@ func TestCookie(t *testing.T) {
 		}
 	}
 	// The bearer token says which device calls, whatever the cookie says.
-	r := s.Fetch("GET", s.Origin+"/till/v1/me", nil, http.Header{"Cookie": {cookie}, "Content-Type": {json}, "Authorization": {"Bearer " + other.Key}}).Want(200)
+	r := s.Fetch("GET", s.Origin+"/till/v1/me", nil, http.Header{
+		"Cookie": {cookie}, "Content-Type": {json}, "Authorization": {"Bearer " + other.Key},
+	}).Want(200)
 	if got := r.Str("location.id"); got != s.LocationIDs[1] {
 		t.Errorf("the device is at %s", got)
 	}
@@ -87,7 +95,9 @@ func TestCookieHost(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Host = host
-		req.Header = http.Header{"Cookie": {"__Secure-punchcard-till=" + s.TillToken}, "Content-Type": {"application/json"}, "Sec-Fetch-Site": {"same-origin"}}
+		req.Header = http.Header{
+			"Cookie": {"__Secure-punchcard-till=" + s.TillToken}, "Content-Type": {"application/json"}, "Sec-Fetch-Site": {"same-origin"},
+		}
 		resp, err := s.HTTP.Do(req)
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,10 @@ func TestBadFieldsAreNamed(t *testing.T) {
 		paths[r.ID] = strings.NewReplacer(":id", "none", ":code", "none").Replace(r.Path)
 	}
 	n := s.RefusesBadFields("/till/openapi.json", paths, func(operation, _ string) servertest.Fields {
-		return map[string]servertest.Fields{"redeemPrize": {"prize_id": "none"}, "topUpCard": {"amount_cents": 1}, "spendFromCard": {"amount_cents": 1}, "openStaffSession": {"staff_id": "none", "pin": "1234"}}[operation]
+		return map[string]servertest.Fields{
+			"redeemPrize": {"prize_id": "none"}, "topUpCard": {"amount_cents": 1}, "spendFromCard": {"amount_cents": 1},
+			"openStaffSession": {"staff_id": "none", "pin": "1234"},
+		}[operation]
 	})
 	if n < servertest.Sized(100, 10) {
 		t.Errorf("%d requests: the generator does not read the document", n)

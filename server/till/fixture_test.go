@@ -1,6 +1,7 @@
 package till_test
 
 import (
+	"strings"
 	"testing"
 
 	"punchcard/server/app"
@@ -36,10 +37,53 @@ func newTill(s *servertest.Server, body fields) (till *servertest.Server, locati
 	return s.NewDevice(location), location
 }
 
+// stamp stamps a card, as the body says.
+func stamp(s *servertest.Server, card string, body any, headers ...string) *servertest.Reply {
+	s.T.Helper()
+	return s.Post("/cards/"+card+"/stamps", body, headers...)
+}
+
+// reverse reverses a row of the ledger.
+func reverse(s *servertest.Server, row string, body any, headers ...string) *servertest.Reply {
+	s.T.Helper()
+	return s.Post("/transactions/"+row+"/reversal", body, headers...)
+}
+
+// setLocation disables or enables a location.
+func setLocation(s *servertest.Server, id, action string) {
+	s.T.Helper()
+	s.REST().Post("/locations/"+id+"/"+action, nil).Want(200)
+}
+
+// actionBodies are bodies of all actions on a card. There is no such prize.
+var actionBodies = map[string]fields{
+	"stamps":      {},
+	"redemptions": {"prize_id": "prz_none"},
+	"topups":      {"amount_cents": 1},
+	"spends":      {"amount_cents": 1},
+	"uses":        {},
+}
+
+// says checks what the message of a refusal has.
+func says(r *servertest.Reply, text string) {
+	r.T.Helper()
+	if !strings.Contains(r.Str("error.message"), text) {
+		r.T.Errorf("%s: %s lacks %q", r.What, r.Body, text)
+	}
+}
+
+// retryAfter checks after how many seconds a refused request may be repeated.
+func retryAfter(r *servertest.Reply, seconds string) {
+	r.T.Helper()
+	if got := r.Header.Get("Retry-After"); got != seconds {
+		r.T.Errorf("%s: Retry-After %q, want %s", r.What, got, seconds)
+	}
+}
+
 // giveStamps gives a card stamps. It must succeed.
 func giveStamps(s *servertest.Server, card string, n int) *servertest.Reply {
 	s.T.Helper()
-	return s.Post("/cards/"+card+"/stamps", fields{"count": n}).Want(201)
+	return stamp(s, card, fields{"count": n}).Want(201)
 }
 
 // countTransactions counts the rows of the ledger.

@@ -60,7 +60,7 @@ func TestRefusalsRemembered(t *testing.T) {
 	full, program := newCard(s, "standard", fields{"repeat_after_reset": false})
 	prize := s.NewPrize(program, 5)
 	reversed := giveStamps(s, full, 10).Str("transaction.id")
-	s.Post("/transactions/"+reversed+"/reversal", nil).Want(201)
+	reverse(s, reversed, nil).Want(201)
 	for name, c := range map[string]struct{ path, body, want string }{
 		"404": {"/transactions/txn_none/reversal", "{}", "not_found"},
 		"409": {"/transactions/" + reversed + "/reversal", "{}", "conflict"},
@@ -79,20 +79,22 @@ func TestRefusalsRemembered(t *testing.T) {
 
 	// These are not remembered: 400, also by the operation, and refusals by the guard.
 	s.Unchanged(func() {
-		s.Post("/cards/"+full+"/stamps", `{"count":0}`, idempotent, "form").Want(400, "validation_failed")
-		s.Post("/cards/"+full+"/stamps", `{"spend_cents":100}`, idempotent, "spend").Want(400, "spend_not_enabled")
+		stamp(s, full, `{"count":0}`, idempotent, "form").Want(400, "validation_failed")
+		stamp(s, full, `{"spend_cents":100}`, idempotent, "spend").Want(400, "spend_not_enabled")
 	})
-	s.Post("/cards/"+full+"/stamps", `{"count":1}`, idempotent, "form").Want(201)
+	stamp(s, full, `{"count":1}`, idempotent, "form").Want(201)
 	s.Control("PATCH", "/programs/"+program, fields{"min_spend_cents": 100})
-	s.Post("/cards/"+full+"/stamps", `{"spend_cents":100}`, idempotent, "spend").Want(201)
+	stamp(s, full, `{"spend_cents":100}`, idempotent, "spend").Want(201)
 	s.Control("PATCH", "/programs/"+program, fields{"min_spend_cents": nil})
 
-	s.REST().Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
-	s.Unchanged(func() { s.Post("/cards/"+full+"/stamps", "{}", idempotent, "gate").Want(422, "location_disabled") })
-	s.REST().Post("/locations/"+s.LocationIDs[0]+"/enable", nil).Want(200)
-	s.Post("/cards/"+full+"/stamps", "{}", idempotent, "gate").Want(201)
+	setLocation(s, s.LocationIDs[0], "disable")
+	s.Unchanged(func() { stamp(s, full, "{}", idempotent, "gate").Want(422, "location_disabled") })
+	setLocation(s, s.LocationIDs[0], "enable")
+	stamp(s, full, "{}", idempotent, "gate").Want(201)
 	for _, bad := range [][]string{{idempotent, ""}, {idempotent, "a", idempotent, "a"}} {
-		s.Post("/cards/"+full+"/stamps", "{}", bad...).Invalid("Idempotency-Key " + map[bool]string{true: "too_short", false: "invalid_value"}[len(bad) == 2])
+		stamp(s, full, "{}", bad...).Invalid("Idempotency-Key " + map[bool]string{
+			true: "too_short", false: "invalid_value",
+		}[len(bad) == 2])
 	}
 }
 
@@ -106,9 +108,9 @@ func TestUnknownCodeNotRemembered(t *testing.T) {
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	_, valid := cardCodes(s, card)
 	for _, unknown := range []string{code, short, "nope", "crd_none"} {
-		s.Unchanged(func() { s.Post("/cards/"+unknown+"/stamps", "{}", idempotent, unknown).Want(404, "not_found") })
-		r := s.Post("/cards/"+valid+"/stamps", "{}", idempotent, unknown).Want(201)
-		s.Post("/cards/"+valid+"/stamps", "{}", idempotent, unknown).Replays(r)
+		s.Unchanged(func() { stamp(s, unknown, "{}", idempotent, unknown).Want(404, "not_found") })
+		r := stamp(s, valid, "{}", idempotent, unknown).Want(201)
+		stamp(s, valid, "{}", idempotent, unknown).Replays(r)
 	}
 }
 
@@ -132,7 +134,7 @@ func TestConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
-	all := servertest.Simultaneously(100, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", "{}", idempotent, "k") })
+	all := servertest.Simultaneously(100, func(int) *servertest.Reply { return stamp(s, card, "{}", idempotent, "k") })
 	fresh := 0
 	for _, r := range all {
 		if r.Header.Get("Idempotent-Replayed") == "" {
@@ -173,23 +175,25 @@ func TestExpiryOnce(t *testing.T) {
 	giveStamps(s, card, 2)
 	s.Advance("720h")
 	for range 2 {
-		s.Post("/cards/"+card+"/stamps", `{"spend_cents":5}`, idempotent, "s").Want(400, "spend_not_enabled")
+		stamp(s, card, `{"spend_cents":5}`, idempotent, "s").Want(400, "spend_not_enabled")
 	}
-	s.REST().Get("/transactions?type=expiry&card_id=" + card).Shows(fields{"data.0.stamps_delta": -2, "data.1.stamps_delta": -7, "data.2": nil})
+	s.REST().Get("/transactions?type=expiry&card_id=" + card).Shows(fields{
+		"data.0.stamps_delta": -2, "data.1.stamps_delta": -7, "data.2": nil,
+	})
 
 	// The same holds for the row of a card that expired itself.
 	s.REST().Patch("/cards/"+card, fields{"expires_at": timeIn(s, 1e9)}).Want(200)
 	s.Advance("1s")
-	first = s.Post("/cards/"+card+"/stamps", "{}", idempotent, "late").Want(422, "card_expired")
+	first = stamp(s, card, "{}", idempotent, "late").Want(422, "card_expired")
 	s.Unchanged(func() {
-		s.Post("/cards/"+card+"/stamps", "{}", idempotent, "late").Replays(first)
-		s.Post("/cards/"+card+"/stamps", "{}").Want(422, "card_expired")
-		servertest.Simultaneously(20, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", "{}") })
+		stamp(s, card, "{}", idempotent, "late").Replays(first)
+		stamp(s, card, "{}").Want(422, "card_expired")
+		servertest.Simultaneously(20, func(int) *servertest.Reply { return stamp(s, card, "{}") })
 	})
 	// There is one row for each expiry date.
 	s.REST().Patch("/cards/"+card, fields{"expires_at": timeIn(s, 1e9)}).Want(200)
 	s.Advance("1s")
-	servertest.Simultaneously(20, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", "{}") })
+	servertest.Simultaneously(20, func(int) *servertest.Reply { return stamp(s, card, "{}") })
 	if n := len(s.REST().Get("/transactions?type=expiry&card_id=" + card).IDs()); n != 4 {
 		t.Errorf("%d expiry rows, want 4", n)
 	}
@@ -201,13 +205,13 @@ func TestErasedReplay(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
-	s.Post("/cards/"+card+"/stamps", "{}", idempotent, "k").Want(201)
+	stamp(s, card, "{}", idempotent, "k").Want(201)
 	giveStamps(s, card, 8)
-	over := s.Post("/cards/"+card+"/stamps", `{"count":5}`, idempotent, "over").Want(201)
-	s.Post("/transactions/"+over.Str("transaction.id")+"/reversal", "{}", idempotent, "back").Want(201)
+	over := stamp(s, card, `{"count":5}`, idempotent, "over").Want(201)
+	reverse(s, over.Str("transaction.id"), "{}", idempotent, "back").Want(201)
 	servertest.Write(t, s.Beside(), func(tx *store.Tx) error { return tx.EraseCard(s.Shop(), card) })
 	if n := s.Value("SELECT count(*) FROM idempotency WHERE instr(body, 'Lovelace')>0"); n != "0" {
 		t.Errorf("%s answers still contain the name", n)
 	}
-	s.Unchanged(func() { s.Post("/cards/"+card+"/stamps", "{}", idempotent, "k").Want(404, "not_found") })
+	s.Unchanged(func() { stamp(s, card, "{}", idempotent, "k").Want(404, "not_found") })
 }

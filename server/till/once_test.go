@@ -39,31 +39,36 @@ func TestClientReference(t *testing.T) {
 		})
 	}
 	again()
-	s.NewDevice(s.LocationIDs[0]).Post(path, body).Want(201).Shows(fields{"transaction.id": first.Str("transaction.id"), "transaction.location_id": location})
+	s.NewDevice(s.LocationIDs[0]).Post(path, body).Want(201).Shows(fields{
+		"transaction.id": first.Str("transaction.id"), "transaction.location_id": location,
+	})
 	s.Advance("2000h")
 	again()
-	s.REST().Post("/locations/"+location+"/disable", nil).Want(200)
+	setLocation(s, location, "disable")
 	again()
-	s.REST().Post("/locations/"+location+"/enable", nil).Want(200)
+	setLocation(s, location, "enable")
 
 	other := s.Issue(s.ProgramIDs["standard"], nil)
 	s.Unchanged(func() {
-		d.Post("/cards/"+other+"/stamps", body).Want(409, "conflict")
+		stamp(d, other, body).Want(409, "conflict")
 		d.Post("/cards/"+card+"/redemptions", fields{"prize_id": "prz_none", "client_reference": uuid(1)}).Want(409, "conflict")
-		d.Post("/transactions/"+first.Str("transaction.id")+"/reversal", fields{"client_reference": uuid(1)}).Want(409, "conflict")
+		reverse(d, first.Str("transaction.id"), fields{"client_reference": uuid(1)}).Want(409, "conflict")
 		d.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", fields{"client_reference": uuid(1)}).Want(409, "conflict")
 	})
-	back := d.Post("/transactions/"+uuid(1)+"/reversal", fields{"client_reference": uuid(2)}, pinHeader, "2468").Want(201)
+	back := reverse(d, uuid(1), fields{"client_reference": uuid(2)}, pinHeader, "2468").Want(201)
 	s.Unchanged(func() {
 		for _, row := range []string{uuid(1), first.Str("transaction.id")} {
-			d.Post("/transactions/"+row+"/reversal", fields{"client_reference": uuid(2)}).Want(201).Shows(fields{"transaction.id": back.Str("transaction.id")})
+			reverse(d, row, fields{"client_reference": uuid(2)}).Want(201).Shows(fields{
+				"transaction.id": back.Str("transaction.id"),
+			})
 		}
 	})
 	s.Control("POST", "/cards/"+card+"/delete", nil)
 	s.Unchanged(func() { d.Post(path, body).Want(404, "not_found") })
 	for _, wrong := range []any{"", "x", uuid(1) + "0", strings.ReplaceAll(uuid(1), "-", ""), 7} {
 		s.Unchanged(func() {
-			if r := s.Post(path, fields{"client_reference": wrong}).Want(400, "validation_failed"); !strings.HasPrefix(r.Details()[0], "client_reference ") {
+			r := s.Post(path, fields{"client_reference": wrong}).Want(400, "validation_failed")
+			if !strings.HasPrefix(r.Details()[0], "client_reference ") {
 				t.Errorf("%v: %q", wrong, r.Details())
 			}
 		})
@@ -100,7 +105,7 @@ func TestReferenceRace(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range ids {
 		wg.Go(func() {
-			ids[i] = s.Post("/cards/"+card+"/stamps", fields{"client_reference": uuid(1)}, "Idempotency-Key", fmt.Sprint(i%4)).Want(201).Str("transaction.id")
+			ids[i] = stamp(s, card, fields{"client_reference": uuid(1)}, "Idempotency-Key", fmt.Sprint(i%4)).Want(201).Str("transaction.id")
 		})
 	}
 	wg.Wait()
@@ -121,12 +126,12 @@ func TestReferenceIsNoOracle(t *testing.T) {
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	body := fields{"client_reference": uuid(1)}
-	s.Post("/cards/"+card+"/stamps", body).Want(201)
+	stamp(s, card, body).Want(201)
 	for i := range 10 {
 		s.Post(fmt.Sprintf("/cards/zzzzzzz%d/stamps", i), body).Want(201)
 	}
 	s.Post("/cards/zzzzzzzz/stamps", body).Want(429, "rate_limited")
-	s.Post("/cards/"+card+"/stamps", body).Want(201)
+	stamp(s, card, body).Want(201)
 }
 
 // TestOccurredAt checks which times a till may send as that of a transaction.
@@ -137,21 +142,22 @@ func TestOccurredAt(t *testing.T) {
 	now := s.App.Store.Now()
 	give := func(at store.Time) fields { return fields{"occurred_at": at.String()} }
 	s.Unchanged(func() {
-		s.Post("/cards/"+card+"/stamps", give(now.Add(-7*24*time.Hour-time.Minute))).Invalid("occurred_at invalid_value")
-		s.Post("/cards/"+card+"/stamps", fields{"occurred_at": "yesterday"}).Invalid("occurred_at invalid_format")
+		stamp(s, card, give(now.Add(-7*24*time.Hour-time.Minute))).Invalid("occurred_at invalid_value")
+		stamp(s, card, fields{"occurred_at": "yesterday"}).Invalid("occurred_at invalid_format")
 	})
 	yesterday := now.Add(-24 * time.Hour)
-	s.Post("/cards/"+card+"/stamps", give(yesterday)).Want(201).Shows(fields{"transaction.occurred_at": yesterday.String()})
+	stamp(s, card, give(yesterday)).Want(201).Shows(fields{"transaction.occurred_at": yesterday.String()})
 	s.Get("/cards/" + card).Want(200).Shows(fields{"transactions.0.occurred_at": yesterday.String()})
-	r := s.Post("/cards/"+card+"/stamps", give(now.Add(time.Hour))).Want(201)
+	r := stamp(s, card, give(now.Add(time.Hour))).Want(201)
 	if r.Str("transaction.occurred_at") != r.Str("transaction.created_at") {
 		t.Errorf("in the future: %s", r.Body)
 	}
 	// A repeat is answered also when the stamp has become too old to be sent.
 	late := give(yesterday)
 	late["client_reference"] = uuid(1)
-	id := s.Post("/cards/"+card+"/stamps", late).Want(201).Str("transaction.id")
-	s.SQL("UPDATE transactions SET occurred_at=occurred_at-? WHERE id=?", int64(8*24*time.Hour/time.Millisecond), s.Row(store.KindTransaction, id))
+	id := stamp(s, card, late).Want(201).Str("transaction.id")
+	const days = int64(8 * 24 * time.Hour / time.Millisecond)
+	s.SQL("UPDATE transactions SET occurred_at=occurred_at-? WHERE id=?", days, s.Row(store.KindTransaction, id))
 	late["occurred_at"] = yesterday.Add(-8 * 24 * time.Hour).String()
-	s.Post("/cards/"+card+"/stamps", late).Want(201).Shows(fields{"transaction.id": id})
+	stamp(s, card, late).Want(201).Shows(fields{"transaction.id": id})
 }

@@ -2,6 +2,7 @@ package till_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,7 +54,9 @@ var refusals = []struct {
 	{"card", "404 not_found", func(c *scene) { c.card = "crd_none" }},
 	{"type", "422 unprocessable_entity", func(c *scene) { c.action = "/uses" }},
 	{"scope", "422 unprocessable_entity", func(c *scene) {
-		c.REST().Patch("/programs/"+c.program, fields{"location_scope": "selected_locations", "scoped_location_ids": c.LocationIDs[:1]}).Want(200)
+		c.REST().Patch("/programs/"+c.program, fields{
+			"location_scope": "selected_locations", "scoped_location_ids": c.LocationIDs[:1],
+		}).Want(200)
 	}},
 	{"program", "422 card_suspended", func(c *scene) { c.REST().Post("/programs/"+c.program+"/suspend", nil).Want(200) }},
 	{"archived", "409 conflict", func(c *scene) { c.setCard("archived_at=?1") }},
@@ -111,18 +114,17 @@ func TestOrderOfRefusals(t *testing.T) {
 func TestOrderEverywhere(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
-	for action, body := range map[string]fields{"stamps": {}, "redemptions": {"prize_id": "prz_none"}, "topups": {"amount_cents": 1}, "spends": {"amount_cents": 1}, "uses": {}} {
-		kinds := map[string][]string{"stamps": {"standard", "private"}, "redemptions": {"standard", "private"}, "topups": {"prepaid"}, "spends": {"prepaid"}, "uses": {"access", "discount"}}[action]
+	for action, body := range actionBodies {
+		kinds := map[string][]string{
+			"stamps": {"standard", "private"}, "redemptions": {"standard", "private"}, "topups": {"prepaid"}, "spends": {"prepaid"},
+			"uses": {"access", "discount"},
+		}[action]
 		for _, kind := range servertest.Types {
 			t.Run(fmt.Sprint(action, " of ", kind), func(t *testing.T) {
 				s := s.On(t)
 				card, program := newCard(s, kind, nil)
 				give := func() *servertest.Reply { return s.Post("/cards/"+card+"/"+action, body) }
-				fits := false
-				for _, k := range kinds {
-					fits = fits || k == kind
-				}
-				if !fits {
+				if !slices.Contains(kinds, kind) {
 					s.Unchanged(func() { give().Want(422, "unprocessable_entity") })
 					return
 				}
@@ -136,7 +138,9 @@ func TestOrderEverywhere(t *testing.T) {
 				s.Advance("1s")
 				give().Want(422, "card_expired")
 				s.Unchanged(func() { give().Want(422, "card_expired") })
-				s.REST().Get("/transactions?card_id=" + card).Shows(fields{"data.0.type": "expiry", "data.0.stamps_delta": nil, "data.0.value_delta": nil, "data.1": nil})
+				s.REST().Get("/transactions?card_id=" + card).Shows(fields{
+					"data.0.type": "expiry", "data.0.stamps_delta": nil, "data.0.value_delta": nil, "data.1": nil,
+				})
 				s.Control("POST", "/cards/"+card+"/archive", fields{})
 				s.Unchanged(func() { give().Want(409, "conflict") })
 			})

@@ -2,7 +2,6 @@ package till_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -24,9 +23,9 @@ func guarded(t *testing.T) (s, d *servertest.Server, location, card string) {
 func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
 	s.T.Helper()
 	if pin == "" {
-		return s.Post("/cards/"+card+"/stamps", nil)
+		return stamp(s, card, nil)
 	}
-	return s.Post("/cards/"+card+"/stamps", nil, pinHeader, pin)
+	return stamp(s, card, nil, pinHeader, pin)
 }
 
 // TestPINRequired checks that every write requires the PIN before anything is read or written, and
@@ -36,8 +35,10 @@ func TestPINRequired(t *testing.T) {
 	s, d, location, card := guarded(t)
 	d.Get("/me").Want(200).Shows(fields{"location.require_staff_pin": true, "location.id": location})
 	d.Get("/cards/" + card).Want(200)
-	for _, path := range []string{"/programs/" + s.ProgramIDs["standard"] + "/cards", "/cards/" + card + "/stamps", "/cards/" + card + "/redemptions",
-		"/cards/" + card + "/topups", "/cards/" + card + "/spends", "/cards/" + card + "/uses", "/transactions/txn_none/reversal"} {
+	for _, path := range []string{
+		"/programs/" + s.ProgramIDs["standard"] + "/cards", "/cards/" + card + "/stamps", "/cards/" + card + "/redemptions",
+		"/cards/" + card + "/topups", "/cards/" + card + "/spends", "/cards/" + card + "/uses", "/transactions/txn_none/reversal",
+	} {
 		first, location := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"}) // a location for each, so that none is locked
 		second := s.NewDevice(location)
 		s.Unchanged(func() {
@@ -57,8 +58,10 @@ func TestPINRequired(t *testing.T) {
 					d = second
 				}
 				for _, body := range []string{"{}", "["} {
-					if r := d.Post(path, body, c.headers...).Want(401, "invalid_credentials"); !strings.Contains(r.Str("error.message"), c.message) || r.Header.Get("Www-Authenticate") != "" {
-						t.Errorf("%s %q: %s", path, c.headers, r.Body)
+					r := d.Post(path, body, c.headers...).Want(401, "invalid_credentials")
+					says(r, c.message)
+					if r.Header.Get("Www-Authenticate") != "" {
+						t.Errorf("%s %q: %s", path, c.headers, r.Header)
 					}
 				}
 			}
@@ -73,9 +76,7 @@ func TestPINRequired(t *testing.T) {
 	none, at := newTill(s, fields{"require_staff_pin": true})
 	s.Unchanged(func() {
 		for _, pin := range []string{"", "2468"} {
-			if r := stampWithPIN(none, card, pin).Want(401, "invalid_credentials"); !strings.Contains(r.Str("error.message"), "none is set") {
-				t.Errorf("%s", r.Body)
-			}
+			says(stampWithPIN(none, card, pin).Want(401, "invalid_credentials"), "none is set")
 		}
 	})
 	s.REST().Patch("/locations/"+at, fields{"require_staff_pin": false}).Want(200)
@@ -99,9 +100,7 @@ func TestPINLock(t *testing.T) {
 		t.Helper()
 		s.Unchanged(func() {
 			for _, pin := range []string{"0000", "2468", ""} {
-				if r := stampWithPIN(d, card, pin).Want(429, "rate_limited"); r.Header.Get("Retry-After") != after {
-					t.Errorf("Retry-After %q, want %s", r.Header.Get("Retry-After"), after)
-				}
+				retryAfter(stampWithPIN(d, card, pin).Want(429, "rate_limited"), after)
 			}
 		})
 	}
@@ -172,7 +171,8 @@ func TestPINLockOfLocation(t *testing.T) {
 	for i, device := range []*servertest.Server{d, other, s.NewDevice(location)} {
 		for _, pin := range []string{"2468", "0000"} {
 			s.Unchanged(func() {
-				if r := stampWithPIN(device, card, pin).Want(429, "rate_limited"); r.Header.Get("Retry-After") != "300" || !strings.Contains(r.Str("error.message"), "location") {
+				if r := stampWithPIN(device, card, pin).Want(429, "rate_limited"); r.Header.Get("Retry-After") != "300" ||
+					!strings.Contains(r.Str("error.message"), "location") {
 					t.Errorf("device %d: %s %s", i, r.Header, r.Body)
 				}
 			})
@@ -222,9 +222,9 @@ func TestPINChanged(t *testing.T) {
 	// After any change in the file the guard reads it again, and the request still counts as one
 	// try.
 	for range 4 {
-		s.REST().Post("/locations/"+s.LocationIDs[1]+"/disable", nil).Want(200)
+		setLocation(s, s.LocationIDs[1], "disable")
 		s.Unchanged(func() { stampWithPIN(d, card, "9999").Want(401, "invalid_credentials") })
-		s.REST().Post("/locations/"+s.LocationIDs[1]+"/enable", nil).Want(200)
+		setLocation(s, s.LocationIDs[1], "enable")
 	}
 	stampWithPIN(d, card, "3333").Want(201)
 	// Without a PIN no write is possible; if a PIN is required again, it is asked for.
@@ -243,14 +243,11 @@ func TestConcurrentPINs(t *testing.T) {
 	t.Parallel()
 	_, d, _, card := guarded(t)
 	for _, n := range []int{4, 12} {
-		got := servertest.Outcomes(servertest.Simultaneously(n, func(i int) *servertest.Reply { return stampWithPIN(d, card, fmt.Sprintf("%04d", i)) }))
 		want := map[string]int{"401 invalid_credentials": min(n, 5)}
 		if n > 5 {
 			want["429 rate_limited"] = n - 5
 		}
-		if !maps.Equal(got, want) {
-			t.Errorf("%d concurrent wrong PINs: %v, want %v", n, got, want)
-		}
+		atOnce(t, n, func(i int) *servertest.Reply { return stampWithPIN(d, card, fmt.Sprintf("%04d", i)) }, want)
 		if n == 4 {
 			stampWithPIN(d, card, "2468").Want(201)
 		}

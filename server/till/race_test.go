@@ -12,16 +12,20 @@ import (
 // checkTotals compares the cards' counts with the ledger.
 func checkTotals(s *servertest.Server) {
 	s.T.Helper()
-	if n := s.Value(`SELECT count(*) FROM cards c WHERE c.archived_at IS NULL AND (c.stamps_count<>(SELECT ifnull(sum(stamps_delta),0) FROM transactions WHERE card_id=c.id)
-		OR ifnull(c.current_value,0)<>ifnull(c.initial_value,0)+(SELECT ifnull(sum(value_delta),0) FROM transactions WHERE card_id=c.id) OR c.stamps_count<0 OR c.current_value<0)`); n != "0" {
+	const wrong = `SELECT count(*) FROM cards c WHERE c.archived_at IS NULL AND (
+		c.stamps_count<>(SELECT ifnull(sum(stamps_delta),0) FROM transactions WHERE card_id=c.id) OR
+		ifnull(c.current_value,0)<>
+			ifnull(c.initial_value,0)+(SELECT ifnull(sum(value_delta),0) FROM transactions WHERE card_id=c.id) OR
+		c.stamps_count<0 OR c.current_value<0)`
+	if n := s.Value(wrong); n != "0" {
 		s.T.Errorf("the ledger disagrees with %s cards", n)
 	}
 }
 
-// same compares the numbers of answers by their outcome.
-func same(t *testing.T, got, want map[string]int) {
+// atOnce makes n requests at the same time and compares the numbers of answers by their outcome.
+func atOnce(t *testing.T, n int, request func(i int) *servertest.Reply, want map[string]int) {
 	t.Helper()
-	if !maps.Equal(got, want) {
+	if got := servertest.Outcomes(servertest.Simultaneously(n, request)); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -33,7 +37,7 @@ func TestTwoTills(t *testing.T) {
 	s := start(t)
 	tills := []*servertest.Server{s, s.NewDevice(s.LocationIDs[1])}
 	card := s.Issue(s.NewProgram("standard", true, fields{"repeat_after_reset": true}), nil)
-	same(t, servertest.Outcomes(servertest.Simultaneously(34, func(i int) *servertest.Reply { return tills[i%2].Post("/cards/"+card+"/stamps", nil) })), map[string]int{"201": 34})
+	atOnce(t, 34, func(i int) *servertest.Reply { return stamp(tills[i%2], card, nil) }, map[string]int{"201": 34})
 	s.Get("/cards/" + card).Shows(fields{"card.stamps_count": 4, "earlier_cards": []any{}})
 	if got := s.Value("SELECT sum(stamps_delta)||' '||count(DISTINCT card_id) FROM transactions"); got != "34 4" {
 		t.Errorf("%s, want 34 stamps on 4 cards", got)
@@ -43,7 +47,9 @@ func TestTwoTills(t *testing.T) {
 	}
 	// A program that does not repeat has room for ten.
 	card, _ = newCard(s, "private", nil)
-	same(t, servertest.Outcomes(servertest.Simultaneously(16, func(i int) *servertest.Reply { return tills[i%2].Post("/cards/"+card+"/stamps", nil) })), map[string]int{"201": 10, "422 card_full_no_repeat": 6})
+	atOnce(t, 16, func(i int) *servertest.Reply { return stamp(tills[i%2], card, nil) }, map[string]int{
+		"201": 10, "422 card_full_no_repeat": 6,
+	})
 	checkTotals(s)
 }
 
@@ -57,17 +63,17 @@ func TestOneRedemption(t *testing.T) {
 		card, program := newCard(s, "standard", nil)
 		prizes := []string{s.NewPrize(program, 5), s.NewPrize(program, 5)}
 		giveStamps(s, card, 6)
-		same(t, servertest.Outcomes(servertest.Simultaneously(8, func(i int) *servertest.Reply {
+		atOnce(t, 8, func(i int) *servertest.Reply {
 			return tills[i%2].Post("/cards/"+card+"/redemptions", fields{"prize_id": prizes[i%2]})
-		})), map[string]int{"201": 1, "422 threshold_already_claimed": 7})
+		}, map[string]int{"201": 1, "422 threshold_already_claimed": 7})
 	}
 	// The redemption ends a cycle, and the next one has no stamps yet.
 	card, program := newCard(s, "standard", fields{"repeat_after_reset": true})
 	top := s.NewPrize(program, 10)
 	giveStamps(s, card, 10)
-	same(t, servertest.Outcomes(servertest.Simultaneously(8, func(i int) *servertest.Reply {
+	atOnce(t, 8, func(i int) *servertest.Reply {
 		return tills[i%2].Post("/cards/"+card+"/redemptions", fields{"prize_id": top})
-	})), map[string]int{"201": 1, "422 unprocessable_entity": 7})
+	}, map[string]int{"201": 1, "422 unprocessable_entity": 7})
 	s.Get("/cards/" + card).Shows(fields{"card.stamps_count": 0})
 	checkTotals(s)
 }
@@ -80,7 +86,7 @@ func TestReversalRaces(t *testing.T) {
 	card, program := newCard(s, "standard", nil)
 	prize := s.NewPrize(program, 5)
 	row := giveStamps(s, card, 5).Str("transaction.id")
-	same(t, servertest.Outcomes(servertest.Simultaneously(8, func(int) *servertest.Reply { return s.Post("/transactions/"+row+"/reversal", nil) })), map[string]int{"201": 1, "409 conflict": 7})
+	atOnce(t, 8, func(int) *servertest.Reply { return reverse(s, row, nil) }, map[string]int{"201": 1, "409 conflict": 7})
 	s.Get("/cards/" + card).Shows(fields{"card.stamps_count": 0})
 
 	for range 12 {
@@ -91,7 +97,7 @@ func TestReversalRaces(t *testing.T) {
 			if i == 0 {
 				return s.Post("/cards/"+card+"/redemptions", fields{"prize_id": prize})
 			}
-			return s.Post("/transactions/"+row+"/reversal", nil)
+			return reverse(s, row, nil)
 		})
 		outcome := fmt.Sprintf("%d %d", got[0].Status, got[1].Status)
 		switch outcome {
@@ -112,8 +118,9 @@ func TestConcurrentSpends(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card, _ := newCard(s, "prepaid", fields{"initial_balance_cents": 1000})
-	same(t, servertest.Outcomes(servertest.Simultaneously(15, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/spends", fields{"amount_cents": 100}) })),
-		map[string]int{"201": 10, "422 prepaid_insufficient_balance": 5})
+	atOnce(t, 15, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/spends", fields{"amount_cents": 100}) }, map[string]int{
+		"201": 10, "422 prepaid_insufficient_balance": 5,
+	})
 	s.Get("/cards/" + card).Shows(fields{"card.current_value": 0})
 	checkTotals(s)
 }
@@ -128,7 +135,7 @@ func TestLockRaces(t *testing.T) {
 		if i == 10 {
 			return s.Control("POST", "/cards/"+card+"/lock", fields{})
 		}
-		return s.Post("/cards/"+card+"/stamps", nil)
+		return stamp(s, card, nil)
 	})
 	at := s.Value("SELECT ifnull((SELECT max(id) FROM audit WHERE action='card.lock'),0)")
 	if n := s.Value("SELECT count(*) FROM audit WHERE action='transaction.stamp' AND id>?", at); n != "0" {

@@ -16,23 +16,26 @@ func TestRateLimit(t *testing.T) {
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	step := func(r *servertest.Reply, want string) {
 		t.Helper()
-		h := r.Header
-		if got := fmt.Sprintf("%d %s %s %s %s", r.Status, h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"), h.Get("Retry-After")); got != want {
+		got := fmt.Sprint(r.Status)
+		for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"} {
+			got += " " + r.Header.Get(name)
+		}
+		if got != want {
 			t.Errorf("%s: %q, want %q", r.What, got, want)
 		}
 	}
 	step(s.Get("/me"), "200 4 3 15 ")
 	step(s.Get("/cards/none"), "404 4 2 30 ")
-	step(s.Post("/cards/"+card+"/stamps", nil, idempotent, "k"), "201 4 1 45 ")
-	step(s.Post("/cards/"+card+"/stamps", nil, idempotent, "k"), "201 4 0 60 ") // a replay
+	step(stamp(s, card, nil, idempotent, "k"), "201 4 1 45 ")
+	step(stamp(s, card, nil, idempotent, "k"), "201 4 0 60 ") // a replay
 	s.Unchanged(func() {
 		step(s.Get("/me"), "429 4 0 60 15")
-		step(s.Post("/cards/"+card+"/stamps", nil, idempotent, "l"), "429 4 0 60 15")
+		step(stamp(s, card, nil, idempotent, "l"), "429 4 0 60 15")
 	})
 	step(s.With("tdk_test_none").Get("/me"), "401    ")
 	step(s.NewDevice(s.LocationIDs[0]).Get("/me"), "200 4 3 15 ") // another device has its own
 	s.Advance("15s")
-	step(s.Post("/cards/"+card+"/stamps", nil, idempotent, "l"), "201 4 0 60 ")
+	step(stamp(s, card, nil, idempotent, "l"), "201 4 0 60 ")
 }
 
 // TestNoRateLimit checks that the tills of a fixture have no limit by default.

@@ -14,9 +14,11 @@ import (
 
 // samples returns bodies with which the operations succeed.
 func samples(prize string) map[string]fields {
-	return map[string]fields{"issueCardAtCounter": {}, "stampCard": {"count": 1}, "redeemPrize": {"prize_id": prize}, "topUpCard": {"amount_cents": 100},
+	return map[string]fields{
+		"issueCardAtCounter": {}, "stampCard": {"count": 1}, "redeemPrize": {"prize_id": prize}, "topUpCard": {"amount_cents": 100},
 		"spendFromCard": {"amount_cents": 100}, "useCard": {}, "reverseTransaction": {},
-		"openStaffSession": {"staff_id": "stf_none", "pin": "1234"}, "closeStaffSession": {}}
+		"openStaffSession": {"staff_id": "stf_none", "pin": "1234"}, "closeStaffSession": {},
+	}
 }
 
 // refusedCaller is a caller that some operations refuse.
@@ -47,7 +49,7 @@ func refusedCallers(s *servertest.Server) []refusedCaller {
 	revoked := s.NewDevice(s.LocationIDs[0])
 	s.SQL("UPDATE devices SET revoked_at=? WHERE id=(SELECT max(id) FROM devices)", int64(s.App.Store.Now()))
 	disabled, closed := newTill(s, fields{})
-	s.REST().Post("/locations/"+closed+"/disable", nil).Want(200)
+	setLocation(s, closed, "disable")
 	asked, _ := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"})
 	unset, _ := newTill(s, fields{"require_staff_pin": true})
 	elsewhere, _ := newTill(s, fields{})

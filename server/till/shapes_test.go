@@ -19,9 +19,13 @@ func TestMe(t *testing.T) {
 	r.Shaped("device", "NamedDevice", "")
 	r.Shaped("shop", "TillShop", "")
 	r.Shaped("location", "LocationSettings", "disabled_at")
-	r.Shaped("programs.0", "ProgramDetail", "suspended_at total_stamps discount_percent default_expire_after_days logo_url access_image_url icon_key")
-	r.Shows(fields{"device.name": "Demo till", "accepts_card_ids": true, "location.id": s.LocationIDs[0], "shop.id": s.ShopID, "shop.timezone": "Europe/Rome", "shop.currency": "EUR",
-		"programs.0.type": "prepaid", "programs.4.id": s.ProgramIDs["standard"], "programs.4.prizes.0.threshold": 5})
+	r.Shaped("programs.0", "ProgramDetail",
+		"suspended_at total_stamps discount_percent default_expire_after_days logo_url access_image_url icon_key")
+	r.Shows(fields{
+		"device.name": "Demo till", "accepts_card_ids": true, "location.id": s.LocationIDs[0], "shop.id": s.ShopID,
+		"shop.timezone": "Europe/Rome", "shop.currency": "EUR", "programs.0.type": "prepaid", "programs.4.id": s.ProgramIDs["standard"],
+		"programs.4.prizes.0.threshold": 5,
+	})
 
 	// Only programs whose cards are accepted here are listed, without deleted ones.
 	there := s.NewProgram("access", true, fields{"location_scope": "selected_locations", "scoped_location_ids": []string{s.LocationIDs[1]}})
@@ -42,9 +46,13 @@ func TestLookup(t *testing.T) {
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	r := s.Get("/cards/" + card).Want(200)
 	r.Shaped("card", "CardDetail", bare)
-	r.Shaped("program", "Program", "suspended_at discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url")
+	r.Shaped("program", "Program",
+		"suspended_at discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url")
 	r.Shaped("prizes.2", "LadderPrize", "")
-	r.Shows(fields{"card.id": card, "card.status": "invited", "card.locations.0.id": s.LocationIDs[0], "prizes.0.available": false, "earlier_cards": []any{}, "transactions": []any{}})
+	r.Shows(fields{
+		"card.id": card, "card.status": "invited", "card.locations.0.id": s.LocationIDs[0], "prizes.0.available": false,
+		"earlier_cards": []any{}, "transactions": []any{},
+	})
 
 	giveStamps(s, card, 8)
 	prize := s.Get("/cards/" + card).Str("prizes.0.id")
@@ -54,9 +62,12 @@ func TestLookup(t *testing.T) {
 	r.Shaped("earlier_cards.0", "EarlierCard", bare)
 	r.Shaped("earlier_cards.0.prizes.0", "LadderPrize", "")
 	r.Shaped("transactions.2", "TillTransaction", "value_delta reversed_at staff occurred_at client_reference")
-	r.Shows(fields{"card.stamps_count": 3, "earlier_cards.0.id": card, "earlier_cards.0.stamps_count": 10, "prizes.0.available": false, "prizes.0.claimed": false,
-		"earlier_cards.0.prizes.0.claimed": true, "earlier_cards.0.prizes.0.available": false, "earlier_cards.0.prizes.1.available": true, "earlier_cards.0.prizes.1.claimed": false,
-		"transactions.0.stamps_delta": 3, "transactions.1.stamps_delta": 2, "transactions.2.type": "redemption", "transactions.3.stamps_delta": 8, "transactions.4": nil})
+	r.Shows(fields{
+		"card.stamps_count": 3, "earlier_cards.0.id": card, "earlier_cards.0.stamps_count": 10, "prizes.0.available": false,
+		"prizes.0.claimed": false, "earlier_cards.0.prizes.0.claimed": true, "earlier_cards.0.prizes.0.available": false,
+		"earlier_cards.0.prizes.1.available": true, "earlier_cards.0.prizes.1.claimed": false, "transactions.0.stamps_delta": 3,
+		"transactions.1.stamps_delta": 2, "transactions.2.type": "redemption", "transactions.3.stamps_delta": 8, "transactions.4": nil,
+	})
 
 	// The last ten transactions are listed.
 	for range 8 {
@@ -103,22 +114,30 @@ func TestEveryAction(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	standard := s.Issue(s.ProgramIDs["standard"], nil)
-	r := s.Post("/cards/"+standard+"/stamps", nil).Want(201)
+	r := stamp(s, standard, nil).Want(201)
 	r.Shaped("transaction", "TillTransaction", "value_delta prize_id reversed_at staff occurred_at client_reference")
 	r.Shaped("card", "CardDetail", bare)
-	r.Shows(fields{"transaction.type": "stamp", "transaction.stamps_delta": 1, "transaction.card_id": standard, "transaction.location_id": s.LocationIDs[0],
-		"transaction.location_name": "Centrale", "card.stamps_count": 1, "card.status": "active"})
+	r.Shows(fields{
+		"transaction.type": "stamp", "transaction.stamps_delta": 1, "transaction.card_id": standard,
+		"transaction.location_id": s.LocationIDs[0], "transaction.location_name": "Centrale", "card.stamps_count": 1,
+		"card.status": "active",
+	})
 
 	over := giveStamps(s, standard, 12)
 	over.Shaped("overflow_transaction", "TillTransaction", "value_delta prize_id reversed_at staff occurred_at client_reference")
 	over.Shaped("overflow_card", "CardDetail", bare)
-	over.Shows(fields{"transaction.stamps_delta": 9, "overflow_transaction.stamps_delta": 3, "card.id": standard, "card.stamps_count": 10, "overflow_card.stamps_count": 3,
-		"overflow_transaction.card_id": over.Str("overflow_card.id")})
+	over.Shows(fields{
+		"transaction.stamps_delta": 9, "overflow_transaction.stamps_delta": 3, "card.id": standard, "card.stamps_count": 10,
+		"overflow_card.stamps_count": 3, "overflow_transaction.card_id": over.Str("overflow_card.id"),
+	})
 
 	top := s.Get("/cards/" + standard).Str("prizes.1.id")
 	r = s.Post("/cards/"+standard+"/redemptions", fields{"prize_id": top}).Want(201)
 	r.Shaped("transaction", "TillTransaction", "value_delta reversed_at staff occurred_at client_reference")
-	r.Shows(fields{"transaction.type": "redemption", "transaction.stamps_delta": 0, "transaction.prize_id": top, "card.id": standard, "card.status": "archived"})
+	r.Shows(fields{
+		"transaction.type": "redemption", "transaction.stamps_delta": 0, "transaction.prize_id": top, "card.id": standard,
+		"card.status": "archived",
+	})
 
 	prepaid := s.Issue(s.ProgramIDs["prepaid"], nil)
 	r = s.Post("/cards/"+prepaid+"/topups", fields{"amount_cents": 500}).Want(201)
@@ -129,34 +148,39 @@ func TestEveryAction(t *testing.T) {
 	r.Shows(fields{"transaction.type": "spend", "transaction.value_delta": -120, "card.current_value": 380})
 	s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 381}).Want(422, "prepaid_insufficient_balance")
 
-	back := s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(201)
+	back := reverse(s, r.Str("transaction.id"), nil).Want(201)
 	back.Shaped("transaction", "TillTransaction", "stamps_delta prize_id reversed_at staff occurred_at client_reference")
 	back.Shows(fields{"transaction.type": "reversal", "transaction.value_delta": 120, "card.current_value": 500})
-	s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(409, "conflict")
-	s.Post("/transactions/"+back.Str("transaction.id")+"/reversal", nil).Want(422, "unprocessable_entity")
+	reverse(s, r.Str("transaction.id"), nil).Want(409, "conflict")
+	reverse(s, back.Str("transaction.id"), nil).Want(422, "unprocessable_entity")
 	s.Post("/transactions/nope/reversal", nil).Want(404, "not_found")
-	s.NewDevice(s.LocationIDs[1]).Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(404, "not_found")
+	reverse(s.NewDevice(s.LocationIDs[1]), r.Str("transaction.id"), nil).Want(404, "not_found")
 
 	for _, kind := range []string{"access", "discount"} {
 		card := s.Issue(s.ProgramIDs[kind], nil)
 		r = s.Post("/cards/"+card+"/uses", fields{"metadata": fields{"table": 4}}).Want(201)
 		r.Shaped("transaction", "TillTransaction", "stamps_delta value_delta prize_id reversed_at staff occurred_at client_reference")
 		r.Shows(fields{"transaction.type": kind, "card.status": "active"})
-		s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(201).Shows(fields{"transaction.type": "reversal", "transaction.stamps_delta": nil})
+		reverse(s, r.Str("transaction.id"), nil).Want(201).Shows(fields{
+			"transaction.type": "reversal", "transaction.stamps_delta": nil,
+		})
 	}
 
 	// Both rows of a pair are reversed, the named one first.
 	pair := s.Issue(s.ProgramIDs["standard"], nil)
 	giveStamps(s, pair, 8)
 	over = giveStamps(s, pair, 5)
-	r = s.Post("/transactions/"+over.Str("overflow_transaction.id")+"/reversal", nil).Want(201)
-	r.Shows(fields{"transaction.stamps_delta": -3, "overflow_transaction.stamps_delta": -2, "card.status": "archived", "overflow_card.stamps_count": 8, "overflow_card.id": pair})
+	r = reverse(s, over.Str("overflow_transaction.id"), nil).Want(201)
+	r.Shows(fields{
+		"transaction.stamps_delta": -3, "overflow_transaction.stamps_delta": -2, "card.status": "archived",
+		"overflow_card.stamps_count": 8, "overflow_card.id": pair,
+	})
 
 	// A full card without prizes is complete once a younger card exists.
 	pair = s.Issue(s.ProgramIDs["private"], nil)
 	over = giveStamps(s, pair, 11)
 	over.Shows(fields{"card.status": "archived", "overflow_card.stamps_count": 1})
-	s.Post("/transactions/"+over.Str("transaction.id")+"/reversal", nil).Want(422, "cannot_reverse_completed_cycle")
+	reverse(s, over.Str("transaction.id"), nil).Want(422, "cannot_reverse_completed_cycle")
 }
 
 // TestPurchase checks programs with a minimum purchase.
@@ -164,7 +188,7 @@ func TestPurchase(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card, program := newCard(s, "standard", nil)
-	give := func(body fields) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", body) }
+	give := func(body fields) *servertest.Reply { return stamp(s, card, body) }
 	give(fields{"spend_cents": 500}).Want(400, "spend_not_enabled")
 	s.Control("PATCH", "/programs/"+program, fields{"min_spend_cents": 500})
 	give(fields{}).Want(422, "spend_required")

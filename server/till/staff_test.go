@@ -24,7 +24,9 @@ func invoke[O any](s *servertest.Server, op *kernel.Operation, id string, in any
 		s.T.Fatal(err)
 	}
 	k := kernel.New(s.App.Store, kernel.Config{Fields: app.DefaultLimits().Fields()})
-	out, err := kernel.Do[O](s.T.Context(), k, kernel.OperatorCaller("test", shop), op, kernel.Args{Params: map[string]string{"id": id}, Fields: in})
+	out, err := kernel.Do[O](s.T.Context(), k, kernel.OperatorCaller("test", shop), op, kernel.Args{
+		Params: map[string]string{"id": id}, Fields: in,
+	})
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -34,7 +36,9 @@ func invoke[O any](s *servertest.Server, op *kernel.Operation, id string, in any
 // newStaff adds a member of staff to a location.
 func newStaff(s *servertest.Server, location, name, pin string) string {
 	s.T.Helper()
-	return invoke[store.StaffMember](s, operation.CreateStaff, "", operation.StaffFields{LocationID: store.Given(location), Name: store.Given(name), PIN: store.Given(pin)}).ID
+	return invoke[store.StaffMember](s, operation.CreateStaff, "", operation.StaffFields{
+		LocationID: store.Given(location), Name: store.Given(name), PIN: store.Given(pin),
+	}).ID
 }
 
 // signIn begins a session at a till and returns its token.
@@ -50,7 +54,9 @@ func TestStaffSession(t *testing.T) {
 	s, d, location, card := guarded(t)
 	ada, bob := newStaff(s, location, "Ada", "2468"), newStaff(s, location, "Bob", "1357")
 	newStaff(s, s.LocationIDs[0], "Elsewhere", "9999")
-	d.Get("/me").Want(200).Shows(fields{"staff": []fields{{"id": ada, "name": "Ada"}, {"id": bob, "name": "Bob"}}, "location.require_staff_pin": true})
+	d.Get("/me").Want(200).Shows(fields{
+		"staff": []fields{{"id": ada, "name": "Ada"}, {"id": bob, "name": "Bob"}}, "location.require_staff_pin": true,
+	})
 	r := d.Post("/session", fields{"staff_id": ada, "pin": "2468"}, "Idempotency-Key", "sign-in").Want(201)
 	r.Shows(fields{"staff": fields{"id": ada, "name": "Ada"}, "expires_at": s.App.Store.Now().Add(12 * time.Hour).String()})
 	token := r.Str("token")
@@ -59,13 +65,13 @@ func TestStaffSession(t *testing.T) {
 	}
 	d.Post("/session", fields{"staff_id": ada, "pin": "2468"}, "Idempotency-Key", "sign-in").Want(201).Shows(fields{"token": ""})
 
-	stamped := d.Post("/cards/"+card+"/stamps", nil, sessionHeader, token).Want(201)
+	stamped := stamp(d, card, nil, sessionHeader, token).Want(201)
 	stamped.Shows(fields{"transaction.staff": fields{"id": ada, "name": "Ada"}})
 	d.Get("/cards/" + card).Want(200).Shows(fields{"transactions.0.staff.name": "Ada"})
-	back := d.Post("/transactions/"+stamped.Str("transaction.id")+"/reversal", nil, sessionHeader, signIn(d, bob, "1357")).Want(201)
+	back := reverse(d, stamped.Str("transaction.id"), nil, sessionHeader, signIn(d, bob, "1357")).Want(201)
 	back.Shows(fields{"transaction.staff": fields{"id": bob, "name": "Bob"}})
 	d.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil, sessionHeader, token).Want(201)
-	d.Post("/cards/"+card+"/stamps", nil, pinHeader, "2468").Want(201).Shows(fields{"transaction.staff": nil})
+	stamp(d, card, nil, pinHeader, "2468").Want(201).Shows(fields{"transaction.staff": nil})
 	var named []string
 	for _, row := range s.Control("GET", "/audit?limit=20", nil).At("data").([]any) {
 		row := row.(map[string]any)
@@ -73,17 +79,20 @@ func TestStaffSession(t *testing.T) {
 			named = append(named, strings.NewReplacer(ada, "Ada", bob, "Bob").Replace(fmt.Sprint(row["action"], " ", detail["staff_id"])))
 		}
 	}
-	if got, want := strings.Join(named, ", "), "transaction.stamp <nil>, card.issue Ada, transaction.reversal Bob, staff.sign_in <nil>, transaction.stamp Ada, staff.sign_in <nil>"; got != want {
+	want := "transaction.stamp <nil>, card.issue Ada, transaction.reversal Bob, staff.sign_in <nil>, " +
+		"transaction.stamp Ada, staff.sign_in <nil>"
+	if got := strings.Join(named, ", "); got != want {
 		t.Errorf("audited %s\nwant %s", got, want)
 	}
 	report := invoke[store.DayReport](s, operation.GetDayReport, "", store.DayReportQuery{})
-	if len(report.ByStaff) != 3 || report.ByStaff[0].StaffName.V != "Ada" || report.ByStaff[0].ReversedRows != 1 || report.ByStaff[1].Reversals != 1 || report.ByStaff[2].StaffID.Valid || report.ByStaff[2].Stamps != 1 {
+	if len(report.ByStaff) != 3 || report.ByStaff[0].StaffName.V != "Ada" || report.ByStaff[0].ReversedRows != 1 ||
+		report.ByStaff[1].Reversals != 1 || report.ByStaff[2].StaffID.Valid || report.ByStaff[2].Stamps != 1 {
 		t.Errorf("the report has %+v", report.ByStaff)
 	}
 
 	d.Call("DELETE", "/session", nil, sessionHeader, token).Want(204)
 	s.Unchanged(func() {
-		d.Post("/cards/"+card+"/stamps", nil, sessionHeader, token).Want(401, "invalid_credentials")
+		stamp(d, card, nil, sessionHeader, token).Want(401, "invalid_credentials")
 		d.Call("DELETE", "/session", nil, sessionHeader, token).Want(204)
 		d.Call("DELETE", "/session", nil).Want(204)
 	})
@@ -102,10 +111,10 @@ func TestStaffRequired(t *testing.T) {
 	refused := func(message string, headers ...string) {
 		t.Helper()
 		s.Unchanged(func() {
-			for _, path := range []string{"/cards/" + card + "/stamps", "/cards/none/stamps", "/programs/" + s.ProgramIDs["standard"] + "/cards"} {
-				if r := d.Post(path, "[", headers...).Want(401, "invalid_credentials"); !strings.Contains(r.Str("error.message"), message) {
-					t.Errorf("%s %q: %s", path, headers, r.Body)
-				}
+			for _, path := range []string{
+				"/cards/" + card + "/stamps", "/cards/none/stamps", "/programs/" + s.ProgramIDs["standard"] + "/cards",
+			} {
+				says(d.Post(path, "[", headers...).Want(401, "invalid_credentials"), message)
 			}
 		})
 	}
@@ -117,11 +126,13 @@ func TestStaffRequired(t *testing.T) {
 		refused("sign in with POST /session", pinHeader, "0000") // no attempt: nothing is ever locked
 	}
 	refused("The staff session has ended", sessionHeader, strings.Repeat("A", 43))
-	d.Post("/cards/"+card+"/stamps", nil, sessionHeader, signIn(d, ada, "1357")).Want(201).Shows(fields{"transaction.staff.name": "Ada"})
+	stamp(d, card, nil, sessionHeader, signIn(d, ada, "1357")).Want(201).Shows(fields{"transaction.staff.name": "Ada"})
 
 	s.REST().Patch("/locations/"+location, fields{"require_staff": false}).Invalid("require_staff unknown_field")
 	update := func(require bool) store.LocationSettings {
-		return invoke[store.LocationSettings](s, operation.UpdateLocationSettings, location, store.LocationSettingsPatch{StaffDemand: store.StaffDemand{RequireStaff: store.Given(require)}})
+		return invoke[store.LocationSettings](s, operation.UpdateLocationSettings, location, store.LocationSettingsPatch{
+			StaffDemand: store.StaffDemand{RequireStaff: store.Given(require)},
+		})
 	}
 	if l := update(false); l.RequireStaff || !l.RequireStaffPIN {
 		t.Errorf("%+v", l)
@@ -132,7 +143,7 @@ func TestStaffRequired(t *testing.T) {
 		t.Error("the demand is not set")
 	}
 	s.Unchanged(func() { stampWithPIN(d, card, "2468").Want(401, "invalid_credentials") })
-	s.REST().Post("/locations/"+location+"/disable", nil).Want(200)
+	setLocation(s, location, "disable")
 	stampWithPIN(d, card, "2468").Want(422, "location_disabled")
 }
 
@@ -209,12 +220,10 @@ func TestStaffPINLocks(t *testing.T) {
 	stampWithPIN(d, card, "0000").Want(401)
 	d.Post("/session", body("2468")).Want(401) // the PIN of the location
 	s.Unchanged(func() {
-		if r := d.Post("/session", body("1357")).Want(429, "rate_limited"); r.Header.Get("Retry-After") != "60" {
-			t.Errorf("Retry-After %q", r.Header.Get("Retry-After"))
-		}
+		retryAfter(d.Post("/session", body("1357")).Want(429, "rate_limited"), "60")
 		stampWithPIN(d, card, "2468").Want(429)
 	})
-	d.Post("/cards/"+card+"/stamps", nil, sessionHeader, token).Want(201)
+	stamp(d, card, nil, sessionHeader, token).Want(201)
 	twin := s.NewDevice(location)
 	for range 4 {
 		twin.Post("/session", body("0000")).Want(401)
@@ -222,7 +231,8 @@ func TestStaffPINLocks(t *testing.T) {
 	twin.Post("/session", body("1357")).Want(201)
 	twin.Post("/session", body("0000")).Want(401) // the tenth of the location
 	s.NewDevice(location).Post("/session", body("1357")).Want(429, "rate_limited")
-	if locks := pinLocks(s); len(locks) != 2 || !strings.HasPrefix(locks[0], "location.pin_locked") || !strings.HasPrefix(locks[1], "device.pin_locked") {
+	if locks := pinLocks(s); len(locks) != 2 || !strings.HasPrefix(locks[0], "location.pin_locked") ||
+		!strings.HasPrefix(locks[1], "device.pin_locked") {
 		t.Errorf("audited %q", locks)
 	}
 	elsewhere := newStaff(s, s.LocationIDs[0], "Elsewhere", "1357")
@@ -259,8 +269,10 @@ func TestDeviceTransactions(t *testing.T) {
 	r.Shaped("data.0", "TillRow",
 		"value_delta prize_id reversed_at staff occurred_at client_reference prize_name reverses_id")
 	r.Shows(fields{"data.0.holder_name": "Ada", "data.0.program_name": s.REST().Get("/programs/" + s.ProgramIDs["standard"]).Str("name")})
-	back := d.Post("/transactions/"+want[0]+"/reversal", nil).Want(201).Str("transaction.id")
-	d.Get("/transactions?limit=2").Want(200).Shows(fields{"data.0.id": back, "data.0.reverses_id": want[0], "data.1.id": want[0], "data.2": nil})
+	back := reverse(d, want[0], nil).Want(201).Str("transaction.id")
+	d.Get("/transactions?limit=2").Want(200).Shows(fields{
+		"data.0.id": back, "data.0.reverses_id": want[0], "data.1.id": want[0], "data.2": nil,
+	})
 	d.Get("/transactions?limit=51").Invalid("limit too_large")
 	s.NewDevice(s.LocationIDs[0]).Get("/transactions").Want(200).Shows(fields{"data": []any{}})
 }
@@ -292,7 +304,8 @@ func TestTillSearch(t *testing.T) {
 	r := search("grace").Want(200)
 	r.Shaped("data.0", "TillFound", "")
 	r.Shows(fields{"data.0.name": "Grace Hopper", "data.0.email": "a***@e***.com", "data.1": nil})
-	if strings.Contains(string(r.Body), "amazing@example.com") || strings.Contains(s.Value("SELECT group_concat(ifnull(detail, '')) FROM audit"), "grace") {
+	if strings.Contains(string(r.Body), "amazing@example.com") ||
+		strings.Contains(s.Value("SELECT group_concat(ifnull(detail, '')) FROM audit"), "grace") {
 		t.Error("the search shows an address or is audited with its text")
 	}
 	if got := s.Value("SELECT count(*) FROM audit WHERE action='card.search'"); got != "1" {
@@ -305,7 +318,7 @@ func TestTillSearch(t *testing.T) {
 	search("none").Want(200).Shows(fields{"data": []any{}})
 
 	handle := r.Str("data.0.handle")
-	d.Post("/cards/"+handle+"/stamps", nil, sessionHeader, token).Want(201).Shows(fields{"card.stamps_count": 3})
+	stamp(d, handle, nil, sessionHeader, token).Want(201).Shows(fields{"card.stamps_count": 3})
 	held := d.Get("/cards/"+handle, sessionHeader, token).Want(200).Str("held_code")
 	if shown := d.Get("/cards/" + card).Want(200).At("held_code"); shown != nil || held == "" {
 		t.Errorf("held codes %q with a handle and %v without", held, shown)
@@ -319,16 +332,14 @@ func TestTillSearch(t *testing.T) {
 	s.Advance("5m")
 	s.Unchanged(func() {
 		d.Get("/cards/"+handle, sessionHeader, token).Want(404)
-		d.Post("/cards/"+handle+"/stamps", nil, sessionHeader, token).Want(404, "not_found")
+		stamp(d, handle, nil, sessionHeader, token).Want(404, "not_found")
 		d.Get("/cards/" + held).Want(404)
 	})
-	d.Post("/cards/"+held+"/stamps", nil).Want(201).Shows(fields{"card.stamps_count": 4})
+	stamp(d, held, nil).Want(201).Shows(fields{"card.stamps_count": 4})
 	for range 20 {
 		search("none").Want(200)
 	}
-	if r := search("none").Want(429, "rate_limited"); r.Header.Get("Retry-After") != "60" {
-		t.Errorf("Retry-After %q", r.Header.Get("Retry-After"))
-	}
+	retryAfter(search("none").Want(429, "rate_limited"), "60")
 }
 
 // TestPairing checks that a pairing makes one device, by its token or by its code, and that
@@ -339,10 +350,13 @@ func TestPairing(t *testing.T) {
 	k := kernel.New(s.App.Store, kernel.Config{Fields: app.DefaultLimits().Fields()})
 	here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	pair := func() store.CreatedPairing {
-		return invoke[store.CreatedPairing](s, operation.CreatePairing, "", operation.DeviceFields{LocationID: store.Given(s.LocationIDs[1]), Name: store.Given("Phone")})
+		return invoke[store.CreatedPairing](s, operation.CreatePairing, "", operation.DeviceFields{
+			LocationID: store.Given(s.LocationIDs[1]), Name: store.Given("Phone"),
+		})
 	}
 	accept := func(from netip.Addr, f operation.PairingCodeFields) (operation.CreatedDevice, store.Code) {
-		d, err := kernel.Do[operation.CreatedDevice](t.Context(), k, kernel.VisitorCaller(from), operation.AcceptPairing, kernel.Args{Fields: f})
+		in := kernel.Args{Fields: f}
+		d, err := kernel.Do[operation.CreatedDevice](t.Context(), k, kernel.VisitorCaller(from), operation.AcceptPairing, in)
 		if err == nil {
 			return d, ""
 		}
@@ -352,7 +366,8 @@ func TestPairing(t *testing.T) {
 		return operation.PairingCodeFields{Code: store.Given(code)}
 	}
 	p := pair()
-	if !strings.HasSuffix(p.URL, "/till/pair/"+p.Token) || len(p.Code) != 8 || strings.Contains(s.Value("SELECT group_concat(hex(hash)||hex(code_hash)) FROM pairings"), p.Code) {
+	if !strings.HasSuffix(p.URL, "/till/pair/"+p.Token) || len(p.Code) != 8 ||
+		strings.Contains(s.Value("SELECT group_concat(hex(hash)||hex(code_hash)) FROM pairings"), p.Code) {
 		t.Errorf("%+v", p)
 	}
 	d, code := accept(here, operation.PairingCodeFields{Token: store.Given(p.Token)})

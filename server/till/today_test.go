@@ -14,14 +14,16 @@ func TestToday(t *testing.T) {
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	giveStamps(s, card, 7)
 	s.Post("/cards/"+card+"/redemptions", fields{"prize_id": s.Get("/cards/" + card).Str("prizes.0.id")}).Want(201)
-	taken := s.Post("/cards/"+card+"/stamps", fields{"count": 2}).Want(201).Str("transaction.id")
-	s.Post("/transactions/"+taken+"/reversal", nil).Want(201)
+	taken := stamp(s, card, fields{"count": 2}).Want(201).Str("transaction.id")
+	reverse(s, taken, nil).Want(201)
 	prepaid := s.Post("/programs/"+s.ProgramIDs["prepaid"]+"/cards", fields{"amount_cents": 2500}).Want(201).Str("id")
 	s.Post("/cards/"+prepaid+"/topups", fields{"amount_cents": 1000}).Want(201)
 	s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 300}).Want(201)
 	s.Post("/cards/"+s.Issue(s.ProgramIDs["access"], nil)+"/uses", nil).Want(201)
 	giveStamps(s.NewDevice(s.LocationIDs[0]), s.Issue(s.ProgramIDs["standard"], nil), 1)
-	s.Get("/today").Want(200).Shows(fields{"stamps": 7, "redemptions": 1, "uses": 1, "new_cards": 1, "issued_cents": 2500, "topped_up_cents": 1000, "spent_cents": 300})
+	s.Get("/today").Want(200).Shows(fields{
+		"stamps": 7, "redemptions": 1, "uses": 1, "new_cards": 1, "issued_cents": 2500, "topped_up_cents": 1000, "spent_cents": 300,
+	})
 
 	s.Advance("24h")
 	s.Get("/today").Want(200).Shows(fields{"stamps": 0, "redemptions": 0, "new_cards": 0, "issued_cents": 0})

@@ -37,7 +37,8 @@ func TestToken(t *testing.T) {
 			for _, rt := range [][2]string{{"GET", "/me"}, {"GET", "/cards/x"}, {"POST", "/cards/x/stamps"}} {
 				r := s.Fetch(rt[0], s.URL+rt[1], []byte("{"), c.h.Clone())
 				r.Check()
-				if r.Status != 401 || r.Str("error.code") != "unauthenticated" || r.Header.Get("Www-Authenticate") != "Bearer" || !strings.Contains(r.Str("error.message"), c.message) {
+				if r.Status != 401 || r.Str("error.code") != "unauthenticated" || r.Header.Get("Www-Authenticate") != "Bearer" ||
+					!strings.Contains(r.Str("error.message"), c.message) {
 					t.Errorf("%s: %s: %d %s", name, rt[1], r.Status, r.Body)
 				}
 			}
@@ -62,11 +63,11 @@ func TestRevoked(t *testing.T) {
 	for _, ask := range []func(*servertest.Server) *servertest.Reply{
 		func(d *servertest.Server) *servertest.Reply { return d.Get("/me") },
 		func(d *servertest.Server) *servertest.Reply { return d.Get("/cards/" + card) },
-		func(d *servertest.Server) *servertest.Reply { return d.Post("/cards/"+card+"/stamps", nil) },
-		func(d *servertest.Server) *servertest.Reply { return d.Post("/cards/"+card+"/stamps", "[") },
+		func(d *servertest.Server) *servertest.Reply { return stamp(d, card, nil) },
+		func(d *servertest.Server) *servertest.Reply { return stamp(d, card, "[") },
 		func(d *servertest.Server) *servertest.Reply { return d.Get("/cards/nope") },
 		func(d *servertest.Server) *servertest.Reply {
-			return d.Post("/cards/"+card+"/stamps", nil, "Idempotency-Key", "k")
+			return stamp(d, card, nil, "Idempotency-Key", "k")
 		},
 	} {
 		d := s.NewDevice(s.LocationIDs[0])
@@ -84,14 +85,14 @@ func TestRevoked(t *testing.T) {
 		})
 	}
 	off(false)
-	s.Post("/cards/"+card+"/stamps", nil).Want(422, "location_disabled")
+	stamp(s, card, nil).Want(422, "location_disabled")
 	s.Get("/cards/" + card).Want(200)
 	off(true)
 	giveStamps(s, card, 1)
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "past_due"})
 	giveStamps(s, card, 1)
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "cancelled"})
-	s.Post("/cards/"+card+"/stamps", nil).Want(422, "subscription_suspended")
+	stamp(s, card, nil).Want(422, "subscription_suspended")
 	s.Get("/me").Want(200)
 	// The add-on is for the REST API only.
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "active", "api_addon": false})

@@ -51,14 +51,19 @@ func TestPage(t *testing.T) {
 	s := start(t)
 	r := get(s, "/till/").Want(200)
 	for name, want := range map[string]string{
-		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Content-Security-Policy": web.ScannerCSP, "Set-Cookie": "",
-		"Permissions-Policy": "camera=(self), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Content-Security-Policy": web.ScannerCSP,
+		"Set-Cookie":         "",
+		"Permissions-Policy": "camera=(self), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+		"Referrer-Policy":    "no-referrer", "X-Frame-Options": "DENY",
 	} {
 		if got := r.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	for _, directive := range []string{"script-src 'self' 'wasm-unsafe-eval';", "worker-src 'self';", "manifest-src 'self';", "default-src 'none';", "frame-ancestors 'none'"} {
+	for _, directive := range []string{
+		"script-src 'self' 'wasm-unsafe-eval';", "worker-src 'self';", "manifest-src 'self';", "default-src 'none';",
+		"frame-ancestors 'none'",
+	} {
 		if !strings.Contains(web.ScannerCSP, directive) {
 			t.Errorf("the policy lacks %s", directive)
 		}
@@ -71,7 +76,10 @@ func TestPage(t *testing.T) {
 	if got := get(s, "/till/", "Cookie", cookie).Header.Get("Set-Cookie"); got != cookie+attributes {
 		t.Errorf("the cookie is %q", got)
 	}
-	for _, other := range []string{"punchcard-till=", "punchcard-till=x", cookie + "; " + cookie, "punchcard-till=tdk_test_" + strings.Repeat("!", 43), "__Secure-" + cookie, "punchcard=" + s.TillToken} {
+	for _, other := range []string{
+		"punchcard-till=", "punchcard-till=x", cookie + "; " + cookie, "punchcard-till=tdk_test_" + strings.Repeat("!", 43),
+		"__Secure-" + cookie, "punchcard=" + s.TillToken,
+	} {
 		if got := get(s, "/till/", "Cookie", other).Header.Values("Set-Cookie"); len(got) > 0 {
 			t.Errorf("with %q the page sets %q", other, got)
 		}
@@ -87,7 +95,8 @@ func TestPage(t *testing.T) {
 
 	secure := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com" })
 	cookie = "__Secure-punchcard-till=" + secure.TillToken
-	if got, want := get(secure, "/till/", "Cookie", cookie).Header.Get("Set-Cookie"), cookie+"; Path=/till/; Max-Age=34560000; HttpOnly; Secure; SameSite=Strict"; got != want {
+	want := cookie + "; Path=/till/; Max-Age=34560000; HttpOnly; Secure; SameSite=Strict"
+	if got := get(secure, "/till/", "Cookie", cookie).Header.Get("Set-Cookie"); got != want {
 		t.Errorf("over https the cookie is %q, want %q", got, want)
 	}
 }
@@ -153,7 +162,9 @@ func TestWeight(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for path, want := range map[string]string{"/till/sw.js": "text/javascript; charset=utf-8", "/till/manifest.webmanifest": "application/manifest+json"} {
+	for path, want := range map[string]string{
+		"/till/sw.js": "text/javascript; charset=utf-8", "/till/manifest.webmanifest": "application/manifest+json",
+	} {
 		r := get(s, path).Want(200)
 		if r.Header.Get("Content-Type") != want || r.Header.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s: %v", path, r.Header)
@@ -187,7 +198,10 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %v, %v", icon.Src, err, r.Header)
 		}
 	}
-	for _, path := range []string{"/till/icon/1.png", "/till/icon/192", "/till/icon/x.png", "/till/assets/till.js", "/till/assets/till.000000000000.js", "/till/nothing"} {
+	for _, path := range []string{
+		"/till/icon/1.png", "/till/icon/192", "/till/icon/x.png", "/till/assets/till.js", "/till/assets/till.000000000000.js",
+		"/till/nothing",
+	} {
 		get(s, path).Want(404)
 	}
 }

@@ -55,7 +55,9 @@ func TestPairByLink(t *testing.T) {
 			t.Errorf("%v %s", r.Header, r.Body)
 		}
 	}
-	for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
+	for _, headers := range [][]string{
+		{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"},
+	} {
 		fetch(s, "POST", path, "", append(headers, "Content-Type", form)...).Want(403)
 	}
 	r := fetch(s, "POST", path, "", "Content-Type", form, "Sec-Fetch-Site", "same-origin").Want(303)

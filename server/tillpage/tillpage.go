@@ -147,7 +147,8 @@ func (p *Pages) setFileHeaders(w http.ResponseWriter, contentType string) {
 }
 
 // filePolicy is the policy of all files that are no pages. It has an effect on workers only.
-const filePolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const filePolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // showAsset answers with a hashed asset.
 func (p *Pages) showAsset(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
