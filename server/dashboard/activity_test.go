@@ -3,15 +3,13 @@ package dashboard_test
 import (
 	"strings"
 	"testing"
-
-	"punchcard/server/servertest"
 )
 
 func TestActivity(t *testing.T) {
 	s := start(t)
 	s.as("manager").get("/dashboard/activity?who=user&action=location.&from=2026-01-01&to=2026-12-31").want(200)
-	key, id := s.NewKey(servertest.Fields{})
-	key.Call("PATCH", "/locations/"+s.LocationIDs[0], map[string]any{"name": "Old harbour"}).Want(200)
+	key, id := s.NewKey(object{})
+	key.Call("PATCH", "/locations/"+s.LocationIDs[0], object{"name": "Old harbour"}).Want(200)
 	s.as("manager").post("/dashboard/location/"+s.LocationIDs[0]+"/disable", nil).want(303)
 	manager := s.as("manager")
 	for query, c := range map[string]struct{ shown, not string }{

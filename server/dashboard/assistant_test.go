@@ -8,7 +8,6 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/mcp"
-	"punchcard/server/servertest"
 )
 
 // setting returns the text of the code element with an id.
@@ -55,9 +54,9 @@ func TestAssistantPage(t *testing.T) {
 			t.Errorf("%s does not lead to the page", from)
 		}
 	}
-	s.Control("PATCH", "/shops/"+s.ShopID, servertest.Fields{"subscription_state": "suspended"}).Want(200)
+	s.Control("PATCH", "/shops/"+s.ShopID, object{"subscription_state": "suspended"}).Want(200)
 	s.as("viewer").get(at).has("The subscription of this shop has ended")
-	s.Control("PATCH", "/shops/"+s.ShopID, servertest.Fields{"mcp_access": false}).Want(200)
+	s.Control("PATCH", "/shops/"+s.ShopID, object{"mcp_access": false}).Want(200)
 	s.as("viewer").get(at).has("This shop may not use assistants").lacks("subscription")
 }
 

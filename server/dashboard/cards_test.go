@@ -17,7 +17,7 @@ import (
 )
 
 // issue issues a card of a new stamp program with a prize at two stamps.
-func (s *demo) issue(more servertest.Fields) (card, program string) {
+func (s *demo) issue(more object) (card, program string) {
 	s.T.Helper()
 	program = s.NewProgram("standard", false, nil)
 	s.NewPrize(program, 2)
@@ -33,13 +33,13 @@ func (s *demo) stamp(card string, count int) string {
 
 func (s *demo) stampAt(location, card string, count int) string {
 	s.T.Helper()
-	till := s.Till(s.Control("POST", "/devices", servertest.Fields{"location_id": location, "accept_card_ids": true}).Str("token"))
-	return till.Post("/cards/"+card+"/stamps", servertest.Fields{"count": count}).Want(201).Str("transaction.id")
+	till := s.Till(s.Control("POST", "/devices", object{"location_id": location, "accept_card_ids": true}).Str("token"))
+	return till.Post("/cards/"+card+"/stamps", object{"count": count}).Want(201).Str("transaction.id")
 }
 
 func TestCardPages(t *testing.T) {
 	s := start(t)
-	card, program := s.issue(servertest.Fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "C-1"})
+	card, program := s.issue(object{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "C-1"})
 	s.stamp(card, 2)
 	at := "/dashboard/card/" + card
 	s.as("viewer").get("/dashboard/cards?q=ada&status=active&seen=7&prize_due=true&program_id=" + program).want(200)
@@ -61,8 +61,8 @@ func cardsOn(p *page) (ids []string) {
 func TestSearchPage(t *testing.T) {
 	s := start(t)
 	manager := s.as("manager")
-	ada, program := s.issue(servertest.Fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "C-1"})
-	bob := s.Issue(program, servertest.Fields{"holder_name": "Bob"})
+	ada, program := s.issue(object{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "C-1"})
+	bob := s.Issue(program, object{"holder_name": "Bob"})
 	s.stamp(ada, 2)
 	for query, want := range map[string][]string{
 		"program_id=" + program: {bob, ada}, "q=love": {ada}, "q=ADA%40ex": {ada}, "q=C-1": {ada}, "q=" + bob: {bob}, "q=nobody": nil,
@@ -127,7 +127,7 @@ func TestIssueForm(t *testing.T) {
 func TestCardForms(t *testing.T) {
 	s := start(t)
 	manager, owner := s.as("manager"), s.as("owner")
-	card, _ := s.issue(servertest.Fields{"holder_name": "Ada  Lovelace", "holder_email": "ada@example.com"})
+	card, _ := s.issue(object{"holder_name": "Ada  Lovelace", "holder_email": "ada@example.com"})
 	row := s.stamp(card, 2)
 	at := "/dashboard/card/" + card
 
@@ -169,7 +169,7 @@ func TestCardForms(t *testing.T) {
 // TestEraseUnnamed checks that the word erase confirms the erasure of a holder without a name.
 func TestEraseUnnamed(t *testing.T) {
 	s := start(t)
-	card, _ := s.issue(servertest.Fields{"holder_email": "ada@example.com"})
+	card, _ := s.issue(object{"holder_email": "ada@example.com"})
 	at := "/dashboard/card/" + card + "/erase"
 	s.as("manager").post(at, url.Values{"confirmation": {""}}).want(400)
 	s.as("manager").fill(at, "confirmation", "erase").next()
@@ -177,7 +177,7 @@ func TestEraseUnnamed(t *testing.T) {
 
 func TestCardsTable(t *testing.T) {
 	s := start(t)
-	_, program := s.issue(servertest.Fields{"holder_name": "=1+1", "external_ref": "a,\"b"})
+	_, program := s.issue(object{"holder_name": "=1+1", "external_ref": "a,\"b"})
 	for range 120 {
 		s.Issue(program, nil)
 	}
@@ -207,7 +207,7 @@ func TestNoMailServer(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "shop.db")
 	s := start(t, func(c *app.Config) { c.DB = db })
-	card, _ := s.issue(servertest.Fields{"holder_email": "ada@example.com"})
+	card, _ := s.issue(object{"holder_email": "ada@example.com"})
 	forms := []string{"/dashboard/new/card", "/dashboard/card/" + card + "/reissue"}
 	manager := s.as("manager")
 	manager.get("/dashboard/card/" + card).has("Mail a link").lacks("--smtp-url")

@@ -36,12 +36,12 @@ func TestEnrolmentForm(t *testing.T) {
 	manager.fill("/dashboard/program/"+s.ProgramIDs["prepaid"]+"/enrolment", "enroll_slug", "coffee-card").want(409).
 		problem("enroll_slug", "Another form has this address")
 	// A program whose cards begin with money has no form, and one with a form gives none.
-	gift := s.NewProgram("prepaid", true, map[string]any{"initial_balance_cents": 2500})
+	gift := s.NewProgram("prepaid", true, object{"initial_balance_cents": 2500})
 	money := "/dashboard/program/" + gift
 	manager.fill(money+"/enrolment", "enroll", "true", "enroll_slug", "gift").want(422).problem("enroll", "begin with money")
-	s.REST().Patch("/programs/"+gift, map[string]any{"initial_balance_cents": 0}).Want(200)
+	s.REST().Patch("/programs/"+gift, object{"initial_balance_cents": 0}).Want(200)
 	manager.fill(money+"/enrolment", "enroll", "true", "enroll_slug", "gift").next()
-	s.REST().Patch("/programs/"+gift, map[string]any{"initial_balance_cents": 1}).Want(422)
+	s.REST().Patch("/programs/"+gift, object{"initial_balance_cents": 1}).Want(422)
 	manager.fill(money+"/edit", "initial_balance_cents", "25").want(422).has("Turn the form for new cards off first.")
 	// A viewer prints posters.
 	for size, want := range map[string]string{

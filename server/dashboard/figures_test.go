@@ -21,8 +21,8 @@ func TestStatisticsOfPrograms(t *testing.T) {
 // TestFigures checks the figures of a day, a period and a program against what a till did.
 func TestFigures(t *testing.T) {
 	s := start(t, servertest.Frozen)
-	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", servertest.Fields{"holder_name": "Ada Lovelace"}).Want(201).Str("id")
-	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 3}).Want(201)
+	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", object{"holder_name": "Ada Lovelace"}).Want(201).Str("id")
+	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", object{"count": 3}).Want(201)
 	viewer := s.as("viewer")
 	viewer.get("/dashboard").has("Ada Lovelace", "3 stamps", "Stamps 3 vs. 0 a week ago", "New cards 1", "Demo till")
 	viewer.get("/dashboard/report").has("Stamps 3", "Stamping 1 0 3 stamps", "Demo till")
@@ -57,7 +57,7 @@ func TestTodayNew(t *testing.T) {
 // session, and that visitors are led away from it.
 func TestTodayEvents(t *testing.T) {
 	s := start(t)
-	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", servertest.Fields{"holder_name": "Grace Hopper"}).Want(201).Str("id")
+	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", object{"holder_name": "Grace Hopper"}).Want(201).Str("id")
 	owner := s.as("owner")
 	resp := s.events(owner)
 	defer resp.Body.Close()
@@ -77,7 +77,7 @@ func TestTodayEvents(t *testing.T) {
 		t.Fatalf("the stream ended before %q: %v", text, lines.Err())
 	}
 	wait("today-latest")
-	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).Want(201)
+	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", object{"count": 1}).Want(201)
 	wait("Grace Hopper")
 	owner.post("/sign-out", nil).want(303)
 	wait("event: reload")

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// object is the body of a call of an API.
+type object = servertest.Fields
+
 // roles are the roles of people, each of which includes the ones before it.
 var roles = []string{"viewer", "manager", "owner", "operator"}
 

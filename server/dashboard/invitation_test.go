@@ -51,12 +51,6 @@ func (s *demo) shown(shopID, email, role string) (token string) {
 	return token
 }
 
-// signedInAs signs a person in and returns the browser.
-func (s *demo) signedInAs(email, password string) *browser {
-	s.T.Helper()
-	return s.with(s.as("").post("/sign-in", credentials(email, password)).want(303).tokenOf())
-}
-
 // create fills in the form of a new account on the page of an invitation.
 func (s *demo) create(token, password string) *page {
 	s.T.Helper()
@@ -91,7 +85,7 @@ func TestInvitationHandsOverNoAccount(t *testing.T) {
 	// The thief is shown the link, as on a server without mail, and takes the account first.
 	token := s.shown(s.ShopID, victim, "owner")
 	s.create(token, ofThief).want(303)
-	thief := s.signedInAs(victim, ofThief)
+	thief := s.enter(victim, ofThief)
 	thief.accept(token).next()
 	secret, _ := s.enrol(thief)
 	s.Advance("90s")
@@ -110,7 +104,7 @@ func TestInvitationHandsOverNoAccount(t *testing.T) {
 	if s.shops(victim) != "1" {
 		t.Fatal("the account that the thief made belongs to the other shop")
 	}
-	s.as("").post("/sign-in", credentials(victim, ofVictim)).want(401)
+	s.as("").try(victim, ofVictim).want(401)
 	// Even with the link the account may not join before the mailbox is confirmed.
 	at := "/invite/" + second + "/accept"
 	ask := thief.get(at).want(200).has("First confirm your mailbox").form("/reset")
@@ -121,7 +115,7 @@ func TestInvitationHandsOverNoAccount(t *testing.T) {
 	ask.send().want(200).has("Look into your mailbox")
 	s.as("").fill("/reset/"+s.mailed(victim, "/reset/"), "password", ofVictim).want(303)
 	thief.wantSignedOut()
-	s.as("").post("/sign-in", credentials(victim, ofThief)).want(401)
+	s.as("").try(victim, ofThief).want(401)
 	left := s.Value(
 		`SELECT (SELECT count(*) FROM sessions WHERE user_id=u.id)||' '||(SELECT count(*) FROM recovery_codes WHERE user_id=u.id)||' '||
 		(SELECT count(*) FROM links WHERE created_by=u.id OR user_id=u.id)||' '||email_proved FROM users u WHERE email=?`,
@@ -130,7 +124,7 @@ func TestInvitationHandsOverNoAccount(t *testing.T) {
 	if left != "0 0 0 1" {
 		t.Errorf("sessions, recovery codes and links of the thief, and the proof: %s", left)
 	}
-	owner := s.signedInAs(victim, ofVictim) // without the code of the thief's second factor
+	owner := s.enter(victim, ofVictim) // without the code of the thief's second factor
 	owner.get("/dashboard/account").want(200)
 	owner.accept(second).next()
 	if s.shops(victim) != "2" ||
@@ -143,13 +137,13 @@ func TestInvitationHandsOverNoAccount(t *testing.T) {
 
 	// From now on the second factor stays, whoever reads the mailbox.
 	s.Advance("16m")
-	owner = s.signedInAs(victim, ofVictim)
+	owner = s.enter(victim, ofVictim)
 	if mine, _ := s.enrol(owner); mine == secret {
 		t.Error("the thief's secret is used again")
 	}
 	s.as("").post("/reset", url.Values{"email": {victim}}).want(200)
 	s.as("").fill("/reset/"+s.mailed(victim, "/reset/"), "password", ofThief).want(303)
-	s.as("").post("/sign-in", credentials(victim, ofThief)).to("/sign-in/code") // a proved account keeps its second factor
+	s.as("").try(victim, ofThief).to("/sign-in/code") // a proved account keeps its second factor
 }
 
 // TestInvitationHidesAccounts checks that nobody learns from an invitation whether its email has an
@@ -211,7 +205,7 @@ func TestInvitationWithoutMail(t *testing.T) {
 		if i == 0 {
 			s.create(token, ofVictim).want(303)
 		}
-		s.signedInAs("ada@example.com", ofVictim).accept(token).next().has("You accepted the invitation.")
+		s.enter("ada@example.com", ofVictim).accept(token).next().has("You accepted the invitation.")
 	}
 	if s.shops("ada@example.com") != "2" {
 		t.Error("the person has not joined both shops")
@@ -225,7 +219,7 @@ func TestInvitationOfOperator(t *testing.T) {
 	s := start(t)
 	token := s.shown(s.ShopID, "ada@example.com", "")
 	s.create(token, ofVictim).want(303)
-	ada := s.signedInAs("ada@example.com", ofVictim)
+	ada := s.enter("ada@example.com", ofVictim)
 	ada.get("/dashboard").has("You belong to no shop")
 	ada.accept(token).next().has("You accepted the invitation.").lacks("You belong to no shop")
 	ada.get("/dashboard/users").want(200)

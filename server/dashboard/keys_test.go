@@ -4,8 +4,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"punchcard/server/servertest"
 )
 
 // chosenKey are the fields of the form of a new key.
@@ -21,15 +19,13 @@ func TestKeyForm(t *testing.T) {
 	form.set("name", "Newsletter", "scopes", "cards:read", "locations", "some", "expires", "30").send().want(400).problem("location_ids")
 	first := form.set("location_ids", s.LocationIDs[0]).send().want(200).has("The key was created", "tsk_test_", "curl -H")
 	secret := between(first.text(), "tsk_test_", " ")
-	var again *page
-	s.Unchanged(func() { again = form.send() })
-	again.want(200).lacks(secret).has("was shown once")
+	s.Unchanged(func() { form.send().want(200).lacks(secret).has("was shown once") })
 
 	list := owner.get("/dashboard/keys").
 		want(200).
 		has("Newsletter", "tsk_test_"+secret[:3]+"…", "See cards", "The owner", "Works").
 		lacks(secret)
-	at := "/dashboard/key/" + between(list.body, `href="/dashboard/key/`, `"`)
+	at := list.pathTo("/dashboard/key/", "")
 	owner.get(at).want(200).has("Newsletter", "cards:read").lacks(secret)
 
 	rotated := owner.get(at+"/rotate").
@@ -65,7 +61,7 @@ func between(text, begin, end string) string {
 // the page that asks for it keeps their fields.
 func TestKeyProof(t *testing.T) {
 	s := start(t)
-	_, id := s.NewKey(servertest.Fields{})
+	_, id := s.NewKey(object{})
 	s.SQL("UPDATE sessions SET proved_at=proved_at-3600000")
 	s.SQL("UPDATE meta SET auth_epoch=auth_epoch+1")
 	owner := s.as("owner")

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
-
-	"punchcard/server/servertest"
 )
 
 func TestProgramPages(t *testing.T) {
@@ -118,7 +116,7 @@ func TestFreezingIsSaidBefore(t *testing.T) {
 func TestProgramStates(t *testing.T) {
 	s := start(t)
 	manager := s.as("manager")
-	program := s.NewProgram("prepaid", false, servertest.Fields{"initial_balance_cents": 1250})
+	program := s.NewProgram("prepaid", false, object{"initial_balance_cents": 1250})
 	at := "/dashboard/program/" + program
 	do := func(action string, want ...string) *page {
 		t.Helper()

@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"punchcard/server/servertest"
 )
 
 // TestRefusalsInGerman checks that forms say in the person's language what is wrong, beside the
@@ -18,7 +16,7 @@ func TestRefusalsInGerman(t *testing.T) {
 	owner.fill("/dashboard/account", "language", "de").next()
 	program := s.ProgramIDs["standard"]
 	at := "/dashboard/program/" + program
-	s.Issue(program, servertest.Fields{"external_ref": "K-1"})
+	s.Issue(program, object{"external_ref": "K-1"})
 	for _, c := range []struct{ page, field, value, says string }{
 		{"/dashboard/new/location", "name", "", "Füllen Sie dieses Feld aus."},
 		{"/dashboard/new/location", "name", strings.Repeat("x", 201), "Geben Sie höchstens 200 Zeichen ein."},

@@ -16,20 +16,20 @@ type samples map[string]string
 func (s *demo) sample(on *servertest.Server, name string) samples {
 	s.T.Helper()
 	shop := s.Row(store.KindShop, on.ShopID)
-	program := on.NewProgram("standard", false, servertest.Fields{"name": name})
-	prize := on.REST().Post("/programs/"+program+"/prizes", servertest.Fields{"name": name, "threshold": 3}).Want(201).Str("id")
+	program := on.NewProgram("standard", false, object{"name": name})
+	prize := on.REST().Post("/programs/"+program+"/prizes", object{"name": name, "threshold": 3}).Want(201).Str("id")
 	on.REST().Post("/programs/"+program+"/publish", nil).Want(200)
-	location := s.Control("POST", "/locations", servertest.Fields{"shop_id": on.ShopID, "name": name}).Str("id")
-	device := s.Control("POST", "/devices", servertest.Fields{"location_id": location, "name": name, "accept_card_ids": true})
+	location := s.Control("POST", "/locations", object{"shop_id": on.ShopID, "name": name}).Str("id")
+	device := s.Control("POST", "/devices", object{"location_id": location, "name": name, "accept_card_ids": true})
 	hook := on.REST().
-		Post("/programs/"+program+"/webhooks", servertest.Fields{
+		Post("/programs/"+program+"/webhooks", object{
 			"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*"}, "description": name,
 		}).
 		Want(201).
 		Str("id")
 	sent := on.REST().Post("/programs/"+program+"/webhooks/"+hook+"/test", nil).Want(202).Str("id")
-	_, key := on.NewKey(servertest.Fields{"shop_id": on.ShopID, "name": name})
-	card := on.Issue(program, servertest.Fields{"holder_name": name})
+	_, key := on.NewKey(object{"shop_id": on.ShopID, "name": name})
+	card := on.Issue(program, object{"holder_name": name})
 	out := samples{
 		"program":  program,
 		"prize":    prize,
@@ -40,7 +40,7 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 		"webhook":  hook,
 		"delivery": sent,
 		"transaction": s.Till(device.Str("token")).
-			Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).
+			Post("/cards/"+card+"/stamps", object{"count": 1}).
 			Want(201).
 			Str("transaction.id"),
 	}

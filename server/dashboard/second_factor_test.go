@@ -66,7 +66,7 @@ func TestSecondFactor(t *testing.T) {
 	s.Advance("90s")
 	give := func(code string) *page {
 		t.Helper()
-		pending := s.as("").post("/sign-in", credentials(seed.ManagerEmail))
+		pending := s.as("").try(seed.ManagerEmail)
 		pending.to("/sign-in/code")
 		b := s.with(pending.tokenOf())
 		b.get("/dashboard/account").to("/sign-in/code")
@@ -89,8 +89,7 @@ func TestSecondFactor(t *testing.T) {
 	give(codes[0]).want(422).problem("totp")
 	manager.get("/dashboard/account/second-factor").has("9 recovery codes are left.")
 
-	remade := manager.fill("/dashboard/account/second-factor/codes").want(200)
-	remade.lacks(codes[1])
+	manager.fill("/dashboard/account/second-factor/codes").want(200).lacks(codes[1])
 	give(codes[1]).want(422)
 	manager.fill("/dashboard/account/second-factor/remove").next().has("The second factor was removed.")
 	s.Advance("15m")

@@ -19,9 +19,9 @@ func TestSessionOfSignIn(t *testing.T) {
 	given := strings.Repeat("a", 43)
 	b := s.with(given)
 	b.wantSignedOut()
-	first := b.post("/sign-in", credentials(seed.OwnerEmail)).want(303).tokenOf()
+	first := b.try(seed.OwnerEmail).want(303).tokenOf()
 	b.wantSignedOut()
-	second := s.with(first).post("/sign-in", credentials(seed.OwnerEmail)).want(303).tokenOf()
+	second := s.with(first).try(seed.OwnerEmail).want(303).tokenOf()
 	if first == given || second == first || len(first) != 43 {
 		t.Errorf("tokens %q, %q", first, second)
 	}
@@ -52,7 +52,7 @@ func TestConcurrentSignIns(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tokens := servertest.Simultaneously(4, func(i int) string {
-		return s.as("").post("/sign-in", credentials([]string{seed.OwnerEmail, seed.ViewerEmail}[i%2])).want(303).tokenOf()
+		return s.as("").try([]string{seed.OwnerEmail, seed.ViewerEmail}[i%2]).want(303).tokenOf()
 	})
 	for i, token := range tokens {
 		want := []string{seed.OwnerEmail, seed.ViewerEmail}[i%2]
@@ -84,7 +84,7 @@ func TestWrongPasswords(t *testing.T) {
 	if value := last.form("/sign-in").fields; value.Get("email") != seed.OwnerEmail || value.Get("password") != "" {
 		t.Errorf("the form has %v", value)
 	}
-	s.as("").post("/sign-in", credentials(seed.OwnerEmail)).want(429)
+	s.as("").try(seed.OwnerEmail).want(429)
 	s.Advance("31s")
 	form.send().want(401).has("The email or the password is wrong.")
 	form.send().want(429).has("Try again in 30 seconds.")

@@ -45,7 +45,7 @@ func TestStaffPages(t *testing.T) {
 	form.set("name", "Bob", "pin", "1357").sendTwice().next().has("Bob", "The member of staff was added", "Centrale")
 
 	till := s.Till(s.TillToken)
-	enter := map[string]any{"staff_id": strings.TrimPrefix(at, "/dashboard/staff/"), "pin": "2468"}
+	enter := object{"staff_id": strings.TrimPrefix(at, "/dashboard/staff/"), "pin": "2468"}
 	card := s.Issue(s.ProgramIDs["access"], nil)
 	token := till.Post("/session", enter).Want(201).Str("token")
 	till.Post("/cards/"+card+"/uses", nil, "X-Staff-Session", token).Want(201)
@@ -69,8 +69,8 @@ func TestPairingPage(t *testing.T) {
 	s := start(t)
 	manager := s.as("manager")
 	form := manager.get("/dashboard/new/till").has("Pair a phone or tablet").form("/dashboard/new/till/pair")
-	enter := form.page.find(func(n *html.Node) bool { return n.Data == "button" && textOf(n) == "Pair a phone or tablet" })
-	if first := form.page.find(func(n *html.Node) bool {
+	enter := form.find(func(n *html.Node) bool { return n.Data == "button" && textOf(n) == "Pair a phone or tablet" })
+	if first := form.find(func(n *html.Node) bool {
 		return n.Data == "button" && textOf(n) == "Create a token" ||
 			n == enter
 	}); first != enter ||
@@ -95,5 +95,5 @@ func TestPairingPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Till(d.Token).Get("/me").Want(200).Shows(map[string]any{"device.name": "Phone"})
+	s.Till(d.Token).Get("/me").Want(200).Shows(object{"device.name": "Phone"})
 }

@@ -7,7 +7,7 @@ import (
 
 func TestTillPages(t *testing.T) {
 	s := start(t)
-	device := s.Control("POST", "/devices", map[string]any{"location_id": s.LocationIDs[0], "name": "Counter 2"}).Str("id")
+	device := s.Control("POST", "/devices", object{"location_id": s.LocationIDs[0], "name": "Counter 2"}).Str("id")
 	revoke := "/dashboard/till/" + device + "/revoke"
 	manager := s.as("manager")
 	form := manager.get("/dashboard/new/till").form("/dashboard/new/till/pair")

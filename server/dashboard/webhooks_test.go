@@ -7,16 +7,15 @@ import (
 	"testing"
 
 	"punchcard/server/app"
-	"punchcard/server/servertest"
 )
 
 // hook makes a webhook whose URL nobody answers and a test delivery of it, and returns the paths
 // of their pages.
 func (s *demo) hook() (at, delivery string) {
 	program := s.NewProgram("standard", true, nil)
-	made := s.Call("POST", "/programs/"+program+"/webhooks", servertest.Fields{
+	made := s.Call("POST", "/programs/"+program+"/webhooks", object{
 		"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken",
-		"custom_headers": servertest.Fields{"X-Team": "till"},
+		"custom_headers": object{"X-Team": "till"},
 	}).
 		Want(201)
 	id := made.Str("id")
@@ -55,7 +54,7 @@ func TestWebhookForms(t *testing.T) {
 	}
 	s.Unchanged(func() { form.send().want(200) })
 	list := manager.get("/dashboard/webhooks").has("Newsletter", "card.*", "Nothing sent yet", "On")
-	at := "/dashboard/webhook/" + between(list.body, `href="/dashboard/webhook/`, `"`)
+	at := list.pathTo("/dashboard/webhook/", "")
 
 	edit := manager.get(at+"/edit").has("X-Env, X-Team", "One is stored").form()
 	edit.set("description", "Accounts").
@@ -117,11 +116,7 @@ func TestDraftActivatedOnce(t *testing.T) {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	owner := s.as("owner")
-	at := "/dashboard/webhook/" + between(
-		owner.get("/dashboard/webhooks").has("For n8n", "Draft of an assistant").body,
-		`href="/dashboard/webhook/`,
-		`"`,
-	)
+	at := owner.get("/dashboard/webhooks").has("For n8n", "Draft of an assistant").pathTo("/dashboard/webhook/", "")
 	s.as("manager").get(at).has("An assistant drafted this webhook.").lacks(at+"/rotate", at+"/activate", at+"/test")
 	for _, action := range []string{"/activate", "/test"} {
 		s.Unchanged(func() { s.as("owner").post(at+action, nil).want(422) })
