@@ -173,16 +173,34 @@ func form(pattern string, show func(*visit, *web.Form) error, a action) binding 
 // edit binds a form about what find returns, as form does.
 func edit[T any](pattern string, find func(*visit) (T, error), show func(*visit, T, *web.Form) error, a action) binding {
 	return form(pattern, func(v *visit, f *web.Form) error {
-		return about(find, func(v *visit, found T) error { return show(v, found, f) })(v)
+		found, err := find(v)
+		if err != nil {
+			return err
+		}
+		return show(v, found, f)
 	}, a)
 }
 
 // confirm binds a change of what find returns, and the page that asks before it. Unless the action
 // says that the page asks again, what is wrong is a page of its own.
 func confirm[T any](pattern string, find func(*visit) (T, error), ask func(*visit, T) web.ConfirmPage, a action) binding {
+	return question(pattern, func(v *visit) (c web.ConfirmPage, err error) {
+		found, err := find(v)
+		if err != nil {
+			return c, err
+		}
+		return ask(v, found), nil
+	}, a)
+}
+
+// question does so for a page of any kind.
+func question(pattern string, ask func(*visit) (web.ConfirmPage, error), a action) binding {
 	again := a.again
-	b := edit(pattern, find, func(v *visit, found T, f *web.Form) error {
-		c := ask(v, found)
+	b := form(pattern, func(v *visit, f *web.Form) error {
+		c, err := ask(v)
+		if err != nil {
+			return err
+		}
 		c.Form = f
 		if c.Cancel == "" {
 			c.Cancel = a.path(v)
