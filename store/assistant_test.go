@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// TestComparePeriods compares periods of a small ledger with figures counted by hand.
-func TestComparePeriods(t *testing.T) {
-	t.Parallel()
+// startWeeks returns a till with a ledger of two weeks and a Monday: a new card with one stamp a day,
+// reversed on Tuesdays.
+func startWeeks(t *testing.T) till {
 	k := startIn(t, "Europe/Rome", "2026-03-02T12:00:00Z") // a Monday
 	program := k.program(stamps("Ten"))
 	k.card(program)
-	for day := range 15 { // two whole weeks and a Monday: a new card with one stamp a day, reversed on Tuesdays
+	for day := range 15 {
 		row := check(k.stamp(k.card(program), 1))
 		if day%7 == 1 {
 			check(k.reverse(row.Transaction.ID))
@@ -19,14 +19,21 @@ func TestComparePeriods(t *testing.T) {
 		k.clock.move(24 * time.Hour)
 	}
 	k.clock.move(-24 * time.Hour) // back to the last Monday
-	other := k.fixture.till()
-	compare := func(a Access, q CompareQuery) (c Comparison, err error) {
-		err = k.View(0, func(v *View) (err error) {
-			c, err = v.ComparePeriods(a, q)
-			return err
-		})
-		return c, err
-	}
+	return k
+}
+
+func (k till) compare(a Access, q CompareQuery) (c Comparison, err error) {
+	err = k.View(0, func(v *View) (err error) {
+		c, err = v.ComparePeriods(a, q)
+		return err
+	})
+	return c, err
+}
+
+// TestComparePeriods compares periods of a small ledger with figures counted by hand.
+func TestComparePeriods(t *testing.T) {
+	t.Parallel()
+	k := startWeeks(t)
 	for what, c := range map[string]struct {
 		q                              CompareQuery
 		from, to                       string
@@ -62,7 +69,7 @@ func TestComparePeriods(t *testing.T) {
 			"2026-03-08", 0, 0, 7, 0, false,
 		},
 	} {
-		got, err := compare(k.a, c.q)
+		got, err := k.compare(k.a, c.q)
 		if err != nil || got.With.From != c.from || got.With.To != c.to || got.Period.Stamps != c.stamps || got.With.Stamps != c.before ||
 			got.Period.Days != c.days ||
 			got.Period.NewCards != Some(c.newCards) ||
@@ -73,27 +80,35 @@ func TestComparePeriods(t *testing.T) {
 			t.Errorf("%s: change %+v", what, d)
 		}
 	}
+}
+
+// TestComparePeriodsOfALocation checks the comparison of two weeks of a location, also by a restricted
+// key, and which periods are refused.
+func TestComparePeriodsOfALocation(t *testing.T) {
+	t.Parallel()
+	k := startWeeks(t)
+	other := k.fixture.till()
 	week := CompareQuery{From: set("2026-03-09"), To: set("2026-03-15")}
 	for _, a := range []Access{
 		{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}},
 		{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}},
 	} {
-		got, err := compare(a, week)
+		got, err := k.compare(a, week)
 		if err != nil || got.Period.NewCards.Valid || (got.Period.Stamps == 6) != (a.Locations[0] == k.device.Location) {
 			t.Errorf("restricted to %v: %+v %v", a.Locations, got.Period, err)
 		}
 	}
 	week.LocationID = set(k.location)
-	if got, err := compare(k.a, week); err != nil || got.Period.Stamps != 6 || got.Period.NewCards.Valid {
+	if got, err := k.compare(k.a, week); err != nil || got.Period.Stamps != 6 || got.Period.NewCards.Valid {
 		t.Errorf("at a location: %+v %v", got.Period, err)
 	}
-	_, err := compare(Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, week)
+	_, err := k.compare(Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, week)
 	refused(t, err, Unauthorized)
 	for _, q := range []CompareQuery{
 		{From: set("2026-03-02"), To: set("2026-03-01")}, {From: set("2025-03-01"), To: set("2026-03-02")},
 		{From: set("2026-03-01"), To: set("2026-03-01"), CompareFrom: set("2026-02-03"), CompareTo: set("2026-02-02")},
 	} {
-		_, err := compare(k.a, q)
+		_, err := k.compare(k.a, q)
 		refused(t, err, ValidationFailed)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -84,6 +85,21 @@ func start(t testing.TB) *fixture {
 	return startWith(t, Options{})
 }
 
+// ownVersion is the version of the schema without the steps that single tests add.
+var ownVersion = version()
+
+// newFile returns the content of a new file, which start copies, since that is faster than to create the
+// schema. All copies have the same secret.
+var newFile = sync.OnceValue(func() []byte {
+	dir := check(os.MkdirTemp("", "store"))
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "cards.db")
+	if err := check(Open(path, Options{Ephemeral: true})).Close(); err != nil {
+		panic(err)
+	}
+	return check(os.ReadFile(path))
+})
+
 // startWith returns a fixture with options, and with synchronous=OFF for speed.
 func startWith(t testing.TB, opts Options) *fixture {
 	t.Helper()
@@ -95,7 +111,13 @@ func startWith(t testing.TB, opts Options) *fixture {
 	if opts.Now == nil {
 		opts.Now = f.clock.now
 	}
-	f.Store = open(t, newPath(t), opts)
+	path := newPath(t)
+	if opts.IDSecret == nil && version() == ownVersion {
+		if err := os.WriteFile(path, newFile(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Store = open(t, path, opts)
 	f.a = f.shop(ShopFields{})
 	return f
 }

@@ -108,7 +108,7 @@ func TestKeyRefusesOtherText(t *testing.T) {
 
 func TestIDsOfAnotherFile(t *testing.T) {
 	t.Parallel()
-	a, b := start(t), start(t)
+	a, b := open(t, newPath(t), Options{}), open(t, newPath(t), Options{})
 	for _, key := range someKeys {
 		id := a.ID(KindCard, key)
 		if id == b.ID(KindCard, key) {

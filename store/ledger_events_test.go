@@ -105,13 +105,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		"card.activated #0 active", "stamp.assigned #0 active stamps_delta=9 stamps_count=9",
 		"transaction.created #0 active tx_type=stamp stamps_delta=9 value_delta=<nil>")
 	var over Stamped
-	c.expectEvents(
-		"an overflow",
-		cards,
-		func() (err error) {
-			over, err = c.stamp(root, 3)
-			return err
-		},
+	c.expectEvents("an overflow", cards, func() (err error) { over, err = c.stamp(root, 3); return err },
 		"card.added #1 active source=overflow here",
 		"stamp.assigned #0 active stamps_delta=1 stamps_count=10",
 		"transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>",
@@ -119,10 +113,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		"transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>",
 	)
 	cards = append(cards, over.OverflowCard.ID)
-	c.expectEvents(
-		"the reversal of the overflow",
-		cards,
-		func() error { return errorOf(c.reverse(over.OverflowTransaction.ID)) },
+	c.expectEvents("the reversal of the overflow", cards, func() error { return errorOf(c.reverse(over.OverflowTransaction.ID)) },
 		"transaction.reversed #1 archived reversed_delta=-2",
 		"transaction.created #1 archived tx_type=reversal stamps_delta=-2 value_delta=<nil>",
 		"transaction.reversed #0 active reversed_delta=-1",
@@ -134,28 +125,19 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		redeemed, err = c.redeem(root, c.prizes[0])
 		return err
 	}, "prize.redeemed #0 active", "transaction.created #0 active tx_type=redemption stamps_delta=0 value_delta=<nil>")
-	c.expectEvents(
-		"the reversal of the redemption",
-		cards,
-		func() error { return errorOf(c.reverse(redeemed.Transaction.ID)) },
+	c.expectEvents("the reversal of the redemption", cards, func() error { return errorOf(c.reverse(redeemed.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=0",
 		"transaction.created #0 active tx_type=reversal stamps_delta=0 value_delta=<nil>",
 	)
 	c.ok(c.stamp(root, 4))
 	cards = append(cards, c.lookup(root).Card.ID)
-	c.expectEvents(
-		"a redemption of the highest prize, with a child",
-		cards,
-		func() error { return errorOf(c.redeem(root, c.prizes[1])) },
+	c.expectEvents("a redemption of the highest prize, with a child", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"prize.redeemed #0 archived",
 		"transaction.created #0 archived tx_type=redemption stamps_delta=0 value_delta=<nil>",
 		"card.archived #0 archived",
 	)
 	c.ok(c.stamp(root, 7))
-	c.expectEvents(
-		"a redemption of the highest prize, without a child",
-		cards,
-		func() error { return errorOf(c.redeem(root, c.prizes[1])) },
+	c.expectEvents("a redemption of the highest prize alone", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"prize.redeemed #2 active",
 		"transaction.created #2 active tx_type=redemption stamps_delta=-10 value_delta=<nil>",
 	)
@@ -180,10 +162,7 @@ func TestCompleteCardArchivedLast(t *testing.T) {
 	fields.RepeatAfterReset = set(true)
 	c := startEvents(t, fields, false)
 	card := c.card(c.program)
-	c.expectEvents(
-		"stamps over an invited card without prizes",
-		[]string{card},
-		func() error { return errorOf(c.stamp(card, 12)) },
+	c.expectEvents("stamps over an invited card without prizes", []string{card}, func() error { return errorOf(c.stamp(card, 12)) },
 		"card.activated #0 archived",
 		"card.added #1 active source=overflow here",
 		"stamp.assigned #0 archived stamps_delta=10 stamps_count=10",
@@ -215,18 +194,12 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 		"value.changed #0 active tx_type=spend delta=-30 balance=120",
 		"transaction.created #0 active tx_type=spend stamps_delta=<nil> value_delta=-30",
 	)
-	c.expectEvents(
-		"a reversed spend",
-		cards,
-		func() error { return errorOf(c.reverse(spent.Transaction.ID)) },
+	c.expectEvents("a reversed spend", cards, func() error { return errorOf(c.reverse(spent.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=30",
 		"value.changed #0 active tx_type=reversal delta=30 balance=150",
 		"transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=30",
 	)
-	c.expectEvents(
-		"a reversed top-up",
-		cards,
-		func() error { return errorOf(c.reverse(top.Transaction.ID)) },
+	c.expectEvents("a reversed top-up", cards, func() error { return errorOf(c.reverse(top.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=-50",
 		"value.changed #0 active tx_type=reversal delta=-50 balance=100",
 		"transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=-50",
@@ -244,10 +217,7 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 		"card.used #0 active program_type=access",
 		"transaction.created #0 active tx_type=access stamps_delta=<nil> value_delta=<nil>",
 	)
-	c.expectEvents(
-		"a reversed entry",
-		[]string{card},
-		func() error { return errorOf(c.reverse(used.Transaction.ID)) },
+	c.expectEvents("a reversed entry", []string{card}, func() error { return errorOf(c.reverse(used.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=0",
 		"transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=<nil>",
 	)

@@ -108,6 +108,22 @@ func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 	k.expect(root, StatusActive, 8)
 }
 
+// TestReversalOfAPairIsAllOrNothing checks that neither row of an overflow is reversed if one of them
+// cannot be reversed.
+func TestReversalOfAPairIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	k := startTill(t)
+	program, prizes := k.ladder(true, 10)
+	root := k.card(program)
+	s := k.ok(k.stamp(root, 13))
+	k.ok(k.redeem(root, prizes[0])) // completes and archives the first card
+	for _, row := range []string{s.Transaction.ID, s.OverflowTransaction.ID} {
+		k.refuses(CannotReverseCompletedCycle)(k.reverse(row))
+	}
+	k.expect(root, StatusArchived, 10)
+	k.expect(s.OverflowCard.ID, StatusActive, 3)
+}
+
 // TestReversalKeepsTheOlderOfTwoEmptyCards checks that of two cards without stamps the younger is
 // archived.
 func TestReversalKeepsTheOlderOfTwoEmptyCards(t *testing.T) {

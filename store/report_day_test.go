@@ -12,19 +12,25 @@ func (f *fixture) dayReport(t *testing.T, q DayReportQuery) DayReport {
 	return view(f, func(v *View) (DayReport, error) { return v.DayReport(f.a.Shop, q) })
 }
 
-// TestDayReport checks a report of a day with rows of most types at two locations, beside rows of
-// the days around it and of another shop.
-func TestDayReport(t *testing.T) {
-	t.Parallel()
+// reportedDay has what happened on a day of 23 hours at two tills of a shop, beside rows of the days
+// around it and of another shop.
+type reportedDay struct {
+	k, second          till
+	coffee, gift, club string
+	other              Access
+}
+
+func startReportedDay(t *testing.T) (d reportedDay) {
 	f := start(t)
 	rome := Zone("Europe/Rome")
 	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
 	f.clock.ms.Store(time.Date(2026, 3, 28, 23, 59, 59, 0, rome).UnixMilli()) // the next day has 23 hours
-	k, second := f.till(), f.till()
+	d = reportedDay{k: f.till(), second: f.till(), other: f.shop(ShopFields{})}
+	k, second := d.k, d.second
 	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
 	gift, club := f.program(prepaid("Gift", 300)), f.program(access("Club"))
-	other := f.shop(ShopFields{})
-	theirs := f.in(other).till()
+	d.coffee, d.gift, d.club = coffee, gift, club
+	theirs := f.in(d.other).till()
 	card, money := f.card(coffee), f.card(gift)
 	old := k.ok(k.stamp(card, 1)).Transaction.ID
 	f.clock.move(time.Second) // midnight
@@ -48,10 +54,17 @@ func TestDayReport(t *testing.T) {
 	}
 	byHand := second.ok(second.stamp(card, 2)).Transaction.ID
 	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, byHand, Metadata{}) })
-	theirs.ok(theirs.stamp(f.in(other).card(f.in(other).program(stamps("Theirs"))), 1))
+	theirs.ok(theirs.stamp(f.in(d.other).card(f.in(d.other).program(stamps("Theirs"))), 1))
 	f.clock.ms.Store(time.Date(2026, 3, 30, 0, 0, 0, 0, rome).UnixMilli())
 	k.ok(k.stamp(card, 1))
+	return d
+}
 
+// TestDayReport checks a report of a day with rows of most types at two locations.
+func TestDayReport(t *testing.T) {
+	t.Parallel()
+	d := startReportedDay(t)
+	k, second, f, rome := d.k, d.second, d.k.fixture, Zone("Europe/Rome")
 	name := func(at till) (string, string) {
 		return at.location, f.lines("SELECT name FROM locations WHERE id=?", f.key(KindLocation, at.location))[0]
 	}
@@ -93,9 +106,9 @@ func TestDayReport(t *testing.T) {
 		ByDevice: []DeviceReport{device(k, first), person, device(second, there)},
 		ByStaff:  []StaffReport{},
 		ByProgram: []NamedReport{
-			{club, "Club", ReportSums{Rows: 1, Uses: 1}},
-			{coffee, "Coffee", ReportSums{Rows: 5, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2}},
-			{gift, "Gift", ReportSums{Rows: 4, ReversedRows: 1, Reversals: 1, ToppedUpCents: 1000, SpentCents: 400}},
+			{d.club, "Club", ReportSums{Rows: 1, Uses: 1}},
+			{d.coffee, "Coffee", ReportSums{Rows: 5, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2}},
+			{d.gift, "Gift", ReportSums{Rows: 4, ReversedRows: 1, Reversals: 1, ToppedUpCents: 1000, SpentCents: 400}},
 		},
 		NewCards: 5,
 		Prepaid:  PrepaidReport{SoldCents: 2341, SpentCents: 400, OutstandingCents: 2241},
@@ -121,7 +134,7 @@ func TestDayReport(t *testing.T) {
 		t.Errorf("an empty day: %+v", empty)
 	}
 	refused(t, f.View(0, func(v *View) error {
-		return errorOf(v.DayReport(other.Shop, DayReportQuery{LocationID: set(k.location)}))
+		return errorOf(v.DayReport(d.other.Shop, DayReportQuery{LocationID: set(k.location)}))
 	}), NotFound)
 }
 

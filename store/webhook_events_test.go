@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,28 +171,13 @@ func TestEventPayloads(t *testing.T) {
 	program := f.program(stamps(`Tea "and" cake`))
 	f.hook(program, hookFields{})
 	f.hook(program, hookFields{v1: true})
-	key := must(f, func(tx *Tx) (Key, error) {
-		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{})
-		return k, err
-	})
+	key := must(f, func(tx *Tx) (Key, error) { return first(tx.CreateKey(f.a.Shop, KeyFields{})), nil })
 	var card, location string
-	w := Write{Actor: Actor{Type: "api_key", Key: f.key(KindKey, key.ID)}, Do: func(tx *Tx) error {
-		c, err := tx.IssueCard(f.a, program, CardFields{HolderName: set("Ada"), ExternalRef: set("ada")}, SourceAPI)
-		card = c.ID
-		if err != nil {
-			return err
-		}
-		l, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("North")}}, StaffPIN{})
-		location = l.ID
-		if err != nil {
-			return err
-		}
-		_, err = tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")}, "")
-		return err
-	}}
-	if err := errors.Join(f.group(w)...); err != nil {
-		t.Fatal(err)
-	}
+	succeed(f.group(Write{Actor: Actor{Type: "api_key", Key: f.key(KindKey, key.ID)}, Do: func(tx *Tx) error {
+		card = check(tx.IssueCard(f.a, program, CardFields{HolderName: set("Ada"), ExternalRef: set("ada")}, SourceAPI)).ID
+		location = check(tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("North")}}, StaffPIN{})).ID
+		return errorOf(tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")}, ""))
+	}})...)
 	shop := f.ID(KindShop, f.a.Shop)
 	at := f.clock.at().String()
 	// The values that each payload must have, by path.
