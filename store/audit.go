@@ -233,7 +233,8 @@ func (v *View) actorsOf(shop int64, made []ledgerTime) map[int64]*AuditActor {
 			r.int()
 			a := v.scanAudit(r, r.int()).Actor
 			actors[row.key] = &a
-		}, "SELECT "+auditCols+" FROM (SELECT * FROM audit WHERE id>=? ORDER BY id LIMIT ?) a WHERE target_kind=? AND target_id=? AND shop_id=? LIMIT 1",
+		}, "SELECT "+auditCols+` FROM (SELECT * FROM audit WHERE id>=? ORDER BY id LIMIT ?) a WHERE target_kind=? AND target_id=?
+			AND shop_id=? LIMIT 1`,
 			first, v.s.opts.PageVisits, KindTransaction, row.key, shop)
 	}
 	return actors

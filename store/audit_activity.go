@@ -29,8 +29,11 @@ var nameQueries = map[Kind]struct {
 	KindDevice:   {"SELECT name, location_id FROM devices WHERE id=?1 AND shop_id=?2", KindLocation},
 	KindLocation: {"SELECT name, NULL FROM locations WHERE id=?1 AND shop_id=?2", 0},
 	KindProgram:  {"SELECT name, NULL FROM programs WHERE id=?1 AND shop_id=?2", 0},
-	KindPrize:    {"SELECT z.name, z.program_id FROM prizes z JOIN programs p ON p.id=z.program_id WHERE z.id=?1 AND p.shop_id=?2", KindProgram},
-	KindCard:     {"SELECT holder_name, NULL FROM cards WHERE id=?1 AND shop_id=?2", 0},
+	KindPrize: {
+		"SELECT z.name, z.program_id FROM prizes z JOIN programs p ON p.id=z.program_id WHERE z.id=?1 AND p.shop_id=?2",
+		KindProgram,
+	},
+	KindCard: {"SELECT holder_name, NULL FROM cards WHERE id=?1 AND shop_id=?2", 0},
 	KindTransaction: {`SELECT c.holder_name, t.card_id FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=?1
 		AND t.shop_id=?2`, KindCard},
 	KindWebhook: {"SELECT url, NULL FROM webhooks WHERE id=?1 AND shop_id=?2", 0},

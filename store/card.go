@@ -106,8 +106,10 @@ type card struct {
 // cardCols are a card's own columns. The name and type of its program come from the
 // cache (setProgram) or from a join (cardProgramCols, scanProgram).
 var (
-	cardCols = []string{"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
-		"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at"}
+	cardCols = []string{
+		"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
+		"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at",
+	}
 	cardProgramCols = []string{"p.name", "p.type"}
 )
 
@@ -144,7 +146,8 @@ func (c *card) statusAt(now Time) string {
 	return StatusActive
 }
 
-const statusSQL = `CASE WHEN c.archived_at IS NOT NULL THEN 'archived' WHEN c.expires_at<=? THEN 'expired' WHEN c.locked_at IS NOT NULL THEN 'locked'
+const statusSQL = `CASE WHEN c.archived_at IS NOT NULL THEN 'archived' WHEN c.expires_at<=? THEN 'expired'
+	WHEN c.locked_at IS NOT NULL THEN 'locked'
 	WHEN c.activated_at IS NULL THEN 'invited' ELSE 'active' END`
 
 // withinRestriction is the condition that a card's program works at one of the
@@ -213,8 +216,10 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 
 var listedCardCols = columns(append([]string{epochColumn, "c.id"}, cardCols...)...)
 
-var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, cardProgramCols, []string{"p.location_scope='all_locations'",
-	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END"})...) +
+var cardDetailSQL = "SELECT " + columns(
+	slices.Concat([]string{epochColumn, "c.id"}, cardCols, cardProgramCols, []string{"p.location_scope='all_locations'",
+		`CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations
+			WHERE program_id=p.id) END`})...) +
 	" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL"
 
 // Card returns a card with its locations.
@@ -254,8 +259,10 @@ func (q *queries) detailOf(a Access, id string, locations func(epoch int64) shop
 
 // card finds a card of the shop with all columns that writes need.
 func (tx *Tx) card(a Access, id string) (c card, err error) {
-	sql, args := a.restrict("SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, cardProgramCols)...)+
-		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", tx.keyOrNone(KindCard, id), a.Shop)
+	sql, args := a.restrict(
+		"SELECT c.id, ifnull(c.root_id, c.id), c.root_id IS NOT NULL, "+columns(slices.Concat(cardCols, cardProgramCols)...)+
+			" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL",
+		tx.keyOrNone(KindCard, id), a.Shop)
 	err = tx.find("card", func(r *rows) {
 		key, root, child := r.int(), r.int(), r.bool()
 		c = tx.scanCard(r, key, tx.Now)

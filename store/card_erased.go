@@ -41,6 +41,7 @@ func (v *View) CardsNamed(texts []string) (keys []int64, err error) {
 // holder_email. An empty text is that of no card.
 func (v *View) CardsOf(externalRef, holderEmail string) ([]int64, error) {
 	refs := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND external_ref=? AND external_ref<>''", externalRef)
-	emails := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND email_key=? AND email_key<>''", foldCase(holderEmail))
+	emails := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND email_key=? AND email_key<>''",
+		foldCase(holderEmail))
 	return append(refs, emails...), v.failed
 }

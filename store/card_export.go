@@ -73,9 +73,19 @@ func (tx *Tx) AuditExportOfAll(shop int64) error {
 }
 
 var (
-	exportedCardCols = columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, cardProgramCols, []string{"c.source", "ifnull(c.platform, '')", "c.cycle", "c.activated_at", "c.locked_at", "c.archived_at", "c.last_stamp_at", "c.updated_at"})...)
-	exportChainSQL   = "SELECT " + exportedCardCols + " FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value JOIN programs p ON p.id=c.program_id"
-	exportLedgerSQL  = "SELECT " + transactionCols + `, t.occurred_at, t.client_reference, ifnull(t.metadata, 'null') FROM json_each(?) k
+	exportedCardCols = columns(
+		slices.Concat(
+			[]string{epochColumn, "c.id"},
+			cardCols,
+			cardProgramCols,
+			[]string{
+				"c.source", "ifnull(c.platform, '')", "c.cycle", "c.activated_at", "c.locked_at", "c.archived_at",
+				"c.last_stamp_at", "c.updated_at",
+			},
+		)...)
+	exportChainSQL = "SELECT " + exportedCardCols + ` FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value
+		JOIN programs p ON p.id=c.program_id`
+	exportLedgerSQL = "SELECT " + transactionCols + `, t.occurred_at, t.client_reference, ifnull(t.metadata, 'null') FROM json_each(?) k
 		CROSS JOIN transactions t ON t.card_id=k.value JOIN locations l ON l.id=t.location_id LIMIT ?`
 	exportClaimsSQL = `SELECT x.card_id, x.cycle, x.threshold, x.prize_id, z.name, x.transaction_id FROM json_each(?) k
 		CROSS JOIN claims x ON x.card_id=k.value JOIN prizes z ON z.id=x.prize_id`

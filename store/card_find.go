@@ -47,7 +47,8 @@ type CardFound struct {
 
 // newestOfChain gives the card that represents the chain of a root r that is live: the
 // newest that is not archived.
-const newestOfChain = "ifnull((SELECT max(i.id) FROM cards i WHERE i.root_id=r.id AND i.archived_at IS NULL AND i.deleted_at IS NULL), r.id)"
+const newestOfChain = `ifnull((SELECT max(i.id) FROM cards i WHERE i.root_id=r.id AND i.archived_at IS NULL
+	AND i.deleted_at IS NULL), r.id)`
 
 // FindCards returns a page of the cards that pass a filter. A page visits at most
 // PageVisits cards. A restricted key cannot ask when cards were seen or which prizes are
@@ -198,7 +199,9 @@ func (w *seenWalk) filter(cond string, args ...any) {
 // program walks the cards of a program from after a day and a root on.
 func (w *seenWalk) walkProgram(shop, program, day, root int64) {
 	args := append(slices.Clone(w.args), w.before, program, shop, day, root, w.day, w.visits)
-	for r := range w.each("SELECT "+epochColumn+", r.id, r.last_seen_day, ifnull(c.id, 0), ifnull("+strings.Join(w.conds, " AND ")+", 0) AND (r.last_seen_day>0 OR r.created_at<?) FROM cards r LEFT JOIN cards c ON c.id="+newestOfChain+` WHERE r.program_id=? AND r.live=1 AND r.shop_id=? AND (r.last_seen_day, r.id)>(?,?)
+	for r := range w.each("SELECT "+epochColumn+", r.id, r.last_seen_day, ifnull(c.id, 0), ifnull("+strings.Join(w.conds, " AND ")+`, 0)
+		AND (r.last_seen_day>0 OR r.created_at<?) FROM cards r LEFT JOIN cards c ON c.id=`+newestOfChain+` WHERE r.program_id=?
+			AND r.live=1 AND r.shop_id=? AND (r.last_seen_day, r.id)>(?,?)
 		AND r.last_seen_day<=? ORDER BY r.last_seen_day, r.id LIMIT ?`, args...) {
 		w.visits--
 		w.seeEpoch(r.int())
@@ -246,9 +249,15 @@ func (v *View) lastSeenDay(key int64) string {
 
 // prizesDue returns the prizes that a card has reached and not taken in this cycle.
 func (v *View) prizesDue(key int64) []DuePrize {
-	return collect(v, func(r *rows) DuePrize { return DuePrize{v.ID(KindPrize, r.int()), r.str(), r.int()} },
-		`SELECT z.id, z.name, z.threshold FROM cards c JOIN prizes z ON z.program_id=c.program_id WHERE c.id=? AND c.archived_at IS NULL AND z.threshold<=c.stamps_count
-		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold) ORDER BY z.ordinal, z.id LIMIT 10`, key)
+	return collect(
+		v,
+		func(r *rows) DuePrize { return DuePrize{v.ID(KindPrize, r.int()), r.str(), r.int()} },
+		`SELECT z.id, z.name, z.threshold FROM cards c JOIN prizes z ON z.program_id=c.program_id WHERE c.id=? AND c.archived_at IS NULL
+			AND z.threshold<=c.stamps_count
+		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold) ORDER BY z.ordinal, z.id
+		LIMIT 10`,
+		key,
+	)
 }
 
 // CardSeen is a card with what an assistant is told besides.

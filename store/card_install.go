@@ -94,7 +94,8 @@ func (tx *Tx) Install(token string, f InstallFields) (out Installation, err erro
 	}
 	p.program = &program{key: shown.program}
 	tx.activateInvited(p)
-	tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, f.Platform.V, tx.Now, root, root)
+	tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, f.Platform.V,
+		tx.Now, root, root)
 	if tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program) > 0 {
 		tx.bumpAuth() // programs are cached by epoch
 	}

@@ -43,7 +43,8 @@ func (f CounterFields) checkProgram(kind string) error {
 // CheckCounterFields validates the fields of a card that a till issues against its program.
 func (v *View) CheckCounterFields(shop int64, programID string, f CounterFields) error {
 	var kind string
-	if !v.one(into(&kind), "SELECT type FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL", v.keyOrNone(KindProgram, programID), shop) {
+	if !v.one(into(&kind), "SELECT type FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL",
+		v.keyOrNone(KindProgram, programID), shop) {
 		return v.failed
 	}
 	return f.checkProgram(kind)
@@ -63,7 +64,8 @@ func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (out 
 		return out, err
 	}
 	a := Access{Shop: till.Shop, Restricted: true, Locations: []int64{till.Location}}
-	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, counterIssue{Some(till.Location), f.reference(), f})
+	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef},
+		SourceCounter, counterIssue{Some(till.Location), f.reference(), f})
 }
 
 // issue issues a card.
@@ -77,7 +79,8 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	var published, suspended Null[Time]
 	var balance, days, maxCards Null[int64]
 	var live, card int64 // the card's key is needed for the install link, which the INSERT writes too
-	if err = tx.find("program", into(&name, &kind, &published, &suspended, &balance, &days, &maxCards, &live, &card), issueSQL, key, a.Shop); err != nil {
+	read := into(&name, &kind, &published, &suspended, &balance, &days, &maxCards, &live, &card)
+	if err = tx.find("program", read, issueSQL, key, a.Shop); err != nil {
 		return out, err
 	}
 	if err = at.fields.checkProgram(kind); err != nil {
@@ -199,7 +202,8 @@ func (tx *Tx) checkExternalRef(shop, program, root int64, ref Null[string]) erro
 	if !ref.Valid {
 		return nil
 	}
-	n := tx.number(`SELECT count(*) FROM cards WHERE shop_id=? AND external_ref=? AND program_id=? AND archived_at IS NULL AND deleted_at IS NULL
+	n := tx.number(
+		`SELECT count(*) FROM cards WHERE shop_id=? AND external_ref=? AND program_id=? AND archived_at IS NULL AND deleted_at IS NULL
 		AND (expires_at IS NULL OR expires_at>?) AND ifnull(root_id, id)<>?`, shop, ref.V, program, tx.Now, root)
 	if n > 0 {
 		return refuse(Conflict, "This external_ref already has a live card in the program.")
@@ -224,7 +228,14 @@ func (tx *Tx) makeInstallLink(out *IssuedCard, root int64, reference Null[string
 
 // issued returns the card without its install link.
 func (c *card) issued() IssuedCard {
-	return IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
+	return IssuedCard{
+		ID:          c.ID,
+		ProgramID:   c.ProgramID,
+		ExternalRef: c.ExternalRef,
+		HolderName:  c.HolderName,
+		HolderEmail: c.HolderEmail,
+		ExpiresAt:   c.ExpiresAt,
+	}
 }
 
 // replaceInstallLink makes a new install link for an existing card, stores it and,

@@ -31,8 +31,8 @@ type Lookup struct {
 
 // singleCardSQL finds chains of one card, which most are. It is cheaper than
 // chainOfCardSQL, which searches for the other cards of the chain.
-var singleCardSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
-	" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
+var singleCardSQL = "SELECT " + columns(chainCols...) + ` FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL
+	AND c.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)`
 
 // shownTransactions is the most transactions that a till shows.
 const shownTransactions = 10
@@ -105,9 +105,12 @@ func (x *lookup) readDetails(c *card) error {
 		}
 		x.claims[c.key] = claimed
 	}
-	r := x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at, ifnull(staff_id, 0), ifnull((SELECT name FROM staff WHERE id=staff_id), ''), occurred_at, client_reference FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, x.most)
+	r := x.query(`SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at, ifnull(staff_id, 0),
+			ifnull((SELECT name FROM staff WHERE id=staff_id), ''), occurred_at, client_reference FROM transactions WHERE card_id=?
+			ORDER BY id DESC LIMIT ?`, c.key, x.most)
 	for r.next() {
-		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time(), Staff{r.int(), r.str()}, r.nullTime(), r.nullStr()})
+		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time(),
+			Staff{r.int(), r.str()}, r.nullTime(), r.nullStr()})
 	}
 	return r.close()
 }
@@ -134,7 +137,10 @@ func (x *lookup) result() (l Lookup, err error) {
 func (chain *cardChain) cardDetail(c *card, locations shopLocations) CardDetail {
 	d := CardDetail{Card: c.Card, AllLocations: chain.program.LocationScope == allLocations, Locations: locations.named}
 	if !d.AllLocations {
-		d.Locations = slices.DeleteFunc(slices.Clone(locations.named), func(l NamedLocation) bool { return !slices.Contains(chain.program.ScopedLocationIDs, l.ID) })
+		d.Locations = slices.DeleteFunc(
+			slices.Clone(locations.named),
+			func(l NamedLocation) bool { return !slices.Contains(chain.program.ScopedLocationIDs, l.ID) },
+		)
 	}
 	return d
 }
@@ -159,8 +165,19 @@ func (x *lookup) transactions() []TillTransaction {
 	list := make([]TillTransaction, len(shown))
 	for i := range shown {
 		t, at := &shown[i], x.locations.all[shown[i].location]
-		list[i].Transaction = Transaction{ID: x.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
-			StampsDelta: t.stamps, ValueDelta: t.value, PrizeID: x.nullID(KindPrize, t.prize), ReversedAt: t.reversed, CreatedAt: t.created}
+		list[i].Transaction = Transaction{
+			ID:           x.ID(KindTransaction, t.key),
+			CardID:       t.card.ID,
+			ProgramID:    t.card.ProgramID,
+			Type:         t.kind,
+			LocationID:   at.ID,
+			LocationName: at.Name,
+			StampsDelta:  t.stamps,
+			ValueDelta:   t.value,
+			PrizeID:      x.nullID(KindPrize, t.prize),
+			ReversedAt:   t.reversed,
+			CreatedAt:    t.created,
+		}
 		list[i].Staff, list[i].OccurredAt, list[i].ClientReference = x.namedStaff(t.staff), t.occurred, t.reference
 	}
 	return list

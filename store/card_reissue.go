@@ -44,9 +44,11 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	}
 	c.ExpiresAt = f.ExpiresAt.Apply(c.ExpiresAt)
 	tx.reindexChain(a.Shop, c.root, false, c.HolderName)
-	tx.exec(`UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=?, installed_at=NULL, platform=NULL, activated_at=NULL, locked_at=NULL,
-		updated_at=? WHERE archived_at IS NULL AND `+inChain,
-		c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now, c.root, c.root)
+	tx.exec(
+		`UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=?, installed_at=NULL, platform=NULL, activated_at=NULL,
+			locked_at=NULL,
+		updated_at=? WHERE archived_at IS NULL AND `+inChain, c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now,
+		c.root, c.root)
 	// The root has the chain's generation, even if the root is archived. In a restored
 	// file the last reissues may be missing; the new generation must be above theirs,
 	// so that their codes do not become valid again.

@@ -49,8 +49,10 @@ const (
 	lastSeenSQL = "(SELECT created_at FROM transactions WHERE card_id=c.id ORDER BY id DESC LIMIT 1)"
 	prizeDueSQL = `(c.archived_at IS NULL AND EXISTS (SELECT 1 FROM prizes z WHERE z.program_id=c.program_id AND z.threshold<=c.stamps_count
 		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold)))`
-	notSeenSQL     = "EXISTS (SELECT 1 FROM cards r WHERE r.id=ifnull(c.root_id, c.id) AND r.last_seen_day<=? AND (r.last_seen_day>0 OR r.created_at<?))"
-	notReplacedSQL = "(c.archived_at IS NULL OR NOT EXISTS (SELECT 1 FROM cards y WHERE y.root_id=ifnull(c.root_id, c.id) AND y.id>c.id AND y.deleted_at IS NULL))"
+	notSeenSQL = `EXISTS (SELECT 1 FROM cards r WHERE r.id=ifnull(c.root_id, c.id) AND r.last_seen_day<=? AND (r.last_seen_day>0
+		OR r.created_at<?))`
+	notReplacedSQL = `(c.archived_at IS NULL OR NOT EXISTS (SELECT 1 FROM cards y WHERE y.root_id=ifnull(c.root_id, c.id) AND y.id>c.id
+		AND y.deleted_at IS NULL))`
 )
 
 // searchConditions returns the filters of a search as a condition on a card c. since belongs
@@ -110,7 +112,8 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 	v.snapshot()
 	if f.bySeen() {
 		var walked Page[CardFound]
-		keys, err := v.findBySeen(Access{Shop: shop}, CardFind{ProgramID: f.ProgramID, Status: f.Status, NotSeenDays: f.NotSeenDays, PrizeDue: f.PrizeDue}, q, &walked)
+		keys, err := v.findBySeen(Access{Shop: shop},
+			CardFind{ProgramID: f.ProgramID, Status: f.Status, NotSeenDays: f.NotSeenDays, PrizeDue: f.PrizeDue}, q, &walked)
 		if err != nil {
 			return p, err
 		}
@@ -234,7 +237,8 @@ func (x *cardSearch) namedCards(text string) (keys []int64, only bool, err error
 		chain.setProgram(program)
 		keys, only = []int64{chain.nextToStamp().key}, !IsShortCode(text)
 	}
-	refs := x.keys("SELECT id FROM cards WHERE shop_id=? AND external_ref=? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", x.shop, text, maxExact)
+	refs := x.keys("SELECT id FROM cards WHERE shop_id=? AND external_ref=? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", x.shop,
+		text, maxExact)
 	for _, key := range refs {
 		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
@@ -249,7 +253,9 @@ func (x *cardSearch) matching(keys []int64) []int64 {
 		return nil
 	}
 	conds, args := x.searchConditions(x.CardSearch, x.since)
-	return x.keys("SELECT c.id FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND "+conds, append([]any{jsonKeys(keys), x.shop}, args...)...)
+	return x.keys(
+		"SELECT c.id FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND "+conds,
+		append([]any{jsonKeys(keys), x.shop}, args...)...)
 }
 
 // walkAll walks the cards of the shop or of the program, newest first.
@@ -278,7 +284,8 @@ func (x *cardSearch) walkEmails(prefix string, from int64) error {
 			return errCursor
 		}
 	}
-	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
+	return x.walk("'', c.id, ''",
+		"cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
 		x.shop, at, from, end)
 }
 
@@ -412,8 +419,23 @@ func (v *View) foundCards(shop int64, keys []int64) (list []FoundCard) {
 		v.seeEpoch(r.int())
 		c := v.scanCard(r, r.int(), v.Now)
 		programs = append(programs, c.program)
-		list = append(list, FoundCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, Status: c.Status,
-			StampsCount: c.StampsCount, CurrentValue: c.CurrentValue, PrizeDue: r.bool(), LastSeenAt: r.nullTime(), ExpiresAt: c.ExpiresAt, CreatedAt: c.CreatedAt})
+		list = append(
+			list,
+			FoundCard{
+				ID:           c.ID,
+				ProgramID:    c.ProgramID,
+				ExternalRef:  c.ExternalRef,
+				HolderName:   c.HolderName,
+				HolderEmail:  c.HolderEmail,
+				Status:       c.Status,
+				StampsCount:  c.StampsCount,
+				CurrentValue: c.CurrentValue,
+				PrizeDue:     r.bool(),
+				LastSeenAt:   r.nullTime(),
+				ExpiresAt:    c.ExpiresAt,
+				CreatedAt:    c.CreatedAt,
+			},
+		)
 	}
 	for i := range list {
 		p := v.cachedProgram(shop, programs[i], v.rowEpoch)

@@ -15,12 +15,15 @@ func (tx *Tx) noteSeen(chain *cardChain, e entry) {
 
 // lastPresented is the time of the last presentation of a row of cards.
 func lastPresented(card string) string {
-	return "(SELECT created_at FROM transactions WHERE card_id=" + card + ".id AND type NOT IN ('reversal', 'expiry') ORDER BY id DESC LIMIT 1)"
+	return "(SELECT created_at FROM transactions WHERE card_id=" +
+		card + ".id AND type NOT IN ('reversal', 'expiry') ORDER BY id DESC LIMIT 1)"
 }
 
 // seenChainsSQL gives, for each chain of a program, its root, the day that the root has, and
 // the time at which one of its cards was last presented.
-var seenChainsSQL = "SELECT r.id, r.last_seen_day, max(ifnull(" + lastPresented("r") + ", 0), ifnull((SELECT max(" + lastPresented("i") + `) FROM cards i WHERE i.root_id=r.id), 0)) FROM cards r WHERE r.program_id=? AND r.root_id IS NULL
+var seenChainsSQL = "SELECT r.id, r.last_seen_day, max(ifnull(" + lastPresented("r") + ", 0), ifnull((SELECT max(" + lastPresented(
+	"i",
+) + `) FROM cards i WHERE i.root_id=r.id), 0)) FROM cards r WHERE r.program_id=? AND r.root_id IS NULL
 	AND r.deleted_at IS NULL`
 
 // wrongDays returns the roots whose last_seen_day is not that of the ledger, with the right

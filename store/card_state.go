@@ -29,7 +29,8 @@ func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err
 	case live.lockedAt.Valid == lock:
 		return tx.cardDetail(a, id)
 	}
-	tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, Null[Time]{tx.Now, lock}, tx.Now, c.root, c.root)
+	tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, Null[Time]{tx.Now, lock}, tx.Now,
+		c.root, c.root)
 	action := "card.lock"
 	if !lock {
 		action = "card.unlock"

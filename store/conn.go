@@ -50,11 +50,6 @@ func (c *conn) number(sql string, args ...any) (n int64, err error) {
 	return c.db().Number(sql, bindable(args)...)
 }
 
-// keys returns the integers of a query of one column.
-func (c *conn) keys(sql string, args ...any) ([]int64, error) {
-	return list(c, (*rows).int, sql, args...)
-}
-
 // list returns what scan reads from each row of a query. It is never nil, which
 // is null in JSON.
 func list[T any](c *conn, scan func(*rows) T, sql string, args ...any) ([]T, error) {

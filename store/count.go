@@ -34,7 +34,8 @@ func (v *View) count(w listQuery) (t Total) {
 	} else {
 		args := append(append(append([]any{}, w.filterArgs...), w.indexArgs...), maxTotalVisits)
 		visited := int64(0)
-		v.one(into(&visited, &t.N), "SELECT count(*), ifnull(sum("+strings.Join(w.filters, " AND ")+"), 0) FROM (SELECT *"+from+") "+w.alias+w.join, args...)
+		v.one(into(&visited, &t.N), "SELECT count(*), ifnull(sum("+strings.Join(w.filters, " AND ")+"), 0) FROM (SELECT *"+from+") "+
+			w.alias+w.join, args...)
 		t.More = visited == maxTotalVisits
 	}
 	if t.N > maxTotal {

@@ -32,7 +32,8 @@ func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err
 	if token = n.Secret; token == "" {
 		token = tx.newSecret("tdk_" + sh.Mode + "_")
 	}
-	key := tx.insert("INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at, accepts_card_ids) VALUES (?,?,?,?,?,?,?,?)",
+	key := tx.insert(
+		"INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at, accepts_card_ids) VALUES (?,?,?,?,?,?,?,?)",
 		tx.nextKey("devices"), shop, loc, n.Name, token[:12], Hash(token), tx.Now, n.AcceptsCardIDs)
 	tx.audit(shop, "device.create", KindDevice, key, "")
 	d, err = tx.device(shop, key)
@@ -42,7 +43,8 @@ func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err
 var deviceCols = "id, location_id, name, prefix, created_at, revoked_at, accepts_card_ids, last_used_at"
 
 func (g IDs) scanDevice(r *rows) (d Device) {
-	r.scan(g.into(KindDevice, &d.ID), g.into(KindLocation, &d.LocationID), &d.Name, &d.Prefix, &d.CreatedAt, &d.RevokedAt, &d.AcceptsCardIDs, &d.LastUsedAt)
+	r.scan(g.into(KindDevice, &d.ID), g.into(KindLocation, &d.LocationID), &d.Name, &d.Prefix, &d.CreatedAt, &d.RevokedAt,
+		&d.AcceptsCardIDs, &d.LastUsedAt)
 	return d
 }
 
@@ -103,8 +105,9 @@ type TillIdentity struct {
 func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 	err = s.View(0, func(v *View) error {
 		found := TillIdentity{}
-		if v.one(into(&found.Epoch, &found.Device, &found.Shop, &found.Location, &found.AcceptsCardIDs, &found.Revoked, &found.Subscription,
-			&found.LocationDisabled, &found.PINRequired, &found.PIN, &found.StaffRequired), "SELECT "+epochColumn+`, d.id, d.shop_id, d.location_id, d.accepts_card_ids, d.revoked_at IS NOT NULL, s.subscription_state,
+		if v.one(into(&found.Epoch, &found.Device, &found.Shop, &found.Location, &found.AcceptsCardIDs, &found.Revoked,
+			&found.Subscription, &found.LocationDisabled, &found.PINRequired, &found.PIN, &found.StaffRequired),
+			"SELECT "+epochColumn+`, d.id, d.shop_id, d.location_id, d.accepts_card_ids, d.revoked_at IS NOT NULL, s.subscription_state,
 			l.disabled_at IS NOT NULL, l.require_staff_pin, l.staff_pin, l.require_staff FROM devices d
 			JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?`, hash) {
 			id = &found
@@ -164,7 +167,9 @@ func (v *View) TillMe(at Till) (me TillMe, err error) {
 	for _, m := range staff {
 		me.Staff = append(me.Staff, *v.namedStaff(m.Staff))
 	}
-	keys := v.keys("SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+withinRestriction+" ORDER BY p.id DESC", at.Shop, fmt.Sprintf("[%d]", at.Location))
+	keys := v.keys(
+		"SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+withinRestriction+" ORDER BY p.id DESC", at.Shop,
+		fmt.Sprintf("[%d]", at.Location))
 	for _, k := range keys {
 		p := v.programByKey(at.Shop, k)
 		me.Programs = append(me.Programs, p.ProgramDetail)

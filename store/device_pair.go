@@ -42,8 +42,9 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 	p.LocationID, p.Name, p.ExpiresAt = n.LocationID, n.Name, tx.Now.Add(pairingLifetime)
 	p.URL = tx.s.opts.PublicURL + "/till/pair/" + p.Token
 	tx.exec("DELETE FROM pairings WHERE expires_at<=?", tx.Now)
-	tx.insert("INSERT INTO pairings (shop_id, location_id, name, accepts_card_ids, hash, code_hash, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?)",
-		shop, at, n.Name, n.AcceptsCardIDs, Hash(p.Token), tx.s.subjectHash("pairing code", p.Code), tx.Now, p.ExpiresAt)
+	tx.insert(`INSERT INTO pairings (shop_id, location_id, name, accepts_card_ids, hash, code_hash, created_at, expires_at)
+			VALUES (?,?,?,?,?,?,?,?)`, shop, at, n.Name, n.AcceptsCardIDs, Hash(p.Token), tx.s.subjectHash("pairing code", p.Code),
+		tx.Now, p.ExpiresAt)
 	tx.audit(shop, "device.offer_pairing", KindLocation, at, "")
 	return p, tx.failed
 }
@@ -66,7 +67,8 @@ func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, devi
 	var key, shop int64
 	var n NewDevice
 	var ends Time
-	found := tx.one(into(&key, &shop, tx.into(KindLocation, &n.LocationID), &n.Name, &n.AcceptsCardIDs, &ends), "SELECT id, shop_id, location_id, name, accepts_card_ids, expires_at FROM pairings WHERE "+column+"=?", hash)
+	found := tx.one(into(&key, &shop, tx.into(KindLocation, &n.LocationID), &n.Name, &n.AcceptsCardIDs, &ends),
+		"SELECT id, shop_id, location_id, name, accepts_card_ids, expires_at FROM pairings WHERE "+column+"=?", hash)
 	if tx.failed != nil {
 		return d, "", tx.failed
 	}

@@ -45,9 +45,11 @@ type enrolment struct {
 	subscription         string // of the shop
 }
 
-const enrolmentSQL = "SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_field, e.email_field, e.consent, ifnull(c.text, ''), ifnull(c.privacy_url, ''), e.max_cards, e.cards, e.hour, e.hour_cards," +
+const enrolmentSQL = `SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_field, e.email_field, e.consent, ifnull(c.text, ''),
+	ifnull(c.privacy_url, ''), e.max_cards, e.cards, e.hour, e.hour_cards,` +
 	" p.published_at IS NOT NULL, p.suspended_at IS NOT NULL, ifnull(p.initial_balance_cents, 0)>0, s.subscription_state" +
-	" FROM enrolments e JOIN programs p ON p.id=e.program_id JOIN shops s ON s.id=p.shop_id LEFT JOIN consents c ON c.program_id=e.program_id AND c.version=e.consent WHERE p.deleted_at IS NULL AND "
+	` FROM enrolments e JOIN programs p ON p.id=e.program_id JOIN shops s ON s.id=p.shop_id LEFT
+		JOIN consents c ON c.program_id=e.program_id AND c.version=e.consent WHERE p.deleted_at IS NULL AND `
 
 func (e *enrolment) scan(r *rows) {
 	r.scan(&e.program, &e.shop, &e.Enabled, &e.Slug, &e.Name, &e.Email, &e.consent, &e.Consent, &e.PrivacyURL, &e.MaxCards, &e.Cards,
@@ -57,7 +59,8 @@ func (e *enrolment) scan(r *rows) {
 // closed reports whether the form makes no cards now. It makes none that begin with money, which
 // a file of an earlier version may allow.
 func (e *enrolment) closed() bool {
-	return !e.Enabled || !e.published || e.suspended || e.money || e.Cards >= e.MaxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
+	return !e.Enabled || !e.published || e.suspended || e.money || e.Cards >= e.MaxCards.V || e.subscription == "suspended" ||
+		e.subscription == "cancelled"
 }
 
 // enrolmentBySlug returns the enrolment whose form has an address. One that is off is refused
@@ -134,7 +137,8 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 		if e.Consent.Valid || e.PrivacyURL.Valid {
 			version++
 			e.consent = version
-			tx.exec("INSERT INTO consents (program_id, version, text, privacy_url, created_at) VALUES (?,?,?,?,?)", e.program, version, e.Consent, e.PrivacyURL, tx.Now)
+			tx.exec("INSERT INTO consents (program_id, version, text, privacy_url, created_at) VALUES (?,?,?,?,?)", e.program, version,
+				e.Consent, e.PrivacyURL, tx.Now)
 		}
 	}
 	tx.exec(`INSERT INTO enrolments (program_id, enabled, slug, name_field, email_field, consent, max_cards) VALUES (?1,?2,?3,?4,?5,?6,?7)
@@ -145,7 +149,8 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 }
 
 // errGivesMoney refuses cards that customers make themselves and that begin with money.
-var errGivesMoney = refuse(Unprocessable, "Cards of this program begin with money, so customers cannot make them themselves. Set the balance of a new card to 0 first.")
+var errGivesMoney = refuse(Unprocessable,
+	"Cards of this program begin with money, so customers cannot make them themselves. Set the balance of a new card to 0 first.")
 
 // missing returns details for what an enrolment cannot do without.
 func (e *enrolment) missing() (details []Detail) {
@@ -170,7 +175,8 @@ type Consent struct {
 // cardConsent returns the consent of a card, null if it has none.
 func (q *queries) cardConsent(card int64) (out *Consent) {
 	var c Consent
-	if q.one(into(&c.Version, &c.At, &c.Text, &c.PrivacyURL), `SELECT c.consent_version, c.consent_at, n.text, n.privacy_url FROM cards c JOIN consents n ON n.program_id=c.program_id
+	if q.one(into(&c.Version, &c.At, &c.Text, &c.PrivacyURL),
+		`SELECT c.consent_version, c.consent_at, n.text, n.privacy_url FROM cards c JOIN consents n ON n.program_id=c.program_id
 		AND n.version=c.consent_version WHERE c.id=?`, card) {
 		out = &c
 	}

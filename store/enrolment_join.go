@@ -61,7 +61,16 @@ func (v *View) Poster(shop int64, id string) (j JoinPage, err error) {
 
 // joinPage reads what a form and its posters show.
 func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
-	j = JoinPage{Closed: e.closed(), Name: e.Name, Email: e.Email, Consent: e.Consent, PrivacyURL: e.PrivacyURL, Version: e.consent, URL: v.s.joinURL(e.Slug.V), Mails: v.s.mails()}
+	j = JoinPage{
+		Closed:     e.closed(),
+		Name:       e.Name,
+		Email:      e.Email,
+		Consent:    e.Consent,
+		PrivacyURL: e.PrivacyURL,
+		Version:    e.consent,
+		URL:        v.s.joinURL(e.Slug.V),
+		Mails:      v.s.mails(),
+	}
 	j.Shop = v.shop(e.shop)
 	p, err := v.program(Access{Shop: e.shop}, v.ID(KindProgram, e.program))
 	if err != nil {
@@ -75,7 +84,8 @@ func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
 // programTexts returns the logo of a program and the translations of its texts and of
 // those of its prizes.
 func (v *View) programTexts(program int64) (logo Null[string], texts Localized, prizes map[string]Localized) {
-	v.one(into(&logo, &texts.Names, &texts.Descriptions), "SELECT ifnull(logo_hash, ''), name_localizations, description_localizations FROM programs WHERE id=?", program)
+	v.one(into(&logo, &texts.Names, &texts.Descriptions),
+		"SELECT ifnull(logo_hash, ''), name_localizations, description_localizations FROM programs WHERE id=?", program)
 	prizes = map[string]Localized{}
 	for r := range v.each("SELECT id, name_localizations, description_localizations FROM prizes WHERE program_id=?", program) {
 		var id string
@@ -163,7 +173,8 @@ func (tx *Tx) Join(slug string, f JoinFields, at netip.Addr) (out JoinedCard, er
 	}
 	fields := CardFields{HolderName: f.Name, HolderEmail: f.Email}
 	c, err := tx.issue(Access{Shop: e.shop}, tx.ID(KindProgram, e.program), fields, SourceWebEnrollment, counterIssue{reference: reference})
-	if refusal, ok := AsError(err); ok && refusal.Code == Unprocessable { // the shop has as many cards as it may have, which is not for everybody to know
+	if refusal, ok := AsError(err); ok &&
+		refusal.Code == Unprocessable { // the shop has as many cards as it may have, which is not for everybody to know
 		err = errClosed
 	}
 	if err != nil {

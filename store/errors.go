@@ -81,7 +81,11 @@ const MaxDetails = 100
 
 // Invalid returns the refusal of a request with invalid fields.
 func Invalid(details ...Detail) *Error {
-	return &Error{Code: ValidationFailed, Message: "One or more fields are invalid; see details.", Details: details[:min(len(details), MaxDetails)]}
+	return &Error{
+		Code:    ValidationFailed,
+		Message: "One or more fields are invalid; see details.",
+		Details: details[:min(len(details), MaxDetails)],
+	}
 }
 
 // ErrUnknownCode refuses a card's id or code at a till that names no card of the shop.

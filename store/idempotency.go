@@ -77,13 +77,22 @@ func (tx *Tx) Remember(k IdempotencyKey, m Remembered) error {
 	if m.Status < 400 && len(tx.touched) > 0 {
 		card = Some(tx.touched[0])
 		if len(tx.touched) > 1 {
-			if chains := tx.number("SELECT count(DISTINCT ifnull(root_id, id)) FROM cards WHERE id IN (SELECT value FROM json_each(?))", jsonKeys(tx.touched)); chains != 1 {
+			if chains := tx.number(`SELECT count(DISTINCT ifnull(root_id, id)) FROM cards WHERE id IN (SELECT value
+				FROM json_each(?))`, jsonKeys(tx.touched)); chains != 1 {
 				return errors.New("a remembered answer holds the data of several persons' cards")
 			}
 		}
 	}
-	tx.exec(`INSERT OR REPLACE INTO idempotency (caller, key_hash, fingerprint, status, body, card_id, created_at) VALUES (?,?,?,?,?,?,?)`,
-		k.Scope, k.Hash[:], k.Fingerprint[:], m.Status, append([]byte{}, m.Body...), card, tx.Now) // the column is NOT NULL, and the body of a 204 is nil
+	tx.exec(
+		`INSERT OR REPLACE INTO idempotency (caller, key_hash, fingerprint, status, body, card_id, created_at) VALUES (?,?,?,?,?,?,?)`,
+		k.Scope,
+		k.Hash[:],
+		k.Fingerprint[:],
+		m.Status,
+		append([]byte{}, m.Body...),
+		card,
+		tx.Now,
+	) // the column is NOT NULL, and the body of a 204 is nil
 	return tx.failed
 }
 
@@ -106,5 +115,6 @@ func (tx *Tx) touchCard(card int64) {
 // returns how many.
 func (tx *Tx) PruneIdempotency(limit int) (int64, error) {
 	end := tx.Now.Add(-time.Duration(tx.Limits.IdempotencyHours) * time.Hour)
-	return tx.exec("DELETE FROM idempotency WHERE id IN (SELECT id FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT ?) WHERE created_at<=?)", limit, end), tx.failed
+	return tx.exec(`DELETE FROM idempotency WHERE id IN (SELECT id FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT ?)
+			WHERE created_at<=?)`, limit, end), tx.failed
 }

@@ -51,7 +51,8 @@ func SkipKeys(path string, now time.Time) (err error) {
 		q.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", name, seq)
 	}
 	for _, table := range slices.Concat(sequenced, floored) {
-		last := max(q.number("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name=?", table), q.number("SELECT ifnull(max(id), 0) FROM "+table))
+		last := max(q.number("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name=?", table),
+			q.number("SELECT ifnull(max(id), 0) FROM "+table))
 		set(table, max(last+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond))
 	}
 	// No sequence exceeds the key of its event.

@@ -77,8 +77,9 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	if class == "mcp" {
 		most = tx.Limits.MCPKeysPerShop
 	}
-	have := tx.number("SELECT count(*) FROM keys WHERE shop_id=? AND class=? AND revoked_at IS NULL AND retires_at IS NULL AND (expires_at IS NULL OR expires_at>?)",
-		shop, class, tx.Now)
+	have := tx.number(
+		`SELECT count(*) FROM keys WHERE shop_id=? AND class=? AND revoked_at IS NULL AND retires_at IS NULL AND (expires_at IS NULL
+			OR expires_at>?)`, shop, class, tx.Now)
 	if have >= int64(most) {
 		return k, "", refuse(Unprocessable, "The shop has %d usable %s keys, which is the maximum.", have, class)
 	}
@@ -120,13 +121,15 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 
 // addKey inserts a key and returns its secret. The key is restricted unless
 // locations is nil.
-func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string) {
+func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time],
+	family Null[int64], secret string) (key int64, _ string) {
 	if secret == "" {
 		secret = tx.newSecret(map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_")
 	}
 	suspended := Null[Time]{tx.Now, class == "api" && !sh.APIAddon}
-	key = tx.insert("INSERT INTO keys (id, shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at, disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-		tx.nextKey("keys"), shop, class, name, secret[:12], Hash(secret), strings.Join(scopes, ","), locations != nil, family, tx.Now, expires, suspended)
+	key = tx.insert(`INSERT INTO keys (id, shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at,
+			disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("keys"), shop, class, name, secret[:12], Hash(secret),
+		strings.Join(scopes, ","), locations != nil, family, tx.Now, expires, suspended)
 	for _, l := range locations {
 		tx.exec("INSERT INTO key_locations (key_id, location_id) VALUES (?,?)", key, l)
 	}

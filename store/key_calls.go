@@ -24,7 +24,8 @@ type KeyDay struct {
 // 31 days. A count never goes back. No audit row says it.
 func (tx *Tx) NoteCalls(calls map[KeyDay]int64) error {
 	for d, n := range calls {
-		tx.exec("INSERT INTO key_calls (key_id, day, calls) VALUES (?,?,?) ON CONFLICT (key_id, day) DO UPDATE SET calls=max(calls, excluded.calls)", d.Key, d.Day, n)
+		tx.exec(`INSERT INTO key_calls (key_id, day, calls) VALUES (?,?,?) ON CONFLICT (key_id, day) DO UPDATE
+				SET calls=max(calls, excluded.calls)`, d.Key, d.Day, n)
 		tx.exec("DELETE FROM key_calls WHERE key_id=? AND day<=?", d.Key, d.Day-keptCallDays)
 	}
 	return tx.failed

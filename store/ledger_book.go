@@ -25,21 +25,34 @@ type entry struct {
 // event of the row. Nothing else changes a card's stamps or balance. The returned
 // transaction lacks the name of its location.
 func (tx *Tx) book(chain *cardChain, c *card, e entry) (t TillTransaction, key int64) {
-	key = tx.insert(`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
-		reverses_id, overflow_of, metadata, created_at, staff_id, occurred_at, client_reference) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("transactions"), chain.Shop, c.key, chain.program.key, chain.Location, nonZero(chain.Device), e.kind,
-		e.stamps, e.value, nonZero(e.prize), c.cycle, nonZero(e.reverses), nonZero(e.overflowOf), e.metadata, tx.Now,
-		nonZero(chain.Staff.Key), e.occurred, e.reference)
+	key = tx.insert(
+		`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id,
+			cycle,
+		reverses_id, overflow_of, metadata, created_at, staff_id, occurred_at, client_reference)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("transactions"), chain.Shop, c.key, chain.program.key, chain.Location,
+		nonZero(chain.Device), e.kind, e.stamps, e.value, nonZero(e.prize), c.cycle, nonZero(e.reverses), nonZero(e.overflowOf),
+		e.metadata, tx.Now, nonZero(chain.Staff.Key), e.occurred, e.reference)
 	before := c.StampsCount
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
 	tx.countEntry(chain, c, e, before)
-	tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
-		c.StampsCount, c.CurrentValue, Null[int64]{chain.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
+	tx.exec(
+		`UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=?
+			WHERE id=?`, c.StampsCount, c.CurrentValue, Null[int64]{chain.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
 	tx.noteSeen(chain, e)
 	tx.emitLedger(chain, c, key, e)
 	tx.cardChanged(c.root)
-	t.Transaction = Transaction{ID: tx.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.ID(KindLocation, chain.Location),
-		StampsDelta: e.stamps, ValueDelta: e.value, PrizeID: tx.nullID(KindPrize, nonZero(e.prize)), CreatedAt: tx.Now}
+	t.Transaction = Transaction{
+		ID:          tx.ID(KindTransaction, key),
+		CardID:      c.ID,
+		ProgramID:   c.ProgramID,
+		Type:        e.kind,
+		LocationID:  tx.ID(KindLocation, chain.Location),
+		StampsDelta: e.stamps,
+		ValueDelta:  e.value,
+		PrizeID:     tx.nullID(KindPrize, nonZero(e.prize)),
+		CreatedAt:   tx.Now,
+	}
 	t.Staff, t.OccurredAt, t.ClientReference = tx.namedStaff(chain.Staff), e.occurred, e.reference
 	tx.audit(chain.Shop, "transaction."+e.kind, KindTransaction, key, "")
 	return t, key

@@ -17,7 +17,9 @@ type LedgerEntry struct {
 	Staff       *NamedStaff  `json:"staff" doc:"Who was signed in at the till; null: nobody."`
 }
 
-var ledgerEntriesSQL = "SELECT " + transactionCols + `, p.name, ifnull(c.holder_name, ''), t.device_id, ifnull(d.name, ''), t.reverses_id, ifnull(t.staff_id, 0), ifnull((SELECT name FROM staff WHERE id=t.staff_id), '') FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id JOIN programs p ON p.id=t.program_id
+var ledgerEntriesSQL = "SELECT " + transactionCols + `, p.name, ifnull(c.holder_name, ''), t.device_id, ifnull(d.name, ''),
+	t.reverses_id, ifnull(t.staff_id, 0), ifnull((SELECT name FROM staff WHERE id=t.staff_id), '') FROM json_each(?) k CROSS
+	JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id JOIN programs p ON p.id=t.program_id
 	JOIN cards c ON c.id=t.card_id LEFT JOIN devices d ON d.id=t.device_id`
 
 // ledgerEntries reads rows of the ledger of a shop in the order of the keys.
@@ -27,7 +29,8 @@ func (v *View) ledgerEntries(shop int64, keys []int64) []LedgerEntry {
 		v.seeEpoch(r.int())
 		key := r.int()
 		e := LedgerEntry{Transaction: v.scanTransaction(r, key), ProgramName: r.str(), HolderName: r.nullStr(),
-			DeviceID: v.nullID(KindDevice, r.nullInt()), DeviceName: r.nullStr(), ReversesID: v.nullID(KindTransaction, r.nullInt()), Staff: v.namedStaff(Staff{r.int(), r.str()})}
+			DeviceID:   v.nullID(KindDevice, r.nullInt()),
+			DeviceName: r.nullStr(), ReversesID: v.nullID(KindTransaction, r.nullInt()), Staff: v.namedStaff(Staff{r.int(), r.str()})}
 		if !e.DeviceID.Valid {
 			byPersons = append(byPersons, ledgerTime{key, e.CreatedAt})
 		}
@@ -45,8 +48,8 @@ func (v *View) ledgerEntries(shop int64, keys []int64) []LedgerEntry {
 // LedgerEntry returns a row of the ledger of a shop.
 func (v *View) LedgerEntry(shop int64, id string) (e LedgerEntry, err error) {
 	v.snapshot()
-	key := v.number("SELECT ifnull((SELECT t.id FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=? AND t.shop_id=? AND c.deleted_at IS NULL), 0)",
-		v.keyOrNone(KindTransaction, id), shop)
+	key := v.number(`SELECT ifnull((SELECT t.id FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=? AND t.shop_id=?
+			AND c.deleted_at IS NULL), 0)`, v.keyOrNone(KindTransaction, id), shop)
 	if key == 0 {
 		return e, notFound("transaction")
 	}
@@ -58,7 +61,8 @@ func (v *View) LedgerEntry(shop int64, id string) (e LedgerEntry, err error) {
 // CardTransactions returns a page of the ledger of a card and its chain, newest first.
 func (v *View) CardTransactions(shop int64, id string, q PageQuery) (p Page[LedgerEntry], err error) {
 	v.snapshot()
-	keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardTransactions, q, "SELECT id FROM transactions WHERE card_id=? AND id<? ORDER BY id DESC LIMIT ?")
+	keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardTransactions, q,
+		"SELECT id FROM transactions WHERE card_id=? AND id<? ORDER BY id DESC LIMIT ?")
 	if err != nil {
 		return p, err
 	}
@@ -69,7 +73,15 @@ func (v *View) CardTransactions(shop int64, id string, q PageQuery) (p Page[Ledg
 // chainPage returns the keys of one page of a list about a chain, newest first, and
 // sets the cursor and the limit of the page. sql gives the keys of one card below a
 // key: a search in an index for each card of the chain, of a page at most.
-func (v *View) chainPage(next *Null[string], limit *int, shop int64, id string, list byte, q PageQuery, sql string) (keys []int64, err error) {
+func (v *View) chainPage(
+	next *Null[string],
+	limit *int,
+	shop int64,
+	id string,
+	list byte,
+	q PageQuery,
+	sql string,
+) (keys []int64, err error) {
 	*limit = v.limit(q)
 	below, err := v.below(list, shop, q)
 	if err != nil {

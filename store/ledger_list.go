@@ -74,7 +74,13 @@ func (v *View) transactions(a Access, f TransactionFilter, q PageQuery, count bo
 		return p, Invalid(details...)
 	}
 	v.snapshot()
-	w := listQuery{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}
+	w := listQuery{
+		list:  listTransactions,
+		shop:  a.Shop,
+		table: "transactions t",
+		alias: "t",
+		join:  " JOIN locations l ON l.id=t.location_id",
+	}
 	v.filterTransactions(&w, a, f)
 	v.boundByTime(&w, a.Shop, f)
 	if p.Page, err = page(v, w, q, transactionCols, v.scanTransaction); err == nil && count {
@@ -93,7 +99,8 @@ func (v *View) filterTransactions(w *listQuery, a Access, f TransactionFilter) {
 		kind Kind
 	}
 	indexed := false
-	for _, c := range []column{{"t.card_id", f.CardID, KindCard}, {"t.location_id", f.LocationID, KindLocation}, {"t.program_id", f.ProgramID, KindProgram}} {
+	for _, c := range []column{
+		{"t.card_id", f.CardID, KindCard}, {"t.location_id", f.LocationID, KindLocation}, {"t.program_id", f.ProgramID, KindProgram}} {
 		switch {
 		case !c.opt.Set:
 		case !indexed:
@@ -131,6 +138,17 @@ func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) {
 }
 
 func (g IDs) scanTransaction(r *rows, key int64) Transaction {
-	return Transaction{ID: g.ID(KindTransaction, key), CardID: g.ID(KindCard, r.int()), ProgramID: g.ID(KindProgram, r.int()), Type: r.str(),
-		LocationID: g.ID(KindLocation, r.int()), LocationName: r.str(), StampsDelta: r.nullInt(), ValueDelta: r.nullInt(), PrizeID: g.nullID(KindPrize, r.nullInt()), ReversedAt: r.nullTime(), CreatedAt: r.time()}
+	return Transaction{
+		ID:           g.ID(KindTransaction, key),
+		CardID:       g.ID(KindCard, r.int()),
+		ProgramID:    g.ID(KindProgram, r.int()),
+		Type:         r.str(),
+		LocationID:   g.ID(KindLocation, r.int()),
+		LocationName: r.str(),
+		StampsDelta:  r.nullInt(),
+		ValueDelta:   r.nullInt(),
+		PrizeID:      g.nullID(KindPrize, r.nullInt()),
+		ReversedAt:   r.nullTime(),
+		CreatedAt:    r.time(),
+	}
 }

@@ -27,7 +27,9 @@ var ErrRepeated = errors.New("the client_reference was used before")
 // checkUnused returns ErrRepeated if a write of the shop had the reference.
 func (tx *Tx) checkUnused(shop int64, o Once) error {
 	ref := o.reference()
-	if ref.Valid && tx.number("SELECT (SELECT count(*) FROM transactions WHERE shop_id=?1 AND client_reference=?2)+(SELECT count(*) FROM cards WHERE shop_id=?1 AND client_reference=?2)", shop, ref.V) > 0 {
+	if ref.Valid &&
+		tx.number(`SELECT (SELECT count(*) FROM transactions WHERE shop_id=?1 AND client_reference=?2)+(SELECT count(*) FROM cards
+				WHERE shop_id=?1 AND client_reference=?2)`, shop, ref.V) > 0 {
 		return ErrRepeated
 	}
 	return tx.failed
@@ -69,10 +71,12 @@ func (v *View) findReference(shop int64, o Once) (u usedReference, found bool) {
 	if !ref.Valid {
 		return u, false
 	}
-	found = v.one(into(&u.key, &u.kind, &u.reverses, &u.root, &u.erased), `SELECT t.id, t.type, ifnull(t.reverses_id, 0), ifnull(c.root_id, c.id), c.deleted_at IS NOT NULL FROM transactions t
+	found = v.one(into(&u.key, &u.kind, &u.reverses, &u.root, &u.erased),
+		`SELECT t.id, t.type, ifnull(t.reverses_id, 0), ifnull(c.root_id, c.id), c.deleted_at IS NOT NULL FROM transactions t
 		JOIN cards c ON c.id=t.card_id WHERE t.shop_id=? AND t.client_reference=?`, shop, ref.V)
 	if !found {
-		found = v.one(into(&u.root, &u.erased), "SELECT id, deleted_at IS NOT NULL FROM cards WHERE shop_id=? AND client_reference=?", shop, ref.V)
+		found = v.one(into(&u.root, &u.erased), "SELECT id, deleted_at IS NOT NULL FROM cards WHERE shop_id=? AND client_reference=?",
+			shop, ref.V)
 	}
 	return u, found
 }
@@ -205,7 +209,8 @@ func (v *View) RepeatedIssue(till Till, w Repeat) (out IssuedCard, found bool, e
 		program, ends = c.program, r.nullTime()
 		out = c.issued()
 		out.InstallURLExpiresAt = c.CreatedAt.Add(v.s.opts.Limits.InstallLinkTTL)
-	}, "SELECT "+columns(cardCols...)+", iif(c.install_hash=?, c.install_expires_at, NULL) FROM cards c WHERE c.id=?", Hash(token), u.root); err != nil {
+	}, "SELECT "+columns(cardCols...)+`, iif(c.install_hash=?, c.install_expires_at, NULL) FROM cards c
+		WHERE c.id=?`, Hash(token), u.root); err != nil {
 		return out, found, err
 	}
 	if v.keyOrNone(KindProgram, w.Program) != program {

@@ -20,15 +20,16 @@ type cardChain struct {
 }
 
 // chainForAction finds a card by its id or code, also a held one, and applies the refusals that all
-// actions at a till have in common (see checkAction). A device that does not accept
-// card ids is refused with unprocessable_entity. types are the program types
-// that the action is for.
+// actions at a till have in common (see checkAction). A write whose reference was used before
+// is ErrRepeated. A device that does not accept card ids is refused with unprocessable_entity.
+// types are the program types that the action is for.
 func (tx *Tx) chainForAction(till Till, text string, o Once, types ...string) (chain *cardChain, err error) {
 	if err := tx.checkUnused(till.Shop, o); err != nil {
 		return nil, err
 	}
 	if isCardID(text) && !till.AcceptsCardIDs {
-		return nil, refuse(Unprocessable, "This device cannot use a card's id to write; send the content of the QR code, or the short code.")
+		return nil, refuse(Unprocessable,
+			"This device cannot use a card's id to write; send the content of the QR code, or the short code.")
 	}
 	all, _, err := tx.s.chainByIDOrCode(tx.conn, till.Shop, tx.s.heldCode(text, tx.Now), tx.Now, nil, chainOfCardSQL)
 	if err != nil {

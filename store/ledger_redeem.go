@@ -30,7 +30,8 @@ func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err e
 		e.stamps.V = -c.StampsCount
 	}
 	t, key := tx.book(chain, c, e)
-	tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id, transaction_id) VALUES (?,?,?,?,?)", c.key, c.cycle, prize.Threshold, prizeKey, key)
+	tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id, transaction_id) VALUES (?,?,?,?,?)", c.key, c.cycle,
+		prize.Threshold, prizeKey, key)
 	tx.exec("UPDATE prizes SET redemptions=redemptions+1 WHERE id=?", prizeKey)
 	if completes {
 		if tx.completeCycle(c) {
@@ -69,7 +70,8 @@ func (tx *Tx) planRedemption(chain *cardChain, prizeID string) (prize Prize, c *
 	if reached {
 		return prize, nil, refuse(ThresholdAlreadyClaimed, "A prize of this threshold was redeemed already.")
 	}
-	return prize, nil, refuse(Unprocessable, "The prize needs %d stamps; the card has %d.", prize.Threshold, chain.nextToStamp().StampsCount)
+	return prize, nil, refuse(Unprocessable, "The prize needs %d stamps; the card has %d.", prize.Threshold,
+		chain.nextToStamp().StampsCount)
 }
 
 // AmountFields is the body of a top-up or a spend.

@@ -113,7 +113,9 @@ func (tx *Tx) overflowPair(t ledgerRow) []ledgerRow {
 
 // checkReversible returns the reason why a row cannot be reversed, or nil.
 func (tx *Tx) checkReversible(chain *cardChain, t ledgerRow) error {
-	if !slices.Contains([]string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess}, t.kind) {
+	if !slices.Contains(
+		[]string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess},
+		t.kind) {
 		return refuse(Unprocessable, "A row of type %s cannot be reversed.", t.kind)
 	}
 	if t.reversed {
@@ -178,11 +180,13 @@ func (tx *Tx) removeFromStampSpan(c *card, row int64) {
 		first, last, n int64
 	}
 	spanWithout := func(row int64) (s span) {
-		tx.one(into(&s.first, &s.last, &s.n), `SELECT ifnull(min(created_at), 0), ifnull(max(created_at), 0), count(*) FROM transactions WHERE card_id=?
+		tx.one(into(&s.first, &s.last, &s.n),
+			`SELECT ifnull(min(created_at), 0), ifnull(max(created_at), 0), count(*) FROM transactions WHERE card_id=?
 			AND type='stamp' AND reversed_at IS NULL AND id<>?`, c.key, row)
 		return s
 	}
 	before, after := spanWithout(0), spanWithout(row)
-	tx.counts.addTotals(c.program, totals{span: (after.last - after.first) - (before.last - before.first), gaps: max(after.n-1, 0) - max(before.n-1, 0)})
+	tx.counts.addTotals(c.program,
+		totals{span: (after.last - after.first) - (before.last - before.first), gaps: max(after.n-1, 0) - max(before.n-1, 0)})
 	c.lastStamp = Null[Time]{Time(after.last), after.n > 0}
 }

@@ -77,7 +77,8 @@ func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err err
 	if err != nil {
 		return out, commitRefusal(expired, err)
 	}
-	return tx.bookStamps(chain, plan, entry{kind: TransactionStamp, metadata: f.text(), occurred: f.occurred(tx.Now), reference: f.reference()})
+	return tx.bookStamps(chain, plan,
+		entry{kind: TransactionStamp, metadata: f.text(), occurred: f.occurred(tx.Now), reference: f.reference()})
 }
 
 // commitRefusal returns err. If err is a refusal and rows were written before it, it
@@ -128,7 +129,8 @@ func (tx *Tx) stampsOfDay(chain *cardChain) (given int64) {
 	today := Day(tx.Now.Std().In(zone))
 	// Keys grow with created_at, so a bound on the key keeps the query from reading a
 	// card's whole ledger.
-	for r := range tx.each(`SELECT created_at, stamps_delta FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)
+	for r := range tx.each(`SELECT created_at, stamps_delta FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1
+		OR root_id=?1)
 		AND id>=(SELECT id FROM transactions WHERE shop_id=?2 AND created_at>=?3 ORDER BY created_at, id LIMIT 1)
 		AND type='stamp' AND reversed_at IS NULL`, chain.newest.root, chain.Shop, tx.Now.Add(-longestDay)) {
 		if at, stamps := r.time(), r.int(); Day(at.Std().In(zone)) == today {
@@ -273,7 +275,8 @@ func (tx *Tx) expireStamps(chain *cardChain) (any bool) {
 		return false
 	}
 	before := tx.Now.Add(-time.Duration(chain.program.stampsExpireAfterDays.V) * 24 * time.Hour)
-	const old = " FROM transactions WHERE card_id=? AND cycle=? AND type='stamp' AND reversed_at IS NULL AND expired_at IS NULL AND created_at<=?"
+	const old = ` FROM transactions WHERE card_id=? AND cycle=? AND type='stamp' AND reversed_at IS NULL AND expired_at IS NULL
+		AND created_at<=?`
 	for _, c := range chain.instances {
 		n := tx.number("SELECT ifnull(sum(stamps_delta), 0)"+old, c.key, c.cycle, before)
 		if n == 0 {

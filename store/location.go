@@ -74,7 +74,13 @@ func (g IDs) scanLocation(r *rows, key int64) Location {
 // outside the key's restriction unauthorized.
 func (q *queries) location(a Access, id string) (key int64, l Location, err error) {
 	key = q.keyOrNone(KindLocation, id)
-	err = q.find("location", func(r *rows) { l = q.scanLocation(r, key) }, "SELECT "+locationCols+" FROM locations l WHERE id=? AND shop_id=?", key, a.Shop)
+	err = q.find(
+		"location",
+		func(r *rows) { l = q.scanLocation(r, key) },
+		"SELECT "+locationCols+" FROM locations l WHERE id=? AND shop_id=?",
+		key,
+		a.Shop,
+	)
 	if err == nil && !a.allows(key) {
 		err = refuse(Unauthorized, "This key is restricted to other locations.")
 	}
@@ -124,7 +130,8 @@ func (q *queries) ownKeys(kind Kind, shop int64, field string, ids []string, hav
 		key := q.keyOrNone(kind, id)
 		switch {
 		case !slices.Contains(have, key) && q.number(countOwn[kind], key, shop) == 0:
-			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "must be the id of a " + nouns[kind] + " of this shop"})
+			details = append(details,
+				Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "must be the id of a " + nouns[kind] + " of this shop"})
 		case !slices.Contains(keys, key):
 			keys = append(keys, key)
 		}
@@ -147,9 +154,11 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (l Loca
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
-	key := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, require_staff, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("locations"), shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
-		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.Or(pin.hash.Valid), pin.hash, f.RequireStaff.Or(false), tx.Now, tx.Now)
+	l.RequireStaffPIN = pin.hash.Valid
+	merge(&l, f.LocationPatch)
+	key := tx.insert(`INSERT INTO locations (id, shop_id, staff_pin, require_staff, created_at, name, address, city, postal_code,
+		country_code, lat, lon, require_staff_pin, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		append([]any{tx.nextKey("locations"), shop, pin.hash, f.RequireStaff.Or(false), tx.Now}, l.values(tx.Now)...)...)
 	return tx.recordLocationChange(Access{Shop: shop}, key, "location.create", event.LocationCreated)
 }
 
@@ -176,9 +185,15 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 	if merge(&l, f); l == old {
 		return l, nil
 	}
-	tx.exec("UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?, updated_at=? WHERE id=?",
-		l.Name, l.Address, l.City, l.PostalCode, l.CountryCode, l.Lat, l.Lon, l.RequireStaffPIN, tx.Now, key)
+	tx.exec(`UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?,
+		updated_at=? WHERE id=?`, append(l.values(tx.Now), key)...)
 	return tx.recordLocationChange(a, key, "location.update", event.LocationUpdated)
+}
+
+// values returns the values of the columns that CreateLocation and UpdateLocation write, as of
+// a time.
+func (l Location) values(now Time) []any {
+	return []any{l.Name, l.Address, l.City, l.PostalCode, l.CountryCode, l.Lat, l.Lon, l.RequireStaffPIN, now}
 }
 
 // UpdateLocationSettings changes the fields that f names. A change of require_staff alone
@@ -221,7 +236,8 @@ func (tx *Tx) SetStaffPIN(shop int64, id string, pin StaffPIN) (l Location, err 
 	if err != nil {
 		return l, err
 	}
-	tx.exec("UPDATE locations SET staff_pin=?, require_staff_pin=?, updated_at=? WHERE id=?", pin.hash, l.RequireStaffPIN || pin.hash.Valid, tx.Now, key)
+	tx.exec("UPDATE locations SET staff_pin=?, require_staff_pin=?, updated_at=? WHERE id=?", pin.hash,
+		l.RequireStaffPIN || pin.hash.Valid, tx.Now, key)
 	return tx.recordLocationChange(a, key, "location.set_pin", "")
 }
 
@@ -241,7 +257,12 @@ func HashStaffPIN(pin Null[string]) StaffPIN {
 	const time, memory, threads = 2, 19 * 1024, 1 // OWASP's minimum for argon2id
 	sum := argon2.IDKey([]byte(pin.V), salt, time, memory, threads, 32)
 	e := base64.RawStdEncoding
-	return StaffPIN{Some(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum)))}
+	return StaffPIN{
+		Some(
+			fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt),
+				e.EncodeToString(sum)),
+		),
+	}
 }
 
 // CheckPIN compares a PIN with a stored hash in constant time.

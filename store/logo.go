@@ -23,7 +23,12 @@ func NewLogo(png []byte) Logo {
 // Logo returns a logo by its hash.
 func (v *View) Logo(hash string) (l Logo, err error) {
 	l.Hash = hash
-	err = v.find("logo", func(r *rows) { l.ContentType, l.Bytes = r.str(), append([]byte(nil), r.bytes()...) }, "SELECT content_type, bytes FROM logos WHERE hash=?", hash)
+	err = v.find(
+		"logo",
+		func(r *rows) { l.ContentType, l.Bytes = r.str(), append([]byte(nil), r.bytes()...) },
+		"SELECT content_type, bytes FROM logos WHERE hash=?",
+		hash,
+	)
 	return l, err
 }
 

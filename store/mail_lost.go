@@ -165,7 +165,8 @@ func (v *View) addLostCards(m *QueuedMail, shop int64, email string) {
 		shops = v.keys("SELECT id FROM shops ORDER BY id")
 	}
 	for _, shop := range shops {
-		roots := v.keys("SELECT ifnull(root_id, id) FROM cards WHERE shop_id=? AND email_key=? AND lower(holder_email)=? ORDER BY id DESC LIMIT ?",
+		roots := v.keys(
+			"SELECT ifnull(root_id, id) FROM cards WHERE shop_id=? AND email_key=? AND lower(holder_email)=? ORDER BY id DESC LIMIT ?",
 			shop, foldCase(email), email, 5*mostLost)
 		seen := map[int64]bool{} // a chain has several cards with the email
 		for _, root := range roots {
@@ -185,9 +186,11 @@ func (v *View) addLostCard(m *QueuedMail, root int64) {
 	var shop, generation int64
 	var to string
 	var programs map[string]string // its name by language
-	if !v.one(into(&shop, &generation, &to, &card.Shop, &card.Program, &programs), `SELECT c.shop_id, (SELECT code_generation FROM cards WHERE id=?1), c.holder_email, s.name, p.name, p.name_localizations
+	if !v.one(into(&shop, &generation, &to, &card.Shop, &card.Program, &programs),
+		`SELECT c.shop_id, (SELECT code_generation FROM cards WHERE id=?1), c.holder_email, s.name, p.name, p.name_localizations
 		FROM cards c JOIN shops s ON s.id=c.shop_id JOIN programs p ON p.id=c.program_id
-		WHERE (c.id=?1 OR c.root_id=?1) AND c.archived_at IS NULL AND c.deleted_at IS NULL AND c.holder_email IS NOT NULL LIMIT 1`, root) {
+		WHERE (c.id=?1 OR c.root_id=?1) AND c.archived_at IS NULL AND c.deleted_at IS NULL AND c.holder_email IS NOT NULL LIMIT 1`,
+		root) {
 		return
 	}
 	card.Program = cmp.Or(programs[m.Language], card.Program)

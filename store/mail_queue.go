@@ -168,7 +168,14 @@ func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
 	case err != nil:
 		return m, false, err
 	default:
-		m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name), Link: v.s.installURL(m.Token), At: m.At, Language: h.Shop.Language}
+		m.Mail = Mail{
+			CardID:   m.CardID,
+			To:       h.Card.HolderEmail.V,
+			Program:  cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name),
+			Link:     v.s.installURL(m.Token),
+			At:       m.At,
+			Language: h.Shop.Language,
+		}
 		if m.Due <= v.Now {
 			v.checkQuotas(&m)
 		}
@@ -260,6 +267,7 @@ func (tx *Tx) PruneMails(n int) (cards []string, err error) {
 		tx.deleteMail(root)
 		cards = append(cards, tx.ID(KindCard, root))
 	}
-	tx.exec("DELETE FROM lost_mails WHERE id IN (SELECT id FROM (SELECT id, created_at FROM lost_mails ORDER BY id LIMIT ?) WHERE created_at<=?)", n, tx.Now.Add(-lostPeriod))
+	tx.exec(`DELETE FROM lost_mails WHERE id IN (SELECT id FROM (SELECT id, created_at FROM lost_mails ORDER BY id LIMIT ?)
+			WHERE created_at<=?)`, n, tx.Now.Add(-lostPeriod))
 	return cards, tx.failed
 }

@@ -43,8 +43,11 @@ func (q *queries) checkQuotas(m *QueuedMail) {
 	slot = q.shopSlot(m)
 	if m.lost != 0 { // somebody asked for it at a form that is open to anybody
 		most := max(1, q.s.opts.Limits.MailPerHour/publicShare)
-		slot = max(slot, q.slot(shopPeriod, "SELECT sent_at FROM sent_mails WHERE shop_id=? AND public=1 ORDER BY sent_at DESC LIMIT 1 OFFSET ?",
-			m.shop, most-1))
+		slot = max(
+			slot,
+			q.slot(shopPeriod, "SELECT sent_at FROM sent_mails WHERE shop_id=? AND public=1 ORDER BY sent_at DESC LIMIT 1 OFFSET ?",
+				m.shop, most-1),
+		)
 	}
 	if slot > q.Now {
 		m.Status, m.over, m.slot = MailOverQuota, quotaShop, slot
@@ -105,7 +108,8 @@ func (tx *Tx) recordMail(m *QueuedMail) {
 	if m.link != 0 { // see mailRule
 		return
 	}
-	tx.exec("INSERT INTO sent_mails (shop_id, card_id, address, sent_at, public) VALUES (?,?,?,?,?)", m.shop, m.root, tx.s.addressHash(m.To), tx.Now, m.lost != 0)
+	tx.exec("INSERT INTO sent_mails (shop_id, card_id, address, sent_at, public) VALUES (?,?,?,?,?)", m.shop, m.root,
+		tx.s.addressHash(m.To), tx.Now, m.lost != 0)
 	if m.waited != "" {
 		tx.renewLink(m, tx.Now)
 	}
@@ -130,7 +134,8 @@ func (tx *Tx) ReplanMail() error {
 // PruneSentMails deletes up to n rows that no quota counts any longer, and reports
 // whether it deleted any.
 func (tx *Tx) PruneSentMails(n int) (bool, error) {
-	deleted := tx.exec("DELETE FROM sent_mails WHERE id IN (SELECT id FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT ?) WHERE sent_at<=?)",
+	deleted := tx.exec(
+		"DELETE FROM sent_mails WHERE id IN (SELECT id FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT ?) WHERE sent_at<=?)",
 		n, tx.Now.Add(-addressPeriod))
 	return deleted > 0, tx.failed
 }

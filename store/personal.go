@@ -67,7 +67,12 @@ var declared = []declaration{
 	{"staff", Secret, Hidden, "pin"},
 	{"pairings", Chosen, Whole, "name"},
 	{"pairings", Secret, Hidden, "hash code_hash"},
-	{"programs", Chosen, Whole, "name name_localizations description description_localizations category icon_key logo_url access_image_url"},
+	{
+		"programs",
+		Chosen,
+		Whole,
+		"name name_localizations description description_localizations category icon_key logo_url access_image_url",
+	},
 	{"programs", Fixed, Whole, "type location_scope brand_color_hex bg_color_hex text_color_hex logo_hash"},
 	{"enrolments", Chosen, Whole, "slug"},
 	{"enrolments", Fixed, Whole, "name_field email_field"},

@@ -102,25 +102,54 @@ type program struct {
 	borderEnabled            bool
 }
 
-var programCols = []string{"p.name", "p.description", "p.category", "p.type", "p.published_at", "p.suspended_at", "p.total_stamps", "p.repeat_after_reset",
-	"p.discount_percent", "p.initial_balance_cents", "p.default_expire_after_days", "p.logo_url", "p.access_image_url",
-	"p.brand_color_hex", "p.bg_color_hex", "p.text_color_hex", "p.icon_key", "p.location_scope",
+var programCols = []string{
+	"p.name", "p.description", "p.category", "p.type", "p.published_at", "p.suspended_at", "p.total_stamps",
+	"p.repeat_after_reset", "p.discount_percent", "p.initial_balance_cents", "p.default_expire_after_days", "p.logo_url",
+	"p.access_image_url", "p.brand_color_hex", "p.bg_color_hex", "p.text_color_hex", "p.icon_key", "p.location_scope",
 	"(SELECT group_concat(location_id) FROM (SELECT location_id FROM program_locations WHERE program_id=p.id ORDER BY position))",
-	"p.created_at", "p.updated_at"}
+	"p.created_at", "p.updated_at",
+}
 
 func (g IDs) scanProgram(r *rows, key int64) Program {
-	p := Program{ID: g.ID(KindProgram, key), Name: r.str(), Description: r.str(), Category: r.str(), Type: r.str(), PublishedAt: r.nullTime(), SuspendedAt: r.nullTime(),
-		TotalStamps: r.nullInt(), RepeatAfterReset: r.bool(), DiscountPercent: r.nullFloat(), InitialBalanceCents: r.nullInt(), DefaultExpireAfterDays: r.nullInt(),
-		LogoURL: r.nullStr(), AccessImageURL: r.nullStr(), BrandColorHex: r.str(), BgColorHex: r.str(), TextColorHex: r.str(), IconKey: r.nullStr(),
-		LocationScope: r.str()}
+	p := Program{
+		ID:                     g.ID(KindProgram, key),
+		Name:                   r.str(),
+		Description:            r.str(),
+		Category:               r.str(),
+		Type:                   r.str(),
+		PublishedAt:            r.nullTime(),
+		SuspendedAt:            r.nullTime(),
+		TotalStamps:            r.nullInt(),
+		RepeatAfterReset:       r.bool(),
+		DiscountPercent:        r.nullFloat(),
+		InitialBalanceCents:    r.nullInt(),
+		DefaultExpireAfterDays: r.nullInt(),
+		LogoURL:                r.nullStr(),
+		AccessImageURL:         r.nullStr(),
+		BrandColorHex:          r.str(),
+		BgColorHex:             r.str(),
+		TextColorHex:           r.str(),
+		IconKey:                r.nullStr(),
+		LocationScope:          r.str(),
+	}
 	p.ScopedLocationIDs = g.idsOf(KindLocation, r.keys(), nil)
 	p.CreatedAt, p.UpdatedAt = r.time(), r.time()
 	p.Active = p.PublishedAt.Valid && !p.SuspendedAt.Valid
 	return p
 }
 
-var programByKeySQL = "SELECT " + columns(append(append([]string{"p.id"}, programCols...), "p.has_installed_cards", "p.name_localizations", "p.description_localizations",
-	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled", "p.max_stamps_per_day")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
+var programByKeySQL = "SELECT " + columns(
+	append(
+		append([]string{"p.id"}, programCols...),
+		"p.has_installed_cards",
+		"p.name_localizations",
+		"p.description_localizations",
+		"p.stamps_expire_after_days",
+		"p.min_spend_cents",
+		"p.visible_in_catalog",
+		"p.border_enabled",
+		"p.max_stamps_per_day",
+	)...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
 
 // program finds a program of the shop by its id, with its ladder.
 func (q *queries) program(a Access, id string) (p program, err error) {

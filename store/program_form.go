@@ -31,9 +31,17 @@ func (v *View) ProgramForm(shop int64, id string) (f ProgramForm, err error) {
 	if err != nil {
 		return f, err
 	}
-	f = ProgramForm{Program: p.Program, HasInstalledCards: p.HasInstalledCards, StampsExpireAfterDays: p.stampsExpireAfterDays, MinSpendCents: p.minSpendCents,
-		MaxStampsPerDay: p.maxStampsPerDay, VisibleInCatalog: p.visibleInCatalog, BorderEnabled: p.borderEnabled}
-	v.one(into(&f.NameLocalizations, &f.DescriptionLocalizations, &f.LogoHash), "SELECT name_localizations, description_localizations, ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
+	f = ProgramForm{
+		Program:               p.Program,
+		HasInstalledCards:     p.HasInstalledCards,
+		StampsExpireAfterDays: p.stampsExpireAfterDays,
+		MinSpendCents:         p.minSpendCents,
+		MaxStampsPerDay:       p.maxStampsPerDay,
+		VisibleInCatalog:      p.visibleInCatalog,
+		BorderEnabled:         p.borderEnabled,
+	}
+	v.one(into(&f.NameLocalizations, &f.DescriptionLocalizations, &f.LogoHash),
+		"SELECT name_localizations, description_localizations, ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
 	next := 0
 	f.Prizes = collect(v, func(r *rows) PrizeForm {
 		z := PrizeForm{Prize: p.Prizes[next]}

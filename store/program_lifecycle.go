@@ -43,7 +43,8 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 	}
 	tx.exec(step, tx.Now, p.key)
 	return tx.recordProgramChange(a, p.key, "program."+action, map[string]event.Name{
-		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished, Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
+		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished,
+		Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
 }
 
 // ProgramSettings are what only people set of a program, never a key. Null removes a
@@ -71,11 +72,14 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range tx.keys("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND archived_at IS NULL ORDER BY id", p.key) {
+	for _, key := range tx.keys(`SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND archived_at IS NULL
+		ORDER BY id`, p.key) {
 		tx.emit(pendingEvent{name: event.CardArchived, shop: shop, program: p.key, card: key})
 	}
-	tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop)
-	tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)", tx.Now, p.key)
+	tx.exec(`UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL)
+			WHERE id=?`, p.key, shop)
+	tx.exec(`UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL
+			AND (archived_at IS NULL OR live=1)`, tx.Now, p.key)
 	logo := Null[string]{}
 	tx.one(into(&logo), "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
 	tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1, logo_hash=NULL WHERE id=?2", tx.Now, p.key)

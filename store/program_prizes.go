@@ -32,9 +32,18 @@ type PrizeFields struct {
 // ladder returns the program's prizes by (ordinal, id).
 func (q *queries) ladder(program int64) []Prize {
 	return collect(q, func(r *rows) Prize {
-		return Prize{ID: q.ID(KindPrize, r.int()), ProgramID: q.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
-			Ordinal: r.int(), CreatedAt: r.time(), UpdatedAt: r.time()}
-	}, "SELECT id, threshold, name, description, ordinal, created_at, updated_at FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
+		return Prize{
+			ID:          q.ID(KindPrize, r.int()),
+			ProgramID:   q.ID(KindProgram, program),
+			Threshold:   r.int(),
+			Name:        r.str(),
+			Description: r.str(),
+			Ordinal:     r.int(),
+			CreatedAt:   r.time(),
+			UpdatedAt:   r.time(),
+		}
+	}, `SELECT id, threshold, name, description, ordinal, created_at, updated_at FROM prizes WHERE program_id=?
+		ORDER BY ordinal, id`, program)
 }
 
 // AddPrize adds a prize to a stamp program's ladder. A prize that breaks the rules of
@@ -47,7 +56,14 @@ func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (prize Prize, 
 	if err = p.checkLadderEditable(); err != nil {
 		return prize, err
 	}
-	prize = Prize{ProgramID: programID, Threshold: f.Threshold.V, Name: f.Name.V, Description: f.Description.Or(""), CreatedAt: tx.Now, UpdatedAt: tx.Now}
+	prize = Prize{
+		ProgramID:   programID,
+		Threshold:   f.Threshold.V,
+		Name:        f.Name.V,
+		Description: f.Description.Or(""),
+		CreatedAt:   tx.Now,
+		UpdatedAt:   tx.Now,
+	}
 	for _, o := range p.Prizes {
 		prize.Ordinal = max(prize.Ordinal, o.Ordinal+1)
 	}
@@ -55,9 +71,11 @@ func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (prize Prize, 
 	if err = tx.checkLadder(p, prize); err != nil {
 		return prize, err
 	}
-	key := tx.insert(`INSERT INTO prizes (program_id, threshold, name, name_localizations, description, description_localizations, ordinal, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, prize.Threshold, prize.Name, localizedJSON(f.NameLocalizations, ""), prize.Description, localizedJSON(f.DescriptionLocalizations, ""),
-		prize.Ordinal, tx.Now, tx.Now)
+	key := tx.insert(
+		`INSERT INTO prizes (program_id, threshold, name, name_localizations, description, description_localizations, ordinal,
+			created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, prize.Threshold, prize.Name, localizedJSON(f.NameLocalizations, ""), prize.Description,
+		localizedJSON(f.DescriptionLocalizations, ""), prize.Ordinal, tx.Now, tx.Now)
 	prize.ID = tx.ID(KindPrize, key)
 	return prize, tx.recordLadderChange(a, p, "prize.create", key)
 }
@@ -151,8 +169,9 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (p
 		return prize, err
 	}
 	prize.UpdatedAt = tx.Now
-	tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",
-		prize.Threshold, prize.Name, names, prize.Description, descriptions, prize.Ordinal, tx.Now, key)
+	tx.exec(
+		`UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=?
+			WHERE id=?`, prize.Threshold, prize.Name, names, prize.Description, descriptions, prize.Ordinal, tx.Now, key)
 	return prize, tx.recordLadderChange(a, p, "prize.update", key)
 }
 

@@ -16,10 +16,13 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if err != nil {
 		return d, err
 	}
-	p.key = tx.insert(`INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, total_stamps,
-		repeat_after_reset, stamps_expire_after_days, discount_percent, initial_balance_cents, default_expire_after_days, logo_url, access_image_url,
+	p.key = tx.insert(
+		`INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, total_stamps,
+		repeat_after_reset, stamps_expire_after_days, discount_percent, initial_balance_cents, default_expire_after_days, logo_url,
+		access_image_url,
 		brand_color_hex, bg_color_hex, text_color_hex, icon_key, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(append([]any{tx.nextKey("programs"), a.Shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		append(append([]any{tx.nextKey("programs"), a.Shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
 	tx.setScope(p.key, scope)
 	tx.exec("INSERT INTO program_counts (program_id) VALUES (?)", p.key)
 	return tx.recordProgramChange(a, p.key, "program.create", event.ProgramCreated)
@@ -52,7 +55,8 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	if err != nil {
 		return d, err
 	}
-	if slices.Equal(p.columns(), old.columns()) && slices.EqualFunc(scope, old.ScopedLocationIDs, func(key int64, id string) bool { return tx.ID(KindLocation, key) == id }) {
+	if slices.Equal(p.columns(), old.columns()) &&
+		slices.EqualFunc(scope, old.ScopedLocationIDs, func(key int64, id string) bool { return tx.ID(KindLocation, key) == id }) {
 		return p.ProgramDetail, nil
 	}
 	for _, z := range p.Prizes {
@@ -64,8 +68,10 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 		return d, err
 	}
 	tx.exec(`UPDATE programs SET name=?, name_localizations=?, description=?, description_localizations=?, category=?, total_stamps=?,
-		repeat_after_reset=?, stamps_expire_after_days=?, discount_percent=?, initial_balance_cents=?, default_expire_after_days=?, logo_url=?, access_image_url=?,
-		brand_color_hex=?, bg_color_hex=?, text_color_hex=?, icon_key=?, visible_in_catalog=?, border_enabled=?, location_scope=?, updated_at=? WHERE id=?`,
+		repeat_after_reset=?, stamps_expire_after_days=?, discount_percent=?, initial_balance_cents=?, default_expire_after_days=?,
+		logo_url=?, access_image_url=?,
+		brand_color_hex=?, bg_color_hex=?, text_color_hex=?, icon_key=?, visible_in_catalog=?, border_enabled=?, location_scope=?,
+		updated_at=? WHERE id=?`,
 		append(p.columns(), tx.Now, p.key)...)
 	tx.setScope(p.key, scope)
 	tx.countLadder(&old, &p)
@@ -75,8 +81,13 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 // checkBalance refuses to give new cards money while customers can make cards themselves.
 // UpdateEnrolment refuses the other order.
 func (tx *Tx) checkBalance(old, p *program) error {
-	if p.InitialBalanceCents.V > 0 && p.InitialBalanceCents != old.InitialBalanceCents && tx.number("SELECT count(*) FROM enrolments WHERE program_id=? AND enabled", p.key) > 0 {
-		return refuse(Unprocessable, "Customers can make cards of this program themselves, so its cards cannot begin with money. Turn the form for new cards off first.")
+	if p.InitialBalanceCents.V > 0 && p.InitialBalanceCents != old.InitialBalanceCents &&
+		tx.number("SELECT count(*) FROM enrolments WHERE program_id=? AND enabled", p.key) > 0 {
+		return refuse(
+			Unprocessable,
+			"Customers can make cards of this program themselves, so its cards cannot begin with money. "+
+				"Turn the form for new cards off first.",
+		)
 	}
 	return tx.failed
 }
@@ -87,7 +98,8 @@ func (tx *Tx) ProgramDetail(a Access, id string) (ProgramDetail, error) {
 	return p.ProgramDetail, err
 }
 
-var errInstalled = refuse(ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
+var errInstalled = refuse(ProgramHasInstalledCards,
+	"A card of this program is installed on a device; the program and its prizes are frozen.")
 
 // recordProgramChange audits a change of a program, emits its event and returns the
 // program.
@@ -144,8 +156,15 @@ func (f ProgramFields) Check(Time) []Detail {
 // Variants returns the field of a new program that tells its rules apart, and for each of
 // its values the fields that are required and those that are not allowed, by asking Check.
 func (ProgramFields) Variants() (field string, by []Variant) {
-	every := ProgramFields{TotalStamps: Given(int64(1)), RepeatAfterReset: Given(true), StampsExpireAfterDays: Given(int64(1)), IconKey: Given("i"),
-		DiscountPercent: Given(1.0), AccessImageURL: Given("https://example.com"), InitialBalanceCents: Given(int64(1))}
+	every := ProgramFields{
+		TotalStamps:           Given(int64(1)),
+		RepeatAfterReset:      Given(true),
+		StampsExpireAfterDays: Given(int64(1)),
+		IconKey:               Given("i"),
+		DiscountPercent:       Given(1.0),
+		AccessImageURL:        Given("https://example.com"),
+		InitialBalanceCents:   Given(int64(1)),
+	}
 	for _, kind := range programTypes {
 		v := Variant{Value: kind}
 		for _, d := range (ProgramFields{Type: Given(kind)}).Check(0) {

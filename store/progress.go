@@ -156,7 +156,8 @@ func (m *meter) names(sql string) (all []string) {
 // and for each the entry of each unique index that the table has beside its key.
 func (m *meter) checked() int64 {
 	sum := m.rows(m.names("SELECT name FROM sqlite_schema WHERE type='table' AND rootpage>0")...)
-	for _, name := range m.names("SELECT i.name FROM pragma_table_list t, pragma_index_list(t.name) i WHERE t.schema='main' AND t.type='table' AND i.\"unique\" AND NOT (t.wr AND i.origin='pk')") {
+	for _, name := range m.names(`SELECT i.name FROM pragma_table_list t, pragma_index_list(t.name) i
+		WHERE t.schema='main' AND t.type='table' AND i."unique" AND NOT (t.wr AND i.origin='pk')`) {
 		table, where := m.index(name)
 		if where == "" {
 			sum += m.rows(table)
@@ -180,7 +181,8 @@ func (m *meter) index(name string) (table, where string) {
 
 // referring returns the number of rows that foreign_key_check reads.
 func (m *meter) referring() int64 {
-	return m.rows(m.names("SELECT name FROM sqlite_schema s WHERE type='table' AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(s.name))")...)
+	return m.rows(
+		m.names("SELECT name FROM sqlite_schema s WHERE type='table' AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(s.name))")...)
 }
 
 // script runs a script of a migration. Each statement is a step.

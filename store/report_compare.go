@@ -100,8 +100,11 @@ func (v *View) comparedPeriod(days [2]int64, today int64, weekday Opt[int64], at
 			p.IncludesToday = p.IncludesToday || d == today
 		}
 	}
-	v.one(into(&p.Activity, &p.Stamps, &p.NewCards, &p.Redemptions, &p.ToppedUpCents, &p.SpentCents), `SELECT ifnull(sum(activity), 0), ifnull(sum(stamps), 0), ifnull(sum(cards), 0), ifnull(sum(redemptions), 0),
-		ifnull(sum(topped_up), 0), ifnull(sum(spent), 0) FROM day_counts WHERE `+cond+" AND day>=? AND day<=?", append(append([]any{}, args...), days[0], days[1])...)
+	v.one(
+		into(&p.Activity, &p.Stamps, &p.NewCards, &p.Redemptions, &p.ToppedUpCents, &p.SpentCents),
+		`SELECT ifnull(sum(activity), 0), ifnull(sum(stamps), 0), ifnull(sum(cards), 0), ifnull(sum(redemptions), 0),
+		ifnull(sum(topped_up), 0), ifnull(sum(spent), 0) FROM day_counts WHERE `+cond+" AND day>=? AND day<=?",
+		append(append([]any{}, args...), days[0], days[1])...)
 	if atLocation {
 		p.NewCards = Null[int64]{}
 	}
@@ -111,8 +114,10 @@ func (v *View) comparedPeriod(days [2]int64, today int64, weekday Opt[int64], at
 // changes returns how the figures of p differ from those of with.
 func (p ComparedPeriod) changes(with ComparedPeriod) map[string]Difference {
 	change := map[string]Difference{}
-	for name, n := range map[string][2]int64{"activity": {p.Activity, with.Activity}, "stamps": {p.Stamps, with.Stamps}, "redemptions": {p.Redemptions, with.Redemptions},
-		"topped_up_cents": {p.ToppedUpCents, with.ToppedUpCents}, "spent_cents": {p.SpentCents, with.SpentCents}, "new_cards": {p.NewCards.V, with.NewCards.V}} {
+	for name, n := range map[string][2]int64{
+		"activity": {p.Activity, with.Activity}, "stamps": {p.Stamps, with.Stamps}, "redemptions": {p.Redemptions, with.Redemptions},
+		"topped_up_cents": {p.ToppedUpCents, with.ToppedUpCents}, "spent_cents": {p.SpentCents, with.SpentCents},
+		"new_cards": {p.NewCards.V, with.NewCards.V}} {
 		if name == "new_cards" && !p.NewCards.Valid {
 			continue
 		}

@@ -129,7 +129,13 @@ func (v *View) DayReport(shop int64, q DayReportQuery) (d DayReport, err error) 
 			return d, Invalid(Detail{"date", "invalid_format", "must be a date such as 2026-01-31"})
 		}
 	}
-	d = DayReport{Date: day.Format(time.DateOnly), Timezone: sh.Timezone, From: startOfDay(day), To: startOfDay(day.AddDate(0, 0, 1)), LocationID: q.LocationID.Value()}
+	d = DayReport{
+		Date:       day.Format(time.DateOnly),
+		Timezone:   sh.Timezone,
+		From:       startOfDay(day),
+		To:         startOfDay(day.AddDate(0, 0, 1)),
+		LocationID: q.LocationID.Value(),
+	}
 	v.reportRows(&d, shop, location)
 	v.reportCards(&d, shop, location)
 	return d, v.failed
@@ -183,7 +189,8 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 		}
 	}
 	d.ByType, d.ByDevice, d.ByProgram = []TypeReport{}, []DeviceReport{}, []NamedReport{}
-	for _, kind := range []string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess, TransactionExpiry, TransactionReversal} {
+	for _, kind := range []string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend,
+		TransactionDiscount, TransactionAccess, TransactionExpiry, TransactionReversal} {
 		if k := types[kind]; k != nil {
 			k.Type = kind
 			d.ByType = append(d.ByType, *k)
@@ -195,7 +202,8 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 		d.ByDevice = append(d.ByDevice, DeviceReport{location.ID.V, location.Name.V, device.ID, device.Name, *sums})
 	}
 	slices.SortFunc(d.ByDevice, func(a, b DeviceReport) int {
-		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(a.LocationID, b.LocationID), cmp.Compare(a.DeviceName.V, b.DeviceName.V), cmp.Compare(a.DeviceID.V, b.DeviceID.V))
+		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(a.LocationID, b.LocationID),
+			cmp.Compare(a.DeviceName.V, b.DeviceName.V), cmp.Compare(a.DeviceID.V, b.DeviceID.V))
 	})
 	d.reportStaff(names, staff)
 	for key, sums := range programs {
@@ -218,7 +226,8 @@ func (d *DayReport) reportStaff(names *namer, staff map[int64]*ReportSums) {
 		d.ByStaff = append(d.ByStaff, StaffReport{member.ID, member.Name, *sums})
 	}
 	slices.SortFunc(d.ByStaff, func(a, b StaffReport) int {
-		return cmp.Or(cmp.Compare(oneIf(!a.StaffID.Valid), oneIf(!b.StaffID.Valid)), cmp.Compare(a.StaffName.V, b.StaffName.V), cmp.Compare(a.StaffID.V, b.StaffID.V))
+		return cmp.Or(cmp.Compare(oneIf(!a.StaffID.Valid), oneIf(!b.StaffID.Valid)), cmp.Compare(a.StaffName.V, b.StaffName.V),
+			cmp.Compare(a.StaffID.V, b.StaffID.V))
 	})
 }
 

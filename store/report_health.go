@@ -65,6 +65,7 @@ func (v *View) Health() (h FileHealth, err error) {
 	} {
 		*n = v.number(sql)
 	}
-	v.one(into(&h.OldestPendingDelivery), "SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", mostQueued)
+	v.one(into(&h.OldestPendingDelivery),
+		"SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", mostQueued)
 	return h, v.failed
 }

@@ -60,8 +60,12 @@ func (r *rows) periodSums() (s PeriodSums) {
 
 // hours returns the stamps by hour of the week of the programs that cond selects.
 func (v *View) hours(cond string, args ...any) []HourCount {
-	return collect(v, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} },
-		"SELECT weekday, hour, sum(stamps) FROM hour_counts WHERE "+cond+" GROUP BY weekday, hour HAVING sum(stamps)<>0 ORDER BY weekday, hour", args...)
+	return collect(
+		v,
+		func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} },
+		"SELECT weekday, hour, sum(stamps) FROM hour_counts WHERE "+
+			cond+" GROUP BY weekday, hour HAVING sum(stamps)<>0 ORDER BY weekday, hour",
+		args...)
 }
 
 // Period returns what happened in a period.
@@ -86,7 +90,8 @@ func (v *View) Period(shop int64, q PeriodQuery) (p PeriodReport, err error) {
 	}
 	p.Locations = collect(v, func(r *rows) PeriodLocation {
 		return PeriodLocation{v.ID(KindLocation, r.int()), r.str(), r.periodSums()}
-	}, "SELECT l.id, l.name, d.activity, d.stamps, d.cards, d.redemptions, d.topped_up, d.spent FROM (SELECT location_id, "+periodSums+" FROM day_counts WHERE "+cond+` AND day>=? AND day<=? GROUP BY location_id HAVING sum(activity)<>0) d
+	}, "SELECT l.id, l.name, d.activity, d.stamps, d.cards, d.redemptions, d.topped_up, d.spent FROM (SELECT location_id, "+periodSums+`
+		FROM day_counts WHERE `+cond+` AND day>=? AND day<=? GROUP BY location_id HAVING sum(activity)<>0) d
 			JOIN locations l ON l.id=d.location_id ORDER BY l.name, l.id`, args...)
 	return p, v.failed
 }

@@ -84,7 +84,12 @@ func (v *View) Today(shop int64) (t Today, err error) {
 // begun returns which of the things that it needs a shop has.
 func (v *View) begun(shop int64) (b Begun) {
 	some := func(what string) string { return "EXISTS (SELECT 1 FROM " + what + " LIMIT 1)" }
-	v.one(into(&b.Location, &b.Program, &b.Published, &b.Till, &b.Card, &b.Prepaid), "SELECT "+some("locations WHERE shop_id=?1")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL")+", "+some("devices WHERE shop_id=?1 AND revoked_at IS NULL")+", "+some("cards WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some("programs WHERE shop_id=?1 AND type='prepaid'"), shop)
+	v.one(into(&b.Location, &b.Program, &b.Published, &b.Till, &b.Card, &b.Prepaid),
+		"SELECT "+some("locations WHERE shop_id=?1")+", "+some("programs WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some(`programs
+			WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL`)+", "+some(`devices WHERE shop_id=?1
+				AND revoked_at IS NULL`)+", "+some("cards WHERE shop_id=?1 AND deleted_at IS NULL")+", "+some(`programs WHERE shop_id=?1
+					AND type='prepaid'`),
+		shop)
 	return b
 }
 
@@ -115,7 +120,8 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals) {
 		d.ToppedUpCents += r.int()
 		d.SpentCents += r.int()
 	}, `SELECT ifnull(sum(iif(type='stamp', stamps_delta, 0)), 0), ifnull(sum(type='redemption'), 0), ifnull(sum(iif(type='topup',
-		value_delta, 0)), 0), ifnull(sum(iif(type='spend', -value_delta, 0)), 0) FROM (SELECT * FROM (SELECT `+cols+` FROM transactions WHERE shop_id=? AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id
+		value_delta, 0)), 0), ifnull(sum(iif(type='spend', -value_delta, 0)), 0) FROM (SELECT * FROM (SELECT `+cols+` FROM transactions
+			WHERE shop_id=? AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id
 		LIMIT ?) UNION ALL SELECT * FROM (SELECT `+cols+` FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<=? LIMIT ?))
 		WHERE reversed_at IS NULL`,
 		shop, earliest, latest, mostDayRows, shop, part, to, mostDayRows)
@@ -137,8 +143,8 @@ func (v *View) rowsBetween(shop int64, from, to Time) (least, greatest int64) {
 // another, overflow cards left out. Keys grow with created_at, so a binary search finds
 // the first of them without an index.
 func (v *View) cardsMade(shop int64, from, to Time) (n int64) {
-	return v.number("SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE shop_id=? AND root_id IS NULL",
-		v.firstKeyFrom("cards", from), v.firstKeyFrom("cards", to+1), mostDayRows, shop)
+	return v.number(`SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE shop_id=?
+			AND root_id IS NULL`, v.firstKeyFrom("cards", from), v.firstKeyFrom("cards", to+1), mostDayRows, shop)
 }
 
 // firstKeyFrom returns a key of a table: no row below it was created at a time or
@@ -165,7 +171,13 @@ func (v *View) attention(shop int64) (all []Attention) {
 	for r := range v.each(`SELECT id, program_id, url, consecutive_failures, active FROM webhooks WHERE shop_id=? AND deleted_at IS NULL
 		AND (active=0 OR consecutive_failures>0) ORDER BY id DESC LIMIT ?`,
 		shop, mostAttention) {
-		a := Attention{Kind: AttentionWebhookFailing, WebhookID: Some(v.ID(KindWebhook, r.int())), ProgramID: v.ID(KindProgram, r.int()), Name: hostOf(r.str()), Failures: r.int()}
+		a := Attention{
+			Kind:      AttentionWebhookFailing,
+			WebhookID: Some(v.ID(KindWebhook, r.int())),
+			ProgramID: v.ID(KindProgram, r.int()),
+			Name:      hostOf(r.str()),
+			Failures:  r.int(),
+		}
 		if !r.bool() {
 			a.Kind = AttentionWebhookInactive
 		}
@@ -173,12 +185,14 @@ func (v *View) attention(shop int64) (all []Attention) {
 	}
 	for _, kind := range []struct{ kind, cond string }{
 		{AttentionFreeMoney, "initial_balance_cents>0 AND EXISTS (SELECT 1 FROM enrolments WHERE program_id=p.id AND enabled)"},
-		{AttentionNoPrizes, "published_at IS NOT NULL AND total_stamps IS NOT NULL AND NOT EXISTS (SELECT 1 FROM prizes WHERE program_id=p.id)"},
+		{AttentionNoPrizes, `published_at IS NOT NULL AND total_stamps IS NOT NULL AND NOT EXISTS (SELECT 1 FROM prizes
+			WHERE program_id=p.id)`},
 		{AttentionProgramDraft, "published_at IS NULL"},
 	} {
 		some := collect(v, func(r *rows) Attention {
 			return Attention{Kind: kind.kind, ProgramID: v.ID(KindProgram, r.int()), Name: r.str()}
-		}, "SELECT id, name FROM programs p WHERE shop_id=? AND deleted_at IS NULL AND "+kind.cond+" ORDER BY id DESC LIMIT ?", shop, mostAttention)
+		}, "SELECT id, name FROM programs p WHERE shop_id=? AND deleted_at IS NULL AND "+
+			kind.cond+" ORDER BY id DESC LIMIT ?", shop, mostAttention)
 		all = append(all, some...)
 	}
 	return all

@@ -78,8 +78,9 @@ func (v *View) IdentifySession(hash []byte) (id *SessionIdentity, err error) {
 	v.snapshot()
 	var shop int64
 	id = &SessionIdentity{}
-	if !v.one(into(&id.Epoch, &id.Session, &id.User, &id.Name, &id.Email, &id.Language, &id.Operator, &id.TOTP,
-		&id.EmailProved, &id.Pending, &id.CreatedAt, &id.UsedAt, &id.ProvedAt, &shop), "SELECT "+epochColumn+`, s.id, u.id, u.name, u.email, u.language, u.operator, u.totp_secret IS NOT NULL, u.email_proved,
+	if !v.one(into(&id.Epoch, &id.Session, &id.User, &id.Name, &id.Email, &id.Language, &id.Operator, &id.TOTP, &id.EmailProved,
+		&id.Pending, &id.CreatedAt, &id.UsedAt, &id.ProvedAt, &shop),
+		"SELECT "+epochColumn+`, s.id, u.id, u.name, u.email, u.language, u.operator, u.totp_secret IS NOT NULL, u.email_proved,
 			s.pending, s.created_at, s.used_at, s.proved_at, ifnull(s.shop_id, 0) FROM sessions s
 			JOIN users u ON u.id=s.user_id WHERE s.hash=? AND u.disabled_at IS NULL`, hash) {
 		return nil, v.failed
@@ -154,8 +155,9 @@ func (tx *Tx) BeginSession(n NewSession) (out Session, token string, err error) 
 	if n.Address.IsValid() {
 		address = n.Address.String()
 	}
-	key := tx.insert("INSERT INTO sessions (user_id, hash, shop_id, pending, address, agent, created_at, used_at, proved_at) VALUES (?1,?2,?3,?4,?5,?6,?7,?7,?7)",
-		n.User, Hash(token), nonZero(n.Shop), n.Pending, address, truncate(n.Agent, maxAgent), tx.Now)
+	key := tx.insert(`INSERT INTO sessions (user_id, hash, shop_id, pending, address, agent, created_at, used_at, proved_at)
+			VALUES (?1,?2,?3,?4,?5,?6,?7,?7,?7)`, n.User, Hash(token), nonZero(n.Shop), n.Pending, address, truncate(n.Agent, maxAgent),
+		tx.Now)
 	if !n.Pending && !n.Renews {
 		tx.Actor = Actor{Type: "user", Key: n.User}
 		tx.exec("UPDATE users SET last_sign_in_at=? WHERE id=?", tx.Now, n.User)
@@ -178,8 +180,9 @@ func truncate(text string, n int) string {
 
 // Sessions returns a person's sessions, newest first.
 func (v *View) Sessions(user int64) ([]Session, error) {
-	return list(v.conn, v.scanSession, "SELECT "+sessionCols+" FROM sessions WHERE user_id=? AND used_at>? AND created_at>? ORDER BY id DESC",
-		user, v.Now.Add(-SessionIdle), v.Now.Add(-SessionLifetime))
+	return list(v.conn, v.scanSession,
+		"SELECT "+sessionCols+" FROM sessions WHERE user_id=? AND used_at>? AND created_at>? ORDER BY id DESC", user,
+		v.Now.Add(-SessionIdle), v.Now.Add(-SessionLifetime))
 }
 
 // EndSession ends a session of a person.
@@ -238,10 +241,14 @@ func (tx *Tx) SelectShop(id *SessionIdentity, shopID string) error {
 // PruneSessions deletes up to n sessions, links and pairings that have reached their end, and
 // reports whether it deleted any.
 func (tx *Tx) PruneSessions(n int) (bool, error) {
-	deleted := tx.exec("DELETE FROM sessions WHERE id IN (SELECT id FROM (SELECT id, created_at, used_at, pending FROM sessions ORDER BY created_at LIMIT ?1) WHERE created_at<=?2 OR used_at<=?3 OR pending=1 AND created_at<=?4)",
+	deleted := tx.exec(
+		`DELETE FROM sessions WHERE id IN
+			(SELECT id FROM (SELECT id, created_at, used_at, pending FROM sessions ORDER BY created_at LIMIT ?1)
+			WHERE created_at<=?2 OR used_at<=?3 OR pending=1 AND created_at<=?4)`,
 		n, tx.Now.Add(-SessionLifetime), tx.Now.Add(-SessionIdle), tx.Now.Add(-PendingLifetime))
 	deleted += tx.exec("DELETE FROM links WHERE id IN (SELECT id FROM links WHERE expires_at<=? LIMIT ?)", tx.Now, n)
 	deleted += tx.exec("DELETE FROM pairings WHERE id IN (SELECT id FROM pairings WHERE expires_at<=? LIMIT ?)", tx.Now, n)
-	deleted += tx.exec("DELETE FROM sign_in_failures WHERE subject IN (SELECT subject FROM sign_in_failures WHERE ends_at<=? LIMIT ?)", tx.Now, n)
+	deleted += tx.exec("DELETE FROM sign_in_failures WHERE subject IN (SELECT subject FROM sign_in_failures WHERE ends_at<=? LIMIT ?)",
+		tx.Now, n)
 	return deleted > 0, tx.failed
 }

@@ -64,7 +64,9 @@ var shopCols = `id, name, mode, timezone, subscription_state, api_addon, mcp_acc
 	max_locations, max_cards, currency, language, require_totp, country_code, created_at, updated_at`
 
 func (g IDs) scanShop(r *rows) (s Shop) {
-	r.scan(g.into(KindShop, &s.ID), &s.Name, &s.Mode, &s.Timezone, &s.SubscriptionState, &s.APIAddon, &s.MCPAccess, &s.GrantExpiresAt, &s.IncludedLocations, &s.MaxLocations, &s.MaxCards, &s.Currency, &s.Language, &s.RequireTOTP, &s.CountryCode, &s.CreatedAt, &s.UpdatedAt)
+	r.scan(g.into(KindShop, &s.ID), &s.Name, &s.Mode, &s.Timezone, &s.SubscriptionState, &s.APIAddon, &s.MCPAccess, &s.GrantExpiresAt,
+		&s.IncludedLocations, &s.MaxLocations, &s.MaxCards, &s.Currency, &s.Language, &s.RequireTOTP, &s.CountryCode, &s.CreatedAt,
+		&s.UpdatedAt)
 	return s
 }
 
@@ -136,11 +138,12 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	if d := f.Check(tx.Now); d != nil {
 		return 0, sh, Invalid(d...)
 	}
-	key = tx.insert(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
-		included_locations, max_locations, max_cards, currency, language, require_totp, country_code, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		tx.nextKey("shops"), f.Name.V, f.Mode.Or("live"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
-		f.GrantExpiresAt.Value(), f.IncludedLocations.Or(1), f.MaxLocations.Value(), f.MaxCards.Value(),
-		f.Currency.Or("EUR"), f.Language.Or("en"), f.RequireTOTP.Or(false), f.CountryCode.Value(), tx.Now, tx.Now)
+	sh = Shop{Mode: "live", Timezone: "UTC", SubscriptionState: "active", APIAddon: true, MCPAccess: true, IncludedLocations: 1,
+		Currency: "EUR", Language: "en"}
+	merge(&sh, f)
+	key = tx.insert(`INSERT INTO shops (id, mode, created_at, name, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
+		included_locations, max_locations, max_cards, currency, language, require_totp, country_code, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append([]any{tx.nextKey("shops"), sh.Mode, tx.Now}, sh.values(tx.Now)...)...)
 	tx.bumpAuth() // operators see all shops
 	tx.audit(key, "shop.create", KindShop, key, "")
 	sh = tx.shop(key)
@@ -163,15 +166,11 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 		return old, nil
 	}
 	tx.exec(`UPDATE shops SET name=?, timezone=?, subscription_state=?, api_addon=?, mcp_access=?, grant_expires_at=?,
-		included_locations=?, max_locations=?, max_cards=?, currency=?, language=?, require_totp=?, country_code=?, updated_at=? WHERE id=?`,
-		changed.Name, changed.Timezone, changed.SubscriptionState, changed.APIAddon, changed.MCPAccess, changed.GrantExpiresAt,
-		changed.IncludedLocations, changed.MaxLocations, changed.MaxCards, changed.Currency, changed.Language, changed.RequireTOTP, changed.CountryCode, tx.Now, key)
+		included_locations=?, max_locations=?, max_cards=?, currency=?, language=?, require_totp=?, country_code=?, updated_at=?
+		WHERE id=?`, append(changed.values(tx.Now), key)...)
 	if changed.APIAddon != old.APIAddon {
-		at := Some(tx.Now)
-		if changed.APIAddon {
-			at = Null[Time]{}
-		}
-		tx.exec("UPDATE keys SET disabled_by_plan_at=? WHERE shop_id=? AND class='api' AND revoked_at IS NULL", at, key)
+		tx.exec("UPDATE keys SET disabled_by_plan_at=? WHERE shop_id=? AND class='api' AND revoked_at IS NULL",
+			Null[Time]{tx.Now, !changed.APIAddon}, key)
 	}
 	tx.bumpAuth()
 	if changed.Timezone != old.Timezone {
@@ -180,9 +179,19 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	}
 	tx.audit(key, "shop.update", KindShop, key, "")
 	if to := changed.SubscriptionState; to != old.SubscriptionState {
-		tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: key, data: event.Data{"from_state", old.SubscriptionState, "to_state", to, "reason", reason}})
+		tx.emit(pendingEvent{
+			name: event.SubscriptionStateChanged,
+			shop: key,
+			data: event.Data{"from_state", old.SubscriptionState, "to_state", to, "reason", reason},
+		})
 	}
 	return tx.shop(key), tx.failed
+}
+
+// values returns the values of the columns that CreateShop and UpdateShop write, as of a time.
+func (sh Shop) values(now Time) []any {
+	return []any{sh.Name, sh.Timezone, sh.SubscriptionState, sh.APIAddon, sh.MCPAccess, sh.GrantExpiresAt, sh.IncludedLocations,
+		sh.MaxLocations, sh.MaxCards, sh.Currency, sh.Language, sh.RequireTOTP, sh.CountryCode, now}
 }
 
 // bumpAuth makes every process read identities, and whatever else it caches for
@@ -202,7 +211,14 @@ func (v *View) OwnShop(a Access) (sh Shop, locations int64, err error) {
 
 // nouns are the kinds of resources that belong to a shop. The table of each has
 // its plural as its name, but for that of the staff.
-var nouns = map[Kind]string{KindProgram: "program", KindCard: "card", KindLocation: "location", KindKey: "key", KindDevice: "device", KindStaff: "member of staff"}
+var nouns = map[Kind]string{
+	KindProgram:  "program",
+	KindCard:     "card",
+	KindLocation: "location",
+	KindKey:      "key",
+	KindDevice:   "device",
+	KindStaff:    "member of staff",
+}
 
 // Owner returns the shop that a program, card, location, key, device or member of staff
 // belongs to, since operators name a resource by its id alone.

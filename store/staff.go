@@ -43,7 +43,13 @@ func (g IDs) scanStaff(r *rows) (s StaffMember) {
 // staffMember returns a member of staff of the shop.
 func (tx *Tx) staffMember(shop int64, id string) (m StaffMember, key int64, err error) {
 	key = tx.keyOrNone(KindStaff, id)
-	err = tx.find("member of staff", func(r *rows) { m = tx.scanStaff(r) }, "SELECT "+staffCols+" FROM staff WHERE id=? AND shop_id=?", key, shop)
+	err = tx.find(
+		"member of staff",
+		func(r *rows) { m = tx.scanStaff(r) },
+		"SELECT "+staffCols+" FROM staff WHERE id=? AND shop_id=?",
+		key,
+		shop,
+	)
 	return m, key, err
 }
 
@@ -61,7 +67,8 @@ func (tx *Tx) CreateStaff(shop int64, location, name string, pin StaffPIN) (m St
 	if err != nil {
 		return m, err
 	}
-	key := tx.insert("INSERT INTO staff (id, shop_id, location_id, name, pin, created_at) VALUES (?,?,?,?,?,?)", tx.nextKey("staff"), shop, at, name, pin.hash.V, tx.Now)
+	key := tx.insert("INSERT INTO staff (id, shop_id, location_id, name, pin, created_at) VALUES (?,?,?,?,?,?)", tx.nextKey("staff"),
+		shop, at, name, pin.hash.V, tx.Now)
 	return tx.recordStaffChange(shop, key, "staff.create")
 }
 

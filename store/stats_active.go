@@ -24,7 +24,9 @@ func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 	for _, of := range []struct{ counted, lapsing string }{{activeCard, lapsingActive}, {installedCard, lapsingInstalled}} {
 		program := int64(0)
 		for {
-			program = tx.number("SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+of.counted+" AND program_id>?", program)
+			program = tx.number(
+				"SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+of.counted+" AND program_id>?",
+				program)
 			if program == 0 {
 				break
 			}

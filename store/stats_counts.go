@@ -148,10 +148,12 @@ const addedUp = ` ON CONFLICT DO UPDATE SET activity=activity+excluded.activity,
 var (
 	locationsInsert = sqlite.InsertOfRows("INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES ", "(?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET cards=cards+excluded.cards, stamps=stamps+excluded.stamps")
-	quartersInsert = sqlite.InsertOfRows("INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards, redemptions, topped_up, spent) VALUES ", "(?,?,?,?,?,?,?,?,?)",
-		addedUp)
-	daysInsert = sqlite.InsertOfRows("INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards, redemptions, topped_up, spent) VALUES ", "(?,?,?,?,?,?,?,?,?)",
-		addedUp)
+	quartersInsert = sqlite.InsertOfRows(
+		"INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards, redemptions, topped_up, spent) VALUES ",
+		"(?,?,?,?,?,?,?,?,?)", addedUp)
+	daysInsert = sqlite.InsertOfRows(
+		"INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards, redemptions, topped_up, spent) VALUES ",
+		"(?,?,?,?,?,?,?,?,?)", addedUp)
 	hoursInsert = sqlite.InsertOfRows("INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES ", "(?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET stamps=stamps+excluded.stamps")
 )
@@ -161,10 +163,12 @@ var (
 func (tx *Tx) writeCounts(group []*job) {
 	all := sumGroup(group)
 	for program, t := range all.totals {
-		tx.exec(`UPDATE program_counts SET active=active+?2, balance=balance+?3, stamps=stamps+?4, redemptions=redemptions+?5, completed=completed+?6,
-			open_cards=open_cards+?7, span_ms=span_ms+?8, gaps=gaps+?9, uses=uses+?10, entries=entries+?11, topped_up=topped_up+?12, spent=spent+?13
-			WHERE program_id=?1`, program, t.active, t.balance, t.stamps, t.redemptions, t.completed, t.open, t.span, t.gaps, t.uses, t.entries,
-			t.toppedUp, t.spent)
+		tx.exec(`UPDATE program_counts SET active=active+?2, balance=balance+?3, stamps=stamps+?4, redemptions=redemptions+?5,
+				completed=completed+?6,
+			open_cards=open_cards+?7, span_ms=span_ms+?8, gaps=gaps+?9, uses=uses+?10, entries=entries+?11, topped_up=topped_up+?12,
+			spent=spent+?13
+			WHERE program_id=?1`, program, t.active, t.balance, t.stamps, t.redemptions, t.completed, t.open, t.span, t.gaps, t.uses,
+			t.entries, t.toppedUp, t.spent)
 	}
 	var args []any
 	for p, h := range all.locations {
@@ -174,7 +178,8 @@ func (tx *Tx) writeCounts(group []*job) {
 	args = args[:0]
 	l := newLocalSums()
 	for b, h := range all.buckets {
-		args = append(args, b.program, b.quarter, b.location, h.Activity, h.Stamps, h.NewCards, h.Redemptions, h.ToppedUpCents, h.SpentCents)
+		args = append(args, b.program, b.quarter, b.location, h.Activity, h.Stamps, h.NewCards, h.Redemptions, h.ToppedUpCents,
+			h.SpentCents)
 		l.add(b, h, tx.cachedShop(b.shop).Timezone)
 	}
 	tx.insertRows(quartersInsert, args)

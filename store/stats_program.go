@@ -152,7 +152,8 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 	}
 	st.ActiveCards = available(v, "active_cards", func() int64 { return v.activeCards(p.key) })
 	st.TotalStampsAwarded, st.PrizesRedeemed = count("total_stamps_awarded", "stamps"), count("prizes_redeemed", "redemptions")
-	st.CompletionRate = v.ratio("completion_rate", "SELECT completed, completed+open_cards FROM program_counts WHERE program_id=?", 1, p.key)
+	st.CompletionRate = v.ratio("completion_rate", "SELECT completed, completed+open_cards FROM program_counts WHERE program_id=?", 1,
+		p.key)
 	st.CardsByDay, st.StampsByDay = byDay("cards"), byDay("stamps")
 	st.CardsByLocation, st.StampsByLocation = byLocation("cards"), byLocation("stamps")
 	st.StampsByHourDow = available(v, "stamps_by_hour_dow", func() []HourCount { return v.hours("program_id=?", p.key) })

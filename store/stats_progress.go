@@ -46,8 +46,10 @@ func (tx *Tx) countLadder(old, changed *program) {
 		return
 	}
 	for _, part := range []string{"deleted_at IS NULL", "deleted_at IS NOT NULL"} { // each has an index
-		n := tx.number("SELECT ifnull(sum("+isFinished("?4", "?5")+")-sum("+isFinished("?2", "?3")+"), 0) FROM cards k WHERE program_id=?1 AND "+part+
-			" AND stamps_count>=min(?2, ?4) AND "+openCycle, old.key, old.TotalStamps.V, was, changed.TotalStamps.V, is)
+		n := tx.number(
+			"SELECT ifnull(sum("+isFinished("?4", "?5")+")-sum("+isFinished("?2", "?3")+"), 0) FROM cards k WHERE program_id=?1 AND "+
+				part+" AND stamps_count>=min(?2, ?4) AND "+openCycle,
+			old.key, old.TotalStamps.V, was, changed.TotalStamps.V, is)
 		tx.counts.addTotals(old.key, totals{completed: n, open: -n})
 	}
 }
@@ -55,5 +57,6 @@ func (tx *Tx) countLadder(old, changed *program) {
 // isFinished returns the condition that a card k in an open cycle is finished where
 // the program has total stamps and the highest threshold top, or null.
 func isFinished(total, top string) string {
-	return "(k.stamps_count>=" + total + " AND (" + top + " IS NULL OR EXISTS (SELECT 1 FROM claims WHERE card_id=k.id AND cycle=k.cycle AND threshold=" + top + ")))"
+	return "(k.stamps_count>=" + total + " AND (" + top + ` IS NULL OR EXISTS (SELECT 1 FROM claims WHERE card_id=k.id AND cycle=k.cycle
+		AND threshold=` + top + ")))"
 }

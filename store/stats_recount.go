@@ -14,7 +14,8 @@ const openCycle = "NOT EXISTS (SELECT 1 FROM cycles WHERE card_id=k.id AND cycle
 
 // firstAccepted gives the location of the first accepted presentation of a row of
 // cards.
-const firstAccepted = "(SELECT location_id FROM transactions WHERE card_id=cards.id AND type NOT IN ('reversal', 'expiry') ORDER BY id LIMIT 1)"
+const firstAccepted = `(SELECT location_id FROM transactions WHERE card_id=cards.id AND type NOT IN ('reversal', 'expiry') ORDER BY id
+	LIMIT 1)`
 
 // presentedElsewhere is the condition on a row of cards that its first_location_id
 // is not the one of its ledger. Cards of a counter have the location of their issue,
@@ -22,34 +23,48 @@ const firstAccepted = "(SELECT location_id FROM transactions WHERE card_id=cards
 const presentedElsewhere = "root_id IS NULL AND source<>'counter' AND first_location_id IS NOT " + firstAccepted
 
 // programSums gives one row for each program, in the order of program_counts.
-var programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, ifnull(c.apple, 0) AS apple, ifnull(c.google, 0) AS google, ifnull(c.balance, 0) AS balance,
+var programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, ifnull(c.apple, 0) AS apple, ifnull(c.google, 0) AS google,
+	ifnull(c.balance, 0) AS balance,
 	ifnull(t.stamps, 0) AS stamps, ifnull(t.redemptions, 0) AS redemptions, ifnull(y.completed, 0)+ifnull(d.finished, 0) AS completed,
 	ifnull(c.open_cards, 0)-ifnull(d.finished, 0) AS open_cards,
-	ifnull(g.span_ms, 0) AS span_ms, ifnull(g.gaps, 0) AS gaps, ifnull(t.uses, 0) AS uses, ifnull(t.entries, 0) AS entries, ifnull(t.topped_up, 0) AS topped_up, ifnull(t.spent, 0) AS spent
+	ifnull(g.span_ms, 0) AS span_ms, ifnull(g.gaps, 0) AS gaps, ifnull(t.uses, 0) AS uses, ifnull(t.entries, 0) AS entries,
+	ifnull(t.topped_up, 0) AS topped_up, ifnull(t.spent, 0) AS spent
 	FROM programs p
-	LEFT JOIN (SELECT program_id, sum(` + activeCard + `) AS active, count(DISTINCT iif(platform='apple' AND ` + installedCard + `, ifnull(root_id, id), NULL)) AS apple,
-		count(DISTINCT iif(platform='google' AND ` + installedCard + `, ifnull(root_id, id), NULL)) AS google, sum(iif(archived_at IS NULL, ifnull(current_value, 0), 0)) AS balance,
+	LEFT JOIN (SELECT program_id, sum(` + activeCard + `) AS active, count(DISTINCT iif(platform='apple' AND ` + installedCard + `,
+		ifnull(root_id, id), NULL)) AS apple,
+		count(DISTINCT iif(platform='google' AND ` + installedCard + `, ifnull(root_id, id), NULL)) AS google,
+			sum(iif(archived_at IS NULL, ifnull(current_value, 0), 0)) AS balance,
 		sum(stamps_count>0 AND ` + openCycle + `) AS open_cards FROM cards k GROUP BY program_id) c ON c.program_id=p.id
-	LEFT JOIN (SELECT k.program_id, count(*) AS finished FROM (SELECT id, total_stamps, (SELECT max(threshold) FROM prizes WHERE program_id=programs.id) AS top FROM programs) e
+	LEFT JOIN (SELECT k.program_id, count(*) AS finished FROM (SELECT id, total_stamps, (SELECT max(threshold) FROM prizes
+	WHERE program_id=programs.id) AS top FROM programs) e
 		JOIN cards k ON k.program_id=e.id WHERE ` + openCycle + ` AND ` + isFinished("e.total_stamps", "e.top") + `
 		GROUP BY k.program_id) d ON d.program_id=p.id
-	LEFT JOIN (SELECT program_id, sum(iif(type='stamp', stamps_delta, 0)) AS stamps, sum(type='redemption') AS redemptions, sum(type='discount') AS uses, sum(type='access') AS entries,
-		sum(iif(type='topup', value_delta, 0)) AS topped_up, sum(iif(type='spend', -value_delta, 0)) AS spent FROM transactions WHERE ` + countedRow + ` GROUP BY program_id) t ON t.program_id=p.id
-	LEFT JOIN (SELECT k.program_id, count(*) AS completed FROM cycles y JOIN cards k ON k.id=y.card_id GROUP BY k.program_id) y ON y.program_id=p.id
-	LEFT JOIN (SELECT program_id, sum(last-first) AS span_ms, sum(n-1) AS gaps FROM (SELECT program_id, min(created_at) AS first, max(created_at) AS last, count(*) AS n
+	LEFT JOIN (SELECT program_id, sum(iif(type='stamp', stamps_delta, 0)) AS stamps, sum(type='redemption') AS redemptions,
+	sum(type='discount') AS uses, sum(type='access') AS entries,
+		sum(iif(type='topup', value_delta, 0)) AS topped_up, sum(iif(type='spend', -value_delta, 0)) AS spent FROM transactions WHERE ` +
+	countedRow + ` GROUP BY program_id) t ON t.program_id=p.id
+	LEFT JOIN (SELECT k.program_id, count(*) AS completed FROM cycles y JOIN cards k ON k.id=y.card_id
+	GROUP BY k.program_id) y ON y.program_id=p.id
+	LEFT JOIN (SELECT program_id, sum(last-first) AS span_ms, sum(n-1) AS gaps
+	FROM (SELECT program_id, min(created_at) AS first, max(created_at) AS last, count(*) AS n
 		FROM transactions WHERE type='stamp' AND reversed_at IS NULL GROUP BY card_id) GROUP BY program_id) g ON g.program_id=p.id`
 
 // locationSums gives the rows of place_counts.
 const locationSums = `SELECT program_id, location_id, sum(cards) AS cards, sum(stamps) AS stamps FROM (
-	SELECT program_id, first_location_id AS location_id, 1 AS cards, 0 AS stamps FROM cards WHERE root_id IS NULL AND first_location_id IS NOT NULL
-	UNION ALL SELECT program_id, location_id, 0, stamps_delta FROM transactions WHERE type='stamp' AND reversed_at IS NULL) GROUP BY program_id, location_id`
+	SELECT program_id, first_location_id AS location_id, 1 AS cards, 0 AS stamps FROM cards WHERE root_id IS NULL
+	AND first_location_id IS NOT NULL
+	UNION ALL SELECT program_id, location_id, 0, stamps_delta FROM transactions WHERE type='stamp' AND reversed_at IS NULL)
+	GROUP BY program_id, location_id`
 
 // quarterSums gives the rows of quarter_counts.
 const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS activity, sum(stamps) AS stamps, sum(cards) AS cards,
 	sum(redemptions) AS redemptions, sum(topped_up) AS topped_up, sum(spent) AS spent FROM (
-	SELECT program_id, ifnull(occurred_at, created_at)/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta, 0) AS stamps, 0 AS cards,
-		type='redemption' AS redemptions, iif(type='topup', value_delta, 0) AS topped_up, iif(type='spend', -value_delta, 0) AS spent FROM transactions WHERE ` + countedRow + `
-	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1, 0, 0, 0 FROM cards WHERE root_id IS NULL) GROUP BY program_id, quarter, location_id`
+	SELECT program_id, ifnull(occurred_at, created_at)/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta,
+	0) AS stamps, 0 AS cards,
+		type='redemption' AS redemptions, iif(type='topup', value_delta, 0) AS topped_up, iif(type='spend', -value_delta, 0) AS spent
+		FROM transactions WHERE ` + countedRow + `
+	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1, 0, 0, 0 FROM cards WHERE root_id IS NULL)
+	GROUP BY program_id, quarter, location_id`
 
 // RecountStats computes all sums of the statistics again from the ledger, and the days on
 // which cards were last seen. Other writes wait meanwhile.
@@ -61,10 +76,13 @@ func (tx *Tx) RecountStats() error {
 	defer tx.s.opts.Progress.End()
 	m := newMeter(tx.conn, tx.s.opts.Progress)
 	statements := []string{
-		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
+		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", `DELETE
+			FROM hour_counts`,
 		"UPDATE cards SET first_location_id=" + firstAccepted + " WHERE " + presentedElsewhere,
-		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + locationSums, "INSERT INTO quarter_counts " + quarterSums,
-		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)",
+		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + locationSums, "INSERT INTO quarter_counts " +
+			quarterSums,
+		`UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp'
+			AND reversed_at IS NULL)`,
 	}
 	m.begin("counting the statistics", m.scanned(statements...))
 	for _, sql := range statements {

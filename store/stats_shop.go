@@ -18,7 +18,8 @@ func (v *View) Summary(a Access) (s AnalyticsSummary, err error) {
 	sh := v.shop(a.Shop)
 	today := v.today(sh)
 	from := today - summaryDays + 1
-	v.one(into(&s.ActiveLocations, &s.ActivePrograms, &s.Activity30d, &s.NewCards30d), `SELECT (SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL), (SELECT count(*) FROM programs
+	v.one(into(&s.ActiveLocations, &s.ActivePrograms, &s.Activity30d, &s.NewCards30d),
+		`SELECT (SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL), (SELECT count(*) FROM programs
 			WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL
 			AND suspended_at IS NULL), ifnull(sum(activity), 0), ifnull(sum(cards), 0) FROM day_counts
 			WHERE program_id IN (SELECT id FROM programs WHERE shop_id=?1) AND day>=?2 AND day<=?3`, a.Shop, from, today)
@@ -90,7 +91,13 @@ func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) 
 }
 
 // typeColors gives each program type the same colour in every chart.
-var typeColors = map[string]string{"standard": "#2563EB", "private": "#7C3AED", "discount": "#D97706", "access": "#059669", "prepaid": "#DB2777"}
+var typeColors = map[string]string{
+	"standard": "#2563EB",
+	"private":  "#7C3AED",
+	"discount": "#D97706",
+	"access":   "#059669",
+	"prepaid":  "#DB2777",
+}
 
 // Distribution returns the numbers of the shop's active cards by program type.
 func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
@@ -128,7 +135,8 @@ func (v *View) CardStats(a Access, programType string) (st CardStats, err error)
 	st.KPIs["active_cards"] = available(v, "active_cards", func() float64 { return float64(v.activeOfType(a.Shop, programType)) })
 	const programs = "program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)"
 	for _, k := range shown {
-		st.KPIs[k.name] = v.ratio(k.name, "SELECT "+k.numerator+", "+k.denominator+" FROM program_counts WHERE "+programs, 1, a.Shop, programType)
+		st.KPIs[k.name] = v.ratio(k.name, "SELECT "+k.numerator+", "+k.denominator+" FROM program_counts WHERE "+programs, 1, a.Shop,
+			programType)
 	}
 	today := v.today(sh)
 	st.ActivityByDay = available(v, "activity_by_day", func() (values []DayValue) {

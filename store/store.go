@@ -105,7 +105,8 @@ type Limits struct {
 // DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	return Limits{MaxPageSize: 100, KeysPerShop: 10, MCPKeysPerShop: 5, PrizeThresholds: 3, PrizeOptions: 3,
-		Webhooks: 50, HookHeaders: 20, HookHeaderBytes: 4096, DeliveryLogLimit: 200, DeliveryAttempts: 5, DeliveryBackoff: 5 * time.Second, DeliveryFailures: 15, DeliveryDays: 30,
+		Webhooks: 50, HookHeaders: 20, HookHeaderBytes: 4096, DeliveryLogLimit: 200, DeliveryAttempts: 5,
+		DeliveryBackoff: 5 * time.Second, DeliveryFailures: 15, DeliveryDays: 30,
 		IdempotencyHours: 24, RotationHours: 24, InstallLinkTTL: 30 * 24 * time.Hour}
 }
 
@@ -210,7 +211,17 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), namesDue: make(chan struct{}, 1), subscribers: map[int64][]subscriber{}, sequences: map[int64]int64{}}
+	s := &Store{
+		opts:        opts,
+		path:        path,
+		queue:       make(chan *job, queueSize),
+		readers:     make(chan *conn, opts.Readers),
+		unopened:    make(chan struct{}, opts.Readers),
+		idleWriter:  make(chan *conn, 1),
+		namesDue:    make(chan struct{}, 1),
+		subscribers: map[int64][]subscriber{},
+		sequences:   map[int64]int64{},
+	}
 	if err := s.open(); err != nil {
 		s.release()
 		if opts.Context.Err() != nil {
@@ -268,23 +279,22 @@ func (s *Store) open() error {
 	}
 	w := (*conn)(db)
 	s.writer = w
-	w.db().StopOnDiskError()
+	db.StopOnDiskError()
 	if s.opts.Small {
-		if err := w.db().NoLookaside(); err != nil {
-			return s.openError(err)
-		}
+		err = db.NoLookaside()
 	}
-	if err := s.migrate(); err != nil {
+	if err == nil {
+		err = s.migrate()
+	}
+	if err == nil && s.opts.PublicURL == "" {
+		s.opts.PublicURL, err = rememberedURL(w)
+	}
+	if err != nil {
 		return s.openError(err)
 	}
-	if s.opts.PublicURL == "" {
-		if s.opts.PublicURL, err = rememberedURL(w); err != nil {
-			return s.openError(err)
-		}
-	}
-	w.db().NoInterrupt()
+	db.NoInterrupt()
 	if s.opts.Small {
-		w.db().LimitStatements(smallStatements)
+		db.LimitStatements(smallStatements)
 		s.idleWriter = s.readers
 		s.idleWriter <- w
 		return w.script("PRAGMA shrink_memory") // frees what reading the schema took

@@ -18,7 +18,8 @@ var tillRowsSQL = "SELECT " + tillTransactionCols + `, p.name, c.holder_name, (S
 func (v *View) TillTransactions(till Till, limit int) (all []TillRow, err error) {
 	v.snapshot()
 	var keys []int64
-	r := v.query("SELECT id, ifnull(device_id, 0) FROM transactions WHERE location_id=? ORDER BY id DESC LIMIT ?", till.Location, v.s.opts.PageVisits)
+	r := v.query("SELECT id, ifnull(device_id, 0) FROM transactions WHERE location_id=? ORDER BY id DESC LIMIT ?", till.Location,
+		v.s.opts.PageVisits)
 	for len(keys) < limit && r.next() {
 		if key, device := r.int(), r.int(); device == till.Device {
 			keys = append(keys, key)
@@ -53,18 +54,21 @@ func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
 	seen := map[int64]bool{}
 	found = make([]TillFound, 0, tillFoundMost)
 	for _, byEmail := range []bool{false, true} {
-		p, err := v.SearchCards(shop, CardSearch{Q: Given(q), ByEmail: byEmail, Live: true}, PageQuery{Limit: Given[int64](4 * tillFoundMost)})
+		p, err := v.SearchCards(shop, CardSearch{Q: Given(q), ByEmail: byEmail, Live: true},
+			PageQuery{Limit: Given[int64](4 * tillFoundMost)})
 		if err != nil {
 			return found, err
 		}
 		for _, c := range p.Data {
 			var root, generation int64
-			if err := v.find("card", into(&root, &generation), "SELECT r.id, r.code_generation FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", v.keyOrNone(KindCard, c.ID)); err != nil {
+			if err := v.find("card", into(&root, &generation), `SELECT r.id, r.code_generation FROM cards c
+				JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?`, v.keyOrNone(KindCard, c.ID)); err != nil {
 				return found, err
 			}
 			if !seen[root] && len(found) < tillFoundMost {
 				seen[root] = true
-				found = append(found, TillFound{Name: c.HolderName, Email: c.HolderEmail, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
+				found = append(found,
+					TillFound{Name: c.HolderName, Email: c.HolderEmail, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
 			}
 		}
 	}

@@ -44,8 +44,10 @@ func (v *View) TillToday(till Till) (d TillToday, err error) {
 	d.Date, d.Timezone = now.Format(time.DateOnly), sh.Timezone
 	least, _ := v.rowsBetween(till.Shop, from, to)
 	var visited, cards int64
-	v.one(into(&visited, &d.Stamps, &d.Redemptions, &d.Uses, &d.ToppedUpCents, &d.SpentCents), tillTodaySQL, till.Device, till.Location, least, mostTillDayRows, till.Shop, from, to)
-	v.one(into(&cards, &d.NewCards, &d.IssuedCents), tillCardsSQL, till.Shop, till.Location, till.Device, v.firstKeyFrom("cards", from), mostTillDayRows)
+	v.one(into(&visited, &d.Stamps, &d.Redemptions, &d.Uses, &d.ToppedUpCents, &d.SpentCents), tillTodaySQL, till.Device, till.Location,
+		least, mostTillDayRows, till.Shop, from, to)
+	v.one(into(&cards, &d.NewCards, &d.IssuedCents), tillCardsSQL, till.Shop, till.Location, till.Device, v.firstKeyFrom("cards", from),
+		mostTillDayRows)
 	d.Complete = visited < mostTillDayRows && cards < mostTillDayRows
 	return d, v.failed
 }

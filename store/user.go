@@ -25,7 +25,8 @@ var userCols = `u.id, u.email, u.name, u.language, u.operator, u.totp_secret IS 
 	u.created_at, u.updated_at`
 
 func (g IDs) scanUser(r *rows) (u User) {
-	r.scan(g.into(KindUser, &u.ID), &u.Email, &u.Name, &u.Language, &u.Operator, &u.TOTP, &u.DisabledAt, &u.LastSignInAt, &u.CreatedAt, &u.UpdatedAt)
+	r.scan(g.into(KindUser, &u.ID), &u.Email, &u.Name, &u.Language, &u.Operator, &u.TOTP, &u.DisabledAt, &u.LastSignInAt, &u.CreatedAt,
+		&u.UpdatedAt)
 	return u
 }
 
@@ -80,8 +81,11 @@ func (tx *Tx) AddUser(n NewUser) (key int64, err error) {
 	if tx.number("SELECT count(*) FROM users WHERE email_key=?", foldCase(n.Email)) > 0 {
 		return 0, refuse(Conflict, "There is an account with this email already.")
 	}
-	key = tx.insert(`INSERT INTO users (id, email, email_key, name, password, language, operator, password_changed_at, created_at, updated_at, email_proved)
-		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?8,?8,?9)`, tx.nextKey("users"), n.Email, foldCase(n.Email), n.Name, n.Password, n.Language, n.Operator, tx.Now, n.EmailProved)
+	key = tx.insert(
+		`INSERT INTO users (id, email, email_key, name, password, language, operator, password_changed_at, created_at, updated_at,
+			email_proved)
+		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?8,?8,?9)`, tx.nextKey("users"), n.Email, foldCase(n.Email), n.Name, n.Password, n.Language,
+		n.Operator, tx.Now, n.EmailProved)
 	tx.audit(0, "user.create", KindUser, key, "")
 	return key, tx.failed
 }

@@ -26,7 +26,14 @@ type guessRule struct {
 // after a while whatever comes, so that nobody can keep a person out for good.
 var (
 	browserRule = guessRule{name: "browser", most: 5, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
-	accountRule = guessRule{name: "account", most: 10, window: 15 * time.Minute, lock: 30 * time.Second, longest: 30 * time.Second, slows: true}
+	accountRule = guessRule{
+		name:    "account",
+		most:    10,
+		window:  15 * time.Minute,
+		lock:    30 * time.Second,
+		longest: 30 * time.Second,
+		slows:   true,
+	}
 	addressRule = guessRule{name: "address", most: 20, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
 )
 
@@ -172,7 +179,8 @@ func (tx *Tx) countGuess(user int64, email string, b Browser) error {
 // minute. A lock, which alone has a detail, replaces what the row of the same minute says.
 func (tx *Tx) auditSubject(sub subject, shop int64, action string, kind Kind, target int64, detail string) {
 	minute := tx.Now - tx.Now%Time(time.Minute.Milliseconds())
-	row := tx.number("SELECT a.id FROM sign_in_failures f JOIN audit a ON a.id=f.audit_id WHERE f.subject=? AND a.created_at>=?", sub.hash, minute)
+	row := tx.number("SELECT a.id FROM sign_in_failures f JOIN audit a ON a.id=f.audit_id WHERE f.subject=? AND a.created_at>=?",
+		sub.hash, minute)
 	switch {
 	case row == 0:
 		tx.audit(shop, action, kind, target, detail)
@@ -194,7 +202,8 @@ func (tx *Tx) count(sub subject) (g guesses, locks bool) {
 	}, "SELECT failed_at, locks, locked_until FROM sign_in_failures WHERE subject=?", sub.hash)
 	g, locks = g.add(sub.rule, tx.Now)
 	tx.exec(`INSERT INTO sign_in_failures (subject, failed_at, locks, locked_until, ends_at) VALUES (?,?,?,?,?)
-		ON CONFLICT (subject) DO UPDATE SET failed_at=excluded.failed_at, locks=excluded.locks, locked_until=excluded.locked_until, ends_at=excluded.ends_at`,
+		ON CONFLICT (subject) DO UPDATE SET failed_at=excluded.failed_at, locks=excluded.locks, locked_until=excluded.locked_until,
+		ends_at=excluded.ends_at`,
 		sub.hash, jsonTimes(g.failed), g.locks, g.until, g.end(sub.rule))
 	return g, locks
 }

@@ -52,8 +52,10 @@ func (tx *Tx) newLink(l link) (c CreatedLink) {
 	if tx.Actor.Type == "user" {
 		by = tx.Actor.Key
 	}
-	key := tx.insert("INSERT INTO links (kind, hash, user_id, email, email_key, shop_id, role, created_by, created_at, expires_at, mailed) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-		l.kind, Hash(c.Token), nonZero(l.user), nonZero(l.email), nonZero(foldCase(l.email)), nonZero(l.shop), nonZero(l.role), nonZero(by), tx.Now, c.ExpiresAt, l.mailed)
+	key := tx.insert(
+		`INSERT INTO links (kind, hash, user_id, email, email_key, shop_id, role, created_by, created_at, expires_at, mailed)
+			VALUES (?,?,?,?,?,?,?,?,?,?,?)`, l.kind, Hash(c.Token), nonZero(l.user), nonZero(l.email), nonZero(foldCase(l.email)),
+		nonZero(l.shop), nonZero(l.role), nonZero(by), tx.Now, c.ExpiresAt, l.mailed)
 	c.ID = tx.ID(KindLink, key)
 	c.URL = tx.s.opts.PublicURL + linkPaths[l.kind] + c.Token
 	if l.mailed {
@@ -69,7 +71,8 @@ var errLink = refuse(LinkExpired, "The link was used already, or it has expired.
 // openLink returns the one-time link of a kind with a token; an empty kind is any. One that
 // can no longer be used is link_expired.
 func (q *queries) openLink(kind, token string) (l link, err error) {
-	found := q.one(into(&l.key, &l.kind, &l.user, &l.shop, &l.email, &l.role, &l.expiresAt, &l.mailed), `SELECT id, kind, ifnull(user_id, 0), ifnull(shop_id, 0), ifnull(email, ''), ifnull(role, ''), expires_at, mailed
+	found := q.one(into(&l.key, &l.kind, &l.user, &l.shop, &l.email, &l.role, &l.expiresAt, &l.mailed),
+		`SELECT id, kind, ifnull(user_id, 0), ifnull(shop_id, 0), ifnull(email, ''), ifnull(role, ''), expires_at, mailed
 		FROM links WHERE hash=?`, Hash(token))
 	if !found || l.expiresAt <= q.Now || kind != "" && l.kind != kind || l.kind == LinkSetup && q.operators() > 0 {
 		return l, errLink
@@ -114,7 +117,14 @@ func (v *View) Invitations(shop int64) ([]Invitation, error) {
 		where, args = "l.shop_id=? AND "+where, []any{shop, v.Now}
 	}
 	return list(v.conn, func(r *rows) Invitation {
-		return Invitation{ID: v.ID(KindLink, r.int()), Email: r.str(), Shop: r.str(), Role: r.str(), CreatedAt: r.time(), ExpiresAt: r.time()}
+		return Invitation{
+			ID:        v.ID(KindLink, r.int()),
+			Email:     r.str(),
+			Shop:      r.str(),
+			Role:      r.str(),
+			CreatedAt: r.time(),
+			ExpiresAt: r.time(),
+		}
 	}, `SELECT l.id, l.email, ifnull(s.name, ''), ifnull(l.role, 'operator'), l.created_at, l.expires_at
 		FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE `+where, args...)
 }
@@ -132,7 +142,8 @@ func (tx *Tx) Invite(shop int64, email, role string) (c CreatedLink, err error) 
 		}
 	} else {
 		tx.shop(shop)
-		if tx.number("SELECT count(*) FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND u.email_key=?", shop, key) > 0 {
+		if tx.number(`SELECT count(*) FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=?
+			AND u.email_key=?`, shop, key) > 0 {
 			return c, refuse(Conflict, "The person belongs to the shop already.")
 		}
 	}

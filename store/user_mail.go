@@ -50,7 +50,9 @@ func (v *View) nextLinkMail() (m QueuedMail, ok bool, err error) {
 func (q *queries) linkMail(key int64) (m QueuedMail, err error) {
 	var expires Time
 	m.link = key
-	err = q.find("message", into(&m.Token, &m.Due, &m.Attempts, &m.Unsure, &m.Kind, &m.To, &m.shop, &m.At, &expires, &m.Shop, &m.Language), `SELECT q.token, q.due_at, q.attempts, q.unsure, l.kind, l.email, ifnull(l.shop_id, 0), l.created_at, l.expires_at,
+	err = q.find("message",
+		into(&m.Token, &m.Due, &m.Attempts, &m.Unsure, &m.Kind, &m.To, &m.shop, &m.At, &expires, &m.Shop, &m.Language),
+		`SELECT q.token, q.due_at, q.attempts, q.unsure, l.kind, l.email, ifnull(l.shop_id, 0), l.created_at, l.expires_at,
 		ifnull(s.name, ''), ifnull(u.language, ifnull(s.language, 'en')) FROM link_mails q JOIN links l ON l.id=q.link_id
 		LEFT JOIN shops s ON s.id=l.shop_id LEFT JOIN users u ON u.id=l.user_id WHERE q.link_id=?`, key)
 	m.Link = q.s.opts.PublicURL + linkPaths[m.Kind] + m.Token

@@ -25,13 +25,20 @@ func (g IDs) scanMember(r *rows) (m Member) {
 // member returns a member of a shop by the person's id.
 func (q *queries) member(shop int64, id string) (user int64, m Member, err error) {
 	user = q.keyOrNone(KindUser, id)
-	err = q.find("person", func(r *rows) { m = q.scanMember(r) }, "SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND m.user_id=?", shop, user)
+	err = q.find(
+		"person",
+		func(r *rows) { m = q.scanMember(r) },
+		"SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND m.user_id=?",
+		shop,
+		user,
+	)
 	return user, m, err
 }
 
 // Members returns the members of a shop, in the order of their accounts.
 func (v *View) Members(shop int64) ([]Member, error) {
-	return list(v.conn, v.scanMember, "SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? ORDER BY m.user_id", shop)
+	return list(v.conn, v.scanMember,
+		"SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? ORDER BY m.user_id", shop)
 }
 
 // AddMember gives a person a role in a shop.
@@ -81,7 +88,10 @@ func (tx *Tx) RemoveMember(shop int64, id string) error {
 
 // keepOwner refuses to take the role from the last owner of a shop who may sign in.
 func (tx *Tx) keepOwner(shop, user int64, m Member) error {
-	if m.Role == RoleOwner && tx.number("SELECT count(*) FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND m.role='owner' AND m.user_id<>? AND u.disabled_at IS NULL", shop, user) == 0 {
+	if m.Role == RoleOwner &&
+		tx.number(
+			`SELECT count(*) FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND m.role='owner' AND m.user_id<>?
+				AND u.disabled_at IS NULL`, shop, user) == 0 {
 		return refuse(Conflict, "The shop has no other owner. Make somebody else an owner first.")
 	}
 	return nil

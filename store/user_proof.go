@@ -45,7 +45,9 @@ func (tx *Tx) CheckPassword(c Credentials, right bool) (totp bool, err error) {
 	if err := tx.guessLock(c.Email, c.Browser); err != nil {
 		return false, err
 	}
-	if right && tx.one(into(&totp), "SELECT totp_secret IS NOT NULL FROM users WHERE id=? AND password=? AND disabled_at IS NULL", c.User, c.Password) {
+	if right &&
+		tx.one(into(&totp), "SELECT totp_secret IS NOT NULL FROM users WHERE id=? AND password=? AND disabled_at IS NULL", c.User,
+			c.Password) {
 		return totp, tx.failed
 	}
 	if err := tx.countGuess(c.User, c.Email, c.Browser); err != nil {

@@ -66,7 +66,8 @@ func (tx *Tx) OfferTOTP(user int64) (o OfferedTOTP, err error) {
 	secret := tx.random(totpBytes)
 	tx.exec("UPDATE users SET totp_offered=? WHERE id=?", secret, user)
 	o.Secret = base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)
-	o.URI = "otpauth://totp/" + url.PathEscape(issuer+":"+u.Email) + "?" + strings.ReplaceAll(url.Values{"secret": {o.Secret}, "issuer": {issuer}}.Encode(), "+", "%20")
+	o.URI = "otpauth://totp/" + url.PathEscape(issuer+":"+u.Email) + "?" + strings.ReplaceAll(
+		url.Values{"secret": {o.Secret}, "issuer": {issuer}}.Encode(), "+", "%20")
 	return o, tx.failed
 }
 
@@ -100,7 +101,8 @@ func (tx *Tx) ConfirmTOTP(user, session int64, code string) (c RecoveryCodes, er
 // RemoveTOTP removes the second factor and its recovery codes, and ends the person's sessions
 // but the given one.
 func (tx *Tx) RemoveTOTP(user, session int64) error {
-	if tx.exec("UPDATE users SET totp_secret=NULL, totp_offered=NULL, totp_step=0, updated_at=? WHERE id=? AND totp_secret IS NOT NULL", tx.Now, user) > 0 {
+	if tx.exec("UPDATE users SET totp_secret=NULL, totp_offered=NULL, totp_step=0, updated_at=? WHERE id=? AND totp_secret IS NOT NULL",
+		tx.Now, user) > 0 {
 		tx.exec("DELETE FROM recovery_codes WHERE user_id=?", user)
 		tx.endOtherSessions(user, session)
 		tx.auditUser("user.remove_totp", user, "")
@@ -149,7 +151,8 @@ func (tx *Tx) useCode(user int64, code string) bool {
 		if tx.exec("DELETE FROM recovery_codes WHERE user_id=? AND hash=?", user, Hash(normalizeCode(code))) == 0 {
 			return false
 		}
-		tx.auditUser("user.use_recovery_code", user, fmt.Sprintf(`{"left":%d}`, tx.number("SELECT count(*) FROM recovery_codes WHERE user_id=?", user)))
+		tx.auditUser("user.use_recovery_code", user,
+			fmt.Sprintf(`{"left":%d}`, tx.number("SELECT count(*) FROM recovery_codes WHERE user_id=?", user)))
 		return true
 	}
 	var secret []byte

@@ -113,7 +113,8 @@ func (w *webhook) setShownFields(g IDs) {
 // restricted to locations may only if the webhook names locations, all of them
 // the key's own, and gets no shop-wide events.
 func (w *webhook) visibleTo(a Access) bool {
-	return !a.Restricted || len(w.locations) > 0 && !w.IncludeShopWideEvents && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
+	return !a.Restricted ||
+		len(w.locations) > 0 && !w.IncludeShopWideEvents && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
 }
 
 // webhook returns a webhook by its id and its program's id. One of another program, a
@@ -175,8 +176,11 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 		return c, refuse(Unprocessable, "The shop has %d webhooks, which is the maximum.", have)
 	}
 	w.secret = tx.newWebhookSecret()
-	w.key = tx.insert(`INSERT INTO webhooks (shop_id, program_id, payload_version, url, events, program_ids, location_ids, include_shop_wide_events, active, description,
-		bearer_token, secret, http_method, custom_headers, consecutive_failures, updated_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	w.key = tx.insert(
+		`INSERT INTO webhooks (shop_id, program_id, payload_version, url, events, program_ids, location_ids, include_shop_wide_events,
+			active, description,
+		bearer_token, secret, http_method, custom_headers, consecutive_failures, updated_at, created_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		append(append([]any{a.Shop, p.key, w.PayloadVersion}, w.columns(tx.Now)...), tx.Now)...)
 	tx.auditWebhook(a, "webhook.create", w.key, "")
 	made, err := tx.webhook(a, programID, tx.ID(KindWebhook, w.key))
@@ -225,7 +229,8 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 		return UpdatedWebhook{Webhook: old}, nil
 	}
 	tx.exec(`UPDATE webhooks SET url=?, events=?, program_ids=?, location_ids=?, include_shop_wide_events=?, active=?, description=?,
-		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`, append(w.columns(tx.Now), w.key)...)
+		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`,
+		append(w.columns(tx.Now), w.key)...)
 	if w.draft && w.Active {
 		tx.exec("UPDATE webhooks SET draft=0 WHERE id=?", w.key)
 	}
@@ -295,7 +300,11 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	case details != nil:
 		return Invalid(details...)
 	case !w.visibleTo(a):
-		return refuse(Unauthorized, "This key is restricted to locations: location_ids must name some, all of them its own, and include_shop_wide_events must be false.")
+		return refuse(
+			Unauthorized,
+			"This key is restricted to locations: location_ids must name some, all of them its own, "+
+				"and include_shop_wide_events must be false.",
+		)
 	}
 	return nil
 }

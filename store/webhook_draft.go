@@ -12,7 +12,14 @@ type DraftFields struct {
 
 // webhookFields returns the fields of the webhook, which is not active.
 func (f DraftFields) webhookFields() WebhookFields {
-	return WebhookFields{URL: f.URL, Events: f.Events, Description: f.Description, ProgramIDs: f.ProgramIDs, LocationIDs: f.LocationIDs, Active: Given(false)}
+	return WebhookFields{
+		URL:         f.URL,
+		Events:      f.Events,
+		Description: f.Description,
+		ProgramIDs:  f.ProgramIDs,
+		LocationIDs: f.LocationIDs,
+		Active:      Given(false),
+	}
 }
 
 // Target returns the URL of the webhook.

@@ -47,7 +47,8 @@ func (tx *Tx) emitLedger(chain *cardChain, c *card, key int64, e entry) {
 	}
 	for _, name := range []event.Name{row.specific, row.also, event.TransactionCreated} {
 		if name != "" {
-			tx.emit(pendingEvent{name: name, shop: chain.Shop, program: chain.program.key, location: chain.Location, card: c.key, row: &row})
+			tx.emit(
+				pendingEvent{name: name, shop: chain.Shop, program: chain.program.key, location: chain.Location, card: c.key, row: &row})
 		}
 	}
 }
@@ -124,7 +125,9 @@ func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 // payloads, of which one may be nil.
 func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 []byte) (key int64) {
 	sequence := tx.nextSequence(shop)
-	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at, sequence) VALUES (?,?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now, sequence)
+	return tx.insert(
+		"INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at, sequence) VALUES (?,?,?,?,?,?,?)", shop,
+		string(name), card, v1, v2, tx.Now, sequence)
 }
 
 // subscribers returns a shop's active webhooks. It caches them until the hook
@@ -177,7 +180,8 @@ func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) {
 		source = r.str()
 		parent = tx.nullID(KindCard, r.nullInt())
 		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
-	}, "SELECT c.source, c.parent_id, c.external_ref, c.holder_name, c.holder_email, "+statusSQL+" FROM cards c WHERE c.id=?", tx.Now, e.card)
+	}, "SELECT c.source, c.parent_id, c.external_ref, c.holder_name, c.holder_email, "+statusSQL+` FROM cards c
+		WHERE c.id=?`, tx.Now, e.card)
 	env.Card = c
 	if e.row != nil {
 		tx.addRow(env, e)
@@ -202,13 +206,33 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 		tx.one(into(&label), "SELECT name FROM prizes WHERE id=?", r.prize)
 		env.Data = event.Data{"card_instance_id", card, "prize_id", tx.ID(KindPrize, r.prize), "prize_label", label, "transaction_id", id}
 	case event.ValueChanged:
-		env.Data = event.Data{"card_instance_id", card, "tx_type", r.kind, "delta", r.value.V, "balance", r.valueAfter, "transaction_id", id}
+		env.Data = event.Data{
+			"card_instance_id",
+			card,
+			"tx_type",
+			r.kind,
+			"delta",
+			r.value.V,
+			"balance",
+			r.valueAfter,
+			"transaction_id",
+			id,
+		}
 	case event.TransactionReversed:
 		delta := r.stamps.V
 		if r.value.Valid {
 			delta = r.value.V
 		}
-		env.Data = event.Data{"original_transaction_id", tx.ID(KindTransaction, r.reverses), "reversal_transaction_id", id, "card_instance_id", card, "reversed_delta", delta}
+		env.Data = event.Data{
+			"original_transaction_id",
+			tx.ID(KindTransaction, r.reverses),
+			"reversal_transaction_id",
+			id,
+			"card_instance_id",
+			card,
+			"reversed_delta",
+			delta,
+		}
 	case event.CardUsed:
 		env.Data = event.Data{"card_instance_id", card, "transaction_id", id, "program_type", env.Program.Type}
 	case event.CardExpired:
@@ -220,7 +244,14 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 		}
 		env.Data = event.Data{"card_instance_id", card, "transaction_id", id, "expired_at", at.String()}
 	case event.TransactionCreated:
-		env.Data = event.Data{"transaction_id", id, "card_instance_id", card, "tx_type", r.kind, "stamps_delta", pointer(r.stamps), "value_delta", pointer(r.value)}
+		env.Data = event.Data{
+			"transaction_id", id, "card_instance_id", card, "tx_type",
+			r.kind,
+			"stamps_delta",
+			pointer(r.stamps),
+			"value_delta",
+			pointer(r.value),
+		}
 	}
 }
 
@@ -250,7 +281,8 @@ func pointer[T any](n Null[T]) *T {
 // scrubEvents erases the holder from the payloads of the chain's events, sent
 // and queued ones.
 func (tx *Tx) scrubEvents(root int64) {
-	for _, key := range tx.keys("SELECT id FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root) {
+	for _, key := range tx.keys(`SELECT id FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1
+		OR root_id=?1)`, root) {
 		var v2 []byte
 		tx.one(into(&v2), "SELECT payload_v2 FROM events WHERE id=?", key)
 		tx.exec("UPDATE events SET payload_v2=? WHERE id=?", event.Scrub(v2), key)

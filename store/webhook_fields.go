@@ -33,7 +33,8 @@ func (f WebhookFields) Check(Time) (details []Detail) {
 		for _, n := range event.ExclusiveWith() {
 			names = append(names, string(n))
 		}
-		details = append(details, Detail{"events", "mutually_exclusive", "must not name transaction.created beside " + strings.Join(names, ", ")})
+		details = append(details,
+			Detail{"events", "mutually_exclusive", "must not name transaction.created beside " + strings.Join(names, ", ")})
 	}
 	return details
 }
@@ -48,7 +49,8 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 		details = append(details, Detail{"custom_headers", "too_many", fmt.Sprintf("must have at most %d entries", l.HookHeaders)})
 	}
 	if size > l.HookHeaderBytes {
-		details = append(details, Detail{"custom_headers", "too_long", fmt.Sprintf("must be at most %d bytes, names and values together", l.HookHeaderBytes)})
+		details = append(details,
+			Detail{"custom_headers", "too_long", fmt.Sprintf("must be at most %d bytes, names and values together", l.HookHeaderBytes)})
 	}
 	return details
 }

@@ -38,9 +38,20 @@ const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 
 func (g IDs) scanDelivery(r *rows, webhook string) Delivery {
 	hook, eventKey := r.int(), r.int()
-	d := Delivery{ID: g.deliveryID(KindDelivery, hook, eventKey), WebhookID: webhook, Event: r.str(), EventID: g.deliveryID(KindEvent, hook, eventKey), RequestHeaders: json.RawMessage(r.str()),
-		ResponseStatus: r.nullInt(), Attempts: r.int(), LastError: r.nullStr(), DurationMS: r.int(),
-		CardInstanceID: g.nullID(KindCard, r.nullInt()), DeliveredAt: r.nullTime(), CreatedAt: r.time()}
+	d := Delivery{
+		ID:             g.deliveryID(KindDelivery, hook, eventKey),
+		WebhookID:      webhook,
+		Event:          r.str(),
+		EventID:        g.deliveryID(KindEvent, hook, eventKey),
+		RequestHeaders: json.RawMessage(r.str()),
+		ResponseStatus: r.nullInt(),
+		Attempts:       r.int(),
+		LastError:      r.nullStr(),
+		DurationMS:     r.int(),
+		CardInstanceID: g.nullID(KindCard, r.nullInt()),
+		DeliveredAt:    r.nullTime(),
+		CreatedAt:      r.time(),
+	}
 	d.RequestPayload = event.Splice(r.bytes(), d.EventID)
 	return d
 }
@@ -54,7 +65,8 @@ func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (li
 	if err != nil {
 		return list, err
 	}
-	for r := range v.each("SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 ORDER BY d.event_id DESC LIMIT ?3", w.PayloadVersion, w.key, min(q.Limit.Or(50), most)) {
+	for r := range v.each("SELECT "+deliveryCols+deliveryTables+` WHERE d.webhook_id=?2 ORDER BY d.event_id DESC
+		LIMIT ?3`, w.PayloadVersion, w.key, min(q.Limit.Or(50), most)) {
 		v.seeEpoch(r.int())
 		list = append(list, v.scanDelivery(r, w.ID))
 	}
@@ -84,7 +96,13 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 		return d, errDraft
 	}
 	sh := tx.shop(a.Shop)
-	env := &event.Envelope{Event: event.TestPing, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Data: event.Data{"message", pingMessage, "sample", true}}
+	env := &event.Envelope{
+		Event:      event.TestPing,
+		OccurredAt: tx.Now.String(),
+		ShopID:     sh.ID,
+		ShopName:   sh.Name,
+		Data:       event.Data{"message", pingMessage, "sample", true},
+	}
 	var p1, p2 []byte
 	if w.PayloadVersion == event.V2 {
 		p2 = event.AppendV2(nil, env)

@@ -93,7 +93,8 @@ const (
 
 // sendableSQL is an expression that says the same of a whole webhook: 0 is all
 // deliveries, 1 and 2 those with that value of special, 3 none.
-const sendableSQL = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2) WHEN w.active=1 THEN 1 ELSE 3 END`
+const sendableSQL = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2) WHEN w.active=1 THEN 1
+	ELSE 3 END`
 
 const webhooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
 
@@ -137,8 +138,10 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (
 		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	d.Scheduled = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+
-		" ORDER BY due_at LIMIT ?3", args...)
+	d.Scheduled = v.keys(
+		"SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+
+			" ORDER BY due_at LIMIT ?3",
+		args...)
 	if fresh = min(fresh, n-len(d.Scheduled)); least > 1 || fresh <= 0 {
 		return d, v.failed
 	}
@@ -149,7 +152,8 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (
 		// event. Without the index SQLite would walk the whole log for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	for r := range v.each("SELECT event_id, "+chainOf+" FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...) {
+	for r := range v.each("SELECT event_id, "+chainOf+" FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+
+		newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...) {
 		d.New = append(d.New, NewDelivery{r.int(), r.int()})
 	}
 	if least == 0 && len(d.New) > 0 {
@@ -161,7 +165,8 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (
 // Attempt reads a delivery for sending. It returns false if the delivery is not
 // to be sent now.
 func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) {
-	if !v.one(into(&a.Attempts, &a.Test, &a.DueAt, &a.URL, &a.Secret, &a.Bearer, &a.Sequence, &a.Headers, &a.Body), `SELECT d.attempts, d.special=2, ifnull(d.due_at, e.occurred_at), w.url, w.secret, w.bearer_token, ifnull(e.sequence, e.id),
+	if !v.one(into(&a.Attempts, &a.Test, &a.DueAt, &a.URL, &a.Secret, &a.Bearer, &a.Sequence, &a.Headers, &a.Body),
+		`SELECT d.attempts, d.special=2, ifnull(d.due_at, e.occurred_at), w.url, w.secret, w.bearer_token, ifnull(e.sequence, e.id),
 		w.custom_headers, CASE w.payload_version WHEN 'v1' THEN e.payload_v1 ELSE e.payload_v2 END FROM deliveries d
 		JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id
 		WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND `+maySend, webhook, eventKey, v.Now) {
@@ -176,7 +181,9 @@ func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) 
 // attempt, at most most.
 func (v *View) CountPendingDeliveries(most int64) (int64, error) {
 	timed := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
-	fresh := v.number("SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through WHERE d."+newDelivery+" LIMIT ?)", most)
+	fresh := v.number(
+		`SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through
+			WHERE d.`+newDelivery+" LIMIT ?)", most)
 	return min(most, timed+fresh), v.failed
 }
 
@@ -192,7 +199,10 @@ type ScheduledWebhook struct {
 func (v *View) WebhooksWithScheduledDeliveries() (list []ScheduledWebhook, err error) {
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
-	for r := range v.each("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) SELECT q.id, CASE " + sendableSQL + " WHEN 0 THEN " + first + ") WHEN 1 THEN " + first + " AND special>0 AND special=1) WHEN 2 THEN " + first + " AND special>0 AND special=2) END FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id") {
+	for r := range v.each("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + ` AND webhook_id>q.id) FROM q
+		WHERE q.id IS NOT NULL) SELECT q.id, CASE ` + sendableSQL + " WHEN 0 THEN " + first + ") WHEN 1 THEN " +
+		first + " AND special>0 AND special=1) WHEN 2 THEN " + first + ` AND special>0 AND special=2) END FROM q
+				JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id`) {
 		w := ScheduledWebhook{Webhook: r.int()}
 		if due := r.nullTime(); due.Valid {
 			w.Due = due.V
@@ -215,8 +225,10 @@ func (v *View) OutboxVersion() (m OutboxVersion, err error) {
 // WebhooksWithNewDeliveries returns the webhooks that have first attempts to
 // make. It reads a few rows for each webhook.
 func (v *View) WebhooksWithNewDeliveries() ([]int64, error) {
-	return v.keys("SELECT w.id" + webhooksAndShops + " WHERE CASE " + sendableSQL + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + newDelivery + ")" +
-		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END"), v.failed
+	return v.keys("SELECT w.id" + webhooksAndShops + " WHERE CASE " + sendableSQL +
+			" WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + newDelivery + ")" +
+			" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END"),
+		v.failed
 }
 
 // Outcome is the result of an attempt.
@@ -242,8 +254,9 @@ type Outcome struct {
 func (tx *Tx) RecordOutcome(o Outcome) error {
 	took := o.Duration.Milliseconds()
 	if o.Success {
-		n := tx.exec("UPDATE deliveries SET outcome='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?, request_headers=?, delivered_at=? WHERE webhook_id=? AND event_id=? AND outcome IS NULL",
-			o.Status, took, o.Headers, tx.Now, o.Webhook, o.Event)
+		n := tx.exec(`UPDATE deliveries SET outcome='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?,
+				request_headers=?, delivered_at=? WHERE webhook_id=? AND event_id=? AND outcome IS NULL`, o.Status, took, o.Headers,
+			tx.Now, o.Webhook, o.Event)
 		if n == 0 || o.Test {
 			return tx.failed
 		}
@@ -262,8 +275,9 @@ func (tx *Tx) RecordOutcome(o Outcome) error {
 	if !o.Test {
 		tx.exec("UPDATE webhooks SET sent_through=max(sent_through, ?) WHERE id=?", o.SentThrough, o.Webhook)
 	}
-	tx.exec("UPDATE deliveries SET outcome=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=? WHERE webhook_id=? AND event_id=?",
-		outcome, tx.Now.Add(o.RetryAfter), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event)
+	tx.exec(`UPDATE deliveries SET outcome=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=?
+			WHERE webhook_id=? AND event_id=?`, outcome, tx.Now.Add(o.RetryAfter), attempts, o.Status, o.Error, took, o.Headers,
+		o.Webhook, o.Event)
 	if final && !o.Test {
 		tx.countFailure(o)
 	}

@@ -159,9 +159,15 @@ func (v *View) WebhookLog(shop int64, id string, f LogFilter, q PageQuery) (p Pa
 	if more || visits == v.s.opts.PageVisits {
 		p.NextCursor = Some(v.cursor(listWebhookLog, shop, last))
 	}
-	p.Data = collect(v, func(r *rows) LoggedDelivery { return v.scanLogged(r, w.ID) },
-		"SELECT "+deliveryCols+", "+loggedCols+" FROM json_each(?3) k CROSS JOIN deliveries d CROSS JOIN events e ON e.id=d.event_id WHERE d.webhook_id=?2 AND d.event_id=k.value",
-		w.PayloadVersion, w.key, jsonKeys(keys))
+	p.Data = collect(
+		v,
+		func(r *rows) LoggedDelivery { return v.scanLogged(r, w.ID) },
+		"SELECT "+deliveryCols+", "+loggedCols+` FROM json_each(?3) k CROSS JOIN deliveries d CROSS JOIN events e ON e.id=d.event_id
+			WHERE d.webhook_id=?2 AND d.event_id=k.value`,
+		w.PayloadVersion,
+		w.key,
+		jsonKeys(keys),
+	)
 	return p, v.failed
 }
 

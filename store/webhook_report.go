@@ -50,7 +50,8 @@ func (v *View) WebhookReports(a Access, q WebhookReportQuery, pq PageQuery) (p P
 	}
 	v.snapshot()
 	var hooks []webhook
-	for r := range v.each("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND id<? ORDER BY id DESC", a.Shop, from) {
+	for r := range v.each("SELECT "+webhookCols+` FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND id<?
+		ORDER BY id DESC`, a.Shop, from) {
 		w := v.scanWebhook(r, a.Shop)
 		if w.visibleTo(a) && (!q.ID.Set || w.ID == q.ID.V) && (!q.ProgramID.Set || w.ProgramID == q.ProgramID.V) {
 			hooks = append(hooks, w)

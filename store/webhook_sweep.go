@@ -22,9 +22,12 @@ func (tx *Tx) SweepDeliveries(w *DeliverySweep, n int) (more bool, err error) {
 	if count == 0 {
 		return false, tx.failed
 	}
-	tx.exec("DELETE FROM deliveries WHERE (webhook_id, event_id) IN (SELECT w.id, e.id FROM events e JOIN webhooks w ON w.shop_id=e.shop_id"+
-		" WHERE e.id>? AND e.id<=?) AND outcome IS NOT NULL", from, w.event)
-	tx.exec("DELETE FROM events WHERE id>? AND id<=? AND NOT EXISTS (SELECT 1 FROM webhooks w JOIN deliveries d ON d.webhook_id=w.id AND d.event_id=events.id"+
+	tx.exec(
+		"DELETE FROM deliveries WHERE (webhook_id, event_id) IN (SELECT w.id, e.id FROM events e JOIN webhooks w ON w.shop_id=e.shop_id"+
+			" WHERE e.id>? AND e.id<=?) AND outcome IS NOT NULL",
+		from, w.event)
+	tx.exec(`DELETE FROM events WHERE id>? AND id<=? AND NOT EXISTS (SELECT 1 FROM webhooks w JOIN deliveries d ON d.webhook_id=w.id
+			AND d.event_id=events.id`+
 		" WHERE w.shop_id=events.shop_id)", from, w.event)
 	return count == int64(n), tx.failed
 }
@@ -36,7 +39,8 @@ func (tx *Tx) sweepDeleted(n int) bool {
 	if webhook == 0 {
 		return false
 	}
-	deleted := tx.exec("DELETE FROM deliveries WHERE webhook_id=?1 AND event_id IN (SELECT event_id FROM deliveries WHERE webhook_id=?1 ORDER BY event_id LIMIT ?2)", webhook, n)
+	deleted := tx.exec(`DELETE FROM deliveries WHERE webhook_id=?1 AND event_id IN (SELECT event_id FROM deliveries WHERE webhook_id=?1
+			ORDER BY event_id LIMIT ?2)`, webhook, n)
 	// The webhook is deleted in a later batch than its last row: deliveries that
 	// this group queued for it are written after this.
 	if deleted == 0 {

@@ -60,7 +60,9 @@ func watchSize(c *sqlite.Conn, statement, to string, progress store.Progress) (e
 	if progress == nil {
 		return func() {}
 	}
-	total, err := c.Number("SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+	total, err := c.Number(
+		"SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+	)
 	if err != nil {
 		return func() {}
 	}

@@ -70,7 +70,8 @@ const (
 
 // table is the catalogue: 26 events, 25 subscribable, 14 sending, 17 shop-wide.
 var table = []Info{
-	row(CardAdded, sends, anyLocation, "A card instance was created: the holder enrolled or activated, or a full card overflowed into a new one.",
+	row(CardAdded, sends, anyLocation,
+		"A card instance was created: the holder enrolled or activated, or a full card overflowed into a new one.",
 		"card_instance_id", "parent_card_instance_id", "source"),
 	row(CardRegistered, sends, shopWide, "A holder installed the card. Registering it again does not fire it again.",
 		"card_instance_id", "platform"),
@@ -91,7 +92,8 @@ var table = []Info{
 	row(CardActivated, sends, shopWide, "A card instance became active.", "card_instance_id"),
 	row(CardReissued, sends, shopWide, "A card was reissued.", "card_instance_id"),
 	row(CardArchived, sends, shopWide, "A card was archived; its history is kept.", "card_instance_id"),
-	row(CardDeleted, sends, shopWide, "A card was deleted; its personal data is erased, from past delivery payloads too.", "card_instance_id"),
+	row(CardDeleted, sends, shopWide, "A card was deleted; its personal data is erased, from past delivery payloads too.",
+		"card_instance_id"),
 	row(ProgramCreated, notYet, shopWide, "A program was created.", "program_id"),
 	row(ProgramUpdated, notYet, shopWide, "A program was updated.", "program_id"),
 	row(ProgramPublished, notYet, shopWide, "A program was published.", "program_id"),

@@ -30,7 +30,8 @@ func ValidPattern(s string) bool {
 // the specific transaction events. Wildcards never conflict: for them
 // [Subscription.Matches] decides at each transaction.
 func Conflicts(patterns []string) bool {
-	return slices.Contains(patterns, string(TransactionCreated)) && slices.ContainsFunc(specific, func(n Name) bool { return slices.Contains(patterns, string(n)) })
+	names := func(n Name) bool { return slices.Contains(patterns, string(n)) }
+	return names(TransactionCreated) && slices.ContainsFunc(specific, names)
 }
 
 // Subscription is what a webhook subscribes to. Events are valid patterns. Empty
@@ -62,7 +63,8 @@ type Facts struct {
 // allocates nothing.
 func (s *Subscription) Matches(e Facts) bool {
 	in, ok := byName[e.Name]
-	if !ok || !in.isSent(e.Preview) || !s.matchesProgram(in, e.ProgramID) || !s.matchesLocation(in, e.LocationID) || !s.matchesName(e.Name) {
+	if !ok || !in.isSent(e.Preview) || !s.matchesProgram(in, e.ProgramID) ||
+		!s.matchesLocation(in, e.LocationID) || !s.matchesName(e.Name) {
 		return false
 	}
 	// transaction.created has the program and location of the row's specific

@@ -41,7 +41,9 @@ func Denied(path string, beside ...string) error {
 			}
 		}
 	}
-	return refusal(path, folder, mayWrite, fmt.Sprintf("may not write in the folder %s, which has files beside the database; use a folder of that user, or: chown %s %s", folder, name, folder))
+	return refusal(path, folder, mayWrite, fmt.Sprintf(
+		"may not write in the folder %s, which has files beside the database; use a folder of that user, or: chown %s %[1]s", folder, name,
+	))
 }
 
 // firstClosed returns the first folder on the way to a folder that this process may not
