@@ -29,7 +29,10 @@ type clockAnswer struct {
 	Now store.Time `json:"now"`
 }
 
-func (c *Control) clock() clockAnswer { return clockAnswer{store.TimeOf(c.Clock.Now())} }
+// getClock answers GET /dev/clock.
+func (c *Control) getClock(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) {
+	return clockAnswer{store.TimeOf(c.Clock.Now())}, nil
+}
 
 type clockBody struct {
 	Advance store.Opt[string]     `json:"advance" min:"1" max:"40" doc:"A duration of Go, which may begin with days of 24 hours: 90s, 26h, 3d, 1d12h."`
@@ -38,54 +41,63 @@ type clockBody struct {
 
 // Check validates that one of the fields is given.
 func (b clockBody) Check(store.Time) []store.Detail {
+	var wrong problems
 	switch {
 	case b.Advance.Set && b.Now.Set:
-		return []store.Detail{{Field: "advance", Code: wire.CodeMutuallyExclusive, Message: "must not be given beside now"}}
+		wrong.add("advance", wire.CodeMutuallyExclusive, "must not be given beside now")
 	case !b.Advance.Set && !b.Now.Set:
-		return []store.Detail{{Field: "advance", Code: wire.CodeRequired, Message: `is required, such as "26h", unless now is given`}}
+		wrong.add("advance", wire.CodeRequired, `is required, such as "26h", unless now is given`)
 	}
-	return nil
+	return wrong
+}
+
+// problems are what is wrong with the fields of a request.
+type problems []store.Detail
+
+func (p *problems) add(field, code, message string) {
+	*p = append(*p, store.Detail{Field: field, Code: code, Message: message})
 }
 
 // invalid returns the error of a request whose field has an invalid value.
-func invalid(field, code, message string) error {
-	return store.Invalid(store.Detail{Field: field, Code: code, Message: message})
+func invalid(field, message string) error {
+	return store.Invalid(store.Detail{Field: field, Code: wire.CodeInvalidValue, Message: message})
 }
 
 // moveClock answers POST /dev/clock: it advances the clock by a duration or to an
 // instant, and does what becomes due.
-func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (_ clockAnswer, err error) {
+func (c *Control) moveClock(r *http.Request, p httprouter.Params, b clockBody) (a clockAnswer, err error) {
 	c.advancing.Lock()
 	defer c.advancing.Unlock()
-	to := c.Clock.Now()
-	switch {
-	case b.Advance.Set:
-		by, err := parseDuration(b.Advance.V)
-		if err != nil || by < 0 {
-			return clockAnswer{}, invalid(
-				"advance",
-				"invalid_value",
-				`must be a duration that is not negative, such as "90s", "26h" or "3d"`,
-			)
-		}
-		if to = to.Add(by); to.After(lastInstant) {
-			return clockAnswer{}, invalid(
-				"advance",
-				"invalid_value",
-				"must not lead beyond the year 9999, where the written form of times ends",
-			)
-		}
-	default:
-		at := b.Now.V.Std()
-		if at.Sub(to) < -time.Millisecond {
-			return clockAnswer{}, invalid("now", "invalid_value", "must not be before the present: the clock does not run backwards")
-		}
-		if at.After(to) {
-			to = at
-		}
+	to, err := b.target(c.Clock.Now())
+	if err != nil {
+		return a, err
 	}
-	err = c.advance(to)
-	return c.clock(), err
+	if err := c.advance(to); err != nil {
+		return a, err
+	}
+	return c.getClock(r, p, struct{}{})
+}
+
+// target returns the instant to which the clock is to be moved, which is not before the present.
+func (b clockBody) target(now time.Time) (to time.Time, err error) {
+	if b.Now.Set {
+		to = b.Now.V.Std()
+		switch early := now.Sub(to); {
+		case early > time.Millisecond:
+			return to, invalid("now", "must not be before the present: the clock does not run backwards")
+		case early > 0:
+			return now, nil
+		}
+		return to, nil
+	}
+	by, err := parseDuration(b.Advance.V)
+	if err != nil || by < 0 {
+		return to, invalid("advance", `must be a duration that is not negative, such as "90s", "26h" or "3d"`)
+	}
+	if to = now.Add(by); to.After(lastInstant) {
+		return to, invalid("advance", "must not lead beyond the year 9999, where the written form of times ends")
+	}
+	return to, nil
 }
 
 // day is what "1d" means: 24 hours, also where a clock is set forward or back that day.

@@ -73,7 +73,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	add := func(method, path string, h httprouter.Handle) { kernel.Register(r, method, path, k.Observed(path, h)) }
 	for _, rt := range c.routes() {
-		add(rt.Method, Prefix+rt.Path, rt.handle)
+		add(rt.Method, Prefix+rt.Path, rt.handle(k))
 	}
 	add(http.MethodGet, "/", c.start)
 	add(http.MethodPost, "/dev/demo-card", c.demoCard)
@@ -85,21 +85,10 @@ func (c *Control) Mount(r *httprouter.Router) {
 	}))
 }
 
-// handle returns the handler of a route that binds no operation.
-func handle[B, R any](k *kernel.Kernel, status int, do func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
-	return kernel.Handler[B, R]{Status: status, Do: do}.Handle(k)
-}
-
 // reset answers POST /dev/reset.
 func (c *Control) reset(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
 	return c.Ready, c.Reset()
 }
-
-// sameFields returns b, for routes whose body has the operation's fields and no others.
-func sameFields[B any](b B) any { return b }
-
-// noShop returns 0, for operations that do not act on a shop.
-func noShop[B any](httprouter.Params, B) (int64, error) { return 0, nil }
 
 // operator returns the caller of the control API.
 func operator(shop int64) kernel.Caller { return kernel.OperatorCaller("dev", shop) }
@@ -196,13 +185,8 @@ func (c *Control) audit(r *http.Request, _ httprouter.Params, q auditQuery) (pag
 	if err != nil {
 		return page, err
 	}
-	return kernel.Do[store.Page[store.AuditRow]](
-		r.Context(),
-		c.Kernel,
-		operator(shop),
-		operation.ListAudit,
-		kernel.Args{Fields: operation.PageQuery{PageQuery: q.PageQuery}},
-	)
+	args := kernel.Args{Fields: operation.PageQuery{PageQuery: q.PageQuery}}
+	return kernel.Do[store.Page[store.AuditRow]](r.Context(), c.Kernel, operator(shop), operation.ListAudit, args)
 }
 
 type emailsAnswer struct {

@@ -22,8 +22,8 @@ func issueOnce(r *servertest.Server, body fields) *servertest.Reply {
 func nameCard(r *servertest.Server) (names []string, child string) {
 	r.T.Helper()
 	const name, mail, ref = "Zebedee Quill", "zebedee@example.com", "zeb-7"
-	callREST(r, "GET", "/cards?external_ref="+ref, nil).Want(200) // there is none yet
-	callREST(r, "POST", "/programs/prg_none/cards", fields{"holder_email": strings.ToUpper(mail)}).Want(404)
+	r.Get("/cards?external_ref=" + ref).Want(200) // there is none yet
+	r.Post("/programs/prg_none/cards", fields{"holder_email": strings.ToUpper(mail)}).Want(404)
 	whole := fields{"holder_name": name, "holder_email": mail, "external_ref": ref, "send_email": true}
 	made := issueOnce(r, whole).Want(201)
 	card := made.Str("id")
@@ -33,18 +33,18 @@ func nameCard(r *servertest.Server) (names []string, child string) {
 	token := link[strings.LastIndex(link, "/")+1:]
 	qr, short := r.Codes(link)
 	send(r, r.T.Context(), "GET", link, nil, "Accept", "text/html")
-	callREST(r, "PATCH", "/cards/"+card, fields{"holder_name": name + " II"}).Want(200)
-	callREST(r, "PATCH", "/cards/"+card, fields{"holder_name": 7}).Want(400)
-	callREST(r, "GET", "/cards", nil).Want(200)
-	callREST(r, "GET", "/cards?holder_email="+url.QueryEscape(strings.ToUpper(mail)), nil).Want(200)
+	r.Patch("/cards/"+card, fields{"holder_name": name + " II"}).Want(200)
+	r.Patch("/cards/"+card, fields{"holder_name": 7}).Want(400)
+	r.Get("/cards").Want(200)
+	r.Get("/cards?holder_email=" + url.QueryEscape(strings.ToUpper(mail))).Want(200)
 	callREST(r, "HEAD", "/cards?external_ref="+ref, nil)
 	callREST(r, "HEAD", "/cards?holder_email="+strings.ToUpper(mail), nil)
-	callREST(r, "GET", "/cards/"+token, nil).Want(404)
+	r.Get("/cards/" + token).Want(404)
 	stamped := callTill(r, "POST", "/cards/"+card+"/stamps", fields{"count": 12, "metadata": fields{"note": name}}).Want(201)
 	child = stamped.Str("overflow_card.id")
 	callTill(r, "POST", "/transactions/"+stamped.Str("transaction.id")+"/reversal", fields{"metadata": name}).Want(400)
 	callTill(r, "GET", "/cards/"+child, nil).Want(200)
-	callREST(r, "GET", "/transactions", nil).Want(200)
+	r.Get("/transactions").Want(200)
 	for _, code := range []string{qr, short} {
 		callTill(r, "POST", "/cards/"+url.PathEscape(strings.ToUpper(code))+"/uses", fields{"metadata": fields{"note": name}}).Want(422)
 	}
@@ -61,7 +61,7 @@ func loseCard(r *servertest.Server) string {
 	r.T.Helper()
 	newFault(r, fields{"method": "POST", "path": "/programs/*/cards", "status": 503, "when": "after"})
 	callREST(r, "POST", cardsPath(r), fields{"holder_name": "Zebedee Quill III"})
-	return callREST(r, "GET", "/cards", nil).Want(200).Str("data.0.id")
+	return r.Get("/cards").Want(200).Str("data.0.id")
 }
 
 // TestEraseLeavesTheJournal checks that an erasure deletes the captured messages with links of
@@ -70,7 +70,7 @@ func loseCard(r *servertest.Server) string {
 func TestEraseLeavesTheJournal(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	callControl(r, "DELETE", "/requests", nil).Want(204)
+	r.Control("DELETE", "/requests", nil)
 	other := issueOnce(
 		r,
 		fields{"holder_name": "Grace", "holder_email": "grace@example.com", "external_ref": "zeb-70", "send_email": true},
@@ -79,9 +79,9 @@ func TestEraseLeavesTheJournal(t *testing.T) {
 	names, child := nameCard(r)
 	lost := loseCard(r)
 	names = append(names, lost)
-	callREST(r, "GET", "/cards/"+other, nil).Want(200)
+	r.Get("/cards/" + other).Want(200)
 	callTill(r, "POST", "/cards/"+other+"/stamps", fields{}).Want(201)
-	callREST(r, "GET", "/me", nil).Want(200)
+	r.Get("/me").Want(200)
 	var kept []int64
 	for _, e := range readJournal(r, "?limit=1000").Data {
 		if strings.Contains(e.Path, other) || strings.HasSuffix(e.Path, "/me") ||
@@ -91,14 +91,14 @@ func TestEraseLeavesTheJournal(t *testing.T) {
 	}
 
 	named := func(path string) bool {
-		text := strings.ToLower(string(callControl(r, "GET", path, nil).Want(200).Body))
+		text := strings.ToLower(string(r.Control("GET", path, nil).Body))
 		return slices.ContainsFunc(names, func(s string) bool { return strings.Contains(text, strings.ToLower(s)) })
 	}
 	if !named("/requests?limit=1000") || !named("/emails") {
 		t.Fatal("nothing names the card before it is erased")
 	}
-	callControl(r, "POST", "/cards/"+child+"/delete", fields{}).Want(204)
-	callControl(r, "POST", "/cards/"+lost+"/delete", fields{}).Want(204)
+	r.Control("POST", "/cards/"+child+"/delete", fields{})
+	r.Control("POST", "/cards/"+lost+"/delete", fields{})
 	if named("/requests?limit=1000") {
 		t.Errorf("the journal still names the card: %s", callControl(r, "GET", "/requests?limit=1000", nil).Body)
 	}

@@ -84,60 +84,48 @@ var methods = []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT
 
 // Check returns what is wrong with a fault: what no request would match, and what
 // no answer could have.
-func (b faultBody) Check(store.Time) (details []store.Detail) {
-	add := func(field, code, message string) {
-		details = append(details, store.Detail{Field: field, Code: code, Message: message})
-	}
-	details = checkMatch(b.Method, b.Path)
-	least := int64(400)
+func (b faultBody) Check(store.Time) []store.Detail {
+	wrong := checkMatch(b.Method, b.Path)
+	lowest := int64(400)
 	if b.answers() {
-		least = 200
+		lowest = 200
 	}
 	switch {
-	case b.Status.Set && b.Status.V != 0 && b.Status.V < least:
-		add("status", "invalid_value", "must be 0, which cuts the connection, or from 400 to 599; with a body from 200")
+	case b.Status.Set && b.Status.V != 0 && b.Status.V < lowest:
+		wrong.add("status", "invalid_value", "must be 0, which cuts the connection, or from 400 to 599; with a body from 200")
 	case b.answers() && (b.Status.V == http.StatusNoContent || b.Status.V == http.StatusNotModified):
-		add("status", "invalid_value", "must not be 204 or 304 beside a body: such answers have none")
+		wrong.add("status", "invalid_value", "must not be 204 or 304 beside a body: such answers have none")
 	case !b.Status.Set && b.DelayMS.Or(0) == 0:
-		add("status", "required", "is required where there is no delay_ms")
+		wrong.add("status", "required", "is required where there is no delay_ms")
 	}
 	if !b.Status.Set || b.Status.V == 0 {
 		if b.Code.Set {
-			add("code", "not_allowed", "needs a status from 400 to 599: no other fault answers")
+			wrong.add("code", "not_allowed", "needs a status from 400 to 599: no other fault answers")
 		}
 		if b.Headers.Set {
-			add("headers", "not_allowed", "needs a status from 400 to 599: no other fault answers")
+			wrong.add("headers", "not_allowed", "needs a status from 400 to 599: no other fault answers")
 		}
 		if b.answers() {
-			add(b.bodyField(), "not_allowed", "needs a status: no other fault answers")
+			wrong.add(b.bodyField(), "not_allowed", "needs a status: no other fault answers")
 		}
 	}
-	details = append(details, b.checkBody()...)
+	b.checkBody(&wrong)
 	if b.Count.Set && b.UntilCleared.V {
-		add("count", wire.CodeMutuallyExclusive, "must not be given beside until_cleared")
+		wrong.add("count", wire.CodeMutuallyExclusive, "must not be given beside until_cleared")
 	}
-	return append(details, checkHeaders(b.Headers.Or(nil))...)
+	return append(wrong, checkHeaders(b.Headers.Or(nil))...)
 }
 
 // checkMatch returns what is wrong with a method and the pattern of a path.
-func checkMatch(method, path store.Opt[string]) (details []store.Detail) {
+func checkMatch(method, path store.Opt[string]) (wrong problems) {
 	if method.Set && !slices.Contains(methods, strings.ToUpper(method.V)) {
-		details = append(
-			details,
-			store.Detail{Field: "method", Code: "invalid_value", Message: "must be one of " + strings.Join(methods, ", ")},
-		)
+		wrong.add("method", "invalid_value", "must be one of "+strings.Join(methods, ", "))
 	}
 	if path.Set && !isPattern(path.V) {
-		details = append(
-			details,
-			store.Detail{
-				Field:   "path",
-				Code:    "invalid_format",
-				Message: "must begin with / and name segments; * stands for one whole segment, ** at the end for any rest; a query does not belong",
-			},
-		)
+		wrong.add("path", "invalid_format", "must begin with / and name segments; "+
+			"* stands for one whole segment, ** at the end for any rest; a query does not belong")
 	}
-	return details
+	return wrong
 }
 
 // bodyField returns the name of the field with the body.
@@ -148,24 +136,20 @@ func (b *faultBody) bodyField() string {
 	return "body_base64"
 }
 
-// checkBody returns what is wrong with the body of an answer.
-func (b *faultBody) checkBody() (details []store.Detail) {
-	add := func(field, code, message string) {
-		details = append(details, store.Detail{Field: field, Code: code, Message: message})
-	}
+// checkBody adds what is wrong with the body of an answer.
+func (b *faultBody) checkBody(wrong *problems) {
 	if _, err := base64.StdEncoding.DecodeString(b.BodyBase64.V); err != nil {
-		add("body_base64", "invalid_format", "must be base64 of the standard alphabet, with padding")
+		wrong.add("body_base64", "invalid_format", "must be base64 of the standard alphabet, with padding")
 	}
 	if b.Body.Set && b.BodyBase64.Set {
-		add("body", wire.CodeMutuallyExclusive, "must not be given beside body_base64")
+		wrong.add("body", wire.CodeMutuallyExclusive, "must not be given beside body_base64")
 	}
 	if b.answers() && b.Code.Set {
-		add("code", wire.CodeMutuallyExclusive, "must not be given beside a body, which takes the place of the error")
+		wrong.add("code", wire.CodeMutuallyExclusive, "must not be given beside a body, which takes the place of the error")
 	}
 	if b.ContentType.Set && !b.answers() {
-		add("content_type", "not_allowed", "needs body or body_base64: errors are JSON")
+		wrong.add("content_type", "not_allowed", "needs body or body_base64: errors are JSON")
 	}
-	return details
 }
 
 // maxHeaders is the number of headers that a fault or a receiver may set.
@@ -224,8 +208,8 @@ func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, 
 		When:    b.When.Or(faultBefore),
 		Headers: map[string]string{},
 	}
-	if n.UntilCleared = b.UntilCleared.V; n.UntilCleared {
-		n.Count = 0
+	if b.UntilCleared.V {
+		n.UntilCleared, n.Count = true, 0
 	}
 	n.Remaining = n.Count
 	if b.Method.Set {

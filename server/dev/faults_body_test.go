@@ -56,7 +56,7 @@ func TestFaultUntilCleared(t *testing.T) {
 	if left := faultsLeft(r); left != f.ID+":0" {
 		t.Errorf("left: %s", left)
 	}
-	callControl(r, "DELETE", "/faults", nil).Want(204)
+	r.Control("DELETE", "/faults", nil)
 	callREST(r, "GET", "/me", nil).Want(200)
 }
 

@@ -24,7 +24,7 @@ type fault struct {
 
 func newFault(r *servertest.Server, body fields) fault {
 	r.T.Helper()
-	return servertest.Decode[fault](callControl(r, "POST", "/faults", body).Want(201))
+	return servertest.Decode[fault](r.Control("POST", "/faults", body))
 }
 
 // faultsLeft returns the faults that are still to be applied, in order, as ids with the numbers of
@@ -32,7 +32,7 @@ func newFault(r *servertest.Server, body fields) fault {
 func faultsLeft(r *servertest.Server) string {
 	r.T.Helper()
 	var ids []string
-	for _, f := range servertest.Decode[struct{ Data []fault }](callControl(r, "GET", "/faults", nil).Want(200)).Data {
+	for _, f := range servertest.Decode[struct{ Data []fault }](r.Control("GET", "/faults", nil)).Data {
 		ids = append(ids, fmt.Sprintf("%s:%d", f.ID, f.Remaining))
 	}
 	return strings.Join(ids, " ")
@@ -164,7 +164,7 @@ func TestFaultPaths(t *testing.T) {
 		{"", "/me", "/%6De", true},
 		{"", "/ME", "/me", false},
 	} {
-		callControl(r, "DELETE", "/faults", nil).Want(204)
+		r.Control("DELETE", "/faults", nil)
 		body := fields{"status": 418}
 		if c.method != "" {
 			body["method"] = c.method
@@ -177,14 +177,14 @@ func TestFaultPaths(t *testing.T) {
 			t.Errorf("%s %q, %s: %d", c.method, c.pattern, c.path, got.Status)
 		}
 	}
-	callControl(r, "DELETE", "/faults", nil).Want(204)
+	r.Control("DELETE", "/faults", nil)
 	newFault(r, fields{"status": 418})
 	send(r, context.Background(), "GET", r.Origin+"/%61pi/public/v1/me", nil).Want(418) // the same path, escaped
 	if e := lastEntry(r); e.Fault == nil || e.Path != "/%61pi/public/v1/me" {
 		t.Errorf("%+v", e)
 	}
 	newFault(r, fields{"status": 418})
-	callControl(r, "GET", "/clock", nil).Want(200)
+	r.Control("GET", "/clock", nil)
 	send(r, context.Background(), "GET", r.Origin+"/healthz", nil).Want(200)
 }
 
@@ -370,6 +370,6 @@ func TestFaultFields(t *testing.T) {
 		newFault(r, fields{"status": 500})
 	}
 	callControl(r, "POST", "/faults", fields{"status": 500}).Want(422, "unprocessable_entity")
-	callControl(r, "DELETE", "/faults", nil).Want(204)
+	r.Control("DELETE", "/faults", nil)
 	newFault(r, fields{"status": 500})
 }

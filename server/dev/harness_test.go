@@ -114,7 +114,7 @@ type journal struct {
 
 func readJournal(r *servertest.Server, query string) journal {
 	r.T.Helper()
-	return servertest.Decode[journal](callControl(r, "GET", "/requests"+query, nil).Want(200))
+	return servertest.Decode[journal](r.Control("GET", "/requests"+query, nil))
 }
 
 // lastEntry returns the newest entry of the journal.
@@ -148,10 +148,10 @@ func countCards(r *servertest.Server) int {
 
 func settle(r *servertest.Server) dev.Settled {
 	r.T.Helper()
-	return servertest.Decode[dev.Settled](callControl(r, "POST", "/settle", nil).Want(200))
+	return servertest.Decode[dev.Settled](r.Control("POST", "/settle", nil))
 }
 
 func advance(r *servertest.Server, by time.Duration) {
 	r.T.Helper()
-	callControl(r, "POST", "/clock", fields{"advance": by.String()}).Want(200)
+	r.Control("POST", "/clock", fields{"advance": by.String()})
 }

@@ -16,6 +16,11 @@ type Hint struct {
 	Message string `json:"message" doc:"For people."`
 }
 
+// newHint returns a list of one hint.
+func newHint(code, format string, args ...any) []Hint {
+	return []Hint{{code, fmt.Sprintf(format, args...)}}
+}
+
 // The codes of hints.
 const (
 	hintRepeated = "repeated_without_idempotency_key"
@@ -53,14 +58,15 @@ func digestOf(parts ...string) digest { return sha256.Sum256(fmt.Appendf(nil, "%
 
 // history is what is remembered of earlier requests, for hints.
 type history struct {
-	posts recent[post] // by API, caller, path, query and body
-	waits recent[wait] // by the scope of the wait
+	posts recent // POST requests, by API, caller, path, query and body
+	waits recent // the Retry-After that callers were sent, by their scope
 }
 
-// post is an earlier POST request.
-type post struct {
-	at  time.Time
-	seq int64
+// earlier is an earlier request.
+type earlier struct {
+	at     time.Time // when it came; of a Retry-After its end
+	seq    int64
+	status int
 }
 
 // apiScope returns the key of the waits that a 429 asks for: by caller and API.
@@ -69,24 +75,17 @@ func (r *requestInfo) apiScope() digest { return digestOf(r.api, r.caller) }
 // pathScope returns the key of all other waits: by caller, method and path.
 func (r *requestInfo) pathScope() digest { return digestOf(r.api, r.caller, r.method, r.path) }
 
-// wait is a Retry-After that a caller was sent.
-type wait struct {
-	until  time.Time
-	seq    int64
-	status int
-}
-
 func newHistory() *history {
-	return &history{recent[post]{m: map[digest]post{}}, recent[wait]{m: map[digest]wait{}}}
+	return &history{recent{m: map[digest]earlier{}}, recent{m: map[digest]earlier{}}}
 }
 
 // recent is a map that keeps the maxRemembered keys that were added last.
-type recent[V any] struct {
-	m     map[digest]V
+type recent struct {
+	m     map[digest]earlier
 	order []digest
 }
 
-func (r *recent[V]) put(k digest, v V) {
+func (r *recent) put(k digest, v earlier) {
 	if _, ok := r.m[k]; !ok {
 		r.order = append(r.order, k)
 	}
@@ -101,18 +100,10 @@ func (r *recent[V]) put(k digest, v V) {
 // answer has passed.
 func (h *history) checkWait(r *requestInfo) []Hint {
 	for _, scope := range []digest{r.apiScope(), r.pathScope()} {
-		if w, ok := h.waits.m[scope]; ok && r.at.Before(w.until) {
-			return []Hint{
-				{
-					hintTooSoon,
-					fmt.Sprintf(
-						"This request came %s before the Retry-After of the %d to request %d had passed; please wait as many seconds as that header says (the fixture's clock counts: POST /dev/clock moves it).",
-						formatDuration(w.until.Sub(r.at)),
-						w.status,
-						w.seq,
-					),
-				},
-			}
+		if w, ok := h.waits.m[scope]; ok && r.at.Before(w.at) {
+			return newHint(hintTooSoon, "This request came %s before the Retry-After of the %d to request %d had passed; "+
+				"please wait as many seconds as that header says (the fixture's clock counts: POST /dev/clock moves it).",
+				formatDuration(w.at.Sub(r.at)), w.status, w.seq)
 		}
 	}
 	return nil
@@ -137,7 +128,7 @@ func (h *history) addWait(r *requestInfo, status int, retryAfter string, fault b
 		until = at
 	}
 	if until.After(now) {
-		h.waits.put(scope, wait{until, seq, status})
+		h.waits.put(scope, earlier{until, seq, status})
 	}
 }
 
@@ -149,19 +140,12 @@ func (h *history) checkRepeat(r *requestInfo, status int, seq int64) (hints []Hi
 	}
 	same := digestOf(r.api, r.caller, r.path, r.query, string(r.body[:]))
 	if before, ok := h.posts.m[same]; ok && !r.keyed && r.at.Sub(before.at) <= repeatWindow {
-		hints = []Hint{
-			{
-				hintRepeated,
-				fmt.Sprintf(
-					"This POST equals request %d of %s earlier and bears no Idempotency-Key, so it may do the same thing twice; please send an Idempotency-Key, the same one with every retry.",
-					before.seq,
-					formatDuration(r.at.Sub(before.at)),
-				),
-			},
-		}
+		hints = newHint(hintRepeated, "This POST equals request %d of %s earlier and bears no Idempotency-Key, so it may do "+
+			"the same thing twice; please send an Idempotency-Key, the same one with every retry.",
+			before.seq, formatDuration(r.at.Sub(before.at)))
 	}
 	if status < 400 || status >= 500 {
-		h.posts.put(same, post{r.at, seq})
+		h.posts.put(same, earlier{r.at, seq, status})
 	}
 	return hints
 }

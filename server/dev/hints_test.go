@@ -23,25 +23,25 @@ func TestHintRepeated(t *testing.T) {
 			t.Errorf("%s (%d): hints %q, want %q", what, got.Status, codes, want)
 		}
 	}
-	step("the first", "", callREST(r, "POST", cardsPath(r), ada))
-	step("the second", repeated, callREST(r, "POST", cardsPath(r), ada))
-	step("another body", "", callREST(r, "POST", cardsPath(r), bob))
-	step("another path", "", callREST(r, "POST", cardsPath(r)+"?a=b", ada))
-	step("another caller", "", callREST(r.With(r.RestrictedAPIKey), "POST", cardsPath(r), ada))
+	step("the first", "", r.Post(cardsPath(r), ada))
+	step("the second", repeated, r.Post(cardsPath(r), ada))
+	step("another body", "", r.Post(cardsPath(r), bob))
+	step("another path", "", r.Post(cardsPath(r)+"?a=b", ada))
+	step("another caller", "", r.With(r.RestrictedAPIKey).Post(cardsPath(r), ada))
 	step("with a key", "", callREST(r, "POST", cardsPath(r), ada, "Idempotency-Key", "k"))
-	step("no POST", "", callREST(r, "GET", "/me", nil))
-	step("no POST again", "", callREST(r, "GET", "/me", nil))
+	step("no POST", "", r.Get("/me"))
+	step("no POST again", "", r.Get("/me"))
 	advance(r, 10*time.Minute)
-	step("ten minutes later", repeated, callREST(r, "POST", cardsPath(r), ada))
+	step("ten minutes later", repeated, r.Post(cardsPath(r), ada))
 	advance(r, 10*time.Minute+time.Millisecond)
-	step("later than that", "", callREST(r, "POST", cardsPath(r), ada))
-	step("refused", "", callREST(r, "POST", cardsPath(r), fields{"holder": 1}).Want(400))
-	step("refused again", "", callREST(r, "POST", cardsPath(r), fields{"holder": 1}).Want(400))
+	step("later than that", "", r.Post(cardsPath(r), ada))
+	step("refused", "", r.Post(cardsPath(r), fields{"holder": 1}).Want(400))
+	step("refused again", "", r.Post(cardsPath(r), fields{"holder": 1}).Want(400))
 
 	newFault(r, fields{"status": 0, "method": "POST"})
 	eve := fields{"holder_name": "Eve"}
 	step("cut", "", callREST(r, "POST", cardsPath(r), eve))
-	step("retried after the cut", repeated, callREST(r, "POST", cardsPath(r), eve))
+	step("retried after the cut", repeated, r.Post(cardsPath(r), eve))
 	listed := readJournal(r, "?limit=1&kind=till").Hints
 	if len(listed) != 3 || listed[2].Seq != lastEntry(r).Seq || listed[2].Kind != "rest" || listed[2].DeliveryID != nil ||
 		listed[2].Message != lastEntry(r).Hints[0].Message {
@@ -51,8 +51,8 @@ func TestHintRepeated(t *testing.T) {
 	once := fields{"client_reference": "0b6f7c0e-5d0a-4d51-9d4b-3f0f5a2f7c11"}
 	step("at a till", "", callTill(r, "POST", stamps, once).Want(201))
 	step("again with its reference", "", callTill(r, "POST", stamps, once).Want(201))
-	callControl(r, "DELETE", "/requests", nil).Want(204)
-	step("after a deletion", "", callREST(r, "POST", cardsPath(r), eve))
+	r.Control("DELETE", "/requests", nil)
+	step("after a deletion", "", r.Post(cardsPath(r), eve))
 	if n := len(readJournal(r, "").Hints); n != 0 {
 		t.Errorf("%d hints", n)
 	}
@@ -71,15 +71,15 @@ func TestHintTooSoon(t *testing.T) {
 		}
 	}
 	other := r.With(r.RestrictedAPIKey)
-	step("the first", "", 200, callREST(r, "GET", "/me", nil))
-	step("the second", "", 429, callREST(r, "GET", "/cards", nil))
-	step("anywhere on the face", tooSoon, 429, callREST(r, "GET", "/me", nil))
+	step("the first", "", 200, r.Get("/me"))
+	step("the second", "", 429, r.Get("/cards"))
+	step("anywhere on the face", tooSoon, 429, r.Get("/me"))
 	step("the other face", "", 200, callTill(r, "GET", "/me", nil))
-	step("another caller", "", 200, callREST(other, "GET", "/me", nil))
+	step("another caller", "", 200, other.Get("/me"))
 	advance(r, 59*time.Second)
-	step("a second too soon", tooSoon, 429, callREST(r, "GET", "/me", nil))
+	step("a second too soon", tooSoon, 429, r.Get("/me"))
 	advance(r, time.Second)
-	step("in time", "", 200, callREST(r, "GET", "/me", nil))
+	step("in time", "", 200, r.Get("/me"))
 
 	// stepFault makes a fault with a Retry-After of 5 s.
 	stepFault := func(f fields) {
@@ -108,11 +108,11 @@ func TestDeliveriesInTheJournal(t *testing.T) {
 	r := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 1000 })
 	to := newReceiver(r, fields{"delay_ms": 60000})
 	hook := newHook(r, to.URL+"?token=hidden", "card.added")
-	callREST(r, "POST", cardsPath(r), fields{}).Want(201)
+	r.Post(cardsPath(r), fields{}).Want(201)
 	settle(r)
-	callControl(r, "PUT", "/receiver/"+to.ID, fields{"status": 500}).Want(200)
+	r.Control("PUT", "/receiver/"+to.ID, fields{"status": 500})
 	advance(r, 6*time.Second)
-	callControl(r, "PUT", "/receiver/"+to.ID, fields{}).Want(200)
+	r.Control("PUT", "/receiver/"+to.ID, fields{})
 	advance(r, 11*time.Second)
 
 	j := readJournal(r, "?kind=delivery")
@@ -141,7 +141,7 @@ func TestDeliveriesInTheJournal(t *testing.T) {
 		at.After(time.Date(2026, 3, 1, 9, 0, 6, 0, time.UTC)) {
 		t.Errorf("the next attempt at %s", *first.NextAttemptAt)
 	}
-	log := servertest.Decode[struct{ Items []struct{ ID string } }](callREST(r, "GET", hook.path+"/deliveries", nil).Want(200)).Items
+	log := servertest.Decode[struct{ Items []struct{ ID string } }](r.Get(hook.path + "/deliveries").Want(200)).Items
 	if len(log) != 1 || log[0].ID != first.DeliveryID {
 		t.Errorf("the log has %v, the journal has %s", log, first.DeliveryID)
 	}
@@ -150,7 +150,7 @@ func TestDeliveriesInTheJournal(t *testing.T) {
 			t.Errorf("among the requests: %+v", e)
 		}
 	}
-	callControl(r, "DELETE", "/requests", nil).Want(204)
+	r.Control("DELETE", "/requests", nil)
 	if n := len(readJournal(r, "?kind=delivery").Data); n != 0 {
 		t.Errorf("%d deliveries after the deletion", n)
 	}

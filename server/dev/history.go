@@ -20,19 +20,20 @@ var errSeeded = &store.Error{
 	Message: "The fixture began with a seed, whose shops have the past that the seed describes.",
 }
 
-// history answers POST /dev/history: it resets the fixture to a demo shop with a past. The form of
-// the start page then signs the owner in: the browser sends it to /dev/sign-in too.
-func (c *Control) history(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-	if !isForm(r) {
-		handle(c.Kernel, http.StatusOK, c.fillHistory)(w, r, p)
-		return
+// orHistoryForm returns the handler of POST /dev/history, which resets the fixture to a demo shop with
+// a past. The form of the start page then signs the owner in: the browser sends it to /dev/sign-in too.
+func (c *Control) orHistoryForm(json httprouter.Handle) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		if !isForm(r) {
+			json(w, r, p)
+			return
+		}
+		if _, err := c.fillHistory(r, p, historyBody{}); err != nil {
+			c.Kernel.AnswerError(w, err)
+			return
+		}
+		c.redirect(w, http.StatusTemporaryRedirect, Prefix+"/sign-in")
 	}
-	if _, err := c.fillHistory(r, p, historyBody{}); err != nil {
-		c.Kernel.AnswerError(w, err)
-		return
-	}
-	w.Header().Set("Location", Prefix+"/sign-in")
-	c.Kernel.HTML(w, http.StatusTemporaryRedirect, nil)
 }
 
 // fillHistory resets the fixture to a demo shop with a past of so many days.

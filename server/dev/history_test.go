@@ -19,19 +19,19 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 5, 18, 15, 30, 0, 0, time.UTC)) })
 	activity := func() int64 {
-		return servertest.Decode[store.AnalyticsSummary](callREST(r, "GET", "/analytics/summary", nil).Want(200)).Activity30d
+		return servertest.Decode[store.AnalyticsSummary](r.Get("/analytics/summary").Want(200)).Activity30d
 	}
-	first := callControl(r, "POST", "/reset", nil).Want(200)
+	first := r.Control("POST", "/reset", nil)
 	for _, body := range []any{fields{"days": 0}, fields{"days": 367}, fields{"days": "90"}, fields{"days": 1.5}, fields{"shop_id": r.ShopID}, []int{90}} {
 		callControl(r, "POST", "/history", body).Want(400)
 	}
 	if n := activity(); n != 0 {
 		t.Errorf("after refusals there are %d rows", n)
 	}
-	callControl(r, "POST", "/clock", fields{"advance": "26h"}).Want(200)
-	callControl(r, "POST", "/receiver", nil).Want(201)
+	r.Control("POST", "/clock", fields{"advance": "26h"})
+	r.Control("POST", "/receiver", nil)
 	for range 2 {
-		if again := callControl(r, "POST", "/history", fields{"days": 9}).Want(200); string(again.Body) != string(first.Body) {
+		if again := r.Control("POST", "/history", fields{"days": 9}); string(again.Body) != string(first.Body) {
 			t.Errorf("the ready line is\n%s\nnot\n%s", again.Body, first.Body)
 		}
 		if n := activity(); n < 50 || n > 1000 {
@@ -56,7 +56,7 @@ func TestHistory(t *testing.T) {
 	if n := activity(); n < 1000 {
 		t.Errorf("the form of the start page made %d rows", n)
 	}
-	callControl(r, "POST", "/reset", nil).Want(200)
+	r.Control("POST", "/reset", nil)
 	if n := activity(); n != 0 {
 		t.Errorf("after the reset there are %d rows", n)
 	}
@@ -69,7 +69,7 @@ func TestHistoryAtStart(t *testing.T) {
 	r := start(t, func(c *app.Config) { c.Dev.History = 5 })
 	cards := countCards(r)
 	fetchPage(r, "POST", r.Origin+"/dev/demo-card").Want(http.StatusSeeOther)
-	callControl(r, "POST", "/reset", nil).Want(200)
+	r.Control("POST", "/reset", nil)
 	if n := countCards(r); n != cards || n == 0 {
 		t.Errorf("%d cards at the start, %d after a reset", cards, n)
 	}

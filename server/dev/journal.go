@@ -2,7 +2,6 @@ package dev
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -157,14 +156,11 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 	}
 	json.Unmarshal(a.Body, &envelope) // never fails: the store wrote it
 	e := &deliveryEntry{
-		Kind:       kindDelivery,
-		At:         store.TimeOf(j.now()),
-		DurationMS: o.Duration.Milliseconds(),
-		WebhookID:  j.store.ID(store.KindWebhook, a.Webhook),
-		DeliveryID: j.store.DeliveryID(
-			a.Webhook,
-			a.Event,
-		),
+		Kind:          kindDelivery,
+		At:            store.TimeOf(j.now()),
+		DurationMS:    o.Duration.Milliseconds(),
+		WebhookID:     j.store.ID(store.KindWebhook, a.Webhook),
+		DeliveryID:    j.store.DeliveryID(a.Webhook, a.Event),
 		URL:           maskURL(a.URL),
 		Event:         envelope.Event,
 		EventID:       a.EventID,
@@ -175,17 +171,8 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 		NextAttemptAt: o.NextAttempt,
 	}
 	if o.TimedOut {
-		e.Hints = []Hint{
-			{
-				hintTimedOut,
-				fmt.Sprintf(
-					"The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; please answer 2xx first and do the work afterwards.",
-					e.Attempt,
-					e.Event,
-					e.DurationMS,
-				),
-			},
-		}
+		e.Hints = newHint(hintTimedOut, "The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; "+
+			"please answer 2xx first and do the work afterwards.", e.Attempt, e.Event, e.DurationMS)
 	}
 	if j.Watch != nil {
 		j.Watch(deliveryAnswered(e))
@@ -194,16 +181,14 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 	defer j.mu.Unlock()
 	j.seq++
 	e.Seq = j.seq
-	j.deliveries.add(
-		record{
-			kind:     kindDelivery,
-			seq:      e.Seq,
-			delivery: store.Some(e.DeliveryID),
-			hints:    e.Hints,
-			size:     512 + len(e.URL) + len(o.Error),
-			entry:    e,
-		},
-	)
+	j.deliveries.add(record{
+		kind:     kindDelivery,
+		seq:      e.Seq,
+		delivery: store.Some(e.DeliveryID),
+		hints:    e.Hints,
+		size:     512 + len(e.URL) + len(o.Error),
+		entry:    e,
+	})
 }
 
 // maskURL returns a receiver's URL without its user info and query.
@@ -228,22 +213,13 @@ type journalQuery struct {
 
 // Check validates the filters of requests, by the rules for those of a fault.
 func (q journalQuery) Check(store.Time) []store.Detail {
-	details := checkMatch(q.Method, q.Path)
-	if q.Kind.V == kindDelivery {
-		for name, o := range map[string]store.Opt[string]{"method": q.Method, "path": q.Path} {
-			if o.Set {
-				details = append(
-					details,
-					store.Detail{
-						Field:   name,
-						Code:    "not_allowed",
-						Message: "chooses requests, so it must not be given beside the kind delivery",
-					},
-				)
-			}
+	wrong := checkMatch(q.Method, q.Path)
+	for name, o := range map[string]store.Opt[string]{"method": q.Method, "path": q.Path} {
+		if o.Set && q.Kind.V == kindDelivery {
+			wrong.add(name, "not_allowed", "chooses requests, so it must not be given beside the kind delivery")
 		}
 	}
-	return details
+	return wrong
 }
 
 // rings returns the rings that a query is about.
@@ -331,15 +307,20 @@ type APIs struct{ REST, Till, MCP string }
 // find returns the API that an unescaped path belongs to, and the number of
 // segments of its prefix. kind is empty if the path belongs to none.
 func (a APIs) find(path string) (kind string, depth int) {
-	for prefix, kind := range map[string]string{a.REST: kindREST, a.Till: kindTill, a.MCP: kindMCP} {
+	for kind, prefix := range a.prefixes() {
 		if below, ok := strings.CutPrefix(path, prefix); ok && prefix != "" && (below == "" || below[0] == '/') {
-			return kind, strings.Count(prefix, "/")
+			return kind, a.depth(kind)
 		}
 	}
 	return "", 0
 }
 
+// prefixes returns the prefixes of the APIs by the kind of their entries.
+func (a APIs) prefixes() map[string]string {
+	return map[string]string{kindREST: a.REST, kindTill: a.Till, kindMCP: a.MCP}
+}
+
 // depth returns the number of segments of the prefix of an API, 0 for other kinds.
 func (a APIs) depth(kind string) int {
-	return strings.Count(map[string]string{kindREST: a.REST, kindTill: a.Till, kindMCP: a.MCP}[kind], "/")
+	return strings.Count(a.prefixes()[kind], "/")
 }

@@ -2,7 +2,6 @@ package dev
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,26 +19,12 @@ func isPage(path string) bool {
 	return path != "/dev" && !strings.HasPrefix(path, "/dev/") && !isAsset(path)
 }
 
-// pageRecording is an http.ResponseWriter that records an answer outside of the APIs.
-type pageRecording struct {
-	statusWriter
-	j     *Journal
-	entry requestEntry
-	path  string // as it was sent
-	start time.Time
-	total int64
-	done  bool
-}
-
-// wrapPage answers a request outside of the APIs with next and records it.
-func (j *Journal) wrapPage(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	rec := &pageRecording{statusWriter: statusWriter{ResponseWriter: w}, j: j, path: r.URL.EscapedPath(), start: time.Now()}
+// beginPage begins to record a request outside of the APIs.
+func (j *Journal) beginPage(w http.ResponseWriter, r *http.Request) *recording {
+	rec := &recording{statusWriter: statusWriter{ResponseWriter: w}, j: j, path: r.URL.EscapedPath(), start: time.Now()}
 	rec.entry = requestEntry{Kind: kindPage, At: store.TimeOf(j.now()), Method: r.Method, Path: shownPath(rec.path)}
 	rec.entry.Request.Headers = chosen(r.Header, "Accept", "Accept-Language", "Content-Type", "Origin", "User-Agent")
-	aborted := true
-	defer func() { rec.finish(aborted) }()
-	next.ServeHTTP(rec, r)
-	aborted = false
+	return rec
 }
 
 // chosen returns some of the headers.
@@ -57,42 +42,21 @@ func chosen(h http.Header, names ...string) map[string]string {
 	return m
 }
 
-// Write completes the entry before it writes the last byte that Content-Length announces.
-func (rec *pageRecording) Write(b []byte) (int, error) {
-	rec.total += int64(len(b))
-	if n, err := strconv.ParseInt(rec.Header().Get("Content-Length"), 10, 64); err == nil && rec.total >= n {
-		rec.finish(false)
-	}
-	return rec.ResponseWriter.Write(b)
-}
-
-// finish adds the entry to the journal, once.
-func (rec *pageRecording) finish(aborted bool) {
-	if rec.done {
-		return
-	}
-	rec.done = true
-	e, h := &rec.entry, rec.Header()
-	e.Response.Headers = map[string]string{}
-	if !aborted {
-		e.Response.Status = rec.answered()
-		id := h.Get("X-Request-Id")
-		e.RequestID = store.Null[string]{V: id, Valid: id != ""}
+// finishPage completes the entry of a request outside of the APIs, and adds it to the journal.
+func (rec *recording) finishPage(cut bool) {
+	e := &rec.entry
+	if h := rec.Header(); !cut {
 		e.Response.Headers = chosen(h, "Content-Length", "Content-Type", "X-Request-Id")
 		if to := h.Get("Location"); to != "" {
 			e.Response.Headers["Location"] = shownLocation(to)
 		}
 	}
-	e.DurationMS = time.Since(rec.start).Milliseconds()
 	about := subjectOf(rec.j.store, &requestEntry{Path: rec.path}, nil)
-	size := 1024 + 8*len(about.cards) + len(e.Path) + e.Request.size() + e.Response.size()
-
-	j := rec.j
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.seq++
-	e.Seq = j.seq
-	j.pages.add(record{kind: e.Kind, seq: e.Seq, method: e.Method, path: splitPath(rec.path), size: size, about: about, entry: e})
+	rec.j.mu.Lock()
+	defer rec.j.mu.Unlock()
+	rec.j.seq++
+	e.Seq = rec.j.seq
+	rec.addTo(&rec.j.pages, about)
 }
 
 // shownLocation returns where an answer leads, as shownPath returns a path and without a query.

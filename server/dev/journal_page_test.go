@@ -13,7 +13,7 @@ import (
 func TestJournalOfPages(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	made := callREST(r, "POST", cardsPath(r), nil).Want(201)
+	made := r.Post(cardsPath(r), nil).Want(201)
 	link := made.Str("install_url")
 	token := link[strings.LastIndexByte(link, '/')+1:]
 	for _, c := range []struct{ method, path, body, want string }{
@@ -60,11 +60,11 @@ func TestJournalOfPages(t *testing.T) {
 	if n := len(readJournal(r, "?kind=page").Data); n != count {
 		t.Errorf("%d entries of the control API and of assets", n-count)
 	}
-	callControl(r, "POST", "/cards/"+made.Str("id")+"/delete", nil).Want(204)
+	r.Control("POST", "/cards/"+made.Str("id")+"/delete", nil)
 	if n := len(readJournal(r, "?kind=page&path=/i/**").Data); n != 0 {
 		t.Errorf("%d entries about a card that was deleted", n)
 	}
-	callControl(r, "DELETE", "/requests", nil).Want(204)
+	r.Control("DELETE", "/requests", nil)
 	if n := len(readJournal(r, "?kind=request").Data); n != 0 {
 		t.Errorf("%d entries after the journal was cleared", n)
 	}
@@ -74,11 +74,11 @@ func TestJournalOfPages(t *testing.T) {
 func TestJournalFilters(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	card := callREST(r, "POST", cardsPath(r), nil).Want(201).Str("id")
+	card := r.Post(cardsPath(r), nil).Want(201).Str("id")
 	send(r, context.Background(), "GET", r.Origin+"/healthz", nil).Want(200)
-	callREST(r, "GET", "/cards/"+card, nil).Want(200)
+	r.Get("/cards/" + card).Want(200)
 	callTill(r, "GET", "/cards/"+card, nil).Want(200)
-	callREST(r, "GET", "/cards", nil).Want(200)
+	r.Get("/cards").Want(200)
 	rest, till := "/api/public/v1", "/till/v1"
 	for query, want := range map[string][]string{
 		"":                                    {rest + cardsPath(r), rest + "/cards/" + card, till + "/cards/" + card, rest + "/cards"},

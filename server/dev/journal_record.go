@@ -27,17 +27,17 @@ const maxUnread = 256 << 10
 // the entry.
 func (j *Journal) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var rec *recording
 		kind, _ := j.apis.find(r.URL.Path)
 		switch {
 		case kind != "":
+			rec, r = j.begin(kind, w, r)
 		case isPage(r.URL.Path):
-			j.wrapPage(next, w, r)
-			return
+			rec = j.beginPage(w, r)
 		default:
 			next.ServeHTTP(w, r)
 			return
 		}
-		rec, r := j.begin(kind, w, r)
 		cut := true
 		defer func() { rec.finish(cut) }()
 		next.ServeHTTP(rec, r)
@@ -47,16 +47,16 @@ func (j *Journal) Wrap(next http.Handler) http.Handler {
 
 // recording is an http.ResponseWriter that records the answer.
 type recording struct {
-	http.ResponseWriter
-	j      *Journal
-	entry  requestEntry
-	start  time.Time
-	info   requestInfo
-	in     *bodyRecorder
-	out    bodyPrefix
-	lost   []byte // the answer that a fault replaced
-	status int    // 0 until the answer begins
-	done   bool
+	statusWriter
+	j     *Journal
+	entry requestEntry
+	path  string // as it was sent
+	start time.Time
+	info  requestInfo
+	in    *bodyRecorder // nil for pages
+	out   bodyPrefix
+	lost  []byte // the answer that a fault replaced
+	done  bool
 }
 
 // begin begins to record a request. It returns the writer for its answer, and the
@@ -64,9 +64,10 @@ type recording struct {
 func (j *Journal) begin(kind string, w http.ResponseWriter, r *http.Request) (*recording, *http.Request) {
 	at := j.now()
 	rec := &recording{
-		ResponseWriter: w,
-		j:              j,
-		start:          time.Now(),
+		statusWriter: statusWriter{ResponseWriter: w},
+		j:            j,
+		path:         r.URL.EscapedPath(),
+		start:        time.Now(),
 		in: &bodyRecorder{
 			ReadCloser: r.Body,
 			length:     r.ContentLength,
@@ -78,13 +79,20 @@ func (j *Journal) begin(kind string, w http.ResponseWriter, r *http.Request) (*r
 		Kind:   kind,
 		At:     store.TimeOf(at),
 		Method: r.Method,
-		Path:   r.URL.EscapedPath(),
+		Path:   rec.path,
 		Query:  maskSecrets(r.URL.RawQuery),
 	}
 	rec.entry.Request.Headers = joinHeaders(r.Header)
 	mask(rec.entry.Request.Headers)
-	rec.info = requestInfo{api: kind, caller: strings.Join(r.Header["Authorization"], ", "),
-		method: r.Method, path: rec.entry.Path, query: r.URL.RawQuery, keyed: len(r.Header["Idempotency-Key"]) > 0, at: at}
+	rec.info = requestInfo{
+		api:    kind,
+		caller: strings.Join(r.Header["Authorization"], ", "),
+		method: r.Method,
+		path:   rec.path,
+		query:  r.URL.RawQuery,
+		keyed:  len(r.Header["Idempotency-Key"]) > 0,
+		at:     at,
+	}
 	j.mu.Lock()
 	rec.entry.Hints = j.history.checkWait(&rec.info)
 	j.mu.Unlock()
@@ -108,9 +116,6 @@ func unwrapped[T http.ResponseWriter](w http.ResponseWriter) (none T) {
 	}
 }
 
-// Unwrap lets an http.ResponseController reach the connection.
-func (rec *recording) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
-
 // WriteHeader records the status.
 func (rec *recording) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
@@ -123,7 +128,9 @@ func (rec *recording) WriteHeader(status int) {
 func (rec *recording) beginAnswer(status int) {
 	if rec.status == 0 {
 		rec.status = status
-		rec.in.drain(rec.Header().Get("Connection"))
+		if rec.in != nil {
+			rec.in.drain(rec.Header().Get("Connection"))
+		}
 	}
 }
 
@@ -131,7 +138,11 @@ func (rec *recording) beginAnswer(status int) {
 // byte that Content-Length announces.
 func (rec *recording) Write(b []byte) (int, error) {
 	rec.beginAnswer(http.StatusOK)
-	rec.out.add(b)
+	if rec.in != nil {
+		rec.out.add(b)
+	} else {
+		rec.out.total += int64(len(b))
+	}
 	if n, err := strconv.ParseInt(rec.Header().Get("Content-Length"), 10, 64); err == nil && rec.out.total >= n {
 		rec.finish(false)
 	}
@@ -160,20 +171,25 @@ func (rec *recording) finish(cut bool) {
 	}
 	rec.done = true
 	e := &rec.entry
-	if cut {
-		e.Response.Headers = map[string]string{}
-	} else {
+	e.Response.Headers = map[string]string{}
+	if !cut {
 		rec.beginAnswer(http.StatusOK) // as net/http does if the handler writes nothing
-		h := rec.Header()
-		id := h.Get("X-Request-Id")
+		e.Response.Status = rec.status
+		id := rec.Header().Get("X-Request-Id")
 		e.RequestID = store.Null[string]{V: id, Valid: id != ""}
-		e.Replayed = h.Get("Idempotent-Replayed") == "true"
+	}
+	e.DurationMS = time.Since(rec.start).Milliseconds()
+	if e.Kind == kindPage {
+		rec.finishPage(cut)
+		return
+	}
+	if !cut {
+		e.Replayed = rec.Header().Get("Idempotent-Replayed") == "true"
 		if e.Method == http.MethodHead { // net/http does not send the body
 			rec.out = bodyPrefix{}
 		}
-		e.Response = response{rec.status, rec.out.message(joinHeaders(h), true)}
+		e.Response.message = rec.out.message(joinHeaders(rec.Header()), true)
 	}
-	e.DurationMS = time.Since(rec.start).Milliseconds()
 	whole := rec.in.whole()
 	e.Request = rec.in.prefix.message(e.Request.Headers, whole)
 	rec.info.body = [32]byte(rec.in.sum.Sum(nil))
@@ -185,7 +201,6 @@ func (rec *recording) finish(cut bool) {
 		rec.info.keyed = rec.info.keyed || once.ClientReference != ""
 	}
 	about := subjectOf(rec.j.store, e, rec.lost)
-	size := 1024 + 8*len(about.cards) + len(e.Path) + len(e.Query) + e.Request.size() + e.Response.size()
 
 	j := rec.j
 	now := j.now()
@@ -198,9 +213,22 @@ func (rec *recording) finish(cut bool) {
 	}
 	j.history.addWait(&rec.info, e.Response.Status, e.Response.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
 	note(rec.ResponseWriter, e)
-	j.requests.add(
-		record{kind: e.Kind, seq: e.Seq, method: e.Method, path: splitPath(e.Path), hints: e.Hints, size: size, about: about, entry: e},
-	)
+	rec.addTo(&j.requests, about)
+}
+
+// addTo adds the entry to a ring of the journal.
+func (rec *recording) addTo(entries *ring, about subject) {
+	e := &rec.entry
+	entries.add(record{
+		kind:   e.Kind,
+		seq:    e.Seq,
+		method: e.Method,
+		path:   splitPath(rec.path),
+		hints:  e.Hints,
+		size:   1024 + 8*len(about.cards) + len(e.Path) + len(e.Query) + e.Request.size() + e.Response.size(),
+		about:  about,
+		entry:  e,
+	})
 }
 
 // bodyRecorder records what is read of a request's body.

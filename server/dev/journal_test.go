@@ -64,7 +64,7 @@ func TestJournalKeepsUp(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	for range 40 {
-		callREST(r, "POST", cardsPath(r), fields{"holder_name": strings.Repeat("A", 200)}).Want(201)
+		r.Post(cardsPath(r), fields{"holder_name": strings.Repeat("A", 200)}).Want(201)
 	}
 	calls := servertest.Sized(25, 5)
 	var all sync.WaitGroup
@@ -72,7 +72,7 @@ func TestJournalKeepsUp(t *testing.T) {
 		all.Go(func() {
 			for i := range calls {
 				path := []string{"/cards?limit=100", "/me", "/nowhere"}[i%3]
-				id := callREST(r, "GET", path, nil).Header.Get("X-Request-Id")
+				id := r.Get(path).Header.Get("X-Request-Id")
 				found := false
 				for _, e := range readJournal(r, "?limit=30").Data {
 					found = found || e.RequestID != nil && *e.RequestID == id
@@ -139,13 +139,13 @@ func TestJournalBodies(t *testing.T) {
 		}
 	}
 	for _, sent := range []string{long, strings.Repeat("1", 2<<20)} {
-		callREST(r, "POST", cardsPath(r), sent)
+		r.Post(cardsPath(r), sent)
 		if e := lastEntry(r); !e.Request.Truncated || len(e.Request.Body) > 6*64<<10+2 {
 			t.Errorf("%d bytes are recorded as %d, truncated %v", len(sent), len(e.Request.Body), e.Request.Truncated)
 		}
 	}
 	var kept string
-	callREST(r, "POST", cardsPath(r), long).Want(400)
+	r.Post(cardsPath(r), long).Want(400)
 	if json.Unmarshal(lastEntry(r).Request.Body, &kept); len(kept) != 64<<10 {
 		t.Errorf("%d bytes of the body are kept", len(kept))
 	}
@@ -158,7 +158,7 @@ func TestJournalListing(t *testing.T) {
 	r := start(t)
 	for i := range 130 {
 		if i%2 == 0 {
-			callREST(r, "GET", "/me", nil)
+			r.Get("/me")
 		} else {
 			callTill(r, "GET", "/me", nil)
 		}
@@ -180,9 +180,9 @@ func TestJournalListing(t *testing.T) {
 	for query, want := range map[string]string{"?limit=0": "limit too_small", "?limit=x": "limit invalid_type", "?limit=": "limit invalid_value", "?kind=REST": "kind invalid_value", "?kind=rest&kind=till": "kind invalid_value"} {
 		callControl(r, "GET", "/requests"+query, nil).Invalid(want)
 	}
-	callControl(r, "DELETE", "/requests", nil).Want(204)
+	r.Control("DELETE", "/requests", nil)
 	span("", 0, 0, 0)
-	callREST(r, "GET", "/me", nil)
+	r.Get("/me")
 	span("", 1, 131, 131)
 }
 

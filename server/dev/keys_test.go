@@ -12,31 +12,31 @@ func TestKeyLimit(t *testing.T) {
 	t.Parallel()
 	limit := 3
 	r := start(t, func(c *app.Config) { c.Limits.APIKeyRateLimitPerMinute = &limit })
-	made := callControl(r, "POST", "/keys", nil).Want(201)
+	made := r.Control("POST", "/keys", nil)
 	key, path := made.Str("key"), "/keys/"+made.Str("id")
 	with := r.With(key)
-	callREST(with, "GET", "/me", nil).Want(200)
-	callControl(
-		r,
+	with.Get("/me").Want(200)
+
+	r.Control(
+
 		"PATCH",
 		path,
-		fields{"rate_limit_per_minute": 1},
-	).Want(200).
+		fields{"rate_limit_per_minute": 1}).
 		Shows(fields{"id": made.Str("id"), "rate_limit_per_minute": 1})
-	callREST(with, "GET", "/me", nil).Want(200)
-	refused := callREST(with, "GET", "/me", nil).Want(429, "rate_limited")
+	with.Get("/me").Want(200)
+	refused := with.Get("/me").Want(429, "rate_limited")
 	if h := refused.Header; h.Get("RateLimit-Limit") != "1" || h.Get("Retry-After") != "60" {
 		t.Errorf("%v", h)
 	}
-	if h := callREST(r, "GET", "/me", nil).Want(200).Header; h.Get("RateLimit-Limit") != "3" {
+	if h := r.Get("/me").Want(200).Header; h.Get("RateLimit-Limit") != "3" {
 		t.Errorf("another key: %v", h)
 	}
-	callControl(r, "PATCH", path, fields{"rate_limit_per_minute": 0}).Want(200)
+	r.Control("PATCH", path, fields{"rate_limit_per_minute": 0})
 	for range 5 {
-		callREST(with, "GET", "/me", nil).Want(200)
+		with.Get("/me").Want(200)
 	}
-	rotated := callControl(r, "POST", path+"/rotate", nil).Want(201)
-	if h := callREST(r.With(rotated.Str("key")), "GET", "/me", nil).Want(200).Header; h.Get("RateLimit-Limit") != "3" {
+	rotated := r.Control("POST", path+"/rotate", nil)
+	if h := r.With(rotated.Str("key")).Get("/me").Want(200).Header; h.Get("RateLimit-Limit") != "3" {
 		t.Errorf("the successor: %v", h)
 	}
 
@@ -48,8 +48,8 @@ func TestKeyLimit(t *testing.T) {
 	for _, id := range []string{"key_00000000000000000000000000", r.ShopID, "x"} {
 		callControl(r, "PATCH", "/keys/"+id, fields{"rate_limit_per_minute": 1}).Want(404, "not_found")
 	}
-	callControl(r, "POST", "/reset", nil).Want(200)
-	if h := callREST(r, "GET", "/me", nil).Want(200).Header; h.Get("RateLimit-Limit") != "3" {
+	r.Control("POST", "/reset", nil)
+	if h := r.Get("/me").Want(200).Header; h.Get("RateLimit-Limit") != "3" {
 		t.Errorf("after a reset: %v", h)
 	}
 }

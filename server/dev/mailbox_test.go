@@ -13,7 +13,7 @@ import (
 func captured(r *servertest.Server) (to []string) {
 	r.T.Helper()
 	type box struct{ Data []struct{ To string } }
-	for _, m := range servertest.Decode[box](callControl(r, "GET", "/emails", nil).Want(200)).Data {
+	for _, m := range servertest.Decode[box](r.Control("GET", "/emails", nil)).Data {
 		to = append(to, m.To)
 	}
 	return to
@@ -25,7 +25,7 @@ func captured(r *servertest.Server) (to []string) {
 func TestEmailsOverQuota(t *testing.T) {
 	t.Parallel()
 	mailTo := func(s *servertest.Server, address string) {
-		callREST(s, "POST", cardsPath(s), fields{"holder_email": address, "send_email": true}).Want(201)
+		s.Post(cardsPath(s), fields{"holder_email": address, "send_email": true}).Want(201)
 	}
 	s := start(t)
 	for range 7 {
@@ -57,7 +57,7 @@ func TestEmailsOverQuota(t *testing.T) {
 		}
 		advance(s, time.Hour)
 	}
-	callControl(s, "POST", "/reset", nil).Want(200)
+	s.Control("POST", "/reset", nil)
 	mailTo(s, "ada@example.com")
 	if to := captured(s); len(to) != 1 {
 		t.Errorf("after a reset %v arrived", to)

@@ -105,14 +105,12 @@ type receiverBodyFields struct {
 }
 
 // Check returns what is wrong with the answer that the fields describe.
-func (b receiverBodyFields) Check(store.Time) (details []store.Detail) {
+func (b receiverBodyFields) Check(store.Time) []store.Detail {
+	var wrong problems
 	if b.Status.Set && b.Status.V != 0 && b.Status.V < 200 {
-		details = append(
-			details,
-			store.Detail{Field: "status", Code: "invalid_value", Message: "must be 0, which cuts the connection, or from 200 to 599"},
-		)
+		wrong.add("status", "invalid_value", "must be 0, which cuts the connection, or from 200 to 599")
 	}
-	return append(details, checkHeaders(b.Headers.Or(nil))...)
+	return append(wrong, checkHeaders(b.Headers.Or(nil))...)
 }
 
 // state returns the state of a receiver with the answer that the fields describe.
@@ -251,11 +249,13 @@ func bySequence(a, b *received) int {
 	return cmp.Compare(a.EventID.V, b.EventID.V)
 }
 
-// extendDeadline returns h with the server's write time-out extended by d.
-func extendDeadline(d time.Duration, h httprouter.Handle) httprouter.Handle {
-	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-		extend(w, d)
-		h(w, r, p)
+// extendDeadline returns a wrapper of handlers that extends the server's write time-out by d.
+func extendDeadline(d time.Duration) func(httprouter.Handle) httprouter.Handle {
+	return func(h httprouter.Handle) httprouter.Handle {
+		return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+			extend(w, d)
+			h(w, r, p)
+		}
 	}
 }
 

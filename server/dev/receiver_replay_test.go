@@ -56,7 +56,7 @@ func TestReplay(t *testing.T) {
 	r := start(t)
 	to := newReceiver(r, nil)
 	hook := newHook(r, to.URL, "card.added", "stamp.assigned")
-	card := callREST(r, "POST", cardsPath(r), nil).Want(201).Str("id")
+	card := r.Post(cardsPath(r), nil).Want(201).Str("id")
 	for range 2 {
 		callTill(r, "POST", "/cards/"+card+"/stamps", fields{"count": 1}).Want(201)
 	}
@@ -87,7 +87,7 @@ func TestReplay(t *testing.T) {
 		if !ok {
 			copies = 1
 		}
-		answer := servertest.Decode[replay](callControl(r, "POST", "/receiver/"+to.ID+"/replay", c.body).Want(200))
+		answer := servertest.Decode[replay](r.Control("POST", "/receiver/"+to.ID+"/replay", c.body))
 		if !slices.Equal(to2.got, c.want) || len(answer.Data) != len(c.want) {
 			t.Errorf("%v: sent %q, want %q", c.body, to2.got, c.want)
 		}
@@ -116,7 +116,7 @@ func TestReplayOfFailures(t *testing.T) {
 	play := func(url string) string {
 		to := newReceiver(r, nil)
 		send(r, context.Background(), "POST", to.URL, `{"event": "x"}`).Want(200)
-		one := servertest.Decode[replay](callControl(r, "POST", "/receiver/"+to.ID+"/replay", fields{"url": url}).Want(200)).Data[0]
+		one := servertest.Decode[replay](r.Control("POST", "/receiver/"+to.ID+"/replay", fields{"url": url})).Data[0]
 		if one.Status != nil {
 			return fmt.Sprint(*one.Status)
 		}
@@ -173,7 +173,7 @@ func TestResetEndsReplay(t *testing.T) {
 	send(r, context.Background(), "POST", to.URL, `{}`).Want(200)
 	done := make(chan *servertest.Reply, 1)
 	go func() { done <- callControl(r, "POST", "/receiver/"+to.ID+"/replay", fields{"url": slow.URL}) }()
-	callControl(r, "GET", "/receiver/"+slow.ID+"?wait=1", nil).Want(200) // the request has arrived
-	callControl(r, "POST", "/reset", nil).Want(200)
+	r.Control("GET", "/receiver/"+slow.ID+"?wait=1", nil) // the request has arrived
+	r.Control("POST", "/reset", nil)
 	servertest.Await(t, done, "the end of the replay")
 }

@@ -31,12 +31,12 @@ type receiver struct {
 
 func newReceiver(r *servertest.Server, body any) receiver {
 	r.T.Helper()
-	return servertest.Decode[receiver](callControl(r, "POST", "/receiver", body).Want(201))
+	return servertest.Decode[receiver](r.Control("POST", "/receiver", body))
 }
 
 func readReceiver(r *servertest.Server, id, query string) receiver {
 	r.T.Helper()
-	return servertest.Decode[receiver](callControl(r, "GET", "/receiver/"+id+query, nil).Want(200))
+	return servertest.Decode[receiver](r.Control("GET", "/receiver/"+id+query, nil))
 }
 
 type hook struct{ ID, Secret, path string }
@@ -45,7 +45,7 @@ type hook struct{ ID, Secret, path string }
 func newHook(r *servertest.Server, url string, events ...string) hook {
 	r.T.Helper()
 	path := "/programs/" + r.ProgramIDs["standard"] + "/webhooks"
-	h := servertest.Decode[hook](callREST(r, "POST", path, fields{"url": url, "events": events}).Want(201))
+	h := servertest.Decode[hook](r.Post(path, fields{"url": url, "events": events}).Want(201))
 	h.path = path + "/" + h.ID
 	return h
 }
@@ -61,7 +61,7 @@ func TestReceiverGetsDeliveries(t *testing.T) {
 	}
 	hook := newHook(r, to.URL, "card.added", "stamp.assigned")
 	for range 20 {
-		callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada Lövelace"}).Want(201)
+		r.Post(cardsPath(r), fields{"holder_name": "Ada Lövelace"}).Want(201)
 	}
 	if done := settle(r); done.Pending != 0 || done.Failed != 0 {
 		t.Errorf("%+v", done)
@@ -118,7 +118,7 @@ func TestReceiversOfManyWebhooks(t *testing.T) {
 	for range 4 {
 		clients.Go(func() {
 			for range 2 {
-				callREST(r, "POST", cardsPath(r), fields{}).Want(201)
+				r.Post(cardsPath(r), fields{}).Want(201)
 				settle(r)
 			}
 		})
@@ -173,7 +173,7 @@ func TestReceiverWaits(t *testing.T) {
 		"?timeout_ms=-1": "timeout_ms too_small", "?event=": "event invalid_value", "?event=" + strings.Repeat("e", 101): "event too_long"} {
 		callControl(r, "GET", "/receiver/"+to.ID+query, nil).Invalid(want)
 	}
-	callControl(r, "DELETE", "/receiver/"+to.ID+"/requests", nil).Want(204)
+	r.Control("DELETE", "/receiver/"+to.ID+"/requests", nil)
 	if n := len(readReceiver(r, to.ID, "").Requests); n != 0 {
 		t.Errorf("%d after the deletion", n)
 	}
@@ -207,7 +207,7 @@ func TestReceiverAnswers(t *testing.T) {
 	}
 	set := func(body fields) receiver {
 		t.Helper()
-		return servertest.Decode[receiver](callControl(r, "PUT", "/receiver/"+to.ID, body).Want(200))
+		return servertest.Decode[receiver](r.Control("PUT", "/receiver/"+to.ID, body))
 	}
 	if now := set(fields{"status": 0}); now.Status != 0 || len(now.Headers) != 0 || now.ID != to.ID || now.URL != to.URL {
 		t.Errorf("%+v", now)

@@ -23,10 +23,14 @@ type signInAnswer struct {
 	Token  string `json:"token"`
 }
 
-// signIn answers POST /dev/sign-in: it begins a session of one of the demo shop's people
-// and sets its cookie. The form of the start page leads on to the dashboard.
-func (c *Control) signIn(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-	if isForm(r) {
+// signIn returns the handler of POST /dev/sign-in, which begins a session of one of the demo shop's
+// people and sets its cookie. The form of the start page leads on to the dashboard.
+func (c *Control) signIn(httprouter.Handle) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		if !isForm(r) {
+			kernel.Handler[signInBody, signInAnswer]{Status: http.StatusOK, Do: c.signInJSON(w)}.Handle(c.Kernel)(w, r, p)
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, kernel.MaxBody)
 		cookie, err := c.signInAs(r, r.PostFormValue("as"))
 		if err != nil {
@@ -34,11 +38,8 @@ func (c *Control) signIn(w http.ResponseWriter, r *http.Request, p httprouter.Pa
 			return
 		}
 		http.SetCookie(w, cookie)
-		w.Header().Set("Location", "/dashboard")
-		c.Kernel.HTML(w, http.StatusSeeOther, nil)
-		return
+		c.redirect(w, http.StatusSeeOther, "/dashboard")
 	}
-	handle(c.Kernel, http.StatusOK, c.signInJSON(w))(w, r, p)
 }
 
 // isForm reports whether the body of a request is that of a form.
@@ -75,13 +76,8 @@ func (c *Control) signInAs(r *http.Request, role string) (*http.Cookie, error) {
 		Address: c.Kernel.ClientAddress(r),
 		Agent:   r.UserAgent(),
 	}
-	s, err := kernel.Do[operation.CreatedSession](
-		r.Context(),
-		c.Kernel,
-		caller,
-		operation.SignInAs,
-		kernel.Args{Params: map[string]string{"id": id}},
-	)
+	args := kernel.Args{Params: map[string]string{"id": id}}
+	s, err := kernel.Do[operation.CreatedSession](r.Context(), c.Kernel, caller, operation.SignInAs, args)
 	if err != nil {
 		return nil, err
 	}

@@ -77,14 +77,16 @@ func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Par
 		c.Kernel.Send(w, http.StatusOK, wire.Append(nil, c.Ready))
 		return
 	}
+	asOwner := web.Action{Post: true, Name: "as", Value: store.RoleOwner}
+	signIn, fill := asOwner, asOwner
+	signIn.Label, signIn.Path, signIn.Kind = "Sign in as the owner", "/dev/sign-in", "primary"
+	fill.Label, fill.Path = "Start over with 90 days of history", "/dev/history"
 	view := startView{
-		Frame: web.Frame{Title: "punchcard dev", Width: "narrow"},
-		Actions: []web.Action{
-			{Label: "Sign in as the owner", Path: "/dev/sign-in", Post: true, Name: "as", Value: store.RoleOwner, Kind: "primary"},
-		},
-		Links:  startLinks,
-		Values: readyValues(c.Ready),
-		Curl:   "curl -H 'Authorization: Bearer " + c.Ready.APIKey + "' " + c.Ready.BaseURL + "/me",
+		Frame:   web.Frame{Title: "punchcard dev", Width: "narrow"},
+		Actions: []web.Action{signIn},
+		Links:   startLinks,
+		Values:  readyValues(c.Ready),
+		Curl:    "curl -H 'Authorization: Bearer " + c.Ready.APIKey + "' " + c.Ready.BaseURL + "/me",
 	}
 	if c.demoProgram() != "" {
 		view.Actions = append(view.Actions, web.Action{Label: "Issue a card and open its page", Path: "/dev/demo-card", Post: true})
@@ -93,10 +95,7 @@ func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Par
 		view.Actions = append(view.Actions, web.Action{Label: "Open the demo till", Path: "/dev/demo-till", Post: true})
 	}
 	if c.History != nil {
-		view.Actions = append(
-			view.Actions,
-			web.Action{Label: "Start over with 90 days of history", Path: "/dev/history", Post: true, Name: "as", Value: store.RoleOwner},
-		)
+		view.Actions = append(view.Actions, fill)
 	}
 	var b bytes.Buffer
 	if err := pages().Render(&b, "start", view, web.PrinterFor("en")); err != nil {
@@ -104,9 +103,10 @@ func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Par
 		return
 	}
 	c.Kernel.RequestID(w)
-	web.SetHeaders(w.Header())
-	web.AllowForms(w.Header())
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	h := w.Header()
+	web.SetHeaders(h)
+	web.AllowForms(h)
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.Write(b.Bytes())
 }
 
@@ -153,14 +153,18 @@ func (c *Control) demoCard(w http.ResponseWriter, r *http.Request, _ httprouter.
 		return
 	}
 	// The path alone, since the browser may know the fixture by another name.
-	w.Header().Set("Location", "/i/"+path.Base(made.InstallURL))
-	c.Kernel.HTML(w, http.StatusSeeOther, nil)
+	c.redirect(w, http.StatusSeeOther, "/i/"+path.Base(made.InstallURL))
+}
+
+// redirect leads a browser to a path.
+func (c *Control) redirect(w http.ResponseWriter, status int, to string) {
+	w.Header().Set("Location", to)
+	c.Kernel.HTML(w, status, nil)
 }
 
 // demoTill answers POST /dev/demo-till: it makes the browser the demo till and leads to the
 // till page.
 func (c *Control) demoTill(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 	http.SetCookie(w, kernel.DeviceCookie(c.PublicURL, c.Ready.TillToken))
-	w.Header().Set("Location", "/till/")
-	c.Kernel.HTML(w, http.StatusSeeOther, nil)
+	c.redirect(w, http.StatusSeeOther, "/till/")
 }

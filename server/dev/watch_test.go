@@ -67,16 +67,16 @@ func TestWatched(t *testing.T) {
 	var w watcher
 	r := start(t, w.watch)
 	program := r.ProgramIDs["standard"]
-	callREST(r, "GET", "/me", nil).Want(200)
-	callREST(r, "GET", "/cards?external_ref=secret-member", nil).Want(200)
-	callREST(r, "POST", cardsPath(r), fields{"holder_name": 1, "holder_email": "x", "un\x1b[2Jknown": 1}).Want(400)
-	callREST(r, "GET", "/cards/crd_00000000000000000000000000", nil).Want(404)
+	r.Get("/me").Want(200)
+	r.Get("/cards?external_ref=secret-member").Want(200)
+	r.Post(cardsPath(r), fields{"holder_name": 1, "holder_email": "x", "un\x1b[2Jknown": 1}).Want(400)
+	r.Get("/cards/crd_00000000000000000000000000").Want(404)
 	callREST(r, "BREW", "/me", nil)
 	callREST(r, "POST", cardsPath(r), fields{"external_ref": "m"}, "Idempotency-Key", "k").Want(201)
 	callREST(r, "POST", cardsPath(r), fields{"external_ref": "m"}, "Idempotency-Key", "k").Want(201)
-	callControl(r, "POST", "/faults", fields{"status": 503, "path": "/me"}).Want(201)
+	r.Control("POST", "/faults", fields{"status": 503, "path": "/me"})
 	callREST(r, "GET", "/me", nil).Want(503)
-	callControl(r, "POST", "/faults", fields{"status": 0, "path": "/me"}).Want(201)
+	r.Control("POST", "/faults", fields{"status": 0, "path": "/me"})
 	callREST(r, "GET", "/me", nil)
 	send(r, context.Background(), "GET", r.Origin+"/assets/none.css", nil)
 	r.Fetch("GET", r.Origin+"/readyz", nil, http.Header{})
@@ -111,14 +111,14 @@ func TestWatchedDeliveries(t *testing.T) {
 	t.Parallel()
 	var w watcher
 	r := start(t, w.watch)
-	receiver := callControl(r, "POST", "/receiver", fields{"status": 500}).Want(201)
-	callREST(
-		r,
-		"POST",
+	receiver := r.Control("POST", "/receiver", fields{"status": 500})
+
+	r.Post(
+
 		"/programs/"+r.ProgramIDs["standard"]+"/webhooks",
-		fields{"url": receiver.Str("url"), "events": []string{"card.added"}},
-	).Want(201)
-	callREST(r, "POST", cardsPath(r), nil).Want(201)
+		fields{"url": receiver.Str("url"), "events": []string{"card.added"}}).
+		Want(201)
+	r.Post(cardsPath(r), nil).Want(201)
 	settle(r)
 	lines := w.lines(t, func(l []string) bool {
 		return slices.ContainsFunc(l, func(s string) bool { return strings.HasPrefix(s, "WEBHOOK") })
@@ -183,10 +183,10 @@ func TestAccessLogOfFixture(t *testing.T) {
 	t.Parallel()
 	log := &servertest.Log{}
 	r := start(t, func(c *app.Config) { c.AccessLog, c.Log = true, slog.New(slog.NewTextHandler(log, nil)) })
-	callControl(r, "POST", "/faults", fields{"status": 503, "path": "/me"}).Want(201)
+	r.Control("POST", "/faults", fields{"status": 503, "path": "/me"})
 	callREST(r, "GET", "/me", nil).Want(503)
 	callControl(r, "POST", "/cards/crd_secret/lock", nil).Want(404)
-	callControl(r, "POST", "/reset", nil).Want(200)
+	r.Control("POST", "/reset", nil)
 	for _, want := range []string{"route=/dev/faults status=201", `method=GET route="" status=503`, "route=/dev/cards/:id/lock status=404", "route=/dev/reset status=200"} {
 		if !log.Has(want) {
 			t.Errorf("the log has no %s:\n%s", want, log)

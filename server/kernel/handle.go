@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"net/http"
+	"reflect"
 
 	"github.com/julienschmidt/httprouter"
 
@@ -70,45 +71,74 @@ type Handler[B, R any] struct {
 
 // Handle returns the handler function.
 func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
+	return AnyHandler{h.Status, h.Mode, h.Limit, reflect.TypeOf((*B)(nil)).Elem(), Encoded(h.Do)}.Handle(k)
+}
+
+// Encoded returns a function that calls do with a value of the type B and returns its answer as JSON.
+func Encoded[B, R any](
+	do func(*http.Request, httprouter.Params, B) (R, error),
+) func(*http.Request, httprouter.Params, any) ([]byte, error) {
+	return func(r *http.Request, p httprouter.Params, in any) ([]byte, error) {
+		out, err := do(r, p, in.(B))
+		if err != nil {
+			return nil, err
+		}
+		return wire.Append(nil, &out), nil
+	}
+}
+
+// AnyHandler is a Handler without types of its own: the binary has a copy of a generic method for
+// each type. In is the struct of the body or query, and Do returns the answer as JSON.
+type AnyHandler struct {
+	Status int
+	Mode   wire.Mode
+	Limit  int64
+	In     reflect.Type
+	Do     func(*http.Request, httprouter.Params, any) ([]byte, error)
+}
+
+// Handle returns the handler function.
+func (h AnyHandler) Handle(k *Kernel) httprouter.Handle {
 	h.Limit = cmp.Or(h.Limit, MaxBody)
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		k.RequestID(w)
 		setSecurityHeaders(w.Header())
-		out, err := h.answer(k, w, r, p)
+		body, err := h.answer(k, w, r, p)
 		switch {
 		case err != nil:
 			k.AnswerError(w, err)
 		case h.Status == http.StatusNoContent:
 			send(w, h.Status, nil)
 		default:
-			send(w, h.Status, wire.Append(nil, &out))
+			send(w, h.Status, body)
 		}
 	}
 }
 
 // answer decodes and validates the body or the query and calls Do.
-func (h Handler[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out R, err error) {
+func (h AnyHandler) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out []byte, err error) {
 	var raw []byte
 	if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {
 		if raw, err = readBody(w, r, h.Limit); err != nil {
-			return out, err
+			return nil, err
 		}
 	}
 	if err := checkContentType(r, raw); err != nil {
-		return out, err
+		return nil, err
 	}
-	b := new(B)
+	fields := reflect.New(h.In)
 	var details []store.Detail
 	if r.Method == http.MethodGet {
-		details = wire.DecodeQuery(r.URL.Query(), b, k.conf.Fields)
+		details = wire.DecodeQuery(r.URL.Query(), fields.Interface(), k.conf.Fields)
 	} else {
-		details = wire.DecodeBody(raw, b, h.Mode, k.conf.Fields)
+		details = wire.DecodeBody(raw, fields.Interface(), h.Mode, k.conf.Fields)
 	}
-	if c, ok := any(*b).(Checker); ok {
+	in := fields.Elem().Interface()
+	if c, ok := in.(Checker); ok {
 		details = wire.Join(details, c.Check(k.st.Now())...)
 	}
 	if details != nil {
-		return out, store.Invalid(details...)
+		return nil, store.Invalid(details...)
 	}
-	return h.Do(r, p, *b)
+	return h.Do(r, p, in)
 }
