@@ -21,7 +21,9 @@ func TestDelayBeyondWriteTimeout(t *testing.T) {
 	const timeout = 100 * time.Millisecond
 	for _, when := range []string{faultBefore, faultAfter} {
 		f := NewFaults(context.Background(), &kernel.Kernel{}, testAPIs)
-		if _, err := f.add(nil, httprouter.Params{}, faultBody{DelayMS: store.Given(3 * timeout.Milliseconds()), When: store.Given(when)}); err != nil {
+		if _, err := f.add(nil, httprouter.Params{}, faultBody{
+			DelayMS: store.Given(3 * timeout.Milliseconds()), When: store.Given(when),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		j := NewJournal(time.Now, openStore(t), testAPIs)

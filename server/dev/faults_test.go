@@ -118,7 +118,8 @@ func TestFaultCuts(t *testing.T) {
 func TestFaultAnswers(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	for status, want := range map[int]string{400: "bad_request", 401: "unauthenticated", 402: "subscription_suspended", 403: "unauthorized", 404: "not_found", 409: "conflict",
+	for status, want := range map[int]string{400: "bad_request", 401: "unauthenticated", 402: "subscription_suspended", 403: "unauthorized",
+		404: "not_found", 409: "conflict",
 		410: "gone", 418: "bad_request", 422: "unprocessable_entity", 429: "rate_limited", 500: "internal_error", 599: "internal_error"} {
 		newFault(r, fields{"status": status})
 		got := callREST(r, "GET", "/me", nil).Want(status, want)
@@ -286,7 +287,8 @@ func TestFaultAndClientThatLeaves(t *testing.T) {
 		newFault(r, fields{"delay_ms": 60000, "when": when})
 		ctx, leave := context.WithTimeout(context.Background(), 300*time.Millisecond)
 		defer leave()
-		if got := send(r, ctx, "POST", r.BaseURL+cardsPath(r), fields{"holder_name": "Ada"}, "Authorization", "Bearer "+r.APIKey); got.Err == nil {
+		if got := send(r, ctx, "POST", r.BaseURL+cardsPath(r), fields{"holder_name": "Ada"}, "Authorization",
+			"Bearer "+r.APIKey); got.Err == nil {
 			t.Fatalf("answered %d", got.Status)
 		}
 		// The entry is recorded when the server has noticed that the client left.
@@ -343,17 +345,31 @@ func TestFaultFields(t *testing.T) {
 		{fields{}, []string{"status required"}},
 		{fields{"status": nil, "delay_ms": 0}, []string{"status required"}},
 		{fields{"method": 1, "path": 2, "status": "500", "code": 3, "delay_ms": "x", "count": 1.5, "when": true, "headers": "h", "shop": 1},
-			[]string{"code invalid_type", "count invalid_type", "delay_ms invalid_type", "headers invalid_type", "method invalid_type", "path invalid_type", "shop unknown_field", "status invalid_type", "when invalid_type"}},
+			[]string{
+				"code invalid_type", "count invalid_type", "delay_ms invalid_type", "headers invalid_type",
+				"method invalid_type", "path invalid_type", "shop unknown_field", "status invalid_type", "when invalid_type",
+			}},
 		{fields{"method": "GTE", "path": "cards", "status": 399, "count": 0, "delay_ms": -1, "when": "never", "code": "Rate"},
-			[]string{"code invalid_format", "count too_small", "delay_ms too_small", "when invalid_value", "method invalid_value", "path invalid_format", "status invalid_value"}},
-		{fields{"status": 600, "count": 1000001, "delay_ms": 60001, "method": strings.Repeat("G", 17), "path": "/" + strings.Repeat("p", 2048), "code": strings.Repeat("c", 65)},
+			[]string{
+				"code invalid_format", "count too_small", "delay_ms too_small", "when invalid_value", "method invalid_value",
+				"path invalid_format", "status invalid_value",
+			}},
+		{fields{
+			"status": 600, "count": 1000001, "delay_ms": 60001, "method": strings.Repeat("G", 17),
+			"path": "/" + strings.Repeat("p", 2048), "code": strings.Repeat("c", 65),
+		},
 			[]string{"code too_long", "count too_large", "delay_ms too_large", "method too_long", "path too_long", "status too_large"}},
-		{fields{"status": -1, "path": "", "method": "", "code": ""}, []string{"code too_short", "method too_short", "path too_short", "status too_small"}},
+		{
+			fields{"status": -1, "path": "", "method": "", "code": ""},
+			[]string{"code too_short", "method too_short", "path too_short", "status too_small"},
+		},
 		{fields{"status": 0, "code": "x", "headers": fields{}}, []string{"code not_allowed", "headers not_allowed"}},
 		{fields{"delay_ms": 1, "code": "x"}, []string{"code not_allowed"}},
 		{fields{"status": 500, "headers": many}, []string{"headers too_many"}},
-		{fields{"status": 500, "headers": fields{"A b": "c", "Content-Length": "3", "X": "a\r\nB: c", "X-Long": strings.Repeat("v", 1025), "X-Number": 1, "": "x", strings.Repeat("n", 101): "x", "é": "x"}},
-			[]string{"headers.X-Long too_long", "headers.X-Number invalid_type", "headers. invalid_format", "headers.A b invalid_format", "headers.Content-Length not_allowed",
+		{fields{"status": 500, "headers": fields{"A b": "c", "Content-Length": "3", "X": "a\r\nB: c", "X-Long": strings.Repeat("v", 1025),
+			"X-Number": 1, "": "x", strings.Repeat("n", 101): "x", "é": "x"}},
+			[]string{"headers.X-Long too_long", "headers.X-Number invalid_type", "headers. invalid_format", "headers.A b invalid_format",
+				"headers.Content-Length not_allowed",
 				"headers.X invalid_format", "headers." + strings.Repeat("n", 92) + "… not_allowed", "headers.é invalid_format"}},
 		{fields{"status": 500, "headers": fields{"X": "z", "x": "y"}}, []string{"headers.x invalid_value"}},
 	} {

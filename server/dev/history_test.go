@@ -22,7 +22,10 @@ func TestHistory(t *testing.T) {
 		return servertest.Decode[store.AnalyticsSummary](r.Get("/analytics/summary").Want(200)).Activity30d
 	}
 	first := r.Control("POST", "/reset", nil)
-	for _, body := range []any{fields{"days": 0}, fields{"days": 367}, fields{"days": "90"}, fields{"days": 1.5}, fields{"shop_id": r.ShopID}, []int{90}} {
+	for _, body := range []any{
+		fields{"days": 0}, fields{"days": 367}, fields{"days": "90"}, fields{"days": 1.5}, fields{"shop_id": r.ShopID},
+		[]int{90},
+	} {
 		callControl(r, "POST", "/history", body).Want(400)
 	}
 	if n := activity(); n != 0 {

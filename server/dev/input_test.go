@@ -30,13 +30,18 @@ func TestClockTakesOneField(t *testing.T) {
 func TestAdvanceDays(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	for _, c := range []struct{ advance, now string }{{"3d", "2030-01-04T00:00:00.000Z"}, {"1d12h30m", "2030-01-05T12:30:00.000Z"}, {"0d", "2030-01-05T12:30:00.000Z"}, {"11h30m", "2030-01-06T00:00:00.000Z"}} {
+	for _, c := range []struct{ advance, now string }{
+		{"3d", "2030-01-04T00:00:00.000Z"}, {"1d12h30m", "2030-01-05T12:30:00.000Z"}, {"0d", "2030-01-05T12:30:00.000Z"},
+		{"11h30m", "2030-01-06T00:00:00.000Z"},
+	} {
 		callControl(r, "POST", "/clock", fields{"now": "2030-01-01T00:00:00Z"})
 		if got := r.Control("POST", "/clock", fields{"advance": c.advance}); string(got.Raw("now")) != `"`+c.now+`"` {
 			t.Errorf("%s: %s", c.advance, got.Body)
 		}
 	}
-	for _, wrong := range []string{"d", "-1d", "1.5d", "1d2d", "1d-1h", "1dx", " 1d", "106752d", "106751d24h", "99999999999999999999d", "12h3d"} {
+	for _, wrong := range []string{
+		"d", "-1d", "1.5d", "1d2d", "1d-1h", "1dx", " 1d", "106752d", "106751d24h", "99999999999999999999d", "12h3d",
+	} {
 		callControl(r, "POST", "/clock", fields{"advance": wrong}).Invalid("advance invalid_value")
 	}
 }
@@ -46,7 +51,9 @@ func TestAdvanceDays(t *testing.T) {
 func TestControlTextsAreLines(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for text, code := range map[string]string{"": "too_short", " \u200b": "too_short", "a\nb": "invalid_format", "a\u202eb": "invalid_format"} {
+	for text, code := range map[string]string{
+		"": "too_short", " \u200b": "too_short", "a\nb": "invalid_format", "a\u202eb": "invalid_format",
+	} {
 		for _, path := range []string{"/shops", "/keys", "/locations", "/devices"} {
 			body := fields{"name": text}
 			if path == "/devices" {
@@ -87,7 +94,9 @@ func TestControlStaff(t *testing.T) {
 		s.ControlAPI().Post("/staff", fields{"location_id": "loc_none", "name": "Ada", "pin": "2468"}).Want(404, "not_found")
 		s.ControlAPI().Post("/pairings", fields{"name": ""}).Invalid("name too_short", "location_id required")
 		s.ControlAPI().Post("/pairings", fields{"location_id": "loc_none"}).Want(404, "not_found")
-		for _, path := range []string{"/staff/stf_none/disable", "/staff/stf_none/enable", "/devices/dev_none/revoke", "/staff/" + device + "/disable"} {
+		for _, path := range []string{
+			"/staff/stf_none/disable", "/staff/stf_none/enable", "/devices/dev_none/revoke", "/staff/" + device + "/disable",
+		} {
 			s.ControlAPI().Post(path, nil).Want(404, "not_found")
 		}
 		s.ControlAPI().Post("/staff/stf_none/pin", fields{"pin": "1"}).Invalid("pin too_short")
@@ -100,11 +109,14 @@ func TestControlStaff(t *testing.T) {
 func TestPINIsDemandedOnceSet(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for body, want := range map[string]bool{`{}`: false, `{"staff_pin":"1234"}`: true, `{"staff_pin":"12345678","require_staff_pin":true}`: true,
-		`{"staff_pin":"1234","require_staff_pin":false}`: false, `{"require_staff_pin":true}`: true} {
+	for body, want := range map[string]bool{`{}`: false, `{"staff_pin":"1234"}`: true,
+		`{"staff_pin":"12345678","require_staff_pin":true}`: true,
+		`{"staff_pin":"1234","require_staff_pin":false}`:    false, `{"require_staff_pin":true}`: true} {
 		s.Control("POST", "/locations", body).Shows(fields{"require_staff_pin": want})
 	}
-	for pin, code := range map[string]string{"": "too_short", "123": "too_short", "123456789": "too_long", "12345678a": "too_long", "12 4": "invalid_format"} {
+	for pin, code := range map[string]string{
+		"": "too_short", "123": "too_short", "123456789": "too_long", "12345678a": "too_long", "12 4": "invalid_format",
+	} {
 		s.ControlAPI().Post("/locations", fields{"staff_pin": pin, "name": 7}).Invalid("name invalid_type", "staff_pin "+code)
 	}
 	at := s.Control("POST", "/locations", nil).Str("id")

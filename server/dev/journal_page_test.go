@@ -81,8 +81,10 @@ func TestJournalFilters(t *testing.T) {
 	r.Get("/cards").Want(200)
 	rest, till := "/api/public/v1", "/till/v1"
 	for query, want := range map[string][]string{
-		"":                                    {rest + cardsPath(r), rest + "/cards/" + card, till + "/cards/" + card, rest + "/cards"},
-		"kind=request":                        {rest + cardsPath(r), "/healthz", rest + "/cards/" + card, till + "/cards/" + card, rest + "/cards"},
+		"": {rest + cardsPath(r), rest + "/cards/" + card, till + "/cards/" + card, rest + "/cards"},
+		"kind=request": {
+			rest + cardsPath(r), "/healthz", rest + "/cards/" + card, till + "/cards/" + card, rest + "/cards",
+		},
 		"kind=request&limit=3":                {rest + "/cards/" + card, till + "/cards/" + card, rest + "/cards"},
 		"kind=request&limit=4&path=/**":       {"/healthz", rest + "/cards/" + card, till + "/cards/" + card, rest + "/cards"},
 		"path=/cards/*":                       {rest + "/cards/" + card, till + "/cards/" + card},

@@ -177,7 +177,10 @@ func TestJournalListing(t *testing.T) {
 	span("?kind=rest&limit=2", 2, 127, 129)
 	span("?kind=till", 65, 2, 130)
 	span("?kind=delivery", 0, 0, 0)
-	for query, want := range map[string]string{"?limit=0": "limit too_small", "?limit=x": "limit invalid_type", "?limit=": "limit invalid_value", "?kind=REST": "kind invalid_value", "?kind=rest&kind=till": "kind invalid_value"} {
+	for query, want := range map[string]string{
+		"?limit=0": "limit too_small", "?limit=x": "limit invalid_type", "?limit=": "limit invalid_value",
+		"?kind=REST": "kind invalid_value", "?kind=rest&kind=till": "kind invalid_value",
+	} {
 		callControl(r, "GET", "/requests"+query, nil).Invalid(want)
 	}
 	r.Control("DELETE", "/requests", nil)

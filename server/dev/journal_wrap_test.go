@@ -177,7 +177,9 @@ func TestJournalIsBounded(t *testing.T) {
 		j.history.checkRepeat(a, 200, 1)
 		j.history.addWait(a, http.StatusServiceUnavailable, "5", false, a.at, 1)
 	}
-	for name, n := range map[string]int{"posts": len(j.history.posts.m), "waits": len(j.history.waits.m), "their order": len(j.history.posts.order)} {
+	for name, n := range map[string]int{
+		"posts": len(j.history.posts.m), "waits": len(j.history.waits.m), "their order": len(j.history.posts.order),
+	} {
 		if n > maxRemembered {
 			t.Errorf("%d %s", n, name)
 		}

@@ -87,7 +87,10 @@ func TestReceiverListsBySequence(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, nil)
-	for _, c := range []struct{ sequence, id, n string }{{"12", "evt_b", "1"}, {"9", "evt_z", "1"}, {"", "evt_y", "0"}, {"12", "evt_a", "1"}, {"12", "evt_b", "2"}, {"x", "evt_x", "0"}, {"9", "evt_z", "2"}} {
+	for _, c := range []struct{ sequence, id, n string }{
+		{"12", "evt_b", "1"}, {"9", "evt_z", "1"}, {"", "evt_y", "0"}, {"12", "evt_a", "1"}, {"12", "evt_b", "2"},
+		{"x", "evt_x", "0"}, {"9", "evt_z", "2"},
+	} {
 		var headers []string
 		if c.sequence != "" {
 			headers = []string{"X-Service-Sequence", c.sequence}
@@ -169,8 +172,10 @@ func TestReceiverWaits(t *testing.T) {
 	if readReceiver(r, to.ID, "?wait=7&timeout_ms=1300"); time.Since(start) < 1300*time.Millisecond {
 		t.Errorf("gave up after %s", time.Since(start))
 	}
-	for query, want := range map[string]string{"?wait=-1": "wait too_small", "?wait=1001": "wait too_large", "?wait=x": "wait invalid_type", "?timeout_ms=60001": "timeout_ms too_large",
-		"?timeout_ms=-1": "timeout_ms too_small", "?event=": "event invalid_value", "?event=" + strings.Repeat("e", 101): "event too_long"} {
+	for query, want := range map[string]string{"?wait=-1": "wait too_small", "?wait=1001": "wait too_large", "?wait=x": "wait invalid_type",
+		"?timeout_ms=60001": "timeout_ms too_large",
+		"?timeout_ms=-1":    "timeout_ms too_small", "?event=": "event invalid_value",
+		"?event=" + strings.Repeat("e", 101): "event too_long"} {
 		callControl(r, "GET", "/receiver/"+to.ID+query, nil).Invalid(want)
 	}
 	r.Control("DELETE", "/receiver/"+to.ID+"/requests", nil)
@@ -239,9 +244,15 @@ func TestReceiverAnswers(t *testing.T) {
 			body any
 			want []string
 		}{
-			{fields{"status": "200", "delay_ms": 0.5, "headers": fields{"A": 1}, "url": "x"}, []string{"delay_ms invalid_type", "headers.A invalid_type", "status invalid_type", "url unknown_field"}},
+			{
+				fields{"status": "200", "delay_ms": 0.5, "headers": fields{"A": 1}, "url": "x"},
+				[]string{"delay_ms invalid_type", "headers.A invalid_type", "status invalid_type", "url unknown_field"},
+			},
 			{fields{"status": 600, "delay_ms": 60001}, []string{"delay_ms too_large", "status too_large"}},
-			{fields{"status": 199, "delay_ms": -1, "headers": fields{"Transfer-Encoding": "x"}}, []string{"delay_ms too_small", "status invalid_value", "headers.Transfer-Encoding not_allowed"}},
+			{
+				fields{"status": 199, "delay_ms": -1, "headers": fields{"Transfer-Encoding": "x"}},
+				[]string{"delay_ms too_small", "status invalid_value", "headers.Transfer-Encoding not_allowed"},
+			},
 		} {
 			callControl(r, method, path, c.body).Invalid(c.want...)
 		}
@@ -277,7 +288,10 @@ func TestReceiverBounds(t *testing.T) {
 // address.
 func TestReceiverOfAWildcardAddress(t *testing.T) {
 	t.Parallel()
-	for listen, want := range map[string]string{"0.0.0.0:0": "http://127.0.0.1:", ":0": "http://127.0.0.1:", "127.0.0.1:0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:"} {
+	for listen, want := range map[string]string{
+		"0.0.0.0:0": "http://127.0.0.1:", ":0": "http://127.0.0.1:", "127.0.0.1:0": "http://127.0.0.1:",
+		"[::1]:0": "http://[::1]:",
+	} {
 		t.Run(listen, func(t *testing.T) {
 			r := start(t, func(c *app.Config) { c.Listen = listen })
 			to := newReceiver(r, nil)

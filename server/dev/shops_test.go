@@ -23,7 +23,10 @@ func TestReasonOfASubscription(t *testing.T) {
 		change fields
 		event  fields // nil: none
 	}{
-		{fields{"subscription_state": "past_due", "reason": "Invoice 17 is open: 12 €"}, fields{"from_state": "active", "to_state": "past_due", "reason": "Invoice 17 is open: 12 €"}},
+		{
+			fields{"subscription_state": "past_due", "reason": "Invoice 17 is open: 12 €"},
+			fields{"from_state": "active", "to_state": "past_due", "reason": "Invoice 17 is open: 12 €"},
+		},
 		{fields{"subscription_state": "past_due", "reason": "again"}, nil},
 		{fields{"reason": "nothing changes"}, nil},
 		{fields{"subscription_state": "active"}, fields{"from_state": "past_due", "to_state": "active", "reason": ""}},
@@ -39,7 +42,10 @@ func TestReasonOfASubscription(t *testing.T) {
 			log.Shows(fields{"items.0.request_payload.data": c.event})
 		}
 	}
-	for text, code := range map[any]string{"": "too_short", long + "ü": "too_long", "two\nlines": "invalid_format", "a\u2028b": "invalid_format", "a\u202eb": "invalid_format", "a\x1b[0m": "invalid_format", 7: "invalid_type"} {
+	for text, code := range map[any]string{
+		"": "too_short", long + "ü": "too_long", "two\nlines": "invalid_format", "a\u2028b": "invalid_format",
+		"a\u202eb": "invalid_format", "a\x1b[0m": "invalid_format", 7: "invalid_type",
+	} {
 		callControl(s, "PATCH", shop, fields{"subscription_state": "suspended", "reason": text}).Invalid("reason " + code)
 	}
 	callControl(s, "POST", "/shops", fields{"reason": "new"}).Invalid("reason unknown_field")

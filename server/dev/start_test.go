@@ -21,7 +21,8 @@ func TestStartPage(t *testing.T) {
 	if got := page.Header.Get("Content-Type") + page.Header.Get("Vary") + page.Header.Get("Cache-Control"); got != "text/html; charset=utf-8Acceptno-store" {
 		t.Errorf("headers %q", got)
 	}
-	for _, want := range append([]string{r.APIKey, r.RestrictedAPIKey, r.MCPKey, r.TillToken, r.ShopID, r.BaseURL, r.ProgramIDs["prepaid"], r.LocationIDs[1], "program_ids.prepaid", "/me</code></pre>",
+	for _, want := range append([]string{r.APIKey, r.RestrictedAPIKey, r.MCPKey, r.TillToken, r.ShopID, r.BaseURL, r.ProgramIDs["prepaid"],
+		r.LocationIDs[1], "program_ids.prepaid", "/me</code></pre>",
 		`action="/dev/sign-in"`, `name="as" value="owner"`, `href="/dashboard"`, `href="/till/openapi.json"`}, r.LocationIDs...) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not contain %s", want)

@@ -187,7 +187,10 @@ func TestAccessLogOfFixture(t *testing.T) {
 	callREST(r, "GET", "/me", nil).Want(503)
 	callControl(r, "POST", "/cards/crd_secret/lock", nil).Want(404)
 	r.Control("POST", "/reset", nil)
-	for _, want := range []string{"route=/dev/faults status=201", `method=GET route="" status=503`, "route=/dev/cards/:id/lock status=404", "route=/dev/reset status=200"} {
+	for _, want := range []string{
+		"route=/dev/faults status=201", `method=GET route="" status=503`, "route=/dev/cards/:id/lock status=404",
+		"route=/dev/reset status=200",
+	} {
 		if !log.Has(want) {
 			t.Errorf("the log has no %s:\n%s", want, log)
 		}

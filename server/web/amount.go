@@ -11,16 +11,21 @@ const maxAmount = 12
 // Amount returns an amount in the smallest units of a currency as a person types it into
 // a field, such as 12.50 for 1250 EUR.
 func (p *Printer) Amount(cents int64, currency string) string {
-	decimals := decimalsOf(currency)
-	digits := strconv.FormatInt(cents, 10)
-	for len(digits) <= decimals {
-		digits = "0" + digits
-	}
-	whole, fraction := digits[:len(digits)-decimals], digits[len(digits)-decimals:]
+	whole, fraction := splitAmount(strconv.FormatInt(cents, 10), currency)
 	if fraction == "" {
 		return whole
 	}
 	return whole + p.locale.decimal + fraction
+}
+
+// splitAmount returns the digits of an amount before and after the decimal sign.
+func splitAmount(digits, currency string) (whole, fraction string) {
+	decimals := decimalsOf(currency)
+	for len(digits) <= decimals {
+		digits = "0" + digits
+	}
+	point := len(digits) - decimals
+	return digits[:point], digits[point:]
 }
 
 // ParseAmount returns what a person typed as an amount in the smallest units of a

@@ -100,7 +100,13 @@ func (m *markup) image(c Chart, part string, height int) {
 	id := c.ID + part
 	m.add(
 		`<svg class="main" width="100%%" height="%d" role="img" aria-labelledby="%v-t" aria-describedby="%v-d"><title id="%v-t">%v</title><desc id="%v-d">%v</desc>`,
-		height, id, id, id, c.Title, id, c.Desc,
+		height,
+		id,
+		id,
+		id,
+		c.Title,
+		id,
+		c.Desc,
 	)
 }
 
@@ -212,13 +218,10 @@ func sum(values []int64) (total int64) {
 	return total
 }
 
-// highest returns the index of the highest figure, or -1 if none is above zero.
-func highest(values []int64) int {
-	best := -1
-	for i, v := range values {
-		if v > 0 && (best < 0 || v > values[best]) {
-			best = i
-		}
+// largest returns the highest figure, or 0 if none is above zero.
+func largest(values []int64) (best int64) {
+	for _, v := range values {
+		best = max(best, v)
 	}
 	return best
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,13 +154,10 @@ func hours(hour int) string { return fmt.Sprintf("%02d–%02d", hour, hour+1) }
 // each other on wide screens and above each other on phones.
 func YearHeatmap(p *Printer, c Chart, first time.Time, counts []int64) template.HTML {
 	c = c.defaults(p)
-	best := highest(counts)
-	top := int64(0)
-	if best >= 0 {
-		top = counts[best]
-		if c.Desc == "" {
-			c.Desc = p.T("Highest: {0} ({1}). Total: {2}.", c.Format(top), p.Date(first.AddDate(0, 0, best)), c.Format(sum(counts)))
-		}
+	top := largest(counts)
+	if c.Desc == "" && top > 0 {
+		day := first.AddDate(0, 0, slices.Index(counts, top))
+		c.Desc = p.T("Highest: {0} ({1}). Total: {2}.", c.Format(top), p.Date(day), c.Format(sum(counts)))
 	}
 	var m markup
 	m.open(c, "year")

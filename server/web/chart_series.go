@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"html/template"
+	"slices"
 	"strings"
 )
 
@@ -13,23 +14,21 @@ func BarChart(p *Printer, c Chart, points []Point) template.HTML {
 	for i, point := range points {
 		values[i], labels[i] = point.Value, point.Label
 	}
-	best := highest(values)
-	if c.Desc == "" && best >= 0 {
-		c.Desc = p.T("Highest: {0} ({1}). Total: {2}.", c.Format(values[best]), points[best].name(), c.Format(sum(values)))
+	top := largest(values)
+	if c.Desc == "" && top > 0 {
+		best := points[slices.Index(values, top)]
+		c.Desc = p.T("Highest: {0} ({1}). Total: {2}.", c.Format(top), best.name(), c.Format(sum(values)))
 	}
 	var m markup
 	m.open(c, "bars")
 	m.WriteString(`<div class="plot">`)
-	a := newAxis(0)
-	if best >= 0 {
-		a = newAxis(values[best])
-	}
+	a := newAxis(top)
 	m.labels(c, a)
 	m.image(c, "", plotBottom+26)
 	m.grid(a)
 	m.bars(c, a, points)
 	m.ticks(labels)
-	if best < 0 {
+	if top == 0 {
 		m.noFigures(p)
 	}
 	m.WriteString("</svg></div>")
@@ -82,12 +81,7 @@ func LineChart(p *Printer, c Chart, labels, longs []string, now, before Series) 
 		c.Desc = p.T("{0}: {1}. {2}: {3}.", now.Name, c.Format(sum(now.Values)), before.Name, c.Format(sum(before.Values)))
 	}
 	n := max(1, len(labels), len(now.Values), len(before.Values))
-	a := newAxis(0)
-	for _, s := range []Series{now, before} {
-		if i := highest(s.Values); i >= 0 {
-			a = newAxis(max(a.top(), s.Values[i]))
-		}
-	}
+	a := newAxis(max(largest(now.Values), largest(before.Values)))
 	var m markup
 	m.open(c, "lines")
 	m.lineLegend(c, now, before)

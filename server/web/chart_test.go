@@ -26,9 +26,11 @@ func TestGoldenCharts(t *testing.T) {
 	heat[time.Saturday][11], heat[time.Monday][8] = 134, 20
 	first := time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)
 	for name, chart := range map[string]template.HTML{
-		"bars":  BarChart(p, Chart{ID: "c", Title: "Timbri", Key: "Giorno"}, week),
-		"none":  BarChart(p, Chart{ID: "c", Title: "Timbri"}, nil),
-		"lines": LineChart(p, Chart{ID: "c", Title: "Saldi", Key: "Giorno", Format: func(v int64) string { return p.Money(v, "EUR") }}, []string{"1", "2", "3"}, nil, Series{"Ora", []int64{0, 1250}}, Series{"Prima", []int64{300, 900, 4100}}),
+		"bars": BarChart(p, Chart{ID: "c", Title: "Timbri", Key: "Giorno"}, week),
+		"none": BarChart(p, Chart{ID: "c", Title: "Timbri"}, nil),
+		"lines": LineChart(p, Chart{
+			ID: "c", Title: "Saldi", Key: "Giorno", Format: func(v int64) string { return p.Money(v, "EUR") },
+		}, []string{"1", "2", "3"}, nil, Series{"Ora", []int64{0, 1250}}, Series{"Prima", []int64{300, 900, 4100}}),
 		"heat":  Heatmap(p, Chart{ID: "c", Title: "Timbri", Bare: true}, heat),
 		"year":  YearHeatmap(p, Chart{ID: "c", Title: "Timbri"}, first, []int64{1, 2, 3, 4, 0, 8, 8, 1, 0, 5}),
 		"split": SplitBar(p, Chart{ID: "c", Title: "Tessere", Key: "Tipo"}, []Part{{"Apple", 3}, {"Google", 1}, {"<b>", 0}}),
@@ -93,7 +95,10 @@ func TestEmptyCharts(t *testing.T) {
 // TestAxis checks that the axis has at most four steps, which are round, and reaches the highest
 // figure.
 func TestAxis(t *testing.T) {
-	for highest, want := range map[int64]axis{0: {1, 1}, 1: {1, 1}, 4: {1, 4}, 5: {2, 3}, 9: {5, 2}, 21: {10, 3}, 188: {50, 4}, 201: {100, 3}, 1_000_000: {500_000, 2}} {
+	for highest, want := range map[int64]axis{
+		0: {1, 1}, 1: {1, 1}, 4: {1, 4}, 5: {2, 3}, 9: {5, 2}, 21: {10, 3}, 188: {50, 4}, 201: {100, 3},
+		1_000_000: {500_000, 2},
+	} {
 		if got := newAxis(highest); got != want {
 			t.Errorf("%d: %v, want %v", highest, got, want)
 		}

@@ -10,7 +10,8 @@ func TestContrast(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want float64
-	}{{"#000000", "#FFFFFF", 21}, {"#ffffff", "#FFFFFF", 1}, {"#777777", "#FFFFFF", 4.48}, {"#FF0000", "#FFFFFF", 4}, {"#FFFFFF", "#0000FF", 8.59}} {
+	}{{"#000000", "#FFFFFF", 21}, {"#ffffff", "#FFFFFF", 1}, {"#777777", "#FFFFFF", 4.48}, {"#FF0000", "#FFFFFF", 4},
+		{"#FFFFFF", "#0000FF", 8.59}} {
 		if got := Contrast(c.a, c.b); math.Abs(got-c.want) > 0.01 {
 			t.Errorf("%s on %s: %.3f, want %.2f", c.a, c.b, got, c.want)
 		}

@@ -3,6 +3,8 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -50,11 +52,9 @@ type Option struct {
 }
 
 // fieldTypes are the types of fields: those of inputs, and those with markup of their own.
-var fieldTypes = map[string]bool{
-	"text": true, "email": true, "password": true, "number": true, "search": true, "url": true, "tel": true,
-	"date": true, "time": true, "datetime-local": true, "month": true, "money": true, "code": true,
-	"color": true, "file": true, "textarea": true, "select": true,
-	"checkbox": true, "checkboxes": true, "radios": true,
+var fieldTypes = []string{
+	"text", "email", "password", "number", "search", "url", "tel", "date", "time", "datetime-local", "month", "money", "code",
+	"color", "file", "textarea", "select", "checkbox", "checkboxes", "radios",
 }
 
 // newField is the template function field. The form learns the labels of its faulty
@@ -79,41 +79,31 @@ func newField(form *Form, name, label string, pairs ...any) (Field, error) {
 		}
 		form.labels[name] = cmp.Or(f.Summary, label)
 	}
-	if !fieldTypes[f.Type] {
+	if !slices.Contains(fieldTypes, f.Type) {
 		return f, fmt.Errorf("field %s: there is no type %q", name, f.Type)
 	}
 	return f, nil
 }
 
-// set sets an option of a field.
+// set sets an option of a field: those of Field, in lower case.
 func (f *Field) set(option string, value any) error {
-	texts := map[string]*string{
-		"type": &f.Type, "hint": &f.Hint, "locked": &f.Locked, "default": &f.Default, "prefix": &f.Prefix,
-		"suffix": &f.Suffix, "width": &f.Width, "placeholder": &f.Placeholder, "autocomplete": &f.Autocomplete,
-		"inputmode": &f.InputMode, "pattern": &f.Pattern, "min": &f.Min, "max": &f.Max, "step": &f.Step,
-		"accept": &f.Accept, "value": &f.Sends, "suggest": &f.Suggest, "summary": &f.Summary,
-	}
-	flags := map[string]*bool{
-		"required": &f.Required, "plain": &f.Plain, "hidden": &f.Hidden, "disabled": &f.Disabled, "autofocus": &f.Autofocus,
-	}
-	numbers := map[string]*int{"maxlength": &f.MaxLength, "rows": &f.Rows}
-	ok := true
-	switch {
-	case texts[option] != nil:
-		*texts[option] = fmt.Sprint(value)
-	case flags[option] != nil:
-		*flags[option], ok = value.(bool)
-	case numbers[option] != nil:
-		*numbers[option], ok = value.(int)
-	case option == "optional":
+	switch option {
+	case "optional":
 		f.Plain = value == false
-	case option == "options":
-		f.Options, ok = value.([]Option)
-	default:
-		return fmt.Errorf("field %s: there is no option %q", f.Name, option)
+		return nil
+	case "value": // the name of a method of Field
+		option = "sends"
 	}
-	if !ok {
+	field := reflect.ValueOf(f).Elem().FieldByNameFunc(func(name string) bool { return strings.ToLower(name) == option })
+	switch {
+	case !field.IsValid():
+		return fmt.Errorf("field %s: there is no option %q", f.Name, option)
+	case field.Kind() == reflect.String:
+		field.SetString(fmt.Sprint(value))
+	case reflect.TypeOf(value) != field.Type():
 		return fmt.Errorf("field %s: %s cannot be %v", f.Name, option, value)
+	default:
+		field.Set(reflect.ValueOf(value))
 	}
 	return nil
 }
@@ -172,8 +162,7 @@ func (f Field) On() bool { return f.Form.Checked(f.Name, f.Sends) }
 
 // Input returns the type attribute of the input element.
 func (f Field) Input() string {
-	switch f.Type {
-	case "money", "code":
+	if f.Type == "money" || f.Type == "code" {
 		return "text"
 	}
 	return f.Type
@@ -226,36 +215,26 @@ type Action struct {
 
 // newAction is the template function link.
 func newAction(path, label string, pairs ...string) (Action, error) {
-	a := Action{Label: label, Path: path}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		switch pairs[i] {
-		case "icon":
-			a.Icon = pairs[i+1]
-		case "kind":
-			a.Kind = pairs[i+1]
-		default:
-			return a, fmt.Errorf("link %s: there is no option %q", label, pairs[i])
-		}
-	}
-	return a, nil
+	return Action{Label: label, Path: path}.with(pairs)
 }
 
 // newPost is the template function post.
 func newPost(path, label, key string, pairs ...string) (Action, error) {
-	a := Action{Label: label, Path: path, Key: key, Post: true}
+	return Action{Label: label, Path: path, Key: key, Post: true}.with(pairs)
+}
+
+// with returns the action with options, which are pairs of a name and a value.
+func (a Action) with(pairs []string) (Action, error) {
+	options := map[string]*string{"icon": &a.Icon, "kind": &a.Kind}
+	if a.Post {
+		options["name"], options["value"] = &a.Name, &a.Value
+	}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		switch pairs[i] {
-		case "icon":
-			a.Icon = pairs[i+1]
-		case "kind":
-			a.Kind = pairs[i+1]
-		case "name":
-			a.Name = pairs[i+1]
-		case "value":
-			a.Value = pairs[i+1]
-		default:
-			return a, fmt.Errorf("post %s: there is no option %q", label, pairs[i])
+		option := options[pairs[i]]
+		if option == nil {
+			return a, fmt.Errorf("link or post %s: there is no option %q", a.Label, pairs[i])
 		}
+		*option = pairs[i+1]
 	}
 	return a, nil
 }

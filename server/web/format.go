@@ -30,18 +30,6 @@ func (p *Printer) at(t any) (time.Time, bool) {
 	return at, !at.IsZero()
 }
 
-// fillDate returns a pattern of the locale with the parts of a date in its placeholders.
-func (p *Printer) fillDate(s string, t time.Time) string {
-	l := p.locale
-	return strings.NewReplacer(
-		"{d}", strconv.Itoa(t.Day()),
-		"{m}", l.months[t.Month()-1],
-		"{s}", l.shortMonths[t.Month()-1],
-		"{y}", strconv.Itoa(t.Year()),
-		"{w}", l.weekdays[t.Weekday()],
-	).Replace(s)
-}
-
 // Date returns a day, such as 22 Nov 2026.
 func (p *Printer) Date(t time.Time) string { return p.format(t, p.locale.date) }
 
@@ -54,30 +42,27 @@ func (p *Printer) DayMonth(t time.Time) string { return p.format(t, p.locale.day
 // MonthYear returns a month, such as November 2026.
 func (p *Printer) MonthYear(t time.Time) string { return p.format(t, p.locale.monthYear) }
 
+// Time returns the time of day, such as 14:32.
+func (p *Printer) Time(t time.Time) string { return p.format(t, "{t}") }
+
+// DateTime returns a day and a time of day, such as 22 Nov 2026, 14:32.
+func (p *Printer) DateTime(t time.Time) string { return p.format(t, p.locale.date+", {t}") }
+
+// format returns a pattern with the parts of a time in its placeholders: {d} day, {m} month, {s} short
+// month, {y} year, {w} weekday, {t} time of day. It returns nothing for the zero time.
 func (p *Printer) format(t time.Time, pattern string) string {
 	t, ok := p.at(t)
 	if !ok {
 		return ""
 	}
-	return p.fillDate(pattern, t)
-}
-
-// Time returns the time of day, such as 14:32.
-func (p *Printer) Time(t time.Time) string {
-	t, ok := p.at(t)
-	if !ok {
-		return ""
-	}
-	return t.Format("15:04")
-}
-
-// DateTime returns a day and a time of day, such as 22 Nov 2026, 14:32.
-func (p *Printer) DateTime(t time.Time) string {
-	t, ok := p.at(t)
-	if !ok {
-		return ""
-	}
-	return strings.NewReplacer("{date}", p.fillDate(p.locale.date, t), "{time}", t.Format("15:04")).Replace(p.locale.dateTime)
+	return strings.NewReplacer(
+		"{d}", strconv.Itoa(t.Day()),
+		"{m}", p.locale.months[t.Month()-1],
+		"{s}", p.ShortMonth(t.Month()),
+		"{y}", strconv.Itoa(t.Year()),
+		"{w}", p.Weekday(t.Weekday()),
+		"{t}", t.Format("15:04"),
+	).Replace(pattern)
 }
 
 // Weekday returns the name of a weekday.
@@ -119,12 +104,16 @@ func GroupCode(code string) string {
 
 // Number returns an integer with groups of three digits, such as 12,345.
 func (p *Printer) Number(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "−", digits[1:]
-	}
+	sign, digits := splitSign(strconv.FormatInt(n, 10))
 	return sign + p.groupDigits(digits)
+}
+
+// splitSign returns the sign of a number as it is written in texts, and the rest.
+func splitSign(number string) (sign, rest string) {
+	if rest, ok := strings.CutPrefix(number, "-"); ok {
+		return "−", rest
+	}
+	return "", number
 }
 
 func (p *Printer) groupDigits(digits string) string {
@@ -144,17 +133,13 @@ func (p *Printer) groupDigits(digits string) string {
 // Decimal returns a number with a number of decimals, such as 4.2, or with as many as it has if
 // decimals is -1.
 func (p *Printer) Decimal(x float64, decimals int) string {
-	s := strconv.FormatFloat(x, 'f', decimals, 64)
-	sign := ""
-	if strings.HasPrefix(s, "-") {
-		sign, s = "−", s[1:]
-	}
-	whole, fraction, ok := strings.Cut(s, ".")
-	s = sign + p.groupDigits(whole)
+	sign, digits := splitSign(strconv.FormatFloat(x, 'f', decimals, 64))
+	whole, fraction, ok := strings.Cut(digits, ".")
+	text := sign + p.groupDigits(whole)
 	if ok {
-		s += p.locale.decimal + fraction
+		text += p.locale.decimal + fraction
 	}
-	return s
+	return text
 }
 
 // Percent returns a share of one as a percentage without decimals, such as 12%.
@@ -174,19 +159,8 @@ func (p *Printer) ShortMoney(cents int64, currency string) string {
 }
 
 func (p *Printer) money(cents int64, currency string, short bool) string {
-	decimals, ok := currencyDecimals[currency]
-	if !ok {
-		decimals = 2
-	}
-	digits := strconv.FormatInt(cents, 10)
-	sign := ""
-	if cents < 0 {
-		sign, digits = "−", digits[1:]
-	}
-	for len(digits) <= decimals {
-		digits = "0" + digits
-	}
-	whole, fraction := digits[:len(digits)-decimals], digits[len(digits)-decimals:]
+	sign, digits := splitSign(strconv.FormatInt(cents, 10))
+	whole, fraction := splitAmount(digits, currency)
 	amount := p.groupDigits(whole)
 	if fraction != "" && !(short && strings.Trim(fraction, "0") == "") {
 		amount += p.locale.decimal + fraction

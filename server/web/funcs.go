@@ -30,24 +30,30 @@ func funcs(printer func() *Printer) template.FuncMap {
 		"datetime":  at((*Printer).DateTime),
 		"time":      func(t any) template.HTML { return timeElement(printer(), t) },
 		"ago":       func(t, now any) template.HTML { return agoElement(printer(), t, now) },
-		"number":    func(n any) (string, error) { return formatNumber(printer(), n) },
-		"money":     func(cents any, currency string) (string, error) { return formatMoney(printer(), cents, currency) },
-		"percent":   func(share float64) string { return printer().Percent(share) },
-		"decimal":   func(x float64, decimals int) string { return printer().Decimal(x, decimals) },
-		"asset":     Asset,
-		"icon":      icon,
-		"dict":      dict,
-		"plus":      func(a, b int) int { return a + b },
-		"list":      func(items ...any) []any { return items },
-		"options":   options,
-		"field":     newField,
-		"link":      newAction,
-		"post":      newPost,
-		"badge":     newBadge,
-		"noteicon":  noteIcon,
-		"change":    func(now, before int64) Change { return printer().ChangeOf(now, before) },
-		"keyfield":  func() string { return KeyField },
-		"initials":  initials,
+		"number": func(n any) (string, error) {
+			i, err := whole(n)
+			return printer().Number(i), err
+		},
+		"money": func(cents any, currency string) (string, error) {
+			i, err := whole(cents)
+			return printer().Money(i, currency), err
+		},
+		"percent":  func(share float64) string { return printer().Percent(share) },
+		"decimal":  func(x float64, decimals int) string { return printer().Decimal(x, decimals) },
+		"asset":    Asset,
+		"icon":     icon,
+		"dict":     dict,
+		"plus":     func(a, b int) int { return a + b },
+		"list":     func(items ...any) []any { return items },
+		"options":  options,
+		"field":    newField,
+		"link":     newAction,
+		"post":     newPost,
+		"badge":    newBadge,
+		"noteicon": noteIcon,
+		"change":   func(now, before int64) Change { return printer().ChangeOf(now, before) },
+		"keyfield": func() string { return KeyField },
+		"initials": initials,
 	}
 }
 
@@ -80,20 +86,13 @@ func timeMarkup(t time.Time, text, title string) template.HTML {
 	return template.HTML(b.String())
 }
 
-func formatNumber(p *Printer, n any) (string, error) {
+// whole returns an argument of a template as an integer.
+func whole(n any) (int64, error) {
 	i, ok := toInt([]any{n}, 0)
 	if !ok {
-		return "", fmt.Errorf("number of %T", n)
+		return 0, fmt.Errorf("number of %T", n)
 	}
-	return p.Number(i), nil
-}
-
-func formatMoney(p *Printer, cents any, currency string) (string, error) {
-	i, ok := toInt([]any{cents}, 0)
-	if !ok {
-		return "", fmt.Errorf("money of %T", cents)
-	}
-	return p.Money(i, currency), nil
+	return i, nil
 }
 
 // dict returns a map of pairs of a key and a value.

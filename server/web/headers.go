@@ -64,7 +64,8 @@ func SetHeaders(h http.Header, styles ...string) {
 
 // ScannerCSP is the policy of a page that scans QR codes. Beyond CSP it permits a decoder
 // in WebAssembly, a worker that runs it, a service worker and a manifest.
-var ScannerCSP = strings.NewReplacer("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", "worker-src 'none'", "worker-src 'self'", "manifest-src 'none'", "manifest-src 'self'").
+var ScannerCSP = strings.NewReplacer("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", "worker-src 'none'", "worker-src 'self'",
+	"manifest-src 'none'", "manifest-src 'self'").
 	Replace(CSP)
 
 // ScannerPermissions permits a page that scans the camera, and no other device.

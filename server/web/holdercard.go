@@ -61,19 +61,12 @@ func (c HolderCard) Filled() int64 {
 }
 
 // Vars returns the colours as declarations, for preview.js.
-func (c HolderCard) Vars() string { return c.colours() }
-
-func (c HolderCard) colours() string {
-	return fmt.Sprintf(
-		"--bg:%s;--ink:%s;--brand:%s;--on-brand:%s",
-		c.Program.Background,
-		c.Program.Ink(),
-		c.Program.Brand,
-		c.Program.OnBrand(),
-	)
+func (c HolderCard) Vars() string {
+	p := c.Program
+	return fmt.Sprintf("--bg:%s;--ink:%s;--brand:%s;--on-brand:%s", p.Background, p.Ink(), p.Brand, p.OnBrand())
 }
 
 // Style returns the rules of this card alone. Its colours must be valid.
 func (c HolderCard) Style() template.CSS {
-	return template.CSS(fmt.Sprintf(".%s{%s}", c.ID, c.colours()))
+	return template.CSS(fmt.Sprintf(".%s{%s}", c.ID, c.Vars()))
 }

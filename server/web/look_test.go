@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"html/template"
@@ -99,7 +100,10 @@ func newSample(p *Printer, name string) *sample {
 		{Label: "Last seen", Value: p.DateTime(now)},
 	}
 	states := []Badge{{"Active", "good"}, {"Locked", "warn"}, {"Archived", ""}, {"Expired", "bad"}}
-	for i, holder := range []string{"Giulia Bianchi", name, "Jean-François Lefèvre-Dumoulin", "محمد بن عبد الله", "Zoë 🍕", strings.Repeat("Wolfeschlegelstein", 6)} {
+	for i, holder := range []string{
+		"Giulia Bianchi", name, "Jean-François Lefèvre-Dumoulin", "محمد بن عبد الله", "Zoë 🍕",
+		strings.Repeat("Wolfeschlegelstein", 6),
+	} {
 		s.Cards = append(
 			s.Cards,
 			sampleCard{
@@ -140,7 +144,10 @@ func sampleApp(p *Printer, name string) *App {
 		SignOut: "/sign-out",
 		Shops:   []NavItem{{Label: name, Path: "/switch"}},
 	}
-	for _, item := range []string{"Today today", "Cards card", "Programs program", "Statistics chart", "Locations location Shop", "Tills till", "Keys key Developers", "Webhooks webhook", "Activity activity Administration", "Health health", "Settings settings"} {
+	for _, item := range []string{
+		"Today today", "Cards card", "Programs program", "Statistics chart", "Locations location Shop", "Tills till",
+		"Keys key Developers", "Webhooks webhook", "Activity activity Administration", "Health health", "Settings settings",
+	} {
 		words := strings.Fields(item + "  ")
 		n := NavItem{Label: words[0], Icon: words[1], Path: "/" + words[1]}
 		if len(words) > 2 {
@@ -251,12 +258,9 @@ func TestLook(t *testing.T) {
 	templates := parseSamples(t)
 	for _, lang := range Locales {
 		for _, page := range samplePages {
-			var b bytes.Buffer
-			if err := templates.Render(&b, page, sampleData(PrinterFor(lang), page, "Giulia"), PrinterFor(lang)); err != nil {
-				t.Errorf("%s in %s: %v", page, lang, err)
-			}
-			if b.Len() > 100_000 {
-				t.Errorf("%s in %s has %d bytes", page, lang, b.Len())
+			p := PrinterFor(lang)
+			if text := render(t, templates, page, sampleData(p, page, "Giulia"), p); len(text) > 100_000 {
+				t.Errorf("%s in %s has %d bytes", page, lang, len(text))
 			}
 		}
 	}
@@ -270,10 +274,7 @@ func TestLook(t *testing.T) {
 		if !slices.Contains(samplePages, page) {
 			page = "today"
 		}
-		p, name := PrinterFor(r.FormValue("lang")), r.FormValue("name")
-		if name == "" {
-			name = "Giulia"
-		}
+		p, name := PrinterFor(r.FormValue("lang")), cmp.Or(r.FormValue("name"), "Giulia")
 		data := sampleData(p, page, name)
 		var style string
 		if s, ok := data.(*sample); ok {
@@ -286,6 +287,16 @@ func TestLook(t *testing.T) {
 	})
 	t.Logf("serving http://%s/", *lookAddr)
 	t.Fatal(http.ListenAndServe(*lookAddr, mux))
+}
+
+// render returns a page.
+func render(t *testing.T, templates *Templates, page string, data any, p *Printer) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := templates.Render(&b, page, data, p); err != nil {
+		t.Fatalf("%s in %s: %v", page, p.Lang(), err)
+	}
+	return b.String()
 }
 
 // parseSamples returns the sample pages.

@@ -15,18 +15,15 @@ import (
 func parsePage(t *testing.T, templates *Templates, page, name string) (nodes []*html.Node, raw string) {
 	t.Helper()
 	p := PrinterFor("en")
-	var b bytes.Buffer
-	if err := templates.Render(&b, page, sampleData(p, page, name), p); err != nil {
-		t.Fatal(err)
-	}
-	root, err := html.Parse(bytes.NewReader(b.Bytes()))
+	raw = render(t, templates, page, sampleData(p, page, name), p)
+	root, err := html.Parse(strings.NewReader(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range root.Descendants() {
 		nodes = append(nodes, n)
 	}
-	return nodes, b.String()
+	return nodes, raw
 }
 
 // attr returns an attribute of an element, "" if it has none of the name.
@@ -86,14 +83,9 @@ func shape(nodes []*html.Node) string {
 
 // TestHostilePaths checks that the path of a link cannot be a script.
 func TestHostilePaths(t *testing.T) {
-	p := PrinterFor("en")
 	page := &ErrorPage{Frame: Frame{Title: "x"}, Back: Action{Label: "x", Path: "javascript:alert(1)"}}
-	var b bytes.Buffer
-	if err := parseSamples(t).Render(&b, "error", page, p); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(b.String(), "javascript:") {
-		t.Error(b.String())
+	if text := render(t, parseSamples(t), "error", page, PrinterFor("en")); strings.Contains(text, "javascript:") {
+		t.Error(text)
 	}
 }
 
@@ -256,7 +248,6 @@ func TestLanguagesAtOnce(t *testing.T) {
 			var b bytes.Buffer
 			if err := templates.Render(&b, "p", &sample{}, p); err != nil {
 				t.Error(err)
-				return
 			}
 			m := heading.FindStringSubmatch(b.String())
 			if m == nil || m[1] != p.Lang() || m[2] != p.T("Cancel") {

@@ -23,6 +23,7 @@ var textFS embed.FS
 // Printer writes texts, dates and numbers in one language. It may be used by several
 // goroutines.
 type Printer struct {
+	lang     string
 	locale   *locale
 	location *time.Location // nil: dates are shown in their own
 	texts    func() map[string]string
@@ -33,6 +34,7 @@ var printers = func() map[string]*Printer {
 	all := map[string]*Printer{}
 	for _, lang := range Locales {
 		all[lang] = &Printer{
+			lang:   lang,
 			locale: localeOf[lang],
 			texts:  sync.OnceValue(func() map[string]string { return readTexts(lang) }),
 		}
@@ -76,7 +78,7 @@ func (p *Printer) In(zone *time.Location) *Printer {
 }
 
 // Lang returns the language, such as "it".
-func (p *Printer) Lang() string { return p.locale.lang }
+func (p *Printer) Lang() string { return p.lang }
 
 // T returns the translation of an English text, or the text itself if there is none.
 // {0} stands for the first argument, {1} for the second; integers are written as

@@ -15,8 +15,18 @@ type refusal struct {
 	text    string // {0} is the first part of the message that varies
 }
 
+// say returns a refusal that pages say in other words. The test of the translations finds the last
+// argument of this function and of those below, as it finds that of Text.
+func say(message string, text Text) refusal { return refusal{message: message, text: text} }
+
+// sayOf is say for a refusal that is about a field.
+func sayOf(field, message string, text Text) refusal { return refusal{message, field, text} }
+
 // same returns a refusal whose message is good for pages too.
-func same(field, text string) refusal { return refusal{text, field, text} }
+func same(text Text) refusal { return say(text, text) }
+
+// sameOf is same for a refusal that is about a field.
+func sameOf(field string, text Text) refusal { return sayOf(field, text, text) }
 
 // refusalPatterns are expressions that the messages of refusals match, in their order.
 var refusalPatterns = sync.OnceValue(func() (list []*regexp.Regexp) {
