@@ -57,15 +57,29 @@ func Clients(url, key string) []Client {
 	return []Client{
 		{"claude-code", "Claude Code", "", Text("Run this in a terminal, in the folder in which you use Claude Code."),
 			`claude mcp add --transport http punchcard ` + url + ` --header "` + bearer + `"`},
-		{"cursor", "Cursor", ".cursor/mcp.json", Text("Put this into the file .cursor/mcp.json of a project, or of your home folder for all projects."), `{
+		{
+			"cursor",
+			"Cursor",
+			".cursor/mcp.json",
+			Text("Put this into the file .cursor/mcp.json of a project, or of your home folder for all projects."),
+			`{
   "mcpServers": {
     "punchcard": {
       "url": ` + quote(url) + `,
       "headers": {"Authorization": ` + quote("Bearer "+key) + `}
     }
   }
-}`},
-		{"vs-code", "VS Code", ".vscode/mcp.json", Text("Put this into the file .vscode/mcp.json of a project. VS Code asks for the key when it first connects, so it is not in the file."), `{
+}`,
+		},
+		{
+			"vs-code",
+			"VS Code",
+			".vscode/mcp.json",
+			Text(
+				"Put this into the file .vscode/mcp.json of a project. VS Code asks for the key when it first connects, so it is " +
+					"not in the file.",
+			),
+			`{
   "servers": {
     "punchcard": {
       "type": "http",
@@ -76,12 +90,30 @@ func Clients(url, key string) []Client {
   "inputs": [
     {"id": "punchcard-key", "type": "promptString", "description": "MCP key of punchcard", "password": true}
   ]
-}`},
-		{"n8n", "n8n", "", Text("Add the node MCP Client Tool to an AI agent, and fill it in like this. Keep the key in a credential of the kind Bearer Auth."), `Server Transport: HTTP Streamable
+}`,
+		},
+		{
+			"n8n",
+			"n8n",
+			"",
+			Text(
+				"Add the node MCP Client Tool to an AI agent, and fill it in like this. Keep the key in a credential of the kind " +
+					"Bearer Auth.",
+			),
+			`Server Transport: HTTP Streamable
 Endpoint:         ` + url + `
 Authentication:   Bearer Auth
-Bearer Token:     ` + key},
-		{"claude-desktop", "Claude Desktop", "claude_desktop_config.json", Text("Install punchcard on the computer of the assistant, and put this into the file that opens under Settings → Developer → Edit Config. Other assistants that start a program themselves take the same command."), `{
+Bearer Token:     ` + key,
+		},
+		{
+			"claude-desktop",
+			"Claude Desktop",
+			"claude_desktop_config.json",
+			Text(
+				"Install punchcard on the computer of the assistant, and put this into the file that opens under Settings → " +
+					"Developer → Edit Config. Other assistants that start a program themselves take the same command.",
+			),
+			`{
   "mcpServers": {
     "punchcard": {
       "command": "punchcard",
@@ -89,6 +121,7 @@ Bearer Token:     ` + key},
       "env": {"PUNCHCARD_MCP_KEY": ` + quote(key) + `}
     }
   }
-}`},
+}`,
+		},
 	}
 }

@@ -37,7 +37,15 @@ func (a *assistant) connect(version string, elicit func(*sdk.ElicitRequest) *sdk
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test client", Version: "1"}, options)
-	s, err := client.Connect(a.T.Context(), &sdk.StreamableClientTransport{Endpoint: a.Origin + "/mcp", HTTPClient: &http.Client{Transport: bearer{a.key, transport}}, DisableStandaloneSSE: true}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	s, err := client.Connect(
+		a.T.Context(),
+		&sdk.StreamableClientTransport{
+			Endpoint:             a.Origin + "/mcp",
+			HTTPClient:           &http.Client{Transport: bearer{a.key, transport}},
+			DisableStandaloneSSE: true,
+		},
+		&sdk.ClientSessionOptions{ProtocolVersion: version},
+	)
 	if err != nil {
 		a.T.Fatal(err)
 	}
@@ -86,15 +94,14 @@ func TestClients(t *testing.T) {
 				t.Errorf("%s has no hints", tool.Name)
 			}
 		}
-		if o := a.callWith(s, "get_programs", fields{"id": program}).ok(); o.str("id") != program {
-			t.Errorf("%s: %s", version, o.text)
-		}
+		a.callWith(s, "get_programs", fields{"id": program}).shows("id", program)
 		a.callWith(s, "get_card", fields{"id": "crd_none"}).refused("not_found")
 		if _, err := s.CallTool(ctx, &sdk.CallToolParams{Name: "stamp"}); err == nil {
 			t.Errorf("%s: a tool that does not exist was called", version)
 		}
 		for _, uri := range []string{"punchcard://shop", "punchcard://programs/" + program} {
-			if r, err := s.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri}); err != nil || len(r.Contents) != 1 || !json.Valid([]byte(r.Contents[0].Text)) {
+			if r, err := s.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri}); err != nil || len(r.Contents) != 1 ||
+				!json.Valid([]byte(r.Contents[0].Text)) {
 				t.Errorf("%s %s: %v %v", version, uri, r, err)
 			}
 		}
@@ -165,9 +172,7 @@ func TestClientsThatCannotAsk(t *testing.T) {
 		}
 		suspend["confirm_token"] = first.str("confirm_token")
 		for range 2 {
-			if o := a.callWith(s, "set_program_state", suspend).ok(); o.str("state") != "suspended" {
-				t.Errorf("%s", o.text)
-			}
+			a.callWith(s, "set_program_state", suspend).shows("state", "suspended")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"encoding/base64"
 	"encoding/binary"
@@ -83,14 +84,18 @@ func (c *call) readToken(text string, w writeArgs) (t token, ok bool) {
 // key sets the idempotency key of a write: the caller's, or the token of the confirmation,
 // so that confirming twice acts once. suffix tells the rows of a call apart.
 func (c *call) key(in *input, w writeArgs, suffix string) {
-	value := w.IdempotencyKey.V
-	if value == "" {
-		value = w.ConfirmToken.V
-	}
+	value := cmp.Or(w.IdempotencyKey.V, w.ConfirmToken.V)
 	if value == "" {
 		return
 	}
-	in.key = &kernel.IdempotencyKey{Value: value + suffix, Method: "mcp", Path: c.tool.name, Body: []byte(c.fingerprint()), Success: http.StatusOK, Status: kernel.StatusOf}
+	in.key = &kernel.IdempotencyKey{
+		Value:   value + suffix,
+		Method:  "mcp",
+		Path:    c.tool.name,
+		Body:    []byte(c.fingerprint()),
+		Success: http.StatusOK,
+		Status:  kernel.StatusOf,
+	}
 }
 
 // confirmed reports whether the call carries a valid confirmation, which it adds to the
@@ -135,29 +140,29 @@ func (c *call) askFor(impact string, version store.Time, w writeArgs) (any, erro
 }
 
 // confirm makes a write that has to be confirmed: it previews it, shows the impact, which
-// say returns, and makes it when the call comes again with the token. out is nil unless it
-// was made; ask is the answer that shows the impact.
-func confirm[O any](c *call, op *kernel.Operation, in *input, id string, w writeArgs, say func() (string, error)) (out *O, ask any, err error) {
+// say returns, and makes it when the call comes again with the token. view returns what is shown
+// of the outcome.
+func confirm[O, V any](c *call, op *kernel.Operation, in *input, w writeArgs, say func() (string, error), view func(O) V) (any, error) {
+	id := in.params["id"]
 	ready, err := c.confirmed(in, id, &w)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if ready {
 		c.key(in, w, "")
 		made, err := do[O](c, op, in)
-		return &made, nil, err
+		return view(made), err
 	}
 	all, version, err := c.preview(op, id, in)
 	if err == nil {
 		err = all[0].Err
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	impact, err := say()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	ask, err = c.askFor(impact, version, w)
-	return nil, ask, err
+	return c.askFor(impact, version, w)
 }

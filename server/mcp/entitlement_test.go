@@ -39,7 +39,9 @@ func TestEntitlements(t *testing.T) {
 				}
 				continue
 			}
-			body, err := json.Marshal(fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": tool, "arguments": args[tool]}})
+			body, err := json.Marshal(
+				fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": tool, "arguments": args[tool]}},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,21 +69,18 @@ func TestPreflight(t *testing.T) {
 		method, origin string
 		status         int
 	}{
-		{"OPTIONS", "https://evil.example", 405}, {"OPTIONS", "null", 405}, {"OPTIONS", "", 405}, {"OPTIONS", a.Origin, 405}, {"OPTIONS", "http://localhost:6274", 405},
-		{"POST", "https://evil.example", 403}, {"POST", "null", 403}, {"POST", a.Origin, 200}, {"POST", "http://localhost:6274", 200}, {"POST", "", 200},
+		{"OPTIONS", "https://evil.example", 405}, {"OPTIONS", "null", 405}, {"OPTIONS", "", 405}, {"OPTIONS", a.Origin, 405},
+		{"OPTIONS", "http://localhost:6274", 405},
+		{"POST", "https://evil.example", 403}, {"POST", "null", 403}, {"POST", a.Origin, 200},
+		{"POST", "http://localhost:6274", 200}, {"POST", "", 200},
 	} {
-		h := a.headers()
-		if c.origin != "" {
-			h.Set("Origin", c.origin)
-		}
-		var body []byte
+		h, body := a.headers(), []byte(callOverview)
 		if c.method == "OPTIONS" {
 			h = http.Header{"Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"authorization,content-type"}}
-			if c.origin != "" {
-				h.Set("Origin", c.origin)
-			}
-		} else {
-			body = []byte(callOverview)
+			body = nil
+		}
+		if c.origin != "" {
+			h.Set("Origin", c.origin)
 		}
 		r := a.Fetch(c.method, a.Origin+"/mcp", body, h)
 		if r.Status != c.status {

@@ -46,7 +46,8 @@ func refusal(t testing.TB, r *servertest.Reply, status int) string {
 	if answer.Error.Data == nil {
 		return fmt.Sprint(answer.Error.Code)
 	}
-	if answer.Error.Code != -32000 || answer.Error.Data.RequestID != h.Get("X-Request-Id") || !strings.HasPrefix(answer.Error.Message, answer.Error.Data.Code+": ") {
+	if answer.Error.Code != -32000 || answer.Error.Data.RequestID != h.Get("X-Request-Id") ||
+		!strings.HasPrefix(answer.Error.Message, answer.Error.Data.Code+": ") {
 		t.Errorf("%s", r.Body)
 	}
 	return answer.Error.Data.Code
@@ -93,7 +94,8 @@ func TestOrderOfChecks(t *testing.T) {
 		}
 		if want == 429 {
 			limit := []string{"day", "minute"}[i-2]
-			if got := refusal(t, r, 429); got != "rate_limited" || !strings.Contains(string(r.Body), `"limit":"`+limit+`"`) || r.Header.Get("Retry-After") == "" {
+			if got := refusal(t, r, 429); got != "rate_limited" || !strings.Contains(string(r.Body), `"limit":"`+limit+`"`) ||
+				r.Header.Get("Retry-After") == "" {
 				t.Errorf("call %d: %s %v", i+1, r.Body, r.Header)
 			}
 		}
@@ -105,7 +107,8 @@ func TestKeysOfOtherFaces(t *testing.T) {
 	t.Parallel()
 	a := start(t)
 	for credential, says := range map[string]string{
-		"Bearer " + a.APIKey: "/mcp expects a key beginning tmk_", "Bearer " + a.TillToken: "malformed", "Bearer tmk_test_short": "malformed", "Bearer tmk_live_" + strings.Repeat("x", 43): "No such key",
+		"Bearer " + a.APIKey: "/mcp expects a key beginning tmk_", "Bearer " + a.TillToken: "malformed",
+		"Bearer tmk_test_short": "malformed", "Bearer tmk_live_" + strings.Repeat("x", 43): "No such key",
 		"Basic " + a.MCPKey: "must be: Bearer", "": "Send your key", "Bearer": "must be: Bearer",
 	} {
 		r := a.send(callOverview, func(h http.Header) {
@@ -122,7 +125,10 @@ func TestKeysOfOtherFaces(t *testing.T) {
 	refusal(t, r, 401)
 	a.With(a.MCPKey).Get("/me").Want(401, "unauthenticated")
 	a.Till(a.MCPKey).Get("/me").Want(401, "unauthenticated")
-	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"} {
+	for _, path := range []string{
+		"/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server",
+		"/.well-known/oauth-protected-resource/mcp",
+	} {
 		if r := a.Fetch("GET", a.Origin+path, nil, http.Header{}); r.Status != 404 {
 			t.Errorf("%s: %d", path, r.Status)
 		}
@@ -149,7 +155,11 @@ func TestRevokedKey(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(c *app.Config) {
-		c.PublicURL, c.AllowHosts, c.MCPAllowOrigins = "https://cards.example.com", []string{"punchcard"}, []string{"https://assistant.example"}
+		c.PublicURL, c.AllowHosts, c.MCPAllowOrigins = "https://cards.example.com", []string{
+			"punchcard",
+		}, []string{
+			"https://assistant.example",
+		}
 	})
 	try := func(host, origin string) int {
 		req, err := http.NewRequest("POST", a.Origin+"/mcp", strings.NewReader(callOverview))
@@ -174,11 +184,13 @@ func TestAddresses(t *testing.T) {
 		host, origin string
 		want         int
 	}{
-		{"", "", 200}, {"localhost", "", 200}, {"[::1]:80", "", 200}, {"cards.example.com", "", 200}, {"CARDS.example.com:443", "", 200}, {"punchcard:8080", "", 200},
+		{"", "", 200}, {"localhost", "", 200}, {"[::1]:80", "", 200}, {"cards.example.com", "", 200},
+		{"CARDS.example.com:443", "", 200}, {"punchcard:8080", "", 200},
 		{"evil.example", "", 403}, {"cards.example.com.evil.example", "", 403}, {"localhost.evil.example", "", 403},
 		{"cards.example.com", "https://cards.example.com", 200}, {"cards.example.com", "https://cards.example.com:8443", 403},
 		{"", "http://localhost:6274", 200}, {"", "http://127.0.0.1:1", 200}, {"", "https://assistant.example", 200},
-		{"", "https://assistant.example.evil.example", 403}, {"", "https://evil.example", 403}, {"", "null", 403}, {"", "http://localhost.evil.example", 403}, {"", "garbage", 403},
+		{"", "https://assistant.example.evil.example", 403}, {"", "https://evil.example", 403}, {"", "null", 403},
+		{"", "http://localhost.evil.example", 403}, {"", "garbage", 403},
 		{"evil.example", "http://evil.example", 403},
 	} {
 		if got := try(c.host, c.origin); got != c.want {
@@ -256,13 +268,16 @@ func TestMinute(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 60, 5000 })
 	for range 100 {
-		if r, _, _ := a.rpc("tools/list", fields{}); r.Status != 200 || r.Header.Get("RateLimit-Limit") != "300" || r.Header.Get("X-Daily-Remaining") != "5000" {
+		if r, _, _ := a.rpc("tools/list", fields{}); r.Status != 200 || r.Header.Get("RateLimit-Limit") != "300" ||
+			r.Header.Get("X-Daily-Remaining") != "5000" {
 			t.Fatalf("%d %v", r.Status, r.Header)
 		}
 	}
 	for i := range 60 {
 		r := a.send(callOverview, nil)
-		if r.Status != 200 || r.Header.Get("RateLimit-Remaining") != fmt.Sprint(59-i) || r.Header.Get("X-Daily-Remaining") != fmt.Sprint(4999-i) || r.Header.Get("RateLimit-Limit") != "60" {
+		if r.Status != 200 || r.Header.Get("RateLimit-Remaining") != fmt.Sprint(59-i) ||
+			r.Header.Get("X-Daily-Remaining") != fmt.Sprint(4999-i) ||
+			r.Header.Get("RateLimit-Limit") != "60" {
 			t.Fatalf("call %d: %d %v", i+1, r.Status, r.Header)
 		}
 		if want := fmt.Sprintf(`"calls_left":{"day":%d,"minute":%d}`, 4999-i, 59-i); !strings.Contains(string(r.Body), want) {
@@ -270,7 +285,9 @@ func TestMinute(t *testing.T) {
 		}
 	}
 	r := a.send(callOverview, nil)
-	if refusal(t, r, 429) != "rate_limited" || r.Header.Get("Retry-After") != "1" || !strings.Contains(string(r.Body), `"limit":"minute","retry_after":1`) || r.Header.Get("X-Daily-Remaining") != "4940" {
+	if refusal(t, r, 429) != "rate_limited" || r.Header.Get("Retry-After") != "1" ||
+		!strings.Contains(string(r.Body), `"limit":"minute","retry_after":1`) ||
+		r.Header.Get("X-Daily-Remaining") != "4940" {
 		t.Errorf("%s %v", r.Body, r.Header)
 	}
 	a.rpc("tools/list", fields{})
@@ -308,12 +325,15 @@ func TestDay(t *testing.T) {
 	a.Stop()
 	a = again()
 	r := a.send(callOverview, nil)
-	if refusal(t, r, 429) != "rate_limited" || !strings.Contains(string(r.Body), `"limit":"day"`) || r.Header.Get("Retry-After") != "54000" || r.Header.Get("X-Daily-Reset") != "54000" {
+	if refusal(t, r, 429) != "rate_limited" || !strings.Contains(string(r.Body), `"limit":"day"`) ||
+		r.Header.Get("Retry-After") != "54000" ||
+		r.Header.Get("X-Daily-Reset") != "54000" {
 		t.Errorf("%s %v", r.Body, r.Header)
 	}
 	a.rpc("tools/list", fields{})
 	a.Advance("54000s")
-	if r := a.send(callOverview, nil); r.Status != 200 || r.Header.Get("X-Daily-Remaining") != "4999" || r.Header.Get("X-Daily-Reset") != "86400" {
+	if r := a.send(callOverview, nil); r.Status != 200 || r.Header.Get("X-Daily-Remaining") != "4999" ||
+		r.Header.Get("X-Daily-Reset") != "86400" {
 		t.Errorf("the next day: %d %v", r.Status, r.Header)
 	}
 }
@@ -324,7 +344,8 @@ func TestJournalShowsCalls(t *testing.T) {
 	a := start(t)
 	a.call("get_overview", nil).ok()
 	r := a.Control("GET", "/requests?kind=mcp", nil)
-	if body := string(r.Body); !strings.Contains(body, `"kind":"mcp"`) || !strings.Contains(body, "get_overview") || strings.Contains(body, a.MCPKey) {
+	if body := string(r.Body); !strings.Contains(body, `"kind":"mcp"`) || !strings.Contains(body, "get_overview") ||
+		strings.Contains(body, a.MCPKey) {
 		t.Errorf("%.2000s", body)
 	}
 }

@@ -46,7 +46,11 @@ func (a *assistant) newKey(body fields) *assistant {
 
 // headers returns the headers of every request.
 func (a *assistant) headers() http.Header {
-	return http.Header{"Authorization": {"Bearer " + a.key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	return http.Header{
+		"Authorization": {"Bearer " + a.key},
+		"Content-Type":  {"application/json"},
+		"Accept":        {"application/json, text/event-stream"},
+	}
 }
 
 // send sends a body, with headers that change, if it is not nil, has changed.
@@ -74,7 +78,8 @@ func (a *assistant) rpc(method string, params any) (reply *servertest.Reply, res
 		Result  map[string]any `json:"result"`
 		Error   map[string]any `json:"error"`
 	}
-	if err := json.Unmarshal(reply.Body, &answer); err != nil || answer.JSONRPC != "2.0" || fmt.Sprint(answer.ID) != fmt.Sprint(a.id) || (answer.Result == nil) == (answer.Error == nil) {
+	if err := json.Unmarshal(reply.Body, &answer); err != nil || answer.JSONRPC != "2.0" || fmt.Sprint(answer.ID) != fmt.Sprint(a.id) ||
+		(answer.Result == nil) == (answer.Error == nil) {
 		a.T.Fatalf("%s: %d %s (%v)", method, reply.Status, reply.Body, err)
 	}
 	return reply, answer.Result, answer.Error
@@ -188,4 +193,33 @@ func (o *outcome) str(path string) string {
 func (o *outcome) rows() int {
 	list, _ := o.data["data"].([]any)
 	return len(list)
+}
+
+// shows checks that the tool has not refused, and the values at paths of the answer, which come in
+// pairs. "rows" stands for the number of rows.
+func (o *outcome) shows(pairs ...any) {
+	o.t.Helper()
+	o.ok()
+	for i := 0; i < len(pairs); i += 2 {
+		var have any = o.rows()
+		if path := pairs[i].(string); path != "rows" {
+			have = o.at(path)
+		}
+		if fmt.Sprint(have) != fmt.Sprint(pairs[i+1]) {
+			o.t.Errorf("%s: %v is %v, want %v: %s", o.what, pairs[i], have, pairs[i+1], o.text)
+		}
+	}
+}
+
+// newWebhook makes a webhook of a program and returns its id.
+func (a *assistant) newWebhook(program string, more fields) string {
+	a.T.Helper()
+	body := servertest.Merge(fields{"url": "https://example.com/in", "events": []string{"*"}}, more)
+	return a.REST().Post("/programs/"+program+"/webhooks", body).Want(201).Str("id")
+}
+
+// count returns the number of rows of a table that a condition selects.
+func (a *assistant) count(rows string) string {
+	a.T.Helper()
+	return a.Value("SELECT count(*) FROM " + rows)
 }

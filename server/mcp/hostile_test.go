@@ -14,13 +14,31 @@ func TestHostileMessages(t *testing.T) {
 	a := start(t)
 	deep := strings.Repeat(`{"a":`, 9_000) + "1" + strings.Repeat("}", 9_000)
 	for method, all := range map[string][]string{
-		"resources/read": {`{"uri":"punchcard://nothing"}`, `{"uri":"file:///etc/passwd"}`, `{"uri":"punchcard://programs/"}`, `{"uri":"punchcard://programs/%00"}`, `{"uri":"punchcard://programs/prg_x/../shop"}`, `{"uri":""}`, `{"uri":null}`, `{"uri":7}`, `{}`, ``},
-		"prompts/get":    {`{"name":"n0thing"}`, `{"name":"weekly_report","arguments":null}`, `{"name":"weekly_report","arguments":[]}`, `{"name":"weekly_report","arguments":{"x":"y"}}`, `{"name":null}`, `{}`, ``},
-		"tools/call": {`{"name":"n0thing"}`, `{"name":"get_overview","arguments":null}`, `{"name":"get_overview","arguments":[]}`, `{"name":"get_overview","arguments":"{}"}`, `{"name":"get_overview","arguments":` + deep + `}`, `{"name":null}`, `{}`, ``,
-			`{"name":"find_cards","arguments":{"limit":1e400}}`, `{"name":"find_cards","arguments":{"limit":-9223372036854775809}}`, `{"name":"find_cards","arguments":{"cursor":"\u202e\u0000"}}`,
-			`{"name":"get_overview","inputResponses":{"confirm":{"action":7}}}`, `{"name":"get_overview","inputResponses":{"confirm":null}}`, `{"name":"get_overview","inputResponses":[],"requestState":7}`, `{"name":"get_overview","_meta":7}`, `{"name":"get_overview","_meta":{"progressToken":{}}}`,
-			`{"name":"get_overview","_meta":{"io.modelcontextprotocol/protocolVersion":7}}`, `{"name":"get_overview","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, `{"name":"get_overview","_meta":{"io.modelcontextprotocol/clientCapabilities":7}}`},
-		"initialize":               {`{}`, `{"protocolVersion":7}`, `{"protocolVersion":"1999-01-01"}`, `{"protocolVersion":"2025-06-18","capabilities":null,"clientInfo":null}`, ``},
+		"resources/read": {
+			`{"uri":"punchcard://nothing"}`, `{"uri":"file:///etc/passwd"}`, `{"uri":"punchcard://programs/"}`,
+			`{"uri":"punchcard://programs/%00"}`, `{"uri":"punchcard://programs/prg_x/../shop"}`, `{"uri":""}`, `{"uri":null}`,
+			`{"uri":7}`, `{}`, ``,
+		},
+		"prompts/get": {
+			`{"name":"n0thing"}`, `{"name":"weekly_report","arguments":null}`, `{"name":"weekly_report","arguments":[]}`,
+			`{"name":"weekly_report","arguments":{"x":"y"}}`, `{"name":null}`, `{}`, ``,
+		},
+		"tools/call": {`{"name":"n0thing"}`, `{"name":"get_overview","arguments":null}`, `{"name":"get_overview","arguments":[]}`,
+			`{"name":"get_overview","arguments":"{}"}`, `{"name":"get_overview","arguments":` + deep + `}`, `{"name":null}`, `{}`, ``,
+			`{"name":"find_cards","arguments":{"limit":1e400}}`,
+			`{"name":"find_cards","arguments":{"limit":-9223372036854775809}}`,
+			`{"name":"find_cards","arguments":{"cursor":"\u202e\u0000"}}`,
+			`{"name":"get_overview","inputResponses":{"confirm":{"action":7}}}`,
+			`{"name":"get_overview","inputResponses":{"confirm":null}}`,
+			`{"name":"get_overview","inputResponses":[],"requestState":7}`, `{"name":"get_overview","_meta":7}`,
+			`{"name":"get_overview","_meta":{"progressToken":{}}}`,
+			`{"name":"get_overview","_meta":{"io.modelcontextprotocol/protocolVersion":7}}`,
+			`{"name":"get_overview","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
+			`{"name":"get_overview","_meta":{"io.modelcontextprotocol/clientCapabilities":7}}`},
+		"initialize": {
+			`{}`, `{"protocolVersion":7}`, `{"protocolVersion":"1999-01-01"}`,
+			`{"protocolVersion":"2025-06-18","capabilities":null,"clientInfo":null}`, ``,
+		},
 		"tools/list":               {`{"cursor":"x"}`, `{"cursor":7}`, `{"_meta":null}`},
 		"resources/list":           {`{"cursor":"x"}`},
 		"resources/templates/list": {`{"cursor":"x"}`},
@@ -36,7 +54,9 @@ func TestHostileMessages(t *testing.T) {
 				}
 				r := a.send(body+"}", nil)
 				text := string(r.Body)
-				if !strings.Contains(text, `"jsonrpc":"2.0"`) || strings.Contains(text, "panic") || strings.Contains(text, "internal_error") || r.Status >= 500 {
+				if !strings.Contains(text, `"jsonrpc":"2.0"`) || strings.Contains(text, "panic") ||
+					strings.Contains(text, "internal_error") ||
+					r.Status >= 500 {
 					t.Fatalf("%.300s: %d %.300s", body, r.Status, text)
 				}
 				var answer struct{ ID any }
@@ -57,7 +77,8 @@ func TestHostileMessages(t *testing.T) {
 func TestIDs(t *testing.T) {
 	t.Parallel()
 	a := start(t)
-	for id, want := range map[string]int{`1`: 200, `-7`: 200, `"a"`: 200, `9007199254740992`: 200, `9007199254740993`: 400, `1.5`: 400, `1e400`: 400, `123456789012345678901234567890`: 400,
+	for id, want := range map[string]int{`1`: 200, `-7`: 200, `"a"`: 200, `9007199254740992`: 200, `9007199254740993`: 400, `1.5`: 400,
+		`1e400`: 400, `123456789012345678901234567890`: 400,
 		`null`: 400, `true`: 400, `[1]`: 400, `{"a":1}`: 400, `"` + strings.Repeat("x", 1000) + `"`: 200} {
 		r := a.send(`{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, nil)
 		if r.Status != want || want == 200 && !strings.Contains(string(r.Body), fmt.Sprintf(`"id":%s`, id)) {

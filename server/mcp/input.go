@@ -59,7 +59,29 @@ func splitArgs[T any](c *call) (own T, in *input) {
 	if !ok { // it is no valid JSON object, which decoding says
 		ours, rest = c.args, c.args
 	}
-	return own, &input{params: map[string]string{}, body: rest, own: wire.DecodeBody(ours, &own, wire.Create, c.Kernel.Fields())}
+	in = &input{params: map[string]string{}, body: rest, own: wire.DecodeBody(ours, &own, wire.Create, c.Kernel.Fields())}
+	if r, ok := any(own).(resource); ok {
+		in.params["id"] = r.id()
+	}
+	return own, in
+}
+
+// resource is implemented by the arguments of tools that act on one resource.
+type resource interface{ id() string }
+
+// resourceArgs are the arguments of a writing tool that names one resource.
+type resourceArgs struct {
+	writeArgs
+	ID store.Opt[string] `json:"id" req:"true" min:"1"`
+}
+
+func (a resourceArgs) id() string { return a.ID.V }
+
+// change makes a write that need not be confirmed. view returns what is shown of the outcome.
+func change[O, V any](c *call, op *kernel.Operation, in *input, w writeArgs, view func(O) V) (any, error) {
+	c.key(in, w, "")
+	made, err := do[O](c, op, in)
+	return view(made), err
 }
 
 // toolArgs decodes the arguments of a tool that passes none of them on to an operation.

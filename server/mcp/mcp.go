@@ -50,7 +50,13 @@ const othersPerMinute = 300
 
 // New returns the endpoint.
 func New(c Config) *Face {
-	f := &Face{Config: c, st: c.Kernel.Store(), calls: kernel.NewLimiter(c.PerMinute), others: kernel.NewLimiter(0), servers: map[string]*sdk.Server{}}
+	f := &Face{
+		Config:  c,
+		st:      c.Kernel.Store(),
+		calls:   kernel.NewLimiter(c.PerMinute),
+		others:  kernel.NewLimiter(0),
+		servers: map[string]*sdk.Server{},
+	}
 	if c.PerMinute > 0 {
 		f.others = kernel.NewLimiter(max(othersPerMinute, c.PerMinute))
 	}
@@ -73,9 +79,13 @@ func (f *Face) Mount(r *httprouter.Router) {
 // server without one needs no memory for it.
 func (f *Face) sdkHandler() http.Handler {
 	f.once.Do(func() {
-		f.handler = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server { return f.serverFor(sessionOf(r.Context()).caller.Key.Scopes) }, &sdk.StreamableHTTPOptions{
-			Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: 2 * kernel.MaxBody, PropagateRequestCancellation: true,
-		})
+		f.handler = sdk.NewStreamableHTTPHandler(
+			func(r *http.Request) *sdk.Server { return f.serverFor(sessionOf(r.Context()).caller.Key.Scopes) },
+			&sdk.StreamableHTTPOptions{
+				Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: 2 * kernel.MaxBody,
+				PropagateRequestCancellation: true,
+			},
+		)
 	})
 	return f.handler
 }

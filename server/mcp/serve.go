@@ -54,7 +54,11 @@ func RefuseForeign(k *kernel.Kernel, w http.ResponseWriter, r *http.Request, err
 // refuseMethod answers a request that is no POST.
 func (f *Face) refuseMethod(w http.ResponseWriter) {
 	w.Header().Set("Allow", http.MethodPost)
-	f.refuse(w, nil, &kernel.Error{Status: http.StatusMethodNotAllowed, Code: store.BadRequest, Message: "Send POST; this server opens no streams."})
+	f.refuse(
+		w,
+		nil,
+		&kernel.Error{Status: http.StatusMethodNotAllowed, Code: store.BadRequest, Message: "Send POST; this server opens no streams."},
+	)
 }
 
 // serve answers a request whose host and origin were checked. It checks, in this order: size
@@ -256,7 +260,14 @@ type limitData struct {
 
 func (s *session) refuseLimit(m message, limit string, wait int64, message string) {
 	s.w.Header().Set("Retry-After", strconv.FormatInt(wait, 10))
-	s.answerError(s.w, http.StatusTooManyRequests, m.id, codeRefused, string(store.RateLimited)+": "+message, limitData{store.RateLimited, s.Kernel.RequestID(s.w), limit, wait})
+	s.answerError(
+		s.w,
+		http.StatusTooManyRequests,
+		m.id,
+		codeRefused,
+		string(store.RateLimited)+": "+message,
+		limitData{store.RateLimited, s.Kernel.RequestID(s.w), limit, wait},
+	)
 }
 
 // refusalData is the data of any other refusal.

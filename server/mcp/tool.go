@@ -56,15 +56,18 @@ func (t *tool) allowed(scopes []string) bool {
 
 // listed returns the tool as the protocol lists it.
 func (t *tool) listed() *sdk.Tool {
-	no, yes := false, true
-	hint := func(b bool) *bool {
-		if b {
-			return &yes
-		}
-		return &no
+	return &sdk.Tool{
+		Name:        t.name,
+		Title:       t.title,
+		Description: t.doc,
+		InputSchema: json.RawMessage(t.schema),
+		Annotations: &sdk.ToolAnnotations{
+			ReadOnlyHint:    !t.writes,
+			DestructiveHint: &t.destructive,
+			IdempotentHint:  t.idempotent,
+			OpenWorldHint:   &t.openWorld,
+		},
 	}
-	return &sdk.Tool{Name: t.name, Title: t.title, Description: t.doc, InputSchema: json.RawMessage(t.schema), Annotations: &sdk.ToolAnnotations{
-		ReadOnlyHint: !t.writes, DestructiveHint: hint(t.destructive), IdempotentHint: t.idempotent, OpenWorldHint: hint(t.openWorld)}}
 }
 
 // handle is the SDK's handler of a tool.
@@ -77,12 +80,9 @@ func (t *tool) handle(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallT
 	if len(c.args) == 0 || string(c.args) == "null" {
 		c.args = []byte("{}")
 	}
-	if caps := req.ClientCapabilities(); caps != nil && caps.Elicitation != nil && req.ProtocolVersion() >= newProtocol {
-		c.canElicit = true
-	}
-	if answer, ok := req.Params.InputResponses[confirmInput].(*sdk.ElicitResult); ok {
-		c.answered = answer
-	}
+	caps := req.ClientCapabilities()
+	c.canElicit = caps != nil && caps.Elicitation != nil && req.ProtocolVersion() >= newProtocol
+	c.answered, _ = req.Params.InputResponses[confirmInput].(*sdk.ElicitResult)
 	c.caller.Actor.Context = `"via":"mcp","tool":` + quote(t.name) + `,"client":` + quote(s.client)
 	out, err := t.run(c)
 	var ask *elicitation
@@ -108,7 +108,11 @@ func (c *call) result(out any, isError bool) *sdk.CallToolResult {
 	if len(text) > maxAnswer {
 		return c.refused(kernel.Refuse(store.Unprocessable, "The answer is larger than 20 kB; ask for less of it."))
 	}
-	r := &sdk.CallToolResult{IsError: isError, StructuredContent: json.RawMessage(text), Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}
+	r := &sdk.CallToolResult{
+		IsError:           isError,
+		StructuredContent: json.RawMessage(text),
+		Content:           []sdk.Content{&sdk.TextContent{Text: string(text)}},
+	}
 	if untrusted != nil {
 		r.SetMeta(map[string]any{"untrusted": untrusted})
 	}
@@ -125,13 +129,14 @@ type Refusal struct {
 
 // hints say what to do about a refusal.
 var hints = map[store.Code]string{
-	store.ValidationFailed:         "Correct the fields in details and call again.",
-	store.NotFound:                 "Look the id up with find_cards, get_programs, get_overview or get_webhooks.",
-	store.Unauthorized:             "The owner of the shop decides what this key may do, on the page Keys of the dashboard.",
-	store.Unauthenticated:          "Ask the owner of the shop for a new key.",
-	store.Conflict:                 "Read the current state before you call again.",
-	store.IdempotencyConflict:      "Use another idempotency_key for another call.",
-	store.LocationScopeUnsupported: "This key is restricted to locations. Ask for figures with get_analytics view heatmap, compare_periods or list_transactions.",
+	store.ValidationFailed:    "Correct the fields in details and call again.",
+	store.NotFound:            "Look the id up with find_cards, get_programs, get_overview or get_webhooks.",
+	store.Unauthorized:        "The owner of the shop decides what this key may do, on the page Keys of the dashboard.",
+	store.Unauthenticated:     "Ask the owner of the shop for a new key.",
+	store.Conflict:            "Read the current state before you call again.",
+	store.IdempotencyConflict: "Use another idempotency_key for another call.",
+	store.LocationScopeUnsupported: "This key is restricted to locations. Ask for figures with get_analytics view heatmap, " +
+		"compare_periods or list_transactions.",
 	store.LocationDisabled:         "Every location of this key is disabled. A person must enable one.",
 	store.ProgramHasInstalledCards: "Make a new program for other rules.",
 	store.CardLocked:               "Reissue the card to change its holder or expiry.",
@@ -161,38 +166,37 @@ func (c *call) refused(err error) *sdk.CallToolResult {
 	return c.result(&r, true)
 }
 
-// reidentify identifies the caller again.
-func (c *call) reidentify() error {
-	c.keys.Forget()
-	return c.authenticate()
-}
-
-// do invokes an operation and returns its answer, whose type is O. If the key was changed
-// meanwhile, do identifies the caller again and repeats the operation.
-func do[O any](c *call, op *kernel.Operation, in kernel.Input) (out O, err error) {
+// retry calls f again as long as the key was changed meanwhile, after it has identified the caller anew.
+func (c *call) retry(f func() error) error {
 	for {
-		out, err = kernel.Do[O](c, c.Kernel, c.caller, op, in)
+		err := f()
 		if !errors.Is(err, store.ErrEpoch) || c.Err() != nil {
-			return out, err
+			return err
 		}
-		if err := c.reidentify(); err != nil {
-			return out, err
+		c.keys.Forget()
+		if err := c.authenticate(); err != nil {
+			return err
 		}
 	}
+}
+
+// do invokes an operation and returns its answer, whose type is O.
+func do[O any](c *call, op *kernel.Operation, in kernel.Input) (out O, err error) {
+	err = c.retry(func() (err error) {
+		out, err = kernel.Do[O](c, c.Kernel, c.caller, op, in)
+		return err
+	})
+	return out, err
 }
 
 // preview returns what calls of an operation would do, and the version of the resource with
 // the id.
-func (c *call) preview(op *kernel.Operation, id string, inputs ...kernel.Input) ([]kernel.Previewed, store.Time, error) {
-	for {
-		all, version, err := c.Kernel.Preview(c, c.caller, op, id, inputs...)
-		if !errors.Is(err, store.ErrEpoch) || c.Err() != nil {
-			return all, version, err
-		}
-		if err := c.reidentify(); err != nil {
-			return nil, 0, err
-		}
-	}
+func (c *call) preview(op *kernel.Operation, id string, inputs ...kernel.Input) (all []kernel.Previewed, version store.Time, err error) {
+	err = c.retry(func() (err error) {
+		all, version, err = c.Kernel.Preview(c, c.caller, op, id, inputs...)
+		return err
+	})
+	return all, version, err
 }
 
 // fit calls f with fewer and fewer rows until its answer is not too large. The cursor of an

@@ -16,14 +16,45 @@ import (
 func cardTools() []*tool {
 	return []*tool{
 		{name: "issue_cards", title: Text("Issue cards"), scope: "cards:write", writes: true, openWorld: true, run: issueCards,
-			doc:    "Issues 1 to 50 cards of a published program and returns the link of each. Use dry_run first: it checks every row by the same rules and writes nothing. Pass an idempotency_key, the same one when you retry: rows that were issued are then not issued again. More than 10 cards have to be confirmed: " + confirmDoc,
-			schema: `{"type":"object","properties":{"program_id":{"type":"string"},"cards":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"object","properties":{"holder_name":{"type":"string","maxLength":200},"holder_email":{"type":"string","maxLength":254},"external_ref":{"type":"string","maxLength":255,"description":"The shop's own id of the person; one live card per program."},"expires_at":{"type":"string","format":"date-time"},"send_email":{"type":"boolean","description":"Mail the link to holder_email."}},"additionalProperties":false}},"dry_run":{"type":"boolean","default":false},` + confirmSchema + `},"required":["program_id","cards"],"additionalProperties":false}`},
-		{name: "update_card", title: Text("Change a card"), scope: "cards:write", writes: true, destructive: true, idempotent: true, run: updateCard,
-			doc:    "Changes the holder, reference or expiry of a card; null clears a field. Holder and expiry of a card that is installed on a phone are frozen. Stamps and balances change at tills only.",
-			schema: `{"type":"object","properties":{"id":{"type":"string"},"holder_name":{"type":["string","null"]},"holder_email":{"type":["string","null"]},"external_ref":{"type":["string","null"]},"expires_at":{"type":["string","null"],"format":"date-time"},"idempotency_key":{"type":"string"}},"required":["id"],"additionalProperties":false}`},
-		{name: "reissue_card", title: Text("Replace the code of a card"), scope: "cards:write", writes: true, destructive: true, openWorld: true, run: reissueCard,
-			doc:    "Gives a card a new QR code and a new link, for one that was lost. Stamps and balance stay. " + confirmDoc,
-			schema: `{"type":"object","properties":{"id":{"type":"string"},"holder_name":{"type":"string"},"holder_email":{"type":"string"},"expires_at":{"type":"string","format":"date-time"},"send_email":{"type":"boolean","description":"Mail the new link."},` + confirmSchema + `},"required":["id"],"additionalProperties":false}`},
+			doc: "Issues 1 to 50 cards of a published program and returns the link of each. Use dry_run first: it checks every " +
+				"row by the same rules and writes nothing. Pass an idempotency_key, the same one when you retry: rows that were " +
+				"issued are then not issued again. More than 10 cards have to be confirmed: " + confirmDoc,
+			schema: `{"type":"object","properties":{"program_id":{"type":"string"},"cards":{"type":"array","minItems":1,
+				"maxItems":50,"items":{"type":"object","properties":{"holder_name":{"type":"string","maxLength":200},
+				"holder_email":{"type":"string","maxLength":254},"external_ref":{"type":"string","maxLength":255,
+				"description":"The shop's own id of the person; one live card per program."},"expires_at":{"type":"string",
+				"format":"date-time"},"send_email":{"type":"boolean","description":"Mail the link to holder_email."}},
+				"additionalProperties":false}},"dry_run":{"type":"boolean","default":false},` +
+				confirmSchema + `},"required":["program_id","cards"],"additionalProperties":false}`},
+		{
+			name:        "update_card",
+			title:       Text("Change a card"),
+			scope:       "cards:write",
+			writes:      true,
+			destructive: true,
+			idempotent:  true,
+			run:         updateCard,
+			doc: "Changes the holder, reference or expiry of a card; null clears a field. Holder and expiry of a card that " +
+				"is installed on a phone are frozen. Stamps and balances change at tills only.",
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"holder_name":{"type":["string","null"]},
+				"holder_email":{"type":["string","null"]},"external_ref":{"type":["string","null"]},
+				"expires_at":{"type":["string","null"],"format":"date-time"},"idempotency_key":{"type":"string"}},
+				"required":["id"],"additionalProperties":false}`,
+		},
+		{
+			name:        "reissue_card",
+			title:       Text("Replace the code of a card"),
+			scope:       "cards:write",
+			writes:      true,
+			destructive: true,
+			openWorld:   true,
+			run:         reissueCard,
+			doc:         "Gives a card a new QR code and a new link, for one that was lost. Stamps and balance stay. " + confirmDoc,
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"holder_name":{"type":"string"},
+				"holder_email":{"type":"string"},"expires_at":{"type":"string","format":"date-time"},
+				"send_email":{"type":"boolean","description":"Mail the new link."},` +
+				confirmSchema + `},"required":["id"],"additionalProperties":false}`,
+		},
 	}
 }
 
@@ -84,7 +115,8 @@ func issueCards(c *call) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			return c.askFor(fmt.Sprintf("Cards that are issued: %d. Rows that are refused: %d.", out.WouldPass, out.Refused), version, own.writeArgs)
+			impact := fmt.Sprintf("Cards that are issued: %d. Rows that are refused: %d.", out.WouldPass, out.Refused)
+			return c.askFor(impact, version, own.writeArgs)
 		}
 		for _, in := range inputs {
 			in.conditionID, in.version, in.expired = t.conditionID, t.version, t.expired
@@ -102,14 +134,11 @@ func (c *call) issue(own issueArgs, inputs []*input) (any, error) {
 		if err != nil && !c.isRefusal(err) {
 			return nil, err
 		}
-		row := rowOf(i, own, err)
+		row := out.add(own, err)
 		if err == nil {
 			row.Status, row.ID, row.Link = "issued", &made.ID, &made.InstallURL
 			out.Issued++
-		} else {
-			out.Refused++
 		}
-		out.Cards = append(out.Cards, row)
 	}
 	return out, nil
 }
@@ -125,33 +154,33 @@ func (c *call) tryCards(own issueArgs, inputs []*input) (*issuedCards, store.Tim
 		return nil, 0, err
 	}
 	out := &issuedCards{DryRun: true, Cards: []issuedRow{}}
-	for i, t := range tried {
-		row := rowOf(i, own, t.Err)
-		if t.Err == nil {
+	for _, t := range tried {
+		if out.add(own, t.Err); t.Err == nil {
 			out.WouldPass++
-		} else {
-			out.Refused++
 		}
-		out.Cards = append(out.Cards, row)
 	}
 	return out, version, nil
 }
 
-// rowOf returns the outcome of a row, which err refused.
-func rowOf(i int, own issueArgs, err error) issuedRow {
+// add adds the outcome of the next row, which err refused, and returns it.
+func (out *issuedCards) add(own issueArgs, err error) *issuedRow {
+	i := len(out.Cards)
 	row := issuedRow{Row: i, Status: "ok", ExternalRef: own.Cards.V[i].ExternalRef.Value()}
 	if err != nil {
 		e := kernel.AsError(err, kernel.StatusOf)
 		row.Status, row.Code, row.Message, row.Details = "refused", &e.Code, &e.Message, e.Details
+		out.Refused++
 	}
-	return row
+	out.Cards = append(out.Cards, row)
+	return &out.Cards[i]
 }
 
 // isRefusal reports whether an error concerns one row. Others, such as a key that was
 // revoked meanwhile, concern the call.
 func (c *call) isRefusal(err error) bool {
 	switch kernel.AsError(err, kernel.StatusOf).Code {
-	case store.InternalError, store.Unauthenticated, store.MCPAccessRequired, store.SubscriptionSuspended, store.LocationDisabled, store.IdempotencyConflict:
+	case store.InternalError, store.Unauthenticated, store.MCPAccessRequired, store.SubscriptionSuspended, store.LocationDisabled,
+		store.IdempotencyConflict:
 		return false
 	}
 	return true
@@ -178,13 +207,7 @@ func itemsOf(object []byte, field string) (items [][]byte) {
 
 func updateCard(c *call) (any, error) {
 	own, in := splitArgs[resourceArgs](c)
-	in.params["id"] = own.ID.V
-	c.key(in, own.writeArgs, "")
-	d, err := do[store.CardDetail](c, operation.UpdateCard, in)
-	if err != nil {
-		return nil, err
-	}
-	return changedCard(d), nil
+	return change(c, operation.UpdateCard, in, own.writeArgs, changedCard)
 }
 
 // cardChange is a card after a change.
@@ -200,18 +223,19 @@ type cardChange struct {
 
 func changedCard(d store.CardDetail) *cardChange {
 	d.ExternalRef.V = kernel.MaskAddress(d.ExternalRef.V)
-	return &cardChange{ID: d.ID, ProgramID: d.ProgramID, ExternalRef: d.ExternalRef, HolderName: d.HolderName, Status: d.Status, ExpiresAt: d.ExpiresAt}
+	return &cardChange{d.ID, d.ProgramID, d.ExternalRef, d.HolderName, d.Status, d.ExpiresAt, nil}
 }
 
 func reissueCard(c *call) (any, error) {
 	own, in := splitArgs[resourceArgs](c)
-	in.params["id"] = own.ID.V
-	made, ask, err := confirm[operation.IssuedCard](c, operation.ReissueCard, in, own.ID.V, own.writeArgs, func() (string, error) {
-		return "The card's QR code, short code and links stop working at once, on phones and on paper; the holder needs the new link. Stamps and balance stay.", nil
-	})
-	if made == nil || err != nil {
-		return ask, err
+	impact := func() (string, error) {
+		return "The card's QR code, short code and links stop working at once, on phones and on paper; " +
+			"the holder needs the new link. Stamps and balance stay.", nil
 	}
-	return &cardChange{ID: made.ID, ProgramID: made.ProgramID, ExternalRef: store.Null[string]{V: kernel.MaskAddress(made.ExternalRef.V), Valid: made.ExternalRef.Valid},
-		HolderName: made.HolderName, Status: store.StatusInvited, ExpiresAt: made.ExpiresAt, Link: &made.InstallURL}, nil
+	return confirm(c, operation.ReissueCard, in, own.writeArgs, impact, func(made operation.IssuedCard) *cardChange {
+		made.ExternalRef.V = kernel.MaskAddress(made.ExternalRef.V)
+		return &cardChange{
+			made.ID, made.ProgramID, made.ExternalRef, made.HolderName, store.StatusInvited, made.ExpiresAt, &made.InstallURL,
+		}
+	})
 }

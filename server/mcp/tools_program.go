@@ -8,55 +8,75 @@ import (
 	"punchcard/store"
 )
 
-const prizeSchema = `{"type":"array","items":{"type":"object","properties":{"threshold":{"type":"integer","description":"Stamps; at most total_stamps."},"name":{"type":"string"},"description":{"type":"string"}},"required":["threshold","name"],"additionalProperties":false}}`
+const prizeSchema = `{"type":"array","items":{"type":"object","properties":{"threshold":{"type":"integer",
+	"description":"Stamps; at most total_stamps."},"name":{"type":"string"},"description":{"type":"string"}},
+	"required":["threshold","name"],"additionalProperties":false}}`
 
 // programTools returns the tools that write programs.
 func programTools() []*tool {
 	return []*tool{
 		{name: "create_program", title: Text("Draft a program"), scope: "programs:write", writes: true, run: createProgram,
-			doc:    "Creates a card program with its prizes as an unpublished draft: no cards can be issued until set_program_state publishes it. standard and private need total_stamps and icon_key, discount needs discount_percent, access needs access_image_url, prepaid needs initial_balance_cents.",
-			schema: `{"type":"object","properties":{"type":{"type":"string","enum":["standard","private","discount","access","prepaid"]},"name":{"type":"string","maxLength":200},` + programSchema + `,"repeat_after_reset":{"type":"boolean"},"prizes":` + prizeSchema + `,"idempotency_key":{"type":"string"}},"required":["type","name"],"additionalProperties":false}`},
-		{name: "update_program", title: Text("Change a program"), scope: "programs:write", writes: true, destructive: true, run: updateProgram,
-			doc:    "Changes fields of a program, adds prizes, or removes prizes that were never redeemed. A program of which a card is installed on a phone is frozen. Removing prizes has to be confirmed: " + confirmDoc,
-			schema: `{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},` + programSchema + `,"repeat_after_reset":{"type":"boolean"},"add_prizes":` + prizeSchema + `,"remove_prizes":{"type":"array","items":{"type":"string"},"description":"Ids of prizes."},` + confirmSchema + `},"required":["id"],"additionalProperties":false}`},
-		{name: "set_program_state", title: Text("Publish or suspend a program"), scope: "programs:write", writes: true, destructive: true, idempotent: true, run: setProgramState,
-			doc:    "publish: cards can be issued. unpublish: no new cards, existing ones go on working. suspend: existing cards stop earning and redeeming. unsuspend: they go on. " + confirmDoc,
-			schema: `{"type":"object","properties":{"id":{"type":"string"},"action":{"type":"string","enum":["publish","unpublish","suspend","unsuspend"]},` + confirmSchema + `},"required":["id","action"],"additionalProperties":false}`},
+			doc: "Creates a card program with its prizes as an unpublished draft: no cards can be issued until " +
+				"set_program_state publishes it. standard and private need total_stamps and icon_key, discount needs " +
+				"discount_percent, access needs access_image_url, prepaid needs initial_balance_cents.",
+			schema: `{"type":"object","properties":{"type":{"type":"string","enum":["standard","private","discount","access",
+				"prepaid"]},"name":{"type":"string","maxLength":200},` +
+				programSchema + `,"repeat_after_reset":{"type":"boolean"},"prizes":` +
+				prizeSchema + `,"idempotency_key":{"type":"string"}},"required":["type","name"],"additionalProperties":false}`},
+		{
+			name:        "update_program",
+			title:       Text("Change a program"),
+			scope:       "programs:write",
+			writes:      true,
+			destructive: true,
+			run:         updateProgram,
+			doc: "Changes fields of a program, adds prizes, or removes prizes that were never redeemed. A program of which " +
+				"a card is installed on a phone is frozen. Removing prizes has to be confirmed: " + confirmDoc,
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},` +
+				programSchema + `,"repeat_after_reset":{"type":"boolean"},"add_prizes":` + prizeSchema +
+				`,"remove_prizes":{"type":"array","items":{"type":"string"},"description":"Ids of prizes."},` +
+				confirmSchema + `},"required":["id"],"additionalProperties":false}`,
+		},
+		{
+			name:        "set_program_state",
+			title:       Text("Publish or suspend a program"),
+			scope:       "programs:write",
+			writes:      true,
+			destructive: true,
+			idempotent:  true,
+			run:         setProgramState,
+			doc: "publish: cards can be issued. unpublish: no new cards, existing ones go on working. suspend: existing " +
+				"cards stop earning and redeeming. unsuspend: they go on. " + confirmDoc,
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"action":{"type":"string","enum":["publish",
+				"unpublish","suspend","unsuspend"]},` + confirmSchema + `},"required":["id","action"],"additionalProperties":false}`,
+		},
 	}
 }
 
-const programSchema = `"description":{"type":"string","maxLength":2000},"category":{"type":"string"},"total_stamps":{"type":"integer","minimum":1,"maximum":1000},"icon_key":{"type":"string"},"discount_percent":{"type":"number"},"access_image_url":{"type":"string"},"initial_balance_cents":{"type":"integer","minimum":0},"default_expire_after_days":{"type":"integer"},"stamps_expire_after_days":{"type":"integer"},"brand_color_hex":{"type":"string"},"location_scope":{"type":"string","enum":["all_locations","selected_locations"]},"scoped_location_ids":{"type":"array","items":{"type":"string"}}`
+const programSchema = `"description":{"type":"string","maxLength":2000},"category":{"type":"string"},
+	"total_stamps":{"type":"integer","minimum":1,"maximum":1000},"icon_key":{"type":"string"},
+	"discount_percent":{"type":"number"},"access_image_url":{"type":"string"},"initial_balance_cents":{"type":"integer",
+	"minimum":0},"default_expire_after_days":{"type":"integer"},"stamps_expire_after_days":{"type":"integer"},
+	"brand_color_hex":{"type":"string"},"location_scope":{"type":"string","enum":["all_locations","selected_locations"]},
+	"scoped_location_ids":{"type":"array","items":{"type":"string"}}`
 
 func createProgram(c *call) (any, error) {
 	own, in := splitArgs[writeArgs](c)
-	c.key(in, own, "")
-	p, err := do[store.ProgramDetail](c, operation.CreateProgramWithPrizes, in)
-	if err != nil {
-		return nil, err
-	}
-	return programViewOf(p), nil
+	return change(c, operation.CreateProgramWithPrizes, in, own, programViewOf)
 }
 
 func updateProgram(c *call) (any, error) {
 	own, in := splitArgs[resourceArgs](c)
-	in.params["id"] = own.ID.V
 	var changes operation.ProgramChanges
 	in.Decode(&changes, operation.UpdateProgramAndPrizes.Mode, c.Kernel.Fields()) // the operation reports faults
-	if len(changes.RemovePrizes.V) == 0 && !own.ConfirmToken.Set {
-		c.key(in, own.writeArgs, "")
-		p, err := do[store.ProgramDetail](c, operation.UpdateProgramAndPrizes, in)
-		if err != nil {
-			return nil, err
-		}
-		return programViewOf(p), nil
+	removed := len(changes.RemovePrizes.V)
+	if removed == 0 && !own.ConfirmToken.Set {
+		return change(c, operation.UpdateProgramAndPrizes, in, own.writeArgs, programViewOf)
 	}
-	p, ask, err := confirm[store.ProgramDetail](c, operation.UpdateProgramAndPrizes, in, own.ID.V, own.writeArgs, func() (string, error) {
-		return fmt.Sprintf("Prizes that are removed, which no holder can redeem any more: %d.", len(changes.RemovePrizes.V)), nil
-	})
-	if p == nil || err != nil {
-		return ask, err
+	impact := func() (string, error) {
+		return fmt.Sprintf("Prizes that are removed, which no holder can redeem any more: %d.", removed), nil
 	}
-	return programViewOf(*p), nil
+	return confirm(c, operation.UpdateProgramAndPrizes, in, own.writeArgs, impact, programViewOf)
 }
 
 // actionArgs are the arguments of set_program_state.
@@ -71,20 +91,39 @@ var programActions = map[string]struct {
 	op                 *kernel.Operation
 	one, many, unknown string
 }{
-	store.Publish:   {operation.PublishProgram, "Cards can be issued from then on; 1 card is in use.", "Cards can be issued from then on; %d cards are in use.", "Cards can be issued from then on."},
-	store.Unpublish: {operation.UnpublishProgram, "No more cards are issued; 1 card goes on working.", "No more cards are issued; %d cards go on working.", "No more cards are issued; existing cards go on working."},
-	store.Suspend:   {operation.SuspendProgram, "1 card stops earning and redeeming at once.", "%d cards stop earning and redeeming at once.", "Its cards stop earning and redeeming at once."},
-	store.Unsuspend: {operation.UnsuspendProgram, "1 card earns and redeems again.", "%d cards earn and redeem again.", "Its cards earn and redeem again."},
+	store.Publish: {
+		operation.PublishProgram,
+		"Cards can be issued from then on; 1 card is in use.",
+		"Cards can be issued from then on; %d cards are in use.",
+		"Cards can be issued from then on.",
+	},
+	store.Unpublish: {
+		operation.UnpublishProgram,
+		"No more cards are issued; 1 card goes on working.",
+		"No more cards are issued; %d cards go on working.",
+		"No more cards are issued; existing cards go on working.",
+	},
+	store.Suspend: {
+		operation.SuspendProgram,
+		"1 card stops earning and redeeming at once.",
+		"%d cards stop earning and redeeming at once.",
+		"Its cards stop earning and redeeming at once.",
+	},
+	store.Unsuspend: {
+		operation.UnsuspendProgram,
+		"1 card earns and redeems again.",
+		"%d cards earn and redeem again.",
+		"Its cards earn and redeem again.",
+	},
 }
 
 func setProgramState(c *call) (any, error) {
 	own, in := splitArgs[actionArgs](c)
-	in.params["id"] = own.ID.V
 	action, ok := programActions[own.Action.V]
 	if !ok || in.own != nil {
 		return nil, store.Invalid(in.own...)
 	}
-	p, ask, err := confirm[store.ProgramDetail](c, action.op, in, own.ID.V, own.writeArgs, func() (string, error) {
+	impact := func() (string, error) {
 		if c.caller.Access.Restricted { // the number tells of other locations
 			return action.unknown, nil
 		}
@@ -93,9 +132,6 @@ func setProgramState(c *call) (any, error) {
 			return action.one, err
 		}
 		return fmt.Sprintf(action.many, im.ActiveCards), err
-	})
-	if p == nil || err != nil {
-		return ask, err
 	}
-	return programViewOf(*p), nil
+	return confirm(c, action.op, in, own.writeArgs, impact, programViewOf)
 }

@@ -20,30 +20,65 @@ const (
 func readingTools() []*tool {
 	return []*tool{
 		{name: "get_overview", title: Text("Overview of the shop"), scope: kernel.AnyKey, idempotent: true, run: getOverview,
-			doc:    "The shop, its locations and programs, what this key may do, today's figures beside those of a week before, and what needs attention. Call it first: it has the ids that other tools take.",
+			doc: "The shop, its locations and programs, what this key may do, today's figures beside those of a week before, " +
+				"and what needs attention. Call it first: it has the ids that other tools take.",
 			schema: `{"type":"object","properties":{},"additionalProperties":false}`},
 		{name: "get_programs", title: Text("Programs and prizes"), scope: "programs:read", idempotent: true, run: getPrograms,
-			doc:    "Lists the card programs, or with id returns one with its prizes.",
-			schema: `{"type":"object","properties":{"id":{"type":"string","description":"Only this program, with its prizes."},"type":{"type":"string","enum":["standard","private","discount","access","prepaid"],"description":"standard and private collect stamps."},` + pageSchema + `},"additionalProperties":false}`},
+			doc: "Lists the card programs, or with id returns one with its prizes.",
+			schema: `{"type":"object","properties":{"id":{"type":"string","description":"Only this program, with its prizes."},
+				"type":{"type":"string","enum":["standard","private","discount","access","prepaid"],
+				"description":"standard and private collect stamps."},` + pageSchema + `},"additionalProperties":false}`},
 		{name: "find_cards", title: Text("Find cards"), scope: "cards:read", idempotent: true, run: findCards,
-			doc:    "Finds cards by program, reference, email, status, by when they were last presented, or by prizes that are due (listed in prizes_due). total counts all pages: 10000+ means more than 10,000, and 37+ that counting ended early. A page may be short or empty while next_cursor is not null: go on with it. Email addresses are left out unless include_contact is true: ask for them only if the task needs them.",
-			schema: `{"type":"object","properties":{"program_id":{"type":"string"},"external_ref":{"type":"string","description":"The shop's own id of the person; exact."},"email":{"type":"string"},"status":{"type":"string","enum":["active","locked","invited","archived","expired"]},"not_seen_days":{"type":"integer","minimum":1,"maximum":3650,"description":"Last presented at least so many days ago, or never and issued before that; longest ago first."},"prize_due":{"type":"boolean","description":"true: a prize was reached and not taken."},"sort":{"type":"string","enum":["newest","last_seen"]},"include_contact":{"type":"boolean","default":false},` + pageSchema + `},"additionalProperties":false}`},
+			doc: "Finds cards by program, reference, email, status, by when they were last presented, or by prizes that are due " +
+				"(listed in prizes_due). total counts all pages: 10000+ means more than 10,000, and 37+ that counting ended early. " +
+				"A page may be short or empty while next_cursor is not null: go on with it. Email addresses are left out unless " +
+				"include_contact is true: ask for them only if the task needs them.",
+			schema: `{"type":"object","properties":{"program_id":{"type":"string"},"external_ref":{"type":"string",
+				"description":"The shop's own id of the person; exact."},"email":{"type":"string"},"status":{"type":"string",
+				"enum":["active","locked","invited","archived","expired"]},"not_seen_days":{"type":"integer","minimum":1,
+				"maximum":3650,
+				"description":"Last presented at least so many days ago, or never and issued before that; longest ago first."},
+				"prize_due":{"type":"boolean","description":"true: a prize was reached and not taken."},"sort":{"type":"string",
+				"enum":["newest","last_seen"]},"include_contact":{"type":"boolean","default":false},` +
+				pageSchema + `},"additionalProperties":false}`},
 		{name: "get_card", title: Text("One card"), scope: "cards:read", idempotent: true, run: getCard,
-			doc:    "Returns a card by exactly one of id, external_ref or email, with its prizes that are due. If several cards match, the newest one in use is returned and the others are named in other_ids.",
-			schema: `{"type":"object","properties":{"id":{"type":"string"},"external_ref":{"type":"string"},"email":{"type":"string"},"include_contact":{"type":"boolean","default":false}},"additionalProperties":false}`},
+			doc: "Returns a card by exactly one of id, external_ref or email, with its prizes that are due. If several cards " +
+				"match, the newest one in use is returned and the others are named in other_ids.",
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"external_ref":{"type":"string"},
+				"email":{"type":"string"},"include_contact":{"type":"boolean","default":false}},"additionalProperties":false}`},
 		{name: "list_transactions", title: Text("Ledger"), scope: "transactions:read", idempotent: true, run: listTransactions,
-			doc:    "Lists rows of the ledger, newest first: stamps, redemptions, top-ups, purchases, uses, reversals. total counts all pages, as in find_cards. Rows are written at tills only. Amounts are in cents.",
-			schema: `{"type":"object","properties":{"card_id":{"type":"string"},"program_id":{"type":"string"},"location_id":{"type":"string"},"type":{"type":"string","enum":["stamp","redemption","reversal","expiry","topup","spend","discount","access"]},"from":{"type":"string","format":"date-time","description":"Inclusive, RFC 3339 with an offset."},"to":{"type":"string","format":"date-time","description":"Exclusive."},` + pageSchema + `},"additionalProperties":false}`},
+			doc: "Lists rows of the ledger, newest first: stamps, redemptions, top-ups, purchases, uses, reversals. total " +
+				"counts all pages, as in find_cards. Rows are written at tills only. Amounts are in cents.",
+			schema: `{"type":"object","properties":{"card_id":{"type":"string"},"program_id":{"type":"string"},
+				"location_id":{"type":"string"},"type":{"type":"string","enum":["stamp","redemption","reversal","expiry","topup",
+				"spend","discount","access"]},"from":{"type":"string","format":"date-time",
+				"description":"Inclusive, RFC 3339 with an offset."},"to":{"type":"string","format":"date-time",
+				"description":"Exclusive."},` + pageSchema + `},"additionalProperties":false}`},
 		{name: "get_analytics", title: Text("Statistics"), scope: "analytics:read", idempotent: true, run: getAnalytics,
-			doc:    "Statistics. view summary: the shop's main figures; program: those of program_id; card_types: active cards by type; card_type: figures of one type; heatmap: rows of the ledger by day. sections chooses parts of the view program. To compare two periods use compare_periods.",
-			schema: `{"type":"object","properties":{"view":{"type":"string","enum":["summary","program","card_types","card_type","heatmap"]},"program_id":{"type":"string","description":"Required for program, possible for heatmap."},"card_type":{"type":"string","enum":["standard","private","discount","access","prepaid"],"description":"Required for card_type."},"from":{"type":"string","format":"date","description":"For heatmap; default 364 days before to."},"to":{"type":"string","format":"date"},"sections":{"type":"array","items":{"type":"string","enum":["totals","by_day","by_location","by_hour"]},"description":"Default totals and by_location."}},"required":["view"],"additionalProperties":false}`},
+			doc: "Statistics. view summary: the shop's main figures; program: those of program_id; card_types: active cards by " +
+				"type; card_type: figures of one type; heatmap: rows of the ledger by day. sections chooses parts of the view " +
+				"program. To compare two periods use compare_periods.",
+			schema: `{"type":"object","properties":{"view":{"type":"string","enum":["summary","program","card_types","card_type",
+				"heatmap"]},"program_id":{"type":"string","description":"Required for program, possible for heatmap."},
+				"card_type":{"type":"string","enum":["standard","private","discount","access","prepaid"],
+				"description":"Required for card_type."},"from":{"type":"string","format":"date",
+				"description":"For heatmap; default 364 days before to."},"to":{"type":"string","format":"date"},
+				"sections":{"type":"array","items":{"type":"string","enum":["totals","by_day","by_location","by_hour"]},
+				"description":"Default totals and by_location."}},"required":["view"],"additionalProperties":false}`},
 		{name: "compare_periods", title: Text("Compare two periods"), scope: "analytics:read", idempotent: true, run: comparePeriods,
-			doc:    "Compares the sums of two ranges of days of the shop's calendar. Without compare_from the period is compared with the same weekdays before it: a day with that day a week before. The figures say that something is more or less compared with another period, never why: do not name a cause.",
-			schema: `{"type":"object","properties":{"from":{"type":"string","format":"date"},"to":{"type":"string","format":"date","description":"Inclusive."},"compare_from":{"type":"string","format":"date"},"compare_to":{"type":"string","format":"date"},"weekday":{"type":"integer","minimum":0,"maximum":6,"description":"Only this day of the week; 0 is Sunday."},"program_id":{"type":"string"},"location_id":{"type":"string"}},"required":["from","to"],"additionalProperties":false}`},
+			doc: "Compares the sums of two ranges of days of the shop's calendar. Without compare_from the period is compared " +
+				"with the same weekdays before it: a day with that day a week before. The figures say that something is more or " +
+				"less compared with another period, never why: do not name a cause.",
+			schema: `{"type":"object","properties":{"from":{"type":"string","format":"date"},"to":{"type":"string",
+				"format":"date","description":"Inclusive."},"compare_from":{"type":"string","format":"date"},
+				"compare_to":{"type":"string","format":"date"},"weekday":{"type":"integer","minimum":0,"maximum":6,
+				"description":"Only this day of the week; 0 is Sunday."},"program_id":{"type":"string"},
+				"location_id":{"type":"string"}},"required":["from","to"],"additionalProperties":false}`},
 	}
 }
 
-const pageSchema = `"limit":{"type":"integer","minimum":1,"maximum":50,"default":25},"cursor":{"type":"string","description":"next_cursor of the page before; repeat the filters."}`
+const pageSchema = `"limit":{"type":"integer","minimum":1,"maximum":50,"default":25},"cursor":{"type":"string",
+	"description":"next_cursor of the page before; repeat the filters."}`
 
 func getOverview(c *call) (any, error) {
 	if _, err := toolArgs[struct{}](c); err != nil {
@@ -95,7 +130,17 @@ type programRow struct {
 }
 
 func programRowOf(p store.Program) programRow {
-	return programRow{p.ID, p.Name, p.Type, operation.ProgramState(p), p.TotalStamps, p.DiscountPercent, p.InitialBalanceCents, p.LocationScope, p.ScopedLocationIDs}
+	return programRow{
+		p.ID,
+		p.Name,
+		p.Type,
+		operation.ProgramState(p),
+		p.TotalStamps,
+		p.DiscountPercent,
+		p.InitialBalanceCents,
+		p.LocationScope,
+		p.ScopedLocationIDs,
+	}
 }
 
 // programView is one program.
@@ -119,7 +164,16 @@ type prizeView struct {
 }
 
 func programViewOf(p store.ProgramDetail) *programView {
-	v := &programView{programRowOf(p.Program), p.Description, p.Category, p.RepeatAfterReset, p.DefaultExpireAfterDays, p.HasInstalledCards, []prizeView{}, p.UpdatedAt}
+	v := &programView{
+		programRowOf(p.Program),
+		p.Description,
+		p.Category,
+		p.RepeatAfterReset,
+		p.DefaultExpireAfterDays,
+		p.HasInstalledCards,
+		[]prizeView{},
+		p.UpdatedAt,
+	}
 	for _, z := range p.Prizes {
 		v.Prizes = append(v.Prizes, prizeView{z.ID, z.Name, z.Threshold, z.Description})
 	}
@@ -221,8 +275,21 @@ func findCards(c *call) (any, error) {
 			err = c.checkIDs()
 		}
 		return countedPageOf(p, func(f store.CardFound) cardRow {
-			r := cardRow{ID: f.ID, ProgramID: f.ProgramID, ProgramName: f.ProgramName, ExternalRef: f.ExternalRef, HolderName: f.HolderName, Status: f.Status, Stamps: f.StampsCount,
-				TotalStamps: f.TotalStamps, BalanceCents: f.CurrentValue, LastSeen: day(f.LastSeenDay), PrizesDue: f.PrizesDue, ExpiresAt: f.ExpiresAt, CreatedAt: f.CreatedAt}
+			r := cardRow{
+				ID:           f.ID,
+				ProgramID:    f.ProgramID,
+				ProgramName:  f.ProgramName,
+				ExternalRef:  f.ExternalRef,
+				HolderName:   f.HolderName,
+				Status:       f.Status,
+				Stamps:       f.StampsCount,
+				TotalStamps:  f.TotalStamps,
+				BalanceCents: f.CurrentValue,
+				LastSeen:     day(f.LastSeenDay),
+				PrizesDue:    f.PrizesDue,
+				ExpiresAt:    f.ExpiresAt,
+				CreatedAt:    f.CreatedAt,
+			}
 			r.setContact(f.HolderEmail, own.IncludeContact.V)
 			return r
 		}), err
@@ -247,9 +314,27 @@ type cardView struct {
 }
 
 func cardViewOf(d store.CardSeen, contact bool) *cardView {
-	v := &cardView{cardRow{ID: d.ID, ProgramID: d.ProgramID, ProgramName: d.ProgramName, ExternalRef: d.ExternalRef, HolderName: d.HolderName, Status: d.Status, Stamps: d.StampsCount,
-		TotalStamps: d.TotalStamps, BalanceCents: d.CurrentValue, LastSeen: day(d.LastSeenDay), PrizesDue: d.PrizesDue, ExpiresAt: d.ExpiresAt, CreatedAt: d.CreatedAt},
-		d.InstalledAt, d.AllLocations, d.Locations, []string{}}
+	v := &cardView{
+		cardRow{
+			ID:           d.ID,
+			ProgramID:    d.ProgramID,
+			ProgramName:  d.ProgramName,
+			ExternalRef:  d.ExternalRef,
+			HolderName:   d.HolderName,
+			Status:       d.Status,
+			Stamps:       d.StampsCount,
+			TotalStamps:  d.TotalStamps,
+			BalanceCents: d.CurrentValue,
+			LastSeen:     day(d.LastSeenDay),
+			PrizesDue:    d.PrizesDue,
+			ExpiresAt:    d.ExpiresAt,
+			CreatedAt:    d.CreatedAt,
+		},
+		d.InstalledAt,
+		d.AllLocations,
+		d.Locations,
+		[]string{},
+	}
 	v.setContact(d.HolderEmail, contact)
 	return v
 }
@@ -269,7 +354,9 @@ func getCard(c *call) (any, error) {
 		}
 	}
 	if given != 1 {
-		return nil, store.Invalid(store.Detail{Field: "id", Code: wire.CodeRequired, Message: "Give exactly one of id, external_ref and email."})
+		return nil, store.Invalid(
+			store.Detail{Field: "id", Code: wire.CodeRequired, Message: "Give exactly one of id, external_ref and email."},
+		)
 	}
 	id, others := a.ID.V, []string{}
 	if !a.ID.Set {
@@ -326,7 +413,19 @@ func listTransactions(c *call) (any, error) {
 			err = c.checkIDs()
 		}
 		return countedPageOf(p, func(t store.Transaction) transactionRow {
-			return transactionRow{t.ID, t.CardID, t.ProgramID, t.LocationID, t.LocationName, t.Type, t.StampsDelta, t.ValueDelta, t.PrizeID, t.ReversedAt, t.CreatedAt}
+			return transactionRow{
+				t.ID,
+				t.CardID,
+				t.ProgramID,
+				t.LocationID,
+				t.LocationName,
+				t.Type,
+				t.StampsDelta,
+				t.ValueDelta,
+				t.PrizeID,
+				t.ReversedAt,
+				t.CreatedAt,
+			}
 		}), err
 	})
 }

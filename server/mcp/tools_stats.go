@@ -27,26 +27,31 @@ var sections = []string{"totals", "by_day", "by_location", "by_hour"}
 
 // check returns what is wrong with the arguments of a view.
 func (a statsArgs) check() (details []store.Detail) {
-	need := func(field string, set bool) {
-		if !set {
-			details = append(details, store.Detail{Field: field, Code: wire.CodeRequired, Message: "is required"})
-		}
-	}
-	refuse := func(field string, set bool) {
+	view := a.View.V
+	foreign := func(field string, set bool) {
 		if set {
 			details = append(details, store.Detail{Field: field, Code: wire.CodeNotAllowed, Message: "does not belong to this view"})
 		}
 	}
-	refuse("card_type", a.CardType.Set && a.View.V != "card_type")
-	refuse("from", a.From.Set && a.View.V != "heatmap")
-	refuse("to", a.To.Set && a.View.V != "heatmap")
-	refuse("sections", a.Sections.Set && a.View.V != "program")
-	refuse("program_id", a.ProgramID.Set && a.View.V != "program" && a.View.V != "heatmap")
-	need("program_id", a.View.V != "program" || a.ProgramID.Set)
-	need("card_type", a.View.V != "card_type" || a.CardType.Set)
+	foreign("card_type", a.CardType.Set && view != "card_type")
+	foreign("from", a.From.Set && view != "heatmap")
+	foreign("to", a.To.Set && view != "heatmap")
+	foreign("sections", a.Sections.Set && view != "program")
+	foreign("program_id", a.ProgramID.Set && view != "program" && view != "heatmap")
+	missing := func(field string, missing bool) {
+		if missing {
+			details = append(details, store.Detail{Field: field, Code: wire.CodeRequired, Message: "is required"})
+		}
+	}
+	missing("program_id", view == "program" && !a.ProgramID.Set)
+	missing("card_type", view == "card_type" && !a.CardType.Set)
 	for i, s := range a.Sections.V {
 		if !slices.Contains(sections, s) {
-			details = append(details, store.Detail{Field: "sections." + strconv.Itoa(i), Code: wire.CodeInvalidValue, Message: "must be one of totals, by_day, by_location, by_hour"})
+			details = append(details, store.Detail{
+				Field:   "sections." + strconv.Itoa(i),
+				Code:    wire.CodeInvalidValue,
+				Message: "must be one of totals, by_day, by_location, by_hour",
+			})
 		}
 	}
 	return details
@@ -79,13 +84,11 @@ type heatmap struct {
 
 func getAnalytics(c *call) (any, error) {
 	a, err := toolArgs[statsArgs](c)
-	if err == nil {
-		if details := a.check(); details != nil {
-			err = store.Invalid(details...)
-		}
-	}
 	if err != nil {
 		return nil, err
+	}
+	if details := a.check(); details != nil {
+		return nil, store.Invalid(details...)
 	}
 	in := &input{params: map[string]string{"id": a.ProgramID.V, "type": a.CardType.V}, body: []byte("{}")}
 	switch a.View.V {
@@ -163,8 +166,8 @@ func (c *call) programStats(a statsArgs, in *input) (any, error) {
 	has := func(section string) bool { return slices.Contains(wanted, section) }
 	f := &programFigures{View: a.View.V, ProgramID: a.ProgramID.V, Timezone: s.Timezone}
 	if has("totals") {
-		f.ActiveCards, f.TotalStampsAwarded, f.PrizesRedeemed, f.CompletionRate = s.ActiveCards, s.TotalStampsAwarded, s.PrizesRedeemed, s.CompletionRate
-		f.AvgDaysBetweenStamps, f.PlatformSplit = s.AvgDaysBetweenStamps, s.PlatformSplit
+		f.ActiveCards, f.TotalStampsAwarded, f.PrizesRedeemed = s.ActiveCards, s.TotalStampsAwarded, s.PrizesRedeemed
+		f.CompletionRate, f.AvgDaysBetweenStamps, f.PlatformSplit = s.CompletionRate, s.AvgDaysBetweenStamps, s.PlatformSplit
 	}
 	if has("by_location") {
 		f.CardsByLocation, f.StampsByLocation = s.CardsByLocation, s.StampsByLocation
@@ -182,25 +185,42 @@ func (c *call) programStats(a statsArgs, in *input) (any, error) {
 // locationTools returns the tools that change locations.
 func locationTools() []*tool {
 	return []*tool{
-		{name: "update_location", title: Text("Change a location"), scope: "locations:write", writes: true, destructive: true, idempotent: true, run: updateLocation,
-			doc:    "Changes the name, address or position of a location, or whether its tills ask for the staff PIN.",
-			schema: `{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string","maxLength":200},"address":{"type":"string"},"city":{"type":"string"},"postal_code":{"type":"string"},"country_code":{"type":"string","description":"ISO 3166-1, two letters."},"lat":{"type":"number"},"lon":{"type":"number"},"require_staff_pin":{"type":"boolean"},"idempotency_key":{"type":"string"}},"required":["id"],"additionalProperties":false}`},
-		{name: "set_location_state", title: Text("Enable or disable a location"), scope: "locations:write", writes: true, destructive: true, idempotent: true, run: setLocationState,
-			doc:    "Enables or disables a location. Disabling stops all its tills. " + confirmDoc,
-			schema: `{"type":"object","properties":{"id":{"type":"string"},"state":{"type":"string","enum":["enabled","disabled"]},` + confirmSchema + `},"required":["id","state"],"additionalProperties":false}`},
+		{
+			name:        "update_location",
+			title:       Text("Change a location"),
+			scope:       "locations:write",
+			writes:      true,
+			destructive: true,
+			idempotent:  true,
+			run:         updateLocation,
+			doc:         "Changes the name, address or position of a location, or whether its tills ask for the staff PIN.",
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string","maxLength":200},
+				"address":{"type":"string"},"city":{"type":"string"},"postal_code":{"type":"string"},
+				"country_code":{"type":"string","description":"ISO 3166-1, two letters."},"lat":{"type":"number"},
+				"lon":{"type":"number"},"require_staff_pin":{"type":"boolean"},"idempotency_key":{"type":"string"}},
+				"required":["id"],"additionalProperties":false}`,
+		},
+		{
+			name:        "set_location_state",
+			title:       Text("Enable or disable a location"),
+			scope:       "locations:write",
+			writes:      true,
+			destructive: true,
+			idempotent:  true,
+			run:         setLocationState,
+			doc:         "Enables or disables a location. Disabling stops all its tills. " + confirmDoc,
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"state":{"type":"string","enum":["enabled",
+				"disabled"]},` + confirmSchema + `},"required":["id","state"],"additionalProperties":false}`,
+		},
 	}
 }
 
 const (
-	confirmDoc    = "It answers first with the impact and a confirm_token: show the impact to the user, and call again with the same arguments and the token only if the user agrees."
-	confirmSchema = `"confirm_token":{"type":"string","description":"From the first answer; valid for 10 minutes."},"idempotency_key":{"type":"string"}`
+	confirmDoc = "It answers first with the impact and a confirm_token: show the impact to the user, and call again with the " +
+		"same arguments and the token only if the user agrees."
+	confirmSchema = `"confirm_token":{"type":"string","description":"From the first answer; valid for 10 minutes."},
+		"idempotency_key":{"type":"string"}`
 )
-
-// resourceArgs are the arguments of a writing tool that names one resource.
-type resourceArgs struct {
-	writeArgs
-	ID store.Opt[string] `json:"id" req:"true" min:"1"`
-}
 
 // locationView is a location.
 type locationView struct {
@@ -218,15 +238,14 @@ type locationView struct {
 }
 
 func locationViewOf(l store.Location) *locationView {
-	return &locationView{l.ID, l.Name, l.Address, l.City, l.PostalCode, l.CountryCode, l.Lat, l.Lon, l.Active, l.RequireStaffPIN, l.UpdatedAt}
+	return &locationView{
+		l.ID, l.Name, l.Address, l.City, l.PostalCode, l.CountryCode, l.Lat, l.Lon, l.Active, l.RequireStaffPIN, l.UpdatedAt,
+	}
 }
 
 func updateLocation(c *call) (any, error) {
 	own, in := splitArgs[resourceArgs](c)
-	in.params["id"] = own.ID.V
-	c.key(in, own.writeArgs, "")
-	l, err := do[store.Location](c, operation.UpdateLocation, in)
-	return locationViewOf(l), err
+	return change(c, operation.UpdateLocation, in, own.writeArgs, locationViewOf)
 }
 
 // stateArgs are the arguments of set_location_state.
@@ -237,14 +256,10 @@ type stateArgs struct {
 
 func setLocationState(c *call) (any, error) {
 	own, in := splitArgs[stateArgs](c)
-	in.params["id"] = own.ID.V
-	op, impact := operation.DisableLocation, "Every till at this location stops working at once: no stamps, no redemptions, no new cards, until it is enabled again."
+	op, impact := operation.DisableLocation, "Every till at this location stops working at once: "+
+		"no stamps, no redemptions, no new cards, until it is enabled again."
 	if own.State.V == "enabled" {
 		op, impact = operation.EnableLocation, "The tills at this location accept cards again at once."
 	}
-	l, ask, err := confirm[store.Location](c, op, in, own.ID.V, own.writeArgs, func() (string, error) { return impact, nil })
-	if l == nil || err != nil {
-		return ask, err
-	}
-	return locationViewOf(*l), nil
+	return confirm(c, op, in, own.writeArgs, func() (string, error) { return impact, nil }, locationViewOf)
 }

@@ -63,7 +63,8 @@ func TestHostileTexts(t *testing.T) {
 	delete(args["update_card"], "holder_name") // the index of names does not know the new ones
 	a.Database(func(db *sql.DB) error {
 		for _, statement := range []string{"INSERT INTO events (shop_id, name, occurred_at) SELECT id, 'card.added', 1 FROM shops LIMIT 1",
-			"INSERT INTO deliveries (webhook_id, event_id, outcome, attempts, response_status, last_error) SELECT id, (SELECT max(id) FROM events), 'failed', 5, 500, '' FROM webhooks"} {
+			"INSERT INTO deliveries (webhook_id, event_id, outcome, attempts, response_status, last_error) SELECT id, (SELECT " +
+				"max(id) FROM events), 'failed', 5, 500, '' FROM webhooks"} {
 			if _, err := db.Exec(statement); err != nil {
 				return fmt.Errorf("%s: %w", statement, err)
 			}
@@ -91,7 +92,10 @@ func TestHostileTexts(t *testing.T) {
 	if tools < 9 || len(seen) < 15 {
 		t.Errorf("only %d tools showed the texts, at %q", tools, slices.Sorted(maps.Keys(seen)))
 	}
-	for _, uri := range []string{"punchcard://shop", "punchcard://events", "punchcard://errors", "punchcard://programs/" + args["get_programs"]["id"].(string)} {
+	for _, uri := range []string{
+		"punchcard://shop", "punchcard://events", "punchcard://errors",
+		"punchcard://programs/" + args["get_programs"]["id"].(string),
+	} {
 		r := a.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":%q}}`, uri), nil)
 		if hasHidden(string(r.Body)) || r.Status != 200 || strings.Contains(string(r.Body), `"error":{`) {
 			t.Errorf("%s: %d %q", uri, r.Status, r.Body)
