@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -12,52 +13,58 @@ func TestDecodeBodyFaults(t *testing.T) {
 	nested := func(n int) string {
 		return `{"x":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}`
 	}
-	const json = "the body is not valid JSON: "
-	for _, c := range []struct{ body, field, code, message string }{
-		{`{"a":1,}`, "", "invalid_format", json + "unexpected character at byte 6"},
-		{`{"a":`, "", "invalid_format", json + "it ends too early at byte 5"},
-		{`{`, "", "invalid_format", json + "it ends too early at byte 1"},
-		{`nope`, "", "invalid_format", json + "unexpected character at byte 1"},
-		{`{a:1}`, "", "invalid_format", json + "unexpected character at byte 1"},
-		{`{"a":01}`, "", "invalid_format", json + "unexpected character at byte 6"},
-		{`{"a":NaN}`, "", "invalid_format", json + "unexpected character at byte 5"},
-		{"{\"a\":\"\x01\"}", "", "invalid_format", json + "unexpected character at byte 6"},
-		{"{\"a\":\"\x00\"}", "", "invalid_format", json + "unexpected character at byte 6"},
-		{`{"a":"\x"}`, "", "invalid_format", json + "invalid escape sequence at byte 6"},
-		{`{"a":"\ud800"}`, "", "invalid_format", json + "invalid escape sequence at byte 6"},
-		{`{"a":"\udc00"}`, "", "invalid_format", json + "invalid escape sequence at byte 6"},
-		{`{"a":"\ud800\u0041"}`, "", "invalid_format", json + "invalid escape sequence at byte 6"},
-		{"{\"a\":\"\xff\"}", "", "invalid_format", json + "invalid UTF-8 at byte 6"},
-		{"{\"a\":\"\xed\xa0\x80\"}", "", "invalid_format", json + "invalid UTF-8 at byte 6"},
-		{"\xEF\xBB\xBF{}", "", "invalid_format", json + "it starts with a byte order mark at byte 0"},
-		{"\xFF\xFE{\x00}\x00", "", "invalid_format", json + "invalid UTF-8 at byte 0"},
-		{"{\x00}\x00", "", "invalid_format", json + "unexpected character at byte 1"},
-		{`{} {}`, "", "invalid_format", json + "it goes on after its end at byte 3"},
-		{`{}x`, "", "invalid_format", json + "it goes on after its end at byte 2"},
-		{`[] 1`, "", "invalid_format", json + "it goes on after its end at byte 3"},
-		{`[]`, "", "invalid_type", "the body must be a JSON object"},
-		{`[{"a":1}]`, "", "invalid_type", "the body must be a JSON object"},
-		{`null`, "", "invalid_type", "the body must be a JSON object"},
-		{`"x"`, "", "invalid_type", "the body must be a JSON object"},
-		{`12`, "", "invalid_type", "the body must be a JSON object"},
-		{`[1,`, "", "invalid_format", json + "it ends too early at byte 3"},
-		{`{"name":"a","name":"b"}`, "name", "invalid_value", "appears twice"},
-		{`{"name":"a","\u006eame":"b"}`, "name", "invalid_value", "appears twice"},
-		{`{"x":[{},{"a/b":{"c":1,"c":2}}]}`, "x.1.a/b.c", "invalid_value", "appears twice"},
-		{`{"` + strings.Repeat("k", 200) + `":1,"` + strings.Repeat("k", 200) + `":1}`, strings.Repeat("k", 100) + "…", "invalid_value", "appears twice"},
-		{`{"name":"\u0000"}`, "name", "invalid_value", "must not contain the character U+0000"},
-		{`{"x":["a",{"y":"b\u0000"}]}`, "x.1.y", "invalid_value", "must not contain the character U+0000"},
-		{`{"x":{"\u0000":1}}`, "x", "invalid_value", "must not contain the character U+0000"},
-		{`{"a\u0000":1}`, "", "invalid_value", "must not contain the character U+0000"},
-		{nested(17), "", "invalid_format", "the body must not be nested deeper than 16 levels"},
-		{strings.Repeat("[", 1<<20), "", "invalid_format", "the body must not be nested deeper than 16 levels"},
-		{strings.Repeat(`{"a":`, 1<<18), "", "invalid_format", "the body must not be nested deeper than 16 levels"},
+	type fault struct{ field, code, message string }
+	faults := map[string]fault{
+		`[]`:                               {"", "invalid_type", "the body must be a JSON object"},
+		`[{"a":1}]`:                        {"", "invalid_type", "the body must be a JSON object"},
+		`null`:                             {"", "invalid_type", "the body must be a JSON object"},
+		`"x"`:                              {"", "invalid_type", "the body must be a JSON object"},
+		`12`:                               {"", "invalid_type", "the body must be a JSON object"},
+		`{"name":"a","name":"b"}`:          {"name", "invalid_value", "appears twice"},
+		`{"name":"a","\u006eame":"b"}`:     {"name", "invalid_value", "appears twice"},
+		`{"x":[{},{"a/b":{"c":1,"c":2}}]}`: {"x.1.a/b.c", "invalid_value", "appears twice"},
+		`{"` + strings.Repeat("k", 200) + `":1,"` + strings.Repeat("k", 200) + `":1}`: {
+			strings.Repeat("k", 100) + "…", "invalid_value", "appears twice",
+		},
+		`{"name":"\u0000"}`:            {"name", "invalid_value", "must not contain the character U+0000"},
+		`{"x":["a",{"y":"b\u0000"}]}`:  {"x.1.y", "invalid_value", "must not contain the character U+0000"},
+		`{"x":{"\u0000":1}}`:           {"x", "invalid_value", "must not contain the character U+0000"},
+		`{"a\u0000":1}`:                {"", "invalid_value", "must not contain the character U+0000"},
+		nested(17):                     {"", "invalid_format", "the body must not be nested deeper than 16 levels"},
+		strings.Repeat("[", 1<<20):     {"", "invalid_format", "the body must not be nested deeper than 16 levels"},
+		strings.Repeat(`{"a":`, 1<<18): {"", "invalid_format", "the body must not be nested deeper than 16 levels"},
+	}
+	for body, what := range map[string]string{
+		`{"a":1,}`:                 "unexpected character at byte 6",
+		`{"a":`:                    "it ends too early at byte 5",
+		`{`:                        "it ends too early at byte 1",
+		`nope`:                     "unexpected character at byte 1",
+		`{a:1}`:                    "unexpected character at byte 1",
+		`{"a":01}`:                 "unexpected character at byte 6",
+		`{"a":NaN}`:                "unexpected character at byte 5",
+		"{\"a\":\"\x01\"}":         "unexpected character at byte 6",
+		"{\"a\":\"\x00\"}":         "unexpected character at byte 6",
+		`{"a":"\x"}`:               "invalid escape sequence at byte 6",
+		`{"a":"\ud800"}`:           "invalid escape sequence at byte 6",
+		`{"a":"\udc00"}`:           "invalid escape sequence at byte 6",
+		`{"a":"\ud800\u0041"}`:     "invalid escape sequence at byte 6",
+		"{\"a\":\"\xff\"}":         "invalid UTF-8 at byte 6",
+		"{\"a\":\"\xed\xa0\x80\"}": "invalid UTF-8 at byte 6",
+		"\xEF\xBB\xBF{}":           "it starts with a byte order mark at byte 0",
+		"\xFF\xFE{\x00}\x00":       "invalid UTF-8 at byte 0",
+		"{\x00}\x00":               "unexpected character at byte 1",
+		`{} {}`:                    "it goes on after its end at byte 3",
+		`{}x`:                      "it goes on after its end at byte 2",
+		`[] 1`:                     "it goes on after its end at byte 3",
+		`[1,`:                      "it ends too early at byte 3",
 	} {
+		faults[body] = fault{"", CodeInvalidFormat, "the body is not valid JSON: " + what}
+	}
+	for body, c := range faults {
+		want := Detail{Field: c.field, Code: c.code, Message: c.message}
 		for _, mode := range []Mode{Create, Patch} {
-			var dst request
-			got := DecodeBody([]byte(c.body), &dst, mode, limits)
-			if len(got) != 1 || got[0] != (Detail{Field: c.field, Code: c.code, Message: c.message}) {
-				t.Errorf("%.60q\n got  %+v\n want %+v", c.body, got, c)
+			if got := DecodeBody([]byte(body), new(request), mode, limits); len(got) != 1 || got[0] != want {
+				t.Errorf("%.60q\n got  %+v\n want %+v", body, got, want)
 			}
 		}
 	}
@@ -115,48 +122,23 @@ func TestMessages(t *testing.T) {
 
 func TestDecodePanics(t *testing.T) {
 	mustPanic(t, "missing limit", func() { DecodeBody(nil, new(request), Create, nil) })
-	for name, dst := range map[string]any{
-		"not an Opt": new(struct {
+	mustPanic(t, "not an Opt", func() {
+		DecodeBody(nil, new(struct {
 			A string `json:"a"`
-		}),
-		"limit and max": new(struct {
-			A store.Opt[string] `json:"a" max:"1" limit:"name"`
-		}),
-		"min on bool": new(struct {
-			A store.Opt[bool] `json:"a" min:"1"`
-		}),
-		"gt on string": new(struct {
-			A store.Opt[string] `json:"a" gt:"1"`
-		}),
-		"enum on int": new(struct {
-			A store.Opt[int64] `json:"a" enum:"1"`
-		}),
-		"keys on string": new(struct {
-			A store.Opt[string] `json:"a" keys:"it"`
-		}),
-		"unknown format": new(struct {
-			A store.Opt[string] `json:"a" format:"phone"`
-		}),
-		"format on time": new(struct {
-			A store.Opt[store.Time] `json:"a" format:"email"`
-		}),
-		"unknown patch": new(struct {
-			A store.Opt[string] `json:"a" patch:"maybe"`
-		}),
-		"req false": new(struct {
-			A store.Opt[string] `json:"a" req:"false"`
-		}),
-		"bad pattern": new(struct {
-			A store.Opt[string] `json:"a" pattern:"("`
-		}),
-		"fraction on int": new(struct {
-			A store.Opt[int64] `json:"a" max:"1.5"`
-		}),
-		"bad bound": new(struct {
-			A store.Opt[string] `json:"a" max:"x"`
-		}),
+		}), Create, limits)
+	})
+	for kind, tags := range map[reflect.Type][]reflect.StructTag{
+		reflect.TypeFor[store.Opt[string]](): {
+			`max:"1" limit:"name"`, `gt:"1"`, `keys:"it"`, `format:"phone"`, `patch:"maybe"`, `req:"false"`, `pattern:"("`, `max:"x"`,
+		},
+		reflect.TypeFor[store.Opt[bool]]():       {`min:"1"`},
+		reflect.TypeFor[store.Opt[int64]]():      {`enum:"1"`, `max:"1.5"`},
+		reflect.TypeFor[store.Opt[store.Time]](): {`format:"email"`},
 	} {
-		mustPanic(t, name, func() { DecodeBody(nil, dst, Create, limits) })
+		for _, tag := range tags {
+			body := reflect.StructOf([]reflect.StructField{{Name: "A", Type: kind, Tag: `json:"a" ` + tag}})
+			mustPanic(t, fmt.Sprint(kind, tag), func() { DecodeBody(nil, reflect.New(body).Interface(), Create, limits) })
+		}
 	}
 	mustPanic(t, "unknown type", func() {
 		DecodeBody([]byte(`{"a":1}`), new(struct {

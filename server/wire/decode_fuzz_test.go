@@ -14,10 +14,14 @@ import (
 // fields.
 func FuzzDecodeBody(f *testing.F) {
 	for _, s := range []string{
-		``, `{}`, `[`, `nul`, full(`"on":true`), full(`"tags":["a","\u0000"],"names":{"it":"x"}`), `{"name":"\ud800"}`, "{\"name\":\"\xff\"}",
-		full(`"metadata":{"a":{"b":[1.5e3,null,true]}},"headers":{"\u0041":"b"}`), full(`"at":"2026-01-02T03:04:05.1+01:00","count":1e2,"lat":-1e-2`),
-		full(`"email":"a@b.it","url":"https://a.it","secure":"https://a.it:1","color":"#123456","country":"IT","day":"2026-01-02","code":"ab"`),
-		`{"kind":null,"a":{"b":1,"b":2}}`, full(`"free":100000e-5,"cents":0.1e1`), "\xEF\xBB\xBF{}", `{"a":1} {"b":2}`, strings.Repeat("[", 40),
+		``, `{}`, `[`, `nul`, full(`"on":true`), full(`"tags":["a","\u0000"],"names":{"it":"x"}`), `{"name":"\ud800"}`,
+		"{\"name\":\"\xff\"}",
+		full(`"metadata":{"a":{"b":[1.5e3,null,true]}},"headers":{"\u0041":"b"}`),
+		full(`"at":"2026-01-02T03:04:05.1+01:00","count":1e2,"lat":-1e-2`),
+		full(`"email":"a@b.it","url":"https://a.it","secure":"https://a.it:1","color":"#123456","country":"IT","day":"2026-01-02",
+			"code":"ab"`),
+		`{"kind":null,"a":{"b":1,"b":2}}`, full(`"free":100000e-5,"cents":0.1e1`), "\xEF\xBB\xBF{}", `{"a":1} {"b":2}`,
+		strings.Repeat("[", 40),
 	} {
 		f.Add([]byte(s), false)
 		f.Add([]byte(s), true)

@@ -17,7 +17,8 @@ func TestJoin(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		added bool
-	}{{"url", false}, {"events.1", false}, {"events", false}, {"events.0", true}, {"events.11", true}, {"url.x", true}, {"ur", true}, {"event", true}} {
+	}{{"url", false}, {"events.1", false}, {"events", false}, {"events.0", true}, {"events.11", true}, {"url.x", true}, {"ur", true},
+		{"event", true}} {
 		got := Join(slices.Clone(have), at(c.field))
 		if added := len(got) == 3; added != c.added || added && got[2] != at(c.field) {
 			t.Errorf("%s: %v", c.field, got)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"maps"
 	"net/url"
 	"slices"
@@ -27,11 +28,8 @@ import (
 // Names that begin with an underscore belong to the page and are ignored.
 func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
 	p, _ := target(dst, lim)
-	var body []byte
+	var body object
 	var out details
-	add := func(name string, value []byte) {
-		body = append(append(AppendString(append(body, ','), name), ':'), value...)
-	}
 	for _, name := range sortedNames(form) {
 		field, _, nested := strings.Cut(name, ".")
 		r := p.byName[field]
@@ -42,40 +40,48 @@ func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
 		case slices.ContainsFunc(form[name], func(v string) bool { return !utf8.ValidString(v) }):
 			out.add(name, CodeInvalidValue, "must be valid UTF-8")
 		case r.kind == kindList:
-			add(name, appendTexts(nil, form[name]))
+			body.add(name, appendTexts(nil, form[name]))
 		case strings.TrimSpace(last(form[name])) != "":
-			add(name, r.appendToken(nil, last(form[name])))
+			body.add(name, r.appendToken(nil, last(form[name])))
 		case mode == Patch && r.patch == "":
 			out.add(name, CodeRequired, "is required")
 		case mode == Patch:
-			add(name, []byte("null"))
+			body.add(name, []byte("null"))
 		}
 	}
 	for _, r := range p.rules {
-		if object := r.formObject(form, &out); object != nil {
-			add(r.name, object)
-		}
-		if objects := r.formObjects(form, &out); objects != nil {
-			add(r.name, objects)
+		switch {
+		case r.kind == kindMap:
+			r.addObject(&body, form, &out)
+		case r.item() != nil:
+			r.addObjects(&body, form, &out)
 		}
 	}
-	if len(body) > 0 {
-		body[0] = '{'
-	} else {
-		body = append(body, '{')
+	return Join(out.list, DecodeBody(body.json(), dst, mode, lim)...)
+}
+
+// object is a JSON object without the brace at its end.
+type object []byte
+
+// add adds a member.
+func (o *object) add(name string, value []byte) {
+	separator := byte(',')
+	if len(*o) == 0 {
+		separator = '{'
 	}
-	return Join(out.list, DecodeBody(append(body, '}'), dst, mode, lim)...)
+	*o = append(append(AppendString(append(*o, separator), name), ':'), value...)
+}
+
+// json returns the whole object.
+func (o object) json() []byte {
+	if len(o) == 0 {
+		return []byte("{}")
+	}
+	return append(o, '}')
 }
 
 // sortedNames returns the names of the form's inputs in order, so that details have one.
-func sortedNames(form url.Values) []string {
-	names := make([]string, 0, len(form))
-	for name := range form {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func sortedNames(form url.Values) []string { return slices.Sorted(maps.Keys(form)) }
 
 func last(values []string) string {
 	if len(values) == 0 {
@@ -115,81 +121,62 @@ func (r *rule) appendToken(b []byte, text string) []byte {
 	return AppendString(b, strings.ReplaceAll(text, "\r\n", "\n"))
 }
 
-// formObject returns the JSON object of the form's inputs for the field, or nil if it has
-// none.
-func (r *rule) formObject(form url.Values, out *details) []byte {
-	if r.kind != kindMap {
-		return nil
-	}
-	var object []byte
+// belowField returns the names of the form's inputs for parts of the field, with what comes after
+// the field's name, in order.
+func (r *rule) belowField(form url.Values) (names, parts []string) {
 	for _, name := range sortedNames(form) {
-		key, ok := strings.CutPrefix(name, r.name+".")
-		if !ok {
-			continue
+		if part, ok := strings.CutPrefix(name, r.name+"."); ok {
+			names, parts = append(names, name), append(parts, part)
 		}
-		if object == nil {
-			object = []byte{'{'}
-		}
-		value := last(form[name])
-		if !utf8.ValidString(name + value) {
-			out.add(name, CodeInvalidValue, "must be valid UTF-8")
-			continue
-		}
-		if strings.TrimSpace(value) == "" {
-			continue
-		}
-		if len(object) > 1 {
-			object = append(object, ',')
-		}
-		object = append(AppendString(object, key), ':')
-		object = AppendString(object, strings.ReplaceAll(value, "\r\n", "\n"))
 	}
-	if object == nil {
-		return nil
-	}
-	return append(object, '}')
+	return names, parts
 }
 
-// formObjects returns the JSON array of the form's objects for the field, or nil if it
-// has none.
-func (r *rule) formObjects(form url.Values, out *details) []byte {
-	item := r.item()
-	if item == nil {
-		return nil
+// addObject adds the object of the form's inputs for the field, if it has any.
+func (r *rule) addObject(body *object, form url.Values, out *details) {
+	var o object
+	names, keys := r.belowField(form)
+	for i, name := range names {
+		value := last(form[name])
+		switch {
+		case !utf8.ValidString(name + value):
+			out.add(name, CodeInvalidValue, "must be valid UTF-8")
+		case strings.TrimSpace(value) != "":
+			o.add(keys[i], AppendString(nil, strings.ReplaceAll(value, "\r\n", "\n")))
+		}
 	}
-	var array []byte
-	rules := planFor(item).byName
-	objects := map[int][]byte{}
-	for _, name := range sortedNames(form) {
-		rest, ok := strings.CutPrefix(name, r.name+".")
-		if !ok {
-			continue
-		}
-		if array == nil {
-			array = []byte{'['}
-		}
-		index, key, _ := strings.Cut(rest, ".")
+	if names != nil {
+		body.add(r.name, o.json())
+	}
+}
+
+// addObjects adds the array of the form's objects for the field, if it has any.
+func (r *rule) addObjects(body *object, form url.Values, out *details) {
+	rules := planFor(r.item()).byName
+	objects := map[int]object{}
+	names, parts := r.belowField(form)
+	for n, name := range names {
+		index, key, _ := strings.Cut(parts[n], ".")
 		i, err := strconv.Atoi(index)
 		of := rules[key]
 		value := last(form[name])
 		switch {
-		case err != nil || strconv.Itoa(i) != index || i < 0 || of == nil || of.kind == kindList || of.kind == kindMap || of.kind == kindObject:
+		case err != nil || strconv.Itoa(i) != index || i < 0 ||
+			of == nil || of.kind == kindList || of.kind == kindMap || of.kind == kindObject:
 			out.add(name, CodeUnknownField, "is not a known field")
 		case !utf8.ValidString(value):
 			out.add(name, CodeInvalidValue, "must be valid UTF-8")
 		case strings.TrimSpace(value) != "":
-			objects[i] = append(append(AppendString(append(objects[i], ','), key), ':'), of.appendToken(nil, value)...)
+			o := objects[i]
+			o.add(key, of.appendToken(nil, value))
+			objects[i] = o
 		}
 	}
+	var items [][]byte
 	for _, i := range slices.Sorted(maps.Keys(objects)) {
-		if len(array) > 1 {
-			array = append(array, ',')
-		}
-		objects[i][0] = '{'
-		array = append(append(array, objects[i]...), '}')
+		items = append(items, objects[i].json())
 	}
-	if array == nil {
-		return nil
+	if names != nil {
+		body.add(r.name, slices.Concat([]byte{'['}, bytes.Join(items, []byte{','}), []byte{']'}))
 	}
-	return append(array, ']')
 }

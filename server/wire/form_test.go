@@ -27,47 +27,38 @@ type formRow struct {
 }
 
 func TestDecodeForm(t *testing.T) {
-	for _, c := range []struct {
-		mode       Mode
-		form, want string
-	}{
-		{Create, "required=x", ``},
-		{Create, "", `required required`},
-		{Create, "required=+", `required required`},
-		{Create, "required=x&name=&nullable=&count=&percent=&open=&at=", ``},
-		{Create, "required=x&_key=1&_anything=%ff", ``},
-		{Create, "required=x&other=1", `other unknown_field`},
-		{Create, "required=x&name.it=1", `name.it unknown_field`},
-		{Create, "required=x&texts=1", `texts unknown_field`},
-		{Create, "required=x&name=12345678901", `name too_long`},
-		{Create, "required=x&name=%ff", `name invalid_value`},
-		{Create, "required=x&texts.it=%ff", `texts.it invalid_value`},
-		{Create, "required=x&name=a%00b", `name invalid_value`},
-		{Create, "required=x&count=x", `count invalid_type`}, {Create, "required=x&count=1.5", `count invalid_type`},
-		{Create, "required=x&count=007", ``}, {Create, "required=x&count=0", `count too_small`},
-		{Create, "required=x&count=99999999999999999999", `count too_large`},
-		{Create, "required=x&percent=12,5", ``}, {Create, "required=x&percent=NaN", `percent invalid_type`}, {Create, "required=x&percent=1e1", `percent invalid_type`},
-		{Create, "required=x&open=on", `open invalid_type`},
-		{Create, "required=x&at=yesterday", `at invalid_format`},
-		{Create, "required=x&ids=a&ids=b&ids=c&ids=d", `ids too_many`},
-		{Create, "required=x&texts.xx=a", `texts.xx unknown_field`}, {Create, "required=x&texts.it=123456", `texts.it too_long`},
-		{Create, "required=x&rows=1", `rows unknown_field`}, {Create, "required=x&rows.x.name=a", `rows.x.name unknown_field`}, {Create, "required=x&rows.0.other=a", `rows.0.other unknown_field`},
-		{Create, "required=x&rows.00.name=a", `rows.00.name unknown_field`}, {Create, "required=x&rows.0=a", `rows.0 unknown_field`}, {Create, "required=x&rows.0.name=%ff", `rows.0.name invalid_value`},
-		{Create, "required=x&rows.0.name=a&rows.1.count=2", `rows.1.name required`}, {Create, "required=x&rows.0.name=abcdef", `rows.0.name too_long`}, {Create, "required=x&rows.0.name=a&rows.0.count=b", `rows.0.count invalid_type`},
-		{Create, "required=x&rows.0.name=a&rows.1.name=b&rows.2.name=c", `rows too_many`},
-		{Patch, "", ``},
-		{Patch, "nullable=&count=", ``},
-		{Patch, "name=", `name required`},
-		{Patch, "open=", `open required`},
-	} {
-		values, err := url.ParseQuery(c.form)
+	check := func(mode Mode, text, want string) {
+		t.Helper()
+		values, err := url.ParseQuery(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var dst form
-		if got := brief(DecodeForm(values, &dst, c.mode, nil)); got != c.want {
-			t.Errorf("mode %d, %s: got %s, want %s", c.mode, c.form, got, c.want)
+		if got := brief(DecodeForm(values, new(form), mode, nil)); got != want {
+			t.Errorf("mode %d, %s: got %s, want %s", mode, text, got, want)
 		}
+	}
+	for text, want := range map[string]string{
+		"name=&nullable=&count=&percent=&open=&at=": ``, "_key=1&_anything=%ff": ``, "other=1": `other unknown_field`,
+		"name.it=1": `name.it unknown_field`, "texts=1": `texts unknown_field`, "name=12345678901": `name too_long`,
+		"name=%ff": `name invalid_value`, "texts.it=%ff": `texts.it invalid_value`, "name=a%00b": `name invalid_value`,
+		"count=x": `count invalid_type`, "count=1.5": `count invalid_type`, "count=007": ``, "count=0": `count too_small`,
+		"count=99999999999999999999": `count too_large`, "percent=12,5": ``, "percent=NaN": `percent invalid_type`,
+		"percent=1e1": `percent invalid_type`, "open=on": `open invalid_type`, "at=yesterday": `at invalid_format`,
+		"ids=a&ids=b&ids=c&ids=d": `ids too_many`, "texts.xx=a": `texts.xx unknown_field`,
+		"texts.it=123456": `texts.it too_long`, "rows=1": `rows unknown_field`, "rows.x.name=a": `rows.x.name unknown_field`,
+		"rows.0.other=a": `rows.0.other unknown_field`, "rows.00.name=a": `rows.00.name unknown_field`,
+		"rows.0=a": `rows.0 unknown_field`, "rows.0.name=%ff": `rows.0.name invalid_value`,
+		"rows.0.name=a&rows.1.count=2": `rows.1.name required`, "rows.0.name=abcdef": `rows.0.name too_long`,
+		"rows.0.name=a&rows.0.count=b":              `rows.0.count invalid_type`,
+		"rows.0.name=a&rows.1.name=b&rows.2.name=c": `rows too_many`,
+	} {
+		check(Create, "required=x&"+text, want)
+	}
+	for text, want := range map[string]string{"required=x": ``, "": `required required`, "required=+": `required required`} {
+		check(Create, text, want)
+	}
+	for text, want := range map[string]string{"": ``, "nullable=&count=": ``, "name=": `name required`, "open=": `open required`} {
+		check(Patch, text, want)
 	}
 	values, _ := url.ParseQuery(
 		"required=+two+lines%0D%0A&count=+7+&percent=12,50&open=false&open=true&ids=&ids=a&ids=+&ids=b&texts.it=ciao&texts.en=&rows.10.name=b&rows.0.name=a&rows.0.count=7&rows.2.name=+&rows.2.count=",

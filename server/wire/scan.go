@@ -52,7 +52,6 @@ func scan(body []byte, keep, maxDepth int) ([]pair, *Detail) {
 		depth := dec.StackDepth()
 		if depth > maxDepth {
 			return nil, &Detail{
-				Field:   "",
 				Code:    CodeInvalidFormat,
 				Message: fmt.Sprintf("the body must not be nested deeper than %d levels", maxDepth),
 			}
@@ -79,7 +78,7 @@ func scan(body []byte, keep, maxDepth int) ([]pair, *Detail) {
 		return nil, notJSON("it goes on after its end", at)
 	}
 	if !object {
-		return nil, &Detail{Field: "", Code: CodeInvalidType, Message: "the body must be a JSON object"}
+		return nil, &Detail{Code: CodeInvalidType, Message: "the body must be a JSON object"}
 	}
 	return pairs, nil
 }
@@ -111,7 +110,7 @@ func syntaxFault(body []byte, err error) *Detail {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return notJSON("it ends too early", len(body))
 	case !errors.As(err, &syntax):
-		return &Detail{Field: "", Code: CodeInvalidFormat, Message: "the body is not valid JSON"}
+		return &Detail{Code: CodeInvalidFormat, Message: "the body is not valid JSON"}
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		return &Detail{Field: capName(dotted(syntax.JSONPointer)), Code: CodeInvalidValue, Message: "appears twice"}
 	}
@@ -125,7 +124,7 @@ func syntaxFault(body []byte, err error) *Detail {
 // notJSON returns the detail for a body that is not JSON, because of the byte at an
 // offset.
 func notJSON(what string, at int) *Detail {
-	return &Detail{Field: "", Code: CodeInvalidFormat, Message: fmt.Sprintf("the body is not valid JSON: %s at byte %d", what, at)}
+	return &Detail{Code: CodeInvalidFormat, Message: fmt.Sprintf("the body is not valid JSON: %s at byte %d", what, at)}
 }
 
 // nulFault returns the detail for U+0000 in the last string: with the path of the

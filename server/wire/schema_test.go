@@ -150,7 +150,8 @@ func TestSchemaAcceptsAppend(t *testing.T) {
 		t.Error("the schema accepts {}")
 	}
 	// Schemas of answers allow unknown fields.
-	if err := schemaError(t, doc, "Described", []byte(strings.Replace(string(Append(nil, newDescribed())), `{`, `{"more":1,`, 1))); err != nil {
+	if err := schemaError(t, doc, "Described", []byte(strings.Replace(string(Append(nil, newDescribed())), `{`, `{"more":1,`,
+		1))); err != nil {
 		t.Error(err)
 	}
 }
@@ -202,14 +203,17 @@ func TestSchemaAgreesWithDecodeBody(t *testing.T) {
 	}
 	doc := load(t, reg, tops, []any{})
 	for _, member := range []string{
-		`"on":true`, `"on":1`, `"on":null`, `"name":null`, `"name":""`, `"name":"123456"`, `"name":"èèèèè"`, `"kind":"x"`, `"kind":null`, `"kind":"prepaid"`,
+		`"on":true`, `"on":1`, `"on":null`, `"name":null`, `"name":""`, `"name":"123456"`, `"name":"èèèèè"`, `"kind":"x"`,
+		`"kind":null`, `"kind":"prepaid"`,
 		`"email":null`, `"email":"a@b.it"`, `"url":"https://a.it"`, `"secure":"http://a.it"`, `"secure":"https://a.it"`,
 		`"color":"#ffffff"`, `"color":"x"`, `"country":"IT"`, `"country":"it"`, `"code":"ab"`, `"code":"A"`, `"day":"2026-01-02"`,
 		`"count":0`, `"count":1`, `"count":100`, `"count":101`, `"count":1.0`, `"count":1.5`, `"count":null`, `"cents":0`, `"cents":1`,
 		`"lat":90.5`, `"lat":90.6`, `"lat":-91`, `"at":null`, `"at":"2026-01-02T03:04:05Z"`, `"at":5`,
 		`"tags":[]`, `"tags":["a"]`, `"tags":["","","",""]`, `"tags":[1]`, `"tags":null`,
-		`"names":{}`, `"names":{"it":"a"}`, `"names":{"fr":"a"}`, `"names":{"it":"123456"}`, `"names":{"it":""}`, `"names":{"it":null}`, `"names":null`,
-		`"headers":{"a":"b"}`, `"headers":{"a":1}`, `"metadata":{"a":1}`, `"metadata":[]`, `"metadata":null`, `"external_ref":null`, `"external_ref":"12345678901"`,
+		`"names":{}`, `"names":{"it":"a"}`, `"names":{"fr":"a"}`, `"names":{"it":"123456"}`, `"names":{"it":""}`,
+		`"names":{"it":null}`, `"names":null`,
+		`"headers":{"a":"b"}`, `"headers":{"a":1}`, `"metadata":{"a":1}`, `"metadata":[]`, `"metadata":null`,
+		`"external_ref":null`, `"external_ref":"12345678901"`,
 		`"unknown":1`,
 	} {
 		for name, mode := range map[string]Mode{"create": Create, "patch": Patch} {
