@@ -19,7 +19,7 @@ func BenchmarkStart(b *testing.B) {
 	start().Close() // the first server of a process creates the demo shop
 	for b.Loop() {
 		s := start()
-		s.Do("GET", "/me", s.APIKey, nil).Want(200)
+		getMe(s, s.APIKey, 200)
 		b.StopTimer()
 		s.Close()
 		b.StartTimer()
@@ -37,6 +37,6 @@ func BenchmarkReset(b *testing.B) {
 		}
 		b.StartTimer()
 		s.Reset()
-		s.Do("GET", "/me", s.APIKey, nil).Want(200)
+		getMe(s, s.APIKey, 200)
 	}
 }

@@ -1,7 +1,6 @@
 package punchtest_test
 
 import (
-	"errors"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -32,9 +31,7 @@ func TestCardsOfHolders(t *testing.T) {
 		got.StampsCount != 2 {
 		t.Errorf("reissued: %+v %+v", again, got)
 	}
-	var refused *punchtest.Error
-	if _, err := s.TryInstall(card.InstallURL); !errors.As(err, &refused) ||
-		refused.Status != http.StatusGone && refused.Status != http.StatusNotFound {
+	if err := refusal(t, failure(s.TryInstall(card.InstallURL))); err.Status != http.StatusGone && err.Status != http.StatusNotFound {
 		t.Errorf("the old link: %v", err)
 	}
 	s.Install(again.InstallURL)
@@ -45,14 +42,11 @@ func TestRevokedTill(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t)
 	till, other := s.Till(s.Locations[0]), s.NewTill(s.Locations[0])
-	card := s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	card := newCard(s)
 	till.Revoke()
-	var refused *punchtest.Error
-	if _, err := till.Try().Stamp(card.ID, 1); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
-		t.Errorf("a revoked till: %v", err)
-	}
-	other.Stamp(card.ID, 1)
-	if next := s.Till(s.Locations[0]); next.ID == till.ID || next.Stamp(card.ID, 1).Card.StampsCount != 2 {
+	refuses(t, "a revoked till", "unauthenticated", failure(till.Try().Stamp(card, 1)))
+	other.Stamp(card, 1)
+	if next := s.Till(s.Locations[0]); next.ID == till.ID || next.Stamp(card, 1).Card.StampsCount != 2 {
 		t.Errorf("the next till is %+v", next)
 	}
 	paired, err := s.Pair(s.NewPairing(s.Locations[1]).Code)
@@ -60,9 +54,7 @@ func TestRevokedTill(t *testing.T) {
 		t.Fatal(err)
 	}
 	paired.Revoke()
-	if _, err := paired.Try().Stamp(card.ID, 1); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
-		t.Errorf("a revoked till that was paired: %v", err)
-	}
+	refuses(t, "a revoked till that was paired", "unauthenticated", failure(paired.Try().Stamp(card, 1)))
 }
 
 // TestWebhookFilters checks that webhooks send what they are told to, in the version that is

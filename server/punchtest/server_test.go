@@ -84,13 +84,13 @@ func TestLimitedKey(t *testing.T) {
 	s := punchtest.Start(t)
 	id, key := s.AddKey(punchtest.KeyFields{})
 	s.LimitKey(id, 1)
-	s.Do("GET", "/me", key, nil).Want(200)
-	s.Do("GET", "/me", key, nil).Want(429)
-	s.Do("GET", "/me", s.APIKey, nil).Want(200)
+	getMe(s, key, 200)
+	getMe(s, key, 429)
+	getMe(s, s.APIKey, 200)
 	s.LimitKey(id, 0)
-	s.Do("GET", "/me", key, nil).Want(200)
+	getMe(s, key, 200)
 	s.RevokeKey(id)
-	s.Do("GET", "/me", key, nil).Want(401)
+	getMe(s, key, 401)
 }
 
 func TestOptions(t *testing.T) {
@@ -111,18 +111,20 @@ func TestOptions(t *testing.T) {
 	}
 	err := refusal(
 		t,
-		s.Do("POST", "/programs/"+s.Programs["standard"]+"/webhooks", s.APIKey, map[string]any{"url": "http://127.0.0.1:1/", "events": []string{"*"}}).
+		s.Do("POST", "/programs/"+s.Programs["standard"]+"/webhooks", s.APIKey, map[string]any{
+			"url": "http://127.0.0.1:1/", "events": []string{"*"},
+		}).
 			Err(),
 	)
 	if len(err.Details) != 1 || err.Details[0].Field != "url" {
 		t.Errorf("a webhook to loopback: %v", err)
 	}
-	limited := s.Do("GET", "/me", s.APIKey, nil).Want(429)
+	limited := getMe(s, s.APIKey, 429)
 	if err := refusal(t, limited.Err()); err.Code != "rate_limited" || err.Header.Get("Retry-After") == "" || err.RequestID == "" {
 		t.Errorf("over the limit: %+v", err)
 	}
 	s.Clock.Advance(time.Minute)
-	s.Do("GET", "/me", s.APIKey, nil).Want(200)
+	getMe(s, s.APIKey, 200)
 
 	if _, err := punchtest.New(punchtest.PublicURL("cards.example.com")); err == nil || !strings.Contains(err.Error(), "http or https") {
 		t.Errorf("a public URL without a scheme: %v", err)
@@ -176,7 +178,7 @@ func TestReset(t *testing.T) {
 	s.Do("GET", "/programs/"+s.Programs["standard"], s.APIKey, nil).Want(200)
 	s.Do("GET", "/cards/"+card.ID, s.APIKey, nil).Want(404)
 	for _, gone := range []string{key, shop.APIKey} {
-		s.Do("GET", "/me", gone, nil).Want(401)
+		getMe(s, gone, 401)
 	}
 	if _, err := till.Try().Lookup(card.ID); refusal(t, err).Status != 401 {
 		t.Errorf("the till of before the reset: %v", err)
@@ -305,7 +307,7 @@ func TestChild(t *testing.T) {
 		return
 	}
 	s := punchtest.Start(t)
-	s.Do("GET", "/me", s.APIKey, nil).Want(200)
+	getMe(s, s.APIKey, 200)
 	panic("a bug in the code under test")
 }
 
@@ -350,6 +352,27 @@ func refusal(t testing.TB, err error) *punchtest.Error {
 		t.Fatalf("no refusal: %v", err)
 	}
 	return e
+}
+
+// failure returns the error of a call.
+func failure[T any](_ T, err error) error { return err }
+
+// refuses checks that an error is a refusal with a code.
+func refuses(t testing.TB, what, code string, err error) {
+	t.Helper()
+	if e := refusal(t, err); e.Code != code {
+		t.Errorf("%s: %v", what, e)
+	}
+}
+
+// newCard issues a stamp card and returns its id.
+func newCard(s *punchtest.Server) string {
+	return s.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+}
+
+// getMe calls GET /me with a key, which must be answered with a status.
+func getMe(s *punchtest.Server, key string, status int) *punchtest.Response {
+	return s.Do("GET", "/me", key, nil).Want(status)
 }
 
 // TestSeed checks that a server of a seed has its content, that a reset restores it, and that the

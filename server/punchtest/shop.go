@@ -54,7 +54,7 @@ func (s *Server) LimitKey(id string, n int) {
 // RevokeKey revokes a key from its next request on.
 func (s *Server) RevokeKey(id string) {
 	s.t.Helper()
-	s.operate(http.MethodPost, "/keys/"+url.PathEscape(id)+"/revoke", nil, nil)
+	s.act("keys", id, "revoke", nil)
 }
 
 // Shop is a shop beside the demo shop.
@@ -143,20 +143,21 @@ func (s *Server) Transactions(card string) (all []Transaction) {
 }
 
 // Lock locks a card as an operator does.
-func (s *Server) Lock(card string) { s.t.Helper(); s.onCard(card, "lock") }
+func (s *Server) Lock(card string) { s.t.Helper(); s.act("cards", card, "lock", nil) }
 
 // Unlock unlocks a card as an operator does.
-func (s *Server) Unlock(card string) { s.t.Helper(); s.onCard(card, "unlock") }
+func (s *Server) Unlock(card string) { s.t.Helper(); s.act("cards", card, "unlock", nil) }
 
 // Archive archives a card as an operator does.
-func (s *Server) Archive(card string) { s.t.Helper(); s.onCard(card, "archive") }
+func (s *Server) Archive(card string) { s.t.Helper(); s.act("cards", card, "archive", nil) }
 
 // Delete erases a card, as an operator does when the holder asks for it.
-func (s *Server) Delete(card string) { s.t.Helper(); s.onCard(card, "delete") }
+func (s *Server) Delete(card string) { s.t.Helper(); s.act("cards", card, "delete", nil) }
 
-func (s *Server) onCard(card, action string) {
+// act does something with a resource by the control API.
+func (s *Server) act(resources, id, action string, body any) {
 	s.t.Helper()
-	s.operate(http.MethodPost, "/cards/"+url.PathEscape(card)+"/"+action, nil, nil)
+	s.operate(http.MethodPost, "/"+resources+"/"+url.PathEscape(id)+"/"+action, body, nil)
 }
 
 // Emails returns the mail that the server would have sent, oldest first.

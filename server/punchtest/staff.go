@@ -25,19 +25,19 @@ func (s *Server) NewStaff(location, name, pin string) Staff {
 // SetStaffPIN gives a member of staff another PIN, which ends the sessions at tills.
 func (s *Server) SetStaffPIN(staff, pin string) {
 	s.t.Helper()
-	s.operate(http.MethodPost, "/staff/"+url.PathEscape(staff)+"/pin", map[string]string{"pin": pin}, nil)
+	s.act("staff", staff, "pin", map[string]string{"pin": pin})
 }
 
 // DisableStaff disables a member of staff, which ends the sessions at tills.
 func (s *Server) DisableStaff(staff string) {
 	s.t.Helper()
-	s.operate(http.MethodPost, "/staff/"+url.PathEscape(staff)+"/disable", nil, nil)
+	s.act("staff", staff, "disable", nil)
 }
 
 // EnableStaff enables a disabled member of staff.
 func (s *Server) EnableStaff(staff string) {
 	s.t.Helper()
-	s.operate(http.MethodPost, "/staff/"+url.PathEscape(staff)+"/enable", nil, nil)
+	s.act("staff", staff, "enable", nil)
 }
 
 // SignIn signs a member of staff in and returns the same till with the session in its

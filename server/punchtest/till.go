@@ -57,7 +57,7 @@ func (t *Till) Revoke() {
 	t.s.t.Helper()
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
-	t.s.operate(http.MethodPost, "/devices/"+url.PathEscape(t.ID)+"/revoke", nil, nil)
+	t.s.act("devices", t.ID, "revoke", nil)
 	if t.s.tills[t.Location].ID == t.ID {
 		delete(t.s.tills, t.Location)
 	}

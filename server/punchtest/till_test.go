@@ -77,14 +77,15 @@ func TestTillRefusals(t *testing.T) {
 	s := punchtest.Start(t)
 	till := s.Till(s.Locations[0])
 	guarded := s.NewLocation(punchtest.LocationFields{Name: "Guarded", StaffPIN: "4711", RequireStaffPIN: true})
-	card := till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	newCard := func() string { return till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID }
+	card := newCard()
 	stamp := till.Stamp(card, 1).Transaction.ID
 	till.Reverse(stamp)
-	locked := till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	locked := newCard()
 	s.Lock(locked)
-	archived := till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	archived := newCard()
 	s.Archive(archived)
-	erased := till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	erased := newCard()
 	s.Delete(erased)
 	expired := s.Issue(s.Programs["standard"], punchtest.CardFields{ExpiresAt: s.Clock.Now().Add(time.Hour)}).ID
 	s.Clock.Advance(time.Hour)
@@ -93,26 +94,26 @@ func TestTillRefusals(t *testing.T) {
 
 	for _, c := range []struct {
 		name   string
-		do     func() error
+		err    error
 		status int
 		code   string
 	}{
-		{"lookup of none", func() error { _, err := till.Try().Lookup("none"); return err }, 404, "not_found"},
-		{"issue in none", func() error { _, err := till.Try().Issue("none", punchtest.CardFields{}); return err }, 404, "not_found"},
-		{"too many stamps", func() error { _, err := till.Try().Stamp(card, 101); return err }, 400, "validation_failed"},
-		{"stamp, locked", func() error { _, err := till.Try().Stamp(locked, 1); return err }, 422, "card_suspended"},
-		{"stamp, archived", func() error { _, err := till.Try().Stamp(archived, 1); return err }, 409, "conflict"},
-		{"stamp, erased", func() error { _, err := till.Try().Stamp(erased, 1); return err }, 404, "not_found"},
-		{"stamp, expired", func() error { _, err := till.Try().Stamp(expired, 1); return err }, 422, "card_expired"},
-		{"redeem too early", func() error { _, err := till.Try().Redeem(card, prize); return err }, 422, "unprocessable_entity"},
-		{"top up another type", func() error { _, err := till.Try().TopUp(card, 100); return err }, 422, "unprocessable_entity"},
-		{"spend nothing", func() error { _, err := till.Try().Spend(access, 0); return err }, 400, "validation_failed"},
-		{"use another type", func() error { _, err := till.Try().Use(card); return err }, 422, "unprocessable_entity"},
-		{"reverse twice", func() error { _, err := till.Try().Reverse(stamp); return err }, 409, "conflict"},
-		{"no PIN", func() error { _, err := s.Till(guarded.ID).Try().Stamp(card, 1); return err }, 401, "invalid_credentials"},
-		{"wrong PIN", func() error { _, err := s.Till(guarded.ID).PIN("0000").Try().Stamp(card, 1); return err }, 401, "invalid_credentials"},
+		{"lookup of none", failure(till.Try().Lookup("none")), 404, "not_found"},
+		{"issue in none", failure(till.Try().Issue("none", punchtest.CardFields{})), 404, "not_found"},
+		{"too many stamps", failure(till.Try().Stamp(card, 101)), 400, "validation_failed"},
+		{"stamp, locked", failure(till.Try().Stamp(locked, 1)), 422, "card_suspended"},
+		{"stamp, archived", failure(till.Try().Stamp(archived, 1)), 409, "conflict"},
+		{"stamp, erased", failure(till.Try().Stamp(erased, 1)), 404, "not_found"},
+		{"stamp, expired", failure(till.Try().Stamp(expired, 1)), 422, "card_expired"},
+		{"redeem too early", failure(till.Try().Redeem(card, prize)), 422, "unprocessable_entity"},
+		{"top up another type", failure(till.Try().TopUp(card, 100)), 422, "unprocessable_entity"},
+		{"spend nothing", failure(till.Try().Spend(access, 0)), 400, "validation_failed"},
+		{"use another type", failure(till.Try().Use(card)), 422, "unprocessable_entity"},
+		{"reverse twice", failure(till.Try().Reverse(stamp)), 409, "conflict"},
+		{"no PIN", failure(s.Till(guarded.ID).Try().Stamp(card, 1)), 401, "invalid_credentials"},
+		{"wrong PIN", failure(s.Till(guarded.ID).PIN("0000").Try().Stamp(card, 1)), 401, "invalid_credentials"},
 	} {
-		if err := refusal(t, c.do()); err.Status != c.status || err.Code != c.code || err.Message == "" || err.RequestID == "" {
+		if err := refusal(t, c.err); err.Status != c.status || err.Code != c.code || err.Message == "" || err.RequestID == "" {
 			t.Errorf("%s: %v, want %d %s", c.name, err, c.status, c.code)
 		}
 	}
@@ -120,9 +121,7 @@ func TestTillRefusals(t *testing.T) {
 	s.Unlock(locked)
 	till.Stamp(locked, 1)
 	s.UpdateShop(s.Shop, punchtest.ShopFields{SubscriptionState: "suspended"})
-	if _, err := till.Try().Stamp(card, 1); refusal(t, err).Code != "subscription_suspended" {
-		t.Errorf("for a suspended shop: %v", err)
-	}
+	refuses(t, "for a suspended shop", "subscription_suspended", failure(till.Try().Stamp(card, 1)))
 }
 
 func TestFaults(t *testing.T) {
@@ -170,7 +169,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("there are %d cards, want 3", n)
 	}
 	s.Fault(punchtest.Fault{Path: "/cards/*/stamps", Status: punchtest.Cut})
-	card := s.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	card := newCard(s)
 	if _, err := s.Till(s.Locations[0]).Try().Stamp(card, 1); err == nil || s.Card(card).StampsCount != 0 {
 		t.Errorf("the stamp gave %v; there are %d", err, s.Card(card).StampsCount)
 	}
@@ -178,14 +177,14 @@ func TestFaults(t *testing.T) {
 	// Delayed requests are served.
 	s.Fault(punchtest.Fault{Method: "GET", Path: "/me", Delay: 30 * time.Millisecond})
 	start := time.Now()
-	s.Do("GET", "/me", s.APIKey, nil).Want(200)
+	getMe(s, s.APIKey, 200)
 	if took := time.Since(start); took < 30*time.Millisecond {
 		t.Errorf("the delay took %v", took)
 	}
 	// Any answer, until the fault is cleared.
 	s.Fault(punchtest.Fault{Path: "/me", Status: 200, Body: []byte("{\"shop\":\x00"), ContentType: "application/json", UntilCleared: true})
 	for range 3 {
-		if r := s.Do("GET", "/me", s.APIKey, nil).Want(200); string(r.Body) != "{\"shop\":\x00" ||
+		if r := getMe(s, s.APIKey, 200); string(r.Body) != "{\"shop\":\x00" ||
 			r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%v %q", r.Header, r.Body)
 		}
@@ -193,7 +192,7 @@ func TestFaults(t *testing.T) {
 	s.Fault(punchtest.Fault{Status: 500, Count: 100})
 	s.ClearFaults()
 	s.ClearRequests()
-	s.Do("GET", "/me", s.APIKey, nil).Want(200)
+	getMe(s, s.APIKey, 200)
 	if all := s.Requests(); len(all) != 1 {
 		t.Errorf("%d requests, want 1", len(all))
 	}
@@ -246,9 +245,9 @@ func TestClock(t *testing.T) {
 	if got := s.Card(card.ID); got.Status != "expired" {
 		t.Errorf("when it expires: %+v", got)
 	}
-	s.Do("GET", "/me", key, nil).Want(200)
+	getMe(s, key, 200)
 	s.Clock.Set(at.Add(2 * time.Hour))
-	s.Do("GET", "/me", key, nil).Want(401)
+	getMe(s, key, 401)
 
 	r := &recorder{TB: t}
 	r.run(func(t testing.TB) { s.For(t).Clock.Set(at) })

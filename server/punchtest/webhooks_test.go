@@ -102,7 +102,7 @@ func TestVerifyRefuses(t *testing.T) {
 	s := punchtest.Start(t)
 	r := s.Receiver()
 	_, secret := s.Webhook(s.Programs["standard"], r.URL, "card.added")
-	s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	newCard(s)
 	good := r.Wait("card.added")
 	if err := good.Verify(secret); err != nil {
 		t.Fatal(err)
@@ -140,14 +140,16 @@ func TestWaitTimesOut(t *testing.T) {
 		s := punchtest.Start(t)
 		hook := s.Receiver()
 		s.Webhook(s.Programs["standard"], hook.URL)
-		s.Issue(s.Programs["standard"], punchtest.CardFields{})
+		newCard(s)
 		hook.Wait("card.added")
 		s.Till(s.Locations[0]).Stamp(s.Issue(s.Programs["private"], punchtest.CardFields{}).ID, 1)
 		s.Settle()
 		hook.Timeout = 50 * time.Millisecond
 		hook.Wait("prize.redeemed")
 	})
-	for _, want := range []string{"no delivery of prize.redeemed within 50ms", "card.added evt_", "(handed out before)", "stamp.assigned evt_"} {
+	for _, want := range []string{
+		"no delivery of prize.redeemed within 50ms", "card.added evt_", "(handed out before)", "stamp.assigned evt_",
+	} {
 		if !r.failed || !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}
@@ -162,7 +164,7 @@ func TestWaitAcrossReset(t *testing.T) {
 	r := s.Receiver()
 	r.Timeout = time.Hour
 	s.Webhook(s.Programs["standard"], r.URL)
-	s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	newCard(s)
 	r.Wait("card.added")
 	const waits = 5
 	errs := make(chan error)
@@ -183,7 +185,7 @@ func TestWaitAcrossReset(t *testing.T) {
 	}
 	again := s.Receiver()
 	s.Webhook(s.Programs["standard"], again.URL)
-	s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	newCard(s)
 	again.Wait("card.added")
 }
 
@@ -194,7 +196,7 @@ func TestReceiverAnswers(t *testing.T) {
 	r := s.Receiver()
 	_, secret := s.Webhook(s.Programs["standard"], r.URL, "card.added")
 	r.Answer(http.StatusInternalServerError, 0, nil)
-	s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	newCard(s)
 	first := r.Wait("card.added")
 	if settled := s.Settle(); settled.Failed != 1 || settled.Pending != 1 {
 		t.Errorf("after a refusal: %+v", settled)
@@ -231,8 +233,7 @@ func TestReplay(t *testing.T) {
 	s := punchtest.Start(t)
 	kept, program := s.Receiver(), s.Receiver()
 	_, secret := s.Webhook(s.Programs["standard"], kept.URL)
-	card := s.Issue(s.Programs["standard"], punchtest.CardFields{})
-	s.Till(s.Locations[0]).Stamp(card.ID, 1)
+	s.Till(s.Locations[0]).Stamp(newCard(s), 1)
 	s.Settle()
 	sent := kept.Deliveries()
 	var want []string
