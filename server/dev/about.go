@@ -22,8 +22,10 @@ var About = openapi.About{
 		tillGroup:     "What an operator does for locations, tills and staff.",
 		cardGroup:     "What an operator does for programs and cards.",
 	},
-	Introduction: "What a test asks of `punchcard dev`. It has no key, is not there under `serve`, and answers only requests whose Host is loopback or allowed.\n\n" +
-		"`shop_id` is the demo shop's unless it is given. The document leaves out the forms of the start page, the receivers' own URLs, which take any POST, and `/dev/seed.schema.json`.",
+	Introduction: "What a test asks of `punchcard dev`. It has no key, is not there under `serve`, and answers only requests whose " +
+		"Host is loopback or allowed.\n\n" +
+		"`shop_id` is the demo shop's unless it is given. The document leaves out the forms of the start page, the receivers' own " +
+		"URLs, which take any POST, and `/dev/seed.schema.json`.",
 	Open:   true,
 	Guard:  func(*kernel.Route) []store.Code { return []store.Code{store.InternalError} },
 	Status: kernel.StatusOf,

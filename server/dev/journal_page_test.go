@@ -43,7 +43,8 @@ func TestJournalOfPages(t *testing.T) {
 		if to := e.Response.Headers["Location"]; to != "" {
 			text += " to " + to
 		}
-		if !strings.HasPrefix(text, c.want) || e.Response.Status != got.Status || e.Kind != "page" || e.RequestID == nil || *e.RequestID != got.Header.Get("X-Request-Id") || e.Query != "" ||
+		if !strings.HasPrefix(text, c.want) || e.Response.Status != got.Status || e.Kind != "page" ||
+			e.RequestID == nil || *e.RequestID != got.Header.Get("X-Request-Id") || e.Query != "" ||
 			string(e.Request.Body) != "null" || string(e.Response.Body) != "null" ||
 			e.Request.Headers["Accept"] != "text/html" {
 			t.Errorf("%s %s %d is recorded as %s %+v", c.method, c.path, got.Status, text, e)

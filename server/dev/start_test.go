@@ -18,7 +18,8 @@ func TestStartPage(t *testing.T) {
 	r := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com/shop" })
 	page := fetchPage(r, "GET", r.Origin+"/").Want(200)
 	text := string(page.Body)
-	if got := page.Header.Get("Content-Type") + page.Header.Get("Vary") + page.Header.Get("Cache-Control"); got != "text/html; charset=utf-8Acceptno-store" {
+	if got := page.Header.Get("Content-Type") + page.Header.Get("Vary") + page.Header.Get("Cache-Control"); got != "text/html; "+
+		"charset=utf-8Acceptno-store" {
 		t.Errorf("headers %q", got)
 	}
 	for _, want := range append([]string{r.APIKey, r.RestrictedAPIKey, r.MCPKey, r.TillToken, r.ShopID, r.BaseURL, r.ProgramIDs["prepaid"],

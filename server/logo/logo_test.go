@@ -154,7 +154,8 @@ func TestScans(t *testing.T) {
 	for name, c := range map[string]struct {
 		b    []byte
 		want int
-	}{"photo": {photo, 1}, "comment": {comment, 1}, "cut": {photo[:20], 0}, "made": {withScans(t, 7), 7}, "png": {pngOf(t, picture(1, 1)), 0}} {
+	}{"photo": {photo, 1}, "comment": {comment, 1}, "cut": {photo[:20], 0}, "made": {withScans(t, 7), 7},
+		"png": {pngOf(t, picture(1, 1)), 0}} {
 		if n := scans(c.b); n != c.want {
 			t.Errorf("%s: %d scans, want %d", name, n, c.want)
 		}

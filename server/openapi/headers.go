@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"punchcard/server/kernel"
@@ -49,29 +50,28 @@ func (d *Document) usedHeaders() map[string]header {
 
 // headers are the definitions of the response headers, by name.
 var headers = map[string]header{
-	"X-Request-Id":  {"The server's own id for the request.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Pattern: "^req_"}},
-	"Cache-Control": {"Answers must not be cached.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "no-store"}},
-	"RateLimit-Limit": {
-		"Requests per minute of this key; 2147483647 where there is no limit.",
-		true,
-		&wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"},
-	},
+	"X-Request-Id":    {"The server's own id for the request.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Pattern: "^req_"}},
+	"Cache-Control":   {"Answers must not be cached.", true, constant("no-store")},
+	"RateLimit-Limit": {"Requests per minute of this key; 2147483647 where there is no limit.", true, atLeast("0")},
 	"RateLimit-Remaining": {
-		"Requests left in the key's bucket, which holds one minute's worth and refills evenly.",
-		true,
-		&wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"},
+		"Requests left in the key's bucket, which holds one minute's worth and refills evenly.", true, atLeast("0"),
 	},
-	"RateLimit-Reset": {"Seconds until the bucket is full.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"}},
-	"Allow":           {"The methods that the path takes.", true, &wire.JSONSchema{Type: wire.Types{"string"}}},
-	"WWW-Authenticate": {
-		"`Bearer`, with the code unauthenticated.",
-		false,
-		&wire.JSONSchema{Type: wire.Types{"string"}, Const: "Bearer"},
-	},
-	"Retry-After": {"Seconds to wait.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "1"}},
+	"RateLimit-Reset":  {"Seconds until the bucket is full.", true, atLeast("0")},
+	"Allow":            {"The methods that the path takes.", true, text("")},
+	"WWW-Authenticate": {"`Bearer`, with the code unauthenticated.", false, constant("Bearer")},
+	"Retry-After":      {"Seconds to wait.", true, atLeast("1")},
 	"Idempotent-Replayed": {
 		"`true` when the answer is that of an earlier request with the same Idempotency-Key or client_reference.",
-		false,
-		&wire.JSONSchema{Type: wire.Types{"string"}, Const: "true"},
+		false, constant("true"),
 	},
+}
+
+// constant returns a schema of one text.
+func constant(value string) *wire.JSONSchema {
+	return &wire.JSONSchema{Type: wire.Types{"string"}, Const: value}
+}
+
+// atLeast returns a schema of integers from a minimum on.
+func atLeast(minimum json.Number) *wire.JSONSchema {
+	return &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: minimum}
 }

@@ -143,6 +143,9 @@ type content struct {
 	JSON mediaType `json:"application/json"`
 }
 
+// inJSON returns the content of a body of a schema.
+func inJSON(s *wire.JSONSchema) *content { return &content{JSON: mediaType{Schema: s}} }
+
 type mediaType struct {
 	Example  json.RawMessage      `json:"example,omitempty"`
 	Examples map[string]reference `json:"examples,omitempty"`
@@ -232,17 +235,16 @@ func (d *Document) add(r *kernel.Route) {
 		if in, ok := reflect.Zero(r.In).Interface().(varied); ok && r.Mode == wire.Create {
 			o.Body = d.divide(o.Body, in)
 		}
-		o.RequestBody = &requestBody{&content{JSON: mediaType{Schema: body}},
+		o.RequestBody = &requestBody{inJSON(body),
 			"A JSON object of at most 1 MiB; an absent or empty body equals {}.", len(o.Body.Required) > 0}
 	} else if r.Writes() && r.Method != http.MethodDelete {
-		o.RequestBody = &requestBody{&content{JSON: mediaType{Schema: &wire.JSONSchema{
-			Type: wire.Types{"object"}, Properties: map[string]*wire.JSONSchema{}, AdditionalProperties: false}}},
-			"The operation has no fields: no body is needed, and {} is accepted.", false}
+		empty := &wire.JSONSchema{Type: wire.Types{"object"}, Properties: map[string]*wire.JSONSchema{}, AdditionalProperties: false}
+		o.RequestBody = &requestBody{inJSON(empty), "The operation has no fields: no body is needed, and {} is accepted.", false}
 	}
 	success := &response{Description: "Success.", Headers: d.headers(r, r.Status)}
 	if r.Out != nil {
 		o.Answer = d.schema(r.Out, wire.Create)
-		success.Content = &content{JSON: mediaType{Schema: o.Answer}}
+		success.Content = inJSON(o.Answer)
 	}
 	o.Responses = map[string]*response{strconv.Itoa(r.Status): success}
 	for _, e := range o.Errors {
@@ -269,7 +271,8 @@ func (d *Document) divide(s *wire.JSONSchema, in varied) *wire.JSONSchema {
 	whole := *s
 	field, variants := in.Variants()
 	*s = wire.JSONSchema{Name: s.Name, Type: s.Type,
-		Description:   "The rules depend on `" + field + "`. Fields that belong to other values of it are refused unless they are null or false.",
+		Description: "The rules depend on `" + field + "`. Fields that belong to other values of it are refused unless they are " +
+			"null or false.",
 		Discriminator: &wire.Discriminator{Mapping: map[string]string{}, PropertyName: field}}
 	for _, v := range variants {
 		part := whole
@@ -284,7 +287,7 @@ func (d *Document) divide(s *wire.JSONSchema, in varied) *wire.JSONSchema {
 			required.Type = slices.DeleteFunc(slices.Clone(required.Type), func(t string) bool { return t == "null" })
 			part.Properties[n] = &required
 		}
-		part.Properties[field] = &wire.JSONSchema{Type: wire.Types{"string"}, Enum: []any{v.Value}}
+		part.Properties[field] = oneOfTexts("", v.Value)
 		ref := d.component(strings.ToUpper(v.Value[:1])+v.Value[1:]+s.Name, &part)
 		s.OneOf = append(s.OneOf, ref)
 		s.Discriminator.Mapping[v.Value] = ref.Ref
@@ -321,27 +324,26 @@ func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 	}
 	for _, part := range strings.Split(r.Path, "/") {
 		if name, ok := strings.CutPrefix(part, ":"); ok {
-			list = append(
-				list,
-				wire.Parameter{Name: name, In: "path", Required: true, Description: "Opaque id.", Schema: text("1", "", "")},
-			)
+			path := wire.Parameter{Name: name, In: "path", Required: true, Description: "Opaque id.", Schema: text("1", "", "")}
+			list = append(list, path)
 		}
 	}
 	if !r.Writes() {
 		list = append(list, wire.Parameters(r.In, d.limits)...)
 	}
+	add := func(name, doc string, required bool, s *wire.JSONSchema) {
+		list = append(list, wire.Parameter{Name: name, In: "header", Required: required, Description: doc, Schema: s})
+	}
 	if r.Writes() && d.about.StaffPIN && !r.WithoutStaff {
-		list = append(list, wire.Parameter{Name: "X-Staff-Pin", In: "header",
-			Description: "Where the location demands it.", Schema: text("", "", "^[0-9]{4,8}$")})
+		add("X-Staff-Pin", "Where the location demands it.", false, text("", "", "^[0-9]{4,8}$"))
 	}
 	if d.about.StaffPIN && (r.Writes() || r.StaffSession) && r.ID != "openStaffSession" {
-		list = append(list, wire.Parameter{Name: "X-Staff-Session", In: "header", Required: r.StaffSession,
-			Description: "The token of a staff session, in place of X-Staff-Pin. The rows are that person's.", Schema: text("", "", "")})
+		add("X-Staff-Session", "The token of a staff session, in place of X-Staff-Pin. The rows are that person's.",
+			r.StaffSession, text("", "", ""))
 	}
 	if r.Writes() && !d.about.Open {
-		list = append(list, wire.Parameter{Name: "Idempotency-Key", In: "header",
-			Description: "Makes a retry safe. Scoped to " + d.about.KeyScope + ".",
-			Schema:      text("1", json.Number(strconv.Itoa(d.KeyLength)), "")})
+		add("Idempotency-Key", "Makes a retry safe. Scoped to "+d.about.KeyScope+".",
+			false, text("1", json.Number(strconv.Itoa(d.KeyLength)), ""))
 	}
 	return list
 }
@@ -363,5 +365,5 @@ func (d *Document) errorResponse(o *Operation, status int) *response {
 		{Ref: "#/components/schemas/ErrorBody"},
 		only("error", only("code", &wire.JSONSchema{Enum: codes})),
 	}}
-	return &response{&content{JSON: mediaType{Schema: schema}}, strings.Join(texts, "\n\n"), d.headers(o.Route, status)}
+	return &response{inJSON(schema), strings.Join(texts, "\n\n"), d.headers(o.Route, status)}
 }

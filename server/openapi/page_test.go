@@ -252,7 +252,8 @@ func TestDocsExamples(t *testing.T) {
 	for i := range routes {
 		r := &routes[i]
 		command := s.parts[r.ID]["pre"]
-		if !strings.HasPrefix(command, "curl ") || !strings.Contains(command, `-H "Authorization: Bearer $KEY"`) || strings.Contains(command, ":id") {
+		if !strings.HasPrefix(command, "curl ") ||
+			!strings.Contains(command, `-H "Authorization: Bearer $KEY"`) || strings.Contains(command, ":id") {
 			t.Errorf("%s: %s", r.ID, command)
 		}
 		if method := strings.Contains(command, "-X "+r.Method+" "); method == (r.Method == http.MethodGet) {

@@ -26,7 +26,8 @@ func (s Samples) id(kind string) string {
 
 // idPrefixes are the prefixes of ids by kind. They are for the reader only.
 var idPrefixes = map[string]string{"shop": "shp", "program": "prg", "prize": "prz", "card": "crd", "location": "loc", "transaction": "txn",
-	"webhook": "whk", "delivery": "dlv", "event": "evt", "key": "key", "user": "usr", "device": "dev", "request": "req", "actor": "dev", "staff": "stf"}
+	"webhook": "whk", "delivery": "dlv", "event": "evt", "key": "key", "user": "usr", "device": "dev", "request": "req", "actor": "dev",
+	"staff": "stf"}
 
 // idOwners are the kinds of the field id, by the schema that has it.
 var idOwners = map[string]string{
@@ -181,35 +182,49 @@ func encode(v any) json.RawMessage {
 // sampleValues are the values of fields in examples, by name, or by schema and name. The
 // examples tell of one card of a stamp program.
 var sampleValues = map[string]any{
-	"name": "Coffee card", "program_name": "Coffee card", "description": "", "category": "general", "type": "standard", "program_type": "standard",
-	"Transaction.type": "stamp", "TillTransaction.type": "stamp", "DeviceTransaction.type": "stamp", "EventTransaction.type": "stamp", "EventActor.type": "device",
+	"name": "Coffee card", "program_name": "Coffee card", "description": "", "category": "general", "type": "standard",
+	"program_type":     "standard",
+	"Transaction.type": "stamp", "TillTransaction.type": "stamp", "DeviceTransaction.type": "stamp",
+	"EventTransaction.type": "stamp", "EventActor.type": "device",
 	"Prize.name": "Free coffee", "LadderPrize.name": "Free coffee", "prize_name": nil, "prize_label": "Free coffee",
-	"Location.name": "Harbour Street", "NamedLocation.name": "Harbour Street", "EventLocation.name": "Harbour Street", "location_name": "Harbour Street",
+	"Location.name": "Harbour Street", "NamedLocation.name": "Harbour Street", "EventLocation.name": "Harbour Street",
+	"location_name":    "Harbour Street",
 	"EventHolder.name": "Ada Lovelace", "EventHolder.email": "ada@example.com",
 	"EventShop.name": "Corner Coffee", "TillShop.name": "Corner Coffee", "NamedDevice.name": "Counter", "NamedStaff.name": "Grace",
 	"external_ref": "crm-4711", "holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "status": "active", "state": "active",
-	"stamps_count": 4, "current_value": nil, "expires_at": nil, "installed_at": nil, "stamps_delta": 1, "value_delta": nil, "reversed_at": nil, "prize_id": nil,
+	"stamps_count": 4, "current_value": nil, "expires_at": nil, "installed_at": nil, "stamps_delta": 1, "value_delta": nil,
+	"reversed_at": nil, "prize_id": nil,
 	"PrizeRedeemedData.prize_id": "prz_0a1b2c3d4e5f6g7h8j9k0m1n2p", "parent_card_instance_id": nil, "source": "api",
 	"total_stamps": 10, "repeat_after_reset": true, "discount_percent": nil, "initial_balance_cents": nil, "default_expire_after_days": nil,
-	"stamps_expire_after_days": nil, "logo_url": nil, "access_image_url": nil, "suspended_at": nil, "disabled_at": nil, "revoked_at": nil, "has_installed_cards": false,
-	"brand_color_hex": "#1F2937", "bg_color_hex": "#FFFFFF", "text_color_hex": "#111827", "icon_key": "coffee", "location_scope": "all_locations", "scoped_location_ids": []any{},
-	"threshold": 10, "ordinal": 0, "address": "Harbour Street 1", "city": "Hamburg", "postal_code": "20457", "country_code": "DE", "lat": 53.5453, "lon": 9.9881,
+	"stamps_expire_after_days": nil, "logo_url": nil, "access_image_url": nil, "suspended_at": nil, "disabled_at": nil,
+	"revoked_at": nil, "has_installed_cards": false,
+	"brand_color_hex": "#1F2937", "bg_color_hex": "#FFFFFF", "text_color_hex": "#111827", "icon_key": "coffee",
+	"location_scope": "all_locations", "scoped_location_ids": []any{},
+	"threshold": 10, "ordinal": 0, "address": "Harbour Street 1", "city": "Hamburg", "postal_code": "20457",
+	"country_code": "DE", "lat": 53.5453, "lon": 9.9881,
 	"require_staff_pin": false, "next_cursor": nil, "limit": 50, "program_ids": []any{}, "location_ids": []any{},
-	"install_url": "https://cards.example.com/i/0a1b2c3d4e5f6g7h8j9k0m1n2p", "install_qr_svg": "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>",
-	"card_url": "https://cards.example.com/c/0a1b2c3d4e5f6g7h8j9k0m1n2p",
-	"url":      "https://example.com/hooks/loyalty", "events": []any{"card.*", "prize.redeemed"}, "http_method": "POST", "payload_version": "v2", "has_bearer_token": false,
+	"install_url":    "https://cards.example.com/i/0a1b2c3d4e5f6g7h8j9k0m1n2p",
+	"install_qr_svg": "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>",
+	"card_url":       "https://cards.example.com/c/0a1b2c3d4e5f6g7h8j9k0m1n2p",
+	"url":            "https://example.com/hooks/loyalty", "events": []any{"card.*", "prize.redeemed"}, "http_method": "POST",
+	"payload_version": "v2", "has_bearer_token": false,
 	"custom_headers": map[string]any{}, "consecutive_failures": 0, "secret": "whsec_" + "ZXhhbXBsZSBvZiBhIHNlY3JldCwgMzIgYnl0ZXMgLi4=",
 	"request_headers": map[string]any{
 		"X-Service-Sequence": "4711",
 	}, "response_status": 200, "attempts": 1, "last_error": nil, "duration_ms": 41,
-	"included_locations": 1, "billable_locations": 1, "max_locations": nil, "max_cards": nil, "grant_expires_at": nil, "api_access": true, "EntitlementSource.api_access": "addon",
+	"included_locations": 1, "billable_locations": 1, "max_locations": nil, "max_cards": nil, "grant_expires_at": nil,
+	"api_access": true, "EntitlementSource.api_access": "addon",
 	"scopes": []any{"cards:read", "cards:write"}, "timezone": "Europe/Berlin", "currency": "EUR",
-	"completion_rate": 0.4, "avg_days_between_stamps": 3.5, "label_key": "card_type.standard", "color": "#2563EB", "kpis": map[string]any{"active_cards": 42},
-	"card_type": "standard", "from": "2026-01-01", "to": "2026-01-31", "date": "2026-01-31", "day_of_week": 1, "hour": 9, "count": 3, "value": 3,
+	"completion_rate": 0.4, "avg_days_between_stamps": 3.5, "label_key": "card_type.standard", "color": "#2563EB",
+	"kpis":      map[string]any{"active_cards": 42},
+	"card_type": "standard", "from": "2026-01-01", "to": "2026-01-31", "date": "2026-01-31", "day_of_week": 1, "hour": 9,
+	"count": 3, "value": 3,
 	"tx_type": "stamp", "ValueChangedData.tx_type": "topup", "delta": 2000, "balance": 3500, "reversed_delta": -1, "metadata": nil,
-	"from_state": "active", "to_state": "past_due", "reason": "payment overdue", "message": "This is a test delivery; nothing happened in the shop.", "sample": true,
-	"client_reference": nil, "overflow_transaction": nil, "overflow_card": nil, "occurred_at": "2026-01-02T03:04:05.678Z", "TillTransaction.occurred_at": nil,
-	"cursor": "eyJvcGFxdWUiOiJjdXJzb3IifQ",
+	"from_state": "active", "to_state": "past_due", "reason": "payment overdue",
+	"message": "This is a test delivery; nothing happened in the shop.", "sample": true,
+	"client_reference": nil, "overflow_transaction": nil, "overflow_card": nil, "occurred_at": "2026-01-02T03:04:05.678Z",
+	"TillTransaction.occurred_at": nil,
+	"cursor":                      "eyJvcGFxdWUiOiJjdXJzb3IifQ",
 }
 
 // sampleParameters sets the examples of an operation's parameters.

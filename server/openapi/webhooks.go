@@ -47,7 +47,7 @@ func (d *Document) addWebhooks() {
 			Description: describeEvent(&in), ID: "on" + name, Summary: string(in.Name), Tags: []string{"Webhooks"},
 			Parameters: deliveryHeaders, Security: []map[string][]string{},
 			RequestBody: &requestBody{
-				&content{JSON: mediaType{Schema: body}},
+				inJSON(body),
 				"The envelope, in the payload version of the webhook. Clients must tolerate new fields.",
 				true,
 			},
@@ -60,8 +60,9 @@ func (d *Document) addWebhooks() {
 	d.component("EnvelopeV1", union(v1, "The envelope of a webhook with payload version v1, told apart by `event`."))
 	d.component("EnvelopeV2", union(v2, "The envelope of a webhook with payload version v2, told apart by `event`."))
 	all := d.component("Envelope", &wire.JSONSchema{Type: wire.Types{"object"},
-		OneOf:       []*wire.JSONSchema{d.refer("EnvelopeV2"), d.refer("EnvelopeV1")},
-		Description: "The body of a delivery. Later versions of the server may send further events to webhooks that subscribe by wildcards."})
+		OneOf: []*wire.JSONSchema{d.refer("EnvelopeV2"), d.refer("EnvelopeV1")},
+		Description: "The body of a delivery. Later versions of the server may send further events to webhooks that subscribe by " +
+			"wildcards."})
 	if delivery := d.Components.Schemas["Delivery"]; delivery != nil {
 		payload := *all
 		payload.Description = delivery.Properties["request_payload"].Description
@@ -129,13 +130,13 @@ func (d *Document) envelopeV1(in *event.Info, data *wire.JSONSchema) *wire.JSONS
 // envelopeV2 returns the schema of an event's v2 envelope.
 func (d *Document) envelopeV2(in *event.Info, data *wire.JSONSchema) *wire.JSONSchema {
 	s := newObject("The envelope of "+string(in.Name)+", version 2.", head(in)...)
-	s.add("payload_version", &wire.JSONSchema{Type: wire.Types{"string"}, Enum: []any{event.V2}})
+	s.add("payload_version", oneOfTexts("", event.V2))
 	s.add("occurred_at", instant()).add("shop", d.refer("EventShop"))
 	for _, name := range []string{"location", "program", "card", "transaction", "actor"} {
 		object := d.refer("Event" + strings.ToUpper(name[:1]) + name[1:])
 		switch {
 		case !in.Has(name):
-			object = &wire.JSONSchema{Type: wire.Types{"null"}}
+			object = null()
 		case name == "location" && !in.Programless:
 			// A card may be made or expire at no location.
 			object = orNull(object)
@@ -148,53 +149,30 @@ func (d *Document) envelopeV2(in *event.Info, data *wire.JSONSchema) *wire.JSONS
 // head returns the first fields of both versions.
 func head(in *event.Info) []named {
 	return []named{
-		{"event", &wire.JSONSchema{Type: wire.Types{"string"}, Enum: []any{string(in.Name)}}},
+		{"event", oneOfTexts("", string(in.Name))},
 		{"event_id", text("The key to recognise repeats by: the same in every attempt and redelivery, another one for each webhook.")},
 	}
 }
 
 // contextSchemas are the objects of v2 envelopes, by name.
 func contextSchemas() map[string]*wire.JSONSchema {
-	maybe := func(doc string) *wire.JSONSchema {
-		s := text(doc)
-		s.Type = append(s.Type, "null")
-		return s
-	}
+	maybe := func(doc string) *wire.JSONSchema { return nullable(text(doc)) }
+	with := func(doc string) object { return newObject(doc, named{"id", text("")}) }
+	withName := func(doc string) object { return with(doc).add("name", text("")) }
 	holder := newObject("The card's holder, as far as the shop knows.", named{"name", maybe("A label to show.")}, named{"email", maybe("")})
 	holder.Name = "EventHolder"
+	state := oneOfTexts("The card's status.", "active", "locked", "invited", "archived", "expired", "deleted")
+	metadata := &wire.JSONSchema{Type: wire.Types{"object", "null"}, Description: "What the device gave, as it is."}
+	actor := newObject("Who made the change.", named{"type", oneOfTexts("", "api_key", "device", "user", "holder", "system")})
 	return map[string]*wire.JSONSchema{
-		"EventShop": newObject("The shop.", named{"id", text("")}, named{"name", text("")}).JSONSchema,
-		"EventLocation": newObject(
-			"Where the event happened, or the location that it is about.",
-			named{"id", text("")},
-			named{"name", text("")},
-		).JSONSchema,
-		"EventProgram": newObject("The program of the event.", named{"id", text("")}, named{"name", text("")},
-			named{"type", oneOfTexts("", "standard", "private", "discount", "access", "prepaid")}).JSONSchema,
-		"EventCard": newObject(
-			"The card, as it is after the change.",
-			named{"id", text("")},
-			named{"external_ref", maybe("The caller's own id for the person. Join on it.")},
-			named{
-				"state",
-				oneOfTexts("The card's status.", "active", "locked", "invited", "archived", "expired", "deleted"),
-			},
-			named{"holder", holder.JSONSchema},
-		).JSONSchema,
-		"EventTransaction": newObject(
-			"The row of the ledger.",
-			named{"id", text("")},
-			named{"type", transactionType("")},
-			named{
-				"metadata",
-				&wire.JSONSchema{Type: wire.Types{"object", "null"}, Description: "What the device gave, as it is."},
-			},
-		).JSONSchema,
-		"EventActor": newObject(
-			"Who made the change.",
-			named{"type", oneOfTexts("", "api_key", "device", "user", "holder", "system")},
-			named{"id", maybe("")},
-		).JSONSchema,
+		"EventShop":     withName("The shop.").JSONSchema,
+		"EventLocation": withName("Where the event happened, or the location that it is about.").JSONSchema,
+		"EventProgram":  withName("The program of the event.").add("type", programTypes()).JSONSchema,
+		"EventCard": with("The card, as it is after the change.").
+			add("external_ref", maybe("The caller's own id for the person. Join on it.")).
+			add("state", state).add("holder", holder.JSONSchema).JSONSchema,
+		"EventTransaction": with("The row of the ledger.").add("type", transactionType("")).add("metadata", metadata).JSONSchema,
+		"EventActor":       actor.add("id", maybe("")).JSONSchema,
 	}
 }
 
@@ -204,13 +182,15 @@ func contextSchemas() map[string]*wire.JSONSchema {
 var deliveryHeaders = []wire.Parameter{
 	deliveryHeader(
 		"X-Service-Signature",
-		"The time of the attempt in Unix seconds, and the HMAC-SHA256 of that time, a dot and the body, in hex. The key is the whole secret.",
+		"The time of the attempt in Unix seconds, and the HMAC-SHA256 of that time, a dot and the body, in hex. The key is the "+
+			"whole secret.",
 		"^t=[0-9]+,v1=[0-9a-f]{64}$",
 		"t=1767323045,v1="+strings.Repeat("5f", 32),
 	),
 	deliveryHeader(
 		"X-Service-Sequence",
-		"A counter of the shop's events in their order, which skips ahead when a backup is restored. Of two events the one with the higher number is the later.",
+		"A counter of the shop's events in their order, which skips ahead when a backup is restored. Of two events the one with "+
+			"the higher number is the later.",
 		"^[0-9]+$",
 		"4711",
 	),
@@ -236,14 +216,18 @@ var deliveryResponses = map[string]*response{
 	"2XX": {Description: "The event was received. The body of the answer is read and forgotten."},
 	"410": {Description: http.StatusText(http.StatusGone) + ": the receiver wants no more. The webhook is disabled at once."},
 	"default": {
-		Description: "Any other answer, a redirect too, is a failure. The event is sent again after 5, 10, 20 and 40 seconds, or later if `Retry-After` says so. After 15 events in a row that failed for good the webhook is disabled.",
+		Description: "Any other answer, a redirect too, is a failure. The event is sent again after 5, 10, 20 and 40 seconds, or " +
+			"later if `Retry-After` says so. After 15 events in a row that failed for good the webhook is disabled.",
 	},
 }
 
-// transactionTypes are the types of rows of the ledger.
-var transactionTypes = []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access"}
+func transactionType(doc string) *wire.JSONSchema {
+	return oneOfTexts(doc, "stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access")
+}
 
-func transactionType(doc string) *wire.JSONSchema { return oneOfTexts(doc, transactionTypes...) }
+func programTypes() *wire.JSONSchema {
+	return oneOfTexts("", "standard", "private", "discount", "access", "prepaid")
+}
 
 // named is a field of an object.
 type named struct {
@@ -286,8 +270,10 @@ func oneOfTexts(doc string, values ...string) *wire.JSONSchema {
 
 // orNull returns a schema that allows null and what a reference allows.
 func orNull(ref *wire.JSONSchema) *wire.JSONSchema {
-	return &wire.JSONSchema{AnyOf: []*wire.JSONSchema{ref, {Type: wire.Types{"null"}}}}
+	return &wire.JSONSchema{AnyOf: []*wire.JSONSchema{ref, null()}}
 }
+
+func null() *wire.JSONSchema { return &wire.JSONSchema{Type: wire.Types{"null"}} }
 
 // dataSchema returns the schema of an event's data.
 func dataSchema(in *event.Info) *wire.JSONSchema {
@@ -337,7 +323,7 @@ var dataFields = map[string]*wire.JSONSchema{
 	"original_transaction_id":          text("The row that was reversed."),
 	"reversal_transaction_id":          text("The row that reverses it."),
 	"reversed_delta":                   integer("The stamps or cents that came back, 0 where there are none."),
-	"program_type":                     oneOfTexts("", "standard", "private", "discount", "access", "prepaid"),
+	"program_type":                     programTypes(),
 	"expired_at":                       instant(),
 	"transaction.created.stamps_delta": nullable(integer("The stamps of the row.")),
 	"value_delta":                      nullable(integer("The cents of the row.")),

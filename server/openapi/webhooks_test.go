@@ -170,7 +170,8 @@ func encoded(t *testing.T, v any) []byte {
 func TestSamples(t *testing.T) {
 	ids := openapi.Samples{"shop": "shp_demo", "program": "prg_demo", "location": "loc_demo"}
 	raw := string(openapi.New(api.About, api.Routes(), limits, base, ids).JSON())
-	for _, want := range []string{`"program_id":"prg_demo"`, `"location_id":"loc_demo"`, `"shop":{"id":"shp_demo"`, `"example":"prg_demo","in":"path"`, `"example":"loc_demo","in":"path"`, `"example":"prg_demo","in":"query"`,
+	for _, want := range []string{`"program_id":"prg_demo"`, `"location_id":"loc_demo"`, `"shop":{"id":"shp_demo"`,
+		`"example":"prg_demo","in":"path"`, `"example":"loc_demo","in":"path"`, `"example":"prg_demo","in":"query"`,
 		`"holder":{"name":"Ada Lovelace","email":"ada@example.com"}`} {
 		if !strings.Contains(raw, want) {
 			t.Errorf("the document does not have %s", want)

@@ -113,7 +113,9 @@ func (s *Server) Values(query string, args ...any) (list []string) {
 // Beside opens the file with a second store, as commands do.
 func (s *Server) Beside() *store.Store {
 	s.T.Helper()
-	st, err := store.Open(s.App.Store.Path(), store.Options{MustExist: true, Now: func() time.Time { return s.App.Store.Now().Std() }, Limits: store.DefaultLimits()})
+	st, err := store.Open(s.App.Store.Path(), store.Options{
+		MustExist: true, Now: func() time.Time { return s.App.Store.Now().Std() }, Limits: store.DefaultLimits(),
+	})
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -145,7 +147,8 @@ func (s *Server) Row(kind store.Kind, id string) int64 {
 func (s *Server) Unchanged(do func()) {
 	s.T.Helper()
 	state := func() string {
-		return s.Value("SELECT (SELECT count(*) FROM transactions)||' transactions, '||(SELECT count(*) FROM audit)||' audited, '||(SELECT count(*) FROM claims)||' claims, '||(SELECT count(*) FROM cards)||' cards, '||" +
+		return s.Value("SELECT (SELECT count(*) FROM transactions)||' transactions, '||(SELECT count(*) FROM audit)||' audited, " +
+			"'||(SELECT count(*) FROM claims)||' claims, '||(SELECT count(*) FROM cards)||' cards, '||" +
 			"(SELECT count(*) FROM cards WHERE activated_at IS NOT NULL)||' active, '||(SELECT count(*) FROM idempotency)||' remembered'")
 	}
 	before := state()

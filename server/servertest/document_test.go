@@ -39,7 +39,9 @@ func TestDocument(t *testing.T) {
 			}
 		}
 	}
-	if r := s.Fetch("GET", s.URL+"/nowhere", nil, http.Header{"Authorization": {"Bearer " + s.Key}}).Want(404); s.source.get(s.Client).check(r) != nil || !strings.HasPrefix(r.Header.Get("X-Request-Id"), "req_") {
+	r := s.Fetch("GET", s.URL+"/nowhere", nil, http.Header{"Authorization": {"Bearer " + s.Key}}).Want(404)
+	if s.source.get(s.Client).check(r) != nil ||
+		!strings.HasPrefix(r.Header.Get("X-Request-Id"), "req_") {
 		t.Errorf("a path that does not exist: %s", r.Body)
 	}
 }

@@ -74,7 +74,8 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 		}
 	})}
 	t.Cleanup(s.stop)
-	s.rest, s.till, s.control = newSource(&c, ready.Origin, "/openapi.json"), newSource(&c, ready.Origin, "/till/openapi.json"), newSource(&c, ready.Origin, "/dev/openapi.json")
+	s.rest, s.till, s.control = newSource(&c, ready.Origin, "/openapi.json"), newSource(&c, ready.Origin, "/till/openapi.json"),
+		newSource(&c, ready.Origin, "/dev/openapi.json")
 	s.source = s.rest
 	return s
 }
@@ -163,7 +164,8 @@ func Main(m *testing.M, routes []kernel.Route) {
 	Setup()
 	code := m.Run()
 	if code == 0 && !racing && !slices.ContainsFunc(os.Args, func(a string) bool {
-		return strings.HasPrefix(a, "-test.run") || strings.HasPrefix(a, "-test.skip") || strings.HasPrefix(a, "-test.bench=") || strings.HasPrefix(a, "-test.fuzz=")
+		return strings.HasPrefix(a, "-test.run") || strings.HasPrefix(a, "-test.skip") || strings.HasPrefix(a,
+			"-test.bench=") || strings.HasPrefix(a, "-test.fuzz=")
 	}) {
 		for _, r := range routes {
 			if _, ok := succeeded.Load(r.ID); !ok {

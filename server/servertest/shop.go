@@ -44,7 +44,9 @@ func (s *Server) NewProgram(kind string, publish bool, more Fields) string {
 // NewPrize adds a prize to a program and returns its id.
 func (s *Server) NewPrize(program string, threshold int) string {
 	s.T.Helper()
-	return s.REST().Post("/programs/"+program+"/prizes", Fields{"threshold": threshold, "name": fmt.Sprint("At ", threshold)}).Want(201).Str("id")
+	return s.REST().Post("/programs/"+program+"/prizes", Fields{
+		"threshold": threshold, "name": fmt.Sprint("At ", threshold),
+	}).Want(201).Str("id")
 }
 
 // Issue issues a card and returns its id.

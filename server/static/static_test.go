@@ -19,7 +19,8 @@ func TestServe(t *testing.T) {
 		compressed   bool
 	}{
 		{long, "gzip, deflate, br", true}, {long, "br;q=1.0, GZIP;q=0.8", true}, {long, "*", true}, {long, "*;q=0, gzip", true},
-		{long, "", false}, {long, "br", false}, {long, "gzip;q=0", false}, {long, "gzip; q=0.0, br", false}, {long, "*, gzip;q=0", false}, {long, "*;q=0", false},
+		{long, "", false}, {long, "br", false}, {long, "gzip;q=0", false}, {long, "gzip; q=0.0, br", false},
+		{long, "*, gzip;q=0", false}, {long, "*;q=0", false},
 		{long, "gzip;q=x", false}, {"short", "gzip", false}, {"", "gzip", false},
 	} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)

@@ -99,7 +99,8 @@ func (m *markup) open(c Chart, class string) {
 func (m *markup) image(c Chart, part string, height int) {
 	id := c.ID + part
 	m.add(
-		`<svg class="main" width="100%%" height="%d" role="img" aria-labelledby="%v-t" aria-describedby="%v-d"><title id="%v-t">%v</title><desc id="%v-d">%v</desc>`,
+		`<svg class="main" width="100%%" height="%d" role="img" aria-labelledby="%v-t" aria-describedby="%v-d"><title `+
+			`id="%v-t">%v</title><desc id="%v-d">%v</desc>`,
 		height,
 		id,
 		id,
@@ -113,7 +114,8 @@ func (m *markup) image(c Chart, part string, height int) {
 // table appends the figures as a table, and the end of the figure.
 func (m *markup) table(p *Printer, c Chart, head []string, rows [][]string) {
 	m.add(
-		`<details class="figures"><summary>%v</summary><div class="scroll" tabindex="0" role="region" aria-label="%v"><table><caption class="vh">%v</caption><thead><tr>`,
+		`<details class="figures"><summary>%v</summary><div class="scroll" tabindex="0" role="region" aria-label="%v"><table>`+
+			`<caption class="vh">%v</caption><thead><tr>`,
 		p.T("Show the figures"),
 		c.Title,
 		c.Title,

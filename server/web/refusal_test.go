@@ -218,7 +218,8 @@ var notOnPages = map[string][]string{
 		"The shop may not use the MCP connector. The key is intact.",
 		"This key is restricted to locations and cannot change location_scope or scoped_location_ids.",
 		"This key is restricted to locations where the program's cards do not work.",
-		"This key is restricted to locations: location_ids must name some, all of them its own, and include_shop_wide_events must be false.",
+		"This key is restricted to locations: location_ids must name some, all of them its own, and include_shop_wide_events must " +
+			"be false.",
 		"This key is restricted to other locations.",
 	},
 	"for assistants": {

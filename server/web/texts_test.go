@@ -470,7 +470,8 @@ func TestTextsAreFound(t *testing.T) {
 	}
 	write(
 		"a.html",
-		`{{define "content"}}{{t "one"}}{{if .X}}{{template "x" (dict "label" (t "two {0}" .N))}}{{else}}{{with t "three"}}{{.}}{{end}}{{end}}{{range .Y}}{{t .Label}}{{else}}{{t "four" | print}}{{end}}{{end}}`,
+		`{{define "content"}}{{t "one"}}{{if .X}}{{template "x" (dict "label" (t "two {0}" .N))}}{{else}}{{with t `+
+			`"three"}}{{.}}{{end}}{{end}}{{range .Y}}{{t .Label}}{{else}}{{t "four" | print}}{{end}}{{end}}`,
 	)
 	write("a.go", `package a
 var x = web.Text("five")

@@ -61,7 +61,8 @@ func TestDecodeForm(t *testing.T) {
 		check(Patch, text, want)
 	}
 	values, _ := url.ParseQuery(
-		"required=+two+lines%0D%0A&count=+7+&percent=12,50&open=false&open=true&ids=&ids=a&ids=+&ids=b&texts.it=ciao&texts.en=&rows.10.name=b&rows.0.name=a&rows.0.count=7&rows.2.name=+&rows.2.count=",
+		"required=+two+lines%0D%0A&count=+7+&percent=12,50&open=false&open=true&ids=&ids=a&ids=+&ids=b" +
+			"&texts.it=ciao&texts.en=&rows.10.name=b&rows.0.name=a&rows.0.count=7&rows.2.name=+&rows.2.count=",
 	)
 	var dst form
 	DecodeForm(values, &dst, Create, nil)

@@ -36,7 +36,8 @@ func (l *load) compareCards() error {
 				status = "active"
 			}
 			if got.Status != status || got.Stamps != k.stamps || got.Cents != k.cents {
-				l.fail("card %s is %s with %d stamps and %d cents; the tills were told %s, %d and %d", got.ID, got.Status, got.Stamps, got.Cents, status, k.stamps, k.cents)
+				l.fail("card %s is %s with %d stamps and %d cents; the tills were told %s, %d and %d", got.ID, got.Status, got.Stamps,
+					got.Cents, status, k.stamps, k.cents)
 			}
 		}
 		if page.Next == nil {

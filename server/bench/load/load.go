@@ -54,7 +54,10 @@ func (l *load) note(kind string, took time.Duration) {
 // the tables.
 func (l *load) fill(ctx context.Context) error {
 	for n := range l.options.clients + readers {
-		l.clients = append(l.clients, &client{load: l, n: n, conn: conn{addr: l.server.addr}, rng: rand.New(rand.NewPCG(1, uint64(n))), answered: map[string]sum{}})
+		l.clients = append(l.clients, &client{
+			load: l, n: n, conn: conn{addr: l.server.addr}, rng: rand.New(rand.NewPCG(1, uint64(n))),
+			answered: map[string]sum{},
+		})
 	}
 	l.clients, l.readers = l.clients[:l.options.clients], l.clients[l.options.clients:]
 	l.filling = true
@@ -174,6 +177,7 @@ func (l *load) drain(ctx context.Context) error {
 			break
 		}
 	}
-	fmt.Printf("%d webhooks were expected and %d arrived, the last %.1f s after the load; %d arrived more than once\n", l.wanted, len(l.seen), time.Since(start).Seconds(), l.repeats)
+	fmt.Printf("%d webhooks were expected and %d arrived, the last %.1f s after the load; %d arrived more than once\n", l.wanted,
+		len(l.seen), time.Since(start).Seconds(), l.repeats)
 	return nil
 }

@@ -57,7 +57,8 @@ func main() {
 	flag.Float64Var(&o.minutes, "minutes", 15, "how long to measure, from 0.01 to 1440 minutes")
 	flag.IntVar(&o.clients, "clients", 64, "connections that carry the mix, 1 to 1000")
 	flag.IntVar(&o.cards, "cards", 100_000, "cards that are there at first, ten for each client at least")
-	flag.Float64Var(&o.rate, "rate", 0, "requests per second of all clients, readers not counted, up to 1000000; 0: as many as are answered")
+	flag.Float64Var(&o.rate, "rate", 0, "requests per second of all clients, readers not counted, up to 1000000; 0: as many as are "+
+		"answered")
 	flag.IntVar(&o.bound, "wal-bound", 64, "MiB that the write-ahead log must not exceed")
 	flag.StringVar(&o.binary, "binary", "", "punchcard's binary; without it one is built")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder in which the temporary one is made; it should be on a disk")
@@ -140,7 +141,10 @@ func (o *options) run(ctx context.Context) (err error) {
 }
 
 func newLoad(o options, path string) *load {
-	l := &load{options: o, length: time.Duration(o.minutes * float64(time.Minute)), webhooks: webhooks{open: map[string]int{}, seen: map[string]bool{}}}
+	l := &load{
+		options: o, length: time.Duration(o.minutes * float64(time.Minute)),
+		webhooks: webhooks{open: map[string]int{}, seen: map[string]bool{}},
+	}
 	// About one period a minute, at least six, and a number that can be divided by three.
 	for range 3 * max(2, int(math.Ceil(o.minutes/3))) {
 		l.periods = append(l.periods, newPeriod())

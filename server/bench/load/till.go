@@ -148,7 +148,10 @@ func (c *client) reverse() {
 }
 
 // events are the webhooks' events of the ledger's rows, by type of row.
-var events = map[string]string{"stamp": "stamp.assigned", "redemption": "prize.redeemed", "spend": "value.changed", "topup": "value.changed", "reversal": "transaction.reversed"}
+var events = map[string]string{
+	"stamp": "stamp.assigned", "redemption": "prize.redeemed", "spend": "value.changed", "topup": "value.changed",
+	"reversal": "transaction.reversed",
+}
 
 // write makes a write to a card, which must add the row want to the ledger. From then
 // on reverse reverses this row and not the one before it.

@@ -23,7 +23,8 @@ const patience = 2 * time.Minute
 // startChromium starts the browser that the variable CHROMIUM names, or the one that is
 // installed.
 func startChromium(ctx context.Context) (context.Context, func(), error) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience), chromedp.Flag("lang", "en-US"))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience),
+		chromedp.Flag("lang", "en-US"))
 	if path := os.Getenv("CHROMIUM"); path != "" {
 		options = append(options, chromedp.ExecPath(path))
 	}
@@ -42,7 +43,9 @@ func openPage(browser context.Context) (*page, error) {
 		return nil, err
 	}
 	p := &page{ctx}
-	return p, call(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 390, Height: 800, DeviceScaleFactor: 1})
+	return p, call(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: 390, Height: 800, DeviceScaleFactor: 1,
+	})
 }
 
 // call sends a command to the tab.
@@ -92,8 +95,12 @@ func (p *page) tap(selector string) error {
 	}`, selector); err != nil {
 		return err
 	}
-	for _, does := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
-		if err := call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: does, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, ClickCount: 1}); err != nil {
+	for _, does := range []input.DispatchMouseEventType{
+		input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased,
+	} {
+		if err := call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+			Type: does, X: at.X, Y: at.Y, Button: input.MouseButtonLeft, ClickCount: 1,
+		}); err != nil {
 			return err
 		}
 	}
@@ -112,7 +119,9 @@ func (p *page) eval(out any, function string, arguments ...any) error {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	yes := true
-	r, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: "(" + function + ")(..." + string(raw) + ")", ReturnByValue: &yes, AwaitPromise: &yes})
+	r, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{
+		Expression: "(" + function + ")(..." + string(raw) + ")", ReturnByValue: &yes, AwaitPromise: &yes,
+	})
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,9 @@ func startServer(binary, db string) (*server, error) {
 	}
 	var made struct{ ID string }
 	if err == nil {
-		err = s.post(s.BaseURL+"/programs", s.APIKey, map[string]any{"type": "standard", "name": "Coffee", "icon_key": "coffee", "total_stamps": 100, "repeat_after_reset": true}, &made)
+		err = s.post(s.BaseURL+"/programs", s.APIKey, map[string]any{
+			"type": "standard", "name": "Coffee", "icon_key": "coffee", "total_stamps": 100, "repeat_after_reset": true,
+		}, &made)
 	}
 	if err == nil {
 		s.program = made.ID
@@ -109,7 +111,8 @@ func (s *server) issue() (card, page string, err error) {
 		ID         string
 		InstallURL string `json:"install_url"`
 	}
-	if err := s.post(s.BaseURL+"/programs/"+s.program+"/cards", s.APIKey, map[string]any{"holder_name": "Ada Lovelace"}, &made); err != nil {
+	if err := s.post(s.BaseURL+"/programs/"+s.program+"/cards", s.APIKey, map[string]any{"holder_name": "Ada Lovelace"},
+		&made); err != nil {
 		return "", "", err
 	}
 	st, err := store.Open(s.db, store.Options{MustExist: true})

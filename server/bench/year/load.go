@@ -101,7 +101,8 @@ func (l *loader) ledger(y *year) error {
 	y.locations = len(l.location)
 	rows := l.insert(
 		"transactions",
-		"id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle, reverses_id, overflow_of, reversed_at, created_at",
+		"id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle, reverses_id, "+
+			"overflow_of, reversed_at, created_at",
 	)
 	y.save = func(r *row) {
 		kind, moves := y.instances[r.card].kind, r.what != "expiry"
@@ -219,15 +220,18 @@ func shortCode(key int) string {
 func (l *loader) rest(y *year) error {
 	err := l.exec(slices.Concat([]string{
 		"COMMIT", "BEGIN", // so that the file has its size, which bounds the steps of the statements below
-		"INSERT INTO claims SELECT card_id, t.cycle, threshold, prize_id, t.id FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND reversed_at IS NULL ORDER BY 1, 2, 3",
-		"INSERT INTO cycles SELECT card_id, t.cycle, t.created_at FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND threshold=10 ORDER BY 1, 2",
+		"INSERT INTO claims SELECT card_id, t.cycle, threshold, prize_id, t.id FROM transactions t CROSS JOIN prizes p ON " +
+			"p.id=prize_id WHERE type='redemption' AND reversed_at IS NULL ORDER BY 1, 2, 3",
+		"INSERT INTO cycles SELECT card_id, t.cycle, t.created_at FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE " +
+			"type='redemption' AND threshold=10 ORDER BY 1, 2",
 	}, l.dropped, []string{
 		"UPDATE meta SET indexed_cards=(SELECT max(id) FROM cards)",
 		"UPDATE shops SET live_cards=(SELECT count(*) FROM cards WHERE live=1)",
 		"UPDATE prizes SET redemptions=(SELECT count(*) FROM transactions WHERE prize_id=prizes.id AND type='redemption')",
 		"UPDATE programs SET has_installed_cards=EXISTS (SELECT 1 FROM cards WHERE program_id=programs.id AND installed_at IS NOT NULL)",
 		fmt.Sprintf(
-			"INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, created_at) VALUES (%d, 'system', 'shop.load', 1, %[1]d, %d)",
+			"INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, created_at) VALUES (%d, 'system', "+
+				"'shop.load', 1, %[1]d, %d)",
 			l.shop,
 			y.end.UnixMilli(),
 		),

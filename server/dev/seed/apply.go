@@ -2,7 +2,6 @@ package seed
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -40,7 +39,7 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 	}
 	for _, x := range steps {
 		clock.Set(x.at.Std())
-		err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
+		err := write(st, func(tx *store.Tx) (err error) {
 			if tx.Now != x.at {
 				return errLate
 			}
@@ -49,7 +48,7 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 			a.path = x.self().path
 			a.ids[x.self().n], err = x.write(a, tx)
 			return err
-		}})
+		})
 		if err != nil {
 			return nil, a.writeError(err)
 		}
@@ -105,15 +104,8 @@ func (a *application) writeError(err error) error {
 // till returns the till of a location, as an actor and as a device.
 func (a *application) till(l *location) (store.Actor, store.Till) {
 	key, _ := a.st.Key(store.KindLocation, a.ids[l.n])
-	return store.Actor{
-			Type: "device",
-			Key:  a.keys[l.n],
-		}, store.Till{
-			Shop:           a.keys[l.shop.n],
-			Location:       key,
-			Device:         a.keys[l.n],
-			AcceptsCardIDs: true,
-		}
+	till := store.Till{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n], AcceptsCardIDs: true}
+	return store.Actor{Type: "device", Key: till.Device}, till
 }
 
 // access returns unrestricted access to an object's shop.
@@ -192,7 +184,8 @@ func (g *program) write(a *application, tx *store.Tx) (string, error) {
 		a.ids[z.n] = prize.ID
 	}
 	a.path = g.path
-	if _, err := tx.UpdateProgramSettings(a.access(g).Shop, made.ID, store.ProgramSettings{MinSpendCents: g.MinSpendCents, MaxStampsPerDay: g.MaxStampsPerDay}); err != nil {
+	settings := store.ProgramSettings{MinSpendCents: g.MinSpendCents, MaxStampsPerDay: g.MaxStampsPerDay}
+	if _, err := tx.UpdateProgramSettings(a.access(g).Shop, made.ID, settings); err != nil {
 		return "", err
 	}
 	if !g.Draft.V {
@@ -213,7 +206,8 @@ func (c *card) write(a *application, tx *store.Tx) (string, error) {
 	} else {
 		var at store.Till
 		tx.Actor, at = a.till(c.counter)
-		out, err = tx.IssueAtCounter(at, program, store.CounterFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef})
+		fields := store.CounterFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}
+		out, err = tx.IssueAtCounter(at, program, fields)
 		if err == nil && f.ExpiresAt.Set { // tills cannot set it
 			_, err = tx.UpdateCard(a.access(c), out.ID, store.CardPatch{ExpiresAt: f.ExpiresAt})
 		}

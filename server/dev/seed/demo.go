@@ -74,7 +74,7 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 				fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path()),
 			)
 		}
-		if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: demoShop}); err != nil {
+		if err := write(st, demoShop); err != nil {
 			return nil, err
 		}
 		if r, err = readyLine(st); err != nil {
@@ -85,6 +85,11 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 	}
 	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
 	return r.At(origin), nil
+}
+
+// write makes a write of the server itself.
+func write(st *store.Store, do func(*store.Tx) error) error {
+	return st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: do})
 }
 
 // hasShops reports whether there is any shop in the store.
@@ -104,8 +109,17 @@ func readyLine(st *store.Store) (*Ready, error) {
 	if err != nil || id == nil {
 		return nil, err
 	}
-	r := &Ready{APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken,
-		OwnerEmail: OwnerEmail, OwnerPassword: Password, ShopID: id.ShopID, ProgramIDs: map[string]string{}, shop: id.Shop}
+	r := &Ready{
+		APIKey:           APIKey,
+		RestrictedAPIKey: RestrictedAPIKey,
+		MCPKey:           MCPKey,
+		TillToken:        TillToken,
+		OwnerEmail:       OwnerEmail,
+		OwnerPassword:    Password,
+		ShopID:           id.ShopID,
+		ProgramIDs:       map[string]string{},
+		shop:             id.Shop,
+	}
 	return r, st.View(0, func(v *store.View) error {
 		// The list is newest first, so the oldest program of each type stays.
 		programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
@@ -155,11 +169,22 @@ func demoShop(tx *store.Tx) error {
 		return err
 	}
 	var first string
-	for i, l := range []store.LocationPatch{
-		{Name: store.Given("Centrale"), Address: store.Given("Via Garibaldi 12"), City: store.Given("Torino"), PostalCode: store.Given("10122"), CountryCode: store.Given("IT"), Lat: store.Given(45.0729), Lon: store.Given(7.6822)},
-		{Name: store.Given("Stazione"), Address: store.Given("Corso Vittorio Emanuele II 58"), City: store.Given("Torino"), PostalCode: store.Given("10121"), CountryCode: store.Given("IT"), Lat: store.Given(45.0621), Lon: store.Given(7.6785)},
+	for i, l := range []struct {
+		name, address, postalCode string
+		lat, lon                  float64
+	}{
+		{"Centrale", "Via Garibaldi 12", "10122", 45.0729, 7.6822},
+		{"Stazione", "Corso Vittorio Emanuele II 58", "10121", 45.0621, 7.6785},
 	} {
-		made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l}, store.StaffPIN{})
+		made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: store.LocationPatch{
+			Name:        store.Given(l.name),
+			Address:     store.Given(l.address),
+			City:        store.Given("Torino"),
+			PostalCode:  store.Given(l.postalCode),
+			CountryCode: store.Given("IT"),
+			Lat:         store.Given(l.lat),
+			Lon:         store.Given(l.lon),
+		}}, store.StaffPIN{})
 		if err != nil {
 			return err
 		}
@@ -170,7 +195,8 @@ func demoShop(tx *store.Tx) error {
 	if err := demoKeys(tx, shop, first); err != nil {
 		return err
 	}
-	if _, _, err := tx.CreateDevice(shop, store.NewDevice{LocationID: first, Name: "Demo till", AcceptsCardIDs: true, Secret: TillToken}); err != nil {
+	till := store.NewDevice{LocationID: first, Name: "Demo till", AcceptsCardIDs: true, Secret: TillToken}
+	if _, _, err := tx.CreateDevice(shop, till); err != nil {
 		return err
 	}
 	return demoPrograms(tx, store.Access{Shop: shop})
@@ -193,22 +219,32 @@ func demoKeys(tx *store.Tx, shop int64, first string) error {
 
 // demoPrograms creates and publishes the programs of the demo shop.
 func demoPrograms(tx *store.Tx, a store.Access) error {
+	ten := store.Given[int64](10)
 	for _, p := range []struct {
-		f      store.ProgramFields
-		prizes []store.PrizeFields
+		kind, name, category string
+		f                    store.ProgramFields
+		prizes               []store.PrizeFields
 	}{
-		{store.ProgramFields{Type: store.Given(store.ProgramStandard), Name: store.Given("Coffee card"), Description: store.Given("Ten coffees, the next one is on us."), Category: store.Given("coffee"),
-			TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("coffee")},
+		{store.ProgramStandard, "Coffee card", "coffee",
+			store.ProgramFields{
+				Description:      store.Given("Ten coffees, the next one is on us."),
+				TotalStamps:      ten,
+				RepeatAfterReset: store.Given(true),
+				IconKey:          store.Given("coffee"),
+			},
 			[]store.PrizeFields{
 				{Threshold: store.Given[int64](5), Name: store.Given("Croissant")},
-				{Threshold: store.Given[int64](10), Name: store.Given("Free coffee")},
-				{Threshold: store.Given[int64](10), Name: store.Given("Slice of cake")},
+				{Threshold: ten, Name: store.Given("Free coffee")},
+				{Threshold: ten, Name: store.Given("Slice of cake")},
 			}},
-		{store.ProgramFields{Type: store.Given(store.ProgramPrivate), Name: store.Given("Regulars"), Category: store.Given("coffee"), TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("star")}, nil},
-		{store.ProgramFields{Type: store.Given(store.ProgramDiscount), Name: store.Given("Friends, 10% off"), Category: store.Given("coffee"), DiscountPercent: store.Given(10.0)}, nil},
-		{store.ProgramFields{Type: store.Given(store.ProgramAccess), Name: store.Given("Reading room"), Category: store.Given("club"), AccessImageURL: store.Given("https://example.com/reading-room.png")}, nil},
-		{store.ProgramFields{Type: store.Given(store.ProgramPrepaid), Name: store.Given("Prepaid card"), Category: store.Given("coffee"), InitialBalanceCents: store.Given[int64](0)}, nil},
+		{store.ProgramPrivate, "Regulars", "coffee",
+			store.ProgramFields{TotalStamps: ten, RepeatAfterReset: store.Given(true), IconKey: store.Given("star")}, nil},
+		{store.ProgramDiscount, "Friends, 10% off", "coffee", store.ProgramFields{DiscountPercent: store.Given(10.0)}, nil},
+		{store.ProgramAccess, "Reading room", "club",
+			store.ProgramFields{AccessImageURL: store.Given("https://example.com/reading-room.png")}, nil},
+		{store.ProgramPrepaid, "Prepaid card", "coffee", store.ProgramFields{InitialBalanceCents: store.Given[int64](0)}, nil},
 	} {
+		p.f.Type, p.f.Name, p.f.Category = store.Given(p.kind), store.Given(p.name), store.Given(p.category)
 		made, err := tx.CreateProgram(a, p.f)
 		if err != nil {
 			return err

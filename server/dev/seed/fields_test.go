@@ -20,13 +20,16 @@ const everyField = `{
       "programs": [
         {"ref": "scoped", "type": "private", "name": "Scoped", "total_stamps": 4, "icon_key": "star", "min_spend_cents": 300,
          "location_scope": "selected_locations", "scoped_location_refs": ["south"],
-         "prizes": [{"ref": "second-option", "threshold": 4, "name": "B", "ordinal": 2}, {"ref": "first-option", "threshold": 3, "name": "A", "ordinal": 1}]},
+         "prizes": [{"ref": "second-option", "threshold": 4, "name": "B", "ordinal": 2},
+                    {"ref": "first-option", "threshold": 3, "name": "A", "ordinal": 1}]},
         {"ref": "draft", "type": "discount", "name": "Draft", "discount_percent": 12.5, "draft": true}
       ],
       "keys": [{"ref": "agent", "class": "mcp", "name": "Agent"},
-               {"ref": "till-key", "scopes": ["cards:read", "cards:read"], "location_refs": ["south", "north"], "expires_at": "2026-06-01T00:00:00Z"}],
+               {"ref": "till-key", "scopes": ["cards:read", "cards:read"],
+                "location_refs": ["south", "north"], "expires_at": "2026-06-01T00:00:00Z"}],
       "cards": [
-        {"ref": "counter", "program": "scoped", "holder_name": "Ann", "at_location": "south", "at": "2026-05-01T08:00:00Z", "expires_in": "10d", "installed": "google"},
+        {"ref": "counter", "program": "scoped", "holder_name": "Ann", "at_location": "south",
+         "at": "2026-05-01T08:00:00Z", "expires_in": "10d", "installed": "google"},
         {"ref": "invited", "program": "scoped", "holder_name": null, "expires_at": "2026-07-01T00:00:00Z"},
         {"ref": "first-seen", "program": "scoped"},
         {"ref": "locked", "program": "scoped", "ago": "1d", "locked": true}
@@ -37,7 +40,9 @@ const everyField = `{
         {"ago": "1h30m", "location": "south", "card": "first-seen", "reverse": "taken"},
         {"ago": "0s", "location": "south", "card": "first-seen", "redeem": "B"}
       ],
-      "webhooks": [{"ref": "hook", "program": "draft", "url": "https://example.com/in", "events": ["*"], "program_refs": ["draft", "scoped"], "location_refs": ["north"], "payload_version": "v1", "active": false}]
+      "webhooks": [{"ref": "hook", "program": "draft", "url": "https://example.com/in", "events": ["*"],
+        "program_refs": ["draft", "scoped"], "location_refs": ["north"],
+        "payload_version": "v1", "active": false}]
     }
   ]
 }`
@@ -141,16 +146,12 @@ func TestEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	if err := st.View(0, func(v *store.View) (err error) {
+	view(t, st, func(v *store.View) (err error) {
 		got, err = effects(v, shop, id)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	if !slices.Equal(got, everyEffect) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(everyEffect, "\n"))
 	}
-	if findings, err := st.Check(); err != nil || len(findings) > 0 {
-		t.Error(findings, err)
-	}
+	check(t, st)
 }

@@ -1,6 +1,7 @@
 package seed
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -26,7 +27,8 @@ func emptyStore(t testing.TB, start time.Time) (*store.Store, *fixedClock) {
 	t.Helper()
 	clock := &fixedClock{start}
 	st, err := store.Open(filepath.Join(t.TempDir(), "seed.db"), store.Options{
-		Now: clock.Now, Rand: rand.NewChaCha8([32]byte{1}), IDSecret: IDSecret, Ephemeral: true, Limits: store.DefaultLimits(), PublicURL: "http://localhost"})
+		Now: clock.Now, Rand: rand.NewChaCha8([32]byte{1}), IDSecret: IDSecret, Ephemeral: true, Limits: store.DefaultLimits(),
+		PublicURL: "http://localhost"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,26 +62,45 @@ func apply(t testing.TB, s *File) (*store.Store, *Ready) {
 	return st, ready
 }
 
+// check checks that the store finds nothing wrong in itself.
+func check(t *testing.T, st *store.Store) {
+	t.Helper()
+	if findings, err := st.Check(); err != nil || len(findings) > 0 {
+		t.Errorf("check: %q, %v", findings, err)
+	}
+}
+
+// view reads from a store.
+func view(t testing.TB, st *store.Store, do func(*store.View) error) {
+	t.Helper()
+	if err := st.View(0, do); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replaced returns the valid seed with a text replaced by another.
+func replaced(t *testing.T, before, after string) string {
+	t.Helper()
+	text := strings.Replace(validSeed, before, after, 1)
+	if text == validSeed {
+		t.Errorf("%s is not in the valid seed", before)
+	}
+	return text
+}
+
 // dump returns the content of a store, one line for each object: shops, their locations, programs,
 // webhooks, cards with their ledgers, keys, devices and the audit log.
 func dump(t testing.TB, st *store.Store) string {
 	t.Helper()
 	var b strings.Builder
-	if err := st.View(0, func(v *store.View) error {
+	view(t, st, func(v *store.View) error {
 		shops, err := v.Shops()
-		if err != nil {
-			return err
-		}
 		for _, shop := range shops {
 			fmt.Fprintf(&b, "shop %+v\n", shop)
-			if err := dumpShop(&b, st, v, shop); err != nil {
-				return err
-			}
+			err = errors.Join(err, dumpShop(&b, st, v, shop))
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+		return err
+	})
 	return b.String()
 }
 

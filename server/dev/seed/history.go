@@ -1,7 +1,6 @@
 package seed
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -28,7 +27,14 @@ func DemoWithHistory(st *store.Store, clock Clock, days int) (*Ready, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &history{st: st, shop: ready.shop, programs: ready.ProgramIDs, now: now, days: days, rng: rand.New(rand.NewPCG(1, 0))}
+	h := &history{
+		st:       st,
+		shop:     ready.shop,
+		programs: ready.ProgramIDs,
+		now:      now,
+		days:     days,
+		rng:      rand.New(rand.NewPCG(1, 0)),
+	}
 	if err := h.open(ready.LocationIDs); err != nil {
 		return nil, err
 	}
@@ -41,7 +47,11 @@ func DemoWithHistory(st *store.Store, clock Clock, days int) (*Ready, error) {
 	}
 	clock.Set(now)
 	return ready, h.write(func(tx *store.Tx) error {
-		return tx.NoteUses(map[store.Actor]store.Time{h.counters[0].actor(): h.counters[0].used, h.counters[1].actor(): h.counters[1].used})
+		uses := map[store.Actor]store.Time{}
+		for _, c := range h.counters {
+			uses[c.actor()] = c.used
+		}
+		return tx.NoteUses(uses)
 	})
 }
 
@@ -93,10 +103,10 @@ type visit struct {
 
 // write makes a write.
 func (h *history) write(do func(*store.Tx) error) error {
-	err := h.st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+	err := write(h.st, func(tx *store.Tx) error {
 		tx.Limits = store.DefaultLimits() // a history does not depend on the deployment's limits
 		return do(tx)
-	}})
+	})
 	if err != nil {
 		return fmt.Errorf("the history of the demo shop: %w", err)
 	}
@@ -109,7 +119,8 @@ func (h *history) open(locations []string) error {
 	tokens := []string{TillToken, ""}
 	staff := [2][2]store.StaffMember{}
 	if err := h.write(func(tx *store.Tx) (err error) {
-		if _, tokens[1], err = tx.CreateDevice(h.shop, store.NewDevice{LocationID: locations[1], Name: "Station till", AcceptsCardIDs: true}); err != nil {
+		till := store.NewDevice{LocationID: locations[1], Name: "Station till", AcceptsCardIDs: true}
+		if _, tokens[1], err = tx.CreateDevice(h.shop, till); err != nil {
 			return err
 		}
 		for at, names := range [2][2]string{{"Giulia", "Marco"}, {"Sara", "Paolo"}} {

@@ -27,9 +27,7 @@ func TestHistory(t *testing.T) {
 			t.Parallel()
 			now, _ := time.Parse(time.RFC3339, c.now)
 			st := historyStore(t, now, c.days)
-			if findings, err := st.Check(); err != nil || len(findings) > 0 {
-				t.Errorf("check: %q, %v", findings, err)
-			}
+			check(t, st)
 			checkHistory(t, st, now, c.days)
 			if c.days == 90 { // which takes long to compare
 				return
@@ -65,7 +63,7 @@ func historyStore(t *testing.T, now time.Time, days int) *store.Store {
 func checkHistory(t *testing.T, st *store.Store, now time.Time, days int) {
 	t.Helper()
 	a := store.Access{Shop: 1}
-	if err := st.View(0, func(v *store.View) error {
+	view(t, st, func(v *store.View) error {
 		h, err := v.Heatmap(a, store.HeatmapQuery{})
 		if err != nil {
 			return err
@@ -102,7 +100,5 @@ func checkHistory(t *testing.T, st *store.Store, now time.Time, days int) {
 			t.Errorf("%d cards, at most %d rows of one", len(visits), most)
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }

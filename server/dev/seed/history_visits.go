@@ -144,10 +144,12 @@ func (h *history) wait(tx *store.Tx, most int) {
 
 var (
 	firstNames = strings.Fields(
-		"Alessia Andrea Anna Bruno Carla Chiara Dario Davide Elena Enrico Federica Filippo Francesca Giorgio Irene Laura Lorenzo Luca Marta Matteo Nadia Paola Pietro Simone Valeria",
+		"Alessia Andrea Anna Bruno Carla Chiara Dario Davide Elena Enrico Federica Filippo Francesca Giorgio Irene Laura Lorenzo " +
+			"Luca Marta Matteo Nadia Paola Pietro Simone Valeria",
 	)
 	lastNames = strings.Fields(
-		"Barbieri Bianchi Bruno Colombo Conti Costa Deiana Esposito Ferrari Fontana Gallo Galli Giordano Greco Lombardi Mancini Marino Moretti Ricci Rinaldi Rizzo Romano Rossi Russo",
+		"Barbieri Bianchi Bruno Colombo Conti Costa Deiana Esposito Ferrari Fontana Gallo Galli Giordano Greco Lombardi Mancini " +
+			"Marino Moretti Ricci Rinaldi Rizzo Romano Rossi Russo",
 	)
 )
 
@@ -162,10 +164,11 @@ func (h *history) issue(tx *store.Tx, c *counter, g *guest) error {
 	}
 	var card store.IssuedCard
 	var err error
-	if h.rng.IntN(4) > 0 {
-		card, err = tx.IssueAtCounter(c.Till, h.programs[g.program], store.CounterFields{HolderName: name, HolderEmail: email})
+	if program := h.programs[g.program]; h.rng.IntN(4) > 0 {
+		card, err = tx.IssueAtCounter(c.Till, program, store.CounterFields{HolderName: name, HolderEmail: email})
 	} else {
-		card, err = tx.IssueCard(store.Access{Shop: h.shop}, h.programs[g.program], store.CardFields{HolderName: name, HolderEmail: email}, store.SourceWebEnrollment)
+		fields := store.CardFields{HolderName: name, HolderEmail: email}
+		card, err = tx.IssueCard(store.Access{Shop: h.shop}, program, fields, store.SourceWebEnrollment)
 	}
 	if err != nil {
 		return fmt.Errorf("issue: %w", err)

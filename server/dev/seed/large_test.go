@@ -59,9 +59,7 @@ func TestLargeSeed(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if findings, err := st.Check(); err != nil || len(findings) > 0 {
-		t.Error(findings, err)
-	}
+	check(t, st)
 }
 
 // BenchmarkLargeSeed reads and applies a large seed.

@@ -181,7 +181,10 @@ func (x *activity) linkAction(l *linker) {
 	for _, action := range []struct {
 		name  string
 		given bool
-	}{{"stamp", x.Stamp.Set}, {"redeem", x.Redeem.Set}, {"top_up", x.TopUp.Set}, {"spend", x.Spend.Set}, {"use", x.Use.Set}, {"reverse", x.Reverse.Set}} {
+	}{
+		{"stamp", x.Stamp.Set}, {"redeem", x.Redeem.Set}, {"top_up", x.TopUp.Set},
+		{"spend", x.Spend.Set}, {"use", x.Use.Set}, {"reverse", x.Reverse.Set},
+	} {
 		if !action.given {
 			continue
 		}

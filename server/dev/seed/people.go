@@ -1,10 +1,6 @@
 package seed
 
-import (
-	"context"
-
-	"punchcard/store"
-)
+import "punchcard/store"
 
 // The people of the demo shop. The owner is also the operator, as the person is who sets
 // a server up.
@@ -24,17 +20,17 @@ var Emails = map[string]string{store.RoleOwner: OwnerEmail, store.RoleManager: M
 
 // demoPeople creates the people of a shop.
 func demoPeople(tx *store.Tx, shop int64) error {
-	for _, p := range []struct{ role, name string }{{store.RoleOwner, "Olivia Owner"}, {store.RoleManager, "Marco Manager"}, {store.RoleViewer, "Vera Viewer"}} {
-		user, err := tx.AddUser(
-			store.NewUser{
-				Email:       Emails[p.role],
-				Name:        p.name,
-				Password:    passwordHash,
-				Language:    "en",
-				Operator:    p.role == store.RoleOwner,
-				EmailProved: true,
-			},
-		)
+	for _, p := range []struct{ role, name string }{
+		{store.RoleOwner, "Olivia Owner"}, {store.RoleManager, "Marco Manager"}, {store.RoleViewer, "Vera Viewer"},
+	} {
+		user, err := tx.AddUser(store.NewUser{
+			Email:       Emails[p.role],
+			Name:        p.name,
+			Password:    passwordHash,
+			Language:    "en",
+			Operator:    p.role == store.RoleOwner,
+			EmailProved: true,
+		})
 		if err != nil {
 			return err
 		}
@@ -55,8 +51,5 @@ func addPeople(st *store.Store, shop int64) error {
 	}); err != nil || len(users) > 0 {
 		return err
 	}
-	return st.Write(
-		context.Background(),
-		store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return demoPeople(tx, shop) }},
-	)
+	return write(st, func(tx *store.Tx) error { return demoPeople(tx, shop) })
 }

@@ -37,8 +37,10 @@ func Schema() []byte {
 	top.Description = "The content that `punchcard dev --seed FILE` starts with. " +
 		"A file is at most 16 MiB of JSON; as in the REST API null equals absence. " +
 		"Entries refer to one another by ref, within their shop and in any order. " +
-		"Times are RFC 3339, or durations counted from the start (the time at which the fixture's clock stands at first), so that a file can stay fresh. " +
-		"Every rule of the REST API and the till holds, with the default limits; a mistake stops the start with a line that names its place. " +
+		"Times are RFC 3339, or durations counted from the start (the time at which the fixture's clock stands at first), so that " +
+		"a file can stay fresh. " +
+		"Every rule of the REST API and the till holds, with the default limits; a mistake stops the start with a line that names " +
+		"its place. " +
 		"While the seed is applied nothing is mailed and no webhook is called."
 	top.Defs = reg.Schemas
 	var out bytes.Buffer

@@ -66,10 +66,7 @@ func TestSeeds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := readSeed(t, name)
 			st, ready := apply(t, s)
-			findings, err := st.Check()
-			if err != nil || len(findings) > 0 {
-				t.Error(findings, err)
-			}
+			check(t, st)
 			golden(t, filepath.Join("testdata", strings.TrimSuffix(name, ".json")+".golden"), []byte(account(t, st, s, ready)))
 		})
 	}
@@ -86,7 +83,7 @@ func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 		names[id] = ref
 	}
 	shop := s.shops[0]
-	if err := st.View(0, func(v *store.View) error {
+	view(t, st, func(v *store.View) error {
 		fmt.Fprintf(&b, "%d locations, %d programs, %d cards\n", len(ready.LocationIDs), len(shop.Programs.V), len(shop.Cards.V))
 		for _, g := range shop.Programs.V {
 			p, err := v.Program(a, ready.Refs[g.Ref.V])
@@ -97,7 +94,8 @@ func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(&b, "program %s %s active=%t prizes=%d webhooks=%d made=%s\n", g.Ref.V, p.Type, p.Active, len(p.Prizes), len(hooks), p.CreatedAt)
+			fmt.Fprintf(&b, "program %s %s active=%t prizes=%d webhooks=%d made=%s\n", g.Ref.V, p.Type, p.Active, len(p.Prizes), len(hooks),
+				p.CreatedAt)
 		}
 		// Oldest first; cards without a ref come from overflows.
 		cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) { return v.Cards(a, store.CardFilter{}, q) })
@@ -105,19 +103,19 @@ func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 			return err
 		}
 		for _, d := range slices.Backward(cards) {
-			fmt.Fprintf(&b, "card %q %s %s stamps=%d balance=%s made=%s expires=%s installed=%t\n", names[d.ID], d.HolderName.V, d.Status, d.StampsCount, some(d.CurrentValue), d.CreatedAt, some(d.ExpiresAt), d.InstalledAt.Valid)
+			fmt.Fprintf(&b, "card %q %s %s stamps=%d balance=%s made=%s expires=%s installed=%t\n", names[d.ID], d.HolderName.V, d.Status,
+				d.StampsCount, some(d.CurrentValue), d.CreatedAt, some(d.ExpiresAt), d.InstalledAt.Valid)
 			ledger, err := ledgerOf(v, a, d.ID)
 			if err != nil {
 				return err
 			}
 			for _, x := range ledger {
-				fmt.Fprintf(&b, "  %s %s at %s stamps=%s value=%s reversed=%t\n", x.CreatedAt, x.Type, names[x.LocationID], some(x.StampsDelta), some(x.ValueDelta), x.ReversedAt.Valid)
+				fmt.Fprintf(&b, "  %s %s at %s stamps=%s value=%s reversed=%t\n", x.CreatedAt, x.Type, names[x.LocationID],
+					some(x.StampsDelta), some(x.ValueDelta), x.ReversedAt.Valid)
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	return b.String()
 }
 
@@ -161,7 +159,9 @@ func TestReadyLine(t *testing.T) {
 		}
 	}
 	// The id from the ready line works at the till.
-	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "device", Key: till.Device}, Do: func(tx *store.Tx) error {
+	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{
+		Type: "device", Key: till.Device,
+	}, Do: func(tx *store.Tx) error {
 		_, err := tx.TopUp(till.Till, ready.Refs["bread-01"], store.AmountFields{AmountCents: store.Given[int64](100)})
 		return err
 	}}); err != nil {
@@ -246,7 +246,9 @@ func TestSeedNeedsAFreshStore(t *testing.T) {
 		t.Error(err)
 	}
 	st, clock = emptyStore(t, s.Now)
-	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: (*store.Tx).Probe}); err != nil {
+	if err := st.Write(context.Background(), store.Write{
+		Actor: store.Actor{Type: "user", Name: "dev"}, Do: (*store.Tx).Probe,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Apply(st, clock); !errors.Is(err, errLate) || !clock.now.Equal(s.Now) {
