@@ -76,7 +76,9 @@ func (p *page) await(text string) error {
 	return p.eval(nil, `text => new Promise((resolve, reject) => {
 		const end = performance.now() + 100_000
 		const look = () => {
-			if (document.body.innerText.replace(/\s+/g, ' ').includes(text) && !document.querySelector('[aria-busy=true]')) return requestAnimationFrame(() => requestAnimationFrame(() => resolve(true)))
+			const shown = document.body.innerText.replace(/\s+/g, ' ').includes(text)
+			if (shown && !document.querySelector('[aria-busy=true]'))
+				return requestAnimationFrame(() => requestAnimationFrame(() => resolve(true)))
 			if (performance.now() > end) return reject('the page does not show ' + text + ' but ' + document.body.innerText)
 			setTimeout(look, 5)
 		}

@@ -142,7 +142,10 @@ const keepRecords = `n => new Promise((resolve, reject) => {
 		const tx = open.result.transaction('writes', 'readwrite')
 		for (let i = 0; i < n; i++) {
 			const at = Date.now() - i * 500_000
-			tx.objectStore('writes').put({reference: crypto.randomUUID(), seq: at, kind: 'stamp', state: 'done', at, path: '/cards/0123456789abcdef0123/stamps', body: {count: 1}, label: '1 stamp · Ada Lovelace', shop: 'shp_0123456789abcdef'})
+			tx.objectStore('writes').put({
+				reference: crypto.randomUUID(), seq: at, kind: 'stamp', state: 'done', at, body: {count: 1},
+				path: '/cards/0123456789abcdef0123/stamps', label: '1 stamp · Ada Lovelace', shop: 'shp_0123456789abcdef',
+			})
 		}
 		tx.oncomplete = () => { open.result.close(); resolve(true) }
 	}

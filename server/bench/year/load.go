@@ -35,7 +35,8 @@ func newLoader(path string) (*loader, error) {
 		"SELECT id FROM locations ORDER BY id":              func(r *sqlite.Rows) { l.location = append(l.location, r.Int()) },
 		"SELECT id FROM devices ORDER BY location_id":       func(r *sqlite.Rows) { l.till = append(l.till, r.Int()) },
 		"SELECT id FROM prizes ORDER BY threshold, ordinal": func(r *sqlite.Rows) { l.prize = append(l.prize, r.Int()) },
-		"SELECT sql FROM sqlite_schema WHERE type='index' AND sql IS NOT NULL AND tbl_name IN ('transactions', 'cards', 'claims')": func(r *sqlite.Rows) {
+		`SELECT sql FROM sqlite_schema
+			WHERE type='index' AND sql IS NOT NULL AND tbl_name IN ('transactions', 'cards', 'claims')`: func(r *sqlite.Rows) {
 			l.dropped = append(l.dropped, r.Text())
 		},
 	} {
@@ -125,8 +126,9 @@ var family = []string{"Bianchi", "Rossi", "Ferrari", "Russo", "Romano", "Gallo",
 func (l *loader) cards(y *year) error {
 	rows := l.insert(
 		"cards",
-		`id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, stamps_count, current_value, initial_value, cycle,
-		expires_at, activated_at, installed_at, platform, locked_at, archived_at, expiry_noted, first_location_id, live, created_at, updated_at, last_stamp_at, lapsed, short_code`,
+		`id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key,
+		stamps_count, current_value, initial_value, cycle, expires_at, activated_at, installed_at, platform, locked_at,
+		archived_at, expiry_noted, first_location_id, live, created_at, updated_at, last_stamp_at, lapsed, short_code`,
 	)
 	named := map[string][]int{}                                          // keys of cards by the words of names
 	end, known := y.end.UnixMilli(), y.end.AddDate(0, 0, -1).UnixMilli() // cards that expired before known are marked

@@ -15,7 +15,8 @@ var seedSize = 1000
 func largeSeed() string {
 	var b strings.Builder
 	b.WriteString(`{"now": "2026-05-18T12:00:00Z", "shops": [{"locations": [{"ref": "here"}],
-		"programs": [{"ref": "p", "type": "standard", "name": "Card", "total_stamps": 10, "icon_key": "cup", "repeat_after_reset": true, "prizes": [{"threshold": 10, "name": "One free"}]}],
+		"programs": [{"ref": "p", "type": "standard", "name": "Card", "total_stamps": 10, "icon_key": "cup", "repeat_after_reset": true,
+			"prizes": [{"threshold": 10, "name": "One free"}]}],
 		"cards": [`)
 	for i := range seedSize {
 		fmt.Fprintf(
