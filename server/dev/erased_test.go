@@ -11,7 +11,7 @@ import (
 )
 
 // issueOnce issues a card with an idempotency key that is the body.
-func issueOnce(r *servertest.Server, body fields) *servertest.Reply {
+func issueOnce(r *server, body fields) *reply {
 	r.T.Helper()
 	return callREST(r, "POST", cardsPath(r), body, "Idempotency-Key", fmt.Sprint(body))
 }
@@ -19,7 +19,7 @@ func issueOnce(r *servertest.Server, body fields) *servertest.Reply {
 // nameCard issues a card and makes requests that name it by its id, codes, link or holder, or list it.
 // Some are refused, and some lose their answers. It returns the texts that name the card or the card
 // that it overflows into, and the id of that.
-func nameCard(r *servertest.Server) (names []string, child string) {
+func nameCard(r *server) (names []string, child string) {
 	r.T.Helper()
 	const name, mail, ref = "Zebedee Quill", "zebedee@example.com", "zeb-7"
 	r.Get("/cards?external_ref=" + ref).Want(200) // there is none yet
@@ -32,7 +32,7 @@ func nameCard(r *servertest.Server) (names []string, child string) {
 	link := made.Str("install_url")
 	token := link[strings.LastIndex(link, "/")+1:]
 	qr, short := r.Codes(link)
-	send(r, r.T.Context(), "GET", link, nil, "Accept", "text/html")
+	send(r, "GET", link, nil, "Accept", "text/html")
 	r.Patch("/cards/"+card, fields{"holder_name": name + " II"}).Want(200)
 	r.Patch("/cards/"+card, fields{"holder_name": 7}).Want(400)
 	r.Get("/cards").Want(200)
@@ -57,7 +57,7 @@ func nameCard(r *servertest.Server) (names []string, child string) {
 }
 
 // loseCard issues a card whose only answer is lost, and which no index finds. It returns its id.
-func loseCard(r *servertest.Server) string {
+func loseCard(r *server) string {
 	r.T.Helper()
 	newFault(r, fields{"method": "POST", "path": "/programs/*/cards", "status": 503, "when": "after"})
 	callREST(r, "POST", cardsPath(r), fields{"holder_name": "Zebedee Quill III"})
@@ -68,7 +68,6 @@ func loseCard(r *servertest.Server) string {
 // the card, and every entry of the journal that is about it, whether the entry names it by id, code or
 // link, lists it among others, was refused, or lost its answer. The entries about other cards stay.
 func TestEraseLeavesTheJournal(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	r.Control("DELETE", "/requests", nil)
 	other := issueOnce(

@@ -7,7 +7,6 @@ import (
 
 // TestFaultBody checks that a fault can answer with any bytes, also with the status of a success.
 func TestFaultBody(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	page := "<html>\n<h1>502 Bad Gateway</h1>"
 	newFault(r, fields{"status": 502, "body": page})
@@ -36,15 +35,12 @@ func TestFaultBody(t *testing.T) {
 		got.Header.Get("Content-Length") != "0" {
 		t.Errorf("%d %v %q", got.Status, got.Header, got.Body)
 	}
-	if n := countCards(r); n != 1 {
-		t.Errorf("%d cards", n)
-	}
+	wantCards(r, 1)
 	callREST(r, "GET", "/me", nil).Want(200)
 }
 
 // TestFaultUntilCleared checks that a fault without an end lasts until it is cleared.
 func TestFaultUntilCleared(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	f := newFault(r, fields{"status": 503, "path": "/me", "until_cleared": true})
 	if f.Count != 0 || f.Remaining != 0 {
@@ -53,9 +49,7 @@ func TestFaultUntilCleared(t *testing.T) {
 	for range 5 {
 		callREST(r, "GET", "/me", nil).Want(503)
 	}
-	if left := faultsLeft(r); left != f.ID+":0" {
-		t.Errorf("left: %s", left)
-	}
+	wantFaults(r, f.ID+":0")
 	r.Control("DELETE", "/faults", nil)
 	callREST(r, "GET", "/me", nil).Want(200)
 }
@@ -63,7 +57,6 @@ func TestFaultUntilCleared(t *testing.T) {
 // TestFaultBodyInput checks which fields of a fault are refused beside a body or until_cleared, and
 // that no refused fault is added.
 func TestFaultBodyInput(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	for _, c := range []struct {
 		body fields
@@ -90,7 +83,5 @@ func TestFaultBodyInput(t *testing.T) {
 			got.Invalid(c.want)
 		}
 	}
-	if left := faultsLeft(r); left != "" {
-		t.Errorf("left: %s", left)
-	}
+	wantFaults(r, "")
 }

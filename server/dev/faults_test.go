@@ -22,14 +22,14 @@ type fault struct {
 	Headers                      map[string]string
 }
 
-func newFault(r *servertest.Server, body fields) fault {
+func newFault(r *server, body fields) fault {
 	r.T.Helper()
 	return servertest.Decode[fault](r.Control("POST", "/faults", body))
 }
 
 // faultsLeft returns the faults that are still to be applied, in order, as ids with the numbers of
 // requests that remain: flt_1:2 flt_2:1.
-func faultsLeft(r *servertest.Server) string {
+func faultsLeft(r *server) string {
 	r.T.Helper()
 	var ids []string
 	for _, f := range servertest.Decode[struct{ Data []fault }](r.Control("GET", "/faults", nil)).Data {
@@ -38,10 +38,16 @@ func faultsLeft(r *servertest.Server) string {
 	return strings.Join(ids, " ")
 }
 
+func wantFaults(r *server, want string) {
+	r.T.Helper()
+	if left := faultsLeft(r); left != want {
+		r.T.Errorf("the faults %q are left, want %q", left, want)
+	}
+}
+
 // TestFaultBefore checks that a request that a fault answers is recorded and has no effect, so that
 // its idempotency key is free.
 func TestFaultBefore(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	f := newFault(r, fields{"method": "post", "path": "/programs/*/cards", "status": 503})
 	if f.Method != "POST" || f.Code != "internal_error" || f.When != "before" || f.Count != 1 || f.Remaining != 1 ||
@@ -54,22 +60,13 @@ func TestFaultBefore(t *testing.T) {
 	if e.Fault == nil || *e.Fault != f.ID || e.Response.Status != 503 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
 		t.Errorf("%+v", e)
 	}
-	if id := got.Header.Get("X-Request-Id"); id == "" || id != servertest.Decode[failure](got).Error.RequestID ||
-		got.Header.Get("Retry-After") != "1" ||
-		got.Header.Get("Content-Type") != "application/json" {
+	if id := got.Header.Get("X-Request-Id"); id == "" || id != got.Str("error.request_id") ||
+		got.Header.Get("Retry-After") != "1" || got.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("%v %s", got.Header, got.Body)
 	}
-	if n := countCards(r); n != 0 {
-		t.Errorf("%d cards of a request that failed before", n)
-	}
-	if again := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(201); again.Header.Get(
-		"Idempotent-Replayed",
-	) != "" {
-		t.Error("the first request with an effect is answered with a replay")
-	}
-	if left := faultsLeft(r); left != "" {
-		t.Errorf("%s are left", left)
-	}
+	wantCards(r, 0)
+	callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(201).First()
+	wantFaults(r, "")
 }
 
 // TestFaultAfter checks that a request whose answer a fault replaces or cuts off has its effect, and
@@ -77,7 +74,7 @@ func TestFaultBefore(t *testing.T) {
 func TestFaultAfter(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{500, 0} {
-		r := start(t)
+		r := serve(t)
 		newFault(r, fields{"status": status, "when": "after", "path": "/api/public/v1/programs/**"})
 		got := callREST(r, "POST", cardsPath(r), fields{"external_ref": "M-1"}, "Idempotency-Key", "k")
 		e := lastEntry(r)
@@ -88,9 +85,7 @@ func TestFaultAfter(t *testing.T) {
 		} else if got.Want(500, "internal_error"); got.Header.Get("RateLimit-Limit") == "" {
 			t.Errorf("%v", got.Header)
 		}
-		if n := countCards(r); n != 1 {
-			t.Errorf("%d cards of a request whose answer was lost", n)
-		}
+		wantCards(r, 1)
 		if again := callREST(r, "POST", cardsPath(r), fields{"external_ref": "M-1"}, "Idempotency-Key", "k").Want(201); again.Header.Get(
 			"Idempotent-Replayed",
 		) != "true" {
@@ -101,13 +96,12 @@ func TestFaultAfter(t *testing.T) {
 
 // TestFaultCuts checks that a fault with the status 0 ends the connection without an answer.
 func TestFaultCuts(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	newFault(r, fields{"status": 0, "path": "/cards/*/stamps"})
 	if got := callTill(r, "POST", "/cards/x/stamps", fields{"count": 1}); got.Err == nil {
 		t.Errorf("answered %d", got.Status)
 	}
-	if e := lastEntry(r); e.Response.Status != 0 || string(e.Request.Body) != `{"count":1}` || e.Kind != "till" {
+	if e := lastEntry(r); e.Response.Status != 0 || string(e.Request.Body) != `{"count":1}` || e.Kind != "till" || e.RequestID != nil {
 		t.Errorf("%+v", e)
 	}
 	callTill(r, "POST", "/cards/x/stamps", nil).Want(404)
@@ -116,7 +110,6 @@ func TestFaultCuts(t *testing.T) {
 // TestFaultAnswers checks the code and the headers that an answer has by default
 // and when the fault gives them.
 func TestFaultAnswers(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	for status, want := range map[int]string{400: "bad_request", 401: "unauthenticated", 402: "subscription_suspended", 403: "unauthorized",
 		404: "not_found", 409: "conflict",
@@ -138,7 +131,6 @@ func TestFaultAnswers(t *testing.T) {
 // TestFaultPaths checks to which methods and paths a fault applies, and that none applies to the
 // control API or to paths outside of the APIs.
 func TestFaultPaths(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	for _, c := range []struct {
 		method, pattern, path string
@@ -180,19 +172,18 @@ func TestFaultPaths(t *testing.T) {
 	}
 	r.Control("DELETE", "/faults", nil)
 	newFault(r, fields{"status": 418})
-	send(r, context.Background(), "GET", r.Origin+"/%61pi/public/v1/me", nil).Want(418) // the same path, escaped
+	send(r, "GET", r.Origin+"/%61pi/public/v1/me", nil).Want(418) // the same path, escaped
 	if e := lastEntry(r); e.Fault == nil || e.Path != "/%61pi/public/v1/me" {
 		t.Errorf("%+v", e)
 	}
 	newFault(r, fields{"status": 418})
 	r.Control("GET", "/clock", nil)
-	send(r, context.Background(), "GET", r.Origin+"/healthz", nil).Want(200)
+	send(r, "GET", r.Origin+"/healthz", nil).Want(200)
 }
 
 // TestFaultOrder checks that at most one fault is applied to a request: of those that match it, the
 // one that was added first.
 func TestFaultOrder(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	newFault(r, fields{"status": 500, "count": 2})
 	newFault(r, fields{"status": 501, "path": "/me"})
@@ -201,9 +192,7 @@ func TestFaultOrder(t *testing.T) {
 	for _, path := range []string{"/me", "/cards", "/cards", "/me", "/me"} {
 		got = append(got, fmt.Sprint(callREST(r, "GET", path, nil).Status))
 		if len(got) == 1 {
-			if left := faultsLeft(r); left != "flt_1:1 flt_2:1 flt_3:1" {
-				t.Errorf("left: %s", left)
-			}
+			wantFaults(r, "flt_1:1 flt_2:1 flt_3:1")
 		}
 	}
 	if all := strings.Join(got, " "); all != "500 500 502 501 200" {
@@ -213,7 +202,6 @@ func TestFaultOrder(t *testing.T) {
 
 // TestFaultCounts checks that simultaneous requests get each fault exactly as often as its count says.
 func TestFaultCounts(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	newFault(r, fields{"status": 500, "count": 25})
 	newFault(r, fields{"status": 0, "count": 10, "method": "GET"})
@@ -247,15 +235,12 @@ func TestFaultCounts(t *testing.T) {
 	if want := map[string]int{"flt_1": 25, "flt_2": 10, "flt_3": 15}; !maps.Equal(applied, want) {
 		t.Errorf("the journal has the faults %v, want %v", applied, want)
 	}
-	if left := faultsLeft(r); left != "" {
-		t.Errorf("%s are left", left)
-	}
+	wantFaults(r, "")
 }
 
 // TestFaultDelays checks that a request is served after a delay that is longer
 // than the server's time-out for reading.
 func TestFaultDelays(t *testing.T) {
-	t.Parallel()
 	const d = 300 * time.Millisecond
 	r := start(t, func(c *app.Config) { c.ReadTimeout = d / 3 })
 	for _, when := range []string{"before", "after"} {
@@ -273,9 +258,7 @@ func TestFaultDelays(t *testing.T) {
 			t.Errorf("%s: %v", when, got.Header)
 		}
 	}
-	if n := countCards(r); n != 2 {
-		t.Errorf("%d cards", n)
-	}
+	wantCards(r, 2)
 }
 
 // TestFaultAndClientThatLeaves checks that the operation is not done for a client
@@ -283,12 +266,11 @@ func TestFaultDelays(t *testing.T) {
 func TestFaultAndClientThatLeaves(t *testing.T) {
 	t.Parallel()
 	for when, want := range map[string]int{"before": 0, "after": 1} {
-		r := start(t)
+		r := serve(t)
 		newFault(r, fields{"delay_ms": 60000, "when": when})
 		ctx, leave := context.WithTimeout(context.Background(), 300*time.Millisecond)
 		defer leave()
-		if got := send(r, ctx, "POST", r.BaseURL+cardsPath(r), fields{"holder_name": "Ada"}, "Authorization",
-			"Bearer "+r.APIKey); got.Err == nil {
+		if got := r.Try(ctx, "POST", cardsPath(r), fields{"holder_name": "Ada"}); got.Err == nil {
 			t.Fatalf("answered %d", got.Status)
 		}
 		// The entry is recorded when the server has noticed that the client left.
@@ -307,32 +289,25 @@ func TestFaultAndClientThatLeaves(t *testing.T) {
 			string(e.Request.Body) != `{"holder_name":"Ada"}` {
 			t.Errorf("%+v", e)
 		}
-		if n := countCards(r); n != want {
-			t.Errorf("%s: %d cards, want %d", when, n, want)
-		}
+		wantCards(r, want)
 	}
 }
 
 // TestStopEndsDelays checks that stopping does not wait for delayed requests.
 func TestStopEndsDelays(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	newFault(r, fields{"delay_ms": 60000})
-	answer := make(chan *servertest.Reply, 1)
+	answer := make(chan *reply, 1)
 	go func() { answer <- callREST(r, "GET", "/me", nil) }()
 	for faultsLeft(r) != "" { // until the fault is applied
 	}
 	go r.Stop()
-	if got := servertest.Await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](
-		got,
-	).Error.Message != "The fixture was reset." {
-		t.Errorf("%s", got.Body)
-	}
+	servertest.Await(t, answer, "the answer of a server that stops").Want(503, "internal_error").
+		Shows(fields{"error.message": "The fixture was reset."})
 }
 
 // TestFaultFields checks which faults are refused, and that there are at most a thousand.
 func TestFaultFields(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	many := fields{}
 	for i := range 21 {
@@ -379,9 +354,7 @@ func TestFaultFields(t *testing.T) {
 		callControl(r, "POST", "/faults", fields{"status": 500, "path": path}).Invalid("path invalid_format")
 	}
 	callControl(r, "POST", "/faults", `{"status": 500`).Want(400, "validation_failed")
-	if left := faultsLeft(r); left != "" {
-		t.Errorf("%s were added", left)
-	}
+	wantFaults(r, "")
 	for range 1000 {
 		newFault(r, fields{"status": 500})
 	}

@@ -13,13 +13,24 @@ import (
 	"punchcard/server/servertest"
 )
 
-type fields = servertest.Fields
+type (
+	fields = servertest.Fields
+	server = servertest.Server
+	reply  = servertest.Reply
+)
 
 // TestMain fails a run of all tests in which a route of the control API never succeeds.
 func TestMain(m *testing.M) { servertest.Main(m, dev.Routes()) }
 
-// start serves a temporary demo shop whose clock stands still.
-func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
+// start lets a test run beside others, and is serve.
+func start(t *testing.T, options ...func(*app.Config)) *server {
+	t.Helper()
+	t.Parallel()
+	return serve(t, options...)
+}
+
+// serve serves a temporary demo shop whose clock stands still.
+func serve(t *testing.T, options ...func(*app.Config)) *server {
 	t.Helper()
 	s := servertest.Start(t, append([]func(*app.Config){servertest.Frozen, func(c *app.Config) { c.DB = "" }}, options...)...)
 	// Each request has its own connection, since the client would by itself repeat
@@ -29,38 +40,30 @@ func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 }
 
 // send makes a request to any URL, without a key. The reply may be an error.
-func send(s *servertest.Server, ctx context.Context, method, url string, body any, headers ...string) *servertest.Reply {
+func send(s *server, method, url string, body any, headers ...string) *reply {
 	s.T.Helper()
 	c := s.Client.With("")
 	c.URL = ""
-	return c.Try(ctx, method, url, body, headers...)
+	return c.Try(context.Background(), method, url, body, headers...)
 }
 
-func callREST(s *servertest.Server, method, path string, body any, headers ...string) *servertest.Reply {
+func callREST(s *server, method, path string, body any, headers ...string) *reply {
 	s.T.Helper()
 	return s.Try(context.Background(), method, path, body, headers...)
 }
 
-func callTill(s *servertest.Server, method, path string, body any, headers ...string) *servertest.Reply {
+func callTill(s *server, method, path string, body any, headers ...string) *reply {
 	s.T.Helper()
 	return s.Till(s.TillToken).Try(context.Background(), method, path, body, headers...)
 }
 
-func callControl(s *servertest.Server, method, path string, body any) *servertest.Reply {
+func callControl(s *server, method, path string, body any) *reply {
 	s.T.Helper()
 	r := s.ControlAPI().Try(context.Background(), method, path, body)
 	if r.Err == nil {
 		r.Check() // that it is as documented
 	}
 	return r
-}
-
-type failure struct {
-	Error struct {
-		Code, Message string
-		RequestID     string `json:"request_id"`
-		Details       []struct{ Field, Code string }
-	}
 }
 
 // entry is an entry of the journal, for a request or for a delivery.
@@ -112,13 +115,13 @@ type journal struct {
 	}
 }
 
-func readJournal(r *servertest.Server, query string) journal {
+func readJournal(r *server, query string) journal {
 	r.T.Helper()
 	return servertest.Decode[journal](r.Control("GET", "/requests"+query, nil))
 }
 
 // lastEntry returns the newest entry of the journal.
-func lastEntry(r *servertest.Server) entry {
+func lastEntry(r *server) entry {
 	r.T.Helper()
 	list := readJournal(r, "?limit=1").Data
 	if len(list) != 1 {
@@ -128,7 +131,7 @@ func lastEntry(r *servertest.Server) entry {
 }
 
 // hintCodes returns the codes of the newest entry's hints.
-func hintCodes(r *servertest.Server) string {
+func hintCodes(r *server) string {
 	r.T.Helper()
 	var codes []string
 	for _, h := range lastEntry(r).Hints {
@@ -137,21 +140,35 @@ func hintCodes(r *servertest.Server) string {
 	return strings.Join(codes, " ")
 }
 
-func cardsPath(r *servertest.Server) string {
+func cardsPath(r *server) string {
 	return "/programs/" + r.ProgramIDs["standard"] + "/cards"
 }
 
-func countCards(r *servertest.Server) int {
+func countCards(r *server) int {
 	r.T.Helper()
-	return len(servertest.Decode[struct{ Data []any }](callREST(r, "GET", "/cards?limit=100", nil).Want(200)).Data)
+	return len(callREST(r, "GET", "/cards?limit=100", nil).Want(200).IDs())
 }
 
-func settle(r *servertest.Server) dev.Settled {
+func wantCards(r *server, want int) {
+	r.T.Helper()
+	if n := countCards(r); n != want {
+		r.T.Errorf("%d cards, want %d", n, want)
+	}
+}
+
+func wantEntries(r *server, query string, want int) {
+	r.T.Helper()
+	if n := len(readJournal(r, query).Data); n != want {
+		r.T.Errorf("%d entries of %s, want %d", n, query, want)
+	}
+}
+
+func settle(r *server) dev.Settled {
 	r.T.Helper()
 	return servertest.Decode[dev.Settled](r.Control("POST", "/settle", nil))
 }
 
-func advance(r *servertest.Server, by time.Duration) {
+func advance(r *server, by time.Duration) {
 	r.T.Helper()
 	r.Control("POST", "/clock", fields{"advance": by.String()})
 }

@@ -14,10 +14,9 @@ const repeated, tooSoon = "repeated_without_idempotency_key", "retried_before_re
 // TestHintRepeated checks which POST requests get the hint that they repeat an earlier one without an
 // idempotency key.
 func TestHintRepeated(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	ada, bob := fields{"holder_name": "Ada"}, fields{"holder_name": "Bob"}
-	step := func(what, want string, got *servertest.Reply) {
+	step := func(what, want string, got *reply) {
 		t.Helper()
 		if codes := hintCodes(r); codes != want {
 			t.Errorf("%s (%d): hints %q, want %q", what, got.Status, codes, want)
@@ -61,9 +60,8 @@ func TestHintRepeated(t *testing.T) {
 // TestHintTooSoon checks which requests get the hint that they come before the end of a Retry-After:
 // of a rate limit, for a caller on a face, and of a fault, for a path.
 func TestHintTooSoon(t *testing.T) {
-	t.Parallel()
 	r := start(t, func(c *app.Config) { c.Limits.APIKeyRateLimitPerMinute = new(1) })
-	step := func(what, want string, status int, got *servertest.Reply) {
+	step := func(what, want string, status int, got *reply) {
 		t.Helper()
 		got.Want(status)
 		if codes := hintCodes(r); codes != want {
@@ -104,7 +102,6 @@ func TestHintTooSoon(t *testing.T) {
 }
 
 func TestDeliveriesInTheJournal(t *testing.T) {
-	t.Parallel()
 	r := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 1000 })
 	to := newReceiver(r, fields{"delay_ms": 60000})
 	hook := newHook(r, to.URL+"?token=hidden", "card.added")
@@ -151,7 +148,5 @@ func TestDeliveriesInTheJournal(t *testing.T) {
 		}
 	}
 	r.Control("DELETE", "/requests", nil)
-	if n := len(readJournal(r, "?kind=delivery").Data); n != 0 {
-		t.Errorf("%d deliveries after the deletion", n)
-	}
+	wantEntries(r, "?kind=delivery", 0)
 }

@@ -16,7 +16,6 @@ import (
 // line, that a second call does so too, that what was made before is gone, and that a reset gives
 // it the state of its start.
 func TestHistory(t *testing.T) {
-	t.Parallel()
 	r := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 5, 18, 15, 30, 0, 0, time.UTC)) })
 	activity := func() int64 {
 		return servertest.Decode[store.AnalyticsSummary](r.Get("/analytics/summary").Want(200)).Activity30d
@@ -42,17 +41,10 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	h := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Sec-Fetch-Site": {"same-origin"}}
-	to := r.Client.With("").
-		Fetch("POST", r.Origin+"/dev/history", []byte("as=owner"), h).
-		Want(http.StatusTemporaryRedirect).
-		Header.Get(
-		"Location",
-	)
-	cookie, _, _ := strings.Cut(
-		r.Client.With("").Fetch("POST", r.Origin+to, []byte("as=owner"), h).Want(http.StatusSeeOther).Header.Get("Set-Cookie"),
-		";",
-	)
-	page := r.Client.With("").Fetch("GET", r.Origin+"/dashboard/statistics", nil, http.Header{"Cookie": {cookie}}).Want(http.StatusOK)
+	to := r.Fetch("POST", r.Origin+"/dev/history", []byte("as=owner"), h).Want(http.StatusTemporaryRedirect).Header.Get("Location")
+	in := r.Fetch("POST", r.Origin+to, []byte("as=owner"), h).Want(http.StatusSeeOther)
+	cookie, _, _ := strings.Cut(in.Header.Get("Set-Cookie"), ";")
+	page := r.Fetch("GET", r.Origin+"/dashboard/statistics", nil, http.Header{"Cookie": {cookie}}).Want(http.StatusOK)
 	if n := len(page.Body); n > 100_000 {
 		t.Errorf("the page of statistics has %d bytes", n)
 	}
@@ -69,7 +61,7 @@ func TestHistory(t *testing.T) {
 // that one with a seed, or a clock too early for a history, has none.
 func TestHistoryAtStart(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(c *app.Config) { c.Dev.History = 5 })
+	r := serve(t, func(c *app.Config) { c.Dev.History = 5 })
 	cards := countCards(r)
 	fetchPage(r, "POST", r.Origin+"/dev/demo-card").Want(http.StatusSeeOther)
 	r.Control("POST", "/reset", nil)
@@ -81,12 +73,12 @@ func TestHistoryAtStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = start(t, func(c *app.Config) { c.Dev.Seed = f })
+	r = serve(t, func(c *app.Config) { c.Dev.Seed = f })
 	callControl(r, "POST", "/history", nil).Want(422)
 	if page := fetchPage(r, "GET", r.Origin+"/").Want(200); strings.Contains(string(page.Body), "/dev/history") {
 		t.Error("the start page of a seed offers a history")
 	}
-	r = start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(1990, 3, 1, 0, 0, 0, 0, time.UTC)) })
+	r = serve(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(1990, 3, 1, 0, 0, 0, 0, time.UTC)) })
 	if got := callControl(r, "POST", "/history", nil).Want(400); !strings.Contains(string(got.Body), "1990") {
 		t.Errorf("%s", got.Body)
 	}

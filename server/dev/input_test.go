@@ -12,7 +12,6 @@ import (
 // TestClockTakesOneField checks that the clock is moved by a duration or to an
 // instant, not by both.
 func TestClockTakesOneField(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	before := s.Control("GET", "/clock", nil).Str("now")
 	s.ControlAPI().Post("/clock", `{"advance":"1h","now":"2030-01-01T00:00:00Z"}`).Invalid("advance mutually_exclusive")
@@ -28,7 +27,6 @@ func TestClockTakesOneField(t *testing.T) {
 
 // TestAdvanceDays checks that the clock is moved by durations with days.
 func TestAdvanceDays(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	for _, c := range []struct{ advance, now string }{
 		{"3d", "2030-01-04T00:00:00.000Z"}, {"1d12h30m", "2030-01-05T12:30:00.000Z"}, {"0d", "2030-01-05T12:30:00.000Z"},
@@ -49,7 +47,6 @@ func TestAdvanceDays(t *testing.T) {
 // TestControlTextsAreLines checks that the names which the control API takes are
 // lines, like those of the REST API.
 func TestControlTextsAreLines(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for text, code := range map[string]string{
 		"": "too_short", " \u200b": "too_short", "a\nb": "invalid_format", "a\u202eb": "invalid_format",
@@ -71,7 +68,6 @@ func TestControlTextsAreLines(t *testing.T) {
 // TestControlStaff checks the routes for staff, pairings and devices, with bad input, and that
 // a resource of another shop is found by its id alone.
 func TestControlStaff(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	other := s.Control("POST", "/shops", fields{}).Str("location_id")
 	for _, location := range []string{s.LocationIDs[0], other} {
@@ -107,7 +103,6 @@ func TestControlStaff(t *testing.T) {
 // TestPINIsDemandedOnceSet checks that setting a PIN sets require_staff_pin, that removing the PIN
 // leaves require_staff_pin as it is, and that a location may have a PIN and not require it.
 func TestPINIsDemandedOnceSet(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for body, want := range map[string]bool{`{}`: false, `{"staff_pin":"1234"}`: true,
 		`{"staff_pin":"12345678","require_staff_pin":true}`: true,

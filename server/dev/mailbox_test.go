@@ -10,7 +10,7 @@ import (
 )
 
 // captured returns the addresses of the captured mail, oldest first.
-func captured(r *servertest.Server) (to []string) {
+func captured(r *server) (to []string) {
 	r.T.Helper()
 	type box struct{ Data []struct{ To string } }
 	for _, m := range servertest.Decode[box](r.Control("GET", "/emails", nil)).Data {
@@ -24,10 +24,10 @@ func captured(r *servertest.Server) (to []string) {
 // given. A message over a quota arrives when the clock has been advanced far enough.
 func TestEmailsOverQuota(t *testing.T) {
 	t.Parallel()
-	mailTo := func(s *servertest.Server, address string) {
+	mailTo := func(s *server, address string) {
 		s.Post(cardsPath(s), fields{"holder_email": address, "send_email": true}).Want(201)
 	}
-	s := start(t)
+	s := serve(t)
 	for range 7 {
 		mailTo(s, "ada@example.com")
 	}
@@ -47,7 +47,7 @@ func TestEmailsOverQuota(t *testing.T) {
 	}
 
 	two := 2
-	s = start(t, func(c *app.Config) { c.Limits.MailPerHour = &two })
+	s = serve(t, func(c *app.Config) { c.Limits.MailPerHour = &two })
 	for i := range 5 {
 		mailTo(s, fmt.Sprintf("p%d@example.com", i))
 	}

@@ -5,7 +5,6 @@ import "testing"
 // TestOperatorsActions checks what an operator does with keys, programs and cards by the control
 // API; the answers are as documented.
 func TestOperatorsActions(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	program := r.ProgramIDs["standard"]
 	card := "/cards/" + r.Control("POST", "/programs/"+program+"/enroll", fields{"holder_name": "Ada"}).Str("id")

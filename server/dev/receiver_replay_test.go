@@ -1,7 +1,6 @@
 package dev_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -52,7 +51,6 @@ type replay struct {
 // TestReplay checks that a replay sends what a receiver got, in the order and as often as is asked,
 // with the same bytes and their signature, and says what became of each request.
 func TestReplay(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, nil)
 	hook := newHook(r, to.URL, "card.added", "stamp.assigned")
@@ -103,19 +101,17 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	}
-	if n := len(readReceiver(r, to.ID, "").Requests); n != 3 {
-		t.Errorf("the receiver has %d requests after the replays", n)
-	}
+	wantRequests(r, to.ID, "", 3)
 }
 
 // TestReplayOfFailures checks what a replay answers about a program that refuses, redirects, is not
 // there, or does not answer in time.
 func TestReplayOfFailures(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	r := serve(t)
 	play := func(url string) string {
 		to := newReceiver(r, nil)
-		send(r, context.Background(), "POST", to.URL, `{"event": "x"}`).Want(200)
+		send(r, "POST", to.URL, `{"event": "x"}`).Want(200)
 		one := servertest.Decode[replay](r.Control("POST", "/receiver/"+to.ID+"/replay", fields{"url": url})).Data[0]
 		if one.Status != nil {
 			return fmt.Sprint(*one.Status)
@@ -133,7 +129,7 @@ func TestReplayOfFailures(t *testing.T) {
 	if got := play(gone.URL); !strings.Contains(got, "refused") {
 		t.Error(got)
 	}
-	r = start(t, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 50 })
+	r = serve(t, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 50 })
 	if got := play(newReceiver(r, fields{"delay_ms": 60_000}).URL); got != "it was not answered in time" {
 		t.Error(got)
 	}
@@ -142,7 +138,6 @@ func TestReplayOfFailures(t *testing.T) {
 // TestReplayRefuses checks which replays are refused, also those of too many requests and of a
 // request that was recorded in part.
 func TestReplayRefuses(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, nil)
 	path := "/receiver/" + to.ID + "/replay"
@@ -157,21 +152,20 @@ func TestReplayRefuses(t *testing.T) {
 	callControl(r, "POST", path, fields{"url": "http://10.0.0.1/"}).Want(400, "validation_failed")
 	callControl(r, "POST", "/receiver/rcv_none/replay", fields{"url": to.URL}).Want(404, "not_found")
 	for range 101 {
-		send(r, context.Background(), "POST", to.URL, `{}`).Want(200)
+		send(r, "POST", to.URL, `{}`).Want(200)
 	}
 	callControl(r, "POST", path, fields{"url": newReceiver(r, nil).URL, "copies": 10}).Want(422, "unprocessable_entity")
 	long := newReceiver(r, nil)
-	send(r, context.Background(), "POST", long.URL, `"`+strings.Repeat("x", 300<<10)+`"`).Want(200)
+	send(r, "POST", long.URL, `"`+strings.Repeat("x", 300<<10)+`"`).Want(200)
 	callControl(r, "POST", "/receiver/"+long.ID+"/replay", fields{"url": to.URL}).Want(422, "unprocessable_entity")
 }
 
 // TestResetEndsReplay checks that a reset does not wait for a replay.
 func TestResetEndsReplay(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	to, slow := newReceiver(r, nil), newReceiver(r, fields{"delay_ms": 60_000})
-	send(r, context.Background(), "POST", to.URL, `{}`).Want(200)
-	done := make(chan *servertest.Reply, 1)
+	send(r, "POST", to.URL, `{}`).Want(200)
+	done := make(chan *reply, 1)
 	go func() { done <- callControl(r, "POST", "/receiver/"+to.ID+"/replay", fields{"url": slow.URL}) }()
 	r.Control("GET", "/receiver/"+slow.ID+"?wait=1", nil) // the request has arrived
 	r.Control("POST", "/reset", nil)

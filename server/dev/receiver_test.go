@@ -1,7 +1,6 @@
 package dev_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -29,20 +28,27 @@ type receiver struct {
 	}
 }
 
-func newReceiver(r *servertest.Server, body any) receiver {
+func newReceiver(r *server, body any) receiver {
 	r.T.Helper()
 	return servertest.Decode[receiver](r.Control("POST", "/receiver", body))
 }
 
-func readReceiver(r *servertest.Server, id, query string) receiver {
+func readReceiver(r *server, id, query string) receiver {
 	r.T.Helper()
 	return servertest.Decode[receiver](r.Control("GET", "/receiver/"+id+query, nil))
+}
+
+func wantRequests(r *server, id, query string, want int) {
+	r.T.Helper()
+	if n := len(readReceiver(r, id, query).Requests); n != want {
+		r.T.Errorf("%d requests, want %d", n, want)
+	}
 }
 
 type hook struct{ ID, Secret, path string }
 
 // newHook creates a webhook for a URL.
-func newHook(r *servertest.Server, url string, events ...string) hook {
+func newHook(r *server, url string, events ...string) hook {
 	r.T.Helper()
 	path := "/programs/" + r.ProgramIDs["standard"] + "/webhooks"
 	h := servertest.Decode[hook](r.Post(path, fields{"url": url, "events": events}).Want(201))
@@ -53,7 +59,6 @@ func newHook(r *servertest.Server, url string, events ...string) hook {
 // TestReceiverGetsDeliveries checks that a delivery to a receiver is signed, and is there when settle
 // answers.
 func TestReceiverGetsDeliveries(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, nil)
 	if to.URL != r.Origin+"/dev/receiver/"+to.ID || to.Status != 200 || to.DelayMS != 0 || len(to.Headers) != 0 {
@@ -84,7 +89,6 @@ func TestReceiverGetsDeliveries(t *testing.T) {
 // TestReceiverListsBySequence checks the order of what a receiver shows: without a sequence first,
 // then by sequence, by event_id and by arrival.
 func TestReceiverListsBySequence(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, nil)
 	for _, c := range []struct{ sequence, id, n string }{
@@ -95,7 +99,7 @@ func TestReceiverListsBySequence(t *testing.T) {
 		if c.sequence != "" {
 			headers = []string{"X-Service-Sequence", c.sequence}
 		}
-		send(r, context.Background(), "POST", to.URL, `{"event":"card.added","event_id":"`+c.id+`","n":"`+c.n+`"}`, headers...).Want(200)
+		send(r, "POST", to.URL, `{"event":"card.added","event_id":"`+c.id+`","n":"`+c.n+`"}`, headers...).Want(200)
 	}
 	var got []string
 	for _, q := range readReceiver(r, to.ID, "?event=card.added").Requests {
@@ -109,7 +113,6 @@ func TestReceiverListsBySequence(t *testing.T) {
 // TestReceiversOfManyWebhooks makes more deliveries than the sender makes at once, each with a delay,
 // while several clients settle, and checks that all of them arrive.
 func TestReceiversOfManyWebhooks(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	var all []receiver
 	for range 40 {
@@ -129,19 +132,16 @@ func TestReceiversOfManyWebhooks(t *testing.T) {
 	clients.Wait()
 	settle(r)
 	for _, to := range all {
-		if n := len(readReceiver(r, to.ID, "?wait=8&event=card.added").Requests); n != 8 {
-			t.Errorf("%d of 8", n)
-		}
+		wantRequests(r, to.ID, "?wait=8&event=card.added", 8)
 	}
 }
 
 // TestReceiverWaits checks that a request with wait is answered when so many requests have arrived, or
 // after timeout_ms.
 func TestReceiverWaits(t *testing.T) {
-	t.Parallel()
 	r := start(t, func(c *app.Config) { c.ReadTimeout = time.Second })
 	to := newReceiver(r, nil)
-	post := func(body string) { send(r, context.Background(), "POST", to.URL, body).Want(200) }
+	post := func(body string) { send(r, "POST", to.URL, body).Want(200) }
 	answers := make(chan receiver, 1)
 	go func() { answers <- readReceiver(r, to.ID, "?wait=2&event=b&timeout_ms=30000") }()
 	for i := range 4 {
@@ -157,9 +157,7 @@ func TestReceiverWaits(t *testing.T) {
 	if a := servertest.Await(t, answers, "two of b"); len(a.Requests) != 2 || *a.Requests[0].Event != "b" {
 		t.Errorf("%+v", a.Requests)
 	}
-	if a := readReceiver(r, to.ID, "?wait=6"); len(a.Requests) != 6 {
-		t.Errorf("%d of 6", len(a.Requests))
-	}
+	wantRequests(r, to.ID, "?wait=6", 6)
 	start := time.Now()
 	if a := readReceiver(r, to.ID, "?wait=7&timeout_ms=50"); len(a.Requests) != 6 || time.Since(start) < 50*time.Millisecond {
 		t.Errorf("%d after %s", len(a.Requests), time.Since(start))
@@ -179,18 +177,15 @@ func TestReceiverWaits(t *testing.T) {
 		callControl(r, "GET", "/receiver/"+to.ID+query, nil).Invalid(want)
 	}
 	r.Control("DELETE", "/receiver/"+to.ID+"/requests", nil)
-	if n := len(readReceiver(r, to.ID, "").Requests); n != 0 {
-		t.Errorf("%d after the deletion", n)
-	}
+	wantRequests(r, to.ID, "", 0)
 }
 
 // TestStopEndsReceiverDelays checks that stopping does not wait for a receiver with a delay.
 func TestStopEndsReceiverDelays(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, fields{"delay_ms": 60000})
-	sent := make(chan *servertest.Reply, 1)
-	go func() { sent <- send(r, context.Background(), "POST", to.URL, "{}", "X-Own", "1", "X-Own", "2") }()
+	sent := make(chan *reply, 1)
+	go func() { sent <- send(r, "POST", to.URL, "{}", "X-Own", "1", "X-Own", "2") }()
 	if got := readReceiver(r, to.ID, "?wait=1").Requests; len(got) != 1 || got[0].Headers["X-Own"] != "1, 2" || got[0].Event != nil ||
 		got[0].EventID != nil {
 		t.Errorf("%+v", got)
@@ -203,10 +198,9 @@ func TestStopEndsReceiverDelays(t *testing.T) {
 
 // TestReceiverAnswers checks that a receiver answers as it is told to, and what it cannot be told.
 func TestReceiverAnswers(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, fields{"status": 503, "headers": fields{"retry-after": "7", "X-A": "b"}})
-	send := func() *servertest.Reply { return send(r, context.Background(), "POST", to.URL, "x") }
+	send := func() *reply { return send(r, "POST", to.URL, "x") }
 	if got := send().Want(503); got.Header.Get("Retry-After") != "7" || got.Header.Get("X-A") != "b" || len(got.Body) != 0 {
 		t.Errorf("%v %q", got.Header, got.Body)
 	}
@@ -233,10 +227,9 @@ func TestReceiverAnswers(t *testing.T) {
 		t.Errorf("%+v", shown)
 	}
 	for _, id := range []string{"rcv_1", "x", strings.Repeat("y", 3000)} {
-		callControl(r, "GET", "/receiver/"+id, nil).Want(404, "not_found")
-		callControl(r, "PUT", "/receiver/"+id, fields{}).Want(404, "not_found")
-		callControl(r, "POST", "/receiver/"+id, fields{}).Want(404, "not_found")
-		callControl(r, "DELETE", "/receiver/"+id+"/requests", nil).Want(404, "not_found")
+		for method, path := range map[string]string{"GET": id, "PUT": id, "POST": id, "DELETE": id + "/requests"} {
+			callControl(r, method, "/receiver/"+path, nil).Want(404, "not_found")
+		}
 	}
 	for _, path := range []string{"/receiver", "/receiver/" + to.ID} {
 		method := map[bool]string{true: "POST", false: "PUT"}[path == "/receiver"]
@@ -262,10 +255,9 @@ func TestReceiverAnswers(t *testing.T) {
 // TestReceiverBounds checks that a receiver keeps the newest thousand requests and 256 KiB of each
 // body, and that there are at most a thousand receivers.
 func TestReceiverBounds(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, nil)
-	send := func(to receiver, body string) { send(r, context.Background(), "POST", to.URL, body).Want(200) }
+	send := func(to receiver, body string) { send(r, "POST", to.URL, body).Want(200) }
 	send(to, strings.Repeat("x", 256<<10))
 	send(to, strings.Repeat("x", 256<<10+1))
 	got := readReceiver(r, to.ID, "").Requests
@@ -293,7 +285,7 @@ func TestReceiverOfAWildcardAddress(t *testing.T) {
 		"[::1]:0": "http://[::1]:",
 	} {
 		t.Run(listen, func(t *testing.T) {
-			r := start(t, func(c *app.Config) { c.Listen = listen })
+			r := serve(t, func(c *app.Config) { c.Listen = listen })
 			to := newReceiver(r, nil)
 			if !strings.HasPrefix(to.URL, want) {
 				t.Errorf("%s", to.URL)

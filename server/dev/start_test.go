@@ -1,7 +1,6 @@
 package dev_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 // TestStartPage checks that the start page has the ready line, and links and forms that lead
 // somewhere.
 func TestStartPage(t *testing.T) {
-	t.Parallel()
 	r := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com/shop" })
 	page := fetchPage(r, "GET", r.Origin+"/").Want(200)
 	text := string(page.Body)
@@ -39,11 +37,11 @@ func TestStartPage(t *testing.T) {
 		t.Error("the page loads something from elsewhere")
 	}
 	h := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Sec-Fetch-Site": {"same-origin"}}
-	in := r.Client.With("").Fetch("POST", r.Origin+"/dev/sign-in", []byte("as=owner"), h).Want(http.StatusSeeOther)
+	in := r.Fetch("POST", r.Origin+"/dev/sign-in", []byte("as=owner"), h).Want(http.StatusSeeOther)
 	if to := in.Header.Get("Location"); to != "/dashboard" || !strings.Contains(in.Header.Get("Set-Cookie"), "__Host-punchcard=") {
 		t.Errorf("the sign-in leads to %q with the cookie %q", to, in.Header.Get("Set-Cookie"))
 	}
-	r.Client.With("").Fetch("POST", r.Origin+"/dev/sign-in", []byte("as=nobody"), h).Want(http.StatusNotFound)
+	r.Fetch("POST", r.Origin+"/dev/sign-in", []byte("as=nobody"), h).Want(http.StatusNotFound)
 
 	before := countCards(r)
 	made := fetchPage(r, "POST", r.Origin+"/dev/demo-card").Want(http.StatusSeeOther)
@@ -55,33 +53,31 @@ func TestStartPage(t *testing.T) {
 		t.Errorf("%s", card.Body)
 	}
 	for _, headers := range []http.Header{{"Sec-Fetch-Site": {"cross-site"}}, {"Origin": {"https://evil.example"}}} {
-		r.Client.Fetch("POST", r.Origin+"/dev/demo-card", nil, headers).Want(http.StatusForbidden)
+		r.Fetch("POST", r.Origin+"/dev/demo-card", nil, headers).Want(http.StatusForbidden)
 	}
 }
 
 // TestStartForPrograms checks that programs get the ready line at /, and HEAD the headers alone.
 func TestStartForPrograms(t *testing.T) {
-	t.Parallel()
 	r := start(t)
 	for _, accept := range []string{"", "*/*", "application/json"} {
-		got := servertest.Decode[seed.Ready](send(r, context.Background(), "GET", r.Origin+"/", nil, "Accept", accept).Want(200))
+		got := servertest.Decode[seed.Ready](send(r, "GET", r.Origin+"/", nil, "Accept", accept).Want(200))
 		if got.APIKey != r.APIKey || got.Origin != r.Origin || got.ProgramIDs["standard"] != r.ProgramIDs["standard"] {
 			t.Errorf("Accept %q: %+v", accept, got)
 		}
 	}
 	for accept, want := range map[string]string{"text/html,*/*;q=0.8": "text/html; charset=utf-8", "*/*": "application/json"} {
-		if head := send(r, context.Background(), "HEAD", r.Origin+"/", nil, "Accept", accept).Want(200); len(head.Body) != 0 ||
+		if head := send(r, "HEAD", r.Origin+"/", nil, "Accept", accept).Want(200); len(head.Body) != 0 ||
 			head.Header.Get("Content-Type") != want ||
 			head.Header.Get("Content-Length") == "" {
 			t.Errorf("HEAD with Accept %q: %v %s", accept, head.Header, head.Body)
 		}
 	}
-	send(r, context.Background(), "POST", r.Origin+"/", nil).Want(http.StatusMethodNotAllowed)
+	send(r, "POST", r.Origin+"/", nil).Want(http.StatusMethodNotAllowed)
 }
 
 // TestStartWithoutPrograms checks the page of a seed that has no program.
 func TestStartWithoutPrograms(t *testing.T) {
-	t.Parallel()
 	file, err := seed.Parse("empty.json", []byte(`{"shops": [{"name": "Empty", "locations": [{"ref": "only", "name": "Only"}]}]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -94,11 +90,11 @@ func TestStartWithoutPrograms(t *testing.T) {
 }
 
 // fetchPage makes a request as a browser does for a page or a form of this server.
-func fetchPage(r *servertest.Server, method, url string) *servertest.Reply {
+func fetchPage(r *server, method, url string) *reply {
 	r.T.Helper()
 	h := http.Header{"Accept": {"text/html,application/xhtml+xml,*/*;q=0.8"}, "Sec-Fetch-Site": {"same-origin"}}
 	if method == "POST" {
 		h.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	return r.Client.With("").Fetch(method, url, nil, h)
+	return r.Fetch(method, url, nil, h)
 }
