@@ -81,10 +81,7 @@ func (c *Client) Patch(path string, body any, headers ...string) *Reply {
 // name, value pairs, which are added to those of the key and the body.
 func (c *Client) Call(method, path string, body any, headers ...string) *Reply {
 	c.T.Helper()
-	r := c.Try(context.Background(), method, path, body, headers...)
-	if r.Err != nil {
-		c.T.Fatalf("%s: %v", r.What, r.Err)
-	}
+	r := c.Try(context.Background(), method, path, body, headers...).answered()
 	r.Check()
 	return r
 }
@@ -132,9 +129,14 @@ func (c *Client) Fetch(method, url string, body []byte, h http.Header) *Reply {
 // FetchReader is Fetch with a body of unknown length.
 func (c *Client) FetchReader(method, url string, body io.Reader, h http.Header) *Reply {
 	c.T.Helper()
-	r := c.send(context.Background(), method, url, body, h)
+	return c.send(context.Background(), method, url, body, h).answered()
+}
+
+// answered ends the test if there is no complete answer.
+func (r *Reply) answered() *Reply {
+	r.T.Helper()
 	if r.Err != nil {
-		c.T.Fatalf("%s: %v", r.What, r.Err)
+		r.T.Fatalf("%s: %v", r.What, r.Err)
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"sync"
@@ -94,18 +95,15 @@ func (s *Server) Values(query string, args ...any) (list []string) {
 	s.T.Helper()
 	s.Database(func(db *sql.DB) error {
 		rows, err := db.Query(query, args...)
+		for err == nil && rows.Next() {
+			var v string
+			err = rows.Scan(&v)
+			list = append(list, v)
+		}
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var v string
-			if err := rows.Scan(&v); err != nil {
-				return err
-			}
-			list = append(list, v)
-		}
-		return rows.Err()
+		return errors.Join(rows.Err(), rows.Close())
 	})
 	return list
 }

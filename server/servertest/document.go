@@ -67,9 +67,9 @@ type source struct {
 	key          string // of the document: its path, and what it depends on
 }
 
-// newSource returns the source of the document at path of a server.
+// newSource returns the source of the document below path of a server.
 func newSource(c *app.Config, origin, path string) *source {
-	return &source{origin, path, fmt.Sprint(path, c.PublicURL, c.Limits.Fields())}
+	return &source{origin, path + "/openapi.json", fmt.Sprint(path, c.PublicURL, c.Limits.Fields())}
 }
 
 // get returns the document, which c fetches if no other client has.
@@ -105,9 +105,7 @@ func newDocument(t testing.TB, raw []byte) *document {
 	if err := json.Unmarshal(raw, &tree); err != nil {
 		t.Fatal(err)
 	}
-	components, _ := tree["components"].(map[string]any)
-	schemas, _ := components["schemas"].(map[string]any)
-	for _, s := range schemas {
+	for _, s := range tree["components"].(map[string]any)["schemas"].(map[string]any) {
 		if s, ok := s.(map[string]any); ok && s["additionalProperties"] == nil && s["oneOf"] == nil {
 			s["additionalProperties"] = false
 		}

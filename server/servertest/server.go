@@ -74,8 +74,7 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 		}
 	})}
 	t.Cleanup(s.stop)
-	s.rest, s.till, s.control = newSource(&c, ready.Origin, "/openapi.json"), newSource(&c, ready.Origin, "/till/openapi.json"),
-		newSource(&c, ready.Origin, "/dev/openapi.json")
+	s.rest, s.till, s.control = newSource(&c, ready.Origin, ""), newSource(&c, ready.Origin, "/till"), newSource(&c, ready.Origin, "/dev")
 	s.source = s.rest
 	return s
 }

@@ -76,16 +76,15 @@ func (c *client) step() {
 	}
 	switch x := c.rng.IntN(100); {
 	case x < 42:
-		k := c.cards[c.rng.IntN(len(c.cards))]
+		k := one(c, c.cards)
 		c.read("card", office, k.live, k)
 	case x < 60:
-		k := c.cards[c.rng.IntN(len(c.cards))]
+		k := one(c, c.cards)
 		c.read("lookup", till, k.id, k)
 	case x < 69:
 		c.list()
 	case x < 70:
-		paths := []string{"/programs/" + c.program + "/stats", "/analytics/summary", "/analytics/heatmap"}
-		c.get("stats", office, paths[c.rng.IntN(len(paths))])
+		c.get("stats", office, one(c, []string{"/programs/" + c.program + "/stats", "/analytics/summary", "/analytics/heatmap"}))
 	case x < 85:
 		c.visit()
 	case x < 89:
@@ -106,11 +105,10 @@ func (c *client) ask(kind string, r request, status int) (a answer, ok bool) {
 	if err != nil {
 		c.fail("%s: the connection ended: %v", kind, err)
 	} else if a.status != status {
-		text := a.body
 		if a.status < 400 {
-			text = nil // it may contain secrets
+			a.body = nil // it may contain secrets
 		}
-		c.fail("%s: status %d, want %d: %.300s", kind, a.status, status, text)
+		c.fail("%s: status %d, want %d: %.300s", kind, a.status, status, a.body)
 	}
 	return a, err == nil && a.status == status
 }
@@ -119,10 +117,13 @@ func (c *client) get(kind string, f face, path string) (answer, bool) {
 	return c.ask(kind, request{face: f, path: path}, 200)
 }
 
+// one returns one of a list.
+func one[T any](c *client, list []T) T { return list[c.rng.IntN(len(list))] }
+
 // pick returns one of the client's cards of a type.
 func (c *client) pick(prepaid bool) *card {
 	for {
-		if k := c.cards[c.rng.IntN(len(c.cards))]; k.prepaid == prepaid {
+		if k := one(c, c.cards); k.prepaid == prepaid {
 			return k
 		}
 	}
@@ -143,12 +144,9 @@ func (c *client) read(kind string, f face, id string, k *card) {
 
 // list reads the newest rows of the ledger, or a page of the cards.
 func (c *client) list() {
-	switch c.rng.IntN(4) {
-	case 0:
-		c.get("list", office, "/transactions?limit=100")
-	case 1:
-		c.get("list", office, "/cards?limit=100")
-	default:
+	if x := c.rng.IntN(4); x < 2 {
+		c.get("list", office, []string{"/transactions", "/cards"}[x]+"?limit=100")
+	} else {
 		c.page("list")
 	}
 }

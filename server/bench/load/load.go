@@ -132,10 +132,9 @@ func (l *load) drive(ctx context.Context, c *client) {
 // watch measures the server until all periods have passed or ctx is done, and reports
 // each.
 func (l *load) watch(ctx context.Context) error {
+	from := l.periods[0].from
 	for at, p := range l.periods {
-		if at > 0 {
-			p.from = l.periods[at-1].to
-		}
+		p.from = from
 		end := l.start.Add(l.every() * time.Duration(at+1))
 		for ended := false; !ended; ended = !time.Now().Before(end) {
 			select {
@@ -149,7 +148,7 @@ func (l *load) watch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			p.to = m
+			p.to, from = m, m
 			p.rss = max(p.rss, m["process_resident_memory_bytes"])
 			p.wal = max(p.wal, m["punchcard_wal_bytes"])
 			p.queue = max(p.queue, m[queue])

@@ -31,10 +31,9 @@ type server struct {
 // start starts the server and returns when it serves. Each warning and error in its
 // log is a failure, except that the demo shop's keys are public.
 func (s *server) start() error {
-	s.cmd = exec.Command(s.binary, "serve", "--db", s.db, "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--log-format",
-		"json",
-		"--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0", "--webhook-allow-http", "--webhook-allow-cidr",
-		"127.0.0.0/8")
+	s.cmd = exec.Command(s.binary, append(strings.Fields("serve --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --log-format json "+
+		"--api-key-rate-limit-per-minute 0 --till-rate-limit-per-minute 0 --webhook-allow-http --webhook-allow-cidr 127.0.0.0/8"),
+		"--db", s.db)...)
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		return err
