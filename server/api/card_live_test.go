@@ -36,7 +36,15 @@ func expiry(state string) fields {
 // every way of giving it to a second card of the program.
 func TestOneLiveCard(t *testing.T) {
 	t.Parallel()
-	live := map[string]bool{"invited": true, "active": true, "installed": true, "locked": true, "expired": false, "archived": false, "deleted": false}
+	live := map[string]bool{
+		"invited":   true,
+		"active":    true,
+		"installed": true,
+		"locked":    true,
+		"expired":   false,
+		"archived":  false,
+		"deleted":   false,
+	}
 	for state, blocks := range live {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +56,9 @@ func TestOneLiveCard(t *testing.T) {
 			bringInto(s, state, first)
 			// These cards get the reference while they are expired, which is allowed. The operations
 			// below try to make them live again.
-			patched, both, cleared := s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired"))
+			patched := s.Issue(program, expiry("expired"))
+			both := s.Issue(program, expiry("expired"))
+			cleared := s.Issue(program, expiry("expired"))
 			again := s.Issue(program, expiry("expired"))
 			free := s.Issue(program, nil)
 			s.Advance("3h")
@@ -100,7 +110,15 @@ func TestOneLiveCard(t *testing.T) {
 // TestMaxCards checks which statuses count towards max_cards.
 func TestMaxCards(t *testing.T) {
 	t.Parallel()
-	counts := map[string]bool{"invited": true, "active": true, "installed": true, "locked": true, "expired": false, "archived": false, "deleted": false}
+	counts := map[string]bool{
+		"invited":   true,
+		"active":    true,
+		"installed": true,
+		"locked":    true,
+		"expired":   false,
+		"archived":  false,
+		"deleted":   false,
+	}
 	for state, counted := range counts {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()

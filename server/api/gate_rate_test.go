@@ -10,7 +10,8 @@ import (
 // rateHeaders returns the headers about the rate limit: limit, remaining, reset and Retry-After.
 func rateHeaders(r *servertest.Reply) string {
 	h := r.Header
-	return fmt.Sprintf("%s %s %s %s", h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"), h.Get("Retry-After"))
+	return fmt.Sprintf("%s %s %s %s", h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"),
+		h.Get("Retry-After"))
 }
 
 // TestRateLimit checks a limit of four requests a minute, which allows one more every 15 seconds.
@@ -73,7 +74,8 @@ func TestRateLimitedIsNotRemembered(t *testing.T) {
 	k.Post(path, nil, "Idempotency-Key", "k").Want(429, "rate_limited")
 	s.Control("POST", "/clock", map[string]any{"advance": "30s"})
 	again := k.Post(path, nil, "Idempotency-Key", "k").Want(201)
-	if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" || string(first.Body) != string(again.Body) {
+	if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" ||
+		string(first.Body) != string(again.Body) {
 		t.Errorf("first %v\nagain %v", first.Header, again.Header)
 	}
 	if rateHeaders(again) != "2 0 60 " {

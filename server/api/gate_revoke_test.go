@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -21,60 +20,45 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	th := newThings(s)
-	// The names say what a valid key would get.
-	requests := map[string]func(k *servertest.Server) *servertest.Reply{
-		"200":      func(k *servertest.Server) *servertest.Reply { return k.Get("/cards/" + th.card) },
-		"200 list": func(k *servertest.Server) *servertest.Reply { return k.Get("/cards") },
-		"200 /me":  func(k *servertest.Server) *servertest.Reply { return k.Get("/me") },
-		"200 PATCH": func(k *servertest.Server) *servertest.Reply {
-			return k.Patch("/cards/"+th.card, `{"holder_name":"Eve"}`)
-		},
-		"200 no-op": func(k *servertest.Server) *servertest.Reply { return k.Patch("/cards/"+th.card, `{}`) },
-		"201": func(k *servertest.Server) *servertest.Reply {
-			return k.Post("/programs/"+th.program+"/cards", `{"external_ref":"late"}`)
-		},
-		"400":       func(k *servertest.Server) *servertest.Reply { return k.Patch("/cards/"+th.card, `{"holder_name":5}`) },
-		"400 query": func(k *servertest.Server) *servertest.Reply { return k.Get("/cards?limit=0") },
-		"400 key": func(k *servertest.Server) *servertest.Reply {
-			return k.Patch("/cards/"+th.card, `{}`, "Idempotency-Key", "")
-		},
-		"403":       func(k *servertest.Server) *servertest.Reply { return k.Get("/programs") },
-		"404":       func(k *servertest.Server) *servertest.Reply { return k.Get("/cards/none") },
-		"404 PATCH": func(k *servertest.Server) *servertest.Reply { return k.Patch("/cards/none", `{}`) },
-		"413": func(k *servertest.Server) *servertest.Reply {
-			return k.Patch("/cards/"+th.card, strings.Repeat(" ", 1<<20+1))
-		},
-		"415": func(k *servertest.Server) *servertest.Reply {
-			h := http.Header{"Authorization": {"Bearer " + k.Key}, "Content-Type": {"text/plain"}}
-			return k.Fetch("PATCH", s.URL+"/cards/"+th.card, []byte(`{}`), h)
-		},
-		"replay": func(k *servertest.Server) *servertest.Reply {
-			return k.Post("/cards/"+th.card+"/install-link", nil, "Idempotency-Key", "replay "+k.Key)
-		},
-		"replayed 404": func(k *servertest.Server) *servertest.Reply {
-			return k.Patch("/cards/none", `{}`, "Idempotency-Key", "404 "+k.Key)
-		},
-		"409": func(k *servertest.Server) *servertest.Reply {
-			return k.Patch("/cards/"+th.card, `{"x":1}`, "Idempotency-Key", "409 "+k.Key)
-		},
-		"429": func(k *servertest.Server) *servertest.Reply { return k.Get("/me") },
-	}
-	for name, request := range requests {
-		t.Run(name, func(t *testing.T) {
+	card := "/cards/" + th.card
+	for _, c := range []struct {
+		want   string // what a valid key would get
+		method string
+		path   string
+		body   any
+	}{
+		{"200 of a read", "GET", card, nil},
+		{"200 of a list", "GET", "/cards", nil},
+		{"200 of /me", "GET", "/me", nil},
+		{"200 of a write", "PATCH", card, `{"holder_name":"Eve"}`},
+		{"200 of a no-op", "PATCH", card, `{}`},
+		{"201", "POST", "/programs/" + th.program + "/cards", `{"external_ref":"late"}`},
+		{"400", "PATCH", card, `{"holder_name":5}`},
+		{"400 of a query", "GET", "/cards?limit=0", nil},
+		{"403", "GET", "/programs", nil},
+		{"404", "PATCH", "/cards/none", `{}`},
+		{"413", "PATCH", card, strings.Repeat(" ", 1<<20+1)},
+		{"a replay", "POST", card + "/install-link", nil},
+		{"a replayed 404", "POST", "/cards/none/install-link", nil},
+		{"409", "POST", card + "/install-link", `{"x":1}`},
+		{"429", "GET", "/me", nil},
+	} {
+		t.Run(c.want, func(t *testing.T) {
 			k, id := s.NewKey(map[string]any{"scopes": []string{"cards:read", "cards:write"}})
 			k.T = t
-			switch name {
-			case "replay", "replayed 404":
-				request(k)
+			headers := []string{"Idempotency-Key", "k"}
+			switch c.want {
+			case "a replay", "a replayed 404":
+				k.Call(c.method, c.path, c.body, headers...)
 			case "409":
-				k.Patch("/cards/"+th.card, `{}`, "Idempotency-Key", "409 "+k.Key).Want(200)
+				k.Call(c.method, c.path, nil, headers...).Want(200)
 			case "429":
 				exhaustLimit(k)
 			}
 			state := snapshot(s, th.program)
-			k.Get("/cards/" + th.card) // last, so that the server has cached the key with the newest epoch
+			k.Get(card) // last, so that the server has cached the key with the newest epoch
 			servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.RevokeKey(shop, id); return err })
-			got := request(k).Want(401, "unauthenticated")
+			got := k.Call(c.method, c.path, c.body, headers...).Want(401, "unauthenticated")
 			for _, h := range []string{"RateLimit-Limit", "RateLimit-Remaining", "Retry-After", "Idempotent-Replayed"} {
 				if v := got.Header.Get(h); v != "" {
 					t.Errorf("%s: %s", h, v)

@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"punchcard/server/api"
-	"punchcard/server/kernel"
 	"punchcard/server/servertest"
-	"punchcard/store"
 )
 
 // fault is a fault of a request, with the answer of the check that finds it.
@@ -72,8 +70,11 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 		scopes = scopes[:1]
 	}
 	s, keyID := owner.NewKey(map[string]any{"shop_id": owner.ShopID, "scopes": scopes, "location_ids": owner.LocationIDs[:1]})
-
-	method, path, body, mediaType, headers := "PATCH", "/cards/"+card, `{"holder_name":"Ada"}`, "application/json", []string{"Idempotency-Key", "k"}
+	method := "PATCH"
+	path := "/cards/" + card
+	body := `{"holder_name":"Ada"}`
+	mediaType := "application/json"
+	headers := []string{"Idempotency-Key", "k"}
 	if has("resource") {
 		path = "/cards/crd_00000000000000000000000000"
 	}
@@ -134,92 +135,6 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	}
 }
 
-func TestEveryOperationNeedsItsScope(t *testing.T) {
-	t.Parallel()
-	s := start(t, manyKeys)
-	only := map[string]*servertest.Server{}
-	without := map[string]*servertest.Server{}
-	for _, scope := range store.Scopes {
-		only[scope], _ = s.NewKey(map[string]any{"scopes": []string{scope}})
-		rest := slices.DeleteFunc(slices.Clone(store.Scopes), func(sc string) bool { return sc == scope })
-		without[scope], _ = s.NewKey(map[string]any{"scopes": rest})
-	}
-	none, _ := s.NewKey(map[string]any{"scopes": []string{}})
-	for _, r := range servertest.Sample(api.Routes()) {
-		if r.Scope() == "" {
-			if r.Path != "/me" {
-				t.Errorf("%s needs no scope", r.ID)
-			}
-			doRoute(none, r, things{}).Want(r.Status)
-			continue
-		}
-		if want := scopeOf(r); r.Scope() != want {
-			t.Errorf("%s has the scope %s, want %s", r.ID, r.Scope(), want)
-		}
-		th := newThings(s)
-		prepareThings(s, r, th)
-		refused := []*servertest.Server{none, without[r.Scope()]}
-		for scope, k := range only {
-			if scope != r.Scope() {
-				refused = append(refused, k)
-			}
-		}
-		for _, k := range refused {
-			got := doRoute(k, r, th).Want(403, "unauthorized")
-			if !strings.Contains(got.Str("error.message"), r.Scope()) {
-				t.Errorf("%s: the message does not name %s: %s", r.ID, r.Scope(), got.Body)
-			}
-		}
-		doRoute(only[r.Scope()], r, th).Want(r.Status)
-		restoreThings(s, th)
-	}
-}
-
-// scopeOf returns the scope that a route must require: that of the resource in its path, to read for
-// GET, else to write. Statistics have a scope of their own.
-func scopeOf(r kernel.Route) string {
-	verb := ":write"
-	if r.Method == "GET" {
-		verb = ":read"
-	}
-	switch part := strings.Split(r.Path, "/"); {
-	case strings.HasSuffix(r.Path, "/stats") || part[1] == "analytics":
-		return "analytics:read"
-	case strings.Contains(r.Path, "/webhooks"):
-		return "webhooks" + verb
-	case strings.HasSuffix(r.Path, "/cards") && part[1] == "programs":
-		return "cards" + verb
-	default:
-		return part[1] + verb
-	}
-}
-
-// TestKeyNeedsAddonOrGrant checks that a key works only while its shop has the add-on or a grant.
-func TestKeyNeedsAddonOrGrant(t *testing.T) {
-	t.Parallel()
-	s := start(t, servertest.Frozen)
-	o := s.NewShop(nil)
-	o.Get("/me").Want(200)
-	s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": false})
-	refused := o.Get("/me").Want(401, "business_api_required")
-	if h := refused.Header.Get("WWW-Authenticate"); h != "" {
-		t.Errorf("WWW-Authenticate %q, though the key is valid", h)
-	}
-	s.Get("/me").Want(200) // another shop's key
-	s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"grant_expires_at": "2026-03-01T10:00:00Z"})
-	if got := o.Get("/me").Want(200).Str("entitlements.source.api_access"); got != "grant" {
-		t.Errorf("source %q", got)
-	}
-	s.Control("POST", "/clock", map[string]any{"advance": "59m59.999s"})
-	o.Get("/me").Want(200)
-	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
-	o.Get("/me").Want(401, "business_api_required")
-	s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": true})
-	if got := o.Get("/me").Want(200).Str("entitlements.source.api_access"); got != "addon" {
-		t.Errorf("source %q", got)
-	}
-}
-
 func TestSubscriptionStates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -235,16 +150,17 @@ func TestSubscriptionStates(t *testing.T) {
 }
 
 // TestAllLocationsDisabled checks which operations are allowed for a key whose locations are all
-// disabled.
+// disabled, and that the key can enable its location.
 func TestAllLocationsDisabled(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	k := s.With(s.RestrictedAPIKey)
+	one, two := s.LocationIDs[0], s.LocationIDs[1]
+	k, both := s.With(s.RestrictedAPIKey), newKeyAt(s, one, two)
 	th := newThings(s)
-	th.location = s.LocationIDs[0]
+	th.location = one
 	exempt := []string{"getMe", "listLocations", "updateLocation", "enableLocation", "disableLocation"}
 	for _, r := range servertest.Sample(api.Routes()) {
-		s.Post("/locations/"+th.location+"/disable", nil).Want(200)
+		s.Post("/locations/"+one+"/disable", nil).Want(200)
 		got := doRoute(k, r, th)
 		if slices.Contains(exempt, r.ID) {
 			got.Want(200)
@@ -252,14 +168,18 @@ func TestAllLocationsDisabled(t *testing.T) {
 			got.Want(402, "location_disabled")
 		}
 	}
-	restoreThings(s, th)
-	k.Get("/programs").Want(200)
+	s.Post("/locations/"+one+"/disable", nil).Want(200)
+	k.Get("/cards/x").Want(402, "location_disabled")
+	k.Patch("/locations/"+two, nil).Want(403, "unauthorized")
+	k.Post("/locations/"+two+"/enable", nil).Want(403, "unauthorized")
 
-	// One enabled location of two is enough.
-	both, _ := s.NewKey(map[string]any{"location_ids": s.LocationIDs})
-	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
-	both.Get("/programs").Want(200)
-	s.Post("/locations/"+s.LocationIDs[1]+"/disable", nil).Want(200)
-	both.Get("/programs").Want(402, "location_disabled")
-	s.Get("/programs").Want(200) // an unrestricted key is not affected
+	// One enabled location of two is enough, and an unrestricted key is not affected.
+	card := "/cards/" + th.card
+	both.Get(card).Want(200).Shows(fields{"locations": []fields{{"id": two, "name": "Stazione"}}})
+	s.Post("/locations/"+two+"/disable", nil).Want(200)
+	both.Get("/cards").Want(402, "location_disabled")
+	s.Get(card).Want(200).Shows(fields{"locations": []fields{}, "all_locations": true})
+	k.Post("/locations/"+one+"/enable", nil).Want(200) // takes effect with the next request
+	k.Get(card).Want(200)
+	both.Get("/cards").Want(200)
 }

@@ -22,7 +22,15 @@ func TestPrizeShape(t *testing.T) {
 	made := s.Post(path, fields{"threshold": 5, "name": "Croissant"}).Want(201)
 	made.Shaped("", "Prize", "")
 	now := "2026-03-01T09:00:00.000Z"
-	made.Shows(fields{"program_id": program, "threshold": 5, "name": "Croissant", "description": "", "ordinal": 0, "created_at": now, "updated_at": now})
+	made.Shows(fields{
+		"program_id":  program,
+		"threshold":   5,
+		"name":        "Croissant",
+		"description": "",
+		"ordinal":     0,
+		"created_at":  now,
+		"updated_at":  now,
+	})
 	s.Advance("1m")
 	changed := s.Patch(path+"/"+made.Str("id"), fields{"description": "Warm."}).Want(200)
 	changed.Shaped("", "Prize", "")
@@ -37,7 +45,7 @@ func TestPrizeShape(t *testing.T) {
 	s.Get("/programs/" + program).Shows(fields{"updated_at": "2026-03-01T09:01:00.000Z"})
 }
 
-// TestPrizeFields checks the bounds of each field on creation and in PATCH.
+// TestPrizeFields checks fields on creation and in PATCH. For their bounds see TestEveryFieldIsChecked.
 func TestPrizeFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -46,14 +54,11 @@ func TestPrizeFields(t *testing.T) {
 		value        any
 		made, change string // the details when created and changed; empty if accepted
 	}{
-		{"threshold", 0, "", ""}, {"threshold", 10, "", ""}, {"threshold", -1, "too_small", "too_small"}, {"threshold", 1.5, "invalid_type", "invalid_type"},
-		{"threshold", "5", "invalid_type", "invalid_type"}, {"threshold", nil, "required", "invalid_type"},
-		{"name", "x", "", ""}, {"name", long(200), "", ""}, {"name", "", "too_short", "too_short"}, {"name", long(201), "too_long", "too_long"}, {"name", nil, "required", "invalid_type"},
-		{"description", "", "", ""}, {"description", long(2000), "", ""}, {"description", long(2001), "too_long", "too_long"}, {"description", 1, "invalid_type", "invalid_type"},
-		{"ordinal", 0, "", ""}, {"ordinal", 7, "", ""}, {"ordinal", -1, "too_small", "too_small"}, {"ordinal", 0.5, "invalid_type", "invalid_type"},
-		{"name_localizations", fields{"de": long(501)}, ".de too_long", ".de too_long"}, {"name_localizations", fields{"ru": "x"}, ".ru unknown_field", ".ru unknown_field"},
-		{"description_localizations", fields{"pt": 1}, ".pt invalid_type", ".pt invalid_type"}, {"description_localizations", "x", "invalid_type", "invalid_type"},
-		{"program_id", "x", "unknown_field", "unknown_field"}, {"id", "x", "unknown_field", "unknown_field"}, {"redemptions", 1, "unknown_field", "unknown_field"},
+		{"threshold", 10, "", ""}, {"threshold", nil, "required", "invalid_type"},
+		{"name", nil, "required", "invalid_type"},
+		{"ordinal", 7, "", ""},
+		{"name_localizations", fields{"ru": "x"}, ".ru unknown_field", ".ru unknown_field"},
+		{"description_localizations", fields{"pt": 1}, ".pt invalid_type", ".pt invalid_type"},
 	} {
 		t.Run(fmt.Sprintf("%s=%.12v", c.field, c.value), func(t *testing.T) {
 			s := s.On(t)
@@ -76,18 +81,37 @@ func TestPrizeFields(t *testing.T) {
 	}
 	path := "/programs/" + s.NewProgram("private", false, nil) + "/prizes"
 	s.Post(path, nil).Invalid("threshold required", "name required")
-	s.Post(path, fields{"threshold": 5, "name": "Z", "description": nil, "ordinal": nil, "name_localizations": nil, "description_localizations": nil}).Want(201)
-	made := s.Post(path, fields{"threshold": 5, "name": "Z", "description": "d", "ordinal": 4, "name_localizations": fields{"it": "a"}, "description_localizations": fields{"fr": "b"}}).Want(201)
+	s.Post(path, fields{
+		"threshold":                 5,
+		"name":                      "Z",
+		"description":               nil,
+		"ordinal":                   nil,
+		"name_localizations":        nil,
+		"description_localizations": nil,
+	}).Want(201)
+	made := s.Post(path, fields{
+		"threshold":                 5,
+		"name":                      "Z",
+		"description":               "d",
+		"ordinal":                   4,
+		"name_localizations":        fields{"it": "a"},
+		"description_localizations": fields{"fr": "b"},
+	}).Want(201)
 	id := path + "/" + made.Str("id")
 	stored := func() string {
-		return s.Value("SELECT name_localizations||description_localizations FROM prizes WHERE id=?", s.Row(store.KindPrize, made.Str("id")))
+		return s.Value("SELECT name_localizations||description_localizations FROM prizes WHERE id=?",
+			s.Row(store.KindPrize, made.Str("id")))
 	}
 	s.Patch(id, fields{"name": "Y"}).Want(200).Shows(fields{"description": "d", "ordinal": 4})
 	if v := stored(); v != `{"it":"a"}{"fr":"b"}` {
 		t.Errorf("stored %s", v)
 	}
 	s.Patch(id, fields{"ordinal": nil}).Invalid("ordinal invalid_type")
-	s.Patch(id, fields{"description": nil, "name_localizations": nil, "description_localizations": nil}).Want(200).Shows(fields{"description": "", "name": "Y"})
+	s.Patch(id, fields{
+		"description":               nil,
+		"name_localizations":        nil,
+		"description_localizations": nil,
+	}).Want(200).Shows(fields{"description": "", "name": "Y"})
 	if v := stored(); v != `{}{}` {
 		t.Errorf("cleared to %s", v)
 	}
@@ -112,7 +136,8 @@ func TestLadder(t *testing.T) {
 		{nil, 0, true}, {nil, 10, true}, {nil, 11, false}, {nil, 1 << 40, false},
 		{[]int{1}, 2, true}, {[]int{1, 2}, 3, true}, {[]int{1, 2, 3}, 4, false}, {[]int{1, 2, 3}, 0, false}, {[]int{1, 2, 3}, 2, true},
 		{[]int{5, 5}, 5, true}, {[]int{5, 5, 5}, 5, false}, {[]int{5, 5, 5}, 6, true},
-		{[]int{1, 1, 1, 2, 2, 2, 3, 3}, 3, true}, {[]int{1, 1, 1, 2, 2, 2, 3, 3, 3}, 3, false}, {[]int{1, 1, 1, 2, 2, 2, 3, 3, 3}, 4, false},
+		{[]int{1, 1, 1, 2, 2, 2, 3, 3}, 3, true}, {[]int{1, 1, 1, 2, 2, 2, 3, 3, 3}, 3, false},
+		{[]int{1, 1, 1, 2, 2, 2, 3, 3, 3}, 4, false},
 	} {
 		t.Run(fmt.Sprint(c.have, "+", c.add), func(t *testing.T) {
 			s := s.On(t)

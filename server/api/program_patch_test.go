@@ -1,11 +1,9 @@
 package api_test
 
 import (
-	"slices"
 	"testing"
 
 	"punchcard/server/servertest"
-	"punchcard/store"
 )
 
 // TestProgramPatch checks that a PATCH of one field changes that field and updated_at only.
@@ -24,7 +22,8 @@ func TestProgramPatch(t *testing.T) {
 		{"standard", "brand_color_hex", "#010203"}, {"standard", "bg_color_hex", "#040506"}, {"standard", "text_color_hex", "#070809"},
 		{"standard", "logo_url", "https://example.com/l.png"}, {"standard", "total_stamps", 12}, {"standard", "repeat_after_reset", true},
 		{"standard", "icon_key", "leaf"}, {"standard", "default_expire_after_days", 90}, {"private", "total_stamps", 3},
-		{"discount", "discount_percent", 7.5}, {"access", "access_image_url", "https://example.com/b.png"}, {"prepaid", "initial_balance_cents", 2000},
+		{"discount", "discount_percent", 7.5}, {"access", "access_image_url", "https://example.com/b.png"},
+		{"prepaid", "initial_balance_cents", 2000},
 	} {
 		t.Run(c.kind+" "+c.field, func(t *testing.T) {
 			s := s.On(t)
@@ -58,51 +57,35 @@ func TestProgramPatch(t *testing.T) {
 	}
 }
 
-// TestProgramPatchNull checks the effect of null on each field of a stamp
-// program.
-func TestProgramPatchNull(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	path := "/programs/" + s.NewProgram("standard", false, fields{"description": "d", "logo_url": "https://example.com/l.png", "default_expire_after_days": 5,
-		"stamps_expire_after_days": 5, "category": "tea", "repeat_after_reset": true})
-	for _, c := range []struct {
-		field, detail string // empty if accepted
-		after         any
-	}{
-		{"name", "invalid_type", nil}, {"category", "invalid_type", nil}, {"brand_color_hex", "invalid_type", nil}, {"bg_color_hex", "invalid_type", nil},
-		{"text_color_hex", "invalid_type", nil}, {"visible_in_catalog", "invalid_type", nil}, {"border_enabled", "invalid_type", nil},
-		{"location_scope", "invalid_type", nil}, {"scoped_location_ids", "invalid_type", nil}, {"repeat_after_reset", "invalid_type", nil},
-		{"type", "not_allowed", nil}, {"total_stamps", "required", nil}, {"icon_key", "required", nil},
-		{"description", "", ""}, {"logo_url", "", nil}, {"default_expire_after_days", "", nil},
-		{"discount_percent", "", nil}, {"access_image_url", "", nil}, {"initial_balance_cents", "", nil},
-	} {
-		r := s.Patch(path, fields{c.field: nil})
-		if c.detail != "" {
-			r.Invalid(c.field + " " + c.detail)
-			continue
-		}
-		r.Want(200).Shows(fields{c.field: c.after})
-	}
-	for _, v := range []any{"standard", "private", "nonsense", 5} {
-		s.Patch(path, fields{"type": v, "name": "x"}).Invalid("type not_allowed")
-	}
-	for kind, field := range map[string]string{"discount": "discount_percent", "access": "access_image_url", "prepaid": "initial_balance_cents"} {
-		p := "/programs/" + s.NewProgram(kind, false, nil)
-		s.Patch(p, fields{field: nil}).Invalid(field + " required")
-	}
-	s.Get(path).Want(200).Shows(fields{"name": "S", "category": "tea", "total_stamps": 10, "repeat_after_reset": true, "icon_key": "cup", "type": "standard"})
-}
-
 // TestProgramLock checks that no field of a program can be changed once one of its cards was
 // installed.
 func TestProgramLock(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	values := map[string]map[string]any{
-		"standard": {"total_stamps": 10, "repeat_after_reset": true, "icon_key": "x", "stamps_expire_after_days": 5, "description": "x", "category": "x", "logo_url": nil,
-			"brand_color_hex": "#000000", "bg_color_hex": "#000000", "text_color_hex": "#000000", "default_expire_after_days": 5, "visible_in_catalog": true,
-			"border_enabled": true, "location_scope": "all_locations", "scoped_location_ids": []string{}, "name_localizations": fields{}, "description_localizations": nil},
-		"private": {"total_stamps": 5}, "discount": {"discount_percent": 5}, "access": {"access_image_url": "https://example.com/a.png"}, "prepaid": {"initial_balance_cents": 500},
+		"standard": {
+			"total_stamps":              10,
+			"repeat_after_reset":        true,
+			"icon_key":                  "x",
+			"stamps_expire_after_days":  5,
+			"description":               "x",
+			"category":                  "x",
+			"logo_url":                  nil,
+			"brand_color_hex":           "#000000",
+			"bg_color_hex":              "#000000",
+			"text_color_hex":            "#000000",
+			"default_expire_after_days": 5,
+			"visible_in_catalog":        true,
+			"border_enabled":            true,
+			"location_scope":            "all_locations",
+			"scoped_location_ids":       []string{},
+			"name_localizations":        fields{},
+			"description_localizations": nil,
+		},
+		"private":  {"total_stamps": 5},
+		"discount": {"discount_percent": 5},
+		"access":   {"access_image_url": "https://example.com/a.png"},
+		"prepaid":  {"initial_balance_cents": 500},
 	}
 	for _, kind := range servertest.Types {
 		path := "/programs/" + s.NewProgram(kind, true, nil)
@@ -152,36 +135,4 @@ func TestProgramTotalStamps(t *testing.T) {
 	s.Call("DELETE", path+"/prizes/"+last, nil).Want(204)
 	s.Patch(path, fields{"total_stamps": 3}).Want(422, "unprocessable_entity")
 	s.Patch(path, fields{"total_stamps": 4}).Want(200).Shows(fields{"total_stamps": 4})
-}
-
-// TestProgramPatchScope checks that a card lists the locations of its program after each change of
-// the program's scope.
-func TestProgramPatchScope(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	program := s.NewProgram("access", true, nil)
-	card := s.Issue(program, nil)
-	for _, c := range []struct {
-		scope fields
-		all   bool
-		want  []string
-	}{
-		{fields{}, true, []string{"Centrale", "Stazione"}},
-		{fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs[1:]}, false, []string{"Stazione"}},
-		{fields{"scoped_location_ids": []string{s.LocationIDs[1], s.LocationIDs[0]}}, false, []string{"Centrale", "Stazione"}},
-		{fields{"location_scope": "all_locations"}, true, []string{"Centrale", "Stazione"}},
-	} {
-		s.Patch("/programs/"+program, c.scope).Want(200)
-		r := s.Get("/cards/" + card).Want(200)
-		var have []string
-		for _, l := range r.At("locations").([]any) {
-			have = append(have, l.(map[string]any)["name"].(string))
-		}
-		if r.At("all_locations") != c.all || !slices.Equal(have, c.want) {
-			t.Errorf("%v: %v %q, want %q", c.scope, r.At("all_locations"), have, c.want)
-		}
-	}
-	if v := s.Value("SELECT count(*) FROM program_locations WHERE program_id=?", s.Row(store.KindProgram, program)); v != "0" {
-		t.Errorf("%s rows of scoped locations are left", v)
-	}
 }

@@ -78,7 +78,8 @@ func TestProgramLifecycle(t *testing.T) {
 			s.Advance("1m")
 			r := s.Post(path+"/"+c.action, nil)
 			if c.want == conflict || c.want == noop {
-				if r.WantOutcome(map[string]string{conflict: conflict, noop: "200"}[c.want]); c.want == noop && string(r.Body) != string(was.Body) {
+				if r.WantOutcome(map[string]string{conflict: conflict, noop: "200"}[c.want]); c.want == noop &&
+					string(r.Body) != string(was.Body) {
 					t.Errorf("changed to %s", r.Body)
 				}
 				if after := s.Get(path); string(after.Body) != string(was.Body) || countAudits(s) != audits {
@@ -87,7 +88,13 @@ func TestProgramLifecycle(t *testing.T) {
 				return
 			}
 			now := s.App.Store.Now().String()
-			want := fields{"active": c.want == "published", "published_at": was.At("published_at"), "suspended_at": nil, "updated_at": now, "created_at": was.At("created_at")}
+			want := fields{
+				"active":       c.want == "published",
+				"published_at": was.At("published_at"),
+				"suspended_at": nil,
+				"updated_at":   now,
+				"created_at":   was.At("created_at"),
+			}
 			switch c.action {
 			case "publish":
 				want["published_at"] = now
@@ -100,7 +107,11 @@ func TestProgramLifecycle(t *testing.T) {
 			if after := s.Get(path); string(after.Body) != string(r.Body) {
 				t.Errorf("read %s, answered %s", after.Body, r.Body)
 			}
-			issue := map[string]string{"published": "201", "unpublished": "422 unprocessable_entity", "suspended": "422 unprocessable_entity"}
+			issue := map[string]string{
+				"published":   "201",
+				"unpublished": "422 unprocessable_entity",
+				"suspended":   "422 unprocessable_entity",
+			}
 			s.Post(path+"/cards", nil).WantOutcome(issue[c.want])
 		})
 	}
@@ -115,7 +126,10 @@ func TestProgramUnknown(t *testing.T) {
 	prize := s.Post("/programs/"+deleted+"/prizes", fields{"threshold": 5, "name": "Z"}).Want(201).Str("id")
 	card := s.Issue(deleted, fields{"external_ref": "r"})
 	s.Control("DELETE", "/programs/"+deleted, nil)
-	for _, id := range []string{"x", "prg_00000000000000000000000000", deleted, s.LocationIDs[0], s.App.Store.ID(store.KindProgram, 999), other.NewProgram("access", true, nil)} {
+	for _, id := range []string{
+		"x", "prg_00000000000000000000000000", deleted, s.LocationIDs[0], s.App.Store.ID(store.KindProgram, 999),
+		other.NewProgram("access", true, nil),
+	} {
 		path := "/programs/" + id
 		s.Get(path).Want(404, "not_found")
 		s.Patch(path, fields{"name": "x"}).Want(404, "not_found")

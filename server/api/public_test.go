@@ -1,11 +1,9 @@
 package api_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -47,41 +45,15 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestOpenAPI checks the operations of the document, and the URLs in answers behind a public URL.
-func TestOpenAPI(t *testing.T) {
+// TestPublicURL checks the URLs in the document and in answers behind a public URL.
+func TestPublicURL(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com/shop/" })
-	raw := s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Want(200)
-	raw.Shows(fields{"openapi": "3.1.0", "info.version": "1.0.0", "servers": []fields{{"url": "https://cards.example.com/shop/api/public/v1"}}})
-	var doc struct{ Paths map[string]map[string]any }
-	if err := json.Unmarshal(raw.Body, &doc); err != nil {
-		t.Fatal(err)
-	}
-	var have []string
-	for path, item := range doc.Paths {
-		for method := range item {
-			have = append(have, strings.ToUpper(method)+" "+path)
-		}
-	}
-	for _, want := range []string{
-		"GET /me", "GET /locations", "PATCH /locations/{id}", "POST /locations/{id}/disable", "POST /locations/{id}/enable",
-		"GET /programs", "POST /programs", "GET /programs/{id}", "PATCH /programs/{id}", "POST /programs/{id}/publish", "POST /programs/{id}/unpublish",
-		"POST /programs/{id}/suspend", "POST /programs/{id}/unsuspend", "GET /programs/{id}/prizes", "POST /programs/{id}/prizes",
-		"PATCH /programs/{id}/prizes/{prizeId}", "DELETE /programs/{id}/prizes/{prizeId}", "POST /programs/{id}/cards", "GET /cards", "GET /cards/{id}",
-		"PATCH /cards/{id}", "POST /cards/{id}/reissue", "POST /cards/{id}/install-link", "GET /transactions",
-	} {
-		if !slices.Contains(have, want) {
-			t.Errorf("no %s", want)
-		}
-	}
-	// These operations do not exist.
-	for _, none := range []string{"POST /locations", "DELETE /locations/{id}", "DELETE /programs/{id}", "DELETE /cards/{id}", "POST /transactions", "POST /keys"} {
-		if slices.Contains(have, none) {
-			t.Errorf("the document has %s", none)
-		}
-	}
+	servers := []fields{{"url": "https://cards.example.com/shop/api/public/v1"}}
+	s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Want(200).Shows(fields{"servers": servers})
 	issue := s.URL + "/programs/" + s.ProgramIDs["access"] + "/cards"
-	if url := s.Fetch("POST", issue, nil, http.Header{"Authorization": {"Bearer " + s.Key}}).Want(201).Str("install_url"); !strings.HasPrefix(url, "https://cards.example.com/shop/i/") {
+	if url := s.Fetch("POST", issue, nil, http.Header{"Authorization": {"Bearer " + s.Key}}).Want(201).
+		Str("install_url"); !strings.HasPrefix(url, "https://cards.example.com/shop/i/") {
 		t.Errorf("install_url %s", url)
 	}
 }
@@ -112,7 +84,8 @@ func TestPricing(t *testing.T) {
 			t.Errorf("%q as pricing file: %v", bad, err)
 		}
 	}
-	if _, err := app.Start(app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), PricingFile: file + "x"}); err == nil || strings.Contains(err.Error(), "\n") {
+	if _, err := app.Start(app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), PricingFile: file + "x"}); err == nil ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("a missing pricing file: %v", err)
 	}
 }

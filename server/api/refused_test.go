@@ -46,15 +46,19 @@ const admitted = ""
 // names something outside of it: another location, a card whose program is not valid there, or a webhook of
 // other locations.
 var restriction = map[string]string{
-	"getMe": admitted, "listLocations": admitted, "updateLocation": "403 unauthorized", "disableLocation": "403 unauthorized", "enableLocation": "403 unauthorized",
-	"listPrograms": admitted, "createProgram": admitted, "getProgram": admitted, "updateProgram": admitted,
+	"getMe": admitted, "listLocations": admitted, "updateLocation": "403 unauthorized", "disableLocation": "403 unauthorized",
+	"enableLocation": "403 unauthorized",
+	"listPrograms":   admitted, "createProgram": admitted, "getProgram": admitted, "updateProgram": admitted,
 	"publishProgram": admitted, "unpublishProgram": admitted, "suspendProgram": admitted, "unsuspendProgram": admitted,
 	"listPrizes": admitted, "createPrize": admitted, "updatePrize": admitted, "deletePrize": admitted,
-	"issueCard": "403 unauthorized", "listCards": admitted, "getCard": missing, "updateCard": missing, "reissueCard": missing, "createInstallLink": missing,
-	"listTransactions": admitted,
-	"listWebhooks":     admitted, "createWebhook": "403 unauthorized", "getWebhook": missing, "updateWebhook": missing, "deleteWebhook": missing,
+	"issueCard": "403 unauthorized", "listCards": admitted, "getCard": missing, "updateCard": missing, "reissueCard": missing,
+	"createInstallLink": missing,
+	"listTransactions":  admitted,
+	"listWebhooks":      admitted, "createWebhook": "403 unauthorized", "getWebhook": missing, "updateWebhook": missing,
+	"deleteWebhook":  missing,
 	"listDeliveries": missing, "testWebhook": missing, "redeliver": missing,
-	"getProgramStats": unsupported, "getAnalyticsSummary": unsupported, "getHeatmap": admitted, "getCardTypes": unsupported, "getCardTypeStats": unsupported,
+	"getProgramStats": unsupported, "getAnalyticsSummary": unsupported, "getHeatmap": admitted, "getCardTypes": unsupported,
+	"getCardTypeStats": unsupported,
 }
 
 const unsupported = "403 location_scope_unsupported"
@@ -116,7 +120,10 @@ func TestEveryOperationRefuses(t *testing.T) {
 
 	// Resources that the restricted key must not reach. Its location is the first.
 	outside := newThings(s)
-	s.Patch("/programs/"+outside.program, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs[1:2]}).Want(200)
+	s.Patch("/programs/"+outside.program, fields{
+		"location_scope":      "selected_locations",
+		"scoped_location_ids": s.LocationIDs[1:2],
+	}).Want(200)
 	s.Patch("/programs/"+outside.program+"/webhooks/"+outside.webhook, fields{"location_ids": s.LocationIDs[1:2]}).Want(200)
 	failDelivery(s, th.delivery)
 	failDelivery(s, outside.delivery)
@@ -155,9 +162,12 @@ func TestEveryOperationRefuses(t *testing.T) {
 			return "403 unauthorized"
 		}},
 		{"another shop's key", other, th, missingFrom(1)},
-		{"another shop's key, its own program", other, things{program: own.program, prize: th.prize, webhook: th.webhook, delivery: th.delivery}, missingFrom(2)},
-		{"another shop's key, its own webhook", other, things{program: own.program, webhook: own.webhook, delivery: th.delivery}, missingFrom(3)},
-		{"another program of the shop", s, things{program: s.ProgramIDs["private"], prize: th.prize, webhook: th.webhook, delivery: th.delivery}, missingFrom(2)},
+		{"another shop's key, its own program", other,
+			things{program: own.program, prize: th.prize, webhook: th.webhook, delivery: th.delivery}, missingFrom(2)},
+		{"another shop's key, its own webhook", other, things{program: own.program, webhook: own.webhook, delivery: th.delivery},
+			missingFrom(3)},
+		{"another program of the shop", s,
+			things{program: s.ProgramIDs["private"], prize: th.prize, webhook: th.webhook, delivery: th.delivery}, missingFrom(2)},
 		{"restricted key, outside", s.With(s.RestrictedAPIKey), outside, func(r kernel.Route) string {
 			want, known := restriction[r.ID]
 			if !known {
@@ -167,6 +177,14 @@ func TestEveryOperationRefuses(t *testing.T) {
 		}},
 	} {
 		t.Run(c.caller, func(t *testing.T) { checkRefusals(t, s.On(t), c.key.On(t), c.ids, c.want) })
+	}
+	for _, r := range api.Routes() {
+		if r.Scope() == "" {
+			continue
+		}
+		if message := doRoute(none, r, nowhere).Want(403).Str("error.message"); !strings.Contains(message, r.Scope()) {
+			t.Errorf("%s: the message does not name %s: %s", r.ID, r.Scope(), message)
+		}
 	}
 	for id := range restriction {
 		if !slices.ContainsFunc(api.Routes(), func(r kernel.Route) bool { return r.ID == id }) {
@@ -179,6 +197,13 @@ func TestEveryOperationRefuses(t *testing.T) {
 // has its outcome and writes nothing.
 func checkRefusals(t *testing.T, s, k *servertest.Server, ids things, want func(kernel.Route) string) {
 	version := fileVersion(s)
+	none := unknown // with the ids that the caller can reach
+	if own := "/programs/" + ids.program; k.Get(own).Status == 200 {
+		none.program = ids.program
+		if k.Get(own+"/webhooks/"+ids.webhook).Status == 200 {
+			none.webhook = ids.webhook
+		}
+	}
 	refused := 0
 	for _, r := range api.Routes() {
 		want := want(r)
@@ -191,8 +216,12 @@ func checkRefusals(t *testing.T, s, k *servertest.Server, ids things, want func(
 			headers = []string{"Idempotency-Key", r.ID}
 		}
 		before := version()
-		if doRoute(k, r, ids, headers...).WantOutcome(want); version() != before {
+		got := doRoute(k, r, ids, headers...)
+		if got.WantOutcome(want); version() != before {
 			t.Errorf("%s was refused, and something was written", r.ID)
+		}
+		if want == missing { // the answer about an id that exists is that about an unknown one
+			sameAnswers(t, r.ID, got, doRoute(k, r, none))
 		}
 		refused++
 	}
@@ -201,9 +230,9 @@ func checkRefusals(t *testing.T, s, k *servertest.Server, ids things, want func(
 	}
 }
 
-// TestFileVersionShowsWrites checks that the requests of TestEveryOperationRefuses, if they are not
-// refused, change the version of the file where their operation writes, and only there.
-func TestFileVersionShowsWrites(t *testing.T) {
+// TestSamplesSucceed checks that all sample requests succeed, which other tests rely on, and that they
+// change the version of the file if their operation writes, and only then.
+func TestSamplesSucceed(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
 	version := fileVersion(s)
@@ -211,7 +240,9 @@ func TestFileVersionShowsWrites(t *testing.T) {
 		fresh := newThings(s)
 		prepareThings(s, r, fresh)
 		before := version()
-		doRoute(s, r, fresh).Want(r.Status)
+		if got := doRoute(s, r, fresh).Want(r.Status); r.Status == http.StatusNoContent && len(got.Body) > 0 {
+			t.Errorf("%s: a body with 204: %s", r.ID, got.Body)
+		}
 		if changed := version() != before; changed != r.Writes() {
 			t.Errorf("%s: the file changed: %v", r.ID, changed)
 		}
@@ -231,7 +262,11 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 	own := things{program: o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")}
 	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
 	foreign := map[string]string{"location": th.location, "program": th.program, "card": th.card}
-	never := map[string]string{"location": s.App.Store.ID(store.KindLocation, 1<<40), "program": s.App.Store.ID(store.KindProgram, 1<<40), "card": s.App.Store.ID(store.KindCard, 1<<40)}
+	never := map[string]string{
+		"location": s.App.Store.ID(store.KindLocation, 1<<40),
+		"program":  s.App.Store.ID(store.KindProgram, 1<<40),
+		"card":     s.App.Store.ID(store.KindCard, 1<<40),
+	}
 	version := fileVersion(s)
 	found := 0
 	for _, r := range api.Routes() {

@@ -3,7 +3,6 @@ package api_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"punchcard/server/servertest"
@@ -11,8 +10,8 @@ import (
 )
 
 // TestRestrictedLocations calls the operations on locations with a restricted key: on its own location,
-// on another of the shop, on another shop's, and on unknown ones. TestRestrictedAllDisabled also
-// disables the key's own location.
+// on another of the shop, on another shop's, and on unknown ones. For a key whose own
+// location is disabled see TestAllLocationsDisabled.
 func TestRestrictedLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -22,7 +21,10 @@ func TestRestrictedLocations(t *testing.T) {
 	if ids := r.Get("/locations").Want(200).IDs(); !slices.Equal(ids, []string{inside}) {
 		t.Errorf("listed %q", ids)
 	}
-	for _, c := range []struct{ id, want string }{{inside, "200"}, {outside, "403 unauthorized"}, {foreign, missing}, {"x", missing}, {s.App.Store.ID(store.KindLocation, 999), missing}} {
+	for _, c := range []struct{ id, want string }{
+		{inside, "200"}, {outside, "403 unauthorized"}, {foreign, missing}, {"x", missing},
+		{s.App.Store.ID(store.KindLocation, 999), missing},
+	} {
 		r.Patch("/locations/"+c.id, fields{"name": "N"}).WantOutcome(c.want)
 		r.Patch("/locations/"+c.id, fields{}).WantOutcome(c.want)
 		r.Post("/locations/"+c.id+"/enable", nil).WantOutcome(c.want)
@@ -62,9 +64,15 @@ func TestRestrictedPrograms(t *testing.T) {
 			for _, a := range []string{"publish", "suspend", "unsuspend", "unpublish"} {
 				r.Post(path+"/"+a, nil).Want(200)
 			}
-			r.Patch(path, fields{"name": "N"}).Want(200).Shows(fields{"name": "N", "scoped_location_ids": scope.body["scoped_location_ids"]})
+			r.Patch(path, fields{"name": "N"}).Want(200).Shows(fields{
+				"name":                "N",
+				"scoped_location_ids": scope.body["scoped_location_ids"],
+			})
 			was := s.Get(path)
-			for _, more := range []fields{scope.body, {"location_scope": "all_locations"}, {"scoped_location_ids": s.LocationIDs[:1]}, {"scoped_location_ids": []string{}, "name": "M"}} {
+			for _, more := range []fields{
+				scope.body, {"location_scope": "all_locations"}, {"scoped_location_ids": s.LocationIDs[:1]},
+				{"scoped_location_ids": []string{}, "name": "M"},
+			} {
 				r.Patch(path, more).Want(403, "unauthorized")
 			}
 			if now := s.Get(path); string(now.Body) != string(was.Body) {
@@ -80,7 +88,10 @@ func TestRestrictedPrograms(t *testing.T) {
 		t.Errorf("the list is %s, want %s", a.Body, b.Body)
 	}
 	r.Patch("/programs/none", fields{"location_scope": "all_locations"}).Want(404, "not_found")
-	r.Post("/programs", servertest.Merge(servertest.Programs["access"], fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs})).Want(201)
+	r.Post("/programs", servertest.Merge(servertest.Programs["access"], fields{
+		"location_scope":      "selected_locations",
+		"scoped_location_ids": s.LocationIDs,
+	})).Want(201)
 }
 
 // scope is a case of a program's scope.
@@ -130,7 +141,13 @@ func TestRestrictedCards(t *testing.T) {
 					op().Want(404, "not_found")
 				}
 			}
-			lists := map[string]string{"": "", "external_ref": scope.name, "holder_email": scope.name + "@example.com", "program_id": program, "status": "invited"}
+			lists := map[string]string{
+				"":             "",
+				"external_ref": scope.name,
+				"holder_email": scope.name + "@example.com",
+				"program_id":   program,
+				"status":       "invited",
+			}
 			for name, v := range lists {
 				ids, _ := r.All("/cards", name, v, "limit", "1")
 				if slices.Contains(ids, card) != scope.own {
@@ -172,78 +189,6 @@ func TestRestrictedCards(t *testing.T) {
 	r.Post("/programs/"+program+"/cards", fields{"external_ref": "taken"}).Want(409, "conflict")
 }
 
-func TestRestrictedTransactions(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	r := s.With(s.RestrictedAPIKey)
-	_, foreign := newOtherShop(s)
-	outside := s.Issue(s.NewProgram("access", true, scopes(s)[3].body), nil)
-	everywhere := s.Issue(s.ProgramIDs["access"], nil)
-	var own []string
-	for i := range 6 {
-		id := addTransaction(s, ledgerRow{card: everywhere, location: s.LocationIDs[i%2], kind: "access"})
-		if i%2 == 0 {
-			own = append([]string{id}, own...)
-		}
-	}
-	addTransaction(s, ledgerRow{card: outside, location: s.LocationIDs[1], kind: "access"})
-	for _, c := range []struct {
-		query []string
-		want  []string
-	}{
-		{nil, own}, {[]string{"card_id", everywhere}, own}, {[]string{"location_id", s.LocationIDs[0]}, own}, {[]string{"program_id", s.ProgramIDs["access"]}, own},
-		{[]string{"location_id", s.LocationIDs[1]}, nil}, {[]string{"location_id", foreign}, nil}, {[]string{"location_id", "x"}, nil}, {[]string{"card_id", outside}, nil},
-	} {
-		for _, limit := range []string{"1", "2", "50"} {
-			if ids, _ := r.All("/transactions", append(c.query, "limit", limit)...); !slices.Equal(ids, c.want) {
-				t.Errorf("%q, limit %s: %q, want %q", c.query, limit, ids, c.want)
-			}
-		}
-	}
-}
-
-// TestRestrictedAllDisabled checks that a key whose locations are all disabled gets 402, except from
-// /me and the operations on locations.
-func TestRestrictedAllDisabled(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	one, two := s.LocationIDs[0], s.LocationIDs[1]
-	r, both := s.With(s.RestrictedAPIKey), newKeyAt(s, one, two)
-	program := s.ProgramIDs["standard"]
-	card := s.Issue(program, nil)
-	prize := s.Get("/programs/" + program + "/prizes").IDs()[0]
-	s.Post("/locations/"+one+"/disable", nil).Want(200)
-	const disabled = "402 location_disabled"
-	for _, c := range []struct{ method, path, want string }{
-		{"GET", "/me", "200"},
-		{"GET", "/locations", "200"},
-		{"PATCH", "/locations/" + one, "200"},
-		{"PATCH", "/locations/" + two, "403 unauthorized"},
-		{"POST", "/locations/" + one + "/disable", "200"},
-		{"POST", "/locations/" + two + "/disable", "403 unauthorized"},
-		{"POST", "/locations/" + two + "/enable", "403 unauthorized"},
-		{"GET", "/programs", disabled}, {"POST", "/programs", disabled}, {"GET", "/programs/" + program, disabled}, {"PATCH", "/programs/" + program, disabled},
-		{"POST", "/programs/" + program + "/publish", disabled}, {"POST", "/programs/" + program + "/unpublish", disabled},
-		{"POST", "/programs/" + program + "/suspend", disabled}, {"POST", "/programs/" + program + "/unsuspend", disabled},
-		{"GET", "/programs/" + program + "/prizes", disabled}, {"POST", "/programs/" + program + "/prizes", disabled},
-		{"PATCH", "/programs/" + program + "/prizes/" + prize, disabled}, {"DELETE", "/programs/" + program + "/prizes/" + prize, disabled},
-		{"POST", "/programs/" + program + "/cards", disabled}, {"GET", "/cards", disabled}, {"GET", "/cards/" + card, disabled}, {"PATCH", "/cards/" + card, disabled},
-		{"POST", "/cards/" + card + "/reissue", disabled}, {"POST", "/cards/" + card + "/install-link", disabled},
-		{"GET", "/transactions", disabled}, {"GET", "/cards/x", disabled}, {"GET", "/programs?limit=0", disabled},
-	} {
-		t.Run(c.method+" "+strings.SplitAfter(c.path, "_")[0], func(t *testing.T) { r.On(t).Call(c.method, c.path, nil).WantOutcome(c.want) })
-	}
-	// One enabled location of two is enough, and an unrestricted key is not affected.
-	both.Get("/cards/" + card).Want(200).Shows(fields{"locations": []fields{{"id": two, "name": "Stazione"}}})
-	s.Post("/locations/"+two+"/disable", nil).Want(200)
-	both.Get("/cards").Want(402, "location_disabled")
-	s.Get("/cards/" + card).Want(200).Shows(fields{"locations": []fields{}, "all_locations": true})
-	// The key can enable its location, with effect on the next request.
-	r.Post("/locations/"+one+"/enable", nil).Want(200)
-	r.Get("/cards/" + card).Want(200)
-	both.Get("/cards").Want(200)
-}
-
 // hookScope describes the locations of a webhook. A key that is restricted to the first
 // location may have such a webhook if own is set.
 type hookScope struct {
@@ -254,7 +199,12 @@ type hookScope struct {
 
 // hookScopes returns cases without shop-wide events.
 func hookScopes(s *servertest.Server) map[string]hookScope {
-	return map[string]hookScope{"none": {ids: []string{}}, "own": {ids: s.LocationIDs[:1], own: true}, "other": {ids: s.LocationIDs[1:2]}, "both": {ids: s.LocationIDs[:2]}}
+	return map[string]hookScope{
+		"none":  {ids: []string{}},
+		"own":   {ids: s.LocationIDs[:1], own: true},
+		"other": {ids: s.LocationIDs[1:2]},
+		"both":  {ids: s.LocationIDs[:2]},
+	}
 }
 
 // TestRestrictedWebhookCreation checks that a restricted key must name locations,
@@ -284,7 +234,8 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 	for value, status := range map[any]int{true: 403, false: 201, nil: 201} {
 		r.Post(all, servertest.Merge(leastHook, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": value})).Want(status)
 	}
-	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).Invalid("location_ids.1 invalid_value")
+	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).
+		Invalid("location_ids.1 invalid_value")
 	r.Post("/programs/none/webhooks", leastHook).Want(404, "not_found")
 	// With several locations any subset is allowed.
 	both := newKeyAt(s, s.LocationIDs...)
@@ -363,7 +314,11 @@ func TestRestrictedWebhookChange(t *testing.T) {
 	}
 	r.Patch(path, fields{"location_ids": nil}).Want(403, "unauthorized")
 	r.Patch(path, fields{"include_shop_wide_events": true}).Want(403, "unauthorized")
-	r.Patch(path, fields{"include_shop_wide_events": true, "location_ids": s.LocationIDs[:1], "rotate_secret": true}).Want(403, "unauthorized")
+	r.Patch(path, fields{
+		"include_shop_wide_events": true,
+		"location_ids":             s.LocationIDs[:1],
+		"rotate_secret":            true,
+	}).Want(403, "unauthorized")
 	r.Patch(path, fields{"location_ids": []string{"x"}}).Invalid("location_ids.0 invalid_value")
 	if now := s.Get(path); string(now.Body) != string(was.Body) {
 		t.Errorf("changed to %s", now.Body)

@@ -31,8 +31,10 @@ func addTransaction(s *servertest.Server, r ledgerRow) string {
 		reversed = now
 	}
 	card := s.Row(store.KindCard, r.card)
-	s.SQL(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at)
-		SELECT shop_id, id, program_id, ?, ?, ?, ?, ?, ?, ? FROM cards WHERE id=?`, s.Row(store.KindLocation, r.location), r.kind, r.stamps, r.value, prize, reversed, now, card)
+	location := s.Row(store.KindLocation, r.location)
+	s.SQL(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at,
+		created_at) SELECT shop_id, id, program_id, ?, ?, ?, ?, ?, ?, ? FROM cards WHERE id=?`,
+		location, r.kind, r.stamps, r.value, prize, reversed, now, card)
 	return s.App.Store.ID(store.KindTransaction, number(s.Value("SELECT max(id) FROM transactions")))
 }
 
@@ -49,15 +51,25 @@ func TestTransactionShape(t *testing.T) {
 	prize := s.Get("/programs/" + s.ProgramIDs["standard"] + "/prizes").IDs()[0]
 	bare := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[1], kind: "expiry"})
 	s.Advance("1s")
-	full := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "redemption", stamps: -10, value: 250, prize: prize, reversed: true})
+	full := addTransaction(s, ledgerRow{
+		card:     card,
+		location: s.LocationIDs[0],
+		kind:     "redemption",
+		stamps:   -10,
+		value:    250,
+		prize:    prize,
+		reversed: true,
+	})
 	r := s.Get("/transactions").Want(200)
 	r.Shaped("data.0", "Transaction", "")
 	r.Shaped("data.1", "Transaction", "stamps_delta value_delta prize_id reversed_at")
 	at := "2026-03-01T09:00:01.000Z"
 	r.Shows(fields{
-		"data.0": fields{"id": full, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "redemption", "location_id": s.LocationIDs[0], "location_name": "Centrale",
+		"data.0": fields{"id": full, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "redemption",
+			"location_id": s.LocationIDs[0], "location_name": "Centrale",
 			"stamps_delta": -10, "value_delta": 250, "prize_id": prize, "reversed_at": at, "created_at": at},
-		"data.1": fields{"id": bare, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "expiry", "location_id": s.LocationIDs[1], "location_name": "Stazione",
+		"data.1": fields{"id": bare, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "expiry",
+			"location_id": s.LocationIDs[1], "location_name": "Stazione",
 			"stamps_delta": nil, "value_delta": nil, "prize_id": nil, "reversed_at": nil, "created_at": "2026-03-01T09:00:00.000Z"},
 	})
 	// Transactions remain when what they name is deleted.
@@ -107,10 +119,10 @@ func TestTransactionFilters(t *testing.T) {
 	for _, location := range []string{"", s.LocationIDs[0], s.LocationIDs[1], "loc_x"} {
 		for _, program := range []string{"", l.programs[0], s.ProgramIDs["access"]} {
 			for _, card := range []string{"", l.cards[0], l.cards[1], s.LocationIDs[0]} {
-				for _, kind := range []string{"", "stamp", "access"} {
+				for _, kind := range append([]string{""}, kinds...) {
 					for _, span := range [][2]int{{-1, -1}, {9, -1}, {-1, 9}, {30, 9}} { // indices of rows, from and to; -1 for none
-						if calls++; !servertest.Sampled(calls) || calls%2 > 0 && location != "" && program != "" && card != "" {
-							continue // half of the combinations with a location, a program and a card are enough
+						if calls++; !servertest.Sampled(calls) || calls%5 > 0 && location != "" && (program != "" || card != "") {
+							continue // a fifth of the combinations with several ids is enough
 						}
 						var query, want, inside []string
 						add := func(name, v string) {
@@ -129,7 +141,8 @@ func TestTransactionFilters(t *testing.T) {
 							add("to", l.times[span[1]])
 						}
 						for i, r := range l.rows {
-							if (location == "" || r.location == location) && (program == "" || l.programOf[r.card] == program) && (card == "" || r.card == card) &&
+							if (location == "" || r.location == location) && (program == "" || l.programOf[r.card] == program) &&
+								(card == "" || r.card == card) &&
 								(kind == "" || r.kind == kind) && (span[0] < 0 || i <= span[0]) && i > span[1] {
 								if want = append(want, l.ids[i]); r.location == s.LocationIDs[0] {
 									inside = append(inside, l.ids[i])
@@ -154,24 +167,7 @@ func TestTransactionFilters(t *testing.T) {
 	}
 }
 
-// TestTransactionTypes checks the filter for each type.
-func TestTransactionTypes(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	card := s.Issue(s.ProgramIDs["standard"], nil)
-	made := map[string]string{}
-	for _, kind := range kinds {
-		made[kind] = addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: kind})
-	}
-	for _, kind := range kinds {
-		if ids, _ := s.All("/transactions", "type", kind); !slices.Equal(ids, []string{made[kind]}) {
-			t.Errorf("%s: %q", kind, ids)
-		}
-	}
-}
-
-// TestTransactionTime checks that from is inclusive and to exclusive, with any offset, that invalid
-// filters and other methods are refused, and that unknown ids match nothing.
+// TestTransactionTime checks that from is inclusive and to exclusive, with any offset.
 func TestTransactionTime(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -211,21 +207,4 @@ func TestTransactionTime(t *testing.T) {
 		}
 	}
 	s.Get("/transactions?from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z").Invalid("from invalid_value")
-	s.Get("/transactions?from=yesterday&to=2026-03-01").Invalid("from invalid_format", "to invalid_format")
-	s.Get("/transactions?from=2026-03-01T09:00:00").Invalid("from invalid_format")
-	s.Get("/transactions?type=refund").Invalid("type invalid_value")
-	s.Get("/transactions?type=").Invalid("type invalid_value")
-	s.Get("/transactions?card_id=").Invalid("card_id invalid_value")
-	for _, name := range []string{"card_id", "program_id", "location_id"} {
-		for _, id := range []string{"x", long(300), s.ProgramIDs["access"] + "x", s.App.Store.ID(store.KindCard, 999)} {
-			if ids, _ := s.All("/transactions", name, id); len(ids) > 0 {
-				t.Errorf("%s %s: %q", name, id, ids)
-			}
-		}
-	}
-	for _, method := range []string{"POST", "PATCH", "DELETE", "PUT"} {
-		if r := s.Call(method, "/transactions", nil).Want(405, "bad_request"); r.Header.Get("Allow") == "" {
-			t.Errorf("%s: no Allow", method)
-		}
-	}
 }

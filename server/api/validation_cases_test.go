@@ -27,8 +27,10 @@ func tries(s schema) (list []try) {
 		types []string
 		value any
 	}{
-		{[]string{"string"}, "abc"}, {[]string{"integer", "number"}, 7}, {[]string{"number"}, 7.25}, {[]string{"boolean"}, true}, {[]string{"boolean"}, false},
-		{[]string{"array"}, []any{}}, {[]string{"array"}, []any{"abc"}}, {[]string{"object"}, schema{}}, {[]string{"object"}, schema{"it": "abc"}},
+		{[]string{"string"}, "abc"}, {[]string{"integer", "number"}, 7}, {[]string{"number"}, 7.25}, {[]string{"boolean"}, true},
+		{[]string{"boolean"}, false},
+		{[]string{"array"}, []any{}}, {[]string{"array"}, []any{"abc"}}, {[]string{"object"}, schema{}},
+		{[]string{"object"}, schema{"it": "abc"}},
 		{[]string{"string"}, "true"}, {[]string{"string"}, "7"}, {[]string{"string"}, "null"},
 	} {
 		if !slices.ContainsFunc(v.types, has) {
@@ -77,7 +79,8 @@ func tries(s schema) (list []try) {
 		for _, v := range []any{7, true, nil, schema{}, []any{}} {
 			list = append(list, try{schema{"it": v}, "invalid_type", ".it"})
 		}
-		list = append(list, try{schema{"xx": "a"}, "unknown_field", ".xx"}, try{schema{"IT": "a"}, "unknown_field", ".IT"}, try{schema{"": "a"}, "unknown_field", "."})
+		list = append(list, try{schema{"xx": "a"}, "unknown_field", ".xx"}, try{schema{"IT": "a"}, "unknown_field", ".IT"},
+			try{schema{"": "a"}, "unknown_field", "."})
 		it, _ := dig(s, "properties", "it").(schema)
 		text(it, func(v any, code string) {
 			at := ".it"
@@ -114,9 +117,15 @@ func text(s schema, add func(value any, code string)) {
 		add(strings.Repeat("語", int(most)), "")
 	}
 	bad := map[any][]string{
-		"email":     {"ada", "ada@", "@example.com", "a b@example.com", "ada@example", "Ada <ada@example.com>", "ada@example.com "},
-		"uri":       {"example.com/x.png", "/x.png", "ftp://example.com/x", "javascript:alert(1)", "https://", "https://u:p@example.com/", "https://exa mple.com"},
-		"date-time": {"2030-01-01", "2030-01-01T00:00:00", "2030-02-30T00:00:00Z", "1893456000", "2030-01-01 00:00:00Z", "2030-01-01T24:00:00Z", "tomorrow"},
+		"email": {"ada", "ada@", "@example.com", "a b@example.com", "ada@example", "Ada <ada@example.com>", "ada@example.com "},
+		"uri": {
+			"example.com/x.png", "/x.png", "ftp://example.com/x", "javascript:alert(1)", "https://", "https://u:p@example.com/",
+			"https://exa mple.com",
+		},
+		"date-time": {
+			"2030-01-01", "2030-01-01T00:00:00", "2030-02-30T00:00:00Z", "1893456000", "2030-01-01 00:00:00Z",
+			"2030-01-01T24:00:00Z", "tomorrow",
+		},
 	}[s["format"]]
 	switch {
 	case s["enum"] != nil:

@@ -14,8 +14,8 @@ import (
 )
 
 // detailCodes are the codes of validation details.
-var detailCodes = strings.Fields("required unknown_field invalid_type invalid_format invalid_value too_short too_long too_small too_large too_many " +
-	"must_be_future not_allowed not_public unresolvable mutually_exclusive")
+var detailCodes = strings.Fields("required unknown_field invalid_type invalid_format invalid_value too_short too_long too_small " +
+	"too_large too_many must_be_future not_allowed not_public unresolvable mutually_exclusive")
 
 type schema = map[string]any
 
@@ -109,7 +109,8 @@ func TestEveryFieldIsChecked(t *testing.T) {
 				}
 				refused++
 				got := s.Call(r.Method, path, withFields(base(r, field), map[string]any{field: c.value}))
-				if want := []string{field + c.at + " " + c.code}; got.Status != 400 || got.Str("error.code") != "validation_failed" || !slices.Equal(got.Details(), want) {
+				if want := []string{field + c.at + " " + c.code}; got.Status != 400 || got.Str("error.code") != "validation_failed" ||
+					!slices.Equal(got.Details(), want) {
 					t.Errorf("%s %s=%.80s: %d %s, want %q", r.ID, field, jsonText(t, c.value), got.Status, got.Body, want)
 				}
 			}
@@ -163,12 +164,15 @@ func TestNull(t *testing.T) {
 				}
 			case r.Method == "POST":
 				without := s.Call(r.Method, path, withFields(base(r, field), map[string]any{field: leaveOut}))
-				if got.Status != r.Status || got.Status != without.Status || !slices.Equal(slices.Sorted(maps.Keys(parseObject(t, string(got.Body)))), slices.Sorted(maps.Keys(parseObject(t, string(without.Body))))) {
+				if got.Status != r.Status || got.Status != without.Status ||
+					!slices.Equal(slices.Sorted(maps.Keys(parseObject(t, string(got.Body)))),
+						slices.Sorted(maps.Keys(parseObject(t, string(without.Body))))) {
 					t.Errorf("%s %s: null: %s\nabsent: %s", r.ID, field, got.Body, without.Body)
 				}
 			default:
 				got.Want(200)
-				if v, ok := parseObject(t, string(got.Body))[field]; ok && v != nil && v != "" && !reflect.ValueOf(v).IsZero() && reflect.ValueOf(v).Len() > 0 {
+				if v, ok := parseObject(t, string(got.Body))[field]; ok && v != nil && v != "" && !reflect.ValueOf(v).IsZero() &&
+					reflect.ValueOf(v).Len() > 0 {
 					t.Errorf("%s %s: null left %v", r.ID, field, v)
 				}
 			}
@@ -216,11 +220,14 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	}
 	// A rule across fields is reported together with the rules of single fields.
 	got := s.Post("/programs", `{"type":"discount","total_stamps":5,"name":"","location_scope":"selected_locations"}`).Want(400)
-	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"discount_percent required", "name too_short", "scoped_location_ids required", "total_stamps not_allowed"}) {
+	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have,
+		[]string{"discount_percent required", "name too_short", "scoped_location_ids required", "total_stamps not_allowed"}) {
 		t.Errorf("details %q", have)
 	}
-	got = s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", `{"expires_at":"2020-01-01T00:00:00Z","send_email":true,"external_ref":""}`).Want(400)
-	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"expires_at must_be_future", "external_ref too_short", "holder_email required"}) {
+	got = s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards",
+		`{"expires_at":"2020-01-01T00:00:00Z","send_email":true,"external_ref":""}`).Want(400)
+	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have,
+		[]string{"expires_at must_be_future", "external_ref too_short", "holder_email required"}) {
 		t.Errorf("details %q", have)
 	}
 	// An answer has at most a hundred details.
@@ -244,7 +251,9 @@ func TestUnknownFields(t *testing.T) {
 		}
 		known, _ := bodySchema(doc, r)["properties"].(schema)
 		path := newThings(s).fill(t, r)
-		for _, name := range servertest.Sample([]string{"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200)}) {
+		for _, name := range servertest.Sample([]string{
+			"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200),
+		}) {
 			if known[name] != nil {
 				continue
 			}

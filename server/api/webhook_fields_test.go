@@ -33,9 +33,6 @@ type hookValue struct {
 // shown is the value in the answer where it differs from the one sent, or leaveOut if there is none.
 type shown struct{ v any }
 
-// url2048 is a URL of 2,048 characters.
-var url2048 = "https://hooks.invalid/" + strings.Repeat("a", 2048-22)
-
 // patterns returns n events that exclude no other event, the last ones as a wildcard.
 func patterns(n int) (list []string) {
 	for _, e := range event.All() {
@@ -49,50 +46,75 @@ func patterns(n int) (list []string) {
 	return list[:n]
 }
 
-// hookValues are valid and invalid values of each field, except for ids, which TestWebhookFields adds.
-// A detail that begins with a dot is on a part of the field.
+// hookValues are values that differ in a rule that the schema does not have, except for ids, which
+// TestWebhookFields adds. For the others see TestEveryFieldIsChecked. A detail that begins with a dot is
+// on a part of the field.
 var hookValues = []hookValue{
-	{"url", "https://hooks.invalid/b?x=1", "", "", nil}, {"url", "https://hooks.invalid:8443/", "", "", nil}, {"url", url2048, "", "", nil}, {"url", url2048 + "a", "too_long", "too_long", nil},
-	{"url", "", "too_short", "too_short", nil}, {"url", "http://hooks.invalid/", "invalid_value", "invalid_value", nil}, {"url", "https://10.0.0.1/", "not_public", "not_public", nil},
-	{"url", "https://ada:pw@hooks.invalid/", "invalid_format", "invalid_format", nil}, {"url", "https://ada@hooks.invalid/", "invalid_format", "invalid_format", nil},
-	{"url", "hooks.invalid", "invalid_format", "invalid_format", nil}, {"url", "ftp://hooks.invalid/", "invalid_value", "invalid_value", nil}, {"url", "https:///a", "invalid_format", "invalid_format", nil},
-	{"url", 7, "invalid_type", "invalid_type", nil}, {"url", nil, "required", "invalid_type", nil}, {"url", "http://127.0.0.1:1/", "", "", nil},
+	{"url", "https://hooks.invalid:8443/b?x=1", "", "", nil},
+	{"url", "http://127.0.0.1:1/", "", "", nil},
+	{"url", "http://hooks.invalid/", "invalid_value", "invalid_value", nil},
+	{"url", "https://10.0.0.1/", "not_public", "not_public", nil},
+	{"url", "https://ada@hooks.invalid/", "invalid_format", "invalid_format", nil},
+	{"url", "https:///a", "invalid_format", "invalid_format", nil},
 
-	{"events", []string{"*"}, "", "", nil}, {"events", []string{"card.*", "location.updated", "program.*"}, "", "", nil}, {"events", []string{"transaction.created"}, "", "", nil},
-	{"events", []string{"transaction.created", "card.*", "*", "card.added"}, "", "", nil}, {"events", []string{"transaction.*", "stamp.*"}, "", "", nil},
-	{"events", []string{"b.c"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{"card.added", "card.gone"}, ".1 invalid_value", ".1 invalid_value", nil},
-	{"events", []string{"test.ping"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{"test.*"}, ".0 invalid_value", ".0 invalid_value", nil},
-	{"events", []string{"bogus.*"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{"card*"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{".*"}, ".0 invalid_value", ".0 invalid_value", nil},
-	{"events", []string{"CARD.ADDED"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{" *"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{""}, ".0 invalid_value", ".0 invalid_value", nil},
+	{"events", []string{"transaction.created", "card.*", "*", "card.added"}, "", "", nil},
+	{"events", []string{"transaction.*", "stamp.*", "location.updated"}, "", "", nil},
+	{"events", []string{"card.added", "card.gone"}, ".1 invalid_value", ".1 invalid_value", nil},
+	{"events", []string{"test.ping"}, ".0 invalid_value", ".0 invalid_value", nil},
+	{"events", []string{"test.*"}, ".0 invalid_value", ".0 invalid_value", nil},
+	{"events", []string{"bogus.*"}, ".0 invalid_value", ".0 invalid_value", nil},
+	{"events", []string{"card*"}, ".0 invalid_value", ".0 invalid_value", nil},
+	{"events", []string{".*"}, ".0 invalid_value", ".0 invalid_value", nil},
+	{"events", []string{"CARD.ADDED"}, ".0 invalid_value", ".0 invalid_value", nil},
+	{"events", []string{" *"}, ".0 invalid_value", ".0 invalid_value", nil},
+	{"events", []string{""}, ".0 invalid_value", ".0 invalid_value", nil},
 	{"events", []any{"card.added", 7}, ".1 invalid_type", ".1 invalid_type", nil},
-	{"events", []string{}, "too_short", "too_short", nil}, {"events", nil, "required", "invalid_type", nil}, {"events", "*", "invalid_type", "invalid_type", nil},
-	{"events", patterns(50), "", "", &shown{slices.Compact(patterns(50))}}, {"events", patterns(51), "", "", &shown{slices.Compact(patterns(51))}},
-	{"events", []string{"card.archived", "card.added", "card.archived", "*", "card.added"}, "", "", &shown{[]string{"card.archived", "card.added", "*"}}},
+	{"events", patterns(50), "", "", &shown{slices.Compact(patterns(50))}},
+	{"events", []string{"card.archived", "card.added", "card.archived", "*"}, "", "", &shown{[]string{"card.archived", "card.added", "*"}}},
 
-	{"bearer_token", "t", "", "", &shown{leaveOut}}, {"bearer_token", strings.Repeat("~", 1024), "", "", &shown{leaveOut}}, {"bearer_token", "!\"#'\\~", "", "", &shown{leaveOut}}, {"bearer_token", nil, "", "", &shown{leaveOut}},
-	{"bearer_token", "", "too_short", "too_short", nil}, {"bearer_token", strings.Repeat("~", 1025), "too_long", "too_long", nil}, {"bearer_token", "a b", "invalid_format", "invalid_format", nil},
-	{"bearer_token", "a\n", "invalid_format", "invalid_format", nil}, {"bearer_token", "é", "invalid_format", "invalid_format", nil}, {"bearer_token", "\u007f", "invalid_format", "invalid_format", nil}, {"bearer_token", 7, "invalid_type", "invalid_type", nil},
+	{"bearer_token", strings.Repeat("~", 1024), "", "", &shown{leaveOut}},
+	{"bearer_token", "!\"#'\\~", "", "", &shown{leaveOut}},
+	{"bearer_token", nil, "", "", &shown{leaveOut}},
+	{"bearer_token", "a b", "invalid_format", "invalid_format", nil},
+	{"bearer_token", "a\n", "invalid_format", "invalid_format", nil},
+	{"bearer_token", "é", "invalid_format", "invalid_format", nil},
+	{"bearer_token", "\u007f", "invalid_format", "invalid_format", nil},
 
-	{"active", false, "", "", nil}, {"active", true, "", "", nil}, {"active", "true", "invalid_type", "invalid_type", nil}, {"active", nil, "", "invalid_type", &shown{true}},
-	{"description", "", "", "", nil}, {"description", long(500), "", "", nil}, {"description", long(501), "too_long", "too_long", nil}, {"description", nil, "", "", &shown{""}}, {"description", 7, "invalid_type", "invalid_type", nil},
+	{"active", false, "", "", nil},
+	{"active", nil, "", "invalid_type", &shown{true}},
+	{"description", nil, "", "", &shown{""}},
+	{"include_shop_wide_events", false, "", "", nil},
+	{"include_shop_wide_events", nil, "", "invalid_type", &shown{true}},
+	{"http_method", "PUT", "", "", nil},
+	{"http_method", nil, "", "invalid_type", &shown{"POST"}},
+	{"http_method", "post", "invalid_value", "invalid_value", nil},
+	{"payload_version", "v1", "", "not_allowed", nil},
+	{"payload_version", nil, "", "not_allowed", &shown{"v2"}},
+	{"payload_version", 2, "invalid_type", "not_allowed", nil},
 
-	{"include_shop_wide_events", false, "", "", nil}, {"include_shop_wide_events", true, "", "", nil}, {"include_shop_wide_events", 1, "invalid_type", "invalid_type", nil}, {"include_shop_wide_events", nil, "", "invalid_type", &shown{true}},
-	{"http_method", "POST", "", "", nil}, {"http_method", "PUT", "", "", nil}, {"http_method", "PATCH", "", "", nil}, {"http_method", nil, "", "invalid_type", &shown{"POST"}},
-	{"http_method", "GET", "invalid_value", "invalid_value", nil}, {"http_method", "DELETE", "invalid_value", "invalid_value", nil}, {"http_method", "post", "invalid_value", "invalid_value", nil}, {"http_method", "", "invalid_value", "invalid_value", nil},
-	{"payload_version", "v1", "", "not_allowed", nil}, {"payload_version", "v2", "", "not_allowed", nil}, {"payload_version", nil, "", "not_allowed", &shown{"v2"}}, {"payload_version", "v3", "invalid_value", "not_allowed", nil}, {"payload_version", 2, "invalid_type", "not_allowed", nil},
-
-	{"custom_headers", fields{}, "", "", nil}, {"custom_headers", nil, "", "", &shown{fields{}}}, {"custom_headers", fields{"X-Shop": "1", "x-b.c~": " a b "}, "", "", &shown{fields{"X-Shop": "***", "x-b.c~": "***"}}},
-	{"custom_headers", fields{"X": ""}, ".X too_short", ".X too_short", nil}, {"custom_headers", fields{"X": " "}, ".X too_short", ".X too_short", nil}, {"custom_headers", fields{"X": "a\tb"}, ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", []string{}, "invalid_type", "invalid_type", nil}, {"custom_headers", fields{"X": 7}, ".X invalid_type", ".X invalid_type", nil}, {"custom_headers", fields{"X": nil}, ".X invalid_type", ".X invalid_type", nil},
-	{"custom_headers", fields{"": "a"}, ". invalid_format", ". invalid_format", nil}, {"custom_headers", fields{"a b": "a"}, ".a b invalid_format", ".a b invalid_format", nil}, {"custom_headers", fields{"é": "a"}, ".é invalid_format", ".é invalid_format", nil},
-	{"custom_headers", fields{"a:": "a"}, ".a: invalid_format", ".a: invalid_format", nil}, {"custom_headers", fields{"a\r\nb": "a"}, ".a\r\nb invalid_format", ".a\r\nb invalid_format", nil},
-	{"custom_headers", fields{"X": "a\r\nHost: b"}, ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", fields{"X": "é"}, ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", fields{"X": "\u007f"}, ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", fields{"X": "\u0001"}, ".X invalid_format", ".X invalid_format", nil},
+	{"custom_headers", nil, "", "", &shown{fields{}}},
+	{"custom_headers", fields{"X-Shop": "1", "x-b.c~": " a b "}, "", "", &shown{fields{"X-Shop": "***", "x-b.c~": "***"}}},
+	{"custom_headers", fields{"X": " "}, ".X too_short", ".X too_short", nil},
+	{"custom_headers", fields{"X": "a\tb"}, ".X invalid_format", ".X invalid_format", nil},
+	{"custom_headers", fields{"X": 7}, ".X invalid_type", ".X invalid_type", nil},
+	{"custom_headers", fields{"X": nil}, ".X invalid_type", ".X invalid_type", nil},
+	{"custom_headers", fields{"": "a"}, ". invalid_format", ". invalid_format", nil},
+	{"custom_headers", fields{"a b": "a"}, ".a b invalid_format", ".a b invalid_format", nil},
+	{"custom_headers", fields{"é": "a"}, ".é invalid_format", ".é invalid_format", nil},
+	{"custom_headers", fields{"a\r\nb": "a"}, ".a\r\nb invalid_format", ".a\r\nb invalid_format", nil},
+	{"custom_headers", fields{"X": "a\r\nHost: b"}, ".X invalid_format", ".X invalid_format", nil},
+	{"custom_headers", fields{"X": "é"}, ".X invalid_format", ".X invalid_format", nil},
+	{"custom_headers", fields{"X": "\u007f"}, ".X invalid_format", ".X invalid_format", nil},
 	{"custom_headers", fields{"X-Shop": "1", "x-shop": "2"}, ".x-shop invalid_value", ".x-shop invalid_value", nil},
-	{"custom_headers", fields{"X-SHOP": "1", "X-Shop": "2"}, ".X-Shop invalid_value", ".X-Shop invalid_value", nil},
-	{"custom_headers", fields{strings.Repeat("é", 200): "1"}, "." + strings.Repeat("é", 85) + "… invalid_format", "." + strings.Repeat("é", 85) + "… invalid_format", nil},
+	{"custom_headers", fields{strings.Repeat("é", 200): "1"}, longName, longName, nil},
 
-	{"rotate_secret", true, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", false, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", nil, "unknown_field", "invalid_type", nil}, {"rotate_secret", "x", "unknown_field", "invalid_type", nil},
-	{"id", "x", "unknown_field", "unknown_field", nil}, {"secret", "x", "unknown_field", "unknown_field", nil}, {"consecutive_failures", 0, "unknown_field", "unknown_field", nil}, {"has_bearer_token", true, "unknown_field", "unknown_field", nil},
+	{"rotate_secret", true, "unknown_field", "", &shown{leaveOut}},
+	{"rotate_secret", nil, "unknown_field", "invalid_type", nil},
+	{"secret", "x", "unknown_field", "unknown_field", nil},
 }
+
+// longName is the detail about a header whose long name is cut.
+var longName = "." + strings.Repeat("é", 85) + "… invalid_format"
 
 // TestWebhookFields checks hookValues and ids on creation and in PATCH.
 func TestWebhookFields(t *testing.T) {
@@ -104,15 +126,22 @@ func TestWebhookFields(t *testing.T) {
 	other, elsewhere := newOtherShop(s)
 	theirs := other.NewProgram("standard", false, nil)
 	here, there := s.LocationIDs[0], s.LocationIDs[1]
+	unknown := s.App.Store.ID(store.KindProgram, 999)
 	ids := []hookValue{
-		{"program_ids", []string{}, "", "", nil}, {"program_ids", nil, "", "", &shown{[]string{}}}, {"program_ids", []string{tea, program}, "", "", nil}, {"program_ids", []string{tea, program, tea}, "", "", &shown{[]string{tea, program}}},
-		{"program_ids", []string{tea, "x"}, ".1 invalid_value", ".1 invalid_value", nil}, {"program_ids", []string{theirs}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{deleted}, ".0 invalid_value", ".0 invalid_value", nil},
-		{"program_ids", []string{here}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{s.App.Store.ID(store.KindProgram, 999)}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", tea, "invalid_type", "invalid_type", nil},
-		{"program_ids", slices.Repeat([]string{tea}, 1000), "", "", &shown{[]string{tea}}}, {"program_ids", slices.Repeat([]string{tea}, 1001), "too_many", "too_many", nil},
-		{"location_ids", []string{}, "", "", nil}, {"location_ids", nil, "", "", &shown{[]string{}}}, {"location_ids", []string{there, here}, "", "", nil}, {"location_ids", []string{here, here}, "", "", &shown{[]string{here}}},
-		{"location_ids", []string{"x"}, ".0 invalid_value", ".0 invalid_value", nil}, {"location_ids", []string{here, elsewhere}, ".1 invalid_value", ".1 invalid_value", nil}, {"location_ids", []string{tea}, ".0 invalid_value", ".0 invalid_value", nil},
-		{"location_ids", fields{}, "invalid_type", "invalid_type", nil}, {"location_ids", slices.Repeat([]string{here}, 1001), "too_many", "too_many", nil},
-		{"program_id", program, "unknown_field", "unknown_field", nil},
+		{"program_ids", nil, "", "", &shown{[]string{}}},
+		{"program_ids", []string{tea, program, tea}, "", "", &shown{[]string{tea, program}}},
+		{"program_ids", []string{tea, "x"}, ".1 invalid_value", ".1 invalid_value", nil},
+		{"program_ids", []string{theirs}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"program_ids", []string{deleted}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"program_ids", []string{here}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"program_ids", []string{unknown}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"program_ids", slices.Repeat([]string{tea}, 1000), "", "", &shown{[]string{tea}}},
+		{"program_ids", slices.Repeat([]string{tea}, 1001), "too_many", "too_many", nil},
+		{"location_ids", nil, "", "", &shown{[]string{}}},
+		{"location_ids", []string{there, here, here}, "", "", &shown{[]string{there, here}}},
+		{"location_ids", []string{here, elsewhere}, ".1 invalid_value", ".1 invalid_value", nil},
+		{"location_ids", []string{tea}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"location_ids", slices.Repeat([]string{here}, 1001), "too_many", "too_many", nil},
 	}
 	for _, c := range servertest.Sample(slices.Concat(hookValues, ids)) {
 		t.Run(fmt.Sprintf("%s=%.24v", c.field, c.value), func(t *testing.T) {
@@ -156,8 +185,10 @@ func TestWebhookDefaults(t *testing.T) {
 	path, made := newWebhook(s, program, nil)
 	made.Shaped("", "CreatedWebhook", "")
 	now := "2026-03-01T09:00:00.000Z"
-	made.Shows(fields{"shop_id": s.ShopID, "program_id": program, "url": "https://hooks.invalid/a", "events": []string{"card.added"}, "active": true, "description": "", "has_bearer_token": false,
-		"program_ids": []string{}, "location_ids": []string{}, "include_shop_wide_events": true, "http_method": "POST", "custom_headers": fields{}, "payload_version": "v2",
+	made.Shows(fields{"shop_id": s.ShopID, "program_id": program, "url": "https://hooks.invalid/a", "events": []string{"card.added"},
+		"active": true, "description": "", "has_bearer_token": false,
+		"program_ids": []string{}, "location_ids": []string{}, "include_shop_wide_events": true, "http_method": "POST",
+		"custom_headers": fields{}, "payload_version": "v2",
 		"consecutive_failures": 0, "created_at": now, "updated_at": now})
 	if !strings.HasPrefix(made.Str("id"), "whk_") {
 		t.Errorf("id %s", made.Str("id"))
@@ -174,18 +205,22 @@ func TestReservedHeaders(t *testing.T) {
 	program := s.ProgramIDs["standard"]
 	path, _ := newWebhook(s, program, nil)
 	for code, names := range map[string]string{
-		"not_allowed": "Content-Type User-Agent Authorization X-Service-Signature X-Service-Sequence webhook-id webhook-timestamp webhook-signature Webhook-Anything",
-		"invalid_value": "Host Cookie Content-Length Connection Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection Proxy-Any TE Trailer Transfer-Encoding Upgrade HTTP2-Settings " +
-			"X_Shop X-Forwarded_For Content_Length _",
+		"not_allowed": "Content-Type User-Agent Authorization X-Service-Signature X-Service-Sequence webhook-id webhook-timestamp " +
+			"webhook-signature Webhook-Anything",
+		"invalid_value": "Host Cookie Content-Length Connection Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection " +
+			"Proxy-Any TE Trailer Transfer-Encoding Upgrade HTTP2-Settings X_Shop X-Forwarded_For Content_Length _",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			for _, form := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
 				s.Patch(path, fields{"custom_headers": fields{form: "x"}}).Invalid("custom_headers." + form + " " + code)
-				s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"custom_headers": fields{form: "x"}})).Invalid("custom_headers." + form + " " + code)
+				s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"custom_headers": fields{form: "x"}})).
+					Invalid("custom_headers." + form + " " + code)
 			}
 		}
 	}
-	for _, name := range []string{"X-Host", "Hosts", "X-Webhook-Id", "Webhook", "Accept", "Cookies", "X-Cookie", "Proxy", "X-Service-Signature-2"} {
+	for _, name := range []string{
+		"X-Host", "Hosts", "X-Webhook-Id", "Webhook", "Accept", "Cookies", "X-Cookie", "Proxy", "X-Service-Signature-2",
+	} {
 		s.Patch(path, fields{"custom_headers": fields{name: "x"}}).Want(200).Shows(fields{"custom_headers": fields{name: "***"}})
 	}
 }
@@ -200,14 +235,19 @@ func TestExclusiveEvents(t *testing.T) {
 	specific := strings.Fields("stamp.assigned prize.redeemed value.changed transaction.reversed card.used card.expired")
 	for _, e := range specific {
 		for _, list := range [][]string{{"transaction.created", e}, {e, "*", "transaction.created"}} {
-			s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"events": list})).Invalid("events mutually_exclusive")
+			s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"events": list})).
+				Invalid("events mutually_exclusive")
 			s.Patch(path, fields{"events": list, "description": "x"}).Invalid("events mutually_exclusive")
 		}
 		s.Patch(path, fields{"events": []string{e}}).Want(200) // replaces the list, so that no other event is in it
 		s.Patch(path, fields{"events": []string{"transaction.created"}}).Want(200).Shows(fields{"events": []string{"transaction.created"}})
 	}
 	s.Patch(path, fields{"description": "y"}).Want(200).Shows(fields{"events": []string{"transaction.created"}})
-	s.Patch(path, fields{"events": []string{"transaction.created", "bogus", "card.used"}, "url": "http://hooks.invalid/", "description": 7}).
+	s.Patch(path, fields{
+		"events":      []string{"transaction.created", "bogus", "card.used"},
+		"url":         "http://hooks.invalid/",
+		"description": 7,
+	}).
 		Invalid("description invalid_type", "events.1 invalid_value", "events mutually_exclusive", "url invalid_value")
 }
 
@@ -227,29 +267,17 @@ func TestHeaderLimits(t *testing.T) {
 		{fields{"A": "12345678", "B": "1", "C": "1"}, []string{"custom_headers too_many", "custom_headers too_long"}},
 	} {
 		s.Patch(path, fields{"custom_headers": c.headers}).Invalid(c.want...)
-		s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"custom_headers": c.headers, "program_ids": []string{"x"}, "location_ids": []string{s.LocationIDs[0], "y", "z"}})).
-			Invalid(append([]string{"program_ids.0 invalid_value", "location_ids.1 invalid_value", "location_ids.2 invalid_value"}, c.want...)...)
+		s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{
+			"custom_headers": c.headers,
+			"program_ids":    []string{"x"},
+			"location_ids":   []string{s.LocationIDs[0], "y", "z"},
+		})).
+			Invalid(append([]string{
+				"program_ids.0 invalid_value", "location_ids.1 invalid_value", "location_ids.2 invalid_value",
+			}, c.want...)...)
 	}
 	s.Get(path).Shows(fields{"custom_headers": fields{"AA": "***", "BB": "***"}})
 	if n := s.Value("SELECT count(*) FROM webhooks"); n != "1" {
 		t.Errorf("%s webhooks", n)
-	}
-}
-
-// TestManyFaults checks that an answer has at most a hundred details, none of them long.
-func TestManyFaults(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	bad := fields{}
-	for i := range 3000 {
-		bad[strings.Repeat(" ", 200)+fmt.Sprint(i)] = "x"
-	}
-	r := s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", servertest.Merge(leastHook, fields{"custom_headers": bad}))
-	if r.Want(400, "validation_failed"); len(r.Details()) != 100 || len(r.Body) > 30_000 {
-		t.Errorf("%d details, %d bytes", len(r.Details()), len(r.Body))
-	}
-	r = s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", servertest.Merge(leastHook, fields{"program_ids": slices.Repeat([]string{"x"}, 1000), "location_ids": []string{"y"}}))
-	if r.Want(400, "validation_failed"); len(r.Details()) != 100 {
-		t.Errorf("%d details", len(r.Details()))
 	}
 }

@@ -38,11 +38,16 @@ func TestSecretsForAnotherHost(t *testing.T) {
 			was := s.Get(path)
 			change := fields{"url": url}
 			if !moved {
-				s.Patch(path, change).Want(200).Shows(fields{"url": url, "has_bearer_token": true, "custom_headers": fields{"X-Pass": "***"}})
+				s.Patch(path, change).Want(200).Shows(fields{
+					"url":              url,
+					"has_bearer_token": true,
+					"custom_headers":   fields{"X-Pass": "***"},
+				})
 				return
 			}
 			s.Patch(path, change).Invalid("bearer_token required", "custom_headers required")
-			s.Patch(path, servertest.Merge(change, fields{"description": 7})).Invalid("description invalid_type", "bearer_token required", "custom_headers required")
+			s.Patch(path, servertest.Merge(change, fields{"description": 7})).
+				Invalid("description invalid_type", "bearer_token required", "custom_headers required")
 			s.Patch(path, servertest.Merge(change, fields{"bearer_token": "t"})).Invalid("custom_headers required")
 			s.Patch(path, servertest.Merge(change, fields{"custom_headers": nil})).Invalid("bearer_token required")
 			if now := s.Get(path); string(now.Body) != string(was.Body) {
@@ -51,7 +56,10 @@ func TestSecretsForAnotherHost(t *testing.T) {
 			s.Patch(path, servertest.Merge(change, fields{"bearer_token": "u", "custom_headers": fields{"X-New": "w"}})).Want(200).
 				Shows(fields{"url": url, "has_bearer_token": true, "custom_headers": fields{"X-New": "***"}})
 			// Without a bearer token and custom headers, the URL can change alone.
-			s.Patch(path, servertest.Merge(kept, fields{"bearer_token": nil, "custom_headers": nil})).Want(200).Shows(fields{"has_bearer_token": false, "custom_headers": fields{}})
+			s.Patch(path, servertest.Merge(kept, fields{"bearer_token": nil, "custom_headers": nil})).Want(200).Shows(fields{
+				"has_bearer_token": false,
+				"custom_headers":   fields{},
+			})
 			s.Patch(path, change).Want(200)
 			s.Patch(path, fields{"url": "https://hooks.invalid/a", "bearer_token": "t"}).Want(200)
 			s.Patch(path, change).Invalid("bearer_token required")
@@ -69,9 +77,13 @@ func TestMaskIsNoSecret(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	path, made := newWebhook(s, s.ProgramIDs["standard"], fields{"bearer_token": "t", "custom_headers": fields{"X-Pass": "v"}})
-	s.Patch(path, fields{"custom_headers": made.At("custom_headers"), "bearer_token": "***"}).Invalid("bearer_token invalid_value", "custom_headers.X-Pass invalid_value")
+	s.Patch(path, fields{
+		"custom_headers": made.At("custom_headers"),
+		"bearer_token":   "***",
+	}).Invalid("bearer_token invalid_value", "custom_headers.X-Pass invalid_value")
 	s.Patch(path, fields{"custom_headers": fields{"X-Pass": " *** ", "X-Other": "v"}}).Invalid("custom_headers.X-Pass invalid_value")
-	s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", servertest.Merge(leastHook, fields{"custom_headers": fields{"X-Pass": "***"}})).Invalid("custom_headers.X-Pass invalid_value")
+	s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks",
+		servertest.Merge(leastHook, fields{"custom_headers": fields{"X-Pass": "***"}})).Invalid("custom_headers.X-Pass invalid_value")
 	s.Patch(path, fields{"custom_headers": fields{"X-Pass": "****", "X-Stars": "** *"}, "bearer_token": "****"}).Want(200)
 	hook := s.Row(store.KindWebhook, made.Str("id"))
 	if v := s.Value("SELECT custom_headers FROM webhooks WHERE id=?", hook); v != `{"X-Pass":"****","X-Stars":"** *"}` {
@@ -122,12 +134,19 @@ func TestWebhookKeepsDeletedProgram(t *testing.T) {
 	path, made := newWebhook(s, home, fields{"program_ids": []string{deleted, tea}})
 	empty, _ := newWebhook(s, home, nil)
 	s.Control("DELETE", "/programs/"+deleted, nil)
-	s.Patch(path, fields{"program_ids": made.At("program_ids"), "description": "x"}).Want(200).Shows(fields{"program_ids": []string{deleted, tea}})
+	s.Patch(path, fields{
+		"program_ids": made.At("program_ids"),
+		"description": "x",
+	}).Want(200).Shows(fields{"program_ids": []string{deleted, tea}})
 	s.Patch(path, fields{"program_ids": []string{home, deleted, deleted}}).Want(200).Shows(fields{"program_ids": []string{home, deleted}})
 	s.Patch(path, fields{"program_ids": []string{deleted, "x"}}).Invalid("program_ids.1 invalid_value")
-	s.Patch(path, fields{"program_ids": []string{deleted, "x"}, "description": 7}).Invalid("description invalid_type", "program_ids.1 invalid_value")
+	s.Patch(path, fields{
+		"program_ids": []string{deleted, "x"},
+		"description": 7,
+	}).Invalid("description invalid_type", "program_ids.1 invalid_value")
 	s.Patch(empty, fields{"program_ids": []string{deleted}}).Invalid("program_ids.0 invalid_value")
-	s.Post("/programs/"+home+"/webhooks", servertest.Merge(leastHook, fields{"program_ids": []string{deleted}})).Invalid("program_ids.0 invalid_value")
+	s.Post("/programs/"+home+"/webhooks", servertest.Merge(leastHook, fields{"program_ids": []string{deleted}})).
+		Invalid("program_ids.0 invalid_value")
 	s.Patch(path, fields{"program_ids": []string{tea}}).Want(200)
 	s.Patch(path, fields{"program_ids": []string{tea, deleted}}).Invalid("program_ids.1 invalid_value")
 }

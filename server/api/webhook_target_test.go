@@ -76,7 +76,11 @@ func TestTargetLookups(t *testing.T) {
 	wants("no url")
 	s.Patch(path, fields{"url": "https://hooks.invalid/c", "rotate_secret": true}).Want(200)
 	wants("patch", "hooks.invalid")
-	s.Patch(path, fields{"url": "https://private.invalid/", "events": []string{"bogus"}, "description": 7}).Invalid("description invalid_type", "events.0 invalid_value", "url not_public")
+	s.Patch(path, fields{
+		"url":         "https://private.invalid/",
+		"events":      []string{"bogus"},
+		"description": 7,
+	}).Invalid("description invalid_type", "events.0 invalid_value", "url not_public")
 	wants("other invalid fields", "private.invalid")
 	for _, url := range []any{"", "nothing", 7, nil, "https://a:b@hooks.invalid/"} {
 		s.Patch(path, fields{"url": url}).Want(400)
