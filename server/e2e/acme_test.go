@@ -48,15 +48,17 @@ func startCA(t *testing.T, validity time.Duration, tlsPort, httpPort bool) *ca {
 	c.dns, c.listen, c.management = address(ports[2]), address(ports[3]), address(ports[4])
 	asked := map[bool][2]int{true: {c.tlsPort, c.httpPort}, false: {ports[5], ports[5]}}
 	config := must(json.Marshal(map[string]any{"pebble": map[string]any{
-		"listenAddress": c.listen, "managementListenAddress": c.management, "certificate": filepath.Join(c.dir, "cert.pem"), "privateKey": filepath.Join(c.dir, "key.pem"),
-		"tlsPort": asked[tlsPort][0], "httpPort": asked[httpPort][1], "retryAfter": map[string]int{"authz": 1, "order": 1},
+		"listenAddress": c.listen, "managementListenAddress": c.management, "certificate": filepath.Join(c.dir, "cert.pem"),
+		"privateKey": filepath.Join(c.dir, "key.pem"),
+		"tlsPort":    asked[tlsPort][0], "httpPort": asked[httpPort][1], "retryAfter": map[string]int{"authz": 1, "order": 1},
 		"profiles": map[string]any{"default": map[string]any{"description": "the only one", "validityPeriod": int(validity.Seconds())}},
 	}}))
 	file := filepath.Join(c.dir, "pebble.json")
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	names := exec.Command(filepath.Join(bin, "pebble-challtestsrv"), "-dnsserver", c.dns, "-management", address(freePorts(t, 1)[0]), "-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "")
+	names := exec.Command(filepath.Join(bin, "pebble-challtestsrv"), "-dnsserver", c.dns, "-management", address(freePorts(t, 1)[0]),
+		"-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "")
 	pebble := exec.Command(filepath.Join(bin, "pebble"), "-config", file, "-dnsserver", c.dns)
 	pebble.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1")
 	for _, cmd := range []*exec.Cmd{names, pebble} {
@@ -110,7 +112,10 @@ func freePorts(t *testing.T, n int) (ports []int) {
 }
 
 func (c *ca) client() *http.Client {
-	return &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.own}, DisableKeepAlives: true}}
+	return &http.Client{
+		Timeout:   5 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.own}, DisableKeepAlives: true},
+	}
 }
 
 // roots returns the root certificate of the CA.
@@ -131,8 +136,10 @@ func (c *ca) roots() *x509.CertPool {
 // serve starts a server that gets its certificates from the CA.
 func (c *ca) serve(db string, args ...string) *process {
 	c.t.Helper()
-	p := launch(c.t, []string{"SSL_CERT_FILE=" + filepath.Join(c.dir, "cert.pem")}, append([]string{"serve", "--db", db, "--log-format", "json", "--tls-auto", "cards.shop.test",
-		"--listen", address(c.tlsPort), "--http-listen", address(c.httpPort), "--acme-url", "https://" + c.listen + "/dir"}, args...)...)
+	p := launch(c.t, []string{"SSL_CERT_FILE=" + filepath.Join(c.dir, "cert.pem")},
+		append([]string{"serve", "--db", db, "--log-format", "json", "--tls-auto", "cards.shop.test",
+			"--listen", address(c.tlsPort), "--http-listen", address(c.httpPort), "--acme-url",
+			"https://" + c.listen + "/dir"}, args...)...)
 	p.awaitServing()
 	return p
 }
@@ -140,7 +147,8 @@ func (c *ca) serve(db string, args ...string) *process {
 // handshake connects to a server as a browser does that thinks it is host, and returns the server's
 // certificate.
 func handshake(p *process, roots *x509.CertPool, host string) (*x509.Certificate, error) {
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: waitLimit}, "tcp", strings.TrimPrefix(p.origin, "https://"), &tls.Config{RootCAs: roots, ServerName: host})
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: waitLimit}, "tcp", strings.TrimPrefix(p.origin, "https://"),
+		&tls.Config{RootCAs: roots, ServerName: host})
 	if err != nil {
 		return nil, err
 	}
@@ -150,12 +158,13 @@ func handshake(p *process, roots *x509.CertPool, host string) (*x509.Certificate
 
 // browser returns a client that finds every host at the server.
 func browser(p *process, roots *x509.CertPool) *http.Client {
-	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true, ForceAttemptHTTP2: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(p.origin, "https://"))
-		},
-	}}
+	return &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true, ForceAttemptHTTP2: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "tcp", strings.TrimPrefix(p.origin, "https://"))
+			},
+		}}
 }
 
 // TestACME has a server get its certificate at the start, before anybody asks for it, and use it
@@ -181,7 +190,8 @@ func TestACME(t *testing.T) {
 	}
 	r := must(http.NewRequest("GET", "http://"+address(c.httpPort)+"/docs?x=1", nil))
 	r.Host = "cards.shop.test"
-	if got := must(browser(&process{origin: address(c.httpPort)}, nil).Do(r)); got.StatusCode != http.StatusMovedPermanently || got.Header.Get("Location") != "https://cards.shop.test/docs?x=1" {
+	if got := must(browser(&process{origin: address(c.httpPort)}, nil).Do(r)); got.StatusCode != http.StatusMovedPermanently ||
+		got.Header.Get("Location") != "https://cards.shop.test/docs?x=1" {
 		t.Errorf("plain http: %d to %s", got.StatusCode, got.Header.Get("Location"))
 	}
 	first := must(handshake(p, roots, "cards.shop.test"))
@@ -197,7 +207,8 @@ func TestACME(t *testing.T) {
 	if mode := must(os.Stat(folder)).Mode().Perm(); mode != 0o700 {
 		t.Errorf("the folder has mode %o", mode)
 	}
-	if r := execute(t, []string{"PUNCHCARD_TLS_AUTO=cards.shop.test", "PUNCHCARD_LISTEN=" + address(c.tlsPort), "PUNCHCARD_DB=" + db}, "healthcheck"); r != (result{}) {
+	if r := execute(t, []string{"PUNCHCARD_TLS_AUTO=cards.shop.test", "PUNCHCARD_LISTEN=" + address(c.tlsPort), "PUNCHCARD_DB=" + db},
+		"healthcheck"); r != (result{}) {
 		t.Errorf("healthcheck: %+v", r)
 	}
 	kept := must(os.ReadDir(folder))

@@ -16,7 +16,8 @@ func TestAttackFindErasedPerson(t *testing.T) {
 	api, till, out := p.api(p.ready.APIKey), p.till(p.ready.TillToken), p.outside()
 	var made card
 	api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards",
-		`{"holder_name": "Zebedee", "holder_email": "zebedee@example.com", "external_ref": "zebedee-1", "send_email": true}`).Want(201).Decode(&made)
+		`{"holder_name": "Zebedee", "holder_email": "zebedee@example.com", "external_ref": "zebedee-1", "send_email": true}`).
+		Want(201).Decode(&made)
 	api.Call("GET", "/cards", nil).Want(200)
 	api.Call("GET", "/cards?external_ref=zebedee-1", nil).Want(200)
 	till.Call("POST", "/cards/"+made.ID+"/stamps", `{"metadata": {"by": "Zebedee"}}`).Want(201)

@@ -61,9 +61,14 @@ func TestAttackFiles(t *testing.T) {
 			{"copy.db-wal", "restore TO --db DB --force"},
 			{"copy.db-journal", "restore TO --db DB --force"},
 			{"shop.db.partial", "restore TO --db DB --force"},
-			{"shop.db.lock", "restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|dev --listen 127.0.0.1:0 --db DB|check --db DB|shop list --db DB"},
-			{"shop.db-wal", "backup TO --db DB|restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|dev --listen 127.0.0.1:0 --db DB|check --db DB"},
-			{"shop.db-shm", "backup TO --db DB|restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|check --db DB|shop list --db DB"},
+			{"shop.db.lock",
+				"restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|dev --listen 127.0.0.1:0 --db DB|check --db DB|" +
+					"shop list --db DB"},
+			{"shop.db-wal",
+				"backup TO --db DB|restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|dev --listen 127.0.0.1:0 --db DB|" +
+					"check --db DB"},
+			{"shop.db-shm",
+				"backup TO --db DB|restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|check --db DB|shop list --db DB"},
 			{"shop.db-journal", "backup TO --db DB|restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|check --db DB"},
 		} {
 			commands := strings.Split(c.args, "|")
@@ -72,7 +77,10 @@ func TestAttackFiles(t *testing.T) {
 			}
 			for _, command := range commands {
 				dir := t.TempDir()
-				db, to, at, precious := filepath.Join(dir, "shop.db"), filepath.Join(dir, "copy.db"), filepath.Join(dir, c.at), filepath.Join(dir, "precious")
+				db := filepath.Join(dir, "shop.db")
+				to := filepath.Join(dir, "copy.db")
+				at := filepath.Join(dir, c.at)
+				precious := filepath.Join(dir, "precious")
 				err := errors.Join(os.WriteFile(db, sound, 0o600), os.WriteFile(precious, []byte("mine"), 0o600))
 				if strings.HasPrefix(command, "restore") {
 					err = errors.Join(err, os.WriteFile(to, sound, 0o600))
@@ -152,7 +160,8 @@ func TestDatabaseBehindLink(t *testing.T) {
 	t.Parallel()
 	dir, links := t.TempDir(), t.TempDir()
 	db, link := filepath.Join(dir, "shop.db"), filepath.Join(links, "link.db")
-	if err := errors.Join(os.Symlink("../"+filepath.Base(links)+"/second.db", link), os.Symlink(db, filepath.Join(links, "second.db"))); err != nil {
+	if err := errors.Join(os.Symlink("../"+filepath.Base(links)+"/second.db", link),
+		os.Symlink(db, filepath.Join(links, "second.db"))); err != nil {
 		t.Fatal(err)
 	}
 	if r := execute(t, nil, "shop", "create", "--name", "Bar Lux", "--db", link); r.code != 0 {
@@ -219,7 +228,9 @@ func TestAttackModes(t *testing.T) {
 		run("restore", at("copy.db"), "--db", at("restored.db"))
 		d := launchCommand(t, under("dev", "--db", at("dev.db"), "--listen", "127.0.0.1:0"))
 		d.await(d.stdout, func(text string) bool { return strings.Contains(text, "\n") })
-		wantModes(t, umask, dir, []string{"real.db", "copy.db", "restored.db", "restored.db.lock", "dev-real.db", "dev-real.db-wal", "dev-real.db-shm"})
+		wantModes(t, umask, dir, []string{
+			"real.db", "copy.db", "restored.db", "restored.db.lock", "dev-real.db", "dev-real.db-wal", "dev-real.db-shm",
+		})
 		d.stop()
 		temporary := launchCommand(t, under("dev", "--listen", "127.0.0.1:0"))
 		temporary.await(temporary.stdout, func(text string) bool { return strings.Contains(text, "\n") })

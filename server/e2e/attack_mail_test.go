@@ -49,33 +49,11 @@ func TestAttackMailFlood(t *testing.T) {
 	}
 	receive(3)
 	f.server.await(f.server.stderr, func(text string) bool { return strings.Count(text, "mail waits for a quota") >= 3 })
-	newClient(t, f.server.origin+last.InstallURL[strings.Index(last.InstallURL, "/i/"):], "").Get("").Want(200) // the link of a mail that waits
+	newClient(t, f.server.origin+last.InstallURL[strings.Index(last.InstallURL, "/i/"):], "").Get("").
+		Want(200) // the link of a mail that waits
 	f.server.stop()
 	if n := len(s.All()); n > 9 || to["zoe@example.com"] != 5 || len(to) != 4 {
 		t.Errorf("mail went to %v, %d in all", to, n)
 	}
 	f.list("check")
-}
-
-// TestAttackMailName has a program whose name would write further lines of a message,
-// and reverse how they read. The name is in the file as if it was older than the rule
-// for names.
-func TestAttackMailName(t *testing.T) {
-	t.Parallel()
-	s := &mailtest.Server{}
-	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
-	f := newShop(t, flags...)
-	k := f.makeKey("create", "--name", "CRM")
-	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
-	f.server.stop()
-	sqlExec(t, f.db, "UPDATE programs SET name = 'Prize' || char(13, 10, 13, 10) || 'Pay at ' || char(8238) || 'http://evil.example' || char(10)")
-	f.server = startServe(t, f.db, flags...)
-	made := issueCard(f.api(k), program, `{"holder_email":"zoe@example.com","send_email":true}`)
-	h, body := waitForMail(t, s).Parsed(t)
-	if want := "Open this link on your phone to add the card Prize Pay at http://evil.example:\r\n\r\n" + made.InstallURL + "\r\n"; body != want {
-		t.Errorf("the text is %q, want %q", body, want)
-	}
-	if got := h.Get("Subject"); got != "Your card: Prize Pay at http://evil.example" {
-		t.Errorf("the subject is %q", got)
-	}
 }

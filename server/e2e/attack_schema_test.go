@@ -15,7 +15,10 @@ import (
 // commandsOnFile are commands that open a file. FILE is the file, and NEW a path at which
 // there is none. The first two have code of their own for verifying a file, the others open
 // it.
-var commandsOnFile = []string{"check --quick --db FILE", "restore FILE --db NEW", "backup NEW --db FILE --quick", "serve --listen 127.0.0.1:0 --db FILE", "shop list --db FILE"}
+var commandsOnFile = []string{
+	"check --quick --db FILE", "restore FILE --db NEW", "backup NEW --db FILE --quick", "serve --listen 127.0.0.1:0 --db FILE",
+	"shop list --db FILE",
+}
 
 // refusedBy checks that commands refuse a file in one line and change nothing.
 func refusedBy(t *testing.T, commands []string, file string, says ...string) {
@@ -53,9 +56,14 @@ func TestAttackSchema(t *testing.T) {
 		{"DROP INDEX keys_hash", `lacks the index "keys_hash"`},
 		{"DROP INDEX keys_hash; CREATE INDEX keys_hash ON keys (hash)", `index "keys_hash"`},
 		{"ALTER TABLE shops ADD COLUMN evil TEXT", `table "shops"`},
-		{edit("UPDATE sqlite_schema SET sql=replace(sql, 'prefix              TEXT    NOT NULL', 'prefix TEXT NOT NULL COLLATE NOCASE') WHERE name='keys'"), `table "keys"`},
-		{edit("UPDATE sqlite_schema SET sql=replace(sql, 'hash                BLOB    NOT NULL', 'hash BLOB NOT NULL DEFAULT (randomblob(9))') WHERE name='keys'"), `table "keys"`},
-		{edit("UPDATE sqlite_schema SET sql=replace(sql, 'CHECK (mode = ''live'' OR mode = ''test'')', 'CHECK (1)') WHERE name='shops'"), `table "shops"`},
+		{edit("UPDATE sqlite_schema SET sql=replace(sql, 'prefix              TEXT    NOT NULL', " +
+			"'prefix TEXT NOT NULL COLLATE NOCASE') WHERE name='keys'"),
+			`table "keys"`},
+		{edit("UPDATE sqlite_schema SET sql=replace(sql, 'hash                BLOB    NOT NULL', " +
+			"'hash BLOB NOT NULL DEFAULT (randomblob(9))') WHERE name='keys'"),
+			`table "keys"`},
+		{edit("UPDATE sqlite_schema SET sql=replace(sql, 'CHECK (mode = ''live'' OR mode = ''test'')', 'CHECK (1)') WHERE name='shops'"),
+			`table "shops"`},
 		{"CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER, evil)", `table "_litestream_seq"`},
 		{"CREATE TABLE \"evil\x1b[2J\nname\" (a)", `table "evil\x1b[2J\nname"`},
 		{"PRAGMA user_version=-3", "not one of punchcard"},
@@ -77,7 +85,8 @@ func TestAttackSchema(t *testing.T) {
 func TestToleratedTables(t *testing.T) {
 	t.Parallel()
 	file, restored := newDatabase(t), filepath.Join(t.TempDir(), "restored.db")
-	sqlExec(t, file, "ANALYZE; CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER); CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER)")
+	sqlExec(t, file, `ANALYZE; CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+		CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER)`)
 	if n := len(query(t, file, "SELECT name FROM sqlite_schema WHERE name LIKE 'sqlite_stat_' OR name LIKE '_litestream%'")); n < 3 {
 		t.Fatalf("the file has %d such tables", n)
 	}

@@ -18,7 +18,10 @@ import (
 func TestAttackBusyFile(t *testing.T) {
 	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		for _, command := range []string{"backup COPY --db DB", "restore COPY --db DB --force", "serve --listen 127.0.0.1:0 --db DB", "dev --listen 127.0.0.1:0 --db DB", "check --db DB", "shop list --db DB"} {
+		for _, command := range []string{
+			"backup COPY --db DB", "restore COPY --db DB --force", "serve --listen 127.0.0.1:0 --db DB",
+			"dev --listen 127.0.0.1:0 --db DB", "check --db DB", "shop list --db DB",
+		} {
 			dir := t.TempDir()
 			db, copied := filepath.Join(dir, "shop.db"), filepath.Join(dir, "copy.db")
 			source := newDatabase(t)

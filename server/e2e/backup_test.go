@@ -67,7 +67,13 @@ type busyShop struct {
 
 func newBusyShop(t *testing.T, writers int) *busyShop {
 	t.Helper()
-	b := &busyShop{shopFile: newShop(t, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0"), stopped: make(chan struct{}), requested: make([]int, writers), answered: make([]int, writers), answer: make(chan struct{}, 1)}
+	b := &busyShop{
+		shopFile:  newShop(t, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0"),
+		stopped:   make(chan struct{}),
+		requested: make([]int, writers),
+		answered:  make([]int, writers),
+		answer:    make(chan struct{}, 1),
+	}
 	b.server.clientsLeave = true
 	k := b.makeKey("create", "--name", "Office")
 	var device struct{ Token string }
@@ -98,7 +104,8 @@ func newBusyShop(t *testing.T, writers int) *busyShop {
 				b.checking.RLock()
 				b.increment(b.requested, w)
 				var made card
-				ok := post(k.Secret, b.server.origin+"/api/public/v1/programs/"+b.program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, w, n), &made) &&
+				ok := post(k.Secret, b.server.origin+"/api/public/v1/programs/"+b.program+"/cards",
+					fmt.Sprintf(`{"external_ref":"%d-%d"}`, w, n), &made) &&
 					post(device.Token, b.server.origin+"/till/v1/cards/"+made.ID+"/stamps", `{"count":3}`, &struct{}{})
 				b.checking.RUnlock()
 				if !ok {
@@ -167,7 +174,8 @@ func (b *busyShop) checkBackup(copied string, before, requested []int) {
 		}
 		total += n
 		if n < before[w] || n > requested[w] {
-			b.t.Errorf("writer %d had %d cards answered before and %d requested by the end; the backup has %d", w, before[w], requested[w], n)
+			b.t.Errorf("writer %d had %d cards answered before and %d requested by the end; the backup has %d", w, before[w],
+				requested[w], n)
 		}
 	}
 	if total != len(stamps) {
@@ -213,7 +221,10 @@ func TestBackupRefusals(t *testing.T) {
 		}
 		return at(name)
 	}
-	there, text, empty, live := write("there", "mine"), write("text.txt", strings.Repeat("mine\n", 500)), write("empty.db", ""), write("live.db", "mine")
+	there := write("there", "mine")
+	text := write("text.txt", strings.Repeat("mine\n", 500))
+	empty := write("empty.db", "")
+	live := write("live.db", "mine")
 	write("live.db-wal", "")
 	newer, foreign, broken := copyFile(t, newDatabase(t)), write("foreign.db", ""), copyFile(t, newDatabase(t))
 	sqlExec(t, newer, "PRAGMA user_version=1000")
@@ -285,14 +296,15 @@ func TestBackupCannotWrite(t *testing.T) {
 	if os.Geteuid() == 0 { // permissions do not apply to root
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
-	finish(t, cmd, nil).refused(t, filepath.Join(closed, "copy.db"), "cannot write in the folder", "permission denied: punchcard runs as user ")
-
+	finish(t, cmd, nil).refused(t, filepath.Join(closed, "copy.db"), "cannot write in the folder",
+		"permission denied: punchcard runs as user ")
 	size := must(os.Stat(db)).Size()
 	dir, tries := t.TempDir(), 0
 	for limit := int64(70); limit*512 < size+4096; limit += 1 + size/512/25 {
 		// RLIMIT_FSIZE simulates the full disk. The smallest limit is above the size of the -shm
 		// file, which reading the database needs.
-		cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, limit), binary(), "backup", filepath.Join(dir, "copy.db"), "--db", db)
+		cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, limit), binary(), "backup",
+			filepath.Join(dir, "copy.db"), "--db", db)
 		r := finish(t, cmd, nil)
 		if limit*512 >= size {
 			break
@@ -306,7 +318,6 @@ func TestBackupCannotWrite(t *testing.T) {
 	if tries < 10 {
 		t.Errorf("only %d limits were tried", tries)
 	}
-
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=100k", "none", dir).CombinedOutput(); err != nil {
 		t.Logf("NOT TESTED: a full disk, since no tmpfs can be mounted here: %v %s", err, out)
 		return
@@ -326,7 +337,11 @@ func TestBackupHasNothingErased(t *testing.T) {
 	api := b.api(key{Secret: b.secrets[0]})
 	var ids []string
 	for i := range 4 {
-		made := issueCard(api, b.program, map[string]string{"holder_name": person, "external_ref": fmt.Sprint("gone-", i), "holder_email": fmt.Sprintf("zebedee%d@example.com", i)})
+		made := issueCard(api, b.program, map[string]string{
+			"holder_name":  person,
+			"external_ref": fmt.Sprint("gone-", i),
+			"holder_email": fmt.Sprintf("zebedee%d@example.com", i),
+		})
 		ids = append(ids, made.ID)
 	}
 	dir := t.TempDir()
@@ -371,15 +386,13 @@ func TestServeMakesBackups(t *testing.T) {
 	if strings.Contains(again.stderr.String(), "backup") {
 		t.Errorf("a restart made another backup:\n%s", again.stderr)
 	}
-
-	for _, c := range []struct{ flag, variable, value string }{
-		{"backup-every", "PUNCHCARD_BACKUP_EVERY", "59s"}, {"backup-every", "PUNCHCARD_BACKUP_EVERY", "8761h"}, {"backup-every", "PUNCHCARD_BACKUP_EVERY", "-1h"}, {"backup-every", "PUNCHCARD_BACKUP_EVERY", "x"},
-		{"backup-keep", "PUNCHCARD_BACKUP_KEEP", "0"}, {"backup-keep", "PUNCHCARD_BACKUP_KEEP", "10001"}, {"backup-keep", "PUNCHCARD_BACKUP_KEEP", "x"},
-		{"backup-dir", "PUNCHCARD_BACKUP_DIR", filepath.Join(dir, "none")}, {"backup-dir", "PUNCHCARD_BACKUP_DIR", db},
+	for _, c := range []struct{ flag, value string }{
+		{"backup-every", "59s"}, {"backup-every", "8761h"}, {"backup-keep", "0"}, {"backup-keep", "10001"},
+		{"backup-dir", filepath.Join(dir, "none")}, {"backup-dir", db},
 	} {
-		env := []string{"PUNCHCARD_BACKUP_EVERY=24h", "PUNCHCARD_BACKUP_DIR=" + dir}
-		execute(t, env, "serve", "--db", db, "--listen", "127.0.0.1:0", "--"+c.flag+"="+c.value).refused(t, "--"+c.flag, c.variable)
-		execute(t, append(env, c.variable+"="+c.value), "serve", "--db", db, "--listen", "127.0.0.1:0").refused(t, "--"+c.flag, c.variable)
+		variable := "PUNCHCARD_" + strings.ToUpper(strings.ReplaceAll(c.flag, "-", "_"))
+		env := []string{"PUNCHCARD_BACKUP_EVERY=24h", "PUNCHCARD_BACKUP_DIR=" + dir, variable + "=" + c.value}
+		execute(t, env, "serve", "--db", db, "--listen", "127.0.0.1:0").refused(t, "--"+c.flag, variable)
 	}
 	execute(t, nil, "serve", "--db", db, "--backup-dir", dir).refused(t, "--backup-dir", "--backup-every")
 	execute(t, nil, "serve", "--db", db, "--backup-every", "24h").refused(t, "--backup-dir", "--backup-every")

@@ -204,7 +204,9 @@ func startDevWith(t *testing.T, env []string, args ...string) *process {
 // startServe starts the server on a file, on a free port unless args name one.
 func startServe(t *testing.T, db string, args ...string) *process {
 	t.Helper()
-	p := launch(t, nil, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"}, args...)...)
+	p := launch(t, nil, append([]string{
+		"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug",
+	}, args...)...)
 	p.awaitServing()
 	return p
 }
@@ -256,7 +258,8 @@ func (p *process) stop() {
 		p.t.Errorf("the server ended with %v:\n%s", err, p.stderr)
 	}
 	for line := range strings.Lines(p.stderr.String()) {
-		if (strings.Contains(line, "level=ERROR") || strings.Contains(line, `"level":"ERROR"`)) && (!p.clientsLeave || !strings.Contains(line, "context canceled")) {
+		if (strings.Contains(line, "level=ERROR") || strings.Contains(line, `"level":"ERROR"`)) &&
+			(!p.clientsLeave || !strings.Contains(line, "context canceled")) {
 			p.t.Errorf("the server logged an error: %s", line)
 		}
 	}

@@ -134,7 +134,8 @@ func (f *shopFile) checkSecrets() {
 func (f *shopFile) location(name string) (id string) {
 	f.t.Helper()
 	var l struct{ ID string }
-	f.json(&l, "location", "create", "--name", name, "--address", "Via Po 1", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT", "--lat", "45.07", "--lon=-7.68")
+	f.json(&l, "location", "create", "--name", name, "--address", "Via Po 1", "--city", "Torino", "--postal-code", "10123",
+		"--country-code", "IT", "--lat", "45.07", "--lon=-7.68")
 	return l.ID
 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -33,18 +32,13 @@ func TestPlanAndSubscription(t *testing.T) {
 		t.Error("the key is still disabled by the plan")
 	}
 
-	for state, status := range map[string]int{"suspended": 402, "cancelled": 402, "past_due": 200, "active": 200} {
-		f.list("shop", "update", "--subscription-state", state)
-		if r := api.Get("/me"); status == 402 {
-			r.Want(402, "subscription_suspended")
-		} else {
-			r.Want(status)
-		}
-	}
+	f.list("shop", "update", "--subscription-state", "cancelled")
+	api.Get("/me").Want(402, "subscription_suspended")
 	f.list("shop", "update", "--subscription-state", "active")
 
 	program := newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
-	f.list("shop", "update", "--max-cards", "1", "--max-locations", "0", "--included-locations", "3", "--name", "Lux", "--timezone", "Asia/Tokyo")
+	f.list("shop", "update", "--max-cards", "1", "--max-locations", "0", "--included-locations", "3", "--name", "Lux", "--timezone",
+		"Asia/Tokyo")
 	issueCard(api, program, nil)
 	api.Post("/programs/"+program+"/cards", nil).Want(422, "unprocessable_entity")
 	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT")("maximum")
@@ -52,10 +46,7 @@ func TestPlanAndSubscription(t *testing.T) {
 	issueCard(api, program, nil)
 
 	f.refused("shop", "update", "--timezone", "Europe/Atlantis")("--timezone")
-	f.refused("shop", "update", "--subscription-state", "paused")("--subscription-state")
-	f.refused("shop", "update", "--max-cards", "-1")("--max-cards")
 	f.refused("shop", "update", "--shop", "shp_none")("--shop: no such shop")
-	f.refused("shop", "create")("--name")
 	f.list("shop", "create", "--name", "Second", "--mode", "test")
 	f.refused("key", "list")("--shop")
 	if text := f.list("shop", "list"); !strings.Contains(text, "Lux") || !strings.Contains(text, "Second") {
@@ -64,23 +55,18 @@ func TestPlanAndSubscription(t *testing.T) {
 	f.checkSecrets()
 }
 
-// TestLocationCommands checks the commands on locations and their PINs.
+// TestLocationCommands checks the commands on locations.
 func TestLocationCommands(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	k := f.makeKey("create", "--name", "CRM")
 	home := f.location("Home")
-	const pin = "90210"
-	f.secrets = append(f.secrets, pin)
-	f.setPIN(home, pin)
-	f.refusesPIN("12", home)("4 to 8 digits")
-	f.refusesPIN(pin, "loc_none")("No such location")
 	if text := f.list("location", "list"); !strings.Contains(text, home) {
 		t.Errorf("the list of locations:\n%s", text)
 	}
-	f.list("location", "set-pin", home, "--none")
-	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "Italy", "--lat", "91")("--country-code", "--lat")
-	f.checkAudit(k, "shop.create "+f.shop, "location.create "+home, "location.set_pin "+home, "key.create "+k.ID)
+	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "Italy",
+		"--lat", "91")("--country-code", "--lat")
+	f.checkAudit(k, "shop.create "+f.shop, "location.create "+home, "key.create "+k.ID)
 	f.list("check")
 	f.checkSecrets()
 }
@@ -89,7 +75,8 @@ func TestLocationCommands(t *testing.T) {
 func TestProgramUpdateCommand(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
-	program := newProgram(f.api(f.makeKey("create", "--name", "CRM")), `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	program := newProgram(f.api(f.makeKey("create", "--name", "CRM")),
+		`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	f.list("program", "update", program, "--min-spend-cents", "250")
 	f.list("program", "update", program, "--min-spend-cents", "none")
 	f.refused("program", "update", program, "--min-spend-cents", "0")("--min-spend-cents")
@@ -102,7 +89,8 @@ func TestProgramUpdateCommand(t *testing.T) {
 	f.refused("program", "update", program, "--enroll")("--enroll-slug", "--enroll-max-cards")
 	f.refused("program", "update", program, "--enroll-slug", "Tea")("--enroll-slug")
 	f.refused("program", "update", program, "--enroll-slug", "tea", "--min-spend-cents", "1")("command of their own")
-	f.list("program", "update", program, "--enroll", "--enroll-slug", "tea", "--enroll-max-cards", "10", "--enroll-name", "required", "--enroll-email", "off", "--enroll-consent", "I agree.", "--enroll-privacy-url", "https://example.com/")
+	f.list("program", "update", program, "--enroll", "--enroll-slug", "tea", "--enroll-max-cards", "10", "--enroll-name", "required",
+		"--enroll-email", "off", "--enroll-consent", "I agree.", "--enroll-privacy-url", "https://example.com/")
 	f.list("program", "update", program, "--no-enroll", "--enroll-consent", "none", "--enroll-privacy-url", "none")
 	f.list("check")
 	f.checkSecrets()
@@ -117,20 +105,12 @@ func TestCardCommands(t *testing.T) {
 	api := f.api(k)
 	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	made := issueCard(api, program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
-	is := func(id, status string) {
-		t.Helper()
-		if got := readCard(api, id).Status; got != status {
-			t.Errorf("the card is %s, want %s", got, status)
-		}
-	}
-	for _, step := range [][2]string{{"lock", "locked"}, {"lock", "locked"}, {"unlock", "invited"}, {"archive", "archived"}} {
-		if text := f.list("card", step[0], made.ID); !strings.Contains(text, step[1]) {
+	for _, step := range [][2]string{{"lock", "locked"}, {"unlock", "invited"}, {"archive", "archived"}} {
+		if text := f.list("card", step[0], made.ID); !strings.Contains(text, step[1]) || readCard(api, made.ID).Status != step[1] {
 			t.Errorf("card %s printed %q", step[0], text)
 		}
-		is(made.ID, step[1])
 	}
 	f.refused("card", "lock", made.ID)("archived")
-	f.refused("card", "reissue", made.ID, "--public-url", "https://cards.example.com")("archived")
 
 	second := issueCard(api, program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
 	var again card
@@ -139,9 +119,6 @@ func TestCardCommands(t *testing.T) {
 		t.Errorf("reissued as %+v", again)
 	}
 	f.secrets = append(f.secrets, again.InstallURL)
-	if text := f.run("card", "reissue", second.ID, "--public-url", "https://cards.example.com"); strings.Count(text, "/i/") != 1 {
-		t.Errorf("card reissue printed %q", text)
-	}
 	var gone struct {
 		ID      string
 		Deleted bool
@@ -151,14 +128,16 @@ func TestCardCommands(t *testing.T) {
 		t.Errorf("card delete printed %+v", gone)
 	}
 	api.Get("/cards/"+second.ID).Want(404, "not_found")
-	f.refused("card", "delete", second.ID, "--yes")("No such card")
 
 	third := issueCard(api, program, nil)
 	f.run("program", "delete", program, "--yes")
 	api.Get("/programs/"+program).Want(404, "not_found")
-	is(third.ID, "archived")
+	if got := readCard(api, third.ID).Status; got != "archived" {
+		t.Errorf("the card of a deleted program is %s", got)
+	}
 	f.refused("program", "delete", program, "--yes")("No such program")
-	f.checkAudit(k, "card.lock "+made.ID, "card.unlock "+made.ID, "card.archive "+made.ID, "card.reissue "+second.ID, "card.delete "+second.ID, "program.delete "+program, "card.issue "+third.ID)
+	f.checkAudit(k, "card.lock "+made.ID, "card.unlock "+made.ID, "card.archive "+made.ID, "card.reissue "+second.ID,
+		"card.delete "+second.ID, "program.delete "+program, "card.issue "+third.ID)
 	f.list("check")
 	f.checkSecrets()
 }
@@ -215,19 +194,25 @@ func TestCommandsOnNoFile(t *testing.T) {
 	db := filepath.Join(dir, "none.db")
 	for _, args := range [][]string{
 		{"shop", "list"}, {"shop", "update", "--name", "x"},
-		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"}, {"location", "list"}, {"location", "set-pin", "loc_x", "--none"}, {"staff", "list"}, {"staff", "disable", "stf_x"}, {"staff", "enable", "stf_x"},
-		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"}, {"key", "revoke-all", "--yes"},
+		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"},
+		{"location", "list"}, {"location", "set-pin", "loc_x", "--none"}, {"staff", "list"}, {"staff", "disable", "stf_x"},
+		{"staff", "enable", "stf_x"},
+		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"},
+		{"key", "revoke-all", "--yes"},
 		{"program", "update", "prg_x", "--min-spend-cents", "1"}, {"program", "delete", "prg_x", "--yes"},
-		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"}, {"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x", "--yes"},
-		{"program", "list"}, {"program", "create", "--name", "x", "--type", "access", "--access-image-url", "https://x.example/x.png"}, {"prize", "list", "Coffee"}, {"card", "find"}, {"card", "show", "ada@example.com"},
+		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"},
+		{"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x", "--yes"},
+		{"program", "list"},
+		{"program", "create", "--name", "x", "--type", "access", "--access-image-url", "https://x.example/x.png"},
+		{"prize", "list", "Coffee"}, {"card", "find"}, {"card", "show", "ada@example.com"},
 		{"webhook", "list"}, {"webhook", "log", "whk_x"}, {"transaction", "list"}, {"stats"},
+		{"device", "create", "--location", "loc_x"}, {"device", "list"}, {"device", "revoke", "dev_x"},
 		{"audit"}, {"check"},
 	} {
-		for _, form := range [][]string{nil, {"--json"}} {
-			execute(t, nil, slices.Concat(args, form, []string{"--db", db})...).refused(t, db, "no such database")
-		}
-		execute(t, []string{"PUNCHCARD_DB=" + db}, args...).refused(t, db)
+		execute(t, nil, append(args, "--db", db)...).refused(t, db, "no such database")
 	}
+	execute(t, nil, "shop", "list", "--json", "--db", db).refused(t, db, "no such database")
+	execute(t, []string{"PUNCHCARD_DB=" + db}, "shop", "list").refused(t, db)
 	execute(t, nil, "shop", "create", "--name", "x", "--db", filepath.Join(dir, "no", "x.db")).refused(t, "folder")
 	if found, _ := os.ReadDir(dir); len(found) != 0 {
 		t.Errorf("created %v", found)
@@ -240,7 +225,8 @@ func TestCommandsWithoutFile(t *testing.T) {
 		t.Errorf("version: %+v", r)
 	}
 	var doc struct{ Openapi string }
-	if r := execute(t, nil, "openapi", "--public-url", "https://cards.example.com"); r.code != 0 || json.Unmarshal([]byte(r.stdout), &doc) != nil ||
+	if r := execute(t, nil, "openapi", "--public-url", "https://cards.example.com"); r.code != 0 ||
+		json.Unmarshal([]byte(r.stdout), &doc) != nil ||
 		!strings.HasPrefix(doc.Openapi, "3.1") || !strings.Contains(r.stdout, "https://cards.example.com/api/public/v1") {
 		t.Errorf("openapi: exit %d, %.200s %s", r.code, r.stdout, r.stderr)
 	}
@@ -282,11 +268,8 @@ func TestCheckFindings(t *testing.T) {
 		t.Errorf("check --json of a consistent file: %+v", answer)
 	}
 	for says, damage := range map[string]string{
-		"live_cards":   "UPDATE shops SET live_cards=live_cards+1",
-		"not counted":  "UPDATE cards SET live=0 WHERE id=2",
-		"do not exist": "UPDATE cards SET program_id=999 WHERE id=1",
-		"erased card":  "UPDATE cards SET deleted_at=1, archived_at=1 WHERE id=3",
-		"integrity":    "",
+		"live_cards": "UPDATE shops SET live_cards=live_cards+1",
+		"integrity":  "",
 	} {
 		broken := copyFile(t, f.db)
 		if damage == "" {
@@ -295,7 +278,8 @@ func TestCheckFindings(t *testing.T) {
 			sqlExec(t, broken, damage)
 		}
 		r := execute(t, nil, "check", "--db", broken)
-		if line, rest, _ := strings.Cut(r.stderr, "\n"); r.code != 1 || !strings.Contains(r.stdout, says) || strings.Contains(r.stdout, "ok\n") || line == "" || rest != "" {
+		if line, rest, _ := strings.Cut(r.stderr, "\n"); r.code != 1 || !strings.Contains(r.stdout, says) ||
+			strings.Contains(r.stdout, "ok\n") || line == "" || rest != "" {
 			t.Errorf("%s: %+v", damage, r)
 		}
 		r = execute(t, nil, "check", "--json", "--db", broken)

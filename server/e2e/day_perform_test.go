@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,7 +57,10 @@ func (d *day) request(c *dayTill, a action) (q dayRequest, ok bool) {
 			return q, false
 		}
 		q.path = "/transactions/" + q.target.ID + "/reversal"
-		q.want = []string{"201", "422 cannot_reverse_completed_cycle", "422 unprocessable_entity", "422 prepaid_insufficient_balance", "409 conflict"}
+		q.want = []string{
+			"201", "422 cannot_reverse_completed_cycle", "422 unprocessable_entity", "422 prepaid_insufficient_balance",
+			"409 conflict",
+		}
 		if q.target.LocationID != d.locations[c.location] {
 			q.want = []string{"404 not_found"}
 		}
@@ -81,35 +83,34 @@ func (d *day) perform(c *dayTill, key string, a action) {
 	p := a.p
 	q, ok := d.request(c, a)
 	if !ok {
-		c.lines = append(c.lines, fmt.Sprintf("%s: nothing to reverse", key))
 		return
 	}
 	q.headers = []string{"Idempotency-Key", key}
 	if q.api.Key == c.api.Key && c.location == 1 {
 		if a.badPIN {
 			d.ask(q.api, "POST", q.path, q.body, "Idempotency-Key", key, "X-Staff-Pin", "1357").Want(401, "invalid_credentials")
-			c.lines = append(c.lines, fmt.Sprintf("%s: wrong PIN member %d 0: 401", key, p.n))
+			c.outcomes["wrong PIN"]++
 		}
 		q.headers = append(q.headers, "X-Staff-Pin", pin)
 	}
 	r := d.ask(q.api, "POST", q.path, q.body, q.headers...)
 	got := r.Outcome()
 	if !slices.Contains(q.want, got) {
-		d.t.Errorf("%s: %s of member %d (%s, with %v stamps and %d cents): %s, want %v: %s", key, a.kind, p.n, p.program, p.stamps, p.value, got, q.want, r.Body)
+		d.t.Errorf("%s: %s of member %d (%s, with %v stamps and %d cents): %s, want %v: %s", key, a.kind, p.n, p.program, p.stamps,
+			p.value, got, q.want, r.Body)
 		return
 	}
-	line := fmt.Sprintf("%s: %s member %d %d: %s", key, a.kind, p.n, a.n, got)
+	c.outcomes[a.kind+" "+got]++
 	switch {
 	case got == "201" && a.kind == "issue", a.kind == "reissue":
 		d.recordIssue(p, r, a)
 	case got == "201":
 		before, rows := maps.Clone(p.stamps), len(p.rows)
-		line += d.recordRows(c, p, r, q.target)
+		d.recordRows(c, p, r, q.target)
 		d.checkRows(p, a, before, p.rows[rows:])
 	}
-	c.lines = append(c.lines, line)
 	if a.repeat > 0 {
-		c.lines = append(c.lines, fmt.Sprintf("%s: retry member %d 0: %s", key, p.n, got[:1]))
+		c.outcomes["retry "+got[:1]]++
 	}
 	switch repeat := func() { d.repeat(key, q, r) }; a.repeat {
 	case 1:
@@ -122,8 +123,10 @@ func (d *day) perform(c *dayTill, key string, a action) {
 // repeat retries a request and checks that the answer equals the first one.
 func (d *day) repeat(key string, q dayRequest, first *servertest.Reply) {
 	second := d.ask(q.api, "POST", q.path, q.body, q.headers...)
-	if second.Header.Get("Idempotent-Replayed") != "true" || second.Outcome() != first.Outcome() || first.Status < 400 && !bytes.Equal(second.Body, first.Body) {
-		d.t.Errorf("%s: the retry of %s got (%v) %d %s, the first request %d %s", key, q.path, second.Header, second.Status, second.Body, first.Status, first.Body)
+	if second.Header.Get("Idempotent-Replayed") != "true" || second.Outcome() != first.Outcome() || first.Status < 400 &&
+		!bytes.Equal(second.Body, first.Body) {
+		d.t.Errorf("%s: the retry of %s got (%v) %d %s, the first request %d %s", key, q.path, second.Header, second.Status, second.Body,
+			first.Status, first.Body)
 	}
 }
 
@@ -168,7 +171,7 @@ func (d *day) lookup(c *servertest.Client, code string) stampedCard {
 }
 
 // recordRows records the rows of an answer and checks that the cards in it have their sums.
-func (d *day) recordRows(c *dayTill, p *cardHolder, r *servertest.Reply, reversed *ledgerRow) (line string) {
+func (d *day) recordRows(c *dayTill, p *cardHolder, r *servertest.Reply, reversed *ledgerRow) {
 	var answer struct {
 		Transaction         *ledgerRow   `json:"transaction"`
 		Card                stampedCard  `json:"card"`
@@ -186,12 +189,12 @@ func (d *day) recordRows(c *dayTill, p *cardHolder, r *servertest.Reply, reverse
 		if row.ValueDelta != nil {
 			p.value += *row.ValueDelta
 		}
-		if on.ID != row.CardID || on.StampsCount != p.stamps[on.ID] || (p.program == "prepaid") != (on.CurrentValue != nil) || on.CurrentValue != nil && *on.CurrentValue != p.value ||
+		if on.ID != row.CardID || on.StampsCount != p.stamps[on.ID] || (p.program == "prepaid") != (on.CurrentValue != nil) ||
+			on.CurrentValue != nil && *on.CurrentValue != p.value ||
 			row.LocationID != d.locations[c.location] || row.ProgramID != d.programs[p.program] || row.ReversedAt != nil {
 			d.t.Errorf("member %d, with %v stamps and %d cents: %s", p.n, p.stamps, p.value, r.Body)
 		}
 		p.rows = append(p.rows, row)
-		line += "; " + d.describe(p, row) + fmt.Sprintf(" -> %s %d", on.Status, on.StampsCount)
 	}
 	note(answer.Transaction, answer.Card)
 	if over := answer.OverflowTransaction; over != nil {
@@ -204,7 +207,6 @@ func (d *day) recordRows(c *dayTill, p *cardHolder, r *servertest.Reply, reverse
 			checkReversal(d.t, reversed.partner, answer.OverflowTransaction)
 		}
 	}
-	return line
 }
 
 // newest returns the newest instance of the card that is not archived, given the stamps of
@@ -238,7 +240,8 @@ func (d *day) checkRows(p *cardHolder, a action, before map[string]int64, rows [
 	case "redeem":
 		was := before[first.CardID]
 		completes := p.program == "standard" && was == 10 && a.n > 0 && first.CardID == p.newest(before)
-		ok = first.Type == "redemption" && *first.PrizeID == d.prizes[a.n] && (*first.StampsDelta == 0 || completes && *first.StampsDelta == -was) && (!completes || *first.StampsDelta != 0)
+		ok = first.Type == "redemption" && *first.PrizeID == d.prizes[a.n] &&
+			(*first.StampsDelta == 0 || completes && *first.StampsDelta == -was) && (!completes || *first.StampsDelta != 0)
 	case "topup", "spend":
 		ok = first.Type == a.kind && *first.ValueDelta == map[string]int64{"topup": a.n, "spend": -a.n}[a.kind] && first.StampsDelta == nil
 	case "use":
@@ -263,20 +266,4 @@ func checkReversal(t *testing.T, row, reversal *ledgerRow) {
 		!negated(row.StampsDelta, reversal.StampsDelta) || !negated(row.ValueDelta, reversal.ValueDelta) {
 		t.Errorf("%+v was reversed by %+v", row, reversal)
 	}
-}
-
-// describe returns a row as text, without values that differ between runs.
-func (d *day) describe(p *cardHolder, r *ledgerRow) string {
-	show := func(n *int64) string {
-		if n == nil {
-			return "-"
-		}
-		return fmt.Sprint(*n)
-	}
-	prize := "-"
-	if r.PrizeID != nil {
-		prize = d.names[*r.PrizeID]
-	}
-	return fmt.Sprintf("%s on %d at %s: %s stamps, %s cents, %s, reversed %t", r.Type, slices.Index(p.cards, r.CardID), d.names[r.LocationID],
-		show(r.StampsDelta), show(r.ValueDelta), prize, r.reversed)
 }

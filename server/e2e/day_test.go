@@ -17,40 +17,14 @@ import (
 )
 
 // TestDay simulates a day of a shop in which three tills at two locations serve five hundred
-// members: once without interruption, and once while the server is killed ten times. Both must
-// end in the same state.
+// members while the server is killed ten times. At the end the file must have what was answered.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	const seed = 20260214
 	t.Logf("seed %d", seed)
-	kills := []int{0, 10}
-	ends, transcripts := make([][]string, len(kills)), make([][]string, len(kills))
-	t.Run("runs", func(t *testing.T) {
-		for i, n := range kills {
-			t.Run(fmt.Sprintf("%d kills", n), func(t *testing.T) {
-				t.Parallel()
-				d := openShop(t, seed, n)
-				d.run()
-				transcripts[i], ends[i] = d.transcript(), d.checkEnd()
-			})
-		}
-	})
-	wantSame(t, "the transcript", transcripts[0], transcripts[1])
-	wantSame(t, "the end state", ends[0], ends[1])
-}
-
-// wantSame compares two runs line by line.
-func wantSame(t *testing.T, what string, a, b []string) {
-	t.Helper()
-	if len(a) == 0 || len(a) != len(b) {
-		t.Errorf("%s: %d lines without kills, %d with", what, len(a), len(b))
-	}
-	for i, wrong := 0, 0; i < min(len(a), len(b)) && wrong < 5; i++ {
-		if a[i] != b[i] {
-			t.Errorf("%s differs:\n%s\n%s", what, a[i], b[i])
-			wrong++
-		}
-	}
+	d := openShop(t, seed, 10)
+	d.run()
+	d.checkEnd()
 }
 
 // cardHolder is a member of the shop with what the tills' answers said about their cards. Only one
@@ -99,26 +73,23 @@ type dayTill struct {
 	name     string
 	location int
 	api      *servertest.Client
-	scripts  [2][]action // for the morning and the afternoon
-	lines    []string    // what was answered, without values that differ between runs
-	later    []func()    // retries at the end of the shift
+	scripts  [2][]action    // for the morning and the afternoon
+	outcomes map[string]int // by the kind of the action and its outcome
+	later    []func()       // retries at the end of the shift
 }
 
 // day is the simulation of a day.
 type day struct {
-	t             *testing.T
-	f             *shopFile
-	http          *http.Client
-	origin        string
-	api           *servertest.Client
-	otherShop     *servertest.Client
-	firstLocation *servertest.Client // key restricted to the first location
-	locations     [2]string
-	programs      map[string]string
-	prizes        []string
-	names         map[string]string // of prizes and locations, by id
-	cardHolders   []*cardHolder
-	tills         []*dayTill
+	t           *testing.T
+	f           *shopFile
+	http        *http.Client
+	origin      string
+	api         *servertest.Client
+	locations   [2]string
+	programs    map[string]string
+	prizes      []string
+	cardHolders []*cardHolder
+	tills       []*dayTill
 
 	kills      int
 	after      []int64 // numbers of answers after which the server is killed
@@ -134,40 +105,44 @@ const maxBadPINs = 8
 
 // openShop creates the shop and plans the day.
 func openShop(t *testing.T, seed uint64, kills int) *day {
-	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(memoryDir(t), "shop.db")}, programs: map[string]string{}, names: map[string]string{},
+	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(memoryDir(t), "shop.db")}, programs: map[string]string{},
 		kills: kills, kill: make(chan struct{}, kills), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
 	t.Cleanup(d.http.CloseIdleConnections)
-	var shop, other struct{ ID string }
+	var shop struct{ ID string }
 	d.f.json(&shop, "shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome")
 	for i, name := range []string{"Centrale", "Stazione"} {
 		d.locations[i] = d.f.location(name)
-		d.names[d.locations[i]] = name
 	}
 	if out := d.f.setPIN(d.locations[1], pin); strings.Contains(out, pin) {
 		t.Errorf("set-pin printed the PIN: %s", out)
 	}
 	servertest.WeakenPIN(t, d.f.db, pin)
 	full := d.f.makeKey("create", "--name", "Office")
-	firstLocation := d.f.makeKey("create", "--name", "Centrale's office", "--location", d.locations[0])
 	var tokens []string
 	for i, at := range []int{0, 0, 1} {
 		var made struct{ Token string }
 		d.f.json(&made, "device", "create", "--location", d.locations[at], "--name", fmt.Sprintf("Till %d", i+1), "--accept-card-ids")
 		tokens = append(tokens, made.Token)
 	}
-	d.f.json(&other, "shop", "create", "--name", "Next door")
-	next := d.f.makeKey("create", "--name", "Stranger", "--shop", other.ID)
 	d.f.shop = shop.ID
-	d.f.server = startServe(t, d.f.db, "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0")
+	d.f.server = startServe(t, d.f.db, "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0",
+		"--till-rate-limit-per-minute", "0")
 	d.origin = d.f.server.origin
-	d.api, d.firstLocation, d.otherShop = d.f.api(full), d.f.api(firstLocation), d.f.api(next)
+	d.api = d.f.api(full)
 	for i, at := range []int{0, 0, 1} {
-		d.tills = append(d.tills, &dayTill{name: fmt.Sprintf("till-%d", i+1), location: at, api: newClient(t, d.origin+"/till/v1", tokens[i])})
+		d.tills = append(d.tills, &dayTill{
+			name:     fmt.Sprintf("till-%d", i+1),
+			location: at,
+			api:      newClient(t, d.origin+"/till/v1", tokens[i]),
+			outcomes: map[string]int{},
+		})
 	}
 	d.api.Call("PATCH", "/locations/"+d.locations[1], `{"require_staff_pin":true}`).Want(200)
 	for _, p := range []string{`{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`,
-		`{"type":"private","name":"Regulars","total_stamps":8,"icon_key":"star"}`, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":500}`,
-		`{"type":"access","name":"Gym","access_image_url":"https://example.com/gym.png"}`, `{"type":"discount","name":"Friends","discount_percent":10}`} {
+		`{"type":"private","name":"Regulars","total_stamps":8,"icon_key":"star"}`,
+		`{"type":"prepaid","name":"Prepaid","initial_balance_cents":500}`,
+		`{"type":"access","name":"Gym","access_image_url":"https://example.com/gym.png"}`,
+		`{"type":"discount","name":"Friends","discount_percent":10}`} {
 		kind := strings.Split(p, `"`)[3]
 		d.programs[kind] = newProgram(d.api, p)
 	}
@@ -178,7 +153,7 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 		var made struct{ ID string }
 		name := fmt.Sprintf("Prize %d", i+1)
 		d.api.Post("/programs/"+d.programs[z.program]+"/prizes", map[string]any{"threshold": z.at, "name": name}).Want(201).Decode(&made)
-		d.prizes, d.names[made.ID] = append(d.prizes, made.ID), name
+		d.prizes = append(d.prizes, made.ID)
 	}
 	d.planActions(rand.New(rand.NewPCG(seed, 0)))
 	total := 0
@@ -237,7 +212,8 @@ func (d *day) restart() {
 	defer d.restarting.Unlock()
 	d.f.server.signal(syscall.SIGKILL)
 	d.f.server.wait()
-	d.f.server = startServe(d.t, d.f.db, "--listen", strings.TrimPrefix(d.origin, "http://"), "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0")
+	d.f.server = startServe(d.t, d.f.db, "--listen", strings.TrimPrefix(d.origin, "http://"), "--api-key-rate-limit-per-minute", "0",
+		"--till-rate-limit-per-minute", "0")
 	d.f.server.clientsLeave = true
 }
 
@@ -278,7 +254,8 @@ func (d *day) betweenShifts() {
 	d.restarting.RLock()
 	defer d.restarting.RUnlock()
 	there, here := d.tills[2], d.tills[0]
-	served := d.cardHolders[slices.IndexFunc(d.cardHolders, func(p *cardHolder) bool { return p.program == "standard" && !p.lost && p.stamps[p.id] > 0 })]
+	served := d.cardHolders[slices.IndexFunc(d.cardHolders,
+		func(p *cardHolder) bool { return p.program == "standard" && !p.lost && p.stamps[p.id] > 0 })]
 	stamp := func(c *dayTill, key string) *servertest.Reply {
 		return d.ask(c.api, "POST", "/cards/"+served.id+"/stamps", `{"count":1}`, "Idempotency-Key", key, "X-Staff-Pin", pin)
 	}
@@ -300,12 +277,4 @@ func (d *day) betweenShifts() {
 			d.f.run("card", "lock", p.liveID, "--shop", d.f.shop)
 		}
 	}
-}
-
-// transcript returns all lines of all tills in order.
-func (d *day) transcript() (lines []string) {
-	for _, c := range d.tills {
-		lines = append(lines, c.lines...)
-	}
-	return lines
 }

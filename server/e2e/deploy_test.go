@@ -89,8 +89,14 @@ func TestContainerFiles(t *testing.T) {
 		}
 	}
 	for file, wanted := range map[string][]string{
-		"Dockerfile":            {"USER 65532:65532\n", "VOLUME /data\n", "EXPOSE 8080\n", "ENV PUNCHCARD_DB=/data/shop.db PUNCHCARD_LISTEN=0.0.0.0:8080\n", "CGO_ENABLED=0 go build -trimpath"},
-		"deploy/compose.yaml":   {"- data:/data\n", "./litestream.yml:/etc/litestream.yml:ro\n", "127.0.0.1:8080:8080\n", `user: "65532:65532"`, "replicate -config /etc/litestream.yml\n", "condition: service_healthy\n", "litestream/litestream:0.5.18\n"},
+		"Dockerfile": {
+			"USER 65532:65532\n", "VOLUME /data\n", "EXPOSE 8080\n",
+			"ENV PUNCHCARD_DB=/data/shop.db PUNCHCARD_LISTEN=0.0.0.0:8080\n", "CGO_ENABLED=0 go build -trimpath",
+		},
+		"deploy/compose.yaml": {
+			"- data:/data\n", "./litestream.yml:/etc/litestream.yml:ro\n", "127.0.0.1:8080:8080\n", `user: "65532:65532"`,
+			"replicate -config /etc/litestream.yml\n", "condition: service_healthy\n", "litestream/litestream:0.5.18\n",
+		},
 		"deploy/litestream.yml": {"- path: /data/shop.db\n"},
 	} {
 		text := string(must(os.ReadFile(file)))

@@ -14,7 +14,8 @@ func limitFiles(t *testing.T, pid int, size uint64) (before uint64) {
 	var old syscall.Rlimit
 	call := func(set, get *syscall.Rlimit) {
 		t.Helper()
-		if _, _, errno := syscall.RawSyscall6(prlimit64, uintptr(pid), fsize, uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(get)), 0, 0); errno != 0 {
+		if _, _, errno := syscall.RawSyscall6(prlimit64, uintptr(pid), fsize, uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(get)),
+			0, 0); errno != 0 {
 			t.Fatal(errno)
 		}
 	}

@@ -78,7 +78,10 @@ func (d *disk) withFault(fault string, work func()) {
 func TestDiskFailsForAWhile(t *testing.T) {
 	d := newDisk(t, t.TempDir())
 	d.checkLeaks(func() {
-		for _, fault := range []string{"pwrite64:error=EIO", "pwrite64:error=ENOSPC", "pwrite64:error=EDQUOT", "pwrite64:error=EROFS", "pwrite64:error=EPERM", "pwrite64:retval=0", "fsync:error=EIO", "fsync:error=ENOSPC"} {
+		for _, fault := range []string{
+			"pwrite64:error=EIO", "pwrite64:error=ENOSPC", "pwrite64:error=EDQUOT", "pwrite64:error=EROFS", "pwrite64:error=EPERM",
+			"pwrite64:retval=0", "fsync:error=EIO", "fsync:error=ENOSPC",
+		} {
 			d.withFault(fault, func() { d.wantRefused(0) })
 		}
 	})
@@ -237,7 +240,10 @@ func TestRestoreKilledAtEachCall(t *testing.T) {
 		for n := 1; ; n += step {
 			what := fmt.Sprintf("killed at %s %d", call, n)
 			s, whole := killRestore(t, old, backup, what, func(args ...string) bool {
-				cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), binary()}, args...)...)
+				cmd := exec.Command("strace", append([]string{
+					"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e",
+					fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), binary(),
+				}, args...)...)
 				cmd.Env = environment(nil)
 				out, err := cmd.CombinedOutput()
 				if err != nil && !strings.Contains(err.Error(), "killed") {
@@ -275,7 +281,8 @@ func TestDiskFailsUnderABackup(t *testing.T) {
 		{"fsync", file + ".partial", []int{1}, "input/output error"},
 	} {
 		for _, n := range c.when {
-			cmd := exec.Command("strace", "-f", "-qq", "-o", trace, "-P", c.on, "-e", "trace="+c.call, "-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", c.call, n), binary(), "backup", file, "--db", db)
+			cmd := exec.Command("strace", "-f", "-qq", "-o", trace, "-P", c.on, "-e", "trace="+c.call, "-e",
+				fmt.Sprintf("inject=%s:error=EIO:when=%d", c.call, n), binary(), "backup", file, "--db", db)
 			r := finish(t, cmd, nil)
 			calls := must(os.ReadFile(trace))
 			if !strings.Contains(string(calls), "(INJECTED)") {

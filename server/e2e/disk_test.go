@@ -52,7 +52,8 @@ func (d *disk) api() *servertest.Client { return d.server.api(d.key) }
 
 func (d *disk) serve() {
 	d.t.Helper()
-	d.server = startServe(d.t, d.db, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0", "--metrics-listen", "127.0.0.1:0")
+	d.server = startServe(d.t, d.db, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0", "--metrics-listen",
+		"127.0.0.1:0")
 }
 
 // ask makes a request, which must get an answer.
@@ -74,7 +75,8 @@ func (d *disk) write() int {
 	d.n++
 	ref := fmt.Sprintf("member-%d.", d.n) // the dot makes the text unique within a page
 	d.mu.Unlock()
-	r := d.ask(d.api(), "POST", "/programs/"+d.program+"/cards", map[string]string{"external_ref": ref, "holder_name": "Zoë " + ref}, "Idempotency-Key", ref)
+	r := d.ask(d.api(), "POST", "/programs/"+d.program+"/cards", map[string]string{"external_ref": ref, "holder_name": "Zoë " + ref},
+		"Idempotency-Key", ref)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch r.Status {
@@ -196,7 +198,8 @@ func (d *disk) checkLog() {
 			continue
 		}
 		errors++
-		if !slices.ContainsFunc(causes, func(c string) bool { return strings.Contains(entry.Error, c) }) || strings.Contains(entry.Error, "\n") {
+		if !slices.ContainsFunc(causes, func(c string) bool { return strings.Contains(entry.Error, c) }) ||
+			strings.Contains(entry.Error, "\n") {
 			d.t.Errorf("the log does not name the cause: %s", line)
 		}
 	}

@@ -27,7 +27,8 @@ func TestDeterministicIDs(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		defer mu.Unlock()
-		received = append(received, fmt.Sprint(r.Header.Get("Webhook-Signature"), r.Header.Get("X-Service-Signature"), r.Header.Get("Webhook-Id"), string(body)))
+		received = append(received, fmt.Sprint(r.Header.Get("Webhook-Signature"), r.Header.Get("X-Service-Signature"),
+			r.Header.Get("Webhook-Id"), string(body)))
 	})}
 	go hooks.Serve(ln)
 	t.Cleanup(func() { hooks.Close() })
@@ -46,12 +47,21 @@ func TestDeterministicIDs(t *testing.T) {
 		var made card
 		var hook struct{ ID string }
 		hooks := "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"
-		record(api.Call("POST", hooks, map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).Want(201).Decode(&hook)
-		record(api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).Want(201).Decode(&made)
+		record(api.Call("POST", hooks, map[string]any{
+			"url":             "http://" + ln.Addr().String() + "/hook",
+			"events":          []string{"*"},
+			"payload_version": "v2",
+		})).Want(201).Decode(&hook)
+		record(api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key",
+			"one")).Want(201).Decode(&made)
 		var receiver struct{ ID, URL string }
 		record(out.Call("POST", "/dev/receiver", nil)).Want(201).Decode(&receiver)
 		for _, version := range []string{"v1", "v2"} {
-			record(api.Call("POST", hooks, map[string]any{"url": receiver.URL, "events": []string{"*"}, "payload_version": version})).Want(201)
+			record(api.Call("POST", hooks, map[string]any{
+				"url":             receiver.URL,
+				"events":          []string{"*"},
+				"payload_version": version,
+			})).Want(201)
 		}
 		for range 20 { // their deliveries arrive in any order
 			record(api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", nil)).Want(201)
@@ -68,8 +78,9 @@ func TestDeterministicIDs(t *testing.T) {
 		record(out.Call("GET", "/dev/audit", nil)).Want(200)
 		mu.Lock()
 		defer mu.Unlock()
-		slices.Sort(received)                                                                             // they arrive over several connections
-		return strings.ReplaceAll(strings.Join(append(seen, received...), "\n"), p.origin, "http://here") // all but the port is the same
+		slices.Sort(received) // they arrive over several connections
+		// All but the port is the same.
+		return strings.ReplaceAll(strings.Join(append(seen, received...), "\n"), p.origin, "http://here")
 	}
 	args := []string{"--deterministic-ids", "--public-url", "https://cards.example.com"}
 	first, second := startDev(t, args...), startDev(t, append(args, "--db", filepath.Join(t.TempDir(), "kept.db"))...)
@@ -98,7 +109,8 @@ func TestDeterministicIDsOfAnExistingFile(t *testing.T) {
 	for range 3 {
 		p := startDev(t, args...)
 		var hook, key, receiver secrets
-		p.api(p.ready.APIKey).Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks", `{"url": "http://127.0.0.1:9/hook", "events": ["*"]}`).Want(201).Decode(&hook)
+		p.api(p.ready.APIKey).Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks",
+			`{"url": "http://127.0.0.1:9/hook", "events": ["*"]}`).Want(201).Decode(&hook)
 		p.outside().Call("POST", "/dev/keys", `{"name": "Another"}`).Want(201).Decode(&key)
 		p.outside().Call("POST", "/dev/receiver", nil).Want(201).Decode(&receiver)
 		receiver.URL = strings.TrimPrefix(receiver.URL, p.origin)
@@ -122,7 +134,8 @@ func TestReadyFileReplacesNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"--ready-file", folder}, {"--ready-file", os.DevNull}, {"--ready-file", file, "--db", file}} {
-		if r := execute(t, nil, append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...); r.code != 1 || !strings.Contains(r.stderr, "--ready-file (PUNCHCARD_READY_FILE): ") {
+		if r := execute(t, nil, append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...); r.code != 1 ||
+			!strings.Contains(r.stderr, "--ready-file (PUNCHCARD_READY_FILE): ") {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}
@@ -145,16 +158,23 @@ func difference(a, b string) string {
 // TestServeHasNoControlAPI checks that no flag of serve enables the control API.
 func TestServeHasNoControlAPI(t *testing.T) {
 	t.Parallel()
-	p := startServe(t, filepath.Join(t.TempDir(), "shop.db"), "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-preview-events", "--webhook-send-custom-headers", "--webhook-hold", "--log-level", "debug",
+	p := startServe(t, filepath.Join(t.TempDir(), "shop.db"), "--listen", "127.0.0.1:0", "--webhook-allow-http",
+		"--webhook-preview-events", "--webhook-send-custom-headers", "--webhook-hold", "--log-level", "debug",
 		"--api-key-rate-limit-per-minute", "0")
-	for _, path := range []string{"/dev", "/dev/", "/dev/reset", "/dev/clock", "/dev/settle", "/dev/requests", "/dev/faults", "/dev/receiver", "/dev/receiver/x", "/dev/shops", "/dev/keys", "/dev/audit", "/dev/emails"} {
+	for _, path := range []string{
+		"/dev", "/dev/", "/dev/reset", "/dev/clock", "/dev/settle", "/dev/requests", "/dev/faults", "/dev/receiver",
+		"/dev/receiver/x", "/dev/shops", "/dev/keys", "/dev/audit", "/dev/emails",
+	} {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			p.outside().Call(method, path, nil).Want(404, "not_found")
 		}
 	}
 	// serve has none of the flags of dev.
-	for _, flag := range []string{"--dev", "--clock", "--seed", "--ready-file", "--deterministic-ids", "--allow-remote", "--strict-webhook-targets"} {
-		if r := execute(t, nil, "serve", "--db", filepath.Join(t.TempDir(), "shop.db"), flag); r.code == 0 || !strings.Contains(r.stderr, "unknown flag "+flag) {
+	for _, flag := range []string{
+		"--dev", "--clock", "--seed", "--ready-file", "--deterministic-ids", "--allow-remote", "--strict-webhook-targets",
+	} {
+		if r := execute(t, nil, "serve", "--db", filepath.Join(t.TempDir(), "shop.db"), flag); r.code == 0 ||
+			!strings.Contains(r.stderr, "unknown flag "+flag) {
 			t.Errorf("serve %s: %+v", flag, r)
 		}
 	}
@@ -198,7 +218,8 @@ func TestDevSeed(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("{\"shops\": [\n{\"name\": 3}]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r := execute(t, nil, "dev", "--seed", bad); r.code == 0 || !strings.Contains(r.stderr, "bad.json:2: shops.0.name: must be a string") {
+	if r := execute(t, nil, "dev", "--seed", bad); r.code == 0 ||
+		!strings.Contains(r.stderr, "bad.json:2: shops.0.name: must be a string") {
 		t.Errorf("a bad seed: %+v", r)
 	}
 }

@@ -4,16 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-
-	"punchcard/server/servertest"
-	"punchcard/store"
 )
 
 // commanded is a delivery of an event that a command caused.
@@ -62,7 +56,8 @@ func TestWebhooksOfCommands(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	f.run("shop", "update", "--subscription-state", "suspended", "--reason", "Invoice 17 is open")
-	if e := f.next(got); e.Event != "subscription.state_changed" || e.Data["to_state"] != "suspended" || e.Data["reason"] != "Invoice 17 is open" {
+	if e := f.next(got); e.Event != "subscription.state_changed" || e.Data["to_state"] != "suspended" ||
+		e.Data["reason"] != "Invoice 17 is open" {
 		t.Errorf("got %+v", e)
 	}
 	f.refused("shop", "update", "--subscription-state", "active", "--reason", "two\nlines")("reason")
@@ -73,7 +68,8 @@ func TestWebhooksOfCommands(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "dev.db")
 	p := startDev(t, "--db", file, "--clock", "2031-05-06T07:08:09Z")
-	p.api(p.ready.APIKey).Post("/programs/"+p.ready.ProgramIDs["access"]+"/webhooks", map[string]any{"url": url, "events": []string{"card.*"}}).Want(201)
+	p.api(p.ready.APIKey).Post("/programs/"+p.ready.ProgramIDs["access"]+"/webhooks",
+		map[string]any{"url": url, "events": []string{"card.*"}}).Want(201)
 	card := issueCard(p.api(p.ready.APIKey), p.ready.ProgramIDs["access"], nil)
 	if e := f.next(got); e.Event != "card.added" {
 		t.Errorf("got %+v", e)
@@ -94,80 +90,17 @@ func TestWebhookTestOfACommand(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(gone.Close)
 	f := newShop(t, "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
-	c, path := f.hooks(f.makeKey("create", "--name", "Office"), newProgram(f.api(f.makeKey("create", "--name", "Till")), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`))
+	c, path := f.hooks(f.makeKey("create", "--name", "Office"),
+		newProgram(f.api(f.makeKey("create", "--name", "Till")), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`))
 	for target, want := range map[string]struct {
 		code          int
 		state, stderr string
 	}{url: {0, "delivered", ""}, gone.URL: {1, "failed", "did not accept it: "}} {
 		c.Post(path, map[string]any{"url": target, "events": []string{"card.*"}}).Want(201)
 		r := execute(t, nil, "webhook", "test", target, "--db", f.db)
-		if r.code != want.code || !strings.Contains(r.stdout, want.state) || !strings.Contains(r.stderr, want.stderr) || (r.stderr == "") != (want.stderr == "") {
+		if r.code != want.code || !strings.Contains(r.stdout, want.state) || !strings.Contains(r.stderr, want.stderr) ||
+			(r.stderr == "") != (want.stderr == "") {
 			t.Errorf("%s: %+v", target, r)
 		}
-	}
-}
-
-// fillHook creates a dev file with a webhook for an event.
-func fillHook(b *testing.B, file, url, event string) {
-	fillDev(b, file, 0)
-	st, err := store.Open(file, store.Options{MustExist: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer st.Close()
-	shop, err := st.ResolveShop("")
-	if err != nil {
-		b.Fatal(err)
-	}
-	err = st.Write(b.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
-		tx.CheckedTarget = url
-		p, err := tx.CreateProgram(store.Access{Shop: shop}, store.ProgramFields{Type: store.Given("access"), Name: store.Given("Door"), AccessImageURL: store.Given("https://example.com/a.png")})
-		if err != nil {
-			return err
-		}
-		_, err = tx.CreateWebhook(store.Access{Shop: shop}, p.ID, store.WebhookFields{URL: store.Given(url), Events: store.Given([]string{event})})
-		return err
-	}})
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-// BenchmarkCommand measures the time from the write of a command beside a server to
-// the arrival of its webhook, with one command after the other and with pauses.
-func BenchmarkCommand(b *testing.B) {
-	for name, pause := range map[string]time.Duration{"in-a-row": 0, "alone": 400 * time.Millisecond} {
-		b.Run(name, func(b *testing.B) {
-			url, got := receiveCommanded(b)
-			file := filepath.Join(b.TempDir(), "command.db")
-			fillHook(b, file, url, "location.created")
-			cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
-			if err := cmd.Start(); err != nil {
-				b.Fatal(err)
-			}
-			defer func() {
-				cmd.Process.Signal(syscall.SIGTERM)
-				cmd.Wait()
-			}()
-			time.Sleep(2 * time.Second) // until the server waits
-			b.ResetTimer()
-			for b.Loop() {
-				n := servertest.Sized(200, 5)
-				var took []time.Duration
-				for range n {
-					if out, err := exec.Command(binary(), "location", "create", "--db", file, "--name", "North", "--address", "Via Po 1", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT").CombinedOutput(); err != nil {
-						b.Fatalf("%v: %s", err, out)
-					}
-					time.Sleep(pause)
-				}
-				for range n {
-					e := <-got
-					took = append(took, e.arrived.Sub(e.OccurredAt))
-				}
-				slices.Sort(took)
-				b.ReportMetric(float64(took[n/2].Milliseconds()), "ms-median")
-				b.ReportMetric(float64(took[n*99/100].Milliseconds()), "ms-p99")
-			}
-		})
 	}
 }

@@ -95,16 +95,20 @@ func TestWebhooksSurviveKills(t *testing.T) {
 
 func newCrashedShop(t *testing.T) *crashedShop {
 	t.Helper()
-	o := &crashedShop{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, progress: newProgress(), over: make(chan struct{}),
-		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, answered: map[happening]bool{}, issuedCards: map[string]bool{}}
+	o := &crashedShop{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, progress: newProgress(),
+		over:     make(chan struct{}),
+		http:     &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}},
+		answered: map[happening]bool{}, issuedCards: map[string]bool{}}
 	t.Cleanup(o.http.CloseIdleConnections)
 	o.f.run("shop", "create", "--name", "Bar Lux")
 	k := o.f.makeKey("create", "--name", "Office")
 	var device struct{ Token string }
 	o.f.json(&device, "device", "create", "--location", o.f.location("Centrale"), "--name", "Till", "--accept-card-ids")
 	origin := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	o.args = []string{"serve", "--db", o.f.db, "--listen", origin, "--log-format", "json", "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0",
-		"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-backoff-base", "10ms", "--webhook-delivery-timeout-ms", "60000"}
+	o.args = []string{"serve", "--db", o.f.db, "--listen", origin, "--log-format", "json", "--api-key-rate-limit-per-minute", "0",
+		"--till-rate-limit-per-minute", "0",
+		"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-backoff-base", "10ms",
+		"--webhook-delivery-timeout-ms", "60000"}
 	o.away.Lock()
 	o.start()
 	o.api, o.till = o.f.api(k), o.f.server.till(device.Token)
@@ -114,7 +118,8 @@ func newCrashedShop(t *testing.T) *crashedShop {
 		func(arrival, <-chan struct{}) int { return http.StatusOK })
 	o.endpoint("slow", `{"events":["card.*","stamp.assigned"],"payload_version":"v1"}`,
 		func(event string) bool { return event == "stamp.assigned" || strings.HasPrefix(event, "card.") }, o.slowAnswer)
-	o.endpoint("moody", `{"events":["transaction.created","card.added"]}`, func(event string) bool { return event == "transaction.created" || event == "card.added" },
+	o.endpoint("moody", `{"events":["transaction.created","card.added"]}`,
+		func(event string) bool { return event == "transaction.created" || event == "card.added" },
 		func(a arrival, _ <-chan struct{}) int {
 			// Some fail once, some twice, so that no delivery uses up its five attempts.
 			if bad := hash(a.id) % 8; a.seen <= int(bad) && bad <= 2 {
@@ -193,7 +198,8 @@ func (o *crashedShop) write(n int) {
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("writer-%d-%d", n, i)
 		var made card
-		if !o.ask(o.api, "/programs/"+o.program+"/cards", map[string]string{"external_ref": key, "holder_name": "Zoë " + key}, key, &made) {
+		body := map[string]string{"external_ref": key, "holder_name": "Zoë " + key}
+		if !o.ask(o.api, "/programs/"+o.program+"/cards", body, key, &made) {
 			return
 		}
 		o.recordEvents(made.ID, "card.added")
@@ -207,7 +213,8 @@ func (o *crashedShop) write(n int) {
 				OverflowTransaction *ledgerRow `json:"overflow_transaction"`
 				OverflowCard        *card      `json:"overflow_card"`
 			}
-			if !o.ask(o.till, "/cards/"+made.ID+"/stamps", map[string]int64{"count": 1 + chance.Int64N(8)}, fmt.Sprint(key, "-", s), &stamped) {
+			if !o.ask(o.till, "/cards/"+made.ID+"/stamps", map[string]int64{"count": 1 + chance.Int64N(8)}, fmt.Sprint(key, "-", s),
+				&stamped) {
 				return
 			}
 			o.recordEvents(made.ID, "card.activated")

@@ -75,7 +75,8 @@ func (o *crashedShop) checkLog(s *store.Store, v *store.View) error {
 		return err
 	}
 	for _, e := range o.endpoints {
-		log, err := v.Deliveries(store.Access{Shop: shop}, o.program, e.hook.ID, store.DeliveriesQuery{Limit: store.Opt[int64]{V: 1 << 30, Set: true}})
+		log, err := v.Deliveries(store.Access{Shop: shop}, o.program, e.hook.ID,
+			store.DeliveriesQuery{Limit: store.Opt[int64]{V: 1 << 30, Set: true}})
 		if err != nil {
 			return err
 		}
@@ -124,7 +125,8 @@ func (o *crashedShop) checkRepeats() {
 		if repeated != lost {
 			o.t.Errorf("%s: %d repeats, but %d outcomes were lost", e.name, repeated, lost)
 		}
-		o.t.Logf("%s: %d events in %d requests; %d accepted again, at most %d after one kill", e.name, len(e.arrivals), requests, repeated, most)
+		o.t.Logf("%s: %d events in %d requests; %d accepted again, at most %d after one kill", e.name, len(e.arrivals), requests,
+			repeated, most)
 	}
 }
 
@@ -161,7 +163,7 @@ func (o *crashedShop) compareAll() {
 			exists[happening{"card.archived", c.ID}] = true
 		}
 	}
-	for _, r := range (&day{t: o.t}).ledger(o.api, "") {
+	for _, r := range (&day{t: o.t, api: o.api}).ledger() {
 		exists[happening{"stamp.assigned", r.ID}] = true
 		exists[happening{"transaction.created", r.ID}] = true
 	}

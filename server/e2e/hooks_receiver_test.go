@@ -104,7 +104,17 @@ type webhook struct {
 
 func newEndpoint(t *testing.T, name string, progress *progress) *endpoint {
 	t.Helper()
-	e := &endpoint{t: t, name: name, progress: progress, own: newProgress(), arrivals: map[string]*arrival{}, roots: map[string]string{}, newest: map[string]int64{}, ids: map[happening]string{}, open: map[net.Conn]bool{}}
+	e := &endpoint{
+		t:        t,
+		name:     name,
+		progress: progress,
+		own:      newProgress(),
+		arrivals: map[string]*arrival{},
+		roots:    map[string]string{},
+		newest:   map[string]int64{},
+		ids:      map[happening]string{},
+		open:     map[net.Conn]bool{},
+	}
 	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	e.url = "http://" + ln.Addr().String()
 	srv := &http.Server{Handler: e, ConnState: e.connection}

@@ -71,7 +71,10 @@ func (s *subscriber) patch(fields any) {
 func (s *subscriber) send() delivered {
 	s.t.Helper()
 	s.n++
-	issueCard(s.api, s.p.ready.ProgramIDs["standard"], map[string]string{"external_ref": fmt.Sprint("guest-", s.n), "holder_name": "Zoë O’Connor 漢"})
+	issueCard(s.api, s.p.ready.ProgramIDs["standard"], map[string]string{
+		"external_ref": fmt.Sprint("guest-", s.n),
+		"holder_name":  "Zoë O’Connor 漢",
+	})
 	s.p.outside().Post("/dev/settle", nil).Want(200)
 	var log struct{ Items []delivered }
 	s.api.Get(s.path + "/deliveries?limit=1").Want(200).Decode(&log)
@@ -233,17 +236,21 @@ func (r *receiverProgram) checkOrder() {
 	r.t.Helper()
 	event := func(id, sequence string) {
 		body := `{"event":"stamp.assigned","event_id":"` + id + `","data":{"card_instance_id":"crd_order"}}`
-		if status := r.post(signatureHeader(r.s.hook.Secret, time.Now(), []byte(body)), body, "X-Service-Sequence", sequence); status/100 != 2 {
+		if status := r.post(signatureHeader(r.s.hook.Secret, time.Now(), []byte(body)), body, "X-Service-Sequence",
+			sequence); status/100 != 2 {
 			r.t.Errorf("the status of %s is %d", id, status)
 		}
 	}
-	for _, e := range []struct{ id, sequence string }{{"evt_b", "9007199254740990"}, {"evt_a", "9007199254740989"}, {"evt_b", "9007199254740990"}, {"evt_c", "9007199254740991"}} {
+	for _, e := range []struct{ id, sequence string }{
+		{"evt_b", "9007199254740990"}, {"evt_a", "9007199254740989"}, {"evt_b", "9007199254740990"}, {"evt_c", "9007199254740991"},
+	} {
 		event(e.id, e.sequence)
 	}
 	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "stamp.assigned evt_c\n") })
 	event("evt_d", "1")
 	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "late evt_d\n") })
-	if text := r.stdout.String(); !strings.Contains(text, "late evt_a\n") || strings.Contains(text, "late evt_b\n") || strings.Contains(text, "late evt_c\n") {
+	if text := r.stdout.String(); !strings.Contains(text, "late evt_a\n") || strings.Contains(text, "late evt_b\n") ||
+		strings.Contains(text, "late evt_c\n") {
 		r.t.Errorf("the receiver says of late events:\n%s", text)
 	}
 }

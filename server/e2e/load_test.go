@@ -44,7 +44,10 @@ func TestLoad(t *testing.T) {
 			if code != 0 || stderr != "" {
 				t.Fatalf("exit %d: %s\n%s", code, stderr, stdout)
 			}
-			for _, line := range []string{`(?m)^[1-9]\d* answers, `, `(?m)^([1-9]\d*) webhooks were expected and [1-9]\d* arrived`, `(?m)^check found nothing; the ledger's [1-9]\d* rows and all cards`} {
+			for _, line := range []string{
+				`(?m)^[1-9]\d* answers, `, `(?m)^([1-9]\d*) webhooks were expected and [1-9]\d* arrived`,
+				`(?m)^check found nothing; the ledger's [1-9]\d* rows and all cards`,
+			} {
 				if !regexp.MustCompile(line).MatchString(stdout) {
 					t.Errorf("the output has no line %s:\n%s", line, stdout)
 				}

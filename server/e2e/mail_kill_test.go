@@ -88,7 +88,10 @@ func TestMailSurvivesKills(t *testing.T) {
 	chance := rand.New(rand.NewPCG(seed, rounds))
 	accepted := newProgress()
 	s := &mailtest.Server{Data: func(*mailtest.Message) error { accepted.add(); return nil }}
-	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender, "--api-key-rate-limit-per-minute", "0", "--mail-per-hour", "0"}
+	flags := []string{
+		"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender, "--api-key-rate-limit-per-minute", "0",
+		"--mail-per-hour", "0",
+	}
 	f := newShop(t, flags...)
 	k := f.makeKey("create", "--name", "CRM")
 	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
@@ -152,7 +155,8 @@ func TestMailAfterKill(t *testing.T) {
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
 	f := newShop(t, flags...)
 	api := f.api(f.makeKey("create", "--name", "CRM"))
-	made := issueCard(api, newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`), `{"holder_email":"zoe@example.com","send_email":true}`)
+	made := issueCard(api, newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`),
+		`{"holder_email":"zoe@example.com","send_email":true}`)
 	<-reached
 	f.server.signal(syscall.SIGKILL)
 	f.server.wait()

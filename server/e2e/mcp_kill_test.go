@@ -43,7 +43,12 @@ func (k mcpKey) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // issueByMCP calls issue_cards with a new client of the SDK.
 func issueByMCP(ctx context.Context, origin, key string, args map[string]any) (made issuedCards, err error) {
-	transport := &sdk.StreamableClientTransport{Endpoint: origin + "/mcp", HTTPClient: &http.Client{Transport: mcpKey(key)}, DisableStandaloneSSE: true, MaxRetries: -1}
+	transport := &sdk.StreamableClientTransport{
+		Endpoint:             origin + "/mcp",
+		HTTPClient:           &http.Client{Transport: mcpKey(key)},
+		DisableStandaloneSSE: true,
+		MaxRetries:           -1,
+	}
 	s, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, transport, nil)
 	if err != nil {
 		return made, err
@@ -71,9 +76,14 @@ type issuingShop struct {
 
 func newIssuingShop(t *testing.T) *issuingShop {
 	t.Helper()
-	s := &issuingShop{shopFile: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, delivered: newProgress(), ids: map[string]string{}}
+	s := &issuingShop{
+		shopFile:  &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")},
+		delivered: newProgress(),
+		ids:       map[string]string{},
+	}
 	s.run("shop", "create", "--name", "Bar Lux")
-	s.office, s.assistant = s.makeKey("create", "--name", "Office"), s.makeKey("create", "--name", "Assistant", "--class", "mcp", "--scope", "cards:write")
+	s.office = s.makeKey("create", "--name", "Office")
+	s.assistant = s.makeKey("create", "--name", "Assistant", "--class", "mcp", "--scope", "cards:write")
 	s.start()
 	s.program = newProgram(s.api(s.office), `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	e := newEndpoint(t, "assistant", newProgress())
@@ -107,7 +117,10 @@ func (s *issuingShop) confirmedCalls(round int) []map[string]any {
 	for n := range calls {
 		var rows []map[string]any
 		for i := range rowsOfCall {
-			rows = append(rows, map[string]any{"external_ref": fmt.Sprintf("%d-%d-%d", round, n, i), "holder_name": fmt.Sprint("Person ", i)})
+			rows = append(rows, map[string]any{
+				"external_ref": fmt.Sprintf("%d-%d-%d", round, n, i),
+				"holder_name":  fmt.Sprint("Person ", i),
+			})
 		}
 		calls[n] = map[string]any{"program_id": s.program, "cards": rows, "idempotency_key": fmt.Sprintf("%d-%d", round, n)}
 		ask, err := s.issue(calls[n])

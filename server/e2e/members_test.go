@@ -149,7 +149,15 @@ type importer struct {
 
 func newImporter(t *testing.T, api *servertest.Client, programs map[string]string, seed uint64) *importer {
 	d := &lossyTransport{seed: seed, next: &http.Transport{MaxIdleConnsPerHost: 16}}
-	return &importer{t: t, api: api, programs: programs, http: &http.Client{Transport: d}, lossyTransport: d, cards: map[string]member{}, duplicates: map[member]int{}}
+	return &importer{
+		t:              t,
+		api:            api,
+		programs:       programs,
+		http:           &http.Client{Transport: d},
+		lossyTransport: d,
+		cards:          map[string]member{},
+		duplicates:     map[member]int{},
+	}
 }
 
 func (im *importer) run(members []member) {
@@ -175,7 +183,9 @@ func (im *importer) run(members []member) {
 // line sends one member until there is an answer.
 func (im *importer) line(i int, m member) {
 	for range 1000 {
-		r := im.api.On(im.t).Via(im.http).Try(context.Background(), "POST", "/programs/"+im.programs[m.program]+"/cards", m.fields(), "Idempotency-Key", fmt.Sprintf("import-line-%d", i))
+		r := im.api.On(im.t).Via(im.http).
+			Try(context.Background(), "POST", "/programs/"+im.programs[m.program]+"/cards", m.fields(), "Idempotency-Key",
+				fmt.Sprintf("import-line-%d", i))
 		if r.Err == nil {
 			im.answered(r, m)
 			return

@@ -13,7 +13,8 @@ func TestCheckRebuilds(t *testing.T) {
 	api := f.api(f.makeKey("create", "--name", "CRM"))
 	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	issueCard(api, program, map[string]string{"external_ref": "ada"})
-	sqlExec(t, f.db, "PRAGMA busy_timeout=5000; UPDATE program_counts SET stamps=7; DELETE FROM quarter_counts; UPDATE day_counts SET cards=3")
+	sqlExec(t, f.db, "PRAGMA busy_timeout=5000; UPDATE program_counts SET stamps=7; DELETE FROM quarter_counts; "+
+		"UPDATE day_counts SET cards=3")
 	r := execute(t, nil, "check", "--db", f.db)
 	if r.code != 1 || strings.Count(r.stdout, "statistics that differ from the ledger") < 2 || !strings.Contains(r.stdout, program) {
 		t.Errorf("check of wrong sums: %+v", r)
@@ -31,7 +32,8 @@ func TestCheckRebuilds(t *testing.T) {
 		t.Errorf("%+v after a rebuild", s)
 	}
 	sqlExec(t, f.db, "PRAGMA busy_timeout=5000; UPDATE shops SET live_cards=live_cards+1; UPDATE program_counts SET stamps=7")
-	if r := execute(t, nil, "check", "--rebuild", "--db", f.db); r.code != 1 || !strings.Contains(r.stdout, "live_cards") || strings.Contains(r.stdout, "statistics") {
+	if r := execute(t, nil, "check", "--rebuild", "--db", f.db); r.code != 1 || !strings.Contains(r.stdout, "live_cards") ||
+		strings.Contains(r.stdout, "statistics") {
 		t.Errorf("check --rebuild of another fault: %+v", r)
 	}
 }

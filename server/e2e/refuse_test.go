@@ -37,7 +37,8 @@ func corruptIndex(t *testing.T, path, from, to string) {
 		t.Fatal(err)
 	}
 	var size, source, target int64
-	err = errors.Join(db.QueryRow("PRAGMA page_size").Scan(&size), db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name=?", from).Scan(&source),
+	err = errors.Join(db.QueryRow("PRAGMA page_size").Scan(&size), db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name=?", from).
+		Scan(&source),
 		db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name=?", to).Scan(&target), db.Close())
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,10 @@ func TestServeRefusesForeignFiles(t *testing.T) {
 		{"newer", newer, []string{"newer punchcard", "1000"}},
 	} {
 		same := unchanged(t, c.path)
-		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"dev", "--listen", "127.0.0.1:0"}, {"shop", "create", "--name", "x"}, {"check"}, {"key", "list"}} {
+		for _, args := range [][]string{
+			{"serve", "--listen", "127.0.0.1:0"}, {"dev", "--listen", "127.0.0.1:0"}, {"shop", "create", "--name", "x"}, {"check"},
+			{"key", "list"},
+		} {
 			r := execute(t, nil, append(args, "--db", c.path)...)
 			if c.name == "cut short" && args[0] == "check" && r.stdout != "" { // check may also print findings
 				if r.code != 1 {
@@ -128,7 +132,11 @@ func TestServeRefusesForeignFiles(t *testing.T) {
 		}
 		same()
 	}
-	for path, says := range map[string]string{t.TempDir(): "folder", filepath.Join(t.TempDir(), "no", "shop.db"): "does not exist", "/dev/null": "regular file"} {
+	for path, says := range map[string]string{
+		t.TempDir(): "folder",
+		filepath.Join(t.TempDir(), "no", "shop.db"): "does not exist",
+		"/dev/null": "regular file",
+	} {
 		execute(t, nil, "serve", "--listen", "127.0.0.1:0", "--db", path).refused(t, path, says)
 	}
 }

@@ -144,7 +144,8 @@ func BenchmarkDrain(b *testing.B) {
 		}))
 		file := filepath.Join(b.TempDir(), "drain.db")
 		fillHooked(b, file, receiver.URL, queued)
-		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
+		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr",
+			"127.0.0.0/8")
 		if err := cmd.Start(); err != nil {
 			b.Fatal(err)
 		}
@@ -158,7 +159,8 @@ func BenchmarkDrain(b *testing.B) {
 			b.Fatal(err)
 		}
 		var pending int64
-		if err := st.View(0, func(v *store.View) (err error) { pending, err = v.CountPendingDeliveries(1); return err }); err != nil || pending != 0 {
+		if err := st.View(0, func(v *store.View) (err error) { pending, err = v.CountPendingDeliveries(1); return err }); err != nil ||
+			pending != 0 {
 			b.Fatal(pending, err)
 		}
 		st.Close()

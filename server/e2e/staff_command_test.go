@@ -36,7 +36,8 @@ func TestStaffCommands(t *testing.T) {
 		}
 	}
 	f.json(&list, "staff", "list")
-	if text := f.list("staff", "list"); len(list.Data) != 2 || !strings.Contains(text, "Ada --json") || strings.Count(text, "enabled") != 2 {
+	if text := f.list("staff", "list"); len(list.Data) != 2 || !strings.Contains(text, "Ada --json") ||
+		strings.Count(text, "enabled") != 2 {
 		t.Fatalf("the list of staff:\n%s", text)
 	}
 	ada := list.Data[0].ID
@@ -73,7 +74,8 @@ func TestDevicePair(t *testing.T) {
 	if text := f.run("device", "pair", "--location", here); strings.Contains(text, "█") || !strings.Contains(text, "\n/till/pair/") {
 		t.Errorf("without a public URL it printed\n%s", text)
 	}
-	if text := f.run("device", "pair", "--location", here, "--public-url", "https://cards.example.com/"); !strings.Contains(text, "█") || !strings.Contains(text, "https://cards.example.com/till/pair/") {
+	if text := f.run("device", "pair", "--location", here, "--public-url", "https://cards.example.com/"); !strings.Contains(text, "█") ||
+		!strings.Contains(text, "https://cards.example.com/till/pair/") {
 		t.Errorf("with a public URL it printed\n%s", text)
 	}
 	if text := f.run("device", "list"); strings.Contains(text, "Phone") {

@@ -131,7 +131,8 @@ func startStopTest(t *testing.T) *stopTest {
 func (s *stopTest) beginSlow(n int) *rawConn {
 	s.t.Helper()
 	w := s.server.dial(s.t)
-	w.send(requestHead("POST", "/programs/"+s.program+"/cards", s.keys[n%len(s.keys)].Secret) + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(slowBody)))
+	w.send(requestHead("POST", "/programs/"+s.program+"/cards", s.keys[n%len(s.keys)].Secret) +
+		fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(slowBody)))
 	w.wantContinue()
 	return w.send(slowBody[:n])
 }
@@ -139,7 +140,8 @@ func (s *stopTest) beginSlow(n int) *rawConn {
 // issueCards issues up to 250 cards, until the server has ended.
 func (s *stopTest) issueCards(client int, k key) {
 	for n := range 250 {
-		r := s.server.api(k.Secret).Try(context.Background(), "POST", "/programs/"+s.program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, client, n))
+		r := s.server.api(k.Secret).Try(context.Background(), "POST", "/programs/"+s.program+"/cards",
+			fmt.Sprintf(`{"external_ref":"%d-%d"}`, client, n))
 		if r.Err != nil && r.Status == 0 { // the server has ended
 			if errors.Is(r.Err, io.ErrUnexpectedEOF) {
 				s.t.Errorf("incomplete answer: %v", r.Err)
@@ -249,6 +251,7 @@ func TestExitWithStdin(t *testing.T) {
 		if err := p.wait(); err != nil {
 			t.Errorf("%s: %v\n%s", args[0], err, p.stderr)
 		}
-		execute(t, nil, append(args, "--listen", "127.0.0.1:0", "--exit-with-stdin")...).refused(t, "--exit-with-stdin (PUNCHCARD_EXIT_WITH_STDIN)", "the null device")
+		execute(t, nil, append(args, "--listen", "127.0.0.1:0", "--exit-with-stdin")...).
+			refused(t, "--exit-with-stdin (PUNCHCARD_EXIT_WITH_STDIN)", "the null device")
 	}
 }

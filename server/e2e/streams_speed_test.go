@@ -34,7 +34,8 @@ func BenchmarkHolderStreams(b *testing.B) {
 	streams, cards := servertest.Sized(2000, 20), servertest.Sized(20_000, 40)
 	file := filepath.Join(b.TempDir(), "streams.db")
 	ids, pages := fillPages(b, file, cards, streams)
-	cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json", "--till-rate-limit-per-minute", "0", "--holder-streams", strconv.Itoa(streams))
+	cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json",
+		"--till-rate-limit-per-minute", "0", "--holder-streams", strconv.Itoa(streams))
 	out, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -92,7 +93,8 @@ func fillPages(b *testing.B, file string, n, first int) (ids, pages []string) {
 	for len(ids) < n {
 		servertest.Write(b, st, func(tx *store.Tx) error {
 			for range min(1000, n-len(ids)) {
-				card, err := tx.IssueCard(store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"], store.CardFields{}, store.SourceAPI)
+				card, err := tx.IssueCard(store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"], store.CardFields{},
+					store.SourceAPI)
 				if err != nil {
 					return err
 				}
@@ -187,7 +189,9 @@ func stampLoad(b *testing.B, addr string, d time.Duration, ids []string) float64
 			defer c.Close()
 			r := bufio.NewReader(c)
 			for !done.Load() {
-				fmt.Fprintf(c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"count\":1}", ids[rand.IntN(len(ids))], addr, seed.TillToken)
+				fmt.Fprintf(c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+					"Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"count\":1}",
+					ids[rand.IntN(len(ids))], addr, seed.TillToken)
 				if err := readAnswer(r, 201); err != nil {
 					b.Error(err)
 					return

@@ -25,12 +25,19 @@ func TestAttackTerminal(t *testing.T) {
 	program = newProgram(p.api(f.secrets[0]), `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	p.stop()
 	// The file is changed directly, since the rules of fields may refuse some of these names.
-	const evil, shown = "Ada\x1b]0;owned\x07\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028.", `Ada\x1b]0;owned\a\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028.`
-	for _, column := range []string{"shops.name", "shops.timezone", "locations.name", "locations.city", "devices.name", "devices.prefix", "keys.name", "keys.prefix", "programs.name", "audit.actor_name"} {
+	const evil = "Ada\x1b]0;owned\x07\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028."
+	const shown = `Ada\x1b]0;owned\a\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028.`
+	for _, column := range []string{
+		"shops.name", "shops.timezone", "locations.name", "locations.city", "devices.name", "devices.prefix", "keys.name",
+		"keys.prefix", "programs.name", "audit.actor_name",
+	} {
 		table, name, _ := strings.Cut(column, ".")
 		sqlExec(t, f.db, fmt.Sprintf("UPDATE %s SET %s='%s'", table, name, evil))
 	}
-	for _, args := range [][]string{{"shop", "list"}, {"location", "list"}, {"device", "list"}, {"key", "list"}, {"audit"}, {"program", "update", program, "--min-spend-cents", "none"}} {
+	for _, args := range [][]string{
+		{"shop", "list"}, {"location", "list"}, {"device", "list"}, {"key", "list"}, {"audit"},
+		{"program", "update", program, "--min-spend-cents", "none"},
+	} {
 		out := f.run(args...)
 		if !strings.Contains(out, shown) {
 			t.Errorf("%v does not print %s:\n%q", args, shown, out)
@@ -42,7 +49,10 @@ func TestAttackTerminal(t *testing.T) {
 		}
 		wantPrintable(t, append(args, "--json"), json)
 	}
-	for _, args := range [][]string{{"shop", "list", "--db", f.db + evil}, {"backup", f.db + evil + "/x", "--db", f.db}, {"location", "list" + evil}, {"audit", "--limit", evil}} {
+	for _, args := range [][]string{
+		{"shop", "list", "--db", f.db + evil}, {"backup", f.db + evil + "/x", "--db", f.db}, {"location", "list" + evil},
+		{"audit", "--limit", evil},
+	} {
 		r := execute(t, nil, args...)
 		r.refused(t)
 		wantPrintable(t, args, r.stderr)
@@ -70,7 +80,8 @@ func TestAttackPINArgument(t *testing.T) {
 	here := f.location("Home")
 	for _, args := range [][]string{
 		{"location", "set-pin", here, "47114711"},
-		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT", "--staff-pin", "47114711"},
+		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT",
+			"--staff-pin", "47114711"},
 	} {
 		r := execute(t, nil, append(args, "--db", f.db)...)
 		r.refused(t, "standard input", "without it")
@@ -81,7 +92,14 @@ func TestAttackPINArgument(t *testing.T) {
 	if n := len(strings.Split(strings.TrimSpace(f.run("location", "list")), "\n")); n != 2 {
 		t.Errorf("%d lines of locations, want a header and one", n)
 	}
-	for text, says := range map[string]string{"": "is empty", "\n": "is empty", "\r\n4711": "is empty", strings.Repeat("4", 1<<20): "4 to 8 digits", " 4711": "4 to 8 digits", "4711 \n": "4 to 8 digits"} {
+	for text, says := range map[string]string{
+		"":                         "is empty",
+		"\n":                       "is empty",
+		"\r\n4711":                 "is empty",
+		strings.Repeat("4", 1<<20): "4 to 8 digits",
+		" 4711":                    "4 to 8 digits",
+		"4711 \n":                  "4 to 8 digits",
+	} {
 		input(t, text, "location", "set-pin", here, "--db", f.db).refused(t, "PIN", says)
 	}
 	for _, text := range []string{"4711", "4711\n", "4711\r\n", "4711\nignored"} {

@@ -63,13 +63,16 @@ func TestUserCommands(t *testing.T) {
 		}
 	}
 	link(`\n/invite/`, "user", "invite", "ada@example.com")
-	link(`https://cards\.example\.com/invite/`, "user", "invite", "ada@example.com", "--role", "operator", "--public-url", "https://cards.example.com/")
+	link(`https://cards\.example\.com/invite/`, "user", "invite", "ada@example.com", "--role", "operator", "--public-url",
+		"https://cards.example.com/")
 	link(`\n/reset/`, "user", "reset", "Manager@demo.test", "--remove-totp")
 	link(`\n/invite/`, "user", "invite", "bob@example.com", "--role", "viewer")
-	if out := f.list("user", "list"); !regexp.MustCompile(`\nada@example\.com +operator +20`).MatchString(out) || !regexp.MustCompile(`\nbob@example\.com +viewer +\S.* 20`).MatchString(out) {
+	if out := f.list("user", "list"); !regexp.MustCompile(`\nada@example\.com +operator +20`).MatchString(out) ||
+		!regexp.MustCompile(`\nbob@example\.com +viewer +\S.* 20`).MatchString(out) {
 		t.Errorf("%s", out)
 	}
-	if out := f.run("user", "list", "--json"); !strings.Contains(out, `"invitations":[{"id":"`) || !strings.Contains(out, `"role":"operator"`) {
+	if out := f.run("user", "list", "--json"); !strings.Contains(out, `"invitations":[{"id":"`) ||
+		!strings.Contains(out, `"role":"operator"`) {
 		t.Errorf("%s", out)
 	}
 	for _, args := range [][]string{{"user", "disable", "viewer@demo.test"}, {"user", "enable", "viewer@demo.test"}} {
@@ -86,7 +89,10 @@ func TestUserCommands(t *testing.T) {
 	if out := f.list("user", "sign-out", "manager@demo.test"); out != "1 session ended\n" {
 		t.Errorf("%s", out)
 	}
-	for _, args := range [][]string{{"user", "disable", "owner@demo.test"}, {"user", "disable", "nobody@demo.test"}, {"user", "reset", "usr_x"}, {"user", "invite", "x"}, {"user", "invite", "a@example.com", "--role", "king"}} {
+	for _, args := range [][]string{
+		{"user", "disable", "owner@demo.test"}, {"user", "disable", "nobody@demo.test"}, {"user", "reset", "usr_x"},
+		{"user", "invite", "x"}, {"user", "invite", "a@example.com", "--role", "king"},
+	} {
 		if r := execute(t, nil, append(args, "--db", db)...); r.code == 0 || strings.Count(r.stderr, "\n") != 1 {
 			t.Errorf("%v: exit %d, %q", args, r.code, r.stderr)
 		}
@@ -105,12 +111,15 @@ func TestRestoreEndsSessions(t *testing.T) {
 	f.run("backup", backup)
 	p.stop()
 	r := execute(t, nil, "restore", backup, "--db", filepath.Join(dir, "restored.db"))
-	for _, want := range []string{"All sessions (1) and one-time links (1) have ended.", "Demo key", "Demo till", "manager@demo.test", "owner, operator"} {
+	for _, want := range []string{
+		"All sessions (1) and one-time links (1) have ended.", "Demo key", "Demo till", "manager@demo.test", "owner, operator",
+	} {
 		if r.code != 0 || !strings.Contains(r.stdout, want) {
 			t.Errorf("%q is missing:\n%s%s", want, r.stdout, r.stderr)
 		}
 	}
-	if n := query(t, filepath.Join(dir, "restored.db"), "SELECT (SELECT count(*) FROM sessions)+(SELECT count(*) FROM links)"); n[0] != "0" {
+	if n := query(t, filepath.Join(dir, "restored.db"),
+		"SELECT (SELECT count(*) FROM sessions)+(SELECT count(*) FROM links)"); n[0] != "0" {
 		t.Errorf("%s sessions and links are left", n)
 	}
 	var out struct {
@@ -119,7 +128,8 @@ func TestRestoreEndsSessions(t *testing.T) {
 		}
 	}
 	r = execute(t, nil, "restore", backup, "--db", filepath.Join(dir, "again.db"), "--json")
-	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || len(out.Review.Keys) != 3 || len(out.Review.Devices) != 1 || len(out.Review.People) != 3 {
+	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || len(out.Review.Keys) != 3 || len(out.Review.Devices) != 1 ||
+		len(out.Review.People) != 3 {
 		t.Errorf("%v, %s", err, r.stdout)
 	}
 }

@@ -40,7 +40,8 @@ func TestWarnings(t *testing.T) {
 	if got := warnings(startServe(t, f.db)); got != "" {
 		t.Errorf("there is no mistake: %s", got)
 	}
-	if got := warnings(startServe(t, f.db, "--listen", "0.0.0.0:0")); strings.Count(got, "\n") != 1 || !strings.Contains(got, "--public-url") {
+	if got := warnings(startServe(t, f.db, "--listen", "0.0.0.0:0")); strings.Count(got, "\n") != 1 ||
+		!strings.Contains(got, "--public-url") {
 		t.Errorf("at a public address: %s", got)
 	}
 }
