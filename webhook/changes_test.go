@@ -21,7 +21,8 @@ func signed(r request, secret string) bool {
 	stamp, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get(webhook.HeaderSignature), "t="), ",")
 	unix, err := strconv.ParseInt(stamp, 10, 64)
 	at := time.Unix(unix, 0)
-	return err == nil && r.Header.Get(webhook.HeaderSignature) == webhook.Sign(secret, at, r.Body) && r.Header.Get(webhook.HeaderID) == r.EventID &&
+	return err == nil && r.Header.Get(webhook.HeaderSignature) == webhook.Sign(secret, at, r.Body) &&
+		r.Header.Get(webhook.HeaderID) == r.EventID &&
 		r.Header.Get(webhook.HeaderTimestamp) == stamp &&
 		r.Header.Get(webhook.HeaderStandardSignature) == webhook.SignStandard(secret, r.EventID, at, r.Body)
 }
@@ -106,7 +107,10 @@ func TestHeadersOfTheLog(t *testing.T) {
 		if sends {
 			want["X-Customer"], want["X-Other"] = "***", "***"
 		}
-		for _, name := range []string{webhook.HeaderSignature, webhook.HeaderID, webhook.HeaderTimestamp, webhook.HeaderStandardSignature, webhook.HeaderSequence} {
+		for _, name := range []string{
+			webhook.HeaderSignature, webhook.HeaderID, webhook.HeaderTimestamp, webhook.HeaderStandardSignature,
+			webhook.HeaderSequence,
+		} {
 			want[http.CanonicalHeaderKey(name)] = got.Header.Get(name)
 		}
 		for name, value := range want {

@@ -91,7 +91,8 @@ func TestTransport(t *testing.T) {
 	}
 
 	tr := new(Guard).Transport(3)
-	if tr.Proxy != nil || !tr.DisableCompression || tr.MaxResponseHeaderBytes != 64<<10 || tr.MaxIdleConnsPerHost != 3 || tr.MaxIdleConns == 0 || tr.IdleConnTimeout == 0 ||
+	if tr.Proxy != nil || !tr.DisableCompression || tr.MaxResponseHeaderBytes != 64<<10 || tr.MaxIdleConnsPerHost != 3 ||
+		tr.MaxIdleConns == 0 || tr.IdleConnTimeout == 0 ||
 		tr.TLSClientConfig.InsecureSkipVerify ||
 		new(Guard).Dialer().Timeout == 0 {
 		t.Errorf("%+v", tr)

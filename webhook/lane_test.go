@@ -47,7 +47,8 @@ func TestHangingReceiver(t *testing.T) {
 			r.next()
 		}
 	}
-	if n := s.Values("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
+	if n := s.Values("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0",
+		hanging.url); n[0] != "0" {
 		t.Errorf("%s attempts at the hanging receiver have ended", n[0])
 	}
 }
@@ -79,7 +80,8 @@ func TestManyHangingShops(t *testing.T) {
 				return err
 			}
 			tx.CheckedTarget = hanging.url
-			if _, err := tx.CreateWebhook(a, p.ID, store.WebhookFields{URL: set(hanging.url), Events: set([]string{"card.added"})}); err != nil {
+			if _, err := tx.CreateWebhook(a, p.ID,
+				store.WebhookFields{URL: set(hanging.url), Events: set([]string{"card.added"})}); err != nil {
 				return err
 			}
 			issue[shop] = p.ID
@@ -104,7 +106,8 @@ func TestManyHangingShops(t *testing.T) {
 		s.issue()
 		prompt.next()
 	}
-	if n := s.Values("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
+	if n := s.Values("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0",
+		hanging.url); n[0] != "0" {
 		t.Errorf("%s attempts at hanging receivers have ended", n[0])
 	}
 }

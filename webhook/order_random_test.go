@@ -209,7 +209,8 @@ func TestOrderOfRandomDays(t *testing.T) {
 		s.witness(3, fields{"events": []string{"transaction.created"}}),
 	}
 	day := &randomDay{s: s, cards: map[string][]string{}}
-	for _, p := range servertest.Decode[struct{ Data []struct{ ID string } }](s.Call("GET", "/programs/"+s.program()+"/prizes", nil).Want(200)).Data {
+	for _, p := range servertest.Decode[struct{ Data []struct{ ID string } }](s.Call("GET", "/programs/"+s.program()+"/prizes", nil).
+		Want(200)).Data {
 		day.prizes = append(day.prizes, p.ID)
 	}
 	for kind, n := range map[string]int{"standard": 5, "prepaid": 2, "discount": 1} {

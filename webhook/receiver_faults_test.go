@@ -202,7 +202,9 @@ func TestReceiverHangs(t *testing.T) {
 			waitForClose(c)
 		})
 	}
-	const unmade, unanswered, unended = "no connection was made within 700 ms", "the receiver did not answer within 700 ms", "the receiver did not end its answer within 700 ms"
+	const unmade = "no connection was made within 700 ms"
+	const unanswered = "the receiver did not answer within 700 ms"
+	const unended = "the receiver did not end its answer within 700 ms"
 	list := []*receiverCase{
 		{name: "no answer", url: rawURL(t, waitForClose), want: "null after 1: " + unanswered},
 		{name: "no TLS", url: strings.Replace(rawURL(t, waitForClose), "http:", "https:", 1), want: "null after 1: " + unmade},

@@ -16,7 +16,8 @@ func TestBackoff(t *testing.T) {
 		attempt int
 		want    time.Duration
 	}{
-		{5 * time.Second, 1, 5 * time.Second}, {5 * time.Second, 2, 10 * time.Second}, {5 * time.Second, 3, 20 * time.Second}, {5 * time.Second, 4, 40 * time.Second},
+		{5 * time.Second, 1, 5 * time.Second}, {5 * time.Second, 2, 10 * time.Second}, {5 * time.Second, 3, 20 * time.Second},
+		{5 * time.Second, 4, 40 * time.Second},
 		{5 * time.Second, 15, 5 << 14 * time.Second}, {5 * time.Second, 16, maxBackoff},
 		{time.Millisecond, 1, time.Millisecond}, {time.Millisecond, 27, 1 << 26 * time.Millisecond}, {time.Millisecond, 28, maxBackoff},
 		{time.Hour, 5, 16 * time.Hour}, {time.Hour, 6, maxBackoff},
@@ -48,7 +49,8 @@ func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
 	for h, want := range map[string]time.Duration{
-		"": 0, "0": 0, "1": time.Second, " 30 ": 30 * time.Second, "007": 7 * time.Second, "3599": 3599 * time.Second, "3600": time.Hour, "3601": time.Hour,
+		"": 0, "0": 0, "1": time.Second, " 30 ": 30 * time.Second, "007": 7 * time.Second, "3599": 3599 * time.Second,
+		"3600": time.Hour, "3601": time.Hour,
 		"18446744073709551615": time.Hour, "18446744073709551616": time.Hour, strings.Repeat("9", 1000): time.Hour,
 		"-1": 0, "+1": 0, "1.5": 0, "1e3": 0, "0x10": 0, "1_000": 0, "5 s": 0, "5, 6": 0, "soon": 0, "٣": 0, "\x00": 0,
 		at(0): 0, at(time.Second): time.Second, at(time.Hour): time.Hour, at(time.Hour + time.Second): time.Hour, at(-time.Second): 0,

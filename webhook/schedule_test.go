@@ -38,7 +38,8 @@ func TestScheduleOfAttempts(t *testing.T) {
 		waits  []time.Duration
 	}{
 		{"500", status(500), []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second}},
-		{"429 and half a minute", retryLater(429, "30"), []time.Duration{30 * time.Second, 30 * time.Second, 30 * time.Second, 40 * time.Second}},
+		{"429 and half a minute", retryLater(429, "30"),
+			[]time.Duration{30 * time.Second, 30 * time.Second, 30 * time.Second, 40 * time.Second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := start(t)
@@ -181,7 +182,9 @@ func TestLimitsOfFlags(t *testing.T) {
 	t.Parallel()
 	limits := func(attempts, failures int) func(*app.Config) {
 		return func(c *app.Config) {
-			c.Limits.WebhookDeliveryAttempts, c.Limits.WebhookMaxConsecutiveFailures, c.Limits.WebhookBackoffBase = attempts, failures, time.Millisecond
+			c.Limits.WebhookDeliveryAttempts = attempts
+			c.Limits.WebhookMaxConsecutiveFailures = failures
+			c.Limits.WebhookBackoffBase = time.Millisecond
 		}
 	}
 	t.Run("one attempt, one failure", func(t *testing.T) {

@@ -68,8 +68,10 @@ func TestStripeVerifies(t *testing.T) {
 		"a byte more":            {string(body) + "\n", good, secretA, stripe.ErrNoValidSignature},
 		"another secret":         {string(body), good, secretB, stripe.ErrNoValidSignature},
 		"the secret's key alone": {string(body), good, strings.TrimPrefix(secretA, secretPrefix), stripe.ErrNoValidSignature},
-		"another t":              {string(body), strings.Replace(good, now, strconv.FormatInt(at.Unix()-1, 10), 1), secretA, stripe.ErrNoValidSignature},
-		"an old t":               {string(body), Sign(secretA, at.Add(-time.Hour), body), secretA, stripe.ErrTooOld},
+		"another t": {
+			string(body), strings.Replace(good, now, strconv.FormatInt(at.Unix()-1, 10), 1), secretA, stripe.ErrNoValidSignature,
+		},
+		"an old t": {string(body), Sign(secretA, at.Add(-time.Hour), body), secretA, stripe.ErrTooOld},
 	} {
 		if err := stripe.ValidatePayload([]byte(c.body), c.header, c.secret); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -124,7 +126,9 @@ func TestStandardWebhooksVerifies(t *testing.T) {
 // instead of one with an empty key.
 func TestNoKeyNoStandardSignature(t *testing.T) {
 	t.Parallel()
-	for _, secret := range []string{"", "whsec_", "whsec_***", "whsec_AAECAw", "whsec_" + base64.RawURLEncoding.EncodeToString([]byte{0xfb, 0xff})} {
+	for _, secret := range []string{
+		"", "whsec_", "whsec_***", "whsec_AAECAw", "whsec_" + base64.RawURLEncoding.EncodeToString([]byte{0xfb, 0xff}),
+	} {
 		if got := SignStandard(secret, "evt_1", time.Unix(0, 0), nil); got != "" {
 			t.Errorf("%q: %s", secret, got)
 		}

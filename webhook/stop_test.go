@@ -156,7 +156,9 @@ func TestStopLeavesNothing(t *testing.T) {
 	silent := listenRaw(t, nil, waitForClose)
 	before := goleak.IgnoreCurrent()
 	s := start(t, longTimeout)
-	for _, url := range []string{good.url, failing.url, hanging.url, strings.Replace(silent.url, "http:", "https:", 1), "http://localhost:1/"} {
+	for _, url := range []string{
+		good.url, failing.url, hanging.url, strings.Replace(silent.url, "http:", "https:", 1), "http://localhost:1/",
+	} {
 		s.hook(url)
 	}
 	s.burst(20)
