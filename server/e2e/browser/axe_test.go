@@ -31,7 +31,8 @@ func checkAxe(p *Page) (problems []string) {
 		Nodes    []string
 	}](p, `async () => {
 		const found = await axe.run(document, {resultTypes: ['violations'], rules: {'target-size': {enabled: true}}})
-		return found.violations.map(v => ({id: v.id, help: v.help, nodes: v.nodes.map(n => n.target.join(' ') + ' (' + n.failureSummary.replace(/\s+/g, ' ') + ')')}))
+		return found.violations.map(v => ({id: v.id, help: v.help,
+			nodes: v.nodes.map(n => n.target.join(' ') + ' (' + n.failureSummary.replace(/\s+/g, ' ') + ')')}))
 	}`) {
 		problems = append(problems, fmt.Sprintf("%s: %s: %s", v.ID, v.Help, strings.Join(v.Nodes[:min(len(v.Nodes), 5)], "; ")))
 	}

@@ -224,7 +224,8 @@ func TestTillPhoto(t *testing.T) {
 	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
 	code, short := codesOf(s, card)
 	p := openInsecureTill(t, s, View{Width: 390})
-	p.Wait("Take a photo of the code", "The camera works only over https. The person who runs the server can switch that on with --tls-auto, or a proxy.")
+	p.Wait("Take a photo of the code", "The camera works only over https. The person who runs the server can switch "+
+		"that on with --tls-auto, or a proxy.")
 	p.CheckNow()
 	var b bytes.Buffer
 	if err := png.Encode(&b, photo{size: image.Rect(0, 0, 900, 1200), text: code, side: 500}.draw(t)); err != nil {
@@ -243,7 +244,10 @@ func TestTillPhoto(t *testing.T) {
 		p.Press("Next card")
 		p.Wait("Take a photo of the code")
 	}
-	for name, content := range map[string][]byte{"nothing.jpeg": encodeJPEG(t, photo{size: frames}.draw(t)), "text.png": []byte("no picture")} {
+	for name, content := range map[string][]byte{
+		"nothing.jpeg": encodeJPEG(t, photo{size: frames}.draw(t)),
+		"text.png":     []byte("no picture"),
+	} {
 		p.ChooseFile("Take a photo of the code", writeFile(t, name, content))
 		p.Wait("There is no readable QR code in the photo.")
 		p.Fill("Code of the card", short) // which works as ever

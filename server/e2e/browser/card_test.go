@@ -36,14 +36,29 @@ func TestCardStates(t *testing.T) {
 	program := func(kind string, more fields) string { return s.NewProgram(kind, true, more) }
 	standard := s.ProgramIDs["standard"]
 	earlier := card(standard, fields{"holder_name": "Ada Lovelace"}, "stamps", fields{"count": 12})
-	hostile := program("standard", fields{"name": longName[:100], "description": `</style><script>alert(1)</script> ` + longName, "total_stamps": 61, "brand_color_hex": "#abcdef", "bg_color_hex": "#777777", "text_color_hex": "#787878"})
-	s.Post("/programs/"+hostile+"/prizes", fields{"threshold": 61, "name": "שלום עולם " + longName[:80], "description": "🍕👩‍👩‍👧‍👦 " + longName}).Want(201)
+	hostile := program("standard", fields{
+		"name":            longName[:100],
+		"description":     `</style><script>alert(1)</script> ` + longName,
+		"total_stamps":    61,
+		"brand_color_hex": "#abcdef",
+		"bg_color_hex":    "#777777",
+		"text_color_hex":  "#787878",
+	})
+	s.Post("/programs/"+hostile+"/prizes", fields{
+		"threshold":   61,
+		"name":        "שלום עולם " + longName[:80],
+		"description": "🍕👩‍👩‍👧‍👦 " + longName,
+	}).Want(201)
 	for name, link := range map[string]string{
-		"new":      card(standard, nil),
-		"ready":    card(standard, fields{"holder_name": "Ada Lovelace"}, "stamps", fields{"count": 6}),
-		"earlier":  earlier,
-		"many":     card(program("standard", fields{"total_stamps": 60}), nil, "stamps", fields{"count": 30}),
-		"bar":      card(program("standard", fields{"total_stamps": 61, "bg_color_hex": "#102030", "text_color_hex": "#ffffff"}), nil, "stamps", fields{"count": 30}),
+		"new":     card(standard, nil),
+		"ready":   card(standard, fields{"holder_name": "Ada Lovelace"}, "stamps", fields{"count": 6}),
+		"earlier": earlier,
+		"many":    card(program("standard", fields{"total_stamps": 60}), nil, "stamps", fields{"count": 30}),
+		"bar": card(program("standard", fields{
+			"total_stamps":   61,
+			"bg_color_hex":   "#102030",
+			"text_color_hex": "#ffffff",
+		}), nil, "stamps", fields{"count": 30}),
 		"hostile":  card(hostile, fields{"holder_name": longName}, "stamps", fields{"count": 61}),
 		"prepaid":  card(s.ProgramIDs["prepaid"], nil, "topups", fields{"amount_cents": 12345678}),
 		"discount": card(s.ProgramIDs["discount"], fields{"expires_at": "2026-12-31T12:00:00Z"}),
@@ -117,7 +132,8 @@ func TestCardOffline(t *testing.T) {
 	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 4}).Want(201)
 	p.Wait("4 of 10 stamps")
 	p.wait("the copy", func() (kept bool, err error) {
-		err = p.tab.eval(&kept, `async () => await caches.has(location.pathname) && (await (await (await caches.open(location.pathname)).match(location.pathname))?.text() ?? '').includes('4 of 10')`)
+		err = p.tab.eval(&kept, `async () => await caches.has(location.pathname) && `+
+			`(await (await (await caches.open(location.pathname)).match(location.pathname))?.text() ?? '').includes('4 of 10')`)
 		return kept, err
 	})
 	if strings.Contains(p.Text(), "No connection") {
@@ -128,7 +144,8 @@ func TestCardOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Wait("No connection. This is the card as of 1 Mar 2026, 10:00.", "Ada Lovelace", "4 of 10 stamps", "Show this code at the till")
-	if n := eval[int](p, `() => [...document.querySelectorAll('.code svg')].length + (getComputedStyle(document.querySelector('.code')).borderRadius === '0px' ? 10 : 0)`); n != 1 {
+	if n := eval[int](p, `() => [...document.querySelectorAll('.code svg')].length +
+		(getComputedStyle(document.querySelector('.code')).borderRadius === '0px' ? 10 : 0)`); n != 1 {
 		t.Error("the page has no QR code or no style")
 	}
 	p.ShootAs("card-offline")

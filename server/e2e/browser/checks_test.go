@@ -106,7 +106,10 @@ func checkHeaders(t testing.TB, address string, rules Rules) (problems []string)
 	if rules.Cookie != nil {
 		request.AddCookie(rules.Cookie)
 	}
-	client := &http.Client{Timeout: servertest.Patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		Timeout:       servertest.Patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	defer client.CloseIdleConnections()
 	r, err := client.Do(request)
 	if err != nil {
@@ -121,10 +124,17 @@ func checkHeaders(t testing.TB, address string, rules Rules) (problems []string)
 	}
 	referrer := "no-referrer"
 	switch first, _, _ := strings.Cut(request.URL.Path[1:], "/"); {
-	case slices.Contains([]string{"", "dashboard", "sign-in", "setup", "invite", "reset"}, first), strings.HasPrefix(request.URL.Path, "/till/pair/"):
+	case slices.Contains([]string{
+		"", "dashboard", "sign-in", "setup", "invite", "reset",
+	}, first), strings.HasPrefix(request.URL.Path, "/till/pair/"):
 		referrer = "same-origin"
 	}
-	want := map[string]string{"Content-Type": "text/html; charset=utf-8", "Referrer-Policy": referrer, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+	want := map[string]string{
+		"Content-Type":           "text/html; charset=utf-8",
+		"Referrer-Policy":        referrer,
+		"X-Content-Type-Options": "nosniff",
+		"Cache-Control":          "no-store",
+	}
 	for name, value := range want {
 		if got := r.Header.Get(name); got != value && !(name == "Cache-Control" && rules.Public) {
 			bad("%s is %q, not %q", name, got, value)
@@ -137,7 +147,8 @@ func checkHeaders(t testing.TB, address string, rules Rules) (problems []string)
 	if rules.Scans {
 		camera = "camera=(self)"
 	}
-	if p := r.Header.Get("Permissions-Policy"); !strings.Contains(p, camera) || !strings.Contains(p, "microphone=()") || !strings.Contains(p, "geolocation=()") {
+	if p := r.Header.Get("Permissions-Policy"); !strings.Contains(p, camera) || !strings.Contains(p, "microphone=()") ||
+		!strings.Contains(p, "geolocation=()") {
 		bad("Permissions-Policy is %q", p)
 	}
 	for _, name := range []string{"Server", "X-Powered-By", "Access-Control-Allow-Origin"} {
@@ -260,15 +271,25 @@ func checkDocument(p *Page) []string {
 		if (!root.lang) bad.push('no lang')
 		if (!document.title.trim()) bad.push('no title')
 		if (!document.querySelector('meta[name=viewport]')) bad.push('no viewport')
-		if (!getComputedStyle(root).colorScheme.includes('dark') && !document.querySelector('meta[name=color-scheme]')) bad.push('no color-scheme')
-		for (const e of document.querySelectorAll('[style]:not([data-vars]), [onclick], [onchange], [onsubmit], script:not([src])')) bad.push('inline code: ' + e.outerHTML.slice(0, 100))
+		if (!getComputedStyle(root).colorScheme.includes('dark') && !document.querySelector('meta[name=color-scheme]'))
+			bad.push('no color-scheme')
+		for (const e of document.querySelectorAll('[style]:not([data-vars]), [onclick], [onchange], [onsubmit], script:not([src])'))
+			bad.push('inline code: ' + e.outerHTML.slice(0, 100))
 		// What HTML permits for a field, after the Nu HTML checker.
-		for (const e of document.querySelectorAll('select[required]:not([multiple])')) if (e.firstElementChild?.localName !== 'option' || e.firstElementChild.value) bad.push('a required select without an empty first option: ' + e.outerHTML.slice(0, 100))
-		for (const e of document.querySelectorAll('input:is([type=file], [type=checkbox], [type=radio], [type=submit], [type=button])[autocomplete], input[autocomplete~=street-address]')) bad.push('autocomplete where it is not allowed: ' + e.outerHTML.slice(0, 100))
-		for (const e of document.querySelectorAll('input:is([type=number], [type=date], [type=color], [type=file], [type=checkbox], [type=radio]):is([maxlength], [pattern])')) bad.push('maxlength or pattern where it is not allowed: ' + e.outerHTML.slice(0, 100))
+		for (const e of document.querySelectorAll('select[required]:not([multiple])'))
+			if (e.firstElementChild?.localName !== 'option' || e.firstElementChild.value)
+				bad.push('a required select without an empty first option: ' + e.outerHTML.slice(0, 100))
+		for (const e of document.querySelectorAll('input:is([type=file], [type=checkbox], [type=radio], [type=submit], ' +
+			'[type=button])[autocomplete], input[autocomplete~=street-address]'))
+			bad.push('autocomplete where it is not allowed: ' + e.outerHTML.slice(0, 100))
+		for (const e of document.querySelectorAll('input:is([type=number], [type=date], [type=color], [type=file], ' +
+			'[type=checkbox], [type=radio]):is([maxlength], [pattern])'))
+			bad.push('maxlength or pattern where it is not allowed: ' + e.outerHTML.slice(0, 100))
 		for (const f of document.forms) {
-			const keyless = f.closest('header, nav') && !f.querySelector('input, select, textarea') // signing out, and switching to another shop
-			if (f.getAttribute('method')?.toLowerCase() === 'post' && location.pathname.startsWith('/dashboard') && !keyless && !(f.elements[key]?.value?.length >= 16)) bad.push('a form without an idempotency key: ' + f.outerHTML.slice(0, 100))
+			const keyless = f.closest('header, nav') &&
+				!f.querySelector('input, select, textarea') // signing out, and switching to another shop
+			if (f.getAttribute('method')?.toLowerCase() === 'post' && location.pathname.startsWith('/dashboard') && !keyless &&
+				!(f.elements[key]?.value?.length >= 16)) bad.push('a form without an idempotency key: ' + f.outerHTML.slice(0, 100))
 			const to = f.getAttribute('action') ?? '' // f.action may be a field
 			if (new URL(to, location.href).origin !== location.origin) bad.push('a form for another origin: ' + to)
 		}
@@ -290,9 +311,12 @@ func checkWidths(p *Page) (problems []string) {
 		for _, wide := range eval[[]string](p, `() => {
 			const root = document.scrollingElement, room = root.clientWidth
 			if (root.scrollWidth <= room) return []
-			const scrolls = e => e && e !== root && e !== document.body && (getComputedStyle(e).overflowX !== 'visible' || scrolls(e.parentElement))
-			const wide = [...document.body.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > room + 0.5 && !scrolls(e.parentElement))
-			return ['is ' + root.scrollWidth + ' pixels wide, in ' + room + ': ' + wide.slice(0, 5).map(e => e.outerHTML.slice(0, 100)).join(' | ')]
+			const scrolls = e => e && e !== root && e !== document.body &&
+				(getComputedStyle(e).overflowX !== 'visible' || scrolls(e.parentElement))
+			const wide = [...document.body.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > room + 0.5 &&
+				!scrolls(e.parentElement))
+			return ['is ' + root.scrollWidth + ' pixels wide, in ' + room + ': ' +
+				wide.slice(0, 5).map(e => e.outerHTML.slice(0, 100)).join(' | ')]
 		}`) {
 			problems = append(problems, w.what+": "+wide)
 		}
@@ -305,7 +329,8 @@ func checkWidths(p *Page) (problems []string) {
 			while (texts.nextNode()) for (const word of texts.currentNode.data.matchAll(/(?<!\S)\p{L}{2,16}(?!\S)/gu)) {
 				range.setStart(texts.currentNode, word.index)
 				range.setEnd(texts.currentNode, word.index + word[0].length)
-				if (new Set([...range.getClientRects()].map(r => r.top)).size > 1) broken.push('1280 px: a table breaks the word ' + word[0])
+				if (new Set([...range.getClientRects()].map(r => r.top)).size > 1)
+					broken.push('1280 px: a table breaks the word ' + word[0])
 			}
 		}
 		return broken
@@ -330,12 +355,16 @@ func checkWithoutScripts(p *Page, withScripts string) (problems []string) {
 	}
 	needed := eval[[]string](p, `() => {
 		const bad = []
-		for (const e of document.querySelectorAll('[data-needs-script]')) if (e.checkVisibility()) bad.push('of no use: ' + e.outerHTML.slice(0, 100))
-		for (const e of document.querySelectorAll('button[type=button]')) if (e.checkVisibility()) bad.push('a button that needs a script: ' + e.outerHTML.slice(0, 100))
+		for (const e of document.querySelectorAll('[data-needs-script]')) if (e.checkVisibility())
+			bad.push('of no use: ' + e.outerHTML.slice(0, 100))
+		for (const e of document.querySelectorAll('button[type=button]')) if (e.checkVisibility())
+			bad.push('a button that needs a script: ' + e.outerHTML.slice(0, 100))
 		for (const f of document.forms) {
 			if (f.closest('details:not([open])')) continue // such as a menu, whose summary opens it
-			if (f.querySelector(':disabled') && !f.querySelector('button:enabled, select:enabled, textarea:enabled, input:enabled:not([type=hidden])')) continue // it shows what is locked
-			const sends = [...document.querySelectorAll('button, input[type=submit]')].some(b => b.form === f && b.type === 'submit' && b.checkVisibility())
+			const usable = 'button:enabled, select:enabled, textarea:enabled, input:enabled:not([type=hidden])'
+			if (f.querySelector(':disabled') && !f.querySelector(usable)) continue // it shows what is locked
+			const sends = [...document.querySelectorAll('button, input[type=submit]')].some(b => b.form === f && b.type === 'submit' &&
+				b.checkVisibility())
 			if (!sends) bad.push('a form that cannot be sent: ' + f.outerHTML.slice(0, 100))
 		}
 		return bad

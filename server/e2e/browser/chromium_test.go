@@ -91,7 +91,8 @@ func startWithCamera(t testing.TB, film string) context.Context {
 	if film == refusedCamera {
 		options = append(options, chromedp.Flag("use-fake-ui-for-media-stream", "deny"))
 	} else {
-		options = append(options, chromedp.Flag("use-fake-ui-for-media-stream", true), chromedp.Flag("use-file-for-fake-video-capture", film))
+		options = append(options, chromedp.Flag("use-fake-ui-for-media-stream", true),
+			chromedp.Flag("use-file-for-fake-video-capture", film))
 	}
 	ctx, end, err := launch(options...)
 	t.Cleanup(end)
@@ -154,7 +155,11 @@ func (b *tab) setOffline(on bool) {
 	whole := network.EmulateNetworkConditionsByRuleParams{EmulateOfflineServiceWorker: &on,
 		MatchedNetworkConditions: []*network.Conditions{{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}}}
 	b.must(call(b, network.EmulateNetworkConditionsByRule, whole))
-	b.must(call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}))
+	b.must(call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{
+		Offline:            on,
+		DownloadThroughput: -1,
+		UploadThroughput:   -1,
+	}))
 }
 
 // leaveFor goes to a URL and does not wait until its page is loaded.
@@ -184,7 +189,14 @@ var yes = true
 // setCookie sets a cookie for the origin of a URL.
 func (b *tab) setCookie(url string, c *http.Cookie) {
 	b.t.Helper()
-	b.must(call(b, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: url, Path: cmp.Or(c.Path, "/"), HTTPOnly: &yes, Secure: &c.Secure}))
+	b.must(call(b, network.SetCookie, network.SetCookieParams{
+		Name:     c.Name,
+		Value:    c.Value,
+		URL:      url,
+		Path:     cmp.Or(c.Path, "/"),
+		HTTPOnly: &yes,
+		Secure:   &c.Secure,
+	}))
 }
 
 // cookies returns the cookies that are sent to the page.
@@ -202,13 +214,19 @@ func (b *tab) cookies() (out []*http.Cookie) {
 // for each of them.
 func (b *tab) setSize(width, height int, scale float64) {
 	b.t.Helper()
-	b.must(call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: int64(width), Height: int64(height), DeviceScaleFactor: scale}))
+	b.must(call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width:             int64(width),
+		Height:            int64(height),
+		DeviceScaleFactor: scale,
+	}))
 }
 
 // setMedia sets the theme, and whether the person wants little motion.
 func (b *tab) setMedia(dark, still bool) {
 	b.t.Helper()
-	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}, {Name: "prefers-reduced-motion", Value: "no-preference"}}
+	features := []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: "light"}, {Name: "prefers-reduced-motion", Value: "no-preference"},
+	}
 	if dark {
 		features[0].Value = "dark"
 	}
@@ -277,7 +295,10 @@ func result(out any, value *runtime.RemoteObject, thrown *runtime.ExceptionDetai
 // saveDownloads has the tab save downloads in a folder.
 func (b *tab) saveDownloads(folder string) error {
 	_, err := chromedp.CallBrowser(b.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: folder, BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID})
+		Behavior:         browser.SetDownloadBehaviorBehaviorAllow,
+		DownloadPath:     folder,
+		BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID,
+	})
 	return err
 }
 

@@ -20,7 +20,8 @@ func (s *traffic) observe(event any) {
 	defer s.mu.Unlock()
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning ||
+			e.Type == runtime.ConsoleAPICalledTypeAssert {
 			text := []string{"console " + string(e.Type) + ":"}
 			for _, a := range e.Args {
 				text = append(text, strings.Trim(string(a.Value), `"`)+a.Description)
@@ -37,7 +38,8 @@ func (s *traffic) observe(event any) {
 		}
 	case *audits.EventIssueAdded:
 		// A field that is called name need not be that of the person who fills it in.
-		if g := e.Issue.Details.GenericIssueDetails; g == nil || g.ErrorType != audits.GenericIssueErrorTypeFormInputAssignedAutocompleteValueToIDOrNameAttributeError {
+		if g := e.Issue.Details.GenericIssueDetails; g == nil ||
+			g.ErrorType != audits.GenericIssueErrorTypeFormInputAssignedAutocompleteValueToIDOrNameAttributeError {
 			details, _ := json.Marshal(e.Issue.Details)
 			s.report("issue %s: %s", e.Issue.Code, details)
 		}

@@ -68,14 +68,30 @@ func (d *demo) addPrograms() {
 	}
 	d.ids["location"], d.ids["location 2"] = d.LocationIDs[0], d.LocationIDs[1]
 	d.ids["shop"] = d.ShopID
-	d.make("program draft", "/programs", fields{"type": "standard", "name": d.name("Iced coffee summer"), "description": d.name("Six iced coffees, and a latte on us."), "total_stamps": 6, "icon_key": "sun", "brand_color_hex": "#0F766E"})
-	d.make("prize", "/programs/"+d.ids["program draft"]+"/prizes", fields{"threshold": 6, "name": d.name("Iced latte"), "description": d.name("Until the end of August.")})
+	d.make("program draft", "/programs", fields{
+		"type":            "standard",
+		"name":            d.name("Iced coffee summer"),
+		"description":     d.name("Six iced coffees, and a latte on us."),
+		"total_stamps":    6,
+		"icon_key":        "sun",
+		"brand_color_hex": "#0F766E",
+	})
+	d.make("prize", "/programs/"+d.ids["program draft"]+"/prizes", fields{
+		"threshold":   6,
+		"name":        d.name("Iced latte"),
+		"description": d.name("Until the end of August."),
+	})
 	d.make("program suspended", "/programs", fields{"type": "discount", "name": d.name("Students, 15% off"), "discount_percent": 15})
 	d.Post("/programs/"+d.ids["program suspended"]+"/publish", nil).Want(200)
 	d.Post("/programs/"+d.ids["program suspended"]+"/suspend", nil).Want(200)
-	d.make("program empty", "/programs", fields{"type": "access", "name": d.name("Cellar club"), "access_image_url": "https://example.com/cellar.png"})
+	d.make("program empty", "/programs", fields{
+		"type":             "access",
+		"name":             d.name("Cellar club"),
+		"access_image_url": "https://example.com/cellar.png",
+	})
 	standard := d.ids["program standard"]
-	d.SQL("UPDATE programs SET name=?, description=? WHERE id=?", d.name("Coffee card"), d.name("Ten coffees, the next one is on us."), d.Row(store.KindProgram, standard))
+	d.SQL("UPDATE programs SET name=?, description=? WHERE id=?", d.name("Coffee card"), d.name("Ten coffees, the next one is on us."),
+		d.Row(store.KindProgram, standard))
 	d.SQL("UPDATE prizes SET name=? WHERE name='Croissant'", d.name("Croissant"))
 }
 
@@ -86,11 +102,18 @@ func (d *demo) addWebhook() {
 	d.ids["receiver"] = receiver.Str("id")
 	hooks := "/programs/" + d.ids["program standard"] + "/webhooks"
 	d.make("webhook", hooks, fields{"url": receiver.Str("url"), "events": []string{"card.*", "transaction.created"}})
-	d.make("webhook silent", hooks, fields{"url": receiver.Str("url") + "?long=" + strings.Repeat("path", 40), "events": []string{"program.*"}})
+	d.make("webhook silent", hooks, fields{
+		"url":    receiver.Str("url") + "?long=" + strings.Repeat("path", 40),
+		"events": []string{"program.*"},
+	})
 }
 
 // holders are customers, of whom the first firstHolders come on the first day.
-var holders = []string{"Ada Lovelace", "Bruno Belcourt", "Carla Wexley", "Davide Kestrel", "Elena Marchetti", "Fausto Abarca", "Greta Vandermaas", "Hassan Okonjo", "Ines Brandolin", "Jakob Oduya", "Kalina Sandvik", "Luca Moretti", "Marta Ferrano", "Nils Pallister", "Odile Takeda", "Paolo Dallimore", "Quirin Lindqvist", "Rosa Esposti"}
+var holders = []string{
+	"Ada Lovelace", "Bruno Belcourt", "Carla Wexley", "Davide Kestrel", "Elena Marchetti", "Fausto Abarca", "Greta Vandermaas",
+	"Hassan Okonjo", "Ines Brandolin", "Jakob Oduya", "Kalina Sandvik", "Luca Moretti", "Marta Ferrano", "Nils Pallister",
+	"Odile Takeda", "Paolo Dallimore", "Quirin Lindqvist", "Rosa Esposti",
+}
 
 const firstHolders = 5
 
@@ -119,7 +142,10 @@ func (d *demo) addCards() {
 	d.ids["card"], d.ids["link"] = d.ids["card 0"], d.ids["link 0"]
 	d.Install(d.ids["card"])
 	for _, kind := range []string{"private", "discount", "access", "prepaid"} {
-		r := d.make("card "+kind, "/programs/"+d.ids["program "+kind]+"/cards", fields{"holder_name": d.name("Stefano Sandvik"), "holder_email": "stefano@example.com"})
+		r := d.make("card "+kind, "/programs/"+d.ids["program "+kind]+"/cards", fields{
+			"holder_name":  d.name("Stefano Sandvik"),
+			"holder_email": "stefano@example.com",
+		})
 		d.ids["page "+kind] = path.Base(d.CardPage(r.Str("install_url")))
 	}
 }
@@ -183,13 +209,15 @@ func (d *demo) addTills() {
 	d.Patch("/locations/"+d.ids["location"], fields{"name": d.name("Centrale")}).Want(200)
 	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
 		for _, name := range []string{"Ada", "Grace"} {
-			m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), d.ids["location"], d.name(name), store.HashStaffPIN(store.Some("2468")))
+			m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), d.ids["location"], d.name(name),
+				store.HashStaffPIN(store.Some("2468")))
 			if err != nil {
 				return err
 			}
 			d.ids["staff"] = m.ID
 		}
-		m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), d.ids["location 2"], d.name("Alan"), store.HashStaffPIN(store.Some("2468")))
+		m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), d.ids["location 2"], d.name("Alan"),
+			store.HashStaffPIN(store.Some("2468")))
 		if err == nil {
 			_, err = tx.SetStaffDisabled(d.Row(store.KindShop, d.ShopID), m.ID, true)
 		}
@@ -204,7 +232,11 @@ func (d *demo) addStates() {
 	d.Control("POST", "/cards/"+d.ids["card locked"]+"/lock", nil)
 	d.Control("POST", "/cards/"+d.ids["card archived"]+"/archive", nil)
 	d.Control("POST", "/cards/"+d.ids["card erased"]+"/delete", nil)
-	d.ids["location closed"] = d.Control("POST", "/locations", fields{"name": d.name("Kiosk in the park"), "city": "Torino", "country_code": "IT"}).Str("id")
+	d.ids["location closed"] = d.Control("POST", "/locations", fields{
+		"name":         d.name("Kiosk in the park"),
+		"city":         "Torino",
+		"country_code": "IT",
+	}).Str("id")
 	d.Post("/locations/"+d.ids["location closed"]+"/disable", nil).Want(200)
 	for as, name := range map[string]string{"key": "Reporting", "key rotated": "Cash register", "key revoked": "Newsletter of last year"} {
 		d.ids[as] = d.Control("POST", "/keys", fields{"name": d.name(name), "scopes": []string{"cards:read", "analytics:read"}}).Str("id")
@@ -234,7 +266,10 @@ func (d *demo) addPeople() {
 		for _, p := range []struct {
 			name, role string
 			shop       int64
-		}{{"Disabled", store.RoleViewer, shop}, {"Stranger", "", 0}, {"Enrolling", store.RoleOwner, d.shops["strict"]}, {"Forgetful", store.RoleManager, shop}} {
+		}{
+			{"Disabled", store.RoleViewer, shop}, {"Stranger", "", 0}, {"Enrolling", store.RoleOwner, d.shops["strict"]},
+			{"Forgetful", store.RoleManager, shop},
+		} {
 			key, err := user(p.name, p.shop, p.role)
 			if err != nil {
 				return err
@@ -255,7 +290,11 @@ func (d *demo) addPeople() {
 	})
 	d.SQL("UPDATE users SET disabled_at=? WHERE email='disabled@demo.test'", int64(d.App.Store.Now()))
 	if err := d.App.Store.View(0, func(v *store.View) (err error) {
-		for name, email := range map[string]string{"person": seed.ManagerEmail, "user disabled": "disabled@demo.test", "owner": seed.OwnerEmail} {
+		for name, email := range map[string]string{
+			"person":        seed.ManagerEmail,
+			"user disabled": "disabled@demo.test",
+			"owner":         seed.OwnerEmail,
+		} {
 			if d.ids[name], err = v.UserByEmail(email); err != nil {
 				return err
 			}
@@ -272,14 +311,19 @@ func (d *demo) addForms() {
 	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
 		shop := d.Row(store.KindShop, d.ShopID)
 		for as, f := range map[string]struct{ program, slug, consent string }{
-			"slug":        {"program standard", "coffee-card", "We keep your name and your email address for as long as you have the card.\nYou can have them erased at any time."},
+			"slug": {
+				"program standard", "coffee-card",
+				"We keep your name and your email address for as long as you have the card.\nYou can have them erased at any time.",
+			},
 			"slug closed": {"program suspended", "students", ""},
 			"slug bare":   {"program discount", "friends", ""},
 		} {
 			d.ids[as] = f.slug
 			fields := store.EnrolmentFields{Enabled: store.Given(true), Slug: store.Given(f.slug), MaxCards: store.Given[int64](500)}
 			if f.consent != "" {
-				fields.Consent, fields.PrivacyURL, fields.Name = store.Given(d.name(f.consent)), store.Given("https://example.com/privacy"), store.Given(store.FieldRequired)
+				fields.Consent = store.Given(d.name(f.consent))
+				fields.PrivacyURL = store.Given("https://example.com/privacy")
+				fields.Name = store.Given(store.FieldRequired)
 			}
 			if as == "slug bare" {
 				fields.Name, fields.Email = store.Given(store.FieldOff), store.Given(store.FieldOff)
@@ -296,7 +340,11 @@ func (d *demo) addForms() {
 func (d *demo) openForm(program, slug string) {
 	d.T.Helper()
 	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
-		_, err := tx.UpdateEnrolment(d.Row(store.KindShop, d.ShopID), program, store.EnrolmentFields{Enabled: store.Given(true), Slug: store.Given(slug), MaxCards: store.Given[int64](500)})
+		_, err := tx.UpdateEnrolment(d.Row(store.KindShop, d.ShopID), program, store.EnrolmentFields{
+			Enabled:  store.Given(true),
+			Slug:     store.Given(slug),
+			MaxCards: store.Given[int64](500),
+		})
 		return err
 	})
 }

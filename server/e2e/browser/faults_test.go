@@ -12,13 +12,17 @@ import (
 )
 
 // goodPolicy is a policy that checkPolicy accepts.
-const goodPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; worker-src 'none'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+const goodPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"worker-src 'none'; manifest-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
 // goodHead is the beginning of a page without faults.
-const goodHead = `<!doctype html><html lang="en"><head><title>A page</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><link rel="stylesheet" href="/a.css"></head><body><main><h1>A page</h1>`
+const goodHead = `<!doctype html><html lang="en"><head><title>A page</title>` +
+	`<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">` +
+	`<link rel="stylesheet" href="/a.css"></head><body><main><h1>A page</h1>`
 
 // colours is the stylesheet of these pages.
-const colours = `:root { color: #111; background: #fff } button { min-height: 24px } a { color: #0645ad } @media (prefers-color-scheme: dark) { :root { color: #eee; background: #111 } a { color: #9cf } }`
+const colours = `:root { color: #111; background: #fff } button { min-height: 24px } a { color: #0645ad } ` +
+	`@media (prefers-color-scheme: dark) { :root { color: #eee; background: #111 } a { color: #9cf } }`
 
 // servePages serves pages by path, with good headers but for those that are given.
 func servePages(t testing.TB, pages map[string]string, headers ...string) string {
@@ -67,8 +71,10 @@ func TestFaultlessPage(t *testing.T) {
 	t.Parallel()
 	url := servePages(t, map[string]string{"/": goodHead + `<p>Text <a href="/">Here</a></p>
 		<form method="post" action="/"><label>Name <input name="name" autocomplete="off"></label>
-		<fieldset><legend>Size</legend><label><input type="radio" name="size" value="s"> Small</label> <label><input type="radio" name="size" value="l"> Large</label></fieldset>
-		<label>Day <input type="date" name="day"></label><details><summary>More</summary><a href="/more">Hidden</a></details><button>Send</button></form></main></body></html>`})
+		<fieldset><legend>Size</legend><label><input type="radio" name="size" value="s"> Small</label>` +
+		` <label><input type="radio" name="size" value="l"> Large</label></fieldset>
+		<label>Day <input type="date" name="day"></label><details><summary>More</summary><a href="/more">Hidden</a></details>` +
+		`<button>Send</button></form></main></body></html>`})
 	CheckPage(t, url+"/", Rules{})
 }
 
@@ -76,16 +82,19 @@ func TestFaultlessPage(t *testing.T) {
 func TestFaultsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ page, script, want string }{
-		"console":           {`<script src="/s.js"></script>`, `console.error('oh', 3)`, "console error: oh"},
-		"warning":           {`<script src="/s.js"></script>`, `console.warn('careful')`, "console warning: careful"},
-		"exception":         {`<script src="/s.js"></script>`, `null.x`, "page error: TypeError"},
-		"rejected promise":  {`<script src="/s.js"></script>`, `Promise.reject(new Error('lost'))`, "page error: Error: lost"},
-		"dialog":            {`<script src="/s.js"></script>`, `alert('hello')`, "dialog alert: hello"},
-		"inline script":     {`<script>1</script>`, ``, "the policy forbids script-src-elem inline"},
-		"inline style":      {`<p style="color:red">x</p>`, ``, "the policy forbids style-src-attr inline"},
-		"foreign image":     {`<img alt="" src="http://127.0.0.1:9/a.png">`, ``, "the policy forbids img-src http://127.0.0.1:9/a.png"},
-		"missing script":    {`<script src="/nothing.js"></script>`, ``, "request failed: 404"},
-		"fetch from script": {`<script src="/s.js"></script>`, `fetch('http://127.0.0.1:9/x').catch(() => 0)`, "the policy forbids connect-src http://127.0.0.1:9/x"},
+		"console":          {`<script src="/s.js"></script>`, `console.error('oh', 3)`, "console error: oh"},
+		"warning":          {`<script src="/s.js"></script>`, `console.warn('careful')`, "console warning: careful"},
+		"exception":        {`<script src="/s.js"></script>`, `null.x`, "page error: TypeError"},
+		"rejected promise": {`<script src="/s.js"></script>`, `Promise.reject(new Error('lost'))`, "page error: Error: lost"},
+		"dialog":           {`<script src="/s.js"></script>`, `alert('hello')`, "dialog alert: hello"},
+		"inline script":    {`<script>1</script>`, ``, "the policy forbids script-src-elem inline"},
+		"inline style":     {`<p style="color:red">x</p>`, ``, "the policy forbids style-src-attr inline"},
+		"foreign image":    {`<img alt="" src="http://127.0.0.1:9/a.png">`, ``, "the policy forbids img-src http://127.0.0.1:9/a.png"},
+		"missing script":   {`<script src="/nothing.js"></script>`, ``, "request failed: 404"},
+		"fetch from script": {
+			`<script src="/s.js"></script>`, `fetch('http://127.0.0.1:9/x').catch(() => 0)`,
+			"the policy forbids connect-src http://127.0.0.1:9/x",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := servePages(t, map[string]string{"/": goodHead + c.page + `</main></body></html>`, "/s.js": c.script})
@@ -121,16 +130,21 @@ func TestFaultsFound(t *testing.T) {
 		checkFound(t, checkRequests(p, Rules{}), "requests "+other+"/a.js", "weighs 16")
 	})
 	t.Run("document", func(t *testing.T) {
-		p := Open(t, servePages(t, map[string]string{"/dashboard/x": `<p style="margin:0">x</p><form method="post" action="http://other.example/"></form>`}, "Content-Security-Policy", "default-src 'unsafe-inline'")+"/dashboard/x", View{})
+		p := Open(t, servePages(t, map[string]string{
+			"/dashboard/x": `<p style="margin:0">x</p><form method="post" action="http://other.example/"></form>`,
+		}, "Content-Security-Policy", "default-src 'unsafe-inline'")+"/dashboard/x", View{})
 		p.ExpectProblems() // quirks mode
-		checkFound(t, checkDocument(p), "quirks mode", "no lang", "no title", "no viewport", "no color-scheme", "inline code: <p style", "without an idempotency key", "another origin")
+		checkFound(t, checkDocument(p), "quirks mode", "no lang", "no title", "no viewport", "no color-scheme", "inline code: <p style",
+			"without an idempotency key", "another origin")
 	})
 	t.Run("axe", func(t *testing.T) {
-		p := open(t, View{}, `<p><input name="x"></p><p><img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="></p><p><a href="/a"></a></p><p style="color:#aaa;background:#fff">pale</p>`)
+		p := open(t, View{}, `<p><input name="x"></p><p><img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="></p>`+
+			`<p><a href="/a"></a></p><p style="color:#aaa;background:#fff">pale</p>`)
 		checkFound(t, checkAxe(p), "label: ", "image-alt: ", "link-name: ", "color-contrast: ")
 	})
 	t.Run("axe in the dark", func(t *testing.T) {
-		p := open(t, View{Dark: true}, `<style>@media (prefers-color-scheme: dark) { p { color: #333; background: #000 } }</style><p>dark on dark</p>`)
+		p := open(t, View{Dark: true}, `<style>@media (prefers-color-scheme: dark) { p { color: #333; background: #000 } }</style>`+
+			`<p>dark on dark</p>`)
 		checkFound(t, checkAxe(p), "color-contrast: ")
 	})
 	t.Run("widths", func(t *testing.T) {
@@ -138,10 +152,14 @@ func TestFaultsFound(t *testing.T) {
 		checkFound(t, checkWidths(p), "360 px: is 7", "200 %: is 7", "400 %: is 7", `<div id="wide"`)
 	})
 	t.Run("keyboard", func(t *testing.T) {
-		p := open(t, View{}, `<style>a.plain:focus { outline: none }</style><a class="plain" href="/1">plain</a> <a href="/2" tabindex="1">early</a>
-			<p><button id="last">last</button></p><p tabindex="0">paragraph</p><div style="position:fixed;bottom:0;height:95%;width:100%;background:#fff">cover</div><script src="/s.js"></script>`,
+		p := open(t, View{}, `<style>a.plain:focus { outline: none }</style>`+
+			`<a class="plain" href="/1">plain</a> <a href="/2" tabindex="1">early</a>
+			<p><button id="last">last</button></p><p tabindex="0">paragraph</p>`+
+			`<div style="position:fixed;bottom:0;height:95%;width:100%;background:#fff">cover</div>`+
+			`<script src="/s.js"></script>`,
 			"/s.js", `document.querySelector('#last').addEventListener('focus', e => document.querySelector('[tabindex="1"]').focus())`)
-		checkFound(t, checkKeyboard(p), `a "plain" looks the same`, `a "early" out of order`, `a "plain" has the focus and is not in sight`, `does not reach button "last"`)
+		checkFound(t, checkKeyboard(p), `a "plain" looks the same`, `a "early" out of order`,
+			`a "plain" has the focus and is not in sight`, `does not reach button "last"`)
 	})
 	t.Run("keyboard trap", func(t *testing.T) {
 		p := open(t, View{}, `<input name="a" aria-label="trap"><input name="b" aria-label="after"><script src="/s.js"></script>`,
@@ -149,10 +167,13 @@ func TestFaultsFound(t *testing.T) {
 		checkFound(t, checkKeyboard(p), `does not reach input "after"`)
 	})
 	t.Run("without scripts", func(t *testing.T) {
-		page, script := `<p id="p">before</p><noscript><p>turn it on</p></noscript><button type="button">Copy</button><form><input name="x" aria-label="x"></form><script src="/s.js"></script>`, `document.querySelector('#p').textContent = 'drawn by a script'`
+		page := `<p id="p">before</p><noscript><p>turn it on</p></noscript>` +
+			`<button type="button">Copy</button><form><input name="x" aria-label="x"></form><script src="/s.js"></script>`
+		script := `document.querySelector('#p').textContent = 'drawn by a script'`
 		with := open(t, View{}, page, "/s.js", script).Text()
 		checkFound(t, checkWithoutScripts(open(t, View{NoScripts: true}, page, "/s.js", script), with),
-			`"before" is shown without`, `"turn it on" is shown`, "with scripts only: drawn by a script", "a button that needs a script", "a form that cannot be sent")
+			`"before" is shown without`, `"turn it on" is shown`, "with scripts only: drawn by a script", "a button that needs a script",
+			"a form that cannot be sent")
 	})
 }
 
@@ -160,12 +181,16 @@ func TestFaultsFound(t *testing.T) {
 func TestFaultsOfHeaders(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][3]string{
-		{"Cache-Control", "public", "Cache-Control"}, {"Referrer-Policy", "", "Referrer-Policy"}, {"X-Content-Type-Options", "", "X-Content-Type-Options"},
-		{"Permissions-Policy", "camera=(self)", "Permissions-Policy"}, {"Server", "x", "Server"}, {"X-Request-Id", "", "no X-Request-Id"}, {"Content-Type", "text/html", "Content-Type"},
-		{"Content-Security-Policy", strings.Replace(goodPolicy, "script-src 'self'", "script-src 'self' 'unsafe-inline'", 1), "script-src 'unsafe-inline'"},
+		{"Cache-Control", "public", "Cache-Control"}, {"Referrer-Policy", "", "Referrer-Policy"},
+		{"X-Content-Type-Options", "", "X-Content-Type-Options"},
+		{"Permissions-Policy", "camera=(self)", "Permissions-Policy"}, {"Server", "x", "Server"},
+		{"X-Request-Id", "", "no X-Request-Id"}, {"Content-Type", "text/html", "Content-Type"},
+		{"Content-Security-Policy", strings.Replace(goodPolicy, "script-src 'self'", "script-src 'self' 'unsafe-inline'", 1),
+			"script-src 'unsafe-inline'"},
 		{"Content-Security-Policy", strings.Replace(goodPolicy, "; worker-src 'none'", "", 1), "does not name worker-src"},
 		{"Content-Security-Policy", goodPolicy + "; font-src https://fonts.example", "font-src https://fonts.example"},
-		{"Content-Security-Policy", strings.Replace(goodPolicy, "frame-ancestors 'none'", "frame-ancestors 'self'", 1), "frame-ancestors 'self'"},
+		{"Content-Security-Policy", strings.Replace(goodPolicy, "frame-ancestors 'none'", "frame-ancestors 'self'", 1),
+			"frame-ancestors 'self'"},
 	} {
 		problems := checkHeaders(t, servePages(t, map[string]string{"/": "x"}, c[0], c[1])+"/", Rules{})
 		if checkFound(t, problems, c[2]); len(problems) != 1 {

@@ -49,7 +49,9 @@ func (p photo) draw(t testing.TB) *image.RGBA {
 	sin, cos = sin*scale, cos*scale
 	half := float64(code.Bounds().Dx()) / 2
 	x, y := float64(p.size.Dx())/2, float64(p.size.Dy())/2
-	draw.BiLinear.Transform(out, f64.Aff3{cos, -sin, x - cos*half + sin*half, sin, cos, y - sin*half - cos*half}, code, code.Bounds(), draw.Src, nil)
+	draw.BiLinear.Transform(out, f64.Aff3{
+		cos, -sin, x - cos*half + sin*half, sin, cos, y - sin*half - cos*half,
+	}, code, code.Bounds(), draw.Src, nil)
 	return out
 }
 
@@ -85,7 +87,8 @@ func frame(t testing.TB, screenshot []byte) image.Image {
 	}
 	out := photo{size: frames}.draw(t)
 	width := picture.Bounds().Dx() * frames.Dy() / picture.Bounds().Dy()
-	draw.CatmullRom.Scale(out, image.Rect(0, 0, width, frames.Dy()).Add(image.Pt((frames.Dx()-width)/2, 0)), picture, picture.Bounds(), draw.Src, nil)
+	draw.CatmullRom.Scale(out, image.Rect(0, 0, width, frames.Dy()).Add(image.Pt((frames.Dx()-width)/2, 0)), picture, picture.Bounds(),
+		draw.Src, nil)
 	return out
 }
 

@@ -92,17 +92,27 @@ func TestPosters(t *testing.T) {
 	reader.Wait("Find the card")
 	// Names as long as they may be and as they should fit, with as many prizes as there can be.
 	programs := map[string]string{"coffee-card": d.ids["program standard"], "friends": d.ids["program discount"]}
-	for slug, name := range map[string]string{"a-long-name": longName, "sixty-characters": "Treuekarte für Stammgäste der Konditorei Donau in Wien-Döbling"} {
+	for slug, name := range map[string]string{
+		"a-long-name":      longName,
+		"sixty-characters": "Treuekarte für Stammgäste der Konditorei Donau in Wien-Döbling",
+	} {
 		programs[slug] = d.NewProgram("standard", true, fields{"name": name, "total_stamps": 30})
 		for i := range 9 {
 			d.Post("/programs/"+programs[slug]+"/prizes", fields{"threshold": 3 + i%3, "name": name}).Want(201)
 		}
 		d.openForm(programs[slug], slug)
 	}
-	paper := map[string]string{"a4": `59\d\S* x 84\d\S*`, "a6": `29\d\S* x 4(19|20)\S*`, "tent": `59\d\S* x 84\d\S*`} // points, which Chromium rounds
+	paper := map[string]string{
+		"a4":   `59\d\S* x 84\d\S*`,
+		"a6":   `29\d\S* x 4(19|20)\S*`,
+		"tent": `59\d\S* x 84\d\S*`,
+	} // points, which Chromium rounds
 	for _, lang := range []string{"de", "pt"} {
 		servertest.Write(t, d.App.Store, func(tx *store.Tx) error {
-			_, err := tx.UpdateShop(d.Row(store.KindShop, d.ShopID), store.ShopFields{Name: store.Given("Konditorei & Kaffeehaus Donaudampfschifffahrtsgesellschaft am Hauptbahnhof"), Language: store.Given(lang)}, "")
+			_, err := tx.UpdateShop(d.Row(store.KindShop, d.ShopID), store.ShopFields{
+				Name:     store.Given("Konditorei & Kaffeehaus Donaudampfschifffahrtsgesellschaft am Hauptbahnhof"),
+				Language: store.Given(lang),
+			}, "")
 			return err
 		})
 		for slug, program := range programs {
@@ -154,20 +164,26 @@ func (p *Page) posterFaults(font string) []string {
 			const whole = poster.getBoundingClientRect()
 			const boxes = [...poster.querySelectorAll('.poster-shop, h2, .poster-big, li, .poster-qr, .poster-code p')].map(e => {
 				const r = e.getBoundingClientRect()
-				return {what: (e.className || e.localName) + ' "' + e.textContent.slice(0, 20) + '"', left: r.left, right: r.right, top: r.top, bottom: r.bottom, hidden: e.localName === 'li' && r.left >= e.parentNode.getBoundingClientRect().right - 1}
+				return {what: (e.className || e.localName) + ' "' + e.textContent.slice(0, 20) + '"', left: r.left, right: r.right,
+					top: r.top, bottom: r.bottom, hidden: e.localName === 'li' &&
+					r.left >= e.parentNode.getBoundingClientRect().right - 1}
 			}).filter(b => !b.hidden)
-			const millimetres = poster.querySelector('.poster-qr').getBoundingClientRect().width / em * (poster.classList.contains('a6') ? 3.5 : 7)
+			const millimetres = poster.querySelector('.poster-qr').getBoundingClientRect().width / em *
+				(poster.classList.contains('a6') ? 3.5 : 7)
 			if (millimetres < 35) wrong.push('the QR code has ' + millimetres + ' mm')
 			for (const [i, a] of boxes.entries()) {
-				if (a.left < whole.left - 1 || a.right > whole.right + 1 || a.top < whole.top - 1 || a.bottom > whole.bottom + 1) wrong.push(a.what + ' is outside')
+				if (a.left < whole.left - 1 || a.right > whole.right + 1 || a.top < whole.top - 1 || a.bottom > whole.bottom + 1)
+					wrong.push(a.what + ' is outside')
 				for (const b of boxes.slice(i + 1)) {
-					if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) wrong.push(a.what + ' overlaps ' + b.what)
+					if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+						Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) wrong.push(a.what + ' overlaps ' + b.what)
 				}
 			}
 			const main = poster.querySelector('.poster-main')
 			if (main.scrollHeight > main.clientHeight + 1 || main.scrollWidth > main.clientWidth + 1) wrong.push('the texts are cut off')
 			const rows = boxes.filter(b => b.what.startsWith('li')).length
-			if (rows < poster.querySelectorAll('li').length) wrong.push('only ' + rows + ' of ' + poster.querySelectorAll('li').length + ' rows have room')
+			if (rows < poster.querySelectorAll('li').length)
+				wrong.push('only ' + rows + ' of ' + poster.querySelectorAll('li').length + ' rows have room')
 		}
 		return wrong
 	}`, font)
@@ -196,7 +212,8 @@ func (p *Page) decoded(picture string) string {
 		canvas.height = image.naturalHeight
 		const context = canvas.getContext('2d')
 		context.drawImage(image, 0, 0)
-		const found = await ZXingWASM.readBarcodes(context.getImageData(0, 0, canvas.width, canvas.height), {formats: ['QRCode'], tryHarder: true})
+		const found = await ZXingWASM.readBarcodes(context.getImageData(0, 0, canvas.width, canvas.height),
+			{formats: ['QRCode'], tryHarder: true})
 		return found[0]?.text || ''
 	}`, picture)
 }

@@ -12,11 +12,15 @@ const listStops = `() => {
 		const s = getComputedStyle(x)
 		return (s.outlineStyle === 'none' || s.outlineWidth === '0px' ? 'no outline' : s.outline) + ' ' + s.boxShadow
 	}).join('\n')
-	const name = e => e.tagName.toLowerCase() + ' ' + JSON.stringify((e.getAttribute('aria-label') || e.labels?.[0]?.innerText || e.innerText || e.name || '').trim().slice(0, 60))
+	const name = e => e.tagName.toLowerCase() + ' ' +
+		JSON.stringify((e.getAttribute('aria-label') || e.labels?.[0]?.innerText || e.innerText || e.name || '').trim().slice(0, 60))
 	const root = document.querySelector('dialog:modal') || document.body
-	const usable = e => root.contains(e) && e.tabIndex >= 0 && !e.matches(':disabled') && e.checkVisibility({visibilityProperty: true}) && !e.closest('[inert]')
-	const first = e => e.type !== 'radio' || e === ([...document.getElementsByName(e.name)].find(r => r.form === e.form && r.checked) || [...document.getElementsByName(e.name)].find(r => r.form === e.form && usable(r)))
-	const stops = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex], [contenteditable]')]
+	const usable = e => root.contains(e) && e.tabIndex >= 0 && !e.matches(':disabled') &&
+		e.checkVisibility({visibilityProperty: true}) && !e.closest('[inert]')
+	const first = e => e.type !== 'radio' || e === ([...document.getElementsByName(e.name)].find(r => r.form === e.form && r.checked) ||
+		[...document.getElementsByName(e.name)].find(r => r.form === e.form && usable(r)))
+	const stops = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, ' +
+		'textarea, summary, [tabindex], [contenteditable]')]
 		.filter(e => usable(e) && (e.tagName !== 'SUMMARY' || e.parentElement.tagName === 'DETAILS') && first(e))
 	const begin = document.createElement('span') // Tab goes on from where it was
 	begin.tabIndex = -1
@@ -36,7 +40,8 @@ const readStop = `() => {
 	for (const a of document.getAnimations()) a.finish()
 	const index = stops.indexOf(e), r = (e.getClientRects()[0] || new DOMRect())
 	const inside = r.bottom > 0 && r.right > 0 && r.top < innerHeight && r.left < innerWidth
-	const points = [[.5, .5], [.1, .1], [.9, .9]].map(([x, y]) => document.elementFromPoint(r.x + r.width * x, r.y + r.height * y)).filter(Boolean)
+	const points = [[.5, .5], [.1, .1], [.9, .9]].map(([x, y]) => document.elementFromPoint(r.x + r.width * x, r.y +
+		r.height * y)).filter(Boolean)
 	const covered = !points.some(t => e.contains(t) || t.contains(e) || [...(e.labels || [])].some(l => l.contains(t)))
 	return {
 		index, name: name(e), early: e.tabIndex > 0, hidden: !inside || covered,

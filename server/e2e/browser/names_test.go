@@ -50,7 +50,8 @@ func TestHostileNames(t *testing.T) {
 func checkMarkup(p *Page) []string {
 	p.t.Helper()
 	return eval[[]string](p, `() => [...document.querySelectorAll('script:not([src]), main b')]
-		.filter(e => e.textContent.includes('alert(1)') && e.tagName === 'SCRIPT' || e.textContent.startsWith('"bold"') && e.parentElement.textContent.length === e.textContent.length)
+		.filter(e => e.textContent.includes('alert(1)') && e.tagName === 'SCRIPT' || e.textContent.startsWith('"bold"') &&
+			e.parentElement.textContent.length === e.textContent.length)
 		.map(e => 'markup of a name: ' + e.outerHTML.slice(0, 100))`)
 }
 
@@ -63,7 +64,8 @@ func checkRuns(p *Page) []string {
 		const scrolls = e => !!e && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement))
 		const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
 		for (let n = walk.nextNode(); n; n = walk.nextNode()) {
-			if (!n.data.trim() || !n.parentElement.checkVisibility() || n.parentElement.closest('svg') || clipped(n.parentElement) || scrolls(n.parentElement)) continue
+			if (!n.data.trim() || !n.parentElement.checkVisibility() || n.parentElement.closest('svg') || clipped(n.parentElement) ||
+				scrolls(n.parentElement)) continue
 			const range = document.createRange()
 			range.selectNodeContents(n)
 			const text = range.getBoundingClientRect()

@@ -13,7 +13,8 @@ import (
 func TestForeignOrigin(t *testing.T) {
 	d := startDemo(t, plainNames)
 	evil := servePages(t, map[string]string{
-		"/form": goodHead + `<form method="post" action="` + d.Origin + `/dashboard/new/location"><input type="hidden" name="name" value="Evil">
+		"/form": goodHead + `<form method="post" action="` + d.Origin + `/dashboard/new/location">` +
+			`<input type="hidden" name="name" value="Evil">
 			<input type="hidden" name="country_code" value="IT"><button>Win a coffee</button></form></main></body></html>`,
 		"/frame": goodHead + `<iframe title="Framed" src="` + d.Origin + `/dashboard"></iframe></main></body></html>`,
 	}, "Content-Security-Policy", "default-src * 'unsafe-inline'")

@@ -78,7 +78,8 @@ func (v visit) picture(pattern string) string {
 	if v.as != "owner" {
 		parts = append(parts, v.as)
 	}
-	name := strings.Trim(regexp.MustCompile(`[^A-Za-z0-9]+`).ReplaceAllString(strings.TrimPrefix(strings.Join(parts, " "), "/dashboard"), "-"), "-")
+	name := strings.Trim(regexp.MustCompile(`[^A-Za-z0-9]+`).
+		ReplaceAllString(strings.TrimPrefix(strings.Join(parts, " "), "/dashboard"), "-"), "-")
 	if name == "" && !v.public {
 		name = "today"
 	} else if name == "" {

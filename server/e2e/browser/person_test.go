@@ -91,7 +91,8 @@ func TestPerson(t *testing.T) {
 			if p.Path() != "/?done=saved" {
 				t.Errorf("the page is %s", p.Path())
 			}
-			p.Wait("Sent: map[colour:[#12ab34] day:[2026-03-01] email:[zoe@example.com] end:[90] mail:[on] name:[Zoë 🍕 עברית] notes:[one two] stamps:[12] type:[p]]logo.png")
+			p.Wait("Sent: map[colour:[#12ab34] day:[2026-03-01] email:[zoe@example.com] end:[90] mail:[on] " +
+				"name:[Zoë 🍕 עברית] notes:[one two] stamps:[12] type:[p]]logo.png")
 			if v := p.Value("Name"); v != "old" {
 				t.Errorf("Name is %q", v)
 			}

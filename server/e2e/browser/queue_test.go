@@ -154,7 +154,8 @@ func TestTillStoresNothing(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
 	card, _ := issue(s, s.ProgramIDs["standard"], nil)
 	code, _ := codesOf(s, card)
-	p := openTill(t, s, View{}, `for (const name of ['put', 'delete']) IDBObjectStore.prototype[name] = () => { throw new DOMException('full', 'QuotaExceededError') }`)
+	p := openTill(t, s, View{}, `for (const name of ['put', 'delete']) `+
+		`IDBObjectStore.prototype[name] = () => { throw new DOMException('full', 'QuotaExceededError') }`)
 	p.scan(code)
 	p.Wait("0 of 10 stamps")
 	p.Press("Give 1 stamp")
@@ -205,7 +206,8 @@ func TestTillOpenDuringRestore(t *testing.T) {
 	p.ExpectProblems() // requests without an answer
 	p.must(nil, p.tab.eval(nil, sendNow))
 	p.wait("the end of the queue", p.isSettled)
-	if got := s.Values("SELECT concat(c.holder_name, ' ', t.stamps_delta) FROM transactions t JOIN cards c ON c.id=t.card_id ORDER BY t.id"); !slices.Equal(got, []string{"Ada 1", "Bea 1"}) {
+	got := s.Values("SELECT concat(c.holder_name, ' ', t.stamps_delta) FROM transactions t JOIN cards c ON c.id=t.card_id ORDER BY t.id")
+	if !slices.Equal(got, []string{"Ada 1", "Bea 1"}) {
 		t.Errorf("the ledger has %q", got)
 	}
 	p.ExpectProblems()

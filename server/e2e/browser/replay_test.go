@@ -244,7 +244,9 @@ func TestTillAfterRestore(t *testing.T) {
 	p = p.killed(till, "")
 	b.pair(p)
 	p.wait("the end of the queue", p.isSettled)
-	want := []string{"Ada stamp 1", "Bea stamp 2", "Ada stamp 1", "Ada reversal -1", "Cyd stamp 1", "Ada stamp 1", "Ada stamp 1", "Bea stamp 1"}
+	want := []string{
+		"Ada stamp 1", "Bea stamp 2", "Ada stamp 1", "Ada reversal -1", "Cyd stamp 1", "Ada stamp 1", "Ada stamp 1", "Bea stamp 1",
+	}
 	b.shows(want...)
 	p.Press("1 not sent")
 	p.Wait("1 stamp · Dan", "This card is locked at the moment.")

@@ -74,7 +74,8 @@ func (p *Page) ShootAs(name string) {
 }
 
 // asks matches the patterns of pages that only ask before a change. They look alike.
-var asks = regexp.MustCompile(`/(cancel|codes|deactivate|delete|disable|erase|link|lock|mail|publish|receiver|reissue|remove|reverse|revoke|revoke-all|rotate|sign-out|sign-out-everywhere|suspend|unpublish|unsuspend)$`)
+var asks = regexp.MustCompile(`/(cancel|codes|deactivate|delete|disable|erase|link|lock|mail|` +
+	`publish|receiver|reissue|remove|reverse|revoke|revoke-all|rotate|sign-out|sign-out-everywhere|suspend|unpublish|unsuspend)$`)
 
 // TestPictures takes pictures of each page: of the first visit in the table, except for pages
 // that only ask.

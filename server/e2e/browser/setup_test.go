@@ -113,7 +113,8 @@ func (p *Page) goTo(section string) {
 	p.t.Helper()
 	nav := eval[bool](p, `name => {
 		const bar = document.querySelector('nav.bar')
-		return !!bar && bar.checkVisibility() && ![...bar.querySelectorAll('a')].some(a => a.checkVisibility() && a.innerText.trim() === name)
+		return !!bar && bar.checkVisibility() && ![...bar.querySelectorAll('a')].some(a => a.checkVisibility() &&
+			a.innerText.trim() === name)
 	}`, section)
 	if nav {
 		p.Press("More")

@@ -37,7 +37,10 @@ func startWalk(t *testing.T, v View) *tillWalk {
 	for _, c := range []struct {
 		name, program, action string
 		count                 int
-	}{{"new", "standard", "", 0}, {"ready", "standard", "stamps", 6}, {"full", "standard", "stamps", 10}, {"earlier", "standard", "stamps", 13}, {"prepaid", "prepaid", "", 0}, {"discount", "discount", "", 0}, {"access", "access", "", 0}} {
+	}{
+		{"new", "standard", "", 0}, {"ready", "standard", "stamps", 6}, {"full", "standard", "stamps", 10},
+		{"earlier", "standard", "stamps", 13}, {"prepaid", "prepaid", "", 0}, {"discount", "discount", "", 0}, {"access", "access", "", 0},
+	} {
 		id, _ := issue(s, s.ProgramIDs[c.program], fields{"holder_name": "Ada Lovelace", "holder_email": c.name + "@example.com"})
 		if c.action != "" {
 			till.Post("/cards/"+id+"/"+c.action, fields{"count": c.count}).Want(201)
@@ -335,12 +338,14 @@ func checkClipped(p *Page) []string {
 					for (let a = e; a !== document.documentElement; a = a.parentElement) {
 						const style = getComputedStyle(a), b = a.getBoundingClientRect()
 						if (style.overflowY === 'auto' || style.overflowY === 'scroll') {
-							if (r.left < b.left - 1 || r.right > b.right + 1) bad.add(part.data + ' is wider than ' + a.tagName + '.' + a.className)
+							if (r.left < b.left - 1 || r.right > b.right + 1)
+								bad.add(part.data + ' is wider than ' + a.tagName + '.' + a.className)
 							break // what is below can be scrolled to
 						}
 						if (style.overflowX === 'visible' && !a.matches('button, .button, .note, .chip, .pass, input')) continue
 						if (style.display === 'inline') continue
-						if (r.left < b.left - 1 || r.right > b.right + 1 || r.top < b.top - 3 || r.bottom > b.bottom + 3) bad.add(part.data + ' does not fit into ' + a.tagName + '.' + a.className)
+						if (r.left < b.left - 1 || r.right > b.right + 1 || r.top < b.top - 3 || r.bottom > b.bottom + 3)
+							bad.add(part.data + ' does not fit into ' + a.tagName + '.' + a.className)
 					}
 				}
 			}

@@ -192,7 +192,8 @@ func TestTillPrizesDue(t *testing.T) {
 	p := openTill(t, s, View{Width: 390})
 	largest := func(want string) {
 		t.Helper()
-		if got := eval[string](p, `() => [...document.querySelectorAll('.act .huge')].map(b => b.innerText.trim()).join('; ')`); got != want {
+		got := eval[string](p, `() => [...document.querySelectorAll('.act .huge')].map(b => b.innerText.trim()).join('; ')`)
+		if got != want {
 			t.Errorf("the largest button is %q, want %q", got, want)
 		}
 	}
@@ -310,14 +311,17 @@ func TestTillToday(t *testing.T) {
 	till := s.Till(s.TillToken)
 	card, _ := issue(s, s.ProgramIDs["standard"], nil)
 	till.Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
-	till.Post("/cards/"+card+"/redemptions", fields{"prize_id": s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200).Str("prizes.0.id")}).Want(201)
+	till.Post("/cards/"+card+"/redemptions", fields{
+		"prize_id": s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200).Str("prizes.0.id"),
+	}).Want(201)
 	gift := till.Post("/programs/"+s.ProgramIDs["prepaid"]+"/cards", fields{"amount_cents": 2550}).Want(201).Str("id")
 	till.Post("/cards/"+gift+"/topups", fields{"amount_cents": 1000}).Want(201)
 	till.Post("/cards/"+gift+"/spends", fields{"amount_cents": 350}).Want(201)
 	p := openTill(t, s, View{Width: 390})
 	p.Press("Menu")
 	p.Press("Today")
-	p.Wait("This till alone, on", "Mar 1, 2026", "Stamps 6", "Prizes redeemed 1", "New cards 1", "Topped up €10.00", "On new cards €25.50", "Spent from cards €3.50")
+	p.Wait("This till alone, on", "Mar 1, 2026", "Stamps 6", "Prizes redeemed 1", "New cards 1", "Topped up €10.00",
+		"On new cards €25.50", "Spent from cards €3.50")
 	p.CheckNow()
 	p.ShootAs("till-today")
 }
@@ -419,7 +423,9 @@ func TestTillStaff(t *testing.T) {
 		if _, err := tx.CreateStaff(s.Shop(), s.LocationIDs[0], "Bruno", pin); err != nil {
 			return err
 		}
-		_, err := tx.UpdateLocationSettings(store.Access{Shop: s.Shop()}, s.LocationIDs[0], store.LocationSettingsPatch{StaffDemand: store.StaffDemand{RequireStaff: store.Given(true)}})
+		_, err := tx.UpdateLocationSettings(store.Access{Shop: s.Shop()}, s.LocationIDs[0], store.LocationSettingsPatch{
+			StaffDemand: store.StaffDemand{RequireStaff: store.Given(true)},
+		})
 		return err
 	})
 	p := openTill(t, s, View{Width: 390})

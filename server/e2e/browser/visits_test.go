@@ -66,22 +66,34 @@ var visits = map[string][]visit{
 	"/lost": {
 		{public: true},
 		{public: true, query: "sent=1"},
-		{public: true, query: "lang=it"}, {public: true, query: "lang=es"}, {public: true, query: "lang=fr"}, {public: true, query: "lang=de"}, {public: true, query: "lang=pt"},
+		{public: true, query: "lang=it"}, {public: true, query: "lang=es"}, {public: true, query: "lang=fr"},
+		{public: true, query: "lang=de"}, {public: true, query: "lang=pt"},
 	},
 
-	"/setup/:token":         {{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}}, // see TestSetUp
-	"/sign-in":              {{public: true}, {public: true, query: "lang=de"}},
-	"/sign-in/code":         {{as: "pending"}},
-	"/reset":                {{public: true}},
-	"/reset/:token":         {{public: true, of: []string{"reset link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
-	"/invite/:token":        {{public: true, of: []string{"invitation link"}}, {public: true, of: []string{"own invitation link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
-	"/invite/:token/accept": {{as: "stranger", of: []string{"own invitation link"}}, {of: []string{"invitation link"}}, {of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
+	"/setup/:token": {{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}}, // see TestSetUp
+	"/sign-in":      {{public: true}, {public: true, query: "lang=de"}},
+	"/sign-in/code": {{as: "pending"}},
+	"/reset":        {{public: true}},
+	"/reset/:token": {
+		{public: true, of: []string{"reset link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}},
+	},
+	"/invite/:token": {
+		{public: true, of: []string{"invitation link"}}, {public: true, of: []string{"own invitation link"}},
+		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}},
+	},
+	"/invite/:token/accept": {
+		{as: "stranger", of: []string{"own invitation link"}}, {of: []string{"invitation link"}},
+		{of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}},
+	},
 
 	"/dashboard":          {{}, {as: "viewer"}, {as: "stranger"}},
 	"/dashboard/activity": {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
 	"/dashboard/events":   {{not: "a stream"}},
 
-	"/dashboard/assistant": {{}, {query: "client=cursor"}, {query: "client=vs-code"}, {query: "client=n8n"}, {query: "client=claude-desktop"}, {as: "viewer"}},
+	"/dashboard/assistant": {
+		{}, {query: "client=cursor"}, {query: "client=vs-code"}, {query: "client=n8n"}, {query: "client=claude-desktop"},
+		{as: "viewer"},
+	},
 
 	"/dashboard/key/:id":         of("key", "key rotated", "key revoked"),
 	"/dashboard/key/:id/revoke":  of("key"),
@@ -117,9 +129,14 @@ var visits = map[string][]visit{
 	"/dashboard/account/second-factor/codes":  {{as: "manager"}},
 	"/dashboard/account/second-factor/remove": {{as: "manager"}},
 
-	"/dashboard/cards":                   {{}, {query: "status=active"}, {query: "q=ada"}, {query: "q=nobody-is-called-so"}, {query: "seen=-14"}, {query: "prize_due=true"}, {as: "viewer"}},
-	"/dashboard/cards.csv":               {{not: "a file"}},
-	"/dashboard/card/:id":                append(of("card", "card 1", "card locked", "card archived", "card discount", "card access", "card prepaid"), visit{of: []string{"card erased"}, rules: Rules{Status: http.StatusNotFound}}, visit{of: []string{"card"}, as: "viewer"}),
+	"/dashboard/cards": {
+		{}, {query: "status=active"}, {query: "q=ada"}, {query: "q=nobody-is-called-so"}, {query: "seen=-14"},
+		{query: "prize_due=true"}, {as: "viewer"},
+	},
+	"/dashboard/cards.csv": {{not: "a file"}},
+	"/dashboard/card/:id": append(of("card", "card 1", "card locked", "card archived", "card discount", "card access",
+		"card prepaid"), visit{of: []string{"card erased"}, rules: Rules{Status: http.StatusNotFound}},
+		visit{of: []string{"card"}, as: "viewer"}),
 	"/dashboard/card/:id/archive":        of("card"),
 	"/dashboard/card/:id/edit":           of("card", "card prepaid"),
 	"/dashboard/card/:id/erase":          of("card"),
@@ -152,8 +169,9 @@ var visits = map[string][]visit{
 	"/dashboard/till/:id/revoke":      of("till"),
 	"/dashboard/tills":                {{}},
 
-	"/dashboard/programs":                          {{}, {as: "viewer"}},
-	"/dashboard/program/:id":                       of("program standard", "program private", "program discount", "program access", "program prepaid", "program draft", "program suspended", "program empty"),
+	"/dashboard/programs": {{}, {as: "viewer"}},
+	"/dashboard/program/:id": of("program standard", "program private", "program discount", "program access",
+		"program prepaid", "program draft", "program suspended", "program empty"),
 	"/dashboard/program/:id/delete":                of("program standard"),
 	"/dashboard/program/:id/customer":              of("program standard", "program draft", "program discount", "program prepaid"),
 	"/dashboard/program/:id/edit":                  of("program standard", "program draft", "program discount", "program prepaid"),
@@ -163,11 +181,17 @@ var visits = map[string][]visit{
 	"/dashboard/program/:id/publish":               of("program draft"),
 	"/dashboard/program/:id/rules":                 of("program standard"),
 	"/dashboard/program/:id/enrolment":             of("program standard", "program draft", "program suspended"),
-	"/dashboard/program/:id/poster":                {{of: []string{"program standard"}}, {of: []string{"program standard"}, query: "size=a6"}, {of: []string{"program standard"}, query: "size=tent"}, {of: []string{"program discount"}}},
-	"/dashboard/program/:id/suspend":               of("program standard"),
-	"/dashboard/program/:id/unpublish":             of("program discount"),
-	"/dashboard/program/:id/unsuspend":             of("program suspended"),
-	"/dashboard/new/program":                       {{}, {query: "template=coffee"}, {query: "template=pizza"}, {query: "template=gym"}, {query: "template=gift"}, {query: "type=discount"}},
+	"/dashboard/program/:id/poster": {
+		{of: []string{"program standard"}}, {of: []string{"program standard"}, query: "size=a6"},
+		{of: []string{"program standard"}, query: "size=tent"}, {of: []string{"program discount"}},
+	},
+	"/dashboard/program/:id/suspend":   of("program standard"),
+	"/dashboard/program/:id/unpublish": of("program discount"),
+	"/dashboard/program/:id/unsuspend": of("program suspended"),
+	"/dashboard/new/program": {
+		{}, {query: "template=coffee"}, {query: "template=pizza"}, {query: "template=gym"}, {query: "template=gift"},
+		{query: "type=discount"},
+	},
 
 	"/dashboard/settings":       {{}, {as: "viewer"}},
 	"/dashboard/new/shop":       {{}},
@@ -182,7 +206,10 @@ var visits = map[string][]visit{
 	"/dashboard/shops":             {{}},
 	"/dashboard/users":             {{}},
 
-	"/till/":                     {{as: "till", rules: Rules{Scans: true, MaxWeight: 150_000}}, {as: "till", query: "lang=de", rules: Rules{Scans: true, MaxWeight: 150_000}}},
+	"/till/": {
+		{as: "till", rules: Rules{Scans: true, MaxWeight: 150_000}},
+		{as: "till", query: "lang=de", rules: Rules{Scans: true, MaxWeight: 150_000}},
+	},
 	"/till/pair/:token":          {{public: true, of: []string{"unknown"}}},
 	"/till/assets/:name":         {{not: "an asset"}},
 	"/till/icon/:name":           {{not: "a picture"}},

@@ -36,11 +36,16 @@ func TestDraftWebhook(t *testing.T) {
 func (d *demo) draft(address, description string) {
 	d.T.Helper()
 	body, err := json.Marshal(fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": "draft_webhook",
-		"arguments": fields{"program_id": d.ids["program standard"], "url": address, "events": []string{"card.*"}, "description": description}}})
+		"arguments": fields{"program_id": d.ids["program standard"], "url": address, "events": []string{"card.*"},
+			"description": description}}})
 	if err != nil {
 		d.T.Fatal(err)
 	}
-	r := d.Fetch(http.MethodPost, d.Origin+"/mcp", body, http.Header{"Authorization": {"Bearer " + d.MCPKey}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})
+	r := d.Fetch(http.MethodPost, d.Origin+"/mcp", body, http.Header{
+		"Authorization": {"Bearer " + d.MCPKey},
+		"Content-Type":  {"application/json"},
+		"Accept":        {"application/json, text/event-stream"},
+	})
 	if r.Status != http.StatusOK || strings.Contains(string(r.Body), `"isError":true`) {
 		d.T.Fatalf("%d %s", r.Status, r.Body)
 	}
