@@ -295,10 +295,10 @@ func emailKey(email Null[string]) Null[string] {
 // case is not enough: it keeps σ and ς apart, which are both Σ in upper case.
 func foldCase(s string) string {
 	return strings.Map(func(r rune) rune {
-		least := r
+		first := r
 		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			least = min(least, f)
+			first = min(first, f)
 		}
-		return least
+		return first
 	}, s)
 }

@@ -115,8 +115,8 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 	x.Transactions = collect(v, func(r *rows) ExportedTransaction {
 		v.seeEpoch(r.int())
 		return ExportedTransaction{v.scanTransaction(r, r.int()), r.nullTime(), r.nullStr(), json.RawMessage(r.str())}
-	}, exportLedgerSQL, chain, mostDayRows)
-	x.Complete = len(x.Transactions) < mostDayRows
+	}, exportLedgerSQL, chain, maxDayRows)
+	x.Complete = len(x.Transactions) < maxDayRows
 	x.Claims = collect(v, func(r *rows) ExportedClaim {
 		return ExportedClaim{v.ID(KindCard, r.int()), r.int(), r.int(), v.ID(KindPrize, r.int()), r.str(), v.ID(KindTransaction, r.int())}
 	}, exportClaimsSQL, chain)

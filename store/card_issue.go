@@ -255,9 +255,9 @@ func (tx *Tx) makeLive(shop int64, c card, ref Null[string]) error {
 	if err := tx.checkExternalRef(shop, c.program, c.root, ref); err != nil {
 		return err
 	}
-	most, live := Null[int64]{}, int64(math.MaxInt64)
-	tx.one(into(&most, &live), "SELECT max_cards, live_cards FROM shops WHERE id=?", shop)
-	if err := tx.checkMaxCards(shop, most, live); err != nil {
+	max, live := Null[int64]{}, int64(math.MaxInt64)
+	tx.one(into(&max, &live), "SELECT max_cards, live_cards FROM shops WHERE id=?", shop)
+	if err := tx.checkMaxCards(shop, max, live); err != nil {
 		return err
 	}
 	tx.setLive(shop, c.root, true)

@@ -39,7 +39,7 @@ const shownTransactions = 10
 
 // Lookup returns the card that an id or code names.
 func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
-	x := lookup{View: v, till: till, most: shownTransactions}
+	x := lookup{View: v, till: till, max: shownTransactions}
 	for _, sql := range []string{singleCardSQL, chainOfCardSQL} {
 		if x.all, x.epoch, err = v.s.chainByIDOrCode(v.conn, till.Shop, code, v.Now, x.readDetails, sql); err != nil {
 			return l, err
@@ -54,8 +54,8 @@ func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
 
 // lookupRoot is Lookup for the root of a chain, inside a snapshot, with up to most
 // transactions. It also returns the root.
-func (v *View) lookupRoot(till Till, key int64, most int) (l Lookup, root *card, err error) {
-	x := lookup{View: v, till: till, most: most}
+func (v *View) lookupRoot(till Till, key int64, max int) (l Lookup, root *card, err error) {
+	x := lookup{View: v, till: till, max: max}
 	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.readDetails, chainOfRootSQL, key); err != nil {
 		return l, nil, err
 	}
@@ -67,7 +67,7 @@ func (v *View) lookupRoot(till Till, key int64, most int) (l Lookup, root *card,
 type lookup struct {
 	*View
 	till      Till
-	most      int // transactions
+	max       int // transactions
 	epoch     int64
 	all       []*card
 	claims    map[int64]map[int64]int64 // by card; see claimed
@@ -107,7 +107,7 @@ func (x *lookup) readDetails(c *card) error {
 	}
 	r := x.query(`SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at, ifnull(staff_id, 0),
 			ifnull((SELECT name FROM staff WHERE id=staff_id), ''), occurred_at, client_reference FROM transactions WHERE card_id=?
-			ORDER BY id DESC LIMIT ?`, c.key, x.most)
+			ORDER BY id DESC LIMIT ?`, c.key, x.max)
 	for r.next() {
 		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time(),
 			Staff{r.int(), r.str()}, r.nullTime(), r.nullStr()})
@@ -161,7 +161,7 @@ func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
 // transactions returns the newest transactions of the chain.
 func (x *lookup) transactions() []TillTransaction {
 	slices.SortFunc(x.rows, func(a, b lookupRow) int { return cmp.Compare(b.key, a.key) })
-	shown := x.rows[:min(x.most, len(x.rows))]
+	shown := x.rows[:min(x.max, len(x.rows))]
 	list := make([]TillTransaction, len(shown))
 	for i := range shown {
 		t, at := &shown[i], x.locations.all[shown[i].location]

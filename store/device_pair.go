@@ -11,7 +11,7 @@ import (
 const pairingLifetime = 10 * time.Minute
 
 // pairingRule is the rule for wrong codes of pairings from one address.
-var pairingRule = guessRule{name: "pairing", most: 10, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
+var pairingRule = attemptRule{name: "pairing", max: 10, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
 
 // CreatedPairing is a new pairing. Its link, token and code are shown only once. The pairing
 // can be used once, by the link or by the code.
@@ -56,11 +56,11 @@ var errPairing = refuse(LinkExpired, "The pairing was used already, or it has ex
 // names, and returns the device's token. Wrong codes lock the address that they come from.
 func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, deviceToken string, err error) {
 	column, hash := "hash", Hash(token)
-	var guess subject
+	var attempts subject
 	if token == "" {
 		column, hash = "code_hash", tx.s.subjectHash("pairing code", normalizeCode(code))
-		guess = tx.s.addressSubject(pairingRule, "pairing", from)
-		if until := tx.lockOf(guess); until > tx.Now {
+		attempts = tx.s.addressSubject(pairingRule, "pairing", from)
+		if until := tx.lockOf(attempts); until > tx.Now {
 			return d, "", tooMany("Too many wrong codes. Try again later, or use the link.", tx.Now, until)
 		}
 	}
@@ -73,7 +73,7 @@ func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, devi
 		return d, "", tx.failed
 	}
 	if !found || ends <= tx.Now {
-		return d, "", tx.refusePairing(guess)
+		return d, "", tx.refusePairing(attempts)
 	}
 	tx.exec("DELETE FROM pairings WHERE id=?", key)
 	return tx.CreateDevice(shop, n)
@@ -81,11 +81,11 @@ func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, devi
 
 // refusePairing refuses a pairing that is unknown or has ended, and counts a wrong code for its
 // address.
-func (tx *Tx) refusePairing(guess subject) error {
-	if guess.hash == nil {
+func (tx *Tx) refusePairing(attempts subject) error {
+	if attempts.hash == nil {
 		return errPairing
 	}
-	if g, locks := tx.count(guess); locks {
+	if g, locks := tx.count(attempts); locks {
 		tx.audit(0, "device.pairing_lock", KindDevice, 0, fmt.Sprintf(`{"seconds":%d}`, int(g.until.Std().Sub(tx.Now.Std()).Seconds())))
 	}
 	return &CommittedRefusal{errPairing}

@@ -9,7 +9,7 @@ import (
 
 // The limits of the forms at which customers make cards: for one address, and for all
 // cards of one program in an hour of the clock.
-var joinAddressRule = guessRule{name: "join_address", most: 30, window: time.Hour, lock: time.Hour, longest: time.Hour}
+var joinAddressRule = attemptRule{name: "join_address", max: 30, window: time.Hour, lock: time.Hour, longest: time.Hour}
 
 const (
 	joinsPerHour = 300

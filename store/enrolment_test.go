@@ -208,14 +208,14 @@ func TestJoinLimits(t *testing.T) {
 	one := func(int) string { return "192.0.2.1" }
 	network := func(i int) string { return fmt.Sprintf("2001:db8::%x", i+1) }
 	each := func(i int) string { return fmt.Sprintf("198.51.%d.%d", i/200, i%200) }
-	if got := made(40, one); got != joinAddressRule.most {
-		t.Errorf("an address made %d cards, want %d", got, joinAddressRule.most)
+	if got := made(40, one); got != joinAddressRule.max {
+		t.Errorf("an address made %d cards, want %d", got, joinAddressRule.max)
 	}
-	if got := made(40, network); got != joinAddressRule.most {
-		t.Errorf("a network made %d cards, want %d", got, joinAddressRule.most)
+	if got := made(40, network); got != joinAddressRule.max {
+		t.Errorf("a network made %d cards, want %d", got, joinAddressRule.max)
 	}
-	if got := made(joinsPerHour, each); got != joinsPerHour-2*joinAddressRule.most {
-		t.Errorf("then many addresses made %d cards, want %d", got, joinsPerHour-2*joinAddressRule.most)
+	if got := made(joinsPerHour, each); got != joinsPerHour-2*joinAddressRule.max {
+		t.Errorf("then many addresses made %d cards, want %d", got, joinsPerHour-2*joinAddressRule.max)
 	}
 	e.clock.move(time.Hour - time.Millisecond)
 	if got := made(1, one); got != 0 {

@@ -77,8 +77,8 @@ func TestIdempotencyKeysAreSeparate(t *testing.T) {
 func TestPruneIdempotency(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	prune := func(most int) (n int64) {
-		f.must(func(tx *Tx) (err error) { n, err = tx.PruneIdempotency(most); return err })
+	prune := func(max int) (n int64) {
+		f.must(func(tx *Tx) (err error) { n, err = tx.PruneIdempotency(max); return err })
 		return n
 	}
 	for i := range 25 {

@@ -73,14 +73,14 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	if details := append(f.Check(tx.Now), foreign...); details != nil {
 		return k, "", Invalid(details...)
 	}
-	most := tx.Limits.KeysPerShop
+	max := tx.Limits.KeysPerShop
 	if class == "mcp" {
-		most = tx.Limits.MCPKeysPerShop
+		max = tx.Limits.MCPKeysPerShop
 	}
 	have := tx.number(
 		`SELECT count(*) FROM keys WHERE shop_id=? AND class=? AND revoked_at IS NULL AND retires_at IS NULL AND (expires_at IS NULL
 			OR expires_at>?)`, shop, class, tx.Now)
-	if have >= int64(most) {
+	if have >= int64(max) {
 		return k, "", refuse(Unprocessable, "The shop has %d usable %s keys, which is the maximum.", have, class)
 	}
 	key, secret := tx.addKey(shop, sh, class, f.Name.Or("Key"), scopes, locations, f.ExpiresAt.Value(), Null[int64]{}, f.Secret)

@@ -110,13 +110,13 @@ const longestDay = 26 * time.Hour
 // checkStampsOfDay refuses stamps over the program's maximum for a chain on a day of
 // the shop's calendar.
 func (tx *Tx) checkStampsOfDay(chain *cardChain, n int64) error {
-	most := chain.program.maxStampsPerDay
-	if !most.Valid {
+	max := chain.program.maxStampsPerDay
+	if !max.Valid {
 		return nil
 	}
 	given := tx.stampsOfDay(chain)
-	if given+n > most.V {
-		return refuse(Unprocessable, "The program gives a card at most %d stamps a day; this one has %d of today.", most.V, given)
+	if given+n > max.V {
+		return refuse(Unprocessable, "The program gives a card at most %d stamps a day; this one has %d of today.", max.V, given)
 	}
 	return nil
 }

@@ -23,14 +23,14 @@ const (
 	// lostPeriod is how long a request for lost cards waits for the mail server and the
 	// quotas. Whoever asked has given up by then.
 	lostPeriod = 24 * time.Hour
-	// mostLost is the number of cards in a message.
-	mostLost = 20
+	// maxLost is the number of cards in a message.
+	maxLost = 20
 )
 
 // The rules for requests of lost cards, for the email and for the address.
 var (
-	lostEmailRule   = guessRule{name: "lost_email", most: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
-	lostAddressRule = guessRule{name: "lost_address", most: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
+	lostEmailRule   = attemptRule{name: "lost_email", max: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
+	lostAddressRule = attemptRule{name: "lost_address", max: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
 )
 
 // LostPage is the form for the links of lost cards.
@@ -167,10 +167,10 @@ func (v *View) addLostCards(m *QueuedMail, shop int64, email string) {
 	for _, shop := range shops {
 		roots := v.keys(
 			"SELECT ifnull(root_id, id) FROM cards WHERE shop_id=? AND email_key=? AND lower(holder_email)=? ORDER BY id DESC LIMIT ?",
-			shop, foldCase(email), email, 5*mostLost)
+			shop, foldCase(email), email, 5*maxLost)
 		seen := map[int64]bool{} // a chain has several cards with the email
 		for _, root := range roots {
-			if seen[root] || len(m.Lost.Cards) == mostLost {
+			if seen[root] || len(m.Lost.Cards) == maxLost {
 				continue
 			}
 			seen[root] = true

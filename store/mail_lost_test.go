@@ -192,8 +192,8 @@ func TestLostLimit(t *testing.T) {
 			})
 			stored += int(m.sql("DELETE FROM lost_mails"))
 		}
-		if stored != lostAddressRule.most {
-			t.Errorf("%s: %d requests were stored, want %d", name, stored, lostAddressRule.most)
+		if stored != lostAddressRule.max {
+			t.Errorf("%s: %d requests were stored, want %d", name, stored, lostAddressRule.max)
 		}
 		if rows := m.number("SELECT count(*) FROM audit WHERE action='card.request_links'"); name == "one email" && rows != 1 {
 			t.Errorf("%s: %d audit rows in a minute", name, rows)

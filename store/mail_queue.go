@@ -202,8 +202,8 @@ func (tx *Tx) updateMail(m *QueuedMail, set string, args ...any) {
 }
 
 // CountMails returns the number of queued messages, at most most.
-func (v *View) CountMails(most int64) (int64, error) {
-	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", most), v.failed
+func (v *View) CountMails(max int64) (int64, error) {
+	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", max), v.failed
 }
 
 // DequeueMail deletes a message that is not to be sent. It leaves a message of the

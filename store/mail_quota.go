@@ -42,11 +42,11 @@ func (q *queries) checkQuotas(m *QueuedMail) {
 	}
 	slot = q.shopSlot(m)
 	if m.lost != 0 { // somebody asked for it at a form that is open to anybody
-		most := max(1, q.s.opts.Limits.MailPerHour/publicShare)
+		perHour := max(1, q.s.opts.Limits.MailPerHour/publicShare)
 		slot = max(
 			slot,
 			q.slot(shopPeriod, "SELECT sent_at FROM sent_mails WHERE shop_id=? AND public=1 ORDER BY sent_at DESC LIMIT 1 OFFSET ?",
-				m.shop, most-1),
+				m.shop, perHour-1),
 		)
 	}
 	if slot > q.Now {

@@ -87,19 +87,19 @@ func (m *meter) end() {
 }
 
 // watch counts the rows that a statement reads, at most most, until end is called.
-func (m *meter) watch(sql string, most int64) (end func()) {
+func (m *meter) watch(sql string, max int64) (end func()) {
 	if m == nil {
 		return func() {}
 	}
 	done := m.done
 	unwatch := m.c.db().Watch(sql, func(rows int64) {
 		m.done = done
-		m.add(min(rows, most))
+		m.add(min(rows, max))
 	})
 	return func() {
 		unwatch()
 		m.done = done
-		m.add(most)
+		m.add(max)
 	}
 }
 

@@ -146,7 +146,7 @@ var reportCols = `type, location_id, ifnull(device_id, 0), program_id, reversed_
 
 // reportRows adds the day's rows of the ledger to a report. location is 0 for all.
 func (v *View) reportRows(d *DayReport, shop, location int64) {
-	least, greatest := v.rowsBetween(shop, d.From, d.To)
+	min, greatest := v.rowsBetween(shop, d.From, d.To)
 	type till struct{ location, device int64 }
 	types, tills, staff, programs := map[string]*TypeReport{}, map[till]*ReportSums{}, map[int64]*ReportSums{}, map[int64]*ReportSums{}
 	cond, owner := "shop_id=?", shop
@@ -173,16 +173,16 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 		where string
 		args  []any
 	}{
-		{cond + " AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id", []any{owner, least, greatest}},
+		{cond + " AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id", []any{owner, min, greatest}},
 		{"shop_id=? AND occurred_at>=? AND occurred_at<? AND (?=0 OR +location_id=?)", []any{shop, d.From, d.To, location, location}},
 	} {
-		for r := range v.each("SELECT "+reportCols+" FROM transactions WHERE "+q.where+" LIMIT ?", append(q.args, mostDayRows+1)...) {
+		for r := range v.each("SELECT "+reportCols+" FROM transactions WHERE "+q.where+" LIMIT ?", append(q.args, maxDayRows+1)...) {
 			t := dayRow{kind: r.str()}
 			at := till{r.int(), r.int()}
 			program := r.int()
 			t.reversed, t.stamps, t.value = r.bool(), r.int(), r.int()
 			member := r.int()
-			if d.Complete = d.Rows < mostDayRows; !d.Complete {
+			if d.Complete = d.Rows < maxDayRows; !d.Complete {
 				break
 			}
 			add(t, at, program, member)
@@ -243,13 +243,13 @@ func sumOf[K comparable, V any](sums map[K]*V, key K) *V {
 
 // reportCards adds the day's new cards, and the money on prepaid cards, to a report.
 func (v *View) reportCards(d *DayReport, shop, location int64) {
-	least := v.firstKeyFrom("cards", d.From)
+	min := v.firstKeyFrom("cards", d.From)
 	after := v.firstKeyFrom("cards", d.To)
 	begin := int64(0)
 	v.one(into(&d.NewCards, &begin), `SELECT count(*), ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)
 		FROM (SELECT shop_id, root_id, initial_value, archived_at, first_location_id, source FROM cards WHERE id>=?1
 		AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')`,
-		least, after, mostDayRows, shop, location, d.To)
+		min, after, maxDayRows, shop, location, d.To)
 	d.Prepaid = PrepaidReport{SoldCents: d.Total.ToppedUpCents + begin, SpentCents: d.Total.SpentCents}
 	d.Prepaid.OutstandingCents = v.number("SELECT ifnull(sum(balance), 0) FROM program_counts WHERE "+programsOfShop, shop)
 }

@@ -144,14 +144,14 @@ func TestDayReportOfManyRows(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	l := f.withLedger()
-	for _, n := range []int{mostDayRows, 1} {
-		more := n - int(f.number("SELECT count(*) FROM transactions"))%mostDayRows
+	for _, n := range []int{maxDayRows, 1} {
+		more := n - int(f.number("SELECT count(*) FROM transactions"))%maxDayRows
 		f.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?6)
 			INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, created_at)
 			SELECT ?1, ?2, ?3, ?4, 'stamp', 1, ?5 FROM n`,
 			f.a.Shop, f.key(KindCard, l.card), f.key(KindProgram, l.program), f.key(KindLocation, l.location), f.clock.at(), more)
 		rows := f.number("SELECT count(*) FROM transactions")
-		if d := f.dayReport(t, DayReportQuery{}); d.Rows != mostDayRows || d.Complete != (rows == mostDayRows) {
+		if d := f.dayReport(t, DayReportQuery{}); d.Rows != maxDayRows || d.Complete != (rows == maxDayRows) {
 			t.Errorf("of %d rows: %d, complete %t", rows, d.Rows, d.Complete)
 		}
 	}

@@ -26,8 +26,8 @@ type ShopDevice struct {
 	Shop     string `json:"shop" doc:"Its name."`
 }
 
-// mostDevices is the maximum number of devices in Health.
-const mostDevices = 100
+// maxDevices is the maximum number of devices in Health.
+const maxDevices = 100
 
 // DevicesThatAcceptIDs returns the devices of all shops whose writes may name a card by
 // its id, newest first, at most 100.
@@ -35,10 +35,10 @@ func (v *View) DevicesThatAcceptIDs() ([]ShopDevice, error) {
 	return list(v.conn, func(r *rows) ShopDevice {
 		return ShopDevice{ID: v.ID(KindDevice, r.int()), Name: r.str(), Location: r.str(), Shop: r.str()}
 	}, `SELECT d.id, d.name, l.name, s.name FROM devices d JOIN locations l ON l.id=d.location_id JOIN shops s ON s.id=d.shop_id
-		WHERE d.accepts_card_ids=1 AND d.revoked_at IS NULL ORDER BY d.id DESC LIMIT ?`, mostDevices)
+		WHERE d.accepts_card_ids=1 AND d.revoked_at IS NULL ORDER BY d.id DESC LIMIT ?`, maxDevices)
 }
 
-const mostQueued = 10_000
+const maxQueued = 10_000
 
 // Health returns the state of the file.
 func (v *View) Health() (h FileHealth, err error) {
@@ -50,10 +50,10 @@ func (v *View) Health() (h FileHealth, err error) {
 	}
 	v.snapshot()
 	h.SchemaVersion = v.number("PRAGMA user_version")
-	if h.PendingDeliveries, err = v.CountPendingDeliveries(mostQueued); err != nil {
+	if h.PendingDeliveries, err = v.CountPendingDeliveries(maxQueued); err != nil {
 		return h, err
 	}
-	if h.WaitingMails, err = v.CountMails(mostQueued); err != nil {
+	if h.WaitingMails, err = v.CountMails(maxQueued); err != nil {
 		return h, err
 	}
 	for sql, n := range map[string]*int64{
@@ -66,6 +66,6 @@ func (v *View) Health() (h FileHealth, err error) {
 		*n = v.number(sql)
 	}
 	v.one(into(&h.OldestPendingDelivery),
-		"SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", mostQueued)
+		"SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", maxQueued)
 	return h, v.failed
 }

@@ -60,9 +60,9 @@ type Attention struct {
 
 // The bounds of Today and of reports of a day.
 const (
-	todayEvents   = 20
-	mostAttention = 20 // of a kind
-	mostDayRows   = 100_000
+	todayEvents  = 20
+	maxAttention = 20 // of a kind
+	maxDayRows   = 100_000
 )
 
 // Today returns what a shop did so far today.
@@ -124,13 +124,13 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals) {
 			WHERE shop_id=? AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id
 		LIMIT ?) UNION ALL SELECT * FROM (SELECT `+cols+` FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<=? LIMIT ?))
 		WHERE reversed_at IS NULL`,
-		shop, earliest, latest, mostDayRows, shop, part, to, mostDayRows)
+		shop, earliest, latest, maxDayRows, shop, part, to, maxDayRows)
 	return d
 }
 
 // rowsBetween returns the least and the greatest key of the shop's rows of the ledger
 // from one time until before another. The least is greater if there are none.
-func (v *View) rowsBetween(shop int64, from, to Time) (least, greatest int64) {
+func (v *View) rowsBetween(shop int64, from, to Time) (min, greatest int64) {
 	var w listQuery
 	v.boundByTime(&w, shop, TransactionFilter{From: Given(from), To: Given(to)})
 	if w.below == 0 {
@@ -144,7 +144,7 @@ func (v *View) rowsBetween(shop int64, from, to Time) (least, greatest int64) {
 // the first of them without an index.
 func (v *View) cardsMade(shop int64, from, to Time) (n int64) {
 	return v.number(`SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE shop_id=?
-			AND root_id IS NULL`, v.firstKeyFrom("cards", from), v.firstKeyFrom("cards", to+1), mostDayRows, shop)
+			AND root_id IS NULL`, v.firstKeyFrom("cards", from), v.firstKeyFrom("cards", to+1), maxDayRows, shop)
 }
 
 // firstKeyFrom returns a key of a table: no row below it was created at a time or
@@ -170,7 +170,7 @@ func (v *View) attention(shop int64) (all []Attention) {
 	all = []Attention{}
 	for r := range v.each(`SELECT id, program_id, url, consecutive_failures, active FROM webhooks WHERE shop_id=? AND deleted_at IS NULL
 		AND (active=0 OR consecutive_failures>0) ORDER BY id DESC LIMIT ?`,
-		shop, mostAttention) {
+		shop, maxAttention) {
 		a := Attention{
 			Kind:      AttentionWebhookFailing,
 			WebhookID: Some(v.ID(KindWebhook, r.int())),
@@ -192,7 +192,7 @@ func (v *View) attention(shop int64) (all []Attention) {
 		some := collect(v, func(r *rows) Attention {
 			return Attention{Kind: kind.kind, ProgramID: v.ID(KindProgram, r.int()), Name: r.str()}
 		}, "SELECT id, name FROM programs p WHERE shop_id=? AND deleted_at IS NULL AND "+
-			kind.cond+" ORDER BY id DESC LIMIT ?", shop, mostAttention)
+			kind.cond+" ORDER BY id DESC LIMIT ?", shop, maxAttention)
 		all = append(all, some...)
 	}
 	return all

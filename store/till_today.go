@@ -18,8 +18,8 @@ type TillToday struct {
 	Complete      bool   `json:"complete" doc:"False if the location has 20,000 rows today or more, or the server 20,000 new cards: then the newest rows and the earliest cards are counted."`
 }
 
-// mostTillDayRows is the most rows of its location, and the most new cards, that TillToday visits.
-const mostTillDayRows = 20_000
+// maxTillDayRows is the most rows of its location, and the most new cards, that TillToday visits.
+const maxTillDayRows = 20_000
 
 var tillTodaySQL = `SELECT count(*), ifnull(sum(iif(own AND type='stamp', stamps_delta, 0)), 0), ifnull(sum(own
 	AND type='redemption'), 0), ifnull(sum(own AND type IN ('discount', 'access')), 0), ifnull(sum(iif(own
@@ -42,12 +42,12 @@ func (v *View) TillToday(till Till) (d TillToday, err error) {
 	now := v.Now.Std().In(Zone(sh.Timezone))
 	from, to := startOfDay(now), startOfDay(now.AddDate(0, 0, 1))
 	d.Date, d.Timezone = now.Format(time.DateOnly), sh.Timezone
-	least, _ := v.rowsBetween(till.Shop, from, to)
+	min, _ := v.rowsBetween(till.Shop, from, to)
 	var visited, cards int64
 	v.one(into(&visited, &d.Stamps, &d.Redemptions, &d.Uses, &d.ToppedUpCents, &d.SpentCents), tillTodaySQL, till.Device, till.Location,
-		least, mostTillDayRows, till.Shop, from, to)
+		min, maxTillDayRows, till.Shop, from, to)
 	v.one(into(&cards, &d.NewCards, &d.IssuedCents), tillCardsSQL, till.Shop, till.Location, till.Device, v.firstKeyFrom("cards", from),
-		mostTillDayRows)
-	d.Complete = visited < mostTillDayRows && cards < mostTillDayRows
+		maxTillDayRows)
+	d.Complete = visited < maxTillDayRows && cards < maxTillDayRows
 	return d, v.failed
 }

@@ -33,7 +33,7 @@ func (f *fixture) limit(more int) {
 // raiseLimitUntilFits repeats the group with one more page each time until it fits. Until then
 // every member must get sqlite.ErrFull, nothing of any may be in the file, and the next write
 // must succeed. The group must not fit into fewer than least pages.
-func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, program string) []Write) {
+func raiseLimitUntilFits(t *testing.T, min int, members func(f *fixture, program string) []Write) {
 	t.Helper()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
@@ -57,7 +57,7 @@ func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, progr
 			if called != len(writes) {
 				t.Errorf("with %d pages the group fits, but AfterCommit ran %d times", more, called)
 			}
-			if more < least {
+			if more < min {
 				t.Errorf("the group fitted into %d pages, so too few statements failed", more)
 			}
 			break

@@ -31,9 +31,9 @@ func noting(text string) Write {
 
 func TestWritesOfOneMomentShareACommit(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ most, writes, commits int }{{128, 100, 1}, {10, 100, 10}, {10, 95, 10}, {1, 20, 20}} {
-		t.Run(fmt.Sprintf("%d writes in groups of %d", c.writes, c.most), func(t *testing.T) {
-			f := startWith(t, Options{MaxGroup: c.most})
+	for _, c := range []struct{ max, writes, commits int }{{128, 100, 1}, {10, 100, 10}, {10, 95, 10}, {1, 20, 20}} {
+		t.Run(fmt.Sprintf("%d writes in groups of %d", c.writes, c.max), func(t *testing.T) {
+			f := startWith(t, Options{MaxGroup: c.max})
 			var want []string
 			var writes []Write
 			for i := range c.writes {

@@ -234,8 +234,8 @@ func (tx *Tx) NewResetLink(user int64) (c CreatedLink, err error) {
 // email lasts as long as the links that were mailed: there is always one that works, or
 // another can be asked for.
 var (
-	resetEmailRule   = guessRule{name: "reset_email", most: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
-	resetAddressRule = guessRule{name: "reset_address", most: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
+	resetEmailRule   = attemptRule{name: "reset_email", max: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
+	resetAddressRule = attemptRule{name: "reset_address", max: 10, window: time.Hour, lock: time.Hour, longest: time.Hour}
 )
 
 // RequestReset makes a reset link for the person with an email and mails it, if there is

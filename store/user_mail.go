@@ -3,7 +3,7 @@ package store
 import "time"
 
 // mailRule lets five invitations go to an address within a day.
-var mailRule = guessRule{name: "mail", most: mailsPerAddress, window: addressPeriod, lock: addressPeriod, longest: addressPeriod}
+var mailRule = attemptRule{name: "mail", max: mailsPerAddress, window: addressPeriod, lock: addressPeriod, longest: addressPeriod}
 
 // mails reports whether there is a mail server, or the mailbox of a fixture.
 func (s *Store) mails() bool { return s.opts.Mail != nil || s.opts.QueueMail }

@@ -20,7 +20,7 @@ var errCode = refuse(TOTPInvalid, "The code is wrong, or was used already.")
 // The result for an email without an account looks the same to the caller.
 func (v *View) SignInCredentials(email string, b Browser) (c Credentials, err error) {
 	c = Credentials{Email: email, Browser: b}
-	if err := v.guessLock(email, b); err != nil {
+	if err := v.attemptLock(email, b); err != nil {
 		return c, err
 	}
 	v.one(into(&c.User, &c.Password),
@@ -42,7 +42,7 @@ func (v *View) UserCredentials(user int64, b Browser) (c Credentials, err error)
 // right one too, so that no number of concurrent tries learns more than the rules allow.
 // totp reports whether there is a second factor.
 func (tx *Tx) CheckPassword(c Credentials, right bool) (totp bool, err error) {
-	if err := tx.guessLock(c.Email, c.Browser); err != nil {
+	if err := tx.attemptLock(c.Email, c.Browser); err != nil {
 		return false, err
 	}
 	if right &&
@@ -50,7 +50,7 @@ func (tx *Tx) CheckPassword(c Credentials, right bool) (totp bool, err error) {
 			c.Password) {
 		return totp, tx.failed
 	}
-	if err := tx.countGuess(c.User, c.Email, c.Browser); err != nil {
+	if err := tx.countAttempt(c.User, c.Email, c.Browser); err != nil {
 		return false, err
 	}
 	return false, &CommittedRefusal{errCredentials}
@@ -63,13 +63,13 @@ func (tx *Tx) CheckCode(user int64, b Browser, code string) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.guessLock(u.Email, b); err != nil {
+	if err := tx.attemptLock(u.Email, b); err != nil {
 		return err
 	}
 	if tx.useCode(user, code) {
 		return tx.failed
 	}
-	if err := tx.countGuess(user, u.Email, b); err != nil {
+	if err := tx.countAttempt(user, u.Email, b); err != nil {
 		return err
 	}
 	return &CommittedRefusal{errCode}
@@ -81,7 +81,7 @@ func (tx *Tx) SignedIn(user int64, b Browser) error {
 	if err != nil {
 		return err
 	}
-	return tx.forgetGuesses(u.Email, b)
+	return tx.forgetFailures(u.Email, b)
 }
 
 // SetPassword sets a person's password, which is hashed, and ends all sessions and

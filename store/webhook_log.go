@@ -59,14 +59,14 @@ func (g IDs) scanDelivery(r *rows, webhook string) Delivery {
 // Deliveries returns the newest entries of a webhook's log.
 func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (list []Delivery, err error) {
 	list = []Delivery{}
-	most := int64(v.s.opts.Limits.DeliveryLogLimit)
+	max := int64(v.s.opts.Limits.DeliveryLogLimit)
 	v.snapshot()
 	w, err := v.webhook(a, programID, id)
 	if err != nil {
 		return list, err
 	}
 	for r := range v.each("SELECT "+deliveryCols+deliveryTables+` WHERE d.webhook_id=?2 ORDER BY d.event_id DESC
-		LIMIT ?3`, w.PayloadVersion, w.key, min(q.Limit.Or(50), most)) {
+		LIMIT ?3`, w.PayloadVersion, w.key, min(q.Limit.Or(50), max)) {
 		v.seeEpoch(r.int())
 		list = append(list, v.scanDelivery(r, w.ID))
 	}

@@ -122,16 +122,16 @@ const chainOf = "ifnull((SELECT ifnull(c.root_id, c.id) FROM events e JOIN cards
 // those of the events in skip. Up to fresh of them are new. It looks for new ones
 // after the event after, or, if that is negative, after the webhook's sent_through.
 func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (d DueDeliveries, err error) {
-	var least, through int64
-	found := v.one(into(&least, &through), "SELECT "+sendableSQL+", w.sent_through"+webhooksAndShops+" WHERE w.id=?", webhook)
+	var priority, through int64
+	found := v.one(into(&priority, &through), "SELECT "+sendableSQL+", w.sent_through"+webhooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
 		after = through
 	}
 	d.Last = after
-	if !found || least == 3 {
+	if !found || priority == 3 {
 		return d, v.failed
 	}
-	timed := [...]string{"", " AND special>0 AND special=1", " AND special>0 AND special=2"}[least]
+	timed := [...]string{"", " AND special>0 AND special=1", " AND special>0 AND special=2"}[priority]
 	not := ""
 	args := []any{webhook, v.Now, n}
 	if len(skip) > 0 {
@@ -142,12 +142,12 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (
 		"SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+
 			" ORDER BY due_at LIMIT ?3",
 		args...)
-	if fresh = min(fresh, n-len(d.Scheduled)); least > 1 || fresh <= 0 {
+	if fresh = min(fresh, n-len(d.Scheduled)); priority > 1 || fresh <= 0 {
 		return d, v.failed
 	}
 	index, first := "", ""
 	args[1], args[2] = after, fresh
-	if least == 1 {
+	if priority == 1 {
 		// These deliveries pass others that wait, so the next call begins at the same
 		// event. Without the index SQLite would walk the whole log for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
@@ -156,7 +156,7 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (
 		newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...) {
 		d.New = append(d.New, NewDelivery{r.int(), r.int()})
 	}
-	if least == 0 && len(d.New) > 0 {
+	if priority == 0 && len(d.New) > 0 {
 		d.Last = d.New[len(d.New)-1].Event
 	}
 	return d, v.failed
@@ -179,12 +179,12 @@ func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) 
 
 // CountPendingDeliveries returns the number of deliveries that wait for an
 // attempt, at most most.
-func (v *View) CountPendingDeliveries(most int64) (int64, error) {
-	timed := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
+func (v *View) CountPendingDeliveries(max int64) (int64, error) {
+	timed := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", max)
 	fresh := v.number(
 		`SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through
-			WHERE d.`+newDelivery+" LIMIT ?)", most)
-	return min(most, timed+fresh), v.failed
+			WHERE d.`+newDelivery+" LIMIT ?)", max)
+	return min(max, timed+fresh), v.failed
 }
 
 // ScheduledWebhook is a webhook with a retry, redelivery or test to send.

@@ -40,7 +40,7 @@ type witness struct {
 	clock  int
 	firsts map[string]*seen // by event_id
 	open   int
-	most   int // requests that were open at once
+	max    int // requests that were open at once
 }
 
 // witness starts a witness, and creates its webhook for card.added unless more changes that.
@@ -87,7 +87,7 @@ func (w *witness) begin(r *http.Request) (first *seen, delay time.Duration, code
 	defer w.mu.Unlock()
 	w.clock++
 	w.open++
-	w.most = max(w.most, w.open)
+	w.max = max(w.max, w.open)
 	if w.firsts[body.EventID] != nil {
 		return nil, 0, http.StatusOK
 	}
@@ -130,7 +130,7 @@ func (w *witness) check(s *server, chains, rows map[string]int64) {
 			row[chain] = rows[f.transaction]
 		}
 	}
-	if w.most < 2 {
+	if w.max < 2 {
 		s.T.Error("different cards waited for one another")
 	}
 }

@@ -20,11 +20,11 @@ type receiverCase struct {
 	url  string
 	hook hook
 
-	want  string        // the outcome; without a text after the colon it is a success
-	over  bool          // there is no second attempt
-	least time.Duration // until the second attempt is due
-	most  time.Duration // the same; 0: both as after the first backoff
-	at    time.Time     // when the second attempt is due
+	want string        // the outcome; without a text after the colon it is a success
+	over bool          // there is no second attempt
+	min  time.Duration // until the second attempt is due
+	max  time.Duration // the same; 0: both as after the first backoff
+	at   time.Time     // when the second attempt is due
 }
 
 // deliverFirst sends a delivery to each receiver and to a healthy one, and checks the log of each.
@@ -67,11 +67,11 @@ func (c *receiverCase) checkFirst(t *testing.T, s *server) {
 	if !waits {
 		return
 	}
-	if c.most == 0 {
-		c.least, c.most = 5*time.Second, 5500*time.Millisecond
+	if c.max == 0 {
+		c.min, c.max = 5*time.Second, 5500*time.Millisecond
 	}
-	if wait := at.Sub(frozenAt); wait < c.least || wait > c.most {
-		t.Errorf("the second attempt is due after %v, want %v to %v", wait, c.least, c.most)
+	if wait := at.Sub(frozenAt); wait < c.min || wait > c.max {
+		t.Errorf("the second attempt is due after %v, want %v to %v", wait, c.min, c.max)
 	}
 }
 
@@ -143,44 +143,44 @@ func TestReceiverAnswers(t *testing.T) {
 		{name: "500", url: answerer(t, status(500)), want: "500 after 1: the receiver answered 500"},
 		{name: "999", url: answerer(t, status(999)), want: "999 after 1: the receiver answered 999"},
 		{
-			name:  "429 in seconds",
-			url:   later(429, "120"),
-			want:  "429 after 1: the receiver answered 429",
-			least: 2 * time.Minute,
-			most:  2 * time.Minute,
+			name: "429 in seconds",
+			url:  later(429, "120"),
+			want: "429 after 1: the receiver answered 429",
+			min:  2 * time.Minute,
+			max:  2 * time.Minute,
 		},
 		{name: "429 shorter than the backoff", url: later(429, "1"), want: "429 after 1: the receiver answered 429"},
-		{name: "503 in seconds", url: later(503, "3600"), want: "503 after 1: the receiver answered 503", least: hour, most: hour},
+		{name: "503 in seconds", url: later(503, "3600"), want: "503 after 1: the receiver answered 503", min: hour, max: hour},
 		{
-			name:  "503 with a date",
-			url:   later(503, time.Now().Add(30*time.Minute).UTC().Format(http.TimeFormat)),
-			want:  "503 after 1: the receiver answered 503",
-			least: 28 * time.Minute,
-			most:  30 * time.Minute,
+			name: "503 with a date",
+			url:  later(503, time.Now().Add(30*time.Minute).UTC().Format(http.TimeFormat)),
+			want: "503 after 1: the receiver answered 503",
+			min:  28 * time.Minute,
+			max:  30 * time.Minute,
 		},
 		{name: "503 with a date gone by", url: later(503, "Sun, 06 Nov 1994 08:49:37 GMT"), want: "503 after 1: the receiver answered 503"},
 		{
-			name:  "503 with a date far off",
-			url:   later(503, "Fri, 31 Dec 9999 23:59:59 GMT"),
-			want:  "503 after 1: the receiver answered 503",
-			least: hour,
-			most:  hour,
+			name: "503 with a date far off",
+			url:  later(503, "Fri, 31 Dec 9999 23:59:59 GMT"),
+			want: "503 after 1: the receiver answered 503",
+			min:  hour,
+			max:  hour,
 		},
 		{name: "503 negative", url: later(503, "-100"), want: "503 after 1: the receiver answered 503"},
 		{
-			name:  "503 absurd",
-			url:   later(503, "99999999999999999999999"),
-			want:  "503 after 1: the receiver answered 503",
-			least: hour,
-			most:  hour,
+			name: "503 absurd",
+			url:  later(503, "99999999999999999999999"),
+			want: "503 after 1: the receiver answered 503",
+			min:  hour,
+			max:  hour,
 		},
 		{name: "503 unparsable", url: later(503, "soon"), want: "503 after 1: the receiver answered 503"},
 		{
-			name:  "302 with Retry-After",
-			url:   later(302, "60"),
-			want:  "302 after 1: the receiver answered 302; redirects are not followed",
-			least: time.Minute,
-			most:  time.Minute,
+			name: "302 with Retry-After",
+			url:  later(302, "60"),
+			want: "302 after 1: the receiver answered 302; redirects are not followed",
+			min:  time.Minute,
+			max:  time.Minute,
 		},
 		{name: "200 with Retry-After", url: later(200, "60"), want: ok},
 		{name: "HTTP/1.0", url: listenRaw(t, nil, answerText("HTTP/1.0 200 OK\r\n\r\nfine")).url, want: ok},

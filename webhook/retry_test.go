@@ -31,11 +31,11 @@ func TestBackoff(t *testing.T) {
 	for _, base := range []time.Duration{time.Millisecond, 5 * time.Second, time.Hour} {
 		before := time.Duration(0)
 		for attempt := 1; attempt <= 200; attempt++ {
-			least, most := backoff(base, attempt, 0), backoff(base, attempt, 1)
-			if least < base || least < before || least > maxBackoff || most != least+least/10 {
-				t.Fatalf("after attempt %d from %v: %v to %v", attempt, base, least, most)
+			min, max := backoff(base, attempt, 0), backoff(base, attempt, 1)
+			if min < base || min < before || min > maxBackoff || max != min+min/10 {
+				t.Fatalf("after attempt %d from %v: %v to %v", attempt, base, min, max)
 			}
-			before = least
+			before = min
 		}
 		if before != maxBackoff {
 			t.Errorf("from %v the waits end at %v, want %v", base, before, maxBackoff)

@@ -10,10 +10,10 @@ import (
 )
 
 // checkWait checks that a wait is as long as least, or up to a tenth longer.
-func checkWait(t *testing.T, wait, least time.Duration) {
+func checkWait(t *testing.T, wait, min time.Duration) {
 	t.Helper()
-	if wait < least || wait > least+least/10 {
-		t.Errorf("the next attempt is due after %v, want %v and up to a tenth more", wait, least)
+	if wait < min || wait > min+min/10 {
+		t.Errorf("the next attempt is due after %v, want %v and up to a tenth more", wait, min)
 	}
 }
 
@@ -48,11 +48,11 @@ func TestScheduleOfAttempts(t *testing.T) {
 			s.issue()
 			s.settle()
 			first := r.next()
-			for i, least := range c.waits {
+			for i, min := range c.waits {
 				if d := h.only(); d.Attempts != i+1 || d.DeliveredAt != nil {
 					t.Errorf("after attempt %d: %s", i+1, d.outcome())
 				}
-				checkWait(t, h.wait(), least)
+				checkWait(t, h.wait(), min)
 				if again := h.next(r); string(again.Body) != string(first.Body) || again.EventID != first.EventID {
 					t.Errorf("attempt %d has %s", i+2, again.Body)
 				}

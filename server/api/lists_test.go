@@ -56,8 +56,8 @@ func TestPaging(t *testing.T) {
 			if !slices.Equal(ids, want) {
 				t.Errorf("%s, limit %d: %q, want %q", list, limit, ids, want)
 			}
-			if most := (20 + limit - 1) / limit; pages != most {
-				t.Errorf("%s, limit %d: %d pages, want %d", list, limit, pages, most)
+			if max := (20 + limit - 1) / limit; pages != max {
+				t.Errorf("%s, limit %d: %d pages, want %d", list, limit, pages, max)
 			}
 		}
 		first := s.Get(list + "?limit=5").Want(200)

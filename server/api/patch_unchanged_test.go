@@ -71,7 +71,7 @@ func samePatches(s *servertest.Server) (program, hook string, all []samePatch) {
 			servertest.Merge(prize, fields{"description": nil, "ordinal": 0, "name_localizations": fields{}})},
 		{"a location", "/locations/" + s.LocationIDs[0], fields{"name": "Centrale"}},
 		{"a webhook", hook, fields{
-			"url":                      leastHook["url"],
+			"url":                      minimalWebhook["url"],
 			"events":                   []string{"*", "card.*", "*"},
 			"active":                   true,
 			"description":              nil,

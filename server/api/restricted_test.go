@@ -218,7 +218,7 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, r := s.On(t), r.On(t)
 			before := s.Value("SELECT count(*) FROM webhooks")
-			answer := r.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))
+			answer := r.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": scope.ids}))
 			if scope.own {
 				answer.Want(201).Shows(fields{"location_ids": scope.ids, "include_shop_wide_events": false})
 				return
@@ -229,18 +229,18 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 			}
 		})
 	}
-	r.Post(all, leastHook).Want(403, "unauthorized")
-	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": nil})).Want(403, "unauthorized")
+	r.Post(all, minimalWebhook).Want(403, "unauthorized")
+	r.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": nil})).Want(403, "unauthorized")
 	for value, status := range map[any]int{true: 403, false: 201, nil: 201} {
-		r.Post(all, servertest.Merge(leastHook, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": value})).Want(status)
+		r.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": value})).Want(status)
 	}
-	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).
+	r.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).
 		Invalid("location_ids.1 invalid_value")
-	r.Post("/programs/none/webhooks", leastHook).Want(404, "not_found")
+	r.Post("/programs/none/webhooks", minimalWebhook).Want(404, "not_found")
 	// With several locations any subset is allowed.
 	both := newKeyAt(s, s.LocationIDs...)
 	for name, scope := range hookScopes(s) {
-		answer := both.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))
+		answer := both.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": scope.ids}))
 		if name == "none" {
 			answer.Want(403, "unauthorized")
 		} else {

@@ -101,20 +101,20 @@ func text(s schema, add func(value any, code string)) {
 	if description, _ := s["description"].(string); strings.HasPrefix(description, "https,") { // of a webhook
 		badScheme = "invalid_value"
 	}
-	least, hasLeast := s["minLength"].(float64)
-	most, hasMost := s["maxLength"].(float64)
+	min, hasLeast := s["minLength"].(float64)
+	max, hasMost := s["maxLength"].(float64)
 	plain := s["format"] == nil && s["pattern"] == nil && s["enum"] == nil
-	if hasLeast && least > 0 {
-		add(strings.Repeat("語", int(least)-1), "too_short")
+	if hasLeast && min > 0 {
+		add(strings.Repeat("語", int(min)-1), "too_short")
 	}
 	if hasMost {
-		add(strings.Repeat("語", int(most)+1), "too_long")
+		add(strings.Repeat("語", int(max)+1), "too_long")
 	}
 	if plain && hasLeast {
-		add(strings.Repeat("語", int(least)), "")
+		add(strings.Repeat("語", int(min)), "")
 	}
 	if plain && hasMost {
-		add(strings.Repeat("語", int(most)), "")
+		add(strings.Repeat("語", int(max)), "")
 	}
 	bad := map[any][]string{
 		"email": {"ada", "ada@", "@example.com", "a b@example.com", "ada@example", "Ada <ada@example.com>", "ada@example.com "},

@@ -12,13 +12,13 @@ import (
 	"punchcard/store/event"
 )
 
-// leastHook has the required fields of a webhook.
-var leastHook = fields{"url": "https://hooks.invalid/a", "events": []string{"card.added"}}
+// minimalWebhook has the required fields of a webhook.
+var minimalWebhook = fields{"url": "https://hooks.invalid/a", "events": []string{"card.added"}}
 
 // newWebhook creates a webhook and returns its path and the answer.
 func newWebhook(s *servertest.Server, program string, more fields) (path string, made *servertest.Reply) {
 	s.T.Helper()
-	made = s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, more)).Want(201)
+	made = s.Post("/programs/"+program+"/webhooks", servertest.Merge(minimalWebhook, more)).Want(201)
 	return "/programs/" + program + "/webhooks/" + made.Str("id"), made
 }
 
@@ -165,7 +165,7 @@ func TestWebhookFields(t *testing.T) {
 			}
 			path, _ := newWebhook(s, program, nil)
 			was := s.Get(path)
-			check(s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{c.field: c.value})), c.made, 201)
+			check(s.Post("/programs/"+program+"/webhooks", servertest.Merge(minimalWebhook, fields{c.field: c.value})), c.made, 201)
 			check(s.Patch(path, fields{c.field: c.value}), c.change, 200)
 			if now := s.Get(path); c.change == "" && want != leaveOut {
 				now.Shows(fields{c.field: want})
@@ -213,7 +213,7 @@ func TestReservedHeaders(t *testing.T) {
 		for name := range strings.FieldsSeq(names) {
 			for _, form := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
 				s.Patch(path, fields{"custom_headers": fields{form: "x"}}).Invalid("custom_headers." + form + " " + code)
-				s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"custom_headers": fields{form: "x"}})).
+				s.Post("/programs/"+program+"/webhooks", servertest.Merge(minimalWebhook, fields{"custom_headers": fields{form: "x"}})).
 					Invalid("custom_headers." + form + " " + code)
 			}
 		}
@@ -235,7 +235,7 @@ func TestExclusiveEvents(t *testing.T) {
 	specific := strings.Fields("stamp.assigned prize.redeemed value.changed transaction.reversed card.used card.expired")
 	for _, e := range specific {
 		for _, list := range [][]string{{"transaction.created", e}, {e, "*", "transaction.created"}} {
-			s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"events": list})).
+			s.Post("/programs/"+program+"/webhooks", servertest.Merge(minimalWebhook, fields{"events": list})).
 				Invalid("events mutually_exclusive")
 			s.Patch(path, fields{"events": list, "description": "x"}).Invalid("events mutually_exclusive")
 		}
@@ -267,7 +267,7 @@ func TestHeaderLimits(t *testing.T) {
 		{fields{"A": "12345678", "B": "1", "C": "1"}, []string{"custom_headers too_many", "custom_headers too_long"}},
 	} {
 		s.Patch(path, fields{"custom_headers": c.headers}).Invalid(c.want...)
-		s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{
+		s.Post("/programs/"+program+"/webhooks", servertest.Merge(minimalWebhook, fields{
 			"custom_headers": c.headers,
 			"program_ids":    []string{"x"},
 			"location_ids":   []string{s.LocationIDs[0], "y", "z"},

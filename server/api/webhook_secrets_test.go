@@ -83,7 +83,7 @@ func TestMaskIsNoSecret(t *testing.T) {
 	}).Invalid("bearer_token invalid_value", "custom_headers.X-Pass invalid_value")
 	s.Patch(path, fields{"custom_headers": fields{"X-Pass": " *** ", "X-Other": "v"}}).Invalid("custom_headers.X-Pass invalid_value")
 	s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks",
-		servertest.Merge(leastHook, fields{"custom_headers": fields{"X-Pass": "***"}})).Invalid("custom_headers.X-Pass invalid_value")
+		servertest.Merge(minimalWebhook, fields{"custom_headers": fields{"X-Pass": "***"}})).Invalid("custom_headers.X-Pass invalid_value")
 	s.Patch(path, fields{"custom_headers": fields{"X-Pass": "****", "X-Stars": "** *"}, "bearer_token": "****"}).Want(200)
 	hook := s.Row(store.KindWebhook, made.Str("id"))
 	if v := s.Value("SELECT custom_headers FROM webhooks WHERE id=?", hook); v != `{"X-Pass":"****","X-Stars":"** *"}` {
@@ -145,7 +145,7 @@ func TestWebhookKeepsDeletedProgram(t *testing.T) {
 		"description": 7,
 	}).Invalid("description invalid_type", "program_ids.1 invalid_value")
 	s.Patch(empty, fields{"program_ids": []string{deleted}}).Invalid("program_ids.0 invalid_value")
-	s.Post("/programs/"+home+"/webhooks", servertest.Merge(leastHook, fields{"program_ids": []string{deleted}})).
+	s.Post("/programs/"+home+"/webhooks", servertest.Merge(minimalWebhook, fields{"program_ids": []string{deleted}})).
 		Invalid("program_ids.0 invalid_value")
 	s.Patch(path, fields{"program_ids": []string{tea}}).Want(200)
 	s.Patch(path, fields{"program_ids": []string{tea, deleted}}).Invalid("program_ids.1 invalid_value")

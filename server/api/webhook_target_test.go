@@ -65,9 +65,9 @@ func TestTargetLookups(t *testing.T) {
 			t.Errorf("%s: looked up %q, want %q", what, have, hosts)
 		}
 	}
-	first := s.Post(all, leastHook, "Idempotency-Key", "k").Want(201).First()
+	first := s.Post(all, minimalWebhook, "Idempotency-Key", "k").Want(201).First()
 	wants("create", "hooks.invalid")
-	s.Post(all, leastHook, "Idempotency-Key", "k").Replays(first)
+	s.Post(all, minimalWebhook, "Idempotency-Key", "k").Replays(first)
 	wants("replay")
 	s.Post(all, fields{"url": "https://hooks.invalid/b"}, "Idempotency-Key", "k").Want(409, "idempotency_conflict")
 	wants("conflict of idempotency keys")
@@ -84,17 +84,17 @@ func TestTargetLookups(t *testing.T) {
 	wants("other invalid fields", "private.invalid")
 	for _, url := range []any{"", "nothing", 7, nil, "https://a:b@hooks.invalid/"} {
 		s.Patch(path, fields{"url": url}).Want(400)
-		s.Post(all, servertest.Merge(leastHook, fields{"url": url})).Want(400)
+		s.Post(all, servertest.Merge(minimalWebhook, fields{"url": url})).Want(400)
 		wants("an invalid url")
 	}
-	s.Post(all, servertest.Merge(leastHook, fields{"url": "https://10.1.1.1/"}), "Idempotency-Key", "later").Invalid("url not_public")
+	s.Post(all, servertest.Merge(minimalWebhook, fields{"url": "https://10.1.1.1/"}), "Idempotency-Key", "later").Invalid("url not_public")
 	wants("an address")
-	s.Post(all, leastHook, "Idempotency-Key", "later").Want(201).First() // a refusal is not remembered
+	s.Post(all, minimalWebhook, "Idempotency-Key", "later").Want(201).First() // a refusal is not remembered
 	wants("create after a refusal", "hooks.invalid")
-	s.With("").Post(all, leastHook).Want(401)
+	s.With("").Post(all, minimalWebhook).Want(401)
 	wants("no key")
 	reader, _ := s.NewKey(fields{"scopes": []string{"webhooks:read"}})
-	reader.Post(all, leastHook).Want(403)
+	reader.Post(all, minimalWebhook).Want(403)
 	wants("no scope")
 }
 
@@ -131,7 +131,7 @@ func TestTargetsHideNetwork(t *testing.T) {
 	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
 	for _, call := range []func(url string) *servertest.Reply{
 		func(url string) *servertest.Reply {
-			return s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", servertest.Merge(leastHook, fields{"url": url}))
+			return s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", servertest.Merge(minimalWebhook, fields{"url": url}))
 		},
 		func(url string) *servertest.Reply { return s.Patch(path, fields{"url": url}) },
 	} {

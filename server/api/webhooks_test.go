@@ -108,7 +108,7 @@ func TestWebhookList(t *testing.T) {
 	s.Control("DELETE", "/programs/"+one, nil)
 	s.Get("/programs/"+one+"/webhooks").Want(404, "not_found")
 	s.Get("/programs/"+one+"/webhooks/"+want[one][0]).Want(404, "not_found")
-	s.Post("/programs/"+one+"/webhooks", leastHook).Want(404, "not_found")
+	s.Post("/programs/"+one+"/webhooks", minimalWebhook).Want(404, "not_found")
 	s.Get("/programs/" + two + "/webhooks/" + want[two][0]).Want(200)
 	// An installed card locks the program but not its webhooks.
 	s.Post("/programs/"+two+"/publish", nil).Want(200)
@@ -128,7 +128,7 @@ func TestWebhookSecrets(t *testing.T) {
 	})
 	program := s.ProgramIDs["standard"]
 	all := "/programs/" + program + "/webhooks"
-	body := servertest.Merge(leastHook, fields{
+	body := servertest.Merge(minimalWebhook, fields{
 		"bearer_token":   "tok-3b1f",
 		"custom_headers": fields{"X-Pass": "val-77aa"},
 		"url":            "https://hooks.invalid/path-9c2e",
@@ -196,10 +196,10 @@ func TestWebhookMaximum(t *testing.T) {
 	newWebhook(s, two, nil)
 	other, _ := newOtherShop(s)
 	newWebhook(other, other.NewProgram("access", false, nil), nil)
-	s.Post("/programs/"+one+"/webhooks", leastHook).Want(422, "unprocessable_entity")
+	s.Post("/programs/"+one+"/webhooks", minimalWebhook).Want(422, "unprocessable_entity")
 	s.Call("DELETE", path, nil).Want(204)
 	newWebhook(s, two, nil)
-	s.Post("/programs/"+one+"/webhooks", leastHook).Want(422, "unprocessable_entity")
+	s.Post("/programs/"+one+"/webhooks", minimalWebhook).Want(422, "unprocessable_entity")
 }
 
 // TestWebhookTestAndRedelivery checks the log entry at each step.

@@ -28,7 +28,7 @@ type latencies struct {
 }
 
 // between returns the rate, the 99th percentile and the maximum of the answers between two times.
-func (p *latencies) between(start, stop time.Time) (rate float64, p99, most time.Duration) {
+func (p *latencies) between(start, stop time.Time) (rate float64, p99, max time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var took []time.Duration
@@ -204,10 +204,10 @@ func BenchmarkBackup(b *testing.B) {
 					name        string
 					start, stop time.Time
 				}{{"before", start.Add(-beforeBackup()), start}, {"during", start, stop}} {
-					rate, p99, most := s.between(span.start, span.stop)
+					rate, p99, max := s.between(span.start, span.stop)
 					record("stamps/s-"+span.name, rate)
 					record("ms-p99-"+span.name, ms(p99))
-					record("ms-longest-"+span.name, ms(most))
+					record("ms-longest-"+span.name, ms(max))
 				}
 				record("s-backup", stop.Sub(start).Seconds())
 				record("MiB-copy", float64(info.Size())/(1<<20))

@@ -139,9 +139,9 @@ func (p *progress) draw(quit chan struct{}) {
 			remove()
 			raise(sig)
 		case <-timer.C:
-			most := p.width() - 1 // the last column would wrap
-			line := p.state().line(most)
-			fmt.Fprintf(p.terminal, "\r%-*s", max(0, min(last, most)), line)
+			width := p.width() - 1 // the last column would wrap
+			line := p.state().line(width)
+			fmt.Fprintf(p.terminal, "\r%-*s", max(0, min(last, width)), line)
 			last, drawn = len(line), true
 			timer.Reset(redraw)
 		}
@@ -190,7 +190,7 @@ func (s progressState) left() time.Duration {
 
 // line returns the line on a terminal, which is ASCII and has at most most columns: a long
 // name loses its end. A step whose total is not known has the time since it began.
-func (s progressState) line(most int) string {
+func (s progressState) line(width int) string {
 	figures := ": "
 	switch {
 	case s.total == 0:
@@ -200,8 +200,8 @@ func (s progressState) line(most int) string {
 	default:
 		figures += fmt.Sprintf("%d %%, %s, %v left", s.percent(), s.rateText(), s.left())
 	}
-	line := s.Name[:min(len(s.Name), max(0, most-len(figures)))] + figures
-	return line[:max(0, min(len(line), most))]
+	line := s.Name[:min(len(s.Name), max(0, width-len(figures)))] + figures
+	return line[:max(0, min(len(line), width))]
 }
 
 // rateText returns the rate for people, such as 83.1 MB/s or 61k rows/s.

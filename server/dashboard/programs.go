@@ -273,16 +273,16 @@ func (v *visit) programRules(p *store.ProgramForm) []web.Fact {
 	if !store.CollectsStamps(p.Type) {
 		return nil
 	}
-	spend, most := v.T("None"), v.T("No limit")
+	spend, max := v.T("None"), v.T("No limit")
 	if p.MinSpendCents.Valid {
 		spend = v.money(p.MinSpendCents.V)
 	}
 	if p.MaxStampsPerDay.Valid {
-		most = v.Number(p.MaxStampsPerDay.V)
+		max = v.Number(p.MaxStampsPerDay.V)
 	}
 	return []web.Fact{
 		v.fact("Minimum purchase for a stamp", spend),
-		v.fact("Most stamps per card and day", most),
+		v.fact("Most stamps per card and day", max),
 	}
 }
 

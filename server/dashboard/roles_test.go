@@ -13,9 +13,9 @@ import (
 	"punchcard/server/servertest"
 )
 
-// leastRoles has every page and every form under the least role that may use it. Visitors are
+// minRoles has every page and every form under the least role that may use it. Visitors are
 // not signed in; the pages of an account are for everybody who is.
-var leastRoles = map[string]string{
+var minRoles = map[string]string{
 	"visitor": `
 		GET /setup/:token
 		POST /setup/:token
@@ -209,10 +209,10 @@ var leastRoles = map[string]string{
 // streams are pages that do not end. The tests open them only as people whom they refuse.
 var streams = []string{"/dashboard/events"}
 
-// leastRole returns the least role of each page and form.
-func leastRole() map[string]string {
+// minRole returns the least role of each page and form.
+func minRole() map[string]string {
 	of := map[string]string{}
-	for role, text := range leastRoles {
+	for role, text := range minRoles {
 		for line := range strings.Lines(strings.TrimSpace(text)) {
 			of[strings.TrimSpace(line)] = role
 		}
@@ -223,7 +223,7 @@ func leastRole() map[string]string {
 // TestTableOfRoles checks that the table has all pages and forms, and no others.
 func TestTableOfRoles(t *testing.T) {
 	t.Parallel()
-	table := leastRole()
+	table := minRole()
 	for _, b := range dashboard.Bindings() {
 		what := b.Method + " " + b.Pattern
 		if table[what] == "" {
@@ -243,9 +243,9 @@ func TestRoles(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	ids := s.sample(s.Server, "Sample")
-	least := leastRole()
-	for _, what := range servertest.Sample(slices.Sorted(maps.Keys(least))) {
-		role := least[what]
+	min := minRole()
+	for _, what := range servertest.Sample(slices.Sorted(maps.Keys(min))) {
+		role := min[what]
 		method, pattern, _ := strings.Cut(what, " ")
 		if role == "visitor" {
 			continue
@@ -302,9 +302,9 @@ func TestForeignIDs(t *testing.T) {
 		prefix, _, _ := strings.Cut(id, "_")
 		unknown[word] = prefix + "_none"
 	}
-	least := leastRole()
-	for _, what := range servertest.Sample(slices.Sorted(maps.Keys(least))) {
-		role := least[what]
+	min := minRole()
+	for _, what := range servertest.Sample(slices.Sorted(maps.Keys(min))) {
+		role := min[what]
 		method, pattern, _ := strings.Cut(what, " ")
 		if role == "operator" || role == "visitor" || !strings.Contains(pattern, "/:") {
 			continue

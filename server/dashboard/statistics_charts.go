@@ -149,8 +149,8 @@ func (v *visit) points(days []store.PeriodDay, f periodFigure, every int) (list 
 	return list
 }
 
-// mostParts is the number of parts of a split bar; further ones are drawn as one.
-const mostParts = 6
+// maxParts is the number of parts of a split bar; further ones are drawn as one.
+const maxParts = 6
 
 // locationChart returns how a period divides between the locations.
 func (v *visit) locationChart(now store.PeriodReport) template.HTML {
@@ -165,14 +165,14 @@ func (v *visit) locationChart(now store.PeriodReport) template.HTML {
 // largest returns the largest parts, and the others as one.
 func (v *visit) largest(parts []web.Part) []web.Part {
 	slices.SortStableFunc(parts, func(a, b web.Part) int { return int(b.Value - a.Value) })
-	if len(parts) <= mostParts {
+	if len(parts) <= maxParts {
 		return parts
 	}
-	others := web.Part{Label: v.T("{0} other|{0} others", len(parts)-mostParts+1)}
-	for _, p := range parts[mostParts-1:] {
+	others := web.Part{Label: v.T("{0} other|{0} others", len(parts)-maxParts+1)}
+	for _, p := range parts[maxParts-1:] {
 		others.Value += p.Value
 	}
-	return append(parts[:mostParts-1:mostParts-1], others)
+	return append(parts[:maxParts-1:maxParts-1], others)
 }
 
 // locationName returns how a location is called.

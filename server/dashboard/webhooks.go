@@ -122,11 +122,11 @@ type webhookRow struct {
 
 func (v *visit) webhookRow(w store.WebhookOverview) webhookRow {
 	row := webhookRow{WebhookOverview: w, Name: cmp.Or(w.Description, shortURL(w.URL))}
-	most := int64(v.Kernel.Store().Limits().DeliveryFailures)
+	max := int64(v.Kernel.Store().Limits().DeliveryFailures)
 	switch {
 	case w.Draft:
 		row.State = v.badge("Draft of an assistant", "warn")
-	case !w.Active && w.ConsecutiveFailures >= most:
+	case !w.Active && w.ConsecutiveFailures >= max:
 		row.State = v.badge("Off after failures", "bad")
 	case !w.Active:
 		row.State = v.badge("Off", "")
@@ -151,12 +151,12 @@ func (v *visit) webhookRow(w store.WebhookOverview) webhookRow {
 
 // shortURL shortens a URL for a title.
 func shortURL(u string) string {
-	const most = 60
+	const max = 60
 	if _, rest, ok := strings.Cut(u, "://"); ok {
 		u = rest
 	}
-	if len(u) > most { // it is ASCII
-		u = u[:most] + "…"
+	if len(u) > max { // it is ASCII
+		u = u[:max] + "…"
 	}
 	return u
 }

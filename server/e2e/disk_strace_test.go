@@ -26,7 +26,7 @@ func TestDiskFailsOnce(t *testing.T) {
 			for ; d.failCall(call, n); n++ {
 				d.checkCards()
 			}
-			if least := map[string]int{"pwrite64": 10, "fsync": 1}[call]; n <= least {
+			if min := map[string]int{"pwrite64": 10, "fsync": 1}[call]; n <= min {
 				t.Errorf("a write makes %d calls of %s", n-1, call)
 			}
 			t.Logf("%d calls of %s", n-1, call)

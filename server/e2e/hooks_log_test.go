@@ -103,9 +103,9 @@ func (o *crashedShop) checkLog(s *store.Store, v *store.View) error {
 func (o *crashedShop) checkRepeats() {
 	o.t.Helper()
 	for _, e := range o.endpoints {
-		lost, most, repeated, requests := 0, 0, 0, 0
+		lost, longest, repeated, requests := 0, 0, 0, 0
 		for _, l := range e.lost {
-			lost, most = lost+len(l), max(most, len(l))
+			lost, longest = lost+len(l), max(longest, len(l))
 		}
 		for id, a := range e.arrivals {
 			requests += a.seen
@@ -126,7 +126,7 @@ func (o *crashedShop) checkRepeats() {
 			o.t.Errorf("%s: %d repeats, but %d outcomes were lost", e.name, repeated, lost)
 		}
 		o.t.Logf("%s: %d events in %d requests; %d accepted again, at most %d after one kill", e.name, len(e.arrivals), requests,
-			repeated, most)
+			repeated, longest)
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 // wakes those of its cards alone.
 type streams struct {
 	ctx  context.Context // ends all streams
-	most int
+	max  int
 	mu   sync.Mutex
 	open int
 	of   map[int64][]*cardStream // oldest first
@@ -44,8 +44,8 @@ type cardStream struct {
 	answer chan bool     // of a check; of capacity 1
 }
 
-func newStreams(ctx context.Context, most int) *streams {
-	s := &streams{ctx: ctx, most: most, of: map[int64][]*cardStream{}, checks: make(chan *cardStream)}
+func newStreams(ctx context.Context, max int) *streams {
+	s := &streams{ctx: ctx, max: max, of: map[int64][]*cardStream{}, checks: make(chan *cardStream)}
 	go s.runChecks()
 	return s
 }
@@ -62,7 +62,7 @@ func (s *streams) join(root int64) (c *cardStream, ok bool) {
 		list = list[1:]
 		s.open--
 	}
-	if s.open >= s.most {
+	if s.open >= s.max {
 		return nil, false
 	}
 	c = &cardStream{wake: make(chan struct{}, 1), end: make(chan struct{}), answer: make(chan bool, 1)}

@@ -91,7 +91,7 @@ func (c Client) logged() string {
 	return c.Peer.String()
 }
 
-// ClientAddress returns the address by which the guesses of a request's client are
+// ClientAddress returns the address by which the attempts of a request's client are
 // limited. It is zero if the address is unknown; all such clients share one limit.
 func (k *Kernel) ClientAddress(r *http.Request) netip.Addr {
 	c := k.client(r)

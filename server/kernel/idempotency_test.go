@@ -22,7 +22,7 @@ func keyOf(scope int64, value string) store.IdempotencyKey {
 func TestSameKeyIsExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newKeyLocks(30 * time.Second)
-		var holders, most, total atomic.Int64
+		var holders, max, total atomic.Int64
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
@@ -31,8 +31,8 @@ func TestSameKeyIsExclusive(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if n := holders.Add(1); n > most.Load() {
-					most.Store(n)
+				if n := holders.Add(1); n > max.Load() {
+					max.Store(n)
 				}
 				total.Add(1)
 				synctest.Wait()
@@ -41,8 +41,8 @@ func TestSameKeyIsExclusive(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if most.Load() != 1 || total.Load() != 50 {
-			t.Errorf("%d at once, %d in all", most.Load(), total.Load())
+		if max.Load() != 1 || total.Load() != 50 {
+			t.Errorf("%d at once, %d in all", max.Load(), total.Load())
 		}
 		if len(c.held) != 0 {
 			t.Errorf("%d keys are left", len(c.held))

@@ -118,7 +118,7 @@ func (k *Kernel) repeated(call *Call, op *Operation) (r Result, err error) {
 		return Result{}, err
 	}
 	if !known {
-		// The answer shows that the code names no card, so it counts as a guess.
+		// The answer shows that the code names no card, so it counts as a failed attempt.
 		k.countCode(call, store.ErrUnknownCode)
 	}
 	r.Replayed = true

@@ -245,7 +245,7 @@ func TestConcurrentPINsOfALocation(t *testing.T) {
 		t.Errorf("%v, %v", got, all)
 	}
 	// Nine wrong ones in each of five windows.
-	g, now := &guesses{}, start
+	g, now := &failedAttempts{}, start
 	for range 5 {
 		for range locationPINRule.max - 1 {
 			if g.add(locationPINRule, now) {
@@ -260,7 +260,7 @@ func TestConcurrentPINsOfALocation(t *testing.T) {
 // before the lock, but counted after it, is not told, whatever it is.
 func TestLockedShortCodes(t *testing.T) {
 	const start = store.Time(1_800_000_000_000)
-	k := &Kernel{codes: &shortCodes{devices: map[int64]*guesses{}}}
+	k := &Kernel{codes: &shortCodes{devices: map[int64]*failedAttempts{}}}
 	call := func(device int64, code string, now store.Time) *Call {
 		return &Call{
 			Caller: Caller{Kind: Device, Device: &store.TillIdentity{Till: store.Till{Device: device}}},

@@ -13,8 +13,8 @@ import (
 // The rules for wrong staff PINs. Those of a device count in a row, those of all
 // devices of a location also when right ones come between.
 var (
-	devicePINRule   = guessRule{max: 5, lock: time.Minute}
-	locationPINRule = guessRule{max: 10, window: 15 * time.Minute, lock: 5 * time.Minute}
+	devicePINRule   = attemptRule{max: 5, lock: time.Minute}
+	locationPINRule = attemptRule{max: 10, window: 15 * time.Minute, lock: 5 * time.Minute}
 )
 
 // staffPINs checks the staff PINs of requests. Comparing with the stored hash is
@@ -28,8 +28,8 @@ type staffPINs struct {
 // locationPINs is the state of a location and its devices.
 type locationPINs struct {
 	mu      sync.Mutex // held while a PIN is checked, so that no concurrent ones exceed the rules
-	wrong   guesses
-	devices map[int64]*guesses
+	wrong   failedAttempts
+	devices map[int64]*failedAttempts
 	right   [32]byte // digest of the last right PIN
 }
 
@@ -87,22 +87,22 @@ func (p *staffPINs) checkMember(id *store.TillIdentity, member store.TillStaff, 
 
 // location returns the state of the location of a till.
 func (p *staffPINs) location(id *store.TillIdentity) *locationPINs {
-	known, _ := p.locations.LoadOrStore(id.Location, &locationPINs{devices: map[int64]*guesses{}})
+	known, _ := p.locations.LoadOrStore(id.Location, &locationPINs{devices: map[int64]*failedAttempts{}})
 	return known.(*locationPINs)
 }
 
-// device returns the wrong guesses of a device.
-func (l *locationPINs) device(id *store.TillIdentity) *guesses {
+// device returns the failed attempts of a device.
+func (l *locationPINs) device(id *store.TillIdentity) *failedAttempts {
 	device := l.devices[id.Device]
 	if device == nil {
-		device = &guesses{}
+		device = &failedAttempts{}
 		l.devices[id.Device] = device
 	}
 	return device
 }
 
 // locked returns an error while the location or the device is locked.
-func (l *locationPINs) locked(device *guesses, now store.Time) error {
+func (l *locationPINs) locked(device *failedAttempts, now store.Time) error {
 	atDevice, atLocation := device.locked(now), l.wrong.locked(now)
 	switch {
 	case atLocation > 0:
@@ -114,7 +114,7 @@ func (l *locationPINs) locked(device *guesses, now store.Time) error {
 }
 
 // countWrong counts a wrong PIN and returns the locks that it causes.
-func (l *locationPINs) countWrong(id *store.TillIdentity, device *guesses, now store.Time) (locks []pinLock) {
+func (l *locationPINs) countWrong(id *store.TillIdentity, device *failedAttempts, now store.Time) (locks []pinLock) {
 	if device.add(devicePINRule, now) {
 		locks = append(locks, pinLock{store.KindDevice, id.Device})
 	}

@@ -139,8 +139,8 @@ func scans(b []byte) (n int) {
 // shrink returns a copy of a picture that is at most MaxSide pixels wide and high.
 func shrink(picture image.Image) image.Image {
 	size := picture.Bounds().Size()
-	if most := max(size.X, size.Y); most > MaxSide {
-		scale := func(n int) int { return max(1, int(math.Round(float64(n)*MaxSide/float64(most)))) }
+	if longest := max(size.X, size.Y); longest > MaxSide {
+		scale := func(n int) int { return max(1, int(math.Round(float64(n)*MaxSide/float64(longest)))) }
 		size = image.Pt(scale(size.X), scale(size.Y))
 	}
 	copied := image.NewNRGBA(image.Rectangle{Max: size})

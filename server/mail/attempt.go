@@ -152,8 +152,8 @@ func (s *Sender) hold(m *store.QueuedMail, until store.Time) bool {
 
 // backoff returns the wait after n failures: first, doubled with each further one
 // up to most, plus up to a tenth.
-func backoff(first, most time.Duration, n int) time.Duration {
-	wait := min(first<<min(n-1, 20), most)
+func backoff(first, max time.Duration, n int) time.Duration {
+	wait := min(first<<min(n-1, 20), max)
 	return wait + time.Duration(rand.Float64()*float64(wait)/10)
 }
 

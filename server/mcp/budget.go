@@ -13,8 +13,8 @@ import (
 // budget counts the calls of keys on each day in UTC. The counts are kept in memory, read
 // from the file with a key's first call of a day, and written by Flush.
 type budget struct {
-	st   *store.Store
-	most int // calls of a key and day; 0: no limit
+	st  *store.Store
+	max int // calls of a key and day; 0: no limit
 
 	mu   sync.Mutex
 	days map[store.KeyDay]*count
@@ -37,7 +37,7 @@ func (b *budget) take(key int64, now store.Time) (used int64, ok bool, err error
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.most > 0 && c.calls >= int64(b.most) {
+	if b.max > 0 && c.calls >= int64(b.max) {
 		return c.calls, false, nil
 	}
 	c.calls++
@@ -125,13 +125,13 @@ func (f *Face) Flush() error {
 // many calls are left, -1 if there is no limit.
 func (b *budget) setHeaders(h http.Header, used int64, now store.Time) (left int) {
 	h.Set("X-Daily-Reset", strconv.FormatInt(b.reset(now), 10))
-	if b.most == 0 {
+	if b.max == 0 {
 		h.Set("X-Daily-Limit", "2147483647")
 		h.Set("X-Daily-Remaining", "2147483647")
 		return -1
 	}
-	left = max(0, b.most-int(used))
-	h.Set("X-Daily-Limit", strconv.Itoa(b.most))
+	left = max(0, b.max-int(used))
+	h.Set("X-Daily-Limit", strconv.Itoa(b.max))
 	h.Set("X-Daily-Remaining", strconv.Itoa(left))
 	return left
 }

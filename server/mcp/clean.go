@@ -44,7 +44,7 @@ func isHidden(c rune) bool {
 
 // cleanText returns a text without invisible and bidirectional characters, and with a blank
 // for each line break and tabulator. It cuts the text after most characters and adds "…".
-func cleanText(text string, most int) string {
+func cleanText(text string, max int) string {
 	var b strings.Builder
 	n := 0
 	for _, c := range text {
@@ -54,7 +54,7 @@ func cleanText(text string, most int) string {
 		case isHidden(c):
 			continue
 		}
-		if n == most {
+		if n == max {
 			b.WriteRune('…')
 			break
 		}
@@ -67,8 +67,8 @@ func cleanText(text string, most int) string {
 // clean returns a JSON text whose strings and names are cleaned, and the paths of the
 // untrusted texts in it, such as cards[].holder_name. Untrusted texts have at most most
 // characters.
-func clean(raw []byte, most int) (out []byte, untrusted []string) {
-	c := cleaner{most: most}
+func clean(raw []byte, max int) (out []byte, untrusted []string) {
+	c := cleaner{max: max}
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	var b bytes.Buffer
 	c.enc = jsontext.NewEncoder(&b, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -80,7 +80,7 @@ func clean(raw []byte, most int) (out []byte, untrusted []string) {
 // cleaner writes the cleaned copy of a JSON text.
 type cleaner struct {
 	enc   *jsontext.Encoder
-	most  int
+	max   int
 	paths []string
 }
 
@@ -93,14 +93,14 @@ func (c *cleaner) value(dec *jsontext.Decoder, path string, untrusted bool) {
 	}
 	switch token.Kind() {
 	case jsontext.KindString:
-		most := 1 << 30
+		max := 1 << 30
 		if untrusted {
-			most = c.most
+			max = c.max
 			if token.String() != "" {
 				c.paths = append(c.paths, path)
 			}
 		}
-		c.enc.WriteToken(jsontext.String(cleanText(token.String(), most)))
+		c.enc.WriteToken(jsontext.String(cleanText(token.String(), max)))
 	case jsontext.KindBeginArray:
 		c.enc.WriteToken(token)
 		for dec.PeekKind() != jsontext.KindEndArray && dec.PeekKind() != jsontext.KindInvalid {

@@ -60,7 +60,7 @@ func New(c Config) *Face {
 	if c.PerMinute > 0 {
 		f.others = kernel.NewLimiter(max(othersPerMinute, c.PerMinute))
 	}
-	f.days = budget{st: f.st, most: c.PerDay, days: map[store.KeyDay]*count{}}
+	f.days = budget{st: f.st, max: c.PerDay, days: map[store.KeyDay]*count{}}
 	return f
 }
 

@@ -100,8 +100,8 @@ func (c *call) result(out any, isError bool) *sdk.CallToolResult {
 	raw := wire.Append(nil, out)
 	var text []byte
 	var untrusted []string
-	for _, most := range []int{math.MaxInt, 500, 200, 80, 30} {
-		if text, untrusted = clean(raw, most); len(text) <= maxAnswer {
+	for _, max := range []int{math.MaxInt, 500, 200, 80, 30} {
+		if text, untrusted = clean(raw, max); len(text) <= maxAnswer {
 			break
 		}
 	}

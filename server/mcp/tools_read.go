@@ -13,7 +13,7 @@ import (
 // Page sizes of the tools.
 const (
 	defaultRows = 25
-	mostRows    = 50
+	maxRows     = 50
 )
 
 // readingTools returns the tools that read the shop, its cards and its ledger.
@@ -96,7 +96,7 @@ type rowArgs struct {
 // rows returns a page of a list: its limit is that of the arguments, or less if the answer
 // would be too large.
 func rows(c *call, in *input, asked store.Opt[int64], f func(in *input) (any, error)) (any, error) {
-	return c.fit(min(asked.Or(defaultRows), mostRows), func(limit int64) (any, error) {
+	return c.fit(min(asked.Or(defaultRows), maxRows), func(limit int64) (any, error) {
 		in.with("limit", intJSON(limit))
 		return f(in)
 	})

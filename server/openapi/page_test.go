@@ -290,8 +290,8 @@ func TestDocsOfAnyRoute(t *testing.T) {
 		Link  store.Opt[string]     `json:"link" req:"true" format:"https-url"`
 		Mail  store.Opt[string]     `json:"mail" req:"true" format:"email"`
 		Day   store.Opt[string]     `json:"day" req:"true" format:"date"`
-		Most  store.Opt[int64]      `json:"most" req:"true" max:"5"`
-		Least store.Opt[int64]      `json:"least" req:"true" min:"7"`
+		Max   store.Opt[int64]      `json:"most" req:"true" max:"5"`
+		Min   store.Opt[int64]      `json:"least" req:"true" min:"7"`
 		Yes   store.Opt[bool]       `json:"yes" req:"true"`
 		Tags  store.Opt[[]string]   `json:"tags" req:"true" min:"1" max:"3"`
 		Text  store.Opt[string]     `json:"text" req:"true"`

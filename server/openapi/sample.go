@@ -242,7 +242,7 @@ func (d *Document) sampleParameters(o *Operation) {
 			p.Example = d.samples.id(strings.ReplaceAll(singular(parts[at-1]), "deliverie", "delivery"))
 		case p.Name == "limit":
 			p.Example = json.Number("20")
-			if most, err := p.Schema.Maximum.Int64(); err == nil && most < 20 {
+			if max, err := p.Schema.Maximum.Int64(); err == nil && max < 20 {
 				p.Example = p.Schema.Maximum
 			}
 		case parameterExamples[p.Name] != nil:

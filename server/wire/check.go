@@ -133,13 +133,13 @@ func parseWhole(literal string) (n int64, over int, whole bool) {
 // cutExponent splits 12e3 into 12 and 3. It limits the exponent to ten million, as
 // no body is long enough for a greater one to make a difference.
 func cutExponent(s string) (string, int) {
-	const most = 10_000_000
+	const limit = 10_000_000
 	i := strings.IndexAny(s, "eE")
 	if i < 0 {
 		return s, 0
 	}
 	n, _ := strconv.Atoi(s[i+1:]) // the nearest int if out of range
-	return s[:i], max(-most, min(most, n))
+	return s[:i], max(-limit, min(limit, n))
 }
 
 // Validate validates the struct that fields points to, whose fields must all be
@@ -183,8 +183,8 @@ func (r *rule) check(field any, lim Limits, out *details) {
 		r.checkFloat(opt.V, lim, out)
 	case *store.Opt[bool], *store.Opt[store.Time]:
 	case *store.Opt[[]byte]:
-		if most := r.upper(lim); most.set && int64(len(opt.V)) > most.whole {
-			out.add(r.name, CodeTooLarge, "must have at most "+most.text+" bytes")
+		if max := r.upper(lim); max.set && int64(len(opt.V)) > max.whole {
+			out.add(r.name, CodeTooLarge, "must have at most "+max.text+" bytes")
 		}
 	case *store.Opt[[]string]:
 		r.checkCount(r.count(opt.V), lim, out)

@@ -38,7 +38,7 @@ type bounds struct {
 	raw   handle
 	path  string
 	calls int64 // of the progress handler since the statement began
-	most  int64 // calls; grows with the file's size
+	max   int64 // calls; grows with the file's size
 	over  bool  // there were more
 	few   bool  // see FewSteps
 
@@ -51,7 +51,7 @@ type bounds struct {
 // without end, no value takes more memory than maxValue, and views, and functions in
 // the schema that can do more than compute, are errors.
 func (c *Conn) bound(path string) error {
-	c.bounds = bounds{raw: handleOf(c.db), path: path, most: stepsAtLeast / stepsPerCall}
+	c.bounds = bounds{raw: handleOf(c.db), path: path, max: stepsAtLeast / stepsPerCall}
 	c.raw.handleProgress(c)
 	c.db.Limit(sqlite.LimitLength, maxValue)
 	if err := c.raw.harden(); err != nil {
@@ -66,10 +66,10 @@ func (c *Conn) progress() (end bool) {
 	if c.ctx != nil && c.ctx.Err() != nil {
 		return true
 	}
-	if c.calls > c.most && !c.few {
-		c.most = (stepsAtLeast + stepsPerByte*fileSize(c.path)) / stepsPerCall
+	if c.calls > c.max && !c.few {
+		c.max = (stepsAtLeast + stepsPerByte*fileSize(c.path)) / stepsPerCall
 	}
-	if c.over = c.calls > c.most; !c.over {
+	if c.over = c.calls > c.max; !c.over {
 		c.watch.tell()
 	}
 	return c.over
@@ -97,8 +97,8 @@ func (c *Conn) begin() {
 // function that it returns is called. It is for reading the schema and single rows:
 // SQLite's steps take longer while it reads the schema.
 func (c *Conn) FewSteps() (end func()) {
-	c.few, c.most = true, fewSteps/stepsPerCall
-	return func() { c.few, c.most = false, stepsAtLeast/stepsPerCall }
+	c.few, c.max = true, fewSteps/stepsPerCall
+	return func() { c.few, c.max = false, stepsAtLeast/stepsPerCall }
 }
 
 // InterruptOn interrupts the connection when ctx ends, also while it waits for a busy

@@ -41,8 +41,8 @@ func TestEndlessStatement(t *testing.T) {
 func TestRowsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	rows := func(most int) (n int, err error) {
-		r := c.Query("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT ?) SELECT i FROM n", most)
+	rows := func(max int) (n int, err error) {
+		r := c.Query("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT ?) SELECT i FROM n", max)
 		for r.Next() {
 			n++
 		}

@@ -27,7 +27,7 @@ type Rows struct {
 	done bool  // there is no further row
 	at   int   // the next column
 	n    int64 // rows so far
-	most int64 // of them; see rowsAtLeast
+	max  int64 // of them; see rowsAtLeast
 	err  error
 }
 
@@ -40,7 +40,7 @@ func (c *Conn) Query(sql string, args ...any) *Rows {
 	}
 	r := &s.rows
 	r.open, r.done, r.err = true, false, nil
-	r.n, r.most = 0, rowsAtLeast
+	r.n, r.max = 0, rowsAtLeast
 	c.open = append(c.open, r)
 	return r
 }
@@ -65,9 +65,9 @@ func (r *Rows) Next() bool {
 	if err != nil {
 		r.err = r.c.fail(err)
 	}
-	if r.n++; more && r.n > r.most {
-		r.most = rowsAtLeast + fileSize(r.c.path)/bytesPerRow
-		if r.n > r.most {
+	if r.n++; more && r.n > r.max {
+		r.max = rowsAtLeast + fileSize(r.c.path)/bytesPerRow
+		if r.n > r.max {
 			more, r.err = false, ErrEndless
 		}
 	}

@@ -16,11 +16,11 @@ func TestWatch(t *testing.T) {
 		INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<100000) SELECT i, i%100 FROM n;
 		INSERT INTO u VALUES (1), (2)`)
 	// grows checks that counts grow and end between least and most.
-	grows := func(what string, seen []int64, least, most int64) {
+	grows := func(what string, seen []int64, min, max int64) {
 		t.Helper()
-		if len(seen) < 3 || !slices.IsSorted(seen) || seen[0] >= seen[len(seen)-1] || seen[len(seen)-1] < least ||
-			seen[len(seen)-1] > most {
-			t.Errorf("%s: seen %v, want growing numbers up to %d to %d", what, seen, least, most)
+		if len(seen) < 3 || !slices.IsSorted(seen) || seen[0] >= seen[len(seen)-1] || seen[len(seen)-1] < min ||
+			seen[len(seen)-1] > max {
+			t.Errorf("%s: seen %v, want growing numbers up to %d to %d", what, seen, min, max)
 		}
 	}
 	var seen []int64

@@ -186,15 +186,15 @@ func (l *load) serve(ctx context.Context) (rows int64, err error) {
 // verdict returns err, and an error if the log grew too large or anything else went
 // wrong. If there is none it prints that all results agree.
 func (l *load) verdict(err error, rows int64) error {
-	most := join(l.periods).wal / mib
-	if most > float64(l.bound) {
-		l.fail("the write-ahead log grew to %.1f MiB; -wal-bound is %d", most, l.bound)
+	max := join(l.periods).wal / mib
+	if max > float64(l.bound) {
+		l.fail("the write-ahead log grew to %.1f MiB; -wal-bound is %d", max, l.bound)
 	}
 	if n := l.faults.Load(); n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d faults", n))
 	}
 	if err == nil {
-		fmt.Printf("check found nothing; the ledger's %d rows and all cards are as the tills were told; log at most %.1f MiB\n", rows, most)
+		fmt.Printf("check found nothing; the ledger's %d rows and all cards are as the tills were told; log at most %.1f MiB\n", rows, max)
 	}
 	return err
 }

@@ -96,8 +96,8 @@ func checkHistory(t *testing.T, st *store.Store, now time.Time, days int) {
 		if len(kinds) != 2*7 {
 			t.Errorf("rows by location and type: %v", kinds)
 		}
-		if most := slices.Max(slices.Collect(maps.Values(visits))); most < 40 || len(visits) < 400 {
-			t.Errorf("%d cards, at most %d rows of one", len(visits), most)
+		if max := slices.Max(slices.Collect(maps.Values(visits))); max < 40 || len(visits) < 400 {
+			t.Errorf("%d cards, at most %d rows of one", len(visits), max)
 		}
 		return nil
 	})

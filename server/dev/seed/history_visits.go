@@ -137,9 +137,9 @@ func (h *history) serve(tx *store.Tx, visits []visit) error {
 }
 
 // wait lets some seconds pass, but not beyond the end of the history.
-func (h *history) wait(tx *store.Tx, most int) {
+func (h *history) wait(tx *store.Tx, seconds int) {
 	end := store.TimeOf(h.now)
-	tx.Now = max(tx.Now, min(end, tx.Now.Add(time.Duration(1+h.rng.IntN(most))*time.Second)))
+	tx.Now = max(tx.Now, min(end, tx.Now.Add(time.Duration(1+h.rng.IntN(seconds))*time.Second)))
 }
 
 var (

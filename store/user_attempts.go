@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// guessRule says how wrong passwords and codes lock what they are counted for.
-type guessRule struct {
+// attemptRule says how wrong passwords and codes lock what they are counted for.
+type attemptRule struct {
 	name    string // in audit rows
-	most    int    // failures within the window that lock
+	max     int    // failures within the window that lock
 	window  time.Duration
 	lock    time.Duration // the first one; each further one lasts twice as long
 	longest time.Duration
@@ -25,16 +25,16 @@ type guessRule struct {
 // counted for the account and for the address over all accounts. The lock of an account ends
 // after a while whatever comes, so that nobody can keep a person out for good.
 var (
-	browserRule = guessRule{name: "browser", most: 5, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
-	accountRule = guessRule{
+	browserRule = attemptRule{name: "browser", max: 5, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
+	accountRule = attemptRule{
 		name:    "account",
-		most:    10,
+		max:     10,
 		window:  15 * time.Minute,
 		lock:    30 * time.Second,
 		longest: 30 * time.Second,
 		slows:   true,
 	}
-	addressRule = guessRule{name: "address", most: 20, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
+	addressRule = attemptRule{name: "address", max: 20, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
 )
 
 // unknownAddresses is how many times as much a rule for an address allows to all clients
@@ -44,15 +44,15 @@ const unknownAddresses = 5
 // lockMemory is how long after the end of a lock the next one is longer.
 const lockMemory = 24 * time.Hour
 
-// guesses are the failures that are counted for one subject.
-type guesses struct {
+// failedAttempts are the failures that are counted for one subject.
+type failedAttempts struct {
 	failed []Time // within the window, oldest first
 	locks  int    // since the last one was forgotten
 	until  Time   // end of the lock; 0: there was none
 }
 
 // add counts a failure and reports whether it locks.
-func (g guesses) add(rule guessRule, now Time) (next guesses, locks bool) {
+func (g failedAttempts) add(rule attemptRule, now Time) (next failedAttempts, locks bool) {
 	if g.until != 0 && g.until.Add(lockMemory) <= now {
 		g.locks, g.until = 0, 0
 	}
@@ -63,7 +63,7 @@ func (g guesses) add(rule guessRule, now Time) (next guesses, locks bool) {
 	}
 	next.failed = append(next.failed, now)
 	next.locks, next.until = g.locks, g.until
-	if len(next.failed) < rule.most {
+	if len(next.failed) < rule.max {
 		return next, false
 	}
 	length := rule.lock
@@ -73,7 +73,7 @@ func (g guesses) add(rule guessRule, now Time) (next guesses, locks bool) {
 	next.locks++
 	next.until = now.Add(length)
 	if rule.slows {
-		next.failed = next.failed[len(next.failed)-rule.most:]
+		next.failed = next.failed[len(next.failed)-rule.max:]
 	} else {
 		next.failed = nil
 	}
@@ -81,7 +81,7 @@ func (g guesses) add(rule guessRule, now Time) (next guesses, locks bool) {
 }
 
 // end returns when the failures are forgotten.
-func (g guesses) end(rule guessRule) (end Time) {
+func (g failedAttempts) end(rule attemptRule) (end Time) {
 	if n := len(g.failed); n > 0 {
 		end = g.failed[n-1].Add(rule.window)
 	}
@@ -93,7 +93,7 @@ func (g guesses) end(rule guessRule) (end Time) {
 
 // subject is what a rule counts failures for.
 type subject struct {
-	rule guessRule
+	rule attemptRule
 	hash []byte
 }
 
@@ -109,9 +109,9 @@ func (q *queries) subjects(email string, b Browser) []subject {
 // addressSubject returns what a rule counts for an address. All clients whose address is
 // not known, since they came through a proxy that is not trusted or seem to, share one
 // subject: no header of a request turns a limit off.
-func (s *Store) addressSubject(rule guessRule, kind string, at netip.Addr) subject {
+func (s *Store) addressSubject(rule attemptRule, kind string, at netip.Addr) subject {
 	if !at.IsValid() {
-		rule.name, rule.most = "unknown_"+rule.name, unknownAddresses*rule.most
+		rule.name, rule.max = "unknown_"+rule.name, unknownAddresses*rule.max
 		return subject{rule, s.subjectHash(kind, "unknown")}
 	}
 	return subject{rule, s.subjectHash(kind, networkOf(at))}
@@ -145,18 +145,18 @@ func (g IDs) hashKey() []byte {
 	return key[:]
 }
 
-// guessLock returns an error if failures have locked the account, the address or, if it is
+// attemptLock returns an error if failures have locked the account, the address or, if it is
 // known, the browser alone.
-func (q *queries) guessLock(email string, b Browser) error {
+func (q *queries) attemptLock(email string, b Browser) error {
 	if until := q.lockOf(q.subjects(email, b)...); until > q.Now {
 		return tooMany("Too many wrong passwords or codes. Try again later.", q.Now, until)
 	}
 	return q.failed
 }
 
-// countGuess counts a wrong guess for all that it is counted for, and audits it and the
+// countAttempt counts a failed attempt for all that it is counted for, and audits it and the
 // locks that it causes. user is 0 if there is no such account.
-func (tx *Tx) countGuess(user int64, email string, b Browser) error {
+func (tx *Tx) countAttempt(user int64, email string, b Browser) error {
 	subjects := tx.subjects(email, b)
 	shop := int64(0)
 	if user != 0 {
@@ -191,7 +191,7 @@ func (tx *Tx) auditSubject(sub subject, shop int64, action string, kind Kind, ta
 }
 
 // count counts a failure for one subject and reports whether it locks.
-func (tx *Tx) count(sub subject) (g guesses, locks bool) {
+func (tx *Tx) count(sub subject) (g failedAttempts, locks bool) {
 	tx.one(func(r *rows) {
 		var failed []int64
 		r.json(&failed)
@@ -237,9 +237,9 @@ func jsonTimes(times []Time) string {
 	return jsonKeys(keys)
 }
 
-// forgetGuesses forgets the failures of a known browser, after a success. Those of others
+// forgetFailures forgets the failures of a known browser, after a success. Those of others
 // stay: a person who signs in must not help an attack on the account.
-func (tx *Tx) forgetGuesses(email string, b Browser) error {
+func (tx *Tx) forgetFailures(email string, b Browser) error {
 	if sub, known := tx.knownBrowser(email, b); known {
 		tx.exec("DELETE FROM sign_in_failures WHERE subject=?", sub.hash)
 	}

@@ -14,7 +14,7 @@ func TestGuessRules(t *testing.T) {
 	t.Parallel()
 	minutes := func(m int) int { return 60 * m }
 	for name, c := range map[string]struct {
-		rule guessRule
+		rule attemptRule
 		gaps []int
 		want string
 	}{
@@ -36,7 +36,7 @@ func TestGuessRules(t *testing.T) {
 			accountRule, append(repeat(10, 1, 0), 30, minutes(15), 0), strings.Repeat(". ", 9) + "30 30 . .",
 		},
 	} {
-		var g guesses
+		var g failedAttempts
 		now, got := Time(1_000_000), []string{}
 		for _, gap := range c.gaps {
 			now = now.Add(time.Duration(gap) * time.Second)

@@ -8,27 +8,27 @@ import (
 	"punchcard/store"
 )
 
-// guessRule says how many wrong guesses lock, and for how long.
-type guessRule struct {
-	max    int           // wrong guesses that lock
-	window time.Duration // within which they count; 0: until a right guess
+// attemptRule says how many failed attempts lock, and for how long.
+type attemptRule struct {
+	max    int           // failed attempts that lock
+	window time.Duration // within which they count; 0: until a successful attempt
 	lock   time.Duration
 }
 
-// guesses are the wrong guesses of one device or location.
-type guesses struct {
+// failedAttempts are the failed attempts of one device or location.
+type failedAttempts struct {
 	wrong []store.Time // at most those of the rule
 	until store.Time   // end of the lock
 }
 
 // locked returns how long the lock still lasts, 0 if there is none.
-func (g *guesses) locked(now store.Time) time.Duration {
+func (g *failedAttempts) locked(now store.Time) time.Duration {
 	return max(0, g.until.Std().Sub(now.Std()))
 }
 
-// add counts a wrong guess and reports whether it locks. A lock begins the count
+// add counts a failed attempt and reports whether it locks. A lock begins the count
 // again.
-func (g *guesses) add(rule guessRule, now store.Time) bool {
+func (g *failedAttempts) add(rule attemptRule, now store.Time) bool {
 	for rule.window > 0 && len(g.wrong) > 0 && g.wrong[0].Add(rule.window) <= now {
 		g.wrong = g.wrong[1:]
 	}
@@ -39,7 +39,7 @@ func (g *guesses) add(rule guessRule, now store.Time) bool {
 	return true
 }
 
-// refuseLocked returns the refusal of a guess while a lock lasts.
+// refuseLocked returns the refusal of an attempt while a lock lasts.
 func refuseLocked(message string, wait time.Duration) *Error {
 	e := Refuse(store.RateLimited, message)
 	e.RetryAfter = wait
@@ -47,13 +47,13 @@ func refuseLocked(message string, wait time.Duration) *Error {
 }
 
 // shortCodeRule is the rule for unknown short codes of a device.
-var shortCodeRule = guessRule{max: 10, window: time.Minute, lock: time.Minute}
+var shortCodeRule = attemptRule{max: 10, window: time.Minute, lock: time.Minute}
 
 // shortCodes counts the unknown short codes that devices send. Other codes and ids
 // are too long to be guessed.
 type shortCodes struct {
 	mu      sync.Mutex
-	devices map[int64]*guesses
+	devices map[int64]*failedAttempts
 }
 
 // count counts the outcome of a short code of a device. Once the device is locked, it replaces
@@ -64,7 +64,7 @@ func (s *shortCodes) count(device int64, now store.Time, outcome error) error {
 	defer s.mu.Unlock()
 	g := s.devices[device]
 	if g == nil {
-		g = &guesses{}
+		g = &failedAttempts{}
 		s.devices[device] = g
 	}
 	if wait := g.locked(now); wait > 0 {
