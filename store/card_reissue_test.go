@@ -2,7 +2,9 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 )
 
 // TestReissueFiresForEveryLiveCard checks that a reissue fires card.reissued once for each card of
@@ -33,7 +35,12 @@ func TestReissueFiresForEveryLiveCard(t *testing.T) {
 		}
 	}
 	k.ok(k.redeem(first, prizes[0])) // archives the first card
+	archived := k.lines("SELECT activated_at || ' ' || updated_at FROM cards WHERE id=?", k.key(KindCard, first))
+	k.clock.move(time.Hour)
 	if got, want := reissued(second), of(second, third); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if after := k.lines("SELECT activated_at || ' ' || updated_at FROM cards WHERE id=?", k.key(KindCard, first)); !slices.Equal(after, archived) {
+		t.Errorf("the reissue changed the archived card from %q to %q", archived, after)
 	}
 }

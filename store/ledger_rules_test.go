@@ -124,6 +124,21 @@ func TestReversalOfAPairIsAllOrNothing(t *testing.T) {
 	k.expect(s.OverflowCard.ID, StatusActive, 3)
 }
 
+// TestFullCardStaysWithoutRepeat checks that a full card whose highest prize is redeemed is not archived
+// if its program does not repeat any longer.
+func TestFullCardStaysWithoutRepeat(t *testing.T) {
+	t.Parallel()
+	k := startTill(t)
+	program, prizes := k.ladder(true, 10)
+	root := k.card(program)
+	child := k.ok(k.stamp(root, 13)).OverflowCard.ID
+	k.updateProgram(program, ProgramFields{RepeatAfterReset: set(false)})
+	k.ok(k.redeem(root, prizes[0]))
+	k.ok(k.stamp(root, 1))
+	k.expect(root, StatusActive, 10)
+	k.expect(child, StatusActive, 4)
+}
+
 // TestReversalKeepsTheOlderOfTwoEmptyCards checks that of two cards without stamps the younger is
 // archived.
 func TestReversalKeepsTheOlderOfTwoEmptyCards(t *testing.T) {

@@ -1,15 +1,12 @@
 package api_test
 
 import (
-	"net/url"
 	"slices"
 	"testing"
 
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
-
-func escape(s string) string { return url.QueryEscape(s) }
 
 // ledgerRow is a row that a till writes.
 type ledgerRow struct {
