@@ -227,7 +227,7 @@ func TestTableOfRoles(t *testing.T) {
 	for _, b := range dashboard.Bindings() {
 		what := b.Method + " " + b.Pattern
 		if table[what] == "" {
-			t.Errorf("%s is not in the table of roles: add it to leastRoles", what)
+			t.Errorf("%s is not in the table of roles: add it to minRoles", what)
 		}
 		delete(table, what)
 	}
