@@ -82,7 +82,7 @@ func TestLargeProblem(t *testing.T) {
 	text := strings.ReplaceAll(largeSeed(), `"stamp": 1}`, `"stamp": 0}`)
 	_, err := Parse("large.json", []byte(text))
 	lines := strings.Split(fmt.Sprint(err), "\n")
-	want := fmt.Sprintf("large.json:%d: shops.0.activity.19.stamp: must be at least 1", 3+seedSize+20)
+	want := fmt.Sprintf("large.json:%d: shops.0.activity.19.stamp: must be at least 1", 4+seedSize+20)
 	if len(lines) != maxProblems || lines[maxProblems-1] != want {
 		t.Errorf("%d lines, the last one %s", len(lines), lines[len(lines)-1])
 	}
