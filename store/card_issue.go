@@ -117,11 +117,12 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	out = IssuedCard{ID: tx.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
 		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
 	token := tx.makeInstallLink(&out, card, at.reference)
-	tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
-		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at, client_reference) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16)`,
+	tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value,
+		initial_value, expires_at, activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at,
+		client_reference) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
 		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, at.reference)
-	tx.countName(out.HolderName)
+	tx.countNewCard()
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
 	tx.counts.addBucket(bucket{a.Shop, key, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})
 	t := totals{balance: balance.V}

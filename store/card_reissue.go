@@ -52,7 +52,8 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	// The root has the chain's generation, even if the root is archived. In a restored
 	// file the last reissues may be missing; the new generation must be above theirs,
 	// so that their codes do not become valid again.
-	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, short_code=NULL, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root)
+	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, short_code=NULL, expires_at=? WHERE id=?",
+		tx.s.floors[reissues], c.ExpiresAt, c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
 	tx.cardChanged(c.root)
 	tx.emitForInstances(a.Shop, c, event.CardReissued, "archived_at IS NULL AND ")

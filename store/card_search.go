@@ -320,7 +320,8 @@ func (x *cardSearch) walkNames(from int64, place int) error {
 		if part = x.number("SELECT ifnull(max(part), -1) FROM name_words WHERE part<=?", part); part < 0 || x.failed != nil {
 			return x.failed
 		}
-		err := x.walk("w.word, w.card_id, c.holder_name", "name_words w CROSS JOIN cards c ON c.id=w.card_id WHERE w.part=? AND w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? AND w.card_id<=? ORDER BY w.word, w.card_id",
+		err := x.walk("w.word, w.card_id, c.holder_name", `name_words w CROSS JOIN cards c ON c.id=w.card_id
+			WHERE w.part=? AND w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? AND w.card_id<=? ORDER BY w.word, w.card_id`,
 			part, x.shop, after.word, after.card, x.longest+lastText, indexed)
 		if err != nil {
 			return err
@@ -333,7 +334,8 @@ func (x *cardSearch) walkNames(from int64, place int) error {
 // visitNewest visits the cards that are newer than those of name_words, from a word on.
 func (x *cardSearch) visitNewest(indexed int64, after newWord) {
 	var found []newWord
-	for r := range x.each("SELECT id, holder_name FROM cards WHERE shop_id=? AND id>? AND holder_name IS NOT NULL AND deleted_at IS NULL", x.shop, indexed) {
+	const names = "SELECT id, holder_name FROM cards WHERE shop_id=? AND id>? AND holder_name IS NOT NULL AND deleted_at IS NULL"
+	for r := range x.each(names, x.shop, indexed) {
 		w := newWord{shop: x.shop, card: r.int(), name: r.str()}
 		for _, w.word = range nameWords(w.name) {
 			if strings.HasPrefix(w.word, x.longest) && w.compare(after) > 0 {
@@ -366,7 +368,8 @@ func (x *cardSearch) textOf(key int64, column string) (text string) {
 // cols are the word that matched, the key and the name to which the word belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
 	conds, filterArgs := x.searchConditions(x.CardSearch, x.since)
-	r := x.query("SELECT "+epochColumn+", "+cols+", ifnull("+conds+", 0) FROM "+source+" LIMIT ?", append(append(filterArgs, args...), x.visits)...)
+	r := x.query("SELECT "+epochColumn+", "+cols+", ifnull("+conds+", 0) FROM "+source+" LIMIT ?",
+		append(append(filterArgs, args...), x.visits)...)
 	for !x.more && r.next() {
 		x.seeEpoch(r.int())
 		w := newWord{word: r.str(), card: r.int(), name: r.str()}

@@ -227,6 +227,7 @@ func TestNewNamesChange(t *testing.T) {
 	for _, name := range []string{"Ada King", "Grace Hopper", "Edsger Dijkstra"} {
 		cards = append(cards, f.cardWith(program, CardFields{HolderName: set(name)}))
 	}
+	unnamed := f.card(program)
 	var names NewNames
 	f.view(func(v *View) (err error) {
 		names, _, err = v.NewNames()
@@ -245,6 +246,9 @@ func TestNewNamesChange(t *testing.T) {
 		if got := f.searched(t, CardSearch{Q: set(text)}, 50); !slices.Equal(got, want) {
 			t.Errorf("%q finds %q, want %q", text, got, want)
 		}
+	}
+	if indexed, want := f.number(indexedCards), f.key(KindCard, unnamed); indexed != want {
+		t.Errorf("the cards up to %d are indexed, want %d, which has no name", indexed, want)
 	}
 	f.checkFile()
 }

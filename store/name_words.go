@@ -59,10 +59,10 @@ func foldName(name string) string {
 	return plainLetters.Replace(folded.String())
 }
 
-// namesPerRun is how many names IndexNames adds to name_words at a time. The words of one new
+// cardsPerRun is how many cards IndexNames adds to name_words at a time. The words of one new
 // card are on as many pages of the table as there are words; sorted, those of many cards share
 // pages. A search reads the names of the newest cards, which name_words does not have yet.
-const namesPerRun = 1024
+const cardsPerRun = 1024
 
 // namePart returns the part of name_words that has the words of a card's name. A part has few
 // pages, so that many of the words that are added together share one. A search reads each part.
@@ -88,11 +88,12 @@ func (w newWord) compare(o newWord) int {
 	return cmp.Or(cmp.Compare(w.shop, o.shop), strings.Compare(w.word, o.word), cmp.Compare(w.card, o.card))
 }
 
-// NewNames returns the names of the oldest cards whose words are not in name_words; ok is false
-// while there are fewer than namesPerRun.
+// NewNames returns the names of the oldest cards that name_words does not have yet, also if they have
+// no name. ok is false while there are fewer than cardsPerRun.
 func (v *View) NewNames() (n NewNames, ok bool, err error) {
 	cards := 0
-	for r := range v.each("SELECT id, shop_id, holder_name FROM cards WHERE id>("+indexedCards+") AND holder_name IS NOT NULL ORDER BY id LIMIT ?", namesPerRun) {
+	const newest = "SELECT id, shop_id, ifnull(holder_name, '') FROM cards WHERE id>(" + indexedCards + ") ORDER BY id LIMIT ?"
+	for r := range v.each(newest, cardsPerRun) {
 		card, shop, name := r.int(), r.int(), r.str()
 		for _, word := range nameWords(name) {
 			n.words = append(n.words, newWord{shop, card, word, name})
@@ -103,8 +104,8 @@ func (v *View) NewNames() (n NewNames, ok bool, err error) {
 	slices.SortFunc(n.words, func(a, b newWord) int {
 		return cmp.Or(cmp.Compare(namePart(a.card), namePart(b.card)), a.compare(b))
 	})
-	v.s.newNames.Store(int64(cards))
-	return n, cards == namesPerRun, v.failed
+	v.s.newCards.Store(int64(cards))
+	return n, cards == cardsPerRun, v.failed
 }
 
 // IndexNames adds at most limit words of the names to name_words, and reports whether there are
@@ -112,7 +113,8 @@ func (v *View) NewNames() (n NewNames, ok bool, err error) {
 func (tx *Tx) IndexNames(n *NewNames, limit int) (more bool, err error) {
 	batch := n.words[:min(limit, len(n.words))]
 	for _, w := range batch {
-		tx.exec("INSERT OR IGNORE INTO name_words (part, shop_id, word, card_id) SELECT ?, shop_id, ?, id FROM cards WHERE id=? AND holder_name=?", namePart(w.card), w.word, w.card, w.name)
+		tx.exec(`INSERT OR IGNORE INTO name_words (part, shop_id, word, card_id)
+			SELECT ?, shop_id, ?, id FROM cards WHERE id=? AND holder_name=?`, namePart(w.card), w.word, w.card, w.name)
 	}
 	n.words = n.words[len(batch):]
 	if len(n.words) == 0 {
@@ -121,9 +123,9 @@ func (tx *Tx) IndexNames(n *NewNames, limit int) (more bool, err error) {
 	return len(n.words) > 0, tx.failed
 }
 
-// countName counts a new card's name, for NamesDue.
-func (tx *Tx) countName(name Null[string]) {
-	if name.Valid && tx.s.newNames.Add(1) >= namesPerRun {
+// countNewCard counts a new card, for NamesDue.
+func (tx *Tx) countNewCard() {
+	if tx.s.newCards.Add(1) >= cardsPerRun {
 		select {
 		case tx.s.namesDue <- struct{}{}:
 		default:
@@ -176,7 +178,8 @@ func (v *View) checkCardWords(m *meter) (findings []string, err error) {
 		key, shop, words := r.int(), r.int(), nameWords(r.str())
 		var found int64
 		for _, word := range words {
-			found += v.number("SELECT count(*) FROM name_words WHERE part=? AND shop_id=? AND word=? AND card_id=?", namePart(key), shop, word, key)
+			found += v.number("SELECT count(*) FROM name_words WHERE part=? AND shop_id=? AND word=? AND card_id=?",
+				namePart(key), shop, word, key)
 		}
 		all += found
 		if found < int64(len(words)) && key <= indexed && v.failed == nil {

@@ -137,7 +137,7 @@ type Store struct {
 	onMail  atomic.Pointer[func()]        // see OnMail
 	onCards atomic.Pointer[func([]int64)] // see OnCards
 
-	newNames atomic.Int64  // cards whose names were added since NewNames, and those that it left
+	newCards atomic.Int64  // added since NewNames, and those that it left
 	namesDue chan struct{} // see NamesDue
 
 	// Only the writer goroutine uses these.
