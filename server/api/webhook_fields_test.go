@@ -12,7 +12,7 @@ import (
 	"punchcard/store/event"
 )
 
-// minimalWebhook has the required fields of a webhook.
+// minimalWebhook is a body with only the required fields of a webhook.
 var minimalWebhook = fields{"url": "https://hooks.invalid/a", "events": []string{"card.added"}}
 
 // newWebhook creates a webhook and returns its path and the answer.

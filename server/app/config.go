@@ -224,8 +224,8 @@ type Dev struct {
 	Clock *Clock
 	// Seed is the initial content; nil for the demo shop.
 	Seed *seed.File
-	// History is the number of days of business that the demo shop begins with. With a Seed
-	// it has no effect.
+	// History is the number of days of business that the demo shop begins with. A Seed
+	// overrides it.
 	History int
 	// Deterministic makes request ids and secrets the same at each start.
 	Deterministic bool

@@ -59,8 +59,8 @@ func (c *Healthcheck) Run() error {
 	return nil
 }
 
-// url returns the URL to ask. An address without a scheme is that of --listen: it may be a wildcard,
-// and has the scheme of a server with these flags.
+// url returns the URL to ask. An address without a scheme is that of --listen: it may be a wildcard.
+// Its scheme is then that of a server with these flags.
 func (c *Healthcheck) url() (*url.URL, error) {
 	at, own := c.URL, c.TLSCert != "" || len(c.TLSAuto) > 0
 	if strings.Contains(at, "://") {

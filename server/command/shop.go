@@ -39,7 +39,7 @@ func (f *shopCreateFlags) check() error {
 	return nil
 }
 
-// configure lets the command make the file.
+// configure allows the command to create the file.
 func (f *shopCreateFlags) configure(o *store.Options) { o.MustExist = false }
 
 // shopUpdateFlags are the flags of shop update.

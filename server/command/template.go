@@ -37,7 +37,7 @@ type templateFlags struct {
 	isOpened  bool
 }
 
-// opened takes the public URL that the file remembers.
+// opened sets the public URL to the one in the file, unless a flag gives it.
 func (f *templateFlags) opened(st *store.Store) error {
 	f.PublicURL, f.isOpened = cmp.Or(f.PublicURL, st.PublicURL()), true
 	return nil

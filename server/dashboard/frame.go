@@ -159,8 +159,8 @@ func (v *visit) require(op *kernel.Operation) error {
 	return v.Kernel.Admit(v.r.Context(), v.caller, op)
 }
 
-// confirm shows a page that asks before a change. Its form is sent to the path of the page, unless
-// it has another one.
+// confirm shows a page that asks before a change. Its form is sent to c.Path or, if that is empty, to
+// the path of the page.
 func (v *visit) confirm(c web.ConfirmPage) error {
 	c.Path = cmp.Or(c.Path, v.r.URL.Path)
 	return v.render("confirm", c)

@@ -13,7 +13,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// minRoles has every page and every form under the least role that may use it. Visitors are
+// minRoles lists every page and every form by the least role that may use it. Visitors are
 // not signed in; the pages of an account are for everybody who is.
 var minRoles = map[string]string{
 	"visitor": `

@@ -134,7 +134,7 @@ func startSubject(ctx context.Context, binary, db string) (*subject, error) {
 	return s, nil
 }
 
-// keepRecords has the till keep writes that were acknowledged during the last days.
+// keepRecords is a script that stores acknowledged writes of the last days in the till.
 const keepRecords = `n => new Promise((resolve, reject) => {
 	const open = indexedDB.open('till')
 	open.onerror = reject
