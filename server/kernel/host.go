@@ -25,7 +25,10 @@ type Hosts struct {
 	origins *http.CrossOriginProtection
 }
 
-var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?$`)
+// maxHostName is the most characters of a host name (RFC 1035, section 2.3.4).
+const maxHostName = 253
+
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$`)
 
 // NewHosts returns the hosts of a public URL, which may be empty, and of names, each
 // of which is a host name or an address without a port.
@@ -36,7 +39,7 @@ func NewHosts(publicURL string, names []string) (*Hosts, error) {
 		ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(normal, "["), "]"))
 		if err == nil && ip.Zone() == "" {
 			normal = ip.String()
-		} else if !hostName.MatchString(normal) {
+		} else if len(normal) > maxHostName || !hostName.MatchString(normal) {
 			return nil, fmt.Errorf("must be host names or addresses without a port, such as punchcard or 192.168.1.5, not %q", name)
 		}
 		h.names = append(h.names, normal)
