@@ -1,10 +1,7 @@
 package punchtest_test
 
 import (
-	"go/format"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,39 +38,5 @@ func TestDependencies(t *testing.T) {
 	}
 	if !slices.Contains(fixture, "punchcard/server/app") || !slices.Contains(binary, "punchcard/server/command") {
 		t.Error("the lists are not those of the fixture and the binary")
-	}
-}
-
-// TestOtherModule uses the fixture from another module, as documented. Its tests run with GOFLAGS
-// and GOPROXY of the environment and need no network once the modules are cached.
-func TestOtherModule(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(root, "testdata", "consumer")
-	run(t, dir, "vet", "./...")
-	run(t, dir, "test", "-count=1", "./...")
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, f := range files {
-		is, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want, err := format.Source(is); err != nil || string(is) != string(want) {
-			t.Errorf("%s is not formatted: %v", f, err)
-		}
-	}
-}
-
-// TestTool runs the program from another module as a tool, as documented.
-func TestTool(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(root, "testdata", "consumer")
-	if out := run(t, dir, "tool", "punchcard", "openapi", "--till"); !strings.Contains(out, `"title":"Till API"`) {
-		t.Errorf("the tool prints %.200s", out)
-	}
-	if out := run(t, dir, "tool"); !strings.Contains(out, "\npunchcard\n") {
-		t.Errorf("the tools of the module:\n%s", out)
 	}
 }
