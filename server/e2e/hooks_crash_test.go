@@ -16,7 +16,7 @@ import (
 	"punchcard/store"
 )
 
-var killsFlag = flag.Int("kills", 20, "how often TestWebhooksSurviveKills kills the server")
+var killsFlag = flag.Int("kills", 10, "how often TestWebhooksSurviveKills kills the server")
 
 // maxUnrecorded is how many attempts for one endpoint the sender makes before it writes their
 // outcomes.

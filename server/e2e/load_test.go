@@ -35,8 +35,8 @@ func TestLoad(t *testing.T) {
 		return cmd.ProcessState.ExitCode(), o.String(), e.String()
 	}
 	for name, args := range map[string][]string{
-		"at full speed": {"-minutes", "0.02", "-cards", "400", "-clients", "32"},
-		"at a rate":     {"-minutes", "0.02", "-cards", "400", "-clients", "32", "-rate", "200"},
+		"at full speed": {"-minutes", "0.01", "-cards", "320", "-clients", "32"},
+		"at a rate":     {"-minutes", "0.01", "-cards", "320", "-clients", "32", "-rate", "200"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

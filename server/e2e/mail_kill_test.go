@@ -83,7 +83,7 @@ func (l *mailedLinks) repeats() (n int) {
 // answered must arrive. Only mail in progress at a kill may arrive again, with the same Message-ID.
 func TestMailSurvivesKills(t *testing.T) {
 	t.Parallel()
-	const seed, rounds = 20261121, 12
+	const seed, rounds = 20261121, 6
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, rounds))
 	accepted := newProgress()
