@@ -262,8 +262,8 @@ func (g *generator) constrain(s *JSONSchema, r *rule) {
 		if !r.distinct { // JSON Schema cannot count without repetitions
 			s.MaxItems = maximum
 		}
-		if item := r.item(); item != nil { // no item is null
-			s.Items = g.typeOf(item)
+		if item := r.item(); item != nil { // no item is null, and a new list has whole items in mode Patch too
+			s.Items = Schema(item, Create, g.lim, g.reg)
 		}
 	case kindObject:
 		s.MaxBytes = maximum
