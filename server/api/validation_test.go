@@ -51,7 +51,39 @@ func bodySchema(doc schema, r kernel.Route) schema {
 	if ref == "" {
 		return nil
 	}
-	return servertest.BodySchema(dig(doc, "components", "schemas").(schema), strings.TrimPrefix(ref, "#/components/schemas/"))
+	return wholeSchema(dig(doc, "components", "schemas").(schema), ref)
+}
+
+// wholeSchema returns the schema that a reference names. Of a union of objects it returns a schema
+// of all their fields: those that each of them requires are required, and the others may be null.
+func wholeSchema(schemas schema, ref string) schema {
+	whole := schemas[strings.TrimPrefix(ref, "#/components/schemas/")].(schema)
+	parts, ok := whole["oneOf"].([]any)
+	if !ok {
+		return whole
+	}
+	properties, requiring := schema{}, map[string]int{}
+	var kinds, required []any
+	by := whole["discriminator"].(schema)["propertyName"].(string)
+	for _, p := range parts {
+		part := wholeSchema(schemas, p.(schema)["$ref"].(string))
+		maps.Copy(properties, part["properties"].(schema))
+		kinds = append(kinds, properties[by].(schema)["enum"].([]any)...)
+		for _, field := range part["required"].([]any) {
+			requiring[field.(string)]++
+		}
+	}
+	for field, n := range requiring {
+		if n == len(parts) {
+			required = append(required, field)
+			continue
+		}
+		f := maps.Clone(properties[field].(schema))
+		f["type"] = []any{f["type"], "null"}
+		properties[field] = f
+	}
+	properties[by] = schema{"type": "string", "enum": kinds}
+	return schema{"additionalProperties": false, "properties": properties, "required": required}
 }
 
 // queryOf returns the names of an operation's query parameters.

@@ -1,33 +1,6 @@
 package till_test
 
-import (
-	"strings"
-	"testing"
-
-	"punchcard/server/servertest"
-	"punchcard/server/till"
-)
-
-// TestBadFieldsAreNamed checks that bad values of every field of every body are
-// refused with a detail that names the field. The ids in the paths are unknown, since
-// fields are checked before resources.
-func TestBadFieldsAreNamed(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	paths := map[string]string{}
-	for _, r := range till.Routes() {
-		paths[r.ID] = strings.NewReplacer(":id", "none", ":code", "none").Replace(r.Path)
-	}
-	n := s.RefusesBadFields("/till/openapi.json", paths, func(operation, _ string) servertest.Fields {
-		return map[string]servertest.Fields{
-			"redeemPrize": {"prize_id": "none"}, "topUpCard": {"amount_cents": 1}, "spendFromCard": {"amount_cents": 1},
-			"openStaffSession": {"staff_id": "none", "pin": "1234"},
-		}[operation]
-	})
-	if n < servertest.Sized(100, 10) {
-		t.Errorf("%d requests: the generator does not read the document", n)
-	}
-}
+import "testing"
 
 // TestPrizeIsCheckedWithOtherFields checks that a prize of another program is reported
 // together with other faults, and one of the program is not.
