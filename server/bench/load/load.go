@@ -26,7 +26,7 @@ type load struct {
 
 	mu      sync.Mutex
 	periods []*period
-	unsent  int // requests that were due and could not be sent
+	answers int // while the load was measured
 }
 
 // fail counts a fault and prints the first 20.
@@ -46,6 +46,9 @@ func (l *load) note(kind string, took time.Duration) {
 	defer l.mu.Unlock()
 	if at := int(time.Since(l.start) / l.every()); at < len(l.periods) {
 		l.periods[at].took[kind].add(took)
+		if kind != "webhook" {
+			l.answers++
+		}
 	}
 }
 
@@ -72,7 +75,6 @@ func (l *load) fill(ctx context.Context) error {
 					c.stamp(k, n)
 				}
 			}
-			c.last = reversible{}
 		})
 	}
 	wg.Wait()
@@ -121,11 +123,6 @@ func (l *load) drive(ctx context.Context, c *client) {
 			}
 		}
 		c.step()
-	}
-	if l.rate > 0 && !c.lost {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.unsent += int(time.Since(c.began).Seconds() * l.rate / float64(l.options.clients))
 	}
 }
 

@@ -52,21 +52,6 @@ func newPeriod() *period {
 	return p
 }
 
-// join returns periods that follow each other as one.
-func join(list []*period) *period {
-	sum := newPeriod()
-	sum.from, sum.to = list[0].from, list[len(list)-1].to
-	for _, p := range list {
-		for k, h := range p.took {
-			for i, count := range h {
-				sum.took[k][i] += count
-			}
-		}
-		sum.rss, sum.wal, sum.queue = max(sum.rss, p.rss), max(sum.wal, p.wal), max(sum.queue, p.queue)
-	}
-	return sum
-}
-
 // grown returns how much a metric grew.
 func (p *period) grown(name string) float64 { return p.to[name] - p.from[name] }
 
@@ -100,39 +85,3 @@ func (l *load) report(at int) {
 }
 
 const fileSize = "punchcard_db_bytes"
-
-// summary compares the last third with the first, which shows whether the server
-// becomes slower or larger.
-func (l *load) summary() {
-	third := len(l.periods) / 3
-	first, last := join(l.periods[:third]), join(l.periods[2*third:])
-	fmt.Printf("\n%-22s%12s%12s  %-12s%8s\n", "", "first third", "last third", "", "ratio")
-	ratio := func(name, unit string, value func(p *period) float64) {
-		a, b, text := value(first), value(last), "-"
-		if a > 0 {
-			text = fmt.Sprintf("%.2f", b/a)
-		}
-		fmt.Printf("%-22s%12.2f%12.2f  %-12s%8s\n", name, a, b, unit, text)
-	}
-	for _, k := range kinds {
-		ratio(k, "/s", func(p *period) float64 { return float64(p.took[k].total()) / (l.length.Seconds() / 3) })
-		ratio(k+", p50", "ms", func(p *period) float64 { return p.took[k].quantile(0.5) })
-		ratio(k+", p99", "ms", func(p *period) float64 { return p.took[k].quantile(0.99) })
-	}
-	ratio("resident memory", "MiB, most", func(p *period) float64 { return p.rss / mib })
-	ratio("log", "MiB, most", func(p *period) float64 { return p.wal / mib })
-	ratio("file", "bytes/write", func(p *period) float64 {
-		return p.grown(fileSize) / float64(max(1, p.took["till"].total()+p.took["issue"].total()))
-	})
-	n := 0
-	for kind, h := range join(l.periods).took {
-		if kind != "webhook" {
-			n += h.total()
-		}
-	}
-	fmt.Printf("\n%d answers, %.0f/s", n, float64(n)/l.length.Seconds())
-	if l.unsent > 0 {
-		fmt.Printf("; %d requests were due and could not be sent any more", l.unsent)
-	}
-	fmt.Println()
-}

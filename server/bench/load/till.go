@@ -47,9 +47,6 @@ func (c *client) visit() {
 	case k.stamps >= lower && !k.claimed && c.rng.IntN(5) == 0:
 		c.redeem(k, 0)
 		return
-	case k.stamps < lower && c.rng.IntN(100) == 0:
-		c.post("till", till, "/cards/"+k.id+"/redemptions", c.redemption(0), 422, "unprocessable_entity")
-		return
 	}
 	n := int64(1)
 	if x := c.rng.IntN(100); x >= 92 {
@@ -70,19 +67,12 @@ func (c *client) stamp(k *card, n int64) {
 	if !ok || over == 0 {
 		return
 	}
-	c.last = reversible{}
 	k.full, k.live, k.stamps, k.claimed = k.live, v.OverCard.ID, over, false
 	c.check(k, v.OverRow, v.OverCard, row{Type: "stamp", Stamps: over})
 	c.expect("card.added", k.live)
 }
 
-// redemption returns the body that redeems a prize: 0 is the lower one, 1 the first of
-// a full card.
-func (c *client) redemption(prize int) string {
-	return fmt.Sprintf(`{"prize_id":%q}`, c.prizes[prize].ID)
-}
-
-// redeem redeems a prize. That of a full card ends its cycle, or archives the card
+// redeem redeems a prize: 0 is the lower one, 1 the first of a full card. That of a full card ends its cycle, or archives the card
 // if another has taken its place.
 func (c *client) redeem(k *card, prize int) {
 	want, on := row{Type: "redemption"}, k
@@ -91,73 +81,36 @@ func (c *client) redeem(k *card, prize int) {
 	} else if prize == 1 {
 		want.Stamps = -total
 	}
-	c.write(on, want, "/cards/"+k.id+"/redemptions", c.redemption(prize))
+	c.write(on, want, "/cards/"+k.id+"/redemptions", fmt.Sprintf(`{"prize_id":%q}`, c.prizes[prize].ID))
 	if k.full != "" {
 		c.expect("card.archived", k.full)
 		k.full = ""
 	} else {
 		k.claimed = prize == 0
 	}
-	if prize == 1 {
-		c.last = reversible{} // a completed cycle is final
-	}
 }
 
 // pay spends from a prepaid card, or tops it up.
 func (c *client) pay() {
 	k := c.pick(true)
-	want := row{Type: "spend", Cents: -150 - 10*c.rng.Int64N(60)}
-	body := fmt.Sprintf(`{"amount_cents":%d}`, -want.Cents)
-	if k.cents+want.Cents < 0 {
-		if c.rng.IntN(10) == 0 {
-			c.post("till", till, "/cards/"+k.id+"/spends", body, 422, "prepaid_insufficient_balance")
-			return
-		}
-		want = row{Type: "topup", Cents: 500 * (2 + c.rng.Int64N(9))}
-		body = fmt.Sprintf(`{"amount_cents":%d}`, want.Cents)
+	cents := 150 + 10*c.rng.Int64N(60)
+	want := row{Type: "spend", Cents: -cents}
+	if k.cents < cents {
+		cents = 500 * (2 + c.rng.Int64N(9))
+		want = row{Type: "topup", Cents: cents}
 	}
-	c.write(k, want, "/cards/"+k.id+"/"+want.Type+"s", body)
-}
-
-// reverse reverses the client's newest row or, if it was reversed already, checks that
-// a second reversal is refused. If no row can be reversed it makes a visit.
-func (c *client) reverse() {
-	last := c.last
-	if last.card == nil {
-		c.visit()
-		return
-	}
-	path := "/transactions/" + last.row.ID + "/reversal"
-	if last.reversed {
-		c.post("till", till, path, "", 409, "conflict")
-		c.last = reversible{}
-		return
-	}
-	if last.row.Type == "redemption" {
-		last.card.claimed = false
-	}
-	v, ok := c.write(last.card, row{Type: "reversal", Stamps: -last.row.Stamps, Cents: -last.row.Cents}, path, "")
-	if ok && last.card.prepaid {
-		c.expect("value.changed", v.Row.ID)
-	}
-	c.last = reversible{}
-	if ok && c.rng.IntN(10) == 0 {
-		last.reversed = true
-		c.last = last
-	}
+	c.write(k, want, "/cards/"+k.id+"/"+want.Type+"s", fmt.Sprintf(`{"amount_cents":%d}`, cents))
 }
 
 // events are the webhooks' events of the ledger's rows, by type of row.
 var events = map[string]string{
 	"stamp": "stamp.assigned", "redemption": "prize.redeemed", "spend": "value.changed", "topup": "value.changed",
-	"reversal": "transaction.reversed",
 }
 
-// write makes a write to a card, which must add the row want to the ledger. From then
-// on reverse reverses this row and not the one before it.
+// write makes a write to a card, which must add the row want to the ledger.
 func (c *client) write(k *card, want row, path, body string) (v visit, ok bool) {
-	a, ok := c.post("till", till, path, body, 201, "")
-	if c.last = (reversible{}); !ok {
+	a, ok := c.post("till", till, path, body)
+	if !ok {
 		return v, false
 	}
 	k.stamps += want.Stamps
@@ -170,7 +123,6 @@ func (c *client) write(k *card, want row, path, body string) (v visit, ok bool) 
 		c.fail("till: %v", err)
 		return v, false
 	}
-	c.last = reversible{card: k, row: v.Row}
 	return v, c.check(k, v.Row, v.Card, want)
 }
 
