@@ -35,7 +35,7 @@ func newCustomer(s *servertest.Server, t *testing.T, program, name string, befor
 }
 
 // sees calls act, which does something at a till, and then waits until the customer's page
-// shows a text that it did not show before. server/bench/tap measures how soon.
+// shows a text that it did not show before. BenchmarkTap measures how soon.
 func (c *customer) sees(text string, act func()) {
 	c.t.Helper()
 	eval[bool](c.Page, `text => {

@@ -22,7 +22,7 @@ import (
 
 // built is the binary with a file, as its users run it.
 type built struct {
-	t       *testing.T
+	t       testing.TB
 	path    string
 	db      string
 	address string // to listen on
@@ -31,13 +31,14 @@ type built struct {
 		Origin      string            `json:"origin"`
 		BaseURL     string            `json:"base_url"`
 		APIKey      string            `json:"api_key"`
+		TillToken   string            `json:"till_token"`
 		ProgramIDs  map[string]string `json:"program_ids"`
 		LocationIDs []string          `json:"location_ids"`
 	}
 }
 
 // build builds the binary.
-func build(t *testing.T) *built {
+func build(t testing.TB) *built {
 	t.Helper()
 	dir := t.TempDir()
 	b := &built{t: t, path: filepath.Join(dir, "punchcard"), db: filepath.Join(dir, "shop.db"), address: "127.0.0.1:0"}
@@ -117,23 +118,29 @@ func (b *built) control(path string, body any) {
 	}
 }
 
-// issue issues a card and returns its id and the content of its QR code.
+// issue issues a card of the standard program and returns its id and the content of its QR code.
 func (b *built) issue(holder string) (id, code string) {
 	b.t.Helper()
-	r := b.api().Post("/programs/"+b.ready.ProgramIDs["standard"]+"/cards", fields{"holder_name": holder}).Want(201)
+	id, shown := b.issueOf(b.ready.ProgramIDs["standard"], holder)
+	return id, shown.Code
+}
+
+// issueOf issues a card and returns its id and what its holder's page shows.
+func (b *built) issueOf(program, holder string) (id string, shown store.HolderCard) {
+	b.t.Helper()
+	r := b.api().Post("/programs/"+program+"/cards", fields{"holder_name": holder}).Want(201)
 	st, err := store.Open(b.db, store.Options{MustExist: true})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	defer st.Close()
 	if err := st.View(0, func(v *store.View) error {
-		h, err := v.HolderCard(path.Base(r.Str("install_url")))
-		code = h.Code
+		shown, err = v.HolderCard(path.Base(r.Str("install_url")))
 		return err
 	}); err != nil {
 		b.t.Fatal(err)
 	}
-	return r.Str("id"), code
+	return r.Str("id"), shown
 }
 
 // pair makes the browser that shows the pairing page a till.
