@@ -2,6 +2,7 @@ package web
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,29 +12,35 @@ import (
 // what is wrong with a field.
 type refusal struct {
 	message string // of the API; %d stands for a number, %s for a word and %v for any text
-	field   string // of a form that the refusal is about; empty: the form as a whole
-	text    string // {0} is the first part of the message that varies
+	text    Text   // {0} is the first part of the message that varies
 }
 
-// say returns a refusal that pages say in other words. The test of the translations finds the last
-// argument of this function and of those below, as it finds that of Text.
-func say(message string, text Text) refusal { return refusal{message: message, text: text} }
+// refusalPattern is a refusal by an expression that its messages match.
+type refusalPattern struct {
+	refusal
+	messages *regexp.Regexp
+	field    string // of a form that the refusal is about; empty: the form as a whole
+}
 
-// sayOf is say for a refusal that is about a field.
-func sayOf(field, message string, text Text) refusal { return refusal{message, field, text} }
-
-// same returns a refusal whose message is good for pages too.
-func same(text Text) refusal { return say(text, text) }
-
-// sameOf is same for a refusal that is about a field.
-func sameOf(field string, text Text) refusal { return sayOf(field, text, text) }
-
-// refusalPatterns are expressions that the messages of refusals match, in their order.
-var refusalPatterns = sync.OnceValue(func() (list []*regexp.Regexp) {
-	for _, r := range refusals {
-		words := strings.NewReplacer("%d", `(-?[0-9]+(?:[.][0-9]+)?)`, "%s", `([^ ]+)`, "%v", `(.+)`).Replace(regexp.QuoteMeta(r.message))
-		list = append(list, regexp.MustCompile("(?s)^"+words+"$"))
+// refusals are what pages say of the refusals that they can receive, the longest message, which is
+// the most specific one, first. TestRefusals finds those without a text.
+var refusals = sync.OnceValue(func() (list []refusalPattern) {
+	words := strings.NewReplacer("%d", `(-?[0-9]+(?:[.][0-9]+)?)`, "%s", `([^ ]+)`, "%v", `(.+)`)
+	add := func(field string, refusals ...refusal) {
+		for _, r := range refusals {
+			messages := regexp.MustCompile("(?s)^" + words.Replace(regexp.QuoteMeta(r.message)) + "$")
+			list = append(list, refusalPattern{r, messages, field})
+		}
 	}
+	add("", shopRefusals...)
+	add("", webhookRefusals...)
+	for _, text := range plainRefusals {
+		add("", refusal{text, text})
+	}
+	for field, refusals := range fieldRefusals {
+		add(field, refusals...)
+	}
+	slices.SortFunc(list, func(a, b refusalPattern) int { return len(b.message) - len(a.message) })
 	return list
 })
 
@@ -45,18 +52,18 @@ var unknown = Text("This cannot be done. If you do not know why, tell the person
 // shown: where pages have no text for it, they name the request. A message may lack the period
 // at its end.
 func Refusal(message, requestID string) (text string, args []any, field string) {
-	i, args := lookUp(message)
-	if i < 0 {
+	found, args := lookUp(message)
+	if found == nil {
 		return unknown, []any{requestID}, ""
 	}
-	return refusals[i].text, args, refusals[i].field
+	return found.text, args, found.field
 }
 
-// lookUp returns the index in refusals of a message, or -1, and the parts that vary.
-func lookUp(message string) (int, []any) {
+// lookUp returns the refusal that has a message, or nil, and the parts that vary.
+func lookUp(message string) (*refusalPattern, []any) {
 	for _, s := range []string{message, strings.TrimSuffix(message, ".")} {
-		for i, p := range refusalPatterns() {
-			parts := p.FindStringSubmatch(s)
+		for i, r := range refusals() {
+			parts := r.messages.FindStringSubmatch(s)
 			if parts == nil {
 				continue
 			}
@@ -68,10 +75,10 @@ func lookUp(message string) (int, []any) {
 					args = append(args, part)
 				}
 			}
-			return i, args
+			return &refusals()[i], args
 		}
 	}
-	return -1, nil
+	return nil, nil
 }
 
 // Refused says what Refusal returns.

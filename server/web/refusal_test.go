@@ -289,26 +289,26 @@ func TestRefusals(t *testing.T) {
 			if _, ok := all[message]; !ok {
 				t.Errorf("no refusal says %q any more", message)
 			}
-			if at, _ := lookUp(message); at >= 0 {
+			if found, _ := lookUp(message); found != nil {
 				t.Errorf("%q has a text and is said to be on no page", message)
 			}
 			delete(all, message)
 		}
 	}
-	used, said := map[int]bool{}, map[string]bool{}
+	used, said := map[*refusalPattern]bool{}, map[string]bool{}
 	for _, message := range slices.Sorted(maps.Keys(all)) {
-		at := -1
+		hasText := false
 		for _, sample := range samples(message) {
-			if i, _ := lookUp(sample); i >= 0 {
-				at, used[i], said[all[message].code] = i, true, true
+			if found, _ := lookUp(sample); found != nil {
+				hasText, used[found], said[all[message].code] = true, true, true
 			}
 		}
-		if at < 0 {
+		if !hasText {
 			t.Errorf("%s: pages have no text for %q", all[message].where, message)
 		}
 	}
-	for i, r := range refusals {
-		if !used[i] {
+	for i, r := range refusals() {
+		if !used[&refusals()[i]] {
 			t.Errorf("no refusal says %q", r.message)
 		}
 	}
