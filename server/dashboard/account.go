@@ -100,7 +100,6 @@ func showPassword(v *visit, f *web.Form) error {
 	if problem := f.Errors["current_password"]; problem != "" && v.formStatus == http.StatusUnauthorized {
 		f.Errors["current_password"] = v.T("The password is wrong.")
 	}
-	f.Order = []string{"current_password", "password"}
 	return v.render("password", accountPage{Frame: v.narrow("Change your password", accountPath), Form: f})
 }
 

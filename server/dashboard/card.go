@@ -305,7 +305,7 @@ func (v *visit) addCardActivity(p *cardPage) error {
 		if event, ok := cardEvents[row.Action]; ok {
 			title = v.T(event)
 		}
-		p.Activity = append(p.Activity, web.Event{Time: row.At, Title: title, Who: v.actorName(row.Actor), Icon: "activity"})
+		p.Activity = append(p.Activity, web.Event{Time: row.At, Title: title, Who: v.actorName(row.Actor)})
 	}
 	if list.NextCursor.Valid {
 		p.Older = p.Path + "?" + url.Values{"activity": {list.NextCursor.V}}.Encode() + "#activity"

@@ -74,7 +74,6 @@ type cardFormPage struct {
 
 func (v *visit) cardForm(title web.Text, f *web.Form) cardFormPage {
 	p := cardFormPage{Frame: v.narrow(title, cardsPath), Form: f, Mails: v.Mails}
-	f.Order = []string{"_program", "holder_name", "holder_email", "external_ref", "expires_at", "send_email"}
 	return p
 }
 

@@ -63,7 +63,6 @@ const sheetStyle = `
 func showPrintForm(v *visit, f *web.Form) (err error) {
 	v.fill(f, url.Values{"_program": {v.r.URL.Query().Get("program_id")}, "count": {"20"}})
 	p := printPage{Frame: v.narrow("Print cards", cardsPath), Form: f}
-	f.Order = []string{"_program", "count"}
 	if p.Programs, err = v.programOptions(); err != nil {
 		return err
 	}

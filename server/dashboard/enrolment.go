@@ -51,7 +51,6 @@ func showEnrolment(v *visit, program store.ProgramForm, f *web.Form) error {
 		return err
 	}
 	v.fill(f, enrolmentValues(&e, program.Name))
-	f.Order = []string{"enroll", "enroll_slug", "enroll_max_cards", "enroll_name", "enroll_email", "enroll_consent", "enroll_privacy_url"}
 	p := enrolmentPage{
 		Frame:   v.frame("Cards that customers make", programsPath),
 		Form:    f,

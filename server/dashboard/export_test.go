@@ -2,9 +2,6 @@ package dashboard
 
 import "net/http"
 
-// CheckTemplates parses all pages.
-func CheckTemplates() error { return templates().Check() }
-
 // Binding is a page or a form, as tests go through them.
 type Binding struct{ Method, Pattern string }
 

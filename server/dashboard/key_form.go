@@ -57,7 +57,6 @@ func showNewKey(v *visit, f *web.Form) error {
 		return err
 	}
 	p := keyPage{Frame: v.narrow("New key", keysPath), Form: f, Locations: locations}
-	f.Order = []string{"class", "name", "scopes", "locations", "location_ids", "expires"}
 	p.Classes = []web.Option{
 		v.option("api", "REST", "For your own programs, such as a cash register or a newsletter tool."),
 		v.option("mcp", "MCP", "For AI assistants."),

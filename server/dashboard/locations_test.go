@@ -2,15 +2,7 @@ package dashboard_test
 
 import (
 	"testing"
-
-	"punchcard/server/dashboard"
 )
-
-func TestTemplates(t *testing.T) {
-	if err := dashboard.CheckTemplates(); err != nil {
-		t.Error(err)
-	}
-}
 
 func TestLocationForms(t *testing.T) {
 	s := start(t)

@@ -112,7 +112,6 @@ func showPeople(v *visit, people operation.People) error {
 
 func showInvite(v *visit, f *web.Form) error {
 	v.fill(f, url.Values{"role": {store.RoleManager}})
-	f.Order = []string{"email", "role"}
 	p := peoplePage{Frame: v.narrow("Invite a person", peoplePath), Form: f, Roles: v.roleOptions()}
 	if v.allows(kernel.Operator) {
 		p.Roles = append(p.Roles, v.roleOption("operator"))

@@ -124,7 +124,6 @@ func findPrize(v *visit) (programPrize, error) {
 // prizeForm shows the form of a prize.
 func (v *visit) prizeForm(title web.Text, program store.ProgramForm, z store.PrizeForm, f *web.Form) error {
 	dropListErrors(f)
-	f.Order = []string{"threshold", "name", "description"}
 	return v.render("prize_form", prizePage{
 		Frame:     v.narrow(title, programsPath),
 		Form:      f,

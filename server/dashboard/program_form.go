@@ -58,14 +58,6 @@ func anyOf(f *web.Form, part string) bool {
 	return false
 }
 
-// programOrder is the order of the fields of the form.
-var programOrder = []string{
-	"name", "description", "total_stamps", "repeat_after_reset", "discount_percent", "initial_balance_cents",
-	"brand_color_hex", "bg_color_hex", "text_color_hex", "prizes", "min_spend_cents", "max_stamps_per_day",
-	"default_expire_after_days", "stamps_expire_after_days", "location_scope", "scoped_location_ids", "icon_key",
-	"category", "access_image_url",
-}
-
 // The numbers of rows for prizes in the form of a new program.
 const (
 	blankPrizes = 2
@@ -198,7 +190,6 @@ func (v *visit) renderProgramForm(p programForm) error {
 	for _, l := range locations {
 		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
 	}
-	p.Form.Order = programOrder
 	dropListErrors(p.Form)
 	p.Face = v.drawnCard(p.Form, p.Type, p.Program)
 	p.Style = p.Face.Style()

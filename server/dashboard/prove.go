@@ -46,7 +46,6 @@ func askProof(v *visit, f *web.Form) error {
 			f.Errors["_password"] = v.T("The password is wrong.")
 		}
 	}
-	p.Form.Order = []string{"_password", "_totp"}
 	for name, values := range v.form {
 		if !slices.Contains([]string{"_password", "_totp", "_action", "_method", "_username", web.KeyField}, name) {
 			p.Hidden[name] = values

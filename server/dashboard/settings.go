@@ -83,7 +83,6 @@ func showSettings(v *visit, f *web.Form) error {
 		"language":     {sh.Language},
 		"require_totp": {strconv.FormatBool(sh.RequireTOTP)},
 	})
-	p.Form.Order = []string{"name", "timezone", "country_code", "currency", "language", "require_totp"}
 	if !v.person.TOTP && !sh.RequireTOTP {
 		p.Warning = v.T("You have no second factor yet. If you switch this on, you set it up right away.")
 	}
@@ -107,7 +106,6 @@ func showShops(v *visit, list operation.List[store.Shop]) error {
 
 func showNewShop(v *visit, f *web.Form) error {
 	v.fill(f, url.Values{"currency": {"EUR"}, "language": {v.person.Language}})
-	f.Order = []string{"name", "timezone", "country_code", "currency", "language"}
 	return v.render("shop_form", settingsPage{
 		Frame:      v.narrow("New shop", shopsPath),
 		Form:       f,

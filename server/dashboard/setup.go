@@ -77,7 +77,6 @@ func showSetup(v *visit, f *web.Form) error {
 		p.Shops = append(p.Shops, v.option("", "A new shop", ""))
 	}
 	v.fill(f, values)
-	f.Order = []string{"shop_id", "shop_name", "timezone", "country_code", "currency", "shop_language", "name", "email", "password"}
 	return v.render("setup", p)
 }
 

@@ -87,7 +87,6 @@ func showStaff(v *visit, members operation.List[store.StaffMember]) error {
 func showNewStaff(v *visit, f *web.Form) (err error) {
 	v.fill(f, nonEmpty(v.r.URL.Query(), "location_id"))
 	p := staffPage{Frame: v.narrow("New member of staff", locationsPath), Form: f}
-	f.Order = []string{"location_id", "name", "pin"}
 	if p.Locations, err = v.locationChoice(); err != nil {
 		return err
 	}

@@ -132,7 +132,6 @@ type tillPage struct {
 func showNewTill(v *visit, f *web.Form) (err error) {
 	v.fill(f, nonEmpty(v.r.URL.Query(), "location_id"))
 	p := tillPage{Frame: v.narrow("New till", locationsPath), Form: f}
-	f.Order = []string{"location_id", "name"}
 	if p.Locations, err = v.locationChoice(); err != nil {
 		return err
 	}

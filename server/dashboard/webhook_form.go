@@ -169,10 +169,6 @@ func showEditWebhook(v *visit, w store.WebhookOverview, f *web.Form) error {
 func (v *visit) webhookForm(p webhookPage) error {
 	p.Sends = v.CustomHeaders
 	f := p.Form
-	f.Order = []string{
-		"url", "description", "events", "program_ids", "location_ids", "include_shop_wide_events", "payload_version",
-		"bearer_token", "_custom_headers",
-	}
 	for name, problem := range f.Errors {
 		switch field, _, nested := strings.Cut(name, "."); {
 		case nested:

@@ -59,7 +59,7 @@ func (v *visit) renderJoin(form url.Values, refusal error) error {
 	h := v.newCard(&j)
 	x := joinView{
 		Face:        v.face(&h),
-		Form:        v.form(form, refusal, "name", "email", "consent"),
+		Form:        v.form(form, refusal),
 		Path:        v.withLanguage("/join/" + v.params.ByName("slug")),
 		Join:        j,
 		Prizes:      v.prizes(&h, h.Prizes),
@@ -120,9 +120,9 @@ func (v *visit) formHTML(refusal error, page string, data any, styles ...string)
 	return v.html(e.Status, page, data, styles...)
 }
 
-// form returns the state of a form with its fields in the given order. refusal may be nil.
-func (v *visit) form(values url.Values, refusal error, order ...string) *web.Form {
-	f := &web.Form{Values: values, Errors: map[string]string{}, Order: order}
+// form returns the state of a form. refusal may be nil.
+func (v *visit) form(values url.Values, refusal error) *web.Form {
+	f := &web.Form{Values: values, Errors: map[string]string{}}
 	if f.Key = values.Get("form"); f.Key == "" {
 		f.Key = strings.ToLower(rand.Text())
 	}

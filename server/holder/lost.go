@@ -81,7 +81,7 @@ func (v *visit) renderLost(form url.Values, refusal error) error {
 	v.speak(store.Shop{Language: l.Language})
 	x := v.lostForm(l)
 	x.Title = v.T("Find your card")
-	x.Form = v.form(form, refusal, "email")
+	x.Form = v.form(form, refusal)
 	x.Sent = form == nil && v.r.URL.Query().Get("sent") != ""
 	return v.formHTML(refusal, "lost", x)
 }

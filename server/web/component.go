@@ -24,7 +24,6 @@ type Field struct {
 	Placeholder  string   // an example
 	Autocomplete string   // attribute; default "off"
 	InputMode    string   // attribute
-	Pattern      string   // attribute
 	Min          string   // attribute
 	Max          string   // attribute
 	Step         string   // attribute
@@ -36,7 +35,6 @@ type Field struct {
 	Required     bool     // attribute; fields without it are labelled as optional
 	Plain        bool     // not labelled as optional
 	Hidden       bool     // the label is for screen readers only
-	Disabled     bool     // attribute
 	Autofocus    bool     // attribute
 	Suggest      string   // what the browser suggests as the value: "timezone" or "country"
 	Summary      string   // label in the summary of errors; default: Label
@@ -51,14 +49,22 @@ type Option struct {
 	Disabled bool
 }
 
+// Options returns the choices of pairs of a value and a label. It panics if a value has no label.
+func Options(pairs ...string) (list []Option) {
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, Option{Value: pairs[i], Label: pairs[i+1]})
+	}
+	return list
+}
+
 // fieldTypes are the types of fields: those of inputs, and those with markup of their own.
 var fieldTypes = []string{
 	"text", "email", "password", "number", "search", "url", "tel", "date", "time", "datetime-local", "month", "money", "code",
 	"color", "file", "textarea", "select", "checkbox", "checkboxes", "radios",
 }
 
-// newField is the template function field. The form learns the labels of its faulty
-// fields, which its summary of errors shows when the page is rendered once more.
+// newField is the template function field. The form learns the labels and the order of
+// its faulty fields, which its summary of errors shows when the page is rendered once more.
 func newField(form *Form, name, label string, pairs ...any) (Field, error) {
 	f := Field{Form: form, Name: name, Label: label, Type: "text", Autocomplete: "off", Sends: "true", Rows: 4}
 	if len(pairs)%2 != 0 {
@@ -73,11 +79,8 @@ func newField(form *Form, name, label string, pairs ...any) (Field, error) {
 			return f, err
 		}
 	}
-	if form.Error(name) != "" {
-		if form.labels == nil {
-			form.labels = map[string]string{}
-		}
-		form.labels[name] = cmp.Or(f.Summary, label)
+	if problem := form.Error(name); problem != "" && !form.hasShown(name) {
+		form.shown = append(form.shown, FieldError{form.FieldID(name), cmp.Or(f.Summary, label), problem})
 	}
 	if !slices.Contains(fieldTypes, f.Type) {
 		return f, fmt.Errorf("field %s: there is no type %q", name, f.Type)
@@ -198,7 +201,7 @@ func (f Field) DescribedBy() string {
 
 // ShowOptional reports whether the label says that the field is optional.
 func (f Field) ShowOptional() bool {
-	return !f.Required && !f.Plain && !f.Hidden && f.Locked == "" && !f.Disabled && f.Type != "checkbox"
+	return !f.Required && !f.Plain && !f.Hidden && f.Locked == "" && f.Type != "checkbox"
 }
 
 // Action is a link or a button, the argument of the component "action".
@@ -281,21 +284,15 @@ func (f Fact) IsBadge() bool {
 // Step is one step of the component "steps".
 type Step struct {
 	Label   string // translated
-	Path    string // empty: no link
 	Done    bool
 	Current bool
 }
 
 // Event is an entry of the component "timeline".
 type Event struct {
-	Time   any    // as the template function time takes it
-	Title  string // translated
-	Detail string
-	Who    string
-	Icon   string
-	Tone   string // as of a Badge
-	Path   string // empty: no link
-	Amount string // at the end of the line, such as +2
+	Time  any    // as the template function time takes it
+	Title string // translated
+	Who   string
 }
 
 // Pager is the argument of the component "pager" of a keyset list.

@@ -18,8 +18,7 @@ type Form struct {
 	Values  url.Values        // by field
 	Errors  map[string]string // by field
 	Problem string            // what is wrong with the form as a whole
-	labels  map[string]string // by field, for the summary of errors; see newField
-	Order   []string          // fields in the order of the page, for the summary of errors
+	shown   []FieldError      // of the fields that the page has shown, in its order; see newField
 }
 
 // Value returns what a field contains.
@@ -65,25 +64,25 @@ type FieldError struct {
 	Message string
 }
 
-// Summary returns the errors of the fields: first those that Order names, then the
-// others by name.
+// Summary returns the errors: first those of the fields in the order of the page, then the others
+// by name.
 func (f *Form) Summary() (list []FieldError) {
 	if f == nil {
 		return nil
 	}
-	names := slices.Sorted(maps.Keys(f.Errors))
-	slices.SortStableFunc(names, func(a, b string) int { return f.rank(a) - f.rank(b) })
-	for _, name := range names {
-		list = append(list, FieldError{f.FieldID(name), f.labels[name], f.Errors[name]})
+	list = slices.Clone(f.shown)
+	for _, name := range slices.Sorted(maps.Keys(f.Errors)) {
+		if !f.hasShown(name) {
+			list = append(list, FieldError{ID: f.FieldID(name), Message: f.Errors[name]})
+		}
 	}
 	return list
 }
 
-func (f *Form) rank(name string) int {
-	if i := slices.Index(f.Order, name); i >= 0 {
-		return i
-	}
-	return len(f.Order)
+// hasShown reports whether the page has shown a faulty field.
+func (f *Form) hasShown(name string) bool {
+	id := f.FieldID(name)
+	return slices.ContainsFunc(f.shown, func(e FieldError) bool { return e.ID == id })
 }
 
 // Failed reports whether there is anything to show in the summary of errors.

@@ -39,9 +39,6 @@ func (p *Printer) LongDate(t time.Time) string { return p.format(t, p.locale.lon
 // DayMonth returns a day without its year, such as 22 Nov.
 func (p *Printer) DayMonth(t time.Time) string { return p.format(t, p.locale.dayMonth) }
 
-// MonthYear returns a month, such as November 2026.
-func (p *Printer) MonthYear(t time.Time) string { return p.format(t, p.locale.monthYear) }
-
 // Time returns the time of day, such as 14:32.
 func (p *Printer) Time(t time.Time) string { return p.format(t, "{t}") }
 

@@ -20,16 +20,13 @@ func funcs(printer func() *Printer) template.FuncMap {
 		}
 	}
 	return template.FuncMap{
-		"t":         func(text string, args ...any) string { return printer().T(text, args...) },
-		"lang":      func() string { return printer().Lang() },
-		"date":      at((*Printer).Date),
-		"longdate":  at((*Printer).LongDate),
-		"daymonth":  at((*Printer).DayMonth),
-		"monthyear": at((*Printer).MonthYear),
-		"clock":     at((*Printer).Time),
-		"datetime":  at((*Printer).DateTime),
-		"time":      func(t any) template.HTML { return timeElement(printer(), t) },
-		"ago":       func(t, now any) template.HTML { return agoElement(printer(), t, now) },
+		"t":        func(text string, args ...any) string { return printer().T(text, args...) },
+		"lang":     func() string { return printer().Lang() },
+		"date":     at((*Printer).Date),
+		"longdate": at((*Printer).LongDate),
+		"datetime": at((*Printer).DateTime),
+		"time":     func(t any) template.HTML { return timeElement(printer(), t) },
+		"ago":      func(t, now any) template.HTML { return agoElement(printer(), t, now) },
 		"number": func(n any) (string, error) {
 			i, err := whole(n)
 			return printer().Number(i), err
@@ -38,14 +35,12 @@ func funcs(printer func() *Printer) template.FuncMap {
 			i, err := whole(cents)
 			return printer().Money(i, currency), err
 		},
-		"percent":  func(share float64) string { return printer().Percent(share) },
-		"decimal":  func(x float64, decimals int) string { return printer().Decimal(x, decimals) },
 		"asset":    Asset,
 		"icon":     icon,
 		"dict":     dict,
 		"plus":     func(a, b int) int { return a + b },
 		"list":     func(items ...any) []any { return items },
-		"options":  options,
+		"options":  Options,
 		"field":    newField,
 		"link":     newAction,
 		"post":     newPost,
@@ -109,18 +104,6 @@ func dict(pairs ...any) (map[string]any, error) {
 		m[key] = pairs[i+1]
 	}
 	return m, nil
-}
-
-// options returns the choices of pairs of a value and a label.
-func options(pairs ...string) ([]Option, error) {
-	if len(pairs)%2 != 0 {
-		return nil, fmt.Errorf("options: a value has no label")
-	}
-	var list []Option
-	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, Option{Value: pairs[i], Label: pairs[i+1]})
-	}
-	return list, nil
 }
 
 // newBadge is the template function badge.

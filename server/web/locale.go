@@ -22,7 +22,6 @@ type locale struct {
 	date         string // see Printer.format
 	longDate     string
 	dayMonth     string
-	monthYear    string
 }
 
 func (l *locale) isOne(n int64) bool { return n == 1 || n == -1 || n == 0 && l.zeroIsOne }
@@ -42,7 +41,7 @@ var localeOf = map[string]*locale{
 		shortMonths: year{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sept", "Oct", "Nov", "Dec"},
 		weekdays:    week{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"},
 		shortDays:   week{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
-		date:        "{d} {s} {y}", longDate: "{w}, {d} {m} {y}", dayMonth: "{d} {s}", monthYear: "{m} {y}",
+		date:        "{d} {s} {y}", longDate: "{w}, {d} {m} {y}", dayMonth: "{d} {s}",
 	},
 	"it": {
 		decimal: ",", group: ".", groupAt: 5,
@@ -53,7 +52,7 @@ var localeOf = map[string]*locale{
 		shortMonths: year{"gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic"},
 		weekdays:    week{"domenica", "lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato"},
 		shortDays:   week{"dom", "lun", "mar", "mer", "gio", "ven", "sab"},
-		date:        "{d} {s} {y}", longDate: "{w} {d} {m} {y}", dayMonth: "{d} {s}", monthYear: "{m} {y}",
+		date:        "{d} {s} {y}", longDate: "{w} {d} {m} {y}", dayMonth: "{d} {s}",
 	},
 	"es": {
 		decimal: ",", group: ".", groupAt: 5, percentSpace: nbsp,
@@ -64,7 +63,7 @@ var localeOf = map[string]*locale{
 		shortMonths: year{"ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic"},
 		weekdays:    week{"domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"},
 		shortDays:   week{"dom", "lun", "mar", "mié", "jue", "vie", "sáb"},
-		date:        "{d} {s} {y}", longDate: "{w}, {d} de {m} de {y}", dayMonth: "{d} {s}", monthYear: "{m} de {y}",
+		date:        "{d} {s} {y}", longDate: "{w}, {d} de {m} de {y}", dayMonth: "{d} {s}",
 	},
 	"fr": {
 		zeroIsOne: true, decimal: ",", group: narrowNbsp, groupAt: 4, percentSpace: narrowNbsp,
@@ -75,7 +74,7 @@ var localeOf = map[string]*locale{
 		shortMonths: year{"janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.", "déc."},
 		weekdays:    week{"dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"},
 		shortDays:   week{"dim.", "lun.", "mar.", "mer.", "jeu.", "ven.", "sam."},
-		date:        "{d} {s} {y}", longDate: "{w} {d} {m} {y}", dayMonth: "{d} {s}", monthYear: "{m} {y}",
+		date:        "{d} {s} {y}", longDate: "{w} {d} {m} {y}", dayMonth: "{d} {s}",
 	},
 	"de": {
 		decimal: ",", group: ".", groupAt: 4, percentSpace: nbsp,
@@ -86,7 +85,7 @@ var localeOf = map[string]*locale{
 		shortMonths: year{"Jan.", "Feb.", "März", "Apr.", "Mai", "Juni", "Juli", "Aug.", "Sept.", "Okt.", "Nov.", "Dez."},
 		weekdays:    week{"Sonntag", "Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag"},
 		shortDays:   week{"So", "Mo", "Di", "Mi", "Do", "Fr", "Sa"},
-		date:        "{d}. {s} {y}", longDate: "{w}, {d}. {m} {y}", dayMonth: "{d}. {s}", monthYear: "{m} {y}",
+		date:        "{d}. {s} {y}", longDate: "{w}, {d}. {m} {y}", dayMonth: "{d}. {s}",
 	},
 	"pt": {
 		decimal: ",", group: nbsp, groupAt: 5,
@@ -97,7 +96,7 @@ var localeOf = map[string]*locale{
 		shortMonths: year{"jan.", "fev.", "mar.", "abr.", "mai.", "jun.", "jul.", "ago.", "set.", "out.", "nov.", "dez."},
 		weekdays:    week{"domingo", "segunda-feira", "terça-feira", "quarta-feira", "quinta-feira", "sexta-feira", "sábado"},
 		shortDays:   week{"dom", "seg", "ter", "qua", "qui", "sex", "sáb"},
-		date:        "{d} {s} {y}", longDate: "{w}, {d} de {m} de {y}", dayMonth: "{d} {s}", monthYear: "{m} de {y}",
+		date:        "{d} {s} {y}", longDate: "{w}, {d} de {m} de {y}", dayMonth: "{d} {s}",
 	},
 }
 

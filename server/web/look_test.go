@@ -79,8 +79,8 @@ func newSample(p *Printer, name string) *sample {
 			{Label: name, Path: "/x"},
 		},
 		Steps: []Step{
-			{Label: "Shop", Done: true, Path: "/s"},
-			{Label: "Account", Done: true, Path: "/a"},
+			{Label: "Shop", Done: true},
+			{Label: "Account", Done: true},
 			{Label: "Location", Current: true},
 			{Label: "Program"},
 			{Label: "Prizes"},
@@ -120,13 +120,9 @@ func newSample(p *Printer, name string) *sample {
 		s.Events = append(
 			s.Events,
 			Event{
-				Time:   now.Add(-time.Duration(i*7) * time.Minute),
-				Title:  []string{"Stamped", "Redeemed a coffee", "Card issued"}[i%3] + " – " + holder,
-				Detail: "Via Roma",
-				Who:    "Till 2",
-				Icon:   []string{"stamp", "prize", "card"}[i%3],
-				Amount: []string{"+2", "−10", ""}[i%3],
-				Tone:   []string{"", "good", ""}[i%3],
+				Time:  now.Add(-time.Duration(i*7) * time.Minute),
+				Title: []string{"Stamped", "Redeemed a coffee", "Card issued"}[i%3] + " – " + holder,
+				Who:   "Till 2",
 			},
 		)
 	}
@@ -157,7 +153,7 @@ func sampleApp(p *Printer, name string) *App {
 		app.Nav = append(app.Nav, n)
 	}
 	app.Nav[7].Badge = "2"
-	app.Account = []NavItem{{Label: "Account", Path: "/account", Icon: "user"}, {Label: "Second factor", Path: "/totp", Icon: "shield"}}
+	app.Account = []NavItem{{Label: "Account", Path: "/account", Icon: "user"}, {Label: "Second factor", Path: "/totp", Icon: "user"}}
 	return app
 }
 
@@ -304,9 +300,6 @@ func render(t *testing.T, templates *Templates, page string, data any, p *Printe
 func parseSamples(t testing.TB) *Templates {
 	t.Helper()
 	templates, err := Parse(os.DirFS("testdata/look"))
-	if err == nil {
-		err = templates.Check()
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"golang.org/x/text/language"
 )
 
 // Locales are the languages of all pages, English first. Portuguese is that of Portugal.
@@ -166,21 +168,17 @@ func isRightToLeft(r rune) bool {
 // Match returns the best language for an Accept-Language header, or an empty string if
 // it accepts none.
 func Match(acceptLanguage string) string {
-	best, bestWeight := "", 0.0
-	for i, part := range strings.Split(acceptLanguage, ",") {
-		if i == 50 { // nobody reads more languages
-			break
-		}
-		tag, weight := parseWeight(part)
-		lang, _, _ := strings.Cut(strings.ToLower(tag), "-")
-		if lang == "*" {
-			lang = Locales[0]
-		}
-		if weight > bestWeight && slices.Contains(Locales, lang) {
-			best, bestWeight = lang, weight
+	tags, _, _ := language.ParseAcceptLanguage(acceptLanguage) // nobody is refused for a malformed one
+	for _, tag := range tags {
+		base, _ := tag.Base()
+		switch lang := base.String(); {
+		case slices.Contains(Locales, lang):
+			return lang
+		case lang == "mul": // for *
+			return Locales[0]
 		}
 	}
-	return best
+	return ""
 }
 
 // ChosenLanguage returns the language in the query of a page, or an empty string if there
@@ -199,20 +197,4 @@ func PrinterOf(r *http.Request) *Printer {
 		return PrinterFor(lang)
 	}
 	return PrinterFor(Match(r.Header.Get("Accept-Language")))
-}
-
-// parseWeight splits an entry of an Accept header, such as "de-AT;q=0.8", into its
-// name and its weight. An entry with a malformed weight has none.
-func parseWeight(entry string) (name string, weight float64) {
-	name, params, has := strings.Cut(strings.TrimSpace(entry), ";")
-	name = strings.TrimSpace(name)
-	if !has {
-		return name, 1
-	}
-	q, ok := strings.CutPrefix(strings.TrimSpace(params), "q=")
-	weight, err := strconv.ParseFloat(q, 64)
-	if !ok || err != nil || weight < 0 || weight > 1 {
-		return name, 0
-	}
-	return name, weight
 }

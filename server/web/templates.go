@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -27,40 +26,16 @@ type Templates struct {
 }
 
 // page is a page with its parsed copies. A copy renders one answer at a time, since
-// its functions are those of one printer. There are at most as many copies as
-// processors, and only one while there is one answer at a time.
+// its functions are those of one printer.
 type page struct {
-	file  string        // in the face's file system, or empty if the page is one of web
-	slots chan struct{} // holds a value for each copy in use
-	mu    sync.Mutex    // guards idle
-	idle  []*copied
+	file string       // in the face's file system, or empty if the page is one of web
+	idle chan *copied // copies that nobody uses, at most as many as there are processors
 }
 
 // copied is a parsed copy of a page.
 type copied struct {
 	tmpl *template.Template
 	p    *Printer // of the answer that is rendered
-}
-
-// take returns a copy that nobody else uses. put gives it back.
-func (pg *page) take() *copied {
-	pg.slots <- struct{}{}
-	pg.mu.Lock()
-	defer pg.mu.Unlock()
-	last := len(pg.idle) - 1
-	if last < 0 {
-		return &copied{}
-	}
-	c := pg.idle[last]
-	pg.idle = pg.idle[:last]
-	return c
-}
-
-func (pg *page) put(c *copied) {
-	pg.mu.Lock()
-	pg.idle = append(pg.idle, c)
-	pg.mu.Unlock()
-	<-pg.slots
 }
 
 // Parse returns the pages of the *.html files in the root of fsys. A page is named by
@@ -107,7 +82,7 @@ func Pages(files fs.FS) func() *Templates {
 var builtinPages = []string{"error", "confirm"}
 
 func newPage(file string) *page {
-	return &page{file: file, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	return &page{file: file, idle: make(chan *copied, runtime.GOMAXPROCS(0))}
 }
 
 // parseBase parses the base template, the components, and the shared files of the face.
@@ -158,9 +133,11 @@ func (t *Templates) Fragment(w io.Writer, page, name string, data any, p *Printe
 }
 
 func (t *Templates) execute(w io.Writer, name string, pg *page, tmpl string, data any, p *Printer) error {
-	c := pg.take()
-	defer pg.put(c)
-	if c.tmpl == nil {
+	var c *copied
+	select {
+	case c = <-pg.idle:
+	default:
+		c = &copied{}
 		parsed, err := t.parse(name, pg, c)
 		if err != nil {
 			return err
@@ -168,20 +145,10 @@ func (t *Templates) execute(w io.Writer, name string, pg *page, tmpl string, dat
 		c.tmpl = parsed
 	}
 	c.p = p
-	return c.tmpl.ExecuteTemplate(w, tmpl, data)
-}
-
-// Check parses all pages, for tests. It returns the errors of all that cannot be parsed.
-func (t *Templates) Check() error {
-	var all []error
-	for name, pg := range t.pages {
-		tmpl, err := t.parse(name, pg, &copied{p: PrinterFor("en")})
-		switch {
-		case err != nil:
-			all = append(all, fmt.Errorf("web: page %s: %w", name, err))
-		case tmpl.Lookup("content") == nil:
-			all = append(all, fmt.Errorf("web: page %s does not define \"content\"", name))
-		}
+	err := c.tmpl.ExecuteTemplate(w, tmpl, data)
+	select {
+	case pg.idle <- c:
+	default:
 	}
-	return errors.Join(all...)
+	return err
 }
