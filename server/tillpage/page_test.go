@@ -199,7 +199,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/till/icon/1.png", "/till/icon/192", "/till/icon/x.png", "/till/assets/till.js", "/till/assets/till.000000000000.js",
+		"/till/assets/icon_small.png", "/till/assets/till.js", "/till/assets/till.000000000000.js",
 		"/till/nothing",
 	} {
 		get(s, path).Want(404)

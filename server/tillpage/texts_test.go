@@ -11,32 +11,23 @@ import (
 	"punchcard/server/kernel"
 )
 
-// TestScriptTexts checks that scriptTexts are the texts that the scripts show.
+// TestScriptTexts checks that the scripts show literals alone, whose translations the page has.
 func TestScriptTexts(t *testing.T) {
-	call := regexp.MustCompile(`\bt\((?:"((?:[^"\\]|\\.)*)")?`)
-	shown := map[string]bool{}
 	for _, file := range scripts() {
 		raw, err := fs.ReadFile(files, "assets/"+file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range call.FindAllStringSubmatch(string(raw), -1) {
-			if m[1] == "" && file != "dom.js" { // which defines t
-				t.Errorf("%s passes something else than a text to t", file)
-			}
-			shown[m[1]] = true
+		calls := len(regexp.MustCompile(`\bt\(`).FindAll(raw, -1))
+		if file == "dom.js" { // which defines t
+			calls--
+		}
+		if texts := shownText.FindAll(raw, -1); len(texts) != calls {
+			t.Errorf("%s passes something else than a text to t: %d calls, %d texts", file, calls, len(texts))
 		}
 	}
-	delete(shown, "")
-	for text := range shown {
-		if !slices.Contains(scriptTexts, text) {
-			t.Errorf("scriptTexts lacks %q", text)
-		}
-	}
-	for i, text := range scriptTexts {
-		if !shown[text] || slices.Contains(scriptTexts[:i], text) {
-			t.Errorf("no script shows %q, or it is there twice", text)
-		}
+	if len(scriptTexts()) < 100 {
+		t.Errorf("the scripts show %d texts", len(scriptTexts()))
 	}
 }
 

@@ -59,7 +59,6 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	get("", p.showTill)
 	get("sw.js", p.unhashed("text/javascript; charset=utf-8", serviceWorker))
 	get("manifest.webmanifest", p.showManifest)
-	get("icon/:name", p.showIcon)
 	get("assets/:name", p.showAsset)
 	get("pair/:token", p.askPair)
 	post("pair/:token", p.pairByLink)
@@ -72,6 +71,7 @@ type tillPage struct {
 	web.Frame
 	Config string // JSON of config
 	Sheet  string // path of the stylesheet
+	Icon   string // path of the icon that iOS shows
 	Icons  []string
 }
 
@@ -97,6 +97,7 @@ func (p *Pages) showTill(w http.ResponseWriter, r *http.Request, _ httprouter.Pa
 	page := tillPage{
 		Frame: web.Frame{Title: print.T("Till"), Width: "till", Script: assets().Path("till.js")},
 		Sheet: assets().Path("till.css"),
+		Icon:  assets().Path("icon_ios.png"),
 		Icons: icons,
 	}
 	raw, err := json.Marshal(config{
@@ -215,13 +216,12 @@ func (p *Pages) showManifest(w http.ResponseWriter, r *http.Request, ps httprout
 	p.unhashed("application/manifest+json", func() []byte {
 		body, err := json.Marshal(map[string]any{
 			"id": Path, "start_url": Path, "scope": Path, "display": "standalone", "orientation": "any",
-			"name": print.T(
-				"Till",
-			), "short_name": print.T("Till"), "lang": print.Lang(), "theme_color": iconColour, "background_color": "#fbfbfc",
+			"name": print.T("Till"), "short_name": print.T("Till"), "lang": print.Lang(),
+			"theme_color": "#2f45c5", "background_color": "#fbfbfc", // the first is the ground of the icons
 			"icons": []icon{
-				{Path + "icon/192.png", "192x192", "image/png", "any"},
-				{Path + "icon/512.png", "512x512", "image/png", "any"},
-				{Path + "icon/512.png", "512x512", "image/png", "maskable"},
+				{assets().Path("icon_small.png"), "192x192", "image/png", "any"},
+				{assets().Path("icon_large.png"), "512x512", "image/png", "any"},
+				{assets().Path("icon_large.png"), "512x512", "image/png", "maskable"},
 			},
 		})
 		if err != nil {

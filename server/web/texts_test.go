@@ -42,6 +42,8 @@ func textsOf(t *testing.T, dir string) map[string]bool {
 			return addGoTexts(texts, path)
 		case strings.HasSuffix(path, ".html"):
 			return addTemplateTexts(texts, path)
+		case strings.HasSuffix(path, ".js"):
+			return addScriptTexts(texts, path)
 		}
 		return nil
 	})
@@ -70,6 +72,18 @@ func addTemplateTexts(texts map[string]bool, path string) error {
 		}
 	}
 	return nil
+}
+
+// scriptText is a text that a script of the till passes to its function t.
+var scriptText = regexp.MustCompile(`\bt\("([^"]*)"`)
+
+// addScriptTexts adds the literal arguments of the function t.
+func addScriptTexts(texts map[string]bool, path string) error {
+	raw, err := os.ReadFile(path)
+	for _, m := range scriptText.FindAllSubmatch(raw, -1) {
+		texts[string(m[1])] = true
+	}
+	return err
 }
 
 func addNodeTexts(texts map[string]bool, node parse.Node) {

@@ -212,7 +212,6 @@ var visits = map[string][]visit{
 	},
 	"/till/pair/:token":          {{public: true, of: []string{"unknown"}}},
 	"/till/assets/:name":         {{not: "an asset"}},
-	"/till/icon/:name":           {{not: "a picture"}},
 	"/till/manifest.webmanifest": {{not: "a manifest"}},
 	"/till/sw.js":                {{not: "a script"}},
 
