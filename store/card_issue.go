@@ -32,24 +32,6 @@ type CounterFields struct {
 	Once
 }
 
-// checkProgram validates the fields against the type of the program.
-func (f CounterFields) checkProgram(kind string) error {
-	if f.AmountCents.Value().Valid && kind != ProgramPrepaid {
-		return Invalid(Detail{"amount_cents", "not_allowed", "is for cards of prepaid programs only"})
-	}
-	return nil
-}
-
-// CheckCounterFields validates the fields of a card that a till issues against its program.
-func (v *View) CheckCounterFields(shop int64, programID string, f CounterFields) error {
-	var kind string
-	if !v.one(into(&kind), "SELECT type FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL",
-		v.keyOrNone(KindProgram, programID), shop) {
-		return v.failed
-	}
-	return f.checkProgram(kind)
-}
-
 // counterIssue is what the issue of a card at a till has beside its fields. Cards that are
 // issued elsewhere have the zero value, or a reference alone.
 type counterIssue struct {
@@ -83,11 +65,10 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	if err = tx.find("program", read, issueSQL, key, a.Shop); err != nil {
 		return out, err
 	}
-	if err = at.fields.checkProgram(kind); err != nil {
-		return out, err
-	}
 	if amount := at.fields.AmountCents.Value(); amount.Valid {
-		balance = amount
+		if balance = amount; kind != ProgramPrepaid {
+			return out, Invalid(Detail{"amount_cents", "not_allowed", "is for cards of prepaid programs only"})
+		}
 	}
 	card = max(card, tx.s.floors["cards"]+1)
 	if err = tx.checkIssueLocations(a, key, counter.Valid); err != nil {

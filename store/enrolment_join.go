@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"time"
 )
 
@@ -135,20 +134,6 @@ func (e *enrolment) check(f JoinFields) (details []Detail) {
 		details = append(details, Detail{"website", "not_allowed", "must be empty"})
 	}
 	return details
-}
-
-// CheckJoin finds what the form with an address does not take, apart from fields that are
-// faulty already. It returns nil or a refusal.
-func (v *View) CheckJoin(slug string, f JoinFields, faulty func(field string) bool) error {
-	e, err := v.enrolmentBySlug(slug)
-	if err != nil {
-		return err
-	}
-	details := slices.DeleteFunc(e.check(f), func(d Detail) bool { return faulty(d.Field) })
-	if len(details) == 0 {
-		return nil
-	}
-	return Invalid(details...)
 }
 
 // Join makes a card for a customer at the form with an address, which has sent it from

@@ -145,7 +145,7 @@ func localizedJSON(f Opt[map[string]string], old string) string {
 // Check finds the fields that the type of a new program does not allow or lacks. For
 // a PATCH, which has no type, UpdateProgram does that.
 func (f ProgramFields) Check(Time) []Detail {
-	if !slices.Contains(programTypes, f.Type.V) {
+	if !f.Type.Set {
 		return nil // the type is absent or invalid
 	}
 	p := program{}
@@ -184,6 +184,9 @@ func (ProgramFields) Variants() (field string, by []Variant) {
 func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	stamps := CollectsStamps(p.Type)
 	merge(&p.Program, f)
+	if !slices.Contains(programTypes, p.Type) {
+		return nil
+	}
 	rule := func(field string, allowed, given, missing bool) {
 		switch {
 		case !allowed && given:

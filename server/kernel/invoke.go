@@ -142,15 +142,6 @@ func Do[O any](ctx context.Context, k *Kernel, c Caller, op *Operation, in Input
 	return *r.value.(*O), nil
 }
 
-// countCode counts the outcome of a device's call that names its card by a short code, and returns
-// the outcome, or the refusal of a device that is locked. Other calls keep their outcome.
-func (k *Kernel) countCode(call *Call, outcome error) error {
-	if call.Kind != Device || !store.IsShortCode(call.Param("code")) {
-		return outcome
-	}
-	return k.codes.count(call.Device.Device, call.now, outcome)
-}
-
 // read runs an operation that only reads.
 func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
 	fields, _, err := k.validate(ctx, op, call)

@@ -45,7 +45,6 @@ type Operation struct {
 	// These may be left out; see the functions of these names.
 
 	Complete    Completion
-	LookUp      StoreCheck
 	Repeat      Repetition
 	WriteBefore EarlierWrite
 
@@ -69,7 +68,6 @@ type (
 	Writing     = *hook[write]
 	Preparation = *hook[func(context.Context, *Call, any) (write, error)]
 	Completion  = *hook[func(out any) error]
-	StoreCheck  = *hook[func(v *store.View, c *Call, in any, faulty func(string) bool) error]
 	Repetition  = *hook[func(v *store.View, c *Call, in any) (out any, known bool, err error)]
 
 	EarlierWrite = *hook[func(c *Call, in any) (func(*store.Tx) error, error)]
@@ -136,16 +134,6 @@ func Complete[O any](f func(*O) error) Completion {
 	return newHook((*any)(nil), (*O)(nil), func(out any) error { return f(out.(*O)) })
 }
 
-// LookUp declares how fields are checked against the store if some of them are invalid already, so
-// that a refusal reports all of them. f returns nil or a refusal, whose details are added; faulty
-// reports whether a field is reported already. Where the fields are valid, the operation makes the
-// same checks itself.
-func LookUp[I any](f func(v *store.View, c *Call, in I, faulty func(field string) bool) error) StoreCheck {
-	return newHook((*I)(nil), (*any)(nil), func(v *store.View, c *Call, in any, faulty func(string) bool) error {
-		return f(v, c, in.(I), faulty)
-	})
-}
-
 // Repeat declares that devices may call an operation again with the reference of an earlier call,
 // for ever. f returns the answer to that call, before Complete, with found false if there was none.
 // known is false if the call names its card by a code that names none any longer. The operation's
@@ -179,7 +167,7 @@ func NewOperation(op Operation) *Operation {
 	if functions != 1 {
 		panic("kernel: operation " + op.ID + " needs one of Read, Write and Prepare")
 	}
-	if !op.Complete.suits(&op) || !op.LookUp.suits(&op) || !op.Repeat.suits(&op) || !op.WriteBefore.suits(&op) {
+	if !op.Complete.suits(&op) || !op.Repeat.suits(&op) || !op.WriteBefore.suits(&op) {
 		panic("kernel: operation " + op.ID + " has a function for other fields or another answer")
 	}
 	if op.Out == reflect.TypeFor[None]() {

@@ -40,10 +40,7 @@ func (k *Kernel) Preview(
 			return nil, 0, all[i].Err
 		}
 	}
-	err = k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: c.Actor, Do: func(tx *store.Tx) error {
-		if c.Epoch != 0 && tx.Epoch != c.Epoch {
-			return store.ErrEpoch
-		}
+	err = k.undone(ctx, &c, func(tx *store.Tx) error {
 		if id != "" {
 			version = tx.Version(c.Access.Shop, id)
 		}
@@ -58,16 +55,10 @@ func (k *Kernel) Preview(
 			}
 			all[i] = Previewed{Result{value: out}, err}
 		}
-		return errPreview
-	}})
-	if errors.Is(err, errPreview) {
-		return all, version, nil
-	}
-	return nil, 0, err
+		return nil
+	})
+	return all, version, err
 }
-
-// errPreview undoes the writes of a preview.
-var errPreview = errors.New("a preview writes nothing")
 
 // isRefusal reports whether the caller may read the reason of an error.
 func isRefusal(err error) bool {

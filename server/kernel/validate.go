@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"punchcard/server/wire"
@@ -54,9 +53,6 @@ func (call *Call) fields(op *Operation, lim wire.Limits) (any, []store.Detail, e
 // they are a Targeter. target is the checked URL.
 func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (fields any, target string, err error) {
 	fields, details, err := call.fields(op, k.conf.Fields)
-	if err == nil && details != nil && op.LookUp != nil {
-		details, err = k.lookUp(op, call, fields, details)
-	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -68,7 +64,11 @@ func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (field
 		}
 	}
 	if details != nil {
-		return nil, "", store.Invalid(details...)
+		more, err := k.otherFaults(ctx, op, call, fields, target, details)
+		if err != nil {
+			return nil, "", err
+		}
+		return nil, "", store.Invalid(wire.Join(details, more...)...)
 	}
 	return fields, target, nil
 }
@@ -83,24 +83,4 @@ func hideLookup(c *Caller, d store.Detail) store.Detail {
 		d.Message = "The URL's host must be a public address, or a name that resolves to public addresses only."
 	}
 	return d
-}
-
-// lookUp adds to the details of invalid fields those that only the store shows. It
-// adds none if the body or query as a whole is at fault, or if the operation would
-// be refused for another reason than its fields.
-func (k *Kernel) lookUp(op *Operation, call *Call, fields any, details []store.Detail) ([]store.Detail, error) {
-	faulty := func(field string) bool {
-		return slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == field })
-	}
-	if faulty("") {
-		return details, nil
-	}
-	err := k.st.View(call.Epoch, func(v *store.View) error { return op.LookUp.call(v, call, fields, faulty) })
-	if refusal, ok := store.AsError(err); ok {
-		return wire.Join(details, refusal.Details...), nil
-	}
-	if call.Epoch == 0 && errors.Is(err, store.ErrEpoch) { // see read
-		return details, nil
-	}
-	return details, err
 }

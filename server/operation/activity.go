@@ -22,10 +22,6 @@ var ListActivity = declare(kernel.Operation{
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q ActivityQuery) (store.Page[store.Activity], error) {
 		return v.NamedActivity(c.Access.Shop, q.AuditFilter, q.PageQuery)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q ActivityQuery, _ func(string) bool) error {
-		_, err := v.AuditLog(c.Access.Shop, oneAfter(q.Cursor))
-		return err
-	}),
 })
 
 // ListActivityActors lists who may have made the rows of the audit log.

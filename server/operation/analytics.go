@@ -40,13 +40,6 @@ var GetHeatmap = declare(kernel.Operation{
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.HeatmapQuery) (store.ActivityHeatmap, error) {
 		return v.Heatmap(c.Access, q)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q store.HeatmapQuery, faulty func(string) bool) error {
-		if faulty("from") || faulty("to") {
-			return nil
-		}
-		_, err := v.Heatmap(c.Access, store.HeatmapQuery{From: q.From, To: q.To})
-		return err
-	}),
 })
 
 // GetCardTypes returns how many cards there are of each type.

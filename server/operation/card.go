@@ -68,10 +68,6 @@ var ListCards = declare(kernel.Operation{
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
 		return v.Cards(c.Access, q.CardFilter, q.PageQuery)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q CardsQuery, _ func(string) bool) error {
-		_, err := v.Cards(c.Access, store.CardFilter{}, oneAfter(q.Cursor))
-		return err
-	}),
 })
 
 // GetCard returns one card.
@@ -110,9 +106,6 @@ var ReissueCard = declare(kernel.Operation{
 		return issued(tx.ReissueCard(c.Access, c.Param("id"), f))
 	}),
 	Complete: kernel.Complete(drawInstallQR),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.ReissueFields, _ func(string) bool) error {
-		return v.CheckSendEmail(c.Access, c.Param("id"), f.SendEmail, f.HolderEmail)
-	}),
 })
 
 // CreateInstallLink replaces the install link of a card that is not installed.
@@ -128,9 +121,6 @@ var CreateInstallLink = declare(kernel.Operation{
 		return issued(tx.NewInstallLink(c.Access, c.Param("id"), f))
 	}),
 	Complete: kernel.Complete(drawInstallQR),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.LinkFields, _ func(string) bool) error {
-		return v.CheckSendEmail(c.Access, c.Param("id"), f.SendEmail, store.Opt[string]{})
-	}),
 })
 
 // EnrollCard issues a card by web enrolment.

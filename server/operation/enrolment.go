@@ -62,9 +62,6 @@ var Join = declare(kernel.Operation{
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.JoinFields) (store.JoinedCard, error) {
 		return tx.Join(c.Param("slug"), f, c.Address)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.JoinFields, faulty func(string) bool) error {
-		return v.CheckJoin(c.Param("slug"), f, faulty)
-	}),
 })
 
 // ShowLostPage returns the form for the links of lost cards. Its parameters shop and token

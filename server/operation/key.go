@@ -30,9 +30,6 @@ var CreateKey = declare(kernel.Operation{
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
 		return k, err
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.KeyFields, faulty func(string) bool) error {
-		return v.CheckKeyFields(c.Access.Shop, f, faulty)
-	}),
 })
 
 // ChosenKeyFields are the fields of CreateChosenKey.

@@ -22,10 +22,6 @@ var ListLocations = declare(kernel.Operation{
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.Location], error) {
 		return v.Locations(c.Access, q.PageQuery)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q PageQuery, _ func(string) bool) error {
-		_, err := v.Locations(c.Access, oneAfter(q.Cursor))
-		return err
-	}),
 })
 
 // GetLocation returns a location. Keys list locations instead.

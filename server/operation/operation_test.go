@@ -269,9 +269,9 @@ func TestOneFunction(t *testing.T) {
 	t.Parallel()
 	read := kernel.Read(func(*store.View, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil })
 	write := kernel.Write(func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil })
-	other := kernel.LookUp(func(*store.View, *kernel.Call, operation.PageQuery, func(string) bool) error { return nil })
+	other := kernel.WriteBefore(func(*kernel.Call, operation.PageQuery) (func(*store.Tx) error, error) { return nil, nil })
 	wrong := kernel.Complete(func(*operation.IssuedCard) error { return nil })
-	for _, d := range []kernel.Operation{{}, {Read: read, Write: write}, {Read: read, LookUp: other}, {Write: write, Complete: wrong}} {
+	for _, d := range []kernel.Operation{{}, {Read: read, Write: write}, {Read: read, WriteBefore: other}, {Write: write, Complete: wrong}} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -23,10 +23,6 @@ var ListPrograms = declare(kernel.Operation{
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
 		return v.Programs(c.Access, q.Type, q.PageQuery)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q ProgramsQuery, _ func(string) bool) error {
-		_, err := v.Programs(c.Access, store.Opt[string]{}, oneAfter(q.Cursor))
-		return err
-	}),
 })
 
 // CreateProgram creates an unpublished program.
@@ -41,9 +37,6 @@ var CreateProgram = declare(kernel.Operation{
 	Callers: writers("programs"),
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
 		return tx.CreateProgram(c.Access, f)
-	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.ProgramFields, faulty func(string) bool) error {
-		return v.CheckProgramFields(c.Access, "", f, faulty)
 	}),
 })
 
@@ -93,9 +86,6 @@ var CreateProgramWithPrizes = declare(kernel.Operation{
 		}
 		return tx.UpdateProgramSettings(c.Access.Shop, d.ID, f.ProgramSettings)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f NewProgram, faulty func(string) bool) error {
-		return v.CheckProgramFields(c.Access, "", f.ProgramFields, faulty)
-	}),
 })
 
 // UpdateProgram changes a program's fields.
@@ -110,9 +100,6 @@ var UpdateProgram = declare(kernel.Operation{
 	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
 	Mode:    wire.Patch,
 	Write:   withID((*store.Tx).UpdateProgram),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.ProgramFields, faulty func(string) bool) error {
-		return v.CheckProgramFields(c.Access, c.Param("id"), f, faulty)
-	}),
 })
 
 // The actions that change a program's state.

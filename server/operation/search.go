@@ -24,13 +24,6 @@ var SearchCards = declare(kernel.Operation{
 		q.WholeEmail = c.Role < kernel.Manager
 		return v.SearchCards(c.Access.Shop, q.CardSearch, q.PageQuery)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q SearchQuery, faulty func(string) bool) error {
-		if faulty("q") {
-			return nil
-		}
-		_, err := v.SearchCards(c.Access.Shop, store.CardSearch{Q: q.Q}, oneAfter(q.Cursor))
-		return err
-	}),
 })
 
 // GetCardOverview returns all that a person sees of a card.
@@ -95,9 +88,3 @@ var ReverseByPerson = declare(kernel.Operation{
 	),
 	Write: inShopWith((*store.Tx).ReverseByPerson),
 })
-
-// oneAfter asks for the one row after a cursor, which shows whether the cursor is one
-// of the list.
-func oneAfter(cursor store.Opt[string]) store.PageQuery {
-	return store.PageQuery{Limit: store.Given[int64](1), Cursor: cursor}
-}

@@ -93,8 +93,4 @@ var ListAudit = declare(kernel.Operation{
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
 		return v.AuditLog(c.Access.Shop, q.PageQuery)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q PageQuery, _ func(string) bool) error {
-		_, err := v.AuditLog(c.Access.Shop, oneAfter(q.Cursor))
-		return err
-	}),
 })

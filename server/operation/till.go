@@ -63,12 +63,6 @@ var IssueCardAtCounter = declare(kernel.Operation{
 		c.InstallQRSVG, err = qr.SVG(c.InstallURL)
 		return err
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.CounterFields, faulty func(string) bool) error {
-		if faulty("amount_cents") {
-			return nil
-		}
-		return v.CheckCounterFields(c.Access.Shop, c.Param("id"), f)
-	}),
 	Repeat: kernel.Repeat(func(v *store.View, c *kernel.Call, f store.CounterFields) (out CounterCard, found, known bool, err error) {
 		issued, found, err := v.RepeatedIssue(c.Till(), store.Repeat{Once: f.Once, Program: c.Param("id")})
 		return CounterCard{CounterCard: v.Hold(issued)}, found, true, err
@@ -90,12 +84,6 @@ var RedeemPrize = presentation(kernel.Operation{
 	Title: "Redeem a prize",
 	Doc:   "One option per threshold and cycle. The highest threshold on a full card completes the cycle.",
 	Codes: codes{store.ThresholdAlreadyClaimed},
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f store.RedeemFields, faulty func(string) bool) error {
-		if !f.PrizeID.Set || faulty("prize_id") {
-			return nil
-		}
-		return v.CheckPrize(c.Till(), c.Param("code"), f.PrizeID.V)
-	}),
 }, (*store.Tx).Redeem, store.TransactionRedemption)
 
 // TopUpCard adds money to a prepaid card.

@@ -22,8 +22,4 @@ var ListTransactions = declare(kernel.Operation{
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Page[store.Transaction], error) {
 		return v.Transactions(c.Access, q.TransactionFilter, q.PageQuery)
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, q TransactionsQuery, _ func(string) bool) error {
-		_, err := v.Transactions(c.Access, store.TransactionFilter{}, oneAfter(q.Cursor))
-		return err
-	}),
 })

@@ -108,9 +108,6 @@ var CreateWebhook = declare(kernel.Operation{
 		}
 		return w, err
 	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f WebhookFields, faulty func(string) bool) error {
-		return v.CheckWebhookFields(c.Access, "", "", f.WebhookFields, faulty)
-	}),
 })
 
 // maySeeSecrets reports whether the caller may make and see the signing secrets of
@@ -152,9 +149,6 @@ var UpdateWebhook = declare(kernel.Operation{
 			}
 		}
 		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
-	}),
-	LookUp: kernel.LookUp(func(v *store.View, c *kernel.Call, f WebhookPatch, faulty func(string) bool) error {
-		return v.CheckWebhookFields(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookFields, faulty)
 	}),
 })
 

@@ -122,6 +122,21 @@ func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 	return out.list
 }
 
+// Without returns the fields of a request without those that details are about. A text that is none
+// of an enumeration stays: without it, rules would judge other fields by a default.
+func Without(fields any, of []Detail) any {
+	rest := reflect.New(reflect.TypeOf(fields)).Elem()
+	rest.Set(reflect.ValueOf(fields))
+	p := planFor(rest.Type())
+	for _, d := range of {
+		name, _, _ := strings.Cut(d.Field, ".")
+		if r := p.byName[name]; r != nil && r.enum == nil {
+			r.in(rest).SetZero()
+		}
+	}
+	return rest.Interface()
+}
+
 // decode decodes value, which is not null, into the store.Opt in field.
 func (r *rule) decode(value []byte, field reflect.Value, lim Limits, out *details) {
 	first := jsontext.Kind(value[0])
