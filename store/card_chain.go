@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 )
 
@@ -24,62 +23,52 @@ var (
 // readChain reads all cards of a chain, oldest first, and the auth epoch, with a
 // query that selects chainCols. It calls eachCard, unless it is nil, while the query
 // is at the card's row.
-func (s *Store) readChain(c *conn, now Time, eachCard func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
-	r := c.query(sql, args...)
+func (q *queries) readChain(eachCard func(*card), sql string, args ...any) (all []*card, epoch int64) {
+	r := q.query(sql, args...)
 	for r.next() {
 		epoch = r.int()
 		key, child, cycle, generation := r.int(), r.bool(), r.int(), r.int()
 		unplaced, lastStamp, short := r.bool(), r.nullTime(), r.nullStr()
 		lastSeen := r.int()
-		i := s.scanCard(r, key, now)
+		i := q.scanCard(r, key, q.Now)
 		i.neverPresented, i.lastStamp, i.shortCode, i.lastSeen = unplaced, lastStamp, short, lastSeen
 		i.child, i.cycle, i.generation = child, cycle, generation
 		if eachCard != nil {
-			if err := eachCard(&i); err != nil {
-				return nil, 0, errors.Join(err, r.close())
-			}
+			eachCard(&i)
 		}
 		all = append(all, &i)
 	}
-	if err := r.close(); err != nil {
-		return nil, 0, err
+	if q.fail(r.close()); q.failed != nil {
+		return nil, 0
 	}
 	slices.SortFunc(all, func(a, b *card) int { return cmp.Compare(a.key, b.key) })
 	for _, i := range all {
 		i.root = all[0].key
 	}
-	return all, epoch, nil
+	return all, epoch
 }
 
 // chainByIDOrCode reads the chain that a card's id, the content of its QR code or its
 // short code names. It returns no cards if the shop has no such card, or the code was
 // replaced.
-func (s *Store) chainByIDOrCode(c *conn, shop int64, text string, now Time, eachCard func(*card) error, sql string) (all []*card, epoch int64, err error) {
-	var code string
-	var generation uint64
-	key, known := s.Key(KindCard, text)
-	isShort := false
-	isQR := false
-	if !known {
-		code = normalizeCode(text)
-		if isShort = IsShortCode(code); isShort {
-			key, err = c.number("SELECT ifnull((SELECT id FROM cards WHERE shop_id=? AND short_code=?), 0)", shop, code)
-			known = key != 0
-		} else {
-			generation, key, isQR = s.IDs.openAny(kindCode, code)
-			known = isQR
-		}
+func (q *queries) chainByIDOrCode(shop int64, text string, eachCard func(*card), sql string) (all []*card, epoch int64) {
+	key, isID := q.Key(KindCard, text)
+	code := normalizeCode(text)
+	isShort := IsShortCode(code)
+	generation, root, isQR := q.openAny(kindCode, code)
+	switch {
+	case isID:
+	case isShort:
+		key = q.number("SELECT ifnull((SELECT id FROM cards WHERE shop_id=? AND short_code=?), 0)", shop, code)
+	case isQR:
+		key = root
+	default:
+		return nil, 0
 	}
-	if err != nil || !known {
-		return nil, 0, err
-	}
-	if all, epoch, err = s.readChain(c, now, eachCard, sql, key, shop); err != nil || len(all) == 0 {
-		return nil, epoch, err
-	}
+	all, epoch = q.readChain(eachCard, sql, key, shop)
 	// A code names the chain only as long as the chain has it.
-	root := all[0]
-	if isShort && root.shortCode.V != code || isQR && root.generation != int64(generation) {
-		return nil, epoch, nil
+	if len(all) > 0 && (isShort && all[0].shortCode.V != code || isQR && all[0].generation != int64(generation)) {
+		return nil, epoch
 	}
-	return all, epoch, nil
+	return all, epoch
 }

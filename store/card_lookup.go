@@ -41,12 +41,9 @@ const shownTransactions = 10
 func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
 	x := lookup{View: v, till: till, max: shownTransactions}
 	for _, sql := range []string{singleCardSQL, chainOfCardSQL} {
-		if x.all, x.epoch, err = v.s.chainByIDOrCode(v.conn, till.Shop, code, v.Now, x.readDetails, sql); err != nil {
-			return l, err
-		}
-		if len(x.all) > 0 {
+		if x.all, x.epoch = v.chainByIDOrCode(till.Shop, code, x.readDetails, sql); len(x.all) > 0 {
 			v.seeEpoch(x.epoch)
-			return x.result()
+			return x.result(), nil
 		}
 	}
 	return l, ErrUnknownCode
@@ -56,11 +53,10 @@ func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
 // transactions. It also returns the root.
 func (v *View) lookupRoot(till Till, key int64, max int) (l Lookup, root *card, err error) {
 	x := lookup{View: v, till: till, max: max}
-	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.readDetails, chainOfRootSQL, key); err != nil {
-		return l, nil, err
+	if x.all, x.epoch = v.readChain(x.readDetails, chainOfRootSQL, key); len(x.all) == 0 {
+		return l, nil, notFound("card")
 	}
-	l, err = x.result()
-	return l, x.all[0], err
+	return x.result(), x.all[0], nil
 }
 
 // lookup collects what a Lookup consists of.
@@ -94,12 +90,8 @@ type lookupRow struct {
 // It is called while the statement that found the card is still at its row: that
 // statement holds the snapshot, so that a lookup is consistent without a transaction
 // around it.
-func (x *lookup) readDetails(c *card) error {
-	claimed, err := x.claimedPrizes(c)
-	if err != nil {
-		return err
-	}
-	if claimed != nil {
+func (x *lookup) readDetails(c *card) {
+	if claimed := x.claimedPrizes(c); claimed != nil {
 		if x.claims == nil {
 			x.claims = map[int64]map[int64]int64{}
 		}
@@ -112,11 +104,11 @@ func (x *lookup) readDetails(c *card) error {
 		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time(),
 			Staff{r.int(), r.str()}, r.nullTime(), r.nullStr()})
 	}
-	return r.close()
+	x.fail(r.close())
 }
 
 // result makes the Lookup of what was read.
-func (x *lookup) result() (l Lookup, err error) {
+func (x *lookup) result() (l Lookup) {
 	x.chain = newCardChain(x.till, x.all)
 	program := x.cachedProgram(x.till.Shop, x.chain.newest.program, x.epoch)
 	x.chain.setProgram(program)
@@ -130,7 +122,7 @@ func (x *lookup) result() (l Lookup, err error) {
 		}
 	}
 	l.Transactions = x.transactions()
-	return l, nil
+	return l
 }
 
 // cardDetail returns a card of the chain with the locations at which it works.

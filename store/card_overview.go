@@ -28,10 +28,7 @@ type ChainCard struct {
 // CardOverview returns the overview of a card's chain.
 func (v *View) CardOverview(shop int64, id string) (o CardOverview, err error) {
 	v.snapshot()
-	cards, _, err := v.s.readChain(v.conn, v.Now, nil, chainOfCardSQL, v.keyOrNone(KindCard, id), shop)
-	if err != nil {
-		return o, err
-	}
+	cards, _ := v.readChain(nil, chainOfCardSQL, v.keyOrNone(KindCard, id), shop)
 	if len(cards) == 0 {
 		return o, notFound("card")
 	}

@@ -227,11 +227,7 @@ func (x *cardSearch) namedCards(text string) (keys []int64, only bool, err error
 	if key, ok := x.Key(KindCard, text); ok {
 		return []int64{key}, true, nil
 	}
-	all, epoch, err := x.s.chainByIDOrCode(x.conn, x.shop, text, x.Now, nil, chainOfCardSQL)
-	if err != nil {
-		return nil, false, err
-	}
-	if len(all) > 0 {
+	if all, epoch := x.chainByIDOrCode(x.shop, text, nil, chainOfCardSQL); len(all) > 0 {
 		chain := newCardChain(Till{Shop: x.shop}, all)
 		program := x.cachedProgram(x.shop, chain.newest.program, epoch)
 		chain.setProgram(program)

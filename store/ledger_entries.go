@@ -102,8 +102,8 @@ func (v *View) chainPage(
 // chainOf returns the keys of the cards in the chain of a card of the shop, oldest
 // first.
 func (v *View) chainOf(shop int64, id string) (keys []int64, err error) {
-	all, _, err := v.s.readChain(v.conn, v.Now, nil, chainOfCardSQL, v.keyOrNone(KindCard, id), shop)
-	if err == nil && len(all) == 0 {
+	all, _ := v.readChain(nil, chainOfCardSQL, v.keyOrNone(KindCard, id), shop)
+	if len(all) == 0 {
 		err = notFound("card")
 	}
 	for _, c := range all {

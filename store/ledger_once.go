@@ -100,35 +100,29 @@ func (v *View) Repeated(till Till, w Repeat) (out Stamped, found, known bool, er
 	case u.kind == TransactionReversal:
 		other = v.tillRowKey(till.Shop, w.Reverses) != u.reverses
 	default:
-		var root int64
-		root, err = v.rootOf(till.Shop, w.Code)
+		root := v.rootOf(till.Shop, w.Code)
 		known = root != 0
 		other = known && root != u.root
 	}
 	if other {
-		err = errOtherWrite
+		return out, found, known, errOtherWrite
 	}
-	if err == nil {
-		out, err = v.answerAgain(till, u)
-	}
+	out, err = v.answerAgain(till, u)
 	return out, found, known, err
 }
 
 // rootOf returns the root of the chain that a card's id or code names, or a code that a
 // reissue ended; 0 if it names none.
-func (v *View) rootOf(shop int64, text string) (root int64, err error) {
+func (v *View) rootOf(shop int64, text string) int64 {
 	text = v.s.heldCode(text, v.Now)
-	all, _, err := v.s.chainByIDOrCode(v.conn, shop, text, v.Now, nil, chainOfCardSQL)
-	if err != nil || len(all) > 0 {
-		if err == nil {
-			root = all[0].root
-		}
-		return root, err
+	if all, _ := v.chainByIDOrCode(shop, text, nil, chainOfCardSQL); len(all) > 0 {
+		return all[0].root
 	}
-	if _, key, ok := v.openAny(kindCode, normalizeCode(text)); ok {
-		root = v.number("SELECT id FROM cards WHERE id=? AND shop_id=?", key, shop)
+	_, key, ok := v.openAny(kindCode, normalizeCode(text))
+	if !ok {
+		return 0
 	}
-	return root, v.failed
+	return v.number("SELECT id FROM cards WHERE id=? AND shop_id=?", key, shop)
 }
 
 // answerAgain returns the rows of a write and their cards as they are now.
@@ -141,9 +135,9 @@ func (v *View) answerAgain(till Till, u usedReference) (out Stamped, err error) 
 		args = []any{u.reverses}
 	}
 	second := v.number(other, args...)
-	all, epoch, err := v.s.readChain(v.conn, v.Now, nil, chainOfRootSQL, u.root)
-	if err != nil {
-		return out, err
+	all, epoch := v.readChain(nil, chainOfRootSQL, u.root)
+	if len(all) == 0 {
+		return out, notFound("card")
 	}
 	chain := newCardChain(till, all)
 	program := v.cachedProgram(till.Shop, chain.newest.program, epoch)

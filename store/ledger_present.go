@@ -31,10 +31,7 @@ func (tx *Tx) chainForAction(till Till, text string, o Once, types ...string) (c
 		return nil, refuse(Unprocessable,
 			"This device cannot use a card's id to write; send the content of the QR code, or the short code.")
 	}
-	all, _, err := tx.s.chainByIDOrCode(tx.conn, till.Shop, tx.s.heldCode(text, tx.Now), tx.Now, nil, chainOfCardSQL)
-	if err != nil {
-		return nil, err
-	}
+	all, _ := tx.chainByIDOrCode(till.Shop, tx.s.heldCode(text, tx.Now), nil, chainOfCardSQL)
 	if len(all) == 0 {
 		return nil, ErrUnknownCode
 	}
@@ -55,9 +52,9 @@ func newCardChain(till Till, all []*card) *cardChain {
 
 // chainByRoot returns the chain of a root that exists, without its program.
 func (tx *Tx) chainByRoot(till Till, root int64) (*cardChain, error) {
-	all, _, err := tx.s.readChain(tx.conn, tx.Now, nil, chainOfRootSQL, root)
-	if err != nil {
-		return nil, err
+	all, _ := tx.readChain(nil, chainOfRootSQL, root)
+	if len(all) == 0 {
+		return nil, tx.failed
 	}
 	return newCardChain(till, all), nil
 }

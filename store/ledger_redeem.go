@@ -59,11 +59,7 @@ func (tx *Tx) planRedemption(chain *cardChain, prizeID string) (prize Prize, c *
 			continue
 		}
 		reached = true
-		claimed, err := tx.claimedPrizes(c)
-		if err != nil {
-			return prize, nil, err
-		}
-		if claimed[prize.Threshold] == 0 {
+		if tx.claimedPrizes(c)[prize.Threshold] == 0 {
 			return prize, c, nil
 		}
 	}

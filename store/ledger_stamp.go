@@ -255,8 +255,8 @@ func (p *program) highestThreshold() (threshold int64, has bool) {
 
 // claimedPrizes returns the prizes claimed in the card's cycle by threshold, or nil
 // if there are none.
-func (c *conn) claimedPrizes(of *card) (m map[int64]int64, err error) {
-	r := c.query("SELECT threshold, prize_id FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
+func (q *queries) claimedPrizes(of *card) (m map[int64]int64) {
+	r := q.query("SELECT threshold, prize_id FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
 	for r.next() {
 		if m == nil {
 			m = map[int64]int64{}
@@ -264,7 +264,8 @@ func (c *conn) claimedPrizes(of *card) (m map[int64]int64, err error) {
 		t := r.int()
 		m[t] = r.int()
 	}
-	return m, r.close()
+	q.fail(r.close())
+	return m
 }
 
 // expireStamps writes an expiry row for each card of the chain that has stamps which
