@@ -30,33 +30,7 @@ func (c *conn) readIDs() (IDs, error) {
 	case !bytes.Equal(check, secretCheck(secret)):
 		return IDs{}, errSecret
 	}
-	ids, err := newIDs(secret)
-	if err == nil {
-		err = c.checkRememberedID(ids)
-	}
-	return ids, err
+	return newIDs(secret)
 }
 
 var errSecret = errors.New("its id_secret is not the one that its ids were made with")
-
-// checkRememberedID compares the shop's id in the newest event's payload with the
-// event's shop. It finds the secret of another file also where the check value is the
-// other file's too.
-func (c *conn) checkRememberedID(ids IDs) error {
-	var shop int64
-	var payload []byte
-	_, err := c.one(into(&shop, &payload),
-		"SELECT shop_id, ifnull(payload_v2, payload_v1) FROM events WHERE id=(SELECT max(id) FROM events)")
-	if err != nil {
-		return err
-	}
-	quoted := `"` + prefixes[KindShop]
-	at, n := bytes.Index(payload, []byte(quoted)), len(prefixes[KindShop])+blockLen
-	if at < 0 || len(payload) < at+1+n {
-		return nil
-	}
-	if key, ok := ids.Key(KindShop, string(payload[at+1:at+1+n])); !ok || key != shop {
-		return errSecret
-	}
-	return nil
-}

@@ -234,11 +234,6 @@ func (q *queries) key(shop, key int64) (k Key, err error) {
 	return k, err
 }
 
-// Keys returns a shop's keys, newest first, the revoked and expired ones too.
-func (v *View) Keys(shop int64) ([]Key, error) {
-	return list(v.conn, v.scanKey, "SELECT "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
-}
-
 // Identity is all that a guard needs to know of a key. It is read once and cached
 // until the auth epoch changes.
 type Identity struct {

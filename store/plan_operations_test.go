@@ -36,7 +36,7 @@ func runOperations(f *fixture) {
 		check(v.Webhook(f.a, l.program, hook))
 		check(v.Deliveries(f.a, l.program, hook, DeliveriesQuery{}))
 		check(v.AuditLog(f.a.Shop, PageQuery{}))
-		check(v.Keys(f.a.Shop))
+		check(v.KeyInfos(f.a.Shop))
 		check(v.Recall(remembered))
 		first(v.OwnShop(f.a))
 	})

@@ -50,7 +50,7 @@ var (
 	aLocation = &resource{"location", "locations", "loc_", listOf(readAll, operation.ListLocations, locationCandidate)}
 	aWebhook  = &resource{"webhook", "webhooks", "whk_", listOf(readList, operation.ListShopWebhooks, webhookCandidate)}
 	aDevice   = &resource{"device", "devices", "dev_", listOf(readList, operation.ListDevices, deviceCandidate)}
-	aKey      = &resource{"key", "keys", "key_", listOf(readList, operation.ListKeys, keyCandidate)}
+	aKey      = &resource{"key", "keys", "key_", listOf(readList, operation.ListKeyInfos, keyCandidate)}
 	aMember   = &resource{"member of staff", "members of staff", "stf_", listOf(readList, operation.ListStaff, memberCandidate)}
 	aPerson   = &resource{"person", "people", "usr_", listPeople}
 	aDelivery = &resource{"delivery", "deliveries", "dlv_", listNothing}
@@ -303,7 +303,7 @@ func deviceCandidate(d store.Device) candidate {
 	return candidate{id: d.ID, label: d.Name + ", " + d.Prefix, names: []string{d.Name, d.Prefix}, past: d.RevokedAt.Valid}
 }
 
-func keyCandidate(k store.Key) candidate {
+func keyCandidate(k store.KeyInfo) candidate {
 	return candidate{id: k.ID, label: k.Name + ", " + k.Prefix, names: []string{k.Name, k.Prefix}, past: k.RevokedAt.Valid}
 }
 

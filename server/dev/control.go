@@ -185,7 +185,7 @@ func (c *Control) audit(r *http.Request, _ httprouter.Params, q auditQuery) (pag
 	if err != nil {
 		return page, err
 	}
-	args := kernel.Args{Fields: operation.PageQuery{PageQuery: q.PageQuery}}
+	args := kernel.Args{Fields: q.PageQuery}
 	return kernel.Do[store.Page[store.AuditRow]](r.Context(), c.Kernel, operator(shop), operation.ListAudit, args)
 }
 

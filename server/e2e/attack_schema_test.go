@@ -102,13 +102,7 @@ func TestToleratedTables(t *testing.T) {
 // check the invariants.
 func TestAttackSecret(t *testing.T) {
 	t.Parallel()
-	f := newShop(t, "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-hold")
-	api := f.api(f.makeKey("create", "--name", "CRM"))
-	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
-	api.Post("/programs/"+program+"/webhooks", `{"url":"http://127.0.0.1:9","events":["card.added"]}`).Want(201)
-	issueCard(api, program, nil)
-	f.server.stop()
-	other := newDatabase(t)
+	sound := newDatabase(t)
 	for _, c := range []struct{ sql, says string }{
 		{"UPDATE meta SET id_secret=randomblob(16)", "id_secret is not the one"},
 		{"UPDATE meta SET id_secret=zeroblob(16)", "id_secret is not the one"},
@@ -116,10 +110,8 @@ func TestAttackSecret(t *testing.T) {
 		{"UPDATE meta SET id_secret=x'00'", "id_secret has 1 bytes instead of 16"},
 		{"UPDATE meta SET id_secret=randomblob(32)", "id_secret has 32 bytes instead of 16"},
 		{"DELETE FROM meta", "meta has no row"},
-		// With the check value of the other file. The events remember the shop's id.
-		{"ATTACH '" + other + "' AS other; DELETE FROM meta; INSERT INTO meta SELECT * FROM other.meta", "id_secret is not the one"},
 	} {
-		file := copyFile(t, f.db)
+		file := copyFile(t, sound)
 		sqlExec(t, file, c.sql)
 		refusedBy(t, commandsOnFile[:2], file, c.says)
 	}

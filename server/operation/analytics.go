@@ -37,9 +37,7 @@ var GetHeatmap = declare(kernel.Operation{
 	Doc: "Rows of the ledger that are neither reversed nor reversals or expiries, by day of the shop's calendar. For a " +
 		"location-restricted key it is computed from its own locations.",
 	Callers: assisted(readers("analytics")),
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.HeatmapQuery) (store.ActivityHeatmap, error) {
-		return v.Heatmap(c.Access, q)
-	}),
+	Read:    query((*store.View).Heatmap),
 })
 
 // GetCardTypes returns how many cards there are of each type.

@@ -204,9 +204,7 @@ var ComparePeriods = declare(kernel.Operation{
 	Title:   "Compare two periods",
 	Callers: assistant("analytics:read", kernel.Viewer),
 	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.CompareQuery) (store.Comparison, error) {
-		return v.ComparePeriods(c.Access, q)
-	}),
+	Read:    query((*store.View).ComparePeriods),
 })
 
 // WebhookReportsQuery is the query of ListWebhookReports.
@@ -261,9 +259,6 @@ var UpdateProgramAndPrizes = declare(kernel.Operation{
 	}),
 })
 
-// DraftFields are the fields of DraftWebhook.
-type DraftFields struct{ store.DraftFields }
-
 // DraftWebhook makes a webhook to which nothing is sent before a person has activated it.
 var DraftWebhook = declare(kernel.Operation{
 	ID:      "draftWebhook",
@@ -271,9 +266,7 @@ var DraftWebhook = declare(kernel.Operation{
 	Title:   "Draft a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   codes{store.NotFound, store.Unprocessable},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DraftFields) (store.Webhook, error) {
-		return tx.DraftWebhook(c.Access, c.Param("id"), f.DraftFields)
-	}),
+	Write:   withID((*store.Tx).DraftWebhook),
 })
 
 // PauseWebhook makes a webhook inactive.

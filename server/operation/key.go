@@ -89,22 +89,13 @@ var CreateChosenKey = declare(kernel.Operation{
 	}),
 })
 
-// ListKeyInfos lists all keys of the shop like ListKeys, with who made them.
+// ListKeyInfos lists all keys of the shop newest first, including the ended ones, with who made them.
 var ListKeyInfos = declare(kernel.Operation{
 	ID:      "listKeyInfos",
 	Group:   keys,
 	Title:   "List the keys and who made them",
 	Callers: owner,
 	Read:    listOf((*store.View).KeyInfos),
-})
-
-// ListKeys lists all keys of the shop, newest first, including the ended ones.
-var ListKeys = declare(kernel.Operation{
-	ID:      "listKeys",
-	Group:   keys,
-	Title:   "List the keys",
-	Callers: owner,
-	Read:    listOf((*store.View).Keys),
 })
 
 // RotateFields are the fields of RotateKey.

@@ -8,9 +8,6 @@ import (
 	"punchcard/store"
 )
 
-// PageQuery is the query of a list without filters.
-type PageQuery struct{ store.PageQuery }
-
 // ListLocations lists the locations of the shop.
 var ListLocations = declare(kernel.Operation{
 	ID:               "listLocations",
@@ -19,9 +16,7 @@ var ListLocations = declare(kernel.Operation{
 	Doc:              "Newest first. A restricted key sees only its own locations.",
 	Callers:          assisted(readers("locations")),
 	WithoutLocations: true,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.Location], error) {
-		return v.Locations(c.Access, q.PageQuery)
-	}),
+	Read:             query((*store.View).Locations),
 })
 
 // GetLocation returns a location. Keys list locations instead.

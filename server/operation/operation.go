@@ -86,6 +86,16 @@ func byIDInShop[O any](f func(*store.View, int64, string) (O, error)) kernel.Rea
 	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
 }
 
+// query reads what f returns for the caller's access and the fields.
+func query[Q, O any](f func(*store.View, store.Access, Q) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access, q) })
+}
+
+// queryInShop does the same with the key of the caller's shop, for what only persons read.
+func queryInShop[Q, O any](f func(*store.View, int64, Q) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access.Shop, q) })
+}
+
 // byParam reads what f returns for a parameter of the path alone, such as the token of a link.
 func byParam[O any](name string, f func(*store.View, string) (O, error)) kernel.Reading {
 	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Param(name)) })

@@ -22,9 +22,7 @@ var GetDayReport = declare(kernel.Operation{
 	Title:   "Read the report of a day",
 	Callers: viewer,
 	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.DayReportQuery) (store.DayReport, error) {
-		return v.DayReport(c.Access.Shop, q)
-	}),
+	Read:    queryInShop((*store.View).DayReport),
 })
 
 // GetPeriod returns what happened in a period, by day and by location.
@@ -33,9 +31,7 @@ var GetPeriod = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Read what happened in a period",
 	Callers: viewer,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.PeriodQuery) (store.PeriodReport, error) {
-		return v.Period(c.Access.Shop, q)
-	}),
+	Read:    queryInShop((*store.View).Period),
 })
 
 // Health is the state of the server and of its file.

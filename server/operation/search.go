@@ -46,8 +46,8 @@ var ListCardTransactions = declare(kernel.Operation{
 	Title:   "List the ledger of a card",
 	Callers: viewer,
 	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.LedgerEntry], error) {
-		return v.CardTransactions(c.Access.Shop, c.Param("id"), q.PageQuery)
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.PageQuery) (store.Page[store.LedgerEntry], error) {
+		return v.CardTransactions(c.Access.Shop, c.Param("id"), q)
 	}),
 })
 
@@ -68,8 +68,8 @@ var ListCardAudit = declare(kernel.Operation{
 	Title:   "List the audit log of a card",
 	Callers: manager,
 	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
-		return v.CardAudit(c.Access.Shop, c.Param("id"), q.PageQuery)
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.PageQuery) (store.Page[store.AuditRow], error) {
+		return v.CardAudit(c.Access.Shop, c.Param("id"), q)
 	}),
 })
 

@@ -90,7 +90,5 @@ var ListAudit = declare(kernel.Operation{
 	Title:   "List the audit log",
 	Doc:     "Newest first.",
 	Callers: manager,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.AuditRow], error) {
-		return v.AuditLog(c.Access.Shop, q.PageQuery)
-	}),
+	Read:    queryInShop((*store.View).AuditLog),
 })

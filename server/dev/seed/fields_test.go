@@ -117,7 +117,7 @@ func effects(v *store.View, shop int64, id func(ref string) string) (lines []str
 	for _, x := range ledger {
 		add("%s %s prize=%t", x.CreatedAt, x.Type, x.PrizeID.Valid)
 	}
-	keys, err := v.Keys(shop)
+	keys, err := v.KeyInfos(shop)
 	for _, k := range keys {
 		// The rest of the prefix is random.
 		add("key %s %s %v %d %s", k.Class, k.Prefix[:9], k.Scopes, len(k.LocationIDs), some(k.ExpiresAt))

@@ -149,7 +149,7 @@ func dumpShop(b *strings.Builder, st *store.Store, v *store.View, shop store.Sho
 			line("  transaction", x)
 		}
 	}
-	keys, err := v.Keys(key)
+	keys, err := v.KeyInfos(key)
 	if err != nil {
 		return err
 	}
