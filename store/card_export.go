@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 )
 
@@ -29,6 +30,12 @@ type ExportedCard struct {
 	ArchivedAt  Null[Time]   `json:"archived_at"`
 	LastStampAt Null[Time]   `json:"last_stamp_at"`
 	UpdatedAt   Time         `json:"updated_at"`
+	Held
+}
+
+// Held is what else a row has about the holder, according to personal.go.
+type Held struct {
+	Held json.RawMessage `json:"held,omitempty" doc:"By the names of columns."`
 }
 
 // ExportedTransaction is a row of the ledger with what the till sent with it. Who was at the
@@ -38,6 +45,7 @@ type ExportedTransaction struct {
 	OccurredAt      Null[Time]      `json:"occurred_at" doc:"When a stamp was given that the till sent later; else null."`
 	ClientReference Null[string]    `json:"client_reference" doc:"The UUID that the till gave the write."`
 	Metadata        json.RawMessage `json:"metadata"`
+	Held
 }
 
 // ExportedClaim is a prize that the holder redeemed.
@@ -80,12 +88,13 @@ var (
 			cardProgramCols,
 			[]string{
 				"c.source", "ifnull(c.platform, '')", "c.cycle", "c.activated_at", "c.locked_at", "c.archived_at",
-				"c.last_stamp_at", "c.updated_at",
+				"c.last_stamp_at", "c.updated_at", heldBeside("c", "cards", reflect.TypeFor[ExportedCard]()),
 			},
 		)...)
 	exportChainSQL = "SELECT " + exportedCardCols + ` FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value
 		JOIN programs p ON p.id=c.program_id`
-	exportLedgerSQL = "SELECT " + transactionCols + `, t.occurred_at, t.client_reference, ifnull(t.metadata, 'null') FROM json_each(?) k
+	exportLedgerSQL = "SELECT " + transactionCols + `, t.occurred_at, t.client_reference, ifnull(t.metadata, 'null'), ` +
+		heldBeside("t", "transactions", reflect.TypeFor[ExportedTransaction]()) + ` FROM json_each(?) k
 		CROSS JOIN transactions t ON t.card_id=k.value JOIN locations l ON l.id=t.location_id LIMIT ?`
 	exportClaimsSQL = `SELECT x.card_id, x.cycle, x.threshold, x.prize_id, z.name, x.transaction_id FROM json_each(?) k
 		CROSS JOIN claims x ON x.card_id=k.value JOIN prizes z ON z.id=x.prize_id`
@@ -94,7 +103,8 @@ var (
 func (g IDs) scanExported(r *rows, key int64, now Time) ExportedCard {
 	c := ExportedCard{Card: g.scanCard(r, key, now).Card}
 	c.scanProgram(r)
-	r.scan(&c.Source, &c.Platform, &c.Cycle, &c.ActivatedAt, &c.LockedAt, &c.ArchivedAt, &c.LastStampAt, &c.UpdatedAt)
+	r.scan(&c.Source, &c.Platform, &c.Cycle, &c.ActivatedAt, &c.LockedAt, &c.ArchivedAt, &c.LastStampAt, &c.UpdatedAt,
+		(*[]byte)(&c.Held.Held))
 	return c
 }
 
@@ -114,7 +124,7 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 	}, exportChainSQL, chain)
 	x.Transactions = collect(v, func(r *rows) ExportedTransaction {
 		v.seeEpoch(r.int())
-		return ExportedTransaction{v.scanTransaction(r, r.int()), r.nullTime(), r.nullStr(), json.RawMessage(r.str())}
+		return ExportedTransaction{v.scanTransaction(r, r.int()), r.nullTime(), r.nullStr(), json.RawMessage(r.str()), Held{r.bytes()}}
 	}, exportLedgerSQL, chain, maxDayRows)
 	x.Complete = len(x.Transactions) < maxDayRows
 	x.Claims = collect(v, func(r *rows) ExportedClaim {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -83,7 +84,7 @@ var declared = []declaration{
 	{"cards", Holder, Masked, "external_ref holder_email"},
 	{"cards", Holder, Hidden, "email_key"},
 	{"cards", OneCard, Hidden, "install_hash install_expires_at short_code"},
-	{"cards", OneCard, Whole, "consent_version consent_at"},
+	{"cards", OneCard, Hidden, "consent_version consent_at"}, // what was agreed to is shown instead
 	{"cards", Chosen, Whole, "client_reference"},
 	{"cards", Fixed, Whole, "source platform"},
 	{"name_words", Copied, Hidden, "word"},
@@ -123,14 +124,17 @@ var declared = []declaration{
 }
 
 // Column is a column of a table.
-type Column struct{ Table, Name string }
+type Column struct {
+	Table, Name string
+	Sight       Sight
+}
 
 // ColumnsOf returns the columns of some classes, in the order of their declaration.
 func ColumnsOf(classes ...Class) (all []Column) {
 	for _, d := range declared {
 		if slices.Contains(classes, d.class) {
 			for name := range strings.FieldsSeq(d.names) {
-				all = append(all, Column{d.table, name})
+				all = append(all, Column{d.table, name, d.sight})
 			}
 		}
 	}
@@ -141,12 +145,8 @@ func ColumnsOf(classes ...Class) (all []Column) {
 // what is Secret or Copied, whose names other fields may have.
 var sights = sync.OnceValue(func() map[string]Sight {
 	all := map[string]Sight{}
-	for _, d := range declared {
-		if d.class != Secret && d.class != Copied {
-			for name := range strings.FieldsSeq(d.names) {
-				all[name] = max(all[name], d.sight)
-			}
-		}
+	for _, c := range ColumnsOf(Fixed, Chosen, Account, Holder, OneCard) {
+		all[c.Name] = max(all[c.Name], c.Sight)
 	}
 	return all
 })
@@ -154,6 +154,39 @@ var sights = sync.OnceValue(func() map[string]Sight {
 // ViewersSee returns what viewers see of a field of an answer, which has the name of its
 // column.
 func ViewersSee(field string) Sight { return sights()[field] }
+
+// unlogged has the names of the columns that are about people or are secrets.
+var unlogged = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, c := range ColumnsOf(Secret, Account, Holder, OneCard, Copied) {
+		all[c.Name] = true
+	}
+	return all
+})
+
+// IsLogged reports whether the log may show an attribute of a name: not one with the name of a
+// column that is about people or is a secret.
+func IsLogged(name string) bool { return !unlogged()[name] }
+
+// heldBeside is an expression for a JSON object of the columns of a table, by its alias, that are
+// about a holder and that answers show, but for those for which a struct has a field. It is NULL if
+// there is none.
+func heldBeside(alias, table string, fields reflect.Type) string {
+	shown := map[string]bool{}
+	for _, f := range reflect.VisibleFields(fields) {
+		shown[f.Tag.Get("json")] = true
+	}
+	var members []string
+	for _, c := range ColumnsOf(Holder, OneCard) {
+		if c.Table == table && c.Sight != Hidden && !shown[c.Name] {
+			members = append(members, "'"+c.Name+"', "+alias+"."+c.Name)
+		}
+	}
+	if members == nil {
+		return "NULL"
+	}
+	return "json_object(" + strings.Join(members, ", ") + ")"
+}
 
 // inherited returns the columns of cards that an overflow card inherits from its parent.
 func inherited() string {

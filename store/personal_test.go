@@ -1,6 +1,7 @@
 package store
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,18 @@ func TestNewPersonalColumn(t *testing.T) {
 	}
 	if got := have(); got != "+39 06 1234, +39 06 1234, likes tea, likes tea" {
 		t.Fatalf("before the erasure: %s", got)
+	}
+	for _, c := range []struct {
+		alias, table string
+		fields       reflect.Type
+		want         string
+	}{
+		{"c", "cards", reflect.TypeFor[ExportedCard](), "json_object('phone', c.phone)"},
+		{"t", "transactions", reflect.TypeFor[ExportedTransaction](), "NULL"}, // the note is hidden, and the metadata has a field
+	} {
+		if got := heldBeside(c.alias, c.table, c.fields); got != c.want {
+			t.Errorf("an export reads %s of %s, want %s", got, c.table, c.want)
+		}
 	}
 	k.erase(card)
 	if got := have(); got != "-, -, -, -" {

@@ -49,6 +49,14 @@ type Server struct {
 	app.Limits      `group:"Limits:"`
 }
 
+// redactAttr hides an attribute of the log with the name of a column that is about people or is a secret.
+func redactAttr(_ []string, a slog.Attr) slog.Attr {
+	if !store.IsLogged(a.Key) {
+		return slog.String(a.Key, "***")
+	}
+	return a
+}
+
 // config returns the configuration that the flags describe, with a log to stderr.
 func (s Server) config(stderr io.Writer) (conf app.Config, err error) {
 	if s.InstallLinkTTL < time.Minute || s.InstallLinkTTL > 10*365*24*time.Hour {
@@ -59,7 +67,7 @@ func (s Server) config(stderr io.Writer) (conf app.Config, err error) {
 	}
 	var level slog.Level
 	level.UnmarshalText([]byte(s.LogLevel))
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: redactAttr}
 	log := slog.New(slog.NewTextHandler(stderr, o))
 	if s.LogFormat == "json" {
 		log = slog.New(slog.NewJSONHandler(stderr, o))
