@@ -361,7 +361,7 @@ func TestBackupHasNothingErased(t *testing.T) {
 }
 
 // TestServeMakesBackups checks that serve makes a backup at once if there is none and not if there
-// is a recent one, that it removes the leftover of one, and that the flags have bounds.
+// is a recent one, and that it removes the leftover of one.
 func TestServeMakesBackups(t *testing.T) {
 	t.Parallel()
 	db, dir := newDatabase(t), t.TempDir()
@@ -386,14 +386,4 @@ func TestServeMakesBackups(t *testing.T) {
 	if strings.Contains(again.stderr.String(), "backup") {
 		t.Errorf("a restart made another backup:\n%s", again.stderr)
 	}
-	for _, c := range []struct{ flag, value string }{
-		{"backup-every", "59s"}, {"backup-every", "8761h"}, {"backup-keep", "0"}, {"backup-keep", "10001"},
-		{"backup-dir", filepath.Join(dir, "none")}, {"backup-dir", db},
-	} {
-		variable := "PUNCHCARD_" + strings.ToUpper(strings.ReplaceAll(c.flag, "-", "_"))
-		env := []string{"PUNCHCARD_BACKUP_EVERY=24h", "PUNCHCARD_BACKUP_DIR=" + dir, variable + "=" + c.value}
-		execute(t, env, "serve", "--db", db, "--listen", "127.0.0.1:0").refused(t, "--"+c.flag, variable)
-	}
-	execute(t, nil, "serve", "--db", db, "--backup-dir", dir).refused(t, "--backup-dir", "--backup-every")
-	execute(t, nil, "serve", "--db", db, "--backup-every", "24h").refused(t, "--backup-dir", "--backup-every")
 }

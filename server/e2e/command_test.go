@@ -3,9 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/user"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -186,37 +184,6 @@ func (f *shopFile) checkAudit(k key, actions ...string) {
 		f.t.Errorf("--limit 2 printed %d rows", len(two.Data))
 	}
 	f.refused("audit", "--limit", "-1")("--limit")
-}
-
-func TestCommandsOnNoFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	db := filepath.Join(dir, "none.db")
-	for _, args := range [][]string{
-		{"shop", "list"}, {"shop", "update", "--name", "x"},
-		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"},
-		{"location", "list"}, {"location", "set-pin", "loc_x", "--none"}, {"staff", "list"}, {"staff", "disable", "stf_x"},
-		{"staff", "enable", "stf_x"},
-		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"},
-		{"key", "revoke-all", "--yes"},
-		{"program", "update", "prg_x", "--min-spend-cents", "1"}, {"program", "delete", "prg_x", "--yes"},
-		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"},
-		{"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x", "--yes"},
-		{"program", "list"},
-		{"program", "create", "--name", "x", "--type", "access", "--access-image-url", "https://x.example/x.png"},
-		{"prize", "list", "Coffee"}, {"card", "find"}, {"card", "show", "ada@example.com"},
-		{"webhook", "list"}, {"webhook", "log", "whk_x"}, {"transaction", "list"}, {"stats"},
-		{"device", "create", "--location", "loc_x"}, {"device", "list"}, {"device", "revoke", "dev_x"},
-		{"audit"}, {"check"},
-	} {
-		execute(t, nil, append(args, "--db", db)...).refused(t, db, "no such database")
-	}
-	execute(t, nil, "shop", "list", "--json", "--db", db).refused(t, db, "no such database")
-	execute(t, []string{"PUNCHCARD_DB=" + db}, "shop", "list").refused(t, db)
-	execute(t, nil, "shop", "create", "--name", "x", "--db", filepath.Join(dir, "no", "x.db")).refused(t, "folder")
-	if found, _ := os.ReadDir(dir); len(found) != 0 {
-		t.Errorf("created %v", found)
-	}
 }
 
 func TestCommandsWithoutFile(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,26 +123,6 @@ func TestDeterministicIDsOfAnExistingFile(t *testing.T) {
 	}
 }
 
-// TestReadyFileReplacesNothingElse checks that the ready file replaces an older ready file but no
-// other file.
-func TestReadyFileReplacesNothingElse(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	folder, file := filepath.Join(dir, "folder"), filepath.Join(dir, "kept.db")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"--ready-file", folder}, {"--ready-file", os.DevNull}, {"--ready-file", file, "--db", file}} {
-		if r := execute(t, nil, append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...); r.code != 1 ||
-			!strings.Contains(r.stderr, "--ready-file (PUNCHCARD_READY_FILE): ") {
-			t.Errorf("%v: %+v", args, r)
-		}
-	}
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		t.Errorf("the folder is missing: %v", err)
-	}
-}
-
 // difference returns the first lines in which two texts differ.
 func difference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
@@ -167,15 +146,6 @@ func TestServeHasNoControlAPI(t *testing.T) {
 	} {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			p.outside().Call(method, path, nil).Want(404, "not_found")
-		}
-	}
-	// serve has none of the flags of dev.
-	for _, flag := range []string{
-		"--dev", "--clock", "--seed", "--ready-file", "--deterministic-ids", "--allow-remote", "--strict-webhook-targets",
-	} {
-		if r := execute(t, nil, "serve", "--db", filepath.Join(t.TempDir(), "shop.db"), flag); r.code == 0 ||
-			!strings.Contains(r.stderr, "unknown flag "+flag) {
-			t.Errorf("serve %s: %+v", flag, r)
 		}
 	}
 }
@@ -213,13 +183,4 @@ func TestDevSeed(t *testing.T) {
 		t.Errorf("after the reset the card is %s, was %s", again, first)
 	}
 	p.outside().Call("GET", "/dev/seed.schema.json", nil).Want(200)
-
-	bad := filepath.Join(t.TempDir(), "bad.json")
-	if err := os.WriteFile(bad, []byte("{\"shops\": [\n{\"name\": 3}]}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := execute(t, nil, "dev", "--seed", bad); r.code == 0 ||
-		!strings.Contains(r.stderr, "bad.json:2: shops.0.name: must be a string") {
-		t.Errorf("a bad seed: %+v", r)
-	}
 }

@@ -174,37 +174,6 @@ func TestOwnCertificate(t *testing.T) {
 	}
 }
 
-// TestBadServerFlags checks that flags about addresses and certificates are refused in one line.
-func TestBadServerFlags(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	servertest.WriteCertificate(t, dir, "first")
-	cert := filepath.Join(dir, "cert.pem")
-	key := cert // which has no key
-	for _, c := range []struct{ args, want string }{
-		{"--tls-cert " + cert, "--tls-key (PUNCHCARD_TLS_KEY): is required with --tls-cert"},
-		{"--tls-key " + key, "--tls-cert (PUNCHCARD_TLS_CERT): is required with --tls-key"},
-		{"--tls-cert " + cert + " --tls-key " + key, "--tls-cert, --tls-key (PUNCHCARD_TLS_CERT, PUNCHCARD_TLS_KEY): "},
-		{"--tls-cert " + cert + " --tls-key " + dir + "/none", "--tls-cert, --tls-key (PUNCHCARD_TLS_CERT, PUNCHCARD_TLS_KEY): "},
-		{"--trusted-proxy 10.0.0.1/8", "--trusted-proxy (PUNCHCARD_TRUSTED_PROXY): must be networks"},
-		{"--metrics-listen nowhere", "--metrics-listen (PUNCHCARD_METRICS_LISTEN): "},
-		{"--tls-auto cards.example.com --tls-cert " + cert + " --tls-key " + key,
-			"--tls-auto (PUNCHCARD_TLS_AUTO): must not be given with --tls-cert or --tls-key"},
-		{"--tls-auto cards.example.com --public-url http://cards.example.com",
-			"--public-url (PUNCHCARD_PUBLIC_URL): must begin with https:// with --tls-auto"},
-		{"--tls-auto cards.example.com --acme-url http://127.0.0.1", "--acme-url (PUNCHCARD_ACME_URL): must be the https URL"},
-		{"--tls-auto cards.example.com --tls-cache " + cert, "--tls-cache (PUNCHCARD_TLS_CACHE): "},
-		{"--tls-auto cards.example.com --http-listen nowhere", "--http-listen (PUNCHCARD_HTTP_LISTEN): "},
-	} {
-		r := execute(t, nil, append([]string{
-			"serve", "--db", filepath.Join(dir, "other.db"), "--listen", "127.0.0.1:0",
-		}, strings.Fields(c.args)...)...)
-		if r.code == 0 || !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 {
-			t.Errorf("%s: %+v, want %s", c.args, r, c.want)
-		}
-	}
-}
-
 // TestMetrics checks a scrape of a shop: the lines match patterns, are well-formed, and contain no
 // personal data or secrets.
 func TestMetrics(t *testing.T) {
