@@ -184,26 +184,3 @@ func TestWebhooksOfAnotherProcess(t *testing.T) {
 	f.card(program)
 	f.selects(1, "SELECT count(*) FROM events")
 }
-
-// TestDeletedProgramDropsItsWebhooks checks that deleting a program deletes its webhooks, and that
-// the others get the event.
-func TestDeletedProgramDropsItsWebhooks(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	doomed, other := f.program(stamps("Doomed")), f.program(stamps("Other"))
-	f.hook(doomed, hookFields{})
-	stays := f.hook(other, hookFields{})
-	f.card(doomed)
-	f.deleteProgram(doomed)
-	if got := f.lines("SELECT id FROM webhooks WHERE deleted_at IS NULL"); len(got) != 1 || got[0] != fmt.Sprint(stays) {
-		t.Errorf("webhooks %v are left, want %d", got, stays)
-	}
-	f.selects(
-		0,
-		"SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.deleted_at IS NULL AND d.webhook_id<>?",
-		stays,
-	)
-	f.selectsLines([]string{"card.added", "card.archived"},
-		"SELECT e.name FROM deliveries d JOIN events e ON e.id=d.event_id WHERE d.webhook_id=? ORDER BY d.event_id", stays)
-	f.checkFile()
-}

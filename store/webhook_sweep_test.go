@@ -143,25 +143,6 @@ func TestSweepLeavesPending(t *testing.T) {
 	f.has("0 deliveries, 0 events")
 }
 
-// TestSweepLeavesRedelivered checks that a redelivered row is pending, so that a sweep deletes it
-// only after its next outcome.
-func TestSweepLeavesRedelivered(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	program := f.program(stamps("Tea"))
-	w := f.subscribe(program, nil)
-	f.sent(program, 2)
-	f.clock.move(days(30))
-	d := f.log(program, w.ID)[0]
-	f.redeliver(program, w.ID, d.ID)
-	f.clock.move(time.Hour)
-	f.sweep(10)
-	f.has("1 deliveries, 1 events")
-	f.record(Outcome{Success: true, Headers: "{}"})
-	f.sweep(10)
-	f.has("0 deliveries, 0 events")
-}
-
 // TestSweepVisitsOnce checks that a sweep visits each old event once, also if events that stay
 // come first: it needs as many batches as the events fill. A batch deletes at most its size of
 // deliveries and of events.

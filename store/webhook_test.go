@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -256,29 +255,6 @@ func TestOnDue(t *testing.T) {
 	told("delete", false)
 }
 
-// TestActiveResetsFailures checks that a change resets the failures of a webhook only if it sets
-// active to true, whether the webhook was active or not.
-func TestActiveResetsFailures(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	program := f.program(stamps("Tea"))
-	w := f.subscribe(program, nil)
-	for _, active := range []int{0, 1} {
-		f.sql("UPDATE webhooks SET active=?, consecutive_failures=7", active)
-		for _, c := range []struct {
-			fields WebhookFields
-			want   int64
-		}{{WebhookFields{Description: set("x")}, 7}, {WebhookFields{Active: set(false)}, 7}, {WebhookFields{Active: set(true)}, 0}} {
-			u := must(f, func(tx *Tx) (UpdatedWebhook, error) {
-				return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: unchecked(tx, c.fields)})
-			})
-			if stored := f.number("SELECT consecutive_failures FROM webhooks"); u.ConsecutiveFailures != c.want || stored != c.want {
-				t.Errorf("active was %d, %+v: %d shown, %d stored, want %d", active, c.fields.Active, u.ConsecutiveFailures, stored, c.want)
-			}
-		}
-	}
-}
-
 // TestWebhookMaximumHoldsInAGroup checks that the creations of one group do not exceed the shop's
 // maximum, and that a deletion makes room.
 func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
@@ -319,45 +295,4 @@ func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 	f.deleteProgram(other)
 	f.must(create(f.a, program).Do)
 	f.selects(2, "SELECT count(*) FROM webhooks WHERE shop_id=? AND deleted_at IS NULL", f.a.Shop)
-}
-
-// TestDeletedWebhookIsNotFound checks that no operation finds a deleted webhook or one of a deleted
-// program. Its row and log stay for the sweep.
-func TestDeletedWebhookIsNotFound(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	program, doomed := f.program(stamps("Tea")), f.program(stamps("Doomed"))
-	one, two := f.subscribe(program, nil), f.subscribe(doomed, nil)
-	var logs []string
-	for _, w := range []CreatedWebhook{one, two} {
-		d := f.testWebhook(w.ProgramID, w.ID)
-		logs = append(logs, d.ID)
-	}
-	f.deleteWebhook(program, one.ID)
-	f.deleteProgram(doomed)
-	for i, w := range []CreatedWebhook{one, two} {
-		for name, do := range map[string]func(*Tx) error{
-			"update":    func(tx *Tx) error { return errorOf(tx.UpdateWebhook(f.a, w.ProgramID, w.ID, WebhookPatch{})) },
-			"delete":    func(tx *Tx) error { return tx.DeleteWebhook(f.a, w.ProgramID, w.ID) },
-			"test":      func(tx *Tx) error { return errorOf(tx.TestWebhook(f.a, w.ProgramID, w.ID)) },
-			"redeliver": func(tx *Tx) error { return errorOf(tx.Redeliver(f.a, w.ProgramID, w.ID, logs[i])) },
-			"read": func(tx *Tx) error {
-				return f.View(0, func(v *View) error { return errorOf(v.Webhook(f.a, w.ProgramID, w.ID)) })
-			},
-			"log": func(tx *Tx) error {
-				return f.View(0, func(v *View) error {
-					return errorOf(v.Deliveries(f.a, w.ProgramID, w.ID, DeliveriesQuery{}))
-				})
-			},
-		} {
-			if err := f.do(do); err == nil || !strings.HasPrefix(err.Error(), string(NotFound)) {
-				t.Errorf("%s of a deleted webhook: %v", name, err)
-			}
-		}
-	}
-	f.selects(2, "SELECT count(*) FROM webhooks WHERE deleted_at=?", f.clock.at())
-	if n := f.number("SELECT count(*) FROM deliveries"); n < 2 {
-		t.Errorf("%d deliveries", n)
-	}
-	f.checkFile()
 }

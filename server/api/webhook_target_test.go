@@ -111,18 +111,6 @@ func TestSlowLookupBlocksNobody(t *testing.T) {
 	}
 }
 
-// TestStrictTargets checks that serve allows neither http nor loopback addresses.
-func TestStrictTargets(t *testing.T) {
-	t.Parallel()
-	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{Resolver: &resolver{}} })
-	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
-	for _, url := range []string{"http://hooks.invalid/", "http://127.0.0.1/"} {
-		s.Patch(path, fields{"url": url}).Invalid("url invalid_value")
-	}
-	s.Patch(path, fields{"url": "https://127.0.0.1/"}).Invalid("url not_public")
-	s.Patch(path, fields{"url": "HTTPS://hooks.invalid/b"}).Want(200)
-}
-
 // TestTargetsHideNetwork checks that the answers do not tell a key which names exist in the operator's
 // network.
 func TestTargetsHideNetwork(t *testing.T) {

@@ -54,15 +54,17 @@ func TestWebhookLifecycle(t *testing.T) {
 	}
 
 	// Failures have disabled the webhook, or are counted while it is active. In both cases, active true
-	// resets their count.
+	// resets their count, and nothing else does.
 	for _, active := range []int{0, 1} {
 		s.SQL("UPDATE webhooks SET active=?, consecutive_failures=15", active)
 		s.Patch(path, fields{"description": "x"}).Want(200).Shows(fields{"active": active == 1, "consecutive_failures": 15})
+		s.Patch(path, fields{"active": false}).Want(200).Shows(fields{"active": false, "consecutive_failures": 15})
 		s.Patch(path, fields{"active": true}).Want(200).Shows(fields{"active": true, "consecutive_failures": 0})
 	}
 	s.Patch(path, fields{"active": false}).Want(200).Shows(fields{"active": false})
 
 	other, _ := newWebhook(s, program, nil)
+	ping := s.Post(path+"/test", nil).Want(202).Str("id")
 	if r := s.Call("DELETE", path, nil).Want(204); len(r.Body) > 0 {
 		t.Errorf("204 with a body: %s", r.Body)
 	}
@@ -71,6 +73,7 @@ func TestWebhookLifecycle(t *testing.T) {
 	s.Patch(path, nil).Want(404, "not_found")
 	s.Get(path+"/deliveries").Want(404, "not_found")
 	s.Post(path+"/test", nil).Want(404, "not_found")
+	s.Post(path+"/deliveries/"+ping+"/redeliver", nil).Want(404, "not_found")
 	if ids := s.Get(all).IDs(); !slices.Equal(ids, []string{other[strings.LastIndex(other, "/")+1:]}) {
 		t.Errorf("listed %q", ids)
 	}
@@ -97,18 +100,8 @@ func TestWebhookList(t *testing.T) {
 			t.Errorf("listed %d, want %d: %q", len(r.IDs()), len(want[program]), r.IDs())
 		}
 	}
-	// A webhook belongs to one program, and is not found below another.
-	for _, sub := range []string{"", "/deliveries"} {
-		s.Get("/programs/"+two+"/webhooks/"+want[one][0]+sub).Want(404, "not_found")
-	}
-	s.Patch("/programs/"+two+"/webhooks/"+want[one][0], fields{"active": false}).Want(404, "not_found")
-	s.Call("DELETE", "/programs/"+two+"/webhooks/"+want[one][0], nil).Want(404, "not_found")
-	s.Get("/programs/" + one + "/webhooks/" + want[one][0]).Want(200).Shows(fields{"active": true})
-
 	s.Control("DELETE", "/programs/"+one, nil)
-	s.Get("/programs/"+one+"/webhooks").Want(404, "not_found")
 	s.Get("/programs/"+one+"/webhooks/"+want[one][0]).Want(404, "not_found")
-	s.Post("/programs/"+one+"/webhooks", minimalWebhook).Want(404, "not_found")
 	s.Get("/programs/" + two + "/webhooks/" + want[two][0]).Want(200)
 	// An installed card locks the program but not its webhooks.
 	s.Post("/programs/"+two+"/publish", nil).Want(200)
@@ -211,22 +204,12 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 	ping := s.Post(path+"/test", nil).Want(202)
 	ping.Shaped("", "Delivery", fresh)
 	ping.Shows(fields{
-		"webhook_id":                      made.Str("id"),
-		"event":                           "test.ping",
-		"request_headers":                 fields{},
-		"attempts":                        0,
-		"duration_ms":                     0,
-		"created_at":                      "2026-03-01T09:00:00.000Z",
-		"request_payload.event":           "test.ping",
-		"request_payload.event_id":        ping.Str("event_id"),
-		"request_payload.payload_version": "v2",
-		"request_payload.shop.id":         s.ShopID,
-		"request_payload.data.sample":     true,
-		"request_payload.location":        nil,
-		"request_payload.program":         nil,
-		"request_payload.card":            nil,
-		"request_payload.transaction":     nil,
-		"request_payload.actor":           nil,
+		"webhook_id":      made.Str("id"),
+		"event":           "test.ping",
+		"request_headers": fields{},
+		"attempts":        0,
+		"duration_ms":     0,
+		"created_at":      "2026-03-01T09:00:00.000Z",
 	})
 	if !strings.HasPrefix(ping.Str("id"), "dlv_") || !strings.HasPrefix(ping.Str("event_id"), "evt_") ||
 		ping.Str("request_payload.data.message") == "" {
@@ -267,12 +250,13 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 	s.Post(entry+"/redeliver", nil).Want(202)
 }
 
-// TestDeliveryLogLimits checks the order, the default limit of 50, the limit 0,
-// and that limits are not clamped.
+// TestDeliveryLogLimits checks that a webhook's log has its deliveries in its payload version, their
+// order, the default limit of 50, the limit 0, and that limits are not clamped.
 func TestDeliveryLogLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	path, _ := newWebhook(s, s.ProgramIDs["access"], fields{"payload_version": "v1"})
+	second, other := newWebhook(s, s.ProgramIDs["access"], nil)
 	if r := s.Get(path + "/deliveries").Want(200); string(r.Body) != `{"items":[]}` {
 		t.Errorf("the empty log is %s", r.Body)
 	}
@@ -296,6 +280,11 @@ func TestDeliveryLogLimits(t *testing.T) {
 			t.Errorf("%s: %d entries, want %d", query, len(have), want)
 		}
 	}
+	s.Get(second + "/deliveries?limit=1").Want(200).Shows(fields{
+		"items.0.webhook_id":                      other.Str("id"),
+		"items.0.card_instance_id":                cards[0],
+		"items.0.request_payload.payload_version": "v2",
+	})
 	few := start(t, func(c *app.Config) { c.Limits.DeliveryLogMaxLimit = 2 })
 	path, _ = newWebhook(few, few.ProgramIDs["access"], nil)
 	for range 3 {
