@@ -161,28 +161,3 @@ func TestShortCodesAreUnique(t *testing.T) {
 		t.Errorf("another shop's card has the code %q, not %q", f.shortCode(third), candidate)
 	}
 }
-
-// TestCardIDsInWrites checks that a device which does not accept card ids refuses them in
-// writes but not in lookups.
-func TestCardIDsInWrites(t *testing.T) {
-	t.Parallel()
-	k := startTill(t)
-	program, prizes := k.ladder(true, 5)
-	card := k.card(program)
-	pass := k.card(k.program(ProgramFields{Name: set("Door"), Type: set("access"), AccessImageURL: set("https://example.com/a.png")}))
-	purse := k.card(k.program(ProgramFields{Name: set("Purse"), Type: set("prepaid"), InitialBalanceCents: set(int64(5))}))
-	k.ok(k.stamp(card, 5))
-	k.device.AcceptsCardIDs = false
-	for _, id := range []string{card, "crd_", "crd_none"} {
-		k.refuses(Unprocessable)(k.stamp(id, 1))
-	}
-	k.refuses(Unprocessable)(k.redeem(card, prizes[0]))
-	k.refuses(Unprocessable)(k.use(pass))
-	k.refuses(Unprocessable)(k.topUp(purse, 1))
-	k.refuses(Unprocessable)(k.spend(purse, 1))
-	if l := k.lookup(card); l.Card.ID != card {
-		t.Errorf("the id looks up %+v", l.Card)
-	}
-	k.ok(k.stamp(k.shortCode(card), 1))
-	k.ok(k.stamp(k.cardCode(k.key(KindCard, card), 0), 1))
-}

@@ -16,9 +16,8 @@ const personal = "Zebedee"
 // of both versions, and metadata in the ledger.
 type erasable struct {
 	*fixture
-	l          ledgerCase
-	cards      []string
-	remembered []IdempotencyKey
+	l     ledgerCase
+	cards []string
 }
 
 func startErasable(t *testing.T) erasable {
@@ -27,16 +26,14 @@ func startErasable(t *testing.T) erasable {
 	f.hook(e.l.program, hookFields{})
 	f.hook(e.l.program, hookFields{v1: true})
 	remember := func(key string, write func(tx *Tx) (id string, body any, err error)) (id string) {
-		remembered := NewIdempotencyKey(KeyScope(1), key, "POST", "/cards", []byte(key))
 		f.must(func(tx *Tx) (err error) {
 			var out any
 			if id, out, err = write(tx); err != nil {
 				return err
 			}
 			body, _ := json.Marshal(out)
-			return tx.Remember(remembered, Remembered{Status: 201, Body: body})
+			return tx.Remember(idempotencyKey(KeyScope(1), key, key), Remembered{Status: 201, Body: body})
 		})
-		e.remembered = append(e.remembered, remembered)
 		return id
 	}
 	root := remember("issue", func(tx *Tx) (string, any, error) {
@@ -169,28 +166,6 @@ func TestErasedPayloads(t *testing.T) {
 	e.selects(2, "SELECT count(*) FROM events WHERE name='card.deleted'")
 }
 
-// TestRetryAfterErase checks that retrying a request for an erased card returns not_found and
-// creates nothing.
-func TestRetryAfterErase(t *testing.T) {
-	t.Parallel()
-	e := startErasable(t)
-	e.erase(e.cards[0])
-	cards := e.number("SELECT count(*) FROM cards")
-	for _, remembered := range e.remembered {
-		kept := view(e.fixture, func(v *View) (*Remembered, error) { return v.Recall(remembered) })
-		if kept == nil {
-			t.Fatal("the idempotency key is free again, so a retry would make a second card")
-		}
-		var body struct{ Code Code }
-		if err := json.Unmarshal(kept.Body, &body); err != nil || kept.Status != 404 || body.Code != NotFound {
-			t.Errorf("a retry is answered %d %s, %v", kept.Status, kept.Body, err)
-		}
-	}
-	e.selects(cards, "SELECT count(*) FROM cards")
-	// The holder can have a new card.
-	e.cardWith(e.l.program, CardFields{ExternalRef: set(personal + "-1")})
-}
-
 // TestEraseInTheWriteThatIssued checks that a card that is issued and erased in one write leaves no
 // personal data, not even in the event of its issue.
 func TestEraseInTheWriteThatIssued(t *testing.T) {
@@ -247,36 +222,4 @@ func bytesNaming(t *testing.T, path, text string) (n int) {
 		n += strings.Count(strings.ToLower(string(out)), strings.ToLower(text))
 	}
 	return n
-}
-
-// TestEraseScrubsTheLedger checks that an erasure removes the metadata of stamps, redemptions and
-// reversals, also of both cards of an overflow, and no row.
-func TestEraseScrubsTheLedger(t *testing.T) {
-	t.Parallel()
-	k := startTill(t)
-	program, prizes := k.ladder(true, 5, 10)
-	k.hook(program, hookFields{})
-	card := k.cardWith(program, CardFields{HolderName: set(personal)})
-	note := metadata(`{"note":"` + personal + `"}`)
-	s := must(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Metadata: note})
-	})
-	must(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prizes[0]), Metadata: note})
-	})
-	must(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Reverse(k.device, s.Transaction.ID, UseFields{Metadata: note})
-	})
-	k.selects(5, "SELECT count(*) FROM transactions WHERE metadata IS NOT NULL")
-	rows := k.rows()
-	k.erase(s.OverflowCard.ID)
-	for _, line := range strings.Split(k.dump(), "\n") {
-		if strings.Contains(line, personal) || strings.Contains(line, fmt.Sprintf("%X", personal)) {
-			t.Errorf("the file still has %s", line)
-		}
-	}
-	if k.rows() != rows {
-		t.Error("the ledger lost rows")
-	}
-	k.checkFile()
 }

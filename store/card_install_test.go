@@ -17,45 +17,6 @@ func (k till) hasInstalledCards(program string) (has bool) {
 	return has
 }
 
-// TestInstallRefuses checks when an installation is refused, and that it then installs nothing.
-func TestInstallRefuses(t *testing.T) {
-	t.Parallel()
-	k := startTill(t)
-	program, _ := k.ladder(true, 10)
-	for name, change := range map[string]struct {
-		do   func(c IssuedCard)
-		code Code
-	}{
-		"expired link": {func(IssuedCard) { k.clock.move(days(30)) }, Gone},
-		"expired card": {func(c IssuedCard) {
-			k.update(c.ID, CardPatch{ExpiresAt: set(k.clock.at().Add(time.Hour))})
-			k.clock.move(time.Hour)
-		}, CardExpired},
-		"locked card": {func(c IssuedCard) { k.lock(c.ID, true) }, Conflict},
-		"archived card": {func(c IssuedCard) {
-			k.archive(c.ID)
-		}, Gone},
-		"replaced link": {func(c IssuedCard) {
-			k.newLink(c.ID)
-		}, Gone},
-		"erased card": {func(c IssuedCard) { k.erase(c.ID) }, NotFound},
-	} {
-		c := k.issue(program, CardFields{})
-		change.do(c)
-		_, err := k.install(c.InstallURL)
-		if e, ok := AsError(err); !ok || e.Code != change.code {
-			t.Errorf("%s: %v, want %s", name, err, change.code)
-		}
-		err = k.View(0, func(v *View) error { return errorOf(v.HolderCard(path.Base(c.InstallURL))) })
-		if e, ok := AsError(err); !ok || e.Code != change.code {
-			t.Errorf("%s, shown: %v, want %s", name, err, change.code)
-		}
-	}
-	if k.hasInstalledCards(program) {
-		t.Error("the program is locked before any card was installed")
-	}
-}
-
 // TestInstall checks that an installation installs the whole chain, and what cannot be changed after
 // it.
 func TestInstall(t *testing.T) {

@@ -38,17 +38,6 @@ func idempotencyKey(caller int64, key, request string) IdempotencyKey {
 	return NewIdempotencyKey(caller, key, "POST", "/cards", []byte(request))
 }
 
-func TestRememberAndRecall(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	for i, body := range []string{`{"id":"crd_1"}`, "", "{}", "line\nline", `{"name":"Zoë \u0000 🎟"}`, string(make([]byte, 0, 1))} {
-		c := idempotencyKey(2, fmt.Sprint("key", i), body)
-		f.recalls(c, 0, "")
-		f.remember(c, 200+i, body)
-		f.recalls(c, 200+i, body)
-	}
-}
-
 // TestIdempotencyKeysAreSeparate checks that a response is for one caller and key only, and that
 // another request with the same key is a conflict.
 func TestIdempotencyKeysAreSeparate(t *testing.T) {

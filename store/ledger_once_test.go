@@ -188,58 +188,6 @@ func TestRepeatAfterChanges(t *testing.T) {
 	}
 }
 
-// TestRepeatedIssue checks that a repeated issue returns the same card and install link.
-func TestRepeatedIssue(t *testing.T) {
-	t.Parallel()
-	k := startTill(t)
-	program, _ := k.ladder(true)
-	issue := func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueAtCounter(k.device, program, CounterFields{HolderName: set("Ada"), Once: once(1)})
-	}
-	first := must(k.fixture, issue)
-	again := func(program string) (out IssuedCard, err error) {
-		before := k.dump()
-		if _, err := attempt(k.fixture, issue); !errors.Is(err, ErrRepeated) {
-			t.Errorf("the issue again: %v", err)
-		}
-		err = k.View(0, func(v *View) (err error) {
-			out, _, err = v.RepeatedIssue(k.device, Repeat{Once: once(1), Program: program})
-			return err
-		})
-		if after := k.dump(); after != before {
-			t.Errorf("the issue again wrote %s", firstDifference(before, after))
-		}
-		return out, err
-	}
-	if out, err := again(program); err != nil || out != first {
-		t.Errorf("the issue again: %+v, %v\nwant %+v", out, err, first)
-	}
-	_, err := again(k.program(stamps("Tea")))
-	refused(t, err, Conflict)
-	refused(t, k.View(0, func(v *View) error {
-		_, _, _, err := v.Repeated(k.device, Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: first.ID})
-		return err
-	}), Conflict)
-	if _, err := attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Stamp(k.device, first.ID, StampFields{Once: once(1)})
-	}); !errors.Is(err, ErrRepeated) {
-		t.Errorf("a stamp with the reference of the issue: %v", err)
-	}
-	k.reissue(first.ID, ReissueFields{})
-	if out, err := again(program); err != nil || out != first {
-		t.Errorf("after a reissue: %+v, %v\nwant %+v", out, err, first)
-	}
-	other := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueAtCounter(k.device, program, CounterFields{Once: once(2)})
-	})
-	if other.InstallURL == first.InstallURL {
-		t.Error("two cards have the same link")
-	}
-	k.erase(first.ID)
-	_, err = again(program)
-	refused(t, err, NotFound)
-}
-
 // TestRefusedReference checks that a refused write does not use its reference.
 func TestRefusedReference(t *testing.T) {
 	t.Parallel()

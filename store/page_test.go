@@ -182,33 +182,6 @@ func TestPageLimits(t *testing.T) {
 	}
 }
 
-// TestForeignCursors checks that a cursor that is not of this list and shop is refused.
-func TestForeignCursors(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	mine, theirs := f.withLedger(), f.in(f.shop(ShopFields{})).withLedger()
-	for _, l := range []ledgerCase{mine, theirs} {
-		f.in(l.a).card(l.program)
-		f.in(l.a).draft(stamps("More"))
-	}
-	one := PageQuery{Limit: set(int64(1))}
-	for what, cursor := range map[string]string{
-		"another list's": f.programs(f.a, Opt[string]{})(one).NextCursor.V,
-		"another shop's": f.cards(theirs.a, CardFilter{})(one).NextCursor.V,
-		"a card's id":    mine.card,
-		"made up":        "00000000000000000000000000",
-		"nothing":        "",
-	} {
-		err := f.View(0, func(v *View) error {
-			return errorOf(v.Cards(f.a, CardFilter{}, PageQuery{Cursor: set(cursor)}))
-		})
-		refused(t, err, ValidationFailed)
-		if e, _ := AsError(err); len(e.Details) != 1 || e.Details[0].Field != "cursor" || e.Details[0].Code != "invalid_format" {
-			t.Errorf("%s: %+v", what, e.Details)
-		}
-	}
-}
-
 // TestTransactionsByTime checks that from is inclusive and to exclusive, both on created_at.
 func TestTransactionsByTime(t *testing.T) {
 	t.Parallel()

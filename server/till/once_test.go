@@ -75,8 +75,8 @@ func TestClientReference(t *testing.T) {
 	}
 }
 
-// TestIssueWithReference checks that a repeated issue shows the same install link, which
-// works.
+// TestIssueWithReference checks that a repeated issue shows the same install link, which works, also
+// after a reissue, until the card is erased, and that another write with its reference is a conflict.
 func TestIssueWithReference(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -93,6 +93,16 @@ func TestIssueWithReference(t *testing.T) {
 	if r := s.Fetch("GET", again, nil, nil); r.Status != 200 {
 		t.Errorf("the link answers %d", r.Status)
 	}
+	card := first.Str("id")
+	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
+	s.Unchanged(func() {
+		if r := s.Post(path, fields{"client_reference": uuid(1)}).Want(201); r.Str("install_url") != again {
+			t.Errorf("after a reissue: %s", r.Body)
+		}
+		stamp(s, card, fields{"client_reference": uuid(1)}).Want(409, "conflict")
+	})
+	s.Control("POST", "/cards/"+card+"/delete", nil)
+	s.Unchanged(func() { s.Post(path, fields{"client_reference": uuid(1)}).Want(404, "not_found") })
 }
 
 // TestReferenceRace checks that one of several concurrent requests with a reference writes, and
