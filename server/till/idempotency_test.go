@@ -1,8 +1,6 @@
 package till_test
 
 import (
-	"bytes"
-	"maps"
 	"testing"
 
 	"punchcard/server/servertest"
@@ -52,50 +50,27 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestRefusalsRemembered checks that refusals of operations are remembered, and
-// those of the guard are not.
+// TestRefusalsRemembered checks that refusals of operations are remembered, and that those of the guard
+// and of fields are not. The tests of the REST API have more.
 func TestRefusalsRemembered(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	full, program := newCard(s, "standard", fields{"repeat_after_reset": false})
-	prize := s.NewPrize(program, 5)
-	reversed := giveStamps(s, full, 10).Str("transaction.id")
-	reverse(s, reversed, nil).Want(201)
-	for name, c := range map[string]struct{ path, body, want string }{
-		"404": {"/transactions/txn_none/reversal", "{}", "not_found"},
-		"409": {"/transactions/" + reversed + "/reversal", "{}", "conflict"},
-		"422": {"/cards/" + full + "/redemptions", `{"prize_id":"` + prize + `"}`, "unprocessable_entity"},
-	} {
-		first := s.Post(c.path, c.body, idempotent, name)
-		if first.Str("error.code") != c.want {
-			t.Fatalf("%s: %s", name, first.Body)
-		}
-		if name == "422" {
-			giveStamps(s, full, 5)
-		}
-		s.Unchanged(func() { s.Post(c.path, c.body, idempotent, name).Replays(first) })
-	}
-	s.Post("/cards/"+full+"/redemptions", fields{"prize_id": prize}, idempotent, "another").Want(201)
+	card, program := newCard(s, "standard", nil)
+	redeem := fields{"prize_id": s.NewPrize(program, 5)}
+	first := s.Post("/cards/"+card+"/redemptions", redeem, idempotent, "422").Want(422, "unprocessable_entity")
+	giveStamps(s, card, 5)
+	s.Unchanged(func() { s.Post("/cards/"+card+"/redemptions", redeem, idempotent, "422").Replays(first) })
+	s.Post("/cards/"+card+"/redemptions", redeem, idempotent, "another").Want(201)
 
-	// These are not remembered: 400, also by the operation, and refusals by the guard.
-	s.Unchanged(func() {
-		stamp(s, full, `{"count":0}`, idempotent, "form").Want(400, "validation_failed")
-		stamp(s, full, `{"spend_cents":100}`, idempotent, "spend").Want(400, "spend_not_enabled")
-	})
-	stamp(s, full, `{"count":1}`, idempotent, "form").Want(201)
+	s.Unchanged(func() { stamp(s, card, `{"spend_cents":100}`, idempotent, "spend").Want(400, "spend_not_enabled") })
 	s.Control("PATCH", "/programs/"+program, fields{"min_spend_cents": 100})
-	stamp(s, full, `{"spend_cents":100}`, idempotent, "spend").Want(201)
+	stamp(s, card, `{"spend_cents":100}`, idempotent, "spend").Want(201)
 	s.Control("PATCH", "/programs/"+program, fields{"min_spend_cents": nil})
 
 	setLocation(s, s.LocationIDs[0], "disable")
-	s.Unchanged(func() { stamp(s, full, "{}", idempotent, "gate").Want(422, "location_disabled") })
+	s.Unchanged(func() { stamp(s, card, "{}", idempotent, "gate").Want(422, "location_disabled") })
 	setLocation(s, s.LocationIDs[0], "enable")
-	stamp(s, full, "{}", idempotent, "gate").Want(201)
-	for _, bad := range [][]string{{idempotent, ""}, {idempotent, "a", idempotent, "a"}} {
-		stamp(s, full, "{}", bad...).Invalid("Idempotency-Key " + map[bool]string{
-			true: "too_short", false: "invalid_value",
-		}[len(bad) == 2])
-	}
+	stamp(s, card, "{}", idempotent, "gate").Want(201)
 }
 
 // TestUnknownCodeNotRemembered checks that a code which names no card is not
@@ -127,26 +102,6 @@ func TestPINFailureNotRemembered(t *testing.T) {
 	first := d.Post(path, "{}", idempotent, "k", pinHeader, "2468").Want(201)
 	d.Post(path, "{}", idempotent, "k", pinHeader, "1111").Want(401)
 	d.Post(path, "{}", idempotent, "k", pinHeader, "2468").Replays(first)
-}
-
-// TestConcurrentDuplicates checks that a hundred concurrent equal requests write one row.
-func TestConcurrentDuplicates(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	card := s.Issue(s.ProgramIDs["standard"], nil)
-	all := servertest.Simultaneously(100, func(int) *servertest.Reply { return stamp(s, card, "{}", idempotent, "k") })
-	fresh := 0
-	for _, r := range all {
-		if r.Header.Get("Idempotent-Replayed") == "" {
-			fresh++
-		}
-		if !bytes.Equal(r.Body, all[0].Body) {
-			t.Fatalf("%s\n%s", r.Body, all[0].Body)
-		}
-	}
-	if got := servertest.Outcomes(all); fresh != 1 || !maps.Equal(got, map[string]int{"201": 100}) || countTransactions(s) != "1" {
-		t.Errorf("%d fresh, %v, %s rows", fresh, got, countTransactions(s))
-	}
 }
 
 // TestExpiryOnce checks that the row of an expiry is written although the action

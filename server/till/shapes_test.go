@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -165,35 +164,4 @@ func TestEveryAction(t *testing.T) {
 			"transaction.type": "reversal", "transaction.stamps_delta": nil,
 		})
 	}
-
-	// Both rows of a pair are reversed, the named one first.
-	pair := s.Issue(s.ProgramIDs["standard"], nil)
-	giveStamps(s, pair, 8)
-	over = giveStamps(s, pair, 5)
-	r = reverse(s, over.Str("overflow_transaction.id"), nil).Want(201)
-	r.Shows(fields{
-		"transaction.stamps_delta": -3, "overflow_transaction.stamps_delta": -2, "card.status": "archived",
-		"overflow_card.stamps_count": 8, "overflow_card.id": pair,
-	})
-
-	// A full card without prizes is complete once a younger card exists.
-	pair = s.Issue(s.ProgramIDs["private"], nil)
-	over = giveStamps(s, pair, 11)
-	over.Shows(fields{"card.status": "archived", "overflow_card.stamps_count": 1})
-	reverse(s, over.Str("transaction.id"), nil).Want(422, "cannot_reverse_completed_cycle")
-}
-
-// TestPurchase checks programs with a minimum purchase.
-func TestPurchase(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	card, program := newCard(s, "standard", nil)
-	give := func(body fields) *servertest.Reply { return stamp(s, card, body) }
-	give(fields{"spend_cents": 500}).Want(400, "spend_not_enabled")
-	s.Control("PATCH", "/programs/"+program, fields{"min_spend_cents": 500})
-	give(fields{}).Want(422, "spend_required")
-	give(fields{"spend_cents": 499}).Want(400, "amount_below_min_stamp")
-	give(fields{"spend_cents": 500}).Want(201)
-	s.Control("PATCH", "/programs/"+program, fields{"min_spend_cents": nil})
-	give(fields{}).Want(201)
 }

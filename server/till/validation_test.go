@@ -7,60 +7,28 @@ import (
 	"punchcard/server/servertest"
 )
 
-// maxMetadata is the number of bytes of metadata that are accepted.
-const maxMetadata = 4096
-
-// metadata returns metadata of n bytes.
-func metadata(n int) string { return `{"a":"` + strings.Repeat("x", n-8) + `"}` }
-
-// badBodies are bodies of writes, named by their actions, that are refused with details.
+// badBodies are bodies of writes, named by their actions, that are refused with details. For wrong types
+// see TestBadFieldsAreNamed, and for the size of metadata TestMetadataIsComplete.
 var badBodies = []struct{ action, body, details string }{
-	{"stamps", `{"count":0}`, "count too_small"},
-	{"stamps", `{"count":-1}`, "count too_small"},
 	{"stamps", `{"count":101}`, "count too_large"},
-	{"stamps", `{"count":1e30}`, "count too_large"},
-	{"stamps", `{"count":1.5}`, "count invalid_type"},
-	{"stamps", `{"count":"x"}`, "count invalid_type"},
-	{"stamps", `{"count":true}`, "count invalid_type"},
-	{"stamps", `{"count":[1]}`, "count invalid_type"},
-	{"stamps", `{"spend_cents":0}`, "spend_cents too_small"},
 	{"stamps", `{"spend_cents":100000001}`, "spend_cents too_large"},
-	{"stamps", `{"spend_cents":1.5}`, "spend_cents invalid_type"},
-	{"stamps", `{"metadata":[]}`, "metadata invalid_type"},
-	{"stamps", `{"metadata":"x"}`, "metadata invalid_type"},
-	{"stamps", `{"metadata":1}`, "metadata invalid_type"},
-	{"stamps", `{"metadata":` + metadata(maxMetadata+1) + `}`, "metadata too_large"},
 	{"stamps", `{"metadata":{"weights":[{"kg":1e400}]}}`, "metadata invalid_value"},
-	{"stamps", `{"x":1}`, "x unknown_field"},
-	{"stamps", `{"holder_name":"A"}`, "holder_name unknown_field"},
 	{"stamps", `{"count":0,"spend_cents":"a","metadata":[],"x":1}`,
 		"count too_small,spend_cents invalid_type,metadata invalid_type,x unknown_field"},
-	{"redemptions", `{}`, "prize_id required"},
 	{"redemptions", ``, "prize_id required"},
-	{"redemptions", `{"prize_id":null}`, "prize_id required"},
-	{"redemptions", `{"prize_id":""}`, "prize_id too_short"},
-	{"redemptions", `{"prize_id":5,"count":1}`, "prize_id invalid_type,count unknown_field"},
 	{"redemptions", `{"metadata":[]}`, "metadata invalid_type,prize_id required"},
 	{"topups", `{}`, "amount_cents required"},
 	{"topups", `{"amount_cents":0}`, "amount_cents too_small"},
 	{"topups", `{"amount_cents":100000001}`, "amount_cents too_large"},
-	{"topups", `{"amount_cents":"5"}`, "amount_cents invalid_type"},
-	{"topups", `{"amount_cents":0.5,"metadata":` + metadata(maxMetadata+1) + `}`, "amount_cents invalid_type,metadata too_large"},
-	{"spends", `{"amount_cents":-5}`, "amount_cents too_small"},
 	{"spends", `{"amount_cents":100000001,"spend_cents":1}`, "amount_cents too_large,spend_cents unknown_field"},
 	{"uses", `{"count":1}`, "count unknown_field"},
-	{"uses", `{"metadata":` + metadata(maxMetadata+1) + `}`, "metadata too_large"},
 	{"reversal", `{"reason":"x"}`, "reason unknown_field"},
-	{"reversal", `{"metadata":7}`, "metadata invalid_type"},
 	{"issue", `{"holder_name":"","holder_email":"nobody","external_ref":""}`,
 		"holder_name too_short,holder_email invalid_format,external_ref too_short"},
 	{"issue", `{"amount_cents":100,"holder_name":""}`, "holder_name too_short,amount_cents not_allowed"},
-	{"issue", `{"amount_cents":100}`, "amount_cents not_allowed"},
 	{"gift", `{"amount_cents":0}`, "amount_cents too_small"},
 	{"gift", `{"amount_cents":100000001}`, "amount_cents too_large"},
-	{"gift", `{"amount_cents":"5"}`, "amount_cents invalid_type"},
 	{"issue", `{"expires_at":"2030-01-01T00:00:00Z","send_email":true}`, "expires_at unknown_field,send_email unknown_field"},
-	{"issue", `{"external_ref":"` + strings.Repeat("é", 256) + `"}`, "external_ref too_long"},
 }
 
 // TestValidation checks that all offending fields are reported at once, that
@@ -89,20 +57,10 @@ func TestValidation(t *testing.T) {
 		})
 	}
 	stamps := paths["stamps"]
-	for _, body := range []string{
-		"[", "null", "[]", `{"count":1}{}`, `{"count":1,"count":1}`, `{"metadata":{"a":1,"a":2}}`, "{\"metadata\":{\"a\":\"\xff\"}}",
-		`{"metadata":{"a":"\u0000"}}`,
-	} {
+	// Within metadata, too, no name appears twice and no text has U+0000.
+	for _, body := range []string{`{"metadata":{"a":1,"a":2}}`, `{"metadata":{"a":"\u0000"}}`} {
 		s.Unchanged(func() { s.Post(stamps, body).Want(400, "validation_failed") })
 	}
-	s.Unchanged(func() {
-		if r := s.Fetch("POST", s.URL+stamps, []byte("count=1"), map[string][]string{
-			"Authorization": {"Bearer " + s.Key}, "Content-Type": {"application/x-www-form-urlencoded"},
-		}); r.Status != 415 {
-			t.Errorf("%d %s", r.Status, r.Body)
-		}
-		s.Post(stamps, `{"metadata":{"a":"`+strings.Repeat("x", 1<<20)+`"}}`).Want(413, "bad_request")
-	})
 
 	// These are within the bounds; null equals absence.
 	for _, c := range []struct{ action, body string }{
@@ -110,8 +68,7 @@ func TestValidation(t *testing.T) {
 		{"stamps", `{"count":1.0}`},
 		{"gift", `{"amount_cents":100000000}`}, {"gift", `{"amount_cents":1}`}, {"gift", `{"amount_cents":null}`},
 		{"issue", `{"amount_cents":null}`},
-		{"topups", `{"amount_cents":100000000,"metadata":` + metadata(maxMetadata) + `}`}, {"spends", `{"amount_cents":1}`},
-		{"uses", `{"metadata":` + metadata(maxMetadata) + `}`},
+		{"topups", `{"amount_cents":100000000}`}, {"spends", `{"amount_cents":1}`},
 	} {
 		r := s.Post(paths[c.action], c.body).Want(201)
 		if c.action == "stamps" {
