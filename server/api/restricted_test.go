@@ -114,7 +114,8 @@ func scopes(s *servertest.Server) []scope {
 	}
 }
 
-// TestRestrictedCards calls every operation on cards with a restricted key, for each kind of scope.
+// TestRestrictedCards checks which cards a restricted key reaches and lists, for each kind of scope. For
+// the refusals of every operation see TestEveryOperationRefuses.
 func TestRestrictedCards(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -126,21 +127,6 @@ func TestRestrictedCards(t *testing.T) {
 			program := s.NewProgram("access", true, scope.body)
 			card := s.Issue(program, fields{"external_ref": scope.name, "holder_email": scope.name + "@example.com"})
 			path := "/cards/" + card
-			was, audits := s.Get(path), countAudits(s)
-			for _, op := range []func() *servertest.Reply{
-				func() *servertest.Reply { return r.Get(path) },
-				func() *servertest.Reply { return r.Patch(path, nil) },
-				func() *servertest.Reply { return r.Patch(path, fields{"holder_name": "N"}) },
-				func() *servertest.Reply { return r.Patch(path, fields{"external_ref": scope.name}) },
-				func() *servertest.Reply { return r.Post(path+"/reissue", nil) },
-				func() *servertest.Reply { return r.Post(path+"/install-link", nil) },
-			} {
-				if scope.own {
-					op().Want(200)
-				} else {
-					op().Want(404, "not_found")
-				}
-			}
 			lists := map[string]string{
 				"":             "",
 				"external_ref": scope.name,
@@ -155,12 +141,13 @@ func TestRestrictedCards(t *testing.T) {
 				}
 			}
 			if !scope.own {
+				r.Get(path).Want(404, "not_found")
 				r.Post("/programs/"+program+"/cards", nil).Want(403, "unauthorized")
-				if after := s.Get(path); string(after.Body) != string(was.Body) || countAudits(s) != audits {
-					t.Errorf("changed to %s", after.Body)
-				}
 				return
 			}
+			r.Patch(path, nil).Want(200)
+			r.Post(path+"/reissue", nil).Want(200)
+			r.Post(path+"/install-link", nil).Want(200)
 			seen = append([]string{r.Issue(program, nil), card}, seen...)
 			own := []fields{{"id": s.LocationIDs[0], "name": "Centrale"}}
 			r.Get(path).Shows(fields{"all_locations": scope.name == "all", "locations": own})
@@ -249,8 +236,8 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 	}
 }
 
-// TestRestrictedWebhookAccess calls every operation on a webhook with a restricted key, for each set
-// of locations of the webhook.
+// TestRestrictedWebhookAccess checks which webhooks a restricted key reaches and lists, for each set of
+// locations of the webhook. For the refusals of every operation see TestEveryOperationRefuses.
 func TestRestrictedWebhookAccess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -268,33 +255,16 @@ func TestRestrictedWebhookAccess(t *testing.T) {
 			if listed != scope.own {
 				t.Errorf("listed: %v", listed)
 			}
-			was, audits := s.Get(path), countAudits(s)
-			for _, c := range []struct {
-				op   func() *servertest.Reply
-				want int
-			}{
-				{func() *servertest.Reply { return r.Get(path) }, 200},
-				{func() *servertest.Reply { return r.Get(path + "/deliveries") }, 200},
-				{func() *servertest.Reply { return r.Patch(path, nil) }, 200},
-				{func() *servertest.Reply { return r.Patch(path, fields{"description": "x"}) }, 200},
-				{func() *servertest.Reply { return r.Patch(path, fields{"rotate_secret": true}) }, 200},
-				{func() *servertest.Reply { return r.Patch(path, fields{"location_ids": s.LocationIDs[:1]}) }, 200},
-				{func() *servertest.Reply { return r.Patch(path, fields{"include_shop_wide_events": false}) }, 200},
-				{func() *servertest.Reply { return r.Post(path+"/test", nil) }, 202},
-				{func() *servertest.Reply { return r.Post(path+"/deliveries/"+ping+"/redeliver", nil) }, 202},
-				{func() *servertest.Reply { return r.Call("DELETE", path, nil) }, 204},
-			} {
-				if scope.own {
-					c.op().Want(c.want)
-				} else {
-					c.op().Want(404, "not_found")
-				}
+			if !scope.own {
+				r.Get(path).Want(404, "not_found")
+				return
 			}
-			if scope.own {
-				s.Get(path).Want(404)
-			} else if now := s.Get(path).Want(200); string(now.Body) != string(was.Body) || countAudits(s) != audits {
-				t.Errorf("changed to %s", now.Body)
-			}
+			r.Get(path + "/deliveries").Want(200)
+			r.Patch(path, fields{"rotate_secret": true, "location_ids": s.LocationIDs[:1], "include_shop_wide_events": false}).Want(200)
+			r.Post(path+"/test", nil).Want(202)
+			r.Post(path+"/deliveries/"+ping+"/redeliver", nil).Want(202)
+			r.Call("DELETE", path, nil).Want(204)
+			s.Get(path).Want(404)
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"punchcard/server/api"
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 )
@@ -273,37 +272,5 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	}
 	if got := s.Post("/programs", many).Want(400); len(got.Details()) != 100 {
 		t.Errorf("%d details", len(got.Details()))
-	}
-}
-
-// TestUnknownFields checks that every operation that writes, except a DELETE, refuses unknown fields.
-func TestUnknownFields(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	doc := readDocument(s)
-	for _, r := range writingRoutes() {
-		if r.Method == "DELETE" {
-			continue
-		}
-		known, _ := bodySchema(doc, r)["properties"].(schema)
-		path := newThings(s).fill(t, r)
-		for _, name := range servertest.Sample([]string{
-			"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200),
-		}) {
-			if known[name] != nil {
-				continue
-			}
-			shown := name
-			if len(name) > 100 {
-				shown = name[:100] + "…"
-			}
-			got := s.Call(r.Method, path, withFields(base(r, ""), map[string]any{name: "x"}))
-			if got.Want(400, "validation_failed"); !slices.Equal(got.Details(), []string{shown + " unknown_field"}) {
-				t.Errorf("%s %q: %q", r.ID, name, got.Details())
-			}
-		}
-	}
-	if len(api.Routes()) < 20 {
-		t.Error("routes are missing")
 	}
 }
