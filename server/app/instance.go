@@ -188,7 +188,7 @@ func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httpr
 	pages := dashboard.New(dashboard.Config{
 		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
 		Status: func() dashboard.Status { return a.status(i) }, Fixture: c.Dev != nil, CustomHeaders: c.CustomHeaders, Receivers: receivers,
-		Assistant: assistant(c.Limits), Mails: c.Mail != nil || c.Dev != nil,
+		Clients: clients, Mails: c.Mail != nil || c.Dev != nil,
 	})
 	a.mountPublic(router, k, i.samples)
 	i.Handler = k.RefuseEmptySegments(pages.Mount(router))
@@ -362,21 +362,10 @@ func receivers() (all []dashboard.Receiver) {
 	return all
 }
 
-// assistant returns what the dashboard says about /mcp.
-func assistant(l Limits) dashboard.Assistant {
-	return dashboard.Assistant{
-		Path: mcp.Path, PerMinute: l.MCPKeyRateLimitPerMinute, PerDay: l.MCPKeyDailyCallBudget,
-		Tools: func() (all []dashboard.Tool) {
-			for _, t := range mcp.Tools() {
-				all = append(all, dashboard.Tool(t))
-			}
-			return all
-		},
-		Clients: func(url, key string) (all []dashboard.Client) {
-			for _, c := range mcp.Clients(url, key) {
-				all = append(all, dashboard.Client(c))
-			}
-			return all
-		},
+// clients returns how each client of assistants is set up, for the pages about them.
+func clients(origin, key string) (all []dashboard.Client) {
+	for _, c := range mcp.Clients(origin+mcp.Path, key) {
+		all = append(all, dashboard.Client(c))
 	}
+	return all
 }

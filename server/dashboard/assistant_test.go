@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/net/html"
 
-	"punchcard/server/app"
 	"punchcard/server/mcp"
 )
 
@@ -20,11 +19,11 @@ func (p *page) setting(id string) string {
 	return n.FirstChild.Data
 }
 
-// TestAssistantPage checks that the page shows how each client is set up for this server, all
-// tools, the limits and what is wrong with the shop, and that only owners get a link to keys.
+// TestAssistantPage checks that the page shows how each client is set up for this server and
+// what is wrong with the shop, and that only owners get a link to keys.
 func TestAssistantPage(t *testing.T) {
 	t.Parallel()
-	s := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 61, 5001 })
+	s := start(t)
 	at := "/dashboard/assistant"
 	clients := mcp.Clients(s.Origin+"/mcp", "tmk_…")
 	for i, c := range clients {
@@ -39,12 +38,9 @@ func TestAssistantPage(t *testing.T) {
 			t.Errorf("%d: the tab of %s is not the current one", i, c.Name)
 		}
 	}
-	page := s.as("owner").get(at+"?client=nothing").has("61 calls", "5,001 calls")
+	page := s.as("owner").get(at + "?client=nothing")
 	if got := page.setting("setting"); got != clients[0].Text {
 		t.Errorf("an unknown client is shown as %s", got)
-	}
-	for _, tool := range mcp.Tools() {
-		page.has(tool.Name, tool.Title, tool.Scope)
 	}
 	if !page.link("/dashboard/new/key?class=mcp") || s.as("manager").get(at).link("/dashboard/new/key?class=mcp") {
 		t.Error("the link to a new key is not shown to owners only")

@@ -38,7 +38,6 @@ var cardPages = []binding{
 	}),
 	confirm("/dashboard/transaction/:id/reverse", findLedgerEntry, askReverse, action{
 		op:        operation.ReverseByPerson,
-		fields:    only(),
 		asksAgain: true,
 		then: then(func(v *visit, s store.Stamped) error {
 			return v.redirect(cardPath(s.Card.ID), rowReversed)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -84,17 +83,12 @@ func exportCards(v *visit) error {
 
 // exportPage reads a page of an export. Unlike a page of HTML, the answer cannot begin
 // again if the store's epoch changes.
-func (v *visit) exportPage(fields url.Values) (store.Page[store.ExportedCard], error) {
-	for {
-		list, err := read[store.Page[store.ExportedCard]](v, operation.ExportCards, queryInput{v, fields})
-		if !errors.Is(err, store.ErrEpoch) || v.r.Context().Err() != nil {
-			return list, err
-		}
-		v.sessions.Forget()
-		if err := v.identify(binding{}); err != nil {
-			return list, err
-		}
-	}
+func (v *visit) exportPage(fields url.Values) (list store.Page[store.ExportedCard], err error) {
+	err = v.identified(binding{}, func() error {
+		list, err = read[store.Page[store.ExportedCard]](v, operation.ExportCards, queryInput{v, fields})
+		return err
+	})
+	return list, err
 }
 
 func exportRow(c store.ExportedCard) []string {

@@ -35,7 +35,6 @@ var cardFormPages = []binding{
 	}),
 	confirm(cardAt+"/link", findCard, askLink, action{
 		op:        operation.CreateInstallLink,
-		fields:    only(),
 		asksAgain: true,
 		then:      showLink("New link"),
 	}),
@@ -49,7 +48,6 @@ var cardFormPages = []binding{
 	confirm(cardAt+"/erase", findCard, askErase, action{
 		op:        operation.EraseCard,
 		check:     checkErase,
-		fields:    only(),
 		asksAgain: true,
 		to:        cardsPath,
 		done:      says("card-erased", "The person was erased."),
@@ -101,12 +99,7 @@ func cardTimes(v *visit, form url.Values) url.Values {
 
 // cardValues returns the fields of a card as its form shows them.
 func (v *visit) cardValues(c store.CardDetail) url.Values {
-	values := url.Values{
-		"holder_name":  {c.HolderName.V},
-		"holder_email": {c.HolderEmail.V},
-		"external_ref": {c.ExternalRef.V},
-		"expires_at":   {""},
-	}
+	values := formValues(&c)
 	if c.ExpiresAt.Valid {
 		values.Set("expires_at", c.ExpiresAt.V.Std().In(v.zone()).Format(time.DateOnly))
 	}
@@ -121,7 +114,7 @@ func changedCard(v *visit, form url.Values) url.Values {
 		return form // the operation refuses it too
 	}
 	for name, values := range v.cardValues(c) {
-		if strings.TrimSpace(form.Get(name)) == values[0] {
+		if form.Has(name) && strings.TrimSpace(form.Get(name)) == values[0] {
 			delete(form, name)
 		}
 	}
@@ -224,12 +217,12 @@ func checkErase(v *visit) error {
 	if v.typed(v.eraseWord(o.Card)) {
 		return nil
 	}
-	return invalid("confirmation", wire.CodeInvalidValue, "Type what is asked for, exactly as it is written.")
+	return invalid("_confirmation", wire.CodeInvalidValue, "Type what is asked for, exactly as it is written.")
 }
 
 // typed reports whether the person typed a text as a confirmation. The number of blanks
 // and capitals do not matter.
 func (v *visit) typed(text string) bool {
-	given := strings.Join(strings.Fields(v.form.Get("confirmation")), " ")
+	given := strings.Join(strings.Fields(v.form.Get("_confirmation")), " ")
 	return strings.EqualFold(given, strings.Join(strings.Fields(text), " "))
 }

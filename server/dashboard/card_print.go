@@ -17,10 +17,9 @@ const printPath = "/dashboard/print/cards"
 
 // cardPrintPages print cards for people without a phone.
 var cardPrintPages = []binding{form(printPath, showPrintForm, action{
-	op:     operation.IssueBlankCards,
-	check:  chooseProgram,
-	fields: only("count"),
-	then:   then(showSheets),
+	op:    operation.IssueBlankCards,
+	check: chooseProgram,
+	then:  then(showSheets),
 })}
 
 // printPage is the data of the page with the form, and of that with the sheets.

@@ -160,9 +160,9 @@ func TestCardForms(t *testing.T) {
 	manager.fill(at + "/archive").next().has("Archived").lacks("/edit")
 	erase := manager.open(at + "/erase")
 	for _, typed := range []string{"", "Ada", "erase"} {
-		s.Unchanged(func() { erase.set("confirmation", typed).send().want(400).problem("confirmation") })
+		s.Unchanged(func() { erase.set("_confirmation", typed).send().want(400).problem("_confirmation") })
 	}
-	erase.set("confirmation", " ada king ").sendTwice().next().has("The person was erased.")
+	erase.set("_confirmation", " ada king ").sendTwice().next().has("The person was erased.")
 	manager.get(at).want(404)
 }
 
@@ -171,8 +171,8 @@ func TestEraseUnnamed(t *testing.T) {
 	s := start(t)
 	card, _ := s.issue(object{"holder_email": "ada@example.com"})
 	at := "/dashboard/card/" + card + "/erase"
-	s.as("manager").post(at, url.Values{"confirmation": {""}}).want(400)
-	s.as("manager").fill(at, "confirmation", "erase").next()
+	s.as("manager").post(at, url.Values{"_confirmation": {""}}).want(400)
+	s.as("manager").fill(at, "_confirmation", "erase").next()
 }
 
 func TestCardsTable(t *testing.T) {

@@ -19,8 +19,8 @@ var currencies = []string{
 	"VND", "ZAR",
 }
 
-func currencyOptions(more ...string) (list []web.Option) {
-	for _, c := range offered(currencies, more) {
+func currencyOptions(current string) (list []web.Option) {
+	for _, c := range offered(currencies, current) {
 		list = append(list, web.Option{Value: c, Label: c})
 	}
 	return list
@@ -46,23 +46,31 @@ var zones = []string{
 	"Pacific/Auckland", "Pacific/Honolulu", "UTC",
 }
 
-// zoneOptions returns the zones, and those in more that are not among them.
-func zoneOptions(more ...string) []web.Option {
+// zoneOptions returns the zones, and current if it is not among them.
+func zoneOptions(current string) []web.Option {
 	list := []web.Option{{Value: "", Label: "–"}}
-	for _, z := range offered(zones, more) {
+	for _, z := range offered(zones, current) {
 		list = append(list, web.Option{Value: z, Label: z})
 	}
 	return list
 }
 
-// offered returns the values, and before them those in more that are not among them.
-func offered(values, more []string) (list []string) {
-	for _, m := range more {
-		if m != "" && !slices.Contains(values, m) {
-			list = append(list, m)
-		}
+// offered returns the values, and before them current if it is not among them.
+func offered(values []string, current string) []string {
+	if current == "" || slices.Contains(values, current) {
+		return values
 	}
-	return append(list, values...)
+	return append([]string{current}, values...)
+}
+
+// shopChoices are the choices of the forms of a shop.
+type shopChoices struct {
+	Zones, Countries, Currencies, Languages []web.Option
+}
+
+// newShopChoices returns the choices for a shop, with what it has already.
+func newShopChoices(zone, country, currency string) shopChoices {
+	return shopChoices{zoneOptions(zone), countryOptions(country), currencyOptions(currency), languageOptions()}
 }
 
 // countries are the countries that a form offers, each by its name in its own language, by

@@ -46,7 +46,8 @@ type Config struct {
 	// CustomHeaders says that deliveries have the custom headers of webhooks.
 	CustomHeaders bool
 	Receivers     func() []Receiver // examples of programs that receive webhooks
-	Assistant     Assistant
+	// Clients returns how each client of assistants is set up with the server's origin and a key.
+	Clients func(origin, key string) []Client
 }
 
 // Receiver is an example of a program that receives webhooks.

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"html/template"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -96,15 +95,12 @@ func withoutScheme(url string) string {
 
 // enrolmentValues returns what the form of an enrolment contains.
 func enrolmentValues(e *store.Enrolment, program string) url.Values {
-	values := url.Values{
-		"enroll": {strconv.FormatBool(e.Enabled)}, "enroll_slug": {e.Slug.V}, "enroll_name": {e.Name}, "enroll_email": {e.Email},
-		"enroll_consent": {e.Consent.V}, "enroll_privacy_url": {e.PrivacyURL.V}, "enroll_max_cards": {suggestedCards},
-	}
+	values := formValues(e)
 	if !e.Slug.Valid {
 		values.Set("enroll_slug", store.SuggestedSlug(program))
 	}
-	if e.MaxCards.Valid {
-		values.Set("enroll_max_cards", strconv.FormatInt(e.MaxCards.V, 10))
+	if !e.MaxCards.Valid {
+		values.Set("enroll_max_cards", suggestedCards)
 	}
 	return values
 }

@@ -48,7 +48,7 @@ func (v *visit) refuse(err error) {
 // addNextStep adds to the page of an error what the person can do next.
 func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 	if v.person == nil {
-		page.Back = v.link("Go to the sign-in page", v.keepLanguage("/sign-in"), "", "")
+		page.Back = v.link("Go to the sign-in page", "/sign-in", "", "")
 	}
 	switch {
 	case e.Code == store.Unauthorized && v.person != nil && !v.allows(kernel.Owner):
@@ -57,7 +57,7 @@ func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 	case strings.HasPrefix(v.r.URL.Path, "/reset/"):
 		page.Message = v.T("This link was used already, was replaced by a newer one, or is more than an hour old.")
 		page.Hint = v.T("If your new password works, sign in with it. If not, ask for another link.")
-		page.Back = v.link("Ask for another link", v.keepLanguage("/reset"), "", "")
+		page.Back = v.link("Ask for another link", "/reset", "", "")
 	case strings.HasPrefix(v.r.URL.Path, "/invite/"):
 		page.Message = v.T("This invitation was accepted already, was cancelled or replaced, or is more than seven days old.")
 		page.Hint = v.T("If you have accepted it, sign in. If not, ask the person who invited you for a new one.")
@@ -160,17 +160,4 @@ func nextPath(next string) string {
 		return next
 	}
 	return "/dashboard"
-}
-
-// keepLanguage adds the language in the query to the path of another page before the
-// sign-in.
-func (v *visit) keepLanguage(path string) string {
-	lang := web.ChosenLanguage(v.r)
-	switch {
-	case lang == "" || isPagePath(path):
-		return path
-	case strings.Contains(path, "?"):
-		return path + "&lang=" + lang
-	}
-	return path + "?lang=" + lang
 }

@@ -1,12 +1,15 @@
 package dashboard
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -17,6 +20,40 @@ import (
 
 // maxForm is the maximum size of a form in bytes, files left out.
 const maxForm = 256 << 10
+
+// formValues returns what the form of a resource contains at first: the fields of its JSON, where
+// what is nested has a path such as name_localizations.it.
+func formValues(resource any) url.Values {
+	dec := json.NewDecoder(bytes.NewReader(wire.Append(nil, resource)))
+	dec.UseNumber()
+	var fields any
+	dec.Decode(&fields) // it is valid
+	values := url.Values{}
+	addValues(values, "", fields)
+	return values
+}
+
+// addValues adds a value of JSON at a path.
+func addValues(values url.Values, path string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			addValues(values, strings.TrimPrefix(path+"."+name, "."), v)
+		}
+	case []any:
+		for i, v := range value {
+			if _, nested := v.(map[string]any); nested {
+				addValues(values, path+"."+strconv.Itoa(i), v)
+			} else {
+				addValues(values, path, v)
+			}
+		}
+	case nil:
+		values.Set(path, "")
+	default:
+		values.Add(path, fmt.Sprint(value))
+	}
+}
 
 // action is what a form does.
 type action struct {

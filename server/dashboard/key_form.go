@@ -108,7 +108,7 @@ func showRotatedSecret(v *visit, k operation.CreatedKey) error {
 
 func (v *visit) keySecret(p keyPage) error {
 	if p.Created.Class == "mcp" {
-		p.Clients = v.clients(p.Created.Secret)
+		p.Clients = v.Clients(v.origin(), p.Created.Secret)
 	} else {
 		p.Check = "curl -H 'Authorization: Bearer " + p.Created.Secret + "' " + v.origin() + "/api/public/v1/me"
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -154,16 +153,7 @@ func showNewLocation(v *visit, f *web.Form) error {
 }
 
 func showEditLocation(v *visit, l store.LocationSettings, f *web.Form) error {
-	v.fill(f, url.Values{
-		"name":          {l.Name},
-		"address":       {l.Address},
-		"city":          {l.City},
-		"postal_code":   {l.PostalCode},
-		"country_code":  {l.CountryCode},
-		"lat":           {strconv.FormatFloat(l.Lat, 'f', -1, 64)},
-		"lon":           {strconv.FormatFloat(l.Lon, 'f', -1, 64)},
-		"require_staff": {strconv.FormatBool(l.RequireStaff)},
-	})
+	v.fill(f, formValues(&l))
 	return v.render("location_form", locationPage{Frame: v.narrow("Edit location", locationsPath), Location: l, Form: f})
 }
 

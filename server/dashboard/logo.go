@@ -19,10 +19,9 @@ import (
 var logoPages = []binding{
 	logoForm(),
 	post(programAt+"/logo/delete", action{
-		op:     operation.RemoveProgramLogo,
-		fields: only(),
-		to:     programAt,
-		done:   says("logo-removed", "The logo was removed."),
+		op:   operation.RemoveProgramLogo,
+		to:   programAt,
+		done: says("logo-removed", "The logo was removed."),
 	}),
 }
 

@@ -16,15 +16,13 @@ var peoplePages = append(
 	anywhere(form(peoplePath+"/invite", showInvite, action{op: operation.InvitePerson, then: then(showCreatedLink)})),
 	page(peoplePath, shows(operation.ListPeople, showPeople)),
 	confirm("/dashboard/invitation/:id/cancel", findInvitation, askCancelInvitation, action{
-		op:     operation.CancelInvitation,
-		fields: only(),
-		to:     peoplePath,
-		done:   says("invitation-cancelled", "The invitation was cancelled. Its link no longer works."),
+		op:   operation.CancelInvitation,
+		to:   peoplePath,
+		done: says("invitation-cancelled", "The invitation was cancelled. Its link no longer works."),
 	}),
 	edit("/dashboard/person/:id/role", findMember, showRole, action{op: operation.SetRole, then: then(roleChanged)}),
 	confirm("/dashboard/person/:id/remove", findMember, askRemovePerson, action{
 		op:        operation.RemovePerson,
-		fields:    only(),
 		asksAgain: true,
 		to:        peoplePath,
 		done:      says("person-removed", "The person no longer belongs to this shop."),

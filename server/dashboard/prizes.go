@@ -31,10 +31,9 @@ var prizePages = []binding{
 		done: says("prize-saved", "The prize was saved."),
 	}),
 	confirm(programAt+"/prize/:prizeId/delete", findPrize, askDeletePrize, action{
-		op:     operation.DeletePrize,
-		fields: only(),
-		to:     programAt,
-		done:   says("prize-deleted", "The prize was deleted."),
+		op:   operation.DeletePrize,
+		to:   programAt,
+		done: says("prize-deleted", "The prize was deleted."),
 	}),
 }
 
@@ -95,9 +94,7 @@ func showNewPrize(v *visit, p store.ProgramForm, f *web.Form) error {
 }
 
 func showEditPrize(v *visit, z programPrize, f *web.Form) error {
-	values := url.Values{"threshold": {strconv.FormatInt(z.Threshold, 10)}, "name": {z.Name}, "description": {z.Description}}
-	setLocalizations(values, z.NameLocalizations, z.DescriptionLocalizations)
-	v.fill(f, values)
+	v.fill(f, formValues(&z.PrizeForm))
 	return v.prizeForm("Edit prize", z.Program.ProgramForm, z.PrizeForm, f)
 }
 

@@ -93,50 +93,23 @@ func newProgram(v *visit) error {
 
 // programValues returns what the form of a program contains.
 func (v *visit) programValues(p *store.ProgramForm) url.Values {
-	number := func(n store.Null[int64]) string {
-		if !n.Valid {
-			return ""
-		}
-		return strconv.FormatInt(n.V, 10)
-	}
 	amount := func(n store.Null[int64]) string {
 		if !n.Valid {
 			return ""
 		}
 		return v.Amount(n.V, v.shop().Currency)
 	}
-	values := url.Values{
-		"type": {p.Type}, "name": {p.Name}, "description": {p.Description}, "category": {p.Category},
-		"brand_color_hex": {p.BrandColorHex}, "bg_color_hex": {p.BgColorHex}, "text_color_hex": {p.TextColorHex},
-		"total_stamps": {number(p.TotalStamps)}, "repeat_after_reset": {strconv.FormatBool(p.RepeatAfterReset)}, "icon_key": {p.IconKey.V},
-		"stamps_expire_after_days": {number(p.StampsExpireAfterDays)}, "default_expire_after_days": {number(p.DefaultExpireAfterDays)},
-		"initial_balance_cents": {amount(p.InitialBalanceCents)}, "access_image_url": {p.AccessImageURL.V},
-		"location_scope": {p.LocationScope}, "scoped_location_ids": p.ScopedLocationIDs,
-		"min_spend_cents": {amount(p.MinSpendCents)}, "max_stamps_per_day": {number(p.MaxStampsPerDay)},
-	}
+	values := formValues(p)
+	values.Set("initial_balance_cents", amount(p.InitialBalanceCents))
+	values.Set("min_spend_cents", amount(p.MinSpendCents))
 	if p.DiscountPercent.Valid {
 		values.Set("discount_percent", v.Decimal(p.DiscountPercent.V, -1))
-	}
-	setLocalizations(values, p.NameLocalizations, p.DescriptionLocalizations)
-	for i, z := range p.Prizes {
-		values.Set(prizeField(i, "threshold"), strconv.FormatInt(z.Threshold, 10))
-		values.Set(prizeField(i, "name"), z.Name)
 	}
 	return values
 }
 
 // prizeField returns the name of a field of a prize in the form of a program.
 func prizeField(i int, field string) string { return fmt.Sprintf("prizes.%d.%s", i, field) }
-
-// setLocalizations sets the fields of texts in other languages, by language.
-func setLocalizations(values url.Values, names, descriptions map[string]string) {
-	for lang, text := range names {
-		values.Set("name_localizations."+lang, text)
-	}
-	for lang, text := range descriptions {
-		values.Set("description_localizations."+lang, text)
-	}
-}
 
 func showNewProgram(v *visit, f *web.Form) error {
 	p := programForm{

@@ -12,34 +12,29 @@ import (
 // happens.
 var programStatePages = []binding{
 	confirm(programAt+"/publish", findUsedProgram, askPublish, action{
-		op:     operation.PublishProgram,
-		fields: only(),
-		to:     programAt,
-		done:   says("program-published", "The program is published. Cards can be issued."),
+		op:   operation.PublishProgram,
+		to:   programAt,
+		done: says("program-published", "The program is published. Cards can be issued."),
 	}),
 	confirm(programAt+"/unpublish", findUsedProgram, askUnpublish, action{
-		op:     operation.UnpublishProgram,
-		fields: only(),
-		to:     programAt,
-		done:   says("program-unpublished", "The program is not published any more. No new cards can be issued."),
+		op:   operation.UnpublishProgram,
+		to:   programAt,
+		done: says("program-unpublished", "The program is not published any more. No new cards can be issued."),
 	}),
 	confirm(programAt+"/suspend", findUsedProgram, askSuspend, action{
-		op:     operation.SuspendProgram,
-		fields: only(),
-		to:     programAt,
-		done:   says("program-suspended", "The program is suspended. Its cards cannot be used until you resume it."),
+		op:   operation.SuspendProgram,
+		to:   programAt,
+		done: says("program-suspended", "The program is suspended. Its cards cannot be used until you resume it."),
 	}),
 	confirm(programAt+"/unsuspend", findUsedProgram, askResume, action{
-		op:     operation.UnsuspendProgram,
-		fields: only(),
-		to:     programAt,
-		done:   says("program-resumed", "The program is back. Its cards can be used again."),
+		op:   operation.UnsuspendProgram,
+		to:   programAt,
+		done: says("program-resumed", "The program is back. Its cards can be used again."),
 	}),
 	confirm(programAt+"/delete", findUsedProgram, askDelete, action{
-		op:     operation.DeleteProgram,
-		fields: only(),
-		to:     programsPath,
-		done:   says("program-deleted", "The program was deleted and its cards were archived."),
+		op:   operation.DeleteProgram,
+		to:   programsPath,
+		done: says("program-deleted", "The program was deleted and its cards were archived."),
 	}),
 }
 

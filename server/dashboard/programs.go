@@ -128,7 +128,6 @@ type programPage struct {
 	Figures     []tile
 	Facts       []web.Fact
 	Rules       []web.Fact
-	Todo        []todo     // what is missing before publishing; nil: it was published
 	Unreachable *attention // nil: phones can open the links
 	Face        web.HolderCard
 	Prizes      []prizeRow
@@ -138,14 +137,6 @@ type programPage struct {
 	Actions     []web.Action
 	MoreAction  []web.Action
 	Links       []web.Action // to pages about the program
-}
-
-// todo is a step before publishing.
-type todo struct {
-	Text string
-	Hint string
-	Path string
-	Done bool
 }
 
 // findProgram returns the program of the path.
@@ -180,7 +171,7 @@ func showProgram(v *visit, used usedProgram) error {
 	p.MayPrizes = p.MayEdit && p.HasPrizes && !program.HasInstalledCards
 	p.Prizes = v.prizeRows(&program, p.MayPrizes)
 	if !program.PublishedAt.Valid {
-		p.Todo, p.Unreachable = v.programTodo(&program, locations), v.unreachable()
+		p.Unreachable = v.unreachable()
 	}
 	if p.MayEdit {
 		p.Actions, p.MoreAction = v.programActions(&program)
@@ -284,33 +275,4 @@ func (v *visit) programRules(p *store.ProgramForm) []web.Fact {
 		v.fact("Minimum purchase for a stamp", spend),
 		v.fact("Most stamps per card and day", max),
 	}
-}
-
-// programTodo returns what is to be done before a program is published.
-func (v *visit) programTodo(p *store.ProgramForm, locations []store.Location) (list []todo) {
-	if store.CollectsStamps(p.Type) {
-		list = append(
-			list,
-			todo{
-				Text: v.T("Add a prize"),
-				Hint: v.T("Without a prize there is nothing to collect stamps for."),
-				Path: programPath(p.ID) + "/new-prize",
-				Done: len(p.Prizes) > 0,
-			},
-		)
-	}
-	open := false
-	for _, l := range locations {
-		open = open || l.Active
-	}
-	return append(
-		list,
-		todo{
-			Text: v.T("Have an open location"),
-			Hint: v.T("Cards are used at the tills of a location."),
-			Path: locationsPath,
-			Done: open,
-		},
-		todo{Text: v.T("Publish the program"), Hint: v.T("Then cards can be issued."), Path: programPath(p.ID) + "/publish"},
-	)
 }

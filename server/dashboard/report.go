@@ -114,7 +114,10 @@ func (v *visit) fillReport(p *reportPage, today string) {
 		v.tile("Taken back", v.Number(d.Total.Reversals)),
 	}
 	for _, t := range d.ByType {
-		row := typeRow{Name: v.T(reportTypes[t.Type]), Rows: t.Rows, Reversed: t.ReversedRows, Amount: "–"}
+		row := typeRow{Name: v.T(ledgerTypes[t.Type].text), Rows: t.Rows, Reversed: t.ReversedRows, Amount: "–"}
+		if t.Type == store.TransactionStamp {
+			row.Name = v.T("Stamping")
+		}
 		switch {
 		case t.Type == store.TransactionStamp, t.Type == store.TransactionReversal && t.ValueCents == 0 && t.Stamps != 0:
 			row.Amount = v.T("{0} stamp|{0} stamps", t.Stamps)
@@ -140,16 +143,4 @@ func (v *visit) fillReport(p *reportPage, today string) {
 	for _, r := range d.ByProgram {
 		p.Programs = append(p.Programs, sumRow{Name: r.ProgramName, Path: "/dashboard/program/" + r.ProgramID, ReportSums: r.ReportSums})
 	}
-}
-
-// reportTypes are the names of the types of rows.
-var reportTypes = map[string]web.Text{
-	store.TransactionStamp:      "Stamping",
-	store.TransactionRedemption: "Prize redeemed",
-	store.TransactionReversal:   "Taken back",
-	store.TransactionExpiry:     "Card expired",
-	store.TransactionTopUp:      "Topped up",
-	store.TransactionSpend:      "Spent from the card",
-	store.TransactionDiscount:   "Discount used",
-	store.TransactionAccess:     "Visit",
 }

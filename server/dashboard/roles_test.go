@@ -279,7 +279,7 @@ var validForms = map[string]url.Values{
 	"/dashboard/location/:id/edit":          {"name": {"x"}},
 	"/dashboard/location/:id/pin":           {"staff_pin": {"1234"}},
 	"/dashboard/card/:id/edit":              {"holder_name": {"Eve"}},
-	"/dashboard/card/:id/erase":             {"confirmation": {"Foreign"}},
+	"/dashboard/card/:id/erase":             {"_confirmation": {"Foreign"}},
 	"/dashboard/program/:id/edit":           {"name": {"x"}},
 	"/dashboard/program/:id/preview":        {"name": {"x"}},
 	"/dashboard/program/:id/rules":          {"max_stamps_per_day": {"2"}},

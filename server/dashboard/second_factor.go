@@ -19,26 +19,22 @@ const secondFactorPath = accountPath + "/second-factor"
 var secondFactorPages = []binding{
 	page(secondFactorPath, shows(operation.GetProfile, showSecondFactor)),
 	post(secondFactorPath, action{
-		op:     operation.StartTOTP,
-		fields: only(),
-		then:   then(func(v *visit, o operation.OfferedTOTP) error { return offer(v, o, v.newForm(nil)) }),
+		op:   operation.StartTOTP,
+		then: then(func(v *visit, o operation.OfferedTOTP) error { return offer(v, o, v.newForm(nil)) }),
 	}),
 	post(secondFactorPath+"/confirm", action{
-		op:     operation.ConfirmTOTP,
-		fields: only("totp"),
-		again:  offerAgain,
-		then:   then(showRecoveryCodes),
+		op:    operation.ConfirmTOTP,
+		again: offerAgain,
+		then:  then(showRecoveryCodes),
 	}),
 	confirm(secondFactorPath+"/codes", nothing, askNewCodes, action{
-		op:     operation.NewRecoveryCodes,
-		fields: only(),
-		then:   then(showRecoveryCodes),
+		op:   operation.NewRecoveryCodes,
+		then: then(showRecoveryCodes),
 	}),
 	confirm(secondFactorPath+"/remove", nothing, askRemoveFactor, action{
-		op:     operation.RemoveTOTP,
-		fields: only(),
-		to:     secondFactorPath,
-		done:   says("factor-removed", "The second factor was removed. Your password alone signs you in."),
+		op:   operation.RemoveTOTP,
+		to:   secondFactorPath,
+		done: says("factor-removed", "The second factor was removed. Your password alone signs you in."),
 	}),
 }
 

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -33,17 +32,14 @@ var settingsPages = append([]binding{
 // settingsPage is the page of the settings, and that of a new shop.
 type settingsPage struct {
 	web.Frame
-	Form       *web.Form
-	Shop       store.Shop
-	Facts      []web.Fact // for those who may not change them
-	Zones      []web.Option
-	Currencies []web.Option
-	Languages  []web.Option
-	Countries  []web.Option
-	Suggest    bool // the browser suggests the time zone and the country
-	NewShop    bool // the person may make one
-	Shops      []store.Shop
-	Warning    string // beside the demand of a second factor
+	Form  *web.Form
+	Shop  store.Shop
+	Facts []web.Fact // for those who may not change them
+	shopChoices
+	Suggest bool // the browser suggests the time zone and the country
+	NewShop bool // the person may make one
+	Shops   []store.Shop
+	Warning string // beside the demand of a second factor
 }
 
 func showSettings(v *visit, f *web.Form) error {
@@ -52,13 +48,10 @@ func showSettings(v *visit, f *web.Form) error {
 		return err
 	}
 	p := settingsPage{
-		Frame:      v.frame("Shop settings", settingsPath),
-		Shop:       sh,
-		Form:       f,
-		Zones:      zoneOptions(sh.Timezone),
-		Countries:  countryOptions(sh.CountryCode.V),
-		Currencies: currencyOptions(sh.Currency),
-		Languages:  languageOptions(),
+		Frame:       v.frame("Shop settings", settingsPath),
+		Shop:        sh,
+		Form:        f,
+		shopChoices: newShopChoices(sh.Timezone, sh.CountryCode.V, sh.Currency),
 	}
 	if !v.allows(kernel.Owner) {
 		demand := v.T("Everybody decides for their own account")
@@ -75,14 +68,7 @@ func showSettings(v *visit, f *web.Form) error {
 		}
 		return v.render("settings", p)
 	}
-	v.fill(f, url.Values{
-		"name":         {sh.Name},
-		"timezone":     {sh.Timezone},
-		"country_code": {sh.CountryCode.V},
-		"currency":     {sh.Currency},
-		"language":     {sh.Language},
-		"require_totp": {strconv.FormatBool(sh.RequireTOTP)},
-	})
+	v.fill(f, formValues(&sh))
 	if !v.person.TOTP && !sh.RequireTOTP {
 		p.Warning = v.T("You have no second factor yet. If you switch this on, you set it up right away.")
 	}
@@ -107,13 +93,10 @@ func showShops(v *visit, list operation.List[store.Shop]) error {
 func showNewShop(v *visit, f *web.Form) error {
 	v.fill(f, url.Values{"currency": {"EUR"}, "language": {v.person.Language}})
 	return v.render("shop_form", settingsPage{
-		Frame:      v.narrow("New shop", shopsPath),
-		Form:       f,
-		Suggest:    true,
-		Zones:      zoneOptions(),
-		Countries:  countryOptions(""),
-		Currencies: currencyOptions(),
-		Languages:  languageOptions(),
+		Frame:       v.narrow("New shop", shopsPath),
+		Form:        f,
+		Suggest:     true,
+		shopChoices: newShopChoices("", "", ""),
 	})
 }
 

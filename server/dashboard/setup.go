@@ -27,14 +27,11 @@ const setupPath = "/dashboard/setup"
 // setupPage is a page of the set-up.
 type setupPage struct {
 	web.Frame
-	Form       *web.Form
-	Steps      []web.Step
-	Shops      []web.Option // of a file that has shops already
-	Zones      []web.Option
-	Countries  []web.Option
-	Currencies []web.Option
-	Languages  []web.Option
-	NoCookie   bool
+	Form  *web.Form
+	Steps []web.Step
+	Shops []web.Option // of a file that has shops already
+	shopChoices
+	NoCookie bool
 }
 
 // The steps of the set-up.
@@ -59,14 +56,11 @@ func showSetup(v *visit, f *web.Form) error {
 	}
 	_, _, ok := v.cookie()
 	p := setupPage{
-		Frame:      web.Frame{Title: v.T("Set up your shop"), Width: "narrow"},
-		Form:       f,
-		Steps:      v.steps(stepAccount),
-		Zones:      zoneOptions(),
-		Countries:  countryOptions(""),
-		Currencies: currencyOptions(),
-		Languages:  languageOptions(),
-		NoCookie:   !ok,
+		Frame:       web.Frame{Title: v.T("Set up your shop"), Width: "narrow"},
+		Form:        f,
+		Steps:       v.steps(stepAccount),
+		shopChoices: newShopChoices("", "", ""),
+		NoCookie:    !ok,
 	}
 	values := url.Values{"shop_language": {v.Lang()}, "currency": {"EUR"}}
 	for _, sh := range link.Shops {
@@ -80,16 +74,14 @@ func showSetup(v *visit, f *web.Form) error {
 	return v.render("setup", p)
 }
 
-// setupFields adds the language of the account, which is that of the page, and drops the
-// fields of a new shop where an existing one was chosen.
+// setupFields drops the fields of a new shop where an existing one was chosen.
 func setupFields(v *visit, form url.Values) url.Values {
-	form.Set("language", v.Lang())
 	if form.Get("shop_id") != "" {
 		for _, name := range []string{"shop_name", "timezone", "country_code", "currency", "shop_language"} {
 			form.Del(name)
 		}
 	}
-	return form
+	return inPageLanguage(v, form)
 }
 
 // setUp signs the operator in and goes on with the next step.

@@ -16,20 +16,19 @@ import (
 // signInPages are the pages by which people sign in and out, those of one-time links, and
 // the one that asks for a proof.
 var signInPages = anywhere(
-	public("/sign-in", showSignIn, action{op: operation.SignIn, fields: only("email", "password"), then: then(signedIn)}),
-	public("/reset", showForgotten, action{op: operation.RequestReset, fields: only("email"), then: then(showResetSent)}),
+	public("/sign-in", showSignIn, action{op: operation.SignIn, then: then(signedIn)}),
+	public("/reset", showForgotten, action{op: operation.RequestReset, then: then(showResetSent)}),
 	public("/reset/:token", showReset, action{
-		op:     operation.ResetPassword,
-		fields: only("password"),
+		op: operation.ResetPassword,
 		then: then(func(v *visit, _ operation.KnownBrowser) error {
 			return v.redirect("/sign-in", passwordSet)
 		}),
 	}),
-	public("/invite/:token", showInvitation, action{op: operation.CreateInvited, fields: newAccount, then: then(toAcceptance)}),
+	public("/invite/:token", showInvitation, action{op: operation.CreateInvited, fields: inPageLanguage, then: then(toAcceptance)}),
 	page("/sign-in/code", func(v *visit) error { return showCode(v, v.newForm(nil)) }),
-	post("/sign-in/code", action{op: operation.ConfirmSignIn, fields: only("totp"), again: showCode, then: then(signedIn)}),
-	post("/sign-out", action{op: operation.SignOut, fields: only(), then: then(signedOut)}),
-	post("/dashboard/shop/:id", action{op: operation.SelectShop, fields: only(), to: "/dashboard"}),
+	post("/sign-in/code", action{op: operation.ConfirmSignIn, again: showCode, then: then(signedIn)}),
+	post("/sign-out", action{op: operation.SignOut, then: then(signedOut)}),
+	post("/dashboard/shop/:id", action{op: operation.SelectShop, to: "/dashboard"}),
 	post("/dashboard/prove", action{
 		op:     operation.Prove,
 		fields: proofFields,
@@ -39,7 +38,6 @@ var signInPages = anywhere(
 	}),
 	confirm("/invite/:token/accept", findInvitationLink, askAcceptance, action{
 		op:        operation.AcceptInvitation,
-		fields:    only(),
 		asksAgain: true,
 		to:        "/dashboard",
 		done:      says("joined", "You accepted the invitation."),
@@ -61,25 +59,10 @@ func public(pattern string, show func(*visit, *web.Form) error, a action) bindin
 	return publicly(binding{pattern: pattern, post: a.run, get: func(v *visit) error { return show(v, v.newForm(nil)) }})
 }
 
-// only returns a function that keeps some fields of a form and drops the others, which are for
-// the page.
-func only(names ...string) func(*visit, url.Values) url.Values {
-	return func(_ *visit, form url.Values) url.Values {
-		out := url.Values{}
-		for _, name := range names {
-			if values, ok := form[name]; ok {
-				out[name] = values
-			}
-		}
-		return out
-	}
-}
-
-// newAccount keeps the fields of a new account, and sets its language to that of the page.
-func newAccount(v *visit, form url.Values) url.Values {
-	out := only("name", "password")(v, form)
-	out.Set("language", v.Lang())
-	return out
+// inPageLanguage sets the language of a new account to that of the page.
+func inPageLanguage(v *visit, form url.Values) url.Values {
+	form.Set("language", v.Lang())
+	return form
 }
 
 // outsidePage is a page of somebody who is not signed in, or not yet entirely.
@@ -107,28 +90,12 @@ func (v *visit) outside(title web.Text, f *web.Form) outsidePage {
 		next = v.form.Get("_next")
 	}
 	return outsidePage{
-		Frame:     web.Frame{Title: v.T(title), Flash: v.flash()},
-		Form:      f,
-		Next:      next,
-		SignIn:    v.keepLanguage("/sign-in"),
-		Forgotten: v.keepLanguage("/reset"),
-		Languages: v.languages(),
-		NoCookie:  !ok,
-		Mails:     v.Mails,
+		Frame:    web.Frame{Title: v.T(title), Flash: v.flash()},
+		Form:     f,
+		Next:     next,
+		NoCookie: !ok,
+		Mails:    v.Mails,
 	}
-}
-
-// languages returns links to the page in the other languages.
-func (v *visit) languages() (list []web.NavItem) {
-	for _, o := range languageOptions() {
-		q := v.r.URL.Query()
-		q.Set("lang", o.Value)
-		list = append(
-			list,
-			web.NavItem{Label: o.Label, Badge: o.Value, Path: v.r.URL.Path + "?" + q.Encode(), Current: o.Value == v.Lang()},
-		)
-	}
-	return list
 }
 
 func showSignIn(v *visit, f *web.Form) error {

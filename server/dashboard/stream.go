@@ -164,22 +164,16 @@ func (v *visit) stream(render func() ([]byte, error)) error {
 var errOtherShop = errors.New("the person looks at another shop")
 
 // renderAgain identifies the person again and calls render.
-func (v *visit) renderAgain(render func() ([]byte, error)) ([]byte, error) {
+func (v *visit) renderAgain(render func() ([]byte, error)) (html []byte, err error) {
 	shop, role := v.person.Shop, v.caller.Role
-	for {
-		err := v.identify(binding{})
-		if err == nil && (v.person.Shop != shop || v.caller.Role != role) {
-			err = errOtherShop
+	err = v.identified(binding{}, func() error {
+		if v.person.Shop != shop || v.caller.Role != role {
+			return errOtherShop
 		}
-		if err != nil {
-			return nil, err
-		}
-		html, err := render()
-		if !errors.Is(err, store.ErrEpoch) || v.r.Context().Err() != nil {
-			return html, err
-		}
-		v.sessions.Forget()
-	}
+		html, err = render()
+		return err
+	})
+	return html, err
 }
 
 // message returns a message with a text as its data.

@@ -14,23 +14,20 @@ var userPages = anywhere(
 	page(userAt, about(findUser, showUser)),
 	confirm(userAt+"/disable", findUser, askDisableUser, action{
 		op:        operation.DisableUser,
-		fields:    only(),
 		asksAgain: true,
 		to:        userAt,
 		done:      says("user-disabled", "The account is disabled, and signed out everywhere."),
 	}),
 	post(userAt+"/enable", action{
-		op:     operation.EnableUser,
-		fields: only(),
-		to:     userAt,
-		done:   says("user-enabled", "The account is enabled. The person can sign in again."),
+		op:   operation.EnableUser,
+		to:   userAt,
+		done: says("user-enabled", "The account is enabled. The person can sign in again."),
 	}),
 	edit(userAt+"/reset", findUser, showResetForm, action{op: operation.CreateResetLink, then: then(showCreatedLink)}),
 	confirm(userAt+"/sign-out", findUser, askSignOutUser, action{
-		op:     operation.SignOutUser,
-		fields: only(),
-		to:     userAt,
-		done:   says("user-signed-out", "The person is signed out on all devices."),
+		op:   operation.SignOutUser,
+		to:   userAt,
+		done: says("user-signed-out", "The person is signed out on all devices."),
 	}),
 )
 

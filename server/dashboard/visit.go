@@ -56,17 +56,25 @@ func (p *Pages) serve(b binding, handle func(*visit) error) httprouter.Handle {
 
 // run identifies the person and calls the handler.
 func (v *visit) run(b binding, handle func(*visit) error) error {
+	return v.identified(b, func() error {
+		if v.withoutShop() && !b.shopless {
+			// No operation confirms the identity, which may be from before the person got a shop.
+			if err := v.Kernel.Confirm(&v.caller); err != nil {
+				return err
+			}
+			return showNoShop(v)
+		}
+		return handle(v)
+	})
+}
+
+// identified identifies the person and calls f, and does both again if the store's epoch changes
+// meanwhile.
+func (v *visit) identified(b binding, f func() error) error {
 	for {
 		err := v.identify(b)
-		switch {
-		case err != nil:
-		case v.withoutShop() && !b.shopless:
-			// No operation confirms the identity, which may be from before the person got a shop.
-			if err = v.Kernel.Confirm(&v.caller); err == nil {
-				err = showNoShop(v)
-			}
-		default:
-			err = handle(v)
+		if err == nil {
+			err = f()
 		}
 		if !errors.Is(err, store.ErrEpoch) || v.r.Context().Err() != nil {
 			return err
@@ -213,7 +221,6 @@ func (v *visit) redirect(path, done string) error {
 	if done != "" {
 		path += "?done=" + url.QueryEscape(done)
 	}
-	path = v.keepLanguage(path)
 	v.w.Header().Set("Location", path)
 	v.answer(http.StatusSeeOther, nil)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -149,14 +148,7 @@ func showNewWebhook(v *visit, f *web.Form) error {
 }
 
 func showEditWebhook(v *visit, w store.WebhookOverview, f *web.Form) error {
-	v.fill(f, url.Values{
-		"url":                      {w.URL},
-		"description":              {w.Description},
-		"events":                   w.Webhook.Events,
-		"program_ids":              w.ProgramIDs,
-		"location_ids":             w.LocationIDs,
-		"include_shop_wide_events": {strconv.FormatBool(w.IncludeShopWideEvents)},
-	})
+	v.fill(f, formValues(&w))
 	return v.webhookForm(webhookPage{
 		Frame:   v.narrow("Edit webhook", webhooksPath),
 		Form:    f,

@@ -1,45 +1,8 @@
 package mcp
 
-import (
-	"slices"
-	"strings"
-
-	"punchcard/server/kernel"
-)
-
 // Text marks a text that the dashboard shows in the language of the person. server/web has
 // the translations.
 func Text(text string) string { return text }
-
-// ToolInfo is what a person is told about a tool.
-type ToolInfo struct {
-	Name  string
-	Title string
-	Scope string // that the key needs; empty: none
-	// Writes says that the tool changes something, and Asks that it shows the impact first.
-	Writes, Asks bool
-}
-
-// Tools returns all tools: those that read, then the others.
-func Tools() (list []ToolInfo) {
-	for _, t := range allTools() {
-		info := ToolInfo{Name: t.name, Title: t.title, Writes: t.writes, Asks: strings.Contains(t.schema, `"confirm_token"`)}
-		if t.scope != kernel.AnyKey {
-			info.Scope = t.scope
-		}
-		list = append(list, info)
-	}
-	slices.SortStableFunc(list, func(a, b ToolInfo) int {
-		switch {
-		case a.Writes == b.Writes:
-			return 0
-		case b.Writes:
-			return -1
-		}
-		return 1
-	})
-	return list
-}
 
 // Client is a program with which an assistant uses the endpoint, and how it is set up.
 type Client struct {

@@ -39,31 +39,3 @@ func TestReadme(t *testing.T) {
 		}
 	}
 }
-
-// TestToolsAndListAgree checks that Tools, by which pages and README.md tell people of the tools, has
-// those that a key with every scope is offered.
-func TestToolsAndListAgree(t *testing.T) {
-	t.Parallel()
-	_, result, _ := start(t).rpc("tools/list", fields{})
-	listed := map[string]map[string]any{}
-	for _, entry := range result["tools"].([]any) {
-		entry := entry.(map[string]any)
-		listed[entry["name"].(string)] = entry
-	}
-	for _, tool := range mcp.Tools() {
-		entry := listed[tool.Name]
-		if entry == nil {
-			t.Errorf("%s is not listed", tool.Name)
-			continue
-		}
-		reads, _ := entry["annotations"].(map[string]any)["readOnlyHint"].(bool)
-		_, asks := entry["inputSchema"].(map[string]any)["properties"].(map[string]any)["confirm_token"]
-		if entry["title"] != tool.Title || reads == tool.Writes || asks != tool.Asks {
-			t.Errorf("%+v is listed as %v", tool, entry)
-		}
-		delete(listed, tool.Name)
-	}
-	if len(listed) > 0 {
-		t.Errorf("also listed: %v", listed)
-	}
-}

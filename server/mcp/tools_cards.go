@@ -15,7 +15,7 @@ import (
 // cardTools returns the tools that write cards.
 func cardTools() []*tool {
 	return []*tool{
-		{name: "issue_cards", title: Text("Issue cards"), scope: "cards:write", writes: true, openWorld: true, run: issueCards,
+		{name: "issue_cards", title: "Issue cards", scope: "cards:write", writes: true, openWorld: true, run: issueCards,
 			doc: "Issues 1 to 50 cards of a published program and returns the link of each. Use dry_run first: it checks every " +
 				"row by the same rules and writes nothing. Pass an idempotency_key, the same one when you retry: rows that were " +
 				"issued are then not issued again. More than 10 cards have to be confirmed: " + confirmDoc,
@@ -28,7 +28,7 @@ func cardTools() []*tool {
 				confirmSchema + `},"required":["program_id","cards"],"additionalProperties":false}`},
 		{
 			name:        "update_card",
-			title:       Text("Change a card"),
+			title:       "Change a card",
 			scope:       "cards:write",
 			writes:      true,
 			destructive: true,
@@ -43,7 +43,7 @@ func cardTools() []*tool {
 		},
 		{
 			name:        "reissue_card",
-			title:       Text("Replace the code of a card"),
+			title:       "Replace the code of a card",
 			scope:       "cards:write",
 			writes:      true,
 			destructive: true,

@@ -15,7 +15,7 @@ const prizeSchema = `{"type":"array","items":{"type":"object","properties":{"thr
 // programTools returns the tools that write programs.
 func programTools() []*tool {
 	return []*tool{
-		{name: "create_program", title: Text("Draft a program"), scope: "programs:write", writes: true, run: createProgram,
+		{name: "create_program", title: "Draft a program", scope: "programs:write", writes: true, run: createProgram,
 			doc: "Creates a card program with its prizes as an unpublished draft: no cards can be issued until " +
 				"set_program_state publishes it. standard and private need total_stamps and icon_key, discount needs " +
 				"discount_percent, access needs access_image_url, prepaid needs initial_balance_cents.",
@@ -25,7 +25,7 @@ func programTools() []*tool {
 				prizeSchema + `,"idempotency_key":{"type":"string"}},"required":["type","name"],"additionalProperties":false}`},
 		{
 			name:        "update_program",
-			title:       Text("Change a program"),
+			title:       "Change a program",
 			scope:       "programs:write",
 			writes:      true,
 			destructive: true,
@@ -39,7 +39,7 @@ func programTools() []*tool {
 		},
 		{
 			name:        "set_program_state",
-			title:       Text("Publish or suspend a program"),
+			title:       "Publish or suspend a program",
 			scope:       "programs:write",
 			writes:      true,
 			destructive: true,

@@ -19,16 +19,16 @@ const (
 // readingTools returns the tools that read the shop, its cards and its ledger.
 func readingTools() []*tool {
 	return []*tool{
-		{name: "get_overview", title: Text("Overview of the shop"), scope: kernel.AnyKey, idempotent: true, run: getOverview,
+		{name: "get_overview", title: "Overview of the shop", scope: kernel.AnyKey, idempotent: true, run: getOverview,
 			doc: "The shop, its locations and programs, what this key may do, today's figures beside those of a week before, " +
 				"and what needs attention. Call it first: it has the ids that other tools take.",
 			schema: `{"type":"object","properties":{},"additionalProperties":false}`},
-		{name: "get_programs", title: Text("Programs and prizes"), scope: "programs:read", idempotent: true, run: getPrograms,
+		{name: "get_programs", title: "Programs and prizes", scope: "programs:read", idempotent: true, run: getPrograms,
 			doc: "Lists the card programs, or with id returns one with its prizes.",
 			schema: `{"type":"object","properties":{"id":{"type":"string","description":"Only this program, with its prizes."},
 				"type":{"type":"string","enum":["standard","private","discount","access","prepaid"],
 				"description":"standard and private collect stamps."},` + pageSchema + `},"additionalProperties":false}`},
-		{name: "find_cards", title: Text("Find cards"), scope: "cards:read", idempotent: true, run: findCards,
+		{name: "find_cards", title: "Find cards", scope: "cards:read", idempotent: true, run: findCards,
 			doc: "Finds cards by program, reference, email, status, by when they were last presented, or by prizes that are due " +
 				"(listed in prizes_due). total counts all pages: 10000+ means more than 10,000, and 37+ that counting ended early. " +
 				"A page may be short or empty while next_cursor is not null: go on with it. Email addresses are left out unless " +
@@ -41,12 +41,12 @@ func readingTools() []*tool {
 				"prize_due":{"type":"boolean","description":"true: a prize was reached and not taken."},"sort":{"type":"string",
 				"enum":["newest","last_seen"]},"include_contact":{"type":"boolean","default":false},` +
 				pageSchema + `},"additionalProperties":false}`},
-		{name: "get_card", title: Text("One card"), scope: "cards:read", idempotent: true, run: getCard,
+		{name: "get_card", title: "One card", scope: "cards:read", idempotent: true, run: getCard,
 			doc: "Returns a card by exactly one of id, external_ref or email, with its prizes that are due. If several cards " +
 				"match, the newest one in use is returned and the others are named in other_ids.",
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"external_ref":{"type":"string"},
 				"email":{"type":"string"},"include_contact":{"type":"boolean","default":false}},"additionalProperties":false}`},
-		{name: "list_transactions", title: Text("Ledger"), scope: "transactions:read", idempotent: true, run: listTransactions,
+		{name: "list_transactions", title: "Ledger", scope: "transactions:read", idempotent: true, run: listTransactions,
 			doc: "Lists rows of the ledger, newest first: stamps, redemptions, top-ups, purchases, uses, reversals. total " +
 				"counts all pages, as in find_cards. Rows are written at tills only. Amounts are in cents.",
 			schema: `{"type":"object","properties":{"card_id":{"type":"string"},"program_id":{"type":"string"},
@@ -54,7 +54,7 @@ func readingTools() []*tool {
 				"spend","discount","access"]},"from":{"type":"string","format":"date-time",
 				"description":"Inclusive, RFC 3339 with an offset."},"to":{"type":"string","format":"date-time",
 				"description":"Exclusive."},` + pageSchema + `},"additionalProperties":false}`},
-		{name: "get_analytics", title: Text("Statistics"), scope: "analytics:read", idempotent: true, run: getAnalytics,
+		{name: "get_analytics", title: "Statistics", scope: "analytics:read", idempotent: true, run: getAnalytics,
 			doc: "Statistics. view summary: the shop's main figures; program: those of program_id; card_types: active cards by " +
 				"type; card_type: figures of one type; heatmap: rows of the ledger by day. sections chooses parts of the view " +
 				"program. To compare two periods use compare_periods.",
@@ -65,7 +65,7 @@ func readingTools() []*tool {
 				"description":"For heatmap; default 364 days before to."},"to":{"type":"string","format":"date"},
 				"sections":{"type":"array","items":{"type":"string","enum":["totals","by_day","by_location","by_hour"]},
 				"description":"Default totals and by_location."}},"required":["view"],"additionalProperties":false}`},
-		{name: "compare_periods", title: Text("Compare two periods"), scope: "analytics:read", idempotent: true, run: comparePeriods,
+		{name: "compare_periods", title: "Compare two periods", scope: "analytics:read", idempotent: true, run: comparePeriods,
 			doc: "Compares the sums of two ranges of days of the shop's calendar. Without compare_from the period is compared " +
 				"with the same weekdays before it: a day with that day a week before. The figures say that something is more or " +
 				"less compared with another period, never why: do not name a cause.",

@@ -187,7 +187,7 @@ func locationTools() []*tool {
 	return []*tool{
 		{
 			name:        "update_location",
-			title:       Text("Change a location"),
+			title:       "Change a location",
 			scope:       "locations:write",
 			writes:      true,
 			destructive: true,
@@ -202,7 +202,7 @@ func locationTools() []*tool {
 		},
 		{
 			name:        "set_location_state",
-			title:       Text("Enable or disable a location"),
+			title:       "Enable or disable a location",
 			scope:       "locations:write",
 			writes:      true,
 			destructive: true,

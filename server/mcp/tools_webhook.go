@@ -8,12 +8,12 @@ import (
 // webhookTools returns the tools that concern webhooks.
 func webhookTools() []*tool {
 	return []*tool{
-		{name: "get_webhooks", title: Text("Webhooks and their failures"), scope: "webhooks:read", idempotent: true, run: getWebhooks,
+		{name: "get_webhooks", title: "Webhooks and their failures", scope: "webhooks:read", idempotent: true, run: getWebhooks,
 			doc: "Lists webhooks with their health; with id, one with its last 10 failures. Use it to find out why a receiver " +
 				"such as n8n gets nothing. error is what the receiver or the network said.",
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"program_id":{"type":"string"},` +
 				pageSchema + `},"additionalProperties":false}`},
-		{name: "draft_webhook", title: Text("Draft a webhook"), scope: "webhooks:write", writes: true, run: draftWebhook,
+		{name: "draft_webhook", title: "Draft a webhook", scope: "webhooks:write", writes: true, run: draftWebhook,
 			doc: "Prepares a webhook. Nothing is sent to it, not even a test, until a person has looked at its URL and " +
 				"activated it in the dashboard, where the signing secret is shown. Events are keys such as card.activated, or " +
 				"prefixes such as card.*; read punchcard://events.",
@@ -26,7 +26,7 @@ func webhookTools() []*tool {
 				"url","events"],"additionalProperties":false}`},
 		{
 			name:        "manage_webhook",
-			title:       Text("Pause, test or redeliver"),
+			title:       "Pause, test or redeliver",
 			scope:       "webhooks:write",
 			writes:      true,
 			destructive: true,

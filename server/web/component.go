@@ -320,7 +320,7 @@ type ConfirmPage struct {
 	Path         string   // that gets the POST
 	Text         string   // what happens
 	Consequences []string // each a sentence
-	Type         string   // what the person has to type into the field "confirmation"; empty: nothing
+	Type         string   // what the person has to type into the field "_confirmation"; empty: nothing
 	TypeLabel    string   // label of that field
 	Button       string   // translated
 	Danger       bool
