@@ -173,29 +173,13 @@ var ShowLink = declare(kernel.Operation{
 
 // NewPersonFields are the fields of a person's new account.
 type NewPersonFields struct {
-	Name     store.Opt[string] `json:"name" min:"1" max:"200" format:"line"`
-	Password store.Opt[string] `json:"password" min:"10" max:"256" doc:"Neither the email nor one of the commonest passwords."`
+	Name     store.Opt[string] `json:"name" req:"true" min:"1" max:"200" format:"line"`
+	Password store.Opt[string] `json:"password" req:"true" min:"10" max:"256" doc:"Neither the email nor one of the commonest passwords."`
 	Language store.Opt[string] `json:"language" enum:"en,it,es,fr,de,pt" doc:"Default en."`
-}
-
-// missing returns details for the fields that a new account needs.
-func (f NewPersonFields) missing() (details []store.Detail) {
-	for _, field := range []struct {
-		name  string
-		given bool
-	}{{"name", f.Name.Set}, {"password", f.Password.Set}} {
-		if !field.given {
-			details = append(details, store.Detail{Field: field.name, Code: wire.CodeRequired, Message: "is required"})
-		}
-	}
-	return details
 }
 
 // user returns the account that the fields describe, with the hash of its password.
 func (f NewPersonFields) user(ctx context.Context, c *kernel.Call, email string) (u store.NewUser, err error) {
-	if details := f.missing(); details != nil {
-		return u, store.Invalid(details...)
-	}
 	if err := checkNew(f.Password.V, email); err != nil {
 		return u, err
 	}
@@ -225,9 +209,9 @@ type SetUpFields struct {
 	Country      store.Opt[string] `json:"country_code" format:"country" doc:"Of the new shop: two letters A-Z, ISO 3166-1."`
 }
 
-// Check requires a name, a password and one shop.
+// Check requires one shop.
 func (f SetUpFields) Check(now store.Time) []store.Detail {
-	details := append(f.missing(), f.shop().Check(now)...)
+	details := f.shop().Check(now)
 	switch {
 	case !f.ShopID.Set && !f.ShopName.Set:
 		details = append(details, store.Detail{Field: "shop_name", Code: wire.CodeRequired, Message: "is required, or shop_id"})
