@@ -45,16 +45,22 @@ var nameQueries = map[Kind]struct {
 type namer struct {
 	v     *View
 	shop  int64
-	known map[idCacheKey]Named
+	known map[rowKey]Named
+}
+
+// rowKey is a row of any kind.
+type rowKey struct {
+	kind Kind
+	key  int64
 }
 
 func (v *View) namer(shop int64) *namer {
-	return &namer{v: v, shop: shop, known: map[idCacheKey]Named{}}
+	return &namer{v: v, shop: shop, known: map[rowKey]Named{}}
 }
 
 // named returns a row with its name and parent.
 func (n *namer) named(kind Kind, key int64) Named {
-	at := idCacheKey{kind, key}
+	at := rowKey{kind, key}
 	if have, ok := n.known[at]; ok {
 		return have
 	}

@@ -12,8 +12,7 @@ type epochCache[V any] struct {
 	m     map[int64]V
 }
 
-// cacheSize is the most entries of a cache. A full epochCache is emptied; a full
-// idCache takes no more.
+// cacheSize is the most entries of a cache, which is emptied when it is full.
 const cacheSize = 4096
 
 func (k *epochCache[V]) get(epoch, key int64) (v V, ok bool) {

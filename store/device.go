@@ -156,7 +156,7 @@ func (v *View) TillMe(at Till) (me TillMe, err error) {
 		return me, err
 	}
 	me.Device, me.AcceptsCardIDs = NamedDevice{d.ID, d.Name}, d.AcceptsCardIDs
-	if _, me.Location, err = v.locationSettings(Access{Shop: at.Shop}, d.LocationID); err != nil {
+	if _, me.Location, err = v.location(Access{Shop: at.Shop}, d.LocationID); err != nil {
 		return me, err
 	}
 	sh := v.shop(at.Shop)

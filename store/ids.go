@@ -5,7 +5,6 @@ import (
 	"crypto/cipher"
 	"encoding/base32"
 	"encoding/binary"
-	"sync"
 )
 
 // Kind says what an id names.
@@ -58,43 +57,14 @@ var alphabet = base32.NewEncoding(codeAlphabet).WithPadding(base32.NoPadding)
 // show how many rows there are, and cannot be guessed.
 type IDs struct {
 	block cipher.Block
-	cache *idCache
+	// programIDs and locationIDs cache ids, at epoch 0: there are few of them, and every row of a
+	// list contains them. BenchmarkList of server/app measures the effect.
+	programIDs, locationIDs *epochCache[string]
 }
 
 func newIDs(secret []byte) (IDs, error) {
 	b, err := aes.NewCipher(secret)
-	return IDs{b, &idCache{ids: map[idCacheKey]string{}}}, err
-}
-
-// idCache caches the ids of programs and locations: there are few of them, and every
-// row of a list contains them. BenchmarkList of server/app measures the effect.
-type idCache struct {
-	mu  sync.RWMutex
-	ids map[idCacheKey]string
-}
-
-type idCacheKey struct {
-	kind Kind
-	key  int64
-}
-
-// get returns the cached id of a row, or the one that g makes. The first cacheSize
-// ids are cached.
-func (f *idCache) get(g IDs, kind Kind, key int64) string {
-	f.mu.RLock()
-	id, ok := f.ids[idCacheKey{kind, key}]
-	full := len(f.ids) >= cacheSize
-	f.mu.RUnlock()
-	if ok {
-		return id
-	}
-	id = g.newID(kind, 0, key)
-	if !full {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.ids[idCacheKey{kind, key}] = id
-	}
-	return id
+	return IDs{b, &epochCache[string]{}, &epochCache[string]{}}, err
 }
 
 // seal appends the text of (kind, extra, key) to dst. extra has at most 56 bits.
@@ -138,10 +108,21 @@ func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) 
 
 // ID returns the public id of a row.
 func (g IDs) ID(kind Kind, key int64) string {
-	if kind == KindProgram || kind == KindLocation {
-		return g.cache.get(g, kind, key)
+	var cache *epochCache[string]
+	switch kind {
+	case KindProgram:
+		cache = g.programIDs
+	case KindLocation:
+		cache = g.locationIDs
+	default:
+		return g.newID(kind, 0, key)
 	}
-	return g.newID(kind, 0, key)
+	id, ok := cache.get(0, key)
+	if !ok {
+		id = g.newID(kind, 0, key)
+		cache.put(0, key, id)
+	}
+	return id
 }
 
 // idsOf appends the ids of rows to a list.

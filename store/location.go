@@ -72,32 +72,19 @@ func (g IDs) scanLocation(r *rows, key int64) Location {
 
 // location returns a location by its id. One of another shop is not_found, one
 // outside the key's restriction unauthorized.
-func (q *queries) location(a Access, id string) (key int64, l Location, err error) {
+func (q *queries) location(a Access, id string) (key int64, l LocationSettings, err error) {
 	key = q.keyOrNone(KindLocation, id)
-	err = q.find(
-		"location",
-		func(r *rows) { l = q.scanLocation(r, key) },
-		"SELECT "+locationCols+" FROM locations l WHERE id=? AND shop_id=?",
-		key,
-		a.Shop,
-	)
+	err = q.find("location", func(r *rows) { l = LocationSettings{q.scanLocation(r, key), r.bool()} },
+		"SELECT "+locationCols+", require_staff FROM locations l WHERE id=? AND shop_id=?", key, a.Shop)
 	if err == nil && !a.allows(key) {
 		err = refuse(Unauthorized, "This key is restricted to other locations.")
 	}
 	return key, l, err
 }
 
-// locationSettings is location with the settings.
-func (q *queries) locationSettings(a Access, id string) (key int64, l LocationSettings, err error) {
-	if key, l.Location, err = q.location(a, id); err == nil {
-		q.one(into(&l.RequireStaff), "SELECT require_staff FROM locations WHERE id=?", key)
-	}
-	return key, l, err
-}
-
 // Location returns a location with its settings.
 func (v *View) Location(a Access, id string) (l LocationSettings, err error) {
-	_, l, err = v.locationSettings(a, id)
+	_, l, err = v.location(a, id)
 	return l, err
 }
 
@@ -148,23 +135,25 @@ type LocationFields struct {
 
 // CreateLocation creates a location with a staff PIN, which is that of the fields.
 // More locations than the shop's max_locations are unprocessable.
-func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (l Location, err error) {
+func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (Location, error) {
+	l := LocationSettings{}
 	sh := tx.shop(shop)
 	have := tx.number("SELECT count(*) FROM locations WHERE shop_id=?", shop)
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
-		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
+		return l.Location, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
 	l.RequireStaffPIN = pin.hash.Valid
 	merge(&l, f.LocationPatch)
 	key := tx.insert(`INSERT INTO locations (id, shop_id, staff_pin, require_staff, created_at, name, address, city, postal_code,
 		country_code, lat, lon, require_staff_pin, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		append([]any{tx.nextKey("locations"), shop, pin.hash, f.RequireStaff.Or(false), tx.Now}, l.values(tx.Now)...)...)
-	return tx.recordLocationChange(Access{Shop: shop}, key, "location.create", event.LocationCreated)
+	l, err := tx.recordLocationChange(Access{Shop: shop}, key, "location.create", event.LocationCreated)
+	return l.Location, err
 }
 
 // recordLocationChange audits a change of a location, ends the caching of it, emits
 // its event, if it has one, and returns the location.
-func (tx *Tx) recordLocationChange(a Access, key int64, action string, name event.Name) (l Location, err error) {
+func (tx *Tx) recordLocationChange(a Access, key int64, action string, name event.Name) (l LocationSettings, err error) {
 	tx.bumpAuth()
 	tx.audit(a.Shop, action, KindLocation, key, "")
 	if name != "" {
@@ -174,71 +163,70 @@ func (tx *Tx) recordLocationChange(a Access, key int64, action string, name even
 	return l, err
 }
 
-// UpdateLocation changes the fields that f names. A location that has the values
-// already stays as it is.
-func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, err error) {
+// UpdateLocation does what UpdateLocationSettings does for a caller who does not see the settings.
+func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (Location, error) {
+	l, err := tx.UpdateLocationSettings(a, id, LocationSettingsPatch{LocationPatch: f})
+	return l.Location, err
+}
+
+// UpdateLocationSettings changes the fields that f names. A location that has the values
+// already stays as it is. A change of require_staff alone fires no event, since no payload
+// has it.
+func (tx *Tx) UpdateLocationSettings(a Access, id string, f LocationSettingsPatch) (l LocationSettings, err error) {
 	key, l, err := tx.location(a, id)
 	if err != nil {
 		return l, err
 	}
 	old := l
-	if merge(&l, f); l == old {
+	merge(&l, f.LocationPatch)
+	merge(&l, f.StaffDemand)
+	if l == old {
 		return l, nil
 	}
+	name := event.LocationUpdated
+	if l.Location == old.Location {
+		name = ""
+	}
 	tx.exec(`UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?,
-		updated_at=? WHERE id=?`, append(l.values(tx.Now), key)...)
-	return tx.recordLocationChange(a, key, "location.update", event.LocationUpdated)
+		updated_at=?, require_staff=? WHERE id=?`, append(l.values(tx.Now), l.RequireStaff, key)...)
+	return tx.recordLocationChange(a, key, "location.update", name)
 }
 
-// values returns the values of the columns that CreateLocation and UpdateLocation write, as of
+// values returns the values of the columns that creating and updating a location write, as of
 // a time.
 func (l Location) values(now Time) []any {
 	return []any{l.Name, l.Address, l.City, l.PostalCode, l.CountryCode, l.Lat, l.Lon, l.RequireStaffPIN, now}
 }
 
-// UpdateLocationSettings changes the fields that f names. A change of require_staff alone
-// fires no event, since no payload has it.
-func (tx *Tx) UpdateLocationSettings(a Access, id string, f LocationSettingsPatch) (l LocationSettings, err error) {
-	if _, err = tx.UpdateLocation(a, id, f.LocationPatch); err != nil {
-		return l, err
-	}
-	key, l, err := tx.locationSettings(a, id)
-	if err != nil || f.RequireStaff.Or(l.RequireStaff) == l.RequireStaff {
-		return l, err
-	}
-	tx.exec("UPDATE locations SET require_staff=?, updated_at=? WHERE id=?", f.RequireStaff.V, tx.Now, key)
-	l.RequireStaff = f.RequireStaff.V
-	l.Location, err = tx.recordLocationChange(a, key, "location.update", "")
-	return l, err
-}
-
 // SetLocationActive disables or enables a location. It does nothing if the
 // location is in that state already.
-func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, err error) {
+func (tx *Tx) SetLocationActive(a Access, id string, active bool) (Location, error) {
 	key, l, err := tx.location(a, id)
 	if err != nil || l.Active == active {
-		return l, err
+		return l.Location, err
 	}
 	action, name := "location.disable", event.LocationDisabled
 	if active {
 		action, name = "location.enable", event.LocationEnabled
 	}
 	tx.exec("UPDATE locations SET disabled_at=?, updated_at=? WHERE id=?", Null[Time]{tx.Now, !active}, tx.Now, key)
-	return tx.recordLocationChange(a, key, action, name)
+	l, err = tx.recordLocationChange(a, key, action, name)
+	return l.Location, err
 }
 
 // SetStaffPIN sets the PIN that tills of the location ask for from then on, since it
 // sets require_staff_pin too. The zero value removes the PIN and leaves
 // require_staff_pin as it is.
-func (tx *Tx) SetStaffPIN(shop int64, id string, pin StaffPIN) (l Location, err error) {
+func (tx *Tx) SetStaffPIN(shop int64, id string, pin StaffPIN) (Location, error) {
 	a := Access{Shop: shop}
 	key, l, err := tx.location(a, id)
 	if err != nil {
-		return l, err
+		return l.Location, err
 	}
 	tx.exec("UPDATE locations SET staff_pin=?, require_staff_pin=?, updated_at=? WHERE id=?", pin.hash,
 		l.RequireStaffPIN || pin.hash.Valid, tx.Now, key)
-	return tx.recordLocationChange(a, key, "location.set_pin", "")
+	l, err = tx.recordLocationChange(a, key, "location.set_pin", "")
+	return l.Location, err
 }
 
 // StaffPIN is a staff PIN as it is stored. The zero value is none.
