@@ -201,7 +201,7 @@ func (tx *Tx) updateMail(m *QueuedMail, set string, args ...any) {
 	tx.exec("UPDATE "+table+" SET "+set+where, append(args, last...)...)
 }
 
-// CountMails returns the number of queued messages, at most most.
+// CountMails returns the number of queued messages, at most max.
 func (v *View) CountMails(max int64) (int64, error) {
 	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", max), v.failed
 }

@@ -1,10 +1,6 @@
 package store
 
-import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"time"
-)
+import "time"
 
 // The quotas of mail. A message over a quota waits until the quota lets it be sent.
 // Any 24 hours have at most mailsPerAddress messages to one address, whichever shops
@@ -82,11 +78,7 @@ func (q *queries) slot(period time.Duration, sql string, args ...any) (slot Time
 // addressHash returns what sent_mails has of an address. It depends on the file's
 // id secret and is the same for addresses that differ only by case.
 func (s *Store) addressHash(to string) []byte {
-	var key [16]byte
-	s.block.Encrypt(key[:], key[:]) // no id is made of a block of zeros
-	h := hmac.New(sha256.New, key[:])
-	h.Write([]byte("mail address\x00" + foldCase(to)))
-	return h.Sum(nil)[:16]
+	return s.mac("mail address\x00" + foldCase(to))
 }
 
 // WaitForQuota makes a message with the status MailOverQuota wait until its quota

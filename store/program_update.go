@@ -232,7 +232,9 @@ func (p *program) checkScopeField(f ProgramFields) []Detail {
 	case !selected && given > 0:
 		return []Detail{{"scoped_location_ids", "not_allowed", "must be empty with location_scope all_locations"}}
 	case selected && given == 0 && (f.ScopedLocationIDs.Set || len(p.ScopedLocationIDs) == 0):
-		return []Detail{{"scoped_location_ids", "required", "must name at least one location with location_scope selected_locations"}}
+		return []Detail{
+			{"scoped_location_ids", "required", "must name at least one location with location_scope selected_locations"},
+		}
 	}
 	return nil
 }

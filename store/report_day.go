@@ -146,7 +146,7 @@ var reportCols = `type, location_id, ifnull(device_id, 0), program_id, reversed_
 
 // reportRows adds the day's rows of the ledger to a report. location is 0 for all.
 func (v *View) reportRows(d *DayReport, shop, location int64) {
-	min, greatest := v.rowsBetween(shop, d.From, d.To)
+	first, last := v.rowsBetween(shop, d.From, d.To)
 	type till struct{ location, device int64 }
 	types, tills, staff, programs := map[string]*TypeReport{}, map[till]*ReportSums{}, map[int64]*ReportSums{}, map[int64]*ReportSums{}
 	cond, owner := "shop_id=?", shop
@@ -173,7 +173,7 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 		where string
 		args  []any
 	}{
-		{cond + " AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id", []any{owner, min, greatest}},
+		{cond + " AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id", []any{owner, first, last}},
 		{"shop_id=? AND occurred_at>=? AND occurred_at<? AND (?=0 OR +location_id=?)", []any{shop, d.From, d.To, location, location}},
 	} {
 		for r := range v.each("SELECT "+reportCols+" FROM transactions WHERE "+q.where+" LIMIT ?", append(q.args, maxDayRows+1)...) {

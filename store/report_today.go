@@ -112,7 +112,7 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals) {
 	}
 	cards := v.cardsMade(shop, part, to)
 	d.NewCards += cards
-	earliest, latest := v.rowsBetween(shop, part, to+1)
+	firstRow, lastRow := v.rowsBetween(shop, part, to+1)
 	const cols = "type, value_delta, stamps_delta, reversed_at"
 	v.one(func(r *rows) {
 		d.Stamps += r.int()
@@ -124,13 +124,13 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals) {
 			WHERE shop_id=? AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id
 		LIMIT ?) UNION ALL SELECT * FROM (SELECT `+cols+` FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<=? LIMIT ?))
 		WHERE reversed_at IS NULL`,
-		shop, earliest, latest, maxDayRows, shop, part, to, maxDayRows)
+		shop, firstRow, lastRow, maxDayRows, shop, part, to, maxDayRows)
 	return d
 }
 
-// rowsBetween returns the least and the greatest key of the shop's rows of the ledger
-// from one time until before another. The least is greater if there are none.
-func (v *View) rowsBetween(shop int64, from, to Time) (min, greatest int64) {
+// rowsBetween returns the first and the last key of the shop's rows of the ledger from one
+// time until before another. The first is greater if there are none.
+func (v *View) rowsBetween(shop int64, from, to Time) (first, last int64) {
 	var w listQuery
 	v.boundByTime(&w, shop, TransactionFilter{From: Given(from), To: Given(to)})
 	if w.below == 0 {

@@ -130,13 +130,18 @@ func networkOf(at netip.Addr) string {
 // subjectHash returns a hash that depends on the file's id secret, so that the table
 // shows neither emails nor addresses.
 func (s *Store) subjectHash(kind, text string) []byte {
-	h := hmac.New(sha256.New, s.hashKey())
-	fmt.Fprintf(h, "sign-in failure\x00%s\x00%s", kind, text)
-	return h.Sum(nil)[:macLen]
+	return s.mac("sign-in failure\x00" + kind + "\x00" + text)
 }
 
 // macLen is the length of keyed hashes in bytes.
 const macLen = 16
+
+// mac returns a keyed hash of a text.
+func (g IDs) mac(text string) []byte {
+	h := hmac.New(sha256.New, g.hashKey())
+	h.Write([]byte(text))
+	return h.Sum(nil)[:macLen]
+}
 
 // hashKey returns the key of hashes that only this file can compute.
 func (g IDs) hashKey() []byte {

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-
 	"net/netip"
 	"strings"
 	"time"

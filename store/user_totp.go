@@ -6,7 +6,6 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"fmt"
-
 	"net/url"
 	"strings"
 	"time"

@@ -178,7 +178,7 @@ func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) 
 }
 
 // CountPendingDeliveries returns the number of deliveries that wait for an
-// attempt, at most most.
+// attempt, at most max.
 func (v *View) CountPendingDeliveries(max int64) (int64, error) {
 	timed := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", max)
 	fresh := v.number(
