@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -152,32 +151,6 @@ func TestControl(t *testing.T) {
 		if c.want != (err == nil) ||
 			err != nil && (!errors.Is(err, ErrNotPublic) || err.Error() != c.address+": the address is not public") {
 			t.Errorf("%s %s: %v", c.network, c.address, err)
-		}
-	}
-}
-
-// TestCheckScheme checks which schemes are accepted under each setting.
-func TestCheckScheme(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		g    Guard
-		url  string
-		want bool
-	}{
-		{Guard{}, "https://example.com", true},
-		{Guard{}, "http://example.com", false},
-		{Guard{Unresolved: true, AllowCIDR: prefixes("0.0.0.0/0")}, "http://example.com", false},
-		{Guard{AllowHTTP: true}, "http://example.com", true},
-		{Guard{Loopback: true}, "http://localhost:1", true},
-		{Guard{AllowHTTP: true, Loopback: true}, "ftp://example.com", false},
-		{Guard{AllowHTTP: true, Loopback: true}, "//example.com", false},
-	} {
-		u, err := url.Parse(c.url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.g.CheckScheme(u); c.want != (err == nil) || err != nil && !errors.Is(err, ErrPlainHTTP) {
-			t.Errorf("%+v %s: %v", c.g, c.url, err)
 		}
 	}
 }

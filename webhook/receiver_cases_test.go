@@ -131,7 +131,7 @@ func TestReceiverAnswers(t *testing.T) {
 		return answerer(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.url, code) })
 	}
 	later := func(code int, after string) string { return answerer(t, retryLater(code, after)) }
-	const ok, hour = "200 after 1: ", time.Hour
+	const ok = "200 after 1: "
 	list := []*receiverCase{
 		{name: "201", url: answerer(t, status(201)), want: "201 after 1: "},
 		{name: "204", url: answerer(t, status(204)), want: "204 after 1: "},
@@ -150,7 +150,6 @@ func TestReceiverAnswers(t *testing.T) {
 			max:  2 * time.Minute,
 		},
 		{name: "429 shorter than the backoff", url: later(429, "1"), want: "429 after 1: the receiver answered 429"},
-		{name: "503 in seconds", url: later(503, "3600"), want: "503 after 1: the receiver answered 503", min: hour, max: hour},
 		{
 			name: "503 with a date",
 			url:  later(503, time.Now().Add(30*time.Minute).UTC().Format(http.TimeFormat)),
@@ -158,23 +157,6 @@ func TestReceiverAnswers(t *testing.T) {
 			min:  28 * time.Minute,
 			max:  30 * time.Minute,
 		},
-		{name: "503 with a date gone by", url: later(503, "Sun, 06 Nov 1994 08:49:37 GMT"), want: "503 after 1: the receiver answered 503"},
-		{
-			name: "503 with a date far off",
-			url:  later(503, "Fri, 31 Dec 9999 23:59:59 GMT"),
-			want: "503 after 1: the receiver answered 503",
-			min:  hour,
-			max:  hour,
-		},
-		{name: "503 negative", url: later(503, "-100"), want: "503 after 1: the receiver answered 503"},
-		{
-			name: "503 absurd",
-			url:  later(503, "99999999999999999999999"),
-			want: "503 after 1: the receiver answered 503",
-			min:  hour,
-			max:  hour,
-		},
-		{name: "503 unparsable", url: later(503, "soon"), want: "503 after 1: the receiver answered 503"},
 		{
 			name: "302 with Retry-After",
 			url:  later(302, "60"),
