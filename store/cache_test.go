@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 )
@@ -282,32 +281,4 @@ func TestAnswersEqualTheFile(t *testing.T) {
 		same(c.name, s, err)
 	}
 	k.checkFile()
-}
-
-// TestTypedCodes checks that codes are accepted as people type them, that replaced codes are
-// refused, and that a card's id is accepted in one spelling only.
-func TestTypedCodes(t *testing.T) {
-	t.Parallel()
-	k := startTill(t)
-	program, _ := k.ladder(true)
-	card := k.card(program)
-	root := k.key(KindCard, card)
-	spellings := func(code string) []string {
-		return []string{strings.ToUpper(code), "  " + code + " ", code[:4] + " " + code[4:], code[:13] + "-" + code[13:],
-			strings.ToUpper(strings.NewReplacer("0", "o", "1", "l").Replace(code)), strings.NewReplacer("1", "I").Replace(code)}
-	}
-	old := k.cardCode(root, 0)
-	for i, spelt := range spellings(old) {
-		if s := k.ok(k.stamp(spelt, 1)); s.Card.ID != card || s.Card.StampsCount != int64(i)+1 || k.lookup(spelt).Card.ID != card {
-			t.Errorf("%q found %+v", spelt, s.Card)
-		}
-	}
-	k.reissue(card, ReissueFields{})
-	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], old+"\u00a0", strings.Repeat("-", 26),
-		"", " ", "crd_", "no card", k.ID(KindCard, 1<<40), k.ID(KindProgram, 1)) {
-		k.refuses(NotFound)(k.stamp(none, 1))
-		err := k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, none)) })
-		refused(t, err, NotFound)
-	}
-	k.ok(k.stamp(strings.ToUpper(k.cardCode(root, 1)), 1))
 }

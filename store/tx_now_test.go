@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -84,32 +83,5 @@ func TestNowFollowsTheFile(t *testing.T) {
 	reopened := &fixture{Store: open(t, f.path, Options{Now: behind.now, Ephemeral: true}), t: t, clock: behind}
 	if got := nowOf(reopened); got != ahead {
 		t.Errorf("after a restart with an earlier clock Now is %s, want %s", got, ahead)
-	}
-}
-
-func TestRowsOfOneInstantKeepCommitOrder(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{Limits: Limits{MaxPageSize: 7}})
-	program := f.program(stamps("Coffee"))
-	var want []string
-	for i := range 40 {
-		if i%3 == 0 {
-			f.clock.move(-time.Minute)
-		}
-		want = append(want, f.cardWith(program, CardFields{ExternalRef: set(fmt.Sprint("p", i))}))
-	}
-	slices.Reverse(want)
-	cards := allPages(t, func(q PageQuery) Page[Card] {
-		return view(f, func(v *View) (Page[Card], error) { return v.Cards(f.a, CardFilter{}, q) })
-	}, nil)
-	var got []string
-	for _, c := range cards {
-		got = append(got, c.ID)
-		if c.CreatedAt != cards[0].CreatedAt {
-			t.Fatalf("created_at %s and %s, though the clock stands still", c.CreatedAt, cards[0].CreatedAt)
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("cards of one instant are listed as %v, want %v", got, want)
 	}
 }

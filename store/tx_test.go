@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"punchcard/store/sqlite"
@@ -51,34 +50,6 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 				t.Errorf("the file has %v", got)
 			}
 		})
-	}
-}
-
-// TestConcurrentCallersShareACommit checks that writes of concurrent callers that wait share a
-// commit.
-func TestConcurrentCallersShareACommit(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	before := f.commits()
-	release := f.hold()
-	var wg sync.WaitGroup
-	for i := range 64 {
-		wg.Go(func() {
-			if err := f.do(func(tx *Tx) error { return note(tx, fmt.Sprint(i)) }); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	for len(f.queue) < 64 {
-		runtime.Gosched()
-	}
-	release()
-	wg.Wait()
-	if got := f.commits() - before; got != 1 {
-		t.Errorf("64 waiting writes took %d commits", got)
-	}
-	if got := len(notes(f)); got != 64 {
-		t.Errorf("%d of 64 writes are in the file", got)
 	}
 }
 
