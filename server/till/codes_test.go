@@ -62,7 +62,8 @@ func TestCodes(t *testing.T) {
 	}
 
 	for _, none := range []string{
-		"x", again + "0", again[1:], strings.ToUpper(card), "crd_" + again, card[4:], s.ShopID, "%00", "a%2Fb", "%F0%9F%99%82", strings.Repeat("a", 5000),
+		"x", again + "0", again[1:], strings.ToUpper(card), "crd_" + again, card[4:], s.ShopID, "%00", "a%2Fb",
+		"%F0%9F%99%82", strings.Repeat("a", 5000),
 	} {
 		s.Unchanged(func() {
 			s.Get("/cards/"+none).Want(404, "not_found")
