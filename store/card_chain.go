@@ -6,7 +6,10 @@ import (
 )
 
 // chainCols are what every query of a chain selects.
-var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at", "c.short_code", "c.last_seen_day"}, cardCols...)
+var chainCols = append([]string{
+	epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at",
+	"c.short_code", "c.last_seen_day",
+}, cardCols...)
 
 // The chain of a root, and the chain of any of its cards.
 const (

@@ -25,23 +25,20 @@ const heldDays = 8
 // The layout of what a held code has beside the key of the chain: the generation of the
 // codes, and the last day in days since 1970.
 const (
-	heldDayBits = 24
-	heldMost    = 1 << (56 - heldDayBits) // generations have less
+	heldDayBits       = 24
+	maxHeldGeneration = 1 << (56 - heldDayBits) // generations are below it
 )
 
 // HoldCode returns a held code of the chain that the content of a QR code names: it stands
 // for the card in writes of the shop's tills for eight days, and ends with the next reissue.
 // A till that found the card by a search, and so knows none of its codes, can send a write
 // later with it. The text is empty for any other text than the content of a QR code.
-func (v *View) HoldCode(code string) string { return v.s.holdCode(code, v.Now) }
-
-// holdCode is HoldCode at a time.
-func (s *Store) holdCode(code string, now Time) string {
-	generation, root, ok := s.IDs.openAny(kindCode, code)
-	if !ok || generation >= heldMost {
+func (q *queries) HoldCode(code string) string {
+	generation, root, ok := q.openAny(kindCode, code)
+	if !ok || generation >= maxHeldGeneration {
 		return ""
 	}
-	return string(s.seal(nil, kindHeldCode, generation<<heldDayBits|uint64(Day(now.Std())+heldDays), root))
+	return string(q.seal(nil, kindHeldCode, generation<<heldDayBits|uint64(Day(q.Now.Std())+heldDays), root))
 }
 
 // CounterCard is a card that a till has issued. Its codes end with the first reissue.
@@ -50,24 +47,20 @@ type CounterCard struct {
 	HeldCode string `json:"held_code" doc:"Stands for the card as code in writes, for eight days or until the card is reissued."`
 }
 
-// Hold returns a card that a till issues now, with the code by which the till goes on with it.
-func (tx *Tx) Hold(c IssuedCard) CounterCard { return tx.s.hold(c, tx.Now) }
-
-// Hold returns a card that a till issued.
-func (v *View) Hold(c IssuedCard) CounterCard { return v.s.hold(c, v.Now) }
-
-func (s *Store) hold(c IssuedCard, now Time) CounterCard {
-	return CounterCard{c, s.holdCode(s.cardCode(s.keyOrNone(KindCard, c.ID), 0), now)}
+// Hold returns a card that a till issues or has issued, with the code by which the till goes on
+// with it.
+func (q *queries) Hold(c IssuedCard) CounterCard {
+	return CounterCard{c, q.HoldCode(q.s.cardCode(q.keyOrNone(KindCard, c.ID), 0))}
 }
 
 // heldCode returns the content of the QR code for which a held code stands, or the text
 // itself.
-func (s *Store) heldCode(text string, now Time) string {
-	extra, root, ok := s.IDs.openAny(kindHeldCode, text)
-	if !ok || Day(now.Std()) > int64(extra&(1<<heldDayBits-1)) {
+func (q *queries) heldCode(text string) string {
+	extra, root, ok := q.openAny(kindHeldCode, text)
+	if !ok || Day(q.Now.Std()) > int64(extra&(1<<heldDayBits-1)) {
 		return text
 	}
-	return s.cardCode(root, int64(extra>>heldDayBits))
+	return q.s.cardCode(root, int64(extra>>heldDayBits))
 }
 
 // normalizeCode returns the form of a code that the store compares: people type
@@ -93,7 +86,7 @@ const shortCodeAttempts = 256
 // secret, so that nobody can guess them, and are stored, so that they can be found.
 func (tx *Tx) shortCode(shop, root int64) (code string) {
 	var generation int64
-	tx.one(func(r *rows) { code, generation = r.str(), r.int() }, "SELECT ifnull(short_code, ''), code_generation FROM cards WHERE id=?", root)
+	tx.one(into(&code, &generation), "SELECT ifnull(short_code, ''), code_generation FROM cards WHERE id=?", root)
 	for attempt := uint64(0); code == "" && tx.failed == nil; attempt++ {
 		candidate := string(tx.s.seal(nil, kindShortCode, uint64(generation)<<8|attempt, root)[:shortCodeLen])
 		switch {

@@ -126,7 +126,7 @@ func TestHeldCode(t *testing.T) {
 	if err != nil {
 		t.Errorf("a repeat after the reissue: %v", err)
 	}
-	if got := hold(k.cardCode(root, heldMost)); got != "" {
+	if got := hold(k.cardCode(root, maxHeldGeneration)); got != "" {
 		t.Errorf("a generation above the highest that can be held is held as %q", got)
 	}
 }

@@ -40,7 +40,8 @@ func TestReissueFiresForEveryLiveCard(t *testing.T) {
 	if got, want := reissued(second), of(second, third); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if after := k.lines("SELECT activated_at || ' ' || updated_at FROM cards WHERE id=?", k.key(KindCard, first)); !slices.Equal(after, archived) {
+	after := k.lines("SELECT activated_at || ' ' || updated_at FROM cards WHERE id=?", k.key(KindCard, first))
+	if !slices.Equal(after, archived) {
 		t.Errorf("the reissue changed the archived card from %q to %q", archived, after)
 	}
 }

@@ -114,7 +114,7 @@ func (v *View) Repeated(till Till, w Repeat) (out Stamped, found, known bool, er
 // rootOf returns the root of the chain that a card's id or code names, or a code that a
 // reissue ended; 0 if it names none.
 func (v *View) rootOf(shop int64, text string) int64 {
-	text = v.s.heldCode(text, v.Now)
+	text = v.heldCode(text)
 	if all, _ := v.chainByIDOrCode(shop, text, nil, chainOfCardSQL); len(all) > 0 {
 		return all[0].root
 	}

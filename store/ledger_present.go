@@ -31,7 +31,7 @@ func (tx *Tx) chainForAction(till Till, text string, o Once, types ...string) (c
 		return nil, refuse(Unprocessable,
 			"This device cannot use a card's id to write; send the content of the QR code, or the short code.")
 	}
-	all, _ := tx.chainByIDOrCode(till.Shop, tx.s.heldCode(text, tx.Now), nil, chainOfCardSQL)
+	all, _ := tx.chainByIDOrCode(till.Shop, tx.heldCode(text), nil, chainOfCardSQL)
 	if len(all) == 0 {
 		return nil, ErrUnknownCode
 	}

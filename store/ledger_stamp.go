@@ -220,7 +220,8 @@ func (tx *Tx) addOverflowCard(chain *cardChain, parent *card) *card {
 	key := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, `+inherited()+`,
 		expires_at, activated_at, installed_at, platform, first_location_id, live, created_at, updated_at)
 		SELECT ?1, shop_id, program_id, ?2, id, 'overflow', `+inherited()+`,
-		expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4 FROM cards WHERE id=?5`, tx.nextKey("cards"), parent.root, chain.Location, tx.Now, parent.key)
+		expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4 FROM cards WHERE id=?5`,
+		tx.nextKey("cards"), parent.root, chain.Location, tx.Now, parent.key)
 	tx.countNewCard()
 	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
 	c.ID, c.StampsCount, c.CreatedAt = tx.ID(KindCard, key), 0, tx.Now
