@@ -109,12 +109,11 @@ func passwordChanged(v *visit, s operation.CreatedSession) error {
 }
 
 func askSignOutEverywhere(v *visit, _ kernel.None) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame:  v.narrow("Sign out everywhere?", accountPath),
-		Text:   v.T("All devices are signed out at once, this one too. Then sign in again here."),
-		Button: v.T("Sign out everywhere"),
-		Cancel: accountPath,
-	}
+	c := v.ask(accountPath, "Sign out everywhere?",
+		"All devices are signed out at once, this one too. Then sign in again here.",
+		"Sign out everywhere")
+	c.Cancel = accountPath
+	return c
 }
 
 // onOff returns the badge of a second factor.

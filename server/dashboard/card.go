@@ -271,24 +271,19 @@ func (v *visit) addCardActions(p *cardPage) {
 }
 
 func askLock(v *visit, o store.CardOverview) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Lock the card of {0}?", cardsPath, v.holder(o.Card)),
-		Text: v.T(
-			"Tills refuse the card from now on, and its link shows no code. Stamps, balance and prizes stay. You can unlock it at any " +
-				"time.",
-		),
-		Button: v.T("Lock the card"),
-	}
+	return v.ask(cardsPath, "Lock the card of {0}?",
+		"Tills refuse the card from now on, and its link shows no code. Stamps, balance and prizes stay. You can unlock "+
+			"it at any time.",
+		"Lock the card", v.holder(o.Card))
 }
 
 func askArchive(v *visit, o store.CardOverview) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Archive the card of {0}?", cardsPath, v.holder(o.Card)),
-		Text: v.T("The card ends: it cannot be used, changed or opened again, and prizes that were not redeemed are lost. " +
-			"Its history stays. This cannot be undone."),
-		Button: v.T("Archive the card"),
-		Danger: true,
-	}
+	c := v.ask(cardsPath, "Archive the card of {0}?",
+		"The card ends: it cannot be used, changed or opened again, and prizes that were not redeemed are lost. Its "+
+			"history stays. This cannot be undone.",
+		"Archive the card", v.holder(o.Card))
+	c.Danger = true
+	return c
 }
 
 // addCardActivity adds the newest audit rows about a card, or those after the cursor in

@@ -160,20 +160,17 @@ func showLink(title web.Text) answered {
 }
 
 func askLink(v *visit, o store.CardOverview) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame:  v.narrow("Make a new link for {0}?", cardsPath, v.holder(o.Card)),
-		Text:   v.T("You get a link and a QR code to show to the holder. The earlier link ends at once, also if it was mailed."),
-		Button: v.T("Make the link"),
-		Cancel: cardPath(v.id()),
-	}
+	c := v.ask(cardsPath, "Make a new link for {0}?",
+		"You get a link and a QR code to show to the holder. The earlier link ends at once, also if it was mailed.",
+		"Make the link", v.holder(o.Card))
+	c.Cancel = cardPath(v.id())
+	return c
 }
 
 func askMail(v *visit, o store.CardOverview) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame:  v.narrow("Mail a link to {0}?", cardsPath, v.holder(o.Card)),
-		Text:   v.T("A new link is made and mailed to the email of the card. The earlier link ends at once."),
-		Button: v.T("Mail the link"),
-	}
+	return v.ask(cardsPath, "Mail a link to {0}?",
+		"A new link is made and mailed to the email of the card. The earlier link ends at once.",
+		"Mail the link", v.holder(o.Card))
 }
 
 // longestTyped is the most characters that a person has to type as a confirmation.
@@ -189,19 +186,18 @@ func (v *visit) eraseWord(c store.CardDetail) string {
 }
 
 func askErase(v *visit, o store.CardOverview) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Erase {0}?", cardsPath, v.holder(o.Card)),
-		Text:  v.T("Use this if the holder asks you to delete their data. It cannot be undone."),
-		Consequences: []string{
-			v.T("The name, email and reference are deleted, also from messages to other software that wait to be sent."),
-			v.T("The card, its code and its links end at once. Stamps, balance and prizes are lost."),
-			v.T("The rows of the ledger stay, without the person, so that your figures remain right."),
-		},
-		Type:   v.eraseWord(o.Card),
-		Button: v.T("Erase the person"),
-		Cancel: cardPath(v.id()),
-		Danger: true,
+	c := v.ask(cardsPath, "Erase {0}?",
+		"Use this if the holder asks you to delete their data. It cannot be undone.",
+		"Erase the person", v.holder(o.Card))
+	c.Consequences = []string{
+		v.T("The name, email and reference are deleted, also from messages to other software that wait to be sent."),
+		v.T("The card, its code and its links end at once. Stamps, balance and prizes are lost."),
+		v.T("The rows of the ledger stay, without the person, so that your figures remain right."),
 	}
+	c.Type = v.eraseWord(o.Card)
+	c.Cancel = cardPath(v.id())
+	c.Danger = true
+	return c
 }
 
 // checkErase returns an error unless what was typed is right. A form that is sent twice has its

@@ -166,6 +166,12 @@ func (v *visit) confirm(c web.ConfirmPage) error {
 	return v.render("confirm", c)
 }
 
+// ask returns the page that asks before a change: its title and the sentences about what happens,
+// which have the same arguments, and the label of its button.
+func (v *visit) ask(section string, title, text, button web.Text, args ...any) web.ConfirmPage {
+	return web.ConfirmPage{Frame: v.narrow(title, section, args...), Text: v.T(text, args...), Button: v.T(button)}
+}
+
 // fact returns a row of facts.
 func (v *visit) fact(label web.Text, value any, hint ...string) web.Fact {
 	return web.Fact{Label: v.T(label), Value: value, Hint: strings.Join(hint, "")}

@@ -296,16 +296,13 @@ func askRevokeKeys(v *visit, all []keyRow) web.ConfirmPage {
 			names = append(names, k.Name+" – "+k.Prefix+"…")
 		}
 	}
-	return web.ConfirmPage{
-		Frame: v.narrow("Revoke all keys?", keysPath),
-		Text: v.T(
-			"{0} key stops working with its next request, and so does everything that uses it. This cannot be undone. Tills are not "+
-				"affected.|{0} keys stop working with their next request, and so does everything that uses them. This cannot be undone. "+
-				"Tills are not affected.",
-			len(names),
-		),
-		Consequences: names,
-		Button:       v.T("Revoke all keys"),
-		Danger:       true,
-	}
+	c := v.ask(keysPath, "Revoke all keys?",
+		"{0} key stops working with its next request, and so does everything that uses it. This cannot be undone. "+
+			"Tills are not affected.|"+
+			"{0} keys stop working with their next request, and so does everything that uses them. This cannot be undone. "+
+			"Tills are not affected.",
+		"Revoke all keys", len(names))
+	c.Consequences = names
+	c.Danger = true
+	return c
 }

@@ -174,13 +174,12 @@ func keepEmpty(v *visit, form url.Values) url.Values {
 }
 
 func askDisable(v *visit, l store.LocationSettings) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Disable {0}?", locationsPath, l.Name),
-		Text: v.T("From now on cards cannot be used at this location, and its tills refuse every action. " +
-			"Customers keep their cards. You can enable the location again at any time."),
-		Button: v.T("Disable the location"),
-		Danger: true,
-	}
+	c := v.ask(locationsPath, "Disable {0}?",
+		"From now on cards cannot be used at this location, and its tills refuse every action. Customers keep their "+
+			"cards. You can enable the location again at any time.",
+		"Disable the location", l.Name)
+	c.Danger = true
+	return c
 }
 
 func showPIN(v *visit, l store.LocationSettings, f *web.Form) error {

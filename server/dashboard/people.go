@@ -178,10 +178,9 @@ func askRemovePerson(v *visit, m store.Member) web.ConfirmPage {
 }
 
 func askCancelInvitation(v *visit, i store.Invitation) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame:  v.narrow("Cancel the invitation?", peoplePath),
-		Text:   v.T("The link that was sent to {0} no longer works then.", i.Email),
-		Button: v.T("Cancel the invitation"),
-		Danger: true,
-	}
+	c := v.ask(peoplePath, "Cancel the invitation?",
+		"The link that was sent to {0} no longer works then.",
+		"Cancel the invitation", i.Email)
+	c.Danger = true
+	return c
 }

@@ -132,13 +132,12 @@ func (v *visit) prizeForm(title web.Text, program store.ProgramForm, z store.Pri
 }
 
 func askDeletePrize(v *visit, z programPrize) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Delete {0}?", programsPath, z.Name),
-		Text:  v.T("Nobody has redeemed this prize yet, so it can be deleted. Customers cannot redeem it afterwards."),
-		Consequences: []string{
-			v.cardsInUse(z.Program.Impact, "{0} card in use no longer leads to it.|{0} cards in use no longer lead to it."),
-		},
-		Button: v.T("Delete the prize"),
-		Danger: true,
+	c := v.ask(programsPath, "Delete {0}?",
+		"Nobody has redeemed this prize yet, so it can be deleted. Customers cannot redeem it afterwards.",
+		"Delete the prize", z.Name)
+	c.Consequences = []string{
+		v.cardsInUse(z.Program.Impact, "{0} card in use no longer leads to it.|{0} cards in use no longer lead to it."),
 	}
+	c.Danger = true
+	return c
 }

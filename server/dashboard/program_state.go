@@ -61,25 +61,23 @@ func askPublish(v *visit, p usedProgram) web.ConfirmPage {
 	if p.Impact.InstalledCards == 0 {
 		list = append(list, v.T("Once a customer has put a card on a phone, the design and the prizes stay as they are."))
 	}
-	return web.ConfirmPage{
-		Frame:        v.narrow("Publish {0}?", programsPath, p.Name),
-		Text:         v.T("From now on you and your tills can issue cards of this program."),
-		Consequences: list,
-		Button:       v.T("Publish"),
-	}
+	c := v.ask(programsPath, "Publish {0}?",
+		"From now on you and your tills can issue cards of this program.",
+		"Publish", p.Name)
+	c.Consequences = list
+	return c
 }
 
 func askUnpublish(v *visit, p usedProgram) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Unpublish {0}?", programsPath, p.Name),
-		Text:  v.T("No new cards can be issued until you publish the program again."),
-		Consequences: []string{
-			v.cardsInUse(p.Impact, "{0} card goes on working.|{0} cards go on working."),
-			v.T("Customers see no difference on their cards."),
-		},
-		Button: v.T("Unpublish"),
-		Danger: true,
+	c := v.ask(programsPath, "Unpublish {0}?",
+		"No new cards can be issued until you publish the program again.",
+		"Unpublish", p.Name)
+	c.Consequences = []string{
+		v.cardsInUse(p.Impact, "{0} card goes on working.|{0} cards go on working."),
+		v.T("Customers see no difference on their cards."),
 	}
+	c.Danger = true
+	return c
 }
 
 // cardsInUse says how many cards a change is about, or that there is none.
@@ -98,13 +96,12 @@ func askSuspend(v *visit, p usedProgram) web.ConfirmPage {
 	if im.BalanceCents > 0 {
 		list = append(list, v.T("{0} of your customers' money is on the cards and cannot be spent meanwhile.", v.money(im.BalanceCents)))
 	}
-	return web.ConfirmPage{
-		Frame:        v.narrow("Suspend {0}?", programsPath, p.Name),
-		Text:         v.T("Until you resume the program, its cards can neither earn nor redeem anything, and no new cards can be issued."),
-		Consequences: append(list, v.T("Customers keep their cards and what is on them.")),
-		Button:       v.T("Suspend"),
-		Danger:       true,
-	}
+	c := v.ask(programsPath, "Suspend {0}?",
+		"Until you resume the program, its cards can neither earn nor redeem anything, and no new cards can be issued.",
+		"Suspend", p.Name)
+	c.Consequences = append(list, v.T("Customers keep their cards and what is on them."))
+	c.Danger = true
+	return c
 }
 
 func askResume(v *visit, p usedProgram) web.ConfirmPage {
@@ -112,12 +109,11 @@ func askResume(v *visit, p usedProgram) web.ConfirmPage {
 	if n := p.Impact.ActiveCards; n > 0 {
 		list = slices.Insert(list, 0, v.T("{0} card works again.|{0} cards work again.", n))
 	}
-	return web.ConfirmPage{
-		Frame:        v.narrow("Resume {0}?", programsPath, p.Name),
-		Text:         v.T("Cards can be used and issued again at once."),
-		Consequences: list,
-		Button:       v.T("Resume"),
-	}
+	c := v.ask(programsPath, "Resume {0}?",
+		"Cards can be used and issued again at once.",
+		"Resume", p.Name)
+	c.Consequences = list
+	return c
 }
 
 func askDelete(v *visit, p usedProgram) web.ConfirmPage {
@@ -135,14 +131,13 @@ func askDelete(v *visit, p usedProgram) web.ConfirmPage {
 	if im.ActiveCards > 0 {
 		list = append(list, v.T("To stop only new cards, unpublish the program instead."))
 	}
-	return web.ConfirmPage{
-		Frame:        v.narrow("Delete {0}?", programsPath, p.Name),
-		Text:         v.T("This cannot be undone."),
-		Consequences: list,
-		Button:       v.T("Delete the program"),
-		Cancel:       programPath(p.ID),
-		Danger:       true,
-	}
+	c := v.ask(programsPath, "Delete {0}?",
+		"This cannot be undone.",
+		"Delete the program", p.Name)
+	c.Consequences = list
+	c.Cancel = programPath(p.ID)
+	c.Danger = true
+	return c
 }
 
 // programActions returns the actions of a program: those in the header, and those in its

@@ -110,20 +110,18 @@ func showRecoveryCodes(v *visit, c store.RecoveryCodes) error {
 }
 
 func askNewCodes(v *visit, _ kernel.None) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame:  v.narrow("Make new recovery codes?", accountPath),
-		Text:   v.T("You get ten new codes. The old ones end at once, also those that you have written down."),
-		Button: v.T("Make new codes"),
-		Cancel: secondFactorPath,
-	}
+	c := v.ask(accountPath, "Make new recovery codes?",
+		"You get ten new codes. The old ones end at once, also those that you have written down.",
+		"Make new codes")
+	c.Cancel = secondFactorPath
+	return c
 }
 
 func askRemoveFactor(v *visit, _ kernel.None) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Remove the second factor?", accountPath),
-		Text: v.T("From then on everybody who knows your password can sign in as you. Your recovery codes end. " +
-			"A shop that demands a second factor of your role asks you to set it up again."),
-		Button: v.T("Remove the second factor"),
-		Danger: true,
-	}
+	c := v.ask(accountPath, "Remove the second factor?",
+		"From then on everybody who knows your password can sign in as you. Your recovery codes end. A shop that demands "+
+			"a second factor of your role asks you to set it up again.",
+		"Remove the second factor")
+	c.Danger = true
+	return c
 }

@@ -107,10 +107,9 @@ func showMemberPIN(v *visit, m store.StaffMember, f *web.Form) error {
 }
 
 func askDisableStaff(v *visit, m store.StaffMember) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame:  v.narrow("Disable {0}?", locationsPath, m.Name),
-		Text:   v.T("The person is signed out at all tills and cannot sign in any more. What the person did stays in the ledger."),
-		Button: v.T("Disable the member of staff"),
-		Danger: true,
-	}
+	c := v.ask(locationsPath, "Disable {0}?",
+		"The person is signed out at all tills and cannot sign in any more. What the person did stays in the ledger.",
+		"Disable the member of staff", m.Name)
+	c.Danger = true
+	return c
 }

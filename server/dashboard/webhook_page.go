@@ -157,29 +157,21 @@ func (v *visit) webhookHealth(p *webhookPage) {
 }
 
 func askDeactivateWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Turn off this webhook?", webhooksPath),
-		Text: v.T(
-			"Nothing is sent to {0} while the webhook is off, and what happens meanwhile is not sent later. What waits already goes out "+
-				"when you turn it on again.",
-			w.URL,
-		),
-		Button: v.T("Turn off"),
-		Danger: true,
-	}
+	c := v.ask(webhooksPath, "Turn off this webhook?",
+		"Nothing is sent to {0} while the webhook is off, and what happens meanwhile is not sent later. What waits "+
+			"already goes out when you turn it on again.",
+		"Turn off", w.URL)
+	c.Danger = true
+	return c
 }
 
 func askDeleteWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Delete this webhook?", webhooksPath),
-		Text: v.T(
-			"Nothing is sent to {0} any more, also not what waits now. Its log and its secret are removed. This cannot be undone.",
-			w.URL,
-		),
-		Button: v.T("Delete the webhook"),
-		Cancel: webhookPath(w.ID),
-		Danger: true,
-	}
+	c := v.ask(webhooksPath, "Delete this webhook?",
+		"Nothing is sent to {0} any more, also not what waits now. Its log and its secret are removed. This cannot be undone.",
+		"Delete the webhook", w.URL)
+	c.Cancel = webhookPath(w.ID)
+	c.Danger = true
+	return c
 }
 
 // rotateForm binds the page that asks before the secret of a webhook is rotated, which is for owners
