@@ -76,6 +76,9 @@ func TestAttackBusyFile(t *testing.T) {
 	}
 }
 
+// lastInit begins the line about the package that is initialised last before main is called.
+const lastInit = "\ninit punchcard/server/command @"
+
 // stopAfter starts a server, sends SIGTERM to it at a time after main has begun, and returns how it
 // ended and what it printed. With inittrace, Go's runtime prints a line when the last package is
 // initialised, after which it calls main.
@@ -84,10 +87,10 @@ func stopAfter(t *testing.T, d time.Duration, args ...string) (log string, err e
 	cmd := exec.Command(binary(), args...)
 	cmd.Env = environment([]string{"GODEBUG=inittrace=1"})
 	p := launchCommand(t, cmd)
-	p.await(p.stderr, func(text string) bool { return strings.Contains(text, "\ninit main @") })
+	p.await(p.stderr, func(text string) bool { return strings.Contains(text, lastInit) })
 	defer time.AfterFunc(d, func() { cmd.Process.Signal(syscall.SIGTERM) }).Stop()
 	err = p.wait()
-	_, log, _ = strings.Cut(p.stderr.String(), "\ninit main @")
+	_, log, _ = strings.Cut(p.stderr.String(), lastInit)
 	return log, err
 }
 
@@ -103,7 +106,7 @@ func TestStopAtAnyTime(t *testing.T) {
 		"an older file": func(db string) error { return os.WriteFile(db, must(os.ReadFile(older)), 0o644) },
 	}
 	for kind, create := range starts {
-		for _, ms := range []int{1, 5, 20, 40, 60, 80, 120, 200, 400} {
+		for _, ms := range []int{1, 10, 30, 60, 120, 300} {
 			d := time.Duration(ms) * time.Millisecond
 			db := filepath.Join(memoryDir(t), "shop.db")
 			if err := create(db); err != nil {
@@ -173,4 +176,23 @@ func names(t *testing.T, dir string) string {
 		}
 	}
 	return strings.Join(all, " ")
+}
+
+// TestPINAtAnOpenInput checks that standard input that stays open without a line does not keep a
+// command from ending at SIGTERM.
+func TestPINAtAnOpenInput(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(binary(), "location", "set-pin", "loc_x", "--db", newDatabase(t))
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err == nil {
+		t.Error("set-pin without a PIN ended with 0")
+	}
 }

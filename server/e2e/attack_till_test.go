@@ -34,7 +34,7 @@ func TestAttackCardIDAsCode(t *testing.T) {
 	api := f.api(f.makeKey("create", "--name", "Office"))
 	here := f.location("Centrale")
 	ordinary, register := f.makeDevice("--location", here), f.makeDevice("--location", here, "--name", "Register", "--accept-card-ids")
-	if list := f.list("device", "list"); ordinary.CardIDs || !register.CardIDs || strings.Count(list, "true") != 1 ||
+	if list := f.run("device", "list"); ordinary.CardIDs || !register.CardIDs || strings.Count(list, "true") != 1 ||
 		strings.Count(list, "false") != 1 {
 		t.Errorf("the list does not show which device accepts card ids:\n%s", list)
 	}
@@ -52,16 +52,19 @@ func TestAttackCardIDAsCode(t *testing.T) {
 	}
 	byID := func() {
 		t.Helper()
-		till.Get("/cards/" + made.ID).Want(200)
+		if limit := till.Get("/cards/" + made.ID).Want(200).Header.Get("RateLimit-Limit"); limit != "600" {
+			t.Errorf("by default the limit of a till is %s", limit)
+		}
 		till.Post("/cards/"+made.ID+"/stamps", nil).Want(422, "unprocessable_entity")
 	}
 	till.Post("/cards/"+short+"/stamps", nil).Want(201)
-	api.Post("/cards/"+made.ID+"/reissue", nil).Want(200)
+	if limit := api.Post("/cards/"+made.ID+"/reissue", nil).Want(200).Header.Get("RateLimit-Limit"); limit != "300" {
+		t.Errorf("by default the limit of a key is %s", limit)
+	}
 	f.server.outside().Get(link).Want(410, "gone")
 	till.Post("/cards/"+short+"/stamps", nil).Want(404, "not_found")
 	byID()
 	f.server.till(register.Token).Post("/cards/"+made.ID+"/stamps", nil).Want(201)
-	f.checkSecrets()
 }
 
 // TestAttackTokensInLogs checks that no line of a log, whatever its level, has the token of a

@@ -108,13 +108,12 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(memoryDir(t), "shop.db")}, programs: map[string]string{},
 		kills: kills, kill: make(chan struct{}, kills), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
 	t.Cleanup(d.http.CloseIdleConnections)
-	var shop struct{ ID string }
-	d.f.json(&shop, "shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome")
+	d.f.run("shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome")
 	for i, name := range []string{"Centrale", "Stazione"} {
 		d.locations[i] = d.f.location(name)
 	}
-	if out := d.f.setPIN(d.locations[1], pin); strings.Contains(out, pin) {
-		t.Errorf("set-pin printed the PIN: %s", out)
+	if r := input(t, pin+"\n", "location", "set-pin", d.locations[1], "--db", d.f.db); r.code != 0 || strings.Contains(r.stdout, pin) {
+		t.Errorf("set-pin: %+v", r)
 	}
 	servertest.WeakenPIN(t, d.f.db, pin)
 	full := d.f.makeKey("create", "--name", "Office")
@@ -124,7 +123,6 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 		d.f.json(&made, "device", "create", "--location", d.locations[at], "--name", fmt.Sprintf("Till %d", i+1), "--accept-card-ids")
 		tokens = append(tokens, made.Token)
 	}
-	d.f.shop = shop.ID
 	d.f.server = startServe(t, d.f.db, "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0",
 		"--till-rate-limit-per-minute", "0")
 	d.origin = d.f.server.origin
@@ -274,7 +272,7 @@ func (d *day) betweenShifts() {
 			if found := d.lookup(here.api, p.oldCode); found.ID != p.liveID || !slices.Contains(p.cards, found.ID) {
 				d.t.Errorf("member %d's code finds %s, the id %s, of %v", p.n, found.ID, p.liveID, p.cards)
 			}
-			d.f.run("card", "lock", p.liveID, "--shop", d.f.shop)
+			d.f.run("card", "lock", p.liveID)
 		}
 	}
 }

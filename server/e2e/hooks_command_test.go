@@ -60,7 +60,6 @@ func TestWebhooksOfCommands(t *testing.T) {
 		e.Data["reason"] != "Invoice 17 is open" {
 		t.Errorf("got %+v", e)
 	}
-	f.refused("shop", "update", "--subscription-state", "active", "--reason", "two\nlines")("reason")
 	f.run("shop", "update", "--subscription-state", "active")
 	if e := f.next(got); e.Data["from_state"] != "suspended" || e.Data["reason"] != "" {
 		t.Errorf("got %+v", e)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -95,12 +94,11 @@ func TestWebhooksSurviveKills(t *testing.T) {
 
 func newCrashedShop(t *testing.T) *crashedShop {
 	t.Helper()
-	o := &crashedShop{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, progress: newProgress(),
+	o := &crashedShop{t: t, f: &shopFile{t: t, db: newDatabase(t)}, progress: newProgress(),
 		over:     make(chan struct{}),
 		http:     &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}},
 		answered: map[happening]bool{}, issuedCards: map[string]bool{}}
 	t.Cleanup(o.http.CloseIdleConnections)
-	o.f.run("shop", "create", "--name", "Bar Lux")
 	k := o.f.makeKey("create", "--name", "Office")
 	var device struct{ Token string }
 	o.f.json(&device, "device", "create", "--location", o.f.location("Centrale"), "--name", "Till", "--accept-card-ids")

@@ -126,7 +126,7 @@ func TestMailSurvivesKills(t *testing.T) {
 		t.Errorf("%d mails arrived again after %d kills", repeats, rounds)
 	}
 	t.Logf("%d links, %d again", len(links.recipients), repeats)
-	f.list("check")
+	f.run("check")
 }
 
 // issueWithMail issues a card and requests its link by mail. It returns false if there was no

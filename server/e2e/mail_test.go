@@ -168,35 +168,6 @@ func TestMailOverTLS(t *testing.T) {
 	}
 }
 
-// TestMailServerDown issues cards while the mail server is down, and checks that only the mail whose
-// link still works is sent when it is back.
-func TestMailServerDown(t *testing.T) {
-	t.Parallel()
-	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	f := newShop(t, "--smtp-url", "smtp://"+addr, "--mail-from", sender)
-	api := f.api(f.makeKey("create", "--name", "CRM"))
-	program := newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
-	var cards []card
-	for i := range 4 {
-		cards = append(cards, issueCard(api, program, fmt.Sprintf(`{"holder_email":"p%d@example.com","send_email":true}`, i)))
-	}
-	f.server.await(f.server.stderr, func(text string) bool { return strings.Contains(text, "the mail server cannot be used") })
-	f.run("card", "delete", cards[0].ID, "--yes")
-	f.run("card", "archive", cards[1].ID)
-	var again card
-	api.Post("/cards/"+cards[2].ID+"/install-link", nil).Want(200).Decode(&again)
-	s := &mailtest.Server{}
-	mailServer(t, s, addr)
-	if m := waitForMail(t, s); m.To != "p3@example.com" {
-		t.Errorf("sent to %s", m.To)
-	}
-	f.server.stop()
-	if all := s.All(); len(all) != 1 {
-		t.Errorf("%d mails were sent, want one: the other links no longer work", len(all))
-	}
-	f.list("check")
-}
-
 // TestMailOfCommands checks that a running server notices mail that commands queue before it would
 // look at the queue by itself, a minute after it last did.
 func TestMailOfCommands(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -77,11 +76,10 @@ type issuingShop struct {
 func newIssuingShop(t *testing.T) *issuingShop {
 	t.Helper()
 	s := &issuingShop{
-		shopFile:  &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")},
+		shopFile:  &shopFile{t: t, db: newDatabase(t)},
 		delivered: newProgress(),
 		ids:       map[string]string{},
 	}
-	s.run("shop", "create", "--name", "Bar Lux")
 	s.office = s.makeKey("create", "--name", "Office")
 	s.assistant = s.makeKey("create", "--name", "Assistant", "--class", "mcp", "--scope", "cards:write")
 	s.start()

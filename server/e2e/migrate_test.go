@@ -32,7 +32,8 @@ var olderBinary = sync.OnceValues(func() (string, error) {
 	if cache == "" {
 		cache = filepath.Join(os.Getenv("HOME"), ".cache")
 	}
-	sources, path := filepath.Join(cache, "punchcard", "older-"+olderCommit[:12]), filepath.Join(binaryDir, "punchcard-older")
+	sources := filepath.Join(cache, "punchcard", "older-"+olderCommit[:12])
+	path := filepath.Join(sources, "punchcard") // go build leaves it as it is if it is up to date
 	if out, err := exec.Command("git", "cat-file", "-e", olderCommit).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("the commit %s, whose binary this test starts, is not in this repository: fetch its whole history, "+
 			"with: git fetch --unshallow\n%s%w", olderCommit, out, err)

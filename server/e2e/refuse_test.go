@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -76,69 +78,24 @@ func unchanged(t *testing.T, path string) func() {
 	}
 }
 
+// database is a file with a shop, which the first call makes.
+var database = sync.OnceValue(func() []byte {
+	path := filepath.Join(binaryDir, "shop.db")
+	if out, err := exec.Command(binary(), "shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome", "--db", path).
+		CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%s%v", out, err))
+	}
+	return must(os.ReadFile(path))
+})
+
 // newDatabase returns a database with a shop.
 func newDatabase(t *testing.T) string {
 	t.Helper()
-	db := filepath.Join(t.TempDir(), "shop.db")
-	if r := execute(t, nil, "shop", "create", "--name", "Bar Lux", "--db", db); r.code != 0 {
-		t.Fatalf("%+v", r)
+	path := filepath.Join(t.TempDir(), "shop.db")
+	if err := os.WriteFile(path, database(), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	return db
-}
-
-func TestServeRefusesForeignFiles(t *testing.T) {
-	t.Parallel()
-	db := newDatabase(t)
-	write := func(text string) string {
-		path := filepath.Join(t.TempDir(), "file.db")
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	raw := must(os.ReadFile(db))
-	foreign, foreignWAL, newer := write(""), write(""), copyFile(t, db)
-	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')")
-	sqlExec(t, foreignWAL, "PRAGMA journal_mode=WAL; CREATE TABLE notes (text TEXT)")
-	sqlExec(t, newer, "PRAGMA user_version=1000")
-	for _, c := range []struct {
-		name, path string
-		says       []string
-	}{
-		{"text", write("name,email\nAda,ada@example.org\n"), []string{"not a database"}},
-		{"long text", write(strings.Repeat("name,email\n", 1000)), []string{"not a database"}},
-		{"header only", write("SQLite format 3\x00" + strings.Repeat("x", 200)), []string{""}},
-		{"cut short", write(string(raw[:len(raw)/2])), []string{""}},
-		{"foreign", foreign, []string{"not one of punchcard"}},
-		{"foreign in WAL mode", foreignWAL, []string{"not one of punchcard"}},
-		{"newer", newer, []string{"newer punchcard", "1000"}},
-	} {
-		same := unchanged(t, c.path)
-		for _, args := range [][]string{
-			{"serve", "--listen", "127.0.0.1:0"}, {"dev", "--listen", "127.0.0.1:0"}, {"shop", "create", "--name", "x"}, {"check"},
-			{"key", "list"},
-		} {
-			r := execute(t, nil, append(args, "--db", c.path)...)
-			if c.name == "cut short" && args[0] == "check" && r.stdout != "" { // check may also print findings
-				if r.code != 1 {
-					t.Errorf("check of a file cut short: %+v", r)
-				}
-				continue
-			}
-			r.refused(t, append(c.says, c.path)...)
-			if t.Failed() {
-				t.Fatalf("%s: %v", c.name, args)
-			}
-		}
-		same()
-	}
-	for path, says := range map[string]string{
-		t.TempDir(): "folder",
-		filepath.Join(t.TempDir(), "no", "shop.db"): "does not exist",
-		"/dev/null": "regular file",
-	} {
-		execute(t, nil, "serve", "--listen", "127.0.0.1:0", "--db", path).refused(t, path, says)
-	}
+	return path
 }
 
 func TestServeRefusesAServedFile(t *testing.T) {

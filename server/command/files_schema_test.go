@@ -1,15 +1,16 @@
 //go:build unix
 
-package e2e
+package command
 
 import (
+	"context"
 	endian "encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 )
 
 // commandsOnFile are commands that open a file. FILE is the file, and NEW a path at which
@@ -21,14 +22,14 @@ var commandsOnFile = []string{
 }
 
 // refusedBy checks that commands refuse a file in one line and change nothing.
-func refusedBy(t *testing.T, commands []string, file string, says ...string) {
+func refusedBy(t *testing.T, commands []string, path string, says ...string) {
 	t.Helper()
-	same, created := unchanged(t, file), filepath.Join(t.TempDir(), "new.db")
+	same, created := unchanged(t, path), filepath.Join(t.TempDir(), "new.db")
 	for _, command := range commands {
-		args := strings.Fields(strings.NewReplacer("FILE", file, "NEW", created).Replace(command))
-		execute(t, nil, args...).refused(t, append(says, file)...)
+		args := strings.Fields(strings.NewReplacer("FILE", path, "NEW", created).Replace(command))
+		refuses(t, nil, args, append(says, path)...)
 		if _, err := os.Lstat(created); err == nil {
-			t.Errorf("%v created a file", args)
+			t.Errorf("%v created a path", args)
 		}
 		if t.Failed() {
 			t.Fatalf("%v of %q", args, says)
@@ -41,8 +42,7 @@ func refusedBy(t *testing.T, commands []string, file string, says ...string) {
 // own. The commands that open it name the object: all of them in the first case, and those
 // with code of their own in the others.
 func TestAttackSchema(t *testing.T) {
-	t.Parallel()
-	sound := newDatabase(t)
+	sound := newFile(t).db
 	edit := func(sql string) string { return "PRAGMA writable_schema=ON; " + sql + "; PRAGMA writable_schema=RESET" }
 	for i, c := range []struct{ sql, says string }{
 		{"CREATE TRIGGER evil AFTER INSERT ON transactions BEGIN UPDATE cards SET stamps_count=10; END", `trigger "evil"`},
@@ -71,38 +71,19 @@ func TestAttackSchema(t *testing.T) {
 		{"PRAGMA user_version=11", "is not the one that punchcard makes"},
 		{"PRAGMA user_version=10", "was written by an older punchcard"},
 	} {
-		file, commands := copyFile(t, sound), commandsOnFile
+		path, commands := copyFile(t, sound), commandsOnFile
 		if i > 0 {
 			commands = commands[:2]
 		}
-		sqlExec(t, file, c.sql)
-		refusedBy(t, commands, file, c.says)
+		sqlExec(t, path, c.sql)
+		refusedBy(t, commands, path, c.says)
 	}
-}
-
-// TestToleratedTables checks that SQLite's statistics and the tables of Litestream may be in a
-// file.
-func TestToleratedTables(t *testing.T) {
-	t.Parallel()
-	file, restored := newDatabase(t), filepath.Join(t.TempDir(), "restored.db")
-	sqlExec(t, file, `ANALYZE; CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
-		CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER)`)
-	if n := len(query(t, file, "SELECT name FROM sqlite_schema WHERE name LIKE 'sqlite_stat_' OR name LIKE '_litestream%'")); n < 3 {
-		t.Fatalf("the file has %d such tables", n)
-	}
-	checkFile(t, file)
-	if r := execute(t, nil, "restore", file, "--db", restored); r.code != 0 {
-		t.Fatalf("%+v", r)
-	}
-	checkFile(t, restored)
-	startServe(t, restored)
 }
 
 // TestAttackSecret checks that another id secret is found, also by a command that does not
 // check the invariants.
 func TestAttackSecret(t *testing.T) {
-	t.Parallel()
-	sound := newDatabase(t)
+	sound := newFile(t).db
 	for _, c := range []struct{ sql, says string }{
 		{"UPDATE meta SET id_secret=randomblob(16)", "id_secret is not the one"},
 		{"UPDATE meta SET id_secret=zeroblob(16)", "id_secret is not the one"},
@@ -111,35 +92,38 @@ func TestAttackSecret(t *testing.T) {
 		{"UPDATE meta SET id_secret=randomblob(32)", "id_secret has 32 bytes instead of 16"},
 		{"DELETE FROM meta", "meta has no row"},
 	} {
-		file := copyFile(t, sound)
-		sqlExec(t, file, c.sql)
-		refusedBy(t, commandsOnFile[:2], file, c.says)
+		path := copyFile(t, sound)
+		sqlExec(t, path, c.sql)
+		refusedBy(t, commandsOnFile[:2], path, c.says)
 	}
 }
 
 // TestAttackEndlessQuery makes pages of a table part of its tree many times, so that a
 // walk through it visits more than 500 to the power of 12 leaves. Every command ends.
 func TestAttackEndlessQuery(t *testing.T) {
-	t.Parallel()
-	sound := newDatabase(t)
-	file := copyFile(t, sound)
-	endless(t, file, "sqlite_schema")
-	refusedBy(t, commandsOnFile[1:4], file, "damaged")
+	sound := newFile(t).db
+	path := copyFile(t, sound)
+	endless(t, path, "sqlite_schema")
+	refusedBy(t, commandsOnFile[1:4], path, "damaged")
 
-	file = copyFile(t, sound)
-	endless(t, file, "shops")
-	for _, command := range []string{"check --quick", "check"} {
-		if r := execute(t, nil, append(strings.Fields(command), "--db", file)...); r.code == 0 || r.stdout == "ok\n" {
-			t.Errorf("%s: %+v", command, r)
+	path = copyFile(t, sound)
+	endless(t, path, "shops")
+	for _, quick := range []bool{true, false} {
+		if findings, err := (&Check{File: File{DB: path}, Quick: quick}).findings(); err == nil && len(findings) == 0 {
+			t.Errorf("check, quick %t, finds nothing", quick)
 		}
 	}
-	execute(t, nil, "restore", file, "--db", filepath.Join(t.TempDir(), "new.db")).refused(t, file, "damaged")
-	execute(t, nil, "backup", filepath.Join(t.TempDir(), "new.db"), "--db", file).refused(t, "damaged")
-	execute(t, nil, "shop", "list", "--db", file).refused(t, "damaged")
-	p := launch(t, nil, "serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json")
-	p.awaitServing()
-	p.signal(syscall.SIGTERM)
-	p.wait()
+	created := filepath.Join(t.TempDir(), "new.db")
+	refuses(t, nil, []string{"restore", path, "--db", created}, path, "damaged")
+	refuses(t, nil, []string{"backup", created, "--db", path}, "damaged")
+	refuses(t, nil, []string{"shop", "list", "--db", path}, "damaged")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	signaled = ctx
+	defer func() { signaled = nil }()
+	if err := Run([]string{"serve", "--db", path, "--listen", "127.0.0.1:0", "--log-level", "error"}); err != nil {
+		t.Error(err)
+	}
 }
 
 // endless replaces the root of a table by a page whose children are all one page, whose
@@ -148,7 +132,7 @@ func endless(t *testing.T, path, table string) {
 	t.Helper()
 	root := 1
 	if table != "sqlite_schema" {
-		fmt.Sscan(query(t, path, "SELECT rootpage FROM sqlite_schema WHERE name='"+table+"'")[0], &root)
+		fmt.Sscan((&file{t, path}).value("SELECT rootpage FROM sqlite_schema WHERE name='"+table+"'"), &root)
 	}
 	raw := must(os.ReadFile(path))
 	size := int(endian.BigEndian.Uint16(raw[16:]))
