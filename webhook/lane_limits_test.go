@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"punchcard/store"
@@ -30,6 +31,54 @@ func TestReturnedWhileQueried(t *testing.T) {
 	l.finish(11, true)
 	if next := l.nextQuery(); next.after >= 12 {
 		t.Errorf("12 is pending, and the next query is after %d", next.after)
+	}
+}
+
+// TestLaneBounds answers attempts and writes outcomes, choosing between the two at random. A lane
+// never has more attempts at its receiver than its limit, nor more unwritten outcomes than
+// laneMaxUnwritten, but as many as both allow.
+func TestLaneBounds(t *testing.T) {
+	t.Parallel()
+	l := newLane(&Sender{}, 1)
+	l.limit = laneMax
+	var queue, unwritten []int64 // at the receiver; answered
+	next := int64(1)
+	fill := func() {
+		for q := l.nextQuery(); q.room > 0; q = l.nextQuery() {
+			var d store.DueDeliveries
+			for range q.room {
+				d.New, next = append(d.New, store.NewDelivery{Event: next}), next+1
+			}
+			queue = append(queue, l.begin(q, d)...)
+			if len(queue) > laneMax || len(queue)+len(unwritten) > laneMaxUnwritten {
+				t.Fatalf("%d at the receiver, %d unwritten", len(queue), len(unwritten))
+			}
+		}
+	}
+	answer := func() { l.answered(queue[0]); queue, unwritten = queue[1:], append(unwritten, queue[0]) }
+	fill()
+	if len(queue) != laneMax {
+		t.Fatalf("%d at the receiver at first", len(queue))
+	}
+	for len(queue) > 0 { // nothing is written
+		answer()
+		fill()
+	}
+	if len(unwritten) != laneMaxUnwritten {
+		t.Errorf("stopped with %d unwritten", len(unwritten))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		if len(queue) > 0 && (len(unwritten) == 0 || rng.IntN(2) == 0) {
+			answer()
+		} else {
+			l.finish(unwritten[0], true)
+			unwritten = unwritten[1:]
+		}
+		fill()
+	}
+	if next < 4000 {
+		t.Errorf("only %d were started", next)
 	}
 }
 
