@@ -212,7 +212,7 @@ func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 // mergeScope returns the keys of the scoped locations, which
 // are none with all_locations.
 func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail) {
-	if details = p.checkScopeField(f); details != nil || p.LocationScope != selectedLocations {
+	if details = p.checkScopeField(f); details != nil || p.LocationScope == allLocations {
 		return nil, details
 	}
 	ids := p.ScopedLocationIDs

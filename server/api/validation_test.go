@@ -257,7 +257,7 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	}
 	// A rule that needs a field is not judged by the field's default if the field is at fault.
 	s.Post("/programs", `{"type":"discount","name":"n","discount_percent":5,"location_scope":"some","scoped_location_ids":["x"]}`).
-		Invalid("location_scope invalid_value")
+		Invalid("location_scope invalid_value", "scoped_location_ids.0 invalid_value")
 	s.Post("/programs", `{"type":"points","name":"n","discount_percent":5,"total_stamps":5}`).Invalid("type invalid_value")
 	got = s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards",
 		`{"expires_at":"2020-01-01T00:00:00Z","send_email":true,"external_ref":""}`).Want(400)

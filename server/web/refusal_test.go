@@ -254,7 +254,7 @@ var notOnPages = map[string][]string{
 		"Too many wrong staff PINs at this location; it takes none for five minutes.",
 		"Too many wrong staff PINs; the device is locked for a minute.",
 		"must be a UUID such as 0b6f7c0e-5d0a-4d51-9d4b-3f0f5a2f7c11", "must be at most 7 days ago",
-		"must be the id of a prize of the card's program", "must be the id of a %s", "must not be given with token",
+		"must be the id of a %s", "must not be given with token",
 	},
 	"for bodies of JSON and queries of programs; pages make them": {
 		"The Content-Type must be application/json.", "The database takes no writes.",

@@ -123,14 +123,18 @@ func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 }
 
 // Without returns the fields of a request without those that details are about. A text that is none
-// of an enumeration stays: without it, rules would judge other fields by a default.
+// of an enumeration stays: without it, rules would judge other fields by a default. A list of texts
+// stays too where only items are at fault, so that the others are judged.
 func Without(fields any, of []Detail) any {
 	rest := reflect.New(reflect.TypeOf(fields)).Elem()
 	rest.Set(reflect.ValueOf(fields))
 	p := planFor(rest.Type())
 	for _, d := range of {
-		name, _, _ := strings.Cut(d.Field, ".")
-		if r := p.byName[name]; r != nil && r.enum == nil {
+		name, _, item := strings.Cut(d.Field, ".")
+		switch r := p.byName[name]; {
+		case r == nil || r.enum != nil:
+		case item && r.elem == reflect.TypeFor[[]string]():
+		default:
 			r.in(rest).SetZero()
 		}
 	}
