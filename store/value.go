@@ -121,11 +121,16 @@ func merge(to, request any) {
 }
 
 // namesAnyField reports whether a request sets any of its fields. f is a pointer to a
-// struct of Opt fields.
+// struct of Opt fields and of embedded structs of these.
 func namesAnyField(f any) bool {
 	v := reflect.ValueOf(f).Elem()
 	for i := range v.NumField() {
-		if v.Field(i).FieldByName("Set").Bool() {
+		field := v.Field(i)
+		if v.Type().Field(i).Anonymous {
+			if namesAnyField(field.Addr().Interface()) {
+				return true
+			}
+		} else if field.FieldByName("Set").Bool() {
 			return true
 		}
 	}
