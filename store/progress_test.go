@@ -70,7 +70,7 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	const cards = 16_000
 	path := filepath.Join(t.TempDir(), "older.db")
-	createOlder(t, path, version()-1, fmt.Sprintf(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access,
+	createOlder(t, path, firstVersion, fmt.Sprintf(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access,
 			included_locations, created_at, updated_at, live_cards) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0, %[1]d);
 		INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category,
 		repeat_after_reset,

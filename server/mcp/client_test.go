@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"punchcard/server/mcp"
 )
 
 // The versions of the protocol with and without sessions.
@@ -86,7 +88,7 @@ func TestClients(t *testing.T) {
 			t.Errorf("version %s, want %s", got, version)
 		}
 		tools, err := s.ListTools(ctx, nil)
-		if err != nil || len(tools.Tools) != 18 || tools.NextCursor != "" {
+		if err != nil || len(tools.Tools) != len(mcp.Tools()) || tools.NextCursor != "" {
 			t.Fatalf("%s: %v %v", version, tools, err)
 		}
 		for _, tool := range tools.Tools {

@@ -12,21 +12,20 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/mcp"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
-// toolScopes has the scope that each tool needs; empty: none.
-var toolScopes = map[string]string{
-	"get_overview": "", "get_programs": "programs:read", "find_cards": "cards:read", "get_card": "cards:read",
-	"list_transactions": "transactions:read",
-	"get_analytics":     "analytics:read", "compare_periods": "analytics:read", "get_webhooks": "webhooks:read",
-	"issue_cards": "cards:write", "update_card": "cards:write",
-	"reissue_card": "cards:write", "create_program": "programs:write", "update_program": "programs:write",
-	"set_program_state": "programs:write",
-	"update_location":   "locations:write", "set_location_state": "locations:write", "draft_webhook": "webhooks:write",
-	"manage_webhook": "webhooks:write",
-}
+// toolScopes has the scope that each tool needs; empty: none. TestReadme compares them with
+// README.md.
+var toolScopes = func() map[string]string {
+	scopes := map[string]string{}
+	for _, t := range mcp.Tools() {
+		scopes[t.Name] = t.Scope
+	}
+	return scopes
+}()
 
 // listedTools returns the names of the tools that a key is shown.
 func (a *assistant) listedTools() (names []string) {
