@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"path"
 	"testing"
@@ -166,5 +165,3 @@ func discount(name string) ProgramFields {
 func access(name string) ProgramFields {
 	return ProgramFields{Name: set(name), Type: set("access"), AccessImageURL: set("https://example.com/gate.png")}
 }
-
-func metadata(s string) Metadata { return Metadata{set(json.RawMessage(s))} }
