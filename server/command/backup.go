@@ -65,13 +65,16 @@ type Backup struct {
 	Copy
 }
 
+// copied is called when the pages have been copied.
+var copied = lowerPriority
+
 // Run copies the database.
 func (c *Backup) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
 	start := time.Now()
 	o := c.options()
-	o.Copied = lowerPriority
+	o.Copied = copied
 	size, err := backup.Create(ctx, c.DB, c.Target, o)
 	if err != nil {
 		return lifted(err, "--force replaces it")
