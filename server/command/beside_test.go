@@ -327,7 +327,7 @@ func TestUserCommands(t *testing.T) {
 	s.Control("POST", "/sign-in", map[string]any{"as": "manager"})
 	f.prints("user sign-out manager@demo.test", "1 session ended\n")
 	for line, says := range map[string]string{
-		"user disable owner@demo.test": "operator", "user disable nobody@demo.test": "no account", "user reset usr_x": "No such",
+		"user disable owner@demo.test": "operator", "user disable nobody@demo.test": "no person is named", "user reset usr_x": "No such",
 		"user invite x": "--email", "user invite a@example.com --role king": "--role",
 	} {
 		f.refused(line, says)
@@ -412,16 +412,20 @@ func TestProgramUpdate(t *testing.T) {
 	const update = "program update Coffee"
 	for _, flags := range []string{
 		" --min-spend-cents 250", " --min-spend-cents none", " --max-stamps-per-day 3 --min-spend-cents none", " --max-stamps-per-day none",
+	} {
+		f.prints(update+flags, "prg_")
+	}
+	for _, flags := range []string{
 		" --enroll --enroll-slug tea --enroll-max-cards 10 --enroll-name required --enroll-email off --enroll-consent 'I agree.'" +
 			" --enroll-privacy-url https://example.com/",
 		" --no-enroll --enroll-consent none --enroll-privacy-url none",
 	} {
-		f.prints(update+flags, "prg_")
+		f.prints(update+flags, "/join/tea")
 	}
 	for flags, says := range map[string]string{
 		" --min-spend-cents 0": "--min-spend-cents", " --max-stamps-per-day 0": "--max-stamps-per-day",
 		" --max-stamps-per-day many": "--max-stamps-per-day", "": "--enroll", " --enroll-slug Tea": "--enroll-slug",
-		" --enroll-slug mint --min-spend-cents 1": "command of their own",
+		" --enroll-slug mint --min-spend-cents 1": "command of its own",
 	} {
 		f.refused(update+flags, says)
 	}

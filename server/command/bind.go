@@ -1,13 +1,15 @@
 package command
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,27 +17,29 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
 // binding is a command that binds an operation: its flags are made of the operation's
-// fields.
+// fields, and what it prints of the answer's.
 type binding struct {
-	path string // such as "program create"
-	help string
-	action
-	other    *alternative
-	args     []argument
-	extra    func() any // returns a pointer to a struct of further flags; may be nil
-	own      bool       // extra has all flags of the fields: none is made
-	ofServer bool       // the operation acts on no shop, so there is no flag --shop
-	asks     string     // what is asked before the operation runs, with %s for the resource; empty: nothing
-}
-
-// alternative is another operation of a command, with the flags and arguments for which it is.
-type alternative struct {
-	action
-	applies func(*Bound) bool
+	path, help   string // the path is such as "program create"
+	op           *kernel.Operation
+	other        *kernel.Operation // which runs if one of its flags, or the optional argument, is given
+	args         []argument
+	required     []string          // fields without which the command does not begin
+	texts        map[string]string // the help of the flags of fields, of which the documents say less
+	defaults     map[string]string // of fields, where no flag is given
+	pin          string            // field with a PIN, which is read from standard input
+	extra        func() extra      // returns a pointer to a struct of further flags; may be nil
+	ofServer     bool              // the operation acts on no shop, so there is no flag --shop
+	asks         string            // what is asked before the operation runs, with %s for the resource; empty: nothing
+	columns      []string          // of the table of the answer; none: there is no table
+	otherColumns []string          // of the answer of other
+	asList       bool              // each column of the answer has a line of its own
+	lists        []list            // in the answer, which are printed below
+	below        func(o output, r row)
 }
 
 // argument is a positional argument of a bound command: the id of a resource, or a field.
@@ -47,12 +51,28 @@ type argument struct {
 	optional   bool
 }
 
-// action runs an operation and prints its answer.
-type action struct {
-	op    *kernel.Operation
-	do    func(*invocation) (any, error)
-	print func(o output, answer any)
-	paged bool
+// extra has the further flags of a command. prepare checks them and notes what they change.
+type extra interface{ prepare(i *invocation) error }
+
+// invocation is one run of a bound command. The flags of the command may change all but the first
+// two fields before the file is opened.
+type invocation struct {
+	finder
+	ctx       context.Context
+	op        *kernel.Operation
+	args      kernel.Form
+	options   store.Options
+	conf      kernel.Config
+	ofServer  bool
+	limit     int  // of the rows of a list; 0: none
+	confirmed bool // nothing is asked
+	needsURL  bool // the public URL is needed
+	waits     bool // for the delivery of a webhook, as long as wait
+	wait      time.Duration
+	liftedBy  string // the flags that raise a maximum
+	// fill fills in fields, whose texts are in the language of the shop. The store is nil before the
+	// file is opened.
+	fill func(form url.Values, language string, st *store.Store) error
 }
 
 // output is where a command prints the answer of an operation as text.
@@ -61,61 +81,16 @@ type output struct {
 	*invocation
 }
 
-// invocation is one run of a bound command.
-type invocation struct {
-	finder
-	ctx   context.Context
-	args  kernel.Form
-	bound *Bound
-}
-
-// bind returns the action that runs an operation and prints its answer with human. It is not inlined,
-// since the binary would have a copy for each command.
-//
-//go:noinline
-func bind[O any](op *kernel.Operation, human func(output, O)) action {
-	return action{op: op, do: func(i *invocation) (any, error) {
-		out, err := kernel.Do[O](i.ctx, i.kernel, i.caller, op, i.args)
-		return &out, err
-	}, print: func(o output, answer any) { human(o, *answer.(*O)) }}
-}
-
-// bindRow returns the action that runs an operation and prints its answer as a table of one row.
-func bindRow[T any](op *kernel.Operation, human func(output, ...T)) action {
-	return bind(op, func(o output, row T) { human(o, row) })
-}
-
-// bindList returns the action that prints a list that has one page.
-func bindList[T any](op *kernel.Operation, human func(output, ...T)) action {
-	return bind(op, func(o output, l operation.List[T]) { human(o, l.Data...) })
-}
-
-// pageSize is how many items bindPages asks for at once.
-const pageSize = 100
-
-// bindPages returns the action that lists what an operation returns in pages, up to the
-// flag --limit if the command has it, and prints it with human.
-func bindPages[T any](op *kernel.Operation, human func(output, ...T)) action {
-	return action{op: op, paged: true, do: func(i *invocation) (any, error) {
-		limit := 0
-		if f, ok := i.bound.extras.(*limitFlag); ok {
-			limit = f.Limit
-		}
-		all, err := readPages[T](i.ctx, i.finder, op, i.args, limit)
-		return &operation.List[T]{Data: all}, err
-	}, print: func(o output, answer any) { human(o, answer.(*operation.List[T]).Data...) }}
-}
-
 // limitFlag is the flag of commands that list pages.
 type limitFlag struct {
 	Limit int `default:"100" env:"-" help:"Maximum number of rows; 0 for all."`
 }
 
-// check refuses a negative limit.
-func (f *limitFlag) check() error {
+func (f *limitFlag) prepare(i *invocation) error {
 	if f.Limit < 0 {
-		return errors.New("--limit: must not be negative")
+		return usagef("--limit: must not be negative")
 	}
+	i.limit = f.Limit
 	return nil
 }
 
@@ -126,10 +101,9 @@ type Bound struct {
 	Extra kong.Plugins `embed:""`
 
 	binding *binding
-	action  action
 	target  OfShop
 	flags   flagSet
-	extras  any
+	extra   extra
 }
 
 // groupsOf returns the bound commands of a group, such as program, as kong takes them.
@@ -157,168 +131,138 @@ func groupsOf(group string) kong.Plugins {
 
 // make adds the flags and arguments of a binding.
 func (b *Bound) make(from *binding) {
-	b.binding, b.action = from, from.action
+	b.binding = from
 	b.Of = kong.Plugins{&b.target}
 	if from.ofServer {
 		b.Of = kong.Plugins{&b.target.File}
 	}
 	if from.extra != nil {
-		b.extras = from.extra()
-		b.Extra = kong.Plugins{b.extras}
+		b.extra = from.extra()
+		b.Extra = kong.Plugins{b.extra}
 	}
 	b.flags = newFlagSet(from)
 	b.Made = kong.Plugins{b.flags.made.Interface()}
 }
 
-// The further flags of a command may implement these, in the order in which they are called.
-type (
-	// checker refuses values of the flags.
-	checker interface{ check() error }
-	// adder adds fields, or refuses those of other flags.
-	adder interface {
-		add(form url.Values, flags flagSet) error
-	}
-	// configurer changes how the file is opened.
-	configurer interface{ configure(*store.Options) }
-	// shopless says whether the operation acts on no shop this time.
-	shopless interface{ ofServer() bool }
-	// kernelConfigurer changes the configuration of the kernel.
-	kernelConfigurer interface{ kernel(*kernel.Config) error }
-	// opener looks at the store before the operation runs.
-	opener interface{ opened(*store.Store) error }
-	// filler fills in fields, whose texts are in the language of the shop.
-	filler interface {
-		fill(form url.Values, language string) error
-	}
-	// judge decides whether the answer is a success, after it was shown.
-	judge interface{ verdict(answer any) error }
-	// explainer changes the error with which the command ends.
-	explainer interface{ explain(error) error }
-)
-
-// Run runs the operation and prints its answer.
-func (b *Bound) Run() error {
-	err := b.run()
-	if x, ok := b.extras.(explainer); ok && err != nil {
-		return x.explain(err)
-	}
-	return err
+// paged reports whether an operation lists pages.
+func paged(op *kernel.Operation) bool {
+	return slices.ContainsFunc(wire.Inputs(op.In), func(in wire.Input) bool { return in.Name == "cursor" })
 }
 
-// run validates the fields before it opens the file.
-func (b *Bound) run() error {
-	if other := b.binding.other; other != nil && other.applies(b) {
-		b.action = other.action
-	}
-	if c, ok := b.extras.(checker); ok {
-		if err := c.check(); err != nil {
-			return err
-		}
-	}
-	if b.binding.own {
-		b.flags.addOwn(reflect.ValueOf(b.extras).Elem())
-	}
-	form, err := b.flags.form()
+// Run runs the operation and prints its answer. It validates the fields before it opens the file.
+func (b *Bound) Run() error {
+	i := &invocation{op: b.binding.op, conf: kernel.Config{Fields: fieldLimits}, ofServer: b.binding.ofServer}
+	i.options.MustExist = i.op != operation.CreateShop
+	form, err := b.flags.form(i)
 	if err != nil {
 		return err
 	}
-	if x, ok := b.extras.(adder); ok {
-		if err := x.add(form, b.flags); err != nil {
+	i.args = kernel.Form{Params: map[string]string{}, Fields: form}
+	if err := b.prepare(i); err != nil {
+		return err
+	}
+	var answer []byte
+	var text bytes.Buffer
+	err = b.target.with(i.options, func(st *store.Store) (err error) {
+		if answer, err = b.invoke(i, st); err != nil || b.target.JSON {
 			return err
 		}
-	}
-	if err := b.validate(form); err != nil {
-		return err
-	}
-	if err := b.flags.readSecrets(form); err != nil { // the operation validates them
-		return err
-	}
-	opts := existing
-	if x, ok := b.extras.(configurer); ok {
-		x.configure(&opts)
-	}
-	var out any
-	i := &invocation{bound: b}
-	err = b.target.with(opts, func(st *store.Store) (err error) {
-		out, err = b.invoke(i, st, form)
-		return err
+		return b.print(&text, i, answer)
 	})
 	if err != nil {
+		if i.liftedBy != "" && strings.HasSuffix(err.Error(), "which is the maximum.") {
+			err = fmt.Errorf("%w %s", err, i.liftedBy)
+		}
 		return err
 	}
-	if err := b.target.show(out, func(w io.Writer) { b.action.print(output{w, i}, out) }); err != nil {
+	if b.target.JSON {
+		text.Write(append(printableJSON(answer), '\n'))
+	}
+	if _, err = Out.Write(text.Bytes()); err != nil || !i.waits {
 		return err
 	}
-	if x, ok := b.extras.(judge); ok {
-		return x.verdict(out) // what was asked for is done and shown, and did not succeed
-	}
-	return nil
+	return verdict(answer, i.wait)
 }
 
-// validate validates the fields, with those that are filled in.
-func (b *Bound) validate(form url.Values) error {
-	if x, ok := b.extras.(filler); ok {
-		form = maps.Clone(form)
-		if err := x.fill(form, "en"); err != nil { // the language changes texts alone
+// prepare notes what the further flags change, validates the fields, and reads those that are secret.
+func (b *Bound) prepare(i *invocation) error {
+	if b.extra != nil {
+		if err := b.extra.prepare(i); err != nil {
 			return err
 		}
 	}
-	return plain(b.action.op.Validate(kernel.Form{Fields: form}, fieldLimits, store.TimeOf(time.Now())))
-}
-
-// shop returns the key of the shop that the operation acts on, or 0 for none.
-func (b *Bound) shop(st *store.Store) (int64, error) {
-	x, ok := b.extras.(shopless)
-	if b.binding.ofServer || ok && x.ofServer() {
-		return 0, nil
+	if err := b.addPIN(i.args.Fields); err != nil {
+		return err
 	}
-	return b.target.resolve(st)
-}
-
-// invoke asks for a confirmation if the command has one, and runs the operation.
-func (b *Bound) invoke(i *invocation, st *store.Store, form url.Values) (any, error) {
-	shop, err := b.shop(st)
-	if err != nil {
-		return nil, err
-	}
-	conf := kernel.Config{Fields: fieldLimits}
-	if x, ok := b.extras.(kernelConfigurer); ok {
-		if err := x.kernel(&conf); err != nil {
-			return nil, err
+	complete := maps.Clone(i.args.Fields)
+	if i.fill != nil {
+		if err := i.fill(complete, "en", nil); err != nil { // the language changes texts alone
+			return err
 		}
 	}
-	if x, ok := b.extras.(opener); ok {
-		if err := x.opened(st); err != nil {
+	if err := plain(i.op.Validate(kernel.Form{Fields: complete}, fieldLimits, store.TimeOf(time.Now()))); err != nil {
+		return err
+	}
+	return b.flags.readSecrets(i.args.Fields) // the operation validates them
+}
+
+// invoke asks for a confirmation if the command has one, and runs the operation. It returns the
+// answer as JSON.
+func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
+	if i.needsURL && st.PublicURL() == "" {
+		return nil, usagef("--public-url (PUNCHCARD_PUBLIC_URL): is required, since the file remembers none")
+	}
+	var shop int64
+	if !i.ofServer {
+		var err error
+		if shop, err = b.target.resolve(st); err != nil {
 			return nil, err
 		}
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	i.ctx, i.finder = ctx, finder{kernel.New(st, conf), person(shop)}
-	if x, ok := b.extras.(filler); ok {
+	i.ctx, i.finder = ctx, finder{kernel.New(st, i.conf), person(shop)}
+	if i.fill != nil {
 		in, err := kernel.Do[store.Shop](ctx, i.kernel, i.caller, operation.GetShop, kernel.Args{})
 		if err == nil {
-			err = x.fill(form, in.Language)
+			err = i.fill(i.args.Fields, in.Language, st)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	i.args = kernel.Form{Params: map[string]string{}, Fields: form}
 	subject, err := b.name(i)
 	if err != nil {
 		return nil, err
 	}
-	if sure, ok := b.extras.(*confirmFlag); ok {
-		question := b.binding.asks
-		if strings.Contains(question, "%s") {
-			question = fmt.Sprintf(question, subject)
-		}
-		if err := sure.confirm(question); err != nil {
+	if question := b.binding.asks; question != "" && !i.confirmed {
+		if err := confirm(strings.ReplaceAll(question, "%s", subject.String())); err != nil {
 			return nil, err
 		}
 	}
-	return b.action.do(i)
+	if paged(i.op) {
+		rows, err := i.readPages(i.ctx, i.op, i.args, i.limit)
+		if err != nil {
+			return nil, err
+		}
+		return append(append([]byte(`{"data":[`), bytes.Join(rows, []byte(","))...), "]}"...), nil
+	}
+	answer, err := i.call(i.ctx, i.op, i.args)
+	switch {
+	case err != nil:
+		return nil, err
+	case i.op.Out == nil:
+		return json.Marshal(deleted{subject.id, true})
+	case i.waits:
+		return i.await(answer)
+	}
+	return answer, nil
+}
+
+// deleted is the JSON that a deletion prints.
+type deleted struct {
+	ID      string `json:"id"`
+	Deleted bool   `json:"deleted"`
 }
 
 // name replaces the names among the arguments and flags by ids, and returns what the last argument
@@ -349,4 +293,15 @@ func (b *Bound) name(i *invocation) (last candidate, err error) {
 		}
 	}
 	return last, nil
+}
+
+// publicURLFlag is the flag of commands that print a one-time link.
+type publicURLFlag struct {
+	PublicURL string `name:"public-url" placeholder:"URL" help:"What the link begins with; that of the server. Default: that which init was given for the file; without it the path of the link alone is printed."`
+}
+
+func (f *publicURLFlag) prepare(i *invocation) error {
+	i.options.PublicURL = strings.TrimRight(f.PublicURL, "/")
+	i.ofServer = i.ofServer || i.op == operation.InvitePerson && i.args.Fields.Get("role") == "operator"
+	return nil
 }

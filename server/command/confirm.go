@@ -17,12 +17,14 @@ type confirmFlag struct {
 // errNotConfirmed is the error of a command that was not confirmed.
 var errNotConfirmed = usageError("nothing was changed")
 
+func (f *confirmFlag) prepare(i *invocation) error {
+	i.confirmed = f.Yes
+	return nil
+}
+
 // confirm asks the question at a terminal. Elsewhere the flag is needed.
-func (f *confirmFlag) confirm(question string) error {
-	switch {
-	case f.Yes:
-		return nil
-	case !term.IsTerminal(int(os.Stdin.Fd())):
+func confirm(question string) error {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return usagef("%s This cannot be undone, so without a terminal it needs --yes", Printable(question))
 	}
 	fmt.Fprintf(os.Stderr, "%s This cannot be undone. Type yes to go on: ", Printable(question))

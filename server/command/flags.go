@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -23,14 +26,18 @@ type flagSet struct {
 	flags   []fieldFlag
 }
 
-// fieldFlag is the flag of a field.
+// fieldFlag is the flag of a field of an operation.
 type fieldFlag struct {
 	wire.Input
+	op    *kernel.Operation
 	value reflect.Value
 }
 
-// given reports whether the flag is given, or has a default.
-func (f fieldFlag) given() bool { return !f.value.IsZero() || f.value.Kind() == reflect.String }
+// clears reports whether none clears the field, or leaves it without a value where there is none yet.
+func (f fieldFlag) clears() bool {
+	never := f.op == operation.CreateKey && f.Kind == wire.InputTime
+	return never || f.Clears && (f.op.Mode == wire.Patch || f.op == operation.CreateShop)
+}
 
 // flagNames are the names of flags that differ from those of their fields.
 var flagNames = map[string]string{
@@ -47,9 +54,22 @@ var flagNames = map[string]string{
 	"scopes":              "scope",
 }
 
+// withoutFlag are the fields that are no flags, each with the reason.
+var withoutFlag = map[string]string{
+	"cursor":      "pages are read to the end, or to --limit",
+	"grace_hours": "--credential-rotation-grace-hours sets it for commands too",
+	"limit":       "--limit is the number of rows of all pages",
+	"pin":         "it is read from standard input",
+	"staff_pin":   "it is read from standard input",
+}
+
 // secretFields are the fields whose flags have no value: it is asked for at a terminal, or
 // read from standard input, by what the prompt says.
 var secretFields = map[string]string{"bearer_token": "Bearer token"}
+
+// pinArgument is the argument that a command which reads a PIN takes to refuse it, since the parser would
+// repeat it.
+const pinArgument = "pin"
 
 // flagName returns the name of the flag of a field.
 func flagName(field string) string {
@@ -57,8 +77,11 @@ func flagName(field string) string {
 }
 
 // flagOf returns the flag of a field, such as "--scope (value 2)" for scopes.1, or
-// "--name-localizations (it)" for name_localizations.it.
+// "--name-localizations (it)" for name_localizations.it. What is read from standard input is called PIN.
 func flagOf(field string) string {
+	if field == "pin" || field == "staff_pin" {
+		return "PIN"
+	}
 	name, index, inList := strings.Cut(field, ".")
 	flag := "--" + flagName(name)
 	first, _, _ := strings.Cut(index, ".")
@@ -90,18 +113,20 @@ func lifting(d store.Detail) string {
 	return ""
 }
 
-// fieldTypes are the types of flags by the kinds of their fields.
-var fieldTypes = map[wire.InputKind]reflect.Type{
-	wire.InputText:    reflect.TypeFor[*string](),
-	wire.InputNumber:  reflect.TypeFor[*string](),
-	wire.InputTime:    reflect.TypeFor[*instant](),
-	wire.InputBool:    reflect.TypeFor[*bool](),
-	wire.InputTexts:   reflect.TypeFor[[]string](),
-	wire.InputMap:     reflect.TypeFor[[]string](),
-	wire.InputObjects: reflect.TypeFor[[]string](),
+// flagType returns the type of the flag of a field.
+func flagType(in wire.Input) reflect.Type {
+	switch {
+	case secretFields[in.Name] != "":
+		return reflect.TypeFor[*secretFlag]()
+	case in.Kind == wire.InputBool:
+		return reflect.TypeFor[*bool]()
+	case in.Kind >= wire.InputTexts:
+		return reflect.TypeFor[[]string]()
+	}
+	return reflect.TypeFor[*string]()
 }
 
-// placeholders stand for the values of flags in the help.
+// placeholders stand for the values of flags in the help. A flag without a value has none.
 var placeholders = map[wire.InputKind]string{
 	wire.InputText:    "TEXT",
 	wire.InputNumber:  "N",
@@ -114,81 +139,74 @@ var placeholders = map[wire.InputKind]string{
 // newFlagSet makes the flags and arguments of a binding.
 func newFlagSet(b *binding) flagSet {
 	s := flagSet{binding: b}
-	var left []string
-	if b.paged {
-		left = append(left, "limit", "cursor")
-	}
 	var fields []reflect.StructField
-	for _, a := range b.args {
-		if a.field != "" {
-			left = append(left, a.field)
-		}
+	add := func(kind reflect.Type, pairs ...string) {
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Field%d", len(fields)), Type: kind, Tag: tag(pairs...)})
+	}
+	for _, a := range b.arguments() {
 		pairs := []string{"arg", "", "name", a.name, "help", a.help}
 		if a.optional {
 			pairs = append(pairs, "optional", "")
 		}
-		name := fmt.Sprintf("Argument%d", len(fields))
-		fields = append(fields, reflect.StructField{Name: name, Type: reflect.TypeFor[string](), Tag: tag(pairs...)})
+		if a.name == pinArgument {
+			pairs = append(pairs, "hidden", "")
+		}
+		add(reflect.TypeFor[string](), pairs...)
 	}
-	var inputs []wire.Input
-	if !b.own {
-		inputs = wire.Inputs(b.op.In)
-	}
-	for _, in := range inputs {
-		if slices.Contains(left, in.Name) || in.Kind == wire.InputObject || in.Fixed && b.op.Mode == wire.Patch {
-			continue
+	for _, op := range b.operations() {
+		for _, in := range wire.Inputs(op.In) {
+			_, without := withoutFlag[in.Name]
+			if without || b.isArgument(in.Name) || in.Kind == wire.InputObject || in.Fixed && op.Mode == wire.Patch {
+				continue
+			}
+			flag := fieldFlag{Input: in, op: op}
+			pairs := []string{"name", flagName(in.Name), "env", "-", "help", b.helpOf(flag)}
+			switch {
+			case in.Kind == wire.InputBool:
+				pairs = append(pairs, "negatable", "")
+			case in.Name == headersField:
+				pairs = append(pairs, "placeholder", "NAME: VALUE")
+			case len(in.Enum) > 0:
+				pairs = append(pairs, "placeholder", strings.Join(in.Enum, "|"))
+			case secretFields[in.Name] == "":
+				pairs = append(pairs, "placeholder", placeholders[in.Kind])
+			}
+			if in.Kind == wire.InputObjects || in.Kind == wire.InputMap {
+				pairs = append(pairs, "sep", "none")
+			}
+			if slices.Contains(b.required, in.Name) {
+				pairs = append(pairs, "required", "")
+			}
+			s.flags = append(s.flags, flag)
+			add(flagType(in), pairs...)
 		}
-		pairs := []string{"name", flagName(in.Name), "env", "-", "help", flagHelp(in, b.op.Mode)}
-		kind := fieldTypes[in.Kind]
-		switch {
-		case secretFields[in.Name] != "":
-			kind = reflect.TypeFor[*secretFlag]()
-		case in.Name == headersField:
-			pairs = append(pairs, "placeholder", "NAME: VALUE")
-		case in.Kind == wire.InputBool:
-			pairs = append(pairs, "negatable", "")
-		case len(in.Enum) > 0:
-			pairs = append(pairs, "placeholder", strings.Join(in.Enum, "|"))
-		default:
-			pairs = append(pairs, "placeholder", placeholders[in.Kind])
-		}
-		if in.Kind == wire.InputObjects || in.Kind == wire.InputMap {
-			pairs = append(pairs, "sep", "none")
-		}
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Flag%d", len(fields)), Type: kind, Tag: tag(pairs...)})
-		s.flags = append(s.flags, fieldFlag{Input: in})
 	}
 	s.made = reflect.New(reflect.StructOf(fields))
 	for i := range s.flags {
-		s.flags[i].value = s.made.Elem().Field(len(b.args) + i)
+		s.flags[i].value = s.made.Elem().Field(len(fields) - len(s.flags) + i)
 	}
 	return s
 }
 
-// addOwn adds the flags of a struct that have the name of the flag of a field. Those that are hidden
-// are refused elsewhere. A field can be cleared if the help says so.
-func (s *flagSet) addOwn(flags reflect.Value) {
-	inputs := wire.Inputs(s.binding.op.In)
-	if s.binding.other != nil {
-		inputs = append(inputs, wire.Inputs(s.binding.other.op.In)...)
+// operations returns the operations of a command.
+func (b *binding) operations() []*kernel.Operation {
+	if b.other == nil {
+		return []*kernel.Operation{b.op}
 	}
-	for i := range flags.NumField() {
-		field := flags.Type().Field(i)
-		if field.Anonymous {
-			s.addOwn(flags.Field(i))
-			continue
-		}
-		if _, hidden := field.Tag.Lookup("hidden"); hidden {
-			continue
-		}
-		name := cmp.Or(field.Tag.Get("name"), field.Name)
-		for _, in := range inputs {
-			in.Clears = in.Clears && strings.Contains(field.Tag.Get("help"), "none")
-			if strings.EqualFold(strings.ReplaceAll(name, "-", ""), strings.ReplaceAll(flagName(in.Name), "-", "")) {
-				s.flags = append(s.flags, fieldFlag{in, flags.Field(i)})
-			}
-		}
+	return []*kernel.Operation{b.op, b.other}
+}
+
+// arguments returns the arguments of a command, with the one that is refused.
+func (b *binding) arguments() []argument {
+	if b.pin == "" {
+		return b.args
 	}
+	return append(slices.Clip(b.args), argument{name: pinArgument, help: "Refused: the PIN is read from standard input.", optional: true})
+}
+
+// isArgument reports whether a field is an argument.
+func (b *binding) isArgument(field string) bool {
+	return slices.ContainsFunc(b.args, func(a argument) bool { return a.field == field })
 }
 
 // tag returns a struct tag of keys and values.
@@ -200,16 +218,20 @@ func tag(pairs ...string) reflect.StructTag {
 	return reflect.StructTag(b.String())
 }
 
-// flagHelp returns the help of a flag: what the documents say of the field, without what
-// concerns JSON alone.
-func flagHelp(in wire.Input, mode wire.Mode) string {
+// ofJSON matches what the documents say of JSON or of keys alone.
+var ofJSON = regexp.MustCompile(`PATCH|null|restricted key`)
+
+// helpOf returns the help of a flag: what the binding says or, where that says nothing, what the
+// documents say of the field, without what concerns JSON alone.
+func (b *binding) helpOf(f fieldFlag) string {
+	if text := b.texts[f.Name]; text != "" {
+		return text
+	}
 	var kept []string
-	for _, sentence := range strings.Split(strings.TrimSuffix(in.Doc, "."), ". ") {
+	for _, sentence := range strings.Split(strings.TrimSuffix(f.Doc, "."), ". ") {
 		var parts []string
 		for _, part := range strings.Split(sentence, "; ") {
-			if !strings.Contains(part, "PATCH") && !strings.Contains(part, "null") && !strings.Contains(part, "restricted key") &&
-				part != "" &&
-				(part != "Replaces all" || mode == wire.Patch) {
+			if part != "" && !ofJSON.MatchString(part) && (part != "Replaces all" || f.op.Mode == wire.Patch) {
 				parts = append(parts, part)
 			}
 		}
@@ -217,147 +239,139 @@ func flagHelp(in wire.Input, mode wire.Mode) string {
 			kept = append(kept, strings.Join(parts, "; ")+".")
 		}
 	}
-	if kind := idFields[in.Name]; kind != nil && len(kept) == 0 {
+	if kind := idFields[f.Name]; kind != nil && len(kept) == 0 {
 		kept = append(kept, "The "+kind.one+": its id or name.")
 	}
 	if len(kept) == 0 {
-		words := strings.ReplaceAll(in.Name, "_", " ")
+		words := strings.ReplaceAll(f.Name, "_", " ")
 		kept = append(kept, strings.ToUpper(words[:1])+words[1:]+".")
 	}
-	if in.Required && mode == wire.Create {
+	if f.Required && f.op.Mode == wire.Create {
 		kept = append(kept, "Required.")
 	}
-	if in.Kind == wire.InputObjects || in.Kind == wire.InputMap {
+	if f.Kind == wire.InputObjects || f.Kind == wire.InputMap {
 		kept = append(kept, "May be repeated.")
 	}
-	if secretFields[in.Name] != "" {
+	if secretFields[f.Name] != "" {
 		kept = append(kept, "The flag has no value: a terminal asks for it, and elsewhere it is the first line of standard input.")
 	}
-	if in.Name == headersField {
+	if f.Name == headersField {
 		kept = append(kept, "What is secret belongs into --header-file, since other users of this machine can read arguments.")
 	}
-	if in.Clears && mode == wire.Patch {
+	if f.clears() {
 		kept = append(kept, "none clears it.")
 	}
 	return strings.Join(kept, " ")
 }
 
-// argument returns an argument by its name.
+// argument returns an argument by its name; empty if the command has none of that name.
 func (s flagSet) argument(name string) string {
-	i := slices.IndexFunc(s.binding.args, func(a argument) bool { return a.name == name })
+	i := slices.IndexFunc(s.binding.arguments(), func(a argument) bool { return a.name == name })
+	if i < 0 {
+		return ""
+	}
 	return s.made.Elem().Field(i).String()
 }
 
-// given reports whether the flag of a field is given.
-func (s flagSet) given(field string) bool {
-	return slices.ContainsFunc(s.flags, func(f fieldFlag) bool { return f.Name == field && f.given() })
-}
-
-// form returns what the flags hold as the form of the operation's fields.
-func (s flagSet) form() (url.Values, error) {
+// form returns what the flags hold as the form of the operation's fields, and sets the operation of
+// an invocation to the one that has the flags.
+func (s flagSet) form(i *invocation) (url.Values, error) {
 	form := url.Values{}
+	for name, text := range s.binding.defaults {
+		form.Set(name, text)
+	}
 	for _, a := range s.binding.args {
-		if text := s.argument(a.name); a.field != "" && text != "" {
+		text := s.argument(a.name)
+		if text != "" && a.field != "" {
 			form.Set(a.field, text)
 		}
+		if text != "" && a.optional && s.binding.other != nil {
+			i.op = s.binding.other
+		}
 	}
+	var all []string
+	first := ""
 	for _, f := range s.flags {
-		if !f.given() {
+		all = append(all, flagOf(f.Name))
+		if f.value.IsZero() {
 			continue
 		}
-		if err := s.add(form, f.Input, reflect.Indirect(f.value).Interface()); err != nil {
+		if first != "" && f.op != i.op {
+			return nil, usagef("%s: must not be given with %s; it needs a command of its own", flagOf(f.Name), first)
+		}
+		i.op, first = f.op, flagOf(f.Name)
+		if err := f.add(form); err != nil {
 			return nil, err
 		}
+	}
+	if first == "" && len(all) > 0 && s.binding.other != nil {
+		return nil, usagef("missing flags: one of %s", strings.Join(all, ", "))
 	}
 	return form, nil
 }
 
-// add adds the value of a flag to a form. A pointer to it stands for what it points to.
-func (s flagSet) add(form url.Values, in wire.Input, value any) error {
-	clears := in.Clears && s.binding.op.Mode == wire.Patch
-	switch v := value.(type) {
-	case bool, int64, float64:
-		form.Set(in.Name, fmt.Sprint(v))
+// add adds the value of a flag to a form. The value of a secret is read later.
+func (f fieldFlag) add(form url.Values) error {
+	switch v := reflect.Indirect(f.value).Interface().(type) {
+	case bool:
+		form.Set(f.Name, strconv.FormatBool(v))
+	case secretFlag:
+		form.Set(f.Name, "")
 	case string:
-		return addText(form, in, v, clears)
-	case number:
-		if v == "none" {
-			form.Set(in.Name, "")
-			return nil
-		}
-		var n int64
-		if _, err := fmt.Sscanf(string(v)+"\n", "%d\n", &n); err != nil {
-			return fmt.Errorf("%s: must be a whole number, or none", flagOf(in.Name))
-		}
-		form.Set(in.Name, fmt.Sprint(n))
-	case expiry:
-		if v == "none" || v == "never" {
-			form.Set(in.Name, "")
-			return nil
-		}
-		at, err := instant(v).at(flagName(in.Name), false)
-		if err != nil {
-			return fmt.Errorf("%w, or never", err)
-		}
-		form.Set(in.Name, at.String())
-	case instant:
-		if v == "none" || v == "never" {
-			if !clears {
-				return fmt.Errorf("%s: must be a time", flagOf(in.Name))
-			}
-			form.Set(in.Name, "")
-			return nil
-		}
-		at, err := v.at(flagName(in.Name), in.Name != "expires_at")
-		form.Set(in.Name, at.String())
-		return err
+		return f.addText(form, v)
 	case []string:
+		none := f.clears() && len(v) == 1 && v[0] == "none"
 		switch {
-		case len(v) == 0 && s.binding.own: // an empty value: the default
-		case in.Kind == wire.InputObjects:
-			return addObjects(form, in.Name, v)
-		case clears && len(v) == 1 && v[0] == "none" && in.Kind == wire.InputMap:
-			form.Set(in.Name+".none", "") // an entry without content leaves an empty object
-		case in.Name == headersField:
+		case f.Kind == wire.InputObjects:
+			return addPrizes(form, f.Name, v)
+		case f.Kind == wire.InputMap && none:
+			form.Set(f.Name+".none", "") // an entry without content leaves an empty object
+		case f.Name == headersField:
 			return addHeaders(form, v)
-		case in.Kind == wire.InputMap:
-			return addTexts(form, in.Name, v)
-		case clears && len(v) == 1 && v[0] == "none":
-			form[in.Name] = []string{""}
+		case f.Kind == wire.InputMap:
+			return addTexts(form, f.Name, v)
+		case none:
+			form[f.Name] = []string{""}
 		default:
-			form[in.Name] = slices.Clone(v)
+			form[f.Name] = slices.Clone(v)
 		}
 	}
 	return nil
+}
+
+// addText adds a text, a number or a time. A form cannot tell an empty text from none, so it is
+// refused.
+func (f fieldFlag) addText(form url.Values, text string) (err error) {
+	none := text == "none" || text == "never" && f.Kind == wire.InputTime
+	switch {
+	case none && f.clears():
+		text = ""
+	case strings.TrimSpace(text) == "" && f.clears():
+		return usagef("%s: must not be empty; none clears it", flagOf(f.Name))
+	case strings.TrimSpace(text) == "":
+		return usagef("%s: must not be empty", flagOf(f.Name))
+	case f.Kind == wire.InputTime:
+		var at store.Time
+		if at, err = f.time(text); err == nil {
+			text = at.String()
+		}
+	}
+	form.Set(f.Name, text)
+	return err
 }
 
 // addTexts adds the entries of a field of texts by language.
 func addTexts(form url.Values, field string, values []string) error {
 	for n, entry := range values {
-		language, text, ok := strings.Cut(entry, "=")
-		if language, text = strings.TrimSpace(language), strings.TrimSpace(text); !ok || language == "" || text == "" {
-			return fmt.Errorf("%s: must be a language and the text, such as it=Caffè", flagOf(fmt.Sprint(field, ".", n)))
+		language, text, ok := cutPair(entry)
+		if !ok {
+			return usagef("%s: must be a language and the text, such as it=Caffè", flagOf(fmt.Sprint(field, ".", n)))
 		}
 		if form.Has(field + "." + language) {
-			return fmt.Errorf("%s: must be given once", flagOf(field+"."+language))
+			return usagef("%s: must be given once", flagOf(field+"."+language))
 		}
 		form.Set(field+"."+language, text)
 	}
-	return nil
-}
-
-// addText adds a text or number. A form cannot tell an empty text from none, so it is
-// refused.
-func addText(form url.Values, in wire.Input, text string, clears bool) error {
-	switch {
-	case clears && text == "none":
-		text = ""
-	case strings.TrimSpace(text) == "" && clears:
-		return fmt.Errorf("%s: must not be empty; none clears it", flagOf(in.Name))
-	case strings.TrimSpace(text) == "":
-		return fmt.Errorf("%s: must not be empty", flagOf(in.Name))
-	}
-	form.Set(in.Name, text)
 	return nil
 }
 
@@ -365,16 +379,16 @@ func addText(form url.Values, in wire.Input, text string, clears bool) error {
 // template has some. Operations ignore it, as they do names that begin with an underscore.
 const noPrizes = "_no_prizes"
 
-// addObjects adds prizes, each as the stamps that it takes and its name, or none.
-func addObjects(form url.Values, field string, values []string) error {
+// addPrizes adds prizes, each as the stamps that it takes and its name, or none.
+func addPrizes(form url.Values, field string, values []string) error {
 	if len(values) == 1 && values[0] == "none" {
 		form.Set(noPrizes, "true")
 		return nil
 	}
-	for n, text := range values {
-		stamps, name, ok := strings.Cut(text, "=")
-		if stamps, name = strings.TrimSpace(stamps), strings.TrimSpace(name); !ok || stamps == "" || name == "" {
-			return fmt.Errorf("%s: must be the number of stamps and the name, such as 10=Free coffee", flagOf(fmt.Sprint(field, ".", n)))
+	for n, entry := range values {
+		stamps, name, ok := cutPair(entry)
+		if !ok {
+			return usagef("%s: must be the number of stamps and the name, such as 10=Free coffee", flagOf(fmt.Sprint(field, ".", n)))
 		}
 		form.Set(fmt.Sprintf("%s.%d.threshold", field, n), stamps)
 		form.Set(fmt.Sprintf("%s.%d.name", field, n), name)
@@ -382,29 +396,29 @@ func addObjects(form url.Values, field string, values []string) error {
 	return nil
 }
 
-// number is a flag with a whole number, or "none" to clear a field.
-type number string
+// cutPair returns what stands before and after an equals sign, and whether there is something at both.
+func cutPair(entry string) (key, text string, ok bool) {
+	key, text, _ = strings.Cut(entry, "=")
+	key, text = strings.TrimSpace(key), strings.TrimSpace(text)
+	return key, text, key != "" && text != ""
+}
 
-// instant is a flag with a time in RFC 3339, a number of days from now such as 90d,
-// or "none" or "never" to clear a field.
-type instant string
-
-// expiry is a flag as instant, whose help says that it may be "never" or "none".
-type expiry string
-
-// at returns the time of the flag. A number of days is from now on, or, in the past,
-// before now.
-func (i instant) at(flag string, past bool) (store.Time, error) {
-	var days int
-	if n, _ := fmt.Sscanf(string(i), "%dd", &days); n == 1 && string(i) == fmt.Sprintf("%dd", days) && days > 0 && days <= 36500 {
-		if past {
+// time returns the time of the flag: one in RFC 3339, or a number of days such as 90d, which is from
+// now on for an end, and before now for a period.
+func (f fieldFlag) time(text string) (store.Time, error) {
+	if days, err := strconv.Atoi(strings.TrimSuffix(text, "d")); err == nil && strings.HasSuffix(text, "d") && days > 0 && days <= 36500 {
+		if !strings.HasSuffix(f.Name, "expires_at") {
 			days = -days
 		}
 		return store.TimeOf(time.Now().AddDate(0, 0, days)), nil
 	}
-	t, err := time.Parse(time.RFC3339, string(i))
+	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return 0, fmt.Errorf("--%s: must be a time such as 2027-01-31T00:00:00Z, or a number of days such as 90d", flag)
+		or := ""
+		if f.clears() {
+			or = ", or never"
+		}
+		return 0, usagef("%s: must be a time such as 2027-01-31T00:00:00Z, or a number of days such as 90d%s", flagOf(f.Name), or)
 	}
-	return store.TimeOf(t), nil
+	return store.TimeOf(at), nil
 }

@@ -5,12 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 
 	"punchcard/server/kernel"
+	"punchcard/server/operation"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -30,22 +32,6 @@ func TestEmptyDatabasePath(t *testing.T) {
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("the folder has %v, %v", left, err)
 	}
-}
-
-// withoutFlag are the fields of operations that a command cannot set by a flag, by command
-// and field, each with the reason.
-var withoutFlag = map[string]string{
-	"program create prizes.name_localizations":        "--prize has stamps and name; prize update sets the rest of a draft",
-	"program create prizes.description":               "as prizes.name_localizations",
-	"program create prizes.description_localizations": "as prizes.name_localizations",
-	"program create prizes.ordinal":                   "the order of the flags",
-	"shop update mode":                                "it is part of the keys, and never changes",
-	"location create staff_pin":                       "location set-pin reads it from standard input",
-	"key rotate grace_hours":                          "--credential-rotation-grace-hours sets it for commands too",
-	"staff add pin":                                   "it is read from standard input",
-	"staff set-pin pin":                               "it is read from standard input",
-	"location set-pin staff_pin":                      "it is read from standard input",
-	"location list limit":                             "all locations are listed",
 }
 
 // TestSecretFlags makes webhooks with bearer tokens and secret headers, and checks that no
@@ -172,7 +158,7 @@ func TestTextsByLanguage(t *testing.T) {
 }
 
 // TestEveryFieldHasAFlag checks that each field of an operation is a flag or an argument of
-// its command, or is left out for a reason.
+// its command, or is left out for a reason, and that an operator may use the operation.
 func TestEveryFieldHasAFlag(t *testing.T) {
 	nodes := map[string]*kong.Node{}
 	for _, group := range newParser(t).Model.Children {
@@ -181,68 +167,86 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 			nodes[group.Name+" "+command.Name] = command
 		}
 	}
-	excepted := map[string]bool{}
 	for _, b := range bindings {
-		node := nodes[b.path]
-		if node == nil {
-			t.Errorf("there is no command %s", b.path)
-			continue
-		}
 		settable := map[string]bool{}
-		for _, f := range node.Flags {
+		for _, f := range nodes[b.path].Flags {
 			settable[f.Name] = !f.Hidden
 			if f.Help == "" || strings.Contains(f.Help, "PATCH") {
 				t.Errorf("%s --%s has the help %q", b.path, f.Name, f.Help)
 			}
 		}
-		var bound Bound
-		if bound.make(&b); b.own {
-			bound.flags.addOwn(reflect.ValueOf(bound.extras).Elem())
+		if settable["limit"] != (paged(b.op) && b.path != "location list") { // which lists all
+			t.Errorf("%s has --limit: %t", b.path, settable["limit"])
 		}
-		filled := map[string]bool{"cursor": true} // pages are read to the end, or to --limit
-		filled["limit"] = settable["limit"]
-		for _, f := range bound.flags.flags {
-			filled[f.Name] = true
-		}
-		for _, a := range b.args {
-			filled[a.field] = true
-		}
-		ops := []*kernel.Operation{b.op}
-		if b.other != nil {
-			ops = append(ops, b.other.op)
-		}
-		for _, op := range ops {
+		for _, op := range b.operations() {
 			if op.Callers.Person == kernel.NoRole || op.Callers.Person > kernel.Operator {
 				t.Errorf("%s binds %s, which no operator may use", b.path, op.ID)
 			}
-			for _, field := range fieldsOf(op) {
-				_, left := withoutFlag[b.path+" "+field]
-				if excepted[b.path+" "+field] = left; left == filled[field] {
-					t.Errorf("%s: the field %s of %s is a flag: %t; an exception: %t", b.path, field, op.ID, filled[field], left)
+			for _, in := range wire.Inputs(op.In) {
+				_, without := withoutFlag[in.Name]
+				if without == (settable[flagName(in.Name)] && in.Name != "limit") && !b.isArgument(in.Name) && !in.Fixed {
+					t.Errorf("%s: the field %s of %s is a flag: %t", b.path, in.Name, op.ID, !without)
 				}
 			}
 		}
 	}
-	for name := range withoutFlag {
-		if !excepted[name] {
-			t.Errorf("%s is an exception but no field", name)
+}
+
+// TestColumns checks that each field that a command prints is one of its answer.
+func TestColumns(t *testing.T) {
+	for _, b := range bindings {
+		var fields []string
+		for _, op := range b.operations() {
+			fields = append(fields, fieldsOf(op.Out)...)
+		}
+		if strings.HasPrefix(b.path, "webhook ") && b.extra != nil { // which may wait for the outcome
+			fields = append(fields, fieldsOf(operation.GetDelivery.Out)...)
+		}
+		var names []string
+		for _, column := range slices.Concat(b.columns, b.otherColumns) {
+			_, path := headingOf(column)
+			names = append(names, path)
+		}
+		for _, l := range b.lists {
+			names = append(names, l.field)
+			for _, column := range l.columns {
+				_, path := headingOf(column)
+				names = append(names, l.field+"."+path)
+			}
+		}
+		for _, name := range names {
+			if computed[name[strings.LastIndex(name, ".")+1:]] != nil {
+				continue
+			}
+			if !slices.Contains(fields, name) && !slices.Contains(fields, "data."+name) {
+				t.Errorf("%s prints %s, and the answer has %v", b.path, name, fields)
+			}
 		}
 	}
 }
 
-// fieldsOf returns the fields of the body or query of an operation, and those of objects in
-// lists that are not part of the value of a flag such as --prize.
-func fieldsOf(op *kernel.Operation) (names []string) {
-	for _, in := range wire.Inputs(op.In) {
-		names = append(names, in.Name)
-		if in.Kind != wire.InputObjects {
+// fieldsOf returns the paths of the fields of a type in JSON.
+func fieldsOf(t reflect.Type) (paths []string) {
+	if t == nil {
+		return nil
+	}
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous && name == "" {
+			paths = append(paths, fieldsOf(field.Type)...)
 			continue
 		}
-		for _, part := range wire.Inputs(reflect.TypeFor[store.PrizeFields]()) {
-			if part.Name != "threshold" && part.Name != "name" {
-				names = append(names, in.Name+"."+part.Name)
-			}
+		paths = append(paths, name)
+		for _, inner := range fieldsOf(field.Type) {
+			paths = append(paths, name+"."+inner)
 		}
 	}
-	return names
+	return paths
 }

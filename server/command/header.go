@@ -19,8 +19,8 @@ type headerFlag struct {
 	HeaderFile string `name:"header-file" env:"-" placeholder:"FILE" help:"File with further headers, one on each line, for values that are secret; - is standard input."`
 }
 
-// add adds the headers of the file.
-func (f *headerFlag) add(form url.Values, flags flagSet) error {
+// add adds the headers of the file to those of the form.
+func (f *headerFlag) add(form url.Values) error {
 	if f.HeaderFile == "" {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (f *headerFlag) add(form url.Values, flags flagSet) error {
 		}
 		defer file.Close()
 		in = file
-	} else if flags.given("bearer_token") {
+	} else if form.Has("bearer_token") {
 		return usagef("--header-file: must be a file, since standard input has the token of --bearer-token")
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, maxHeaderFile+1))

@@ -84,7 +84,7 @@ func (c *Init) fillProgram(form url.Values) error {
 			form.Set(field, value)
 		}
 	}
-	if err := addObjects(form, "prizes", c.Prize); err != nil || c.Template == "" {
+	if err := addPrizes(form, "prizes", c.Prize); err != nil || c.Template == "" {
 		return err
 	}
 	t, err := c.find()

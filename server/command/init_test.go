@@ -78,7 +78,7 @@ func TestInit(t *testing.T) {
 		}
 	}
 	f.prints("card issue 'coffee card' --holder-name Ada", "https://lux.example.com/i/")
-	f.prints("card reissue Ada --public-url https://other.example.com", "https://other.example.com/i/", "(Ada)")
+	f.prints("card reissue Ada --public-url https://other.example.com", "https://other.example.com/i/", "Ada")
 	f.prints("device pair --location Centrale", "https://lux.example.com/till/pair/", "█")
 	f.prints("device list", "(Centrale)")
 	f.prints("audit", "(Ada)", "(Centrale)")

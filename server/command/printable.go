@@ -46,14 +46,6 @@ func printableJSON(text []byte) []byte {
 	return b
 }
 
-// counted returns a number of things, such as "1 key" and "2 keys".
-func counted(n int64, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprint(n, " ", thing)
-}
-
 // shellWord returns text as a shell takes it for one word.
 func shellWord(text string) string {
 	switch {

@@ -28,34 +28,59 @@ var errPINArgument = errors.New("is read from standard input and not taken as an
 
 var errNoPIN = errors.New("the first line of standard input is empty")
 
-// readPIN reads a PIN from standard input: one line. At a terminal it asks for the
-// PIN and does not show what is typed. argument is what the command line has in place of
-// the PIN, where it must not be.
-func readPIN(argument string) (pin string, err error) {
-	if argument != "" {
-		return "", fmt.Errorf("PIN: %w; run the same command without it", errPINArgument)
+// pinRefusal is the flag of a PIN where there is none.
+type pinRefusal struct {
+	StaffPIN *string `name:"staff-pin" env:"-" hidden:"" help:"Refused: set-pin reads the PIN from standard input."`
+}
+
+// prepare refuses a PIN.
+func (f *pinRefusal) prepare(*invocation) error {
+	if f.StaffPIN != nil {
+		return fmt.Errorf("--staff-pin: %w; create the location without it, then run: punchcard location set-pin ID", errPINArgument)
 	}
-	if pin, err = readSecretLine("PIN", pinBytes); err != nil {
+	return nil
+}
+
+// noneFlag is the flag of the command that also removes a PIN.
+type noneFlag struct {
+	None bool `env:"-" help:"Remove the PIN instead of reading one."`
+}
+
+func (f *noneFlag) prepare(i *invocation) error {
+	if f.None {
+		i.args.Fields.Set("staff_pin", "")
+	}
+	return nil
+}
+
+// readPIN reads a PIN from standard input: one line. At a terminal it asks for the PIN and does not
+// show what is typed.
+func readPIN() (string, error) {
+	pin, err := readSecretLine("PIN", pinBytes)
+	if err != nil {
 		return "", fmt.Errorf("PIN: %w", err)
 	}
 	return pin, nil
 }
 
-// pinFlags are the flags of commands that read a PIN from standard input.
-type pinFlags struct {
-	Argument string `arg:"" name:"pin" optional:"" hidden:"" help:"Refused: the PIN is read from standard input."`
-}
-
-// add reads the PIN.
-func (f *pinFlags) add(form url.Values, _ flagSet) error {
-	pin, err := readPIN(f.Argument)
-	form.Set("pin", pin)
+// addPIN adds the PIN of a command that reads one.
+func (b *Bound) addPIN(form url.Values) error {
+	field := b.binding.pin
+	if field == "" {
+		return nil
+	}
+	if b.flags.argument(pinArgument) != "" {
+		return fmt.Errorf("PIN: %w; run the same command without it", errPINArgument)
+	}
+	if form.Has(field) {
+		return nil
+	}
+	pin, err := readPIN()
+	if _, removes := b.extra.(*noneFlag); removes && errors.Is(err, errNoPIN) {
+		err = fmt.Errorf("%w; --none removes the PIN", err)
+	}
+	form.Set(field, pin)
 	return err
-}
-
-// explain returns err with the name PIN in place of the flag that the PIN would have.
-func (f *pinFlags) explain(err error) error {
-	return errors.New(strings.NewReplacer("--staff-pin", "PIN", "--pin", "PIN").Replace(err.Error()))
 }
 
 // secretFlag is a flag that says that a secret is to be read. It takes no value.
@@ -82,7 +107,7 @@ func (f *secretFlag) Decode(ctx *kong.DecodeContext) error {
 func (s flagSet) readSecrets(form url.Values) error {
 	for _, in := range s.flags {
 		prompt := secretFields[in.Name]
-		if prompt == "" || !in.given() {
+		if prompt == "" || in.value.IsZero() {
 			continue
 		}
 		text, err := readSecretLine(prompt, tokenBytes)

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -170,30 +169,27 @@ func (c *Serve) Run() error {
 // stamp program without prizes.
 func warnOfPrograms(log *slog.Logger, st *store.Store) {
 	k := kernel.New(st, kernel.Config{Fields: fieldLimits})
-	shops, err := readList[store.Shop](finder{k, person(0)}, operation.ListShops)
+	shops, err := finder{k, person(0)}.readRows(operation.ListShops, kernel.Form{}, 0)
 	if err != nil {
 		return // the server serves all the same
 	}
 	for _, shop := range shops {
-		key, err := st.ResolveShop(shop.ID)
+		key, err := st.ResolveShop(shop.value("id"))
 		if err != nil {
 			return
 		}
 		f := finder{k, person(key)}
-		programs, err := readAll[store.Program](f, operation.ListPrograms)
+		programs, err := f.readRows(operation.ListPrograms, kernel.Form{}, 0)
 		if err == nil && len(programs) == 0 {
-			log.Warn("the shop has no program, so it can issue no cards: see punchcard program create", "shop", shop.ID)
+			log.Warn("the shop has no program, so it can issue no cards: see punchcard program create", "shop", shop.value("id"))
 		}
 		for _, p := range programs {
-			if !p.Active || !store.CollectsStamps(p.Type) {
+			if p["active"] != true || !store.CollectsStamps(p.value("type")) {
 				continue
 			}
-			ladder, err := kernel.Do[operation.Ladder](
-				context.Background(), k, f.caller, operation.ListPrizes,
-				kernel.Args{Params: on(p.ID)},
-			)
-			if err == nil && len(ladder.Data) == 0 {
-				log.Warn("the program has no prizes: see punchcard prize add", "shop", shop.ID, "program", p.ID)
+			prizes, err := f.readRows(operation.ListPrizes, kernel.Form{Params: on(p.value("id"))}, 0)
+			if err == nil && len(prizes) == 0 {
+				log.Warn("the program has no prizes: see punchcard prize add", "shop", shop.value("id"), "program", p.value("id"))
 			}
 		}
 	}

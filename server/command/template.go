@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -34,37 +33,39 @@ func (f templateFlag) find() (newprogram.Template, error) {
 type templateFlags struct {
 	templateFlag
 	PublicURL string `name:"public-url" placeholder:"URL" help:"Public URL of the server, where the picture of the template gym is. Needed for that alone. Default: that which init was given for the file."`
-	isOpened  bool
 }
 
-// opened sets the public URL to the one in the file, unless a flag gives it.
-func (f *templateFlags) opened(st *store.Store) error {
-	f.PublicURL, f.isOpened = cmp.Or(f.PublicURL, st.PublicURL()), true
+// prepare makes the command fill in what the template has.
+func (f *templateFlags) prepare(i *invocation) error {
+	if f.Template != "" {
+		i.fill = f.fill
+	}
 	return nil
 }
 
 // fill adds to the form of a new program what its template has and no flag gives.
-func (f *templateFlags) fill(form url.Values, language string) error {
-	if f.Template == "" {
-		return nil
-	}
+func (f *templateFlags) fill(form url.Values, language string, st *store.Store) error {
 	t, err := f.find()
 	if err != nil {
 		return err
 	}
-	publicURL := ""
-	if t.Type == store.ProgramAccess && !form.Has("access_image_url") {
-		switch {
-		case f.PublicURL == "" && !f.isOpened: // the file is not read yet: the picture is judged later
-			return fillTemplate(form, t, language, "https://cards.invalid")
-		case f.PublicURL == "":
-			return usagef(
-				"--template: %s needs --public-url (PUNCHCARD_PUBLIC_URL), where the server has a picture, "+
-					"or another one by --access-image-url",
-				t.Key,
-			)
-		}
-		if publicURL, err = app.CheckPublicURL(f.PublicURL); err != nil {
+	publicURL := f.PublicURL
+	if publicURL == "" && st != nil {
+		publicURL = st.PublicURL()
+	}
+	switch {
+	case t.Type != store.ProgramAccess || form.Has("access_image_url"):
+		publicURL = ""
+	case publicURL == "" && st == nil: // the picture is judged later
+		publicURL = "https://cards.invalid"
+	case publicURL == "":
+		return usagef(
+			"--template: %s needs --public-url (PUNCHCARD_PUBLIC_URL), where the server has a picture, "+
+				"or another one by --access-image-url",
+			t.Key,
+		)
+	default:
+		if publicURL, err = app.CheckPublicURL(publicURL); err != nil {
 			return err
 		}
 	}

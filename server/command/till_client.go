@@ -52,7 +52,7 @@ func (c *tillFlags) open() (err error) {
 		return errors.New("PUNCHCARD_TILL_TOKEN: must be the token of a device, which begins tdk_; make one with: punchcard device create")
 	}
 	if c.PIN {
-		c.pin, err = readPIN("")
+		c.pin, err = readPIN()
 	}
 	return err
 }
