@@ -322,6 +322,7 @@ func (f fieldFlag) add(form url.Values) error {
 	case []string:
 		none := f.clears() && len(v) == 1 && v[0] == "none"
 		switch {
+		case len(v) == 0 && f.op.Mode == wire.Create: // an empty value: the default
 		case f.Kind == wire.InputObjects:
 			return addPrizes(form, f.Name, v)
 		case f.Kind == wire.InputMap && none:

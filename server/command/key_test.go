@@ -32,3 +32,18 @@ func TestPrintKeys(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
+
+// TestKeyDefaults checks that an empty flag of a new key stands for the default, and that never and none
+// are no end.
+func TestKeyDefaults(t *testing.T) {
+	f := newFile(t)
+	for _, flags := range []string{"--scope=", "--location=", "--expires never", "--expires none", "--scope= --class api"} {
+		var key operation.CreatedKey
+		f.json(&key, "key create --name Till "+flags)
+		if len(key.Scopes) != len(store.Scopes) || len(key.LocationIDs) != 0 || key.ExpiresAt.Valid {
+			t.Errorf("with %s the key is %+v", flags, key)
+		}
+	}
+	f.refused("key create --name Till --expires soon", "--expires: must be a time", "or never")
+	f.refused("transaction list --from never", "--from: must be a time")
+}
