@@ -81,19 +81,6 @@ type output struct {
 	*invocation
 }
 
-// limitFlag is the flag of commands that list pages.
-type limitFlag struct {
-	Limit int `default:"100" env:"-" help:"Maximum number of rows; 0 for all."`
-}
-
-func (f *limitFlag) prepare(i *invocation) error {
-	if f.Limit < 0 {
-		return usagef("--limit: must not be negative")
-	}
-	i.limit = f.Limit
-	return nil
-}
-
 // Bound is a command that binds an operation.
 type Bound struct {
 	Of    kong.Plugins `embed:""` // the flags of the file and the shop
@@ -293,15 +280,4 @@ func (b *Bound) name(i *invocation) (last candidate, err error) {
 		}
 	}
 	return last, nil
-}
-
-// publicURLFlag is the flag of commands that print a one-time link.
-type publicURLFlag struct {
-	PublicURL string `name:"public-url" placeholder:"URL" help:"What the link begins with; that of the server. Default: that which init was given for the file; without it the path of the link alone is printed."`
-}
-
-func (f *publicURLFlag) prepare(i *invocation) error {
-	i.options.PublicURL = strings.TrimRight(f.PublicURL, "/")
-	i.ofServer = i.ofServer || i.op == operation.InvitePerson && i.args.Fields.Get("role") == "operator"
-	return nil
 }

@@ -45,9 +45,11 @@ var (
 
 // The lists in answers that commands print.
 var (
-	prizeList      = list{"prizes", prizeColumns}
-	cardPrizes     = list{"prizes", []string{"prize=name", "state=prize state"}}
-	cardLedger     = list{"transactions", []string{"at=created_at", "type", "stamps=stamps changed", "amount", "location=location_name", "taken back", "ID=id"}}
+	prizeList  = list{"prizes", prizeColumns}
+	cardPrizes = list{"prizes", []string{"prize=name", "state=prize state"}}
+	cardLedger = list{"transactions", []string{
+		"at=created_at", "type", "stamps=stamps changed", "amount", "location=location_name", "taken back", "ID=id",
+	}}
 	invitationList = list{"invitations", []string{"invited=email", "role", "shop", "valid until=expires_at"}}
 )
 
