@@ -4,8 +4,8 @@ package command
 
 import (
 	"context"
-	"errors"
 	endian "encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"punchcard/server/newprogram"
+	"punchcard/server/templates"
 )
 
 // TestHelp prints the help of a command, and checks what is suggested for misspelt words.
@@ -99,7 +99,7 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	field, _ := reflect.TypeFor[templateFlag]().FieldByName("Template")
-	if got, want := field.Tag.Get("placeholder"), strings.Join(newprogram.Keys(), "|"); got != want {
+	if got, want := field.Tag.Get("placeholder"), strings.Join(templates.Keys(), "|"); got != want {
 		t.Errorf("the help of --template lists %s, want %s", got, want)
 	}
 	if zsh := f.run("completion zsh"); !strings.HasSuffix(zsh, script) || zsh == script {

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"punchcard/server/newprogram"
+	"punchcard/server/templates"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -166,13 +166,13 @@ func (c *Init) askProgram(a *asker) error {
 
 // askTemplate asks for the template by a numbered list.
 func (c *Init) askTemplate(a *asker) error {
-	byDefault := newprogram.Templates[0].Key
+	byDefault := templates.All[0].Key
 	if !a.terminal || c.Template != "" {
 		c.Template = cmp.Or(c.Template, byDefault)
 		return nil
 	}
 	fmt.Fprintln(a.out, "Template of the first program:")
-	for i, t := range newprogram.Templates {
+	for i, t := range templates.All {
 		fmt.Fprintf(a.out, "  %d  %-8s  %s: %s\n", i+1, t.Key, t.Label, t.Text)
 	}
 	for {
@@ -181,8 +181,8 @@ func (c *Init) askTemplate(a *asker) error {
 			return err
 		}
 		c.Template = cmp.Or(strings.ToLower(answer), byDefault)
-		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(newprogram.Templates) {
-			c.Template = newprogram.Templates[n-1].Key
+		if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(templates.All) {
+			c.Template = templates.All[n-1].Key
 		}
 		if _, err = c.faults(); err == nil {
 			return nil

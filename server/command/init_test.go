@@ -14,9 +14,9 @@ import (
 	"golang.org/x/net/html"
 
 	"punchcard/server/kernel"
-	"punchcard/server/newprogram"
 	"punchcard/server/operation"
 	"punchcard/server/servertest"
+	"punchcard/server/templates"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -233,7 +233,7 @@ func TestTemplates(t *testing.T) {
 		}
 		noError(t, st.Close())
 	}
-	if keys := newprogram.Keys(); len(keys) != 5 {
+	if keys := templates.Keys(); len(keys) != 5 {
 		t.Errorf("there are the templates %v", keys)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"punchcard/server/app"
-	"punchcard/server/newprogram"
+	"punchcard/server/templates"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -19,10 +19,10 @@ type templateFlag struct {
 }
 
 // find returns the template of the flag.
-func (f templateFlag) find() (newprogram.Template, error) {
-	t, ok := newprogram.Find(f.Template)
+func (f templateFlag) find() (templates.Template, error) {
+	t, ok := templates.Find(f.Template)
 	if !ok {
-		keys := newprogram.Keys()
+		keys := templates.Keys()
 		last := len(keys) - 1
 		return t, usagef("--template: must be %s or %s", strings.Join(keys[:last], ", "), keys[last])
 	}
@@ -75,7 +75,7 @@ func (f *templateFlags) fill(form url.Values, language string, st *store.Store) 
 // fillTemplate adds to the form of a new program what a template has and the form does not.
 // The description of a template says what its stamps give, so it is left out where the form
 // has other stamps or prizes.
-func fillTemplate(form url.Values, t newprogram.Template, language, publicURL string) error {
+func fillTemplate(form url.Values, t templates.Template, language, publicURL string) error {
 	switch programType := form.Get("type"); {
 	case programType != "" && programType != t.Type:
 		return usagef("--type: must be left out or %s, which the template %s is", t.Type, t.Key)

@@ -70,14 +70,14 @@ type Pages struct {
 func New(c Config) *Pages {
 	return &Pages{
 		Config:    c,
-		templates: templates(),
+		templates: pageTemplates(),
 		sessions:  kernel.NewSessions(c.Kernel.Store()),
 		streams:   newStreams(c.Context, c.Kernel.Store()),
 	}
 }
 
-// templates returns the templates of all pages.
-var templates = web.Pages(pageFiles)
+// pageTemplates returns the templates of all pages.
+var pageTemplates = web.Pages(pageFiles)
 
 // Mount returns a handler of the pages, which gives all other requests to next. The first
 // page with a slash at its end, as people type it, leads to that without.

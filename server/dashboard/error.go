@@ -82,7 +82,7 @@ func AnswerError(w http.ResponseWriter, r *http.Request, e *kernel.Error) bool {
 		page.Hint = ""
 	}
 	var b bytes.Buffer
-	if err := templates().Render(&b, "error", page, print); err != nil {
+	if err := pageTemplates().Render(&b, "error", page, print); err != nil {
 		return false
 	}
 	e.SetRetryAfter(w.Header())

@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"strconv"
 
-	"punchcard/server/newprogram"
 	"punchcard/server/operation"
 	"punchcard/server/qr"
+	"punchcard/server/templates"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -79,9 +79,9 @@ func (v *visit) drawnCard(f *web.Form, programType string, p *store.ProgramForm)
 		Name:   cmp.Or(f.Value("name"), v.T("Name of the program")),
 		Sample: true,
 		Program: web.CardColours{
-			Brand:      colour("brand_color_hex", newprogram.Colours.Brand),
-			Background: colour("bg_color_hex", newprogram.Colours.Background),
-			Text:       colour("text_color_hex", newprogram.Colours.Text),
+			Brand:      colour("brand_color_hex", templates.Colours.Brand),
+			Background: colour("bg_color_hex", templates.Colours.Background),
+			Text:       colour("text_color_hex", templates.Colours.Text),
 		},
 	}
 	if p != nil {

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"punchcard/server/newprogram"
 	"punchcard/server/operation"
+	"punchcard/server/templates"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -14,8 +14,8 @@ import (
 // templateValues returns what a template fills into the form, in the language of p. For a key
 // that no template has, they are those of an empty program of the type.
 func templateValues(v *visit, p *web.Printer, key, programType string) url.Values {
-	values := newprogram.Empty(programType, v.PublicURL)
-	if t, ok := newprogram.Find(key); ok {
+	values := templates.Empty(programType, v.PublicURL)
+	if t, ok := templates.Find(key); ok {
 		values = t.Fields(p, v.PublicURL)
 	}
 	if cents, err := strconv.ParseInt(values.Get("initial_balance_cents"), 10, 64); err == nil {
@@ -53,7 +53,7 @@ func showTemplates(v *visit) error {
 		p.Steps = v.steps(stepProgram)
 	}
 	style := ""
-	for _, t := range newprogram.Templates {
+	for _, t := range templates.All {
 		face := v.drawnCard(v.newForm(templateValues(v, v.Printer, t.Key, "")), t.Type, nil)
 		face.ID = "sample-" + t.Key
 		style += string(face.Style())

@@ -1,7 +1,7 @@
-// Package newprogram has what a new program starts with: templates, which the dashboard
+// Package templates has what a new program starts with: templates, which the dashboard
 // fills into its form and the command line into its flags. The texts are translated by the
-// tables of package web (text/LANG/newprogram.json).
-package newprogram
+// tables of package web (text/LANG/templates.json).
+package templates
 
 import (
 	"fmt"
@@ -31,8 +31,8 @@ type prize struct {
 	name      string
 }
 
-// Templates are the templates in the order of a list. The first one is the default.
-var Templates = []Template{
+// All are the templates in the order of a list. The first one is the default.
+var All = []Template{
 	{
 		Key: "coffee", Label: web.Text("Coffee card"), Type: store.ProgramStandard,
 		Text: web.Text("Ten stamps, with a small treat half-way."),
@@ -72,9 +72,9 @@ var Templates = []Template{
 	},
 }
 
-// Keys returns the keys of the templates in the order of Templates.
+// Keys returns the keys of the templates in the order of All.
 func Keys() (keys []string) {
-	for _, t := range Templates {
+	for _, t := range All {
 		keys = append(keys, t.Key)
 	}
 	return keys
@@ -82,11 +82,11 @@ func Keys() (keys []string) {
 
 // Find returns the template with a key.
 func Find(key string) (Template, bool) {
-	i := slices.IndexFunc(Templates, func(t Template) bool { return t.Key == key })
+	i := slices.IndexFunc(All, func(t Template) bool { return t.Key == key })
 	if i < 0 {
 		return Template{}, false
 	}
-	return Templates[i], true
+	return All[i], true
 }
 
 // Fields returns what a template fills in, as the form of the operation that creates a
