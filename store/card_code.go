@@ -112,7 +112,10 @@ func (v *View) ShortCodeOfLink(token string) (func(*Tx) error, error) {
 
 // ShortCodeOfCard is ShortCodeOfLink for the chain of a card of a shop.
 func (v *View) ShortCodeOfCard(shop int64, id string) (func(*Tx) error, error) {
-	return v.missingShortCode(shop, v.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=?", v.keyOrNone(KindCard, id), shop))
+	return v.missingShortCode(
+		shop,
+		v.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=?", v.keyOrNone(KindCard, id), shop),
+	)
 }
 
 // missingShortCode returns the function that makes the short code of a chain, or nil if it has one.

@@ -22,8 +22,10 @@ var About = openapi.About{
 		"Clients must tolerate new fields.\n\n" +
 		"Every write takes an `Idempotency-Key`: a repeat with the same key and body gets the first answer again (`Idempotent-Replayed: true`) for 24 hours; " +
 		"on 429 and 5xx retry with the same key.",
-	Authentication: []string{"Every request carries a key of the shop as a bearer token. Keys are made at the command line (`punchcard key create`) or in the dashboard, shown once, and begin with `tsk_live_` or `tsk_test_`. " +
-		"A key sees one shop, never another's data. Give each integration a key of its own, and keep keys out of browsers and logs."},
+	Authentication: []string{
+		"Every request carries a key of the shop as a bearer token. Keys are made at the command line (`punchcard key create`) or in the dashboard, shown once, and begin with `tsk_live_` or `tsk_test_`. " +
+			"A key sees one shop, never another's data. Give each integration a key of its own, and keep keys out of browsers and logs.",
+	},
 	SampleKey: "tsk_live_…",
 	Sections: map[string]string{
 		"Identity":     "What a key is and may do.",
@@ -39,7 +41,14 @@ var About = openapi.About{
 	KeyScope:   "the key and its rotation successors",
 	RateLimits: true,
 	Guard: func(r *kernel.Route) []store.Code {
-		codes := []store.Code{store.Unauthenticated, store.BusinessAPIRequired, store.SubscriptionSuspended, store.Unauthorized, store.RateLimited, store.InternalError}
+		codes := []store.Code{
+			store.Unauthenticated,
+			store.BusinessAPIRequired,
+			store.SubscriptionSuspended,
+			store.Unauthorized,
+			store.RateLimited,
+			store.InternalError,
+		}
 		if !r.WithoutLocations {
 			codes = append(codes, store.LocationDisabled)
 		}

@@ -219,7 +219,8 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 	r.Post(all, minimalWebhook).Want(403, "unauthorized")
 	r.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": nil})).Want(403, "unauthorized")
 	for value, status := range map[any]int{true: 403, false: 201, nil: 201} {
-		r.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": value})).Want(status)
+		r.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": value})).
+			Want(status)
 	}
 	r.Post(all, servertest.Merge(minimalWebhook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).
 		Invalid("location_ids.1 invalid_value")

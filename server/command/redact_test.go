@@ -17,7 +17,8 @@ func TestLogHidesPersonalData(t *testing.T) {
 		for _, name := range []string{"holder_email", "metadata", "email", "bearer_token", "body"} {
 			conf.Log.Info("done", "card", "crd_shown", name, "hidden-value")
 		}
-		if log := b.String(); strings.Count(log, "***") != 5 || strings.Count(log, "crd_shown") != 5 || strings.Contains(log, "hidden-value") {
+		if log := b.String(); strings.Count(log, "***") != 5 || strings.Count(log, "crd_shown") != 5 ||
+			strings.Contains(log, "hidden-value") {
 			t.Errorf("%s: %s", format, log)
 		}
 	}

@@ -121,7 +121,8 @@ func (s *Stamps) Take(header http.Header, body []byte) error {
 	seconds, err := strconv.ParseInt(t, 10, 64)
 	mac := hmac.New(sha256.New, []byte(s.secret))
 	mac.Write([]byte(t + "." + string(body)))
-	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 5*time.Minute || !hmac.Equal([]byte(signature), []byte(hex.EncodeToString(mac.Sum(nil)))) {
+	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 5*time.Minute ||
+		!hmac.Equal([]byte(signature), []byte(hex.EncodeToString(mac.Sum(nil)))) {
 		return fmt.Errorf("a delivery that is not genuine")
 	}
 	var e struct {

@@ -15,7 +15,13 @@ var opening = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 func members(t *testing.T, s *punchtest.Server) *Members {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &Members{URL: s.URL, Key: s.Key("cards:read", "cards:write"), Program: s.Programs["standard"], HTTP: &http.Client{Transport: transport}, Backoff: time.Millisecond}
+	return &Members{
+		URL:     s.URL,
+		Key:     s.Key("cards:read", "cards:write"),
+		Program: s.Programs["standard"],
+		HTTP:    &http.Client{Transport: transport},
+		Backoff: time.Millisecond,
+	}
 }
 
 func TestStampsAreCounted(t *testing.T) {
@@ -72,7 +78,15 @@ func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t)
 	m := members(t, s)
-	s.Fault(punchtest.Fault{Method: "POST", Path: "/programs/*/cards", Status: http.StatusServiceUnavailable, When: punchtest.After, Headers: map[string]string{"Retry-After": "0"}})
+	s.Fault(
+		punchtest.Fault{
+			Method:  "POST",
+			Path:    "/programs/*/cards",
+			Status:  http.StatusServiceUnavailable,
+			When:    punchtest.After,
+			Headers: map[string]string{"Retry-After": "0"},
+		},
+	)
 	card, err := m.Join(t.Context(), "member-17", time.Now().Add(time.Hour))
 	if err != nil || card.InstallURL == "" {
 		t.Fatal(card, err)
