@@ -12,8 +12,8 @@ import (
 
 // otherFaults runs the operation without the fields that are at fault, and undoes it, so that a refusal
 // reports all faults: also those that only the store shows, of ids and cursors. It returns none if the
-// body or query as a whole is at fault, if there may be more faults than details, or if the operation
-// is refused for another reason than its fields.
+// operation has no fields, if the body or query as a whole is at fault, if there may be more faults
+// than details, or if the operation is refused for another reason than its fields.
 func (k *Kernel) otherFaults(
 	ctx context.Context,
 	op *Operation,
@@ -23,7 +23,7 @@ func (k *Kernel) otherFaults(
 	details []store.Detail,
 ) (more []store.Detail, err error) {
 	whole := slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == "" })
-	if whole || len(details) == store.MaxDetails || op.Prepare != nil || k.countCode(call, nil) != nil {
+	if op.In.NumField() == 0 || op.Prepare != nil || whole || len(details) == store.MaxDetails || k.countCode(call, nil) != nil {
 		return nil, nil
 	}
 	fields = wire.Without(fields, details)
