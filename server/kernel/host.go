@@ -25,7 +25,7 @@ type Hosts struct {
 	origins *http.CrossOriginProtection
 }
 
-// maxHostName is the most characters of a host name (RFC 1035, section 2.3.4).
+// maxHostName is the maximum length of a host name (RFC 1035, section 2.3.4).
 const maxHostName = 253
 
 var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$`)
