@@ -269,7 +269,8 @@ func (s *Store) migrateTo(have, want int64, m *meter) error {
 		}
 	} else {
 		for v := have; v < want; v++ {
-			if err := m.script(w, fmt.Sprintf("migrating to schema %d", v+1), migrations[v-firstVersion]); err != nil {
+			step := fmt.Sprintf("migrating to schema %d", v+1)
+			if err := w.db().EditSchema(func() error { return m.script(w, step, migrations[v-firstVersion]) }); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
 		}

@@ -25,6 +25,9 @@ const (
 	// OneCard is about the holder too, or leads to the card. No other card inherits it, and
 	// erasing the card sets it to null.
 	OneCard
+	// HolderRow is about the holder of a chain, in a table that has nothing else. Erasing the chain
+	// deletes its rows.
+	HolderRow
 	// Copied holds what other columns hold about a holder. EraseCard has code of its own for
 	// its rows.
 	Copied
@@ -49,7 +52,7 @@ type declaration struct {
 }
 
 // declared has every column of texts and bytes, and those integers that are about a holder.
-// What is of class Holder or OneCard is in cards, or in a table that has card_id.
+// What is about a holder is in cards, or in a table that has card_id.
 var declared = []declaration{
 	{"meta", Secret, Hidden, "id_secret id_check"},
 	{"meta", Fixed, Whole, "public_url"},
@@ -88,6 +91,10 @@ var declared = []declaration{
 	{"cards", Chosen, Whole, "client_reference"},
 	{"cards", Fixed, Whole, "source platform"},
 	{"name_words", Copied, Hidden, "word"},
+	{"contacts", HolderRow, Masked, "phone"},
+	{"contacts", HolderRow, Hidden, "phone_key birthday note"},
+	{"contacts", HolderRow, Whole, "member_since"},
+	{"foreign_codes", HolderRow, Hidden, "barcode short_form"},
 	{"transactions", OneCard, Whole, "metadata"},
 	{"transactions", Chosen, Whole, "client_reference"},
 	{"transactions", Fixed, Whole, "type"},
@@ -145,7 +152,7 @@ func ColumnsOf(classes ...Class) (all []Column) {
 // what is Secret or Copied, whose names other fields may have.
 var sights = sync.OnceValue(func() map[string]Sight {
 	all := map[string]Sight{}
-	for _, c := range ColumnsOf(Fixed, Chosen, Account, Holder, OneCard) {
+	for _, c := range ColumnsOf(Fixed, Chosen, Account, Holder, OneCard, HolderRow) {
 		all[c.Name] = max(all[c.Name], c.Sight)
 	}
 	return all
@@ -158,7 +165,7 @@ func ViewersSee(field string) Sight { return sights()[field] }
 // unlogged has the names of the columns that are about people or are secrets.
 var unlogged = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, c := range ColumnsOf(Secret, Account, Holder, OneCard, Copied) {
+	for _, c := range ColumnsOf(Secret, Account, Holder, OneCard, HolderRow, Copied) {
 		all[c.Name] = true
 	}
 	return all
@@ -197,7 +204,8 @@ func inherited() string {
 	return columns(names...)
 }
 
-// personalTable is a table with columns that erasing a card sets to null.
+// personalTable is a table with columns that erasing a card sets to null, or one whose rows it
+// deletes, which has no columns here.
 type personalTable struct {
 	name, key string // key is the column that names the card
 	columns   []string
@@ -205,6 +213,11 @@ type personalTable struct {
 
 // personalTables returns these tables.
 func personalTables() (all []personalTable) {
+	for _, c := range ColumnsOf(HolderRow) {
+		if !slices.ContainsFunc(all, func(t personalTable) bool { return t.name == c.Table }) {
+			all = append(all, personalTable{name: c.Table, key: "card_id"})
+		}
+	}
 	for _, c := range ColumnsOf(Holder, OneCard) {
 		i := slices.IndexFunc(all, func(t personalTable) bool { return t.name == c.Table })
 		if i < 0 {
@@ -221,13 +234,19 @@ func personalTables() (all []personalTable) {
 
 // isPersonal is the condition that a row has personal data.
 func (t personalTable) isPersonal() string {
+	if t.columns == nil {
+		return "TRUE"
+	}
 	return "(" + strings.Join(t.columns, " IS NOT NULL OR ") + " IS NOT NULL)"
 }
 
 // eraseSQL is the statement that removes the personal data from the rows of the chain ?1.
 func (t personalTable) eraseSQL() string {
-	return "UPDATE " + t.name + " SET " + strings.Join(t.columns, "=NULL, ") + "=NULL WHERE " + t.isPersonal() +
-		" AND " + t.key + " IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)"
+	rows := " WHERE " + t.isPersonal() + " AND " + t.key + " IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)"
+	if t.columns == nil {
+		return "DELETE FROM " + t.name + rows
+	}
+	return "UPDATE " + t.name + " SET " + strings.Join(t.columns, "=NULL, ") + "=NULL" + rows
 }
 
 // stillPersonalSQL selects the erased cards that have personal data in any table.

@@ -17,7 +17,7 @@ func TestEveryColumnHasAClass(t *testing.T) {
 	exist := f.lines("SELECT concat(t.name, '.', c.name)" + tables)
 	texts := f.lines("SELECT concat(t.name, '.', c.name)" + tables + " AND c.type NOT IN ('INTEGER', 'REAL')")
 	var have []string
-	for _, c := range ColumnsOf(Fixed, Secret, Chosen, Account, Holder, OneCard, Copied) {
+	for _, c := range ColumnsOf(Fixed, Secret, Chosen, Account, Holder, OneCard, HolderRow, Copied) {
 		have = append(have, c.Table+"."+c.Name)
 	}
 	for _, name := range texts {
@@ -39,7 +39,7 @@ func TestEveryColumnHasAClass(t *testing.T) {
 // TestNewPersonalColumn adds personal columns as CONTRIBUTING.md says. An overflow card inherits
 // them, check finds them on erased cards, and erasing the card removes them.
 func TestNewPersonalColumn(t *testing.T) {
-	withSteps(t, "ALTER TABLE cards ADD COLUMN phone TEXT", "ALTER TABLE transactions ADD COLUMN note TEXT")
+	withSteps(t, "ALTER TABLE cards ADD COLUMN nickname TEXT", "ALTER TABLE transactions ADD COLUMN remark TEXT")
 	old := declared
 	rule := slices.IndexFunc(invariants, func(rule invariant) bool { return rule.sql == stillPersonalSQL() })
 	t.Cleanup(func() {
@@ -47,17 +47,17 @@ func TestNewPersonalColumn(t *testing.T) {
 		invariants[rule].sql = stillPersonalSQL()
 	})
 	declared = append(slices.Clone(declared),
-		declaration{"cards", Holder, Masked, "phone"},
-		declaration{"transactions", OneCard, Hidden, "note"})
+		declaration{"cards", Holder, Masked, "nickname"},
+		declaration{"transactions", OneCard, Hidden, "remark"})
 	invariants[rule].sql = stillPersonalSQL()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(program)
-	k.sql("UPDATE cards SET phone='+39 06 1234'")
+	k.sql("UPDATE cards SET nickname='+39 06 1234'")
 	k.ok(k.stamp(card, 12))
-	k.sql("UPDATE transactions SET note='likes tea'")
+	k.sql("UPDATE transactions SET remark='likes tea'")
 	have := func() string {
-		return strings.Join(k.lines("SELECT ifnull(phone, '-') FROM cards UNION ALL SELECT ifnull(note, '-') FROM transactions"), ", ")
+		return strings.Join(k.lines("SELECT ifnull(nickname, '-') FROM cards UNION ALL SELECT ifnull(remark, '-') FROM transactions"), ", ")
 	}
 	if got := have(); got != "+39 06 1234, +39 06 1234, likes tea, likes tea" {
 		t.Fatalf("before the erasure: %s", got)
@@ -67,8 +67,8 @@ func TestNewPersonalColumn(t *testing.T) {
 		fields       reflect.Type
 		want         string
 	}{
-		{"c", "cards", reflect.TypeFor[ExportedCard](), "json_object('phone', c.phone)"},
-		{"t", "transactions", reflect.TypeFor[ExportedTransaction](), "NULL"}, // the note is hidden, and the metadata has a field
+		{"c", "cards", reflect.TypeFor[ExportedCard](), "json_object('nickname', c.nickname)"},
+		{"t", "transactions", reflect.TypeFor[ExportedTransaction](), "NULL"}, // the remark is hidden, and the metadata has a field
 	} {
 		if got := heldBeside(c.alias, c.table, c.fields); got != c.want {
 			t.Errorf("an export reads %s of %s, want %s", got, c.table, c.want)
@@ -80,14 +80,14 @@ func TestNewPersonalColumn(t *testing.T) {
 	}
 	k.checkFile()
 	for _, sql := range []string{
-		"UPDATE cards SET phone='x' WHERE root_id IS NULL",
-		"UPDATE transactions SET note='x' WHERE overflow_of IS NULL",
+		"UPDATE cards SET nickname='x' WHERE root_id IS NULL",
+		"UPDATE transactions SET remark='x' WHERE overflow_of IS NULL",
 	} {
 		k.sql(sql)
 		if found, err := k.Check(); err != nil || len(found) != 1 ||
 			!strings.Contains(found[0], "erased card that still names a person: "+card) {
 			t.Errorf("after %s check finds %q, %v", sql, found, err)
 		}
-		k.sql("UPDATE cards SET phone=NULL")
+		k.sql("UPDATE cards SET nickname=NULL")
 	}
 }

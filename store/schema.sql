@@ -171,7 +171,8 @@ CREATE TABLE programs (
   updated_at                INTEGER NOT NULL,
   deleted_at                INTEGER,
   max_stamps_per_day        INTEGER,      -- that a chain may be given on a day of the shop's calendar; set by operators
-  logo_hash                 TEXT          -- of logos; null: none was uploaded
+  logo_hash                 TEXT,         -- of logos; null: none was uploaded
+  welcome_stamps            INTEGER NOT NULL DEFAULT 0 -- opening_stamps of new cards, imported ones left out; set by operators
 ) STRICT;
 CREATE INDEX programs_shop ON programs (shop_id);
 CREATE INDEX programs_logo ON programs (logo_hash) WHERE logo_hash IS NOT NULL;
@@ -241,7 +242,7 @@ CREATE TABLE cards (
   program_id         INTEGER NOT NULL REFERENCES programs,
   root_id            INTEGER REFERENCES cards, -- first card of the overflow chain; null: this one
   parent_id          INTEGER REFERENCES cards, -- the full card whose stamps overflowed into this one
-  source             TEXT    NOT NULL CHECK (source = 'api' OR source = 'counter' OR source = 'web_enrollment' OR source = 'overflow'),
+  source             TEXT    NOT NULL CHECK (source = 'api' OR source = 'counter' OR source = 'web_enrollment' OR source = 'overflow' OR source = 'import'),
   external_ref       TEXT,
   holder_name        TEXT,
   holder_email       TEXT,
@@ -271,7 +272,9 @@ CREATE TABLE cards (
   client_reference   TEXT,                -- of its issue at a till, see transactions; or "join " and the key of the form that made it
   consent_version    INTEGER,             -- of consents: what its holder was shown when the form at /join made it; null: nothing
   consent_at         INTEGER,
-  last_seen_day      INTEGER NOT NULL DEFAULT 0 -- on roots: day of the shop's calendar on which a card of the chain was last presented; 0: never
+  last_seen_day      INTEGER NOT NULL DEFAULT 0, -- on roots: day of the shop's calendar on which a card of the chain was last presented; 0: never
+  opening_stamps     INTEGER NOT NULL DEFAULT 0, -- stamps that it began with, which no row of the ledger gave
+  opening_left       INTEGER NOT NULL DEFAULT 0 -- those of them that neither expired nor were taken by an adjustment; of use in cycle 0
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
 CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
@@ -284,6 +287,31 @@ CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
 
+-- What a shop knows about the holder of a chain beside what the cards have. Erasing the chain
+-- deletes its rows in this table and the next.
+CREATE TABLE contacts (
+  card_id      INTEGER PRIMARY KEY REFERENCES cards, -- the root
+  shop_id      INTEGER NOT NULL REFERENCES shops,
+  phone        TEXT,                      -- E.164
+  phone_key    TEXT,                      -- its digits, the last one first, so that an index finds its end
+  birthday     TEXT,                      -- MM-DD
+  note         TEXT,
+  member_since TEXT                       -- date in another system, from an import
+) STRICT;
+CREATE INDEX contacts_phone ON contacts (shop_id, phone_key) WHERE phone_key IS NOT NULL;
+
+-- The barcodes of earlier plastic cards, by which tills find a chain too. A reissue deletes those
+-- of its chain.
+CREATE TABLE foreign_codes (
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  barcode    TEXT    NOT NULL,
+  card_id    INTEGER NOT NULL REFERENCES cards, -- the root
+  short_form TEXT,                        -- as a short code would be stored that is typed so; null: it does not look like one
+  PRIMARY KEY (shop_id, barcode)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX foreign_codes_card  ON foreign_codes (card_id);
+CREATE INDEX foreign_codes_short ON foreign_codes (shop_id, short_form) WHERE short_form IS NOT NULL;
+
 -- The words of holders' names, by which people find cards: without case, accents and
 -- punctuation (store/name_words.go). Erasing a card deletes its rows.
 CREATE TABLE name_words (
@@ -295,7 +323,7 @@ CREATE TABLE name_words (
 ) STRICT, WITHOUT ROWID;
 
 -- The ledger. Rows are only added: a reversal is a row of its own. Of older rows
--- only reversed_at, expired_at and, on erasure, metadata change.
+-- only reversed_at, expired_at, taken and, on erasure, metadata change.
 CREATE TABLE transactions (
   id           INTEGER PRIMARY KEY,
   shop_id      INTEGER NOT NULL REFERENCES shops,
@@ -303,7 +331,7 @@ CREATE TABLE transactions (
   program_id   INTEGER NOT NULL REFERENCES programs,
   location_id  INTEGER NOT NULL REFERENCES locations,
   device_id    INTEGER REFERENCES devices,
-  type         TEXT    NOT NULL CHECK (type = 'stamp' OR type = 'redemption' OR type = 'reversal' OR type = 'expiry' OR type = 'topup' OR type = 'spend' OR type = 'discount' OR type = 'access'),
+  type         TEXT    NOT NULL CHECK (type = 'stamp' OR type = 'redemption' OR type = 'reversal' OR type = 'expiry' OR type = 'topup' OR type = 'spend' OR type = 'discount' OR type = 'access' OR type = 'adjustment'),
   stamps_delta INTEGER,
   value_delta  INTEGER,
   prize_id     INTEGER REFERENCES prizes,
@@ -316,7 +344,8 @@ CREATE TABLE transactions (
   created_at   INTEGER NOT NULL,
   staff_id     INTEGER REFERENCES staff,  -- who was signed in at the till; null: nobody
   occurred_at  INTEGER,                   -- of a stamp that a till sent later: when it was given. The sums by time count it then
-  client_reference TEXT                   -- UUID in lower case that the till gave the write; unique in the shop, also among cards
+  client_reference TEXT,                  -- UUID in lower case that the till gave the write; unique in the shop, also among cards
+  taken        INTEGER NOT NULL DEFAULT 0 -- of stamps_delta, what later adjustments took back
 ) STRICT;
 CREATE INDEX transactions_shop     ON transactions (shop_id);
 CREATE INDEX transactions_time     ON transactions (shop_id, created_at); -- finds the keys that from and to stand for
@@ -337,7 +366,7 @@ CREATE TABLE claims (
   cycle          INTEGER NOT NULL,
   threshold      INTEGER NOT NULL,
   prize_id       INTEGER NOT NULL REFERENCES prizes,
-  transaction_id INTEGER NOT NULL REFERENCES transactions,
+  transaction_id INTEGER REFERENCES transactions, -- null: the prize was redeemed before the card was imported
   PRIMARY KEY (card_id, cycle, threshold)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX claims_transaction ON claims (transaction_id);

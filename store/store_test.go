@@ -110,7 +110,7 @@ func createWithScript(t *testing.T, path, script string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.script(script); err != nil {
+	if err := c.db().EditSchema(func() error { return c.script(script) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.close(); err != nil {

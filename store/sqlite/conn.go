@@ -113,7 +113,7 @@ func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string)
 	}
 	if err == nil {
 		// Last, since it forbids journal_mode=OFF.
-		err = c.raw.defend()
+		err = c.raw.defend(true)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -130,6 +130,15 @@ func (c *Conn) Close() error {
 	}
 	defer c.raw.forget()
 	return classify(c.db.Close())
+}
+
+// EditSchema calls f, during which statements may write to the text of the schema, as a migration
+// does.
+func (c *Conn) EditSchema(f func() error) error {
+	if err := c.raw.defend(false); err != nil {
+		return err
+	}
+	return errors.Join(f(), c.raw.defend(true))
 }
 
 // StopOnDiskError makes the connection return its first error of class ErrFull or

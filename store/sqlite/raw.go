@@ -51,12 +51,18 @@ func (h handle) harden() error {
 	return nil
 }
 
-// defend forbids statements that can damage the file, such as those that write to the text
+// defend forbids, or allows again, statements that can damage the file, such as those that write to the text
 // of the schema.
 //
 // It does not call SetDefensive of the library, which passes one argument to SQLite where
 // SQLite reads two, and so lets SQLite write to any address.
-func (h handle) defend() error { return h.set(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, int32(1), uintptr(0)) }
+func (h handle) defend(on bool) error {
+	value := int32(0)
+	if on {
+		value = 1
+	}
+	return h.set(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, value, uintptr(0))
+}
 
 // noLookaside frees the memory for small objects. See NoLookaside.
 func (h handle) noLookaside() error {

@@ -71,7 +71,7 @@ func TestDefendWritesNowhere(t *testing.T) {
 			break
 		}
 	}
-	if err := c.raw.defend(); err != nil {
+	if err := c.raw.defend(true); err != nil {
 		t.Fatal(err)
 	}
 }
