@@ -46,6 +46,7 @@ var mayImport = map[string]string{
 	"store/sqlite":         "",
 	"store/event":          "",
 	"store/file":           "",
+	"store/phone":          "",
 }
 
 // TestImports checks that every package imports only what mayImport permits.
