@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"slices"
 
 	"punchcard/server/operation"
@@ -16,18 +15,6 @@ type ledgerRow struct {
 	Change  string
 	Who     string
 	MayUndo bool
-}
-
-// ledgerTitles say what the rows of the ledger are.
-var ledgerTitles = map[string]web.Text{
-	store.TransactionStamp:      "Stamps",
-	store.TransactionRedemption: "Prize redeemed",
-	store.TransactionReversal:   "Reversal",
-	store.TransactionExpiry:     "Stamps expired",
-	store.TransactionTopUp:      "Top-up",
-	store.TransactionSpend:      "Payment",
-	store.TransactionDiscount:   "Discount",
-	store.TransactionAccess:     "Visit",
 }
 
 // reversible are the types of rows that can be reversed.
@@ -56,7 +43,7 @@ func (v *visit) addLedger(p *cardPage) error {
 // ledgerRow returns a row of the ledger as people read it. prizes are those whose names
 // are known.
 func (v *visit) ledgerRow(e store.LedgerEntry, prizes []store.LadderPrize) ledgerRow {
-	row := ledgerRow{LedgerEntry: e, Title: v.T(cmp.Or(ledgerTitles[e.Type], e.Type)), Who: e.DeviceName.V}
+	row := ledgerRow{LedgerEntry: e, Title: v.T(ledgerTypes[e.Type].text), Who: e.DeviceName.V}
 	if i := slices.IndexFunc(prizes, func(z store.LadderPrize) bool { return e.PrizeID.Valid && z.ID == e.PrizeID.V }); i >= 0 &&
 		e.Type == store.TransactionRedemption {
 		row.Title = v.T("Prize redeemed: {0}", prizes[i].Name)

@@ -111,13 +111,10 @@ func (v *visit) fillReport(p *reportPage, today string) {
 		v.tile("Stamps", v.Number(d.Total.Stamps)),
 		v.tile("Redemptions", v.Number(d.Total.Redemptions)),
 		v.tile("New cards", v.Number(d.NewCards)),
-		v.tile("Taken back", v.Number(d.Total.Reversals)),
+		v.tile("Reversals", v.Number(d.Total.Reversals)),
 	}
 	for _, t := range d.ByType {
 		row := typeRow{Name: v.T(ledgerTypes[t.Type].text), Rows: t.Rows, Reversed: t.ReversedRows, Amount: "–"}
-		if t.Type == store.TransactionStamp {
-			row.Name = v.T("Stamping")
-		}
 		switch {
 		case t.Type == store.TransactionStamp, t.Type == store.TransactionReversal && t.ValueCents == 0 && t.Stamps != 0:
 			row.Amount = v.T("{0} stamp|{0} stamps", t.Stamps)

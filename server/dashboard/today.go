@@ -180,19 +180,18 @@ func (v *visit) attention(a store.Attention) attention {
 	return attention{"info", v.T("{0} is a draft", a.Name), v.T("Publish the program to issue cards."), program}
 }
 
-// ledgerTypes are the icons and the names of the rows of the ledger. {0} is the number of
-// stamps.
+// ledgerTypes are the icons and the names of the rows of the ledger.
 var ledgerTypes = map[string]struct {
 	icon, tone string
 	text       web.Text
 }{
-	store.TransactionStamp:      {"stamp", "", "{0} stamp|{0} stamps"},
+	store.TransactionStamp:      {"stamp", "", "Stamps"},
 	store.TransactionRedemption: {"prize", "good", "Prize redeemed"},
-	store.TransactionReversal:   {"undo", "warn", "Taken back"},
-	store.TransactionExpiry:     {"calendar", "", "Card expired"},
-	store.TransactionTopUp:      {"balance", "", "Topped up"},
-	store.TransactionSpend:      {"balance", "", "Spent from the card"},
-	store.TransactionDiscount:   {"check", "", "Discount used"},
+	store.TransactionReversal:   {"undo", "warn", "Reversal"},
+	store.TransactionExpiry:     {"calendar", "", "Expiry"},
+	store.TransactionTopUp:      {"balance", "", "Top-up"},
+	store.TransactionSpend:      {"balance", "", "Payment"},
+	store.TransactionDiscount:   {"check", "", "Discount"},
 	store.TransactionAccess:     {"check", "", "Visit"},
 }
 
@@ -204,7 +203,7 @@ func (v *visit) ledgerEvent(e store.LedgerEntry, today string) ledgerEvent {
 		Tone:     kind.tone,
 		Who:      v.cardName(e.HolderName.V),
 		Path:     cardPath(e.CardID),
-		What:     v.T(kind.text, e.StampsDelta.V),
+		What:     v.T(kind.text),
 		Where:    e.LocationName,
 		At:       e.CreatedAt,
 		Reversed: e.ReversedAt.Valid,
