@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"net/url"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -80,13 +79,14 @@ type programRow struct {
 
 func showPrograms(v *visit) error {
 	q := v.r.URL.Query()
-	programs, pager, err := list[store.Program](v, operation.ListPrograms, nonEmpty(q), nil)
+	filter := v.filter(q)
+	programs, pager, err := list[store.Program](v, operation.ListPrograms, nonEmpty(q), filter)
 	if err != nil {
 		return err
 	}
 	p := programsPage{
 		Frame:     v.frame("Programs", programsPath),
-		Form:      &web.Form{Values: url.Values{"type": {q.Get("type")}}},
+		Form:      filter,
 		Types:     []web.Option{v.option("", "All types", "")},
 		Filtered:  q.Get("type") != "" || q.Get("cursor") != "",
 		Pager:     pager,
