@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +45,25 @@ func TestReadmeFlags(t *testing.T) {
 	alone("serve", serve, dev)
 	alone("dev", dev, serve)
 	section(t, commandDoc, "flags", b.String())
+}
+
+// TestReadmeCommands checks that a row of the table of commands names each command.
+func TestReadmeCommands(t *testing.T) {
+	var rows [][]string // the words of the first columns
+	for line := range strings.Lines(string(must(os.ReadFile(absolute(commandDoc))))) {
+		if rest, ok := strings.CutPrefix(line, "| `punchcard "); ok {
+			name, _, _ := strings.Cut(rest, " | ")
+			rows = append(rows, strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("`\\|[], ", r) }))
+		}
+	}
+	for _, c := range must(kong.New(command.New())).Model.Leaves(true) {
+		path := strings.Fields(c.Path())
+		if !slices.ContainsFunc(rows, func(words []string) bool {
+			return !slices.ContainsFunc(path, func(word string) bool { return !slices.Contains(words, word) })
+		}) {
+			t.Errorf("%s has no row for %s", commandDoc, c.Path())
+		}
+	}
 }
 
 // TestReadmeEvents checks that the table of events agrees with the catalogue.
