@@ -51,10 +51,7 @@ func (f *file) try(line string) (string, error) {
 	for _, w := range word.FindAllString(line, -1) {
 		args = append(args, strings.Trim(w, "'"))
 	}
-	ctx, err := newParser(f.t).Parse(args)
-	if err == nil {
-		err = ctx.Run()
-	}
+	err := Run(args)
 	return out.String(), err
 }
 

@@ -27,7 +27,7 @@ func TestEmptyDatabasePath(t *testing.T) {
 		"serve", initArgs, "program list", "shop create --name Lux", "check", "backup copy.db", "restore copy.db", "program list --db=",
 		"staff list",
 	} {
-		f.refused(args, "--db: must not be empty")
+		f.refused(args, "--db", ": must not be empty")
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("the folder has %v, %v", left, err)
