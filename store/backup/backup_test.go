@@ -20,7 +20,7 @@ func TestBackupCanceled(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	must(f, func(tx *store.Tx) (any, error) {
-		for i := range 900 { // fills several pages of the file
+		for i := range 300 { // fills several pages of the file
 			key := store.NewIdempotencyKey(1, fmt.Sprint(i), "POST", "/", nil)
 			if err := tx.Remember(key, store.Remembered{Status: 200, Body: []byte(strings.Repeat("x", 9000))}); err != nil {
 				return nil, err
