@@ -1,10 +1,13 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
+	"punchcard/server/command"
 	"punchcard/server/servertest"
 )
 
@@ -35,10 +38,17 @@ func newShop(t *testing.T, args ...string) *shopFile {
 	return f
 }
 
-// run runs a command on the database, which must succeed, and returns its output.
+// run runs a command on the database, which must succeed, and returns its output. The command runs
+// in the test's process, unless it is one that ends its process or lowers its priority.
 func (f *shopFile) run(args ...string) string {
 	f.t.Helper()
-	r := execute(f.t, nil, append(args, "--db", f.db)...)
+	args = append(args, "--db", f.db)
+	var r result
+	if args[0] == "check" || args[0] == "backup" {
+		r = execute(f.t, nil, args...)
+	} else {
+		r = runHere(args)
+	}
 	if r.code != 0 || r.stderr != "" {
 		f.t.Fatalf("%v: exit %d, stderr %q", args, r.code, r.stderr)
 	}
@@ -46,6 +56,22 @@ func (f *shopFile) run(args ...string) string {
 		f.t.Errorf("%v printed %q", args, r.stdout)
 	}
 	return r.stdout
+}
+
+// commandLock is held while a command runs in the test's process, whose output is a variable.
+var commandLock sync.Mutex
+
+// runHere runs a command in the test's process.
+func runHere(args []string) (r result) {
+	commandLock.Lock()
+	defer commandLock.Unlock()
+	var out bytes.Buffer
+	command.Out = &out
+	if err := command.Run(args); err != nil {
+		r.code, r.stderr = 1, err.Error()
+	}
+	r.stdout = out.String()
+	return r
 }
 
 // json runs a command with --json and decodes its output.

@@ -168,9 +168,7 @@ func (d *disk) killAndRestart() {
 	d.server.signal(syscall.SIGKILL)
 	d.server.wait()
 	d.checkLog()
-	if out := execute(d.t, nil, "check", "--db", d.db); out.stdout != "ok\n" {
-		d.t.Errorf("check printed %q %q", out.stdout, out.stderr)
-	}
+	checkFile(d.t, d.db)
 	d.serve()
 	have := d.refs()
 	for ref := range d.made {

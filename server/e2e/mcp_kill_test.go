@@ -192,7 +192,5 @@ func TestIssueCardsSurvivesKills(t *testing.T) {
 		}
 	}
 	s.server.stop()
-	if out := s.run("check"); out != "ok\n" {
-		t.Errorf("check printed %q", out)
-	}
+	checkFile(t, s.db)
 }
