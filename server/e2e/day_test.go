@@ -17,12 +17,12 @@ import (
 )
 
 // TestDay simulates a day of a shop in which three tills at two locations serve five hundred
-// members while the server is killed ten times. At the end the file must have what was answered.
+// members while the server is killed a few times. At the end the file must have what was answered.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	const seed = 20260214
 	t.Logf("seed %d", seed)
-	d := openShop(t, seed, 10)
+	d := openShop(t, seed, *killsFlag)
 	d.run()
 	d.checkEnd()
 }

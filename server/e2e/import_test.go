@@ -58,7 +58,7 @@ func TestImport(t *testing.T) {
 	im.check(members)
 }
 
-// TestImportSurvivesKills kills the server five times during the same import.
+// TestImportSurvivesKills kills the server during the same import.
 func TestImportSurvivesKills(t *testing.T) {
 	t.Parallel()
 	members := readMembers(t)
@@ -81,7 +81,7 @@ func TestImportSurvivesKills(t *testing.T) {
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, 0))
 	var after []int64 // numbers of answered lines, counted over the whole import
-	for range 5 {
+	for range *killsFlag {
 		after = append(after, 20+chance.Int64N(900))
 	}
 	slices.Sort(after)
@@ -124,7 +124,5 @@ func TestImportSurvivesKills(t *testing.T) {
 		t.Errorf("%d kills, want %d", kills, len(after))
 	}
 	im.check(members)
-	if out := f.run("check"); out != "ok\n" {
-		t.Errorf("check printed %q", out)
-	}
+	checkFile(t, f.db)
 }

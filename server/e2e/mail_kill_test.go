@@ -83,9 +83,10 @@ func (l *mailedLinks) repeats() (n int) {
 // answered must arrive. Only mail in progress at a kill may arrive again, with the same Message-ID.
 func TestMailSurvivesKills(t *testing.T) {
 	t.Parallel()
-	const seed, rounds = 20261121, 6
+	const seed = 20261121
+	rounds := *killsFlag
 	t.Logf("seed %d", seed)
-	chance := rand.New(rand.NewPCG(seed, rounds))
+	chance := rand.New(rand.NewPCG(seed, uint64(rounds)))
 	accepted := newProgress()
 	s := &mailtest.Server{Data: func(*mailtest.Message) error { accepted.add(); return nil }}
 	flags := []string{
@@ -126,7 +127,7 @@ func TestMailSurvivesKills(t *testing.T) {
 		t.Errorf("%d mails arrived again after %d kills", repeats, rounds)
 	}
 	t.Logf("%d links, %d again", len(links.recipients), repeats)
-	f.run("check")
+	checkFile(t, f.db)
 }
 
 // issueWithMail issues a card and requests its link by mail. It returns false if there was no
