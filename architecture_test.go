@@ -42,7 +42,7 @@ var mayImport = map[string]string{
 	"server/bench/year":    "server/dev/seed store store/sqlite",
 	"webhook":              "store",
 	"store/backup":         "store store/file store/sqlite",
-	"store":                "store/event store/file store/sqlite",
+	"store":                "store/event store/file store/phone store/sqlite",
 	"store/sqlite":         "",
 	"store/event":          "",
 	"store/file":           "",

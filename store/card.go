@@ -84,6 +84,8 @@ type CardFilter struct {
 	HolderEmail Opt[string] `json:"holder_email" format:"email" max:"254" doc:"Matches without regard to case."`
 	ProgramID   Opt[string] `json:"program_id"`
 	Status      Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
+	Phone       Opt[string] `json:"phone" pattern:"^\\+[1-9][0-9]{6,14}$" words:"must be a phone number as E.164; write the + as %2B" doc:"Exact match, as E.164 with its + as %2B."`
+	Code        Opt[string] `json:"code" max:"64" doc:"Exact match with the barcode of an earlier plastic card."`
 }
 
 // card is a Card with the columns that no answer shows.
@@ -191,6 +193,12 @@ func (v *View) selectCards(list byte, shop int64, programID, ref, holderEmail Op
 // Cards returns a page of cards, newest first.
 func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 	w := v.selectCards(listCards, a.Shop, f.ProgramID, f.ExternalRef, f.HolderEmail)
+	if f.Phone.Set {
+		w.useChains("SELECT card_id FROM contacts WHERE shop_id=? AND phone_key=?", a.Shop, phoneKey(f.Phone.V))
+	}
+	if f.Code.Set {
+		w.useChains("?", v.foreignCodeCard(a.Shop, f.Code.V))
+	}
 	if f.Status.Set {
 		w.filter(statusSQL+"=?", v.Now, f.Status.V)
 	}

@@ -51,10 +51,10 @@ func (q *queries) readChain(eachCard func(*card), sql string, args ...any) (all 
 	return all, epoch
 }
 
-// chainByIDOrCode reads the chain that a card's id, the content of its QR code or its
-// short code names. It returns no cards if the shop has no such card, or the code was
-// replaced.
-func (q *queries) chainByIDOrCode(shop int64, text string, eachCard func(*card), sql string) (all []*card, epoch int64) {
+// chainByIDOrCode reads the chain that a card's id, the content of its QR code, its short code or the
+// code of an earlier card names.
+// It returns no cards if the shop has no such card, or the code was replaced. foreign reports whether it was the code of an earlier card.
+func (q *queries) chainByIDOrCode(shop int64, text string, eachCard func(*card), sql string) (all []*card, epoch int64, foreign bool) {
 	key, isID := q.Key(KindCard, text)
 	code := normalizeCode(text)
 	isShort := IsShortCode(code)
@@ -66,12 +66,19 @@ func (q *queries) chainByIDOrCode(shop int64, text string, eachCard func(*card),
 	case isQR:
 		key = root
 	default:
-		return nil, 0
+		key = 0
+	}
+	if key == 0 {
+		isShort = false
+		if key = q.foreignCodeCard(shop, text); key == 0 {
+			return nil, 0, false
+		}
+		foreign = true
 	}
 	all, epoch = q.readChain(eachCard, sql, key, shop)
 	// A code names the chain only as long as the chain has it.
 	if len(all) > 0 && (isShort && all[0].shortCode.V != code || isQR && all[0].generation != int64(generation)) {
-		return nil, epoch
+		return nil, epoch, false
 	}
-	return all, epoch
+	return all, epoch, foreign
 }

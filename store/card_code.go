@@ -74,6 +74,15 @@ func IsShortCode(text string) bool {
 	return len(code) == shortCodeLen && strings.Trim(code, codeAlphabet) == ""
 }
 
+// CanBeGuessed reports whether a text that names a card at a till may be a short code or the code of an
+// earlier card. Ids, and what this server has sealed, are too long to be guessed.
+func CanBeGuessed(text string) bool {
+	code := normalizeCode(text)
+	sealed := len(code) == blockLen && strings.Trim(code, "0123456789") != ""
+	_, foreign := parseForeignCode(text)
+	return !isCardID(text) && !sealed && (foreign || IsShortCode(code))
+}
+
 // isCardID reports whether a text that names a card at a till is meant as its id.
 func isCardID(text string) bool { return strings.HasPrefix(text, prefixes[KindCard]) }
 
@@ -92,7 +101,8 @@ func (tx *Tx) shortCode(shop, root int64) (code string) {
 		switch {
 		case attempt == shortCodeAttempts:
 			tx.failed = errors.New("no short code is free")
-		case tx.number("SELECT count(*) FROM cards WHERE shop_id=? AND short_code=?", shop, candidate) == 0:
+		case tx.number(`SELECT (SELECT count(*) FROM cards WHERE shop_id=?1 AND short_code=?2)+(SELECT count(*) FROM foreign_codes
+				WHERE shop_id=?1 AND short_form=?2)`, shop, candidate) == 0:
 			code = candidate
 			tx.exec("UPDATE cards SET short_code=? WHERE id=? AND deleted_at IS NULL", code, root)
 		}

@@ -28,12 +28,13 @@ type CounterFields struct {
 	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
 	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"One live card per program."`
+	Phone       Opt[string] `json:"phone" min:"1" max:"64" format:"line" doc:"Of the holder, with the country's code or as it is written in the shop's country_code."`
 	AmountCents Opt[int64]  `json:"amount_cents" min:"1" max:"100000000" doc:"With what a prepaid card begins; without it, with the program's initial_balance_cents. Other programs do not take it. No reversal takes it back: archive the card."`
 	Once
 }
 
 // counterIssue is what the issue of a card at a till has beside its fields. Cards that are
-// issued elsewhere have the zero value, or a reference alone.
+// issued elsewhere have the zero value, or a reference and a phone number alone.
 type counterIssue struct {
 	location  Null[int64]
 	reference Null[string]
@@ -48,6 +49,17 @@ func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (out 
 	a := Access{Shop: till.Shop, Restricted: true, Locations: []int64{till.Location}}
 	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef},
 		SourceCounter, counterIssue{Some(till.Location), f.reference(), f})
+}
+
+// CustomerFields are CardFields with what only people of the shop give.
+type CustomerFields struct {
+	CardFields
+	Phone Opt[string] `json:"phone" min:"1" max:"64" format:"line" doc:"With the country's code, or as it is written in the shop's country_code."`
+}
+
+// IssueToCustomer is IssueCard for a person of the shop.
+func (tx *Tx) IssueToCustomer(a Access, programID string, f CustomerFields) (out IssuedCard, err error) {
+	return tx.issue(a, programID, f.CardFields, SourceAPI, counterIssue{fields: CounterFields{Phone: f.Phone}})
 }
 
 // issue issues a card.
@@ -91,6 +103,13 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	if err = tx.requireMailServer(f.SendEmail); err != nil {
 		return out, err
 	}
+	var contact HolderContact
+	if at.fields.Phone.Set {
+		var faults []Detail
+		if contact.Phone, faults = tx.parsePhone(a.Shop, at.fields.Phone.V); faults != nil {
+			return out, Invalid(faults...)
+		}
+	}
 	expires := f.ExpiresAt.Value()
 	if !expires.Valid {
 		expires = tx.defaultExpiry(days)
@@ -103,6 +122,9 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 		client_reference) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
 		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, at.reference)
+	if contact.Phone.Valid {
+		tx.setContact(a.Shop, card, contact)
+	}
 	tx.countNewCard()
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
 	tx.counts.addBucket(bucket{a.Shop, key, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})

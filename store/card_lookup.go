@@ -26,6 +26,7 @@ type Lookup struct {
 	Prizes       []LadderPrize     `json:"prizes"`
 	EarlierCards []EarlierCard     `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
 	Transactions []TillTransaction `json:"transactions" doc:"The chain's last ten, newest first."`
+	ForeignCode  bool              `json:"foreign_code,omitempty" doc:"True where the barcode of an earlier plastic card named it: these are numbered in sequence, so ask for the holder's name before a prize or money goes out."`
 	HeldCode     string            `json:"held_code,omitempty" doc:"Present where a handle named the card: stands for it as code in writes, with or without a staff session, for eight days or until the card is reissued. It is for writes that the till has to send later."`
 }
 
@@ -41,7 +42,7 @@ const shownTransactions = 10
 func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
 	x := lookup{View: v, till: till, max: shownTransactions}
 	for _, sql := range []string{singleCardSQL, chainOfCardSQL} {
-		if x.all, x.epoch = v.chainByIDOrCode(till.Shop, code, x.readDetails, sql); len(x.all) > 0 {
+		if x.all, x.epoch, x.foreign = v.chainByIDOrCode(till.Shop, code, x.readDetails, sql); len(x.all) > 0 {
 			v.seeEpoch(x.epoch)
 			return x.result(), nil
 		}
@@ -65,6 +66,7 @@ type lookup struct {
 	till      Till
 	max       int // transactions
 	epoch     int64
+	foreign   bool // the code of an earlier card named it
 	all       []*card
 	claims    map[int64]map[int64]int64 // by card; see claimed
 	rows      []lookupRow               // of every card its last ones
@@ -121,7 +123,7 @@ func (x *lookup) result() (l Lookup) {
 			l.EarlierCards = append(l.EarlierCards, EarlierCard{x.chain.cardDetail(c, x.locations), x.ladder(c)})
 		}
 	}
-	l.Transactions = x.transactions()
+	l.Transactions, l.ForeignCode = x.transactions(), x.foreign
 	return l
 }
 

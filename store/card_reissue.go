@@ -10,8 +10,8 @@ type ReissueFields struct {
 	SendEmail   Opt[bool]   `json:"send_email" doc:"Mail the install link; needs a holder_email, given or on the card, and a configured mail server."`
 }
 
-// ReissueCard replaces a card's QR code, short code and install link: the old ones end
-// and the status becomes invited. Id, ledger, stamps and balance stay. Every live card of
+// ReissueCard replaces a card's QR code, short code and install link: the old ones end, as do the
+// codes of earlier cards, and the status becomes invited. Id, ledger, stamps and balance stay. Every live card of
 // the chain fires card.reissued.
 func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard, err error) {
 	if details := f.Check(tx.Now); details != nil {
@@ -54,6 +54,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	// so that their codes do not become valid again.
 	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, short_code=NULL, expires_at=? WHERE id=?",
 		tx.s.floors[reissues], c.ExpiresAt, c.root)
+	tx.endForeignCodes(c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
 	tx.cardChanged(c.root)
 	tx.emitForInstances(a.Shop, c, event.CardReissued, "archived_at IS NULL AND ")

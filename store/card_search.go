@@ -4,20 +4,22 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"punchcard/store/phone"
 )
 
 // CardSearch selects cards for a person who looks for one. All fields that are set
 // must match.
 type CardSearch struct {
-	Q         Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case and accents; the beginning of an address (with an @); an external_ref; a short code; what a QR code holds; or a card's id."`
+	Q         Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case and accents; the beginning of an address (with an @); a phone number, or its last 4 or more digits; an external_ref; a short code; what a QR code holds; the barcode of an earlier card; or a card's id."`
 	ProgramID Opt[string] `json:"program_id"`
 	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired" doc:"Without it, archived cards that another card of their chain has replaced are left out."`
 	PrizeDue  Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
 	SeenFrom  Opt[Time]   `json:"seen_from" doc:"Only cards whose newest row in the ledger is from then or later."`
 	// NotSeenDays is as in CardFind.
 	NotSeenDays Opt[int64] `json:"not_seen_days" min:"1" max:"3650" doc:"Only cards last presented at least so many days ago, by the shop's calendar, or never and issued before that. Without q the longest ago first, program by program, and archived cards only by their status."`
-	// WholeEmail makes addresses match as a whole and not by their beginning, for
-	// people who may not read them: a search by beginnings would tell them.
+	// WholeEmail makes addresses and phone numbers match as a whole and not by their beginning or
+	// end, for people who may not read them: a search by parts would tell them.
 	WholeEmail bool `json:"-"`
 	// ByEmail makes a text without an @ the beginning of an address too, not one of a name.
 	ByEmail bool `json:"-"`
@@ -179,6 +181,9 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 	case x.ByEmail, strings.Contains(text, "@"):
 		return x.walkEmails(foldCase(text), from)
 	}
+	if digits := x.phoneEnd(text); digits != "" {
+		return x.walkPhones(digits, from)
+	}
 	x.words = nameWords(text)
 	for _, w := range x.words {
 		if len(w) > len(x.longest) {
@@ -227,11 +232,11 @@ func (x *cardSearch) namedCards(text string) (keys []int64, only bool, err error
 	if key, ok := x.Key(KindCard, text); ok {
 		return []int64{key}, true, nil
 	}
-	if all, epoch := x.chainByIDOrCode(x.shop, text, nil, chainOfCardSQL); len(all) > 0 {
+	if all, epoch, foreign := x.chainByIDOrCode(x.shop, text, nil, chainOfCardSQL); len(all) > 0 {
 		chain := newCardChain(Till{Shop: x.shop}, all)
 		program := x.cachedProgram(x.shop, chain.newest.program, epoch)
 		chain.setProgram(program)
-		keys, only = []int64{chain.nextToStamp().key}, !IsShortCode(text)
+		keys, only = []int64{chain.nextToStamp().key}, !IsShortCode(text) && !foreign
 	}
 	refs := x.keys("SELECT id FROM cards WHERE shop_id=? AND external_ref=? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", x.shop,
 		text, maxExact)
@@ -283,6 +288,46 @@ func (x *cardSearch) walkEmails(prefix string, from int64) error {
 	return x.walk("'', c.id, ''",
 		"cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
 		x.shop, at, from, end)
+}
+
+// minPhoneDigits is the fewest digits of a phone number's end that a search takes.
+const minPhoneDigits = 4
+
+// phoneEnd returns the digits of a text that is a phone number or its end, the last one first, as
+// phone_key has them. It is empty for all other texts.
+func (x *cardSearch) phoneEnd(text string) string {
+	digits := strings.NewReplacer(" ", "", "-", "", ".", "", "/", "", "(", "", ")", "").Replace(text)
+	bare := strings.TrimPrefix(digits, "+")
+	if len(bare) < minPhoneDigits || strings.Trim(bare, "0123456789") != "" {
+		return ""
+	}
+	if whole, ok := phone.Parse(digits, x.View.shop(x.shop).CountryCode.V); ok {
+		key := phoneKey(whole)
+		if x.WholeEmail || x.number("SELECT count(*) FROM contacts WHERE shop_id=? AND phone_key=?", x.shop, key) > 0 {
+			return key
+		}
+	}
+	return phoneKey(strings.TrimLeft(bare, "0"))
+}
+
+// walkPhones walks the newest cards of the chains whose phone number begins with a text when it is
+// read from its end. from is the last card of the page before.
+func (x *cardSearch) walkPhones(prefix string, from int64) error {
+	at, end, root := prefix, prefix+lastText, int64(0)
+	if x.WholeEmail {
+		end = prefix + "\x00"
+	}
+	if from != 0 {
+		at = ""
+		x.one(into(&at, &root), `SELECT k.phone_key, k.card_id FROM cards c JOIN contacts k ON k.card_id=ifnull(c.root_id, c.id)
+			WHERE c.id=? AND c.shop_id=? AND k.phone_key IS NOT NULL`, from, x.shop)
+		if !strings.HasPrefix(at, prefix) {
+			return errCursor
+		}
+	}
+	return x.walk("'', c.id, ''", `contacts k JOIN cards r ON r.id=k.card_id JOIN cards c ON c.id=`+newestOfChain+
+		" WHERE k.shop_id=? AND k.phone_key IS NOT NULL AND (k.phone_key, k.card_id)>(?,?) AND k.phone_key<? ORDER BY k.phone_key, k.card_id",
+		x.shop, at, root, end)
 }
 
 // lastText is greater than the rest of any text: no text has such a character.

@@ -115,7 +115,7 @@ func (v *View) Repeated(till Till, w Repeat) (out Stamped, found, known bool, er
 // reissue ended; 0 if it names none.
 func (v *View) rootOf(shop int64, text string) int64 {
 	text = v.heldCode(text)
-	if all, _ := v.chainByIDOrCode(shop, text, nil, chainOfCardSQL); len(all) > 0 {
+	if all, _, _ := v.chainByIDOrCode(shop, text, nil, chainOfCardSQL); len(all) > 0 {
 		return all[0].root
 	}
 	_, key, ok := v.openAny(kindCode, normalizeCode(text))

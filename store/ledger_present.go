@@ -17,6 +17,7 @@ type cardChain struct {
 	instances []*card  // neither archived nor erased, oldest first
 	newest    *card    // of all that are not erased, archived or not
 	first     *card    // the root
+	foreign   bool     // the code of an earlier card named it
 }
 
 // chainForAction finds a card by its id or code, also a held one, and applies the refusals that all
@@ -31,11 +32,15 @@ func (tx *Tx) chainForAction(till Till, text string, o Once, types ...string) (c
 		return nil, refuse(Unprocessable,
 			"This device cannot use a card's id to write; send the content of the QR code, or the short code.")
 	}
-	all, _ := tx.chainByIDOrCode(till.Shop, tx.heldCode(text), nil, chainOfCardSQL)
+	all, _, foreign := tx.chainByIDOrCode(till.Shop, tx.heldCode(text), nil, chainOfCardSQL)
 	if len(all) == 0 {
 		return nil, ErrUnknownCode
 	}
-	return tx.checkAction(newCardChain(till, all), types...)
+	chain, err = tx.checkAction(newCardChain(till, all), types...)
+	if err == nil {
+		chain.foreign = foreign
+	}
+	return chain, err
 }
 
 // newCardChain returns the chain of cards that were read, oldest first, without

@@ -15,6 +15,9 @@ func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err e
 	if err != nil {
 		return out, err
 	}
+	if err = tx.checkForeignSpend(chain); err != nil {
+		return out, err
+	}
 	expired := tx.expireStamps(chain)
 	prize, c, err := tx.planRedemption(chain, f.PrizeID.V)
 	if err != nil {
@@ -92,6 +95,11 @@ func (tx *Tx) changeBalance(till Till, code, kind string, cents int64, f AmountF
 	chain, err := tx.chainForAction(till, code, f.Once, ProgramPrepaid)
 	if err != nil {
 		return out, err
+	}
+	if cents < 0 {
+		if err = tx.checkForeignSpend(chain); err != nil {
+			return out, err
+		}
 	}
 	c := chain.instances[0]
 	if c.CurrentValue.V+cents < 0 {

@@ -65,6 +65,15 @@ func (w *listQuery) useIndex(cond string, args ...any) {
 	w.indexArgs = append(w.indexArgs, args...)
 }
 
+// useChains makes the list one of the cards whose roots a query selects. What was its index becomes
+// a filter.
+func (w *listQuery) useChains(roots string, args ...any) {
+	w.filters = append(w.filters, w.index...)
+	w.filterArgs = append(w.filterArgs, w.indexArgs...)
+	w.index = []string{"c.id IN (SELECT i.id FROM cards r JOIN cards i ON i.id=r.id OR i.root_id=r.id WHERE r.id IN (" + roots + "))"}
+	w.indexArgs = args
+}
+
 func (w *listQuery) filter(cond string, args ...any) {
 	w.filters = append(w.filters, cond)
 	w.filterArgs = append(w.filterArgs, args...)

@@ -38,7 +38,7 @@ type Sight int
 
 const (
 	Whole  Sight = iota // as it is
-	Masked              // an address without most of its characters; other texts as they are
+	Masked              // an address or a phone number without most of its characters; other texts as they are
 	Hidden              // null, or {} for JSON
 )
 

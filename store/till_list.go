@@ -39,6 +39,7 @@ func (v *View) TillTransactions(till Till, limit int) (all []TillRow, err error)
 type TillFound struct {
 	Name    Null[string] `json:"name"`
 	Email   Null[string] `json:"email" doc:"Masked."`
+	Phone   Null[string] `json:"phone" doc:"Masked."`
 	Program string       `json:"program" doc:"Its name."`
 	Handle  string       `json:"handle" doc:"Stands for the card as code, for this device and staff session, for five minutes."`
 	Code    string       `json:"-"` // what the QR code holds
@@ -61,14 +62,16 @@ func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
 		}
 		for _, c := range p.Data {
 			var root, generation int64
-			if err := v.find("card", into(&root, &generation), `SELECT r.id, r.code_generation FROM cards c
-				JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?`, v.keyOrNone(KindCard, c.ID)); err != nil {
+			var phone Null[string]
+			if err := v.find("card", into(&root, &generation, &phone), `SELECT r.id, r.code_generation, ifnull(k.phone, '') FROM cards c
+				JOIN cards r ON r.id=ifnull(c.root_id, c.id) LEFT JOIN contacts k ON k.card_id=r.id WHERE c.id=?`,
+				v.keyOrNone(KindCard, c.ID)); err != nil {
 				return found, err
 			}
 			if !seen[root] && len(found) < tillFoundMost {
 				seen[root] = true
 				found = append(found,
-					TillFound{Name: c.HolderName, Email: c.HolderEmail, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
+					TillFound{Name: c.HolderName, Email: c.HolderEmail, Phone: phone, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
 			}
 		}
 	}

@@ -62,6 +62,7 @@ var About = openapi.About{
 		"updatePrize":    {"name": "Free coffee, any size"},
 		"issueCard":      {"external_ref": "crm-4711", "holder_name": "Ada Lovelace"},
 		"updateCard":     {"holder_name": "Ada King"},
+		"updateContact":  {"phone": "+390612345678", "birthday": "12-10"},
 		"updateLocation": {"name": "Harbour Street"},
 		"createWebhook":  {"url": "https://example.com/hooks/loyalty", "events": []string{"card.*", "prize.redeemed"}},
 		"updateWebhook":  {"active": true},

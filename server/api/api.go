@@ -56,6 +56,8 @@ func Routes() []kernel.Route {
 		get("/cards", operation.ListCards),
 		get("/cards/:id", operation.GetCard),
 		patch("/cards/:id", operation.UpdateCard),
+		get("/cards/:id/contact", operation.GetContact),
+		patch("/cards/:id/contact", operation.UpdateContact),
 		act("/cards/:id/reissue", operation.ReissueCard),
 		act("/cards/:id/install-link", operation.CreateInstallLink),
 

@@ -45,7 +45,7 @@ func readAudit(s *servertest.Server, limit int) (ids []any, raw string) {
 }
 
 // auditActions maps the ids of operations to their actions and targets in the log. The target "{id}"
-// stands for the id in the answer, "prize" and "webhook" stand for the id of that resource.
+// stands for the id in the answer, "card", "prize" and "webhook" stand for the id of that resource.
 var auditActions = map[string]struct{ action, target string }{
 	"updateLocation": {"location.update", "{id}"}, "disableLocation": {"location.disable", "{id}"},
 	"enableLocation": {"location.enable", "{id}"},
@@ -54,6 +54,7 @@ var auditActions = map[string]struct{ action, target string }{
 	"suspendProgram": {"program.suspend", "{id}"}, "unsuspendProgram": {"program.unsuspend", "{id}"},
 	"createPrize": {"prize.create", "{id}"}, "updatePrize": {"prize.update", "{id}"}, "deletePrize": {"prize.delete", "prize"},
 	"issueCard": {"card.issue", "{id}"}, "updateCard": {"card.update", "{id}"}, "reissueCard": {"card.reissue", "{id}"},
+	"updateContact":     {"card.contact", "card"},
 	"createInstallLink": {"card.install_link", "{id}"},
 	"createWebhook":     {"webhook.create", "{id}"}, "updateWebhook": {"webhook.update", "{id}"},
 	"deleteWebhook": {"webhook.delete", "webhook"},
@@ -77,7 +78,7 @@ func TestEveryWriteIsAudited(t *testing.T) {
 		prepareThings(s, r, th)
 		before := audits()
 		got := doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status)
-		if want.target = strings.NewReplacer("prize", th.prize, "webhook", th.webhook).Replace(want.target); want.target == "{id}" {
+		if want.target = strings.NewReplacer("card", th.card, "prize", th.prize, "webhook", th.webhook).Replace(want.target); want.target == "{id}" {
 			want.target = got.Str("id")
 		}
 		after := audits()

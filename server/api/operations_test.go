@@ -67,6 +67,7 @@ var sampleBodies = map[string]string{
 	"updatePrize":    `{"name":"Brioche"}`,
 	"issueCard":      `{"holder_name":"Ada"}`,
 	"updateCard":     `{"holder_name":"Grace"}`,
+	"updateContact":  `{"phone":"+390612345678"}`,
 	"reissueCard":    `{"holder_name":"Grace"}`,
 	"createWebhook":  `{"url":"https://hooks.invalid/a","events":["subscription.state_changed"]}`,
 	"updateWebhook":  `{"description":"CRM"}`,

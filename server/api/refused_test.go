@@ -51,7 +51,7 @@ var restriction = map[string]string{
 	"listPrograms":   admitted, "createProgram": admitted, "getProgram": admitted, "updateProgram": admitted,
 	"publishProgram": admitted, "unpublishProgram": admitted, "suspendProgram": admitted, "unsuspendProgram": admitted,
 	"listPrizes": admitted, "createPrize": admitted, "updatePrize": admitted, "deletePrize": admitted,
-	"issueCard": "403 unauthorized", "listCards": admitted, "getCard": missing, "updateCard": missing, "reissueCard": missing,
+	"issueCard": "403 unauthorized", "listCards": admitted, "getCard": missing, "updateCard": missing, "getContact": missing, "updateContact": missing, "reissueCard": missing,
 	"createInstallLink": missing,
 	"listTransactions":  admitted,
 	"listWebhooks":      admitted, "createWebhook": "403 unauthorized", "getWebhook": missing, "updateWebhook": missing,

@@ -33,6 +33,7 @@ func TestQueryParameters(t *testing.T) {
 	good := map[string]string{
 		"limit": "5", "external_ref": "a", "holder_email": "a@example.com", "program_id": "p", "location_id": "l", "card_id": "c",
 		"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z", "status": "active",
+		"phone": "+390612345678", "code": "4006381333931",
 	}
 	for _, r := range listRoutes(t, doc) {
 		for _, name := range queryOf(doc, r) {
@@ -41,7 +42,7 @@ func TestQueryParameters(t *testing.T) {
 				value = map[string]string{"listPrograms": "standard", "listTransactions": "stamp"}[r.ID]
 			}
 			at := r.Path + "?" + name
-			for _, query := range []string{"", "=", "=" + value + "&" + name + "=" + value, "=&" + name + "="} {
+			for _, query := range []string{"", "=", "=" + url.QueryEscape(value) + "&" + name + "=" + url.QueryEscape(value), "=&" + name + "="} {
 				s.Get(at + query).Invalid(name + " invalid_value")
 			}
 			if name != "cursor" {

@@ -142,6 +142,14 @@ var programBindings = []binding{
 		asList:  true,
 	},
 	{
+		path:    "card contact",
+		help:    "Change a card's phone number, birthday, note or codes of earlier cards; without flags print them.",
+		op:      operation.UpdateHolderContact,
+		args:    []argument{cardArg},
+		columns: []string{"phone", "birthday", "note", "codes", "customer since=member_since"},
+		asList:  true,
+	},
+	{
 		path:    "card link",
 		help:    "Print a new install link of a card that is not installed; the earlier link ends.",
 		op:      operation.CreateInstallLink,

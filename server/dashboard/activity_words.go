@@ -60,6 +60,7 @@ var actionWords = []struct {
 	{"card.install", "Installed a card"},
 	{"card.install_link", "Made a new card link"},
 	{"card.update", "Changed a card"},
+	{"card.contact", "Changed a contact"},
 	{"card.reissue", "Reissued a card"},
 	{"card.lock", "Locked a card"},
 	{"card.unlock", "Unlocked a card"},

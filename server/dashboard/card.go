@@ -108,6 +108,9 @@ func showCard(v *visit, f *web.Form) error {
 		p.Balance = v.money(o.Card.CurrentValue.V)
 	}
 	p.Facts = v.cardFacts(o)
+	if err := v.addContact(&p); err != nil {
+		return err
+	}
 	v.addCardLinks(&p)
 	v.addCardActions(&p)
 	if o.Code.Valid {
@@ -252,8 +255,8 @@ func (v *visit) addCardActions(p *cardPage) {
 		p.More = append(p.More, cardAction{v.link(label, p.Path+path, icon, ""), v.T(text)})
 	}
 	if v.allows(kernel.Manager) && p.Card.Status != store.StatusArchived {
-		p.Actions = []web.Action{v.link("Edit", p.Path+"/edit", "edit", "")}
-		add("Reissue", "/reissue", "refresh", "For a lost phone or card: a new code and link. Stamps and balance stay.")
+		p.Actions = []web.Action{v.link("Edit", p.Path+"/edit", "edit", ""), v.link("Contact", p.Path+"/contact", "user", "")}
+		add("Reissue", "/reissue", "refresh", "For a lost phone or card: a new code and link. Codes of earlier cards end; stamps and balance stay.")
 		switch p.Card.Status {
 		case store.StatusLocked:
 			p.Actions = append(p.Actions, v.button("Unlock", p.Path+"/unlock", "unlock", "primary"))
@@ -266,7 +269,7 @@ func (v *visit) addCardActions(p *cardPage) {
 		add("Download the data", "/export", "download", "All that is stored about the holder, as a file.")
 	}
 	if v.allows(kernel.Manager) {
-		add("Erase the person", "/erase", "trash", "Deletes the name, email and reference for good.")
+		add("Erase the person", "/erase", "trash", "Deletes all data about the person for good.")
 	}
 }
 
@@ -311,6 +314,7 @@ func (v *visit) addCardActivity(p *cardPage) error {
 var cardEvents = map[string]web.Text{
 	"card.issue":        "Card issued",
 	"card.update":       "Card edited",
+	"card.contact":      "Contact changed",
 	"card.reissue":      "Card reissued",
 	"card.install_link": "New link made",
 	"card.install":      "Added to a phone",

@@ -17,7 +17,7 @@ import (
 // cardFormPages are the forms of cards.
 var cardFormPages = []binding{
 	form("/dashboard/new/card", showIssue, action{
-		op:     operation.IssueCard,
+		op:     operation.IssueToCustomer,
 		check:  chooseProgram,
 		fields: cardTimes,
 		then:   showLink("The card was issued"),
@@ -190,7 +190,7 @@ func askErase(v *visit, o store.CardOverview) web.ConfirmPage {
 		"Use this if the holder asks you to delete their data. It cannot be undone.",
 		"Erase the person", v.holder(o.Card))
 	c.Consequences = []string{
-		v.T("The name, email and reference are deleted, also from messages to other software that wait to be sent."),
+		v.T("All that is stored about the person is deleted, also from messages to other software that wait to be sent."),
 		v.T("The card, its code and its links end at once. Stamps, balance and prizes are lost."),
 		v.T("The rows of the ledger stay, without the person, so that your figures remain right."),
 	}

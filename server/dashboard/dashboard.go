@@ -125,7 +125,7 @@ type binding struct {
 func bindings() []binding {
 	var all []binding
 	for _, subject := range [][]binding{
-		accountPages, activityPages, assistantPages, cardExportPages, cardFormPages, cardListPages, cardPages,
+		accountPages, activityPages, assistantPages, cardExportPages, cardFormPages, contactPages, cardListPages, cardPages,
 		cardPrintPages, enrolmentPages, keyPages, healthPages, locationPages, logoPages, peoplePages, prizePages,
 		programPages, programStatePages, settingsPages, setupPages, signInPages, reportPages, staffPages,
 		statisticsPages, tillPages, todayPages, userPages, webhookPages,

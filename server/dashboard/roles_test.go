@@ -84,6 +84,8 @@ var minRoles = map[string]string{
 		POST /dashboard/location/:id/pin
 		GET /dashboard/new/card
 		POST /dashboard/new/card
+		GET /dashboard/card/:id/contact
+		POST /dashboard/card/:id/contact
 		GET /dashboard/card/:id/edit
 		POST /dashboard/card/:id/edit
 		GET /dashboard/card/:id/reissue
@@ -279,6 +281,7 @@ var validForms = map[string]url.Values{
 	"/dashboard/location/:id/edit":          {"name": {"x"}},
 	"/dashboard/location/:id/pin":           {"staff_pin": {"1234"}},
 	"/dashboard/card/:id/edit":              {"holder_name": {"Eve"}},
+	"/dashboard/card/:id/contact":           {"birthday": {"01-01"}},
 	"/dashboard/card/:id/erase":             {"_confirmation": {"Foreign"}},
 	"/dashboard/program/:id/edit":           {"name": {"x"}},
 	"/dashboard/program/:id/preview":        {"name": {"x"}},

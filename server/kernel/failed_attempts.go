@@ -46,17 +46,17 @@ func refuseLocked(message string, wait time.Duration) *Error {
 	return e
 }
 
-// shortCodeRule is the rule for unknown short codes of a device.
+// shortCodeRule is the rule for unknown codes of a device that can be guessed.
 var shortCodeRule = attemptRule{max: 10, window: time.Minute, lock: time.Minute}
 
-// shortCodes counts the unknown short codes that devices send. Other codes and ids
-// are too long to be guessed.
+// shortCodes counts the unknown short codes, and codes of earlier cards, that devices send. Other codes
+// and ids are too long to be guessed.
 type shortCodes struct {
 	mu      sync.Mutex
 	devices map[int64]*failedAttempts
 }
 
-// count counts the outcome of a short code of a device. Once the device is locked, it replaces
+// count counts the outcome of a code of a device. Once the device is locked, it replaces
 // every outcome by a refusal, so that no number of concurrent requests learns more than the rule
 // allows.
 func (s *shortCodes) count(device int64, now store.Time, outcome error) error {

@@ -66,10 +66,10 @@ func (k *Kernel) undone(ctx context.Context, c *Caller, do func(*store.Tx) error
 // errUndone undoes what undone ran.
 var errUndone = errors.New("this write is undone")
 
-// countCode counts the outcome of a device's call that names its card by a short code, and returns
+// countCode counts the outcome of a device's call that names its card by a code that can be guessed, and returns
 // the outcome, or the refusal of a device that is locked. Other calls keep their outcome.
 func (k *Kernel) countCode(call *Call, outcome error) error {
-	if call.Kind != Device || !store.IsShortCode(call.Param("code")) {
+	if call.Kind != Device || call.NamesHandle() || !store.CanBeGuessed(call.Param("code")) {
 		return outcome
 	}
 	return k.codes.count(call.Device.Device, call.now, outcome)

@@ -16,7 +16,7 @@ import (
 // viewer:"hidden".
 //
 // A masked field is a string or a store.Null[string], a hidden one may also be a
-// json.RawMessage. Every other type panics, which TestViewersSeeNoContacts in
+// []string or a json.RawMessage. Every other type panics, which TestViewersSeeNoContacts in
 // server/operation would show.
 
 // seesContacts reports whether the caller sees such fields.
@@ -104,16 +104,21 @@ func hideField(field any) {
 		*f = ""
 	case *store.Null[string]:
 		*f = store.Null[string]{}
+	case *[]string:
+		*f = []string{}
 	case *json.RawMessage:
 		*f = json.RawMessage("{}")
 	default:
-		panic("kernel: a hidden field must be a text or JSON")
+		panic("kernel: a hidden field must be a text, texts or JSON")
 	}
 }
 
-// MaskAddress returns an address such as a***@e***.com. Texts that are no addresses
-// stay as they are.
+// MaskAddress returns an address such as a***@e***.com, and a phone number such as ***78. Texts that
+// are neither stay as they are.
 func MaskAddress(text string) string {
+	if digits, ok := strings.CutPrefix(text, "+"); ok && len(digits) > 2 && strings.Trim(digits, "0123456789") == "" {
+		return "***" + digits[len(digits)-2:]
+	}
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {
 		return text

@@ -101,6 +101,9 @@ func (d *Document) sampleBody(o *Operation) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
+// exampleTexts are the examples of texts, by the names of their fields.
+var exampleTexts = map[string]string{"phone": "+390612345678", "birthday": "12-10"}
+
 // example returns a value that fits the schema.
 func example(name string, s *wire.JSONSchema) any {
 	s = s.Resolve()
@@ -121,6 +124,9 @@ func example(name string, s *wire.JSONSchema) any {
 		return []any{example(name, s.Items)}
 	case "object":
 		return struct{}{}
+	}
+	if text := exampleTexts[name]; text != "" {
+		return text
 	}
 	switch s.Format {
 	case "email":

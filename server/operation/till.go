@@ -178,7 +178,7 @@ var GetDeviceDay = declare(kernel.Operation{
 
 // TillSearchQuery is the query of SearchAtTill.
 type TillSearchQuery struct {
-	Q store.Opt[string] `json:"q" req:"true" min:"3" max:"254" doc:"Beginnings of words of the holder's name, the beginning of an email, or a whole external_ref or code."`
+	Q store.Opt[string] `json:"q" req:"true" min:"3" max:"254" doc:"Beginnings of words of the holder's name, the beginning of an email, a phone number or its last 4 or more digits, or a whole external_ref or code."`
 }
 
 // Check validates the length of the search without blanks around it.
@@ -203,6 +203,7 @@ var SearchAtTill = declare(kernel.Operation{
 		found, err := v.TillSearch(c.Access.Shop, q.Q.V)
 		for i := range found {
 			found[i].Email.V = kernel.MaskAddress(found[i].Email.V)
+			found[i].Phone.V = kernel.MaskAddress(found[i].Phone.V)
 			found[i].Handle = c.HoldCard(found[i].Code)
 		}
 		return List[store.TillFound]{found}, err

@@ -28,7 +28,7 @@ func cardCode(s *servertest.Server, card string) string {
 // by nothing else.
 func TestCodes(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := start(t, servertest.Frozen)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	code := cardCode(s, card)
 	s.Get("/cards/" + code).Want(200).Shows(fields{"card.id": card})
@@ -69,6 +69,7 @@ func TestCodes(t *testing.T) {
 			s.Get("/cards/"+none).Want(404, "not_found")
 			stamp(s, none, nil).Want(404, "not_found")
 		})
+		s.Advance("60s") // codes that could be of earlier cards count as guesses
 	}
 	// After an erasure, the chain is not found.
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
@@ -99,8 +100,11 @@ func TestUnknownShortCodes(t *testing.T) {
 	unknown(9)
 	s.Get("/cards/" + short).Want(200)
 	s.Advance("60s") // the nine do not count any more
-	unknown(9)
-	for _, none := range []string{"crd_none", "x", code + "0", "uuuuuuuu"} { // are no short codes
+	unknown(7)
+	for _, foreign := range []string{"x", code + "0"} { // could be codes of earlier cards
+		s.Get("/cards/"+foreign).Want(404, "not_found")
+	}
+	for _, none := range []string{"crd_none", code[1:] + "a"} { // cannot be guessed
 		s.Get("/cards/"+none).Want(404, "not_found")
 	}
 	prize := fields{"prize_id": "prz_none"}

@@ -302,7 +302,7 @@ func TestTillSearch(t *testing.T) {
 		d.Get("/search", sessionHeader, token).Invalid("q required")
 	})
 	r := search("grace").Want(200)
-	r.Shaped("data.0", "TillFound", "")
+	r.Shaped("data.0", "TillFound", "phone")
 	r.Shows(fields{"data.0.name": "Grace Hopper", "data.0.email": "a***@e***.com", "data.1": nil})
 	if strings.Contains(string(r.Body), "amazing@example.com") ||
 		strings.Contains(s.Value("SELECT group_concat(ifnull(detail, '')) FROM audit"), "grace") {

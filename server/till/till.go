@@ -35,6 +35,7 @@ func Routes() []kernel.Route {
 		write("/cards/:code/topups", operation.TopUpCard),
 		write("/cards/:code/spends", operation.SpendFromCard),
 		write("/cards/:code/uses", operation.UseCard),
+		write("/cards/:code/codes", operation.ConnectCode),
 		write("/transactions/:id/reversal", operation.ReverseTransaction),
 	}
 }

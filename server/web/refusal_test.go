@@ -221,6 +221,7 @@ var notOnPages = map[string][]string{
 		"This key is restricted to locations: location_ids must name some, all of them its own, and include_shop_wide_events must " +
 			"be false.",
 		"This key is restricted to other locations.",
+		"must be a phone number as E.164; write the + as %2B",
 	},
 	"for assistants": {
 		"It was changed since the impact was shown. Call again without confirm_token.",
@@ -233,6 +234,9 @@ var notOnPages = map[string][]string{
 		"The file has several shops.",
 	},
 	"for scripts of pages, which have a sentence for each code (server/tillpage/assets/refusals.js) or try again": {
+		"The card has %d codes of earlier cards, which is the maximum.",
+		"The code of an earlier card takes a prize or money only where staff sign in or the location asks for its PIN. Set a PIN for " +
+			"the location, sign in, or use the card's own code.",
 		"A card of a %s program does not take this.", "A prize of this threshold was redeemed already.",
 		"So many stamps would need a third card; give fewer at once.", "The PIN is wrong.", "The card expired on %s.",
 		"The card is full and the program does not repeat.",

@@ -176,6 +176,20 @@ var fieldRefusals = map[string][]refusal{
 		{"This external_ref already has a live card in the program.",
 			"There is a card of this program with this reference already. Enter another one."},
 	},
+	"phone": {
+		{"must be a phone number of the country %s, or one with its country's code, such as +390612345678",
+			"Enter a phone number as it is written in the country {0}, or one that begins with + and the country’s code."},
+		{"must be a phone number with its country's code, such as +390612345678; the shop has no country_code",
+			"Enter a phone number that begins with + and the country’s code, or set the country of the shop in the settings."},
+	},
+	"birthday": {
+		{"must be a month and a day, such as 02-29", "Enter the month and the day with a hyphen between them, such as 02-29."},
+		{"must be a day that the month has", "This month has no such day."},
+	},
+	"codes": {
+		{"must be 1 to %d printable ASCII characters", "A code has at most {0} letters, digits and signs, without accents."},
+		{"Another card has the code %s.", "Another card has the code {0}."},
+	},
 	"send_email": {
 		{"send_email needs a mail server, and none is configured.",
 			"This server sends no mail. Let the customer scan the QR code instead."},

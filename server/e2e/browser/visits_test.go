@@ -139,6 +139,7 @@ var visits = map[string][]visit{
 		visit{of: []string{"card"}, as: "viewer"}),
 	"/dashboard/card/:id/archive":        of("card"),
 	"/dashboard/card/:id/edit":           of("card", "card prepaid"),
+	"/dashboard/card/:id/contact":        of("card"),
 	"/dashboard/card/:id/erase":          of("card"),
 	"/dashboard/card/:id/export":         {{not: "a file"}},
 	"/dashboard/card/:id/link":           of("card"),

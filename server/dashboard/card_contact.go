@@ -1,0 +1,63 @@
+package dashboard
+
+import (
+	"net/url"
+	"strings"
+
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// contactPages are the form of what a shop knows about a holder beside the card.
+var contactPages = []binding{
+	edit(cardAt+"/contact", getContact, showContact, action{
+		op:     operation.UpdateHolderContact,
+		fields: codeLines,
+		to:     cardAt,
+		done:   says("contact-saved", "The contact was saved."),
+	}),
+}
+
+// getContact returns the contact of the card of the path.
+func getContact(v *visit) (store.HolderContact, error) {
+	return read[store.HolderContact](v, operation.GetHolderContact)
+}
+
+// codeLines makes a list of the codes of earlier cards, of which the form has one on each line.
+func codeLines(_ *visit, form url.Values) url.Values {
+	form["codes"] = strings.FieldsFunc(form.Get("codes"), func(r rune) bool { return r == '\n' || r == '\r' })
+	return form
+}
+
+func showContact(v *visit, c store.HolderContact, f *web.Form) error {
+	values := formValues(&c)
+	values["codes"] = []string{strings.Join(c.Codes, "\n")}
+	v.fill(f, values)
+	card, err := getCard(v)
+	if err != nil {
+		return err
+	}
+	p := v.cardForm("Phone, birthday and note", f)
+	p.Card = card
+	return v.render("card_contact", p)
+}
+
+// addContact adds what is known about the holder beside the card.
+func (v *visit) addContact(p *cardPage) error {
+	c, err := getContact(v)
+	if err != nil {
+		return err
+	}
+	add := func(label web.Text, text string) {
+		if text != "" {
+			p.Facts = append(p.Facts, v.fact(label, text))
+		}
+	}
+	add("Phone number", c.Phone.V)
+	add("Birthday", c.Birthday.V)
+	add("Note", c.Note.V)
+	add("Codes of earlier cards", strings.Join(c.Codes, ", "))
+	add("Customer since", c.MemberSince.V)
+	return nil
+}

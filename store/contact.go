@@ -1,0 +1,156 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"punchcard/store/phone"
+)
+
+// Contact is what a shop knows about the holder of a card beside the card. The cards that
+// overflowed from one another share it.
+type Contact struct {
+	Phone    Null[string] `json:"phone" doc:"E.164, such as +390612345678."`
+	Birthday Null[string] `json:"birthday" doc:"MM-DD. 29 February counts as the 28th in years that have none."`
+	Codes    []string     `json:"codes" viewer:"hidden" doc:"Barcodes of earlier plastic cards, by which tills find the card too. UPC-A is kept as EAN-13."`
+}
+
+// ContactPatch is the body of PATCH /cards/{id}/contact.
+type ContactPatch struct {
+	Phone    Opt[string]   `json:"phone" min:"1" max:"64" format:"line" patch:"nullable" doc:"With the country's code, or as it is written in the shop's country_code."`
+	Birthday Opt[string]   `json:"birthday" pattern:"^(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$" words:"must be a month and a day, such as 02-29" patch:"nullable" doc:"MM-DD."`
+	Codes    Opt[[]string] `json:"codes" max:"5" doc:"All barcodes that the card is to have: of each 1 to 64 printable ASCII characters, unique in the shop."`
+}
+
+// HolderContact is a Contact with what only the people of the shop see.
+type HolderContact struct {
+	Contact
+	Note        Null[string] `json:"note"`
+	MemberSince Null[string] `json:"member_since" doc:"Date in the system from which the card was imported."`
+}
+
+// HolderContactPatch is a ContactPatch with the note.
+type HolderContactPatch struct {
+	ContactPatch
+	Note Opt[string] `json:"note" min:"1" max:"500" patch:"nullable" doc:"For the people of the shop."`
+}
+
+// Contact returns the contact of a card's chain.
+func (v *View) Contact(a Access, id string) (c Contact, err error) {
+	h, err := v.contactOf(a, id)
+	return h.Contact, err
+}
+
+// HolderContact returns the contact of a card's chain with what only the people of the shop see.
+func (v *View) HolderContact(a Access, id string) (HolderContact, error) { return v.contactOf(a, id) }
+
+func (v *View) contactOf(a Access, id string) (c HolderContact, err error) {
+	v.snapshot()
+	var root int64
+	sql, args := a.restrict("SELECT ifnull(c.root_id, c.id) FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? "+
+		"AND c.shop_id=? AND c.deleted_at IS NULL", v.keyOrNone(KindCard, id), a.Shop)
+	if err = v.find("card", into(&root), sql, args...); err != nil {
+		return c, err
+	}
+	return v.contact(root), v.failed
+}
+
+// contact returns the contact of the chain of a root.
+func (q *queries) contact(root int64) (c HolderContact) {
+	q.one(into(&c.Phone, &c.Birthday, &c.Note, &c.MemberSince),
+		"SELECT ifnull(phone, ''), ifnull(birthday, ''), ifnull(note, ''), ifnull(member_since, '') FROM contacts WHERE card_id=?", root)
+	c.Codes = q.foreignCodes(root)
+	return c
+}
+
+// UpdateContact changes the fields of a contact that f sets. If f sets none, it changes nothing, in
+// every state of the card. An archived card is refused. No event is fired.
+func (tx *Tx) UpdateContact(a Access, id string, f ContactPatch) (Contact, error) {
+	c, err := tx.UpdateHolderContact(a, id, HolderContactPatch{ContactPatch: f})
+	return c.Contact, err
+}
+
+// UpdateHolderContact is UpdateContact with what only the people of the shop see.
+func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (contact HolderContact, err error) {
+	c, err := tx.card(a, id)
+	if err != nil {
+		return contact, err
+	}
+	tx.touchCard(c.key)
+	old := tx.contact(c.root)
+	if !namesAnyField(&f) {
+		return old, tx.failed
+	}
+	if c.Status == StatusArchived {
+		return contact, refuse(Conflict, "The card is archived.")
+	}
+	contact = old
+	var faults []Detail
+	contact.Phone = f.Phone.Apply(old.Phone)
+	if contact.Phone.Valid && f.Phone.Set {
+		contact.Phone, faults = tx.parsePhone(a.Shop, contact.Phone.V)
+	}
+	contact.Birthday = f.Birthday.Apply(old.Birthday)
+	if contact.Birthday != old.Birthday {
+		faults = append(faults, checkBirthday(contact.Birthday)...)
+	}
+	contact.Note = f.Note.Apply(old.Note)
+	if f.Codes.Set {
+		var more []Detail
+		contact.Codes, more = parseForeignCodes(f.Codes.V)
+		faults = append(faults, more...)
+	}
+	if faults != nil {
+		return contact, Invalid(faults...)
+	}
+	if contact.Phone == old.Phone && contact.Birthday == old.Birthday && contact.Note == old.Note &&
+		slices.Equal(contact.Codes, old.Codes) {
+		return old, tx.failed
+	}
+	if err = tx.setForeignCodes(a.Shop, c.root, old.Codes, contact.Codes); err != nil {
+		return contact, err
+	}
+	tx.setContact(a.Shop, c.root, contact)
+	tx.audit(a.Shop, "card.contact", KindCard, c.key, "")
+	tx.cardChanged(c.root)
+	contact.Codes = tx.foreignCodes(c.root)
+	return contact, tx.failed
+}
+
+// setContact stores a contact without its codes.
+func (tx *Tx) setContact(shop, root int64, c HolderContact) {
+	tx.exec(`INSERT INTO contacts (card_id, shop_id, phone, phone_key, birthday, note, member_since) VALUES (?1,?2,?3,?4,?5,?6,?7)
+		ON CONFLICT (card_id) DO UPDATE SET phone=?3, phone_key=?4, birthday=?5, note=?6, member_since=?7`,
+		root, shop, c.Phone, Null[string]{phoneKey(c.Phone.V), c.Phone.Valid}, c.Birthday, c.Note, c.MemberSince)
+}
+
+// phoneKey returns the digits of a phone number, the last one first.
+func phoneKey(number string) string {
+	digits := []byte(strings.TrimPrefix(number, "+"))
+	slices.Reverse(digits)
+	return string(digits)
+}
+
+// parsePhone returns a phone number as E.164, read as of the shop's country.
+func (tx *Tx) parsePhone(shop int64, text string) (number Null[string], faults []Detail) {
+	country := tx.cachedShop(shop).CountryCode
+	if e164, ok := phone.Parse(text, country.V); ok {
+		return Some(e164), nil
+	}
+	rule := fmt.Sprintf("must be a phone number of the country %s, or one with its country's code, such as +390612345678", country.V)
+	if !country.Valid {
+		rule = "must be a phone number with its country's code, such as +390612345678; the shop has no country_code"
+	}
+	return number, []Detail{{"phone", "invalid_format", rule}}
+}
+
+// checkBirthday refuses a day that no year has.
+func checkBirthday(birthday Null[string]) []Detail {
+	// 2000 was a leap year.
+	if _, err := time.Parse(time.DateOnly, "2000-"+birthday.V); birthday.Valid && err != nil {
+		return []Detail{{"birthday", "invalid_value", "must be a day that the month has"}}
+	}
+	return nil
+}

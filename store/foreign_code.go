@@ -1,0 +1,165 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The bounds of the barcodes of earlier cards.
+const (
+	maxForeignCodes      = 5 // of a chain
+	maxForeignCodeLength = 64
+)
+
+// parseForeignCode returns the form in which the barcode of an earlier card is stored and looked up.
+// ok is false if it is not one. Of UPC-A it is EAN-13, as which scanners may read the same bars.
+func parseForeignCode(text string) (code string, ok bool) {
+	code = strings.Trim(text, " ")
+	if code == "" || len(code) > maxForeignCodeLength || strings.IndexFunc(code, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
+		return "", false
+	}
+	if isUPCA(code) {
+		return "0" + code, true
+	}
+	return code, true
+}
+
+// isUPCA reports whether a code has the form of UPC-A: eleven digits and their check digit.
+func isUPCA(code string) bool {
+	if len(code) != 12 {
+		return false
+	}
+	sum := 0
+	for i, c := range []byte(code) {
+		if c < '0' || c > '9' {
+			return false
+		}
+		weight := 3
+		if i%2 == 1 {
+			weight = 1
+		}
+		sum += weight * int(c-'0')
+	}
+	return sum%10 == 0
+}
+
+// parseForeignCodes returns the codes in the form in which they are stored, each once.
+func parseForeignCodes(texts []string) (codes []string, faults []Detail) {
+	for i, text := range texts {
+		code, ok := parseForeignCode(text)
+		switch {
+		case !ok:
+			faults = append(faults, invalidForeignCode(fmt.Sprintf("codes.%d", i)))
+		case !slices.Contains(codes, code):
+			codes = append(codes, code)
+		}
+	}
+	slices.Sort(codes)
+	return codes, faults
+}
+
+func invalidForeignCode(field string) Detail {
+	return Detail{field, "invalid_format", fmt.Sprintf("must be 1 to %d printable ASCII characters", maxForeignCodeLength)}
+}
+
+// foreignCodes returns the codes of earlier cards of a chain, in order.
+func (q *queries) foreignCodes(root int64) (codes []string) {
+	codes = []string{}
+	for r := range q.each("SELECT barcode FROM foreign_codes WHERE card_id=? ORDER BY shop_id, barcode", root) {
+		codes = append(codes, r.str())
+	}
+	return codes
+}
+
+// foreignCodeCard returns the root of the chain that has the code of an earlier card, or 0.
+func (q *queries) foreignCodeCard(shop int64, text string) int64 {
+	code, ok := parseForeignCode(text)
+	if !ok {
+		return 0
+	}
+	return q.number("SELECT ifnull((SELECT card_id FROM foreign_codes WHERE shop_id=? AND barcode=?), 0)", shop, code)
+}
+
+// setForeignCodes replaces the codes of a chain.
+func (tx *Tx) setForeignCodes(shop, root int64, old, codes []string) error {
+	for _, code := range old {
+		if !slices.Contains(codes, code) {
+			tx.exec("DELETE FROM foreign_codes WHERE shop_id=? AND barcode=?", shop, code)
+		}
+	}
+	for _, code := range codes {
+		if !slices.Contains(old, code) {
+			if err := tx.addForeignCode(shop, root, code); err != nil {
+				return err
+			}
+		}
+	}
+	return tx.failed
+}
+
+// addForeignCode gives a chain a code, unless a card of the shop has it, also as its short code.
+func (tx *Tx) addForeignCode(shop, root int64, code string) error {
+	short := Null[string]{normalizeCode(code), IsShortCode(code)}
+	taken := tx.number(`SELECT (SELECT count(*) FROM foreign_codes WHERE shop_id=?1 AND barcode=?2)+(SELECT count(*) FROM cards
+		WHERE shop_id=?1 AND short_code=?3)`, shop, code, short)
+	if taken > 0 {
+		return refuse(Conflict, "Another card has the code %s.", code)
+	}
+	tx.exec("INSERT INTO foreign_codes (shop_id, barcode, card_id, short_form) VALUES (?,?,?,?)", shop, code, root, short)
+	return tx.failed
+}
+
+// endForeignCodes deletes the codes of a chain.
+func (tx *Tx) endForeignCodes(root int64) { tx.exec("DELETE FROM foreign_codes WHERE card_id=?", root) }
+
+// checkForeignSpend refuses to give out a prize or money by the code of an earlier card where nobody
+// proves to be staff. These codes are numbered in sequence, so that anybody can print another one.
+func (tx *Tx) checkForeignSpend(chain *cardChain) error {
+	if !chain.foreign || chain.Staff.Key != 0 ||
+		tx.number("SELECT require_staff_pin FROM locations WHERE id=?", chain.Location) == 1 {
+		return tx.failed
+	}
+	return refuse(Unprocessable, "The code of an earlier card takes a prize or money only where staff sign in or the location asks for "+
+		"its PIN. Set a PIN for the location, sign in, or use the card's own code.")
+}
+
+// ConnectFields is the body of giving a card the code of an earlier one.
+type ConnectFields struct {
+	Code Opt[string] `json:"code" req:"true" min:"1" max:"64" doc:"The barcode of an earlier plastic card: printable ASCII characters, unique in the shop."`
+}
+
+// Connected is a card that was given a code.
+type Connected struct {
+	Card  CardDetail `json:"card"`
+	Codes []string   `json:"codes" doc:"All codes of earlier cards that the card has."`
+}
+
+// ConnectCode gives a card that is presented at a till the code of an earlier card. A code that the
+// card has already is no fault.
+func (tx *Tx) ConnectCode(till Till, text string, f ConnectFields) (out Connected, err error) {
+	code, ok := parseForeignCode(f.Code.V)
+	if !ok {
+		return out, Invalid(invalidForeignCode("code"))
+	}
+	chain, err := tx.chainForAction(till, text, Once{}, programTypes...)
+	if err != nil {
+		return out, err
+	}
+	root := chain.first.key
+	out.Codes = tx.foreignCodes(root)
+	if !slices.Contains(out.Codes, code) {
+		if len(out.Codes) >= maxForeignCodes {
+			return out, refuse(Conflict, "The card has %d codes of earlier cards, which is the maximum.", maxForeignCodes)
+		}
+		if err = tx.addForeignCode(till.Shop, root, code); err != nil {
+			return out, err
+		}
+		tx.audit(till.Shop, "card.contact", KindCard, root, "")
+		tx.cardChanged(root)
+		out.Codes = tx.foreignCodes(root)
+	}
+	tx.touchCard(root)
+	out.Card = chain.cardDetail(chain.nextToStamp(), tx.cachedLocations(till.Shop))
+	return out, tx.failed
+}
