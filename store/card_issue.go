@@ -14,7 +14,7 @@ const (
 	SourceWebEnrollment = "web_enrollment"
 )
 
-var issueSQL = `SELECT p.name, p.type, p.published_at, p.suspended_at, p.initial_balance_cents, p.default_expire_after_days,
+var issueSQL = `SELECT p.name, p.type, p.published_at, p.suspended_at, p.initial_balance_cents, p.default_expire_after_days, p.welcome_stamps,
 	s.max_cards, s.live_cards, (SELECT ifnull(max(id), 0)+1 FROM cards) FROM programs p JOIN shops s ON s.id=p.shop_id
 	WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL`
 
@@ -72,8 +72,8 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	var name, kind string
 	var published, suspended Null[Time]
 	var balance, days, maxCards Null[int64]
-	var live, card int64 // the card's key is needed for the install link, which the INSERT writes too
-	read := into(&name, &kind, &published, &suspended, &balance, &days, &maxCards, &live, &card)
+	var welcome, live, card int64 // the card's key is needed for the install link, which the INSERT writes too
+	read := into(&name, &kind, &published, &suspended, &balance, &days, &welcome, &maxCards, &live, &card)
 	if err = tx.find("program", read, issueSQL, key, a.Shop); err != nil {
 		return out, err
 	}
@@ -119,16 +119,17 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	token := tx.makeInstallLink(&out, card, at.reference)
 	tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value,
 		initial_value, expires_at, activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at,
-		client_reference) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16)`,
+		client_reference, stamps_count, opening_stamps, opening_left)
+		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16,?17,?17,?17)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
-		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, at.reference)
+		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, at.reference, welcome)
 	if contact.Phone.Valid {
 		tx.setContact(a.Shop, card, contact)
 	}
 	tx.countNewCard()
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
 	tx.counts.addBucket(bucket{a.Shop, key, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})
-	t := totals{balance: balance.V}
+	t := totals{balance: balance.V, open: oneIf(welcome > 0)}
 	if counter.Valid {
 		tx.countLocation(key, counter.V)
 		t.active = 1

@@ -177,8 +177,13 @@ var invariants = []invariant{
 	{"prize above the program's total_stamps", KindPrize,
 		"SELECT z.id FROM prizes z JOIN programs p ON p.id=z.program_id WHERE p.total_stamps IS NULL OR z.threshold>p.total_stamps"},
 	{"stamps_count is not the sum of its ledger", KindCard,
-		`SELECT id FROM cards c WHERE archived_at IS NULL AND stamps_count<>(SELECT ifnull(sum(stamps_delta), 0) FROM transactions
-			WHERE card_id=c.id)`},
+		`SELECT id FROM cards c WHERE archived_at IS NULL AND stamps_count<>opening_stamps+(SELECT ifnull(sum(stamps_delta), 0)
+			FROM transactions WHERE card_id=c.id)`},
+	{"stamps_count is not what is left of the stamps of its cycle", KindCard,
+		`SELECT id FROM cards c WHERE archived_at IS NULL AND stamps_count<>iif(cycle=0, opening_left, 0)+(SELECT
+			ifnull(sum(stamps_delta-taken), 0) FROM transactions WHERE card_id=c.id AND cycle=c.cycle AND ` + heldRow + `)`},
+	{"more stamps left than it began with", KindCard,
+		"SELECT id FROM cards WHERE opening_left NOT BETWEEN 0 AND opening_stamps"},
 	{"current_value is not the sum of its ledger", KindCard,
 		`SELECT id FROM cards c WHERE archived_at IS NULL AND current_value<>initial_value+(SELECT ifnull(sum(value_delta), 0)
 			FROM transactions WHERE card_id=c.id)`},

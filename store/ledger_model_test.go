@@ -23,6 +23,7 @@ type simProgram struct {
 	scoped    bool  // only at the first location
 	suspended bool
 	frozen    bool // a card was installed
+	welcome   int64
 }
 
 // simCard is one instance of a chain.
@@ -30,6 +31,8 @@ type simCard struct {
 	id       string // empty until it was read
 	chain    *simChain
 	stamps   int64
+	began    int64 // stamps that it was issued with
+	left     int64 // of began, those that neither expired nor were taken
 	value    int64
 	archived bool
 	cycle    int
@@ -99,6 +102,15 @@ func (p *simProgram) highestThreshold() (int64, bool) {
 	return slices.MaxFunc(p.prizes, func(a, b simPrize) int { return int(a.threshold - b.threshold) }).threshold, true
 }
 
+// checkWelcome returns the code with which n stamps of a new card are refused, or "".
+func (p *simProgram) checkWelcome(n int64) Code {
+	reached := slices.ContainsFunc(p.prizes, func(z simPrize) bool { return z.threshold <= n })
+	if n > 0 && (reached || n >= p.total) {
+		return Unprocessable
+	}
+	return ""
+}
+
 func (c *simCard) isFull() bool { return c.stamps >= c.chain.program.total }
 
 // isComplete reports whether a card is full and its highest threshold is claimed or the program has
@@ -163,7 +175,8 @@ func (m *tillModel) issue(p *simProgram, ref string) (*simChain, Code) {
 	}
 	h := &simChain{program: p, ref: ref, made: m.now, firstLocation: -1}
 	h.setDefaultExpiry(m.now)
-	h.addChild()
+	c := h.addChild()
+	c.stamps, c.began, c.left = p.welcome, p.welcome, p.welcome
 	m.chains = append(m.chains, h)
 	return h, ""
 }
@@ -253,6 +266,9 @@ func (m *tillModel) expireStamps(r *result, h *simChain, location int) {
 	}
 	for _, c := range h.live() {
 		lost := int64(0)
+		if c.cycle == 0 && h.made <= m.now.Add(-days(h.program.stampDays)) {
+			lost, c.left = c.left, 0
+		}
 		for _, row := range m.rows {
 			if row.card == c && row.kind == "stamp" && !row.reversed && !row.expired && row.cycle == c.cycle &&
 				row.at <= m.now.Add(-days(h.program.stampDays)) {

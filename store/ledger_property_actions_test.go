@@ -235,6 +235,25 @@ func (s *simulation) limitCards() {
 	s.f.updateShop(ShopFields{MaxCards: limit})
 }
 
+// settings changes the stamps with which the cards of a program begin.
+func (s *simulation) settings() {
+	if p := s.anyProgram(); p.collectsStamps() {
+		s.welcome(p, s.draw("welcome", 0, int(p.total)+1))
+	}
+}
+
+func (s *simulation) welcome(p *simProgram, n int) {
+	code := p.checkWelcome(int64(n))
+	_, err := attempt(s.f, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgramSettings(s.f.a.Shop, p.id, ProgramSettings{WelcomeStamps: set(int64(n))})
+	})
+	s.checkCode(code, err)
+	if code == "" {
+		p.welcome = int64(n)
+		s.tally["welcome"]++
+	}
+}
+
 func (s *simulation) install() {
 	if c := s.card(anyType); c != nil {
 		platform := pick(s, "platform", "apple", "google")

@@ -59,7 +59,7 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 	var never []string
 	for _, what := range []string{
 		"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "overflow", "reversed pair", "completed",
-		"completed parent", "sent later", "zone", "burst", "taken back", "ladder", "total", "lapsed", "dropped",
+		"completed parent", "sent later", "welcome", "zone", "burst", "taken back", "ladder", "total", "lapsed", "dropped",
 		string(AmountBelowMinStamp), string(CannotReverseCompletedCycle), string(CardExpired), string(CardFullNoRepeat), string(CardLocked),
 		string(CardSuspended), string(Conflict), string(Gone), string(NotFound), string(PrepaidInsufficientBalance),
 		string(ProgramHasInstalledCards), string(SpendNotEnabled), string(SpendRequired),
@@ -83,7 +83,7 @@ func (s *simulation) actions() (all []func()) {
 	}{
 		{4, s.issue}, {2, s.counter}, {24, s.stamp}, {14, s.redeem}, {6, s.changeBalance}, {2, s.use}, {14, s.reverse}, {4, s.advanceClock},
 		{1, s.advanceFar}, {4, s.burst}, {2, s.lock}, {1, s.archive}, {2, s.reissue}, {3, s.patch}, {3, s.install}, {2, s.suspend},
-		{1, s.limitCards}, {3, s.ladder}, {2, s.total}, {2, s.move}, {2, s.lapse}, {1, s.deleteProgram}, {1, s.recount}, {2, s.compare},
+		{1, s.limitCards}, {1, s.settings}, {3, s.ladder}, {2, s.total}, {2, s.move}, {2, s.lapse}, {1, s.deleteProgram}, {1, s.recount}, {2, s.compare},
 	} {
 		for range a.weight {
 			all = append(all, a.do)
@@ -152,6 +152,7 @@ func (s *simulation) start() {
 				p.prizes = append(p.prizes, simPrize{z.ID, threshold})
 			}
 		}
+		s.welcome(p, s.draw("welcome", 0, 1)*s.draw("welcome stamps", 0, int(p.total)))
 		if s.chance("min spend", 4) {
 			p.minSpend = 500
 			f.must(func(tx *Tx) error {
@@ -234,7 +235,7 @@ func (s *simulation) finish() {
 	for _, h := range s.model.chains {
 		s.compareChain(h)
 		for _, c := range h.live() {
-			if !h.erased && (c.stamps != stamps[c.id] || c.value != h.program.initial+value[c.id]) {
+			if !h.erased && (c.stamps != c.began+stamps[c.id] || c.value != h.program.initial+value[c.id]) {
 				s.Fatalf("card %+v, but its ledger adds up to %d stamps and %d cents", *c, stamps[c.id], value[c.id])
 			}
 		}

@@ -269,18 +269,26 @@ func (q *queries) claimedPrizes(of *card) (m map[int64]int64) {
 	return m
 }
 
+// heldRow is the condition on a row of the ledger that it gave stamps which its card may still
+// have, if its cycle is the card's.
+const heldRow = "type='stamp' AND reversed_at IS NULL AND expired_at IS NULL"
+
 // expireStamps writes an expiry row for each card of the chain that has stamps which
-// are too old, and reports whether there were any. Claims stay, but a card that is
-// left without stamps starts a new cycle, which does not count as completed.
+// are too old, and reports whether there were any. Those that a card began with are as old
+// as the card. Claims stay, but a card that is left without stamps starts a new cycle, which
+// does not count as completed.
 func (tx *Tx) expireStamps(chain *cardChain) (any bool) {
 	if !chain.program.stampsExpireAfterDays.Valid {
 		return false
 	}
 	before := tx.Now.Add(-time.Duration(chain.program.stampsExpireAfterDays.V) * 24 * time.Hour)
-	const old = ` FROM transactions WHERE card_id=? AND cycle=? AND type='stamp' AND reversed_at IS NULL AND expired_at IS NULL
-		AND created_at<=?`
+	const old = " FROM transactions WHERE card_id=? AND cycle=? AND created_at<=? AND " + heldRow
 	for _, c := range chain.instances {
 		n := tx.number("SELECT ifnull(sum(stamps_delta), 0)"+old, c.key, c.cycle, before)
+		if c.cycle == 0 && c.openingLeft > 0 && c.CreatedAt <= before {
+			n += c.openingLeft
+			tx.setOpeningLeft(c, 0)
+		}
 		if n == 0 {
 			continue
 		}
@@ -292,6 +300,12 @@ func (tx *Tx) expireStamps(chain *cardChain) (any bool) {
 		}
 	}
 	return any
+}
+
+// setOpeningLeft sets what is left of the stamps that a card began with.
+func (tx *Tx) setOpeningLeft(c *card, n int64) {
+	c.openingLeft = n
+	tx.exec("UPDATE cards SET opening_left=? WHERE id=?", n, c.key)
 }
 
 // writtenRow is a ledger row that was written, with its card.

@@ -98,6 +98,7 @@ type program struct {
 	stampsExpireAfterDays    Null[int64]
 	minSpendCents            Null[int64]
 	maxStampsPerDay          Null[int64]
+	welcomeStamps            int64
 	visibleInCatalog         bool
 	borderEnabled            bool
 }
@@ -149,6 +150,7 @@ var programByKeySQL = "SELECT " + columns(
 		"p.visible_in_catalog",
 		"p.border_enabled",
 		"p.max_stamps_per_day",
+		"p.welcome_stamps",
 	)...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
 
 // program finds a program of the shop by its id, with its ladder.
@@ -168,7 +170,7 @@ func (q *queries) readProgram(sql string, key, shop int64) (p program) {
 		p.key = r.int()
 		p.Program = q.scanProgram(r, p.key)
 		r.scan(&p.HasInstalledCards, &p.nameLocalizations, &p.descriptionLocalizations, &p.stampsExpireAfterDays, &p.minSpendCents,
-			&p.visibleInCatalog, &p.borderEnabled, &p.maxStampsPerDay)
+			&p.visibleInCatalog, &p.borderEnabled, &p.maxStampsPerDay, &p.welcomeStamps)
 	}, sql, key, shop)
 	p.Prizes = q.ladder(key)
 	return p

@@ -10,6 +10,7 @@ type ProgramForm struct {
 	StampsExpireAfterDays    Null[int64]       `json:"stamps_expire_after_days"`
 	MinSpendCents            Null[int64]       `json:"min_spend_cents"`
 	MaxStampsPerDay          Null[int64]       `json:"max_stamps_per_day"`
+	WelcomeStamps            int64             `json:"welcome_stamps"`
 	VisibleInCatalog         bool              `json:"visible_in_catalog"`
 	BorderEnabled            bool              `json:"border_enabled"`
 	LogoHash                 Null[string]      `json:"logo_hash" doc:"Of the logo that pages show; null: none was uploaded."`
@@ -37,6 +38,7 @@ func (v *View) ProgramForm(shop int64, id string) (f ProgramForm, err error) {
 		StampsExpireAfterDays: p.stampsExpireAfterDays,
 		MinSpendCents:         p.minSpendCents,
 		MaxStampsPerDay:       p.maxStampsPerDay,
+		WelcomeStamps:         p.welcomeStamps,
 		VisibleInCatalog:      p.visibleInCatalog,
 		BorderEnabled:         p.borderEnabled,
 	}

@@ -17,7 +17,7 @@ func TestProgramForm(t *testing.T) {
 	id := f.draft(fields)
 	f.must(func(tx *Tx) error {
 		if _, err := tx.UpdateProgramSettings(
-			f.a.Shop, id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2))},
+			f.a.Shop, id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2)), WelcomeStamps: set(int64(0))},
 		); err != nil {
 			return err
 		}

@@ -52,17 +52,36 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 type ProgramSettings struct {
 	MinSpendCents   Opt[int64] `json:"min_spend_cents" min:"1" max:"100000000" patch:"nullable" doc:"Minimum purchase for a stamp, in cents; null removes the minimum."`
 	MaxStampsPerDay Opt[int64] `json:"max_stamps_per_day" min:"1" max:"1000" patch:"nullable" doc:"Stamps that a card may get on a day of the shop's calendar; null removes the limit."`
+	WelcomeStamps   Opt[int64] `json:"welcome_stamps" min:"0" max:"999" patch:"default" doc:"Stamps with which new cards begin, below every threshold and total_stamps; imported cards begin without. Default 0."`
 }
 
 // UpdateProgramSettings changes what only people set, also of a frozen program.
 func (tx *Tx) UpdateProgramSettings(shop int64, id string, f ProgramSettings) (d ProgramDetail, err error) {
 	p, err := tx.program(Access{Shop: shop}, id)
-	cents, stamps := f.MinSpendCents.Apply(p.minSpendCents), f.MaxStampsPerDay.Apply(p.maxStampsPerDay)
-	if err != nil || cents == p.minSpendCents && stamps == p.maxStampsPerDay {
+	cents, stamps, old := f.MinSpendCents.Apply(p.minSpendCents), f.MaxStampsPerDay.Apply(p.maxStampsPerDay), p.welcomeStamps
+	f.WelcomeStamps.mergeInto(&p.welcomeStamps)
+	if err != nil || cents == p.minSpendCents && stamps == p.maxStampsPerDay && old == p.welcomeStamps {
 		return p.ProgramDetail, err
 	}
-	tx.exec("UPDATE programs SET min_spend_cents=?, max_stamps_per_day=?, updated_at=? WHERE id=?", cents, stamps, tx.Now, p.key)
+	lowest := p.TotalStamps.V
+	for _, z := range p.Prizes {
+		lowest = min(lowest, z.Threshold)
+	}
+	if err := p.checkWelcome(lowest); err != nil {
+		return d, err
+	}
+	tx.exec("UPDATE programs SET min_spend_cents=?, max_stamps_per_day=?, welcome_stamps=?, updated_at=? WHERE id=?", cents, stamps,
+		p.welcomeStamps, tx.Now, p.key)
 	return tx.recordProgramChange(Access{Shop: shop}, p.key, "program.update", event.ProgramUpdated)
+}
+
+// checkWelcome refuses a threshold or total_stamps that a new card would have reached already.
+func (p *program) checkWelcome(goal int64) error {
+	if p.welcomeStamps == 0 || p.welcomeStamps < goal {
+		return nil
+	}
+	return refuse(Unprocessable, "New cards begin with welcome_stamps of %d, which must be below every threshold and total_stamps.",
+		p.welcomeStamps)
 }
 
 // DeleteProgram deletes a program and its webhooks, and archives its cards. Its ledger

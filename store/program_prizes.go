@@ -92,7 +92,8 @@ func (p *program) checkLadderEditable() error {
 }
 
 // checkLadder checks that a prize and the program's other prizes are within
-// total_stamps and the numbers of thresholds and of options of a threshold.
+// total_stamps and the numbers of thresholds and of options of a threshold, and above what
+// new cards begin with.
 func (tx *Tx) checkLadder(p program, prize Prize) error {
 	if prize.Threshold > p.TotalStamps.V {
 		return refuse(Unprocessable, "The threshold %d is above the program's total_stamps of %d.", prize.Threshold, p.TotalStamps.V)
@@ -111,7 +112,7 @@ func (tx *Tx) checkLadder(p program, prize Prize) error {
 	if options[prize.Threshold] > l.PrizeOptions {
 		return refuse(Unprocessable, "A threshold has at most %d options.", l.PrizeOptions)
 	}
-	return nil
+	return p.checkWelcome(prize.Threshold)
 }
 
 // recordLadderChange audits a change of the ladder and emits program.updated. p is

@@ -67,6 +67,9 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	if err := tx.checkBalance(&old, &p); err != nil {
 		return d, err
 	}
+	if err := p.checkWelcome(p.TotalStamps.V); err != nil {
+		return d, err
+	}
 	tx.exec(`UPDATE programs SET name=?, name_localizations=?, description=?, description_localizations=?, category=?, total_stamps=?,
 		repeat_after_reset=?, stamps_expire_after_days=?, discount_percent=?, initial_balance_cents=?, default_expire_after_days=?,
 		logo_url=?, access_image_url=?,

@@ -42,9 +42,6 @@ func (tx *Tx) countLadder(old, changed *program) {
 	if was == is && old.TotalStamps == changed.TotalStamps {
 		return
 	}
-	if tx.number("SELECT id FROM transactions WHERE program_id=? LIMIT 1", old.key) == 0 {
-		return
-	}
 	for _, part := range []string{"deleted_at IS NULL", "deleted_at IS NOT NULL"} { // each has an index
 		n := tx.number(
 			"SELECT ifnull(sum("+isFinished("?4", "?5")+")-sum("+isFinished("?2", "?3")+"), 0) FROM cards k WHERE program_id=?1 AND "+

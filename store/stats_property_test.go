@@ -70,7 +70,7 @@ func (s *simulation) ladder() {
 		for _, z := range changed {
 			options[z.threshold]++
 		}
-		if threshold > p.total || len(options) > 3 || options[threshold] > 3 {
+		if threshold > p.total || len(options) > 3 || options[threshold] > 3 || p.welcome > 0 && threshold <= p.welcome {
 			code = Unprocessable
 		}
 	}
@@ -92,7 +92,7 @@ func (s *simulation) total() {
 		return
 	}
 	total, repeat, code := int64(s.draw("total", 1, 6)), s.chance("repeat", 2), Code("")
-	if top, _ := p.highestThreshold(); top > total {
+	if top, _ := p.highestThreshold(); top > total || p.welcome > 0 && p.welcome >= total {
 		code = Unprocessable
 	}
 	if p.frozen {

@@ -412,6 +412,7 @@ func TestProgramUpdate(t *testing.T) {
 	const update = "program update Coffee"
 	for _, flags := range []string{
 		" --min-spend-cents 250", " --min-spend-cents none", " --max-stamps-per-day 3 --min-spend-cents none", " --max-stamps-per-day none",
+		" --welcome-stamps 9", " --welcome-stamps none",
 	} {
 		f.prints(update+flags, "prg_")
 	}
@@ -424,7 +425,7 @@ func TestProgramUpdate(t *testing.T) {
 	}
 	for flags, says := range map[string]string{
 		" --min-spend-cents 0": "--min-spend-cents", " --max-stamps-per-day 0": "--max-stamps-per-day",
-		" --max-stamps-per-day many": "--max-stamps-per-day", "": "--enroll", " --enroll-slug Tea": "--enroll-slug",
+		" --max-stamps-per-day many": "--max-stamps-per-day", " --welcome-stamps 10": "welcome_stamps", "": "--enroll", " --enroll-slug Tea": "--enroll-slug",
 		" --enroll-slug mint --min-spend-cents 1": "command of its own",
 	} {
 		f.refused(update+flags, says)

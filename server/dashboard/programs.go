@@ -274,5 +274,6 @@ func (v *visit) programRules(p *store.ProgramForm) []web.Fact {
 	return []web.Fact{
 		v.fact("Minimum purchase for a stamp", spend),
 		v.fact("Most stamps per card and day", max),
+		v.fact("Stamps on a new card", v.Number(p.WelcomeStamps)),
 	}
 }

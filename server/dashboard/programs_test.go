@@ -153,7 +153,10 @@ func TestFrozenProgram(t *testing.T) {
 		t.Error("a prize can be added")
 	}
 	s.Unchanged(func() { manager.post(at+"/prize/"+prize, url.Values{"name": {"X"}}).want(409) })
-	manager.fill(at+"/rules", "max_stamps_per_day", "2").next().has("The rules at the till were saved.")
+	manager.fill(at+"/rules", "welcome_stamps", "5").want(422).problem("welcome_stamps", "must be fewer than every prize")
+	manager.fill(at+"/rules", "max_stamps_per_day", "2", "welcome_stamps", "4").next().
+		has("The rules at the till were saved.", "Stamps on a new card")
+	manager.get("/dashboard/card/" + s.Issue(program, nil)).has("4 of 10 stamps")
 }
 
 func TestPrizes(t *testing.T) {

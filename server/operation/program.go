@@ -141,9 +141,9 @@ func programAction(action, title, doc string) *kernel.Operation {
 var UpdateProgramSettings = declare(kernel.Operation{
 	ID:      "updateProgramSettings",
 	Group:   programs,
-	Title:   "Set the purchase that a stamp demands, and the stamps of a day",
+	Title:   "Set the purchase that a stamp demands, the stamps of a day, and those of a new card",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   codes{store.NotFound, store.Unprocessable},
 	Mode:    wire.Patch,
 	Write:   inShopWith((*store.Tx).UpdateProgramSettings),
 })

@@ -153,6 +153,10 @@ var fieldRefusals = map[string][]refusal{
 			"The prizes of a program can be due at {0} different numbers of stamps at most."},
 		{"A threshold has at most %d options.", "At most {0} prizes can be due at the same number of stamps."},
 	},
+	"welcome_stamps": {
+		{"New cards begin with welcome_stamps of %d, which must be below every threshold and total_stamps.",
+			"The stamps on a new card must be fewer than every prize and a full card need."},
+	},
 	"total_stamps": {
 		{"total_stamps cannot be below the prize threshold %d.",
 			"There is a prize at {0} stamp. Enter at least as many, or change the prize first.|There is a prize at {0} stamps. " +

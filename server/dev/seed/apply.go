@@ -184,7 +184,7 @@ func (g *program) write(a *application, tx *store.Tx) (string, error) {
 		a.ids[z.n] = prize.ID
 	}
 	a.path = g.path
-	settings := store.ProgramSettings{MinSpendCents: g.MinSpendCents, MaxStampsPerDay: g.MaxStampsPerDay}
+	settings := store.ProgramSettings{MinSpendCents: g.MinSpendCents, MaxStampsPerDay: g.MaxStampsPerDay, WelcomeStamps: g.WelcomeStamps}
 	if _, err := tx.UpdateProgramSettings(a.access(g).Shop, made.ID, settings); err != nil {
 		return "", err
 	}

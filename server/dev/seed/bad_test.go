@@ -107,6 +107,11 @@ var invalidSeeds = []struct{ old, new, want string }{
 	},
 	{
 		`"discount_percent": 5`,
+		`"discount_percent": 5, "welcome_stamps": 1`,
+		`15: shops.0.programs.2.welcome_stamps: does not apply to programs of type discount`,
+	},
+	{
+		`"discount_percent": 5`,
 		`"discount_percent": 5, "min_spend_cents": 1`,
 		`15: shops.0.programs.2.min_spend_cents: does not apply to programs of type discount`,
 	},

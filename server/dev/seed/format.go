@@ -86,6 +86,7 @@ type program struct {
 	ScopedLocationRefs  store.Opt[[]string] `json:"scoped_location_refs" max:"1000" doc:"Required and not empty with selected_locations."`
 	MinSpendCents       store.Opt[int64]    `json:"min_spend_cents" min:"1" max:"100000000" doc:"Stamp programs: what a stamp's purchase must cost at least."`
 	MaxStampsPerDay     store.Opt[int64]    `json:"max_stamps_per_day" min:"1" max:"1000" doc:"Stamp programs: stamps that a card may get on a day of the shop's calendar. Default: no limit."`
+	WelcomeStamps       store.Opt[int64]    `json:"welcome_stamps" min:"0" max:"999" doc:"Stamp programs: stamps with which a card begins, below every threshold and total_stamps. Default 0."`
 	Draft               store.Opt[bool]     `json:"draft" doc:"True leaves the program unpublished; it can have no cards. Default false."`
 	Prizes              store.Opt[[]*prize] `json:"prizes" max:"100" doc:"The ladder, stamp programs only: at most 3 thresholds of at most 3 options each."`
 }

@@ -113,6 +113,7 @@ func (g *program) link(l *linker) {
 	stamps := store.CollectsStamps(g.Type.V)
 	l.require(stamps || !g.MinSpendCents.Set, g, "min_spend_cents", "does not apply to programs of type %s", g.Type.V)
 	l.require(stamps || !g.MaxStampsPerDay.Set, g, "max_stamps_per_day", "does not apply to programs of type %s", g.Type.V)
+	l.require(stamps || !g.WelcomeStamps.Set, g, "welcome_stamps", "does not apply to programs of type %s", g.Type.V)
 	l.require(stamps || len(g.Prizes.V) == 0, g, "prizes", "do not apply to programs of type %s", g.Type.V)
 }
 
