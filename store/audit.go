@@ -28,7 +28,8 @@ type AuditActor struct {
 
 // audit inserts an audit row for the write that tx makes. shop is 0 if it concerns no
 // shop, and target is 0 if it concerns nobody who is known. detail is a JSON object or
-// empty. It must not contain personal data or secrets.
+// empty. It must not contain personal data or secrets, but for the reason of an adjustment,
+// which erasing the card removes.
 func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
 	if tx.Actor.Staff != 0 {
 		detail = prependMembers(detail, `"staff_id":"`+tx.ID(KindStaff, tx.Actor.Staff)+`"`)

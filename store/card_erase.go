@@ -23,6 +23,7 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 		tx.exec(t.eraseSQL(), c.root)
 	}
 	tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?2), deleted_at=?2, updated_at=?2 WHERE id "+instances, c.root, tx.Now)
+	tx.eraseReasons(c.root)
 	tx.scrubEvents(c.root)
 	tx.deleteMail(c.root)
 	tx.exec("DELETE FROM sent_mails WHERE card_id=?", c.root)

@@ -16,7 +16,7 @@ func (tx *Tx) noteSeen(chain *cardChain, e entry) {
 // lastPresented is the time of the last presentation of a row of cards.
 func lastPresented(card string) string {
 	return "(SELECT created_at FROM transactions WHERE card_id=" +
-		card + ".id AND type NOT IN ('reversal', 'expiry') ORDER BY id DESC LIMIT 1)"
+		card + ".id AND type NOT IN " + unpresented + " ORDER BY id DESC LIMIT 1)"
 }
 
 // seenChainsSQL gives, for each chain of a program, its root, the day that the root has, and

@@ -54,14 +54,19 @@ func (tx *Tx) book(chain *cardChain, c *card, e entry) (t TillTransaction, key i
 		CreatedAt:   tx.Now,
 	}
 	t.Staff, t.OccurredAt, t.ClientReference = tx.namedStaff(chain.Staff), e.occurred, e.reference
-	tx.audit(chain.Shop, "transaction."+e.kind, KindTransaction, key, "")
+	detail := ""
+	if e.kind == TransactionAdjustment {
+		detail = e.metadata.V // the reason
+	}
+	tx.audit(chain.Shop, "transaction."+e.kind, KindTransaction, key, detail)
 	return t, key
 }
 
 // isPresentation reports whether the row stands for a card that was presented and
-// accepted. Rows of expiries are also written when the presentation is refused.
+// accepted. Rows of expiries are also written when the presentation is refused. The condition
+// unpresented is the same in SQL.
 func (e entry) isPresentation() bool {
-	return e.kind != TransactionExpiry && e.kind != TransactionReversal
+	return e.kind != TransactionExpiry && e.kind != TransactionReversal && e.kind != TransactionAdjustment
 }
 
 // countEntry adds a row to the sums that statistics read, with what the row changes

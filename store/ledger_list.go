@@ -11,15 +11,19 @@ const (
 	TransactionSpend      = "spend"
 	TransactionDiscount   = "discount"
 	TransactionAccess     = "access"
+	TransactionAdjustment = "adjustment"
 )
 
+// unpresented are the types of rows that do not stand for a card that was presented and accepted.
+const unpresented = "('reversal', 'expiry', 'adjustment')"
+
 // Transaction is a row of the ledger: it proves that a card was presented at a
-// location.
+// location, unless it is an adjustment.
 type Transaction struct {
 	ID           string       `json:"id" min:"1" doc:"Opaque."`
 	CardID       string       `json:"card_id"`
 	ProgramID    string       `json:"program_id"`
-	Type         string       `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access"`
+	Type         string       `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access,adjustment"`
 	LocationID   string       `json:"location_id" doc:"The location where it happened."`
 	LocationName string       `json:"location_name"`
 	StampsDelta  Null[int64]  `json:"stamps_delta"`
@@ -42,7 +46,7 @@ type TransactionFilter struct {
 	LocationID Opt[string] `json:"location_id" doc:"For a restricted key, a location outside its restriction gives an empty page."`
 	ProgramID  Opt[string] `json:"program_id"`
 	CardID     Opt[string] `json:"card_id"`
-	Type       Opt[string] `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access"`
+	Type       Opt[string] `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access,adjustment"`
 	From       Opt[Time]   `json:"from" doc:"Inclusive, on created_at."`
 	To         Opt[Time]   `json:"to" doc:"Exclusive, on created_at."`
 }

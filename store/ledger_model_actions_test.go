@@ -20,6 +20,16 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 	if r.code != "" {
 		return r
 	}
+	m.give(&r, h, n, simRow{kind: "stamp", location: location, occurred: Null[Time]{min(m.occurred.V, m.now), m.occurred.Valid}})
+	if r.code == "" {
+		h.active = true
+	}
+	return r
+}
+
+// give spreads n stamps over the cards of a chain, one row for each.
+func (m *tillModel) give(r *result, h *simChain, n int64, row simRow) {
+	p := h.program
 	// The stamps fill the open instances in order, then a new one; at most two in all.
 	type share struct {
 		c *simCard // nil for a new one
@@ -38,7 +48,7 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 	}
 	if !p.repeat && len(shares) == 0 {
 		r.code = CardFullNoRepeat
-		return r
+		return
 	}
 	fresh := 0
 	for ; rest > 0; rest -= min(rest, p.total) {
@@ -48,18 +58,18 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 	// Choice: a full card is one of the two, so a stamp opens one card at most.
 	if len(shares) > 2 || fresh > 1 {
 		r.code = Unprocessable
-		return r
+		return
 	}
-	h.active = true
+	if row.kind == "adjustment" && !p.repeat && shares[0].n < n {
+		r.code = Unprocessable
+		return
+	}
 	for i, s := range shares {
 		if s.c == nil {
 			s.c = h.addChild()
 		}
-		row := m.addRow(
-			&r,
-			s.c,
-			simRow{kind: "stamp", location: location, stamps: Some(s.n), occurred: Null[Time]{min(m.occurred.V, m.now), m.occurred.Valid}},
-		)
+		row.stamps = Some(s.n)
+		row := m.addRow(r, s.c, row)
 		if i == 0 {
 			r.first = row
 			continue
@@ -76,7 +86,59 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 			c.archived = true
 		}
 	}
+}
+
+// adjust gives or takes n stamps or cents. Choices: a card that loses its last stamp keeps its cycle, unless
+// that is complete; a child that is left with nothing stays.
+func (m *tillModel) adjust(h *simChain, location int, n int64, money bool) (r result) {
+	p, live := h.program, h.live()
+	row := simRow{kind: "adjustment", location: location}
+	have := int64(0)
+	for _, c := range live {
+		have += c.stamps
+	}
+	switch {
+	case h.erased:
+		r.code = NotFound
+	case len(live) == 0:
+		r.code = Conflict
+	case money != (p.kind == "prepaid") || !money && !p.collectsStamps() || p.scoped && location != 0:
+		r.code = Unprocessable
+	case money && live[0].value+n < 0:
+		r.code = PrepaidInsufficientBalance
+	case money:
+		row.value = Some(n)
+		m.addRow(&r, live[0], row)
+	case n > 0:
+		m.give(&r, h, n, row)
+	case have < -n:
+		r.code = Unprocessable
+	default:
+		m.take(&r, live, -n, row)
+	}
 	return r
+}
+
+func (m *tillModel) take(r *result, live []*simCard, n int64, row simRow) {
+	for _, c := range slices.Backward(live) {
+		k := min(n, c.stamps)
+		if k == 0 {
+			continue
+		}
+		n -= k
+		row.stamps = Some(-k)
+		for _, given := range slices.Backward(m.rows) {
+			if given.isHeld(c) {
+				taken := min(k, given.stamps.V-given.taken)
+				given.taken += taken
+				k -= taken
+			}
+		}
+		c.left -= k
+		if m.addRow(r, c, row); c.stamps == 0 && c.done[c.cycle] {
+			c.startCycle()
+		}
+	}
 }
 
 func (m *tillModel) redeem(h *simChain, location int, prize string) result {
@@ -172,13 +234,13 @@ func (m *tillModel) reverse(t *simRow, location int) result {
 	for _, row := range pair {
 		c := row.card
 		switch {
-		case row.kind == "reversal" || row.kind == "expiry":
+		case row.kind == "reversal" || row.kind == "expiry" || row.kind == "adjustment":
 			return resultOf(Unprocessable)
 		case row.reversed:
 			return resultOf(Conflict)
 		case c.done[row.cycle]:
 			return resultOf(CannotReverseCompletedCycle)
-		case row.expired:
+		case row.expired || row.taken > 0:
 			return resultOf(Unprocessable)
 		case c.archived:
 			return resultOf(Conflict)

@@ -72,6 +72,7 @@ type simRow struct {
 	pair          *simRow
 	reversed      bool
 	expired       bool
+	taken         int64 // of its stamps, by later adjustments
 	reverses      *simRow
 	overflow      bool // the second row of its pair
 }
@@ -221,7 +222,8 @@ func (m *tillModel) checkRevival(h *simChain, ref string) Code {
 
 func (m *tillModel) addRow(r *result, c *simCard, row simRow) *simRow {
 	row.card, row.at, row.cycle = c, m.now, c.cycle
-	if c.chain.firstLocation < 0 && row.kind != "expiry" {
+	// Choice: where adjustments filled the first card before anything was presented, its own first row counts.
+	if c == c.chain.cards[0] && c.chain.firstLocation < 0 && row.kind != "expiry" && row.kind != "adjustment" {
 		c.chain.firstLocation = row.location
 	}
 	c.stamps += row.stamps.V
@@ -270,10 +272,9 @@ func (m *tillModel) expireStamps(r *result, h *simChain, location int) {
 			lost, c.left = c.left, 0
 		}
 		for _, row := range m.rows {
-			if row.card == c && row.kind == "stamp" && !row.reversed && !row.expired && row.cycle == c.cycle &&
-				row.at <= m.now.Add(-days(h.program.stampDays)) {
+			if row.isHeld(c) && row.at <= m.now.Add(-days(h.program.stampDays)) {
 				row.expired = true
-				lost += row.stamps.V
+				lost += row.stamps.V - row.taken
 			}
 		}
 		if lost == 0 {
@@ -284,6 +285,12 @@ func (m *tillModel) expireStamps(r *result, h *simChain, location int) {
 			c.startCycle()
 		}
 	}
+}
+
+// isHeld reports whether the row gave stamps that the card may still have.
+func (r *simRow) isHeld(c *simCard) bool {
+	gave := r.kind == "stamp" || r.kind == "adjustment" && r.stamps.V > 0
+	return r.card == c && gave && !r.reversed && !r.expired && r.cycle == c.cycle
 }
 
 func (c *simCard) startCycle() {

@@ -94,19 +94,28 @@ func (tx *Tx) checkAction(chain *cardChain, types ...string) (*cardChain, error)
 	chain.setProgram(program)
 	switch {
 	case !slices.Contains(types, chain.program.Type):
-		return nil, refuse(Unprocessable, "A card of a %s program does not take this.", chain.program.Type)
+		return nil, errOtherType(program)
 	case !chain.program.worksAt(tx.s, chain.Location):
-		return nil, refuse(Unprocessable, "The program's cards do not work at this location.")
+		return nil, errNotHere
 	case chain.program.SuspendedAt.Valid:
 		return nil, refuse(CardSuspended, "The program is suspended.")
 	case len(chain.instances) == 0:
-		return nil, refuse(Conflict, "The card is archived.")
+		return nil, errArchived
 	case chain.instances[0].Status == StatusExpired:
 		return nil, tx.refuseExpired(chain)
 	case chain.instances[0].lockedAt.Valid:
 		return nil, refuse(CardSuspended, "The card is locked.")
 	}
 	return chain, nil
+}
+
+var (
+	errNotHere  = refuse(Unprocessable, "The program's cards do not work at this location.")
+	errArchived = refuse(Conflict, "The card is archived.")
+)
+
+func errOtherType(p *program) error {
+	return refuse(Unprocessable, "A card of a %s program does not take this.", p.Type)
 }
 
 // worksAt reports whether the program's cards work at a location.

@@ -139,6 +139,39 @@ func (s *simulation) use() {
 		func(h *simChain, location int) result { return s.model.use(h, location) })
 }
 
+func (s *simulation) adjust() {
+	c := s.card(func(p *simProgram) bool { return p.collectsStamps() || p.kind == "prepaid" })
+	if c == nil {
+		return
+	}
+	h, location, f := c.chain, s.location(), AdjustFields{Reason: set("A mistake")}
+	f.LocationID = set(s.tills[location].location)
+	money := (h.program.kind == "prepaid") != s.chance("other type", 20)
+	n := int64(s.draw("adjustment", -8, 8))
+	if n == 0 {
+		n = -1
+	}
+	if money {
+		n *= 100
+		f.AmountCents = set(n)
+	} else {
+		f.Stamps = set(n)
+	}
+	want := s.model.adjust(h, location, n, money)
+	out, err := attempt(s.f, func(tx *Tx) (Adjusted, error) { return tx.AdjustCard(s.f.a.Shop, c.id, f) })
+	s.checkOperation(c, want.code, err, want.rows...)
+	if err != nil {
+		return
+	}
+	if len(out.Transactions) != len(want.rows) {
+		s.Fatalf("%d rows, want %d", len(out.Transactions), len(want.rows))
+	}
+	for i, row := range want.rows {
+		s.compareRow("adjusted", row, &out.Transactions[i])
+	}
+	s.compareCard("adjusted", h.shown(), &out.Card)
+}
+
 func (s *simulation) reverse() {
 	if len(s.model.rows) == 0 {
 		return

@@ -33,19 +33,29 @@ func (s *simulation) compareAnswer(which string, want *simRow, t *TillTransactio
 	case want == nil && t == nil && d == nil:
 	case want == nil || t == nil || d == nil:
 		s.Fatalf("the %s row is %v of card %v, want %v", which, t, d, want)
-	case t.ID != want.id || t.CardID != want.card.id || t.Type != want.kind || t.StampsDelta != want.stamps ||
-		t.ValueDelta != want.value || t.PrizeID.V != want.prize || t.OccurredAt != want.occurred:
-		s.Fatalf("the %s row is %+v, want %+v", which, *t, *want)
-	case d.ID != want.card.id || d.Status != want.card.status(s.model.now) || d.StampsCount != want.card.stamps ||
-		d.CurrentValue.V != want.card.value:
-		s.Fatalf("the %s card is %+v, want %+v", which, d.Card, *want.card)
+	default:
+		s.compareRow(which, want, t)
+		s.compareCard(which, want.card, d)
 	}
 }
 
-func (s *simulation) checkOperation(c *simCard, want Code, err error) {
+func (s *simulation) compareRow(which string, want *simRow, t *TillTransaction) {
+	if t.ID != want.id || t.CardID != want.card.id || t.Type != want.kind || t.StampsDelta != want.stamps ||
+		t.ValueDelta != want.value || t.PrizeID.V != want.prize || t.OccurredAt != want.occurred {
+		s.Fatalf("the %s row is %+v, want %+v", which, *t, *want)
+	}
+}
+
+func (s *simulation) compareCard(which string, want *simCard, d *CardDetail) {
+	if d.ID != want.id || d.Status != want.status(s.model.now) || d.StampsCount != want.stamps || d.CurrentValue.V != want.value {
+		s.Fatalf("the %s card is %+v, want %+v", which, d.Card, *want)
+	}
+}
+
+func (s *simulation) checkOperation(c *simCard, want Code, err error, rows ...*simRow) {
 	s.checkCode(want, err)
 	s.compareChain(c.chain)
-	s.compareLedger(nil)
+	s.compareLedger(rows)
 }
 
 func (s *simulation) checkCode(want Code, err error) {

@@ -10,18 +10,18 @@ type ledgerRow struct {
 	key, card, location, cycle int64
 	kind                       string
 	stamps, value, prize       Null[int64]
-	reversed, expired          bool
+	reversed, expired, taken   bool
 	overflowOf                 int64
 	counted                    Time // the sums by time count it then
 }
 
 var ledgerRowSQL = `SELECT t.id, t.card_id, t.location_id, t.cycle, t.type, t.stamps_delta, t.value_delta, t.prize_id,
-	t.reversed_at IS NOT NULL, t.expired_at IS NOT NULL, ifnull(t.overflow_of, 0), ifnull(t.occurred_at, t.created_at)
+	t.reversed_at IS NOT NULL, t.expired_at IS NOT NULL, t.taken>0, ifnull(t.overflow_of, 0), ifnull(t.occurred_at, t.created_at)
 	FROM transactions t WHERE `
 
 func (q *queries) ledgerRow(cond string, args ...any) (t ledgerRow, found bool) {
 	found = q.one(into(&t.key, &t.card, &t.location, &t.cycle, &t.kind, &t.stamps, &t.value, &t.prize,
-		&t.reversed, &t.expired, &t.overflowOf, &t.counted), ledgerRowSQL+cond, args...)
+		&t.reversed, &t.expired, &t.taken, &t.overflowOf, &t.counted), ledgerRowSQL+cond, args...)
 	return t, found
 }
 
@@ -41,16 +41,21 @@ func (tx *Tx) Reverse(till Till, id string, f UseFields) (out Stamped, err error
 // device. The rules are those of Reverse.
 func (tx *Tx) ReverseByPerson(shop int64, id string, f Metadata) (out Stamped, err error) {
 	t, _ := tx.ledgerRow("t.id=? AND t.shop_id=?", tx.keyOrNone(KindTransaction, id), shop)
-	state, disabled := "", false
-	tx.one(into(&state, &disabled), `SELECT s.subscription_state, l.disabled_at IS NOT NULL
-		FROM shops s JOIN locations l ON l.shop_id=s.id WHERE s.id=? AND l.id=?`, shop, t.location)
-	switch {
-	case state == "suspended" || state == "cancelled":
-		return out, refuse(SubscriptionSuspended, "The shop's subscription is %s.", state)
-	case disabled:
+	if err := tx.checkSubscription(shop); err != nil {
+		return out, err
+	}
+	if tx.number("SELECT count(*) FROM locations WHERE id=? AND disabled_at IS NOT NULL", t.location) > 0 {
 		return out, refuse(LocationDisabled, "The location of the transaction is disabled.")
 	}
 	return tx.reverse(Till{Shop: shop, Location: t.location}, t, UseFields{Metadata: f})
+}
+
+// checkSubscription refuses a shop whose subscription has ended or is suspended.
+func (tx *Tx) checkSubscription(shop int64) error {
+	if state := tx.cachedShop(shop).SubscriptionState; state == "suspended" || state == "cancelled" {
+		return refuse(SubscriptionSuspended, "The shop's subscription is %s.", state)
+	}
+	return tx.failed
 }
 
 // reverse reverses a row of the location of a till. The till's device is 0 for a
@@ -126,6 +131,9 @@ func (tx *Tx) checkReversible(chain *cardChain, t ledgerRow) error {
 	}
 	if t.expired {
 		return refuse(Unprocessable, "Stamps of the transaction have expired.")
+	}
+	if t.taken {
+		return refuse(Unprocessable, "An adjustment has taken stamps of the transaction.")
 	}
 	c := chain.instance(t.card)
 	switch {

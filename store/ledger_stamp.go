@@ -77,8 +77,9 @@ func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err err
 	if err != nil {
 		return out, commitRefusal(expired, err)
 	}
-	return tx.bookStamps(chain, plan,
-		entry{kind: TransactionStamp, metadata: f.text(), occurred: f.occurred(tx.Now), reference: f.reference()})
+	tx.activateInvited(chain)
+	return tx.tillAnswer(chain, tx.bookStamps(chain, plan,
+		entry{kind: TransactionStamp, metadata: f.text(), occurred: f.occurred(tx.Now), reference: f.reference()})...)
 }
 
 // commitRefusal returns err. If err is a refusal and rows were written before it, it
@@ -191,8 +192,7 @@ var errTooManyStamps = refuse(Unprocessable, "So many stamps would need a third 
 // bookStamps writes the rows of a plan, of which e has what both have in common and the
 // reference of the first, adds a card if the plan needs one, and
 // archives the cards that are complete.
-func (tx *Tx) bookStamps(chain *cardChain, plan stampPlan, e entry) (out Stamped, err error) {
-	tx.activateInvited(chain)
+func (tx *Tx) bookStamps(chain *cardChain, plan stampPlan, e entry) []writtenRow {
 	first, second := plan.first, plan.second
 	if plan.parent != nil {
 		child := tx.addOverflowCard(chain, plan.parent)
@@ -211,22 +211,23 @@ func (tx *Tx) bookStamps(chain *cardChain, plan stampPlan, e entry) (out Stamped
 		written = append(written, writtenRow{t, second})
 	}
 	tx.archiveCompleted(chain)
-	return tx.tillAnswer(chain, written...)
+	return written
 }
 
 // addOverflowCard adds a child to the chain, which takes the stamps that its full
 // parent cannot.
 func (tx *Tx) addOverflowCard(chain *cardChain, parent *card) *card {
 	key := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, `+inherited()+`,
-		expires_at, activated_at, installed_at, platform, first_location_id, live, created_at, updated_at)
+		expires_at, lapsed, activated_at, locked_at, installed_at, platform, live, created_at, updated_at)
 		SELECT ?1, shop_id, program_id, ?2, id, 'overflow', `+inherited()+`,
-		expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4 FROM cards WHERE id=?5`,
-		tx.nextKey("cards"), parent.root, chain.Location, tx.Now, parent.key)
+		expires_at, ifnull(expires_at<=?3, 0), activated_at, locked_at, installed_at, platform, 0, ?3, ?3 FROM cards WHERE id=?4`,
+		tx.nextKey("cards"), parent.root, tx.Now, parent.key)
 	tx.countNewCard()
-	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
+	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt,
+		lockedAt: parent.lockedAt, neverPresented: true}
 	c.ID, c.StampsCount, c.CreatedAt = tx.ID(KindCard, key), 0, tx.Now
 	chain.instances = append(chain.instances, c)
-	tx.counts.addTotals(c.program, totals{active: 1}) // its parent is active: it was just presented
+	tx.counts.addTotals(c.program, totals{active: oneIf(c.Status == StatusActive)}) // an adjustment leaves the status alone
 	tx.emit(pendingEvent{name: event.CardAdded, shop: chain.Shop, program: chain.program.key, card: key, location: chain.Location})
 	return c
 }
@@ -271,7 +272,7 @@ func (q *queries) claimedPrizes(of *card) (m map[int64]int64) {
 
 // heldRow is the condition on a row of the ledger that it gave stamps which its card may still
 // have, if its cycle is the card's.
-const heldRow = "type='stamp' AND reversed_at IS NULL AND expired_at IS NULL"
+const heldRow = "type IN ('stamp', 'adjustment') AND stamps_delta>0 AND reversed_at IS NULL AND expired_at IS NULL"
 
 // expireStamps writes an expiry row for each card of the chain that has stamps which
 // are too old, and reports whether there were any. Those that a card began with are as old
@@ -284,7 +285,7 @@ func (tx *Tx) expireStamps(chain *cardChain) (any bool) {
 	before := tx.Now.Add(-time.Duration(chain.program.stampsExpireAfterDays.V) * 24 * time.Hour)
 	const old = " FROM transactions WHERE card_id=? AND cycle=? AND created_at<=? AND " + heldRow
 	for _, c := range chain.instances {
-		n := tx.number("SELECT ifnull(sum(stamps_delta), 0)"+old, c.key, c.cycle, before)
+		n := tx.number("SELECT ifnull(sum(stamps_delta-taken), 0)"+old, c.key, c.cycle, before)
 		if c.cycle == 0 && c.openingLeft > 0 && c.CreatedAt <= before {
 			n += c.openingLeft
 			tx.setOpeningLeft(c, 0)

@@ -150,6 +150,10 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 		check(tx.UpdateContact(f.a, l.card, ContactPatch{Phone: set("+390612345678"), Codes: set([]string{"4006381333931"})}))
 		check(tx.NewInstallLink(f.a, l.card, LinkFields{}))
 		check(tx.SetCardLocked(f.a.Shop, l.card, true))
+		for _, n := range []int64{2, -1} {
+			reason := AdjustFields{Stamps: set(n), LocationID: set(f.ID(KindLocation, 1)), Reason: set("Goodwill")}
+			check(tx.AdjustCard(f.a.Shop, l.card, reason))
+		}
 		check(tx.ArchiveCard(f.a.Shop, l.card))
 		check(tx.PruneIdempotency(100))
 		check(tx.IssueBlankCards(f.a.Shop, l.program, BlankFields{Count: set[int64](1)}))

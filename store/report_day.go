@@ -46,7 +46,7 @@ type ReportSums struct {
 
 // TypeReport is the part of a report of one type of row.
 type TypeReport struct {
-	Type         string `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access"`
+	Type         string `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access,adjustment"`
 	Rows         int64  `json:"rows"`
 	ReversedRows int64  `json:"reversed_rows"`
 	Stamps       int64  `json:"stamps"`
@@ -190,7 +190,7 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 	}
 	d.ByType, d.ByDevice, d.ByProgram = []TypeReport{}, []DeviceReport{}, []NamedReport{}
 	for _, kind := range []string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend,
-		TransactionDiscount, TransactionAccess, TransactionExpiry, TransactionReversal} {
+		TransactionDiscount, TransactionAccess, TransactionExpiry, TransactionReversal, TransactionAdjustment} {
 		if k := types[kind]; k != nil {
 			k.Type = kind
 			d.ByType = append(d.ByType, *k)

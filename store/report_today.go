@@ -149,13 +149,13 @@ func (v *View) cardsMade(shop int64, from, to Time) (n int64) {
 
 // firstKeyFrom returns a key of a table: no row below it was created at a time or
 // later, and no row from it on before.
-func (v *View) firstKeyFrom(table string, at Time) (key int64) {
-	low, high := int64(1), v.number("SELECT ifnull(max(id), 0)+1 FROM "+table)
-	for low < high && v.failed == nil {
+func (q *queries) firstKeyFrom(table string, at Time) (key int64) {
+	low, high := int64(1), q.number("SELECT ifnull(max(id), 0)+1 FROM "+table)
+	for low < high && q.failed == nil {
 		middle := low + (high-low)/2
 		var key int64
 		var created Time
-		v.one(into(&key, &created), "SELECT id, created_at FROM "+table+" WHERE id>=? ORDER BY id LIMIT 1", middle)
+		q.one(into(&key, &created), "SELECT id, created_at FROM "+table+" WHERE id>=? ORDER BY id LIMIT 1", middle)
 		if created < at {
 			low = key + 1
 		} else {

@@ -405,7 +405,7 @@ CREATE TABLE audit (
   action      TEXT    NOT NULL,
   target_kind INTEGER NOT NULL,           -- store.Kind
   target_id   INTEGER NOT NULL,
-  detail      TEXT,                       -- JSON object; never holds personal data or secrets
+  detail      TEXT,                       -- JSON object without secrets; of personal data, only the reason of an adjustment, until its card is erased
   created_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX audit_shop ON audit (shop_id);

@@ -77,11 +77,11 @@ func (c *counts) addLocation(p, location int64, h PeriodSums) {
 func (c *counts) addTotals(program int64, t totals) { c.totals.entry(program).add(t) }
 
 // countRow adds a row of the ledger to the sums. With sign -1 it subtracts a row
-// that was reversed. Rows of reversals and expiries are not counted.
+// that was reversed. Rows of reversals, expiries and adjustments are not counted.
 func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stamps, value, sign int64) {
 	h, t := PeriodSums{Activity: sign}, totals{}
 	switch kind {
-	case "reversal", "expiry":
+	case TransactionReversal, TransactionExpiry, TransactionAdjustment:
 		return
 	case "stamp":
 		h.Stamps, t.stamps = sign*stamps, sign*stamps

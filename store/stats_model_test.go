@@ -73,10 +73,10 @@ func (s *simulation) where() (list []Location) {
 	return list
 }
 
-// counted returns the rows that count: not reversed, and neither reversals nor expiries.
+// counted returns the rows that count: not reversed, and neither reversals nor expiries nor adjustments.
 func (s *simulation) counted(of func(*simProgram) bool) (list []*simRow) {
 	for _, r := range s.model.rows {
-		if of(r.card.chain.program) && !r.reversed && r.kind != "reversal" && r.kind != "expiry" {
+		if of(r.card.chain.program) && !r.reversed && r.kind != "reversal" && r.kind != "expiry" && r.kind != "adjustment" {
 			list = append(list, r)
 		}
 	}

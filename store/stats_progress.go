@@ -13,9 +13,9 @@ func (tx *Tx) countProgress(chain *cardChain, c *card, e entry, before int64) (c
 	if had == has && wasFull == isFull {
 		return 0, 0
 	}
-	// Only an expiry takes the last stamp from a card whose cycle is completed, and no
-	// row gives such a card its first one.
-	if (wasFull != isFull || e.kind == TransactionExpiry) && tx.isCompleted(c.key, c.cycle) {
+	// Only an expiry or an adjustment takes the last stamp from a card whose cycle is completed,
+	// and no row gives such a card its first one.
+	if (wasFull != isFull || e.kind == TransactionExpiry || e.kind == TransactionAdjustment) && tx.isCompleted(c.key, c.cycle) {
 		return 0, 0
 	}
 	finished := wasFull != isFull && tx.nothingToClaim(chain, c)

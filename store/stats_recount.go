@@ -7,14 +7,14 @@ import "iter"
 
 // countedRow is the condition on a row of transactions under which it is
 // counted.
-const countedRow = "reversed_at IS NULL AND type NOT IN ('reversal', 'expiry')"
+const countedRow = "reversed_at IS NULL AND type NOT IN " + unpresented
 
 // openCycle is the condition on a card k that its cycle was not completed.
 const openCycle = "NOT EXISTS (SELECT 1 FROM cycles WHERE card_id=k.id AND cycle=k.cycle)"
 
 // firstAccepted gives the location of the first accepted presentation of a row of
 // cards.
-const firstAccepted = `(SELECT location_id FROM transactions WHERE card_id=cards.id AND type NOT IN ('reversal', 'expiry') ORDER BY id
+const firstAccepted = `(SELECT location_id FROM transactions WHERE card_id=cards.id AND type NOT IN ` + unpresented + ` ORDER BY id
 	LIMIT 1)`
 
 // presentedElsewhere is the condition on a row of cards that its first_location_id

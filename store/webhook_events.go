@@ -42,6 +42,9 @@ var ledgerEvents = map[string]event.Name{"stamp": event.StampAssigned, "redempti
 // transaction.created.
 func (tx *Tx) emitLedger(chain *cardChain, c *card, key int64, e entry) {
 	row := eventRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
+	if e.kind == TransactionAdjustment && e.value.Valid {
+		row.specific = event.ValueChanged
+	}
 	if e.reversed == "topup" || e.reversed == "spend" {
 		row.also = event.ValueChanged
 	}

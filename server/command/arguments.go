@@ -29,11 +29,26 @@ func Run(args []string) error {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	ctx, err := parser.Parse(args)
+	ctx, err := parser.Parse(joinNegative(args))
 	if err != nil {
 		return explain(err)
 	}
 	return ctx.Run()
+}
+
+// negative matches a number that the parser takes for a flag.
+var negative = regexp.MustCompile(`^-[0-9]+$`)
+
+// joinNegative joins negative numbers to the flags before them, as in --stamps=-2.
+func joinNegative(args []string) (joined []string) {
+	for i, arg := range args {
+		if i > 0 && negative.MatchString(arg) && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
+			joined[len(joined)-1] += "=" + arg
+		} else {
+			joined = append(joined, arg)
+		}
+	}
+	return joined
 }
 
 // The errors of the parser that explain recognises.

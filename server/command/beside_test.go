@@ -461,3 +461,24 @@ func TestAttackTerminal(t *testing.T) {
 		}
 	}
 }
+
+// TestCardAdjust adjusts cards by flags with signs.
+func TestCardAdjust(t *testing.T) {
+	f := newFile(t)
+	f.run("program create --name Coffee --type standard --total-stamps 10 --icon-key coffee")
+	f.run("program create --name Gift --type prepaid --initial-balance-cents 500")
+	f.run("location create --name Centro --address Via --city Roma --postal-code 1 --country-code IT")
+	for _, program := range []string{"Coffee", "Gift"} {
+		f.run("program publish " + program)
+		f.run("card issue " + program + " --holder-name Ada" + program)
+	}
+	const more = " --location Centro --reason 'A mistake'"
+	f.prints("card adjust AdaCoffee --stamps 4"+more, "AdaCoffee")
+	f.prints("card adjust AdaCoffee --stamps -3"+more, "AdaCoffee")
+	f.prints("card adjust AdaGift --amount=-500"+more, "AdaGift")
+	f.prints("transaction list", "adjustment", "+4", "-3", "-500 cents")
+	f.refused("card adjust AdaCoffee --stamps -3"+more, "The card has 1 stamps")
+	f.refused("card adjust AdaCoffee --stamps 3 --location Centro", "--reason")
+	f.refused("card adjust AdaCoffee"+more, "--stamps is required")
+	f.prints("check", "ok")
+}

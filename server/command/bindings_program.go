@@ -180,6 +180,16 @@ var programBindings = []binding{
 		columns: statusColumns,
 	},
 	{
+		path:     "card adjust",
+		help:     "Give a card stamps or money without a till, or take them.",
+		op:       operation.AdjustCard,
+		args:     []argument{cardArg},
+		required: []string{"location_id", "reason"},
+		columns:  []string{"ID=card.id", "name=card.holder_name", "status=card.status"},
+		lists:    []list{cardLedger},
+		asList:   true,
+	},
+	{
 		path:    "card reissue",
 		help:    "Give a card a new install link and QR code; the old ones stop working.",
 		op:      operation.ReissueCard,

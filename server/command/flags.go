@@ -39,6 +39,7 @@ func (f fieldFlag) clears() bool {
 
 // flagNames are the names of flags that differ from those of their fields.
 var flagNames = map[string]string{
+	"amount_cents":        "amount",
 	"card_id":             "card",
 	"custom_headers":      "header",
 	"events":              "event",

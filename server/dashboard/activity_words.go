@@ -56,6 +56,7 @@ var actionWords = []struct {
 	{"transaction.access", "Let a card in"},
 	{"transaction.reversal", "Reversed a transaction"},
 	{"transaction.expiry", "Noted an expiry"},
+	{"transaction.adjustment", "Adjusted a card"},
 	{"card.issue", "Issued a card"},
 	{"card.install", "Installed a card"},
 	{"card.install_link", "Made a new card link"},

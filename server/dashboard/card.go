@@ -263,6 +263,9 @@ func (v *visit) addCardActions(p *cardPage) {
 		case store.StatusActive, store.StatusInvited:
 			add("Lock", "/lock", "lock", "The card cannot be used until you unlock it.")
 		}
+		if p.Card.CurrentValue.Valid || store.CollectsStamps(p.Card.ProgramType) {
+			add("Adjust", "/adjust", "edit", "Give or take stamps or money, for a reason.")
+		}
 		add("Archive", "/archive", "backup", "The card ends. Its history stays.")
 	}
 	if v.allows(kernel.Owner) {

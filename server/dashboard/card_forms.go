@@ -4,6 +4,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,12 @@ var cardFormPages = []binding{
 		fields: changedCard,
 		to:     cardAt,
 		done:   says("card-saved", "The card was saved."),
+	}),
+	edit(cardAt+"/adjust", getCard, showAdjust, action{
+		op:     operation.AdjustCard,
+		fields: adjustFields,
+		to:     cardAt,
+		done:   says("card-adjusted", "The card was adjusted."),
 	}),
 	edit(cardAt+"/reissue", getCard, showReissue, action{
 		op:     operation.ReissueCard,
@@ -68,6 +75,8 @@ type cardFormPage struct {
 	Another     string     // path of the form, to issue another card
 	Unreachable *attention // nil: phones can open the links
 	Freezes     bool       // the first installed card of the program freezes it
+	Locations   []web.Option
+	Currency    string
 }
 
 func (v *visit) cardForm(title web.Text, f *web.Form) cardFormPage {
@@ -129,6 +138,29 @@ func showEditCard(v *visit, c store.CardDetail, f *web.Form) error {
 		p.Locked = v.T("The card is on a phone, so this cannot change. Reissue the card instead.")
 	}
 	return v.render("card_edit", p)
+}
+
+func showAdjust(v *visit, c store.CardDetail, f *web.Form) error {
+	p := v.cardForm("Adjust card", f)
+	p.Card, p.Currency = c, v.shop().Currency
+	locations, err := v.locations()
+	for _, l := range slices.Backward(locations) {
+		if c.AllLocations || slices.ContainsFunc(c.Locations, func(at store.NamedLocation) bool { return at.ID == l.ID }) {
+			p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: v.locationName(l.Name)})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return v.render("card_adjust", p)
+}
+
+// adjustFields turns the amount that a person typed into cents.
+func adjustFields(v *visit, form url.Values) url.Values {
+	if form.Has("amount_cents") {
+		form.Set("amount_cents", amountField(v, form.Get("amount_cents")))
+	}
+	return form
 }
 
 func showReissue(v *visit, c store.CardDetail, f *web.Form) error {

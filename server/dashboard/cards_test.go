@@ -224,3 +224,25 @@ func TestNoMailServer(t *testing.T) {
 	}
 	s.as("").get("/reset").has("--smtp-url").lacks("Send the link")
 }
+
+// TestAdjustCard adjusts cards of both kinds, and checks what the pages show of it.
+func TestAdjustCard(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	coffee, gift := s.Issue(s.NewProgram("standard", true, nil), nil), s.Issue(s.NewProgram("prepaid", true, nil), nil)
+	at := "/dashboard/card/" + coffee
+	if !manager.get(at).link(at + "/adjust") {
+		t.Error("the page has no link to the form")
+	}
+	form := manager.open(at + "/adjust")
+	form.set("stamps", "0", "reason", "Goodwill", "location_id", s.LocationIDs[0]).send().want(400).problem("stamps", "other than 0")
+	form = form.set("stamps", "-1").send().want(422).has("The card has only 0 stamps.").form()
+	shown := form.set("stamps", "4").sendTwice().next().has("The card was adjusted.", "4 of 10 stamps", "Adjustment", "Goodwill", "+4")
+	if shown.link("/reverse") {
+		t.Error("an adjustment can be reversed")
+	}
+	manager.fill("/dashboard/card/"+gift+"/adjust", "amount_cents", "12,50", "reason", "Goodwill", "location_id", s.LocationIDs[1]).next().has("Adjustment", "+€12.50")
+	manager.get("/dashboard").has("Adjusted")
+	manager.get("/dashboard/report").has("Adjusted", "4 stamps · €12.50")
+	s.as("viewer").get(at).has("Adjustment").lacks("Goodwill")
+}

@@ -88,6 +88,8 @@ var minRoles = map[string]string{
 		POST /dashboard/card/:id/contact
 		GET /dashboard/card/:id/edit
 		POST /dashboard/card/:id/edit
+		GET /dashboard/card/:id/adjust
+		POST /dashboard/card/:id/adjust
 		GET /dashboard/card/:id/reissue
 		POST /dashboard/card/:id/reissue
 		GET /dashboard/card/:id/link
@@ -282,6 +284,7 @@ var validForms = map[string]url.Values{
 	"/dashboard/location/:id/pin":           {"staff_pin": {"1234"}},
 	"/dashboard/card/:id/edit":              {"holder_name": {"Eve"}},
 	"/dashboard/card/:id/contact":           {"birthday": {"01-01"}},
+	"/dashboard/card/:id/adjust":            {"stamps": {"1"}, "reason": {"Goodwill"}, "location_id": {"loc_none"}},
 	"/dashboard/card/:id/erase":             {"_confirmation": {"Foreign"}},
 	"/dashboard/program/:id/edit":           {"name": {"x"}},
 	"/dashboard/program/:id/preview":        {"name": {"x"}},

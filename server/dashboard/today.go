@@ -193,6 +193,7 @@ var ledgerTypes = map[string]struct {
 	store.TransactionSpend:      {"balance", "", "Payment"},
 	store.TransactionDiscount:   {"check", "", "Discount"},
 	store.TransactionAccess:     {"check", "", "Visit"},
+	store.TransactionAdjustment: {"edit", "", "Adjustment"},
 }
 
 // ledgerEvent returns a row of the ledger as people read it. today is the day of the page.

@@ -59,6 +59,14 @@ func (v *visit) rowTitle(h *store.HolderCard, t store.Transaction) string {
 			return v.T("Shown after the card had expired")
 		}
 		return v.T("{0} stamp expired|{0} stamps expired", -stamps)
+	case store.TransactionAdjustment:
+		switch {
+		case stamps > 0:
+			return v.T("Corrected: {0} stamp given|Corrected: {0} stamps given", stamps)
+		case stamps < 0:
+			return v.T("Corrected: {0} stamp taken back|Corrected: {0} stamps taken back", -stamps)
+		}
+		return v.T("Corrected")
 	case store.TransactionTopUp:
 		return v.T("Top-up")
 	case store.TransactionSpend:

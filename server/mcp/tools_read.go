@@ -51,7 +51,7 @@ func readingTools() []*tool {
 				"counts all pages, as in find_cards. Rows are written at tills only. Amounts are in cents.",
 			schema: `{"type":"object","properties":{"card_id":{"type":"string"},"program_id":{"type":"string"},
 				"location_id":{"type":"string"},"type":{"type":"string","enum":["stamp","redemption","reversal","expiry","topup",
-				"spend","discount","access"]},"from":{"type":"string","format":"date-time",
+				"spend","discount","access","adjustment"]},"from":{"type":"string","format":"date-time",
 				"description":"Inclusive, RFC 3339 with an offset."},"to":{"type":"string","format":"date-time",
 				"description":"Exclusive."},` + pageSchema + `},"additionalProperties":false}`},
 		{name: "get_analytics", title: "Statistics", scope: "analytics:read", idempotent: true, run: getAnalytics,

@@ -222,7 +222,7 @@ var deliveryResponses = map[string]*response{
 }
 
 func transactionType(doc string) *wire.JSONSchema {
-	return oneOfTexts(doc, "stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access")
+	return oneOfTexts(doc, "stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "adjustment")
 }
 
 func programTypes() *wire.JSONSchema {

@@ -148,6 +148,21 @@ var (
 	ArchiveCard = cardAction("archiveCard", "Archive a card", (*store.Tx).ArchiveCard)
 )
 
+// AdjustCard corrects the stamps or the balance of a card.
+var AdjustCard = declare(kernel.Operation{
+	ID:    "adjustCard",
+	Group: cards,
+	Title: "Adjust a card",
+	Doc: "Gives or takes stamps or money, also on locked and expired cards. No card is presented: nothing is activated, and no " +
+		"figure of visits, stamps or sales counts the row, which cannot be reversed.",
+	Callers: manager,
+	Codes: codes{
+		store.NotFound, store.Conflict, store.Unprocessable, store.CardFullNoRepeat, store.PrepaidInsufficientBalance,
+		store.SubscriptionSuspended,
+	},
+	Write: inShopWith((*store.Tx).AdjustCard),
+})
+
 // EraseCard erases the person of a card.
 var EraseCard = declare(kernel.Operation{
 	ID:      "eraseCard",

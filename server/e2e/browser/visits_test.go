@@ -137,6 +137,7 @@ var visits = map[string][]visit{
 	"/dashboard/card/:id": append(of("card", "card 1", "card locked", "card archived", "card discount", "card access",
 		"card prepaid"), visit{of: []string{"card erased"}, rules: Rules{Status: http.StatusNotFound}},
 		visit{of: []string{"card"}, as: "viewer"}),
+	"/dashboard/card/:id/adjust":         of("card", "card prepaid"),
 	"/dashboard/card/:id/archive":        of("card"),
 	"/dashboard/card/:id/edit":           of("card", "card prepaid"),
 	"/dashboard/card/:id/contact":        of("card"),

@@ -19,6 +19,8 @@ export function nameOf({ type, stamps_delta: stamps, value_delta: value, prize_n
       return t("Undone");
     case "expiry":
       return t("Expired");
+    case "adjustment":
+      return t("Corrected");
     case "discount":
       return t("Discount used");
   }
@@ -26,7 +28,7 @@ export function nameOf({ type, stamps_delta: stamps, value_delta: value, prize_n
 }
 
 // isReversible reports whether a row may be undone.
-const isReversible = (row) => !row.reversed_at && row.type !== "reversal" && row.type !== "expiry";
+const isReversible = (row) => !row.reversed_at && !["reversal", "expiry", "adjustment"].includes(row.type);
 
 // loaded returns a list that shows what fill(answer) returns once the server has answered a GET of
 // the path.
