@@ -130,3 +130,20 @@ func TestWelcomeStampsAreBelowPrizes(t *testing.T) {
 	}
 	k.checkFile()
 }
+
+// TestOpeningStampsEndWithTheirCycle checks that what a card began with does not expire once more after
+// the cycle that it completed.
+func TestOpeningStampsEndWithTheirCycle(t *testing.T) {
+	t.Parallel()
+	k, program, prizes := welcoming(t, 10)
+	card := k.card(program)
+	k.ok(k.stamp(card, 8))
+	k.ok(k.redeem(card, prizes[0]))
+	k.ok(k.stamp(card, 3))
+	k.clock.move(days(10))
+	k.ok(k.stamp(card, 1))
+	if got := k.history(); got != "stamp 8, redemption -10, stamp 3, expiry -3, stamp 1" {
+		t.Errorf("the ledger has %s", got)
+	}
+	k.expect(card, StatusActive, 1)
+}
