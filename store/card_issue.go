@@ -14,8 +14,8 @@ const (
 	SourceWebEnrollment = "web_enrollment"
 )
 
-var issueSQL = `SELECT p.name, p.type, p.published_at, p.suspended_at, p.initial_balance_cents, p.default_expire_after_days, p.welcome_stamps,
-	s.max_cards, s.live_cards, (SELECT ifnull(max(id), 0)+1 FROM cards) FROM programs p JOIN shops s ON s.id=p.shop_id
+var issueSQL = `SELECT p.name, p.type, p.published_at, p.suspended_at, p.initial_balance_cents, p.default_expire_after_days,
+	p.welcome_stamps, s.max_cards, s.live_cards, (SELECT ifnull(max(id), 0)+1 FROM cards) FROM programs p JOIN shops s ON s.id=p.shop_id
 	WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL`
 
 // IssueCard issues a card of a published program and makes its install link.

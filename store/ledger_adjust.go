@@ -145,8 +145,8 @@ func (chain *cardChain) stamps() (n int64) {
 func (tx *Tx) markTaken(c *card, n int64) {
 	for n > 0 {
 		var key, left int64
-		if !tx.one(into(&key, &left), "SELECT id, stamps_delta-taken FROM transactions WHERE card_id=? AND cycle=? AND stamps_delta>taken AND "+
-			heldRow+" ORDER BY id DESC LIMIT 1", c.key, c.cycle) {
+		if !tx.one(into(&key, &left), `SELECT id, stamps_delta-taken FROM transactions WHERE card_id=? AND cycle=?
+			AND stamps_delta>taken AND `+heldRow+" ORDER BY id DESC LIMIT 1", c.key, c.cycle) {
 			break
 		}
 		tx.exec("UPDATE transactions SET taken=taken+? WHERE id=?", min(n, left), key)

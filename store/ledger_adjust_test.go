@@ -44,7 +44,7 @@ func TestAdjustmentIsNoPresentation(t *testing.T) {
 	if *stats.TotalStampsAwarded != 0 || *stats.ActiveCards != 0 || len(*stats.CardsByLocation) != 0 {
 		t.Errorf("%+v", stats)
 	}
-	k.checkFile()
+	k.expect(a.Card.ID, StatusLocked, 3)
 	k.lock(card, false)
 	k.expect(a.Card.ID, StatusInvited, 3)
 	k.selects(0, "SELECT count(*) FROM cards WHERE locked_at IS NOT NULL")

@@ -58,7 +58,8 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 	t.Logf("%d operations: %v", ops, tally)
 	var never []string
 	for _, what := range []string{
-		"stamp", "redemption", "reversal", "adjustment", "expiry", "topup", "spend", "discount", "access", "overflow", "reversed pair", "completed",
+		"stamp", "redemption", "reversal", "adjustment", "expiry", "topup", "spend", "discount", "access", "overflow",
+		"reversed pair", "completed",
 		"completed parent", "sent later", "welcome", "zone", "burst", "taken back", "ladder", "total", "lapsed", "dropped",
 		string(AmountBelowMinStamp), string(CannotReverseCompletedCycle), string(CardExpired), string(CardFullNoRepeat), string(CardLocked),
 		string(CardSuspended), string(Conflict), string(Gone), string(NotFound), string(PrepaidInsufficientBalance),
@@ -83,7 +84,8 @@ func (s *simulation) actions() (all []func()) {
 	}{
 		{4, s.issue}, {2, s.counter}, {24, s.stamp}, {14, s.redeem}, {6, s.changeBalance}, {2, s.use}, {14, s.reverse}, {4, s.advanceClock},
 		{1, s.advanceFar}, {4, s.burst}, {2, s.lock}, {1, s.archive}, {2, s.reissue}, {3, s.patch}, {3, s.install}, {2, s.suspend},
-		{6, s.adjust}, {1, s.limitCards}, {1, s.settings}, {3, s.ladder}, {2, s.total}, {2, s.move}, {2, s.lapse}, {1, s.deleteProgram}, {1, s.recount}, {2, s.compare},
+		{6, s.adjust}, {1, s.limitCards}, {1, s.settings}, {3, s.ladder}, {2, s.total}, {2, s.move}, {2, s.lapse},
+		{1, s.deleteProgram}, {1, s.recount}, {2, s.compare},
 	} {
 		for range a.weight {
 			all = append(all, a.do)

@@ -425,7 +425,8 @@ func TestProgramUpdate(t *testing.T) {
 	}
 	for flags, says := range map[string]string{
 		" --min-spend-cents 0": "--min-spend-cents", " --max-stamps-per-day 0": "--max-stamps-per-day",
-		" --max-stamps-per-day many": "--max-stamps-per-day", " --welcome-stamps 10": "welcome_stamps", "": "--enroll", " --enroll-slug Tea": "--enroll-slug",
+		" --max-stamps-per-day many": "--max-stamps-per-day", " --welcome-stamps 10": "welcome_stamps",
+		"": "--enroll", " --enroll-slug Tea": "--enroll-slug",
 		" --enroll-slug mint --min-spend-cents 1": "command of its own",
 	} {
 		f.refused(update+flags, says)

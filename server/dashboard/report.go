@@ -118,7 +118,8 @@ func (v *visit) fillReport(p *reportPage, today string) {
 		switch {
 		case t.Type == store.TransactionAdjustment && t.Stamps != 0 && t.ValueCents != 0:
 			row.Amount = v.T("{0} stamp|{0} stamps", t.Stamps) + " · " + v.money(t.ValueCents)
-		case t.Type == store.TransactionAdjustment && t.ValueCents == 0, t.Type == store.TransactionStamp, t.Type == store.TransactionReversal && t.ValueCents == 0 && t.Stamps != 0:
+		case t.Type == store.TransactionAdjustment && t.ValueCents == 0, t.Type == store.TransactionStamp,
+			t.Type == store.TransactionReversal && t.ValueCents == 0 && t.Stamps != 0:
 			row.Amount = v.T("{0} stamp|{0} stamps", t.Stamps)
 		case t.ValueCents != 0:
 			row.Amount = v.money(t.ValueCents)
