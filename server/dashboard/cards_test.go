@@ -244,7 +244,7 @@ func TestAdjustCard(t *testing.T) {
 	manager.fill("/dashboard/card/"+gift+"/adjust", "amount_cents", "12,50", "reason", "Goodwill", "location_id", s.LocationIDs[1]).
 		next().
 		has("Adjustment", "+€12.50")
-	manager.get("/dashboard").has("Adjusted")
-	manager.get("/dashboard/report").has("Adjusted", "4 stamps · €12.50")
+	manager.get("/dashboard").has("Adjustment")
+	manager.get("/dashboard/report").has("Adjustment", "4 stamps · €12.50")
 	s.as("viewer").get(at).has("Adjustment").lacks("Goodwill")
 }

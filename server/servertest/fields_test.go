@@ -27,7 +27,7 @@ func TestBadFieldsAreNamed(t *testing.T) {
 		doc := Decode[describedAPI](c.s.Fetch("GET", c.s.Origin+c.document, nil, nil).Want(http.StatusOK))
 		requests := 0
 		for path, methods := range doc.Paths {
-			path = regexp.MustCompile(`\{[a-zA-Z]+\}`).ReplaceAllString(path, "none")
+			path = regexp.MustCompile(`\{[a-zA-Z]+\}`).ReplaceAllString(path, "crd_none") // no code that counts as a guess
 			for method, op := range methods {
 				body := op.RequestBody.Content.JSON
 				for _, variant := range doc.variants(body.Schema) {
