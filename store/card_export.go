@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// CardExport is everything that the file holds about the holder of a card, apart from
-// codes and links, which would let their finder use the card.
+// CardExport is everything that the file holds about the holder of a card, apart from the
+// card's own codes and links, which would let their finder use the card.
 type CardExport struct {
 	ExportedAt   Time                  `json:"exported_at"`
 	Shop         NamedShop             `json:"shop"`
@@ -15,6 +15,7 @@ type CardExport struct {
 	Transactions []ExportedTransaction `json:"transactions" doc:"Oldest first."`
 	Claims       []ExportedClaim       `json:"claims"`
 	Mails        []ExportedMail        `json:"mails"`
+	Contact      HolderContact         `json:"contact"`
 	Consent      *Consent              `json:"consent" doc:"Null: the card was not made by its holder, or nothing was to be agreed to."`
 	Complete     bool                  `json:"complete" doc:"False if there are more transactions than an export holds, which is 100,000."`
 }
@@ -130,6 +131,7 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 	x.Claims = collect(v, func(r *rows) ExportedClaim {
 		return ExportedClaim{v.ID(KindCard, r.int()), r.int(), r.int(), v.ID(KindPrize, r.int()), r.str(), v.ID(KindTransaction, r.int())}
 	}, exportClaimsSQL, chain)
+	x.Contact = v.contact(keys[0])
 	x.Consent = v.cardConsent(keys[0])
 	x.Mails = collect(v, func(r *rows) ExportedMail { return ExportedMail{r.str(), r.time()} },
 		"SELECT 'sent', sent_at FROM sent_mails WHERE card_id=?1 UNION ALL SELECT 'waiting', due_at FROM mails WHERE card_id=?1", keys[0])

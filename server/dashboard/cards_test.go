@@ -150,9 +150,17 @@ func TestCardForms(t *testing.T) {
 	manager.fill(at+"/reissue", "holder_name", "Ada King").want(200).has("The card was reissued")
 	manager.get(at).has("Ada King")
 
+	contact := func(fields ...string) *page { return manager.fill(at+"/contact", fields...) }
+	contact("phone", "12", "birthday", "02-30", "codes", "A-1\né").want(400).
+		has("Enter a phone number as it is written in the country IT", "This month has no such day.", "A code has at most 64 letters")
+	contact("phone", "06 1234 5678", "birthday", "02-29", "note", "Likes tea", "codes", "036000291452\r\n\r\nA-1").next().
+		has("The contact was saved.", "+390612345678", "02-29", "Likes tea", "0036000291452, A-1", "Contact changed")
+	s.as("viewer").get(at).has("***78").lacks("0612345678", "02-29", "Likes tea", "A-1")
+	contact("codes", "").next().has("+390612345678").lacks("A-1")
+
 	var x store.CardExport
 	if err := json.Unmarshal([]byte(owner.get(at+"/export").want(200).body), &x); err != nil ||
-		x.Cards[0].HolderEmail.V != "ada@example.com" ||
+		x.Cards[0].HolderEmail.V != "ada@example.com" || x.Contact.Phone.V != "+390612345678" || x.Contact.Note.V != "Likes tea" ||
 		len(x.Transactions) != 2 {
 		t.Errorf("the export has %+v, %v", x, err)
 	}
