@@ -11,7 +11,7 @@ import (
 // CardSearch selects cards for a person who looks for one. All fields that are set
 // must match.
 type CardSearch struct {
-	Q         Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case and accents; the beginning of an address (with an @); a phone number, or its last 4 or more digits; an external_ref; a short code; what a QR code holds; the barcode of an earlier card; or a card's id."`
+	Q         Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case, accents, apostrophes and hyphens; the beginning of an address (with an @); a phone number, or its last 4 or more digits; an external_ref; a short code; what a QR code holds; the barcode of an earlier card; or a card's id."`
 	ProgramID Opt[string] `json:"program_id"`
 	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired" doc:"Without it, archived cards that another card of their chain has replaced are left out."`
 	PrizeDue  Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
@@ -184,7 +184,7 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 	if digits := x.phoneEnd(text); digits != "" {
 		return x.walkPhones(digits, from)
 	}
-	x.words = nameWords(text)
+	x.words = searchWords(text)
 	for _, w := range x.words {
 		if len(w) > len(x.longest) {
 			x.longest = w

@@ -15,7 +15,7 @@ func TestNameWords(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "", " ": "", "Ada": "ada", "ADA Lovelace": "ada lovelace", "Lovelace,  Ada ada": "ada lovelace",
 		"José Ñandú": "jose nandu", "Jose\u0301": "jose",
-		"Jean-Luc O’Brien": "brien jean luc o", "Müller-Groß": "gross muller", "Søren Łukasz": "lukasz soren",
+		"Jean-Luc O’Brien": "brien jean jeanluc luc o obrien", "Müller-Groß": "gross muller mullergross", "Søren Łukasz": "lukasz soren",
 		"Æsop Œuvre": "aesop oeuvre", "İpek Işık": "ipek isik",
 		"ΟΔΥΣΣΕΥΣ Οδυσσεύς": "οδυσσευσ", "Ёлкина": "елкина",
 		"山田 太郎": "太郎 山田", "ﬁona": "fiona", "Ⅳ": "iv", "😀 Zoë 2": "2 zoe", "ẞ": "ss",
@@ -24,6 +24,11 @@ func TestNameWords(t *testing.T) {
 	} {
 		if got := strings.Join(nameWords(name), " "); got != want {
 			t.Errorf("%q has the words %q, want %q", name, got, want)
+		}
+	}
+	for _, spelt := range []string{"O'Connor", "O’Connor", "o`connor", "OCONNOR"} {
+		if got := searchWords(spelt); !slices.Equal(got, []string{"oconnor"}) {
+			t.Errorf("a search for %s looks for %q", spelt, got)
 		}
 	}
 	if n := len(nameWords(strings.Join(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), " "))); n != maxNameWords {
@@ -94,7 +99,9 @@ func TestSearchCards(t *testing.T) {
 		{CardSearch{Q: set("ada")}, []string{ada, jose, adam}},
 		{CardSearch{Q: set("ADÁ")}, []string{ada, jose, adam}},
 		{CardSearch{Q: set("a")}, []string{ada, jose, adam}},
-		{CardSearch{Q: set("adam")}, []string{adam}},
+		{CardSearch{Q: set("adam")}, []string{adam, jose}}, // Ada-María is adamaria too
+		{CardSearch{Q: set("ADAMARIA")}, []string{jose}},
+		{CardSearch{Q: set("ada-maria")}, []string{jose}},
 		{CardSearch{Q: set("jose maria")}, []string{jose}},
 		{CardSearch{Q: set("a lovelace")}, []string{ada}},
 		{CardSearch{Q: set("lovelaces")}, nil},

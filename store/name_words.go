@@ -23,12 +23,47 @@ const (
 var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ð", "d",
 	"þ", "th", "ł", "l", "ħ", "h", "ı", "i", "ŋ", "n", "ŧ", "t")
 
-// nameWords returns the words of a name as name_words has them: without case, accents
-// and punctuation, each once and in order, at most maxNameWords.
-func nameWords(name string) (words []string) {
-	if name == "" {
-		return nil
+// The characters that people leave out when they look for a name.
+const (
+	apostrophes = "'’‘ʼ`´"
+	hyphens     = "-‐‑"
+)
+
+// without returns a text without some characters.
+func without(text, characters string) string {
+	if !strings.ContainsAny(text, characters) {
+		return text
 	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(characters, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// nameWords returns the words of a name as name_words has them: without case, accents
+// and punctuation, each once and in order, at most maxNameWords. O’Brien has the words o, brien and
+// obrien.
+func nameWords(name string) (words []string) {
+	words = addWords(nil, name)
+	if joined := without(name, apostrophes+hyphens); joined != name {
+		words = addWords(words, joined)
+	}
+	slices.Sort(words)
+	return words
+}
+
+// searchWords returns the words of a search. Those of O’Brien are obrien alone, which finds Obrien too.
+func searchWords(text string) []string {
+	words := addWords(nil, without(text, apostrophes))
+	slices.Sort(words)
+	return words
+}
+
+// addWords adds the words of a name to a list that does not have them, as long as it has fewer than
+// maxNameWords.
+func addWords(words []string, name string) []string {
 	for _, word := range strings.FieldsFunc(foldName(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	}) {
@@ -41,7 +76,6 @@ func nameWords(name string) (words []string) {
 			words = append(words, word)
 		}
 	}
-	slices.Sort(words)
 	return words
 }
 

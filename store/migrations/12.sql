@@ -1,13 +1,12 @@
 -- From version 11 to 12: the remembered public URL, the country of a shop, tills that demand
 -- a signed-in member of staff, accounts whose email is proved, links that only a mailbox has,
--- the audit row of failures, names that are added to name_words many at a time, contacts, codes of
+-- the audit row of failures, names that the server adds to name_words many at a time, contacts, codes of
 -- earlier cards, opening stamps, adjustments and imports.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
 ALTER TABLE meta ADD COLUMN public_url TEXT;
 ALTER TABLE meta ADD COLUMN indexed_cards INTEGER NOT NULL DEFAULT 0;
-UPDATE meta SET indexed_cards = ifnull((SELECT max(id) FROM cards), 0);
 ALTER TABLE shops ADD COLUMN country_code TEXT;
 ALTER TABLE locations ADD COLUMN require_staff INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE users ADD COLUMN email_proved INTEGER NOT NULL DEFAULT 0;
@@ -21,7 +20,6 @@ CREATE TABLE name_words (
   card_id INTEGER NOT NULL,
   PRIMARY KEY (part, shop_id, word, card_id)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO name_words (part, shop_id, word, card_id) SELECT card_id >> 12, shop_id, word, card_id FROM card_words ORDER BY 1, 2, 3, 4;
 DROP TABLE card_words;
 ALTER TABLE programs ADD COLUMN welcome_stamps INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE cards ADD COLUMN opening_stamps INTEGER NOT NULL DEFAULT 0;
