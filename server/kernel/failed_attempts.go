@@ -68,7 +68,7 @@ func (s *shortCodes) count(device int64, now store.Time, outcome error) error {
 		s.devices[device] = g
 	}
 	if wait := g.locked(now); wait > 0 {
-		return refuseLocked("Too many unknown short codes; the device takes none for a minute. Scan the code instead.", wait)
+		return refuseLocked("Too many unknown codes; for a minute the device takes none but the card's own QR code.", wait)
 	}
 	if errors.Is(outcome, store.ErrUnknownCode) {
 		g.add(shortCodeRule, now)

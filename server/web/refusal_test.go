@@ -253,7 +253,7 @@ var notOnPages = map[string][]string{
 		"The staff PIN is wrong.", "The staff session has ended. Sign in with your PIN again.",
 		"This device cannot use a card's id to write; send the content of the QR code, or the short code.",
 		"This location is disabled.", "Too many pages are open.",
-		"Too many unknown short codes; the device takes none for a minute. Scan the code instead.",
+		"Too many unknown codes; for a minute the device takes none but the card's own QR code.",
 		"Too many wrong codes. Try again later, or use the link.",
 		"Too many wrong staff PINs at this location; it takes none for five minutes.",
 		"Too many wrong staff PINs; the device is locked for a minute.",
