@@ -271,7 +271,7 @@ func TestTillIssues(t *testing.T) {
 	p.Wait("Find the card")
 }
 
-// TestTillIssuesPrepaid issues a prepaid card with an email and with the money with which it begins.
+// TestTillIssuesPrepaid issues a prepaid card with an email, a phone number and the money with which it begins.
 func TestTillIssuesPrepaid(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
 	p := openTill(t, s, View{Width: 390})
@@ -279,6 +279,7 @@ func TestTillIssuesPrepaid(t *testing.T) {
 	p.Press("Prepaid card")
 	p.Fill("Name of the customer", "Grace Hopper")
 	p.Fill("Email, if wanted", "grace@example.com")
+	p.Fill("Phone number, if wanted", "06 1234 5678")
 	p.CheckNow()
 	p.ShootAs("till-issue-form")
 	p.Press("Continue")
@@ -288,7 +289,7 @@ func TestTillIssuesPrepaid(t *testing.T) {
 	p.Press("Done")
 	p.Wait("The card was issued with €25.50.", "Grace Hopper")
 	p.ShootAs("till-issued-prepaid")
-	card := s.Get("/cards?limit=1").Want(200)
+	card := s.Get("/cards?phone=%2B390612345678").Want(200)
 	if card.At("data.0.holder_email") != "grace@example.com" || fmt.Sprint(card.At("data.0.current_value")) != "2550" {
 		t.Errorf("%s", card.Body)
 	}

@@ -118,7 +118,7 @@ function codeForm(found) {
   );
 }
 
-// search asks for a name, an email or a reference, and returns the handle of the card that is chosen.
+// search asks for a name, an email, a phone number or a reference, and returns the handle of the card that is chosen.
 export function search() {
   return ask(t("Search for a card"), (close) => {
     const list = h("div.rows", { "aria-live": "polite" });
@@ -128,7 +128,7 @@ export function search() {
       list.replaceChildren(h("p.soft", null, t("Searching …")));
       try {
         const { data } = await call("GET", "/search?q=" + encodeURIComponent(input.value.trim()));
-        list.replaceChildren(...(data.length ? data.map((r) => result(r, close)) : [h("p.soft", null, t("No card was found. Try another part of the name."))]));
+        list.replaceChildren(...(data.length ? data.map((r) => result(r, close)) : [h("p.soft", null, t("No card was found. Try another part of the name, or the last four digits of the phone number."))]));
       } catch (error) {
         const text = error instanceof NoAnswer ? noAnswer() : error.code === "rate_limited" ? t("This till has searched too often. Scan the card, or wait.") : sentenceOf(error.code);
         list.replaceChildren(note("bad", text));
@@ -137,7 +137,7 @@ export function search() {
     return h(
       "form.stack",
       { onsubmit: show },
-      h("label", { for: "q" }, t("Name or email of the customer, at least three letters")),
+      h("label", { for: "q" }, t("Name, email or phone number of the customer, at least three characters")),
       h("div.beside", null, input, h("button.button.primary", { type: "submit" }, icon("search"), h("span", null, t("Search")))),
       list,
     );
@@ -145,6 +145,6 @@ export function search() {
 }
 
 function result(r, close) {
-  const more = [r.email, r.program].filter(Boolean).join(" · ");
+  const more = [r.email, r.phone, r.program].filter(Boolean).join(" · ");
   return h("button.row-entry.pick", { type: "button", onclick: () => close(r.handle) }, h("p", null, h("b", { dir: "auto" }, r.name || t("No name")), h("small", null, more)), icon("card"));
 }

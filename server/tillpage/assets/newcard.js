@@ -32,7 +32,8 @@ const askCustomer = (program, action) =>
         },
       },
       field("holder_name", t("Name of the customer, if wanted"), { maxlength: 200, enterkeyhint: "next" }),
-      field("holder_email", t("Email, if wanted"), { type: "email", maxlength: 254, enterkeyhint: "done" }),
+      field("holder_email", t("Email, if wanted"), { type: "email", maxlength: 254, enterkeyhint: "next" }),
+      field("phone", t("Phone number, if wanted"), { type: "tel", maxlength: 64, enterkeyhint: "done" }),
       h("button.button.primary.huge", { type: "submit", autofocus: true }, icon("plus"), h("span", null, action)),
     );
   });
