@@ -78,7 +78,8 @@ func TestEveryWriteIsAudited(t *testing.T) {
 		prepareThings(s, r, th)
 		before := audits()
 		got := doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status)
-		if want.target = strings.NewReplacer("card", th.card, "prize", th.prize, "webhook", th.webhook).Replace(want.target); want.target == "{id}" {
+		ids := strings.NewReplacer("card", th.card, "prize", th.prize, "webhook", th.webhook)
+		if want.target = ids.Replace(want.target); want.target == "{id}" {
 			want.target = got.Str("id")
 		}
 		after := audits()

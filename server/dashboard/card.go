@@ -256,7 +256,8 @@ func (v *visit) addCardActions(p *cardPage) {
 	}
 	if v.allows(kernel.Manager) && p.Card.Status != store.StatusArchived {
 		p.Actions = []web.Action{v.link("Edit", p.Path+"/edit", "edit", ""), v.link("Contact", p.Path+"/contact", "user", "")}
-		add("Reissue", "/reissue", "refresh", "For a lost phone or card: a new code and link. Codes of earlier cards end; stamps and balance stay.")
+		add("Reissue", "/reissue", "refresh",
+			"For a lost phone or card: a new code and link. Codes of earlier cards end; stamps and balance stay.")
 		switch p.Card.Status {
 		case store.StatusLocked:
 			p.Actions = append(p.Actions, v.button("Unlock", p.Path+"/unlock", "unlock", "primary"))
