@@ -65,7 +65,14 @@ func (tx *Tx) IssueToCustomer(a Access, programID string, f CustomerFields) (out
 // issue issues a card.
 func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at counterIssue) (out IssuedCard, err error) {
 	counter := at.location
-	if details := f.Check(tx.Now); details != nil {
+	details := f.Check(tx.Now)
+	var contact HolderContact
+	if at.fields.Phone.Set {
+		var faults []Detail
+		contact.Phone, faults = tx.parsePhone(a.Shop, at.fields.Phone.V)
+		details = append(details, faults...)
+	}
+	if details != nil {
 		return out, Invalid(details...)
 	}
 	key := tx.keyOrNone(KindProgram, programID)
@@ -102,13 +109,6 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	}
 	if err = tx.requireMailServer(f.SendEmail); err != nil {
 		return out, err
-	}
-	var contact HolderContact
-	if at.fields.Phone.Set {
-		var faults []Detail
-		if contact.Phone, faults = tx.parsePhone(a.Shop, at.fields.Phone.V); faults != nil {
-			return out, Invalid(faults...)
-		}
 	}
 	expires := f.ExpiresAt.Value()
 	if !expires.Valid {

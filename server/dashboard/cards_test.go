@@ -158,6 +158,9 @@ func TestCardForms(t *testing.T) {
 	s.as("viewer").get(at).has("***78").lacks("0612345678", "02-29", "Likes tea", "A-1")
 	contact("codes", "").next().has("+390612345678").lacks("A-1")
 
+	manager.fill("/dashboard/new/card", "_program", s.ProgramIDs["standard"], "phone", "12", "expires_at", "2020-01-01").want(400).
+		has("Enter a phone number as it is written in the country IT", "Choose a time in the future.")
+
 	var x store.CardExport
 	if err := json.Unmarshal([]byte(owner.get(at+"/export").want(200).body), &x); err != nil ||
 		x.Cards[0].HolderEmail.V != "ada@example.com" || x.Contact.Phone.V != "+390612345678" || x.Contact.Note.V != "Likes tea" ||
