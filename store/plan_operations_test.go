@@ -165,7 +165,7 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 func runLists(f *fixture, restricted Access, l ledgerCase) {
 	f.reads(func(v *View) {
 		for _, a := range []Access{f.a, restricted} {
-			for n := range 16 {
+			for n := range 64 {
 				on := func(bit int, s string) Opt[string] { return Opt[string]{V: s, Set: n>>bit&1 == 1} }
 				at := func(bit int) Opt[Time] { return Opt[Time]{V: f.clock.at(), Set: n>>bit&1 == 1} }
 				check(v.Cards(a, CardFilter{
@@ -173,6 +173,8 @@ func runLists(f *fixture, restricted Access, l ledgerCase) {
 					HolderEmail: on(1, "a@example.com"),
 					ProgramID:   on(2, l.program),
 					Status:      on(3, StatusActive),
+					Phone:       on(4, "+390612345678"),
+					Code:        on(5, "4006381333931"),
 				}, PageQuery{}))
 				for _, kind := range []Opt[string]{{}, set("stamp")} {
 					check(v.Transactions(a, TransactionFilter{
@@ -196,7 +198,7 @@ func runLists(f *fixture, restricted Access, l ledgerCase) {
 // runSearches searches cards and the activity with all combinations of their filters.
 func runSearches(f *fixture, expired string, l ledgerCase) {
 	f.reads(func(v *View) {
-		for _, text := range []Opt[string]{{}, set("ada b"), set("a@b"), set("abcdefgh"), set(expired)} {
+		for _, text := range []Opt[string]{{}, set("ada b"), set("a@b"), set("abcdefgh"), set("4567"), set(expired)} {
 			for n := range 32 {
 				check(v.SearchCards(f.a.Shop, CardSearch{
 					Q:           text,
