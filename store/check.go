@@ -168,6 +168,9 @@ var invariants = []invariant{
 	{"mail that waits to take a link to a card that has none", KindCard,
 		`SELECT m.card_id FROM mails m JOIN cards c ON c.id=m.card_id WHERE c.root_id IS NOT NULL OR c.install_hash IS NULL
 			OR c.install_expires_at IS NOT m.ends_at OR c.shop_id<>m.shop_id`},
+	{"contact or code of an earlier card that is not on the first card of a chain of its shop", KindCard,
+		`SELECT c.id FROM (SELECT card_id, shop_id FROM contacts UNION SELECT card_id, shop_id FROM foreign_codes) x
+			JOIN cards c ON c.id=x.card_id WHERE c.root_id IS NOT NULL OR c.shop_id<>x.shop_id`},
 	{"consent to a text that does not exist, of card", KindCard,
 		`SELECT id FROM cards c WHERE (consent_version IS NULL)<>(consent_at IS NULL) OR consent_version IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM consents WHERE program_id=c.program_id AND version=c.consent_version)`},

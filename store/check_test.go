@@ -98,6 +98,18 @@ var brokenCases = []brokenCase{
 		ledgerCard,
 	},
 	{"mail that waits to take a link to a card that has none", []string{insertMail, "UPDATE cards SET root_id=id"}, KindCard, ledgerCard},
+	{
+		"contact or code of an earlier card that is not on the first card of a chain of its shop",
+		[]string{"INSERT INTO contacts (card_id, shop_id, note) SELECT id, shop_id, 'x' FROM cards", "UPDATE cards SET root_id=id"},
+		KindCard,
+		ledgerCard,
+	},
+	{
+		"contact or code of an earlier card that is not on the first card of a chain of its shop",
+		[]string{"INSERT INTO foreign_codes (card_id, shop_id, barcode) SELECT id, shop_id+1, 'x' FROM cards"},
+		KindCard,
+		ledgerCard,
+	},
 	{"prize above the program's total_stamps", []string{"UPDATE programs SET total_stamps=4"}, KindPrize, nil},
 	{"prize above the program's total_stamps", []string{"UPDATE programs SET total_stamps=NULL"}, KindPrize, nil},
 	{"stamps_count is not the sum of its ledger", []string{"UPDATE cards SET stamps_count=7"}, KindCard, ledgerCard},
