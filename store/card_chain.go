@@ -52,8 +52,8 @@ func (q *queries) readChain(eachCard func(*card), sql string, args ...any) (all 
 }
 
 // chainByIDOrCode reads the chain that a card's id, the content of its QR code, its short code or the
-// code of an earlier card names.
-// It returns no cards if the shop has no such card, or the code was replaced. foreign reports whether it was the code of an earlier card.
+// code of an earlier card names. It returns no cards if the shop has no such card, or the code was
+// replaced. foreign reports whether the text is the code of an earlier card.
 func (q *queries) chainByIDOrCode(shop int64, text string, eachCard func(*card), sql string) (all []*card, epoch int64, foreign bool) {
 	key, isID := q.Key(KindCard, text)
 	code := normalizeCode(text)

@@ -28,8 +28,8 @@ type CounterFields struct {
 	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
 	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"One live card per program."`
-	Phone       Opt[string] `json:"phone" min:"1" max:"64" format:"line" doc:"Of the holder, with the country's code or as it is written in the shop's country_code."`
-	AmountCents Opt[int64]  `json:"amount_cents" min:"1" max:"100000000" doc:"With what a prepaid card begins; without it, with the program's initial_balance_cents. Other programs do not take it. No reversal takes it back: archive the card."`
+	PhoneField
+	AmountCents Opt[int64] `json:"amount_cents" min:"1" max:"100000000" doc:"With what a prepaid card begins; without it, with the program's initial_balance_cents. Other programs do not take it. No reversal takes it back: archive the card."`
 	Once
 }
 
@@ -54,12 +54,12 @@ func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (out 
 // CustomerFields are CardFields with what only people of the shop give.
 type CustomerFields struct {
 	CardFields
-	Phone Opt[string] `json:"phone" min:"1" max:"64" format:"line" doc:"With the country's code, or as it is written in the shop's country_code."`
+	PhoneField
 }
 
 // IssueToCustomer is IssueCard for a person of the shop.
 func (tx *Tx) IssueToCustomer(a Access, programID string, f CustomerFields) (out IssuedCard, err error) {
-	return tx.issue(a, programID, f.CardFields, SourceAPI, counterIssue{fields: CounterFields{Phone: f.Phone}})
+	return tx.issue(a, programID, f.CardFields, SourceAPI, counterIssue{fields: CounterFields{PhoneField: f.PhoneField}})
 }
 
 // issue issues a card.

@@ -293,8 +293,8 @@ func (x *cardSearch) walkEmails(prefix string, from int64) error {
 // minPhoneDigits is the fewest digits of a phone number's end that a search takes.
 const minPhoneDigits = 4
 
-// phoneEnd returns the digits of a text that is a phone number or its end, the last one first, as
-// phone_key has them. It is empty for all other texts.
+// phoneEnd returns the digits of a text that is a phone number or its end, as phone_key has them: the
+// last one first. It returns an empty text for all other texts.
 func (x *cardSearch) phoneEnd(text string) string {
 	digits := strings.NewReplacer(" ", "", "-", "", ".", "", "/", "", "(", "", ")", "").Replace(text)
 	bare := strings.TrimPrefix(digits, "+")

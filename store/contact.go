@@ -17,9 +17,14 @@ type Contact struct {
 	Codes    []string     `json:"codes" viewer:"hidden" doc:"Barcodes of earlier plastic cards, by which tills find the card too. UPC-A is kept as EAN-13."`
 }
 
+// PhoneField is a part of every body that takes a phone number.
+type PhoneField struct {
+	Phone Opt[string] `json:"phone" min:"1" max:"64" format:"line" patch:"nullable" doc:"Of the holder, with the country's code or as it is written in the shop's country_code."`
+}
+
 // ContactPatch is the body of PATCH /cards/{id}/contact.
 type ContactPatch struct {
-	Phone    Opt[string]   `json:"phone" min:"1" max:"64" format:"line" patch:"nullable" doc:"With the country's code, or as it is written in the shop's country_code."`
+	PhoneField
 	Birthday Opt[string]   `json:"birthday" pattern:"^(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$" words:"must be a month and a day, such as 02-29" patch:"nullable" doc:"MM-DD."`
 	Codes    Opt[[]string] `json:"codes" max:"5" doc:"All barcodes that the card is to have: of each 1 to 64 printable ASCII characters, unique in the shop."`
 }
@@ -38,15 +43,13 @@ type HolderContactPatch struct {
 }
 
 // Contact returns the contact of a card's chain.
-func (v *View) Contact(a Access, id string) (c Contact, err error) {
-	h, err := v.contactOf(a, id)
-	return h.Contact, err
+func (v *View) Contact(a Access, id string) (Contact, error) {
+	c, err := v.HolderContact(a, id)
+	return c.Contact, err
 }
 
 // HolderContact returns the contact of a card's chain with what only the people of the shop see.
-func (v *View) HolderContact(a Access, id string) (HolderContact, error) { return v.contactOf(a, id) }
-
-func (v *View) contactOf(a Access, id string) (c HolderContact, err error) {
+func (v *View) HolderContact(a Access, id string) (c HolderContact, err error) {
 	v.snapshot()
 	var root int64
 	sql, args := a.restrict("SELECT ifnull(c.root_id, c.id) FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? "+
@@ -115,7 +118,6 @@ func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (co
 	tx.setContact(a.Shop, c.root, contact)
 	tx.audit(a.Shop, "card.contact", KindCard, c.key, "")
 	tx.cardChanged(c.root)
-	contact.Codes = tx.foreignCodes(c.root)
 	return contact, tx.failed
 }
 

@@ -44,8 +44,9 @@ func isUPCA(code string) bool {
 	return sum%10 == 0
 }
 
-// parseForeignCodes returns the codes in the form in which they are stored, each once.
+// parseForeignCodes returns the codes in the form in which they are stored, each once and in order.
 func parseForeignCodes(texts []string) (codes []string, faults []Detail) {
+	codes = []string{}
 	for i, text := range texts {
 		code, ok := parseForeignCode(text)
 		switch {
@@ -135,8 +136,8 @@ type Connected struct {
 	Codes []string   `json:"codes" doc:"All codes of earlier cards that the card has."`
 }
 
-// ConnectCode gives a card that is presented at a till the code of an earlier card. A code that the
-// card has already is no fault.
+// ConnectCode gives a card that is presented at a till the code of an earlier card. It changes
+// nothing if the card has the code already.
 func (tx *Tx) ConnectCode(till Till, text string, f ConnectFields) (out Connected, err error) {
 	code, ok := parseForeignCode(f.Code.V)
 	if !ok {
@@ -157,7 +158,8 @@ func (tx *Tx) ConnectCode(till Till, text string, f ConnectFields) (out Connecte
 		}
 		tx.audit(till.Shop, "card.contact", KindCard, root, "")
 		tx.cardChanged(root)
-		out.Codes = tx.foreignCodes(root)
+		out.Codes = append(out.Codes, code)
+		slices.Sort(out.Codes)
 	}
 	tx.touchCard(root)
 	out.Card = chain.cardDetail(chain.nextToStamp(), tx.cachedLocations(till.Shop))

@@ -110,7 +110,7 @@ func (tx *Tx) adjust(chain *cardChain, n int64, reason string) (written []writte
 	return tx.bookStamps(chain, plan, e), nil
 }
 
-// takeStamps takes n stamps, beginning at the newest card of the chain. Claims stay.
+// takeStamps takes n stamps from the chain, first from its newest card. It leaves claims alone.
 func (tx *Tx) takeStamps(chain *cardChain, n int64, e entry) (written []writtenRow, err error) {
 	if have := chain.stamps(); have < n {
 		return nil, refuse(Unprocessable, "The card has %d stamps, and cannot lose more.", have)

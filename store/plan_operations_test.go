@@ -147,7 +147,7 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 	f.writes(func(tx *Tx) {
 		check(tx.ReissueCard(restricted, expired, ReissueFields{}))
 		check(tx.UpdateCard(f.a, l.card, CardPatch{ExternalRef: set("other")}))
-		check(tx.UpdateContact(f.a, l.card, ContactPatch{Phone: set("+390612345678"), Codes: set([]string{"4006381333931"})}))
+		check(tx.UpdateContact(f.a, l.card, ContactPatch{PhoneField: PhoneField{set("+390612345678")}, Codes: set([]string{"4006381333931"})}))
 		check(tx.NewInstallLink(f.a, l.card, LinkFields{}))
 		check(tx.SetCardLocked(f.a.Shop, l.card, true))
 		for _, n := range []int64{2, -1} {

@@ -151,8 +151,9 @@ func TestEveryFieldIsChecked(t *testing.T) {
 			for _, v := range fine {
 				accepted++
 				got := s.Call(r.Method, path, withFields(base(r, field), map[string]any{field: v}))
-				isNumber := field != "phone" || got.Status != 400 // no schema says which texts are phone numbers
-				if got.Status != r.Status && got.Status != 422 && isNumber {
+				// No schema says which texts are phone numbers.
+				isNoNumber := field == "phone" && got.Status == 400 && slices.Equal(got.Details(), []string{"phone invalid_format"})
+				if got.Status != r.Status && got.Status != 422 && !isNoNumber {
 					t.Errorf("%s %s=%.80s: %d %s", r.ID, field, jsonText(t, v), got.Status, got.Body)
 				}
 			}

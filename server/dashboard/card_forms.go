@@ -144,13 +144,13 @@ func showAdjust(v *visit, c store.CardDetail, f *web.Form) error {
 	p := v.cardForm("Adjust card", f)
 	p.Card, p.Currency = c, v.shop().Currency
 	locations, err := v.locations()
+	if err != nil {
+		return err
+	}
 	for _, l := range slices.Backward(locations) {
 		if c.AllLocations || slices.ContainsFunc(c.Locations, func(at store.NamedLocation) bool { return at.ID == l.ID }) {
 			p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: v.locationName(l.Name)})
 		}
-	}
-	if err != nil {
-		return err
 	}
 	return v.render("card_adjust", p)
 }

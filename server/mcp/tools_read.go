@@ -48,7 +48,7 @@ func readingTools() []*tool {
 				"email":{"type":"string"},"include_contact":{"type":"boolean","default":false}},"additionalProperties":false}`},
 		{name: "list_transactions", title: "Ledger", scope: "transactions:read", idempotent: true, run: listTransactions,
 			doc: "Lists rows of the ledger, newest first: stamps, redemptions, top-ups, purchases, uses, reversals. total " +
-				"counts all pages, as in find_cards. Rows are written at tills only. Amounts are in cents.",
+				"counts all pages, as in find_cards. Rows are written at tills, and where a person adjusts a card. Amounts are in cents.",
 			schema: `{"type":"object","properties":{"card_id":{"type":"string"},"program_id":{"type":"string"},
 				"location_id":{"type":"string"},"type":{"type":"string","enum":["stamp","redemption","reversal","expiry","topup",
 				"spend","discount","access","adjustment"]},"from":{"type":"string","format":"date-time",

@@ -51,8 +51,8 @@ func (h handle) harden() error {
 	return nil
 }
 
-// defend forbids, or allows again, statements that can damage the file, such as those that write to the text
-// of the schema.
+// defend forbids, or allows again, statements that can damage the file, such as those that write to
+// the text of the schema.
 //
 // It does not call SetDefensive of the library, which passes one argument to SQLite where
 // SQLite reads two, and so lets SQLite write to any address.
