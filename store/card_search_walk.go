@@ -1,0 +1,202 @@
+package store
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"punchcard/store/phone"
+)
+
+// walkAll walks the cards of the shop or of the program, newest first.
+func (x *cardSearch) walkAll(from int64) error {
+	below := int64(1<<63 - 1)
+	if from != 0 {
+		below = from
+	}
+	if x.ProgramID.Set {
+		return x.walk("'', c.id, ''", "cards c WHERE c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC",
+			x.keyOrNone(KindProgram, x.ProgramID.V), x.shop, below)
+	}
+	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC", x.shop, below)
+}
+
+// walkEmails walks the cards whose address begins with a text, in the order of the
+// addresses. from is the last card of the page before.
+func (x *cardSearch) walkEmails(prefix string, from int64) error {
+	at, end := prefix, prefix+lastText
+	if x.WholeEmail {
+		end = prefix + "\x00"
+	}
+	if from != 0 {
+		at = x.textOf(from, "email_key")
+		if !strings.HasPrefix(at, prefix) {
+			return errCursor
+		}
+	}
+	return x.walk("'', c.id, ''",
+		"cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
+		x.shop, at, from, end)
+}
+
+// minPhoneDigits is the fewest digits of a phone number's end that a search takes.
+const minPhoneDigits = 4
+
+// phoneEnd returns the digits of a text that is a phone number or its end, as phone_key has them: the
+// last one first. It returns an empty text for all other texts.
+func (x *cardSearch) phoneEnd(text string) string {
+	digits := strings.NewReplacer(" ", "", "-", "", ".", "", "/", "", "(", "", ")", "").Replace(text)
+	bare := strings.TrimPrefix(digits, "+")
+	if len(bare) < minPhoneDigits || strings.Trim(bare, "0123456789") != "" {
+		return ""
+	}
+	if whole, ok := phone.Parse(digits, x.View.shop(x.shop).CountryCode.V); ok {
+		key := phoneKey(whole)
+		if x.WholeEmail || x.number("SELECT count(*) FROM contacts WHERE shop_id=? AND phone_key=?", x.shop, key) > 0 {
+			return key
+		}
+	}
+	return phoneKey(strings.TrimLeft(bare, "0"))
+}
+
+// walkPhones walks the newest cards of the chains whose phone number begins with a text when it is
+// read from its end. from is the last card of the page before.
+func (x *cardSearch) walkPhones(prefix string, from int64) error {
+	at, end, root := prefix, prefix+lastText, int64(0)
+	if x.WholeEmail {
+		end = prefix + "\x00"
+	}
+	if from != 0 {
+		at = ""
+		x.one(into(&at, &root), `SELECT k.phone_key, k.card_id FROM cards c JOIN contacts k ON k.card_id=ifnull(c.root_id, c.id)
+			WHERE c.id=? AND c.shop_id=? AND k.phone_key IS NOT NULL`, from, x.shop)
+		if !strings.HasPrefix(at, prefix) {
+			return errCursor
+		}
+	}
+	return x.walk("'', c.id, ''", `contacts k JOIN cards r ON r.id=k.card_id JOIN cards c ON c.id=`+newestOfChain+
+		" WHERE k.shop_id=? AND k.phone_key IS NOT NULL AND (k.phone_key, k.card_id)>(?,?) AND k.phone_key<? ORDER BY k.phone_key, k.card_id",
+		x.shop, at, root, end)
+}
+
+// lastText is greater than the rest of any text: no text has such a character.
+const lastText = "\U0010ffff"
+
+// walkNames walks the cards that have a word which begins with the longest of the search: first the
+// newest cards, which name_words does not have yet, and then those of each part of name_words,
+// the newest part first. All of them are in the order of these words. from is the last card of the
+// page before, and place that of its word.
+func (x *cardSearch) walkNames(from int64, place int) error {
+	indexed := x.number(indexedCards)
+	start := newWord{shop: x.shop, word: x.longest}
+	after, part := start, int64(math.MaxInt64)
+	if from != 0 {
+		words, word := nameWords(x.textOf(from, "holder_name")), place&^newestFlag
+		if word >= len(words) || !strings.HasPrefix(words[word], x.longest) {
+			return errCursor
+		}
+		after.card, after.word = from, words[word]
+	}
+	switch {
+	case place&newestFlag == 0 && from != 0:
+		part = namePart(from)
+	case from <= indexed && from != 0: // name_words has got the newest cards meanwhile
+		after = start
+	default:
+		x.visitNewest(indexed, after)
+		after = start
+	}
+	for ; !x.more; after = start {
+		if part = x.number("SELECT ifnull(max(part), -1) FROM name_words WHERE part<=?", part); part < 0 || x.failed != nil {
+			return x.failed
+		}
+		err := x.walk("w.word, w.card_id, c.holder_name", `name_words w CROSS JOIN cards c ON c.id=w.card_id
+			WHERE w.part=? AND w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? AND w.card_id<=? ORDER BY w.word, w.card_id`,
+			part, x.shop, after.word, after.card, x.longest+lastText, indexed)
+		if err != nil {
+			return err
+		}
+		part--
+	}
+	return nil
+}
+
+// visitNewest visits the cards that are newer than those of name_words, from a word on.
+func (x *cardSearch) visitNewest(indexed int64, after newWord) {
+	var found []newWord
+	const names = "SELECT id, holder_name FROM cards WHERE shop_id=? AND id>? AND holder_name IS NOT NULL AND deleted_at IS NULL"
+	for r := range x.each(names, x.shop, indexed) {
+		w := newWord{shop: x.shop, card: r.int(), name: r.str()}
+		for _, w.word = range nameWords(w.name) {
+			if strings.HasPrefix(w.word, x.longest) && w.compare(after) > 0 {
+				found = append(found, w)
+			}
+		}
+	}
+	slices.SortFunc(found, newWord.compare)
+	for words := range slices.Chunk(found, x.limit+1) {
+		var keys []int64
+		for _, w := range words {
+			keys = append(keys, w.card)
+		}
+		passing := x.matching(keys)
+		for _, w := range words {
+			if x.visit(w, slices.Contains(passing, w.card), newestFlag); x.more {
+				return
+			}
+		}
+	}
+}
+
+// textOf returns a text column of a card of the shop, empty if it is null.
+func (x *cardSearch) textOf(key int64, column string) (text string) {
+	x.one(into(&text), "SELECT "+column+" FROM cards WHERE id=? AND shop_id=?", key, x.shop)
+	return text
+}
+
+// walk reads the cards of a source until the page is full or no more may be visited.
+// cols are the word that matched, the key and the name to which the word belongs.
+func (x *cardSearch) walk(cols, source string, args ...any) error {
+	conds, filterArgs := x.searchConditions(x.CardSearch, x.since)
+	r := x.query("SELECT "+epochColumn+", "+cols+", ifnull("+conds+", 0) FROM "+source+" LIMIT ?",
+		append(append(filterArgs, args...), x.visits)...)
+	for !x.more && r.next() {
+		x.seeEpoch(r.int())
+		w := newWord{word: r.str(), card: r.int(), name: r.str()}
+		x.visit(w, r.bool(), 0)
+		x.visits--
+	}
+	x.more = x.more || x.visits == 0
+	return r.close()
+}
+
+// visit adds a card to the page if it passes the filters and its name matches, and sets more if the
+// page is full. The word is empty if the search is not by names. flag is 0 or newestFlag.
+func (x *cardSearch) visit(w newWord, passes bool, flag int) {
+	place := 0
+	if passes && w.word != "" {
+		place, passes = x.matchName(w.word, w.name)
+	}
+	if passes = passes && !slices.Contains(x.exact, w.card); passes && len(x.found) >= x.limit {
+		x.more = true
+		return
+	}
+	if w.word != "" && !passes {
+		place = max(0, slices.Index(nameWords(w.name), w.word))
+	}
+	x.last, x.lastWord = w.card, place|flag
+	if passes {
+		x.found = append(x.found, w.card)
+	}
+}
+
+// matchName reports whether a name has all words of the search, and the place of word
+// in it. A name of which several words match is found by the first of them only.
+func (x *cardSearch) matchName(word, name string) (place int, ok bool) {
+	words := nameWords(name)
+	place = slices.Index(words, word)
+	begins := func(prefix string) int {
+		return slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, prefix) })
+	}
+	return place, begins(x.longest) == place && !slices.ContainsFunc(x.words, func(w string) bool { return begins(w) < 0 })
+}
