@@ -101,7 +101,7 @@ func TestTillEndedSession(t *testing.T) {
 	p.Press("Bruno")
 	p.Wait("Continue")
 	p.scan("4321")
-	p.Fill("Name or email of the customer", "lovelace")
+	p.Fill("Name, email or phone number of the customer, at least three characters", "lovelace")
 	p.Press("Search")
 	s.Control("POST", "/faults", fields{"method": "GET", "path": "/cards/*", "status": 503})
 	p.Press("Ada Lovelace")

@@ -293,7 +293,7 @@ func (p *Page) stampMore(codes map[string]string) {
 	p.Press("Bruno")
 	p.Wait("Continue")
 	p.scan("1234")
-	p.Fill("Name or email of the customer", "cyd")
+	p.Fill("Name, email or phone number of the customer, at least three characters", "cyd")
 	p.Press("Search")
 	p.Press("Cyd")
 	p.Wait("0 of 10 stamps")

@@ -445,7 +445,7 @@ func TestTillStaff(t *testing.T) {
 	p.Wait("1 stamp given.", "1 of 10 stamps")
 	p.Press("Next card")
 	p.Press("Search for a card")
-	p.Fill("Name or email of the customer", "lovelace")
+	p.Fill("Name, email or phone number of the customer, at least three characters", "lovelace")
 	p.Press("Search")
 	p.Wait("Ada Lovelace", "Coffee card")
 	p.CheckNow()
