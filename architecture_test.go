@@ -12,7 +12,7 @@ import (
 var mayImport = map[string]string{
 	"":                     "server/command",
 	"deploy":               "",
-	"server/command":       "deploy server/api server/app server/dev server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/qr server/templates server/till server/web server/wire store store/backup webhook",
+	"server/command":       "deploy server/api server/app server/dev server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/qr server/sheet server/templates server/till server/web server/wire store store/backup store/money webhook",
 	"server/app":           "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp server/openapi server/operation server/till server/tillpage server/web server/wire store store/backup store/file webhook",
 	"server/punchtest":     "server/app server/dev server/dev/seed webhook",
 	"server/servertest":    "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",
@@ -21,11 +21,11 @@ var mayImport = map[string]string{
 	"server/holder":        "server/kernel server/logo server/operation server/qr server/static server/web server/wire store",
 	"server/mcp":           "server/kernel server/operation server/wire store store/event",
 	"server/tillpage":      "server/kernel server/operation server/static server/web store",
-	"server/dashboard":     "server/kernel server/logo server/operation server/qr server/static server/templates server/web server/wire store store/event",
+	"server/dashboard":     "server/kernel server/logo server/operation server/qr server/sheet server/static server/templates server/web server/wire store store/money store/event",
 	"server/dev":           "server/dev/seed server/mail/mailtext server/kernel server/openapi server/operation server/web server/wire store",
 	"server/dev/seed":      "server/operation server/wire store",
 	"server/openapi":       "server/kernel server/wire store store/event",
-	"server/operation":     "server/kernel server/logo server/password server/qr server/wire store",
+	"server/operation":     "server/kernel server/logo server/password server/qr server/sheet server/wire store store/money",
 	"server/kernel":        "server/password server/static server/wire store",
 	"server/wire":          "store store/event",
 	"server/mail":          "server/mail/mailtext store",
@@ -37,7 +37,7 @@ var mayImport = map[string]string{
 	"server/logo":          "",
 	"server/static":        "",
 	"server/templates":     "server/web store",
-	"server/web":           "server/static",
+	"server/web":           "server/static store/money",
 	"server/bench/load":    "server/dev/seed store store/sqlite webhook",
 	"server/bench/year":    "server/dev/seed store store/sqlite",
 	"webhook":              "store",
@@ -47,6 +47,8 @@ var mayImport = map[string]string{
 	"store/event":          "",
 	"store/file":           "",
 	"store/phone":          "",
+	"store/money":          "",
+	"server/sheet":         "",
 }
 
 // TestImports checks that every package imports only what mayImport permits.

@@ -12,6 +12,14 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	if err != nil {
 		return err
 	}
+	tx.eraseChain(shop, c)
+	tx.erases = true
+	tx.audit(shop, "card.delete", KindCard, c.key, "")
+	return tx.failed
+}
+
+// eraseChain does what EraseCard does, but for the audit row and the log of the file.
+func (tx *Tx) eraseChain(shop int64, c card) {
 	tx.setLive(shop, c.root, false)
 	tx.emitForInstances(shop, c, event.CardDeleted, "")
 	const instances = "IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)"
@@ -19,6 +27,7 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 		WHERE card_id `+instances, c.root)
 	tx.reindexChain(shop, c.root, true, Null[string]{})
 	tx.exec("DELETE FROM lost_mails WHERE email IN (SELECT lower(holder_email) FROM cards WHERE id "+instances+")", c.root)
+	tx.eraseFromImports(shop, c)
 	for _, t := range personalTables() {
 		tx.exec(t.eraseSQL(), c.root)
 	}
@@ -27,8 +36,5 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	tx.scrubEvents(c.root)
 	tx.deleteMail(c.root)
 	tx.exec("DELETE FROM sent_mails WHERE card_id=?", c.root)
-	tx.erases = true
 	tx.cardChanged(c.root)
-	tx.audit(shop, "card.delete", KindCard, c.key, "")
-	return tx.failed
 }

@@ -186,7 +186,7 @@ func (q *queries) cardConsent(card int64) (out *Consent) {
 // SuggestedSlug returns an address for the form of a program with a name, which may be
 // taken.
 func SuggestedSlug(name string) string {
-	words := strings.FieldsFunc(foldName(name), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
+	words := strings.FieldsFunc(FoldName(name), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
 	slug := ""
 	for _, word := range words {
 		if longer := strings.TrimPrefix(slug+"-"+word, "-"); len(longer) <= 40 {

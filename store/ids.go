@@ -36,6 +36,7 @@ const (
 	kindRestore  // extra: of which restore; see restoreID
 	kindCardPage // plus the generation: the token of a card's page
 	kindHeldCode // plus the generation and the last day; see HoldCode
+	KindImport
 )
 
 var prefixes = [...]string{
@@ -43,6 +44,7 @@ var prefixes = [...]string{
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
 	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
 	KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_", kindRestore: "", kindCardPage: "", kindHeldCode: "",
+	KindImport: "imp_",
 }
 
 const blockLen = 26 // characters of one AES block in base32

@@ -64,7 +64,7 @@ func searchWords(text string) []string {
 // addWords adds the words of a name to a list that does not have them, as long as it has fewer than
 // maxNameWords.
 func addWords(words []string, name string) []string {
-	for _, word := range strings.FieldsFunc(foldName(name), func(r rune) bool {
+	for _, word := range strings.FieldsFunc(FoldName(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	}) {
 		if len(word) > maxWordLength {
@@ -79,8 +79,8 @@ func addWords(words []string, name string) []string {
 	return words
 }
 
-// foldName returns a name without case and accents.
-func foldName(name string) string {
+// FoldName returns a name without case and accents.
+func FoldName(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return strings.ToLower(name) // most names, and a search may fold thousands
 	}

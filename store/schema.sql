@@ -274,7 +274,8 @@ CREATE TABLE cards (
   consent_at         INTEGER,
   last_seen_day      INTEGER NOT NULL DEFAULT 0, -- on roots: day of the shop's calendar on which a card of the chain was last presented; 0: never
   opening_stamps     INTEGER NOT NULL DEFAULT 0, -- stamps that it began with, which no row of the ledger gave
-  opening_left       INTEGER NOT NULL DEFAULT 0 -- those of them that neither expired nor were taken by an adjustment; of use in cycle 0
+  opening_left       INTEGER NOT NULL DEFAULT 0, -- those of them that neither expired nor were taken by an adjustment; of use in cycle 0
+  import_id          INTEGER REFERENCES imports -- on roots: the import that wrote it; null: none
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
 CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
@@ -286,6 +287,7 @@ CREATE INDEX cards_seen    ON cards (program_id, last_seen_day) WHERE live = 1;
 CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
+CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
 
 -- What a shop knows about the holder of a chain beside what the cards have. Erasing the chain
 -- deletes its rows in this table and the next.
@@ -311,6 +313,55 @@ CREATE TABLE foreign_codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX foreign_codes_card  ON foreign_codes (card_id);
 CREATE INDEX foreign_codes_short ON foreign_codes (shop_id, short_form) WHERE short_form IS NOT NULL;
+
+-- The imports of cards from files of other systems (store/import.go).
+CREATE TABLE imports (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  shop_id       INTEGER NOT NULL REFERENCES shops,
+  program_id    INTEGER REFERENCES programs, -- null: the file was uploaded, and its mapping is not chosen yet
+  file_name     TEXT,
+  hash          BLOB    NOT NULL,         -- SHA-256 of the file; once it is mapped, of file, program and mapping
+  columns       TEXT    NOT NULL,         -- JSON array of the names of the columns of the file
+  options       TEXT,                     -- JSON object; null: the mapping is not chosen yet
+  state         TEXT    NOT NULL CHECK (state = 'uploaded' OR state = 'running' OR state = 'done' OR state = 'undoing' OR state = 'undone'),
+  rows          INTEGER NOT NULL,         -- of the file, those of other programs left out
+  added         INTEGER NOT NULL DEFAULT 0, -- cards; see ImportRun for these sums
+  updated       INTEGER NOT NULL DEFAULT 0,
+  unchanged     INTEGER NOT NULL DEFAULT 0,
+  skipped       INTEGER NOT NULL DEFAULT 0,
+  removed       INTEGER NOT NULL DEFAULT 0,
+  kept          INTEGER NOT NULL DEFAULT 0,
+  other_program INTEGER NOT NULL DEFAULT 0,
+  points_left   INTEGER NOT NULL DEFAULT 0,
+  through       INTEGER NOT NULL DEFAULT 0, -- the last card that the undo, or else the invitations, have reached
+  invite_at     INTEGER,                  -- when the next invitation may be mailed; null: there is none
+  created_at    INTEGER NOT NULL,
+  ended_at      INTEGER
+) STRICT;
+CREATE INDEX imports_shop ON imports (shop_id);
+CREATE INDEX imports_state ON imports (state);
+
+-- The rows of imports that are still to be worked on. A write of an import deletes the part that it
+-- has written.
+CREATE TABLE import_parts (
+  import_id INTEGER NOT NULL REFERENCES imports,
+  part      INTEGER NOT NULL,
+  rows      INTEGER NOT NULL,
+  packed    BLOB    NOT NULL,             -- JSON, compressed
+  PRIMARY KEY (import_id, part)
+) STRICT, WITHOUT ROWID;
+
+-- Why an import left out rows, and its undo cards, without values of the file.
+CREATE TABLE import_notes (
+  id        INTEGER PRIMARY KEY AUTOINCREMENT,
+  import_id INTEGER NOT NULL REFERENCES imports,
+  line      INTEGER NOT NULL,             -- 0: about a card
+  card_id   INTEGER REFERENCES cards,
+  field     TEXT    NOT NULL,
+  code      TEXT    NOT NULL,
+  message   TEXT    NOT NULL
+) STRICT;
+CREATE INDEX import_notes_import ON import_notes (import_id);
 
 -- The words of holders' names, by which people find cards: without case, accents and
 -- punctuation (store/name_words.go). Erasing a card deletes its rows.

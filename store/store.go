@@ -137,8 +137,9 @@ type Store struct {
 	onMail  atomic.Pointer[func()]        // see OnMail
 	onCards atomic.Pointer[func([]int64)] // see OnCards
 
-	newCards atomic.Int64  // added since NewNames, and those that it left
-	namesDue chan struct{} // see NamesDue
+	newCards   atomic.Int64  // added since NewNames, and those that it left
+	namesDue   chan struct{} // see NamesDue
+	importsDue chan struct{} // see ImportsDue
 
 	// Only the writer goroutine uses these.
 	writer      *conn            // used between taking it from idleWriter and putting it back
@@ -219,6 +220,7 @@ func Open(path string, opts Options) (*Store, error) {
 		unopened:    make(chan struct{}, opts.Readers),
 		idleWriter:  make(chan *conn, 1),
 		namesDue:    make(chan struct{}, 1),
+		importsDue:  make(chan struct{}, 1),
 		subscribers: map[int64][]subscriber{},
 		sequences:   map[int64]int64{},
 	}

@@ -29,6 +29,9 @@ func (t Time) Append(b []byte) []byte {
 	return t.Std().AppendFormat(b, "2006-01-02T15:04:05.000Z")
 }
 
+// MarshalJSON returns the wire form.
+func (t Time) MarshalJSON() ([]byte, error) { return append(t.Append([]byte{'"'}), '"'), nil }
+
 // UnmarshalJSON reads the wire form; null changes nothing.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {

@@ -58,6 +58,26 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 	}
 }
 
+// runImports continues imports and their undo, and mails invitations, until ctx is done. A command that
+// imports does the work itself; the server finishes it if the command ends before.
+func (h *housekeeping) runImports(ctx context.Context) {
+	t := time.NewTicker(housekeepingInterval)
+	defer t.Stop()
+	for {
+		h.report(errors.Join(
+			h.writeBatches(ctx, 1, (*store.Tx).ContinueImports),
+			h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.InviteImported(batchRows) }),
+			h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports),
+		))
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.store.ImportsDue():
+		case <-t.C:
+		}
+	}
+}
+
 // report logs an error of housekeeping, unless the store was closed.
 func (h *housekeeping) report(err error) {
 	if err != nil && !errors.Is(err, store.ErrClosed) {

@@ -64,12 +64,16 @@ type invocation struct {
 	options   store.Options
 	conf      kernel.Config
 	ofServer  bool
-	limit     int  // of the rows of a list; 0: none
-	confirmed bool // nothing is asked
-	needsURL  bool // the public URL is needed
-	waits     bool // for the delivery of a webhook, as long as wait
-	wait      time.Duration
-	liftedBy  string // the flags that raise a maximum
+	limit     int           // of the rows of a list; 0: none
+	confirmed bool          // nothing is asked
+	needsURL  bool          // the public URL is needed
+	wait      time.Duration // for the delivery of a webhook
+	// then does what the command does after the operation, and returns what it prints; nil: nothing.
+	then func(i *invocation, answer []byte) ([]byte, error)
+	// verdict returns the error of a command that has printed its answer; nil: none.
+	verdict  func(i *invocation, answer []byte) error
+	file     []byte // of operation.ImportCards
+	liftedBy string // the flags that raise a maximum
 	// fill fills in fields, whose texts are in the language of the shop. The store is nil before the
 	// file is opened.
 	fill func(form url.Values, language string, st *store.Store) error
@@ -165,10 +169,10 @@ func (b *Bound) Run() error {
 	if b.target.JSON {
 		text.Write(append(printableJSON(answer), '\n'))
 	}
-	if _, err = Out.Write(text.Bytes()); err != nil || !i.waits {
+	if _, err = Out.Write(text.Bytes()); err != nil || i.verdict == nil {
 		return err
 	}
-	return verdict(answer, i.wait)
+	return i.verdict(i, answer)
 }
 
 // prepare notes what the further flags change, validates the fields, and reads those that are secret.
@@ -187,7 +191,7 @@ func (b *Bound) prepare(i *invocation) error {
 			return err
 		}
 	}
-	if err := plain(i.op.Validate(kernel.Form{Fields: complete}, fieldLimits, store.TimeOf(time.Now()))); err != nil {
+	if err := plain(i.op.Validate(i.input(complete), fieldLimits, store.TimeOf(time.Now()))); err != nil {
 		return err
 	}
 	return b.flags.readSecrets(i.args.Fields) // the operation validates them
@@ -234,14 +238,14 @@ func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
 		}
 		return append(append([]byte(`{"data":[`), bytes.Join(rows, []byte(","))...), "]}"...), nil
 	}
-	answer, err := i.call(i.ctx, i.op, i.args)
+	answer, err := i.call(i.ctx, i.op, i.input(i.args.Fields))
 	switch {
 	case err != nil:
 		return nil, err
 	case i.op.Out == nil:
 		return json.Marshal(deleted{subject.id, true})
-	case i.waits:
-		return i.await(answer)
+	case i.then != nil:
+		return i.then(i, answer)
 	}
 	return answer, nil
 }

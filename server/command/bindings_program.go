@@ -189,6 +189,7 @@ var programBindings = []binding{
 		lists:    []list{cardLedger},
 		asList:   true,
 	},
+	importBinding,
 	{
 		path:    "card reissue",
 		help:    "Give a card a new install link and QR code; the old ones stop working.",

@@ -73,6 +73,7 @@ var (
 		one: "webhook", many: "webhooks", prefix: "whk_", list: operation.ListShopWebhooks, names: []string{"url", "description"},
 		program: "program_id",
 	}
+	importKind   = &resource{one: "import", many: "imports", prefix: "imp_"}
 	deliveryKind = &resource{one: "delivery", many: "deliveries", prefix: "dlv_"}
 )
 
@@ -110,7 +111,7 @@ type finder struct {
 }
 
 // call runs an operation and returns its answer as JSON.
-func (f finder) call(ctx context.Context, op *kernel.Operation, in kernel.Form) ([]byte, error) {
+func (f finder) call(ctx context.Context, op *kernel.Operation, in kernel.Input) ([]byte, error) {
 	r, err := f.kernel.Invoke(ctx, f.caller, op, in)
 	return r.AppendJSON(nil), err
 }

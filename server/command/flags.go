@@ -51,10 +51,12 @@ var flagNames = map[string]string{
 	"program_ids":         "only-program",
 	"scoped_location_ids": "location",
 	"scopes":              "scope",
+	"with_events":         "events",
 }
 
 // withoutFlag are the fields that are no flags, each with the reason.
 var withoutFlag = map[string]string{
+	"file_name":   "it is the argument",
 	"cursor":      "pages are read to the end, or to --limit",
 	"grace_hours": "--credential-rotation-grace-hours sets it for commands too",
 	"limit":       "--limit is the number of rows of all pages",
@@ -170,7 +172,7 @@ func newFlagSet(b *binding) flagSet {
 			case secretFields[in.Name] == "":
 				pairs = append(pairs, "placeholder", placeholders[in.Kind])
 			}
-			if in.Kind == wire.InputObjects || in.Kind == wire.InputMap {
+			if in.Kind == wire.InputObjects || in.Kind == wire.InputMap || in.Name == "map" {
 				pairs = append(pairs, "sep", "none")
 			}
 			if slices.Contains(b.required, in.Name) {

@@ -236,6 +236,9 @@ func fieldsOf(t reflect.Type) (paths []string) {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
+	if strings.HasPrefix(t.Name(), "Null[") {
+		return fieldsOf(t.Field(0).Type)
+	}
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -44,7 +44,7 @@ func (s flagSet) form(i *invocation) (url.Values, error) {
 			return nil, err
 		}
 	}
-	if first == "" && len(all) > 0 && s.binding.other != nil {
+	if first == "" && len(all) > 0 && s.binding.other != nil && i.op == s.binding.op {
 		return nil, usagef("missing flags: one of %s", strings.Join(all, ", "))
 	}
 	return form, nil

@@ -9,6 +9,7 @@ import (
 
 	"punchcard/server/web"
 	"punchcard/store"
+	"punchcard/store/money"
 )
 
 // Till groups the commands that do at a running server what a till does.
@@ -52,7 +53,7 @@ func sayCard(l store.Lookup, currency string) (say []string) {
 	head := fmt.Sprintf("%s (%s) is %s", cardOf(l.Card), l.Program.Name, l.Card.Status)
 	switch {
 	case l.Card.CurrentValue.Valid:
-		head += " and has " + money(l.Card.CurrentValue.V, currency)
+		head += " and has " + amountText(l.Card.CurrentValue.V, currency)
 	case l.Program.TotalStamps.Valid:
 		head += fmt.Sprintf(" and has %d of %d stamps", l.Card.StampsCount, l.Program.TotalStamps.V)
 	case l.Program.DiscountPercent.Valid:
@@ -70,8 +71,8 @@ func sayCard(l store.Lookup, currency string) (say []string) {
 	return say
 }
 
-// money returns an amount with its currency.
-func money(cents int64, currency string) string {
+// amountText returns an amount with its currency.
+func amountText(cents int64, currency string) string {
 	return web.PrinterFor("en").Amount(cents, currency) + " " + currency
 }
 
@@ -155,7 +156,7 @@ func (c *tillFlags) cents(name, text string) (int64, error) {
 	if err := c.get("/me", &me); err != nil {
 		return 0, err
 	}
-	cents, ok := web.ParseAmount(text, me.Shop.Currency)
+	cents, ok := money.Parse(text, me.Shop.Currency)
 	if !ok {
 		example := web.PrinterFor("en").Amount(1250, me.Shop.Currency)
 		return 0, fmt.Errorf("%s: must be an amount in %s, such as %s", name, me.Shop.Currency, example)
@@ -237,7 +238,7 @@ func (c *tillAmount) change(path, done string) error {
 		return errors.New("AMOUNT: must be more than 0")
 	}
 	return c.write(c.path(path), map[string]any{"amount_cents": cents}, func(_ store.Stamped, currency string) string {
-		return money(cents, currency) + " " + done + "."
+		return amountText(cents, currency) + " " + done + "."
 	})
 }
 

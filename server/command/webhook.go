@@ -39,7 +39,7 @@ func (f *waitFlag) prepare(i *invocation) error {
 	if f.Wait < 0 || f.Wait > time.Hour {
 		return usagef("--wait: must be from 0 to 1h")
 	}
-	i.waits, i.wait = true, f.Wait
+	i.then, i.verdict, i.wait = (*invocation).await, deliveryVerdict, f.Wait
 	return nil
 }
 
@@ -70,17 +70,17 @@ func (i *invocation) await(sent []byte) ([]byte, error) {
 	}
 }
 
-// verdict is the error of a delivery that the receiver has not accepted. Without a wait nobody
+// deliveryVerdict is the error of a delivery that the receiver has not accepted. Without a wait nobody
 // knows yet.
-func verdict(answer []byte, wait time.Duration) error {
+func deliveryVerdict(i *invocation, answer []byte) error {
 	d, err := decode(answer)
 	switch {
 	case err != nil:
 		return err
 	case d["state"] == "failed":
 		return fmt.Errorf("the receiver did not accept it: %s", d.text("last_error"))
-	case d["state"] == "pending" && wait > 0:
-		return fmt.Errorf("the receiver has not accepted it within %v: does a server run? --wait waits longer", wait)
+	case d["state"] == "pending" && i.wait > 0:
+		return fmt.Errorf("the receiver has not accepted it within %v: does a server run? --wait waits longer", i.wait)
 	}
 	return nil
 }

@@ -17,3 +17,6 @@ func Bindings() (list []Binding) {
 	}
 	return list
 }
+
+// ImportLabels are the names of the fields of imports.
+var ImportLabels = importLabels

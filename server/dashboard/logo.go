@@ -99,6 +99,7 @@ func (v *visit) readUpload(field string, limit int64) error {
 		if err = perr; err != nil || part.FormName() != field {
 			continue
 		}
+		v.fileName = part.FileName()
 		v.file, err = io.ReadAll(io.LimitReader(part, limit+1))
 	}
 	var large *http.MaxBytesError

@@ -12,6 +12,7 @@ import (
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
+	"punchcard/store/money"
 )
 
 // programForm is the page of the form of a program.
@@ -226,7 +227,7 @@ func fieldsOfProgram(v *visit, form url.Values) url.Values {
 // amountField turns an amount that a person typed into the smallest units of the shop's
 // currency. A text that is no amount stays as it is, and the operation refuses it.
 func amountField(v *visit, text string) string {
-	if cents, ok := web.ParseAmount(text, v.shop().Currency); ok {
+	if cents, ok := money.Parse(text, v.shop().Currency); ok {
 		return strconv.FormatInt(cents, 10)
 	}
 	return text

@@ -13,6 +13,7 @@ import (
 	"punchcard/server/templates"
 	"punchcard/server/web"
 	"punchcard/store"
+	"punchcard/store/money"
 )
 
 // previewProgram answers the form of a program that is being edited with the card as it
@@ -98,7 +99,7 @@ func (v *visit) drawnCard(f *web.Form, programType string, p *store.ProgramForm)
 	case programType == store.ProgramDiscount:
 		c.Percent = cmp.Or(f.Value("discount_percent"), "10")
 	case programType == store.ProgramPrepaid:
-		cents, _ := web.ParseAmount(f.Value("initial_balance_cents"), v.shop().Currency)
+		cents, _ := money.Parse(f.Value("initial_balance_cents"), v.shop().Currency)
 		c.Balance = v.money(cents)
 	}
 	if days, err := strconv.Atoi(f.Value("default_expire_after_days")); err == nil && days > 0 && days <= 3650 {

@@ -84,6 +84,14 @@ var minRoles = map[string]string{
 		POST /dashboard/location/:id/pin
 		GET /dashboard/new/card
 		POST /dashboard/new/card
+		GET /dashboard/imports
+		POST /dashboard/imports
+		GET /dashboard/import/:id
+		POST /dashboard/import/:id
+		GET /dashboard/import/:id/events
+		GET /dashboard/import/:id/undo
+		POST /dashboard/import/:id/undo
+		POST /dashboard/import/:id/discard
 		GET /dashboard/card/:id/contact
 		POST /dashboard/card/:id/contact
 		GET /dashboard/card/:id/edit
@@ -283,6 +291,7 @@ var validForms = map[string]url.Values{
 	"/dashboard/location/:id/edit":          {"name": {"x"}},
 	"/dashboard/location/:id/pin":           {"staff_pin": {"1234"}},
 	"/dashboard/card/:id/edit":              {"holder_name": {"Eve"}},
+	"/dashboard/import/:id":                 {"program_id": {"prg_none"}},
 	"/dashboard/card/:id/contact":           {"birthday": {"01-01"}},
 	"/dashboard/card/:id/adjust":            {"stamps": {"1"}, "reason": {"Goodwill"}, "location_id": {"loc_none"}},
 	"/dashboard/card/:id/erase":             {"_confirmation": {"Foreign"}},

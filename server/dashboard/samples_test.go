@@ -58,6 +58,13 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 		if err := tx.AddMember(user, shop, store.RoleViewer); err != nil {
 			return err
 		}
+		var rows store.ImportParts[store.RawRow]
+		rows.Add(store.RawRow{Line: 2, Cells: []string{name}})
+		run, err := tx.UploadImport(shop, store.ImportFile{Columns: []string{"name"}}, &rows, 1)
+		if err != nil {
+			return err
+		}
+		out["import"] = run.ID
 		session, _, err := tx.BeginSession(store.NewSession{User: user, Shop: shop})
 		if err != nil {
 			return err

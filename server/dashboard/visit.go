@@ -24,13 +24,14 @@ import (
 type visit struct {
 	*Pages
 	*web.Printer
-	w      http.ResponseWriter
-	r      *http.Request
-	params httprouter.Params
-	caller kernel.Caller
-	person *store.SessionIdentity // nil: nobody is signed in
-	form   url.Values             // of a POST
-	file   []byte                 // of an upload
+	w        http.ResponseWriter
+	r        *http.Request
+	params   httprouter.Params
+	caller   kernel.Caller
+	person   *store.SessionIdentity // nil: nobody is signed in
+	form     url.Values             // of a POST
+	file     []byte                 // of an upload
+	fileName string
 	// formStatus is the status of the refusal of a form that is shown again.
 	formStatus int
 	// compress sends the page compressed. It is for large pages without secrets.

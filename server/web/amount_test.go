@@ -1,6 +1,10 @@
 package web
 
-import "testing"
+import (
+	"testing"
+
+	"punchcard/store/money"
+)
 
 func TestParseAmount(t *testing.T) {
 	for _, c := range []struct {
@@ -12,7 +16,7 @@ func TestParseAmount(t *testing.T) {
 		{"", "EUR", -1}, {".5", "EUR", -1}, {"1.234", "EUR", -1}, {"1,234.50", "EUR", -1}, {"-1", "EUR", -1},
 		{"+1", "EUR", -1}, {"1e3", "EUR", -1}, {"5.0", "JPY", -1}, {"1234567890123", "EUR", -1}, {"x", "EUR", -1},
 	} {
-		got, ok := ParseAmount(c.text, c.currency)
+		got, ok := money.Parse(c.text, c.currency)
 		if ok != (c.want >= 0) || ok && got != c.want {
 			t.Errorf("%q %s: %d %t, want %d", c.text, c.currency, got, ok, c.want)
 		}
@@ -20,7 +24,7 @@ func TestParseAmount(t *testing.T) {
 			continue
 		}
 		for _, lang := range Locales {
-			if again, ok := ParseAmount(PrinterFor(lang).Amount(got, c.currency), c.currency); !ok || again != got {
+			if again, ok := money.Parse(PrinterFor(lang).Amount(got, c.currency), c.currency); !ok || again != got {
 				t.Errorf("%d %s in %s: read again as %d %t", got, c.currency, lang, again, ok)
 			}
 		}

@@ -100,11 +100,5 @@ var localeOf = map[string]*locale{
 	},
 }
 
-// currencyDecimals are the decimals of currencies that do not have two (ISO 4217).
-var currencyDecimals = map[string]int{
-	"BHD": 3, "CLP": 0, "IQD": 3, "ISK": 0, "JOD": 3, "JPY": 0, "KRW": 0, "KWD": 3, "LYD": 3, "OMR": 3,
-	"PYG": 0, "RWF": 0, "TND": 3, "UGX": 0, "VND": 0, "VUV": 0, "XAF": 0, "XOF": 0, "XPF": 0,
-}
-
 // currencySigns are the signs of currencies. Others are shown by their code.
 var currencySigns = map[string]string{"EUR": "€", "USD": "$", "GBP": "£", "JPY": "¥"}

@@ -34,6 +34,7 @@ var refusals = sync.OnceValue(func() (list []refusalPattern) {
 	}
 	add("", shopRefusals...)
 	add("", webhookRefusals...)
+	add("", importRefusals...)
 	for _, text := range plainRefusals {
 		add("", refusal{text, text})
 	}

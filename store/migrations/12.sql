@@ -44,6 +44,50 @@ CREATE TABLE foreign_codes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX foreign_codes_card  ON foreign_codes (card_id);
 CREATE INDEX foreign_codes_short ON foreign_codes (shop_id, short_form) WHERE short_form IS NOT NULL;
+ALTER TABLE cards ADD COLUMN import_id INTEGER REFERENCES imports;
+CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
+CREATE TABLE imports (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  shop_id       INTEGER NOT NULL REFERENCES shops,
+  program_id    INTEGER REFERENCES programs,
+  file_name     TEXT,
+  hash          BLOB    NOT NULL,
+  columns       TEXT    NOT NULL,
+  options       TEXT,
+  state         TEXT    NOT NULL CHECK (state = 'uploaded' OR state = 'running' OR state = 'done' OR state = 'undoing' OR state = 'undone'),
+  rows          INTEGER NOT NULL,
+  added         INTEGER NOT NULL DEFAULT 0,
+  updated       INTEGER NOT NULL DEFAULT 0,
+  unchanged     INTEGER NOT NULL DEFAULT 0,
+  skipped       INTEGER NOT NULL DEFAULT 0,
+  removed       INTEGER NOT NULL DEFAULT 0,
+  kept          INTEGER NOT NULL DEFAULT 0,
+  other_program INTEGER NOT NULL DEFAULT 0,
+  points_left   INTEGER NOT NULL DEFAULT 0,
+  through       INTEGER NOT NULL DEFAULT 0,
+  invite_at     INTEGER,
+  created_at    INTEGER NOT NULL,
+  ended_at      INTEGER
+) STRICT;
+CREATE INDEX imports_shop ON imports (shop_id);
+CREATE INDEX imports_state ON imports (state);
+CREATE TABLE import_parts (
+  import_id INTEGER NOT NULL REFERENCES imports,
+  part      INTEGER NOT NULL,
+  rows      INTEGER NOT NULL,
+  packed    BLOB    NOT NULL,
+  PRIMARY KEY (import_id, part)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE import_notes (
+  id        INTEGER PRIMARY KEY AUTOINCREMENT,
+  import_id INTEGER NOT NULL REFERENCES imports,
+  line      INTEGER NOT NULL,
+  card_id   INTEGER REFERENCES cards,
+  field     TEXT    NOT NULL,
+  code      TEXT    NOT NULL,
+  message   TEXT    NOT NULL
+) STRICT;
+CREATE INDEX import_notes_import ON import_notes (import_id);
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.

@@ -1,0 +1,256 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// importFile is a file with a stamp program and a prepaid one.
+func importFile(t *testing.T) *file {
+	f := newFile(t)
+	f.run("shop update --country-code IT --timezone Europe/Rome")
+	f.run("program create --name Coffee --type standard --total-stamps 10 --prize 5=Cookie --prize 10=Coffee --repeat-after-reset --icon-key coffee")
+	f.run("program create --name Wallet --type prepaid --initial-balance-cents 500")
+	return f
+}
+
+// write writes a file beside the database and returns its path.
+func (f *file) write(name, text string) string {
+	path := filepath.Join(filepath.Dir(f.db), name)
+	noError(f.t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// checked checks that the file has no findings.
+func (f *file) checked() {
+	f.t.Helper()
+	f.prints("check", "ok")
+}
+
+func TestImport(t *testing.T) {
+	f := importFile(t)
+	csv := f.write("members.csv", `Reference ID;First Name;Last Name;Email;Phone;Birthday;Memo;stamps;claimed;Barcode;code_2;member_since;Last Visit;expires_at
+r1;Ada;Byron;ada@example.org;333 123 4567;1990-02-28;a note;7;5;036000291452;X 1;2020-05-01;2026-11-01 23:30;2099-12-31
+r2;Bob;O'Neil;;;02-29;;15;5 5;;;;;
+;;;;;;;0;;Q-3;;;;
+`)
+	line := "card import " + csv + " --program Coffee"
+	f.prints(line+" --dry-run", "New cards", "holder_name")
+	if n := f.value("SELECT count(*) FROM cards"); n != "0" {
+		t.Errorf("a dry run wrote %s cards", n)
+	}
+	var report struct {
+		New, Faulty int
+		Run         struct {
+			ID, State                     string
+			Added, Left, Skipped, Updated int
+		}
+	}
+	f.json(&report, line)
+	if r := report.Run; report.New != 3 || r.State != "done" || r.Added != 3 || r.Left != 0 {
+		t.Errorf("the report is %+v", report)
+	}
+	for query, want := range map[string]string{
+		"SELECT group_concat(stamps_count||'/'||opening_stamps||' '||source||' '||ifnull(root_id,'-'), ',') FROM cards": "7/7 import -,10/10 import -,5/5 overflow 2,0/0 import -",
+		"SELECT group_concat(card_id||':'||threshold, ' ') FROM claims WHERE transaction_id IS NULL":                    "1:5 2:5 3:5",
+		"SELECT phone||' '||birthday||' '||note||' '||member_since FROM contacts WHERE card_id=1":                       "+393331234567 02-28 a note 2020-05-01",
+		"SELECT group_concat(barcode, ',') FROM (SELECT barcode FROM foreign_codes ORDER BY barcode)":                   "0036000291452,Q-3,X 1",
+		"SELECT date(last_seen_day*86400, 'unixepoch') FROM cards WHERE id=1":                                           "2026-11-01",
+		"SELECT datetime(expires_at/1000, 'unixepoch') FROM cards WHERE id=1":                                           "2099-12-31 22:59:59",
+		"SELECT count(*) FROM cards WHERE expires_at IS NULL":                                                           "3",
+		"SELECT count(*) FROM transactions":                                                                             "0",
+		"SELECT count(*) FROM import_parts":                                                                             "0",
+		"SELECT live_cards FROM shops":                                                                                  "3",
+	} {
+		if got := f.value(query); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
+	}
+	f.checked()
+	f.json(&report, line) // again it adds nothing
+	if n := f.value("SELECT count(*) FROM cards"); n != "4" || report.Run.Added != 3 {
+		t.Errorf("imported twice: %s cards, %+v", n, report)
+	}
+
+	// A newer file changes what is not used.
+	f.run("location create --name Bar --address x --city Rome --postal-code 1 --country-code IT --lat 1 --lon 1")
+	var found struct{ Data []struct{ ID string } }
+	f.json(&found, "card find Q-3")
+	f.run("card adjust " + found.Data[0].ID + " --stamps 1 --location Bar --reason x")
+	newer := f.write("newer.csv", "external_ref,holder_name,stamps,code\nr1,Ada Lovelace,19,\nr2,Bob,3,\nr4,Dan,2,\n,,4,Q-3\n")
+	f.json(&report, "card import "+newer+" --program Coffee --update")
+	if r := report.Run; r.Updated != 2 || r.Added != 1 || r.Skipped != 1 {
+		t.Errorf("the update is %+v", r)
+	}
+	if got := f.value("SELECT group_concat(holder_name||' '||stamps_count, ',') FROM cards WHERE external_ref='r1'"); got != "Ada Lovelace 10,Ada Lovelace 9" {
+		t.Errorf("updated to %s", got)
+	}
+	f.json(&report, "card import "+f.write("less.csv", "external_ref,stamps\nr1,3\nr4,2\n")+" --program Coffee --update")
+	if got := f.value("SELECT group_concat(stamps_count, ',') FROM cards WHERE external_ref='r1' AND archived_at IS NULL"); got != "3" {
+		t.Errorf("updated to %s stamps", got)
+	}
+	f.checked()
+
+	// The undo leaves the card that was adjusted.
+	first := f.value("SELECT min(id) FROM imports")
+	var undone struct {
+		State         string
+		Removed, Kept int
+	}
+	var runs struct{ Data []store.ImportRun }
+	decodeInto(t, f.invoke(operation.ListImports, nil, nil), &runs)
+	f.json(&undone, "card import undo "+runs.Data[len(runs.Data)-1].ID)
+	if undone.State != "undone" || undone.Removed != 2 || undone.Kept != 1 {
+		t.Errorf("undone is %+v, of import %s", undone, first)
+	}
+	f.checked()
+	f.refused("card import undo "+runs.Data[len(runs.Data)-1].ID, "running or done")
+	f.prints(line+" --skip-faulty", "is the code of another card", "Cards added") // no longer known, so it runs again
+	f.checked()
+}
+
+func TestImportBalances(t *testing.T) {
+	f := importFile(t)
+	csv := f.write("w.csv", "program,reference,balance,claimed,stamps\nWallet,a,\"12,50\",,0\nwallet,b,3.5,,\nCoffee,c,,,4\nWALLET,d,,,\n")
+	f.run("card import " + csv + " --program Wallet")
+	if got := f.value("SELECT group_concat(current_value||'='||initial_value, ' ') FROM cards"); got != "1250=1250 350=350 500=500" {
+		t.Errorf("the balances are %s", got)
+	}
+	f.run("card import " + f.write("p.csv", "ref,Points\np1,137\np2,99\n") + " --program Coffee --stamps-per 50")
+	if got := f.value("SELECT group_concat(stamps_count, ' ')||' '||(SELECT points_left FROM imports ORDER BY id DESC LIMIT 1) FROM cards WHERE program_id=1"); got != "2 1 86" {
+		t.Errorf("stamps and points left are %s", got)
+	}
+	f.checked()
+}
+
+// TestImportFaults checks that each fault is named by line, column and rule, and that nothing is written.
+func TestImportFaults(t *testing.T) {
+	f := importFile(t)
+	f.run("card import " + f.write("there.csv", "reference,code\nhere,C-1\n") + " --program Coffee")
+	same := unchanged(t, f.db)
+	const header = "reference,name,email,phone,birthday,stamps,balance,claimed,expires_at,code,member_since,last_visit\n"
+	for row, want := range map[string][2]string{
+		"here,,,,,,,,,,,":                       {"reference", "there already"},
+		",,,,,,,,,C-1,,":                        {"code", "another card"},
+		",x,,,,,,,,,,":                          {"reference", "required"},
+		"x," + strings.Repeat("n", 201):         {"name", "at most 200"},
+		"x,,nobody":                             {"email", "email address"},
+		"x,,,12":                                {"phone", "phone number"},
+		"x,,,+44 20 7946 0958 0000 0000":        {"phone", "phone number"},
+		"x,,,,02-30":                            {"birthday", "day that the month has"},
+		"x,,,,28/02/1990":                       {"birthday", "month and a day"},
+		"x,,,,,21":                              {"stamps", "at most 20"},
+		"x,,,,,-1":                              {"stamps", "negative"},
+		"x,,,,,\"1,000\"":                       {"stamps", "whole number"},
+		"x,,,,,1.5":                             {"stamps", "whole number"},
+		"x,,,,,,12":                             {"balance", "prepaid"},
+		"x,,,,,,1.234":                          {"balance", "at most 2 decimals"},
+		"x,,,,,4,,5":                            {"claimed", "the card has 4"},
+		"x,,,,,10,,10":                          {"claimed", "starts again"},
+		"x,,,,,4,,3":                            {"claimed", "has a prize"},
+		"x,,,,,19,,5 5 5":                       {"claimed", "more often"},
+		"x,,,,,,,,2020-01-01":                   {"expires_at", "future"},
+		"x,,,,,,,,31.12.2099":                   {"expires_at", "ISO 8601"},
+		"x,,,,,,,,,é":                           {"code", "printable ASCII"},
+		"x,,,,,,,,,,2024-02-30":                 {"member_since", "ISO 8601"},
+		"x,,,,,,,,,,,2999-01-01":                {"last_visit", "future"},
+		"x,=HYPERLINK(\"\"\"x\"\"),,,,,,,,,,,,": {"", ""},
+	} {
+		path := f.write("bad.csv", header+"ok,,,,,,,,,,,\n"+row+"\n")
+		out, err := f.try("card import " + path + " --program Coffee")
+		if err == nil || want[0] != "" && (!strings.Contains(out, want[0]) || !strings.Contains(out, want[1]) || !strings.Contains(out, "\n3 ")) {
+			t.Errorf("%s: %v\n%s", row, err, out)
+		}
+	}
+	twice := f.write("twice.csv", header+"a,,,,,,,,,Z1,,\na,,,,,,,,,,,\nb,,,,,,,,,Z1,,\n")
+	out, err := f.try("card import " + twice + " --program Coffee")
+	if err == nil || strings.Count(out, "is also in line 2") != 2 {
+		t.Errorf("a row that is there twice: %v\n%s", err, out)
+	}
+	many := f.write("many.csv", header+strings.Repeat("x,,nobody\n", 10_000))
+	if _, err := f.try("card import " + many + " --program Coffee"); err == nil || !strings.Contains(err.Error(), "10000 rows are faulty") {
+		t.Errorf("ten thousand faults: %v", err)
+	}
+	formulas := f.write("formulas.csv", strings.Repeat("=1+1,", 11)+"=1+1\n"+strings.Repeat("=1+1,", 11)+"=1+1\n")
+	f.refused("card import "+formulas+" --program Coffee", "two columns")
+	f.refused("card import "+f.write("zip.csv", "PK\x03\x04")+" --program Coffee", "workbook or a zip")
+	f.refused("card import "+f.write("q.csv", "reference\n\"a\nb\n")+" --program Coffee", "line 2", "never closed")
+	f.refused("card import "+twice+" --program Coffee --map name=nothing", "--map (value 1)", "must name a field")
+	f.refused("card import "+twice+" --program Coffee --map other=note", "must name a column")
+	f.refused("card import "+twice+" --program Coffee --map name=note --map reference=note", "two columns")
+	f.refused("card import "+f.write("u.csv", "a,b\n1,2\n")+" --program Coffee", "must say what the columns hold")
+	f.refused("card import "+f.write("h.csv", "reference\n")+" --program Coffee", "no rows")
+	f.refused("card import "+filepath.Dir(f.db)+" --program Coffee", "regular file")
+	f.refused("card import "+twice+" --program Tea", "no program")
+	f.refused("card import " + twice)
+	same()
+}
+
+// TestImportContinues checks that the command finishes an import that ended in between, and that erasing a
+// card removes what waits about it.
+func TestImportContinues(t *testing.T) {
+	f := importFile(t)
+	var rows strings.Builder
+	for i := range 170 {
+		fmt.Fprintf(&rows, "r%d,n%d@example.org,+39 333 %07d\n", i, i, i)
+	}
+	csv := f.write("many.csv", "reference,email,phone\n"+rows.String())
+	content := must(os.ReadFile(csv))
+	fields := operation.ImportFields{}
+	fields.File, fields.FileName = store.Given(content), store.Given("many.csv")
+	fields.ProgramID = store.Given(f.id(operation.ListPrograms, 1))
+	var report operation.ImportReport
+	decodeInto(t, f.invoke(operation.ImportCards, fields, nil), &report)
+	params := map[string]string{"id": report.Run.V.ID}
+	f.invoke(operation.ContinueImport, nil, params)
+	if got := f.value("SELECT count(*)||' '||(SELECT sum(rows) FROM import_parts) FROM cards"); got != "50 120" {
+		t.Fatalf("after one slice there are cards and rows left: %s", got)
+	}
+	f.run("program publish Coffee")
+	f.run("card issue Coffee --holder-email n160@example.org")
+	f.run("card delete n160@example.org --yes")
+	f.run("card import " + csv + " --program Coffee")
+	if got := f.value("SELECT count(*)||' '||count(DISTINCT external_ref)||' '||sum(holder_email='n160@example.org') FROM cards WHERE source='import'"); got != "169 169 0" {
+		t.Errorf("after all there are cards, references and the erased person: %s", got)
+	}
+	f.checked()
+}
+
+// invoke invokes an operation as the command line does and returns its answer.
+func (f *file) invoke(op *kernel.Operation, fields any, params map[string]string) []byte {
+	f.t.Helper()
+	st := must(store.Open(f.db, store.Options{}))
+	defer st.Close()
+	var shop int64
+	noError(f.t, st.View(0, func(v *store.View) error {
+		shops, err := v.Shops()
+		if err == nil {
+			shop, _ = st.Key(store.KindShop, shops[0].ID)
+		}
+		return err
+	}))
+	r, err := kernel.New(st, kernel.Config{Fields: fieldLimits}).Invoke(context.Background(), person(shop), op, kernel.Args{Params: params, Fields: fields})
+	noError(f.t, err)
+	return r.AppendJSON(nil)
+}
+
+// id returns the id of an item of a list, from its end.
+func (f *file) id(list *kernel.Operation, fromEnd int) string {
+	var all struct{ Data []struct{ ID string } }
+	decodeInto(f.t, f.invoke(list, nil, nil), &all)
+	return all.Data[len(all.Data)-fromEnd].ID
+}
+
+func decodeInto(t *testing.T, text []byte, v any) {
+	t.Helper()
+	noError(t, json.Unmarshal(text, v))
+}

@@ -1,0 +1,208 @@
+// Package sheet reads tables that other programs have exported as CSV.
+package sheet
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// The limits of a table.
+const (
+	MaxBytes   = 50 << 20
+	MaxRows    = 100_000
+	MaxColumns = 200
+)
+
+// Sheet is a table.
+type Sheet struct {
+	Columns []string // their names, of which no two are the same; a column without one is empty
+	Rows    []Row    // those that are not blank
+}
+
+// Row is a row of a table. It may have fewer cells than there are columns, if the last ones are blank.
+type Row struct {
+	Line  int // of its beginning, from 1
+	Cells []string
+}
+
+// Error says why a file is no table that can be read, such as "is not a text file".
+type Error string
+
+// Error returns the reason.
+func (e Error) Error() string { return string(e) }
+
+func errorf(format string, args ...any) error { return Error(fmt.Sprintf(format, args...)) }
+
+// Read reads a table whose first row has the names of the columns. Its text is UTF-8, UTF-16 or
+// Windows-1252, and commas, semicolons or tabs separate its cells. An apostrophe by which a program
+// has kept a cell from being a formula is removed; see unquoteFormula. The error is an Error.
+func Read(file []byte) (Sheet, error) {
+	text, err := decode(file)
+	if err != nil {
+		return Sheet{}, err
+	}
+	text, separator, before := separatorOf(text)
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma, r.FieldsPerRecord, r.ReuseRecord = separator, -1, true
+	header, err := r.Read()
+	if err != nil {
+		return Sheet{}, readError(err, before)
+	}
+	s := Sheet{}
+	if s.Columns, err = columns(header); err != nil {
+		return s, err
+	}
+	for {
+		cells, err := r.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return s, nil
+		case err != nil:
+			return s, readError(err, before)
+		}
+		for len(cells) > 0 && strings.TrimSpace(cells[len(cells)-1]) == "" {
+			cells = cells[:len(cells)-1]
+		}
+		if len(cells) == 0 {
+			continue
+		}
+		line, _ := r.FieldPos(0)
+		line += before
+		switch {
+		case len(s.Rows) == MaxRows:
+			return s, errorf("has more than %d rows", MaxRows)
+		case len(cells) > len(s.Columns):
+			return s, errorf("has in line %d more cells (%d) than the first line names columns (%d)", line, len(cells), len(s.Columns))
+		}
+		s.Rows = append(s.Rows, Row{line, clean(cells)})
+	}
+}
+
+// decode returns the text of a file as UTF-8 without a byte order mark.
+func decode(file []byte) ([]byte, error) {
+	decoder := charmap.Windows1252.NewDecoder()
+	switch {
+	case len(file) > MaxBytes:
+		return nil, errorf("has more than %d MB", MaxBytes>>20)
+	case bytes.HasPrefix(file, []byte("PK\x03\x04")):
+		return nil, Error("is a workbook or a zip file: save the table as CSV")
+	case bytes.HasPrefix(file, []byte{0xff, 0xfe}), len(file) > 1 && file[0] != 0 && file[1] == 0:
+		decoder = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()
+		if file[1] == 0 {
+			decoder = unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM).NewDecoder()
+		}
+	case bytes.HasPrefix(file, []byte{0xfe, 0xff}), len(file) > 1 && file[0] == 0 && file[1] != 0:
+		decoder = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewDecoder()
+	case utf8.Valid(file):
+		decoder = nil
+	}
+	text := file
+	if decoder != nil {
+		var err error
+		if text, err = decoder.Bytes(file); err != nil {
+			return nil, Error("is not a text file")
+		}
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	switch {
+	case bytes.IndexByte(text, 0) >= 0:
+		return nil, Error("is not a text file")
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, Error("is empty")
+	}
+	return text, nil
+}
+
+// separatorOf returns the character that separates the cells of a table: the one that is most
+// frequent in its first line, or the one that this line names as spreadsheets do ("sep=;"), which is
+// then removed. before is how many lines were removed.
+func separatorOf(text []byte) (rest []byte, separator rune, before int) {
+	first, rest, _ := bytes.Cut(text, []byte("\n"))
+	first = bytes.TrimRight(first, "\r")
+	if named, ok := bytes.CutPrefix(first, []byte("sep=")); ok && len(named) == 1 && strings.ContainsRune(",;\t", rune(named[0])) {
+		return rest, rune(named[0]), 1
+	}
+	separator = ','
+	for _, other := range ";\t" {
+		if countUnquoted(first, byte(other)) > countUnquoted(first, byte(separator)) {
+			separator = other
+		}
+	}
+	return text, separator, 0
+}
+
+// countUnquoted returns how often a character is in a line outside of quotes.
+func countUnquoted(line []byte, of byte) (n int) {
+	quoted := false
+	for _, c := range line {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case c == of && !quoted:
+			n++
+		}
+	}
+	return n
+}
+
+// columns returns the names of the columns in the first row.
+func columns(header []string) ([]string, error) {
+	names := clean(header)
+	for len(names) > 0 && names[len(names)-1] == "" {
+		names = names[:len(names)-1]
+	}
+	if len(names) > MaxColumns {
+		return nil, errorf("has %d columns; at most %d are read", len(names), MaxColumns)
+	}
+	for i, name := range names {
+		if name != "" && slices.Contains(names[:i], name) {
+			return nil, errorf("has two columns with the name %v: give each a name of its own", name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, Error("must have the names of the columns in its first line")
+	}
+	return names, nil
+}
+
+// clean returns a copy of cells without blanks around them.
+func clean(cells []string) []string {
+	cleaned := make([]string, len(cells))
+	for i, cell := range cells {
+		cleaned[i] = unquoteFormula(strings.TrimSpace(cell))
+	}
+	return cleaned
+}
+
+// unquoteFormula removes the apostrophe by which an export keeps a spreadsheet from taking a cell for
+// a formula.
+func unquoteFormula(cell string) string {
+	rest := strings.TrimLeft(cell, "'")
+	if rest != cell && rest != "" && strings.IndexByte("=+-@\t\r", rest[0]) >= 0 {
+		return cell[1:]
+	}
+	return cell
+}
+
+// readError returns what is wrong with the text of a table.
+func readError(err error, before int) error {
+	var at *csv.ParseError
+	switch {
+	case !errors.As(err, &at):
+		return Error("is empty")
+	case errors.Is(err, csv.ErrQuote):
+		return errorf(`has in line %d a quote (") that is never closed, or one that is not doubled within quotes`, at.StartLine+before)
+	case errors.Is(err, csv.ErrBareQuote):
+		return errorf(`has in line %d a quote (") in a cell that does not begin with one`, at.Line+before)
+	}
+	return errorf("cannot be read in line %d", at.Line+before)
+}

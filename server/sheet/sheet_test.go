@@ -1,0 +1,102 @@
+package sheet
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+// in16 returns a text as UTF-16.
+func in16(text string, order func(u uint16) [2]byte) []byte {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(text)) {
+		two := order(u)
+		b = append(b, two[:]...)
+	}
+	return b
+}
+
+func little(u uint16) [2]byte { return [2]byte{byte(u), byte(u >> 8)} }
+func big(u uint16) [2]byte    { return [2]byte{byte(u >> 8), byte(u)} }
+
+func TestRead(t *testing.T) {
+	want := Sheet{[]string{"Name", "Phone"}, []Row{{2, []string{"Zoë", "+39 06"}}, {4, []string{"O'Neil, Jo"}}}}
+	const commas = "Name,Phone\r\nZoë,'+39 06\r\n\r\n\"O'Neil, Jo\",\r\n"
+	for name, file := range map[string][]byte{
+		"UTF-8":              []byte(commas),
+		"byte order mark":    []byte("\ufeff" + commas),
+		"semicolons":         []byte("Name;Phone\nZoë;+39 06\n;\n\"O'Neil, Jo\""),
+		"tabs":               []byte("Name\tPhone\t\nZoë\t'+39 06 \n\nO'Neil, Jo\t\t"),
+		"Windows-1252":       []byte("Name;Phone\nZo\xeb;+39 06\n\nO'Neil, Jo"),
+		"UTF-16 with a mark": in16("\ufeff"+commas, little),
+		"UTF-16":             in16(commas, little),
+		"UTF-16, big":        in16("\ufeff"+commas, big),
+		"UTF-16, big, bare":  in16(commas, big),
+	} {
+		if got, err := Read(file); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	got, err := Read([]byte("sep=;\na;b\n1,5;\"x\ny\"\n2;z"))
+	if want := (Sheet{[]string{"a", "b"}, []Row{{3, []string{"1,5", "x\ny"}}, {5, []string{"2", "z"}}}}); err != nil ||
+		!reflect.DeepEqual(got, want) {
+		t.Errorf("named separator: got %+v, %v", got, err)
+	}
+}
+
+func TestReadFaults(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		want       string
+	}{
+		{"empty", " \n", "is empty"},
+		{"only a mark", "\ufeff", "is empty"},
+		{"zip", "PK\x03\x04\x14\x00", "is a workbook or a zip file"},
+		{"binary", "abc\x00\x01\x02", "is not a text file"},
+		{"open quote", "a,b\n1,\"x\ny", "has in line 2 a quote"},
+		{"inner quote", "a,b\n1,\"x\"y\"\n", "has in line 2 a quote"},
+		{"bare quote", "sep=,\na,b\n1,x\"y\n", "has in line 3 a quote (\") in a cell"},
+		{"many columns", strings.Repeat("x,", 1_000_000) + "\n1", "has 1000000 columns"},
+		{"column twice", "a,b,a\n1,2,3", "two columns with the name a"},
+		{"no names", ",,\n1", "names of the columns"},
+		{"more cells", "a,b\n1,2\n1,2,3", "in line 3 more cells (3)"},
+		{"more rows", "a\n" + strings.Repeat("1\n", MaxRows+1), "more than 100000 rows"},
+		{"large", "a\n" + strings.Repeat("1", MaxBytes), "more than 50 MB"},
+	} {
+		_, err := Read([]byte(c.file))
+		var got Error
+		if !errors.As(err, &got) || !strings.Contains(string(got), c.want) {
+			t.Errorf("%s: got %v", c.name, err)
+		}
+	}
+}
+
+// TestFormulas checks that an apostrophe which keeps a cell from being a formula is removed once.
+func TestFormulas(t *testing.T) {
+	for cell, want := range map[string]string{
+		"'=1": "=1", "'+39": "+39", "''=1": "'=1", "'@x": "@x", "'-5": "-5", "'tis": "'tis", "'": "'", "''": "''", "=1": "=1",
+	} {
+		if got := unquoteFormula(cell); got != want {
+			t.Errorf("%q: got %q, want %q", cell, got, want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("Name,Phone\r\nZoë,'+39 06\r\n"))
+	f.Add([]byte("sep=;\n\"a\";b\n1;2"))
+	f.Add([]byte("\xff\xfea\x00,\x00"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		s, err := Read(file)
+		if err != nil {
+			return
+		}
+		for _, r := range s.Rows {
+			if len(r.Cells) == 0 || len(r.Cells) > len(s.Columns) || r.Line < 2 {
+				t.Fatalf("row %+v of columns %q", r, s.Columns)
+			}
+		}
+	})
+}

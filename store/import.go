@@ -1,0 +1,210 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"compress/flate"
+	"encoding/json"
+	"io"
+)
+
+// SourceImport is the source of cards that an import wrote.
+const SourceImport = "import"
+
+// The states of an import.
+const (
+	ImportUploaded = "uploaded" // the file waits for its mapping
+	ImportRunning  = "running"
+	ImportDone     = "done"
+	ImportUndoing  = "undoing"
+	ImportUndone   = "undone"
+)
+
+// importSlice is how many rows one write of an import takes. A till waits at most so long.
+const importSlice = 50
+
+// ImportRow is a card in a file of another system.
+type ImportRow struct {
+	CardFields
+	HolderContactPatch
+	Stamps      Opt[int64]    `json:"stamps" min:"0" max:"100000"`
+	Balance     Opt[int64]    `json:"balance" min:"0" max:"100000000"` // in cents
+	Claimed     Opt[[]string] `json:"claimed" max:"200"`               // thresholds; one that is there twice was redeemed on both cards
+	MemberSince Opt[string]   `json:"member_since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" words:"must be a date, such as 2024-05-31"`
+	LastVisit   Opt[string]   `json:"last_visit" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" words:"must be a date, such as 2024-05-31"`
+}
+
+// ImportOptions say how a file is imported.
+type ImportOptions struct {
+	ProgramID    Opt[string]   `json:"program_id" req:"true" doc:"The program of the cards, which need not be published."`
+	Map          Opt[[]string] `json:"map" max:"200" doc:"COLUMN=FIELD: what a column of the file holds; without a field, nothing that is read. Columns with well-known names need none."`
+	StampsPer    Opt[int64]    `json:"stamps_per" min:"1" max:"1000000" doc:"The file has points, of which so many are a stamp; what is left of them is dropped and reported."`
+	SkipFaulty   Opt[bool]     `json:"skip_faulty" doc:"Import the other rows where some are faulty."`
+	AllowUnkeyed Opt[bool]     `json:"allow_unkeyed" doc:"Take rows with neither an external_ref nor a code. A newer file cannot find their cards again."`
+	Update       Opt[bool]     `json:"update" doc:"The file is newer than one that was imported: cards that are there already get its stamps, balances and contacts, unless they were used or are on a phone."`
+	Events       Opt[bool]     `json:"with_events" doc:"Send card.added to webhooks."`
+	SendEmail    Opt[bool]     `json:"send_email" doc:"Mail each holder with an address the install link, at most half of the mail of an hour."`
+}
+
+// ImportRun is an import and how far it is.
+type ImportRun struct {
+	ID           string       `json:"id"`
+	State        string       `json:"state" enum:"uploaded,running,done,undoing,undone"`
+	ProgramID    Null[string] `json:"program_id"`
+	ProgramName  Null[string] `json:"program_name"`
+	FileName     Null[string] `json:"file_name"`
+	Rows         int64        `json:"rows" doc:"Of the file that are to be imported."`
+	Left         int64        `json:"left" doc:"Rows, or cards of an import that is undone, that are still to be worked on."`
+	Added        int64        `json:"added" doc:"Cards."`
+	Updated      int64        `json:"updated" doc:"Cards that were there."`
+	Unchanged    int64        `json:"unchanged" doc:"Cards that were there and have what the file says."`
+	Skipped      int64        `json:"skipped" doc:"Rows that are faulty, or whose cards must not be changed."`
+	Removed      int64        `json:"removed" doc:"Cards that an undo erased."`
+	Kept         int64        `json:"kept" doc:"Cards that an undo left, since they were used, changed or are on a phone."`
+	OtherProgram int64        `json:"other_program" doc:"Rows of other programs."`
+	PointsLeft   int64        `json:"points_left" doc:"Points that are no whole stamp, of all rows."`
+	CreatedAt    Time         `json:"created_at"`
+	EndedAt      Null[Time]   `json:"ended_at"`
+}
+
+// ImportNote says why an import left out a row, or its undo a card.
+type ImportNote struct {
+	Line   int          `json:"line" doc:"Of the file; 0 for a card."`
+	CardID Null[string] `json:"card_id"`
+	Detail
+}
+
+// StoredRow is a row of an import that is to be worked on.
+type StoredRow struct {
+	Line int
+	Row  ImportRow
+}
+
+// importRun is an ImportRun with what only the store uses.
+type importRun struct {
+	ImportRun
+	key, program int64
+	options      ImportOptions
+	through      int64 // the last card that was worked on, of an undo or the invitations
+}
+
+const importCols = `i.id, i.state, ifnull(i.program_id, 0), ifnull((SELECT name FROM programs WHERE id=i.program_id), ''), ifnull(i.file_name, ''),
+	i.rows, (SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id), i.added, i.updated, i.unchanged, i.skipped, i.removed, i.kept,
+	i.other_program, i.points_left, i.created_at, ifnull(i.ended_at, 0), i.through, i.options`
+
+// scanImport reads an import.
+func (q *queries) scanImport(r *rows) (i importRun) {
+	var name, file string
+	var ended Time
+	var options []byte
+	r.scan(&i.key, &i.State, &i.program, &name, &file, &i.Rows, &i.Left, &i.Added, &i.Updated, &i.Unchanged, &i.Skipped, &i.Removed, &i.Kept,
+		&i.OtherProgram, &i.PointsLeft, &i.CreatedAt, &ended, &i.through, &options)
+	if i.State == ImportUndoing {
+		i.Left = i.Added - i.Removed - i.Kept
+	}
+	i.ID, i.ProgramID = q.ID(KindImport, i.key), q.nullID(KindProgram, nonZero(i.program))
+	i.ProgramName, i.FileName, i.EndedAt = nonZero(name), nonZero(file), nonZero(ended)
+	if len(options) > 0 {
+		q.fail(json.Unmarshal(options, &i.options))
+	}
+	return i
+}
+
+// importRun returns an import of a shop.
+func (q *queries) importRun(shop int64, id string) (i importRun, err error) {
+	err = q.find("import", func(r *rows) { i = q.scanImport(r) }, "SELECT "+importCols+" FROM imports i WHERE i.id=? AND i.shop_id=?",
+		q.keyOrNone(KindImport, id), shop)
+	return i, err
+}
+
+// ImportRun returns an import.
+func (v *View) ImportRun(shop int64, id string) (ImportRun, error) {
+	i, err := v.importRun(shop, id)
+	return i.ImportRun, err
+}
+
+// ImportRuns returns the newest imports of a shop, newest first.
+func (v *View) ImportRuns(shop int64) ([]ImportRun, error) {
+	const newest = 50
+	return collect(v, func(r *rows) ImportRun { return v.scanImport(r).ImportRun },
+		"SELECT "+importCols+" FROM imports i WHERE i.shop_id=? ORDER BY i.id DESC LIMIT ?", shop, newest), v.failed
+}
+
+// ImportNotes returns the first notes of an import. Those of an import that ended 30 days ago are gone.
+func (v *View) ImportNotes(shop int64, id string) ([]ImportNote, error) {
+	const first = 1000
+	run, err := v.importRun(shop, id)
+	if err != nil {
+		return nil, err
+	}
+	return collect(v, func(r *rows) (n ImportNote) {
+		var line, card int64
+		r.scan(&line, &card, &n.Field, &n.Code, &n.Message)
+		n.Line = int(line)
+		n.CardID = v.nullID(KindCard, nonZero(card))
+		return n
+	}, "SELECT line, ifnull(card_id, 0), field, code, message FROM import_notes WHERE import_id=? ORDER BY id LIMIT ?", run.key, first), v.failed
+}
+
+// note adds a note to an import.
+func (tx *Tx) note(run int64, line int, card int64, details ...Detail) {
+	for _, d := range details {
+		tx.exec("INSERT INTO import_notes (import_id, line, card_id, field, code, message) VALUES (?,?,?,?,?,?)", run, line, nonZero(card),
+			d.Field, d.Code, d.Message)
+	}
+}
+
+// RawRow is a row of a file as it was uploaded, without what is not in its columns.
+type RawRow struct {
+	Line  int
+	Cells []string
+}
+
+// ImportParts are rows of an import in the form in which they are stored.
+type ImportParts[R any] struct {
+	packed [][]byte
+	rows   []int // of each part
+	next   []R
+	w      *flate.Writer
+	err    error
+}
+
+// Add adds a row.
+func (p *ImportParts[R]) Add(r R) {
+	if p.next = append(p.next, r); len(p.next) == importSlice {
+		p.pack()
+	}
+}
+
+// pack packs the rows that Add has collected.
+func (p *ImportParts[R]) pack() {
+	if len(p.next) == 0 {
+		return
+	}
+	var b bytes.Buffer
+	if p.w == nil {
+		p.w, _ = flate.NewWriter(&b, flate.BestSpeed)
+	}
+	p.w.Reset(&b)
+	p.err = cmp.Or(p.err, json.NewEncoder(p.w).Encode(p.next), p.w.Close())
+	p.packed, p.rows = append(p.packed, b.Bytes()), append(p.rows, len(p.next))
+	p.next = p.next[:0]
+}
+
+// storeParts stores the rows of an import.
+func storeParts[R any](tx *Tx, run int64, p *ImportParts[R]) {
+	p.pack()
+	tx.fail(p.err)
+	for n, packed := range p.packed {
+		tx.exec("INSERT INTO import_parts (import_id, part, rows, packed) VALUES (?,?,?,?)", run, n, p.rows[n], packed)
+	}
+}
+
+// unpackRows reads the rows of a part.
+func unpackRows(packed []byte, rows any) error {
+	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, rows)
+}

@@ -1,0 +1,243 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// ImportCheck finds what is wrong with the rows of an import, and what they would change.
+type ImportCheck struct {
+	q       *queries
+	shop    Shop
+	key     int64 // of the shop
+	program *program
+	options ImportOptions
+	room    Null[int64] // for further cards; null: any number
+	// refs and codes have the lines of what the rows before have; nil in a slice, whose earlier rows
+	// are in the store.
+	refs, codes map[string]int
+}
+
+// ImportPlan is what a row would write.
+type ImportPlan struct {
+	line    int
+	row     ImportRow
+	match   int64 // root of the card that gets the values; 0: a new card
+	contact HolderContact
+	claims  []importedClaim
+	seen    int64   // last_seen_day
+	Refused *Detail // why the card that is there must not be changed; nil: it may, or there is none
+}
+
+// New reports whether the row makes a card.
+func (p *ImportPlan) New() bool { return p.match == 0 }
+
+// importedClaim is a prize that was redeemed before the import.
+type importedClaim struct {
+	second           bool // on the overflow card
+	threshold, prize int64
+}
+
+// NewImportCheck returns what checks the rows of a file for a program of the shop.
+func (v *View) NewImportCheck(shop int64, o ImportOptions) (*ImportCheck, error) {
+	v.snapshot()
+	p, err := v.program(Access{Shop: shop}, o.ProgramID.V)
+	if err != nil {
+		return nil, err
+	}
+	full := v.programByKey(shop, p.key)
+	return v.importCheck(v.shop(shop), shop, full, o, map[string]int{}, map[string]int{}), v.failed
+}
+
+func (q *queries) importCheck(sh Shop, shop int64, p *program, o ImportOptions, refs, codes map[string]int) *ImportCheck {
+	c := &ImportCheck{q: q, shop: sh, key: shop, program: p, options: o, refs: refs, codes: codes}
+	if refs != nil && sh.MaxCards.Valid {
+		due := q.number("SELECT count(*) FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?", shop, q.Now)
+		live := q.number("SELECT live_cards FROM shops WHERE id=?", shop)
+		c.room = Some(max(0, sh.MaxCards.V-live+due))
+	}
+	return c
+}
+
+// Program returns the name of the program.
+func (c *ImportCheck) Program() Program { return c.program.Program }
+
+// Shop returns the shop.
+func (c *ImportCheck) Shop() Shop { return c.shop }
+
+// Row returns what a row would write, and what is wrong with it: the field is that of ImportRow, or
+// code for one of its codes.
+func (c *ImportCheck) Row(line int, r ImportRow) (p ImportPlan, faults []Detail) {
+	p = ImportPlan{line: line, row: r}
+	add := func(field, code, format string, args ...any) {
+		faults = append(faults, Detail{field, code, fmt.Sprintf(format, args...)})
+	}
+	faults = checkFuture(r.ExpiresAt, c.q.Now)
+	p.contact = HolderContact{Note: r.Note.Value(), MemberSince: r.MemberSince.Value()}
+	p.contact.Birthday = r.Birthday.Value()
+	faults = append(faults, checkBirthday(p.contact.Birthday)...)
+	if r.Phone.Set {
+		var details []Detail
+		p.contact.Phone, details = parsePhone(c.shop.CountryCode, r.Phone.V)
+		faults = append(faults, details...)
+	}
+	p.contact.Codes, _ = parseForeignCodes(r.Codes.V)
+	for _, text := range r.Codes.V {
+		if _, ok := parseForeignCode(text); !ok {
+			faults = append(faults, invalidForeignCode("code"))
+		}
+	}
+	if r.MemberSince.Set {
+		if _, err := time.Parse(time.DateOnly, r.MemberSince.V); err != nil {
+			add("member_since", "invalid_value", "must be a day that there is")
+		}
+	}
+	if r.LastVisit.Set {
+		day, err := time.Parse(time.DateOnly, r.LastVisit.V)
+		switch p.seen = Day(day); {
+		case err != nil:
+			add("last_visit", "invalid_value", "must be a day that there is")
+		case p.seen > c.q.today(c.shop) || p.seen < 1:
+			add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
+		}
+	}
+	faults = append(faults, c.checkState(&p)...)
+	faults = append(faults, c.match(&p)...)
+	if faults == nil && p.New() && c.room.Valid {
+		if c.room.V == 0 {
+			add("", "too_many", "is over the number of live cards that the shop may have, which is %d", c.shop.MaxCards.V)
+		}
+		c.room.V = max(0, c.room.V-1)
+	}
+	return p, faults
+}
+
+// checkState checks stamps, balance and redeemed prizes.
+func (c *ImportCheck) checkState(p *ImportPlan) (faults []Detail) {
+	r, kind := &p.row, c.program.Type
+	if r.Balance.V > 0 && kind != ProgramPrepaid {
+		faults = append(faults, Detail{"balance", "not_allowed", "is for cards of prepaid programs only"})
+	}
+	if !CollectsStamps(kind) {
+		if r.Stamps.V > 0 || len(r.Claimed.V) > 0 {
+			field := "stamps"
+			if r.Stamps.V == 0 {
+				field = "claimed"
+			}
+			faults = append(faults, Detail{field, "not_allowed", "is for cards of stamp programs only"})
+		}
+		return faults
+	}
+	total := c.program.TotalStamps.V
+	room, cards := total, int64(1)
+	if c.program.RepeatAfterReset {
+		room, cards = 2*total, 2
+	}
+	if r.Stamps.V > room {
+		return append(faults, Detail{"stamps", "too_large", fmt.Sprintf("must be at most %d, which %d cards hold", room, cards)})
+	}
+	top, _ := c.program.highestThreshold()
+	on := [2]int64{min(r.Stamps.V, total), max(0, r.Stamps.V-total)} // the stamps of the two cards
+	for _, text := range r.Claimed.V {
+		threshold, err := strconv.ParseInt(text, 10, 64)
+		prize := slices.IndexFunc(c.program.Prizes, func(z Prize) bool { return z.Threshold == threshold })
+		claim := importedClaim{threshold: threshold}
+		claim.second = slices.ContainsFunc(p.claims, func(have importedClaim) bool { return have.threshold == threshold })
+		stamps := on[0]
+		if claim.second {
+			stamps = on[1]
+		}
+		switch {
+		case err != nil || prize < 0:
+			return append(faults, Detail{"claimed", "invalid_value", "must be numbers of stamps at which the program has a prize, separated by blanks"})
+		case stamps < threshold:
+			return append(faults, Detail{"claimed", "invalid_value", fmt.Sprintf("has a prize for %d stamps, and the card has %d", threshold, stamps)})
+		case c.program.RepeatAfterReset && threshold == top && stamps == total:
+			return append(faults, Detail{"claimed", "invalid_value",
+				"has the last prize of a full card, after which the card starts again: give the stamps of the new round"})
+		case slices.ContainsFunc(p.claims, func(have importedClaim) bool { return have.second && have.threshold == threshold }):
+			return append(faults, Detail{"claimed", "invalid_value", "has a prize more often than there are cards"})
+		}
+		claim.prize, _ = c.q.Key(KindPrize, c.program.Prizes[prize].ID)
+		p.claims = append(p.claims, claim)
+	}
+	return faults
+}
+
+// match finds the card that has the reference or the codes of a row.
+func (c *ImportCheck) match(p *ImportPlan) (faults []Detail) {
+	ref, codes := p.row.ExternalRef.Value(), p.contact.Codes
+	if !ref.Valid && len(codes) == 0 && !c.options.AllowUnkeyed.V {
+		return []Detail{{"external_ref", "required", "is required, or a code, unless rows without either are allowed"}}
+	}
+	if first := c.refs[ref.V]; first != 0 {
+		faults = append(faults, Detail{"external_ref", "invalid_value", fmt.Sprintf("is also in line %d", first)})
+	}
+	for _, code := range codes {
+		if first := c.codes[code]; first != 0 && first != p.line {
+			faults = append(faults, Detail{"code", "invalid_value", fmt.Sprintf("is also in line %d", first)})
+		}
+	}
+	if c.refs != nil {
+		if ref.Valid {
+			c.refs[ref.V] = p.line
+		}
+		for _, code := range codes {
+			c.codes[code] = p.line
+		}
+	}
+	if faults != nil {
+		return faults
+	}
+	if ref.Valid {
+		p.match = c.q.number(`SELECT ifnull((SELECT ifnull(root_id, id) FROM cards WHERE shop_id=? AND external_ref=? AND program_id=?
+			AND archived_at IS NULL AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at>?) LIMIT 1), 0)`, c.key, ref.V, c.program.key, c.q.Now)
+	}
+	for _, code := range codes {
+		owner := c.q.foreignCodeCard(c.key, code)
+		if owner == 0 {
+			owner = c.q.number("SELECT ifnull((SELECT id FROM cards WHERE shop_id=? AND short_code=?), 0)", c.key, normalizeCode(code))
+		}
+		if owner != 0 && p.match == 0 && !ref.Valid {
+			p.match = owner
+		}
+		if owner != 0 && owner != p.match {
+			faults = append(faults, Detail{"code", "invalid_value", "is the code of another card"})
+		}
+	}
+	switch {
+	case faults != nil || p.match == 0:
+	case !c.options.Update.V && ref.Valid:
+		faults = append(faults, Detail{"external_ref", "invalid_value", "is that of a card that is there already"})
+	case !c.options.Update.V:
+		faults = append(faults, Detail{"code", "invalid_value", "is the code of another card"})
+	default:
+		p.Refused = c.q.importRefusal(p.match, c.program.key)
+	}
+	return faults
+}
+
+// importRefusal returns why an import must not change a card; nil if it may.
+func (q *queries) importRefusal(root, program int64) *Detail {
+	var source string
+	var of int64
+	var archived, installed, used bool
+	q.one(into(&source, &of, &archived, &installed, &used), `SELECT source, program_id, archived_at IS NOT NULL,
+		EXISTS (SELECT 1 FROM cards WHERE (id=?1 OR root_id=?1) AND installed_at IS NOT NULL),
+		EXISTS (SELECT 1 FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)) FROM cards WHERE id=?1`, root)
+	switch {
+	case of != program:
+		return &Detail{"", "not_allowed", "the card is of another program"}
+	case source != SourceImport:
+		return &Detail{"", "not_allowed", "the card was not imported"}
+	case archived:
+		return &Detail{"", "not_allowed", "the card is archived"}
+	case installed:
+		return &Detail{"", "not_allowed", "the card is on a phone"}
+	case used:
+		return &Detail{"", "not_allowed", "the card was used"}
+	}
+	return nil
+}

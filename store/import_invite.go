@@ -1,0 +1,45 @@
+package store
+
+import "time"
+
+// invitationShare is the part of the hourly mail of a shop that invitations may use, so that the mail
+// of a lost card does not wait behind them.
+const invitationShare = 2
+
+// InviteImported mails the install links of up to n imported cards that are due, and reports whether
+// more are. It needs a mail server.
+func (tx *Tx) InviteImported(n int) (more bool, err error) {
+	var interval time.Duration
+	if perHour := tx.s.opts.Limits.MailPerHour; perHour > 0 {
+		interval = time.Hour / time.Duration(max(1, perHour/invitationShare))
+	}
+	for range n {
+		var run, shop, through int64
+		var at Time
+		if !tx.one(into(&run, &shop, &through, &at), `SELECT id, shop_id, through, invite_at FROM imports WHERE invite_at<=?
+			ORDER BY invite_at LIMIT 1`, tx.Now) {
+			return false, tx.failed
+		}
+		var card int64
+		if !tx.one(into(&card), `SELECT id FROM cards WHERE import_id=? AND id>? AND holder_email IS NOT NULL AND install_hash IS NULL
+			AND installed_at IS NULL AND locked_at IS NULL AND archived_at IS NULL ORDER BY id LIMIT 1`, run, through) {
+			at := Null[Time]{tx.Now.Add(time.Minute), true} // rows may still be written
+			if tx.number("SELECT state='done' FROM imports WHERE id=?", run) == 1 {
+				at.Valid = false
+			}
+			tx.exec("UPDATE imports SET invite_at=? WHERE id=?", at, run)
+			continue
+		}
+		c, err := tx.card(Access{Shop: shop}, tx.ID(KindCard, card))
+		if err != nil {
+			return false, err
+		}
+		if c.Status != StatusExpired && !tx.cachedProgram(shop, c.program).SuspendedAt.Valid {
+			if _, err = tx.replaceInstallLink(shop, c, Given(true)); err != nil {
+				return false, err
+			}
+		}
+		tx.exec("UPDATE imports SET through=?, invite_at=? WHERE id=?", card, max(at, tx.Now.Add(-time.Hour)).Add(interval), run)
+	}
+	return true, tx.failed
+}

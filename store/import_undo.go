@@ -1,0 +1,167 @@
+package store
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// UndoImport begins to erase the cards of an import. ContinueImport goes on. It leaves cards that
+// were used, changed or are on a phone.
+func (tx *Tx) UndoImport(shop int64, id string) (ImportRun, error) {
+	run, err := tx.importRun(shop, id)
+	if err != nil {
+		return run.ImportRun, err
+	}
+	if run.State != ImportRunning && run.State != ImportDone {
+		return run.ImportRun, refuse(Conflict, "Only an import that is running or done can be undone.")
+	}
+	tx.exec("DELETE FROM import_parts WHERE import_id=?", run.key)
+	tx.exec("UPDATE imports SET state=?, through=0, ended_at=NULL, invite_at=NULL WHERE id=?", ImportUndoing, run.key)
+	tx.audit(shop, "import.undo", KindImport, run.key, "")
+	tx.importsDue()
+	run, err = tx.importRun(shop, id)
+	return run.ImportRun, err
+}
+
+// DiscardImport deletes a file that was uploaded and not imported.
+func (tx *Tx) DiscardImport(shop int64, id string) error {
+	run, err := tx.upload(shop, id)
+	if err != nil {
+		return err
+	}
+	tx.deleteImport(run.key)
+	tx.audit(shop, "import.discard", KindImport, run.key, "")
+	return tx.failed
+}
+
+// deleteImport deletes an import of which nothing was written.
+func (tx *Tx) deleteImport(key int64) {
+	tx.exec("DELETE FROM import_parts WHERE import_id=?", key)
+	tx.exec("DELETE FROM imports WHERE id=?", key)
+	tx.erases = true
+}
+
+// undoImported erases the next cards of an import, and ends the undo after the last ones.
+func (tx *Tx) undoImported(shop int64, run *importRun) error {
+	roots := tx.keys("SELECT id FROM cards WHERE import_id=? AND id>? ORDER BY id LIMIT ?", run.key, run.through, importSlice)
+	for _, root := range roots {
+		run.through = root
+		switch {
+		case tx.number("SELECT count(*) FROM cards WHERE id=? AND deleted_at IS NOT NULL", root) > 0:
+			run.Removed++
+			continue
+		case tx.changedSinceImport(root):
+			run.Kept++
+			tx.note(run.key, 0, root, Detail{"", "not_allowed", "the card was used or changed"})
+			continue
+		}
+		c, err := tx.card(Access{Shop: shop}, tx.ID(KindCard, root))
+		if err != nil {
+			return err
+		}
+		tx.eraseChain(shop, c)
+		run.Removed++
+	}
+	if len(roots) == 0 {
+		run.State, run.EndedAt = ImportUndone, Some(tx.Now)
+		tx.erases = true // once for all of its slices
+	}
+	return tx.failed
+}
+
+// changedSinceImport reports whether a chain was used, changed or installed.
+func (tx *Tx) changedSinceImport(root int64) bool {
+	return tx.number(`SELECT EXISTS (SELECT 1 FROM cards WHERE (id=?1 OR root_id=?1) AND installed_at IS NOT NULL)
+		OR EXISTS (SELECT 1 FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1))
+		OR EXISTS (SELECT 1 FROM audit WHERE target_kind=4 AND target_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1))`, root) > 0
+}
+
+// The times after which imports are deleted.
+const (
+	uploadPeriod = 24 * time.Hour      // of a file that nobody imports
+	reportPeriod = 30 * 24 * time.Hour // of the notes, after the end
+)
+
+// PruneImports deletes files that nobody has imported for a day, and the notes of imports that ended 30
+// days ago.
+func (tx *Tx) PruneImports() (more bool, err error) {
+	for _, key := range tx.keys("SELECT id FROM imports WHERE state='uploaded' AND created_at<=?", tx.Now.Add(-uploadPeriod)) {
+		tx.deleteImport(key)
+	}
+	n := tx.exec(`DELETE FROM import_notes WHERE id IN (SELECT n.id FROM imports i JOIN import_notes n ON n.import_id=i.id
+		WHERE i.ended_at<=? LIMIT 1000)`, tx.Now.Add(-reportPeriod))
+	return n > 0, tx.failed
+}
+
+// eraseFromImports removes the rows that are about the holder of a chain from the imports of the shop
+// that are not done: those that have a value by which the chain can be found.
+func (tx *Tx) eraseFromImports(shop int64, c card) {
+	values := map[string]bool{}
+	add := func(text string) {
+		if text != "" {
+			values[foldCase(text)] = true
+		}
+	}
+	contact := tx.contact(c.root)
+	add(c.HolderEmail.V)
+	add(c.ExternalRef.V)
+	add(contact.Phone.V)
+	for _, code := range contact.Codes {
+		add(code)
+	}
+	if len(values) == 0 {
+		return
+	}
+	country := tx.cachedShop(shop).CountryCode
+	isAbout := func(text string) bool {
+		number, faults := parsePhone(country, text)
+		return values[foldCase(strings.TrimSpace(text))] || faults == nil && values[foldCase(number.V)]
+	}
+	type part struct{ run, part int64 }
+	for _, p := range collect(tx, func(r *rows) part { return part{r.int(), r.int()} }, `SELECT import_id, part FROM import_parts
+		WHERE import_id IN (SELECT id FROM imports WHERE shop_id=? AND state IN ('uploaded', 'running'))`, shop) {
+		var all []json.RawMessage
+		tx.fail(tx.part(p.run, p.part, &all))
+		kept, n := ImportParts[json.RawMessage]{}, 0
+		for _, row := range all {
+			var value any
+			tx.fail(json.Unmarshal(row, &value))
+			if !anyText(value, isAbout) {
+				kept.Add(row)
+				n++
+			}
+		}
+		if n == len(all) {
+			continue
+		}
+		if n == 0 {
+			tx.exec("DELETE FROM import_parts WHERE import_id=? AND part=?", p.run, p.part)
+			continue
+		}
+		kept.pack()
+		tx.fail(kept.err)
+		tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", kept.packed[0], n, p.run, p.part)
+	}
+}
+
+// anyText reports whether f is true for any text in a value of JSON.
+func anyText(value any, f func(string) bool) bool {
+	switch v := value.(type) {
+	case string:
+		return f(v)
+	case []any:
+		for _, item := range v {
+			if anyText(item, f) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if anyText(item, f) {
+				return true
+			}
+		}
+	}
+	return false
+}

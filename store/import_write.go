@@ -1,0 +1,390 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+
+	"punchcard/store/event"
+)
+
+// ImportFile is a file that is imported.
+type ImportFile struct {
+	Name    Null[string]
+	Hash    [sha256.Size]byte // of the file
+	Columns []string
+}
+
+// key returns what is the same for the same file, program and mapping.
+func (f ImportFile) key(o ImportOptions) []byte {
+	slices.Sort(o.Map.V)
+	text, _ := json.Marshal([]any{f.Hash, o.ProgramID.V, o.Map.V, o.StampsPer.V})
+	sum := sha256.Sum256(text)
+	return sum[:]
+}
+
+// UploadImport stores a file whose mapping a person chooses next. It replaces an earlier one of the
+// shop that was not imported.
+func (tx *Tx) UploadImport(shop int64, f ImportFile, rows *ImportParts[RawRow], n int) (ImportRun, error) {
+	for _, key := range tx.keys("SELECT id FROM imports WHERE shop_id=? AND state='uploaded'", shop) {
+		tx.deleteImport(key)
+	}
+	columns, _ := json.Marshal(f.Columns)
+	key := tx.insert("INSERT INTO imports (shop_id, file_name, hash, columns, state, rows, created_at) VALUES (?,?,?,?,?,?,?)", shop, f.Name,
+		f.Hash[:], string(columns), ImportUploaded, n, tx.Now)
+	storeParts(tx, key, rows)
+	tx.audit(shop, "import.upload", KindImport, key, "")
+	run, err := tx.importRun(shop, tx.ID(KindImport, key))
+	return run.ImportRun, err
+}
+
+// Upload returns a file that was uploaded and not imported yet.
+func (v *View) Upload(shop int64, id string) (f ImportFile, err error) {
+	v.snapshot()
+	run, err := v.upload(shop, id)
+	if err != nil {
+		return f, err
+	}
+	f.Name = run.FileName
+	v.one(func(r *rows) { r.json(&f.Columns); copy(f.Hash[:], r.bytes()) }, "SELECT columns, hash FROM imports WHERE id=?", run.key)
+	return f, v.failed
+}
+
+// upload returns an import that was not begun.
+func (q *queries) upload(shop int64, id string) (importRun, error) {
+	run, err := q.importRun(shop, id)
+	if err == nil && run.State != ImportUploaded {
+		err = errImportStarted
+	}
+	return run, err
+}
+
+// UploadedRows calls each with the rows of a file that was uploaded.
+func (v *View) UploadedRows(shop int64, id string, each func(RawRow)) error {
+	run, err := v.upload(shop, id)
+	if err != nil {
+		return err
+	}
+	for _, part := range v.keys("SELECT part FROM import_parts WHERE import_id=? ORDER BY part", run.key) {
+		var some []RawRow
+		v.fail(v.part(run.key, part, &some))
+		for _, r := range some {
+			each(r)
+		}
+	}
+	return v.failed
+}
+
+var errImportStarted = refuse(Conflict, "The file is imported already.")
+
+// part reads a part of an import.
+func (q *queries) part(run, part int64, into any) (err error) {
+	var packed []byte
+	q.one(func(r *rows) { packed = append(packed, r.bytes()...) }, "SELECT packed FROM import_parts WHERE import_id=? AND part=?", run, part)
+	if q.failed != nil {
+		return q.failed
+	}
+	return unpackRows(packed, into)
+}
+
+// KnownImport returns the import of the same file, program and mapping that was not undone, if there
+// is one.
+func (v *View) KnownImport(shop int64, f ImportFile, o ImportOptions) (run ImportRun, found bool, err error) {
+	run, found = v.knownImport(shop, f, o)
+	return run, found, v.failed
+}
+
+func (q *queries) knownImport(shop int64, f ImportFile, o ImportOptions) (run ImportRun, found bool) {
+	found = q.one(func(r *rows) { run = q.scanImport(r).ImportRun }, "SELECT "+importCols+` FROM imports i WHERE i.shop_id=? AND i.hash=?
+		AND i.state IN ('running', 'done') LIMIT 1`, shop, f.key(o))
+	return run, found
+}
+
+// StartImport begins an import, whose rows ContinueImport writes. id names the upload that it is
+// of; empty: none. The same file, program and mapping are imported once.
+func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, rows *ImportParts[StoredRow], counts ImportRun,
+	skipped []ImportNote) (ImportRun, error) {
+	if known, found := tx.knownImport(shop, f, o); found {
+		return known, tx.failed
+	}
+	p, err := tx.program(Access{Shop: shop}, o.ProgramID.V)
+	if err != nil {
+		return ImportRun{}, err
+	}
+	if err := tx.requireMailServer(o.SendEmail); err != nil {
+		return ImportRun{}, err
+	}
+	if id != "" {
+		upload, err := tx.upload(shop, id)
+		if err != nil {
+			return ImportRun{}, err
+		}
+		tx.deleteImport(upload.key)
+	}
+	options, err := json.Marshal(o)
+	tx.fail(err)
+	columns, _ := json.Marshal(f.Columns)
+	key := tx.insert(`INSERT INTO imports (shop_id, program_id, file_name, hash, columns, options, state, rows, skipped, other_program, points_left, created_at,
+		invite_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, shop, p.key, f.Name, f.key(o), string(columns), string(options), ImportRunning, counts.Rows, counts.Skipped,
+		counts.OtherProgram, counts.PointsLeft, tx.Now, Null[Time]{tx.Now, o.SendEmail.V})
+	storeParts(tx, key, rows)
+	for _, n := range skipped {
+		tx.note(key, n.Line, 0, n.Detail)
+	}
+	tx.audit(shop, "import.start", KindImport, key, "")
+	tx.importsDue()
+	run, err := tx.importRun(shop, tx.ID(KindImport, key))
+	return run.ImportRun, err
+}
+
+// importsDue has the server continue imports after the commit.
+func (tx *Tx) importsDue() {
+	tx.AfterCommit(func() {
+		select {
+		case tx.s.importsDue <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// ImportsDue returns a channel that receives when an import begins or is undone.
+func (s *Store) ImportsDue() <-chan struct{} { return s.importsDue }
+
+// ContinueImport works on the next rows of an import or, of one that is undone, on the next cards.
+// It does nothing for other imports.
+func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
+	run, err := tx.importRun(shop, id)
+	if err != nil {
+		return run.ImportRun, err
+	}
+	switch run.State {
+	case ImportRunning:
+		tx.importPart(shop, &run)
+	case ImportUndoing:
+		if err := tx.undoImported(shop, &run); err != nil {
+			return run.ImportRun, err
+		}
+	default:
+		return run.ImportRun, tx.failed
+	}
+	tx.exec(`UPDATE imports SET state=?, added=?, updated=?, unchanged=?, skipped=?, removed=?, kept=?, through=?, ended_at=? WHERE id=?`, run.State,
+		run.Added, run.Updated, run.Unchanged, run.Skipped, run.Removed, run.Kept, run.through, run.EndedAt, run.key)
+	if !run.options.Events.V {
+		tx.events, tx.lastEvents = nil, nil
+	}
+	run, err = tx.importRun(shop, id)
+	return run.ImportRun, err
+}
+
+// ContinueImports works on an import of any shop, and reports whether there was one.
+func (tx *Tx) ContinueImports() (more bool, err error) {
+	var key, shop int64
+	if !tx.one(into(&key, &shop), "SELECT id, shop_id FROM imports WHERE state IN ('running', 'undoing') ORDER BY id LIMIT 1") {
+		return false, tx.failed
+	}
+	_, err = tx.ContinueImport(shop, tx.ID(KindImport, key))
+	return true, err
+}
+
+// importPart writes the next rows of an import, and ends it after the last ones.
+func (tx *Tx) importPart(shop int64, run *importRun) {
+	part := tx.number("SELECT ifnull(min(part), -1) FROM import_parts WHERE import_id=?", run.key)
+	if part < 0 {
+		run.State, run.EndedAt = ImportDone, Some(tx.Now)
+		tx.erases = true // of its rows, once for all of its parts
+		return
+	}
+	var some []StoredRow
+	tx.fail(tx.part(run.key, part, &some))
+	p := tx.cachedProgram(shop, run.program)
+	c := tx.importCheck(tx.cachedShop(shop), shop, p, run.options, nil, nil)
+	for _, r := range some {
+		tx.importRow(c, run, r)
+	}
+	tx.exec("DELETE FROM import_parts WHERE import_id=? AND part=?", run.key, part)
+}
+
+// importRow writes a row, or notes why it cannot.
+func (tx *Tx) importRow(c *ImportCheck, run *importRun, r StoredRow) {
+	plan, faults := c.Row(r.Line, r.Row)
+	if faults == nil && plan.New() {
+		var maxCards Null[int64]
+		var live int64
+		tx.one(into(&maxCards, &live), "SELECT max_cards, live_cards FROM shops WHERE id=?", c.key)
+		if tx.checkMaxCards(c.key, maxCards, live) != nil {
+			faults = []Detail{{"", "too_many", "is over the number of live cards that the shop may have"}}
+		}
+	}
+	switch {
+	case faults != nil:
+		run.Skipped++
+		tx.note(run.key, r.Line, 0, faults...)
+	case plan.Refused != nil:
+		run.Skipped++
+		tx.note(run.key, r.Line, plan.match, *plan.Refused)
+	case plan.New():
+		run.Added++
+		tx.addImported(c, run, &plan)
+	case tx.updateImported(c, &plan):
+		run.Updated++
+	default:
+		run.Unchanged++
+	}
+}
+
+// addImported adds the card of a row.
+func (tx *Tx) addImported(c *ImportCheck, run *importRun, plan *ImportPlan) {
+	r, p := &plan.row, c.program
+	balance, expires := Null[int64]{}, r.ExpiresAt.Value()
+	if p.Type == ProgramPrepaid {
+		balance = Some(r.Balance.Or(p.InitialBalanceCents.V))
+	}
+	if !r.ExpiresAt.Set { // an empty cell is null, and means that the card does not expire
+		expires = tx.defaultExpiry(p.DefaultExpireAfterDays)
+	}
+	stamps := min(r.Stamps.V, p.TotalStamps.V)
+	email := r.HolderEmail.Value()
+	root := tx.insert(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value,
+		initial_value, expires_at, live, created_at, updated_at, last_seen_day, stamps_count, opening_stamps, opening_left, import_id)
+		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,1,?11,?11,?12,?13,?13,?13,?14)`, tx.nextKey("cards"), c.key, p.key, SourceImport, r.ExternalRef.Value(),
+		r.HolderName.Value(), email, emailKey(email), balance, expires, tx.Now, plan.seen, stamps, run.key)
+	tx.countNewCard()
+	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", c.key)
+	tx.counts.addBucket(bucket{c.key, p.key, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})
+	contact := plan.contact
+	if contact.Phone.Valid || contact.Birthday.Valid || contact.Note.Valid || contact.MemberSince.Valid {
+		tx.setContact(c.key, root, contact)
+	}
+	for _, code := range contact.Codes {
+		tx.fail(tx.addForeignCode(c.key, root, code))
+	}
+	tx.emit(pendingEvent{name: event.CardAdded, shop: c.key, program: p.key, card: root})
+	if r.Stamps.V < p.TotalStamps.V && plan.claims == nil { // most cards, of which nothing else is to be written
+		tx.counts.addTotals(p.key, totals{balance: balance.V, open: oneIf(r.Stamps.V > 0)})
+		return
+	}
+	chain := tx.importedChain(c, root)
+	tx.setOpening(chain, r.Stamps.V, plan.claims)
+	tx.countOpening(chain, 1)
+	tx.archiveCompleted(chain)
+}
+
+// importedChain returns the chain of a root.
+func (tx *Tx) importedChain(c *ImportCheck, root int64) *cardChain {
+	chain, err := tx.chainByRoot(Till{Shop: c.key}, root)
+	if err != nil || chain == nil {
+		tx.fail(err)
+		return &cardChain{program: c.program}
+	}
+	chain.setProgram(c.program)
+	return chain
+}
+
+// setOpening gives the cards of a chain without a ledger the stamps that they begin with, and the prizes
+// that were redeemed on them.
+func (tx *Tx) setOpening(chain *cardChain, stamps int64, claims []importedClaim) {
+	if !CollectsStamps(chain.program.Type) || tx.failed != nil {
+		return
+	}
+	total := chain.program.TotalStamps.V
+	if stamps > total && len(chain.instances) == 1 {
+		tx.addOverflowCard(chain, chain.instances[0])
+	}
+	for i, c := range chain.instances {
+		n := min(stamps, total)
+		stamps -= n
+		if c.StampsCount != n || i > 0 {
+			c.StampsCount, c.openingLeft = n, n
+			tx.exec("UPDATE cards SET stamps_count=?1, opening_stamps=?1, opening_left=?1 WHERE id=?2", n, c.key)
+		}
+		tx.exec("DELETE FROM claims WHERE card_id=?", c.key)
+		for _, claim := range claims {
+			if claim.second == (i > 0) {
+				tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id) VALUES (?,?,?,?)", c.key, c.cycle, claim.threshold, claim.prize)
+			}
+		}
+	}
+}
+
+// countOpening adds what the cards of a chain have to the sums of their program, or takes it off.
+func (tx *Tx) countOpening(chain *cardChain, sign int64) {
+	for _, c := range chain.instances {
+		t := totals{balance: sign * c.CurrentValue.V}
+		if c.StampsCount > 0 {
+			finished := chain.isFull(c) && tx.nothingToClaim(chain, c)
+			t.completed, t.open = sign*oneIf(finished), sign*oneIf(!finished)
+		}
+		tx.counts.addTotals(c.program, t)
+	}
+}
+
+// updateImported gives a card that an import made what a newer file says of it, and reports whether
+// that is something new. What the file does not have stays.
+func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
+	r, root := &plan.row, plan.match
+	chain := tx.importedChain(c, root)
+	if tx.failed != nil {
+		return false
+	}
+	before := tx.importedState(root)
+	first := chain.first
+	name, email := r.HolderName.Apply(first.HolderName), r.HolderEmail.Apply(first.HolderEmail)
+	expires := r.ExpiresAt.Apply(first.ExpiresAt)
+	if name != first.HolderName || email != first.HolderEmail || expires != first.ExpiresAt {
+		tx.reindexChain(c.key, root, true, name)
+		tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email), expires,
+			root, root)
+	}
+	old := tx.contact(root)
+	contact := plan.contact
+	keep := func(new *Null[string], old Null[string]) {
+		if !new.Valid {
+			*new = old
+		}
+	}
+	keep(&contact.Phone, old.Phone)
+	keep(&contact.Birthday, old.Birthday)
+	keep(&contact.Note, old.Note)
+	keep(&contact.MemberSince, old.MemberSince)
+	if contact.Phone != old.Phone || contact.Birthday != old.Birthday || contact.Note != old.Note || contact.MemberSince != old.MemberSince {
+		tx.setContact(c.key, root, contact)
+	}
+	if r.Codes.Set {
+		tx.fail(tx.setForeignCodes(c.key, root, old.Codes, contact.Codes))
+	}
+	if plan.seen > 0 {
+		tx.exec("UPDATE cards SET last_seen_day=? WHERE id=?", plan.seen, root)
+	}
+	tx.countOpening(chain, -1)
+	if r.Balance.Set && c.program.Type == ProgramPrepaid {
+		chain.instances[0].CurrentValue = r.Balance.Value()
+		tx.exec("UPDATE cards SET current_value=?1, initial_value=?1 WHERE id=?2", r.Balance.V, root)
+	}
+	if r.Stamps.Set || r.Claimed.Set {
+		stamps := r.Stamps.Or(chain.stamps())
+		tx.setOpening(chain, stamps, plan.claims)
+	}
+	tx.countOpening(chain, 1)
+	for _, i := range slices.Clone(chain.instances) { // an overflow card that is no longer needed
+		if i.child && i.StampsCount == 0 {
+			tx.archiveInstance(chain, i)
+		}
+	}
+	tx.archiveCompleted(chain)
+	if tx.importedState(root) == before {
+		return false
+	}
+	tx.exec("UPDATE cards SET updated_at=? WHERE "+inChain, tx.Now, root, root)
+	tx.cardChanged(root)
+	return true
+}
+
+// importedState returns a text that differs if anything of a chain differs that an import may change.
+func (tx *Tx) importedState(root int64) (state string) {
+	tx.one(into(&state), `SELECT json_array((SELECT json_group_array(json_array(id, holder_name, holder_email, expires_at, stamps_count, current_value,
+			archived_at, last_seen_day)) FROM cards WHERE id=?1 OR root_id=?1),
+		(SELECT json_group_array(json_array(phone, birthday, note, member_since)) FROM contacts WHERE card_id=?1),
+		(SELECT json_group_array(barcode) FROM foreign_codes WHERE card_id=?1),
+		(SELECT json_group_array(json_array(card_id, threshold)) FROM claims WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)))`, root)
+	return state
+}
