@@ -3,7 +3,7 @@
 // worker keeps it, so that it opens without a connection. README.md says how it works.
 //
 // tillpage.go has the routes, pair.go how a device is paired, texts.go the texts of the
-// scripts, which are in assets. vendor has the decoder of QR codes.
+// scripts, which are in assets. vendor has the decoder of codes.
 package tillpage
 
 import (

@@ -249,7 +249,7 @@ func TestTillPhoto(t *testing.T) {
 		"text.png":     []byte("no picture"),
 	} {
 		p.ChooseFile("Take a photo of the code", writeFile(t, name, content))
-		p.Wait("There is no readable QR code in the photo.")
+		p.Wait("There is no readable code in the photo.")
 		p.Fill("Code of the card", short) // which works as ever
 		p.Press("Show")
 		p.Wait("Ada Lovelace")

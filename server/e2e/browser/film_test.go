@@ -24,11 +24,12 @@ var frames = image.Rect(0, 0, 1280, 720)
 // framesPerSecond is how many pictures of a film Chromium shows in a second.
 const framesPerSecond = 30
 
-// A photo is a picture with a QR code.
+// A photo is a picture with a code.
 type photo struct {
 	size  image.Rectangle
-	text  string  // of the code; empty: there is none
-	side  int     // of the code, in pixels
+	text  string  // of the QR code
+	bars  string  // of the barcode, where there is no text; empty: there is no code
+	side  int     // of the code, in pixels: how wide it is
 	angle float64 // by which the code is turned, in degrees
 }
 
@@ -40,17 +41,19 @@ func (p photo) draw(t testing.TB) *image.RGBA {
 	t.Helper()
 	out := image.NewRGBA(p.size)
 	draw.Draw(out, out.Bounds(), image.NewUniform(grey), image.Point{}, draw.Src)
-	if p.text == "" {
+	code := drawBars(p.bars)
+	if p.text != "" {
+		code = drawCode(t, p.text)
+	} else if p.bars == "" {
 		return out
 	}
-	code := drawCode(t, p.text)
 	scale := float64(p.side) / float64(code.Bounds().Dx())
 	sin, cos := math.Sincos(p.angle * math.Pi / 180)
 	sin, cos = sin*scale, cos*scale
-	half := float64(code.Bounds().Dx()) / 2
+	halfX, halfY := float64(code.Bounds().Dx())/2, float64(code.Bounds().Dy())/2
 	x, y := float64(p.size.Dx())/2, float64(p.size.Dy())/2
 	draw.BiLinear.Transform(out, f64.Aff3{
-		cos, -sin, x - cos*half + sin*half, sin, cos, y - sin*half - cos*half,
+		cos, -sin, x - cos*halfX + sin*halfY, sin, cos, y - sin*halfX - cos*halfY,
 	}, code, code.Bounds(), draw.Src, nil)
 	return out
 }

@@ -100,6 +100,7 @@ func (w *tillWalk) walk() {
 	w.money()
 	w.issue()
 	w.staff()
+	w.foreign()
 	w.waiting()
 	w.pairing()
 }
@@ -164,6 +165,12 @@ func (w *tillWalk) issue() {
 	w.Press("Coffee card")
 	w.Fill(w.tr("Name of the customer, if wanted"), "Grace Hopper")
 	w.at("till-name")
+	w.Fill(w.tr("Phone number, if wanted"), "12")
+	w.press("Issue the card")
+	w.say("Enter a phone number as it is dialled here, or one that begins with + and the country’s code.")
+	w.at("till-issue-fault")
+	w.ExpectProblems() // 400
+	w.Fill(w.tr("Phone number, if wanted"), "")
 	w.press("Issue the card")
 	w.say("Show this to the customer")
 	w.at("till-new-card")
@@ -204,6 +211,33 @@ func (w *tillWalk) staff() {
 	w.Wait("Prepaid card")
 	w.at("till-search")
 	w.press("Close")
+}
+
+// foreign connects the code of an earlier card, and redeems a prize by it.
+func (w *tillWalk) foreign() {
+	w.t.Helper()
+	const code = "4006381333931"
+	w.scan(code)
+	w.say("No card has this code. Scan again, or check the characters.")
+	w.ExpectProblems() // 404
+	w.press("Connect with a card")
+	w.at("till-connect")
+	w.Fill(w.tr("Or the code of the customer’s card"), w.codes["full"])
+	w.In(w.tr("Or the code of the customer’s card")).Press(w.tr("Show"))
+	w.say("Connect with this card?")
+	w.at("till-connect-card")
+	w.press("Connect")
+	w.say("The code {0} finds this card from now on.", code)
+	w.at("till-connected")
+	w.next()
+	w.scan(code)
+	w.say("Found by the code of an earlier card")
+	w.press("Redeem a prize ({0})", 2)
+	w.Press("Free coffee")
+	w.say("The code of an earlier card is easily copied. Ask for the name, and go on only if it is this one.")
+	w.at("till-holder")
+	w.press("Cancel")
+	w.next()
 }
 
 // waiting loses the answers of a stamp and a redemption.

@@ -7,6 +7,7 @@ export class Refusal extends Error {
     super(error.message || String(status));
     this.status = status;
     this.code = error.code || "internal_error";
+    this.details = error.details || []; // of the fields
     this.retryAfter = retryAfter;
   }
 }

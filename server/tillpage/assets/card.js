@@ -47,6 +47,7 @@ export function face(lookup) {
     "article.pass",
     { "data-vars": true },
     h("header", null, h("h2", { id: "card-title", tabindex: "-1" }, h("bdi", null, program.name)), card.holder_name && h("p.holder", null, h("bdi", null, card.holder_name))),
+    lookup.foreign_code && h("p.soft", null, t("Found by the code of an earlier card")),
     progress(lookup),
     card.expires_at && h("p.soft", null, t("Valid until {0}", date(card.expires_at))),
     prizes.length > 0 && ladder(lookup),

@@ -74,6 +74,6 @@ export function ask(title, fill) {
   });
 }
 
-// confirm asks a question and returns whether the person agrees.
+// confirm asks a question and returns whether the person agrees. text is a paragraph, or a list of them.
 export const confirm = (title, text, agree, { kind = "primary" } = {}) =>
-  ask(title, (close) => h("div.stack", null, h("p", null, text), h("div.choices", null, button(agree, () => close(true), { kind: kind + ".huge", autofocus: true }), button(t("Cancel"), () => close(false), { kind: "big" }))));
+  ask(title, (close) => h("div.stack", null, [text].flat().map((line) => h("p", null, line)), h("div.choices", null, button(agree, () => close(true), { kind: kind + ".huge", autofocus: true }), button(t("Cancel"), () => close(false), { kind: "big" }))));

@@ -82,7 +82,7 @@ function photoPart(seen, problem) {
       if (!file) return;
       problem.replaceChildren(h("p.soft", null, t("Reading the photo …")));
       let text = "";
-      let why = t("There is no readable QR code in the photo. Hold the camera closer, or type the code.");
+      let why = t("There is no readable code in the photo. Hold the camera closer, or type the code.");
       try {
         text = await decodePhoto(file);
       } catch (error) {
@@ -101,8 +101,9 @@ function photoPart(seen, problem) {
   );
 }
 
-function codeForm(found) {
-  const input = h("input", { id: "code", name: "code", type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", enterkeyhint: "go", maxlength: 200, placeholder: "K7QM-2X9P" });
+// codeForm returns a form for a code that a person types. Each one on the page has an id of its own.
+export function codeForm(found, id = "code", label = t("Code of the card")) {
+  const input = h("input", { id, name: "code", type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", enterkeyhint: "go", maxlength: 200, placeholder: "K7QM-2X9P" });
   return h(
     "form.typed",
     {
@@ -113,7 +114,7 @@ function codeForm(found) {
         if (code) found(code);
       },
     },
-    h("label", { for: "code" }, t("Code of the card")),
+    h("label", { for: id }, label),
     h("div.beside", null, input, h("button.button", { type: "submit" }, icon("search"), h("span", null, t("Show")))),
   );
 }

@@ -48,9 +48,10 @@ const canSend = () => !demandsStaff || session.token || (session.pin && !demands
 
 // write makes a write and returns { answer, reference }, or { queued: true, reference } for a
 // stamp that waits for the connection. It throws a Refusal, or NoAnswer, with the record if it is
-// not known whether the write was made. What waits is sent before, so that the order is kept.
-export async function write(kind, path, body, label) {
-  const record = { reference: uuid(), seq: nextSeq(), kind, shop, path, body, label, at: serverNow(), state: "open" };
+// not known whether the write was made. What waits is sent before, so that the order is kept. The
+// record has the fields of more, too.
+export async function write(kind, path, body, label, more) {
+  const record = { reference: uuid(), seq: nextSeq(), kind, shop, path, body, label, ...more, at: serverNow(), state: "open" };
   inFlight.add(record.reference);
   try {
     await store(record);

@@ -1,4 +1,5 @@
-// The records of writes, in IndexedDB: { reference, seq, kind, shop, path, body, label, at, state }.
+// The records of writes, in IndexedDB: { reference, seq, kind, shop, path, body, label, at, state },
+// and connect, which is the code of an earlier card with which a new one is to be connected.
 // What IndexedDB does not take, as in some private windows or when the disk is full, lives as
 // long as the page.
 const memory = new Map(); // by reference; null: the record was removed

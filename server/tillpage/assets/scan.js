@@ -14,7 +14,7 @@ function decoder() {
   worker = new Worker(config.worker);
   worker.onmessage = ({ data }) => {
     if (data.failed) return forget();
-    pending.get(data.id)?.resolve(data.text);
+    pending.get(data.id)?.resolve(data);
     pending.delete(data.id);
   };
   worker.onerror = forget;
@@ -30,7 +30,7 @@ function forget() {
   pending.clear();
 }
 
-// decode returns the text of the QR code in a picture, or an empty text.
+// decode returns the text of the code in a picture, or an empty text, and whether it is a barcode.
 function decode(image, hard) {
   return new Promise((resolve, reject) => {
     const id = ++next;
@@ -51,11 +51,11 @@ function pixels(source, x, y, width, height, size) {
   return context.getImageData(0, 0, canvas.width, canvas.height);
 }
 
-// decodePhoto returns the text of the QR code in a photo, or an empty text.
+// decodePhoto returns the text of the code in a photo, or an empty text.
 export async function decodePhoto(file) {
   const bitmap = await createImageBitmap(file);
   for (const size of [1000, 2000]) {
-    const text = await decode(pixels(bitmap, 0, 0, bitmap.width, bitmap.height, size), true);
+    const { text } = await decode(pixels(bitmap, 0, 0, bitmap.width, bitmap.height, size), true);
     if (text) return text;
   }
   return "";
@@ -126,30 +126,34 @@ export class Camera {
     this.release();
   }
 
-  // look decodes one picture after the other while the stream runs.
+  // look decodes one picture after the other while the stream runs. A barcode counts when two pictures
+  // show the same one: some have no check digit, and the next number is the card of somebody else.
   async look() {
     const stream = this.stream;
     let seen = "";
+    let before = "";
     let missed = 0;
     while (stream && stream === this.stream) {
       await new Promise((resolve) => setTimeout(resolve, 80));
       const { videoWidth: w, videoHeight: h } = this.video;
       if (this.idle() || !w || this.video.readyState < 2) continue;
       const side = Math.min(w, h); // the middle, which the page shows
-      let text;
+      let text, bars;
       try {
-        text = await decode(pixels(this.video, (w - side) / 2, (h - side) / 2, side, side, 720), false);
+        ({ text, bars } = await decode(pixels(this.video, (w - side) / 2, (h - side) / 2, side, side, 720), false));
       } catch (error) {
         if (stream !== this.stream) return;
         this.stop();
         return this.failed(error);
       }
       if (!text) {
-        if (++missed > 8) seen = "";
+        if (++missed > 8) seen = before = "";
         continue;
       }
       missed = 0;
-      if (text === seen || this.idle() || stream !== this.stream) continue;
+      const sure = !bars || text === before;
+      before = text;
+      if (!sure || text === seen || this.idle() || stream !== this.stream) continue;
       seen = text;
       this.found(text);
     }

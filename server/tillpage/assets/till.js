@@ -1,17 +1,18 @@
 // The page: what it shows, and what happens when a button is pressed.
 import { NoAnswer, Refusal, call, connection, isAway, onConnection, session, slow } from "./api.js";
+import { actsOf } from "./acts.js";
 import * as cards from "./card.js";
-import { ask, button, confirm, h, icon, money, note, setCurrency, t } from "./dom.js";
+import { isConnectable } from "./connect.js";
+import { ask, button, h, icon, note, setCurrency, t } from "./dom.js";
 import { keepAwake, mute, muted, soundRefusal, soundSuccess } from "./feedback.js";
 import { finder, resumeCamera, search } from "./find.js";
 import { tillHeader } from "./header.js";
 import { nameOf, showHistory, showToday, showWaiting } from "./history.js";
-import { askAmount } from "./keypad.js";
+import { issuing } from "./issue.js";
 import { clearMessages, endMessage, hasMessage, messages, offersUndo, show } from "./messages.js";
-import { askNewCard, showInstallCode } from "./newcard.js";
 import * as outbox from "./outbox.js";
 import { pairingForm, unpair } from "./pairing.js";
-import { addPurchase, demandsPurchase, setDemandsPurchase } from "./purchases.js";
+import { setDemandsPurchase } from "./purchases.js";
 import { noAnswer, sentenceOf } from "./refusals.js";
 import { demandsSignIn, retrySignedIn, signIn, signOut } from "./staff.js";
 import { listen } from "./wedge.js";
@@ -122,6 +123,7 @@ async function openCard(text, { issued, again: offered = false } = {}) {
     drawEmpty();
     setView("find");
     refuse(error);
+    if (error.code === "not_found" && stampable && isConnectable(text)) show("bad", sentenceOf("not_found"), { more: [button(t("Connect with a card"), () => connect(text.trim()), { iconName: "card" })] });
   } finally {
     clearTimeout(offer);
     stage.removeAttribute("aria-busy");
@@ -197,7 +199,7 @@ function drawEmpty() {
   drawnEmpty = offers;
   stage.replaceChildren(
     h("div.empty", null, icon("qr"), h("p", null, t("Scan a card, or type the code that is below its QR code."))),
-    h("div.act", null, button(t("Issue a new card"), issue, { kind: "big", iconName: "plus" }), me?.staff?.length ? button(t("Search for a card"), searchCard, { kind: "big", iconName: "search" }) : null, button(t("Last entries"), () => showHistory(undo), { kind: "big", iconName: "undo" }), button(t("Today"), showToday, { kind: "big", iconName: "report" })),
+    h("div.act", null, button(t("Issue a new card"), () => issue(), { kind: "big", iconName: "plus" }), me?.staff?.length ? button(t("Search for a card"), searchCard, { kind: "big", iconName: "search" }) : null, button(t("Last entries"), () => showHistory(undo), { kind: "big", iconName: "undo" }), button(t("Today"), showToday, { kind: "big", iconName: "report" })),
   );
 }
 
@@ -208,20 +210,31 @@ let performed; // the promise of the last write, which is settled when what came
 let scanned = ""; // meanwhile; it is opened if what was done is not refused
 
 // perform makes a write once and says what came of it. said(answer) is the sentence of a
-// success. It asks for a member of staff where one is demanded. While another write is made it
-// does nothing: the button for it is about to change.
-function perform(...args) {
-  if (busy) return;
+// success. While another write is made it does nothing: the button for it is about to change.
+const perform = (...args) => (busy ? undefined : alone(() => make(...args)));
+
+// alone calls act, which says itself what goes wrong, when no other write is made.
+async function alone(act) {
+  while (busy) await performed;
   busy = true;
-  return (performed = make(...args));
+  performed = act().finally(() => {
+    busy = false;
+    drawHeader();
+    if (scanned) openCard(scanned);
+    scanned = "";
+  });
+  return performed;
 }
 
-async function make(kind, path, fields, label, said, { reversible = true } = {}) {
+// signedIn makes a write. It asks for a member of staff where one is demanded, and returns nothing if
+// nobody signs in.
+const signedIn = async (write, demanded = demandsSignIn(me)) => (!demanded || (await signIn(me)) ? retrySignedIn(me, () => sending(write())) : undefined);
+
+async function make(kind, path, fields, label, said, { reversible = true, more } = {}) {
   try {
     const offline = kind === "stamp" && (!lookup || isAway());
     if (kind === "stamp" && !lookup) opening++; // a look-up that is under way must not change what is shown meanwhile
-    if (!offline && demandsSignIn(me) && !(await signIn(me))) return;
-    const done = await retrySignedIn(me, () => sending(outbox.write(kind, path, fields, label)));
+    const done = await signedIn(() => outbox.write(kind, path, fields, label, more), !offline && demandsSignIn(me));
     if (!done) return;
     soundSuccess();
     if (done.queued) {
@@ -238,11 +251,6 @@ async function make(kind, path, fields, label, said, { reversible = true } = {})
     refuse(error);
     if (error.code === "spend_not_enabled") setDemandsPurchase(lookup?.program.id, false);
     return { error };
-  } finally {
-    busy = false;
-    drawHeader();
-    if (scanned) openCard(scanned);
-    scanned = "";
   }
 }
 
@@ -258,56 +266,6 @@ function sending(promise) {
 const path = (action) => "/cards/" + encodeURIComponent(lookup?.held_code || held || code) + "/" + action;
 const owner = () => lookup?.card.holder_name || lookup?.program.name || code;
 
-const acts = {
-  async stamp(count) {
-    const to = path("stamps");
-    const fields = { count };
-    const label = t("{0} stamp|{0} stamps", count) + " · " + owner();
-    if (lookup && demandsPurchase(lookup.program.id) && !(await addPurchase(fields))) return;
-    const said = ({ card, overflow_card: over }) => t("{0} stamp given.|{0} stamps given.", count) + " " + (over ? t("The card is full, and a new one was begun.") : t("The card has {0} now.|The card has {0} now.", card.stamps_count));
-    const done = await perform("stamp", to, fields, label, said);
-    if (done?.error?.code !== "spend_required" || !lookup) return;
-    setDemandsPurchase(lookup.program.id, true);
-    if (await addPurchase(fields)) await perform("stamp", to, fields, label, said);
-  },
-  async redeem(ready) {
-    const to = path("redemptions");
-    const one = ready.length === 1 && ready[0].prizes.length === 1 ? { ...ready[0], prize: ready[0].prizes[0] } : await choosePrize(ready);
-    if (!one) return;
-    const { prize, completes } = one;
-    if (completes && !(await confirm(t("Redeem {0}?", prize.name), t("This completes the card and cannot be undone afterwards."), t("Redeem")))) return;
-    await perform("redemption", to, { prize_id: prize.id }, prize.name + " · " + owner(), () => t("{0} was redeemed.", prize.name), { reversible: !completes });
-  },
-  async spend() {
-    const to = path("spends");
-    const cents = await askAmount(t("Spend"), t("Spend"), t("Balance: {0}", money(lookup.card.current_value)));
-    if (cents) await perform("spend", to, { amount_cents: cents }, t("Spent {0}", money(cents)) + " · " + owner(), ({ card }) => t("{0} was spent. {1} is left.", money(cents), money(card.current_value)));
-  },
-  async topUp() {
-    const to = path("topups");
-    const cents = await askAmount(t("Top up"), t("Top up"), t("Balance: {0}", money(lookup.card.current_value)));
-    if (cents) await perform("topup", to, { amount_cents: cents }, t("Top-up of {0}", money(cents)) + " · " + owner(), ({ card }) => t("{0} was added. The balance is {1}.", money(cents), money(card.current_value)));
-  },
-  async use() {
-    await perform("use", path("uses"), {}, owner(), () => (lookup.program.type === "discount" ? t("The discount was recorded.") : t("The visit was recorded.")));
-  },
-};
-
-// choosePrize asks for one of the prizes that due returned.
-const choosePrize = (ready) =>
-  ask(t("Which prize?"), (close) =>
-    h(
-      "div.stack",
-      null,
-      ready.map((x) => {
-        const pick = (prize, label) => button(label, () => close({ ...x, prize }), { kind: "big", iconName: "prize" });
-        const at = t("at {0}", x.threshold);
-        if (x.prizes.length === 1) return h("div.names", null, pick(x.prizes[0], cards.times(x.prizes[0].name, x.count) + " · " + at));
-        return h("div.names", null, h("p", null, t("One of these · {0}", cards.times(at, x.count))), x.prizes.map((p) => pick(p, p.name)));
-      }),
-    ),
-  );
-
 async function undo(row) {
   while (busy) await performed;
   clearMessages();
@@ -315,27 +273,27 @@ async function undo(row) {
   await perform("reversal", "/transactions/" + encodeURIComponent(row.client_reference || row.id) + "/reversal", {}, t("Undo: {0}", nameOf(row)), () => t("Undone: {0}.", nameOf(row)), { reversible: false });
 }
 
-async function issue() {
-  const programs = (me?.programs || []).filter((p) => p.active);
-  if (!programs.length) return show("bad", t("No program of this location is published. Ask a manager."));
-  const asked = await askNewCard(programs);
-  if (!asked) return;
-  const { program, fields } = asked;
-  const said = () => (fields.amount_cents ? t("The card was issued with {0}.", money(fields.amount_cents)) : t("The card was issued."));
-  const done = await perform("issue", "/programs/" + encodeURIComponent(program.id) + "/cards", fields, t("New card · {0}", fields.holder_name || program.name), said, { reversible: false });
-  if (done?.answer) await handOver(done.answer);
-}
+// till is the page, for the modules of what it does.
+const till = {
+  get me() {
+    return me;
+  },
+  get lookup() {
+    return lookup;
+  },
+  ...{ path, owner, openCard, findCard, perform, alone, signedIn },
+};
+const acts = actsOf(till);
+const { issue, handOver, connect } = issuing(till);
 
-// handOver shows the QR code of a card that was issued, and then the card.
-async function handOver(issued) {
-  await showInstallCode(issued);
-  await openCard(issued.id, { issued });
+async function findCard() {
+  if (!session.token && !(await signIn(me))) return undefined;
+  drawHeader();
+  return search();
 }
 
 async function searchCard() {
-  if (!session.token && !(await signIn(me))) return;
-  drawHeader();
-  const handle = await search();
+  const handle = await findCard();
   if (handle) openCard(handle);
 }
 
@@ -346,7 +304,7 @@ async function sendAgain(record) {
       const { answer } = await outbox.again(record);
       soundSuccess();
       show("good", t("Done: {0}.", record.label));
-      if (record.kind === "issue") await handOver(answer);
+      if (record.kind === "issue") await handOver(answer, record.connect);
       else if (code) await load().catch(() => {});
     } catch (error) {
       refuse(error);
@@ -371,7 +329,7 @@ function tell({ sent, refused }) {
 function tellLate(record, answer, refusal) {
   if (refusal && record.kind !== "stamp") show("bad", record.label + ": " + sentenceOf(refusal.code));
   else if (refusal) tell({ sent: 0, refused: 1 });
-  else if (record.kind === "issue" && !code && !isAsking()) handOver(answer);
+  else if (record.kind === "issue" && !code && !isAsking()) handOver(answer, record.connect);
   else if (!offersUndo()) show("good", t("Done: {0}.", record.label));
 }
 

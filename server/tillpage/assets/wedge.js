@@ -1,8 +1,10 @@
 // Scanners that act as a keyboard: they type a code within a moment and end it with Enter or
 // Tab. What they type is a code wherever the focus is; the field that had it keeps what it
-// contained.
+// contained. While busy() no code is found, and Enter presses no button by mistake.
 const gap = 150; // the most milliseconds between two keys of a scanner
-const least = 8; // characters of the shortest code
+const least = 3; // characters of the shortest code
+const leastInText = 8; // after what a person has typed into a field, who may be quick too
+const pressed = "button,summary,a"; // by Enter or Space
 
 export function listen(found, busy) {
   let text = "";
@@ -12,15 +14,17 @@ export function listen(found, busy) {
   addEventListener(
     "keydown",
     (e) => {
-      if (busy() || e.ctrlKey || e.altKey || e.metaKey || e.isComposing) return;
+      if (e.ctrlKey || e.altKey || e.metaKey || e.isComposing) return;
       const now = e.timeStamp;
       const quick = now - at <= gap;
       at = now;
       if (e.key === "Enter" || e.key === "Tab") {
         const code = text;
         text = "";
-        if (!quick || code.length < least || !/^[\x21-\x7e]+$/.test(code)) return;
-        e.preventDefault();
+        if (!quick || code.length < (before ? leastInText : least) || !/^[\x20-\x7e]+$/.test(code)) return;
+        const ignored = busy();
+        if (!ignored || e.target.matches?.(pressed)) e.preventDefault();
+        if (ignored) return;
         e.stopPropagation();
         if (field?.isConnected) field.value = before;
         found(code);
@@ -33,7 +37,7 @@ export function listen(found, busy) {
         before = field?.value;
       }
       text += e.key;
-      if (e.target.matches?.("button,summary,a") && e.key === " ") e.preventDefault();
+      if (e.key === " " && text.length > 1 && e.target.matches?.(pressed)) e.preventDefault();
     },
     true,
   );

@@ -1,7 +1,11 @@
-// The decoder of QR codes, in a worker of its own so that the page stays quick. The first
+// The decoder of codes, in a worker of its own so that the page stays quick. The first
 // message names the files of the decoder; each other one has a picture. { failed } answers
 // that there is no decoder.
 let ready;
+
+// options have the decoder read the QR codes of cards, and what earlier plastic cards have. Texts are
+// those that a keyboard scanner types.
+const options = { formats: ["QRCode", "EAN13", "EAN8", "UPCA", "Code128", "Code39"], textMode: "Plain", tryCode39ExtendedMode: false, tryRotate: true, maxNumberOfSymbols: 1 };
 
 onmessage = async ({ data }) => {
   try {
@@ -16,9 +20,10 @@ onmessage = async ({ data }) => {
   if (!data.image) return;
   let found = [];
   try {
-    found = await ZXingWASM.readBarcodes(data.image, { formats: ["QRCode"], tryHarder: data.hard, tryInvert: data.hard, tryRotate: true, maxNumberOfSymbols: 1 });
+    found = await ZXingWASM.readBarcodes(data.image, { ...options, tryHarder: data.hard, tryInvert: data.hard });
   } catch {
     // A picture that the decoder cannot read has no code.
   }
-  postMessage({ id: data.id, text: found[0]?.isValid === false ? "" : found[0]?.text || "" });
+  const code = found[0]?.isValid === false ? undefined : found[0];
+  postMessage({ id: data.id, text: code?.text || "", bars: !!code && !code.format.startsWith("QR") });
 };

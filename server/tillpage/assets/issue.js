@@ -1,0 +1,62 @@
+// Issuing a card, and connecting a card with the code of an earlier one.
+import { NoAnswer } from "./api.js";
+import { askCard, confirmCard, putCode, sentenceOfCode } from "./connect.js";
+import { button, money, t } from "./dom.js";
+import { soundRefusal, soundSuccess } from "./feedback.js";
+import { clearMessages, show } from "./messages.js";
+import { askNewCard, showInstallCode } from "./newcard.js";
+
+// issuing returns what the page does then. till is the page.
+export function issuing(till) {
+  // issue issues a card, and connects it with the code of an earlier one if connect is given. It asks
+  // again for what the server does not accept.
+  async function issue({ connect } = {}) {
+    const programs = (till.me?.programs || []).filter((p) => p.active);
+    if (!programs.length) return show("bad", t("No program of this location is published. Ask a manager."));
+    for (let refused; ; ) {
+      const asked = await askNewCard(programs, refused);
+      if (!asked) return;
+      const { program, fields } = asked;
+      const said = () => (fields.amount_cents ? t("The card was issued with {0}.", money(fields.amount_cents)) : t("The card was issued."));
+      const done = await till.perform("issue", "/programs/" + encodeURIComponent(program.id) + "/cards", fields, t("New card · {0}", fields.holder_name || program.name), said, { reversible: false, more: { connect } });
+      if (done?.answer) await handOver(done.answer, connect);
+      if (!done?.error?.details?.length) return;
+      clearMessages();
+      refused = { program, fields, faults: done.error.details };
+    }
+  }
+
+  // handOver connects a card that was issued with the code of an earlier one, if there is one. Then it
+  // shows the QR code of the card, and the card.
+  async function handOver(issued, connect) {
+    if (connect) await connectCard(issued.held_code, connect);
+    await showInstallCode(issued);
+    await till.openCard(issued.id, { issued });
+  }
+
+  // connect asks for a card and connects it with the code of an earlier one.
+  async function connect(foreign) {
+    const chosen = await askCard(foreign, !!till.me?.staff?.length);
+    if (chosen?.issue) return issue({ connect: foreign });
+    const found = chosen?.search ? await till.findCard() : chosen?.code;
+    if (!found) return;
+    await till.openCard(found);
+    if (till.lookup && (await confirmCard(foreign, till.lookup))) await connectCard(till.lookup.held_code || found, foreign);
+  }
+
+  // connectCard connects a card and says what came of it.
+  const connectCard = (card, foreign) =>
+    till.alone(async () => {
+      try {
+        if (!(await till.signedIn(() => putCode(card, foreign)))) return;
+        soundSuccess();
+        show("good", t("The code {0} finds this card from now on.", foreign));
+      } catch (error) {
+        soundRefusal();
+        const again = button(t("Ask again"), () => connectCard(card, foreign), { iconName: "refresh" });
+        show("bad", await sentenceOfCode(error, foreign), { more: error instanceof NoAnswer ? [again] : [] });
+      }
+    });
+
+  return { issue, handOver, connect };
+}
