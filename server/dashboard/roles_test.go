@@ -219,7 +219,7 @@ var minRoles = map[string]string{
 }
 
 // streams are pages that do not end. The tests open them only as people whom they refuse.
-var streams = []string{"/dashboard/events"}
+var streams = []string{"/dashboard/events", "/dashboard/import/:id/events"}
 
 // minRole returns the least role of each page and form.
 func minRole() map[string]string {
