@@ -192,7 +192,7 @@ var programBindings = []binding{
 	importBinding,
 	{
 		path:    "card reissue",
-		help:    "Give a card a new install link and QR code; the old ones stop working.",
+		help:    "Give a card a new install link and QR code; the old ones, and codes of earlier cards, stop working.",
 		op:      operation.ReissueCard,
 		args:    []argument{cardArg},
 		extra:   flags[linkFlag],

@@ -68,6 +68,7 @@ type cardFormPage struct {
 	Card        store.CardDetail
 	Programs    []web.Option
 	Locked      string // why the holder cannot be changed
+	Codes       string // of earlier cards, which a reissue ends
 	Issued      operation.IssuedCard
 	QR          template.HTML
 	Mails       bool // the link can be mailed
@@ -167,8 +168,12 @@ func showReissue(v *visit, c store.CardDetail, f *web.Form) error {
 	values := v.cardValues(c)
 	values.Del("expires_at")
 	v.fill(f, values)
+	contact, err := getContact(v)
+	if err != nil {
+		return err
+	}
 	p := v.cardForm("Reissue card", f)
-	p.Card = c
+	p.Card, p.Codes = c, strings.Join(contact.Codes, ", ")
 	return v.render("card_reissue", p)
 }
 

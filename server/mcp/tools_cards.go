@@ -49,7 +49,7 @@ func cardTools() []*tool {
 			destructive: true,
 			openWorld:   true,
 			run:         reissueCard,
-			doc:         "Gives a card a new QR code and a new link, for one that was lost. Stamps and balance stay. " + confirmDoc,
+			doc:         "Gives a card a new QR code and a new link, for one that was lost. Codes of earlier plastic cards end; stamps and balance stay. " + confirmDoc,
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"holder_name":{"type":"string"},
 				"holder_email":{"type":"string"},"expires_at":{"type":"string","format":"date-time"},
 				"send_email":{"type":"boolean","description":"Mail the new link."},` +
@@ -229,7 +229,7 @@ func changedCard(d store.CardDetail) *cardChange {
 func reissueCard(c *call) (any, error) {
 	own, in := splitArgs[resourceArgs](c)
 	impact := func() (string, error) {
-		return "The card's QR code, short code and links stop working at once, on phones and on paper; " +
+		return "The card's QR code, short code, links and codes of earlier plastic cards stop working at once, on phones and on paper; " +
 			"the holder needs the new link. Stamps and balance stay.", nil
 	}
 	return confirm(c, operation.ReissueCard, in, own.writeArgs, impact, func(made operation.IssuedCard) *cardChange {

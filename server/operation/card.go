@@ -98,8 +98,8 @@ var ReissueCard = declare(kernel.Operation{
 	ID:    "reissueCard",
 	Group: cards,
 	Title: "Reissue a card",
-	Doc: "Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`. An " +
-		"expired card gets the given expires_at, else a fresh default, else none. The program must not be suspended.",
+	Doc: "Same id, ledger, stamps and balance; the old QR code, install links and codes of earlier plastic cards die and the " +
+		"status becomes `invited`. An expired card gets the given expires_at, else a fresh default, else none. The program must not be suspended.",
 	Callers: assisted(writers("cards")),
 	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (IssuedCard, error) {
