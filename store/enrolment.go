@@ -16,6 +16,7 @@ type Enrolment struct {
 	URL            Null[string] `json:"enroll_url" doc:"Of the form; null: it has no address yet."`
 	Name           string       `json:"enroll_name" enum:"required,optional,off"`
 	Email          string       `json:"enroll_email" enum:"required,optional,off"`
+	Phone          string       `json:"enroll_phone" enum:"required,optional,off"`
 	Consent        Null[string] `json:"enroll_consent" doc:"What the customer has to agree to."`
 	PrivacyURL     Null[string] `json:"enroll_privacy_url" doc:"Of the privacy notice."`
 	ConsentVersion int64        `json:"enroll_consent_version" doc:"Counts the changes of the two."`
@@ -29,6 +30,7 @@ type EnrolmentFields struct {
 	Slug       Opt[string] `json:"enroll_slug" min:"3" max:"64" pattern:"^[a-z0-9]+(-[a-z0-9]+)*$" words:"must be lower-case letters from a to z and digits, with single hyphens between them" doc:"Unique on the server."`
 	Name       Opt[string] `json:"enroll_name" enum:"required,optional,off" doc:"Default optional."`
 	Email      Opt[string] `json:"enroll_email" enum:"required,optional,off" doc:"Default optional. Without an email a lost card cannot be found."`
+	Phone      Opt[string] `json:"enroll_phone" enum:"required,optional,off" doc:"Default off. It is read as of the shop's country_code."`
 	Consent    Opt[string] `json:"enroll_consent" min:"1" max:"2000" patch:"nullable" doc:"What the customer has to agree to; null: nothing."`
 	PrivacyURL Opt[string] `json:"enroll_privacy_url" format:"url" max:"2048" patch:"nullable" doc:"Of the privacy notice; null: none."`
 	MaxCards   Opt[int64]  `json:"enroll_max_cards" min:"1" max:"1000000" doc:"Cards that the form may ever make."`
@@ -45,15 +47,15 @@ type enrolment struct {
 	subscription         string // of the shop
 }
 
-const enrolmentSQL = `SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_field, e.email_field, e.consent, ifnull(c.text, ''),
+const enrolmentSQL = `SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_field, e.email_field, e.phone_field, e.consent, ifnull(c.text, ''),
 	ifnull(c.privacy_url, ''), e.max_cards, e.cards, e.hour, e.hour_cards,` +
 	" p.published_at IS NOT NULL, p.suspended_at IS NOT NULL, ifnull(p.initial_balance_cents, 0)>0, s.subscription_state" +
 	` FROM enrolments e JOIN programs p ON p.id=e.program_id JOIN shops s ON s.id=p.shop_id LEFT
 		JOIN consents c ON c.program_id=e.program_id AND c.version=e.consent WHERE p.deleted_at IS NULL AND `
 
 func (e *enrolment) scan(r *rows) {
-	r.scan(&e.program, &e.shop, &e.Enabled, &e.Slug, &e.Name, &e.Email, &e.consent, &e.Consent, &e.PrivacyURL, &e.MaxCards, &e.Cards,
-		&e.hour, &e.hourCards, &e.published, &e.suspended, &e.money, &e.subscription)
+	r.scan(&e.program, &e.shop, &e.Enabled, &e.Slug, &e.Name, &e.Email, &e.Phone, &e.consent, &e.Consent, &e.PrivacyURL, &e.MaxCards,
+		&e.Cards, &e.hour, &e.hourCards, &e.published, &e.suspended, &e.money, &e.subscription)
 }
 
 // closed reports whether the form makes no cards now. It makes none that begin with money, which
@@ -80,7 +82,8 @@ func (q *queries) enrolmentOf(shop int64, id string) (e enrolment, err error) {
 		return e, err
 	}
 	if !q.one(e.scan, enrolmentSQL+"e.program_id=?", p.key) {
-		e = enrolment{Enrolment: Enrolment{Name: FieldOptional, Email: FieldOptional}, program: p.key, money: p.InitialBalanceCents.V > 0}
+		unset := Enrolment{Name: FieldOptional, Email: FieldOptional, Phone: FieldOff}
+		e = enrolment{Enrolment: unset, program: p.key, money: p.InitialBalanceCents.V > 0}
 	}
 	return e, q.failed
 }
@@ -141,9 +144,9 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 				e.Consent, e.PrivacyURL, tx.Now)
 		}
 	}
-	tx.exec(`INSERT INTO enrolments (program_id, enabled, slug, name_field, email_field, consent, max_cards) VALUES (?1,?2,?3,?4,?5,?6,?7)
-		ON CONFLICT (program_id) DO UPDATE SET enabled=?2, slug=?3, name_field=?4, email_field=?5, consent=?6, max_cards=?7`,
-		e.program, e.Enabled, e.Slug, e.Name, e.Email, e.consent, e.MaxCards)
+	tx.exec(`INSERT INTO enrolments (program_id, enabled, slug, name_field, email_field, phone_field, consent, max_cards)
+		VALUES (?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT (program_id) DO UPDATE SET enabled=?2, slug=?3, name_field=?4, email_field=?5,
+		phone_field=?6, consent=?7, max_cards=?8`, e.program, e.Enabled, e.Slug, e.Name, e.Email, e.Phone, e.consent, e.MaxCards)
 	tx.audit(shop, "program.update_enrolment", KindProgram, e.program, "")
 	return tx.s.publicEnrolment(e, version), tx.failed
 }

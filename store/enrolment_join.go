@@ -26,6 +26,7 @@ type JoinPage struct {
 	PrizeTexts map[string]Localized
 	Name       string // FieldRequired, FieldOptional or FieldOff
 	Email      string // likewise
+	Phone      string // likewise
 	Consent    Null[string]
 	PrivacyURL Null[string]
 	Version    int64 // of the two; 0: there is neither
@@ -64,6 +65,7 @@ func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
 		Closed:     e.closed(),
 		Name:       e.Name,
 		Email:      e.Email,
+		Phone:      e.Phone,
 		Consent:    e.Consent,
 		PrivacyURL: e.PrivacyURL,
 		Version:    e.consent,
@@ -97,8 +99,9 @@ func (v *View) programTexts(program int64) (logo Null[string], texts Localized, 
 
 // JoinFields is what a customer fills in.
 type JoinFields struct {
-	Name           Opt[string] `json:"name" min:"1" max:"200" format:"line"`
-	Email          Opt[string] `json:"email" format:"email" min:"1" max:"254"`
+	Name  Opt[string] `json:"name" min:"1" max:"200" format:"line"`
+	Email Opt[string] `json:"email" format:"email" min:"1" max:"254"`
+	PhoneField
 	Consent        Opt[bool]   `json:"consent"`
 	ConsentVersion Opt[int64]  `json:"consent_version" doc:"That the form showed."`
 	Form           Opt[string] `json:"form" min:"16" max:"64" format:"line" doc:"Random key of the form, so that one that is sent twice makes one card."`
@@ -116,7 +119,7 @@ func (e *enrolment) check(f JoinFields) (details []Detail) {
 	for _, field := range []struct {
 		name, rule string
 		given      bool
-	}{{"name", e.Name, f.Name.Set}, {"email", e.Email, f.Email.Set}} {
+	}{{"name", e.Name, f.Name.Set}, {"email", e.Email, f.Email.Set}, {"phone", e.Phone, f.Phone.Set}} {
 		switch {
 		case field.rule == FieldRequired && !field.given:
 			details = append(details, Detail{field.name, "required", "is required"})
@@ -136,14 +139,19 @@ func (e *enrolment) check(f JoinFields) (details []Detail) {
 	return details
 }
 
-// Join makes a card for a customer at the form with an address, which has sent it from
-// at. It never looks whether there is a card with the email, so nobody can find that out.
-func (tx *Tx) Join(slug string, f JoinFields, at netip.Addr) (out JoinedCard, err error) {
+// Join makes a card for a customer at the form of a slug, which was sent from an address of the network. It
+// never looks whether there is a card with the email or the phone number, so nobody can find that out.
+func (tx *Tx) Join(slug string, f JoinFields, from netip.Addr) (out JoinedCard, err error) {
 	e, err := tx.enrolmentBySlug(slug)
 	if err != nil {
 		return out, err
 	}
-	if details := e.check(f); details != nil {
+	details := e.check(f)
+	if f.Phone.Set && e.Phone != FieldOff {
+		_, faults := tx.parsePhone(e.shop, f.Phone.V)
+		details = append(details, faults...)
+	}
+	if details != nil {
 		return out, Invalid(details...)
 	}
 	reference := Null[string]{fmt.Sprintf("join %d %s", e.program, f.Form.V), f.Form.Set}
@@ -153,11 +161,12 @@ func (tx *Tx) Join(slug string, f JoinFields, at netip.Addr) (out JoinedCard, er
 	if e.closed() {
 		return out, errClosed
 	}
-	if err = tx.limitJoins(&e, at); err != nil {
+	if err = tx.limitJoins(&e, from); err != nil {
 		return out, err
 	}
 	fields := CardFields{HolderName: f.Name, HolderEmail: f.Email}
-	c, err := tx.issue(Access{Shop: e.shop}, tx.ID(KindProgram, e.program), fields, SourceWebEnrollment, counterIssue{reference: reference})
+	at := counterIssue{reference: reference, fields: CounterFields{PhoneField: f.PhoneField}}
+	c, err := tx.issue(Access{Shop: e.shop}, tx.ID(KindProgram, e.program), fields, SourceWebEnrollment, at)
 	if refusal, ok := AsError(err); ok &&
 		refusal.Code == Unprocessable { // the shop has as many cards as it may have, which is not for everybody to know
 		err = errClosed

@@ -57,7 +57,7 @@ func TestEnrolment(t *testing.T) {
 		return e, err
 	}
 	f.view(func(v *View) error {
-		if e := check(v.Enrolment(f.a.Shop, program)); e != (Enrolment{Name: FieldOptional, Email: FieldOptional}) {
+		if e := check(v.Enrolment(f.a.Shop, program)); e != (Enrolment{Name: FieldOptional, Email: FieldOptional, Phone: FieldOff}) {
 			t.Errorf("the form of a new program is %+v", e)
 		}
 		return nil

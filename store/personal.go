@@ -79,7 +79,7 @@ var declared = []declaration{
 	},
 	{"programs", Fixed, Whole, "type location_scope brand_color_hex bg_color_hex text_color_hex logo_hash"},
 	{"enrolments", Chosen, Whole, "slug"},
-	{"enrolments", Fixed, Whole, "name_field email_field"},
+	{"enrolments", Fixed, Whole, "name_field email_field phone_field"},
 	{"consents", Chosen, Whole, "text privacy_url"},
 	{"logos", Fixed, Whole, "hash content_type bytes"},
 	{"prizes", Chosen, Whole, "name name_localizations description description_localizations"},

@@ -189,7 +189,8 @@ CREATE TABLE enrolments (
   max_cards   INTEGER NOT NULL,           -- that the form may ever make
   cards       INTEGER NOT NULL DEFAULT 0, -- that it has made
   hour        INTEGER NOT NULL DEFAULT 0, -- since 1970, of hour_cards
-  hour_cards  INTEGER NOT NULL DEFAULT 0  -- that it has made in that hour
+  hour_cards  INTEGER NOT NULL DEFAULT 0, -- that it has made in that hour
+  phone_field TEXT    NOT NULL DEFAULT 'off' CHECK (phone_field = 'required' OR phone_field = 'optional' OR phone_field = 'off')
 ) STRICT;
 CREATE UNIQUE INDEX enrolments_slug ON enrolments (slug);
 

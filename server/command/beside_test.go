@@ -417,7 +417,7 @@ func TestProgramUpdate(t *testing.T) {
 		f.prints(update+flags, "prg_")
 	}
 	for _, flags := range []string{
-		" --enroll --enroll-slug tea --enroll-max-cards 10 --enroll-name required --enroll-email off --enroll-consent 'I agree.'" +
+		" --enroll --enroll-slug tea --enroll-max-cards 10 --enroll-name required --enroll-email off --enroll-phone optional --enroll-consent 'I agree.'" +
 			" --enroll-privacy-url https://example.com/",
 		" --no-enroll --enroll-consent none --enroll-privacy-url none",
 	} {
@@ -426,7 +426,7 @@ func TestProgramUpdate(t *testing.T) {
 	for flags, says := range map[string]string{
 		" --min-spend-cents 0": "--min-spend-cents", " --max-stamps-per-day 0": "--max-stamps-per-day",
 		" --max-stamps-per-day many": "--max-stamps-per-day", " --welcome-stamps 10": "welcome_stamps",
-		"": "--enroll", " --enroll-slug Tea": "--enroll-slug",
+		"": "--enroll", " --enroll-slug Tea": "--enroll-slug", " --enroll-phone maybe": "--enroll-phone",
 		" --enroll-slug mint --min-spend-cents 1": "command of its own",
 	} {
 		f.refused(update+flags, says)

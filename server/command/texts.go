@@ -47,6 +47,7 @@ var (
 		"enroll_slug":        "The end of the form's address.",
 		"enroll_name":        "Whether the form asks for a name: required, optional or off.",
 		"enroll_email":       "The same for an email.",
+		"enroll_phone":       "The same for a phone number.",
 		"enroll_privacy_url": "Link to the privacy notice; none removes it.",
 	}
 	inviteTexts = map[string]string{

@@ -149,6 +149,10 @@ func (v *visit) problem(d store.Detail) string {
 		if d.Code == wire.CodeRequired {
 			return v.T("A card can only be made if you agree.")
 		}
+	case "phone":
+		if d.Code == wire.CodeInvalidFormat {
+			return v.T("Enter the phone number with + and the country’s code, such as +39 06 1234 5678.")
+		}
 	case "form", "language", "shop": // which nobody fills in
 		return v.T("This form has changed. Open the page again.")
 	}

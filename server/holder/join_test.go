@@ -90,6 +90,7 @@ func TestJoin(t *testing.T) {
 		"coffee",
 		store.EnrolmentFields{
 			Name:       store.Given("required"),
+			Phone:      store.Given("required"),
 			Consent:    store.Given("We keep your name & email."),
 			PrivacyURL: store.Given("https://example.com/privacy"),
 		},
@@ -98,25 +99,29 @@ func TestJoin(t *testing.T) {
 	checkUnchanged(s, func() {
 		p = readPage(s, s.Origin+"/join/coffee").Want(200)
 		checkText(
-			p, "Coffee card", "Caffè Centrale", "0 of 10 stamps", "Croissant 5 stamps", "Your name", "Email address",
+			p, "Coffee card", "Caffè Centrale", "0 of 10 stamps", "Croissant 5 stamps", "Your name", "Email address", "Phone number",
 			"We keep your name & email.", "I agree to this", "Privacy notice",
 		)
 		checkStyles(p)
 	})
-	form := filled(p, "name", "Ada Lovelace", "email", "ada@example.com", "consent", "true")
+	form := filled(p, "name", "Ada Lovelace", "email", "ada@example.com", "phone", "06 1234 5678", "consent", "true")
 	to := send(s, "/join/coffee", form, "").Want(303).Header.Get("Location")
 	page := readPage(s, s.Origin+to).Want(200)
 	checkText(page, "Ada Lovelace", "0 of 10 stamps")
+	if strings.Contains(string(page.Body), "12345678") {
+		t.Error("the card's page shows the phone number")
+	}
 	if again := send(s, "/join/coffee", form, "").Want(303).Header.Get("Location"); again != to {
 		t.Errorf("the same form leads to %q, want %q", again, to)
 	}
-	if got := s.Call("GET", "/cards?holder_email=ada@example.com", nil).Want(200); got.At("data.0.holder_name") != "Ada Lovelace" ||
+	if got := s.Call("GET", "/cards?phone=%2B390612345678", nil).Want(200); got.At("data.0.holder_name") != "Ada Lovelace" ||
 		got.At("data.0.status") != "invited" ||
 		len(got.At("data").([]any)) != 1 {
 		t.Errorf("%s", got.Body)
 	}
 	// The same person gets another card: nobody learns that there is one.
-	again := filled(readPage(s, s.Origin+"/join/coffee"), "name", "Ada Lovelace", "email", "ada@example.com", "consent", "true")
+	again := filled(readPage(s, s.Origin+"/join/coffee"), "name", "Ada Lovelace", "email", "ada@example.com", "phone", "+39 06 12345678",
+		"consent", "true")
 	if other := send(s, "/join/coffee", again, "").Want(303).Header.Get("Location"); other == to {
 		t.Error("another form leads to the same card")
 	}
@@ -125,7 +130,7 @@ func TestJoin(t *testing.T) {
 	// The form and the card's page have the language of the browser, or the one that a URL names.
 	german := fetch(s, "GET", s.Origin+"/join/coffee", "", "Accept", "text/html", "Accept-Language", "de").Want(200)
 	checkText(german, "Holen Sie sich Ihre Karte", "0 von 10 Stempeln")
-	to = send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "consent", "true"), "").Want(303).Header.Get("Location")
+	to = send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "phone", "0612345678", "consent", "true"), "").Want(303).Header.Get("Location")
 	if !strings.HasSuffix(to, "?lang=fr") {
 		t.Errorf("leads to %q", to)
 	}
@@ -140,10 +145,11 @@ func TestJoinRefusals(t *testing.T) {
 		s,
 		s.ProgramIDs["standard"],
 		"coffee",
-		store.EnrolmentFields{Name: store.Given("required"), Email: store.Given("required"), Consent: store.Given("Yes?")},
+		store.EnrolmentFields{Name: store.Given("required"), Email: store.Given("required"), Phone: store.Given("required"),
+			Consent: store.Given("Yes?")},
 	)
 	p := readPage(s, s.Origin+"/join/coffee").Want(200)
-	good := filled(p, "name", "Ada", "email", "ada@example.com", "consent", "true")
+	good := filled(p, "name", "Ada", "email", "ada@example.com", "phone", "0612345678", "consent", "true")
 	for _, c := range []struct {
 		field, value string
 		says         []string
@@ -155,6 +161,10 @@ func TestJoinRefusals(t *testing.T) {
 		{"email", "", []string{"Email address: Fill in this field."}},
 		{"email", "ada", []string{"Email address: Enter an email address"}},
 		{"email", "\xff@example.com", []string{"Email address: This text has characters that cannot be read."}},
+		{"phone", "", []string{"Phone number: Fill in this field."}},
+		{"phone", "12", []string{"Phone number: Enter the phone number with +"}},
+		{"phone", "0612345678\nx", []string{"Phone number: Enter the phone number with +"}},
+		{"phone", strings.Repeat("1", 65), []string{"Phone number: Enter at most 64 characters."}},
 		{"consent", "", []string{"I agree to this: A card can only be made if you agree."}},
 		{"consent_version", "7", []string{"The text has changed."}},
 		{"form", "short", []string{"This form has changed. Open the page again."}},
@@ -214,14 +224,17 @@ func TestJoinRefusals(t *testing.T) {
 			Enabled: store.Given(true),
 			Name:    store.Given("off"),
 			Email:   store.Given("off"),
+			Phone:   store.Given("off"),
 			Consent: store.Opt[string]{Set: true, Null: true},
 		},
 	)
 	p = readPage(s, s.Origin+"/join/coffee").Want(200)
-	if strings.Contains(pageText(p), "Your name") || strings.Contains(pageText(p), "Email address") {
+	if strings.Contains(pageText(p), "Your name") || strings.Contains(pageText(p), "Email address") ||
+		strings.Contains(pageText(p), "Phone number") {
 		t.Errorf("%s", pageText(p))
 	}
 	send(s, "/join/coffee", filled(p, "name", "Ada"), "").Want(400)
+	send(s, "/join/coffee", filled(p, "phone", "0612345678"), "").Want(400)
 	send(s, "/join/coffee", filled(p), "").Want(303)
 	// Suspended, the form says so.
 	s.Call("POST", "/programs/"+s.ProgramIDs["standard"]+"/suspend", fields{}).Want(200)

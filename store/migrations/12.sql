@@ -1,6 +1,6 @@
 -- From version 11 to 12: the remembered public URL, the country of a shop, tills that demand
 -- a signed-in member of staff, accounts whose email is proved, links that only a mailbox has,
--- the audit row of failures, names that the server adds to name_words many at a time, contacts, codes of
+-- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a time, contacts, codes of
 -- earlier cards, opening stamps, adjustments and imports.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
@@ -21,6 +21,7 @@ CREATE TABLE name_words (
   PRIMARY KEY (part, shop_id, word, card_id)
 ) STRICT, WITHOUT ROWID;
 DROP TABLE card_words;
+ALTER TABLE enrolments ADD COLUMN phone_field TEXT NOT NULL DEFAULT 'off' CHECK (phone_field = 'required' OR phone_field = 'optional' OR phone_field = 'off');
 ALTER TABLE programs ADD COLUMN welcome_stamps INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE cards ADD COLUMN opening_stamps INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE cards ADD COLUMN opening_left INTEGER NOT NULL DEFAULT 0;

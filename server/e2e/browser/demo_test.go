@@ -323,7 +323,7 @@ func (d *demo) addForms() {
 			if f.consent != "" {
 				fields.Consent = store.Given(d.name(f.consent))
 				fields.PrivacyURL = store.Given("https://example.com/privacy")
-				fields.Name = store.Given(store.FieldRequired)
+				fields.Name, fields.Phone = store.Given(store.FieldRequired), store.Given(store.FieldOptional)
 			}
 			if as == "slug bare" {
 				fields.Name, fields.Email = store.Given(store.FieldOff), store.Given(store.FieldOff)

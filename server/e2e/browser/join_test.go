@@ -27,6 +27,8 @@ func TestNewCards(t *testing.T) {
 			p := Open(t, s.Origin+"/dashboard/program/"+s.ProgramIDs["standard"], v)
 			p.Follow("Cards that customers make")
 			p.Check("Customers can make cards themselves")
+			p.Choose("Phone number", "Optional")
+			p.shootState("enrolment")
 			p.Fill("What customers have to agree to", "We keep your name.")
 			p.Press("Save")
 			p.Wait("The form for new cards was saved.", "/join/coffee-card", "Poster, A4")
@@ -34,10 +36,15 @@ func TestNewCards(t *testing.T) {
 			p.Wait("Get your card", "0 of 10 stamps", "We keep your name.")
 			p.Fill("Email address", "ada@example.com")
 			p.Fill("Your name", strings.Repeat("x", 200))
+			p.Fill("Phone number", "06 1234 5678")
+			p.shootState("join")
 			p.Check("I agree to this")
 			p.CheckNow()
 			p.Press("Get the card")
 			p.Wait("Show this code at the till", "0 of 10 stamps")
+			if got := s.Get("/cards?phone=%2B390612345678").Want(200).At("data.0.holder_email"); got != "ada@example.com" {
+				t.Errorf("the phone number is of %v", got)
+			}
 		})
 	}
 }
