@@ -156,6 +156,33 @@ func TestTillConnectsCode128(t *testing.T) {
 	p.ExpectProblems() // 404 and 409
 }
 
+// TestTillConnectsLate loses the answer of an issue and the page itself: asked again, the page connects the
+// new card with the code for which it was issued.
+func TestTillConnectsLate(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Frozen)
+	p := openTill(t, s, View{Width: 390})
+	p.scan("4006381333931")
+	p.Wait("No card has this code.")
+	p.Press("Connect with a card")
+	p.Press("Issue a new card")
+	p.Press("Coffee card")
+	s.Control("POST", "/faults", fields{"method": "POST", "path": "/programs/*/cards", "status": 503, "when": "after"})
+	p.Press("Issue the card")
+	p.Wait("it is not known whether this was done")
+	p.must(nil, p.navigate(s.Origin+"/till/"))
+	s.Control("POST", "/faults", fields{"method": "POST", "path": "/cards/*/codes", "status": 503, "when": "after"})
+	p.Press("1 not sent")
+	p.Press("Ask again")
+	p.Wait("Show this to the customer")
+	p.Press("Done")
+	p.Wait("The server does not answer.", "0 of 10 stamps")
+	p.ExpectProblems() // 404 and 503
+	p.Press("Ask again")
+	p.Wait("The code 4006381333931 finds this card from now on.")
+	s.Get("/cards?code=4006381333931").Want(200).Shows(fields{"data.0.status": "active"})
+}
+
 // TestTillPhotoOfBarcodes reads photos of barcodes of all kinds.
 func TestTillPhotoOfBarcodes(t *testing.T) {
 	t.Parallel()
