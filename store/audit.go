@@ -193,8 +193,11 @@ func (g IDs) kindOf(id string) (Kind, int64) {
 	return 0, -1
 }
 
-var auditCols = epochColumn + `, a.id, a.created_at, a.actor_type, a.actor_id, ifnull(a.actor_name, (SELECT name FROM users
-	WHERE id=a.actor_id AND a.actor_type='user')), a.action, a.target_kind, a.target_id, ifnull(a.detail, '{}')`
+// auditActorName is the name of the actor of a row of the audit log, if it is a person.
+const auditActorName = "ifnull(a.actor_name, (SELECT name FROM users WHERE id=a.actor_id AND a.actor_type='user'))"
+
+var auditCols = epochColumn + ", a.id, a.created_at, a.actor_type, a.actor_id, " + auditActorName +
+	", a.action, a.target_kind, a.target_id, ifnull(a.detail, '{}')"
 
 func (g IDs) scanAudit(r *rows, key int64) AuditRow {
 	row := AuditRow{ID: key, At: r.time(), Actor: AuditActor{Type: r.str()}}

@@ -40,6 +40,7 @@ const (
 	Whole  Sight = iota // as it is
 	Masked              // an address or a phone number without most of its characters; other texts as they are
 	Hidden              // null, or {} for JSON
+	Unseen              // nobody sees it: the program alone reads it, in the place of another column
 )
 
 // declaration has the columns of a table that are of one class. Names of columns are
@@ -85,16 +86,18 @@ var declared = []declaration{
 	{"prizes", Chosen, Whole, "name name_localizations description description_localizations"},
 	{"cards", Holder, Whole, "holder_name"},
 	{"cards", Holder, Masked, "external_ref holder_email"},
-	{"cards", Holder, Hidden, "email_key"},
+	{"cards", Holder, Unseen, "email_key"},
 	{"cards", OneCard, Hidden, "install_hash install_expires_at short_code"},
 	{"cards", OneCard, Hidden, "consent_version consent_at"}, // what was agreed to is shown instead
 	{"cards", Chosen, Whole, "client_reference"},
 	{"cards", Fixed, Whole, "source platform"},
 	{"name_words", Copied, Hidden, "word"},
 	{"contacts", HolderRow, Masked, "phone"},
-	{"contacts", HolderRow, Hidden, "phone_key birthday note"},
+	{"contacts", HolderRow, Hidden, "birthday note"},
+	{"contacts", HolderRow, Unseen, "phone_key"},
 	{"contacts", HolderRow, Whole, "member_since"},
-	{"foreign_codes", HolderRow, Hidden, "barcode short_form"},
+	{"foreign_codes", HolderRow, Hidden, "barcode"},
+	{"foreign_codes", HolderRow, Unseen, "short_form"},
 	{"imports", Chosen, Whole, "file_name columns"},
 	{"imports", Fixed, Whole, "state options hash"},
 	{"import_parts", Copied, Hidden, "packed"},
@@ -189,7 +192,7 @@ func heldBeside(alias, table string, fields reflect.Type) string {
 	}
 	var members []string
 	for _, c := range ColumnsOf(Holder, OneCard) {
-		if c.Table == table && c.Sight != Hidden && !shown[c.Name] {
+		if c.Table == table && c.Sight < Hidden && !shown[c.Name] {
 			members = append(members, "'"+c.Name+"', "+alias+"."+c.Name)
 		}
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"io"
 	"net/netip"
 	"path"
 	"time"
@@ -37,6 +38,9 @@ func runOperations(f *fixture) {
 		check(v.Deliveries(f.a, l.program, hook, DeliveriesQuery{}))
 		check(v.AuditLog(f.a.Shop, PageQuery{}))
 		check(v.KeyInfos(f.a.Shop))
+		for _, t := range exportTables() { // which an export reads on a connection of its own
+			check(t.write(&v.queries, newRowWriter("csv", io.Discard), f.a.Shop, "EUR", nil))
+		}
 		check(v.Recall(remembered))
 		first(v.OwnShop(f.a))
 	})

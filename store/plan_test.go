@@ -101,7 +101,9 @@ var (
 		`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|` +
 			`transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`,
 	)
-	wholeShops = []string{ // deleting a program archives all its cards, and a change of its ladder may complete them
+	wholeShops = []string{ // deleting a program archives all its cards, a change of its ladder may complete them, an export reads all
+		"FROM transactions t CROSS JOIN cards c ON c.id=t.card_id WHERE t.shop_id=?1 ORDER BY t.id",
+		"FROM audit a WHERE a.shop_id=?1 ORDER BY a.id",
 		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2",
 		"SELECT id FROM cards WHERE program_id=?",
 		"UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=?", "SELECT ifnull(sum((k.stamps_count>=",

@@ -132,6 +132,8 @@ type Store struct {
 	programs  epochCache[*program]      // by program
 	shops     epochCache[Shop]          // by shop
 
+	exporting atomic.Bool // an Export is being written
+
 	latest  atomic.Int64                  // Now of the newest write
 	onDue   atomic.Pointer[func([]int64)] // see OnDue
 	onMail  atomic.Pointer[func()]        // see OnMail

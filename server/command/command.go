@@ -44,6 +44,7 @@ type CLI struct {
 	Migrate     Migrate     `cmd:"" help:"Bring a file of an older version to the schema of this one. A start of serve does the same."`
 	Backup      Backup      `cmd:"" help:"Copy a database file while it is served; the copy is verified."`
 	Restore     Restore     `cmd:"" help:"Replace a database file that is not served with a backup."`
+	Export      Export      `cmd:"" help:"Write all data of a shop to a new folder or zip file with export --out, or a part of them."`
 	Openapi     Openapi     `cmd:"" help:"Print the OpenAPI document of the REST API."`
 	Version     Version     `cmd:"" help:"Print the version."`
 	MCP         MCP         `cmd:"" help:"Relay standard input and output to the MCP endpoint of a server, for assistants that speak stdio."`

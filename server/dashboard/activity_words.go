@@ -72,6 +72,7 @@ var actionWords = []struct {
 	{"card.mail_refused", "A mail about a card was refused"},
 	{"card.search", "Searched for cards"},
 	{"cards.export", "Downloaded the list of cards"},
+	{"shop.export", "Exported all data of the shop"},
 	{"program.create", "Created a program"},
 	{"program.update", "Changed a program"},
 	{"program.publish", "Published a program"},

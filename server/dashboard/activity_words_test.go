@@ -41,7 +41,7 @@ func TestActionsHaveWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !actionLiteral.MatchString(action) {
+			if !actionLiteral.MatchString(action) || strings.HasSuffix(action, ".json") {
 				return true
 			}
 			found++

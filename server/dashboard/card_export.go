@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"punchcard/server/operation"
@@ -117,10 +116,7 @@ func exportRow(c store.ExportedCard) []string {
 		at(c.ArchivedAt),
 	}
 	for i, cell := range row {
-		// A spreadsheet takes a text that begins like this as a formula.
-		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-			row[i] = "'" + cell
-		}
+		row[i] = store.Defuse(cell)
 	}
 	return row
 }

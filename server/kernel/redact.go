@@ -76,7 +76,7 @@ func redact(v reflect.Value) {
 			switch sight(f) {
 			case store.Masked:
 				maskField(v.Field(i).Addr().Interface())
-			case store.Hidden:
+			case store.Hidden, store.Unseen:
 				hideField(v.Field(i).Addr().Interface())
 			default:
 				if f.IsExported() || f.Anonymous {

@@ -44,3 +44,16 @@ var ExportCards = declare(kernel.Operation{
 		return func(tx *store.Tx) error { return tx.AuditExportOfAll(c.Access.Shop) }, nil
 	}),
 })
+
+// ExportShop returns the export of all data of a shop, which the caller writes. Each is audited.
+var ExportShop = declare(kernel.Operation{
+	ID:      "exportShop",
+	Group:   shops,
+	Title:   "Export all data of the shop",
+	Callers: owner,
+	Proof:   true,
+	Read:    queryInShop((*store.View).Export),
+	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ store.ExportFormat) (func(*store.Tx) error, error) {
+		return func(tx *store.Tx) error { return tx.AuditShopExport(c.Access.Shop) }, nil
+	}),
+})

@@ -25,6 +25,8 @@ var shopRefusals = []refusal{
 		"This form came from another website, so nothing was done. Open the page here and send it again."},
 	{"Use https: over plain http others can read what you send.",
 		"Open this page with https. Over plain http others can read what you send."},
+	{"Another export of all data is being made. Try again when it is complete.",
+		"All data is being exported already. Try again when that is complete."},
 	{"The backup failed: %v", "The backup was not made. The reason is: {0}"},
 	{"The message was not sent: %v.", "The message was not sent. The reason is: {0}"},
 

@@ -1,0 +1,79 @@
+package command
+
+import (
+	"cmp"
+	"io"
+	"net/url"
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+	"punchcard/store/backup"
+)
+
+// Export are the commands that write data of a shop to files.
+type Export struct {
+	All ExportAll `cmd:"" default:"withargs" help:"Write all data of a shop to a new folder or zip file, also beside a running server: what export does without a further word."`
+}
+
+// ExportAll is the command that writes all data of a shop.
+type ExportAll struct {
+	OfShop
+	Out    string `type:"path" placeholder:"FOLDER|FILE.zip" help:"The folder or zip file to write, complete or not at all. It must not exist."`
+	Format string `placeholder:"csv|jsonl" env:"-" help:"Tables, or lines of JSON. Default: csv."`
+}
+
+// exported is the JSON that export prints.
+type exported struct {
+	Out string `json:"out"`
+	store.ExportManifest
+	Seconds float64 `json:"seconds"`
+}
+
+// Run writes the export.
+func (c *ExportAll) Run() error {
+	if c.Out == "" {
+		return usagef("--out: is required; it names the folder or the zip file to write")
+	}
+	form := kernel.Form{Fields: url.Values{}}
+	if c.Format != "" {
+		form.Fields.Set("format", c.Format)
+	}
+	if err := plain(operation.ExportShop.Validate(form, fieldLimits, store.TimeOf(time.Now()))); err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	start := time.Now()
+	out := exported{Out: c.Out}
+	var failed error // does not concern the database file
+	err := c.ofShop(func(k *kernel.Kernel, caller kernel.Caller) error {
+		x, err := kernel.Do[store.Export](ctx, k, caller, operation.ExportShop, form)
+		if err == nil {
+			out.ExportManifest, failed = backup.Export(ctx, x, c.Out)
+		}
+		return err
+	})
+	if err = cmp.Or(err, failed); err != nil {
+		return err
+	}
+	out.Seconds = time.Since(start).Seconds()
+	return c.show(&out, func(w io.Writer) {
+		for _, f := range out.Files {
+			printf(w, "%s\t%d rows\n", f.Name, f.Rows)
+		}
+		printf(w, "%s: complete, in %.1f s\n", c.Out, out.Seconds)
+	})
+}
+
+// ofShop opens the file and calls f with a caller in the shop that --shop names.
+func (c OfShop) ofShop(f func(*kernel.Kernel, kernel.Caller) error) error {
+	return c.with(existing, func(st *store.Store) error {
+		shop, err := c.resolve(st)
+		if err != nil {
+			return err
+		}
+		return f(kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop))
+	})
+}

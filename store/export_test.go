@@ -1,0 +1,299 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// exportedFiles are the files of an export by their names.
+type exportedFiles map[string]*bytes.Buffer
+
+// export exports the fixture's shop. began, if set, is called when a file begins.
+func (f *fixture) export(t *testing.T, format string, began func(name string)) (ExportManifest, exportedFiles) {
+	t.Helper()
+	x := view(f, func(v *View) (Export, error) { return v.Export(f.a.Shop, ExportFormat{set(format)}) })
+	files := exportedFiles{}
+	m, err := x.Write(context.Background(), func(name string) (io.Writer, error) {
+		if began != nil {
+			began(name)
+		}
+		files[name] = &bytes.Buffer{}
+		return files[name], nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, files
+}
+
+// table returns the rows of a CSV file by the names of their columns, as an import reads them.
+func (files exportedFiles) table(t *testing.T, name string) (all []map[string]string) {
+	t.Helper()
+	lines, err := csv.NewReader(bytes.NewReader(files[name+".csv"].Bytes())).ReadAll()
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, cell := range line {
+			row[lines[0][i]] = Undefuse(cell)
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// exportedShop is a shop with cards in every state, and what an export says of each.
+type exportedShop struct {
+	k      till
+	cards  []string
+	want   []map[string]string // of cards.csv, in its order
+	erased string
+}
+
+func startExportedShop(t *testing.T) (x exportedShop) {
+	k := startTill(t)
+	x.k = k
+	k.updateShop(ShopFields{Currency: set("KWD"), Timezone: set("Pacific/Auckland")})
+	ladder := stamps("=Coffee")
+	ladder.TotalStamps, ladder.RepeatAfterReset = set(int64(3)), set(true)
+	coffee, prizes := k.ladderOf(ladder, 2, 3)
+	gift := k.program(prepaid("Gift", 1005))
+	add := func(card string, want string) {
+		row := map[string]string{"card_id": card}
+		for pair := range strings.SplitSeq(want, "|") {
+			name, value, _ := strings.Cut(pair, "=")
+			row[name] = value
+		}
+		x.cards, x.want = append(x.cards, card), append(x.want, row)
+	}
+	contact := func(card string, f HolderContactPatch) {
+		must(k.fixture, func(tx *Tx) (HolderContact, error) { return tx.UpdateHolderContact(k.a, card, f) })
+	}
+	// Stamps on two cards, with prizes of both.
+	chain := k.cardWith(coffee, CardFields{HolderName: set("'=Ada"), HolderEmail: set("+ada@example.com"), ExternalRef: set("-1")})
+	k.ok(k.stamp(chain, 2))
+	k.ok(k.redeem(chain, prizes[0]))
+	k.ok(k.stamp(chain, 3))
+	k.ok(k.redeem(chain, prizes[0]))
+	contact(chain, HolderContactPatch{
+		ContactPatch: ContactPatch{
+			PhoneField: PhoneField{set("+390612345678")},
+			Birthday:   set("02-29"),
+			Codes:      set([]string{"OLD 2", "@1"}),
+		},
+		Note: set("likes \"tea\",\nand 'cake"),
+	})
+	add(chain, "program_name==Coffee|holder_name='=Ada|holder_email=+ada@example.com|external_ref=-1|stamps=5|balance=|claimed=2|"+
+		"claimed_overflow=2|phone=+390612345678|birthday=02-29|note=likes \"tea\",\nand 'cake|code=@1|code_2=OLD 2|code_3=|state=active|"+
+		"locked=false|last_visit=2026-01-02|expires_at=|installed_at=|short_code=")
+	locked := k.cardWith(coffee, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
+	k.ok(k.stamp(locked, 1))
+	k.lock(locked, true)
+	add(locked, "stamps=1|claimed=|state=locked|locked=true|expires_at=2026-01-02T04:04:05.678Z")
+	money := k.card(gift)
+	k.ok(k.spend(money, 1000))
+	add(money, "stamps=|balance=0.005|initial_balance=1.005|state=active")
+	archived := k.card(gift)
+	k.archive(archived)
+	add(archived, "stamps=|balance=|initial_balance=1.005|state=archived|archived_at=2026-01-02T03:04:05.678Z")
+	x.erased = k.cardWith(gift, CardFields{HolderName: set("Nobody Knows")})
+	k.ok(k.spend(x.erased, 5))
+	k.erase(x.erased)
+	add(k.card(coffee), "stamps=0|state=invited|activated_at=|last_visit=|created_at=2026-01-02T03:04:05.678Z|source=api")
+	other := k.in(k.shop(ShopFields{Name: set("Other shop")}))
+	other.cardWith(other.program(stamps("Theirs")), CardFields{HolderName: set("Their Customer")})
+	return x
+}
+
+// TestExport exports a shop while it is written to. The files are of one moment, the manifest tells
+// them apart from any others, CSV says the same as JSON, and no secret is in them.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	x := startExportedShop(t)
+	k := x.k
+	secrets := x.secrets()
+	rows := k.rows()
+	wrote := 0
+	m, files := k.export(t, "csv", func(string) {
+		if wrote++; wrote == 1 { // the first query has begun the transaction
+			k.cardWith(k.program(stamps("Later")), CardFields{HolderName: set("Later")})
+			k.ok(k.stamp(x.cards[0], 1)) // the writer does not wait
+		}
+	})
+	_, lines := k.export(t, "jsonl", nil)
+	var names []string
+	for _, f := range m.Files {
+		text := files[f.Name].Bytes()
+		sum := sha256.Sum256(text)
+		name := strings.TrimSuffix(f.Name, ".csv")
+		names = append(names, name)
+		if f.SHA256 != hex.EncodeToString(sum[:]) || int(f.Rows) != len(files.table(t, name)) {
+			t.Errorf("%+v is not right", f)
+		}
+		if strings.Contains(string(text), "Later") || strings.Contains(string(text), "Their") ||
+			strings.Contains(string(text), "Nobody Knows") || strings.Contains(string(text), "Other shop") {
+			t.Errorf("%s has what it must not have:\n%s", f.Name, text)
+		}
+		for _, secret := range secrets {
+			if bytes.Contains(text, []byte(secret)) || bytes.Contains(lines[name+".jsonl"].Bytes(), []byte(secret)) {
+				t.Errorf("%s has the secret %q", f.Name, secret)
+			}
+		}
+	}
+	if want := "cards programs prizes transactions locations staff audit"; strings.Join(names, " ") != want {
+		t.Errorf("files %v", names)
+	}
+	var written map[string]any
+	if err := json.Unmarshal(files["manifest.json"].Bytes(), &written); err != nil || written["shop_id"] != m.ShopID ||
+		written["at"] != m.At.String() || len(written["files"].([]any)) != len(m.Files) {
+		t.Errorf("manifest %v, %v", written, err)
+	}
+	for i, row := range files.table(t, "cards") {
+		for name, want := range x.want[i] {
+			if got, ok := row[name]; !ok || got != want {
+				t.Errorf("card %d: %s is %q, want %q", i, name, got, want)
+			}
+		}
+	}
+	ledger := files.table(t, "transactions")
+	if int64(len(ledger)) != rows {
+		t.Errorf("%d transactions, want %d", len(ledger), rows)
+	}
+	sum := map[string]int64{}
+	for _, row := range ledger {
+		var n int64
+		fmt.Sscan(row["stamps"], &n)
+		sum[row["card_id"]] += n
+	}
+	if sum[x.cards[0]] != 5 { // those of its overflow card too
+		t.Errorf("the ledger has %d stamps of the chain", sum[x.cards[0]])
+	}
+	x.compareLines(t, lines)
+}
+
+// compareLines compares the cards of the JSON lines, written later, with those of the CSV file.
+func (x exportedShop) compareLines(t *testing.T, lines exportedFiles) {
+	for i, line := range strings.Split(strings.TrimSpace(lines["cards.jsonl"].String()), "\n")[:len(x.want)] {
+		d := json.NewDecoder(strings.NewReader(line))
+		d.UseNumber()
+		var row map[string]any
+		if err := d.Decode(&row); err != nil {
+			t.Fatal(line, err)
+		}
+		for name, want := range x.want[i] {
+			got := ""
+			if row[name] != nil {
+				got = fmt.Sprint(row[name])
+			}
+			if got != want && !(i == 0 && name == "stamps") { // stamped meanwhile
+				t.Errorf("card %d: %s is %q, want %q", i, name, got, want)
+			}
+		}
+	}
+}
+
+// secrets returns what the file has in columns of secrets. Some are set by the test.
+func (x exportedShop) secrets() (all []string) {
+	k := x.k
+	k.lookup(x.cards[1])
+	k.sql("UPDATE locations SET staff_pin='$argon2id$pin-of-location'")
+	k.sql(`INSERT INTO staff (shop_id, location_id, name, pin, created_at) SELECT shop_id, id, 'Grace', '$argon2id$pin-of-staff', 0
+		FROM locations WHERE shop_id=?`, k.a.Shop)
+	for _, c := range ColumnsOf(Secret) {
+		all = append(all, k.lines("SELECT "+c.Name+" FROM "+c.Table+" WHERE length("+c.Name+")>8")...)
+	}
+	if !slices.Contains(all, "$argon2id$pin-of-staff") || len(all) < 4 {
+		panic(fmt.Sprint("too few secrets: ", all))
+	}
+	return all
+}
+
+// TestExportHasEveryColumn checks that an export leaves out no column of the tables that it is of, but
+// those that it says.
+func TestExportHasEveryColumn(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	without := map[string]string{
+		"cards": "shop_id root_id parent_id email_key cycle deleted_at code_generation expiry_noted install_hash install_expires_at live " +
+			"updated_at last_stamp_at lapsed client_reference opening_left",
+		"contacts":     "card_id shop_id phone_key",
+		"programs":     "shop_id logo_hash",
+		"prizes":       "",
+		"transactions": "shop_id cycle taken",
+		"locations":    "shop_id staff_pin",
+		"staff":        "shop_id pin",
+		"audit":        "id shop_id",
+	}
+	tables := map[string]string{}
+	for _, x := range exportTables() {
+		for _, c := range x.columns {
+			tables[x.name] += c.sql + ","
+		}
+	}
+	tables["contacts"] = tables["cards"]
+	for _, table := range slices.Sorted(maps.Keys(without)) {
+		for _, column := range f.lines("SELECT name FROM pragma_table_info(?)", table) {
+			out := slices.Contains(strings.Fields(without[table]), column)
+			if has := regexp.MustCompile(`\b[^ix]\.` + column + `\b`).MatchString(tables[table]); has == out && column != "program_id" {
+				t.Errorf("%s.%s: exported %v", table, column, has)
+			}
+		}
+	}
+}
+
+// TestExportEnds checks that a second export at the same time is refused, and that an error of the
+// target and the end of the context end one.
+func TestExportEnds(t *testing.T) {
+	t.Parallel()
+	k := startTill(t)
+	k.ok(k.stamp(k.card(k.program(stamps("Coffee"))), 1))
+	x := view(k.fixture, func(v *View) (Export, error) { return v.Export(k.a.Shop, ExportFormat{}) })
+	full := errors.New("the disk is full")
+	_, err := x.Write(context.Background(), func(string) (io.Writer, error) {
+		_, err := x.Write(context.Background(), nil)
+		refused(t, err, Conflict)
+		return nil, full
+	})
+	if !errors.Is(err, full) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err = x.Write(ctx, func(string) (io.Writer, error) {
+		cancel()
+		return io.Discard, nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	k.export(t, "csv", nil)
+}
+
+// FuzzDefuse checks that Undefuse gives the text back, and that no cell begins like a formula.
+func FuzzDefuse(f *testing.F) {
+	for _, text := range []string{"", "a", "'", "=1", "'=1", "''+1", "'a", "''", "\tx", "-'", "+39 06"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		cell := Defuse(text)
+		if got := Undefuse(cell); got != text {
+			t.Errorf("%q became %q and %q", text, cell, got)
+		}
+		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+			t.Errorf("%q is a formula", cell)
+		}
+	})
+}
