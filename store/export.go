@@ -70,7 +70,7 @@ func (x Export) Write(ctx context.Context, create func(name string) (io.Writer, 
 	db, err := sqlite.OpenContext(ctx, x.s.path, sqlite.ReadWrite, x.s.busyTimeout(), "query_only=1", "temp_store=MEMORY",
 		"cache_size=-16000")
 	if err != nil {
-		return m, err
+		return m, cmp.Or(ctx.Err(), err)
 	}
 	q := x.s.queries((*conn)(db), m.At)
 	if m.Files, err = x.writeTables(&q, create); err == nil {

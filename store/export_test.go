@@ -1,6 +1,7 @@
 package store
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -11,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -280,6 +283,37 @@ func TestExportEnds(t *testing.T) {
 		t.Error(err)
 	}
 	k.export(t, "csv", nil)
+}
+
+// TestExportZip checks that an export ends while nobody reads it, that it is read whole afterwards, and
+// that one which is closed before leaves no file.
+func TestExportZip(t *testing.T) {
+	t.Parallel()
+	k := startTill(t)
+	k.ok(k.stamp(k.card(k.program(stamps("Coffee"))), 1))
+	x := view(k.fixture, func(v *View) (Export, error) { return v.Export(k.a.Shop, ExportFormat{}) })
+	z := check(x.Zip(context.Background()))
+	<-z.done
+	k.export(t, "csv", nil) // another one
+	text := check(io.ReadAll(z))
+	files := check(zip.NewReader(bytes.NewReader(text), int64(len(text)))).File
+	if len(files) != 8 || files[7].Name != "manifest.json" {
+		t.Errorf("%d files", len(files))
+	}
+	check(0, z.Close())
+	check(0, check(x.Zip(context.Background())).Close())
+	for _, e := range check(os.ReadDir(filepath.Dir(k.path))) {
+		if !strings.HasPrefix(e.Name(), "cards.db") {
+			t.Errorf("it left %s", e.Name())
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	z = check(x.Zip(ctx))
+	if _, err := io.ReadAll(z); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	check(0, z.Close())
 }
 
 // FuzzDefuse checks that Undefuse gives the text back, and that no cell begins like a formula.

@@ -1,8 +1,10 @@
 package dashboard_test
 
 import (
+	"archive/zip"
 	"encoding/csv"
 	"encoding/json"
+	"io"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -260,4 +262,30 @@ func TestAdjustCard(t *testing.T) {
 	manager.get("/dashboard").has("Adjustment")
 	manager.get("/dashboard/report").has("Adjustment", "4 stamps · €12.50")
 	s.as("viewer").get(at).has("Adjustment").lacks("Goodwill")
+}
+
+// TestExportAll downloads all data of a shop, which is audited, and is refused in an unknown format.
+func TestExportAll(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card, _ := s.issue(object{"holder_name": "Ada"})
+	form := s.as("owner").open("/dashboard/export")
+	form.set("format", "xml").send().want(400).problem("format")
+	page := form.set("format", "csv").send().want(200)
+	text := page.body
+	z, err := zip.NewReader(strings.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := z.Open("cards.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cards, err := io.ReadAll(f); err != nil || !strings.Contains(string(cards), card) || !strings.Contains(string(cards), "Ada") {
+		t.Errorf("%s, %v", cards, err)
+	}
+	if last := z.File[len(z.File)-1].Name; last != "manifest.json" {
+		t.Errorf("the last file is %s", last)
+	}
+	s.as("manager").get("/dashboard/activity").has("Exported all data of the shop")
 }

@@ -188,6 +188,8 @@ var minRoles = map[string]string{
 		GET /dashboard/keys/revoke-all
 		POST /dashboard/keys/revoke-all
 		GET /dashboard/cards.csv
+		GET /dashboard/export
+		POST /dashboard/export
 		GET /dashboard/card/:id/export
 		GET /dashboard/people
 		GET /dashboard/people/invite

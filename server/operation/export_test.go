@@ -8,7 +8,7 @@ import (
 	"punchcard/store"
 )
 
-// TestExportsAreAudited checks that the export of a card and the first page of an export of
+// TestExportsAreAudited checks that the export of a card, that of a shop and the first page of an export of
 // all cards are in the audit log, and that further pages, and the refused export of an
 // unknown card, are not.
 func TestExportsAreAudited(t *testing.T) {
@@ -35,6 +35,10 @@ func TestExportsAreAudited(t *testing.T) {
 	}
 	q.Cursor = store.Given(page.NextCursor.V)
 	h.ok(owner, operation.ExportCards, "", q)
+	h.ok(owner, operation.ExportShop, "", store.ExportFormat{})
+	if first = newest(); first.Action != "shop.export" {
+		t.Errorf("%+v", first)
+	}
 	h.want(store.NotFound, "an unknown card", owner, operation.ExportCard, "crd_x", nil)
 	if row := newest(); row.ID != first.ID {
 		t.Errorf("a second page or a refused export is audited: %+v", row)

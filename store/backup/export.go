@@ -1,8 +1,6 @@
 package backup
 
 import (
-	"archive/zip"
-	"compress/flate"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"punchcard/store"
 	"punchcard/store/file"
@@ -32,7 +29,7 @@ func Export(ctx context.Context, x store.Export, to string) (m store.ExportManif
 		if err != nil {
 			return m, t.failed(err)
 		}
-		m, err = WriteZip(ctx, x, out)
+		m, err = x.WriteZip(ctx, out)
 		if err != nil {
 			return m, t.failed(err)
 		}
@@ -50,20 +47,6 @@ func Export(ctx context.Context, x store.Export, to string) (m store.ExportManif
 		return m, t.failed(err)
 	}
 	return m, nil
-}
-
-// WriteZip writes an export as a zip file.
-func WriteZip(ctx context.Context, x store.Export, w io.Writer) (m store.ExportManifest, err error) {
-	z := zip.NewWriter(w)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
-	at := time.Now().UTC()
-	m, err = x.Write(ctx, func(name string) (io.Writer, error) {
-		return z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: at})
-	})
-	if err != nil {
-		return m, err // without its directory, what was written is no zip file
-	}
-	return m, z.Close()
 }
 
 // target is what an export is written to.

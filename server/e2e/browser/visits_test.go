@@ -113,6 +113,7 @@ var visits = map[string][]visit{
 	"/dashboard/webhook/:id/rotate":               of("webhook"),
 	"/dashboard/webhooks":                         {{}, {as: "viewer"}},
 
+	"/dashboard/export":                 {{}, {as: "manager", rules: Rules{Status: http.StatusForbidden}}},
 	"/dashboard/health":                 {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
 	"/dashboard/health/limits":          {{}},
 	"/dashboard/report":                 {{}, {query: "day=2026-02-20"}},

@@ -1,0 +1,72 @@
+package dashboard
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+const exportPath = "/dashboard/export"
+
+// exportPages download all data of the shop.
+var exportPages = []binding{
+	form(exportPath, showExport, action{op: operation.ExportShop, again: showExport, then: then(sendExport)}),
+}
+
+// exportPage is the page of the export.
+type exportPage struct {
+	web.Frame
+	Form    *web.Form
+	Formats []web.Option
+}
+
+func showExport(v *visit, f *web.Form) error {
+	v.fill(f, url.Values{"format": {"csv"}})
+	return v.render("export", exportPage{
+		Frame: v.narrow("Export", settingsPath),
+		Form:  f,
+		Formats: []web.Option{
+			{Value: "csv", Label: v.T("Tables (CSV), for spreadsheets and other loyalty programs")},
+			{Value: "jsonl", Label: v.T("Lines of JSON, for programs")},
+		},
+	})
+}
+
+// exportChunk is the part of an export that is sent at once, within exportTimeout.
+const exportChunk = 256 << 10
+
+// sendExport sends the export as a zip file while it is made. If that fails after the beginning was
+// sent, the connection is closed, so that the browser reports it.
+func sendExport(v *visit, x store.Export) error {
+	z, err := x.Zip(v.r.Context())
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	rc := http.NewResponseController(v.w)
+	rc.SetReadDeadline(time.Time{}) // else the server would end the request's context
+	buffer := make([]byte, exportChunk)
+	for sent := false; ; sent = true {
+		n, err := z.Read(buffer)
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil && !sent:
+			return err
+		case err != nil:
+			panic(http.ErrAbortHandler)
+		}
+		if !sent {
+			v.download("application/zip", "punchcard-"+v.now().Std().In(v.zone()).Format(time.DateOnly)+".zip")
+		}
+		rc.SetWriteDeadline(time.Now().Add(exportTimeout)) // some test servers have none
+		if _, err := v.w.Write(buffer[:n]); err != nil {
+			return nil
+		}
+	}
+}
