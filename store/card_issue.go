@@ -12,6 +12,7 @@ const (
 	SourceAPI           = "api"
 	SourceCounter       = "counter"
 	SourceWebEnrollment = "web_enrollment"
+	SourceImport        = "import"
 )
 
 var issueSQL = `SELECT p.name, p.type, p.published_at, p.suspended_at, p.initial_balance_cents, p.default_expire_after_days,

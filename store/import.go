@@ -8,9 +8,6 @@ import (
 	"io"
 )
 
-// SourceImport is the source of cards that an import wrote.
-const SourceImport = "import"
-
 // The states of an import.
 const (
 	ImportUploaded = "uploaded" // the file waits for its mapping

@@ -38,6 +38,7 @@ func runOperations(f *fixture) {
 		check(v.Deliveries(f.a, l.program, hook, DeliveriesQuery{}))
 		check(v.AuditLog(f.a.Shop, PageQuery{}))
 		check(v.KeyInfos(f.a.Shop))
+		check(v.Money(f.a.Shop, MoneyQuery{}))
 		for _, t := range exportTables() { // which an export reads on a connection of its own
 			check(t.write(&v.queries, newRowWriter("csv", io.Discard), f.a.Shop, "EUR", nil))
 		}

@@ -101,7 +101,9 @@ var (
 		`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|` +
 			`transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`,
 	)
-	wholeShops = []string{ // deleting a program archives all its cards, a change of its ladder may complete them, an export reads all
+	wholeShops = []string{ // deleting a program archives all its cards, a change of its ladder may complete them, an export reads all,
+		// and what is outstanding is on all cards of prepaid programs
+		"WHERE p.shop_id=?3 AND p.type='prepaid' AND c.deleted_at IS N",
 		"FROM transactions t CROSS JOIN cards c ON c.id=t.card_id WHERE t.shop_id=?1 ORDER BY t.id",
 		"FROM audit a WHERE a.shop_id=?1 ORDER BY a.id",
 		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2",

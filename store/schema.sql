@@ -409,6 +409,7 @@ CREATE INDEX transactions_prize    ON transactions (prize_id) WHERE prize_id IS 
 CREATE INDEX transactions_reverses ON transactions (reverses_id) WHERE reverses_id IS NOT NULL;
 CREATE INDEX transactions_overflow ON transactions (overflow_of) WHERE overflow_of IS NOT NULL;
 CREATE UNIQUE INDEX transactions_reference ON transactions (shop_id, client_reference) WHERE client_reference IS NOT NULL;
+CREATE INDEX transactions_money ON transactions (shop_id, location_id, value_delta) WHERE value_delta IS NOT NULL; -- adds up the money that came before a month
 CREATE INDEX transactions_occurred ON transactions (shop_id, occurred_at) WHERE occurred_at IS NOT NULL;
 
 -- The option of a threshold that was redeemed in a cycle. Reversing the

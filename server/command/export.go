@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"net/url"
 	"time"
@@ -14,7 +15,8 @@ import (
 
 // Export are the commands that write data of a shop to files.
 type Export struct {
-	All ExportAll `cmd:"" default:"withargs" help:"Write all data of a shop to a new folder or zip file, also beside a running server: what export does without a further word."`
+	All   ExportAll   `cmd:"" default:"withargs" help:"Write all data of a shop to a new folder or zip file, also beside a running server: what export does without a further word."`
+	Money ExportMoney `cmd:"" help:"Print the money on prepaid cards by day and location as CSV, for the books."`
 }
 
 // ExportAll is the command that writes all data of a shop.
@@ -76,4 +78,29 @@ func (c OfShop) ofShop(f func(*kernel.Kernel, kernel.Caller) error) error {
 		}
 		return f(kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop))
 	})
+}
+
+// ExportMoney is the command that prints the money of a month.
+type ExportMoney struct {
+	OfShop
+	Month string `placeholder:"YYYY-MM" env:"-" help:"The month, of the shop's calendar. Default: this month."`
+}
+
+// Run prints the money as CSV.
+func (c *ExportMoney) Run() error {
+	form := kernel.Form{Fields: url.Values{}}
+	if c.Month != "" {
+		form.Fields.Set("month", c.Month)
+	}
+	var m store.MoneyReport
+	if err := c.ofShop(func(k *kernel.Kernel, caller kernel.Caller) (err error) {
+		m, err = kernel.Do[store.MoneyReport](context.Background(), k, caller, operation.GetMoneyReport, form)
+		return err
+	}); err != nil {
+		return err
+	}
+	if c.JSON {
+		return c.show(&m, nil)
+	}
+	return m.WriteCSV(Out)
 }

@@ -126,7 +126,8 @@ func bindings() []binding {
 	var all []binding
 	for _, subject := range [][]binding{
 		accountPages, activityPages, assistantPages, cardExportPages, cardFormPages, contactPages, cardListPages, cardPages,
-		cardPrintPages, enrolmentPages, exportPages, importPages, keyPages, healthPages, locationPages, logoPages, peoplePages, prizePages,
+		cardPrintPages, enrolmentPages, exportPages, importPages, keyPages, healthPages, locationPages, logoPages, moneyPages,
+		peoplePages, prizePages,
 		programPages, programStatePages, settingsPages, setupPages, signInPages, reportPages, staffPages,
 		statisticsPages, tillPages, todayPages, userPages, webhookPages,
 	} {

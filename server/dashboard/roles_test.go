@@ -73,6 +73,8 @@ var minRoles = map[string]string{
 		GET /dashboard/report
 		GET /dashboard/statistics
 		GET /dashboard/statistics/types
+		GET /dashboard/statistics/money
+		GET /dashboard/statistics/money.csv
 		GET /dashboard/program/:id/statistics`,
 	"manager": `
 		GET /dashboard/location/:id/edit

@@ -12,12 +12,15 @@ import (
 	"punchcard/store"
 )
 
-const statisticsPath = "/dashboard/statistics"
+const (
+	statisticsPath = "/dashboard/statistics"
+	typesPath      = statisticsPath + "/types"
+)
 
 // statisticsPages are the statistics of the shop and of a program.
 var statisticsPages = []binding{
 	page(statisticsPath, showStatistics),
-	page(statisticsPath+"/types", shows(operation.GetCardTypes, showTypes)),
+	page(typesPath, shows(operation.GetCardTypes, showTypes)),
 	page(programAt+"/statistics", shows(operation.GetProgram, showProgramStatistics)),
 }
 
@@ -99,7 +102,8 @@ func showStatistics(v *visit) error {
 func (v *visit) statisticsTabs(current string) []web.NavItem {
 	return []web.NavItem{
 		v.tab("By day", statisticsPath, current == statisticsPath),
-		v.tab("By type of card", statisticsPath+"/types", current != statisticsPath),
+		v.tab("By type of card", typesPath, current == typesPath),
+		v.tab("For the books", moneyPath, current == moneyPath),
 	}
 }
 

@@ -26,7 +26,7 @@ type typeStatistics struct {
 }
 
 func showTypes(v *visit, d store.CardTypeDistribution) error {
-	p := typesPage{Frame: v.frame("Statistics", statisticsPath), Tabs: v.statisticsTabs("")}
+	p := typesPage{Frame: v.frame("Statistics", statisticsPath), Tabs: v.statisticsTabs(typesPath)}
 	v.compress = true
 	var parts []web.Part
 	active := int64(0)

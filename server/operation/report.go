@@ -56,3 +56,12 @@ var GetHealth = declare(kernel.Operation{
 		return h, err
 	}),
 })
+
+// GetMoneyReport returns the money on prepaid cards on each day of a month.
+var GetMoneyReport = declare(kernel.Operation{
+	ID:      "getMoneyReport",
+	Group:   analytics,
+	Title:   "Get the money of a month",
+	Callers: viewer,
+	Read:    queryInShop((*store.View).Money),
+})

@@ -59,6 +59,8 @@ var webhookRefusals = []refusal{
 	{"must not be after %s", "Choose a first day that is not after the last one."},
 	{"must be at most %d days before %s", "Choose a period of at most {0} days."},
 	{"must be a date such as 2026-01-31", "Enter a date."},
+	{"must be a month such as 2026-01", "Choose a month."},
+	{"must be this month or one before", "Choose this month or one before."},
 	{"must be a calendar date in the form YYYY-MM-DD", "Enter a date."},
 	{"must be an RFC 3339 date-time with an offset", "Enter a date and a time."},
 	{"must be an action or the first part of some with its dot, such as card.", "Choose an action from the list."},

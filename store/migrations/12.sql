@@ -1,7 +1,7 @@
 -- From version 11 to 12: the remembered public URL, the country of a shop, tills that demand
 -- a signed-in member of staff, accounts whose email is proved, links that only a mailbox has,
--- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a time, contacts, codes of
--- earlier cards, opening stamps, adjustments and imports.
+-- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a
+-- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, and an index of money.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
@@ -89,6 +89,7 @@ CREATE TABLE import_notes (
   message   TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX import_notes_import ON import_notes (import_id);
+CREATE INDEX transactions_money ON transactions (shop_id, location_id, value_delta) WHERE value_delta IS NOT NULL;
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.

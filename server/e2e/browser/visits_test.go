@@ -119,6 +119,8 @@ var visits = map[string][]visit{
 	"/dashboard/report":                 {{}, {query: "day=2026-02-20"}},
 	"/dashboard/statistics":             {{}, {query: "from=2026-02-15&to=2026-02-28&compare=previous"}, {as: "viewer"}},
 	"/dashboard/statistics/types":       {{}},
+	"/dashboard/statistics/money":       {{}, {query: "month=2026-01"}, {as: "viewer"}},
+	"/dashboard/statistics/money.csv":   {{not: "a file"}},
 	"/dashboard/program/:id/statistics": of("program standard", "program prepaid", "program draft"),
 
 	"/dashboard/program/:id/logo": of("program draft"),

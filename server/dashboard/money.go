@@ -1,0 +1,113 @@
+package dashboard
+
+import (
+	"net/url"
+	"time"
+
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+const moneyPath = statisticsPath + "/money"
+
+// moneyPages are the money on prepaid cards, for the books.
+var moneyPages = []binding{
+	page(moneyPath, showMoney),
+	page(moneyPath+".csv", func(v *visit) error {
+		m, err := v.moneyReport(v.filter(nonEmpty(v.r.URL.Query(), "month")))
+		if err != nil {
+			return err
+		}
+		v.download("text/csv; charset=utf-8", "money-"+m.Month+".csv")
+		return m.WriteCSV(v.w)
+	}),
+}
+
+// moneyPage is the page of the money of a month.
+type moneyPage struct {
+	web.Frame
+	Tabs     []web.NavItem
+	Filter   *web.Form
+	Months   []web.Option
+	Failed   bool // the month is not valid, so there is no report
+	Report   store.MoneyReport
+	Tiles    []tile
+	Days     []moneyRow
+	Places   []moneyRow
+	Download string
+}
+
+// moneyRow is a day or a location.
+type moneyRow struct {
+	Name    string
+	Amounts []string // of moneyColumns
+}
+
+// moneyMonths is how many months the page offers. Others are given in its address.
+const moneyMonths = 36
+
+// moneyColumns are the headings of the amounts of a day and a location.
+var moneyColumns = []web.Text{"Outstanding before", "Sold", "Spent", "Adjusted", "Outstanding after", "Expired"}
+
+func showMoney(v *visit) error {
+	p := moneyPage{
+		Frame:  v.frame("Statistics", statisticsPath),
+		Tabs:   v.statisticsTabs(moneyPath),
+		Filter: v.filter(nonEmpty(v.r.URL.Query(), "month")),
+	}
+	v.compress = true
+	now := v.now().Std().In(v.zone())
+	for n := range moneyMonths {
+		at := time.Date(now.Year(), now.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+		p.Months = append(p.Months, web.Option{Value: at.Format("2006-01"), Label: v.ShortMonth(at.Month()) + at.Format(" 2006")})
+	}
+	var err error
+	if p.Report, err = v.moneyReport(p.Filter); err != nil {
+		if !v.faultyFilter(p.Filter, err) {
+			return err
+		}
+		p.Failed = true
+		return v.render("statistics_money", p)
+	}
+	p.Download = moneyPath + ".csv?" + url.Values{"month": {p.Report.Month}}.Encode()
+	for i, amount := range v.amounts(p.Report.Total) {
+		p.Tiles = append(p.Tiles, v.tile(moneyColumns[i], amount))
+	}
+	for _, d := range p.Report.Days {
+		p.Days = append(p.Days, moneyRow{v.calendar().Date(dayAt(d.Date)), v.amounts(d.MoneySums)})
+	}
+	for _, place := range p.Report.Places {
+		name := v.locationName(place.LocationName.V)
+		if !place.LocationID.Valid {
+			name = v.T("At no location")
+		}
+		p.Places = append(p.Places, moneyRow{name, v.amounts(place.MoneySums)})
+	}
+	return v.render("statistics_money", p)
+}
+
+// moneyReport reads the report of the month of a filter.
+func (v *visit) moneyReport(filter *web.Form) (store.MoneyReport, error) {
+	return read[store.MoneyReport](v, operation.GetMoneyReport, v.with(store.MoneyQuery{Month: given(filter, "month")}))
+}
+
+// amounts returns the amounts of moneyColumns.
+func (v *visit) amounts(s store.MoneySums) (all []string) {
+	for _, cents := range []int64{s.OpeningCents, s.SoldCents, s.SpentCents, s.AdjustedCents, s.OutstandingCents, s.ExpiredCents} {
+		all = append(all, v.money(cents))
+	}
+	return all
+}
+
+// Columns returns the headings of the amounts.
+func (p moneyPage) Columns() []string {
+	var all []string
+	for _, t := range p.Tiles {
+		all = append(all, t.Label)
+	}
+	return all
+}
+
+// HasMoney reports whether there was any money.
+func (p moneyPage) HasMoney() bool { return p.Report.Total != store.MoneySums{} }
