@@ -9,13 +9,25 @@ import (
 // CardExport is everything that the file holds about the holder of a card, apart from the
 // card's own codes and links, which would let their finder use the card.
 type CardExport struct {
-	ExportedAt   Time                  `json:"exported_at"`
-	Shop         NamedShop             `json:"shop"`
+	ExportedAt Time      `json:"exported_at"`
+	Shop       NamedShop `json:"shop"`
+	ChainExport
+}
+
+// PersonExport is the same of all cards of a person.
+type PersonExport struct {
+	ExportedAt Time          `json:"exported_at"`
+	Shop       NamedShop     `json:"shop"`
+	Chains     []ChainExport `json:"chains" doc:"One for each card with those that overflowed from it, oldest first."`
+}
+
+// ChainExport is the part of an export that is about a card and those that overflowed from it.
+type ChainExport struct {
 	Cards        []ExportedCard        `json:"cards" doc:"The cards that overflowed from one another, oldest first."`
 	Transactions []ExportedTransaction `json:"transactions" doc:"Oldest first."`
 	Claims       []ExportedClaim       `json:"claims"`
 	Mails        []ExportedMail        `json:"mails"`
-	Contact      HolderContact         `json:"contact"`
+	Contact      json.RawMessage       `json:"contact" doc:"By the names of columns and tables."`
 	Consent      *Consent              `json:"consent" doc:"Null: the card was not made by its holder, or nothing was to be agreed to."`
 	Complete     bool                  `json:"complete" doc:"False if there are more transactions than an export holds, which is 100,000."`
 }
@@ -51,12 +63,12 @@ type ExportedTransaction struct {
 
 // ExportedClaim is a prize that the holder redeemed.
 type ExportedClaim struct {
-	CardID        string `json:"card_id"`
-	Cycle         int64  `json:"cycle"`
-	Threshold     int64  `json:"threshold"`
-	PrizeID       string `json:"prize_id"`
-	PrizeName     string `json:"prize_name"`
-	TransactionID string `json:"transaction_id"`
+	CardID        string       `json:"card_id"`
+	Cycle         int64        `json:"cycle"`
+	Threshold     int64        `json:"threshold"`
+	PrizeID       string       `json:"prize_id"`
+	PrizeName     string       `json:"prize_name"`
+	TransactionID Null[string] `json:"transaction_id" doc:"Null: the prize was redeemed before the card was imported."`
 }
 
 // ExportedMail is a mail with an install link.
@@ -117,7 +129,12 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 		return x, err
 	}
 	sh := v.shop(shop)
-	x.ExportedAt, x.Shop = v.Now, NamedShop{sh.ID, sh.Name, sh.Timezone}
+	return CardExport{v.Now, NamedShop{sh.ID, sh.Name, sh.Timezone}, v.exportChain(keys)}, v.failed
+}
+
+// exportChain returns everything about the holder of a chain, whose cards have the keys, the first one
+// first.
+func (v *View) exportChain(keys []int64) (x ChainExport) {
 	chain := jsonKeys(keys)
 	x.Cards = collect(v, func(r *rows) ExportedCard {
 		v.seeEpoch(r.int())
@@ -129,13 +146,14 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 	}, exportLedgerSQL, chain, maxDayRows)
 	x.Complete = len(x.Transactions) < maxDayRows
 	x.Claims = collect(v, func(r *rows) ExportedClaim {
-		return ExportedClaim{v.ID(KindCard, r.int()), r.int(), r.int(), v.ID(KindPrize, r.int()), r.str(), v.ID(KindTransaction, r.int())}
+		return ExportedClaim{v.ID(KindCard, r.int()), r.int(), r.int(), v.ID(KindPrize, r.int()), r.str(), v.nullID(KindTransaction,
+			r.nullInt())}
 	}, exportClaimsSQL, chain)
-	x.Contact = v.contact(keys[0])
+	v.one(into((*[]byte)(&x.Contact)), "SELECT "+heldByChain(), keys[0])
 	x.Consent = v.cardConsent(keys[0])
 	x.Mails = collect(v, func(r *rows) ExportedMail { return ExportedMail{r.str(), r.time()} },
 		"SELECT 'sent', sent_at FROM sent_mails WHERE card_id=?1 UNION ALL SELECT 'waiting', due_at FROM mails WHERE card_id=?1", keys[0])
-	return x, v.failed
+	return x
 }
 
 // ExportFilter selects the cards of an export.

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -157,6 +158,85 @@ func TestExportCard(t *testing.T) {
 			t.Errorf("metadata %q", row.Metadata)
 		}
 	}
+}
+
+// TestExportPerson checks that an export has the cards with an email or a phone number, and no others,
+// with what personal.go declares about their holders, and that each card is audited.
+func TestExportPerson(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.updateShop(ShopFields{CountryCode: set("IT")})
+	coffee, club := f.program(stamps("Coffee")), f.program(access("Club"))
+	mine := []string{
+		f.cardWith(coffee, CardFields{HolderEmail: set("Ada@example.com"), HolderName: set("Ada")}),
+		f.cardWith(club, CardFields{HolderEmail: set("ada@EXAMPLE.com")}),
+	}
+	shared := f.cardWith(coffee, CardFields{HolderEmail: set("bob@example.com")})
+	erased := f.cardWith(coffee, CardFields{HolderEmail: set("ada@example.com")})
+	contact := func(card string) {
+		must(f, func(tx *Tx) (HolderContact, error) {
+			return tx.UpdateHolderContact(f.a, card, HolderContactPatch{
+				ContactPatch: ContactPatch{
+					PhoneField: PhoneField{set("06 1234 5678")},
+					Birthday:   set("02-29"),
+					Codes:      set([]string{"OLD-" + card[4:8]}),
+				},
+				Note: set("Likes tea"),
+			})
+		})
+	}
+	contact(mine[1])
+	contact(shared)
+	f.erase(erased)
+	other := f.in(f.shop(ShopFields{}))
+	foreign := other.cardWith(other.program(stamps("Theirs")), CardFields{HolderEmail: set("ada@example.com")})
+	export := func(q PersonQuery) (cards []string, x PersonExport) {
+		x = view(f, func(v *View) (PersonExport, error) { return v.ExportPerson(f.a.Shop, q) })
+		for _, chain := range x.Chains {
+			cards = append(cards, chain.Cards[0].ID)
+		}
+		return cards, x
+	}
+	cards, x := export(PersonQuery{Person: set(" ADA@example.com ")})
+	if !slices.Equal(cards, mine) || x.Chains[0].Cards[0].HolderName.V != "Ada" {
+		t.Errorf("by email: %v", cards)
+	}
+	want := `{"phone":"+390612345678","birthday":"02-29","note":"Likes tea","member_since":null,"foreign_codes":[{"barcode":"OLD-` +
+		mine[1][4:8] + `"}]}`
+	if got := string(x.Chains[1].Contact); !sameJSON(got, want) {
+		t.Errorf("contact %s, want %s", got, want)
+	}
+	for _, number := range []string{"06 12345678", "+39 06 1234 5678"} {
+		if cards, _ = export(PersonQuery{Person: set(number)}); !slices.Equal(cards, []string{mine[1], shared}) {
+			t.Errorf("by %s: %v", number, cards)
+		}
+	}
+	if cards, _ = export(PersonQuery{CardIDs: set([]string{shared, mine[0], shared})}); !slices.Equal(cards, []string{mine[0], shared}) {
+		t.Errorf("by cards: %v", cards)
+	}
+	for _, c := range []struct {
+		q    PersonQuery
+		code Code
+	}{
+		{PersonQuery{}, ValidationFailed},
+		{PersonQuery{Person: set("ada@example.com"), CardIDs: set(mine)}, ValidationFailed},
+		{PersonQuery{Person: set("nobody")}, ValidationFailed},
+		{PersonQuery{Person: set("nobody@example.com")}, NotFound},
+		{PersonQuery{Person: set("+390612345679")}, NotFound},
+		{PersonQuery{CardIDs: set([]string{mine[0], foreign})}, NotFound},
+		{PersonQuery{CardIDs: set([]string{erased})}, NotFound},
+	} {
+		refused(t, f.View(0, func(v *View) error { return errorOf(v.ExportPerson(f.a.Shop, c.q)) }), c.code)
+		refused(t, f.do(func(tx *Tx) error { return tx.AuditPersonExport(f.a.Shop, c.q) }), c.code)
+	}
+	f.must(func(tx *Tx) error { return tx.AuditPersonExport(f.a.Shop, PersonQuery{Person: set("ada@example.com")}) })
+	f.selects(2, "SELECT count(*) FROM audit WHERE action='card.export'")
+}
+
+// sameJSON reports whether two texts are the same JSON.
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // TestExportCards checks that the pages of an export have each card of the shop once, and

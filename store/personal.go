@@ -202,6 +202,30 @@ func heldBeside(alias, table string, fields reflect.Type) string {
 	return "json_object(" + strings.Join(members, ", ") + ")"
 }
 
+// heldByChain is an expression for a JSON object of what the tables of the class HolderRow have about
+// the chain of the root ?1: the columns of contacts, and the rows of each other table under its name.
+func heldByChain() string {
+	var members, tables []string
+	object := map[string]string{} // members of a row, by the table
+	for _, c := range ColumnsOf(HolderRow) {
+		switch {
+		case c.Sight == Unseen:
+		case c.Table == "contacts":
+			members = append(members, "'"+c.Name+"', (SELECT "+c.Name+" FROM contacts WHERE card_id=?1)")
+		default:
+			if object[c.Table] == "" {
+				tables = append(tables, c.Table)
+			}
+			object[c.Table] += ", '" + c.Name + "', " + c.Name
+		}
+	}
+	for _, t := range tables {
+		members = append(members, "'"+t+"', json((SELECT json_group_array(json_object("+object[t][2:]+")) FROM "+t+
+			" WHERE card_id=?1))")
+	}
+	return "json_object(" + strings.Join(members, ", ") + ")"
+}
+
 // inherited returns the columns of cards that an overflow card inherits from its parent.
 func inherited() string {
 	var names []string

@@ -300,6 +300,9 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		check(v.CardAudit(shop, l.card, PageQuery{}))
 		check(v.CardOverview(shop, l.card))
 		check(v.ExportCard(shop, l.card))
+		check(v.ExportPerson(shop, PersonQuery{CardIDs: set([]string{l.card})}))
+		errorOf(v.ExportPerson(shop, PersonQuery{Person: set("a@example.com")}))
+		errorOf(v.ExportPerson(shop, PersonQuery{Person: set("+390612345678")}))
 		for _, filter := range []ExportFilter{
 			{},
 			{ProgramID: set(l.program), Status: set(StatusActive)},

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"punchcard/store/money"
@@ -223,7 +224,7 @@ func (b *moneyBook) fill(m *MoneyReport) {
 // WriteCSV writes the report as a table: for each day a row of the shop, and one for each location.
 func (m MoneyReport) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write([]string{"date", "scope", "location_id", "location", "opening", "sold", "spent", "adjusted", "outstanding", "expired", "currency"})
+	out.Write(strings.Fields("date scope location_id location opening sold spent adjusted outstanding expired currency"))
 	write := func(date, scope string, p MoneyPlace) {
 		row := []string{date, scope, p.LocationID.V, Defuse(p.LocationName.V)}
 		for _, cents := range []int64{p.OpeningCents, p.SoldCents, p.SpentCents, p.AdjustedCents, p.OutstandingCents, p.ExpiredCents} {

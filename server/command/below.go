@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,12 @@ import (
 // once returns a function that prints a secret in a field of the answer.
 func once(what, field string) func(output, row) {
 	return func(o output, r row) { printf(o, "\n%s, shown this once:\n\n%s\n", what, r.value(field)) }
+}
+
+// printAll prints the whole answer as JSON.
+func printAll(o output, r row) {
+	text, _ := json.MarshalIndent(r, "", "  ") // it was decoded from JSON
+	o.Write(append(printableJSON(text), '\n'))
 }
 
 // countOf returns a function that prints how many things of a kind were ended, such as "2 keys revoked".

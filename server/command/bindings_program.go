@@ -150,6 +150,14 @@ var programBindings = []binding{
 		asList:  true,
 	},
 	{
+		path: "card person",
+		help: "Print all that is held about a person, on all cards of the shop that have an email or phone number, as JSON.",
+		op:   operation.ExportPerson,
+		args: []argument{{name: "person", optional: true, field: "person",
+			help: "The email or phone number. Without it, --card-ids names the cards."}},
+		below: printAll,
+	},
+	{
 		path:    "card link",
 		help:    "Print a new install link of a card that is not installed; the earlier link ends.",
 		op:      operation.CreateInstallLink,

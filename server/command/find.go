@@ -80,6 +80,7 @@ var (
 // idFields are the fields that hold ids, by what they name.
 var idFields = map[string]*resource{
 	"card_id":             cardKind,
+	"card_ids":            cardKind,
 	"location_id":         locationKind,
 	"location_ids":        locationKind,
 	"program_id":          programKind,

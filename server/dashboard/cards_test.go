@@ -167,7 +167,8 @@ func TestCardForms(t *testing.T) {
 
 	var x store.CardExport
 	if err := json.Unmarshal([]byte(owner.get(at+"/export").want(200).body), &x); err != nil ||
-		x.Cards[0].HolderEmail.V != "ada@example.com" || x.Contact.Phone.V != "+390612345678" || x.Contact.Note.V != "Likes tea" ||
+		x.Cards[0].HolderEmail.V != "ada@example.com" || !strings.Contains(string(x.Contact), `"phone": "+390612345678"`) ||
+		!strings.Contains(string(x.Contact), "Likes tea") ||
 		len(x.Transactions) != 2 {
 		t.Errorf("the export has %+v, %v", x, err)
 	}

@@ -20,6 +20,21 @@ var ExportCard = declare(kernel.Operation{
 	}),
 })
 
+// ExportPerson returns everything that the file holds about a person, on all cards with an email or
+// phone number, or on the given cards. Each card is audited.
+var ExportPerson = declare(kernel.Operation{
+	ID:      "exportPerson",
+	Group:   cards,
+	Title:   "Export the data of a person",
+	Callers: owner,
+	Codes:   codes{store.NotFound, store.Unprocessable},
+	Proof:   true,
+	Read:    queryInShop((*store.View).ExportPerson),
+	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, f store.PersonQuery) (func(*store.Tx) error, error) {
+		return func(tx *store.Tx) error { return tx.AuditPersonExport(c.Access.Shop, f) }, nil
+	}),
+})
+
 // ExportQuery is the query of ExportCards.
 type ExportQuery struct {
 	store.PageQuery

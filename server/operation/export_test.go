@@ -8,8 +8,8 @@ import (
 	"punchcard/store"
 )
 
-// TestExportsAreAudited checks that the export of a card, that of a shop and the first page of an export of
-// all cards are in the audit log, and that further pages, and the refused export of an
+// TestExportsAreAudited checks that the exports of a card, a person and a shop and the first page of
+// an export of all cards are in the audit log, and that further pages, and the refused export of an
 // unknown card, are not.
 func TestExportsAreAudited(t *testing.T) {
 	t.Parallel()
@@ -37,6 +37,10 @@ func TestExportsAreAudited(t *testing.T) {
 	h.ok(owner, operation.ExportCards, "", q)
 	h.ok(owner, operation.ExportShop, "", store.ExportFormat{})
 	if first = newest(); first.Action != "shop.export" {
+		t.Errorf("%+v", first)
+	}
+	h.ok(owner, operation.ExportPerson, "", store.PersonQuery{CardIDs: store.Given(cards)})
+	if first = newest(); first.Action != "card.export" || first.TargetID != cards[1] {
 		t.Errorf("%+v", first)
 	}
 	h.want(store.NotFound, "an unknown card", owner, operation.ExportCard, "crd_x", nil)

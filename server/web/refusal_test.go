@@ -229,6 +229,8 @@ var notOnPages = map[string][]string{
 		"must be last_seen with not_seen_days",
 	},
 	"for commands": {
+		"No card has this email or phone number.", "More than %d cards have this email or phone number. Export all data of the shop.",
+		"must be an email or a phone number, such as +390612345678", "is required, or card_ids", "must not be given beside person",
 		"Sign in to send a test message: it goes to your own address.",
 		"The file has no shop yet.",
 		"The file has several shops.",
