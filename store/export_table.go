@@ -57,7 +57,7 @@ type cell struct {
 	null   bool
 }
 
-// read reads a column of a row.
+// readCell reads a column of a row.
 func (g IDs) readCell(r *rows, as exportType, currency string) cell {
 	kind := Kind(as - asID)
 	if as == asAnyID {
