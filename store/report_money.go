@@ -18,12 +18,12 @@ type MoneyQuery struct {
 
 // MoneyReport is the money on prepaid cards on each day of a month, for the books.
 type MoneyReport struct {
-	Month    string       `json:"month"`
-	Timezone string       `json:"timezone"`
-	Currency string       `json:"currency"`
-	Total    MoneySums    `json:"total"`
-	Places   []MoneyPlace `json:"locations" doc:"The same by location. The last has what is at no location."`
-	Days     []MoneyDay   `json:"days" doc:"Every day of the month up to today."`
+	Month     string          `json:"month"`
+	Timezone  string          `json:"timezone"`
+	Currency  string          `json:"currency"`
+	Total     MoneySums       `json:"total"`
+	Locations []MoneyLocation `json:"locations" doc:"The same by location. The last has what is at no location."`
+	Days      []MoneyDay      `json:"days" doc:"Every day of the month up to today."`
 }
 
 // MoneySums are the money that came and went in a time. What is outstanding at its end is what was
@@ -50,11 +50,11 @@ func (s *MoneySums) add(o MoneySums) {
 type MoneyDay struct {
 	Date string `json:"date" format:"date"`
 	MoneySums
-	Places []MoneyPlace `json:"locations"`
+	Locations []MoneyLocation `json:"locations"`
 }
 
-// MoneyPlace is the money of a location.
-type MoneyPlace struct {
+// MoneyLocation is the money of a location.
+type MoneyLocation struct {
 	LocationID   Null[string] `json:"location_id" doc:"Null: what is at no location, such as cards that a program issued."`
 	LocationName Null[string] `json:"location_name"`
 	MoneySums
@@ -163,14 +163,14 @@ func (b *moneyBook) put(at Time, location int64, s MoneySums) {
 	}
 }
 
-// places returns the locations at which there was money, by name. The last is none, with key 0.
-func (b *moneyBook) places() (keys []int64, all map[int64]MoneyPlace) {
-	all = map[int64]MoneyPlace{0: {}}
+// locations returns the locations at which there was money, by name. The last is none, with key 0.
+func (b *moneyBook) locations() (keys []int64, all map[int64]MoneyLocation) {
+	all = map[int64]MoneyLocation{0: {}}
 	names := b.namer(b.shop)
 	add := func(location int64) {
 		if _, ok := all[location]; !ok {
 			named := names.named(KindLocation, location)
-			all[location] = MoneyPlace{LocationID: named.ID, LocationName: named.Name}
+			all[location] = MoneyLocation{LocationID: named.ID, LocationName: named.Name}
 			keys = append(keys, location)
 		}
 	}
@@ -190,34 +190,34 @@ func (b *moneyBook) places() (keys []int64, all map[int64]MoneyPlace) {
 
 // fill adds the days and the locations to the report.
 func (b *moneyBook) fill(m *MoneyReport) {
-	keys, places := b.places()
+	keys, totals := b.locations()
 	for location, cents := range b.opening {
 		m.Total.add(MoneySums{OpeningCents: cents})
-		place := places[location]
-		place.add(MoneySums{OpeningCents: cents})
-		places[location] = place
+		total := totals[location]
+		total.add(MoneySums{OpeningCents: cents})
+		totals[location] = total
 	}
 	for n, sums := range b.days {
 		day := MoneyDay{Date: Date(b.first + int64(n)), MoneySums: MoneySums{OpeningCents: m.Total.OutstandingCents}}
 		for _, location := range keys {
-			total := places[location]
-			place := total
-			place.MoneySums = MoneySums{OpeningCents: total.OutstandingCents}
+			total := totals[location]
+			ofDay := total
+			ofDay.MoneySums = MoneySums{OpeningCents: total.OutstandingCents}
 			if moved := sums[location]; moved != nil {
 				total.add(*moved)
 				m.Total.add(*moved)
 				day.add(*moved)
-				place.add(*moved)
+				ofDay.add(*moved)
 			}
-			place.add(MoneySums{})
-			places[location] = total
-			day.Places = append(day.Places, place)
+			ofDay.add(MoneySums{})
+			totals[location] = total
+			day.Locations = append(day.Locations, ofDay)
 		}
 		day.add(MoneySums{})
 		m.Days = append(m.Days, day)
 	}
 	for _, location := range keys {
-		m.Places = append(m.Places, places[location])
+		m.Locations = append(m.Locations, totals[location])
 	}
 }
 
@@ -225,7 +225,7 @@ func (b *moneyBook) fill(m *MoneyReport) {
 func (m MoneyReport) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write(strings.Fields("date scope location_id location opening sold spent adjusted outstanding expired currency"))
-	write := func(date, scope string, p MoneyPlace) {
+	write := func(date, scope string, p MoneyLocation) {
 		row := []string{date, scope, p.LocationID.V, Defuse(p.LocationName.V)}
 		for _, cents := range []int64{p.OpeningCents, p.SoldCents, p.SpentCents, p.AdjustedCents, p.OutstandingCents, p.ExpiredCents} {
 			row = append(row, money.Decimal(cents, m.Currency))
@@ -233,8 +233,8 @@ func (m MoneyReport) WriteCSV(w io.Writer) error {
 		out.Write(append(row, m.Currency))
 	}
 	for _, day := range m.Days {
-		write(day.Date, "shop", MoneyPlace{MoneySums: day.MoneySums})
-		for _, p := range day.Places {
+		write(day.Date, "shop", MoneyLocation{MoneySums: day.MoneySums})
+		for _, p := range day.Locations {
 			write(day.Date, "location", p)
 		}
 	}

@@ -142,13 +142,13 @@ func TestMoneyReport(t *testing.T) {
 				AND expires_at<=? AND (archived_at IS NULL OR archived_at>=expires_at)`,
 				k.a.Shop, TimeOf(from), TimeOf(to), k.clock.at())
 			var all MoneySums
-			for _, place := range day.Places {
-				expected := *sumOf(want, place.LocationID.V)
+			for _, at := range day.Locations {
+				expected := *sumOf(want, at.LocationID.V)
 				expected.add(MoneySums{})
-				if place.MoneySums != expected {
-					t.Fatalf("%s at %q: %+v, want %+v", day.Date, place.LocationName.V, place.MoneySums, expected)
+				if at.MoneySums != expected {
+					t.Fatalf("%s at %q: %+v, want %+v", day.Date, at.LocationName.V, at.MoneySums, expected)
 				}
-				all.add(place.MoneySums)
+				all.add(at.MoneySums)
 			}
 			if day.Date != from.Format(time.DateOnly) || day.MoneySums != all || day.OutstandingCents != k.balanceAt(TimeOf(to)) {
 				t.Fatalf("day %d: %+v, want the sum %+v with %d", n, day.MoneySums, all, k.balanceAt(TimeOf(to)))
@@ -169,7 +169,7 @@ func TestMoneyReport(t *testing.T) {
 	refused(t, err, ValidationFailed)
 	other := k.shop(ShopFields{})
 	empty := view(k.fixture, func(v *View) (MoneyReport, error) { return v.Money(other.Shop, MoneyQuery{set("2026-02")}) })
-	if len(empty.Days) != 28 || empty.Total != (MoneySums{}) || len(empty.Places) != 1 {
+	if len(empty.Days) != 28 || empty.Total != (MoneySums{}) || len(empty.Locations) != 1 {
 		t.Errorf("of a shop without cards: %+v", empty.Total)
 	}
 }
@@ -180,7 +180,7 @@ func checkMoneyTable(t *testing.T, m MoneyReport) {
 	var b bytes.Buffer
 	check(0, m.WriteCSV(&b))
 	rows := check(csv.NewReader(&b).ReadAll())
-	if len(rows) != 1+len(m.Days)*(1+len(m.Places)) {
+	if len(rows) != 1+len(m.Days)*(1+len(m.Locations)) {
 		t.Errorf("%d rows", len(rows))
 	}
 	cents := func(text string) int64 {

@@ -27,15 +27,15 @@ var moneyPages = []binding{
 // moneyPage is the page of the money of a month.
 type moneyPage struct {
 	web.Frame
-	Tabs     []web.NavItem
-	Filter   *web.Form
-	Months   []web.Option
-	Failed   bool // the month is not valid, so there is no report
-	Report   store.MoneyReport
-	Tiles    []tile
-	Days     []moneyRow
-	Places   []moneyRow
-	Download string
+	Tabs      []web.NavItem
+	Filter    *web.Form
+	Months    []web.Option
+	Failed    bool // the month is not valid, so there is no report
+	Report    store.MoneyReport
+	Tiles     []tile
+	Days      []moneyRow
+	Locations []moneyRow
+	Download  string
 }
 
 // moneyRow is a day or a location.
@@ -77,12 +77,12 @@ func showMoney(v *visit) error {
 	for _, d := range p.Report.Days {
 		p.Days = append(p.Days, moneyRow{v.calendar().Date(dayAt(d.Date)), v.amounts(d.MoneySums)})
 	}
-	for _, place := range p.Report.Places {
-		name := v.locationName(place.LocationName.V)
-		if !place.LocationID.Valid {
+	for _, l := range p.Report.Locations {
+		name := v.locationName(l.LocationName.V)
+		if !l.LocationID.Valid {
 			name = v.T("At no location")
 		}
-		p.Places = append(p.Places, moneyRow{name, v.amounts(place.MoneySums)})
+		p.Locations = append(p.Locations, moneyRow{name, v.amounts(l.MoneySums)})
 	}
 	return v.render("statistics_money", p)
 }
