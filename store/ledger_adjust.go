@@ -57,7 +57,7 @@ func (tx *Tx) AdjustCard(shop int64, id string, f AdjustFields) (out Adjusted, e
 	case !p.worksAt(tx.s, chain.Location):
 		return out, errNotHere
 	}
-	written, err := tx.adjust(chain, f.Stamps.V+f.AmountCents.V, f.Reason.V)
+	written, err := tx.adjust(chain, f.Stamps.V+f.AmountCents.V, "reason", f.Reason.V)
 	if err != nil {
 		return out, err
 	}
@@ -84,9 +84,10 @@ func (tx *Tx) chainToAdjust(till Till, id string) (*cardChain, error) {
 	return chain, nil
 }
 
-// adjust books n stamps, or cents of a prepaid chain, which may be negative.
-func (tx *Tx) adjust(chain *cardChain, n int64, reason string) (written []writtenRow, err error) {
-	text, _ := json.Marshal(map[string]string{"reason": reason})
+// adjust books n stamps, or cents of a prepaid chain, which may be negative. The metadata of the rows has
+// why under a name.
+func (tx *Tx) adjust(chain *cardChain, n int64, name, why string) (written []writtenRow, err error) {
+	text, _ := json.Marshal(map[string]string{name: why})
 	e := entry{kind: TransactionAdjustment, metadata: Some(string(text))}
 	if chain.program.Type == ProgramPrepaid {
 		c := chain.instances[0]

@@ -16,11 +16,12 @@ type LedgerEntry struct {
 	ReversesID  Null[string] `json:"reverses_id" doc:"The row that this one takes back."`
 	Staff       *NamedStaff  `json:"staff" doc:"Who was signed in at the till; null: nobody."`
 	Reason      Null[string] `json:"reason" viewer:"hidden" doc:"Of an adjustment."`
+	MergedWith  Null[string] `json:"merged_with" doc:"Of an adjustment by a merge: the id of the other card."`
 }
 
 var ledgerEntriesSQL = "SELECT " + transactionCols + `, p.name, ifnull(c.holder_name, ''), t.device_id, ifnull(d.name, ''),
 	t.reverses_id, ifnull(t.staff_id, 0), ifnull((SELECT name FROM staff WHERE id=t.staff_id), ''),
-	iif(t.type='adjustment', ifnull(t.metadata->>'reason', ''), '') FROM json_each(?) k CROSS
+	iif(t.type='adjustment', ifnull(t.metadata->>'reason', ''), ''), iif(t.type='adjustment', ifnull(t.metadata->>'merged_with', ''), '') FROM json_each(?) k CROSS
 	JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id JOIN programs p ON p.id=t.program_id
 	JOIN cards c ON c.id=t.card_id LEFT JOIN devices d ON d.id=t.device_id`
 
@@ -33,7 +34,7 @@ func (v *View) ledgerEntries(shop int64, keys []int64) []LedgerEntry {
 		e := LedgerEntry{Transaction: v.scanTransaction(r, key), ProgramName: r.str(), HolderName: r.nullStr(),
 			DeviceID:   v.nullID(KindDevice, r.nullInt()),
 			DeviceName: r.nullStr(), ReversesID: v.nullID(KindTransaction, r.nullInt()), Staff: v.namedStaff(Staff{r.int(), r.str()}),
-			Reason: r.nullStr()}
+			Reason: r.nullStr(), MergedWith: r.nullStr()}
 		if !e.DeviceID.Valid {
 			byPersons = append(byPersons, ledgerTime{key, e.CreatedAt})
 		}

@@ -159,6 +159,7 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 			reason := AdjustFields{Stamps: set(n), LocationID: set(f.ID(KindLocation, 1)), Reason: set("Goodwill")}
 			check(tx.AdjustCard(f.a.Shop, l.card, reason))
 		}
+		check(tx.MergeCards(f.a.Shop, l.card, check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI)).ID, MergeFields{Yes: set(true)}))
 		check(tx.ArchiveCard(f.a.Shop, l.card))
 		check(tx.PruneIdempotency(100))
 		check(tx.IssueBlankCards(f.a.Shop, l.program, BlankFields{Count: set[int64](1)}))

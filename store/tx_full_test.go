@@ -41,10 +41,10 @@ func raiseLimitUntilFits(t *testing.T, min int, members func(f *fixture, program
 		f.cardWith(program, CardFields{ExternalRef: set(fmt.Sprint("person", i))})
 	}
 	for more := 0; ; more++ {
+		writes := members(f, program)
 		before := f.dump()
 		f.limit(more)
 		called := 0
-		writes := members(f, program)
 		for i, w := range writes {
 			writes[i].Do = func(tx *Tx) error {
 				tx.AfterCommit(func() { called++ })

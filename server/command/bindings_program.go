@@ -199,6 +199,18 @@ var programBindings = []binding{
 	},
 	importBinding,
 	{
+		path: "card merge",
+		help: "Merge two cards of one program: stamps or balance and codes go to the first, the second is archived.",
+		op:   operation.MergeCards,
+		args: []argument{
+			{name: "keep", help: "The card that stays, as for card show.", kind: cardKind, param: "id"},
+			{name: "gone", help: "The card that goes.", kind: cardKind, param: "gone"},
+		},
+		columns: []string{"ID=card.id", "name=card.holder_name", "status=card.status", "archived=archived.id"},
+		lists:   []list{cardLedger},
+		asList:  true,
+	},
+	{
 		path:    "card reissue",
 		help:    "Give a card a new install link and QR code; the old ones, and codes of earlier cards, stop working.",
 		op:      operation.ReissueCard,

@@ -71,6 +71,7 @@ var actionWords = []struct {
 	{"card.unlock", "Unlocked a card"},
 	{"card.archive", "Archived a card"},
 	{"card.delete", "Erased a card"},
+	{"card.merge", "Merged two cards"},
 	{"card.export", "Downloaded the data of a card"},
 	{"card.request_links", "Somebody asked for the links of lost cards"},
 	{"card.mail_refused", "A mail about a card was refused"},
@@ -177,6 +178,8 @@ var detailWords = map[string]web.Text{
 	"seconds":              "Seconds",
 	"smtp_code":            "Answer of the mail server",
 	"rows":                 "Rows",
+	"merged":               "Merged card",
+	"merged_with":          "Merged with",
 }
 
 // valueWords are the values of such facts that are words.

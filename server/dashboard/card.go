@@ -325,6 +325,7 @@ var cardEvents = map[string]web.Text{
 	"card.lock":         "Card locked",
 	"card.unlock":       "Card unlocked",
 	"card.archive":      "Card archived",
+	"card.merge":        "Another card merged into it",
 	"card.export":       "Data downloaded",
 	"card.delete":       "Person erased",
 	"card.mail_refused": "Mail refused",

@@ -163,6 +163,22 @@ var AdjustCard = declare(kernel.Operation{
 	Write: inShopWith((*store.Tx).AdjustCard),
 })
 
+// MergeCards merges two cards of one program.
+var MergeCards = declare(kernel.Operation{
+	ID:    "mergeCards",
+	Group: cards,
+	Title: "Merge two cards",
+	Doc: "The open stamps or the balance of the second card move to the first by adjustments, as do the codes of earlier cards; the " +
+		"first gets what it does not know about the holder, and the second is archived.",
+	Callers: manager,
+	Codes: codes{
+		store.NotFound, store.Conflict, store.Unprocessable, store.PrepaidInsufficientBalance, store.SubscriptionSuspended,
+	},
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.MergeFields) (store.Merged, error) {
+		return tx.MergeCards(c.Access.Shop, c.Param("id"), c.Param("gone"), f)
+	}),
+})
+
 // EraseCard erases the person of a card.
 var EraseCard = declare(kernel.Operation{
 	ID:      "eraseCard",

@@ -108,6 +108,13 @@ var shopRefusals = []refusal{
 	{"The card has %d stamps, and cannot lose more.", "The card has only {0} stamp.|The card has only {0} stamps."},
 	{"The card has room for %d stamps, and the program does not repeat.",
 		"The card has room for {0} stamp only.|The card has room for {0} stamps only."},
+	{"The shop has no location, which the ledger names. Create one first.", "Create a location first: the ledger names one."},
+	{"Both cards have more than %d codes of earlier cards together. Remove some first.",
+		"Both cards have more than {0} codes of earlier cards together. Remove some first."},
+	{"is required: the cards may be of different people", "Confirm that both cards are the same person’s."},
+	{"The %d stamps of the card that is to go do not fit on the other one.",
+		"The {0} stamp of the card that is to go does not fit on the other one.|The {0} stamps of the card that is to go do not " +
+			"fit on the other one."},
 	{"An adjustment has taken stamps of the transaction.", "Some of these stamps were taken off since, so the row stays."},
 	{"must not be given beside stamps", "Enter stamps or an amount, not both."},
 	{"is required, or amount_cents", "Fill in this field."},
