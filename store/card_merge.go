@@ -13,7 +13,7 @@ type MergeFields struct {
 // Merged is the answer of merging two cards.
 type Merged struct {
 	Adjusted
-	Archived CardDetail `json:"archived" doc:"The card that has gone."`
+	ArchivedID string `json:"archived_id" doc:"The card that has gone. Its rows are among the transactions."`
 }
 
 // MergeCards moves the open stamps or the balance of one chain to another, gives the other what it does not
@@ -37,15 +37,14 @@ func (tx *Tx) MergeCards(shop int64, keepID, goneID string, f MergeFields) (out 
 	if err != nil {
 		return out, err
 	}
-	if out.Archived, err = tx.ArchiveCard(shop, goneID); err != nil {
-		return out, err
-	}
+	tx.archiveChain(shop, *gone.first)
 	tx.fillHolder(keep, gone)
 	tx.audit(shop, "card.merge", KindCard, keep.first.key, `{"merged":"`+gone.first.ID+`"}`)
 	tx.cardChanged(keep.first.key)
 	if out.Adjusted, err = tx.adjusted(keep, written); err != nil {
 		return out, err
 	}
+	out.ArchivedID = gone.first.ID
 	out.Card, err = tx.cardDetail(Access{Shop: shop}, out.Card.ID)
 	return out, err
 }

@@ -50,11 +50,18 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	if live == nil {
 		return tx.cardDetail(a, id)
 	}
+	tx.archiveChain(shop, c)
+	return tx.cardDetail(a, c.ID)
+}
+
+// archiveChain archives all live cards of the chain of a card.
+func (tx *Tx) archiveChain(shop int64, c card) {
 	tx.emitForInstances(shop, c, event.CardArchived, "archived_at IS NULL AND ")
 	tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, tx.Now, c.root, c.root)
 	tx.setLive(shop, c.root, false)
 	tx.deleteMail(c.root)
-	return tx.auditedCard(a, "card.archive", c)
+	tx.audit(shop, "card.archive", KindCard, c.key, "")
+	tx.cardChanged(c.root)
 }
 
 // emitForInstances emits an event for every card of c's chain that meets a condition,

@@ -217,6 +217,9 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 			}
 			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: set[int64](1)}))
 		}
+		for _, card := range []string{expired, l.card} {
+			check(v.Customer(f.a.Shop, card))
+		}
 		for n := range 64 {
 			on := func(bit int, s string) Opt[string] { return Opt[string]{V: s, Set: n>>bit&1 == 1} }
 			at := func(bit int) Opt[Time] { return Opt[Time]{V: f.clock.at(), Set: n>>bit&1 == 1} }

@@ -206,7 +206,7 @@ var programBindings = []binding{
 			{name: "keep", help: "The card that stays, as for card show.", kind: cardKind, param: "id"},
 			{name: "gone", help: "The card that goes.", kind: cardKind, param: "gone"},
 		},
-		columns: []string{"ID=card.id", "name=card.holder_name", "status=card.status", "archived=archived.id"},
+		columns: []string{"ID=card.id", "name=card.holder_name", "status=card.status", "archived=archived_id"},
 		lists:   []list{cardLedger},
 		asList:  true,
 	},

@@ -254,6 +254,7 @@ func (v *visit) addCardActions(p *cardPage) {
 	add := func(label web.Text, path, icon string, text web.Text) {
 		p.More = append(p.More, cardAction{v.link(label, p.Path+path, icon, ""), v.T(text)})
 	}
+	add("Customer", "/customer", "people", "All cards with the same email or phone number.")
 	if v.allows(kernel.Manager) && p.Card.Status != store.StatusArchived {
 		p.Actions = []web.Action{v.link("Edit", p.Path+"/edit", "edit", ""), v.link("Contact", p.Path+"/contact", "user", "")}
 		add("Reissue", "/reissue", "refresh",
@@ -267,6 +268,7 @@ func (v *visit) addCardActions(p *cardPage) {
 		if p.Card.CurrentValue.Valid || store.CollectsStamps(p.Card.ProgramType) {
 			add("Adjust", "/adjust", "edit", "Give or take stamps or money, for a reason.")
 		}
+		add("Merge", "/merge", "copy", "If the person has another card of this program: what is on it moves here.")
 		add("Archive", "/archive", "backup", "The card ends. Its history stays.")
 	}
 	if v.allows(kernel.Owner) {

@@ -126,8 +126,8 @@ func bindings() []binding {
 	var all []binding
 	for _, subject := range [][]binding{
 		accountPages, activityPages, assistantPages, cardExportPages, cardFormPages, contactPages, cardListPages, cardPages,
-		cardPrintPages, enrolmentPages, exportPages, importPages, keyPages, healthPages, locationPages, logoPages, moneyPages,
-		peoplePages, prizePages,
+		cardPrintPages, customerPages, enrolmentPages, exportPages, importPages, keyPages, healthPages, locationPages,
+		logoPages, mergePages, moneyPages, peoplePages, prizePages,
 		programPages, programStatePages, settingsPages, setupPages, signInPages, reportPages, staffPages,
 		statisticsPages, tillPages, todayPages, userPages, webhookPages,
 	} {

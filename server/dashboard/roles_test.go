@@ -70,6 +70,7 @@ var minRoles = map[string]string{
 		GET /dashboard/program/:id/poster
 		GET /dashboard/cards
 		GET /dashboard/card/:id
+		GET /dashboard/card/:id/customer
 		GET /dashboard/report
 		GET /dashboard/statistics
 		GET /dashboard/statistics/types
@@ -108,6 +109,11 @@ var minRoles = map[string]string{
 		POST /dashboard/card/:id/mail
 		GET /dashboard/card/:id/erase
 		POST /dashboard/card/:id/erase
+		GET /dashboard/card/:id/customer/erase
+		POST /dashboard/card/:id/customer/erase
+		GET /dashboard/card/:id/merge
+		GET /dashboard/card/:id/merge/:gone
+		POST /dashboard/card/:id/merge/:gone
 		GET /dashboard/card/:id/lock
 		POST /dashboard/card/:id/lock
 		POST /dashboard/card/:id/unlock
@@ -193,6 +199,7 @@ var minRoles = map[string]string{
 		GET /dashboard/export
 		POST /dashboard/export
 		GET /dashboard/card/:id/export
+		GET /dashboard/card/:id/customer/export
 		GET /dashboard/people
 		GET /dashboard/people/invite
 		POST /dashboard/people/invite
@@ -299,6 +306,8 @@ var validForms = map[string]url.Values{
 	"/dashboard/card/:id/contact":           {"birthday": {"01-01"}},
 	"/dashboard/card/:id/adjust":            {"stamps": {"1"}, "reason": {"Goodwill"}, "location_id": {"loc_none"}},
 	"/dashboard/card/:id/erase":             {"_confirmation": {"Foreign"}},
+	"/dashboard/card/:id/customer/erase":    {"_confirmation": {"Foreign"}, "card_ids": {"crd_none"}},
+	"/dashboard/card/:id/merge/:gone":       {"yes": {"true"}},
 	"/dashboard/program/:id/edit":           {"name": {"x"}},
 	"/dashboard/program/:id/preview":        {"name": {"x"}},
 	"/dashboard/program/:id/rules":          {"max_stamps_per_day": {"2"}},

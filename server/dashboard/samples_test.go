@@ -36,6 +36,7 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 		"location": location,
 		"till":     device.Str("id"),
 		"card":     card,
+		"merge":    on.Issue(program, object{"holder_name": name}),
 		"key":      key,
 		"webhook":  hook,
 		"delivery": sent,

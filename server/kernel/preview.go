@@ -66,3 +66,11 @@ func isRefusal(err error) bool {
 	_, ok := store.AsError(err)
 	return ok || errors.As(err, &own)
 }
+
+// AnswerOf returns the answer that a previewed call would have, or its refusal.
+func AnswerOf[O any](p Previewed) (out O, err error) {
+	if value, ok := p.Result.value.(*O); ok && p.Err == nil {
+		out = *value
+	}
+	return out, p.Err
+}

@@ -190,6 +190,17 @@ var EraseCard = declare(kernel.Operation{
 	Write:   removal((*store.Tx).EraseCard),
 })
 
+// EraseCards erases the person of several cards.
+var EraseCards = declare(kernel.Operation{
+	ID:      "eraseCards",
+	Group:   cards,
+	Title:   "Erase the person of several cards",
+	Callers: manager,
+	Codes:   codes{store.NotFound, store.Conflict},
+	Proof:   true,
+	Write:   silent(func(tx *store.Tx, c *kernel.Call, f store.EraseFields) error { return tx.EraseCards(c.Access.Shop, f) }),
+})
+
 // cardAction returns the operation of an action on a card.
 func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, error)) *kernel.Operation {
 	return declare(kernel.Operation{

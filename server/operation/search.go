@@ -39,6 +39,16 @@ var GetCardOverview = declare(kernel.Operation{
 	}),
 })
 
+// GetCustomer returns the cards that have the email or the phone number of a card.
+var GetCustomer = declare(kernel.Operation{
+	ID:      "getCustomer",
+	Group:   cards,
+	Title:   "Read the cards of a customer",
+	Callers: viewer,
+	Codes:   codes{store.NotFound},
+	Read:    byIDInShop((*store.View).Customer),
+})
+
 // ListCardTransactions lists the ledger of a card and its chain.
 var ListCardTransactions = declare(kernel.Operation{
 	ID:      "listCardTransactions",

@@ -111,6 +111,7 @@ var shopRefusals = []refusal{
 	{"The shop has no location, which the ledger names. Create one first.", "Create a location first: the ledger names one."},
 	{"Both cards have more than %d codes of earlier cards together. Remove some first.",
 		"Both cards have more than {0} codes of earlier cards together. Remove some first."},
+	{"must name at least one card", "Choose at least one card."},
 	{"is required: the cards may be of different people", "Confirm that both cards are the same person’s."},
 	{"The %d stamps of the card that is to go do not fit on the other one.",
 		"The {0} stamp of the card that is to go does not fit on the other one.|The {0} stamps of the card that is to go do not " +
