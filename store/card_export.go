@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // CardExport is everything that the file holds about the holder of a card, apart from the
@@ -161,18 +162,27 @@ type ExportFilter struct {
 	ProgramID Opt[string] `json:"program_id"`
 	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
 	// The others are as in CardSearch.
-	PrizeDue    Opt[bool]  `json:"prize_due"`
-	SeenFrom    Opt[Time]  `json:"seen_from"`
-	NotSeenDays Opt[int64] `json:"not_seen_days" min:"1" max:"3650"`
+	PrizeDue      Opt[bool]   `json:"prize_due"`
+	SeenFrom      Opt[Time]   `json:"seen_from"`
+	NotSeenDays   Opt[int64]  `json:"not_seen_days" min:"1" max:"3650"`
+	BirthdayMonth Opt[int64]  `json:"birthday_month" min:"1" max:"12"`
+	CardIDs       Opt[string] `json:"card_ids" max:"4000" doc:"Only these cards: their ids, separated by commas."`
 }
 
 // ExportCards returns a page of the shop's cards with all that is known of them, newest
 // first.
 func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[ExportedCard], error) {
 	w := listQuery{list: listExport, shop: shop, table: "cards c", alias: "c", join: " JOIN programs p ON p.id=c.program_id"}
-	if f.ProgramID.Set {
+	switch {
+	case f.CardIDs.Set:
+		var keys []int64
+		for id := range strings.SplitSeq(f.CardIDs.V, ",") {
+			keys = append(keys, v.keyOrNone(KindCard, id))
+		}
+		w.useIndex("c.id IN (SELECT value FROM json_each(?)) AND c.shop_id=? AND c.deleted_at IS NULL", jsonKeys(keys), shop)
+	case f.ProgramID.Set:
 		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", v.keyOrNone(KindProgram, f.ProgramID.V), shop)
-	} else {
+	default:
 		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
 	}
 	if f.Status.Set {
@@ -187,6 +197,9 @@ func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[Export
 	if f.NotSeenDays.Set {
 		since := v.notSeenFor(shop, f.NotSeenDays.V)
 		w.filter(notSeenSQL, since.day, since.before)
+	}
+	if f.BirthdayMonth.Set {
+		w.filter(birthdaySQL, monthPrefix(f.BirthdayMonth.V), monthPrefix(f.BirthdayMonth.V)+lastText)
 	}
 	return page(v, w, q, exportedCardCols,
 		func(r *rows, key int64) ExportedCard { return v.scanExported(r, key, v.Now) })

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,9 @@ type CardSearch struct {
 	PrizeDue  Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
 	SeenFrom  Opt[Time]   `json:"seen_from" doc:"Only cards whose newest row in the ledger is from then or later."`
 	// NotSeenDays is as in CardFind.
-	NotSeenDays Opt[int64] `json:"not_seen_days" min:"1" max:"3650" doc:"Only cards last presented at least so many days ago, by the shop's calendar, or never and issued before that. Without q the longest ago first, program by program, and archived cards only by their status."`
+	NotSeenDays   Opt[int64]  `json:"not_seen_days" min:"1" max:"3650" doc:"Only cards last presented at least so many days ago, by the shop's calendar, or never and issued before that. Without q the longest ago first, program by program, and archived cards only by their status."`
+	BirthdayMonth Opt[int64]  `json:"birthday_month" min:"1" max:"12" doc:"Only cards whose holder has the birthday in that month. Without q and sort by the day."`
+	Sort          Opt[string] `json:"sort" enum:"newest,last_visit,stamps,balance" doc:"Default newest. By last_visit and balance the greatest first, without archived cards; by stamps the 1,000 cards that were presented last. Not with q."`
 	// WholeEmail makes addresses and phone numbers match as a whole and not by their beginning or
 	// end, for people who may not read them: a search by parts would tell them.
 	WholeEmail bool `json:"-"`
@@ -50,6 +53,7 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold)))`
 	notSeenSQL = `EXISTS (SELECT 1 FROM cards r WHERE r.id=ifnull(c.root_id, c.id) AND r.last_seen_day<=? AND (r.last_seen_day>0
 		OR r.created_at<?))`
+	birthdaySQL    = "EXISTS (SELECT 1 FROM contacts WHERE card_id=ifnull(c.root_id, c.id) AND birthday>? AND birthday<?)"
 	notReplacedSQL = `(c.archived_at IS NULL OR NOT EXISTS (SELECT 1 FROM cards y WHERE y.root_id=ifnull(c.root_id, c.id) AND y.id>c.id
 		AND y.deleted_at IS NULL))`
 )
@@ -83,21 +87,41 @@ func (v *View) searchConditions(f CardSearch, since notSeen) (sql string, args [
 	if f.PrizeDue.Or(false) {
 		add(prizeDueSQL)
 	}
+	if f.BirthdayMonth.Set {
+		add(birthdaySQL, monthPrefix(f.BirthdayMonth.V), monthPrefix(f.BirthdayMonth.V)+lastText)
+	}
 	return strings.Join(conds, " AND "), args
 }
 
-// Check refuses seen_from with not_seen_days.
+// monthPrefix is the beginning of the birthdays of a month.
+func monthPrefix(month int64) string { return fmt.Sprintf("%02d-", month) }
+
+// Check refuses fields that contradict each other.
 func (f CardSearch) Check(Time) []Detail {
-	if f.SeenFrom.Set && f.NotSeenDays.Set {
+	sorted := f.Sort.Or(SortNewest) != SortNewest
+	switch {
+	case f.SeenFrom.Set && f.NotSeenDays.Set:
 		return []Detail{{"seen_from", "mutually_exclusive", "cannot be combined with not_seen_days"}}
+	case sorted && f.hasText():
+		return []Detail{{"sort", "mutually_exclusive", "cannot be combined with q"}}
+	case sorted && f.Status.Or("") == StatusArchived:
+		return []Detail{{"sort", "mutually_exclusive", "cannot be combined with the status archived"}}
 	}
 	return nil
 }
 
+func (f CardSearch) hasText() bool { return strings.TrimSpace(f.Q.Or("")) != "" }
+
 // bySeen reports whether the search walks the cards by the day on which they were last seen.
 // That index has no archived cards.
 func (f CardSearch) bySeen() bool {
-	return f.NotSeenDays.Set && strings.TrimSpace(f.Q.Or("")) == "" && f.Status.Or("") != StatusArchived
+	return f.NotSeenDays.Set && !f.hasText() && !f.BirthdayMonth.Set && f.Sort.Or(SortNewest) == SortNewest &&
+		f.Status.Or("") != StatusArchived
+}
+
+// bySeenFilter returns the search as findBySeen takes it.
+func (f CardSearch) bySeenFilter() CardFind {
+	return CardFind{ProgramID: f.ProgramID, Status: f.Status, NotSeenDays: f.NotSeenDays, PrizeDue: f.PrizeDue}
 }
 
 // SearchCards returns a page of the shop's cards that a search finds. Cards that q
@@ -111,12 +135,19 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 	v.snapshot()
 	if f.bySeen() {
 		var walked Page[CardFound]
-		keys, err := v.findBySeen(Access{Shop: shop},
-			CardFind{ProgramID: f.ProgramID, Status: f.Status, NotSeenDays: f.NotSeenDays, PrizeDue: f.PrizeDue}, q, &walked)
+		keys, err := v.findBySeen(Access{Shop: shop}, f.bySeenFilter(), q, &walked)
 		if err != nil {
 			return p, err
 		}
 		p.Limit, p.NextCursor = walked.Limit, walked.NextCursor
+		p.Data = v.foundCards(shop, keys)
+		return p, v.failed
+	}
+	if f.Sort.Or(SortNewest) != SortNewest {
+		keys, err := v.searchRanked(shop, f, q, &p)
+		if err != nil {
+			return p, err
+		}
 		p.Data = v.foundCards(shop, keys)
 		return p, v.failed
 	}
@@ -173,6 +204,8 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 	switch {
 	case only:
 		return nil
+	case text == "" && x.BirthdayMonth.Set:
+		return x.walkBirthdays(monthPrefix(x.BirthdayMonth.V), from)
 	case text == "":
 		return x.walkAll(from)
 	case x.ByEmail, strings.Contains(text, "@"):

@@ -21,6 +21,23 @@ func (x *cardSearch) walkAll(from int64) error {
 	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC", x.shop, below)
 }
 
+// walkBirthdays walks the newest cards of the chains whose holder's birthday begins with a text, in the
+// order of the birthdays. from is the last card of the page before.
+func (x *cardSearch) walkBirthdays(prefix string, from int64) error {
+	at, root := prefix, int64(0)
+	if from != 0 {
+		at = ""
+		x.one(into(&at, &root), `SELECT k.birthday, k.card_id FROM cards c JOIN contacts k ON k.card_id=ifnull(c.root_id, c.id)
+			WHERE c.id=? AND c.shop_id=? AND k.birthday IS NOT NULL`, from, x.shop)
+		if !strings.HasPrefix(at, prefix) {
+			return errCursor
+		}
+	}
+	return x.walk("'', c.id, ''", `contacts k JOIN cards r ON r.id=k.card_id JOIN cards c ON c.id=`+newestOfChain+
+		" WHERE k.shop_id=? AND k.birthday IS NOT NULL AND (k.birthday, k.card_id)>(?,?) AND k.birthday<? ORDER BY k.birthday, k.card_id",
+		x.shop, at, root, prefix+lastText)
+}
+
 // walkEmails walks the cards whose address begins with a text, in the order of the
 // addresses. from is the last card of the page before.
 func (x *cardSearch) walkEmails(prefix string, from int64) error {

@@ -10,8 +10,8 @@ const (
 
 // Total is the number of items of a list.
 type Total struct {
-	N    int64
-	More bool // N is all that was counted; there may be more
+	N    int64 `json:"n"`
+	More bool  `json:"more" doc:"n is all that was counted; there may be more."`
 }
 
 // Counted is a page of a list, with the number of items of all its pages.

@@ -37,6 +37,7 @@ const (
 	kindCardPage // plus the generation: the token of a card's page
 	kindHeldCode // plus the generation and the last day; see HoldCode
 	KindImport
+	KindCardRun
 )
 
 var prefixes = [...]string{
@@ -44,7 +45,7 @@ var prefixes = [...]string{
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
 	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
 	KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_", kindRestore: "", kindCardPage: "", kindHeldCode: "",
-	KindImport: "imp_",
+	KindImport: "imp_", KindCardRun: "run_",
 }
 
 const blockLen = 26 // characters of one AES block in base32

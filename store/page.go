@@ -34,6 +34,7 @@ const (
 	listFoundCards
 	listSeenCards
 	listWebhookReports
+	listRankedCards
 )
 
 // ClampLimit returns the page size for a request: the given one or 50, but at most

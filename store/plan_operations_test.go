@@ -57,6 +57,7 @@ func runOperations(f *fixture) {
 	f.redeliver(l.program, hook, delivery)
 	runDeliveries(f, f.key(KindWebhook, hook))
 	runMailQueue(f)
+	runManyCards(f, l)
 	runEnrolment(f)
 	runPeople(f)
 	f.writes(func(tx *Tx) {
@@ -167,6 +168,33 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 	return expired
 }
 
+// runManyCards changes many cards, chosen and by each filter.
+func runManyCards(f *fixture, l ledgerCase) {
+	for _, fields := range []RunFields{
+		{Action: set(RunUnlock), CardIDs: set([]string{l.card})},
+		{Action: set(RunUnlock), All: set(true), RunFilter: RunFilter{PrizeDue: set(true), BirthdayMonth: set[int64](1)}},
+		{Action: set(RunExtend), All: set(true), ExpiresAt: set(f.clock.at().Add(time.Hour))},
+		{Action: set(RunLock), All: set(true), RunFilter: RunFilter{ProgramID: set(l.program), NotSeenDays: set[int64](3000)}},
+	} {
+		f.reads(func(v *View) { check(v.CountRun(f.a.Shop, fields)) })
+		f.writes(func(tx *Tx) {
+			run := check(tx.StartCardRun(f.a.Shop, fields, Total{}))
+			for check(tx.StepCardRun()) {
+			}
+			check(tx.StopCardRun(f.a.Shop, run.ID))
+		})
+	}
+	f.reads(func(v *View) {
+		for _, run := range check(v.CardRuns(f.a.Shop)) {
+			check(v.CardRun(f.a.Shop, run.ID))
+		}
+		check(v.ExportCards(f.a.Shop, ExportFilter{CardIDs: set(l.card), BirthdayMonth: set[int64](2)}, PageQuery{}))
+	})
+	f.writes(func(tx *Tx) {
+		succeed(tx.EraseCards(f.a.Shop, EraseFields{CardIDs: set([]string{check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI)).ID})}))
+	})
+}
+
 // runLists reads the lists of the APIs with all combinations of their filters.
 func runLists(f *fixture, restricted Access, l ledgerCase) {
 	f.reads(func(v *View) {
@@ -216,6 +244,17 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 				}, PageQuery{}))
 			}
 			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: set[int64](1)}))
+		}
+		for _, sort := range []string{SortLastVisit, SortStamps, SortBalance} {
+			for _, program := range []Opt[string]{{}, set(l.program)} {
+				check(v.SearchCards(f.a.Shop, CardSearch{Sort: set(sort), ProgramID: program}, PageQuery{Limit: set[int64](1)}))
+			}
+		}
+		for _, quick := range []bool{true, false} {
+			for _, s := range []CardSearch{{BirthdayMonth: set[int64](2)}, {NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}} {
+				check(v.SearchCards(f.a.Shop, s, PageQuery{}))
+				check(v.CountCards(f.a.Shop, s, quick))
+			}
 		}
 		for _, card := range []string{expired, l.card} {
 			check(v.Customer(f.a.Shop, card))

@@ -285,6 +285,7 @@ CREATE INDEX cards_email   ON cards (shop_id, email_key) WHERE email_key IS NOT 
 CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
 CREATE INDEX cards_due     ON cards (shop_id, expires_at) WHERE live = 1 AND expires_at IS NOT NULL;
 CREATE INDEX cards_seen    ON cards (program_id, last_seen_day) WHERE live = 1;
+CREATE INDEX cards_balance ON cards (program_id, current_value) WHERE current_value IS NOT NULL AND archived_at IS NULL; -- in the list of cards
 CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
@@ -302,6 +303,7 @@ CREATE TABLE contacts (
   member_since TEXT                       -- date in another system, from an import
 ) STRICT;
 CREATE INDEX contacts_phone ON contacts (shop_id, phone_key) WHERE phone_key IS NOT NULL;
+CREATE INDEX contacts_birthday ON contacts (shop_id, birthday) WHERE birthday IS NOT NULL;
 
 -- The barcodes of earlier plastic cards, by which tills find a chain too. A reissue deletes those
 -- of its chain.
@@ -363,6 +365,34 @@ CREATE TABLE import_notes (
   message   TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX import_notes_import ON import_notes (import_id);
+
+-- Changes of many cards, which the server makes one after the other (store/card_run.go), and why it left cards as they
+-- were.
+CREATE TABLE card_runs (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  shop_id     INTEGER NOT NULL REFERENCES shops,
+  user_id     INTEGER REFERENCES users, -- who began it; null: nobody with an account
+  action      TEXT    NOT NULL,
+  state       TEXT    NOT NULL CHECK (state = 'running' OR state = 'done' OR state = 'stopped'),
+  fields      TEXT    NOT NULL,           -- JSON of RunFields without the cards
+  roots       TEXT    NOT NULL,           -- JSON array of the chosen cards; empty: those that pass the filter
+  position    INTEGER NOT NULL,           -- all chains with greater roots are done
+  total       INTEGER NOT NULL,
+  more        INTEGER NOT NULL,
+  done        INTEGER NOT NULL DEFAULT 0,
+  refused     INTEGER NOT NULL DEFAULT 0,
+  created_at  INTEGER NOT NULL,
+  finished_at INTEGER
+) STRICT;
+CREATE INDEX card_runs_shop ON card_runs (shop_id);
+CREATE INDEX card_runs_running ON card_runs (state) WHERE state = 'running';
+CREATE INDEX card_runs_finished ON card_runs (finished_at) WHERE finished_at IS NOT NULL;
+CREATE TABLE card_run_refusals (
+  run_id  INTEGER NOT NULL REFERENCES card_runs,
+  card_id INTEGER NOT NULL REFERENCES cards,
+  message TEXT    NOT NULL,
+  PRIMARY KEY (run_id, card_id)
+) STRICT, WITHOUT ROWID;
 
 -- The words of holders' names, by which people find cards: without case, accents and
 -- punctuation (store/name_words.go). Erasing a card deletes its rows.

@@ -142,6 +142,7 @@ type Store struct {
 	newCards   atomic.Int64  // added since NewNames, and those that it left
 	namesDue   chan struct{} // see NamesDue
 	importsDue chan struct{} // see ImportsDue
+	runsDue    chan struct{} // see CardRunsDue
 
 	// Only the writer goroutine uses these.
 	writer      *conn            // used between taking it from idleWriter and putting it back
@@ -223,6 +224,7 @@ func Open(path string, opts Options) (*Store, error) {
 		idleWriter:  make(chan *conn, 1),
 		namesDue:    make(chan struct{}, 1),
 		importsDue:  make(chan struct{}, 1),
+		runsDue:     make(chan struct{}, 1),
 		subscribers: map[int64][]subscriber{},
 		sequences:   map[int64]int64{},
 	}

@@ -274,7 +274,7 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 		}
 		i.services = append(i.services, c.Mail(i.Store, c.Log, onMail))
 	}
-	i.services = append(i.services, i.housekeeping, newLoop(i.housekeeping.runImports))
+	i.services = append(i.services, i.housekeeping, newLoop(i.housekeeping.runImports), newCardRuns(i.Store, i.housekeeping))
 	if c.Backups != nil {
 		i.backups = newBackups(c.Backups, i.Store, c.Log)
 		i.services = append(i.services, i.backups)

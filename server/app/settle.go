@@ -25,7 +25,8 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	}
 	i.housekeeping.noteUses()
 	ctx := context.Background()
-	err = errors.Join(i.housekeeping.pruneIdempotency(ctx), i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0))
+	err = errors.Join(i.housekeeping.pruneIdempotency(ctx), i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0),
+		i.housekeeping.writeBatches(ctx, 0, (*store.Tx).StepCardRun))
 	if err != nil {
 		return s, err
 	}

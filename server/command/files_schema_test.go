@@ -69,7 +69,7 @@ func TestAttackSchema(t *testing.T) {
 		{"CREATE TABLE \"evil\x1b[2J\nname\" (a)", `table "evil\x1b[2J\nname"`},
 		{"PRAGMA user_version=-3", "not one of punchcard"},
 		{"PRAGMA user_version=0", "not one of punchcard"},
-		{"PRAGMA user_version=11", `index "cards_import"`},
+		{"PRAGMA user_version=11", `which is not punchcard`},
 		{"PRAGMA user_version=10", "was written by an older punchcard"},
 	} {
 		path, commands := copyFile(t, sound), commandsOnFile

@@ -78,6 +78,8 @@ var actionWords = []struct {
 	{"card.search", "Searched for cards"},
 	{"cards.export", "Downloaded the list of cards"},
 	{"shop.export", "Exported all data of the shop"},
+	{"cards.run", "Began a change of many cards"},
+	{"cards.run_stop", "Stopped a change of many cards"},
 	{"program.create", "Created a program"},
 	{"program.update", "Changed a program"},
 	{"program.publish", "Published a program"},
@@ -180,6 +182,8 @@ var detailWords = map[string]web.Text{
 	"rows":                 "Rows",
 	"merged":               "Merged card",
 	"merged_with":          "Merged with",
+	"run":                  "Change of many cards",
+	"action":               "Change",
 }
 
 // valueWords are the values of such facts that are words.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/server/wire"
@@ -50,12 +51,17 @@ var exportColumns = []string{"id", "program", "status", "name", "email", "refere
 const exportTimeout = 30 * time.Second
 
 // exportFilters are the filters of the list of cards that an export has too.
-var exportFilters = []string{"program_id", "status", "seen", "prize_due"}
+var exportFilters = []string{"program_id", "status", "seen", "prize_due", "birthday"}
 
 // exportCards downloads the cards as a table, page by page. If a page fails after the
 // first one was sent, the connection is closed, so that the browser reports it.
 func exportCards(v *visit) error {
-	fields := searchFields(nonEmpty(v.r.URL.Query(), exportFilters...), v.now())
+	fields := v.searchFields(nonEmpty(v.r.URL.Query(), exportFilters...))
+	if ids := v.chosenCards(); len(ids) > 0 {
+		fields.Set("card_ids", strings.Join(ids, ","))
+	} else if v.r.URL.Query().Has("chosen") {
+		return kernel.Refuse(store.BadRequest, "Choose at least one card.")
+	}
 	fields.Set("limit", "100")
 	list, err := v.exportPage(fields)
 	if err != nil {

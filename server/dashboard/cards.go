@@ -31,7 +31,16 @@ type cardsPage struct {
 	Programs []web.Option
 	Statuses []web.Option
 	Seen     []web.Option
+	Sorts    []web.Option
+	Birthday bool // the person may filter by birthdays
 	Filtered bool
+	Searched bool   // by a text
+	Total    string // how many cards pass the filter; empty: they are not counted
+	Choose   bool   // the person may change many cards at once
+	Export   bool
+	Hidden   []web.Option // the filter, for the form that chooses cards
+	Changes  []web.Option
+	Form     *web.Form // of what to change
 	Cards    []cardRow
 	Pager    web.Pager
 	Now      time.Time
@@ -50,12 +59,17 @@ type cardRow struct {
 func showCards(v *visit) error {
 	q := v.r.URL.Query()
 	p := cardsPage{Frame: v.frame("Cards", cardsPath), Filter: v.filter(q), Now: v.now().Std()}
-	p.Filtered = len(nonEmpty(q, "q", "program_id", "status", "seen", "prize_due")) > 0
-	cards, pager, err := list[store.FoundCard](v, operation.SearchCards, searchFields(q, v.now()), p.Filter)
+	p.Filtered = len(nonEmpty(q, append([]string{"q", "sort"}, exportFilters...)...)) > 0
+	p.Searched = strings.TrimSpace(q.Get("q")) != ""
+	p.Birthday = v.allows(kernel.Manager)
+	cards, pager, err := list[store.FoundCard](v, operation.SearchCards, v.searchFields(q), p.Filter)
 	if err != nil {
 		return err
 	}
 	p.Pager = pager
+	if err := v.addChoice(&p, q); err != nil {
+		return err
+	}
 	for _, c := range cards {
 		p.Cards = append(p.Cards, v.cardRow(c))
 	}
@@ -66,9 +80,47 @@ func showCards(v *visit) error {
 	p.Programs = v.programFilter(programs)
 	p.Statuses = v.statusOptions()
 	p.Seen = v.seenOptions()
+	p.Sorts = v.sortOptions()
 	published := slices.ContainsFunc(programs, func(p store.Program) bool { return p.Active })
 	p.Actions, p.Empty = v.cardsActions(q, published)
 	return v.render("cards", p)
+}
+
+// addChoice adds how many cards there are, and what chooses some or all of them.
+func (v *visit) addChoice(p *cardsPage, q url.Values) error {
+	p.Choose, p.Export = v.allows(kernel.Manager), v.allows(kernel.Owner)
+	p.Changes, p.Form = v.changeOptions(), v.newForm(nil)
+	for _, name := range exportFilters {
+		if value := q.Get(name); value != "" {
+			p.Hidden = append(p.Hidden, web.Option{Value: name, Label: value})
+		}
+	}
+	if p.Searched || len(p.Filter.Errors) > 0 {
+		return nil
+	}
+	fields := v.searchFields(q)
+	fields.Del("cursor")
+	total, err := read[store.Total](v, operation.CountCards, queryInput{v, fields})
+	p.Total = v.cardTotal(total)
+	return err
+}
+
+// cardTotal says how many cards there are.
+func (v *visit) cardTotal(t store.Total) string {
+	if t.More {
+		return v.T("More than {0} card|More than {0} cards", t.N)
+	}
+	return v.T("{0} card in total|{0} cards in total", t.N)
+}
+
+// sortOptions are the orders of the list.
+func (v *visit) sortOptions() []web.Option {
+	return []web.Option{
+		v.option("", "Newest first", ""),
+		v.option(store.SortLastVisit, "Last visit first", ""),
+		v.option(store.SortStamps, "Most stamps first", ""),
+		v.option(store.SortBalance, "Highest balance first", ""),
+	}
 }
 
 // cardsActions returns what can be done with cards, and what to do where there is none.
@@ -83,6 +135,7 @@ func (v *visit) cardsActions(q url.Values, published bool) (actions []web.Action
 	if !v.allows(kernel.Manager) {
 		return actions, empty
 	}
+	actions = append(actions, v.link("Changes", runsPath, "activity", ""))
 	if !published {
 		return actions, v.link("Programs", "/dashboard/programs", "", "primary")
 	}
@@ -190,10 +243,18 @@ func (v *visit) seenOptions() []web.Option {
 
 // searchFields returns the fields of SearchCards that the page's query asks for. A choice of
 // the last use becomes a time, or days of the shop's calendar.
-func searchFields(q url.Values, now store.Time) url.Values {
-	fields := nonEmpty(q)
-	fields.Del("seen")
-	fields.Del("done")
+// A search by text and archived cards have an order of their own.
+func (v *visit) searchFields(q url.Values) url.Values {
+	fields, now := nonEmpty(q), v.now()
+	for _, name := range []string{"seen", "done", "birthday"} {
+		fields.Del(name)
+	}
+	if strings.TrimSpace(q.Get("q")) != "" || q.Get("status") == store.StatusArchived {
+		fields.Del("sort")
+	}
+	if q.Get("birthday") != "" && v.allows(kernel.Manager) {
+		fields.Set("birthday_month", strconv.Itoa(int(now.Std().In(v.zone()).Month())))
+	}
 	days, err := strconv.Atoi(q.Get("seen"))
 	switch {
 	case err != nil || days < -3650 || days > 3650:

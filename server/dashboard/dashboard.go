@@ -127,7 +127,7 @@ func bindings() []binding {
 	for _, subject := range [][]binding{
 		accountPages, activityPages, assistantPages, cardExportPages, cardFormPages, contactPages, cardListPages, cardPages,
 		cardPrintPages, customerPages, enrolmentPages, exportPages, importPages, keyPages, healthPages, locationPages,
-		logoPages, mergePages, moneyPages, peoplePages, prizePages,
+		logoPages, mergePages, moneyPages, peoplePages, prizePages, runPages,
 		programPages, programStatePages, settingsPages, setupPages, signInPages, reportPages, staffPages,
 		statisticsPages, tillPages, todayPages, userPages, webhookPages,
 	} {

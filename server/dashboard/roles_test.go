@@ -85,6 +85,11 @@ var minRoles = map[string]string{
 		POST /dashboard/location/:id/enable
 		GET /dashboard/location/:id/pin
 		POST /dashboard/location/:id/pin
+		GET /dashboard/cards/change
+		POST /dashboard/cards/change
+		GET /dashboard/runs
+		GET /dashboard/run/:id
+		POST /dashboard/run/:id/stop
 		GET /dashboard/new/card
 		POST /dashboard/new/card
 		GET /dashboard/imports
@@ -307,6 +312,7 @@ var validForms = map[string]url.Values{
 	"/dashboard/card/:id/adjust":            {"stamps": {"1"}, "reason": {"Goodwill"}, "location_id": {"loc_none"}},
 	"/dashboard/card/:id/erase":             {"_confirmation": {"Foreign"}},
 	"/dashboard/card/:id/customer/erase":    {"_confirmation": {"Foreign"}, "card_ids": {"crd_none"}},
+	"/dashboard/cards/change":               {"action": {"unlock"}, "card_ids": {"crd_none"}},
 	"/dashboard/card/:id/merge/:gone":       {"yes": {"true"}},
 	"/dashboard/program/:id/edit":           {"name": {"x"}},
 	"/dashboard/program/:id/preview":        {"name": {"x"}},

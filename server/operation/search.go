@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"punchcard/server/kernel"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -21,8 +22,33 @@ var SearchCards = declare(kernel.Operation{
 	Title:   "Search for cards",
 	Callers: viewer,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q SearchQuery) (store.Page[store.FoundCard], error) {
-		q.WholeEmail = c.Role < kernel.Manager
+		if err := q.forRole(c.Role); err != nil {
+			return store.Page[store.FoundCard]{}, err
+		}
 		return v.SearchCards(c.Access.Shop, q.CardSearch, q.PageQuery)
+	}),
+})
+
+// forRole sets what those see who see no addresses, and refuses what would tell them birthdays.
+func (q *SearchQuery) forRole(role kernel.Role) error {
+	q.WholeEmail = role < kernel.Manager
+	if q.WholeEmail && q.BirthdayMonth.Set {
+		return store.Invalid(store.Detail{Field: "birthday_month", Code: wire.CodeNotAllowed, Message: "is for managers only"})
+	}
+	return nil
+}
+
+// CountCards counts the cards that SearchCards finds. The first 1,000 are counted.
+var CountCards = declare(kernel.Operation{
+	ID:      "countCards",
+	Group:   cards,
+	Title:   "Count cards",
+	Callers: viewer,
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, q SearchQuery) (store.Total, error) {
+		if err := q.forRole(c.Role); err != nil {
+			return store.Total{}, err
+		}
+		return v.CountCards(c.Access.Shop, q.CardSearch, true)
 	}),
 })
 

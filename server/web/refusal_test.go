@@ -239,9 +239,8 @@ var notOnPages = map[string][]string{
 		"The card has %d codes of earlier cards, which is the maximum.",
 		"The code of an earlier card takes a prize or money only where staff sign in or the location asks for its PIN. Set a PIN for " +
 			"the location, sign in, or use the card's own code.",
-		"A card of a %s program does not take this.", "A prize of this threshold was redeemed already.",
-		"So many stamps would need a third card; give fewer at once.", "The PIN is wrong.", "The card expired on %s.",
-		"The card is full and the program does not repeat.",
+		"A prize of this threshold was redeemed already.",
+		"The PIN is wrong.", "The card expired on %s.",
 		"The client_reference was used for another action or another card.",
 		"The device has searched too often; scan the card's code or type it.",
 		"The location demands a staff PIN but none is set; set one with: punchcard location set-pin.",
@@ -251,7 +250,7 @@ var notOnPages = map[string][]string{
 		"The program demands a purchase: give spend_cents.",
 		"The program demands no purchase: spend_cents is not allowed.",
 		"The program gives a card at most %d stamps a day; this one has %d of today.", "The program is suspended.",
-		"The program's cards do not work at this location.", "The purchase is below the %d cents that a stamp demands.",
+		"The purchase is below the %d cents that a stamp demands.",
 		"The staff PIN is wrong.", "The staff session has ended. Sign in with your PIN again.",
 		"This device cannot use a card's id to write; send the content of the QR code, or the short code.",
 		"This location is disabled.", "Too many pages are open.",
@@ -280,7 +279,7 @@ var notOnPages = map[string][]string{
 var codesNotOnPages = []string{
 	"BusinessAPIRequired", "MCPAccessRequired", "LocationScopeUnsupported", // keys
 	"Unauthenticated", "ProofRequired", "TOTPRequired", // the browser is led to the page where it can be done
-	"AmountBelowMinStamp", "CardFullNoRepeat", "CardSuspended", "SpendNotEnabled", "SpendRequired", "ThresholdAlreadyClaimed", // tills
+	"AmountBelowMinStamp", "CardSuspended", "SpendNotEnabled", "SpendRequired", "ThresholdAlreadyClaimed", // tills
 }
 
 // TestRefusals checks that every refusal and every code that a page can receive has a text of

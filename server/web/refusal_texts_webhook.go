@@ -120,6 +120,8 @@ var plainRefusals = []Text{
 	"The card that is to go is archived.",
 	"Both are the same card, or one has overflowed from the other.",
 	"The cards are of different programs.",
+	"Choose at least one card.",
+	"Another change of many cards is running. Wait until it has ended, or stop it.",
 	"A prize of the card that is to go was redeemed in this cycle. Finish the cycle, or keep that card.",
 	"The card has expired.",
 	"Type what is asked for, exactly as it is written.",

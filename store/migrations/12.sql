@@ -36,6 +36,8 @@ CREATE TABLE contacts (
   member_since TEXT
 ) STRICT;
 CREATE INDEX contacts_phone ON contacts (shop_id, phone_key) WHERE phone_key IS NOT NULL;
+CREATE INDEX contacts_birthday ON contacts (shop_id, birthday) WHERE birthday IS NOT NULL;
+CREATE INDEX cards_balance ON cards (program_id, current_value) WHERE current_value IS NOT NULL AND archived_at IS NULL;
 CREATE TABLE foreign_codes (
   shop_id    INTEGER NOT NULL REFERENCES shops,
   barcode    TEXT    NOT NULL,
@@ -90,6 +92,31 @@ CREATE TABLE import_notes (
 ) STRICT;
 CREATE INDEX import_notes_import ON import_notes (import_id);
 CREATE INDEX transactions_money ON transactions (shop_id, location_id, value_delta) WHERE value_delta IS NOT NULL;
+CREATE TABLE card_runs (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  shop_id     INTEGER NOT NULL REFERENCES shops,
+  user_id     INTEGER REFERENCES users,
+  action      TEXT    NOT NULL,
+  state       TEXT    NOT NULL CHECK (state = 'running' OR state = 'done' OR state = 'stopped'),
+  fields      TEXT    NOT NULL,
+  roots       TEXT    NOT NULL,
+  position    INTEGER NOT NULL,
+  total       INTEGER NOT NULL,
+  more        INTEGER NOT NULL,
+  done        INTEGER NOT NULL DEFAULT 0,
+  refused     INTEGER NOT NULL DEFAULT 0,
+  created_at  INTEGER NOT NULL,
+  finished_at INTEGER
+) STRICT;
+CREATE INDEX card_runs_shop ON card_runs (shop_id);
+CREATE INDEX card_runs_running ON card_runs (state) WHERE state = 'running';
+CREATE INDEX card_runs_finished ON card_runs (finished_at) WHERE finished_at IS NOT NULL;
+CREATE TABLE card_run_refusals (
+  run_id  INTEGER NOT NULL REFERENCES card_runs,
+  card_id INTEGER NOT NULL REFERENCES cards,
+  message TEXT    NOT NULL,
+  PRIMARY KEY (run_id, card_id)
+) STRICT, WITHOUT ROWID;
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.

@@ -232,6 +232,13 @@ func (d *demo) addStates() {
 	d.Control("POST", "/cards/"+d.ids["card locked"]+"/lock", nil)
 	d.Control("POST", "/cards/"+d.ids["card archived"]+"/archive", nil)
 	d.Control("POST", "/cards/"+d.ids["card erased"]+"/delete", nil)
+	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+		run, err := tx.StartCardRun(d.Row(store.KindShop, d.ShopID), store.RunFields{
+			Action: store.Given("lock"), CardIDs: store.Given([]string{d.ids["card locked"], d.ids["card archived"]}),
+		}, store.Total{})
+		d.ids["run"] = run.ID
+		return err
+	})
 	d.ids["location closed"] = d.Control("POST", "/locations", fields{
 		"name":         d.name("Kiosk in the park"),
 		"city":         "Torino",

@@ -133,10 +133,14 @@ var visits = map[string][]visit{
 	"/dashboard/account/second-factor/remove": {{as: "manager"}},
 
 	"/dashboard/cards": {
-		{}, {query: "status=active"}, {query: "q=ada"}, {query: "q=nobody-is-called-so"}, {query: "seen=-14"},
+		{}, {query: "status=active"}, {query: "sort=last_visit"}, {query: "sort=stamps"}, {query: "birthday=true"}, {query: "q=ada"},
+		{query: "q=nobody-is-called-so"}, {query: "seen=-14"},
 		{query: "prize_due=true"}, {as: "viewer"},
 	},
-	"/dashboard/cards.csv": {{not: "a file"}},
+	"/dashboard/cards.csv":    {{not: "a file"}},
+	"/dashboard/cards/change": {{query: "action=lock"}, {query: "action=goodwill&all=true"}, {query: "action=extend&all=true&status=active"}},
+	"/dashboard/runs":         {{}},
+	"/dashboard/run/:id":      of("run"),
 	"/dashboard/card/:id": append(of("card", "card 1", "card locked", "card archived", "card discount", "card access",
 		"card prepaid"), visit{of: []string{"card erased"}, rules: Rules{Status: http.StatusNotFound}},
 		visit{of: []string{"card"}, as: "viewer"}),

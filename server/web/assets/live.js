@@ -1,10 +1,11 @@
 // Keeps the elements with data-part and an id up to date. The element with data-live names
 // a stream of server-sent events: each message holds the elements that changed, and the
 // event "reload" says that the page must be read again. Where streams do not work the page
-// is read again every 30 seconds. A hidden page asks for nothing.
+// is read again every 30 seconds. A page with data-reload is read again after so many seconds, as long as it has
+// the attribute. A hidden page asks for nothing.
 import { swap } from "./swap.js";
 
-const root = document.querySelector("[data-live]");
+const root = document.querySelector("[data-live], [data-reload]");
 let stream, timer;
 
 async function reload() {
@@ -18,6 +19,12 @@ async function reload() {
 }
 
 function open() {
+  const seconds = document.querySelector("[data-reload]")?.dataset.reload;
+  if (seconds) {
+    clearInterval(timer);
+    timer = setInterval(() => (document.querySelector("[data-reload]") ? reload() : clearInterval(timer)), seconds * 1000);
+    return;
+  }
   if (stream || !root.dataset.live) return;
   stream = new EventSource(root.dataset.live);
   stream.onmessage = (e) => swap(e.data);

@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"punchcard/store"
+)
+
+// newCardRuns returns the Service that makes the changes of many cards, slice by slice, so that tills have their
+// turn between them. A run that was interrupted goes on at the start.
+func newCardRuns(st *store.Store, h *housekeeping) Service {
+	return newLoop(func(ctx context.Context) {
+		t := time.NewTicker(housekeepingInterval)
+		defer t.Stop()
+		for {
+			err := h.writeBatches(ctx, runPause, func(tx *store.Tx) (bool, error) { return tx.StepCardRun() })
+			if !errors.Is(err, store.ErrClosed) {
+				h.report(err)
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-st.CardRunsDue():
+			case <-t.C:
+			}
+		}
+	})
+}
+
+// runPause is how long the service waits after a slice, in the time that the slice took.
+const runPause = 1

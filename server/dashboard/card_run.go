@@ -1,0 +1,218 @@
+package dashboard
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// runPages change many cards at once, and show how far that is.
+var runPages = []binding{
+	form(changePath, showChange, action{
+		op:     operation.StartCardRun,
+		fields: runFields,
+		then: then(func(v *visit, run store.CardRun) error {
+			return v.redirect(runPath(run.ID), runStarted)
+		}),
+	}),
+	page(runsPath, shows(operation.ListCardRuns, showRuns)),
+	page("/dashboard/run/:id", shows(operation.GetCardRun, showRun)),
+	post("/dashboard/run/:id/stop", action{
+		op:   operation.StopCardRun,
+		to:   "/dashboard/run/:id",
+		done: says("run-stopped", "The change was stopped. Cards that were changed stay so."),
+	}),
+}
+
+var runStarted = says("run-started", "The cards are being changed.")
+
+const (
+	changePath = "/dashboard/cards/change"
+	runsPath   = "/dashboard/runs"
+)
+
+func runPath(id string) string { return "/dashboard/run/" + id }
+
+// change is something that can be done with many cards.
+type change struct {
+	action string
+	name   web.Text // of the action
+	button web.Text
+	text   web.Text // what comes of it
+	danger bool
+}
+
+var changes = []change{
+	{store.RunLock, "Lock", "Lock the cards", "Tills refuse the cards until you unlock them. Stamps and balances stay.", false},
+	{store.RunUnlock, "Unlock", "Unlock the cards", "The cards can be used again.", false},
+	{store.RunArchive, "Archive", "Archive the cards",
+		"The cards end, and prizes that were not redeemed are lost. Their history stays. This cannot be undone.", true},
+	{store.RunExtend, "Later expiry date", "Set the expiry date",
+		"Cards that expire earlier get this day; others stay as they are. Cards on a phone keep their date: reissue them.", false},
+	{store.RunGoodwill, "Give stamps", "Give the stamps",
+		"Each card gets these stamps by an adjustment, also locked ones. They are no visit and count in no statistics.", false},
+}
+
+// changeOf returns the change of an action; the first one if there is none.
+func changeOf(action string) change {
+	for _, c := range changes {
+		if c.action == action {
+			return c
+		}
+	}
+	return changes[0]
+}
+
+func (v *visit) changeOptions() (list []web.Option) {
+	for _, c := range changes {
+		list = append(list, v.option(c.action, c.name, ""))
+	}
+	return list
+}
+
+// changePage asks before many cards are changed.
+type changePage struct {
+	web.Frame
+	Form      *web.Form
+	Action    string
+	Text      string
+	Button    string
+	Danger    bool
+	Total     string
+	Hidden    []web.Option
+	Locations []web.Option
+}
+
+// showChange asks before a change of the cards that are ticked, or of all of the filter.
+func showChange(v *visit, f *web.Form) error {
+	q := v.r.URL.Query()
+	if v.form != nil {
+		q = v.form
+	}
+	ids, all := v.chosenCards(), q.Get("all") == "true"
+	c := changeOf(q.Get("action"))
+	p := changePage{
+		Frame:  v.narrow(c.button, cardsPath),
+		Form:   f,
+		Action: c.action,
+		Text:   v.T(c.text),
+		Button: v.T(c.button),
+		Danger: c.danger,
+	}
+	total := store.Total{N: int64(len(ids))}
+	hide := func(name, value string) { p.Hidden = append(p.Hidden, web.Option{Value: name, Label: value}) }
+	hide("action", c.action)
+	if all {
+		hide("all", "true")
+		for _, name := range exportFilters {
+			if q.Get(name) != "" {
+				hide(name, q.Get(name))
+			}
+		}
+		var err error
+		if total, err = read[store.Total](v, operation.CountRun, queryInput{v, v.searchFields(nonEmpty(q, exportFilters...))}); err != nil {
+			return err
+		}
+	} else {
+		hide("card_ids", strings.Join(ids, " "))
+		if len(ids) == 0 && v.form == nil {
+			f.Problem = v.T(chooseCards)
+		}
+	}
+	p.Total = v.cardTotal(total)
+	if c.action == store.RunGoodwill {
+		locations, err := read[store.Page[store.Location]](v, operation.ListLocations, queryInput{v, url.Values{"limit": {"100"}}})
+		if err != nil {
+			return err
+		}
+		for _, l := range locations.Data {
+			p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: v.locationName(l.Name)})
+		}
+	}
+	return v.render("card_change", p)
+}
+
+// runFields turns the filter of the list and the ticked cards into the fields of a run.
+func runFields(v *visit, form url.Values) url.Values {
+	fields := cardTimes(v, v.searchFields(form))
+	fields.Del("card_ids")
+	if form.Get("all") != "true" {
+		fields["card_ids"] = v.chosenCards()
+		for _, name := range []string{"program_id", "status", "prize_due", "seen_from", "not_seen_days", "birthday_month"} {
+			fields.Del(name)
+		}
+	}
+	return fields
+}
+
+// runRow is a run as people read it.
+type runRow struct {
+	store.CardRun
+	Name  string
+	State web.Badge
+	Of    string // how many cards
+}
+
+func (v *visit) runRow(r store.CardRun) runRow {
+	row := runRow{CardRun: r, Name: v.T(changeOf(r.Action).name), State: v.badge("Running", "info")}
+	switch r.State {
+	case store.RunDone:
+		row.State = v.badge("Done", "good")
+	case store.RunStopped:
+		row.State = v.badge("Stopped", "warn")
+	}
+	row.Of = v.cardTotal(store.Total{N: r.Total, More: r.More})
+	return row
+}
+
+// runsPage is the list of the changes of many cards.
+type runsPage struct {
+	web.Frame
+	Runs []runRow
+	Now  time.Time
+}
+
+func showRuns(v *visit, list operation.List[store.CardRun]) error {
+	p := runsPage{Frame: v.frame("Changes of many cards", cardsPath), Now: v.now().Std()}
+	for _, r := range list.Data {
+		p.Runs = append(p.Runs, v.runRow(r))
+	}
+	return v.render("card_runs", p)
+}
+
+// runPage shows how far a change of many cards is, and what it could not do.
+type runPage struct {
+	web.Frame
+	Run      runRow
+	Percent  int64
+	Refusals []runRefusal
+	Stop     *web.Action // nil: it has ended, or the person may not
+	Path     string
+}
+
+// runRefusal is a card that was not changed.
+type runRefusal struct {
+	ID, Name, Text string
+}
+
+func showRun(v *visit, r store.CardRunReport) error {
+	p := runPage{Frame: v.frame("Change of many cards", cardsPath), Run: v.runRow(r.CardRun), Path: runPath(r.ID)}
+	p.Percent = min(100, 100*(r.Done+r.Refused)/max(1, r.Total))
+	if r.State == store.RunDone {
+		p.Percent = 100
+	}
+	if r.State == store.RunRunning && v.allows(kernel.Manager) {
+		stop := v.button("Stop", p.Path+"/stop", "", "")
+		p.Stop = &stop
+	}
+	for _, x := range r.Refusals {
+		text, args, _ := web.Refusal(x.Message, v.requestID())
+		p.Refusals = append(p.Refusals, runRefusal{x.CardID, v.cardName(x.HolderName.V), v.T(text, args...)})
+	}
+	return v.render("card_run", p)
+}

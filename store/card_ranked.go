@@ -1,0 +1,184 @@
+package store
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// The orders of CardSearch beside SortNewest.
+const (
+	SortLastVisit = "last_visit"
+	SortStamps    = "stamps"
+	SortBalance   = "balance"
+)
+
+// rankings are the columns of roots by which an index has the cards of a program, and the condition of that
+// index. Stamps have none: an index of them would make each stamp a quarter slower.
+var rankings = map[string]struct{ column, cond string }{
+	SortLastVisit: {"last_seen_day", "r.live=1"},
+	SortBalance:   {"current_value", "r.current_value IS NOT NULL AND r.archived_at IS NULL"},
+}
+
+// maxByStamps is the most cards that are sorted by their stamps: those that were presented last.
+const maxByStamps = 1000
+
+// rankedCard is a card with its place in a ranking.
+type rankedCard struct {
+	value, root int64
+	card        int64
+	stamps      int64
+}
+
+// compareRanked orders cards by their places, the greatest first.
+func compareRanked(a, b rankedCard) int {
+	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.root, a.root))
+}
+
+// rankedCursor returns the list's number and the shop for a cursor at a card with a value of at most 65,535.
+func rankedCursor(shop, value int64) uint64 {
+	return uint64(listRankedCards)<<48 | uint64(value)<<32 | uint64(shop)
+}
+
+// searchRanked returns the keys of a page of the cards that f selects in the order that it asks for.
+func (v *View) searchRanked(shop int64, f CardSearch, q PageQuery, p *Page[FoundCard]) (keys []int64, err error) {
+	p.Limit = v.limit(q)
+	start := rankedCard{value: math.MaxInt64, root: math.MaxInt64}
+	if q.Cursor.Set {
+		extra, key, ok := v.openAny(kindCursor, q.Cursor.V)
+		value := int64(extra >> 32 & 0xffff)
+		if !ok || extra != rankedCursor(shop, value) {
+			return nil, errCursor
+		}
+		if start = (rankedCard{value: value, root: key}); f.Sort.V == SortBalance { // it may exceed the cursor
+			start.value = v.number("SELECT ifnull((SELECT current_value FROM cards WHERE id=? AND shop_id=?), 0)", key, shop)
+		}
+	}
+	if f.Sort.V == SortStamps {
+		return v.searchByStamps(shop, f, start, p)
+	}
+	found, more := v.rankedCards(shop, f, f.Sort.V, start, p.Limit, v.s.opts.PageVisits)
+	if more.root != 0 {
+		p.NextCursor = Some(string(v.seal(nil, kindCursor, rankedCursor(shop, min(more.value, 0xffff)), more.root)))
+	}
+	for _, c := range found {
+		keys = append(keys, c.card)
+	}
+	return keys, v.failed
+}
+
+// searchByStamps sorts the maxByStamps cards that were presented last.
+func (v *View) searchByStamps(shop int64, f CardSearch, start rankedCard, p *Page[FoundCard]) (keys []int64, err error) {
+	found, _ := v.rankedCards(shop, f, SortLastVisit, rankedCard{value: math.MaxInt64, root: math.MaxInt64}, maxByStamps, maxByStamps)
+	for i := range found {
+		found[i].value, found[i].root = found[i].stamps, found[i].card
+	}
+	slices.SortFunc(found, compareRanked)
+	for _, c := range found {
+		switch {
+		case compareRanked(c, start) <= 0:
+		case len(keys) == p.Limit:
+			last := keys[len(keys)-1]
+			i := slices.IndexFunc(found, func(c rankedCard) bool { return c.card == last })
+			p.NextCursor = Some(string(v.seal(nil, kindCursor, rankedCursor(shop, found[i].stamps), last)))
+			return keys, v.failed
+		default:
+			keys = append(keys, c.card)
+		}
+	}
+	return keys, v.failed
+}
+
+// rankedCards merges the cards of all programs, of each in the order of an index, from after a place on. It
+// visits a part of visits rows of each program, and at least limit+1. more is the place from which
+// to go on, with the root 0 if there are no more cards.
+func (v *View) rankedCards(
+	shop int64,
+	f CardSearch,
+	sort string,
+	start rankedCard,
+	limit, visits int,
+) (found []rankedCard, more rankedCard) {
+	since := notSeen{}
+	if f.NotSeenDays.Set {
+		since = v.notSeenFor(shop, f.NotSeenDays.V)
+		if last := (rankedCard{value: since.day, root: math.MaxInt64}); sort == SortLastVisit && compareRanked(last, start) > 0 {
+			start = last // those that were presented later do not pass
+		}
+	}
+	programs := v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL ORDER BY id", shop)
+	if f.ProgramID.Set {
+		only := v.keyOrNone(KindProgram, f.ProgramID.V)
+		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != only })
+	}
+	conds, filterArgs := v.searchConditions(f, since)
+	r := rankings[sort]
+	sql := "SELECT " + epochColumn + ", r." + r.column + ", r.id, c.id, c.stamps_count, ifnull(" + conds +
+		", 0) FROM cards r JOIN cards c ON c.id=" + newestOfChain + " WHERE r.program_id=? AND " + r.cond + " AND r.shop_id=? AND (r." + r.column +
+		", r.id)<(?,?) ORDER BY r." + r.column + " DESC, r.id DESC LIMIT ?"
+	each := max(limit+1, visits/max(1, len(programs)))
+	for _, program := range programs {
+		visited, passing := 0, 0
+		var last rankedCard
+		for r := range v.each(sql, append(slices.Clone(filterArgs), program, shop, start.value, start.root, each)...) {
+			v.seeEpoch(r.int())
+			last = rankedCard{r.int(), r.int(), r.int(), r.int()}
+			if visited++; r.bool() {
+				found = append(found, last)
+				passing++
+			}
+			if passing > limit {
+				break
+			}
+		}
+		if passing <= limit && visited == each && (more.root == 0 || compareRanked(last, more) < 0) {
+			more = last // what comes after it in this program is not known
+		}
+	}
+	slices.SortFunc(found, compareRanked)
+	if more.root != 0 {
+		found = slices.DeleteFunc(found, func(c rankedCard) bool { return compareRanked(c, more) > 0 })
+	}
+	if len(found) > limit {
+		found, more = found[:limit], found[limit-1]
+	}
+	return found, more
+}
+
+// The most cards that the total of a list counts, and the most rows that it visits for them, so that the list stays
+// fast. A total for which a person waits counts as other totals do.
+const (
+	maxListTotal       = 1000
+	maxListTotalVisits = 1000
+)
+
+// CountCards returns how many cards a search finds. A quick count ends early.
+func (v *View) CountCards(shop int64, f CardSearch, quick bool) (t Total, err error) {
+	if details := f.Check(v.Now); details != nil {
+		return t, Invalid(details...)
+	}
+	v.snapshot()
+	f.Live = f.Live || f.Sort.Or(SortNewest) != SortNewest // orders have no archived cards
+	f.Sort = Opt[string]{}
+	limit, visits := maxTotal, maxTotalVisits
+	if quick {
+		limit, visits = maxListTotal, maxListTotalVisits
+	}
+	if f.bySeen() {
+		walk, programs := v.walkBySeen(Access{Shop: shop}, f.bySeenFilter(), 0, limit, visits)
+		for _, program := range programs {
+			if !walk.more {
+				walk.walkProgram(shop, program, -1, 0)
+			}
+		}
+		return Total{int64(len(walk.found)), walk.more}, v.failed
+	}
+	x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: visits}
+	if f.NotSeenDays.Set {
+		x.since = v.notSeenFor(shop, f.NotSeenDays.V)
+	}
+	if err = x.run(Opt[string]{}); err != nil {
+		return t, err
+	}
+	return Total{int64(len(x.found)), x.more}, v.failed
+}

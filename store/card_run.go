@@ -1,0 +1,351 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// The actions of a run.
+const (
+	RunLock     = "lock"
+	RunUnlock   = "unlock"
+	RunArchive  = "archive"
+	RunExtend   = "extend"
+	RunGoodwill = "goodwill"
+)
+
+// The states of a run.
+const (
+	RunRunning = "running"
+	RunDone    = "done"
+	RunStopped = "stopped"
+)
+
+// The bounds of runs. A slice is one write, after which tills have their turn.
+const (
+	runSliceCards  = 20
+	runSliceVisits = 500
+	maxRunRefusals = 100
+	runKept        = 30 * 24 * time.Hour
+	runListed      = 20
+)
+
+// RunFilter selects the cards of a run that are not chosen one by one, as CardSearch does. It has no q,
+// so that runs store no personal data.
+type RunFilter struct {
+	ProgramID     Opt[string] `json:"program_id"`
+	Status        Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
+	PrizeDue      Opt[bool]   `json:"prize_due"`
+	SeenFrom      Opt[Time]   `json:"seen_from"`
+	NotSeenDays   Opt[int64]  `json:"not_seen_days" min:"1" max:"3650"`
+	BirthdayMonth Opt[int64]  `json:"birthday_month" min:"1" max:"12"`
+}
+
+func (f RunFilter) search() CardSearch {
+	return CardSearch{ProgramID: f.ProgramID, Status: f.Status, PrizeDue: f.PrizeDue, SeenFrom: f.SeenFrom, NotSeenDays: f.NotSeenDays,
+		BirthdayMonth: f.BirthdayMonth}
+}
+
+// RunFields is the body of a change of many cards.
+type RunFields struct {
+	Action  Opt[string]   `json:"action" req:"true" enum:"lock,unlock,archive,extend,goodwill" doc:"extend sets a later expires_at where a card has an earlier one; goodwill gives stamps."`
+	CardIDs Opt[[]string] `json:"card_ids" max:"100" doc:"The cards; without them all cards that pass the filters."`
+	All     Opt[bool]     `json:"all" doc:"True: all cards that pass the filters."`
+	RunFilter
+	Stamps     Opt[int64]  `json:"stamps" min:"1" max:"100" doc:"For each card, with goodwill."`
+	LocationID Opt[string] `json:"location_id" doc:"That the ledger names, with goodwill."`
+	Reason     Opt[string] `json:"reason" min:"1" max:"200" format:"line" doc:"With goodwill, for the ledger. It is stored with the run, so it must name no person."`
+	ExpiresAt  Opt[Time]   `json:"expires_at" doc:"With extend, in the future."`
+}
+
+// Check validates the fields against the action and the time.
+func (f RunFields) Check(now Time) (details []Detail) {
+	need := func(set bool, field, action string) {
+		switch {
+		case set && f.Action.V != action:
+			details = append(details, Detail{field, "not_allowed", "is for the action " + action})
+		case !set && f.Action.V == action:
+			details = append(details, Detail{field, "required", "is required for the action " + action})
+		}
+	}
+	need(f.Stamps.Set, "stamps", RunGoodwill)
+	need(f.LocationID.Set, "location_id", RunGoodwill)
+	need(f.Reason.Set, "reason", RunGoodwill)
+	need(f.ExpiresAt.Set, "expires_at", RunExtend)
+	if (len(f.CardIDs.V) > 0) == f.All.V {
+		details = append(details, Detail{"card_ids", "required", "must name at least one card"})
+	}
+	if f.All.V {
+		details = append(details, f.search().Check(now)...)
+	}
+	return append(details, checkFuture(f.ExpiresAt, now)...)
+}
+
+// encode returns the fields that are set as a JSON object, which decode reads.
+func (f RunFields) encode() string {
+	set, v := map[string]any{}, reflect.ValueOf(f)
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if value := v.FieldByIndex(field.Index); !field.Anonymous && value.FieldByName("Set").Bool() {
+			set[field.Tag.Get("json")] = value.FieldByName("V").Interface()
+			if at, ok := set[field.Tag.Get("json")].(Time); ok {
+				set[field.Tag.Get("json")] = at.String()
+			}
+		}
+	}
+	text, _ := json.Marshal(set) // texts, numbers and truth values
+	return string(text)
+}
+
+func (f *RunFields) decode(text string) error {
+	var set map[string]json.RawMessage
+	err := json.Unmarshal([]byte(text), &set)
+	v := reflect.ValueOf(f).Elem()
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if raw, ok := set[field.Tag.Get("json")]; ok && err == nil {
+			value := v.FieldByIndex(field.Index)
+			value.FieldByName("Set").SetBool(true)
+			err = json.Unmarshal(raw, value.FieldByName("V").Addr().Interface())
+		}
+	}
+	return err
+}
+
+// CardRun is a change of many cards, one after the other, while the server goes on with other work.
+type CardRun struct {
+	ID         string     `json:"id"`
+	Action     string     `json:"action" enum:"lock,unlock,archive,extend,goodwill"`
+	State      string     `json:"state" enum:"running,done,stopped"`
+	Total      int64      `json:"total" doc:"Cards that were to be changed, as counted at the beginning."`
+	More       bool       `json:"more" doc:"There were more than total."`
+	Done       int64      `json:"done" doc:"Cards that are as they should be."`
+	Refused    int64      `json:"refused"`
+	CreatedAt  Time       `json:"created_at"`
+	FinishedAt Null[Time] `json:"finished_at"`
+}
+
+// CardRunReport is a run with the cards that it could not change.
+type CardRunReport struct {
+	CardRun
+	Refusals []RunRefusal `json:"refusals" doc:"The first 100 of them."`
+}
+
+// RunRefusal is why a card was not changed.
+type RunRefusal struct {
+	CardID     string       `json:"card_id"`
+	HolderName Null[string] `json:"holder_name"`
+	Message    string       `json:"message"`
+}
+
+const runCols = "id, action, state, total, more, done, refused, created_at, finished_at"
+
+func (g IDs) scanRun(r *rows) CardRun {
+	return CardRun{g.ID(KindCardRun, r.int()), r.str(), r.str(), r.int(), r.bool(), r.int(), r.int(), r.time(), r.nullTime()}
+}
+
+// CountRun returns how many cards a run would change, as far as counting is quick enough.
+func (v *View) CountRun(shop int64, f RunFields) (Total, error) {
+	if !f.All.V {
+		return Total{N: int64(len(f.CardIDs.V))}, nil
+	}
+	return v.CountCards(shop, f.search(), false)
+}
+
+// StartCardRun begins a change of many cards, whose number was counted before. A shop has one at a time.
+func (tx *Tx) StartCardRun(shop int64, f RunFields, total Total) (run CardRun, err error) {
+	if details := f.Check(tx.Now); details != nil {
+		return run, Invalid(details...)
+	}
+	if tx.number("SELECT count(*) FROM card_runs WHERE shop_id=? AND state='running'", shop) > 0 {
+		return run, refuse(Conflict, "Another change of many cards is running. Wait until it has ended, or stop it.")
+	}
+	if f.LocationID.Set {
+		if _, details := tx.ownKeys(KindLocation, shop, "location_id", []string{f.LocationID.V}); details != nil {
+			details[0].Field = "location_id"
+			return run, Invalid(details...)
+		}
+	}
+	roots := []int64{}
+	for i, id := range f.CardIDs.V {
+		root := tx.number("SELECT ifnull((SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=? AND deleted_at IS NULL), 0)",
+			tx.keyOrNone(KindCard, id), shop)
+		if root == 0 {
+			return run, Invalid(Detail{fmt.Sprintf("card_ids.%d", i), "invalid_value", "must be the id of a card of this shop"})
+		}
+		roots = append(roots, root)
+	}
+	slices.Sort(roots)
+	roots = slices.Compact(roots)
+	if !f.All.V {
+		total = Total{N: int64(len(roots))}
+	}
+	f.CardIDs = Opt[[]string]{}
+	key := tx.insert(`INSERT INTO card_runs (shop_id, user_id, action, state, fields, roots, position, total, more, created_at)
+		VALUES (?,?,?,?,?,?,(SELECT ifnull(max(id), 0)+1 FROM cards),?,?,?)`, shop, nonZero(tx.Actor.Key), f.Action.V, RunRunning,
+		f.encode(), jsonKeys(roots), total.N, total.More, tx.Now)
+	tx.audit(shop, "cards.run", KindCardRun, key, `{"action":"`+f.Action.V+`"}`)
+	tx.AfterCommit(tx.s.wakeRuns)
+	tx.one(func(r *rows) { run = tx.scanRun(r) }, "SELECT "+runCols+" FROM card_runs WHERE id=?", key)
+	return run, tx.failed
+}
+
+// wakeRuns lets CardRunsDue receive.
+func (s *Store) wakeRuns() {
+	select {
+	case s.runsDue <- struct{}{}:
+	default:
+	}
+}
+
+// CardRunsDue returns a channel that receives when a run has begun.
+func (s *Store) CardRunsDue() <-chan struct{} { return s.runsDue }
+
+// StopCardRun stops a run; the cards that it has changed stay changed.
+func (tx *Tx) StopCardRun(shop int64, id string) (run CardRun, err error) {
+	key := tx.keyOrNone(KindCardRun, id)
+	if tx.exec("UPDATE card_runs SET state=?, finished_at=? WHERE id=? AND shop_id=? AND state='running'", RunStopped, tx.Now, key, shop) > 0 {
+		tx.audit(shop, "cards.run_stop", KindCardRun, key, "")
+	}
+	err = tx.find("run", func(r *rows) { run = tx.scanRun(r) }, "SELECT "+runCols+" FROM card_runs WHERE id=? AND shop_id=?", key, shop)
+	return run, err
+}
+
+// CardRuns returns the newest runs of a shop.
+func (v *View) CardRuns(shop int64) ([]CardRun, error) {
+	list := collect(v, v.scanRun, "SELECT "+runCols+" FROM card_runs WHERE shop_id=? ORDER BY id DESC LIMIT ?", shop, runListed)
+	return list, v.failed
+}
+
+// CardRun returns a run of a shop with its report.
+func (v *View) CardRun(shop int64, id string) (r CardRunReport, err error) {
+	v.snapshot()
+	key := v.keyOrNone(KindCardRun, id)
+	if err = v.find("run", func(row *rows) { r.CardRun = v.scanRun(row) },
+		"SELECT "+runCols+" FROM card_runs WHERE id=? AND shop_id=?", key, shop); err != nil {
+		return r, err
+	}
+	r.Refusals = collect(v, func(row *rows) RunRefusal {
+		return RunRefusal{v.ID(KindCard, row.int()), row.nullStr(), row.str()}
+	}, `SELECT x.card_id, ifnull(c.holder_name, ''), x.message FROM card_run_refusals x JOIN cards c ON c.id=x.card_id
+		WHERE x.run_id=? AND c.deleted_at IS NULL ORDER BY x.card_id DESC`, key)
+	return r, v.failed
+}
+
+// cardRun is a run with what it has still to do: the chains whose roots are below its position.
+type cardRun struct {
+	key, shop, user, position int64
+	fields                    RunFields
+	roots                     []int64 // in order; empty: those that pass the filter
+}
+
+// StepCardRun does the next slice of the oldest run, and reports whether there is more to do. The changes of the
+// cards and the position are one transaction, so that a run that was interrupted goes on
+// where it was and changes no card twice. Without a run it deletes one that is no longer kept.
+func (tx *Tx) StepCardRun() (more bool, err error) {
+	var run cardRun
+	var fields string
+	read := func(r *rows) {
+		run.key, run.shop, run.user, run.position, fields, run.roots = r.int(), r.int(), r.int(), r.int(), r.str(), r.keys()
+	}
+	if !tx.one(read, `SELECT id, shop_id, ifnull(user_id, 0), position, fields, (SELECT group_concat(value) FROM json_each(roots))
+		FROM card_runs WHERE state='running' ORDER BY id LIMIT 1`) {
+		return tx.pruneCardRun(), tx.failed
+	}
+	if err = run.fields.decode(fields); err != nil {
+		return false, err
+	}
+	tx.Actor = Actor{Type: "user", Key: run.user, Context: `"run":"` + tx.ID(KindCardRun, run.key) + `"`}
+	next, position := tx.nextOfRun(run)
+	done, refused := 0, 0
+	for _, root := range next {
+		switch err := tx.changeInRun(run, root); {
+		case err == nil:
+			done++
+		default:
+			refusal, ok := AsError(err)
+			if !ok {
+				return false, err
+			}
+			refused++
+			tx.exec(`INSERT INTO card_run_refusals (run_id, card_id, message) SELECT ?1, ?2, ?3
+				WHERE (SELECT count(*) FROM card_run_refusals WHERE run_id=?1)<?4`, run.key, root, refusal.Message, maxRunRefusals)
+		}
+	}
+	state, finished := RunRunning, Null[Time]{}
+	if position == 0 {
+		state, finished = RunDone, Some(tx.Now)
+	}
+	tx.exec("UPDATE card_runs SET position=?, done=done+?, refused=refused+?, state=?, finished_at=? WHERE id=?", position, done, refused,
+		state, finished, run.key)
+	return true, tx.failed
+}
+
+// nextOfRun returns the roots of the next slice, the greatest first, and the position after it, 0 at the end.
+func (tx *Tx) nextOfRun(run cardRun) (next []int64, position int64) {
+	if len(run.roots) > 0 {
+		for _, root := range slices.Backward(run.roots) {
+			if root < run.position && len(next) < runSliceCards {
+				next = append(next, root)
+			}
+		}
+		if len(next) < runSliceCards {
+			return next, 0
+		}
+		return next, next[len(next)-1]
+	}
+	v := &View{queries: tx.queries, inSnapshot: true}
+	f := run.fields.search()
+	since := notSeen{}
+	if f.NotSeenDays.Set {
+		since = v.notSeenFor(run.shop, f.NotSeenDays.V)
+	}
+	conds, args := v.searchConditions(f, since)
+	sql := "SELECT r.id, r.root_id IS NULL AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=r.id OR c.root_id=r.id) AND " + conds +
+		") FROM cards r WHERE r.shop_id=? AND r.deleted_at IS NULL AND r.id<? ORDER BY r.id DESC LIMIT ?"
+	visited := 0
+	for r := range tx.each(sql, append(args, run.shop, run.position, runSliceVisits)...) {
+		visited++
+		if position = r.int(); r.bool() {
+			if next = append(next, position); len(next) == runSliceCards {
+				return next, position
+			}
+		}
+	}
+	if visited < runSliceVisits {
+		position = 0
+	}
+	return next, position
+}
+
+// changeInRun changes the chain of a root.
+func (tx *Tx) changeInRun(run cardRun, root int64) error {
+	id := tx.ID(KindCard, tx.number(`SELECT ifnull((SELECT max(id) FROM cards WHERE root_id=?1 AND archived_at IS NULL
+		AND deleted_at IS NULL), ?1)`, root))
+	f := run.fields
+	switch f.Action.V {
+	case RunLock, RunUnlock:
+		return errorIn(tx.SetCardLocked(run.shop, id, f.Action.V == RunLock))
+	case RunArchive:
+		return errorIn(tx.ArchiveCard(run.shop, id))
+	case RunGoodwill:
+		return errorIn(tx.AdjustCard(run.shop, id, AdjustFields{Stamps: f.Stamps, LocationID: f.LocationID, Reason: f.Reason}))
+	}
+	a := Access{Shop: run.shop}
+	c, err := tx.card(a, id)
+	if err != nil || c.Status != StatusArchived && (!c.ExpiresAt.Valid || c.ExpiresAt.V >= f.ExpiresAt.V) {
+		return err
+	}
+	return errorIn(tx.UpdateCard(a, id, CardPatch{ExpiresAt: f.ExpiresAt}))
+}
+
+// errorIn returns the error of a call with two results.
+func errorIn[T any](_ T, err error) error { return err }
+
+// pruneCardRun deletes a run that has ended long ago, and reports whether there was one.
+func (tx *Tx) pruneCardRun() bool {
+	key := tx.number("SELECT ifnull((SELECT id FROM card_runs WHERE finished_at<? ORDER BY finished_at LIMIT 1), 0)", tx.Now.Add(-runKept))
+	tx.exec("DELETE FROM card_run_refusals WHERE run_id=?", key)
+	return tx.exec("DELETE FROM card_runs WHERE id=?", key) > 0
+}
