@@ -48,8 +48,7 @@ var mayImport = map[string]string{
 	"store/file":           "",
 	"store/money":          "",
 	"store/phone":          "",
-	"store/money":          "",
-	"server/sheet":         "",
+	"server/sheet":         "store",
 }
 
 // TestImports checks that every package imports only what mayImport permits.

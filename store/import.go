@@ -24,11 +24,13 @@ const importSlice = 50
 type ImportRow struct {
 	CardFields
 	HolderContactPatch
-	Stamps      Opt[int64]    `json:"stamps" min:"0" max:"100000"`
-	Balance     Opt[int64]    `json:"balance" min:"0" max:"100000000"` // in cents
-	Claimed     Opt[[]string] `json:"claimed" max:"200"`               // thresholds; one that is there twice was redeemed on both cards
-	MemberSince Opt[string]   `json:"member_since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" words:"must be a date, such as 2024-05-31"`
-	LastVisit   Opt[string]   `json:"last_visit" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" words:"must be a date, such as 2024-05-31"`
+	Stamps  Opt[int64]    `json:"stamps" min:"0" max:"100000"`
+	Balance Opt[int64]    `json:"balance" min:"0" max:"100000000"` // in cents
+	Claimed Opt[[]string] `json:"claimed" max:"200"`               // thresholds of prizes
+	// ClaimedOverflow are thresholds too, for the card that the first one overflowed into.
+	ClaimedOverflow Opt[[]string] `json:"claimed_overflow" max:"200"`
+	MemberSince     Opt[string]   `json:"member_since" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" words:"must be a date, such as 2024-05-31"`
+	LastVisit       Opt[string]   `json:"last_visit" pattern:"^[0-9]{4}-[0-9]{2}-[0-9]{2}$" words:"must be a date, such as 2024-05-31"`
 }
 
 // ImportOptions say how a file is imported.

@@ -121,7 +121,7 @@ func (c *ImportCheck) checkState(p *ImportPlan) (faults []Detail) {
 		faults = append(faults, Detail{"balance", "not_allowed", "is for cards of prepaid programs only"})
 	}
 	if !CollectsStamps(kind) {
-		if r.Stamps.V > 0 || len(r.Claimed.V) > 0 {
+		if r.Stamps.V > 0 || len(r.Claimed.V)+len(r.ClaimedOverflow.V) > 0 {
 			field := "stamps"
 			if r.Stamps.V == 0 {
 				field = "claimed"
@@ -140,28 +140,30 @@ func (c *ImportCheck) checkState(p *ImportPlan) (faults []Detail) {
 	}
 	top, _ := c.program.highestThreshold()
 	on := [2]int64{min(r.Stamps.V, total), max(0, r.Stamps.V-total)} // the stamps of the two cards
-	for _, text := range r.Claimed.V {
-		threshold, err := strconv.ParseInt(text, 10, 64)
-		prize := slices.IndexFunc(c.program.Prizes, func(z Prize) bool { return z.Threshold == threshold })
-		claim := importedClaim{threshold: threshold}
-		claim.second = slices.ContainsFunc(p.claims, func(have importedClaim) bool { return have.threshold == threshold })
-		stamps := on[0]
-		if claim.second {
-			stamps = on[1]
+	for n, list := range [][]string{r.Claimed.V, r.ClaimedOverflow.V} {
+		for _, text := range list {
+			claim := importedClaim{second: n == 1}
+			claim.threshold, _ = strconv.ParseInt(text, 10, 64)
+			field, stamps := [2]string{"claimed", "claimed_overflow"}[n], on[n]
+			prize := slices.IndexFunc(c.program.Prizes, func(z Prize) bool { return z.Threshold == claim.threshold })
+			if prize >= 0 {
+				claim.prize, _ = c.q.Key(KindPrize, c.program.Prizes[prize].ID)
+			}
+			switch {
+			case prize < 0:
+				return append(faults, Detail{field, "invalid_value",
+					"must be numbers of stamps at which the program has a prize, separated by blanks"})
+			case stamps < claim.threshold:
+				return append(faults, Detail{field, "invalid_value",
+					fmt.Sprintf("has a prize for %d stamps, and the card has %d", claim.threshold, stamps)})
+			case c.program.RepeatAfterReset && claim.threshold == top && stamps == total:
+				return append(faults, Detail{field, "invalid_value",
+					"has the last prize of a full card, after which the card starts again: give the stamps of the new round"})
+			case slices.Contains(p.claims, claim):
+				return append(faults, Detail{field, "invalid_value", "has a prize twice"})
+			}
+			p.claims = append(p.claims, claim)
 		}
-		switch {
-		case err != nil || prize < 0:
-			return append(faults, Detail{"claimed", "invalid_value", "must be numbers of stamps at which the program has a prize, separated by blanks"})
-		case stamps < threshold:
-			return append(faults, Detail{"claimed", "invalid_value", fmt.Sprintf("has a prize for %d stamps, and the card has %d", threshold, stamps)})
-		case c.program.RepeatAfterReset && threshold == top && stamps == total:
-			return append(faults, Detail{"claimed", "invalid_value",
-				"has the last prize of a full card, after which the card starts again: give the stamps of the new round"})
-		case slices.ContainsFunc(p.claims, func(have importedClaim) bool { return have.second && have.threshold == threshold }):
-			return append(faults, Detail{"claimed", "invalid_value", "has a prize more often than there are cards"})
-		}
-		claim.prize, _ = c.q.Key(KindPrize, c.program.Prizes[prize].ID)
-		p.claims = append(p.claims, claim)
 	}
 	return faults
 }

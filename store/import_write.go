@@ -360,7 +360,7 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 		chain.instances[0].CurrentValue = r.Balance.Value()
 		tx.exec("UPDATE cards SET current_value=?1, initial_value=?1 WHERE id=?2", r.Balance.V, root)
 	}
-	if r.Stamps.Set || r.Claimed.Set {
+	if r.Stamps.Set || r.Claimed.Set || r.ClaimedOverflow.Set {
 		stamps := r.Stamps.Or(chain.stamps())
 		tx.setOpening(chain, stamps, plan.claims)
 	}

@@ -32,7 +32,8 @@ var importBinding = binding{
 	extra: flags[importFlags],
 	columns: []string{
 		"file=run.file_name", "import=run.id", "state=run.state", "rows", "new cards=new", "cards to change=updates",
-		"cards that must not change=refused", "rows of other programs=other_program", "points left=points_left", "faulty rows=faulty",
+		"cards that must not change=refused", "rows of other programs=other_program",
+		"rows of archived cards=archived", "points left=points_left", "faulty rows=faulty",
 		"cards added=run.added", "cards changed=run.updated", "cards left as they are=run.unchanged", "rows left out=run.skipped",
 	},
 	otherColumns: []string{"import=id", "state", "cards erased=removed", "cards kept=kept"},

@@ -31,6 +31,7 @@ var actionGroups = []actionGroup{
 	{"transaction", "At the till", "Everything at the till"},
 	{"card", "Cards", "Everything about cards"},
 	{"cards", "Lists of cards", "Everything about lists of cards"},
+	{"import", "Imports", "Everything about imports"},
 	{"program", "Programs", "Everything about programs"},
 	{"prize", "Prizes", "Everything about prizes"},
 	{"location", "Locations", "Everything about locations"},

@@ -153,29 +153,22 @@ const chooseCards = web.Text("Choose at least one card.")
 
 // exportCustomer downloads what is stored about the holders of the cards that are ticked.
 func exportCustomer(v *visit) error {
-	if err := v.require(operation.ExportCard); err != nil {
+	if err := v.require(operation.ExportPerson); err != nil {
 		return err
 	}
 	ids := v.chosenCards()
 	if len(ids) == 0 {
 		return showCustomer(v, v.T(chooseCards))
 	}
-	type file struct {
-		Cards []json.RawMessage `json:"cards"`
-	}
-	var f file
-	for _, id := range ids {
-		x, err := read[store.CardExport](v, operation.ExportCard, withID(id))
-		if err != nil {
-			return err
-		}
-		f.Cards = append(f.Cards, wire.Append(nil, &x))
-	}
-	text, err := json.MarshalIndent(f, "", "  ")
+	x, err := read[store.PersonExport](v, operation.ExportPerson, v.with(store.PersonQuery{CardIDs: store.Given(ids)}))
 	if err != nil {
 		return err
 	}
-	b := bytes.NewBuffer(append(text, '\n'))
+	var text bytes.Buffer
+	if err := json.Indent(&text, wire.Append(nil, &x), "", "  "); err != nil {
+		return err
+	}
+	b := bytes.NewBuffer(append(text.Bytes(), '\n'))
 	v.download("application/json", "customer-"+v.now().Std().In(v.zone()).Format(time.DateOnly)+".json")
 	v.w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	v.w.Write(b.Bytes())

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"encoding/json"
 	"net/url"
+	"strings"
 	"testing"
 
 	"punchcard/store"
@@ -31,9 +32,9 @@ func TestCustomerPage(t *testing.T) {
 	manager.get(at + "/erase").want(200).has("Choose at least one card.")
 
 	owner.get(at + "/export").want(200).has("Choose at least one card.")
-	var x struct{ Cards []store.CardExport }
-	if err := json.Unmarshal([]byte(owner.get(at+"/export?card_ids="+card).want(200).body), &x); err != nil || len(x.Cards) != 1 ||
-		x.Cards[0].Contact.Note.V != "Likes tea" {
+	var x store.PersonExport
+	if err := json.Unmarshal([]byte(owner.get(at+"/export?card_ids="+card).want(200).body), &x); err != nil || len(x.Chains) != 1 ||
+		!strings.Contains(string(x.Chains[0].Contact), "Likes tea") {
 		t.Errorf("the export has %+v, %v", x, err)
 	}
 	owner.get(at + "/export?card_ids=" + card + "&card_ids=crd_none").want(404)

@@ -45,24 +45,26 @@ func importPath(id string) string { return strings.Replace(importAt, ":id", id, 
 
 // importLabels are the names of what a column may hold. TestImportFields checks that each has one.
 var importLabels = map[string]web.Text{
-	"holder_name":  "Name",
-	"holder_email": "Email",
-	"phone":        "Phone number",
-	"birthday":     "Birthday",
-	"note":         "Note",
-	"stamps":       "Stamps or points",
-	"balance":      "Balance",
-	"claimed":      "Prizes already redeemed, by their stamps",
-	"code":         "Code of the earlier card",
-	"code_2":       "Second code",
-	"code_3":       "Third code",
-	"code_4":       "Fourth code",
-	"code_5":       "Fifth code",
-	"external_ref": "Number of the customer",
-	"expires_at":   "Expires",
-	"member_since": "Customer since",
-	"last_visit":   "Last visit",
-	"program":      "Program",
+	"holder_name":      "Name",
+	"holder_email":     "Email",
+	"phone":            "Phone number",
+	"birthday":         "Birthday",
+	"note":             "Note",
+	"stamps":           "Stamps or points",
+	"balance":          "Balance",
+	"claimed":          "Prizes already redeemed, by their stamps",
+	"claimed_overflow": "Those redeemed on the next card",
+	"state":            "Status",
+	"code":             "Code of the earlier card",
+	"code_2":           "Second code",
+	"code_3":           "Third code",
+	"code_4":           "Fourth code",
+	"code_5":           "Fifth code",
+	"external_ref":     "Number of the customer",
+	"expires_at":       "Expires",
+	"member_since":     "Customer since",
+	"last_visit":       "Last visit",
+	"program":          "Program",
 }
 
 // importsPage is the form of a file, and the imports before.
@@ -266,6 +268,9 @@ func (v *visit) showMapping(p *importPage) error {
 	}
 	if report.Other > 0 {
 		add("Rows of other programs", v.Number(report.Other))
+	}
+	if report.Archived > 0 {
+		add("Rows of archived cards", v.Number(report.Archived))
 	}
 	p.Ready = report.New+report.Updates > 0 && (report.Faulty == 0 || p.Form.Value("skip_faulty") == "true")
 	return v.render("import_map", p)

@@ -70,11 +70,11 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 		if err != nil {
 			return err
 		}
-		run, err := tx.StartCardRun(shop, store.RunFields{Action: store.Given("unlock"), CardIDs: store.Given([]string{card})}, store.Total{})
+		changes, err := tx.StartCardRun(shop, store.RunFields{Action: store.Given("unlock"), CardIDs: store.Given([]string{card})}, store.Total{})
 		if err != nil {
 			return err
 		}
-		out["run"] = run.ID
+		out["run"] = changes.ID
 		l, err := tx.Invite(shop, "invited@test.example", store.RoleViewer)
 		out["person"], out["invitation"], out["session"] = s.App.Store.ID(store.KindUser, user), l.ID, session.ID
 		return err

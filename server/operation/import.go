@@ -36,6 +36,7 @@ type ImportReport struct {
 	Updates    int64                       `json:"updates" doc:"Rows of cards that are there and may be changed."`
 	Refused    int64                       `json:"refused" doc:"Rows of cards that are there and must not be changed."`
 	Other      int64                       `json:"other_program" doc:"Rows of other programs."`
+	Archived   int64                       `json:"archived" doc:"Rows of archived cards, which are left out."`
 	PointsLeft int64                       `json:"points_left"`
 	Faulty     int64                       `json:"faulty" doc:"Rows with faults."`
 	Faults     []ImportFault               `json:"faults" doc:"The first 10,000."`
@@ -203,6 +204,10 @@ func (w *importWork) add(raw store.RawRow) {
 	program := w.check.Program()
 	if column, name := w.column("program", raw.Cells); column != "" && name != program.ID && !strings.EqualFold(name, program.Name) {
 		r.Other++
+		return
+	}
+	if _, state := w.column("state", raw.Cells); state == store.StatusArchived {
+		r.Archived++
 		return
 	}
 	r.Rows++

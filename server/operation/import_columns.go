@@ -41,7 +41,7 @@ var importFields = []importField{
 		"pointsbalance currentpoints loyaltypoints punches punti puntos " +
 		"stempel punkte timbri sellos tampons", convert: (*importer).stamps},
 	{name: "balance", columns: "cardbalance giftcardbalance credit storecredit credito saldo guthaben solde", convert: (*importer).amount},
-	{name: "claimed", columns: "claimedprizes redeemed"},
+	{name: "claimed", columns: "claimedprizes redeemed"}, {name: "claimed_overflow"},
 	{name: "code", columns: "code barcode cardnumber cardcode cardno kartennummer numerocarta tessera codice codigo tarjeta carte"},
 	{name: "code_2"}, {name: "code_3"}, {name: "code_4"}, {name: "code_5"},
 	{name: "external_ref", columns: "externalref squarecustomerid customerid id reference referenceid ref memberid membernumber customernumber " +
@@ -51,7 +51,8 @@ var importFields = []importField{
 		"signupdate registered registrationdate firstvisit", convert: (*importer).day},
 	{name: "last_visit", columns: "lastvisited lastseen lastvisitdate lastactivity lastactive lasttransaction " +
 		"ultimavisita letzterbesuch dernierevisite", convert: (*importer).day},
-	{name: "program", columns: "programid programname card cardname loyaltyprogram"},
+	{name: "state"},
+	{name: "program", columns: "program programid programname card cardname loyaltyprogram"},
 }
 
 // plainName returns a name of a column without case, accents, blanks and punctuation.
@@ -187,7 +188,7 @@ func (i *importer) row(cells []string) (r store.ImportRow, faults []store.Detail
 	var codes []string // the fields of the codes
 	for _, f := range importFields {
 		column, cell := i.column(f.name, cells)
-		if column == "" || f.name == "program" || cell == "" {
+		if column == "" || f.name == "program" || f.name == "state" || cell == "" {
 			continue
 		}
 		if f.convert != nil {
@@ -201,8 +202,8 @@ func (i *importer) row(cells []string) (r store.ImportRow, faults []store.Detail
 		switch {
 		case strings.HasPrefix(f.name, "code"):
 			form["codes"], codes = append(form["codes"], cell), append(codes, f.name)
-		case f.name == "claimed":
-			form["claimed"] = strings.Fields(cell)
+		case strings.HasPrefix(f.name, "claimed"):
+			form[f.name] = strings.Fields(cell)
 		default:
 			form.Set(f.name, cell)
 		}

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
+
+	"punchcard/store"
 )
 
 // The limits of a table.
@@ -44,7 +46,7 @@ func errorf(format string, args ...any) error { return Error(fmt.Sprintf(format,
 
 // Read reads a table whose first row has the names of the columns. Its text is UTF-8, UTF-16 or
 // Windows-1252, and commas, semicolons or tabs separate its cells. An apostrophe by which a program
-// has kept a cell from being a formula is removed; see unquoteFormula. The error is an Error.
+// has kept a cell from being a formula is removed; see [store.Undefuse]. The error is an Error.
 func Read(file []byte) (Sheet, error) {
 	text, err := decode(file)
 	if err != nil {
@@ -178,19 +180,9 @@ func columns(header []string) ([]string, error) {
 func clean(cells []string) []string {
 	cleaned := make([]string, len(cells))
 	for i, cell := range cells {
-		cleaned[i] = unquoteFormula(strings.TrimSpace(cell))
+		cleaned[i] = store.Undefuse(strings.TrimSpace(cell))
 	}
 	return cleaned
-}
-
-// unquoteFormula removes the apostrophe by which an export keeps a spreadsheet from taking a cell for
-// a formula.
-func unquoteFormula(cell string) string {
-	rest := strings.TrimLeft(cell, "'")
-	if rest != cell && rest != "" && strings.IndexByte("=+-@\t\r", rest[0]) >= 0 {
-		return cell[1:]
-	}
-	return cell
 }
 
 // readError returns what is wrong with the text of a table.

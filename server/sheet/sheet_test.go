@@ -73,17 +73,6 @@ func TestReadFaults(t *testing.T) {
 	}
 }
 
-// TestFormulas checks that an apostrophe which keeps a cell from being a formula is removed once.
-func TestFormulas(t *testing.T) {
-	for cell, want := range map[string]string{
-		"'=1": "=1", "'+39": "+39", "''=1": "'=1", "'@x": "@x", "'-5": "-5", "'tis": "'tis", "'": "'", "''": "''", "=1": "=1",
-	} {
-		if got := unquoteFormula(cell); got != want {
-			t.Errorf("%q: got %q, want %q", cell, got, want)
-		}
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("Name,Phone\r\nZoë,'+39 06\r\n"))
 	f.Add([]byte("sep=;\n\"a\";b\n1;2"))

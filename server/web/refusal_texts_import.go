@@ -19,7 +19,7 @@ var importRefusals = []refusal{
 	{"is also in line %d", "Line {0} has the same."},
 	{"is for cards of stamp programs only", "Only cards of stamp programs have this."},
 	{"has a prize for %d stamps, and the card has %d", "The prize needs {0} stamps, and the card has {1}."},
-	{"has a prize more often than there are cards", "The prize is there more often than there are cards."},
+	{"has a prize twice", "The prize is there twice."},
 	{"has the last prize of a full card, after which the card starts again: give the stamps of the new round",
 		"With this prize the card starts again: the file must have the stamps of the new round."},
 	{"must be numbers of stamps at which the program has a prize, separated by blanks",
