@@ -63,6 +63,7 @@ func runOperations(f *fixture) {
 	f.writes(func(tx *Tx) {
 		succeed(tx.DeleteWebhook(f.a, l.program, hook))
 		check(tx.SweepDeliveries(&DeliverySweep{}, 10))
+		check(tx.CopyProgram(f.a.Shop, l.program, f.a.Shop))
 		succeed(tx.EraseCard(f.a.Shop, expired), tx.DeleteProgram(f.a.Shop, l.program))
 		check(tx.RevokeAllKeys(f.a.Shop))
 	})

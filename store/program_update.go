@@ -16,16 +16,21 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if err != nil {
 		return d, err
 	}
+	tx.insertProgram(a.Shop, &p)
+	tx.setScope(p.key, scope)
+	return tx.recordProgramChange(a, p.key, "program.create", event.ProgramCreated)
+}
+
+// insertProgram inserts a program into a shop, with sums of 0, and sets its key.
+func (tx *Tx) insertProgram(shop int64, p *program) {
 	p.key = tx.insert(
 		`INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, total_stamps,
 		repeat_after_reset, stamps_expire_after_days, discount_percent, initial_balance_cents, default_expire_after_days, logo_url,
 		access_image_url,
 		brand_color_hex, bg_color_hex, text_color_hex, icon_key, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		append(append([]any{tx.nextKey("programs"), a.Shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
-	tx.setScope(p.key, scope)
+		append(append([]any{tx.nextKey("programs"), shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
 	tx.exec("INSERT INTO program_counts (program_id) VALUES (?)", p.key)
-	return tx.recordProgramChange(a, p.key, "program.create", event.ProgramCreated)
 }
 
 // columns returns the values of the columns that creating and updating write.

@@ -60,6 +60,15 @@ var programBindings = []binding{
 		below:   hintPrizes,
 	},
 	{
+		path:     "program copy",
+		help:     "Copy a program with its prizes into another shop of the file, unpublished.",
+		op:       operation.CopyProgram,
+		args:     []argument{programArg},
+		required: []string{"to_shop_id"},
+		columns:  programColumns,
+		lists:    []list{prizeList},
+	},
+	{
 		path:  "program delete",
 		help:  "Delete a program: its cards are archived, its webhooks are deleted, its ledger stays.",
 		op:    operation.DeleteProgram,

@@ -86,6 +86,7 @@ var idFields = map[string]*resource{
 	"program_id":          programKind,
 	"program_ids":         programKind,
 	"scoped_location_ids": locationKind,
+	"to_shop_id":          shopKind,
 }
 
 // usageError is an error about what was typed, which does not concern the file.

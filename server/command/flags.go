@@ -52,6 +52,7 @@ var flagNames = map[string]string{
 	"scoped_location_ids": "location",
 	"scopes":              "scope",
 	"with_events":         "events",
+	"to_shop_id":          "to",
 }
 
 // withoutFlag are the fields that are no flags, each with the reason.

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"net/netip"
+	"slices"
 
 	"punchcard/store"
 )
@@ -145,6 +146,17 @@ func SessionCaller(id *store.SessionIdentity) Caller {
 
 // roles are the roles in a shop by their names in the store.
 var roles = map[string]Role{store.RoleViewer: Viewer, store.RoleManager: Manager, store.RoleOwner: Owner}
+
+// Manages reports whether a person may change what is in a shop of the file, which need not be the
+// one that the session looks at. At the command line that is every shop.
+func (c *Caller) Manages(shop int64) bool {
+	if c.Session == nil {
+		return c.Role >= Manager
+	}
+	return slices.ContainsFunc(c.Session.Shops, func(r store.ShopRole) bool {
+		return r.Shop == shop && roles[r.Role] >= Manager
+	})
+}
 
 // VisitorCaller returns somebody who is not signed in, with the address of the request.
 func VisitorCaller(address netip.Addr) Caller {

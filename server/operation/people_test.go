@@ -338,3 +338,28 @@ func TestConcurrentGuesses(t *testing.T) {
 		h.is(store.RateLimited, "then the right password", h.right(browser, seed.OwnerEmail, home))
 	}
 }
+
+// TestCopyProgram checks that a person copies a program only into a shop that the person manages.
+func TestCopyProgram(t *testing.T) {
+	t.Parallel()
+	h := openHarness(t)
+	other := must[store.Shop](h, h.server(), operation.CreateShop, "", store.ShopFields{Name: store.Given("Test")})
+	to := store.ProgramTarget{Shop: store.Given(other.ID)}
+	manager := h.token(store.RoleManager)
+	h.want(store.NotFound, "of another shop", h.caller(manager), operation.CopyProgram, h.ProgramIDs["standard"], to)
+	id := h.id(store.RoleManager)
+	h.write(func(tx *store.Tx) error {
+		key, _ := tx.Key(store.KindShop, other.ID)
+		user, _ := tx.Key(store.KindUser, id)
+		return tx.AddMember(user, key, store.RoleViewer)
+	})
+	h.want(store.NotFound, "as a viewer there", h.caller(manager), operation.CopyProgram, h.ProgramIDs["standard"], to)
+	c := h.caller(manager)
+	h.write(func(tx *store.Tx) error {
+		key, _ := tx.Key(store.KindShop, other.ID)
+		_, err := tx.SetRole(key, id, store.RoleManager, c.SessionKey())
+		return err
+	})
+	h.ok(h.caller(manager), operation.CopyProgram, h.ProgramIDs["standard"], to)
+	h.want("", "at the command line", h.server(), operation.CopyProgram, h.ProgramIDs["prepaid"], to)
+}

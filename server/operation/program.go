@@ -88,6 +88,23 @@ var CreateProgramWithPrizes = declare(kernel.Operation{
 	}),
 })
 
+// CopyProgram copies a program into another shop. A person who is signed in must manage both.
+var CopyProgram = declare(kernel.Operation{
+	ID:      "copyProgram",
+	Group:   programs,
+	Title:   "Copy a program into another shop",
+	Doc:     "With its prizes, texts, logo and settings, unpublished and for all locations, without its form for new cards.",
+	Callers: manager,
+	Codes:   codes{store.NotFound, store.Unprocessable},
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ProgramTarget) (d store.ProgramDetail, err error) {
+		to, _ := tx.Key(store.KindShop, f.Shop.V)
+		if !c.Manages(to) {
+			return d, kernel.Refuse(store.NotFound, "No such shop, or you do not manage it.")
+		}
+		return tx.CopyProgram(c.Access.Shop, c.Param("id"), to)
+	}),
+})
+
 // UpdateProgram changes a program's fields.
 var UpdateProgram = declare(kernel.Operation{
 	ID:    "updateProgram",
