@@ -26,11 +26,20 @@ type AuditActor struct {
 	Name Null[string] `json:"name" doc:"Of a person; at the command line, of the system account."`
 }
 
-// audit inserts an audit row for the write that tx makes. shop is 0 if it concerns no
-// shop, and target is 0 if it concerns nobody who is known. detail is a JSON object or
+// audit inserts an audit row for the write that tx makes, and refuses the write of a closed shop.
+// shop is 0 if it concerns no shop, and target is 0 if it concerns nobody who is known. detail is a JSON object or
 // empty. It must not contain personal data or secrets, but for the reason of an adjustment,
 // which erasing the card removes.
 func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
+	if tx.Actor.Type != "system" { // which records what has happened, such as that a receiver failed
+		tx.requireOpen(shop)
+	}
+	tx.insertAudit(shop, action, kind, target, detail)
+}
+
+// insertAudit does what audit does for a closed shop too: for exports, and for what concerns people
+// who may belong to other shops.
+func (tx *Tx) insertAudit(shop int64, action string, kind Kind, target int64, detail string) {
 	if tx.Actor.Staff != 0 {
 		detail = prependMembers(detail, `"staff_id":"`+tx.ID(KindStaff, tx.Actor.Staff)+`"`)
 	}

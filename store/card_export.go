@@ -84,13 +84,13 @@ func (tx *Tx) AuditExport(shop int64, id string) error {
 	if err != nil {
 		return err
 	}
-	tx.audit(shop, "card.export", KindCard, c.key, "")
+	tx.insertAudit(shop, "card.export", KindCard, c.key, "")
 	return tx.failed
 }
 
 // AuditExportOfAll records that somebody exports all cards of a shop.
 func (tx *Tx) AuditExportOfAll(shop int64) error {
-	tx.audit(shop, "cards.export", KindShop, shop, "")
+	tx.insertAudit(shop, "cards.export", KindShop, shop, "")
 	return tx.failed
 }
 

@@ -24,6 +24,8 @@ func (q *queries) cardByInstallToken(token string) (shop, root int64, until Time
 	switch {
 	case err != nil:
 		return 0, 0, 0, err
+	case q.closing(shop).Refuse(false) != nil:
+		return 0, 0, 0, q.closing(shop).Refuse(false)
 	case subtle.ConstantTimeCompare(hash, Hash(token)) != 1:
 		return 0, 0, 0, refuse(Gone, "This link was replaced by a newer one. Ask the shop for a new one.")
 	case ends.V <= q.Now:

@@ -53,6 +53,9 @@ func (q *queries) chainByPageToken(token string) (shop, root int64, err error) {
 	}
 	var now int64
 	err = q.find("card", into(&shop, &now), "SELECT shop_id, code_generation FROM cards WHERE id=? AND deleted_at IS NULL", root)
+	if err == nil {
+		err = q.closing(shop).Refuse(false)
+	}
 	if err == nil && now != int64(generation) {
 		err = refuse(Gone, "This link was replaced by a newer one. Ask the shop for a new one.")
 	}

@@ -98,6 +98,7 @@ type TillIdentity struct {
 	StaffRequired    bool        // a session of a member of staff, which no PIN replaces
 	PIN              string      // argon2id; empty where none is set
 	Staff            []TillStaff // who may sign in, by name
+	Closing          Closing     // of the shop
 }
 
 // IdentifyTill returns the device with this hash of a token, nil if there is
@@ -106,9 +107,10 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 	err = s.View(0, func(v *View) error {
 		found := TillIdentity{}
 		if v.one(into(&found.Epoch, &found.Device, &found.Shop, &found.Location, &found.AcceptsCardIDs, &found.Revoked,
-			&found.Subscription, &found.LocationDisabled, &found.PINRequired, &found.PIN, &found.StaffRequired),
+			&found.Subscription, &found.LocationDisabled, &found.PINRequired, &found.PIN, &found.StaffRequired,
+			&found.Closing.State, &found.Closing.MovedTo),
 			"SELECT "+epochColumn+`, d.id, d.shop_id, d.location_id, d.accepts_card_ids, d.revoked_at IS NOT NULL, s.subscription_state,
-			l.disabled_at IS NOT NULL, l.require_staff_pin, l.staff_pin, l.require_staff FROM devices d
+			l.disabled_at IS NOT NULL, l.require_staff_pin, l.staff_pin, l.require_staff, s.closed, s.moved_to FROM devices d
 			JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?`, hash) {
 			id = &found
 			id.DeviceID, id.Staff = v.ID(KindDevice, id.Device), v.tillStaff(id.Location)

@@ -75,6 +75,7 @@ func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, devi
 	if !found || ends <= tx.Now {
 		return d, "", tx.refusePairing(attempts)
 	}
+	tx.requireOpen(shop)
 	tx.exec("DELETE FROM pairings WHERE id=?", key)
 	return tx.CreateDevice(shop, n)
 }

@@ -69,6 +69,9 @@ func (e *enrolment) closed() bool {
 // like one that does not exist.
 func (q *queries) enrolmentBySlug(slug string) (e enrolment, err error) {
 	err = q.find("page", e.scan, enrolmentSQL+"e.slug=?", slug)
+	if err == nil {
+		err = q.closing(e.shop).Refuse(false)
+	}
 	if err == nil && !e.Enabled {
 		err = notFound("page")
 	}

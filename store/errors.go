@@ -26,6 +26,7 @@ const (
 	RateLimited              Code = "rate_limited"
 	SubscriptionSuspended    Code = "subscription_suspended"
 	Unauthenticated          Code = "unauthenticated"
+	Unavailable              Code = "unavailable"
 	Unauthorized             Code = "unauthorized"
 	Unprocessable            Code = "unprocessable_entity"
 	ValidationFailed         Code = "validation_failed"
@@ -68,6 +69,8 @@ type Error struct {
 	Details []Detail
 	// RetryAfter is when it may be tried again, from now; 0: not known.
 	RetryAfter time.Duration
+	// MovedTo is the public URL of the server to which the shop has moved; empty: it has not.
+	MovedTo string
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }

@@ -22,6 +22,7 @@ const (
 const (
 	reissues       = "code_generation" // the least generation of new card codes
 	eventSequences = "event_sequence"  // the least events.sequence of every shop, less 1
+	moves          = "moves"           // how often a move of a shop was begun; see CopyShop
 )
 
 // The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
@@ -46,14 +47,9 @@ func SkipKeys(path string, now time.Time) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	q := queries{conn: c}
-	set := func(name string, seq int64) {
-		q.exec("DELETE FROM sqlite_sequence WHERE name=?", name)
-		q.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", name, seq)
-	}
+	set := q.setSequence
 	for _, table := range slices.Concat(sequenced, floored) {
-		last := max(q.number("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name=?", table),
-			q.number("SELECT ifnull(max(id), 0) FROM "+table))
-		set(table, max(last+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond))
+		set(table, max(q.lastKey(table)+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond))
 	}
 	// No sequence exceeds the key of its event.
 	set(eventSequences, q.number("SELECT seq FROM sqlite_sequence WHERE name='events'"))
@@ -61,15 +57,35 @@ func SkipKeys(path string, now time.Time) (err error) {
 	return q.failed
 }
 
-// readFloors reads what SkipKeys wrote for floored tables, for reissues and for the
-// sequences of events. It leaves out tables whose keys have reached it.
+// setSequence sets a row of sqlite_sequence.
+func (q *queries) setSequence(name string, seq int64) {
+	q.exec("DELETE FROM sqlite_sequence WHERE name=?", name)
+	q.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", name, seq)
+}
+
+// keepKeys has the keys of floored tables continue above their last ones, also after the rows with
+// those are erased. All processes read that with the epoch, which the caller raises.
+func (tx *Tx) keepKeys() {
+	for _, table := range floored {
+		tx.setSequence(table, tx.lastKey(table))
+	}
+}
+
+// lastKey returns the last key that may have been given out in a table whose rows have ids.
+func (q *queries) lastKey(table string) int64 {
+	return max(q.number("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name=?", table),
+		q.number("SELECT ifnull(max(id), 0) FROM "+table))
+}
+
+// readFloors reads what SkipKeys, keepKeys and CopyShop wrote for floored tables, for reissues and
+// for the sequences of events. It leaves out tables whose keys are beyond it.
 func (s *Store) readFloors() error {
 	s.floors = map[string]int64{}
 	q := queries{conn: s.writer}
 	for r := range q.each("SELECT name, seq FROM sqlite_sequence") {
 		name, floor := r.str(), r.int()
 		isTable := slices.Contains(floored, name)
-		if name == reissues || name == eventSequences || isTable && q.number("SELECT ifnull(max(id), 0) FROM "+name) < floor {
+		if name == reissues || name == eventSequences || isTable && q.number("SELECT ifnull(max(id), 0) FROM "+name) <= floor {
 			s.floors[name] = floor
 		}
 	}

@@ -254,6 +254,7 @@ type Identity struct {
 	MCPAccess            bool
 	GrantExpiresAt       Null[Time]
 	ShopMode             string
+	Closing              Closing
 }
 
 // EndReason says why a key is no longer valid at a time, "" if it is valid.
@@ -289,10 +290,10 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 		var k Identity
 		var scopes string
 		if !v.one(into(&k.Epoch, &k.Key, &k.Shop, &k.Family, &k.Class, &scopes, &k.Restricted, &k.ExpiresAt, &k.RetiresAt, &k.RevokedAt,
-			&k.Subscription, &k.APIAddon, &k.MCPAccess, &k.GrantExpiresAt, &k.ShopMode, &stored),
+			&k.Subscription, &k.APIAddon, &k.MCPAccess, &k.GrantExpiresAt, &k.ShopMode, &k.Closing.State, &k.Closing.MovedTo, &stored),
 			"SELECT "+epochColumn+`, k.id, k.shop_id, ifnull(k.family_id, k.id), k.class, k.scopes, k.restricted, k.expires_at,
 			k.retires_at, k.revoked_at, s.subscription_state, s.api_addon, s.mcp_access, s.grant_expires_at, s.mode,
-			k.hash FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?`, hash) {
+			s.closed, s.moved_to, k.hash FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?`, hash) {
 			return v.failed
 		}
 		k.Scopes, k.KeyID, k.ShopID, k.AllLocationsDisabled = splitList(scopes), s.ID(KindKey, k.Key), s.ID(KindShop, k.Shop), k.Restricted

@@ -48,6 +48,7 @@ func (v *View) LostPage(shop, token string) (l LostPage, err error) {
 	l.Mails = v.s.mails()
 	if key := v.lostShop(shop, token); key != 0 {
 		sh, err := v.findShop(key)
+		err = cmp.Or(err, v.closing(key).Refuse(false))
 		l.ShopID, l.Name, l.Language = sh.ID, sh.Name, sh.Language
 		return l, err
 	}
@@ -64,7 +65,7 @@ func (v *View) lostShop(shop, token string) int64 {
 			return key
 		}
 	}
-	if keys := v.keys("SELECT id FROM shops LIMIT 2"); len(keys) == 1 {
+	if keys := v.keys("SELECT id FROM shops WHERE closed IS NULL LIMIT 2"); len(keys) == 1 {
 		return keys[0]
 	}
 	return 0
@@ -111,6 +112,7 @@ func (tx *Tx) RequestCardLinks(f LostFields, at netip.Addr) error {
 	if f.ShopID.Set {
 		sh := tx.shop(tx.keyOrNone(KindShop, f.ShopID.V))
 		shop, _ = tx.Key(KindShop, sh.ID)
+		tx.requireOpen(shop)
 	}
 	address := subject{lostEmailRule, tx.s.subjectHash("lost email", foldCase(f.Email.V))}
 	if tx.countAll(address, tx.s.addressSubject(lostAddressRule, "lost address", at)) > 0 {
@@ -143,7 +145,8 @@ func (v *View) nextLostMail() (m QueuedMail, ok bool, err error) {
 	var shop int64
 	var email string
 	if !v.one(into(&m.lost, &shop, &email, &m.Language, &m.Token, &m.Due, &m.Attempts, &m.Unsure, &m.At),
-		"SELECT id, shop_id, email, language, token, due_at, attempts, unsure, created_at FROM lost_mails ORDER BY due_at LIMIT 1") {
+		"SELECT id, shop_id, email, language, token, due_at, attempts, unsure, created_at FROM lost_mails WHERE "+ofOpenShop+
+			" ORDER BY due_at LIMIT 1") {
 		return m, false, v.failed
 	}
 	m.Kind, m.Lost = MailLost, &LostCards{}
@@ -162,7 +165,7 @@ func (v *View) nextLostMail() (m QueuedMail, ok bool, err error) {
 func (v *View) addLostCards(m *QueuedMail, shop int64, email string) {
 	shops := []int64{shop}
 	if shop == 0 {
-		shops = v.keys("SELECT id FROM shops ORDER BY id")
+		shops = v.keys("SELECT id FROM shops WHERE closed IS NULL ORDER BY id")
 	}
 	for _, shop := range shops {
 		roots := v.keys(

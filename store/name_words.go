@@ -197,7 +197,8 @@ func (tx *Tx) reindexChain(shop, root int64, archivedToo bool, name Null[string]
 }
 
 // namedCards selects the cards that have names.
-const namedCards = "SELECT c.id, c.shop_id, c.holder_name FROM cards c WHERE c.holder_name IS NOT NULL"
+const namedCards = "SELECT c.id, c.shop_id, c.holder_name FROM cards c WHERE c.holder_name IS NOT NULL AND " +
+	ofShopNotDeleted
 
 // checkCardWords returns the cards whose words in name_words are not those of their
 // names, at most 20. Those of the newest cards may be missing.
@@ -223,7 +224,7 @@ func (v *View) checkCardWords(m *meter) (findings []string, err error) {
 	if v.failed != nil || len(findings) > 0 {
 		return findings, v.failed
 	}
-	if n := v.number("SELECT count(*) FROM name_words"); n > all {
+	if n := v.number("SELECT count(*) FROM name_words WHERE " + ofShopNotDeleted); n > all {
 		findings = append(findings, fmt.Sprintf("%d words of names that no card has", n-all))
 	}
 	return findings, v.failed

@@ -8,6 +8,18 @@ import (
 	"time"
 )
 
+// runClosing moves the shop and deletes it.
+func runClosing(f *fixture) {
+	shop := f.a.Shop
+	f.writes(func(tx *Tx) {
+		check(tx.BeginMove(shop, "https://new.example.com"))
+		check(tx.AbortMove(shop))
+		check(tx.FinishMove(shop, check(tx.BeginMove(shop, "https://new.example.com")).Began))
+		check(tx.DeleteShop(shop, "My shop"))
+	})
+	f.reads(func(v *View) { check(v.EndedShops()) })
+}
+
 // runOperations runs each operation of the store at least once, lists with all their filters, so
 // that every statement is prepared.
 func runOperations(f *fixture) {
@@ -158,7 +170,7 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 		check(tx.NewInstallLink(f.a, l.card, LinkFields{}))
 		check(tx.SetCardLocked(f.a.Shop, l.card, true))
 		for _, n := range []int64{2, -1} {
-			reason := AdjustFields{Stamps: set(n), LocationID: set(f.ID(KindLocation, 1)), Reason: set("Goodwill")}
+			reason := AdjustFields{Stamps: set(n), LocationID: set(l.location), Reason: set("Goodwill")}
 			check(tx.AdjustCard(f.a.Shop, l.card, reason))
 		}
 		check(tx.MergeCards(f.a.Shop, l.card, check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI)).ID, MergeFields{Yes: set(true)}))

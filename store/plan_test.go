@@ -40,8 +40,10 @@ func plan(t *testing.T, c *conn, sql string) (steps []string) {
 // smallSorts has a reason for each sort that is allowed, by the step of the plan before it.
 var (
 	smallWalks = map[string]string{
-		"SELECT id FROM shops ORDER BY id":             "every shop once, for a rebuild",
-		"SELECT id FROM shops LIMIT 2":                 "two rows at most",
+		"SELECT id FROM shops ORDER BY id": "every shop once, for a rebuild",
+		"SELECT id FROM shops WHERE closed IS": "every shop once, for a message about lost cards; two rows at most where " +
+			"a command names no shop",
+		"SELECT id FROM shops WHERE closed=?":          "every shop once, for housekeeping",
 		"SELECT count(*) FROM shops":                   "every shop once, for the state of the file",
 		"SELECT ifnull(sum(live_cards), 0) FROM shops": "the same",
 		"SELECT ifnull(sum(activity), 0) FROM day_counts": "a row for each day, program and location, for the state " +
@@ -55,7 +57,7 @@ var (
 		"FROM webhooks w CROSS JOIN deliveries d ON": "every webhook once, and what lies behind its mark, as " +
 			"far as the caller says",
 		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w": "every webhook once",
-		"FROM mails ORDER BY due_at LIMIT 1":                              "one row, the first",
+		"FROM mails WHERE shop_id NOT IN":                                 "one row, the first but those of closed shops",
 		"UPDATE mails SET due_at=? WHERE quota='shop'":                    "the messages that wait for a quota, at a start",
 		"FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT":      "a bounded batch in key order",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                 "its own result, a row for each webhook",
@@ -64,10 +66,12 @@ var (
 		"pending FROM sessions ORDER BY created_at LIMIT":                 "a bounded batch in the order of an index",
 		"FROM users WHERE operator=1":                                     "the persons, of whom there are few",
 		"FROM users u ORDER BY u.id":                                      "every person",
-		"updated_at FROM shops ORDER BY id":                               "every shop",
+		"updated_at FROM shops WHERE closed IS NOT":                       "every shop",
 		"FROM shops s LEFT JOIN memberships":                              "every shop, for an operator",
 		"FROM link_mails ORDER BY due_at LIMIT 1":                         "one row, the first",
-		"FROM lost_mails ORDER BY due_at LIMIT 1":                         "one row, the first",
+		"FROM lost_mails WHERE shop_id NOT IN":                            "one row, the first but those of closed shops",
+		"UPDATE sessions SET shop_id=NULL":                                "the sessions, when a shop is deleted",
+		"DELETE FROM pairings WHERE shop_id":                              "the open pairings, of which there are few",
 		"UPDATE lost_mails SET due_at=? WHERE due_at>?":                   "the requests that wait, at a start",
 		"FROM (SELECT id, created_at FROM lost_mails ORDER BY id LIMIT":   "a bounded batch in key order",
 		"FROM sqlite_sequence":                                            "a row for each table at most",
@@ -82,6 +86,7 @@ var (
 		"SEARCH programs USING INDEX programs_shop (shop_id=?)":          "a year's days at most, of each of a shop's programs",
 		"SEARCH programs USING COVERING INDEX programs_shop (shop_id=?)": "the same",
 		"SEARCH programs USING INTEGER PRIMARY KEY (rowid=?)":            "the same of one program",
+		"SEARCH s USING INTEGER PRIMARY KEY (rowid=?)":                   "the shops of a person",
 		"CREATE BLOOM FILTER": "the same, for the locations of a key",
 	}
 	// recounts are the beginnings of the statements that compute all sums again, from the whole ledger.
@@ -90,7 +95,7 @@ var (
 		"INSERT INTO quarter_counts SELECT",
 		"UPDATE cards SET first_location_id=(SELECT location_id FROM transactions",
 		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)",
-		"SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id ORDER BY p.id",
+		"SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id AND closed IS NOT 'deleted' ORDER BY p.id",
 	}
 )
 
@@ -142,6 +147,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	t.Parallel()
 	f := startWith(t, Options{Readers: 1, QueueMail: true})
 	runOperations(f)
+	runClosing(f)
 	statements := map[string]bool{}
 	c := <-f.readers
 	for _, sql := range slices.Concat(c.db().Statements(), f.writer.db().Statements()) { // all writes were answered, so the writer is idle

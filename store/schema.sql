@@ -38,7 +38,10 @@ CREATE TABLE shops (
   currency           TEXT    NOT NULL DEFAULT 'EUR', -- ISO 4217
   language           TEXT    NOT NULL DEFAULT 'en',
   require_totp       INTEGER NOT NULL DEFAULT 0, -- 1: owners and managers need a second factor
-  country_code       TEXT                 -- ISO 3166-1 alpha-2, by which phone numbers are read; null: not known
+  country_code       TEXT,                -- ISO 3166-1 alpha-2, by which phone numbers are read; null: not known
+  closed             TEXT CHECK (closed = 'moving' OR closed = 'moved' OR closed = 'deleted'), -- null: it is open; see Closing
+  closed_at          INTEGER,             -- since when; of a shop that was moved into this file, when its move began
+  moved_to           TEXT                 -- public URL of the server that it moves to
 ) STRICT;
 
 CREATE TABLE keys (

@@ -29,6 +29,7 @@ type SessionIdentity struct {
 	Shop      int64      // the shop that is looked at; 0: there is none
 	Shops     []ShopRole // oldest first; for an operator all shops of the file
 	Role      string     // in Shop: owner, manager or viewer; empty without a shop
+	Closing   Closing    // of Shop
 	TOTP      bool       // there is a second factor
 	// EmailProved says that the person has opened a link that only the mailbox was given.
 	EmailProved bool
@@ -90,20 +91,30 @@ func (v *View) IdentifySession(hash []byte) (id *SessionIdentity, err error) {
 	return id, v.failed
 }
 
-// addShops adds the person's shops to an identity, and the one that is looked at.
+// addShops adds the person's shops to an identity, and the one that is looked at. It leaves out those
+// that have moved away, unless the person is no operator and has no other: the pages of such a person
+// lead to the new address.
 func (v *View) addShops(id *SessionIdentity, lookedAt int64) {
-	sql := " FROM memberships m JOIN shops s ON s.id=m.shop_id WHERE m.user_id=? ORDER BY m.shop_id"
+	sql := " FROM memberships m JOIN shops s ON s.id=m.shop_id WHERE m.user_id=? AND " + notDeleted +
+		" ORDER BY s.closed='moved', m.shop_id"
 	if id.Operator {
 		// An operator acts as owner of the shops of which the operator is no member.
-		sql = " FROM shops s LEFT JOIN memberships m ON m.shop_id=s.id AND m.user_id=? ORDER BY s.id"
+		sql = " FROM shops s LEFT JOIN memberships m ON m.shop_id=s.id AND m.user_id=? WHERE ifnull(closed, 'moving')='moving'" +
+			" ORDER BY s.id"
 	}
-	for r := range v.each("SELECT s.id, s.name, ifnull(m.role, 'owner'), s.mode, s.timezone, s.currency, s.require_totp"+sql, id.User) {
+	cols := "s.id, s.name, ifnull(m.role, 'owner'), s.mode, s.timezone, s.currency, s.closed, s.moved_to, s.require_totp"
+	for r := range v.each("SELECT "+cols+sql, id.User) {
 		sr := ShopRole{Shop: r.int(), Name: r.str(), Role: r.str(), Mode: r.str(), Timezone: r.str(), Currency: r.str()}
 		sr.ID = v.ID(KindShop, sr.Shop)
+		var closing Closing
+		r.scan(&closing.State, &closing.MovedTo)
+		if closing.State == ShopMoved && len(id.Shops) > 0 {
+			break
+		}
 		demanded := r.bool() && sr.Role != RoleViewer
 		id.Shops = append(id.Shops, sr)
 		if len(id.Shops) == 1 || sr.Shop == lookedAt {
-			id.Shop, id.Role, id.MustEnrol = sr.Shop, sr.Role, demanded && !id.TOTP
+			id.Shop, id.Role, id.Closing, id.MustEnrol = sr.Shop, sr.Role, closing, demanded && !id.TOTP
 		}
 	}
 }

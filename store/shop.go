@@ -38,6 +38,8 @@ type Shop struct {
 	Language          string       `json:"language"`
 	RequireTOTP       bool         `json:"require_totp" doc:"Whether owners and managers need a second factor."`
 	CountryCode       Null[string] `json:"country_code" doc:"ISO 3166-1 alpha-2. Phone numbers without a country are read as of this one."`
+	Closed            Null[string] `json:"closed" enum:"moving,moved" doc:"Null: it is open. While it moves to a file of its own its data can be read; afterwards nothing can."`
+	MovedTo           Null[string] `json:"moved_to" doc:"Public URL of the server that it moves to."`
 	CreatedAt         Time         `json:"created_at"`
 	UpdatedAt         Time         `json:"updated_at"`
 }
@@ -61,18 +63,22 @@ type ShopFields struct {
 }
 
 var shopCols = `id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at, included_locations,
-	max_locations, max_cards, currency, language, require_totp, country_code, created_at, updated_at`
+	max_locations, max_cards, currency, language, require_totp, country_code, closed, moved_to, created_at, updated_at`
 
 func (g IDs) scanShop(r *rows) (s Shop) {
 	r.scan(g.into(KindShop, &s.ID), &s.Name, &s.Mode, &s.Timezone, &s.SubscriptionState, &s.APIAddon, &s.MCPAccess, &s.GrantExpiresAt,
-		&s.IncludedLocations, &s.MaxLocations, &s.MaxCards, &s.Currency, &s.Language, &s.RequireTOTP, &s.CountryCode, &s.CreatedAt,
-		&s.UpdatedAt)
+		&s.IncludedLocations, &s.MaxLocations, &s.MaxCards, &s.Currency, &s.Language, &s.RequireTOTP, &s.CountryCode, &s.Closed, &s.MovedTo,
+		&s.CreatedAt, &s.UpdatedAt)
 	return s
 }
 
-// findShop returns a shop by its key. Without one the error is not_found.
+// notDeleted is the condition on a shop that it was not deleted. The rows of a deleted one are being
+// erased, so that no sum of theirs is right.
+const notDeleted = "closed IS NOT 'deleted'"
+
+// findShop returns a shop by its key. Without one, or where it was deleted, the error is not_found.
 func (q *queries) findShop(key int64) (sh Shop, err error) {
-	err = q.find("shop", func(r *rows) { sh = q.scanShop(r) }, "SELECT "+shopCols+" FROM shops WHERE id=?", key)
+	err = q.find("shop", func(r *rows) { sh = q.scanShop(r) }, "SELECT "+shopCols+" FROM shops WHERE id=? AND "+notDeleted, key)
 	return sh, err
 }
 
@@ -98,7 +104,7 @@ func (s *Store) ResolveShop(id string) (key int64, err error) {
 			v.shop(key)
 			return v.failed
 		}
-		keys := v.keys("SELECT id FROM shops LIMIT 2")
+		keys := v.keys("SELECT id FROM shops WHERE " + notDeleted + " LIMIT 2")
 		switch len(keys) {
 		case 0:
 			return cmp.Or[error](v.failed, ErrNoShop)
@@ -113,7 +119,7 @@ func (s *Store) ResolveShop(id string) (key int64, err error) {
 
 // Shops returns all shops of the file, oldest first.
 func (v *View) Shops() ([]Shop, error) {
-	return list(v.conn, v.scanShop, "SELECT "+shopCols+" FROM shops ORDER BY id")
+	return list(v.conn, v.scanShop, "SELECT "+shopCols+" FROM shops WHERE "+notDeleted+" ORDER BY id")
 }
 
 // CheckTimezone returns a detail if the name is not that of a time zone.

@@ -136,7 +136,7 @@ type programZone struct {
 // programZones returns the programs p that the clause where selects.
 func (q *queries) programZones(where string, args ...any) []programZone {
 	return collect(q, func(r *rows) programZone { return programZone{r.int(), r.str()} },
-		"SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id"+where+" ORDER BY p.id", args...)
+		"SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id AND "+notDeleted+where+" ORDER BY p.id", args...)
 }
 
 // checkLocalSums returns a finding for each program whose sums by day and hour

@@ -131,6 +131,7 @@ type Store struct {
 	locations epochCache[shopLocations] // by shop
 	programs  epochCache[*program]      // by program
 	shops     epochCache[Shop]          // by shop
+	closings  epochCache[Closing]       // by shop
 
 	exporting atomic.Bool // an Export is being written
 

@@ -250,6 +250,7 @@ func (s *Store) begin() error {
 	clear(s.sequences)
 	if hooks != s.hookEpoch {
 		s.hookEpoch, s.subscribers = hooks, map[int64][]subscriber{}
+		err = cmp.Or(err, s.readFloors()) // the rows with the last keys may be erased
 	}
 	return err
 }

@@ -93,7 +93,7 @@ func (tx *Tx) AddUser(n NewUser) (key int64, err error) {
 // auditUser inserts an audit row about a person's account into the log of the first of
 // the person's shops.
 func (tx *Tx) auditUser(action string, user int64, detail string) {
-	tx.audit(tx.firstShop(user), action, KindUser, user, detail)
+	tx.insertAudit(tx.firstShop(user), action, KindUser, user, detail)
 }
 
 // firstShop returns the first of a person's shops, 0 if there is none.

@@ -188,7 +188,7 @@ func (tx *Tx) auditSubject(sub subject, shop int64, action string, kind Kind, ta
 		sub.hash, minute)
 	switch {
 	case row == 0:
-		tx.audit(shop, action, kind, target, detail)
+		tx.insertAudit(shop, action, kind, target, detail)
 		tx.exec("UPDATE sign_in_failures SET audit_id=(SELECT max(id) FROM audit) WHERE subject=?", sub.hash)
 	case detail != "":
 		tx.exec("UPDATE audit SET action=?, detail=? WHERE id=?", action, detail, row)

@@ -46,6 +46,7 @@ func (tx *Tx) AddMember(user, shop int64, role string) error {
 	if tx.number("SELECT count(*) FROM memberships WHERE user_id=? AND shop_id=?", user, shop) > 0 {
 		return refuse(Conflict, "The person belongs to the shop already.")
 	}
+	tx.requireOpen(shop)
 	tx.exec("INSERT INTO memberships (user_id, shop_id, role, created_at) VALUES (?,?,?,?)", user, shop, role, tx.Now)
 	tx.bumpAuth()
 	tx.audit(shop, "user.join", KindUser, user, fmt.Sprintf(`{"role":%q}`, role))

@@ -83,18 +83,18 @@ type Attempt struct {
 }
 
 // maySend is the condition on a webhook w, its shop sh and a pending delivery d
-// that the delivery may be sent. An inactive webhook gets tests only, a webhook
+// that the delivery may be sent. A closed shop sends nothing. An inactive webhook gets tests only, a webhook
 // of a suspended or cancelled shop only what is marked specialSuspension, and a
 // deleted one nothing.
 const (
 	shopOpen = `sh.subscription_state IN ('active', 'past_due')`
-	maySend  = `w.deleted_at IS NULL AND iif(` + shopOpen + `, w.active=1 OR d.special=2, w.active=1 AND d.special=1)`
+	maySend  = `w.deleted_at IS NULL AND sh.closed IS NULL AND iif(` + shopOpen + `, w.active=1 OR d.special=2, w.active=1 AND d.special=1)`
 )
 
 // sendableSQL is an expression that says the same of a whole webhook: 0 is all
 // deliveries, 1 and 2 those with that value of special, 3 none.
-const sendableSQL = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2) WHEN w.active=1 THEN 1
-	ELSE 3 END`
+const sendableSQL = `CASE WHEN w.deleted_at IS NOT NULL OR sh.closed IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2)
+	WHEN w.active=1 THEN 1 ELSE 3 END`
 
 const webhooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
 

@@ -15,6 +15,7 @@ import (
 const (
 	housekeepingInterval = time.Minute
 	batchRows            = 25
+	eraseRows            = 100
 	wordRows             = 256
 	batchPause           = 4 // times as long as the batch took
 )
@@ -53,7 +54,7 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 		h.noteUses()
 		h.pruneCopies()
 		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause),
-			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx), h.indexNames(ctx))
+			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx), h.indexNames(ctx), h.eraseShops(ctx))
 		h.report(err)
 	}
 }
@@ -170,6 +171,38 @@ func (h *housekeeping) pruneAttempts(ctx context.Context) error {
 	return nil
 }
 
+// eraseShops erases the shops that were deleted or moved away a while ago, as far as it gets until the
+// rest of the housekeeping is due again.
+func (h *housekeeping) eraseShops(ctx context.Context) error {
+	var shops []int64
+	if err := h.store.View(0, func(v *store.View) (err error) {
+		shops, err = v.EndedShops()
+		return err
+	}); err != nil || len(shops) == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, housekeepingInterval)
+	defer cancel()
+	for _, shop := range shops {
+		err := h.store.EraseShop(ctx, shop, eraseRows, func(took time.Duration) { pauseFor(ctx, batchPause*took) })
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pauseFor waits for a time, or until ctx is done.
+func pauseFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // indexNames adds the names of new cards to the index of the search, if there are enough.
 func (h *housekeeping) indexNames(ctx context.Context) error {
 	var names store.NewNames
@@ -207,10 +240,7 @@ func (h *housekeeping) writeBatches(ctx context.Context, pause int, do func(*sto
 		if pause == 0 {
 			continue
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Duration(pause) * time.Since(start)):
-		}
+		pauseFor(ctx, time.Duration(pause)*time.Since(start))
 	}
 	return nil
 }

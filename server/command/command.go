@@ -26,7 +26,7 @@ type CLI struct {
 	Serve       Serve       `cmd:"" help:"Serve a database file."`
 	Dev         Dev         `cmd:"" help:"Serve a temporary database with a demo shop and a control API, for tests and trials."`
 	Init        Init        `cmd:"" help:"Make a file with a shop that is ready to stamp: location, program with prizes, till, key and the link of its owner."`
-	Shop        Group       `cmd:"" help:"Create, list and change shops."`
+	Shop        ShopGroup   `cmd:"" help:"Create, list, change, move and delete shops."`
 	Location    Group       `cmd:"" help:"Create and list locations, set a staff PIN."`
 	Staff       Group       `cmd:"" help:"Add, list, disable and enable the people who work at tills, set their PINs."`
 	Device      Group       `cmd:"" help:"Create, pair, list and revoke tills' devices."`
@@ -87,6 +87,8 @@ func For(args []string) any {
 func addBound(command reflect.Value, name string) {
 	switch c := command.Addr().Interface().(type) {
 	case *Group:
+		c.Plugins = groupsOf(name)
+	case *ShopGroup:
 		c.Plugins = groupsOf(name)
 	case *Bound:
 		i := slices.IndexFunc(bindings, func(b binding) bool { return b.path == name })

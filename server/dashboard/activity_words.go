@@ -145,6 +145,10 @@ var actionWords = []struct {
 	{"user.mail_refused", "A mail about an account was refused"},
 	{"shop.create", "Created the shop"},
 	{"shop.update", "Changed the shop"},
+	{"shop.delete", "Deleted a shop"},
+	{"shop.begin_move", "Began to move the shop to another server"},
+	{"shop.abort_move", "Aborted the move of the shop"},
+	{"shop.move", "Moved the shop to another server"},
 	{"statistics.rebuild", "Counted the statistics again"},
 }
 

@@ -188,6 +188,8 @@ var minRoles = map[string]string{
 		GET /dashboard/new/location
 		POST /dashboard/new/location
 		POST /dashboard/settings
+		GET /dashboard/settings/delete
+		POST /dashboard/settings/delete
 		GET /dashboard/webhook/:id/rotate
 		POST /dashboard/webhook/:id/rotate
 		GET /dashboard/keys

@@ -7,12 +7,14 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
 const (
-	settingsPath = "/dashboard/settings"
-	shopsPath    = "/dashboard/shops"
+	settingsPath   = "/dashboard/settings"
+	deleteShopPath = settingsPath + "/delete"
+	shopsPath      = "/dashboard/shops"
 )
 
 // settingsPages are the pages of a shop's settings, and those that make a shop.
@@ -23,6 +25,14 @@ var settingsPages = append([]binding{
 		again: showSettings,
 		to:    settingsPath,
 		done:  says("settings-saved", "The settings were saved."),
+	}),
+	confirm(deleteShopPath, getShop, askDeleteShop, action{
+		op:        operation.DeleteShop,
+		check:     checkDeleteShop,
+		fields:    shopName,
+		asksAgain: true,
+		to:        "/dashboard",
+		done:      says("shop-deleted", "The shop was deleted."),
 	}),
 }, anywhere(
 	page(shopsPath, shows(operation.ListShops, showShops)),
@@ -43,7 +53,7 @@ type settingsPage struct {
 }
 
 func showSettings(v *visit, f *web.Form) error {
-	sh, err := read[store.Shop](v, operation.GetShop)
+	sh, err := getShop(v)
 	if err != nil {
 		return err
 	}
@@ -73,6 +83,37 @@ func showSettings(v *visit, f *web.Form) error {
 		p.Warning = v.T("You have no second factor yet. If you switch this on, you set it up right away.")
 	}
 	return v.render("settings", p)
+}
+
+// getShop returns the shop that is looked at.
+func getShop(v *visit) (store.Shop, error) { return read[store.Shop](v, operation.GetShop) }
+
+func askDeleteShop(v *visit, sh store.Shop) web.ConfirmPage {
+	c := v.ask(settingsPath, "Delete {0}?", "Use this if the shop closes for good. It cannot be undone.", "Delete the shop", sh.Name)
+	c.Consequences = []string{
+		v.T("All cards, links and codes end at once, and what is on them is lost: stamps, prizes and money."),
+		v.T("All tills, keys and webhooks end at once. Nobody belongs to the shop any longer; the accounts of people stay."),
+		v.T("The ledger, the statistics and the activity log are erased too. Download first what you must keep."),
+		v.T("Backups that were made before still have the shop. Whoever runs the server can remove them."),
+	}
+	c.Type = sh.Name
+	c.Cancel = settingsPath
+	c.Danger = true
+	return c
+}
+
+// checkDeleteShop returns an error unless the name of the shop was typed.
+func checkDeleteShop(v *visit) error {
+	if v.typed(v.shop().Name) {
+		return nil
+	}
+	return invalid("_confirmation", wire.CodeInvalidValue, "Type what is asked for, exactly as it is written.")
+}
+
+// shopName returns the confirmation that the operation takes.
+func shopName(v *visit, form url.Values) url.Values {
+	form.Set("name", v.shop().Name)
+	return form
 }
 
 // languageName returns the name of a language in the language itself.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -14,9 +15,12 @@ type refusalView struct {
 	Lost           *lostView // the form for the links of lost cards; nil: there is none
 }
 
-// refuse answers with an error: with a page if the client accepts HTML, else with
-// JSON.
+// refuse leads to the new address of a card whose shop has moved, and answers other errors: with a page
+// if the client accepts HTML, else with JSON.
 func (v *visit) refuse(err error) {
+	if kernel.RedirectMoved(v.w, v.r, err) {
+		return
+	}
 	if !strings.Contains(v.r.Header.Get("Accept"), "text/html") {
 		v.Kernel.AnswerError(v.w, err)
 		return

@@ -15,6 +15,21 @@ func (k *Kernel) Admit(ctx context.Context, c Caller, op *Operation) error {
 	return k.authorize(ctx, &c, op, k.st.Now())
 }
 
+// requireOpen refuses what a caller does with a shop that has moved away, and writes while it moves.
+// A person's own account and the pages of operators are of no shop. The store refuses these writes too,
+// and reads of holders, whose links lead to a shop.
+func (op *Operation) requireOpen(c *Caller) error {
+	switch {
+	case c.Key != nil:
+		return c.Key.Closing.Refuse(op.Writes())
+	case c.Device != nil:
+		return c.Device.Closing.Refuse(op.Writes())
+	case c.Session != nil && !op.Callers.Account && op.Callers.Person < Operator:
+		return c.Session.Closing.Refuse(op.Writes())
+	}
+	return nil
+}
+
 // authorize returns an error if the caller may not invoke the operation. Before it
 // refuses, it confirms that the identity is up to date.
 func (k *Kernel) authorize(ctx context.Context, c *Caller, op *Operation, now store.Time) error {

@@ -21,6 +21,7 @@ type Error struct {
 	Message    string         `json:"message"`
 	Details    []store.Detail `json:"details,omitempty"`
 	RetryAfter time.Duration  `json:"-"` // 0: not set
+	MovedTo    string         `json:"-"` // see [store.Error]
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
@@ -58,6 +59,7 @@ var Codes = map[store.Code]Meaning{
 	},
 	store.LocationDisabled:         {http.StatusPaymentRequired, "Every location of a restricted key is disabled."},
 	store.SubscriptionSuspended:    {http.StatusPaymentRequired, "The shop's subscription is suspended or cancelled. The key is intact."},
+	store.Unavailable:              {http.StatusServiceUnavailable, ""},
 	store.Unauthorized:             {http.StatusForbidden, "The key lacks the scope, or its location restriction excludes the target."},
 	store.LocationScopeUnsupported: {http.StatusForbidden, "A restricted key called an endpoint that is not derived from transactions."},
 	store.NotFound:                 {http.StatusNotFound, "No such resource in this shop, or none that a restricted key may see."},
@@ -119,6 +121,7 @@ func AsError(err error, status func(store.Code) int) *Error {
 			Message:    refused.Message,
 			Details:    sentences(refused.Details),
 			RetryAfter: refused.RetryAfter,
+			MovedTo:    refused.MovedTo,
 		}
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: store.InternalError,

@@ -53,8 +53,8 @@ func toRemember(c *Caller, out any) (remembered any, whole bool) {
 	return out, true
 }
 
-// Invoke runs an operation for a caller. In this order, it authorizes the caller,
-// waits for a running call with the same idempotency key, returns the answer that
+// Invoke runs an operation for a caller. In this order, it looks whether the caller's shop is closed,
+// authorizes the caller, waits for a running call with the same idempotency key, returns the answer that
 // is remembered for that key, validates the fields, and runs the operation. The
 // change, its audit row, its events and the remembered answer are written in one
 // transaction.
@@ -79,6 +79,9 @@ func (k *Kernel) newCall(c Caller, in Input) *Call {
 
 func (k *Kernel) invoke(ctx context.Context, c Caller, op *Operation, in Input) (r Result, err error) {
 	call := k.newCall(c, in)
+	if err := op.requireOpen(&call.Caller); err != nil {
+		return r, k.confirm(&call.Caller, err)
+	}
 	if r, err = k.repeated(call, op); err != nil || r.Replayed {
 		return r, err
 	}

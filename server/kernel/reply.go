@@ -73,6 +73,18 @@ func (e *Error) SetRetryAfter(h http.Header) {
 	}
 }
 
+// RedirectMoved leads the request for a page of a shop that has moved away to the same page there. It
+// returns false for other errors.
+func RedirectMoved(w http.ResponseWriter, r *http.Request, err error) bool {
+	e := AsError(err, StatusOf)
+	if e.MovedTo == "" {
+		return false
+	}
+	w.Header()["Cache-Control"] = noStore
+	http.Redirect(w, r, e.MovedTo+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+	return true
+}
+
 // AnswerError answers a request with an error, as JSON.
 func (k *Kernel) AnswerError(w http.ResponseWriter, err error) { k.sendError(w, k.Report(w, err)) }
 

@@ -73,8 +73,11 @@ func (s *session) authenticate() error {
 	}
 }
 
-// entitled refuses the key of a shop that may not use the endpoint.
+// entitled refuses the key of a shop that may not use the endpoint, or has moved away.
 func entitled(id *store.Identity) error {
+	if err := id.Closing.Refuse(false); err != nil {
+		return err
+	}
 	switch {
 	case !id.MCPAccess:
 		return kernel.Refuse(store.MCPAccessRequired, "The shop may not use the MCP connector. The key is intact.")

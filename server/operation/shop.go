@@ -83,6 +83,57 @@ var UpdateShop = declare(kernel.Operation{
 	}),
 })
 
+// DeleteShop deletes the shop with all that it has.
+var DeleteShop = declare(kernel.Operation{
+	ID:    "deleteShop",
+	Group: shops,
+	Title: "Delete the shop",
+	Doc: "Nothing of it can be reached from then on. Its rows are erased in small steps. The accounts of its people stay. " +
+		"Backups keep what they have.",
+	Callers: owner,
+	Codes:   codes{store.NotFound, store.Conflict},
+	Proof:   true,
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ShopName) (store.Shop, error) {
+		return tx.DeleteShop(c.Access.Shop, f.Name.V)
+	}),
+})
+
+// The steps by which a shop is moved to a file of its own; see [backup.Split].
+var (
+	BeginMove = declare(kernel.Operation{
+		ID:      "beginMove",
+		Group:   shops,
+		Title:   "Begin to move the shop",
+		Doc:     "Its writes are refused from then on. Of a shop that moves or has moved, the address is changed.",
+		Callers: operator,
+		Codes:   codes{store.NotFound},
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.MoveFields) (store.Move, error) {
+			return tx.BeginMove(c.Access.Shop, f.MovedTo.V)
+		}),
+	})
+	AbortMove = declare(kernel.Operation{
+		ID:      "abortMove",
+		Group:   shops,
+		Title:   "Abort the move of the shop",
+		Callers: operator,
+		Codes:   codes{store.NotFound, store.Conflict},
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Move, error) {
+			return tx.AbortMove(c.Access.Shop)
+		}),
+	})
+	FinishMove = declare(kernel.Operation{
+		ID:      "finishMove",
+		Group:   shops,
+		Title:   "Finish the move of the shop",
+		Doc:     "Everything about the shop leads to its new address from then on.",
+		Callers: operator,
+		Codes:   codes{store.NotFound, store.Conflict},
+		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.MoveEnd) (store.Move, error) {
+			return tx.FinishMove(c.Access.Shop, f.Began.V)
+		}),
+	})
+)
+
 // ListAudit lists the audit log of the shop.
 var ListAudit = declare(kernel.Operation{
 	ID:      "listAudit",

@@ -234,6 +234,8 @@ var notOnPages = map[string][]string{
 		"Sign in to send a test message: it goes to your own address.",
 		"The file has no shop yet.",
 		"The file has several shops.",
+		"The move was aborted meanwhile.", "The shop has moved to %s already.", "The shop is not being moved.",
+		"The program has amounts in %s, and the other shop's currency is %s: make the program there by hand.",
 	},
 	"for scripts of pages, which have a sentence for each code (server/tillpage/assets/refusals.js) or try again": {
 		"The card has %d codes of earlier cards, which is the maximum.",

@@ -58,6 +58,12 @@ var shopRefusals = []refusal{
 	{"must not be given beside password", "Enter the password or a code, not both."},
 
 	// Shops, locations, staff and tills.
+	{"The shop has moved to %s.", "The shop has moved to another server: {0}"},
+	{"The shop is being moved to another server. Try again in a moment.",
+		"The shop is being moved to another server. Nothing can be changed until that is done; try again in a moment."},
+	{"must be the name of the shop, exactly as it is written", "Type the name of the shop, exactly as it is written."},
+	{"The shop is being moved to another server. Abort the move first.",
+		"The shop is being moved to another server, so it cannot be deleted now."},
 	{"The shop's subscription is %s.", "The shop’s subscription is not active, so this cannot be done."},
 	{"The shop has %d locations, which is its maximum.",
 		"The shop has {0} location, and cannot have more.|The shop has {0} locations, and cannot have more."},

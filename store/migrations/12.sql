@@ -1,13 +1,17 @@
 -- From version 11 to 12: the remembered public URL, the country of a shop, tills that demand
 -- a signed-in member of staff, accounts whose email is proved, links that only a mailbox has,
 -- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a
--- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, and an index of money.
+-- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, shops that are
+-- moved or deleted, and an index of money.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
 ALTER TABLE meta ADD COLUMN public_url TEXT;
 ALTER TABLE meta ADD COLUMN indexed_cards INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE shops ADD COLUMN country_code TEXT;
+ALTER TABLE shops ADD COLUMN closed TEXT CHECK (closed = 'moving' OR closed = 'moved' OR closed = 'deleted');
+ALTER TABLE shops ADD COLUMN closed_at INTEGER;
+ALTER TABLE shops ADD COLUMN moved_to TEXT;
 ALTER TABLE locations ADD COLUMN require_staff INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE users ADD COLUMN email_proved INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE links ADD COLUMN mailed INTEGER NOT NULL DEFAULT 0;

@@ -207,11 +207,12 @@ var visits = map[string][]visit{
 		{query: "type=discount"},
 	},
 
-	"/dashboard/settings":       {{}, {as: "viewer"}},
-	"/dashboard/new/shop":       {{}},
-	"/dashboard/setup":          {{not: "a redirect"}},
-	"/dashboard/":               {{not: "a redirect"}},
-	"/dashboard/setup/location": {{}},
+	"/dashboard/settings":        {{}, {as: "viewer"}},
+	"/dashboard/settings/delete": {{}},
+	"/dashboard/new/shop":        {{}},
+	"/dashboard/setup":           {{not: "a redirect"}},
+	"/dashboard/":                {{not: "a redirect"}},
+	"/dashboard/setup/location":  {{}},
 
 	"/dashboard/user/:id":          of("person", "user disabled", "owner"),
 	"/dashboard/user/:id/disable":  of("person"),

@@ -1,0 +1,262 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"punchcard/server/app"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+	"punchcard/store/backup"
+)
+
+// ShopGroup has the commands on shops.
+type ShopGroup struct {
+	Group
+	Delete DeleteShop `cmd:"" help:"Delete a shop with all that it has. Nothing of it can be reached from then on."`
+	Split  SplitShop  `cmd:"" help:"Move a shop into a file of its own, for another server, while this one serves."`
+}
+
+// ofShop is what commands on a whole shop have in common.
+type ofShop struct {
+	File
+	Shop string `arg:"" help:"The shop: its id or name."`
+}
+
+// in opens the file and calls f with the kernel, the caller and the shop.
+func (c ofShop) in(f func(k *kernel.Kernel, caller kernel.Caller, sh store.Shop) error) error {
+	return c.with(existing, func(st *store.Store) error {
+		if c.Shop == "" {
+			return usagef("the shop must not be empty")
+		}
+		key, err := OfShop{File: c.File, Shop: c.Shop}.resolve(st)
+		if err != nil {
+			return err
+		}
+		k, caller := kernel.New(st, kernel.Config{Fields: fieldLimits}), person(key)
+		sh, err := kernel.Do[store.Shop](context.Background(), k, caller, operation.GetShop, kernel.Args{})
+		if err != nil {
+			return err
+		}
+		return f(k, caller, sh)
+	})
+}
+
+// DeleteShop is the command that deletes a shop.
+type DeleteShop struct {
+	ofShop
+	Confirm   string `env:"-" placeholder:"NAME" help:"The name of the shop, as a confirmation. Without it a terminal asks for the name."`
+	BackupDir string `type:"path" placeholder:"DIR" help:"Folder of the backups that serve makes, to name those that still have the shop."`
+}
+
+// deletedShop is the JSON that DeleteShop prints.
+type deletedShop struct {
+	deleted
+	Name    string   `json:"name"`
+	Backups []string `json:"backups"`
+}
+
+// Run deletes the shop and names the backups that still have it.
+func (c *DeleteShop) Run() error {
+	out := deletedShop{Backups: []string{}}
+	err := c.in(func(k *kernel.Kernel, caller kernel.Caller, sh store.Shop) (err error) {
+		if c.BackupDir != "" {
+			if out.Backups, err = c.backups(sh); err != nil {
+				return err
+			}
+		}
+		if c.Confirm == "" {
+			if c.Confirm, err = typedName(sh); err != nil {
+				return err
+			}
+		}
+		if c.Confirm != sh.Name {
+			return usagef("--confirm: must be the name of the shop, exactly as it is written: %s", Printable(sh.Name))
+		}
+		out.deleted, out.Name = deleted{sh.ID, true}, sh.Name
+		fields := store.ShopName{Name: store.Given(c.Confirm)}
+		_, err = kernel.Do[store.Shop](context.Background(), k, caller, operation.DeleteShop, kernel.Args{Fields: fields})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return c.show(&out, func(w io.Writer) {
+		printf(w, "%s (%s) is deleted, and its keys and tills have ended. A server that serves the file erases its rows in small steps.\n",
+			out.ID, out.Name)
+		switch {
+		case len(out.Backups) > 0:
+			fmt.Fprintln(w, "These backups still have it:")
+			for _, file := range out.Backups {
+				printf(w, "%s\n", file)
+			}
+		case c.BackupDir != "":
+			printf(w, "%s has no backup of the file.\n", c.BackupDir)
+		default:
+			fmt.Fprintln(w, "Backups still have it: those in the folder of --backup-dir (PUNCHCARD_BACKUP_DIR) of serve, and what else was copied.")
+		}
+	})
+}
+
+// backups returns the paths of the backups in the folder that are not older than the shop, oldest first.
+func (c *DeleteShop) backups(sh store.Shop) (paths []string, err error) {
+	folder := backup.Folder{DB: c.DB, Dir: c.BackupDir}
+	files, err := folder.List()
+	for _, f := range files {
+		if path, ok := folder.Path(f.Name); ok && !f.At.Before(sh.CreatedAt.Std().Truncate(time.Second)) {
+			paths = append(paths, path)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--backup-dir (PUNCHCARD_BACKUP_DIR): %w", err)
+	}
+	return append([]string{}, paths...), nil
+}
+
+// typedName asks at a terminal for the name of a shop.
+func typedName(sh store.Shop) (string, error) {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return "", usagef("a deleted shop is gone, so without a terminal this needs --confirm with its name: %s", Printable(sh.Name))
+	}
+	fmt.Fprintf(os.Stderr, "This deletes the shop %s with all its cards, for ever. Type its name to go on: ", Printable(sh.Name))
+	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if answer = strings.TrimSpace(answer); err != nil || answer == "" {
+		return "", errNotConfirmed
+	}
+	return answer, nil
+}
+
+// SplitShop is the command that moves a shop into a file of its own.
+type SplitShop struct {
+	ofShop
+	Out     string `type:"path" env:"-" placeholder:"FILE" help:"The new file. It must not exist."`
+	MovedTo string `name:"moved-to" env:"-" placeholder:"URL" help:"Public URL of the server that will serve the new file, such as https://cards.example.com. Everything about the shop leads there afterwards."`
+	Abort   bool   `env:"-" help:"Open the shop again after a move that did not get to its end."`
+	Quick   bool   `env:"-" help:"Verify only the integrity of the new file, not the invariants of check."`
+	Quiet   bool   `env:"-" help:"Do not show the progress."`
+}
+
+// splitResult is the JSON that SplitShop prints.
+type splitResult struct {
+	store.Move
+	File    string  `json:"file"`
+	Seconds float64 `json:"seconds"`
+	Tills   int     `json:"tills"`
+	Keys    int     `json:"keys"`
+}
+
+// Run moves the shop, or opens it again.
+func (c *SplitShop) Run() error {
+	began := time.Now()
+	if err := c.checkFlags(); err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	var out splitResult
+	err := c.in(func(k *kernel.Kernel, caller kernel.Caller, sh store.Shop) (err error) {
+		if c.Abort {
+			out.Move, err = kernel.Do[store.Move](ctx, k, caller, operation.AbortMove, kernel.Args{})
+			return err
+		}
+		return c.split(ctx, k, caller, sh, &out)
+	})
+	if err != nil {
+		return err
+	}
+	out.Seconds = time.Since(began).Seconds()
+	return c.show(&out, func(w io.Writer) { c.print(w, &out) })
+}
+
+// checkFlags refuses flags that are missing or do not go together.
+func (c *SplitShop) checkFlags() (err error) {
+	if c.Abort {
+		if c.Out != "" || c.MovedTo != "" {
+			return usagef("--abort: must be given alone, without --out and --moved-to")
+		}
+		return nil
+	}
+	if c.Out == "" || c.MovedTo == "" {
+		return usagef("missing flags: --out and --moved-to, or --abort")
+	}
+	if c.MovedTo, err = app.CheckPublicURL(c.MovedTo); err != nil {
+		return fmt.Errorf("--moved-to: %w", err)
+	}
+	return nil
+}
+
+// split moves the shop, or finishes a move that was begun before.
+func (c *SplitShop) split(ctx context.Context, k *kernel.Kernel, caller kernel.Caller, sh store.Shop, out *splitResult) (err error) {
+	if !sh.Closed.Valid {
+		if err := backup.CheckSplit(c.DB, c.Out); err != nil {
+			return err
+		}
+	}
+	fields := store.MoveFields{MovedTo: store.Given(c.MovedTo)}
+	if out.Move, err = kernel.Do[store.Move](ctx, k, caller, operation.BeginMove, kernel.Args{Fields: fields}); err != nil {
+		return err
+	}
+	if out.Shop.Closed.V != store.ShopMoved {
+		o := Copy{Quick: c.Quick, Quiet: c.Quiet}.options()
+		err := backup.Split(ctx, c.DB, c.Out, caller.Access.Shop, c.MovedTo, out.Began, o)
+		if err == nil {
+			fields := store.MoveEnd{Began: store.Given(out.Began)}
+			out.Move, err = kernel.Do[store.Move](ctx, k, caller, operation.FinishMove, kernel.Args{Fields: fields})
+		}
+		if err != nil {
+			return errors.Join(plain(err), usagef("the shop takes no writes until the same command ends the move, or --abort opens the shop again"))
+		}
+		out.File = c.Out
+	}
+	return c.count(ctx, k, caller, out)
+}
+
+// count counts the tills and keys that go on working.
+func (c *SplitShop) count(ctx context.Context, k *kernel.Kernel, caller kernel.Caller, out *splitResult) error {
+	tills, err := kernel.Do[operation.List[store.Device]](ctx, k, caller, operation.ListDevices, kernel.Args{})
+	if err != nil {
+		return err
+	}
+	for _, d := range tills.Data {
+		if !d.RevokedAt.Valid {
+			out.Tills++
+		}
+	}
+	keys, err := kernel.Do[operation.List[store.KeyInfo]](ctx, k, caller, operation.ListKeyInfos, kernel.Args{})
+	for _, key := range keys.Data {
+		if !key.RevokedAt.Valid {
+			out.Keys++
+		}
+	}
+	return err
+}
+
+// print prints what was done, and what people have to do.
+func (c *SplitShop) print(w io.Writer, out *splitResult) {
+	name := fmt.Sprintf("%s (%s)", out.Shop.ID, out.Shop.Name)
+	if c.Abort {
+		printf(w, "%s is open again. A file that the move has made is of no use: remove it.\n", name)
+		return
+	}
+	if out.File == "" {
+		printf(w, "%s had moved already. It leads to %s.\n", name, c.MovedTo)
+		return
+	}
+	printf(w, "%s is in %s. Serve it now, at %s:\n\n  punchcard serve --db %s --public-url %s\n\n", name, out.File, c.MovedTo,
+		shellWord(out.File), shellWord(c.MovedTo))
+	printf(w, "This file leads there for 30 days, and then erases the shop. Its keys (%d), its webhooks and the links and codes "+
+		"of its\ncards go on working. People sign in again, with the same passwords.\n\n", out.Keys)
+	printf(w, "If the host name of the shop does not move to the new server with it:\n")
+	printf(w, "- Pair the tills (%d) again, after each has sent what it keeps offline, or set their address; their tokens stay.\n", out.Tills)
+	printf(w, "- Give programs with a key, and assistants, the new address: %s/api/public/v1 and %s/mcp.\n", c.MovedTo, c.MovedTo)
+	printf(w, "- Print posters and cards again before the 30 days end, and have holders who put their card on the home screen do so again.\n")
+}
