@@ -21,7 +21,7 @@ import (
 )
 
 // children are functions that this binary runs when a test starts it as another process.
-var children = map[string]func(path string){"serve": serveChild, "issue": issueChild}
+var children = map[string]func(path string){"serve": serveChild, "issue": issueChild, "erase": eraseChild}
 
 func TestMain(m *testing.M) {
 	if child := children[os.Getenv("STORE_TEST_CHILD")]; child != nil {

@@ -94,7 +94,7 @@ func (k *Kernel) AnswerError(w http.ResponseWriter, err error) { k.sendError(w, 
 func (k *Kernel) Report(w http.ResponseWriter, err error) *Error {
 	id := k.RequestID(w)
 	e := AsError(err, StatusOf)
-	if _, chosen := err.(*Error); e.Status >= 500 && !chosen {
+	if _, chosen := err.(*Error); e.isFault() && !chosen {
 		k.conf.Log.Error("request failed", "request_id", id, "error", err)
 	}
 	return e

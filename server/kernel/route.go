@@ -166,7 +166,7 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Para
 	}
 	if err != nil {
 		e := AsError(err, g.Status)
-		if e.Status >= 500 && !errors.Is(err, context.Canceled) { // a client that left is no fault
+		if e.isFault() && !errors.Is(err, context.Canceled) { // a client that left is no fault
 			k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "route", rt.Path, "error", err)
 		}
 		k.sendError(w, e)
