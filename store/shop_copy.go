@@ -29,7 +29,7 @@ func CopyShop(ctx context.Context, from, to string, shop int64, url string, prog
 		}
 	}()
 	defer progress.End()
-	if _, err := c.exec("ATTACH ? AS source", from); err != nil {
+	if err := db.Attach(from, "source"); err != nil {
 		return nil, err
 	}
 	q := &queries{conn: c}

@@ -3,7 +3,6 @@ package command
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -213,7 +212,7 @@ func (c *SplitShop) split(ctx context.Context, k *kernel.Kernel, caller kernel.C
 			out.Move, err = kernel.Do[store.Move](ctx, k, caller, operation.FinishMove, kernel.Args{Fields: fields})
 		}
 		if err != nil {
-			return errors.Join(plain(err), usagef("the shop takes no writes until the same command ends the move, or --abort opens the shop again"))
+			return fmt.Errorf("%w; the shop takes no writes until the same command ends its move, or --abort opens it again", plain(err))
 		}
 		out.File = c.Out
 	}

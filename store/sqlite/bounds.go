@@ -93,6 +93,14 @@ func (c *Conn) begin() {
 	}
 }
 
+// Attach adds the database at the path under a name. From then on its size bounds the steps of
+// statements, in the place of that of the connection's own file.
+func (c *Conn) Attach(path, name string) error {
+	_, err := c.Exec("ATTACH ? AS "+name, path)
+	c.path = path
+	return err
+}
+
 // FewSteps ends statements after fewSteps, whatever the size of the file, until the
 // function that it returns is called. It is for reading the schema and single rows:
 // SQLite's steps take longer while it reads the schema.
