@@ -38,7 +38,7 @@ var shopBindings = []binding{
 		below:    hintShops,
 		texts:    shopTexts,
 	},
-	{path: "shop list", help: "List the shops of the file.", op: operation.ListShops, ofServer: true, columns: shopColumns},
+	{path: "shop list", help: "List the shops of the file.", op: operation.ListShops, ofServer: true, columns: listedShops},
 	{
 		path:    "shop update",
 		help:    "Change a shop's plan, subscription or limits.",

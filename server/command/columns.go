@@ -15,6 +15,7 @@ import (
 // these are others.
 var (
 	shopColumns     = []string{"ID=id", "name", "mode", "timezone", "subscription=subscription_state", "API add-on=api_addon"}
+	listedShops     = append(slices.Clip(shopColumns), "state=shop state")
 	locationColumns = []string{"ID=id", "name", "city", "active", "PIN required=require_staff_pin"}
 	settingColumns  = append(slices.Clip(locationColumns), "sign-in required=require_staff")
 	staffColumns    = []string{"ID=id", "name", "location=location_id", "state=person state"}
@@ -88,6 +89,7 @@ var computed = map[string]func(r row) string{
 	"prize state":         prizeState,
 	"program state":       programState,
 	"rule":                programRule,
+	"shop state":          shopState,
 	"stamps changed":      rounded("%+.0f", "stamps_delta", 1),
 	"stamps for it":       formatted("%s stamps", "threshold", ""),
 	"stamps of":           stampsOf,
@@ -221,4 +223,12 @@ func stampsOnly(r row) string {
 		return r.value("stamps_count")
 	}
 	return ""
+}
+
+// shopState says whether a shop is open or where it has moved.
+func shopState(r row) string {
+	if r["closed"] == nil {
+		return "open"
+	}
+	return map[string]string{store.ShopMoving: "moves to ", store.ShopMoved: "moved to "}[r.value("closed")] + r.value("moved_to")
 }

@@ -36,7 +36,12 @@ func Split(ctx context.Context, db, to string, shop int64, url string, began sto
 	if err != nil {
 		return copyError(ctx, to, db, err)
 	}
-	if err = verify(ctx, p.path, to, o.Quick, o.Progress); err == nil {
+	if o.Quick {
+		err = verify(ctx, p.path, to, true, o.Progress)
+	} else {
+		err = verifyAtOnce(ctx, p.path, to, o.Progress)
+	}
+	if err == nil {
 		err = store.CompareCopy(p.path, rows)
 	}
 	if err != nil {
