@@ -37,7 +37,7 @@ func (c ofShop) in(f func(k *kernel.Kernel, caller kernel.Caller, sh store.Shop)
 		if c.Shop == "" {
 			return usagef("the shop must not be empty")
 		}
-		key, err := OfShop{File: c.File, Shop: c.Shop}.resolve(st)
+		key, err := OfShop(c).resolve(st)
 		if err != nil {
 			return err
 		}

@@ -101,15 +101,27 @@ func verify(ctx context.Context, path, name string, quick bool, progress store.P
 // verifyAtOnce does what verify does without quick on two processors, for a file of this version that
 // this process has made.
 func verifyAtOnce(ctx context.Context, path, name string, progress store.Progress) error {
-	integrity := make(chan error, 1)
-	go func() { integrity <- verify(ctx, path, name, true, nil) }()
+	first := make(chan error, 1)
+	go func() {
+		err := verify(ctx, path, name, true, nil)
+		if err == nil {
+			err = verifyHalf(ctx, path, name, store.FirstHalf, nil)
+		}
+		first <- err
+	}()
+	err := verifyHalf(ctx, path, name, store.SecondHalf, progress)
+	return cmp.Or(<-first, err)
+}
+
+// verifyHalf checks half of the invariants.
+func verifyHalf(ctx context.Context, path, name string, half store.Half, progress store.Progress) error {
 	c, err := openImmutable(ctx, path)
 	if err != nil {
-		return cmp.Or(<-integrity, store.OpenError(name, err))
+		return store.OpenError(name, err)
 	}
 	defer c.Close()
-	findings, err := store.CheckInvariants(c, name, progress)
-	return cmp.Or(<-integrity, verdict(ctx, name, findings, err))
+	findings, err := store.CheckInvariants(c, name, half, progress)
+	return verdict(ctx, name, findings, err)
 }
 
 // verdict returns the error of a check.
