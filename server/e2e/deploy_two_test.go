@@ -117,7 +117,8 @@ func TestTwoServers(t *testing.T) {
 		"--country-code", "IT")
 	key := f.makeKey("create", "--name", "CRM", "--shop", "Pizza").Secret
 	till := f.makeDevice("--shop", "Pizza", "--location", "Nord", "--accept-card-ids").Token
-	program := newProgram(first.api(key), `{"type":"standard","name":"Pizza","total_stamps":10,"repeat_after_reset":true,"icon_key":"pizza"}`)
+	program := newProgram(first.api(key),
+		`{"type":"standard","name":"Pizza","total_stamps":10,"repeat_after_reset":true,"icon_key":"pizza"}`)
 	deliveries := make(chan string, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

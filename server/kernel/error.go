@@ -27,7 +27,9 @@ type Error struct {
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // isFault reports whether the server could not do what it should have done.
-func (e *Error) isFault() bool { return e.Status >= http.StatusInternalServerError && e.Code != store.Unavailable }
+func (e *Error) isFault() bool {
+	return e.Status >= http.StatusInternalServerError && e.Code != store.Unavailable
+}
 
 // Refuse returns a refusal. The face determines its status by the code.
 func Refuse(code store.Code, message string) *Error {
