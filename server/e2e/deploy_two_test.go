@@ -151,7 +151,8 @@ func TestTwoServers(t *testing.T) {
 	}
 	check(own, "200", "201")
 	event()
-	if r := execute(t, nil, append(two.args("shop", 0), "--quiet")...); r.code != 0 || !strings.Contains(r.stdout, "Pair the tills (1) again") {
+	r := execute(t, nil, append(two.args("shop", 0), "--quiet")...)
+	if r.code != 0 || !strings.Contains(r.stdout, "Pair the tills (1) again") {
 		t.Fatalf("%+v", r)
 	}
 	second := two.serve(1, "8081")
