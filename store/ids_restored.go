@@ -28,7 +28,7 @@ const (
 // The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
 // not.
 var (
-	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links"}
+	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links", "imports", "card_runs"}
 	floored   = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users", "staff"}
 )
 

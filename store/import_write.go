@@ -179,7 +179,7 @@ func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
 // ContinueImports works on an import of any shop, and reports whether there was one.
 func (tx *Tx) ContinueImports() (more bool, err error) {
 	var key, shop int64
-	if !tx.one(into(&key, &shop), "SELECT id, shop_id FROM imports WHERE state IN ('running', 'undoing') ORDER BY id LIMIT 1") {
+	if !tx.one(into(&key, &shop), "SELECT id, shop_id FROM imports WHERE state IN ('running', 'undoing') LIMIT 1") {
 		return false, tx.failed
 	}
 	_, err = tx.ContinueImport(shop, tx.ID(KindImport, key))

@@ -34,6 +34,7 @@ func runOperations(f *fixture) {
 	runForAssistants(f, restricted, l)
 	runTillActions(f)
 	runStatistics(f, restricted, l)
+	runImports(f)
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{l.program})}
 	hook := f.subscribe(l.program, func(w *WebhookFields) { *w = fields }).ID
 	f.updateWebhook(l.program, hook, WebhookPatch{RotateSecret: set(true)})
@@ -484,4 +485,58 @@ func runEnrolment(f *fixture) {
 		succeed(tx.DelayMail(&m, time.Second), tx.HoldMail(&m, m.Due), tx.DelayUnsureMail(&m, time.Second), tx.SentMail(&m))
 	})
 	f.erase(id)
+}
+
+// runImports imports cards, updates them and undoes the import, so that each table of imports has rows.
+func runImports(f *fixture) {
+	program := f.program(stamps("Imported"))
+	row := func(ref string, n int64) StoredRow {
+		r := ImportRow{Stamps: Given(n)}
+		r.ExternalRef, r.HolderEmail, r.Codes = Given(ref), Given(ref+"@example.org"), Given([]string{"OLD " + ref})
+		return StoredRow{Line: 2, Row: r}
+	}
+	start := func(name string, o ImportOptions, rows ...StoredRow) string {
+		var parts ImportParts[StoredRow]
+		for _, r := range rows {
+			parts.Add(r)
+		}
+		o.ProgramID = Given(program)
+		file := ImportFile{Name: Some(name)}
+		file.Hash[0] = name[0]
+		run := must(f, func(tx *Tx) (ImportRun, error) {
+			return tx.StartImport(f.a.Shop, "", file, o, &parts, ImportRun{}, nil)
+		})
+		return run.ID
+	}
+	next := func() { f.must(func(tx *Tx) error { return errorOf(tx.ContinueImports()) }) }
+	first := start("a", ImportOptions{}, row("a", 1), row("b", 5))
+	next()
+	next()
+	start("b", ImportOptions{Update: Given(true)}, row("a", 2), row("c", 99))
+	next()
+	next()
+	f.must(func(tx *Tx) error { return errorOf(tx.UndoImport(f.a.Shop, first)) })
+	next()
+	next()
+	f.must(func(tx *Tx) error { return errorOf(tx.PruneImports()) })
+	f.must(func(tx *Tx) error { return errorOf(tx.InviteImported(1)) })
+	f.reads(func(v *View) {
+		c := check(v.NewImportCheck(f.a.Shop, ImportOptions{ProgramID: Given(program)}))
+		c.Row(2, row("c", 1).Row)
+		check(v.ImportRuns(f.a.Shop))
+		check(v.ImportNotes(f.a.Shop, first))
+		if _, known, err := v.KnownImport(f.a.Shop, ImportFile{}, ImportOptions{}); known || err != nil {
+			panic(err)
+		}
+	})
+	start("c", ImportOptions{}, row("d", 1)) // its rows stay
+	var raw ImportParts[RawRow]
+	raw.Add(RawRow{Line: 2, Cells: []string{"x"}})
+	upload := must(f, func(tx *Tx) (ImportRun, error) { return tx.UploadImport(f.a.Shop, ImportFile{}, &raw, 1) })
+	f.reads(func(v *View) {
+		check(v.Upload(f.a.Shop, upload.ID))
+		if err := v.UploadedRows(f.a.Shop, upload.ID, func(RawRow) {}); err != nil {
+			panic(err)
+		}
+	})
 }

@@ -346,6 +346,7 @@ CREATE TABLE imports (
 ) STRICT;
 CREATE INDEX imports_shop ON imports (shop_id);
 CREATE INDEX imports_state ON imports (state);
+CREATE INDEX imports_invite ON imports (invite_at) WHERE invite_at IS NOT NULL;
 
 -- The rows of imports that are still to be worked on. A write of an import deletes the part that it
 -- has written.

@@ -78,6 +78,7 @@ CREATE TABLE imports (
 ) STRICT;
 CREATE INDEX imports_shop ON imports (shop_id);
 CREATE INDEX imports_state ON imports (state);
+CREATE INDEX imports_invite ON imports (invite_at) WHERE invite_at IS NOT NULL;
 CREATE TABLE import_parts (
   import_id INTEGER NOT NULL REFERENCES imports,
   part      INTEGER NOT NULL,
