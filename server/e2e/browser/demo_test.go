@@ -239,6 +239,7 @@ func (d *demo) addStates() {
 		d.ids["run"] = run.ID
 		return err
 	})
+	d.addImports()
 	d.ids["location closed"] = d.Control("POST", "/locations", fields{
 		"name":         d.name("Kiosk in the park"),
 		"city":         "Torino",
@@ -250,6 +251,39 @@ func (d *demo) addStates() {
 	}
 	d.Control("POST", "/keys/"+d.ids["key rotated"]+"/rotate", nil)
 	d.Control("POST", "/keys/"+d.ids["key revoked"]+"/revoke", nil)
+}
+
+// addImports adds a file that waits to be imported, and an import that has ended.
+func (d *demo) addImports() {
+	shop := d.Row(store.KindShop, d.ShopID)
+	var cards store.ImportParts[store.StoredRow]
+	row := store.ImportRow{Stamps: store.Given[int64](3)}
+	row.HolderName = store.Given(d.name("Imma Portata"))
+	cards.Add(store.StoredRow{Line: 2, Row: row})
+	o := store.ImportOptions{ProgramID: store.Given(d.ids["program standard"]), AllowUnkeyed: store.Given(true)}
+	counts := store.ImportRun{Rows: 2, Skipped: 1}
+	note := store.ImportNote{Line: 3, Detail: store.Detail{Field: "phone", Code: "invalid_format", Message: "must not be negative"}}
+	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+		file := store.ImportFile{Name: store.Some(d.name("members.csv"))}
+		run, err := tx.StartImport(shop, "", file, o, &cards, counts, []store.ImportNote{note})
+		d.ids["import done"] = run.ID
+		return err
+	})
+	for more := true; more; {
+		servertest.Write(d.T, d.App.Store, func(tx *store.Tx) (err error) {
+			more, err = tx.ContinueImports()
+			return err
+		})
+	}
+	var rows store.ImportParts[store.RawRow]
+	rows.Add(store.RawRow{Line: 2, Cells: []string{d.name("Ada Byron"), "ada@example.org", "7", "4006381333931"}})
+	rows.Add(store.RawRow{Line: 3, Cells: []string{d.name("Bart"), "nobody", "99"}})
+	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+		file := store.ImportFile{Name: store.Some(d.name("customers.csv")), Columns: []string{"Name", "Email", "Stamps", "Barcode"}}
+		run, err := tx.UploadImport(shop, file, &rows, 2)
+		d.ids["import"] = run.ID
+		return err
+	})
 }
 
 // addPeople adds more people and shops, and the links of people.
