@@ -49,6 +49,9 @@ func SkipKeys(path string, now time.Time) (err error) {
 	q := queries{conn: c}
 	set := q.setSequence
 	for _, table := range slices.Concat(sequenced, floored) {
+		if q.number("SELECT count(*) FROM sqlite_schema WHERE name=?", table) == 0 { // the backup is of an older version
+			continue
+		}
 		set(table, max(q.lastKey(table)+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond))
 	}
 	// No sequence exceeds the key of its event.
