@@ -1,6 +1,9 @@
 package store
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Why a card is shown with another one as one customer.
 const (
@@ -93,6 +96,9 @@ func (v *View) customerCard(shop, root int64) (c CustomerCard) {
 			c.FirstVisitAt = Some(at)
 		}
 		c.LastVisitAt = Some(max(at, c.LastVisitAt.V))
+	}
+	if day := int(all[0].lastSeen); !c.LastVisitAt.Valid && day > 0 { // of an import
+		c.LastVisitAt = Some(TimeOf(time.Date(1970, 1, 1+day, 0, 0, 0, 0, zone)))
 	}
 	c.Visits = int64(len(days))
 	return c

@@ -174,6 +174,7 @@ var sourceNames = map[string]web.Text{
 	store.SourceAPI:           "In the dashboard or by API",
 	store.SourceCounter:       "At a till",
 	store.SourceWebEnrollment: "By the holder",
+	store.SourceImport:        "By an import",
 }
 
 func (v *visit) cardFacts(o store.CardOverview) []web.Fact {
