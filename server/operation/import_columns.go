@@ -52,7 +52,8 @@ var importFields = []importField{
 	{name: "last_visit", columns: "lastvisited lastseen lastvisitdate lastactivity lastactive lasttransaction " +
 		"ultimavisita letzterbesuch dernierevisite", convert: (*importer).day},
 	{name: "state"},
-	{name: "program", columns: "program programid programname card cardname loyaltyprogram"},
+	// An export has both, of which only the name is the same in another file.
+	{name: "program", columns: "programname program programid card cardname loyaltyprogram"},
 }
 
 // plainName returns a name of a column without case, accents, blanks and punctuation.
