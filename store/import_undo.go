@@ -7,11 +7,14 @@ import (
 )
 
 // UndoImport begins to erase the cards of an import. ContinueImport goes on. It leaves cards that
-// were used, changed or are on a phone.
+// were used, changed or are on a phone. It changes nothing of an import that is being undone.
 func (tx *Tx) UndoImport(shop int64, id string) (ImportRun, error) {
 	run, err := tx.importRun(shop, id)
 	if err != nil {
 		return run.ImportRun, err
+	}
+	if run.State == ImportUndoing {
+		return run.ImportRun, tx.failed
 	}
 	if run.State != ImportRunning && run.State != ImportDone {
 		return run.ImportRun, refuse(Conflict, "Only an import that is running or done can be undone.")
