@@ -198,7 +198,13 @@ func (tx *Tx) importPart(shop int64, run *importRun) {
 	tx.fail(tx.part(run.key, part, &some))
 	p := tx.cachedProgram(shop, run.program)
 	c := tx.importCheck(tx.cachedShop(shop), shop, p, run.options, nil, nil)
+	deleted := tx.number("SELECT deleted_at IS NOT NULL FROM programs WHERE id=?", run.program) > 0
 	for _, r := range some {
+		if deleted {
+			run.Skipped++
+			tx.note(run.key, r.Line, 0, Detail{"program", "not_allowed", "the program was deleted"})
+			continue
+		}
 		tx.importRow(c, run, r)
 	}
 	tx.exec("DELETE FROM import_parts WHERE import_id=? AND part=?", run.key, part)

@@ -199,7 +199,11 @@ func (w *importWork) add(raw store.RawRow) {
 		return
 	}
 	if len(r.Preview) < importPreviewRows {
-		r.Preview = append(r.Preview, raw.Cells)
+		cells := make([]string, len(raw.Cells))
+		for n, cell := range raw.Cells {
+			cells[n] = shortened(cell)
+		}
+		r.Preview = append(r.Preview, cells)
 	}
 	program := w.check.Program()
 	if column, name := w.column("program", raw.Cells); column != "" && name != program.ID && !strings.EqualFold(name, program.Name) {
@@ -225,7 +229,7 @@ func (w *importWork) add(raw store.RawRow) {
 		r.Faulty++
 		for _, d := range faults[:min(len(faults), maxImportFaults-len(r.Faults))] {
 			column, value := w.column(d.Field, raw.Cells)
-			r.Faults = append(r.Faults, ImportFault{raw.Line, column, value, d})
+			r.Faults = append(r.Faults, ImportFault{raw.Line, column, shortened(value), d})
 		}
 		return
 	case plan.Refused != nil:
@@ -242,6 +246,15 @@ func (w *importWork) add(raw store.RawRow) {
 		r.Balance += row.Balance.V
 	}
 	w.rows.Add(store.StoredRow{Line: raw.Line, Row: row})
+}
+
+// shortened returns a cell of a report, of which a file may have many that are long.
+func shortened(cell string) string {
+	const most = 200
+	if len(cell) <= most {
+		return cell
+	}
+	return strings.ToValidUTF8(cell[:most], "") + "…"
 }
 
 // readUpload checks the rows of an uploaded file.

@@ -22,6 +22,7 @@ const (
 	MaxBytes   = 50 << 20
 	MaxRows    = 100_000
 	MaxColumns = 200
+	maxName    = 200 // bytes of the name of a column
 )
 
 // Sheet is a table.
@@ -115,6 +116,9 @@ func decode(file []byte) ([]byte, error) {
 		}
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if bytes.IndexByte(text, '\n') < 0 { // as old programs of the Macintosh end lines
+		text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
+	}
 	switch {
 	case bytes.IndexByte(text, 0) >= 0:
 		return nil, Error("is not a text file")
@@ -166,6 +170,9 @@ func columns(header []string) ([]string, error) {
 		return nil, errorf("has %d columns; at most %d are read", len(names), MaxColumns)
 	}
 	for i, name := range names {
+		if len(name) > maxName {
+			return nil, errorf("has in column %d of the first line a name of more than %d bytes", i+1, maxName)
+		}
 		if name != "" && slices.Contains(names[:i], name) {
 			return nil, errorf("has two columns with the name %v: give each a name of its own", name)
 		}

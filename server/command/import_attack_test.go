@@ -1,0 +1,84 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// TestImportHugeCells checks that a report has the beginnings of huge cells alone.
+func TestImportHugeCells(t *testing.T) {
+	f := importFile(t)
+	huge := strings.Repeat("ü", 1<<20)
+	out, err := f.try("card import " + f.write("huge.csv", "reference,note\nr1,"+huge+"\n") + " --program Coffee --json")
+	if err == nil || !strings.Contains(out, "at most 500") || len(out) > 5000 {
+		t.Errorf("a huge cell: %v, %d bytes", err, len(out))
+	}
+	_, err = f.try("card import " + f.write("heading.csv", "reference,"+huge+"\nr1,x\n") + " --program Coffee")
+	if err == nil || !strings.Contains(err.Error(), "column 2 of the first line") || len(err.Error()) > 500 {
+		t.Errorf("a huge heading: %.500v", err)
+	}
+	f.prints("card import "+f.write("old.csv", "reference,name\rr1,Ada\rr2,Bob\r")+" --program Coffee", "done")
+	if got := f.value("SELECT group_concat(holder_name) FROM cards"); got != "Ada,Bob" {
+		t.Errorf("lines that end with carriage returns: %s", got)
+	}
+	f.checked()
+}
+
+// begin begins an import of references, and writes its first slice.
+func (f *file) begin(n int) (run map[string]string) {
+	f.t.Helper()
+	text := "reference\n"
+	for i := range n {
+		text += "r" + strings.Repeat("x", i) + "\n"
+	}
+	fields := operation.ImportFields{}
+	fields.File, fields.ProgramID = store.Given([]byte(text)), store.Given(f.id(operation.ListPrograms, 1))
+	var report operation.ImportReport
+	decodeInto(f.t, f.invoke(operation.ImportCards, fields, nil), &report)
+	run = map[string]string{"id": report.Run.V.ID}
+	f.invoke(operation.ContinueImport, nil, run)
+	return run
+}
+
+// finish works on an import to its end.
+func (f *file) finish(run map[string]string, op *kernel.Operation) (r store.ImportRun) {
+	f.t.Helper()
+	for r.State == "" || r.State == store.ImportRunning || r.State == store.ImportUndoing {
+		decodeInto(f.t, f.invoke(op, nil, run), &r)
+		op = operation.ContinueImport
+	}
+	f.checked()
+	return r
+}
+
+// TestImportMeanwhile changes a shop while rows of an import wait: its limit, the program, and the import
+// itself.
+func TestImportMeanwhile(t *testing.T) {
+	f := importFile(t)
+	run := f.begin(120)
+	f.run("shop update --max-cards 60")
+	if r := f.finish(run, operation.ContinueImport); r.Added != 60 || r.Skipped != 60 || r.State != store.ImportDone {
+		t.Errorf("with a lower limit: %+v", r)
+	}
+	f.run("shop update --max-cards none")
+
+	f = importFile(t)
+	run = f.begin(120)
+	if r := f.finish(run, operation.UndoImport); r.Removed != 50 || r.State != store.ImportUndone {
+		t.Errorf("undone while it runs: %+v", r)
+	}
+
+	f = importFile(t)
+	run = f.begin(120)
+	f.run("program delete Coffee --yes")
+	if r := f.finish(run, operation.ContinueImport); r.Added != 50 || r.Skipped != 70 {
+		t.Errorf("after the program was deleted: %+v", r)
+	}
+	if got := f.value("SELECT count(*)||' '||(SELECT live_cards FROM shops) FROM cards WHERE archived_at IS NULL"); got != "0 0" {
+		t.Errorf("cards of a deleted program: %s", got)
+	}
+}
