@@ -15,7 +15,7 @@ type Named struct {
 	ID   Null[string] `json:"id"`
 	Name Null[string] `json:"name"`
 	// Parent is the id of the card of a transaction, of the program of a prize, and of
-	// the location of a device or a member of staff.
+	// the location of a device.
 	Parent Null[string] `json:"parent"`
 }
 
@@ -37,7 +37,7 @@ var nameQueries = map[Kind]struct {
 	KindTransaction: {`SELECT c.holder_name, t.card_id FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=?1
 		AND t.shop_id=?2`, KindCard},
 	KindWebhook: {"SELECT url, NULL FROM webhooks WHERE id=?1 AND shop_id=?2", 0},
-	KindStaff:   {"SELECT name, location_id FROM staff WHERE id=?1 AND shop_id=?2", KindLocation},
+	KindStaff:   {"SELECT name, NULL FROM staff WHERE id=?1 AND shop_id=?2", 0},
 	KindLink:    {"SELECT email, NULL FROM links WHERE id=?1 AND shop_id=?2", 0},
 }
 

@@ -119,7 +119,9 @@ func TestExportCard(t *testing.T) {
 	k, cards, rows := startLedger(t)
 	f := k.fixture
 	f.sql("UPDATE transactions SET metadata='{\"receipt\":7}' WHERE id=?", f.key(KindTransaction, rows[0]))
-	member := must(f, func(tx *Tx) (StaffMember, error) { return tx.CreateStaff(f.a.Shop, k.location, "Bruno", StaffPIN{}) })
+	member := must(f, func(tx *Tx) (StaffMember, error) {
+		return tx.CreateStaff(f.a.Shop, StaffPatch{Name: set("Bruno")}, StaffPIN{})
+	})
 	k.device.Staff = Staff{f.key(KindStaff, member.ID), "Bruno"}
 	yesterday := f.clock.at().Add(-24 * time.Hour)
 	late := k.ok(attempt(f, func(tx *Tx) (Stamped, error) {

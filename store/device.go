@@ -113,7 +113,7 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 			l.disabled_at IS NOT NULL, l.require_staff_pin, l.staff_pin, l.require_staff, s.closed, s.moved_to FROM devices d
 			JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?`, hash) {
 			id = &found
-			id.DeviceID, id.Staff = v.ID(KindDevice, id.Device), v.tillStaff(id.Location)
+			id.DeviceID, id.Staff = v.ID(KindDevice, id.Device), v.tillStaff(id.Till)
 		}
 		return v.failed
 	})
@@ -164,7 +164,7 @@ func (v *View) TillMe(at Till) (me TillMe, err error) {
 	sh := v.shop(at.Shop)
 	me.Shop = TillShop{NamedShop{sh.ID, sh.Name, sh.Timezone}, sh.Currency}
 	me.RestoreID = v.s.restoreID()
-	staff := v.tillStaff(at.Location)
+	staff := v.tillStaff(at)
 	me.Staff = make([]NamedStaff, 0, len(staff))
 	for _, m := range staff {
 		me.Staff = append(me.Staff, *v.namedStaff(m.Staff))

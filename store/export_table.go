@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,6 +38,7 @@ const (
 	asAmount
 	asJSON
 	asAnyID
+	asLocations // the sql is the keys of locations with commas between them
 	// asID plus a Kind is the id of that kind.
 	asID
 )
@@ -62,6 +64,10 @@ func (g IDs) readCell(r *rows, as exportType, currency string) cell {
 	kind := Kind(as - asID)
 	if as == asAnyID {
 		kind = Kind(r.int())
+	}
+	if as == asLocations {
+		list, _ := json.Marshal(g.idsOf(KindLocation, r.keys(), []string{}))
+		return cell{text: string(list)}
 	}
 	if r.db().Null() {
 		return cell{null: true}
@@ -174,7 +180,7 @@ func exportTables() []exportTable {
 			slices.Concat(
 				[]exportColumn{
 					{"staff_id", asID + exportType(KindStaff), "s.id"},
-					{"location_id", asID + exportType(KindLocation), "s.location_id"},
+					{"location_ids", asLocations, staffLocations},
 				},
 				same("s", asText, "name"),
 				same("s", asTime, "created_at disabled_at"),

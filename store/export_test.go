@@ -214,8 +214,7 @@ func (x exportedShop) secrets() (all []string) {
 	k := x.k
 	k.lookup(x.cards[1])
 	k.sql("UPDATE locations SET staff_pin='$argon2id$pin-of-location'")
-	k.sql(`INSERT INTO staff (shop_id, location_id, name, pin, created_at) SELECT shop_id, id, 'Grace', '$argon2id$pin-of-staff', 0
-		FROM locations WHERE shop_id=?`, k.a.Shop)
+	k.sql("INSERT INTO staff (shop_id, name, pin, created_at) VALUES (?, 'Grace', '$argon2id$pin-of-staff', 0)", k.a.Shop)
 	for _, c := range ColumnsOf(Secret) {
 		all = append(all, k.lines("SELECT "+c.Name+" FROM "+c.Table+" WHERE length("+c.Name+")>8")...)
 	}

@@ -70,6 +70,26 @@ func TestMigrationProvesEmails(t *testing.T) {
 	}
 }
 
+// TestMigrationKeepsLocationsOfStaff checks that each member of staff works at the same location after
+// a migration to version 12 as before.
+func TestMigrationKeepsLocationsOfStaff(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "older.db")
+	script := `INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at,
+		updated_at) VALUES (1, '', 'test', 'UTC', 'active', 1, 1, 9, 1, 1); INSERT INTO locations SELECT value, 1, '', '', '', '', '', 0, 0,
+		0, NULL, NULL, 1, 1 FROM json_each('[7,8]'); `
+	for i, name := range []string{"ada", "bob", "cleo"} {
+		script += fmt.Sprintf("INSERT INTO staff (id, shop_id, location_id, name, pin, created_at) VALUES (%d, 1, %d, '%s', 'x', 1); ",
+			i+1, 7+i/2, name)
+	}
+	createOlder(t, path, 11, script)
+	f := reopen(t, path, Options{Serve: true})
+	got := f.lines("SELECT concat_ws(' ', name, pin, location_id) FROM staff JOIN staff_locations ON staff_id=id ORDER BY name")
+	if want := []string{"ada x 7", "bob x 7", "cleo x 8"}; !slices.Equal(got, want) {
+		t.Errorf("staff are %q, want %q", got, want)
+	}
+}
+
 // TestOldestSchema checks that a file older than the first version is refused with a sentence that
 // says what to do, and is not changed.
 func TestOldestSchema(t *testing.T) {

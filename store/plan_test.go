@@ -88,6 +88,7 @@ var (
 		"SEARCH programs USING COVERING INDEX programs_shop (shop_id=?)": "the same",
 		"SEARCH programs USING INTEGER PRIMARY KEY (rowid=?)":            "the same of one program",
 		"SEARCH s USING INTEGER PRIMARY KEY (rowid=?)":                   "the shops of a person",
+		"SEARCH m USING PRIMARY KEY (staff_id=? AND location_id=?)":      "the staff of a shop, by location",
 		"CREATE BLOOM FILTER": "the same, for the locations of a key",
 	}
 	// recounts are the beginnings of the statements that compute all sums again, from the whole ledger.

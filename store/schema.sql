@@ -116,14 +116,19 @@ CREATE INDEX devices_shop ON devices (shop_id);
 CREATE TABLE staff (
   id          INTEGER PRIMARY KEY,
   shop_id     INTEGER NOT NULL REFERENCES shops,
-  location_id INTEGER NOT NULL REFERENCES locations,
   name        TEXT    NOT NULL,
   pin         TEXT    NOT NULL,           -- argon2id in PHC form
   disabled_at INTEGER,
   created_at  INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX staff_location ON staff (location_id, name);
-CREATE INDEX staff_shop ON staff (shop_id, location_id, name);
+CREATE INDEX staff_shop ON staff (shop_id, name);
+
+-- Where staff work. A member of staff without a row here works at all locations of the shop.
+CREATE TABLE staff_locations (
+  staff_id    INTEGER NOT NULL REFERENCES staff,
+  location_id INTEGER NOT NULL REFERENCES locations,
+  PRIMARY KEY (staff_id, location_id)
+) STRICT, WITHOUT ROWID;
 
 -- The one-time tokens by which a phone or tablet becomes a device. One that is used is
 -- deleted.

@@ -60,6 +60,7 @@ var shopTables = []shopTable{
 	{"hour_counts", ofPrograms, false},
 	{"logos", "hash IN (SELECT logo_hash FROM programs WHERE shop_id=?1)", true},
 	{"programs", ofShop, false},
+	{"staff_locations", "staff_id IN (SELECT id FROM staff WHERE shop_id=?1)", false},
 	{"staff", ofShop, false},
 	{"pairings", ofShop, false},
 	{"devices", ofShop, false},

@@ -12,7 +12,8 @@ func runTillLists(k till, program string) {
 	f, shop := k.fixture, k.a.Shop
 	signedIn := k.device
 	f.writes(func(tx *Tx) {
-		member := check(tx.CreateStaff(shop, k.location, "Ada", StaffPIN{Some("$argon2id")}))
+		member := check(tx.CreateStaff(shop, StaffPatch{Name: set("Ada")}, StaffPIN{Some("$argon2id")}))
+		check(tx.UpdateStaff(shop, member.ID, StaffPatch{LocationIDs: set([]string{k.location})}))
 		check(tx.SetStaffMemberPIN(shop, member.ID, StaffPIN{Some("$argon2id$")}))
 		for _, disabled := range []bool{true, false} {
 			check(tx.SetStaffDisabled(shop, member.ID, disabled))
@@ -64,21 +65,32 @@ func runTillLists(k till, program string) {
 func TestStaff(t *testing.T) {
 	t.Parallel()
 	k := startTill(t)
-	add := func(shop int64, location, name string) (StaffMember, error) {
+	add := func(shop int64, name string, locations ...string) (StaffMember, error) {
 		return attempt(k.fixture, func(tx *Tx) (StaffMember, error) {
-			return tx.CreateStaff(shop, location, name, StaffPIN{Some("$argon2id")})
+			return tx.CreateStaff(shop, StaffPatch{Name: set(name), LocationIDs: set(locations)}, StaffPIN{Some("$argon2id")})
 		})
 	}
-	other := k.shop(ShopFields{})
-	_, err := add(other.Shop, k.location, "Eve")
-	refused(t, err, NotFound)
-	first := check(add(k.a.Shop, k.location, "Ada"))
-	for i := range maxStaff - 1 {
-		check(add(k.a.Shop, k.location, fmt.Sprint("Bob ", i)))
+	update := func(id string, f StaffPatch) (StaffMember, error) {
+		return attempt(k.fixture, func(tx *Tx) (StaffMember, error) { return tx.UpdateStaff(k.a.Shop, id, f) })
 	}
-	_, err = add(k.a.Shop, k.location, "Grace")
-	refused(t, err, Unprocessable)
+	other, elsewhere := k.shop(ShopFields{}), k.fixture.location()
+	_, err := add(other.Shop, "Eve", k.location)
+	refused(t, err, ValidationFailed)
+	first := check(add(k.a.Shop, "Ada", k.location))
+	for i := range maxStaff - 1 {
+		check(add(k.a.Shop, fmt.Sprint("Bob ", i), k.location))
+	}
+	for _, locations := range [][]string{{k.location}, {elsewhere, k.location}, nil} {
+		_, err = add(k.a.Shop, "Grace", locations...)
+		refused(t, err, Unprocessable)
+	}
+	moved := check(add(k.a.Shop, "Grace", elsewhere))
+	for _, locations := range [][]string{{k.location}, nil} {
+		_, err = update(moved.ID, StaffPatch{LocationIDs: set(locations)})
+		refused(t, err, Unprocessable)
+	}
 	for _, change := range []func(tx *Tx) (StaffMember, error){
+		func(tx *Tx) (StaffMember, error) { return tx.UpdateStaff(other.Shop, first.ID, StaffPatch{}) },
 		func(tx *Tx) (StaffMember, error) { return tx.SetStaffDisabled(other.Shop, first.ID, true) },
 		func(tx *Tx) (StaffMember, error) {
 			return tx.SetStaffMemberPIN(other.Shop, first.ID, StaffPIN{Some("x")})
@@ -98,7 +110,7 @@ func TestStaff(t *testing.T) {
 	if after := k.dump(); after != before {
 		t.Errorf("disabling again wrote %s", firstDifference(before, after))
 	}
-	check(add(k.a.Shop, k.location, "Grace"))
+	check(update(moved.ID, StaffPatch{LocationIDs: set([]string{})}))
 	_, err = disable(false)
 	refused(t, err, Unprocessable)
 	k.checkFile()

@@ -265,8 +265,8 @@ func TestPINCommands(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := f.typed(first, "staff add --name Ada --location loc_none"); err == nil {
-		t.Error("staff of no location")
+	if _, err := f.typed(first, "staff add --name Ada --location loc_none"); err == nil || !strings.Contains(err.Error(), "--location") {
+		t.Errorf("staff of no location: %v", err)
 	}
 	out, err := f.typed(first, add)
 	if err != nil || strings.Contains(out, first) {
@@ -275,7 +275,13 @@ func TestPINCommands(t *testing.T) {
 	ada := f.run("staff list --json")
 	ada = ada[strings.Index(ada, "stf_"):]
 	ada = ada[:strings.IndexByte(ada, '"')]
-	f.prints("staff list", "Ada", "enabled")
+	f.prints("staff list", "Ada", "enabled", here+" (", "LOCATIONS")
+	elsewhere := s.LocationIDs[1]
+	f.prints("staff update Ada --location "+elsewhere, elsewhere+" (")
+	signIn(ada, first).Want(404)
+	f.prints("staff update Ada --location "+elsewhere+" --location "+here, here+" (", elsewhere+" (")
+	f.prints("staff update Ada --name Grace --location none", "Grace", "all")
+	f.refused("staff update Grace --location loc_none", "--location")
 	signIn(ada, first).Want(201)
 	if _, err := f.typed(second, "staff set-pin "+ada); err != nil {
 		t.Fatal(err)

@@ -88,14 +88,22 @@ var shopBindings = []binding{
 
 	{
 		path:     "staff add",
-		help:     "Add a member of staff to a location. The PIN is read from standard input.",
+		help:     "Add a member of staff. The PIN is read from standard input.",
 		op:       operation.CreateStaff,
 		pin:      "pin",
 		columns:  staffColumns,
-		required: []string{"location_id", "name"},
+		required: []string{"name"},
 		texts:    staffTexts,
 	},
-	{path: "staff list", help: "List the staff by location.", op: operation.ListStaff, columns: staffColumns},
+	{path: "staff list", help: "List the staff.", op: operation.ListStaff, columns: staffColumns},
+	{
+		path:    "staff update",
+		help:    "Change the name of a member of staff, or the locations where the person works.",
+		op:      operation.UpdateStaff,
+		args:    []argument{memberArg},
+		columns: staffColumns,
+		texts:   staffTexts,
+	},
 	{
 		path:    "staff disable",
 		help:    "Disable a member of staff, and end the sessions at tills.",

@@ -18,7 +18,7 @@ var (
 	listedShops     = append(slices.Clip(shopColumns), "state=shop state")
 	locationColumns = []string{"ID=id", "name", "city", "active", "PIN required=require_staff_pin"}
 	settingColumns  = append(slices.Clip(locationColumns), "sign-in required=require_staff")
-	staffColumns    = []string{"ID=id", "name", "location=location_id", "state=person state"}
+	staffColumns    = []string{"ID=id", "name", "locations=staff locations", "state=person state"}
 	deviceColumns   = []string{"ID=id", "prefix", "name", "location=location_id", "state=device state", "card IDs=accepts_card_ids"}
 	keyColumns      = []string{"ID=id", "prefix", "class", "name", "state=key state", "scopes=key scopes", "locations=key locations"}
 	keyInfoColumns  = append(slices.Clip(keyColumns), "calls today", "in 30 days")
@@ -90,6 +90,7 @@ var computed = map[string]func(r row) string{
 	"program state":       programState,
 	"rule":                programRule,
 	"shop state":          shopState,
+	"staff locations":     staffLocations,
 	"stamps changed":      rounded("%+.0f", "stamps_delta", 1),
 	"stamps for it":       formatted("%s stamps", "threshold", ""),
 	"stamps of":           stampsOf,
@@ -152,6 +153,11 @@ func keyLocations(r row) string {
 		return fmt.Sprint(n)
 	}
 	return "all"
+}
+
+// staffLocations returns the ids of the locations where a member of staff works.
+func staffLocations(r row) string {
+	return cmp.Or(strings.ReplaceAll(r.value("location_ids"), " ", ", "), "all")
 }
 
 // keyScopes returns how many scopes a key has.

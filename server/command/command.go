@@ -28,7 +28,7 @@ type CLI struct {
 	Init        Init        `cmd:"" help:"Make a file with a shop that is ready to stamp: location, program with prizes, till, key and the link of its owner."`
 	Shop        ShopGroup   `cmd:"" help:"Create, list, change, move and delete shops."`
 	Location    Group       `cmd:"" help:"Create and list locations, set a staff PIN."`
-	Staff       Group       `cmd:"" help:"Add, list, disable and enable the people who work at tills, set their PINs."`
+	Staff       Group       `cmd:"" help:"Add, list, update, disable and enable the people who work at tills, set their PINs."`
 	Device      Group       `cmd:"" help:"Create, pair, list and revoke tills' devices."`
 	Key         Group       `cmd:"" help:"Create, list, rotate and revoke keys."`
 	Program     Group       `cmd:"" help:"Create, publish and change programs."`

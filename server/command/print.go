@@ -91,8 +91,8 @@ func (i *invocation) printTable(w io.Writer, rows []row, columns []string) {
 	}
 }
 
-// someID matches the id of a resource at the end of a text.
-var someID = regexp.MustCompile(`\b[a-z]{3}_[a-z0-9]{26}$`)
+// someID matches the id of a resource in a text.
+var someID = regexp.MustCompile(`\b[a-z]{3}_[a-z0-9]{26}\b`)
 
 // namesOf returns a function that returns an id in a column with the name of what it stands for. Where
 // no name can be read, there is the id.

@@ -26,8 +26,8 @@ var (
 			"with: punchcard staff add.",
 	}
 	staffTexts = map[string]string{
-		"location_id": "The location at whose tills the person works, by id or name.",
-		"name":        "Name of the person, which tills show.",
+		"location_ids": "A location at whose tills the person works, by id or name. May be repeated. None given: all locations.",
+		"name":         "Name of the person, which tills show.",
 	}
 	deviceTexts = map[string]string{
 		"location_id": "The location of the device: its id or name.",

@@ -104,6 +104,7 @@ var actionWords = []struct {
 	{"device.revoke", "Revoked a till"},
 	{"device.pin_locked", "Wrong PINs locked a till"},
 	{"staff.create", "Added a member of staff"},
+	{"staff.update", "Changed a member of staff"},
 	{"staff.set_pin", "Set the PIN of a member of staff"},
 	{"staff.disable", "Disabled a member of staff"},
 	{"staff.enable", "Enabled a member of staff"},

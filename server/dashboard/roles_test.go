@@ -175,6 +175,8 @@ var minRoles = map[string]string{
 		POST /dashboard/new/till/pair
 		GET /dashboard/new/staff
 		POST /dashboard/new/staff
+		GET /dashboard/staff/:id/edit
+		POST /dashboard/staff/:id/edit
 		GET /dashboard/staff/:id/pin
 		POST /dashboard/staff/:id/pin
 		GET /dashboard/staff/:id/disable
@@ -324,6 +326,7 @@ var validForms = map[string]url.Values{
 	"/dashboard/program/:id/prizes":         {"prize_ids": {"prz_x"}},
 	"/dashboard/program/:id/prize/:prizeId": {"name": {"x"}},
 	"/dashboard/webhook/:id/edit":           {"url": {"http://127.0.0.1:9/x"}, "events": {"*"}},
+	"/dashboard/staff/:id/edit":             {"name": {"Ada"}, "location_ids": {""}},
 	"/dashboard/staff/:id/pin":              {"pin": {"1234"}},
 	"/dashboard/person/:id/role":            {"role": {"viewer"}},
 }
@@ -363,11 +366,14 @@ func TestForeignIDs(t *testing.T) {
 		"/dashboard/new/card":      {"_program": {foreign["program"]}},
 		"/dashboard/new/till":      {"location_id": {foreign["location"]}},
 		"/dashboard/new/till/pair": {"location_id": {foreign["location"]}},
-		"/dashboard/new/staff":     {"location_id": {foreign["location"]}, "name": {"Bob"}, "pin": {"1234"}},
 		"/dashboard/new/webhook":   {"_program_id": {foreign["program"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}},
 	} {
 		s.Unchanged(func() { s.as("owner").post(path, fields).want(404) })
 	}
+	s.Unchanged(func() {
+		staff := url.Values{"location_ids": {foreign["location"]}, "name": {"Bob"}, "pin": {"1234"}}
+		s.as("owner").post("/dashboard/new/staff", staff).want(400)
+	})
 }
 
 // anID matches an id, which a page may repeat.

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -17,7 +19,12 @@ var staffPages = []binding{
 	form("/dashboard/new/staff", showNewStaff, action{
 		op:   operation.CreateStaff,
 		to:   staffPath,
-		done: says("staff-created", "The member of staff was added, and can sign in at the tills of the location."),
+		done: says("staff-created", "The member of staff was added, and can sign in at the tills."),
+	}),
+	edit("/dashboard/staff/:id/edit", findStaff, showEditStaff, action{
+		op:   operation.UpdateStaff,
+		to:   staffPath,
+		done: says("staff-saved", "The member of staff was saved."),
 	}),
 	edit("/dashboard/staff/:id/pin", findStaff, showMemberPIN, action{
 		op:   operation.SetStaffMemberPIN,
@@ -41,7 +48,7 @@ type staffPage struct {
 	web.Frame
 	Tabs      []web.NavItem
 	Actions   []web.Action
-	Groups    []staffGroup
+	Members   []staffRow
 	May       bool // change them
 	Create    web.Action
 	Form      *web.Form
@@ -49,10 +56,10 @@ type staffPage struct {
 	Member    store.StaffMember
 }
 
-// staffGroup is the staff of a location.
-type staffGroup struct {
-	ID, Name string
-	Members  []store.StaffMember
+// staffRow is a member of staff in the list.
+type staffRow struct {
+	store.StaffMember
+	Where string // the names of the locations
 }
 
 func showStaff(v *visit, members operation.List[store.StaffMember]) error {
@@ -66,16 +73,14 @@ func showStaff(v *visit, members operation.List[store.StaffMember]) error {
 		May:   v.allows(kernel.Manager),
 		Form:  v.newForm(nil),
 	}
-	for _, l := range slices.Backward(locations) {
-		g := staffGroup{ID: l.ID, Name: v.locationName(l.Name)}
-		for _, m := range members.Data {
-			if m.LocationID == l.ID {
-				g.Members = append(g.Members, m)
+	for _, m := range members.Data {
+		var names []string
+		for _, l := range slices.Backward(locations) {
+			if slices.Contains(m.LocationIDs, l.ID) {
+				names = append(names, v.locationName(l.Name))
 			}
 		}
-		if len(g.Members) > 0 {
-			p.Groups = append(p.Groups, g)
-		}
+		p.Members = append(p.Members, staffRow{m, cmp.Or(strings.Join(names, ", "), v.T("All locations"))})
 	}
 	if p.May {
 		p.Create = v.link("Add a person", "/dashboard/new/staff", "plus", "primary")
@@ -84,10 +89,18 @@ func showStaff(v *visit, members operation.List[store.StaffMember]) error {
 	return v.render("staff", p)
 }
 
-func showNewStaff(v *visit, f *web.Form) (err error) {
-	v.fill(f, nonEmpty(v.r.URL.Query(), "location_id"))
-	p := staffPage{Frame: v.narrow("New member of staff", locationsPath), Form: f}
-	if p.Locations, err = v.locationChoice(); err != nil {
+func showNewStaff(v *visit, f *web.Form) error {
+	return v.staffForm(staffPage{Frame: v.narrow("New member of staff", locationsPath), Form: f})
+}
+
+func showEditStaff(v *visit, m store.StaffMember, f *web.Form) error {
+	v.fill(f, formValues(&m))
+	return v.staffForm(staffPage{Frame: v.narrow("Edit {0}", locationsPath, m.Name), Form: f, Member: m})
+}
+
+// staffForm shows the form of a member of staff.
+func (v *visit) staffForm(p staffPage) (err error) {
+	if p.Locations, err = v.locationOptions(); err != nil {
 		return err
 	}
 	return v.render("staff_form", p)

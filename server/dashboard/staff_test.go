@@ -24,7 +24,8 @@ func (s *demo) newStaff(shopID, location, name string) (id string) {
 		kernel.New(s.App.Store, kernel.Config{}),
 		kernel.OperatorCaller("test", shop),
 		operation.CreateStaff,
-		kernel.Args{Fields: operation.StaffFields{LocationID: store.Given(location), Name: store.Given(name), PIN: store.Given("2468")}},
+		kernel.Args{Fields: operation.StaffFields{
+			LocationIDs: store.Given([]string{location}), Name: store.Given(name), PIN: store.Given("2468")}},
 	)
 	if err != nil {
 		s.T.Fatal(err)
@@ -40,9 +41,9 @@ func TestStaffPages(t *testing.T) {
 		t.Error("no tab leads to the staff")
 	}
 	form := manager.open("/dashboard/new/staff")
-	form.set("location_id", s.LocationIDs[0], "name", "", "pin", "1357").send().want(400).problem("name")
+	form.set("name", "", "pin", "1357").send().want(400).problem("name")
 	form.set("name", "Bob", "pin", "12").send().want(400).problem("pin", "4 to 8 digits")
-	form.set("name", "Bob", "pin", "1357").sendTwice().next().has("Bob", "The member of staff was added", "Centrale")
+	form.set("name", "Bob", "pin", "1357").sendTwice().next().has("Bob", "The member of staff was added", "Centrale", "All locations")
 
 	till := s.Till(s.TillToken)
 	enter := object{"staff_id": strings.TrimPrefix(at, "/dashboard/staff/"), "pin": "2468"}
@@ -51,6 +52,12 @@ func TestStaffPages(t *testing.T) {
 	till.Post("/cards/"+card+"/uses", nil, "X-Staff-Session", token).Want(201)
 	manager.get("/dashboard/card/" + card).has("Demo till · Ada")
 	manager.get("/dashboard/report").has("By member of staff", "Ada")
+	edit := manager.get(at + "/edit").has("Edit Ada").form()
+	edit.set("location_ids", s.LocationIDs[1]).sendTwice().next().has("The member of staff was saved.", "Stazione")
+	till.Post("/session", enter).Want(404)
+	till.Post("/cards/"+card+"/uses", nil, "X-Staff-Session", token).Want(401)
+	edit.set("name", "Ada L.", "location_ids", "").send().next().has("Ada L.").lacks("Stazione")
+	edit.set("name", "Ada", "location_ids", s.LocationIDs[0]).send().next().has("The member of staff was saved.")
 	manager.get(at+"/pin").has("New PIN for Ada").form().set("pin", "9753").send().next().has("The PIN was saved.")
 	till.Post("/session", enter).Want(401)
 	manager.get(at + "/disable").has("Disable Ada?").form().sendTwice().next().has("The member of staff is disabled")

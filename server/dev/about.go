@@ -48,6 +48,7 @@ var About = openapi.About{
 		"rotateKey":      {"grace_hours": 0},
 		"createLocation": {"name": "Harbour Street"},
 		"createStaff":    {"name": "Grace", "pin": "4711"},
+		"updateStaff":    {"name": "Grace Hopper"},
 		"setStaffPIN":    {"pin": "0815"},
 		"enrollCard":     {"holder_name": "Ada Lovelace"},
 	},

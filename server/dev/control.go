@@ -165,6 +165,11 @@ type locationBody struct {
 	store.LocationFields
 }
 
+type staffBody struct {
+	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
+	operation.StaffFields
+}
+
 // deviceFields returns the fields of a new device of the fixture: those of f, and
 // that it accepts card ids, so that tests need not read the codes of cards.
 func deviceFields(f operation.DeviceFields) operation.DeviceFields {

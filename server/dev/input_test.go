@@ -71,9 +71,10 @@ func TestControlStaff(t *testing.T) {
 	s := start(t)
 	other := s.Control("POST", "/shops", fields{}).Str("location_id")
 	for _, location := range []string{s.LocationIDs[0], other} {
-		member := s.Control("POST", "/staff", fields{"location_id": location, "name": "Ada", "pin": "2468"})
-		member.Shows(fields{"name": "Ada", "location_id": location, "disabled_at": nil})
+		member := s.Control("POST", "/staff", fields{"location_ids": []string{location}, "name": "Ada", "pin": "2468"})
+		member.Shows(fields{"name": "Ada", "location_ids": []string{location}, "disabled_at": nil})
 		id := member.Str("id")
+		s.Control("PATCH", "/staff/"+id, fields{"location_ids": []string{}}).Shows(fields{"name": "Ada", "location_ids": []string{}})
 		s.Control("POST", "/staff/"+id+"/pin", fields{"pin": "13579"}).Shows(fields{"id": id})
 		if s.Control("POST", "/staff/"+id+"/disable", nil).At("disabled_at") == nil {
 			t.Error("the member is not disabled")
@@ -86,8 +87,8 @@ func TestControlStaff(t *testing.T) {
 	s.Unchanged(func() {
 		s.ControlAPI().
 			Post("/staff", fields{"pin": "12x", "name": "a\nb"}).
-			Invalid("name invalid_format", "pin too_short", "location_id required")
-		s.ControlAPI().Post("/staff", fields{"location_id": "loc_none", "name": "Ada", "pin": "2468"}).Want(404, "not_found")
+			Invalid("name invalid_format", "pin too_short")
+		s.ControlAPI().Post("/staff", fields{"location_ids": []string{"loc_none"}, "name": "Ada", "pin": "2468"}).Want(404, "not_found")
 		s.ControlAPI().Post("/pairings", fields{"name": ""}).Invalid("name too_short", "location_id required")
 		s.ControlAPI().Post("/pairings", fields{"location_id": "loc_none"}).Want(404, "not_found")
 		for _, path := range []string{
@@ -95,6 +96,9 @@ func TestControlStaff(t *testing.T) {
 		} {
 			s.ControlAPI().Post(path, nil).Want(404, "not_found")
 		}
+		s.ControlAPI().
+			Post("/staff", fields{"location_ids": []string{s.LocationIDs[0], other}, "name": "Ada", "pin": "2468"}).
+			Invalid("location_ids.1 invalid_value")
 		s.ControlAPI().Post("/staff/stf_none/pin", fields{"pin": "1"}).Invalid("pin too_short")
 		s.ControlAPI().Post("/staff/stf_none/pin", fields{"pin": "1234"}).Want(404, "not_found")
 	})

@@ -158,9 +158,13 @@ func (c *Control) tillRoutes() []route {
 		shop, err := c.Store.Owner(store.KindLocation, b.LocationID.V)
 		return shop, deviceFields(b), err
 	}
-	newStaff := bind(c, operation.CreateStaff, func(_ httprouter.Params, b operation.StaffFields) (int64, any, error) {
-		shop, err := c.Store.Owner(store.KindLocation, b.LocationID.V)
-		return shop, b, err
+	newStaff := bind(c, operation.CreateStaff, func(_ httprouter.Params, b staffBody) (int64, any, error) {
+		if ids := b.LocationIDs.V; len(ids) > 0 && !b.ShopID.Set {
+			shop, err := c.Store.Owner(store.KindLocation, ids[0])
+			return shop, b.StaffFields, err
+		}
+		shop, err := c.resolveShop(b.ShopID)
+		return shop, b.StaffFields, err
 	})
 	staff := func(op *kernel.Operation) action { return c.onResource(store.KindStaff, op) }
 	return []route{
@@ -173,7 +177,9 @@ func (c *Control) tillRoutes() []route {
 		create("/pairings", "createPairing", "Create a pairing",
 			"A link and a code by which a phone becomes a till, once, within ten minutes.",
 			bind(c, operation.CreatePairing, ofDevice)),
-		create("/staff", "createStaff", "Create a member of staff", "", newStaff),
+		create("/staff", "createStaff", "Create a member of staff",
+			"In the shop of shop_id, by default that of the first location, or the demo shop.", newStaff),
+		patch("/staff/:id", "updateStaff", "Update a member of staff", "", staff(operation.UpdateStaff)),
 		act("/staff/:id/pin", "setStaffPIN", "Set the PIN of a member of staff", "", staff(operation.SetStaffMemberPIN)),
 		act("/staff/:id/disable", "disableStaff", "Disable a member of staff", "", staff(operation.DisableStaff)),
 		act("/staff/:id/enable", "enableStaff", "Enable a member of staff", "", staff(operation.EnableStaff)),

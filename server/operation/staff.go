@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"punchcard/server/kernel"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
-// ListStaff lists the staff of the shop's locations.
+// ListStaff lists the staff of the shop.
 var ListStaff = declare(kernel.Operation{
 	ID:      "listStaff",
 	Group:   staff,
@@ -18,24 +19,38 @@ var ListStaff = declare(kernel.Operation{
 
 // StaffFields are the fields of CreateStaff.
 type StaffFields struct {
-	LocationID store.Opt[string] `json:"location_id" req:"true" min:"1" max:"255" doc:"The location at whose tills the person works."`
-	Name       store.Opt[string] `json:"name" req:"true" min:"1" max:"200" format:"line"`
-	PIN        store.Opt[string] `json:"pin" req:"true" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits. Two people may have the same."`
+	LocationIDs store.Opt[[]string] `json:"location_ids" max:"1000" doc:"The locations at whose tills the person works. None: all."`
+	Name        store.Opt[string]   `json:"name" req:"true" min:"1" max:"200" format:"line"`
+	PIN         store.Opt[string]   `json:"pin" req:"true" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits. Two people may have the same."`
 }
 
-// CreateStaff adds a member of staff to a location.
+// CreateStaff adds a member of staff.
 var CreateStaff = declare(kernel.Operation{
 	ID:      "createStaff",
 	Group:   staff,
 	Title:   "Add a member of staff",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   codes{store.Unprocessable},
 	Proof:   true,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffFields) (func(*store.Tx) (store.StaffMember, error), error) {
 		pin := store.HashStaffPIN(f.PIN.Value())
 		return func(tx *store.Tx) (store.StaffMember, error) {
-			return tx.CreateStaff(c.Access.Shop, f.LocationID.V, f.Name.V, pin)
+			return tx.CreateStaff(c.Access.Shop, store.StaffPatch{Name: f.Name, LocationIDs: f.LocationIDs}, pin)
 		}, nil
+	}),
+})
+
+// UpdateStaff changes the name of a member of staff and the locations where the person works.
+var UpdateStaff = declare(kernel.Operation{
+	ID:      "updateStaff",
+	Group:   staff,
+	Title:   "Update a member of staff",
+	Doc:     "The person's sessions at tills of other locations end.",
+	Callers: manager,
+	Codes:   codes{store.NotFound, store.Unprocessable},
+	Mode:    wire.Patch,
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.StaffPatch) (store.StaffMember, error) {
+		return tx.UpdateStaff(c.Access.Shop, c.Param("id"), f)
 	}),
 })
 

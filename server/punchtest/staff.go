@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Staff is a member of staff, who signs in at the tills of a location.
+// Staff is a member of staff, who signs in at the tills of some locations.
 type Staff struct {
-	ID         string    `json:"id"`
-	LocationID string    `json:"location_id"`
-	Name       string    `json:"name"`
-	DisabledAt time.Time `json:"disabled_at"`
-	CreatedAt  time.Time `json:"created_at"`
+	ID          string    `json:"id"`
+	LocationIDs []string  `json:"location_ids"` // empty: all locations
+	Name        string    `json:"name"`
+	DisabledAt  time.Time `json:"disabled_at"`
+	CreatedAt   time.Time `json:"created_at"`
 }
 
-// NewStaff adds a member of staff with a PIN of 4 to 8 digits to a location.
+// NewStaff adds a member of staff with a PIN of 4 to 8 digits, who works at a location.
 func (s *Server) NewStaff(location, name, pin string) Staff {
 	s.t.Helper()
-	return ask[Staff](s, http.MethodPost, "/staff", map[string]string{"location_id": location, "name": name, "pin": pin})
+	return ask[Staff](s, http.MethodPost, "/staff", map[string]any{"location_ids": []string{location}, "name": name, "pin": pin})
 }
 
 // SetStaffPIN gives a member of staff another PIN, which ends the sessions at tills.

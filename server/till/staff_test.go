@@ -37,7 +37,7 @@ func invoke[O any](s *servertest.Server, op *kernel.Operation, id string, in any
 func newStaff(s *servertest.Server, location, name, pin string) string {
 	s.T.Helper()
 	return invoke[store.StaffMember](s, operation.CreateStaff, "", operation.StaffFields{
-		LocationID: store.Given(location), Name: store.Given(name), PIN: store.Given(pin),
+		LocationIDs: store.Given([]string{location}), Name: store.Given(name), PIN: store.Given(pin),
 	}).ID
 }
 

@@ -2,7 +2,7 @@
 -- a signed-in member of staff, accounts whose email is proved, links that only a mailbox has,
 -- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a
 -- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, shops that are
--- moved or deleted, and an index of money.
+-- moved or deleted, the locations of staff, and an index of money.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
@@ -122,6 +122,16 @@ CREATE TABLE card_run_refusals (
   message TEXT    NOT NULL,
   PRIMARY KEY (run_id, card_id)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE staff_locations (
+  staff_id    INTEGER NOT NULL REFERENCES staff,
+  location_id INTEGER NOT NULL REFERENCES locations,
+  PRIMARY KEY (staff_id, location_id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO staff_locations (staff_id, location_id) SELECT id, location_id FROM staff;
+DROP INDEX staff_location;
+DROP INDEX staff_shop;
+ALTER TABLE staff DROP COLUMN location_id;
+CREATE INDEX staff_shop ON staff (shop_id, name);
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.

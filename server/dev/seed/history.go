@@ -125,7 +125,8 @@ func (h *history) open(locations []string) error {
 		}
 		for at, names := range [2][2]string{{"Giulia", "Marco"}, {"Sara", "Paolo"}} {
 			for shift, name := range names {
-				if staff[at][shift], err = tx.CreateStaff(h.shop, locations[at], name, pin); err != nil {
+				if staff[at][shift], err = tx.CreateStaff(h.shop,
+					store.StaffPatch{Name: store.Given(name), LocationIDs: store.Given(locations[at : at+1])}, pin); err != nil {
 					return err
 				}
 			}

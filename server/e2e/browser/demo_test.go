@@ -209,14 +209,14 @@ func (d *demo) addTills() {
 	d.Patch("/locations/"+d.ids["location"], fields{"name": d.name("Centrale")}).Want(200)
 	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
 		for _, name := range []string{"Ada", "Grace"} {
-			m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), d.ids["location"], d.name(name),
+			m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), store.StaffPatch{Name: store.Given(d.name(name)), LocationIDs: store.Given([]string{d.ids["location"]})},
 				store.HashStaffPIN(store.Some("2468")))
 			if err != nil {
 				return err
 			}
 			d.ids["staff"] = m.ID
 		}
-		m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), d.ids["location 2"], d.name("Alan"),
+		m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), store.StaffPatch{Name: store.Given(d.name("Alan"))},
 			store.HashStaffPIN(store.Some("2468")))
 		if err == nil {
 			_, err = tx.SetStaffDisabled(d.Row(store.KindShop, d.ShopID), m.ID, true)

@@ -95,7 +95,7 @@ func TestTillEndedSession(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
 	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
 	code, _ := codesOf(s, card)
-	member := s.Control("POST", "/staff", fields{"location_id": s.LocationIDs[0], "name": "Bruno", "pin": "4321"}).Str("id")
+	member := s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"}).Str("id")
 	p := openTill(t, s, View{})
 	p.Press("Search for a card")
 	p.Press("Bruno")

@@ -205,7 +205,7 @@ func TestTillSaysWhatWasRefused(t *testing.T) {
 	s.Control("POST", "/cards/"+cards[1]+"/lock", nil)
 	pin := store.HashStaffPIN(store.Some("4321"))
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		if _, err := tx.CreateStaff(s.Shop(), s.LocationIDs[0], "Bruno", pin); err != nil {
+		if _, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given("Bruno")}, pin); err != nil {
 			return err
 		}
 		_, err := tx.SetStaffPIN(s.Shop(), s.LocationIDs[0], pin)

@@ -30,7 +30,7 @@ func startWalk(t *testing.T, v View) *tillWalk {
 	w := &tillWalk{s: s, print: web.PrinterFor(v.Language), codes: map[string]string{}}
 	pin := store.HashStaffPIN(store.Some("4321"))
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		_, err := tx.CreateStaff(s.Shop(), s.LocationIDs[0], "Bruno", pin)
+		_, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given("Bruno")}, pin)
 		return err
 	})
 	till := s.Till(s.TillToken)

@@ -421,7 +421,7 @@ func TestTillStaff(t *testing.T) {
 	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com"})
 	pin := store.HashStaffPIN(store.Some("4321"))
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		if _, err := tx.CreateStaff(s.Shop(), s.LocationIDs[0], "Bruno", pin); err != nil {
+		if _, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given("Bruno")}, pin); err != nil {
 			return err
 		}
 		_, err := tx.UpdateLocationSettings(store.Access{Shop: s.Shop()}, s.LocationIDs[0], store.LocationSettingsPatch{
