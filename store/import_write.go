@@ -75,7 +75,10 @@ func (v *View) UploadedRows(shop int64, id string, each func(RawRow)) error {
 	return v.failed
 }
 
-var errImportStarted = refuse(Conflict, "The file is imported already.")
+var (
+	errImportStarted = refuse(Conflict, "The file is imported already.")
+	errImportChanged = refuse(Conflict, "The file has changed meanwhile. Look at it again.")
+)
 
 // part reads a part of an import.
 func (q *queries) part(run, part int64, into any) (err error) {
@@ -101,7 +104,8 @@ func (q *queries) knownImport(shop int64, f ImportFile, o ImportOptions) (run Im
 }
 
 // StartImport begins an import, whose rows ContinueImport writes. id names the upload that it is
-// of; empty: none. The same file, program and mapping are imported once.
+// of; empty: none. counts.Left is how many rows were read of it: if some were erased since, StartImport refuses.
+// The same file, program and mapping are imported once.
 func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, rows *ImportParts[StoredRow], counts ImportRun,
 	skipped []ImportNote) (ImportRun, error) {
 	if known, found := tx.knownImport(shop, f, o); found {
@@ -118,6 +122,9 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 		upload, err := tx.upload(shop, id)
 		if err != nil {
 			return ImportRun{}, err
+		}
+		if upload.Left != counts.Left {
+			return ImportRun{}, errImportChanged
 		}
 		tx.deleteImport(upload.key)
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -80,5 +81,32 @@ func TestImportMeanwhile(t *testing.T) {
 	}
 	if got := f.value("SELECT count(*)||' '||(SELECT live_cards FROM shops) FROM cards WHERE archived_at IS NULL"); got != "0 0" {
 		t.Errorf("cards of a deleted program: %s", got)
+	}
+}
+
+// TestImportOfErasedRows checks that an import does not begin with rows of an uploaded file that an erasure
+// has removed after they were read.
+func TestImportOfErasedRows(t *testing.T) {
+	f := importFile(t)
+	fields := operation.FileFields{File: store.Given([]byte("reference,email\nr1,ada@example.org\nr2,bob@example.org\n"))}
+	var upload store.ImportRun
+	decodeInto(t, f.invoke(operation.UploadImport, fields, nil), &upload)
+	f.run("program publish Coffee")
+	f.run("card issue Coffee --holder-email ada@example.org")
+	options := store.ImportOptions{ProgramID: store.Given(f.id(operation.ListPrograms, 1))}
+	f.run("card delete ada@example.org --yes")
+	st := must(store.Open(f.db, store.Options{}))
+	err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		_, err := tx.StartImport(1, upload.ID, store.ImportFile{}, options, &store.ImportParts[store.StoredRow]{}, store.ImportRun{Left: 2}, nil)
+		return err
+	}})
+	noError(t, st.Close())
+	if err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+		t.Errorf("rows that were erased: %v", err)
+	}
+	var report operation.ImportReport
+	decodeInto(t, f.invoke(operation.StartImport, options, map[string]string{"id": upload.ID}), &report)
+	if report.New != 1 || f.finish(map[string]string{"id": report.Run.V.ID}, operation.ContinueImport).Added != 1 {
+		t.Errorf("the other row: %+v", report)
 	}
 }

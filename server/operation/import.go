@@ -275,7 +275,8 @@ func (w *importWork) start(c *kernel.Call, file store.ImportFile) func(*store.Tx
 		if w.dry || w.known || w.report.Faulty > 0 && !w.options.SkipFaulty.V {
 			return w.report, nil
 		}
-		counts := store.ImportRun{Rows: w.report.Rows, Skipped: w.report.Faulty, OtherProgram: w.report.Other, PointsLeft: w.left}
+		counts := store.ImportRun{Rows: w.report.Rows, Skipped: w.report.Faulty, OtherProgram: w.report.Other, PointsLeft: w.left,
+			Left: w.report.Rows + w.report.Other + w.report.Archived}
 		var skipped []store.ImportNote
 		for _, f := range w.report.Faults {
 			skipped = append(skipped, store.ImportNote{Line: f.Line, Detail: f.Detail})

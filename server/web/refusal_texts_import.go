@@ -4,6 +4,7 @@ package web
 var importRefusals = []refusal{
 	{"Only an import that is running or done can be undone.", "This import was undone already."},
 	{"The file is imported already.", "This file was imported already. See the list of imports."},
+	{"The file has changed meanwhile. Look at it again.", "This form has changed. Open the page again."},
 	{"has no rows below the names of its columns", "The file has the names of columns and no rows below them."},
 	{"must be a column and a field with = between them", "Choose what the column holds."},
 	{"must name a column of the file, which has %v", "The file has no such column. It has: {0}"},
