@@ -48,7 +48,8 @@ func TestImportRoundTrip(t *testing.T) {
 	f, s := startServer(t)
 	prepare := func(f *file) {
 		f.run("shop update --country-code IT --timezone Europe/Rome")
-		f.run("program create --name Bar --type standard --total-stamps 10 --prize 5=Cookie --prize 10=Coffee --repeat-after-reset --icon-key coffee")
+		f.run("program create --name Bar --type standard --total-stamps 10 --prize 5=Cookie --prize 10=Coffee --repeat-after-reset " +
+			"--icon-key coffee")
 		f.run("program create --name Wallet --type prepaid --initial-balance-cents 500")
 		f.run("program publish Bar")
 		f.run("program publish Wallet")

@@ -99,12 +99,12 @@ func TestCardImportSurvivesKills(t *testing.T) {
 		got := query(t, db, `SELECT count(DISTINCT external_ref)||' '||count(root_id IS NULL OR NULL)||' '||sum(stamps_count)||' '||
 			(SELECT count(*) FROM contacts)||' '||(SELECT count(*) FROM foreign_codes)||' '||(SELECT count(*) FROM claims) FROM cards`)[0]
 		if want := fmt.Sprintf("%d %d %d %d %d %d", n, n, stamps, n, n, prizes); got != want || report.Run.Added != n || report.Run.State != "done" {
-			t.Errorf("round %d: references, cards, stamps, contacts, codes and prizes are %s, want %s; the report is %+v", round, got, want, report)
+			t.Errorf("round %d: references, cards, stamps, contacts, codes and prizes are %s, want %s; %+v", round, got, want, report)
 		}
 		checkFile(t, db)
 		killed(round, db, &undoing, "card", "import", "undo", report.Run.ID, "--db", db)
-		if got := query(t, db, `SELECT count(*)||' '||(SELECT count(*) FROM contacts)||' '||(SELECT group_concat(state||' '||removed) FROM imports) FROM cards
-			WHERE deleted_at IS NULL`)[0]; got != fmt.Sprint("0 0 undone ", n) {
+		if got := query(t, db, `SELECT count(*)||' '||(SELECT count(*) FROM contacts)||' '||(SELECT group_concat(state||' '||removed) FROM imports)
+			FROM cards WHERE deleted_at IS NULL`)[0]; got != fmt.Sprint("0 0 undone ", n) {
 			t.Errorf("round %d: after the undo there are cards, contacts and imports: %s", round, got)
 		}
 		checkFile(t, db)

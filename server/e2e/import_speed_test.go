@@ -35,7 +35,8 @@ func BenchmarkCardImport(b *testing.B) {
 		if err := os.WriteFile(table, []byte(text.String()), 0o600); err != nil {
 			b.Fatal(err)
 		}
-		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json", "--till-rate-limit-per-minute", "0")
+		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json",
+			"--till-rate-limit-per-minute", "0")
 		out, err := cmd.StderrPipe()
 		if err == nil {
 			err = cmd.Start()
