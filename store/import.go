@@ -87,9 +87,9 @@ type importRun struct {
 	through      int64 // the last card that was worked on, of an undo or the invitations
 }
 
-const importCols = `i.id, i.state, ifnull(i.program_id, 0), ifnull((SELECT name FROM programs WHERE id=i.program_id), ''), ifnull(i.file_name, ''),
-	i.rows, (SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id), i.added, i.updated, i.unchanged, i.skipped, i.removed, i.kept,
-	i.other_program, i.points_left, i.created_at, ifnull(i.ended_at, 0), i.through, i.options`
+const importCols = `i.id, i.state, ifnull(i.program_id, 0), ifnull((SELECT name FROM programs WHERE id=i.program_id), ''),
+	ifnull(i.file_name, ''), i.rows, (SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id), i.added, i.updated,
+	i.unchanged, i.skipped, i.removed, i.kept, i.other_program, i.points_left, i.created_at, ifnull(i.ended_at, 0), i.through, i.options`
 
 // scanImport reads an import.
 func (q *queries) scanImport(r *rows) (i importRun) {
@@ -142,7 +142,8 @@ func (v *View) ImportNotes(shop int64, id string) ([]ImportNote, error) {
 		n.Line = int(line)
 		n.CardID = v.nullID(KindCard, nonZero(card))
 		return n
-	}, "SELECT line, ifnull(card_id, 0), field, code, message FROM import_notes WHERE import_id=? ORDER BY id LIMIT ?", run.key, first), v.failed
+	}, "SELECT line, ifnull(card_id, 0), field, code, message FROM import_notes WHERE import_id=? ORDER BY id LIMIT ?",
+		run.key, first), v.failed
 }
 
 // note adds a note to an import.

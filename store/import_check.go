@@ -195,7 +195,8 @@ func (c *ImportCheck) match(p *ImportPlan) (faults []Detail) {
 	}
 	if ref.Valid {
 		p.match = c.q.number(`SELECT ifnull((SELECT ifnull(root_id, id) FROM cards WHERE shop_id=? AND external_ref=? AND program_id=?
-			AND archived_at IS NULL AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at>?) LIMIT 1), 0)`, c.key, ref.V, c.program.key, c.q.Now)
+			AND archived_at IS NULL AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at>?) LIMIT 1), 0)`,
+			c.key, ref.V, c.program.key, c.q.Now)
 	}
 	for _, code := range codes {
 		owner := c.q.foreignCodeCard(c.key, code)

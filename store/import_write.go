@@ -131,9 +131,9 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 	options, err := json.Marshal(o)
 	tx.fail(err)
 	columns, _ := json.Marshal(f.Columns)
-	key := tx.insert(`INSERT INTO imports (shop_id, program_id, file_name, hash, columns, options, state, rows, skipped, other_program, points_left, created_at,
-		invite_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, shop, p.key, f.Name, f.key(o), string(columns), string(options), ImportRunning, counts.Rows, counts.Skipped,
-		counts.OtherProgram, counts.PointsLeft, tx.Now, Null[Time]{tx.Now, o.SendEmail.V})
+	key := tx.insert(`INSERT INTO imports (shop_id, program_id, file_name, hash, columns, options, state, rows, skipped, other_program,
+		points_left, created_at, invite_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, shop, p.key, f.Name, f.key(o), string(columns), string(options),
+		ImportRunning, counts.Rows, counts.Skipped, counts.OtherProgram, counts.PointsLeft, tx.Now, Null[Time]{tx.Now, o.SendEmail.V})
 	storeParts(tx, key, rows)
 	for _, n := range skipped {
 		tx.note(key, n.Line, 0, n.Detail)
@@ -174,8 +174,8 @@ func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
 	default:
 		return run.ImportRun, tx.failed
 	}
-	tx.exec(`UPDATE imports SET state=?, added=?, updated=?, unchanged=?, skipped=?, removed=?, kept=?, through=?, ended_at=? WHERE id=?`, run.State,
-		run.Added, run.Updated, run.Unchanged, run.Skipped, run.Removed, run.Kept, run.through, run.EndedAt, run.key)
+	tx.exec(`UPDATE imports SET state=?, added=?, updated=?, unchanged=?, skipped=?, removed=?, kept=?, through=?, ended_at=? WHERE id=?`,
+		run.State, run.Added, run.Updated, run.Unchanged, run.Skipped, run.Removed, run.Kept, run.through, run.EndedAt, run.key)
 	if !run.options.Events.V {
 		tx.events, tx.lastEvents = nil, nil
 	}
@@ -259,8 +259,8 @@ func (tx *Tx) addImported(c *ImportCheck, run *importRun, plan *ImportPlan) {
 	email := r.HolderEmail.Value()
 	root := tx.insert(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value,
 		initial_value, expires_at, live, created_at, updated_at, last_seen_day, stamps_count, opening_stamps, opening_left, import_id)
-		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,1,?11,?11,?12,?13,?13,?13,?14)`, tx.nextKey("cards"), c.key, p.key, SourceImport, r.ExternalRef.Value(),
-		r.HolderName.Value(), email, emailKey(email), balance, expires, tx.Now, plan.seen, stamps, run.key)
+		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,1,?11,?11,?12,?13,?13,?13,?14)`, tx.nextKey("cards"), c.key, p.key, SourceImport,
+		r.ExternalRef.Value(), r.HolderName.Value(), email, emailKey(email), balance, expires, tx.Now, plan.seen, stamps, run.key)
 	tx.countNewCard()
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", c.key)
 	tx.counts.addBucket(bucket{c.key, p.key, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})
@@ -394,10 +394,11 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 
 // importedState returns a text that differs if anything of a chain differs that an import may change.
 func (tx *Tx) importedState(root int64) (state string) {
-	tx.one(into(&state), `SELECT json_array((SELECT json_group_array(json_array(id, holder_name, holder_email, expires_at, stamps_count, current_value,
-			archived_at, last_seen_day)) FROM cards WHERE id=?1 OR root_id=?1),
+	tx.one(into(&state), `SELECT json_array((SELECT json_group_array(json_array(id, holder_name, holder_email, expires_at, stamps_count,
+			current_value, archived_at, last_seen_day)) FROM cards WHERE id=?1 OR root_id=?1),
 		(SELECT json_group_array(json_array(phone, birthday, note, member_since)) FROM contacts WHERE card_id=?1),
 		(SELECT json_group_array(barcode) FROM foreign_codes WHERE card_id=?1),
-		(SELECT json_group_array(json_array(card_id, threshold)) FROM claims WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)))`, root)
+		(SELECT json_group_array(json_array(card_id, threshold)) FROM claims
+			WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)))`, root)
 	return state
 }

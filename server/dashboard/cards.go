@@ -140,7 +140,8 @@ func (v *visit) cardsActions(q url.Values, published bool) (actions []web.Action
 		return actions, v.link("Programs", "/dashboard/programs", "", "primary")
 	}
 	issue := v.link("Issue a card", "/dashboard/new/card", "plus", "primary")
-	return append(actions, v.link("Import", importsPath, "upload", ""), v.link("Print cards", "/dashboard/print/cards", "print", ""), issue), issue
+	return append(actions, v.link("Import", importsPath, "upload", ""),
+		v.link("Print cards", "/dashboard/print/cards", "print", ""), issue), issue
 }
 
 // faultyFilter adds what is wrong with a filter to its form. It reports false if the error

@@ -391,7 +391,8 @@ func streamImport(v *visit) error {
 }
 
 func askUndoImport(v *visit, run store.ImportRun) web.ConfirmPage {
-	c := v.ask(cardsPath, "Undo this import?", "The cards that it added are erased. It cannot be undone, but the file can be imported again.", "Undo the import")
+	c := v.ask(cardsPath, "Undo this import?",
+		"The cards that it added are erased. It cannot be undone, but the file can be imported again.", "Undo the import")
 	c.Consequences = []string{
 		v.T("Cards that were used, changed or put on a phone since are kept, and listed."),
 		v.T("Cards that it changed stay as they are now."),

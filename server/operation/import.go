@@ -149,7 +149,9 @@ func readImport(f FileFields) (file store.ImportFile, rows []sheet.Row, err erro
 		return file, nil, store.Invalid(store.Detail{Field: "file", Code: wire.CodeInvalidFormat, Message: fault.Error()})
 	}
 	if table.Rows == nil {
-		return file, nil, store.Invalid(store.Detail{Field: "file", Code: wire.CodeInvalidValue, Message: "has no rows below the names of its columns"})
+		return file, nil, store.Invalid(store.Detail{
+			Field: "file", Code: wire.CodeInvalidValue, Message: "has no rows below the names of its columns",
+		})
 	}
 	return store.ImportFile{Name: f.FileName.Value(), Hash: sha256.Sum256(f.File.V), Columns: table.Columns}, table.Rows, err
 }
@@ -173,7 +175,8 @@ func (w *importWork) begin(v *store.View, c *kernel.Call, file store.ImportFile)
 		return err
 	}
 	shop := w.check.Shop()
-	w.report, w.rows = ImportReport{Faults: []ImportFault{}, Notes: []store.ImportNote{}, Preview: [][]string{}}, store.ImportParts[store.StoredRow]{}
+	w.report = ImportReport{Faults: []ImportFault{}, Notes: []store.ImportNote{}, Preview: [][]string{}}
+	w.rows = store.ImportParts[store.StoredRow]{}
 	w.importer = importer{currency: shop.Currency, zone: store.Zone(shop.Timezone), per: w.options.StampsPer.Or(1)}
 	if err := w.setColumns(columns, w.options.Map.V); err != nil {
 		return err

@@ -58,6 +58,7 @@ var importRefusals = []refusal{
 		"Line {0} has {1} cells, and the first line names {2} columns."},
 	{`has in line %d a quote (") that is never closed, or one that is not doubled within quotes`,
 		"In line {0} a quotation mark is never closed, or stands alone within a quotation."},
-	{`has in line %d a quote (") in a cell that does not begin with one`, "In line {0} a cell has a quotation mark and does not begin with one."},
+	{`has in line %d a quote (") in a cell that does not begin with one`,
+		"In line {0} a cell has a quotation mark and does not begin with one."},
 	{"cannot be read in line %d", "Line {0} cannot be read."},
 }
