@@ -44,6 +44,7 @@ var (
 		"SELECT id FROM shops WHERE closed IS": "every shop once, for a message about lost cards; two rows at most where " +
 			"a command names no shop",
 		"SELECT id FROM shops WHERE closed=?":          "every shop once, for housekeeping",
+		"SELECT id FROM shops WHERE forget_after":      "the same",
 		"SELECT count(*) FROM shops":                   "every shop once, for the state of the file",
 		"SELECT ifnull(sum(live_cards), 0) FROM shops": "the same",
 		"SELECT ifnull(sum(activity), 0) FROM day_counts": "a row for each day, program and location, for the state " +
@@ -195,7 +196,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	}
 	f.readers <- c
 	for _, index := range []string{
-		"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop",
+		"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "cards_forget", "transactions_shop",
 		"transactions_time", "transactions_prize", "transactions_card", "transactions_program",
 		"transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop",
 		"locations_shop", "keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted",

@@ -47,15 +47,17 @@ const (
 	AttentionProgramDraft    = "program_draft"
 	AttentionNoPrizes        = "program_without_prizes"
 	AttentionFreeMoney       = "program_gives_money"
+	AttentionForgetting      = "cards_are_erased"
 )
 
 // Attention is something that a person of the shop may have to see to.
 type Attention struct {
-	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes,program_gives_money"`
+	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes,program_gives_money,cards_are_erased"`
 	ProgramID string       `json:"program_id"`
 	WebhookID Null[string] `json:"webhook_id"`
 	Name      string       `json:"name" doc:"The program's name, or the host of the webhook."`
 	Failures  int64        `json:"failures" doc:"Of a webhook: deliveries in a row that failed."`
+	Cards     Total        `json:"cards" doc:"Cards that are erased within a month, since they were not seen."`
 }
 
 // The bounds of Today and of reports of a day.
@@ -194,6 +196,9 @@ func (v *View) attention(shop int64) (all []Attention) {
 		}, "SELECT id, name FROM programs p WHERE shop_id=? AND deleted_at IS NULL AND "+
 			kind.cond+" ORDER BY id DESC LIMIT ?", shop, maxAttention)
 		all = append(all, some...)
+	}
+	if f := v.forgetting(shop, 0); f.Due.N > 0 {
+		all = append(all, Attention{Kind: AttentionForgetting, Cards: f.Due})
 	}
 	return all
 }

@@ -41,7 +41,9 @@ CREATE TABLE shops (
   country_code       TEXT,                -- ISO 3166-1 alpha-2, by which phone numbers are read; null: not known
   closed             TEXT CHECK (closed = 'moving' OR closed = 'moved' OR closed = 'deleted'), -- null: it is open; see Closing
   closed_at          INTEGER,             -- since when; of a shop that was moved into this file, when its move began
-  moved_to           TEXT                 -- public URL of the server that it moves to
+  moved_to           TEXT,                -- public URL of the server that it moves to
+  forget_after_months INTEGER,            -- cards that were not seen for longer are erased; null: none
+  forget_since       INTEGER              -- when that was switched on or made shorter; nothing is erased in the month after it
 ) STRICT;
 
 CREATE TABLE keys (
@@ -298,6 +300,7 @@ CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
 CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
+CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL;
 
 -- What a shop knows about the holder of a chain beside what the cards have. Erasing the chain
 -- deletes its rows in this table and the next.

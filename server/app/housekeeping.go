@@ -54,7 +54,7 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 		h.noteUses()
 		h.pruneCopies()
 		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause),
-			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx), h.indexNames(ctx), h.eraseShops(ctx))
+			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx), h.indexNames(ctx), h.forgetCards(ctx), h.eraseShops(ctx))
 		h.report(err)
 	}
 }
@@ -169,6 +169,11 @@ func (h *housekeeping) pruneAttempts(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// forgetCards erases the cards that were not seen for as long as their shops have set.
+func (h *housekeeping) forgetCards(ctx context.Context) error {
+	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.ForgetCards(batchRows) })
 }
 
 // eraseShops erases the shops that were deleted or moved away a while ago, as far as it gets until the

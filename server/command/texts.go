@@ -14,7 +14,9 @@ var (
 		"included_locations": "Number of locations included in the plan.",
 		"max_locations":      "Maximum number of locations; none for no limit.",
 		"max_cards":          "Maximum number of live cards; none for no limit.",
-		"reason":             "Reason for the change of the subscription, which webhooks send; one line.",
+		"forget_after_months": "Erase cards that were not seen for more months than this, with their persons' data; none for never. The " +
+			"first are erased a month after it was set.",
+		"reason": "Reason for the change of the subscription, which webhooks send; one line.",
 	}
 	locationTexts = map[string]string{
 		"name":              "Name of the location.",

@@ -53,6 +53,7 @@ var minRoles = map[string]string{
 		GET /dashboard
 		GET /dashboard/assistant
 		GET /dashboard/events
+		GET /dashboard/forgetting
 		GET /dashboard/setup
 		GET /dashboard/settings
 		GET /dashboard/locations

@@ -76,6 +76,9 @@ func showSettings(v *visit, f *web.Form) error {
 			v.fact("Language of customers", languageName(sh.Language)),
 			v.fact("Second factor", demand),
 		}
+		if sh.ForgetAfterMonths.Valid {
+			p.Facts = append(p.Facts, v.fact("Cards that nobody shows", v.T("Erased after {0} months", sh.ForgetAfterMonths.V)))
+		}
 		return v.render("settings", p)
 	}
 	v.fill(f, formValues(&sh))

@@ -16,6 +16,7 @@ const todayPath = "/dashboard"
 var todayPages = []binding{
 	page(todayPath, shows(operation.GetToday, showToday)),
 	page("/dashboard/events", streamToday),
+	page(forgettingPath, shows(operation.GetForgetting, showForgetting)),
 }
 
 // todayPage is the page of today.
@@ -174,6 +175,9 @@ func (v *visit) attention(a store.Attention) attention {
 		)
 		open := v.link("Open the form", enrolmentPath(a.ProgramID), "", "")
 		return attention{"warn", v.T("{0}: the form for new cards is closed", a.Name), advice, open}
+	case store.AttentionForgetting:
+		return attention{"info", v.T("Cards that nobody has shown for long are erased"), v.forgettingTotal(a.Cards),
+			v.link("Look at the list", forgettingPath, "", "")}
 	case store.AttentionNoPrizes:
 		return attention{"warn", v.T("{0} has no prizes", a.Name), v.T("Customers collect stamps, but can redeem nothing."), program}
 	}

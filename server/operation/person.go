@@ -196,6 +196,7 @@ type ShopSettings struct {
 	Language    store.Opt[string] `json:"language" enum:"en,it,es,fr,de,pt"`
 	RequireTOTP store.Opt[bool]   `json:"require_totp" doc:"Whether owners and managers need a second factor."`
 	Country     store.Opt[string] `json:"country_code" format:"country" patch:"nullable" doc:"Two letters A-Z, ISO 3166-1."`
+	Forget      store.Opt[int64]  `json:"forget_after_months" min:"12" max:"120" patch:"nullable" doc:"Erase cards that were not seen for longer, with their persons' data."`
 }
 
 // fields returns the settings as fields of the shop.
@@ -205,7 +206,7 @@ func (f ShopSettings) fields() store.ShopFields {
 		Timezone:    f.Timezone,
 		Currency:    f.Currency,
 		Language:    f.Language,
-		RequireTOTP: f.RequireTOTP, CountryCode: f.Country,
+		RequireTOTP: f.RequireTOTP, CountryCode: f.Country, ForgetAfterMonths: f.Forget,
 	}
 }
 

@@ -83,6 +83,18 @@ var UpdateShop = declare(kernel.Operation{
 	}),
 })
 
+// GetForgetting returns which cards are erased within a month, since nobody has shown them for long.
+var GetForgetting = declare(kernel.Operation{
+	ID:      "getForgetting",
+	Group:   shops,
+	Title:   "List the cards that are erased soon",
+	Doc:     "Since they were not seen for forget_after_months of the shop.",
+	Callers: viewer,
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Forgetting, error) {
+		return v.Forgetting(c.Access.Shop)
+	}),
+})
+
 // DeleteShop deletes the shop with all that it has.
 var DeleteShop = declare(kernel.Operation{
 	ID:    "deleteShop",

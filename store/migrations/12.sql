@@ -2,7 +2,8 @@
 -- a signed-in member of staff, accounts whose email is proved, links that only a mailbox has,
 -- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a
 -- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, shops that are
--- moved or deleted, the locations of staff, and an index of money.
+-- moved or deleted, the locations of staff, cards that are erased when they were not seen for long, and an
+-- index of money.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
@@ -12,6 +13,8 @@ ALTER TABLE shops ADD COLUMN country_code TEXT;
 ALTER TABLE shops ADD COLUMN closed TEXT CHECK (closed = 'moving' OR closed = 'moved' OR closed = 'deleted');
 ALTER TABLE shops ADD COLUMN closed_at INTEGER;
 ALTER TABLE shops ADD COLUMN moved_to TEXT;
+ALTER TABLE shops ADD COLUMN forget_after_months INTEGER;
+ALTER TABLE shops ADD COLUMN forget_since INTEGER;
 ALTER TABLE locations ADD COLUMN require_staff INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE users ADD COLUMN email_proved INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE links ADD COLUMN mailed INTEGER NOT NULL DEFAULT 0;
@@ -53,6 +56,7 @@ CREATE INDEX foreign_codes_card  ON foreign_codes (card_id);
 CREATE INDEX foreign_codes_short ON foreign_codes (shop_id, short_form) WHERE short_form IS NOT NULL;
 ALTER TABLE cards ADD COLUMN import_id INTEGER REFERENCES imports;
 CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
+CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL;
 CREATE TABLE imports (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,
   shop_id       INTEGER NOT NULL REFERENCES shops,

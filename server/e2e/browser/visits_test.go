@@ -132,6 +132,7 @@ var visits = map[string][]visit{
 	"/dashboard/account/second-factor/codes":  {{as: "manager"}},
 	"/dashboard/account/second-factor/remove": {{as: "manager"}},
 
+	"/dashboard/forgetting": {{}, {as: "viewer"}},
 	"/dashboard/cards": {
 		{}, {query: "status=active"}, {query: "sort=last_visit"}, {query: "sort=stamps"}, {query: "birthday=true"}, {query: "q=ada"},
 		{query: "q=nobody-is-called-so"}, {query: "seen=-14"},
