@@ -240,6 +240,13 @@ type cardRun struct {
 	roots                     []int64 // in order; empty: those that pass the filter
 }
 
+// CardRunsWait reports whether StepCardRun has something to do.
+func (v *View) CardRunsWait() (bool, error) {
+	n := v.number(`SELECT EXISTS (SELECT 1 FROM card_runs WHERE state='running') OR EXISTS (SELECT 1 FROM card_runs WHERE finished_at<?)`,
+		v.Now.Add(-runKept))
+	return n > 0, v.failed
+}
+
 // StepCardRun does the next slice of the oldest run, and reports whether there is more to do. The changes of the
 // cards and the position are one transaction, so that a run that was interrupted goes on
 // where it was and changes no card twice. Without a run it deletes one that is no longer kept.

@@ -183,6 +183,14 @@ func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
 	return run.ImportRun, err
 }
 
+// ImportsWait reports whether imports are to be continued or invitations to be mailed. A server asks
+// before it writes, so that one that has nothing to do holds no lock.
+func (v *View) ImportsWait() (bool, error) {
+	n := v.number(`SELECT EXISTS (SELECT 1 FROM imports WHERE state IN ('running', 'undoing'))
+		OR EXISTS (SELECT 1 FROM imports WHERE invite_at<=?)`, v.Now)
+	return n > 0, v.failed
+}
+
 // ContinueImports works on an import of any shop, and reports whether there was one.
 func (tx *Tx) ContinueImports() (more bool, err error) {
 	var key, shop int64

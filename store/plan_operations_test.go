@@ -527,6 +527,8 @@ func runImports(f *fixture) {
 		c := check(v.NewImportCheck(f.a.Shop, ImportOptions{ProgramID: Given(program)}))
 		c.Row(2, row("c", 1).Row)
 		check(v.ImportRuns(f.a.Shop))
+		check(v.ImportsWait())
+		check(v.CardRunsWait())
 		check(v.ImportNotes(f.a.Shop, first))
 		if _, known, err := v.KnownImport(f.a.Shop, ImportFile{}, ImportOptions{}); known || err != nil {
 			panic(err)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"punchcard/store"
@@ -15,9 +14,8 @@ func newCardRuns(st *store.Store, h *housekeeping) Service {
 		t := time.NewTicker(housekeepingInterval)
 		defer t.Stop()
 		for {
-			err := h.writeBatches(ctx, runPause, func(tx *store.Tx) (bool, error) { return tx.StepCardRun() })
-			if !errors.Is(err, store.ErrClosed) {
-				h.report(err)
+			if h.waits((*store.View).CardRunsWait) {
+				h.report(h.writeBatches(ctx, runPause, func(tx *store.Tx) (bool, error) { return tx.StepCardRun() }))
 			}
 			select {
 			case <-ctx.Done():

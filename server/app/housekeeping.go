@@ -65,18 +65,29 @@ func (h *housekeeping) runImports(ctx context.Context) {
 	t := time.NewTicker(housekeepingInterval)
 	defer t.Stop()
 	for {
-		h.report(errors.Join(
-			h.writeBatches(ctx, 1, (*store.Tx).ContinueImports),
-			h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.InviteImported(batchRows) }),
-			h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports),
-		))
+		if h.waits((*store.View).ImportsWait) {
+			h.report(errors.Join(
+				h.writeBatches(ctx, 1, (*store.Tx).ContinueImports),
+				h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.InviteImported(batchRows) }),
+			))
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-h.store.ImportsDue():
 		case <-t.C:
+			h.report(h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports))
 		}
 	}
+}
+
+// waits reports whether there is work, as what reads it says.
+func (h *housekeeping) waits(read func(*store.View) (bool, error)) (found bool) {
+	h.report(h.store.View(0, func(v *store.View) (err error) {
+		found, err = read(v)
+		return err
+	}))
+	return found
 }
 
 // report logs an error of housekeeping, unless the store was closed.
