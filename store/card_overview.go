@@ -12,6 +12,7 @@ type CardOverview struct {
 	InstallLinkExpiresAt Null[Time]   `json:"install_link_expires_at" doc:"Null if there is no link that can be opened."`
 	MailDueAt            Null[Time]   `json:"mail_due_at" doc:"When the waiting mail with the link is due; null: none waits."`
 	MailedAt             []Time       `json:"mailed_at" doc:"The mails of the last day, newest first."`
+	Asked                DataRequests `json:"asked" doc:"What the holder asks the shop for."`
 }
 
 // ChainCard is a card of a chain.
@@ -45,6 +46,7 @@ func (v *View) CardOverview(shop int64, id string) (o CardOverview, err error) {
 	v.one(into(&o.Source, &o.Platform, &o.InstallLinkExpiresAt),
 		`SELECT source, ifnull(platform, ''), iif(install_hash IS NOT NULL
 				AND install_expires_at>?2, install_expires_at, NULL) FROM cards WHERE id=?1`, root, v.Now)
+	o.Asked = v.dataRequests(root)
 	v.one(into(&o.MailDueAt), "SELECT due_at FROM mails WHERE card_id=?", root)
 	o.MailedAt = collect(v, (*rows).time, "SELECT sent_at FROM sent_mails WHERE card_id=? ORDER BY id DESC LIMIT 20", root)
 	return o, v.failed

@@ -341,6 +341,12 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 	f.markExpired()
 	f.inZone("Europe/Rome")
 	f.must((*Tx).RecountStats)
+	token := f.pageToken(f.key(KindCard, l.card), f.number("SELECT code_generation FROM cards WHERE id=?", f.key(KindCard, l.card)))
+	f.must(func(tx *Tx) error { return tx.AskAboutData(token, DataRequest{Kind: set(AskErasure)}) })
+	f.must(func(tx *Tx) error {
+		return tx.AskAboutData(token, DataRequest{Kind: set(AskCorrection), Correction: set("x")})
+	})
+	f.must(func(tx *Tx) error { return tx.CloseDataRequest(shop, l.card, ClosedRequest{set(AskErasure)}) })
 	f.updateShop(ShopFields{ForgetAfterMonths: set[int64](12)})
 	must(f, func(tx *Tx) (bool, error) { return tx.ForgetCards(1) })
 	f.reads(func(v *View) {

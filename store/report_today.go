@@ -48,15 +48,18 @@ const (
 	AttentionNoPrizes        = "program_without_prizes"
 	AttentionFreeMoney       = "program_gives_money"
 	AttentionForgetting      = "cards_are_erased"
+	AttentionCorrection      = "correction_asked"
+	AttentionErasure         = "erasure_asked"
 )
 
 // Attention is something that a person of the shop may have to see to.
 type Attention struct {
-	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes,program_gives_money,cards_are_erased"`
+	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes,program_gives_money,cards_are_erased,correction_asked,erasure_asked"`
 	ProgramID string       `json:"program_id"`
 	WebhookID Null[string] `json:"webhook_id"`
 	Name      string       `json:"name" doc:"The program's name, or the host of the webhook."`
 	Failures  int64        `json:"failures" doc:"Of a webhook: deliveries in a row that failed."`
+	CardID    Null[string] `json:"card_id" doc:"Of a holder who asks for something."`
 	Cards     Total        `json:"cards" doc:"Cards that are erased within a month, since they were not seen."`
 }
 
@@ -197,6 +200,7 @@ func (v *View) attention(shop int64) (all []Attention) {
 			kind.cond+" ORDER BY id DESC LIMIT ?", shop, maxAttention)
 		all = append(all, some...)
 	}
+	all = append(all, v.askedOfShop(shop)...)
 	if f := v.forgetting(shop, 0); f.Due.N > 0 {
 		all = append(all, Attention{Kind: AttentionForgetting, Cards: f.Due})
 	}

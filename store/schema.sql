@@ -311,8 +311,12 @@ CREATE TABLE contacts (
   phone_key    TEXT,                      -- its digits, the last one first, so that an index finds its end
   birthday     TEXT,                      -- MM-DD
   note         TEXT,
-  member_since TEXT                       -- date in another system, from an import
+  member_since TEXT,                      -- date in another system, from an import
+  correction   TEXT,                      -- what the holder asks the shop to correct; null: nothing
+  correction_at INTEGER,
+  erasure_at   INTEGER                    -- when the holder asked to be erased
 ) STRICT;
+CREATE INDEX contacts_asked ON contacts (shop_id) WHERE correction_at IS NOT NULL OR erasure_at IS NOT NULL;
 CREATE INDEX contacts_phone ON contacts (shop_id, phone_key) WHERE phone_key IS NOT NULL;
 CREATE INDEX contacts_birthday ON contacts (shop_id, birthday) WHERE birthday IS NOT NULL;
 

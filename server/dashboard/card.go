@@ -24,6 +24,12 @@ var cardPages = []binding{
 		to:    cardAt,
 		done:  says("card-locked", "The card is locked. It cannot be used until you unlock it."),
 	}),
+	post(cardAt+"/close-request", action{
+		op:    operation.CloseDataRequest,
+		again: showCard,
+		to:    cardAt,
+		done:  says("request-closed", "The request is closed."),
+	}),
 	post(cardAt+"/unlock", action{
 		op:    operation.UnlockCard,
 		again: showCard,
@@ -319,19 +325,23 @@ func (v *visit) addCardActivity(p *cardPage) error {
 
 // cardEvents say what the audit rows of cards are about.
 var cardEvents = map[string]web.Text{
-	"card.issue":        "Card issued",
-	"card.update":       "Card edited",
-	"card.contact":      "Contact changed",
-	"card.reissue":      "Card reissued",
-	"card.install_link": "New link made",
-	"card.install":      "Added to a phone",
-	"card.lock":         "Card locked",
-	"card.unlock":       "Card unlocked",
-	"card.archive":      "Card archived",
-	"card.merge":        "Another card merged into it",
-	"card.export":       "Data downloaded",
-	"card.delete":       "Person erased",
-	"card.mail_refused": "Mail refused",
+	"card.issue":            "Card issued",
+	"card.update":           "Card edited",
+	"card.contact":          "Contact changed",
+	"card.ask_correction":   "The holder asked for a correction",
+	"card.ask_erasure":      "The holder asked to be erased",
+	"card.close_correction": "Request for a correction closed",
+	"card.close_erasure":    "Request to be erased closed",
+	"card.reissue":          "Card reissued",
+	"card.install_link":     "New link made",
+	"card.install":          "Added to a phone",
+	"card.lock":             "Card locked",
+	"card.unlock":           "Card unlocked",
+	"card.archive":          "Card archived",
+	"card.merge":            "Another card merged into it",
+	"card.export":           "Data downloaded",
+	"card.delete":           "Person erased",
+	"card.mail_refused":     "Mail refused",
 }
 
 // actorName returns who did something.

@@ -101,6 +101,7 @@ var minRoles = map[string]string{
 		GET /dashboard/import/:id/undo
 		POST /dashboard/import/:id/undo
 		POST /dashboard/import/:id/discard
+		POST /dashboard/card/:id/close-request
 		GET /dashboard/card/:id/contact
 		POST /dashboard/card/:id/contact
 		GET /dashboard/card/:id/edit

@@ -105,6 +105,9 @@ func (v *visit) today(t store.Today) todayPage {
 		p.Steps = v.startSteps(t.Begun)
 	}
 	for _, a := range t.Attention {
+		if a.CardID.Valid && !v.allows(kernel.Manager) {
+			continue
+		}
 		p.Attention = append(p.Attention, v.attention(a))
 	}
 	p.Attention = append(v.serverAttention(), p.Attention...)
@@ -175,6 +178,12 @@ func (v *visit) attention(a store.Attention) attention {
 		)
 		open := v.link("Open the form", enrolmentPath(a.ProgramID), "", "")
 		return attention{"warn", v.T("{0}: the form for new cards is closed", a.Name), advice, open}
+	case store.AttentionCorrection:
+		return attention{"warn", v.T("A customer asks for a correction"), v.T("What they wrote is on the page of the card."),
+			v.link("Open the card", cardPath(a.CardID.V), "", "")}
+	case store.AttentionErasure:
+		return attention{"warn", v.T("A customer asks to be erased"), v.T("Erase the card, or close the request on its page."),
+			v.link("Open the card", cardPath(a.CardID.V), "", "")}
 	case store.AttentionForgetting:
 		return attention{"info", v.T("Cards that nobody has shown for long are erased"), v.forgettingTotal(a.Cards),
 			v.link("Look at the list", forgettingPath, "", "")}

@@ -53,6 +53,7 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodPost, "/i/:token/install", install)
 	handle(http.MethodGet, "/c/:token", showCard)
 	handle(http.MethodPost, "/c/:token/install", install)
+	handle(http.MethodPost, "/c/:token/ask", ask)
 	handle(http.MethodGet, "/c/:token/events", stream)
 	handle(http.MethodGet, "/c/:token/manifest.webmanifest", showManifest)
 	handle(http.MethodGet, "/c/:token/icon/:name", showIcon)

@@ -44,6 +44,8 @@ type cardView struct {
 	Events        string     // path of the stream; empty: there is none
 	Manifest      string     // likewise
 	Icon          string     // likewise
+	Ask           string     // path of the forms about the holder's data; empty: there are none
+	Asked         store.DataRequests
 }
 
 // prize is a prize with its state on the card.
@@ -96,6 +98,7 @@ func (v *visit) render(h *store.HolderCard, at string) error {
 	if h.LinkExpiresAt.Valid {
 		x.Page, x.Until = v.withLanguage(page), h.LinkExpiresAt.V
 	} else {
+		x.Ask, x.Asked = v.withLanguage(page+"/ask"), h.Asked
 		x.Events, x.Manifest, x.Icon = page+"/events", v.withLanguage(page+"/manifest.webmanifest"), page+"/icon/180.png"
 	}
 	return v.html(http.StatusOK, "card", x, string(x.Style))

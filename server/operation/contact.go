@@ -77,3 +77,15 @@ var ConnectCode = declare(kernel.Operation{
 		return tx.ConnectCode(c.Till(), c.Param("code"), f)
 	}),
 })
+
+// CloseDataRequest closes what the holder of a card has asked the shop for.
+var CloseDataRequest = declare(kernel.Operation{
+	ID:      "closeDataRequest",
+	Group:   cards,
+	Title:   "Close what a holder has asked for",
+	Callers: manager,
+	Codes:   codes{store.NotFound},
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ClosedRequest) (kernel.None, error) {
+		return kernel.None{}, tx.CloseDataRequest(c.Access.Shop, c.Param("id"), f)
+	}),
+})

@@ -55,6 +55,18 @@ var ShowHolderCard = declare(kernel.Operation{
 	}),
 })
 
+// AskAboutData asks the shop to correct or to erase the data of a card's holder.
+var AskAboutData = declare(kernel.Operation{
+	ID:      "askAboutData",
+	Group:   holderPage,
+	Title:   "Ask the shop to correct or erase one's data",
+	Callers: holder,
+	Codes:   codes{store.NotFound, store.Conflict, store.Gone},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.DataRequest) error {
+		return tx.AskAboutData(c.Param("token"), f)
+	}),
+})
+
 // InstallCard marks the card of an install link or a page as installed on a device.
 var InstallCard = declare(kernel.Operation{
 	ID:      "installCard",

@@ -122,6 +122,7 @@ var plainRefusals = []Text{
 	"The cards are of different programs.",
 	"Choose at least one card.",
 	"Another change of many cards is running. Wait until it has ended, or stop it.",
+	"You have asked the shop for this already.",
 	"A prize of the card that is to go was redeemed in this cycle. Finish the cycle, or keep that card.",
 	"The card has expired.",
 	"Type what is asked for, exactly as it is written.",

@@ -40,8 +40,12 @@ CREATE TABLE contacts (
   phone_key    TEXT,
   birthday     TEXT,
   note         TEXT,
-  member_since TEXT
+  member_since TEXT,
+  correction   TEXT,
+  correction_at INTEGER,
+  erasure_at   INTEGER
 ) STRICT;
+CREATE INDEX contacts_asked ON contacts (shop_id) WHERE correction_at IS NOT NULL OR erasure_at IS NOT NULL;
 CREATE INDEX contacts_phone ON contacts (shop_id, phone_key) WHERE phone_key IS NOT NULL;
 CREATE INDEX contacts_birthday ON contacts (shop_id, birthday) WHERE birthday IS NOT NULL;
 CREATE INDEX cards_balance ON cards (program_id, current_value) WHERE current_value IS NOT NULL AND archived_at IS NULL;

@@ -1,0 +1,54 @@
+package store
+
+import "testing"
+
+// TestAskAboutData checks what holders can ask for, once until it is closed, and that erasing the card removes it.
+func TestAskAboutData(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	l := f.withLedger()
+	root := f.key(KindCard, l.card)
+	token := f.pageToken(root, 0)
+	ask := func(r DataRequest) error {
+		return f.do(func(tx *Tx) error { return tx.AskAboutData(token, r) })
+	}
+	code := func(err error, want Code) {
+		t.Helper()
+		if e, ok := AsError(err); !ok || e.Code != want {
+			t.Errorf("it is refused with %v, want %s", err, want)
+		}
+	}
+	kinds := func() (all []string) {
+		for _, a := range f.today(t).Attention {
+			if a.CardID.Valid {
+				all = append(all, a.Kind)
+			}
+		}
+		return all
+	}
+	code(ask(DataRequest{Kind: set(AskCorrection)}), ValidationFailed)
+	correction := DataRequest{Kind: set(AskCorrection), Correction: set("Zebedee is my name")}
+	for _, r := range []DataRequest{correction, {Kind: set(AskErasure)}} {
+		if err := ask(r); err != nil {
+			t.Fatal(err)
+		}
+		code(ask(r), Conflict)
+	}
+	if got := kinds(); len(got) != 2 {
+		t.Errorf("today has %v", got)
+	}
+	f.must(func(tx *Tx) error { return tx.CloseDataRequest(f.a.Shop, l.card, ClosedRequest{set(AskCorrection)}) })
+	if got := kinds(); len(got) != 1 || got[0] != AttentionErasure {
+		t.Errorf("after the correction today has %v", got)
+	}
+	if err := ask(correction); err != nil {
+		t.Error(err)
+	}
+	f.erase(l.card)
+	if got := kinds(); got != nil {
+		t.Errorf("after erasing today has %v", got)
+	}
+	f.selects(0, "SELECT count(*) FROM contacts WHERE card_id=?", root)
+	code(ask(correction), NotFound)
+	f.checkFile()
+}
