@@ -55,10 +55,11 @@ func (tx *Tx) AskAboutData(token string, f DataRequest) error {
 	tx.exec("INSERT OR IGNORE INTO contacts (card_id, shop_id) VALUES (?,?)", root, shop)
 	if f.Kind.V == AskCorrection {
 		tx.exec("UPDATE contacts SET correction=?, correction_at=? WHERE card_id=?", f.Correction.V, tx.Now, root)
+		tx.audit(shop, "card.ask_correction", KindCard, root, "")
 	} else {
 		tx.exec("UPDATE contacts SET erasure_at=? WHERE card_id=?", tx.Now, root)
+		tx.audit(shop, "card.ask_erasure", KindCard, root, "")
 	}
-	tx.audit(shop, "card.ask_"+f.Kind.V, KindCard, root, "")
 	tx.cardChanged(root)
 	return tx.failed
 }
@@ -69,12 +70,16 @@ func (tx *Tx) CloseDataRequest(shop int64, id string, f ClosedRequest) error {
 	if err != nil {
 		return err
 	}
-	set := "correction=NULL, correction_at=NULL WHERE correction_at"
+	closed := int64(0)
 	if f.Kind.V == AskErasure {
-		set = "erasure_at=NULL WHERE erasure_at"
+		if closed = tx.exec("UPDATE contacts SET erasure_at=NULL WHERE erasure_at IS NOT NULL AND card_id=?", c.root); closed > 0 {
+			tx.audit(shop, "card.close_erasure", KindCard, c.key, "")
+		}
+	} else if closed = tx.exec(`UPDATE contacts SET correction=NULL, correction_at=NULL
+		WHERE correction_at IS NOT NULL AND card_id=?`, c.root); closed > 0 {
+		tx.audit(shop, "card.close_correction", KindCard, c.key, "")
 	}
-	if tx.exec("UPDATE contacts SET "+set+" IS NOT NULL AND card_id=?", c.root) > 0 {
-		tx.audit(shop, "card.close_"+f.Kind.V, KindCard, c.key, "")
+	if closed > 0 {
 		tx.cardChanged(c.root)
 	}
 	return tx.failed

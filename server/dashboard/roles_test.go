@@ -315,6 +315,7 @@ var validForms = map[string]url.Values{
 	"/dashboard/card/:id/edit":              {"holder_name": {"Eve"}},
 	"/dashboard/import/:id":                 {"program_id": {"prg_none"}},
 	"/dashboard/card/:id/contact":           {"birthday": {"01-01"}},
+	"/dashboard/card/:id/close-request":     {"kind": {"erasure"}},
 	"/dashboard/card/:id/adjust":            {"stamps": {"1"}, "reason": {"Goodwill"}, "location_id": {"loc_none"}},
 	"/dashboard/card/:id/erase":             {"_confirmation": {"Foreign"}},
 	"/dashboard/card/:id/customer/erase":    {"_confirmation": {"Foreign"}, "card_ids": {"crd_none"}},

@@ -2,6 +2,7 @@ package holder_test
 
 import (
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -300,4 +301,32 @@ func TestAnyHost(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, resp.StatusCode, status)
 		}
 	}
+}
+
+// TestAskAboutData sends the forms about the holder's data, each once, and closes what they ask for.
+func TestAskAboutData(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	_, page := issuePage(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada"})
+	path := strings.TrimPrefix(page, s.Origin)
+	ask := func(pairs ...string) *servertest.Reply {
+		form := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			form.Set(pairs[i], pairs[i+1])
+		}
+		return send(s, path+"/ask", form, "")
+	}
+	checkText(readPage(s, page).Want(200), "Correct my data", "Erase my card")
+	checkUnchanged(s, func() {
+		ask("kind", "correction").Want(400)
+		ask("kind", "correction", "correction", strings.Repeat("x", 501)).Want(400)
+		ask("kind", "other").Want(400)
+		send(s, "/c/"+strings.Repeat("0", 26)+"/ask", url.Values{"kind": {"erasure"}}, "").Want(404)
+	})
+	ask("kind", "correction", "correction", "My name is <b>Ida</b>").Want(303)
+	ask("kind", "erasure").Want(303)
+	checkUnchanged(s, func() { ask("kind", "erasure").Want(409) })
+	p := readPage(s, page).Want(200)
+	checkPage(p)
+	checkText(p, "you asked the shop to correct your data", "you asked the shop to erase your card")
 }
