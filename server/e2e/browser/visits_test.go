@@ -185,7 +185,7 @@ var visits = map[string][]visit{
 	"/dashboard/new/staff":            {{}},
 	"/dashboard/new/till":             {{}},
 	"/dashboard/staff":                {{}, {as: "viewer"}},
-	"/dashboard/staff/:id/edit":       {{}},
+	"/dashboard/staff/:id/edit":       of("staff"),
 	"/dashboard/staff/:id/disable":    of("staff"),
 	"/dashboard/staff/:id/pin":        of("staff"),
 	"/dashboard/till/:id/revoke":      of("till"),
