@@ -203,7 +203,8 @@ func TestExportPerson(t *testing.T) {
 	if !slices.Equal(cards, mine) || x.Chains[0].Cards[0].HolderName.V != "Ada" {
 		t.Errorf("by email: %v", cards)
 	}
-	want := `{"phone":"+390612345678","birthday":"02-29","note":"Likes tea","member_since":null,"foreign_codes":[{"barcode":"OLD-` +
+	want := `{"phone":"+390612345678","birthday":"02-29","note":"Likes tea","correction":null,"member_since":null,` +
+		`"correction_at":null,"erasure_at":null,"foreign_codes":[{"barcode":"OLD-` +
 		mine[1][4:8] + `"}]}`
 	if got := string(x.Chains[1].Contact); !sameJSON(got, want) {
 		t.Errorf("contact %s, want %s", got, want)
