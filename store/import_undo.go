@@ -47,7 +47,7 @@ func (tx *Tx) deleteImport(key int64) {
 
 // undoImported erases the next cards of an import, and ends the undo after the last ones.
 func (tx *Tx) undoImported(shop int64, run *importRun) error {
-	roots := tx.keys("SELECT id FROM cards WHERE import_id=? AND id>? ORDER BY id LIMIT ?", run.key, run.through, importSlice)
+	roots := tx.keys("SELECT id FROM cards WHERE import_id=? AND id>? ORDER BY id LIMIT ?", run.key, run.through, undoSlice)
 	for _, root := range roots {
 		run.through = root
 		switch {

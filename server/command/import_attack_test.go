@@ -60,23 +60,23 @@ func (f *file) finish(run map[string]string, op *kernel.Operation) (r store.Impo
 // itself.
 func TestImportMeanwhile(t *testing.T) {
 	f := importFile(t)
-	run := f.begin(120)
-	f.run("shop update --max-cards 60")
-	if r := f.finish(run, operation.ContinueImport); r.Added != 60 || r.Skipped != 60 || r.State != store.ImportDone {
+	run := f.begin(220)
+	f.run("shop update --max-cards 160")
+	if r := f.finish(run, operation.ContinueImport); r.Added != 160 || r.Skipped != 60 || r.State != store.ImportDone {
 		t.Errorf("with a lower limit: %+v", r)
 	}
 	f.run("shop update --max-cards none")
 
 	f = importFile(t)
-	run = f.begin(120)
-	if r := f.finish(run, operation.UndoImport); r.Removed != 50 || r.State != store.ImportUndone {
+	run = f.begin(220)
+	if r := f.finish(run, operation.UndoImport); r.Removed != 150 || r.State != store.ImportUndone {
 		t.Errorf("undone while it runs: %+v", r)
 	}
 
 	f = importFile(t)
-	run = f.begin(120)
+	run = f.begin(220)
 	f.run("program delete Coffee --yes")
-	if r := f.finish(run, operation.ContinueImport); r.Added != 50 || r.Skipped != 70 {
+	if r := f.finish(run, operation.ContinueImport); r.Added != 150 || r.Skipped != 70 {
 		t.Errorf("after the program was deleted: %+v", r)
 	}
 	if got := f.value("SELECT count(*)||' '||(SELECT live_cards FROM shops) FROM cards WHERE archived_at IS NULL"); got != "0 0" {

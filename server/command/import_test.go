@@ -212,7 +212,7 @@ func TestImportContinues(t *testing.T) {
 	decodeInto(t, f.invoke(operation.ImportCards, fields, nil), &report)
 	params := map[string]string{"id": report.Run.V.ID}
 	f.invoke(operation.ContinueImport, nil, params)
-	if got := f.value("SELECT count(*)||' '||(SELECT sum(rows) FROM import_parts) FROM cards"); got != "50 120" {
+	if got := f.value("SELECT count(*)||' '||(SELECT sum(rows) FROM import_parts) FROM cards"); got != "150 20" {
 		t.Fatalf("after one slice there are cards and rows left: %s", got)
 	}
 	f.run("program publish Coffee")
