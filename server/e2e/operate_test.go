@@ -63,7 +63,10 @@ func TestAccessLog(t *testing.T) {
 	var got []string
 	for line := range strings.Lines(text) {
 		var e entry
-		if json.Unmarshal([]byte(line), &e) == nil && e.Msg == "request" && len(got) < 7 {
+		if json.Unmarshal([]byte(line), &e) != nil || e.Msg != "request" {
+			continue
+		}
+		if e.Route != "/api/public/v1/me" || e.Status != http.StatusOK { // those of the clients above
 			got = append(got, strings.Join([]string{e.Method, e.Route, http.StatusText(e.Status), e.Caller[:min(4, len(e.Caller))]}, " "))
 		}
 	}
