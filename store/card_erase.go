@@ -8,17 +8,21 @@ import "punchcard/store/event"
 // response was removed is refused as not_found and makes no second card. Only
 // operators erase cards.
 func (tx *Tx) EraseCard(shop int64, id string) error {
-	c, err := tx.card(Access{Shop: shop}, id)
-	if err != nil {
-		return err
-	}
-	tx.eraseChain(shop, c)
-	tx.erases = true
-	tx.audit(shop, "card.delete", KindCard, c.key, "")
-	return tx.failed
+	return tx.EraseCards(shop, EraseFields{CardIDs: Given([]string{id})})
 }
 
-// eraseChain does what EraseCard does, but for the audit row and the log of the file.
+// eraseHolders erases chains because of their holders: also what files that wait to be imported say of
+// them. detail is that of the audit rows.
+func (tx *Tx) eraseHolders(shop int64, chains []card, detail string) {
+	tx.eraseFromImports(shop, chains)
+	for _, c := range chains {
+		tx.eraseChain(shop, c)
+		tx.audit(shop, "card.delete", KindCard, c.key, detail)
+	}
+	tx.erases = true
+}
+
+// eraseChain erases a chain, without an audit row and without emptying the log of the file.
 func (tx *Tx) eraseChain(shop int64, c card) {
 	tx.setLive(shop, c.root, false)
 	tx.emitForInstances(shop, c, event.CardDeleted, "")
@@ -27,7 +31,6 @@ func (tx *Tx) eraseChain(shop int64, c card) {
 		WHERE card_id `+instances, c.root)
 	tx.reindexChain(shop, c.root, true, Null[string]{})
 	tx.exec("DELETE FROM lost_mails WHERE email IN (SELECT lower(holder_email) FROM cards WHERE id "+instances+")", c.root)
-	tx.eraseFromImports(shop, c)
 	for _, t := range personalTables() {
 		tx.exec(t.eraseSQL(), c.root)
 	}

@@ -242,8 +242,8 @@ type cardRun struct {
 
 // CardRunsWait reports whether StepCardRun has something to do.
 func (v *View) CardRunsWait() (bool, error) {
-	n := v.number(`SELECT EXISTS (SELECT 1 FROM card_runs WHERE state='running') OR EXISTS (SELECT 1 FROM card_runs WHERE finished_at<?)`,
-		v.Now.Add(-runKept))
+	n := v.number(`SELECT EXISTS (SELECT 1 FROM card_runs WHERE state='running' AND `+ofOpenShop+`)
+		OR EXISTS (SELECT 1 FROM card_runs WHERE finished_at<?)`, v.Now.Add(-runKept))
 	return n > 0, v.failed
 }
 
@@ -257,7 +257,7 @@ func (tx *Tx) StepCardRun() (more bool, err error) {
 		run.key, run.shop, run.user, run.position, fields, run.roots = r.int(), r.int(), r.int(), r.int(), r.str(), r.keys()
 	}
 	if !tx.one(read, `SELECT id, shop_id, ifnull(user_id, 0), position, fields, (SELECT group_concat(value) FROM json_each(roots))
-		FROM card_runs WHERE state='running' ORDER BY id LIMIT 1`) {
+		FROM card_runs WHERE state='running' AND `+ofOpenShop+` ORDER BY id LIMIT 1`) {
 		return tx.pruneCardRun(), tx.failed
 	}
 	if err = run.fields.decode(fields); err != nil {

@@ -114,12 +114,16 @@ func (tx *Tx) EraseCards(shop int64, f EraseFields) error {
 	if len(f.CardIDs.V) == 0 {
 		return Invalid(Detail{"card_ids", "required", "must name at least one card"})
 	}
-	ids := slices.Clone(f.CardIDs.V)
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		if err := tx.EraseCard(shop, id); err != nil {
+	var chains []card
+	for _, id := range f.CardIDs.V {
+		c, err := tx.card(Access{Shop: shop}, id)
+		if err != nil {
 			return err
 		}
+		if !slices.ContainsFunc(chains, func(other card) bool { return other.root == c.root }) {
+			chains = append(chains, c)
+		}
 	}
+	tx.eraseHolders(shop, chains, "")
 	return tx.failed
 }

@@ -7,8 +7,11 @@ import "time"
 const invitationShare = 2
 
 // InviteImported mails the install links of up to n imported cards that are due, and reports whether
-// more are. It needs a mail server.
+// more are. Without a mail server they wait.
 func (tx *Tx) InviteImported(n int) (more bool, err error) {
+	if !tx.s.mails() {
+		return false, nil
+	}
 	var interval time.Duration
 	if perHour := tx.s.opts.Limits.MailPerHour; perHour > 0 {
 		interval = time.Hour / time.Duration(max(1, perHour/invitationShare))
@@ -17,7 +20,7 @@ func (tx *Tx) InviteImported(n int) (more bool, err error) {
 		var run, shop, through int64
 		var at Time
 		if !tx.one(into(&run, &shop, &through, &at), `SELECT id, shop_id, through, invite_at FROM imports WHERE invite_at<=?
-			ORDER BY invite_at LIMIT 1`, tx.Now) {
+			AND `+ofOpenShop+` ORDER BY invite_at LIMIT 1`, tx.Now) {
 			return false, tx.failed
 		}
 		var card int64

@@ -97,21 +97,22 @@ func (tx *Tx) PruneImports() (more bool, err error) {
 	return n > 0, tx.failed
 }
 
-// eraseFromImports removes the rows that are about the holder of a chain from the imports of the shop
-// that are not done: those that have a value by which the chain can be found.
-func (tx *Tx) eraseFromImports(shop int64, c card) {
+// eraseFromImports removes the rows that are about the holders of chains from the imports of the shop
+// that are not done: those that have a value by which a chain can be found. It reads all rows that
+// wait, so it is called once for all chains of a write. An undo does not call it: the rows may be those of the
+// corrected file.
+func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 	values := map[string]bool{}
 	add := func(text string) {
 		if text != "" {
 			values[foldCase(text)] = true
 		}
 	}
-	contact := tx.contact(c.root)
-	add(c.HolderEmail.V)
-	add(c.ExternalRef.V)
-	add(contact.Phone.V)
-	for _, code := range contact.Codes {
-		add(code)
+	for _, c := range chains {
+		contact := tx.contact(c.root)
+		for _, text := range append(contact.Codes, c.HolderEmail.V, c.ExternalRef.V, contact.Phone.V) {
+			add(text)
+		}
 	}
 	if len(values) == 0 {
 		return

@@ -164,6 +164,7 @@ func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
 	if err != nil {
 		return run.ImportRun, err
 	}
+	tx.requireOpen(shop) // a copy of the shop has the rows that wait
 	switch run.State {
 	case ImportRunning:
 		tx.importPart(shop, &run)
@@ -186,15 +187,15 @@ func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
 // ImportsWait reports whether imports are to be continued or invitations to be mailed. A server asks
 // before it writes, so that one that has nothing to do holds no lock.
 func (v *View) ImportsWait() (bool, error) {
-	n := v.number(`SELECT EXISTS (SELECT 1 FROM imports WHERE state IN ('running', 'undoing'))
-		OR EXISTS (SELECT 1 FROM imports WHERE invite_at<=?)`, v.Now)
+	n := v.number(`SELECT EXISTS (SELECT 1 FROM imports WHERE state IN ('running', 'undoing') AND `+ofOpenShop+`)
+		OR EXISTS (SELECT 1 FROM imports WHERE invite_at<=? AND `+ofOpenShop+`)`, v.Now)
 	return n > 0, v.failed
 }
 
 // ContinueImports works on an import of any shop, and reports whether there was one.
 func (tx *Tx) ContinueImports() (more bool, err error) {
 	var key, shop int64
-	if !tx.one(into(&key, &shop), "SELECT id, shop_id FROM imports WHERE state IN ('running', 'undoing') LIMIT 1") {
+	if !tx.one(into(&key, &shop), "SELECT id, shop_id FROM imports WHERE state IN ('running', 'undoing') AND "+ofOpenShop+" LIMIT 1") {
 		return false, tx.failed
 	}
 	_, err = tx.ContinueImport(shop, tx.ID(KindImport, key))

@@ -1,0 +1,47 @@
+package store
+
+import "testing"
+
+// TestImportWaits checks that nothing is imported into a shop while it is moved, and that an undo leaves the
+// rows of another file alone, which erasing a holder does not.
+func TestImportWaits(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	program := f.program(stamps("Imported"))
+	row := ImportRow{}
+	row.ExternalRef, row.HolderEmail = Given("r1"), Given("ada@example.org")
+	var parts ImportParts[StoredRow]
+	parts.Add(StoredRow{Line: 2, Row: row})
+	run := must(f, func(tx *Tx) (ImportRun, error) {
+		return tx.StartImport(f.a.Shop, "", ImportFile{}, ImportOptions{ProgramID: Given(program)}, &parts, ImportRun{Rows: 1}, nil)
+	})
+	next := func() (more bool) { return must(f, (*Tx).ContinueImports) }
+	cards := func() int64 { return f.number("SELECT count(*) FROM cards WHERE deleted_at IS NULL") }
+
+	f.sql("UPDATE shops SET closed=?", ShopMoving)
+	f.sql("UPDATE meta SET auth_epoch=auth_epoch+1")
+	refused(t, f.do(func(tx *Tx) error { return errorOf(tx.ContinueImport(f.a.Shop, run.ID)) }), Unavailable)
+	if next() || cards() != 0 {
+		t.Errorf("%d cards were imported into a shop that is moved", cards())
+	}
+	f.sql("UPDATE shops SET closed=NULL")
+	f.sql("UPDATE meta SET auth_epoch=auth_epoch+1")
+	for next() {
+	}
+
+	var raw ImportParts[RawRow]
+	raw.Add(RawRow{Line: 2, Cells: []string{"ada@example.org"}})
+	raw.Add(RawRow{Line: 3, Cells: []string{"bea@example.org"}})
+	f.must(func(tx *Tx) error { return errorOf(tx.UploadImport(f.a.Shop, ImportFile{}, &raw, 2)) })
+	f.must(func(tx *Tx) error { return errorOf(tx.UndoImport(f.a.Shop, run.ID)) })
+	for next() {
+	}
+	if left := f.number("SELECT sum(rows) FROM import_parts"); cards() != 0 || left != 2 {
+		t.Errorf("after the undo there are %d cards, and %d rows wait", cards(), left)
+	}
+	c := f.cardWith(program, CardFields{HolderEmail: Given("Ada@example.org")})
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, c) })
+	if left := f.number("SELECT sum(rows) FROM import_parts"); left != 1 {
+		t.Errorf("after an erasure %d rows wait", left)
+	}
+}
