@@ -22,7 +22,7 @@ var importPages = []binding{
 	uploadForm(),
 	edit(importAt, findImport, showImport, action{
 		op:     operation.StartImport,
-		fields: importOptions,
+		fields: func(_ *visit, form url.Values) url.Values { return mapped(form) },
 		then: then(func(v *visit, r operation.ImportReport) error {
 			if !r.Run.Valid {
 				return v.redirect(importPath(v.id())+"?"+mapped(v.form).Encode(), "")
@@ -278,7 +278,7 @@ func (v *visit) showMapping(p *importPage) error {
 
 // checkImport says what an import with the choices of a form would do.
 func (v *visit) checkImport(values url.Values) (operation.ImportReport, error) {
-	return read[operation.ImportReport](v, operation.CheckImport, &formInput{visit: v, fields: nonEmptyMap(values)})
+	return read[operation.ImportReport](v, operation.CheckImport, &formInput{visit: v, fields: values})
 }
 
 // mapped returns what is chosen of an import, without what is empty.
@@ -291,23 +291,6 @@ func mapped(q url.Values) url.Values {
 	}
 	return kept
 }
-
-// nonEmptyMap returns the choices as fields of the operation.
-func nonEmptyMap(values url.Values) url.Values {
-	fields := mapped(values)
-	for name, list := range fields {
-		list = slices.DeleteFunc(list, func(text string) bool { return strings.TrimSpace(text) == "" })
-		if fields[name] = list; len(list) == 0 {
-			delete(fields, name)
-		} else if name != "map" {
-			fields[name] = list[len(list)-1:]
-		}
-	}
-	return fields
-}
-
-// importOptions are the choices of a form.
-func importOptions(_ *visit, form url.Values) url.Values { return nonEmptyMap(form) }
 
 // preview returns the first rows, with a column for each field that the file has.
 func (v *visit) preview(report operation.ImportReport) (t previewTable) {
