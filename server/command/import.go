@@ -165,7 +165,10 @@ func (i *invocation) continueImport(answer []byte) ([]byte, error) {
 		left, _ := strconv.ParseInt(run.value("left"), 10, 64)
 		total = max(total, left)
 		report(step, total-left, total)
-		time.Sleep(time.Since(start) / 2) // so that tills need not wait for long
+		select { // so that tills need not wait for long
+		case <-i.ctx.Done():
+		case <-time.After(time.Since(start) / 2):
+		}
 	}
 	if i.op == operation.UndoImport {
 		return json.Marshal(run)
