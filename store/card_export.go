@@ -159,14 +159,8 @@ func (v *View) exportChain(keys []int64) (x ChainExport) {
 
 // ExportFilter selects the cards of an export.
 type ExportFilter struct {
-	ProgramID Opt[string] `json:"program_id"`
-	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
-	// The others are as in CardSearch.
-	PrizeDue      Opt[bool]   `json:"prize_due"`
-	SeenFrom      Opt[Time]   `json:"seen_from"`
-	NotSeenDays   Opt[int64]  `json:"not_seen_days" min:"1" max:"3650"`
-	BirthdayMonth Opt[int64]  `json:"birthday_month" min:"1" max:"12"`
-	CardIDs       Opt[string] `json:"card_ids" max:"4000" doc:"Only these cards: their ids, separated by commas."`
+	ListFilter
+	CardIDs Opt[string] `json:"card_ids" max:"4000" doc:"Only these cards: their ids, separated by commas."`
 }
 
 // ExportCards returns a page of the shop's cards with all that is known of them, newest

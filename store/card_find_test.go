@@ -140,7 +140,7 @@ func TestFindBySeen(t *testing.T) {
 		}
 	}
 	k.view(func(v *View) error {
-		p, err := v.ExportCards(k.a.Shop, ExportFilter{NotSeenDays: set[int64](3)}, PageQuery{})
+		p, err := v.ExportCards(k.a.Shop, ExportFilter{ListFilter: ListFilter{NotSeenDays: set[int64](3)}}, PageQuery{})
 		if len(p.Data) != 3 || p.Data[0].ID != cards[2] || p.Data[2].ID != cards[0] {
 			t.Errorf("an export: %+v", p.Data)
 		}

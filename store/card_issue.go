@@ -261,13 +261,18 @@ func (tx *Tx) makeLive(shop int64, c card, ref Null[string]) error {
 	if err := tx.checkExternalRef(shop, c.program, c.root, ref); err != nil {
 		return err
 	}
-	max, live := Null[int64]{}, int64(math.MaxInt64)
-	tx.one(into(&max, &live), "SELECT max_cards, live_cards FROM shops WHERE id=?", shop)
-	if err := tx.checkMaxCards(shop, max, live); err != nil {
+	if err := tx.checkRoom(shop); err != nil {
 		return err
 	}
 	tx.setLive(shop, c.root, true)
 	return nil
+}
+
+// checkRoom refuses a further live card if the shop has as many as it may have.
+func (tx *Tx) checkRoom(shop int64) error {
+	max, live := Null[int64]{}, int64(math.MaxInt64)
+	tx.one(into(&max, &live), "SELECT max_cards, live_cards FROM shops WHERE id=?", shop)
+	return tx.checkMaxCards(shop, max, live)
 }
 
 // setLive adds a chain to its shop's live cards or takes it off, unless that was

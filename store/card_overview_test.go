@@ -259,13 +259,13 @@ func TestExportCards(t *testing.T) {
 	if got := exported(ExportFilter{}); len(got) != 4 || got[0] != gift || got[1] != cards[1] {
 		t.Errorf("%v", got)
 	}
-	if got := exported(ExportFilter{ProgramID: set(program)}); !slices.Equal(got, []string{gift}) {
+	if got := exported(ExportFilter{ListFilter: ListFilter{ProgramID: set(program)}}); !slices.Equal(got, []string{gift}) {
 		t.Errorf("of a program: %v", got)
 	}
-	if got := exported(ExportFilter{Status: set(StatusInvited)}); !slices.Equal(got, []string{gift}) {
+	if got := exported(ExportFilter{ListFilter: ListFilter{Status: set(StatusInvited)}}); !slices.Equal(got, []string{gift}) {
 		t.Errorf("of a status: %v", got)
 	}
-	if got := exported(ExportFilter{SeenFrom: set(f.clock.at().Add(-24 * time.Hour))}); len(got) != 3 || slices.Contains(got, gift) {
+	if got := exported(ExportFilter{ListFilter: ListFilter{SeenFrom: set(f.clock.at().Add(-24 * time.Hour))}}); len(got) != 3 || slices.Contains(got, gift) {
 		t.Errorf("seen: %v", got)
 	}
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"time"
 )
@@ -33,9 +32,9 @@ const (
 	runListed      = 20
 )
 
-// RunFilter selects the cards of a run that are not chosen one by one, as CardSearch does. It has no q,
-// so that runs store no personal data.
-type RunFilter struct {
+// ListFilter selects the cards of a list for a run or an export, as CardSearch does. It has no q, so that
+// runs store no personal data.
+type ListFilter struct {
 	ProgramID     Opt[string] `json:"program_id"`
 	Status        Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
 	PrizeDue      Opt[bool]   `json:"prize_due"`
@@ -44,7 +43,7 @@ type RunFilter struct {
 	BirthdayMonth Opt[int64]  `json:"birthday_month" min:"1" max:"12"`
 }
 
-func (f RunFilter) search() CardSearch {
+func (f ListFilter) search() CardSearch {
 	return CardSearch{ProgramID: f.ProgramID, Status: f.Status, PrizeDue: f.PrizeDue, SeenFrom: f.SeenFrom, NotSeenDays: f.NotSeenDays,
 		BirthdayMonth: f.BirthdayMonth}
 }
@@ -54,7 +53,7 @@ type RunFields struct {
 	Action  Opt[string]   `json:"action" req:"true" enum:"lock,unlock,archive,extend,goodwill" doc:"extend sets a later expires_at where a card has an earlier one; goodwill gives stamps."`
 	CardIDs Opt[[]string] `json:"card_ids" max:"100" doc:"The cards; without them all cards that pass the filters."`
 	All     Opt[bool]     `json:"all" doc:"True: all cards that pass the filters."`
-	RunFilter
+	ListFilter
 	Stamps     Opt[int64]  `json:"stamps" min:"1" max:"100" doc:"For each card, with goodwill."`
 	LocationID Opt[string] `json:"location_id" doc:"That the ledger names, with goodwill."`
 	Reason     Opt[string] `json:"reason" min:"1" max:"200" format:"line" doc:"With goodwill, for the ledger. It is stored with the run, so it must name no person."`
@@ -82,35 +81,6 @@ func (f RunFields) Check(now Time) (details []Detail) {
 		details = append(details, f.search().Check(now)...)
 	}
 	return append(details, checkFuture(f.ExpiresAt, now)...)
-}
-
-// encode returns the fields that are set as a JSON object, which decode reads.
-func (f RunFields) encode() string {
-	set, v := map[string]any{}, reflect.ValueOf(f)
-	for _, field := range reflect.VisibleFields(v.Type()) {
-		if value := v.FieldByIndex(field.Index); !field.Anonymous && value.FieldByName("Set").Bool() {
-			set[field.Tag.Get("json")] = value.FieldByName("V").Interface()
-			if at, ok := set[field.Tag.Get("json")].(Time); ok {
-				set[field.Tag.Get("json")] = at.String()
-			}
-		}
-	}
-	text, _ := json.Marshal(set) // texts, numbers and truth values
-	return string(text)
-}
-
-func (f *RunFields) decode(text string) error {
-	var set map[string]json.RawMessage
-	err := json.Unmarshal([]byte(text), &set)
-	v := reflect.ValueOf(f).Elem()
-	for _, field := range reflect.VisibleFields(v.Type()) {
-		if raw, ok := set[field.Tag.Get("json")]; ok && err == nil {
-			value := v.FieldByIndex(field.Index)
-			value.FieldByName("Set").SetBool(true)
-			err = json.Unmarshal(raw, value.FieldByName("V").Addr().Interface())
-		}
-	}
-	return err
 }
 
 // CardRun is a change of many cards, one after the other, while the server goes on with other work.
@@ -182,21 +152,15 @@ func (tx *Tx) StartCardRun(shop int64, f RunFields, total Total) (run CardRun, e
 		total = Total{N: int64(len(roots))}
 	}
 	f.CardIDs = Opt[[]string]{}
+	fields, err := json.Marshal(f)
+	tx.fail(err)
 	key := tx.insert(`INSERT INTO card_runs (shop_id, user_id, action, state, fields, roots, position, total, more, created_at)
 		VALUES (?,?,?,?,?,?,(SELECT ifnull(max(id), 0)+1 FROM cards),?,?,?)`, shop, nonZero(tx.Actor.Key), f.Action.V, RunRunning,
-		f.encode(), jsonKeys(roots), total.N, total.More, tx.Now)
+		string(fields), jsonKeys(roots), total.N, total.More, tx.Now)
 	tx.audit(shop, "cards.run", KindCardRun, key, `{"action":"`+f.Action.V+`"}`)
-	tx.AfterCommit(tx.s.wakeRuns)
+	tx.AfterCommit(func() { wake(tx.s.runsDue) })
 	tx.one(func(r *rows) { run = tx.scanRun(r) }, "SELECT "+runCols+" FROM card_runs WHERE id=?", key)
 	return run, tx.failed
-}
-
-// wakeRuns lets CardRunsDue receive.
-func (s *Store) wakeRuns() {
-	select {
-	case s.runsDue <- struct{}{}:
-	default:
-	}
 }
 
 // CardRunsDue returns a channel that receives when a run has begun.
@@ -260,7 +224,7 @@ func (tx *Tx) StepCardRun() (more bool, err error) {
 		FROM card_runs WHERE state='running' AND `+ofOpenShop+` ORDER BY id LIMIT 1`) {
 		return tx.pruneCardRun(), tx.failed
 	}
-	if err = run.fields.decode(fields); err != nil {
+	if err = json.Unmarshal([]byte(fields), &run.fields); err != nil {
 		return false, err
 	}
 	tx.Actor = Actor{Type: "user", Key: run.user, Context: `"run":"` + tx.ID(KindCardRun, run.key) + `"`}

@@ -118,7 +118,7 @@ func TestRunActions(t *testing.T) {
 	if r := do(RunFields{Action: set(RunLock), CardIDs: set(chosen)}); r.Done != 25 || r.Total != 25 || statuses(StatusLocked) != 25 {
 		t.Errorf("%+v", r)
 	}
-	if r := do(RunFields{Action: set(RunUnlock), All: set(true), RunFilter: RunFilter{Status: set(StatusLocked)}}); r.Done != 25 ||
+	if r := do(RunFields{Action: set(RunUnlock), All: set(true), ListFilter: ListFilter{Status: set(StatusLocked)}}); r.Done != 25 ||
 		statuses(StatusLocked) != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -129,7 +129,7 @@ func TestRunActions(t *testing.T) {
 	if r.Done != 30 || r.Refused != 1 || r.Refusals[0].CardID != installed.ID {
 		t.Errorf("%+v", r)
 	}
-	if r := do(RunFields{Action: set(RunArchive), All: set(true), RunFilter: RunFilter{BirthdayMonth: set(int64(2))}}); r.Done != 1 ||
+	if r := do(RunFields{Action: set(RunArchive), All: set(true), ListFilter: ListFilter{BirthdayMonth: set(int64(2))}}); r.Done != 1 ||
 		statuses(StatusArchived) != 1 {
 		t.Errorf("%+v", r)
 	}

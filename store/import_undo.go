@@ -22,7 +22,7 @@ func (tx *Tx) UndoImport(shop int64, id string) (ImportRun, error) {
 	tx.exec("DELETE FROM import_parts WHERE import_id=?", run.key)
 	tx.exec("UPDATE imports SET state=?, through=0, ended_at=NULL, invite_at=NULL WHERE id=?", ImportUndoing, run.key)
 	tx.audit(shop, "import.undo", KindImport, run.key, "")
-	tx.importsDue()
+	tx.AfterCommit(func() { wake(tx.s.importsDue) })
 	run, err = tx.importRun(shop, id)
 	return run.ImportRun, err
 }

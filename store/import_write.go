@@ -139,19 +139,9 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 		tx.note(key, n.Line, 0, n.Detail)
 	}
 	tx.audit(shop, "import.start", KindImport, key, "")
-	tx.importsDue()
+	tx.AfterCommit(func() { wake(tx.s.importsDue) })
 	run, err := tx.importRun(shop, tx.ID(KindImport, key))
 	return run.ImportRun, err
-}
-
-// importsDue has the server continue imports after the commit.
-func (tx *Tx) importsDue() {
-	tx.AfterCommit(func() {
-		select {
-		case tx.s.importsDue <- struct{}{}:
-		default:
-		}
-	})
 }
 
 // ImportsDue returns a channel that receives when an import begins or is undone.
@@ -229,13 +219,8 @@ func (tx *Tx) importPart(shop int64, run *importRun) {
 // importRow writes a row, or notes why it cannot.
 func (tx *Tx) importRow(c *ImportCheck, run *importRun, r StoredRow) {
 	plan, faults := c.Row(r.Line, r.Row)
-	if faults == nil && plan.New() {
-		var maxCards Null[int64]
-		var live int64
-		tx.one(into(&maxCards, &live), "SELECT max_cards, live_cards FROM shops WHERE id=?", c.key)
-		if tx.checkMaxCards(c.key, maxCards, live) != nil {
-			faults = []Detail{{"", "too_many", "is over the number of live cards that the shop may have"}}
-		}
+	if faults == nil && plan.New() && tx.checkRoom(c.key) != nil {
+		faults = []Detail{{"", "too_many", "is over the number of live cards that the shop may have"}}
 	}
 	switch {
 	case faults != nil:

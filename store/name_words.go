@@ -160,10 +160,15 @@ func (tx *Tx) IndexNames(n *NewNames, limit int) (more bool, err error) {
 // countNewCard counts a new card, for NamesDue.
 func (tx *Tx) countNewCard() {
 	if tx.s.newCards.Add(1) >= cardsPerRun {
-		select {
-		case tx.s.namesDue <- struct{}{}:
-		default:
-		}
+		wake(tx.s.namesDue)
+	}
+}
+
+// wake has a channel of one place receive, unless it is to already.
+func wake(due chan<- struct{}) {
+	select {
+	case due <- struct{}{}:
+	default:
 	}
 }
 

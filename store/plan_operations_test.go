@@ -186,9 +186,9 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 func runManyCards(f *fixture, l ledgerCase) {
 	for _, fields := range []RunFields{
 		{Action: set(RunUnlock), CardIDs: set([]string{l.card})},
-		{Action: set(RunUnlock), All: set(true), RunFilter: RunFilter{PrizeDue: set(true), BirthdayMonth: set[int64](1)}},
+		{Action: set(RunUnlock), All: set(true), ListFilter: ListFilter{PrizeDue: set(true), BirthdayMonth: set[int64](1)}},
 		{Action: set(RunExtend), All: set(true), ExpiresAt: set(f.clock.at().Add(time.Hour))},
-		{Action: set(RunLock), All: set(true), RunFilter: RunFilter{ProgramID: set(l.program), NotSeenDays: set[int64](3000)}},
+		{Action: set(RunLock), All: set(true), ListFilter: ListFilter{ProgramID: set(l.program), NotSeenDays: set[int64](3000)}},
 	} {
 		f.reads(func(v *View) { check(v.CountRun(f.a.Shop, fields)) })
 		f.writes(func(tx *Tx) {
@@ -202,7 +202,7 @@ func runManyCards(f *fixture, l ledgerCase) {
 		for _, run := range check(v.CardRuns(f.a.Shop)) {
 			check(v.CardRun(f.a.Shop, run.ID))
 		}
-		check(v.ExportCards(f.a.Shop, ExportFilter{CardIDs: set(l.card), BirthdayMonth: set[int64](2)}, PageQuery{}))
+		check(v.ExportCards(f.a.Shop, ExportFilter{ListFilter{BirthdayMonth: set[int64](2)}, set(l.card)}, PageQuery{}))
 	})
 	f.writes(func(tx *Tx) {
 		succeed(tx.EraseCards(f.a.Shop, EraseFields{CardIDs: set([]string{check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI)).ID})}))
@@ -369,13 +369,13 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		check(v.ExportPerson(shop, PersonQuery{CardIDs: set([]string{l.card})}))
 		errorOf(v.ExportPerson(shop, PersonQuery{Person: set("a@example.com")}))
 		errorOf(v.ExportPerson(shop, PersonQuery{Person: set("+390612345678")}))
-		for _, filter := range []ExportFilter{
+		for _, filter := range []ListFilter{
 			{},
 			{ProgramID: set(l.program), Status: set(StatusActive)},
 			{PrizeDue: set(true), SeenFrom: set(Time(1))},
 			{NotSeenDays: set[int64](1)},
 		} {
-			check(v.ExportCards(shop, filter, PageQuery{}))
+			check(v.ExportCards(shop, ExportFilter{ListFilter: filter}, PageQuery{}))
 		}
 		check(v.actorsOf(shop, []ledgerTime{{1, 1}}), v.failed)
 		for _, a := range []Access{f.a, restricted} {

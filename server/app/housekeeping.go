@@ -18,6 +18,7 @@ const (
 	eraseRows            = 100
 	wordRows             = 256
 	batchPause           = 4 // times as long as the batch took
+	runPause             = 1 // likewise, where somebody waits for the end
 )
 
 var system = store.Actor{Type: "system"}
@@ -54,31 +55,42 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 		h.noteUses()
 		h.pruneCopies()
 		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause),
-			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx), h.indexNames(ctx), h.forgetCards(ctx), h.eraseShops(ctx))
+			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx), h.indexNames(ctx), h.forgetCards(ctx),
+			h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports), h.eraseShops(ctx))
 		h.report(err)
 	}
 }
 
-// runImports continues imports and their undo, and mails invitations, until ctx is done. A command that
-// imports does the work itself; the server finishes it if the command ends before.
-func (h *housekeeping) runImports(ctx context.Context) {
-	t := time.NewTicker(housekeepingInterval)
-	defer t.Stop()
-	for {
-		if h.waits((*store.View).ImportsWait) {
-			h.report(errors.Join(
-				h.writeBatches(ctx, 1, (*store.Tx).ContinueImports),
-				h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.InviteImported(batchRows) }),
-			))
+// whenDue returns the Service that does work of the store when it is due, and looks for what another
+// process or an earlier run has left at its start and once per interval.
+func (h *housekeeping) whenDue(due <-chan struct{}, waits func(*store.View) (bool, error), work func(context.Context) error) Service {
+	return newLoop(func(ctx context.Context) {
+		t := time.NewTicker(housekeepingInterval)
+		defer t.Stop()
+		for {
+			if h.waits(waits) {
+				h.report(work(ctx))
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-due:
+			case <-t.C:
+			}
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-h.store.ImportsDue():
-		case <-t.C:
-			h.report(h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports))
-		}
-	}
+	})
+}
+
+// runImports continues imports and their undo, and mails invitations. A command that imports does the work
+// itself; the server finishes it if the command ends before.
+func (h *housekeeping) runImports(ctx context.Context) error {
+	return errors.Join(h.writeBatches(ctx, runPause, (*store.Tx).ContinueImports),
+		h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.InviteImported(batchRows) }))
+}
+
+// runCardRuns makes the changes of many cards. A run that was interrupted goes on.
+func (h *housekeeping) runCardRuns(ctx context.Context) error {
+	return h.writeBatches(ctx, runPause, (*store.Tx).StepCardRun)
 }
 
 // waits reports whether there is work, as what reads it says.

@@ -274,7 +274,9 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 		}
 		i.services = append(i.services, c.Mail(i.Store, c.Log, onMail))
 	}
-	i.services = append(i.services, i.housekeeping, newLoop(i.housekeeping.runImports), newCardRuns(i.Store, i.housekeeping))
+	h := i.housekeeping
+	i.services = append(i.services, h, h.whenDue(i.Store.ImportsDue(), (*store.View).ImportsWait, h.runImports),
+		h.whenDue(i.Store.CardRunsDue(), (*store.View).CardRunsWait, h.runCardRuns))
 	if c.Backups != nil {
 		i.backups = newBackups(c.Backups, i.Store, c.Log)
 		i.services = append(i.services, i.backups)

@@ -32,8 +32,8 @@ var CountRun = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Count the cards of a filter",
 	Callers: manager,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, f store.RunFilter) (store.Total, error) {
-		return v.CountRun(c.Access.Shop, store.RunFields{All: store.Given(true), RunFilter: f})
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, f store.ListFilter) (store.Total, error) {
+		return v.CountRun(c.Access.Shop, store.RunFields{All: store.Given(true), ListFilter: f})
 	}),
 })
 
