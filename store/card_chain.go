@@ -51,6 +51,12 @@ func (q *queries) readChain(eachCard func(*card), sql string, args ...any) (all 
 	return all, epoch
 }
 
+// rootOf returns the root of the chain of a card that is not erased, or 0 if the shop has no such card.
+func (q *queries) rootOf(shop int64, id string) int64 {
+	return q.number("SELECT ifnull((SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=? AND deleted_at IS NULL), 0)",
+		q.keyOrNone(KindCard, id), shop)
+}
+
 // chainByIDOrCode reads the chain that a card's id, the content of its QR code, its short code or the
 // code of an earlier card names. It returns no cards if the shop has no such card, or the code was
 // replaced. foreign reports whether the text is the code of an earlier card.

@@ -132,15 +132,13 @@ func (tx *Tx) StartCardRun(shop int64, f RunFields, total Total) (run CardRun, e
 		return run, refuse(Conflict, "Another change of many cards is running. Wait until it has ended, or stop it.")
 	}
 	if f.LocationID.Set {
-		if _, details := tx.ownKeys(KindLocation, shop, "location_id", []string{f.LocationID.V}); details != nil {
-			details[0].Field = "location_id"
-			return run, Invalid(details...)
+		if _, err := tx.ownLocation(shop, f.LocationID.V); err != nil {
+			return run, err
 		}
 	}
 	roots := []int64{}
 	for i, id := range f.CardIDs.V {
-		root := tx.number("SELECT ifnull((SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=? AND deleted_at IS NULL), 0)",
-			tx.keyOrNone(KindCard, id), shop)
+		root := tx.rootOf(shop, id)
 		if root == 0 {
 			return run, Invalid(Detail{fmt.Sprintf("card_ids.%d", i), "invalid_value", "must be the id of a card of this shop"})
 		}

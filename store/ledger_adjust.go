@@ -41,12 +41,11 @@ func (tx *Tx) AdjustCard(shop int64, id string, f AdjustFields) (out Adjusted, e
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
 	}
-	at, details := tx.ownKeys(KindLocation, shop, "location_id", []string{f.LocationID.V})
-	if details != nil {
-		details[0].Field = "location_id"
-		return out, Invalid(details...)
+	at, err := tx.ownLocation(shop, f.LocationID.V)
+	if err != nil {
+		return out, err
 	}
-	chain, err := tx.chainToAdjust(Till{Shop: shop, Location: at[0]}, id)
+	chain, err := tx.chainToAdjust(Till{Shop: shop, Location: at}, id)
 	if err != nil {
 		return out, err
 	}
@@ -62,6 +61,16 @@ func (tx *Tx) AdjustCard(shop int64, id string, f AdjustFields) (out Adjusted, e
 		return out, err
 	}
 	return tx.adjusted(chain, written)
+}
+
+// ownLocation returns the key of a location of the shop, which a field location_id names.
+func (tx *Tx) ownLocation(shop int64, id string) (int64, error) {
+	keys, details := tx.ownKeys(KindLocation, shop, "location_id", []string{id})
+	if details != nil {
+		details[0].Field = "location_id"
+		return 0, Invalid(details...)
+	}
+	return keys[0], nil
 }
 
 // chainToAdjust returns the chain of a card, which may be locked or expired but not archived.

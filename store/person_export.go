@@ -33,8 +33,7 @@ func (q *queries) personChains(shop int64, f PersonQuery) (roots []int64, err er
 		return nil, Invalid(details...)
 	}
 	for _, id := range f.CardIDs.V {
-		root := q.number("SELECT ifnull((SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=? AND deleted_at IS NULL), 0)",
-			q.keyOrNone(KindCard, id), shop)
+		root := q.rootOf(shop, id)
 		if root == 0 {
 			return nil, notFound("card")
 		}
