@@ -179,22 +179,7 @@ func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[Export
 	default:
 		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
 	}
-	if f.Status.Set {
-		w.filter(statusSQL+"=?", v.Now, f.Status.V)
-	}
-	if f.PrizeDue.Or(false) {
-		w.filter(prizeDueSQL)
-	}
-	if f.SeenFrom.Set {
-		w.filter(lastSeenSQL+">=?", f.SeenFrom.V)
-	}
-	if f.NotSeenDays.Set {
-		since := v.notSeenFor(shop, f.NotSeenDays.V)
-		w.filter(notSeenSQL, since.day, since.before)
-	}
-	if f.BirthdayMonth.Set {
-		w.filter(birthdaySQL, monthPrefix(f.BirthdayMonth.V), monthPrefix(f.BirthdayMonth.V)+lastText)
-	}
+	v.filterCards(shop, f.search(), w.filter)
 	return page(v, w, q, exportedCardCols,
 		func(r *rows, key int64) ExportedCard { return v.scanExported(r, key, v.Now) })
 }

@@ -67,7 +67,7 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 	var keys []int64
 	if bySeen {
 		keys, err = v.findBySeen(a, f, q, &p.Page)
-		p.Total = v.countBySeen(a, f)
+		p.Total = v.countBySeen(a, f, maxTotal, maxTotalVisits)
 	} else {
 		keys, err = v.findNewest(a, f, q, &p)
 	}
@@ -77,14 +77,10 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 
 // findConditions adds the filters that need no index to those of a query on cards c.
 func (v *View) findConditions(a Access, f CardFind, filter func(cond string, args ...any)) {
-	if f.Status.Set {
-		filter(statusSQL+"=?", v.Now, f.Status.V)
-	} else {
+	if !f.Status.Set {
 		filter(notReplacedSQL)
 	}
-	if f.PrizeDue.Or(false) {
-		filter(prizeDueSQL)
-	}
+	v.filterCards(a.Shop, CardSearch{Status: f.Status, PrizeDue: f.PrizeDue}, filter)
 	if a.Restricted {
 		filter("EXISTS (SELECT 1 FROM programs p WHERE p.id=c.program_id AND "+withinRestriction+")", jsonKeys(a.Locations))
 	}
@@ -133,9 +129,9 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 	return walk.found, nil
 }
 
-// countBySeen returns how many cards findBySeen finds on all pages.
-func (v *View) countBySeen(a Access, f CardFind) Total {
-	walk, programs := v.walkBySeen(a, f, 0, maxTotal, maxTotalVisits)
+// countBySeen returns how many cards findBySeen finds on all pages. It counts up to limit.
+func (v *View) countBySeen(a Access, f CardFind, limit, visits int) Total {
+	walk, programs := v.walkBySeen(a, f, 0, limit, visits)
 	for _, program := range programs {
 		if !walk.more {
 			walk.walkProgram(a.Shop, program, -1, 0)
@@ -147,11 +143,7 @@ func (v *View) countBySeen(a Access, f CardFind) Total {
 // walkBySeen returns a walk of the cards that f selects, and the programs to walk, from one on.
 func (v *View) walkBySeen(a Access, f CardFind, from int64, limit, visits int) (walk seenWalk, programs []int64) {
 	since := v.notSeenFor(a.Shop, f.NotSeenDays.Or(0))
-	programs = v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? ORDER BY id", a.Shop, from)
-	if f.ProgramID.Set {
-		only := v.keyOrNone(KindProgram, f.ProgramID.V)
-		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != only })
-	}
+	programs = v.programsFrom(a.Shop, f.ProgramID, from)
 	walk = seenWalk{View: v, limit: limit, visits: visits, notSeen: since}
 	walk.filter("c.id IS NOT NULL")
 	v.findConditions(a, f, walk.filter)
@@ -162,6 +154,16 @@ func (v *View) walkBySeen(a Access, f CardFind, from int64, limit, visits int) (
 		walk.filter("c.email_key=?", foldCase(f.Email.V))
 	}
 	return walk, programs
+}
+
+// programsFrom returns the programs of a shop, or the only one of them, from a key on.
+func (v *View) programsFrom(shop int64, only Opt[string], from int64) []int64 {
+	programs := v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? ORDER BY id", shop, from)
+	if only.Set {
+		key := v.keyOrNone(KindProgram, only.V)
+		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != key })
+	}
+	return programs
 }
 
 // notSeen says which cards were not seen for some days, by the calendar of their shop.

@@ -99,19 +99,14 @@ func (v *View) rankedCards(
 	start rankedCard,
 	limit, visits int,
 ) (found []rankedCard, more rankedCard) {
-	since := notSeen{}
-	if f.NotSeenDays.Set {
-		since = v.notSeenFor(shop, f.NotSeenDays.V)
-		if last := (rankedCard{value: since.day, root: math.MaxInt64}); sort == SortLastVisit && compareRanked(last, start) > 0 {
+	if f.NotSeenDays.Set && sort == SortLastVisit {
+		last := rankedCard{value: v.notSeenFor(shop, f.NotSeenDays.V).day, root: math.MaxInt64}
+		if compareRanked(last, start) > 0 {
 			start = last // those that were presented later do not pass
 		}
 	}
-	programs := v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL ORDER BY id", shop)
-	if f.ProgramID.Set {
-		only := v.keyOrNone(KindProgram, f.ProgramID.V)
-		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != only })
-	}
-	conds, filterArgs := v.searchConditions(f, since)
+	programs := v.programsFrom(shop, f.ProgramID, 0)
+	conds, filterArgs := v.searchConditions(shop, f)
 	r := rankings[sort]
 	sql := "SELECT " + epochColumn + ", r." + r.column + ", r.id, c.id, c.stamps_count, ifnull(" + conds +
 		", 0) FROM cards r JOIN cards c ON c.id=" + newestOfChain + " WHERE r.program_id=? AND " + r.cond + " AND r.shop_id=? AND (r." + r.column +
@@ -165,18 +160,9 @@ func (v *View) CountCards(shop int64, f CardSearch, quick bool) (t Total, err er
 		limit, visits = maxListTotal, maxListTotalVisits
 	}
 	if f.bySeen() {
-		walk, programs := v.walkBySeen(Access{Shop: shop}, f.bySeenFilter(), 0, limit, visits)
-		for _, program := range programs {
-			if !walk.more {
-				walk.walkProgram(shop, program, -1, 0)
-			}
-		}
-		return Total{int64(len(walk.found)), walk.more}, v.failed
+		return v.countBySeen(Access{Shop: shop}, f.bySeenFilter(), limit, visits), v.failed
 	}
 	x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: visits}
-	if f.NotSeenDays.Set {
-		x.since = v.notSeenFor(shop, f.NotSeenDays.V)
-	}
 	if err = x.run(Opt[string]{}); err != nil {
 		return t, err
 	}

@@ -265,12 +265,7 @@ func (tx *Tx) nextOfRun(run cardRun) (next []int64, position int64) {
 		return next, next[len(next)-1]
 	}
 	v := &View{queries: tx.queries, inSnapshot: true}
-	f := run.fields.search()
-	since := notSeen{}
-	if f.NotSeenDays.Set {
-		since = v.notSeenFor(run.shop, f.NotSeenDays.V)
-	}
-	conds, args := v.searchConditions(f, since)
+	conds, args := v.searchConditions(run.shop, run.fields.search())
 	sql := "SELECT r.id, r.root_id IS NULL AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=r.id OR c.root_id=r.id) AND " + conds +
 		") FROM cards r WHERE r.shop_id=? AND r.deleted_at IS NULL AND r.id<? ORDER BY r.id DESC LIMIT ?"
 	visited := 0

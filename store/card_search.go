@@ -58,9 +58,8 @@ const (
 		AND y.deleted_at IS NULL))`
 )
 
-// searchConditions returns the filters of a search as a condition on a card c. since belongs
-// to NotSeenDays.
-func (v *View) searchConditions(f CardSearch, since notSeen) (sql string, args []any) {
+// searchConditions returns the filters of a search as a condition on a card c.
+func (v *View) searchConditions(shop int64, f CardSearch) (sql string, args []any) {
 	conds := []string{"c.deleted_at IS NULL"}
 	add := func(cond string, more ...any) {
 		conds = append(conds, cond)
@@ -69,19 +68,26 @@ func (v *View) searchConditions(f CardSearch, since notSeen) (sql string, args [
 	if f.ProgramID.Set {
 		add("+c.program_id=?", v.keyOrNone(KindProgram, f.ProgramID.V))
 	}
-	if f.Status.Set {
-		add(statusSQL+"=?", v.Now, f.Status.V)
-	}
 	if f.Status.Or("") != StatusArchived {
 		add(notReplacedSQL)
 	}
 	if f.Live {
 		add("c.archived_at IS NULL")
 	}
+	v.filterCards(shop, f, add)
+	return strings.Join(conds, " AND "), args
+}
+
+// filterCards adds the filters of a search that need no index and that every list of cards has.
+func (v *View) filterCards(shop int64, f CardSearch, add func(cond string, args ...any)) {
+	if f.Status.Set {
+		add(statusSQL+"=?", v.Now, f.Status.V)
+	}
 	if f.SeenFrom.Set {
 		add(lastSeenSQL+">=?", f.SeenFrom.V)
 	}
 	if f.NotSeenDays.Set {
+		since := v.notSeenFor(shop, f.NotSeenDays.V)
 		add(notSeenSQL, since.day, since.before)
 	}
 	if f.PrizeDue.Or(false) {
@@ -90,7 +96,6 @@ func (v *View) searchConditions(f CardSearch, since notSeen) (sql string, args [
 	if f.BirthdayMonth.Set {
 		add(birthdaySQL, monthPrefix(f.BirthdayMonth.V), monthPrefix(f.BirthdayMonth.V)+lastText)
 	}
-	return strings.Join(conds, " AND "), args
 }
 
 // monthPrefix is the beginning of the birthdays of a month.
@@ -153,9 +158,6 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 	}
 	limit := v.limit(q)
 	x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: v.s.opts.PageVisits}
-	if f.NotSeenDays.Set {
-		x.since = v.notSeenFor(shop, f.NotSeenDays.V)
-	}
 	if err = x.run(q.Cursor); err != nil {
 		return p, err
 	}
@@ -173,7 +175,6 @@ type cardSearch struct {
 	CardSearch
 	shop  int64
 	limit int
-	since notSeen // of NotSeenDays
 
 	words    []string // of q
 	longest  string   // of words; name_words is walked by it
@@ -205,14 +206,14 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 	case only:
 		return nil
 	case text == "" && x.BirthdayMonth.Set:
-		return x.walkBirthdays(monthPrefix(x.BirthdayMonth.V), from)
+		return x.walkContacts("birthday", monthPrefix(x.BirthdayMonth.V), from)
 	case text == "":
 		return x.walkAll(from)
 	case x.ByEmail, strings.Contains(text, "@"):
 		return x.walkEmails(foldCase(text), from)
 	}
 	if digits := x.phoneEnd(text); digits != "" {
-		return x.walkPhones(digits, from)
+		return x.walkContacts("phone_key", digits, from)
 	}
 	x.words = searchWords(text)
 	for _, w := range x.words {
@@ -283,7 +284,7 @@ func (x *cardSearch) matching(keys []int64) []int64 {
 	if len(keys) == 0 {
 		return nil
 	}
-	conds, args := x.searchConditions(x.CardSearch, x.since)
+	conds, args := x.searchConditions(x.shop, x.CardSearch)
 	return x.keys(
 		"SELECT c.id FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND "+conds,
 		append([]any{jsonKeys(keys), x.shop}, args...)...)

@@ -21,30 +21,10 @@ func (x *cardSearch) walkAll(from int64) error {
 	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC", x.shop, below)
 }
 
-// walkBirthdays walks the newest cards of the chains whose holder's birthday begins with a text, in the
-// order of the birthdays. from is the last card of the page before.
-func (x *cardSearch) walkBirthdays(prefix string, from int64) error {
-	at, root := prefix, int64(0)
-	if from != 0 {
-		at = ""
-		x.one(into(&at, &root), `SELECT k.birthday, k.card_id FROM cards c JOIN contacts k ON k.card_id=ifnull(c.root_id, c.id)
-			WHERE c.id=? AND c.shop_id=? AND k.birthday IS NOT NULL`, from, x.shop)
-		if !strings.HasPrefix(at, prefix) {
-			return errCursor
-		}
-	}
-	return x.walk("'', c.id, ''", `contacts k JOIN cards r ON r.id=k.card_id JOIN cards c ON c.id=`+newestOfChain+
-		" WHERE k.shop_id=? AND k.birthday IS NOT NULL AND (k.birthday, k.card_id)>(?,?) AND k.birthday<? ORDER BY k.birthday, k.card_id",
-		x.shop, at, root, prefix+lastText)
-}
-
 // walkEmails walks the cards whose address begins with a text, in the order of the
 // addresses. from is the last card of the page before.
 func (x *cardSearch) walkEmails(prefix string, from int64) error {
-	at, end := prefix, prefix+lastText
-	if x.WholeEmail {
-		end = prefix + "\x00"
-	}
+	at := prefix
 	if from != 0 {
 		at = x.textOf(from, "email_key")
 		if !strings.HasPrefix(at, prefix) {
@@ -53,7 +33,7 @@ func (x *cardSearch) walkEmails(prefix string, from int64) error {
 	}
 	return x.walk("'', c.id, ''",
 		"cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
-		x.shop, at, from, end)
+		x.shop, at, from, x.end(prefix))
 }
 
 // minPhoneDigits is the fewest digits of a phone number's end that a search takes.
@@ -76,24 +56,30 @@ func (x *cardSearch) phoneEnd(text string) string {
 	return phoneKey(strings.TrimLeft(bare, "0"))
 }
 
-// walkPhones walks the newest cards of the chains whose phone number begins with a text when it is
-// read from its end. from is the last card of the page before.
-func (x *cardSearch) walkPhones(prefix string, from int64) error {
-	at, end, root := prefix, prefix+lastText, int64(0)
-	if x.WholeEmail {
-		end = prefix + "\x00"
-	}
+// walkContacts walks the newest cards of the chains for which a column of contacts begins with a text, in
+// the order of the column. from is the last card of the page before.
+func (x *cardSearch) walkContacts(column, prefix string, from int64) error {
+	at, root := prefix, int64(0)
 	if from != 0 {
 		at = ""
-		x.one(into(&at, &root), `SELECT k.phone_key, k.card_id FROM cards c JOIN contacts k ON k.card_id=ifnull(c.root_id, c.id)
-			WHERE c.id=? AND c.shop_id=? AND k.phone_key IS NOT NULL`, from, x.shop)
+		x.one(into(&at, &root), "SELECT k."+column+`, k.card_id FROM cards c JOIN contacts k ON k.card_id=ifnull(c.root_id, c.id)
+			WHERE c.id=? AND c.shop_id=? AND k.`+column+" IS NOT NULL", from, x.shop)
 		if !strings.HasPrefix(at, prefix) {
 			return errCursor
 		}
 	}
-	return x.walk("'', c.id, ''", `contacts k JOIN cards r ON r.id=k.card_id JOIN cards c ON c.id=`+newestOfChain+
-		" WHERE k.shop_id=? AND k.phone_key IS NOT NULL AND (k.phone_key, k.card_id)>(?,?) AND k.phone_key<? ORDER BY k.phone_key, k.card_id",
-		x.shop, at, root, end)
+	return x.walk("'', c.id, ''", strings.ReplaceAll(`contacts k JOIN cards r ON r.id=k.card_id JOIN cards c ON c.id=`+newestOfChain+`
+		WHERE k.shop_id=? AND k.at IS NOT NULL AND (k.at, k.card_id)>(?,?) AND k.at<? ORDER BY k.at, k.card_id`, "k.at", "k."+column),
+		x.shop, at, root, x.end(prefix))
+}
+
+// end returns the text before which those that begin with a prefix are, or only the prefix itself if addresses and
+// phone numbers match as a whole.
+func (x *cardSearch) end(prefix string) string {
+	if x.WholeEmail {
+		return prefix + "\x00"
+	}
+	return prefix + lastText
 }
 
 // lastText is greater than the rest of any text: no text has such a character.
@@ -174,7 +160,7 @@ func (x *cardSearch) textOf(key int64, column string) (text string) {
 // walk reads the cards of a source until the page is full or no more may be visited.
 // cols are the word that matched, the key and the name to which the word belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
-	conds, filterArgs := x.searchConditions(x.CardSearch, x.since)
+	conds, filterArgs := x.searchConditions(x.shop, x.CardSearch)
 	r := x.query("SELECT "+epochColumn+", "+cols+", ifnull("+conds+", 0) FROM "+source+" LIMIT ?",
 		append(append(filterArgs, args...), x.visits)...)
 	for !x.more && r.next() {

@@ -151,9 +151,5 @@ func writeManifest(m ExportManifest, create func(string) (io.Writer, error)) err
 	}
 	e := json.NewEncoder(out)
 	e.SetIndent("", "  ")
-	return e.Encode(struct {
-		ShopID string       `json:"shop_id"`
-		At     string       `json:"at"`
-		Files  []ExportFile `json:"files"`
-	}{m.ShopID, m.At.String(), m.Files})
+	return e.Encode(m)
 }
