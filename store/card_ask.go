@@ -6,6 +6,9 @@ const (
 	AskErasure    = "erasure"
 )
 
+// askedAt are the columns of contacts that say when something was asked for.
+var askedAt = map[string]string{AskCorrection: "correction_at", AskErasure: "erasure_at"}
+
 // DataRequest is what a holder asks the shop for.
 type DataRequest struct {
 	Kind       Opt[string] `json:"kind" req:"true" enum:"correction,erasure"`
@@ -53,13 +56,11 @@ func (tx *Tx) AskAboutData(token string, f DataRequest) error {
 		return refuse(Conflict, "You have asked the shop for this already.")
 	}
 	tx.exec("INSERT OR IGNORE INTO contacts (card_id, shop_id) VALUES (?,?)", root, shop)
+	tx.exec("UPDATE contacts SET "+askedAt[f.Kind.V]+"=? WHERE card_id=?", tx.Now, root)
 	if f.Kind.V == AskCorrection {
-		tx.exec("UPDATE contacts SET correction=?, correction_at=? WHERE card_id=?", f.Correction.V, tx.Now, root)
-		tx.audit(shop, "card.ask_correction", KindCard, root, "")
-	} else {
-		tx.exec("UPDATE contacts SET erasure_at=? WHERE card_id=?", tx.Now, root)
-		tx.audit(shop, "card.ask_erasure", KindCard, root, "")
+		tx.exec("UPDATE contacts SET correction=? WHERE card_id=?", f.Correction.V, root)
 	}
+	tx.audit(shop, "card.ask_"+f.Kind.V, KindCard, root, "")
 	tx.cardChanged(root)
 	return tx.failed
 }
@@ -70,18 +71,15 @@ func (tx *Tx) CloseDataRequest(shop int64, id string, f ClosedRequest) error {
 	if err != nil {
 		return err
 	}
-	closed := int64(0)
-	if f.Kind.V == AskErasure {
-		if closed = tx.exec("UPDATE contacts SET erasure_at=NULL WHERE erasure_at IS NOT NULL AND card_id=?", c.root); closed > 0 {
-			tx.audit(shop, "card.close_erasure", KindCard, c.key, "")
-		}
-	} else if closed = tx.exec(`UPDATE contacts SET correction=NULL, correction_at=NULL
-		WHERE correction_at IS NOT NULL AND card_id=?`, c.root); closed > 0 {
-		tx.audit(shop, "card.close_correction", KindCard, c.key, "")
+	at := askedAt[f.Kind.V]
+	if tx.exec("UPDATE contacts SET "+at+"=NULL WHERE "+at+" IS NOT NULL AND card_id=?", c.root) == 0 {
+		return tx.failed
 	}
-	if closed > 0 {
-		tx.cardChanged(c.root)
+	if f.Kind.V == AskCorrection {
+		tx.exec("UPDATE contacts SET correction=NULL WHERE card_id=?", c.root)
 	}
+	tx.audit(shop, "card.close_"+f.Kind.V, KindCard, c.key, "")
+	tx.cardChanged(c.root)
 	return tx.failed
 }
 

@@ -78,16 +78,6 @@ type ExportedMail struct {
 	At    Time   `json:"at" doc:"When it was sent or is due. Sent mails are known for a day."`
 }
 
-// AuditExport records that somebody exports the data of a card.
-func (tx *Tx) AuditExport(shop int64, id string) error {
-	c, err := tx.card(Access{Shop: shop}, id)
-	if err != nil {
-		return err
-	}
-	tx.insertAudit(shop, "card.export", KindCard, c.key, "")
-	return tx.failed
-}
-
 // AuditExportOfAll records that somebody exports all cards of a shop.
 func (tx *Tx) AuditExportOfAll(shop int64) error {
 	tx.insertAudit(shop, "cards.export", KindShop, shop, "")
@@ -129,8 +119,7 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 	if err != nil {
 		return x, err
 	}
-	sh := v.shop(shop)
-	return CardExport{v.Now, NamedShop{sh.ID, sh.Name, sh.Timezone}, v.exportChain(keys)}, v.failed
+	return CardExport{v.Now, v.namedShop(shop), v.exportChain(keys)}, v.failed
 }
 
 // exportChain returns everything about the holder of a chain, whose cards have the keys, the first one

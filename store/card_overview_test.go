@@ -69,7 +69,7 @@ func TestCardAudit(t *testing.T) {
 	f := k.fixture
 	f.update(cards[1], CardPatch{ExternalRef: set("x")})
 	f.lock(cards[0], true)
-	f.must(func(tx *Tx) error { return tx.AuditExport(f.a.Shop, cards[0]) })
+	f.must(func(tx *Tx) error { return tx.AuditExport(f.a.Shop, PersonQuery{CardIDs: set(cards[:1])}) })
 	want := []string{"card.export ada", "card.lock ada", "card.update ada", "card.issue ada"}
 	for _, card := range cards {
 		read := func(v *View, q PageQuery) (Page[AuditRow], error) { return v.CardAudit(f.a.Shop, card, q) }
@@ -230,9 +230,9 @@ func TestExportPerson(t *testing.T) {
 		{PersonQuery{CardIDs: set([]string{erased})}, NotFound},
 	} {
 		refused(t, f.View(0, func(v *View) error { return errorOf(v.ExportPerson(f.a.Shop, c.q)) }), c.code)
-		refused(t, f.do(func(tx *Tx) error { return tx.AuditPersonExport(f.a.Shop, c.q) }), c.code)
+		refused(t, f.do(func(tx *Tx) error { return tx.AuditExport(f.a.Shop, c.q) }), c.code)
 	}
-	f.must(func(tx *Tx) error { return tx.AuditPersonExport(f.a.Shop, PersonQuery{Person: set("ada@example.com")}) })
+	f.must(func(tx *Tx) error { return tx.AuditExport(f.a.Shop, PersonQuery{Person: set("ada@example.com")}) })
 	f.selects(2, "SELECT count(*) FROM audit WHERE action='card.export'")
 }
 

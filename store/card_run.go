@@ -115,6 +115,12 @@ func (g IDs) scanRun(r *rows) CardRun {
 	return CardRun{g.ID(KindCardRun, r.int()), r.str(), r.str(), r.int(), r.bool(), r.int(), r.int(), r.time(), r.nullTime()}
 }
 
+// cardRunOf returns a run of a shop.
+func (q *queries) cardRunOf(shop, key int64) (run CardRun, err error) {
+	err = q.find("run", func(r *rows) { run = q.scanRun(r) }, "SELECT "+runCols+" FROM card_runs WHERE id=? AND shop_id=?", key, shop)
+	return run, err
+}
+
 // CountRun returns how many cards a run would change, as far as counting is quick enough.
 func (v *View) CountRun(shop int64, f RunFields) (Total, error) {
 	if !f.All.V {
@@ -157,8 +163,7 @@ func (tx *Tx) StartCardRun(shop int64, f RunFields, total Total) (run CardRun, e
 		string(fields), jsonKeys(roots), total.N, total.More, tx.Now)
 	tx.audit(shop, "cards.run", KindCardRun, key, `{"action":"`+f.Action.V+`"}`)
 	tx.AfterCommit(func() { wake(tx.s.runsDue) })
-	tx.one(func(r *rows) { run = tx.scanRun(r) }, "SELECT "+runCols+" FROM card_runs WHERE id=?", key)
-	return run, tx.failed
+	return tx.cardRunOf(shop, key)
 }
 
 // CardRunsDue returns a channel that receives when a run has begun.
@@ -170,8 +175,7 @@ func (tx *Tx) StopCardRun(shop int64, id string) (run CardRun, err error) {
 	if tx.exec("UPDATE card_runs SET state=?, finished_at=? WHERE id=? AND shop_id=? AND state='running'", RunStopped, tx.Now, key, shop) > 0 {
 		tx.audit(shop, "cards.run_stop", KindCardRun, key, "")
 	}
-	err = tx.find("run", func(r *rows) { run = tx.scanRun(r) }, "SELECT "+runCols+" FROM card_runs WHERE id=? AND shop_id=?", key, shop)
-	return run, err
+	return tx.cardRunOf(shop, key)
 }
 
 // CardRuns returns the newest runs of a shop.
@@ -184,8 +188,7 @@ func (v *View) CardRuns(shop int64) ([]CardRun, error) {
 func (v *View) CardRun(shop int64, id string) (r CardRunReport, err error) {
 	v.snapshot()
 	key := v.keyOrNone(KindCardRun, id)
-	if err = v.find("run", func(row *rows) { r.CardRun = v.scanRun(row) },
-		"SELECT "+runCols+" FROM card_runs WHERE id=? AND shop_id=?", key, shop); err != nil {
+	if r.CardRun, err = v.cardRunOf(shop, key); err != nil {
 		return r, err
 	}
 	r.Refusals = collect(v, func(row *rows) RunRefusal {
@@ -229,18 +232,18 @@ func (tx *Tx) StepCardRun() (more bool, err error) {
 	next, position := tx.nextOfRun(run)
 	done, refused := 0, 0
 	for _, root := range next {
-		switch err := tx.changeInRun(run, root); {
-		case err == nil:
+		err := tx.changeInRun(run, root)
+		if err == nil {
 			done++
-		default:
-			refusal, ok := AsError(err)
-			if !ok {
-				return false, err
-			}
-			refused++
-			tx.exec(`INSERT INTO card_run_refusals (run_id, card_id, message) SELECT ?1, ?2, ?3
-				WHERE (SELECT count(*) FROM card_run_refusals WHERE run_id=?1)<?4`, run.key, root, refusal.Message, maxRunRefusals)
+			continue
 		}
+		refusal, ok := AsError(err)
+		if !ok {
+			return false, err
+		}
+		refused++
+		tx.exec(`INSERT INTO card_run_refusals (run_id, card_id, message) SELECT ?1, ?2, ?3
+			WHERE (SELECT count(*) FROM card_run_refusals WHERE run_id=?1)<?4`, run.key, root, refusal.Message, maxRunRefusals)
 	}
 	state, finished := RunRunning, Null[Time]{}
 	if position == 0 {

@@ -36,6 +36,11 @@ type HolderContact struct {
 	MemberSince Null[string] `json:"member_since" doc:"Date in the system from which the card was imported."`
 }
 
+// equal reports whether two contacts are the same, but for their codes.
+func (c HolderContact) equal(o HolderContact) bool {
+	return c.Phone == o.Phone && c.Birthday == o.Birthday && c.Note == o.Note && c.MemberSince == o.MemberSince
+}
+
 // HolderContactPatch is a ContactPatch with the note.
 type HolderContactPatch struct {
 	ContactPatch
@@ -108,8 +113,7 @@ func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (co
 	if faults != nil {
 		return contact, Invalid(faults...)
 	}
-	if contact.Phone == old.Phone && contact.Birthday == old.Birthday && contact.Note == old.Note &&
-		slices.Equal(contact.Codes, old.Codes) {
+	if contact.equal(old) && slices.Equal(contact.Codes, old.Codes) {
 		return old, tx.failed
 	}
 	if err = tx.setForeignCodes(a.Shop, c.root, old.Codes, contact.Codes); err != nil {

@@ -45,13 +45,12 @@ var errExporting = refuse(Conflict, "Another export of all data is being made. T
 
 // Export returns the export of a shop's data.
 func (v *View) Export(shop int64, f ExportFormat) (Export, error) {
-	sh := v.shop(shop)
-	return Export{NamedShop{sh.ID, sh.Name, sh.Timezone}, f.Format.Or("csv"), v.s, shop}, v.failed
+	return Export{v.namedShop(shop), f.Format.Or("csv"), v.s, shop}, v.failed
 }
 
 // AuditShopExport records that somebody exports all data of a shop.
 func (tx *Tx) AuditShopExport(shop int64) error {
-	tx.audit(shop, "shop.export", KindShop, shop, "")
+	tx.insertAudit(shop, "shop.export", KindShop, shop, "")
 	return tx.failed
 }
 

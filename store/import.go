@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"compress/flate"
 	"encoding/json"
-	"io"
 )
 
 // The states of an import.
@@ -205,11 +204,9 @@ func storeParts[R any](tx *Tx, run int64, p *ImportParts[R]) {
 	}
 }
 
-// unpackRows reads the rows of a part.
-func unpackRows(packed []byte, rows any) error {
-	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, rows)
+// part reads the rows of a part of an import.
+func part[R any](q *queries, run, number int64) (all []R) {
+	read := func(r *rows) { q.fail(json.NewDecoder(flate.NewReader(bytes.NewReader(r.bytes()))).Decode(&all)) }
+	q.one(read, "SELECT packed FROM import_parts WHERE import_id=? AND part=?", run, number)
+	return all
 }

@@ -122,11 +122,10 @@ func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 		number, faults := parsePhone(country, text)
 		return values[foldCase(strings.TrimSpace(text))] || faults == nil && values[foldCase(number.V)]
 	}
-	type part struct{ run, part int64 }
-	for _, p := range collect(tx, func(r *rows) part { return part{r.int(), r.int()} }, `SELECT import_id, part FROM import_parts
+	type place struct{ run, part int64 }
+	for _, p := range collect(tx, func(r *rows) place { return place{r.int(), r.int()} }, `SELECT import_id, part FROM import_parts
 		WHERE import_id IN (SELECT id FROM imports WHERE shop_id=? AND state IN ('uploaded', 'running'))`, shop) {
-		var all []json.RawMessage
-		tx.fail(tx.part(p.run, p.part, &all))
+		all := part[json.RawMessage](&tx.queries, p.run, p.part)
 		kept, n := ImportParts[json.RawMessage]{}, 0
 		for _, row := range all {
 			var value any

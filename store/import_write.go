@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
@@ -65,10 +66,8 @@ func (v *View) UploadedRows(shop int64, id string, each func(RawRow)) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range v.keys("SELECT part FROM import_parts WHERE import_id=? ORDER BY part", run.key) {
-		var some []RawRow
-		v.fail(v.part(run.key, part, &some))
-		for _, r := range some {
+	for _, number := range v.keys("SELECT part FROM import_parts WHERE import_id=? ORDER BY part", run.key) {
+		for _, r := range part[RawRow](&v.queries, run.key, number) {
 			each(r)
 		}
 	}
@@ -80,27 +79,12 @@ var (
 	errImportChanged = refuse(Conflict, "The file has changed meanwhile. Look at it again.")
 )
 
-// part reads a part of an import.
-func (q *queries) part(run, part int64, into any) (err error) {
-	var packed []byte
-	q.one(func(r *rows) { packed = append(packed, r.bytes()...) }, "SELECT packed FROM import_parts WHERE import_id=? AND part=?", run, part)
-	if q.failed != nil {
-		return q.failed
-	}
-	return unpackRows(packed, into)
-}
-
 // KnownImport returns the import of the same file, program and mapping that was not undone, if there
 // is one.
-func (v *View) KnownImport(shop int64, f ImportFile, o ImportOptions) (run ImportRun, found bool, err error) {
-	run, found = v.knownImport(shop, f, o)
-	return run, found, v.failed
-}
-
-func (q *queries) knownImport(shop int64, f ImportFile, o ImportOptions) (run ImportRun, found bool) {
+func (q *queries) KnownImport(shop int64, f ImportFile, o ImportOptions) (run ImportRun, found bool, err error) {
 	found = q.one(func(r *rows) { run = q.scanImport(r).ImportRun }, "SELECT "+importCols+` FROM imports i WHERE i.shop_id=? AND i.hash=?
 		AND i.state IN ('running', 'done') LIMIT 1`, shop, f.key(o))
-	return run, found
+	return run, found, q.failed
 }
 
 // StartImport begins an import, whose rows ContinueImport writes. id names the upload that it is
@@ -108,8 +92,8 @@ func (q *queries) knownImport(shop int64, f ImportFile, o ImportOptions) (run Im
 // The same file, program and mapping are imported once.
 func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, rows *ImportParts[StoredRow], counts ImportRun,
 	skipped []ImportNote) (ImportRun, error) {
-	if known, found := tx.knownImport(shop, f, o); found {
-		return known, tx.failed
+	if known, found, err := tx.KnownImport(shop, f, o); found || err != nil {
+		return known, err
 	}
 	p, err := tx.program(Access{Shop: shop}, o.ProgramID.V)
 	if err != nil {
@@ -194,18 +178,16 @@ func (tx *Tx) ContinueImports() (more bool, err error) {
 
 // importPart writes the next rows of an import, and ends it after the last ones.
 func (tx *Tx) importPart(shop int64, run *importRun) {
-	part := tx.number("SELECT ifnull(min(part), -1) FROM import_parts WHERE import_id=?", run.key)
-	if part < 0 {
+	number := tx.number("SELECT ifnull(min(part), -1) FROM import_parts WHERE import_id=?", run.key)
+	if number < 0 {
 		run.State, run.EndedAt = ImportDone, Some(tx.Now)
 		tx.erases = true // of its rows, once for all of its parts
 		return
 	}
-	var some []StoredRow
-	tx.fail(tx.part(run.key, part, &some))
 	p := tx.cachedProgram(shop, run.program)
 	c := tx.importCheck(tx.cachedShop(shop), shop, p, run.options, nil, nil)
 	deleted := tx.number("SELECT deleted_at IS NOT NULL FROM programs WHERE id=?", run.program) > 0
-	for _, r := range some {
+	for _, r := range part[StoredRow](&tx.queries, run.key, number) {
 		if deleted {
 			run.Skipped++
 			tx.note(run.key, r.Line, 0, Detail{"program", "not_allowed", "the program was deleted"})
@@ -213,7 +195,7 @@ func (tx *Tx) importPart(shop int64, run *importRun) {
 		}
 		tx.importRow(c, run, r)
 	}
-	tx.exec("DELETE FROM import_parts WHERE import_id=? AND part=?", run.key, part)
+	tx.exec("DELETE FROM import_parts WHERE import_id=? AND part=?", run.key, number)
 }
 
 // importRow writes a row, or notes why it cannot.
@@ -259,7 +241,7 @@ func (tx *Tx) addImported(c *ImportCheck, run *importRun, plan *ImportPlan) {
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", c.key)
 	tx.counts.addBucket(bucket{c.key, p.key, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})
 	contact := plan.contact
-	if contact.Phone.Valid || contact.Birthday.Valid || contact.Note.Valid || contact.MemberSince.Valid {
+	if !contact.equal(HolderContact{}) {
 		tx.setContact(c.key, root, contact)
 	}
 	for _, code := range contact.Codes {
@@ -344,16 +326,11 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 	}
 	old := tx.contact(root)
 	contact := plan.contact
-	keep := func(new *Null[string], old Null[string]) {
-		if !new.Valid {
-			*new = old
-		}
-	}
-	keep(&contact.Phone, old.Phone)
-	keep(&contact.Birthday, old.Birthday)
-	keep(&contact.Note, old.Note)
-	keep(&contact.MemberSince, old.MemberSince)
-	if contact.Phone != old.Phone || contact.Birthday != old.Birthday || contact.Note != old.Note || contact.MemberSince != old.MemberSince {
+	contact.Phone = cmp.Or(contact.Phone, old.Phone)
+	contact.Birthday = cmp.Or(contact.Birthday, old.Birthday)
+	contact.Note = cmp.Or(contact.Note, old.Note)
+	contact.MemberSince = cmp.Or(contact.MemberSince, old.MemberSince)
+	if !contact.equal(old) {
 		tx.setContact(c.key, root, contact)
 	}
 	if r.Codes.Set {

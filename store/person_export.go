@@ -68,8 +68,7 @@ func (v *View) ExportPerson(shop int64, f PersonQuery) (x PersonExport, err erro
 	if err != nil {
 		return x, err
 	}
-	sh := v.shop(shop)
-	x = PersonExport{v.Now, NamedShop{sh.ID, sh.Name, sh.Timezone}, []ChainExport{}}
+	x = PersonExport{v.Now, v.namedShop(shop), []ChainExport{}}
 	for _, root := range roots {
 		keys := append([]int64{root}, v.keys("SELECT id FROM cards WHERE root_id=? ORDER BY id", root)...)
 		x.Chains = append(x.Chains, v.exportChain(keys))
@@ -77,11 +76,11 @@ func (v *View) ExportPerson(shop int64, f PersonQuery) (x PersonExport, err erro
 	return x, v.failed
 }
 
-// AuditPersonExport records that somebody exports the data of a person, at each card.
-func (tx *Tx) AuditPersonExport(shop int64, f PersonQuery) error {
+// AuditExport records that somebody exports the data of a person, at each card.
+func (tx *Tx) AuditExport(shop int64, f PersonQuery) error {
 	roots, err := tx.personChains(shop, f)
 	for _, root := range roots {
-		tx.audit(shop, "card.export", KindCard, root, "")
+		tx.insertAudit(shop, "card.export", KindCard, root, "")
 	}
 	if err != nil {
 		return err

@@ -86,6 +86,12 @@ func (q *queries) findShop(key int64) (sh Shop, err error) {
 	return sh, err
 }
 
+// namedShop returns a shop that exists by id, name and time zone.
+func (q *queries) namedShop(key int64) NamedShop {
+	sh := q.shop(key)
+	return NamedShop{sh.ID, sh.Name, sh.Timezone}
+}
+
 // shop returns a shop that exists.
 func (q *queries) shop(key int64) Shop {
 	sh, err := q.findShop(key)

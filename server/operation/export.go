@@ -16,7 +16,9 @@ var ExportCard = declare(kernel.Operation{
 	Proof:   true,
 	Read:    byIDInShop((*store.View).ExportCard),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
-		return func(tx *store.Tx) error { return tx.AuditExport(c.Access.Shop, c.Param("id")) }, nil
+		return func(tx *store.Tx) error {
+			return tx.AuditExport(c.Access.Shop, store.PersonQuery{CardIDs: store.Given([]string{c.Param("id")})})
+		}, nil
 	}),
 })
 
@@ -31,7 +33,7 @@ var ExportPerson = declare(kernel.Operation{
 	Proof:   true,
 	Read:    queryInShop((*store.View).ExportPerson),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, f store.PersonQuery) (func(*store.Tx) error, error) {
-		return func(tx *store.Tx) error { return tx.AuditPersonExport(c.Access.Shop, f) }, nil
+		return func(tx *store.Tx) error { return tx.AuditExport(c.Access.Shop, f) }, nil
 	}),
 })
 
