@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,6 +176,9 @@ func TestClosedShop(t *testing.T) {
 	if got := state(); got != " unavailable unavailable 0 false" {
 		t.Errorf("moving: %s", got)
 	}
+	f.must(func(tx *Tx) error { // exports are possible
+		return cmp.Or(tx.AuditShopExport(f.a.Shop), tx.AuditExport(f.a.Shop, PersonQuery{CardIDs: set([]string{card.ID})}))
+	})
 	if again := move(); again.Began != began || again.Shop.Closed.V != ShopMoving {
 		t.Errorf("%+v", again)
 	}
