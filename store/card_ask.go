@@ -6,8 +6,11 @@ const (
 	AskErasure    = "erasure"
 )
 
-// askedAt are the columns of contacts that say when something was asked for.
-var askedAt = map[string]string{AskCorrection: "correction_at", AskErasure: "erasure_at"}
+// asks are the kinds: the column of contacts with the time of a request, and the actions of the audit log.
+var asks = map[string]struct{ at, asked, closed string }{
+	AskCorrection: {"correction_at", "card.ask_correction", "card.close_correction"},
+	AskErasure:    {"erasure_at", "card.ask_erasure", "card.close_erasure"},
+}
 
 // DataRequest is what a holder asks the shop for.
 type DataRequest struct {
@@ -56,11 +59,11 @@ func (tx *Tx) AskAboutData(token string, f DataRequest) error {
 		return refuse(Conflict, "You have asked the shop for this already.")
 	}
 	tx.exec("INSERT OR IGNORE INTO contacts (card_id, shop_id) VALUES (?,?)", root, shop)
-	tx.exec("UPDATE contacts SET "+askedAt[f.Kind.V]+"=? WHERE card_id=?", tx.Now, root)
+	tx.exec("UPDATE contacts SET "+asks[f.Kind.V].at+"=? WHERE card_id=?", tx.Now, root)
 	if f.Kind.V == AskCorrection {
 		tx.exec("UPDATE contacts SET correction=? WHERE card_id=?", f.Correction.V, root)
 	}
-	tx.audit(shop, "card.ask_"+f.Kind.V, KindCard, root, "")
+	tx.audit(shop, asks[f.Kind.V].asked, KindCard, root, "")
 	tx.cardChanged(root)
 	return tx.failed
 }
@@ -71,14 +74,14 @@ func (tx *Tx) CloseDataRequest(shop int64, id string, f ClosedRequest) error {
 	if err != nil {
 		return err
 	}
-	at := askedAt[f.Kind.V]
-	if tx.exec("UPDATE contacts SET "+at+"=NULL WHERE "+at+" IS NOT NULL AND card_id=?", c.root) == 0 {
+	ask := asks[f.Kind.V]
+	if tx.exec("UPDATE contacts SET "+ask.at+"=NULL WHERE "+ask.at+" IS NOT NULL AND card_id=?", c.root) == 0 {
 		return tx.failed
 	}
 	if f.Kind.V == AskCorrection {
 		tx.exec("UPDATE contacts SET correction=NULL WHERE card_id=?", c.root)
 	}
-	tx.audit(shop, "card.close_"+f.Kind.V, KindCard, c.key, "")
+	tx.audit(shop, ask.closed, KindCard, c.key, "")
 	tx.cardChanged(c.root)
 	return tx.failed
 }
