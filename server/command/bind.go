@@ -72,7 +72,6 @@ type invocation struct {
 	then func(i *invocation, answer []byte) ([]byte, error)
 	// verdict returns the error of a command that has printed its answer; nil: none.
 	verdict  func(i *invocation, answer []byte) error
-	file     []byte // of operation.ImportCards
 	liftedBy string // the flags that raise a maximum
 	// fill fills in fields, whose texts are in the language of the shop. The store is nil before the
 	// file is opened.
@@ -191,7 +190,7 @@ func (b *Bound) prepare(i *invocation) error {
 			return err
 		}
 	}
-	if err := plain(i.op.Validate(i.input(complete), fieldLimits, store.TimeOf(time.Now()))); err != nil {
+	if err := plain(i.op.Validate(kernel.Form{Params: i.args.Params, Fields: complete}, fieldLimits, store.TimeOf(time.Now()))); err != nil {
 		return err
 	}
 	return b.flags.readSecrets(i.args.Fields) // the operation validates them
@@ -238,7 +237,7 @@ func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
 		}
 		return append(append([]byte(`{"data":[`), bytes.Join(rows, []byte(","))...), "]}"...), nil
 	}
-	answer, err := i.call(i.ctx, i.op, i.input(i.args.Fields))
+	answer, err := i.call(i.ctx, i.op, i.args)
 	switch {
 	case err != nil:
 		return nil, err

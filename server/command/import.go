@@ -1,15 +1,13 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"time"
 
 	"punchcard/server/kernel"
@@ -64,8 +62,8 @@ func (f *importFlags) prepare(i *invocation) error {
 		return err
 	}
 	i.needsURL = i.args.Fields.Get("send_email") == "true"
-	var err error
-	i.file, err = readWhole(path)
+	file, err := readWhole(path)
+	i.args.Fields.Set("file", string(file))
 	i.args.Fields.Set("file_name", filepath.Base(path))
 	return err
 }
@@ -98,106 +96,53 @@ func readWhole(path string) ([]byte, error) {
 	return content, nil
 }
 
-// fileInput is a form with a file.
-type fileInput struct {
-	kernel.Form
-	file []byte
-}
-
-// Decode decodes the fields of the form, and adds the file.
-func (in fileInput) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
-	details, err := in.Form.Decode(dst, mode, lim)
-	fields, ok := dst.(*operation.ImportFields)
-	if !ok || err != nil {
-		return details, err
-	}
-	fields.File = store.Given(in.file)
-	var kept []store.Detail
-	for _, d := range details {
-		if d.Field != "file" || d.Code != wire.CodeRequired {
-			kept = append(kept, d)
-		}
-	}
-	return kept, nil
-}
-
-// input returns the input of the operation.
-func (i *invocation) input(fields url.Values) kernel.Input {
-	form := kernel.Form{Params: i.args.Params, Fields: fields}
-	if i.file == nil {
-		return form
-	}
-	return fileInput{form, i.file}
-}
-
 // continueImport works on an import that has begun until it has ended, and adds to the answer how it
 // went. A server that runs works on it too.
 func (i *invocation) continueImport(answer []byte) ([]byte, error) {
-	all, err := decode(answer)
-	if err != nil {
-		return nil, err
+	var report operation.ImportReport
+	run := &report.Run.V
+	var into any = &report
+	if i.op == operation.UndoImport {
+		into = run
 	}
-	run := all
-	if i.op == operation.ImportCards {
-		run = all.object("run")
+	if err := json.Unmarshal(answer, into); err != nil || run.ID == "" {
+		return answer, err
 	}
-	id := run.value("id")
-	if id == "" {
-		return answer, nil
+	if err := i.finishImport(run); err != nil || i.op == operation.UndoImport {
+		return wire.Append(nil, run), err
 	}
-	args := kernel.Form{Params: map[string]string{"id": id}}
+	notes, err := kernel.Do[operation.List[store.ImportNote]](i.ctx, i.kernel, i.caller, operation.ListImportNotes,
+		kernel.Form{Params: on(run.ID)})
+	listed := map[int]bool{} // lines whose faults are there with their values
+	for _, f := range report.Faults {
+		listed[f.Line] = true
+	}
+	report.Notes = slices.DeleteFunc(notes.Data, func(n store.ImportNote) bool { return listed[n.Line] })
+	return wire.Append(nil, &report), err
+}
+
+// finishImport works on an import until it has ended.
+func (i *invocation) finishImport(run *store.ImportRun) (err error) {
 	report := commandProgress(false)
 	defer report.End()
-	step := store.Step{Name: "importing", Unit: store.Rows}
 	total := int64(0)
-	for run.value("state") == store.ImportRunning || run.value("state") == store.ImportUndoing {
-		if err := i.ctx.Err(); err != nil {
-			return nil, errors.New("interrupted; the same command continues, and so does a server that runs")
+	for run.State == store.ImportRunning || run.State == store.ImportUndoing {
+		if i.ctx.Err() != nil {
+			return errors.New("interrupted; the same command continues, and so does a server that runs")
 		}
 		start := time.Now()
-		next, err := i.call(i.ctx, operation.ContinueImport, args)
+		*run, err = kernel.Do[store.ImportRun](i.ctx, i.kernel, i.caller, operation.ContinueImport, kernel.Form{Params: on(run.ID)})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if run, err = decode(next); err != nil {
-			return nil, err
-		}
-		left, _ := strconv.ParseInt(run.value("left"), 10, 64)
-		total = max(total, left)
-		report(step, total-left, total)
+		total = max(total, run.Left)
+		report(store.Step{Name: "importing", Unit: store.Rows}, total-run.Left, total)
 		select { // so that tills need not wait for long
 		case <-i.ctx.Done():
 		case <-time.After(time.Since(start) / 2):
 		}
 	}
-	if i.op == operation.UndoImport {
-		return json.Marshal(run)
-	}
-	all["run"] = map[string]any(run)
-	notes, err := i.call(i.ctx, operation.ListImportNotes, args)
-	if err != nil {
-		return nil, err
-	}
-	found, err := decode(notes)
-	if err != nil {
-		return nil, err
-	}
-	listed := map[string]bool{} // lines whose faults are there with their values
-	for _, f := range all.rows("faults") {
-		listed[f.value("line")] = true
-	}
-	var more []any
-	for _, n := range found.rows("data") {
-		if !listed[n.value("line")] {
-			more = append(more, map[string]any(n))
-		}
-	}
-	all["notes"] = more
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err = e.Encode(all)
-	return bytes.TrimSpace(b.Bytes()), err
+	return nil
 }
 
 // importVerdict is the error of an import that a fault has kept from beginning.

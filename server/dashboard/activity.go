@@ -63,9 +63,7 @@ func showActivity(v *visit) error {
 			p.Filter.Errors["who"] = problem
 		}
 	}
-	for _, a := range rows {
-		p.Rows = append(p.Rows, v.activityRow(a))
-	}
+	p.Rows = each(rows, v.activityRow)
 	if p.Who, err = v.actorOptions(q.Get("who")); err != nil {
 		return err
 	}
@@ -98,9 +96,9 @@ func (v *visit) activityFields(q url.Values) url.Values {
 // actorOptions returns the choices of who acts: all of a kind, or one person, key or till.
 // chosen is added if it is not among them.
 func (v *visit) actorOptions(chosen string) ([]web.Option, error) {
-	options := []web.Option{v.option("", "Anybody", "")}
+	options := []web.Option{v.option("", "Anybody")}
 	for _, t := range actorTypes {
-		options = append(options, v.option(t.kind, t.all, ""))
+		options = append(options, v.option(t.kind, t.all))
 	}
 	actors, err := read[operation.List[store.Named]](v, operation.ListActivityActors)
 	if err != nil {
@@ -120,19 +118,19 @@ func (v *visit) actorOptions(chosen string) ([]web.Option, error) {
 		}
 	}
 	if !slices.ContainsFunc(options, func(o web.Option) bool { return o.Value == chosen }) {
-		options = append(options, web.Option{Value: chosen, Label: chosen})
+		options = append(options, itself(chosen))
 	}
 	return options, nil
 }
 
 // actionOptions returns the choices of what was done: all about a subject, or one action.
 func (v *visit) actionOptions() []web.Option {
-	options := []web.Option{v.option("", "Anything", "")}
+	options := []web.Option{v.option("", "Anything")}
 	for _, g := range actionGroups {
 		options = append(options, web.Option{Value: g.family + ".", Label: v.T(g.all), Group: v.T(g.label)})
 		for _, a := range actionWords {
 			if strings.HasPrefix(a.action, g.family+".") {
-				options = append(options, v.option(a.action, a.text, ""))
+				options = append(options, v.option(a.action, a.text))
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func showAdjust(v *visit, c store.CardDetail, f *web.Form) error {
 	}
 	for _, l := range slices.Backward(locations) {
 		if c.AllLocations || slices.ContainsFunc(c.Locations, func(at store.NamedLocation) bool { return at.ID == l.ID }) {
-			p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: v.locationName(l.Name)})
+			p.Locations = append(p.Locations, v.locationOption(l))
 		}
 	}
 	return v.render("card_adjust", p)

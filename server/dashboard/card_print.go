@@ -76,11 +76,11 @@ func (v *visit) programOptions() (list []web.Option, err error) {
 	}
 	for _, program := range programs {
 		if program.Active {
-			list = append(list, web.Option{Value: program.ID, Label: program.Name})
+			list = append(list, programOption(program))
 		}
 	}
 	if len(list) > 1 {
-		list = append([]web.Option{v.option("", "Choose a program", "")}, list...)
+		list = append([]web.Option{v.option("", "Choose a program")}, list...)
 	}
 	return list, nil
 }

@@ -68,11 +68,8 @@ func changeOf(action string) change {
 	return changes[0]
 }
 
-func (v *visit) changeOptions() (list []web.Option) {
-	for _, c := range changes {
-		list = append(list, v.option(c.action, c.name, ""))
-	}
-	return list
+func (v *visit) changeOptions() []web.Option {
+	return each(changes, func(c change) web.Option { return v.option(c.action, c.name) })
 }
 
 // changePage asks before many cards are changed.
@@ -126,12 +123,9 @@ func showChange(v *visit, f *web.Form) error {
 	}
 	p.Total = v.cardTotal(total)
 	if c.action == store.RunGoodwill {
-		locations, err := read[store.Page[store.Location]](v, operation.ListLocations, queryInput{v, url.Values{"limit": {"100"}}})
-		if err != nil {
+		var err error
+		if p.Locations, err = v.locationOptions(); err != nil {
 			return err
-		}
-		for _, l := range locations.Data {
-			p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: v.locationName(l.Name)})
 		}
 	}
 	return v.render("card_change", p)
@@ -159,14 +153,18 @@ type runRow struct {
 }
 
 func (v *visit) runRow(r store.CardRun) runRow {
-	row := runRow{CardRun: r, Name: v.T(changeOf(r.Action).name), State: v.badge("Running", "info")}
+	row := runRow{
+		CardRun: r,
+		Name:    v.T(changeOf(r.Action).name),
+		State:   v.badge("Running", "info"),
+		Of:      v.cardTotal(store.Total{N: r.Total, More: r.More}),
+	}
 	switch r.State {
 	case store.RunDone:
 		row.State = v.badge("Done", "good")
 	case store.RunStopped:
 		row.State = v.badge("Stopped", "warn")
 	}
-	row.Of = v.cardTotal(store.Total{N: r.Total, More: r.More})
 	return row
 }
 
@@ -178,11 +176,11 @@ type runsPage struct {
 }
 
 func showRuns(v *visit, list operation.List[store.CardRun]) error {
-	p := runsPage{Frame: v.frame("Changes of many cards", cardsPath), Now: v.now().Std()}
-	for _, r := range list.Data {
-		p.Runs = append(p.Runs, v.runRow(r))
-	}
-	return v.render("card_runs", p)
+	return v.render("card_runs", runsPage{
+		Frame: v.frame("Changes of many cards", cardsPath),
+		Runs:  each(list.Data, v.runRow),
+		Now:   v.now().Std(),
+	})
 }
 
 // runPage shows how far a change of many cards is, and what it could not do.

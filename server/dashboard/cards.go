@@ -70,9 +70,7 @@ func showCards(v *visit) error {
 	if err := v.addChoice(&p, q); err != nil {
 		return err
 	}
-	for _, c := range cards {
-		p.Cards = append(p.Cards, v.cardRow(c))
-	}
+	p.Cards = each(cards, v.cardRow)
 	programs, err := v.programs()
 	if err != nil {
 		return err
@@ -116,10 +114,10 @@ func (v *visit) cardTotal(t store.Total) string {
 // sortOptions are the orders of the list.
 func (v *visit) sortOptions() []web.Option {
 	return []web.Option{
-		v.option("", "Newest first", ""),
-		v.option(store.SortLastVisit, "Last visit first", ""),
-		v.option(store.SortStamps, "Most stamps first", ""),
-		v.option(store.SortBalance, "Highest balance first", ""),
+		v.option("", "Newest first"),
+		v.option(store.SortLastVisit, "Last visit first"),
+		v.option(store.SortStamps, "Most stamps first"),
+		v.option(store.SortBalance, "Highest balance first"),
 	}
 }
 
@@ -218,9 +216,9 @@ func (v *visit) statusBadge(status string) web.Badge {
 }
 
 func (v *visit) statusOptions() []web.Option {
-	list := []web.Option{v.option("", "Every status", "")}
+	list := []web.Option{v.option("", "Every status")}
 	for _, s := range statuses {
-		list = append(list, v.option(s.status, s.name, ""))
+		list = append(list, v.option(s.status, s.name))
 	}
 	return list
 }
@@ -232,7 +230,7 @@ var (
 )
 
 func (v *visit) seenOptions() []web.Option {
-	list := []web.Option{v.option("", "At any time", "")}
+	list := []web.Option{v.option("", "At any time")}
 	for _, days := range seenWithin {
 		list = append(list, web.Option{Value: strconv.Itoa(days), Label: v.T("In the last day|In the last {0} days", days)})
 	}
@@ -275,9 +273,8 @@ func (v *visit) programs() ([]store.Program, error) {
 
 // programFilter returns the choices of a filter by program.
 func (v *visit) programFilter(programs []store.Program) []web.Option {
-	list := []web.Option{v.option("", "All programs", "")}
-	for _, p := range programs {
-		list = append(list, web.Option{Value: p.ID, Label: p.Name})
-	}
-	return list
+	return append([]web.Option{v.option("", "All programs")}, each(programs, programOption)...)
 }
+
+// programOption returns a program as a choice.
+func programOption(p store.Program) web.Option { return web.Option{Value: p.ID, Label: p.Name} }

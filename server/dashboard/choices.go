@@ -19,12 +19,8 @@ var currencies = []string{
 	"VND", "ZAR",
 }
 
-func currencyOptions(current string) (list []web.Option) {
-	for _, c := range offered(currencies, current) {
-		list = append(list, web.Option{Value: c, Label: c})
-	}
-	return list
-}
+// itself returns a value that is its own name as a choice.
+func itself(value string) web.Option { return web.Option{Value: value, Label: value} }
 
 // zones are the time zones that a form offers. A shop may have any other of the IANA
 // database, set at the command line.
@@ -48,11 +44,7 @@ var zones = []string{
 
 // zoneOptions returns the zones, and current if it is not among them.
 func zoneOptions(current string) []web.Option {
-	list := []web.Option{{Value: "", Label: "–"}}
-	for _, z := range offered(zones, current) {
-		list = append(list, web.Option{Value: z, Label: z})
-	}
-	return list
+	return append([]web.Option{{Label: "–"}}, each(offered(zones, current), itself)...)
 }
 
 // offered returns the values, and before them current if it is not among them.
@@ -70,7 +62,7 @@ type shopChoices struct {
 
 // newShopChoices returns the choices for a shop, with what it has already.
 func newShopChoices(zone, country, currency string) shopChoices {
-	return shopChoices{zoneOptions(zone), countryOptions(country), currencyOptions(currency), languageOptions()}
+	return shopChoices{zoneOptions(zone), countryOptions(country), each(offered(currencies, currency), itself), languageOptions()}
 }
 
 // countries are the countries that a form offers, each by its name in its own language, by
@@ -143,9 +135,9 @@ var countries = web.Options(
 
 // countryOptions returns the countries, and current if it is not among them.
 func countryOptions(current string) []web.Option {
-	list := []web.Option{{Value: "", Label: "–"}}
+	list := []web.Option{{Label: "–"}}
 	if countryName(current) == current && current != "" {
-		list = append(list, web.Option{Value: current, Label: current})
+		list = append(list, itself(current))
 	}
 	return append(list, countries...)
 }

@@ -117,7 +117,7 @@ type binding struct {
 	public  bool               // for visitors who are not signed in, too
 	// shopless makes it available to people without a shop, too.
 	shopless bool
-	// upload leaves the form unread, until the handler calls readUpload.
+	// upload leaves the form unread, until the action reads its file.
 	upload bool
 }
 
@@ -158,18 +158,22 @@ func shows[O any](op *kernel.Operation, show func(*visit, O) error) func(*visit)
 }
 
 // post binds a form to its operation.
-func post(pattern string, a action) binding { return binding{pattern: pattern, post: a.run} }
+func post(pattern string, a action) binding {
+	return binding{pattern: pattern, post: a.run, upload: a.upload != ""}
+}
 
 // form binds a form and its page, which only those get who may invoke the operation. It is shown
 // again with what is wrong.
 func form(pattern string, show func(*visit, *web.Form) error, a action) binding {
 	a.again = show
-	return binding{pattern: pattern, post: a.run, get: func(v *visit) error {
+	b := post(pattern, a)
+	b.get = func(v *visit) error {
 		if err := v.require(a.op); err != nil {
 			return err
 		}
 		return show(v, v.newForm(nil))
-	}}
+	}
+	return b
 }
 
 // edit binds a form about what find returns, as form does.

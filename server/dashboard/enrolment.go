@@ -57,9 +57,9 @@ func showEnrolment(v *visit, program store.ProgramForm, f *web.Form) error {
 		State:   e,
 		Before:  withoutScheme(v.origin()) + "/join/",
 		Asks: []web.Option{
-			v.option(store.FieldRequired, "Required", ""),
-			v.option(store.FieldOptional, "Optional", ""),
-			v.option(store.FieldOff, "Not asked for", ""),
+			v.option(store.FieldRequired, "Required"),
+			v.option(store.FieldOptional, "Optional"),
+			v.option(store.FieldOff, "Not asked for"),
 		},
 		Full:       e.MaxCards.Valid && e.Cards >= e.MaxCards.V,
 		Published:  program.Active,

@@ -61,6 +61,10 @@ type action struct {
 	// check checks what the form demands beyond the operation, and may choose the resource. It
 	// is called for people alone who may invoke the operation.
 	check func(*visit) error
+	// upload is the field of a file of at most maxFile bytes. It is read after check. Such a form needs no
+	// idempotency key: the same file again is like sending it once.
+	upload  string
+	maxFile int64
 	// fields turns what a person typed into the operation's fields, such as euros into
 	// cents. Nil: they are the same.
 	fields func(*visit, url.Values) url.Values
@@ -97,16 +101,13 @@ func (a action) path(v *visit) string { return strings.Replace(a.to, ":id", v.id
 
 // run runs the operation and answers.
 func (a action) run(v *visit) error {
-	if a.check != nil {
-		err := v.require(a.op)
-		if err == nil {
-			err = a.check(v)
-		}
-		if err != nil {
-			return a.refuse(v, err)
-		}
+	if err := a.begin(v); err != nil {
+		return a.refuse(v, err)
 	}
 	in := &formInput{visit: v, fields: ownFields(v.form)}
+	if len(v.file) > 0 {
+		in.fields.Set(a.upload, string(v.file))
+	}
 	if a.fields != nil {
 		in.fields = a.fields(v, in.fields)
 	}
@@ -126,6 +127,21 @@ func (a action) run(v *visit) error {
 		return a.refuse(v, err)
 	}
 	return finish()
+}
+
+// begin checks what the form demands, and reads its file.
+func (a action) begin(v *visit) error {
+	if a.check == nil && a.upload == "" {
+		return nil
+	}
+	err := v.require(a.op)
+	if err == nil && a.check != nil {
+		err = a.check(v)
+	}
+	if err == nil && a.upload != "" {
+		err = v.readUpload(a.upload, a.maxFile)
+	}
+	return err
 }
 
 // refuse shows the form again if the error is about what a person filled in.

@@ -192,9 +192,21 @@ func (v *visit) button(label web.Text, path, icon, kind string) web.Action {
 	return web.Action{Label: v.T(label), Path: path, Icon: icon, Kind: kind, Post: true, Key: v.newForm(nil).Key}
 }
 
-// option returns a choice, with what it means.
-func (v *visit) option(value string, label, hint web.Text) web.Option {
-	return web.Option{Value: value, Label: v.T(label), Hint: v.T(hint)}
+// option returns a choice, with what it means if the label does not say it.
+func (v *visit) option(value string, label web.Text, hint ...web.Text) web.Option {
+	o := web.Option{Value: value, Label: v.T(label)}
+	for _, text := range hint {
+		o.Hint = v.T(text)
+	}
+	return o
+}
+
+// each returns what show makes of each item of a list, in the same order.
+func each[T, U any](list []T, show func(T) U) (shown []U) {
+	for _, item := range list {
+		shown = append(shown, show(item))
+	}
+	return shown
 }
 
 // tab returns a tab.

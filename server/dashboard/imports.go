@@ -19,7 +19,13 @@ const (
 
 // importPages are the pages on which cards of other systems are imported.
 var importPages = []binding{
-	uploadForm(),
+	form(importsPath, showImports, action{
+		op:      operation.UploadImport,
+		upload:  "file",
+		maxFile: sheet.MaxBytes,
+		fields:  addFileName,
+		then:    then(func(v *visit, run store.ImportRun) error { return v.redirect(importPath(run.ID), "") }),
+	}),
 	edit(importAt, findImport, showImport, action{
 		op:     operation.StartImport,
 		fields: func(_ *visit, form url.Values) url.Values { return mapped(form) },
@@ -80,13 +86,6 @@ type importRow struct {
 	State web.Badge
 }
 
-// uploadForm binds the form of a file, which is read last.
-func uploadForm() binding {
-	b := form(importsPath, showImports, action{op: operation.UploadImport})
-	b.upload, b.post = true, uploadImport
-	return b
-}
-
 func showImports(v *visit, f *web.Form) error {
 	runs, err := read[operation.List[store.ImportRun]](v, operation.ListImports)
 	if err != nil {
@@ -112,27 +111,6 @@ func (v *visit) importState(state string) web.Badge {
 		return v.badge("Import undone", "")
 	}
 	return v.badge("Done", "good")
-}
-
-// uploadImport stores a file. Like a logo, it is read only for a person who may send it, and the form
-// needs no idempotency key: a file that is sent again replaces the one before.
-func uploadImport(v *visit) error {
-	if err := v.require(operation.UploadImport); err != nil {
-		return err
-	}
-	var run store.ImportRun
-	err := v.readUpload("file", sheet.MaxBytes)
-	if err == nil {
-		fields := operation.FileFields{File: store.Opt[[]byte]{V: v.file, Set: len(v.file) > 0}, FileName: v.uploadedName()}
-		run, err = read[store.ImportRun](v, operation.UploadImport, v.with(fields))
-	}
-	if err == nil {
-		return v.redirect(importPath(run.ID), "")
-	}
-	if !faulty(err) {
-		return err
-	}
-	return showImports(v, v.faultyForm(err, nil))
 }
 
 // importPage is an import: the choices before it, how far it is, or what it did.
@@ -231,7 +209,7 @@ func (v *visit) showMapping(p *importPage) error {
 	}
 	p.Checked, p.Report = err == nil, report
 	for _, field := range operation.ImportFieldNames() {
-		p.Fields = append(p.Fields, v.option(field, importLabels[field], ""))
+		p.Fields = append(p.Fields, v.option(field, importLabels[field]))
 	}
 	for n, c := range report.Columns {
 		if c.Name == "" {
@@ -401,11 +379,9 @@ func (p importPage) Working() bool {
 	return p.Run.State == store.ImportRunning || p.Run.State == store.ImportUndoing
 }
 
-// uploadedName returns the name of the file that was uploaded.
-func (v *visit) uploadedName() store.Opt[string] {
-	name := strings.TrimSpace(v.fileName)
-	if r := []rune(name); len(r) > 200 {
-		name = string(r[:200])
-	}
-	return store.Opt[string]{V: name, Set: name != ""}
+// addFileName adds the name of the file that was uploaded.
+func addFileName(v *visit, form url.Values) url.Values {
+	name := []rune(strings.TrimSpace(v.fileName))
+	form.Set("file_name", string(name[:min(len(name), 200)]))
+	return form
 }

@@ -37,7 +37,7 @@ func readScopes() []string {
 func (v *visit) scopeOption(scope string) web.Option {
 	w, ok := scopeWords[scope]
 	if !ok {
-		return web.Option{Value: scope, Label: scope}
+		return itself(scope)
 	}
 	return v.option(scope, w.label, w.hint)
 }
@@ -78,7 +78,7 @@ func showNewKey(v *visit, f *web.Form) error {
 	for _, days := range []int{30, 90, 365} {
 		p.Expires = append(p.Expires, web.Option{Value: strconv.Itoa(days), Label: v.T("In {0} days", days)})
 	}
-	p.Expires = append(p.Expires, v.option("never", "Never", ""))
+	p.Expires = append(p.Expires, v.option("never", "Never"))
 	return v.render("key_form", p)
 }
 

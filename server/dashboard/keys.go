@@ -67,10 +67,7 @@ func allKeys(v *visit) (rows []keyRow, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range infos.Data {
-		rows = append(rows, v.keyRow(k, locations))
-	}
-	return rows, nil
+	return each(infos.Data, func(k store.KeyInfo) keyRow { return v.keyRow(k, locations) }), nil
 }
 
 // findKey returns the key of the path.
@@ -222,9 +219,7 @@ func showKey(v *visit, k keyRow) error {
 			"The shop has no Business API add-on, so this key is suspended. It works again, unchanged, once the shop has it.",
 		)
 	}
-	for _, sc := range k.Scopes {
-		p.Scopes = append(p.Scopes, v.scopeOption(sc))
-	}
+	p.Scopes = each(k.Scopes, v.scopeOption)
 	if k.Restricted {
 		locations, err := v.locations()
 		if err != nil {

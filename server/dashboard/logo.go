@@ -17,21 +17,19 @@ import (
 
 // logoPages are the pages of the logos of programs.
 var logoPages = []binding{
-	logoForm(),
+	edit(programAt+"/logo", findProgram, showLogo, action{
+		op:      operation.SetProgramLogo,
+		check:   checkLogo,
+		upload:  "picture",
+		maxFile: logo.MaxBytes,
+		to:      programAt,
+		done:    says("logo-saved", "The logo was saved."),
+	}),
 	post(programAt+"/logo/delete", action{
 		op:   operation.RemoveProgramLogo,
 		to:   programAt,
 		done: says("logo-removed", "The logo was removed."),
 	}),
-}
-
-var logoSaved = says("logo-saved", "The logo was saved.")
-
-// logoForm binds the form of a logo, which is read last.
-func logoForm() binding {
-	b := edit(programAt+"/logo", findProgram, showLogo, action{op: operation.SetProgramLogo})
-	b.upload, b.post = true, setLogo
-	return b
 }
 
 // logoPath returns the path of a logo, empty if there is none.
@@ -51,44 +49,26 @@ type logoPage struct {
 }
 
 func showLogo(v *visit, program store.ProgramForm, f *web.Form) error {
+	if program.HasInstalledCards {
+		f.Problem = "" // the page says that the logo stays as it is
+	}
 	p := logoPage{Frame: v.frame("Logo", programsPath), Form: f, Program: program, Face: v.sampleCard(&program)}
 	p.Style = p.Face.Style()
 	return v.render("program_logo", p)
 }
 
-// setLogo gives the program the uploaded picture, which it reads only for a person who may set
-// it, and for a program that may get it. Sending it twice is like sending it
-// once, so the form needs no idempotency key.
-func setLogo(v *visit) error {
-	if err := v.require(operation.SetProgramLogo); err != nil {
-		return err
-	}
+// checkLogo refuses to read a picture for a program that may not get it.
+func checkLogo(v *visit) error {
 	p, err := findProgram(v)
-	if err != nil {
-		return err
+	if err == nil && p.HasInstalledCards {
+		err = kernel.Refuse(store.ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
 	}
-	if p.HasInstalledCards { // the page says that the logo stays as it is
-		v.formStatus = http.StatusConflict
-		return showLogo(v, p, v.newForm(nil))
-	}
-	err = v.readUpload("picture", logo.MaxBytes)
-	if err == nil {
-		fields := operation.LogoFields{Picture: store.Opt[[]byte]{V: v.file, Set: len(v.file) > 0}}
-		_, err = read[store.ProgramDetail](v, operation.SetProgramLogo, v.with(fields))
-	}
-	if err == nil {
-		return v.redirect(programPath(v.id()), logoSaved)
-	}
-	if !faulty(err) {
-		return err
-	}
-	return showLogo(v, p, v.faultyForm(err, nil))
+	return err
 }
 
-// readUpload reads a form whose field has a file of at most limit bytes. Further calls do
-// nothing.
+// readUpload reads a form whose field has a file of at most limit bytes.
 func (v *visit) readUpload(field string, limit int64) error {
-	if v.form != nil {
+	if v.form != nil { // the page was shown for another epoch of the store
 		return nil
 	}
 	v.form = url.Values{}

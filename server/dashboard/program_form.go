@@ -161,9 +161,7 @@ func (v *visit) renderProgramForm(p programForm) error {
 	p.Currency = v.shop().Currency
 	p.Languages = languageOptions()
 	slices.SortStableFunc(locations, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
-	for _, l := range locations {
-		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
-	}
+	p.Locations = each(locations, v.locationOption)
 	dropListErrors(p.Form)
 	p.Face = v.drawnCard(p.Form, p.Type, p.Program)
 	p.Style = p.Face.Style()

@@ -87,14 +87,14 @@ func showPrograms(v *visit) error {
 	p := programsPage{
 		Frame:     v.frame("Programs", programsPath),
 		Form:      filter,
-		Types:     []web.Option{v.option("", "All types", "")},
+		Types:     []web.Option{v.option("", "All types")},
 		Filtered:  q.Get("type") != "" || q.Get("cursor") != "",
 		Pager:     pager,
 		MayCreate: v.allows(kernel.Manager),
 	}
 	types := []string{store.ProgramStandard, store.ProgramPrivate, store.ProgramDiscount, store.ProgramAccess, store.ProgramPrepaid}
 	for _, name := range types {
-		p.Types = append(p.Types, v.option(name, programTypes[name], ""))
+		p.Types = append(p.Types, v.option(name, programTypes[name]))
 	}
 	for _, program := range programs {
 		im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, withID(program.ID))

@@ -68,7 +68,7 @@ func showSetup(v *visit, f *web.Form) error {
 	}
 	if len(p.Shops) > 0 {
 		values.Set("shop_id", p.Shops[0].Value)
-		p.Shops = append(p.Shops, v.option("", "A new shop", ""))
+		p.Shops = append(p.Shops, v.option("", "A new shop"))
 	}
 	v.fill(f, values)
 	return v.render("setup", p)

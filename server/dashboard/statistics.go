@@ -129,12 +129,12 @@ func (v *visit) statisticsChoices(programs []store.Program) (c statisticsChoices
 		}
 		c.Periods = append(c.Periods, web.Option{Value: strconv.Itoa(days), Label: label})
 	}
-	c.Periods = append(c.Periods, v.option(customPeriod, "From … to …", ""))
+	c.Periods = append(c.Periods, v.option(customPeriod, "From … to …"))
 	c.Compare = []web.Option{
-		v.option(compareBefore, "The period before", ""),
-		v.option(compareYear, "A year before", ""),
-		v.option(customPeriod, "Another period", ""),
-		v.option(compareNone, "Nothing", ""),
+		v.option(compareBefore, "The period before"),
+		v.option(compareYear, "A year before"),
+		v.option(customPeriod, "Another period"),
+		v.option(compareNone, "Nothing"),
 	}
 	c.Programs = v.programFilter(programs)
 	return c

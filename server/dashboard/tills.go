@@ -92,10 +92,13 @@ func (v *visit) locations() (all []store.Location, err error) {
 // locationOptions returns the locations of the shop as choices, oldest first.
 func (v *visit) locationOptions() (options []web.Option, err error) {
 	locations, err := v.locations()
-	for _, l := range slices.Backward(locations) {
-		options = append(options, web.Option{Value: l.ID, Label: l.Name})
-	}
-	return options, err
+	slices.Reverse(locations)
+	return each(locations, v.locationOption), err
+}
+
+// locationOption returns a location as a choice.
+func (v *visit) locationOption(l store.Location) web.Option {
+	return web.Option{Value: l.ID, Label: v.locationName(l.Name)}
 }
 
 func showTills(v *visit, all []till) error {
@@ -143,7 +146,7 @@ func showNewTill(v *visit, f *web.Form) (err error) {
 func (v *visit) locationChoice() (options []web.Option, err error) {
 	options, err = v.locationOptions()
 	if len(options) != 1 {
-		options = append([]web.Option{v.option("", "Choose a location", "")}, options...)
+		options = append([]web.Option{v.option("", "Choose a location")}, options...)
 	}
 	return options, err
 }

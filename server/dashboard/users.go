@@ -62,11 +62,7 @@ func (v *visit) newUser(u store.User) user {
 }
 
 func showUsers(v *visit, list operation.Users) error {
-	p := usersPage{Frame: v.frame("Accounts", usersPath)}
-	for _, u := range list.Data {
-		p.Users = append(p.Users, v.newUser(u))
-	}
-	return v.render("users", p)
+	return v.render("users", usersPage{Frame: v.frame("Accounts", usersPath), Users: each(list.Data, v.newUser)})
 }
 
 // findUser returns the account of the path.

@@ -56,7 +56,7 @@ func (v *visit) eventGroups(f *web.Form) []eventGroup {
 	other := eventGroup{Label: v.T("Others")}
 	for _, pattern := range f.Values["events"] {
 		if !shown[pattern] && pattern != "" {
-			other.Events = append(other.Events, web.Option{Value: pattern, Label: pattern})
+			other.Events = append(other.Events, itself(pattern))
 		}
 	}
 	if other.Events != nil {
@@ -178,9 +178,8 @@ func (v *visit) webhookForm(p webhookPage) error {
 	if err != nil {
 		return err
 	}
-	for _, program := range slices.Backward(programs) {
-		p.Addresses = append(p.Addresses, web.Option{Value: program.ID, Label: program.Name})
-	}
+	slices.Reverse(programs)
+	p.Addresses = each(programs, programOption)
 	locations, err := v.locationOptions()
 	if err != nil {
 		return err

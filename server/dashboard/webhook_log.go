@@ -78,15 +78,13 @@ func showDeliveries(v *visit, w store.WebhookOverview) error {
 		p.Deliveries = append(p.Deliveries, v.deliveryRow(d, w.Active))
 	}
 	p.States = []web.Option{
-		v.option("", "Every state", ""),
-		v.option("delivered", "Delivered", ""),
-		v.option("failed", "Failed", ""),
-		v.option("pending", "Waiting", ""),
+		v.option("", "Every state"),
+		v.option("delivered", "Delivered"),
+		v.option("failed", "Failed"),
+		v.option("pending", "Waiting"),
 	}
-	p.Events = []web.Option{v.option("", "Every event", "")}
-	for _, in := range event.All() {
-		p.Events = append(p.Events, web.Option{Value: string(in.Name), Label: string(in.Name)})
-	}
+	p.Events = append([]web.Option{v.option("", "Every event")},
+		each(event.All(), func(in event.Info) web.Option { return itself(string(in.Name)) })...)
 	return v.render("deliveries", p)
 }
 

@@ -180,9 +180,7 @@ func showWebhooks(v *visit) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range list.Data {
-		p.Webhooks = append(p.Webhooks, v.webhookRow(w))
-	}
+	p.Webhooks = each(list.Data, v.webhookRow)
 	programs, err := v.programs()
 	if err != nil {
 		return err

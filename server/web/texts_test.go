@@ -193,8 +193,11 @@ func (g goTexts) function(name string, t *ast.FuncType) {
 	}
 }
 
-// isText reports whether a type is Text.
+// isText reports whether a type is Text, or that of a text that may be left out.
 func isText(t ast.Expr) bool {
+	if optional, ok := t.(*ast.Ellipsis); ok {
+		t = optional.Elt
+	}
 	if s, ok := t.(*ast.SelectorExpr); ok {
 		t = s.Sel
 	}
@@ -496,19 +499,19 @@ func f() {
 	add := func(id string, label web.Text) {}
 	add("no", "eight")
 }
-func says(word string, sentence web.Text) string { return word }
+func says(word string, sentence web.Text, hint ...web.Text) string { return word }
 type row struct { id string; label, hint web.Text }
 var rows = map[string]row{"no": {"no", "nine", "ten"}}
 var names = []struct{ id string; name web.Text }{{id: "no", name: "eleven"}}
 var words = map[string]web.Text{"no": "twelve"}
 `)
 	write("b.go", `package a
-var done = says("no", "thirteen")
+var done = says("no", "thirteen", "fourteen")
 var _ = add("no", "no")
 `)
 	got := slices.Sorted(maps.Keys(textsOf(t, dir)))
 	want := []string{
-		"eight", "eleven", "five", "four", "nine", "one", "six seven", "ten", "thirteen", "three", "twelve", "two {0}",
+		"eight", "eleven", "five", "four", "fourteen", "nine", "one", "six seven", "ten", "thirteen", "three", "twelve", "two {0}",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)

@@ -115,7 +115,7 @@ func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 		}
 	}
 	for _, r := range p.rules {
-		if mode == Create && r.required && !slices.Contains(named, r) {
+		if mode == Create && r.required && !slices.Contains(named, r) && !r.in(v).FieldByName("Set").Bool() {
 			out.add(r.name, CodeRequired, "is required")
 		}
 	}

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"punchcard/store"
 )
 
 // DecodeForm decodes the fields of a form in a page into the struct that dst points to,
@@ -20,6 +23,7 @@ import (
 //     false before a checkbox makes an unchecked box false.
 //   - A list takes all values of its name and leaves out those without content. A hidden
 //     input without content makes it empty.
+//   - A file takes the bytes of the text.
 //   - An object of strings takes the inputs named field.key, in mode Patch also those
 //     without content, which remove nothing but are left out.
 //   - A list of objects takes the inputs named field.0.key, field.1.key and so on. An
@@ -27,7 +31,7 @@ import (
 //
 // Names that begin with an underscore belong to the page and are ignored.
 func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
-	p, _ := target(dst, lim)
+	p, v := target(dst, lim)
 	var body object
 	var out details
 	for _, name := range sortedNames(form) {
@@ -37,6 +41,10 @@ func DecodeForm(form url.Values, dst any, mode Mode, lim Limits) []Detail {
 		case strings.HasPrefix(name, "_") || nested && r != nil && (r.kind == kindMap || r.item() != nil):
 		case r == nil || nested || r.kind == kindMap || r.kind == kindObject || r.item() != nil:
 			out.add(name, CodeUnknownField, "is not a known field")
+		case r.elem == reflect.TypeFor[[]byte]():
+			file := r.in(v).Addr().Interface().(*store.Opt[[]byte])
+			*file = store.Given([]byte(last(form[name])))
+			r.check(file, lim, &out)
 		case slices.ContainsFunc(form[name], func(v string) bool { return !utf8.ValidString(v) }):
 			out.add(name, CodeInvalidValue, "must be valid UTF-8")
 		case r.kind == kindList:
