@@ -54,10 +54,18 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 		}
 		h.noteUses()
 		h.pruneCopies()
-		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause),
-			h.pruneMail(ctx), h.pruneSessions(ctx), h.pruneAttempts(ctx), h.indexNames(ctx), h.forgetCards(ctx),
-			h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports), h.eraseShops(ctx))
-		h.report(err)
+		h.report(errors.Join(
+			h.pruneIdempotency(ctx),
+			h.expireCards(ctx, batchPause),
+			h.pruneDeliveries(ctx, batchPause),
+			h.pruneMail(ctx),
+			h.writeBatches(ctx, batchPause, rows((*store.Tx).PruneSessions)),
+			h.pruneAttempts(ctx),
+			h.indexNames(ctx),
+			h.writeBatches(ctx, batchPause, rows((*store.Tx).ForgetCards)),
+			h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports),
+			h.eraseShops(ctx),
+		))
 	}
 }
 
@@ -68,9 +76,15 @@ func (h *housekeeping) whenDue(due <-chan struct{}, waits func(*store.View) (boo
 		t := time.NewTicker(housekeepingInterval)
 		defer t.Stop()
 		for {
-			if h.waits(waits) {
-				h.report(work(ctx))
+			var wait bool
+			err := h.store.View(0, func(v *store.View) (err error) {
+				wait, err = waits(v)
+				return err
+			})
+			if wait {
+				err = work(ctx)
 			}
+			h.report(err)
 			select {
 			case <-ctx.Done():
 				return
@@ -85,21 +99,12 @@ func (h *housekeeping) whenDue(due <-chan struct{}, waits func(*store.View) (boo
 // itself; the server finishes it if the command ends before.
 func (h *housekeeping) runImports(ctx context.Context) error {
 	return errors.Join(h.writeBatches(ctx, runPause, (*store.Tx).ContinueImports),
-		h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.InviteImported(batchRows) }))
+		h.writeBatches(ctx, batchPause, rows((*store.Tx).InviteImported)))
 }
 
 // runCardRuns makes the changes of many cards. A run that was interrupted goes on.
 func (h *housekeeping) runCardRuns(ctx context.Context) error {
 	return h.writeBatches(ctx, runPause, (*store.Tx).StepCardRun)
-}
-
-// waits reports whether there is work, as what reads it says.
-func (h *housekeeping) waits(read func(*store.View) (bool, error)) (found bool) {
-	h.report(h.store.View(0, func(v *store.View) (err error) {
-		found, err = read(v)
-		return err
-	}))
-	return found
 }
 
 // report logs an error of housekeeping, unless the store was closed.
@@ -143,7 +148,7 @@ func (h *housekeeping) pruneIdempotency(ctx context.Context) error {
 
 // expireCards marks the cards that have expired.
 func (h *housekeeping) expireCards(ctx context.Context, pause int) error {
-	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.MarkExpiredCards(batchRows) })
+	return h.writeBatches(ctx, pause, rows((*store.Tx).MarkExpiredCards))
 }
 
 // pruneDeliveries deletes the entries of the delivery log that are past their
@@ -156,7 +161,7 @@ func (h *housekeeping) pruneDeliveries(ctx context.Context, pause int) error {
 // pruneMail deletes the queued mail whose links have expired, and the sent mail that
 // no quota counts any longer.
 func (h *housekeeping) pruneMail(ctx context.Context) error {
-	sent := h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.PruneSentMails(batchRows) })
+	sent := h.writeBatches(ctx, batchPause, rows((*store.Tx).PruneSentMails))
 	return errors.Join(sent, h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) {
 		cards, err := tx.PruneMails(batchRows)
 		tx.AfterCommit(func() {
@@ -166,12 +171,6 @@ func (h *housekeeping) pruneMail(ctx context.Context) error {
 		})
 		return len(cards) > 0, err
 	}))
-}
-
-// pruneSessions deletes the sessions, one-time links and failed sign-ins that have
-// reached their end.
-func (h *housekeeping) pruneSessions(ctx context.Context) error {
-	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.PruneSessions(batchRows) })
 }
 
 // pruneAttempts deletes the audit rows about failed sign-ins and the like that are older than
@@ -192,11 +191,6 @@ func (h *housekeeping) pruneAttempts(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// forgetCards erases the cards that were not seen for as long as their shops have set.
-func (h *housekeeping) forgetCards(ctx context.Context) error {
-	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.ForgetCards(batchRows) })
 }
 
 // eraseShops erases the shops that were deleted or moved away a while ago, as far as it gets until the
@@ -249,6 +243,11 @@ func (h *housekeeping) indexNames(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// rows returns what does work on at most batchRows rows.
+func rows(work func(*store.Tx, int) (more bool, err error)) func(*store.Tx) (bool, error) {
+	return func(tx *store.Tx) (bool, error) { return work(tx, batchRows) }
 }
 
 // writeBatches calls do, each time in a write of its own, until there is no more

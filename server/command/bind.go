@@ -213,7 +213,7 @@ func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
 	defer stop()
 	i.ctx, i.finder = ctx, finder{kernel.New(st, i.conf), person(shop)}
 	if i.fill != nil {
-		in, err := kernel.Do[store.Shop](ctx, i.kernel, i.caller, operation.GetShop, kernel.Args{})
+		in, err := do[store.Shop](ctx, i.finder, operation.GetShop, nil)
 		if err == nil {
 			err = i.fill(i.args.Fields, in.Language, st)
 		}

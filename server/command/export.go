@@ -38,10 +38,7 @@ func (c *ExportAll) Run() error {
 	if c.Out == "" {
 		return usagef("--out: is required; it names the folder or the zip file to write")
 	}
-	form := kernel.Form{Fields: url.Values{}}
-	if c.Format != "" {
-		form.Fields.Set("format", c.Format)
-	}
+	form := kernel.Form{Fields: url.Values{"format": {c.Format}}}
 	if err := plain(operation.ExportShop.Validate(form, fieldLimits, store.TimeOf(time.Now()))); err != nil {
 		return err
 	}
@@ -50,8 +47,8 @@ func (c *ExportAll) Run() error {
 	start := time.Now()
 	out := exported{Out: c.Out}
 	var failed error // does not concern the database file
-	err := c.ofShop(func(k *kernel.Kernel, caller kernel.Caller) error {
-		x, err := kernel.Do[store.Export](ctx, k, caller, operation.ExportShop, form)
+	err := c.in(func(f finder) error {
+		x, err := kernel.Do[store.Export](ctx, f.kernel, f.caller, operation.ExportShop, form)
 		if err == nil {
 			out.ExportManifest, failed = backup.Export(ctx, x, c.Out)
 		}
@@ -69,17 +66,6 @@ func (c *ExportAll) Run() error {
 	})
 }
 
-// ofShop opens the file and calls f with a caller in the shop that --shop names.
-func (c OfShop) ofShop(f func(*kernel.Kernel, kernel.Caller) error) error {
-	return c.with(existing, func(st *store.Store) error {
-		shop, err := c.resolve(st)
-		if err != nil {
-			return err
-		}
-		return f(kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop))
-	})
-}
-
 // ExportMoney is the command that prints the money of a month.
 type ExportMoney struct {
 	OfShop
@@ -88,13 +74,10 @@ type ExportMoney struct {
 
 // Run prints the money as CSV.
 func (c *ExportMoney) Run() error {
-	form := kernel.Form{Fields: url.Values{}}
-	if c.Month != "" {
-		form.Fields.Set("month", c.Month)
-	}
+	form := kernel.Form{Fields: url.Values{"month": {c.Month}}}
 	var m store.MoneyReport
-	if err := c.ofShop(func(k *kernel.Kernel, caller kernel.Caller) (err error) {
-		m, err = kernel.Do[store.MoneyReport](context.Background(), k, caller, operation.GetMoneyReport, form)
+	if err := c.in(func(f finder) (err error) {
+		m, err = kernel.Do[store.MoneyReport](context.Background(), f.kernel, f.caller, operation.GetMoneyReport, form)
 		return err
 	}); err != nil {
 		return err

@@ -266,6 +266,22 @@ func labels(all []candidate) string {
 	return strings.Join(parts, ", ")
 }
 
+// in opens the file and calls f for the shop that --shop names.
+func (c OfShop) in(f func(finder) error) error {
+	return c.with(existing, func(st *store.Store) error {
+		shop, err := c.resolve(st)
+		if err != nil {
+			return err
+		}
+		return f(finder{kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop)})
+	})
+}
+
+// do runs an operation with fields, or without if they are nil.
+func do[O any](ctx context.Context, f finder, op *kernel.Operation, fields any) (O, error) {
+	return kernel.Do[O](ctx, f.kernel, f.caller, op, kernel.Args{Fields: fields})
+}
+
 // resolve returns the key of the shop that --shop names, by its id or name. Without the flag it is
 // the only shop of the file.
 func (c OfShop) resolve(st *store.Store) (int64, error) {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"punchcard/server/app"
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/store"
 	"punchcard/store/backup"
@@ -31,22 +30,17 @@ type ofShop struct {
 	Shop string `arg:"" help:"The shop: its id or name."`
 }
 
-// in opens the file and calls f with the kernel, the caller and the shop.
-func (c ofShop) in(f func(k *kernel.Kernel, caller kernel.Caller, sh store.Shop) error) error {
-	return c.with(existing, func(st *store.Store) error {
-		if c.Shop == "" {
-			return usagef("the shop must not be empty")
-		}
-		key, err := OfShop(c).resolve(st)
+// in opens the file and calls f for the shop.
+func (c ofShop) in(f func(finder, store.Shop) error) error {
+	if c.Shop == "" {
+		return usagef("the shop must not be empty")
+	}
+	return OfShop(c).in(func(of finder) error {
+		sh, err := do[store.Shop](context.Background(), of, operation.GetShop, nil)
 		if err != nil {
 			return err
 		}
-		k, caller := kernel.New(st, kernel.Config{Fields: fieldLimits}), person(key)
-		sh, err := kernel.Do[store.Shop](context.Background(), k, caller, operation.GetShop, kernel.Args{})
-		if err != nil {
-			return err
-		}
-		return f(k, caller, sh)
+		return f(of, sh)
 	})
 }
 
@@ -67,7 +61,7 @@ type deletedShop struct {
 // Run deletes the shop and names the backups that still have it.
 func (c *DeleteShop) Run() error {
 	out := deletedShop{Backups: []string{}}
-	err := c.in(func(k *kernel.Kernel, caller kernel.Caller, sh store.Shop) (err error) {
+	err := c.in(func(of finder, sh store.Shop) (err error) {
 		if c.BackupDir != "" {
 			if out.Backups, err = c.backups(sh); err != nil {
 				return err
@@ -82,8 +76,7 @@ func (c *DeleteShop) Run() error {
 			return usagef("--confirm: must be the name of the shop, exactly as it is written: %s", Printable(sh.Name))
 		}
 		out.deleted, out.Name = deleted{sh.ID, true}, sh.Name
-		fields := store.ShopName{Name: store.Given(c.Confirm)}
-		_, err = kernel.Do[store.Shop](context.Background(), k, caller, operation.DeleteShop, kernel.Args{Fields: fields})
+		_, err = do[store.Shop](context.Background(), of, operation.DeleteShop, store.ShopName{Name: store.Given(c.Confirm)})
 		return err
 	})
 	if err != nil {
@@ -162,12 +155,12 @@ func (c *SplitShop) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
 	var out splitResult
-	err := c.in(func(k *kernel.Kernel, caller kernel.Caller, sh store.Shop) (err error) {
+	err := c.in(func(of finder, sh store.Shop) (err error) {
 		if c.Abort {
-			out.Move, err = kernel.Do[store.Move](ctx, k, caller, operation.AbortMove, kernel.Args{})
+			out.Move, err = do[store.Move](ctx, of, operation.AbortMove, nil)
 			return err
 		}
-		return c.split(ctx, k, caller, sh, &out)
+		return c.split(ctx, of, sh, &out)
 	})
 	if err != nil {
 		return err
@@ -194,34 +187,33 @@ func (c *SplitShop) checkFlags() (err error) {
 }
 
 // split moves the shop, or finishes a move that was begun before.
-func (c *SplitShop) split(ctx context.Context, k *kernel.Kernel, caller kernel.Caller, sh store.Shop, out *splitResult) (err error) {
+func (c *SplitShop) split(ctx context.Context, of finder, sh store.Shop, out *splitResult) (err error) {
 	if !sh.Closed.Valid {
 		if err := backup.CheckSplit(c.DB, c.Out); err != nil {
 			return err
 		}
 	}
-	fields := store.MoveFields{MovedTo: store.Given(c.MovedTo)}
-	if out.Move, err = kernel.Do[store.Move](ctx, k, caller, operation.BeginMove, kernel.Args{Fields: fields}); err != nil {
+	out.Move, err = do[store.Move](ctx, of, operation.BeginMove, store.MoveFields{MovedTo: store.Given(c.MovedTo)})
+	if err != nil {
 		return err
 	}
 	if out.Shop.Closed.V != store.ShopMoved {
 		o := Copy{Quick: c.Quick, Quiet: c.Quiet}.options()
-		err := backup.Split(ctx, c.DB, c.Out, caller.Access.Shop, c.MovedTo, out.Began, o)
+		err := backup.Split(ctx, c.DB, c.Out, of.caller.Access.Shop, c.MovedTo, out.Began, o)
 		if err == nil {
-			fields := store.MoveEnd{Began: store.Given(out.Began)}
-			out.Move, err = kernel.Do[store.Move](ctx, k, caller, operation.FinishMove, kernel.Args{Fields: fields})
+			out.Move, err = do[store.Move](ctx, of, operation.FinishMove, store.MoveEnd{Began: store.Given(out.Began)})
 		}
 		if err != nil {
 			return fmt.Errorf("%w; the shop takes no writes until the same command ends its move, or --abort opens it again", plain(err))
 		}
 		out.File = c.Out
 	}
-	return c.count(ctx, k, caller, out)
+	return out.count(ctx, of)
 }
 
 // count counts the tills and keys that go on working.
-func (c *SplitShop) count(ctx context.Context, k *kernel.Kernel, caller kernel.Caller, out *splitResult) error {
-	tills, err := kernel.Do[operation.List[store.Device]](ctx, k, caller, operation.ListDevices, kernel.Args{})
+func (out *splitResult) count(ctx context.Context, of finder) error {
+	tills, err := do[operation.List[store.Device]](ctx, of, operation.ListDevices, nil)
 	if err != nil {
 		return err
 	}
@@ -230,7 +222,7 @@ func (c *SplitShop) count(ctx context.Context, k *kernel.Kernel, caller kernel.C
 			out.Tills++
 		}
 	}
-	keys, err := kernel.Do[operation.List[store.KeyInfo]](ctx, k, caller, operation.ListKeyInfos, kernel.Args{})
+	keys, err := do[operation.List[store.KeyInfo]](ctx, of, operation.ListKeyInfos, nil)
 	for _, key := range keys.Data {
 		if !key.RevokedAt.Valid {
 			out.Keys++
