@@ -294,12 +294,10 @@ func askLock(v *visit, o store.CardOverview) web.ConfirmPage {
 }
 
 func askArchive(v *visit, o store.CardOverview) web.ConfirmPage {
-	c := v.ask(cardsPath, "Archive the card of {0}?",
+	return v.danger(cardsPath, "Archive the card of {0}?",
 		"The card ends: it cannot be used, changed or opened again, and prizes that were not redeemed are lost. Its "+
 			"history stays. This cannot be undone.",
 		"Archive the card", v.holder(o.Card))
-	c.Danger = true
-	return c
 }
 
 // addCardActivity adds the newest audit rows about a card, or those after the cursor in

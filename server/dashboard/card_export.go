@@ -1,9 +1,8 @@
 package dashboard
 
 import (
-	"bytes"
 	"encoding/csv"
-	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,14 +24,15 @@ var cardExportPages = []binding{
 
 // exportCard downloads all that is stored about the holder of a card.
 func exportCard(v *visit, x store.CardExport) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, wire.Append(nil, &x), "", "  "); err != nil {
-		return err
-	}
-	b.WriteByte('\n')
-	v.download("application/json", "card-"+x.Cards[0].ID+".json")
-	v.w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
-	v.w.Write(b.Bytes())
+	return v.downloadJSON("card-"+x.Cards[0].ID, &x)
+}
+
+// downloadJSON sends data as a file whose name is given without its end.
+func (v *visit) downloadJSON(name string, data any) error {
+	text := indented(wire.Append(nil, data)) + "\n"
+	v.download("application/json", name+".json")
+	v.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	io.WriteString(v.w, text)
 	return nil
 }
 
@@ -68,7 +68,7 @@ func exportCards(v *visit) error {
 	if err != nil {
 		return err
 	}
-	v.download("text/csv; charset=utf-8", "cards-"+v.now().Std().In(v.zone()).Format(time.DateOnly)+".csv")
+	v.download("text/csv; charset=utf-8", "cards-"+v.today()+".csv")
 	out, deadline := csv.NewWriter(v.w), http.NewResponseController(v.w)
 	out.Write(exportColumns)
 	for {

@@ -223,7 +223,7 @@ func (v *visit) eraseWord(c store.CardDetail) string {
 }
 
 func askErase(v *visit, o store.CardOverview) web.ConfirmPage {
-	c := v.ask(cardsPath, "Erase {0}?",
+	c := v.danger(cardsPath, "Erase {0}?",
 		"Use this if the holder asks you to delete their data. It cannot be undone.",
 		"Erase the person", v.holder(o.Card))
 	c.Consequences = []string{
@@ -233,7 +233,6 @@ func askErase(v *visit, o store.CardOverview) web.ConfirmPage {
 	}
 	c.Type = v.eraseWord(o.Card)
 	c.Cancel = cardPath(v.id())
-	c.Danger = true
 	return c
 }
 
@@ -247,15 +246,15 @@ func checkErase(v *visit) error {
 		}
 		return err
 	}
-	if v.typed(v.eraseWord(o.Card)) {
+	return v.checkTyped(v.eraseWord(o.Card))
+}
+
+// checkTyped returns an error unless the person typed a text as a confirmation. The number of blanks
+// and capitals do not matter.
+func (v *visit) checkTyped(text string) error {
+	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	if strings.EqualFold(plain(v.form.Get("_confirmation")), plain(text)) {
 		return nil
 	}
 	return invalid("_confirmation", wire.CodeInvalidValue, "Type what is asked for, exactly as it is written.")
-}
-
-// typed reports whether the person typed a text as a confirmation. The number of blanks
-// and capitals do not matter.
-func (v *visit) typed(text string) bool {
-	given := strings.Join(strings.Fields(v.form.Get("_confirmation")), " ")
-	return strings.EqualFold(given, strings.Join(strings.Fields(text), " "))
 }

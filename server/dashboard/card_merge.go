@@ -94,29 +94,15 @@ func showMerge(v *visit, f *web.Form) error {
 	p.Problem = "" // the summary of the form says it
 	p.Swap = cardPath(goneID) + "/merge/" + v.id()
 	var filled []string
-	for _, h := range holderFacts {
-		row := mergeRow{v.T(h.label), h.of(keep), h.of(gone)}
-		if row.Keep == "" && row.Gone != "" {
+	lost := v.mergeFacts(gone)
+	for n, fact := range v.mergeFacts(keep) {
+		row := mergeRow{fact.label, fact.text, lost[n].text}
+		if n < holderFacts && row.Keep == "" && row.Gone != "" {
 			filled = append(filled, row.Label)
 		}
-		if row.Keep != "" || row.Gone != "" {
+		if n >= holderFacts || row.Keep+row.Gone != "" {
 			p.Rows = append(p.Rows, mergeRow{row.Label, cmp.Or(row.Keep, "–"), cmp.Or(row.Gone, "–")})
 		}
-	}
-	for _, fact := range []struct {
-		label web.Text
-		of    func(c store.CustomerCard) string
-	}{
-		{"Program", func(c store.CustomerCard) string { return c.ProgramName }},
-		{"Status", func(c store.CustomerCard) string { return v.statusBadge(c.Status).Label }},
-		{"Progress", func(c store.CustomerCard) string {
-			return v.progress(c.ProgramType, c.StampsCount, c.TotalStamps, c.CurrentValue)
-		}},
-		{"Days with a visit", func(c store.CustomerCard) string { return v.Number(c.Visits) }},
-		{"Last visit", func(c store.CustomerCard) string { return v.dateTime(c.LastVisitAt) }},
-		{"Issued", func(c store.CustomerCard) string { return v.Date(c.CreatedAt.Std()) }},
-	} {
-		p.Rows = append(p.Rows, mergeRow{v.T(fact.label), cmp.Or(fact.of(keep), "–"), cmp.Or(fact.of(gone), "–")})
 	}
 	if err := v.previewMerge(&p, keep, gone, filled); err != nil {
 		return err
@@ -124,18 +110,29 @@ func showMerge(v *visit, f *web.Form) error {
 	return v.render("card_merge", p)
 }
 
-// holderFacts are what is known of holders and goes over to the kept card.
-var holderFacts = []struct {
-	label web.Text
-	of    func(c store.CustomerCard) string
-}{
-	{"Name", func(c store.CustomerCard) string { return c.HolderName.V }},
-	{"Email", func(c store.CustomerCard) string { return c.HolderEmail.V }},
-	{"Reference", func(c store.CustomerCard) string { return c.ExternalRef.V }},
-	{"Phone number", func(c store.CustomerCard) string { return c.Contact.Phone.V }},
-	{"Birthday", func(c store.CustomerCard) string { return c.Contact.Birthday.V }},
-	{"Note", func(c store.CustomerCard) string { return c.Contact.Note.V }},
-	{"Codes of earlier cards", func(c store.CustomerCard) string { return strings.Join(c.Contact.Codes, ", ") }},
+// mergeFact is something that is known of a card.
+type mergeFact struct{ label, text string }
+
+// holderFacts is how many facts, the first ones, go over to the kept card where it has none.
+const holderFacts = 7
+
+// mergeFacts returns what is known of a card.
+func (v *visit) mergeFacts(c store.CustomerCard) (facts []mergeFact) {
+	add := func(label web.Text, text string) { facts = append(facts, mergeFact{v.T(label), text}) }
+	add("Name", c.HolderName.V)
+	add("Email", c.HolderEmail.V)
+	add("Reference", c.ExternalRef.V)
+	add("Phone number", c.Contact.Phone.V)
+	add("Birthday", c.Contact.Birthday.V)
+	add("Note", c.Contact.Note.V)
+	add("Codes of earlier cards", strings.Join(c.Contact.Codes, ", "))
+	add("Program", c.ProgramName)
+	add("Status", v.statusBadge(c.Status).Label)
+	add("Progress", v.progress(c.ProgramType, c.StampsCount, c.TotalStamps, c.CurrentValue))
+	add("Days with a visit", v.Number(c.Visits))
+	add("Last visit", v.dateTime(c.LastVisitAt))
+	add("Issued", v.Date(c.CreatedAt.Std()))
+	return facts
 }
 
 // previewMerge adds what the merge would do, or why it would be refused.

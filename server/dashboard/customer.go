@@ -1,19 +1,14 @@
 package dashboard
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -164,15 +159,7 @@ func exportCustomer(v *visit) error {
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	if err := json.Indent(&text, wire.Append(nil, &x), "", "  "); err != nil {
-		return err
-	}
-	b := bytes.NewBuffer(append(text.Bytes(), '\n'))
-	v.download("application/json", "customer-"+v.now().Std().In(v.zone()).Format(time.DateOnly)+".json")
-	v.w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
-	v.w.Write(b.Bytes())
-	return nil
+	return v.downloadJSON("customer-"+v.today(), &x)
 }
 
 // showEraseCustomer asks before the cards that are ticked are erased.
@@ -189,7 +176,7 @@ func showEraseCustomer(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	ask := v.ask(cardsPath, "Erase {0} card?|Erase {0} cards?",
+	ask := v.danger(cardsPath, "Erase {0} card?|Erase {0} cards?",
 		"Use this if the holder asks you to delete their data. It cannot be undone.", "Erase the cards", len(ids))
 	for _, card := range c.Cards {
 		if slices.Contains(ids, card.ID) {
@@ -199,7 +186,7 @@ func showEraseCustomer(v *visit, f *web.Form) error {
 	}
 	ask.Consequences = append(ask.Consequences, v.T("Stamps, balance and prizes of these cards are lost."))
 	ask.Fields = map[string]string{"card_ids": strings.Join(ids, " ")}
-	ask.Type, ask.Danger, ask.Form = v.eraseWord(o.Card), true, f
+	ask.Type, ask.Form = v.eraseWord(o.Card), f
 	ask.Cancel = cardPath(v.id()) + "/customer"
 	return v.confirm(ask)
 }

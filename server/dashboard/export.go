@@ -62,7 +62,7 @@ func sendExport(v *visit, x store.Export) error {
 			panic(http.ErrAbortHandler)
 		}
 		if !sent {
-			v.download("application/zip", "punchcard-"+v.now().Std().In(v.zone()).Format(time.DateOnly)+".zip")
+			v.download("application/zip", "punchcard-"+v.today()+".zip")
 		}
 		rc.SetWriteDeadline(time.Now().Add(exportTimeout)) // some test servers have none
 		if _, err := v.w.Write(buffer[:n]); err != nil {

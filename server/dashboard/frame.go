@@ -172,6 +172,13 @@ func (v *visit) ask(section string, title, text, button web.Text, args ...any) w
 	return web.ConfirmPage{Frame: v.narrow(title, section, args...), Text: v.T(text, args...), Button: v.T(button)}
 }
 
+// danger returns such a page for a change that cannot be taken back, or that stops something.
+func (v *visit) danger(section string, title, text, button web.Text, args ...any) web.ConfirmPage {
+	c := v.ask(section, title, text, button, args...)
+	c.Danger = true
+	return c
+}
+
 // fact returns a row of facts.
 func (v *visit) fact(label web.Text, value any, hint ...string) web.Fact {
 	return web.Fact{Label: v.T(label), Value: value, Hint: strings.Join(hint, "")}

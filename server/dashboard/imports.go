@@ -91,11 +91,11 @@ func showImports(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	p := importsPage{Frame: v.frame("Import cards", cardsPath), Form: f}
-	for _, r := range runs.Data {
-		p.Runs = append(p.Runs, importRow{r, v.importState(r.State)})
-	}
-	return v.render("imports", p)
+	return v.render("imports", importsPage{
+		Frame: v.frame("Import cards", cardsPath),
+		Form:  f,
+		Runs:  each(runs.Data, func(r store.ImportRun) importRow { return importRow{r, v.importState(r.State)} }),
+	})
 }
 
 // importState returns the badge of an import.
@@ -181,9 +181,7 @@ func (v *visit) showMapping(p *importPage) error {
 	if err != nil {
 		return err
 	}
-	for _, program := range programs {
-		p.Programs = append(p.Programs, web.Option{Value: program.ID, Label: program.Name})
-	}
+	p.Programs = each(programs, programOption)
 	if len(programs) == 0 {
 		return v.render("import_map", p)
 	}
@@ -208,9 +206,7 @@ func (v *visit) showMapping(p *importPage) error {
 		return err
 	}
 	p.Checked, p.Report = err == nil, report
-	for _, field := range operation.ImportFieldNames() {
-		p.Fields = append(p.Fields, v.option(field, importLabels[field]))
-	}
+	p.Fields = each(operation.ImportFieldNames(), func(field string) web.Option { return v.option(field, importLabels[field]) })
 	for n, c := range report.Columns {
 		if c.Name == "" {
 			continue
@@ -352,13 +348,13 @@ func streamImport(v *visit) error {
 }
 
 func askUndoImport(v *visit, run store.ImportRun) web.ConfirmPage {
-	c := v.ask(cardsPath, "Undo this import?",
+	c := v.danger(cardsPath, "Undo this import?",
 		"The cards that it added are erased. It cannot be undone, but the file can be imported again.", "Undo the import")
 	c.Consequences = []string{
 		v.T("Cards that were used, changed or put on a phone since are kept, and listed."),
 		v.T("Cards that it changed stay as they are now."),
 	}
-	c.Cancel, c.Danger = importPath(run.ID), true
+	c.Cancel = importPath(run.ID)
 	return c
 }
 

@@ -291,13 +291,12 @@ func askRevokeKeys(v *visit, all []keyRow) web.ConfirmPage {
 			names = append(names, k.Name+" – "+k.Prefix+"…")
 		}
 	}
-	c := v.ask(keysPath, "Revoke all keys?",
+	c := v.danger(keysPath, "Revoke all keys?",
 		"{0} key stops working with its next request, and so does everything that uses it. This cannot be undone. "+
 			"Tills are not affected.|"+
 			"{0} keys stop working with their next request, and so does everything that uses them. This cannot be undone. "+
 			"Tills are not affected.",
 		"Revoke all keys", len(names))
 	c.Consequences = names
-	c.Danger = true
 	return c
 }

@@ -174,12 +174,10 @@ func keepEmpty(v *visit, form url.Values) url.Values {
 }
 
 func askDisable(v *visit, l store.LocationSettings) web.ConfirmPage {
-	c := v.ask(locationsPath, "Disable {0}?",
+	return v.danger(locationsPath, "Disable {0}?",
 		"From now on cards cannot be used at this location, and its tills refuse every action. Customers keep their "+
 			"cards. You can enable the location again at any time.",
 		"Disable the location", l.Name)
-	c.Danger = true
-	return c
 }
 
 func showPIN(v *visit, l store.LocationSettings, f *web.Form) error {

@@ -178,9 +178,7 @@ func askRemovePerson(v *visit, m store.Member) web.ConfirmPage {
 }
 
 func askCancelInvitation(v *visit, i store.Invitation) web.ConfirmPage {
-	c := v.ask(peoplePath, "Cancel the invitation?",
+	return v.danger(peoplePath, "Cancel the invitation?",
 		"The link that was sent to {0} no longer works then.",
 		"Cancel the invitation", i.Email)
-	c.Danger = true
-	return c
 }

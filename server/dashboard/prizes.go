@@ -132,12 +132,11 @@ func (v *visit) prizeForm(title web.Text, program store.ProgramForm, z store.Pri
 }
 
 func askDeletePrize(v *visit, z programPrize) web.ConfirmPage {
-	c := v.ask(programsPath, "Delete {0}?",
+	c := v.danger(programsPath, "Delete {0}?",
 		"Nobody has redeemed this prize yet, so it can be deleted. Customers cannot redeem it afterwards.",
 		"Delete the prize", z.Name)
 	c.Consequences = []string{
 		v.cardsInUse(z.Program.Impact, "{0} card in use no longer leads to it.|{0} cards in use no longer lead to it."),
 	}
-	c.Danger = true
 	return c
 }

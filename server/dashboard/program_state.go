@@ -69,14 +69,13 @@ func askPublish(v *visit, p usedProgram) web.ConfirmPage {
 }
 
 func askUnpublish(v *visit, p usedProgram) web.ConfirmPage {
-	c := v.ask(programsPath, "Unpublish {0}?",
+	c := v.danger(programsPath, "Unpublish {0}?",
 		"No new cards can be issued until you publish the program again.",
 		"Unpublish", p.Name)
 	c.Consequences = []string{
 		v.cardsInUse(p.Impact, "{0} card goes on working.|{0} cards go on working."),
 		v.T("Customers see no difference on their cards."),
 	}
-	c.Danger = true
 	return c
 }
 
@@ -96,11 +95,10 @@ func askSuspend(v *visit, p usedProgram) web.ConfirmPage {
 	if im.BalanceCents > 0 {
 		list = append(list, v.T("{0} of your customers' money is on the cards and cannot be spent meanwhile.", v.money(im.BalanceCents)))
 	}
-	c := v.ask(programsPath, "Suspend {0}?",
+	c := v.danger(programsPath, "Suspend {0}?",
 		"Until you resume the program, its cards can neither earn nor redeem anything, and no new cards can be issued.",
 		"Suspend", p.Name)
 	c.Consequences = append(list, v.T("Customers keep their cards and what is on them."))
-	c.Danger = true
 	return c
 }
 
@@ -131,12 +129,11 @@ func askDelete(v *visit, p usedProgram) web.ConfirmPage {
 	if im.ActiveCards > 0 {
 		list = append(list, v.T("To stop only new cards, unpublish the program instead."))
 	}
-	c := v.ask(programsPath, "Delete {0}?",
+	c := v.danger(programsPath, "Delete {0}?",
 		"This cannot be undone.",
 		"Delete the program", p.Name)
 	c.Consequences = list
 	c.Cancel = programPath(p.ID)
-	c.Danger = true
 	return c
 }
 

@@ -118,10 +118,8 @@ func askNewCodes(v *visit, _ kernel.None) web.ConfirmPage {
 }
 
 func askRemoveFactor(v *visit, _ kernel.None) web.ConfirmPage {
-	c := v.ask(accountPath, "Remove the second factor?",
+	return v.danger(accountPath, "Remove the second factor?",
 		"From then on everybody who knows your password can sign in as you. Your recovery codes end. A shop that demands "+
 			"a second factor of your role asks you to set it up again.",
 		"Remove the second factor")
-	c.Danger = true
-	return c
 }

@@ -7,7 +7,6 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -92,7 +91,7 @@ func showSettings(v *visit, f *web.Form) error {
 func getShop(v *visit) (store.Shop, error) { return read[store.Shop](v, operation.GetShop) }
 
 func askDeleteShop(v *visit, sh store.Shop) web.ConfirmPage {
-	c := v.ask(settingsPath, "Delete {0}?", "Use this if the shop closes for good. It cannot be undone.", "Delete the shop", sh.Name)
+	c := v.danger(settingsPath, "Delete {0}?", "Use this if the shop closes for good. It cannot be undone.", "Delete the shop", sh.Name)
 	c.Consequences = []string{
 		v.T("All cards, links and codes end at once, and what is on them is lost: stamps, prizes and money."),
 		v.T("All tills, keys and webhooks end at once. Nobody belongs to the shop any longer; the accounts of people stay."),
@@ -101,16 +100,12 @@ func askDeleteShop(v *visit, sh store.Shop) web.ConfirmPage {
 	}
 	c.Type = sh.Name
 	c.Cancel = settingsPath
-	c.Danger = true
 	return c
 }
 
 // checkDeleteShop returns an error unless the name of the shop was typed.
 func checkDeleteShop(v *visit) error {
-	if v.typed(v.shop().Name) {
-		return nil
-	}
-	return invalid("_confirmation", wire.CodeInvalidValue, "Type what is asked for, exactly as it is written.")
+	return v.checkTyped(v.shop().Name)
 }
 
 // shopName returns the confirmation that the operation takes.

@@ -120,9 +120,7 @@ func showMemberPIN(v *visit, m store.StaffMember, f *web.Form) error {
 }
 
 func askDisableStaff(v *visit, m store.StaffMember) web.ConfirmPage {
-	c := v.ask(locationsPath, "Disable {0}?",
+	return v.danger(locationsPath, "Disable {0}?",
 		"The person is signed out at all tills and cannot sign in any more. What the person did stays in the ledger.",
 		"Disable the member of staff", m.Name)
-	c.Danger = true
-	return c
 }

@@ -69,7 +69,7 @@ type ledgerEvent struct {
 	Reversed bool
 }
 
-func showToday(v *visit, t store.Today) error { return v.render("today", v.today(t)) }
+func showToday(v *visit, t store.Today) error { return v.render("today", v.todayPage(t)) }
 
 func streamToday(v *visit) error {
 	return v.stream(func() ([]byte, error) {
@@ -78,13 +78,13 @@ func streamToday(v *visit) error {
 			return nil, err
 		}
 		var b bytes.Buffer
-		err = v.templates.Fragment(&b, "today", "parts", v.today(t), v.Printer)
+		err = v.templates.Fragment(&b, "today", "parts", v.todayPage(t), v.Printer)
 		return b.Bytes(), err
 	})
 }
 
-// today returns the page of today.
-func (v *visit) today(t store.Today) todayPage {
+// todayPage returns the page of today.
+func (v *visit) todayPage(t store.Today) todayPage {
 	p := todayPage{
 		Frame: v.frame("Today", todayPath),
 		Sub:   v.T("{0}, compared with the same weekday a week ago up to this time", v.LongDate(t.Until.Std())),

@@ -160,6 +160,9 @@ func (v *visit) allows(role kernel.Role) bool { return v.caller.Role >= role }
 // now returns the server's time.
 func (v *visit) now() store.Time { return v.Kernel.Store().Now() }
 
+// today returns the day of the shop's calendar.
+func (v *visit) today() string { return v.now().Std().In(v.zone()).Format(time.DateOnly) }
+
 // dateTime returns a time, or that it never was.
 func (v *visit) dateTime(t store.Null[store.Time]) string {
 	if !t.Valid {

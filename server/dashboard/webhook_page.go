@@ -157,20 +157,17 @@ func (v *visit) webhookHealth(p *webhookPage) {
 }
 
 func askDeactivateWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
-	c := v.ask(webhooksPath, "Turn off this webhook?",
+	return v.danger(webhooksPath, "Turn off this webhook?",
 		"Nothing is sent to {0} while the webhook is off, and what happens meanwhile is not sent later. What waits "+
 			"already goes out when you turn it on again.",
 		"Turn off", w.URL)
-	c.Danger = true
-	return c
 }
 
 func askDeleteWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
-	c := v.ask(webhooksPath, "Delete this webhook?",
+	c := v.danger(webhooksPath, "Delete this webhook?",
 		"Nothing is sent to {0} any more, also not what waits now. Its log and its secret are removed. This cannot be undone.",
 		"Delete the webhook", w.URL)
 	c.Cancel = webhookPath(w.ID)
-	c.Danger = true
 	return c
 }
 
