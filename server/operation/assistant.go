@@ -99,7 +99,7 @@ var GetOverview = declare(kernel.Operation{
 	Title:            "Read an overview of the shop",
 	Callers:          kernel.Callers{MCPKey: kernel.AnyKey},
 	WithoutLocations: true,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (o Overview, err error) {
+	Read: reading(func(v *store.View, c *kernel.Call) (o Overview, err error) {
 		sh, _, err := v.OwnShop(c.Access)
 		if err != nil {
 			return o, err
@@ -181,7 +181,7 @@ var CheckIDs = declare(kernel.Operation{
 	Group:   "Assistants",
 	Title:   "Check the ids of a filter",
 	Callers: assistant(kernel.AnyKey, kernel.NoRole),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, f store.IDFilter) (kernel.None, error) {
 		return kernel.None{}, v.CheckIDs(c.Access, f)
 	}),
@@ -193,7 +193,7 @@ var GetSeenCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read a card and its prizes that are due",
 	Callers: assistant("cards:read", kernel.NoRole),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byID((*store.View).CardSeen),
 })
 
@@ -203,7 +203,7 @@ var ComparePeriods = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Compare two periods",
 	Callers: assistant("analytics:read", kernel.Viewer),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    query((*store.View).ComparePeriods),
 })
 
@@ -219,7 +219,7 @@ var ListWebhookReports = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Read how webhooks fare",
 	Callers: assistant("webhooks:read", kernel.Viewer),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q WebhookReportsQuery) (store.Page[store.WebhookReport], error) {
 		return v.WebhookReports(c.Access, q.WebhookReportQuery, q.PageQuery)
 	}),
@@ -275,8 +275,8 @@ var PauseWebhook = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Pause a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
-	Codes:   codes{store.NotFound},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.PausedWebhook, error) {
+	Codes:   notFound,
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.PausedWebhook, error) {
 		return tx.PauseWebhook(c.Access, c.Param("id"))
 	}),
 })
@@ -288,7 +288,7 @@ var TestActiveWebhook = declare(kernel.Operation{
 	Title:   "Test an active webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   codes{store.NotFound, store.Unprocessable},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.TestActiveWebhook(c.Access, c.Param("id"))
 	}),
 })
@@ -300,7 +300,7 @@ var RedeliverToActive = declare(kernel.Operation{
 	Title:   "Send a delivery to an active webhook again",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.RedeliverToActive(c.Access, c.Param("id"), c.Param("deliveryId"))
 	}),
 })

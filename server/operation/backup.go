@@ -61,7 +61,7 @@ var DownloadBackup = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Download a backup",
 	Callers: operator,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f BackupName) (b BackupPath, err error) {
 		if c.Backups() == nil {

@@ -76,7 +76,7 @@ var GetCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read a card",
 	Callers: readers("cards"),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byID((*store.View).Card),
 })
 
@@ -185,7 +185,7 @@ var EraseCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Erase the person of a card",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Proof:   true,
 	Write:   removal((*store.Tx).EraseCard),
 })
@@ -196,7 +196,7 @@ var EraseCards = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Erase the person of several cards",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Proof:   true,
 	Write:   silent(func(tx *store.Tx, c *kernel.Call, f store.EraseFields) error { return tx.EraseCards(c.Access.Shop, f) }),
 })
@@ -208,7 +208,7 @@ func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, 
 		Group:   cards,
 		Title:   title,
 		Callers: manager,
-		Codes:   codes{store.NotFound, store.Conflict},
+		Codes:   notFoundOrConflict,
 		Write:   inShop(act),
 	})
 }

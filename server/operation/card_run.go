@@ -52,7 +52,7 @@ var GetCardRun = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read a change of many cards",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byIDInShop((*store.View).CardRun),
 })
 
@@ -62,6 +62,6 @@ var StopCardRun = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Stop a change of many cards",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Write:   inShop((*store.Tx).StopCardRun),
 })

@@ -13,7 +13,7 @@ var GetContact = declare(kernel.Operation{
 	Title:   "Read a card's contact",
 	Doc:     "Phone number, birthday and codes of earlier plastic cards. All cards that overflowed from one another share it.",
 	Callers: readers("cards"),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byID((*store.View).Contact),
 })
 
@@ -25,7 +25,7 @@ var UpdateContact = declare(kernel.Operation{
 	Doc: "Also for an installed card; an archived one is refused (conflict), as is a code that another card of the shop has. " +
 		"`codes` replaces all codes. A reissue ends them. Fires no event.",
 	Callers: writers("cards"),
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Mode:    wire.Patch,
 	Write:   withID((*store.Tx).UpdateContact),
 })
@@ -36,7 +36,7 @@ var GetHolderContact = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read the contact and the note of a card",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byID((*store.View).HolderContact),
 })
 
@@ -46,7 +46,7 @@ var UpdateHolderContact = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Update the contact and the note of a card",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Mode:    wire.Patch,
 	Write:   withID((*store.Tx).UpdateHolderContact),
 })
@@ -84,7 +84,7 @@ var CloseDataRequest = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Close what a holder has asked for",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ClosedRequest) (kernel.None, error) {
 		return kernel.None{}, tx.CloseDataRequest(c.Access.Shop, c.Param("id"), f)
 	}),

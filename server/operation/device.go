@@ -33,7 +33,7 @@ var CreateDevice = declare(kernel.Operation{
 	Group:   devices,
 	Title:   "Create a device",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
 		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.device())
@@ -57,7 +57,7 @@ var RevokeDevice = declare(kernel.Operation{
 	Group:   devices,
 	Title:   "Revoke a device",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Write:   inShop((*store.Tx).RevokeDevice),
 })
 
@@ -68,7 +68,7 @@ var CreatePairing = declare(kernel.Operation{
 	Title:   "Pair a phone or tablet",
 	Doc:     "The link and the code work once, for ten minutes.",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f DeviceFields) (store.CreatedPairing, error) {
 		return tx.CreatePairing(c.Access.Shop, f.device())

@@ -12,7 +12,7 @@ var GetEnrolment = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read how customers make cards themselves",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byIDInShop((*store.View).Enrolment),
 })
 
@@ -34,7 +34,7 @@ var GetPoster = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read what a poster of a program shows",
 	Callers: viewer,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Read:    byIDInShop((*store.View).Poster),
 })
 
@@ -45,7 +45,7 @@ var ShowJoinPage = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Show the form for a new card",
 	Callers: holder,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byParam("slug", (*store.View).JoinPage),
 })
 
@@ -71,8 +71,8 @@ var ShowLostPage = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Show the form for the links of lost cards",
 	Callers: holder,
-	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.LostPage, error) {
+	Codes:   notFound,
+	Read: reading(func(v *store.View, c *kernel.Call) (store.LostPage, error) {
 		return v.LostPage(c.Param("shop"), c.Param("token"))
 	}),
 })

@@ -12,7 +12,7 @@ var ExportCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Export the data of a card's holder",
 	Callers: owner,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Proof:   true,
 	Read:    byIDInShop((*store.View).ExportCard),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {

@@ -88,7 +88,7 @@ var CheckImport = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Check an uploaded file of cards",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, o store.ImportOptions) (ImportReport, error) {
 		w := importWork{options: o}
 		_, err := w.readUpload(v, c)
@@ -297,7 +297,7 @@ var ContinueImport = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Continue an import",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Write:   inShop((*store.Tx).ContinueImport),
 })
 
@@ -307,7 +307,7 @@ var UndoImport = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Undo an import",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Proof:   true,
 	Write:   inShop((*store.Tx).UndoImport),
 })
@@ -318,7 +318,7 @@ var DiscardImport = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Delete an uploaded file of cards",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Write:   removal((*store.Tx).DiscardImport),
 })
 
@@ -328,7 +328,7 @@ var GetImport = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read an import",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byIDInShop((*store.View).ImportRun),
 })
 
@@ -347,8 +347,8 @@ var ListImportNotes = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "List what an import left out",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (List[store.ImportNote], error) {
+	Codes:   notFound,
+	Read: reading(func(v *store.View, c *kernel.Call) (List[store.ImportNote], error) {
 		notes, err := v.ImportNotes(c.Access.Shop, c.Param("id"))
 		return List[store.ImportNote]{notes}, err
 	}),

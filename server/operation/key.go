@@ -109,7 +109,7 @@ var RotateKey = declare(kernel.Operation{
 	Group:   keys,
 	Title:   "Rotate a key",
 	Callers: owner,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
 		grace := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
@@ -124,7 +124,7 @@ var RevokeKey = declare(kernel.Operation{
 	Group:   keys,
 	Title:   "Revoke a key",
 	Callers: owner,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Proof:   true,
 	Write:   inShop((*store.Tx).RevokeKey),
 })
@@ -141,7 +141,7 @@ var RevokeAllKeys = declare(kernel.Operation{
 	Title:   "Revoke all keys",
 	Callers: owner,
 	Proof:   true,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (RevokedKeys, error) {
 		n, err := tx.RevokeAllKeys(c.Access.Shop)
 		return RevokedKeys{n}, err
 	}),

@@ -25,7 +25,7 @@ var GetLocation = declare(kernel.Operation{
 	Group:            locations,
 	Title:            "Get a location",
 	Callers:          viewer,
-	Codes:            codes{store.NotFound},
+	Codes:            notFound,
 	WithoutLocations: true,
 	Read:             byID((*store.View).Location),
 })
@@ -38,7 +38,7 @@ var UpdateLocation = declare(kernel.Operation{
 	Doc: "An absent field is left alone; no field is nullable. `active` is not a field: use disable and enable. A location " +
 		"outside a restricted key's own is 403.",
 	Callers:          assisted(writers("locations")),
-	Codes:            codes{store.NotFound},
+	Codes:            notFound,
 	WithoutLocations: true,
 	Mode:             wire.Patch,
 	Write:            withID((*store.Tx).UpdateLocation),
@@ -50,7 +50,7 @@ var UpdateLocationSettings = declare(kernel.Operation{
 	Group:            locations,
 	Title:            "Update a location and its settings",
 	Callers:          manager,
-	Codes:            codes{store.NotFound},
+	Codes:            notFound,
 	WithoutLocations: true,
 	Mode:             wire.Patch,
 	Write:            withID((*store.Tx).UpdateLocationSettings),
@@ -72,9 +72,9 @@ func locationSwitch(id, title string, active bool, doc string) *kernel.Operation
 		Title:            title,
 		Doc:              doc,
 		Callers:          assisted(writers("locations")),
-		Codes:            codes{store.NotFound},
+		Codes:            notFound,
 		WithoutLocations: true,
-		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
+		Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Location, error) {
 			return tx.SetLocationActive(c.Access, c.Param("id"), active)
 		}),
 	})
@@ -112,7 +112,7 @@ var SetStaffPIN = declare(kernel.Operation{
 	Group:            locations,
 	Title:            "Set a location's staff PIN",
 	Callers:          manager,
-	Codes:            codes{store.NotFound},
+	Codes:            notFound,
 	WithoutLocations: true,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffPINFields) (func(*store.Tx) (store.Location, error), error) {
 		pin := store.HashStaffPIN(f.StaffPIN.Value())

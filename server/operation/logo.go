@@ -44,7 +44,7 @@ var RemoveProgramLogo = declare(kernel.Operation{
 	Title:   "Remove a program's logo",
 	Callers: manager,
 	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.ProgramDetail, error) {
 		return tx.SetProgramLogo(c.Access.Shop, c.Param("id"), nil)
 	}),
 })
@@ -55,7 +55,7 @@ var GetLogo = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read a logo",
 	Callers: kernel.Callers{Holder: true, Person: kernel.Viewer},
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byParam("hash", (*store.View).Logo),
 })
 
@@ -65,6 +65,6 @@ var GetProgramForm = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read all fields of a program",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byIDInShop((*store.View).ProgramForm),
 })

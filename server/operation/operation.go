@@ -22,6 +22,12 @@ func declare(op kernel.Operation) *kernel.Operation {
 // codes are the refusals of an operation.
 type codes = []store.Code
 
+// The refusals of most operations on a resource.
+var (
+	notFound           = codes{store.NotFound}
+	notFoundOrConflict = codes{store.NotFound, store.Conflict}
+)
+
 // List is an answer with a list that is not paginated.
 type List[T any] struct {
 	Data []T `json:"data"`
@@ -76,14 +82,24 @@ func assisted(c kernel.Callers) kernel.Callers {
 	return c
 }
 
+// reading reads by f, which takes no fields.
+func reading[O any](f func(*store.View, *kernel.Call) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c) })
+}
+
+// writing writes by f, which takes no fields.
+func writing[O any](f func(*store.Tx, *kernel.Call) (O, error)) kernel.Writing {
+	return kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c) })
+}
+
 // byID reads what f returns for the caller's access and the id in the path.
 func byID[O any](f func(*store.View, store.Access, string) (O, error)) kernel.Reading {
-	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Access, c.Param("id")) })
+	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access, c.Param("id")) })
 }
 
 // byIDInShop does the same with the key of the caller's shop, for what only persons read.
 func byIDInShop[O any](f func(*store.View, int64, string) (O, error)) kernel.Reading {
-	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
+	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
 }
 
 // query reads what f returns for the caller's access and the fields.
@@ -98,12 +114,12 @@ func queryInShop[Q, O any](f func(*store.View, int64, Q) (O, error)) kernel.Read
 
 // byParam reads what f returns for a parameter of the path alone, such as the token of a link.
 func byParam[O any](name string, f func(*store.View, string) (O, error)) kernel.Reading {
-	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Param(name)) })
+	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Param(name)) })
 }
 
 // listOf reads a list of the caller's shop that is not paginated.
 func listOf[T any](f func(*store.View, int64) ([]T, error)) kernel.Reading {
-	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (List[T], error) {
+	return reading(func(v *store.View, c *kernel.Call) (List[T], error) {
 		data, err := f(v, c.Access.Shop)
 		return List[T]{data}, err
 	})
@@ -117,7 +133,7 @@ func withID[F, O any](f func(*store.Tx, store.Access, string, F) (O, error)) ker
 // inShop writes by f with the key of the caller's shop and the id in the path, for what only
 // persons do.
 func inShop[O any](f func(*store.Tx, int64, string) (O, error)) kernel.Writing {
-	return kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) })
+	return writing(func(tx *store.Tx, c *kernel.Call) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) })
 }
 
 // inShopWith does the same with the fields.

@@ -18,7 +18,7 @@ var ListPeople = declare(kernel.Operation{
 	Group:   people,
 	Title:   "List the people of the shop",
 	Callers: owner,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (p People, err error) {
+	Read: reading(func(v *store.View, c *kernel.Call) (p People, err error) {
 		if p.Members, err = v.Members(c.Access.Shop); err != nil {
 			return p, err
 		}
@@ -61,7 +61,7 @@ var CancelInvitation = declare(kernel.Operation{
 	Group:   people,
 	Title:   "Cancel an invitation",
 	Callers: owner,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Proof:   true,
 	Write:   removal((*store.Tx).CancelInvitation),
 })
@@ -78,7 +78,7 @@ var SetRole = declare(kernel.Operation{
 	Title:   "Change a person's role",
 	Doc:     "The person's other sessions end. The last owner keeps the role.",
 	Callers: owner,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f RoleFields) (store.Member, error) {
 		return tx.SetRole(c.Access.Shop, c.Param("id"), f.Role.V, c.SessionKey())
@@ -92,7 +92,7 @@ var RemovePerson = declare(kernel.Operation{
 	Title:   "Remove a person from the shop",
 	Doc:     "The account stays, and the person's sessions end. The last owner stays.",
 	Callers: owner,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Proof:   true,
 	Write:   removal((*store.Tx).RemoveMember),
 })
@@ -109,7 +109,7 @@ var ListUsers = declare(kernel.Operation{
 	Group:   people,
 	Title:   "List the accounts",
 	Callers: operator,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (u Users, err error) {
+	Read: reading(func(v *store.View, c *kernel.Call) (u Users, err error) {
 		if u.Data, err = v.Users(); err != nil {
 			return u, err
 		}
@@ -123,20 +123,20 @@ var DisableUser = userSwitch(true, kernel.Operation{
 	ID:    "disableUser",
 	Title: "Disable an account",
 	Doc:   "Its sessions and links end. The last operator cannot be disabled.",
-	Codes: codes{store.NotFound, store.Conflict},
+	Codes: notFoundOrConflict,
 })
 
 // EnableUser enables a disabled account.
 var EnableUser = userSwitch(false, kernel.Operation{
 	ID:    "enableUser",
 	Title: "Enable an account",
-	Codes: codes{store.NotFound},
+	Codes: notFound,
 })
 
 // userSwitch returns the operation that disables or enables an account. op says what is special about it.
 func userSwitch(disabled bool, op kernel.Operation) *kernel.Operation {
 	op.Group, op.Callers, op.Proof = people, operator, true
-	op.Write = kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
+	op.Write = writing(func(tx *store.Tx, c *kernel.Call) (store.User, error) {
 		return tx.SetUserDisabled(c.Param("id"), disabled)
 	})
 	return declare(op)
@@ -154,7 +154,7 @@ var CreateResetLink = declare(kernel.Operation{
 	Title:   "Make a reset link",
 	Doc:     "It is valid for an hour, and replaces earlier ones.",
 	Callers: operator,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ResetLinkFields) (l store.CreatedLink, err error) {
 		user, err := tx.UserKey(c.Param("id"))
@@ -176,9 +176,9 @@ var SignOutUser = declare(kernel.Operation{
 	Group:   people,
 	Title:   "End a person's sessions",
 	Callers: operator,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Proof:   true,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (EndedSessions, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return EndedSessions{}, err
@@ -219,8 +219,8 @@ var GetShop = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Read the shop",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Shop, error) {
+	Codes:   notFound,
+	Read: reading(func(v *store.View, c *kernel.Call) (store.Shop, error) {
 		sh, _, err := v.OwnShop(c.Access)
 		return sh, err
 	}),
@@ -232,7 +232,7 @@ var UpdateShopSettings = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Update the shop's settings",
 	Callers: owner,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopSettings) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.fields(), "")

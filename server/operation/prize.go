@@ -18,8 +18,8 @@ var ListPrizes = declare(kernel.Operation{
 	Title:   "List a program's prizes",
 	Doc:     "In the order of (ordinal, id); not paginated.",
 	Callers: readers("programs"),
-	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (Ladder, error) {
+	Codes:   notFound,
+	Read: reading(func(v *store.View, c *kernel.Call) (Ladder, error) {
 		p, err := v.Program(c.Access, c.Param("id"))
 		return Ladder{p.Prizes}, err
 	}),

@@ -46,7 +46,7 @@ var GetProgram = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read a program",
 	Callers: assisted(readers("programs")),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byID((*store.View).Program),
 })
 
@@ -56,7 +56,7 @@ var GetProgramImpact = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Read what a change of a program's state concerns",
 	Callers: kernel.Callers{MCPKey: "programs:write", Person: kernel.Viewer},
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byID((*store.View).ProgramImpact),
 })
 
@@ -147,8 +147,8 @@ func programAction(action, title, doc string) *kernel.Operation {
 		Title:   title,
 		Doc:     doc,
 		Callers: assisted(writers("programs")),
-		Codes:   codes{store.NotFound, store.Conflict},
-		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
+		Codes:   notFoundOrConflict,
+		Write: writing(func(tx *store.Tx, c *kernel.Call) (store.ProgramDetail, error) {
 			return tx.ProgramAction(c.Access, c.Param("id"), action)
 		}),
 	})
@@ -171,6 +171,6 @@ var DeleteProgram = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Delete a program",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Write:   removal((*store.Tx).DeleteProgram),
 })

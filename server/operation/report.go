@@ -12,7 +12,7 @@ var GetToday = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Read what happens today",
 	Callers: viewer,
-	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Today, error) { return v.Today(c.Access.Shop) }),
+	Read:    reading(func(v *store.View, c *kernel.Call) (store.Today, error) { return v.Today(c.Access.Shop) }),
 })
 
 // GetDayReport returns the ledger of a day by type, till and program.
@@ -21,7 +21,7 @@ var GetDayReport = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Read the report of a day",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    queryInShop((*store.View).DayReport),
 })
 
@@ -48,7 +48,7 @@ var GetHealth = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Read the state of the server",
 	Callers: operator,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (h Health, err error) {
+	Read: reading(func(v *store.View, c *kernel.Call) (h Health, err error) {
 		h.Server = c.ServerHealth()
 		if h.File, err = v.Health(); err == nil {
 			h.CardIDDevices, err = v.DevicesThatAcceptIDs()

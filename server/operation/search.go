@@ -58,7 +58,7 @@ var GetCardOverview = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read all about a card",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byIDInShop((*store.View).CardOverview),
 	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfCard(c.Access.Shop, c.Param("id"))
@@ -71,7 +71,7 @@ var GetCustomer = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Read the cards of a customer",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byIDInShop((*store.View).Customer),
 })
 
@@ -81,7 +81,7 @@ var ListCardTransactions = declare(kernel.Operation{
 	Group:   ledger,
 	Title:   "List the ledger of a card",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.PageQuery) (store.Page[store.LedgerEntry], error) {
 		return v.CardTransactions(c.Access.Shop, c.Param("id"), q)
 	}),
@@ -93,7 +93,7 @@ var GetLedgerEntry = declare(kernel.Operation{
 	Group:   ledger,
 	Title:   "Read a row of the ledger",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byIDInShop((*store.View).LedgerEntry),
 })
 
@@ -103,7 +103,7 @@ var ListCardAudit = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "List the audit log of a card",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.PageQuery) (store.Page[store.AuditRow], error) {
 		return v.CardAudit(c.Access.Shop, c.Param("id"), q)
 	}),

@@ -131,7 +131,7 @@ var SignOutEverywhere = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "Sign out everywhere",
 	Callers: account,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (EndedSessions, error) {
 		n, err := tx.SignOutEverywhere(c.Session.User)
 		return EndedSessions{n}, err
 	}),
@@ -143,7 +143,7 @@ var ListSessions = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "List the sessions",
 	Callers: account,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Session], error) {
+	Read: reading(func(v *store.View, c *kernel.Call) (List[store.Session], error) {
 		list, err := v.Sessions(c.Session.User)
 		return List[store.Session]{list}, err
 	}),
@@ -155,7 +155,7 @@ var EndSession = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "End a session",
 	Callers: account,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.EndSession(c.Session.User, c.Param("id"))
 	}),
@@ -229,7 +229,7 @@ var SelectShop = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "Select a shop",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.SelectShop(c.Session, c.Param("id"))
 	}),
@@ -241,8 +241,8 @@ var SignInAs = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "Begin a session of a person",
 	Callers: kernel.Callers{System: true},
-	Codes:   codes{store.NotFound},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (CreatedSession, error) {
+	Codes:   notFound,
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (CreatedSession, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return CreatedSession{}, err

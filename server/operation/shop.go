@@ -58,7 +58,7 @@ var ListShops = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "List the shops",
 	Callers: operator,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Shop], error) {
+	Read: reading(func(v *store.View, c *kernel.Call) (List[store.Shop], error) {
 		shops, err := v.Shops()
 		return List[store.Shop]{shops}, err
 	}),
@@ -76,7 +76,7 @@ var UpdateShop = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Update a shop",
 	Callers: operator,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.ShopFields, f.Reason.V)
@@ -90,7 +90,7 @@ var GetForgetting = declare(kernel.Operation{
 	Title:   "List the cards that are erased soon",
 	Doc:     "Since they were not seen for forget_after_months of the shop.",
 	Callers: viewer,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Forgetting, error) {
+	Read: reading(func(v *store.View, c *kernel.Call) (store.Forgetting, error) {
 		return v.Forgetting(c.Access.Shop)
 	}),
 })
@@ -103,7 +103,7 @@ var DeleteShop = declare(kernel.Operation{
 	Doc: "Nothing of it can be reached from then on. Its rows are erased in small steps. The accounts of its people stay. " +
 		"Backups keep what they have.",
 	Callers: owner,
-	Codes:   codes{store.NotFound, store.Conflict},
+	Codes:   notFoundOrConflict,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ShopName) (store.Shop, error) {
 		return tx.DeleteShop(c.Access.Shop, f.Name.V)
@@ -118,7 +118,7 @@ var (
 		Title:   "Begin to move the shop",
 		Doc:     "Its writes are refused from then on. Of a shop that moves or has moved, the address is changed.",
 		Callers: operator,
-		Codes:   codes{store.NotFound},
+		Codes:   notFound,
 		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.MoveFields) (store.Move, error) {
 			return tx.BeginMove(c.Access.Shop, f.MovedTo.V)
 		}),
@@ -128,8 +128,8 @@ var (
 		Group:   shops,
 		Title:   "Abort the move of the shop",
 		Callers: operator,
-		Codes:   codes{store.NotFound, store.Conflict},
-		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Move, error) {
+		Codes:   notFoundOrConflict,
+		Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Move, error) {
 			return tx.AbortMove(c.Access.Shop)
 		}),
 	})
@@ -139,7 +139,7 @@ var (
 		Title:   "Finish the move of the shop",
 		Doc:     "Everything about the shop leads to its new address from then on.",
 		Callers: operator,
-		Codes:   codes{store.NotFound, store.Conflict},
+		Codes:   notFoundOrConflict,
 		Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.MoveEnd) (store.Move, error) {
 			return tx.FinishMove(c.Access.Shop, f.Began.V)
 		}),

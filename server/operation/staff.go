@@ -49,9 +49,7 @@ var UpdateStaff = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   codes{store.NotFound, store.Unprocessable},
 	Mode:    wire.Patch,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.StaffPatch) (store.StaffMember, error) {
-		return tx.UpdateStaff(c.Access.Shop, c.Param("id"), f)
-	}),
+	Write:   inShopWith((*store.Tx).UpdateStaff),
 })
 
 // MemberPINFields are the fields of SetStaffMemberPIN.
@@ -66,7 +64,7 @@ var SetStaffMemberPIN = declare(kernel.Operation{
 	Title:   "Set the PIN of a member of staff",
 	Doc:     "The person's sessions at tills end.",
 	Callers: manager,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Proof:   true,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f MemberPINFields) (func(*store.Tx) (store.StaffMember, error), error) {
 		pin := store.HashStaffPIN(f.PIN.Value())
@@ -81,7 +79,7 @@ var DisableStaff = staffSwitch(true, kernel.Operation{
 	ID:    "disableStaff",
 	Title: "Disable a member of staff",
 	Doc:   "The person's sessions at tills end. What the person did stays in the ledger.",
-	Codes: codes{store.NotFound},
+	Codes: notFound,
 })
 
 // EnableStaff enables a disabled member of staff.
@@ -95,7 +93,7 @@ var EnableStaff = staffSwitch(false, kernel.Operation{
 // special about it.
 func staffSwitch(disabled bool, op kernel.Operation) *kernel.Operation {
 	op.Group, op.Callers = staff, manager
-	op.Write = kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.StaffMember, error) {
+	op.Write = writing(func(tx *store.Tx, c *kernel.Call) (store.StaffMember, error) {
 		return tx.SetStaffDisabled(c.Access.Shop, c.Param("id"), disabled)
 	})
 	return declare(op)
@@ -128,7 +126,7 @@ var OpenStaffSession = declare(kernel.Operation{
 		"after 15 minutes without a write, after 12 hours, when the server restarts, and when the person is disabled, gets " +
 		"another PIN or no longer works at the location; a write with it is then 401 `invalid_credentials`. Wrong PINs count like those of the location.",
 	Callers:      device,
-	Codes:        codes{store.NotFound},
+	Codes:        notFound,
 	WithoutStaff: true,
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SessionFields) (func(*store.Tx) (StaffSession, error), error) {
 		member, err := c.CheckStaffPIN(ctx, f.StaffID.V, f.PIN.V)

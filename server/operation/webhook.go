@@ -23,8 +23,8 @@ var ListWebhooks = declare(kernel.Operation{
 	Doc: "Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees " +
 		"those whose location_ids are not empty and all its own and whose include_shop_wide_events is false.",
 	Callers: readers("webhooks"),
-	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
+	Codes:   notFound,
+	Read: reading(func(v *store.View, c *kernel.Call) (Subscriptions, error) {
 		list, err := v.Webhooks(c.Access, c.Param("id"))
 		return Subscriptions{list}, err
 	}),
@@ -121,8 +121,8 @@ var GetWebhook = declare(kernel.Operation{
 	Title:   "Read a webhook",
 	Doc:     "Without its secret.",
 	Callers: readers("webhooks"),
-	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
+	Codes:   notFound,
+	Read: reading(func(v *store.View, c *kernel.Call) (store.Webhook, error) {
 		return v.Webhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
 })
@@ -159,7 +159,7 @@ var DeleteWebhook = declare(kernel.Operation{
 	Title:   "Delete a webhook",
 	Doc:     "What is pending for it is not sent any more, and its secret, bearer token and custom headers are removed at once.",
 	Callers: writers("webhooks"),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
@@ -177,7 +177,7 @@ var ListDeliveries = declare(kernel.Operation{
 	Title:   "Read the delivery log",
 	Doc:     "Newest first; one entry for each event, as of its latest attempt. A limit above the maximum is refused, not clamped.",
 	Callers: readers("webhooks"),
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.DeliveriesQuery) (DeliveryLog, error) {
 		list, err := v.Deliveries(c.Access, c.Param("id"), c.Param("webhookId"), q)
 		return DeliveryLog{list}, err
@@ -193,7 +193,7 @@ var TestWebhook = declare(kernel.Operation{
 		"failure does not count. The answer is the log entry as it is before the attempt.",
 	Callers: writers("webhooks"),
 	Codes:   codes{store.NotFound, store.Unprocessable},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
 })
@@ -207,7 +207,7 @@ var Redeliver = declare(kernel.Operation{
 		"webhook: unprocessable_entity.",
 	Callers: writers("webhooks"),
 	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
 	}),
 })
@@ -232,7 +232,7 @@ var GetShopWebhook = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Read one of the shop's webhooks",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read:    byIDInShop((*store.View).ShopWebhook),
 })
 
@@ -249,7 +249,7 @@ var ListWebhookLog = declare(kernel.Operation{
 	Title:   "List the delivery log",
 	Doc:     "Newest first.",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
+	Codes:   notFound,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q WebhookLogQuery) (store.Page[store.LoggedDelivery], error) {
 		return v.WebhookLog(c.Access.Shop, c.Param("id"), q.LogFilter, q.PageQuery)
 	}),
@@ -261,8 +261,8 @@ var GetDelivery = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Read an entry of the delivery log",
 	Callers: viewer,
-	Codes:   codes{store.NotFound},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.LoggedDelivery, error) {
+	Codes:   notFound,
+	Read: reading(func(v *store.View, c *kernel.Call) (store.LoggedDelivery, error) {
 		return v.LoggedDelivery(c.Access.Shop, c.Param("id"), c.Param("deliveryId"))
 	}),
 })
