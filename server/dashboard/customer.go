@@ -101,10 +101,6 @@ func (v *visit) customerFacts(c store.CustomerCard) (facts []web.Fact) {
 		}
 		return v.Date(t.V.Std())
 	}
-	var prizes []string
-	for _, z := range c.PrizesDue {
-		prizes = append(prizes, z.Name)
-	}
 	add("Name", c.HolderName.V)
 	if c.HolderEmail.Valid {
 		facts = append(facts, v.fact("Email", breakable(c.HolderEmail.V)))
@@ -113,7 +109,7 @@ func (v *visit) customerFacts(c store.CustomerCard) (facts []web.Fact) {
 	add("Birthday", c.Contact.Birthday.V)
 	add("Reference", c.ExternalRef.V)
 	add("Codes of earlier cards", strings.Join(c.Contact.Codes, ", "))
-	add("Prizes waiting", strings.Join(prizes, ", "))
+	add("Prizes waiting", strings.Join(each(c.PrizesDue, func(z store.DuePrize) string { return z.Name }), ", "))
 	add("Days with a visit", v.Number(c.Visits))
 	add("First visit", day(c.FirstVisitAt))
 	add("Last visit", cmp.Or(day(c.LastVisitAt), v.T("Never")))

@@ -74,9 +74,9 @@ func showMoney(v *visit) error {
 	for i, amount := range v.amounts(p.Report.Total) {
 		p.Tiles = append(p.Tiles, v.tile(moneyColumns[i], amount))
 	}
-	for _, d := range p.Report.Days {
-		p.Days = append(p.Days, moneyRow{v.calendar().Date(dayAt(d.Date)), v.amounts(d.MoneySums)})
-	}
+	p.Days = each(p.Report.Days, func(d store.MoneyDay) moneyRow {
+		return moneyRow{v.calendar().Date(dayAt(d.Date)), v.amounts(d.MoneySums)}
+	})
 	for _, l := range p.Report.Locations {
 		name := v.locationName(l.LocationName.V)
 		if !l.LocationID.Valid {
@@ -93,21 +93,12 @@ func (v *visit) moneyReport(filter *web.Form) (store.MoneyReport, error) {
 }
 
 // amounts returns the amounts of moneyColumns.
-func (v *visit) amounts(s store.MoneySums) (all []string) {
-	for _, cents := range []int64{s.OpeningCents, s.SoldCents, s.SpentCents, s.AdjustedCents, s.OutstandingCents, s.ExpiredCents} {
-		all = append(all, v.money(cents))
-	}
-	return all
+func (v *visit) amounts(s store.MoneySums) []string {
+	return each([]int64{s.OpeningCents, s.SoldCents, s.SpentCents, s.AdjustedCents, s.OutstandingCents, s.ExpiredCents}, v.money)
 }
 
 // Columns returns the headings of the amounts.
-func (p moneyPage) Columns() []string {
-	var all []string
-	for _, t := range p.Tiles {
-		all = append(all, t.Label)
-	}
-	return all
-}
+func (p moneyPage) Columns() []string { return each(p.Tiles, func(t tile) string { return t.Label }) }
 
 // HasMoney reports whether there was any money.
 func (p moneyPage) HasMoney() bool { return p.Report.Total != store.MoneySums{} }
