@@ -192,12 +192,15 @@ func (v *visit) holder(c store.CardDetail) string {
 	return v.cardName(c.HolderName.V, c.HolderEmail.V, c.ExternalRef.V)
 }
 
-// statuses are those of cards, in the order of the filter.
-var statuses = []struct {
+// cardStatus is a status of cards, with its badge.
+type cardStatus struct {
 	status string
 	name   web.Text
 	tone   string
-}{
+}
+
+// statuses are those of cards, in the order of the filter.
+var statuses = []cardStatus{
 	{store.StatusActive, "Active", "good"},
 	{store.StatusInvited, "Invited", "info"},
 	{store.StatusLocked, "Locked", "warn"},
@@ -216,11 +219,8 @@ func (v *visit) statusBadge(status string) web.Badge {
 }
 
 func (v *visit) statusOptions() []web.Option {
-	list := []web.Option{v.option("", "Every status")}
-	for _, s := range statuses {
-		list = append(list, v.option(s.status, s.name))
-	}
-	return list
+	return append([]web.Option{v.option("", "Every status")},
+		each(statuses, func(s cardStatus) web.Option { return v.option(s.status, s.name) })...)
 }
 
 // The choices of the filter by the last use: within so many days, or not since.

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"net/url"
 	"slices"
 	"strings"
@@ -211,22 +210,21 @@ func (v *visit) showMapping(p *importPage) error {
 		if c.Name == "" {
 			continue
 		}
-		column := importColumn{Name: c.Name, Field: c.Field.V}
 		var samples []string
 		for _, row := range report.Preview {
 			if n < len(row) && row[n] != "" && len(samples) < 3 {
 				samples = append(samples, row[n])
 			}
 		}
-		column.Sample = strings.Join(samples, " · ")
-		p.Columns = append(p.Columns, column)
+		p.Columns = append(p.Columns, importColumn{Name: c.Name, Sample: strings.Join(samples, " · "), Field: c.Field.V})
 	}
 	p.Preview = v.preview(report)
 	for _, fault := range report.Faults[:min(len(report.Faults), listedFaults)] {
 		p.Faults = append(p.Faults, importFault{Line: fault.Line, Column: fault.Column, Value: fault.Value, Rule: v.problem(fault.Detail)})
 	}
 	p.More = int64(len(report.Faults) - len(p.Faults))
-	program := programs[max(0, slices.IndexFunc(programs, func(program store.Program) bool { return program.ID == values.Get("program_id") }))]
+	chosen := slices.IndexFunc(programs, func(program store.Program) bool { return program.ID == values.Get("program_id") })
+	program := programs[max(0, chosen)]
 	p.Stamps = store.CollectsStamps(program.Type)
 	add := func(label web.Text, value string) { p.Tiles = append(p.Tiles, tile{Label: v.T(label), Value: value}) }
 	add("New cards", v.Number(report.New))
@@ -332,18 +330,14 @@ func (v *visit) importProgress(p *importPage) error {
 
 // streamImport keeps the page of an import up to date.
 func streamImport(v *visit) error {
-	return v.stream(func() ([]byte, error) {
+	return v.stream("import", func() (any, error) {
 		run, err := findImport(v)
 		if err != nil {
 			return nil, err
 		}
 		p := importPage{Frame: v.named("", cardsPath), Run: run, State: v.importState(run.State)}
-		if err := v.importProgress(&p); err != nil {
-			return nil, err
-		}
-		var b bytes.Buffer
-		err = v.templates.Fragment(&b, "import", "parts", p, v.Printer)
-		return b.Bytes(), err
+		err = v.importProgress(&p)
+		return p, err
 	})
 }
 

@@ -94,10 +94,19 @@ func (s *streams) announce() {
 	}
 }
 
-// stream answers with a stream of server-sent events. A message has the parts of a page,
-// which render returns; it is sent when they have changed, at most once a second. The
+// stream answers with a stream of server-sent events. A message has the parts of a page, whose data
+// read returns; it is sent when they have changed, at most once a second. The
 // stream ends with the session, and when the person looks at another shop.
-func (v *visit) stream(render func() ([]byte, error)) error {
+func (v *visit) stream(page string, read func() (any, error)) error {
+	render := func() ([]byte, error) {
+		data, err := read()
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		err = v.templates.Fragment(&b, page, "parts", data, v.Printer)
+		return b.Bytes(), err
+	}
 	web.SetHeaders(v.w.Header())
 	v.w.Header().Set("Content-Type", "text/event-stream")
 	v.w.Header().Set("X-Accel-Buffering", "no")

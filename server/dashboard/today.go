@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"time"
 
 	"punchcard/server/kernel"
@@ -72,14 +71,12 @@ type ledgerEvent struct {
 func showToday(v *visit, t store.Today) error { return v.render("today", v.todayPage(t)) }
 
 func streamToday(v *visit) error {
-	return v.stream(func() ([]byte, error) {
+	return v.stream("today", func() (any, error) {
 		t, err := read[store.Today](v, operation.GetToday)
 		if err != nil {
 			return nil, err
 		}
-		var b bytes.Buffer
-		err = v.templates.Fragment(&b, "today", "parts", v.todayPage(t), v.Printer)
-		return b.Bytes(), err
+		return v.todayPage(t), nil
 	})
 }
 
@@ -114,9 +111,7 @@ func (v *visit) todayPage(t store.Today) todayPage {
 	if a := v.unreachable(); a != nil {
 		p.Attention = append([]attention{*a}, p.Attention...)
 	}
-	for _, e := range t.Events {
-		p.Events = append(p.Events, v.ledgerEvent(e, t.Date))
-	}
+	p.Events = each(t.Events, func(e store.LedgerEntry) ledgerEvent { return v.ledgerEvent(e, t.Date) })
 	return p
 }
 
