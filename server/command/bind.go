@@ -190,7 +190,8 @@ func (b *Bound) prepare(i *invocation) error {
 			return err
 		}
 	}
-	if err := plain(i.op.Validate(kernel.Form{Params: i.args.Params, Fields: complete}, fieldLimits, store.TimeOf(time.Now()))); err != nil {
+	form := kernel.Form{Params: i.args.Params, Fields: complete}
+	if err := plain(i.op.Validate(form, fieldLimits, store.TimeOf(time.Now()))); err != nil {
 		return err
 	}
 	return b.flags.readSecrets(i.args.Fields) // the operation validates them

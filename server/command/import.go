@@ -131,7 +131,8 @@ func (i *invocation) finishImport(run *store.ImportRun) (err error) {
 			return errors.New("interrupted; the same command continues, and so does a server that runs")
 		}
 		start := time.Now()
-		*run, err = kernel.Do[store.ImportRun](i.ctx, i.kernel, i.caller, operation.ContinueImport, kernel.Form{Params: on(run.ID)})
+		args := kernel.Form{Params: on(run.ID)}
+		*run, err = kernel.Do[store.ImportRun](i.ctx, i.kernel, i.caller, operation.ContinueImport, args)
 		if err != nil {
 			return err
 		}
