@@ -5,7 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,101 +12,148 @@ import (
 	"time"
 )
 
-// TestCardImportSurvivesKills kills the command that imports cards at random moments, and the one that
-// undoes the import. The same command finishes both, or a server that is started: each row is imported
-// exactly once.
-func TestCardImportSurvivesKills(t *testing.T) {
-	t.Parallel()
-	const seed = 20261127
-	t.Logf("seed %d", seed)
-	chance := rand.New(rand.NewPCG(seed, 1))
+// importedFile is a file into which cards are imported.
+type importedFile struct {
+	db     string
+	csv    string
+	rows   int
+	since  time.Time // after the file was made
+	before string    // the export
+}
+
+// newImportedFile makes a file without cards, and a list of n cards.
+func newImportedFile(t *testing.T, n int) *importedFile {
+	t.Helper()
 	f := &shopFile{t: t, db: newDatabase(t)}
 	f.run("program", "create", "--name", "Bar", "--type", "standard", "--total-stamps", "10", "--prize", "5=Cookie", "--prize", "10=Coffee",
 		"--repeat-after-reset", "--icon-key", "coffee")
-	const n = 700
 	var text strings.Builder
 	text.WriteString("reference,name,email,phone,note,stamps,claimed,claimed_overflow,code\n")
-	stamps, prizes := 0, 0
 	for i := range n {
 		have, claimed, second := i%20, "", ""
 		if have >= 5 && i%3 == 0 {
 			claimed = "5"
-			prizes++
 		}
 		if have >= 15 && i%2 == 0 {
 			second = "5"
-			prizes++
 		}
-		stamps += have
 		fmt.Fprintf(&text, "r%d,Person %d,p%d@example.org,+39333%07d,note %d,%d,%s,%s,C-%d\n", i, i, i, i, i, have, claimed, second, i)
 	}
 	csv := filepath.Join(t.TempDir(), "cards.csv")
 	if err := os.WriteFile(csv, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	load := func(db string) []string {
-		return []string{"card", "import", csv, "--program", "Bar", "--db", db, "--json"}
+	i := &importedFile{db: f.db, csv: csv, rows: n, since: time.Now()}
+	i.before = i.export(t, copyFile(t, f.db))
+	return i
+}
+
+// load returns the command that imports the cards.
+func (i *importedFile) load(db string) []string {
+	return []string{"card", "import", i.csv, "--program", "Bar", "--db", db, "--json"}
+}
+
+func (i *importedFile) export(t *testing.T, db string) string {
+	t.Helper()
+	return exported(t, db, "Bar Lux", i.since)
+}
+
+// state returns the state of the import, or that there is none. A server finishes what is left in odd
+// rounds.
+func (i *importedFile) state(t *testing.T, db string, round int) string {
+	t.Helper()
+	state := strings.Join(query(t, db, "SELECT state FROM imports"), "")
+	if round%2 == 1 && (state == "running" || state == "undoing") {
+		serveUntil(t, db, "SELECT 1 FROM imports WHERE state IN ('running', 'undoing')").stop()
 	}
-	left := map[string]int{} // the states that the kills left
-	// killed kills a command at a random moment. A server that is started finishes its work in some rounds,
-	// and the same command in the others, whose answer killed returns.
-	killed := func(round int, db string, usual *time.Duration, args ...string) (r result) {
-		t.Helper()
-		begin := time.Now()
-		if killAfter(t, time.Duration(chance.Int64N(int64(*usual)*5/4)), args...) {
-			*usual = time.Since(begin) // the machine may have been slower before
-		}
+	return state
+}
+
+// importTrial returns a trial of an import of n cards.
+func importTrial(t *testing.T, n int) trial {
+	i := newImportedFile(t, n)
+	db := copyFile(t, i.db)
+	succeed(t, i.load(db)...)
+	after := i.export(t, db)
+	got := query(t, db, `SELECT count(DISTINCT external_ref)||' '||count(root_id IS NULL OR NULL)||' '||(SELECT count(*) FROM contacts)||' '||
+		(SELECT count(*) FROM foreign_codes) FROM cards`)[0]
+	if want := fmt.Sprintf("%d %d %d %d", n, n, n, n); got != want {
+		t.Fatalf("references, cards, contacts and codes are %s, want %s", got, want)
+	}
+	return func(round int, kill killer) (left string) {
+		db := copyFile(t, i.db)
+		kill(i.load(db)...)
 		checkFile(t, db)
-		state := strings.Join(query(t, db, "SELECT state FROM imports"), "")
-		left[filepath.Base(args[2])+" "+state]++
-		if round%2 == 1 && (state == "running" || state == "undoing") {
-			p := startServe(t, db)
-			late := time.After(waitLimit)
-			for len(query(t, db, "SELECT 1 FROM imports WHERE state IN ('running', 'undoing')")) > 0 {
-				select {
-				case <-time.After(5 * time.Millisecond):
-				case <-late:
-					t.Fatal("the server does not finish the import")
-				}
-			}
-			p.stop()
-			if args[2] == "undo" {
-				return r
-			}
+		if left = i.state(t, db, round); left == "" {
+			left = "nothing"
+			wantExport(t, db, "Bar Lux", i.since, i.before, "after a kill before the import")
 		}
-		if args[2] == "undo" && state == "undone" {
-			return r
-		}
-		if r = execute(t, nil, args...); r.code != 0 {
-			t.Fatalf("round %d, %s: %+v", round, state, r)
-		}
-		return r
-	}
-	loading := duration(t, load(copyFile(t, f.db))...)
-	undoing := loading
-	for round := range *killsFlag {
-		db := copyFile(t, f.db)
 		var report struct {
 			Run struct {
-				ID, State string
-				Added     int
+				State string
+				Added int
 			}
 		}
-		if err := json.Unmarshal([]byte(killed(round, db, &loading, load(db)...).stdout), &report); err != nil {
+		if err := json.Unmarshal([]byte(succeed(t, i.load(db)...)), &report); err != nil {
 			t.Fatal(err)
 		}
-		got := query(t, db, `SELECT count(DISTINCT external_ref)||' '||count(root_id IS NULL OR NULL)||' '||sum(stamps_count)||' '||
-			(SELECT count(*) FROM contacts)||' '||(SELECT count(*) FROM foreign_codes)||' '||(SELECT count(*) FROM claims) FROM cards`)[0]
-		if want := fmt.Sprintf("%d %d %d %d %d %d", n, n, stamps, n, n, prizes); got != want || report.Run.Added != n || report.Run.State != "done" {
-			t.Errorf("round %d: references, cards, stamps, contacts, codes and prizes are %s, want %s; %+v", round, got, want, report)
+		if report.Run.Added != n || report.Run.State != "done" {
+			t.Errorf("the import is %+v", report)
 		}
-		checkFile(t, db)
-		killed(round, db, &undoing, "card", "import", "undo", report.Run.ID, "--db", db)
-		if got := query(t, db, `SELECT count(*)||' '||(SELECT count(*) FROM contacts)||' '||(SELECT group_concat(state||' '||removed) FROM imports)
-			FROM cards WHERE deleted_at IS NULL`)[0]; got != fmt.Sprint("0 0 undone ", n) {
-			t.Errorf("round %d: after the undo there are cards, contacts and imports: %s", round, got)
-		}
-		checkFile(t, db)
+		wantExport(t, db, "Bar Lux", i.since, after, "after the import")
+		return left
 	}
-	t.Logf("the kills left: %v", left)
+}
+
+// undoTrial returns a trial of the undo of an import of n cards.
+func undoTrial(t *testing.T, n int) trial {
+	i := newImportedFile(t, n)
+	var report struct{ Run struct{ ID string } }
+	if err := json.Unmarshal([]byte(succeed(t, i.load(i.db)...)), &report); err != nil {
+		t.Fatal(err)
+	}
+	before := i.export(t, copyFile(t, i.db))
+	undo := func(db string) []string { return []string{"card", "import", "undo", report.Run.ID, "--db", db} }
+	db := copyFile(t, i.db)
+	succeed(t, undo(db)...)
+	after := i.export(t, db)
+	cards := func(export string) string {
+		return export[strings.Index(export, "cards.jsonl"):strings.Index(export, "locations.jsonl")]
+	}
+	if cards(after) != cards(i.before) {
+		t.Fatalf("after the undo the cards are %s", cards(after))
+	}
+	return func(round int, kill killer) (left string) {
+		db := copyFile(t, i.db)
+		kill(undo(db)...)
+		checkFile(t, db)
+		left = i.state(t, db, round)
+		if left == "done" {
+			wantExport(t, db, "Bar Lux", i.since, before, "after a kill before the undo")
+		}
+		if query(t, db, "SELECT state FROM imports")[0] == "undone" {
+			execute(t, nil, undo(db)...).refused(t, "running or done")
+		} else {
+			succeed(t, undo(db)...)
+		}
+		wantExport(t, db, "Bar Lux", i.since, after, "after the undo")
+		got := query(t, db, `SELECT state||' '||removed||' '||(SELECT count(*) FROM contacts) FROM imports`)[0]
+		if got != fmt.Sprintf("undone %d 0", n) {
+			t.Errorf("after the undo the import, its cards and contacts are: %s", got)
+		}
+		return left
+	}
+}
+
+// TestCardImportSurvivesKills kills the command that imports cards at random moments. The same command
+// finishes it, or a server that is started, with the export of an import that was not killed.
+func TestCardImportSurvivesKills(t *testing.T) {
+	t.Parallel()
+	killAtRandom(t, importTrial(t, 700))
+}
+
+// TestImportUndoSurvivesKills does the same with the command that undoes an import.
+func TestImportUndoSurvivesKills(t *testing.T) {
+	t.Parallel()
+	killAtRandom(t, undoTrial(t, 700))
 }

@@ -4,11 +4,12 @@ package e2e
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"punchcard/store"
 )
 
 // leavingShop is a file with two shops, of which one leaves.
@@ -18,15 +19,20 @@ type leavingShop struct {
 	till   string
 	list   string // the cards of the shop as the API lists them
 	card   string
+	since  time.Time // after the file was made
+	before string    // the export of the shop
+	other  string    // the export of the other shop
 }
 
-// newLeavingShop makes the file.
-func newLeavingShop(t *testing.T) (l leavingShop) {
+// newLeavingShop makes the file. The audit logs of both shops have n rows more, so that a kill can meet the copy.
+func newLeavingShop(t *testing.T, n int) (l *leavingShop) {
 	t.Helper()
-	f := newShop(t)
+	f, l := newShop(t), &leavingShop{}
 	f.run("shop", "create", "--name", "Bar Nero")
 	f.run("location", "create", "--shop", "Bar Nero", "--name", "Nord", "--address", "Via Po 1", "--city", "Torino", "--postal-code", "10123",
 		"--country-code", "IT")
+	other := f.api(f.makeKey("create", "--name", "Office", "--shop", "Bar Lux"))
+	issueCard(other, newProgram(other, stampCard), `{"external_ref":"stays"}`)
 	l.key = f.makeKey("create", "--name", "CRM", "--shop", "Bar Nero").Secret
 	l.till = f.makeDevice("--shop", "Bar Nero", "--location", "Nord", "--accept-card-ids").Token
 	api, till := f.server.api(l.key), f.server.till(l.till)
@@ -37,87 +43,168 @@ func newLeavingShop(t *testing.T) (l leavingShop) {
 	}
 	l.list = string(api.Get("/cards?limit=100").Want(200).Body)
 	f.server.stop()
-	// So many rows that a kill can meet each step.
-	sqlExec(t, f.db, `INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, detail, created_at)
-		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<20000)
-		SELECT 1+i%2, 'system', 'card.noted', 4, 1, json_object('note', printf('%.100c', 'x')), 4000000000000 FROM n`)
-	l.source = f.db
+	sqlExec(t, f.db, fmt.Sprintf(`INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, detail, created_at)
+		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%d)
+		SELECT 1+i%%2, 'system', 'card.noted', 4, 1, json_object('note', printf('%%.100c', 'x')), 4000000000000 FROM n`, n))
+	l.source, l.since = f.db, time.Now()
+	l.before = exported(t, copyFile(t, l.source), "Bar Nero", l.since)
+	l.other = exported(t, copyFile(t, l.source), "Bar Lux", l.since)
 	return l
 }
 
-// TestSplitSurvivesKills kills the command that moves a shop at random moments, beside the server of the
-// old file. Afterwards the move is aborted, in some rounds, and then finished: no file is damaged, and
-// the new one has all cards.
-func TestSplitSurvivesKills(t *testing.T) {
-	t.Parallel()
-	chance := rand.New(rand.NewPCG(20261126, 1))
-	l := newLeavingShop(t)
-	const url = "http://127.0.0.1:1"
-	split := func(db, out string) []string {
-		return []string{"shop", "split", "Bar Nero", "--db", db, "--out", out, "--moved-to", url, "--quiet"}
+// closed returns how the shop is closed, or that it is open.
+func (l *leavingShop) closed(t *testing.T, db string) string {
+	t.Helper()
+	return query(t, db, "SELECT ifnull((SELECT ifnull(closed, 'open') FROM shops WHERE name='Bar Nero'), 'gone')")[0]
+}
+
+// stamp makes a write of the shop at a server, whose status must be want.
+func (l *leavingShop) stamp(t *testing.T, p *process, want int) {
+	t.Helper()
+	if r := p.till(l.till).Fetch("POST", p.origin+"/till/v1/cards/"+l.card+"/stamps", []byte(`{"count":1}`),
+		map[string][]string{"Authorization": {"Bearer " + l.till}, "Content-Type": {"application/json"}}); r.Status != want {
+		t.Errorf("a stamp: %d %s, want %d", r.Status, r.Body, want)
 	}
-	whole := func() time.Duration {
-		return duration(t, split(copyFile(t, l.source), filepath.Join(t.TempDir(), "new.db"))...)
-	}
-	usual := min(whole(), whole())
-	states := map[string]int{}
-	for round := range *killsFlag {
+}
+
+// split returns the command that moves the shop.
+func (l *leavingShop) split(db, out string) []string {
+	return []string{"shop", "split", "Bar Nero", "--db", db, "--out", out, "--moved-to", "http://127.0.0.1:1", "--quiet"}
+}
+
+// splitTrial returns a trial of the command that moves a shop, beside the server of the old file. In even
+// rounds a move that has begun is aborted, else finished.
+func (l *leavingShop) splitTrial(t *testing.T) trial {
+	return func(round int, kill killer) string {
 		db, out := copyFile(t, l.source), filepath.Join(t.TempDir(), "new.db")
 		old := startServe(t, db)
 		old.clientsLeave = true
-		begin := time.Now()
-		if killAfter(t, time.Duration(chance.Int64N(int64(usual)*5/4)), split(db, out)...) {
-			usual = time.Since(begin) // the machine may have been slower before
-		}
-		state := query(t, db, "SELECT ifnull(closed, 'open') FROM shops WHERE name='Bar Nero'")[0]
+		defer old.stop()
+		kill(l.split(db, out)...)
+		state := l.closed(t, db)
 		_, missing := os.Stat(out)
-		states[fmt.Sprintf("%s, a new file: %t", state, missing == nil)]++
-		checkFile(t, db)
-		if missing == nil {
-			checkFile(t, out)
-		} else if state == "moved" {
+		left := fmt.Sprintf("%s, a new file: %t", state, missing == nil)
+		wantExport(t, db, "Bar Lux", l.since, l.other, "after a kill")
+		if state != "moved" {
+			wantExport(t, db, "Bar Nero", l.since, l.before, "after a kill")
+		} else if missing != nil {
 			t.Fatal("the shop has moved to a file that is not there")
 		}
-		write := map[string]int{"open": 201, "moving": 503, "moved": 410}[state]
-		stamp := func(p *process, want int) {
-			t.Helper()
-			if r := p.till(l.till).Fetch("POST", p.origin+"/till/v1/cards/"+l.card+"/stamps", []byte(`{"count":1}`),
-				map[string][]string{"Authorization": {"Bearer " + l.till}, "Content-Type": {"application/json"}}); r.Status != want {
-				t.Errorf("round %d, %s: %d %s, want %d", round, state, r.Status, r.Body, want)
-			}
+		if missing == nil {
+			wantExport(t, out, "Bar Nero", l.since, l.before, "in the new file after a kill")
 		}
-		if write != 201 {
-			stamp(old, write)
+		if state != "open" {
+			l.stamp(t, old, map[string]int{"moving": 503, "moved": 410}[state])
 		}
 		if state == "moving" && round%2 == 0 {
-			if r := execute(t, nil, "shop", "split", "Bar Nero", "--db", db, "--abort"); r.code != 0 {
-				t.Fatalf("%+v", r)
-			}
-			stamp(old, 201)
+			succeed(t, "shop", "split", "Bar Nero", "--db", db, "--abort")
+			wantExport(t, db, "Bar Nero", l.since, l.before, "after --abort")
 			if missing == nil {
-				execute(t, nil, split(db, out)...).refused(t, out, "exists already")
+				execute(t, nil, l.split(db, out)...).refused(t, out, "exists already")
 				os.Remove(out)
 			}
-			continue
+			l.stamp(t, old, 201)
+			return left
 		}
-		if r := execute(t, nil, split(db, out)...); r.code != 0 {
-			t.Fatalf("round %d, %s: %+v", round, state, r)
-		}
-		checkFile(t, db)
-		checkFile(t, out)
+		succeed(t, l.split(db, out)...)
+		l.wantMoved(t, db, out)
 		now := startServe(t, out)
 		now.clientsLeave = true
 		if got := string(now.api(l.key).Get("/cards?limit=100").Want(200).Body); got != l.list {
-			t.Errorf("round %d: the cards are\n%s\nwant\n%s", round, got, l.list)
+			t.Errorf("the cards are\n%s\nwant\n%s", got, l.list)
 		}
-		stamp(old, 410)
-		stamp(now, 201)
-		old.stop()
+		l.stamp(t, old, 410)
+		l.stamp(t, now, 201)
 		now.stop()
 		checkFile(t, out)
-		if left, _ := filepath.Glob(out + ".partial*"); len(left) > 0 {
-			t.Errorf("%q are left", left)
-		}
+		return left
 	}
-	t.Logf("the kills left: %v", states)
+}
+
+// wantMoved checks both files of a move that is finished.
+func (l *leavingShop) wantMoved(t *testing.T, db, out string) {
+	t.Helper()
+	if state := l.closed(t, db); state != "moved" {
+		t.Errorf("the shop is %s", state)
+	}
+	wantExport(t, db, "Bar Lux", l.since, l.other, "after the move")
+	wantExport(t, out, "Bar Nero", l.since, l.before, "in the new file")
+	if left, _ := filepath.Glob(out + ".partial*"); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// abortTrial returns a trial of the command that opens a shop again whose move was begun. Afterwards the
+// shop is moved.
+func (l *leavingShop) abortTrial(t *testing.T) trial {
+	moving := copyFile(t, l.source)
+	s := must(store.Open(moving, store.Options{MustExist: true}))
+	err := s.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		_, err := tx.BeginMove(2, "http://127.0.0.1:1")
+		return err
+	}})
+	if cerr := s.Close(); err != nil || cerr != nil {
+		t.Fatal(err, cerr)
+	}
+	return func(_ int, kill killer) string {
+		db, out := copyFile(t, moving), filepath.Join(t.TempDir(), "new.db")
+		abort := []string{"shop", "split", "Bar Nero", "--db", db, "--abort"}
+		kill(abort...)
+		state := l.closed(t, db)
+		wantExport(t, db, "Bar Nero", l.since, l.before, "after a kill")
+		if state == "moving" {
+			succeed(t, abort...)
+		} else {
+			execute(t, nil, abort...).refused(t, "not being moved")
+		}
+		if state := l.closed(t, db); state != "open" {
+			t.Errorf("after --abort the shop is %s", state)
+		}
+		succeed(t, l.split(db, out)...)
+		l.wantMoved(t, db, out)
+		return state
+	}
+}
+
+// deletionTrial returns a trial of the command that deletes a shop. The rows, which a server erases later, are
+// still there.
+func (l *leavingShop) deletionTrial(t *testing.T) trial {
+	return func(_ int, kill killer) string {
+		db := copyFile(t, l.source)
+		remove := []string{"shop", "delete", "Bar Nero", "--confirm", "Bar Nero", "--db", db}
+		kill(remove...)
+		state := l.closed(t, db)
+		wantExport(t, db, "Bar Lux", l.since, l.other, "after a kill")
+		if state == "open" {
+			wantExport(t, db, "Bar Nero", l.since, l.before, "after a kill")
+			succeed(t, remove...)
+		} else {
+			execute(t, nil, remove...).refused(t, "Bar Nero")
+		}
+		if got := query(t, db, `SELECT closed||' '||(SELECT count(*) FROM keys WHERE shop_id=2 AND revoked_at IS NULL)||' '||
+			(SELECT count(*) FROM devices WHERE shop_id=2 AND revoked_at IS NULL) FROM shops WHERE id=2`)[0]; got != "deleted 0 0" {
+			t.Errorf("the shop, its live keys and its live tills are: %s", got)
+		}
+		return state
+	}
+}
+
+// TestSplitSurvivesKills kills the command that moves a shop at random moments. No file is damaged, the
+// exports are those of before, and the new file has all cards.
+func TestSplitSurvivesKills(t *testing.T) {
+	t.Parallel()
+	killAtRandom(t, newLeavingShop(t, 20000).splitTrial(t))
+}
+
+// TestSplitAbortSurvivesKills kills the command that aborts a move at random moments.
+func TestSplitAbortSurvivesKills(t *testing.T) {
+	t.Parallel()
+	killAtRandom(t, newLeavingShop(t, 200).abortTrial(t))
+}
+
+// TestShopDeletionSurvivesKills kills the command that deletes a shop at random moments: all of the shop is
+// there, or nothing can be reached.
+func TestShopDeletionSurvivesKills(t *testing.T) {
+	t.Parallel()
+	killAtRandom(t, newLeavingShop(t, 200).deletionTrial(t))
 }
