@@ -235,22 +235,11 @@ func TestDiskFull(t *testing.T) {
 func TestRestoreKilledAtEachCall(t *testing.T) {
 	t.Parallel()
 	old, backup := crashedFolder(t), backupOf(t, "Bar Nero")
-	for _, call := range []string{"?rename,renameat", "?link,linkat", "?unlink,unlinkat", "fsync", "ftruncate", "pwrite64"} {
+	for _, call := range changingCalls {
 		step, swapped := 1, 0
 		for n := 1; ; n += step {
 			what := fmt.Sprintf("killed at %s %d", call, n)
-			s, whole := killRestore(t, old, backup, what, func(args ...string) bool {
-				cmd := exec.Command("strace", append([]string{
-					"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e",
-					fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), binary(),
-				}, args...)...)
-				cmd.Env = environment(nil)
-				out, err := cmd.CombinedOutput()
-				if err != nil && !strings.Contains(err.Error(), "killed") {
-					t.Fatalf("%s: %v: %s", what, err, out)
-				}
-				return err == nil
-			})
+			s, whole := killRestore(t, old, backup, what, func(args ...string) bool { return killAtCall(t, call, n, args...) })
 			if s {
 				swapped++
 			}
