@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -71,8 +73,8 @@ func TestKilledErasureContinues(t *testing.T) {
 			continue
 		}
 		for name, rows := range f.rowsOf() {
-			if len(rows) != len(before[name]) {
-				t.Errorf("%s has %d rows, want %d", name, len(rows), len(before[name]))
+			if want := before[name]; !slices.Equal(rows, want) {
+				t.Errorf("%s has\n%s\nwant\n%s", name, strings.Join(rows, "\n"), strings.Join(want, "\n"))
 			}
 		}
 		break
