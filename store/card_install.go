@@ -88,7 +88,7 @@ func (tx *Tx) Install(token string, f InstallFields) (out Installation, err erro
 	if err := checkInstallable(shown.Status); err != nil {
 		return out, err
 	}
-	out = Installation{CardURL: tx.s.pageURL(root, p.generation()), Platform: f.Platform.V, InstalledAt: tx.Now}
+	out = Installation{CardURL: tx.pageURL(shop, root, p.generation()), Platform: f.Platform.V, InstalledAt: tx.Now}
 	if shown.InstalledAt.Valid {
 		out.InstalledAt = shown.InstalledAt.V
 		tx.one(into(&out.Platform), "SELECT platform FROM cards WHERE id=?", shown.key)

@@ -117,7 +117,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	}
 	out = IssuedCard{ID: tx.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
 		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
-	token := tx.makeInstallLink(&out, card, at.reference)
+	token := tx.makeInstallLink(&out, a.Shop, card, at.reference)
 	tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value,
 		initial_value, expires_at, activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at,
 		client_reference, stamps_count, opening_stamps, opening_left)
@@ -220,14 +220,14 @@ func (tx *Tx) checkExternalRef(shop, program, root int64, ref Null[string]) erro
 // makeInstallLink makes a new install link for a chain and returns its token, which
 // follows from the reference if there is one. The earlier link ends when the caller
 // stores the hash of the token.
-func (tx *Tx) makeInstallLink(out *IssuedCard, root int64, reference Null[string]) (token string) {
+func (tx *Tx) makeInstallLink(out *IssuedCard, shop, root int64, reference Null[string]) (token string) {
 	tx.touchCard(root)
 	if reference.Valid {
 		token = tx.s.referencedInstallToken(root, reference.V)
 	} else {
 		token = tx.newInstallToken(root)
 	}
-	out.InstallURL = tx.s.installURL(token)
+	out.InstallURL = tx.installURL(shop, token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
 	return token
 }
@@ -248,7 +248,7 @@ func (c *card) issued() IssuedCard {
 // if send is true, mails it.
 func (tx *Tx) replaceInstallLink(shop int64, c card, send Opt[bool]) (out IssuedCard, err error) {
 	out = c.issued()
-	token := tx.makeInstallLink(&out, c.root, Null[string]{})
+	token := tx.makeInstallLink(&out, shop, c.root, Null[string]{})
 	tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root)
 	tx.deleteMail(c.root)
 	tx.sendMail(out, shop, c.root, token, c.ProgramName, send)

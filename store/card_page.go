@@ -37,9 +37,9 @@ func (s *Store) pageToken(root, generation int64) string {
 	return string(s.seal(nil, kindCardPage, uint64(generation), root))
 }
 
-// pageURL returns the URL of a chain's page.
-func (s *Store) pageURL(root, generation int64) string {
-	return s.opts.PublicURL + "/c/" + s.pageToken(root, generation)
+// pageURL returns the URL of the page of a shop's chain.
+func (q *queries) pageURL(shop, root, generation int64) string {
+	return q.publicURLOf(shop) + "/c/" + q.s.pageToken(root, generation)
 }
 
 // isPageToken reports whether a token is that of a page rather than an install link.

@@ -92,14 +92,16 @@ func (q *queries) enrolmentOf(shop int64, id string) (e enrolment, err error) {
 }
 
 // joinURL returns the URL of the form with an address.
-func (s *Store) joinURL(slug string) string { return s.opts.PublicURL + "/join/" + slug }
+func (q *queries) joinURL(shop int64, slug string) string {
+	return q.publicURLOf(shop) + "/join/" + slug
+}
 
 // publicEnrolment returns what people see of an enrolment. version is the newest one of its consents.
-func (s *Store) publicEnrolment(e enrolment, version int64) Enrolment {
+func (q *queries) publicEnrolment(e enrolment, version int64) Enrolment {
 	out := e.Enrolment
 	out.ConsentVersion = version
 	if e.Slug.Valid {
-		out.URL = Some(s.joinURL(e.Slug.V))
+		out.URL = Some(q.joinURL(e.shop, e.Slug.V))
 	}
 	return out
 }
@@ -112,7 +114,7 @@ func (q *queries) consentVersion(program int64) int64 {
 func (v *View) Enrolment(shop int64, id string) (out Enrolment, err error) {
 	v.snapshot()
 	e, err := v.enrolmentOf(shop, id)
-	return v.s.publicEnrolment(e, v.consentVersion(e.program)), err
+	return v.publicEnrolment(e, v.consentVersion(e.program)), err
 }
 
 // UpdateEnrolment changes how customers make cards of a program themselves, also of a
@@ -136,7 +138,7 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 		return out, refuse(Conflict, "Another form has this address. Choose another one.")
 	}
 	if e == old {
-		return tx.s.publicEnrolment(e, version), tx.failed
+		return tx.publicEnrolment(e, version), tx.failed
 	}
 	if e.Consent != old.Consent || e.PrivacyURL != old.PrivacyURL {
 		e.consent = 0
@@ -151,7 +153,7 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT (program_id) DO UPDATE SET enabled=?2, slug=?3, name_field=?4, email_field=?5,
 		phone_field=?6, consent=?7, max_cards=?8`, e.program, e.Enabled, e.Slug, e.Name, e.Email, e.Phone, e.consent, e.MaxCards)
 	tx.audit(shop, "program.update_enrolment", KindProgram, e.program, "")
-	return tx.s.publicEnrolment(e, version), tx.failed
+	return tx.publicEnrolment(e, version), tx.failed
 }
 
 // errGivesMoney refuses cards that customers make themselves and that begin with money.

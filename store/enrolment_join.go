@@ -69,7 +69,7 @@ func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
 		Consent:    e.Consent,
 		PrivacyURL: e.PrivacyURL,
 		Version:    e.consent,
-		URL:        v.s.joinURL(e.Slug.V),
+		URL:        v.joinURL(e.shop, e.Slug.V),
 		Mails:      v.s.mails(),
 	}
 	j.Shop = v.shop(e.shop)

@@ -197,7 +197,7 @@ func (v *View) addLostCard(m *QueuedMail, root int64) {
 		return
 	}
 	card.Program = cmp.Or(programs[m.Language], card.Program)
-	card.Link = v.s.pageURL(root, generation)
+	card.Link = v.pageURL(shop, root, generation)
 	if len(m.Lost.Cards) == 0 {
 		m.To, m.root, m.shop = to, root, shop
 		m.CardID, m.Shop, m.Program, m.Link = v.ID(KindCard, root), card.Shop, card.Program, card.Link

@@ -28,8 +28,10 @@ const (
 	MailLost = "lost_cards" // its links are those of the cards with an email
 )
 
-// installURL returns the install link with a token.
-func (s *Store) installURL(token string) string { return s.opts.PublicURL + "/i/" + token }
+// installURL returns the install link of a shop's card with a token.
+func (q *queries) installURL(shop int64, token string) string {
+	return q.publicURLOf(shop) + "/i/" + token
+}
 
 // checkSendEmail returns a detail if send_email is true without an address.
 func checkSendEmail(send Opt[bool], to Null[string]) []Detail {
@@ -172,7 +174,7 @@ func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
 			CardID:   m.CardID,
 			To:       h.Card.HolderEmail.V,
 			Program:  cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name),
-			Link:     v.s.installURL(m.Token),
+			Link:     v.installURL(m.shop, m.Token),
 			At:       m.At,
 			Language: h.Shop.Language,
 		}

@@ -58,7 +58,7 @@ var declared = []declaration{
 	{"meta", Secret, Hidden, "id_secret id_check"},
 	{"meta", Fixed, Whole, "public_url"},
 	{"shops", Chosen, Whole, "name"},
-	{"shops", Fixed, Whole, "mode timezone subscription_state currency language country_code closed moved_to"},
+	{"shops", Fixed, Whole, "mode timezone subscription_state currency language country_code closed moved_to public_url"},
 	{"keys", Chosen, Whole, "name"},
 	{"keys", Fixed, Whole, "class prefix scopes"},
 	{"keys", Secret, Hidden, "hash"},

@@ -43,8 +43,10 @@ CREATE TABLE shops (
   closed_at          INTEGER,             -- since when; of a shop that was moved into this file, when its move began
   moved_to           TEXT,                -- public URL of the server that it moves to
   forget_after_months INTEGER,            -- cards that were not seen for longer are erased; null: none
-  forget_since       INTEGER              -- when that was switched on or made shorter; nothing is erased in the month after it
+  forget_since       INTEGER,             -- when that was switched on or made shorter; nothing is erased in the month after it
+  public_url         TEXT                 -- what links of its cards and tills begin with; null: that of the server
 ) STRICT;
+CREATE UNIQUE INDEX shops_public_url ON shops (public_url);
 
 CREATE TABLE keys (
   id                  INTEGER PRIMARY KEY,

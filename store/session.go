@@ -52,8 +52,9 @@ type ShopRole struct {
 	Role string
 	Mode string // live or test
 	// Timezone and Currency are those in which pages show times and amounts.
-	Timezone string
-	Currency string
+	Timezone  string
+	Currency  string
+	PublicURL string // empty: it has none of its own
 }
 
 // EndReason says why a session is no longer valid at a time, "" if it is valid.
@@ -102,9 +103,10 @@ func (v *View) addShops(id *SessionIdentity, lookedAt int64) {
 		sql = " FROM shops s LEFT JOIN memberships m ON m.shop_id=s.id AND m.user_id=? WHERE ifnull(closed, 'moving')='moving'" +
 			" ORDER BY s.id"
 	}
-	cols := "s.id, s.name, ifnull(m.role, 'owner'), s.mode, s.timezone, s.currency, s.closed, s.moved_to, s.require_totp"
+	cols := "s.id, s.name, ifnull(m.role, 'owner'), s.mode, s.timezone, s.currency, ifnull(s.public_url, ''), s.closed, s.moved_to," +
+		" s.require_totp"
 	for r := range v.each("SELECT "+cols+sql, id.User) {
-		sr := ShopRole{Shop: r.int(), Name: r.str(), Role: r.str(), Mode: r.str(), Timezone: r.str(), Currency: r.str()}
+		sr := ShopRole{Shop: r.int(), Name: r.str(), Role: r.str(), Mode: r.str(), Timezone: r.str(), Currency: r.str(), PublicURL: r.str()}
 		sr.ID = v.ID(KindShop, sr.Shop)
 		var closing Closing
 		r.scan(&closing.State, &closing.MovedTo)

@@ -39,6 +39,7 @@ type Shop struct {
 	RequireTOTP       bool         `json:"require_totp" doc:"Whether owners and managers need a second factor."`
 	CountryCode       Null[string] `json:"country_code" doc:"ISO 3166-1 alpha-2. Phone numbers without a country are read as of this one."`
 	Closed            Null[string] `json:"closed" enum:"moving,moved" doc:"Null: it is open. While it moves to a file of its own its data can be read; afterwards nothing can."`
+	PublicURL         Null[string] `json:"public_url" doc:"What the links of its cards and tills begin with; null: the public URL of the server."`
 	MovedTo           Null[string] `json:"moved_to" doc:"Public URL of the server that it moves to."`
 	ForgetAfterMonths Null[int64]  `json:"forget_after_months" doc:"Cards that were not seen for longer are erased with their persons' data. Null: none."`
 	ForgetSince       Null[Time]   `json:"forget_since" doc:"When that was switched on or made shorter. Nothing is erased in the month after it."`
@@ -62,17 +63,18 @@ type ShopFields struct {
 	Language          Opt[string] `json:"language" enum:"en,it,es,fr,de,pt" doc:"Of the shop's pages and mail. Default en."`
 	RequireTOTP       Opt[bool]   `json:"require_totp" doc:"Whether owners and managers need a second factor. Default false."`
 	CountryCode       Opt[string] `json:"country_code" format:"country" patch:"nullable" doc:"Two letters A-Z, ISO 3166-1."`
+	PublicURL         Opt[string] `json:"public_url" min:"1" max:"300" patch:"nullable" doc:"What the links of its cards and tills begin with: https and a host that no other shop has, such as https://cards.example.com. Null: the public URL of the server."`
 	ForgetAfterMonths Opt[int64]  `json:"forget_after_months" min:"12" max:"120" patch:"nullable" doc:"Erase cards that were not seen for longer, with their persons' data."`
 }
 
 var shopCols = `id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at, included_locations,
-	max_locations, max_cards, currency, language, require_totp, country_code, closed, moved_to, forget_after_months,
+	max_locations, max_cards, currency, language, require_totp, country_code, closed, public_url, moved_to, forget_after_months,
 	forget_since, created_at, updated_at`
 
 func (g IDs) scanShop(r *rows) (s Shop) {
 	r.scan(g.into(KindShop, &s.ID), &s.Name, &s.Mode, &s.Timezone, &s.SubscriptionState, &s.APIAddon, &s.MCPAccess, &s.GrantExpiresAt,
-		&s.IncludedLocations, &s.MaxLocations, &s.MaxCards, &s.Currency, &s.Language, &s.RequireTOTP, &s.CountryCode, &s.Closed, &s.MovedTo,
-		&s.ForgetAfterMonths, &s.ForgetSince, &s.CreatedAt, &s.UpdatedAt)
+		&s.IncludedLocations, &s.MaxLocations, &s.MaxCards, &s.Currency, &s.Language, &s.RequireTOTP, &s.CountryCode, &s.Closed, &s.PublicURL,
+		&s.MovedTo, &s.ForgetAfterMonths, &s.ForgetSince, &s.CreatedAt, &s.UpdatedAt)
 	return s
 }
 
@@ -143,9 +145,9 @@ func CheckTimezone(name Opt[string]) []Detail {
 	return nil
 }
 
-// Check validates the time zone and the currency.
+// Check validates the time zone, the currency and the public URL.
 func (f ShopFields) Check(Time) []Detail {
-	return append(CheckTimezone(f.Timezone), CheckCurrency(f.Currency)...)
+	return slices.Concat(CheckTimezone(f.Timezone), CheckCurrency(f.Currency), checkShopURL(f.PublicURL))
 }
 
 // CreateShop creates a shop. Unless f says otherwise it is a live shop with an
@@ -157,10 +159,13 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	sh = Shop{Mode: "live", Timezone: "UTC", SubscriptionState: "active", APIAddon: true, MCPAccess: true, IncludedLocations: 1,
 		Currency: "EUR", Language: "en"}
 	merge(&sh, f)
+	if err := tx.setShopURL(&sh, 0); err != nil {
+		return 0, sh, err
+	}
 	sh.noteForgetting(Shop{}, tx.Now)
 	key = tx.insert(`INSERT INTO shops (id, mode, created_at, name, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
 		included_locations, max_locations, max_cards, currency, language, require_totp, country_code, forget_after_months, forget_since,
-		updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append([]any{tx.nextKey("shops"), sh.Mode, tx.Now}, sh.values(tx.Now)...)...)
+		public_url, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append([]any{tx.nextKey("shops"), sh.Mode, tx.Now}, sh.values(tx.Now)...)...)
 	tx.bumpAuth() // operators see all shops
 	tx.audit(key, "shop.create", KindShop, key, "")
 	sh = tx.shop(key)
@@ -179,13 +184,16 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	changed := old
 	merge(&changed, f)
 	changed.Mode = old.Mode
+	if err := tx.setShopURL(&changed, key); err != nil {
+		return sh, err
+	}
 	if changed == old {
 		return old, nil
 	}
 	changed.noteForgetting(old, tx.Now)
 	tx.exec(`UPDATE shops SET name=?, timezone=?, subscription_state=?, api_addon=?, mcp_access=?, grant_expires_at=?,
 		included_locations=?, max_locations=?, max_cards=?, currency=?, language=?, require_totp=?, country_code=?,
-		forget_after_months=?, forget_since=?, updated_at=? WHERE id=?`, append(changed.values(tx.Now), key)...)
+		forget_after_months=?, forget_since=?, public_url=?, updated_at=? WHERE id=?`, append(changed.values(tx.Now), key)...)
 	if changed.APIAddon != old.APIAddon {
 		tx.exec("UPDATE keys SET disabled_by_plan_at=? WHERE shop_id=? AND class='api' AND revoked_at IS NULL",
 			Null[Time]{tx.Now, !changed.APIAddon}, key)
@@ -210,7 +218,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 func (sh Shop) values(now Time) []any {
 	return []any{sh.Name, sh.Timezone, sh.SubscriptionState, sh.APIAddon, sh.MCPAccess, sh.GrantExpiresAt, sh.IncludedLocations,
 		sh.MaxLocations, sh.MaxCards, sh.Currency, sh.Language, sh.RequireTOTP, sh.CountryCode, sh.ForgetAfterMonths,
-		sh.ForgetSince, now}
+		sh.ForgetSince, sh.PublicURL, now}
 }
 
 // bumpAuth makes every process read identities, and whatever else it caches for

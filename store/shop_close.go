@@ -156,7 +156,7 @@ func (tx *Tx) DeleteShop(shop int64, name string) (sh Shop, err error) {
 
 // endShop does what DeleteShop does to a shop.
 func (tx *Tx) endShop(shop int64) {
-	tx.exec("UPDATE shops SET closed=?, closed_at=?, moved_to=NULL WHERE id=?", shopDeleted, tx.Now, shop)
+	tx.exec("UPDATE shops SET closed=?, closed_at=?, moved_to=NULL, public_url=NULL WHERE id=?", shopDeleted, tx.Now, shop)
 	tx.exec("UPDATE keys SET revoked_at=? WHERE shop_id=? AND revoked_at IS NULL", tx.Now, shop)
 	tx.exec("UPDATE devices SET revoked_at=? WHERE shop_id=? AND revoked_at IS NULL", tx.Now, shop)
 	tx.exec(deleteWebhooks+"shop_id=?2 AND deleted_at IS NULL", tx.Now, shop)

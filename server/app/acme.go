@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +17,8 @@ import (
 
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
+
+	"punchcard/store"
 )
 
 // The waits after failures to obtain a certificate. Each attempt is an order to the CA,
@@ -29,8 +29,6 @@ const (
 )
 
 var (
-	acmeHost = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-
 	// ecdsaSuites are those of a client that takes certificates with ECDSA keys.
 	// Every browser since 2014 does, so one certificate for each host is enough.
 	ecdsaSuites = []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}
@@ -54,7 +52,7 @@ func (c *Config) setTLSAuto() error {
 	hosts := make([]string, 0, len(c.TLSAuto))
 	for _, name := range c.TLSAuto {
 		host := strings.ToLower(strings.TrimSuffix(name, "."))
-		if _, err := netip.ParseAddr(host); err == nil || len(host) > 253 || !acmeHost.MatchString(host) {
+		if !store.IsHostName(host) {
 			return fmt.Errorf("--tls-auto (PUNCHCARD_TLS_AUTO): must be host names such as cards.example.com, not %q", name)
 		}
 		if !slices.Contains(hosts, host) {
@@ -100,16 +98,19 @@ func checkTLSCache(dir string) error {
 	return nil
 }
 
-// acmeCertificates are certificates that a CA issues by ACME, one for each host. They
-// are obtained at the start, kept in a folder, and renewed when a third of their time
-// is left.
+// acmeCertificates are certificates that a CA issues by ACME, one for each host: those of
+// --tls-auto, and those of the shops that have a public URL of their own. They are obtained
+// at the start, kept in a folder, and renewed when a third of their time is left. That of a
+// host that a shop gets later is obtained by the first request, or within an hour.
 type acmeCertificates struct {
 	manager *autocert.Manager
 	log     *slog.Logger
 	now     func() time.Time
+	hosts   []string     // of --tls-auto
+	shops   *store.Store // has the hosts of the shops; nil until it is open
 
-	mu    sync.Mutex
-	hosts []*acmeState
+	mu     sync.Mutex
+	states map[string]*acmeState // by host
 }
 
 // acmeState is what is known of one host's certificate.
@@ -127,28 +128,53 @@ func newACMECertificates(c *Config) (*acmeCertificates, error) {
 	if err := checkTLSCache(c.TLSCache); err != nil {
 		return nil, err
 	}
-	a := &acmeCertificates{log: c.Log, now: time.Now, manager: &autocert.Manager{
+	a := &acmeCertificates{log: c.Log, now: time.Now, hosts: c.TLSAuto, states: map[string]*acmeState{}}
+	a.manager = &autocert.Manager{
 		Prompt:     autocert.AcceptTOS,
 		Cache:      loggedCache{autocert.DirCache(c.TLSCache), c.Log},
-		HostPolicy: only(c.TLSAuto),
+		HostPolicy: a.admit,
 		Client:     &acme.Client{DirectoryURL: c.ACMEURL, UserAgent: "punchcard/" + Version},
-	}}
-	for _, host := range c.TLSAuto {
-		a.hosts = append(a.hosts, &acmeState{host: host})
 	}
 	return a, nil
 }
 
-// only returns a policy that admits the hosts alone. Challenges over plain http may name
-// the port, where that is not 80.
-func only(hosts []string) autocert.HostPolicy {
-	return func(_ context.Context, host string) error {
-		name, _, _ := strings.Cut(host, ":")
-		if !slices.Contains(hosts, strings.ToLower(name)) {
-			return fmt.Errorf("--tls-auto does not name %q", name)
-		}
+// admit is the policy of autocert, which returns an error for a host that is none of the
+// server's. Challenges over plain http may name the port, where that is not 80.
+func (a *acmeCertificates) admit(_ context.Context, host string) error {
+	name, _, _ := strings.Cut(host, ":")
+	if a.state(strings.ToLower(name)) == nil {
+		return fmt.Errorf("neither --tls-auto nor a shop's public URL names %q", name)
+	}
+	return nil
+}
+
+// state returns what is known of the certificate of a host, nil if the host is none of the server's.
+func (a *acmeCertificates) state(host string) *acmeState {
+	if !slices.Contains(a.hosts, host) && (a.shops == nil || a.shops.ShopURL(host) == "") {
 		return nil
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.states[host]
+	if s == nil {
+		s = &acmeState{host: host}
+		a.states[host] = s
+	}
+	return s
+}
+
+// all returns what is known of the certificate of each host.
+func (a *acmeCertificates) all() (all []*acmeState) {
+	hosts := a.hosts
+	if a.shops != nil {
+		hosts = slices.Concat(hosts, a.shops.ShopHosts())
+	}
+	for i, host := range hosts {
+		if s := a.state(host); s != nil && !slices.Contains(hosts[:i], host) {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // loggedCache logs what cannot be written to a cache, which autocert does not report.
@@ -178,12 +204,11 @@ func (a *acmeCertificates) get(hello *tls.ClientHelloInfo) (*tls.Certificate, er
 	if slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) {
 		return a.manager.GetCertificate(hello)
 	}
-	name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
-	at := slices.IndexFunc(a.hosts, func(s *acmeState) bool { return s.host == name })
-	if at < 0 {
+	s := a.state(strings.ToLower(strings.TrimSuffix(hello.ServerName, ".")))
+	if s == nil {
 		return nil, fmt.Errorf("no certificate for %q", hello.ServerName)
 	}
-	return a.obtain(a.hosts[at])
+	return a.obtain(s)
 }
 
 // obtain returns the certificate of a host. After a failure to obtain one it orders
@@ -218,7 +243,7 @@ func (a *acmeCertificates) obtain(s *acmeState) (*tls.Certificate, error) {
 // since autocert has renewed them. It returns when to call it again.
 func (a *acmeCertificates) refresh() (wait time.Duration) {
 	wait = certificateInterval
-	for _, s := range a.hosts {
+	for _, s := range a.all() {
 		if _, err := a.obtain(s); err != nil {
 			a.mu.Lock()
 			wait = min(wait, max(s.retryAt.Sub(a.now()), time.Second))
@@ -229,9 +254,10 @@ func (a *acmeCertificates) refresh() (wait time.Duration) {
 }
 
 func (a *acmeCertificates) list() (list []Certificate) {
+	all := a.all()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, s := range a.hosts {
+	for _, s := range all {
 		c := Certificate{Host: s.host, Begins: s.begins, Ends: s.ends, Renewed: true}
 		if s.err != nil {
 			c.Problem = s.err.Error()

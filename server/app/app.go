@@ -141,6 +141,9 @@ func Start(c Config) (*App, error) {
 		ln.close()
 		return nil, err
 	}
+	if own, ok := certs.(*acmeCertificates); ok {
+		own.shops = a.Store
+	}
 	if c.Metrics != nil {
 		c.Metrics.Watch(a.Store, BuildVersion(), ln.each.refused.Load)
 		mux := http.NewServeMux()

@@ -55,7 +55,7 @@ func (c Certificate) EndsSoon(now time.Time) bool {
 }
 
 // Certificates returns the certificates of the server's own TLS: one for each host of
-// --tls-auto, or that of --tls-cert. It is empty over plain http.
+// --tls-auto and of a shop, or that of --tls-cert. It is empty over plain http.
 func (a *App) Certificates() []Certificate {
 	if a.certs == nil {
 		return nil

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/server/kernel"
 )
 
 // TestSetTLSAuto checks the rules and defaults of --tls-auto and the flags beside it.
@@ -215,10 +217,16 @@ func TestRedirectToHTTPS(t *testing.T) {
 		{"https://cards.example.com", "GET", "//evil.example/x", "cards.example.com", "", "https://cards.example.com//evil.example/x"},
 		{"https://cards.example.com:8443", "GET", "/", "www.example.com", "", "https://www.example.com:8443/"},
 		{"https://cards.example.com:8443/shop", "GET", "/", "[::1]:80", "", "https://cards.example.com:8443/"},
+		{"https://cards.example.com", "GET", "/c/T", "Shop.example:80", "", "https://shop.example:9443/c/T"},
 		{"https://cards.example.com", "POST", "/sign-in", "cards.example.com", "", ""},
 		{"https://cards.example.com", "GET", "/api/public/v1/me", "cards.example.com", "Bearer tsk_x", ""},
 	} {
-		a.conf.PublicURL, a.conf.TLSAuto = c.public, []string{"cards.example.com", "www.example.com"}
+		hosts, err := kernel.NewHosts(c.public, nil)
+		noError(t, err)
+		a.instance.hosts = hosts.WithShops(c.public, func(host string) string {
+			return map[string]string{"shop.example": "https://shop.example:9443"}[host]
+		})
+		a.conf.TLSAuto = []string{"cards.example.com", "www.example.com"}
 		r := httptest.NewRequest(c.method, c.target, nil)
 		r.Host = c.host
 		if c.auth != "" {

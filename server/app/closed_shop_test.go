@@ -102,9 +102,22 @@ func TestClosedShop(t *testing.T) {
 		return err
 	})
 	check("moved", func(i int) string { return calls[i].moved })
+	// While the host of the shop still leads to the old server, no browser is led in circles.
+	write(func(tx *store.Tx) error {
+		return failed(tx.BeginMove(shop, "https://"+strings.TrimPrefix(s.Origin, "http://")))
+	})
+	for _, what := range []string{"link", "dashboard"} {
+		if got := answer(what); got != "503" {
+			t.Errorf("moved with its host, %s: %s", what, got)
+		}
+	}
+	write(func(tx *store.Tx) error { return failed(tx.BeginMove(shop, "https://new.example.com")) })
 	write(func(tx *store.Tx) error {
 		_, err := tx.DeleteShop(shop, s.Value("SELECT name FROM shops WHERE id=?", shop))
 		return err
 	})
 	check("deleted", func(i int) string { return calls[i].deleted })
 }
+
+// failed returns the error of a write.
+func failed[T any](_ T, err error) error { return err }

@@ -39,7 +39,7 @@ func (i *instance) mountFixture(
 		Clock:     c.Dev.Clock,
 		Mail:      &i.mail,
 		Ready:     i.Ready,
-		PublicURL: c.PublicURL,
+		Hosts:     i.hosts,
 		Settle:    i.settle,
 		Due:       i.due,
 		Context:   i.ctx,

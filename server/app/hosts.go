@@ -37,10 +37,10 @@ func (a *App) handler() http.Handler {
 		if !a.conf.Dev.Bare {
 			h = http.HandlerFunc(a.serveFixture)
 		}
-		h = a.refuseForeign(h, func() *kernel.Kernel {
+		h = a.refuseForeign(h, func() *instance {
 			a.gate.RLock()
 			defer a.gate.RUnlock()
-			return a.instance.kernel
+			return a.instance
 		})
 	}
 	if a.certs != nil {
@@ -91,34 +91,35 @@ func audienceOf(path string) audience {
 // the paths of people and assistants. A fixture's control API has no key, so there it
 // concerns every path: nothing else keeps pages on the internet from using the control
 // API with the browser of whoever reads them.
-func (a *App) checkForeign(r *http.Request) error {
+func (a *App) checkForeign(hosts *kernel.Hosts, r *http.Request) error {
 	who := audienceOf(r.URL.Path)
 	if who == anybody && a.conf.Dev == nil {
 		return nil
 	}
-	if err := a.hosts.CheckHost(r); err != nil {
+	if err := hosts.CheckHost(r); err != nil {
 		return err
 	}
 	switch {
 	case who == assistants:
-		return a.hosts.CheckOriginOf(r, a.conf.MCPAllowOrigins)
+		return hosts.CheckOriginOf(r, a.conf.MCPAllowOrigins)
 	case holder.IsForm(r):
 		return nil // it checks the origin itself
 	}
-	return a.hosts.CheckOrigin(r)
+	return hosts.CheckOrigin(r)
 }
 
 // refuseForeign returns a handler that answers only the requests to which checkForeign
-// has no objection. k returns the kernel that answers the others.
-func (a *App) refuseForeign(h http.Handler, k func() *kernel.Kernel) http.Handler {
+// has no objection. current returns the instance, whose kernel answers the others.
+func (a *App) refuseForeign(h http.Handler, current func() *instance) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch err := a.checkForeign(r); {
+		i := current()
+		switch err := a.checkForeign(i.hosts, r); {
 		case err == nil:
 			h.ServeHTTP(w, r)
 		case r.URL.Path == mcp.Path:
-			mcp.RefuseForeign(k(), w, r, err)
+			mcp.RefuseForeign(i.kernel, w, r, err)
 		default:
-			k().RefuseRequest(w, r, err)
+			i.kernel.RefuseRequest(w, r, err)
 		}
 	})
 }

@@ -21,7 +21,7 @@ const (
 
 // foreign asks checkForeign about a request and returns what it found fault with.
 func foreign(a *App, r *http.Request) refusal {
-	switch err := a.checkForeign(r); {
+	switch err := a.checkForeign(a.hosts, r); {
 	case err == nil:
 		return answered
 	case strings.Contains(err.Error(), "Host header"):
@@ -192,7 +192,7 @@ func TestRefuseForeign(t *testing.T) {
 	t.Parallel()
 	a := startServe(t, "https://cards.example.com")
 	reached := 0
-	h := a.refuseForeign(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }), nil)
+	h := a.refuseForeign(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }), func() *instance { return a.instance })
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "https://cards.example.com/dashboard/stub", nil))
 	if reached != 1 {
 		t.Error("the handler was not reached")

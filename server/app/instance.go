@@ -35,6 +35,7 @@ type instance struct {
 	Ready *seed.Ready // nil with serve
 
 	kernel *kernel.Kernel
+	hosts  *kernel.Hosts // of the server and the shops
 	mcp    *mcp.Face
 	mail   dev.Mailbox // of a fixture
 
@@ -104,7 +105,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	if err != nil {
 		return err
 	}
-	i.Store = st
+	i.Store, i.hosts = st, a.hosts.WithShops(c.PublicURL, st.ShopURL)
 	i.housekeeping = newHousekeeping(st, c.Log)
 	// Delete what expired while no server ran. This also fails if the file cannot be
 	// written, which SQLite opens for reading.
@@ -134,7 +135,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	router := k.Router()
 	keys := api.NewGuard(st, c.rate())
 	k.Mount(router, api.Prefix, restRoutes(), keys)
-	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()).AcceptCookies(c.PublicURL, a.hosts))
+	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()).AcceptCookies(i.hosts))
 	i.mountPages(a, &c, k, router)
 	if c.Dev == nil {
 		return i.checkServed(c)
@@ -182,18 +183,18 @@ func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httpr
 		PerDay: c.Limits.MCPKeyDailyCallBudget, Version: Version})
 	i.mcp.Mount(router)
 	i.services = append(i.services, newLoop(i.countCalls))
-	(&tillpage.Pages{Kernel: k, PublicURL: c.PublicURL}).Mount(router)
-	cards := holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress})
+	(&tillpage.Pages{Kernel: k, Hosts: i.hosts}).Mount(router)
+	cards := holder.New(holder.Config{Kernel: k, Hosts: i.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress})
 	cards.Mount(router)
 	pages := dashboard.New(dashboard.Config{
-		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
+		Kernel: k, Hosts: i.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
 		Status: func() dashboard.Status { return a.status(i) }, Fixture: c.Dev != nil, CustomHeaders: c.CustomHeaders, Receivers: receivers,
 		Clients: clients, Mails: c.Mail != nil || c.Dev != nil,
 	})
 	a.mountPublic(router, k, i.samples)
 	i.Handler = k.RefuseEmptySegments(pages.Mount(router))
 	if c.Dev == nil { // inside KeepEscapedSlashes, so that the rule sees the paths as the router does
-		i.Handler = a.refuseForeign(i.Handler, func() *kernel.Kernel { return k })
+		i.Handler = a.refuseForeign(i.Handler, func() *instance { return i })
 	}
 	i.Handler = kernel.KeepEscapedSlashes(i.Handler)
 }

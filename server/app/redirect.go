@@ -16,12 +16,12 @@ const maxRedirected = 128
 
 // redirectToHTTPS returns the handler of plain http beside the server's own TLS: it
 // sends browsers to https, on the host that they asked for if the server has a
-// certificate for that, else on the public URL's. It refuses what may change something
+// certificate for that, else on the server's public URL. It refuses what may change something
 // or has a credential, so that a program that sends it in the clear does not go on
 // doing so unnoticed.
 func (a *App) redirectToHTTPS() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		target, err := url.Parse(a.conf.PublicURL)
+		target, err := url.Parse(a.instance.hosts.URLOf(r))
 		if err != nil || r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Authorization") != "" {
 			a.instance.kernel.RefuseRequest(
 				w,

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,7 +76,7 @@ type invocation struct {
 	liftedBy string // the flags that raise a maximum
 	// fill fills in fields, whose texts are in the language of the shop. The store is nil before the
 	// file is opened.
-	fill func(form url.Values, language string, st *store.Store) error
+	fill func(form url.Values, sh store.Shop, st *store.Store) error
 }
 
 // output is where a command prints the answer of an operation as text.
@@ -186,7 +187,7 @@ func (b *Bound) prepare(i *invocation) error {
 	}
 	complete := maps.Clone(i.args.Fields)
 	if i.fill != nil {
-		if err := i.fill(complete, "en", nil); err != nil { // the language changes texts alone
+		if err := i.fill(complete, store.Shop{Language: "en"}, nil); err != nil { // the language changes texts alone
 			return err
 		}
 	}
@@ -200,14 +201,16 @@ func (b *Bound) prepare(i *invocation) error {
 // invoke asks for a confirmation if the command has one, and runs the operation. It returns the
 // answer as JSON.
 func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
-	if i.needsURL && st.PublicURL() == "" {
-		return nil, usagef("--public-url (PUNCHCARD_PUBLIC_URL): is required, since the file remembers none")
-	}
 	var shop int64
 	if !i.ofServer {
 		var err error
 		if shop, err = b.target.resolve(st); err != nil {
 			return nil, err
+		}
+	}
+	if i.needsURL {
+		if url, err := st.PublicURLOf(shop); err != nil || url == "" {
+			return nil, cmp.Or(err, usagef("--public-url (PUNCHCARD_PUBLIC_URL): is required, since neither the shop nor the file has one"))
 		}
 	}
 	ctx, stop := interruptible()
@@ -216,7 +219,7 @@ func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
 	if i.fill != nil {
 		in, err := do[store.Shop](ctx, i.finder, operation.GetShop, nil)
 		if err == nil {
-			err = i.fill(i.args.Fields, in.Language, st)
+			err = i.fill(i.args.Fields, in, st)
 		}
 		if err != nil {
 			return nil, err

@@ -14,7 +14,9 @@ import (
 // The columns of tables: fields of answers and names in computed, with their headings before them where
 // these are others.
 var (
-	shopColumns     = []string{"ID=id", "name", "mode", "timezone", "subscription=subscription_state", "API add-on=api_addon"}
+	shopColumns = []string{
+		"ID=id", "name", "mode", "timezone", "subscription=subscription_state", "API add-on=api_addon", "public URL=public_url",
+	}
 	listedShops     = append(slices.Clip(shopColumns), "state=shop state")
 	locationColumns = []string{"ID=id", "name", "city", "active", "PIN required=require_staff_pin"}
 	settingColumns  = append(slices.Clip(locationColumns), "sign-in required=require_staff")

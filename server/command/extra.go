@@ -34,7 +34,7 @@ func (f *keyLimits) prepare(i *invocation) error {
 
 // publicURLFlag is the flag of commands that print a one-time link.
 type publicURLFlag struct {
-	PublicURL string `name:"public-url" placeholder:"URL" help:"What the link begins with; that of the server. Default: that which init was given for the file; without it the path of the link alone is printed."`
+	PublicURL string `name:"public-url" placeholder:"URL" help:"What the link begins with: the public URL of the server. Default: that which init was given for the file; without it the path of the link alone is printed. The link of a till begins with that of its shop, if it has one."`
 }
 
 func (f *publicURLFlag) prepare(i *invocation) error {
@@ -46,7 +46,7 @@ func (f *publicURLFlag) prepare(i *invocation) error {
 // linkFlag are the flags of commands that make an install link. They have the names and
 // variables of those of the server, which sends the mail.
 type linkFlag struct {
-	PublicURL string `name:"public-url" placeholder:"URL" help:"Base URL of the install link: the public URL of the server. Default: that which init was given for the file."`
+	PublicURL string `name:"public-url" placeholder:"URL" help:"Base URL of the install link of a shop that has none of its own: the public URL of the server. Default: that which init was given for the file."`
 	SMTPURL   string `name:"smtp-url" placeholder:"URL" help:"Mail server of punchcard serve, which sends the mail of --send-email. Without it --send-email is refused."`
 }
 

@@ -246,6 +246,9 @@ func (c *SplitShop) print(w io.Writer, out *splitResult) {
 		shellWord(out.File), shellWord(c.MovedTo))
 	printf(w, "This file leads there for 30 days, and then erases the shop. Its keys (%d), its webhooks and the links and codes "+
 		"of its\ncards go on working. People sign in again, with the same passwords.\n\n", out.Keys)
+	if out.Shop.PublicURL.Valid {
+		printf(w, "Lead the host of its public URL to that server: %s. What begins with it goes on working.\n\n", out.Shop.PublicURL.V)
+	}
 	printf(w, "If the host name of the shop does not move to the new server with it:\n")
 	printf(w, "- Pair the tills (%d) again, after each has sent what it keeps offline, or set their address; their tokens stay.\n", out.Tills)
 	printf(w, "- Give programs with a key, and assistants, the new address: %s/api/public/v1 and %s/mcp.\n", c.MovedTo, c.MovedTo)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -44,12 +45,12 @@ func (f *templateFlags) prepare(i *invocation) error {
 }
 
 // fill adds to the form of a new program what its template has and no flag gives.
-func (f *templateFlags) fill(form url.Values, language string, st *store.Store) error {
+func (f *templateFlags) fill(form url.Values, sh store.Shop, st *store.Store) error {
 	t, err := f.find()
 	if err != nil {
 		return err
 	}
-	publicURL := f.PublicURL
+	publicURL := cmp.Or(sh.PublicURL.V, f.PublicURL)
 	if publicURL == "" && st != nil {
 		publicURL = st.PublicURL()
 	}
@@ -69,7 +70,7 @@ func (f *templateFlags) fill(form url.Values, language string, st *store.Store) 
 			return err
 		}
 	}
-	return fillTemplate(form, t, language, publicURL)
+	return fillTemplate(form, t, sh.Language, publicURL)
 }
 
 // fillTemplate adds to the form of a new program what a template has and the form does not.

@@ -16,6 +16,8 @@ var (
 		"max_cards":          "Maximum number of live cards; none for no limit.",
 		"forget_after_months": "Erase cards that were not seen for more months than this, with their persons' data; none for never. The " +
 			"first are erased a month after it was set.",
+		"public_url": "What links of the shop's cards and tills begin with: https and a host that no other shop has, such as " +
+			"https://cards.example.com; none for the public URL of the server.",
 		"reason": "Reason for the change of the subscription, which webhooks send; one line.",
 	}
 	locationTexts = map[string]string{

@@ -28,10 +28,11 @@ var pageFiles embed.FS
 // Config has what the pages need of the server.
 type Config struct {
 	Kernel *kernel.Kernel
-	Hosts  *kernel.Hosts // whose pages may send forms
-	// PublicURL and InsecureCookies decide the session's cookie; see [kernel.CookieFor].
-	PublicURL       string
+	// Hosts are those whose pages may send forms. Their URLs and InsecureCookies decide the session's
+	// cookie; see [kernel.CookieFor].
+	Hosts           *kernel.Hosts
 	InsecureCookies bool
+	PublicURL       string // of the server
 	// Client returns the address of a request's client, or the zero Addr if it is not
 	// known.
 	Client func(*http.Request) netip.Addr

@@ -55,7 +55,7 @@ func showEnrolment(v *visit, program store.ProgramForm, f *web.Form) error {
 		Form:    f,
 		Program: program,
 		State:   e,
-		Before:  withoutScheme(v.origin()) + "/join/",
+		Before:  withoutScheme(v.shopURL()) + "/join/",
 		Asks: []web.Option{
 			v.option(store.FieldRequired, "Required"),
 			v.option(store.FieldOptional, "Optional"),

@@ -18,7 +18,7 @@ import (
 // refuse answers with the page of an error. Where a person has to sign in, to give a
 // second factor or to prove who they are, it leads to the page for that.
 func (v *visit) refuse(err error) {
-	if kernel.RedirectMoved(v.w, v.r, err) {
+	if err = kernel.RedirectMoved(v.w, v.r, err); err == nil {
 		return
 	}
 	e := v.Kernel.Report(v.w, err)

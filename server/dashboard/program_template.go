@@ -14,9 +14,9 @@ import (
 // templateValues returns what a template fills into the form, in the language of p. For a key
 // that no template has, they are those of an empty program of the type.
 func templateValues(v *visit, p *web.Printer, key, programType string) url.Values {
-	values := templates.Empty(programType, v.PublicURL)
+	values := templates.Empty(programType, v.shopURL())
 	if t, ok := templates.Find(key); ok {
-		values = t.Fields(p, v.PublicURL)
+		values = t.Fields(p, v.shopURL())
 	}
 	if cents, err := strconv.ParseInt(values.Get("initial_balance_cents"), 10, 64); err == nil {
 		values.Set("initial_balance_cents", v.Amount(cents, v.shop().Currency))

@@ -3,13 +3,13 @@ package dashboard
 import "punchcard/server/kernel"
 
 // unreachable returns the note of pages with links for phones while phones cannot open them,
-// since the public URL is that of this machine alone or has no https. It is nil otherwise, and
+// since the public URL of the shop or the server is that of this machine alone or has no https. It is nil otherwise, and
 // for a fixture, whose links nobody opens on a phone.
 func (v *visit) unreachable() *attention {
 	if v.Fixture {
 		return nil
 	}
-	origin := v.origin()
+	origin := v.shopURL()
 	note := attention{Tone: "warn"}
 	switch {
 	case kernel.IsLoopbackURL(origin):

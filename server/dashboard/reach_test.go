@@ -8,6 +8,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/store"
 )
 
 // TestUnreachable checks that a server whose address phones cannot open says so where it shows
@@ -16,7 +17,7 @@ func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "test.db")
 	made := start(t, func(c *app.Config) { c.DB = db })
-	program := made.ProgramIDs["standard"]
+	program, shop := made.ProgramIDs["standard"], made.Row(store.KindShop, made.ShopID)
 	draft := made.NewProgram("standard", false, nil)
 	made.as("manager").fill("/dashboard/program/"+program+"/enrolment", "enroll", "true").next()
 	const alone, plain = "Phones cannot open your cards and tills yet", "Phones do not trust the address of your cards and tills"
@@ -56,4 +57,12 @@ func TestUnreachable(t *testing.T) {
 		check(s, what, c.want)
 		s.Stop()
 	}
+	own := &demo{Server: servertest.Start(t, func(conf *app.Config) { conf.Dev, conf.DB = nil, db }), tokens: made.tokens}
+	servertest.Write(t, own.App.Store, func(tx *store.Tx) error {
+		_, err := tx.UpdateShop(shop, store.ShopFields{PublicURL: store.Given("https://shop.example")}, "")
+		return err
+	})
+	check(own, "a shop with a public URL of its own", "")
+	own.as("manager").get("/dashboard/program/" + program + "/poster").has("shop.example/join/")
+	own.as("manager").get("/dashboard/program/" + program + "/enrolment").has("shop.example/join/")
 }

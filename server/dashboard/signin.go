@@ -238,7 +238,7 @@ func (v *visit) setSession(token string) bool {
 
 // setBrowser sets the cookie by which the browser is known, where a cookie is safe.
 func (v *visit) setBrowser(value string) {
-	if name, secure, ok := kernel.BrowserCookieFor(v.PublicURL, v.InsecureCookies, kernel.IsLoopback(v.r)); ok {
+	if name, secure, ok := kernel.BrowserCookieFor(v.Hosts.URLOf(v.r), v.InsecureCookies, kernel.IsLoopback(v.r)); ok {
 		v.setCookie(name, value, secure, store.BrowserLifetime)
 	}
 }

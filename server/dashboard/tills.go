@@ -184,9 +184,12 @@ func (v *visit) renderTill(name string, p tillPage, location string) error {
 // showTillToken shows the token of a new till. A form that is sent again has none to show.
 func showTillToken(v *visit, d operation.CreatedDevice) error {
 	p := tillPage{Frame: v.narrow("The till was created", locationsPath), Till: d}
-	p.Check = "curl -H 'Authorization: Bearer " + d.Token + "' " + v.origin() + "/till/v1/me"
+	p.Check = "curl -H 'Authorization: Bearer " + d.Token + "' " + v.shopURL() + "/till/v1/me"
 	return v.renderTill("till_token", p, d.LocationID)
 }
+
+// shopURL returns what links of the shop's cards and tills begin with.
+func (v *visit) shopURL() string { return cmp.Or(v.shop().PublicURL, v.origin()) }
 
 // origin returns the address of the server for people who are to call it.
 func (v *visit) origin() string {

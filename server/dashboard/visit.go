@@ -129,12 +129,12 @@ func (v *visit) zone() *time.Location {
 // cookie returns the name of the session's cookie and whether it is Secure. ok is false
 // where no cookie would be safe.
 func (v *visit) cookie() (name string, secure, ok bool) {
-	return kernel.CookieFor(v.PublicURL, v.InsecureCookies, kernel.IsLoopback(v.r))
+	return kernel.CookieFor(v.Hosts.URLOf(v.r), v.InsecureCookies, kernel.IsLoopback(v.r))
 }
 
 // browserCookie returns the cookie by which the browser is known, empty if it is not.
 func (v *visit) browserCookie() string {
-	name, _, ok := kernel.BrowserCookieFor(v.PublicURL, v.InsecureCookies, kernel.IsLoopback(v.r))
+	name, _, ok := kernel.BrowserCookieFor(v.Hosts.URLOf(v.r), v.InsecureCookies, kernel.IsLoopback(v.r))
 	c, err := v.r.Cookie(name)
 	if !ok || err != nil {
 		return ""

@@ -41,8 +41,8 @@ type Control struct {
 	Clock  Clock
 	Mail   *Mailbox
 	Ready  *seed.Ready
-	// PublicURL decides the form of the cookie of a session.
-	PublicURL string
+	// Hosts decide the form of the cookies of sessions and tills.
+	Hosts *kernel.Hosts
 	// Reset gives the fixture the state of its start.
 	Reset func() error
 	// History does the same with a demo shop that had so many days of business until now. It is

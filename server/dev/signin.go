@@ -81,5 +81,5 @@ func (c *Control) signInAs(r *http.Request, role string) (*http.Cookie, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kernel.SessionCookie(c.PublicURL, s.Token), nil
+	return kernel.SessionCookie(c.Hosts.URLOf(r), s.Token), nil
 }

@@ -164,7 +164,7 @@ func (c *Control) redirect(w http.ResponseWriter, status int, to string) {
 
 // demoTill answers POST /dev/demo-till: it makes the browser the demo till and leads to the
 // till page.
-func (c *Control) demoTill(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
-	http.SetCookie(w, kernel.DeviceCookie(c.PublicURL, c.Ready.TillToken))
+func (c *Control) demoTill(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+	http.SetCookie(w, kernel.DeviceCookie(c.Hosts.URLOf(r), c.Ready.TillToken))
 	c.redirect(w, http.StatusSeeOther, "/till/")
 }

@@ -220,6 +220,21 @@ func TestACME(t *testing.T) {
 	if len(kept) != 2 { // the account's key and the certificate
 		t.Errorf("the folder has %v", kept)
 	}
+	// The first handshake for the public URL of a shop, which a command sets beside the server, obtains its certificate.
+	if _, err := handshake(p, roots, "pizza.shop.test"); err == nil {
+		t.Error("there is a certificate for the host of no shop")
+	}
+	if r := execute(t, nil, "shop", "create", "--db", db, "--name", "Pizza", "--public-url", "https://Pizza.shop.test"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if cert := must(handshake(p, roots, "pizza.shop.test")); cert.DNSNames[0] != "pizza.shop.test" {
+		t.Errorf("the certificate is for %v", cert.DNSNames)
+	}
+	r.Host = "pizza.shop.test"
+	got := must(browser(&process{origin: address(c.httpPort)}, nil).Do(r))
+	if got.Header.Get("Location") != "https://pizza.shop.test/docs?x=1" {
+		t.Errorf("plain http at the host of a shop: %d to %s", got.StatusCode, got.Header.Get("Location"))
+	}
 	p.stop()
 
 	p = c.serve(db, "--acme-url", "https://"+address(freePorts(t, 1)[0])+"/nobody")

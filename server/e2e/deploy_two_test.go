@@ -126,8 +126,14 @@ func TestTwoServers(t *testing.T) {
 	}))
 	t.Cleanup(receiver.Close)
 	first.api(key).Post("/programs/"+program+"/webhooks", fmt.Sprintf(`{"url":%q,"events":["stamp.*"]}`, receiver.URL)).Want(201)
+	if r := execute(t, nil, two.args("shop", 0)...); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
 	made := issueCard(first.api(key), program, `{"external_ref":"a"}`)
-	link := made.InstallURL[len("https://"+old):]
+	link, begins := strings.CutPrefix(made.InstallURL, "https://"+own)
+	if !begins {
+		t.Fatalf("the link is %s", made.InstallURL)
+	}
 	check := func(host, page, write string) {
 		t.Helper()
 		for what, call := range map[string][5]string{
@@ -151,10 +157,11 @@ func TestTwoServers(t *testing.T) {
 	}
 	check(own, "200", "201")
 	event()
-	r := execute(t, nil, append(two.args("shop", 0), "--quiet")...)
-	if r.code != 0 || !strings.Contains(r.stdout, "Pair the tills (1) again") {
+	r := execute(t, nil, append(two.args("shop", 1), "--quiet")...)
+	if r.code != 0 || !strings.Contains(r.stdout, "Pair the tills (1) again") || !strings.Contains(r.stdout, "to that server: https://"+own) {
 		t.Fatalf("%+v", r)
 	}
+	check(own, "503", "410") // the proxy does not lead there yet
 	second := two.serve(1, "8081")
 	two.reload()
 	check(own, "200", "201")

@@ -18,7 +18,7 @@ type refusalView struct {
 // refuse leads to the new address of a card whose shop has moved, and answers other errors: with a page
 // if the client accepts HTML, else with JSON.
 func (v *visit) refuse(err error) {
-	if kernel.RedirectMoved(v.w, v.r, err) {
+	if err = kernel.RedirectMoved(v.w, v.r, err); err == nil {
 		return
 	}
 	if !strings.Contains(v.r.Header.Get("Accept"), "text/html") {

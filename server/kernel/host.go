@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -14,8 +15,8 @@ import (
 
 // Hosts guards what a browser reaches without a key, or with a credential that it
 // adds by itself. It knows the hosts by which the server may be addressed: this
-// machine's loopback names and addresses, that of the public URL, and those that
-// the operator names.
+// machine's loopback names and addresses, that of the public URL, those that the
+// operator names, and those of the shops' public URLs.
 //
 // A page on the internet can have its own name resolve to this machine (DNS
 // rebinding). Its requests then have its name as Host and are of the same origin
@@ -23,6 +24,10 @@ import (
 type Hosts struct {
 	names   []string // lower case, without a port
 	origins *http.CrossOriginProtection
+
+	publicURL string
+	own       string                   // its host; empty: it was made from the address of the listener
+	shopURL   func(host string) string // see WithShops
 }
 
 // maxHostName is the maximum length of a host name (RFC 1035, section 2.3.4).
@@ -33,7 +38,7 @@ var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$`)
 // NewHosts returns the hosts of a public URL, which may be empty, and of names, each
 // of which is a host name or an address without a port.
 func NewHosts(publicURL string, names []string) (*Hosts, error) {
-	h := &Hosts{origins: http.NewCrossOriginProtection()}
+	h := &Hosts{origins: http.NewCrossOriginProtection(), publicURL: publicURL, shopURL: func(string) string { return "" }}
 	for _, name := range names {
 		normal := strings.ToLower(strings.TrimSuffix(name, "."))
 		ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(normal, "["), "]"))
@@ -55,8 +60,29 @@ func NewHosts(publicURL string, names []string) (*Hosts, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q has no valid host", publicURL)
 	}
-	h.names = append(h.names, name)
+	h.names, h.own = append(h.names, name), name
 	return h, h.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
+}
+
+// WithShops returns the hosts together with those of the shops that have a public URL of their own, which
+// shopURL returns; it returns "" for other hosts. publicURL is that of the server.
+//
+// The pages of a shop's host are not trusted as an origin on other hosts: the shop may lead its name to
+// another server.
+func (h *Hosts) WithShops(publicURL string, shopURL func(host string) string) *Hosts {
+	with := *h
+	with.publicURL, with.shopURL = publicURL, shopURL
+	return &with
+}
+
+// URLOf returns the public URL by which a browser sent a request: that of a shop whose host the request
+// names, else that of the server. Whether cookies are Secure follows from it.
+func (h *Hosts) URLOf(r *http.Request) string {
+	name, ok := splitHost(r.Host)
+	if !ok || name == h.own || isLoopbackName(name) {
+		return h.publicURL
+	}
+	return cmp.Or(h.shopURL(name), h.publicURL)
 }
 
 // CheckHost returns the error for a request whose Host is none of the hosts. Requests
@@ -66,7 +92,7 @@ func (h *Hosts) CheckHost(r *http.Request) error {
 		return nil
 	}
 	name, ok := splitHost(r.Host)
-	if ok && (isLoopbackName(name) || slices.Contains(h.names, name)) {
+	if ok && (isLoopbackName(name) || slices.Contains(h.names, name) || h.shopURL(name) != "") {
 		return nil
 	}
 	return refuseAs(

@@ -3,6 +3,7 @@ package kernel
 import (
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,15 +75,19 @@ func (e *Error) SetRetryAfter(h http.Header) {
 }
 
 // RedirectMoved leads the request for a page of a shop that has moved away to the same page there. It
-// returns false for other errors.
-func RedirectMoved(w http.ResponseWriter, r *http.Request, err error) bool {
+// returns the error to answer otherwise. Where the host of the shop has moved with it, requests still come
+// here until the name leads to the new server; they may be tried again.
+func RedirectMoved(w http.ResponseWriter, r *http.Request, err error) error {
 	e := AsError(err, StatusOf)
 	if e.MovedTo == "" {
-		return false
+		return err
+	}
+	if to, _ := url.Parse(e.MovedTo); to == nil || strings.EqualFold(to.Host, r.Host) {
+		return store.Closing{State: store.ShopMoving}.Refuse(true)
 	}
 	w.Header()["Cache-Control"] = noStore
 	http.Redirect(w, r, e.MovedTo+r.URL.RequestURI(), http.StatusTemporaryRedirect)
-	return true
+	return nil
 }
 
 // AnswerError answers a request with an error, as JSON.

@@ -12,6 +12,7 @@ var CreateShop = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Create a shop",
 	Callers: operator,
+	Codes:   codes{store.Conflict},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ShopFields) (sh store.Shop, err error) {
 		_, sh, err = tx.CreateShop(f)
 		return sh, err
@@ -76,7 +77,7 @@ var UpdateShop = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Update a shop",
 	Callers: operator,
-	Codes:   notFound,
+	Codes:   notFoundOrConflict,
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
 		return tx.UpdateShop(c.Access.Shop, f.ShopFields, f.Reason.V)

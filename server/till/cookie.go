@@ -9,15 +9,14 @@ import (
 
 // cookies is what the guard needs to know to accept the cookie of the till page.
 type cookies struct {
-	name  string
 	hosts *kernel.Hosts
 }
 
 // AcceptCookies makes the guard accept a device's token in the cookie that the till page
 // has (see [kernel.DeviceCookie]), and returns the guard. hosts are those by which browsers
 // may address the server.
-func (g *Guard) AcceptCookies(publicURL string, hosts *kernel.Hosts) *Guard {
-	g.cookies = &cookies{kernel.DeviceCookieName(publicURL), hosts}
+func (g *Guard) AcceptCookies(hosts *kernel.Hosts) *Guard {
+	g.cookies = &cookies{hosts}
 	return g
 }
 
@@ -25,7 +24,7 @@ func (g *Guard) AcceptCookies(publicURL string, hosts *kernel.Hosts) *Guard {
 // token in its cookie.
 func (g *Guard) token(r *http.Request) (string, error) {
 	if g.cookies != nil && len(r.Header["Authorization"]) == 0 {
-		if sent := r.CookiesNamed(g.cookies.name); len(sent) == 1 {
+		if sent := r.CookiesNamed(kernel.DeviceCookieName(g.cookies.hosts.URLOf(r))); len(sent) == 1 {
 			if err := g.cookies.check(r); err != nil {
 				return "", err
 			}

@@ -25,7 +25,7 @@ func TestCookie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guard := till.NewGuard(s.App.Store, 0).AcceptCookies("", hosts)
+	guard := till.NewGuard(s.App.Store, 0).AcceptCookies(hosts)
 	for _, c := range []struct {
 		name    string
 		headers []string

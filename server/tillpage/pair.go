@@ -32,7 +32,7 @@ func (p *Pages) pairByLink(w http.ResponseWriter, r *http.Request, ps httprouter
 		p.refusePairing(w, r, err)
 		return
 	}
-	http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, d.Token))
+	http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), d.Token))
 	w.Header().Set("Location", Path)
 	p.Kernel.HTML(w, http.StatusSeeOther, nil)
 }
@@ -55,7 +55,7 @@ func (p *Pages) pairByCode(w http.ResponseWriter, r *http.Request, ps httprouter
 		Do: func(r *http.Request, _ httprouter.Params, f codeFields) (kernel.None, error) {
 			d, err := p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
 			if err == nil {
-				http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, d.Token))
+				http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), d.Token))
 			}
 			return kernel.None{}, err
 		},
@@ -104,8 +104,8 @@ func (p *Pages) unpair(w http.ResponseWriter, r *http.Request, ps httprouter.Par
 	kernel.Handler[struct{}, kernel.None]{
 		Status: http.StatusNoContent,
 		Limit:  kernel.SmallBody,
-		Do: func(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
-			http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, ""))
+		Do: func(r *http.Request, _ httprouter.Params, _ struct{}) (kernel.None, error) {
+			http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), ""))
 			return kernel.None{}, nil
 		},
 	}.Handle(

@@ -48,8 +48,8 @@ var templates = web.Pages(files)
 
 // Pages serves the till page.
 type Pages struct {
-	Kernel    *kernel.Kernel
-	PublicURL string // decides the cookie; see [kernel.DeviceCookie]
+	Kernel *kernel.Kernel
+	Hosts  *kernel.Hosts // whose URLs decide the cookie; see [kernel.DeviceCookie]
 }
 
 // Mount adds the pages to a router.
@@ -112,8 +112,8 @@ func (p *Pages) showTill(w http.ResponseWriter, r *http.Request, _ httprouter.Pa
 		return
 	}
 	page.Config = string(raw)
-	if sent := r.CookiesNamed(kernel.DeviceCookieName(p.PublicURL)); len(sent) == 1 && kernel.IsDeviceToken(sent[0].Value) {
-		http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, sent[0].Value))
+	if sent := r.CookiesNamed(kernel.DeviceCookieName(p.Hosts.URLOf(r))); len(sent) == 1 && kernel.IsDeviceToken(sent[0].Value) {
+		http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), sent[0].Value))
 	}
 	w.Header().Set("Vary", "Accept-Language, Cookie")
 	p.render(w, http.StatusOK, "till", page, print)

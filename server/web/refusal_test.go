@@ -234,6 +234,8 @@ var notOnPages = map[string][]string{
 		"Sign in to send a test message: it goes to your own address.",
 		"The file has no shop yet.",
 		"The file has several shops.",
+		"Another shop has this host in its public URL.",
+		"must be https:// and the name of a host on the internet, without a path, such as https://cards.example.com",
 		"The move was aborted meanwhile.", "The shop has moved to %s already.", "The shop is not being moved.",
 		"The program has amounts in %s, and the other shop's currency is %s: make the program there by hand.",
 	},

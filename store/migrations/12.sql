@@ -2,8 +2,8 @@
 -- a signed-in member of staff, accounts whose email is proved, links that only a mailbox has,
 -- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a
 -- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, shops that are
--- moved or deleted, the locations of staff, cards that are erased when they were not seen for long, and an
--- index of money.
+-- moved or deleted, the locations of staff, cards that are erased when they were not seen for long, public URLs of
+-- shops, and an index of money.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
@@ -15,6 +15,8 @@ ALTER TABLE shops ADD COLUMN closed_at INTEGER;
 ALTER TABLE shops ADD COLUMN moved_to TEXT;
 ALTER TABLE shops ADD COLUMN forget_after_months INTEGER;
 ALTER TABLE shops ADD COLUMN forget_since INTEGER;
+ALTER TABLE shops ADD COLUMN public_url TEXT;
+CREATE UNIQUE INDEX shops_public_url ON shops (public_url);
 ALTER TABLE locations ADD COLUMN require_staff INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE users ADD COLUMN email_proved INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE links ADD COLUMN mailed INTEGER NOT NULL DEFAULT 0;
