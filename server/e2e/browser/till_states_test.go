@@ -114,10 +114,6 @@ func (w *tillWalk) stamps() {
 	w.at("till-ready")
 	w.press("Give {0} stamp|Give {0} stamps", 1)
 	w.say("{0} stamp given.|{0} stamps given.", 1)
-	w.wait("the end of the request", func() (idle bool, err error) { // until then the button is pale
-		err = w.tab.eval(&idle, `() => !document.querySelector(".till-body[aria-busy]")`)
-		return idle, err
-	})
 	w.at("till-stamped")
 	w.press("Redeem: {0}", "Croissant")
 	w.say("{0} was redeemed.", "Croissant")
@@ -291,6 +287,10 @@ func TestTillStates(t *testing.T) {
 	w.at = func(state string) {
 		t.Helper()
 		before := t.Failed()
+		w.wait("the end of the request", func() (idle bool, err error) { // until then its button is pale
+			err = w.tab.eval(&idle, `() => !document.querySelector(".till-body[aria-busy]")`)
+			return idle, err
+		})
 		w.CheckNow()
 		if t.Failed() && !before {
 			t.Errorf("the faults above are those of %s", state)
