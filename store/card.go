@@ -103,6 +103,7 @@ type card struct {
 	lastStamp      Null[Time]
 	shortCode      Null[string] // of the chain, on its root; set by readChain
 	lastSeen       int64        // last_seen_day of the chain, on its root; set by readChain
+	copies         int64        // where the chain is shown too, on its root; see CopyBrowser; set by readChain
 	openingLeft    int64        // of the stamps that it began with; of use in cycle 0; set by readChain
 }
 

@@ -38,6 +38,7 @@ func (tx *Tx) eraseChain(shop int64, c card) {
 	tx.eraseReasons(c.root)
 	tx.scrubEvents(c.root)
 	tx.deleteMail(c.root)
+	tx.endSubscriptions(c.root)
 	tx.exec("DELETE FROM sent_mails WHERE card_id=?", c.root)
 	tx.cardChanged(c.root)
 }

@@ -121,6 +121,9 @@ func (tx *Tx) moveBalance(keep, gone *cardChain) (written []writtenRow, err erro
 func (tx *Tx) fillHolder(keep, gone *cardChain) {
 	byTable := map[string][]string{}
 	for _, c := range ColumnsOf(Holder, HolderRow) {
+		if c.Table != "cards" && c.Table != "contacts" { // several rows of a card
+			continue
+		}
 		frozen := c.Table == "cards" && keep.first.InstalledAt.Valid && c.Name != "external_ref"
 		taken := c.Name == "external_ref" && tx.checkExternalRef(keep.Shop, keep.newest.program, keep.first.key, gone.first.ExternalRef) != nil
 		if !frozen && !taken {
@@ -128,7 +131,6 @@ func (tx *Tx) fillHolder(keep, gone *cardChain) {
 		}
 	}
 	tx.exec("UPDATE foreign_codes SET card_id=? WHERE card_id=?", keep.first.key, gone.first.key)
-	delete(byTable, "foreign_codes") // a row for each code
 	for table, sets := range byTable {
 		key, rows := "card_id", "card_id=?1"
 		if table == "cards" {

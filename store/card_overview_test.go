@@ -205,7 +205,7 @@ func TestExportPerson(t *testing.T) {
 	}
 	want := `{"phone":"+390612345678","birthday":"02-29","note":"Likes tea","correction":null,"member_since":null,` +
 		`"correction_at":null,"erasure_at":null,"foreign_codes":[{"barcode":"OLD-` +
-		mine[1][4:8] + `"}]}`
+		mine[1][4:8] + `"}],"push_subscriptions":[]}`
 	if got := string(x.Chains[1].Contact); !sameJSON(got, want) {
 		t.Errorf("contact %s, want %s", got, want)
 	}

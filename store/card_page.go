@@ -4,6 +4,7 @@ package store
 type HolderCard struct {
 	Lookup
 	PageToken     string     // of the card's page
+	PageURL       string     // of the card's page; of BrowserPush alone
 	Code          string     // what the QR code holds
 	ShortCode     string     // what the holder can read out, in its normal form; empty: see ShortCodeOfLink
 	LinkExpiresAt Null[Time] // when the install link ends; null: the card was found by the token of its page
@@ -102,13 +103,19 @@ func (v *View) HolderCard(token string) (h HolderCard, err error) {
 // CardPage refuses.
 func (v *View) WatchedCard(token string) (root int64, err error) {
 	v.snapshot()
-	if _, root, err = v.chainByPageToken(token); err != nil {
-		return root, err
+	_, root, err = v.livePage(token)
+	return root, err
+}
+
+// livePage finds the chain of a page, and refuses what CardPage refuses.
+func (q *queries) livePage(token string) (shop, root int64, err error) {
+	if shop, root, err = q.chainByPageToken(token); err != nil {
+		return shop, root, err
 	}
-	if v.number("SELECT count(*) FROM cards WHERE archived_at IS NULL AND "+inChain, root, root) == 0 {
+	if q.number("SELECT count(*) FROM cards WHERE archived_at IS NULL AND "+inChain, root, root) == 0 {
 		err = errEnded
 	}
-	return root, err
+	return shop, root, err
 }
 
 // holderCard reads all that the holder of a chain sees, inside a snapshot.
@@ -130,8 +137,19 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	return h, nil
 }
 
-// cardChanged has the function of OnCards called with a chain after the commit.
-func (tx *Tx) cardChanged(root int64) { tx.changedCards = append(tx.changedCards, root) }
+// cardChanged notes that the page of a chain shows something else after this write.
+func (tx *Tx) cardChanged(root int64) {
+	tx.cardShowsOther(root, tx.number("SELECT copies FROM cards WHERE id=?", root))
+}
+
+// cardShowsOther does the same as cardChanged for a chain whose copies are known. After the commit
+// the function of OnCards is called.
+func (tx *Tx) cardShowsOther(root, copies int64) {
+	tx.changedCards = append(tx.changedCards, root)
+	if copies != 0 {
+		tx.queuePushes(root, copies)
+	}
+}
 
 // OnCards has f called after each commit with the roots of the chains that it changed. f
 // must be quick and must not write: the writer waits for it. Other processes' commits

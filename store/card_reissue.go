@@ -55,6 +55,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, short_code=NULL, expires_at=? WHERE id=?",
 		tx.s.floors[reissues], c.ExpiresAt, c.root)
 	tx.endForeignCodes(c.root)
+	tx.endSubscriptions(c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
 	tx.cardChanged(c.root)
 	tx.emitForInstances(a.Shop, c, event.CardReissued, "archived_at IS NULL AND ")

@@ -60,6 +60,7 @@ func (tx *Tx) archiveChain(shop int64, c card) {
 	tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, tx.Now, c.root, c.root)
 	tx.setLive(shop, c.root, false)
 	tx.deleteMail(c.root)
+	tx.endSubscriptions(c.root)
 	tx.audit(shop, "card.archive", KindCard, c.key, "")
 	tx.cardChanged(c.root)
 }

@@ -110,6 +110,13 @@ var brokenCases = []brokenCase{
 		KindCard,
 		ledgerCard,
 	},
+	{"notices of browsers that do not agree with the copies of card", []string{"UPDATE cards SET copies=1"}, KindCard, ledgerCard},
+	{
+		"push to a copy that does not exist, of card",
+		[]string{"INSERT INTO pushes (card_id, copy, shop_id, due_at, since) SELECT id, 1, shop_id, 0, 0 FROM cards"},
+		KindCard,
+		ledgerCard,
+	},
 	{"prize above the program's total_stamps", []string{"UPDATE programs SET total_stamps=4"}, KindPrize, nil},
 	{"prize above the program's total_stamps", []string{"UPDATE programs SET total_stamps=NULL"}, KindPrize, nil},
 	{"stamps_count is not the sum of its ledger", []string{"UPDATE cards SET stamps_count=7"}, KindCard, ledgerCard},

@@ -231,7 +231,7 @@ func TestExportHasEveryColumn(t *testing.T) {
 	f := start(t)
 	without := map[string]string{
 		"cards": "shop_id root_id parent_id email_key cycle deleted_at code_generation expiry_noted install_hash install_expires_at live " +
-			"updated_at last_stamp_at lapsed client_reference opening_left import_id",
+			"updated_at last_stamp_at lapsed client_reference opening_left import_id copies",
 		"contacts":     "card_id shop_id phone_key",
 		"programs":     "shop_id logo_hash",
 		"prizes":       "",

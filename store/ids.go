@@ -38,6 +38,7 @@ const (
 	kindHeldCode // plus the generation and the last day; see HoldCode
 	KindImport
 	KindCardRun
+	kindPushKey // plus attempt and half: see PushKey
 )
 
 var prefixes = [...]string{
@@ -45,7 +46,7 @@ var prefixes = [...]string{
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
 	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
 	KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_", kindRestore: "", kindCardPage: "", kindHeldCode: "",
-	KindImport: "imp_", KindCardRun: "run_",
+	KindImport: "imp_", KindCardRun: "run_", kindPushKey: "",
 }
 
 const blockLen = 26 // characters of one AES block in base32

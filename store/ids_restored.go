@@ -28,7 +28,7 @@ const (
 // The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
 // not.
 var (
-	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links", "imports", "card_runs"}
+	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links", "imports", "card_runs", "push_subscriptions"}
 	floored   = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users", "staff"}
 )
 

@@ -41,7 +41,7 @@ func (tx *Tx) book(chain *cardChain, c *card, e entry) (t TillTransaction, key i
 			WHERE id=?`, c.StampsCount, c.CurrentValue, Null[int64]{chain.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
 	tx.noteSeen(chain, e)
 	tx.emitLedger(chain, c, key, e)
-	tx.cardChanged(c.root)
+	tx.cardShowsOther(c.root, chain.first.copies)
 	t.Transaction = Transaction{
 		ID:          tx.ID(KindTransaction, key),
 		CardID:      c.ID,

@@ -138,6 +138,10 @@ var declared = []declaration{
 	{"sent_mails", Copied, Hidden, "address"},
 	{"lost_mails", Copied, Hidden, "email token"},
 	{"lost_mails", Fixed, Whole, "language"},
+	{"push_subscriptions", HolderRow, Hidden, "endpoint"},
+	{"push_subscriptions", Secret, Hidden, "public_key auth"},
+	{"push_subscriptions", Fixed, Whole, "notify language"},
+	{"push_subscriptions", Fixed, Hidden, "told"},
 }
 
 // Column is a column of a table.

@@ -20,6 +20,29 @@ func runClosing(f *fixture) {
 	f.reads(func(v *View) { check(v.EndedShops()) })
 }
 
+// runPushes has browsers subscribe to notices about cards, and sends some.
+func runPushes(f *fixture) {
+	card := f.cardWith(f.program(stamps("Notices")), CardFields{})
+	token := f.pageToken(f.key(KindCard, card), 0)
+	f.subscribeTo(token, "https://push.invalid/1")
+	f.subscribeTo(token, "https://push.invalid/2")
+	f.reads(func(v *View) {
+		for _, p := range check(v.Pushes(10)) {
+			first(v.BrowserPush(p.Root))
+		}
+		check(v.CountPushes(10))
+	})
+	var due []Push
+	f.reads(func(v *View) { due = check(v.Pushes(10)) })
+	f.writes(func(tx *Tx) {
+		o := PushOutcome{Push: due[0], Told: map[int64]string{1: "{}"}, Gone: []int64{2}}
+		failed := o
+		failed.Failed = true
+		succeed(tx.RecordPush(failed), tx.RecordPush(o), tx.Unsubscribe(token, PushEnd{Endpoint: set("https://push.invalid/3")}))
+	})
+	f.subscribeTo(token, "https://push.invalid/4")
+}
+
 // runOperations runs each operation of the store at least once, lists with all their filters, so
 // that every statement is prepared.
 func runOperations(f *fixture) {
@@ -35,6 +58,7 @@ func runOperations(f *fixture) {
 	runTillActions(f)
 	runStatistics(f, restricted, l)
 	runImports(f)
+	runPushes(f)
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{l.program})}
 	hook := f.subscribe(l.program, func(w *WebhookFields) { *w = fields }).ID
 	f.updateWebhook(l.program, hook, WebhookPatch{RotateSecret: set(true)})

@@ -10,6 +10,7 @@ type FileHealth struct {
 	QueuedWrites          int64      `json:"queued_writes"`
 	PendingDeliveries     int64      `json:"pending_deliveries" doc:"Counted to 10,000."`
 	WaitingMails          int64      `json:"waiting_mails" doc:"Counted to 10,000."`
+	WaitingPushes         int64      `json:"waiting_pushes" doc:"Cards whose notices are to be sent; counted to 10,000."`
 	Shops                 int64      `json:"shops"`
 	LiveCards             int64      `json:"live_cards"`
 	LedgerRows            int64      `json:"ledger_rows" doc:"Without those that were reversed, reversals and expiries."`
@@ -54,6 +55,9 @@ func (v *View) Health() (h FileHealth, err error) {
 		return h, err
 	}
 	if h.WaitingMails, err = v.CountMails(maxQueued); err != nil {
+		return h, err
+	}
+	if h.WaitingPushes, err = v.CountPushes(maxQueued); err != nil {
 		return h, err
 	}
 	for sql, n := range map[string]*int64{

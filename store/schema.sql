@@ -288,7 +288,8 @@ CREATE TABLE cards (
   last_seen_day      INTEGER NOT NULL DEFAULT 0, -- on roots: day of the shop's calendar on which a card of the chain was last presented; 0: never
   opening_stamps     INTEGER NOT NULL DEFAULT 0, -- stamps that it began with, which no row of the ledger gave
   opening_left       INTEGER NOT NULL DEFAULT 0, -- those of them that neither expired nor were taken by an adjustment; of use in cycle 0
-  import_id          INTEGER REFERENCES imports -- on roots: the import that wrote it; null: none
+  import_id          INTEGER REFERENCES imports, -- on roots: the import that wrote it; null: none
+  copies             INTEGER NOT NULL DEFAULT 0 -- on roots: where the card is shown too, as bits; see CopyBrowser
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
 CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
@@ -718,6 +719,34 @@ CREATE TABLE lost_mails (
 ) STRICT;
 CREATE UNIQUE INDEX lost_mails_email ON lost_mails (email, shop_id);
 CREATE INDEX lost_mails_due ON lost_mails (due_at);
+
+-- Browsers that show notices about a card (Web Push). They end with a reissue and with the card.
+CREATE TABLE push_subscriptions (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  card_id    INTEGER NOT NULL REFERENCES cards, -- the first one of its chain
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  endpoint   TEXT    NOT NULL,            -- URL of the browser's push service, secret
+  public_key BLOB    NOT NULL,            -- of the browser, on P-256
+  auth       BLOB    NOT NULL,            -- secret shared with the browser
+  notify     TEXT    NOT NULL CHECK (notify = 'prizes' OR notify = 'all'),
+  language   TEXT    NOT NULL,            -- of the page when it was made
+  told       TEXT,                        -- what the card showed at the last notice, JSON; null: not known yet
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
+
+-- Cards that have changed and are to be shown where a copy of them is. Changes of one card collapse.
+CREATE TABLE pushes (
+  card_id  INTEGER NOT NULL REFERENCES cards, -- the first one of its chain
+  copy     INTEGER NOT NULL,              -- a bit of cards.copies
+  shop_id  INTEGER NOT NULL REFERENCES shops,
+  due_at   INTEGER NOT NULL,              -- of the next attempt
+  attempts INTEGER NOT NULL DEFAULT 0,    -- that failed
+  changes  INTEGER NOT NULL DEFAULT 1,    -- that are waiting
+  since    INTEGER NOT NULL,              -- when the first of them was made
+  PRIMARY KEY (card_id, copy)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pushes_due ON pushes (due_at);
 
 -- The sums that statistics read. Every write to the ledger updates them in its own
 -- transaction. They include deleted programs. "punchcard check" compares them with

@@ -143,6 +143,7 @@ type Store struct {
 	newCards   atomic.Int64  // added since NewNames, and those that it left
 	namesDue   chan struct{} // see NamesDue
 	importsDue chan struct{} // see ImportsDue
+	pushesDue  chan struct{} // see PushesDue
 	runsDue    chan struct{} // see CardRunsDue
 
 	// Only the writer goroutine uses these.
@@ -225,6 +226,7 @@ func Open(path string, opts Options) (*Store, error) {
 		idleWriter:  make(chan *conn, 1),
 		namesDue:    make(chan struct{}, 1),
 		importsDue:  make(chan struct{}, 1),
+		pushesDue:   make(chan struct{}, 1),
 		runsDue:     make(chan struct{}, 1),
 		subscribers: map[int64][]subscriber{},
 		sequences:   map[int64]int64{},

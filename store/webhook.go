@@ -71,7 +71,7 @@ type WebhookPatch struct {
 
 // Target returns the URL of the request, whose addresses the caller has to
 // check. It returns "" if the request has none.
-func (f WebhookFields) Target() string { return f.URL.Or("") }
+func (f WebhookFields) Target() (field, url string) { return "url", f.URL.Or("") }
 
 // webhook is a row of webhooks with the columns that no answer shows.
 type webhook struct {

@@ -23,7 +23,7 @@ func (f DraftFields) webhookFields() WebhookFields {
 }
 
 // Target returns the URL of the webhook.
-func (f DraftFields) Target() string { return f.URL.Or("") }
+func (f DraftFields) Target() (field, url string) { return "url", f.URL.Or("") }
 
 // Check validates the fields against each other.
 func (f DraftFields) Check(now Time) []Detail { return f.webhookFields().Check(now) }

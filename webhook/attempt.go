@@ -118,17 +118,17 @@ const (
 	maxBackoff    = 24 * time.Hour // longest wait before the jitter
 )
 
-// backoff returns the wait after the given number of failed attempts: base,
+// Backoff returns the wait after the given number of failed attempts: base,
 // doubled for each further one, plus up to a tenth, so that deliveries that
 // failed together are not all retried together. jitter is from 0 to 1.
-func backoff(base time.Duration, attempt int, jitter float64) time.Duration {
+func Backoff(base time.Duration, attempt int, jitter float64) time.Duration {
 	wait := time.Duration(min(math.Ldexp(float64(base), attempt-1), float64(maxBackoff)))
 	return wait + time.Duration(jitter*float64(wait)/10)
 }
 
-// retryAfter returns the wait that a Retry-After header asks for, in seconds or
+// RetryAfter returns the wait that a Retry-After header asks for, in seconds or
 // by a date: at most maxRetryAfter, and 0 if it is in the past or malformed.
-func retryAfter(header string, now time.Time) time.Duration {
+func RetryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
 	n, err := strconv.ParseUint(header, 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) { // n is the greatest uint64 then

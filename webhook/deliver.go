@@ -66,9 +66,9 @@ func (s *Sender) post(ctx context.Context, attempt *store.Attempt, written func(
 		outcome.Gone = resp.StatusCode == http.StatusGone
 	}
 	if !outcome.Success {
-		outcome.RetryAfter = backoff(s.conf.BackoffBase, attempt.Attempts+1, s.jitter())
+		outcome.RetryAfter = Backoff(s.conf.BackoffBase, attempt.Attempts+1, s.jitter())
 		if resp != nil {
-			outcome.RetryAfter = max(outcome.RetryAfter, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
+			outcome.RetryAfter = max(outcome.RetryAfter, RetryAfter(resp.Header.Get("Retry-After"), time.Now()))
 		}
 	}
 	return outcome

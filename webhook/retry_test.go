@@ -22,7 +22,7 @@ func TestBackoff(t *testing.T) {
 		{time.Millisecond, 1, time.Millisecond}, {time.Millisecond, 27, 1 << 26 * time.Millisecond}, {time.Millisecond, 28, maxBackoff},
 		{time.Hour, 5, 16 * time.Hour}, {time.Hour, 6, maxBackoff},
 	} {
-		if got := backoff(c.base, c.attempt, 0); got != c.want {
+		if got := Backoff(c.base, c.attempt, 0); got != c.want {
 			t.Errorf("after attempt %d from %v: %v, want %v", c.attempt, c.base, got, c.want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestBackoff(t *testing.T) {
 	for _, base := range []time.Duration{time.Millisecond, 5 * time.Second, time.Hour} {
 		before := time.Duration(0)
 		for attempt := 1; attempt <= 200; attempt++ {
-			min, max := backoff(base, attempt, 0), backoff(base, attempt, 1)
+			min, max := Backoff(base, attempt, 0), Backoff(base, attempt, 1)
 			if min < base || min < before || min > maxBackoff || max != min+min/10 {
 				t.Fatalf("after attempt %d from %v: %v to %v", attempt, base, min, max)
 			}
@@ -58,7 +58,7 @@ func TestRetryAfter(t *testing.T) {
 		"Sunday, 01-Mar-26 09:00:10 GMT": 10 * time.Second, "Sun Mar  1 09:00:10 2026": 10 * time.Second,
 		"2026-03-01T09:00:10Z": 0, "Sun, 32 Mar 2026 09:00:10 GMT": 0,
 	} {
-		if got := retryAfter(h, now); got != want {
+		if got := RetryAfter(h, now); got != want {
 			t.Errorf("%.60q: %v, want %v", h, got, want)
 		}
 	}
@@ -70,7 +70,7 @@ func FuzzRetryAfter(f *testing.F) {
 		f.Add(h)
 	}
 	f.Fuzz(func(t *testing.T, h string) {
-		got := retryAfter(h, now)
+		got := RetryAfter(h, now)
 		if got < 0 || got > time.Hour {
 			t.Fatalf("%q: %v", h, got)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,12 +20,15 @@ import (
 type watched struct {
 	context.Context
 	waiting chan struct{}
+	left    *atomic.Int32 // services that have not called AfterFunc: the senders of webhooks and of pushes
 }
 
 func (w watched) Value(any) any { return nil } // so that contexts derived from it call AfterFunc
 
 func (w watched) AfterFunc(f func()) func() bool {
-	close(w.waiting)
+	if w.left.Add(-1) == 0 {
+		close(w.waiting)
+	}
 	return context.AfterFunc(w.Context, f)
 }
 
@@ -34,7 +38,8 @@ func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 	s.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s.T.Cleanup(cancel)
-	w := watched{ctx, make(chan struct{})}
+	w := watched{ctx, make(chan struct{}), &atomic.Int32{}}
+	w.left.Store(2)
 	answer := make(chan error, 1)
 	s.CloseIdleConnections()
 	a := s.App

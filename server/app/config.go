@@ -194,6 +194,9 @@ type Config struct {
 	// TestMail sends one message at once, by the same server as Mail. It is nil if Mail
 	// is.
 	TestMail func(context.Context, store.Mail) error
+	// PushSubject is how the push services of browsers reach the operator, a mailto: or https URL.
+	// Empty: PublicURL if that is https.
+	PushSubject string
 	// CustomHeaders sends the custom headers of webhooks with each delivery.
 	CustomHeaders bool
 	// MaxGroup is the number of writes that share a transaction; by default the

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"punchcard/server/mcp"
 	"punchcard/server/till"
 	"punchcard/server/tillpage"
+	"punchcard/server/wallet"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -41,6 +43,7 @@ type instance struct {
 
 	services     services
 	webhooks     *webhook.Sender // one of the services; nil if webhooks are held
+	pushes       *wallet.Sender  // likewise
 	housekeeping *housekeeping   // one of the services
 	backups      *backups        // one of the services; nil without backups
 	ctx          context.Context // of requests that wait in real time; ends with the services
@@ -266,7 +269,8 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 			}
 		}
 		i.webhooks = webhook.New(conf)
-		i.services = append(i.services, i.webhooks)
+		i.pushes = wallet.NewSender(c.pushes(i.Store, targets))
+		i.services = append(i.services, i.webhooks, i.pushes)
 	}
 	if c.Mail != nil && c.Dev == nil && !c.HoldWebhooks {
 		onMail := func(string) {}
@@ -282,6 +286,30 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 		i.backups = newBackups(c.Backups, i.Store, c.Log)
 		i.services = append(i.services, i.backups)
 	}
+}
+
+// pushes returns the configuration for bringing the copies of cards up to date.
+func (c *Config) pushes(st *store.Store, targets *webhook.Guard) wallet.Config {
+	conf := wallet.Config{
+		Store:     st,
+		Transport: targets.Transport(16),
+		Subject:   c.PushSubject,
+		Backoff: func(attempts int) time.Duration {
+			return webhook.Backoff(c.Limits.WebhookBackoffBase, attempts, rand.Float64())
+		},
+		Log: c.Log,
+	}
+	switch {
+	case conf.Subject != "":
+	case strings.HasPrefix(c.PublicURL, "https://"):
+		conf.Subject = c.PublicURL
+	default: // the pages work on this machine only
+		conf.Subject = "mailto:punchcard@localhost"
+	}
+	if c.Dev == nil {
+		conf.Watch = st.Watch
+	}
+	return conf
 }
 
 // testMail returns the function that sends a message at once, nil without a mail server.

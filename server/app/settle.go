@@ -23,6 +23,9 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	if err := i.mail.Deliver(i.Store); err != nil {
 		return s, err
 	}
+	if i.pushes != nil {
+		i.pushes.Settle()
+	}
 	i.housekeeping.noteUses()
 	ctx := context.Background()
 	err = errors.Join(i.housekeeping.pruneIdempotency(ctx), i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0),
@@ -37,7 +40,7 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	return s, err
 }
 
-// due returns when the next mail or the next attempt to deliver a webhook is due; ok
+// due returns when the next mail, the next attempt to deliver a webhook or the next push is due; ok
 // is false if there is none.
 func (i *instance) due() (at time.Time, ok bool, err error) {
 	at, ok, err = i.mail.Due(i.Store)
@@ -48,6 +51,15 @@ func (i *instance) due() (at time.Time, ok bool, err error) {
 		list, err := v.WebhooksWithScheduledDeliveries()
 		for _, w := range list {
 			if due := w.Due.Std(); !ok || due.Before(at) {
+				at, ok = due, true
+			}
+		}
+		if err != nil {
+			return err
+		}
+		pushes, err := v.Pushes(1)
+		for _, p := range pushes {
+			if due := p.Due.Std(); !ok || due.Before(at) {
 				at, ok = due, true
 			}
 		}

@@ -54,6 +54,7 @@ func (f MailFlags) setMail(conf *app.Config) error {
 		own.Log, own.Observe = log, observe
 		return mail.New(own)
 	}
+	conf.PushSubject = "mailto:" + c.From.Address
 	conf.TestMail = func(ctx context.Context, m store.Mail) error { return mail.SendTest(ctx, c.Server, c.From, m) }
 	return nil
 }

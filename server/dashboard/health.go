@@ -166,6 +166,7 @@ func (v *visit) addHealthFacts(p *healthPage, h operation.Health, s Status) {
 		v.fact("Webhook deliveries that wait", v.Number(h.File.PendingDeliveries), deliveries),
 		v.fact("Webhooks switched off", v.Number(h.File.DeactivatedWebhooks)),
 		v.fact("Mail that waits", v.Number(h.File.WaitingMails)),
+		v.fact("Cards whose notices wait", v.Number(h.File.WaitingPushes)),
 	}
 }
 

@@ -55,6 +55,9 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodPost, "/c/:token/install", install)
 	handle(http.MethodPost, "/c/:token/ask", ask)
 	handle(http.MethodGet, "/c/:token/events", stream)
+	handle(http.MethodGet, "/c/:token/push", pushKey)
+	handle(http.MethodPost, "/c/:token/push", subscribe)
+	handle(http.MethodDelete, "/c/:token/push", unsubscribe)
 	handle(http.MethodGet, "/c/:token/manifest.webmanifest", showManifest)
 	handle(http.MethodGet, "/c/:token/icon/:name", showIcon)
 	handle(http.MethodGet, "/sw.js", showWorker)
@@ -68,7 +71,7 @@ func (p *Pages) Mount(r *httprouter.Router) {
 // origin itself (see [kernel.Hosts.CheckFormOrigin]).
 func IsForm(r *http.Request) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	return r.Method == http.MethodPost && slices.Contains([]string{"i", "c", "join", "lost"}, first)
+	return (r.Method == http.MethodPost || r.Method == http.MethodDelete) && slices.Contains([]string{"i", "c", "join", "lost"}, first)
 }
 
 // visit is a request for a page, or of its form.
@@ -124,9 +127,9 @@ func do[O any](v *visit, op *kernel.Operation, fields any) (O, error) {
 	return run[O](v, op, kernel.Args{Params: v.named(), Fields: fields})
 }
 
-// named returns what the path names.
+// named returns what the path names, and the language of the page.
 func (v *visit) named() map[string]string {
-	return map[string]string{"token": v.token(), "slug": v.params.ByName("slug")}
+	return map[string]string{"token": v.token(), "slug": v.params.ByName("slug"), "language": v.Lang()}
 }
 
 // run runs an operation.
@@ -166,15 +169,7 @@ func install(v *visit) error {
 	}
 	contentType, _, _ := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	if contentType != "application/x-www-form-urlencoded" {
-		handler := kernel.Handler[store.InstallFields, store.Installation]{
-			Status: http.StatusOK,
-			Limit:  kernel.SmallBody,
-			Do: func(_ *http.Request, _ httprouter.Params, f store.InstallFields) (store.Installation, error) {
-				return do[store.Installation](v, operation.InstallCard, f)
-			},
-		}
-		handler.Handle(v.Kernel)(v.w, v.r, v.params)
-		return nil
+		return answerJSON[store.InstallFields, store.Installation](v, http.StatusOK, operation.InstallCard)
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, kernel.SmallBody)
 	if err := v.r.ParseForm(); err != nil {
@@ -186,6 +181,17 @@ func install(v *visit) error {
 		return err
 	}
 	return v.redirect(v.withLanguage(pagePath(path.Base(out.CardURL))))
+}
+
+// answerJSON runs an operation on the JSON of the request and answers with its result. The error is nil.
+func answerJSON[F, O any](v *visit, status int, op *kernel.Operation) error {
+	handler := kernel.Handler[F, O]{
+		Status: status,
+		Limit:  kernel.SmallBody,
+		Do:     func(_ *http.Request, _ httprouter.Params, f F) (O, error) { return do[O](v, op, f) },
+	}
+	handler.Handle(v.Kernel)(v.w, v.r, v.params)
+	return nil
 }
 
 // redirect leads to a path. The error is nil.

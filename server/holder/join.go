@@ -58,12 +58,12 @@ func (v *visit) renderJoin(form url.Values, refusal error) error {
 	v.speak(j.Shop)
 	h := v.newCard(&j)
 	x := joinView{
-		Face:        v.face(&h),
+		Face:        v.card(&h).Face(),
 		Form:        v.form(form, refusal),
 		Path:        v.withLanguage("/join/" + v.params.ByName("slug")),
 		Join:        j,
 		Prizes:      v.prizes(&h, h.Prizes),
-		Description: v.localized(h.Texts.Descriptions, h.Program.Description),
+		Description: v.card(&h).Localized(h.Texts.Descriptions, h.Program.Description),
 	}
 	if j.Mails {
 		x.Lost = v.lostPath(j.Shop.ID, false)

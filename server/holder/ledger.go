@@ -38,7 +38,7 @@ func (v *visit) rows(h *store.HolderCard) (list []row) {
 func (v *visit) rowTitle(h *store.HolderCard, t store.Transaction) string {
 	prize := ""
 	if i := slices.IndexFunc(h.Prizes, func(z store.LadderPrize) bool { return t.PrizeID.Valid && z.ID == t.PrizeID.V }); i >= 0 {
-		prize = v.prizeName(h, h.Prizes[i].Prize)
+		prize = v.card(h).PrizeName(h.Prizes[i].Prize)
 	}
 	stamps := t.StampsDelta.V
 	switch t.Type {

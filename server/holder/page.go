@@ -2,16 +2,14 @@ package holder
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"html/template"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"punchcard/server/qr"
+	"punchcard/server/wallet"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -46,6 +44,7 @@ type cardView struct {
 	Icon          string     // likewise
 	Ask           string     // path of the forms about the holder's data; empty: there are none
 	Asked         store.DataRequests
+	Push          string // path of the subscriptions of browsers; empty: there are none
 }
 
 // prize is a prize with its state on the card.
@@ -74,15 +73,16 @@ func (v *visit) render(h *store.HolderCard, at string) error {
 		return err
 	}
 	label := "aria-label='" + template.HTMLEscapeString(v.T("QR code")) + "'"
+	c := v.card(h)
 	x := cardView{
-		Face:          v.face(h),
-		Notice:        v.notice(h),
+		Face:          c.Face(),
+		Notice:        c.Notice(),
 		QR:            template.HTML(strings.Replace(svg, "aria-label='QR code'", label, 1)),
 		ShortCode:     web.GroupCode(h.ShortCode),
 		Prizes:        v.prizes(h, h.Prizes),
 		Rows:          v.rows(h),
 		MoreLocations: len(h.Card.Locations) - len(h.Addresses),
-		Description:   v.localized(h.Texts.Descriptions, h.Program.Description),
+		Description:   c.Localized(h.Texts.Descriptions, h.Program.Description),
 		Now:           v.Kernel.Store().Now(),
 		Installed:     h.Card.InstalledAt.Valid,
 		Form:          v.withLanguage(at + "/install"),
@@ -92,120 +92,30 @@ func (v *visit) render(h *store.HolderCard, at string) error {
 		x.Earlier = append(x.Earlier, earlierCard{e.StampsCount, v.prizes(h, e.Prizes)})
 	}
 	for _, a := range h.Addresses {
-		x.Locations = append(x.Locations, location{a.Name, joined(", ", a.Street, joined(" ", a.PostalCode, a.City))})
+		x.Locations = append(x.Locations, location{a.Name, wallet.Joined(", ", a.Street, wallet.Joined(" ", a.PostalCode, a.City))})
 	}
 	page := pagePath(h.PageToken)
 	if h.LinkExpiresAt.Valid {
 		x.Page, x.Until = v.withLanguage(page), h.LinkExpiresAt.V
 	} else {
 		x.Ask, x.Asked = v.withLanguage(page+"/ask"), h.Asked
+		x.Push = page + "/push"
 		x.Events, x.Manifest, x.Icon = page+"/events", v.withLanguage(page+"/manifest.webmanifest"), page+"/icon/180.png"
 	}
 	return v.html(http.StatusOK, "card", x, string(x.Style))
 }
 
-// joined joins the texts that are not empty.
-func joined(separator string, texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
-}
-
-// localized returns a text of the shop in the language of the page, or else the one
-// without a language.
-func (v *visit) localized(byLanguage map[string]string, otherwise string) string {
-	return cmp.Or(byLanguage[v.Lang()], otherwise)
-}
-
-func (v *visit) prizeName(h *store.HolderCard, z store.Prize) string {
-	return v.localized(h.PrizeTexts[z.ID].Names, z.Name)
-}
-
-// face returns how a card is drawn.
-func (v *visit) face(h *store.HolderCard) web.HolderCard {
-	c := web.HolderCard{
-		ID:      "card",
-		Shop:    h.Shop.Name,
-		Name:    v.programName(h),
-		Holder:  h.Card.HolderName.V,
-		Program: web.CardColours{Brand: h.Program.BrandColorHex, Background: h.Program.BgColorHex, Text: h.Program.TextColorHex},
-		Stamps:  h.Card.StampsCount,
-		Total:   h.Program.TotalStamps.V,
-	}
-	if h.LogoHash.Valid {
-		c.Logo = "/logo/" + h.LogoHash.V + ".png"
-	}
-	for _, p := range h.Prizes {
-		if missing := p.Threshold - h.Card.StampsCount; c.Total > 0 && missing > 0 && (c.Next == "" || missing < c.Missing) {
-			c.Next, c.Missing = v.prizeName(h, p.Prize), missing
-		}
-	}
-	if v.notice(h) == "" {
-		c.Ready = v.ready(h)
-	}
-	if h.Card.CurrentValue.Valid {
-		c.Balance = v.Money(h.Card.CurrentValue.V, h.Shop.Currency)
-	}
-	if percent := h.Program.DiscountPercent; percent.Valid {
-		c.Percent = v.Decimal(percent.V, -1)
-	}
-	if h.Card.ExpiresAt.Valid {
-		c.Until = v.Date(h.Card.ExpiresAt.V.Std())
-	}
-	return c
-}
-
-// ready says which prizes the till gives now, for all cards of the chain: a line for each
-// threshold, with the prizes among which the holder chooses and how many times.
-func (v *visit) ready(h *store.HolderCard) (lines []string) {
-	names, counts := map[int64]string{}, map[int64]int{}
-	ladders := [][]store.LadderPrize{h.Prizes}
-	for _, e := range h.EarlierCards {
-		ladders = append(ladders, e.Prizes)
-	}
-	for _, ladder := range ladders {
-		ready := map[int64]string{}
-		for _, z := range ladder {
-			if z.Available {
-				ready[z.Threshold] = joined(" / ", ready[z.Threshold], v.prizeName(h, z.Prize))
-			}
-		}
-		for threshold, name := range ready {
-			names[threshold] = name
-			counts[threshold]++
-		}
-	}
-	for _, threshold := range slices.Sorted(maps.Keys(names)) {
-		name := names[threshold]
-		if n := counts[threshold]; n > 1 {
-			name += " × " + strconv.Itoa(n)
-		}
-		lines = append(lines, v.T("{0} ready", name))
-	}
-	return lines
-}
-
-func (v *visit) programName(h *store.HolderCard) string {
-	return v.localized(h.Texts.Names, h.Program.Name)
-}
-
-// notice returns why a card cannot be used now and what to do, or an empty text.
-func (v *visit) notice(h *store.HolderCard) string {
-	switch {
-	case h.Card.Status == store.StatusExpired:
-		return v.T("This card expired on {0}. Ask the shop for a new one.", v.Date(h.Card.ExpiresAt.V.Std()))
-	case h.Card.Status == store.StatusLocked:
-		return v.T("This card is locked. Ask the shop to unlock it.")
-	case h.Program.SuspendedAt.Valid:
-		return v.T("The shop has paused this card. What is on it stays; ask the shop when it can be used again.")
-	}
-	return ""
+// card returns a card in the language of the page.
+func (v *visit) card(h *store.HolderCard) wallet.Card {
+	return wallet.Card{Printer: v.Printer, HolderCard: h}
 }
 
 // prizes returns a ladder in words.
 func (v *visit) prizes(h *store.HolderCard, ladder []store.LadderPrize) (list []prize) {
 	for _, z := range ladder {
 		p := prize{
-			Name:        v.prizeName(h, z.Prize),
-			Description: v.localized(h.PrizeTexts[z.ID].Descriptions, z.Description),
+			Name:        v.card(h).PrizeName(z.Prize),
+			Description: v.card(h).Localized(h.PrizeTexts[z.ID].Descriptions, z.Description),
 			Ready:       z.Available,
 		}
 		switch {

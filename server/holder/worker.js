@@ -47,3 +47,23 @@ async function keep(path, answer) {
   headers.delete("Content-Length");
   await cache.put(path, new Response(html.replace('id="stale" data-part hidden', 'id="stale" data-part'), { headers }));
 }
+
+// Notices about cards, which the server encrypts for this browser. The path of the page is the tag, so
+// that a newer notice takes the place of the one before.
+addEventListener("push", (e) => {
+  const { title, body, url } = e.data.json();
+  const path = new URL(url).pathname;
+  const options = { body, tag: path, renotify: true, data: path, icon: path + "/icon/192.png" };
+  e.waitUntil(registration.showNotification(title, options));
+});
+
+addEventListener("notificationclick", (e) => {
+  e.notification.close();
+  e.waitUntil(open(e.notification.data));
+});
+
+async function open(path) {
+  const pages = await clients.matchAll({ type: "window", includeUncontrolled: true });
+  const page = pages.find((p) => new URL(p.url).pathname === path);
+  await (page ? page.focus() : clients.openWindow(path));
+}

@@ -118,7 +118,8 @@ func (h AnyHandler) Handle(k *Kernel) httprouter.Handle {
 // answer decodes and validates the body or the query and calls Do.
 func (h AnyHandler) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out []byte, err error) {
 	var raw []byte
-	if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {
+	if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut ||
+		r.Method == http.MethodDelete && h.In.NumField() > 0 {
 		if raw, err = readBody(w, r, h.Limit); err != nil {
 			return nil, err
 		}

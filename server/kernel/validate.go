@@ -14,10 +14,10 @@ type Checker interface {
 	Check(now store.Time) []store.Detail
 }
 
-// Targeter is implemented by structs whose field url says where requests are to be
+// Targeter is implemented by structs with a field that says where requests are to be
 // sent. It is checked before the transaction, since that may take a DNS lookup.
 type Targeter interface {
-	Target() string // the URL; empty: it is not given
+	Target() (field, url string) // the URL; empty: it is not given
 }
 
 // Validate validates an operation's fields without using the store or the network.
@@ -49,18 +49,21 @@ func (call *Call) fields(op *Operation, lim wire.Limits) (any, []store.Detail, e
 	return d.fields, d.details, d.err
 }
 
-// validate decodes and validates the operation's fields, and checks their URL if
+// validate decodes and validates the operation's fields, and checks their target if
 // they are a Targeter. target is the checked URL.
 func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (fields any, target string, err error) {
 	fields, details, err := call.fields(op, k.conf.Fields)
 	if err != nil {
 		return nil, "", err
 	}
-	if t, ok := fields.(Targeter); ok && t.Target() != "" &&
-		!slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == "url" }) {
-		target = t.Target()
-		if d := k.conf.CheckTarget(ctx, target); d != nil {
-			details = append(details, hideLookup(&call.Caller, *d))
+	if t, ok := fields.(Targeter); ok {
+		field, url := t.Target()
+		if url != "" && !slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == field }) {
+			target = url
+			if d := k.conf.CheckTarget(ctx, url); d != nil {
+				d.Field = field
+				details = append(details, hideLookup(&call.Caller, *d))
+			}
 		}
 	}
 	if details != nil {

@@ -1,6 +1,8 @@
 package operation
 
 import (
+	"encoding/base64"
+
 	"punchcard/server/kernel"
 	"punchcard/store"
 )
@@ -64,6 +66,51 @@ var AskAboutData = declare(kernel.Operation{
 	Codes:   codes{store.NotFound, store.Conflict, store.Gone},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.DataRequest) error {
 		return tx.AskAboutData(c.Param("token"), f)
+	}),
+})
+
+// PushKey is the key by which the push services of browsers recognise the server.
+type PushKey struct {
+	PublicKey string `json:"public_key" doc:"A point on P-256, uncompressed, in base64url: the applicationServerKey of a subscription."`
+}
+
+// GetPushKey returns the key with which a browser subscribes to notices about a card.
+var GetPushKey = declare(kernel.Operation{
+	ID:      "getPushKey",
+	Group:   holderPage,
+	Title:   "Get the key of notices",
+	Callers: holder,
+	Codes:   codes{store.NotFound, store.Gone},
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (PushKey, error) {
+		if _, err := v.WatchedCard(c.Param("token")); err != nil {
+			return PushKey{}, err
+		}
+		public, err := v.PushKey().PublicKey.Bytes()
+		return PushKey{base64.RawURLEncoding.EncodeToString(public)}, err
+	}),
+})
+
+// Subscribe has a browser show notices about a card. The parameter language is that of the notices.
+var Subscribe = declare(kernel.Operation{
+	ID:      "subscribe",
+	Group:   holderPage,
+	Title:   "Show notices about a card in a browser",
+	Callers: holder,
+	Codes:   codes{store.NotFound, store.Gone},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.PushFields) error {
+		return tx.Subscribe(c.Param("token"), c.Param("language"), f)
+	}),
+})
+
+// Unsubscribe ends the notices of a browser about a card.
+var Unsubscribe = declare(kernel.Operation{
+	ID:      "unsubscribe",
+	Group:   holderPage,
+	Title:   "End notices about a card in a browser",
+	Callers: holder,
+	Codes:   codes{store.NotFound, store.Gone},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.PushEnd) error {
+		return tx.Unsubscribe(c.Param("token"), f)
 	}),
 })
 

@@ -260,6 +260,7 @@ var notOnPages = map[string][]string{
 		"This location is disabled.", "Too many pages are open.",
 		"Too many unknown codes; for a minute the device takes none but the card's own QR code.",
 		"Too many wrong codes. Try again later, or use the link.",
+		"must be an uncompressed point on P-256 in base64url", "must be 16 bytes in base64url",
 		"Too many wrong staff PINs at this location; it takes none for five minutes.",
 		"Too many wrong staff PINs; the device is locked for a minute.",
 		"must be a UUID such as 0b6f7c0e-5d0a-4d51-9d4b-3f0f5a2f7c11", "must be at most 7 days ago",

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files, and the tables 
 
 // complete lists the faces whose tables must have a translation of every text. A table
 // of another face may lack some, which are then shown in English.
-var complete = []string{"web", "dashboard", "holder", "mcp", "templates", "tillpage"}
+var complete = []string{"web", "dashboard", "holder", "mcp", "templates", "tillpage", "wallet"}
 
 // textsOf returns the texts that the pages and the Go files in a folder show.
 func textsOf(t *testing.T, dir string) map[string]bool {

@@ -3,7 +3,7 @@
 -- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a
 -- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, shops that are
 -- moved or deleted, the locations of staff, cards that are erased when they were not seen for long, public URLs of
--- shops, and an index of money.
+-- shops, notices in browsers, and an index of money.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
@@ -142,6 +142,32 @@ DROP INDEX staff_location;
 DROP INDEX staff_shop;
 ALTER TABLE staff DROP COLUMN location_id;
 CREATE INDEX staff_shop ON staff (shop_id, name);
+
+ALTER TABLE cards ADD COLUMN copies INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE push_subscriptions (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  card_id    INTEGER NOT NULL REFERENCES cards,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  endpoint   TEXT    NOT NULL,
+  public_key BLOB    NOT NULL,
+  auth       BLOB    NOT NULL,
+  notify     TEXT    NOT NULL CHECK (notify = 'prizes' OR notify = 'all'),
+  language   TEXT    NOT NULL,
+  told       TEXT,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
+CREATE TABLE pushes (
+  card_id  INTEGER NOT NULL REFERENCES cards,
+  copy     INTEGER NOT NULL,
+  shop_id  INTEGER NOT NULL REFERENCES shops,
+  due_at   INTEGER NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  changes  INTEGER NOT NULL DEFAULT 1,
+  since    INTEGER NOT NULL,
+  PRIMARY KEY (card_id, copy)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pushes_due ON pushes (due_at);
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.

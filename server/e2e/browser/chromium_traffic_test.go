@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/serviceworker"
 )
 
 // observe is called with each event of the tab.
@@ -27,6 +28,10 @@ func (s *traffic) observe(event any) {
 				text = append(text, strings.Trim(string(a.Value), `"`)+a.Description)
 			}
 			s.report("%s", strings.Join(text, " "))
+		}
+	case *serviceworker.EventWorkerRegistrationUpdated:
+		for _, r := range e.Registrations {
+			s.worker = r.RegistrationID
 		}
 	case *runtime.EventExceptionThrown:
 		s.report("page error: %s", exceptionText(e.ExceptionDetails))

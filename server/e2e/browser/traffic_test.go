@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/chromedp/cdproto/serviceworker"
 )
 
 // traffic is what a tab requests and reports.
@@ -14,13 +16,14 @@ type traffic struct {
 	answer func(accept bool) // answers a dialog of a script
 
 	mu          sync.Mutex
-	problems    []string            // in words, of all pages of the tab
-	requests    map[string]*request // by the id that the browser gives it
-	status      int                 // of the page; 0: none was loaded
-	navigations int                 // pages, and places in a page, that the tab has gone to
-	busy        bool                // a page is being loaded
-	stopped     bool                // problems are no longer collected
-	crashed     bool                // the process of the page has ended
+	problems    []string                     // in words, of all pages of the tab
+	requests    map[string]*request          // by the id that the browser gives it
+	status      int                          // of the page; 0: none was loaded
+	navigations int                          // pages, and places in a page, that the tab has gone to
+	busy        bool                         // a page is being loaded
+	stopped     bool                         // problems are no longer collected
+	crashed     bool                         // the process of the page has ended
+	worker      serviceworker.RegistrationID // empty: the tab has reported no service worker
 }
 
 // A request is a request of a page, with the bytes of its answer as they were sent.

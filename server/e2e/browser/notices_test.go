@@ -1,0 +1,131 @@
+//go:build browser
+
+package browser
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/chromedp"
+
+	"punchcard/server/servertest"
+	"punchcard/server/wallet/wallettest"
+)
+
+// subscribed has pages subscribe at a push service of a test: Chromium subscribes at a service of its maker
+// alone. The argument is the subscription as JSON.
+const subscribed = `(json) => {
+	let subscription = null;
+	PushManager.prototype.getSubscription = async () => subscription;
+	PushManager.prototype.subscribe = async ({ userVisibleOnly, applicationServerKey }) => {
+		if (!userVisibleOnly) throw new Error("a push may stay unseen");
+		if ((await Notification.requestPermission()) !== "granted") throw new Error("not permitted");
+		return subscription = {
+			endpoint: JSON.parse(json).endpoint,
+			options: { applicationServerKey },
+			toJSON: () => ({ ...JSON.parse(json), notify: undefined }),
+			unsubscribe: async () => !(subscription = null),
+		};
+	};
+}`
+
+// startWhole starts a whole Chromium for a test, since the shell without windows shows no notices, and
+// returns its context.
+func startWhole(t testing.TB) context.Context {
+	t.Helper()
+	ctx, end, err := launch(chromedp.ExecPath("chromium"))
+	t.Cleanup(end)
+	if err != nil {
+		t.Fatalf("start Chromium with notices: %v", err)
+	}
+	return ctx
+}
+
+// setNotifications permits or forbids the pages of a server to show notices.
+func (b *tab) setNotifications(origin string, setting browser.PermissionSetting) {
+	b.t.Helper()
+	b.must(chromedp.CallBrowser(b.ctx, browser.SetPermission, browser.SetPermissionParams{
+		Permission:       &browser.PermissionDescriptor{Name: "notifications"},
+		Setting:          setting,
+		Origin:           origin,
+		BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID,
+	}))
+}
+
+// deliver gives the service worker of a server a payload, as Chromium does after it has decrypted it.
+func (b *tab) deliver(origin string, payload []byte) {
+	b.t.Helper()
+	b.must(call(b, serviceworker.Enable, cdp.Empty{}))
+	var worker serviceworker.RegistrationID
+	b.wait("the service worker", func() (bool, error) {
+		b.seen.mu.Lock()
+		defer b.seen.mu.Unlock()
+		worker = b.seen.worker
+		return worker != "", nil
+	})
+	b.must(call(b, serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{
+		Origin:         origin,
+		RegistrationID: worker,
+		Data:           string(payload),
+	}))
+}
+
+// TestCardNotices has a holder ask for notices, stamps the card, and has Chromium show what arrives at the push service.
+func TestCardNotices(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	push := wallettest.NewPushService()
+	t.Cleanup(push.Close)
+	id, link := issue(s, s.ProgramIDs["standard"], nil)
+	card := s.CardPage(link)
+	phone, err := push.Subscribe(s.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t, startWhole(t), chromedp.WithNewBrowserContext())
+	b.setNotifications(s.Origin, browser.PermissionSettingGranted)
+	script, err := expressionOf(subscribed, []any{phone.JSON("all")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.onEachPage(script)
+	p := openIn(b, card, View{Width: 360})
+	p.Wait("Tell me when something changes")
+	p.Press("Tell me when something changes")
+	p.CheckNow()
+	p.ShootAs("card-notices-choice")
+	p.Press("With every change")
+	p.Wait("This browser tells you about every change of the card.")
+	p.CheckNow()
+	p.ShootAs("card-notices")
+	s.Control("POST", "/settle", fields{})
+	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 3}).Want(201)
+	p.Wait("3 of 10 stamps", "This browser tells you about every change of the card.")
+	payload := servertest.Await(t, phone.Notices, "the notice")
+	t.Logf("%s", payload)
+	b.deliver(s.Origin, payload)
+	p.wait("the notice", func() (bool, error) {
+		var shown []string
+		err := b.eval(&shown, `async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((n) =>
+			n.title + ": " + n.body + " " + n.data)`)
+		want := "Caffè Centrale: 3 of 10 stamps " + card[len(s.Origin):]
+		if len(shown) > 0 && shown[0] != want {
+			t.Fatalf("Chromium shows %q, want %q", shown, want)
+		}
+		return len(shown) > 0, err
+	})
+	p.Press("End the notices")
+	p.Wait("Tell me when something changes")
+	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 1}).Want(201)
+	s.Control("POST", "/settle", fields{})
+	if len(phone.Notices) > 0 {
+		t.Error("a notice arrived after the holder has ended them")
+	}
+	b.setNotifications(s.Origin, browser.PermissionSettingDenied)
+	p.Press("Tell me when something changes") // which the newer state of the page has closed
+	p.Press("With every change")
+	p.Wait("This browser does not let the page show notices.")
+	p.CheckNow()
+}

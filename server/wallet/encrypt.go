@@ -1,0 +1,101 @@
+package wallet
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"net/url"
+	"time"
+)
+
+// maxPayload is the maximum size of a notice in bytes: push services take a body of 4096 bytes.
+const maxPayload = 4096 - 16 - 4 - 1 - 65 - 1 - 16
+
+// encrypt returns the body of a request to a push service: a payload that only the browser with a public
+// key and a secret can read (RFC 8291, with one record of RFC 8188). own and salt are new for each body.
+func encrypt(payload, publicKey, auth []byte, own *ecdh.PrivateKey, salt []byte) ([]byte, error) {
+	browser, err := ecdh.P256().NewPublicKey(publicKey)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := own.ECDH(browser)
+	if err != nil {
+		return nil, err
+	}
+	public := own.PublicKey().Bytes()
+	keys := keyDerivation{}
+	secret := keys.derive(shared, auth, "WebPush: info\x00"+string(publicKey)+string(public), 32)
+	key := keys.derive(secret, salt, "Content-Encoding: aes128gcm\x00", 16)
+	nonce := keys.derive(secret, salt, "Content-Encoding: nonce\x00", 12)
+	if keys.err != nil {
+		return nil, keys.err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, err
+	}
+	body := binary.BigEndian.AppendUint32(append([]byte{}, salt...), 4096) // size of a record
+	body = append(append(body, byte(len(public))), public...)
+	const lastRecord = 2
+	return gcm.Seal(body, nonce, append(payload[:len(payload):len(payload)], lastRecord), nil), nil
+}
+
+// keyDerivation derives keys with HKDF and SHA-256, until its first error.
+type keyDerivation struct{ err error }
+
+func (k *keyDerivation) derive(secret, salt []byte, info string, size int) (key []byte) {
+	if k.err == nil {
+		key, k.err = hkdf.Key(sha256.New, secret, salt, info, size)
+	}
+	return key
+}
+
+// encryptNew is encrypt with a new key and salt.
+func encryptNew(payload, publicKey, auth []byte) ([]byte, error) {
+	own, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	salt := make([]byte, 16)
+	rand.Read(salt)
+	return encrypt(payload, publicKey, auth, own, salt)
+}
+
+// authorization returns the header Authorization of a request to a push service, by which it recognises
+// the server (VAPID, RFC 8292). subject is how the service reaches the operator, a mailto: or https URL.
+func authorization(key *ecdsa.PrivateKey, endpoint *url.URL, subject string, now time.Time) (string, error) {
+	claims, err := json.Marshal(map[string]any{
+		"aud": endpoint.Scheme + "://" + endpoint.Host,
+		"exp": now.Add(12 * time.Hour).Unix(), // of at most a day
+		"sub": subject,
+	})
+	if err != nil {
+		return "", err
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	token := encode([]byte(`{"typ":"JWT","alg":"ES256"}`)) + "." + encode(claims)
+	sum := sha256.Sum256([]byte(token))
+	r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
+	if err != nil {
+		return "", err
+	}
+	public, err := key.PublicKey.Bytes()
+	if err != nil {
+		return "", err
+	}
+	signature := make([]byte, 64)
+	r.FillBytes(signature[:32])
+	s.FillBytes(signature[32:])
+	return "vapid t=" + token + "." + encode(signature) + ", k=" + encode(public), nil
+}

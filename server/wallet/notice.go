@@ -1,0 +1,94 @@
+package wallet
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// shown is what a card shows, as far as there are notices about it.
+type shown struct {
+	Stamps  int64         `json:"stamps"`
+	Balance int64         `json:"balance"`
+	Blocked string        `json:"blocked,omitempty"` // why it cannot be used; empty: it can
+	Ready   map[int64]int `json:"ready,omitempty"`   // how many times the prizes of a threshold can be redeemed
+}
+
+// shown returns what the card shows.
+func (c Card) shown() shown {
+	s := shown{Stamps: c.Card.StampsCount, Balance: c.Card.CurrentValue.V}
+	switch {
+	case c.Card.Status == store.StatusExpired, c.Card.Status == store.StatusLocked:
+		s.Blocked = c.Card.Status
+	case c.Program.SuspendedAt.Valid:
+		s.Blocked = "suspended"
+	default:
+		_, s.Ready = c.readyPrizes()
+	}
+	return s
+}
+
+// notice is the payload of a push, which the service worker of the card's page reads.
+type notice struct {
+	Title string `json:"title"`
+	Body  string `json:"body"`
+	URL   string `json:"url"` // of the card's page
+}
+
+// maxBody is the maximum length of the body of a notice in bytes: phones show less.
+const maxBody = 1000
+
+// noticeOf returns the notice for a browser about a card. told is what the browser knows from now on. The
+// notice is nil if what has changed is not what the browser shows notices about.
+func noticeOf(h *store.HolderCard, sub *store.Subscription) (n *notice, told string, err error) {
+	c := Card{web.PrinterFor(sub.Language).In(store.Zone(h.Shop.Timezone)), h}
+	now := c.shown()
+	raw, err := json.Marshal(now)
+	if told = string(raw); err != nil || !sub.Told.Valid || sub.Told.V == told {
+		return nil, told, err
+	}
+	var before shown
+	if err := json.Unmarshal([]byte(sub.Told.V), &before); err != nil {
+		return nil, told, err
+	}
+	var lines []string
+	reached := false
+	names, counts := c.readyPrizes()
+	for threshold := range now.Ready {
+		reached = reached || counts[threshold] > before.Ready[threshold]
+	}
+	switch {
+	case sub.Notify == store.NotifyPrizes && !reached:
+		return nil, told, nil
+	case reached:
+		lines = c.readyLines(names, counts, before.Ready)
+	case now.Blocked != "" && now.Blocked != before.Blocked:
+		lines = []string{c.Notice()}
+	}
+	if sub.Notify == store.NotifyAll && now.Blocked == "" {
+		switch face := c.Face(); {
+		case face.Total > 0:
+			lines = append(lines, c.T("{0} of {1} stamps", face.Stamps, face.Total))
+		case face.Balance != "":
+			lines = append(lines, c.T("Balance: {0}", face.Balance))
+		}
+	}
+	if lines == nil {
+		return nil, told, nil
+	}
+	return &notice{Title: h.Shop.Name, Body: cut(strings.Join(lines, "\n"), maxBody), URL: h.PageURL}, told, nil
+}
+
+// cut returns the beginning of a text that has at most max bytes.
+func cut(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	for !utf8.RuneStart(text[max-len("…")]) {
+		max--
+	}
+	return text[:max-len("…")] + "…"
+}

@@ -1,0 +1,191 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"punchcard/store"
+)
+
+// Config holds the settings of a Sender.
+type Config struct {
+	Store *store.Store // whose queue is sent
+	// Transport makes the requests to push services. It must connect to permitted addresses only.
+	Transport http.RoundTripper
+	// Subject is how a push service reaches the operator, a mailto: or https URL.
+	Subject string
+	// Backoff returns the wait after a number of failed attempts.
+	Backoff func(attempts int) time.Duration
+	// Watch calls f when another process may have changed cards, until ctx is done. If it is nil,
+	// such changes are sent within scanInterval. Store.Watch is one.
+	Watch func(ctx context.Context, f func())
+	Log   *slog.Logger
+}
+
+const (
+	workers      = 64               // cards of which copies are brought up to date at once
+	timeout      = 10 * time.Second // of a request to a push service
+	scanInterval = time.Minute      // maximum time between readings of the clock and the queue
+)
+
+// Sender brings the copies of cards up to date. It cannot be started again after Stop.
+type Sender struct {
+	conf     Config
+	wake     chan struct{}   // of capacity 1: a card may be due
+	stopping context.Context // ends when Stop is called
+	stop     context.CancelFunc
+	ctx      context.Context // of requests; ends with the context of Stop
+	cancel   context.CancelFunc
+
+	mu       sync.Mutex
+	started  bool
+	running  sync.WaitGroup
+	inFlight map[target]bool
+	ended    *sync.Cond // an attempt has ended
+}
+
+// target is what at most one attempt is made for at a time.
+type target struct{ root, copy int64 }
+
+// NewSender returns a sender that does nothing before Start.
+func NewSender(conf Config) *Sender {
+	s := &Sender{conf: conf, wake: make(chan struct{}, 1), inFlight: map[target]bool{}}
+	s.ended = sync.NewCond(&s.mu)
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Start starts sending what is and will be due. It does nothing if the sender is running. After Stop it
+// returns context.Canceled.
+func (s *Sender) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stopping.Err(); err != nil || s.started {
+		return err
+	}
+	s.started = true
+	s.running.Go(s.run)
+	if s.conf.Watch != nil {
+		s.running.Go(func() { s.conf.Watch(s.stopping, s.notify) })
+	}
+	return nil
+}
+
+// Stop begins no further attempt and waits for those that are made. When ctx is done it ends their
+// requests, and they are made again after the next start. Stop may be called without Start, and more
+// than once.
+func (s *Sender) Stop(ctx context.Context) {
+	s.mu.Lock()
+	s.stop()
+	s.mu.Unlock()
+	release := context.AfterFunc(ctx, s.cancel)
+	defer release()
+	s.running.Wait()
+	s.cancel()
+}
+
+// notify makes run read the queue.
+func (s *Sender) notify() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run makes attempts when cards have changed, when they are due and when others have ended.
+func (s *Sender) run() {
+	due := time.NewTimer(0)
+	defer due.Stop()
+	for {
+		select {
+		case <-s.stopping.Done():
+			return
+		case <-s.conf.Store.PushesDue():
+		case <-s.wake:
+		case <-due.C:
+		}
+		_, wait := s.begin()
+		due.Reset(min(scanInterval, max(time.Millisecond, wait)))
+	}
+}
+
+// begin begins attempts for the cards that are due. It returns how many, and the time until the next card
+// is due by the store's clock.
+func (s *Sender) begin() (begun int, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []store.Push
+	var now store.Time
+	err := s.conf.Store.View(0, func(v *store.View) (err error) {
+		now = v.Now
+		list, err = v.Pushes(workers + len(s.inFlight))
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrClosed):
+		return 0, scanInterval
+	case err != nil:
+		s.conf.Log.Error("the queue of pushes cannot be read", "error", err)
+		return 0, time.Second
+	}
+	for _, p := range list {
+		t := target{p.Root, p.Copy}
+		switch {
+		case p.Due > now:
+			return begun, p.Due.Std().Sub(now.Std())
+		case s.inFlight[t]:
+			continue
+		case len(s.inFlight) == workers || s.stopping.Err() != nil:
+			return begun, scanInterval // the end of an attempt calls begin again
+		}
+		s.inFlight[t] = true
+		begun++
+		s.running.Go(func() {
+			s.attempt(p)
+			s.mu.Lock()
+			delete(s.inFlight, t)
+			s.mu.Unlock()
+			s.ended.Broadcast()
+			s.notify()
+		})
+	}
+	return begun, scanInterval
+}
+
+// Settle makes all attempts that are due by the store's clock, and waits for their ends.
+func (s *Sender) Settle() {
+	for {
+		begun, _ := s.begin()
+		s.mu.Lock()
+		idle := len(s.inFlight) == 0 && begun == 0
+		for len(s.inFlight) > 0 {
+			s.ended.Wait()
+		}
+		s.mu.Unlock()
+		if idle || s.stopping.Err() != nil {
+			return
+		}
+	}
+}
+
+// attempt brings the copies of a card up to date and writes the outcome.
+func (s *Sender) attempt(p store.Push) {
+	o, err := s.pushToBrowsers(p)
+	if err != nil {
+		if !errors.Is(err, store.ErrClosed) {
+			s.conf.Log.Error("a push failed within", "error", err)
+		}
+		o = store.PushOutcome{Push: p, Failed: true, RetryAfter: s.conf.Backoff(p.Attempts + 1)}
+	}
+	if s.ctx.Err() != nil {
+		return // Stop ended the requests
+	}
+	s.conf.Store.RetryWrite(s.stopping.Done(), func(tx *store.Tx) error { return tx.RecordPush(o) }, func(err error) {
+		s.conf.Log.Error("the outcome of a push cannot be written", "error", err)
+	})
+}

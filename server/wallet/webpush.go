@@ -1,0 +1,148 @@
+package wallet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"punchcard/store"
+	"punchcard/webhook"
+)
+
+// noticeTTL is how long a push service keeps a notice for a browser that it does not reach.
+const noticeTTL = 7 * 24 * time.Hour
+
+// pushToBrowsers sends notices about a card to the browsers that show them.
+func (s *Sender) pushToBrowsers(p store.Push) (o store.PushOutcome, err error) {
+	o = store.PushOutcome{Push: p, Told: map[int64]string{}}
+	var h store.HolderCard
+	var subs []store.Subscription
+	err = s.conf.Store.View(0, func(v *store.View) (err error) {
+		h, subs, err = v.BrowserPush(p.Root)
+		return err
+	})
+	if err != nil {
+		return o, err
+	}
+	var mu sync.Mutex // guards o and err
+	var sending sync.WaitGroup
+	for _, sub := range subs {
+		n, told, nerr := noticeOf(&h, &sub)
+		if nerr != nil {
+			return o, nerr
+		}
+		sending.Go(func() {
+			result, wait := accepted, time.Duration(0)
+			var serr error
+			if n != nil {
+				result, wait, serr = s.sendNotice(&sub, n, topic(h.PageToken))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch result {
+			case accepted:
+				o.Told[sub.Key] = told
+			case gone:
+				o.Gone = append(o.Gone, sub.Key)
+			case failed:
+				o.Failed, o.RetryAfter = true, max(o.RetryAfter, wait, s.conf.Backoff(p.Attempts+1))
+			}
+			if serr != nil {
+				s.conf.Log.Warn("a notice was not sent", "host", hostOf(sub.Endpoint), "error", serr)
+			}
+		})
+	}
+	sending.Wait()
+	return o, nil
+}
+
+// result is the result of a request to a push service.
+type result int
+
+const (
+	accepted result = iota // or refused for good: it is not sent again
+	gone                   // the subscription has ended
+	failed                 // it is sent again
+)
+
+// sendNotice sends a notice to a browser. wait is what the push service asks for before the next attempt.
+// The error says why it was not accepted, without the path of the endpoint, which is secret.
+func (s *Sender) sendNotice(sub *store.Subscription, n *notice, topic string) (r result, wait time.Duration, err error) {
+	endpoint, err := url.Parse(sub.Endpoint)
+	if err != nil {
+		return gone, 0, fmt.Errorf("its endpoint is no URL")
+	}
+	payload, err := json.Marshal(n)
+	if err != nil {
+		return accepted, 0, err
+	}
+	if len(payload) > maxPayload {
+		return accepted, 0, fmt.Errorf("it has %d bytes", len(payload))
+	}
+	body, err := encryptNew(payload, sub.PublicKey, sub.Auth)
+	if err != nil {
+		return gone, 0, err
+	}
+	now := time.Now() // push services compare it with their own clocks
+	authorization, err := authorization(s.conf.Store.PushKey(), endpoint, s.conf.Subject, now)
+	if err != nil {
+		return failed, 0, err
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, sub.Endpoint, bytes.NewReader(body))
+	if err != nil {
+		return gone, 0, fmt.Errorf("its endpoint is no URL")
+	}
+	req.Header = http.Header{
+		"Authorization":    {authorization},
+		"Content-Encoding": {"aes128gcm"},
+		"Content-Type":     {"application/octet-stream"},
+		"Ttl":              {fmt.Sprint(int(noticeTTL.Seconds()))},
+		"Topic":            {topic}, // a newer notice takes the place of one that was not shown
+		"Urgency":          {"normal"},
+	}
+	resp, err := s.conf.Transport.RoundTrip(req) // which follows no redirect
+	if err != nil {
+		return failed, 0, fmt.Errorf("the push service cannot be reached: %w", err)
+	}
+	defer resp.Body.Close()
+	io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
+	return judge(resp, now)
+}
+
+// judge returns the result of an answer of a push service (RFC 8030).
+func judge(resp *http.Response, now time.Time) (r result, wait time.Duration, err error) {
+	switch status := resp.StatusCode; {
+	case status >= 200 && status < 300:
+		return accepted, 0, nil
+	case status == http.StatusNotFound || status == http.StatusGone:
+		return gone, 0, nil
+	case status == http.StatusTooManyRequests || status >= 500:
+		return failed, webhook.RetryAfter(resp.Header.Get("Retry-After"), now), fmt.Errorf("the push service answers %d", status)
+	default:
+		return accepted, 0, fmt.Errorf("the push service refuses it with %d", status)
+	}
+}
+
+// topic returns the topic of notices about a card, which push services see: it must not lead to the page.
+func topic(pageToken string) string {
+	sum := sha256.Sum256([]byte("topic " + pageToken))
+	return base64.RawURLEncoding.EncodeToString(sum[:24]) // 32 characters, as many as a topic may have
+}
+
+// hostOf returns the host of an endpoint for the log.
+func hostOf(endpoint string) string {
+	if u, err := url.Parse(endpoint); err == nil {
+		return u.Host
+	}
+	return ""
+}

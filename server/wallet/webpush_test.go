@@ -1,0 +1,183 @@
+package wallet_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"punchcard/server/servertest"
+	"punchcard/server/wallet/wallettest"
+)
+
+type fields = servertest.Fields
+
+// shop is a server with a push service of browsers and a card.
+type shop struct {
+	*servertest.Server
+	push       *wallettest.PushService
+	card, page string
+	key        string // of the server, in base64url
+}
+
+// start serves a new demo shop whose clock stands still, with a card that has a prize for three stamps.
+func start(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{Server: servertest.Start(t, servertest.Frozen), push: wallettest.NewPushService()}
+	t.Cleanup(s.push.Close)
+	program := s.Call("POST", "/programs", fields{"type": "standard", "name": "Coffee", "icon_key": "coffee", "total_stamps": 5}).Want(201).Str("id")
+	s.Call("POST", "/programs/"+program+"/prizes", fields{"name": "Espresso", "threshold": 3}).Want(201)
+	s.Call("POST", "/programs/"+program+"/publish", fields{}).Want(200)
+	card := s.Call("POST", "/programs/"+program+"/cards", fields{"holder_name": "Ada"}).Want(201)
+	s.card, s.page = card.Str("id"), s.CardPage(card.Str("install_url"))
+	s.key = s.Fetch("GET", s.page+"/push", nil, http.Header{}).Want(200).Str("public_key")
+	return s
+}
+
+// send makes a request about subscriptions, as the page does.
+func (s *shop) send(method, body, language string) *servertest.Reply {
+	s.T.Helper()
+	h := http.Header{"Content-Type": {"application/json"}, "Origin": {s.Origin}}
+	return s.Fetch(method, s.page+"/push?lang="+language, []byte(body), h)
+}
+
+// browser subscribes a new browser, and waits until what the card shows is noted.
+func (s *shop) browser(notify, language string) *wallettest.Browser {
+	s.T.Helper()
+	b, err := s.push.Subscribe(s.key)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.send("POST", b.JSON(notify), language).Want(201)
+	s.settle()
+	return b
+}
+
+// settle sends what is due.
+func (s *shop) settle() {
+	s.T.Helper()
+	s.Control("POST", "/settle", fields{})
+}
+
+// stamp stamps the card at the till and sends what is due.
+func (s *shop) stamp(n int) {
+	s.T.Helper()
+	s.Till(s.TillToken).Call("POST", "/cards/"+s.card+"/stamps", fields{"count": n}).Want(201)
+	s.settle()
+}
+
+// expect checks the bodies of the notices that a browser has received since the last call.
+func (s *shop) expect(b *wallettest.Browser, want ...string) {
+	s.T.Helper()
+	var got []string
+	for len(b.Notices) > 0 {
+		var n struct{ Title, Body, URL string }
+		if err := json.Unmarshal(<-b.Notices, &n); err != nil {
+			s.T.Fatal(err)
+		}
+		if n.URL != s.page || n.Title == "" {
+			s.T.Errorf("a notice of %q leads to %s, want %s", n.Title, n.URL, s.page)
+		}
+		got = append(got, n.Body)
+	}
+	if strings.Join(got, "|") != strings.Join(want, "|") {
+		s.T.Errorf("notices %q, want %q", got, want)
+	}
+}
+
+// TestNotices checks what browsers are told, each in its language, and that what they are not told about is
+// not told later.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	all, prizes := s.browser("all", "de"), s.browser("prizes", "it")
+	s.stamp(1)
+	s.expect(all, "1 von 5 Stempeln")
+	s.expect(prizes)
+	s.stamp(2)
+	s.expect(all, "Espresso – bereit\n3 von 5 Stempeln")
+	s.expect(prizes, "Espresso: pronto")
+	s.stamp(1)
+	s.expect(all, "4 von 5 Stempeln")
+	s.expect(prizes)
+	s.Call("PATCH", "/cards/"+s.card, fields{"holder_name": "Eva"}).Want(200)
+	s.settle()
+	s.expect(all)
+	again := s.browser("all", "en")
+	s.expect(again)
+	s.send("DELETE", `{"endpoint":"`+all.Endpoint+`"}`, "de").Want(204)
+	s.stamp(1)
+	s.expect(all)
+	s.expect(again, "5 of 5 stamps")
+}
+
+// TestPushServiceFails checks what the answers of a push service lead to.
+func TestPushServiceFails(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b := s.browser("all", "en")
+	var answer func(http.ResponseWriter)
+	status := func(status int) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) { w.WriteHeader(status) }
+	}
+	b.Answer = func(w http.ResponseWriter) { answer(w) }
+	answer = func(w http.ResponseWriter) {
+		w.Header().Set("Retry-After", "600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+	s.stamp(1)
+	answer = status(http.StatusServiceUnavailable)
+	s.Advance("10m1s")
+	s.settle()
+	b.Answer = nil
+	s.settle()
+	s.expect(b)
+	s.Advance("1h")
+	s.settle()
+	s.expect(b, "1 of 5 stamps")
+	b.Answer = status(http.StatusRequestEntityTooLarge)
+	s.stamp(1)
+	b.Answer = nil
+	s.Advance("1h")
+	s.settle()
+	s.expect(b)
+	b.Answer = status(http.StatusGone)
+	s.stamp(1)
+	b.Answer = nil
+	s.stamp(1)
+	s.expect(b)
+}
+
+// TestSubscribe checks what is refused.
+func TestSubscribe(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b, err := s.push.Subscribe(s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := b.JSON("all")
+	for body, field := range map[string]string{
+		`{}`: "endpoint",
+		strings.Replace(valid, `"all"`, `"some"`, 1):                             "notify",
+		strings.Replace(valid, b.Endpoint, "ftp://example.com/", 1):              "endpoint",
+		strings.Replace(valid, b.Endpoint, "https://10.0.0.1/", 1):               "endpoint",
+		strings.Replace(valid, b.Endpoint, "https://169.254.169.254/x", 1):       "endpoint",
+		strings.Replace(valid, `"p256dh":"`, `"p256dh":"A`, 1):                   "keys.p256dh",
+		strings.Replace(valid, `"auth":"`, `"auth":"AAAA`, 1):                    "keys.auth",
+		strings.Replace(valid, `"keys":{`, `"keys":{"x":"y",`, 1):                "keys",
+		strings.Replace(valid, `{"endpoint":`, `{"x":1,"endpoint":`, 1):          "x",
+		strings.Replace(valid, b.Endpoint, strings.Repeat("https://a/", 300), 1): "endpoint",
+	} {
+		r := s.send("POST", body, "en").Want(400)
+		if !strings.Contains(string(r.Body), `"field":"`+field) {
+			t.Errorf("%s: %s, want the field %s", body, r.Body, field)
+		}
+	}
+	s.send("POST", "{", "en").Want(400)
+	s.send("DELETE", `{}`, "en").Want(400)
+	s.send("DELETE", `{"endpoint":"https://push.invalid/"}`, "en").Want(204)
+	h := http.Header{"Content-Type": {"application/json"}, "Origin": {"https://other.example"}}
+	s.Fetch("POST", s.page+"/push", []byte(valid), h).Want(403)
+	s.Fetch("GET", s.page[:len(s.page)-1]+"/push", nil, http.Header{}).Want(404)
+}

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"crypto/ecdh"
+	"encoding/base64"
+	"errors"
+	"strings"
+)
+
+// maxSubscriptions is how many browsers show notices about one card. The oldest ends for a further one.
+const maxSubscriptions = 10
+
+// What a browser shows notices about.
+const (
+	NotifyPrizes = "prizes" // a prize can be redeemed
+	NotifyAll    = "all"    // every change of what the card shows
+)
+
+// PushFields is a subscription as browsers make it (Push API), with what it is for.
+type PushFields struct {
+	Endpoint Opt[string]            `json:"endpoint" req:"true" min:"1" max:"2048" format:"target-url"`
+	Keys     Opt[map[string]string] `json:"keys" req:"true" keys:"p256dh,auth"`
+	Notify   Opt[string]            `json:"notify" req:"true" enum:"prizes,all"`
+}
+
+// Target returns the URL of the push service, whose addresses the caller has to check.
+func (f PushFields) Target() (field, url string) { return "endpoint", f.Endpoint.Or("") }
+
+// Check validates the keys.
+func (f PushFields) Check(Time) (details []Detail) {
+	invalid := func(name, message string) {
+		details = append(details, Detail{"keys." + name, "invalid_format", message})
+	}
+	if _, err := ecdh.P256().NewPublicKey(f.key("p256dh")); err != nil && f.Keys.Set {
+		invalid("p256dh", "must be an uncompressed point on P-256 in base64url")
+	}
+	if f.Keys.Set && len(f.key("auth")) != 16 {
+		invalid("auth", "must be 16 bytes in base64url")
+	}
+	return details
+}
+
+// key returns a key's bytes, nil if they cannot be read.
+func (f PushFields) key(name string) []byte {
+	b, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(f.Keys.V[name], "="))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// PushEnd names a subscription that ends.
+type PushEnd struct {
+	Endpoint Opt[string] `json:"endpoint" req:"true" min:"1" max:"2048"`
+}
+
+// Subscription is a browser that shows notices about a card.
+type Subscription struct {
+	Key       int64
+	Endpoint  string // URL
+	PublicKey []byte // on P-256, uncompressed
+	Auth      []byte // secret shared with the browser
+	Notify    string // NotifyPrizes or NotifyAll
+	Language  string
+	Told      Null[string] // what the card showed at the last notice; null: it is to be noted without one
+}
+
+// Subscribe has a browser show notices about the card of a page, in a language. A browser that is
+// subscribed already gets the new keys.
+func (tx *Tx) Subscribe(token, language string, f PushFields) error {
+	if details := f.Check(tx.Now); details != nil {
+		return Invalid(details...)
+	}
+	if f.Endpoint.V != tx.CheckedTarget {
+		return errors.New("store: the endpoint was not checked")
+	}
+	shop, root, err := tx.livePage(token)
+	if err != nil {
+		return err
+	}
+	tx.exec(`INSERT INTO push_subscriptions (card_id, shop_id, endpoint, public_key, auth, notify, language, created_at)
+		VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET public_key=excluded.public_key, auth=excluded.auth, notify=excluded.notify,
+		language=excluded.language`, root, shop, f.Endpoint.V, f.key("p256dh"), f.key("auth"), f.Notify.V, language, tx.Now)
+	if tx.number("SELECT count(*) FROM push_subscriptions WHERE card_id=?", root) > maxSubscriptions {
+		tx.exec("DELETE FROM push_subscriptions WHERE id=(SELECT min(id) FROM push_subscriptions WHERE card_id=?)", root)
+	}
+	tx.noteSubscriptions(root)
+	tx.queuePushes(root, CopyBrowser) // so that what the card shows now is noted
+	return tx.failed
+}
+
+// Unsubscribe ends the notices of a browser about the card of a page, if there are any.
+func (tx *Tx) Unsubscribe(token string, f PushEnd) error {
+	_, root, err := tx.chainByPageToken(token)
+	if err != nil {
+		return err
+	}
+	tx.exec("DELETE FROM push_subscriptions WHERE card_id=? AND endpoint=?", root, f.Endpoint.V)
+	tx.noteSubscriptions(root)
+	return tx.failed
+}
+
+// noteSubscriptions notes on a chain whether browsers show notices about it.
+func (tx *Tx) noteSubscriptions(root int64) {
+	tx.exec("UPDATE cards SET copies=(copies & ~?2)|iif(EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1), ?2, 0) WHERE id=?1",
+		root, CopyBrowser)
+}
+
+// endSubscriptions ends the notices about a chain.
+func (tx *Tx) endSubscriptions(root int64) {
+	tx.exec("DELETE FROM push_subscriptions WHERE card_id=?", root)
+	tx.exec("DELETE FROM pushes WHERE card_id=? AND copy=?", root, CopyBrowser)
+	tx.noteSubscriptions(root)
+}
+
+// BrowserPush returns the browsers that show notices about a chain, with what the card shows.
+func (v *View) BrowserPush(root int64) (h HolderCard, all []Subscription, err error) {
+	v.snapshot()
+	all = collect(v, func(r *rows) (s Subscription) {
+		r.scan(&s.Key, &s.Endpoint, &s.PublicKey, &s.Auth, &s.Notify, &s.Language, &s.Told)
+		return s
+	}, "SELECT id, endpoint, public_key, auth, notify, language, told FROM push_subscriptions WHERE card_id=?", root)
+	if len(all) > 0 && v.failed == nil {
+		shop := v.number("SELECT shop_id FROM cards WHERE id=?", root)
+		h, err = v.holderCard(shop, root)
+		h.PageURL = v.publicURLOf(shop) + "/c/" + h.PageToken
+	}
+	return h, all, err
+}
