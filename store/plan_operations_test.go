@@ -36,8 +36,7 @@ func runPushes(f *fixture) {
 	f.reads(func(v *View) { due = check(v.Pushes(10)) })
 	f.writes(func(tx *Tx) {
 		o := PushOutcome{Push: due[0], Told: map[int64]string{1: "{}"}, Gone: []int64{2}}
-		failed := o
-		failed.Failed = true
+		failed := PushOutcome{Push: due[0], Retry: map[int64]time.Duration{1: time.Minute}}
 		succeed(tx.RecordPush(failed), tx.RecordPush(o), tx.Unsubscribe(token, PushEnd{Endpoint: set("https://push.invalid/3")}))
 	})
 	f.subscribeTo(token, "https://push.invalid/4")

@@ -15,7 +15,7 @@ func (tx *Tx) queuePushes(root, copies int64) {
 	for bit := int64(1); bit <= copies; bit <<= 1 {
 		if copies&bit != 0 {
 			tx.exec(`INSERT INTO pushes (card_id, copy, shop_id, due_at, since) SELECT id, ?2, shop_id, ?3, ?3 FROM cards WHERE id=?1
-				ON CONFLICT DO UPDATE SET changes=changes+1`, root, bit, tx.Now)
+				ON CONFLICT DO UPDATE SET changes=changes+1, due_at=excluded.due_at`, root, bit, tx.Now)
 		}
 	}
 	tx.AfterCommit(func() { wake(tx.s.pushesDue) })
@@ -26,11 +26,10 @@ func (s *Store) PushesDue() <-chan struct{} { return s.pushesDue }
 
 // Push is a card whose copies are to be brought up to date.
 type Push struct {
-	Root     int64
-	Copy     int64
-	Due      Time
-	Attempts int // that failed
-	changes  int64
+	Root    int64
+	Copy    int64
+	Due     Time
+	changes int64
 }
 
 // waitingPushes are the rows of pushes that may be sent. A closed shop sends nothing.
@@ -40,9 +39,9 @@ const waitingPushes = " FROM pushes WHERE " + ofOpenShop
 // due first first.
 func (v *View) Pushes(n int) ([]Push, error) {
 	return collect(v, func(r *rows) (p Push) {
-		r.scan(&p.Root, &p.Copy, &p.Due, &p.Attempts, &p.changes)
+		r.scan(&p.Root, &p.Copy, &p.Due, &p.changes)
 		return p
-	}, "SELECT card_id, copy, due_at, attempts, changes"+waitingPushes+" ORDER BY due_at LIMIT ?", n), v.failed
+	}, "SELECT card_id, copy, due_at, changes"+waitingPushes+" ORDER BY due_at LIMIT ?", n), v.failed
 }
 
 // CountPushes returns the number of cards whose copies are to be brought up to date, at most max.
@@ -53,32 +52,37 @@ func (v *View) CountPushes(max int64) (int64, error) {
 // PushOutcome is the result of an attempt to bring the copies of a card up to date.
 type PushOutcome struct {
 	Push
-	Told       map[int64]string // what browsers know now, by the keys of their subscriptions
-	Gone       []int64          // subscriptions that have ended
-	Failed     bool             // an attempt is to be made again
-	RetryAfter time.Duration    // until then
+	Told  map[int64]string        // what browsers know now, by the keys of their subscriptions
+	Gone  []int64                 // subscriptions that have ended
+	Retry map[int64]time.Duration // until the next attempts at those that failed; the key 0 is the whole card
 }
 
-// RecordPush writes an outcome. A card that has changed since the push was read, or of which an attempt
-// failed, stays in the queue; after Limits.DeliveryAttempts failures it leaves it until its next change.
+// RecordPush writes an outcome. A card stays in the queue if it has changed since the push was read, if a
+// browser has subscribed meanwhile, or for the next attempt at a browser. After Limits.DeliveryAttempts
+// failures in a row a browser is left alone until the card changes again.
 func (tx *Tx) RecordPush(o PushOutcome) error {
 	for key, told := range o.Told {
-		tx.exec("UPDATE push_subscriptions SET told=? WHERE id=?", told, key)
+		tx.exec("UPDATE push_subscriptions SET told=?, attempts=0, due_at=0 WHERE id=?", told, key)
 	}
 	for _, key := range o.Gone {
 		tx.exec("DELETE FROM push_subscriptions WHERE id=?", key)
 	}
-	if len(o.Gone) > 0 {
-		tx.noteSubscriptions(o.Root)
+	for key, wait := range o.Retry {
+		tx.exec("UPDATE push_subscriptions SET attempts=attempts+1, due_at=? WHERE id=?", tx.Now.Add(wait), key)
+		tx.exec("UPDATE push_subscriptions SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, tx.Limits.DeliveryAttempts)
 	}
 	const row = " WHERE card_id=? AND copy=?"
-	switch attempts := o.Attempts + 1; {
-	case o.Failed && attempts < tx.Limits.DeliveryAttempts:
-		tx.exec("UPDATE pushes SET attempts=?, due_at=?"+row, attempts, tx.Now.Add(o.RetryAfter), o.Root, o.Copy)
-	default:
-		tx.exec("DELETE FROM pushes"+row+" AND changes=?", o.Root, o.Copy, o.changes)
-		tx.exec("UPDATE pushes SET attempts=0, due_at=?, since=?"+row, tx.Now, tx.Now, o.Root, o.Copy)
+	tx.exec("DELETE FROM pushes"+row+` AND changes=?
+		AND NOT EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1 AND (told IS NULL OR attempts>0))`, o.Root, o.Copy, o.changes)
+	wait, retried := o.Retry[0]
+	due := Some(tx.Now.Add(wait))
+	if !retried {
+		tx.one(into(&due), `SELECT CASE WHEN p.changes>?3 OR EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1 AND told IS NULL) THEN ?4
+			ELSE (SELECT min(due_at) FROM push_subscriptions WHERE card_id=?1 AND attempts>0) END FROM pushes p`+
+			" WHERE p.card_id=?1 AND p.copy=?2", o.Root, o.Copy, o.changes, tx.Now)
 	}
+	tx.exec("UPDATE pushes SET due_at=ifnull(?, due_at)"+row, due, o.Root, o.Copy)
+	tx.noteSubscriptions(o.Root)
 	return tx.failed
 }
 

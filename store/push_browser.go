@@ -62,6 +62,8 @@ type Subscription struct {
 	Auth      []byte // secret shared with the browser
 	Notify    string // NotifyPrizes or NotifyAll
 	Language  string
+	Attempts  int          // in a row that failed
+	Due       Time         // before which no attempt is made
 	Told      Null[string] // what the card showed at the last notice; null: it is to be noted without one
 }
 
@@ -77,6 +79,10 @@ func (tx *Tx) Subscribe(token, language string, f PushFields) error {
 	shop, root, err := tx.livePage(token)
 	if err != nil {
 		return err
+	}
+	if tx.number(`SELECT count(*) FROM push_subscriptions WHERE card_id=? AND endpoint=? AND public_key=? AND auth=? AND notify=?
+		AND language=?`, root, f.Endpoint.V, f.key("p256dh"), f.key("auth"), f.Notify.V, language) > 0 {
+		return tx.failed // pages subscribe each time they are opened
 	}
 	tx.exec(`INSERT INTO push_subscriptions (card_id, shop_id, endpoint, public_key, auth, notify, language, created_at)
 		VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET public_key=excluded.public_key, auth=excluded.auth, notify=excluded.notify,
@@ -100,16 +106,16 @@ func (tx *Tx) Unsubscribe(token string, f PushEnd) error {
 	return tx.failed
 }
 
-// noteSubscriptions notes on a chain whether browsers show notices about it.
+// noteSubscriptions notes on a chain whether browsers show notices about it. If none does, nothing is to be sent.
 func (tx *Tx) noteSubscriptions(root int64) {
 	tx.exec("UPDATE cards SET copies=(copies & ~?2)|iif(EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1), ?2, 0) WHERE id=?1",
 		root, CopyBrowser)
+	tx.exec("DELETE FROM pushes WHERE card_id=?1 AND copy=?2 AND NOT EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1)", root, CopyBrowser)
 }
 
 // endSubscriptions ends the notices about a chain.
 func (tx *Tx) endSubscriptions(root int64) {
 	tx.exec("DELETE FROM push_subscriptions WHERE card_id=?", root)
-	tx.exec("DELETE FROM pushes WHERE card_id=? AND copy=?", root, CopyBrowser)
 	tx.noteSubscriptions(root)
 }
 
@@ -117,9 +123,9 @@ func (tx *Tx) endSubscriptions(root int64) {
 func (v *View) BrowserPush(root int64) (h HolderCard, all []Subscription, err error) {
 	v.snapshot()
 	all = collect(v, func(r *rows) (s Subscription) {
-		r.scan(&s.Key, &s.Endpoint, &s.PublicKey, &s.Auth, &s.Notify, &s.Language, &s.Told)
+		r.scan(&s.Key, &s.Endpoint, &s.PublicKey, &s.Auth, &s.Notify, &s.Language, &s.Told, &s.Attempts, &s.Due)
 		return s
-	}, "SELECT id, endpoint, public_key, auth, notify, language, told FROM push_subscriptions WHERE card_id=?", root)
+	}, "SELECT id, endpoint, public_key, auth, notify, language, told, attempts, due_at FROM push_subscriptions WHERE card_id=?", root)
 	if len(all) > 0 && v.failed == nil {
 		shop := v.number("SELECT shop_id FROM cards WHERE id=?", root)
 		h, err = v.holderCard(shop, root)

@@ -731,7 +731,9 @@ CREATE TABLE push_subscriptions (
   notify     TEXT    NOT NULL CHECK (notify = 'prizes' OR notify = 'all'),
   language   TEXT    NOT NULL,            -- of the page when it was made
   told       TEXT,                        -- what the card showed at the last notice, JSON; null: not known yet
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  attempts   INTEGER NOT NULL DEFAULT 0,  -- in a row that failed
+  due_at     INTEGER NOT NULL DEFAULT 0   -- before which none is made
 ) STRICT;
 CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
 
@@ -741,7 +743,6 @@ CREATE TABLE pushes (
   copy     INTEGER NOT NULL,              -- a bit of cards.copies
   shop_id  INTEGER NOT NULL REFERENCES shops,
   due_at   INTEGER NOT NULL,              -- of the next attempt
-  attempts INTEGER NOT NULL DEFAULT 0,    -- that failed
   changes  INTEGER NOT NULL DEFAULT 1,    -- that are waiting
   since    INTEGER NOT NULL,              -- when the first of them was made
   PRIMARY KEY (card_id, copy)

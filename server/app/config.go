@@ -195,7 +195,7 @@ type Config struct {
 	// is.
 	TestMail func(context.Context, store.Mail) error
 	// PushSubject is how the push services of browsers reach the operator, a mailto: or https URL.
-	// Empty: PublicURL if that is https.
+	// Empty: the public URL of the shop, if that is https.
 	PushSubject string
 	// CustomHeaders sends the custom headers of webhooks with each delivery.
 	CustomHeaders bool

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -298,13 +297,6 @@ func (c *Config) pushes(st *store.Store, targets *webhook.Guard) wallet.Config {
 			return webhook.Backoff(c.Limits.WebhookBackoffBase, attempts, rand.Float64())
 		},
 		Log: c.Log,
-	}
-	switch {
-	case conf.Subject != "":
-	case strings.HasPrefix(c.PublicURL, "https://"):
-		conf.Subject = c.PublicURL
-	default: // the pages work on this machine only
-		conf.Subject = "mailto:punchcard@localhost"
 	}
 	if c.Dev == nil {
 		conf.Watch = st.Watch

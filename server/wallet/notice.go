@@ -25,9 +25,8 @@ func (c Card) shown() shown {
 		s.Blocked = c.Card.Status
 	case c.Program.SuspendedAt.Valid:
 		s.Blocked = "suspended"
-	default:
-		_, s.Ready = c.readyPrizes()
 	}
+	_, s.Ready = c.readyPrizes()
 	return s
 }
 
@@ -46,12 +45,17 @@ const maxBody = 1000
 func noticeOf(h *store.HolderCard, sub *store.Subscription) (n *notice, told string, err error) {
 	c := Card{web.PrinterFor(sub.Language).In(store.Zone(h.Shop.Timezone)), h}
 	now := c.shown()
+	var before shown
+	if sub.Told.Valid {
+		if err := json.Unmarshal([]byte(sub.Told.V), &before); err != nil {
+			return nil, "", err
+		}
+		if now.Blocked != "" {
+			now.Ready = before.Ready // which the holder is not told again when the card can be used
+		}
+	}
 	raw, err := json.Marshal(now)
 	if told = string(raw); err != nil || !sub.Told.Valid || sub.Told.V == told {
-		return nil, told, err
-	}
-	var before shown
-	if err := json.Unmarshal([]byte(sub.Told.V), &before); err != nil {
 		return nil, told, err
 	}
 	var lines []string

@@ -16,7 +16,8 @@ type Config struct {
 	Store *store.Store // whose queue is sent
 	// Transport makes the requests to push services. It must connect to permitted addresses only.
 	Transport http.RoundTripper
-	// Subject is how a push service reaches the operator, a mailto: or https URL.
+	// Subject is how a push service reaches the operator, a mailto: or https URL. Empty: the public URL of
+	// the shop, if that is https.
 	Subject string
 	// Backoff returns the wait after a number of failed attempts.
 	Backoff func(attempts int) time.Duration
@@ -180,7 +181,7 @@ func (s *Sender) attempt(p store.Push) {
 		if !errors.Is(err, store.ErrClosed) {
 			s.conf.Log.Error("a push failed within", "error", err)
 		}
-		o = store.PushOutcome{Push: p, Failed: true, RetryAfter: s.conf.Backoff(p.Attempts + 1)}
+		o = store.PushOutcome{Push: p, Retry: map[int64]time.Duration{0: time.Minute}}
 	}
 	if s.ctx.Err() != nil {
 		return // Stop ended the requests

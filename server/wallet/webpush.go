@@ -22,7 +22,7 @@ const noticeTTL = 7 * 24 * time.Hour
 
 // pushToBrowsers sends notices about a card to the browsers that show them.
 func (s *Sender) pushToBrowsers(p store.Push) (o store.PushOutcome, err error) {
-	o = store.PushOutcome{Push: p, Told: map[int64]string{}}
+	o = store.PushOutcome{Push: p, Told: map[int64]string{}, Retry: map[int64]time.Duration{}}
 	var h store.HolderCard
 	var subs []store.Subscription
 	err = s.conf.Store.View(0, func(v *store.View) (err error) {
@@ -32,19 +32,23 @@ func (s *Sender) pushToBrowsers(p store.Push) (o store.PushOutcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	var mu sync.Mutex // guards o and err
+	var mu sync.Mutex // guards o
 	var sending sync.WaitGroup
 	for _, sub := range subs {
-		n, told, nerr := noticeOf(&h, &sub)
-		if nerr != nil {
-			return o, nerr
+		n, told, err := noticeOf(&h, &sub)
+		switch {
+		case err != nil:
+			return o, err
+		case n == nil:
+			mu.Lock()
+			o.Told[sub.Key] = told
+			mu.Unlock()
+			continue
+		case sub.Due > s.conf.Store.Now():
+			continue
 		}
 		sending.Go(func() {
-			result, wait := accepted, time.Duration(0)
-			var serr error
-			if n != nil {
-				result, wait, serr = s.sendNotice(&sub, n, topic(h.PageToken))
-			}
+			result, wait, err := s.sendNotice(&sub, n, topic(h.PageToken))
 			mu.Lock()
 			defer mu.Unlock()
 			switch result {
@@ -53,10 +57,10 @@ func (s *Sender) pushToBrowsers(p store.Push) (o store.PushOutcome, err error) {
 			case gone:
 				o.Gone = append(o.Gone, sub.Key)
 			case failed:
-				o.Failed, o.RetryAfter = true, max(o.RetryAfter, wait, s.conf.Backoff(p.Attempts+1))
+				o.Retry[sub.Key] = max(wait, s.conf.Backoff(sub.Attempts+1))
 			}
-			if serr != nil {
-				s.conf.Log.Warn("a notice was not sent", "host", hostOf(sub.Endpoint), "error", serr)
+			if err != nil {
+				s.conf.Log.Warn("a notice was not sent", "host", hostOf(sub.Endpoint), "error", err)
 			}
 		})
 	}
@@ -92,7 +96,7 @@ func (s *Sender) sendNotice(sub *store.Subscription, n *notice, topic string) (r
 		return gone, 0, err
 	}
 	now := time.Now() // push services compare it with their own clocks
-	authorization, err := authorization(s.conf.Store.PushKey(), endpoint, s.conf.Subject, now)
+	authorization, err := authorization(s.conf.Store.PushKey(), endpoint, s.subject(n), now)
 	if err != nil {
 		return failed, 0, err
 	}
@@ -119,6 +123,17 @@ func (s *Sender) sendNotice(sub *store.Subscription, n *notice, topic string) (r
 	return judge(resp, now)
 }
 
+// subject returns how push services reach the operator, a mailto: or https URL.
+func (s *Sender) subject(n *notice) string {
+	switch page, err := url.Parse(n.URL); {
+	case s.conf.Subject != "":
+		return s.conf.Subject
+	case err == nil && page.Scheme == "https":
+		return "https://" + page.Host
+	}
+	return "mailto:punchcard@localhost" // the pages work on this machine only
+}
+
 // judge returns the result of an answer of a push service (RFC 8030).
 func judge(resp *http.Response, now time.Time) (r result, wait time.Duration, err error) {
 	switch status := resp.StatusCode; {
@@ -126,7 +141,7 @@ func judge(resp *http.Response, now time.Time) (r result, wait time.Duration, er
 		return accepted, 0, nil
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return gone, 0, nil
-	case status == http.StatusTooManyRequests || status >= 500:
+	case status == http.StatusTooManyRequests || status >= 500, status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return failed, webhook.RetryAfter(resp.Header.Get("Retry-After"), now), fmt.Errorf("the push service answers %d", status)
 	default:
 		return accepted, 0, fmt.Errorf("the push service refuses it with %d", status)

@@ -148,6 +148,35 @@ func TestPushServiceFails(t *testing.T) {
 	s.expect(b)
 }
 
+// TestBrowsersAreApart checks that a browser which fails delays no other one of the card, and that a prize which was told is
+// not told again after the card was locked.
+func TestBrowsersAreApart(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	bad, good := s.browser("all", "en"), s.browser("prizes", "en")
+	bad.Answer = func(w http.ResponseWriter) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+	s.stamp(1)
+	bad.Answer = nil
+	s.stamp(2)
+	s.expect(good, "Espresso ready")
+	s.expect(bad)
+	later := s.browser("all", "en")
+	s.stamp(1)
+	s.expect(later, "4 of 5 stamps")
+	for _, action := range []string{"lock", "unlock"} {
+		s.Control("POST", "/cards/"+s.card+"/"+action, fields{})
+		s.settle()
+	}
+	s.expect(good)
+	s.expect(later, "This card is locked. Ask the shop to unlock it.", "4 of 5 stamps")
+	s.Advance("1h1s")
+	s.settle()
+	s.expect(bad, "Espresso ready\n4 of 5 stamps")
+}
+
 // TestSubscribe checks what is refused.
 func TestSubscribe(t *testing.T) {
 	t.Parallel()

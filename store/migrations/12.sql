@@ -154,7 +154,9 @@ CREATE TABLE push_subscriptions (
   notify     TEXT    NOT NULL CHECK (notify = 'prizes' OR notify = 'all'),
   language   TEXT    NOT NULL,
   told       TEXT,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  attempts   INTEGER NOT NULL DEFAULT 0,
+  due_at     INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
 CREATE TABLE pushes (
@@ -162,7 +164,6 @@ CREATE TABLE pushes (
   copy     INTEGER NOT NULL,
   shop_id  INTEGER NOT NULL REFERENCES shops,
   due_at   INTEGER NOT NULL,
-  attempts INTEGER NOT NULL DEFAULT 0,
   changes  INTEGER NOT NULL DEFAULT 1,
   since    INTEGER NOT NULL,
   PRIMARY KEY (card_id, copy)

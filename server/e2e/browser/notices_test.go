@@ -120,6 +120,7 @@ func TestCardNotices(t *testing.T) {
 	p.Wait("Tell me when something changes")
 	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 1}).Want(201)
 	s.Control("POST", "/settle", fields{})
+	p.Wait("4 of 10 stamps")
 	if len(phone.Notices) > 0 {
 		t.Error("a notice arrived after the holder has ended them")
 	}

@@ -17,7 +17,7 @@ function chosen() {
 
 function choose(choice) {
   if (choice) localStorage.setItem(store, JSON.stringify(choice));
-  else localStorage.removeItem(store);
+  else if (chosen().notify) localStorage.removeItem(store);
 }
 
 // send sends something to the server, and fails unless it accepts it.
@@ -44,7 +44,11 @@ async function subscribe(manager) {
 }
 
 async function begin(notify) {
+  // Browsers ask only in answer to a press, so nothing else is waited for before.
+  if (Notification.permission === "default") await Notification.requestPermission();
+  await navigator.serviceWorker.register("/sw.js", { scope: "/c/" });
   const registration = await navigator.serviceWorker.ready;
+  choose({ ...chosen(), notify }); // fails where nothing can be kept
   const subscription = await subscribe(registration.pushManager);
   const { endpoint, keys } = subscription.toJSON();
   await send("POST", { endpoint, keys, notify });
@@ -71,19 +75,18 @@ async function act(button, work) {
     await work();
     delete root.dataset.noticesFailed;
   } catch {
+    if (!chosen().endpoint) choose();
     if (Notification.permission !== "denied") root.dataset.noticesFailed = "";
   }
   button.disabled = false;
   show();
 }
 
-// renew tells the server a new subscription of a browser that shows notices already.
+// renew tells the server the subscription of a browser that shows notices already: it may have a new one, and
+// the server may have lost it.
 async function renew() {
-  const { notify, endpoint } = chosen();
-  if (!notify || Notification.permission !== "granted") return;
-  const registration = await navigator.serviceWorker.ready;
-  const subscription = await registration.pushManager.getSubscription();
-  if (subscription?.endpoint !== endpoint) await begin(notify);
+  const { notify } = chosen();
+  if (notify && Notification.permission === "granted") await begin(notify);
 }
 
 if (path && isSecureContext && "serviceWorker" in navigator && "PushManager" in window && "Notification" in window) {
