@@ -50,6 +50,7 @@ var visits = map[string][]visit{
 	"/c/:token/events":               {{not: "a stream"}},
 	"/c/:token/icon/:name":           {{not: "a picture"}},
 	"/c/:token/manifest.webmanifest": {{not: "a manifest"}},
+	"/c/:token/push":                 {{not: "a key"}},
 	"/sw.js":                         {{not: "a script"}},
 
 	"/join/:slug": {

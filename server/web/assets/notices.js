@@ -5,6 +5,7 @@ const root = document.documentElement;
 const section = document.getElementById("notices");
 const path = section?.dataset.push;
 const store = "notices " + path;
+let asked = false; // since the page was opened
 
 // chosen returns what the holder has chosen, and the endpoint that the server knows.
 function chosen() {
@@ -64,12 +65,16 @@ async function end() {
   await (await registration.pushManager.getSubscription())?.unsubscribe();
 }
 
+// show shows the state. A page that may show no notices says so only if its holder wants them.
 function show() {
-  root.dataset.notices = Notification.permission === "denied" ? "denied" : (chosen().notify ?? "off");
+  const { notify } = chosen();
+  if (Notification.permission !== "denied") root.dataset.notices = notify ?? "off";
+  else if (notify || asked) root.dataset.notices = "denied";
 }
 
 // act does what a button asks for, once at a time.
 async function act(button, work) {
+  asked = true;
   button.disabled = true;
   try {
     await work();
