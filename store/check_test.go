@@ -113,7 +113,7 @@ var brokenCases = []brokenCase{
 	{"notices of browsers that do not agree with the copies of card", []string{"UPDATE cards SET copies=1"}, KindCard, ledgerCard},
 	{
 		"push to a copy that does not exist, of card",
-		[]string{"INSERT INTO pushes (card_id, copy, shop_id, due_at, since) SELECT id, 1, shop_id, 0, 0 FROM cards"},
+		[]string{"INSERT INTO pushes (card_id, copy, shop_id, due_at) SELECT id, 1, shop_id, 0 FROM cards"},
 		KindCard,
 		ledgerCard,
 	},

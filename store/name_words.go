@@ -164,7 +164,7 @@ func (tx *Tx) countNewCard() {
 	}
 }
 
-// wake has a channel of one place receive, unless it is to already.
+// wake sends to a channel of capacity 1, unless a value waits there.
 func wake(due chan<- struct{}) {
 	select {
 	case due <- struct{}{}:

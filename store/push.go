@@ -14,7 +14,7 @@ const CopyBrowser = 1
 func (tx *Tx) queuePushes(root, copies int64) {
 	for bit := int64(1); bit <= copies; bit <<= 1 {
 		if copies&bit != 0 {
-			tx.exec(`INSERT INTO pushes (card_id, copy, shop_id, due_at, since) SELECT id, ?2, shop_id, ?3, ?3 FROM cards WHERE id=?1
+			tx.exec(`INSERT INTO pushes (card_id, copy, shop_id, due_at) SELECT id, ?2, shop_id, ?3 FROM cards WHERE id=?1
 				ON CONFLICT DO UPDATE SET changes=changes+1, due_at=excluded.due_at`, root, bit, tx.Now)
 		}
 	}
@@ -54,7 +54,7 @@ type PushOutcome struct {
 	Push
 	Told  map[int64]string        // what browsers know now, by the keys of their subscriptions
 	Gone  []int64                 // subscriptions that have ended
-	Retry map[int64]time.Duration // until the next attempts at those that failed; the key 0 is the whole card
+	Retry map[int64]time.Duration // until the next attempts at those that failed
 }
 
 // RecordPush writes an outcome. A card stays in the queue if it has changed since the push was read, if a
@@ -64,25 +64,24 @@ func (tx *Tx) RecordPush(o PushOutcome) error {
 	for key, told := range o.Told {
 		tx.exec("UPDATE push_subscriptions SET told=?, attempts=0, due_at=0 WHERE id=?", told, key)
 	}
-	for _, key := range o.Gone {
-		tx.exec("DELETE FROM push_subscriptions WHERE id=?", key)
-	}
 	for key, wait := range o.Retry {
 		tx.exec("UPDATE push_subscriptions SET attempts=attempts+1, due_at=? WHERE id=?", tx.Now.Add(wait), key)
 		tx.exec("UPDATE push_subscriptions SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, tx.Limits.DeliveryAttempts)
 	}
-	const row = " WHERE card_id=? AND copy=?"
-	tx.exec("DELETE FROM pushes"+row+` AND changes=?
-		AND NOT EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1 AND (told IS NULL OR attempts>0))`, o.Root, o.Copy, o.changes)
-	wait, retried := o.Retry[0]
-	due := Some(tx.Now.Add(wait))
-	if !retried {
-		tx.one(into(&due), `SELECT CASE WHEN p.changes>?3 OR EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1 AND told IS NULL) THEN ?4
-			ELSE (SELECT min(due_at) FROM push_subscriptions WHERE card_id=?1 AND attempts>0) END FROM pushes p`+
-			" WHERE p.card_id=?1 AND p.copy=?2", o.Root, o.Copy, o.changes, tx.Now)
+	for _, key := range o.Gone {
+		tx.exec("DELETE FROM push_subscriptions WHERE id=?", key)
 	}
-	tx.exec("UPDATE pushes SET due_at=ifnull(?, due_at)"+row, due, o.Root, o.Copy)
-	tx.noteSubscriptions(o.Root)
+	if len(o.Gone) > 0 {
+		tx.noteSubscriptions(o.Root)
+	}
+	const row = " WHERE card_id=? AND copy=?"
+	if tx.exec("DELETE FROM pushes"+row+` AND changes=?
+		AND NOT EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1 AND (told IS NULL OR attempts>0))`, o.Root, o.Copy, o.changes) > 0 {
+		return tx.failed
+	}
+	tx.exec("UPDATE pushes SET due_at=CASE WHEN changes>? OR EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=? AND told IS NULL)"+
+		" THEN ? ELSE (SELECT min(due_at) FROM push_subscriptions WHERE card_id=pushes.card_id AND attempts>0) END"+row,
+		o.changes, o.Root, tx.Now, o.Root, o.Copy)
 	return tx.failed
 }
 

@@ -67,7 +67,7 @@ type Subscription struct {
 	Told      Null[string] // what the card showed at the last notice; null: it is to be noted without one
 }
 
-// Subscribe has a browser show notices about the card of a page, in a language. A browser that is
+// Subscribe adds a browser that shows notices about the card of a page, in a language. A browser that is
 // subscribed already gets the new keys.
 func (tx *Tx) Subscribe(token, language string, f PushFields) error {
 	if details := f.Check(tx.Now); details != nil {
@@ -110,7 +110,8 @@ func (tx *Tx) Unsubscribe(token string, f PushEnd) error {
 func (tx *Tx) noteSubscriptions(root int64) {
 	tx.exec("UPDATE cards SET copies=(copies & ~?2)|iif(EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1), ?2, 0) WHERE id=?1",
 		root, CopyBrowser)
-	tx.exec("DELETE FROM pushes WHERE card_id=?1 AND copy=?2 AND NOT EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1)", root, CopyBrowser)
+	tx.exec("DELETE FROM pushes WHERE card_id=?1 AND copy=?2 AND NOT EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1)",
+		root, CopyBrowser)
 }
 
 // endSubscriptions ends the notices about a chain.
@@ -127,9 +128,10 @@ func (v *View) BrowserPush(root int64) (h HolderCard, all []Subscription, err er
 		return s
 	}, "SELECT id, endpoint, public_key, auth, notify, language, told, attempts, due_at FROM push_subscriptions WHERE card_id=?", root)
 	if len(all) > 0 && v.failed == nil {
-		shop := v.number("SELECT shop_id FROM cards WHERE id=?", root)
+		var shop, generation int64
+		v.one(into(&shop, &generation), "SELECT shop_id, code_generation FROM cards WHERE id=?", root)
 		h, err = v.holderCard(shop, root)
-		h.PageURL = v.publicURLOf(shop) + "/c/" + h.PageToken
+		h.PageURL = v.pageURL(shop, root, generation)
 	}
 	return h, all, err
 }

@@ -744,7 +744,6 @@ CREATE TABLE pushes (
   shop_id  INTEGER NOT NULL REFERENCES shops,
   due_at   INTEGER NOT NULL,              -- of the next attempt
   changes  INTEGER NOT NULL DEFAULT 1,    -- that are waiting
-  since    INTEGER NOT NULL,              -- when the first of them was made
   PRIMARY KEY (card_id, copy)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pushes_due ON pushes (due_at);

@@ -183,7 +183,7 @@ type Config struct {
 	// Guard decides where webhooks may be sent; by default to public addresses by
 	// https, and with Dev to loopback addresses too.
 	Guard *webhook.Guard
-	// HoldWebhooks queues webhooks and mail but sends none.
+	// HoldWebhooks queues webhooks, mail and notices but sends none.
 	HoldWebhooks bool
 	// Mail returns the service that sends the mail that st queues. It calls observe
 	// with the outcome of each attempt. If Mail is nil, requests with send_email are

@@ -38,7 +38,7 @@ type Server struct {
 	WebhookHeaders  bool          `name:"webhook-send-custom-headers" help:"Send the custom headers of webhooks."`
 	WebhookHTTP     bool          `name:"webhook-allow-http" help:"Also allow webhook targets with plain http."`
 	WebhookCIDR     []string      `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, such as 10.1.0.0/16; metadata addresses stay refused."`
-	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks and mail but send none: for a copy of a database that must not reach the real receivers."`
+	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks, mail and notices but send none: for a copy of a database that must not reach the real receivers."`
 	NoCopy          bool          `help:"Migrate a file of an older version without a copy of it beside the file."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long to wait at shutdown for requests in flight."`
 	ExitWithStdin   bool          `name:"exit-with-stdin" help:"Stop as on SIGTERM when standard input closes, so that a server does not outlive the program that started it with a pipe. At a terminal this has no effect; the null device and files are refused, since they are at their end already."`

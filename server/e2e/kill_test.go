@@ -15,7 +15,7 @@ import (
 // killer runs a command of the binary until it ends or is killed, and reports whether it ended.
 type killer func(args ...string) (whole bool)
 
-// trial has kill run a command on a copy of a file, checks what is left, and finishes the command. It
+// trial runs a command on a copy of a file by means of kill, checks what is left, and finishes the command. It
 // returns what the kill left. Rounds are counted from 0.
 type trial func(round int, kill killer) (left string)
 

@@ -13,7 +13,7 @@ func pushKey(v *visit) error {
 	return answerJSON[struct{}, operation.PushKey](v, http.StatusOK, operation.GetPushKey)
 }
 
-// subscribe has the browser show notices about the card, in the language of the page.
+// subscribe adds the browser to those that show notices about the card, in the language of the page.
 func subscribe(v *visit) error {
 	if err := v.Hosts.CheckFormOrigin(v.r); err != nil {
 		return err

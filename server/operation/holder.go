@@ -90,7 +90,7 @@ var GetPushKey = declare(kernel.Operation{
 	}),
 })
 
-// Subscribe has a browser show notices about a card. The parameter language is that of the notices.
+// Subscribe adds a browser that shows notices about a card. The parameter language is that of the notices.
 var Subscribe = declare(kernel.Operation{
 	ID:      "subscribe",
 	Group:   holderPage,

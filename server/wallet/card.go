@@ -48,7 +48,7 @@ func (c Card) Face() web.HolderCard {
 			f.Next, f.Missing = c.PrizeName(p.Prize), missing
 		}
 	}
-	if c.Notice() == "" {
+	if c.blocked() == "" {
 		f.Ready = c.ready()
 	}
 	if c.Card.CurrentValue.Valid {
@@ -114,14 +114,28 @@ func (c Card) ProgramName() string {
 	return c.Localized(c.Texts.Names, c.Program.Name)
 }
 
+// blockedByShop says that the program is paused; see blocked.
+const blockedByShop = "suspended"
+
+// blocked returns why a card cannot be used now: a status, or blockedByShop. It is empty if it can.
+func (c Card) blocked() string {
+	switch {
+	case c.Card.Status == store.StatusExpired, c.Card.Status == store.StatusLocked:
+		return c.Card.Status
+	case c.Program.SuspendedAt.Valid:
+		return blockedByShop
+	}
+	return ""
+}
+
 // Notice returns why a card cannot be used now and what to do, or an empty text.
 func (c Card) Notice() string {
-	switch {
-	case c.Card.Status == store.StatusExpired:
+	switch c.blocked() {
+	case store.StatusExpired:
 		return c.T("This card expired on {0}. Ask the shop for a new one.", c.Date(c.Card.ExpiresAt.V.Std()))
-	case c.Card.Status == store.StatusLocked:
+	case store.StatusLocked:
 		return c.T("This card is locked. Ask the shop to unlock it.")
-	case c.Program.SuspendedAt.Valid:
+	case blockedByShop:
 		return c.T("The shop has paused this card. What is on it stays; ask the shop when it can be used again.")
 	}
 	return ""

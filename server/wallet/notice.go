@@ -17,19 +17,6 @@ type shown struct {
 	Ready   map[int64]int `json:"ready,omitempty"`   // how many times the prizes of a threshold can be redeemed
 }
 
-// shown returns what the card shows.
-func (c Card) shown() shown {
-	s := shown{Stamps: c.Card.StampsCount, Balance: c.Card.CurrentValue.V}
-	switch {
-	case c.Card.Status == store.StatusExpired, c.Card.Status == store.StatusLocked:
-		s.Blocked = c.Card.Status
-	case c.Program.SuspendedAt.Valid:
-		s.Blocked = "suspended"
-	}
-	_, s.Ready = c.readyPrizes()
-	return s
-}
-
 // notice is the payload of a push, which the service worker of the card's page reads.
 type notice struct {
 	Title string `json:"title"`
@@ -42,38 +29,24 @@ const maxBody = 1000
 
 // noticeOf returns the notice for a browser about a card. told is what the browser knows from now on. The
 // notice is nil if what has changed is not what the browser shows notices about.
-func noticeOf(h *store.HolderCard, sub *store.Subscription) (n *notice, told string, err error) {
+func noticeOf(h *store.HolderCard, sub *store.Subscription) (n *notice, told string) {
 	c := Card{web.PrinterFor(sub.Language).In(store.Zone(h.Shop.Timezone)), h}
-	now := c.shown()
+	names, ready := c.readyPrizes()
+	now := shown{Stamps: c.Card.StampsCount, Balance: c.Card.CurrentValue.V, Blocked: c.blocked(), Ready: ready}
 	var before shown
-	if sub.Told.Valid {
-		if err := json.Unmarshal([]byte(sub.Told.V), &before); err != nil {
-			return nil, "", err
-		}
-		if now.Blocked != "" {
-			now.Ready = before.Ready // which the holder is not told again when the card can be used
-		}
+	known := sub.Told.Valid && json.Unmarshal([]byte(sub.Told.V), &before) == nil
+	if known && now.Blocked != "" {
+		now.Ready = before.Ready // so that the holder is not told again when the card can be used
 	}
-	raw, err := json.Marshal(now)
-	if told = string(raw); err != nil || !sub.Told.Valid || sub.Told.V == told {
-		return nil, told, err
+	raw, _ := json.Marshal(now) // which fails for no value of the type
+	if told = string(raw); !known || sub.Told.V == told {
+		return nil, told
 	}
-	var lines []string
-	reached := false
-	names, counts := c.readyPrizes()
-	for threshold := range now.Ready {
-		reached = reached || counts[threshold] > before.Ready[threshold]
-	}
-	switch {
-	case sub.Notify == store.NotifyPrizes && !reached:
-		return nil, told, nil
-	case reached:
-		lines = c.readyLines(names, counts, before.Ready)
-	case now.Blocked != "" && now.Blocked != before.Blocked:
-		lines = []string{c.Notice()}
-	}
-	if sub.Notify == store.NotifyAll && now.Blocked == "" {
+	lines := c.readyLines(names, now.Ready, before.Ready)
+	if sub.Notify == store.NotifyAll {
 		switch face := c.Face(); {
+		case now.Blocked != "":
+			lines = append(lines, c.Notice())
 		case face.Total > 0:
 			lines = append(lines, c.T("{0} of {1} stamps", face.Stamps, face.Total))
 		case face.Balance != "":
@@ -81,9 +54,9 @@ func noticeOf(h *store.HolderCard, sub *store.Subscription) (n *notice, told str
 		}
 	}
 	if lines == nil {
-		return nil, told, nil
+		return nil, told
 	}
-	return &notice{Title: h.Shop.Name, Body: cut(strings.Join(lines, "\n"), maxBody), URL: h.PageURL}, told, nil
+	return &notice{Title: h.Shop.Name, Body: cut(strings.Join(lines, "\n"), maxBody), URL: h.PageURL}, told
 }
 
 // cut returns the beginning of a text that has at most max bytes.

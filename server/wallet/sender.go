@@ -2,6 +2,7 @@ package wallet
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -36,8 +37,9 @@ const (
 // Sender brings the copies of cards up to date. It cannot be started again after Stop.
 type Sender struct {
 	conf     Config
-	wake     chan struct{}   // of capacity 1: a card may be due
-	stopping context.Context // ends when Stop is called
+	key      func() *ecdsa.PrivateKey // by which push services recognise the server
+	wake     chan struct{}            // of capacity 1: a card may be due
+	stopping context.Context          // ends when Stop is called
 	stop     context.CancelFunc
 	ctx      context.Context // of requests; ends with the context of Stop
 	cancel   context.CancelFunc
@@ -55,6 +57,7 @@ type target struct{ root, copy int64 }
 // NewSender returns a sender that does nothing before Start.
 func NewSender(conf Config) *Sender {
 	s := &Sender{conf: conf, wake: make(chan struct{}, 1), inFlight: map[target]bool{}}
+	s.key = sync.OnceValue(conf.Store.PushKey)
 	s.ended = sync.NewCond(&s.mu)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -177,14 +180,16 @@ func (s *Sender) Settle() {
 // attempt brings the copies of a card up to date and writes the outcome.
 func (s *Sender) attempt(p store.Push) {
 	o, err := s.pushToBrowsers(p)
-	if err != nil {
-		if !errors.Is(err, store.ErrClosed) {
-			s.conf.Log.Error("a push failed within", "error", err)
+	switch {
+	case errors.Is(err, store.ErrClosed), s.ctx.Err() != nil: // Stop ended the requests
+		return
+	case err != nil:
+		s.conf.Log.Error("a card whose notices are due cannot be read", "error", err)
+		select { // before the next attempt
+		case <-time.After(time.Second):
+		case <-s.stopping.Done():
 		}
-		o = store.PushOutcome{Push: p, Retry: map[int64]time.Duration{0: time.Minute}}
-	}
-	if s.ctx.Err() != nil {
-		return // Stop ended the requests
+		return
 	}
 	s.conf.Store.RetryWrite(s.stopping.Done(), func(tx *store.Tx) error { return tx.RecordPush(o) }, func(err error) {
 		s.conf.Log.Error("the outcome of a push cannot be written", "error", err)

@@ -35,20 +35,15 @@ func (s *Sender) pushToBrowsers(p store.Push) (o store.PushOutcome, err error) {
 	var mu sync.Mutex // guards o
 	var sending sync.WaitGroup
 	for _, sub := range subs {
-		n, told, err := noticeOf(&h, &sub)
-		switch {
-		case err != nil:
-			return o, err
-		case n == nil:
-			mu.Lock()
-			o.Told[sub.Key] = told
-			mu.Unlock()
-			continue
-		case sub.Due > s.conf.Store.Now():
+		n, told := noticeOf(&h, &sub)
+		if n != nil && sub.Due > s.conf.Store.Now() {
 			continue
 		}
 		sending.Go(func() {
-			result, wait, err := s.sendNotice(&sub, n, topic(h.PageToken))
+			result, wait, err := accepted, time.Duration(0), error(nil)
+			if n != nil {
+				result, wait, err = s.sendNotice(&sub, n, topic(h.PageToken))
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			switch result {
@@ -96,7 +91,7 @@ func (s *Sender) sendNotice(sub *store.Subscription, n *notice, topic string) (r
 		return gone, 0, err
 	}
 	now := time.Now() // push services compare it with their own clocks
-	authorization, err := authorization(s.conf.Store.PushKey(), endpoint, s.subject(n), now)
+	authorization, err := authorization(s.key(), endpoint, s.subject(n), now)
 	if err != nil {
 		return failed, 0, err
 	}

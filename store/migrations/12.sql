@@ -165,7 +165,6 @@ CREATE TABLE pushes (
   shop_id  INTEGER NOT NULL REFERENCES shops,
   due_at   INTEGER NOT NULL,
   changes  INTEGER NOT NULL DEFAULT 1,
-  since    INTEGER NOT NULL,
   PRIMARY KEY (card_id, copy)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pushes_due ON pushes (due_at);
