@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/backgroundservice"
 	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -32,6 +33,14 @@ func (s *traffic) observe(event any) {
 	case *serviceworker.EventWorkerRegistrationUpdated:
 		for _, r := range e.Registrations {
 			s.worker = r.RegistrationID
+		}
+	case *backgroundservice.EventBackgroundServiceEventReceived:
+		if e.BackgroundServiceEvent.EventName == "Notification displayed" {
+			values := map[string]string{}
+			for _, m := range e.BackgroundServiceEvent.EventMetadata {
+				values[m.Key] = m.Value
+			}
+			s.notices = append(s.notices, values["Title"]+": "+values["Body"])
 		}
 	case *runtime.EventExceptionThrown:
 		s.report("page error: %s", exceptionText(e.ExceptionDetails))

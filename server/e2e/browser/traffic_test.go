@@ -24,6 +24,7 @@ type traffic struct {
 	stopped     bool                         // problems are no longer collected
 	crashed     bool                         // the process of the page has ended
 	worker      serviceworker.RegistrationID // empty: the tab has reported no service worker
+	notices     []string                     // that the browser has shown: title and text
 }
 
 // A request is a request of a page, with the bytes of its answer as they were sent.
