@@ -24,6 +24,7 @@ type Localized struct {
 // Address is the address of a location, whose parts may be empty.
 type Address struct {
 	Name, Street, PostalCode, City string
+	Latitude, Longitude            float64 // in degrees; both 0: not known
 }
 
 // The bounds of what a card's page shows.
@@ -130,8 +131,8 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	h.LogoHash, h.Texts, h.PrizeTexts = v.programTexts(chain.program)
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
 		a := Address{Name: l.Name}
-		v.one(into(&a.Street, &a.PostalCode, &a.City),
-			"SELECT address, postal_code, city FROM locations WHERE id=?", v.keyOrNone(KindLocation, l.ID))
+		v.one(into(&a.Street, &a.PostalCode, &a.City, &a.Latitude, &a.Longitude),
+			"SELECT address, postal_code, city, lat, lon FROM locations WHERE id=?", v.keyOrNone(KindLocation, l.ID))
 		h.Addresses = append(h.Addresses, a)
 	}
 	return h, nil

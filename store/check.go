@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"punchcard/store/sqlite"
 )
@@ -223,8 +224,8 @@ var invariants = []invariant{
 	{"contact or code of an earlier card that is not on the first card of a chain of its shop", KindCard,
 		`SELECT c.id FROM (SELECT card_id, shop_id FROM contacts UNION SELECT card_id, shop_id FROM foreign_codes) x
 			JOIN cards c ON c.id=x.card_id WHERE c.root_id IS NOT NULL OR c.shop_id<>x.shop_id`},
-	{"notices of browsers that do not agree with the copies of card", KindCard,
-		`SELECT id FROM cards c WHERE (copies & 1)<>EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=c.id AND shop_id=c.shop_id)`},
+	{"copies that do not agree with those of card", KindCard,
+		"SELECT id FROM cards c WHERE copies<>" + strings.ReplaceAll(copiesSQL, "?1", "c.id AND shop_id=c.shop_id")},
 	{"push to a copy that does not exist, of card", KindCard,
 		"SELECT c.id FROM pushes p JOIN cards c ON c.id=p.card_id WHERE p.copy & c.copies=0 OR p.shop_id<>c.shop_id"},
 	{"consent to a text that does not exist, of card", KindCard,

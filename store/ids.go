@@ -38,7 +38,9 @@ const (
 	kindHeldCode // plus the generation and the last day; see HoldCode
 	KindImport
 	KindCardRun
-	kindPushKey // plus attempt and half: see PushKey
+	kindPushKey   // plus attempt and half: see PushKey
+	kindPass      // plus the generation: the serial number of a pass
+	kindPassToken // plus the generation: what a phone that has the pass presents
 )
 
 var prefixes = [...]string{
@@ -47,6 +49,7 @@ var prefixes = [...]string{
 	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
 	KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_", kindRestore: "", kindCardPage: "", kindHeldCode: "",
 	KindImport: "imp_", KindCardRun: "run_", kindPushKey: "",
+	kindPass: "", kindPassToken: "",
 }
 
 const blockLen = 26 // characters of one AES block in base32

@@ -28,8 +28,9 @@ const (
 // The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
 // not.
 var (
-	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links", "imports", "card_runs", "push_subscriptions"}
-	floored   = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users", "staff"}
+	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links", "imports", "card_runs", "push_subscriptions",
+		"apple_passes", "apple_devices"}
+	floored = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users", "staff"}
 )
 
 // SkipKeys makes all tables whose rows have ids continue far above their last key. It

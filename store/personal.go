@@ -141,7 +141,10 @@ var declared = []declaration{
 	{"push_subscriptions", HolderRow, Hidden, "endpoint"},
 	{"push_subscriptions", Secret, Hidden, "public_key auth"},
 	{"push_subscriptions", Fixed, Whole, "notify language"},
-	{"push_subscriptions", Fixed, Hidden, "told"},
+	{"push_subscriptions", Fixed, Hidden, "told outcome"},
+	{"apple_passes", Fixed, Hidden, "hash"},
+	{"apple_devices", Copied, Hidden, "device push_token"}, // until the phone has read the pass that ended
+	{"apple_devices", Fixed, Hidden, "told outcome"},
 }
 
 // Column is a column of a table.

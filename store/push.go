@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// CopyBrowser is the bit of cards.copies of a card whose notices go to browsers.
-const CopyBrowser = 1
+// The bits of cards.copies.
+const (
+	CopyBrowser = 1 << iota // browsers show notices about the card
+	CopyApple               // it has a pass for Apple Wallet
+)
 
 // queuePushes notes that what a chain shows has changed for its copies.
 func (tx *Tx) queuePushes(root, copies int64) {
@@ -49,40 +52,66 @@ func (v *View) CountPushes(max int64) (int64, error) {
 	return v.number("SELECT count(*) FROM (SELECT 1 FROM pushes WHERE due_at>=0 LIMIT ?)", max), v.failed
 }
 
-// PushOutcome is the result of an attempt to bring the copies of a card up to date.
+// targetTables has by copy the table of those to whom changes are told.
+var targetTables = map[int64]string{CopyBrowser: "push_subscriptions", CopyApple: "apple_devices"}
+
+// TargetOutcome is the result of an attempt at one target: a browser or a phone.
+type TargetOutcome struct {
+	Told Null[string]  // what it knows now; null: it does not know what has changed
+	Gone bool          // it has ended
+	Wait time.Duration // until the next attempt, if it was not told
+	Says string        // what came of it, for people; empty: nothing was sent
+}
+
+// PushOutcome is the result of an attempt to bring the copies of a card up to date, by the keys of the targets.
 type PushOutcome struct {
 	Push
-	Told  map[int64]string        // what browsers know now, by the keys of their subscriptions
-	Gone  []int64                 // subscriptions that have ended
-	Retry map[int64]time.Duration // until the next attempts at those that failed
+	Targets map[int64]TargetOutcome
 }
 
 // RecordPush writes an outcome. A card stays in the queue if it has changed since the push was read, if a
-// browser has subscribed meanwhile, or for the next attempt at a browser. After Limits.DeliveryAttempts
-// failures in a row a browser is left alone until the card changes again.
+// target is new, or for the next attempt at a target. After Limits.DeliveryAttempts
+// failures in a row a target is left alone until the card changes again.
 func (tx *Tx) RecordPush(o PushOutcome) error {
-	for key, told := range o.Told {
-		tx.exec("UPDATE push_subscriptions SET told=?, attempts=0, due_at=0 WHERE id=?", told, key)
+	table := targetTables[o.Copy]
+	gone := false
+	for key, t := range o.Targets {
+		switch {
+		case t.Gone:
+			gone = true
+			tx.exec("DELETE FROM "+table+" WHERE id=?", key)
+		case t.Told.Valid:
+			tx.exec("UPDATE "+table+" SET told=?, attempts=0, due_at=0 WHERE id=?", t.Told.V, key)
+		default:
+			tx.exec("UPDATE "+table+" SET attempts=attempts+1, due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
+			tx.exec("UPDATE "+table+" SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, tx.Limits.DeliveryAttempts)
+		}
+		if t.Says != "" {
+			tx.exec("UPDATE "+table+" SET outcome=?, outcome_at=? WHERE id=?", t.Says, tx.Now, key)
+		}
 	}
-	for key, wait := range o.Retry {
-		tx.exec("UPDATE push_subscriptions SET attempts=attempts+1, due_at=? WHERE id=?", tx.Now.Add(wait), key)
-		tx.exec("UPDATE push_subscriptions SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, tx.Limits.DeliveryAttempts)
-	}
-	for _, key := range o.Gone {
-		tx.exec("DELETE FROM push_subscriptions WHERE id=?", key)
-	}
-	if len(o.Gone) > 0 {
-		tx.noteSubscriptions(o.Root)
+	if gone {
+		tx.noteCopies(o.Root)
 	}
 	const row = " WHERE card_id=? AND copy=?"
 	if tx.exec("DELETE FROM pushes"+row+` AND changes=?
-		AND NOT EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1 AND (told IS NULL OR attempts>0))`, o.Root, o.Copy, o.changes) > 0 {
+		AND NOT EXISTS (SELECT 1 FROM `+table+" WHERE card_id=?1 AND (told IS NULL OR attempts>0))", o.Root, o.Copy, o.changes) > 0 {
 		return tx.failed
 	}
-	tx.exec("UPDATE pushes SET due_at=CASE WHEN changes>? OR EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=? AND told IS NULL)"+
-		" THEN ? ELSE (SELECT min(due_at) FROM push_subscriptions WHERE card_id=pushes.card_id AND attempts>0) END"+row,
+	tx.exec("UPDATE pushes SET due_at=CASE WHEN changes>? OR EXISTS (SELECT 1 FROM "+table+" WHERE card_id=? AND told IS NULL)"+
+		" THEN ? ELSE (SELECT min(due_at) FROM "+table+" WHERE card_id=pushes.card_id AND attempts>0) END"+row,
 		o.changes, o.Root, tx.Now, o.Root, o.Copy)
 	return tx.failed
+}
+
+// copiesSQL is an expression for the copies of the chain of the root ?1.
+const copiesSQL = "iif(EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1), 1, 0)" +
+	"|iif(EXISTS (SELECT 1 FROM apple_passes WHERE card_id=?1), 2, 0)"
+
+// noteCopies notes on a chain which copies it has. To those that it has no longer, nothing is to be sent.
+func (tx *Tx) noteCopies(root int64) {
+	tx.exec("UPDATE cards SET copies="+copiesSQL+" WHERE id=?1", root)
+	tx.exec("DELETE FROM pushes WHERE card_id=?1 AND copy & ("+copiesSQL+")=0", root)
 }
 
 // PushKey returns the key by which push services recognise the file (VAPID, RFC 8292). It is made from

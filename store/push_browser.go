@@ -90,7 +90,7 @@ func (tx *Tx) Subscribe(token, language string, f PushFields) error {
 	if tx.number("SELECT count(*) FROM push_subscriptions WHERE card_id=?", root) > maxSubscriptions {
 		tx.exec("DELETE FROM push_subscriptions WHERE id=(SELECT min(id) FROM push_subscriptions WHERE card_id=?)", root)
 	}
-	tx.noteSubscriptions(root)
+	tx.noteCopies(root)
 	tx.queuePushes(root, CopyBrowser) // so that what the card shows now is noted
 	return tx.failed
 }
@@ -102,22 +102,14 @@ func (tx *Tx) Unsubscribe(token string, f PushEnd) error {
 		return err
 	}
 	tx.exec("DELETE FROM push_subscriptions WHERE card_id=? AND endpoint=?", root, f.Endpoint.V)
-	tx.noteSubscriptions(root)
+	tx.noteCopies(root)
 	return tx.failed
-}
-
-// noteSubscriptions notes on a chain whether browsers show notices about it. If none does, nothing is to be sent.
-func (tx *Tx) noteSubscriptions(root int64) {
-	tx.exec("UPDATE cards SET copies=(copies & ~?2)|iif(EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1), ?2, 0) WHERE id=?1",
-		root, CopyBrowser)
-	tx.exec("DELETE FROM pushes WHERE card_id=?1 AND copy=?2 AND NOT EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1)",
-		root, CopyBrowser)
 }
 
 // endSubscriptions ends the notices about a chain.
 func (tx *Tx) endSubscriptions(root int64) {
 	tx.exec("DELETE FROM push_subscriptions WHERE card_id=?", root)
-	tx.noteSubscriptions(root)
+	tx.noteCopies(root)
 }
 
 // BrowserPush returns the browsers that show notices about a chain, with what the card shows.

@@ -733,7 +733,9 @@ CREATE TABLE push_subscriptions (
   told       TEXT,                        -- what the card showed at the last notice, JSON; null: not known yet
   created_at INTEGER NOT NULL,
   attempts   INTEGER NOT NULL DEFAULT 0,  -- in a row that failed
-  due_at     INTEGER NOT NULL DEFAULT 0   -- before which none is made
+  due_at     INTEGER NOT NULL DEFAULT 0,  -- before which none is made
+  outcome    TEXT,                        -- of the last attempt; null: none was made
+  outcome_at INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
 
@@ -747,6 +749,41 @@ CREATE TABLE pushes (
   PRIMARY KEY (card_id, copy)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pushes_due ON pushes (due_at);
+
+-- Passes of chains for Apple Wallet, which phones read again when they change. A pass is one of a
+-- generation of the chain's code: a reissue ends it. Each change makes the row again, so that its key is a
+-- counter of changes.
+CREATE TABLE apple_passes (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  card_id     INTEGER NOT NULL REFERENCES cards, -- the first one of its chain
+  shop_id     INTEGER NOT NULL REFERENCES shops,
+  generation  INTEGER NOT NULL,
+  hash        BLOB    NOT NULL,           -- SHA-256 of what the pass shows
+  modified_at INTEGER NOT NULL,           -- whole seconds, more with each change
+  downloaded  INTEGER NOT NULL,           -- id when it was last downloaded from the card's page; 0: never
+  delete_at   INTEGER,                    -- it has ended, or no phone has it; null: a phone has it
+  UNIQUE (card_id, generation)
+) STRICT;
+CREATE INDEX apple_passes_delete ON apple_passes (delete_at) WHERE delete_at IS NOT NULL;
+
+-- Phones that Apple is asked to wake when a pass changes.
+CREATE TABLE apple_devices (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  card_id    INTEGER NOT NULL REFERENCES cards, -- the first one of its chain
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  generation INTEGER NOT NULL,            -- of the pass
+  device     TEXT    NOT NULL,            -- Apple's name of the phone for passes of this type
+  push_token TEXT    NOT NULL,            -- secret
+  listed     INTEGER NOT NULL DEFAULT 0,  -- apple_passes.id when the phone last asked what has changed
+  created_at INTEGER NOT NULL,
+  told       TEXT,                        -- apple_passes.id of which the phone was woken
+  attempts   INTEGER NOT NULL DEFAULT 0,  -- in a row that failed
+  due_at     INTEGER NOT NULL DEFAULT 0,  -- before which none is made
+  outcome    TEXT,                        -- of the last attempt; null: none was made
+  outcome_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX apple_devices_pass ON apple_devices (card_id, generation, device);
+CREATE INDEX apple_devices_device ON apple_devices (device);
 
 -- The sums that statistics read. Every write to the ledger updates them in its own
 -- transaction. They include deleted programs. "punchcard check" compares them with

@@ -38,6 +38,8 @@ var shopTables = []shopTable{
 	{"sent_mails", ofShop, false},
 	{"lost_mails", ofShop, false},
 	{"push_subscriptions", ofShop, false},
+	{"apple_devices", ofShop, false},
+	{"apple_passes", ofShop, false},
 	{"pushes", ofShop, false},
 	{"idempotency", "caller IN (SELECT 2*ifnull(family_id, id) FROM keys WHERE shop_id=?1 UNION ALL " +
 		"SELECT 2*id+1 FROM devices WHERE shop_id=?1) OR " + ofCards, false},

@@ -179,12 +179,18 @@ func (s *Sender) Settle() {
 
 // attempt brings the copies of a card up to date and writes the outcome.
 func (s *Sender) attempt(p store.Push) {
-	o, err := s.pushToBrowsers(p)
+	o, err := store.PushOutcome{Push: p}, error(nil)
+	switch p.Copy {
+	case store.CopyBrowser:
+		o.Targets, err = s.pushToBrowsers(p)
+	case store.CopyApple:
+		o.Targets, err = s.pushToPhones(p)
+	}
 	switch {
 	case errors.Is(err, store.ErrClosed), s.ctx.Err() != nil: // Stop ended the requests
 		return
 	case err != nil:
-		s.conf.Log.Error("a card whose notices are due cannot be read", "error", err)
+		s.conf.Log.Error("a card whose copies are due cannot be read", "error", err)
 		select { // before the next attempt
 		case <-time.After(time.Second):
 		case <-s.stopping.Done():

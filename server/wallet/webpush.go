@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"punchcard/store"
@@ -21,60 +20,28 @@ import (
 const noticeTTL = 7 * 24 * time.Hour
 
 // pushToBrowsers sends notices about a card to the browsers that show them.
-func (s *Sender) pushToBrowsers(p store.Push) (o store.PushOutcome, err error) {
-	o = store.PushOutcome{Push: p, Told: map[int64]string{}, Retry: map[int64]time.Duration{}}
+func (s *Sender) pushToBrowsers(p store.Push) (map[int64]store.TargetOutcome, error) {
 	var h store.HolderCard
 	var subs []store.Subscription
-	err = s.conf.Store.View(0, func(v *store.View) (err error) {
+	err := s.conf.Store.View(0, func(v *store.View) (err error) {
 		h, subs, err = v.BrowserPush(p.Root)
 		return err
 	})
-	if err != nil {
-		return o, err
-	}
-	var mu sync.Mutex // guards o
-	var sending sync.WaitGroup
+	var messages []message
 	for _, sub := range subs {
 		n, told := noticeOf(&h, &sub)
-		if n != nil && sub.Due > s.conf.Store.Now() {
-			continue
+		m := message{target: sub.Key, told: told, attempts: sub.Attempts, due: sub.Due, host: hostOf(sub.Endpoint)}
+		if n != nil {
+			m.send = func(ctx context.Context) (result, time.Duration, error) { return s.sendNotice(ctx, &sub, n, topic(h.PageToken)) }
 		}
-		sending.Go(func() {
-			result, wait, err := accepted, time.Duration(0), error(nil)
-			if n != nil {
-				result, wait, err = s.sendNotice(&sub, n, topic(h.PageToken))
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			switch result {
-			case accepted:
-				o.Told[sub.Key] = told
-			case gone:
-				o.Gone = append(o.Gone, sub.Key)
-			case failed:
-				o.Retry[sub.Key] = max(wait, s.conf.Backoff(sub.Attempts+1))
-			}
-			if err != nil {
-				s.conf.Log.Warn("a notice was not sent", "host", hostOf(sub.Endpoint), "error", err)
-			}
-		})
+		messages = append(messages, m)
 	}
-	sending.Wait()
-	return o, nil
+	return s.send(messages), err
 }
-
-// result is the result of a request to a push service.
-type result int
-
-const (
-	accepted result = iota // or refused for good: it is not sent again
-	gone                   // the subscription has ended
-	failed                 // it is sent again
-)
 
 // sendNotice sends a notice to a browser. wait is what the push service asks for before the next attempt.
 // The error says why it was not accepted, without the path of the endpoint, which is secret.
-func (s *Sender) sendNotice(sub *store.Subscription, n *notice, topic string) (r result, wait time.Duration, err error) {
+func (s *Sender) sendNotice(ctx context.Context, sub *store.Subscription, n *notice, topic string) (r result, wait time.Duration, err error) {
 	endpoint, err := url.Parse(sub.Endpoint)
 	if err != nil {
 		return gone, 0, fmt.Errorf("its endpoint is no URL")
@@ -95,8 +62,6 @@ func (s *Sender) sendNotice(sub *store.Subscription, n *notice, topic string) (r
 	if err != nil {
 		return failed, 0, err
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, timeout)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, sub.Endpoint, bytes.NewReader(body))
 	if err != nil {
 		return gone, 0, fmt.Errorf("its endpoint is no URL")
@@ -137,9 +102,9 @@ func judge(resp *http.Response, now time.Time) (r result, wait time.Duration, er
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return gone, 0, nil
 	case status == http.StatusTooManyRequests || status >= 500, status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return failed, webhook.RetryAfter(resp.Header.Get("Retry-After"), now), fmt.Errorf("the push service answers %d", status)
+		return failed, webhook.RetryAfter(resp.Header.Get("Retry-After"), now), statusError(status)
 	default:
-		return accepted, 0, fmt.Errorf("the push service refuses it with %d", status)
+		return accepted, 0, statusError(status)
 	}
 }
 

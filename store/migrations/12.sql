@@ -156,7 +156,9 @@ CREATE TABLE push_subscriptions (
   told       TEXT,
   created_at INTEGER NOT NULL,
   attempts   INTEGER NOT NULL DEFAULT 0,
-  due_at     INTEGER NOT NULL DEFAULT 0
+  due_at     INTEGER NOT NULL DEFAULT 0,
+  outcome    TEXT,
+  outcome_at INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
 CREATE TABLE pushes (
@@ -168,6 +170,35 @@ CREATE TABLE pushes (
   PRIMARY KEY (card_id, copy)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pushes_due ON pushes (due_at);
+CREATE TABLE apple_passes (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  card_id     INTEGER NOT NULL REFERENCES cards,
+  shop_id     INTEGER NOT NULL REFERENCES shops,
+  generation  INTEGER NOT NULL,
+  hash        BLOB    NOT NULL,
+  modified_at INTEGER NOT NULL,
+  downloaded  INTEGER NOT NULL,
+  delete_at   INTEGER,
+  UNIQUE (card_id, generation)
+) STRICT;
+CREATE INDEX apple_passes_delete ON apple_passes (delete_at) WHERE delete_at IS NOT NULL;
+CREATE TABLE apple_devices (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  card_id    INTEGER NOT NULL REFERENCES cards,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  generation INTEGER NOT NULL,
+  device     TEXT    NOT NULL,
+  push_token TEXT    NOT NULL,
+  listed     INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  told       TEXT,
+  attempts   INTEGER NOT NULL DEFAULT 0,
+  due_at     INTEGER NOT NULL DEFAULT 0,
+  outcome    TEXT,
+  outcome_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX apple_devices_pass ON apple_devices (card_id, generation, device);
+CREATE INDEX apple_devices_device ON apple_devices (device);
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.

@@ -1,0 +1,91 @@
+package wallet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"punchcard/store"
+)
+
+// message is what a target, a browser or a phone, is to be told about a card.
+type message struct {
+	target   int64      // its key
+	told     string     // what it knows afterwards
+	attempts int        // in a row that failed
+	due      store.Time // before which no attempt is made
+	host     string     // to which it is sent, for the log
+	// send sends it. nil: the target need not be told. wait is what the receiver asks for before the next attempt.
+	send func(ctx context.Context) (r result, wait time.Duration, err error)
+}
+
+// result is the result of a request to a vendor.
+type result int
+
+const (
+	accepted result = iota // or refused for good: it is not sent again
+	gone                   // the target has ended
+	failed                 // it is sent again
+)
+
+// statusError is an answer that does not accept a message.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("the answer is %d", int(e)) }
+
+// outcome returns what came of a request, for people: a word, and the status of an answer that is an error.
+func outcome(r result, err error) string {
+	word := "sent"
+	switch {
+	case r == gone:
+		word = "ended"
+	case r == failed:
+		word = "failed"
+	case err != nil:
+		word = "refused"
+	}
+	if status := statusError(0); errors.As(err, &status) {
+		word += " " + strconv.Itoa(int(status))
+	}
+	return word
+}
+
+// send sends messages at once and returns what came of them, by their targets. It leaves out those that are
+// not due.
+func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
+	outcomes := map[int64]store.TargetOutcome{}
+	var mu sync.Mutex // guards outcomes
+	var sending sync.WaitGroup
+	for _, m := range messages {
+		if m.send == nil {
+			outcomes[m.target] = store.TargetOutcome{Told: store.Some(m.told)}
+			continue
+		}
+		if m.due > s.conf.Store.Now() {
+			continue
+		}
+		sending.Go(func() {
+			ctx, cancel := context.WithTimeout(s.ctx, timeout)
+			defer cancel()
+			r, wait, err := m.send(ctx)
+			if err != nil {
+				s.conf.Log.Warn("a push was not sent", "host", m.host, "error", err)
+			}
+			o := store.TargetOutcome{Gone: r == gone, Says: outcome(r, err)}
+			switch r {
+			case accepted:
+				o.Told = store.Some(m.told)
+			case failed:
+				o.Wait = max(wait, s.conf.Backoff(m.attempts+1))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			outcomes[m.target] = o
+		})
+	}
+	sending.Wait()
+	return outcomes
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"time"
+)
+
+// passKept is how long a pass is kept that has ended or that no phone has.
+const passKept = 30 * 24 * time.Hour
+
+// Pass is a copy of a card for Apple Wallet. What it shows is compared with what it showed before
+// whenever it is read, so that nothing that changes a card has to know passes.
+type Pass struct {
+	HolderCard
+	Root, Generation int64
+	ShopKey          int64
+	Wallet           AppleWallet // of the shop; its Certificate is nil if it has none
+	PublicURL        string      // of the shop, with which the URLs of the pass begin
+	// Serial names the pass, and Token is what phones that have it present. They never change.
+	Serial, Token string
+	// Ended says that the card was reissued, archived or erased. Then HolderCard has the shop and the
+	// program alone, and nothing about the holder.
+	Ended    bool
+	Changes  int64 // counter of its changes; 0: nobody has read it yet
+	Modified Time  // when it last changed, in whole seconds
+	Hash     []byte
+	unlisted bool // it has ended, and phones are kept that have read that
+}
+
+// errNoPass refuses a serial number or a token that no pass has, without saying which.
+var errNoPass = refuse(Unauthorized, "This serial number and token are of no pass.")
+
+// PassOfPage returns the pass of the card of a page, which must not have ended.
+func (v *View) PassOfPage(token string) (p Pass, err error) {
+	v.snapshot()
+	shop, root, err := v.livePage(token)
+	if err != nil {
+		return p, err
+	}
+	return v.pass(shop, root, v.number("SELECT code_generation FROM cards WHERE id=?", root))
+}
+
+// PassBySerial returns the pass of a serial number to a phone that presents its token.
+func (v *View) PassBySerial(serial, token string) (p Pass, err error) {
+	v.snapshot()
+	shop, root, generation, err := v.openPass(serial, token)
+	if err != nil {
+		return p, err
+	}
+	return v.pass(shop, root, generation)
+}
+
+// openPass returns the chain and the generation of a pass.
+func (q *queries) openPass(serial, token string) (shop, root, generation int64, err error) {
+	extra, root, ok := q.openAny(kindPass, serial)
+	want := q.s.seal(nil, kindPassToken, extra, root)
+	if !ok || subtle.ConstantTimeCompare(want, []byte(token)) == 0 {
+		return 0, 0, 0, errNoPass
+	}
+	if !q.one(into(&shop), "SELECT shop_id FROM cards WHERE id=? AND root_id IS NULL", root) && q.failed == nil {
+		return 0, 0, 0, errNoPass
+	}
+	return shop, root, int64(extra), q.failed
+}
+
+// passEnded is the condition that the pass of a generation of the chain c has ended.
+const passEnded = `(c.deleted_at IS NOT NULL OR c.code_generation<>x.generation OR NOT EXISTS
+	(SELECT 1 FROM cards o WHERE o.archived_at IS NULL AND (o.id=c.id OR o.root_id=c.id)))`
+
+// pass reads the pass of a generation of a chain, inside a snapshot.
+func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
+	var program int64
+	v.one(into(&program, &p.Ended), "SELECT program_id, "+passEnded+" FROM cards c, (SELECT ?2 generation) x WHERE id=?1", root, generation)
+	if p.Ended {
+		p.Shop, p.Program = v.shop(shop), v.programByKey(shop, program).Program
+		p.LogoHash, p.Texts, p.PrizeTexts = v.programTexts(program)
+		p.unlisted = v.number("SELECT count(*) FROM apple_devices WHERE card_id=? AND generation=? AND listed>0", root, generation) > 0
+	} else if p.HolderCard, err = v.holderCard(shop, root); err != nil {
+		return p, err
+	}
+	p.Root, p.Generation, p.ShopKey = root, generation, shop
+	p.Serial = string(v.s.seal(nil, kindPass, uint64(generation), root))
+	p.Token = string(v.s.seal(nil, kindPassToken, uint64(generation), root))
+	p.Wallet, _ = v.appleWallet(shop)
+	p.PublicURL, p.PageURL = v.publicURLOf(shop), v.pageURL(shop, root, generation)
+	v.one(into(&p.Changes, &p.Modified, &p.Hash), "SELECT id, modified_at, hash FROM apple_passes WHERE card_id=? AND generation=?",
+		root, generation)
+	return p, v.failed
+}
+
+// NeedsRefresh reports whether RefreshPass has something to note about a pass that is read and whose
+// content has a hash.
+func (p *Pass) NeedsRefresh(hash []byte) bool { return !bytes.Equal(p.Hash, hash) || p.unlisted }
+
+// RefreshPass notes the hash of what a pass shows, and that the pass has changed if it showed something
+// else. It does nothing if somebody else has noted a change since p was read. A phone that has asked what
+// has changed since the pass ended is left alone from now on if it reads the pass.
+func (tx *Tx) RefreshPass(p Pass, hash []byte) (Pass, error) {
+	if tx.number("SELECT ifnull((SELECT id FROM apple_passes WHERE card_id=? AND generation=?), 0)", p.Root, p.Generation) != p.Changes {
+		return p, tx.failed
+	}
+	if p.unlisted {
+		tx.exec("DELETE FROM apple_devices WHERE card_id=? AND generation=? AND listed>=?", p.Root, p.Generation, p.Changes)
+	}
+	if !bytes.Equal(p.Hash, hash) {
+		p.Hash, p.Modified = hash, max(tx.Now-tx.Now%1000, p.Modified+1000)
+		p.Changes = tx.writePass(p)
+	}
+	return p, tx.failed
+}
+
+// writePass writes the row of a pass that has changed, and returns its counter of changes.
+func (tx *Tx) writePass(p Pass) int64 {
+	downloaded, end := int64(0), Null[Time]{}
+	tx.one(into(&downloaded, &end), "SELECT downloaded, delete_at FROM apple_passes WHERE card_id=? AND generation=?", p.Root, p.Generation)
+	if p.Ended || p.Changes == 0 {
+		end = Some(tx.Now.Add(passKept))
+	}
+	key := tx.insert(`INSERT OR REPLACE INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded, delete_at)
+		VALUES (?,?,?,?,?,?,?)`, p.Root, p.ShopKey, p.Generation, p.Hash, p.Modified, downloaded, end)
+	tx.noteCopies(p.Root)
+	return key
+}
+
+// DownloadedPass notes that a pass was downloaded from its card's page as it is now.
+func (tx *Tx) DownloadedPass(p Pass, hash []byte) error {
+	p, err := tx.RefreshPass(p, hash)
+	if err == nil {
+		tx.exec("UPDATE apple_passes SET downloaded=id WHERE card_id=? AND generation=?", p.Root, p.Generation)
+	}
+	return tx.failed
+}
+
+// PrunePasses deletes up to n passes that have ended, or that no phone has, since passKept. It reports
+// whether there may be more.
+func (tx *Tx) PrunePasses(n int) (bool, error) {
+	type pass struct{ key, root, generation int64 }
+	due := collect(tx, func(r *rows) (p pass) {
+		r.scan(&p.key, &p.root, &p.generation)
+		return p
+	}, "SELECT id, card_id, generation FROM apple_passes WHERE delete_at<=? LIMIT ?", tx.Now, n)
+	for _, p := range due {
+		tx.exec("DELETE FROM apple_devices WHERE card_id=? AND generation=?", p.root, p.generation)
+		tx.exec("DELETE FROM apple_passes WHERE id=?", p.key)
+		tx.noteCopies(p.root)
+	}
+	return len(due) == n, tx.failed
+}

@@ -1,0 +1,129 @@
+package store
+
+import "strconv"
+
+// maxPhones is how many phones are woken about one pass. The oldest ends for a further one.
+const maxPhones = 50
+
+// DeviceFields is the body with which a phone registers for a pass.
+type DeviceFields struct {
+	PushToken Opt[string] `json:"pushToken" req:"true" min:"1" max:"200" pattern:"^[0-9A-Za-z]+$" words:"must be letters and digits"`
+}
+
+// RegisterDevice has a phone woken when a pass changes. It reports whether the phone was not registered
+// before. If the pass has changed since it was downloaded, the phone is woken at once.
+func (tx *Tx) RegisterDevice(device, serial, token string, f DeviceFields) (created bool, err error) {
+	shop, root, generation, err := tx.openPass(serial, token)
+	if err != nil {
+		return false, err
+	}
+	const pass = " WHERE card_id=? AND generation=?"
+	if tx.exec("UPDATE apple_devices SET push_token=?, attempts=0, due_at=0"+pass+" AND device=?", f.PushToken.V, root, generation, device) > 0 {
+		return false, tx.failed
+	}
+	var changes, downloaded int64
+	if !tx.one(into(&changes, &downloaded), "SELECT id, downloaded FROM apple_passes"+pass, root, generation) {
+		changes = tx.writePass(Pass{Root: root, Generation: generation, ShopKey: shop, Modified: tx.Now - tx.Now%1000, Hash: []byte{}})
+	}
+	tx.exec("INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at, told) VALUES (?,?,?,?,?,?,?)",
+		root, shop, generation, device, f.PushToken.V, tx.Now, strconv.FormatInt(downloaded, 10))
+	if tx.number("SELECT count(*) FROM apple_devices"+pass, root, generation) > maxPhones {
+		tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+pass+")", root, generation)
+	}
+	tx.exec("UPDATE apple_passes SET delete_at=NULL"+pass, root, generation)
+	if changes != downloaded {
+		tx.queuePushes(root, CopyApple)
+	}
+	return true, tx.failed
+}
+
+// UnregisterDevice leaves a phone alone that no longer has a pass, if it was registered.
+func (tx *Tx) UnregisterDevice(device, serial, token string) error {
+	_, root, generation, err := tx.openPass(serial, token)
+	if err != nil {
+		return err
+	}
+	const pass = " WHERE card_id=?1 AND generation=?2"
+	if tx.exec("DELETE FROM apple_devices"+pass+" AND device=?3", root, generation, device) > 0 {
+		tx.exec("UPDATE apple_passes SET delete_at=?3"+pass+" AND delete_at IS NULL AND NOT EXISTS (SELECT 1 FROM apple_devices"+pass+")",
+			root, generation, tx.Now.Add(passKept))
+	}
+	return tx.failed
+}
+
+// ChangedPasses are the passes of a phone that have changed.
+type ChangedPasses struct {
+	LastUpdated   string   `json:"lastUpdated"`
+	SerialNumbers []string `json:"serialNumbers"`
+}
+
+// passesOfDevice are the passes of a type that the phone ?1 has: x is its registration.
+const passesOfDevice = ` FROM apple_devices x JOIN apple_passes p ON p.card_id=x.card_id AND p.generation=x.generation
+	JOIN apple_wallets w ON w.shop_id=x.shop_id WHERE x.device=?1 AND w.pass_type=?2`
+
+// PassesOfDevice returns the passes of a type that a phone has and that have changed since it got an
+// answer with a LastUpdated. An empty one, and one that no answer had, is that of a phone that knows nothing.
+func (v *View) PassesOfDevice(device, passType, since string) (c ChangedPasses, err error) {
+	v.snapshot()
+	after, err := strconv.ParseInt(since, 10, 64)
+	if err != nil {
+		after = 0
+	}
+	last := after
+	for r := range v.each("SELECT p.id, x.card_id, x.generation"+passesOfDevice+" AND p.id>?3 ORDER BY p.id", device, passType, after) {
+		var root, generation int64
+		r.scan(&last, &root, &generation)
+		c.SerialNumbers = append(c.SerialNumbers, string(v.s.seal(nil, kindPass, uint64(generation), root)))
+	}
+	c.LastUpdated = strconv.FormatInt(last, 10)
+	return c, v.failed
+}
+
+// endedOfDevice selects the registrations of a phone for passes that have ended, until it has asked for them.
+const endedOfDevice = "SELECT x.id FROM apple_devices x JOIN cards c ON c.id=x.card_id WHERE x.device=?1 AND x.listed=0 AND " + passEnded
+
+// HasEndedPasses reports whether ListedPasses has something to note.
+func (v *View) HasEndedPasses(device string) (bool, error) {
+	return v.number("SELECT EXISTS ("+endedOfDevice+")", device) > 0, v.failed
+}
+
+// ListedPasses notes that a phone has asked which of its passes have changed: those that have ended, it
+// reads once more.
+func (tx *Tx) ListedPasses(device string) error {
+	tx.exec("UPDATE apple_devices SET listed=(SELECT p.id FROM apple_passes p WHERE p.card_id=apple_devices.card_id"+
+		" AND p.generation=apple_devices.generation) WHERE id IN ("+endedOfDevice+")", device)
+	return tx.failed
+}
+
+// Phone is one that is woken when a pass changes.
+type Phone struct {
+	Key       int64
+	PushToken string
+	Told      string // Pass.Changes of which it was woken
+	Attempts  int    // in a row that failed
+	Due       Time   // before which no attempt is made
+}
+
+// PassPush is a pass with the phones that are woken when it changes.
+type PassPush struct {
+	Pass
+	Phones []Phone
+}
+
+// ApplePush returns the passes of a chain, of all generations, with their phones.
+func (v *View) ApplePush(root int64) (all []PassPush, err error) {
+	v.snapshot()
+	shop := v.number("SELECT shop_id FROM cards WHERE id=?", root)
+	for _, generation := range v.keys("SELECT generation FROM apple_passes WHERE card_id=?", root) {
+		var p PassPush
+		if p.Pass, err = v.pass(shop, root, generation); err != nil {
+			return nil, err
+		}
+		p.Phones = collect(v, func(r *rows) (d Phone) {
+			r.scan(&d.Key, &d.PushToken, &d.Told, &d.Attempts, &d.Due)
+			return d
+		}, "SELECT id, push_token, told, attempts, due_at FROM apple_devices WHERE card_id=? AND generation=?", root, generation)
+		all = append(all, p)
+	}
+	return all, v.failed
+}
