@@ -38,6 +38,7 @@ var mayImport = map[string]string{
 	"server/static":            "",
 	"server/templates":         "server/web store",
 	"server/wallet":            "server/web store webhook",
+	"server/wallet/apple":      "",
 	"server/wallet/wallettest": "",
 	"server/web":               "server/static store/money",
 	"server/bench/load":        "server/dev/seed store store/sqlite webhook",

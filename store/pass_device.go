@@ -18,7 +18,7 @@ func (tx *Tx) RegisterDevice(device, serial, token string, f DeviceFields) (crea
 		return false, err
 	}
 	const pass = " WHERE card_id=? AND generation=?"
-	if tx.exec("UPDATE apple_devices SET push_token=?, attempts=0, due_at=0"+pass+" AND device=?", f.PushToken.V, root, generation, device) > 0 {
+	if tx.exec("UPDATE apple_devices SET push_token=?, created_at=?, attempts=0, due_at=0"+pass+" AND device=?", f.PushToken.V, tx.Now, root, generation, device) > 0 {
 		return false, tx.failed
 	}
 	var changes, downloaded int64
@@ -97,11 +97,12 @@ func (tx *Tx) ListedPasses(device string) error {
 
 // Phone is one that is woken when a pass changes.
 type Phone struct {
-	Key       int64
-	PushToken string
-	Told      string // Pass.Changes of which it was woken
-	Attempts  int    // in a row that failed
-	Due       Time   // before which no attempt is made
+	Key        int64
+	PushToken  string
+	Told       string // Pass.Changes of which it was woken
+	Attempts   int    // in a row that failed
+	Due        Time   // before which no attempt is made
+	Registered Time   // with this push token
 }
 
 // PassPush is a pass with the phones that are woken when it changes.
@@ -120,9 +121,9 @@ func (v *View) ApplePush(root int64) (all []PassPush, err error) {
 			return nil, err
 		}
 		p.Phones = collect(v, func(r *rows) (d Phone) {
-			r.scan(&d.Key, &d.PushToken, &d.Told, &d.Attempts, &d.Due)
+			r.scan(&d.Key, &d.PushToken, &d.Told, &d.Attempts, &d.Due, &d.Registered)
 			return d
-		}, "SELECT id, push_token, told, attempts, due_at FROM apple_devices WHERE card_id=? AND generation=?", root, generation)
+		}, "SELECT id, push_token, told, attempts, due_at, created_at FROM apple_devices WHERE card_id=? AND generation=?", root, generation)
 		all = append(all, p)
 	}
 	return all, v.failed

@@ -145,6 +145,9 @@ var declared = []declaration{
 	{"apple_passes", Fixed, Hidden, "hash"},
 	{"apple_devices", Copied, Hidden, "device push_token"}, // until the phone has read the pass that ended
 	{"apple_devices", Fixed, Hidden, "told outcome"},
+	{"apple_wallets", Fixed, Whole, "pass_type team organization"},
+	{"apple_wallets", Fixed, Hidden, "certificate_der request_der"},
+	{"apple_wallets", Secret, Hidden, "private_key request_key"},
 }
 
 // Column is a column of a table.

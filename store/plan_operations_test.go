@@ -35,11 +35,26 @@ func runPushes(f *fixture) {
 	var due []Push
 	f.reads(func(v *View) { due = check(v.Pushes(10)) })
 	f.writes(func(tx *Tx) {
-		o := PushOutcome{Push: due[0], Told: map[int64]string{1: "{}"}, Gone: []int64{2}}
-		failed := PushOutcome{Push: due[0], Retry: map[int64]time.Duration{1: time.Minute}}
+		o := PushOutcome{due[0], targets{1: {Told: Some("{}"), Says: "sent"}, 2: {Gone: true}}}
+		failed := PushOutcome{due[0], targets{1: {Wait: time.Minute}}}
 		succeed(tx.RecordPush(failed), tx.RecordPush(o), tx.Unsubscribe(token, PushEnd{Endpoint: set("https://push.invalid/3")}))
 	})
 	f.subscribeTo(token, "https://push.invalid/4")
+}
+
+// runAppleWallet sets up Apple Wallet, and leaves a request for the next certificate.
+func runAppleWallet(f *fixture) {
+	w := AppleWallet{PassType: "pass.com.example.card", Team: "TEAM000001", Certificate: []byte("1"), Key: []byte("key")}
+	f.writes(func(tx *Tx) {
+		check(tx.RequestAppleCertificate(f.a.Shop, AppleRequest{DER: []byte("request"), Key: []byte("key")}))
+		succeed(tx.RemoveAppleWallet(f.a.Shop), tx.SetAppleCertificate(f.a.Shop, w))
+		check(tx.RequestAppleCertificate(f.a.Shop, AppleRequest{DER: []byte("request"), Key: []byte("another key")}))
+	})
+	f.reads(func(v *View) {
+		first(v.AppleWallet(f.a.Shop))
+		first(v.AppleRequest(f.a.Shop))
+		check(v.AppleStatus(f.a.Shop))
+	})
 }
 
 // runOperations runs each operation of the store at least once, lists with all their filters, so
@@ -58,6 +73,7 @@ func runOperations(f *fixture) {
 	runStatistics(f, restricted, l)
 	runImports(f)
 	runPushes(f)
+	runAppleWallet(f)
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{l.program})}
 	hook := f.subscribe(l.program, func(w *WebhookFields) { *w = fields }).ID
 	f.updateWebhook(l.program, hook, WebhookPatch{RotateSecret: set(true)})

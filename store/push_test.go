@@ -50,6 +50,8 @@ func (f *fixture) pushes() (list []Push) {
 	return list
 }
 
+type targets = map[int64]TargetOutcome
+
 // TestPushQueue checks that the changes of a card with subscriptions are queued as one, that one that is made
 // while an attempt is in flight stays, and that failures are tried again as often as deliveries.
 func TestPushQueue(t *testing.T) {
@@ -69,17 +71,16 @@ func TestPushQueue(t *testing.T) {
 		t.Fatalf("a card without a subscription is queued: %v", list)
 	}
 	f.subscribeTo(f.pageToken(root, 0), "https://push.invalid/1")
-	record := func(o PushOutcome) {
+	record := func(o targets) {
 		t.Helper()
-		o.Push = f.pushes()[0]
-		f.must(func(tx *Tx) error { return tx.RecordPush(o) })
+		f.must(func(tx *Tx) error { return tx.RecordPush(PushOutcome{f.pushes()[0], o}) })
 	}
-	told := map[int64]string{1: "{}"}
-	record(PushOutcome{})
+	told := targets{1: {Told: Some("{}")}}
+	record(nil)
 	if len(f.pushes()) != 1 {
 		t.Error("nobody has noted what the card shows, and it left the queue")
 	}
-	record(PushOutcome{Told: told})
+	record(told)
 	if list := f.pushes(); len(list) > 0 {
 		t.Fatalf("after the first look at the card: %v", list)
 	}
@@ -90,13 +91,13 @@ func TestPushQueue(t *testing.T) {
 		t.Fatalf("after two stamps the queue is %v", list)
 	}
 	stamp()
-	f.must(func(tx *Tx) error { return tx.RecordPush(PushOutcome{Push: list[0], Told: told}) })
+	f.must(func(tx *Tx) error { return tx.RecordPush(PushOutcome{list[0], told}) })
 	if n := len(f.pushes()); n != 1 {
 		t.Fatalf("a change during the attempt: %d are queued, want 1", n)
 	}
 	due := f.pushes()[0].Due
-	retry := map[int64]time.Duration{1: time.Minute}
-	record(PushOutcome{Retry: retry})
+	retry := targets{1: {Wait: time.Minute}}
+	record(retry)
 	if again := f.pushes()[0]; again.Due < due.Add(time.Minute) {
 		t.Errorf("after a failure: %+v", again)
 	}
@@ -104,12 +105,12 @@ func TestPushQueue(t *testing.T) {
 	if again := f.pushes()[0]; again.Due >= due.Add(time.Minute) {
 		t.Errorf("a change waits for the attempt at another browser: %+v", again)
 	}
-	record(PushOutcome{})
+	record(nil)
 	if again := f.pushes()[0]; again.Due < due.Add(time.Minute) {
 		t.Errorf("after a change the next attempt at the browser that failed: %+v", again)
 	}
 	for range DefaultLimits().DeliveryAttempts - 1 {
-		record(PushOutcome{Retry: retry})
+		record(retry)
 	}
 	if again := f.pushes(); len(again) > 0 {
 		t.Errorf("after the last attempt: %+v", again)
@@ -141,7 +142,9 @@ func TestSubscriptionsEnd(t *testing.T) {
 		},
 		"gone": func(string) error {
 			gone := f.number("SELECT max(id) FROM push_subscriptions")
-			return f.do(func(tx *Tx) error { return tx.RecordPush(PushOutcome{Push: f.pushes()[0], Gone: []int64{gone}}) })
+			return f.do(func(tx *Tx) error {
+				return tx.RecordPush(PushOutcome{Push: f.pushes()[0], Targets: targets{gone: {Gone: true}}})
+			})
 		},
 		"delete the program": func(string) error {
 			return f.do(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, program) })

@@ -784,6 +784,21 @@ CREATE TABLE apple_devices (
 ) STRICT;
 CREATE UNIQUE INDEX apple_devices_pass ON apple_devices (card_id, generation, device);
 CREATE INDEX apple_devices_device ON apple_devices (device);
+-- What shops have set up for Apple Wallet. The request for the next certificate waits beside the certificate in use.
+CREATE TABLE apple_wallets (
+  shop_id         INTEGER PRIMARY KEY REFERENCES shops,
+  pass_type       TEXT,                     -- up to not_after: of the certificate in use; null: none yet
+  team            TEXT,
+  organization    TEXT,
+  certificate_der BLOB,
+  private_key     BLOB,                     -- of the certificate: PKCS #8, secret
+  not_after       INTEGER,
+  set_at          INTEGER,                  -- when the shop gave the certificate
+  request_der     BLOB,                     -- that waits for its certificate; null: none
+  request_key     BLOB,                     -- of the request: PKCS #8, secret
+  requested_at    INTEGER
+) STRICT;
+CREATE INDEX apple_wallets_end ON apple_wallets (not_after) WHERE not_after IS NOT NULL;
 
 -- The sums that statistics read. Every write to the ledger updates them in its own
 -- transaction. They include deleted programs. "punchcard check" compares them with

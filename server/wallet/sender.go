@@ -3,6 +3,7 @@ package wallet
 import (
 	"context"
 	"crypto/ecdsa"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -19,7 +20,9 @@ type Config struct {
 	Transport http.RoundTripper
 	// Subject is how a push service reaches the operator, a mailto: or https URL. Empty: the public URL of
 	// the shop, if that is https.
-	Subject string
+	Subject      string
+	ApplePushURL string         // of the service that wakes phones with Apple Wallet
+	AppleRoots   *x509.CertPool // that it must have a certificate of; nil: those of the system
 	// Backoff returns the wait after a number of failed attempts.
 	Backoff func(attempts int) time.Duration
 	// Watch calls f when another process may have changed cards, until ctx is done. If it is nil,
@@ -38,6 +41,7 @@ const (
 type Sender struct {
 	conf     Config
 	key      func() *ecdsa.PrivateKey // by which push services recognise the server
+	apple    sync.Map                 // http.RoundTripper by the certificate that it presents
 	wake     chan struct{}            // of capacity 1: a card may be due
 	stopping context.Context          // ends when Stop is called
 	stop     context.CancelFunc

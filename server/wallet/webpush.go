@@ -32,7 +32,9 @@ func (s *Sender) pushToBrowsers(p store.Push) (map[int64]store.TargetOutcome, er
 		n, told := noticeOf(&h, &sub)
 		m := message{target: sub.Key, told: told, attempts: sub.Attempts, due: sub.Due, host: hostOf(sub.Endpoint)}
 		if n != nil {
-			m.send = func(ctx context.Context) (result, time.Duration, error) { return s.sendNotice(ctx, &sub, n, topic(h.PageToken)) }
+			m.send = func(ctx context.Context) (result, time.Duration, error) {
+				return s.sendNotice(ctx, &sub, n, topic(h.PageToken))
+			}
 		}
 		messages = append(messages, m)
 	}

@@ -3,7 +3,7 @@
 -- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a
 -- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, shops that are
 -- moved or deleted, the locations of staff, cards that are erased when they were not seen for long, public URLs of
--- shops, notices in browsers, and an index of money.
+-- shops, notices in browsers, certificates for Apple Wallet, and an index of money.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
@@ -199,6 +199,20 @@ CREATE TABLE apple_devices (
 ) STRICT;
 CREATE UNIQUE INDEX apple_devices_pass ON apple_devices (card_id, generation, device);
 CREATE INDEX apple_devices_device ON apple_devices (device);
+CREATE TABLE apple_wallets (
+  shop_id         INTEGER PRIMARY KEY REFERENCES shops,
+  pass_type       TEXT,
+  team            TEXT,
+  organization    TEXT,
+  certificate_der BLOB,
+  private_key     BLOB,
+  not_after       INTEGER,
+  set_at          INTEGER,
+  request_der     BLOB,
+  request_key     BLOB,
+  requested_at    INTEGER
+) STRICT;
+CREATE INDEX apple_wallets_end ON apple_wallets (not_after) WHERE not_after IS NOT NULL;
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.

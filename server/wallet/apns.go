@@ -1,0 +1,121 @@
+package wallet
+
+import (
+	"context"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"punchcard/store"
+	"punchcard/webhook"
+)
+
+// ApplePushURL is the production service of Apple. Passes have no other one.
+const ApplePushURL = "https://api.push.apple.com"
+
+// pushToPhones notes which passes of a card have changed and wakes the phones that have them.
+func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, error) {
+	var all []store.PassPush
+	err := s.conf.Store.View(0, func(v *store.View) (err error) {
+		all, err = v.ApplePush(p.Root)
+		return err
+	})
+	var messages []message
+	for _, x := range all {
+		if err == nil {
+			x.Pass, err = s.refresh(x.Pass)
+		}
+		changes := strconv.FormatInt(x.Changes, 10)
+		client, unusable := s.appleClient(x.Wallet)
+		for _, phone := range x.Phones {
+			m := message{target: phone.Key, told: changes, attempts: phone.Attempts, due: phone.Due, host: "Apple"}
+			if phone.Told != changes && x.Wallet.Certificate != nil {
+				m.send = func(ctx context.Context) (result, time.Duration, error) {
+					if unusable != nil {
+						return failed, 0, unusable
+					}
+					return s.wake(ctx, client, x.Wallet.PassType, phone)
+				}
+			}
+			messages = append(messages, m)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.send(messages), nil
+}
+
+// refresh notes what a pass shows now.
+func (s *Sender) refresh(p store.Pass) (store.Pass, error) {
+	hash := AppleHash(&p)
+	if !p.NeedsRefresh(hash) {
+		return p, nil
+	}
+	err := s.conf.Store.Write(s.ctx, store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
+		p, err = tx.RefreshPass(p, hash)
+		return err
+	}})
+	return p, err
+}
+
+// appleClient returns a client that presents the certificate of a shop. It keeps the connections of each.
+func (s *Sender) appleClient(w store.AppleWallet) (http.RoundTripper, error) {
+	if have, ok := s.apple.Load(string(w.Certificate)); ok {
+		return have.(http.RoundTripper), nil
+	}
+	key, err := x509.ParsePKCS8PrivateKey(w.Key)
+	rsaKey, ok := key.(*rsa.PrivateKey)
+	if err != nil || !ok {
+		return nil, errors.New("the key of the certificate cannot be read")
+	}
+	t := &http.Transport{
+		TLSClientConfig: &tls.Config{
+			Certificates: []tls.Certificate{{Certificate: [][]byte{w.Certificate}, PrivateKey: rsaKey}},
+			RootCAs:      s.conf.AppleRoots,
+		},
+		ForceAttemptHTTP2: true,
+		IdleConnTimeout:   10 * time.Minute,
+	}
+	have, _ := s.apple.LoadOrStore(string(w.Certificate), t)
+	return have.(http.RoundTripper), nil
+}
+
+// wake sends a phone an empty push, after which it asks which of its passes have changed.
+func (s *Sender) wake(ctx context.Context, client http.RoundTripper, passType string, phone store.Phone) (result, time.Duration, error) {
+	url := s.conf.ApplePushURL + "/3/device/" + phone.PushToken
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("{}"))
+	if err != nil {
+		return gone, 0, errors.New("its push token makes no URL")
+	}
+	req.Header.Set("Apns-Topic", passType)
+	resp, err := client.RoundTrip(req)
+	if err != nil {
+		return failed, 0, fmt.Errorf("Apple cannot be reached: %w", err)
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Reason    string `json:"reason"`
+		Timestamp int64  `json:"timestamp"` // since when the token is not valid, in milliseconds
+	}
+	json.NewDecoder(io.LimitReader(resp.Body, 4<<10)).Decode(&answer)
+	io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
+	switch status := resp.StatusCode; {
+	case status == http.StatusOK:
+		return accepted, 0, nil
+	case status == http.StatusGone && answer.Timestamp > int64(phone.Registered), answer.Reason == "BadDeviceToken":
+		return gone, 0, nil
+	case status == http.StatusTooManyRequests || status >= 500, status == http.StatusGone:
+		return failed, webhook.RetryAfter(resp.Header.Get("Retry-After"), time.Now()), statusError(status)
+	default:
+		return accepted, 0, fmt.Errorf("%w: %.100q", statusError(status), answer.Reason)
+	}
+}

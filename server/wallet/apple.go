@@ -1,0 +1,178 @@
+package wallet
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"punchcard/server/wallet/apple"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// ApplePass returns the content of a pass, with its texts in all languages.
+func ApplePass(p *store.Pass) apple.Pass {
+	base := applePass(p, web.Locales[0])
+	base.Texts = map[string]map[string]string{}
+	for _, language := range web.Locales {
+		texts := map[string]string{}
+		translated := appleTexts(applePass(p, language))
+		for i, text := range appleTexts(base) {
+			texts[text] = translated[i]
+		}
+		base.Texts[language] = texts
+	}
+	return base
+}
+
+// appleTexts returns the texts of a pass, which are as many in each language.
+func appleTexts(a apple.Pass) (texts []string) {
+	texts = append(texts, a.Description)
+	for _, style := range []*apple.Fields{a.StoreCard, a.Coupon, a.Generic} {
+		if style == nil {
+			continue
+		}
+		for _, f := range slices.Concat(style.Header, style.Primary, style.Secondary, style.Auxiliary, style.Back) {
+			value, _ := f.Value.(string)
+			texts = append(texts, f.Label, value, f.ChangeMessage, f.AttributedValue)
+		}
+	}
+	return texts
+}
+
+// AppleHash returns the hash of what a pass shows, by which a change is found.
+func AppleHash(p *store.Pass) []byte {
+	content := ApplePass(p)
+	raw, _ := json.Marshal(struct {
+		apple.Pass
+		Texts map[string]map[string]string
+		Logo  string
+		Strip int64
+	}{content, content.Texts, p.LogoHash.V, p.Card.StampsCount})
+	sum := sha256.Sum256(raw)
+	return sum[:]
+}
+
+// applePass returns the content of a pass in a language.
+func applePass(p *store.Pass, language string) apple.Pass {
+	c := Card{web.PrinterFor(language).In(store.Zone(p.Shop.Timezone)), &p.HolderCard}
+	a := apple.Pass{
+		PassTypeIdentifier:  p.Wallet.PassType,
+		TeamIdentifier:      p.Wallet.Team,
+		OrganizationName:    p.Shop.Name,
+		SerialNumber:        p.Serial,
+		AuthenticationToken: p.Token,
+		WebServiceURL:       p.PublicURL + "/wallet/apple",
+		Description:         c.ProgramName(),
+		LogoText:            p.Shop.Name,
+		BackgroundColor:     apple.RGB(p.Program.BgColorHex),
+		ForegroundColor:     apple.RGB(p.Program.TextColorHex),
+		LabelColor:          apple.RGB(p.Program.TextColorHex),
+		Voided:              p.Ended || c.unusable(),
+	}
+	f := &apple.Fields{}
+	switch p.Program.Type {
+	case store.ProgramDiscount:
+		a.Coupon = f
+	case store.ProgramAccess:
+		a.Generic = f
+	default:
+		a.StoreCard = f
+	}
+	if p.Ended {
+		f.Secondary = []apple.Field{{Key: "program", Label: c.T("Card"), Value: c.ProgramName()}}
+		f.Back = []apple.Field{{Key: "notice", Label: c.T("This card has ended"), Value: c.T("Ask the shop for a new one.")}}
+		return a
+	}
+	c.fields(f)
+	if p.Card.ExpiresAt.Valid {
+		a.ExpirationDate = p.Card.ExpiresAt.V.Std()
+	}
+	a.Barcodes = apple.QR(p.Code, web.GroupCode(p.ShortCode))
+	for _, l := range p.Addresses {
+		a.Locations = append(a.Locations, apple.Location{Latitude: l.Latitude, Longitude: l.Longitude})
+	}
+	return a
+}
+
+// unusable reports whether a card is locked or has expired.
+func (c Card) unusable() bool { return c.blocked() != "" && c.blocked() != blockedByShop }
+
+// fields sets the fields of a pass.
+func (c Card) fields(f *apple.Fields) {
+	face := c.Face()
+	add := func(to *[]apple.Field, key, label string, value any, message string) {
+		if value != "" {
+			*to = append(*to, apple.Field{Key: key, Label: label, Value: value, ChangeMessage: message})
+		}
+	}
+	reached := c.reachedPrizes()
+	switch {
+	case face.Total > 0:
+		// A phone shows one general line if two fields with messages change, so the stamp that makes a
+		// prize ready has none.
+		message := c.T("You have %@ stamps.")
+		for _, z := range c.Prizes {
+			if z.Threshold == c.Card.StampsCount {
+				message = ""
+			}
+		}
+		add(&f.Header, "count", c.T("Stamps"), strconv.FormatInt(face.Stamps, 10)+"/"+strconv.FormatInt(face.Total, 10), message)
+		if face.Next != "" {
+			add(&f.Secondary, "next", c.T("{0} more for|{0} more for", face.Missing), face.Next, "")
+		}
+	case face.Balance != "":
+		cents := c.Card.CurrentValue.V
+		f.Header = append(f.Header, apple.Field{
+			Key: "balance", Label: c.T("Balance"), Value: json.Number(web.PrinterFor("en").Amount(cents, c.Shop.Currency)), CurrencyCode: c.Shop.Currency,
+			ChangeMessage: c.T("Your balance is %@."),
+		})
+	case face.Percent != "":
+		add(&f.Primary, "percent", c.T("Discount"), face.Percent+"%", c.T("Your discount is %@."))
+	}
+	add(&f.Secondary, "program", c.T("Card"), face.Name, "")
+	add(&f.Auxiliary, "holder", c.T("Name"), face.Holder, "")
+	if c.Card.ExpiresAt.Valid {
+		f.Auxiliary = append(f.Auxiliary, apple.Field{
+			Key: "until", Label: c.T("Valid until"), Value: apple.Date(c.Card.ExpiresAt.V.Std()), DateStyle: "PKDateStyleMedium",
+		})
+	}
+	add(&f.Back, "notice", c.T("Note"), c.Notice(), "%@")
+	add(&f.Back, "ready", c.T("Ready"), strings.Join(face.Ready, "\n"), "")
+	add(&f.Back, "prize", c.T("Prize"), reached, c.T("%@ is ready."))
+	var ladder []string
+	for _, z := range c.Prizes {
+		ladder = append(ladder, c.PrizeName(z.Prize)+": "+c.T("{0} stamp|{0} stamps", z.Threshold))
+	}
+	add(&f.Back, "prizes", c.T("Prizes"), strings.Join(ladder, "\n"), "")
+	add(&f.Back, "about", c.T("About this card"), c.Localized(c.Texts.Descriptions, c.Program.Description), "")
+	var places []string
+	for _, l := range c.Addresses {
+		places = append(places, Joined(", ", l.Name, l.Street, Joined(" ", l.PostalCode, l.City)))
+	}
+	add(&f.Back, "places", c.T("Where it is valid"), strings.Join(places, "\n"), "")
+	f.Back = append(f.Back, apple.Field{
+		Key: "page", Label: c.T("Page of the card"), Value: c.PageURL,
+		AttributedValue: `<a href="` + c.PageURL + `">` + c.T("Open the page of the card") + "</a>",
+	})
+}
+
+// reachedPrizes returns the prizes of the highest threshold that the card has reached, also if one was
+// redeemed: the text changes only when a prize becomes ready.
+func (c Card) reachedPrizes() (names string) {
+	highest := int64(0)
+	for _, z := range c.Prizes {
+		if !z.Available && !z.Claimed {
+			continue
+		}
+		if z.Threshold > highest {
+			highest, names = z.Threshold, ""
+		}
+		if z.Threshold == highest {
+			names = Joined(" / ", names, c.PrizeName(z.Prize))
+		}
+	}
+	return names
+}

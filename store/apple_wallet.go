@@ -1,0 +1,129 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// AppleWallet is what signs the passes of a shop for Apple Wallet.
+type AppleWallet struct {
+	PassType     string // such as pass.com.example.card
+	Team         string
+	Organization string
+	Certificate  []byte // DER
+	Key          []byte // of the certificate: PKCS #8
+	NotAfter     Time   // when the certificate ends
+}
+
+// AppleWallet returns the certificate of a shop that is in use, also if it has ended; found is false if there is none.
+func (v *View) AppleWallet(shop int64) (w AppleWallet, found bool, err error) {
+	w, found = v.appleWallet(shop)
+	return w, found, v.failed
+}
+
+func (q *queries) appleWallet(shop int64) (w AppleWallet, found bool) {
+	found = q.one(into(&w.PassType, &w.Team, &w.Organization, &w.Certificate, &w.Key, &w.NotAfter), `SELECT pass_type, team, organization,
+		certificate_der, private_key, not_after FROM apple_wallets WHERE shop_id=? AND pass_type IS NOT NULL`, shop)
+	return w, found
+}
+
+// AppleRequest is a certificate request that waits for its certificate.
+type AppleRequest struct {
+	DER []byte
+	Key []byte // PKCS #8
+	At  Time
+}
+
+// AppleRequest returns the request of a shop that waits; found is false if there is none.
+func (v *View) AppleRequest(shop int64) (r AppleRequest, found bool, err error) {
+	r, found = v.appleRequest(shop)
+	return r, found, v.failed
+}
+
+func (q *queries) appleRequest(shop int64) (r AppleRequest, found bool) {
+	found = q.one(into(&r.DER, &r.Key, &r.At),
+		"SELECT request_der, request_key, requested_at FROM apple_wallets WHERE shop_id=? AND request_der IS NOT NULL", shop)
+	return r, found
+}
+
+// RequestAppleCertificate stores a new certificate request of a shop and returns the one that waits then: an earlier one stays, since
+// Apple may have made a certificate of it. A certificate in use stays in use.
+func (tx *Tx) RequestAppleCertificate(shop int64, r AppleRequest) (AppleRequest, error) {
+	if waiting, found := tx.appleRequest(shop); found || tx.failed != nil {
+		return waiting, tx.failed
+	}
+	r.At = tx.Now
+	tx.exec(`INSERT INTO apple_wallets (shop_id, request_der, request_key, requested_at) VALUES (?1,?2,?3,?4)
+		ON CONFLICT DO UPDATE SET request_der=?2, request_key=?3, requested_at=?4`, shop, r.DER, r.Key, r.At)
+	tx.audit(shop, "wallet.apple_request", KindShop, shop, "")
+	return r, tx.failed
+}
+
+// SetAppleCertificate replaces the certificate of a shop. Passes keep the pass type that they were made with, so the new certificate must
+// be for the same one. The request that waits ends if it has the same key.
+func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) error {
+	old, found := tx.appleWallet(shop)
+	switch {
+	case found && bytes.Equal(old.Certificate, w.Certificate):
+		return tx.failed
+	case found && (old.PassType != w.PassType || old.Team != w.Team):
+		return Invalid(Detail{"certificate", "invalid_value", "is for the pass type " + w.PassType + " of the team " + w.Team + ": passes on " +
+			"phones need one for " + old.PassType + " of the team " + old.Team})
+	}
+	tx.exec(`INSERT INTO apple_wallets (shop_id, pass_type, team, organization, certificate_der, private_key, not_after, set_at)
+		VALUES (?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO UPDATE SET pass_type=?2, team=?3, organization=?4, certificate_der=?5,
+		private_key=?6, not_after=?7, set_at=?8`, shop, w.PassType, w.Team, w.Organization, w.Certificate, w.Key, w.NotAfter, tx.Now)
+	tx.exec("UPDATE apple_wallets SET request_der=NULL, request_key=NULL, requested_at=NULL WHERE shop_id=? AND request_key=?", shop, w.Key)
+	detail, _ := json.Marshal(map[string]any{"pass_type": w.PassType, "ends_at": w.NotAfter})
+	tx.audit(shop, "wallet.apple_certificate", KindShop, shop, string(detail))
+	return tx.failed
+}
+
+// RemoveAppleWallet removes the certificate and the request of a shop, with their keys.
+func (tx *Tx) RemoveAppleWallet(shop int64) error {
+	if tx.exec("DELETE FROM apple_wallets WHERE shop_id=?", shop) > 0 {
+		tx.audit(shop, "wallet.apple_remove", KindShop, shop, "")
+	}
+	return tx.failed
+}
+
+// appleWarning is how long before its end a shop is warned of a certificate's end.
+const appleWarning = 30 * 24 * time.Hour
+
+// The states of AppleStatus.
+const (
+	AppleOff     = "off"     // there is no certificate
+	AppleRunning = "running" // the certificate is valid for longer than 30 days
+	AppleEnding  = "ending"
+	AppleEnded   = "ended"
+)
+
+// AppleStatus is how far a shop has set up Apple Wallet.
+type AppleStatus struct {
+	State        string       `json:"state" enum:"off,running,ending,ended" doc:"Of the certificate: ending in the 30 days before its end."`
+	PassType     Null[string] `json:"pass_type"`
+	Team         Null[string] `json:"team"`
+	Organization Null[string] `json:"organization"`
+	EndsAt       Null[Time]   `json:"ends_at" doc:"When the certificate ends."`
+	DaysLeft     Null[int64]  `json:"days_left" doc:"Whole days until then; 0 after it."`
+	RequestedAt  Null[Time]   `json:"requested_at" doc:"When the request was made that waits for its certificate; null: none waits."`
+	PublicURL    string       `json:"public_url" doc:"What the URLs in passes begin with. A phone keeps them for ever."`
+}
+
+// AppleStatus returns how far a shop has set up Apple Wallet.
+func (v *View) AppleStatus(shop int64) (s AppleStatus, err error) {
+	s = AppleStatus{State: AppleOff, PublicURL: v.publicURLOf(shop)}
+	v.one(into(&s.PassType, &s.Team, &s.Organization, &s.EndsAt, &s.RequestedAt),
+		"SELECT pass_type, team, organization, not_after, requested_at FROM apple_wallets WHERE shop_id=?", shop)
+	if left := s.EndsAt.V.Std().Sub(v.Now.Std()); s.EndsAt.Valid {
+		s.State, s.DaysLeft = AppleRunning, Some(max(0, int64(left/(24*time.Hour))))
+		switch {
+		case left < 0:
+			s.State = AppleEnded
+		case left <= appleWarning:
+			s.State = AppleEnding
+		}
+	}
+	return s, v.failed
+}
