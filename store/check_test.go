@@ -110,7 +110,7 @@ var brokenCases = []brokenCase{
 		KindCard,
 		ledgerCard,
 	},
-	{"notices of browsers that do not agree with the copies of card", []string{"UPDATE cards SET copies=1"}, KindCard, ledgerCard},
+	{"copies that do not agree with those of card", []string{"UPDATE cards SET copies=1"}, KindCard, ledgerCard},
 	{
 		"push to a copy that does not exist, of card",
 		[]string{"INSERT INTO pushes (card_id, copy, shop_id, due_at) SELECT id, 1, shop_id, 0 FROM cards"},

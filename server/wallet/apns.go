@@ -42,7 +42,7 @@ func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, erro
 					if unusable != nil {
 						return failed, 0, unusable
 					}
-					return s.wake(ctx, client, x.Wallet.PassType, phone)
+					return s.wakePhone(ctx, client, x.Wallet.PassType, phone)
 				}
 			}
 			messages = append(messages, m)
@@ -89,8 +89,8 @@ func (s *Sender) appleClient(w store.AppleWallet) (http.RoundTripper, error) {
 	return have.(http.RoundTripper), nil
 }
 
-// wake sends a phone an empty push, after which it asks which of its passes have changed.
-func (s *Sender) wake(ctx context.Context, client http.RoundTripper, passType string, phone store.Phone) (result, time.Duration, error) {
+// wakePhone sends a phone an empty push, after which it asks which of its passes have changed.
+func (s *Sender) wakePhone(ctx context.Context, client http.RoundTripper, passType string, phone store.Phone) (result, time.Duration, error) {
 	url := s.conf.ApplePushURL + "/3/device/" + phone.PushToken
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("{}"))
 	if err != nil {
