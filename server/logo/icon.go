@@ -22,59 +22,71 @@ const (
 // empty, a stamp in the colour mark. The colours are in the form #RRGGBB.
 func Icon(size int, background, mark string, logo []byte) ([]byte, error) {
 	icon := image.NewNRGBA(image.Rect(0, 0, size, size))
-	draw.Draw(icon, icon.Bounds(), image.NewUniform(parseColour(background)), image.Point{}, draw.Src)
+	draw.Draw(icon, icon.Bounds(), image.NewUniform(ParseColour(background)), image.Point{}, draw.Src)
 	if len(logo) == 0 {
-		drawStamp(icon, parseColour(mark), parseColour(background))
+		r := float32(size) * circlePart
+		DrawDisc(icon, r, ParseColour(mark))
+		DrawCheck(icon, r, ParseColour(background))
 	} else {
 		picture, err := png.Decode(bytes.NewReader(logo))
 		if err != nil {
 			return nil, err
 		}
-		drawLogo(icon, picture)
+		DrawLogo(icon, picture, logoPart)
 	}
 	var b bytes.Buffer
 	err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, icon)
 	return b.Bytes(), err
 }
 
-func parseColour(hex string) color.NRGBA {
+// ParseColour returns a colour of the form #RRGGBB.
+func ParseColour(hex string) color.NRGBA {
 	c := color.NRGBA{A: 255}
 	fmt.Sscanf(hex, "#%02x%02x%02x", &c.R, &c.G, &c.B)
 	return c
 }
 
-// drawLogo draws a picture in the middle of an icon.
-func drawLogo(icon *image.NRGBA, picture image.Image) {
-	side := float64(icon.Bounds().Dx())
-	size := picture.Bounds().Size()
-	scale := side * logoPart / float64(max(size.X, size.Y, 1))
+// DrawLogo draws a logo in the middle of a picture, as large as fits into a part of its width and height.
+func DrawLogo(picture draw.Image, logo image.Image, part float64) {
+	box, size := picture.Bounds().Size(), logo.Bounds().Size()
+	scale := part * min(float64(box.X)/float64(max(size.X, 1)), float64(box.Y)/float64(max(size.Y, 1)))
 	w, h := max(1, int(float64(size.X)*scale)), max(1, int(float64(size.Y)*scale))
-	at := image.Pt((int(side)-w)/2, (int(side)-h)/2)
-	draw.CatmullRom.Scale(icon, image.Rectangle{at, at.Add(image.Pt(w, h))}, picture, picture.Bounds(), draw.Over, nil)
+	at := image.Pt((box.X-w)/2, (box.Y-h)/2)
+	draw.CatmullRom.Scale(picture, image.Rectangle{at, at.Add(image.Pt(w, h))}, logo, logo.Bounds(), draw.Over, nil)
 }
 
-// drawStamp draws a disc with a check mark in the middle of an icon.
-func drawStamp(icon *image.NRGBA, disc, check color.Color) {
-	side := float32(icon.Bounds().Dx())
-	middle, r := side/2, side*circlePart
-	k := r * 0.5523 // control points of a quarter of a circle
-	z := vector.NewRasterizer(icon.Bounds().Dx(), icon.Bounds().Dy())
-	z.MoveTo(middle+r, middle)
-	z.CubeTo(middle+r, middle+k, middle+k, middle+r, middle, middle+r)
-	z.CubeTo(middle-k, middle+r, middle-r, middle+k, middle-r, middle)
-	z.CubeTo(middle-r, middle-k, middle-k, middle-r, middle, middle-r)
-	z.CubeTo(middle+k, middle-r, middle+r, middle-k, middle+r, middle)
-	z.ClosePath()
-	z.Draw(icon, icon.Bounds(), image.NewUniform(disc), image.Point{})
-	z.Reset(icon.Bounds().Dx(), icon.Bounds().Dy())
-	// The outline of the mark, in radii from the middle.
-	for i, p := range [][2]float32{{-.52, .03}, {-.38, -.11}, {-.14, .13}, {.38, -.39}, {.52, -.25}, {-.14, .41}} {
-		if x, y := middle+p[0]*r, middle+p[1]*r; i == 0 {
-			z.MoveTo(x, y)
-		} else {
-			z.LineTo(x, y)
+// DrawDisc draws a disc of radius r in the middle of a picture.
+func DrawDisc(picture draw.Image, r float32, c color.Color) {
+	const k = 0.5523 // control points of a quarter of a circle
+	fill(picture, c, func(z *vector.Rasterizer, x, y float32) {
+		z.MoveTo(x+r, y)
+		z.CubeTo(x+r, y+k*r, x+k*r, y+r, x, y+r)
+		z.CubeTo(x-k*r, y+r, x-r, y+k*r, x-r, y)
+		z.CubeTo(x-r, y-k*r, x-k*r, y-r, x, y-r)
+		z.CubeTo(x+k*r, y-r, x+r, y-k*r, x+r, y)
+	})
+}
+
+// DrawCheck draws the check mark of a disc of radius r.
+func DrawCheck(picture draw.Image, r float32, c color.Color) {
+	DrawShape(picture, r, c, [][2]float32{{-.52, .03}, {-.38, -.11}, {-.14, .13}, {.38, -.39}, {.52, -.25}, {-.14, .41}})
+}
+
+// DrawShape draws the shape with an outline in units of r from the middle of a picture.
+func DrawShape(picture draw.Image, r float32, c color.Color, outline [][2]float32) {
+	fill(picture, c, func(z *vector.Rasterizer, x, y float32) {
+		z.MoveTo(x+outline[0][0]*r, y+outline[0][1]*r)
+		for _, p := range outline[1:] {
+			z.LineTo(x+p[0]*r, y+p[1]*r)
 		}
-	}
+	})
+}
+
+// fill draws a shape, whose outline is drawn about the middle x, y of a picture.
+func fill(picture draw.Image, c color.Color, outline func(z *vector.Rasterizer, x, y float32)) {
+	size := picture.Bounds().Size()
+	z := vector.NewRasterizer(size.X, size.Y)
+	outline(z, float32(size.X)/2, float32(size.Y)/2)
 	z.ClosePath()
-	z.Draw(icon, icon.Bounds(), image.NewUniform(check), image.Point{})
+	z.Draw(picture, picture.Bounds(), image.NewUniform(c), image.Point{})
 }

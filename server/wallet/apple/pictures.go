@@ -1,0 +1,188 @@
+package apple
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
+	"math"
+	"sync"
+
+	"punchcard/server/logo"
+)
+
+// The sizes of pictures in points. A point has one, two or three pixels.
+const (
+	iconSide                = 29
+	logoWidth, logoHeight   = 160, 50 // at most
+	stripWidth, stripHeight = 375, 144
+)
+
+// scales are the numbers of pixels of a point, by the ending of the name of a picture.
+var scales = map[string]int{".png": 1, "@2x.png": 2, "@3x.png": 3}
+
+// Look is how the pictures of a pass look. Its colours are of the form #RRGGBB.
+type Look struct {
+	Brand, OnBrand  string  // of stamps, and of what is on them
+	Background, Ink string  // of the pass, and of its text
+	LogoHash        string  // empty: there is no logo
+	Stamps, Total   int64   // Total 0: there is no strip
+	Prizes          []int64 // the numbers of stamps for which there are prizes
+}
+
+// maxCached is the number of bytes of pictures from which on a cache forgets those that were not asked for lately. It
+// keeps at most twice as many.
+const maxCached = 16 << 20
+
+// Cache draws pictures and keeps them. Its zero value is empty.
+type Cache struct {
+	mu         sync.Mutex
+	young, old map[string]Pictures // old are not in use since young is filled
+	size       int                 // of young, in bytes
+}
+
+// Pictures returns the icon, the logo and, if there are stamps, the strip. logo is called if there is a logo and the
+// pictures are not in the cache; it returns a PNG.
+func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) {
+	l.Stamps = min(l.Stamps, l.Total)
+	marks := l
+	marks.Stamps, marks.Total, marks.Prizes = 0, 0, nil
+	drawn, err := c.get(marks, logo, (*painter).marks)
+	if err != nil || l.Total == 0 {
+		return drawn, err
+	}
+	strips, err := c.get(l, logo, (*painter).strips)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(drawn)
+	maps.Copy(all, strips)
+	return all, nil
+}
+
+// get returns pictures from the cache, or draws them.
+func (c *Cache) get(l Look, logo func() ([]byte, error), drawn func(*painter) (Pictures, error)) (Pictures, error) {
+	key := fmt.Sprint(l)
+	c.mu.Lock()
+	p, ok := c.young[key]
+	if !ok {
+		if p, ok = c.old[key]; ok {
+			c.put(key, p)
+		}
+	}
+	c.mu.Unlock()
+	if ok {
+		return p, nil
+	}
+	painter, err := newPainter(l, logo)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = drawn(painter); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(key, p)
+	return p, nil
+}
+
+// put keeps pictures. The caller holds the lock.
+func (c *Cache) put(key string, p Pictures) {
+	if c.young == nil || c.size > maxCached {
+		c.young, c.old, c.size = map[string]Pictures{}, c.young, 0
+	}
+	c.young[key] = p
+	for _, picture := range p {
+		c.size += len(picture)
+	}
+}
+
+// painter draws the pictures of a look.
+type painter struct {
+	Look
+	brand, onBrand, background, ink color.NRGBA
+	logo                            []byte
+	picture                         image.Image // the logo; nil: none
+}
+
+func newPainter(l Look, read func() ([]byte, error)) (*painter, error) {
+	p := &painter{
+		Look:       l,
+		brand:      logo.ParseColour(l.Brand),
+		onBrand:    logo.ParseColour(l.OnBrand),
+		background: logo.ParseColour(l.Background),
+		ink:        logo.ParseColour(l.Ink),
+	}
+	if distance(p.brand, p.background) < minDistance {
+		p.brand, p.onBrand = p.ink, p.background
+	}
+	if l.LogoHash == "" {
+		return p, nil
+	}
+	var err error
+	if p.logo, err = read(); err != nil {
+		return nil, err
+	}
+	p.picture, err = png.Decode(bytes.NewReader(p.logo))
+	return p, err
+}
+
+// marks returns the icon and the logo.
+func (p *painter) marks() (Pictures, error) {
+	all := Pictures{}
+	for ending, scale := range scales {
+		icon, err := logo.Icon(iconSide*scale, p.Brand, p.OnBrand, p.logo)
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		if err = png.Encode(&b, p.mark(scale)); err != nil {
+			return nil, err
+		}
+		all["icon"+ending], all["logo"+ending] = icon, b.Bytes()
+	}
+	return all, nil
+}
+
+// mark returns the logo, or a stamp if there is none.
+func (p *painter) mark(scale int) image.Image {
+	if p.picture == nil {
+		mark := image.NewNRGBA(image.Rect(0, 0, logoHeight*scale, logoHeight*scale))
+		r := float32(logoHeight*scale) * .42
+		logo.DrawDisc(mark, r, p.brand)
+		logo.DrawCheck(mark, r, p.onBrand)
+		return mark
+	}
+	size := p.picture.Bounds().Size()
+	width := min(logoWidth, max(1, logoHeight*size.X/max(size.Y, 1)))
+	mark := image.NewNRGBA(image.Rect(0, 0, width*scale, logoHeight*scale))
+	logo.DrawLogo(mark, p.picture, 1)
+	return mark
+}
+
+// minDistance is how much the colour of a stamp differs at least from what is around it.
+const minDistance = 120
+
+// distance returns how much two colours differ, from 0 to 765.
+func distance(a, b color.NRGBA) int {
+	d := func(a, b uint8) int { return max(int(a)-int(b), int(b)-int(a)) }
+	return d(a.R, b.R) + d(a.G, b.G) + d(a.B, b.B)
+}
+
+// mix returns a colour that is part of a and otherwise b.
+func mix(a, b color.NRGBA, part float64) color.NRGBA {
+	m := func(a, b uint8) uint8 { return uint8(math.Round(float64(a)*part + float64(b)*(1-part))) }
+	return color.NRGBA{m(a.R, b.R), m(a.G, b.G), m(a.B, b.B), 255}
+}
+
+// average returns the average colour of a picture where it is not transparent.
+func average(picture image.Image) color.NRGBA {
+	one := image.NewNRGBA(image.Rect(0, 0, 1, 1))
+	logo.DrawLogo(one, picture, 1)
+	c := one.NRGBAAt(0, 0)
+	c.A = 255
+	return c
+}
