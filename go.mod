@@ -32,6 +32,7 @@ require (
 	modernc.org/sqlite v1.61.1
 	pgregory.net/rapid v1.3.0
 	rsc.io/qr v0.2.0
+	software.sslmate.com/src/go-pkcs12 v0.7.4
 	zombiezen.com/go/sqlite v1.4.2
 )
 

@@ -1,0 +1,133 @@
+package apple
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"software.sslmate.com/src/go-pkcs12"
+
+	"punchcard/server/wallet/wallettest"
+)
+
+// TestOpenP12 checks files as Keychain Access and openssl write them, wrong passwords and other files.
+func TestOpenP12(t *testing.T) {
+	authority, err := wallettest.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, request, err := NewRequest("Example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := authority.Issue(request, wallettest.Order{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens := func(name string, file []byte) {
+		t.Helper()
+		if !IsP12(file) {
+			t.Fatalf("%s: it is not recognised", name)
+		}
+		got, certificate, err := OpenP12(t.Context(), file, "pässword")
+		if err != nil || !got.Equal(key) || !bytes.Equal(certificate, der) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, _, err := OpenP12(t.Context(), file, "password"); !errors.Is(err, ErrPassword) {
+			t.Errorf("%s with a wrong password: %v", name, err)
+		}
+	}
+	var file []byte
+	for name, encoder := range map[string]*pkcs12.Encoder{"RC2, as Keychain Access": pkcs12.LegacyRC2, "AES": pkcs12.Modern2023} {
+		if file, err = encoder.Encode(key, leaf, []*x509.Certificate{authority.Certificate}, "pässword"); err != nil {
+			t.Fatal(err)
+		}
+		opens(name, file)
+	}
+	if openssl, err := exec.LookPath("openssl"); err == nil {
+		pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := filepath.Join(t.TempDir(), "parts.pem")
+		block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
+		if err := os.WriteFile(parts, append(block("PRIVATE KEY", pkcs8), block("CERTIFICATE", der)...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		made, err := exec.Command(openssl, "pkcs12", "-export", "-in", parts, "-passout", "pass:pässword").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		opens("openssl", made)
+	}
+	if IsP12(der) || IsP12(request) || IsP12(nil) {
+		t.Error("a certificate, a request or nothing is taken for a .p12 file")
+	}
+	trust, err := pkcs12.Modern.EncodeTrustStore([]*x509.Certificate{leaf}, "pässword")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, other := range map[string][]byte{"no key": trust, "cut off": file[:len(file)-1]} {
+		if _, _, err := OpenP12(t.Context(), other, "pässword"); !errors.Is(err, ErrP12) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	slow, err := pkcs12.Modern2023.WithIterations(maxIterations+1).Encode(key, leaf, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := OpenP12(t.Context(), slow, ""); !errors.Is(err, ErrSlow) {
+		t.Errorf("with many iterations: %v", err)
+	}
+	ended, cancel := context.WithTimeout(t.Context(), -time.Second)
+	defer cancel()
+	opening <- struct{}{} // another file is being opened
+	defer func() { <-opening }()
+	if _, _, err := OpenP12(ended, file, "pässword"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("after the request: %v", err)
+	}
+}
+
+// FuzzOpenP12 opens files of any content.
+func FuzzOpenP12(f *testing.F) {
+	key, request, err := NewRequest("Example")
+	if err != nil {
+		f.Fatal(err)
+	}
+	authority, err := wallettest.NewAuthority()
+	if err != nil {
+		f.Fatal(err)
+	}
+	der, err := authority.Issue(request, wallettest.Order{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, encoder := range []*pkcs12.Encoder{pkcs12.LegacyRC2.WithIterations(2), pkcs12.Modern2023.WithIterations(2), pkcs12.Passwordless} {
+		file, err := encoder.Encode(key, leaf, nil, "")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(file)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		key, _, err := openP12(file, "")
+		if err == nil && key == nil {
+			t.Error("there is no key")
+		}
+	})
+}
