@@ -39,6 +39,7 @@ var mayImport = map[string]string{
 	"server/templates":         "server/web store",
 	"server/wallet":            "server/wallet/apple server/web store webhook",
 	"server/wallet/apple":      "server/logo",
+	"server/wallet/google":     "",
 	"server/wallet/wallettest": "",
 	"server/web":               "server/static store/money",
 	"server/bench/load":        "server/dev/seed store store/sqlite webhook",

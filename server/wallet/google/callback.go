@@ -1,0 +1,257 @@
+package google
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// DefaultKeysURL is the URL of the keys that callbacks are signed with in the end.
+const DefaultKeysURL = "https://pay.google.com/gp/m/issuer/keys"
+
+// How callbacks are signed.
+const (
+	protocol = "ECv2SigningOnly"
+	sender   = "GooglePayPasses"
+)
+
+const (
+	maxKeysAge   = 24 * time.Hour // if the answer with the keys does not say how long it may be kept
+	keysInterval = time.Minute    // minimum time between requests for the keys
+	maxKeys      = 20             // root keys, and signatures of an intermediate key, that are tried
+)
+
+// Keys verify callbacks by the root keys of Google, which they fetch and keep until they expire.
+type Keys struct {
+	URL       string            // such as DefaultKeysURL
+	Transport http.RoundTripper // makes the requests
+
+	mu    sync.Mutex
+	roots []root
+	until time.Time // when roots must be fetched again
+	asked time.Time // when they were asked for last
+}
+
+// root is a key that signs intermediate keys.
+type root struct {
+	key *ecdsa.PublicKey
+	end time.Time
+}
+
+// Event is what a holder did, as a callback says it.
+type Event struct {
+	ClassID  string `json:"classId"`
+	ObjectID string `json:"objectId"`
+	Type     string `json:"eventType"` // EventSave or EventDelete
+	Nonce    string `json:"nonce"`     // the same in each attempt to deliver this callback
+	Expires  int64  `json:"expTimeMillis"`
+}
+
+// The types of events.
+const (
+	EventSave   = "save"
+	EventDelete = "del"
+)
+
+// ErrKeys is returned while the root keys cannot be fetched, so that nothing can be verified.
+var ErrKeys = errors.New("the keys of Google cannot be fetched")
+
+// Callback is the body of a callback that was not verified.
+type Callback struct {
+	ProtocolVersion string `json:"protocolVersion"`
+	Signature       string `json:"signature"`
+	SignedMessage   string `json:"signedMessage"`
+	Intermediate    struct {
+		SignedKey  string   `json:"signedKey"`
+		Signatures []string `json:"signatures"`
+	} `json:"intermediateSigningKey"`
+
+	event Event
+}
+
+var (
+	resourceID = regexp.MustCompile(`^(\d{1,20})\.[\w.-]{1,200}$`)
+	nonceForm  = regexp.MustCompile(`^[\w-]{1,100}$`)
+)
+
+// ParseCallback reads the body of a callback. It verifies nothing.
+func ParseCallback(body []byte) (*Callback, error) {
+	var c Callback
+	if err := json.Unmarshal(body, &c); err != nil {
+		return nil, errors.New("the body is no JSON object of a callback")
+	}
+	if c.ProtocolVersion != protocol {
+		return nil, fmt.Errorf("the protocolVersion must be %s", protocol)
+	}
+	if err := json.Unmarshal([]byte(c.SignedMessage), &c.event); err != nil {
+		return nil, errors.New("the signedMessage is no JSON object of an event")
+	}
+	class, object := resourceID.FindStringSubmatch(c.event.ClassID), resourceID.FindStringSubmatch(c.event.ObjectID)
+	switch {
+	case class == nil || object == nil || class[1] != object[1]:
+		return nil, errors.New("classId and objectId must be ids of one issuer")
+	case c.event.Type != EventSave && c.event.Type != EventDelete:
+		return nil, fmt.Errorf("the eventType must be %s or %s", EventSave, EventDelete)
+	case !nonceForm.MatchString(c.event.Nonce):
+		return nil, errors.New("the nonce must have 1 to 100 letters, digits and hyphens")
+	}
+	return &c, nil
+}
+
+// Issuer returns the id of the issuer that the callback claims to be for.
+func (c *Callback) Issuer() string {
+	issuer, _, _ := strings.Cut(c.event.ClassID, ".")
+	return issuer
+}
+
+// Verify returns the event of a callback if Google has signed it for its issuer and it has not expired at a time.
+func (k *Keys) Verify(ctx context.Context, c *Callback, at time.Time) (Event, error) {
+	roots, err := k.get(ctx, at)
+	if err != nil {
+		return Event{}, err
+	}
+	signed := digest(sender, protocol, c.Intermediate.SignedKey)
+	signatures := c.Intermediate.Signatures[:min(len(c.Intermediate.Signatures), maxKeys)]
+	trusted := slices.ContainsFunc(roots, func(r root) bool {
+		return slices.ContainsFunc(signatures, func(s string) bool { return verify(r.key, signed, s) })
+	})
+	if !trusted {
+		return Event{}, errors.New("the intermediate key is signed by none of the keys of Google")
+	}
+	var value keyValue
+	if err := json.Unmarshal([]byte(c.Intermediate.SignedKey), &value); err != nil {
+		return Event{}, errors.New("the intermediate key is no JSON object")
+	}
+	intermediate, err := value.parse()
+	switch {
+	case err != nil:
+		return Event{}, fmt.Errorf("the intermediate key: %w", err)
+	case !at.Before(intermediate.end):
+		return Event{}, errors.New("the intermediate key has expired")
+	case !verify(intermediate.key, digest(sender, c.Issuer(), protocol, c.SignedMessage), c.Signature):
+		return Event{}, errors.New("the signature is wrong")
+	case !at.Before(time.UnixMilli(c.event.Expires)):
+		return Event{}, errors.New("the callback has expired")
+	}
+	return c.event, nil
+}
+
+// digest returns the hash of texts, each with its length before it, which is what is signed.
+func digest(texts ...string) []byte {
+	h := sha256.New()
+	for _, text := range texts {
+		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(text))))
+		h.Write([]byte(text))
+	}
+	return h.Sum(nil)
+}
+
+// verify reports whether a signature in base64 is that of a hash.
+func verify(key *ecdsa.PublicKey, hash []byte, signature string) bool {
+	raw, err := base64.StdEncoding.DecodeString(signature)
+	return err == nil && ecdsa.VerifyASN1(key, hash, raw)
+}
+
+// keyValue is a key as Google writes it.
+type keyValue struct {
+	KeyValue        string `json:"keyValue"`      // base64 of a SubjectPublicKeyInfo
+	KeyExpiration   string `json:"keyExpiration"` // milliseconds since 1970
+	ProtocolVersion string `json:"protocolVersion"`
+}
+
+func (v keyValue) parse() (root, error) {
+	raw, err := base64.StdEncoding.DecodeString(v.KeyValue)
+	if err != nil {
+		return root{}, errors.New("it is not base64")
+	}
+	parsed, err := x509.ParsePKIXPublicKey(raw)
+	key, ok := parsed.(*ecdsa.PublicKey)
+	if err != nil || !ok || key.Curve != elliptic.P256() {
+		return root{}, errors.New("it is no public key of P-256")
+	}
+	end, err := strconv.ParseInt(v.KeyExpiration, 10, 64)
+	if err != nil {
+		return root{}, errors.New("its end is no number")
+	}
+	return root{key, time.UnixMilli(end)}, nil
+}
+
+// get returns the root keys. They are asked for again when the answer that had them may be kept no longer, or one has expired.
+func (k *Keys) get(ctx context.Context, at time.Time) ([]root, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if at.Before(k.until) {
+		return k.roots, nil
+	}
+	if since := at.Sub(k.asked); since >= 0 && since < keysInterval {
+		return nil, ErrKeys
+	}
+	k.asked = at
+	roots, age, err := k.fetch(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrKeys, err)
+	}
+	k.roots, k.until = nil, at.Add(age)
+	for _, r := range roots {
+		if at.Before(r.end) {
+			k.roots = append(k.roots, r)
+			k.until = slices.MinFunc([]time.Time{k.until, r.end}, time.Time.Compare)
+		}
+	}
+	return k.roots, nil
+}
+
+var maxAge = regexp.MustCompile(`(?:^|[ ,])max-age=(\d{1,9})(?:$|[ ,])`)
+
+// fetch asks for the root keys, and returns them with the time for which they may be kept.
+func (k *Keys) fetch(ctx context.Context) (roots []root, age time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout) // others wait for the keys too
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.URL, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	resp, err := k.Transport.RoundTrip(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Keys []keyValue `json:"keys"`
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, 0, fmt.Errorf("%s answers %d", req.URL.Host, resp.StatusCode)
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&answer); err != nil {
+		return nil, 0, fmt.Errorf("%s answers with what is no list of keys", req.URL.Host)
+	}
+	for _, v := range answer.Keys {
+		if r, err := v.parse(); err == nil && v.ProtocolVersion == protocol && len(roots) < maxKeys {
+			roots = append(roots, r)
+		}
+	}
+	if roots == nil {
+		return nil, 0, fmt.Errorf("%s answers without a key of %s", req.URL.Host, protocol)
+	}
+	age = maxKeysAge
+	if m := maxAge.FindStringSubmatch(strings.ToLower(resp.Header.Get("Cache-Control"))); m != nil {
+		seconds, _ := strconv.Atoi(m[1]) // which has at most nine digits
+		age = min(age, time.Duration(seconds)*time.Second)
+	}
+	return roots, max(age, keysInterval), nil
+}
