@@ -13,7 +13,7 @@ var mayImport = map[string]string{
 	"":                         "server/command",
 	"deploy":                   "",
 	"server/command":           "deploy server/api server/app server/dev server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/qr server/sheet server/templates server/till server/web server/wire store store/backup store/money webhook",
-	"server/app":               "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp server/openapi server/operation server/till server/tillpage server/wallet server/web server/wire store store/backup store/file webhook",
+	"server/app":               "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp server/openapi server/operation server/till server/tillpage server/wallet server/wallet/apple server/web server/wire store store/backup store/file webhook",
 	"server/punchtest":         "server/app server/dev server/dev/seed webhook",
 	"server/servertest":        "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",
 	"server/api":               "server/kernel server/openapi server/operation store",

@@ -28,8 +28,8 @@ type Pass struct {
 	unlisted bool // it has ended, and phones are kept that have read that
 }
 
-// errNoPass refuses a serial number or a token that no pass has, without saying which.
-var errNoPass = refuse(Unauthorized, "This serial number and token are of no pass.")
+// ErrNoPass refuses a serial number or a token that no pass has, without saying which.
+var ErrNoPass error = refuse(Unauthorized, "This serial number and token are of no pass.")
 
 // PassOfPage returns the pass of the card of a page, which must not have ended.
 func (v *View) PassOfPage(token string) (p Pass, err error) {
@@ -51,15 +51,15 @@ func (v *View) PassBySerial(serial, token string) (p Pass, err error) {
 	return v.pass(shop, root, generation)
 }
 
-// openPass returns the chain and the generation of a pass.
+// openPass returns the chain and the generation of a pass that a phone presents.
 func (q *queries) openPass(serial, token string) (shop, root, generation int64, err error) {
 	extra, root, ok := q.openAny(kindPass, serial)
 	want := q.s.seal(nil, kindPassToken, extra, root)
 	if !ok || subtle.ConstantTimeCompare(want, []byte(token)) == 0 {
-		return 0, 0, 0, errNoPass
+		return 0, 0, 0, ErrNoPass
 	}
 	if !q.one(into(&shop), "SELECT shop_id FROM cards WHERE id=? AND root_id IS NULL", root) && q.failed == nil {
-		return 0, 0, 0, errNoPass
+		return 0, 0, 0, ErrNoPass
 	}
 	return shop, root, int64(extra), q.failed
 }

@@ -10,10 +10,20 @@ type DeviceFields struct {
 	PushToken Opt[string] `json:"pushToken" req:"true" min:"1" max:"200" pattern:"^[0-9A-Za-z]+$" words:"must be letters and digits"`
 }
 
+// openPassOf does the same as openPass for a pass that must be of a type.
+func (tx *Tx) openPassOf(passType, serial, token string) (shop, root, generation int64, err error) {
+	if shop, root, generation, err = tx.openPass(serial, token); err == nil {
+		if w, _ := tx.appleWallet(shop); w.PassType != passType || passType == "" {
+			err = ErrNoPass
+		}
+	}
+	return shop, root, generation, err
+}
+
 // RegisterDevice has a phone woken when a pass changes. It reports whether the phone was not registered
 // before. If the pass has changed since it was downloaded, the phone is woken at once.
-func (tx *Tx) RegisterDevice(device, serial, token string, f DeviceFields) (created bool, err error) {
-	shop, root, generation, err := tx.openPass(serial, token)
+func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFields) (created bool, err error) {
+	shop, root, generation, err := tx.openPassOf(passType, serial, token)
 	if err != nil {
 		return false, err
 	}
@@ -38,8 +48,8 @@ func (tx *Tx) RegisterDevice(device, serial, token string, f DeviceFields) (crea
 }
 
 // UnregisterDevice leaves a phone alone that no longer has a pass, if it was registered.
-func (tx *Tx) UnregisterDevice(device, serial, token string) error {
-	_, root, generation, err := tx.openPass(serial, token)
+func (tx *Tx) UnregisterDevice(device, passType, serial, token string) error {
+	_, root, generation, err := tx.openPassOf(passType, serial, token)
 	if err != nil {
 		return err
 	}

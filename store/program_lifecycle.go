@@ -107,6 +107,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	tx.exec(deleteWebhooks+"program_id=?2 AND deleted_at IS NULL", tx.Now, p.key)
 	for _, root := range tx.keys("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND copies<>0", p.key) {
 		tx.endSubscriptions(root)
+		tx.cardChanged(root)
 	}
 	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key)
 	tx.audit(shop, "program.delete", KindProgram, p.key, "")

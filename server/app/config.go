@@ -6,6 +6,7 @@ import (
 	"context"
 	crand "crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
@@ -197,6 +198,12 @@ type Config struct {
 	// PushSubject is how the push services of browsers reach the operator, a mailto: or https URL.
 	// Empty: the public URL of the shop, if that is https.
 	PushSubject string
+	// PassIssuer is the authority that issues certificates for Apple Wallet; nil for that of Apple. Tests have another.
+	PassIssuer *x509.Certificate
+	// ApplePushURL is the URL of the service that wakes phones with Apple Wallet. AppleRoots are the authorities of
+	// its certificate; nil: those of the system.
+	ApplePushURL string
+	AppleRoots   *x509.CertPool
 	// CustomHeaders sends the custom headers of webhooks with each delivery.
 	CustomHeaders bool
 	// MaxGroup is the number of writes that share a transaction; by default the

@@ -60,6 +60,7 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 			h.pruneDeliveries(ctx, batchPause),
 			h.pruneMail(ctx),
 			h.writeBatches(ctx, batchPause, rows((*store.Tx).PruneSessions)),
+			h.writeBatches(ctx, batchPause, rows((*store.Tx).PrunePasses)),
 			h.pruneAttempts(ctx),
 			h.indexNames(ctx),
 			h.writeBatches(ctx, batchPause, rows((*store.Tx).ForgetCards)),

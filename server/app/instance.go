@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"punchcard/server/till"
 	"punchcard/server/tillpage"
 	"punchcard/server/wallet"
+	"punchcard/server/wallet/apple"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -186,7 +188,10 @@ func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httpr
 	i.mcp.Mount(router)
 	i.services = append(i.services, newLoop(i.countCalls))
 	(&tillpage.Pages{Kernel: k, Hosts: i.hosts}).Mount(router)
-	cards := holder.New(holder.Config{Kernel: k, Hosts: i.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress})
+	cards := holder.New(holder.Config{
+		Kernel: k, Hosts: i.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress,
+		Passes: &wallet.Passes{Issuer: cmp.Or(c.PassIssuer, apple.WWDR())},
+	})
 	cards.Mount(router)
 	pages := dashboard.New(dashboard.Config{
 		Kernel: k, Hosts: i.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
@@ -296,7 +301,9 @@ func (c *Config) pushes(st *store.Store, targets *webhook.Guard) wallet.Config {
 		Backoff: func(attempts int) time.Duration {
 			return webhook.Backoff(c.Limits.WebhookBackoffBase, attempts, rand.Float64())
 		},
-		Log: c.Log,
+		ApplePushURL: cmp.Or(c.ApplePushURL, wallet.ApplePushURL),
+		AppleRoots:   c.AppleRoots,
+		Log:          c.Log,
 	}
 	if c.Dev == nil {
 		conf.Watch = st.Watch

@@ -11,11 +11,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/julienschmidt/httprouter"
+	"golang.org/x/time/rate"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/wallet"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -26,6 +29,7 @@ type Config struct {
 	Hosts   *kernel.Hosts   // whose pages may send the form
 	Context context.Context // ends all streams
 	Streams int             // at once
+	Passes  *wallet.Passes
 	// Client returns the address of a request's client, or the zero Addr if it is not
 	// known.
 	Client func(*http.Request) netip.Addr
@@ -34,12 +38,13 @@ type Config struct {
 // Pages serves the holder's pages.
 type Pages struct {
 	Config
-	streams *streams
+	streams  *streams
+	passLogs *rate.Limiter // of all phones
 }
 
 // New returns the pages.
 func New(c Config) *Pages {
-	p := &Pages{Config: c, streams: newStreams(c.Context, c.Streams)}
+	p := &Pages{Config: c, streams: newStreams(c.Context, c.Streams), passLogs: rate.NewLimiter(rate.Every(time.Second), 60)}
 	c.Kernel.Store().OnCards(p.streams.changed)
 	return p
 }
@@ -58,6 +63,7 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodGet, "/c/:token/push", pushKey)
 	handle(http.MethodPost, "/c/:token/push", subscribe)
 	handle(http.MethodDelete, "/c/:token/push", unsubscribe)
+	handle(http.MethodGet, "/c/:token/card.pkpass", downloadPass)
 	handle(http.MethodGet, "/c/:token/manifest.webmanifest", showManifest)
 	handle(http.MethodGet, "/c/:token/icon/:name", showIcon)
 	handle(http.MethodGet, "/sw.js", showWorker)
@@ -65,13 +71,19 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodPost, "/join/:slug", join)
 	handle(http.MethodGet, "/lost", showLost)
 	handle(http.MethodPost, "/lost", findCards)
+	const v1 = "/wallet/apple/v1"
+	handle(http.MethodPost, v1+"/devices/:device/registrations/:type/:serial", register)
+	handle(http.MethodDelete, v1+"/devices/:device/registrations/:type/:serial", unregister)
+	handle(http.MethodGet, v1+"/devices/:device/registrations/:type", changedPasses)
+	handle(http.MethodGet, v1+"/passes/:type/:serial", readPass)
+	handle(http.MethodPost, v1+"/log", logPasses)
 }
 
 // IsForm reports whether a request may be for a form of a holder's page, which checks the
 // origin itself (see [kernel.Hosts.CheckFormOrigin]).
 func IsForm(r *http.Request) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	return (r.Method == http.MethodPost || r.Method == http.MethodDelete) && slices.Contains([]string{"i", "c", "join", "lost"}, first)
+	return (r.Method == http.MethodPost || r.Method == http.MethodDelete) && slices.Contains([]string{"i", "c", "join", "lost", "wallet"}, first)
 }
 
 // visit is a request for a page, or of its form.

@@ -1,0 +1,129 @@
+package holder
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// passContent is the content type of pass files.
+const passContent = "application/vnd.apple.pkpass"
+
+// maxPassLog is how much of a phone's log is read, in bytes.
+const maxPassLog = 4 << 10
+
+// downloadPass answers with the pass of a card for Apple Wallet.
+func downloadPass(v *visit) error {
+	p, err := do[store.Pass](v, operation.DownloadPass, nil)
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Disposition", `attachment; filename="card.pkpass"`)
+	return v.pass(&p)
+}
+
+// pass answers with the file of a pass.
+func (v *visit) pass(p *store.Pass) error {
+	file, err := v.Passes.File(p, func() ([]byte, error) {
+		l, err := run[store.Logo](v, operation.GetLogo, kernel.Args{Params: map[string]string{"hash": p.LogoHash.V}})
+		return l.Bytes, err
+	})
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Last-Modified", p.Modified.Std().UTC().Format(http.TimeFormat))
+	return v.file(passContent, file)
+}
+
+// phone returns what a request of a phone names: a device, a pass and the token that the phone presents.
+func (v *visit) phone() kernel.Args {
+	token, _ := strings.CutPrefix(v.r.Header.Get("Authorization"), "ApplePass ")
+	return kernel.Args{Params: map[string]string{
+		"device": v.params.ByName("device"),
+		"type":   v.params.ByName("type"),
+		"serial": v.params.ByName("serial"),
+		"token":  token,
+		"since":  v.r.URL.Query().Get("passesUpdatedSince"),
+	}}
+}
+
+// readPass answers with a pass, unless the phone has it as it is.
+func readPass(v *visit) error {
+	p, err := run[store.Pass](v, operation.ReadPass, v.phone())
+	if err != nil {
+		return err
+	}
+	// Not "or later": the clock may have been set back, and a backup restored.
+	if v.r.Header.Get("If-Modified-Since") == p.Modified.Std().UTC().Format(http.TimeFormat) {
+		v.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	return v.pass(&p)
+}
+
+// register has a phone woken when a pass changes.
+func register(v *visit) error {
+	var body struct{ PushToken string }
+	if err := json.NewDecoder(http.MaxBytesReader(v.w, v.r.Body, kernel.SmallBody)).Decode(&body); err != nil {
+		return store.Invalid(store.Detail{Field: "pushToken", Code: "invalid_format", Message: "the body must be JSON with a pushToken"})
+	}
+	in := v.phone()
+	in.Fields = store.DeviceFields{PushToken: store.Opt[string]{V: body.PushToken, Set: body.PushToken != ""}}
+	r, err := run[operation.Registered](v, operation.RegisterDevice, in)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if r.Created {
+		status = http.StatusCreated
+	}
+	v.w.WriteHeader(status)
+	return nil
+}
+
+// unregister leaves a phone alone when a pass changes.
+func unregister(v *visit) error {
+	if _, err := run[kernel.None](v, operation.UnregisterDevice, v.phone()); err != nil {
+		return err
+	}
+	v.w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// changedPasses lists the passes of a phone that have changed. A phone that is not known has none.
+func changedPasses(v *visit) error {
+	changed, err := run[store.ChangedPasses](v, operation.ListChangedPasses, v.phone())
+	if err != nil {
+		return err
+	}
+	if len(changed.SerialNumbers) == 0 {
+		v.w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	body, err := json.Marshal(changed)
+	if err != nil {
+		return err
+	}
+	return v.file("application/json", body)
+}
+
+// logPasses notes how often phones complain. Their texts may name cards, so nothing keeps them.
+func logPasses(v *visit) error {
+	if !v.passLogs.Allow() {
+		v.w.Header().Set("Retry-After", strconv.Itoa(60))
+		v.w.WriteHeader(http.StatusTooManyRequests)
+		return nil
+	}
+	var body struct{ Logs []string }
+	if json.NewDecoder(io.LimitReader(v.r.Body, maxPassLog)).Decode(&body) == nil {
+		v.Kernel.Log().Warn("a phone complains about passes", "complaints", len(body.Logs))
+	}
+	v.w.WriteHeader(http.StatusOK)
+	return nil
+}

@@ -1,0 +1,131 @@
+package operation
+
+import (
+	"crypto/subtle"
+
+	"punchcard/server/kernel"
+	"punchcard/server/wallet"
+	"punchcard/store"
+)
+
+// The operations below are those of phones with Apple Wallet. They take the parameters type, serial, token and
+// device, but for DownloadPass, whose token is that of a card's page.
+
+// errNoWallet refuses the passes of a shop that has not set up Apple Wallet.
+var errNoWallet = kernel.Refuse(store.NotFound, "The shop has no passes for Apple Wallet.")
+
+// DownloadPass returns the pass of a card for Apple Wallet.
+var DownloadPass = declare(kernel.Operation{
+	ID:      "downloadPass",
+	Group:   holderPage,
+	Title:   "Add a card to Apple Wallet",
+	Callers: holder,
+	Codes:   codes{store.NotFound, store.Gone},
+	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Pass, error) { return downloaded(v, c) }),
+	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
+		p, err := viewPass(c, downloaded)
+		return func(tx *store.Tx) error { return tx.DownloadedPass(p, wallet.AppleHash(&p)) }, err
+	}),
+})
+
+// downloaded reads the pass of a card's page.
+func downloaded(v *store.View, c *kernel.Call) (store.Pass, error) {
+	p, err := v.PassOfPage(c.Param("token"))
+	if err == nil && p.Wallet.Certificate == nil {
+		err = errNoWallet
+	}
+	return p, err
+}
+
+// ReadPass returns a pass as it is now to a phone that has it.
+var ReadPass = declare(kernel.Operation{
+	ID:      "readPass",
+	Group:   holderPage,
+	Title:   "Read a pass again",
+	Callers: holder,
+	Codes:   codes{store.Unauthorized},
+	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Pass, error) { return heldPass(v, c) }),
+	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
+		p, err := viewPass(c, heldPass)
+		if err != nil {
+			return nil, err
+		}
+		hash := wallet.AppleHash(&p)
+		if !p.NeedsRefresh(hash) {
+			return nil, nil
+		}
+		return func(tx *store.Tx) error {
+			_, err := tx.RefreshPass(p, hash)
+			return err
+		}, nil
+	}),
+})
+
+// heldPass reads the pass that a phone presents.
+func heldPass(v *store.View, c *kernel.Call) (store.Pass, error) {
+	p, err := v.PassBySerial(c.Param("serial"), c.Param("token"))
+	if err == nil && subtle.ConstantTimeCompare([]byte(p.Wallet.PassType), []byte(c.Param("type"))) == 0 {
+		err = store.ErrNoPass
+	}
+	return p, err
+}
+
+// viewPass reads a pass before a write.
+func viewPass(c *kernel.Call, read func(*store.View, *kernel.Call) (store.Pass, error)) (p store.Pass, err error) {
+	err = c.View(func(v *store.View) (err error) {
+		p, err = read(v, c)
+		return err
+	})
+	return p, err
+}
+
+// Registered says whether a phone was not registered before.
+type Registered struct {
+	Created bool `json:"created"`
+}
+
+// RegisterDevice has a phone woken when a pass changes.
+var RegisterDevice = declare(kernel.Operation{
+	ID:      "registerDevice",
+	Group:   holderPage,
+	Title:   "Wake a phone when a pass changes",
+	Callers: holder,
+	Codes:   codes{store.Unauthorized},
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.DeviceFields) (Registered, error) {
+		created, err := tx.RegisterDevice(c.Param("device"), c.Param("type"), c.Param("serial"), c.Param("token"), f)
+		return Registered{created}, err
+	}),
+})
+
+// UnregisterDevice leaves a phone alone that no longer has a pass.
+var UnregisterDevice = declare(kernel.Operation{
+	ID:      "unregisterDevice",
+	Group:   holderPage,
+	Title:   "Leave a phone alone when a pass changes",
+	Callers: holder,
+	Codes:   codes{store.Unauthorized},
+	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
+		return tx.UnregisterDevice(c.Param("device"), c.Param("type"), c.Param("serial"), c.Param("token"))
+	}),
+})
+
+// ListChangedPasses returns the passes of a phone that have changed since an answer with LastUpdated, the parameter since.
+var ListChangedPasses = declare(kernel.Operation{
+	ID:      "listChangedPasses",
+	Group:   holderPage,
+	Title:   "List the passes of a phone that have changed",
+	Callers: holder,
+	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.ChangedPasses, error) {
+		return v.PassesOfDevice(c.Param("device"), c.Param("type"), c.Param("since"))
+	}),
+	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (write func(*store.Tx) error, err error) {
+		err = c.View(func(v *store.View) error {
+			ended, err := v.HasEndedPasses(c.Param("device"))
+			if ended {
+				write = func(tx *store.Tx) error { return tx.ListedPasses(c.Param("device")) }
+			}
+			return err
+		})
+		return write, err
+	}),
+})

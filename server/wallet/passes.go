@@ -1,0 +1,53 @@
+package wallet
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"errors"
+	"time"
+
+	"punchcard/server/wallet/apple"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// Passes makes the files of passes for Apple Wallet.
+type Passes struct {
+	Issuer   *x509.Certificate // of the certificates of shops
+	pictures apple.Cache       // which has nothing about holders
+}
+
+// File returns the signed file of a pass whose shop has a certificate. logo returns the logo of the program, if it has one.
+func (s *Passes) File(p *store.Pass, logo func() ([]byte, error)) ([]byte, error) {
+	certificate, err := x509.ParseCertificate(p.Wallet.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	key, err := x509.ParsePKCS8PrivateKey(p.Wallet.Key)
+	if err != nil {
+		return nil, err
+	}
+	rsaKey, ok := key.(*rsa.PrivateKey)
+	if !ok {
+		return nil, errors.New("the key of the certificate is not RSA")
+	}
+	look := apple.Look{
+		Brand:      p.Program.BrandColorHex,
+		OnBrand:    web.BlackOrWhite(p.Program.BrandColorHex),
+		Background: p.Program.BgColorHex,
+		Ink:        p.Program.TextColorHex,
+		LogoHash:   p.LogoHash.V,
+		Stamps:     p.Card.StampsCount,
+		Total:      p.Program.TotalStamps.V,
+	}
+	if !p.Ended {
+		for _, z := range p.Prizes {
+			look.Prizes = append(look.Prizes, z.Threshold)
+		}
+	}
+	pictures, err := s.pictures.Pictures(look, logo)
+	if err != nil {
+		return nil, err
+	}
+	return apple.File(ApplePass(p), pictures, apple.Signer{Certificate: certificate, Key: rsaKey, Intermediate: s.Issuer}, time.Now())
+}
