@@ -1,7 +1,7 @@
-// Package apple makes passes for Apple Wallet: their content, pictures and signature.
 package apple
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -119,8 +119,8 @@ func (p Pass) files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// quoted escapes the text of a strings file.
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
+// quoted escapes the text of a strings file, which can hold anything but a zero byte.
+var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\x00", "")
 
 // stringsFile returns translations as a strings file, in UTF-8.
 func stringsFile(texts map[string]string) []byte {
@@ -129,5 +129,5 @@ func stringsFile(texts map[string]string) []byte {
 		text := cmp.Or(texts[key], key) // an empty translation is none
 		b = fmt.Appendf(b, "\"%s\" = \"%s\";\n", quoted.Replace(key), quoted.Replace(text))
 	}
-	return b
+	return bytes.ToValidUTF8(b, []byte("\uFFFD"))
 }

@@ -28,8 +28,9 @@ type Look struct {
 	Brand, OnBrand  string  // of stamps, and of what is on them
 	Background, Ink string  // of the pass, and of its text
 	LogoHash        string  // empty: there is no logo
-	Stamps, Total   int64   // Total 0: there is no strip
+	Stamps, Total   int64   // Total 0: the card collects no stamps
 	Prizes          []int64 // the numbers of stamps for which there are prizes
+	Band            bool    // without stamps, the strip is a band in the colour of the program; otherwise there is none
 }
 
 // maxCached is the number of bytes of pictures from which on a cache forgets those that were not asked for lately. It
@@ -43,14 +44,14 @@ type Cache struct {
 	size       int                 // of young, in bytes
 }
 
-// Pictures returns the icon, the logo and, if there are stamps, the strip. logo is called if there is a logo and the
+// Pictures returns the icon, the logo and, if there are stamps or a band, the strip. logo is called if there is a logo and the
 // pictures are not in the cache; it returns a PNG.
 func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) {
 	l.Stamps = min(l.Stamps, l.Total)
 	marks := l
-	marks.Stamps, marks.Total, marks.Prizes = 0, 0, nil
+	marks.Stamps, marks.Total, marks.Prizes, marks.Band = 0, 0, nil, false
 	drawn, err := c.get(marks, logo, (*painter).marks)
-	if err != nil || l.Total == 0 {
+	if err != nil || l.Total == 0 && !l.Band {
 		return drawn, err
 	}
 	strips, err := c.get(l, logo, (*painter).strips)

@@ -36,9 +36,12 @@ func TestPictures(t *testing.T) {
 		{499, 1000, image.Pt(185, 72), "#C2410C"}, // a bar
 		{499, 1000, image.Pt(190, 72), "#F1E9E0"},
 		{0, 1000, image.Pt(30, 72), "#F1E9E0"},
+		{1100, 1000, image.Pt(358, 72), "#FFF7ED"}, // it does not reach beyond its end
+		{10, 10, image.Pt(307, 97), "#FFFFFF"},     // the star of a prize
+		{0, 0, image.Pt(10, 10), "#F8E1D2"},        // the band of a card without stamps
 	} {
 		l := warm
-		l.Stamps, l.Total = c.stamps, c.total
+		l.Stamps, l.Total, l.Band = c.stamps, c.total, true
 		pictures, err := new(Cache).Pictures(l, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -100,6 +103,20 @@ func TestPicturesWithLogo(t *testing.T) {
 	}
 }
 
+// TestStripWithoutContrast checks that stamps in the colour of the pass are drawn in that of its text.
+func TestStripWithoutContrast(t *testing.T) {
+	l := warm
+	l.Brand = l.Background
+	pictures, err := new(Cache).Pictures(l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strip, _ := png.Decode(bytes.NewReader(pictures["strip.png"]))
+	if got := strip.At(50, 42); got != (color.RGBA{17, 17, 17, 255}) {
+		t.Errorf("a stamp is %v", got)
+	}
+}
+
 // TestArrange checks that the stamps of all numbers fit, in rows that differ by at most one.
 func TestArrange(t *testing.T) {
 	for total := 1; total <= maxDrawn; total++ {
@@ -143,6 +160,10 @@ func TestCache(t *testing.T) {
 	c.Pictures(other, read)
 	if reads != 5 {
 		t.Error("another logo has the same pictures")
+	}
+	other.Total = 0
+	if without, _ := c.Pictures(other, read); len(without) != 6 || reads != 5 {
+		t.Errorf("without a strip there are %d pictures, and the logo was read %d times", len(without), reads)
 	}
 	for i := range 3 {
 		c.put(fmt.Sprint(i), Pictures{"strip.png": make([]byte, maxCached+1)})

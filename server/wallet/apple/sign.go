@@ -9,8 +9,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"maps"
-	"path"
 	"slices"
 	"time"
 
@@ -39,18 +39,24 @@ func File(p Pass, pictures Pictures, s Signer, at time.Time) ([]byte, error) {
 		return nil, err
 	}
 	maps.Copy(files, pictures)
+	if err = s.complete(files); err != nil {
+		return nil, err
+	}
+	return archive(files)
+}
+
+// complete adds the manifest and the signature to the files of a pass.
+func (s Signer) complete(files map[string][]byte) (err error) {
 	sums := map[string]string{}
 	for name, content := range files {
 		sum := sha1.Sum(content)
 		sums[name] = hex.EncodeToString(sum[:])
 	}
 	if files["manifest.json"], err = json.Marshal(sums); err != nil {
-		return nil, err
+		return err
 	}
-	if files["signature"], err = s.sign(files["manifest.json"]); err != nil {
-		return nil, err
-	}
-	return archive(files)
+	files["signature"], err = s.sign(files["manifest.json"])
+	return err
 }
 
 // sign returns a detached signature (PKCS #7) with both certificates.
@@ -68,21 +74,23 @@ func (s Signer) sign(manifest []byte) ([]byte, error) {
 	return signed.Finish()
 }
 
-// archive returns a zip file in which equal files stand in equal order. PNG does not shrink any further, so
-// pictures are stored as they are.
+// archive returns a zip file in which equal files stand in equal order. Nothing is compressed, since PNG does not shrink
+// any further.
 func archive(files map[string][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		h := &zip.FileHeader{Name: name, Method: zip.Deflate}
-		if path.Ext(name) == ".png" {
-			h.Method = zip.Store
-		}
-		w, err := z.CreateHeader(h)
+		content := files[name]
+		w, err := z.CreateRaw(&zip.FileHeader{
+			Name:               name,
+			CRC32:              crc32.ChecksumIEEE(content),
+			CompressedSize64:   uint64(len(content)),
+			UncompressedSize64: uint64(len(content)),
+		})
 		if err != nil {
 			return nil, err
 		}
-		if _, err = w.Write(files[name]); err != nil {
+		if _, err = w.Write(content); err != nil {
 			return nil, err
 		}
 	}

@@ -38,7 +38,11 @@ func (p *painter) strips() (Pictures, error) {
 // strip returns the strip of stamps as a picture.
 func (p *painter) strip(scale int) *image.RGBA {
 	strip := p.canvas(stripWidth*scale, stripHeight*scale)
-	if p.Total > maxDrawn {
+	switch {
+	case p.Total == 0:
+		p.band(strip, scale)
+		return strip
+	case p.Total > maxDrawn:
 		p.bar(strip, scale)
 		return strip
 	}
@@ -133,6 +137,21 @@ var star = func() (outline [][2]float32) {
 	}
 	return outline
 }()
+
+// band draws a band on which the ink of the pass can be read, with rings at its right end.
+func (p *painter) band(strip *image.RGBA, scale int) {
+	colour := func(ring int) *image.Uniform {
+		return image.NewUniform(mix(p.brand, p.background, .12+.06*float64(ring)))
+	}
+	draw.Draw(strip, strip.Bounds(), colour(0), image.Point{}, draw.Src)
+	for ring := 1; ring <= 3; ring++ {
+		r := (170 - 40*ring) * scale
+		tile := image.NewRGBA(image.Rect(0, 0, 2*r, 2*r))
+		logo.DrawDisc(tile, float32(r), colour(ring).C)
+		at := image.Pt((stripWidth-40)*scale-r, (stripHeight-30)*scale-r)
+		draw.Draw(strip, tile.Bounds().Add(at), tile, image.Point{}, draw.Over)
+	}
+}
 
 // bar draws a bar instead of many stamps.
 func (p *painter) bar(strip *image.RGBA, scale int) {
