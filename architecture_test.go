@@ -25,7 +25,7 @@ var mayImport = map[string]string{
 	"server/dev":               "server/dev/seed server/mail/mailtext server/kernel server/openapi server/operation server/web server/wire store",
 	"server/dev/seed":          "server/operation server/wire store",
 	"server/openapi":           "server/kernel server/wire store store/event",
-	"server/operation":         "server/kernel server/logo server/password server/qr server/sheet server/wallet server/wire store store/money",
+	"server/operation":         "server/kernel server/logo server/password server/qr server/sheet server/wallet server/wallet/apple server/wire store store/money",
 	"server/kernel":            "server/password server/static server/wire store",
 	"server/wire":              "store store/event",
 	"server/mail":              "server/mail/mailtext store",

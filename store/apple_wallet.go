@@ -62,13 +62,13 @@ func (tx *Tx) RequestAppleCertificate(shop int64, r AppleRequest) (AppleRequest,
 
 // SetAppleCertificate replaces the certificate of a shop. Passes keep the pass type that they were made with, so the new certificate must
 // be for the same one. The request that waits ends if it has the same key.
-func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) error {
+func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error) {
 	old, found := tx.appleWallet(shop)
 	switch {
 	case found && bytes.Equal(old.Certificate, w.Certificate):
-		return tx.failed
+		return tx.appleStatus(shop), tx.failed
 	case found && (old.PassType != w.PassType || old.Team != w.Team):
-		return Invalid(Detail{"certificate", "invalid_value", "is for the pass type " + w.PassType + " of the team " + w.Team + ": passes on " +
+		return AppleStatus{}, Invalid(Detail{"certificate", "invalid_value", "is for the pass type " + w.PassType + " of the team " + w.Team + ": passes on " +
 			"phones need one for " + old.PassType + " of the team " + old.Team})
 	}
 	tx.exec(`INSERT INTO apple_wallets (shop_id, pass_type, team, organization, certificate_der, private_key, not_after, set_at)
@@ -77,15 +77,15 @@ func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) error {
 	tx.exec("UPDATE apple_wallets SET request_der=NULL, request_key=NULL, requested_at=NULL WHERE shop_id=? AND request_key=?", shop, w.Key)
 	detail, _ := json.Marshal(map[string]any{"pass_type": w.PassType, "ends_at": w.NotAfter})
 	tx.audit(shop, "wallet.apple_certificate", KindShop, shop, string(detail))
-	return tx.failed
+	return tx.appleStatus(shop), tx.failed
 }
 
 // RemoveAppleWallet removes the certificate and the request of a shop, with their keys.
-func (tx *Tx) RemoveAppleWallet(shop int64) error {
+func (tx *Tx) RemoveAppleWallet(shop int64) (AppleStatus, error) {
 	if tx.exec("DELETE FROM apple_wallets WHERE shop_id=?", shop) > 0 {
 		tx.audit(shop, "wallet.apple_remove", KindShop, shop, "")
 	}
-	return tx.failed
+	return tx.appleStatus(shop), tx.failed
 }
 
 // appleWarning is how long before its end a shop is warned of a certificate's end.
@@ -112,11 +112,14 @@ type AppleStatus struct {
 }
 
 // AppleStatus returns how far a shop has set up Apple Wallet.
-func (v *View) AppleStatus(shop int64) (s AppleStatus, err error) {
-	s = AppleStatus{State: AppleOff, PublicURL: v.publicURLOf(shop)}
-	v.one(into(&s.PassType, &s.Team, &s.Organization, &s.EndsAt, &s.RequestedAt),
-		"SELECT pass_type, team, organization, not_after, requested_at FROM apple_wallets WHERE shop_id=?", shop)
-	if left := s.EndsAt.V.Std().Sub(v.Now.Std()); s.EndsAt.Valid {
+func (v *View) AppleStatus(shop int64) (AppleStatus, error) { return v.appleStatus(shop), v.failed }
+
+func (q *queries) appleStatus(shop int64) (s AppleStatus) {
+	s = AppleStatus{State: AppleOff, PublicURL: q.publicURLOf(shop)}
+	q.one(into(&s.PassType, &s.Team, &s.Organization, &s.EndsAt, &s.RequestedAt),
+		"SELECT ifnull(pass_type, ''), ifnull(team, ''), ifnull(organization, ''), not_after, requested_at FROM apple_wallets WHERE shop_id=?",
+		shop)
+	if left := s.EndsAt.V.Std().Sub(q.Now.Std()); s.EndsAt.Valid {
 		s.State, s.DaysLeft = AppleRunning, Some(max(0, int64(left/(24*time.Hour))))
 		switch {
 		case left < 0:
@@ -125,5 +128,18 @@ func (v *View) AppleStatus(shop int64) (s AppleStatus, err error) {
 			s.State = AppleEnding
 		}
 	}
-	return s, v.failed
+	return s
+}
+
+// AppleEnd is a shop whose certificate for Apple Wallet ends soon, or has ended.
+type AppleEnd struct {
+	Shop   string `json:"shop" doc:"Its name."`
+	EndsAt Time   `json:"ends_at"`
+}
+
+// AppleEnds returns the shops whose certificates for Apple Wallet have ended or end within 30 days, at most 100.
+func (v *View) AppleEnds() ([]AppleEnd, error) {
+	return collect(v, func(r *rows) AppleEnd { return AppleEnd{r.str(), r.time()} }, `SELECT s.name, w.not_after FROM apple_wallets w
+		JOIN shops s ON s.id=w.shop_id WHERE w.not_after<=? AND s.closed IS NULL ORDER BY w.not_after LIMIT 100`,
+		v.Now.Add(appleWarning)), v.failed
 }

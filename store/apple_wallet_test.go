@@ -29,7 +29,7 @@ func TestAppleWallet(t *testing.T) {
 	}
 	accept := func(w AppleWallet) {
 		t.Helper()
-		f.must(func(tx *Tx) error { return tx.SetAppleCertificate(shop, w) })
+		f.must(func(tx *Tx) error { return errorOf(tx.SetAppleCertificate(shop, w)) })
 	}
 	status(AppleOff, 0, false)
 	request("first")
@@ -45,11 +45,14 @@ func TestAppleWallet(t *testing.T) {
 	status(AppleRunning, 31, true)
 	accept(w) // the file that is in use already
 	status(AppleRunning, 31, true)
+	w.Certificate = []byte("1, made again of the first request")
+	accept(w)
+	status(AppleRunning, 31, true) // Apple may have made a certificate of the request that waits
 	other := w
 	other.PassType, other.Certificate, other.Key = "pass.com.example.other", []byte("2"), []byte("second")
-	refused(t, f.do(func(tx *Tx) error { return tx.SetAppleCertificate(shop, other) }), ValidationFailed)
+	refused(t, f.do(func(tx *Tx) error { return errorOf(tx.SetAppleCertificate(shop, other)) }), ValidationFailed)
 	other.PassType, other.Team = w.PassType, "TEAM000002"
-	refused(t, f.do(func(tx *Tx) error { return tx.SetAppleCertificate(shop, other) }), ValidationFailed)
+	refused(t, f.do(func(tx *Tx) error { return errorOf(tx.SetAppleCertificate(shop, other)) }), ValidationFailed)
 	f.clock.move(25 * time.Hour)
 	status(AppleEnding, 29, true)
 	f.clock.move(30 * 24 * time.Hour)
@@ -64,7 +67,7 @@ func TestAppleWallet(t *testing.T) {
 		}
 		return err
 	})
-	f.must(func(tx *Tx) error { return tx.RemoveAppleWallet(shop) })
+	f.must(func(tx *Tx) error { return errorOf(tx.RemoveAppleWallet(shop)) })
 	status(AppleOff, 0, false)
 	accept(other)
 }

@@ -47,13 +47,15 @@ func runAppleWallet(f *fixture) {
 	w := AppleWallet{PassType: "pass.com.example.card", Team: "TEAM000001", Certificate: []byte("1"), Key: []byte("key")}
 	f.writes(func(tx *Tx) {
 		check(tx.RequestAppleCertificate(f.a.Shop, AppleRequest{DER: []byte("request"), Key: []byte("key")}))
-		succeed(tx.RemoveAppleWallet(f.a.Shop), tx.SetAppleCertificate(f.a.Shop, w))
+		check(tx.RemoveAppleWallet(f.a.Shop))
+		check(tx.SetAppleCertificate(f.a.Shop, w))
 		check(tx.RequestAppleCertificate(f.a.Shop, AppleRequest{DER: []byte("request"), Key: []byte("another key")}))
 	})
 	f.reads(func(v *View) {
 		first(v.AppleWallet(f.a.Shop))
 		first(v.AppleRequest(f.a.Shop))
 		check(v.AppleStatus(f.a.Shop))
+		check(v.AppleEnds())
 	})
 }
 

@@ -50,17 +50,19 @@ const (
 	AttentionForgetting      = "cards_are_erased"
 	AttentionCorrection      = "correction_asked"
 	AttentionErasure         = "erasure_asked"
+	AttentionAppleEnds       = "apple_certificate_ends"
 )
 
 // Attention is something that a person of the shop may have to see to.
 type Attention struct {
-	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes,program_gives_money,cards_are_erased,correction_asked,erasure_asked"`
+	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes,program_gives_money,cards_are_erased,correction_asked,erasure_asked,apple_certificate_ends"`
 	ProgramID string       `json:"program_id"`
 	WebhookID Null[string] `json:"webhook_id"`
 	Name      string       `json:"name" doc:"The program's name, or the host of the webhook."`
 	Failures  int64        `json:"failures" doc:"Of a webhook: deliveries in a row that failed."`
 	CardID    Null[string] `json:"card_id" doc:"Of a holder who asks for something."`
 	Cards     Total        `json:"cards" doc:"Cards that are erased within a month, since they were not seen."`
+	EndsAt    Null[Time]   `json:"ends_at" doc:"Of a certificate that has ended or ends within 30 days."`
 }
 
 // The bounds of Today and of reports of a day.
@@ -173,6 +175,9 @@ func (q *queries) firstKeyFrom(table string, at Time) (key int64) {
 // attention returns what a person of the shop may have to see to.
 func (v *View) attention(shop int64) (all []Attention) {
 	all = []Attention{}
+	if s := v.appleStatus(shop); s.State == AppleEnding || s.State == AppleEnded {
+		all = append(all, Attention{Kind: AttentionAppleEnds, EndsAt: s.EndsAt})
+	}
 	for r := range v.each(`SELECT id, program_id, url, consecutive_failures, active FROM webhooks WHERE shop_id=? AND deleted_at IS NULL
 		AND (active=0 OR consecutive_failures>0) ORDER BY id DESC LIMIT ?`,
 		shop, maxAttention) {

@@ -154,6 +154,8 @@ func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(m
 		IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait:         30 * time.Second,
 		Fields:                  c.Limits.Fields(),
+		PassIssuer:              c.PassIssuer,
+		Fixture:                 c.Dev != nil,
 		Log:                     c.Log,
 		RequestSeed:             c.requestSeed(),
 		Observe:                 onRequest,

@@ -130,7 +130,7 @@ func bindings() []binding {
 		cardPrintPages, customerPages, enrolmentPages, exportPages, importPages, keyPages, healthPages, locationPages,
 		logoPages, mergePages, moneyPages, peoplePages, prizePages, runPages,
 		programPages, programStatePages, settingsPages, setupPages, signInPages, reportPages, staffPages,
-		statisticsPages, tillPages, todayPages, userPages, webhookPages,
+		statisticsPages, tillPages, todayPages, userPages, walletPages, webhookPages,
 	} {
 		all = append(all, subject...)
 	}

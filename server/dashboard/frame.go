@@ -30,6 +30,7 @@ var navigation = []entry{
 	{"Integrations", "Assistant", assistantPath, "chat", kernel.Viewer},
 	{"Settings", "Shop", settingsPath, "settings", kernel.Viewer},
 	{"Settings", "People", peoplePath, "people", kernel.Owner},
+	{"Settings", "Wallet", walletPath, "card", kernel.Owner},
 	{"Settings", "Activity", "/dashboard/activity", "activity", kernel.Manager},
 	{"Server", "Health", "/dashboard/health", "health", kernel.Operator},
 	{"Server", "Shops", shopsPath, "shop", kernel.Operator},

@@ -100,6 +100,10 @@ func showHealth(v *visit, f *web.Form) error {
 		a.Action = web.Action{}
 		p.Attention = append(p.Attention, a)
 	}
+	for _, e := range h.AppleEnds {
+		a := v.appleEnding(e.EndsAt)
+		p.Attention = append(p.Attention, attention{Tone: a.Tone, Title: e.Shop + ": " + a.Title, Text: a.Text})
+	}
 	if v.Kernel.UntrustedProxy() {
 		p.Attention = append(p.Attention, attention{Tone: "warn", Title: v.T("A proxy stands in front that is not trusted"),
 			Text: v.T(

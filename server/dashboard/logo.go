@@ -66,7 +66,8 @@ func checkLogo(v *visit) error {
 	return err
 }
 
-// readUpload reads a form whose field has a file of at most limit bytes.
+// readUpload reads a form whose field has a file of at most limit bytes. Its other fields are texts of at most maxForm bytes. The
+// idempotency key is left out: it would stand for another file too.
 func (v *visit) readUpload(field string, limit int64) error {
 	if v.form != nil { // the page was shown for another epoch of the store
 		return nil
@@ -76,11 +77,19 @@ func (v *visit) readUpload(field string, limit int64) error {
 	parts, err := v.r.MultipartReader()
 	for err == nil {
 		part, perr := parts.NextPart()
-		if err = perr; err != nil || part.FormName() != field {
+		if err = perr; err != nil {
 			continue
 		}
-		v.fileName = part.FileName()
-		v.file, err = io.ReadAll(io.LimitReader(part, limit+1))
+		switch name := part.FormName(); name {
+		case field:
+			v.fileName = part.FileName()
+			v.file, err = io.ReadAll(io.LimitReader(part, limit+1))
+		case web.KeyField:
+		default:
+			var text []byte
+			text, err = io.ReadAll(io.LimitReader(part, maxForm))
+			v.form.Add(name, string(text))
+		}
 	}
 	var large *http.MaxBytesError
 	switch {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// upload sends a form with a file.
-func (b *browser) upload(path, field string, content []byte) *page {
+// upload sends a form with a file, and with texts by the names of their fields.
+func (b *browser) upload(path, field string, content []byte, texts ...string) *page {
 	b.T.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
@@ -24,6 +24,9 @@ func (b *browser) upload(path, field string, content []byte) *page {
 		b.T.Fatal(err)
 	}
 	part.Write(content)
+	for i := 0; i < len(texts); i += 2 {
+		w.WriteField(texts[i], texts[i+1])
+	}
 	w.Close()
 	return b.request(http.MethodPost, path, w.FormDataContentType(), &body)
 }

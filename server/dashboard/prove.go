@@ -32,6 +32,9 @@ func askProof(v *visit, f *web.Form) error {
 		Method: v.r.Method,
 		TOTP:   v.person.TOTP,
 	}
+	if strings.HasPrefix(v.r.Header.Get("Content-Type"), "multipart/") { // a form with a file is filled in again
+		p.Method = http.MethodGet
+	}
 	if f == nil {
 		p.Form = v.newForm(nil)
 	} else {

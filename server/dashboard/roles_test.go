@@ -187,6 +187,12 @@ var minRoles = map[string]string{
 		GET /dashboard/till/:id/revoke
 		POST /dashboard/till/:id/revoke`,
 	"owner": `
+		GET /dashboard/settings/wallet
+		POST /dashboard/settings/wallet
+		POST /dashboard/settings/wallet/request
+		POST /dashboard/settings/wallet/request/file
+		GET /dashboard/settings/wallet/remove
+		POST /dashboard/settings/wallet/remove
 		GET /dashboard/setup/location
 		POST /dashboard/setup/location
 		GET /dashboard/new/location

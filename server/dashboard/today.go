@@ -179,6 +179,8 @@ func (v *visit) attention(a store.Attention) attention {
 	case store.AttentionErasure:
 		return attention{"warn", v.T("A customer asks to be erased"), v.T("Erase the card, or close the request on its page."),
 			v.link("Open the card", cardPath(a.CardID.V), "", "")}
+	case store.AttentionAppleEnds:
+		return v.appleEnding(a.EndsAt.V)
 	case store.AttentionForgetting:
 		return attention{"info", v.T("Cards that nobody has shown for long are erased"), v.forgettingTotal(a.Cards),
 			v.link("Look at the list", forgettingPath, "", "")}

@@ -13,6 +13,7 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -57,6 +58,10 @@ type Config struct {
 	// ErrorPage answers a request that no route handles with a page, or returns false:
 	// the answer is then JSON. It may be nil.
 	ErrorPage func(w http.ResponseWriter, r *http.Request, e *Error) bool
+	// PassIssuer is the authority that issues certificates for Apple Wallet. Nil: that of Apple.
+	PassIssuer *x509.Certificate
+	// Fixture says that no phone of a customer opens the server's URLs, so that they may be of this machine.
+	Fixture bool
 	// TrustedProxies are the networks whose X-Forwarded-For is used.
 	TrustedProxies []netip.Prefix
 }

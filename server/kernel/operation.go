@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"net/url"
 	"reflect"
@@ -223,6 +224,18 @@ func (c *Call) TestMail(ctx context.Context, m store.Mail) error {
 		return Refuse(store.Unprocessable, "There is no mail server. Start the server with --smtp-url and --mail-from.")
 	}
 	return c.kernel.conf.TestMail(ctx, m)
+}
+
+// PassIssuer returns the authority that issues certificates for Apple Wallet, nil for that of Apple.
+func (c *Call) PassIssuer() *x509.Certificate { return c.kernel.conf.PassIssuer }
+
+// PhonesOpen reports whether phones can open a public URL, which needs https and a name on the internet. Those of a fixture
+// may be of this machine.
+func (c *Call) PhonesOpen(publicURL string) bool {
+	if IsLoopbackURL(publicURL) {
+		return c.kernel.conf.Fixture
+	}
+	return IsHTTPS(publicURL)
 }
 
 // Backups returns those that the server makes, nil if it makes none.

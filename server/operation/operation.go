@@ -63,6 +63,7 @@ const (
 	staff        = "Staff"
 	shops        = "Shops"
 	transactions = "Transactions"
+	wallets      = "Wallets"
 	webhooks     = "Webhooks"
 )
 

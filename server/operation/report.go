@@ -40,6 +40,7 @@ type Health struct {
 	File   store.FileHealth    `json:"file"`
 	// CardIDDevices are tills that can act on any card whose id they know.
 	CardIDDevices []store.ShopDevice `json:"card_id_devices" doc:"Devices whose writes may name a card by its id; at most 100."`
+	AppleEnds     []store.AppleEnd   `json:"apple_ends" doc:"Shops whose certificates for Apple Wallet have ended or end within 30 days; at most 100."`
 }
 
 // GetHealth returns the state of the server and of its file.
@@ -52,6 +53,9 @@ var GetHealth = declare(kernel.Operation{
 		h.Server = c.ServerHealth()
 		if h.File, err = v.Health(); err == nil {
 			h.CardIDDevices, err = v.DevicesThatAcceptIDs()
+		}
+		if err == nil {
+			h.AppleEnds, err = v.AppleEnds()
 		}
 		return h, err
 	}),

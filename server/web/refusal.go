@@ -35,6 +35,7 @@ var refusals = sync.OnceValue(func() (list []refusalPattern) {
 	add("", shopRefusals...)
 	add("", webhookRefusals...)
 	add("", importRefusals...)
+	add("", walletRefusals...)
 	for _, text := range plainRefusals {
 		add("", refusal{text, text})
 	}

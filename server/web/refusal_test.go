@@ -17,7 +17,7 @@ import (
 // refusing are the folders of the packages whose refusals pages can receive.
 var refusing = []string{
 	"../../store", "../operation", "../kernel", "../wire", "../password", "../logo", "../../webhook", "../dashboard",
-	"../holder", "../tillpage", "../app", "../sheet",
+	"../holder", "../tillpage", "../app", "../sheet", "../wallet/apple",
 }
 
 // A message is a refusal if it is an argument of a function or in a literal that makes one, or

@@ -12,7 +12,7 @@ import (
 
 // The reasons why a certificate and its key cannot be read of a file. Their texts are predicates.
 var (
-	ErrPassword = errors.New("cannot be opened with this password")
+	ErrPassword = errors.New("is not the password of this file")
 	ErrP12      = errors.New("must be a .p12 file with one certificate and its RSA key")
 	ErrSlow     = errors.New("is too slow to open: export it again, or make a request here")
 )

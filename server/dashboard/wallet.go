@@ -1,0 +1,118 @@
+package dashboard
+
+import (
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+const walletPath = settingsPath + "/wallet"
+
+// walletPages are the pages on which passes in wallets of phones are set up.
+var walletPages = []binding{
+	form(walletPath, showWallet, action{
+		op:      operation.SetAppleCertificate,
+		upload:  "file",
+		maxFile: 1 << 20,
+		to:      walletPath,
+		done:    says("apple-certificate-set", "Apple Wallet is set up."),
+	}),
+	post(walletPath+"/request", action{
+		op:    operation.RequestAppleCertificate,
+		again: showWallet,
+		to:    walletPath,
+		done:  says("apple-request-made", "The request is made. Download it and upload it at Apple."),
+	}),
+	post(walletPath+"/request/file", action{op: operation.RequestAppleCertificate, again: showWallet, then: then(sendAppleRequest)}),
+	question(walletPath+"/remove", func(v *visit) (web.ConfirmPage, error) {
+		c := v.danger(walletPath, "Switch Apple Wallet off?", "The certificate and the request are removed, with their keys. Passes on "+
+			"phones are no longer brought up to date.", "Switch it off")
+		c.Consequences = []string{
+			v.T("Cards, stamps and prizes stay as they are, and tills go on reading the passes."),
+			v.T("To bring the same passes up to date again, make a new request and choose the same pass type at Apple."),
+		}
+		return c, nil
+	}, action{
+		op: operation.RemoveAppleWallet, to: walletPath, done: says("apple-removed", "Apple Wallet is switched off."),
+	}),
+}
+
+// walletPage is the page of wallets.
+type walletPage struct {
+	web.Frame
+	Form      *web.Form
+	Apple     store.AppleStatus
+	State     web.Badge
+	Facts     []web.Fact
+	Attention *attention // about the certificate
+	Problem   *attention // why nothing can be set up; nil: it can
+	Steps     []web.Step
+}
+
+func showWallet(v *visit, f *web.Form) error {
+	s, err := read[store.AppleStatus](v, operation.GetAppleWallet)
+	if err != nil {
+		return err
+	}
+	waits := s.RequestedAt.Valid
+	p := walletPage{Frame: v.frame("Wallet", walletPath), Form: f, Apple: s, Problem: v.unreachable()}
+	p.Steps = []web.Step{
+		{Label: v.T("Make the request"), Done: waits, Current: !waits},
+		{Label: v.T("Go to Apple"), Current: waits},
+		{Label: v.T("Give the certificate")},
+	}
+	p.State = v.badge("Off", "")
+	if waits {
+		p.State = v.badge("Waits for the certificate", "info")
+	}
+	if s.EndsAt.Valid {
+		left := ""
+		if s.State != store.AppleEnded {
+			left = v.T("{0} day left|{0} days left", s.DaysLeft.V)
+		}
+		p.State = map[string]web.Badge{
+			store.AppleRunning: v.badge("On", "good"),
+			store.AppleEnding:  v.badge("Ends soon", "warn"),
+			store.AppleEnded:   v.badge("Ended", "bad"),
+		}[s.State]
+		p.Facts = []web.Fact{
+			v.fact("Pass type", s.PassType.V),
+			v.fact("Team", s.Team.V),
+			v.fact("Organization", s.Organization.V),
+			v.fact("Valid until", v.Date(s.EndsAt.V.Std()), left),
+		}
+	}
+	if s.State == store.AppleEnding || s.State == store.AppleEnded {
+		a := v.appleEnding(s.EndsAt.V)
+		a.Action = web.Action{}
+		p.Attention = &a
+	}
+	p.Facts = append(p.Facts, v.fact("Address in the passes", s.PublicURL,
+		v.T("A phone keeps this address with its pass for ever. Decide for it before you set this up.")))
+	return v.render("wallet", p)
+}
+
+// appleEnding returns what a person reads about a certificate that ends within 30 days or has ended.
+func (v *visit) appleEnding(ends store.Time) attention {
+	a := attention{
+		Tone:  "warn",
+		Title: v.T("The certificate for Apple Wallet ends on {0}", v.Date(ends.Std())),
+		Text:  v.T("Passes on phones are not brought up to date after that. Make a new certificate at Apple: it takes ten minutes."),
+	}
+	if ends < v.now() {
+		a.Tone, a.Title = "bad", v.T("The certificate for Apple Wallet has ended")
+		a.Text = v.T("Passes on phones are no longer brought up to date. Make a new certificate at Apple: it takes ten minutes.")
+	}
+	if v.allows(kernel.Owner) {
+		a.Action = v.link("Renew it", walletPath, "", "")
+	}
+	return a
+}
+
+// sendAppleRequest sends the request as a file of the kind that Keychain Access makes.
+func sendAppleRequest(v *visit, r operation.AppleRequest) error {
+	v.download("application/pkcs10", "punchcard.certSigningRequest")
+	_, err := v.w.Write([]byte(r.Request))
+	return err
+}

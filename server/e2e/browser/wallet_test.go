@@ -1,0 +1,120 @@
+//go:build browser
+
+package browser
+
+import (
+	"crypto/x509"
+	"fmt"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+	"punchcard/server/wallet/wallettest"
+)
+
+// TestAppleWallet sets up Apple Wallet as the owner of a shop does: the request, each faulty certificate with its sentence, the right
+// one, the warning before its end, and the renewal.
+func TestAppleWallet(t *testing.T) {
+	authority, other := newAuthority(t), newAuthority(t)
+	clock := app.NewClock(time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC))
+	s := servertest.Start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer = clock, authority.Certificate })
+	until := s.App.Store.Now().Std().AddDate(1, 0, 0)
+	p := Open(t, s.Origin+"/dashboard/settings/wallet", View{Cookie: signIn(s, "owner")})
+	shoot := func(name string) {
+		t.Helper()
+		for _, width := range []int{390, 1280} {
+			p.setSize(width, height, 1)
+			for _, theme := range []string{"light", "dark"} {
+				p.setMedia(theme == "dark", true)
+				p.ShootAs(fmt.Sprintf("wallet-%s-%d-%s", name, width, theme))
+			}
+		}
+		p.setMedia(false, false)
+	}
+	give := func(certificate []byte, err error, want string) {
+		t.Helper()
+		p.must(nil, err)
+		p.ChooseFile("Certificate", writeFile(t, "pass.cer", certificate))
+		p.Press("Check and save")
+		p.Wait(want)
+	}
+	p.CheckNow()
+	shoot("off")
+	p.Press("Make the request")
+	p.Wait("The request is made.", "Waits for the certificate")
+	p.CheckNow()
+	shoot("request")
+	name, request := p.Download("Download the request")
+	if name != "punchcard.certSigningRequest" {
+		t.Errorf("the request is saved as %s", name)
+	}
+	issue := func(a *wallettest.Authority, o wallettest.Order) ([]byte, error) {
+		if o.Until.IsZero() {
+			o.From, o.Until = until.AddDate(-2, 0, 0), until
+		}
+		return a.Issue(request, o)
+	}
+	for _, fault := range []struct {
+		name, want string
+		order      wallettest.Order
+	}{
+		{"another-kind", "This certificate is not for passes.", wallettest.Order{
+			Change: func(c *x509.Certificate) { c.Subject.CommonName = "Apple Development: Example" }}},
+		{"no-type", "This certificate names no pass type.", wallettest.Order{Change: func(c *x509.Certificate) { c.ExtraExtensions = nil }}},
+		{"ended", "This certificate ended on 2026-02-01, and the clock of this server says 2026-03-01 11:00 UTC.",
+			wallettest.Order{Until: until.AddDate(-1, -1, 0)}},
+	} {
+		certificate, err := issue(authority, fault.order)
+		give(certificate, err, fault.want)
+		shoot(fault.name)
+	}
+	certificate, err := issue(other, wallettest.Order{})
+	give(certificate, err, "This certificate was not issued by Apple for passes.")
+	p.CheckNow()
+	give(request, nil, "This is the request.")
+	certificate, err = issue(authority, wallettest.Order{})
+	give(certificate, err, "Apple Wallet is set up.")
+	p.Wait("pass.com.example.card", "365 days left")
+	p.CheckNow()
+	shoot("on")
+	p.ExpectProblems() // the refusals
+
+	// Sessions end while nobody is there.
+	s.Control("POST", "/clock", fields{"advance": "340d"})
+	p = Open(t, s.Origin+"/dashboard", View{Cookie: signIn(s, "owner")})
+	p.Wait("The certificate for Apple Wallet ends on 1 Mar 2027")
+	p.ShootAs("wallet-today")
+	p.Follow("Renew it")
+	p.Wait("Ends soon", "25 days left")
+	p.Press("Make the request")
+	p.Wait("Choose the identifier pass.com.example.card.")
+	p.CheckNow()
+	shoot("renew")
+	_, request = p.Download("Download the request")
+	until = until.AddDate(1, 0, 0)
+	certificate, err = issue(authority, wallettest.Order{PassType: "pass.com.example.other"})
+	give(certificate, err, "This certificate is for pass.com.example.other of the team TEAM000001.")
+	certificate, err = issue(authority, wallettest.Order{})
+	give(certificate, err, "Apple Wallet is set up.")
+	p.Wait("391 days left")
+	p.ExpectProblems()
+
+	s.Control("POST", "/clock", fields{"advance": "400d"})
+	p = Open(t, s.Origin+"/dashboard/settings/wallet", View{Cookie: signIn(s, "owner")})
+	p.Wait("Ended", "The certificate for Apple Wallet has ended")
+	shoot("over")
+	p.Follow("Switch it off")
+	p.Press("Switch it off")
+	p.Wait("Apple Wallet is switched off.")
+}
+
+// newAuthority returns a stand-in for Apple's authority.
+func newAuthority(t *testing.T) *wallettest.Authority {
+	t.Helper()
+	a, err := wallettest.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -1,0 +1,171 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+
+	"punchcard/server/kernel"
+	"punchcard/server/wallet/apple"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// AppleRequest is the answer of RequestAppleCertificate.
+type AppleRequest struct {
+	Request     string     `json:"request" doc:"A certificate request (PKCS #10) in PEM, which Apple makes a certificate of."`
+	RequestedAt store.Time `json:"requested_at"`
+}
+
+// RequestAppleCertificate makes a key and a certificate request for Apple Wallet.
+var RequestAppleCertificate = declare(kernel.Operation{
+	ID:      "requestAppleCertificate",
+	Group:   wallets,
+	Title:   "Request a certificate for Apple Wallet",
+	Doc:     "Answers the request that waits for its certificate, if there is one. A certificate in use stays in use.",
+	Callers: owner,
+	Codes:   codes{store.Unprocessable},
+	Proof:   true,
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (AppleRequest, error), error) {
+		made, _, err := appleWallet(c)
+		if err == nil && made.Key == nil {
+			made, err = newAppleRequest()
+		}
+		return func(tx *store.Tx) (AppleRequest, error) {
+			r, err := tx.RequestAppleCertificate(c.Access.Shop, made)
+			return AppleRequest{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: r.DER})), r.At}, err
+		}, err
+	}),
+})
+
+// newAppleRequest returns a request with a new key.
+func newAppleRequest() (r store.AppleRequest, err error) {
+	key, der, err := apple.NewRequest("punchcard")
+	if err == nil {
+		r.DER = der
+		r.Key, err = x509.MarshalPKCS8PrivateKey(key)
+	}
+	return r, err
+}
+
+// AppleCertificateFields are the fields of SetAppleCertificate.
+type AppleCertificateFields struct {
+	File     store.Opt[[]byte] `json:"file" req:"true" max:"1048576" doc:"The .cer file that Apple has made, or a .p12 file that has the key too."`
+	Password store.Opt[string] `json:"password" max:"256" doc:"Of a .p12 file."`
+}
+
+// SetAppleCertificate sets the certificate by which passes for Apple Wallet are signed.
+var SetAppleCertificate = declare(kernel.Operation{
+	ID:      "setAppleCertificate",
+	Group:   wallets,
+	Title:   "Set the certificate for Apple Wallet",
+	Doc:     "Replaces the one in use, which must be for the same pass type. The request that it was made of ends.",
+	Callers: owner,
+	Codes:   codes{store.Unprocessable},
+	Proof:   true,
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (func(*store.Tx) (store.AppleStatus, error), error) {
+		request, inUse, err := appleWallet(c)
+		if err != nil {
+			return nil, err
+		}
+		w, err := checkApple(ctx, c, f, request.Key, inUse.Key)
+		return func(tx *store.Tx) (store.AppleStatus, error) { return tx.SetAppleCertificate(c.Access.Shop, w) }, err
+	}),
+})
+
+// appleWallet returns the request that waits and the certificate in use, of which one or both may be empty. It refuses a shop whose
+// public URL phones cannot open, since a phone keeps the URL of its pass for ever.
+func appleWallet(c *kernel.Call) (request store.AppleRequest, inUse store.AppleWallet, err error) {
+	var url string
+	err = c.View(func(v *store.View) error {
+		status, err1 := v.AppleStatus(c.Access.Shop)
+		waiting, _, err2 := v.AppleRequest(c.Access.Shop)
+		certificate, _, err3 := v.AppleWallet(c.Access.Shop)
+		request, inUse, url = waiting, certificate, status.PublicURL
+		return errors.Join(err1, err2, err3)
+	})
+	if err == nil && !c.PhonesOpen(url) {
+		err = &store.Error{Code: store.Unprocessable, Message: "Phones keep the public URL for ever, and they cannot open that of this " +
+			"shop: it needs https and a name on the internet. Set --public-url of the server or of the shop first."}
+	}
+	return request, inUse, err
+}
+
+// checkApple returns the certificate in a file with its key: that of a .p12 file, or one of those whose certificate is wanted, which
+// may be nil.
+func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, keys ...[]byte) (w store.AppleWallet, err error) {
+	file := f.File.V
+	refused := func(field string, reason error) error {
+		return store.Invalid(store.Detail{Field: field, Code: wire.CodeInvalidValue, Message: reason.Error()})
+	}
+	if apple.IsP12(file) {
+		var key *rsa.PrivateKey
+		key, file, err = apple.OpenP12(ctx, file, f.Password.V)
+		switch {
+		case errors.Is(err, apple.ErrPassword):
+			return w, refused("password", err)
+		case err != nil && ctx.Err() != nil:
+			return w, err
+		case err != nil:
+			return w, refused("file", err)
+		}
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			return w, err
+		}
+		keys = [][]byte{der}
+	}
+	err = &store.Error{
+		Code:    store.Unprocessable,
+		Message: "There is no certificate request. Make one first, and give the certificate that Apple makes of it.",
+	}
+	for _, der := range keys {
+		if der == nil {
+			continue
+		}
+		key, perr := x509.ParsePKCS8PrivateKey(der)
+		if perr != nil {
+			return w, perr
+		}
+		made, fault := apple.Check(file, key.(*rsa.PrivateKey), c.Now().Std(), cmp.Or(c.PassIssuer(), apple.WWDR()))
+		if fault == nil {
+			return store.AppleWallet{
+				PassType:     made.PassType,
+				Team:         made.Team,
+				Organization: made.Organization,
+				Certificate:  made.Raw,
+				Key:          der,
+				NotAfter:     store.TimeOf(made.NotAfter),
+			}, nil
+		}
+		if err = refused("file", fault); !errors.Is(fault, apple.ErrKey) {
+			break
+		}
+	}
+	return w, err
+}
+
+// GetAppleWallet returns how far the shop has set up Apple Wallet.
+var GetAppleWallet = declare(kernel.Operation{
+	ID:      "getAppleWallet",
+	Group:   wallets,
+	Title:   "Read the state of Apple Wallet",
+	Callers: owner,
+	Read:    reading(func(v *store.View, c *kernel.Call) (store.AppleStatus, error) { return v.AppleStatus(c.Access.Shop) }),
+})
+
+// RemoveAppleWallet removes the certificate and the request that waits, with their keys.
+var RemoveAppleWallet = declare(kernel.Operation{
+	ID:      "removeAppleWallet",
+	Group:   wallets,
+	Title:   "Switch Apple Wallet off",
+	Doc:     "Removes the certificate and the request that waits, with their keys. Passes on phones stay as they are.",
+	Callers: owner,
+	Proof:   true,
+	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.AppleStatus, error) {
+		return tx.RemoveAppleWallet(c.Access.Shop)
+	}),
+})
