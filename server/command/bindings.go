@@ -24,7 +24,7 @@ var (
 )
 
 // bindings are the commands that are made of operations, in the order of the help.
-var bindings = slices.Concat(shopBindings, programBindings)
+var bindings = slices.Concat(shopBindings, programBindings, walletBindings)
 
 // shopBindings are the commands on shops, locations, people at tills, devices and keys.
 var shopBindings = []binding{

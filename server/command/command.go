@@ -35,6 +35,7 @@ type CLI struct {
 	Prize       Group       `cmd:"" help:"Add, list, change and delete the prizes of a program."`
 	Card        Group       `cmd:"" help:"Issue, find, show and change cards."`
 	Webhook     Group       `cmd:"" help:"Create, list and test webhooks, read their delivery logs."`
+	Wallet      WalletGroup `cmd:"" help:"Set up passes in wallets of phones."`
 	Transaction Group       `cmd:"" help:"List the ledger."`
 	Stats       Bound       `cmd:"" help:"Print the main figures of the shop or of a program."`
 	Till        Till        `cmd:"" help:"Stamp, redeem, top up and spend at a running server, as a till does."`
@@ -90,6 +91,8 @@ func addBound(command reflect.Value, name string) {
 		c.Plugins = groupsOf(name)
 	case *ShopGroup:
 		c.Plugins = groupsOf(name)
+	case *WalletGroup:
+		c.Apple.Plugins = groupsOf("wallet apple")
 	case *Bound:
 		i := slices.IndexFunc(bindings, func(b binding) bool { return b.path == name })
 		c.make(&bindings[i])

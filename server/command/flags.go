@@ -61,6 +61,7 @@ var withoutFlag = map[string]string{
 	"cursor":      "pages are read to the end, or to --limit",
 	"grace_hours": "--credential-rotation-grace-hours sets it for commands too",
 	"limit":       "--limit is the number of rows of all pages",
+	"password":    "--password-file names the file that has it",
 	"pin":         "it is read from standard input",
 	"staff_pin":   "it is read from standard input",
 }
@@ -79,9 +80,15 @@ func flagName(field string) string {
 }
 
 // flagOf returns the flag of a field, such as "--scope (value 2)" for scopes.1, or
-// "--name-localizations (it)" for name_localizations.it. What is read from standard input is called PIN.
+// "--name-localizations (it)" for name_localizations.it. What is read from standard input is called PIN, and a
+// file that is an argument FILE.
 func flagOf(field string) string {
-	if field == "pin" || field == "staff_pin" {
+	switch field {
+	case "file":
+		return "FILE"
+	case "password":
+		return "--password-file"
+	case "pin", "staff_pin":
 		return "PIN"
 	}
 	name, index, inList := strings.Cut(field, ".")

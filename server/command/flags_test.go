@@ -165,6 +165,9 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		nodes[group.Name] = group
 		for _, command := range group.Children {
 			nodes[group.Name+" "+command.Name] = command
+			for _, below := range command.Children {
+				nodes[group.Name+" "+command.Name+" "+below.Name] = below
+			}
 		}
 	}
 	for _, b := range bindings {

@@ -1,0 +1,131 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"punchcard/server/operation"
+)
+
+// WalletGroup has the commands on wallets of phones, by the vendor.
+type WalletGroup struct {
+	Apple Group `cmd:"" help:"Request and set the certificate for Apple Wallet, show its state, switch Apple Wallet off."`
+}
+
+var appleColumns = []string{
+	"state", "pass type=pass_type", "team", "organization", "ends=ends_at", "days left=days_left", "request of=requested_at",
+}
+
+// walletBindings are the commands on wallets.
+var walletBindings = []binding{
+	{
+		path: "wallet apple request",
+		help: "Print the certificate request that Apple makes a certificate of: the one that waits, or else a new one. A certificate in use " +
+			"stays in use.",
+		op:    operation.RequestAppleCertificate,
+		extra: flags[requestFlags],
+		below: func(o output, r row) {
+			if r["out"] != nil {
+				printf(o, "%s is written. At developer.apple.com, make a Pass Type ID Certificate with it, and give the .cer file to:\n"+
+					"punchcard wallet apple certificate FILE\n", r.value("out"))
+				return
+			}
+			fmt.Fprint(o, r.value("request"))
+		},
+	},
+	{
+		path:    "wallet apple certificate",
+		help:    "Set the certificate for Apple Wallet: the .cer file that Apple has made, or a .p12 file with its key.",
+		op:      operation.SetAppleCertificate,
+		args:    []argument{{name: "file", field: "file", help: "The .cer or .p12 file."}},
+		extra:   flags[certificateFlags],
+		columns: appleColumns,
+		asList:  true,
+	},
+	{
+		path:    "wallet apple status",
+		help:    "Print how far Apple Wallet is set up, and when the certificate ends.",
+		op:      operation.GetAppleWallet,
+		columns: appleColumns,
+		asList:  true,
+	},
+	{
+		path:    "wallet apple remove",
+		help:    "Switch Apple Wallet off: remove the certificate and the request, with their keys. Passes on phones are no longer brought up to date.",
+		op:      operation.RemoveAppleWallet,
+		asks:    "Switch Apple Wallet off and remove its keys?",
+		extra:   flags[confirmFlag],
+		columns: appleColumns,
+		asList:  true,
+	},
+}
+
+// phoneURLFlag is the flag of commands that need a public URL which phones can open.
+type phoneURLFlag struct {
+	PublicURL string `name:"public-url" placeholder:"URL" help:"The public URL of the server, for a shop that has none of its own. Default: that which init was given for the file."`
+}
+
+func (f *phoneURLFlag) prepare(i *invocation) error {
+	i.options.PublicURL, i.needsURL = strings.TrimRight(f.PublicURL, "/"), true
+	return nil
+}
+
+// requestFlags are the flags of a certificate request.
+type requestFlags struct {
+	phoneURLFlag
+	Out string `type:"path" placeholder:"FILE" help:"File to write, which must not exist. Default: standard output."`
+}
+
+func (f *requestFlags) prepare(i *invocation) error {
+	if f.Out != "" {
+		i.then = f.write
+	}
+	return f.phoneURLFlag.prepare(i)
+}
+
+// write writes the request to the file, and adds its name to the answer.
+func (f *requestFlags) write(i *invocation, answer []byte) ([]byte, error) {
+	var r row
+	if err := json.Unmarshal(answer, &r); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(f.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	_, err = io.WriteString(file, r.value("request"))
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	r["out"] = f.Out
+	answer, jerr := json.Marshal(r)
+	if err == nil {
+		err = jerr
+	}
+	return answer, err
+}
+
+// certificateFlags are the flags of a certificate.
+type certificateFlags struct {
+	phoneURLFlag
+	PasswordFile string `type:"path" placeholder:"FILE" help:"File whose only line is the password of a .p12 file."`
+}
+
+func (f *certificateFlags) prepare(i *invocation) error {
+	file, err := readWhole(i.args.Fields.Get("file"))
+	if err != nil {
+		return err
+	}
+	i.args.Fields.Set("file", string(file))
+	if f.PasswordFile != "" {
+		password, err := readPassword(f.PasswordFile)
+		if err != nil {
+			return fmt.Errorf("--password-file: %w", err)
+		}
+		i.args.Fields.Set("password", password)
+	}
+	return f.phoneURLFlag.prepare(i)
+}
