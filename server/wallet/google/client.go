@@ -55,8 +55,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s answers %d %s", what, e.Status, e.Reason)
 }
 
-// status returns the status of the answer that is an error, 0 if there is none.
-func status(err error) int {
+// Status returns the status of the answer that is an error, 0 if there is none.
+func Status(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status
 	}
@@ -72,19 +72,15 @@ type Resource interface {
 // Insert makes a resource. If there is one with its id, it is changed.
 func (c *Client) Insert(ctx context.Context, r Resource) error {
 	err := c.call(ctx, http.MethodPost, r.path(), r)
-	if status(err) == http.StatusConflict {
-		err = c.call(ctx, http.MethodPatch, r.path()+"/"+r.id(), r)
+	if Status(err) == http.StatusConflict {
+		err = c.Patch(ctx, r)
 	}
 	return err
 }
 
-// Patch changes a resource. If there is none with its id, it is made.
+// Patch changes a resource that exists.
 func (c *Client) Patch(ctx context.Context, r Resource) error {
-	err := c.call(ctx, http.MethodPatch, r.path()+"/"+r.id(), r)
-	if status(err) == http.StatusNotFound {
-		err = c.call(ctx, http.MethodPost, r.path(), r)
-	}
-	return err
+	return c.call(ctx, http.MethodPatch, r.path()+"/"+r.id(), r)
 }
 
 // AddMessage adds a message to an object, about which phones notify.
@@ -110,7 +106,7 @@ func (c *Client) call(ctx context.Context, method, path string, body any) error 
 			"Authorization": {"Bearer " + token},
 			"Content-Type":  {"application/json"},
 		}, nil)
-		if status(err) != http.StatusUnauthorized || try > 0 {
+		if Status(err) != http.StatusUnauthorized || try > 0 {
 			return err
 		}
 		token, err = c.accessToken(ctx, token)

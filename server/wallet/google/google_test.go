@@ -90,11 +90,12 @@ func TestClient(t *testing.T) {
 	waits := 0
 	a.Wait = func(context.Context) error { waits++; return nil }
 	steps := []error{
-		a.Insert(ctx, &a.class),   // POST
-		a.Insert(ctx, &a.class),   // POST 409, PATCH
-		a.Patch(ctx, card("Ada")), // PATCH 404, POST
+		a.Insert(ctx, &a.class), // POST
+		a.Insert(ctx, &a.class), // POST 409, PATCH
+		a.Insert(ctx, card("Ada")),
 		a.AddMessage(ctx, issuer+".card", google.Message{ID: "1", Header: "Café", Body: "Soon"}),
 	}
+	want(t, a.Patch(ctx, &google.Object{ID: issuer + ".none"}), 404, "resourceNotFound")
 	for i, err := range steps {
 		if err != nil {
 			t.Fatalf("step %d: %v", i, err)

@@ -2,10 +2,9 @@ package google
 
 // The states of an object. Google deletes none.
 const (
-	StateActive    = "ACTIVE"
-	StateCompleted = "COMPLETED" // there is nothing left to do with it
-	StateExpired   = "EXPIRED"
-	StateInactive  = "INACTIVE"
+	StateActive   = "ACTIVE"
+	StateExpired  = "EXPIRED"
+	StateInactive = "INACTIVE"
 )
 
 // Class is what all cards of a program have in common (loyaltyClass of the API).
