@@ -303,7 +303,7 @@ CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
 CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
-CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL;
+CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL AND (last_seen_day > 0 OR live = 0 OR current_value IS NOT NULL);
 
 -- What a shop knows about the holder of a chain beside what the cards have. Erasing the chain
 -- deletes its rows in this table and the next.

@@ -62,7 +62,7 @@ CREATE INDEX foreign_codes_card  ON foreign_codes (card_id);
 CREATE INDEX foreign_codes_short ON foreign_codes (shop_id, short_form) WHERE short_form IS NOT NULL;
 ALTER TABLE cards ADD COLUMN import_id INTEGER REFERENCES imports;
 CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
-CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL;
+CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL AND (last_seen_day > 0 OR live = 0 OR current_value IS NOT NULL);
 CREATE TABLE imports (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,
   shop_id       INTEGER NOT NULL REFERENCES shops,
