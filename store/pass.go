@@ -29,7 +29,7 @@ type Pass struct {
 }
 
 // ErrNoPass refuses a serial number or a token that no pass has, without saying which.
-var ErrNoPass error = refuse(Unauthorized, "This serial number and token are of no pass.")
+var ErrNoPass error = refuse(InvalidCredentials, "This serial number and token are of no pass.")
 
 // PassOfPage returns the pass of the card of a page, which must not have ended.
 func (v *View) PassOfPage(token string) (p Pass, err error) {

@@ -80,9 +80,10 @@ func (v *View) PassesOfDevice(device, passType, since string) (c ChangedPasses, 
 		after = 0
 	}
 	last := after
-	for r := range v.each("SELECT p.id, x.card_id, x.generation"+passesOfDevice+" AND p.id>?3 ORDER BY p.id", device, passType, after) {
-		var root, generation int64
-		r.scan(&last, &root, &generation)
+	for r := range v.each("SELECT p.id, x.card_id, x.generation"+passesOfDevice+" AND p.id>?3", device, passType, after) {
+		var changes, root, generation int64
+		r.scan(&changes, &root, &generation)
+		last = max(last, changes)
 		c.SerialNumbers = append(c.SerialNumbers, string(v.s.seal(nil, kindPass, uint64(generation), root)))
 	}
 	c.LastUpdated = strconv.FormatInt(last, 10)

@@ -59,6 +59,48 @@ func runAppleWallet(f *fixture) {
 	})
 }
 
+// runPasses has phones read, register for and forget the passes of a card, which ends.
+func runPasses(f *fixture) {
+	const passType = "pass.com.example.card"
+	f.writes(func(tx *Tx) {
+		check(tx.SetAppleCertificate(f.a.Shop, AppleWallet{PassType: passType, Certificate: []byte{1}, Key: []byte{1}, NotAfter: tx.Now}))
+	})
+	card := f.cardWith(f.program(stamps("Passes")), CardFields{})
+	root := f.key(KindCard, card)
+	var p Pass
+	f.reads(func(v *View) { p = check(v.PassOfPage(f.pageToken(root, 0))) })
+	register := func(tx *Tx, device string) {
+		check(tx.RegisterDevice(device, passType, p.Serial, p.Token, DeviceFields{PushToken: set("aa")}))
+	}
+	f.writes(func(tx *Tx) {
+		succeed(tx.DownloadedPass(p, []byte("what it shows")))
+		for _, device := range []string{"one", "one", "two"} {
+			register(tx, device)
+		}
+		succeed(tx.UnregisterDevice("two", passType, p.Serial, p.Token))
+		check(tx.ReissueCard(f.a, card, ReissueFields{}))
+	})
+	f.reads(func(v *View) {
+		check(v.HasEndedPasses("one"))
+		check(v.PassesOfDevice("one", passType, ""))
+		check(v.ApplePush(root))
+	})
+	f.writes(func(tx *Tx) { succeed(tx.ListedPasses("one")) })
+	f.reads(func(v *View) { p = check(v.PassBySerial(p.Serial, p.Token)) })
+	var due []Push
+	f.reads(func(v *View) { due = check(v.Pushes(100)) })
+	f.writes(func(tx *Tx) {
+		check(tx.RefreshPass(p, []byte("that it has ended")))
+		register(tx, "three")
+		for _, d := range due {
+			if d.Root == root && d.Copy == CopyApple {
+				succeed(tx.RecordPush(PushOutcome{d, targets{3: {Wait: time.Minute, Says: "failed 503"}, 1: {Gone: true}}}))
+			}
+		}
+		check(tx.PrunePasses(10))
+	})
+}
+
 // runOperations runs each operation of the store at least once, lists with all their filters, so
 // that every statement is prepared.
 func runOperations(f *fixture) {
@@ -75,6 +117,7 @@ func runOperations(f *fixture) {
 	runStatistics(f, restricted, l)
 	runImports(f)
 	runPushes(f)
+	runPasses(f)
 	runAppleWallet(f)
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{l.program})}
 	hook := f.subscribe(l.program, func(w *WebhookFields) { *w = fields }).ID

@@ -39,6 +39,7 @@ type Server struct {
 	WebhookHTTP     bool          `name:"webhook-allow-http" help:"Also allow webhook targets with plain http."`
 	WebhookCIDR     []string      `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, such as 10.1.0.0/16; metadata addresses stay refused."`
 	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks, mail and notices but send none: for a copy of a database that must not reach the real receivers."`
+	ApplePushURL    string        `name:"apple-push-url" placeholder:"URL" help:"Service that wakes phones with passes, for tests. Default: that of Apple."`
 	NoCopy          bool          `help:"Migrate a file of an older version without a copy of it beside the file."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long to wait at shutdown for requests in flight."`
 	ExitWithStdin   bool          `name:"exit-with-stdin" help:"Stop as on SIGTERM when standard input closes, so that a server does not outlive the program that started it with a pipe. At a terminal this has no effect; the null device and files are refused, since they are at their end already."`
@@ -78,6 +79,7 @@ func (s Server) config(stderr io.Writer) (conf app.Config, err error) {
 	return app.Config{
 		Guard:           guard,
 		HoldWebhooks:    s.WebhookHold,
+		ApplePushURL:    s.ApplePushURL,
 		CustomHeaders:   s.WebhookHeaders,
 		Listen:          s.Listen,
 		PublicURL:       s.PublicURL,

@@ -71,12 +71,19 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodPost, "/join/:slug", join)
 	handle(http.MethodGet, "/lost", showLost)
 	handle(http.MethodPost, "/lost", findCards)
-	const v1 = "/wallet/apple/v1"
-	handle(http.MethodPost, v1+"/devices/:device/registrations/:type/:serial", register)
-	handle(http.MethodDelete, v1+"/devices/:device/registrations/:type/:serial", unregister)
-	handle(http.MethodGet, v1+"/devices/:device/registrations/:type", changedPasses)
-	handle(http.MethodGet, v1+"/passes/:type/:serial", readPass)
-	handle(http.MethodPost, v1+"/log", logPasses)
+	phone := func(method, pattern string, h func(*visit) error) {
+		handle(method, "/wallet/apple/v1"+pattern, func(v *visit) error {
+			if err := h(v); err != nil {
+				v.Kernel.AnswerError(v.w, err)
+			}
+			return nil
+		})
+	}
+	phone(http.MethodPost, "/devices/:device/registrations/:type/:serial", register)
+	phone(http.MethodDelete, "/devices/:device/registrations/:type/:serial", unregister)
+	phone(http.MethodGet, "/devices/:device/registrations/:type", changedPasses)
+	phone(http.MethodGet, "/passes/:type/:serial", readPass)
+	phone(http.MethodPost, "/log", logPasses)
 }
 
 // IsForm reports whether a request may be for a form of a holder's page, which checks the

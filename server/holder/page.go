@@ -45,6 +45,7 @@ type cardView struct {
 	Ask           string     // path of the forms about the holder's data; empty: there are none
 	Asked         store.DataRequests
 	Push          string // path of the subscriptions of browsers; empty: there are none
+	Pass          string // path of the pass for Apple Wallet; empty: there is none
 }
 
 // prize is a prize with its state on the card.
@@ -100,6 +101,9 @@ func (v *visit) render(h *store.HolderCard, at string) error {
 	} else {
 		x.Ask, x.Asked = v.withLanguage(page+"/ask"), h.Asked
 		x.Push = page + "/push"
+		if h.HasPass {
+			x.Pass = page + "/card.pkpass"
+		}
 		x.Events, x.Manifest, x.Icon = page+"/events", v.withLanguage(page+"/manifest.webmanifest"), page+"/icon/180.png"
 	}
 	return v.html(http.StatusOK, "card", x, string(x.Style))

@@ -43,7 +43,7 @@ var ReadPass = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Read a pass again",
 	Callers: holder,
-	Codes:   codes{store.Unauthorized},
+	Codes:   codes{store.InvalidCredentials},
 	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Pass, error) { return heldPass(v, c) }),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
 		p, err := viewPass(c, heldPass)
@@ -90,7 +90,7 @@ var RegisterDevice = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Wake a phone when a pass changes",
 	Callers: holder,
-	Codes:   codes{store.Unauthorized},
+	Codes:   codes{store.InvalidCredentials},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.DeviceFields) (Registered, error) {
 		created, err := tx.RegisterDevice(c.Param("device"), c.Param("type"), c.Param("serial"), c.Param("token"), f)
 		return Registered{created}, err
@@ -103,7 +103,7 @@ var UnregisterDevice = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Leave a phone alone when a pass changes",
 	Callers: holder,
-	Codes:   codes{store.Unauthorized},
+	Codes:   codes{store.InvalidCredentials},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
 		return tx.UnregisterDevice(c.Param("device"), c.Param("type"), c.Param("serial"), c.Param("token"))
 	}),

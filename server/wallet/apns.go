@@ -99,7 +99,7 @@ func (s *Sender) wakePhone(ctx context.Context, client http.RoundTripper, passTy
 	req.Header.Set("Apns-Topic", passType)
 	resp, err := client.RoundTrip(req)
 	if err != nil {
-		return failed, 0, fmt.Errorf("Apple cannot be reached: %w", err)
+		return failed, 0, fmt.Errorf("the service cannot be reached: %w", err)
 	}
 	defer resp.Body.Close()
 	var answer struct {

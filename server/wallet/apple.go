@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
@@ -141,7 +142,14 @@ func (c Card) fields(f *apple.Fields) {
 	}
 	add(&f.Back, "notice", c.T("Note"), c.Notice(), "%@")
 	add(&f.Back, "ready", c.T("Ready"), strings.Join(face.Ready, "\n"), "")
-	add(&f.Back, "prize", c.T("Prize"), reached, c.T("%@ is ready."))
+	if face.Total > 0 {
+		// The field is there before a prize is ready, since a phone says nothing about a new one.
+		message := ""
+		if reached != "" {
+			message = c.T("%@ is ready.")
+		}
+		add(&f.Back, "prize", c.T("Prize"), cmp.Or(reached, "–"), message)
+	}
 	var ladder []string
 	for _, z := range c.Prizes {
 		ladder = append(ladder, c.PrizeName(z.Prize)+": "+c.T("{0} stamp|{0} stamps", z.Threshold))

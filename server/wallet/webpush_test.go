@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/app"
 	"punchcard/server/servertest"
 	"punchcard/server/wallet/wallettest"
 )
@@ -21,9 +22,9 @@ type shop struct {
 }
 
 // start serves a new demo shop whose clock stands still, with a card that has a prize for three stamps.
-func start(t *testing.T) *shop {
+func start(t *testing.T, options ...func(*app.Config)) *shop {
 	t.Helper()
-	s := &shop{Server: servertest.Start(t, servertest.Frozen), push: wallettest.NewPushService()}
+	s := &shop{Server: servertest.Start(t, append(options, servertest.Frozen)...), push: wallettest.NewPushService()}
 	t.Cleanup(s.push.Close)
 	program := s.Call("POST", "/programs", fields{"type": "standard", "name": "Coffee", "icon_key": "coffee", "total_stamps": 5}).Want(201).Str("id")
 	s.Call("POST", "/programs/"+program+"/prizes", fields{"name": "Espresso", "threshold": 3}).Want(201)

@@ -200,6 +200,12 @@ var notOnPages = map[string][]string{
 		"has the %s, which is not punchcard's", "is being restored", "has an older schema", // of files, at the start
 		"must be host names or addresses without a port, such as punchcard or 192.168.1.5, not %q", // of --allow-host
 	},
+	"phones and their wallets read it": {
+		"The shop has no passes for Apple Wallet.",
+		"This serial number and token are of no pass.",
+		"must be letters and digits",
+		"the body must be JSON with a pushToken",
+	},
 	"the browser is led to the page where it can be done": {
 		"Sign in first.",
 		"Give the code of your second factor first.",

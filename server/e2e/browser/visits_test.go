@@ -51,7 +51,11 @@ var visits = map[string][]visit{
 	"/c/:token/icon/:name":           {{not: "a picture"}},
 	"/c/:token/manifest.webmanifest": {{not: "a manifest"}},
 	"/c/:token/push":                 {{not: "a key"}},
+	"/c/:token/card.pkpass":          {{not: "a pass"}},
 	"/sw.js":                         {{not: "a script"}},
+
+	"/wallet/apple/v1/devices/:device/registrations/:type": {{not: "for phones"}},
+	"/wallet/apple/v1/passes/:type/:serial":                {{not: "for phones"}},
 
 	"/join/:slug": {
 		{public: true, of: []string{"slug"}},

@@ -1,0 +1,201 @@
+package wallet_test
+
+import (
+	"bytes"
+	"crypto/x509"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+	"punchcard/server/wallet/apple"
+	"punchcard/server/wallet/wallettest"
+	"punchcard/store"
+)
+
+const passType = "pass.com.example.card"
+
+// phone is an iPhone that has the pass of a card.
+type phone struct {
+	*shop
+	reader       wallettest.PassReader
+	pass         *wallettest.Pass
+	lastModified string
+	lastUpdated  string // of the last list
+}
+
+// startApple serves a shop that has set up Apple Wallet, and the service that wakes phones.
+func startApple(t *testing.T) (*phone, *wallettest.APNs) {
+	t.Helper()
+	authority, err := wallettest.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	apns := wallettest.NewAPNs()
+	t.Cleanup(apns.Close)
+	s := start(t, func(c *app.Config) {
+		c.PassIssuer, c.ApplePushURL, c.AppleRoots = authority.Certificate, apns.URL, apns.Roots
+	})
+	key, request, err := apple.NewRequest("Example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := authority.Issue(request, wallettest.Order{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shop := s.Row(store.KindShop, s.ShopID)
+	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
+		_, err := tx.SetAppleCertificate(shop, store.AppleWallet{
+			PassType: passType, Team: "TEAM000001", Organization: "Example", Certificate: certificate, Key: raw,
+			NotAfter: store.TimeOf(time.Now().AddDate(1, 0, 0)),
+		})
+		return err
+	})
+	roots := x509.NewCertPool()
+	roots.AddCert(authority.Root)
+	p := &phone{shop: s, reader: wallettest.PassReader{Roots: roots, AllowHTTP: true}}
+	p.take(s.Fetch("GET", s.page+"/card.pkpass", nil, nil))
+	return p, apns
+}
+
+// take reads the pass in an answer, and returns what the phone tells its owner.
+func (p *phone) take(r *servertest.Reply) (notices []string) {
+	p.T.Helper()
+	pass, err := p.reader.Read(r.Want(200).Body)
+	if err != nil {
+		p.T.Fatalf("the phone refuses the pass: %v", err)
+	}
+	if p.pass != nil {
+		notices = pass.Notices(p.pass, "en")
+	}
+	p.pass, p.lastModified = pass, r.Header.Get("Last-Modified")
+	return notices
+}
+
+// call makes a request of the web service that the pass names.
+func (p *phone) call(method, path, body string, headers ...string) *servertest.Reply {
+	p.T.Helper()
+	h := http.Header{"Authorization": {"ApplePass " + p.pass.Token}}
+	for i := 0; i+1 < len(headers); i += 2 {
+		h.Set(headers[i], headers[i+1])
+	}
+	return p.Fetch(method, p.pass.WebServiceURL+"/v1"+path, []byte(body), h)
+}
+
+// registration returns the path of a device's registration for the pass.
+func (p *phone) registration(device string) string {
+	return "/devices/" + device + "/registrations/" + passType + "/" + p.pass.Serial
+}
+
+// changed lists the passes of a device that have changed since the last list.
+func (p *phone) changed(device string) []string {
+	p.T.Helper()
+	r := p.call("GET", "/devices/"+device+"/registrations/"+passType+"?passesUpdatedSince="+p.lastUpdated, "")
+	if r.Status == http.StatusNoContent {
+		return nil
+	}
+	var list struct {
+		LastUpdated   string
+		SerialNumbers []string
+	}
+	r.Want(200).Decode(&list)
+	p.lastUpdated = list.LastUpdated
+	return list.SerialNumbers
+}
+
+// fetch reads the pass again.
+func (p *phone) fetch() *servertest.Reply {
+	p.T.Helper()
+	return p.call("GET", "/passes/"+passType+"/"+p.pass.Serial, "", "If-Modified-Since", p.lastModified)
+}
+
+// field returns a field of the pass.
+func (p *phone) field(key string) string {
+	for _, f := range p.pass.Fields("en") {
+		if f.Key == key {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// TestApplePass has a phone add a card, learn of its stamps and of its end, and forget it.
+func TestApplePass(t *testing.T) {
+	p, apns := startApple(t)
+	if p.pass.Style != "storeCard" || p.field("count") != "0/5" || p.field("holder") != "Ada" || p.pass.Voided {
+		t.Errorf("the pass has %v", p.pass.Fields("en"))
+	}
+	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`, "Authorization", "ApplePass x").Want(401)
+	p.call("POST", p.registration("phone"), `{"pushToken":"../x"}`).Want(400)
+	p.call("POST", p.registration("phone"), `{`).Want(400)
+	p.call("POST", strings.Replace(p.registration("phone"), passType, "pass.other", 1), `{"pushToken":"aa11"}`).Want(401)
+	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Want(201)
+	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Want(200)
+	p.call("POST", p.registration("tablet"), `{"pushToken":"bb22"}`).Want(201)
+	p.settle()
+	if len(apns.Woken) > 0 || p.fetch().Status != http.StatusNotModified {
+		t.Error("a pass that has not changed wakes phones, or is sent again")
+	}
+	p.lastUpdated = "0"
+	p.changed("phone")
+	if p.changed("stranger") != nil || p.changed("phone") != nil {
+		t.Error("passes without a change are listed")
+	}
+
+	apns.Fail(wallettest.APNsFailure{Status: 503}, wallettest.APNsFailure{Status: 429})
+	p.stamp(3)
+	p.Control("POST", "/clock", fields{"advance": "2h"})
+	p.settle()
+	if got := []string{servertest.Await(t, apns.Woken, "a push"), servertest.Await(t, apns.Woken, "a push")}; len(apns.Woken) > 0 ||
+		!slices.Contains(got, "aa11") || !slices.Contains(got, "bb22") {
+		t.Errorf("the phones that were woken are %q", got)
+	}
+	if got := p.changed("phone"); !slices.Equal(got, []string{p.pass.Serial}) {
+		t.Errorf("the passes that have changed are %q", got)
+	}
+	notices := p.take(p.fetch())
+	if p.field("count") != "3/5" || !slices.Equal(notices, []string{"Espresso is ready."}) {
+		t.Errorf("the phone says %q of the pass %v", notices, p.pass.Fields("en"))
+	}
+	if p.fetch().Status != http.StatusNotModified || p.changed("phone") != nil {
+		t.Error("the pass is sent or listed once more")
+	}
+	p.stamp(1)
+	if notices = p.take(p.fetch()); !slices.Equal(notices, []string{"You have 4/5 stamps."}) {
+		t.Errorf("the phone says %q of a stamp", notices)
+	}
+
+	apns.Fail(wallettest.APNsFailure{Status: 410, Reason: "Unregistered", Since: time.Now().AddDate(10, 0, 0).UnixMilli()})
+	p.stamp(1)
+	again := p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Status + p.call("POST", p.registration("tablet"), `{"pushToken":"bb22"}`).Status
+	if again != http.StatusOK+http.StatusCreated {
+		t.Error("of two phones, of which one has ended, not one was registered again")
+	}
+	p.take(p.fetch())
+	p.changed("phone")
+
+	p.Call("POST", "/cards/"+p.card+"/reissue", fields{}).Want(200)
+	p.settle()
+	if got := p.changed("phone"); !slices.Equal(got, []string{p.pass.Serial}) {
+		t.Errorf("after a reissue the passes that have changed are %q", got)
+	}
+	r := p.fetch()
+	p.take(r)
+	if !p.pass.Voided || p.field("holder") != "" || bytes.Contains(r.Body, []byte("Ada")) {
+		t.Errorf("the pass that has ended has %v", p.pass.Fields("en"))
+	}
+	if p.fetch().Status != http.StatusNotModified || p.changed("phone") != nil {
+		t.Error("the phone that has read the end is still known")
+	}
+	p.call("DELETE", p.registration("tablet"), "").Want(200)
+	p.call("DELETE", p.registration("tablet"), "").Want(200)
+	p.call("POST", "/log", `{"logs":["Ada's pass is broken"]}`).Want(200)
+}
