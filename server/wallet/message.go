@@ -58,10 +58,15 @@ func outcome(r result, err error) string {
 func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 	outcomes := map[int64]store.TargetOutcome{}
 	var mu sync.Mutex // guards outcomes
+	note := func(target int64, o store.TargetOutcome) {
+		mu.Lock()
+		defer mu.Unlock()
+		outcomes[target] = o
+	}
 	var sending sync.WaitGroup
 	for _, m := range messages {
 		if m.send == nil {
-			outcomes[m.target] = store.TargetOutcome{Told: store.Some(m.told)}
+			note(m.target, store.TargetOutcome{Told: store.Some(m.told)})
 			continue
 		}
 		if m.due > s.conf.Store.Now() {
@@ -81,9 +86,7 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 			case failed:
 				o.Wait = max(wait, s.conf.Backoff(m.attempts+1))
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			outcomes[m.target] = o
+			note(m.target, o)
 		})
 	}
 	sending.Wait()
