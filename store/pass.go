@@ -25,7 +25,9 @@ type Pass struct {
 	Changes  int64 // counter of its changes; 0: nobody has read it yet
 	Modified Time  // when it last changed, in whole seconds
 	Hash     []byte
-	unlisted bool // it has ended, and phones are kept that have read that
+	// Downloaded says that it was last downloaded from the card's page as it is now.
+	Downloaded bool
+	unlisted   bool // it has ended, and phones are kept that have read that
 }
 
 // ErrNoPass refuses a serial number or a token that no pass has, without saying which.
@@ -61,7 +63,10 @@ func (q *queries) openPass(serial, token string) (shop, root, generation int64, 
 	if !q.one(into(&shop), "SELECT shop_id FROM cards WHERE id=? AND root_id IS NULL", root) && q.failed == nil {
 		return 0, 0, 0, ErrNoPass
 	}
-	return shop, root, int64(extra), q.failed
+	if q.failed != nil {
+		return 0, 0, 0, q.failed
+	}
+	return shop, root, int64(extra), q.closing(shop).Refuse(false)
 }
 
 // passEnded is the condition that the pass of a generation of the chain c has ended.
@@ -84,7 +89,7 @@ func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
 	p.Token = string(v.s.seal(nil, kindPassToken, uint64(generation), root))
 	p.Wallet, _ = v.appleWallet(shop)
 	p.PublicURL, p.PageURL = v.publicURLOf(shop), v.pageURL(shop, root, generation)
-	v.one(into(&p.Changes, &p.Modified, &p.Hash), "SELECT id, modified_at, hash FROM apple_passes WHERE card_id=? AND generation=?",
+	v.one(into(&p.Changes, &p.Modified, &p.Hash, &p.Downloaded), "SELECT id, modified_at, hash, downloaded=id FROM apple_passes WHERE card_id=? AND generation=?",
 		root, generation)
 	return p, v.failed
 }
@@ -97,6 +102,7 @@ func (p *Pass) NeedsRefresh(hash []byte) bool { return !bytes.Equal(p.Hash, hash
 // else. It does nothing if somebody else has noted a change since p was read. A phone that has asked what
 // has changed since the pass ended is left alone from now on if it reads the pass.
 func (tx *Tx) RefreshPass(p Pass, hash []byte) (Pass, error) {
+	tx.requireOpen(p.ShopKey)
 	if tx.number("SELECT ifnull((SELECT id FROM apple_passes WHERE card_id=? AND generation=?), 0)", p.Root, p.Generation) != p.Changes {
 		return p, tx.failed
 	}

@@ -16,11 +16,12 @@ func (tx *Tx) openPassOf(passType, serial, token string) (shop, root, generation
 		if w, _ := tx.appleWallet(shop); w.PassType != passType || passType == "" {
 			err = ErrNoPass
 		}
+		tx.requireOpen(shop)
 	}
 	return shop, root, generation, err
 }
 
-// RegisterDevice has a phone woken when a pass changes. It reports whether the phone was not registered
+// RegisterDevice registers a phone for a pass: it is woken when the pass changes. RegisterDevice reports whether the phone was not registered
 // before. If the pass has changed since it was downloaded, the phone is woken at once.
 func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFields) (created bool, err error) {
 	shop, root, generation, err := tx.openPassOf(passType, serial, token)
@@ -47,7 +48,7 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 	return true, tx.failed
 }
 
-// UnregisterDevice leaves a phone alone that no longer has a pass, if it was registered.
+// UnregisterDevice ends the registration of a phone for a pass, if there is one.
 func (tx *Tx) UnregisterDevice(device, passType, serial, token string) error {
 	_, root, generation, err := tx.openPassOf(passType, serial, token)
 	if err != nil {

@@ -80,6 +80,7 @@ func (tx *Tx) Subscribe(token, language string, f PushFields) error {
 	if err != nil {
 		return err
 	}
+	tx.requireOpen(shop)
 	if tx.number(`SELECT count(*) FROM push_subscriptions WHERE card_id=? AND endpoint=? AND public_key=? AND auth=? AND notify=?
 		AND language=?`, root, f.Endpoint.V, f.key("p256dh"), f.key("auth"), f.Notify.V, language) > 0 {
 		return tx.failed // pages subscribe each time they are opened
@@ -97,10 +98,11 @@ func (tx *Tx) Subscribe(token, language string, f PushFields) error {
 
 // Unsubscribe ends the notices of a browser about the card of a page, if there are any.
 func (tx *Tx) Unsubscribe(token string, f PushEnd) error {
-	_, root, err := tx.chainByPageToken(token)
+	shop, root, err := tx.chainByPageToken(token)
 	if err != nil {
 		return err
 	}
+	tx.requireOpen(shop)
 	tx.exec("DELETE FROM push_subscriptions WHERE card_id=? AND endpoint=?", root, f.Endpoint.V)
 	tx.noteCopies(root)
 	return tx.failed

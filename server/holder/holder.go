@@ -73,7 +73,7 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodPost, "/lost", findCards)
 	phone := func(method, pattern string, h func(*visit) error) {
 		handle(method, "/wallet/apple/v1"+pattern, func(v *visit) error {
-			if err := h(v); err != nil {
+			if err := h(v); err != nil && kernel.RedirectMoved(v.w, v.r, err) != nil {
 				v.Kernel.AnswerError(v.w, err)
 			}
 			return nil

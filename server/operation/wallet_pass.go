@@ -24,7 +24,14 @@ var DownloadPass = declare(kernel.Operation{
 	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Pass, error) { return downloaded(v, c) }),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
 		p, err := viewPass(c, downloaded)
-		return func(tx *store.Tx) error { return tx.DownloadedPass(p, wallet.AppleHash(&p)) }, err
+		if err != nil {
+			return nil, err
+		}
+		hash := wallet.AppleHash(&p)
+		if p.Downloaded && !p.NeedsRefresh(hash) {
+			return nil, nil
+		}
+		return func(tx *store.Tx) error { return tx.DownloadedPass(p, hash) }, nil
 	}),
 })
 
@@ -84,11 +91,11 @@ type Registered struct {
 	Created bool `json:"created"`
 }
 
-// RegisterDevice has a phone woken when a pass changes.
+// RegisterDevice registers a phone for a pass: it is woken when the pass changes.
 var RegisterDevice = declare(kernel.Operation{
 	ID:      "registerDevice",
 	Group:   holderPage,
-	Title:   "Wake a phone when a pass changes",
+	Title:   "Register a phone for a pass",
 	Callers: holder,
 	Codes:   codes{store.InvalidCredentials},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.DeviceFields) (Registered, error) {
@@ -97,11 +104,11 @@ var RegisterDevice = declare(kernel.Operation{
 	}),
 })
 
-// UnregisterDevice leaves a phone alone that no longer has a pass.
+// UnregisterDevice ends the registration of a phone for a pass.
 var UnregisterDevice = declare(kernel.Operation{
 	ID:      "unregisterDevice",
 	Group:   holderPage,
-	Title:   "Leave a phone alone when a pass changes",
+	Title:   "End the registration of a phone for a pass",
 	Callers: holder,
 	Codes:   codes{store.InvalidCredentials},
 	Write: silent(func(tx *store.Tx, c *kernel.Call, _ struct{}) error {
