@@ -10,7 +10,7 @@ import (
 	"punchcard/server/operation"
 )
 
-// WalletGroup has the commands on wallets of phones, by the vendor.
+// WalletGroup groups the commands on wallets of phones by their vendor.
 type WalletGroup struct {
 	Apple Group `cmd:"" help:"Request and set the certificate for Apple Wallet, show its state, switch Apple Wallet off."`
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -67,7 +66,7 @@ func readPass(v *visit) error {
 	return v.pass(&p)
 }
 
-// register has a phone woken when a pass changes.
+// register registers a phone for a pass.
 func register(v *visit) error {
 	var body struct{ PushToken string }
 	if err := json.NewDecoder(http.MaxBytesReader(v.w, v.r.Body, kernel.SmallBody)).Decode(&body); err != nil {
@@ -87,7 +86,7 @@ func register(v *visit) error {
 	return nil
 }
 
-// unregister leaves a phone alone when a pass changes.
+// unregister ends the registration of a phone for a pass.
 func unregister(v *visit) error {
 	if _, err := run[kernel.None](v, operation.UnregisterDevice, v.phone()); err != nil {
 		return err
@@ -116,7 +115,7 @@ func changedPasses(v *visit) error {
 // logPasses notes how often phones complain. Their texts may name cards, so nothing keeps them.
 func logPasses(v *visit) error {
 	if !v.passLogs.Allow() {
-		v.w.Header().Set("Retry-After", strconv.Itoa(60))
+		v.w.Header().Set("Retry-After", "1")
 		v.w.WriteHeader(http.StatusTooManyRequests)
 		return nil
 	}

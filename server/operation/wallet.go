@@ -126,11 +126,11 @@ func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, k
 		if der == nil {
 			continue
 		}
-		key, perr := x509.ParsePKCS8PrivateKey(der)
+		key, perr := apple.ParseKey(der)
 		if perr != nil {
 			return w, perr
 		}
-		made, fault := apple.Check(file, key.(*rsa.PrivateKey), c.Now().Std(), cmp.Or(c.PassIssuer(), apple.WWDR()))
+		made, fault := apple.Check(file, key, c.Now().Std(), cmp.Or(c.PassIssuer(), apple.WWDR()))
 		if fault == nil {
 			return store.AppleWallet{
 				PassType:     made.PassType,

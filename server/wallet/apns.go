@@ -2,9 +2,7 @@ package wallet
 
 import (
 	"context"
-	"crypto/rsa"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"punchcard/server/wallet/apple"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -28,10 +27,13 @@ func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, erro
 		all, err = v.ApplePush(p.Root)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	var messages []message
 	for _, x := range all {
-		if err == nil {
-			x.Pass, err = s.refresh(x.Pass)
+		if x.Pass, err = s.refresh(x.Pass); err != nil {
+			return nil, err
 		}
 		changes := strconv.FormatInt(x.Changes, 10)
 		client, unusable := s.appleClient(x.Wallet)
@@ -47,9 +49,6 @@ func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, erro
 			}
 			messages = append(messages, m)
 		}
-	}
-	if err != nil {
-		return nil, err
 	}
 	return s.send(messages), nil
 }
@@ -70,23 +69,22 @@ func (s *Sender) refresh(p store.Pass) (store.Pass, error) {
 // appleClient returns a client that presents the certificate of a shop. It keeps the connections of each.
 func (s *Sender) appleClient(w store.AppleWallet) (http.RoundTripper, error) {
 	if have, ok := s.apple.Load(string(w.Certificate)); ok {
-		return have.(http.RoundTripper), nil
+		return have.(*http.Transport), nil
 	}
-	key, err := x509.ParsePKCS8PrivateKey(w.Key)
-	rsaKey, ok := key.(*rsa.PrivateKey)
-	if err != nil || !ok {
-		return nil, errors.New("the key of the certificate cannot be read")
+	key, err := apple.ParseKey(w.Key)
+	if err != nil {
+		return nil, err
 	}
 	t := &http.Transport{
 		TLSClientConfig: &tls.Config{
-			Certificates: []tls.Certificate{{Certificate: [][]byte{w.Certificate}, PrivateKey: rsaKey}},
+			Certificates: []tls.Certificate{{Certificate: [][]byte{w.Certificate}, PrivateKey: key}},
 			RootCAs:      s.conf.AppleRoots,
 		},
 		ForceAttemptHTTP2: true,
 		IdleConnTimeout:   10 * time.Minute,
 	}
 	have, _ := s.apple.LoadOrStore(string(w.Certificate), t)
-	return have.(http.RoundTripper), nil
+	return have.(*http.Transport), nil
 }
 
 // wakePhone sends a phone an empty push, after which it asks which of its passes have changed.

@@ -17,11 +17,14 @@ import (
 func ApplePass(p *store.Pass) apple.Pass {
 	base := applePass(p, web.Locales[0])
 	base.Texts = map[string]map[string]string{}
+	own := appleTexts(base)
 	for _, language := range web.Locales {
 		texts := map[string]string{}
 		translated := appleTexts(applePass(p, language))
-		for i, text := range appleTexts(base) {
-			texts[text] = translated[i]
+		for i, text := range own {
+			if text != "" {
+				texts[text] = translated[i]
+			}
 		}
 		base.Texts[language] = texts
 	}
@@ -49,9 +52,8 @@ func AppleHash(p *store.Pass) []byte {
 	raw, _ := json.Marshal(struct {
 		apple.Pass
 		Texts map[string]map[string]string
-		Logo  string
-		Strip int64
-	}{content, content.Texts, p.LogoHash.V, p.Card.StampsCount})
+		Look  apple.Look
+	}{content, content.Texts, appleLook(p)})
 	sum := sha256.Sum256(raw)
 	return sum[:]
 }

@@ -173,6 +173,11 @@ func TestApplePass(t *testing.T) {
 		t.Errorf("the phone says %q of a stamp", notices)
 	}
 
+	p.Call("PATCH", "/programs/"+p.program, fields{"brand_color_hex": "#00AA55"}).Want(200)
+	if notices = p.take(p.fetch()); notices != nil {
+		t.Errorf("the phone says %q of a colour", notices)
+	}
+
 	apns.Fail(wallettest.APNsFailure{Status: 410, Reason: "Unregistered", Since: time.Now().AddDate(10, 0, 0).UnixMilli()})
 	p.stamp(1)
 	again := p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Status + p.call("POST", p.registration("tablet"), `{"pushToken":"bb22"}`).Status
@@ -198,4 +203,16 @@ func TestApplePass(t *testing.T) {
 	p.call("DELETE", p.registration("tablet"), "").Want(200)
 	p.call("DELETE", p.registration("tablet"), "").Want(200)
 	p.call("POST", "/log", `{"logs":["Ada's pass is broken"]}`).Want(200)
+
+	p.beginMove()
+	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Want(503)
+}
+
+// beginMove begins to move the shop to another server.
+func (s *shop) beginMove() {
+	s.T.Helper()
+	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
+		_, err := tx.BeginMove(s.Row(store.KindShop, s.ShopID), "https://new.example.com")
+		return err
+	})
 }

@@ -1,9 +1,7 @@
 package wallet
 
 import (
-	"crypto/rsa"
 	"crypto/x509"
-	"errors"
 	"time"
 
 	"punchcard/server/wallet/apple"
@@ -23,14 +21,19 @@ func (s *Passes) File(p *store.Pass, logo func() ([]byte, error)) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	key, err := x509.ParsePKCS8PrivateKey(p.Wallet.Key)
+	key, err := apple.ParseKey(p.Wallet.Key)
 	if err != nil {
 		return nil, err
 	}
-	rsaKey, ok := key.(*rsa.PrivateKey)
-	if !ok {
-		return nil, errors.New("the key of the certificate is not RSA")
+	pictures, err := s.pictures.Pictures(appleLook(p), logo)
+	if err != nil {
+		return nil, err
 	}
+	return apple.File(ApplePass(p), pictures, apple.Signer{Certificate: certificate, Key: key, Intermediate: s.Issuer}, time.Now())
+}
+
+// appleLook returns how the pictures of a pass look. Those of a pass that has ended show nothing of the card.
+func appleLook(p *store.Pass) apple.Look {
 	look := apple.Look{
 		Brand:      p.Program.BrandColorHex,
 		OnBrand:    web.BlackOrWhite(p.Program.BrandColorHex),
@@ -39,15 +42,10 @@ func (s *Passes) File(p *store.Pass, logo func() ([]byte, error)) ([]byte, error
 		LogoHash:   p.LogoHash.V,
 		Stamps:     p.Card.StampsCount,
 		Total:      p.Program.TotalStamps.V,
+		Band:       p.Program.Type == store.ProgramDiscount,
 	}
-	if !p.Ended {
-		for _, z := range p.Prizes {
-			look.Prizes = append(look.Prizes, z.Threshold)
-		}
+	for _, z := range p.Prizes {
+		look.Prizes = append(look.Prizes, z.Threshold)
 	}
-	pictures, err := s.pictures.Pictures(look, logo)
-	if err != nil {
-		return nil, err
-	}
-	return apple.File(ApplePass(p), pictures, apple.Signer{Certificate: certificate, Key: rsaKey, Intermediate: s.Issuer}, time.Now())
+	return look
 }

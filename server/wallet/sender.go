@@ -41,7 +41,7 @@ const (
 type Sender struct {
 	conf     Config
 	key      func() *ecdsa.PrivateKey // by which push services recognise the server
-	apple    sync.Map                 // http.RoundTripper by the certificate that it presents
+	apple    sync.Map                 // *http.Transport by the certificate that it presents
 	wake     chan struct{}            // of capacity 1: a card may be due
 	stopping context.Context          // ends when Stop is called
 	stop     context.CancelFunc
@@ -95,6 +95,10 @@ func (s *Sender) Stop(ctx context.Context) {
 	defer release()
 	s.running.Wait()
 	s.cancel()
+	s.apple.Range(func(_, client any) bool {
+		client.(*http.Transport).CloseIdleConnections()
+		return true
+	})
 }
 
 // notify makes run read the queue.

@@ -18,6 +18,7 @@ type shop struct {
 	*servertest.Server
 	push       *wallettest.PushService
 	card, page string
+	program    string
 	key        string // of the server, in base64url
 }
 
@@ -30,7 +31,7 @@ func start(t *testing.T, options ...func(*app.Config)) *shop {
 	s.Call("POST", "/programs/"+program+"/prizes", fields{"name": "Espresso", "threshold": 3}).Want(201)
 	s.Call("POST", "/programs/"+program+"/publish", fields{}).Want(200)
 	card := s.Call("POST", "/programs/"+program+"/cards", fields{"holder_name": "Ada"}).Want(201)
-	s.card, s.page = card.Str("id"), s.CardPage(card.Str("install_url"))
+	s.program, s.card, s.page = program, card.Str("id"), s.CardPage(card.Str("install_url"))
 	s.key = s.Fetch("GET", s.page+"/push", nil, http.Header{}).Want(200).Str("public_key")
 	return s
 }
@@ -210,4 +211,16 @@ func TestSubscribe(t *testing.T) {
 	h := http.Header{"Content-Type": {"application/json"}, "Origin": {"https://other.example"}}
 	s.Fetch("POST", s.page+"/push", []byte(valid), h).Want(403)
 	s.Fetch("GET", s.page[:len(s.page)-1]+"/push", nil, http.Header{}).Want(404)
+}
+
+// TestSubscriptionWhileMoving checks that a browser is told to try again while its shop is copied to another file.
+func TestSubscriptionWhileMoving(t *testing.T) {
+	s := start(t)
+	s.beginMove()
+	b, err := s.push.Subscribe(s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.send("POST", b.JSON("all"), "en").Want(503)
+	s.send("DELETE", `{"endpoint":"https://push.example.com/1"}`, "en").Want(503)
 }

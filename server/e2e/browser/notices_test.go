@@ -17,7 +17,7 @@ import (
 	"punchcard/server/wallet/wallettest"
 )
 
-// subscribed has pages subscribe at a push service of a test: Chromium subscribes at a service of its maker
+// subscribed makes pages subscribe at a push service of a test: Chromium subscribes at a service of its maker
 // alone. The argument is the subscription as JSON.
 const subscribed = `(json) => {
 	let subscription = null;
@@ -75,7 +75,7 @@ func (b *tab) deliver(origin string, payload []byte) {
 	}))
 }
 
-// observeNotices has the tab report the notices that Chromium shows. A page cannot wait for one: where it asks for its
+// observeNotices makes the tab report the notices that Chromium shows. A page cannot wait for one: where it asks for its
 // notices while Chromium shows one, Chromium may forget that one.
 func (b *tab) observeNotices() {
 	b.t.Helper()

@@ -108,6 +108,18 @@ func Check(file []byte, key *rsa.PrivateKey, at time.Time, issuer *x509.Certific
 	return c, nil
 }
 
+// ParseKey returns the key of a certificate, PKCS #8.
+func ParseKey(der []byte) (*rsa.PrivateKey, error) {
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, err
+	}
+	if k, ok := key.(*rsa.PrivateKey); ok {
+		return k, nil
+	}
+	return nil, errors.New("the key is not RSA")
+}
+
 // parse returns the certificate in a file.
 func parse(file []byte) (*x509.Certificate, error) {
 	if block, _ := pem.Decode(file); block != nil {

@@ -23,8 +23,8 @@ const (
 	p12Time       = 5 * time.Second
 )
 
-// opening holds the file that is being opened. There is one at a time, since nothing can stop one whose encrypted part hides more
-// iterations.
+// opening is full while a file is opened. Files are opened one at a time: nothing can stop the opening of one whose encrypted part
+// hides more iterations.
 var opening = make(chan struct{}, 1)
 
 // IsP12 reports whether a file may have a key beside its certificate (PKCS #12).
