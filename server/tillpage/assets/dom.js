@@ -60,12 +60,14 @@ export function note(tone, text, ...more) {
 }
 
 // ask shows a dialog. fill(close) returns its contents; the promise is what close was
-// called with, undefined if the person closes the dialog.
+// called with, undefined if the person closes the dialog. The browser sends the event "close" only
+// when it draws the page again, which one that shows no page does not: close sends it at once,
+// and the second one changes nothing.
 export function ask(title, fill) {
   return new Promise((resolve) => {
     let result;
     const dialog = h("dialog.dialog", { "aria-labelledby": "dialog-title", onclose: () => (dialog.remove(), resolve(result)) });
-    const close = (value) => ((result = value), dialog.close());
+    const close = (value) => ((result = value), dialog.close(), dialog.dispatchEvent(new Event("close")));
     const x = h("button.button.quiet", { type: "button", "aria-label": t("Close"), onclick: () => close() }, icon("close"));
     dialog.append(h("header", null, h("h2", { id: "dialog-title" }, title), x), fill(close, dialog));
     document.body.append(dialog);
