@@ -233,7 +233,7 @@ func TestExportHasEveryColumn(t *testing.T) {
 		"cards": "shop_id root_id parent_id email_key cycle deleted_at code_generation expiry_noted install_hash install_expires_at live " +
 			"updated_at last_stamp_at lapsed client_reference opening_left import_id copies",
 		"contacts":     "card_id shop_id phone_key",
-		"programs":     "shop_id logo_hash",
+		"programs":     "shop_id logo_hash queue_after",
 		"prizes":       "",
 		"transactions": "shop_id cycle taken",
 		"locations":    "shop_id staff_pin",

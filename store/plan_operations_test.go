@@ -98,7 +98,10 @@ func runPasses(f *fixture) {
 			}
 		}
 		check(tx.PrunePasses(10))
+		check(tx.UpdateShop(f.a.Shop, ShopFields{Language: set("it")}, ""))
+		succeed(tx.QueuePasses(1))
 	})
+	f.reads(func(v *View) { check(v.HasChangedPrograms()) })
 }
 
 // runOperations runs each operation of the store at least once, lists with all their filters, so

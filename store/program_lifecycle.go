@@ -105,10 +105,10 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	tx.dropLogo(logo)
 	tx.exec("DELETE FROM enrolments WHERE program_id=?", p.key) // which gives up the address; the consents stay, as the cards do
 	tx.exec(deleteWebhooks+"program_id=?2 AND deleted_at IS NULL", tx.Now, p.key)
-	for _, root := range tx.keys("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND copies<>0", p.key) {
+	for _, root := range tx.keys("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND copies & ?", p.key, CopyBrowser) {
 		tx.endSubscriptions(root)
-		tx.cardChanged(root)
 	}
+	tx.programChanged(p.key)
 	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key)
 	tx.audit(shop, "program.delete", KindProgram, p.key, "")
 	tx.emit(pendingEvent{name: event.ProgramDeleted, shop: shop, program: p.key})

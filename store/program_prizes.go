@@ -120,6 +120,7 @@ func (tx *Tx) checkLadder(p program, prize Prize) error {
 func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64) (err error) {
 	tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key)
 	tx.bumpAuth() // programs are cached by epoch
+	tx.programChanged(p.key)
 	changed := p
 	changed.Prizes = tx.ladder(p.key)
 	tx.countLadder(&p, &changed)

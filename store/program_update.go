@@ -116,6 +116,7 @@ func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event
 	// Programs are cached by epoch. The key of a created one may become another's
 	// after a rollback.
 	tx.bumpAuth()
+	tx.programChanged(key)
 	tx.emit(pendingEvent{name: name, shop: a.Shop, program: key})
 	p, err := tx.program(a, tx.ID(KindProgram, key))
 	return p.ProgramDetail, err

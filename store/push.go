@@ -24,7 +24,51 @@ func (tx *Tx) queuePushes(root, copies int64) {
 	tx.AfterCommit(func() { wake(tx.s.pushesDue) })
 }
 
-// PushesDue returns a channel that receives when a card with copies has changed.
+// anyPass is the condition that a program has a card with a pass.
+const anyPass = " AND EXISTS (SELECT 1 FROM cards WHERE program_id=programs.id AND copies>1)"
+
+// programChanged notes that the passes of a program show something else. QueuePasses queues them, so that the
+// change takes as long with many passes as with none.
+func (tx *Tx) programChanged(program int64) {
+	tx.exec("UPDATE programs SET queue_after=0 WHERE id=?"+anyPass, program)
+	tx.AfterCommit(func() { wake(tx.s.pushesDue) })
+}
+
+// shopChanged does the same as programChanged for all programs of a shop.
+func (tx *Tx) shopChanged(shop int64) {
+	tx.exec("UPDATE programs SET queue_after=0 WHERE shop_id=?"+anyPass, shop)
+	tx.AfterCommit(func() { wake(tx.s.pushesDue) })
+}
+
+// changedPrograms are the programs whose passes are to be queued.
+const changedPrograms = " FROM programs WHERE queue_after IS NOT NULL AND " + ofOpenShop
+
+// HasChangedPrograms reports whether QueuePasses has something to do.
+func (v *View) HasChangedPrograms() (bool, error) {
+	return v.number("SELECT EXISTS (SELECT 1"+changedPrograms+")") > 0, v.failed
+}
+
+// QueuePasses queues the passes of the next n cards of a program that has changed. Browsers get no notice of that.
+func (tx *Tx) QueuePasses(n int) error {
+	var program, after int64
+	if !tx.one(into(&program, &after), "SELECT id, queue_after"+changedPrograms+" LIMIT 1") {
+		return tx.failed
+	}
+	type chain struct{ root, copies int64 }
+	next := collect(tx, func(r *rows) chain { return chain{r.int(), r.int()} },
+		"SELECT id, copies FROM cards WHERE program_id=? AND copies>1 AND id>? ORDER BY id LIMIT ?", program, after, n)
+	for _, c := range next {
+		tx.queuePushes(c.root, c.copies&^CopyBrowser)
+	}
+	position := Null[int64]{}
+	if len(next) == n {
+		position = Some(next[n-1].root)
+	}
+	tx.exec("UPDATE programs SET queue_after=? WHERE id=?", position, program)
+	return tx.failed
+}
+
+// PushesDue returns a channel that receives when a card with copies or a program has changed.
 func (s *Store) PushesDue() <-chan struct{} { return s.pushesDue }
 
 // Push is a card whose copies are to be brought up to date.

@@ -184,9 +184,11 @@ CREATE TABLE programs (
   deleted_at                INTEGER,
   max_stamps_per_day        INTEGER,      -- that a chain may be given on a day of the shop's calendar; set by operators
   logo_hash                 TEXT,         -- of logos; null: none was uploaded
-  welcome_stamps            INTEGER NOT NULL DEFAULT 0 -- opening_stamps of new cards, imported ones left out; set by operators
+  welcome_stamps            INTEGER NOT NULL DEFAULT 0, -- opening_stamps of new cards, imported ones left out; set by operators
+  queue_after               INTEGER       -- the program has changed: passes of cards after this key are to be queued in pushes; null: none
 ) STRICT;
 CREATE INDEX programs_shop ON programs (shop_id);
+CREATE INDEX programs_queue ON programs (queue_after) WHERE queue_after IS NOT NULL;
 CREATE INDEX programs_logo ON programs (logo_hash) WHERE logo_hash IS NOT NULL;
 
 -- How the customers of a shop make cards of a program themselves, by the form at
@@ -303,6 +305,7 @@ CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
 CREATE INDEX cards_import ON cards (import_id) WHERE import_id IS NOT NULL;
+CREATE INDEX cards_passes ON cards (program_id) WHERE copies > 1; -- those with a copy that is no browser
 CREATE INDEX cards_forget ON cards (shop_id, ifnull(current_value, 0) > 0, last_seen_day) WHERE root_id IS NULL AND deleted_at IS NULL AND (last_seen_day > 0 OR live = 0 OR current_value IS NOT NULL);
 
 -- What a shop knows about the holder of a chain beside what the cards have. Erasing the chain

@@ -199,6 +199,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 			Null[Time]{tx.Now, !changed.APIAddon}, key)
 	}
 	tx.bumpAuth()
+	tx.shopChanged(key)
 	if changed.Timezone != old.Timezone {
 		tx.recountLocal(nil, " WHERE p.shop_id=?", key)
 		tx.fillLastSeen(nil, " WHERE p.shop_id=?", key)

@@ -172,8 +172,15 @@ func TestApplePass(t *testing.T) {
 	if notices = p.take(p.fetch()); !slices.Equal(notices, []string{"You have 4/5 stamps."}) {
 		t.Errorf("the phone says %q of a stamp", notices)
 	}
+	servertest.Await(t, apns.Woken, "a push")
+	servertest.Await(t, apns.Woken, "a push")
 
 	p.Call("PATCH", "/programs/"+p.program, fields{"brand_color_hex": "#00AA55"}).Want(200)
+	p.settle()
+	woken := []string{servertest.Await(t, apns.Woken, "a push"), servertest.Await(t, apns.Woken, "a push")}
+	if slices.Sort(woken); !slices.Equal(woken, []string{"aa11", "bb22"}) {
+		t.Errorf("a change of the program wakes %q", woken)
+	}
 	if notices = p.take(p.fetch()); notices != nil {
 		t.Errorf("the phone says %q of a colour", notices)
 	}

@@ -35,6 +35,7 @@ const (
 	workers      = 64               // cards of which copies are brought up to date at once
 	timeout      = 10 * time.Second // of a request to a push service
 	scanInterval = time.Minute      // maximum time between readings of the clock and the queue
+	sliceCards   = 500              // of a program that has changed are queued in one write, after which tills have their turn
 )
 
 // Sender brings the copies of cards up to date. It cannot be started again after Stop.
@@ -122,6 +123,9 @@ func (s *Sender) run() {
 		case <-due.C:
 		}
 		_, wait := s.begin()
+		if s.queuePasses() {
+			wait = 0
+		}
 		due.Reset(min(scanInterval, max(time.Millisecond, wait)))
 	}
 }
@@ -169,12 +173,38 @@ func (s *Sender) begin() (begun int, wait time.Duration) {
 	return begun, scanInterval
 }
 
+// queuePasses queues the passes of some cards of a program that has changed, if there is one, unless all
+// workers are busy: so the changes of other cards do not wait behind all of them. It reports whether it did.
+func (s *Sender) queuePasses() bool {
+	s.mu.Lock()
+	busy := len(s.inFlight) == workers || s.stopping.Err() != nil
+	s.mu.Unlock()
+	if busy {
+		return false
+	}
+	changed := false
+	err := s.conf.Store.View(0, func(v *store.View) (err error) {
+		changed, err = v.HasChangedPrograms()
+		return err
+	})
+	if changed && err == nil {
+		err = s.conf.Store.Write(s.stopping, store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+			return tx.QueuePasses(sliceCards)
+		}})
+	}
+	if err != nil && !errors.Is(err, store.ErrClosed) && s.stopping.Err() == nil {
+		s.conf.Log.Error("the passes of a program that has changed cannot be queued", "error", err)
+	}
+	return changed && err == nil
+}
+
 // Settle makes all attempts that are due by the store's clock, and waits for their ends.
 func (s *Sender) Settle() {
 	for {
 		begun, _ := s.begin()
+		queued := s.queuePasses()
 		s.mu.Lock()
-		idle := len(s.inFlight) == 0 && begun == 0
+		idle := len(s.inFlight) == 0 && begun == 0 && !queued
 		for len(s.inFlight) > 0 {
 			s.ended.Wait()
 		}

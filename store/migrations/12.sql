@@ -144,6 +144,9 @@ ALTER TABLE staff DROP COLUMN location_id;
 CREATE INDEX staff_shop ON staff (shop_id, name);
 
 ALTER TABLE cards ADD COLUMN copies INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX cards_passes ON cards (program_id) WHERE copies > 1;
+ALTER TABLE programs ADD COLUMN queue_after INTEGER;
+CREATE INDEX programs_queue ON programs (queue_after) WHERE queue_after IS NOT NULL;
 CREATE TABLE push_subscriptions (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   card_id    INTEGER NOT NULL REFERENCES cards,

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"slices"
+	"testing"
+)
+
+// pass has a card of a program with a pass for Apple Wallet, and returns the key of the card.
+func (f *fixture) pass(program string) (root int64) {
+	f.t.Helper()
+	root = f.key(KindCard, f.cardWith(program, CardFields{}))
+	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
+	f.must(func(tx *Tx) error { return tx.DownloadedPass(p, []byte("what it shows")) })
+	return root
+}
+
+// TestQueuePasses checks which changes have the passes of a program queued, in slices, that the file is closed
+// between two of them and the program changes again, and that browsers get no notice.
+func TestQueuePasses(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	f := reopen(t, path, Options{Serve: true})
+	f.a = f.shop(ShopFields{})
+	location := f.location()
+	program := f.program(stamps("Coffee"))
+	prize := must(f, func(tx *Tx) (Prize, error) {
+		return tx.AddPrize(f.a, program, PrizeFields{Name: set("Espresso"), Threshold: set(int64(3))})
+	})
+	var want []int64
+	for range 5 {
+		want = append(want, f.pass(program))
+	}
+	f.subscribeTo(f.pageToken(want[0], 0), "https://push.invalid/1")
+	f.subscribeTo(f.pageToken(f.key(KindCard, f.cardWith(program, CardFields{})), 0), "https://push.invalid/1")
+	f.cardWith(program, CardFields{})
+	f.pass(f.program(stamps("Tea")))
+	// queued empties the queue, has slices of two cards queued until there are no more, and returns the
+	// cards in the queue.
+	queued := func() (roots []int64) {
+		t.Helper()
+		f.sql("DELETE FROM pushes")
+		for view(f, (*View).HasChangedPrograms) {
+			f.must(func(tx *Tx) error { return tx.QueuePasses(2) })
+		}
+		for _, p := range f.pushes() {
+			if p.Copy == CopyBrowser {
+				t.Errorf("a browser of the card %d gets a notice", p.Root)
+			}
+			roots = append(roots, p.Root)
+		}
+		slices.Sort(roots)
+		return roots
+	}
+	if got := queued(); got != nil {
+		t.Errorf("without a change %d are queued", got)
+	}
+	name := func(s string) ProgramFields { return ProgramFields{Name: set(s)} }
+	for what, change := range map[string]func(tx *Tx) error{
+		"text":  func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, name("Espresso"))) },
+		"pause": func(tx *Tx) error { return errorOf(tx.ProgramAction(f.a, program, Suspend)) },
+		"prize": func(tx *Tx) error {
+			return errorOf(tx.UpdatePrize(f.a, program, prize.ID, PrizeFields{Name: set("Cappuccino")}))
+		},
+		"logo": func(tx *Tx) error {
+			l := NewLogo([]byte("a picture"))
+			return errorOf(tx.SetProgramLogo(f.a.Shop, program, &l))
+		},
+		"location": func(tx *Tx) error {
+			return errorOf(tx.UpdateLocation(f.a, location, LocationPatch{Name: set("Centrale")}))
+		},
+		"shop": func(tx *Tx) error { return errorOf(tx.UpdateShop(f.a.Shop, ShopFields{Name: set("Bar")}, "")) },
+	} {
+		f.must(change)
+		got := queued()
+		if what == "shop" || what == "location" {
+			if len(got) != 6 {
+				t.Errorf("%s: of all programs %d are queued, want 6", what, got)
+			}
+		} else if !slices.Equal(got, want) {
+			t.Errorf("%s: %d are queued, want %d", what, got, want)
+		}
+	}
+
+	f.must(func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, name("Ristretto"))) })
+	f.sql("DELETE FROM pushes")
+	f.must(func(tx *Tx) error { return tx.QueuePasses(2) })
+	f.Close()
+	a := f.a
+	f = reopen(t, path, Options{Serve: true})
+	f.a = a
+	if n := len(f.pushes()); n != 2 {
+		t.Errorf("of two slices before the end of the process %d are queued, want 2", n)
+	}
+	if got := queued(); !slices.Equal(got, want[2:]) {
+		t.Errorf("after it %d are queued, want the others, %d", got, want[2:])
+	}
+
+	f.must(func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, name("Lungo"))) })
+	f.must(func(tx *Tx) error { return tx.QueuePasses(2) })
+	f.must(func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, name("Doppio"))) })
+	if got := queued(); !slices.Equal(got, want) {
+		t.Errorf("after a change between two slices %d are queued, want %d", got, want)
+	}
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, program) })
+	if got := queued(); !slices.Equal(got, want) {
+		t.Errorf("after the program was deleted %d are queued, want %d", got, want)
+	}
+	f.checkFile()
+}
