@@ -16,6 +16,9 @@ type AppleWallet struct {
 	NotAfter     Time   // when the certificate ends
 }
 
+// Ended reports whether the certificate has ended: phones refuse what is signed with it.
+func (w AppleWallet) Ended(at Time) bool { return w.NotAfter < at }
+
 // AppleWallet returns the certificate of a shop that is in use, also if it has ended; found is false if there is none.
 func (v *View) AppleWallet(shop int64) (w AppleWallet, found bool, err error) {
 	w, found = v.appleWallet(shop)

@@ -14,7 +14,7 @@ type HolderCard struct {
 	PrizeTexts    map[string]Localized
 	Addresses     []Address // of Card.Locations, of the first maxAddresses
 	Asked         DataRequests
-	HasPass       bool // the shop makes passes for Apple Wallet
+	HasPass       bool // the shop makes passes for Apple Wallet; its certificate has not ended
 }
 
 // Localized has the translations of a name and a description, by language.
@@ -129,7 +129,7 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	h.PageToken, h.Code, h.ShortCode = v.s.pageToken(root, chain.generation), v.s.cardCode(root, chain.generation), chain.shortCode.V
 	h.Shop = v.shop(shop)
 	h.Asked = v.dataRequests(root)
-	h.HasPass = v.number("SELECT EXISTS (SELECT 1 FROM apple_wallets WHERE shop_id=? AND pass_type IS NOT NULL)", shop) > 0
+	h.HasPass = v.number("SELECT EXISTS (SELECT 1 FROM apple_wallets WHERE shop_id=? AND not_after>=?)", shop, v.Now) > 0
 	h.LogoHash, h.Texts, h.PrizeTexts = v.programTexts(chain.program)
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
 		a := Address{Name: l.Name}

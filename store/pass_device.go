@@ -68,9 +68,10 @@ type ChangedPasses struct {
 	SerialNumbers []string `json:"serialNumbers"`
 }
 
-// passesOfDevice are the passes of a type that the phone ?1 has: x is its registration.
+// passesOfDevice are the passes of the type ?2 that the phone ?1 has: x is its registration. None can be read at the time ?3 if the
+// certificate of the shop has ended.
 const passesOfDevice = ` FROM apple_devices x JOIN apple_passes p ON p.card_id=x.card_id AND p.generation=x.generation
-	JOIN apple_wallets w ON w.shop_id=x.shop_id WHERE x.device=?1 AND w.pass_type=?2`
+	JOIN apple_wallets w ON w.shop_id=x.shop_id WHERE x.device=?1 AND w.pass_type=?2 AND w.not_after>=?3`
 
 // PassesOfDevice returns the passes of a type that a phone has and that have changed since it got an
 // answer with a LastUpdated. An empty one, and one that no answer had, is that of a phone that knows nothing.
@@ -81,7 +82,7 @@ func (v *View) PassesOfDevice(device, passType, since string) (c ChangedPasses, 
 		after = 0
 	}
 	last := after
-	for r := range v.each("SELECT p.id, x.card_id, x.generation"+passesOfDevice+" AND p.id>?3", device, passType, after) {
+	for r := range v.each("SELECT p.id, x.card_id, x.generation"+passesOfDevice+" AND p.id>?4", device, passType, v.Now, after) {
 		var changes, root, generation int64
 		r.scan(&changes, &root, &generation)
 		last = max(last, changes)

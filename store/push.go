@@ -103,6 +103,7 @@ var targetTables = map[int64]string{CopyBrowser: "push_subscriptions", CopyApple
 type TargetOutcome struct {
 	Told Null[string]  // what it knows now; null: it does not know what has changed
 	Gone bool          // it has ended
+	Held bool          // it cannot be told at present, which is no failure
 	Wait time.Duration // until the next attempt, if it was not told
 	Says string        // what came of it, for people; empty: nothing was sent
 }
@@ -126,6 +127,8 @@ func (tx *Tx) RecordPush(o PushOutcome) error {
 			tx.exec("DELETE FROM "+table+" WHERE id=?", key)
 		case t.Told.Valid:
 			tx.exec("UPDATE "+table+" SET told=?, attempts=0, due_at=0 WHERE id=?", t.Told.V, key)
+		case t.Held:
+			tx.exec("UPDATE "+table+" SET attempts=max(attempts, 1), due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
 		default:
 			tx.exec("UPDATE "+table+" SET attempts=attempts+1, due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
 			tx.exec("UPDATE "+table+" SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, tx.Limits.DeliveryAttempts)

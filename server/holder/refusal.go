@@ -44,6 +44,8 @@ func (v *visit) refuse(err error) {
 		x.Message = v.T("The form is not complete. Open your link again and press one of its buttons.")
 	case store.Unauthorized:
 		x.Message = v.T("Open your link again and press the button there.")
+	case store.Unavailable:
+		x.Message = v.Refused(e.Message, x.RequestID)
 	default:
 		x.Message = v.T("Something went wrong on our side. Try again in a minute.")
 	}

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"crypto/subtle"
+	"time"
 
 	"punchcard/server/kernel"
 	"punchcard/server/wallet"
@@ -14,13 +15,28 @@ import (
 // errNoWallet refuses the passes of a shop that has not set up Apple Wallet.
 var errNoWallet = kernel.Refuse(store.NotFound, "The shop has no passes for Apple Wallet.")
 
+// errCertificateEnded refuses passes that no phone would accept. A phone asks again later.
+var errCertificateEnded = &store.Error{
+	Code:       store.Unavailable,
+	Message:    "The shop cannot make passes for Apple Wallet at present: its certificate has ended.",
+	RetryAfter: time.Hour,
+}
+
+// certificateEnd returns a refusal if the certificate of a pass has ended.
+func certificateEnd(p store.Pass, c *kernel.Call) error {
+	if p.Wallet.Ended(c.Now()) {
+		return errCertificateEnded
+	}
+	return nil
+}
+
 // DownloadPass returns the pass of a card for Apple Wallet.
 var DownloadPass = declare(kernel.Operation{
 	ID:      "downloadPass",
 	Group:   holderPage,
 	Title:   "Add a card to Apple Wallet",
 	Callers: holder,
-	Codes:   codes{store.NotFound, store.Gone},
+	Codes:   codes{store.NotFound, store.Gone, store.Unavailable},
 	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Pass, error) { return downloaded(v, c) }),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
 		p, err := viewPass(c, downloaded)
@@ -38,10 +54,13 @@ var DownloadPass = declare(kernel.Operation{
 // downloaded reads the pass of a card's page.
 func downloaded(v *store.View, c *kernel.Call) (store.Pass, error) {
 	p, err := v.PassOfPage(c.Param("token"))
-	if err == nil && p.Wallet.Certificate == nil {
-		err = errNoWallet
+	switch {
+	case err != nil:
+		return p, err
+	case p.Wallet.Certificate == nil:
+		return p, errNoWallet
 	}
-	return p, err
+	return p, certificateEnd(p, c)
 }
 
 // ReadPass returns a pass as it is now to a phone that has it.
@@ -50,7 +69,7 @@ var ReadPass = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Read a pass again",
 	Callers: holder,
-	Codes:   codes{store.InvalidCredentials},
+	Codes:   codes{store.InvalidCredentials, store.Unavailable},
 	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Pass, error) { return heldPass(v, c) }),
 	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
 		p, err := viewPass(c, heldPass)
@@ -73,6 +92,9 @@ func heldPass(v *store.View, c *kernel.Call) (store.Pass, error) {
 	p, err := v.PassBySerial(c.Param("serial"), c.Param("token"))
 	if err == nil && subtle.ConstantTimeCompare([]byte(p.Wallet.PassType), []byte(c.Param("type"))) == 0 {
 		err = store.ErrNoPass
+	}
+	if err == nil {
+		err = certificateEnd(p, c)
 	}
 	return p, err
 }

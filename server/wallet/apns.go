@@ -39,6 +39,7 @@ func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, erro
 		client, unusable := s.appleClient(x.Wallet)
 		for _, phone := range x.Phones {
 			m := message{target: phone.Key, told: changes, attempts: phone.Attempts, due: phone.Due, host: "Apple"}
+			m.held = x.Wallet.Ended(s.conf.Store.Now())
 			if phone.Told != changes && x.Wallet.Certificate != nil {
 				m.send = func(ctx context.Context) (result, time.Duration, error) {
 					if unusable != nil {

@@ -209,10 +209,51 @@ func TestApplePass(t *testing.T) {
 	}
 	p.call("DELETE", p.registration("tablet"), "").Want(200)
 	p.call("DELETE", p.registration("tablet"), "").Want(200)
+	p.end(apns)
 	p.call("POST", "/log", `{"logs":["Ada's pass is broken"]}`).Want(200)
 
 	p.beginMove()
 	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Want(503)
+}
+
+// end checks what the page and a phone with the pass of another card get while the certificate has ended, and that the phone is woken
+// once there is a new one.
+func (p *phone) end(apns *wallettest.APNs) {
+	p.T.Helper()
+	card := p.Call("POST", "/programs/"+p.program+"/cards", fields{}).Want(201)
+	p.card, p.page, p.pass, p.lastUpdated = card.Str("id"), p.CardPage(card.Str("install_url")), nil, "0"
+	const button = "Add to Apple Wallet"
+	if page := p.Fetch("GET", p.page+"?lang=en", nil, nil).Want(200); !bytes.Contains(page.Body, []byte(button)) {
+		p.T.Error("the page has no button")
+	}
+	p.take(p.Fetch("GET", p.page+"/card.pkpass", nil, nil))
+	p.call("POST", p.registration("watch"), `{"pushToken":"cc33"}`).Want(201)
+	for len(apns.Woken) > 0 {
+		<-apns.Woken
+	}
+	p.SQL("UPDATE apple_wallets SET not_after=not_after-40*365*86400000")
+	if page := p.Fetch("GET", p.page+"?lang=en", nil, nil).Want(200); bytes.Contains(page.Body, []byte(button)) {
+		p.T.Error("the page has a button though the certificate has ended")
+	}
+	r := p.Fetch("GET", p.page+"/card.pkpass?lang=en", nil, http.Header{"Accept": {"text/html"}}).Want(503)
+	if !bytes.Contains(r.Body, []byte("cannot add cards to Apple Wallet at present")) || r.Header.Get("Retry-After") == "" {
+		p.T.Errorf("the download says %s", r.Body)
+	}
+	p.stamp(1)
+	p.Control("POST", "/clock", fields{"advance": "3d"})
+	if p.changed("watch") != nil || p.fetch().Want(503).Header.Get("Retry-After") != "3600" || len(apns.Woken) > 0 {
+		p.T.Error("a phone is woken, or told of a pass that it cannot read")
+	}
+	p.call("POST", p.registration("phone"), `{"pushToken":"dd44"}`).Want(201)
+	p.SQL("UPDATE apple_wallets SET not_after=not_after+40*365*86400000")
+	p.Control("POST", "/clock", fields{"advance": "2h"})
+	if got := servertest.Await(p.T, apns.Woken, "a push") + servertest.Await(p.T, apns.Woken, "a push"); !strings.Contains(got, "cc33") {
+		p.T.Errorf("after a renewal %q were woken", got)
+	}
+	if got := p.changed("watch"); !slices.Equal(got, []string{p.pass.Serial}) {
+		p.T.Errorf("after a renewal %q have changed", got)
+	}
+	p.take(p.fetch())
 }
 
 // beginMove begins to move the shop to another server.

@@ -11,6 +11,9 @@ import (
 	"punchcard/store"
 )
 
+// heldWait is the time until a message that cannot be sent at present is looked at again.
+const heldWait = time.Hour
+
 // message is what a target, a browser or a phone, is to be told about a card.
 type message struct {
 	target   int64      // its key
@@ -18,6 +21,7 @@ type message struct {
 	attempts int        // in a row that failed
 	due      store.Time // before which no attempt is made
 	host     string     // to which it is sent, for the log
+	held     bool       // nothing can be sent at present
 	// send sends it. nil: the target need not be told. wait is what the receiver asks for before the next attempt.
 	send func(ctx context.Context) (r result, wait time.Duration, err error)
 }
@@ -70,6 +74,10 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 			continue
 		}
 		if m.due > s.conf.Store.Now() {
+			continue
+		}
+		if m.held {
+			note(m.target, store.TargetOutcome{Held: true, Wait: heldWait, Says: "held"})
 			continue
 		}
 		sending.Go(func() {

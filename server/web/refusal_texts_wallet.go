@@ -5,6 +5,8 @@ var walletRefusals = []refusal{
 	{"Phones keep the public URL for ever, and they cannot open that of this shop: it needs https and a name on the internet. Set " +
 		"--public-url of the server or of the shop first.",
 		"Phones cannot open the address of this shop, and they would keep it for ever. It needs https and a name on the internet first."},
+	{"The shop cannot make passes for Apple Wallet at present: its certificate has ended.",
+		"The shop cannot add cards to Apple Wallet at present. The page of your card works as before."},
 	{"There is no certificate request. Make one first, and give the certificate that Apple makes of it.",
 		"Make the request first. Then give the certificate that Apple makes of it."},
 	{"must be the .cer file that Apple has made, as it was downloaded",
