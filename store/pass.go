@@ -123,8 +123,8 @@ func (tx *Tx) writePass(p Pass) int64 {
 	if p.Ended || p.Changes == 0 {
 		end = Some(tx.Now.Add(passKept))
 	}
-	key := tx.insert(`INSERT OR REPLACE INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded, delete_at)
-		VALUES (?,?,?,?,?,?,?)`, p.Root, p.ShopKey, p.Generation, p.Hash, p.Modified, downloaded, end)
+	key := tx.insert(`INSERT OR REPLACE INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded, delete_at, program_id)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, program_id FROM cards WHERE id=?1`, p.Root, p.ShopKey, p.Generation, p.Hash, p.Modified, downloaded, end)
 	tx.noteCopies(p.Root)
 	return key
 }

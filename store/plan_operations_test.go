@@ -77,10 +77,13 @@ func runPasses(f *fixture) {
 		for _, device := range []string{"one", "one", "two"} {
 			register(tx, device)
 		}
+		check(tx.TestPush(f.a.Shop, card))
 		succeed(tx.UnregisterDevice("two", passType, p.Serial, p.Token))
 		check(tx.ReissueCard(f.a, card, ReissueFields{}))
 	})
 	f.reads(func(v *View) {
+		check(v.CopiesByProgram(f.a.Shop))
+		check(v.SentPushes(f.a.Shop))
 		check(v.HasEndedPasses("one"))
 		check(v.PassesOfDevice("one", passType, ""))
 		check(v.ApplePush(root))

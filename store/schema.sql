@@ -738,9 +738,12 @@ CREATE TABLE push_subscriptions (
   attempts   INTEGER NOT NULL DEFAULT 0,  -- in a row that failed
   due_at     INTEGER NOT NULL DEFAULT 0,  -- before which none is made
   outcome    TEXT,                        -- of the last attempt; null: none was made
-  outcome_at INTEGER
+  outcome_at INTEGER,
+  program_id INTEGER NOT NULL REFERENCES programs
 ) STRICT;
 CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
+CREATE INDEX push_subscriptions_program ON push_subscriptions (program_id);
+CREATE INDEX push_subscriptions_outcome ON push_subscriptions (shop_id, outcome_at);
 
 -- Cards that have changed and are to be shown where a copy of them is. Changes of one card collapse.
 CREATE TABLE pushes (
@@ -765,9 +768,11 @@ CREATE TABLE apple_passes (
   modified_at INTEGER NOT NULL,           -- whole seconds, more with each change
   downloaded  INTEGER NOT NULL,           -- id when it was last downloaded from the card's page; 0: never
   delete_at   INTEGER,                    -- it has ended, or no phone has it; null: a phone has it
+  program_id  INTEGER NOT NULL REFERENCES programs,
   UNIQUE (card_id, generation)
 ) STRICT;
 CREATE INDEX apple_passes_delete ON apple_passes (delete_at) WHERE delete_at IS NOT NULL;
+CREATE INDEX apple_passes_program ON apple_passes (program_id) WHERE delete_at IS NULL;
 
 -- Phones that Apple is asked to wake when a pass changes.
 CREATE TABLE apple_devices (
@@ -787,6 +792,7 @@ CREATE TABLE apple_devices (
 ) STRICT;
 CREATE UNIQUE INDEX apple_devices_pass ON apple_devices (card_id, generation, device);
 CREATE INDEX apple_devices_device ON apple_devices (device);
+CREATE INDEX apple_devices_outcome ON apple_devices (shop_id, outcome_at);
 -- What shops have set up for Apple Wallet. The request for the next certificate waits beside the certificate in use.
 CREATE TABLE apple_wallets (
   shop_id         INTEGER PRIMARY KEY REFERENCES shops,

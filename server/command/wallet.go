@@ -12,6 +12,7 @@ import (
 
 // WalletGroup groups the commands on wallets of phones by their vendor.
 type WalletGroup struct {
+	Group
 	Apple Group `cmd:"" help:"Request and set the certificate for Apple Wallet, show its state, switch Apple Wallet off."`
 }
 
@@ -21,6 +22,28 @@ var appleColumns = []string{
 
 // walletBindings are the commands on wallets.
 var walletBindings = []binding{
+	{
+		path:    "wallet status",
+		help:    "Count by program the passes that are on phones, and the browsers that show notices.",
+		op:      operation.CountCopies,
+		columns: []string{"program=program_name", "Apple Wallet=apple_passes", "browsers"},
+	},
+	{
+		path: "wallet pushes",
+		help: "Print what came of the last push to each browser and phone, newest first, at most 50.",
+		op:   operation.ListSentPushes,
+		columns: []string{
+			"at", "card=card_id", "name=holder_name", "program=program_name", "to=target", "service", "state", "status", "again=next_attempt_at",
+		},
+	},
+	{
+		path:    "wallet test",
+		help:    "Send a test push to the browsers and phones of a card. Browsers show a notice that says so; phones show nothing.",
+		op:      operation.SendTestPush,
+		args:    []argument{cardArg},
+		columns: []string{"browsers", "phones"},
+		asList:  true,
+	},
 	{
 		path: "wallet apple request",
 		help: "Print the certificate request that Apple makes a certificate of: the one that waits, or else a new one. A certificate in use " +

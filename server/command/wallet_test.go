@@ -60,6 +60,14 @@ func TestWalletApple(t *testing.T) {
 	f.refused(give+at("password", []byte("s3same\n")), "FILE is not issued by Apple for passes")
 	f.refused(give+filepath.Join(dir, "none"), "--password-file: ", "no such file")
 
+	f.run("program create --name Coffee --type standard --total-stamps 5 --icon-key coffee")
+	f.run("program publish Coffee")
+	f.run("card issue Coffee --holder-name Ada")
+	f.prints("wallet status", "Coffee")
+	f.prints("wallet pushes", "")
+	f.refused("wallet test Ada", "No phone has a pass of this card")
+	f.refused("wallet test Bob", "Bob")
+
 	if status := f.run("wallet apple status"); !strings.Contains(status, "off") {
 		t.Errorf("the status is %s", status)
 	}

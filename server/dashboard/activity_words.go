@@ -83,6 +83,7 @@ var actionWords = []struct {
 	{"card.mail_refused", "A mail about a card was refused"},
 	{"card.search", "Searched for cards"},
 	{"cards.export", "Downloaded the list of cards"},
+	{"card.test_push", "Sent a test push"},
 	{"wallet.apple_request", "Made a request for Apple Wallet"},
 	{"wallet.apple_certificate", "Set the certificate for Apple Wallet"},
 	{"wallet.apple_remove", "Switched Apple Wallet off"},

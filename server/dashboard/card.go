@@ -36,6 +36,12 @@ var cardPages = []binding{
 		to:    cardAt,
 		done:  says("card-unlocked", "The card is unlocked. It can be used again."),
 	}),
+	post(cardAt+"/test-push", action{
+		op:    operation.SendTestPush,
+		again: showCard,
+		to:    pushesPath,
+		done:  says("test-push-sent", "The test is on its way. Reload this page to see what came of it."),
+	}),
 	confirm(cardAt+"/archive", findCard, askArchive, action{
 		op:    operation.ArchiveCard,
 		again: showCard,
@@ -198,7 +204,7 @@ func (v *visit) cardFacts(o store.CardOverview) []web.Fact {
 		}
 		places = cmp.Or(strings.Join(names, ", "), "–")
 	}
-	return []web.Fact{
+	facts := []web.Fact{
 		v.fact("Name", text(c.HolderName)),
 		v.fact("Email", breakable(text(c.HolderEmail))),
 		v.fact("Reference", text(c.ExternalRef)),
@@ -206,8 +212,14 @@ func (v *visit) cardFacts(o store.CardOverview) []web.Fact {
 		v.fact("Works", places),
 		v.fact("Issued", v.T(cmp.Or(sourceNames[o.Source], sourceNames[store.SourceAPI]))),
 		v.fact("On a phone since", installed, platformNames[o.Platform.V]),
-		v.fact("Id", codeOf(c.ID)),
 	}
+	if o.Phones > 0 {
+		facts = append(facts, v.fact("Apple Wallet", v.T("On {0} phone|On {0} phones", o.Phones)))
+	}
+	if o.Browsers > 0 {
+		facts = append(facts, v.fact("Notices", v.T("In {0} browser|In {0} browsers", o.Browsers)))
+	}
+	return append(facts, v.fact("Id", codeOf(c.ID)))
 }
 
 // codeOf returns an id in the type of code.
@@ -275,6 +287,10 @@ func (v *visit) addCardActions(p *cardPage) {
 		if p.Card.CurrentValue.Valid || store.CollectsStamps(p.Card.ProgramType) {
 			add("Adjust", "/adjust", "edit", "Give or take stamps or money, for a reason.")
 		}
+		if p.Phones+p.Browsers > 0 {
+			p.More = append(p.More, cardAction{v.button("Send a test push", p.Path+"/test-push", "send", ""),
+				v.T("Browsers show a notice that says it is a test. Phones look for changes and show nothing.")})
+		}
 		add("Merge", "/merge", "copy", "If the person has another card of this program: what is on it moves here.")
 		add("Archive", "/archive", "backup", "The card ends. Its history stays.")
 	}
@@ -340,6 +356,7 @@ var cardEvents = map[string]web.Text{
 	"card.export":           "Data downloaded",
 	"card.delete":           "Person erased",
 	"card.mail_refused":     "Mail refused",
+	"card.test_push":        "Test push sent",
 }
 
 // actorName returns who did something.

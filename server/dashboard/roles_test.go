@@ -185,7 +185,9 @@ var minRoles = map[string]string{
 		POST /dashboard/staff/:id/disable
 		POST /dashboard/staff/:id/enable
 		GET /dashboard/till/:id/revoke
-		POST /dashboard/till/:id/revoke`,
+		POST /dashboard/till/:id/revoke
+		GET /dashboard/settings/wallet/pushes
+		POST /dashboard/card/:id/test-push`,
 	"owner": `
 		GET /dashboard/settings/wallet
 		POST /dashboard/settings/wallet

@@ -7,10 +7,14 @@ import (
 	"punchcard/store"
 )
 
-const walletPath = settingsPath + "/wallet"
+const (
+	walletPath = settingsPath + "/wallet"
+	pushesPath = walletPath + "/pushes"
+)
 
 // walletPages are the pages on which passes in wallets of phones are set up.
 var walletPages = []binding{
+	page(pushesPath, showPushes),
 	form(walletPath, showWallet, action{
 		op:      operation.SetAppleCertificate,
 		upload:  "file",
@@ -41,6 +45,7 @@ var walletPages = []binding{
 // walletPage is the page of wallets.
 type walletPage struct {
 	web.Frame
+	Tabs      []web.NavItem
 	Form      *web.Form
 	Apple     store.AppleStatus
 	State     web.Badge
@@ -57,6 +62,7 @@ func showWallet(v *visit, f *web.Form) error {
 	}
 	waits := s.RequestedAt.Valid
 	p := walletPage{Frame: v.frame("Wallet", walletPath), Form: f, Apple: s, Problem: v.unreachable()}
+	p.Tabs = v.walletTabs(walletPath)
 	p.Steps = []web.Step{
 		{Label: v.T("Make the request"), Done: waits, Current: !waits},
 		{Label: v.T("Go to Apple"), Current: waits},

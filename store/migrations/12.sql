@@ -161,9 +161,12 @@ CREATE TABLE push_subscriptions (
   attempts   INTEGER NOT NULL DEFAULT 0,
   due_at     INTEGER NOT NULL DEFAULT 0,
   outcome    TEXT,
-  outcome_at INTEGER
+  outcome_at INTEGER,
+  program_id INTEGER NOT NULL REFERENCES programs
 ) STRICT;
 CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
+CREATE INDEX push_subscriptions_program ON push_subscriptions (program_id);
+CREATE INDEX push_subscriptions_outcome ON push_subscriptions (shop_id, outcome_at);
 CREATE TABLE pushes (
   card_id  INTEGER NOT NULL REFERENCES cards,
   copy     INTEGER NOT NULL,
@@ -182,9 +185,11 @@ CREATE TABLE apple_passes (
   modified_at INTEGER NOT NULL,
   downloaded  INTEGER NOT NULL,
   delete_at   INTEGER,
+  program_id  INTEGER NOT NULL REFERENCES programs,
   UNIQUE (card_id, generation)
 ) STRICT;
 CREATE INDEX apple_passes_delete ON apple_passes (delete_at) WHERE delete_at IS NOT NULL;
+CREATE INDEX apple_passes_program ON apple_passes (program_id) WHERE delete_at IS NULL;
 CREATE TABLE apple_devices (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   card_id    INTEGER NOT NULL REFERENCES cards,
@@ -202,6 +207,7 @@ CREATE TABLE apple_devices (
 ) STRICT;
 CREATE UNIQUE INDEX apple_devices_pass ON apple_devices (card_id, generation, device);
 CREATE INDEX apple_devices_device ON apple_devices (device);
+CREATE INDEX apple_devices_outcome ON apple_devices (shop_id, outcome_at);
 CREATE TABLE apple_wallets (
   shop_id         INTEGER PRIMARY KEY REFERENCES shops,
   pass_type       TEXT,

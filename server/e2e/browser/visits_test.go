@@ -224,6 +224,7 @@ var visits = map[string][]visit{
 	"/dashboard/settings/delete":        {{}},
 	"/dashboard/settings/wallet":        {{}},
 	"/dashboard/settings/wallet/remove": {{}},
+	"/dashboard/settings/wallet/pushes": {{}, {as: "manager"}},
 	"/dashboard/new/shop":               {{}},
 	"/dashboard/setup":                  {{not: "a redirect"}},
 	"/dashboard/":                       {{not: "a redirect"}},

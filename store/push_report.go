@@ -1,0 +1,125 @@
+package store
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxSentPushes      = 50  // in SentPushes
+	maxProgramsCounted = 200 // in CopiesByProgram
+)
+
+// ProgramCopies are the copies of a program's cards. Each is counted to 100,000.
+type ProgramCopies struct {
+	ProgramID   string `json:"program_id"`
+	ProgramName string `json:"program_name"`
+	ApplePasses int64  `json:"apple_passes" doc:"Passes for Apple Wallet that are on a phone."`
+	Browsers    int64  `json:"browsers" doc:"Browsers that show notices about a card."`
+}
+
+// CopiesByProgram returns how many copies the cards of a shop have, by program: the newest first, at most 200.
+func (v *View) CopiesByProgram(shop int64) ([]ProgramCopies, error) {
+	counted := func(from string) string { return "(SELECT count(*) FROM (SELECT 1 FROM " + from + " LIMIT ?2))" }
+	return list(v.conn, func(r *rows) ProgramCopies {
+		return ProgramCopies{v.ID(KindProgram, r.int()), r.str(), r.int(), r.int()}
+	}, "SELECT p.id, p.name, "+counted("apple_passes WHERE program_id=p.id AND delete_at IS NULL")+", "+
+		counted("push_subscriptions WHERE program_id=p.id")+
+		" FROM programs p WHERE p.shop_id=?1 AND p.deleted_at IS NULL ORDER BY p.id DESC LIMIT ?3", shop, maxTotalVisits, maxProgramsCounted)
+}
+
+// SentPush is what came of the last push to a browser or a phone.
+type SentPush struct {
+	At            Time         `json:"at"`
+	CardID        string       `json:"card_id"`
+	HolderName    Null[string] `json:"holder_name"`
+	ProgramName   string       `json:"program_name"`
+	Target        string       `json:"target" enum:"browser,phone"`
+	Service       string       `json:"service" doc:"Host of the push service that it was sent to."`
+	State         string       `json:"state" enum:"sent,refused,failed,held" doc:"Held: the certificate for Apple Wallet has ended."`
+	Status        Null[int64]  `json:"status" doc:"Of an answer that is an error."`
+	NextAttemptAt Null[Time]   `json:"next_attempt_at" doc:"Null: it is not sent again before the card changes."`
+}
+
+// What pushes are sent to.
+const (
+	TargetBrowser = "browser"
+	TargetPhone   = "phone"
+)
+
+// The states of SentPush, which outcomes begin with.
+const (
+	PushSent    = "sent"
+	PushRefused = "refused"
+	PushFailed  = "failed"
+	PushHeld    = "held"
+)
+
+// appleService is the host of the push service of all phones with Apple Wallet.
+const appleService = "api.push.apple.com"
+
+// SentPushes returns what came of the last pushes to the browsers and phones of a shop, newest first, at most 50.
+func (v *View) SentPushes(shop int64) ([]SentPush, error) {
+	v.snapshot()
+	all := []SentPush{}
+	for _, t := range []struct{ target, table, service string }{
+		{TargetBrowser, "push_subscriptions", "x.endpoint"},
+		{TargetPhone, "apple_devices", "'https://" + appleService + "'"},
+	} {
+		all = append(all, collect(v, func(r *rows) SentPush {
+			p := SentPush{Target: t.target}
+			var endpoint, outcome string
+			r.scan(&p.At, v.into(KindCard, &p.CardID), &p.HolderName, &p.ProgramName, &endpoint, &outcome, &p.NextAttemptAt)
+			if u, err := url.Parse(endpoint); err == nil {
+				p.Service = u.Host
+			}
+			state, status, _ := strings.Cut(outcome, " ")
+			p.State = state
+			if n, err := strconv.ParseInt(status, 10, 64); err == nil {
+				p.Status = Some(n)
+			}
+			return p
+		}, "SELECT x.outcome_at, c.id, c.holder_name, p.name, "+t.service+", x.outcome, iif(x.attempts>0, x.due_at, NULL) FROM "+t.table+
+			" x JOIN cards c ON c.id=x.card_id JOIN programs p ON p.id=c.program_id WHERE x.shop_id=? AND x.outcome_at IS NOT NULL"+
+			" ORDER BY x.outcome_at DESC LIMIT ?", shop, maxSentPushes)...)
+	}
+	slices.SortStableFunc(all, func(a, b SentPush) int { return int(b.At - a.At) })
+	return all[:min(len(all), maxSentPushes)], v.failed
+}
+
+// TestedPush says to whom a test is sent.
+type TestedPush struct {
+	Browsers int64 `json:"browsers"`
+	Phones   int64 `json:"phones"`
+}
+
+// TestPush queues a push to the browsers and phones of a card although the card has not changed. Browsers say that it is a test. Phones
+// say nothing: they ask what has changed.
+func (tx *Tx) TestPush(shop int64, card string) (t TestedPush, err error) {
+	root := tx.rootOf(shop, card)
+	if root == 0 {
+		return t, notFound("card")
+	}
+	// A browser that does not know yet what the card shows is about to be told.
+	t.Browsers = tx.exec(`UPDATE push_subscriptions SET told=json_set(told, '$.test', json('true')), attempts=0, due_at=0
+		WHERE card_id=? AND told IS NOT NULL`, root)
+	if _, found := tx.appleWallet(shop); found {
+		t.Phones = tx.exec(`UPDATE apple_devices SET told='', attempts=0, due_at=0
+			WHERE card_id=?1 AND generation=(SELECT code_generation FROM cards WHERE id=?1)`, root)
+	}
+	copies := int64(0)
+	if t.Browsers > 0 {
+		copies |= CopyBrowser
+	}
+	if t.Phones > 0 {
+		copies |= CopyApple
+	}
+	if copies == 0 {
+		return t, refuse(Unprocessable, "No phone has a pass of this card, and no browser shows notices about it.")
+	}
+	tx.queuePushes(root, copies)
+	tx.audit(shop, "card.test_push", KindCard, root, "")
+	return t, tx.failed
+}
