@@ -83,6 +83,16 @@ func (v *View) CardPage(token string) (h HolderCard, err error) {
 	return h, err
 }
 
+// PageOfCard returns what CardPage returns, for the chain of a card of a shop.
+func (v *View) PageOfCard(shop int64, id string) (h HolderCard, err error) {
+	v.snapshot()
+	root := v.queries.rootOf(shop, id)
+	if root == 0 {
+		return h, notFound("card")
+	}
+	return v.holderCard(shop, root)
+}
+
 // HolderCard returns the card of an install link. Unless it is installed, its status
 // must permit that.
 func (v *View) HolderCard(token string) (h HolderCard, err error) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"punchcard/server/kernel"
+	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -80,8 +81,11 @@ const defaultListen = "127.0.0.1:8080"
 func Start(c Config) (*App, error) {
 	last := &lastErrors{}
 	c.Log = last.remember(cmp.Or(c.Log, slog.New(slog.DiscardHandler)))
-	if c.Dev != nil && c.Dev.Clock == nil {
-		c.Dev.Clock = c.Dev.newClock()
+	if c.Dev != nil {
+		if c.Dev.Clock == nil {
+			c.Dev.Clock = c.Dev.newClock()
+		}
+		c.PassIssuer = cmp.Or(c.PassIssuer, wallettest.Demo().Issuer)
 	}
 	if err := c.Limits.Check(); err != nil {
 		return nil, err

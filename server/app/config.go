@@ -198,10 +198,11 @@ type Config struct {
 	// PushSubject is how the push services of browsers reach the operator, a mailto: or https URL.
 	// Empty: the public URL of the shop, if that is https.
 	PushSubject string
-	// PassIssuer is the authority that issues certificates for Apple Wallet; nil for that of Apple. Tests have another.
+	// PassIssuer is the authority that issues certificates for Apple Wallet; by default that of Apple, and with Dev that of the demo
+	// shop (see wallettest.Demo).
 	PassIssuer *x509.Certificate
-	// ApplePushURL is the URL of the service that wakes phones with Apple Wallet. AppleRoots are the authorities of
-	// its certificate; nil: those of the system.
+	// ApplePushURL is the URL of the service that wakes phones with Apple Wallet; by default that of Apple, and with Dev one of the
+	// fixture. AppleRoots are the authorities of its certificate; nil: those of the system.
 	ApplePushURL string
 	AppleRoots   *x509.CertPool
 	// CustomHeaders sends the custom headers of webhooks with each delivery.

@@ -49,6 +49,7 @@ func (i *instance) mountFixture(
 		Journal:   journal,
 		Faults:    faults,
 		Receivers: receivers,
+		Phones:    i.phones,
 		SetKeyLimit: func(key int64, perMinute int) {
 			keys.SetLimit(key, perMinute)
 			i.mcp.SetLimit(key, perMinute)

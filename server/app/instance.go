@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -41,6 +42,7 @@ type instance struct {
 	hosts  *kernel.Hosts // of the server and the shops
 	mcp    *mcp.Face
 	mail   dev.Mailbox // of a fixture
+	phones *dev.Phones // of a fixture; nil with serve
 
 	services     services
 	webhooks     *webhook.Sender // one of the services; nil if webhooks are held
@@ -132,6 +134,9 @@ func (i *instance) build(a *App, start *image) (err error) {
 	var onRequest func(method, route string) func(int)
 	if c.Metrics != nil {
 		onAttempt, onRequest = c.Metrics.Attempt, c.Metrics.Request
+	}
+	if c.Dev != nil {
+		i.phones = dev.NewPhones(i.ctx, a.Origin, c.Dev.rand(before))
 	}
 	i.makeServices(&c, targets, onAttempt)
 	k := kernel.New(st, i.kernelConfig(a, targets, onRequest))
@@ -275,7 +280,7 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 			}
 		}
 		i.webhooks = webhook.New(conf)
-		i.pushes = wallet.NewSender(c.pushes(i.Store, targets))
+		i.pushes = wallet.NewSender(i.pushConfig(c, targets))
 		i.services = append(i.services, i.webhooks, i.pushes)
 	}
 	if c.Mail != nil && c.Dev == nil && !c.HoldWebhooks {
@@ -294,8 +299,9 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 	}
 }
 
-// pushes returns the configuration for bringing the copies of cards up to date.
-func (c *Config) pushes(st *store.Store, targets *webhook.Guard) wallet.Config {
+// pushConfig returns the configuration for bringing the copies of cards up to date.
+func (i *instance) pushConfig(c *Config, targets *webhook.Guard) wallet.Config {
+	st := i.Store
 	conf := wallet.Config{
 		Store:     st,
 		Transport: targets.Transport(16),
@@ -303,12 +309,13 @@ func (c *Config) pushes(st *store.Store, targets *webhook.Guard) wallet.Config {
 		Backoff: func(attempts int) time.Duration {
 			return webhook.Backoff(c.Limits.WebhookBackoffBase, attempts, rand.Float64())
 		},
-		ApplePushURL: cmp.Or(c.ApplePushURL, wallet.ApplePushURL),
-		AppleRoots:   c.AppleRoots,
-		Log:          c.Log,
+		ApplePush: func() (string, *x509.CertPool) { return cmp.Or(c.ApplePushURL, wallet.ApplePushURL), c.AppleRoots },
+		Log:       c.Log,
 	}
-	if c.Dev == nil {
+	if i.phones == nil {
 		conf.Watch = st.Watch
+	} else if c.ApplePushURL == "" {
+		conf.ApplePush = i.phones.ApplePush
 	}
 	return conf
 }
@@ -367,6 +374,9 @@ func (c *Config) requestSeed() uint64 {
 func (i *instance) stopServices(ctx context.Context) {
 	i.cancel()
 	i.services.Stop(ctx)
+	if i.phones != nil {
+		i.phones.Close()
+	}
 }
 
 // close stops the services and closes the store. No request may be in progress. The

@@ -15,6 +15,15 @@ import (
 	"punchcard/store"
 )
 
+// removeWallet has the demo shop begin without Apple Wallet.
+func removeWallet(s *demo, shop int64) {
+	s.T.Helper()
+	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
+		_, err := tx.RemoveAppleWallet(shop)
+		return err
+	})
+}
+
 // TestAppleCertificate gives each faulty certificate and the right one, a .p12 file with a wrong and the right password, and checks
 // who may do that, where, and after which proof.
 func TestAppleCertificate(t *testing.T) {
@@ -25,6 +34,7 @@ func TestAppleCertificate(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "test.db")
 	s := start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer, c.DB = clock, authority.Certificate, db })
 	now, shop := s.App.Store.Now().Std(), s.Row(store.KindShop, s.ShopID)
+	removeWallet(s, shop)
 	owner := s.as("owner")
 	s.Unchanged(func() {
 		owner.upload(at, "file", []byte("certificate")).want(422).has("Make the request first.")

@@ -21,11 +21,12 @@ var About = openapi.About{
 		shopGroup:     "What an operator does for a shop, its keys and its people.",
 		tillGroup:     "What an operator does for locations, tills and staff.",
 		cardGroup:     "What an operator does for programs and cards.",
+		phoneGroup:    "Phones in the server itself, which have passes of cards as real ones have.",
 	},
 	Introduction: "What a test asks of `punchcard dev`. It has no key, is not there under `serve`, and answers only requests whose " +
 		"Host is loopback or allowed.\n\n" +
 		"`shop_id` is the demo shop's unless it is given. The document leaves out the forms of the start page, the receivers' own " +
-		"URLs, which take any POST, and `/dev/seed.schema.json`.",
+		"URLs, which take any POST, the pictures of passes, and `/dev/seed.schema.json`.",
 	Open:   true,
 	Guard:  func(*kernel.Route) []store.Code { return []store.Code{store.InternalError} },
 	Status: kernel.StatusOf,
@@ -68,6 +69,11 @@ var About = openapi.About{
 		"ReceiverDetail.url": "http://127.0.0.1:8080/dev/receiver/rcv_0123456789abcdef0123456789abcdef",
 		"delay_ms":           0, "event": "stamp.assigned", "Received.body": "{}", "Replayed.status": 200, "error": nil, "copy": 1,
 		"DeliveryEntry.status": 200, "success": true, "next_attempt_at": nil,
+		"PhoneDetail.id": "phn_0123456789abcdef0123456789abcdef", "problem": nil, "notices": []any{"You have 4/10 stamps."},
+		"serial_number": "1bvpwdw2164v69b3vjk5mmb7qw", "voided": false,
+		"picture_url": "http://127.0.0.1:8080/dev/wallet/phones/phn_0123456789abcdef0123456789abcdef/passes/" +
+			"1bvpwdw2164v69b3vjk5mmb7qw/picture",
+		"PassField.key": "count", "PassField.place": "header", "PassField.label": "Stamps", "PassField.value": "4/10",
 		"to": "ada@example.com", "subject": "Your card", "text": "Here is your card.", "delivered": 3, "failed": 0, "pending": 0,
 	},
 	Unions: map[reflect.Type][]reflect.Type{

@@ -66,6 +66,7 @@ type Control struct {
 	Journal   *Journal
 	Faults    *Faults
 	Receivers *Receivers
+	Phones    *Phones
 }
 
 // Mount adds the control API to a router.
@@ -79,6 +80,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	add(http.MethodPost, "/dev/demo-card", c.demoCard)
 	add(http.MethodPost, "/dev/demo-till", c.demoTill)
 	add(http.MethodPost, "/dev/receiver/:id", c.Receivers.receive)
+	add(http.MethodGet, "/dev/wallet/phones/:id/passes/:serial/picture", c.passPicture)
 	add(http.MethodGet, "/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
 	add(http.MethodGet, "/dev/openapi.json", k.Static("application/json", func() []byte {
 		return openapi.New(About, Routes(), k.Fields(), c.Ready.Origin+Prefix, c.Samples()).JSON()

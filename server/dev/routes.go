@@ -32,6 +32,7 @@ const (
 	shopGroup     = "Shops and keys"
 	tillGroup     = "Tills and staff"
 	cardGroup     = "Programs and cards"
+	phoneGroup    = "Phones with wallets"
 )
 
 // routes returns the routes of the control API that the document has.
@@ -44,6 +45,7 @@ func (c *Control) routes() []route {
 		inGroup(shopGroup, c.shopRoutes()),
 		inGroup(tillGroup, c.tillRoutes()),
 		inGroup(cardGroup, c.cardRoutes()),
+		inGroup(phoneGroup, c.phoneRoutes()),
 	)
 }
 
@@ -201,5 +203,19 @@ func (c *Control) cardRoutes() []route {
 		act("/cards/:id/reissue", "reissueCard", "Reissue a card", "Replaces its codes and its install link.",
 			card(operation.ReissueCard)),
 		erase("/cards/:id/delete", "deleteCard", "Erase a card and the person's data", "", card(operation.EraseCard)),
+	}
+}
+
+// phoneRoutes returns the routes about phones with wallets.
+func (c *Control) phoneRoutes() []route {
+	return []route{
+		create("/wallet/phones", "addToPhone", "Add a card to a phone",
+			"The phone downloads the pass of the card, as from the card's page, checks it as strictly as an iPhone does, and registers for its "+
+				"changes. When the server wakes it, it reads the pass again.",
+			serve(c.addToPhone, store.NotFound, store.Unprocessable)),
+		get("/wallet/phones", "listPhones", "List the phones", "In the order in which they were made.", serve(c.listPhones)),
+		get("/wallet/phones/:id", "getPhone", "Read what a phone has",
+			"With arrived it answers as soon as passes have arrived so many times, or after timeout_ms.",
+			serve(c.getPhone, store.NotFound)).wrapped(extendDeadline(maxReceiverWait)),
 	}
 }

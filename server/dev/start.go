@@ -65,6 +65,7 @@ var startLinks = []startLink{
 	{"/till/openapi.json", "OpenAPI document of the till API"},
 	{"/dev/openapi.json", "OpenAPI document of the control API"},
 	{"/dev/requests", "Journal of requests"},
+	{"/dev/wallet/phones", "Phones with passes of cards"},
 	{"/dev/emails", "Mail that would have been sent"},
 	{"/dev/audit", "Audit log"},
 	{"/dev/clock", "The server's clock"},

@@ -76,10 +76,11 @@ func (s *Sender) appleClient(w store.AppleWallet) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, roots := s.conf.ApplePush()
 	t := &http.Transport{
 		TLSClientConfig: &tls.Config{
 			Certificates: []tls.Certificate{{Certificate: [][]byte{w.Certificate}, PrivateKey: key}},
-			RootCAs:      s.conf.AppleRoots,
+			RootCAs:      roots,
 		},
 		ForceAttemptHTTP2: true,
 		IdleConnTimeout:   10 * time.Minute,
@@ -90,8 +91,8 @@ func (s *Sender) appleClient(w store.AppleWallet) (http.RoundTripper, error) {
 
 // wakePhone sends a phone an empty push, after which it asks which of its passes have changed.
 func (s *Sender) wakePhone(ctx context.Context, client http.RoundTripper, passType string, phone store.Phone) (result, time.Duration, error) {
-	url := s.conf.ApplePushURL + "/3/device/" + phone.PushToken
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader("{}"))
+	service, _ := s.conf.ApplePush()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, service+"/3/device/"+phone.PushToken, strings.NewReader("{}"))
 	if err != nil {
 		return gone, 0, errors.New("its push token makes no URL")
 	}

@@ -2,7 +2,6 @@ package wallet_test
 
 import (
 	"bytes"
-	"crypto/x509"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,12 +10,11 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
-	"punchcard/server/wallet/apple"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 )
 
-const passType = "pass.com.example.card"
+const passType = wallettest.DemoPassType
 
 // phone is an iPhone that has the pass of a card.
 type phone struct {
@@ -30,38 +28,10 @@ type phone struct {
 // startApple serves a shop that has set up Apple Wallet, and the service that wakes phones.
 func startApple(t *testing.T) (*phone, *wallettest.APNs) {
 	t.Helper()
-	authority, err := wallettest.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
 	apns := wallettest.NewAPNs()
 	t.Cleanup(apns.Close)
-	s := start(t, func(c *app.Config) {
-		c.PassIssuer, c.ApplePushURL, c.AppleRoots = authority.Certificate, apns.URL, apns.Roots
-	})
-	key, request, err := apple.NewRequest("Example")
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := authority.Issue(request, wallettest.Order{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shop := s.Row(store.KindShop, s.ShopID)
-	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		_, err := tx.SetAppleCertificate(shop, store.AppleWallet{
-			PassType: passType, Team: "TEAM000001", Organization: "Example", Certificate: certificate, Key: raw,
-			NotAfter: store.TimeOf(time.Now().AddDate(1, 0, 0)),
-		})
-		return err
-	})
-	roots := x509.NewCertPool()
-	roots.AddCert(authority.Root)
-	p := &phone{shop: s, reader: wallettest.PassReader{Roots: roots, AllowHTTP: true}}
+	s := start(t, func(c *app.Config) { c.ApplePushURL, c.AppleRoots = apns.URL, apns.Roots })
+	p := &phone{shop: s, reader: wallettest.Demo().Reader()}
 	p.take(s.Fetch("GET", s.page+"/card.pkpass", nil, nil))
 	return p, apns
 }

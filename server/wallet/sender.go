@@ -20,9 +20,10 @@ type Config struct {
 	Transport http.RoundTripper
 	// Subject is how a push service reaches the operator, a mailto: or https URL. Empty: the public URL of
 	// the shop, if that is https.
-	Subject      string
-	ApplePushURL string         // of the service that wakes phones with Apple Wallet
-	AppleRoots   *x509.CertPool // that it must have a certificate of; nil: those of the system
+	Subject string
+	// ApplePush returns the URL of the service that wakes phones with Apple Wallet, and the authorities of its certificate; nil: those of
+	// the system.
+	ApplePush func() (url string, roots *x509.CertPool)
 	// Backoff returns the wait after a number of failed attempts.
 	Backoff func(attempts int) time.Duration
 	// Watch calls f when another process may have changed cards, until ctx is done. If it is nil,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 )
 
@@ -202,7 +203,7 @@ func demoShop(tx *store.Tx) error {
 	return demoPrograms(tx, store.Access{Shop: shop})
 }
 
-// demoKeys creates the keys and the people of the ready line. The restricted key is restricted to
+// demoKeys creates the keys and the people of the ready line, and sets up Apple Wallet. The restricted key is restricted to
 // the location first.
 func demoKeys(tx *store.Tx, shop int64, first string) error {
 	for _, k := range []store.KeyFields{
@@ -214,7 +215,24 @@ func demoKeys(tx *store.Tx, shop int64, first string) error {
 			return err
 		}
 	}
+	if err := demoWallet(tx, shop); err != nil {
+		return err
+	}
 	return demoPeople(tx, shop)
+}
+
+// demoWallet sets up Apple Wallet with what the phones of a fixture accept.
+func demoWallet(tx *store.Tx, shop int64) error {
+	d := wallettest.Demo()
+	_, err := tx.SetAppleCertificate(shop, store.AppleWallet{
+		PassType:     wallettest.DemoPassType,
+		Team:         wallettest.DemoTeam,
+		Organization: d.Certificate.Subject.Organization[0],
+		Certificate:  d.Certificate.Raw,
+		Key:          d.Key,
+		NotAfter:     store.TimeOf(d.Certificate.NotAfter),
+	})
+	return err
 }
 
 // demoPrograms creates and publishes the programs of the demo shop.

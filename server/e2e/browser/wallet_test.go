@@ -11,6 +11,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/servertest"
 	"punchcard/server/wallet/wallettest"
+	"punchcard/store"
 )
 
 // TestAppleWallet sets up Apple Wallet as the owner of a shop does: the request, each faulty certificate with its sentence, the right
@@ -19,6 +20,10 @@ func TestAppleWallet(t *testing.T) {
 	authority, other := newAuthority(t), newAuthority(t)
 	clock := app.NewClock(time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC))
 	s := servertest.Start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer = clock, authority.Certificate })
+	servertest.Write(t, s.App.Store, func(tx *store.Tx) error { // the demo shop has it
+		_, err := tx.RemoveAppleWallet(s.Row(store.KindShop, s.ShopID))
+		return err
+	})
 	until := s.App.Store.Now().Std().AddDate(1, 0, 0)
 	p := Open(t, s.Origin+"/dashboard/settings/wallet", View{Cookie: signIn(s, "owner")})
 	shoot := func(name string) {

@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,8 +16,11 @@ type APNs struct {
 	URL   string
 	Roots *x509.CertPool // of its own certificate
 	Woken chan string    // push tokens of phones
+	// Wake, if set, is called with the push token of a phone, in place of a message on Woken. It reports whether there is such a
+	// phone. It must be set before the first push.
+	Wake func(token string) bool
 
-	server *httptest.Server
+	server *server
 	mu     sync.Mutex
 	fails  []APNsFailure
 }
@@ -32,14 +34,18 @@ type APNsFailure struct {
 
 // NewAPNs starts a service.
 func NewAPNs() *APNs {
-	a := &APNs{Woken: make(chan string, 1000)}
-	a.server = httptest.NewUnstartedServer(http.HandlerFunc(a.push))
-	a.server.EnableHTTP2 = true
-	a.server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
-	a.server.StartTLS()
+	certificate, key, err := newIssuer("Stand-in for Apple Push Notification service", nil, nil)
+	if err != nil {
+		panic(err)
+	}
+	a := &APNs{Woken: make(chan string, 1000), Roots: x509.NewCertPool()}
+	a.Roots.AddCert(certificate)
+	a.server = newServer(http.HandlerFunc(a.push), &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{certificate.Raw}, PrivateKey: key}},
+		ClientAuth:   tls.RequireAnyClientCert,
+		NextProtos:   []string{"h2", "http/1.1"},
+	})
 	a.URL = a.server.URL
-	a.Roots = x509.NewCertPool()
-	a.Roots.AddCert(a.server.Certificate())
 	return a
 }
 
@@ -84,6 +90,10 @@ func (a *APNs) push(w http.ResponseWriter, r *http.Request) {
 		refuse(APNsFailure{Status: http.StatusBadRequest, Reason: "DeviceTokenNotForTopic"})
 	case fails != nil:
 		refuse(fails[0])
+	case a.Wake != nil:
+		if !a.Wake(token) {
+			refuse(APNsFailure{Status: http.StatusBadRequest, Reason: "BadDeviceToken"})
+		}
 	default:
 		a.Woken <- token
 	}

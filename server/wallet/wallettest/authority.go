@@ -9,6 +9,7 @@ import (
 	"encoding/asn1"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"time"
 )
 
@@ -40,7 +41,8 @@ func NewAuthority() (*Authority, error) {
 	return &Authority{root, intermediate, key}, err
 }
 
-// newIssuer returns the certificate and the key of an authority, which a parent signs; nil: the authority itself.
+// newIssuer returns the certificate and the key of an authority, which a parent signs; nil: the authority itself. The certificate is
+// also one for a server on 127.0.0.1.
 func newIssuer(name string, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -53,7 +55,8 @@ func newIssuer(name string, parent *x509.Certificate, parentKey *ecdsa.PrivateKe
 		NotAfter:              time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC),
 		IsCA:                  true,
 		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
+		IPAddresses:           []net.IP{{127, 0, 0, 1}},
 	}
 	if parent == nil {
 		parent, parentKey = template, key

@@ -16,7 +16,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +32,7 @@ type Google struct {
 	// between requests alone.
 	Answer func(w http.ResponseWriter, r *http.Request) bool
 
-	server       *httptest.Server
+	server       *server
 	root         *ecdsa.PrivateKey // signs intermediate keys
 	intermediate *ecdsa.PrivateKey // signs callbacks
 
@@ -90,7 +89,7 @@ func NewGoogle() *Google {
 	mux.HandleFunc("POST /token", g.serveToken)
 	mux.HandleFunc("GET /keys", g.serveKeys)
 	mux.HandleFunc("/walletobjects/v1/", g.serveAPI)
-	g.server = httptest.NewServer(mux)
+	g.server = newServer(mux, nil)
 	g.URL = g.server.URL
 	return g
 }
@@ -104,10 +103,7 @@ func newECKey() *ecdsa.PrivateKey {
 }
 
 // Close stops Google.
-func (g *Google) Close() {
-	g.server.CloseClientConnections()
-	g.server.Close()
-}
+func (g *Google) Close() { g.server.Close() }
 
 // Account returns the file of a new service account that may use an issuer.
 func (g *Google) Account(issuer string) []byte {

@@ -18,7 +18,6 @@ import (
 	"io"
 	"math/big"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ import (
 // what is sent (RFC 8291), as a service and its browsers do.
 type PushService struct {
 	URL    string
-	server *httptest.Server
+	server *server
 
 	mu       sync.Mutex
 	browsers []*Browser
@@ -52,16 +51,13 @@ type Browser struct {
 // NewPushService starts a push service on a loopback address. Close stops it.
 func NewPushService() *PushService {
 	s := &PushService{}
-	s.server = httptest.NewServer(s)
+	s.server = newServer(s, nil)
 	s.URL = s.server.URL
 	return s
 }
 
 // Close stops the service.
-func (s *PushService) Close() {
-	s.server.CloseClientConnections()
-	s.server.Close()
-}
+func (s *PushService) Close() { s.server.Close() }
 
 // Subscribe subscribes a new browser for the server with a public key in base64url.
 func (s *PushService) Subscribe(publicKey string) (*Browser, error) {
