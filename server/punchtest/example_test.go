@@ -70,6 +70,24 @@ func ExampleReceiver_Replay() {
 	// 2 card.added 200
 }
 
+// ExamplePhone_Await stamps a card that is on a phone.
+func ExamplePhone_Await() {
+	s, err := punchtest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	card := s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	phone := s.Phone("apple")
+	fmt.Println(phone.Add(card.ID).Field("count"))
+	s.Till(s.Locations[0]).Stamp(card.ID, 3)
+	fmt.Println(phone.Await(card.ID, "count", "3/10").Field("count"), phone.Notices())
+	// Output:
+	// 0/10
+	// 3/10 [You have 3/10 stamps.]
+}
+
 func ExampleServerClock_Advance() {
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	s, err := punchtest.New(punchtest.Clock(at))
