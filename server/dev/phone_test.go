@@ -180,3 +180,25 @@ func TestPhoneOfEarlierRun(t *testing.T) {
 		t.Errorf("the new phone has %+v", p)
 	}
 }
+
+// TestPhonesDuringReset resets the fixture while phones download passes of it. Neither waits for the other.
+func TestPhonesDuringReset(t *testing.T) {
+	s := start(t)
+	for range 5 {
+		card := newCard(s, "Ada")
+		all := servertest.Simultaneously(8, func(i int) *reply {
+			if i == 4 {
+				return callControl(s, "POST", "/reset", nil)
+			}
+			return s.ControlAPI().Try(t.Context(), "POST", "/wallet/phones", fields{"card_id": card, "platform": "apple"})
+		})
+		for _, r := range all {
+			if r.Err != nil || r.Status != 200 && r.Status != 201 && r.Status != 404 && r.Status != 503 {
+				t.Errorf("%s: %d %s %v", r.What, r.Status, r.Body, r.Err)
+			}
+		}
+	}
+	if p := addToPhone(s, fields{"card_id": newCard(s, "Ada"), "platform": "apple"}); p.Arrived != 1 {
+		t.Errorf("after the resets a phone has %+v", p)
+	}
+}

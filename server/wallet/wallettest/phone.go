@@ -53,9 +53,9 @@ type HeldPass struct {
 func (p *Phone) State() PhoneState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.current()
+	s := *p.current()
 	s.Passes, s.Notices = slices.Clone(s.Passes), slices.Clone(s.Notices)
-	return *s
+	return s
 }
 
 // current returns the state. The caller holds mu.
