@@ -301,10 +301,10 @@ func (c *Dev) printReady(a *app.App) error {
 		"\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n"+
 			"  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n"+
 			"    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\n"+
-			"Put that card on a phone, stamp it at %s/till/, and see the stamp arrive at %s/dev/wallet/phones:\n\n"+
+			"Put that card on a phone, where its stamps arrive as in a wallet:\n\n"+
 			"  curl -H 'Content-Type: application/json' -d '{\"card_id\": \"crd_…\", \"platform\": \"apple\"}' %s/dev/wallet/phones\n\n"+
 			"Reference: %s/docs    End with Ctrl-C.\n\n",
-		r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, program, r.Origin, r.Origin, r.Origin, r.Origin,
+		r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, program, r.Origin, r.Origin,
 	)
 	return nil
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -230,20 +231,23 @@ func TestDevCurl(t *testing.T) {
 	p.await(p.stderr, func(text string) bool { return strings.Contains(text, "Ctrl-C") })
 	pasted := regexp.MustCompile(`(?s)\n  (curl .*?)\n\n`).
 		FindAllStringSubmatch(strings.ReplaceAll(p.stderr.String(), "\n\n", "\n\n\n"), -1)
-	if len(pasted) != 2 {
-		t.Fatalf("want two commands on stderr:\n%s", p.stderr)
+	if len(pasted) != 3 {
+		t.Fatalf("want three commands on stderr:\n%s", p.stderr)
 	}
-	for i, want := range []int{200, 201} {
-		text := pasted[i][1]
-		if got := asRequest(t, text); got != want {
+	card := struct{ ID string }{}
+	for i, want := range []int{200, 201, 201} {
+		text := strings.Replace(pasted[i][1], "crd_…", card.ID, 1)
+		got, body := asRequest(t, text)
+		if got != want {
 			t.Errorf("%s\nanswered %d, want %d", text, got, want)
 		}
+		json.Unmarshal(body, &card)
 	}
 	p.outside().Get("/docs").Want(200)
 }
 
-// asRequest makes the request of a curl command and returns the status.
-func asRequest(t *testing.T, text string) int {
+// asRequest makes the request of a curl command and returns the status and the body.
+func asRequest(t *testing.T, text string) (status int, answer []byte) {
 	t.Helper()
 	words := regexp.MustCompile(`'[^']*'|[^\s\\']+`).FindAllString(text, -1)
 	method, url, body, header := "GET", "", "", []string{}
@@ -265,6 +269,6 @@ func asRequest(t *testing.T, text string) int {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp := must(http.DefaultClient.Do(req))
-	resp.Body.Close()
-	return resp.StatusCode
+	defer resp.Body.Close()
+	return resp.StatusCode, must(io.ReadAll(resp.Body))
 }
