@@ -46,6 +46,13 @@ var binary = sync.OnceValue(func() string {
 })
 
 func TestMain(m *testing.M) {
+	if conf := os.Getenv(passServerVariable); conf != "" {
+		if err := servePasses(conf); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(func() int {
 		// Paths in this package are those of the repository's root.
 		if err := os.Chdir("../.."); err != nil {
