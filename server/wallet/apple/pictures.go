@@ -54,13 +54,22 @@ func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) 
 	if err != nil || l.Total == 0 && !l.Band {
 		return drawn, err
 	}
-	strips, err := c.get(l, logo, (*painter).strips)
+	strips, err := c.strips(l, logo)
 	if err != nil {
 		return nil, err
 	}
 	all := maps.Clone(drawn)
 	maps.Copy(all, strips)
 	return all, nil
+}
+
+// strips returns the strip of stamps. It keeps the logo as small as stamps show it: to read and scale the whole one for each
+// number of stamps would take a third of the time (BenchmarkStrip).
+func (c *Cache) strips(l Look, logo func() ([]byte, error)) (Pictures, error) {
+	return c.get(l, func() ([]byte, error) {
+		small, err := c.get(Look{LogoHash: l.LogoHash}, logo, (*painter).small)
+		return small["logo.png"], err
+	}, (*painter).strips)
 }
 
 // get returns pictures from the cache, or draws them.

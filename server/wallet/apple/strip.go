@@ -1,9 +1,11 @@
 package apple
 
 import (
+	"bytes"
 	"image"
 	"image/color"
 	"image/draw"
+	"image/png"
 	"math"
 	"slices"
 
@@ -20,14 +22,17 @@ const (
 	maxDrawn         = 60     // stamps; a bar shows more
 )
 
+// small returns the logo in the size of the largest stamp.
+func (p *painter) small() (Pictures, error) {
+	small := image.NewNRGBA(image.Rect(0, 0, smallLogo, smallLogo))
+	logo.DrawLogo(small, p.picture, 1)
+	var b bytes.Buffer
+	err := png.Encode(&b, small)
+	return Pictures{"logo.png": b.Bytes()}, err
+}
+
 // strips returns the strip of stamps.
 func (p *painter) strips() (Pictures, error) {
-	if p.picture != nil {
-		// Scaling the whole logo for each picture would take most of the time (BenchmarkStrip).
-		small := image.NewRGBA(image.Rect(0, 0, smallLogo, smallLogo))
-		logo.DrawLogo(small, p.picture, 1)
-		p.picture = small
-	}
 	all := Pictures{}
 	for ending, scale := range scales {
 		all["strip"+ending] = encode(p.strip(scale))
