@@ -16,7 +16,10 @@ type FileHealth struct {
 	LedgerRows            int64      `json:"ledger_rows" doc:"Without those that were reversed, reversals and expiries."`
 	DevicesThatAcceptIDs  int64      `json:"devices_that_accept_card_ids"`
 	DeactivatedWebhooks   int64      `json:"deactivated_webhooks" doc:"Switched off, by people or by failures."`
+	FailedPushes          int64      `json:"failed_pushes" doc:"Browsers and phones whose last push failed or was refused; counted to 10,000 of each."`
 	OldestPendingDelivery Null[Time] `json:"oldest_pending_delivery" doc:"When the delivery that waits for its next attempt the longest was due."`
+	OldestWaitingPush     Null[Time] `json:"oldest_waiting_push" doc:"When the push that waits the longest was due."`
+	AppleCertificateEnds  Null[Time] `json:"apple_certificate_ends_at" doc:"When the first certificate for Apple Wallet ends; null: there is none."`
 }
 
 // ShopDevice is a device with what people know of it.
@@ -69,6 +72,11 @@ func (v *View) Health() (h FileHealth, err error) {
 	} {
 		*n = v.number(sql)
 	}
+	for _, table := range targetTables {
+		h.FailedPushes += v.number("SELECT count(*) FROM (SELECT 1 FROM "+table+" WHERE outcome>'' AND outcome<>'sent' AND outcome<>'held' LIMIT ?)", maxQueued)
+	}
+	v.one(into(&h.OldestWaitingPush, &h.AppleCertificateEnds),
+		"SELECT (SELECT min(due_at) FROM pushes), (SELECT min(not_after) FROM apple_wallets WHERE not_after IS NOT NULL)")
 	v.one(into(&h.OldestPendingDelivery),
 		"SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", maxQueued)
 	return h, v.failed

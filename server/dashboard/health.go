@@ -161,16 +161,22 @@ func (v *visit) addHealthFacts(p *healthPage, h operation.Health, s Status) {
 		v.fact("Live cards", v.Number(h.File.LiveCards)),
 		v.fact("Rows of the ledger", v.Number(h.File.LedgerRows)),
 	)
-	deliveries := ""
-	if h.File.OldestPendingDelivery.Valid {
-		deliveries = v.T("the oldest since {0}", v.DateTime(h.File.OldestPendingDelivery.V.Std()))
+	oldest := func(due store.Null[store.Time]) string {
+		if !due.Valid || due.V > v.now() { // it waits for its next attempt
+			return ""
+		}
+		return v.T("the oldest since {0}", v.DateTime(due.V.Std()))
 	}
 	p.Queues = []web.Fact{
 		v.fact("Writes that wait", v.Number(h.File.QueuedWrites)),
-		v.fact("Webhook deliveries that wait", v.Number(h.File.PendingDeliveries), deliveries),
+		v.fact("Webhook deliveries that wait", v.Number(h.File.PendingDeliveries), oldest(h.File.OldestPendingDelivery)),
 		v.fact("Webhooks switched off", v.Number(h.File.DeactivatedWebhooks)),
 		v.fact("Mail that waits", v.Number(h.File.WaitingMails)),
-		v.fact("Cards whose notices wait", v.Number(h.File.WaitingPushes)),
+		v.fact("Pushes that wait", v.Number(h.File.WaitingPushes), oldest(h.File.OldestWaitingPush)),
+		v.fact("Pushes that failed", v.Number(h.File.FailedPushes), v.T("the last ones to phones and browsers that were not accepted")),
+	}
+	if ends := h.File.AppleCertificateEnds; ends.Valid {
+		p.Queues = append(p.Queues, v.fact("Certificate for Apple Wallet", v.T("ends on {0}", v.Date(ends.V.Std()))))
 	}
 }
 

@@ -92,6 +92,7 @@ func TestMail(t *testing.T) {
 	for _, line := range []string{
 		`punchcard_mail_attempts_total{outcome="failed"} 0`, `punchcard_mail_attempts_total{outcome="sent"} `,
 		"punchcard_mail_queue ",
+		"punchcard_push_queue ",
 	} {
 		if err != nil || !strings.Contains(string(scrape), line) {
 			t.Errorf("the scrape lacks %s (%v)", line, err)

@@ -122,6 +122,7 @@ func (m *Metrics) Watch(st *store.Store, version string, refusedConnections func
 		count((*store.View).CountPendingDeliveries),
 	)
 	gauge("punchcard_mail_queue", "Mail that waits; counted to 100000.", count((*store.View).CountMails))
+	gauge("punchcard_push_queue", "Cards whose pushes wait; counted to 100000.", count((*store.View).CountPushes))
 	registered.NewGauge(prometheus.GaugeOpts{
 		Name:        "punchcard_build_info",
 		Help:        "1; the version is a label.",

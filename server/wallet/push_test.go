@@ -11,10 +11,11 @@ import (
 	"punchcard/store"
 )
 
-// manager returns functions that get a page of the dashboard and send a form as a manager does, and check the answer's status and texts.
-func (s *shop) manager() (get func(path string, has ...string), post func(path string, status int, has ...string)) {
+// person returns functions that get a page of the dashboard and send a form as a person of a role does, and check the answer's status
+// and texts.
+func (s *shop) person(role string) (get func(path string, has ...string), post func(path string, status int, has ...string)) {
 	s.T.Helper()
-	r := s.Fetch("POST", s.Origin+"/dev/sign-in", []byte(`{"as":"manager"}`), http.Header{"Content-Type": {"application/json"}})
+	r := s.Fetch("POST", s.Origin+"/dev/sign-in", []byte(`{"as":"`+role+`"}`), http.Header{"Content-Type": {"application/json"}})
 	cookie, err := http.ParseSetCookie(r.Header.Get("Set-Cookie"))
 	if err != nil {
 		s.T.Fatal(err)
@@ -46,7 +47,7 @@ func TestPushReport(t *testing.T) {
 	p, apns := startApple(t)
 	const list = "/dashboard/settings/wallet/pushes"
 	at := "/dashboard/card/" + p.card
-	get, post := p.manager()
+	get, post := p.person("manager")
 	post(at+"/test-push", 422, "No phone has a pass of this card")
 	get(list, "No push yet")
 	b := p.browser(store.NotifyPrizes, "en")
@@ -77,6 +78,7 @@ func TestPushReport(t *testing.T) {
 	post(at+"/test-push", 303)
 	p.settle()
 	get(list, "it answered 413", "The push service answered 503.", "The next attempt is on")
+	p.health(1, 2)
 	b.Answer = nil
 	p.stamp(2)
 	p.expect(b, "Espresso ready")
@@ -91,9 +93,27 @@ func TestPushReport(t *testing.T) {
 	p.stamp(1)
 	get(list, "The certificate for Apple Wallet has ended.")
 	p.copies(1, 1)
+	p.health(1, 0)
 	p.call("DELETE", p.registration("phone"), "").Want(200)
 	p.send("DELETE", `{"endpoint":"`+b.Endpoint+`"}`, "en").Want(204)
 	p.copies(0, 0)
+}
+
+// health checks what the health of the server says about pushes.
+func (s *shop) health(waiting, failed int64) {
+	s.T.Helper()
+	err := s.App.Store.View(0, func(v *store.View) error {
+		h, err := v.Health()
+		if h.WaitingPushes != waiting || h.FailedPushes != failed || h.OldestWaitingPush.Valid != (waiting > 0) || !h.AppleCertificateEnds.Valid {
+			s.T.Errorf("the health is %+v", h)
+		}
+		return err
+	})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	get, _ := s.person("owner") // who is an operator, too
+	get("/dashboard/health", "Pushes that wait", "Pushes that failed", "Certificate for Apple Wallet")
 }
 
 // copies checks how many passes and browsers the program of the card has.

@@ -167,6 +167,7 @@ CREATE TABLE push_subscriptions (
 CREATE UNIQUE INDEX push_subscriptions_endpoint ON push_subscriptions (card_id, endpoint);
 CREATE INDEX push_subscriptions_program ON push_subscriptions (program_id);
 CREATE INDEX push_subscriptions_outcome ON push_subscriptions (shop_id, outcome_at);
+CREATE INDEX push_subscriptions_failed ON push_subscriptions (outcome) WHERE outcome<>'sent';
 CREATE TABLE pushes (
   card_id  INTEGER NOT NULL REFERENCES cards,
   copy     INTEGER NOT NULL,
@@ -208,6 +209,7 @@ CREATE TABLE apple_devices (
 CREATE UNIQUE INDEX apple_devices_pass ON apple_devices (card_id, generation, device);
 CREATE INDEX apple_devices_device ON apple_devices (device);
 CREATE INDEX apple_devices_outcome ON apple_devices (shop_id, outcome_at);
+CREATE INDEX apple_devices_failed ON apple_devices (outcome) WHERE outcome<>'sent';
 CREATE TABLE apple_wallets (
   shop_id         INTEGER PRIMARY KEY REFERENCES shops,
   pass_type       TEXT,
