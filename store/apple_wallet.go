@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -83,8 +84,17 @@ func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error
 	return tx.appleStatus(shop), tx.failed
 }
 
-// RemoveAppleWallet removes the certificate and the request of a shop, with their keys.
-func (tx *Tx) RemoveAppleWallet(shop int64) (AppleStatus, error) {
+// RemoveFields are the fields of RemoveAppleWallet.
+type RemoveFields struct {
+	Yes Opt[bool] `json:"yes" doc:"Remove it although passes are on phones."`
+}
+
+// RemoveAppleWallet removes the certificate and the request of a shop, with their keys. While passes are on phones, f must say so.
+func (tx *Tx) RemoveAppleWallet(shop int64, f RemoveFields) (AppleStatus, error) {
+	if n := tx.passesOnPhones(shop); n > 0 && !f.Yes.V {
+		return AppleStatus{}, Invalid(Detail{"yes", "required",
+			fmt.Sprintf("is required: nothing would bring the passes on phones up to date (%d)", n)})
+	}
 	if tx.exec("DELETE FROM apple_wallets WHERE shop_id=?", shop) > 0 {
 		tx.audit(shop, "wallet.apple_remove", KindShop, shop, "")
 	}
@@ -111,6 +121,7 @@ type AppleStatus struct {
 	EndsAt       Null[Time]   `json:"ends_at" doc:"When the certificate ends."`
 	DaysLeft     Null[int64]  `json:"days_left" doc:"Whole days until then; 0 after it."`
 	RequestedAt  Null[Time]   `json:"requested_at" doc:"When the request was made that waits for its certificate; null: none waits."`
+	Passes       int64        `json:"passes_on_phones" doc:"Counted to 100,000."`
 	PublicURL    string       `json:"public_url" doc:"What the URLs in passes begin with. A phone keeps them for ever."`
 }
 
@@ -118,7 +129,7 @@ type AppleStatus struct {
 func (v *View) AppleStatus(shop int64) (AppleStatus, error) { return v.appleStatus(shop), v.failed }
 
 func (q *queries) appleStatus(shop int64) (s AppleStatus) {
-	s = AppleStatus{State: AppleOff, PublicURL: q.publicURLOf(shop)}
+	s = AppleStatus{State: AppleOff, PublicURL: q.publicURLOf(shop), Passes: q.passesOnPhones(shop)}
 	q.one(into(&s.PassType, &s.Team, &s.Organization, &s.EndsAt, &s.RequestedAt),
 		"SELECT ifnull(pass_type, ''), ifnull(team, ''), ifnull(organization, ''), not_after, requested_at FROM apple_wallets WHERE shop_id=?",
 		shop)
@@ -132,6 +143,12 @@ func (q *queries) appleStatus(shop int64) (s AppleStatus) {
 		}
 	}
 	return s
+}
+
+// passesOnPhones returns the number of passes of a shop that are on a phone, at most maxTotalVisits.
+func (q *queries) passesOnPhones(shop int64) int64 {
+	return q.number(`SELECT count(*) FROM (SELECT 1 FROM programs p JOIN apple_passes x ON x.program_id=p.id
+		WHERE p.shop_id=? AND x.delete_at IS NULL LIMIT ?)`, shop, maxTotalVisits)
 }
 
 // AppleEnd is a shop whose certificate for Apple Wallet ends soon, or has ended.

@@ -67,7 +67,7 @@ func TestAppleWallet(t *testing.T) {
 		}
 		return err
 	})
-	f.must(func(tx *Tx) error { return errorOf(tx.RemoveAppleWallet(shop)) })
+	f.must(func(tx *Tx) error { return errorOf(tx.RemoveAppleWallet(shop, RemoveFields{})) })
 	status(AppleOff, 0, false)
 	accept(other)
 }

@@ -47,7 +47,8 @@ func runAppleWallet(f *fixture) {
 	w := AppleWallet{PassType: "pass.com.example.card", Team: "TEAM000001", Certificate: []byte("1"), Key: []byte("key")}
 	f.writes(func(tx *Tx) {
 		check(tx.RequestAppleCertificate(f.a.Shop, AppleRequest{DER: []byte("request"), Key: []byte("key")}))
-		check(tx.RemoveAppleWallet(f.a.Shop))
+		check(tx.RemoveAppleWallet(f.a.Shop, RemoveFields{Yes: set(true)}))
+		succeed(tx.CheckPasses(f.a.Shop, set("https://new.example.com"), true))
 		check(tx.SetAppleCertificate(f.a.Shop, w))
 		check(tx.RequestAppleCertificate(f.a.Shop, AppleRequest{DER: []byte("request"), Key: []byte("another key")}))
 	})

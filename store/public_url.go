@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -76,6 +77,19 @@ func (tx *Tx) setShopURL(sh *Shop, key int64) error {
 	}
 	sh.PublicURL.V = normal
 	return tx.failed
+}
+
+// CheckPasses refuses another public URL of a shop while passes are on phones, which keep the present one, unless yes is set.
+func (q *queries) CheckPasses(shop int64, url Opt[string], yes bool) error {
+	to, _, ok := normalShopURL(url.V)
+	if url.Null {
+		to, ok = q.s.opts.PublicURL, true
+	}
+	if n := q.passesOnPhones(shop); url.Set && ok && !yes && n > 0 && to != q.publicURLOf(shop) {
+		return Invalid(Detail{"yes", "required",
+			fmt.Sprintf("is required: the passes on phones keep the present public URL for ever (%d)", n)})
+	}
+	return q.failed
 }
 
 // checkShopURL returns a detail if a URL cannot be the public URL of a shop.

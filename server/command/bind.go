@@ -229,7 +229,7 @@ func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if question := b.binding.asks; question != "" && !i.confirmed {
+	if question := b.binding.asks; question != "" && !i.confirmed && i.args.Fields.Get("yes") != "true" {
 		if err := confirm(strings.ReplaceAll(question, "%s", subject.String())); err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ type WalletGroup struct {
 
 var appleColumns = []string{
 	"state", "pass type=pass_type", "team", "organization", "ends=ends_at", "days left=days_left", "request of=requested_at",
+	"passes on phones=passes_on_phones",
 }
 
 // walletBindings are the commands on wallets.
@@ -80,7 +81,7 @@ var walletBindings = []binding{
 		help:    "Switch Apple Wallet off: remove the certificate and the request, with their keys. Passes on phones are no longer brought up to date.",
 		op:      operation.RemoveAppleWallet,
 		asks:    "Switch Apple Wallet off and remove its keys?",
-		extra:   flags[confirmFlag],
+		texts:   map[string]string{"yes": "Do it without asking, and also while passes are on phones."},
 		columns: appleColumns,
 		asList:  true,
 	},

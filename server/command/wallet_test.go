@@ -71,6 +71,19 @@ func TestWalletApple(t *testing.T) {
 	if status := f.run("wallet apple status"); !strings.Contains(status, "off") {
 		t.Errorf("the status is %s", status)
 	}
+	pass := f.value("INSERT INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded, program_id) " +
+		"SELECT id, shop_id, 0, x'', 0, 0, program_id FROM cards RETURNING id")
+	f.refused("wallet apple remove", "needs --yes")
+	f.refused("wallet apple remove --no-yes", "needs --yes")
+	f.refused("shop update --public-url https://new.example.com", "--yes is required: the passes on phones keep the present public URL for ever (1)")
+	f.run("shop update --language it")
+	f.run("shop update --public-url https://new.example.com --yes")
+	f.run("shop update --public-url https://new.example.com") // which it has
+	f.refused("shop update --public-url none", "--yes is required")
+	f.run("wallet apple remove --yes")
+	f.run("wallet apple request")
+	f.value("UPDATE apple_passes SET delete_at=0 WHERE id=" + pass + " RETURNING id")
+	f.run("shop update --public-url https://other.example.com")
 	f.run("wallet apple remove --yes")
 	if again := f.run("wallet apple request"); again == printed {
 		t.Error("the request that was removed is back")

@@ -36,9 +36,13 @@ var walletPages = []binding{
 			v.T("Cards, stamps and prizes stay as they are, and tills go on reading the passes."),
 			v.T("To bring the same passes up to date again, make a new request and choose the same pass type at Apple."),
 		}
-		return c, nil
+		s, err := read[store.AppleStatus](v, operation.GetAppleWallet)
+		if s.Passes > 0 {
+			c.Check = v.T("Do it although {0} pass is on a phone|Do it although {0} passes are on phones", s.Passes)
+		}
+		return c, err
 	}, action{
-		op: operation.RemoveAppleWallet, to: walletPath, done: says("apple-removed", "Apple Wallet is switched off."),
+		op: operation.RemoveAppleWallet, asksAgain: true, to: walletPath, done: says("apple-removed", "Apple Wallet is switched off."),
 	}),
 }
 

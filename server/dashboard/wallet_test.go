@@ -125,6 +125,13 @@ func TestAppleCertificate(t *testing.T) {
 	owner.get("/dashboard").want(200).has(ends, "Renew it")
 	s.as("viewer").get("/dashboard").want(200).has(ends).lacks("Renew it")
 	s.as("operator").get("/dashboard/health").want(200).has(ends, "Needs attention")
+
+	s.Call("POST", "/programs/"+s.ProgramIDs["standard"]+"/cards", object{}).Want(201)
+	s.SQL("INSERT INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded, program_id) " +
+		"SELECT id, shop_id, 0, x'', 0, 0, program_id FROM cards")
+	remove := owner.get(at + "/remove").want(200).has("Do it although 1 pass is on a phone").form(at + "/remove")
+	s.Unchanged(func() { owner.post(at+"/remove", nil).want(400).problem("yes", "Passes are on phones, 1 in all") })
+	remove.set("yes", "true").send().next().has("Apple Wallet is switched off.")
 	s.Stop()
 
 	// Phones cannot open an address of this machine.

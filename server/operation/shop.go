@@ -69,6 +69,7 @@ var ListShops = declare(kernel.Operation{
 type ShopPatch struct {
 	store.ShopFields
 	Reason store.Opt[string] `json:"reason" min:"1" max:"200" format:"line" doc:"Why subscription_state changes, for subscription.state_changed. Default empty."`
+	Yes    store.Opt[bool]   `json:"yes" doc:"Change public_url although passes on phones keep the present one for ever."`
 }
 
 // UpdateShop changes a shop's plan, subscription or limits.
@@ -80,6 +81,9 @@ var UpdateShop = declare(kernel.Operation{
 	Codes:   notFoundOrConflict,
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
+		if err := tx.CheckPasses(c.Access.Shop, f.PublicURL, f.Yes.V); err != nil {
+			return store.Shop{}, err
+		}
 		return tx.UpdateShop(c.Access.Shop, f.ShopFields, f.Reason.V)
 	}),
 })

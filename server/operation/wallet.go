@@ -165,7 +165,7 @@ var RemoveAppleWallet = declare(kernel.Operation{
 	Doc:     "Removes the certificate and the request that waits, with their keys. Passes on phones stay as they are.",
 	Callers: owner,
 	Proof:   true,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.AppleStatus, error) {
-		return tx.RemoveAppleWallet(c.Access.Shop)
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.RemoveFields) (store.AppleStatus, error) {
+		return tx.RemoveAppleWallet(c.Access.Shop, f)
 	}),
 })

@@ -322,6 +322,7 @@ type ConfirmPage struct {
 	Consequences []string // each a sentence
 	Type         string   // what the person has to type into the field "_confirmation"; empty: nothing
 	TypeLabel    string   // label of that field
+	Check        string   // label of the field "yes", which the person has to tick; empty: there is none
 	Button       string   // translated
 	Danger       bool
 	Cancel       string            // path

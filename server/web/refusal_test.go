@@ -241,6 +241,7 @@ var notOnPages = map[string][]string{
 		"The file has no shop yet.",
 		"The file has several shops.",
 		"Another shop has this host in its public URL.",
+		"is required: the passes on phones keep the present public URL for ever (%d)",
 		"must be https:// and the name of a host on the internet, without a path, such as https://cards.example.com",
 		"The move was aborted meanwhile.", "The shop has moved to %s already.", "The shop is not being moved.",
 		"The program has amounts in %s, and the other shop's currency is %s: make the program there by hand.",

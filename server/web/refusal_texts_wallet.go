@@ -7,6 +7,8 @@ var walletRefusals = []refusal{
 		"Phones cannot open the address of this shop, and they would keep it for ever. It needs https and a name on the internet first."},
 	{"The shop cannot make passes for Apple Wallet at present: its certificate has ended.",
 		"The shop cannot add cards to Apple Wallet at present. The page of your card works as before."},
+	{"is required: nothing would bring the passes on phones up to date (%d)",
+		"Passes are on phones, {0} in all, and nothing would bring them up to date. Tick that you want it all the same."},
 	{"No phone has a pass of this card, and no browser shows notices about it.",
 		"No phone has a pass of this card, and no browser shows notices about it."},
 	{"There is no certificate request. Make one first, and give the certificate that Apple makes of it.",
