@@ -28,6 +28,9 @@ const (
 	// HolderRow is about the holder of a chain, in a table that has nothing else. Erasing the chain
 	// deletes its rows.
 	HolderRow
+	// HolderPhone names a phone of the holder, in a table of phones. Erasing the chain keeps the row until the phone
+	// has read that its pass has ended, or for 30 days.
+	HolderPhone
 	// Copied holds what other columns hold about a holder. EraseCard has code of its own for
 	// its rows.
 	Copied
@@ -143,7 +146,8 @@ var declared = []declaration{
 	{"push_subscriptions", Fixed, Whole, "notify language"},
 	{"push_subscriptions", Fixed, Hidden, "told outcome"},
 	{"apple_passes", Fixed, Hidden, "hash"},
-	{"apple_devices", Copied, Hidden, "device push_token"}, // until the phone has read the pass that ended
+	{"apple_devices", HolderPhone, Hidden, "device"},
+	{"apple_devices", Secret, Hidden, "push_token"},
 	{"apple_devices", Fixed, Hidden, "told outcome"},
 	{"apple_wallets", Fixed, Whole, "pass_type team organization"},
 	{"apple_wallets", Fixed, Hidden, "certificate_der request_der"},
@@ -169,7 +173,7 @@ func ColumnsOf(classes ...Class) (all []Column) {
 }
 
 // sights has what viewers see of fields of answers, by the names of columns. No answer has
-// what is Secret or Copied, whose names other fields may have.
+// what is Secret, HolderPhone or Copied, whose names other fields may have.
 var sights = sync.OnceValue(func() map[string]Sight {
 	all := map[string]Sight{}
 	for _, c := range ColumnsOf(Fixed, Chosen, Account, Holder, OneCard, HolderRow) {
@@ -185,7 +189,7 @@ func ViewersSee(field string) Sight { return sights()[field] }
 // unlogged has the names of the columns that are about people or are secrets.
 var unlogged = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, c := range ColumnsOf(Secret, Account, Holder, OneCard, HolderRow, Copied) {
+	for _, c := range ColumnsOf(Secret, Account, Holder, OneCard, HolderRow, HolderPhone, Copied) {
 		all[c.Name] = true
 	}
 	return all
@@ -215,12 +219,12 @@ func heldBeside(alias, table string, fields reflect.Type) string {
 	return "json_object(" + strings.Join(members, ", ") + ")"
 }
 
-// heldByChain is an expression for a JSON object of what the tables of the class HolderRow have about
+// heldByChain is an expression for a JSON object of what the tables of the classes HolderRow and HolderPhone have about
 // the chain of the root ?1: the columns of contacts, and the rows of each other table under its name.
 func heldByChain() string {
 	var members, tables []string
 	object := map[string]string{} // members of a row, by the table
-	for _, c := range ColumnsOf(HolderRow) {
+	for _, c := range ColumnsOf(HolderRow, HolderPhone) {
 		switch {
 		case c.Sight == Unseen:
 		case c.Table == "contacts":

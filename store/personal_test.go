@@ -17,7 +17,7 @@ func TestEveryColumnHasAClass(t *testing.T) {
 	exist := f.lines("SELECT concat(t.name, '.', c.name)" + tables)
 	texts := f.lines("SELECT concat(t.name, '.', c.name)" + tables + " AND c.type NOT IN ('INTEGER', 'REAL')")
 	var have []string
-	for _, c := range ColumnsOf(Fixed, Secret, Chosen, Account, Holder, OneCard, HolderRow, Copied) {
+	for _, c := range ColumnsOf(Fixed, Secret, Chosen, Account, Holder, OneCard, HolderRow, HolderPhone, Copied) {
 		have = append(have, c.Table+"."+c.Name)
 	}
 	for _, name := range texts {
