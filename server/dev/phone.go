@@ -220,7 +220,10 @@ func (c *Control) addToPhone(r *http.Request, _ httprouter.Params, b phoneBody) 
 		return a, err
 	}
 	if !card.HasPass {
-		return a, &store.Error{Code: store.Unprocessable, Message: "The shop of the card has not set up Apple Wallet."}
+		return a, &store.Error{
+			Code:    store.Unprocessable,
+			Message: "The shop of the card has not set up Apple Wallet, or its certificate has ended.",
+		}
 	}
 	p, err := c.Phones.forCard(b.PhoneID, b.Platform.V)
 	if err != nil {

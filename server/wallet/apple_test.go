@@ -201,7 +201,7 @@ func (p *phone) end(apns *wallettest.APNs) {
 	for len(apns.Woken) > 0 {
 		<-apns.Woken
 	}
-	p.SQL("UPDATE apple_wallets SET not_after=not_after-40*365*86400000")
+	p.SQL("UPDATE apple_wallets SET not_after=not_after-100*365*86400000")
 	if page := p.Fetch("GET", p.page+"?lang=en", nil, nil).Want(200); bytes.Contains(page.Body, []byte(button)) {
 		p.T.Error("the page has a button though the certificate has ended")
 	}
@@ -215,7 +215,7 @@ func (p *phone) end(apns *wallettest.APNs) {
 		p.T.Error("a phone is woken, or told of a pass that it cannot read")
 	}
 	p.call("POST", p.registration("phone"), `{"pushToken":"dd44"}`).Want(201)
-	p.SQL("UPDATE apple_wallets SET not_after=not_after+40*365*86400000")
+	p.SQL("UPDATE apple_wallets SET not_after=not_after+100*365*86400000")
 	p.Control("POST", "/clock", fields{"advance": "2h"})
 	if got := servertest.Await(p.T, apns.Woken, "a push") + servertest.Await(p.T, apns.Woken, "a push"); !strings.Contains(got, "cc33") {
 		p.T.Errorf("after a renewal %q were woken", got)
