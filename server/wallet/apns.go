@@ -22,17 +22,13 @@ const ApplePushURL = "https://api.push.apple.com"
 
 // pushToPhones notes which passes of a card have changed and wakes the phones that have them.
 func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, error) {
-	var all []store.PassPush
-	err := s.conf.Store.View(0, func(v *store.View) (err error) {
-		all, err = v.ApplePush(p.Root)
-		return err
-	})
+	all, hashes, err := s.readPasses(p.Root)
 	if err != nil {
 		return nil, err
 	}
 	var messages []message
-	for _, x := range all {
-		if x.Pass, err = s.refresh(x.Pass); err != nil {
+	for i, x := range all {
+		if x.Pass, err = s.refresh(x.Pass, hashes[i]); err != nil {
 			return nil, err
 		}
 		changes := strconv.FormatInt(x.Changes, 10)
@@ -54,9 +50,23 @@ func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, erro
 	return s.send(messages), nil
 }
 
-// refresh notes what a pass shows now.
-func (s *Sender) refresh(p store.Pass) (store.Pass, error) {
-	hash := AppleHash(&p)
+// readPasses returns the passes of a card with the hashes of what they show. It reads one card at a time: that takes the
+// processor, which tills need (BenchmarkProgramChange).
+func (s *Sender) readPasses(root int64) (all []store.PassPush, hashes [][]byte, err error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	err = s.conf.Store.View(0, func(v *store.View) (err error) {
+		all, err = v.ApplePush(root)
+		return err
+	})
+	for i := range all {
+		hashes = append(hashes, AppleHash(&all[i].Pass))
+	}
+	return all, hashes, err
+}
+
+// refresh notes the hash of what a pass shows now.
+func (s *Sender) refresh(p store.Pass, hash []byte) (store.Pass, error) {
 	if !p.NeedsRefresh(hash) {
 		return p, nil
 	}

@@ -26,7 +26,7 @@ type phone struct {
 }
 
 // startApple serves a shop that has set up Apple Wallet, and the service that wakes phones.
-func startApple(t *testing.T) (*phone, *wallettest.APNs) {
+func startApple(t testing.TB) (*phone, *wallettest.APNs) {
 	t.Helper()
 	apns := wallettest.NewAPNs()
 	t.Cleanup(apns.Close)

@@ -23,7 +23,7 @@ type shop struct {
 }
 
 // start serves a new demo shop whose clock stands still, with a card that has a prize for three stamps.
-func start(t *testing.T, options ...func(*app.Config)) *shop {
+func start(t testing.TB, options ...func(*app.Config)) *shop {
 	t.Helper()
 	s := &shop{Server: servertest.Start(t, append(options, servertest.Frozen)...), push: wallettest.NewPushService()}
 	t.Cleanup(s.push.Close)
