@@ -42,14 +42,14 @@ func (e statusError) Error() string { return fmt.Sprintf("the answer is %d", int
 
 // outcome returns what came of a request, for people: a word, and the status of an answer that is an error.
 func outcome(r result, err error) string {
-	word := "sent"
+	word := store.PushSent
 	switch {
 	case r == gone:
 		word = "ended"
 	case r == failed:
-		word = "failed"
+		word = store.PushFailed
 	case err != nil:
-		word = "refused"
+		word = store.PushRefused
 	}
 	if status := statusError(0); errors.As(err, &status) {
 		word += " " + strconv.Itoa(int(status))
@@ -77,7 +77,7 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 			continue
 		}
 		if m.held {
-			note(m.target, store.TargetOutcome{Held: true, Wait: heldWait, Says: "held"})
+			note(m.target, store.TargetOutcome{Held: true, Wait: heldWait, Says: store.PushHeld})
 			continue
 		}
 		sending.Go(func() {
