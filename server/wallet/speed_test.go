@@ -128,10 +128,15 @@ func (h *holder) update(device, service string) error {
 	if err := json.Unmarshal(body, &list); err != nil {
 		return err
 	}
-	if resp, body, err = get("/passes/" + passType + "/" + h.serial); err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%d %w", resp.StatusCode, err)
+	resp, body, err = get("/passes/" + passType + "/" + h.serial)
+	if err != nil {
+		return err
 	}
-	h.since, h.modified = list.LastUpdated, resp.Header.Get("Last-Modified")
+	h.since = list.LastUpdated
+	if resp.StatusCode == http.StatusNotModified { // it was read after an earlier push
+		return nil
+	}
+	h.modified = resp.Header.Get("Last-Modified")
 	h.stamps, err = stampsOf(body)
 	return err
 }
