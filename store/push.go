@@ -108,6 +108,10 @@ type TargetOutcome struct {
 	Says string        // what came of it, for people; empty: nothing was sent
 }
 
+// pushAttempts is how many attempts in a row may fail: with the default waits they take 23 hours. A delivery of a webhook
+// has fewer, since its failures are listed and can be sent again.
+const pushAttempts = 15
+
 // PushOutcome is the result of an attempt to bring the copies of a card up to date, by the keys of the targets.
 type PushOutcome struct {
 	Push
@@ -115,7 +119,7 @@ type PushOutcome struct {
 }
 
 // RecordPush writes an outcome. A card stays in the queue if it has changed since the push was read, if a
-// target is new, or for the next attempt at a target. After Limits.DeliveryAttempts
+// target is new, or for the next attempt at a target. After pushAttempts
 // failures in a row a target is left alone until the card changes again.
 func (tx *Tx) RecordPush(o PushOutcome) error {
 	table := targetTables[o.Copy]
@@ -131,7 +135,7 @@ func (tx *Tx) RecordPush(o PushOutcome) error {
 			tx.exec("UPDATE "+table+" SET attempts=max(attempts, 1), due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
 		default:
 			tx.exec("UPDATE "+table+" SET attempts=attempts+1, due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
-			tx.exec("UPDATE "+table+" SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, tx.Limits.DeliveryAttempts)
+			tx.exec("UPDATE "+table+" SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, pushAttempts)
 		}
 		if t.Says != "" {
 			tx.exec("UPDATE "+table+" SET outcome=?, outcome_at=? WHERE id=?", t.Says, tx.Now, key)

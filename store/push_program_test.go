@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -12,6 +13,33 @@ func (f *fixture) pass(program string) (root int64) {
 	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
 	f.must(func(tx *Tx) error { return tx.DownloadedPass(p, []byte("what it shows")) })
 	return root
+}
+
+// TestManyDevices has a phone register for a pass with ten thousand names, of which the newest are kept.
+func TestManyDevices(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	const passType = "pass.com.example.card"
+	must(f, func(tx *Tx) (AppleStatus, error) {
+		return tx.SetAppleCertificate(f.a.Shop, AppleWallet{PassType: passType, Certificate: []byte{1}, Key: []byte{1}, NotAfter: tx.Now})
+	})
+	root := f.pass(f.program(stamps("Coffee")))
+	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
+	n := 10_000
+	if testing.Short() {
+		n = 200
+	}
+	f.must(func(tx *Tx) error {
+		for i := range n {
+			device := fmt.Sprintf("device %05d", i)
+			if _, err := tx.RegisterDevice(device, passType, p.Serial, p.Token, DeviceFields{PushToken: set("aa")}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	f.selects(maxPhones, "SELECT count(*) FROM apple_devices")
+	f.selects(maxPhones, "SELECT count(*) FROM apple_devices WHERE device>=?", fmt.Sprintf("device %05d", n-maxPhones))
 }
 
 // TestQueuePasses checks which changes have the passes of a program queued, in slices, that the file is closed

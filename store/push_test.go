@@ -53,7 +53,7 @@ func (f *fixture) pushes() (list []Push) {
 type targets = map[int64]TargetOutcome
 
 // TestPushQueue checks that the changes of a card with subscriptions are queued as one, that one that is made
-// while an attempt is in flight stays, and that failures are tried again as often as deliveries.
+// while an attempt is in flight stays, and that failures are tried again pushAttempts times.
 func TestPushQueue(t *testing.T) {
 	t.Parallel()
 	f := startTill(t)
@@ -109,7 +109,7 @@ func TestPushQueue(t *testing.T) {
 	if again := f.pushes()[0]; again.Due < due.Add(time.Minute) {
 		t.Errorf("after a change the next attempt at the browser that failed: %+v", again)
 	}
-	for range DefaultLimits().DeliveryAttempts - 1 {
+	for range pushAttempts - 1 {
 		record(retry)
 	}
 	if again := f.pushes(); len(again) > 0 {
