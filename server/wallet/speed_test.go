@@ -72,8 +72,8 @@ func (s *shop) issue(program string, n int) (ids []string) {
 func (s *shop) addPasses(program string) {
 	key := s.Row(store.KindProgram, program)
 	for _, sql := range []string{
-		`INSERT INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded)
-			SELECT id, shop_id, code_generation, x'00', created_at/1000*1000, 0 FROM cards WHERE program_id=? AND root_id IS NULL`,
+		`INSERT INTO apple_passes (card_id, shop_id, program_id, generation, hash, modified_at, downloaded)
+			SELECT id, shop_id, program_id, code_generation, x'00', created_at/1000*1000, 0 FROM cards WHERE program_id=? AND root_id IS NULL`,
 		`INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at, told)
 			SELECT p.card_id, p.shop_id, p.generation, 'd'||p.card_id, ''||p.card_id, c.created_at, ''||p.id
 			FROM cards c JOIN apple_passes p ON p.card_id=c.id WHERE c.program_id=?`,
