@@ -34,7 +34,7 @@ var walletBindings = []binding{
 		help: "Print what came of the last push to each browser and phone, newest first, at most 50.",
 		op:   operation.ListSentPushes,
 		columns: []string{
-			"at", "card=card_id", "name=holder_name", "program=program_name", "to=target", "service", "state", "status", "again=next_attempt_at",
+			"at", "card=card_id", "program=program_name", "to=target", "service", "state", "status", "again=next_attempt_at",
 		},
 	},
 	{
