@@ -19,7 +19,7 @@ import (
 func removeWallet(s *demo, shop int64) {
 	s.T.Helper()
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
-		_, err := tx.RemoveAppleWallet(shop)
+		_, err := tx.RemoveAppleWallet(shop, store.RemoveFields{})
 		return err
 	})
 }

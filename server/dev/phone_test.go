@@ -152,7 +152,7 @@ func TestPhoneInput(t *testing.T) {
 
 	shop := s.Row(store.KindShop, s.ShopID)
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
-		_, err := tx.RemoveAppleWallet(shop)
+		_, err := tx.RemoveAppleWallet(shop, store.RemoveFields{Yes: store.Given(true)})
 		return err
 	})
 	says(add(body(fields{"phone_id": phone.ID})), "has not set up Apple Wallet")

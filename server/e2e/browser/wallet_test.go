@@ -21,7 +21,7 @@ func TestAppleWallet(t *testing.T) {
 	clock := app.NewClock(time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC))
 	s := servertest.Start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer = clock, authority.Certificate })
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error { // the demo shop has it
-		_, err := tx.RemoveAppleWallet(s.Row(store.KindShop, s.ShopID))
+		_, err := tx.RemoveAppleWallet(s.Row(store.KindShop, s.ShopID), store.RemoveFields{})
 		return err
 	})
 	until := s.App.Store.Now().Std().AddDate(1, 0, 0)
