@@ -15,6 +15,7 @@ type HolderCard struct {
 	Addresses     []Address // of Card.Locations, of the first maxAddresses
 	Asked         DataRequests
 	HasPass       bool // the shop makes passes for Apple Wallet; its certificate has not ended
+	HasGoogle     bool // the shop has set up Google Wallet
 }
 
 // Localized has the translations of a name and a description, by language.
@@ -140,6 +141,7 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	h.Shop = v.shop(shop)
 	h.Asked = v.dataRequests(root)
 	h.HasPass = v.number("SELECT EXISTS (SELECT 1 FROM apple_wallets WHERE shop_id=? AND not_after>=?)", shop, v.Now) > 0
+	_, h.HasGoogle = v.googleWallet(shop)
 	h.LogoHash, h.Texts, h.PrizeTexts = v.programTexts(chain.program)
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
 		a := Address{Name: l.Name}

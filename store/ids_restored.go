@@ -29,7 +29,7 @@ const (
 // not.
 var (
 	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links", "imports", "card_runs", "push_subscriptions",
-		"apple_passes", "apple_devices"}
+		"apple_passes", "apple_devices", "google_objects"}
 	floored = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users", "staff"}
 )
 

@@ -152,6 +152,11 @@ var declared = []declaration{
 	{"apple_wallets", Fixed, Whole, "pass_type team organization"},
 	{"apple_wallets", Fixed, Hidden, "certificate_der request_der"},
 	{"apple_wallets", Secret, Hidden, "private_key request_key"},
+	{"google_wallets", Fixed, Whole, "issuer_id client_email"},
+	{"google_wallets", Secret, Hidden, "account"},
+	{"google_classes", Fixed, Hidden, "told"},
+	{"google_objects", Fixed, Hidden, "told outcome"},
+	{"google_nonces", Fixed, Hidden, "nonce"},
 }
 
 // Column is a column of a table.

@@ -60,6 +60,37 @@ func runAppleWallet(f *fixture) {
 	})
 }
 
+// runGoogle has an object made of a card, brought up to date and ended.
+func runGoogle(f *fixture) {
+	const issuer = "3388000000012345678"
+	card := f.cardWith(f.program(stamps("Google")), CardFields{})
+	token := f.pageToken(f.key(KindCard, card), 0)
+	f.writes(func(tx *Tx) {
+		check(tx.SetGoogleWallet(f.a.Shop, GoogleWallet{Issuer: issuer, Account: []byte("{}")}))
+		check(tx.ClaimGoogleCall(issuer, time.Now(), time.Now()))
+		succeed(tx.HoldGoogleCalls(issuer, time.Now()))
+		succeed(tx.AddGoogleObject(token))
+	})
+	var a GoogleAddition
+	var o GoogleObject
+	f.reads(func(v *View) {
+		a = check(v.GoogleAddition(token))
+		o = check(v.GoogleObjects(a.Push.Root))[0]
+		check(v.HasGoogleIssuer(issuer))
+		check(v.GoogleSample(f.a.Shop))
+		first(v.GoogleWallet(f.a.Shop))
+	})
+	f.writes(func(tx *Tx) {
+		succeed(tx.RecordGoogleClass(o.Root, "hash"))
+		succeed(tx.RecordPush(PushOutcome{a.Push, targets{o.Key: {Wait: time.Minute, Persist: true}}}))
+		succeed(tx.RecordPush(PushOutcome{a.Push, targets{o.Key: {Told: Some("{}"), LookAt: Some(tx.Now), Says: "sent"}}}))
+		succeed(tx.NoteGoogleEvent(GoogleEvent{Issuer: issuer, Name: o.Serial, Saved: true, Nonce: "1"}))
+		check(tx.QueueGoogleObjects(10))
+		check(tx.ReissueCard(f.a, card, ReissueFields{}))
+		check(tx.RemoveGoogleWallet(f.a.Shop))
+	})
+}
+
 // runPasses has phones read, register for and forget the passes of a card, which ends.
 func runPasses(f *fixture) {
 	const passType = "pass.com.example.card"
@@ -125,6 +156,7 @@ func runOperations(f *fixture) {
 	runImports(f)
 	runPushes(f)
 	runPasses(f)
+	runGoogle(f)
 	runAppleWallet(f)
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{l.program})}
 	hook := f.subscribe(l.program, func(w *WebhookFields) { *w = fields }).ID

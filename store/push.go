@@ -11,6 +11,7 @@ import (
 const (
 	CopyBrowser = 1 << iota // browsers show notices about the card
 	CopyApple               // it has a pass for Apple Wallet
+	CopyGoogle              // it has an object at Google Wallet
 )
 
 // queuePushes notes that what a chain shows has changed for its copies.
@@ -82,30 +83,40 @@ type Push struct {
 // waitingPushes are the rows of pushes that may be sent. A closed shop sends nothing.
 const waitingPushes = " FROM pushes WHERE " + ofOpenShop
 
-// Pushes returns up to n cards whose copies are to be brought up to date, now or later, those that are
-// due first first.
-func (v *View) Pushes(n int) ([]Push, error) {
-	return collect(v, func(r *rows) (p Push) {
-		r.scan(&p.Root, &p.Copy, &p.Due, &p.changes)
-		return p
-	}, "SELECT card_id, copy, due_at, changes"+waitingPushes+" ORDER BY due_at LIMIT ?", n), v.failed
+// Pushes returns up to n cards for each kind of copy that is to be brought up to date, now or later, those that are due first
+// first. Of those that are due at Google, which limits the rate, the last ones are first.
+func (v *View) Pushes(n int) (all []Push, err error) {
+	list := func(copy int64, rest string, args ...any) {
+		all = append(all, collect(v, func(r *rows) (p Push) {
+			r.scan(&p.Root, &p.Copy, &p.Due, &p.changes)
+			return p
+		}, "SELECT card_id, copy, due_at, changes"+waitingPushes+" AND copy=? "+rest, append([]any{copy}, args...)...)...)
+	}
+	list(CopyBrowser, "ORDER BY due_at LIMIT ?", n)
+	list(CopyApple, "ORDER BY due_at LIMIT ?", n)
+	list(CopyGoogle, "AND due_at<=? ORDER BY due_at DESC LIMIT ?", v.Now, n)
+	list(CopyGoogle, "AND due_at>? ORDER BY due_at LIMIT 1", v.Now)
+	return all, v.failed
 }
 
 // CountPushes returns the number of cards whose copies are to be brought up to date, at most max.
 func (v *View) CountPushes(max int64) (int64, error) {
-	return v.number("SELECT count(*) FROM (SELECT 1 FROM pushes WHERE due_at>=0 LIMIT ?)", max), v.failed
+	return v.number("SELECT count(*) FROM (SELECT 1 FROM pushes WHERE copy>0 LIMIT ?)", max), v.failed
 }
 
 // targetTables has by copy the table of those to whom changes are told.
-var targetTables = map[int64]string{CopyBrowser: "push_subscriptions", CopyApple: "apple_devices"}
+var targetTables = map[int64]string{CopyBrowser: "push_subscriptions", CopyApple: "apple_devices", CopyGoogle: "google_objects"}
 
-// TargetOutcome is the result of an attempt at one target: a browser or a phone.
+// TargetOutcome is the result of an attempt at one target: a browser, a phone or an object.
 type TargetOutcome struct {
 	Told Null[string]  // what it knows now; null: it does not know what has changed
 	Gone bool          // it has ended
 	Held bool          // it cannot be told at present, which is no failure
 	Wait time.Duration // until the next attempt, if it was not told
 	Says string        // what came of it, for people; empty: nothing was sent
+	// Persist has attempts made until one succeeds.
+	Persist bool
+	LookAt  Null[Time] // when an object changes by time alone
 }
 
 // pushAttempts is how many attempts in a row may fail: with the default waits they take 23 hours. A delivery of a webhook
@@ -135,7 +146,12 @@ func (tx *Tx) RecordPush(o PushOutcome) error {
 			tx.exec("UPDATE "+table+" SET attempts=max(attempts, 1), due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
 		default:
 			tx.exec("UPDATE "+table+" SET attempts=attempts+1, due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
-			tx.exec("UPDATE "+table+" SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, pushAttempts)
+			if !t.Persist {
+				tx.exec("UPDATE "+table+" SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, pushAttempts)
+			}
+		}
+		if t.LookAt.Valid {
+			tx.exec("UPDATE google_objects SET look_at=? WHERE id=?", t.LookAt.V, key)
 		}
 		if t.Says != "" {
 			tx.exec("UPDATE "+table+" SET outcome=?, outcome_at=? WHERE id=?", t.Says, tx.Now, key)
@@ -157,7 +173,8 @@ func (tx *Tx) RecordPush(o PushOutcome) error {
 
 // copiesSQL is an expression for the copies of the chain of the root ?1.
 const copiesSQL = "iif(EXISTS (SELECT 1 FROM push_subscriptions WHERE card_id=?1), 1, 0)" +
-	"|iif(EXISTS (SELECT 1 FROM apple_passes WHERE card_id=?1), 2, 0)"
+	"|iif(EXISTS (SELECT 1 FROM apple_passes WHERE card_id=?1), 2, 0)" +
+	"|iif(EXISTS (SELECT 1 FROM google_objects WHERE card_id=?1), 4, 0)"
 
 // noteCopies notes on a chain which copies it has. To those that it has no longer, nothing is to be sent.
 func (tx *Tx) noteCopies(root int64) {

@@ -755,7 +755,7 @@ CREATE TABLE pushes (
   changes  INTEGER NOT NULL DEFAULT 1,    -- that are waiting
   PRIMARY KEY (card_id, copy)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX pushes_due ON pushes (due_at);
+CREATE INDEX pushes_due ON pushes (copy, due_at);
 
 -- Passes of chains for Apple Wallet, which phones read again when they change. A pass is one of a
 -- generation of the chain's code: a reissue ends it. Each change makes the row again, so that its key is a
@@ -810,6 +810,55 @@ CREATE TABLE apple_wallets (
   requested_at    INTEGER
 ) STRICT;
 CREATE INDEX apple_wallets_end ON apple_wallets (not_after) WHERE not_after IS NOT NULL;
+
+-- What shops have set up for Google Wallet.
+CREATE TABLE google_wallets (
+  shop_id      INTEGER PRIMARY KEY REFERENCES shops,
+  issuer_id    TEXT    NOT NULL, -- may be that of several shops
+  account      BLOB    NOT NULL, -- file of the service account, secret; empty: it was removed
+  client_email TEXT    NOT NULL,
+  publishing   INTEGER NOT NULL, -- Google has granted access: not to the issuer's testers alone
+  set_at       INTEGER NOT NULL,
+  next_call    INTEGER NOT NULL DEFAULT 0 -- before which no request is made, by the real clock
+) STRICT;
+CREATE INDEX google_wallets_issuer ON google_wallets (issuer_id);
+
+-- Programs at Google Wallet.
+CREATE TABLE google_classes (
+  program_id INTEGER PRIMARY KEY REFERENCES programs,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  told       TEXT    NOT NULL -- hash of what Google shows; empty: Google may not know it
+) STRICT;
+CREATE INDEX google_classes_shop ON google_classes (shop_id);
+
+-- Chains at Google Wallet. An object is one of a generation of the code, as a pass for Apple Wallet is.
+CREATE TABLE google_objects (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  card_id    INTEGER NOT NULL REFERENCES cards, -- the first one of its chain
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  program_id INTEGER NOT NULL REFERENCES programs,
+  generation INTEGER NOT NULL,
+  told       TEXT    NOT NULL, -- what Google shows, JSON; empty: it was not made yet
+  saved      INTEGER NOT NULL DEFAULT 0, -- phones that have it, by callbacks
+  look_at    INTEGER, -- when it changes by time alone; null: never, or it is queued
+  attempts   INTEGER NOT NULL DEFAULT 0, -- in a row that failed
+  due_at     INTEGER NOT NULL DEFAULT 0, -- before which none is made
+  outcome    TEXT, -- of the last attempt; null: none was made
+  outcome_at INTEGER,
+  UNIQUE (card_id, generation)
+) STRICT;
+CREATE INDEX google_objects_look ON google_objects (look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX google_objects_shop ON google_objects (shop_id);
+CREATE INDEX google_objects_program ON google_objects (program_id);
+
+-- Callbacks of Google that were counted, until they cannot be sent again.
+CREATE TABLE google_nonces (
+  nonce     TEXT    PRIMARY KEY,
+  shop_id   INTEGER NOT NULL REFERENCES shops,
+  delete_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX google_nonces_delete ON google_nonces (delete_at);
+CREATE INDEX google_nonces_shop ON google_nonces (shop_id);
 
 -- The sums that statistics read. Every write to the ledger updates them in its own
 -- transaction. They include deleted programs. "punchcard check" compares them with

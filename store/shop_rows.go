@@ -42,6 +42,10 @@ var shopTables = []shopTable{
 	{"apple_passes", ofShop, false},
 	{"pushes", ofShop, false},
 	{"apple_wallets", ofShop, false},
+	{"google_nonces", ofShop, false},
+	{"google_objects", ofShop, false},
+	{"google_classes", ofShop, false},
+	{"google_wallets", ofShop, false},
 	{"idempotency", "caller IN (SELECT 2*ifnull(family_id, id) FROM keys WHERE shop_id=?1 UNION ALL " +
 		"SELECT 2*id+1 FROM devices WHERE shop_id=?1) OR " + ofCards, false},
 	{"deliveries", "webhook_id IN (SELECT id FROM webhooks WHERE shop_id=?1)", false},

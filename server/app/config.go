@@ -205,6 +205,8 @@ type Config struct {
 	// fixture. AppleRoots are the authorities of its certificate; nil: those of the system.
 	ApplePushURL string
 	AppleRoots   *x509.CertPool
+	// GoogleWalletURL is the URL of the API of Google Wallet, GoogleKeysURL that of the keys of its callbacks; by default those of Google.
+	GoogleWalletURL, GoogleKeysURL string
 	// CustomHeaders sends the custom headers of webhooks with each delivery.
 	CustomHeaders bool
 	// MaxGroup is the number of writes that share a transaction; by default the

@@ -27,6 +27,7 @@ import (
 	"punchcard/server/tillpage"
 	"punchcard/server/wallet"
 	"punchcard/server/wallet/apple"
+	"punchcard/server/wallet/google"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -47,6 +48,7 @@ type instance struct {
 	services     services
 	webhooks     *webhook.Sender // one of the services; nil if webhooks are held
 	pushes       *wallet.Sender  // likewise
+	google       *wallet.Google  // nil if webhooks are held
 	housekeeping *housekeeping   // one of the services
 	backups      *backups        // one of the services; nil without backups
 	ctx          context.Context // of requests that wait in real time; ends with the services
@@ -280,6 +282,12 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 			}
 		}
 		i.webhooks = webhook.New(conf)
+		i.google = &wallet.Google{
+			Store:     i.Store,
+			URL:       cmp.Or(c.GoogleWalletURL, google.DefaultURL),
+			Transport: targets.Transport(16),
+			Keys:      &google.Keys{URL: cmp.Or(c.GoogleKeysURL, google.DefaultKeysURL), Transport: targets.Transport(1)},
+		}
 		i.pushes = wallet.NewSender(i.pushConfig(c, targets))
 		i.services = append(i.services, i.webhooks, i.pushes)
 	}
@@ -301,11 +309,11 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 
 // pushConfig returns the configuration for bringing the copies of cards up to date.
 func (i *instance) pushConfig(c *Config, targets *webhook.Guard) wallet.Config {
-	st := i.Store
 	conf := wallet.Config{
-		Store:     st,
+		Store:     i.Store,
 		Transport: targets.Transport(16),
 		Subject:   c.PushSubject,
+		Google:    i.google,
 		Backoff: func(attempts int) time.Duration {
 			return webhook.Backoff(c.Limits.WebhookBackoffBase, attempts, rand.Float64())
 		},
@@ -313,7 +321,7 @@ func (i *instance) pushConfig(c *Config, targets *webhook.Guard) wallet.Config {
 		Log:       c.Log,
 	}
 	if i.phones == nil {
-		conf.Watch = st.Watch
+		conf.Watch = i.Store.Watch
 	} else if c.ApplePushURL == "" {
 		conf.ApplePush = i.phones.ApplePush
 	}

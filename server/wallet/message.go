@@ -24,6 +24,9 @@ type message struct {
 	held     bool       // nothing can be sent at present
 	// send sends it. nil: the target need not be told. wait is what the receiver asks for before the next attempt.
 	send func(ctx context.Context) (r result, wait time.Duration, err error)
+
+	persist bool                   // it is sent until it is accepted
+	lookAt  store.Null[store.Time] // when the card changes by time alone
 }
 
 // result is the result of a request to a vendor.
@@ -70,7 +73,7 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 	var sending sync.WaitGroup
 	for _, m := range messages {
 		if m.send == nil {
-			note(m.target, store.TargetOutcome{Told: store.Some(m.told)})
+			note(m.target, store.TargetOutcome{Told: store.Some(m.told), LookAt: m.lookAt})
 			continue
 		}
 		if m.due > s.conf.Store.Now() {
@@ -87,11 +90,12 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 			if err != nil {
 				s.conf.Log.Warn("a push was not sent", "host", m.host, "error", err)
 			}
-			o := store.TargetOutcome{Gone: r == gone, Says: outcome(r, err)}
-			switch r {
-			case accepted:
+			_, held := errors.AsType[heldError](err)
+			o := store.TargetOutcome{Gone: r == gone, Says: outcome(r, err), Held: held, Wait: wait, Persist: m.persist, LookAt: m.lookAt}
+			switch {
+			case r == accepted:
 				o.Told = store.Some(m.told)
-			case failed:
+			case r == failed && !held:
 				o.Wait = max(wait, s.conf.Backoff(m.attempts+1))
 			}
 			note(m.target, o)

@@ -24,6 +24,7 @@ type Config struct {
 	// ApplePush returns the URL of the service that wakes phones with Apple Wallet, and the authorities of its certificate; nil: those of
 	// the system.
 	ApplePush func() (url string, roots *x509.CertPool)
+	Google    *Google
 	// Backoff returns the wait after a number of failed attempts.
 	Backoff func(attempts int) time.Duration
 	// Watch calls f when another process may have changed cards, until ctx is done. If it is nil,
@@ -33,9 +34,10 @@ type Config struct {
 }
 
 const (
-	workers      = 64               // cards of which copies are brought up to date at once
-	timeout      = 10 * time.Second // of a request to a push service
-	scanInterval = time.Minute      // maximum time between readings of the clock and the queue
+	workers       = 64               // cards of which copies are brought up to date at once
+	googleWorkers = 8                // of them at Google, which limits the rate, so that they do not delay the others
+	timeout       = 10 * time.Second // of a request to a push service
+	scanInterval  = time.Minute      // maximum time between readings of the clock and the queue
 	// gatherTime is the time between a change and the first attempt: so tills have their answers before, and many changes are
 	// read at once (BenchmarkStamp, BenchmarkProgramChange).
 	gatherTime = 10 * time.Millisecond
@@ -159,28 +161,41 @@ func (s *Sender) begin() (begun int, wait time.Duration) {
 		s.conf.Log.Error("the queue of pushes cannot be read", "error", err)
 		return 0, time.Second
 	}
+	wait = scanInterval
+	atGoogle := 0
+	for t := range s.inFlight {
+		if t.copy == store.CopyGoogle {
+			atGoogle++
+		}
+	}
 	for _, p := range list {
 		t := target{p.Root, p.Copy}
 		switch {
 		case p.Due > now:
-			return begun, p.Due.Std().Sub(now.Std())
-		case s.inFlight[t]:
+			wait = min(wait, p.Due.Std().Sub(now.Std()))
+			continue
+		case s.inFlight[t], p.Copy == store.CopyGoogle && atGoogle == googleWorkers:
 			continue
 		case len(s.inFlight) == workers || s.stopping.Err() != nil:
-			return begun, scanInterval // the end of an attempt calls begin again
+			return begun, wait // the end of an attempt calls begin again
+		case p.Copy == store.CopyGoogle:
+			atGoogle++
 		}
 		s.inFlight[t] = true
 		begun++
-		s.running.Go(func() {
-			s.attempt(p)
-			s.mu.Lock()
-			delete(s.inFlight, t)
-			s.mu.Unlock()
-			s.ended.Broadcast()
-			s.notify()
-		})
+		s.running.Go(func() { s.finish(p) })
 	}
-	return begun, scanInterval
+	return begun, wait
+}
+
+// finish makes an attempt that is noted as in flight.
+func (s *Sender) finish(p store.Push) {
+	s.attempt(p)
+	s.mu.Lock()
+	delete(s.inFlight, target{p.Root, p.Copy})
+	s.mu.Unlock()
+	s.ended.Broadcast()
+	s.notify()
 }
 
 // queuePasses queues the passes of some cards of a program that has changed, if there is one, unless all
@@ -225,6 +240,24 @@ func (s *Sender) Settle() {
 	}
 }
 
+// SendNow makes an attempt for a push at once, after one that is in flight.
+func (s *Sender) SendNow(p store.Push) {
+	t := target{p.Root, p.Copy}
+	s.mu.Lock()
+	for s.inFlight[t] {
+		s.ended.Wait()
+	}
+	if s.stopping.Err() != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.inFlight[t] = true
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
+	s.finish(p)
+}
+
 // attempt brings the copies of a card up to date and writes the outcome.
 func (s *Sender) attempt(p store.Push) {
 	o, err := store.PushOutcome{Push: p}, error(nil)
@@ -233,6 +266,8 @@ func (s *Sender) attempt(p store.Push) {
 		o.Targets, err = s.pushToBrowsers(p)
 	case store.CopyApple:
 		o.Targets, err = s.pushToPhones(p)
+	case store.CopyGoogle:
+		o.Targets, err = s.pushToGoogle(p)
 	}
 	switch {
 	case errors.Is(err, store.ErrClosed), s.ctx.Err() != nil: // Stop ended the requests

@@ -176,7 +176,7 @@ CREATE TABLE pushes (
   changes  INTEGER NOT NULL DEFAULT 1,
   PRIMARY KEY (card_id, copy)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX pushes_due ON pushes (due_at);
+CREATE INDEX pushes_due ON pushes (copy, due_at);
 CREATE TABLE apple_passes (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   card_id     INTEGER NOT NULL REFERENCES cards,
@@ -224,6 +224,47 @@ CREATE TABLE apple_wallets (
   requested_at    INTEGER
 ) STRICT;
 CREATE INDEX apple_wallets_end ON apple_wallets (not_after) WHERE not_after IS NOT NULL;
+CREATE TABLE google_wallets (
+  shop_id      INTEGER PRIMARY KEY REFERENCES shops,
+  issuer_id    TEXT    NOT NULL,
+  account      BLOB    NOT NULL,
+  client_email TEXT    NOT NULL,
+  publishing   INTEGER NOT NULL,
+  set_at       INTEGER NOT NULL,
+  next_call    INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX google_wallets_issuer ON google_wallets (issuer_id);
+CREATE TABLE google_classes (
+  program_id INTEGER PRIMARY KEY REFERENCES programs,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  told       TEXT    NOT NULL
+) STRICT;
+CREATE INDEX google_classes_shop ON google_classes (shop_id);
+CREATE TABLE google_objects (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  card_id    INTEGER NOT NULL REFERENCES cards,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  program_id INTEGER NOT NULL REFERENCES programs,
+  generation INTEGER NOT NULL,
+  told       TEXT    NOT NULL,
+  saved      INTEGER NOT NULL DEFAULT 0,
+  look_at    INTEGER,
+  attempts   INTEGER NOT NULL DEFAULT 0,
+  due_at     INTEGER NOT NULL DEFAULT 0,
+  outcome    TEXT,
+  outcome_at INTEGER,
+  UNIQUE (card_id, generation)
+) STRICT;
+CREATE INDEX google_objects_look ON google_objects (look_at) WHERE look_at IS NOT NULL;
+CREATE INDEX google_objects_shop ON google_objects (shop_id);
+CREATE INDEX google_objects_program ON google_objects (program_id);
+CREATE TABLE google_nonces (
+  nonce     TEXT    PRIMARY KEY,
+  shop_id   INTEGER NOT NULL REFERENCES shops,
+  delete_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX google_nonces_delete ON google_nonces (delete_at);
+CREATE INDEX google_nonces_shop ON google_nonces (shop_id);
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.

@@ -1,0 +1,250 @@
+package wallet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"punchcard/server/wallet/google"
+	"punchcard/server/web"
+	"punchcard/store"
+	"punchcard/webhook"
+)
+
+// Google calls the API of Google Wallet for the shops of a store.
+type Google struct {
+	Store     *store.Store
+	URL       string            // of the API, such as google.DefaultURL
+	Transport http.RoundTripper // makes the requests of the API
+	Keys      *google.Keys      // verify its callbacks
+
+	clients sync.Map // *google.Client, which keeps its token, by the issuer and the account
+}
+
+// maxGoogleWait is how long a request waits until the rate of its issuer permits it. Later is an error, so that it is made later.
+const maxGoogleWait = 5 * time.Second
+
+// heldError says that Google has asked for no request before a time, or that too many wait.
+type heldError struct{ until time.Time }
+
+func (heldError) Error() string { return "no request may be made yet" }
+
+// write writes on behalf of the server itself.
+func (g *Google) write(ctx context.Context, do func(*store.Tx) error) error {
+	return g.Store.Write(ctx, store.Write{Actor: store.Actor{Type: "system"}, Do: do})
+}
+
+// client returns the client of a shop.
+func (g *Google) client(w store.GoogleWallet) (*google.Client, error) {
+	id := w.Issuer + "\n" + hashOf(w.Account)
+	if have, ok := g.clients.Load(id); ok {
+		return have.(*google.Client), nil
+	}
+	account, err := google.ParseAccount(w.Account)
+	if err != nil {
+		return nil, err
+	}
+	have, _ := g.clients.LoadOrStore(id, &google.Client{
+		Account:   account,
+		URL:       g.URL,
+		Transport: g.Transport,
+		Wait:      func(ctx context.Context) error { return g.wait(ctx, w.Issuer) },
+	})
+	return have.(*google.Client), nil
+}
+
+// wait waits until a request for an issuer may be made.
+func (g *Google) wait(ctx context.Context, issuer string) error {
+	var at time.Time
+	now := time.Now()
+	err := g.write(ctx, func(tx *store.Tx) (err error) {
+		at, err = tx.ClaimGoogleCall(issuer, now, now.Add(maxGoogleWait))
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case at.Sub(now) > maxGoogleWait:
+		return heldError{at}
+	}
+	select {
+	case <-time.After(time.Until(at)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Check makes the class of a program with what a shop wants to set up.
+func (g *Google) Check(ctx context.Context, w store.GoogleWallet, sample *store.Pass) error {
+	client, err := g.client(w)
+	if err != nil {
+		return err
+	}
+	return client.Insert(ctx, googleClass(sample, w.Issuer))
+}
+
+// Link returns the link that adds an object that exists to a phone.
+func (g *Google) Link(w store.GoogleWallet, objectID string) (string, error) {
+	client, err := g.client(w)
+	if err != nil {
+		return "", err
+	}
+	return client.Account.SaveLink(objectID, time.Now())
+}
+
+// Verify returns what a callback of Google says, if it is one for an issuer of the file.
+func (g *Google) Verify(ctx context.Context, body []byte) (e store.GoogleEvent, err error) {
+	c, err := google.ParseCallback(body)
+	if err != nil {
+		return e, err
+	}
+	var known bool
+	err = g.Store.View(0, func(v *store.View) (err error) {
+		known, err = v.HasGoogleIssuer(c.Issuer())
+		return err
+	})
+	if err == nil && !known {
+		err = errors.New("the issuer is not known")
+	}
+	if err != nil {
+		return e, err
+	}
+	event, err := g.Keys.Verify(ctx, c, time.Now())
+	if err != nil {
+		return e, err
+	}
+	_, name, _ := strings.Cut(event.ObjectID, ".")
+	return store.GoogleEvent{
+		Issuer:  c.Issuer(),
+		Name:    name,
+		Saved:   event.Type == google.EventSave,
+		Nonce:   event.Nonce,
+		Expires: store.Time(event.Expires),
+	}, nil
+}
+
+// pushToGoogle brings the objects of a card up to date.
+func (s *Sender) pushToGoogle(p store.Push) (map[int64]store.TargetOutcome, error) {
+	var all []store.GoogleObject
+	err := s.conf.Store.View(0, func(v *store.View) (err error) {
+		all, err = v.GoogleObjects(p.Root)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var messages []message
+	for _, o := range all {
+		messages = append(messages, s.conf.Google.message(&o))
+	}
+	return s.send(messages), nil
+}
+
+// message returns what Google is to be told about an object.
+func (g *Google) message(o *store.GoogleObject) message {
+	m := message{target: o.Key, attempts: o.Attempts, due: o.Due, host: "Google", persist: o.Ended, told: o.Told}
+	if len(o.Google.Account) == 0 {
+		return m // until the shop sets it up again
+	}
+	object, class := googleObject(&o.Pass, o.Google.Issuer), googleClass(&o.Pass, o.Google.Issuer)
+	var before googleTold
+	known := o.Told != "" && json.Unmarshal([]byte(o.Told), &before) == nil
+	now := googleTold{Hash: hashOf(object), Warned: before.Warned}
+	var warning *google.Message
+	if !o.Ended {
+		c := Card{web.PrinterFor(o.Shop.Language), &o.HolderCard}
+		_, ready := c.readyPrizes()
+		now.Shown = shown{Stamps: o.Card.StampsCount, Balance: o.Card.CurrentValue.V, Blocked: c.blocked(), Ready: ready}
+		if known && now.Shown.Blocked != "" {
+			now.Shown.Ready = before.Shown.Ready // so that the holder is not told again when the card can be used
+		}
+		if known && now.Shown.notable(before.Shown) {
+			object.NotifyPreference = google.NotifyOnUpdate
+		}
+		m.lookAt, warning = expiryWarning(o, &now, g.Store.Now())
+	}
+	raw, _ := json.Marshal(now)
+	m.told = string(raw)
+	classHash := hashOf(class)
+	if !known || before.Hash != now.Hash || warning != nil || o.ClassTold != classHash && !o.Ended {
+		m.send = func(ctx context.Context) (result, time.Duration, error) {
+			return g.judge(ctx, o, g.tell(ctx, o, class, classHash, object, known, warning))
+		}
+	}
+	return m
+}
+
+// tell makes or changes an object, after its class.
+func (g *Google) tell(ctx context.Context, o *store.GoogleObject, class *google.Class, classHash string, object *google.Object,
+	known bool, warning *google.Message,
+) error {
+	client, err := g.client(o.Google)
+	if err != nil {
+		return err
+	}
+	put := func(known bool, r google.Resource) error {
+		if known {
+			if err := client.Patch(ctx, r); google.Status(err) != http.StatusNotFound {
+				return err
+			}
+		}
+		return client.Insert(ctx, r)
+	}
+	if o.Ended { // also if it was never made, or that was not noted
+		return client.Patch(ctx, object)
+	}
+	if o.ClassTold != classHash {
+		if err := put(o.ClassTold != "", class); err != nil {
+			return err
+		}
+		if err := g.write(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(o.Root, classHash) }); err != nil {
+			return err
+		}
+	}
+	if err := put(known, object); err != nil || warning == nil {
+		return err
+	}
+	err = client.AddMessage(ctx, object.ID, *warning)
+	if e, ok := errors.AsType[*google.Error](err); ok && e.Reason == "quotaExceeded" {
+		return nil // the phone has notified three times today, and the object says when it ends
+	}
+	return err
+}
+
+// judge returns the result of requests about an object. An object that has ended is told until Google knows it.
+func (g *Google) judge(ctx context.Context, o *store.GoogleObject, err error) (result, time.Duration, error) {
+	if o.Ended && (err == nil || google.Status(err) == http.StatusNotFound) {
+		return gone, 0, nil
+	}
+	if held, ok := errors.AsType[heldError](err); ok {
+		return failed, time.Until(held.until), err
+	}
+	e, refused := errors.AsType[*google.Error](err)
+	switch {
+	case err == nil:
+		return accepted, 0, nil
+	case !refused:
+		return failed, 0, err
+	}
+	err = fmt.Errorf("%w: %s", statusError(e.Status), e.Reason)
+	wait := webhook.RetryAfter(e.RetryAfter, time.Now())
+	var werr error
+	switch {
+	case wait > 0:
+		werr = g.write(ctx, func(tx *store.Tx) error { return tx.HoldGoogleCalls(o.Google.Issuer, time.Now().Add(wait)) })
+	case e.Reason == "classNotFound":
+		werr = g.write(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(o.Root, "") })
+	}
+	err = errors.Join(err, werr)
+	if e.Status >= 500 || slices.Contains([]int{401, 403, 404, 429}, e.Status) || e.Token || e.Reason == "classNotFound" || o.Ended {
+		return failed, wait, err
+	}
+	return accepted, 0, err
+}

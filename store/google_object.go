@@ -1,0 +1,138 @@
+package store
+
+// GoogleObject is a copy of a card at Google Wallet. Google deletes none, so its row lives until Google knows that it has ended.
+type GoogleObject struct {
+	Pass
+	Key       int64
+	Google    GoogleWallet // of the shop
+	Told      string       // what Google shows; empty: the object was not made yet
+	ClassTold string       // what Google shows of the program
+	Attempts  int          // in a row that failed
+	Due       Time         // before which no attempt is made
+}
+
+// errNoGoogle refuses a card of a shop without Google Wallet.
+var errNoGoogle = refuse(NotFound, "The shop has not set up Google Wallet.")
+
+// GoogleObjects returns the objects of a chain, of all generations.
+func (v *View) GoogleObjects(root int64) (all []GoogleObject, err error) {
+	v.snapshot()
+	var shop, program int64
+	v.one(into(&shop, &program), "SELECT shop_id, program_id FROM cards WHERE id=?", root)
+	for _, generation := range v.keys("SELECT generation FROM google_objects WHERE card_id=?", root) {
+		o := GoogleObject{}
+		if o.Pass, err = v.pass(shop, root, generation); err != nil {
+			return nil, err
+		}
+		o.Google, _ = v.googleWallet(shop)
+		v.one(into(&o.Key, &o.Told, &o.Attempts, &o.Due),
+			"SELECT id, told, attempts, due_at FROM google_objects WHERE card_id=? AND generation=?", root, generation)
+		v.one(into(&o.ClassTold), "SELECT told FROM google_classes WHERE program_id=?", program)
+		all = append(all, o)
+	}
+	return all, v.failed
+}
+
+// GoogleAddition is what adds the card of a page to Google Wallet.
+type GoogleAddition struct {
+	Google GoogleWallet // of the shop
+	Object string       // id of the object
+	Made   bool         // Google knows it
+	Push   Push         // that makes it, once AddGoogleObject has queued that
+}
+
+// GoogleAddition returns what adds the card of a page to Google Wallet. The card must not have ended.
+func (v *View) GoogleAddition(token string) (a GoogleAddition, err error) {
+	v.snapshot()
+	a, _, _, err = v.googleAddition(token)
+	return a, err
+}
+
+func (q *queries) googleAddition(token string) (a GoogleAddition, shop, generation int64, err error) {
+	shop, root, err := q.livePage(token)
+	if err != nil {
+		return a, 0, 0, err
+	}
+	found := false
+	if a.Google, found = q.googleWallet(shop); !found && q.failed == nil {
+		return a, 0, 0, errNoGoogle
+	}
+	generation = q.number("SELECT code_generation FROM cards WHERE id=?", root)
+	a.Object = GoogleID(a.Google.Issuer, string(q.s.seal(nil, kindPass, uint64(generation), root)))
+	a.Made = q.number("SELECT count(*) FROM google_objects WHERE card_id=? AND generation=? AND told<>''", root, generation) > 0
+	a.Push = Push{Root: root, Copy: CopyGoogle}
+	q.one(into(&a.Push.changes), "SELECT changes FROM pushes WHERE card_id=? AND copy=?", root, CopyGoogle)
+	return a, shop, generation, q.failed
+}
+
+// AddGoogleObject has an object made for the card of a page, unless Google knows it. The row is there before Google is told, so that an
+// erasure finds the object however the server ends.
+func (tx *Tx) AddGoogleObject(token string) error {
+	a, shop, generation, err := tx.googleAddition(token)
+	if err != nil || a.Made {
+		return err
+	}
+	tx.requireOpen(shop)
+	tx.exec(`INSERT INTO google_objects (card_id, shop_id, program_id, generation, told) SELECT id, shop_id, program_id, ?2, ''
+		FROM cards WHERE id=?1 ON CONFLICT DO UPDATE SET attempts=0, due_at=0`, a.Push.Root, generation)
+	tx.noteCopies(a.Push.Root)
+	tx.queuePushes(a.Push.Root, CopyGoogle)
+	return tx.failed
+}
+
+// GoogleID returns the id of an object or a class of an issuer.
+func GoogleID(issuer, name string) string { return issuer + "." + name }
+
+// RecordGoogleClass notes what Google shows of the program of a card; empty: Google may not know it.
+func (tx *Tx) RecordGoogleClass(root int64, told string) error {
+	tx.exec(`INSERT INTO google_classes (program_id, shop_id, told) SELECT program_id, shop_id, ?2 FROM cards WHERE id=?1
+		ON CONFLICT DO UPDATE SET told=excluded.told`, root, told)
+	return tx.failed
+}
+
+// QueueGoogleObjects queues up to n objects that have to change by time alone. It reports whether there may be more.
+func (tx *Tx) QueueGoogleObjects(n int) (bool, error) {
+	roots := tx.keys("SELECT card_id FROM google_objects WHERE look_at<=? ORDER BY look_at LIMIT ?", tx.Now, n)
+	for _, root := range roots {
+		tx.exec("UPDATE google_objects SET look_at=NULL WHERE card_id=?", root)
+		tx.queuePushes(root, CopyGoogle)
+	}
+	return len(roots) == n, tx.failed
+}
+
+// HasGoogleIssuer reports whether a shop has, or had, set up an issuer.
+func (v *View) HasGoogleIssuer(issuer string) (bool, error) {
+	return v.number("SELECT EXISTS (SELECT 1 FROM google_wallets WHERE issuer_id=?)", issuer) > 0, v.failed
+}
+
+// GoogleEvent is what the holder of an object did with it, as a verified callback says.
+type GoogleEvent struct {
+	Issuer, Name string // of the object
+	Saved        bool   // false: it was removed from a phone
+	Nonce        string
+	Expires      Time // when the callback cannot be sent again
+}
+
+// NoteGoogleEvent counts the phones that have an object. A callback that was noted before, and one about an object that is
+// not known, changes nothing.
+func (tx *Tx) NoteGoogleEvent(e GoogleEvent) error {
+	generation, root, ok := tx.s.openAny(kindPass, e.Name)
+	if !ok {
+		return nil
+	}
+	var key, shop int64
+	if !tx.one(into(&key, &shop), `SELECT o.id, o.shop_id FROM google_objects o JOIN google_wallets w ON w.shop_id=o.shop_id
+		WHERE o.card_id=? AND o.generation=? AND w.issuer_id=?`, root, generation, e.Issuer) {
+		return tx.failed
+	}
+	tx.exec("DELETE FROM google_nonces WHERE delete_at<=?", tx.Now)
+	if tx.exec("INSERT OR IGNORE INTO google_nonces (nonce, shop_id, delete_at) VALUES (?,?,?)", e.Nonce, shop, max(e.Expires, tx.Now)) == 0 {
+		return tx.failed
+	}
+	change := -1
+	if e.Saved {
+		change = 1
+	}
+	tx.exec("UPDATE google_objects SET saved=max(0, saved+?) WHERE id=?", change, key)
+	return tx.failed
+}
