@@ -12,7 +12,7 @@ import (
 var mayImport = map[string]string{
 	"":                         "server/command",
 	"deploy":                   "",
-	"server/command":           "deploy server/api server/app server/dev server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/qr server/sheet server/templates server/till server/web server/wire store store/backup store/money webhook",
+	"server/command":           "deploy server/api server/app server/dev server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/qr server/sheet server/templates server/till server/wallet server/wallet/google server/web server/wire store store/backup store/money webhook",
 	"server/app":               "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp server/openapi server/operation server/till server/tillpage server/wallet server/wallet/apple server/wallet/google server/wallet/wallettest server/web server/wire store store/backup store/file webhook",
 	"server/punchtest":         "server/app server/dev server/dev/seed webhook",
 	"server/servertest":        "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",
@@ -25,7 +25,7 @@ var mayImport = map[string]string{
 	"server/dev":               "server/dev/seed server/mail/mailtext server/kernel server/openapi server/operation server/wallet/wallettest server/web server/wire store",
 	"server/dev/seed":          "server/operation server/wallet/wallettest server/wire store",
 	"server/openapi":           "server/kernel server/wire store store/event",
-	"server/operation":         "server/kernel server/logo server/password server/qr server/sheet server/wallet server/wallet/apple server/wire store store/money",
+	"server/operation":         "server/kernel server/logo server/password server/qr server/sheet server/wallet server/wallet/apple server/wallet/google server/web server/wire store store/money",
 	"server/kernel":            "server/password server/static server/wire store",
 	"server/wire":              "store store/event",
 	"server/mail":              "server/mail/mailtext store",

@@ -162,6 +162,7 @@ func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(m
 		IdempotencyWait:         30 * time.Second,
 		Fields:                  c.Limits.Fields(),
 		PassIssuer:              c.PassIssuer,
+		Google:                  i.callsGoogle(),
 		Fixture:                 c.Dev != nil,
 		Log:                     c.Log,
 		RequestSeed:             c.requestSeed(),
@@ -174,6 +175,14 @@ func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(m
 		Backups:                 i.madeBackups(),
 		TestMail:                i.testMail(&c),
 	}
+}
+
+// callsGoogle returns what calls Google Wallet, nil if nothing is sent.
+func (i *instance) callsGoogle() kernel.GoogleWallet {
+	if i.google == nil {
+		return nil
+	}
+	return i.google
 }
 
 // checkServed warns of a file that is open to anyone, and logs the set-up link of a file without
@@ -199,7 +208,7 @@ func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httpr
 	(&tillpage.Pages{Kernel: k, Hosts: i.hosts}).Mount(router)
 	cards := holder.New(holder.Config{
 		Kernel: k, Hosts: i.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress,
-		Passes: &wallet.Passes{Issuer: cmp.Or(c.PassIssuer, apple.WWDR())},
+		Passes: &wallet.Passes{Issuer: cmp.Or(c.PassIssuer, apple.WWDR())}, Google: i.google, Pushes: i.pushes,
 	})
 	cards.Mount(router)
 	pages := dashboard.New(dashboard.Config{

@@ -35,6 +35,7 @@ type binding struct {
 	pin          string            // field with a PIN, which is read from standard input
 	extra        func() extra      // returns a pointer to a struct of further flags; may be nil
 	ofServer     bool              // the operation acts on no shop, so there is no flag --shop
+	byDefault    bool              // it is what its group does if no command of it is named
 	asks         string            // what is asked before the operation runs, with %s for the resource; empty: nothing
 	columns      []string          // of the table of the answer; none: there is no table
 	otherColumns []string          // of the answer of other
@@ -103,7 +104,7 @@ func groupsOf(group string) kong.Plugins {
 	var made []*binding
 	for i := range bindings {
 		name, ok := strings.CutPrefix(bindings[i].path, group+" ")
-		if !ok {
+		if !ok || strings.Contains(name, " ") { // a command of a group within it
 			continue
 		}
 		fields = append(fields, reflect.StructField{
@@ -111,6 +112,9 @@ func groupsOf(group string) kong.Plugins {
 			Type: reflect.TypeFor[Bound](),
 			Tag:  tag("cmd", "", "name", name, "help", bindings[i].help),
 		})
+		if bindings[i].byDefault {
+			fields[len(fields)-1].Tag += ` default:"withargs"`
+		}
 		made = append(made, &bindings[i])
 	}
 	commands := reflect.New(reflect.StructOf(fields))

@@ -92,7 +92,7 @@ func addBound(command reflect.Value, name string) {
 	case *ShopGroup:
 		c.Plugins = groupsOf(name)
 	case *WalletGroup:
-		c.Plugins, c.Apple.Plugins = groupsOf("wallet"), groupsOf("wallet apple")
+		c.Plugins, c.Apple.Plugins, c.Google.Plugins = groupsOf("wallet"), groupsOf("wallet apple"), groupsOf("wallet google")
 	case *Bound:
 		i := slices.IndexFunc(bindings, func(b binding) bool { return b.path == name })
 		c.make(&bindings[i])

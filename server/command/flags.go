@@ -43,6 +43,7 @@ var flagNames = map[string]string{
 	"card_id":             "card",
 	"custom_headers":      "header",
 	"events":              "event",
+	"issuer_id":           "issuer",
 	"expires_at":          "expires",
 	"location_id":         "location",
 	"location_ids":        "location",
@@ -84,7 +85,7 @@ func flagName(field string) string {
 // file that is an argument FILE.
 func flagOf(field string) string {
 	switch field {
-	case "file":
+	case "file", "account":
 		return "FILE"
 	case "password":
 		return "--password-file"

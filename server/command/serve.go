@@ -40,6 +40,8 @@ type Server struct {
 	WebhookCIDR     []string      `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, such as 10.1.0.0/16; metadata addresses stay refused."`
 	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks, mail and notices but send none: for a copy of a database that must not reach the real receivers."`
 	ApplePushURL    string        `name:"apple-push-url" placeholder:"URL" help:"Service that wakes phones with passes, for tests. Default: that of Apple."`
+	GoogleWalletURL string        `name:"google-wallet-url" placeholder:"URL" help:"API of Google Wallet, for tests. Default: that of Google."`
+	GoogleKeysURL   string        `name:"google-keys-url" placeholder:"URL" help:"Keys that the callbacks of Google Wallet are signed with, for tests. Default: those of Google."`
 	NoCopy          bool          `help:"Migrate a file of an older version without a copy of it beside the file."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long to wait at shutdown for requests in flight."`
 	ExitWithStdin   bool          `name:"exit-with-stdin" help:"Stop as on SIGTERM when standard input closes, so that a server does not outlive the program that started it with a pipe. At a terminal this has no effect; the null device and files are refused, since they are at their end already."`
@@ -80,6 +82,8 @@ func (s Server) config(stderr io.Writer) (conf app.Config, err error) {
 		Guard:           guard,
 		HoldWebhooks:    s.WebhookHold,
 		ApplePushURL:    s.ApplePushURL,
+		GoogleWalletURL: s.GoogleWalletURL,
+		GoogleKeysURL:   s.GoogleKeysURL,
 		CustomHeaders:   s.WebhookHeaders,
 		Listen:          s.Listen,
 		PublicURL:       s.PublicURL,

@@ -1,19 +1,26 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 
 	"punchcard/server/operation"
+	"punchcard/server/wallet"
+	"punchcard/server/wallet/google"
+	"punchcard/store"
+	"punchcard/webhook"
 )
 
 // WalletGroup groups the commands on wallets of phones by their vendor.
 type WalletGroup struct {
 	Group
-	Apple Group `cmd:"" help:"Request and set the certificate for Apple Wallet, show its state, switch Apple Wallet off."`
+	Apple  Group `cmd:"" help:"Request and set the certificate for Apple Wallet, show its state, switch Apple Wallet off."`
+	Google Group `cmd:"" help:"Set the account for Google Wallet, show its state, switch Google Wallet off."`
 }
 
 var appleColumns = []string{
@@ -85,7 +92,38 @@ var walletBindings = []binding{
 		columns: appleColumns,
 		asList:  true,
 	},
+	{
+		path:      "wallet google set",
+		help:      "Set the account for Google Wallet, or change its settings. This is what wallet google does.",
+		op:        operation.SetGoogleWallet,
+		byDefault: true,
+		required:  []string{"issuer_id"},
+		args: []argument{{name: "file", field: "account", optional: true,
+			help: "The JSON file of a key of the service account. Default: the one in use."}},
+		extra:   flags[googleFlags],
+		columns: googleColumns,
+		asList:  true,
+	},
+	{
+		path:    "wallet google status",
+		help:    "Print how far Google Wallet is set up, and how many cards are on phones.",
+		op:      operation.GetGoogleWallet,
+		columns: googleColumns,
+		asList:  true,
+	},
+	{
+		path: "wallet google remove",
+		help: "Switch Google Wallet off: remove the account with its key. Cards on phones are no longer brought up to date, and go on " +
+			"showing the names of their holders.",
+		op:      operation.RemoveGoogleWallet,
+		asks:    "Switch Google Wallet off and remove its key?",
+		extra:   flags[confirmFlag],
+		columns: googleColumns,
+		asList:  true,
+	},
 }
+
+var googleColumns = []string{"state", "issuer=issuer_id", "account=client_email", "set=set_at", "cards on phones=cards"}
 
 // phoneURLFlag is the flag of commands that need a public URL which phones can open.
 type phoneURLFlag struct {
@@ -150,6 +188,29 @@ func (f *certificateFlags) prepare(i *invocation) error {
 			return fmt.Errorf("--password-file: %w", err)
 		}
 		i.args.Fields.Set("password", password)
+	}
+	return f.phoneURLFlag.prepare(i)
+}
+
+// googleFlags are the flags of an account.
+type googleFlags struct {
+	phoneURLFlag
+	URL string `name:"google-wallet-url" placeholder:"URL" help:"API of Google Wallet, for tests. Default: that of Google."`
+}
+
+func (f *googleFlags) prepare(i *invocation) error {
+	if path := i.args.Fields.Get("account"); path != "" {
+		file, err := readWhole(path)
+		if err != nil {
+			return err
+		}
+		i.args.Fields.Set("account", string(file))
+	}
+	g := &wallet.Google{URL: cmp.Or(f.URL, google.DefaultURL), Transport: (&webhook.Guard{Loopback: true}).Transport(1)}
+	i.conf.Google = g
+	i.fill = func(_ url.Values, _ store.Shop, st *store.Store) error {
+		g.Store = st
+		return nil
 	}
 	return f.phoneURLFlag.prepare(i)
 }

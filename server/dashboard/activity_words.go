@@ -87,6 +87,8 @@ var actionWords = []struct {
 	{"wallet.apple_request", "Made a request for Apple Wallet"},
 	{"wallet.apple_certificate", "Set the certificate for Apple Wallet"},
 	{"wallet.apple_remove", "Switched Apple Wallet off"},
+	{"wallet.google_set", "Set the account for Google Wallet"},
+	{"wallet.google_remove", "Switched Google Wallet off"},
 	{"shop.export", "Exported all data of the shop"},
 	{"cards.run", "Began a change of many cards"},
 	{"cards.run_stop", "Stopped a change of many cards"},

@@ -195,6 +195,9 @@ var minRoles = map[string]string{
 		POST /dashboard/settings/wallet/request/file
 		GET /dashboard/settings/wallet/remove
 		POST /dashboard/settings/wallet/remove
+		POST /dashboard/settings/wallet/google
+		GET /dashboard/settings/wallet/google/remove
+		POST /dashboard/settings/wallet/google/remove
 		GET /dashboard/setup/location
 		POST /dashboard/setup/location
 		GET /dashboard/new/location

@@ -1,6 +1,9 @@
 package dashboard
 
 import (
+	"net/url"
+	"strconv"
+
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
@@ -44,6 +47,25 @@ var walletPages = []binding{
 	}, action{
 		op: operation.RemoveAppleWallet, asksAgain: true, to: walletPath, done: says("apple-removed", "Apple Wallet is switched off."),
 	}),
+	post(walletPath+"/google", action{
+		op:      operation.SetGoogleWallet,
+		upload:  "account",
+		maxFile: 16 << 10,
+		again:   showWallet,
+		to:      walletPath,
+		done:    says("google-set", "Google Wallet is set up."),
+	}),
+	question(walletPath+"/google/remove", func(v *visit) (web.ConfirmPage, error) {
+		c := v.danger(walletPath, "Switch Google Wallet off?", "The account is removed, with its key. Cards on phones are no longer "+
+			"brought up to date.", "Switch it off")
+		c.Consequences = []string{
+			v.T("Cards, stamps and prizes stay as they are, and tills go on reading the cards."),
+			v.T("Google goes on showing the names of holders, also of those that you erase meanwhile, until you set it up again."),
+		}
+		return c, nil
+	}, action{
+		op: operation.RemoveGoogleWallet, to: walletPath, done: says("google-removed", "Google Wallet is switched off."),
+	}),
 }
 
 // walletPage is the page of wallets.
@@ -57,6 +79,10 @@ type walletPage struct {
 	Attention *attention // about the certificate
 	Problem   *attention // why nothing can be set up; nil: it can
 	Steps     []web.Step
+
+	Google      store.GoogleStatus
+	GoogleState web.Badge
+	GoogleFacts []web.Fact
 }
 
 func showWallet(v *visit, f *web.Form) error {
@@ -100,7 +126,31 @@ func showWallet(v *visit, f *web.Form) error {
 	}
 	p.Facts = append(p.Facts, v.fact("Address in the passes", s.PublicURL,
 		v.T("A phone keeps this address with its pass for ever. Decide for it before you set this up.")))
+	if err := v.addGoogle(&p); err != nil {
+		return err
+	}
 	return v.render("wallet", p)
+}
+
+// addGoogle adds to the page of wallets how far Google Wallet is set up.
+func (v *visit) addGoogle(p *walletPage) (err error) {
+	p.Google, err = read[store.GoogleStatus](v, operation.GetGoogleWallet)
+	if p.GoogleState = v.badge("Off", ""); p.Google.State == store.GoogleOff {
+		return err
+	}
+	p.GoogleState = v.badge("On", "good")
+	if p.Google.State == store.GoogleDemo {
+		p.GoogleState = v.badge("Demo mode", "warn")
+	}
+	p.GoogleFacts = []web.Fact{
+		v.fact("Issuer", p.Google.IssuerID.V),
+		v.fact("Service account", p.Google.ClientEmail.V),
+		v.fact("Cards on phones", v.Number(p.Google.Cards), v.T("As far as Google reports it.")),
+	}
+	if !p.Form.Failed() {
+		p.Form.Values = url.Values{"issuer_id": {p.Google.IssuerID.V}, "publishing": {strconv.FormatBool(p.Google.State == store.GoogleRunning)}}
+	}
+	return err
 }
 
 // appleEnding returns what a person reads about a certificate that ends within 30 days or has ended.

@@ -30,6 +30,8 @@ type Config struct {
 	Context context.Context // ends all streams
 	Streams int             // at once
 	Passes  *wallet.Passes
+	Google  *wallet.Google // nil: nothing is sent
+	Pushes  *wallet.Sender // likewise
 	// Client returns the address of a request's client, or the zero Addr if it is not
 	// known.
 	Client func(*http.Request) netip.Addr
@@ -64,6 +66,7 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodPost, "/c/:token/push", subscribe)
 	handle(http.MethodDelete, "/c/:token/push", unsubscribe)
 	handle(http.MethodGet, "/c/:token/card.pkpass", downloadPass)
+	handle(http.MethodGet, "/c/:token/google", addToGoogle)
 	handle(http.MethodGet, "/c/:token/manifest.webmanifest", showManifest)
 	handle(http.MethodGet, "/c/:token/icon/:name", showIcon)
 	handle(http.MethodGet, "/sw.js", showWorker)
@@ -71,19 +74,21 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodPost, "/join/:slug", join)
 	handle(http.MethodGet, "/lost", showLost)
 	handle(http.MethodPost, "/lost", findCards)
-	phone := func(method, pattern string, h func(*visit) error) {
-		handle(method, "/wallet/apple/v1"+pattern, func(v *visit) error {
+	vendor := func(method, pattern string, h func(*visit) error) {
+		handle(method, pattern, func(v *visit) error {
 			if err := h(v); err != nil && kernel.RedirectMoved(v.w, v.r, err) != nil {
 				v.Kernel.AnswerError(v.w, err)
 			}
 			return nil
 		})
 	}
+	phone := func(method, pattern string, h func(*visit) error) { vendor(method, "/wallet/apple/v1"+pattern, h) }
 	phone(http.MethodPost, "/devices/:device/registrations/:type/:serial", register)
 	phone(http.MethodDelete, "/devices/:device/registrations/:type/:serial", unregister)
 	phone(http.MethodGet, "/devices/:device/registrations/:type", changedPasses)
 	phone(http.MethodGet, "/passes/:type/:serial", readPass)
 	phone(http.MethodPost, "/log", logPasses)
+	vendor(http.MethodPost, "/wallet/google/callback", googleCallback)
 }
 
 // IsForm reports whether a request may be for a form of a holder's page, which checks the

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,8 +46,12 @@ type cardView struct {
 	Ask           string     // path of the forms about the holder's data; empty: there are none
 	Asked         store.DataRequests
 	Push          string // path of the subscriptions of browsers; empty: there are none
-	Pass          string // path of the pass for Apple Wallet; empty: there is none
+	Wallets       []walletLink
+	WalletFirst   bool // the first of them is for the phone that shows the page, and stands above the code
 }
+
+// walletLink adds the card to a wallet.
+type walletLink struct{ Path, Text string }
 
 // prize is a prize with its state on the card.
 type prize struct {
@@ -101,12 +106,27 @@ func (v *visit) render(h *store.HolderCard, at string) error {
 	} else {
 		x.Ask, x.Asked = v.withLanguage(page+"/ask"), h.Asked
 		x.Push = page + "/push"
-		if h.HasPass {
-			x.Pass = page + "/card.pkpass"
-		}
+		x.Wallets, x.WalletFirst = v.wallets(h, page)
 		x.Events, x.Manifest, x.Icon = page+"/events", v.withLanguage(page+"/manifest.webmanifest"), page+"/icon/180.png"
 	}
 	return v.html(http.StatusOK, "card", x, string(x.Style))
+}
+
+// wallets returns the links that add a card to wallets. first says that the first one is for the phone that shows the page.
+func (v *visit) wallets(h *store.HolderCard, page string) (links []walletLink, first bool) {
+	android := strings.Contains(v.r.UserAgent(), "Android")
+	if h.HasPass {
+		links = append(links, walletLink{page + "/card.pkpass", v.T("Add to Apple Wallet")})
+		first = strings.Contains(v.r.UserAgent(), "iPhone")
+	}
+	if h.HasGoogle {
+		links = append(links, walletLink{page + "/google", v.T("Add to Google Wallet")})
+		if android {
+			slices.Reverse(links)
+			first = true
+		}
+	}
+	return links, first
 }
 
 // card returns a card in the language of the page.

@@ -60,10 +60,20 @@ type Config struct {
 	ErrorPage func(w http.ResponseWriter, r *http.Request, e *Error) bool
 	// PassIssuer is the authority that issues certificates for Apple Wallet. Nil: that of Apple.
 	PassIssuer *x509.Certificate
+	// Google calls Google Wallet. Nil: the server sends nothing.
+	Google GoogleWallet
 	// Fixture says that no phone of a customer opens the server's URLs, so that they may be of this machine.
 	Fixture bool
 	// TrustedProxies are the networks whose X-Forwarded-For is used.
 	TrustedProxies []netip.Prefix
+}
+
+// GoogleWallet calls Google Wallet.
+type GoogleWallet interface {
+	// Check makes the class of a program with what a shop wants to set up.
+	Check(ctx context.Context, w store.GoogleWallet, sample *store.Pass) error
+	// Verify returns what a callback says, if Google has signed it.
+	Verify(ctx context.Context, body []byte) (store.GoogleEvent, error)
 }
 
 // Kernel invokes operations on a store, and serves the routes that bind them.

@@ -229,6 +229,9 @@ func (c *Call) TestMail(ctx context.Context, m store.Mail) error {
 // PassIssuer returns the authority that issues certificates for Apple Wallet, nil for that of Apple.
 func (c *Call) PassIssuer() *x509.Certificate { return c.kernel.conf.PassIssuer }
 
+// Google calls Google Wallet; nil: the server sends nothing.
+func (c *Call) Google() GoogleWallet { return c.kernel.conf.Google }
+
 // PhonesOpen reports whether phones can open a public URL, which needs https and a name on the internet. Those of a fixture
 // may be of this machine.
 func (c *Call) PhonesOpen(publicURL string) bool {

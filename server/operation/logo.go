@@ -2,9 +2,11 @@ package operation
 
 import (
 	"context"
+	"regexp"
 
 	"punchcard/server/kernel"
 	"punchcard/server/logo"
+	"punchcard/server/web"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -49,14 +51,23 @@ var RemoveProgramLogo = declare(kernel.Operation{
 	}),
 })
 
-// GetLogo returns a logo by its hash, which is the parameter hash.
+// drawnLogo is the name of a logo that is drawn: a colour.
+var drawnLogo = regexp.MustCompile("^[0-9a-f]{6}$")
+
+// GetLogo returns a logo by its hash, which is the parameter hash, or a drawn one of a colour.
 var GetLogo = declare(kernel.Operation{
 	ID:      "getLogo",
 	Group:   programs,
 	Title:   "Read a logo",
 	Callers: kernel.Callers{Holder: true, Person: kernel.Viewer},
 	Codes:   notFound,
-	Read:    byParam("hash", (*store.View).Logo),
+	Read: byParam("hash", func(v *store.View, name string) (store.Logo, error) {
+		if !drawnLogo.MatchString(name) {
+			return v.Logo(name)
+		}
+		png, err := logo.Icon(512, "#"+name, web.BlackOrWhite("#"+name), nil)
+		return store.NewLogo(png), err
+	}),
 })
 
 // GetProgramForm returns a program with all of its fields, for a person who edits it.

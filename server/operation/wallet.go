@@ -87,11 +87,19 @@ func appleWallet(c *kernel.Call) (request store.AppleRequest, inUse store.AppleW
 		request, inUse, url = waiting, certificate, status.PublicURL
 		return errors.Join(err1, err2, err3)
 	})
-	if err == nil && !c.PhonesOpen(url) {
-		err = &store.Error{Code: store.Unprocessable, Message: "Phones keep the public URL for ever, and they cannot open that of this " +
-			"shop: it needs https and a name on the internet. Set --public-url of the server or of the shop first."}
+	if err == nil {
+		err = phonesOpen(c, url)
 	}
 	return request, inUse, err
+}
+
+// phonesOpen refuses a public URL that phones cannot open.
+func phonesOpen(c *kernel.Call, url string) error {
+	if c.PhonesOpen(url) {
+		return nil
+	}
+	return kernel.Refuse(store.Unprocessable, "Phones keep the public URL for ever, and they cannot open that of this shop: it needs "+
+		"https and a name on the internet. Set --public-url of the server or of the shop first.")
 }
 
 // checkApple returns the certificate in a file with its key: that of a .p12 file, or one of those whose certificate is wanted, which

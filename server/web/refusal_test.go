@@ -17,7 +17,7 @@ import (
 // refusing are the folders of the packages whose refusals pages can receive.
 var refusing = []string{
 	"../../store", "../operation", "../kernel", "../wire", "../password", "../logo", "../../webhook", "../dashboard",
-	"../holder", "../tillpage", "../app", "../sheet", "../wallet/apple",
+	"../holder", "../tillpage", "../app", "../sheet", "../wallet/apple", "../wallet/google",
 }
 
 // A message is a refusal if it is an argument of a function or in a literal that makes one, or
@@ -202,6 +202,11 @@ var notOnPages = map[string][]string{
 	},
 	"phones and their wallets read it": {
 		"The shop has no passes for Apple Wallet.",
+		"The shop has not set up Google Wallet.",
+		"Google Wallet cannot be reached now. Try again in a few minutes.", // the page has a sentence of its own for this status
+		"The keys of Google cannot be fetched, so the callback cannot be verified now.",
+		"This is no callback that Google has signed for an issuer of this server.",
+		"the body is no JSON object of a callback", "without JSON", "without a token", // for the log
 		"This serial number and token are of no pass.",
 		"must be letters and digits",
 		"the body must be JSON with a pushToken",

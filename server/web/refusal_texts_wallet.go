@@ -1,5 +1,9 @@
 package web
 
+// googleKeyText is about the file of a service account.
+const googleKeyText = "This is not the key of a service account that can be used. Make a key of the type JSON in the Google Cloud Console, and " +
+	"choose that file."
+
 // walletRefusals are those about wallets of phones.
 var walletRefusals = []refusal{
 	{"Phones keep the public URL for ever, and they cannot open that of this shop: it needs https and a name on the internet. Set " +
@@ -39,4 +43,34 @@ var walletRefusals = []refusal{
 		"This .p12 file cannot be used. Export the certificate and its key together into one file."},
 	{"is too slow to open: export it again, or make a request here",
 		"This .p12 file takes too long to open. Export it again, or make a request here."},
+	// The ways in which the file of a service account can be wrong have one remedy.
+	{"is larger than 16 KiB, so it is no key of a service account", googleKeyText},
+	{"is not the JSON file of a service account", googleKeyText},
+	{"has no type, so it is no key of a service account", googleKeyText},
+	{"has another type than service_account", googleKeyText},
+	{"has no client_email", googleKeyText},
+	{"has a client_email that is no email address", googleKeyText},
+	{"has no private_key", googleKeyText},
+	{"has no token_uri", googleKeyText},
+	{"has a token_uri that is no https URL", googleKeyText},
+	{"has a private_key that is not PEM", googleKeyText},
+	{"has a private_key that cannot be read", googleKeyText},
+	{"has a private_key that is not an RSA key", googleKeyText},
+	{"has a private_key with less than 2048 bits", googleKeyText},
+	{"must be the number of the issuer, such as 3388000000012345678",
+		"This is not the number of an issuer. It has digits alone, such as 3388000000012345678."},
+	{"must stay %v: cards on phones belong to that issuer", "Cards on phones belong to the issuer {0}. Give an account that may use that one."},
+	{"is refused by Google: make a new key of the service account, and give its file",
+		"Google does not accept this key. Make a new one of the service account, and choose its file."},
+	{"is no issuer that this service account may use: add its email address to the users in the Google Pay & Wallet Console",
+		"The service account may not use this issuer. Check the number, and add the email address of the account to the users in the Google " +
+			"Pay & Wallet Console."},
+	{"The Google Wallet API is not enabled in the project of the service account. Enable it in the Google Cloud Console first.",
+		"The Google Wallet API is not enabled in the project of the service account. Enable it in the Google Cloud Console first."},
+	{"Google cannot be reached or does not answer now. Try again in a few minutes.",
+		"Google cannot be reached or does not answer now. Try again in a few minutes."},
+	{"Google refuses the program: %v.", "Google refuses the program: {0}."},
+	{"Publish a program first: the set-up is checked with it.", "Publish a program first: it is made at Google to see that everything is right."},
+	{"This server sends nothing (--webhook-hold), so it cannot ask Google.",
+		"This server was started so that it sends nothing (--webhook-hold), so it cannot ask Google."},
 }

@@ -46,8 +46,12 @@ func (g *Google) Save(link string) (objectID string, err error) {
 		return "", fmt.Errorf("there is no object %s of the issuer", id)
 	}
 	g.mu.Lock()
+	known := g.phones[id]
 	g.phones[id] = true
 	g.mu.Unlock()
+	if known {
+		return id, nil
+	}
 	return id, g.report(id, "save")
 }
 

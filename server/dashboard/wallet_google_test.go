@@ -1,0 +1,63 @@
+package dashboard_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/wallet/wallettest"
+)
+
+// TestGoogleAccount gives each faulty account and the right one, and checks who may do that and what the page says of it.
+func TestGoogleAccount(t *testing.T) {
+	t.Parallel()
+	const (
+		at     = "/dashboard/settings/wallet"
+		set    = at + "/google"
+		issuer = "3388000000012345678"
+	)
+	g := wallettest.NewGoogle()
+	t.Cleanup(g.Close)
+	s := start(t, func(c *app.Config) { c.GoogleWalletURL = g.URL })
+	account := g.Account(issuer)
+	owner := s.as("owner")
+	give := func(file []byte, issuer string) *page { return owner.upload(set, "account", file, "issuer_id", issuer) }
+	changed := func(field, value string) []byte {
+		var f map[string]string
+		if err := json.Unmarshal(account, &f); err != nil {
+			t.Fatal(err)
+		}
+		f[field] = value
+		raw, _ := json.Marshal(f)
+		return raw
+	}
+	s.Unchanged(func() {
+		s.as("manager").upload(set, "account", account, "issuer_id", issuer).want(403)
+		s.as("manager").post(set+"/remove", nil).want(403)
+		for name, file := range map[string][]byte{
+			"no JSON": []byte("account"), "another type": changed("type", "authorized_user"), "no key": changed("private_key", "secret"),
+			"another token URL": changed("token_uri", "http://token.example.com"),
+		} {
+			if p := give(file, issuer).want(400).problem("account", "This is not the key of a service account"); strings.Contains(p.body, "secret") {
+				t.Errorf("%s: the page repeats the key", name)
+			}
+		}
+		give(make([]byte, 16<<10+1), issuer).want(400).problem("account")
+		give(nil, issuer).want(400).problem("account")
+		give(account, "").want(400).problem("issuer_id")
+		give(account, "33-88").want(400).problem("issuer_id", "This is not the number of an issuer.")
+		give(account, "1234567890").want(400).problem("issuer_id", "The service account may not use this issuer.")
+		give(changed("client_email", "gone@demo.iam.gserviceaccount.com"), issuer).want(400).problem("account", "Google does not accept this key.")
+	})
+	owner.get(at).want(200).has("Google Wallet", "Off").lacks("Switch Google Wallet off")
+	give(account, issuer).next().has("Google Wallet is set up.", "Demo mode", "Your issuer is in demo mode", issuer, "gserviceaccount.com")
+	if made := g.Requests()[len(g.Requests())-1]; made.Path != "loyaltyClass" || made.Status != 200 {
+		t.Errorf("the last request is %v", made)
+	}
+	owner.upload(set, "account", nil, "issuer_id", issuer, "publishing", "true").next().has("Google Wallet is set up.").lacks("demo mode")
+	owner.get("/dashboard/activity").want(200).has("Set the account for Google Wallet").lacks("PRIVATE KEY")
+	owner.get(set + "/remove").want(200).has("Google goes on showing the names of holders")
+	owner.get(set+"/remove").press(set+"/remove").next().has("Google Wallet is switched off.", "Off")
+	give(nil, issuer).want(400).problem("account")
+}
