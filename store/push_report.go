@@ -17,6 +17,7 @@ type ProgramCopies struct {
 	ProgramID   string `json:"program_id"`
 	ProgramName string `json:"program_name"`
 	ApplePasses int64  `json:"apple_passes" doc:"Passes for Apple Wallet that are on a phone."`
+	GoogleCards int64  `json:"google_cards" doc:"Cards at Google Wallet that are on a phone, as far as Google reports."`
 	Browsers    int64  `json:"browsers" doc:"Browsers that show notices about a card."`
 }
 
@@ -24,19 +25,20 @@ type ProgramCopies struct {
 func (v *View) CopiesByProgram(shop int64) ([]ProgramCopies, error) {
 	counted := func(from string) string { return "(SELECT count(*) FROM (SELECT 1 FROM " + from + " LIMIT ?2))" }
 	return list(v.conn, func(r *rows) ProgramCopies {
-		return ProgramCopies{v.ID(KindProgram, r.int()), r.str(), r.int(), r.int()}
+		return ProgramCopies{v.ID(KindProgram, r.int()), r.str(), r.int(), r.int(), r.int()}
 	}, "SELECT p.id, p.name, "+counted("apple_passes WHERE program_id=p.id AND delete_at IS NULL")+", "+
+		counted("google_objects WHERE shop_id=?1 AND program_id=p.id AND saved>0")+", "+
 		counted("push_subscriptions WHERE program_id=p.id")+
 		" FROM programs p WHERE p.shop_id=?1 AND p.deleted_at IS NULL ORDER BY p.id DESC LIMIT ?3", shop, maxTotalVisits, maxProgramsCounted)
 }
 
-// SentPush is what came of the last push to a browser or a phone.
+// SentPush is what came of the last push to a browser, a phone or Google.
 type SentPush struct {
 	At            Time         `json:"at"`
 	CardID        string       `json:"card_id"`
 	HolderName    Null[string] `json:"holder_name"`
 	ProgramName   string       `json:"program_name"`
-	Target        string       `json:"target" enum:"browser,phone"`
+	Target        string       `json:"target" enum:"browser,phone,google"`
 	Service       string       `json:"service" doc:"Host of the push service that it was sent to."`
 	State         string       `json:"state" enum:"sent,refused,failed,held" doc:"Held: the certificate for Apple Wallet has ended."`
 	Status        Null[int64]  `json:"status" doc:"Of an answer that is an error."`
@@ -47,6 +49,7 @@ type SentPush struct {
 const (
 	TargetBrowser = "browser"
 	TargetPhone   = "phone"
+	TargetGoogle  = "google"
 )
 
 // The states of SentPush, which outcomes begin with.
@@ -57,16 +60,20 @@ const (
 	PushHeld    = "held"
 )
 
-// appleService is the host of the push service of all phones with Apple Wallet.
-const appleService = "api.push.apple.com"
+// The hosts of the services of all phones with Apple Wallet, and with Google Wallet.
+const (
+	appleService  = "api.push.apple.com"
+	googleService = "walletobjects.googleapis.com"
+)
 
-// SentPushes returns what came of the last pushes to the browsers and phones of a shop, newest first, at most 50.
+// SentPushes returns what came of the last pushes to the browsers and phones of a shop, and to Google, newest first, at most 50.
 func (v *View) SentPushes(shop int64) ([]SentPush, error) {
 	v.snapshot()
 	all := []SentPush{}
 	for _, t := range []struct{ target, table, service string }{
 		{TargetBrowser, "push_subscriptions", "x.endpoint"},
 		{TargetPhone, "apple_devices", "'https://" + appleService + "'"},
+		{TargetGoogle, "google_objects", "'https://" + googleService + "'"},
 	} {
 		all = append(all, collect(v, func(r *rows) SentPush {
 			p := SentPush{Target: t.target}

@@ -34,7 +34,7 @@ var walletBindings = []binding{
 		path:    "wallet status",
 		help:    "Count by program the passes that are on phones, and the browsers that show notices.",
 		op:      operation.CountCopies,
-		columns: []string{"program=program_name", "Apple Wallet=apple_passes", "browsers"},
+		columns: []string{"program=program_name", "Apple Wallet=apple_passes", "Google Wallet=google_cards", "browsers"},
 	},
 	{
 		path: "wallet pushes",

@@ -22,6 +22,7 @@ type pushesPage struct {
 	web.Frame
 	Tabs             []web.NavItem
 	Passes, Browsers int64 // of all programs
+	Google           int64 // likewise
 	Programs         []store.ProgramCopies
 	Pushes           []pushRow
 	Reload           web.Action
@@ -53,7 +54,7 @@ func showPushes(v *visit) error {
 		Reload:   v.link("Reload", pushesPath, "refresh", ""),
 	}
 	for _, c := range copies.Data {
-		p.Passes, p.Browsers = p.Passes+c.ApplePasses, p.Browsers+c.Browsers
+		p.Passes, p.Google, p.Browsers = p.Passes+c.ApplePasses, p.Google+c.GoogleCards, p.Browsers+c.Browsers
 	}
 	return v.render("wallet_pushes", p)
 }
@@ -61,8 +62,11 @@ func showPushes(v *visit) error {
 // pushRow returns a push with what came of it in a sentence.
 func (v *visit) pushRow(s store.SentPush) pushRow {
 	row := pushRow{SentPush: s, Name: v.cardName(s.HolderName.V, "", ""), To: v.T("Browser")}
-	if s.Target == store.TargetPhone {
+	switch s.Target {
+	case store.TargetPhone:
 		row.To = v.T("Apple Wallet")
+	case store.TargetGoogle:
+		row.To = v.T("Google Wallet")
 	}
 	status := strconv.FormatInt(s.Status.V, 10)
 	switch s.State {

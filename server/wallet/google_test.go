@@ -131,6 +131,17 @@ func TestGoogleObject(t *testing.T) {
 		t.Errorf("the class is %v", class)
 	}
 
+	err := a.App.Store.View(0, func(v *store.View) error {
+		sent, err := v.SentPushes(a.Row(store.KindShop, a.ShopID))
+		if len(sent) != 1 || sent[0].Target != store.TargetGoogle || sent[0].State != store.PushSent || sent[0].CardID != a.card {
+			t.Errorf("the last pushes are %v", sent)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	// Google takes nothing for a while, and asks for a second of rest. The stamp arrives later.
 	fail := []int{503, 429}
 	a.google.Answer = func(w http.ResponseWriter, r *http.Request) bool {

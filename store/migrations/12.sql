@@ -256,8 +256,9 @@ CREATE TABLE google_objects (
   UNIQUE (card_id, generation)
 ) STRICT;
 CREATE INDEX google_objects_look ON google_objects (look_at) WHERE look_at IS NOT NULL;
-CREATE INDEX google_objects_shop ON google_objects (shop_id);
-CREATE INDEX google_objects_program ON google_objects (program_id);
+CREATE INDEX google_objects_saved ON google_objects (shop_id, program_id) WHERE saved > 0;
+CREATE INDEX google_objects_outcome ON google_objects (shop_id, outcome_at);
+CREATE INDEX google_objects_failed ON google_objects (outcome) WHERE outcome<>'sent';
 CREATE TABLE google_nonces (
   nonce     TEXT    PRIMARY KEY,
   shop_id   INTEGER NOT NULL REFERENCES shops,
