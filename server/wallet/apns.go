@@ -50,11 +50,13 @@ func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, erro
 	return s.send(messages), nil
 }
 
-// readPasses returns the passes of a card with the hashes of what they show. It reads one card at a time: that takes the
-// processor, which tills need (BenchmarkProgramChange).
+// readPasses returns the passes of a card with the hashes of what they show. It reads one card at a time, and pauses for as
+// long as that took: reading takes the processor, which tills need (BenchmarkProgramChange).
 func (s *Sender) readPasses(root int64) (all []store.PassPush, hashes [][]byte, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
+	start := time.Now()
+	defer func() { time.Sleep(time.Since(start)) }()
 	err = s.conf.Store.View(0, func(v *store.View) (err error) {
 		all, err = v.ApplePush(root)
 		return err
