@@ -41,7 +41,7 @@ func TestAppleWallet(t *testing.T) {
 		t.Helper()
 		p.must(nil, err)
 		p.ChooseFile("Certificate", writeFile(t, "pass.cer", certificate))
-		p.Press("Check and save")
+		p.In("The .cer file that Apple has made.").Press("Check and save")
 		p.Wait(want)
 	}
 	p.CheckNow()
