@@ -13,7 +13,8 @@ type CardOverview struct {
 	MailDueAt            Null[Time]   `json:"mail_due_at" doc:"When the waiting mail with the link is due; null: none waits."`
 	MailedAt             []Time       `json:"mailed_at" doc:"The mails of the last day, newest first."`
 	Asked                DataRequests `json:"asked" doc:"What the holder asks the shop for."`
-	Phones               int64        `json:"phones" doc:"That have its pass."`
+	Phones               int64        `json:"phones" doc:"That have its pass for Apple Wallet."`
+	GooglePhones         int64        `json:"google_phones" doc:"That have it in Google Wallet."`
 	Browsers             int64        `json:"browsers" doc:"That show notices about it."`
 }
 
@@ -51,7 +52,8 @@ func (v *View) CardOverview(shop int64, id string) (o CardOverview, err error) {
 	o.Asked = v.dataRequests(root)
 	v.one(into(&o.MailDueAt), "SELECT due_at FROM mails WHERE card_id=?", root)
 	o.MailedAt = collect(v, (*rows).time, "SELECT sent_at FROM sent_mails WHERE card_id=? ORDER BY id DESC LIMIT 20", root)
-	v.one(into(&o.Phones, &o.Browsers), "SELECT (SELECT count(*) FROM apple_devices WHERE card_id=?1 AND generation=?2), "+
-		"(SELECT count(*) FROM push_subscriptions WHERE card_id=?1)", root, cards[0].generation)
+	v.one(into(&o.Phones, &o.GooglePhones, &o.Browsers), `SELECT (SELECT count(*) FROM apple_devices WHERE card_id=?1 AND generation=?2),
+		ifnull((SELECT saved FROM google_objects WHERE card_id=?1 AND generation=?2), 0),
+		(SELECT count(*) FROM push_subscriptions WHERE card_id=?1)`, root, cards[0].generation)
 	return o, v.failed
 }

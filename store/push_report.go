@@ -99,11 +99,12 @@ func (v *View) SentPushes(shop int64) ([]SentPush, error) {
 // TestedPush says to whom a test is sent.
 type TestedPush struct {
 	Browsers int64 `json:"browsers"`
-	Phones   int64 `json:"phones"`
+	Phones   int64 `json:"phones" doc:"With Apple Wallet."`
+	Google   int64 `json:"google" doc:"Cards at Google Wallet that are on a phone."`
 }
 
-// TestPush queues a push to the browsers and phones of a card although the card has not changed. Browsers say that it is a test. Phones
-// say nothing: they ask what has changed.
+// TestPush queues a push to the copies of a card although the card has not changed. Browsers say that it is a test. Phones say
+// nothing: those with Apple Wallet ask what has changed, and Google is told once more what the card shows.
 func (tx *Tx) TestPush(shop int64, card string) (t TestedPush, err error) {
 	root := tx.rootOf(shop, card)
 	if root == 0 {
@@ -116,12 +117,19 @@ func (tx *Tx) TestPush(shop int64, card string) (t TestedPush, err error) {
 		t.Phones = tx.exec(`UPDATE apple_devices SET told='', attempts=0, due_at=0
 			WHERE card_id=?1 AND generation=(SELECT code_generation FROM cards WHERE id=?1)`, root)
 	}
+	if _, found := tx.googleWallet(shop); found {
+		t.Google = tx.exec(`UPDATE google_objects SET told=json_set(told, '$.hash', ''), attempts=0, due_at=0
+			WHERE card_id=?1 AND generation=(SELECT code_generation FROM cards WHERE id=?1) AND told<>'' AND saved>0`, root)
+	}
 	copies := int64(0)
 	if t.Browsers > 0 {
 		copies |= CopyBrowser
 	}
 	if t.Phones > 0 {
 		copies |= CopyApple
+	}
+	if t.Google > 0 {
+		copies |= CopyGoogle
 	}
 	if copies == 0 {
 		return t, refuse(Unprocessable, "No phone has a pass of this card, and no browser shows notices about it.")

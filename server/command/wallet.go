@@ -49,7 +49,7 @@ var walletBindings = []binding{
 		help:    "Send a test push to the browsers and phones of a card. Browsers show a notice that says so; phones show nothing.",
 		op:      operation.SendTestPush,
 		args:    []argument{cardArg},
-		columns: []string{"browsers", "phones"},
+		columns: []string{"browsers", "Apple Wallet=phones", "Google Wallet=google"},
 		asList:  true,
 	},
 	{

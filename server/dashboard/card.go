@@ -216,6 +216,9 @@ func (v *visit) cardFacts(o store.CardOverview) []web.Fact {
 	if o.Phones > 0 {
 		facts = append(facts, v.fact("Apple Wallet", v.T("On {0} phone|On {0} phones", o.Phones)))
 	}
+	if o.GooglePhones > 0 {
+		facts = append(facts, v.fact("Google Wallet", v.T("On {0} phone|On {0} phones", o.GooglePhones)))
+	}
 	if o.Browsers > 0 {
 		facts = append(facts, v.fact("Notices", v.T("In {0} browser|In {0} browsers", o.Browsers)))
 	}
@@ -287,7 +290,7 @@ func (v *visit) addCardActions(p *cardPage) {
 		if p.Card.CurrentValue.Valid || store.CollectsStamps(p.Card.ProgramType) {
 			add("Adjust", "/adjust", "edit", "Give or take stamps or money, for a reason.")
 		}
-		if p.Phones+p.Browsers > 0 {
+		if p.Phones+p.GooglePhones+p.Browsers > 0 {
 			p.More = append(p.More, cardAction{v.button("Send a test push", p.Path+"/test-push", "send", ""),
 				v.T("Browsers show a notice that says it is a test. Phones look for changes and show nothing.")})
 		}

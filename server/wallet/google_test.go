@@ -131,6 +131,16 @@ func TestGoogleObject(t *testing.T) {
 		t.Errorf("the class is %v", class)
 	}
 
+	servertest.Write(t, a.App.Store, func(tx *store.Tx) error {
+		tested, err := tx.TestPush(a.Row(store.KindShop, a.ShopID), a.card)
+		if want := (store.TestedPush{Google: 1}); tested != want {
+			t.Errorf("a test goes to %+v, want %+v", tested, want)
+		}
+		return err
+	})
+	a.settle()
+	a.expect("a test push", patch, "3/5", 1)
+
 	err := a.App.Store.View(0, func(v *store.View) error {
 		sent, err := v.SentPushes(a.Row(store.KindShop, a.ShopID))
 		if len(sent) != 1 || sent[0].Target != store.TargetGoogle || sent[0].State != store.PushSent || sent[0].CardID != a.card {
