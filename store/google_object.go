@@ -136,3 +136,11 @@ func (tx *Tx) NoteGoogleEvent(e GoogleEvent) error {
 	tx.exec("UPDATE google_objects SET saved=max(0, saved+?) WHERE id=?", change, key)
 	return tx.failed
 }
+
+// ForgetGoogle notes that Google knows nothing of the file any more, as the stand-in of a fixture after a start. Objects are made again
+// when their cards change or are added.
+func (tx *Tx) ForgetGoogle() error {
+	tx.exec("UPDATE google_objects SET told='', saved=0")
+	tx.exec("UPDATE google_classes SET told=''")
+	return tx.failed
+}

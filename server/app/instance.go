@@ -28,6 +28,7 @@ import (
 	"punchcard/server/wallet"
 	"punchcard/server/wallet/apple"
 	"punchcard/server/wallet/google"
+	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -139,6 +140,11 @@ func (i *instance) build(a *App, start *image) (err error) {
 	}
 	if c.Dev != nil {
 		i.phones = dev.NewPhones(i.ctx, a.Origin, c.Dev.rand(before))
+	}
+	if c.Dev != nil && !opts.Ephemeral && c.GoogleWalletURL == "" {
+		if err := st.Write(context.Background(), store.Write{Actor: system, Do: (*store.Tx).ForgetGoogle}); err != nil {
+			return err
+		}
 	}
 	i.makeServices(&c, targets, onAttempt)
 	k := kernel.New(st, i.kernelConfig(a, targets, onRequest))
@@ -296,6 +302,12 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 			URL:       cmp.Or(c.GoogleWalletURL, google.DefaultURL),
 			Transport: targets.Transport(16),
 			Keys:      &google.Keys{URL: cmp.Or(c.GoogleKeysURL, google.DefaultKeysURL), Transport: targets.Transport(1)},
+		}
+		if i.phones != nil && c.GoogleWalletURL == "" {
+			i.google.URL, i.google.Transport = wallettest.DemoGoogleURL, i.phones.GoogleTransport()
+			if c.GoogleKeysURL == "" {
+				i.google.Keys = &google.Keys{URL: wallettest.DemoGoogleURL + "/keys", Transport: i.google.Transport}
+			}
 		}
 		i.pushes = wallet.NewSender(i.pushConfig(c, targets))
 		i.services = append(i.services, i.webhooks, i.pushes)

@@ -22,6 +22,7 @@ func TestGoogleAccount(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.GoogleWalletURL = g.URL })
 	account := g.Account(issuer)
 	owner := s.as("owner")
+	owner.get(set + "/remove").press(set + "/remove") // the account of the demo shop
 	give := func(file []byte, issuer string) *page { return owner.upload(set, "account", file, "issuer_id", issuer) }
 	changed := func(field, value string) []byte {
 		var f map[string]string

@@ -17,6 +17,7 @@ import (
 
 	"punchcard/server/wallet/wallettest"
 	"punchcard/server/web"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -26,24 +27,35 @@ const (
 	maxPasses = 10 // of one phone
 )
 
-// Phones are phones with wallets in the server itself, and the stand-in of the service that wakes them. They know the server by its
-// URLs alone, as real ones do. The service starts when it is first needed, since the start of a fixture must be fast.
+// platformGoogle is the platform of a phone with Google Wallet.
+const platformGoogle = "google"
+
+// Phones are phones with wallets in the server itself, and the stand-ins of the service that wakes them and of Google Wallet. They
+// know the server by its URLs alone, as real ones do. A stand-in starts when it is first needed, since the start of a fixture must be
+// fast.
 type Phones struct {
 	ctx    context.Context // of their requests; ends when the fixture stops or is reset
 	origin string
 	rand   io.Reader // source of ids
 	client *http.Client
 	apns   func() *wallettest.APNs
+	google func() *wallettest.Google
 
-	mu     sync.Mutex
-	list   []*phone
-	closed func() // ends the service; nil if it does not run
+	mu      sync.Mutex
+	list    []*phone
+	closers []func() // end the services that run
 }
 
 // phone is one of the phones.
 type phone struct {
-	*wallettest.Phone // whose labels of passes are the ids of cards
-	id, platform      string
+	wallet       // whose labels of passes are the ids of cards
+	id, platform string
+}
+
+// wallet is a *wallettest.Phone or a *wallettest.GooglePhone.
+type wallet interface {
+	Add(ctx context.Context, url, label string) (wallettest.HeldPass, error)
+	State() wallettest.PhoneState
 }
 
 // NewPhones returns an empty set of phones for the server at an origin. Their requests end with ctx.
@@ -53,12 +65,22 @@ func NewPhones(ctx context.Context, origin string, rand io.Reader) *Phones {
 	ps.apns = sync.OnceValue(func() *wallettest.APNs {
 		a := wallettest.NewAPNs()
 		a.Wake = ps.wake
-		ps.mu.Lock()
-		defer ps.mu.Unlock()
-		ps.closed = a.Close
+		ps.whenClosed(a.Close)
 		return a
 	})
+	ps.google = sync.OnceValue(func() *wallettest.Google {
+		g := wallettest.NewDemoGoogle(ps.client)
+		g.Context = ctx
+		ps.whenClosed(g.Close)
+		return g
+	})
 	return ps
+}
+
+func (ps *Phones) whenClosed(do func()) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.closers = append(ps.closers, do)
 }
 
 // ownServer sends requests to the server, whatever public URL they have.
@@ -77,13 +99,13 @@ func (t *ownServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.Transport.RoundTrip(r)
 }
 
-// Close ends the service that wakes the phones and their connections. The context of their requests must have ended.
+// Close ends the stand-ins and the connections of the phones. The context of their requests must have ended.
 func (ps *Phones) Close() {
 	ps.mu.Lock()
-	end := ps.closed
-	ps.closed = nil
+	all := ps.closers
+	ps.closers = nil
 	ps.mu.Unlock()
-	if end != nil {
+	for _, end := range all {
 		end()
 	}
 	ps.client.CloseIdleConnections()
@@ -95,17 +117,31 @@ func (ps *Phones) ApplePush() (url string, roots *x509.CertPool) {
 	return a.URL, a.Roots
 }
 
+// GoogleTransport returns what sends each request to the stand-in of Google Wallet, which the first one starts.
+func (ps *Phones) GoogleTransport() http.RoundTripper {
+	return &lazyTransport{sync.OnceValue(func() http.RoundTripper { return &ownServer{origin: ps.google().URL} })}
+}
+
+type lazyTransport struct{ made func() http.RoundTripper }
+
+func (t *lazyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return t.made().RoundTrip(r)
+}
+
 // wake has the phone with a push token read what has changed. It returns when that has arrived, so that the fixture has settled then.
 func (ps *Phones) wake(token string) bool {
 	ps.mu.Lock()
-	i := slices.IndexFunc(ps.list, func(p *phone) bool { return p.PushToken == token })
-	if i < 0 {
-		ps.mu.Unlock()
+	var woken *wallettest.Phone
+	for _, p := range ps.list {
+		if apple, ok := p.wallet.(*wallettest.Phone); ok && apple.PushToken == token {
+			woken = apple
+		}
+	}
+	ps.mu.Unlock()
+	if woken == nil {
 		return false
 	}
-	p := ps.list[i]
-	ps.mu.Unlock()
-	p.Wake(ps.ctx) // GET /dev/wallet/phones shows what it complains of
+	woken.Wake(ps.ctx) // GET /dev/wallet/phones shows what it complains of
 	return true
 }
 
@@ -126,10 +162,19 @@ func (ps *Phones) find(id string) (*phone, error) {
 func (ps *Phones) forCard(id store.Opt[string], platform string) (*phone, error) {
 	if id.Set {
 		p, err := ps.find(id.V)
-		if err == nil && len(p.State().Passes) >= maxPasses {
+		switch {
+		case err != nil:
+			return nil, err
+		case p.platform != platform:
+			return nil, store.Invalid(store.Detail{Field: "platform", Code: wire.CodeInvalidValue, Message: "must be that of the phone: " + p.platform})
+		case len(p.State().Passes) >= maxPasses:
 			return nil, tooMany(maxPasses, "passes on the phone")
 		}
-		return p, err
+		return p, nil
+	}
+	var google *wallettest.Google
+	if platform == platformGoogle {
+		google = ps.google() // before mu, which its start needs
 	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -141,10 +186,11 @@ func (ps *Phones) forCard(id store.Opt[string], platform string) (*phone, error)
 		return nil, err
 	}
 	device := hex.EncodeToString(key[:])
-	p := &phone{
-		Phone:    &wallettest.Phone{Device: device, PushToken: device + device, Reader: wallettest.Demo().Reader(), Client: ps.client},
-		id:       "phn_" + device,
-		platform: platform,
+	p := &phone{id: "phn_" + device, platform: platform}
+	if google != nil {
+		p.wallet = &wallettest.GooglePhone{Google: google, Client: ps.client}
+	} else {
+		p.wallet = &wallettest.Phone{Device: device, PushToken: device + device, Reader: wallettest.Demo().Reader(), Client: ps.client}
 	}
 	ps.list = append(ps.list, p)
 	return p, nil
@@ -166,13 +212,13 @@ func (ps *Phones) dropEmpty(p *phone) {
 // phoneBody is the body of POST /dev/wallet/phones.
 type phoneBody struct {
 	CardID   store.Opt[string] `json:"card_id" req:"true" min:"1" max:"255"`
-	Platform store.Opt[string] `json:"platform" req:"true" enum:"apple"`
+	Platform store.Opt[string] `json:"platform" req:"true" enum:"apple,google"`
 	PhoneID  store.Opt[string] `json:"phone_id" min:"1" max:"255" doc:"A phone that gets the card beside those that it has; by default a new one."`
 }
 
 type phoneDetail struct {
 	ID       string             `json:"id"`
-	Platform string             `json:"platform" enum:"apple"`
+	Platform string             `json:"platform" enum:"apple,google"`
 	Arrived  int64              `json:"arrived" doc:"How many times a pass has arrived, the first times included."`
 	Notices  []string           `json:"notices" doc:"What the phone has told its owner in English, the last 100."`
 	Problem  store.Null[string] `json:"problem" doc:"What the phone complained of last; null: nothing."`
@@ -183,7 +229,7 @@ type phonePass struct {
 	CardID       string                 `json:"card_id"`
 	SerialNumber string                 `json:"serial_number"`
 	Voided       bool                   `json:"voided"`
-	PictureURL   string                 `json:"picture_url" format:"url" doc:"Of a PNG of the front, drawn from the file that the phone has; ?lang= is its language."`
+	PictureURL   string                 `json:"picture_url" format:"url" doc:"Of a PNG of the front, drawn from what the phone has; ?lang= is its language."`
 	Fields       []wallettest.PassField `json:"fields" doc:"In English, from the top of the front to the back."`
 }
 
@@ -219,11 +265,12 @@ func (c *Control) addToPhone(r *http.Request, _ httprouter.Params, b phoneBody) 
 	}); err != nil {
 		return a, err
 	}
-	if !card.HasPass {
-		return a, &store.Error{
-			Code:    store.Unprocessable,
-			Message: "The shop of the card has not set up Apple Wallet, or its certificate has ended.",
-		}
+	has, link, message := card.HasPass, "/card.pkpass", "The shop of the card has not set up Apple Wallet, or its certificate has ended."
+	if b.Platform.V == platformGoogle {
+		has, link, message = card.HasGoogle, "/google", "The shop of the card has not set up Google Wallet."
+	}
+	if !has {
+		return a, &store.Error{Code: store.Unprocessable, Message: message}
 	}
 	p, err := c.Phones.forCard(b.PhoneID, b.Platform.V)
 	if err != nil {
@@ -232,7 +279,7 @@ func (c *Control) addToPhone(r *http.Request, _ httprouter.Params, b phoneBody) 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(c.Context, cancel)()
-	if _, err := p.Add(ctx, c.Ready.Origin+"/c/"+card.PageToken+"/card.pkpass", b.CardID.V); err != nil {
+	if _, err := p.Add(ctx, c.Ready.Origin+"/c/"+card.PageToken+link, b.CardID.V); err != nil {
 		c.Phones.dropEmpty(p)
 		if c.Context.Err() != nil {
 			return a, errReset

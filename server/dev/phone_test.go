@@ -95,11 +95,40 @@ func TestPhone(t *testing.T) {
 	if !end.Passes[0].Voided || end.field(0, "holder") != "" || end.field(1, "count") != "1/10" || end.Passes[1].Voided {
 		t.Errorf("after one card was erased the phone has %+v", end)
 	}
-	if list := s.Control("GET", "/wallet/phones", nil).IDs(); len(list) != 1 {
+	testGooglePhone(s)
+	if list := s.Control("GET", "/wallet/phones", nil).IDs(); len(list) != 2 {
 		t.Errorf("there are %d phones", len(list))
 	}
 	s.Control("POST", "/reset", nil)
 	callControl(s, "GET", "/wallet/phones/"+made.ID, nil).Want(404, "not_found")
+}
+
+// testGooglePhone stamps and erases a card at Google Wallet. The object follows.
+func testGooglePhone(s *server) {
+	s.T.Helper()
+	card := newCard(s, "Ada")
+	made := addToPhone(s, fields{"card_id": card, "platform": "google"})
+	if made.Platform != "google" || made.Arrived != 1 || made.Problem != nil || made.field(0, "count") != "0/10" || made.field(0, "holder") != "Ada" {
+		s.T.Fatalf("the phone has %+v", made)
+	}
+	if saved := s.Value("SELECT sum(saved) FROM google_objects"); saved != "1" {
+		s.T.Errorf("the server knows of %s cards on phones", saved)
+	}
+	picture := send(s, "GET", made.Passes[0].PictureURL, nil).Want(200)
+	if _, err := png.Decode(bytes.NewReader(picture.Body)); err != nil {
+		s.T.Errorf("the picture: %v", err)
+	}
+	callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
+	settle(s)
+	now := await(s, made.ID, "0")
+	if now.Arrived != 2 || now.field(0, "count") != "6/10" || now.Passes[0].Voided || !slices.Equal(now.Notices, []string{"Your pass has changed."}) {
+		s.T.Errorf("after six stamps the phone has %+v", now)
+	}
+	s.Control("POST", "/cards/"+card+"/delete", nil)
+	settle(s)
+	if end := await(s, made.ID, "3"); !end.Passes[0].Voided || end.field(0, "holder") != "" {
+		s.T.Errorf("after the card was erased the phone has %+v", end)
+	}
 }
 
 // TestPhoneInput checks what is refused, and that no phone is left of it.
@@ -118,7 +147,7 @@ func TestPhoneInput(t *testing.T) {
 	add(body(fields{"card_id": 7, "platform": nil})).Invalid("card_id invalid_type", "platform required")
 	add(body(fields{"card_id": "", "phone_id": strings.Repeat("x", 256), "x": 1})).
 		Invalid("card_id too_short", "phone_id too_long", "x unknown_field")
-	add(body(fields{"platform": "google"})).Invalid("platform invalid_value")
+	add(body(fields{"platform": "windows"})).Invalid("platform invalid_value")
 	add(body(fields{"card_id": "crd_none"})).Want(404, "not_found")
 	add(body(fields{"card_id": s.ProgramIDs["standard"]})).Want(404, "not_found")
 	add(body(fields{"phone_id": "phn_none"})).Want(404, "not_found")
@@ -135,11 +164,13 @@ func TestPhoneInput(t *testing.T) {
 		}
 	}
 	says(add(body(fields{"card_id": archived})), "the server answers 410")
+	says(add(body(fields{"card_id": archived, "platform": "google"})), "the server answers 410")
 	if n := len(s.Control("GET", "/wallet/phones", nil).IDs()); n != 0 {
 		t.Errorf("what was refused has left %d phones", n)
 	}
 
 	phone := addToPhone(s, body(nil))
+	add(body(fields{"platform": "google", "phone_id": phone.ID})).Invalid("platform invalid_value")
 	callControl(s, "GET", "/wallet/phones/"+phone.ID+"/passes/x/picture", nil).Want(404, "not_found")
 	for range 9 {
 		addToPhone(s, fields{"card_id": newCard(s, "Ada"), "platform": "apple", "phone_id": phone.ID})
@@ -153,9 +184,13 @@ func TestPhoneInput(t *testing.T) {
 	shop := s.Row(store.KindShop, s.ShopID)
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
 		_, err := tx.RemoveAppleWallet(shop, store.RemoveFields{Yes: store.Given(true)})
+		if err == nil {
+			_, err = tx.RemoveGoogleWallet(shop)
+		}
 		return err
 	})
 	says(add(body(fields{"phone_id": phone.ID})), "has not set up Apple Wallet")
+	says(add(body(fields{"platform": "google"})), "has not set up Google Wallet")
 }
 
 // TestPhoneOfEarlierRun checks that a push to a phone of an earlier run ends its registration.
@@ -165,6 +200,7 @@ func TestPhoneOfEarlierRun(t *testing.T) {
 	s := start(t, keep)
 	card := newCard(s, "Ada")
 	addToPhone(s, fields{"card_id": card, "platform": "apple"})
+	addToPhone(s, fields{"card_id": card, "platform": "google"})
 	s.Stop()
 	s = serve(t, keep)
 	phones := func() string { return s.Value("SELECT count(*) FROM apple_devices") }
@@ -178,6 +214,9 @@ func TestPhoneOfEarlierRun(t *testing.T) {
 	}
 	if p := addToPhone(s, fields{"card_id": card, "platform": "apple"}); p.field(0, "count") != "1/10" {
 		t.Errorf("the new phone has %+v", p)
+	}
+	if p := addToPhone(s, fields{"card_id": card, "platform": "google"}); p.field(0, "count") != "1/10" {
+		t.Errorf("the new phone with Google Wallet has %+v", p)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // Phone is a phone with a wallet in the server itself. It has the passes of the cards that are added to it, and reads a pass again
 // when the server tells it that the card has changed, as a real phone does. A reset removes it.
 type Phone struct {
-	Platform string // apple
+	Platform string // apple or google
 	// Timeout is how long Await waits, in real time.
 	Timeout time.Duration
 
@@ -23,7 +23,7 @@ type Phone struct {
 	id string // empty before the first Add
 }
 
-// Phone returns a new phone without cards. The platform is apple.
+// Phone returns a new phone without cards. The platform is apple or google. Fields have the same keys on both.
 func (s *Server) Phone(platform string) *Phone {
 	return &Phone{Platform: platform, Timeout: 10 * time.Second, s: s}
 }

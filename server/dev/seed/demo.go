@@ -203,7 +203,7 @@ func demoShop(tx *store.Tx) error {
 	return demoPrograms(tx, store.Access{Shop: shop})
 }
 
-// demoKeys creates the keys and the people of the ready line, and sets up Apple Wallet. The restricted key is restricted to
+// demoKeys creates the keys and the people of the ready line, and sets up the wallets. The restricted key is restricted to
 // the location first.
 func demoKeys(tx *store.Tx, shop int64, first string) error {
 	for _, k := range []store.KeyFields{
@@ -221,7 +221,7 @@ func demoKeys(tx *store.Tx, shop int64, first string) error {
 	return demoPeople(tx, shop)
 }
 
-// demoWallet sets up Apple Wallet with what the phones of a fixture accept.
+// demoWallet sets up Apple and Google Wallet with what the phones of a fixture accept.
 func demoWallet(tx *store.Tx, shop int64) error {
 	d := wallettest.Demo()
 	_, err := tx.SetAppleCertificate(shop, store.AppleWallet{
@@ -231,6 +231,15 @@ func demoWallet(tx *store.Tx, shop int64) error {
 		Certificate:  d.Certificate.Raw,
 		Key:          d.Key,
 		NotAfter:     store.TimeOf(d.Certificate.NotAfter),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = tx.SetGoogleWallet(shop, store.GoogleWallet{
+		Issuer:     wallettest.DemoIssuer,
+		Account:    d.Account(),
+		Email:      wallettest.DemoEmail,
+		Publishing: true,
 	})
 	return err
 }

@@ -1,6 +1,7 @@
 package wallettest
 
 import (
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -10,7 +11,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +31,10 @@ type Google struct {
 	// Answer answers a valid request of the API in place of Google, unless it returns false. nil: Google answers. It may be changed
 	// between requests alone.
 	Answer func(w http.ResponseWriter, r *http.Request) bool
+	// Client loads logos and reports what phones do. It must be set before the first request; nil: a plain one. Context ends its
+	// requests; nil: nothing does.
+	Client  *http.Client
+	Context context.Context
 
 	server       *server
 	root         *ecdsa.PrivateKey // signs intermediate keys
@@ -39,8 +43,9 @@ type Google struct {
 	mu        sync.Mutex
 	accounts  map[string]*googleAccount // by email
 	tokens    map[string]googleToken
-	resources map[string]map[string]any // classes and objects by path and id
-	phones    map[string]bool           // ids of objects that are on a phone
+	resources map[string]map[string]any          // classes and objects by path and id
+	phones    map[string]bool                    // ids of objects that are on a phone
+	holders   map[string]map[*GooglePhone]string // by id of an object: what the phones call it
 	requests  []GoogleRequest
 	notices   []GoogleNotice
 }
@@ -60,8 +65,9 @@ type GoogleNotice struct {
 }
 
 type googleAccount struct {
-	key    *rsa.PrivateKey
-	issuer string
+	key      *rsa.PublicKey
+	issuer   string
+	tokenURL string
 }
 
 type googleToken struct {
@@ -84,6 +90,7 @@ func NewGoogle() *Google {
 		tokens:       map[string]googleToken{},
 		resources:    map[string]map[string]any{},
 		phones:       map[string]bool{},
+		holders:      map[string]map[*GooglePhone]string{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token", g.serveToken)
@@ -117,18 +124,9 @@ func (g *Google) Account(issuer string) []byte {
 	}
 	email := fmt.Sprintf("wallet-%s@demo.iam.gserviceaccount.com", strings.ToLower(rand.Text()[:8]))
 	g.mu.Lock()
-	g.accounts[email] = &googleAccount{key, issuer}
+	g.accounts[email] = &googleAccount{&key.PublicKey, issuer, g.URL + "/token"}
 	g.mu.Unlock()
-	file, _ := json.MarshalIndent(map[string]string{
-		"type":           "service_account",
-		"project_id":     "demo",
-		"private_key_id": "0123456789abcdef",
-		"private_key":    string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
-		"client_email":   email,
-		"client_id":      "100000000000000000000",
-		"token_uri":      g.URL + "/token",
-	}, "", "  ")
-	return file
+	return accountFile(email, g.URL+"/token", der)
 }
 
 // Revoke ends an account and its tokens, as deleting its key does.
@@ -183,7 +181,7 @@ func (g *Google) verifyJWT(token string) (*googleAccount, map[string]any, error)
 		return nil, nil, fmt.Errorf("the head of the token is %v", head)
 	case account == nil:
 		return nil, nil, errors.New("invalid grant: account not found")
-	case rsa.VerifyPKCS1v15(&account.key.PublicKey, crypto.SHA256, sum[:], signature) != nil:
+	case rsa.VerifyPKCS1v15(account.key, crypto.SHA256, sum[:], signature) != nil:
 		return nil, nil, errors.New("invalid JWT signature")
 	}
 	return account, claims, nil
@@ -200,7 +198,7 @@ func (g *Google) serveToken(w http.ResponseWriter, r *http.Request) {
 		refuse("unsupported_grant_type", "Invalid grant_type: "+r.PostFormValue("grant_type"))
 		return
 	}
-	_, claims, err := g.verifyJWT(r.PostFormValue("assertion"))
+	account, claims, err := g.verifyJWT(r.PostFormValue("assertion"))
 	if err != nil {
 		refuse("invalid_grant", err.Error())
 		return
@@ -209,7 +207,7 @@ func (g *Google) serveToken(w http.ResponseWriter, r *http.Request) {
 	begin, _ := claims["iat"].(float64)
 	end, _ := claims["exp"].(float64)
 	switch {
-	case claims["aud"] != g.URL+"/token":
+	case claims["aud"] != account.tokenURL:
 		refuse("invalid_grant", "Invalid JWT: wrong audience")
 		return
 	case claims["scope"] != googleScope:

@@ -3,6 +3,7 @@ package wallettest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/sha256"
@@ -71,7 +72,7 @@ func (g *Google) report(objectID, event string) error {
 		return nil
 	}
 	body := g.Sign(GoogleEvent{ClassID: class, ObjectID: objectID, Type: event})
-	resp, err := http.Post(target, "application/json", bytes.NewReader(body))
+	resp, err := g.send(http.MethodPost, target, body)
 	if err != nil {
 		return err
 	}
@@ -80,6 +81,22 @@ func (g *Google) report(objectID, event string) error {
 		return fmt.Errorf("the callback is answered with %d", resp.StatusCode)
 	}
 	return nil
+}
+
+// send makes a request of Google itself. body is JSON, and empty for none.
+func (g *Google) send(method, target string, body []byte) (*http.Response, error) {
+	ctx := g.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return cmp.Or(g.Client, &http.Client{Timeout: 5 * time.Second}).Do(req)
 }
 
 // GoogleEvent is what a callback says. What is empty is what Google would send.

@@ -1,6 +1,7 @@
 package wallettest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -107,6 +108,7 @@ func (g *Google) put(kind, id string, before, change map[string]any) (map[string
 	if before != nil && notify != nil && !reflect.DeepEqual(before["loyaltyPoints"], after["loyaltyPoints"]) {
 		g.notify(id, "")
 	}
+	g.show(id)
 	return after, nil
 }
 
@@ -130,7 +132,10 @@ func mergePatch(resource, change map[string]any) map[string]any {
 	return resource
 }
 
-// jsonText returns the text at a path of names in a resource, and an empty one if there is none.
+// jsonText returns the text at a path of names in a resource, and an empty one if there is none. Its many calls are not inlined, which
+// would make programs with this package larger.
+//
+//go:noinline
 func jsonText(resource map[string]any, path ...string) string {
 	for _, name := range path[:len(path)-1] {
 		resource, _ = resource[name].(map[string]any)
@@ -157,16 +162,15 @@ func (g *Google) checkClass(c map[string]any) error {
 	case c["callbackOptions"] != nil && !isPublicURL(callback):
 		return refuseGoogle(400, "invalidResource", "callbackOptions needs an https URL.")
 	}
-	if err := loadImage(logo); err != nil {
+	if err := g.loadImage(logo); err != nil {
 		return refuseGoogle(400, "invalidResource", "Image cannot be loaded: %v", err)
 	}
 	return checkLocalized(c)
 }
 
 // loadImage fetches a picture as Google does.
-func loadImage(address string) error {
-	client := http.Client{Timeout: 5 * time.Second}
-	resp, err := client.Get(address)
+func (g *Google) loadImage(address string) error {
+	resp, err := g.send(http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
@@ -286,6 +290,7 @@ func (g *Google) addMessage(id string, body map[string]any) (map[string]any, err
 	messages, _ := object["messages"].([]any)
 	object["messages"] = append(messages, m)
 	g.resources["loyaltyObject/"+id] = object
+	g.show(id)
 	return map[string]any{"resource": object}, nil
 }
 
@@ -302,6 +307,9 @@ func (g *Google) notify(id, text string) bool {
 	}
 	if g.phones[id] {
 		g.notices = append(g.notices, GoogleNotice{id, text, time.Now()})
+	}
+	for p := range g.holders[id] {
+		p.tell(cmp.Or(text, "Your pass has changed."))
 	}
 	return true
 }

@@ -3,11 +3,14 @@ package wallettest
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	_ "embed"
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"strings"
+	"sync"
 
 	"golang.org/x/image/draw"
 	"golang.org/x/image/font"
@@ -27,12 +30,25 @@ const (
 // regular is the font Go Regular, reduced to Latin, Greek and Cyrillic letters without hints, which takes a third of the bytes:
 //
 //	pyftsubset Go-Regular.ttf --unicodes=U+20-7E,U+A0-17F,U+370-45F,U+2010-2026,U+20AC --no-hinting --notdef-outline
-//		--drop-tables+=DSIG,GDEF,GPOS,GSUB,kern --name-IDs=0,13 --output-file=go-regular.ttf
+//		--drop-tables+=DSIG,GDEF,GPOS,GSUB,kern --name-IDs=0,13 --output-file=go-regular.ttf && gzip -9n go-regular.ttf
 //
 // Its license is in the file and in font/gofont/ttfs/README of golang.org/x/image.
 //
-//go:embed go-regular.ttf
+//go:embed go-regular.ttf.gz
 var regular []byte
+
+// loadFont reads regular when the first pass is drawn.
+var loadFont = sync.OnceValues(func() (*opentype.Font, error) {
+	r, err := gzip.NewReader(bytes.NewReader(regular))
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return opentype.Parse(raw)
+})
 
 func decodePNG(b []byte) (image.Image, error) { return png.Decode(bytes.NewReader(b)) }
 
@@ -57,7 +73,7 @@ type drawing struct {
 
 // Picture draws the front of a pass in a language, as PNG.
 func (p *Pass) Picture(language string) ([]byte, error) {
-	f, err := opentype.Parse(regular)
+	f, err := loadFont()
 	if err != nil {
 		return nil, err
 	}

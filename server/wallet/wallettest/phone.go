@@ -14,9 +14,6 @@ import (
 	"sync"
 )
 
-// maxNotices is how many notices a phone keeps.
-const maxNotices = 100
-
 // Phone is an iPhone with passes. It registers for the changes of each pass, and when it is woken it asks which passes have changed
 // and reads these again. It complains of what Apple's documents do not allow. Its methods may be called at the same time.
 type Phone struct {
@@ -25,56 +22,9 @@ type Phone struct {
 	Reader    PassReader
 	Client    *http.Client
 
-	busy        sync.Mutex        // held while it makes requests; before mu
+	busy        sync.Mutex        // held while it makes requests; before the mutex of holding
 	lastUpdated map[string]string // of the last list, by the URL of the list; guarded by busy
-	mu          sync.Mutex
-	state       PhoneState
-}
-
-// PhoneState is what a phone has.
-type PhoneState struct {
-	Passes  []HeldPass
-	Notices []string        // what it has told its owner in English, the last 100
-	Problem string          // what it complained of last
-	Arrived int64           // how many times a pass has arrived, the first times included
-	Changed <-chan struct{} // closed when a pass arrives or the phone complains
-
-	changed chan struct{}
-}
-
-// HeldPass is a pass on a phone.
-type HeldPass struct {
-	*Pass
-	LastModified string
-	Label        string // that Add was called with
-}
-
-// State returns what the phone has now.
-func (p *Phone) State() PhoneState {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := *p.current()
-	s.Passes, s.Notices = slices.Clone(s.Passes), slices.Clone(s.Notices)
-	return s
-}
-
-// current returns the state. The caller holds mu.
-func (p *Phone) current() *PhoneState {
-	if p.state.changed == nil {
-		p.state.changed = make(chan struct{})
-		p.state.Changed = p.state.changed
-	}
-	return &p.state
-}
-
-// change changes the state, and tells those who wait for that.
-func (p *Phone) change(do func(*PhoneState)) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.current()
-	do(s)
-	close(s.changed)
-	s.changed = nil
+	holding
 }
 
 // Add downloads a pass, and registers for its changes. The phone keeps the label.
@@ -180,21 +130,6 @@ func (p *Phone) fetch(ctx context.Context, list, serial string) error {
 	next.Label = h.Label
 	p.keep(next)
 	return nil
-}
-
-// keep adds a pass, or replaces an older one.
-func (p *Phone) keep(h HeldPass) {
-	p.change(func(s *PhoneState) {
-		s.Arrived++
-		i := slices.IndexFunc(s.Passes, func(old HeldPass) bool { return old.Serial == h.Serial && old.PassType == h.PassType })
-		if i < 0 {
-			s.Passes = append(s.Passes, h)
-			return
-		}
-		s.Notices = append(s.Notices, h.Notices(s.Passes[i].Pass, "en")...)
-		s.Notices = s.Notices[max(0, len(s.Notices)-maxNotices):]
-		s.Passes[i] = h
-	})
 }
 
 // complain sends a complaint to the web service of a pass, and keeps it.
