@@ -166,7 +166,8 @@ func (ps *Phones) forCard(id store.Opt[string], platform string) (*phone, error)
 		case err != nil:
 			return nil, err
 		case p.platform != platform:
-			return nil, store.Invalid(store.Detail{Field: "platform", Code: wire.CodeInvalidValue, Message: "must be that of the phone: " + p.platform})
+			d := store.Detail{Field: "platform", Code: wire.CodeInvalidValue, Message: "must be that of the phone: " + p.platform}
+			return nil, store.Invalid(d)
 		case len(p.State().Passes) >= maxPasses:
 			return nil, tooMany(maxPasses, "passes on the phone")
 		}
@@ -265,7 +266,8 @@ func (c *Control) addToPhone(r *http.Request, _ httprouter.Params, b phoneBody) 
 	}); err != nil {
 		return a, err
 	}
-	has, link, message := card.HasPass, "/card.pkpass", "The shop of the card has not set up Apple Wallet, or its certificate has ended."
+	has, link := card.HasPass, "/card.pkpass"
+	message := "The shop of the card has not set up Apple Wallet, or its certificate has ended."
 	if b.Platform.V == platformGoogle {
 		has, link, message = card.HasGoogle, "/google", "The shop of the card has not set up Google Wallet."
 	}

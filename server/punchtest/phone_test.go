@@ -43,6 +43,10 @@ func TestPhone(t *testing.T) {
 		t.Errorf("the phone has told %q", notices)
 	}
 	fails(`has the count "6/10" within 1ms; it has "5/10"`, stamps.ID, "count", "6/10")
+	android := s.Phone("google")
+	if pass := android.Add(stamps.ID); pass.Field("count") != "5/10" || pass.Field("holder") != "Ada" {
+		t.Errorf("the phone with Google Wallet has %+v", pass)
+	}
 	if _, err := phone.TryAdd("crd_none"); err == nil || !strings.Contains(err.Error(), "not_found") {
 		t.Errorf("an unknown card is refused with %v", err)
 	}
