@@ -69,6 +69,9 @@ func (g *Google) pass(id string) *Pass {
 	p.content.LogoText = jsonText(class, "programName")
 	if rgb, err := hex.DecodeString(strings.TrimPrefix(jsonText(class, "hexBackgroundColor"), "#")); err == nil && len(rgb) == 3 {
 		p.content.BackgroundColor = fmt.Sprintf("rgb(%d, %d, %d)", rgb[0], rgb[1], rgb[2])
+		if int(rgb[0])+2*int(rgb[1])+int(rgb[2]) > 4*150 { // Google chooses black or white
+			p.content.ForegroundColor = "rgb(0, 0, 0)"
+		}
 	}
 	if code := jsonText(o, "barcode", "value"); code != "" {
 		p.content.Barcodes = []passBarcode{{Message: code, AltText: jsonText(o, "barcode", "alternateText")}}
