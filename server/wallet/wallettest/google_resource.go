@@ -132,10 +132,7 @@ func mergePatch(resource, change map[string]any) map[string]any {
 	return resource
 }
 
-// jsonText returns the text at a path of names in a resource, and an empty one if there is none. Its many calls are not inlined, which
-// would make programs with this package larger.
-//
-//go:noinline
+// jsonText returns the text at a path of names in a resource, and an empty one if there is none.
 func jsonText(resource map[string]any, path ...string) string {
 	for _, name := range path[:len(path)-1] {
 		resource, _ = resource[name].(map[string]any)
