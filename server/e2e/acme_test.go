@@ -247,7 +247,7 @@ func TestACME(t *testing.T) {
 // plain http, since the CA looks for the other one where nobody is. Connections go on meanwhile.
 func TestACMERenewal(t *testing.T) {
 	t.Parallel()
-	c := startCA(t, 20*time.Second, false, true)
+	c := startCA(t, 40*time.Second, false, true)
 	p := c.serve(filepath.Join(t.TempDir(), "shop.db"), "--tls-cache", filepath.Join(t.TempDir(), "keys"))
 	roots := c.roots()
 	serials := map[string]bool{}
