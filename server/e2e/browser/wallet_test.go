@@ -109,7 +109,7 @@ func TestAppleWallet(t *testing.T) {
 	p = Open(t, s.Origin+"/dashboard/settings/wallet", View{Cookie: signIn(s, "owner")})
 	p.Wait("Ended", "The certificate for Apple Wallet has ended")
 	shoot("over")
-	p.Follow("Switch it off")
+	p.Follow("Switch Apple Wallet off")
 	p.Press("Switch it off")
 	p.Wait("Apple Wallet is switched off.")
 }
