@@ -266,3 +266,24 @@ func (a *android) ended(when, id string) {
 		a.T.Errorf("%s: the object is %s", when, raw)
 	}
 }
+
+// TestGoogleHeld checks that a card that waits since Google has asked for a pause does not count as one that failed.
+func TestGoogleHeld(t *testing.T) {
+	a := startGoogle(t)
+	a.save()
+	a.settle()
+	servertest.Write(t, a.App.Store, func(tx *store.Tx) error { return tx.HoldGoogleCalls(issuer, time.Now().Add(time.Hour)) })
+	a.calls()
+	a.stamp(1)
+	a.expect("during the pause", "", "0/5", 0)
+	err := a.App.Store.View(0, func(v *store.View) error {
+		sent, err := v.SentPushes(a.Row(store.KindShop, a.ShopID))
+		if len(sent) != 1 || sent[0].State != store.PushSent || !sent[0].NextAttemptAt.Valid {
+			t.Errorf("the last pushes are %+v", sent)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -87,15 +87,18 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 			ctx, cancel := context.WithTimeout(s.ctx, timeout)
 			defer cancel()
 			r, wait, err := m.send(ctx)
+			if _, held := errors.AsType[heldError](err); held {
+				note(m.target, store.TargetOutcome{Held: true, Wait: wait})
+				return
+			}
 			if err != nil {
 				s.conf.Log.Warn("a push was not sent", "host", m.host, "error", err)
 			}
-			_, held := errors.AsType[heldError](err)
-			o := store.TargetOutcome{Gone: r == gone, Says: outcome(r, err), Held: held, Wait: wait, Persist: m.persist, LookAt: m.lookAt}
-			switch {
-			case r == accepted:
+			o := store.TargetOutcome{Gone: r == gone, Says: outcome(r, err), Persist: m.persist, LookAt: m.lookAt}
+			switch r {
+			case accepted:
 				o.Told = store.Some(m.told)
-			case r == failed && !held:
+			case failed:
 				o.Wait = max(wait, s.conf.Backoff(m.attempts+1))
 			}
 			note(m.target, o)
