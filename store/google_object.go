@@ -17,17 +17,18 @@ var errNoGoogle = refuse(NotFound, "The shop has not set up Google Wallet.")
 // GoogleObjects returns the objects of a chain, of all generations.
 func (v *View) GoogleObjects(root int64) (all []GoogleObject, err error) {
 	v.snapshot()
-	var shop, program int64
-	v.one(into(&shop, &program), "SELECT shop_id, program_id FROM cards WHERE id=?", root)
+	var shop int64
+	var classTold string
+	v.one(into(&shop, &classTold), `SELECT shop_id, ifnull((SELECT told FROM google_classes g WHERE g.program_id=c.program_id), '')
+		FROM cards c WHERE id=?`, root)
+	wallet, _ := v.googleWallet(shop)
 	for _, generation := range v.keys("SELECT generation FROM google_objects WHERE card_id=?", root) {
-		o := GoogleObject{}
+		o := GoogleObject{Google: wallet, ClassTold: classTold}
 		if o.Pass, err = v.pass(shop, root, generation); err != nil {
 			return nil, err
 		}
-		o.Google, _ = v.googleWallet(shop)
 		v.one(into(&o.Key, &o.Told, &o.Attempts, &o.Due),
 			"SELECT id, told, attempts, due_at FROM google_objects WHERE card_id=? AND generation=?", root, generation)
-		v.one(into(&o.ClassTold), "SELECT told FROM google_classes WHERE program_id=?", program)
 		all = append(all, o)
 	}
 	return all, v.failed

@@ -114,8 +114,8 @@ type TargetOutcome struct {
 	Held bool          // it cannot be told at present, which is no failure
 	Wait time.Duration // until the next attempt, if it was not told
 	Says string        // what came of it, for people; empty: nothing was sent
-	// Persist has attempts made until one succeeds.
-	Persist bool
+
+	Persist bool       // attempts are made until one succeeds
 	LookAt  Null[Time] // when an object changes by time alone
 }
 
@@ -130,8 +130,8 @@ type PushOutcome struct {
 }
 
 // RecordPush writes an outcome. A card stays in the queue if it has changed since the push was read, if a
-// target is new, or for the next attempt at a target. After pushAttempts
-// failures in a row a target is left alone until the card changes again.
+// target is new, or for the next attempt at a target. After pushAttempts failures in a row a target is left
+// alone until the card changes again.
 func (tx *Tx) RecordPush(o PushOutcome) error {
 	table := targetTables[o.Copy]
 	gone := false

@@ -61,7 +61,7 @@ type wallet interface {
 // NewPhones returns an empty set of phones for the server at an origin. Their requests end with ctx.
 func NewPhones(ctx context.Context, origin string, rand io.Reader) *Phones {
 	ps := &Phones{ctx: ctx, origin: origin, rand: rand}
-	ps.client = &http.Client{Transport: &ownServer{origin: origin}, Timeout: 30 * time.Second}
+	ps.client = &http.Client{Transport: &ownServer{origin: func() string { return origin }}, Timeout: 30 * time.Second}
 	ps.apns = sync.OnceValue(func() *wallettest.APNs {
 		a := wallettest.NewAPNs()
 		a.Wake = ps.wake
@@ -83,14 +83,14 @@ func (ps *Phones) whenClosed(do func()) {
 	ps.closers = append(ps.closers, do)
 }
 
-// ownServer sends requests to the server, whatever public URL they have.
+// ownServer sends all requests to one server, whatever URL they have.
 type ownServer struct {
-	origin string
+	origin func() string
 	http.Transport
 }
 
 func (t *ownServer) RoundTrip(r *http.Request) (*http.Response, error) {
-	own, err := url.Parse(t.origin)
+	own, err := url.Parse(t.origin())
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +119,7 @@ func (ps *Phones) ApplePush() (url string, roots *x509.CertPool) {
 
 // GoogleTransport returns what sends each request to the stand-in of Google Wallet, which the first one starts.
 func (ps *Phones) GoogleTransport() http.RoundTripper {
-	return &lazyTransport{sync.OnceValue(func() http.RoundTripper { return &ownServer{origin: ps.google().URL} })}
-}
-
-type lazyTransport struct{ made func() http.RoundTripper }
-
-func (t *lazyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	return t.made().RoundTrip(r)
+	return &ownServer{origin: func() string { return ps.google().URL }}
 }
 
 // wake has the phone with a push token read what has changed. It returns when that has arrived, so that the fixture has settled then.

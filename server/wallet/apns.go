@@ -56,7 +56,7 @@ func (s *Sender) readPasses(root int64) (all []store.PassPush, hashes [][]byte, 
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	start := time.Now()
-	defer func() { time.Sleep(time.Since(start)) }()
+	defer func() { s.pause(time.Since(start)) }()
 	err = s.conf.Store.View(0, func(v *store.View) (err error) {
 		all, err = v.ApplePush(root)
 		return err

@@ -159,12 +159,7 @@ func (g *Google) message(o *store.GoogleObject) message {
 	now := googleTold{Hash: hashOf(object), Warned: before.Warned}
 	var warning *google.Message
 	if !o.Ended {
-		c := Card{web.PrinterFor(o.Shop.Language), &o.HolderCard}
-		_, ready := c.readyPrizes()
-		now.Shown = shown{Stamps: o.Card.StampsCount, Balance: o.Card.CurrentValue.V, Blocked: c.blocked(), Ready: ready}
-		if known && now.Shown.Blocked != "" {
-			now.Shown.Ready = before.Shown.Ready // so that the holder is not told again when the card can be used
-		}
+		now.Shown, _ = Card{web.PrinterFor(o.Shop.Language), &o.HolderCard}.shown(before.Shown, known)
 		if known && now.Shown.notable(before.Shown) {
 			object.NotifyPreference = google.NotifyOnUpdate
 		}

@@ -18,6 +18,17 @@ type shown struct {
 	Ready   map[int64]int `json:"ready,omitempty"`   // how many times the prizes of a threshold can be redeemed
 }
 
+// shown returns what a card shows, and the names of the prizes that are ready by threshold. before is what it showed, if that is
+// known: while the card cannot be used, its prizes stay as they were, so that the holder is not told again when it can.
+func (c Card) shown(before shown, known bool) (now shown, names map[int64]string) {
+	names, ready := c.readyPrizes()
+	now = shown{Stamps: c.Card.StampsCount, Balance: c.Card.CurrentValue.V, Blocked: c.blocked(), Ready: ready}
+	if known && now.Blocked != "" {
+		now.Ready = before.Ready
+	}
+	return now, names
+}
+
 // notice is the payload of a push, which the service worker of the card's page reads.
 type notice struct {
 	Title string `json:"title"`
@@ -32,13 +43,9 @@ const maxBody = 1000
 // notice is nil if what has changed is not what the browser shows notices about.
 func noticeOf(h *store.HolderCard, sub *store.Subscription) (n *notice, told string) {
 	c := Card{web.PrinterFor(sub.Language).In(store.Zone(h.Shop.Timezone)), h}
-	names, ready := c.readyPrizes()
-	now := shown{Stamps: c.Card.StampsCount, Balance: c.Card.CurrentValue.V, Blocked: c.blocked(), Ready: ready}
 	var before shown
 	known := sub.Told.Valid && json.Unmarshal([]byte(sub.Told.V), &before) == nil
-	if known && now.Blocked != "" {
-		now.Ready = before.Ready // so that the holder is not told again when the card can be used
-	}
+	now, names := c.shown(before, known)
 	raw, _ := json.Marshal(now) // which fails for no value of the type
 	if told = string(raw); !known {
 		return nil, told

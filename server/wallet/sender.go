@@ -109,6 +109,16 @@ func (s *Sender) Stop(ctx context.Context) {
 	})
 }
 
+// pause waits, and reports whether that was not ended by Stop.
+func (s *Sender) pause(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-s.stopping.Done():
+		return false
+	}
+}
+
 // notify makes run read the queue.
 func (s *Sender) notify() {
 	select {
@@ -129,10 +139,8 @@ func (s *Sender) run() {
 		case <-s.wake:
 		case <-due.C:
 		}
-		select {
-		case <-s.stopping.Done():
+		if !s.pause(gatherTime) {
 			return
-		case <-time.After(gatherTime):
 		}
 		_, wait := s.begin()
 		if s.queuePasses() {
@@ -274,10 +282,7 @@ func (s *Sender) attempt(p store.Push) {
 		return
 	case err != nil:
 		s.conf.Log.Error("a card whose copies are due cannot be read", "error", err)
-		select { // before the next attempt
-		case <-time.After(time.Second):
-		case <-s.stopping.Done():
-		}
+		s.pause(time.Second) // before the next attempt
 		return
 	}
 	s.conf.Store.RetryWrite(s.stopping.Done(), func(tx *store.Tx) error { return tx.RecordPush(o) }, func(err error) {
