@@ -84,16 +84,23 @@ func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error
 	return tx.appleStatus(shop), tx.failed
 }
 
-// RemoveFields are the fields of RemoveAppleWallet.
+// RemoveFields are the fields of RemoveAppleWallet and RemoveGoogleWallet.
 type RemoveFields struct {
 	Yes Opt[bool] `json:"yes" doc:"Remove it although passes are on phones."`
 }
 
+// check refuses to leave a number of passes behind that are on phones, unless that is meant.
+func (f RemoveFields) check(passes int64) error {
+	if passes > 0 && !f.Yes.V {
+		return Invalid(Detail{"yes", "required", fmt.Sprintf("is required: nothing would bring the passes on phones up to date (%d)", passes)})
+	}
+	return nil
+}
+
 // RemoveAppleWallet removes the certificate and the request of a shop, with their keys. While passes are on phones, f must say so.
 func (tx *Tx) RemoveAppleWallet(shop int64, f RemoveFields) (AppleStatus, error) {
-	if n := tx.passesOnPhones(shop); n > 0 && !f.Yes.V {
-		return AppleStatus{}, Invalid(Detail{"yes", "required",
-			fmt.Sprintf("is required: nothing would bring the passes on phones up to date (%d)", n)})
+	if err := f.check(tx.passesOnPhones(shop)); err != nil {
+		return AppleStatus{}, err
 	}
 	if tx.exec("DELETE FROM apple_wallets WHERE shop_id=?", shop) > 0 {
 		tx.audit(shop, "wallet.apple_remove", KindShop, shop, "")

@@ -43,8 +43,12 @@ func (tx *Tx) SetGoogleWallet(shop int64, w GoogleWallet) (GoogleStatus, error) 
 	return tx.googleStatus(shop), tx.failed
 }
 
-// RemoveGoogleWallet removes the account of a shop with its key. The issuer stays, since cards on phones belong to it.
-func (tx *Tx) RemoveGoogleWallet(shop int64) (GoogleStatus, error) {
+// RemoveGoogleWallet removes the account of a shop with its key. The issuer stays, since cards on phones belong to it. While there are such
+// cards, f must say so.
+func (tx *Tx) RemoveGoogleWallet(shop int64, f RemoveFields) (GoogleStatus, error) {
+	if err := f.check(tx.googleCards(shop)); err != nil {
+		return GoogleStatus{}, err
+	}
 	if tx.exec("UPDATE google_wallets SET account=x'', client_email='', publishing=0 WHERE shop_id=? AND account<>x''", shop) > 0 {
 		tx.audit(shop, "wallet.google_remove", KindShop, shop, "")
 	}
@@ -75,8 +79,13 @@ func (q *queries) googleStatus(shop int64) (s GoogleStatus) {
 	s = GoogleStatus{State: GoogleOff, PublicURL: q.publicURLOf(shop)}
 	q.one(into(&s.State, &s.IssuerID, &s.ClientEmail, &s.SetAt), `SELECT iif(account=x'', 'off', iif(publishing, 'running', 'demo')), issuer_id,
 		client_email, set_at FROM google_wallets WHERE shop_id=?`, shop)
-	s.Cards = q.number("SELECT count(*) FROM google_objects WHERE shop_id=? AND saved>0", shop)
+	s.Cards = q.googleCards(shop)
 	return s
+}
+
+// googleCards returns how many cards of a shop are on phones, as far as Google reports.
+func (q *queries) googleCards(shop int64) int64 {
+	return q.number("SELECT count(*) FROM google_objects WHERE shop_id=? AND saved>0", shop)
 }
 
 // googleInterval is the time between two requests for an issuer, of which Google takes 20 a second.

@@ -87,7 +87,7 @@ func runGoogle(f *fixture) {
 		succeed(tx.NoteGoogleEvent(GoogleEvent{Issuer: issuer, Name: o.Serial, Saved: true, Nonce: "1"}))
 		check(tx.QueueGoogleObjects(10))
 		check(tx.ReissueCard(f.a, card, ReissueFields{}))
-		check(tx.RemoveGoogleWallet(f.a.Shop))
+		check(tx.RemoveGoogleWallet(f.a.Shop, RemoveFields{Yes: set(true)}))
 	})
 }
 

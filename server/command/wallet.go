@@ -117,7 +117,7 @@ var walletBindings = []binding{
 			"showing the names of their holders.",
 		op:      operation.RemoveGoogleWallet,
 		asks:    "Switch Google Wallet off and remove its key?",
-		extra:   flags[confirmFlag],
+		texts:   map[string]string{"yes": "Do it without asking, and also while cards are on phones."},
 		columns: googleColumns,
 		asList:  true,
 	},

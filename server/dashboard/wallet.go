@@ -40,9 +40,7 @@ var walletPages = []binding{
 			v.T("To bring the same passes up to date again, make a new request and choose the same pass type at Apple."),
 		}
 		s, err := read[store.AppleStatus](v, operation.GetAppleWallet)
-		if s.Passes > 0 {
-			c.Check = v.T("Do it although {0} pass is on a phone|Do it although {0} passes are on phones", s.Passes)
-		}
+		c.Check = v.although(s.Passes)
 		return c, err
 	}, action{
 		op: operation.RemoveAppleWallet, asksAgain: true, to: walletPath, done: says("apple-removed", "Apple Wallet is switched off."),
@@ -62,10 +60,20 @@ var walletPages = []binding{
 			v.T("Cards, stamps and prizes stay as they are, and tills go on reading the cards."),
 			v.T("Google goes on showing the names of holders, also of those that you erase meanwhile, until you set it up again."),
 		}
-		return c, nil
+		s, err := read[store.GoogleStatus](v, operation.GetGoogleWallet)
+		c.Check = v.although(s.Cards)
+		return c, err
 	}, action{
-		op: operation.RemoveGoogleWallet, to: walletPath, done: says("google-removed", "Google Wallet is switched off."),
+		op: operation.RemoveGoogleWallet, asksAgain: true, to: walletPath, done: says("google-removed", "Google Wallet is switched off."),
 	}),
+}
+
+// although returns what an owner agrees to who switches a wallet off while passes are on phones; empty: none are.
+func (v *visit) although(passes int64) string {
+	if passes == 0 {
+		return ""
+	}
+	return v.T("Do it although {0} pass is on a phone|Do it although {0} passes are on phones", passes)
 }
 
 // walletPage is the page of wallets.

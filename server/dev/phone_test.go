@@ -186,7 +186,7 @@ func TestPhoneInput(t *testing.T) {
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
 		_, err := tx.RemoveAppleWallet(shop, store.RemoveFields{Yes: store.Given(true)})
 		if err == nil {
-			_, err = tx.RemoveGoogleWallet(shop)
+			_, err = tx.RemoveGoogleWallet(shop, store.RemoveFields{})
 		}
 		return err
 	})

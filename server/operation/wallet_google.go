@@ -119,8 +119,8 @@ var RemoveGoogleWallet = declare(kernel.Operation{
 	Doc:     "Removes the account with its key. Cards on phones stay as they are, with the names on them, until it is set up again.",
 	Callers: owner,
 	Proof:   true,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.GoogleStatus, error) {
-		return tx.RemoveGoogleWallet(c.Access.Shop)
+	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.RemoveFields) (store.GoogleStatus, error) {
+		return tx.RemoveGoogleWallet(c.Access.Shop, f)
 	}),
 })
 

@@ -241,7 +241,10 @@ func TestGoogleObject(t *testing.T) {
 	// The account's end delays an erasure, and does not prevent it.
 	shop := a.Row(store.KindShop, a.ShopID)
 	servertest.Write(t, a.App.Store, func(tx *store.Tx) error {
-		_, err := tx.RemoveGoogleWallet(shop)
+		if _, err := tx.RemoveGoogleWallet(shop, store.RemoveFields{}); err == nil {
+			t.Error("the account is removed while a card is on a phone, which nobody has agreed to")
+		}
+		_, err := tx.RemoveGoogleWallet(shop, store.RemoveFields{Yes: store.Opt[bool]{V: true, Set: true}})
 		return cmp.Or(err, tx.EraseCard(shop, a.card))
 	})
 	a.settle()
