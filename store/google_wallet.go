@@ -26,12 +26,13 @@ func (q *queries) googleWallet(shop int64) (w GoogleWallet, found bool) {
 	return w, found && len(w.Account) > 0
 }
 
-// SetGoogleWallet stores what a shop has set up, and has the cards that Google knows brought up to date. They keep the issuer that they
-// were made with, so it cannot change once there are some.
+// SetGoogleWallet stores what a shop has set up, and queues the cards that Google knows. They keep the issuer that they were made
+// with, so it cannot change once there are some.
 func (tx *Tx) SetGoogleWallet(shop int64, w GoogleWallet) (GoogleStatus, error) {
 	old, _ := tx.googleWallet(shop)
 	if old.Issuer != w.Issuer && tx.number("SELECT EXISTS (SELECT 1 FROM google_objects WHERE shop_id=?)", shop) > 0 {
-		return GoogleStatus{}, Invalid(Detail{"issuer_id", "invalid_value", "must stay " + old.Issuer + ": cards on phones belong to that issuer"})
+		return GoogleStatus{}, Invalid(Detail{"issuer_id", "invalid_value",
+			"must stay " + old.Issuer + ": cards on phones belong to that issuer"})
 	}
 	tx.exec(`INSERT INTO google_wallets (shop_id, issuer_id, account, client_email, publishing, set_at) VALUES (?1,?2,?3,?4,?5,?6)
 		ON CONFLICT DO UPDATE SET issuer_id=?2, account=?3, client_email=?4, publishing=?5, set_at=?6`,
@@ -77,8 +78,8 @@ func (v *View) GoogleStatus(shop int64) (GoogleStatus, error) { return v.googleS
 
 func (q *queries) googleStatus(shop int64) (s GoogleStatus) {
 	s = GoogleStatus{State: GoogleOff, PublicURL: q.publicURLOf(shop)}
-	q.one(into(&s.State, &s.IssuerID, &s.ClientEmail, &s.SetAt), `SELECT iif(account=x'', 'off', iif(publishing, 'running', 'demo')), issuer_id,
-		client_email, set_at FROM google_wallets WHERE shop_id=?`, shop)
+	q.one(into(&s.State, &s.IssuerID, &s.ClientEmail, &s.SetAt), `SELECT iif(account=x'', 'off', iif(publishing, 'running', 'demo')),
+		issuer_id, client_email, set_at FROM google_wallets WHERE shop_id=?`, shop)
 	s.Cards = q.googleCards(shop)
 	return s
 }
@@ -102,7 +103,7 @@ func (tx *Tx) ClaimGoogleCall(issuer string, now, until time.Time) (time.Time, e
 	return time.UnixMilli(at), tx.failed
 }
 
-// HoldGoogleCalls has no request for an issuer made before a time, as Google has asked for.
+// HoldGoogleCalls notes that Google takes no request for an issuer before a time.
 func (tx *Tx) HoldGoogleCalls(issuer string, until time.Time) error {
 	tx.exec("UPDATE google_wallets SET next_call=max(next_call, ?) WHERE issuer_id=?", until.UnixMilli(), issuer)
 	return tx.failed

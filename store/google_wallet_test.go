@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestGoogleCalls has two processes make requests for one issuer, whose rate they share, and has the issuer ask for a pause.
+// TestGoogleCalls checks that two processes share the rate of an issuer, and that both obey a pause.
 func TestGoogleCalls(t *testing.T) {
 	f := start(t)
 	other := f.second()

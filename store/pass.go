@@ -89,7 +89,8 @@ func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
 	p.Token = string(v.s.seal(nil, kindPassToken, uint64(generation), root))
 	p.Wallet, _ = v.appleWallet(shop)
 	p.PublicURL, p.PageURL = v.publicURLOf(shop), v.pageURL(shop, root, generation)
-	v.one(into(&p.Changes, &p.Modified, &p.Hash, &p.Downloaded), "SELECT id, modified_at, hash, downloaded=id FROM apple_passes WHERE card_id=? AND generation=?",
+	v.one(into(&p.Changes, &p.Modified, &p.Hash, &p.Downloaded),
+		"SELECT id, modified_at, hash, downloaded=id FROM apple_passes WHERE card_id=? AND generation=?",
 		root, generation)
 	return p, v.failed
 }
@@ -124,7 +125,8 @@ func (tx *Tx) writePass(p Pass) int64 {
 		end = Some(tx.Now.Add(passKept))
 	}
 	key := tx.insert(`INSERT OR REPLACE INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded, delete_at, program_id)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, program_id FROM cards WHERE id=?1`, p.Root, p.ShopKey, p.Generation, p.Hash, p.Modified, downloaded, end)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, program_id FROM cards WHERE id=?1`,
+		p.Root, p.ShopKey, p.Generation, p.Hash, p.Modified, downloaded, end)
 	tx.noteCopies(p.Root)
 	return key
 }

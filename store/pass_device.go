@@ -21,8 +21,8 @@ func (tx *Tx) openPassOf(passType, serial, token string) (shop, root, generation
 	return shop, root, generation, err
 }
 
-// RegisterDevice registers a phone for a pass: it is woken when the pass changes. RegisterDevice reports whether the phone was not registered
-// before. If the pass has changed since it was downloaded, the phone is woken at once.
+// RegisterDevice registers a phone for a pass: it is woken when the pass changes. RegisterDevice reports whether the phone was not
+// registered before. If the pass has changed since it was downloaded, the phone is woken at once.
 func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFields) (created bool, err error) {
 	shop, root, generation, err := tx.openPassOf(passType, serial, token)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// pass has a card of a program with a pass for Apple Wallet, and returns the key of the card.
+// pass makes a card of a program with a pass for Apple Wallet, and returns the key of the card.
 func (f *fixture) pass(program string) (root int64) {
 	f.t.Helper()
 	root = f.key(KindCard, f.cardWith(program, CardFields{}))
@@ -15,7 +15,7 @@ func (f *fixture) pass(program string) (root int64) {
 	return root
 }
 
-// TestManyDevices has a phone register for a pass with ten thousand names, of which the newest are kept.
+// TestManyDevices checks that of a phone that registers for a pass with ten thousand names the newest are kept.
 func TestManyDevices(t *testing.T) {
 	t.Parallel()
 	f := start(t)

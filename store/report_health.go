@@ -73,7 +73,8 @@ func (v *View) Health() (h FileHealth, err error) {
 		*n = v.number(sql)
 	}
 	for _, table := range targetTables {
-		h.FailedPushes += v.number("SELECT count(*) FROM (SELECT 1 FROM "+table+" WHERE outcome>'' AND outcome<>'sent' AND outcome<>'held' LIMIT ?)", maxQueued)
+		h.FailedPushes += v.number("SELECT count(*) FROM (SELECT 1 FROM "+table+
+			" WHERE outcome>'' AND outcome<>'sent' AND outcome<>'held' LIMIT ?)", maxQueued)
 	}
 	v.one(into(&h.OldestWaitingPush, &h.AppleCertificateEnds),
 		"SELECT (SELECT min(due_at) FROM pushes), (SELECT min(not_after) FROM apple_wallets WHERE not_after IS NOT NULL)")

@@ -15,7 +15,7 @@ import (
 	"punchcard/store"
 )
 
-// removeWallet has the demo shop begin without Apple Wallet.
+// removeWallet switches off Apple Wallet, which the demo shop has.
 func removeWallet(s *demo, shop int64) {
 	s.T.Helper()
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {

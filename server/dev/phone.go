@@ -122,7 +122,7 @@ func (ps *Phones) GoogleTransport() http.RoundTripper {
 	return &ownServer{origin: func() string { return ps.google().URL }}
 }
 
-// wake has the phone with a push token read what has changed. It returns when that has arrived, so that the fixture has settled then.
+// wake makes the phone with a push token read what has changed, and returns when it has: the fixture waits for that when it settles.
 func (ps *Phones) wake(token string) bool {
 	ps.mu.Lock()
 	var woken *wallettest.Phone

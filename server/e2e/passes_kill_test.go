@@ -119,7 +119,7 @@ type passServer struct {
 	Root                     []byte // certificate of the service that wakes phones
 }
 
-// passServerVariable has a process of the tests serve passes. It is JSON of a passServer.
+// passServerVariable is the variable that makes a process of the tests a server of passes. Its value is JSON of a passServer.
 const passServerVariable = "E2E_PASS_SERVER"
 
 // servePasses serves what a variable says until SIGTERM.
@@ -255,7 +255,7 @@ func (s *passShop) wake(tokens <-chan string) {
 	}
 }
 
-// read has a phone read its pass whenever it is woken, and once more after the next start of the server if it cannot.
+// read reads the pass of a phone whenever the phone is woken, and after the next start of the server if that fails.
 func (s *passShop) read(p *passHolder) {
 	end := s.t.Context()
 	for {

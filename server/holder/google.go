@@ -12,7 +12,7 @@ import (
 // maxCallback is the maximum size of a callback of Google Wallet, in bytes.
 const maxCallback = 64 << 10
 
-// addToGoogle has the card made at Google Wallet, and leads to the link that adds it to the phone.
+// addToGoogle makes the card at Google Wallet, and answers with the link that adds it to the phone.
 func addToGoogle(v *visit) error {
 	a, err := do[store.GoogleAddition](v, operation.AddToGoogleWallet, nil)
 	if err == nil && !a.Made && v.Pushes != nil {

@@ -124,7 +124,7 @@ var RemoveGoogleWallet = declare(kernel.Operation{
 	}),
 })
 
-// AddToGoogleWallet has the card of a page made at Google Wallet, unless Google knows it.
+// AddToGoogleWallet makes the card of a page at Google Wallet, unless Google knows it.
 var AddToGoogleWallet = declare(kernel.Operation{
 	ID:      "addToGoogleWallet",
 	Group:   holderPage,

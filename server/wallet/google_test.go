@@ -107,7 +107,7 @@ func (a *android) expect(when, calls, balance string, notices int) {
 	}
 }
 
-// TestGoogleObject has a phone add a card, learn of its stamps, of its program and of its end. Google fails now and then.
+// TestGoogleObject follows a card on a phone from the link to its end. Google fails now and then.
 func TestGoogleObject(t *testing.T) {
 	a := startGoogle(t)
 	const patch = "PATCH loyaltyObject 200"
@@ -152,7 +152,7 @@ func TestGoogleObject(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Google takes nothing for a while, and asks for a second of rest. The stamp arrives later.
+	// Google fails, then asks for a pause of a second. The stamp arrives after that.
 	fail := []int{503, 429}
 	a.google.Answer = func(w http.ResponseWriter, r *http.Request) bool {
 		if len(fail) == 0 {

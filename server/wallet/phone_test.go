@@ -34,7 +34,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// TestPhoneComplains has the stand-in of a phone read from a server that breaks one of Apple's rules at a time.
+// TestPhoneComplains checks that the stand-in of a phone notices a server that breaks one of Apple's rules.
 func TestPhoneComplains(t *testing.T) {
 	s := start(t)
 	inList := func(old, new string) *wire {

@@ -41,7 +41,7 @@ func (s *shop) person(role string) (get func(path string, has ...string), post f
 	return get, post
 }
 
-// TestPushReport has a manager send test pushes, and read what came of them and of pushes that fail, are refused and are held.
+// TestPushReport sends test pushes, and checks what the dashboard says of them and of pushes that fail, are refused and are held.
 func TestPushReport(t *testing.T) {
 	t.Parallel()
 	p, apns := startApple(t)
@@ -63,7 +63,8 @@ func TestPushReport(t *testing.T) {
 	p.settle()
 	const test = "A test of the shop: notices about your card arrive here."
 	p.expect(b, test)
-	if got := servertest.Await(t, apns.Woken, "a test push"); got != "aa11" || p.changed("phone") != nil || p.fetch().Status != http.StatusNotModified {
+	got := servertest.Await(t, apns.Woken, "a test push")
+	if got != "aa11" || p.changed("phone") != nil || p.fetch().Status != http.StatusNotModified {
 		t.Errorf("the test woke %q, or the phone is told that the pass has changed", got)
 	}
 	get(list, "Ada", "The push service has accepted it.", "api.push.apple.com", "Passes on phones")

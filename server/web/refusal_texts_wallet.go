@@ -1,8 +1,8 @@
 package web
 
 // googleKeyText is about the file of a service account.
-const googleKeyText = "This is not the key of a service account that can be used. Make a key of the type JSON in the Google Cloud Console, and " +
-	"choose that file."
+const googleKeyText = "This is not the key of a service account that can be used. Make a key of the type JSON in the Google Cloud " +
+	"Console, and choose that file."
 
 // walletRefusals are those about wallets of phones.
 var walletRefusals = []refusal{
@@ -59,7 +59,8 @@ var walletRefusals = []refusal{
 	{"has a private_key with less than 2048 bits", googleKeyText},
 	{"must be the number of the issuer, such as 3388000000012345678",
 		"This is not the number of an issuer. It has digits alone, such as 3388000000012345678."},
-	{"must stay %v: cards on phones belong to that issuer", "Cards on phones belong to the issuer {0}. Give an account that may use that one."},
+	{"must stay %v: cards on phones belong to that issuer",
+		"Cards on phones belong to the issuer {0}. Give an account that may use that one."},
 	{"is refused by Google: make a new key of the service account, and give its file",
 		"Google does not accept this key. Make a new one of the service account, and choose its file."},
 	{"is no issuer that this service account may use: add its email address to the users in the Google Pay & Wallet Console",
@@ -70,7 +71,8 @@ var walletRefusals = []refusal{
 	{"Google cannot be reached or does not answer now. Try again in a few minutes.",
 		"Google cannot be reached or does not answer now. Try again in a few minutes."},
 	{"Google refuses the program: %v.", "Google refuses the program: {0}."},
-	{"Publish a program first: the set-up is checked with it.", "Publish a program first: it is made at Google to see that everything is right."},
+	{"Publish a program first: the set-up is checked with it.",
+		"Publish a program first: it is made at Google to see that everything is right."},
 	{"This server sends nothing (--webhook-hold), so it cannot ask Google.",
 		"This server was started so that it sends nothing (--webhook-hold), so it cannot ask Google."},
 }

@@ -53,7 +53,7 @@ func (p *GooglePhone) Add(ctx context.Context, url, label string) (h HeldPass, e
 	return h, nil
 }
 
-// show has the phones that have an object show it as it is now. g.mu is held.
+// show shows an object as it is now on the phones that have it. g.mu is held.
 func (g *Google) show(id string) {
 	for p, label := range g.holders[id] {
 		p.keep(HeldPass{Pass: g.pass(id), Label: label})
