@@ -160,8 +160,8 @@ func stream(v *visit) error {
 // its buffers and goroutines: they would take most of the memory of a stream
 // (BenchmarkHolderStreams of server/e2e). It closes the connection.
 func (s *streams) serveConn(root int64, c *cardStream, conn net.Conn, h http.Header) {
-	defer s.leave(root, c)
 	defer conn.Close()
+	defer s.leave(root, c) // before the page learns of the end
 	conn.SetDeadline(time.Time{})
 	gone := make(chan struct{})
 	go func() {

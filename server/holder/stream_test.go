@@ -141,13 +141,18 @@ func TestStreamOverTLS(t *testing.T) {
 		s.Call("POST", "/cards/"+card+"/reissue", fields{}).Want(200)
 		e.wait("event: changed")
 		e.ends()
-		_, other := issuePage(s, s.ProgramIDs["standard"], fields{})
-		open(s, t, other).resp.Body.Close()
-		for status := 0; status != 200; { // until the server has seen that the page is closed
-			resp := ask(s, t, other)
-			status = resp.StatusCode
+		other, otherPage := issuePage(s, s.ProgramIDs["standard"], fields{})
+		open(s, t, otherPage).resp.Body.Close()
+		resp := ask(s, t, otherPage)
+		for resp.StatusCode != 200 { // until the server has seen that the page is closed
 			resp.Body.Close()
+			resp = ask(s, t, otherPage)
 		}
+		s.Call("POST", "/cards/"+other+"/reissue", fields{}).Want(200)
+		e = &events{t: t, resp: resp, lines: bufio.NewScanner(resp.Body)}
+		e.wait("event: changed")
+		e.ends()
+		resp.Body.Close()
 		s.HTTP.CloseIdleConnections()
 	}
 }
