@@ -122,14 +122,9 @@ func (v *visit) stream(page string, read func() (any, error)) error {
 	if err != nil {
 		return err
 	}
-	rc := http.NewResponseController(v.w)
-	rc.SetReadDeadline(time.Time{}) // else the server would end the request's context
+	http.NewResponseController(v.w).SetReadDeadline(time.Time{}) // else the server would end the request's context
 	v.w.WriteHeader(http.StatusOK)
-	send := func(message []byte) bool {
-		rc.SetWriteDeadline(time.Now().Add(streamWrite))
-		_, err := v.w.Write(message)
-		return err == nil && rc.Flush() == nil
-	}
+	send := func(message []byte) bool { return web.SendMessage(v.w, message, streamWrite) == nil }
 	if !send(message(first)) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/web"
 	"punchcard/store"
 )
 
@@ -149,9 +150,7 @@ func stream(v *visit) error {
 	rc.SetReadDeadline(time.Time{}) // else the server would end the request's context
 	v.w.WriteHeader(http.StatusOK)
 	v.streams.pump(c, v.r.Context().Done(), func(message string) bool {
-		rc.SetWriteDeadline(time.Now().Add(streamWrite))
-		_, err := v.w.Write([]byte(message))
-		return err == nil && rc.Flush() == nil
+		return web.SendMessage(v.w, []byte(message), streamWrite) == nil
 	})
 	return nil
 }
