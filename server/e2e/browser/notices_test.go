@@ -36,9 +36,9 @@ const subscribed = `(json) => {
 
 // startWhole starts a whole Chromium for a test, since the shell without windows shows no notices, and
 // returns its context.
-func startWhole(t testing.TB) context.Context {
+func startWhole(t testing.TB, options ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
-	ctx, end, err := launch(chromedp.ExecPath("chromium"))
+	ctx, end, err := launch(append(options, chromedp.ExecPath("chromium"))...)
 	t.Cleanup(end)
 	if err != nil {
 		t.Fatalf("start Chromium with notices: %v", err)
