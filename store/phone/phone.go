@@ -3,15 +3,17 @@
 // It follows libphonenumber, which github.com/nyaruka/phonenumbers ports to Go, and its tests
 // compare the two. The binary does not contain that port, because it reads all of its metadata
 // whenever a process starts. This takes 16 ms and 2.5 MB, and punchcard starts in 40 ms. This
-// package does nothing at the start: a call reads the lines of regions.txt that it needs, compiles
+// package does nothing at the start: a call reads the lines of regions that it needs, compiles
 // their patterns and keeps them. The first number of a region takes about 1 ms, a later one 20 µs
-// (BenchmarkParse). The patterns of all regions take 5 MB.
+// (BenchmarkParse). The lines take 85 kB, and the patterns of all regions 5 MB.
 //
 // To take newer metadata, change the version of the port in go.mod and run go generate.
 package phone
 
 import (
+	"compress/gzip"
 	_ "embed"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,9 +36,24 @@ const (
 // calling code are neighbours, and the main one, whose rules hold for all numbers with that code,
 // is the first. The region 001 stands for calling codes that belong to no country.
 //
-//go:generate go run generate.go regions.txt
-//go:embed regions.txt
-var regions string
+//go:generate go run generate.go regions.txt.gz
+var regions = sync.OnceValue(func() string { return unpack(packed) })
+
+//go:embed regions.txt.gz
+var packed string
+
+// unpack returns what generate.go has written.
+func unpack(packed string) string {
+	z, err := gzip.NewReader(strings.NewReader(packed))
+	if err != nil {
+		panic("phone: " + err.Error())
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		panic("phone: " + err.Error())
+	}
+	return string(text)
+}
 
 // plan is a line of regions. A number is valid if it matches both the general pattern and one of
 // the types: of random numbers that match the general pattern, half match no type. In Austria and
@@ -136,7 +153,7 @@ func called(number string) []plan {
 // find returns the plans whose calling code and region satisfy is, in the order of regions.
 func find(is func(code, region string) bool) []plan {
 	var found []plan
-	for line := range strings.Lines(regions) {
+	for line := range strings.Lines(regions()) {
 		code, rest, _ := strings.Cut(line, "\t")
 		region, _, _ := strings.Cut(rest, "\t")
 		if is(code, region) {
