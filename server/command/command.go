@@ -48,6 +48,7 @@ type CLI struct {
 	Export      Export      `cmd:"" help:"Write all data of a shop to a new folder or zip file with export --out, or a part of them."`
 	Openapi     Openapi     `cmd:"" help:"Print the OpenAPI document of the REST API."`
 	Version     Version     `cmd:"" help:"Print the version."`
+	Upgrade     Upgrade     `cmd:"" help:"Tell whether a newer release is there."`
 	MCP         MCP         `cmd:"" help:"Relay standard input and output to the MCP endpoint of a server, for assistants that speak stdio."`
 	Healthcheck Healthcheck `cmd:"" help:"Exit with status 0 if a server is ready."`
 	Help        Help        `cmd:"" help:"Print the help of a command."`
