@@ -1,0 +1,5 @@
+"""python -m punchcard_server runs the program."""
+
+from .server import main
+
+main()
