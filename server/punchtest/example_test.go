@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"testing"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"punchcard/server/punchtest"
 )
@@ -22,6 +25,37 @@ func Example() {
 	stamped := s.Till(s.Locations[0]).Stamp(card.ID, 3)
 	fmt.Println(stamped.Card.ExternalRef, "has", stamped.Card.StampsCount, "stamps")
 	// Output: member-17 has 3 stamps
+}
+
+// ExampleStart is the body of a test. The server stops at the end of the test.
+func ExampleStart() {
+	var t *testing.T // of func TestExpiry(t *testing.T)
+
+	s := punchtest.Start(t, punchtest.RateLimit(600))
+	card := s.Issue(s.Programs["access"], punchtest.CardFields{ExpiresAt: s.Clock.Now().AddDate(0, 1, 0)})
+	s.Clock.Advance(32 * 24 * time.Hour)
+	if status := s.Card(card.ID).Status; status != "expired" {
+		t.Errorf("after a month the card is %s", status)
+	}
+}
+
+// ExampleServer_Webhook verifies a webhook with the package of Standard Webhooks, as a receiver does in production.
+// That of Stripe verifies the header X-Service-Signature.
+func ExampleServer_Webhook() {
+	s, err := punchtest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	hook := s.Receiver() // or the URL of the code under test
+	_, secret := s.Webhook(s.Programs["standard"], hook.URL, "card.*")
+	s.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Ada"})
+
+	d := hook.Wait("card.added")
+	verifier, err := standardwebhooks.NewWebhook(secret)
+	fmt.Println(err, verifier.Verify(d.Body, d.Header))
+	// Output: <nil> <nil>
 }
 
 func ExampleReceiver_Wait() {
@@ -86,6 +120,41 @@ func ExamplePhone_Await() {
 	// Output:
 	// 0/10
 	// 3/10 [You have 3/10 stamps.]
+}
+
+// ExampleServer_Phone locks a card whose holder has lost it. The pass on the phone is void then.
+func ExampleServer_Phone() {
+	s, err := punchtest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	card := s.Issue(s.Programs["prepaid"], punchtest.CardFields{})
+	phone := s.Phone("google")
+	fmt.Println(phone.Add(card.ID).Voided)
+	s.Lock(card.ID)
+	s.Settle()
+	fmt.Println(phone.Passes()[0].Voided)
+	// Output:
+	// false
+	// true
+}
+
+// ExampleSeed begins with the shop of a file, whose ids are found by their refs.
+func ExampleSeed() {
+	s, err := punchtest.New(punchtest.Seed("../../testdata/seeds/bakery.json"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	for _, prize := range s.Prizes(s.Refs["loaf-card"]) {
+		fmt.Println(prize.Threshold, prize.Name)
+	}
+	// Output:
+	// 4 Seeded roll
+	// 8 Sourdough loaf
 }
 
 func ExampleServerClock_Advance() {

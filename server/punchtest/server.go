@@ -12,12 +12,23 @@
 // have its own and tests can run in parallel. It stops at the end of its test and
 // leaves no files, goroutines or connections.
 //
+// The code under test gets [Server.URL] and a key, and talks to the server as it
+// talks to a real one. The test does the rest: a [Till] stamps cards, the
+// [ServerClock] moves time, a [Receiver] waits for webhooks without sleeping, a
+// [Phone] shows a card as a wallet does, a [Fault] has requests fail, and
+// [Server.Requests] tells what the code has sent.
+//
 // A helper that fails ends the test at the line that called it. A failed test logs
 // the requests and deliveries. Helpers of a server from [New], which has no test,
 // panic with the error instead.
 //
-// The module is named punchcard, which no proxy can serve: require
-// "punchcard v0.0.0" and replace it by the path of a checkout.
+// # Use from another module
+//
+// The module is named punchcard, which no proxy can serve. Replace it by the path of
+// a checkout in go.mod, and run "go get -t ./..." once for what it needs in turn:
+//
+//	require punchcard v0.0.0
+//	replace punchcard => ../punchcard
 package punchtest
 
 import (
