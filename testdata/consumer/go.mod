@@ -2,7 +2,10 @@ module example.com/shop
 
 go 1.26.0
 
-require punchcard v0.0.0
+require (
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
+	punchcard v0.0.0
+)
 
 require (
 	github.com/alecthomas/kong v1.17.0 // indirect

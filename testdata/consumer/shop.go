@@ -5,17 +5,14 @@ package shop
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
 // Members manages the members' cards on a punchcard server.
@@ -96,15 +93,17 @@ func (m *Members) once(ctx context.Context, method, path, key string, body []byt
 
 // Stamps receives webhooks and counts the stamps of each card.
 type Stamps struct {
-	mu     sync.Mutex
-	secret string
-	seen   map[string]bool // ids of events
-	total  map[string]int  // by card
+	signatures *standardwebhooks.Webhook
+
+	mu    sync.Mutex
+	seen  map[string]bool // ids of events
+	total map[string]int  // by card
 }
 
 // NewStamps returns a receiver of a webhook's deliveries.
-func NewStamps(secret string) *Stamps {
-	return &Stamps{secret: secret, seen: map[string]bool{}, total: map[string]int{}}
+func NewStamps(secret string) (*Stamps, error) {
+	signatures, err := standardwebhooks.NewWebhook(secret)
+	return &Stamps{signatures: signatures, seen: map[string]bool{}, total: map[string]int{}}, err
 }
 
 // Of returns the number of stamps that a card was given.
@@ -117,13 +116,8 @@ func (s *Stamps) Of(card string) int {
 // Take counts a delivery, but not its repetitions. It returns an error if the
 // signature is invalid.
 func (s *Stamps) Take(header http.Header, body []byte) error {
-	t, signature, _ := strings.Cut(strings.TrimPrefix(header.Get("X-Service-Signature"), "t="), ",v1=")
-	seconds, err := strconv.ParseInt(t, 10, 64)
-	mac := hmac.New(sha256.New, []byte(s.secret))
-	mac.Write([]byte(t + "." + string(body)))
-	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 5*time.Minute ||
-		!hmac.Equal([]byte(signature), []byte(hex.EncodeToString(mac.Sum(nil)))) {
-		return fmt.Errorf("a delivery that is not genuine")
+	if err := s.signatures.Verify(body, header); err != nil {
+		return err
 	}
 	var e struct {
 		Event   string `json:"event"`
