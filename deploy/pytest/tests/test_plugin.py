@@ -44,20 +44,26 @@ def test_workers_are_apart(pytester: pytest.Pytester) -> None:
 def test_server_ends_with_pytest(pytester: pytest.Pytester, sent: signal.Signals) -> None:
     pytester.makepyfile(
         """
-        import signal
+        import pytest, signal
 
-        def test_waits(punchcard):
+        @pytest.fixture
+        def me(punchcard):
+            yield
+            print("answered", punchcard.rest.get_me()["shop"]["id"], flush=True)
+
+        def test_waits(punchcard, me):
             print("pid", punchcard.pid, flush=True)
             signal.pause()
         """
     )
     command = [sys.executable, "-m", "pytest", "-s", "-q"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True) as running:
         assert running.stdout
         pid = next(int(line.split()[1]) for line in running.stdout if line.startswith("pid"))
         server = os.pidfd_open(pid)
-        running.send_signal(sent)
-        running.stdout.read()
+        os.killpg(running.pid, sent)  # as Ctrl-C does
+        rest = running.stdout.read()
+    assert ("answered" in rest) == (sent == signal.SIGINT), "fixtures use the server until they have ended"
     ended, _, _ = select.select([server], [], [], 20)
     os.close(server)
     assert ended, "the server still runs"
