@@ -52,6 +52,8 @@ def send(method: str, url: str, key: str = "", body: t.Any = None, headers: t.Op
         body = body if isinstance(body, (str, bytes)) else json.dumps(body)
         body = body.encode() if isinstance(body, str) else body
     parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        raise ValueError("%r is not a URL of http or https" % url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
     try:

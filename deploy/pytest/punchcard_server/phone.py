@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import typing as t
 
@@ -22,15 +23,17 @@ class Phone:
         self.platform: t.Literal["apple", "google"] = platform
         self.timeout = 10.0  # seconds of real time that wait waits
         self._dev = control
+        self._lock = threading.Lock()
         self._id = ""
 
     def add(self, card: str) -> dev.PhonePass:
         """Add a card of the demo shop to the phone and return its pass. What a phone would refuse raises Error."""
         body: dev.PhoneBody = {"card_id": card, "platform": self.platform}
-        if self._id:
-            body["phone_id"] = self._id
-        made = self._dev.add_to_phone(body)
-        self._id = made["id"]
+        with self._lock:
+            if self._id:
+                body["phone_id"] = self._id
+            made = self._dev.add_to_phone(body)
+            self._id = made["id"]
         return [p for p in made["passes"] if p["card_id"] == card][-1]
 
     def state(self) -> dev.PhoneDetail:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import typing as t
 
@@ -18,7 +19,7 @@ class Delivery(t.NamedTuple):
     event: str  # such as stamp.assigned
     id: str  # of the event
     body: bytes  # what was signed
-    headers: t.Dict[str, str]
+    headers: t.Dict[str, str]  # by names such as Webhook-Id
     at: str  # by the server's clock
 
     def json(self) -> t.Any:
@@ -48,6 +49,7 @@ class Receiver:
         self.url = made["url"]  # for webhooks
         self.timeout = 10.0  # seconds of real time that wait waits
         self._dev = control
+        self._lock = threading.Lock()
         self._returned: t.Set[_Name] = set()
 
     def wait(self, event: str = "") -> Delivery:
@@ -60,10 +62,11 @@ class Receiver:
         while True:
             left = deadline - time.monotonic()
             all = self._fetch(wanted, left)
-            for name, d in _named(all):
-                if name not in self._returned and event in ("", d.event):
-                    self._returned.add(name)
-                    return d
+            with self._lock:
+                for name, d in _named(all):
+                    if name not in self._returned and event in ("", d.event):
+                        self._returned.add(name)
+                        return d
             if left <= 0:
                 came = ", ".join("%s %s" % (d.event, d.id) for d in all) or "nothing"
                 raise TimeoutError("no delivery of %s within %g s; there came %s" % (event or "any event", self.timeout, came))

@@ -71,6 +71,8 @@ def test_money_and_people(punchcard_shop: Server) -> None:
 
 def test_refusals(punchcard_shop: Server) -> None:
     shop = punchcard_shop
+    with pytest.raises(ValueError, match="not a URL"):
+        shop.do("GET", "cards")
     for id in ("", ".", ".."):
         with pytest.raises(ValueError):
             shop.card(id)
@@ -101,6 +103,9 @@ def test_end() -> None:
         server.rest.get_me()
     with pytest.raises(StartError, match="--clock"):
         start("--clock", "tomorrow")
+    with start("--listen", "127.0.0.2:0") as other:  # a flag that is given wins
+        assert other.origin.startswith("http://127.0.0.2:")
+        assert other.rest.get_me()["shop"]["id"] == other.shop
 
 
 def test_without_pytest() -> None:
