@@ -74,6 +74,9 @@ public class GenericContainer<SELF extends GenericContainer<SELF>> implements Au
 
     public void start() {
         configure();
+        if (!String.join(" ", command).contains("--allow-host " + getHost())) { // which need not be loopback in reality
+            throw new IllegalStateException("The command does not allow the host of the tests: " + String.join(" ", command));
+        }
         try {
             folder = Files.createTempDirectory("punchcard");
             String[] words = new String[command.length + 2];
