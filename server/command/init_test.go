@@ -70,7 +70,7 @@ func TestInit(t *testing.T) {
 		t.Errorf("made %+v", made)
 	}
 	for name, want := range map[string]string{
-		"Caddyfile": "\nlux.example.com {", "punchcard.service": "--public-url https://lux.example.com ",
+		"Caddyfile": "\nlux.example.com {", "punchcard.service": "PUNCHCARD_PUBLIC_URL=https://lux.example.com\n",
 	} {
 		if text, err := os.ReadFile(filepath.Join(deploy, name)); err != nil || !strings.Contains(string(text), want) ||
 			strings.Contains(string(text), "cards.example.com") {

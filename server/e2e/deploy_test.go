@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,15 +13,35 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"punchcard/deploy"
 	"punchcard/server/command"
 )
 
-// TestUnit checks that the flags in the unit file exist and are valid, and that its folders are those
-// that systemd makes.
+// unitVariables returns the variables that the unit file sets.
+func unitVariables(t *testing.T) map[string]string {
+	t.Helper()
+	set := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^Environment=(.+)$`).FindAllStringSubmatch(deploy.Unit, -1) {
+		for _, pair := range strings.Fields(m[1]) {
+			name, value, _ := strings.Cut(pair, "=")
+			set[name] = value
+		}
+	}
+	return set
+}
+
+// TestUnit checks that the variables in the unit file exist and are valid, and that its folders are
+// those that systemd makes.
 func TestUnit(t *testing.T) {
-	t.Parallel()
-	unit := string(must(os.ReadFile("deploy/punchcard.service")))
-	_, rest, _ := strings.Cut(unit, "\nExecStart=/usr/local/bin/punchcard ")
+	set := unitVariables(t)
+	known := variables(t)
+	for name, value := range set {
+		if !slices.Contains(known, name) {
+			t.Errorf("serve has no variable %s", name)
+		}
+		t.Setenv(name, value)
+	}
+	_, rest, _ := strings.Cut(deploy.Unit, "\nExecStart=/usr/local/bin/punchcard ")
 	line, _, _ := strings.Cut(rest, "\n")
 	cli := command.New()
 	parser := must(kong.New(cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
@@ -28,10 +50,58 @@ func TestUnit(t *testing.T) {
 	}
 	for _, folder := range []string{filepath.Dir(cli.Serve.DB), cli.Serve.BackupDir} {
 		state := strings.TrimPrefix(folder, "/var/lib/")
-		if !regexp.MustCompile(`(?m)^StateDirectory=(.* )?` + regexp.QuoteMeta(state) + `( |$)`).MatchString(unit) {
+		if !regexp.MustCompile(`(?m)^StateDirectory=(.* )?` + regexp.QuoteMeta(state) + `( |$)`).MatchString(deploy.Unit) {
 			t.Errorf("systemd does not make %s", folder)
 		}
 	}
+}
+
+// TestReadmeEnvironment checks that the file of variables has each flag of serve with its help, and
+// the value that the unit file sets, else the default. It is a part of the packages for Linux.
+func TestReadmeEnvironment(t *testing.T) {
+	const file = "deploy/punchcard.env"
+	var b strings.Builder
+	b.WriteString(`# Settings of the service punchcard: each flag of "punchcard serve" has a variable. Remove the # to set
+# one, then run: systemctl restart punchcard. What follows a name here is the value without that.
+`)
+	set := unitVariables(t)
+	group := ""
+	for _, f := range flagsOf(must(kong.New(command.New(), kong.DefaultEnvars("PUNCHCARD"))), "serve") {
+		if f.Group != nil && f.Group.Key != group {
+			group = f.Group.Key
+			fmt.Fprintf(&b, "\n## %s\n", group)
+		}
+		value := cmp.Or(set[f.Envs[0]], f.Default)
+		switch {
+		case f.Envs[0] == "PUNCHCARD_PUBLIC_URL":
+			value = "" // that of the unit is an example
+		case value == "" && f.IsBool():
+			value = "false"
+		}
+		fmt.Fprintf(&b, "\n# %s\n#%s=%s\n", strings.Join(wrap(f.Help, 98), "\n# "), f.Envs[0], value)
+	}
+	want := b.String()
+	if got := string(must(os.ReadFile(absolute(file)))); got == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s differs from the flags; run: go test ./server/e2e -run TestReadme -update\n%s", file, want)
+	}
+	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wrap breaks a text into lines of at most width bytes, if its words allow.
+func wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return append(lines, line)
 }
 
 // variables returns the environment variables of serve.
@@ -49,7 +119,7 @@ func variables(t *testing.T) (names []string) {
 func TestDeployVariables(t *testing.T) {
 	t.Parallel()
 	known := variables(t)
-	for _, file := range []string{"Dockerfile", "deploy/compose.yaml", "deploy/punchcard.env"} {
+	for _, file := range []string{"Dockerfile", "deploy/compose.yaml"} {
 		found := regexp.MustCompile(`PUNCHCARD_[A-Z_]+`).FindAllString(string(must(os.ReadFile(file))), -1)
 		if len(found) == 0 {
 			t.Errorf("%s sets nothing", file)
