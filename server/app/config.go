@@ -121,7 +121,7 @@ func Variable(flag, env string) string {
 	return "PUNCHCARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Version is the version of this release. .ci/release sets it with a flag of the linker.
+// Version is the version of this release. .ci/packages sets it with a flag of the linker.
 var Version = "0.1.0"
 
 // BuildVersion returns Version, with the commit if the binary was built in a checkout.
