@@ -3,14 +3,23 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+
+	"punchcard/server/app"
 )
 
 func TestCommandsWithoutFile(t *testing.T) {
 	t.Parallel()
-	if r := execute(t, nil, "version"); r.code != 0 || !strings.HasPrefix(r.stdout, "punchcard ") {
-		t.Errorf("version: %+v", r)
+	version := "punchcard " + app.Version
+	if info, err := os.Stat(absolute(".git")); err == nil && info.IsDir() { // go build knows the commit of such a checkout alone
+		commit := must(exec.Command("git", "rev-parse", "--short=12", "HEAD").Output())
+		version += "+" + strings.TrimSpace(string(commit))
+	}
+	if r := execute(t, nil, "version"); r.code != 0 || r.stdout != version+"\n" {
+		t.Errorf("version: %+v, want %s", r, version)
 	}
 	var doc struct{ Openapi string }
 	if r := execute(t, nil, "openapi", "--public-url", "https://cards.example.com"); r.code != 0 ||
