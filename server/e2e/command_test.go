@@ -1,10 +1,9 @@
 package e2e
 
 import (
+	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -14,9 +13,10 @@ import (
 func TestCommandsWithoutFile(t *testing.T) {
 	t.Parallel()
 	version := "punchcard " + app.Version
-	if info, err := os.Stat(absolute(".git")); err == nil && info.IsDir() { // go build knows the commit of such a checkout alone
-		commit := must(exec.Command("git", "rev-parse", "--short=12", "HEAD").Output())
-		version += "+" + strings.TrimSpace(string(commit))
+	for _, s := range must(buildinfo.ReadFile(binary())).Settings { // there is no commit with -buildvcs=false
+		if s.Key == "vcs.revision" {
+			version += "+" + s.Value[:12]
+		}
 	}
 	if r := execute(t, nil, "version"); r.code != 0 || r.stdout != version+"\n" {
 		t.Errorf("version: %+v, want %s", r, version)

@@ -45,7 +45,7 @@ func files(t *testing.T, suffix string) map[string]string {
 	root := absolute(".")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err == nil && d.IsDir() && d.Name() == ".git":
+		case err == nil && d.IsDir() && (d.Name() == ".git" || path == root+"/dist"):
 			return fs.SkipDir
 		case err != nil || d.IsDir() || !strings.HasSuffix(path, suffix):
 			return err
