@@ -1,0 +1,11 @@
+export { startPunchcard, Punchcard } from './server';
+export type { Clock, Faults, ProgramType, SessionCookie } from './server';
+export type { Options } from './options';
+export { ok, PunchcardError } from './clients';
+export type { Api, ApiClient, DevApi, DevClient, TillApi, TillClient } from './clients';
+export { Till } from './till';
+export type { TillResult } from './till';
+export { Delivery, Receiver } from './receiver';
+export type { Answer, Envelope, EventName } from './receiver';
+export { Pass, Phone } from './phone';
+export { binaryPath } from './binary';
