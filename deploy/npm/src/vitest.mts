@@ -13,8 +13,9 @@ export function punchcardTest(options: Options = {}): TestAPI<PunchcardFixtures>
   return base.extend<PunchcardFixtures>({
     punchcardServer: [
       async ({}, use) => {
-        await using server = await startPunchcard(options);
+        const server = await startPunchcard(options);
         await use(server);
+        await server.close();
       },
       { scope: 'worker' },
     ],
