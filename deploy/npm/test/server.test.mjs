@@ -37,7 +37,8 @@ const starts = (then = '') => `import('punchcard-server').then(async ({ startPun
   ${then}
 })`;
 
-test('the server ends when its process is killed', async () => {
+// The time-outs are for servers that never end.
+test('the server ends when its process is killed', { timeout: 60_000 }, async () => {
   const { child, ended, line } = run(['-e', starts('setInterval(() => {}, 1e6)')]);
   const server = await connected(await line());
   child.kill('SIGKILL');
@@ -45,7 +46,7 @@ test('the server ends when its process is killed', async () => {
   await server.ended;
 });
 
-test('a server that nobody closes does not keep its process', async () => {
+test('a server that nobody closes does not keep its process', { timeout: 60_000 }, async () => {
   const { ended } = run(['-e', starts()], { stdio: ['ignore', 'ignore', 'pipe'] });
   assert.deepEqual(await ended, { code: 0, signal: null, errors: '' });
 });
@@ -137,10 +138,13 @@ test('options reach the server', async () => {
     clock: new Date('2026-03-01T09:00:00Z'),
     publicUrl: 'https://cards.example.com',
     rateLimit: 1,
+    history: false,
+    strictWebhookTargets: false,
     log: (line) => lines.push(line),
   });
   assert.equal((await shop.clock.now()).toISOString(), '2026-03-01T09:00:00.000Z');
   assert.equal((await shop.clock.set('2026-03-02T09:00:00Z')).toISOString(), '2026-03-02T09:00:00.000Z');
+  assert.equal((await shop.clock.advance(1500)).toISOString(), '2026-03-02T09:00:01.500Z');
   await assert.rejects(shop.clock.set('2026-03-01T09:00:00Z'), PunchcardError);
   assert.ok(Object.values(shop.refs).includes(shop.programs.standard));
   const card = await shop.issue(shop.programs.standard);
