@@ -1,10 +1,20 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { binaryPath } from './binary';
+import type { DevApi } from './clients';
 import { argumentsOf, environmentOf, type Options } from './options';
 import real from './real';
 
 const keptLog = 16 * 1024; // characters of the end of the log, for errors
 const closeTimeout = 5_000; // ms that the server has to end, of which it waits 2 s for requests
+
+/** Returns what a ready line says. */
+function readyOf(line: string): DevApi['Ready'] {
+  try {
+    return JSON.parse(line);
+  } catch (cause) {
+    throw new Error(`punchcard-server: the program is not punchcard: its first line is ${JSON.stringify(line.slice(0, 200))}`, { cause });
+  }
+}
 
 /** A server as a process of its own, which ends with this process, also if that is killed: the system then closes its standard input. */
 export class ServerProcess {
@@ -26,13 +36,14 @@ export class ServerProcess {
     this.#child.stderr!.setEncoding('utf8').on('data', this.#write(options.log));
   }
 
-  /** Starts a server and returns it with its ready line. */
-  static async start(options: Options): Promise<[server: ServerProcess, line: string]> {
+  /** Starts a server and returns it with what its ready line says. */
+  static async start(options: Options): Promise<[server: ServerProcess, ready: DevApi['Ready']]> {
     const server = new ServerProcess(options);
     try {
       const line = await server.#readLine(options.startTimeout ?? 30_000);
+      const ready = readyOf(line);
       server.#hold(false);
-      return [server, line];
+      return [server, ready];
     } catch (error) {
       server.#child.kill('SIGKILL');
       throw error;

@@ -41,8 +41,8 @@ export interface SessionCookie {
 
 /** Starts a server of its own, on a free port, with an empty demo shop. It ends with this process at the latest. */
 export async function startPunchcard(options: Options = {}): Promise<Punchcard> {
-  const [server, line] = await ServerProcess.start(options);
-  return new Punchcard(server, JSON.parse(line));
+  const [server, ready] = await ServerProcess.start(options);
+  return new Punchcard(server, ready);
 }
 
 /** A running server with the demo shop: a coffee shop with two locations and a published program of each type. */

@@ -78,6 +78,7 @@ test('a server that does not start says why', async () => {
   await assert.rejects(startPunchcard({ args: ['--none'] }), /--none/);
   await assert.rejects(startPunchcard({ startTimeout: 0 }), /not ready within 0 ms/);
   await assert.rejects(startPunchcard({ binary: '/none' }), /the option binary is \/none/);
+  await assert.rejects(startPunchcard({ binary: '/bin/echo' }), /the program is not punchcard: its first line is "dev /);
 });
 
 test('the environment changes nothing, but for env', async () => {
@@ -107,7 +108,8 @@ test('a missing package is named', async () => {
     for (const name of ['punchcard-server', 'openapi-fetch']) {
       cpSync(join(import.meta.dirname, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true });
     }
-    const expected = new RegExp(`the package punchcard-server-${process.platform}-${process.arch} with the program for this platform is not installed`);
+    const name = `punchcard-server-${process.platform}-${process.arch}`;
+    const expected = new RegExp(`the package ${name} with the program for this platform is not installed`);
     const started = await run(['-e', starts()], { cwd: folder }).ended;
     assert.notEqual(started.code, 0);
     assert.match(started.errors, expected);
