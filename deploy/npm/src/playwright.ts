@@ -28,9 +28,12 @@ export const test = base.extend<PunchcardFixtures, PunchcardWorkerFixtures>({
     },
     { scope: 'worker' },
   ],
-  punchcard: async ({ punchcardServer }, use) => {
+  punchcard: async ({ punchcardServer }, use, testInfo) => {
     await punchcardServer.reset();
     await use(punchcardServer);
+    if (testInfo.status !== testInfo.expectedStatus) {
+      await testInfo.attach('punchcard answered', { body: await punchcardServer.journal(), contentType: 'text/plain' });
+    }
   },
   signIn: async ({ context, punchcard }, use) => {
     await use(async (as) => context.addCookies([await punchcard.signIn(as)]));

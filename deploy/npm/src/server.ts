@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" />
 import { clientOf, methods, ok, type Api, type ApiClient, type DevApi, type DevClient, type Fetch } from './clients';
+import { journalOf } from './journal';
 import type { Options } from './options';
 import { Phone } from './phone';
 import { ServerProcess } from './process';
@@ -167,6 +168,13 @@ export class Punchcard implements AsyncDisposable {
   /** Returns the journal: the newest requests with their answers, oldest first, and hints about usual mistakes. */
   requests(query: { method?: string; path?: string; kind?: string; limit?: number } = {}): Promise<DevApi['JournalAnswer']> {
     return ok(this.dev.GET('/requests', { params: { query: query as {} } }));
+  }
+
+  /** Returns a text with a line for each request and each attempt to deliver a webhook, in order, for the log of a failed test. */
+  async journal(): Promise<string> {
+    const requests = await this.requests({ kind: 'request', limit: 1000 });
+    const attempts = await this.requests({ kind: 'delivery', limit: 1000 });
+    return journalOf([...requests.data, ...attempts.data]);
   }
 
   /** Returns the mail that would have been sent. */

@@ -19,8 +19,9 @@ export function punchcardTest(options: Options = {}): TestAPI<PunchcardFixtures>
       },
       { scope: 'worker' },
     ],
-    punchcard: async ({ punchcardServer }, use) => {
+    punchcard: async ({ punchcardServer, onTestFailed }, use) => {
       await punchcardServer.reset();
+      onTestFailed(async () => console.error(`punchcard answered:\n${await punchcardServer.journal()}`));
       await use(punchcardServer);
     },
   }) as TestAPI<PunchcardFixtures>;

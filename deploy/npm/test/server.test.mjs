@@ -200,6 +200,7 @@ test('tills, receivers and phones', async () => {
   assert.equal((await hook.wait('value.changed')).json().data.delta, -200);
   assert.equal((await hook.wait()).event, 'card.added');
   assert.equal((await shop.settle()).pending, 0);
+  assert.match(await shop.journal(), /  POST 201  \/till\/v1\/cards\/.*\/spends\n[^]*  WEBHOOK 200  value\.changed to http.*, attempt 1/);
   const replayed = await hook.replay((await shop.receiver()).url, { order: 'reversed', event: 'card.added' });
   assert.equal(replayed.length, 3);
   await hook.clear();
