@@ -200,7 +200,8 @@ func (r *release) layer(files []file) ([]byte, error) {
 	add("data/", 0o700, user, nil)
 	add("etc/", 0o755, 0, nil)
 	add("etc/group", 0o644, 0, fmt.Appendf(nil, "root:x:0:\npunchcard:x:%d:\n", user))
-	add("etc/passwd", 0o644, 0, fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\npunchcard:x:%d:%d:punchcard:/data:/sbin/nologin\n", user, user))
+	add("etc/passwd", 0o644, 0, fmt.Appendf(nil,
+		"root:x:0:0:root:/:/sbin/nologin\npunchcard:x:%d:%d:punchcard:/data:/sbin/nologin\n", user, user))
 	add("etc/ssl/", 0o755, 0, nil)
 	add("etc/ssl/certs/", 0o755, 0, nil)
 	add("etc/ssl/certs/ca-certificates.crt", 0o644, 0, roots())

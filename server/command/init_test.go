@@ -70,7 +70,8 @@ func TestInit(t *testing.T) {
 		t.Errorf("made %+v", made)
 	}
 	for name, want := range map[string]string{
-		"Caddyfile": "\nlux.example.com {", "punchcard.service": "PUNCHCARD_PUBLIC_URL=https://lux.example.com\n",
+		"Caddyfile":         "\n{$CARDS_HOST:lux.example.com} {",
+		"punchcard.service": "PUNCHCARD_PUBLIC_URL=https://lux.example.com\n",
 	} {
 		if text, err := os.ReadFile(filepath.Join(deploy, name)); err != nil || !strings.Contains(string(text), want) ||
 			strings.Contains(string(text), "cards.example.com") {

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,7 +118,7 @@ func variables(t *testing.T) (names []string) {
 func TestDeployVariables(t *testing.T) {
 	t.Parallel()
 	known := variables(t)
-	for _, file := range []string{"deploy/image/main.go", "deploy/compose.yaml", "deploy/punchcard.env"} {
+	for _, file := range []string{"deploy/image/main.go", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/punchcard.env"} {
 		found := regexp.MustCompile(`PUNCHCARD_[A-Z_]+`).FindAllString(string(must(os.ReadFile(file))), -1)
 		if len(found) == 0 {
 			t.Errorf("%s sets nothing", file)
@@ -138,10 +137,14 @@ func TestContainerFiles(t *testing.T) {
 	for file, wanted := range map[string][]string{
 		"deploy/image/main.go": {`"PUNCHCARD_DB=/data/shop.db", "PUNCHCARD_LISTEN=0.0.0.0:8080"`, "= 65532\n"},
 		"deploy/compose.yaml": {
-			"- data:/data\n", "./litestream.yml:/etc/litestream.yml:ro\n", "127.0.0.1:8080:8080\n", `user: "65532:65532"`,
+			"- data:/data\n", "./litestream.yml:/etc/litestream.yml:ro\n", `user: "65532:65532"`, "- ./Caddyfile:/etc/caddy/Caddyfile:ro\n",
 			"replicate -config /etc/litestream.yml\n", "condition: service_healthy\n", "litestream/litestream:0.5.18\n",
+			"ipv4_address: 172.30.30.100\n", "PUNCHCARD_TRUSTED_PROXY: 172.30.30.100/32\n", "subnet: 172.30.30.0/24\n",
+			"CARDS_UPSTREAM: punchcard:8080\n", "-socket, /tmp/litestream.sock]\n",
 		},
-		"deploy/litestream.yml": {"- path: /data/shop.db\n"},
+		"deploy/Caddyfile":       {"\n{$CARDS_HOST:cards.example.com} {\n", "reverse_proxy {$CARDS_UPSTREAM:127.0.0.1:8080}\n"},
+		"deploy/kubernetes.yaml": {"mountPath: /data\n", "runAsUser: 65532\n", "containerPort: 8080\n"},
+		"deploy/litestream.yml":  {"- path: /data/shop.db\n", "path: /tmp/litestream.sock\n"},
 	} {
 		text := string(must(os.ReadFile(file)))
 		for _, want := range wanted {
@@ -149,7 +152,7 @@ func TestContainerFiles(t *testing.T) {
 				t.Errorf("%s does not have %q", file, want)
 			}
 		}
-		if strings.HasSuffix(file, "l") && strings.Contains(text, "\t") { // YAML
+		if file != "deploy/image/main.go" && file != "deploy/Caddyfile" && strings.Contains(text, "\t") {
 			t.Errorf("%s has a tab", file)
 		}
 	}
