@@ -44,7 +44,9 @@ def test_workers_are_apart(pytester: pytest.Pytester) -> None:
 def test_server_ends_with_pytest(pytester: pytest.Pytester, sent: signal.Signals) -> None:
     pytester.makepyfile(
         """
-        import pytest, signal
+        import pytest, signal, time
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is started without it
 
         @pytest.fixture
         def me(punchcard):
@@ -53,7 +55,8 @@ def test_server_ends_with_pytest(pytester: pytest.Pytester, sent: signal.Signals
 
         def test_waits(punchcard, me):
             print("pid", punchcard.pid, flush=True)
-            signal.pause()
+            while True:
+                time.sleep(0.1)  # unlike one pause, this misses no signal
         """
     )
     command = [sys.executable, "-m", "pytest", "-s", "-q"]
