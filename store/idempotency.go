@@ -50,14 +50,14 @@ type Remembered struct {
 // Recall returns the response remembered for a key, or nil if there is none or it is
 // too old. A key that was used for another request is refused as
 // idempotency_conflict.
-func (v *View) Recall(k IdempotencyKey) (*Remembered, error) {
+func (q *queries) Recall(k IdempotencyKey) (*Remembered, error) {
 	var m *Remembered
 	var other bool
-	v.one(func(r *rows) {
+	q.one(func(r *rows) {
 		at := r.time()
 		fingerprint := r.bytes()
 		status := int(r.int())
-		if at.Add(time.Duration(v.s.opts.Limits.IdempotencyHours)*time.Hour) <= v.Now {
+		if at.Add(time.Duration(q.s.opts.Limits.IdempotencyHours)*time.Hour) <= q.Now {
 			return
 		}
 		other = !bytes.Equal(fingerprint, k.Fingerprint[:])

@@ -153,6 +153,32 @@ func TestRefusalsThatAreNotRemembered(t *testing.T) {
 	s.Post("/cards/"+bare+"/install-link", `{"send_email":true}`, key("mail")...).Want(200).First()
 }
 
+// TestReplaysWhatIsRefusedNow checks that an answer is replayed although the operation would refuse the call now, its
+// fields are no longer valid, or both.
+func TestReplaysWhatIsRefusedNow(t *testing.T) {
+	t.Parallel()
+	s := start(t, servertest.Frozen)
+	cards := "/programs/" + newThings(s).program + "/cards"
+	taken, expiring := `{"external_ref":"m-1"}`, `{"external_ref":"m-2","expires_at":"`+soon+`"}`
+	issue := func(body, key string) *servertest.Reply { return s.Post(cards, body, "Idempotency-Key", key) }
+	first := issue(taken, "taken").Want(201).First()
+	second := issue(expiring, "expiring").Want(201).First()
+	issue(taken, "taken").Want(201).Replays(first)
+	s.Advance("4h")
+	before := s.Count("/cards")
+	issue(expiring, "new").Want(400, "validation_failed").First()
+	issue(expiring, "expiring").Want(201).Replays(second)
+	s.Control("PATCH", "/shops/"+s.ShopID, map[string]any{"max_cards": 1})
+	issue(`{}`, "full").Want(422, "unprocessable_entity").First()
+	issue(expiring, "expiring").Want(201).Replays(second)
+	issue(taken, "taken").Want(201).Replays(first)
+	if after := s.Count("/cards"); after != before {
+		t.Errorf("%d cards, were %d", after, before)
+	}
+	s.Advance("24h") // after which answers are forgotten
+	issue(taken, "taken").Want(422, "unprocessable_entity").First()
+}
+
 // TestIdempotencyScope checks that an API key shares its idempotency keys with
 // its successors only.
 func TestIdempotencyScope(t *testing.T) {

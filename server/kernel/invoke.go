@@ -196,7 +196,8 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 		return r, k.confirm(&call.Caller, err)
 	}
 	if given == nil {
-		return k.commit(ctx, call, op, nil, nil)
+		r, _, err = k.commit(ctx, call, op, nil, nil)
+		return r, err
 	}
 	scope, ok := call.idempotencyScope()
 	if !ok {
@@ -208,16 +209,38 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 		return r, k.confirm(&call.Caller, err)
 	}
 	defer unlock()
-	var m *store.Remembered
-	if err := k.st.View(call.Epoch, func(v *store.View) (err error) {
-		m, err = v.Recall(key)
-		return err
-	}); err != nil {
-		return r, err
+	// Few calls are repeated, so the write itself looks for the key, and the remembered answer is read only
+	// if the write was not made. Where the write needs slow work first, the answer is read before it.
+	_, slow := call.decode(op, k.conf.Fields).fields.(Targeter)
+	for slow = slow || op.Prepare != nil; ; slow = false {
+		failed := errRemembered
+		if !slow {
+			var answered bool
+			if r, answered, failed = k.commit(ctx, call, op, given, &key); answered {
+				return r, failed
+			}
+		}
+		var m *store.Remembered
+		if err := k.st.View(call.Epoch, func(v *store.View) (err error) {
+			m, err = v.Recall(key)
+			return err
+		}); err != nil {
+			return Result{}, err
+		}
+		if m != nil {
+			return op.replay(m)
+		}
+		if !errors.Is(failed, errRemembered) {
+			return Result{}, failed
+		}
 	}
-	if m == nil {
-		return k.commit(ctx, call, op, given, &key)
-	}
+}
+
+// errRemembered ends a write whose idempotency key has an answer already.
+var errRemembered = errors.New("kernel: the idempotency key has a remembered answer")
+
+// replay returns a remembered answer.
+func (op *Operation) replay(m *store.Remembered) (r Result, err error) {
 	r.Replayed = true
 	if m.Status >= http.StatusBadRequest {
 		return r, recallError(m)
@@ -247,25 +270,27 @@ func checkCondition(tx *store.Tx, call *Call, c Conditional) error {
 // under the key, for replays, if the status is that of a success, or 404, 409 or 422,
 // but not if a till's code names no card, which may be mistyped. Nothing else of a
 // refused operation is written, unless the refusal is a [store.CommittedRefusal].
+// answered is true if the write was made, with an answer or a refusal: a remembered
+// answer of the key is older only if it is false.
 func (k *Kernel) commit(
 	ctx context.Context,
 	call *Call,
 	op *Operation,
 	given *IdempotencyKey,
 	key *store.IdempotencyKey,
-) (r Result, err error) {
+) (r Result, answered bool, err error) {
 	fields, target, err := k.validate(ctx, op, call)
 	if err != nil {
-		return r, k.confirm(&call.Caller, err)
+		return r, false, k.confirm(&call.Caller, err)
 	}
 	if err := k.countCode(call, nil); err != nil {
-		return r, k.confirm(&call.Caller, err)
+		return r, false, k.confirm(&call.Caller, err)
 	}
 	var write write
 	if op.Prepare == nil {
 		write = op.Write.call
 	} else if write, err = op.Prepare.call(ctx, call, fields); err != nil {
-		return r, k.confirm(&call.Caller, err)
+		return r, false, k.confirm(&call.Caller, err)
 	}
 	var refusal error
 	var stored []byte // the answer as it is remembered
@@ -273,6 +298,11 @@ func (k *Kernel) commit(
 	w.Do = func(tx *store.Tx) error {
 		if call.Epoch != 0 && tx.Epoch != call.Epoch {
 			return store.ErrEpoch
+		}
+		if key != nil {
+			if m, err := tx.Recall(*key); m != nil || err != nil {
+				return errRemembered
+			}
 		}
 		tx.CheckedTarget = target
 		if c, ok := call.in.(Conditional); ok {
@@ -301,7 +331,7 @@ func (k *Kernel) commit(
 			}
 			var kept *store.CommittedRefusal
 			switch e := AsError(err, given.Status); {
-			case errors.Is(err, store.ErrUnknownCode):
+			case errors.Is(err, store.ErrUnknownCode), errors.Is(err, errRemembered):
 				return err
 			case slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, e.Status):
 				refusal = err
@@ -315,8 +345,8 @@ func (k *Kernel) commit(
 	}
 	// The end of the request does not cancel the write.
 	err = k.st.Write(context.WithoutCancel(ctx), w)
-	if err == nil {
-		err = refusal
+	if err != nil {
+		return r, false, err
 	}
-	return r, err
+	return r, true, refusal
 }
