@@ -89,6 +89,9 @@ func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
 	}
 	t := now.Std()
 	ok := a.rate.AllowN(t, cost)
+	if !ok {
+		a.rate.SetLimitAt(t, a.rate.Limit()) // else a bucket that was empty stays so while a clock that was set back catches up
+	}
 	left := int(math.Round(a.rate.TokensAt(t)))
 	setLimitHeaders(h, strconv.Itoa(a.perMinute), strconv.Itoa(left/cost), strconv.Itoa(a.seconds(a.perMinute*cost-left)))
 	if !ok {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +34,7 @@ type fixture struct {
 	shop    store.Access
 	program string
 	limits  store.Limits // zero: the defaults
+	back    atomic.Int64 // how far the store's clock was set back
 	srv     *mailtest.Server
 	net     *pipeNet
 	conf    Config
@@ -136,6 +138,7 @@ func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 			QueueMail: true,
 			PublicURL: "https://cards.example.com",
 			Limits:    f.limits,
+			Now:       func() time.Time { return time.Now().Add(-time.Duration(f.back.Load())) },
 		}); err != nil {
 			t.Fatal(err)
 		}

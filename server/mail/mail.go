@@ -189,8 +189,8 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 			if ok = s.write(func(tx *store.Tx) error { return tx.WaitForQuota(&m) }); ok {
 				s.conf.Log.Info("mail waits for a quota", "card", m.CardID)
 			}
-		case s.retryAt > now:
-			return s.retryAt.Std().Sub(now.Std()), true
+		case s.retryAt > s.conf.Store.Now(): // not v.Now, which stands still after the clock was set back
+			return s.retryAt.Std().Sub(s.conf.Store.Now().Std()), true
 		default:
 			ok = s.send(&m)
 		}

@@ -46,6 +46,22 @@ func TestServerDown(t *testing.T) {
 	})
 }
 
+// TestServerDownAfterClockSetBack checks that the waits are the same once the clock was set back, and
+// that the message is sent before the clock has caught up.
+func TestServerDownAfterClockSetBack(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
+		f.back.Store(int64(time.Hour))
+		f.issue("ada@example.com")
+		time.Sleep(10 * time.Minute)
+		f.net.set(false)
+		f.nextMessage()
+		if n := len(f.net.dials); n < 3 || n > 12 {
+			t.Errorf("%d attempts in ten minutes", n)
+		}
+	})
+}
+
 // TestServerRefusesSender checks that no message is given up when the server
 // refuses the sender.
 func TestServerRefusesSender(t *testing.T) {

@@ -64,6 +64,10 @@ func outcome(r result, err error) string {
 // not due.
 func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 	outcomes := map[int64]store.TargetOutcome{}
+	var now store.Time // with which the times of attempts were written, also after the clock was set back
+	if err := s.conf.Store.View(0, func(v *store.View) error { now = v.Now; return nil }); err != nil {
+		return outcomes
+	}
 	var mu sync.Mutex // guards outcomes
 	note := func(target int64, o store.TargetOutcome) {
 		mu.Lock()
@@ -76,7 +80,7 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 			note(m.target, store.TargetOutcome{Told: store.Some(m.told), LookAt: m.lookAt})
 			continue
 		}
-		if m.due > s.conf.Store.Now() {
+		if m.due > now {
 			continue
 		}
 		if m.held {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
 	"punchcard/server/servertest"
 	"punchcard/server/wallet/wallettest"
@@ -131,5 +132,23 @@ func (s *shop) copies(passes, browsers int64) {
 	})
 	if err != nil {
 		s.T.Fatal(err)
+	}
+}
+
+// TestPushAfterClockSetBack checks that a phone is woken by a stamp after the clock was set back behind
+// the time of its next attempt, which has come by the times of the file.
+func TestPushAfterClockSetBack(t *testing.T) {
+	t.Parallel()
+	p, apns := startApple(t)
+	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Want(201)
+	p.settle()
+	apns.Fail(wallettest.APNsFailure{Status: 503})
+	p.stamp(1)
+	p.settle()
+	p.clock.Set(p.clock.Now().Add(-time.Hour))
+	p.SQL("UPDATE apple_devices SET due_at=due_at-1800000")
+	p.stamp(1)
+	if got := servertest.Await(t, apns.Woken, "a push"); got != "aa11" {
+		t.Errorf("%q was woken", got)
 	}
 }

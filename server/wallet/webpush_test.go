@@ -16,6 +16,7 @@ type fields = servertest.Fields
 // shop is a server with a push service of browsers and a card.
 type shop struct {
 	*servertest.Server
+	clock      *app.Clock
 	push       *wallettest.PushService
 	card, page string
 	program    string
@@ -25,7 +26,8 @@ type shop struct {
 // start serves a new demo shop whose clock stands still, with a card that has a prize for three stamps.
 func start(t testing.TB, options ...func(*app.Config)) *shop {
 	t.Helper()
-	s := &shop{Server: servertest.Start(t, append(options, servertest.Frozen)...), push: wallettest.NewPushService()}
+	s := &shop{push: wallettest.NewPushService()}
+	s.Server = servertest.Start(t, append(options, servertest.Frozen, func(c *app.Config) { s.clock = c.Dev.Clock })...)
 	t.Cleanup(s.push.Close)
 	program := s.Call("POST", "/programs", fields{"type": "standard", "name": "Coffee", "icon_key": "coffee", "total_stamps": 5}).Want(201).Str("id")
 	s.Call("POST", "/programs/"+program+"/prizes", fields{"name": "Espresso", "threshold": 3}).Want(201)
