@@ -28,7 +28,8 @@ async function connected(origin) {
   const { hostname, port } = new URL(origin);
   const socket = connect(+port, hostname);
   await once(socket, 'connect');
-  return { ended: once(socket.resume(), 'close') };
+  socket.on('error', () => {}); // the server may reset the connection when it ends
+  return { ended: new Promise((resolve) => socket.resume().once('close', resolve)) };
 }
 
 // starts is a program that starts a server and prints its origin; then is what it does afterwards.
@@ -200,7 +201,9 @@ test('tills, receivers and phones', async () => {
   assert.equal((await hook.wait('value.changed')).json().data.delta, -200);
   assert.equal((await hook.wait()).event, 'card.added');
   assert.equal((await shop.settle()).pending, 0);
-  assert.match(await shop.journal(), /  POST 201  \/till\/v1\/cards\/.*\/spends\n[^]*  WEBHOOK 200  value\.changed to http.*, attempt 1/);
+  const journal = await shop.journal();
+  assert.match(journal, /^  POST 201  \/till\/v1\/cards\/.*\/spends$/m);
+  assert.match(journal, /^  WEBHOOK 200  value\.changed to http.*, attempt 1$/m);
   const replayed = await hook.replay((await shop.receiver()).url, { order: 'reversed', event: 'card.added' });
   assert.equal(replayed.length, 3);
   await hook.clear();
