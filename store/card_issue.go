@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -15,8 +16,7 @@ const (
 	SourceImport        = "import"
 )
 
-var issueSQL = `SELECT p.name, p.type, p.published_at, p.suspended_at, p.initial_balance_cents, p.default_expire_after_days,
-	p.welcome_stamps, s.max_cards, s.live_cards, (SELECT ifnull(max(id), 0)+1 FROM cards) FROM programs p JOIN shops s ON s.id=p.shop_id
+const issueSQL = `SELECT s.live_cards, (SELECT ifnull(max(id), 0)+1 FROM cards) FROM programs p JOIN shops s ON s.id=p.shop_id
 	WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL`
 
 // IssueCard issues a card of a published program and makes its install link.
@@ -77,16 +77,14 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 		return out, Invalid(details...)
 	}
 	key := tx.keyOrNone(KindProgram, programID)
-	var name, kind string
-	var published, suspended Null[Time]
-	var balance, days, maxCards Null[int64]
-	var welcome, live, card int64 // the card's key is needed for the install link, which the INSERT writes too
-	read := into(&name, &kind, &published, &suspended, &balance, &days, &welcome, &maxCards, &live, &card)
-	if err = tx.find("program", read, issueSQL, key, a.Shop); err != nil {
+	var live, card int64 // the card's key is needed for the install link, which the INSERT writes too
+	if err = tx.find("program", into(&live, &card), issueSQL, key, a.Shop); err != nil {
 		return out, err
 	}
+	p := tx.cachedProgram(a.Shop, key)
+	balance, welcome := p.InitialBalanceCents, p.welcomeStamps
 	if amount := at.fields.AmountCents.Value(); amount.Valid {
-		if balance = amount; kind != ProgramPrepaid {
+		if balance = amount; p.Type != ProgramPrepaid {
 			return out, Invalid(Detail{"amount_cents", "not_allowed", "is for cards of prepaid programs only"})
 		}
 	}
@@ -95,14 +93,14 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 		return out, err
 	}
 	switch {
-	case suspended.Valid:
+	case p.SuspendedAt.Valid:
 		return out, refuse(Unprocessable, "The program is suspended; no cards can be issued.")
-	case !published.Valid:
+	case !p.PublishedAt.Valid:
 		return out, refuse(Unprocessable, "The program is not published; no cards can be issued.")
 	case source == SourceWebEnrollment && balance.V > 0:
 		return out, errGivesMoney
 	}
-	if err = tx.checkMaxCards(a.Shop, maxCards, live); err != nil {
+	if err = tx.checkMaxCards(a.Shop, tx.cachedShop(a.Shop).MaxCards, live); err != nil {
 		return out, err
 	}
 	if err = tx.checkExternalRef(a.Shop, key, 0, f.ExternalRef.Value()); err != nil {
@@ -113,7 +111,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	}
 	expires := f.ExpiresAt.Value()
 	if !expires.Valid {
-		expires = tx.defaultExpiry(days)
+		expires = tx.defaultExpiry(p.DefaultExpireAfterDays)
 	}
 	out = IssuedCard{ID: tx.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
 		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
@@ -137,7 +135,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	}
 	tx.counts.addTotals(key, t)
 	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
-	tx.sendMail(out, a.Shop, card, token, name, f.SendEmail)
+	tx.sendMail(out, a.Shop, card, token, p.Name, f.SendEmail)
 	tx.audit(a.Shop, "card.issue", KindCard, card, "")
 	return out, tx.failed
 }
@@ -227,7 +225,7 @@ func (tx *Tx) makeInstallLink(out *IssuedCard, shop, root int64, reference Null[
 	} else {
 		token = tx.newInstallToken(root)
 	}
-	out.InstallURL = tx.installURL(shop, token)
+	out.InstallURL = installURL(cmp.Or(tx.cachedShop(shop).PublicURL.V, tx.s.opts.PublicURL), token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
 	return token
 }

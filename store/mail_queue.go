@@ -28,10 +28,8 @@ const (
 	MailLost = "lost_cards" // its links are those of the cards with an email
 )
 
-// installURL returns the install link of a shop's card with a token.
-func (q *queries) installURL(shop int64, token string) string {
-	return q.publicURLOf(shop) + "/i/" + token
-}
+// installURL returns the install link with a token of a card whose shop has a public URL.
+func installURL(public, token string) string { return public + "/i/" + token }
 
 // checkSendEmail returns a detail if send_email is true without an address.
 func checkSendEmail(send Opt[bool], to Null[string]) []Detail {
@@ -174,7 +172,7 @@ func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
 			CardID:   m.CardID,
 			To:       h.Card.HolderEmail.V,
 			Program:  cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name),
-			Link:     v.installURL(m.shop, m.Token),
+			Link:     installURL(v.publicURLOf(m.shop), m.Token),
 			At:       m.At,
 			Language: h.Shop.Language,
 		}
