@@ -81,6 +81,9 @@ func TestSlowClients(t *testing.T) {
 			if err != nil || resp.StatusCode != http.StatusBadRequest || !resp.Close {
 				t.Fatalf("%v, %v", resp, err)
 			}
+			if says, _ := io.ReadAll(resp.Body); !bytes.Contains(says, []byte(`"The body could not be read to its end."`)) {
+				t.Errorf("refused: %s", says)
+			}
 		})
 	}
 	if status, body := call(t, "GET", a.Ready.BaseURL+"/cards", seed.APIKey, ""); status != http.StatusOK {

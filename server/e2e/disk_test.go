@@ -84,10 +84,19 @@ func (d *disk) write() int {
 		d.made[ref] = true
 	case 500:
 		d.refused[ref] = true
+		d.wantSentence(r, "Something went wrong on the server. Retry with the same Idempotency-Key.")
 	default:
 		d.t.Errorf("%s: status %d %s", ref, r.Status, r.Body)
 	}
 	return r.Status
+}
+
+// wantSentence checks the refusal of a request that the disk failed.
+func (d *disk) wantSentence(r *servertest.Reply, says string) {
+	d.t.Helper()
+	if code, message := r.Str("error.code"), r.Str("error.message"); code != "internal_error" || message != says {
+		d.t.Errorf("%s: refused as %s, %q", r.What, code, message)
+	}
 }
 
 // wantRefused checks the server while no write can succeed: single and concurrent writes are
@@ -119,6 +128,8 @@ func (d *disk) wantRefused(pages int) {
 	for path, want := range map[string]int{"/readyz": 503, "/healthz": 200} {
 		if r := d.ask(outside, "GET", path, nil); r.Status != want {
 			d.t.Errorf("the status of %s on a failing disk is %d", path, r.Status)
+		} else if want == 503 {
+			d.wantSentence(r, "The database takes no writes.")
 		}
 	}
 	d.checkCards()

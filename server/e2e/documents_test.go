@@ -133,6 +133,39 @@ func TestReadmeTests(t *testing.T) {
 	}
 }
 
+// TestReadmeSentences checks that the program has each sentence that the table of faults quotes, and that each row names a test.
+func TestReadmeSentences(t *testing.T) {
+	var source strings.Builder
+	for path, text := range files(t, ".go") {
+		if !strings.HasSuffix(path, "_test.go") {
+			source.WriteString(text)
+		}
+	}
+	_, table, _ := strings.Cut(files(t, ".md")["server/README.md"], "\n## When something fails\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	rows := 0
+	for row := range strings.Lines(table) {
+		if !strings.HasPrefix(row, "| ") || strings.HasPrefix(row, "| fault ") {
+			continue
+		}
+		rows++
+		if !strings.Contains(row, "`Test") {
+			t.Errorf("no test: %s", row)
+		}
+		for _, m := range sentence.FindAllStringSubmatch(row, -1) {
+			if !strings.Contains(source.String(), m[1]) {
+				t.Errorf("the program does not say %s", m[0])
+			}
+		}
+	}
+	if rows < 8 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+// sentence matches what a document quotes.
+var sentence = regexp.MustCompile(`"([^"]+)"`)
+
 // TestReadmeNames checks that each Go name that CONTRIBUTING.md has in backticks beside a file or
 // a package is used there. The names of a list belong to the file if "in" or "of" and the file
 // follow, and else to the file before them, if that has a colon or they are in parentheses after it.

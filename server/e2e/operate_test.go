@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -175,6 +176,44 @@ func TestOwnCertificate(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestCertificateEnds serves with a certificate that has ended. The server says so and goes on, though clients refuse it, and takes
+// the next certificate at the next connection.
+func TestCertificateEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ended := servertest.WriteCertificateUntil(t, dir, "ended", time.Now().Add(-time.Minute))
+	cert := filepath.Join(dir, "cert.pem")
+	p := startServe(t, filepath.Join(dir, "shop.db"), "--tls-cert", cert, "--tls-key", filepath.Join(dir, "key.pem"))
+	p.await(p.stderr, func(text string) bool {
+		return strings.Contains(text, `"msg":"the certificate has ended","host":"ended"`)
+	})
+	ask := func(conf *tls.Config) (status int, err error) {
+		resp, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true}}).Get(p.origin + "/readyz")
+		if err != nil {
+			return 0, err
+		}
+		resp.Body.Close()
+		return resp.StatusCode, nil
+	}
+	if status, err := ask(&tls.Config{InsecureSkipVerify: true}); status != 200 {
+		t.Errorf("whoever takes the certificate gets %d, %v", status, err)
+	}
+	status, err := ask(&tls.Config{RootCAs: ended})
+	if e, ok := errors.AsType[x509.CertificateInvalidError](err); !ok || e.Reason != x509.Expired {
+		t.Errorf("others get %d, %v", status, err)
+	}
+	renewed := servertest.WriteCertificate(t, dir, "renewed")
+	later := time.Now().Add(time.Second) // a file system may have a resolution of a second
+	os.Chtimes(cert, later, later)
+	if status, err := ask(&tls.Config{RootCAs: renewed}); status != 200 {
+		t.Errorf("after the renewal: %d, %v", status, err)
+	}
+	if !strings.Contains(p.stderr.String(), `"msg":"a new certificate"`) {
+		t.Errorf("the log does not have the renewal:\n%s", p.stderr)
+	}
+	p.clientsLeave = true
 }
 
 // TestMetrics checks a scrape of a shop: the lines match patterns, are well-formed, and contain no

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -54,8 +55,9 @@ type Hasher struct {
 	hashes  atomic.Int64
 }
 
-// Shared is the hasher of the whole process, which uses at most half of the processors.
-var Shared = New(max(1, runtime.GOMAXPROCS(0)/2), maxWait)
+// Shared is the hasher of the whole process, which uses at most half of the processors, and of
+// GOMEMLIMIT, if that is set, less than a third.
+var Shared = New(max(1, int(min(int64(runtime.GOMAXPROCS(0)/2), debug.SetMemoryLimit(-1)/(3*memory<<10)))), maxWait)
 
 // New returns a hasher that hashes at most n passwords at once. Others wait for their
 // turn, but not longer than wait.

@@ -19,12 +19,18 @@ import (
 // key to cert.pem and key.pem in dir, and returns a pool that trusts it.
 func WriteCertificate(t testing.TB, dir, name string) *x509.CertPool {
 	t.Helper()
+	return WriteCertificateUntil(t, dir, name, time.Now().Add(time.Hour))
+}
+
+// WriteCertificateUntil does so with the end of the certificate, which began an hour ago.
+func WriteCertificateUntil(t testing.TB, dir, name string, end time.Time) *x509.CertPool {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter:    time.Now().Add(time.Hour),
+		NotAfter:    end,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true, IsCA: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
