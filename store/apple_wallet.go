@@ -72,8 +72,8 @@ func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error
 	case found && bytes.Equal(old.Certificate, w.Certificate):
 		return tx.appleStatus(shop), tx.failed
 	case found && (old.PassType != w.PassType || old.Team != w.Team):
-		return AppleStatus{}, Invalid(Detail{"certificate", "invalid_value", "is for the pass type " + w.PassType + " of the team " + w.Team + ": passes on " +
-			"phones need one for " + old.PassType + " of the team " + old.Team})
+		return AppleStatus{}, Invalid(Detail{"certificate", "invalid_value", "is for the pass type " + w.PassType + " of the team " + w.Team +
+			": passes on phones need one for " + old.PassType + " of the team " + old.Team})
 	}
 	tx.exec(`INSERT INTO apple_wallets (shop_id, pass_type, team, organization, certificate_der, private_key, not_after, set_at)
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO UPDATE SET pass_type=?2, team=?3, organization=?4, certificate_der=?5,

@@ -40,7 +40,11 @@ type DataRequests struct {
 
 // dataRequests returns the open requests of the holder of a chain.
 func (q *queries) dataRequests(root int64) (d DataRequests) {
-	q.one(into(&d.Correction, &d.CorrectionAt, &d.ErasureAt), "SELECT correction, correction_at, erasure_at FROM contacts WHERE card_id=?", root)
+	q.one(
+		into(&d.Correction, &d.CorrectionAt, &d.ErasureAt),
+		"SELECT correction, correction_at, erasure_at FROM contacts WHERE card_id=?",
+		root,
+	)
 	return d
 }
 

@@ -267,7 +267,8 @@ func TestExportCards(t *testing.T) {
 	if got := exported(ExportFilter{ListFilter: ListFilter{Status: set(StatusInvited)}}); !slices.Equal(got, []string{gift}) {
 		t.Errorf("of a status: %v", got)
 	}
-	if got := exported(ExportFilter{ListFilter: ListFilter{SeenFrom: set(f.clock.at().Add(-24 * time.Hour))}}); len(got) != 3 || slices.Contains(got, gift) {
+	if got := exported(ExportFilter{ListFilter: ListFilter{SeenFrom: set(f.clock.at().Add(-24 * time.Hour))}}); len(got) != 3 ||
+		slices.Contains(got, gift) {
 		t.Errorf("seen: %v", got)
 	}
 }

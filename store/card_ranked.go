@@ -109,8 +109,8 @@ func (v *View) rankedCards(
 	conds, filterArgs := v.searchConditions(shop, f)
 	r := rankings[sort]
 	sql := "SELECT " + epochColumn + ", r." + r.column + ", r.id, c.id, c.stamps_count, ifnull(" + conds +
-		", 0) FROM cards r JOIN cards c ON c.id=" + newestOfChain + " WHERE r.program_id=? AND " + r.cond + " AND r.shop_id=? AND (r." + r.column +
-		", r.id)<(?,?) ORDER BY r." + r.column + " DESC, r.id DESC LIMIT ?"
+		", 0) FROM cards r JOIN cards c ON c.id=" + newestOfChain + " WHERE r.program_id=? AND " + r.cond +
+		" AND r.shop_id=? AND (r." + r.column + ", r.id)<(?,?) ORDER BY r." + r.column + " DESC, r.id DESC LIMIT ?"
 	each := max(limit+1, visits/max(1, len(programs)))
 	for _, program := range programs {
 		visited, passing := 0, 0

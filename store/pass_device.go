@@ -29,7 +29,14 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 		return false, err
 	}
 	const pass = " WHERE card_id=? AND generation=?"
-	if tx.exec("UPDATE apple_devices SET push_token=?, created_at=?, attempts=0, due_at=0"+pass+" AND device=?", f.PushToken.V, tx.Now, root, generation, device) > 0 {
+	if tx.exec(
+		"UPDATE apple_devices SET push_token=?, created_at=?, attempts=0, due_at=0"+pass+" AND device=?",
+		f.PushToken.V,
+		tx.Now,
+		root,
+		generation,
+		device,
+	) > 0 {
 		return false, tx.failed
 	}
 	var changes, downloaded int64

@@ -423,8 +423,8 @@ func TestProgramUpdate(t *testing.T) {
 		f.prints(update+flags, "prg_")
 	}
 	for _, flags := range []string{
-		" --enroll --enroll-slug tea --enroll-max-cards 10 --enroll-name required --enroll-email off --enroll-phone optional --enroll-consent 'I agree.'" +
-			" --enroll-privacy-url https://example.com/",
+		" --enroll --enroll-slug tea --enroll-max-cards 10 --enroll-name required --enroll-email off --enroll-phone optional" +
+			" --enroll-consent 'I agree.' --enroll-privacy-url https://example.com/",
 		" --no-enroll --enroll-consent none --enroll-privacy-url none",
 	} {
 		f.prints(update+flags, "/join/tea")

@@ -18,7 +18,8 @@ import (
 func importFile(t *testing.T) *file {
 	f := newFile(t)
 	f.run("shop update --country-code IT --timezone Europe/Rome")
-	f.run("program create --name Coffee --type standard --total-stamps 10 --prize 5=Cookie --prize 10=Coffee --repeat-after-reset --icon-key coffee")
+	f.run("program create --name Coffee --type standard --total-stamps 10 --prize 5=Cookie --prize 10=Coffee" +
+		" --repeat-after-reset --icon-key coffee")
 	f.run("program create --name Wallet --type prepaid --initial-balance-cents 500")
 	return f
 }
@@ -38,11 +39,14 @@ func (f *file) checked() {
 
 func TestImport(t *testing.T) {
 	f := importFile(t)
-	csv := f.write("members.csv", `Reference ID;First Name;Last Name;Email;Phone;Birthday;Memo;stamps;claimed;Barcode;code_2;claimed_overflow;member_since;Last Visit;expires_at
+	csv := f.write(
+		"members.csv",
+		`Reference ID;First Name;Last Name;Email;Phone;Birthday;Memo;stamps;claimed;Barcode;code_2;claimed_overflow;member_since;Last Visit;expires_at
 r1;Ada;Byron;ada@example.org;333 123 4567;1990-02-28;a note;7;5;036000291452;X 1;;2020-05-01;2026-11-01 23:30;2099-12-31
 r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 ;;;;;;;0;;Q-3;;;;;
-`)
+`,
+	)
 	line := "card import " + csv + " --program Coffee"
 	f.prints(line+" --dry-run", "New cards", "holder_name")
 	if n := f.value("SELECT count(*) FROM cards"); n != "0" {
@@ -60,16 +64,18 @@ r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 		t.Errorf("the report is %+v", report)
 	}
 	for query, want := range map[string]string{
-		"SELECT group_concat(stamps_count||'/'||opening_stamps||' '||source||' '||ifnull(root_id,'-'), ',') FROM cards": "7/7 import -,10/10 import -,5/5 overflow 2,0/0 import -",
-		"SELECT group_concat(card_id||':'||threshold, ' ') FROM claims WHERE transaction_id IS NULL":                    "1:5 2:5 3:5",
-		"SELECT phone||' '||birthday||' '||note||' '||member_since FROM contacts WHERE card_id=1":                       "+393331234567 02-28 a note 2020-05-01",
-		"SELECT group_concat(barcode, ',') FROM (SELECT barcode FROM foreign_codes ORDER BY barcode)":                   "0036000291452,Q-3,X 1",
-		"SELECT date(last_seen_day*86400, 'unixepoch') FROM cards WHERE id=1":                                           "2026-11-01",
-		"SELECT datetime(expires_at/1000, 'unixepoch') FROM cards WHERE id=1":                                           "2099-12-31 22:59:59",
-		"SELECT count(*) FROM cards WHERE expires_at IS NULL":                                                           "3",
-		"SELECT count(*) FROM transactions":                                                                             "0",
-		"SELECT count(*) FROM import_parts":                                                                             "0",
-		"SELECT live_cards FROM shops":                                                                                  "3",
+		"SELECT group_concat(stamps_count||'/'||opening_stamps||' '||source||' '||ifnull(root_id,'-'), ',') FROM cards": "" +
+			"7/7 import -,10/10 import -,5/5 overflow 2,0/0 import -",
+		"SELECT group_concat(card_id||':'||threshold, ' ') FROM claims WHERE transaction_id IS NULL": "1:5 2:5 3:5",
+		"SELECT phone||' '||birthday||' '||note||' '||member_since FROM contacts WHERE card_id=1": "" +
+			"+393331234567 02-28 a note 2020-05-01",
+		"SELECT group_concat(barcode, ',') FROM (SELECT barcode FROM foreign_codes ORDER BY barcode)": "0036000291452,Q-3,X 1",
+		"SELECT date(last_seen_day*86400, 'unixepoch') FROM cards WHERE id=1":                         "2026-11-01",
+		"SELECT datetime(expires_at/1000, 'unixepoch') FROM cards WHERE id=1":                         "2099-12-31 22:59:59",
+		"SELECT count(*) FROM cards WHERE expires_at IS NULL":                                         "3",
+		"SELECT count(*) FROM transactions":                                                           "0",
+		"SELECT count(*) FROM import_parts":                                                           "0",
+		"SELECT live_cards FROM shops":                                                                "3",
 	} {
 		if got := f.value(query); got != want {
 			t.Errorf("%s: got %s, want %s", query, got, want)
@@ -91,7 +97,8 @@ r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 	if r := report.Run; r.Updated != 2 || r.Added != 1 || r.Skipped != 1 {
 		t.Errorf("the update is %+v", r)
 	}
-	if got := f.value("SELECT group_concat(holder_name||' '||stamps_count, ',') FROM cards WHERE external_ref='r1'"); got != "Ada Lovelace 10,Ada Lovelace 9" {
+	sql := "SELECT group_concat(holder_name||' '||stamps_count, ',') FROM cards WHERE external_ref='r1'"
+	if got := f.value(sql); got != "Ada Lovelace 10,Ada Lovelace 9" {
 		t.Errorf("updated to %s", got)
 	}
 	f.json(&report, "card import "+f.write("less.csv", "external_ref,stamps\nr1,3\nr4,2\n")+" --program Coffee --update")
@@ -126,7 +133,8 @@ func TestImportBalances(t *testing.T) {
 		t.Errorf("the balances are %s", got)
 	}
 	f.run("card import " + f.write("p.csv", "ref,Points\np1,137\np2,99\n") + " --program Coffee --stamps-per 50")
-	if got := f.value("SELECT group_concat(stamps_count, ' ')||' '||(SELECT points_left FROM imports ORDER BY id DESC LIMIT 1) FROM cards WHERE program_id=1"); got != "2 1 86" {
+	sql := "SELECT group_concat(stamps_count, ' ')||' '||(SELECT points_left FROM imports ORDER BY id DESC LIMIT 1) FROM cards WHERE program_id=1"
+	if got := f.value(sql); got != "2 1 86" {
 		t.Errorf("stamps and points left are %s", got)
 	}
 	f.checked()
@@ -219,7 +227,8 @@ func TestImportContinues(t *testing.T) {
 	f.run("card issue Coffee --holder-email n160@example.org")
 	f.run("card delete n160@example.org --yes")
 	f.run("card import " + csv + " --program Coffee")
-	if got := f.value("SELECT count(*)||' '||count(DISTINCT external_ref)||' '||sum(holder_email='n160@example.org') FROM cards WHERE source='import'"); got != "169 169 0" {
+	sql := "SELECT count(*)||' '||count(DISTINCT external_ref)||' '||sum(holder_email='n160@example.org') FROM cards WHERE source='import'"
+	if got := f.value(sql); got != "169 169 0" {
 		t.Errorf("after all there are cards, references and the erased person: %s", got)
 	}
 	f.checked()
@@ -238,7 +247,8 @@ func (f *file) invoke(op *kernel.Operation, fields any, params map[string]string
 		}
 		return err
 	}))
-	r, err := kernel.New(st, kernel.Config{Fields: fieldLimits}).Invoke(context.Background(), person(shop), op, kernel.Args{Params: params, Fields: fields})
+	r, err := kernel.New(st, kernel.Config{Fields: fieldLimits}).
+		Invoke(context.Background(), person(shop), op, kernel.Args{Params: params, Fields: fields})
 	noError(f.t, err)
 	return r.AppendJSON(nil)
 }

@@ -41,7 +41,11 @@ func TestUpgrade(t *testing.T) {
 	s := httptest.NewServer(mux)
 	defer s.Close()
 	f := &file{t, filepath.Join(t.TempDir(), "shop.db")}
-	f.prints("upgrade --check "+s.URL+"/new", "punchcard 9.10.0 is there; this is "+app.Version, s.URL+"/new/punchcard_9.10.0_"+system+".tar.gz")
+	f.prints(
+		"upgrade --check "+s.URL+"/new",
+		"punchcard 9.10.0 is there; this is "+app.Version,
+		s.URL+"/new/punchcard_9.10.0_"+system+".tar.gz",
+	)
 	var got upgrade
 	f.json(&got, "upgrade --check "+s.URL+"/latest/?q#x")
 	if got.Latest != "9.10.0" || !got.Newer || got.Archive.V != s.URL+"/latest/punchcard_9.10.0_"+system+".tar.gz" {

@@ -84,8 +84,9 @@ var walletBindings = []binding{
 		asList:  true,
 	},
 	{
-		path:    "wallet apple remove",
-		help:    "Switch Apple Wallet off: remove the certificate and the request, with their keys. Passes on phones are no longer brought up to date.",
+		path: "wallet apple remove",
+		help: "Switch Apple Wallet off: remove the certificate and the request, with their keys. Passes on " +
+			"phones are no longer brought up to date.",
 		op:      operation.RemoveAppleWallet,
 		asks:    "Switch Apple Wallet off and remove its keys?",
 		texts:   map[string]string{"yes": "Do it without asking, and also while passes are on phones."},

@@ -51,7 +51,12 @@ func TestCardRunPages(t *testing.T) {
 	manager.get("/dashboard/cards").has("Change the ticked cards", "Give stamps")
 	change := func(query url.Values) string { return "/dashboard/cards/change?" + query.Encode() }
 
-	manager.get(change(url.Values{"action": {"lock"}})).has("Choose at least one card.").form().send().want(400).has("Choose at least one card.")
+	manager.get(change(url.Values{"action": {"lock"}})).
+		has("Choose at least one card.").
+		form().
+		send().
+		want(400).
+		has("Choose at least one card.")
 	form := manager.get(change(url.Values{"action": {"goodwill"}, "card_ids": {card, gift}, "status": {"archived"}})).has("2 cards").form()
 	form.set("location_id", s.LocationIDs[0], "reason", "Closed", "stamps", "0").send().want(400).problem("stamps")
 	run := form.set("stamps", "3").send().next().has("The cards are being changed.", "Give stamps", "2 cards")

@@ -75,7 +75,8 @@ func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 func AnswerError(w http.ResponseWriter, r *http.Request, e *kernel.Error) bool {
 	print := web.PrinterOf(r)
 	page := newErrorPage(print, e, w.Header().Get("X-Request-Id"))
-	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); slices.Contains([]string{"c", "i", "join", "lost", "wallet"}, first) {
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if slices.Contains([]string{"c", "i", "join", "lost", "wallet"}, first) {
 		page.Back = web.Action{Label: print.T("Find your card"), Path: "/lost"} // for holders
 	}
 	switch e.Status {

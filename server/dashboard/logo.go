@@ -61,7 +61,10 @@ func showLogo(v *visit, program store.ProgramForm, f *web.Form) error {
 func checkLogo(v *visit) error {
 	p, err := findProgram(v)
 	if err == nil && p.HasInstalledCards {
-		err = kernel.Refuse(store.ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
+		err = kernel.Refuse(
+			store.ProgramHasInstalledCards,
+			"A card of this program is installed on a device; the program and its prizes are frozen.",
+		)
 	}
 	return err
 }

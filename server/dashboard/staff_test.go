@@ -52,7 +52,13 @@ func TestStaffPages(t *testing.T) {
 	till.Post("/cards/"+card+"/uses", nil, "X-Staff-Session", token).Want(201)
 	manager.get("/dashboard/card/" + card).has("Demo till · Ada")
 	manager.get("/dashboard/report").has("By member of staff", "Ada")
-	manager.get(at+"/edit").has("Edit Ada").form().set("location_ids", s.LocationIDs[1]).sendTwice().next().has("The member of staff was saved.", "Stazione")
+	manager.get(at+"/edit").
+		has("Edit Ada").
+		form().
+		set("location_ids", s.LocationIDs[1]).
+		sendTwice().
+		next().
+		has("The member of staff was saved.", "Stazione")
 	till.Post("/session", enter).Want(404)
 	till.Post("/cards/"+card+"/uses", nil, "X-Staff-Session", token).Want(401)
 	manager.fill(at+"/edit", "name", "Ada L.", "location_ids", "").next().has("Ada L.").lacks("Stazione")

@@ -49,7 +49,11 @@ func TestGoogleAccount(t *testing.T) {
 		give(account, "").want(400).problem("issuer_id")
 		give(account, "33-88").want(400).problem("issuer_id", "This is not the number of an issuer.")
 		give(account, "1234567890").want(400).problem("issuer_id", "The service account may not use this issuer.")
-		give(changed("client_email", "gone@demo.iam.gserviceaccount.com"), issuer).want(400).problem("account", "Google does not accept this key.")
+		give(
+			changed("client_email", "gone@demo.iam.gserviceaccount.com"),
+			issuer,
+		).want(400).
+			problem("account", "Google does not accept this key.")
 	})
 	owner.get(at).want(200).has("Google Wallet", "Off").lacks("Switch Google Wallet off")
 	give(account, issuer).next().has("Google Wallet is set up.", "Demo mode", "Your issuer is in demo mode", issuer, "gserviceaccount.com")

@@ -95,7 +95,8 @@ func (p *Pages) Mount(r *httprouter.Router) {
 // origin itself (see [kernel.Hosts.CheckFormOrigin]).
 func IsForm(r *http.Request) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	return (r.Method == http.MethodPost || r.Method == http.MethodDelete) && slices.Contains([]string{"i", "c", "join", "lost", "wallet"}, first)
+	return (r.Method == http.MethodPost || r.Method == http.MethodDelete) &&
+		slices.Contains([]string{"i", "c", "join", "lost", "wallet"}, first)
 }
 
 // visit is a request for a page, or of its form.

@@ -130,7 +130,15 @@ func TestJoin(t *testing.T) {
 	// The form and the card's page have the language of the browser, or the one that a URL names.
 	german := fetch(s, "GET", s.Origin+"/join/coffee", "", "Accept", "text/html", "Accept-Language", "de").Want(200)
 	checkText(german, "Holen Sie sich Ihre Karte", "0 von 10 Stempeln")
-	to = send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "phone", "0612345678", "consent", "true"), "").Want(303).Header.Get("Location")
+	to = send(
+		s,
+		"/join/coffee?lang=fr",
+		filled(german, "name", "Bea", "phone", "0612345678", "consent", "true"),
+		"",
+	).Want(303).
+		Header.Get(
+		"Location",
+	)
 	if !strings.HasSuffix(to, "?lang=fr") {
 		t.Errorf("leads to %q", to)
 	}

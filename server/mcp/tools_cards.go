@@ -49,7 +49,8 @@ func cardTools() []*tool {
 			destructive: true,
 			openWorld:   true,
 			run:         reissueCard,
-			doc:         "Gives a card a new QR code and a new link, for one that was lost. Codes of earlier plastic cards end; stamps and balance stay. " + confirmDoc,
+			doc: "Gives a card a new QR code and a new link, for one that was lost. Codes of earlier plastic cards end; " +
+				"stamps and balance stay. " + confirmDoc,
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"holder_name":{"type":"string"},
 				"holder_email":{"type":"string"},"expires_at":{"type":"string","format":"date-time"},
 				"send_email":{"type":"boolean","description":"Mail the new link."},` +

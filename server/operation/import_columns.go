@@ -44,8 +44,11 @@ var importFields = []importField{
 	{name: "claimed", columns: "claimedprizes redeemed"}, {name: "claimed_overflow"},
 	{name: "code", columns: "code barcode cardnumber cardcode cardno kartennummer numerocarta tessera codice codigo tarjeta carte"},
 	{name: "code_2"}, {name: "code_3"}, {name: "code_4"}, {name: "code_5"},
-	{name: "external_ref", columns: "externalref squarecustomerid customerid id reference referenceid ref memberid membernumber customernumber " +
-		"loyaltyid userid uuid"},
+	{
+		name: "external_ref",
+		columns: "externalref squarecustomerid customerid id reference referenceid ref memberid membernumber customernumber " +
+			"loyaltyid userid uuid",
+	},
 	{name: "expires_at", columns: "expires expiry expirydate expirationdate expiration validuntil", convert: (*importer).expiry},
 	{name: "member_since", columns: "membersince createdat created datecreated dateadded joined joindate datejoined joinedon " +
 		"signupdate registered registrationdate firstvisit", convert: (*importer).day},

@@ -66,14 +66,16 @@ var SetAppleCertificate = declare(kernel.Operation{
 	Callers: owner,
 	Codes:   codes{store.Unprocessable},
 	Proof:   true,
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (func(*store.Tx) (store.AppleStatus, error), error) {
-		request, inUse, err := appleWallet(c)
-		if err != nil {
-			return nil, err
-		}
-		w, err := checkApple(ctx, c, f, request.Key, inUse.Key)
-		return func(tx *store.Tx) (store.AppleStatus, error) { return tx.SetAppleCertificate(c.Access.Shop, w) }, err
-	}),
+	Prepare: kernel.Prepare(
+		func(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (func(*store.Tx) (store.AppleStatus, error), error) {
+			request, inUse, err := appleWallet(c)
+			if err != nil {
+				return nil, err
+			}
+			w, err := checkApple(ctx, c, f, request.Key, inUse.Key)
+			return func(tx *store.Tx) (store.AppleStatus, error) { return tx.SetAppleCertificate(c.Access.Shop, w) }, err
+		},
+	),
 })
 
 // appleWallet returns the request that waits and the certificate in use, of which one or both may be empty. It refuses a shop whose

@@ -102,7 +102,12 @@ func (s *Sender) appleClient(w store.AppleWallet) (http.RoundTripper, error) {
 }
 
 // wakePhone sends a phone an empty push, after which it asks which of its passes have changed.
-func (s *Sender) wakePhone(ctx context.Context, client http.RoundTripper, passType string, phone store.Phone) (result, time.Duration, error) {
+func (s *Sender) wakePhone(
+	ctx context.Context,
+	client http.RoundTripper,
+	passType string,
+	phone store.Phone,
+) (result, time.Duration, error) {
 	service, _ := s.conf.ApplePush()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, service+"/3/device/"+phone.PushToken, strings.NewReader("{}"))
 	if err != nil {

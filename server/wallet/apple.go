@@ -129,7 +129,8 @@ func (c Card) fields(f *apple.Fields) {
 	case face.Balance != "":
 		cents := c.Card.CurrentValue.V
 		f.Header = append(f.Header, apple.Field{
-			Key: "balance", Label: c.T("Balance"), Value: json.Number(web.PrinterFor("en").Amount(cents, c.Shop.Currency)), CurrencyCode: c.Shop.Currency,
+			Key: "balance", Label: c.T("Balance"), CurrencyCode: c.Shop.Currency,
+			Value:         json.Number(web.PrinterFor("en").Amount(cents, c.Shop.Currency)),
 			ChangeMessage: c.T("Your balance is %@."),
 		})
 	case face.Percent != "":

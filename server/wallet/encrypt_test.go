@@ -49,7 +49,8 @@ func TestPublishedMessage(t *testing.T) {
 // TestCut checks that a text is cut between characters.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"coffee": "coffee", "coffees": "cof…", "ééé": "ééé", "éééé": "é…", "a日本語": "a…"} {
+	texts := map[string]string{"coffee": "coffee", "coffees": "cof…", "ééé": "ééé", "éééé": "é…", "a日本語": "a…"}
+	for text, want := range texts {
 		if got := cut(text, 6); got != want {
 			t.Errorf("cut(%q) is %q, want %q", text, got, want)
 		}

@@ -43,7 +43,12 @@ func (s *Sender) pushToBrowsers(p store.Push) (map[int64]store.TargetOutcome, er
 
 // sendNotice sends a notice to a browser. wait is what the push service asks for before the next attempt.
 // The error says why it was not accepted, without the path of the endpoint, which is secret.
-func (s *Sender) sendNotice(ctx context.Context, sub *store.Subscription, n *notice, topic string) (r result, wait time.Duration, err error) {
+func (s *Sender) sendNotice(
+	ctx context.Context,
+	sub *store.Subscription,
+	n *notice,
+	topic string,
+) (r result, wait time.Duration, err error) {
 	endpoint, err := url.Parse(sub.Endpoint)
 	if err != nil {
 		return gone, 0, fmt.Errorf("its endpoint is no URL")

@@ -84,7 +84,12 @@ func TestHosts(t *testing.T) {
 func TestHostPorts(t *testing.T) {
 	create := func(s *punchcard.Server, url string) int {
 		body := fmt.Sprintf(`{"url": %q, "events": ["card.added"]}`, url)
-		req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/programs/"+s.ProgramIDs["standard"]+"/webhooks", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			"POST",
+			s.URL+"/programs/"+s.ProgramIDs["standard"]+"/webhooks",
+			strings.NewReader(body),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -209,8 +209,11 @@ func (d *demo) addTills() {
 	d.Patch("/locations/"+d.ids["location"], fields{"name": d.name("Centrale")}).Want(200)
 	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
 		for _, name := range []string{"Ada", "Grace"} {
-			m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), store.StaffPatch{Name: store.Given(d.name(name)), LocationIDs: store.Given([]string{d.ids["location"]})},
-				store.HashStaffPIN(store.Some("2468")))
+			m, err := tx.CreateStaff(
+				d.Row(store.KindShop, d.ShopID),
+				store.StaffPatch{Name: store.Given(d.name(name)), LocationIDs: store.Given([]string{d.ids["location"]})},
+				store.HashStaffPIN(store.Some("2468")),
+			)
 			if err != nil {
 				return err
 			}

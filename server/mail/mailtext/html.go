@@ -30,7 +30,8 @@ var page = sync.OnceValue(func() *template.Template {
 <meta name="color-scheme" content="light dark">
 <title>{{.Subject}}</title>
 </head>
-<body style="margin:0;padding:24px 16px;font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5">
+<body style="margin:0;padding:24px 16px;font-size:16px;line-height:1.5;
+font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif">
 <div style="max-width:34em;margin:0 auto">
 <h1 style="margin:0 0 16px;font-size:22px;line-height:1.3" dir="auto">{{.Subject}}</h1>
 <p style="margin:0 0 16px" dir="auto">{{.Before}}</p>
@@ -38,7 +39,8 @@ var page = sync.OnceValue(func() *template.Template {
 {{- with .Name}}
 <p style="margin:24px 0 8px;font-weight:bold" dir="auto">{{.}}</p>
 {{- end}}
-<p style="margin:0 0 8px"><a href="{{.URL}}" style="display:inline-block;padding:12px 24px;border-radius:8px;background-color:#1d4ed8;color:#ffffff;font-weight:bold;text-decoration:none">{{.Label}}</a></p>
+<p style="margin:0 0 8px"><a href="{{.URL}}" style="display:inline-block;padding:12px 24px;border-radius:8px;
+background-color:#1d4ed8;color:#ffffff;font-weight:bold;text-decoration:none">{{.Label}}</a></p>
 <p style="margin:0 0 16px;font-size:14px;overflow-wrap:anywhere;word-break:break-all"><a href="{{.URL}}">{{.URL}}</a></p>
 {{- end}}
 {{- with .After}}

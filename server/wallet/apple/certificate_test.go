@@ -80,14 +80,23 @@ func TestCheck(t *testing.T) {
 		"without a team":   {file: changed(func(c *x509.Certificate) { c.Subject.OrganizationalUnit = nil }), want: ErrTeam},
 		"no team's form":   {file: issue(authority, request, wallettest.Order{Team: "Example"}), want: ErrTeam},
 		"without a type":   {file: changed(func(c *x509.Certificate) { c.ExtraExtensions = nil }), want: ErrType},
-		"two types":        {file: changed(func(c *x509.Certificate) { c.Subject.ExtraNames[0].Value = "pass.com.example.other" }), want: ErrType},
+		"two types": {
+			file: changed(func(c *x509.Certificate) { c.Subject.ExtraNames[0].Value = "pass.com.example.other" }),
+			want: ErrType,
+		},
 		"no user":          {file: changed(func(c *x509.Certificate) { c.Subject.ExtraNames = nil }), want: ErrType},
 		"no type's form":   {file: issue(authority, request, wallettest.Order{PassType: "com.example"}), want: ErrType},
 		"broken extension": {file: changed(func(c *x509.Certificate) { c.ExtraExtensions[0].Value = asn1.NullBytes }), want: ErrType},
-		"not yet":          {file: changed(func(c *x509.Certificate) { c.NotBefore = now.AddDate(0, 0, 1) }), text: "from 2026-03-02 on, and the clock of the server says 2026-03-01 12:00 UTC"},
-		"ended":            {file: issue(authority, request, wallettest.Order{Until: now.AddDate(0, 0, -1)}), text: "ended on 2026-02-28, and the clock of the server says 2026-03-01 12:00 UTC"},
-		"several faults":   {file: issue(other, request, wallettest.Order{Team: "Example", Until: now.AddDate(0, 0, -1)}), want: ErrTeam},
-		"another issuer":   {file: issue(other, request, wallettest.Order{}), want: ErrIssuer},
+		"not yet": {
+			file: changed(func(c *x509.Certificate) { c.NotBefore = now.AddDate(0, 0, 1) }),
+			text: "from 2026-03-02 on, and the clock of the server says 2026-03-01 12:00 UTC",
+		},
+		"ended": {
+			file: issue(authority, request, wallettest.Order{Until: now.AddDate(0, 0, -1)}),
+			text: "ended on 2026-02-28, and the clock of the server says 2026-03-01 12:00 UTC",
+		},
+		"several faults": {file: issue(other, request, wallettest.Order{Team: "Example", Until: now.AddDate(0, 0, -1)}), want: ErrTeam},
+		"another issuer": {file: issue(other, request, wallettest.Order{}), want: ErrIssuer},
 	} {
 		c, err := Check(test.file, key, now, authority.Certificate)
 		switch {

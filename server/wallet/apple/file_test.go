@@ -106,7 +106,12 @@ func stampPass() Pass {
 				AttributedValue: "<a href='https://shop.example.com/c/AbCdEfGh'>Your card</a>"}},
 		},
 		Texts: map[string]map[string]string{
-			"de": {"Stamps": "Stempel", "You have %@ stamps": "Du hast %@ Stempel", "Free \"flat\\white\"": "Gratis »Flat\\White«\n\"heute\"", "Name": ""},
+			"de": {
+				"Stamps":               "Stempel",
+				"You have %@ stamps":   "Du hast %@ Stempel",
+				"Free \"flat\\white\"": "Gratis »Flat\\White«\n\"heute\"",
+				"Name":                 "",
+			},
 			"fr": {"Stamps": "Tampons"},
 			"pt": {},
 		},

@@ -157,7 +157,10 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 	other := authority{}
 	other.key, _ = rsa.GenerateKey(rand.Reader, 2048)
 	other.root = other.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "Root"}, IsCA: true, BasicConstraintsValid: true}, nil)
-	other.intermediate = other.issue(&x509.Certificate{Subject: pkix.Name{CommonName: "Other"}, IsCA: true, BasicConstraintsValid: true}, other.root)
+	other.intermediate = other.issue(
+		&x509.Certificate{Subject: pkix.Name{CommonName: "Other"}, IsCA: true, BasicConstraintsValid: true},
+		other.root,
+	)
 	wrongKey := testSigner()
 	wrongKey.Key, _ = rsa.GenerateKey(rand.Reader, 2048)
 	nothing := func(map[string][]byte) {}
@@ -218,8 +221,10 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 			return d.SignWithoutAttr(s.Certificate, s.Key, pkcs7.SignerInfoConfig{})
 		})},
 		// The identifiers of the attributes are signed, and are looked at before the signature is.
-		{"the signing time is missing", testSigner(), edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x05", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x06")},
-		{"the content type is missing", testSigner(), edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x03", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x07")},
+		{"the signing time is missing", testSigner(),
+			edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x05", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x06")},
+		{"the content type is missing", testSigner(),
+			edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x03", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x07")},
 		{"is not signed data", testSigner(), edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02", "\x2a\x86\x48\x86\xf7\x0d\x01\x07\x03")},
 		{"the certificate of the signer is missing", testSigner(), func(f map[string][]byte) {
 			serial := testSigner().Certificate.SerialNumber.Bytes()
@@ -312,7 +317,8 @@ func TestPublishedPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := testAuthority().reader().Read(pack(t, map[string][]byte{"pass.json": content, "icon.png": warm.pictures(t)["icon.png"]}, signer))
+		p, err := testAuthority().reader().
+			Read(pack(t, map[string][]byte{"pass.json": content, "icon.png": warm.pictures(t)["icon.png"]}, signer))
 		if err != nil {
 			t.Error(name, err)
 			continue
