@@ -29,7 +29,8 @@ func startSeeded(t *testing.T, env []string, by ...string) (p *process, api *ser
 	seeded := startDev(t, "--db", db)
 	ready := seeded.ready
 	seeded.stop()
-	args := append(by, binary(), "serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--api-key-rate-limit-per-minute", "0")
+	args := append(by, binary(), "serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json",
+		"--api-key-rate-limit-per-minute", "0")
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = environment(env)
 	p = launchCommand(t, cmd)
@@ -47,11 +48,17 @@ var smallSegments = net.Dialer{Control: func(_, _ string, c syscall.RawConn) err
 	})
 }}
 
-// connectSlowly makes a thousand connections, or as many as the machine allows. A third of the clients send nothing, a third the
-// first byte of a header, and a third a request whose answer they do not read. meanwhile is called with each hundredth.
-func (p *process) connectSlowly(meanwhile func()) (leave func()) {
+// connectSlowly makes a thousand connections, or as many as the machine allows, until the end of the test. A third of the clients
+// send nothing, a third the first byte of a header, and a third a request whose answer they do not read. meanwhile is called with
+// each hundredth.
+func (p *process) connectSlowly(meanwhile func()) {
 	p.t.Helper()
 	var slow []net.Conn
+	p.t.Cleanup(func() { // before the server is stopped
+		for _, c := range slow {
+			c.Close()
+		}
+	})
 	for len(slow) < 1000 {
 		c, err := smallSegments.Dial("tcp", strings.TrimPrefix(p.origin, "http://"))
 		if err != nil && len(slow) < 200 {
@@ -76,20 +83,15 @@ func (p *process) connectSlowly(meanwhile func()) (leave func()) {
 		}
 	}
 	p.t.Logf("%d connections", len(slow))
-	return func() {
-		for _, c := range slow {
-			c.Close()
-		}
-	}
 }
 
 // TestThousandSlowClients checks that the server answers others while a thousand clients are slow.
 func TestThousandSlowClients(t *testing.T) {
 	p, api, issue := startSeeded(t, nil)
-	defer p.connectSlowly(func() {
+	p.connectSlowly(func() {
 		api.Get("/cards/" + api.Post(issue, nil).Want(201).Str("id")).Want(200)
 		p.outside().Get("/readyz").Want(200)
-	})()
+	})
 	if n := anonymous(t, p.cmd.Process.Pid); n > memoryLimit {
 		t.Errorf("with slow clients the server takes %d bytes of memory", n)
 	}
@@ -127,7 +129,7 @@ var smallMemory = []string{"GOMEMLIMIT=48MiB", "GOMAXPROCS=16"}
 // within the memory.
 func TestMemoryLimit(t *testing.T) {
 	p, api, issue := startSeeded(t, smallMemory)
-	defer p.connectSlowly(func() {})()
+	p.connectSlowly(func() {})
 	loadMixed(p, api, issue)
 }
 

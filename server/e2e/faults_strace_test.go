@@ -109,10 +109,8 @@ func memoryGroup(t *testing.T, limit int) (dir string) {
 func TestMemoryGroup(t *testing.T) {
 	dir := memoryGroup(t, memoryLimit)
 	p, api, issue := startSeeded(t, smallMemory, "sh", "-c", `echo $$ >"$0" && exec "$@"`, filepath.Join(dir, "cgroup.procs"))
-	leave := p.connectSlowly(func() {})
+	p.connectSlowly(func() {})
 	loadMixed(p, api, issue)
-	leave()
-	p.stop()
 }
 
 // What a name server does with a question.
