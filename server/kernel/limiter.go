@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/time/rate"
 
@@ -89,8 +90,8 @@ func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
 	}
 	t := now.Std()
 	ok := a.rate.AllowN(t, cost)
-	if !ok {
-		a.rate.SetLimitAt(t, a.rate.Limit()) // else a bucket that was empty stays so while a clock that was set back catches up
+	if !ok && a.setBack(t) {
+		a.rate.SetLimitAt(t, a.rate.Limit()) // else a bucket that was empty stays so while the clock catches up
 	}
 	left := int(math.Round(a.rate.TokensAt(t)))
 	setLimitHeaders(h, strconv.Itoa(a.perMinute), strconv.Itoa(left/cost), strconv.Itoa(a.seconds(a.perMinute*cost-left)))
@@ -98,6 +99,15 @@ func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
 		h["Retry-After"] = []string{strconv.Itoa(max(1, a.seconds(cost-left)))}
 	}
 	return ok
+}
+
+// disorder is by how much requests that come at once may be taken out of the order of their times. It is
+// also how long a bucket that was empty may stay so after the clock was set back.
+const disorder = 5 * time.Second
+
+// setBack reports whether the clock was set back, since the bucket, which is not full, was last filled long after t.
+func (a *allowance) setBack(t time.Time) bool {
+	return a.rate.TokensAt(t.Add(disorder)) == a.rate.TokensAt(t)
 }
 
 // Left returns how many requests of a caller are within the limit now, and false if there

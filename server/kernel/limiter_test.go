@@ -71,6 +71,28 @@ func TestLimiterIsExact(t *testing.T) {
 	}
 }
 
+// TestLimiterGivesNothingForDisorder checks that refused requests that are taken out of the order of their times do
+// not fill the bucket, and that a clock that was set back does not keep it empty.
+func TestLimiterGivesNothingForDisorder(t *testing.T) {
+	for _, perMinute := range []int{1, 100, 1_000_000} {
+		l := NewLimiter(perMinute)
+		now := time.Unix(10_000, 0)
+		take := func(now time.Time) bool { return l.Take(http.Header{}, 7, store.TimeOf(now)) }
+		for range perMinute {
+			take(now)
+		}
+		for range 1000 {
+			if take(now.Add(-100*time.Millisecond)) || take(now) {
+				t.Fatalf("%d per minute: more than the limit", perMinute)
+			}
+		}
+		back := now.Add(-time.Hour)
+		if take(back) || !take(back.Add(time.Minute)) {
+			t.Errorf("%d per minute: the clock that was set back keeps the bucket empty, or fills it", perMinute)
+		}
+	}
+}
+
 func TestLimiterUnderConcurrency(t *testing.T) {
 	l := NewLimiter(100)
 	now := time.Unix(1000, 0)
