@@ -91,6 +91,7 @@ install_program() {
   dir=${archive%.tar.gz}
   tar -xzf "$tmp/$archive" -C "$tmp" "$dir/punchcard" || fail "$archive cannot be unpacked"
   mkdir -p "$folder" || fail "the folder $folder cannot be made: name another with --to"
+  [ ! -d "$folder/punchcard" ] || fail "$folder/punchcard is a folder: name another folder with --to"
   new=$(mktemp "$folder/.punchcard.XXXXXX") || fail "$folder cannot be written: name another folder with --to"
   cat "$tmp/$dir/punchcard" >"$new" || fail "$folder cannot be written"
   chmod 755 "$new"
@@ -117,6 +118,7 @@ main() {
   base=${base%/}
   case $base in
     "") fail "name the URL of the release, or set PUNCHCARD_RELEASES" ;;
+    http://127.0.0.1*@* | http://localhost*@*) fail "$base has a user, for which it must be https" ;;
     https://* | http://127.0.0.1[:/]* | http://localhost[:/]*) ;;
     http://*) [ -n "$key" ] || fail "$base is not https, so it needs --key" ;;
     *) fail "\"$base\" is not the URL of a release" ;;
