@@ -1,6 +1,7 @@
 package till_test
 
 import (
+	"fmt"
 	"testing"
 
 	"punchcard/server/servertest"
@@ -87,6 +88,28 @@ func TestUnknownCodeNotRemembered(t *testing.T) {
 		r := stamp(s, valid, "{}", idempotent, unknown).Want(201)
 		stamp(s, valid, "{}", idempotent, unknown).Replays(r)
 	}
+}
+
+// TestReplayOnLockedDevice checks that a device which is locked after unknown codes gets remembered answers, and that
+// a replay counts as no attempt, also of a code that names no card any more.
+func TestReplayOnLockedDevice(t *testing.T) {
+	t.Parallel()
+	s := start(t, servertest.Frozen)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	_, short := cardCodes(s, card)
+	first := stamp(s, short, "{}", idempotent, "k").Want(201)
+	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
+	for range 10 {
+		stamp(s, short, "{}", idempotent, "k").Replays(first)
+	}
+	for i := range 10 {
+		stamp(s, short, "{}", idempotent, fmt.Sprint(i)).Want(404, "not_found")
+	}
+	stamp(s, short, "{}", idempotent, "another").Want(429, "rate_limited")
+	s.Unchanged(func() {
+		stamp(s, short, "{}", idempotent, "k").Replays(first)
+		stamp(s, short, `{"count":2}`, idempotent, "k").Want(409, "idempotency_conflict")
+	})
 }
 
 // TestPINFailureNotRemembered checks that a refusal of the PIN is not remembered for an
