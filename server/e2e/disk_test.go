@@ -75,8 +75,7 @@ func (d *disk) write() int {
 	d.n++
 	ref := fmt.Sprintf("member-%d.", d.n) // the dot makes the text unique within a page
 	d.mu.Unlock()
-	r := d.ask(d.api(), "POST", "/programs/"+d.program+"/cards", map[string]string{"external_ref": ref, "holder_name": "Zoë " + ref},
-		"Idempotency-Key", ref)
+	r := d.issue(ref)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch r.Status {
@@ -91,6 +90,13 @@ func (d *disk) write() int {
 	return r.Status
 }
 
+// issue issues a card with an external_ref, which is also the idempotency key.
+func (d *disk) issue(ref string) *servertest.Reply {
+	d.t.Helper()
+	return d.ask(d.api(), "POST", "/programs/"+d.program+"/cards", map[string]string{"external_ref": ref, "holder_name": "Zoë " + ref},
+		"Idempotency-Key", ref)
+}
+
 // wantSentence checks the refusal of a request that the disk failed.
 func (d *disk) wantSentence(r *servertest.Reply, says string) {
 	d.t.Helper()
@@ -100,7 +106,7 @@ func (d *disk) wantSentence(r *servertest.Reply, says string) {
 }
 
 // wantRefused checks the server while no write can succeed: single and concurrent writes are
-// refused, reads work, and /readyz is 503. /readyz writes one page: pages is how often it may succeed
+// refused, reads work and answers are replayed, and /readyz is 503. /readyz writes one page: pages is how often it may succeed
 // because there is room for so many pages, but not for a write.
 func (d *disk) wantRefused(pages int) {
 	d.t.Helper()
@@ -108,10 +114,17 @@ func (d *disk) wantRefused(pages int) {
 	if status := d.write(); status != 500 {
 		d.t.Errorf("the status of a write on a failing disk is %d", status)
 	}
+	var made string // any card that was made
+	for made = range d.made {
+		break
+	}
 	var writers sync.WaitGroup
 	for range 8 {
 		writers.Go(func() {
 			for range 3 {
+				if made != "" && d.issue(made).Header.Get("Idempotent-Replayed") == "" {
+					d.t.Errorf("%s is not replayed on a failing disk", made)
+				}
 				if status := d.write(); status != 500 {
 					d.t.Errorf("the status of a write on a failing disk is %d", status)
 				}
