@@ -2,7 +2,9 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -281,4 +283,91 @@ func TestAnswersEqualTheFile(t *testing.T) {
 		same(c.name, s, err)
 	}
 	k.checkFile()
+}
+
+// TestIssuesFollowTheFile checks that each change of a program and its shop, by any process, applies to the next card.
+func TestIssuesFollowTheFile(t *testing.T) {
+	t.Parallel()
+	for _, who := range []string{"this process", "another process", "a write that is rolled back", "the same group"} {
+		t.Run(who, func(t *testing.T) {
+			f := start(t)
+			program, stamped := f.program(prepaid("Gift", 100)), f.program(stamps("Coffee"))
+			other := f.second()
+			update := func(p ProgramFields) func(*Tx) error {
+				return func(tx *Tx) error { return errorOf(tx.UpdateProgram(f.a, program, p)) }
+			}
+			action := func(a string) func(*Tx) error {
+				return func(tx *Tx) error { return errorOf(tx.ProgramAction(f.a, program, a)) }
+			}
+			shop := func(s ShopFields) func(*Tx) error {
+				return func(tx *Tx) error { return errorOf(tx.UpdateShop(f.a.Shop, s, "")) }
+			}
+			// issue returns what the changes decide of a card of each program, or the refusal.
+			issue := func(tx *Tx) (string, error) {
+				var all string
+				for _, p := range []string{program, stamped} {
+					c, err := tx.IssueCard(f.a, p, CardFields{}, SourceAPI)
+					if _, refused := AsError(err); refused {
+						return err.Error(), nil
+					} else if err != nil {
+						return "", err
+					}
+					d, err := tx.card(f.a, c.ID)
+					if err != nil {
+						return "", err
+					}
+					all += fmt.Sprint(d.CurrentValue, d.StampsCount, d.ExpiresAt, strings.HasPrefix(c.InstallURL, "https://a.example.com/"))
+				}
+				return all, nil
+			}
+			last := must(f, issue)
+			for i, change := range []func(*Tx) error{
+				update(ProgramFields{InitialBalanceCents: set(int64(250))}),
+				update(ProgramFields{DefaultExpireAfterDays: set(int64(7))}),
+				func(tx *Tx) error {
+					return errorOf(tx.UpdateProgramSettings(f.a.Shop, stamped, ProgramSettings{WelcomeStamps: set(int64(2))}))
+				},
+				shop(ShopFields{PublicURL: set("https://a.example.com")}),
+				action(Suspend), action(Unsuspend), action(Unpublish), action(Publish),
+				shop(ShopFields{MaxCards: set(int64(1))}), shop(ShopFields{MaxCards: null[int64]()}),
+			} {
+				var got string
+				do := func(tx *Tx) (err error) {
+					got, err = issue(tx)
+					return err
+				}
+				switch who {
+				case "this process":
+					f.must(change)
+				case "another process":
+					other.must(change)
+				case "a write that is rolled back":
+					refused(t, f.do(func(tx *Tx) error {
+						if err := change(tx); err != nil {
+							t.Fatal(err)
+						}
+						do(tx)
+						return notFound("anything")
+					}), NotFound)
+					other.must(func(tx *Tx) error { tx.bumpAuth(); return tx.failed }) // to the epoch that was rolled back
+					if now := must(f, issue); now != last || got == last {
+						t.Errorf("change %d: %s, then rolled back %s, before %s", i, got, now, last)
+					}
+					f.must(change)
+				case "the same group":
+					if errs := f.group(write(do), write(change), write(do)); errors.Join(errs...) != nil {
+						t.Fatal(errs)
+					}
+				}
+				if got == "" || who != "the same group" {
+					f.must(do)
+				}
+				if want := must(other, issue); got != want || got == last {
+					t.Errorf("change %d: %s, another store %s, before %s", i, got, want, last)
+				}
+				last = got
+			}
+			f.checkFile()
+		})
+	}
 }
