@@ -192,7 +192,7 @@ func (v *visit) faultyForm(err error, at map[store.Code]string) *web.Form {
 	}
 	text, args, field := web.Refusal(e.Message, v.requestID())
 	problem := v.T(text, args...)
-	if e.RetryAfter > 0 {
+	if e.Status == http.StatusTooManyRequests && e.RetryAfter > 0 {
 		problem = v.T("Too many attempts.") + " " + tryAgain(v.Printer, e.RetryAfter)
 	}
 	for name := range v.form { // of a list of prizes, the one that has the number in the message

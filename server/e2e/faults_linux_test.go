@@ -134,7 +134,7 @@ func TestMemoryLimit(t *testing.T) {
 }
 
 // tooMany is the answer, with 503, to a sign-in for which no turn comes in time.
-const tooMany = "Too many people sign in at this moment. Try again in a few seconds."
+const tooMany = "Many people are signing in at this moment. Try again in a few seconds."
 
 // loadMixed makes writes, reads of long lists and of sums, and sign-ins at once, and checks the answers and the memory.
 func loadMixed(p *process, api *servertest.Client, issue string) {
