@@ -76,12 +76,16 @@ func tlsCases(t *testing.T, trusted *authority) []*receiverCase {
 
 // unreachableCases returns receivers to which no connection is made.
 func unreachableCases(t *testing.T) []*receiverCase {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
-	_, port, _ := net.SplitHostPort(closed.Addr().String())
+	c, err := net.Dial("tcp", l.Addr().String()) // nobody else can listen on its port while it is open
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); l.Close() })
+	_, port, _ := net.SplitHostPort(c.LocalAddr().String())
 	const noAddress = "the host has no public address, or its name does not resolve"
 	return []*receiverCase{
 		{name: "nobody listens", url: "http://localhost:" + port + "/secret", want: "null after 1: the connection was refused"},
