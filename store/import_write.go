@@ -324,17 +324,17 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 		tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email), expires,
 			root, root)
 	}
-	old := tx.contact(root)
-	contact := plan.contact
-	contact.Phone = cmp.Or(contact.Phone, old.Phone)
-	contact.Birthday = cmp.Or(contact.Birthday, old.Birthday)
-	contact.Note = cmp.Or(contact.Note, old.Note)
-	contact.MemberSince = cmp.Or(contact.MemberSince, old.MemberSince)
+	old, given := tx.contact(root), plan.contact
+	contact := old
+	contact.Phone = cmp.Or(given.Phone, old.Phone)
+	contact.Birthday = cmp.Or(given.Birthday, old.Birthday)
+	contact.Note = cmp.Or(given.Note, old.Note)
+	contact.MemberSince = cmp.Or(given.MemberSince, old.MemberSince)
 	if !contact.equal(old) {
 		tx.setContact(c.key, root, contact)
 	}
 	if r.Codes.Set {
-		tx.fail(tx.setForeignCodes(c.key, root, old.Codes, contact.Codes))
+		tx.fail(tx.setForeignCodes(c.key, root, old.Codes, given.Codes))
 	}
 	if plan.seen > 0 {
 		tx.exec("UPDATE cards SET last_seen_day=? WHERE id=?", plan.seen, root)
