@@ -10,7 +10,7 @@ func TestSchemaSum(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sum := checksum(objects); sum != schemaSum {
-		t.Errorf("schemaSum is %s, want %s", schemaSum, sum)
+		t.Errorf("store/schema.go: set schemaSum to %s; it is %s", sum, schemaSum)
 	}
 }
 
