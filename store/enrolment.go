@@ -47,8 +47,8 @@ type enrolment struct {
 	subscription         string // of the shop
 }
 
-const enrolmentSQL = `SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_field, e.email_field, e.phone_field, e.consent, ifnull(c.text, ''),
-	ifnull(c.privacy_url, ''), e.max_cards, e.cards, e.hour, e.hour_cards,` +
+const enrolmentSQL = `SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_field, e.email_field, e.phone_field, e.consent,
+	ifnull(c.text, ''), ifnull(c.privacy_url, ''), e.max_cards, e.cards, e.hour, e.hour_cards,` +
 	" p.published_at IS NOT NULL, p.suspended_at IS NOT NULL, ifnull(p.initial_balance_cents, 0)>0, s.subscription_state" +
 	` FROM enrolments e JOIN programs p ON p.id=e.program_id JOIN shops s ON s.id=p.shop_id LEFT
 		JOIN consents c ON c.program_id=e.program_id AND c.version=e.consent WHERE p.deleted_at IS NULL AND `

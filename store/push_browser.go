@@ -87,7 +87,8 @@ func (tx *Tx) Subscribe(token, language string, f PushFields) error {
 	}
 	tx.exec(`INSERT INTO push_subscriptions (card_id, shop_id, endpoint, public_key, auth, notify, language, created_at, program_id)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, program_id FROM cards WHERE id=?1
-		ON CONFLICT DO UPDATE SET public_key=excluded.public_key, auth=excluded.auth, notify=excluded.notify, language=excluded.language`, root, shop, f.Endpoint.V, f.key("p256dh"), f.key("auth"), f.Notify.V, language, tx.Now)
+		ON CONFLICT DO UPDATE SET public_key=excluded.public_key, auth=excluded.auth, notify=excluded.notify,
+		language=excluded.language`, root, shop, f.Endpoint.V, f.key("p256dh"), f.key("auth"), f.Notify.V, language, tx.Now)
 	if tx.number("SELECT count(*) FROM push_subscriptions WHERE card_id=?", root) > maxSubscriptions {
 		tx.exec("DELETE FROM push_subscriptions WHERE id=(SELECT min(id) FROM push_subscriptions WHERE card_id=?)", root)
 	}

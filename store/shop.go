@@ -165,7 +165,8 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	sh.noteForgetting(Shop{}, tx.Now)
 	key = tx.insert(`INSERT INTO shops (id, mode, created_at, name, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
 		included_locations, max_locations, max_cards, currency, language, require_totp, country_code, forget_after_months, forget_since,
-		public_url, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append([]any{tx.nextKey("shops"), sh.Mode, tx.Now}, sh.values(tx.Now)...)...)
+		public_url, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		append([]any{tx.nextKey("shops"), sh.Mode, tx.Now}, sh.values(tx.Now)...)...)
 	tx.bumpAuth() // operators see all shops
 	tx.audit(key, "shop.create", KindShop, key, "")
 	sh = tx.shop(key)

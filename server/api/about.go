@@ -15,16 +15,18 @@ var About = openapi.About{
 	OtherDocs:  "till/docs",
 	Webhooks:   true,
 	Introduction: "Issue and update cards, read the ledger, manage programs, prizes and locations of one shop.\n\n" +
-		"Ids and cursors are opaque. Times are UTC with three decimals: `2026-01-02T03:04:05.678Z`; times in a request are RFC 3339 with an offset. " +
+		"Ids and cursors are opaque. Times are UTC with three decimals: `2026-01-02T03:04:05.678Z`; times in a request are " +
+		"RFC 3339 with an offset. " +
 		"Lists are newest first; page until `next_cursor` is null. In a POST, null equals absence; in a PATCH it clears a nullable field. " +
 		"Names, references and addresses are one line: with a visible character, and without control, " +
 		"line-break and bidirectional formatting characters. " +
 		"Every GET answers HEAD too. " +
 		"Clients must tolerate new fields.\n\n" +
-		"Every write takes an `Idempotency-Key`: a repeat with the same key and body gets the first answer again (`Idempotent-Replayed: true`) for 24 hours; " +
-		"on 429 and 5xx retry with the same key.",
+		"Every write takes an `Idempotency-Key`: a repeat with the same key and body gets the first answer again " +
+		"(`Idempotent-Replayed: true`) for 24 hours; on 429 and 5xx retry with the same key.",
 	Authentication: []string{
-		"Every request carries a key of the shop as a bearer token. Keys are made at the command line (`punchcard key create`) or in the dashboard, shown once, and begin with `tsk_live_` or `tsk_test_`. " +
+		"Every request carries a key of the shop as a bearer token. Keys are made at the command line " +
+			"(`punchcard key create`) or in the dashboard, shown once, and begin with `tsk_live_` or `tsk_test_`. " +
 			"A key sees one shop, never another's data. Give each integration a key of its own, and keep keys out of browsers and logs.",
 	},
 	SampleKey: "tsk_live_…",

@@ -133,7 +133,8 @@ func TestImportBalances(t *testing.T) {
 		t.Errorf("the balances are %s", got)
 	}
 	f.run("card import " + f.write("p.csv", "ref,Points\np1,137\np2,99\n") + " --program Coffee --stamps-per 50")
-	sql := "SELECT group_concat(stamps_count, ' ')||' '||(SELECT points_left FROM imports ORDER BY id DESC LIMIT 1) FROM cards WHERE program_id=1"
+	sql := "SELECT group_concat(stamps_count, ' ')||' '||(SELECT points_left FROM imports ORDER BY id DESC LIMIT 1) " +
+		"FROM cards WHERE program_id=1"
 	if got := f.value(sql); got != "2 1 86" {
 		t.Errorf("stamps and points left are %s", got)
 	}

@@ -27,7 +27,8 @@ func TestWalletGoogle(t *testing.T) {
 	account := g.Account(issuer)
 	right := "wallet google " + at("account.json", account) + " --google-wallet-url " + g.URL + " --issuer "
 	f.refused("wallet google --issuer "+issuer, "FILE is required")
-	f.refused("wallet google "+at("other.json", []byte(`{"type":"authorized_user"}`))+" --issuer "+issuer, "FILE has another type than service_account")
+	f.refused("wallet google "+at("other.json", []byte(`{"type":"authorized_user"}`))+" --issuer "+issuer,
+		"FILE has another type than service_account")
 	f.refused("wallet google "+at("large.json", make([]byte, 16<<10+1))+" --issuer "+issuer, "FILE must have at most 16384 bytes")
 	f.refused("wallet google "+dir+" --issuer "+issuer, "is no regular file")
 	f.refused(right+"33-88", "--issuer must be the number of the issuer")

@@ -99,7 +99,8 @@ var ReissueCard = declare(kernel.Operation{
 	Group: cards,
 	Title: "Reissue a card",
 	Doc: "Same id, ledger, stamps and balance; the old QR code, install links and codes of earlier plastic cards die and the " +
-		"status becomes `invited`. An expired card gets the given expires_at, else a fresh default, else none. The program must not be suspended.",
+		"status becomes `invited`. An expired card gets the given expires_at, else a fresh default, else none. " +
+		"The program must not be suspended.",
 	Callers: assisted(writers("cards")),
 	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (IssuedCard, error) {

@@ -124,7 +124,8 @@ var OpenStaffSession = declare(kernel.Operation{
 	Title: "Sign a member of staff in",
 	Doc: "Writes that carry the token as `X-Staff-Session` need no staff PIN, and their rows name the person. The session ends " +
 		"after 15 minutes without a write, after 12 hours, when the server restarts, and when the person is disabled, gets " +
-		"another PIN or no longer works at the location; a write with it is then 401 `invalid_credentials`. Wrong PINs count like those of the location.",
+		"another PIN or no longer works at the location; a write with it is then 401 `invalid_credentials`. " +
+		"Wrong PINs count like those of the location.",
 	Callers:      device,
 	Codes:        notFound,
 	WithoutStaff: true,

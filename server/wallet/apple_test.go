@@ -157,7 +157,8 @@ func TestApplePass(t *testing.T) {
 
 	apns.Fail(wallettest.APNsFailure{Status: 410, Reason: "Unregistered", Since: time.Now().AddDate(10, 0, 0).UnixMilli()})
 	p.stamp(1)
-	again := p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Status + p.call("POST", p.registration("tablet"), `{"pushToken":"bb22"}`).Status
+	again := p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Status
+	again += p.call("POST", p.registration("tablet"), `{"pushToken":"bb22"}`).Status
 	if again != http.StatusOK+http.StatusCreated {
 		t.Error("of two phones, of which one has ended, not one was registered again")
 	}

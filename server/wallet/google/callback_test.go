@@ -115,7 +115,8 @@ func FuzzParseCallback(f *testing.F) {
 	f.Cleanup(stranger.Close)
 	f.Add(stranger.Sign(wallettest.GoogleEvent{ClassID: "1.a", ObjectID: "1.b", Type: "save"}))
 	f.Add([]byte(`{"protocolVersion":"ECv2SigningOnly","signedMessage":"{}","intermediateSigningKey":{"signatures":["",""]}}`))
-	f.Add([]byte(`{"protocolVersion":"ECv2SigningOnly","signedMessage":"{\"classId\":\"1.a\",\"objectId\":\"1.b\",\"eventType\":\"del\",\"nonce\":\"1\"}"}`))
+	f.Add([]byte(`{"protocolVersion":"ECv2SigningOnly","signedMessage":"` +
+		`{\"classId\":\"1.a\",\"objectId\":\"1.b\",\"eventType\":\"del\",\"nonce\":\"1\"}"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if e, err := verify(t, keys, body, time.Now()); err == nil {
 			t.Errorf("%+v was taken", e)
