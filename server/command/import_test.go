@@ -41,7 +41,8 @@ func TestImport(t *testing.T) {
 	f := importFile(t)
 	csv := f.write(
 		"members.csv",
-		`Reference ID;First Name;Last Name;Email;Phone;Birthday;Memo;stamps;claimed;Barcode;code_2;claimed_overflow;member_since;Last Visit;expires_at
+		"Reference ID;First Name;Last Name;Email;Phone;Birthday;Memo;stamps;claimed;Barcode;code_2;claimed_overflow;member_since;"+
+			`Last Visit;expires_at
 r1;Ada;Byron;ada@example.org;333 123 4567;1990-02-28;a note;7;5;036000291452;X 1;;2020-05-01;2026-11-01 23:30;2099-12-31
 r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 ;;;;;;;0;;Q-3;;;;;

@@ -25,8 +25,8 @@ var binaryDir string
 
 // binary returns the path of the binary, which the first call builds. Before that it reads the
 // folders of the sources: the cache of go test records the folders that a test opens and the sizes
-// and times of the files in them, but otherwise knows only the packages that this one imports. The folder
-// dist has no sources.
+// and times of the files in them, but otherwise knows only the packages that this one imports. It leaves
+// out the folder dist, which has no sources.
 var binary = sync.OnceValue(func() string {
 	err := filepath.WalkDir(absolute("."), func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() && (d.Name() == ".git" || path == absolute("dist")) {

@@ -122,7 +122,8 @@ func anonymous(t *testing.T, pid int) (n int64) {
 // memoryLimit is the memory of the smallest machine that the tests imitate.
 const memoryLimit = 64 << 20
 
-// smallMemory tells a program to take less. The number of processors bounds how many passwords it would hash at once.
+// smallMemory is the environment of a program that must take less than memoryLimit. GOMAXPROCS is large, since a program
+// hashes as many passwords at once as half of it.
 var smallMemory = []string{"GOMEMLIMIT=48MiB", "GOMAXPROCS=16"}
 
 // TestMemoryLimit loads a server that is told of a small limit while slow clients are connected. All requests must be answered

@@ -52,7 +52,7 @@ func TestDiskSlow(t *testing.T) {
 }
 
 // TestDiskReadOnly starts a server and a command on a file system that is read-only, and again when it is not.
-// TestDiskFailsForAWhile has one become read-only under a running server.
+// TestDiskFailsForAWhile covers a file system that becomes read-only while a server runs.
 func TestDiskReadOnly(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=16m"); err != nil {
@@ -151,8 +151,8 @@ func (s *nameServer) serve(t *testing.T, address string) {
 	}()
 }
 
-// TestNameServerFails has the name server of a machine fail, and then hang, while cards are issued. Cards must be issued,
-// targets be refused that cannot be looked up, and webhooks and mail arrive once the name server works again.
+// TestNameServerFails issues cards while the name server fails, and while it hangs. It checks that cards are issued, that a
+// target is refused if its host cannot be looked up, and that webhooks and mail arrive once the name server works again.
 func TestNameServerFails(t *testing.T) {
 	const address = "127.0.0.153"
 	names := &nameServer{}

@@ -104,14 +104,14 @@ func Flags(flags ...string) testcontainers.CustomizeRequestOption {
 	return testcontainers.WithCmdArgs(flags...)
 }
 
-// AllowHost has the server answer requests to a host too, such as the alias by which other
-// containers of its network reach it.
+// AllowHost makes the server also answer requests to a host, such as the alias that other
+// containers of its network use for it.
 func AllowHost(host string) testcontainers.CustomizeRequestOption {
 	return Flags("--allow-host", host)
 }
 
-// HostPorts lets webhooks reach programs on the machine of the tests, at http://host.testcontainers.internal
-// with one of the ports.
+// HostPorts permits webhooks to programs that listen on the ports of the machine of the tests. Their URLs begin with
+// http://host.testcontainers.internal and have one of the ports.
 func HostPorts(ports ...int) testcontainers.CustomizeRequestOption {
 	return func(req *testcontainers.GenericContainerRequest) error {
 		return errors.Join(
