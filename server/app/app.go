@@ -195,7 +195,7 @@ func (a *App) trackUnused(c net.Conn, state http.ConnState) {
 // that does not read it.
 func (a *App) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler:                      h,
+		Handler:                      readRest(h),
 		DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout:            min(headerTimeout, a.conf.ReadTimeout),
 		ReadTimeout:                  a.conf.ReadTimeout,
@@ -205,6 +205,23 @@ func (a *App) server(h http.Handler) *http.Server {
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: a.conf.WriteTimeout},
 		ErrorLog:                     log.New(io.Discard, "", 0),
 	}
+}
+
+// maxRest is how much is read of a body that the handler left unread, in bytes, as in net/http.
+const maxRest = 256 << 10
+
+// readRest returns a handler that reads what is left of the body of a request with "Connection:
+// close". net/http does so only for other requests, and closes this connection at once. A client
+// that still sends then sees a reset instead of the answer. MaxBytesReader makes net/http wait half
+// a second for a client that sends more.
+func readRest(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := r.Body
+		h.ServeHTTP(w, r)
+		if r.Close && r.Header.Get("Expect") == "" {
+			io.Copy(io.Discard, http.MaxBytesReader(w, body, maxRest))
+		}
+	})
 }
 
 // CheckTarget returns the function by which the guard checks the URL of a webhook
