@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// day goes through the half hours of a day, and does what is due in the night before.
+func (y *year) day(date time.Time) error {
+	zone := y.shop.zone()
+	at := func(hour, minute int) time.Time {
+		return time.Date(date.Year(), date.Month(), date.Day(), hour, minute, 0, 0, zone)
+	}
+	if err := y.advance(at(3, 0)); err != nil {
+		return err
+	}
+	if err := y.night(date); err != nil {
+		return err
+	}
+	y.cutOff()
+	for slot, visits := range y.planDay(date) {
+		if len(visits) == 0 {
+			continue
+		}
+		if err := y.advance(at(opening, 30*slot)); err != nil {
+			return err
+		}
+		y.together(visits)
+		if slot == slots/2 {
+			y.reconnect()
+		}
+	}
+	if err := y.advance(at(20, 0)); err != nil {
+		return err
+	}
+	y.reconnect()
+	return y.ctx.Err()
+}
+
+// together performs visits at once, but those of a member in turns.
+func (y *year) together(visits []visit) {
+	var wait sync.WaitGroup
+	for i := range clients {
+		wait.Go(func() {
+			for _, v := range visits {
+				if v.m.n%clients == i {
+					y.perform(v)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// cutOff takes the network from a till for a morning.
+func (y *year) cutOff() {
+	if y.rand.IntN(3) > 0 {
+		return
+	}
+	l := y.shop.locations[y.rand.IntN(len(y.shop.locations))]
+	l.tills[y.rand.IntN(len(l.tills))].isOffline = true
+	y.count("morning without a network")
+}
+
+// reconnect lets tills send what they kept.
+func (y *year) reconnect() {
+	for _, l := range y.shop.locations {
+		for _, t := range l.tills {
+			for _, s := range t.offline {
+				y.sendLate(t, s)
+			}
+			t.isOffline, t.offline = false, nil
+		}
+	}
+}
+
+// sendLate sends a stamp that a till kept, those of each second member twice.
+func (y *year) sendLate(t *till, s late) {
+	c := visitor{year: y, visit: visit{m: s.m, till: t}}
+	body := map[string]any{"count": s.count, "client_reference": s.reference, "occurred_at": s.at.Format(time.RFC3339)}
+	for again := range 1 + s.m.n%2 {
+		r, ok := y.ask(t.api, "POST", "/cards/"+s.m.card+"/stamps", body, refusals...)
+		if !ok || r.status != 201 {
+			y.count("late stamp refused: " + r.code())
+			return
+		}
+		if again == 0 {
+			c.record("stamp", r, nil, &s.at)
+		}
+	}
+}
+
+// night does what happens while the shop is closed.
+func (y *year) night(date time.Time) error {
+	if date.Day() == 1 && date.After(y.from) {
+		if err := y.askFigures(); err != nil {
+			return fmt.Errorf("figures: %w", err)
+		}
+	}
+	return nil
+}

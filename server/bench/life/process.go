@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// server is "punchcard dev" as a process, on a file that outlives it.
+type server struct {
+	binary, db, log string
+	addr            string // the same after each start
+	cmd             *exec.Cmd
+	stdin           io.Closer
+	ended           chan struct{}
+	err             error // of the process; valid after ended is closed
+	ready           ready
+
+	restarting sync.RWMutex // locked while the process is replaced
+}
+
+// ready is the line that dev prints when it serves.
+type ready struct {
+	Origin     string            `json:"origin"`
+	ShopID     string            `json:"shop_id"`
+	APIKey     string            `json:"api_key"`
+	MCPKey     string            `json:"mcp_key"`
+	ProgramIDs map[string]string `json:"program_ids"`
+}
+
+// newServer returns the server for a folder, not started. binary is empty for one that is built now.
+func newServer(binary, dir string) (*server, error) {
+	if binary == "" {
+		binary = filepath.Join(dir, "punchcard")
+		build := exec.Command("go", "build", "-o", binary, "punchcard")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if err := output(build); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	return &server{
+		binary: binary,
+		db:     filepath.Join(dir, "shop.db"),
+		log:    filepath.Join(dir, "server.log"),
+		addr:   l.Addr().String(),
+	}, nil
+}
+
+// start starts the process with its clock at a time, and returns when it serves.
+func (s *server) start(at time.Time) error {
+	s.cmd = exec.Command(s.binary, "dev", "--db", s.db, "--listen", s.addr, "--clock", at.Format(time.RFC3339), "--exit-with-stdin",
+		"--quiet", "--log-format", "json")
+	stderr, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer stderr.Close()
+	s.cmd.Stderr = stderr
+	stdin, err1 := s.cmd.StdinPipe()
+	stdout, err2 := s.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, s.cmd.Start()); err != nil {
+		return err
+	}
+	s.stdin, s.ended = stdin, make(chan struct{})
+	line, _ := bufio.NewReader(stdout).ReadBytes('\n') // a process that ends without a line fails below
+	go func() {
+		io.Copy(io.Discard, stdout)
+		s.err = s.cmd.Wait()
+		close(s.ended)
+	}()
+	if err := json.Unmarshal(line, &s.ready); err != nil {
+		return errors.Join(fmt.Errorf("dev is not ready, see %s: %w", s.log, err), s.stop())
+	}
+	return nil
+}
+
+// stop ends the process as a service manager does.
+func (s *server) stop() error {
+	s.stdin.Close()
+	<-s.ended
+	return s.err
+}
+
+// kill ends the process as a power cut does that loses nothing of the machine's cache, and starts it again.
+func (s *server) kill(at time.Time) error {
+	s.restarting.Lock()
+	defer s.restarting.Unlock()
+	s.cmd.Process.Signal(syscall.SIGKILL)
+	<-s.ended
+	return s.start(at)
+}
+
+// await waits while the process is replaced.
+func (s *server) await() {
+	s.restarting.RLock()
+	defer s.restarting.RUnlock()
+}
+
+// command runs a command of the binary on the file of the server, and returns its output.
+func (s *server) command(args ...string) ([]byte, error) {
+	cmd := exec.Command(s.binary, append(args, "--db", s.db)...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := output(cmd)
+	return out.Bytes(), err
+}
+
+// output runs a command, and puts what it says into the error.
+func output(cmd *exec.Cmd) error {
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w: %.2000s", strings.Join(cmd.Args, " "), err, bytes.TrimSpace(said.Bytes()))
+	}
+	return nil
+}

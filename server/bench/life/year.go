@@ -1,0 +1,189 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// clients is the number of clients that are busy at once.
+const clients = 16
+
+// maxFaults is how many faults end the year early.
+const maxFaults = 50
+
+// year is a simulated year.
+type year struct {
+	options
+	ctx         context.Context
+	http        *http.Client
+	server      *server
+	from, until time.Time
+	now         time.Time    // of the server's clock; changes while no client is busy
+	clock       atomic.Int64 // seconds of now, for receivers
+	rand        *rand.Rand
+
+	shop      *shop // whose tills, members and receivers are simulated
+	neighbour *shop // in the same file, which must see nothing of it
+	members   []*member
+	receivers []*receiver
+	phones    []*phone
+
+	answers *recorder
+	figures *recorder
+	erased  *recorder
+	counts  sync.Map // of what happened: string to *atomic.Int64
+	answer  atomic.Int64
+	killAt  []int64 // numbers of answers after which the server is killed, ascending
+
+	mu     sync.Mutex
+	faults []string
+}
+
+// newYear starts the server of a year that begins on the first of January.
+func newYear(ctx context.Context, o options) (*year, error) {
+	y := &year{
+		options: o,
+		ctx:     ctx,
+		http:    &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, CheckRedirect: stay, Timeout: time.Minute},
+		from:    time.Date(2025, 1, 1, 5, 0, 0, 0, time.UTC),
+		rand:    rand.New(rand.NewPCG(o.seed, 0)),
+	}
+	y.clock.Store(y.from.Unix())
+	y.now, y.until = y.from, y.from.AddDate(0, o.months, 0)
+	var err error
+	if y.server, err = newServer(o.binary, o.out); err != nil {
+		return nil, err
+	}
+	if err := y.server.start(y.now); err != nil {
+		return nil, err
+	}
+	for name, r := range map[string]**recorder{"answers": &y.answers, "figures": &y.figures, "erased": &y.erased} {
+		if *r, err = newRecorder(y.path(name + ".jsonl")); err != nil {
+			return nil, errors.Join(err, y.server.stop())
+		}
+	}
+	return y, nil
+}
+
+// time returns the time of the server's clock, also while the clock moves.
+func (y *year) time() time.Time { return time.Unix(y.clock.Load(), 0).UTC() }
+
+// stay makes a client return redirects as they are.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// close ends what is still running.
+func (y *year) close() error {
+	for _, r := range y.receivers {
+		r.close()
+	}
+	return errors.Join(y.answers.close(), y.figures.close(), y.erased.close(), y.server.stop())
+}
+
+// count notes that something happened.
+func (y *year) count(what string) {
+	n, _ := y.counts.LoadOrStore(what, new(atomic.Int64))
+	n.(*atomic.Int64).Add(1)
+}
+
+// fault notes an answer or a state that the contract does not allow.
+func (y *year) fault(format string, args ...any) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	text := y.now.Format(time.RFC3339) + " " + fmt.Sprintf(format, args...)
+	y.faults = append(y.faults, text)
+	log.Print(text)
+}
+
+// faulty returns the error of a year with faults.
+func (y *year) faulty() error {
+	return fmt.Errorf("%d answers that the contract does not allow", len(y.faults))
+}
+
+// answered counts an answer, and kills the server after some of them.
+func (y *year) answered() {
+	n := y.answer.Add(1)
+	if _, kill := slices.BinarySearch(y.killAt, n); !kill {
+		return
+	}
+	y.count("kill -9")
+	if err := y.server.kill(y.now); err != nil {
+		y.fault("the server does not start after a kill: %v", err)
+	}
+}
+
+// advance moves the server's clock to a later time.
+func (y *year) advance(at time.Time) error {
+	if !at.After(y.now) {
+		return nil
+	}
+	y.now = at.UTC()
+	y.clock.Store(at.Unix())
+	return y.need(y.control(), "POST", "/clock", map[string]any{"now": at}, nil)
+}
+
+// control is the control API of the fixture.
+func (y *year) control() face { return face{name: "control", base: "/dev"} }
+
+// report writes what happened.
+func (y *year) report(took time.Duration) error {
+	var lines []string
+	y.counts.Range(func(what, n any) bool {
+		lines = append(lines, fmt.Sprintf("%9d  %s", n.(*atomic.Int64).Load(), what))
+		return true
+	})
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a[11:], b[11:]) })
+	text := fmt.Sprintf("%s to %s, seed %d, %d answers, simulated in %s\n\n%s\n", y.from.Format(time.DateOnly), y.until.Format(time.DateOnly),
+		y.seed, y.answer.Load(), took.Round(time.Second), strings.Join(lines, "\n"))
+	fmt.Print(text)
+	return os.WriteFile(y.path("report.txt"), []byte(text), 0o600)
+}
+
+// recorder writes a file of JSON lines.
+type recorder struct {
+	mu   sync.Mutex
+	file *os.File
+	enc  *json.Encoder
+}
+
+func newRecorder(path string) (*recorder, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	return &recorder{file: f, enc: json.NewEncoder(f)}, nil
+}
+
+// write appends a line. An error of the disk comes again from close.
+func (r *recorder) write(v any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.enc.Encode(v)
+}
+
+func (r *recorder) close() error {
+	if r == nil {
+		return nil
+	}
+	return errors.Join(r.file.Sync(), r.file.Close())
+}
+
+// writeJSON writes a file of one JSON value.
+func (y *year) writeJSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(y.path(name), b, 0o600)
+}
