@@ -43,13 +43,16 @@ func (y *year) newMember() *member {
 		share -= shares[p.Type]
 	}
 	m.faceOfIssue = []string{"till", "till", "rest", "rest", "enrol"}[y.rand.IntN(5)]
-	if m.shop == y.shop {
+	if m.shop == y.shop && y.platforms < maxPhones {
 		switch y.rand.IntN(400) {
 		case 0:
 			m.platform = "apple"
 		case 1:
 			m.platform = "google"
 		}
+	}
+	if m.platform != "" {
+		y.platforms++
 	}
 	y.members = append(y.members, m)
 	return m
@@ -65,6 +68,9 @@ type visit struct {
 
 // slots is how many half hours a location is open.
 const slots = 24
+
+// maxPhones is how many phones the fixture may have.
+const maxPhones = 50
 
 // opening is the hour at which the shop opens, in its zone.
 const opening = 7

@@ -39,6 +39,7 @@ type year struct {
 	members   []*member
 	receivers []*receiver
 	phones    []*phone
+	platforms int // phones that are planned
 
 	answers *recorder
 	figures *recorder
