@@ -177,7 +177,7 @@ type cardSearch struct {
 	limit int
 
 	words    []string // of q
-	longest  string   // of words; name_words is walked by it
+	walked   string   // of words; name_words is walked by it
 	exact    []int64  // cards that q names
 	found    []int64
 	visits   int   // how many more cards may be visited
@@ -215,13 +215,7 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 	if digits := x.phoneEnd(text); digits != "" {
 		return x.walkContacts("phone_key", digits, from)
 	}
-	x.words = searchWords(text)
-	for _, w := range x.words {
-		if len(w) > len(x.longest) {
-			x.longest = w
-		}
-	}
-	if x.longest == "" {
+	if x.words = searchWords(text); len(x.words) == 0 {
 		return nil
 	}
 	return x.walkNames(from, word)

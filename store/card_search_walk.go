@@ -85,20 +85,30 @@ func (x *cardSearch) end(prefix string) string {
 // lastText is greater than the rest of any text: no text has such a character.
 const lastText = "\U0010ffff"
 
-// walkNames walks the cards that have a word which begins with the longest of the search: first the
+// walkNames walks the cards that have a word which begins with the rarest of the search: first the
 // newest cards, which name_words does not have yet, and then those of each part of name_words,
 // the newest part first. All of them are in the order of these words. from is the last card of the
-// page before, and place that of its word.
+// page before, and place that of its word, which tells by what word of the search that page walked.
 func (x *cardSearch) walkNames(from int64, place int) error {
 	indexed := x.number(indexedCards)
-	start := newWord{shop: x.shop, word: x.longest}
-	after, part := start, int64(math.MaxInt64)
-	if from != 0 {
+	candidates := distinctBeginnings(x.words)
+	after, part := newWord{shop: x.shop}, int64(math.MaxInt64)
+	if from == 0 {
+		x.walked = x.rarest(candidates)
+	} else {
 		words, word := nameWords(x.textOf(from, "holder_name")), place&^newestFlag
-		if word >= len(words) || !strings.HasPrefix(words[word], x.longest) {
+		if word >= len(words) {
 			return errCursor
 		}
-		after.card, after.word = from, words[word]
+		i := slices.IndexFunc(candidates, func(w string) bool { return strings.HasPrefix(words[word], w) })
+		if i < 0 {
+			return errCursor
+		}
+		x.walked, after.card, after.word = candidates[i], from, words[word]
+	}
+	start := newWord{shop: x.shop, word: x.walked}
+	if from == 0 {
+		after = start
 	}
 	switch {
 	case place&newestFlag == 0 && from != 0:
@@ -115,13 +125,40 @@ func (x *cardSearch) walkNames(from int64, place int) error {
 		}
 		err := x.walk("w.word, w.card_id, c.holder_name", `name_words w CROSS JOIN cards c ON c.id=w.card_id
 			WHERE w.part=? AND w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? AND w.card_id<=? ORDER BY w.word, w.card_id`,
-			part, x.shop, after.word, after.card, x.longest+lastText, indexed)
+			part, x.shop, after.word, after.card, x.walked+lastText, indexed)
 		if err != nil {
 			return err
 		}
 		part--
 	}
 	return nil
+}
+
+// distinctBeginnings returns the words, in order, of which none is the beginning of another. So no name has a word
+// that begins with two of them.
+func distinctBeginnings(words []string) (list []string) {
+	for i, w := range words {
+		if i+1 == len(words) || !strings.HasPrefix(words[i+1], w) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// rarest returns the word with which the fewest words of the newest part of name_words begin.
+func (x *cardSearch) rarest(words []string) (rarest string) {
+	fewest := int64(math.MaxInt64)
+	if len(words) == 1 {
+		return words[0]
+	}
+	for _, w := range words {
+		n := x.number(`SELECT count(*) FROM name_words WHERE part=(SELECT max(part) FROM name_words) AND shop_id=? AND word>=? AND word<?`,
+			x.shop, w, w+lastText)
+		if n < fewest {
+			rarest, fewest = w, n
+		}
+	}
+	return rarest
 }
 
 // visitNewest visits the cards that are newer than those of name_words, from a word on.
@@ -131,7 +168,7 @@ func (x *cardSearch) visitNewest(indexed int64, after newWord) {
 	for r := range x.each(names, x.shop, indexed) {
 		w := newWord{shop: x.shop, card: r.int(), name: r.str()}
 		for _, w.word = range nameWords(w.name) {
-			if strings.HasPrefix(w.word, x.longest) && w.compare(after) > 0 {
+			if strings.HasPrefix(w.word, x.walked) && w.compare(after) > 0 {
 				found = append(found, w)
 			}
 		}
@@ -201,5 +238,5 @@ func (x *cardSearch) matchName(word, name string) (place int, ok bool) {
 	begins := func(prefix string) int {
 		return slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, prefix) })
 	}
-	return place, begins(x.longest) == place && !slices.ContainsFunc(x.words, func(w string) bool { return begins(w) < 0 })
+	return place, begins(x.walked) == place && !slices.ContainsFunc(x.words, func(w string) bool { return begins(w) < 0 })
 }
