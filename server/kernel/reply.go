@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"context"
+	"errors"
 	"math"
 	"net/http"
 	"net/url"
@@ -99,10 +101,16 @@ func (k *Kernel) AnswerError(w http.ResponseWriter, err error) { k.sendError(w, 
 func (k *Kernel) Report(w http.ResponseWriter, err error) *Error {
 	id := k.RequestID(w)
 	e := AsError(err, StatusOf)
-	if _, chosen := err.(*Error); e.isFault() && !chosen {
+	if _, chosen := err.(*Error); e.isFault() && !chosen && !clientLeft(err) {
 		k.conf.Log.Error("request failed", "request_id", id, "error", err)
 	}
 	return e
+}
+
+// clientLeft reports whether a request failed since its client left, which is no fault. A face calls an operation
+// again after store.ErrEpoch as long as the client is there.
+func clientLeft(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, store.ErrEpoch)
 }
 
 // Send answers a request that no [Route] handles with JSON.

@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -166,7 +165,7 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Para
 	}
 	if err != nil {
 		e := AsError(err, g.Status)
-		if e.isFault() && !errors.Is(err, context.Canceled) { // a client that left is no fault
+		if e.isFault() && !clientLeft(err) {
 			k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "route", rt.Path, "error", err)
 		}
 		k.sendError(w, e)
