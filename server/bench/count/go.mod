@@ -1,0 +1,3 @@
+module punchcard-count
+
+go 1.26.0

@@ -1,0 +1,418 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const pageKind = "figures of pages"
+
+// checkPage compares the figures of a page with what was counted.
+func (f *figures) checkPage(text string) {
+	if f.path == "/dashboard/statistics/money.csv" {
+		f.checkMoneyTable(text)
+		return
+	}
+	p := parsePage(text)
+	before := f.r.counted[pageKind]
+	switch {
+	case f.path == "/dashboard":
+		f.checkToday(p)
+	case f.path == "/dashboard/report":
+		f.checkReport(p)
+	case f.path == "/dashboard/statistics":
+		f.checkStatistics(p)
+	case f.path == "/dashboard/statistics/types":
+		f.checkTypes(p)
+	case f.path == "/dashboard/statistics/money":
+		f.checkMoney(p)
+	case strings.HasPrefix(f.path, "/dashboard/program/") && strings.HasSuffix(f.path, "/statistics"):
+		f.checkProgram(p, strings.Split(f.path, "/")[3])
+	default:
+		f.r.note("no count of %s", f.What)
+		return
+	}
+	if f.r.counted[pageKind] == before {
+		f.r.differ(pageKind, "%s: there are no figures on it", f.where(""))
+	}
+}
+
+func (f *figures) where(what string) string {
+	return strings.TrimSpace(f.Path + " at " + f.At.Format(stamp) + " " + what)
+}
+
+// same compares a number of a page.
+func (f *figures) same(what, said string, counted int64) {
+	n, ok := number(said)
+	f.r.count(pageKind, 1)
+	if !ok || n != counted {
+		f.r.differ(pageKind, "%s: said %q, counted %d", f.where(what), said, counted)
+	}
+}
+
+// sameRatio compares a rounded number, or a dash for one over nothing. factor is 100 for a percentage.
+func (f *figures) sameRatio(what, said string, counted any, factor float64, digits int) {
+	want := "–"
+	if x, ok := counted.(float64); ok {
+		want = strconv.FormatFloat(factor*x, 'f', digits, 64)
+	}
+	equal(f.r, pageKind, f.where(what), strings.TrimSuffix(strings.ReplaceAll(said, ",", ""), "%"), want)
+}
+
+// counted is a figure that a tile shows beside an earlier one.
+type counted struct {
+	label       string
+	now, before int64
+}
+
+// checkTiles compares the tiles that have one of the labels. A shop without prepaid cards has no tiles
+// of money.
+func (f *figures) checkTiles(tiles []tile, want []counted) {
+	for _, w := range want {
+		found := false
+		for _, t := range tiles {
+			if t.label != w.label {
+				continue
+			}
+			found = true
+			f.same(t.label, t.value, w.now)
+			if note, ok := strings.CutPrefix(t.note, "vs. "); ok {
+				note, _, _ = strings.Cut(note, " a week")
+				f.same(t.label+" before", note, w.before)
+			}
+			if t.change != "" {
+				change := fmt.Sprintf("%+.0f%%", 100*float64(w.now-w.before)/math.Max(1, float64(w.before)))
+				if w.now == w.before {
+					change = "±0%"
+				}
+				equal(f.r, pageKind, f.where(t.label+" change"), strings.ReplaceAll(strings.ReplaceAll(t.change, "−", "-"), ",", ""), change)
+			}
+		}
+		if !found && (w.now != 0 || w.before != 0) {
+			f.r.differ(pageKind, "%s: no tile, counted %d and %d", f.where(w.label), w.now, w.before)
+		}
+	}
+}
+
+// figuresOf returns the figures of a period, which is compared with another.
+func figuresOf(now, before daySums) []counted {
+	return []counted{
+		{"Stamps", now.stamps, before.stamps}, {"New cards", now.cards, before.cards}, {"Redemptions", now.redemptions, before.redemptions},
+		{"Topped up", now.toppedUp, before.toppedUp}, {"Spent from cards", now.spent, before.spent},
+	}
+}
+
+func (f *figures) checkToday(p page) {
+	now := f.At.In(f.zone)
+	week := now.AddDate(0, 0, -7)
+	f.checkTiles(p.tiles, figuresOf(f.between(startOfDay(f.today, f.zone), now), f.between(startOfDay(dayOf(week), f.zone), week)))
+}
+
+// period returns the days that the filter of the statistics asks for, and those of the second period.
+func (f *figures) period() (from, to, before int, second bool) {
+	days, err := strconv.Atoi(f.q.Get("period"))
+	if f.q.Get("period") == "" {
+		days, err = 30, nil
+	}
+	from, to = f.today-days+1, f.today
+	if err != nil {
+		to = f.today
+		if d, err := parseDate(f.q.Get("to")); err == nil {
+			to = d
+		}
+		from = to - 29
+		if d, err := parseDate(f.q.Get("from")); err == nil {
+			from = d
+		}
+	}
+	switch f.q.Get("compare") {
+	case "none":
+		return from, to, 0, false
+	case "year":
+		return from, to, dayOf(time.Unix(int64(from)*86400, 0).UTC().AddDate(-1, 0, 0)), true
+	case "custom":
+		d, err := parseDate(f.q.Get("compare_from"))
+		return from, to, d, err == nil
+	}
+	return from, to, from - (to - from + 1), true
+}
+
+// weeksFrom is the number of days from which on a chart shows weeks.
+const weeksFrom = 63
+
+// checkDays compares the table of a chart by day, or by week. second is nil without a second period.
+func (f *figures) checkDays(p page, id string, first, second []daySums, of func(daySums) int64) {
+	rows := p.tables[id]
+	if rows == nil {
+		return
+	}
+	every := 1
+	if second != nil || strings.HasPrefix(id, "day-") {
+		if len(first) >= weeksFrom {
+			every = 7
+		}
+	}
+	group := func(days []daySums) (list []int64) {
+		for i, d := range days {
+			if i%every == 0 {
+				list = append(list, 0)
+			}
+			list[len(list)-1] += of(d)
+		}
+		return list
+	}
+	now, before := group(first), group(second)
+	if len(rows)-1 != len(now) {
+		f.r.differ(pageKind, "%s: %d rows, counted %d", f.where(id), len(rows)-1, len(now))
+		return
+	}
+	for i, n := range now {
+		row := rows[i+1]
+		f.same(id+" "+row[0], row[1], n)
+		if second != nil && len(row) > 2 {
+			f.same(id+" "+row[0]+" before", row[2], before[i])
+		}
+	}
+}
+
+func (f *figures) checkStatistics(p page) {
+	program := f.q.Get("program_id")
+	from, to, earlier, compared := f.period()
+	first := f.of(program, nil, from, to)
+	var second []daySums
+	var now, before daySums
+	for _, d := range first {
+		now.add(&d)
+	}
+	if compared {
+		second = f.of(program, nil, earlier, earlier+to-from)
+		for _, d := range second {
+			before.add(&d)
+		}
+	}
+	f.checkTiles(p.tiles, append(figuresOf(now, before), counted{"Actions at the till", now.activity, before.activity}))
+	for id, of := range map[string]func(daySums) int64{
+		"day-stamps":      func(d daySums) int64 { return d.stamps },
+		"day-cards":       func(d daySums) int64 { return d.cards },
+		"day-redemptions": func(d daySums) int64 { return d.redemptions },
+		"day-topped-up":   func(d daySums) int64 { return d.toppedUp },
+		"day-spent":       func(d daySums) int64 { return d.spent },
+	} {
+		f.checkDays(p, id, first, second, of)
+	}
+	f.checkPlaces(p, "locations", f.locations(program, from, to))
+	f.checkHours(p, program)
+	f.checkYear(p, program)
+}
+
+// checkPlaces compares a table by location: the six largest, or five and the others together.
+func (f *figures) checkPlaces(p page, id string, at map[string]int64) {
+	byName, all, said := map[string]int64{}, int64(0), int64(0)
+	for l, n := range at {
+		byName[f.p.locations[l].Name] += n
+		all += n
+	}
+	rows := p.tables[id]
+	if len(rows) == 0 {
+		if all != 0 {
+			f.r.differ(pageKind, "%s: no table, counted %d", f.where(id), all)
+		}
+		return
+	}
+	for _, row := range rows[1:] {
+		n, _ := number(row[1])
+		said += n
+		if counted, known := byName[row[0]]; known && len(at) == len(byName) {
+			f.same(id+" "+row[0], row[1], counted)
+		}
+	}
+	equal(f.r, pageKind, f.where(id), said, all)
+}
+
+// checkHours compares the table of stamps by hour and weekday, which begins with Monday.
+func (f *figures) checkHours(p page, program string) {
+	rows := p.tables["hours"]
+	if rows == nil {
+		return
+	}
+	hours := f.hoursOf(program)
+	for h := 0; h < 24 && len(rows) == 25; h++ {
+		for d := range 7 {
+			f.same(fmt.Sprintf("hours %d %d", d, h), rows[h+1][d+1], hours[(d+1)%7][h])
+		}
+	}
+}
+
+// checkYear compares the table of the last 365 days: a column for each month, a row for each day of it.
+func (f *figures) checkYear(p page, program string) {
+	rows := p.tables["year"]
+	days := f.of(program, nil, f.today-364, f.today)
+	column, month := 0, time.Month(0)
+	for i, d := range days {
+		at := time.Unix(int64(f.today-364+i)*86400, 0).UTC()
+		if at.Month() != month {
+			column, month = column+1, at.Month()
+		}
+		if at.Day() >= len(rows) || column >= len(rows[at.Day()]) {
+			f.r.differ(pageKind, "%s: no cell", f.where("year "+at.Format(time.DateOnly)))
+			return
+		}
+		f.same("year "+at.Format(time.DateOnly), rows[at.Day()][column], d.activity)
+	}
+}
+
+func (f *figures) checkProgram(p page, id string) {
+	t := f.totals[id]
+	if t == nil {
+		f.r.differ(pageKind, "%s: the export has no such program", f.where(""))
+		return
+	}
+	if len(p.tiles) > 0 {
+		f.same("active cards", p.tiles[0].value, t.active)
+	}
+	from := f.today - 89
+	days := f.of(id, nil, from, f.today)
+	f.checkDays(p, "cards", days, nil, func(d daySums) int64 { return d.cards })
+	f.checkPlaces(p, "cards-location", t.cardsAt)
+	if rows := p.tables["platforms"]; len(rows) == 3 {
+		f.same("iPhone", rows[1][1], t.apple)
+		f.same("Android", rows[2][1], t.google)
+	}
+	if !f.p.programs[id].collectsStamps() {
+		f.checkDays(p, "activity", days, nil, func(d daySums) int64 { return d.activity })
+		return
+	}
+	if len(p.tiles) == 5 {
+		f.same("stamps", p.tiles[1].value, t.stamps)
+		f.same("prizes redeemed", p.tiles[2].value, t.redemptions)
+		f.sameRatio("completion", p.tiles[3].value, ratio(float64(t.completed), float64(t.completed+t.open)), 100, 0)
+		f.sameRatio("days between stamps", p.tiles[4].value, ratio(t.span.Hours()/24, float64(t.gaps)), 1, 1)
+	}
+	f.checkDays(p, "stamps", days, nil, func(d daySums) int64 { return d.stamps })
+	f.checkPlaces(p, "stamps-location", t.stampsAt)
+	f.checkHours(p, id)
+}
+
+// checkTypes compares the page by type of card. It has a part for each type of which there are active cards.
+func (f *figures) checkTypes(p page) {
+	var shown []string
+	total := int64(0)
+	for _, t := range types {
+		if n := f.activeOf(t); n > 0 {
+			shown, total = append(shown, t), total+n
+		}
+	}
+	summary := f.summary()
+	for i, n := range []int64{total, f.activePrograms(), f.openLocations(), summary["activity_30d"].(int64), summary["new_cards_30d"].(int64)} {
+		if i < len(p.facts) {
+			f.same(fmt.Sprintf("fact %d", i), p.facts[i], n)
+		}
+	}
+	equal(f.r, pageKind, f.where("types"), len(p.parts), len(shown))
+	for i, t := range shown {
+		if rows := p.tables["types"]; i+1 < len(rows) {
+			f.same(t, rows[i+1][1], f.activeOf(t))
+		}
+		if i >= len(p.parts) {
+			break
+		}
+		k := f.cardStats(t)["kpis"].(object)
+		n := 0
+		for _, name := range []string{"active_cards", "stamps_awarded", "prizes_redeemed", "completion_rate", "uses", "entries", "balance_cents",
+			"topped_up_cents", "spent_cents"} {
+			v, has := k[name]
+			if !has || n >= len(p.parts[i].tiles) {
+				continue
+			}
+			said := p.parts[i].tiles[n].value
+			n++
+			if name == "completion_rate" {
+				f.sameRatio(t+" "+name, said, v, 100, 0)
+			} else {
+				f.same(t+" "+name, said, v.(int64))
+			}
+		}
+		days := f.of("", func(g *program) bool { return g.Type == t }, f.today-89, f.today)
+		f.checkDays(p, "type-"+t, days, nil, func(d daySums) int64 { return d.activity })
+	}
+}
+
+// checkMoney compares the page of the money of a month.
+func (f *figures) checkMoney(p page) {
+	b, err := f.moneyOf(f.q.Get("month"))
+	if err != nil {
+		f.r.differ(pageKind, "%s: %v", f.where(""), err)
+		return
+	}
+	columns := func(what string, said []string, m moneySums) {
+		for i, n := range m.columns() {
+			if i < len(said) {
+				f.same(fmt.Sprintf("%s column %d", what, i), said[i], n)
+			}
+		}
+	}
+	if len(p.tiles) == 0 {
+		equal(f.r, pageKind, f.where("money on cards"), moneySums{}, sum(b.total))
+		return
+	}
+	var said []string
+	for _, t := range p.tiles {
+		said = append(said, t.value)
+	}
+	columns("total", said, sum(b.total))
+	if rows := p.tables["By day"]; len(rows) > 0 {
+		equal(f.r, pageKind, f.where("days"), len(rows)-1, b.days)
+		for i, row := range rows[1:] {
+			columns(row[0], row[1:], sum(b.at[i]))
+		}
+	}
+	byName := map[string]moneySums{}
+	for l, m := range b.total {
+		name := "At no location"
+		if l != "" {
+			name = f.p.locations[l].Name
+		}
+		s := byName[name]
+		s.add(m)
+		byName[name] = s
+	}
+	if rows := p.tables["By location"]; len(rows) > 0 {
+		for _, row := range rows[1:] {
+			columns(row[0], row[1:], byName[row[0]])
+		}
+	}
+}
+
+// checkMoneyTable compares the table of the money of a month, which has each day by location.
+func (f *figures) checkMoneyTable(text string) {
+	b, err := f.moneyOf(f.q.Get("month"))
+	rows, bad := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || bad != nil || len(rows) == 0 {
+		f.r.differ(pageKind, "%s: %v %v", f.where(""), err, bad)
+		return
+	}
+	shown := 0
+	for _, row := range rows[1:] {
+		if len(row) != 11 {
+			f.r.differ(pageKind, "%s: a row of %d cells", f.where(""), len(row))
+			return
+		}
+		day, _ := parseDate(row[0])
+		m := b.at[day-b.first][row[2]]
+		if row[1] == "shop" {
+			m, shown = sum(b.at[day-b.first]), shown+1
+		}
+		for i, n := range m.columns() {
+			said, err := f.p.parse(row[4+i])
+			if err != nil {
+				said = math.MinInt64
+			}
+			equal(f.r, "figures of the money table", f.where(row[0]+" "+row[1]+" "+row[2]+" "+rows[0][4+i]), said, n)
+		}
+	}
+	equal(f.r, "figures of the money table", f.where("days"), shown, b.days)
+}
