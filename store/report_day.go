@@ -78,7 +78,7 @@ type NamedReport struct {
 
 // PrepaidReport is the money on prepaid cards.
 type PrepaidReport struct {
-	SoldCents        int64 `json:"sold_cents" doc:"Top-ups, and what new cards begin with, without those that were archived on the same day."`
+	SoldCents        int64 `json:"sold_cents" doc:"Top-ups, and what new cards begin with, but for imported ones and those that were archived on the same day."`
 	SpentCents       int64 `json:"spent_cents"`
 	OutstandingCents int64 `json:"outstanding_cents" doc:"On all cards of the shop, now."`
 }
@@ -246,7 +246,7 @@ func (v *View) reportCards(d *DayReport, shop, location int64) {
 	min := v.firstKeyFrom("cards", d.From)
 	after := v.firstKeyFrom("cards", d.To)
 	begin := int64(0)
-	v.one(into(&d.NewCards, &begin), `SELECT count(*), ifnull(sum(CASE WHEN archived_at<?6 THEN 0 ELSE initial_value END), 0)
+	v.one(into(&d.NewCards, &begin), `SELECT count(*), ifnull(sum(iif(archived_at<?6 OR source='import', 0, initial_value)), 0)
 		FROM (SELECT shop_id, root_id, initial_value, archived_at, first_location_id, source FROM cards WHERE id>=?1
 		AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')`,
 		min, after, maxDayRows, shop, location, d.To)
