@@ -99,7 +99,7 @@ type card struct {
 	activatedAt    Null[Time]
 	generation     int64 // of the chain's code; set by readChain
 	cycle          int64
-	neverPresented bool // never presented, and not issued at a counter
+	neverPresented bool // of the root: its chain was never presented, and not issued at a counter
 	lastStamp      Null[Time]
 	shortCode      Null[string] // of the chain, on its root; set by readChain
 	lastSeen       int64        // last_seen_day of the chain, on its root; set by readChain

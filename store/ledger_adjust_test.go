@@ -62,7 +62,11 @@ func TestAdjustmentIsNoPresentation(t *testing.T) {
 	k.settings(program, ProgramSettings{MinSpendCents: null[int64]()})
 	k.ok(k.stamp(card, 1))
 	k.expect(a.Card.ID, StatusActive, 4)
-	k.selects(1, "SELECT count(*) FROM cards WHERE first_location_id IS NOT NULL")
+	k.selects(1, "SELECT count(*) FROM cards WHERE root_id IS NULL AND first_location_id IS NOT NULL")
+	stats = view(k.fixture, func(v *View) (ProgramStats, error) { return v.ProgramStats(k.a, program) })
+	if at := *stats.CardsByLocation; len(at) != 1 || at[0].LocationID != k.location || at[0].Count != 1 {
+		t.Errorf("the cards by location are %+v, of a card whose overflow was presented", at)
+	}
 }
 
 // TestAdjustmentTakesTheNewest checks which stamps are taken, and that these neither expire nor are

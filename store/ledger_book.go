@@ -81,11 +81,11 @@ func (tx *Tx) countEntry(chain *cardChain, c *card, e entry, before int64) {
 		c.lastStamp = Some(tx.Now)
 	}
 	t.completed, t.open = tx.countProgress(chain, c, e, before)
-	if c.neverPresented && e.isPresentation() {
-		if !c.child {
-			tx.countLocation(chain.program.key, chain.Location)
-		}
-		c.neverPresented = false
+	// The row may be of an overflow card, as after an import of more stamps than a card holds.
+	if first := chain.first; first.neverPresented && e.isPresentation() {
+		tx.countLocation(chain.program.key, chain.Location)
+		tx.exec("UPDATE cards SET first_location_id=? WHERE id=?", chain.Location, first.key)
+		first.neverPresented = false
 	}
 	tx.counts.addTotals(chain.program.key, t)
 }

@@ -224,7 +224,7 @@ func (tx *Tx) addOverflowCard(chain *cardChain, parent *card) *card {
 		tx.nextKey("cards"), parent.root, tx.Now, parent.key)
 	tx.countNewCard()
 	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt,
-		lockedAt: parent.lockedAt, neverPresented: true}
+		lockedAt: parent.lockedAt}
 	c.ID, c.StampsCount, c.CreatedAt = tx.ID(KindCard, key), 0, tx.Now
 	chain.instances = append(chain.instances, c)
 	tx.counts.addTotals(c.program, totals{active: oneIf(c.Status == StatusActive)}) // an adjustment leaves the status alone

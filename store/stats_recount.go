@@ -13,9 +13,9 @@ const countedRow = "reversed_at IS NULL AND type NOT IN " + unpresented
 const openCycle = "NOT EXISTS (SELECT 1 FROM cycles WHERE card_id=k.id AND cycle=k.cycle)"
 
 // firstAccepted gives the location of the first accepted presentation of a row of
-// cards.
-const firstAccepted = `(SELECT location_id FROM transactions WHERE card_id=cards.id AND type NOT IN ` + unpresented + ` ORDER BY id
-	LIMIT 1)`
+// cards, or of the cards that it overflowed into.
+const firstAccepted = `(SELECT location_id FROM transactions WHERE id=(SELECT min((SELECT id FROM transactions WHERE card_id=k.id
+	AND type NOT IN ` + unpresented + ` ORDER BY id LIMIT 1)) FROM cards k WHERE k.id=cards.id OR k.root_id=cards.id))`
 
 // presentedElsewhere is the condition on a row of cards that its first_location_id
 // is not the one of its ledger. Cards of a counter have the location of their issue,
