@@ -250,7 +250,14 @@ func (f *figures) heatmap() object {
 	if d, err := parseDate(f.q.Get("from")); err == nil {
 		from = d
 	}
-	days := f.of(f.q.Get("program_id"), nil, from, to)
+	days := make([]daySums, max(0, to-from+1))
+	program := f.q.Get("program_id")
+	for k, d := range f.days {
+		if k.day >= from && k.day <= to && (program == "" || k.program == program) &&
+			(len(f.Locations) == 0 || slices.Contains(f.Locations, k.location)) {
+			days[k.day-from].add(d)
+		}
+	}
 	return object{"from": date(from), "to": date(to), "days": perDay(days, from, "count", func(d daySums) int64 { return d.activity })}
 }
 

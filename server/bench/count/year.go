@@ -117,6 +117,8 @@ type figure struct {
 	What string          `json:"what"`
 	Path string          `json:"path"`
 	Body json.RawMessage `json:"body"`
+	// Locations are those of a key that is restricted to them. May be absent.
+	Locations []string `json:"locations"`
 }
 
 // screen is what a phone or an open page shows of a card.
