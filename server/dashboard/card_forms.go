@@ -156,10 +156,16 @@ func showAdjust(v *visit, c store.CardDetail, f *web.Form) error {
 	return v.render("card_adjust", p)
 }
 
-// adjustFields turns the amount that a person typed into cents.
+// adjustFields turns the amount that a person typed into cents. The sign may be a hyphen or a minus.
 func adjustFields(v *visit, form url.Values) url.Values {
 	if form.Has("amount_cents") {
-		form.Set("amount_cents", amountField(v, form.Get("amount_cents")))
+		amount := strings.Replace(strings.TrimSpace(form.Get("amount_cents")), "−", "-", 1)
+		taken, negative := strings.CutPrefix(amount, "-")
+		amount = amountField(v, taken)
+		if negative {
+			amount = "-" + amount
+		}
+		form.Set("amount_cents", amount)
 	}
 	return form
 }

@@ -260,8 +260,12 @@ func TestAdjustCard(t *testing.T) {
 	manager.fill("/dashboard/card/"+gift+"/adjust", "amount_cents", "12,50", "reason", "Goodwill", "location_id", s.LocationIDs[1]).
 		next().
 		has("Adjustment", "+€12.50")
+	form = manager.open("/dashboard/card/"+gift+"/adjust", "reason", "Goodwill", "location_id", s.LocationIDs[1])
+	form.set("amount_cents", "--1").send().want(400).problem("amount_cents", "such as 3.50")
+	form = form.set("amount_cents", "-17,51").send().want(422).has("There is not enough money on the card for this.").form()
+	form.set("amount_cents", "−2.50").send().next().has("−€2.50", "€15.00")
 	manager.get("/dashboard").has("Adjustment")
-	manager.get("/dashboard/report").has("Adjustment", "4 stamps · €12.50")
+	manager.get("/dashboard/report").has("Adjustment", "4 stamps · €10.00")
 	s.as("viewer").get(at).has("Adjustment").lacks("Goodwill")
 }
 
