@@ -26,7 +26,9 @@ func (y *year) day(date time.Time) error {
 		if err := y.advance(at(opening, 30*slot)); err != nil {
 			return err
 		}
+		y.planKills(len(visits))
 		y.together(visits)
+		y.afterKills(visits)
 		if slot == slots/2 {
 			y.reconnect()
 		}

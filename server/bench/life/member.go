@@ -17,6 +17,8 @@ type member struct {
 	first       string // id of the first instance
 	gone        bool   // erased, or archived
 	cents       int64  // balance according to the last answer
+	phone       *phone // nil if none has the card
+	last        *lastAnswer
 }
 
 var firstNames = []string{"Ada", "Bruno", "Chiara", "Dario", "Elena", "Fabio", "Giulia", "Hugo", "Irene", "Jonas", "Katia", "Luca"}

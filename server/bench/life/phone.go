@@ -4,9 +4,8 @@ import "sync"
 
 // phone is a phone of the fixture that has the pass of a card.
 type phone struct {
-	m    *member
-	ID   string
-	lost bool // the process ended that had the phone
+	ID    string
+	start int64 // number of the start of the process that has the phone
 }
 
 // shown is a line of phones.jsonl: what the pass of a card on a phone shows at the end.
@@ -17,18 +16,21 @@ type shown struct {
 	Shows    map[string]string `json:"shows"`
 }
 
-// addPhone puts the card of a member on a phone.
+// addPhone puts the card of a member on a phone, unless it is on one that the server's process has.
 func (y *year) addPhone(m *member) {
-	p := &phone{m: m}
+	p := &phone{start: y.server.starts.Load()}
+	if m.phone != nil && m.phone.start == p.start {
+		return
+	}
 	body := map[string]any{"card_id": m.first, "platform": m.platform}
 	if err := y.need(y.control(), "POST", "/wallet/phones", body, p); err != nil {
 		y.fault("%v", err)
 		return
 	}
-	y.count("card on a phone: " + m.platform)
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.phones = append(y.phones, p)
+	if m.phone == nil {
+		y.count("card on a phone: " + m.platform)
+	}
+	m.phone = p
 }
 
 // readPhones writes what all phones show.
@@ -40,8 +42,10 @@ func (y *year) readPhones() error {
 	var wait sync.WaitGroup
 	for i := range clients {
 		wait.Go(func() {
-			for n := i; n < len(y.phones); n += clients {
-				y.readPhone(y.phones[n], file)
+			for _, m := range y.members {
+				if m.n%clients == i && m.phone != nil {
+					y.readPhone(m, file)
+				}
 			}
 		})
 	}
@@ -49,8 +53,15 @@ func (y *year) readPhones() error {
 	return file.close()
 }
 
-// readPhone writes what a phone shows.
-func (y *year) readPhone(p *phone, file *recorder) {
+// readPhone writes what the phone of a member shows. That of a process that was killed is put on a new phone first, unless the card
+// is gone.
+func (y *year) readPhone(m *member, file *recorder) {
+	if !m.gone {
+		y.addPhone(m)
+	} else if m.phone.start != y.server.starts.Load() {
+		return
+	}
+	p := m.phone
 	var state struct {
 		Passes []struct {
 			Voided bool
@@ -61,7 +72,7 @@ func (y *year) readPhone(p *phone, file *recorder) {
 		y.fault("%v", err)
 		return
 	}
-	s := shown{p.m.first, p.m.platform, len(state.Passes) == 0, map[string]string{}}
+	s := shown{m.first, m.platform, len(state.Passes) == 0, map[string]string{}}
 	for _, pass := range state.Passes {
 		s.Gone = s.Gone || pass.Voided
 		for _, f := range pass.Fields {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -24,8 +25,9 @@ type server struct {
 	cmd             *exec.Cmd
 	stdin           io.Closer
 	ended           chan struct{}
-	err             error // of the process; valid after ended is closed
-	ready           ready
+	err             error        // of the process; valid after ended is closed
+	ready           ready        // of the first start, which the file determines
+	starts          atomic.Int64 // of the process
 
 	restarting sync.RWMutex // locked while the process is replaced
 }
@@ -84,11 +86,19 @@ func (s *server) start(at time.Time) error {
 		s.err = s.cmd.Wait()
 		close(s.ended)
 	}()
-	if err := json.Unmarshal(line, &s.ready); err != nil {
+	s.starts.Add(1)
+	into := &s.ready
+	if s.starts.Load() > 1 { // clients read it
+		into = new(ready)
+	}
+	if err := json.Unmarshal(line, into); err != nil {
 		return errors.Join(fmt.Errorf("dev is not ready, see %s: %w", s.log, err), s.stop())
 	}
 	return nil
 }
+
+// origin returns the beginning of all URLs of the server.
+func (s *server) origin() string { return "http://" + s.addr }
 
 // stop ends the process as a service manager does.
 func (s *server) stop() error {

@@ -43,13 +43,17 @@ type done struct {
 	OccurredAt *time.Time `json:"occurred_at"`
 }
 
+// tillCard is a card in the answer to a till.
+type tillCard struct {
+	ID           string
+	StampsCount  int64  `json:"stamps_count"`
+	CurrentValue *int64 `json:"current_value"`
+}
+
 // stamped is the answer to a write at a till.
 type stamped struct {
-	Transaction *row
-	Card        struct {
-		ID           string
-		CurrentValue *int64 `json:"current_value"`
-	}
+	Transaction         *row
+	Card                tillCard
 	OverflowTransaction *row `json:"overflow_transaction"`
 	OverflowCard        *struct{ ID string }
 }
@@ -72,8 +76,12 @@ type visitor struct {
 // perform makes the requests of a visit.
 func (y *year) perform(v visit) {
 	c := visitor{y, v, rand.New(rand.NewPCG(v.seed, y.seed))}
-	if c.m.card == "" && !c.issue() {
-		return
+	if c.m.card == "" {
+		if !c.issue() {
+			return
+		}
+	} else if c.m.phone != nil {
+		c.addPhone(c.m) // again, if the process was killed that had it
 	}
 	switch c.m.program.Type {
 	case "standard", "private":
@@ -105,12 +113,21 @@ func (c *visitor) issue() bool {
 		f.name = "enrol"
 		f = f.with("Idempotency-Key", c.reference())
 	}
-	r, ok := c.ask(f, "POST", path, body, "201")
+	want := []string{"201"}
+	if f.name == "enrol" { // it has no key by which the server knows a repetition, but the reference can have one card only
+		want = append(want, "409 conflict")
+	}
+	r, ok := c.ask(f, "POST", path, body, want...)
 	if !ok {
 		return false
 	}
 	var made issued
-	if err := r.decode(&made); err != nil {
+	err := r.decode(&made)
+	if r.status == 409 {
+		c.count("card found that was issued without an answer")
+		made, err = c.findCard(m)
+	}
+	if err != nil {
 		c.fault("issue: %v", err)
 		return false
 	}
@@ -121,6 +138,18 @@ func (c *visitor) issue() bool {
 		c.addPhone(m)
 	}
 	return true
+}
+
+// findCard returns the card of a member that was issued by a request whose answer was lost.
+func (y *year) findCard(m *member) (issued, error) {
+	var found struct{ Data []issued }
+	if err := y.need(m.shop.api, "GET", fmt.Sprint("/cards?external_ref=m-", m.n), nil, &found); err != nil {
+		return issued{}, err
+	}
+	if len(found.Data) != 1 {
+		return issued{}, fmt.Errorf("m-%d has %d cards", m.n, len(found.Data))
+	}
+	return found.Data[0], nil
 }
 
 // refusals of a till that depend on the state of a card or shop.
@@ -205,6 +234,7 @@ func (c *visitor) record(kind string, r reply, reverses *string, occurred *time.
 		c.fault("%s: %v: %s", kind, err, r.body)
 		return ""
 	}
+	c.m.last = &lastAnswer{c.now, c.till, a.Transaction.ID, a.Card.ID, a.Card.StampsCount, a.Card.CurrentValue}
 	line := done{At: c.now, Shop: c.m.shop.ID, Face: "till", Kind: kind, Card: a.Card.ID, Rows: []row{*a.Transaction}, Reverses: reverses,
 		Till: &c.till.name, OccurredAt: occurred}
 	if a.Card.CurrentValue != nil {
@@ -212,6 +242,7 @@ func (c *visitor) record(kind string, r reply, reverses *string, occurred *time.
 	}
 	if a.OverflowTransaction != nil {
 		line.Rows = append(line.Rows, *a.OverflowTransaction)
+		c.m.last = nil // the card that is found now is another one
 	}
 	c.count(kind)
 	c.answers.write(line)

@@ -38,7 +38,6 @@ type year struct {
 	neighbour *shop // in the same file, which must see nothing of it
 	members   []*member
 	receivers []*receiver
-	phones    []*phone
 	platforms int // phones that are planned
 
 	answers *recorder
@@ -46,7 +45,7 @@ type year struct {
 	erased  *recorder
 	counts  sync.Map // of what happened: string to *atomic.Int64
 	answer  atomic.Int64
-	killAt  []int64 // numbers of answers after which the server is killed, ascending
+	kills   kills
 
 	mu     sync.Mutex
 	faults []string
@@ -60,6 +59,7 @@ func newYear(ctx context.Context, o options) (*year, error) {
 		http:    &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, CheckRedirect: stay, Timeout: time.Minute},
 		from:    time.Date(2025, 1, 1, 5, 0, 0, 0, time.UTC),
 		rand:    rand.New(rand.NewPCG(o.seed, 0)),
+		kills:   kills{rand: rand.New(rand.NewPCG(o.seed, 1))},
 	}
 	y.clock.Store(y.from.Unix())
 	y.now, y.until = y.from, y.from.AddDate(0, o.months, 0)
@@ -114,13 +114,8 @@ func (y *year) faulty() error {
 
 // answered counts an answer, and kills the server after some of them.
 func (y *year) answered() {
-	n := y.answer.Add(1)
-	if _, kill := slices.BinarySearch(y.killAt, n); !kill {
-		return
-	}
-	y.count("kill -9")
-	if err := y.server.kill(y.now); err != nil {
-		y.fault("the server does not start after a kill: %v", err)
+	if _, kill := slices.BinarySearch(y.kills.at, y.answer.Add(1)); kill {
+		y.kill()
 	}
 }
 
@@ -131,7 +126,7 @@ func (y *year) advance(at time.Time) error {
 	}
 	y.now = at.UTC()
 	y.clock.Store(at.Unix())
-	return y.need(y.control(), "POST", "/clock", map[string]any{"now": at}, nil)
+	return y.duringKill(func() error { return y.need(y.control(), "POST", "/clock", map[string]any{"now": at}, nil) })
 }
 
 // control is the control API of the fixture.
