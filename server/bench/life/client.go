@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,13 +13,14 @@ import (
 // face is one of the server's APIs with a credential for it.
 type face struct {
 	name   string // as in answers.jsonl
+	origin string // empty for the server of the year
 	base   string
 	header map[string]string
 }
 
 // bearer returns the face of an API with a key or token.
 func bearer(name, base, token string) face {
-	return face{name, base, map[string]string{"Authorization": "Bearer " + token}}
+	return face{name: name, base: base, header: map[string]string{"Authorization": "Bearer " + token}}
 }
 
 // with returns the face with one more header.
@@ -68,7 +70,7 @@ func (y *year) try(f face, method, path string, body any) (r reply, err error) {
 			return r, err
 		}
 	}
-	req, err := http.NewRequestWithContext(y.ctx, method, y.server.origin()+f.base+path, bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(y.ctx, method, cmp.Or(f.origin, y.server.origin())+f.base+path, bytes.NewReader(b))
 	if err != nil {
 		return r, err
 	}

@@ -88,7 +88,7 @@ func (y *year) sendLate(t *till, s late) {
 			return
 		}
 		if again == 0 {
-			c.record("stamp", r, nil, &s.at)
+			y.keep(kept{y.now, t, s.m, "/cards/" + s.m.card + "/stamps", body, c.record("stamp", r, nil, &s.at)})
 		}
 	}
 }
@@ -100,5 +100,5 @@ func (y *year) night(date time.Time) error {
 			return fmt.Errorf("figures: %w", err)
 		}
 	}
-	return nil
+	return y.rareEvents(date)
 }

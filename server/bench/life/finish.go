@@ -96,5 +96,6 @@ func (y *year) path(name string) string { return filepath.Join(y.out, name) }
 
 // makeFolders creates the folders of the year.
 func makeFolders(out string) error {
-	return errors.Join(os.Mkdir(out, 0o700), os.Mkdir(filepath.Join(out, "receivers"), 0o700), os.Mkdir(filepath.Join(out, "export"), 0o700))
+	return errors.Join(os.Mkdir(out, 0o700), os.Mkdir(filepath.Join(out, "receivers"), 0o700), os.Mkdir(filepath.Join(out, "export"), 0o700),
+		os.Mkdir(filepath.Join(out, "backups"), 0o700))
 }

@@ -19,6 +19,7 @@ type member struct {
 	cents       int64  // balance according to the last answer
 	phone       *phone // nil if none has the card
 	last        *lastAnswer
+	install     string // link by which the card gets onto a phone
 }
 
 var firstNames = []string{"Ada", "Bruno", "Chiara", "Dario", "Elena", "Fabio", "Giulia", "Hugo", "Irene", "Jonas", "Katia", "Luca"}

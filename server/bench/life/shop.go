@@ -33,6 +33,7 @@ type location struct {
 
 // till is a device at a location.
 type till struct {
+	ID        string
 	name      string
 	api       face
 	isOffline bool // it has no network
@@ -81,7 +82,7 @@ func (y *year) openShop() (err error) {
 	if err := y.sell(y.neighbour); err != nil {
 		return err
 	}
-	if err := errors.Join(y.furnish(y.shop, 3, 2), y.furnish(y.neighbour, 1, 1)); err != nil {
+	if err := errors.Join(y.furnish(y.shop, 3, 2), y.furnish(y.neighbour, 1, 1), y.openSold()); err != nil {
 		return err
 	}
 	for i := range 8 {
@@ -147,12 +148,12 @@ func (y *year) furnish(s *shop, locations, tills int) error {
 
 // addTill pairs a device with a location.
 func (y *year) addTill(l *location, name string) error {
-	var made struct{ Token string }
+	var made struct{ ID, Token string }
 	body := map[string]any{"location_id": l.ID, "name": name, "accept_card_ids": true}
 	if err := y.need(y.control(), "POST", "/devices", body, &made); err != nil {
 		return err
 	}
-	l.tills = append(l.tills, &till{name: name, api: bearer("till", "/till/v1", made.Token)})
+	l.tills = append(l.tills, &till{ID: made.ID, name: name, api: bearer("till", "/till/v1", made.Token)})
 	return nil
 }
 

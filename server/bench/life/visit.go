@@ -131,7 +131,11 @@ func (c *visitor) issue() bool {
 		c.fault("issue: %v", err)
 		return false
 	}
-	m.card, m.first = made.ID, made.ID
+	var link struct {
+		InstallURL string `json:"install_url"`
+	}
+	r.decode(&link) // the answer about a card that is found has none
+	m.card, m.first, m.install = made.ID, made.ID, link.InstallURL
 	c.count("card issued: " + f.name)
 	c.answers.write(done{At: c.now, Shop: m.shop.ID, Face: f.name, Kind: "issue", Card: made.ID, Issued: &made})
 	if m.platform != "" {
@@ -212,6 +216,7 @@ func (c *visitor) write(kind, path string, body map[string]any, want ...string) 
 		return
 	}
 	id := c.record(kind, r, nil, nil)
+	c.keep(kept{c.now, c.till, c.m, path, body, id})
 	if c.rand.IntN(30) == 0 {
 		if again, ok := c.ask(c.till.api, "POST", path, body, "201"); ok && string(again.body) != string(r.body) {
 			c.fault("a repeated %s is answered %s, not %s", kind, again.body, r.body)

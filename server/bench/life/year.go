@@ -47,18 +47,26 @@ type year struct {
 	answer  atomic.Int64
 	kills   kills
 
+	nights  int                    // since the year began
+	pending map[int][]func() error // what is done in a later night, by its number
+	shopKey madeKey                // of the shop's system
+	kept    []kept                 // writes of seven days, ascending
+	sold    *soldShop
+
 	mu     sync.Mutex
 	faults []string
 }
 
-// newYear starts the server of a year that begins on the first of January.
+// newYear starts the server of a year that begins on the first of January. The year is later than that of the machine, since commands
+// beside the server have the machine's clock, and no row may be older than the one before: a later time would stop the server's clock.
 func newYear(ctx context.Context, o options) (*year, error) {
 	y := &year{
 		options: o,
 		ctx:     ctx,
 		http:    &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}, CheckRedirect: stay, Timeout: time.Minute},
-		from:    time.Date(2025, 1, 1, 5, 0, 0, 0, time.UTC),
+		from:    time.Date(2031, 1, 1, 5, 0, 0, 0, time.UTC),
 		rand:    rand.New(rand.NewPCG(o.seed, 0)),
+		pending: map[int][]func() error{},
 		kills:   kills{rand: rand.New(rand.NewPCG(o.seed, 1))},
 	}
 	y.clock.Store(y.from.Unix())

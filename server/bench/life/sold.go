@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// soldCards is how many cards the shop has that is sold.
+const soldCards = 200
+
+// soldShop is a shop of the file that moves to a file and a server of its own.
+type soldShop struct {
+	shop
+	till   face
+	cards  []string
+	listed []byte // its first cards as the API lists them
+}
+
+// openSold makes the shop that will be sold, with cards that have three stamps each.
+func (y *year) openSold() error {
+	s := &soldShop{shop: shop{name: "Chiosco"}}
+	var made struct {
+		ShopID    string `json:"shop_id"`
+		APIKey    string `json:"api_key"`
+		TillToken string `json:"till_token"`
+	}
+	fields := map[string]any{"name": s.name, "timezone": "Europe/Rome", "api_addon": true}
+	if err := y.need(y.control(), "POST", "/shops", fields, &made); err != nil {
+		return err
+	}
+	s.ID, s.api, s.till = made.ShopID, bearer("rest", "/api/public/v1", made.APIKey), bearer("till", "/till/v1", made.TillToken)
+	if err := y.sell(&s.shop); err != nil {
+		return err
+	}
+	var all struct{ Data []*program }
+	if err := y.need(s.api, "GET", "/programs", nil, &all); err != nil {
+		return err
+	}
+	for n := range soldCards {
+		var card issued
+		body := map[string]any{"holder_name": fmt.Sprintf("Guest %03d", n), "external_ref": fmt.Sprint("g-", n)}
+		if err := y.need(s.api, "POST", "/programs/"+all.Data[0].ID+"/cards", body, &card); err != nil {
+			return err
+		}
+		s.cards = append(s.cards, card.ID)
+		if err := y.need(s.till, "POST", "/cards/"+card.ID+"/stamps", map[string]any{"count": 3}, nil); err != nil {
+			return err
+		}
+	}
+	y.sold = s
+	return nil
+}
+
+// sellShop moves the shop to a file of its own, beside the server, and serves it there until the next night.
+func (y *year) sellShop() error {
+	s := y.sold
+	list := func(f face) ([]byte, bool) {
+		r, ok := y.ask(f, "GET", "/cards?limit=100", nil, "200")
+		return r.body, ok
+	}
+	s.listed, _ = list(s.api)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	addr, db := l.Addr().String(), y.path("sold.db")
+	l.Close()
+	if _, err := y.server.command("shop", "split", s.ID, "--out", db, "--moved-to", "http://"+addr, "--quiet"); err != nil {
+		return err
+	}
+	there := &server{binary: y.server.binary, db: db, addr: addr}
+	if _, err := there.command("check"); err != nil {
+		return err
+	}
+	y.ask(s.api, "GET", "/cards?limit=100", nil, "410 gone")
+	y.ask(s.till, "GET", "/me", nil, "410 gone")
+
+	cmd := exec.Command(y.server.binary, "serve", "--db", db, "--listen", addr, "--exit-with-stdin")
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	at := func(f face) face { f.origin = "http://" + addr; return f }
+	if err := y.awaitServer(at(face{})); err != nil {
+		stdin.Close()
+		return fmt.Errorf("%w: %s", err, log.String())
+	}
+	if now, ok := list(at(s.api)); ok && !bytes.Equal(now, s.listed) {
+		y.fault("the cards of the shop that was sold are\n%.600s\nand were\n%.600s", now, s.listed)
+	}
+	y.after(1, func() error {
+		for n, card := range s.cards[:20] {
+			body := map[string]any{"count": 1, "client_reference": fmt.Sprintf("00000000-0000-4000-b000-%012x", n)}
+			y.ask(at(s.till), "POST", "/cards/"+card+"/stamps", body, "201", "422 unprocessable_entity")
+			y.ask(s.till, "POST", "/cards/"+card+"/stamps", body, "410 gone")
+		}
+		return y.endSold(stdin, cmd, there, &log)
+	})
+	return nil
+}
+
+// endSold ends the server of the shop that was sold, and checks its file.
+func (y *year) endSold(stdin io.Closer, cmd *exec.Cmd, there *server, log *bytes.Buffer) error {
+	stdin.Close()
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("the server of the shop that was sold: %w: %s", err, log.String())
+	}
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "level=ERROR") {
+			y.fault("the server of the shop that was sold: %s", line)
+		}
+	}
+	_, err := there.command("check")
+	return err
+}
+
+// awaitServer waits until a server answers.
+func (y *year) awaitServer(f face) error {
+	var err error
+	for range 200 {
+		if _, err = y.try(f, "GET", "/healthz", nil); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
