@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"golang.org/x/net/html"
 )
 
 // face is one of the server's APIs with a credential for it.
@@ -116,8 +118,25 @@ func (y *year) expect(r reply, what string, want []string) bool {
 			return true
 		}
 	}
-	y.fault("%s: %s, want %s: %.400s", what, got, strings.Join(want, " or "), r.body)
+	y.fault("%s: %s, want %s: %.400s", what, got, strings.Join(want, " or "), r.said())
 	return false
+}
+
+// said returns the body, or what a page says.
+func (r reply) said() string {
+	if !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") {
+		return string(r.body)
+	}
+	root, err := html.Parse(bytes.NewReader(r.body))
+	if err != nil {
+		return err.Error()
+	}
+	for n := range root.Descendants() {
+		if n.Data == "main" {
+			return text(n)
+		}
+	}
+	return text(root)
 }
 
 // need is ask for a request without which the year cannot go on: v gets the answer, which must have a status of success.

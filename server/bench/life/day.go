@@ -19,15 +19,18 @@ func (y *year) day(date time.Time) error {
 		return err
 	}
 	y.cutOff()
-	for slot, visits := range y.planDay(date) {
-		if len(visits) == 0 {
+	plan := y.planDay(date)
+	y.office.morning(date, &plan)
+	for slot, visits := range plan {
+		tasks := y.office.due(date, slot)
+		if len(visits)+len(tasks) == 0 {
 			continue
 		}
 		if err := y.advance(at(opening, 30*slot)); err != nil {
 			return err
 		}
 		y.planKills(len(visits))
-		y.together(visits)
+		y.together(visits, tasks)
 		y.afterKills(visits)
 		if slot == slots/2 {
 			y.reconnect()
@@ -40,9 +43,14 @@ func (y *year) day(date time.Time) error {
 	return y.ctx.Err()
 }
 
-// together performs visits at once, but those of a member in turns.
-func (y *year) together(visits []visit) {
+// together performs visits at once, but those of a member in turns. Beside them it performs tasks, one after the other.
+func (y *year) together(visits []visit, tasks []func()) {
 	var wait sync.WaitGroup
+	wait.Go(func() {
+		for _, do := range tasks {
+			do()
+		}
+	})
 	for i := range clients {
 		wait.Go(func() {
 			for _, v := range visits {

@@ -20,6 +20,7 @@ type member struct {
 	phone       *phone // nil if none has the card
 	last        *lastAnswer
 	install     string // link by which the card gets onto a phone
+	imported    bool
 }
 
 var firstNames = []string{"Ada", "Bruno", "Chiara", "Dario", "Elena", "Fabio", "Giulia", "Hugo", "Irene", "Jonas", "Katia", "Luca"}
@@ -31,6 +32,9 @@ func (m *member) name() string {
 
 // email returns the address of the member.
 func (m *member) email() string { return fmt.Sprintf("zan%05d@members.example", m.n) }
+
+// number returns the phone number of the member, which not all are asked for.
+func (m *member) number() string { return fmt.Sprintf("+393331%06d", m.n) }
 
 // newMember plans the next member.
 func (y *year) newMember() *member {

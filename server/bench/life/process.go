@@ -39,6 +39,9 @@ type ready struct {
 	APIKey     string            `json:"api_key"`
 	MCPKey     string            `json:"mcp_key"`
 	ProgramIDs map[string]string `json:"program_ids"`
+
+	OwnerEmail    string `json:"owner_email"`
+	OwnerPassword string `json:"owner_password"`
 }
 
 // newServer returns the server for a folder, not started. binary is empty for one that is built now.

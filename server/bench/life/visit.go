@@ -41,6 +41,7 @@ type done struct {
 	Staff      *string    `json:"staff"`
 	Till       *string    `json:"till"`
 	OccurredAt *time.Time `json:"occurred_at"`
+	change
 }
 
 // tillCard is a card in the answer to a till.
@@ -89,7 +90,7 @@ func (y *year) perform(v visit) {
 	case "prepaid":
 		c.pay()
 	default:
-		c.write("use", "/uses", nil, "201", "422 card_suspended", "422 card_expired")
+		c.write("use", "/uses", nil, refusals...)
 	}
 }
 
@@ -113,12 +114,14 @@ func (c *visitor) issue() bool {
 		f.name = "enrol"
 		f = f.with("Idempotency-Key", c.reference())
 	}
-	want := []string{"201"}
+	// Who gets no card comes again.
+	want := []string{"201", "422 location_disabled", "422 unprocessable_entity"}
 	if f.name == "enrol" { // it has no key by which the server knows a repetition, but the reference can have one card only
 		want = append(want, "409 conflict")
 	}
 	r, ok := c.ask(f, "POST", path, body, want...)
-	if !ok {
+	if !ok || r.status != 201 && r.status != 409 {
+		c.count("card refused: " + r.code())
 		return false
 	}
 	var made issued
@@ -158,8 +161,8 @@ func (y *year) findCard(m *member) (issued, error) {
 
 // refusals of a till that depend on the state of a card or shop.
 var refusals = []string{
-	"201", "422 card_suspended", "422 card_expired", "422 card_full_no_repeat", "422 unprocessable_entity", "422 location_disabled",
-	"422 threshold_already_claimed", "422 prepaid_insufficient_balance", "404 not_found",
+	"201", "422 card_locked", "422 card_suspended", "422 card_expired", "422 card_full_no_repeat", "422 unprocessable_entity",
+	"422 location_disabled", "422 threshold_already_claimed", "422 prepaid_insufficient_balance", "404 not_found",
 }
 
 // stamp gives stamps, and a prize where the card has one.

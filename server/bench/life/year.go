@@ -39,6 +39,7 @@ type year struct {
 	members   []*member
 	receivers []*receiver
 	platforms int // phones that are planned
+	office    *office
 
 	answers *recorder
 	figures *recorder
@@ -71,6 +72,7 @@ func newYear(ctx context.Context, o options) (*year, error) {
 	}
 	y.clock.Store(y.from.Unix())
 	y.now, y.until = y.from, y.from.AddDate(0, o.months, 0)
+	y.office = newOffice(y)
 	var err error
 	if y.server, err = newServer(o.binary, o.out); err != nil {
 		return nil, err

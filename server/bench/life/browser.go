@@ -1,0 +1,245 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// browser is a browser without scripts: of a person of the dashboard, or of a customer.
+type browser struct {
+	*year
+	role string // owner, manager or viewer; empty: nobody is signed in
+	face face   // with the cookie of the session
+}
+
+// newBrowser returns the browser of a person of a role, who signs in when a page asks for it.
+func (y *year) newBrowser(role, name string) *browser {
+	return &browser{y, role, face{name: name}}
+}
+
+// signIn begins a session: the owner's by the form, the others' by the fixture.
+func (b *browser) signIn() bool {
+	b.face.header = nil
+	if b.role != "owner" {
+		var in struct{ Cookie, Token string }
+		err := b.need(b.control(), "POST", "/sign-in", map[string]any{"as": b.role}, &in)
+		if err != nil {
+			b.fault("%v", err)
+			return false
+		}
+		b.face = b.face.with("Cookie", in.Cookie+"="+in.Token)
+		return true
+	}
+	p := b.get("/sign-in")
+	if p == nil {
+		return false
+	}
+	p = p.form("").fill("email", b.server.ready.OwnerEmail, "password", b.server.ready.OwnerPassword).send("303")
+	if p == nil {
+		return false
+	}
+	var pairs []string
+	for _, c := range (&http.Response{Header: p.header}).Cookies() {
+		pairs = append(pairs, c.Name+"="+c.Value)
+	}
+	b.face = b.face.with("Cookie", strings.Join(pairs, "; "))
+	return true
+}
+
+// get returns a page, nil if there is none of a status that is wanted; 200 if none is given.
+func (b *browser) get(path string, want ...string) *page {
+	if want == nil {
+		want = []string{"200"}
+	}
+	return b.fetch("GET", path, nil, want...)
+}
+
+// fetch makes a request as a browser does, after signing in if that is necessary.
+func (b *browser) fetch(method, path string, body any, want ...string) *page {
+	f := b.face
+	if method == "POST" {
+		f = f.with("Origin", b.server.ready.Origin).with("Sec-Fetch-Site", "same-origin")
+	}
+	signedOut := func(r reply) bool {
+		return b.role != "" && r.status == http.StatusSeeOther && strings.HasPrefix(r.header.Get("Location"), "/sign-in")
+	}
+	r, ok := b.ask(f, method, path, body, append(want, "303")...)
+	if ok && signedOut(r) {
+		if !b.signIn() {
+			return nil
+		}
+		return b.fetch(method, path, body, want...)
+	}
+	if !ok || !b.expect(r, method+" "+path, want) {
+		return nil
+	}
+	p := &page{browser: b, path: path, reply: r}
+	p.root, _ = html.Parse(strings.NewReader(string(r.body))) // reading text does not fail
+	return p
+}
+
+// page is an answer for a browser.
+type page struct {
+	*browser
+	reply
+	path string
+	root *html.Node
+}
+
+// is reports whether there is a page of a status.
+func (p *page) is(status int) bool { return p != nil && p.status == status }
+
+// location returns where the page leads.
+func (p *page) location() string { return p.header.Get("Location") }
+
+// find returns the first element for which ok is true, nil if there is none.
+func (p *page) find(ok func(*html.Node) bool) *html.Node {
+	for n := range p.root.Descendants() {
+		if n.Type == html.ElementNode && ok(n) {
+			return n
+		}
+	}
+	return nil
+}
+
+// raw returns the text in an element, with a blank between the texts of its elements.
+func raw(n *html.Node) string {
+	var parts []string
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			parts = append(parts, d.Data)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// text returns the text in an element, with single blanks.
+func text(n *html.Node) string { return strings.Join(strings.Fields(raw(n)), " ") }
+
+// attr returns an attribute of an element.
+func attr(n *html.Node, name string) string {
+	v, _ := lookUp(n, name)
+	return v
+}
+
+func lookUp(n *html.Node, name string) (string, bool) {
+	i := slices.IndexFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
+	if i < 0 {
+		return "", false
+	}
+	return n.Attr[i].Val, true
+}
+
+// form is a form of a page, with what a browser would send of it. fields is nil if there is none.
+type form struct {
+	*page
+	action string
+	fields url.Values
+}
+
+// form returns the form of a page that is sent to a path; an empty one is that of the page itself.
+func (p *page) form(action string) *form {
+	own, _, _ := strings.Cut(p.path, "?")
+	f := &form{page: p, action: action}
+	if action == "" {
+		f.action = own
+	}
+	n := p.find(func(n *html.Node) bool {
+		to, _, _ := strings.Cut(attr(n, "action"), "?")
+		return n.Data == "form" && attr(n, "method") == "post" && (to == f.action || to == "" && f.action == own)
+	})
+	if n == nil {
+		return f
+	}
+	f.fields = url.Values{}
+	for d := range n.Descendants() {
+		f.read(d)
+	}
+	return f
+}
+
+// read adds what a browser sends of an element.
+func (f *form) read(n *html.Node) {
+	name := attr(n, "name")
+	if _, off := lookUp(n, "disabled"); n.Type != html.ElementNode || name == "" || off {
+		return
+	}
+	switch n.Data {
+	case "input":
+		kind := attr(n, "type")
+		if _, on := lookUp(n, "checked"); on || kind != "checkbox" && kind != "radio" {
+			f.fields.Add(name, attr(n, "value"))
+		}
+	case "textarea":
+		f.fields.Add(name, strings.TrimPrefix(raw(n), "\n"))
+	case "select":
+		var first, chosen *html.Node
+		for o := range n.Descendants() {
+			if o.Data != "option" {
+				continue
+			}
+			if first == nil {
+				first = o
+			}
+			if _, on := lookUp(o, "selected"); on {
+				chosen = o
+			}
+		}
+		if chosen == nil {
+			chosen = first
+		}
+		if chosen != nil {
+			f.fields.Add(name, attr(chosen, "value"))
+		}
+	}
+}
+
+// fill fills in fields, given as pairs of a name and a value.
+func (f *form) fill(pairs ...string) *form {
+	for i := 0; i+1 < len(pairs) && f.fields != nil; i += 2 {
+		f.fields.Set(pairs[i], pairs[i+1])
+	}
+	return f
+}
+
+// send sends the form, and returns the answer as [browser.get] does.
+func (f *form) send(want ...string) *page {
+	if f.fields == nil {
+		f.fault("%s has no form for %s: %.600s", f.page.path, f.action, text(f.root))
+		return nil
+	}
+	return f.fetch("POST", f.action, f.fields.Encode(), want...)
+}
+
+// change opens a page, fills in its form and sends it. It returns the answer, a redirect unless other
+// statuses are wanted too, or nil.
+func (b *browser) change(path string, fields map[string]string, want ...int) *page {
+	p := b.get(path)
+	if p == nil {
+		return nil
+	}
+	f := p.form("")
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		f.fill(name, fields[name])
+	}
+	statuses := []string{"303"}
+	for _, s := range want {
+		statuses = append(statuses, strconv.Itoa(s))
+	}
+	return f.send(statuses...)
+}
+
+// press sends the form of a page that is a button, which leads to an action of the page.
+func (b *browser) press(path, action string, want ...string) *page {
+	p := b.get(path)
+	if p == nil {
+		return nil
+	}
+	return p.form(path + action).send(append(want, "303")...)
+}
