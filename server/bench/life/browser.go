@@ -62,7 +62,7 @@ func (b *browser) get(path string, want ...string) *page {
 
 // fetch makes a request as a browser does, after signing in if that is necessary.
 func (b *browser) fetch(method, path string, body any, want ...string) *page {
-	f := b.face
+	f := b.face.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8").with("Accept-Language", "en")
 	if method == "POST" {
 		f = f.with("Origin", b.server.ready.Origin).with("Sec-Fetch-Site", "same-origin")
 	}

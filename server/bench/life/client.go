@@ -18,6 +18,7 @@ type face struct {
 	origin string // empty for the server of the year
 	base   string
 	header map[string]string
+	client *http.Client // nil: that of the year
 }
 
 // bearer returns the face of an API with a key or token.
@@ -82,7 +83,7 @@ func (y *year) try(f face, method, path string, body any) (r reply, err error) {
 	for name, value := range f.header {
 		req.Header.Set(name, value)
 	}
-	resp, err := y.http.Do(req)
+	resp, err := cmp.Or(f.client, y.http).Do(req)
 	if err != nil {
 		return r, err
 	}

@@ -58,7 +58,7 @@ func (y *year) finish(took time.Duration) error {
 		}
 	}
 	y.until = y.now
-	if err := errors.Join(y.askFigures(), y.readPhones()); err != nil {
+	if err := errors.Join(y.askFigures(), y.readPhones(), y.readPages()); err != nil {
 		return err
 	}
 	shops := []any{}

@@ -50,6 +50,9 @@ func (y *year) newMember() *member {
 		share -= shares[p.Type]
 	}
 	m.faceOfIssue = []string{"till", "till", "rest", "rest", "enrol"}[y.rand.IntN(5)]
+	if m.shop == y.neighbour && m.faceOfIssue == "enrol" {
+		m.faceOfIssue = "rest" // it has no form
+	}
 	if m.shop == y.shop && y.platforms < maxPhones {
 		switch y.rand.IntN(400) {
 		case 0:

@@ -28,6 +28,8 @@ type office struct {
 	locked  []*member
 	limited []*member // whose cards have an end
 	hired   []string  // names of staff
+
+	classMonth time.Month // of the last school class
 }
 
 // task is something that is done in a half hour of a day.
@@ -59,6 +61,8 @@ var works = []struct {
 	{1, (*office).hireStaff},
 	{1, (*office).rotateSecret},
 	{2, (*office).view},
+	{1, (*office).bots},
+	{1, (*office).class},
 }
 
 // lastTask is the last half hour in which something may begin that ends an hour later.

@@ -90,6 +90,7 @@ func (y *year) openShop() (err error) {
 			return err
 		}
 	}
+	y.openForms()
 	return y.listen()
 }
 

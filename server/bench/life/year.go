@@ -40,6 +40,11 @@ type year struct {
 	receivers []*receiver
 	platforms int // phones that are planned
 	office    *office
+	pages     []*openPage
+
+	watching     context.Context // ends the streams of pages
+	stopWatching context.CancelFunc
+	streams      sync.WaitGroup
 
 	answers *recorder
 	figures *recorder
@@ -73,6 +78,7 @@ func newYear(ctx context.Context, o options) (*year, error) {
 	y.clock.Store(y.from.Unix())
 	y.now, y.until = y.from, y.from.AddDate(0, o.months, 0)
 	y.office = newOffice(y)
+	y.watching, y.stopWatching = context.WithCancel(ctx)
 	var err error
 	if y.server, err = newServer(o.binary, o.out); err != nil {
 		return nil, err
@@ -96,6 +102,7 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 
 // close ends what is still running.
 func (y *year) close() error {
+	y.closePages()
 	for _, r := range y.receivers {
 		r.close()
 	}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/net/html"
+)
+
+// maxPages is how many pages of cards are open for the whole year.
+const maxPages = 40
+
+// openPage is the page of a card that stays open, as a phone on a counter has it. It reads itself again
+// whenever its stream says that the card has changed.
+type openPage struct {
+	m       *member
+	path    string
+	browser *browser
+
+	mu    sync.Mutex
+	shows screen
+}
+
+// screen is a line of pages.jsonl: what an open page of a card shows at the end.
+type screen struct {
+	Card   string `json:"card"`
+	Gone   bool   `json:"gone"` // the link has ended
+	Stamps *int64 `json:"stamps"`
+	Cents  *int64 `json:"cents"`
+}
+
+// keepOpen keeps the page of a new card open, if there are not enough yet.
+func (y *year) keepOpen(m *member, card *page) {
+	if m.program.Type != "standard" && m.program.Type != "private" && m.program.Type != "prepaid" {
+		return
+	}
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if len(y.pages) == maxPages {
+		return
+	}
+	o := &openPage{m: m, path: card.path, browser: y.newBrowser("", "page"), shows: screen{Card: m.first}}
+	y.pages = append(y.pages, o)
+	y.streams.Go(o.watch)
+}
+
+// watch follows the stream of the page until the year ends or the link does, and opens it again when it ends.
+func (o *openPage) watch() {
+	y := o.browser.year
+	for o.follow() && y.watching.Err() == nil {
+		y.count("stream of a page opened again")
+		y.server.await()
+		time.Sleep(50 * time.Millisecond) // a browser waits longer
+	}
+}
+
+// follow follows the stream once. It returns false if the link has ended.
+func (o *openPage) follow() (goOn bool) {
+	y := o.browser.year
+	req, err := http.NewRequestWithContext(y.watching, "GET", y.server.ready.Origin+o.path+"/events", nil)
+	if err != nil {
+		y.fault("%v", err)
+		return false
+	}
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := streaming.Do(req)
+	if err != nil {
+		return true
+	}
+	defer resp.Body.Close()
+	if !o.read() { // for what changed before
+		return false
+	}
+	if resp.StatusCode != http.StatusOK {
+		y.fault("the stream of %s: %s", o.m.first, resp.Status)
+		return false
+	}
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		switch lines.Text() {
+		case "event: changed":
+			y.count("page of a card read again")
+			if !o.read() {
+				return false
+			}
+		case "event: closed":
+			y.fault("the stream of %s was closed for a newer one", o.m.first)
+			return false
+		}
+	}
+	return true
+}
+
+// streaming is the client of streams, which have no time limit.
+var streaming = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+var (
+	stampsPattern = regexp.MustCompile(`^(\d+) of \d+ stamps?$`)
+	centsPattern  = regexp.MustCompile(`^€(\d+)\.(\d\d)$`)
+)
+
+// read reads the page, and returns false if its link has ended.
+func (o *openPage) read() bool {
+	p := o.browser.get(o.path, "200", "404", "410")
+	if p == nil {
+		return o.browser.watching.Err() == nil
+	}
+	s := screen{Card: o.m.first, Gone: p.status != http.StatusOK}
+	p.find(func(n *html.Node) bool {
+		if n.Data != "strong" && !strings.Contains(attr(n, "class"), "holdercard-big") {
+			return false
+		}
+		if found := stampsPattern.FindStringSubmatch(text(n)); found != nil && s.Stamps == nil {
+			stamps, _ := strconv.ParseInt(found[1], 10, 64)
+			s.Stamps = &stamps
+		}
+		if found := centsPattern.FindStringSubmatch(strings.ReplaceAll(text(n), ",", "")); found != nil {
+			cents, _ := strconv.ParseInt(found[1]+found[2], 10, 64)
+			s.Cents = &cents
+		}
+		return false
+	})
+	if !s.Gone && s.Stamps == nil && s.Cents == nil {
+		o.browser.fault("the page of %s shows neither stamps nor money: %.600s", o.m.first, text(p.root))
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.shows = s
+	return !s.Gone
+}
+
+// readPages writes what the open pages show, and closes them.
+func (y *year) readPages() error {
+	file, err := newRecorder(y.path("pages.jsonl"))
+	if err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second) // streams wait a quarter of a second between messages
+	for _, o := range y.pages {
+		o.mu.Lock()
+		file.write(o.shows)
+		o.mu.Unlock()
+	}
+	y.closePages()
+	return file.close()
+}
+
+// closePages ends the streams of all pages.
+func (y *year) closePages() {
+	y.stopWatching()
+	y.streams.Wait()
+}
