@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -113,29 +114,19 @@ func (c *visitor) issue() bool {
 		f = c.till.api
 	}
 	// Who gets no card comes again.
-	want := []string{"201", "422 location_disabled", "422 unprocessable_entity"}
-	if f.name == "enrol" { // it has no key by which the server knows a repetition, but the reference can have one card only
-		want = append(want, "409 conflict")
-	}
-	r, ok := c.ask(f, "POST", path, body, want...)
-	if !ok || r.status != 201 && r.status != 409 {
+	r, ok := c.ask(f, "POST", path, body, "201", "422 location_disabled", "422 unprocessable_entity")
+	if !ok || r.status != 201 {
 		c.count("card refused: " + r.code())
 		return false
 	}
 	var made issued
-	err := r.decode(&made)
-	if r.status == 409 {
-		c.count("card found that was issued without an answer")
-		made, err = c.findCard(m)
-	}
-	if err != nil {
-		c.fault("issue: %v", err)
-		return false
-	}
 	var link struct {
 		InstallURL string `json:"install_url"`
 	}
-	r.decode(&link) // the answer about a card that is found has none
+	if err := errors.Join(r.decode(&made), r.decode(&link)); err != nil {
+		c.fault("issue: %v", err)
+		return false
+	}
 	m.card, m.first, m.install = made.ID, made.ID, link.InstallURL
 	c.count("card issued: " + f.name)
 	c.answers.write(done{At: c.now, Shop: m.shop.ID, Face: f.name, Kind: "issue", Card: made.ID, Issued: &made})
@@ -143,18 +134,6 @@ func (c *visitor) issue() bool {
 		c.addPhone(m)
 	}
 	return true
-}
-
-// findCard returns the card of a member that was issued by a request whose answer was lost.
-func (y *year) findCard(m *member) (issued, error) {
-	var found struct{ Data []issued }
-	if err := y.need(m.shop.api, "GET", fmt.Sprint("/cards?external_ref=m-", m.n), nil, &found); err != nil {
-		return issued{}, err
-	}
-	if len(found.Data) != 1 {
-		return issued{}, fmt.Errorf("m-%d has %d cards", m.n, len(found.Data))
-	}
-	return found.Data[0], nil
 }
 
 // refusals of a till that depend on the state of a card or shop.
