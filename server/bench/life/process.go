@@ -112,10 +112,20 @@ func (s *server) stop() error {
 
 // kill ends the process as a power cut does that loses nothing of the machine's cache, and starts it again.
 func (s *server) kill(at time.Time) error {
+	return s.replace(func() error {
+		s.cmd.Process.Signal(syscall.SIGKILL)
+		<-s.ended
+		return nil
+	}, at)
+}
+
+// replace starts the process again after end has ended it. Clients wait meanwhile.
+func (s *server) replace(end func() error, at time.Time) error {
 	s.restarting.Lock()
 	defer s.restarting.Unlock()
-	s.cmd.Process.Signal(syscall.SIGKILL)
-	<-s.ended
+	if err := end(); err != nil {
+		return err
+	}
 	return s.start(at)
 }
 

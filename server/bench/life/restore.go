@@ -43,13 +43,13 @@ func (y *year) restore() error {
 	if _, err := y.server.command("backup", backup, "--quiet"); err != nil {
 		return err
 	}
-	if err := y.server.stop(); err != nil {
+	if err := y.server.replace(func() error {
+		if err := y.server.stop(); err != nil {
+			return err
+		}
+		_, err := y.server.command("restore", backup, "--force", "--quiet")
 		return err
-	}
-	if _, err := y.server.command("restore", backup, "--force", "--quiet"); err != nil {
-		return err
-	}
-	if err := y.server.start(y.now); err != nil {
+	}, y.now); err != nil {
 		return err
 	}
 	now, err := y.restoreID()
