@@ -24,7 +24,10 @@ func (p *replay) checkCards(r *report) {
 			stamps += in.stamps
 		}
 		equal(r, kind, c.id+": state", e.State, c.state(p.at))
-		claimed := first.claimed()
+		claimed := ""
+		if len(live) > 0 {
+			claimed = first.claimed()
+		}
 		equal(r, "prizes claimed", c.id, value(e.Claimed), claimed)
 		if len(live) > 1 {
 			equal(r, "prizes claimed", c.id+": overflow", value(e.ClaimedNext), live[1].claimed())

@@ -261,7 +261,7 @@ func (p *replay) applyToCard(c *chain, id string, a *audit) {
 		c.installed, c.platform = true, p.platformAt(c, a.At)
 		p.facts = append(p.facts, fact{event: "card.registered", at: a.At, chain: c.id, instance: id, program: c.program.ID, shopWide: true})
 	case "card.reissue":
-		c.active, c.installed, c.reissued = false, false, true
+		c.active, c.installed, c.locked, c.reissued = false, false, false, true
 		for _, in := range c.live() {
 			p.fact(c, in, fact{event: "card.reissued", at: a.At, shopWide: true})
 		}
