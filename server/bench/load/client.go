@@ -27,6 +27,7 @@ type sum struct{ rows, stamps, cents int64 }
 // client makes one request after the other, with cards of its own.
 type client struct {
 	*load
+	visitor
 	n        int // its number, from 0
 	conn     conn
 	rng      *rand.Rand
@@ -48,8 +49,12 @@ type client struct {
 //	 5 %  POST a spend where the balance allows it, else a top-up
 //	10 %  POST a card over REST
 //
-// Every POST has an Idempotency-Key.
+// Every POST of the mix has an Idempotency-Key. In a soak 40 of 100 requests are those of other.
 func (c *client) step() {
+	if c.soak && c.rng.IntN(100) < 40 {
+		c.other()
+		return
+	}
 	switch x := c.rng.IntN(100); {
 	case x < 42:
 		k := one(c, c.cards)
@@ -139,7 +144,7 @@ func (c *client) page(kind string) {
 // post makes a write, which must be answered with 201 and for the first time.
 func (c *client) post(kind string, f face, path, body string) (a answer, ok bool) {
 	c.keys++
-	a, ok = c.ask(kind, request{f, path, fmt.Sprintf("load-%d-%d", c.n, c.keys), body}, 201)
+	a, ok = c.ask(kind, request{face: f, path: path, key: fmt.Sprintf("load-%d-%d", c.n, c.keys), body: body}, 201)
 	if a.replayed {
 		c.fail("%s: the answer to a new request is a replay", kind)
 	}
@@ -157,7 +162,10 @@ func (c *client) issue() {
 	if !ok {
 		return
 	}
-	var made instance
+	var made struct {
+		instance
+		Link string `json:"install_url"`
+	}
 	if err := json.Unmarshal(a.body, &made); err != nil || made.ID == "" {
 		c.fail("issue: the answer names no card")
 		return
@@ -165,4 +173,7 @@ func (c *client) issue() {
 	k.id, k.live = made.ID, made.ID
 	c.cards = append(c.cards, k)
 	c.expect("card.added", k.id)
+	if c.soak && len(c.held) < installed {
+		c.install(k, made.Link)
+	}
 }

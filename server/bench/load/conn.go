@@ -15,62 +15,85 @@ import (
 // so that more is left for the server, and it never sends a request twice.
 type conn struct {
 	addr   string
-	c      net.Conn // nil before the first request
+	c      net.Conn // nil before the first request, and after end
 	r      *bufio.Reader
 	used   time.Time
 	buffer bytes.Buffer // of the latest answer
 }
 
-// request is a GET or, with an Idempotency-Key, a POST of JSON text.
+// request is a GET or, with a body, a POST of JSON text or of a form. The key is an Idempotency-Key.
 type request struct {
 	face
 	path, key, body string
+	form            bool
 }
 
 // answer is an answer of the server. The body is valid until the next request.
 type answer struct {
 	status   int
 	replayed bool // Idempotent-Replayed
+	header   http.Header
 	body     []byte
+}
+
+// end closes the connection; the next request opens a new one.
+func (c *conn) end() {
+	if c.c != nil {
+		c.c.Close()
+	}
+	c.c = nil
 }
 
 // do makes a request, which must be answered within a minute. After an error it is
 // unknown whether the server did what it was asked.
 func (c *conn) do(r request) (a answer, err error) {
-	idle := time.Since(c.used) > 30*time.Second // before the server ends the connection
-	if c.used = time.Now(); idle {
-		if c.c != nil {
-			c.c.Close()
-		}
-		if c.c, err = net.Dial("tcp", c.addr); err != nil {
-			return a, err
-		}
-		c.r = bufio.NewReaderSize(c.c, 64<<10)
+	if time.Since(c.used) > 30*time.Second { // before the server ends the connection
+		c.end()
 	}
-	method := "GET"
-	if r.key != "" {
-		method = "POST"
-	}
-	req, err := http.NewRequest(method, "http://"+c.addr+r.base+r.path, strings.NewReader(r.body))
-	if err != nil {
-		return a, err
-	}
-	req.Header.Set("Authorization", "Bearer "+r.bearer)
-	if r.key != "" {
-		req.Header.Set("Idempotency-Key", r.key)
-		req.Header.Set("Content-Type", "application/json")
-	}
-	c.c.SetDeadline(c.used.Add(time.Minute))
-	if err := req.Write(c.c); err != nil {
-		return a, err
-	}
-	resp, err := http.ReadResponse(c.r, req)
+	c.used = time.Now()
+	resp, err := c.begin(r)
 	if err != nil {
 		return a, err
 	}
 	c.buffer.Reset()
 	_, err = c.buffer.ReadFrom(resp.Body)
-	return answer{resp.StatusCode, resp.Header.Get("Idempotent-Replayed") == "true", c.buffer.Bytes()}, err
+	return answer{resp.StatusCode, resp.Header.Get("Idempotent-Replayed") == "true", resp.Header, c.buffer.Bytes()}, err
+}
+
+// begin makes a request and returns when the header of its answer has arrived.
+func (c *conn) begin(r request) (resp *http.Response, err error) {
+	if c.c == nil {
+		if c.c, err = net.Dial("tcp", c.addr); err != nil {
+			return nil, err
+		}
+		c.r = bufio.NewReaderSize(c.c, 64<<10)
+	}
+	method, content := "GET", "application/json"
+	if r.body != "" || r.form {
+		method = "POST"
+	}
+	if r.form {
+		content = "application/x-www-form-urlencoded"
+	}
+	req, err := http.NewRequest(method, "http://"+c.addr+r.base+r.path, strings.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	set := func(header, value string, only bool) {
+		if only {
+			req.Header.Set(header, value)
+		}
+	}
+	set("Authorization", "Bearer "+r.bearer, r.bearer != "")
+	set("Cookie", r.cookie, r.cookie != "")
+	set("Accept", "application/json, text/event-stream", r.path == "/mcp")
+	set("Idempotency-Key", r.key, r.key != "")
+	set("Content-Type", content, method == "POST")
+	c.c.SetDeadline(time.Now().Add(time.Minute))
+	if err := req.Write(c.c); err != nil {
+		return nil, err
+	}
+	return http.ReadResponse(c.r, req)
 }
 
 // call makes a request and decodes the answer, whose status must be 2xx, into v.

@@ -26,6 +26,7 @@ type load struct {
 
 	mu      sync.Mutex
 	periods []*period
+	samples []sample
 	answers int // while the load was measured
 }
 
@@ -63,6 +64,9 @@ func (l *load) fill(ctx context.Context) error {
 		})
 	}
 	l.clients, l.readers = l.clients[:l.options.clients], l.clients[l.options.clients:]
+	if l.soak {
+		l.readers = nil
+	}
 	l.filling = true
 	var wg sync.WaitGroup
 	for _, c := range l.clients {
@@ -79,10 +83,30 @@ func (l *load) fill(ctx context.Context) error {
 	}
 	wg.Wait()
 	l.filling = false
+	if l.soak {
+		l.warm(ctx)
+	}
 	if n := l.faults.Load(); n > 0 {
 		return fmt.Errorf("%d faults before anything is measured", n)
 	}
 	return ctx.Err()
+}
+
+// warm begins what lasts during a soak: it signs the clients in, opens their streams, and reads all cards, so that the
+// server's caches are full before anything is measured.
+func (l *load) warm(ctx context.Context) {
+	for _, c := range l.clients {
+		c.signIn()
+		for range maxStreams {
+			c.stream()
+		}
+		for _, k := range c.cards {
+			if ctx.Err() == nil && !c.lost {
+				c.read("card", office, k.live, k)
+				c.read("lookup", till, k.id, k)
+			}
+		}
+	}
 }
 
 // run makes requests until the time is over or ctx is done.
@@ -105,6 +129,11 @@ func (l *load) run(ctx context.Context) error {
 	err := l.watch(ctx)
 	cancel()
 	wg.Wait()
+	for _, c := range l.clients {
+		for _, s := range c.streams {
+			s.end()
+		}
+	}
 	return err
 }
 
@@ -146,16 +175,16 @@ func (l *load) watch(ctx context.Context) error {
 				return err
 			}
 			p.to, from = m, m
-			p.rss = max(p.rss, m["process_resident_memory_bytes"])
-			p.wal = max(p.wal, m["punchcard_wal_bytes"])
-			p.queue = max(p.queue, m[queue])
+			for name, value := range m {
+				p.largest[name] = max(p.largest[name], value)
+			}
 		}
-		l.report(at)
+		if err := l.report(at); err != nil {
+			return err
+		}
 	}
 	return nil
 }
-
-const queue = "punchcard_webhook_queue"
 
 // drain waits until all webhooks have arrived and the file has them as delivered. It
 // gives up when none arrives for longer than the longest wait between two attempts.

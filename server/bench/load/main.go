@@ -4,11 +4,17 @@
 //
 //	go run ./server/bench/load -minutes 15
 //	go run ./server/bench/load -minutes 2 -rate 500
+//	go run ./server/bench/load -soak -minutes 120 -rate 22 -cards 20000 -samples soak.jsonl -svg soak.svg
 //
 // It needs the go command and Linux or macOS; everything stays on loopback and
 // in a temporary folder, and ends by itself. The comment of client.step lists
 // what clients do. At the same time two readers walk the list of all cards
 // without a pause, and a receiver verifies every webhook.
+//
+// With -soak the rate is steady and the mix has every face: also pages of the dashboard,
+// pages of cards with streams that open and end, /mcp, wrong keys, and clients that come
+// and go (see client.other); nobody walks the list. The program then compares the last
+// quarter of the time with the second, curve by curve.
 //
 // Without -rate each client sends its next request when the one before it is
 // answered. With -rate requests are due at fixed times, and latencies count
@@ -18,7 +24,8 @@
 // At the end the program compares all cards and the ledger with the answers,
 // waits for every webhook, and runs "punchcard check". The exit status is 1 if
 // any of that fails, if an answer had an unexpected status, if the server logged
-// a warning or an error, or if its write-ahead log grew past -wal-bound.
+// a warning or an error, if its write-ahead log grew past -wal-bound, or if a curve
+// of a soak that must be flat grew.
 package main
 
 import (
@@ -31,6 +38,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -44,6 +52,12 @@ type options struct {
 	bound   int // MiB
 	binary  string
 	dir     string
+	soak    bool
+	from    string // a file of samples
+	samples string
+	svg     string
+
+	sampleFile *os.File
 }
 
 // readers is the number of clients that walk the list of cards without a pause.
@@ -60,6 +74,10 @@ func main() {
 	flag.IntVar(&o.bound, "wal-bound", 64, "MiB that the write-ahead log must not exceed")
 	flag.StringVar(&o.binary, "binary", "", "punchcard's binary; without it one is built")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder in which the temporary one is made; it should be on a disk")
+	flag.BoolVar(&o.soak, "soak", false, "send every face a steady load, and fail if memory, descriptors, goroutines or logs grow")
+	flag.StringVar(&o.samples, "samples", "", "file for the figures of each minute, as they are measured")
+	flag.StringVar(&o.svg, "svg", "", "file for a picture of the curves")
+	flag.StringVar(&o.from, "from", "", "file of -samples whose curves are judged and drawn, without a run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -71,6 +89,22 @@ func main() {
 // run creates the shop, sends the load and compares the results. After a failure it
 // keeps the database.
 func (o *options) run(ctx context.Context) (err error) {
+	if o.from != "" {
+		l := &load{options: *o}
+		if l.samples, err = readSamples(o.from); err != nil {
+			return err
+		}
+		return l.curves()
+	}
+	if o.soak && o.rate <= 0 {
+		return errors.New("a soak is steady: -soak needs -rate")
+	}
+	if o.samples != "" {
+		if o.sampleFile, err = os.Create(o.samples); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.sampleFile.Close()) }()
+	}
 	debug.SetGCPercent(400) // leaves more of the processors to the server
 	dir, err := os.MkdirTemp(o.dir, "punchcard-load-")
 	if err != nil {
@@ -110,7 +144,7 @@ func newLoad(o options, path string) *load {
 		options: o, length: time.Duration(o.minutes * float64(time.Minute)),
 		webhooks: webhooks{open: map[string]int{}, seen: map[string]bool{}},
 	}
-	for range max(6, int(o.minutes)) { // about one period a minute
+	for range max(12, int(o.minutes)) { // about one period a minute
 		l.periods = append(l.periods, newPeriod())
 	}
 	l.server = &server{fail: l.fail, binary: o.binary, db: path}
@@ -140,6 +174,9 @@ func (l *load) serve(ctx context.Context) (rows int64, err error) {
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
+	if err := l.curves(); err != nil {
+		l.fail("%v", err)
+	}
 	fmt.Printf("\n%d answers, %.0f/s\n", l.answers, float64(l.answers)/l.length.Seconds())
 	if err := l.drain(ctx); err != nil {
 		return 0, err
@@ -151,8 +188,8 @@ func (l *load) serve(ctx context.Context) (rows int64, err error) {
 // wrong. If there is none it prints that all results agree.
 func (l *load) verdict(err error, rows int64) error {
 	log := 0.0
-	for _, p := range l.periods {
-		log = max(log, p.wal/mib)
+	for _, value := range values(l.samples, "write-ahead log") {
+		log = max(log, value)
 	}
 	if log > float64(l.bound) {
 		l.fail("the write-ahead log grew to %.1f MiB; -wal-bound is %d", log, l.bound)
@@ -164,4 +201,18 @@ func (l *load) verdict(err error, rows int64) error {
 		fmt.Printf("check found nothing; the ledger's %d rows and all cards are as the tills were told; log at most %.1f MiB\n", rows, log)
 	}
 	return err
+}
+
+// curves judges the curves and draws them. A soak fails if one has grown.
+func (l *load) curves() error {
+	grown := judge(l.samples)
+	if l.svg != "" {
+		if err := draw(l.svg, l.samples); err != nil {
+			return err
+		}
+	}
+	if len(grown) > 0 && (l.soak || l.from != "") {
+		return fmt.Errorf("grown: %s", strings.Join(grown, ", "))
+	}
+	return nil
 }

@@ -1,15 +1,22 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
 // kinds are the columns of the table. Most are kinds of requests: till is the writes at
 // a till, and walk is one page of the list that the readers walk. The time of a webhook
-// is that from the event to its arrival.
-var kinds = []string{"card", "lookup", "list", "stats", "till", "issue", "walk", "webhook"}
+// is that from the event to its arrival. A soak has no walk, and those of client.other.
+var kinds = []string{"card", "lookup", "list", "stats", "till", "issue", "walk", "webhook", "page", "form", "holder", "stream", "mcp", "refused"}
+
+// shown reports whether the table has a column of a kind.
+func (l *load) shown(kind string) bool {
+	return kind != "walk" && l.soak || slices.Index(kinds, kind) < 8 && !l.soak
+}
 
 // histogram counts durations in buckets whose bounds are 2^(n/16) microseconds.
 type histogram [512]int
@@ -37,15 +44,15 @@ func (h *histogram) quantile(q float64) float64 {
 	return 0
 }
 
-// period holds the measurements of a part of the time. Sizes are in bytes.
+// period holds the measurements of a part of the time.
 type period struct {
-	took            map[string]*histogram // by kind
-	rss, wal, queue float64               // largest values
-	from, to        map[string]float64    // the server's metrics when it began and when it ended
+	took     map[string]*histogram // by kind
+	largest  map[string]float64    // values of the server's metrics
+	from, to map[string]float64    // the server's metrics when it began and when it ended
 }
 
 func newPeriod() *period {
-	p := &period{took: map[string]*histogram{}}
+	p := &period{took: map[string]*histogram{}, largest: map[string]float64{}}
 	for _, k := range kinds {
 		p.took[k] = &histogram{}
 	}
@@ -58,30 +65,69 @@ func (p *period) grown(name string) float64 { return p.to[name] - p.from[name] }
 const mib = 1 << 20
 
 // line prints a line of the table.
-func line(text string, value func(kind string) string) {
+func (l *load) line(text string, value func(kind string) string) {
 	text = fmt.Sprintf("%-10s", text)
 	for _, k := range kinds {
-		text += fmt.Sprintf("%10s", value(k))
+		if l.shown(k) {
+			text += fmt.Sprintf("%10s", value(k))
+		}
 	}
 	fmt.Println(text)
 }
 
-// report prints the lines of a period, and the table's header before the first.
-func (l *load) report(at int) {
+// report prints the lines of a period, and the table's header before the first. It adds the
+// period's sample, also to the file of -samples.
+func (l *load) report(at int) error {
 	l.mu.Lock() // a client may still be adding to the period
 	defer l.mu.Unlock()
 	if at == 0 {
 		fmt.Println()
-		line("ended at", func(kind string) string { return kind })
+		l.line("ended at", func(kind string) string { return kind })
 	}
 	p, seconds := l.periods[at], l.every().Seconds()
 	end := (l.every() * time.Duration(at+1)).Round(100 * time.Millisecond)
-	line(end.String(), func(kind string) string { return fmt.Sprintf("%.0f/s", float64(p.took[kind].total())/seconds) })
-	line("  p50 ms", func(kind string) string { return fmt.Sprintf("%.2f", p.took[kind].quantile(0.5)) })
-	line("  p99 ms", func(kind string) string { return fmt.Sprintf("%.2f", p.took[kind].quantile(0.99)) })
+	l.line(end.String(), func(kind string) string { return fmt.Sprintf("%.1f/s", float64(p.took[kind].total())/seconds) })
+	l.line("  p50 ms", func(kind string) string { return fmt.Sprintf("%.2f", p.took[kind].quantile(0.5)) })
+	l.line("  p99 ms", func(kind string) string { return fmt.Sprintf("%.2f", p.took[kind].quantile(0.99)) })
+	s := sample{end.Minutes(), p.values(seconds)}
 	const groups = "punchcard_write_group_size"
 	fmt.Printf("  RSS %.0f MiB, file %.0f MiB, log at most %.1f MiB; %.1f writes a commit; at most %.0f webhooks wait; errors %d\n",
-		p.rss/mib, p.to[fileSize]/mib, p.wal/mib, p.grown(groups+"_sum")/max(1, p.grown(groups+"_count")), p.queue, l.faults.Load())
+		s.Values["memory"], p.to[fileSize]/mib, s.Values["write-ahead log"], p.grown(groups+"_sum")/max(1, p.grown(groups+"_count")),
+		p.largest[queue], l.faults.Load())
+	fmt.Printf("  descriptors %.0f, goroutines %.0f; the process logged %.0f bytes and took %.1f %% of a core; %.0f bytes of file a write\n",
+		s.Values["descriptors"], s.Values["goroutines"], p.grown(logged), s.Values["processor"], s.Values["file per write"])
+	l.samples = append(l.samples, s)
+	if l.sampleFile == nil {
+		return nil
+	}
+	return json.NewEncoder(l.sampleFile).Encode(s)
 }
 
-const fileSize = "punchcard_db_bytes"
+// values returns the values of the curves.
+func (p *period) values(seconds float64) map[string]float64 {
+	writes, answers := p.took["till"].total()+p.took["issue"].total(), 0
+	v := map[string]float64{
+		"memory":             p.largest["process_resident_memory_bytes"] / mib,
+		"heap":               p.largest["go_memstats_heap_inuse_bytes"] / mib,
+		"descriptors":        p.largest["process_open_fds"],
+		"goroutines":         p.largest["go_goroutines"],
+		"log of the process": p.grown(logged) * 60 / seconds,
+		"write-ahead log":    p.largest["punchcard_wal_bytes"] / mib,
+		"file per write":     p.grown(fileSize) / float64(max(1, writes)),
+		"processor":          p.grown("process_cpu_seconds_total") * 100 / seconds,
+	}
+	for kind, h := range p.took {
+		v[kind+" p50"], v[kind+" p99"] = h.quantile(0.5), h.quantile(0.99)
+		if kind != "webhook" {
+			answers += h.total()
+		}
+	}
+	v["answers"] = float64(answers) / seconds
+	return v
+}
+
+const (
+	fileSize = "punchcard_db_bytes"
+	queue    = "punchcard_webhook_queue"
+	logged   = "bytes of the log" // which the program counts itself
+)

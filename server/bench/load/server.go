@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -26,13 +27,15 @@ type server struct {
 	ended         chan struct{}
 	err           error // of the process; valid after ended is closed
 	addr, metrics string
+	logged        atomic.Int64 // bytes
 }
 
 // start starts the server and returns when it serves. Each warning and error in its
 // log is a failure, except that the demo shop's keys are public.
 func (s *server) start() error {
 	s.cmd = exec.Command(s.binary, append(strings.Fields("serve --listen 127.0.0.1:0 --metrics-listen 127.0.0.1:0 --log-format json "+
-		"--api-key-rate-limit-per-minute 0 --till-rate-limit-per-minute 0 --webhook-allow-http --webhook-allow-cidr 127.0.0.0/8"),
+		"--api-key-rate-limit-per-minute 0 --till-rate-limit-per-minute 0 --webhook-allow-http --webhook-allow-cidr 127.0.0.0/8 "+
+		"--mcp-key-rate-limit-per-minute 0 --mcp-key-daily-call-budget 0"),
 		"--db", s.db)...)
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
@@ -45,6 +48,7 @@ func (s *server) start() error {
 	serving := make(chan struct{})
 	go func() {
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			s.logged.Add(int64(len(lines.Bytes()) + 1))
 			var entry struct{ Level, Msg, Origin, Metrics string }
 			err := json.Unmarshal(lines.Bytes(), &entry)
 			if err == nil && entry.Msg == "serving" && s.addr == "" {
@@ -85,14 +89,14 @@ func (s *server) stop() error {
 	return nil
 }
 
-// scrape returns the values of /metrics, by name and labels.
+// scrape returns the values of /metrics, by name and labels, and the bytes that were logged.
 func (s *server) scrape() (map[string]float64, error) {
 	resp, err := http.Get(s.metrics)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	values := map[string]float64{}
+	values := map[string]float64{logged: float64(s.logged.Load())}
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
 		if words := strings.Fields(lines.Text()); len(words) == 2 {

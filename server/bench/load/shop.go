@@ -7,12 +7,12 @@ import (
 	"punchcard/store"
 )
 
-// face is one of the server's APIs and a credential for it.
-type face struct{ base, bearer string }
+// face is one of the server's APIs, or its pages, and a credential for it.
+type face struct{ base, bearer, cookie string }
 
 var (
-	office = face{"/api/public/v1", seed.APIKey}
-	till   = face{"/till/v1", seed.TillToken}
+	office = face{"/api/public/v1", seed.APIKey, ""}
+	till   = face{"/till/v1", seed.TillToken, ""}
 )
 
 // shop is the demo shop.

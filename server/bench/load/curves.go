@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+// curve is a figure that each period has.
+type curve struct {
+	name, unit string
+	// limit is how much the curve may grow whatever its ratio; 0: it may grow, and is only shown.
+	limit float64
+	steps bool // the curve grows in steps, so that its mean is taken, not its median
+}
+
+// curves are those of the server, and the latencies of each kind. A curve that may not grow fails a soak if it does by more than grows.
+var curves = []curve{
+	{name: "memory", unit: "MiB", limit: 4},
+	{name: "heap", unit: "MiB"},
+	{name: "descriptors", limit: 8},
+	{name: "goroutines", limit: 16},
+	{name: "log of the process", unit: "bytes a minute", limit: 1024},
+	{name: "write-ahead log", unit: "MiB", limit: 1},
+	{name: "file per write", unit: "bytes", steps: true},
+	{name: "processor", unit: "% of one core"},
+	{name: "answers", unit: "a second"},
+}
+
+func init() {
+	for _, k := range kinds {
+		curves = append(curves, curve{name: k + " p50", unit: "ms"}, curve{name: k + " p99", unit: "ms"})
+	}
+}
+
+// find returns the curve with a name.
+func find(name string) curve {
+	return curves[slices.IndexFunc(curves, func(c curve) bool { return c.name == name })]
+}
+
+// grows is the ratio of the last quarter to the second above which a curve has grown.
+const grows = 1.05
+
+// sample has the values of a period by the names of the curves. Latencies are in milliseconds, with names such as "card p99".
+type sample struct {
+	Minutes float64            `json:"minutes"` // from the start to the end of the period
+	Values  map[string]float64 `json:"values"`
+}
+
+// quarter returns the median of the values in one of the four quarters of the time, 1 to 4.
+func (c curve) quarter(values []float64, n int) float64 {
+	part := slices.Clone(values[(len(values)*(n-1)+3)/4 : (len(values)*n+3)/4])
+	if c.steps {
+		sum := 0.0
+		for _, value := range part {
+			sum += value
+		}
+		return sum / float64(len(part))
+	}
+	slices.Sort(part)
+	return (part[(len(part)-1)/2] + part[len(part)/2]) / 2
+}
+
+// verdict compares the last quarter with the second.
+func (c curve) verdict(values []float64) (second, last, ratio float64, grown bool) {
+	second, last = c.quarter(values, 2), c.quarter(values, 4)
+	ratio = last / second
+	if second == last {
+		ratio = 1 // also of zeros
+	}
+	return second, last, ratio, c.limit > 0 && last-second > c.limit && last > second*grows
+}
+
+// values returns a curve's values.
+func values(samples []sample, name string) []float64 {
+	var v []float64
+	for _, s := range samples {
+		v = append(v, s.Values[name])
+	}
+	return v
+}
+
+// judge prints the verdict of each curve, and returns the names of those that have grown and may not.
+func judge(samples []sample) (grown []string) {
+	fmt.Printf("\n%-32s%12s%12s%8s\n", "median in the", "2nd quarter", "last", "ratio")
+	for _, c := range curves {
+		v := values(samples, c.name)
+		if !slices.ContainsFunc(v, func(x float64) bool { return x != 0 }) && c.unit == "ms" {
+			continue
+		}
+		second, last, ratio, bad := c.verdict(v)
+		word := ""
+		if c.limit > 0 {
+			word = "flat"
+		}
+		if bad {
+			word = "GROWN"
+			grown = append(grown, c.name)
+		}
+		name := c.name
+		if c.unit != "" {
+			name += ", " + c.unit
+		}
+		fmt.Println(strings.TrimRight(fmt.Sprintf("%-32s%12.2f%12.2f%8.2f  %s", name, second, last, ratio, word), " "))
+	}
+	return grown
+}
+
+// readSamples reads a file of -samples.
+func readSamples(path string) (samples []sample, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var s sample
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, len(samples)+1, err)
+		}
+		samples = append(samples, s)
+	}
+	if len(samples) < 4 {
+		return nil, fmt.Errorf("%s: %d samples, but each quarter needs one", path, len(samples))
+	}
+	return samples, nil
+}
