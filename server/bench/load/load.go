@@ -174,10 +174,8 @@ func (l *load) watch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			p.to, from = m, m
-			for name, value := range m {
-				p.largest[name] = max(p.largest[name], value)
-			}
+			from = m
+			p.add(m)
 		}
 		if err := l.report(at); err != nil {
 			return err

@@ -48,15 +48,27 @@ func (h *histogram) quantile(q float64) float64 {
 type period struct {
 	took     map[string]*histogram // by kind
 	largest  map[string]float64    // values of the server's metrics
-	from, to map[string]float64    // the server's metrics when it began and when it ended
+	lowest   map[string]float64
+	from, to map[string]float64 // the server's metrics when it began and when it ended
 }
 
 func newPeriod() *period {
-	p := &period{took: map[string]*histogram{}, largest: map[string]float64{}}
+	p := &period{took: map[string]*histogram{}, largest: map[string]float64{}, lowest: map[string]float64{}}
 	for _, k := range kinds {
 		p.took[k] = &histogram{}
 	}
 	return p
+}
+
+// add adds the server's metrics at one time, the latest so far.
+func (p *period) add(metrics map[string]float64) {
+	p.to = metrics
+	for name, value := range metrics {
+		p.largest[name] = max(p.largest[name], value)
+		if low, ok := p.lowest[name]; !ok || value < low {
+			p.lowest[name] = value
+		}
+	}
 }
 
 // grown returns how much a metric grew.
@@ -107,14 +119,17 @@ func (l *load) report(at int) error {
 func (p *period) values(seconds float64) map[string]float64 {
 	writes, answers := p.took["till"].total()+p.took["issue"].total(), 0
 	v := map[string]float64{
-		"memory":             p.largest["process_resident_memory_bytes"] / mib,
 		"heap":               p.largest["go_memstats_heap_inuse_bytes"] / mib,
-		"descriptors":        p.largest["process_open_fds"],
-		"goroutines":         p.largest["go_goroutines"],
 		"log of the process": p.grown(logged) * 60 / seconds,
 		"write-ahead log":    p.largest["punchcard_wal_bytes"] / mib,
 		"file per write":     p.grown(fileSize) / float64(max(1, writes)),
 		"processor":          p.grown("process_cpu_seconds_total") * 100 / seconds,
+	}
+	for name, of := range map[string]struct {
+		metric string
+		unit   float64
+	}{"memory": {"process_resident_memory_bytes", mib}, "descriptors": {"process_open_fds", 1}, "goroutines": {"go_goroutines", 1}} {
+		v[name], v[name+", lowest"] = p.largest[of.metric]/of.unit, p.lowest[of.metric]/of.unit
 	}
 	for kind, h := range p.took {
 		v[kind+" p50"], v[kind+" p99"] = h.quantile(0.5), h.quantile(0.99)
