@@ -28,6 +28,23 @@ type request struct {
 	form            bool
 }
 
+// headers returns the headers of a request. Those without a value are not sent.
+func (r *request) headers() map[string]string {
+	h := map[string]string{"Cookie": r.cookie, "Idempotency-Key": r.key}
+	if r.bearer != "" {
+		h["Authorization"] = "Bearer " + r.bearer
+	}
+	if r.path == "/mcp" {
+		h["Accept"] = "application/json, text/event-stream"
+	}
+	if r.form {
+		h["Content-Type"] = "application/x-www-form-urlencoded"
+	} else if r.body != "" {
+		h["Content-Type"] = "application/json"
+	}
+	return h
+}
+
 // answer is an answer of the server. The body is valid until the next request.
 type answer struct {
 	status   int
@@ -68,27 +85,19 @@ func (c *conn) begin(r request) (resp *http.Response, err error) {
 		}
 		c.r = bufio.NewReaderSize(c.c, 64<<10)
 	}
-	method, content := "GET", "application/json"
+	method := "GET"
 	if r.body != "" || r.form {
 		method = "POST"
-	}
-	if r.form {
-		content = "application/x-www-form-urlencoded"
 	}
 	req, err := http.NewRequest(method, "http://"+c.addr+r.base+r.path, strings.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
-	set := func(header, value string, only bool) {
-		if only {
+	for header, value := range r.headers() {
+		if value != "" {
 			req.Header.Set(header, value)
 		}
 	}
-	set("Authorization", "Bearer "+r.bearer, r.bearer != "")
-	set("Cookie", r.cookie, r.cookie != "")
-	set("Accept", "application/json, text/event-stream", r.path == "/mcp")
-	set("Idempotency-Key", r.key, r.key != "")
-	set("Content-Type", content, method == "POST")
 	c.c.SetDeadline(time.Now().Add(time.Minute))
 	if err := req.Write(c.c); err != nil {
 		return nil, err

@@ -8,14 +8,21 @@ import (
 	"time"
 )
 
-// kinds are the columns of the table. Most are kinds of requests: till is the writes at
-// a till, and walk is one page of the list that the readers walk. The time of a webhook
-// is that from the event to its arrival. A soak has no walk, and those of client.other.
-var kinds = []string{"card", "lookup", "list", "stats", "till", "issue", "walk", "webhook", "page", "form", "holder", "stream", "mcp", "refused"}
+// kinds are kinds of requests: till is the writes at a till, and walk is one page of the list
+// that the readers walk. The time of a webhook is that from the event to its arrival.
+var (
+	mixKinds  = []string{"card", "lookup", "list", "stats", "till", "issue", "webhook"}
+	walkKinds = []string{"walk"}
+	soakKinds = []string{"page", "form", "holder", "stream", "mcp", "refused"} // see client.other
+	kinds     = slices.Concat(mixKinds, walkKinds, soakKinds)
+)
 
-// shown reports whether the table has a column of a kind.
-func (l *load) shown(kind string) bool {
-	return kind != "walk" && l.soak || slices.Index(kinds, kind) < 8 && !l.soak
+// columns returns the kinds in the table.
+func (l *load) columns() []string {
+	if l.soak {
+		return slices.Concat(mixKinds, soakKinds)
+	}
+	return slices.Concat(mixKinds, walkKinds)
 }
 
 // histogram counts durations in buckets whose bounds are 2^(n/16) microseconds.
@@ -79,10 +86,8 @@ const mib = 1 << 20
 // line prints a line of the table.
 func (l *load) line(text string, value func(kind string) string) {
 	text = fmt.Sprintf("%-10s", text)
-	for _, k := range kinds {
-		if l.shown(k) {
-			text += fmt.Sprintf("%10s", value(k))
-		}
+	for _, k := range l.columns() {
+		text += fmt.Sprintf("%10s", value(k))
 	}
 	fmt.Println(text)
 }
