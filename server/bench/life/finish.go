@@ -69,10 +69,8 @@ func (y *year) finish(took time.Duration) error {
 		}
 		shops = append(shops, map[string]any{"id": s.ID, "name": s.name, "currency": "EUR", "zones": s.zones, "export": export, "watched": i == 0})
 	}
-	if y.options.kills > 0 {
-		if err := y.checkLedger(filepath.Join("export", y.shop.ID)); err != nil {
-			return err
-		}
+	if err := errors.Join(y.checkLedger(filepath.Join("export", y.shop.ID)), y.writeTraces()); err != nil {
+		return err
 	}
 	if _, err := y.server.command("check"); err != nil {
 		return err

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"punchcard/store/sqlite"
+)
+
+// writeTraces writes the files in which the words of erased people must not be: what the server has on disk and in memory, its backups
+// and exports.
+func (y *year) writeTraces() error {
+	if err := y.copyMemory(); err != nil {
+		return err
+	}
+	if err := copyFile(y.server.db+"-wal", y.path("shop.db-wal.copy")); err != nil { // the file ends with the process
+		return err
+	}
+	if err := y.backUp(y.now); err != nil {
+		return err
+	}
+	files := []string{"shop.db", "shop.db-wal.copy", "server.log", "heap"}
+	for _, folder := range []string{"backups", "export"} {
+		err := filepath.WalkDir(y.path(folder), func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				path, err = filepath.Rel(y.out, path)
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := y.writeJSON("traces.json", map[string]any{"files": files}); err != nil {
+		return err
+	}
+	// SQLite and what it is compiled with overwrite neither what they free nor the pages that they no longer use. So words may
+	// stand in other memory than the heap of Go until it is used again.
+	notes := func(string, ...any) { y.count("word of an erased person in memory that is not the heap") }
+	return errors.Join(y.search(files, y.fault), y.search([]string{"memory"}, notes))
+}
+
+// search notes each word of somebody who was erased in files, as it was typed.
+func (y *year) search(files []string, note func(format string, args ...any)) error {
+	var words [][]byte
+	err := readLines(y.path("erased.jsonl"), func(e erasure) {
+		for _, w := range e.Words {
+			words = append(words, []byte(w))
+		}
+	})
+	for _, name := range files {
+		b, err1 := os.ReadFile(y.path(name))
+		err = errors.Join(err, err1)
+		for _, w := range words {
+			if at := bytes.Index(b, w); at >= 0 {
+				note("%s has %s of somebody who was erased: %q", name, w, b[max(0, at-200):min(len(b), at+200)])
+			}
+		}
+	}
+	return err
+}
+
+// copyMemory writes the memory of the server's process that it may change: the heap of Go and the rest. It needs Linux.
+func (y *year) copyMemory() error {
+	const heapFrom, heapUntil = 1 << 32, 0x7000 << 32 // between the program and what the system maps, Go puts its heap alone
+	proc := fmt.Sprintf("/proc/%d/", y.server.cmd.Process.Pid)
+	maps, err1 := os.ReadFile(proc + "maps")
+	memory, err2 := os.Open(proc + "mem")
+	heap, err3 := os.Create(y.path("heap"))
+	rest, err4 := os.Create(y.path("memory"))
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return err
+	}
+	defer memory.Close()
+	for line := range strings.Lines(string(maps)) {
+		var from, until int64
+		var mode string
+		if n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &until, &mode); n != 3 || !strings.HasPrefix(mode, "rw") {
+			continue
+		}
+		out := rest
+		if heapFrom <= from && from < heapUntil {
+			out = heap
+		}
+		io.Copy(out, io.NewSectionReader(memory, from, until-from)) // some segments of the kernel cannot be read
+	}
+	return errors.Join(heap.Close(), rest.Close())
+}
+
+// copyFile copies a file; one that is not there is empty.
+func copyFile(from, to string) error {
+	b, err := os.ReadFile(from)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(to, b, 0o600)
+}
+
+// tables returns how many bytes of the file each table has with its indexes, and how many its free pages.
+func (y *year) tables() (lines []string, err error) {
+	c, err := sqlite.OpenContext(context.Background(), y.server.db, sqlite.ReadOnly, "busy_timeout=5000")
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	total, err1 := c.Number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+	free, err2 := c.Number("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	line := func(bytes int64, what string) {
+		lines = append(lines, fmt.Sprintf("%9d kB  %s", (bytes+500)/1000, what))
+	}
+	line(total, "shop.db, of which")
+	r := c.Query(`SELECT m.tbl_name, sum(s.pgsize) FROM dbstat s JOIN sqlite_schema m ON m.name = s.name WHERE s.aggregate = TRUE
+		GROUP BY m.tbl_name ORDER BY 2 DESC`)
+	rest := total - free
+	for r.Next() {
+		name, bytes := r.Text(), r.Int()
+		rest -= bytes
+		if bytes > total/200 {
+			line(bytes, name)
+		}
+	}
+	line(free, "free pages")
+	line(rest, "the schema")
+	return lines, r.Close()
+}
+
+// logged is a line of the server's log.
+type logged struct {
+	Level string `json:"level"`
+	Msg   string `json:"msg"`
+}
+
+// caused are the beginnings of warnings that the calendar causes.
+var caused = []string{}
+
+// readLog returns the warnings and errors of the log by their text, and notes those that the calendar does not cause.
+func (y *year) readLog() (lines []string, err error) {
+	b, err := os.ReadFile(y.server.log)
+	count := map[string]int{}
+	for line := range bytes.Lines(b) {
+		var l logged
+		if json.Unmarshal(line, &l) != nil || l.Level != "WARN" && l.Level != "ERROR" {
+			continue // the log has the greeting of dev too
+		}
+		count[l.Msg]++
+		if !slices.ContainsFunc(caused, func(c string) bool { return strings.HasPrefix(l.Msg, c) }) && count[l.Msg] == 1 {
+			y.fault("the log: %s", line)
+		}
+	}
+	for msg, n := range count {
+		lines = append(lines, fmt.Sprintf("%9d  %s", n, msg))
+	}
+	slices.SortFunc(lines, func(a, b string) int { return cmp.Compare(a[11:], b[11:]) })
+	return lines, err
+}
