@@ -3,6 +3,7 @@ package seed
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,7 +82,7 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 		if r, err = readyLine(st); err != nil {
 			return nil, err
 		}
-	} else if err := addPeople(st, r.shop); err != nil {
+	} else if err := errors.Join(addPeople(st, r.shop), addWallet(st, r.shop)); err != nil {
 		return nil, err
 	}
 	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
@@ -242,6 +243,20 @@ func demoWallet(tx *store.Tx, shop int64) error {
 		Publishing: true,
 	})
 	return err
+}
+
+// addWallet sets up the wallets of the demo shop in a file that an older version made without them.
+func addWallet(st *store.Store, shop int64) error {
+	var apple, google bool
+	if err := st.View(0, func(v *store.View) (err error) {
+		if _, apple, err = v.AppleWallet(shop); err == nil {
+			_, google, err = v.GoogleWallet(shop)
+		}
+		return err
+	}); err != nil || apple || google {
+		return err
+	}
+	return write(st, func(tx *store.Tx) error { return demoWallet(tx, shop) })
 }
 
 // demoPrograms creates and publishes the programs of the demo shop.

@@ -1,0 +1,56 @@
+package seed
+
+import (
+	"errors"
+	"testing"
+
+	"punchcard/store"
+)
+
+// TestDemoWallets checks that the demo shop of a file from a version without wallets gets both, and that of another file keeps the one
+// that it has.
+func TestDemoWallets(t *testing.T) {
+	st, _ := emptyStore(t, seedStart)
+	wallets := func() (apple, google bool) {
+		t.Helper()
+		ready, err := Demo(st, "http://localhost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = st.View(0, func(v *store.View) error {
+			_, a, err1 := v.AppleWallet(ready.Shop())
+			_, g, err2 := v.GoogleWallet(ready.Shop())
+			apple, google = a, g
+			return errors.Join(err1, err2)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return apple, google
+	}
+	if apple, google := wallets(); !apple || !google {
+		t.Errorf("a new file has Apple: %t, Google: %t", apple, google)
+	}
+	ready, err := readyLine(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(st, func(tx *store.Tx) error {
+		_, err := tx.RemoveAppleWallet(ready.Shop(), store.RemoveFields{})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if apple, google := wallets(); apple || !google {
+		t.Errorf("without Apple it has Apple: %t, Google: %t", apple, google)
+	}
+	if err := write(st, func(tx *store.Tx) error {
+		_, err := tx.RemoveGoogleWallet(ready.Shop(), store.RemoveFields{})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if apple, google := wallets(); !apple || !google {
+		t.Errorf("an older file has Apple: %t, Google: %t", apple, google)
+	}
+}
