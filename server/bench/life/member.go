@@ -21,6 +21,7 @@ type member struct {
 	last        *lastAnswer
 	install     string // link by which the card gets onto a phone
 	imported    bool
+	code        string // of an earlier card, which tills take too
 }
 
 var firstNames = []string{"Ada", "Bruno", "Chiara", "Dario", "Elena", "Fabio", "Giulia", "Hugo", "Irene", "Jonas", "Katia", "Luca"}

@@ -155,10 +155,10 @@ func (o *office) refused(kind string, p *page) {
 	}
 }
 
-// adjustments returns the rows of corrections of a card that are in no line yet.
-func (o *office) adjustments(m *member) (rows []row) {
+// adjustments returns the rows of corrections that are in no line yet. They may be of younger cards than the one that was corrected.
+func (o *office) adjustments() (rows []row) {
 	var all struct{ Data []row }
-	path := "/transactions?type=adjustment&limit=20&card_id=" + m.first
+	path := "/transactions?type=adjustment&limit=100&from=" + o.now.Format(time.RFC3339)
 	r, ok := o.ask(o.shop.api, "GET", path, nil, "200")
 	if !ok {
 		return nil

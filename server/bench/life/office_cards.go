@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -86,7 +87,7 @@ func (o *office) adjust(time.Time, int) func() {
 			o.refused("adjust", p)
 			return
 		}
-		line.Rows = o.adjustments(m)
+		line.Rows = o.adjustments()
 		o.checkDelta("adjust", line)
 		o.write(b, "adjust", line)
 	}
@@ -122,6 +123,8 @@ func (o *office) run(b *browser, action string, members []*member, fields map[st
 	return b.wait(path, func(text string) bool { return strings.Contains(text, "Running") })
 }
 
+var changedPattern = regexp.MustCompile(`Changed (\d+) Not changed`)
+
 // giveStamps gives stamps to a selection of cards.
 func (o *office) giveStamps(time.Time, int) func() {
 	members, b, n := o.pick(20, (*member).collects), o.person(), int64(1+o.rand.IntN(2))
@@ -130,18 +133,17 @@ func (o *office) giveStamps(time.Time, int) func() {
 	}
 	fields := map[string]string{"stamps": fmt.Sprint(n), "reason": "Thank you for waiting"}
 	return func() {
-		if o.run(b, "goodwill", members, fields) == nil {
+		p := o.run(b, "goodwill", members, fields)
+		if p == nil {
 			return
 		}
-		for _, m := range members {
-			rows := o.adjustments(m)
-			if rows == nil {
-				o.count("dashboard: goodwill stamps refused for a card")
-				continue
-			}
-			line := done{Card: m.card, Rows: rows, change: change{DeltaStamps: &n}}
-			o.checkDelta("goodwill", line)
-			o.write(b, "adjust", line)
+		given := int64(0)
+		for _, t := range o.adjustments() {
+			given += *t.StampsDelta
+			o.write(b, "adjust", done{Card: t.CardID, Rows: []row{t}, change: change{DeltaStamps: t.StampsDelta}})
+		}
+		if changed := changedPattern.FindStringSubmatch(text(p.root)); changed == nil || fmt.Sprint(given/n) != changed[1] {
+			o.fault("%d stamps were given, %d to each of %q cards", given, n, changed)
 		}
 	}
 }
@@ -163,7 +165,10 @@ func (o *office) limit(day time.Time, _ int) func() {
 			o.count("dashboard: expire refused, the card is on a phone")
 			return
 		}
-		if f.fill("expires_at", end.Format(time.DateOnly)).send("303") != nil {
+		p = f.fill("expires_at", end.Format(time.DateOnly)).send("303", "409") // 409: it is full, and a younger card took its place
+		if !p.is(303) {
+			o.refused("expire", p)
+		} else {
 			o.limited = append(o.limited, m)
 			o.expires(b, m, end)
 		}
@@ -231,7 +236,7 @@ func (o *office) merge(time.Time, int) func() {
 			return
 		}
 		goes.gone = true
-		o.write(b, "merge", done{Card: goes.card, Rows: append(o.adjustments(goes), o.adjustments(stays)...), change: change{Into: stays.card}})
+		o.write(b, "merge", done{Card: goes.card, Rows: o.adjustments(), change: change{Into: stays.card}})
 	}
 }
 

@@ -91,7 +91,7 @@ func (y *year) openShop() (err error) {
 		}
 	}
 	y.openForms()
-	return y.listen()
+	return errors.Join(y.listen(), y.importMembers())
 }
 
 // sell makes the program of a shop that has none.

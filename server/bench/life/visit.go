@@ -189,7 +189,11 @@ func (c *visitor) write(kind, path string, body map[string]any, want ...string) 
 		body = map[string]any{}
 	}
 	body["client_reference"] = c.reference()
-	path = "/cards/" + c.m.card + path
+	code := c.m.card
+	if c.m.code != "" && kind == "topup" { // money goes out by our own codes only
+		code = c.m.code
+	}
+	path = "/cards/" + code + path
 	r, ok := c.ask(c.till.api, "POST", path, body, want...)
 	if !ok || r.status != 201 {
 		c.count(kind + " refused: " + r.code())
