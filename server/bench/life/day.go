@@ -108,5 +108,8 @@ func (y *year) night(date time.Time) error {
 			return fmt.Errorf("figures: %w", err)
 		}
 	}
+	if date.Weekday() == time.Monday {
+		y.assistant.report()
+	}
 	return y.rareEvents(date)
 }

@@ -63,6 +63,7 @@ var works = []struct {
 	{2, (*office).view},
 	{1, (*office).bots},
 	{1, (*office).class},
+	{1, (*office).askAssistant},
 }
 
 // lastTask is the last half hour in which something may begin that ends an hour later.

@@ -91,7 +91,7 @@ func (y *year) openShop() (err error) {
 		}
 	}
 	y.openForms()
-	return errors.Join(y.listen(), y.importMembers())
+	return errors.Join(y.listen(), y.hireAssistant(), y.importMembers())
 }
 
 // sell makes the program of a shop that has none.

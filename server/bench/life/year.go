@@ -40,6 +40,7 @@ type year struct {
 	receivers []*receiver
 	platforms int // phones that are planned
 	office    *office
+	assistant *assistant
 	pages     []*openPage
 
 	watching     context.Context // ends the streams of pages
