@@ -79,7 +79,7 @@ func (f *importFile) write() ([]byte, error) {
 		for _, m := range f.members {
 			first, last, _ := strings.Cut(m.name(), " ")
 			points := fmt.Sprint(10*m.openingStamps() + int64(m.n%5))
-			w.Write([]string{m.reference(), first, last, m.email(), "'" + m.phone(), "1990-12-10", `Said: "no sugar"`, points, "$1,204.50"})
+			w.Write([]string{m.reference(), first, last, m.email(), "'" + m.number(), "1990-12-10", `Said: "no sugar"`, points, "$1,204.50"})
 		}
 		w.Write([]string{"sq-none", "No", "Address", "nobody", "", "", "", "1", ""})
 	case "stamp-me.csv":
@@ -87,7 +87,7 @@ func (f *importFile) write() ([]byte, error) {
 		w.Write(strings.Split("Customer Name,Email,Mobile,Stamps,Active Stamps,Completed Stamps,Date Joined,Last Activity", ","))
 		for _, m := range f.members {
 			all, active := fmt.Sprint(20+m.openingStamps()), fmt.Sprint(m.openingStamps())
-			w.Write([]string{m.name(), m.email(), m.phone(), all, active, "20", "2024-02-11 09:14:02", "2024-12-28 08:03:55"})
+			w.Write([]string{m.name(), m.email(), m.number(), all, active, "20", "2024-02-11 09:14:02", "2024-12-28 08:03:55"})
 		}
 		w.Write([]string{"Too Many", "many@members.example", "", "99", "99", "0", "", ""})
 	default:
@@ -97,7 +97,7 @@ func (f *importFile) write() ([]byte, error) {
 			m.code = fmt.Sprintf("TES-%06d", m.n)
 			first, last, _ := strings.Cut(m.name(), " ")
 			credit := fmt.Sprintf("%d,%02d", m.openingCents()/100, m.openingCents()%100)
-			w.Write([]string{m.code, first, last, m.phone(), m.email(), "02-29", "3", credit, "Preferisce il caffè lungo; niente scontrino"})
+			w.Write([]string{m.code, first, last, m.number(), m.email(), "02-29", "3", credit, "Preferisce il caffè lungo; niente scontrino"})
 		}
 		w.Write([]string{"TES-0", "No", "Credit", "", "", "02-30", "", "much", ""})
 	}
