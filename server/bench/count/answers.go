@@ -76,8 +76,11 @@ func (x *export) checkIssued(r *report, y *year) {
 	const kind = "cards as issued"
 	issues, gone := map[string]*answer{}, map[string]bool{}
 	for i := range x.answers {
-		if a := &x.answers[i]; a.Issued != nil && issues[a.Issued.ID] == nil {
+		switch a := &x.answers[i]; {
+		case a.Issued != nil && issues[a.Issued.ID] == nil:
 			issues[a.Issued.ID] = a
+		case a.Kind == "erase":
+			gone[a.Card] = true
 		}
 	}
 	for i := range x.audit {

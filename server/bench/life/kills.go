@@ -141,7 +141,8 @@ func (y *year) checkLedger(export string) error {
 	for _, m := range y.members {
 		gone[m.first], gone[m.card] = m.gone, m.gone
 	}
-	return readLines(y.path("answers.jsonl"), func(d done) {
+	missing := map[string]bool{} // cards that were issued
+	err = readLines(y.path("answers.jsonl"), func(d done) {
 		if d.Shop != y.shop.ID {
 			return
 		}
@@ -150,10 +151,19 @@ func (y *year) checkLedger(export string) error {
 				y.fault("the row %s of %s was answered and is not in the ledger", r.ID, d.Card)
 			}
 		}
-		if d.Kind == "issue" && !cards[d.Card] && !gone[d.Card] {
-			y.fault("the card %s was issued and is not in the file", d.Card)
+		switch d.Kind {
+		case "issue":
+			missing[d.Card] = !cards[d.Card] && !gone[d.Card]
+		case "erase":
+			delete(missing, d.Card)
 		}
 	})
+	for card, is := range missing {
+		if is {
+			y.fault("the card %s was issued and is not in the file", card)
+		}
+	}
+	return err
 }
 
 // readLines calls a function with each line of a file of JSON lines.
