@@ -25,8 +25,10 @@ type export struct {
 
 	rowByID   map[string]*row
 	chainOf   map[string]string // of each instance that a row names
+	money     map[string][]*row // of money, by chain
 	platforms map[string][]platform
-	digits    int // decimals of the currency
+	zones     map[string]*time.Location // by name, so that equal ones are the same
+	digits    int                       // decimals of the currency
 }
 
 type location struct {
@@ -148,7 +150,8 @@ var decimals = map[string]int{
 func readExport(folder, name string, s shop) (*export, error) {
 	x := &export{
 		shop: s, programs: map[string]*program{}, locations: map[string]location{}, staff: map[string]string{},
-		rowByID: map[string]*row{}, chainOf: map[string]string{}, platforms: map[string][]platform{}, digits: 2,
+		rowByID: map[string]*row{}, chainOf: map[string]string{}, platforms: map[string][]platform{},
+		zones: map[string]*time.Location{}, money: map[string][]*row{}, digits: 2,
 	}
 	if n, ok := decimals[s.Currency]; ok {
 		x.digits = n
@@ -191,6 +194,7 @@ func readExport(folder, name string, s shop) (*export, error) {
 					bad = err
 				}
 				t.hasCents = true
+				x.money[t.Chain] = append(x.money[t.Chain], &t)
 			}
 			t.place = len(x.rows)
 			x.rows = append(x.rows, &t)
@@ -235,9 +239,13 @@ func (x *export) zoneAt(at time.Time) *time.Location {
 			name = z.Zone
 		}
 	}
+	if l := x.zones[name]; l != nil {
+		return l
+	}
 	l, err := time.LoadLocation(name)
 	if err != nil {
-		return time.UTC
+		l = time.UTC
 	}
+	x.zones[name] = l
 	return l
 }

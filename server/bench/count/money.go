@@ -68,7 +68,7 @@ func (f *figures) moneyOf(month string) (*book, error) {
 	for day := range b.days {
 		b.at[day] = map[string]moneySums{}
 		for l := range moved[day] {
-			balance[l] += 0
+			balance[l] += 0 // the location has a row from now on
 		}
 		for l, opening := range balance {
 			m := moved[day][l]
@@ -125,8 +125,8 @@ func (f *figures) putCard(c *chain, put func(time.Time, string, moneySums)) {
 		return
 	}
 	left := c.initial
-	for _, t := range f.p.rows {
-		if t.Chain == c.id && t.Created.Before(*until) {
+	for _, t := range f.p.money[c.id] {
+		if t.Created.Before(*until) {
 			left += t.cents
 		}
 	}
