@@ -24,6 +24,9 @@ func (p *replay) checkCards(r *report) {
 			stamps += in.stamps
 		}
 		equal(r, kind, c.id+": state", e.State, c.state(p.at))
+		if len(live) > 0 {
+			equal(r, "ends of validity", c.id, value(e.Expires).Format(stamp), value(c.validUntil(p.at)).Format(stamp))
+		}
 		claimed := ""
 		if len(live) > 0 {
 			claimed = first.claimed()
@@ -118,6 +121,9 @@ func (p *replay) checkScreen(r *report, kind string, s screen) {
 	if in == nil {
 		r.differ(kind, "%s (%s): it is there, but the card is %s", s.Card, s.Platform, state)
 		return
+	}
+	if s.Platform != "" && state == "locked" { // an expiry by time alone is no change that a phone is told
+		r.differ(kind, "%s (%s): its pass is not void, but the card is locked", s.Card, s.Platform)
 	}
 	if s.Stamps != nil {
 		equal(r, kind, s.Card+": stamps", *s.Stamps, in.stamps)

@@ -18,7 +18,7 @@ type chain struct {
 	initial   int64 // cents
 	first     string
 	instances []*instance
-	expiries  []expiry
+	expiries  []expiry // in the order of time
 
 	active      bool // not invited
 	installed   bool
@@ -32,7 +32,10 @@ type chain struct {
 }
 
 // expiry is the end of validity that a chain has from a time on; nil: none.
-type expiry struct{ from, at *time.Time }
+type expiry struct {
+	from time.Time
+	end  *time.Time
+}
 
 // instance is one card of a chain.
 type instance struct {
@@ -56,17 +59,10 @@ func (c *chain) live() (list []*instance) {
 }
 
 // validUntil returns the end of validity that the chain had at a time; nil: none.
-func (c *chain) validUntil(at time.Time) *time.Time {
-	if len(c.expiries) == 0 {
-		if c.card != nil {
-			return c.card.Expires
-		}
-		return nil
-	}
-	until := c.expiries[0].at
+func (c *chain) validUntil(at time.Time) (until *time.Time) {
 	for _, e := range c.expiries {
 		if !e.from.After(at) {
-			until = e.at
+			until = e.end
 		}
 	}
 	return until

@@ -111,12 +111,22 @@ type program struct {
 	Total      *int64           `json:"total_stamps"`
 	Repeats    bool             `json:"repeat_after_reset"`
 	Initial    json.Number      `json:"initial_balance"`
+	ExpireDays *int             `json:"default_expire_after_days"`
 	Created    time.Time        `json:"created_at"`
 	Published  *time.Time       `json:"published_at"`
 	Suspended  *time.Time       `json:"suspended_at"`
 	Deleted    *time.Time       `json:"deleted_at"`
 	thresholds map[string]int64 // by prize
 	top        int64            // the highest threshold, 0 without prizes
+}
+
+// expiry returns the end of validity that a card gets at a time unless a request says another; nil: none.
+func (p *program) expiry(at time.Time) *time.Time {
+	if p.ExpireDays == nil {
+		return nil
+	}
+	end := at.Add(time.Duration(*p.ExpireDays) * 24 * time.Hour)
+	return &end
 }
 
 func (p *program) collectsStamps() bool { return p.Type == "standard" || p.Type == "private" }

@@ -92,22 +92,17 @@ func (p *replay) addChains() {
 			if a.Issued.Stamps != nil {
 				c.opening = *a.Issued.Stamps
 			}
-			if a.Issued.Value != nil {
+			switch {
+			case a.Issued.Value != nil:
 				c.initial = *a.Issued.Value
+			case a.Face != "import":
+				c.initial = p.cents(c.program.Initial)
 			}
 			add(c)
 			if c = p.chains[a.Issued.ID]; c.answer == nil {
 				c.answer = a.Issued
 				p.addImported(c)
 			}
-		}
-		if c := p.chains[a.Card]; c != nil && len(a.Expires) > 0 {
-			at := a.At
-			e := expiry{from: &at}
-			if t, err := time.Parse(`"`+time.RFC3339+`"`, string(a.Expires)); err == nil {
-				e.at = &t
-			}
-			c.expiries = append(c.expiries, e)
 		}
 	}
 	for _, t := range p.rows {
@@ -126,7 +121,42 @@ func (p *replay) addChains() {
 			c.first = p.places[*a.Actor]
 		}
 	}
+	p.addExpiries()
 	slices.SortStableFunc(p.list, func(a, b *chain) int { return a.created.Compare(b.created) })
+}
+
+// addExpiries adds the ends of validity with which cards begin, and those that answers say. Of an import, and
+// of a shop that nobody watched, there is the last one only.
+func (p *replay) addExpiries() {
+	said := map[*chain]bool{}
+	for _, a := range p.answers {
+		c := p.chains[a.Card]
+		if c == nil {
+			c = p.chains[p.chainOf[a.Card]]
+		}
+		if c == nil || len(a.Expires) == 0 {
+			continue
+		}
+		e := expiry{from: a.At}
+		if t, err := time.Parse(`"`+time.RFC3339+`"`, string(a.Expires)); err == nil {
+			e.end = &t
+		}
+		if a.Issued != nil {
+			e.from = c.created
+		} else if len(c.expiries) == 0 && c.source != "import" {
+			c.expiries = append(c.expiries, expiry{c.created, c.program.expiry(c.created)})
+		}
+		c.expiries, said[c] = append(c.expiries, e), true
+	}
+	for _, c := range p.list {
+		switch {
+		case said[c]:
+		case c.card != nil && (c.source == "import" || !p.shop.Watched):
+			c.expiries = []expiry{{c.created, c.card.Expires}}
+		default:
+			c.expiries = []expiry{{c.created, c.program.expiry(c.created)}}
+		}
+	}
 }
 
 // addImported adds what the answer of an import says and the export does not: an overflow card, and
@@ -261,6 +291,14 @@ func (p *replay) applyToCard(c *chain, id string, a *audit) {
 		c.installed, c.platform = true, p.platformAt(c, a.At)
 		p.facts = append(p.facts, fact{event: "card.registered", at: a.At, chain: c.id, instance: id, program: c.program.ID, shopWide: true})
 	case "card.reissue":
+		if until := c.validUntil(a.At); until != nil && !until.After(a.At) && p.shop.Watched {
+			renewed := expiry{a.At, c.program.expiry(a.At)}
+			i := slices.IndexFunc(c.expiries, func(e expiry) bool { return !e.from.Before(a.At) })
+			if i < 0 {
+				i = len(c.expiries)
+			}
+			c.expiries = slices.Insert(c.expiries, i, renewed)
+		}
 		c.active, c.installed, c.locked, c.reissued = false, false, false, true
 		for _, in := range c.live() {
 			p.fact(c, in, fact{event: "card.reissued", at: a.At, shopWide: true})
