@@ -54,6 +54,10 @@ func (f *figures) check() {
 		f.checkPage(text)
 		return
 	}
+	if strings.HasPrefix(f.What, "mcp ") {
+		f.checkAssistant()
+		return
+	}
 	counted, known := f.answer()
 	if !known {
 		f.r.note("no count of %s", f.What)

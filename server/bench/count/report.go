@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +52,9 @@ func equal[T comparable](r *report, kind, what string, said, counted T) {
 
 // note adds a line that is no difference, such as what could not be counted.
 func (r *report) note(format string, args ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
 }
 
 // print writes the report: what was counted, the differences, and one line that sums both up.
