@@ -111,5 +111,9 @@ func (y *year) night(date time.Time) error {
 	if date.Weekday() == time.Monday {
 		y.assistant.report()
 	}
+	// What follows is later than the figures, so that they can be counted again.
+	if err := y.advance(y.now.Add(time.Second)); err != nil {
+		return err
+	}
 	return y.rareEvents(date)
 }

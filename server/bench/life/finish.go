@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -36,8 +37,39 @@ func (y *year) askFigures() error {
 			}
 		}
 	}
+	y.askPages()
 	y.count("figures asked for")
 	return nil
+}
+
+// askPages asks for the pages of the dashboard that show figures.
+func (y *year) askPages() {
+	local := y.now.In(y.shop.zone())
+	month, day := local.Format("2006-01"), local.AddDate(0, 0, -1).Format(time.DateOnly)
+	before := local.AddDate(0, 0, -local.Day()).Format("2006-01")
+	paths := []string{"/dashboard", "/dashboard/report", "/dashboard/report?day=" + day, "/dashboard/statistics",
+		"/dashboard/statistics?period=90&compare=year", "/dashboard/statistics/types"}
+	for _, m := range []string{month, before} {
+		paths = append(paths, "/dashboard/statistics/money?month="+m, "/dashboard/statistics/money.csv?month="+m)
+	}
+	for _, l := range y.shop.locations {
+		paths = append(paths, "/dashboard/report?day="+day+"&location_id="+l.ID)
+	}
+	for _, p := range y.shop.programs {
+		paths = append(paths, "/dashboard/program/"+p.ID+"/statistics", "/dashboard/statistics?period=7&program_id="+p.ID)
+	}
+	for _, path := range paths {
+		name, _, _ := strings.Cut(path, "?")
+		p := y.office.people["owner"].get(path)
+		if p == nil {
+			continue // a fault, which get noted
+		}
+		body, err := json.Marshal(string(p.body))
+		if err != nil {
+			y.fault("%s: %v", path, err)
+		}
+		y.figures.write(figure{y.shop.ID, y.now, "page " + name, path, body})
+	}
 }
 
 func (y *year) askFigure(s *shop, what, path string) error {
