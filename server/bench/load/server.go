@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,6 +38,7 @@ func (s *server) start() error {
 		"--api-key-rate-limit-per-minute 0 --till-rate-limit-per-minute 0 --webhook-allow-http --webhook-allow-cidr 127.0.0.0/8 "+
 		"--mcp-key-rate-limit-per-minute 0 --mcp-key-daily-call-budget 0"),
 		"--db", s.db)...)
+	s.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOGC=") }) // it is for builds
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		return err
