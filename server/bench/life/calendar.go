@@ -43,6 +43,9 @@ const keptBackups = 7
 // rareEvents does what happens in the night before a day, the backup last.
 func (y *year) rareEvents(date time.Time) error {
 	n, days := int(date.Sub(y.from).Hours())/24, int(y.until.Sub(y.from).Hours())/24
+	if err := y.endBackup(); err != nil {
+		return err
+	}
 	y.nights = n
 	y.forgetKept()
 	for _, do := range y.pending[n] {
@@ -68,7 +71,10 @@ func (y *year) rareEvents(date time.Time) error {
 		}
 		y.count("calendar: " + e.name)
 	}
-	return y.backUp(date)
+	if isBackedUp(n, days) {
+		y.beginBackup(date)
+	}
+	return nil
 }
 
 // times returns how often something happens in a night that happens so often in a month.
@@ -82,7 +88,28 @@ func (y *year) after(nights int, do func() error) {
 	y.pending[y.nights+nights] = append(y.pending[y.nights+nights], do)
 }
 
-// backUp makes the backup of a night, and removes those that are too old. Each seventh is verified by the invariants of check too.
+// isBackedUp reports whether there is a backup in a night: in each of the first month and of the last days, and in one of seven between,
+// since one takes a second or two when the file is large.
+func isBackedUp(night, days int) bool {
+	return night < 31 || night >= days-keptBackups-2 || night%7 == 0
+}
+
+// beginBackup begins the backup of a night, which goes on while the shop is open.
+func (y *year) beginBackup(date time.Time) {
+	y.backup = make(chan error, 1)
+	go func() { y.backup <- y.backUp(date) }()
+}
+
+// endBackup waits for the backup that has begun.
+func (y *year) endBackup() error {
+	if y.backup == nil {
+		return nil
+	}
+	defer func() { y.backup = nil }()
+	return <-y.backup
+}
+
+// backUp makes a backup and removes those that are too old. That of a Sunday is verified by the invariants of check too.
 func (y *year) backUp(date time.Time) error {
 	args := []string{"backup", filepath.Join(y.backups(), "shop-"+date.Format("20060102")+".db"), "--quiet"}
 	if date.Weekday() != time.Sunday {

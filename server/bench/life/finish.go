@@ -107,7 +107,7 @@ func (y *year) finish(took time.Duration) error {
 	if _, err := y.server.command("check"); err != nil {
 		return err
 	}
-	if err := y.writeJSON("year.json", map[string]any{"seed": y.seed, "months": y.months, "from": y.from, "until": y.until, "shops": shops,
+	if err := y.writeJSON("year.json", map[string]any{"seed": y.seed, "months": y.months, "from": y.opened, "until": y.until, "shops": shops,
 		"receivers": y.receivers}); err != nil {
 		return err
 	}

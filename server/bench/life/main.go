@@ -73,6 +73,12 @@ func run(ctx context.Context, o options) (err error) {
 
 // live opens the shop and goes through all half hours of the year.
 func (y *year) live() error {
+	if err := y.liveOlder(); err != nil {
+		return fmt.Errorf("before the upgrade: %w", err)
+	}
+	if err := y.advance(y.from); err != nil {
+		return err
+	}
 	if err := y.openShop(); err != nil {
 		return fmt.Errorf("opening the shop: %w", err)
 	}

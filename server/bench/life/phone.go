@@ -63,7 +63,8 @@ func (y *year) readPhone(m *member, file *recorder) {
 	}
 	p := m.phone
 	var state struct {
-		Passes []struct {
+		Problem *string
+		Passes  []struct {
 			Voided bool
 			Fields []struct{ Key, Value string }
 		}
@@ -71,6 +72,9 @@ func (y *year) readPhone(m *member, file *recorder) {
 	if err := y.need(y.control(), "GET", "/wallet/phones/"+p.ID, nil, &state); err != nil {
 		y.fault("%v", err)
 		return
+	}
+	if state.Problem != nil {
+		y.fault("the phone with the card %s complains: %s", m.first, *state.Problem)
 	}
 	s := shown{m.first, m.platform, len(state.Passes) == 0, map[string]string{}}
 	for _, pass := range state.Passes {

@@ -21,6 +21,7 @@ import (
 // server is "punchcard dev" as a process, on a file that outlives it.
 type server struct {
 	binary, db, log string
+	older           string // binary of the schema before, which runs first; empty after the upgrade
 	addr            string // the same after each start
 	cmd             *exec.Cmd
 	stdin           io.Closer
@@ -69,8 +70,10 @@ func newServer(binary, dir string) (*server, error) {
 
 // start starts the process with its clock at a time, and returns when it serves.
 func (s *server) start(at time.Time) error {
-	s.cmd = exec.Command(s.binary, "dev", "--db", s.db, "--listen", s.addr, "--clock", at.Format(time.RFC3339), "--exit-with-stdin",
-		"--quiet", "--log-format", "json")
+	args := []string{"dev", "--db", s.db, "--listen", s.addr, "--clock", at.Format(time.RFC3339), "--quiet", "--log-format", "json"}
+	if s.cmd = exec.Command(s.older, args...); s.older == "" {
+		s.cmd = exec.Command(s.binary, append(args, "--exit-with-stdin")...)
+	}
 	// The runtime overwrites what it frees, so that the memory of the process has at its end what the program keeps.
 	s.cmd.Env = append(os.Environ(), "GODEBUG=clobberfree=1")
 	stderr, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -107,7 +110,9 @@ func (s *server) origin() string { return "http://" + s.addr }
 
 // stop ends the process as a service manager does.
 func (s *server) stop() error {
-	s.stdin.Close()
+	if s.stdin.Close(); s.older != "" {
+		s.cmd.Process.Signal(syscall.SIGTERM)
+	}
 	<-s.ended
 	return s.err
 }

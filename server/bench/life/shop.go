@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -63,8 +64,6 @@ type employee struct {
 
 // openShop makes a shop of the demo shop, whose people and wallets exist, and a neighbour.
 func (y *year) openShop() (err error) {
-	y.shop = &shop{ID: y.server.ready.ShopID, name: "Bar Lux", zones: []zone{{y.now, "Europe/Rome"}},
-		api: bearer("rest", "/api/public/v1", y.server.ready.APIKey)}
 	change := map[string]any{"name": y.shop.name, "timezone": "Europe/Rome", "included_locations": 3}
 	if err := y.need(y.control(), "PATCH", "/shops/"+y.shop.ID, change, nil); err != nil {
 		return err
@@ -141,6 +140,12 @@ func (y *year) furnish(s *shop, locations, tills int) error {
 				return err
 			}
 			p.prizes = ladder.Data
+		}
+	}
+	for i, p := range all.Data {
+		if n := slices.IndexFunc(s.programs, func(known *program) bool { return known.ID == p.ID }); n >= 0 {
+			*s.programs[n] = *p
+			all.Data[i] = s.programs[n] // members have it
 		}
 	}
 	s.programs = all.Data

@@ -26,7 +26,7 @@ func (y *year) writeTraces() error {
 	if err := copyFile(y.server.db+"-wal", y.path("shop.db-wal.copy")); err != nil { // the file ends with the process
 		return err
 	}
-	if err := y.backUp(y.now); err != nil {
+	if err := errors.Join(y.endBackup(), y.backUp(y.now)); err != nil {
 		return err
 	}
 	files := []string{"shop.db", "shop.db-wal.copy", "server.log", "heap"}

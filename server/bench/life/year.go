@@ -29,6 +29,7 @@ type year struct {
 	ctx         context.Context
 	http        *http.Client
 	server      *server
+	opened      time.Time // when the older server makes the file
 	from, until time.Time
 	now         time.Time    // of the server's clock; changes while no client is busy
 	clock       atomic.Int64 // seconds of now, for receivers
@@ -59,6 +60,7 @@ type year struct {
 	shopKey madeKey                // of the shop's system
 	kept    []kept                 // writes of seven days, ascending
 	sold    *soldShop
+	backup  chan error // of the night, which goes on while the shop is open; nil if there is none
 
 	mu     sync.Mutex
 	faults []string
@@ -76,12 +78,16 @@ func newYear(ctx context.Context, o options) (*year, error) {
 		pending: map[int][]func() error{},
 		kills:   kills{rand: rand.New(rand.NewPCG(o.seed, 1))},
 	}
-	y.clock.Store(y.from.Unix())
-	y.now, y.until = y.from, y.from.AddDate(0, o.months, 0)
+	y.opened = y.from.AddDate(0, 0, -olderDays)
+	y.clock.Store(y.opened.Unix())
+	y.now, y.until = y.opened, y.from.AddDate(0, o.months, 0)
 	y.office = newOffice(y)
 	y.watching, y.stopWatching = context.WithCancel(ctx)
 	var err error
 	if y.server, err = newServer(o.binary, o.out); err != nil {
+		return nil, err
+	}
+	if y.server.older, err = olderBinary(); err != nil {
 		return nil, err
 	}
 	if err := y.server.start(y.now); err != nil {
