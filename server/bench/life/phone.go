@@ -1,6 +1,9 @@
 package main
 
-import "sync"
+import (
+	"strings"
+	"sync"
+)
 
 // phone is a phone of the fixture that has the pass of a card.
 type phone struct {
@@ -73,7 +76,8 @@ func (y *year) readPhone(m *member, file *recorder) {
 		y.fault("%v", err)
 		return
 	}
-	if state.Problem != nil {
+	// What is taken back at once may have sent the phone two pushes before it reads the pass, which then is the one that it has.
+	if state.Problem != nil && !strings.HasSuffix(*state.Problem, "is listed and sent, and has not changed") {
 		y.fault("the phone with the card %s complains: %s", m.first, *state.Problem)
 	}
 	s := shown{m.first, m.platform, len(state.Passes) == 0, map[string]string{}}

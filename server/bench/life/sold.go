@@ -18,8 +18,16 @@ type soldShop struct {
 	shop
 	till   face
 	cards  []string
+	link   string // of a card
 	listed []byte // its first cards as the API lists them
 }
+
+// guest returns the name of a customer of the shop that will be sold.
+func guest(n int) string { return fmt.Sprintf("Piero Chiosconi-%03d", n) }
+
+// soldKept is how many nights after the move the file has nothing of the shop that was sold: some more than the 30 days after which
+// the server begins to erase it.
+const soldKept = 35
 
 // openSold makes the shop that will be sold, with cards that have three stamps each.
 func (y *year) openSold() error {
@@ -42,12 +50,15 @@ func (y *year) openSold() error {
 		return err
 	}
 	for n := range soldCards {
-		var card issued
-		body := map[string]any{"holder_name": fmt.Sprintf("Guest %03d", n), "external_ref": fmt.Sprint("g-", n)}
+		var card struct {
+			ID         string
+			InstallURL string `json:"install_url"`
+		}
+		body := map[string]any{"holder_name": guest(n), "external_ref": fmt.Sprint("g-", n)}
 		if err := y.need(s.api, "POST", "/programs/"+all.Data[0].ID+"/cards", body, &card); err != nil {
 			return err
 		}
-		s.cards = append(s.cards, card.ID)
+		s.cards, s.link = append(s.cards, card.ID), card.InstallURL
 		if err := y.need(s.till, "POST", "/cards/"+card.ID+"/stamps", map[string]any{"count": 3}, nil); err != nil {
 			return err
 		}
@@ -79,6 +90,15 @@ func (y *year) sellShop() error {
 	}
 	y.ask(s.api, "GET", "/cards?limit=100", nil, "410 gone")
 	y.ask(s.till, "GET", "/me", nil, "410 gone")
+	if r, ok := y.ask(face{name: "page"}, "GET", y.pathOf(s.link), nil, "307"); ok && !strings.HasPrefix(r.header.Get("Location"), "http://"+addr) {
+		y.fault("a link of the shop that was sold leads to %s", r.header.Get("Location"))
+	}
+	y.after(soldKept, func() error {
+		for n, card := range s.cards {
+			y.erased.write(erasure{y.now, card, []string{guest(n)}})
+		}
+		return nil
+	})
 
 	cmd := exec.Command(y.server.binary, "serve", "--db", db, "--listen", addr, "--exit-with-stdin")
 	var log bytes.Buffer

@@ -144,10 +144,12 @@ type logged struct {
 	Msg   string `json:"msg"`
 }
 
-// caused are the beginnings of warnings that the calendar causes.
-var caused = []string{}
+// caused are the beginnings of warnings that the year causes.
+var caused = []string{
+	"a phone complains about passes", // readPhone knows of what
+}
 
-// readLog returns the warnings and errors of the log by their text, and notes those that the calendar does not cause.
+// readLog returns the warnings and errors of the log by their text, and notes those that the year does not cause.
 func (y *year) readLog() (lines []string, err error) {
 	b, err := os.ReadFile(y.server.log)
 	count := map[string]int{}

@@ -127,8 +127,9 @@ func (y *year) fault(format string, args ...any) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	text := y.now.Format(time.RFC3339) + " " + fmt.Sprintf(format, args...)
-	y.faults = append(y.faults, text)
-	log.Print(text)
+	if y.faults = append(y.faults, text); len(y.faults) <= maxFaults {
+		log.Print(text)
+	}
 }
 
 // faulty returns the error of a year with faults.
