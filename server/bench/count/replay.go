@@ -43,6 +43,11 @@ func newReplay(x *export, r *report) *replay {
 			p.places[*t.Device] = t.Location
 		}
 	}
+	for _, a := range x.answers {
+		if strings.HasPrefix(a.Subject, "crd_") && x.chainOf[a.Subject] == "" {
+			x.chainOf[a.Subject] = a.Card
+		}
+	}
 	p.addChains()
 	// The audit log tells the order of rows and other changes of one instant.
 	flushed := 0

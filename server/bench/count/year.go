@@ -83,6 +83,8 @@ type answer struct {
 	Staff    *string    `json:"staff"`
 	Occurred *time.Time `json:"occurred_at"`
 	Platform string     `json:"platform"` // of an install; may be absent
+	// Subject is the instance that was changed, if it is a younger card of Card. May be absent.
+	Subject string `json:"subject"`
 	// Expires is the new end of validity, where the request set one. May be absent.
 	Expires json.RawMessage `json:"expires_at"`
 }

@@ -151,13 +151,12 @@ func (o *office) askAssistant(day time.Time, _ int) func() {
 			if a.call(a.all, "update_card", map[string]any{"id": found[0].first, "external_ref": reference, "idempotency_key": a.key()}, nil, "") {
 				a.note("card", done{Card: found[0].card})
 			}
-			a.call(a.all, "reissue_card", map[string]any{"id": found[0].first}, nil, "") // without a confirmation
 		}
 		l := o.shop.locations[0]
 		if a.call(a.all, "update_location", map[string]any{"id": l.ID, "city": "Roma", "idempotency_key": a.key()}, nil, "") {
 			a.note("location", done{change: change{Subject: l.ID}})
 		}
-		a.call(a.all, "set_location_state", map[string]any{"id": l.ID, "state": "disabled"}, nil, "")
+		a.call(a.all, "set_location_state", map[string]any{"id": l.ID, "state": "disabled"}, nil, "") // which it does not confirm
 		a.call(a.all, "set_location_state", map[string]any{"id": "loc_x", "state": "disabled"}, nil, "not_found")
 		a.forbidden(l)
 		if n > 3 {

@@ -28,9 +28,8 @@ func (b *browser) signIn() bool {
 	b.face.header = nil
 	if b.role != "owner" {
 		var in struct{ Cookie, Token string }
-		err := b.need(b.control(), "POST", "/sign-in", map[string]any{"as": b.role}, &in)
-		if err != nil {
-			b.fault("%v", err)
+		r, ok := b.ask(b.control(), "POST", "/sign-in", map[string]any{"as": b.role}, "200")
+		if !ok || r.decode(&in) != nil {
 			return false
 		}
 		b.face = b.face.with("Cookie", in.Cookie+"="+in.Token)
@@ -64,7 +63,7 @@ func (b *browser) get(path string, want ...string) *page {
 func (b *browser) fetch(method, path string, body any, want ...string) *page {
 	f := b.face.with("Accept", "text/html,application/xhtml+xml,*/*;q=0.8").with("Accept-Language", "en")
 	if method == "POST" {
-		f = f.with("Origin", b.server.ready.Origin).with("Sec-Fetch-Site", "same-origin")
+		f = f.with("Origin", b.server.origin()).with("Sec-Fetch-Site", "same-origin")
 	}
 	signedOut := func(r reply) bool {
 		return b.role != "" && r.status == http.StatusSeeOther && strings.HasPrefix(r.header.Get("Location"), "/sign-in")
@@ -235,11 +234,28 @@ func (b *browser) change(path string, fields map[string]string, want ...int) *pa
 	return f.send(statuses...)
 }
 
-// press sends the form of a page that is a button, which leads to an action of the page.
+// press sends the form of a page that is a button.
 func (b *browser) press(path, action string, want ...string) *page {
 	p := b.get(path)
 	if p == nil {
 		return nil
 	}
-	return p.form(path + action).send(append(want, "303")...)
+	return p.form(action).send(append(want, "303")...)
+}
+
+// link returns the path of a link or button of a page that ends so, empty if there is none.
+func (b *browser) link(path, suffix string) string {
+	p := b.get(path)
+	if p == nil {
+		return ""
+	}
+	to := ""
+	p.find(func(n *html.Node) bool {
+		to = attr(n, "href") + attr(n, "action")
+		return strings.HasSuffix(to, suffix)
+	})
+	if !strings.HasSuffix(to, suffix) {
+		return ""
+	}
+	return to
 }

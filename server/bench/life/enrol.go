@@ -101,7 +101,7 @@ func (o *office) bots(time.Time, int) func() {
 	return func() {
 		path, f := "/join/"+slug(p), face{name: "enrol", client: elsewhere(66)}
 		defer f.client.CloseIdleConnections()
-		own := f.with("Origin", o.server.ready.Origin)
+		own := f.with("Origin", o.server.origin())
 		right := url.Values{"name": {"Bot"}, "email": {"bot@bots.example"}, "consent": {"true"}, "form": {"0123456789abcdef"}}
 		change := func(pairs ...string) string {
 			v := url.Values{}

@@ -40,6 +40,7 @@ func (y *year) importMembers() error {
 		for range importRows {
 			m := y.newMember()
 			m.shop, m.program, m.faceOfIssue, m.platform, m.imported = y.shop, f.program, "import", "", true
+			m.hasNumber = true
 			m.regular = m.n%4 == 0
 			f.members = append(f.members, m)
 		}

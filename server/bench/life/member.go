@@ -21,6 +21,7 @@ type member struct {
 	last        *lastAnswer
 	install     string // link by which the card gets onto a phone
 	imported    bool
+	hasNumber   bool   // the shop knows the phone number
 	code        string // of an earlier card, which tills take too
 }
 
@@ -36,6 +37,18 @@ func (m *member) email() string { return fmt.Sprintf("zan%05d@members.example", 
 
 // number returns the phone number of the member, which not all are asked for.
 func (m *member) number() string { return fmt.Sprintf("+393331%06d", m.n) }
+
+// words returns what the shop knows of the member and nobody else has.
+func (m *member) words() []string {
+	list := []string{m.name(), m.email()}
+	if m.hasNumber {
+		list = append(list, m.number())
+	}
+	if m.code != "" {
+		list = append(list, m.code)
+	}
+	return list
+}
 
 // newMember plans the next member.
 func (y *year) newMember() *member {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -9,7 +8,7 @@ import (
 
 // change is what lines of answers.jsonl about changes that are no visits have besides.
 type change struct {
-	Subject     string     `json:"subject,omitempty"` // id of what was changed, if it is no card
+	Subject     string     `json:"subject,omitempty"` // id of what was changed; of a card, that of the instance
 	By          string     `json:"by,omitempty"`      // role of the person
 	DeltaStamps *int64     `json:"delta_stamps,omitempty"`
 	DeltaCents  *int64     `json:"delta_cents,omitempty"`
@@ -147,13 +146,6 @@ func (o *office) write(b *browser, kind string, line done) {
 	}
 	o.answers.write(line)
 	o.count("dashboard: " + kind)
-}
-
-// refused counts a change that the rules did not allow.
-func (o *office) refused(kind string, p *page) {
-	if p != nil {
-		o.count(fmt.Sprintf("dashboard: %s refused, %d", kind, p.status))
-	}
 }
 
 // adjustments returns the rows of corrections that are in no line yet. They may be of younger cards than the one that was corrected.

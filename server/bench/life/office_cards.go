@@ -10,6 +10,31 @@ import (
 	"time"
 )
 
+// cardOf returns the id of the card in a path.
+func cardOf(path string) string { return strings.Split(path, "/")[3] }
+
+// changeCard follows the link of a card's page to a form, which may be that of a younger card, fills it in and writes a line.
+func (o *office) changeCard(b *browser, m *member, kind string, fields map[string]string, line done) {
+	at := b.link(cardPath(m), "/"+kind)
+	if at == "" {
+		o.count("dashboard: " + kind + " not offered")
+		return
+	}
+	p := b.change(at, fields, 422)
+	if !p.is(303) {
+		if p != nil {
+			o.count("dashboard: " + kind + " refused")
+		}
+		return
+	}
+	if kind == "adjust" {
+		line.Rows = o.adjustments()
+		o.checkDelta(kind, line)
+	}
+	line.Card, line.Subject = m.card, cardOf(at)
+	o.write(b, kind, line)
+}
+
 // lock locks a card, whose member may come while it is locked.
 func (o *office) lock(time.Time, int) func() {
 	found := o.pick(1, func(m *member) bool { return !slices.Contains(o.locked, m) })
@@ -19,11 +44,7 @@ func (o *office) lock(time.Time, int) func() {
 	m, b := found[0], o.person()
 	o.locked = append(o.locked, m)
 	return func() {
-		if p := b.change(cardPath(m)+"/lock", nil, 409); p.is(303) {
-			o.write(b, "lock", done{Card: m.card})
-		} else {
-			o.refused("lock", p)
-		}
+		o.changeCard(b, m, "lock", nil, done{})
 	}
 }
 
@@ -38,10 +59,10 @@ func (o *office) unlock(time.Time, int) func() {
 		return nil
 	}
 	return func() {
-		if p := b.press(cardPath(m), "/unlock", "409"); p.is(303) {
-			o.write(b, "unlock", done{Card: m.card})
-		} else {
-			o.refused("unlock", p)
+		if at := b.link(cardPath(m), "/unlock"); at == "" {
+			o.count("dashboard: unlock not offered")
+		} else if b.press(cardPath(m), at) != nil {
+			o.write(b, "unlock", done{Card: m.card, change: change{Subject: cardOf(at)}})
 		}
 	}
 }
@@ -55,9 +76,7 @@ func (o *office) archive(time.Time, int) func() {
 	m, b := found[0], o.person()
 	m.gone = true
 	return func() {
-		if p := b.change(cardPath(m)+"/archive", nil); p != nil {
-			o.write(b, "archive", done{Card: m.card})
-		}
+		o.changeCard(b, m, "archive", nil, done{})
 	}
 }
 
@@ -72,7 +91,7 @@ func (o *office) adjust(time.Time, int) func() {
 		n++
 	}
 	fields := map[string]string{"reason": "Counted again"}
-	line := done{Card: m.card}
+	line := done{}
 	if m.collects() {
 		fields["stamps"] = fmt.Sprint(n)
 		line.DeltaStamps = &n
@@ -82,14 +101,7 @@ func (o *office) adjust(time.Time, int) func() {
 		line.DeltaCents = &n
 	}
 	return func() {
-		p := b.change(cardPath(m)+"/adjust", fields, 422)
-		if !p.is(303) {
-			o.refused("adjust", p)
-			return
-		}
-		line.Rows = o.adjustments()
-		o.checkDelta("adjust", line)
-		o.write(b, "adjust", line)
+		o.changeCard(b, m, "adjust", fields, line)
 	}
 }
 
@@ -156,7 +168,12 @@ func (o *office) limit(day time.Time, _ int) func() {
 	}
 	m, b, end := found[0], o.person(), day.AddDate(0, 0, 10+o.rand.IntN(60))
 	return func() {
-		p := b.get(cardPath(m) + "/edit")
+		at := b.link(cardPath(m), "/edit")
+		if at == "" {
+			o.count("dashboard: expire not offered")
+			return
+		}
+		p := b.get(at)
 		if p == nil {
 			return
 		}
@@ -165,10 +182,7 @@ func (o *office) limit(day time.Time, _ int) func() {
 			o.count("dashboard: expire refused, the card is on a phone")
 			return
 		}
-		p = f.fill("expires_at", end.Format(time.DateOnly)).send("303", "409") // 409: it is full, and a younger card took its place
-		if !p.is(303) {
-			o.refused("expire", p)
-		} else {
+		if f.fill("expires_at", end.Format(time.DateOnly)).send("303") != nil {
 			o.limited = append(o.limited, m)
 			o.expires(b, m, end)
 		}
@@ -247,10 +261,9 @@ func (o *office) noteContact(time.Time, int) func() {
 		return nil
 	}
 	m, b := found[0], o.person()
+	m.hasNumber = true
 	fields := map[string]string{"phone": m.number(), "birthday": fmt.Sprintf("%02d-%02d", 1+m.n%12, 1+m.n%28), "note": "Asks for oat milk"}
 	return func() {
-		if p := b.change(cardPath(m)+"/contact", fields); p != nil {
-			o.write(b, "contact", done{Card: m.card})
-		}
+		o.changeCard(b, m, "contact", fields, done{})
 	}
 }

@@ -61,7 +61,7 @@ func (o *office) closeLocation(day time.Time, slot int) func() {
 	at := "/dashboard/location/" + l.ID
 	o.later(day, slot+2, func(o *office, _ time.Time, _ int) func() {
 		return func() {
-			if b.press(at, "/enable") != nil {
+			if b.press(at, at+"/enable") != nil {
 				o.write(b, "enable", done{change: change{Subject: l.ID}})
 			}
 		}

@@ -62,7 +62,7 @@ func (o *openPage) watch() {
 // follow follows the stream once. It returns false if the link has ended.
 func (o *openPage) follow() (goOn bool) {
 	y := o.browser.year
-	req, err := http.NewRequestWithContext(y.watching, "GET", y.server.ready.Origin+o.path+"/events", nil)
+	req, err := http.NewRequestWithContext(y.watching, "GET", y.server.origin()+o.path+"/events", nil)
 	if err != nil {
 		y.fault("%v", err)
 		return false

@@ -43,7 +43,7 @@ func (y *year) eraseMember() {
 	}
 	m.gone = true
 	y.count("erased by request")
-	y.erased.write(erasure{y.now, m.card, []string{m.name(), m.email()}})
+	y.erased.write(erasure{y.now, m.card, m.words()})
 	y.answers.write(done{At: y.now, Shop: m.shop.ID, Face: "command", Kind: "erase", Card: m.card})
 	y.ask(y.shop.api, "GET", "/cards/"+m.card, nil, "404 not_found")
 	y.ask(m.shop.locations[0].tills[0].api, "GET", "/cards/"+m.card, nil, "404 not_found")
