@@ -147,10 +147,7 @@ func (o *office) askAssistant(day time.Time, _ int) func() {
 	return func() {
 		a.issue(members, p)
 		if found != nil {
-			reference := fmt.Sprintf("as-%d", found[0].n)
-			if a.call(a.all, "update_card", map[string]any{"id": found[0].first, "external_ref": reference, "idempotency_key": a.key()}, nil, "") {
-				a.note("card", done{Card: found[0].card})
-			}
+			a.refer(found[0])
 		}
 		l := o.shop.locations[0]
 		if a.call(a.all, "update_location", map[string]any{"id": l.ID, "city": "Roma", "idempotency_key": a.key()}, nil, "") {
@@ -163,6 +160,25 @@ func (o *office) askAssistant(day time.Time, _ int) func() {
 			a.draft(p)
 		}
 	}
+}
+
+// refer gives the card of a member another reference, after finding the one that is in use.
+func (a *assistant) refer(m *member) {
+	var list struct{ Data []struct{ ID, Status string } }
+	if !a.call(a.all, "find_cards", map[string]any{"email": m.email()}, &list, "") {
+		return
+	}
+	for _, c := range list.Data {
+		if c.Status == "archived" {
+			continue
+		}
+		args := map[string]any{"id": c.ID, "external_ref": fmt.Sprintf("as-%d", m.n), "idempotency_key": a.key()}
+		if a.call(a.all, "update_card", args, nil, "") {
+			a.note("card", done{Card: m.card, change: change{Subject: c.ID}})
+		}
+		return
+	}
+	a.fault("mcp find_cards finds %+v of %s", list, m.email())
 }
 
 // draft drafts a webhook, to which nothing is sent before a person has looked at it.

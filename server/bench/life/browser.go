@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"maps"
 	"net/http"
 	"net/url"
@@ -78,9 +79,18 @@ func (b *browser) fetch(method, path string, body any, want ...string) *page {
 	if !ok || !b.expect(r, method+" "+path, want) {
 		return nil
 	}
-	p := &page{browser: b, path: path, reply: r}
-	p.root, _ = html.Parse(strings.NewReader(string(r.body))) // reading text does not fail
+	p := b.newPage(path, r)
+	p.browser = b
 	return p
+}
+
+// newPage parses a page.
+func (y *year) newPage(path string, r reply) *page {
+	root, err := html.Parse(bytes.NewReader(r.body))
+	if err != nil { // reading memory does not fail
+		y.fault("%s: %v", path, err)
+	}
+	return &page{path: path, reply: r, root: root}
 }
 
 // page is an answer for a browser.

@@ -18,9 +18,9 @@ const maxPages = 40
 // openPage is the page of a card that stays open, as a phone on a counter has it. It reads itself again
 // whenever its stream says that the card has changed.
 type openPage struct {
-	m       *member
-	path    string
-	browser *browser
+	*year
+	m    *member
+	path string
 
 	mu    sync.Mutex
 	shows screen
@@ -44,27 +44,25 @@ func (y *year) keepOpen(m *member, card *page) {
 	if len(y.pages) == maxPages {
 		return
 	}
-	o := &openPage{m: m, path: card.path, browser: y.newBrowser("", "page"), shows: screen{Card: m.first}}
+	o := &openPage{year: y, m: m, path: card.path, shows: screen{Card: m.first}}
 	y.pages = append(y.pages, o)
 	y.streams.Go(o.watch)
 }
 
 // watch follows the stream of the page until the year ends or the link does, and opens it again when it ends.
 func (o *openPage) watch() {
-	y := o.browser.year
-	for o.follow() && y.watching.Err() == nil {
-		y.count("stream of a page opened again")
-		y.server.await()
+	for o.follow() && o.watching.Err() == nil {
+		o.count("stream of a page opened again")
+		o.server.await()
 		time.Sleep(50 * time.Millisecond) // a browser waits longer
 	}
 }
 
 // follow follows the stream once. It returns false if the link has ended.
 func (o *openPage) follow() (goOn bool) {
-	y := o.browser.year
-	req, err := http.NewRequestWithContext(y.watching, "GET", y.server.origin()+o.path+"/events", nil)
+	req, err := http.NewRequestWithContext(o.watching, "GET", o.server.origin()+o.path+"/events", nil)
 	if err != nil {
-		y.fault("%v", err)
+		o.fault("%v", err)
 		return false
 	}
 	req.Header.Set("Accept", "text/event-stream")
@@ -77,18 +75,18 @@ func (o *openPage) follow() (goOn bool) {
 		return false
 	}
 	if resp.StatusCode != http.StatusOK {
-		y.fault("the stream of %s: %s", o.m.first, resp.Status)
+		o.fault("the stream of %s: %s", o.m.first, resp.Status)
 		return false
 	}
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 		switch lines.Text() {
 		case "event: changed":
-			y.count("page of a card read again")
+			o.count("page of a card read again")
 			if !o.read() {
 				return false
 			}
 		case "event: closed":
-			y.fault("the stream of %s was closed for a newer one", o.m.first)
+			o.fault("the stream of %s was closed for a newer one", o.m.first)
 			return false
 		}
 	}
@@ -103,13 +101,28 @@ var (
 	centsPattern  = regexp.MustCompile(`^€(\d+)\.(\d\d)$`)
 )
 
+// load asks for the page until there is an answer. It does not use ask, since pages are read at any time, also while no client is busy.
+func (o *openPage) load() (r reply, ok bool) {
+	f := face{header: map[string]string{"Accept": "text/html", "Accept-Language": "en"}}
+	for o.watching.Err() == nil {
+		r, err := o.try(f, "GET", o.path, nil)
+		if err == nil {
+			return r, true
+		}
+		o.server.await()
+		time.Sleep(10 * time.Millisecond) // the server may be stopping
+	}
+	return r, false
+}
+
 // read reads the page, and returns false if its link has ended.
 func (o *openPage) read() bool {
-	p := o.browser.get(o.path, "200", "404", "410")
-	if p == nil {
-		return o.browser.watching.Err() == nil
+	r, ok := o.load()
+	if !ok || !o.expect(r, "GET "+o.path, []string{"200", "404", "410"}) {
+		return o.watching.Err() == nil
 	}
-	s := screen{Card: o.m.first, Gone: p.status != http.StatusOK}
+	s := screen{Card: o.m.first, Gone: r.status != http.StatusOK}
+	p := o.newPage(o.path, r)
 	p.find(func(n *html.Node) bool {
 		if n.Data != "strong" && !strings.Contains(attr(n, "class"), "holdercard-big") {
 			return false
@@ -125,7 +138,7 @@ func (o *openPage) read() bool {
 		return false
 	})
 	if !s.Gone && s.Stamps == nil && s.Cents == nil {
-		o.browser.fault("the page of %s shows neither stamps nor money: %.600s", o.m.first, text(p.root))
+		o.fault("the page of %s shows neither stamps nor money: %.600s", o.m.first, text(p.root))
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
