@@ -107,7 +107,8 @@ func (s *Store) EraseShop(ctx context.Context, shop int64, n int, pause func(too
 	}}); err != nil {
 		return err
 	}
-	c, err := openConn(s.path, sqlite.ReadWrite, s.busyTimeout(), "synchronous=FULL", "temp_store=MEMORY", "secure_delete=ON")
+	c, err := openConn(s.path, sqlite.ReadWrite, s.busyTimeout(), "synchronous=FULL", "temp_store=MEMORY", "secure_delete=ON",
+		"journal_size_limit=0") // as heedLitestream says
 	if err != nil {
 		return err
 	}

@@ -153,6 +153,8 @@ type Store struct {
 	epoch       int64 // meta.auth_epoch in the current group
 	groupEpoch  int64 // meta.auth_epoch when the group began
 	wipePending bool  // the log still contains erased data
+	cutsLog     bool  // see heedLitestream, and its last look
+	cutsLogAt   time.Time
 	wipeTried   time.Time
 	hookEpoch   int64
 	subscribers map[int64][]subscriber
