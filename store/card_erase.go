@@ -19,7 +19,7 @@ func (tx *Tx) eraseHolders(shop int64, chains []card, detail string) {
 		tx.eraseChain(shop, c)
 		tx.audit(shop, "card.delete", KindCard, c.key, detail)
 	}
-	tx.erases = true
+	tx.noteErased()
 }
 
 // eraseChain erases a chain, without an audit row and without emptying the log of the file.

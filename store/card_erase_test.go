@@ -210,6 +210,39 @@ func TestEraseOverwrites(t *testing.T) {
 	f.checkFile()
 }
 
+// TestWipePages checks that also the copies of rows that SQLite has moved to other pages are overwritten.
+func TestWipePages(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	program := f.program(stamps("Coffee"))
+	var cards []string
+	for i := range 1500 { // in no order, so that pages are split
+		n := i * 7919 % 1500
+		if n%5 > 0 {
+			f.cardWith(program, CardFields{HolderEmail: set(fmt.Sprintf("x%04d@stays.test", n))})
+			continue
+		}
+		email := fmt.Sprintf("x%04d@erased.test", n)
+		cards = append(cards, f.cardWith(program, CardFields{HolderName: set(personal), HolderEmail: set(email)}))
+	}
+	for _, c := range cards {
+		f.erase(c)
+	}
+	if n := bytesNaming(t, f.path, "@erased.test"); n == 0 {
+		t.Error("no page has remains: the test checks nothing")
+	}
+	for more := true; more; {
+		more = must(f, func(tx *Tx) (bool, error) { return tx.WipePages(50) })
+	}
+	if n := bytesNaming(t, f.path, "@erased.test") + bytesNaming(t, f.path, personal); n != 0 {
+		t.Errorf("the file and its WAL contain erased people %d times", n)
+	}
+	if again := must(f, func(tx *Tx) (bool, error) { return tx.WipePages(50) }); again {
+		t.Error("pages are searched without an erasure")
+	}
+	f.checkFile()
+}
+
 // bytesNaming counts the occurrences of a text in a file and its WAL, whatever their case. Another
 // process reads them, since closing the file in this one would release SQLite's locks.
 func bytesNaming(t *testing.T, path, text string) (n int) {

@@ -42,7 +42,7 @@ func (tx *Tx) DiscardImport(shop int64, id string) error {
 func (tx *Tx) deleteImport(key int64) {
 	tx.exec("DELETE FROM import_parts WHERE import_id=?", key)
 	tx.exec("DELETE FROM imports WHERE id=?", key)
-	tx.erases = true
+	tx.noteErased()
 }
 
 // undoImported erases the next cards of an import, and ends the undo after the last ones.
@@ -68,7 +68,7 @@ func (tx *Tx) undoImported(shop int64, run *importRun) error {
 	}
 	if len(roots) == 0 {
 		run.State, run.EndedAt = ImportUndone, Some(tx.Now)
-		tx.erases = true // once for all of its slices
+		tx.noteErased() // once for all of its slices
 	}
 	return tx.failed
 }

@@ -181,7 +181,7 @@ func (tx *Tx) importPart(shop int64, run *importRun) {
 	number := tx.number("SELECT ifnull(min(part), -1) FROM import_parts WHERE import_id=?", run.key)
 	if number < 0 {
 		run.State, run.EndedAt = ImportDone, Some(tx.Now)
-		tx.erases = true // of its rows, once for all of its parts
+		tx.noteErased() // of its rows, once for all of its parts
 		return
 	}
 	p := tx.cachedProgram(shop, run.program)

@@ -16,7 +16,8 @@ CREATE TABLE meta (
   hook_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what event matching caches: webhooks, shops
   id_check   BLOB,                        -- recognises id_secret; see secretCheck
   public_url TEXT,                        -- that "init" was given; null: none
-  indexed_cards INTEGER NOT NULL DEFAULT 0 -- name_words has the words of all cards up to this key
+  indexed_cards INTEGER NOT NULL DEFAULT 0, -- name_words has the words of all cards up to this key
+  wipe_page  INTEGER NOT NULL DEFAULT 0   -- from this page on there may be remains of erased rows; 0: nowhere
 ) STRICT;
 
 CREATE TABLE shops (

@@ -127,7 +127,7 @@ func (s *Store) EraseShop(ctx context.Context, shop int64, n int, pause func(too
 	}
 	// What was erased must not stay in the log.
 	return s.Write(ctx, Write{Actor: Actor{Type: "system"}, Do: func(tx *Tx) error {
-		tx.erases = true
+		tx.noteErased()
 		return nil
 	}})
 }

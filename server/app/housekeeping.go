@@ -15,6 +15,7 @@ import (
 const (
 	housekeepingInterval = time.Minute
 	batchRows            = 25
+	batchPages           = 100
 	eraseRows            = 100
 	wordRows             = 256
 	batchPause           = 4 // times as long as the batch took
@@ -67,6 +68,7 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 			h.writeBatches(ctx, batchPause, rows((*store.Tx).ForgetCards)),
 			h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports),
 			h.eraseShops(ctx),
+			h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.WipePages(batchPages) }),
 		))
 	}
 }

@@ -9,6 +9,8 @@
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
 ALTER TABLE meta ADD COLUMN public_url TEXT;
 ALTER TABLE meta ADD COLUMN indexed_cards INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE meta ADD COLUMN wipe_page INTEGER NOT NULL DEFAULT 0;
+UPDATE meta SET wipe_page=1;
 ALTER TABLE shops ADD COLUMN country_code TEXT;
 ALTER TABLE shops ADD COLUMN closed TEXT CHECK (closed = 'moving' OR closed = 'moved' OR closed = 'deleted');
 ALTER TABLE shops ADD COLUMN closed_at INTEGER;
