@@ -156,6 +156,7 @@ type Store struct {
 	cutsLog     bool  // see heedLitestream, and its last look
 	cutsLogAt   time.Time
 	wipeTried   time.Time
+	logTried    time.Time // when a long log was last restarted
 	hookEpoch   int64
 	subscribers map[int64][]subscriber
 	sequences   map[int64]int64 // by shop: events.sequence of its last event in the current group
@@ -183,7 +184,10 @@ func (s *Store) pragmas(journal string) []string {
 	if s.opts.Serve || s.created {
 		set += "=" + journal
 	}
-	return []string{s.busyTimeout(), set, "foreign_keys=1", "temp_store=MEMORY", "wal_autocheckpoint=4000", "secure_delete=ON"}
+	return []string{
+		s.busyTimeout(), set, "foreign_keys=1", "temp_store=MEMORY", "wal_autocheckpoint=4000", "secure_delete=ON",
+		fmt.Sprint("journal_size_limit=", longLog),
+	}
 }
 
 // Open opens the file at path and creates it if it does not exist. With Options.Serve it

@@ -206,6 +206,8 @@ func (s *Store) commitGroup(group []*job) {
 	s.idleWriter <- s.writer
 	if err == nil && (s.wipePending || slices.ContainsFunc(group, func(j *job) bool { return j.erases })) {
 		s.truncateLog()
+	} else if err == nil {
+		s.restartLog()
 	}
 	s.latest.Store(int64(s.newest))
 	for _, j := range group {

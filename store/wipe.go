@@ -1,12 +1,25 @@
 package store
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // wipeTimeout is how long an erase waits for readers, wipeRetry how long after a
 // failed attempt the next write tries again.
 const (
 	wipeTimeout = 50 * time.Millisecond
 	wipeRetry   = time.Second
+)
+
+// The log starts over by itself only if a checkpoint ends in a moment without readers, and there
+// is none as long as reads overlap. So a write makes such a moment if the log is longer than longLog, twice the size
+// at which it should start over. It waits longTimeout for the readers of this process. The next
+// try is longRetry later, since a backup, an export or Litestream may read for long.
+const (
+	longLog     = 32 << 20
+	longTimeout = 500 * time.Millisecond
+	longRetry   = 10 * time.Second
 )
 
 // truncateLog moves the write-ahead log into the file and truncates it. With
@@ -19,6 +32,41 @@ func (s *Store) truncateLog() {
 		return
 	}
 	s.wipePending, s.wipeTried = true, time.Now()
+	s.withoutReaders(wipeTimeout, func() {
+		s.writer.exec("PRAGMA busy_timeout=100")
+		defer s.writer.exec("PRAGMA " + s.busyTimeout())
+		busy := int64(1)
+		_, err := s.writer.one(into(&busy), "PRAGMA wal_checkpoint(TRUNCATE)")
+		s.wipePending = err != nil || busy != 0
+		// The erase itself is on disk. An error of the disk here must not make the next
+		// group fail, for which the disk may work again.
+		s.writer.db().Resume()
+		if err != nil {
+			s.opts.Log.Error("what was erased is still in the log beside the file", "error", err)
+		}
+	})
+}
+
+// restartLog lets the next write begin a log that is too long from its start, which cuts the file of the log to longLog
+// bytes (see pragmas). The checkpoint is passive, as the automatic ones are: it waits for no other process.
+func (s *Store) restartLog() {
+	if time.Since(s.logTried) < longRetry {
+		return
+	}
+	info, err := os.Stat(s.path + "-wal")
+	if err != nil || info.Size() <= longLog {
+		return
+	}
+	s.logTried = time.Now()
+	s.withoutReaders(longTimeout, func() {
+		s.writer.exec("PRAGMA wal_checkpoint(PASSIVE)") // an error is that of a disk, which the next write reports
+		s.writer.db().Resume()
+	})
+}
+
+// withoutReaders calls do while no reader of this process is active, unless one is active for longer than
+// the timeout.
+func (s *Store) withoutReaders(timeout time.Duration, do func()) {
 	var readers []*conn
 	var unopened int
 	defer func() {
@@ -29,26 +77,16 @@ func (s *Store) truncateLog() {
 			s.unopened <- struct{}{}
 		}
 	}()
-	timeout := time.After(wipeTimeout)
+	late := time.After(timeout)
 	for range s.opts.Readers {
 		select {
 		case r := <-s.readers:
 			readers = append(readers, r)
 		case <-s.unopened:
 			unopened++
-		case <-timeout:
+		case <-late:
 			return
 		}
 	}
-	s.writer.exec("PRAGMA busy_timeout=100")
-	defer s.writer.exec("PRAGMA " + s.busyTimeout())
-	busy := int64(1)
-	_, err := s.writer.one(into(&busy), "PRAGMA wal_checkpoint(TRUNCATE)")
-	s.wipePending = err != nil || busy != 0
-	// The erase itself is on disk. An error of the disk here must not make the next
-	// group fail, for which the disk may work again.
-	s.writer.db().Resume()
-	if err != nil {
-		s.opts.Log.Error("what was erased is still in the log beside the file", "error", err)
-	}
+	do()
 }
