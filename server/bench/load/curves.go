@@ -29,7 +29,7 @@ var curves = []curve{
 	{name: "goroutines", limit: 64},
 	{name: "goroutines, lowest", limit: 16},
 	{name: "log of the process", unit: "bytes a minute", limit: 1024},
-	{name: "write-ahead log", unit: "MiB", limit: 1},
+	{name: "write-ahead log", unit: "MiB", limit: 24},
 	{name: "file per write", unit: "bytes", steps: true},
 	{name: "processor", unit: "% of one core"},
 	{name: "answers", unit: "a second"},
