@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// wipeTimeout is how long an erase waits for readers, wipeRetry how long after a
-// failed attempt the next write tries again.
+// readersTimeout is how long a write waits for readers to leave the log: others wait meanwhile. wipeRetry is how long
+// after a failed attempt to empty the log the next write tries again.
 const (
-	wipeTimeout = 50 * time.Millisecond
-	wipeRetry   = time.Second
+	readersTimeout = 50 * time.Millisecond
+	wipeRetry      = time.Second
 )
 
 // The log starts over by itself only if a checkpoint ends in a moment without readers, and there
 // is none as long as reads overlap. So a write makes such a moment if the log is longer than longLog, twice the size
-// at which it should start over. It waits longTimeout for the readers of this process. The next
-// try is longRetry later, since a backup, an export or Litestream may read for long.
+// at which it should start over. The next try is longRetry later, since a backup, an export or Litestream may
+// read for long.
 const (
-	longLog     = 32 << 20
-	longTimeout = 500 * time.Millisecond
-	longRetry   = 10 * time.Second
+	longLog   = 32 << 20
+	longRetry = 10 * time.Second
 )
 
 // truncateLog moves the write-ahead log into the file and truncates it. With
@@ -32,7 +31,7 @@ func (s *Store) truncateLog() {
 		return
 	}
 	s.wipePending, s.wipeTried = true, time.Now()
-	s.withoutReaders(wipeTimeout, func() {
+	s.withoutReaders(func() {
 		s.writer.exec("PRAGMA busy_timeout=100")
 		defer s.writer.exec("PRAGMA " + s.busyTimeout())
 		busy := int64(1)
@@ -58,15 +57,15 @@ func (s *Store) restartLog() {
 		return
 	}
 	s.logTried = time.Now()
-	s.withoutReaders(longTimeout, func() {
+	s.withoutReaders(func() {
 		s.writer.exec("PRAGMA wal_checkpoint(PASSIVE)") // an error is that of a disk, which the next write reports
 		s.writer.db().Resume()
 	})
 }
 
 // withoutReaders calls do while no reader of this process is active, unless one is active for longer than
-// the timeout.
-func (s *Store) withoutReaders(timeout time.Duration, do func()) {
+// readersTimeout.
+func (s *Store) withoutReaders(do func()) {
 	var readers []*conn
 	var unopened int
 	defer func() {
@@ -77,7 +76,7 @@ func (s *Store) withoutReaders(timeout time.Duration, do func()) {
 			s.unopened <- struct{}{}
 		}
 	}()
-	late := time.After(timeout)
+	late := time.After(readersTimeout)
 	for range s.opts.Readers {
 		select {
 		case r := <-s.readers:
