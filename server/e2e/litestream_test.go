@@ -333,11 +333,13 @@ func TestLitestream(t *testing.T) {
 			end := s.kill(s.server)
 			stop()
 			s.restore(what+"of the server", end)
-			s.sync()
-			if s.restore("Litestream has copied the rest", end); s.lacks > 0 {
-				t.Error("Litestream has not copied what the killed server had answered")
-			}
 			s.goOn(false)
+			// What Litestream has copied since may be damaged: store/README.md says so.
+			s.kill(s.litestream)
+			if out, err := exec.Command(*litestreamFlag, "replicate", "-once", "-force-snapshot", "-config", s.config).CombinedOutput(); err != nil {
+				t.Fatalf("snapshot: %v\n%s", err, out)
+			}
+			s.replicate()
 		case 3:
 			end := s.kill(s.litestream, s.server)
 			stop()
