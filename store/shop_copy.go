@@ -18,7 +18,7 @@ import (
 // The copy has no journal, so that it is of use only once CopyShop has returned, and is not synced.
 func CopyShop(ctx context.Context, from, to string, shop int64, url string, progress Progress) (rows map[string]int64, err error) {
 	db, err := sqlite.OpenContext(ctx, to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF", "busy_timeout=5000",
-		"temp_store=MEMORY", "cache_size=-64000")
+		"temp_store=MEMORY", "cache_size=-64000", "secure_delete=ON")
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,11 @@ func rewrite(ctx context.Context, from, to string, progress store.Progress) (err
 	if err != nil {
 		return err
 	}
-	// The file is synced once, below.
-	if _, err = c.Exec("PRAGMA synchronous=OFF"); err == nil {
+	// The file is synced once, below. SQLite overwrites the first page of a table when it moves the rows that it wrote there, as it
+	// must in a file that may be restored: whoever is erased later would remain there.
+	_, err1 := c.Exec("PRAGMA synchronous=OFF")
+	_, err2 := c.Exec("PRAGMA secure_delete=ON")
+	if err = errors.Join(err1, err2); err == nil {
 		end := watchSize(c, vacuum, to, progress)
 		_, err = c.Exec(vacuum, to)
 		end()
