@@ -29,7 +29,7 @@ func (y *year) writeTraces() error {
 	if err := errors.Join(y.endBackup(), y.backUp(y.now)); err != nil {
 		return err
 	}
-	files := []string{"shop.db", "shop.db-wal.copy", "server.log", "heap"}
+	files := []string{"shop.db", "shop.db-wal.copy", "server.log"}
 	for _, folder := range []string{"backups", "export"} {
 		err := filepath.WalkDir(y.path(folder), func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
@@ -45,10 +45,12 @@ func (y *year) writeTraces() error {
 	if err := y.writeJSON("traces.json", map[string]any{"files": files}); err != nil {
 		return err
 	}
-	// SQLite and what it is compiled with overwrite neither what they free nor the pages that they no longer use. So words may
-	// stand in other memory than the heap of Go until it is used again.
-	notes := func(string, ...any) { y.count("word of an erased person in memory that is not the heap") }
-	return errors.Join(y.search(files, y.fault), y.search([]string{"memory"}, notes))
+	// Neither SQLite overwrites what it frees nor the buffers of connections what they have sent. So words may stand in memory until it
+	// is used again: the report says how many.
+	noted := func(in string) error {
+		return y.search([]string{in}, func(string, ...any) { y.count("word of an erased person in the process: " + in) })
+	}
+	return errors.Join(y.search(files, y.fault), noted("heap"), noted("memory"))
 }
 
 // search notes each word of somebody who was erased in files, as it was typed.
