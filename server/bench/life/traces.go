@@ -17,7 +17,7 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// writeTraces writes the files in which the words of erased people must not be: what the server has on disk and in memory, its backups
+// writeTraces writes the files in which the words of erased people must not be: what the server has on disk, its backups
 // and exports.
 func (y *year) writeTraces() error {
 	if err := y.copyMemory(); err != nil {
