@@ -41,6 +41,7 @@ func (i *instance) mountFixture(
 		Ready:     i.Ready,
 		Hosts:     i.hosts,
 		Settle:    i.settle,
+		Wipe:      i.wipe,
 		Due:       i.due,
 		Context:   i.ctx,
 		Reset:     a.Reset,

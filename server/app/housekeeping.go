@@ -40,6 +40,9 @@ func newHousekeeping(st *store.Store, log *slog.Logger) *housekeeping {
 	return h
 }
 
+// wipePages overwrites what is left of erased rows in the next pages.
+func wipePages(tx *store.Tx) (more bool, err error) { return tx.WipePages(batchPages) }
+
 // runPeriodically does all housekeeping once per interval until ctx is done.
 func (h *housekeeping) runPeriodically(ctx context.Context) {
 	t := time.NewTicker(housekeepingInterval)
@@ -68,7 +71,7 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 			h.writeBatches(ctx, batchPause, rows((*store.Tx).ForgetCards)),
 			h.writeBatches(ctx, batchPause, (*store.Tx).PruneImports),
 			h.eraseShops(ctx),
-			h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.WipePages(batchPages) }),
+			h.writeBatches(ctx, batchPause, wipePages),
 		))
 	}
 }

@@ -43,6 +43,11 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	return s, err
 }
 
+// wipe overwrites what is left of erased rows in the file, which housekeeping does otherwise.
+func (i *instance) wipe() error {
+	return i.housekeeping.writeBatches(context.Background(), 0, wipePages)
+}
+
 // due returns when the next mail, the next attempt to deliver a webhook or the next push is due; ok
 // is false if there is none.
 func (i *instance) due() (at time.Time, ok bool, err error) {

@@ -162,6 +162,9 @@ func (c *Control) advance(to time.Time) error {
 // count too, so that the numbers do not depend on timing.
 func (c *Control) settle(*http.Request, httprouter.Params, struct{}) (Settled, error) {
 	s, err := c.Settle()
+	if err == nil {
+		err = c.Wipe()
+	}
 	if err != nil {
 		return s, err
 	}

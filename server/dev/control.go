@@ -52,6 +52,8 @@ type Control struct {
 	Samples func() openapi.Samples
 	// Settle does what is due and returns the counts since the fixture's start.
 	Settle func() (Settled, error)
+	// Wipe overwrites what is left of erased rows in the file.
+	Wipe func() error
 	// Due returns when the next thing becomes due; ok is false if there is none.
 	Due func() (at time.Time, ok bool, err error)
 	// SetKeyLimit sets the requests per minute of a key, 0 for any number.

@@ -98,6 +98,14 @@ func TestEraseLeavesTheJournal(t *testing.T) {
 	}
 	r.Control("POST", "/cards/"+child+"/delete", fields{})
 	r.Control("POST", "/cards/"+lost+"/delete", fields{})
+	const remains = "SELECT wipe_page FROM meta"
+	if r.Value(remains) == "0" {
+		t.Error("nothing is to be overwritten in the file after an erasure")
+	}
+	r.Control("POST", "/settle", fields{})
+	if page := r.Value(remains); page != "0" {
+		t.Errorf("after a settle the file is still to be overwritten, from page %s on", page)
+	}
 	if named("/requests?limit=1000") {
 		t.Errorf("the journal still names the card: %s", callControl(r, "GET", "/requests?limit=1000", nil).Body)
 	}
