@@ -33,6 +33,9 @@ func elsewhere(last byte) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: from.DialContext}, CheckRedirect: stay, Timeout: time.Minute}
 }
 
+// closedForm is what the public form says while no cards can be made.
+const closedForm = "No cards can be made here at the moment."
+
 // enrol makes the member's card at the public form, as a browser does. Some people forget to agree at first. It
 // returns the page of the new card, nil if there is none.
 func (y *year) enrol(m *member, client *http.Client) *page {
@@ -43,7 +46,7 @@ func (y *year) enrol(m *member, client *http.Client) *page {
 		return nil
 	}
 	f := p.form("")
-	if f.fields == nil && strings.Contains(text(p.root), "No cards can be made here at the moment.") {
+	if f.fields == nil && strings.Contains(text(p.root), closedForm) {
 		y.count("card refused: the form is closed")
 		return nil
 	}
@@ -52,15 +55,22 @@ func (y *year) enrol(m *member, client *http.Client) *page {
 		if p = f.send("400"); p == nil {
 			return nil
 		}
+		if strings.Contains(text(p.root), closedForm) { // meanwhile
+			y.count("card refused: the form is closed")
+			return nil
+		}
 		if !strings.Contains(text(p.root), "A card can only be made if you agree.") {
 			y.fault("the form does not say what is missing: %.600s", text(p.root))
 		}
 		f = p.form("")
 		y.count("form for a new card corrected")
 	}
-	p = f.fill("consent", "true").send("303", "409", "429")
+	p = f.fill("consent", "true").send("303", "400", "409", "429")
 	if !p.is(http.StatusSeeOther) {
 		if p != nil {
+			if p.status == http.StatusBadRequest && !strings.Contains(text(p.root), closedForm) {
+				y.fault("the form refuses %s: %.600s", m.name(), text(p.root))
+			}
 			y.count(fmt.Sprintf("card refused: %d by the form", p.status))
 		}
 		return nil

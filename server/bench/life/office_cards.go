@@ -20,7 +20,7 @@ func (o *office) changeCard(b *browser, m *member, kind string, fields map[strin
 		o.count("dashboard: " + kind + " not offered")
 		return
 	}
-	p := b.change(at, fields, 422)
+	p := b.change(at, fields, 409, 422) // 409: a redemption at a till has archived it meanwhile
 	if !p.is(303) {
 		if p != nil {
 			o.count("dashboard: " + kind + " refused")
