@@ -222,8 +222,8 @@ func (m *tillModel) checkRevival(h *simChain, ref string) Code {
 
 func (m *tillModel) addRow(r *result, c *simCard, row simRow) *simRow {
 	row.card, row.at, row.cycle = c, m.now, c.cycle
-	// Choice: where adjustments filled the first card before anything was presented, its own first row counts.
-	if c == c.chain.cards[0] && c.chain.firstLocation < 0 && row.kind != "expiry" && row.kind != "adjustment" {
+	// Choice: adjustments and imports may fill the first card before anything is presented; a row of a later card counts then.
+	if c.chain.firstLocation < 0 && row.kind != "expiry" && row.kind != "adjustment" {
 		c.chain.firstLocation = row.location
 	}
 	c.stamps += row.stamps.V
