@@ -57,7 +57,9 @@ func (f *figures) checkAssistant() {
 			"week_before": sumsOf(f.between(startOfDay(dayOf(week), f.zone), week)),
 		}})
 	case tool == "find_cards" && args.Due:
-		f.within(said, object{"total": f.prizesDue()})
+		if n := f.prizesDue(); n <= maxTotal || said["total"] != fmt.Sprint(maxTotal, "+") {
+			f.within(said, object{"total": n})
+		}
 	default:
 		f.r.note("no count of %s %s", f.What, f.Path)
 	}
@@ -77,6 +79,9 @@ func (f *figures) prizesDue() (n int64) {
 	}
 	return n
 }
+
+// maxTotal is the number up to which the tools count what they find.
+const maxTotal = 10_000
 
 // sumsOf returns sums by the names that tools give them.
 func sumsOf(d daySums) object {

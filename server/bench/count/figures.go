@@ -211,7 +211,7 @@ func (f *figures) programStats(id string) object {
 		"stamps_by_location":      at(t.stampsAt),
 		"stamps_by_hour_dow":      hours,
 		"platform_split":          object{"apple": t.apple, "google": t.google},
-		"avg_days_between_stamps": ratio(t.span.Hours()/24, float64(t.gaps)),
+		"avg_days_between_stamps": ratio(t.span, float64(t.gaps)),
 		"timezone":                f.zone.String(),
 	}
 }

@@ -289,7 +289,7 @@ func (f *figures) checkProgram(p page, id string) {
 		f.same("stamps", p.tiles[1].value, t.stamps)
 		f.same("prizes redeemed", p.tiles[2].value, t.redemptions)
 		f.sameRatio("completion", p.tiles[3].value, ratio(float64(t.completed), float64(t.completed+t.open)), 100, 0)
-		f.sameRatio("days between stamps", p.tiles[4].value, ratio(t.span.Hours()/24, float64(t.gaps)), 1, 1)
+		f.sameRatio("days between stamps", p.tiles[4].value, ratio(t.span, float64(t.gaps)), 1, 1)
 	}
 	f.checkDays(p, "stamps", days, nil, func(d daySums) int64 { return d.stamps })
 	f.checkPlaces(p, "stamps-location", t.stampsAt)

@@ -60,8 +60,8 @@ type totals struct {
 	completed, open int64 // cycles, and cards with a stamp in an open one
 	apple, google   int64
 	balance         int64
-	span            time.Duration // from the first to the last stamp of each card
-	gaps            int64         // between stamps
+	span            float64 // days from the first to the last stamp of each card; a time.Duration would overflow
+	gaps            int64   // between stamps
 	cardsAt         map[string]int64
 	stampsAt        map[string]int64
 }
@@ -145,7 +145,7 @@ func (s *sums) addRows() {
 		}
 	}
 	for _, i := range spans {
-		s.totals[i.program].span += i.last.Sub(i.first)
+		s.totals[i.program].span += i.last.Sub(i.first).Hours() / 24
 		s.totals[i.program].gaps += i.n - 1
 	}
 }
