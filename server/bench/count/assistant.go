@@ -85,7 +85,13 @@ const maxTotal = 10_000
 
 // sumsOf returns sums by the names that tools give them.
 func sumsOf(d daySums) object {
-	return object{"stamps": d.stamps, "redemptions": d.redemptions, "new_cards": d.cards, "topped_up_cents": d.toppedUp, "spent_cents": d.spent}
+	return object{
+		"stamps":          d.stamps,
+		"redemptions":     d.redemptions,
+		"new_cards":       d.cards,
+		"topped_up_cents": d.toppedUp,
+		"spent_cents":     d.spent,
+	}
 }
 
 // periodOf returns the sums of a period.

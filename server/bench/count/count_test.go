@@ -78,7 +78,7 @@ const ledger = "export/demo/transactions.jsonl"
 // without leaves out the first line with a text.
 func without(text string) func([]string) []string { return repeat(text, 0) }
 
-// twice has the first line with a text two times.
+// twice returns an edit that repeats the first line with a text.
 func twice(text string) func([]string) []string { return repeat(text, 2) }
 
 func repeat(text string, times int) func([]string) []string {

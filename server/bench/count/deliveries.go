@@ -72,7 +72,7 @@ type txnContext struct {
 	Type string `json:"type"`
 }
 
-// eventData has the fields of data of all events.
+// eventData is the data of an event, with the fields of all events.
 type eventData struct {
 	Instance string  `json:"card_instance_id"`
 	Parent   *string `json:"parent_card_instance_id"`

@@ -88,7 +88,7 @@ func (a *assistant) key() string {
 	return fmt.Sprintf("life-%d-%d", a.seed, a.calls)
 }
 
-// report has the assistant read what is there, and the figures of the shop. It is called while nobody else is busy.
+// report makes the calls by which the assistant reads the figures of the shop. Nobody else is busy meanwhile.
 func (a *assistant) report() {
 	hello := map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{},
 		"clientInfo": map[string]any{"name": "life", "version": "1"}}
@@ -131,7 +131,8 @@ func (a *assistant) figure(tool string, args map[string]any) {
 	a.figures.write(figure{a.shop.ID, a.now, "mcp " + tool, string(path), body})
 }
 
-// askAssistant has the assistant issue cards, change one and, once a month, draft a webhook, and try what its keys must not do.
+// askAssistant makes the calls by which the assistant issues cards, changes one, drafts a webhook once a month, and tries what its keys
+// must not do.
 func (o *office) askAssistant(day time.Time, _ int) func() {
 	a, n := o.assistant, 3
 	if day.Day() <= 7 { // more than ten have to be confirmed

@@ -63,7 +63,7 @@ func (y *year) together(visits []visit, tasks []func()) {
 	wait.Wait()
 }
 
-// cutOff takes the network from a till for a morning.
+// cutOff disconnects a till from the network for a morning, on one day of three.
 func (y *year) cutOff() {
 	if y.rand.IntN(3) > 0 {
 		return
@@ -73,7 +73,7 @@ func (y *year) cutOff() {
 	y.count("morning without a network")
 }
 
-// reconnect lets tills send what they kept.
+// reconnect connects all tills again, which then send the stamps that they kept.
 func (y *year) reconnect() {
 	for _, l := range y.shop.locations {
 		for _, t := range l.tills {

@@ -15,7 +15,7 @@ const consent = "Bar Lux keeps my name and my address for this card."
 // slug returns the end of the address of a program's form for new cards.
 func slug(p *program) string { return "bar-lux-" + p.Type }
 
-// openForms lets customers make cards of all programs of the shop.
+// openForms opens the public forms of all programs of the shop.
 func (y *year) openForms() {
 	b := y.office.people["manager"]
 	for _, p := range y.shop.programs {
@@ -158,7 +158,7 @@ const (
 	maxJoins = 30
 )
 
-// class has a school class make cards in the shop's own network, once a month.
+// class returns the enrolments of a school class in the network of the shop, once a month.
 func (o *office) class(day time.Time, _ int) func() {
 	if day.Month() == o.classMonth {
 		return nil

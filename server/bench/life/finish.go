@@ -103,7 +103,14 @@ func (y *year) finish(took time.Duration) error {
 		if _, err := y.server.command("export", "all", "--shop", s.ID, "--format", "jsonl", "--out", y.path(export)); err != nil {
 			return err
 		}
-		shops = append(shops, map[string]any{"id": s.ID, "name": s.name, "currency": "EUR", "zones": s.zones, "export": export, "watched": i == 0})
+		shops = append(shops, map[string]any{
+			"id":       s.ID,
+			"name":     s.name,
+			"currency": "EUR",
+			"zones":    s.zones,
+			"export":   export,
+			"watched":  i == 0,
+		})
 	}
 	if err := errors.Join(y.checkLedger(filepath.Join("export", y.shop.ID)), y.writeTraces()); err != nil {
 		return err

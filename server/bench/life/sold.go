@@ -90,7 +90,8 @@ func (y *year) sellShop() error {
 	}
 	y.ask(s.api, "GET", "/cards?limit=100", nil, "410 gone")
 	y.ask(s.till, "GET", "/me", nil, "410 gone")
-	if r, ok := y.ask(face{name: "page"}, "GET", y.pathOf(s.link), nil, "307"); ok && !strings.HasPrefix(r.header.Get("Location"), "http://"+addr) {
+	r, ok := y.ask(face{name: "page"}, "GET", y.pathOf(s.link), nil, "307")
+	if ok && !strings.HasPrefix(r.header.Get("Location"), "http://"+addr) {
 		y.fault("a link of the shop that was sold leads to %s", r.header.Get("Location"))
 	}
 	y.after(soldKept, func() error {

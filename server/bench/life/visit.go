@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -222,7 +223,8 @@ func (c *visitor) write(kind, path string, body map[string]any, want ...string) 
 	}
 	if id != "" && c.rand.IntN(50) == 0 {
 		back := map[string]any{"client_reference": c.reference()}
-		r, ok := c.ask(c.till.api, "POST", "/transactions/"+id+"/reversal", back, append(refusals, "422 cannot_reverse_completed_cycle", "409 conflict")...)
+		want := slices.Concat(refusals, []string{"422 cannot_reverse_completed_cycle", "409 conflict"})
+		r, ok := c.ask(c.till.api, "POST", "/transactions/"+id+"/reversal", back, want...)
 		if ok && r.status == 201 {
 			c.record("reverse", r, &id, nil)
 		}
