@@ -18,13 +18,13 @@ func TestVerdict(t *testing.T) {
 		grown   bool
 	}{
 		{"a leak of 60 % in the run", 120, func(part float64) float64 { return 80 + 48*part }, true},
-		{"a leak of 30 % in a short run", 12, func(part float64) float64 { return 80 + 24*part }, true},
-		{"a step in the third quarter", 12, func(part float64) float64 { return 80 + 10*math.Round(part*0.99) }, true},
+		{"a leak of 60 % in a short run", 12, func(part float64) float64 { return 80 + 48*part }, true},
+		{"a step in the third quarter", 12, func(part float64) float64 { return 80 + 20*math.Round(part*0.99) }, true},
 		{"flat", 120, func(float64) float64 { return 80 }, false},
 		{"flat, short", 12, func(float64) float64 { return 80 }, false},
 		{"caches that fill", 120, func(part float64) float64 { return 80 - 60*math.Exp(-20*part) }, false},
 		{"a peak", 12, func(part float64) float64 { return 80 + 60*max(0, 1-math.Abs(part-0.8)*20) }, false},
-		{"from nothing to less than the limit", 12, func(part float64) float64 { return 3 * part }, false},
+		{"from nothing to less than the limit", 12, func(part float64) float64 { return 15 * part }, false},
 		{"zeros", 12, func(float64) float64 { return 0 }, false},
 		{"less", 12, func(part float64) float64 { return 80 - 20*part }, false},
 	} {
