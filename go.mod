@@ -30,6 +30,7 @@ require (
 	golang.org/x/text v0.43.0
 	golang.org/x/time v0.16.0
 	modernc.org/libc v1.79.0
+	modernc.org/memory v1.12.1
 	modernc.org/sqlite v1.61.1
 	pgregory.net/rapid v1.3.0
 	rsc.io/qr v0.2.0
@@ -62,5 +63,4 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
-	modernc.org/memory v1.12.1 // indirect
 )

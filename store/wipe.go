@@ -1,8 +1,11 @@
 package store
 
 import (
+	"errors"
 	"os"
 	"time"
+
+	"punchcard/store/sqlite"
 )
 
 // readersTimeout is how long a write waits for readers to leave the log: others wait meanwhile. wipeRetry is how long
@@ -31,7 +34,7 @@ func (s *Store) truncateLog() {
 		return
 	}
 	s.wipePending, s.wipeTried = true, time.Now()
-	s.withoutReaders(func() {
+	s.withoutReaders(func(readers []*conn) {
 		s.writer.exec("PRAGMA busy_timeout=100")
 		defer s.writer.exec("PRAGMA " + s.busyTimeout())
 		busy := int64(1)
@@ -43,7 +46,21 @@ func (s *Store) truncateLog() {
 		if err != nil {
 			s.opts.Log.Error("what was erased is still in the log beside the file", "error", err)
 		}
+		if !s.wipePending {
+			s.clearMemory(append(readers, s.writer))
+		}
 	})
+}
+
+// clearMemory overwrites what connections keep of the file in memory, and what SQLite has freed there.
+func (s *Store) clearMemory(conns []*conn) {
+	var err error
+	for _, c := range conns {
+		err = errors.Join(err, c.db().Release())
+	}
+	if err = errors.Join(err, sqlite.ClearFreed()); err != nil {
+		s.opts.Log.Error("what was erased may still be in the memory of the process", "error", err)
+	}
 }
 
 // restartLog lets the next write begin a log that is too long from its start, which cuts the file of the log to longLog
@@ -57,7 +74,7 @@ func (s *Store) restartLog() {
 		return
 	}
 	s.logTried = time.Now()
-	s.withoutReaders(func() {
+	s.withoutReaders(func([]*conn) {
 		s.writer.exec("PRAGMA wal_checkpoint(PASSIVE)") // an error is that of a disk, which the next write reports
 		s.writer.db().Resume()
 	})
@@ -65,7 +82,7 @@ func (s *Store) restartLog() {
 
 // withoutReaders calls do while no reader of this process is active, unless one is active for longer than
 // readersTimeout.
-func (s *Store) withoutReaders(do func()) {
+func (s *Store) withoutReaders(do func(readers []*conn)) {
 	var readers []*conn
 	var unopened int
 	defer func() {
@@ -87,5 +104,5 @@ func (s *Store) withoutReaders(do func()) {
 			return
 		}
 	}
-	do()
+	do(readers)
 }

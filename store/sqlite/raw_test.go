@@ -8,10 +8,11 @@ import (
 	"testing"
 
 	"modernc.org/libc"
+	"modernc.org/memory"
 	"zombiezen.com/go/sqlite"
 )
 
-// TestLayout checks that the library has the fields that raw.go reads, and that no other file of
+// TestLayout checks that the libraries have the fields that raw.go and freed.go read, and that no other file of
 // the package reads any.
 func TestLayout(t *testing.T) {
 	t.Parallel()
@@ -23,10 +24,12 @@ func TestLayout(t *testing.T) {
 		{sqlite.Conn{}, "tls", (*libc.TLS)(nil)},
 		{sqlite.Conn{}, "conn", uintptr(0)},
 		{sqlite.Stmt{}, "stmt", uintptr(0)},
+		{memory.Allocator{}, "lists", [64]uintptr{}},
+		{memory.Allocator{}, "pages", [64]uintptr{}},
 	} {
 		f, ok := reflect.TypeOf(c.of).FieldByName(c.field)
 		if !ok || f.Type != reflect.TypeOf(c.want) {
-			t.Errorf("%T has no field %s of type %T: read store/sqlite/raw.go again for this version of the library", c.of, c.field, c.want)
+			t.Errorf("%T has no field %s of type %T: read raw.go and freed.go again for this version of the library", c.of, c.field, c.want)
 		}
 	}
 	files, err := filepath.Glob("*.go")
@@ -34,7 +37,7 @@ func TestLayout(t *testing.T) {
 		t.Fatalf("%q, %v", files, err)
 	}
 	for _, name := range files {
-		if name == "raw.go" || strings.HasSuffix(name, "_test.go") {
+		if name == "raw.go" || strings.HasPrefix(name, "freed") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		text, err := os.ReadFile(name)

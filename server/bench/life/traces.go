@@ -17,8 +17,8 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// writeTraces writes the files in which the words of erased people must not be: what the server has on disk, its backups
-// and exports.
+// writeTraces writes the files in which the words of erased people must not be: what the server has on disk and in
+// memory, its backups and exports.
 func (y *year) writeTraces() error {
 	if err := y.copyMemory(); err != nil {
 		return err
@@ -45,12 +45,7 @@ func (y *year) writeTraces() error {
 	if err := y.writeJSON("traces.json", map[string]any{"files": files}); err != nil {
 		return err
 	}
-	// Neither SQLite overwrites what it frees nor the buffers of connections what they have sent. So words may stand in memory until it
-	// is used again: the report says how many.
-	noted := func(in string) error {
-		return y.search([]string{in}, func(string, ...any) { y.count("word of an erased person in the process: " + in) })
-	}
-	return errors.Join(y.search(files, y.fault), noted("heap"), noted("memory"))
+	return y.search(append(files, "heap", "memory"), y.fault)
 }
 
 // search notes each word of somebody who was erased in files, as it was typed.
