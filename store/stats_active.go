@@ -21,12 +21,14 @@ const (
 // platforms no longer subtract them one by one. more reports whether there may be
 // others.
 func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
-	for _, of := range []struct{ counted, lapsing string }{{activeCard, lapsingActive}, {installedCard, lapsingInstalled}} {
+	for _, of := range []struct{ index, counted, lapsing string }{
+		{"cards_lapse", activeCard, lapsingActive}, {"cards_installed_lapse", installedCard, lapsingInstalled},
+	} {
 		program := int64(0)
 		for {
-			program = tx.number(
-				"SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+of.counted+" AND program_id>?",
-				program)
+			// By another index SQLite would read the cards that never expire.
+			program = tx.number("SELECT ifnull(min(program_id), 0) FROM cards INDEXED BY "+of.index+
+				" WHERE expires_at IS NOT NULL AND "+of.counted+" AND program_id>?", program)
 			if program == 0 {
 				break
 			}
