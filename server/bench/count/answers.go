@@ -66,6 +66,9 @@ func (x *export) compare(r *report, a *answer, said *answered, t *row) {
 	if !said.Created.Equal(t.Created) {
 		differ("created_at", said.Created.Format(stamp), t.Created.Format(stamp))
 	}
+	if a.Occurred != nil && !a.Occurred.Equal(t.given()) {
+		differ("occurred_at", a.Occurred.Format(stamp), t.given().Format(stamp))
+	}
 	if a.Staff != nil && t.Type != "expiry" && t.Staff != nil {
 		differ("staff", *a.Staff, x.staff[*t.Staff])
 	}

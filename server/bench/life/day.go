@@ -63,13 +63,20 @@ func (y *year) together(visits []visit, tasks []func()) {
 	wait.Wait()
 }
 
+// clocks is by how much the clocks of tills that had no network differ from that of the server, in turns.
+var clocks = []time.Duration{0, 3 * time.Hour, 0, -40 * time.Minute, -26 * time.Hour, 0, -400 * 24 * time.Hour}
+
+// longestDelay is how old a stamp may be that a till sends late.
+const longestDelay = 7 * 24 * time.Hour
+
 // cutOff disconnects a till from the network for a morning, on one day of three.
 func (y *year) cutOff() {
 	if y.rand.IntN(3) > 0 {
 		return
 	}
 	l := y.shop.locations[y.rand.IntN(len(y.shop.locations))]
-	l.tills[y.rand.IntN(len(l.tills))].isOffline = true
+	t := l.tills[y.rand.IntN(len(l.tills))]
+	t.isOffline, t.isOffBy = true, clocks[y.nights%len(clocks)]
 	y.count("morning without a network")
 }
 
@@ -85,10 +92,25 @@ func (y *year) reconnect() {
 	}
 }
 
-// sendLate sends a stamp that a till kept, those of each second member twice.
+// sendLate sends a stamp that a till kept, those of each second member twice. The till has the time of its own clock. If the
+// server refuses that as too old, the till sends the stamp without a time.
 func (y *year) sendLate(t *till, s late) {
 	c := visitor{year: y, visit: visit{m: s.m, till: t}}
-	body := map[string]any{"count": s.count, "client_reference": s.reference, "occurred_at": s.at.Format(time.RFC3339)}
+	told := s.at.Add(t.isOffBy)
+	body := map[string]any{"count": s.count, "client_reference": s.reference, "occurred_at": told.Format(time.RFC3339)}
+	occurred, at := &told, told
+	switch {
+	case told.After(y.now): // which counts as now
+		occurred, at = &y.now, y.now
+		y.count("stamp of a till whose clock is fast")
+	case told.Before(y.now.Add(-longestDelay)):
+		y.ask(t.api, "POST", "/cards/"+s.m.card+"/stamps", body, "400 validation_failed")
+		delete(body, "occurred_at")
+		occurred, at = nil, y.now
+		y.count("stamp of a till whose clock is a year behind")
+	case t.isOffBy < 0:
+		y.count("stamp of a till whose clock is slow")
+	}
 	for again := range 1 + s.m.n%2 {
 		r, ok := y.ask(t.api, "POST", "/cards/"+s.m.card+"/stamps", body, refusals...)
 		if !ok || r.status != 201 {
@@ -96,7 +118,7 @@ func (y *year) sendLate(t *till, s late) {
 			return
 		}
 		if again == 0 {
-			y.keep(kept{y.now, t, s.m, "/cards/" + s.m.card + "/stamps", body, c.record("stamp", r, nil, &s.at)})
+			y.keep(kept{at, t, s.m, "/cards/" + s.m.card + "/stamps", body, c.record("stamp", r, nil, occurred)})
 		}
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
 // kept is a write that a till keeps for seven days, since it sends it again after a restore.
 type kept struct {
-	at   time.Time
+	at   time.Time // of the clock of the till, if the write has that
 	till *till
 	m    *member
 	path string
@@ -24,13 +25,9 @@ func (y *year) keep(k kept) {
 	y.kept = append(y.kept, k)
 }
 
-// forgetKept forgets the writes that are older than seven days.
+// forgetKept forgets the writes that are too old to be sent.
 func (y *year) forgetKept() {
-	n := 0
-	for n < len(y.kept) && y.now.Sub(y.kept[n].at) > 7*24*time.Hour {
-		n++
-	}
-	y.kept = y.kept[n:]
+	y.kept = slices.DeleteFunc(y.kept, func(k kept) bool { return y.now.Sub(k.at) > longestDelay })
 }
 
 // restore restores a backup of this moment, after which the tills send their writes of seven days again.

@@ -37,7 +37,8 @@ type till struct {
 	ID        string
 	name      string
 	api       face
-	isOffline bool // it has no network
+	isOffline bool          // it has no network
+	isOffBy   time.Duration // its clock is later than that of the server
 
 	mu      sync.Mutex
 	offline []late // stamps that it gave meanwhile

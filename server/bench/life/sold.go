@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os/exec"
 	"strings"
 	"time"
@@ -20,6 +21,10 @@ type soldShop struct {
 	cards  []string
 	link   string // of a card
 	listed []byte // its first cards as the API lists them
+
+	there       *server // after the move
+	certificate string  // file of that server
+	client      *http.Client
 }
 
 // guest returns the name of a customer of the shop that will be sold.
@@ -67,31 +72,39 @@ func (y *year) openSold() error {
 	return nil
 }
 
-// sellShop moves the shop to a file of its own, beside the server, and serves it there until the next night.
+// at returns a face of the shop at its own server.
+func (s *soldShop) at(f face) face {
+	f.origin, f.client = "https://"+s.there.addr, s.client
+	return f
+}
+
+// list returns the first cards of the shop.
+func (y *year) list(f face) ([]byte, bool) {
+	r, ok := y.ask(f, "GET", "/cards?limit=100", nil, "200")
+	return r.body, ok
+}
+
+// sellShop moves the shop to a file of its own, beside the server, and serves it there over TLS for two nights.
 func (y *year) sellShop() error {
 	s := y.sold
-	list := func(f face) ([]byte, bool) {
-		r, ok := y.ask(f, "GET", "/cards?limit=100", nil, "200")
-		return r.body, ok
-	}
-	s.listed, _ = list(s.api)
+	s.listed, _ = y.list(s.api)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	addr, db := l.Addr().String(), y.path("sold.db")
 	l.Close()
-	if _, err := y.server.command("shop", "split", s.ID, "--out", db, "--moved-to", "http://"+addr, "--quiet"); err != nil {
+	if _, err := y.server.command("shop", "split", s.ID, "--out", db, "--moved-to", "https://"+addr, "--quiet"); err != nil {
 		return err
 	}
-	there := &server{binary: y.server.binary, db: db, addr: addr}
-	if _, err := there.command("check"); err != nil {
+	s.there = &server{binary: y.server.binary, db: db, addr: addr}
+	if _, err := s.there.command("check"); err != nil {
 		return err
 	}
 	y.ask(s.api, "GET", "/cards?limit=100", nil, "410 gone")
 	y.ask(s.till, "GET", "/me", nil, "410 gone")
 	r, ok := y.ask(face{name: "page"}, "GET", y.pathOf(s.link), nil, "307")
-	if ok && !strings.HasPrefix(r.header.Get("Location"), "http://"+addr) {
+	if ok && !strings.HasPrefix(r.header.Get("Location"), "https://"+addr) {
 		y.fault("a link of the shop that was sold leads to %s", r.header.Get("Location"))
 	}
 	y.after(soldKept, func() error {
@@ -101,7 +114,19 @@ func (y *year) sellShop() error {
 		return nil
 	})
 
-	cmd := exec.Command(y.server.binary, "serve", "--db", db, "--listen", addr, "--exit-with-stdin")
+	return y.serveSold()
+}
+
+// serveSold starts the server of the shop that was sold. In the next night it gets a new certificate while it runs, and in the night
+// after that it ends.
+func (y *year) serveSold() (err error) {
+	s := y.sold
+	s.certificate = y.path("sold.pem")
+	if s.client, err = newCertificate(s.certificate); err != nil {
+		return err
+	}
+	cmd := exec.Command(y.server.binary, "serve", "--db", s.there.db, "--listen", s.there.addr, "--exit-with-stdin",
+		"--tls-cert", s.certificate, "--tls-key", s.certificate)
 	var log bytes.Buffer
 	cmd.Stderr = &log
 	stdin, err := cmd.StdinPipe()
@@ -111,27 +136,50 @@ func (y *year) sellShop() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	at := func(f face) face { f.origin = "http://" + addr; return f }
-	if err := y.awaitServer(at(face{})); err != nil {
+	if err := y.awaitServer(s.at(face{})); err != nil {
 		stdin.Close()
 		return fmt.Errorf("%w: %s", err, log.String())
 	}
-	if now, ok := list(at(s.api)); ok && !bytes.Equal(now, s.listed) {
+	if now, ok := y.list(s.at(s.api)); ok && !bytes.Equal(now, s.listed) {
 		y.fault("the cards of the shop that was sold are\n%.600s\nand were\n%.600s", now, s.listed)
 	}
-	y.after(1, func() error {
+	y.after(1, y.renewCertificate)
+	y.after(2, func() error {
 		for n, card := range s.cards[:20] {
 			body := map[string]any{"count": 1, "client_reference": fmt.Sprintf("00000000-0000-4000-b000-%012x", n)}
-			y.ask(at(s.till), "POST", "/cards/"+card+"/stamps", body, "201", "422 unprocessable_entity")
+			y.ask(s.at(s.till), "POST", "/cards/"+card+"/stamps", body, "201", "422 unprocessable_entity")
 			y.ask(s.till, "POST", "/cards/"+card+"/stamps", body, "410 gone")
 		}
-		return y.endSold(stdin, cmd, there, &log)
+		return y.endSold(stdin, cmd, &log)
 	})
 	return nil
 }
 
+// renewCertificate gives the server of the shop that was sold a new certificate. Who is connected stays so, and who
+// trusts the old one alone can no longer connect.
+func (y *year) renewCertificate() error {
+	s := y.sold
+	old := s.client
+	y.list(s.at(s.api)) // which leaves a connection open
+	client, err := newCertificate(s.certificate)
+	if err != nil {
+		return err
+	}
+	s.client = client
+	y.list(s.at(s.api))
+	s.client = old
+	y.list(s.at(s.api))
+	old.CloseIdleConnections()
+	if _, err := y.try(s.at(s.api), "GET", "/me", nil); err == nil {
+		y.fault("the server of the shop that was sold still has its old certificate")
+	}
+	s.client = client
+	y.count("certificate renewed")
+	return nil
+}
+
 // endSold ends the server of the shop that was sold, and checks its file.
-func (y *year) endSold(stdin io.Closer, cmd *exec.Cmd, there *server, log *bytes.Buffer) error {
+func (y *year) endSold(stdin io.Closer, cmd *exec.Cmd, log *bytes.Buffer) error {
 	stdin.Close()
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("the server of the shop that was sold: %w: %s", err, log.String())
@@ -141,7 +189,7 @@ func (y *year) endSold(stdin io.Closer, cmd *exec.Cmd, there *server, log *bytes
 			y.fault("the server of the shop that was sold: %s", line)
 		}
 	}
-	_, err := there.command("check")
+	_, err := y.sold.there.command("check")
 	return err
 }
 
