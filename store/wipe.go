@@ -94,7 +94,17 @@ func (s *Store) withoutReaders(do func(readers []*conn)) {
 		}
 	}()
 	late := time.After(readersTimeout)
-	for range s.opts.Readers {
+	for len(readers)+unopened < s.opts.Readers {
+		// A reader that is idle is taken even if this process had no processor for so long.
+		select {
+		case r := <-s.readers:
+			readers = append(readers, r)
+			continue
+		case <-s.unopened:
+			unopened++
+			continue
+		default:
+		}
 		select {
 		case r := <-s.readers:
 			readers = append(readers, r)

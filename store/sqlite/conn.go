@@ -27,7 +27,6 @@ type Conn struct {
 	stmts map[string]*statement
 	older map[string]*statement // not used since finalizeOlder last ran
 	limit int                   // of stmts; 0: none
-	plain bool                  // no memory is set aside for small objects
 	open  []*Rows               // not closed yet
 
 	stopOnDiskError bool
@@ -166,10 +165,7 @@ func (c *Conn) LimitStatements(n int) { c.limit = n }
 
 // NoLookaside frees the memory that SQLite sets aside for small objects of the
 // connection, 48 kB, and has it allocate each. No statement may be prepared yet.
-func (c *Conn) NoLookaside() error {
-	c.plain = true
-	return c.raw.lookaside(0, 0)
-}
+func (c *Conn) NoLookaside() error { return c.raw.noLookaside() }
 
 // Statements returns the SQL of the statements that the connection keeps
 // prepared.

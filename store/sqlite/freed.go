@@ -6,6 +6,7 @@ import (
 
 	"modernc.org/libc"
 	"modernc.org/memory"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // heap is the memory of SQLite in the whole process, which modernc.org/libc allocates. heapMu guards it; its
@@ -14,16 +15,22 @@ import (
 //go:linkname heap modernc.org/libc.allocator
 var heap memory.Allocator
 
-// Release frees what the connection keeps for its next statements: pages of the file, prepared statements and the
-// memory for small objects. No rows may be open.
+// Release frees what the connection keeps of the file for its next statements, and overwrites the memory for small objects
+// that is not in use. No rows may be open.
 func (c *Conn) Release() error {
 	c.finalizeOlder()
 	c.finalizeOlder()
 	err := c.Script("PRAGMA shrink_memory")
-	if err != nil || c.plain {
-		return err
+	db := *(**sqlite3.Tsqlite3)(unsafe.Pointer(&c.raw.db))
+	for _, of := range []struct{ first, size uintptr }{
+		{db.Flookaside.FpFree, uintptr(db.Flookaside.FszTrue)},
+		{db.Flookaside.FpSmallFree, sqlite3.LOOKASIDE_SMALL},
+	} {
+		for slot := of.first; slot != 0; slot = word(slot) {
+			zero(slot+wordSize, slot+of.size)
+		}
 	}
-	return c.raw.lookaside(1200, 40) // as SQLite does by default
+	return err
 }
 
 // ClearFreed overwrites what SQLite has freed in this process and not used again. It does not reach what connections
@@ -36,22 +43,28 @@ func ClearFreed() error {
 	// The other regions have blocks of a power of two. A region begins with four words: how many blocks were
 	// ever used, the exponent, the region's size, and how many blocks are used. A freed block begins with two words, the
 	// addresses of its neighbours in the list of those of its size.
-	const word = unsafe.Sizeof(uintptr(0))
-	load := libc.AtomicLoadPUintptr
-	zero := func(from, until uintptr) {
-		if from < until {
-			libc.Xmemset(nil, from, 0, libc.Tsize_t(until-from))
-		}
-	}
 	of := reflect.ValueOf(&heap).Elem()
 	lists, regions := of.FieldByName("lists"), of.FieldByName("pages")
 	for exponent := range lists.Len() {
-		for block := uintptr(lists.Index(exponent).Uint()); block != 0; block = load(block + word) {
-			zero(block+2*word, block+1<<exponent)
+		for block := uintptr(lists.Index(exponent).Uint()); block != 0; block = word(block + wordSize) {
+			zero(block+2*wordSize, block+1<<exponent)
 		}
 		if region := uintptr(regions.Index(exponent).Uint()); region != 0 { // from which new blocks are taken
-			zero(region+4*word+load(region)<<exponent, region+load(region+2*word))
+			zero(region+4*wordSize+word(region)<<exponent, region+word(region+2*wordSize))
 		}
 	}
 	return err
+}
+
+// wordSize is the size of an address.
+const wordSize = unsafe.Sizeof(uintptr(0))
+
+// word returns the word at an address.
+func word(at uintptr) uintptr { return libc.AtomicLoadPUintptr(at) }
+
+// zero overwrites the memory between two addresses.
+func zero(from, until uintptr) {
+	if from < until {
+		libc.Xmemset(nil, from, 0, libc.Tsize_t(until-from))
+	}
 }

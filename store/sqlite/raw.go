@@ -64,9 +64,9 @@ func (h handle) defend(on bool) error {
 	return h.set(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, value, uintptr(0))
 }
 
-// lookaside frees the memory for small objects, none of which may be in use, and sets aside as much as given, in bytes.
-func (h handle) lookaside(size, count int32) error {
-	return h.set(sqlite3.SQLITE_DBCONFIG_LOOKASIDE, uintptr(0), size, count)
+// noLookaside frees the memory for small objects. See NoLookaside.
+func (h handle) noLookaside() error {
+	return h.set(sqlite3.SQLITE_DBCONFIG_LOOKASIDE, uintptr(0), int32(0), int32(0))
 }
 
 // set sets an option of sqlite3_db_config.

@@ -3,6 +3,7 @@
 //
 //	go run ./server/bench/life -out year            # about 200,000 visits; -months 1 for the first month
 //	go run ./server/bench/life -out year -kills 1000
+//	go run ./server/bench/life -out year -kills 1000 -cut-power
 //
 // The server is the binary's "punchcard dev" as a process, on a file, with a clock that stands still
 // and that this program moves by half hours. Everything goes through its faces: REST, tills, pages,
@@ -28,6 +29,7 @@ type options struct {
 	seed    uint64
 	members int
 	kills   int
+	cut     bool
 	out     string
 	binary  string
 }
@@ -40,6 +42,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "equal seeds plan equal years")
 	flag.IntVar(&o.members, "members", 20_000, "members in twelve months, a third of whom come back")
 	flag.IntVar(&o.kills, "kills", 0, "how often the server is killed, spread over the year")
+	flag.BoolVar(&o.cut, "cut-power", false, "each kill also discards what was not synced: needs Linux, mkfs.ext4 and the right to mount")
 	flag.StringVar(&o.out, "out", "", "folder to create")
 	flag.StringVar(&o.binary, "binary", "", "the server; default: built by the go command")
 	flag.Parse()

@@ -31,6 +31,8 @@ type server struct {
 	starts          atomic.Int64 // of the process
 
 	restarting sync.RWMutex // locked while the process is replaced
+	disk       *disk        // of the file, if a kill cuts the power too; otherwise nil
+	commands   sync.RWMutex // locked while it is cut
 }
 
 // ready is the line that dev prints when it serves.
@@ -45,8 +47,9 @@ type ready struct {
 	OwnerPassword string `json:"owner_password"`
 }
 
-// newServer returns the server for a folder, not started. binary is empty for one that is built now.
-func newServer(binary, dir string) (*server, error) {
+// newServer returns the server for a folder, not started. binary is empty for one that is built now. With cutPower, a kill discards
+// what was not synced.
+func newServer(binary, dir string, cutPower bool) (*server, error) {
 	if binary == "" {
 		binary = filepath.Join(dir, "punchcard")
 		build := exec.Command("go", "build", "-o", binary, "punchcard")
@@ -60,12 +63,18 @@ func newServer(binary, dir string) (*server, error) {
 		return nil, err
 	}
 	defer l.Close()
-	return &server{
+	s := &server{
 		binary: binary,
 		db:     filepath.Join(dir, "shop.db"),
 		log:    filepath.Join(dir, "server.log"),
 		addr:   l.Addr().String(),
-	}, nil
+	}
+	if cutPower {
+		dir = filepath.Join(dir, "disk")
+		s.db = filepath.Join(dir, "shop.db")
+		s.disk, err = newDisk(dir)
+	}
+	return s, err
 }
 
 // start starts the process with its clock at a time, and returns when it serves.
@@ -117,12 +126,17 @@ func (s *server) stop() error {
 	return s.err
 }
 
-// kill ends the process as a power cut does that loses nothing of the machine's cache, and starts it again.
+// kill ends the process as a power cut does, and starts it again. Without a disk of its own, nothing of the machine's cache is lost.
 func (s *server) kill(at time.Time) error {
 	return s.replace(func() error {
 		s.cmd.Process.Signal(syscall.SIGKILL)
 		<-s.ended
-		return nil
+		if s.disk == nil {
+			return nil
+		}
+		s.commands.Lock() // a backup goes on after a kill
+		defer s.commands.Unlock()
+		return s.disk.cutPower()
 	}, at)
 }
 
@@ -144,6 +158,8 @@ func (s *server) await() {
 
 // command runs a command of the binary on the file of the server, and returns its output.
 func (s *server) command(args ...string) ([]byte, error) {
+	s.commands.RLock()
+	defer s.commands.RUnlock()
 	cmd := exec.Command(s.binary, append(args, "--db", s.db)...)
 	var out bytes.Buffer
 	cmd.Stdout = &out

@@ -29,7 +29,11 @@ func (y *year) writeTraces() error {
 	if err := errors.Join(y.endBackup(), y.backUp(y.now)); err != nil {
 		return err
 	}
-	files := []string{"shop.db", "shop.db-wal.copy", "server.log"}
+	db, err := filepath.Rel(y.out, y.server.db)
+	if err != nil {
+		return err
+	}
+	files := []string{db, "shop.db-wal.copy", "server.log"}
 	for _, folder := range []string{"backups", "export"} {
 		err := filepath.WalkDir(y.path(folder), func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {

@@ -84,7 +84,7 @@ func newYear(ctx context.Context, o options) (*year, error) {
 	y.office = newOffice(y)
 	y.watching, y.stopWatching = context.WithCancel(ctx)
 	var err error
-	if y.server, err = newServer(o.binary, o.out); err != nil {
+	if y.server, err = newServer(o.binary, o.out, o.cut); err != nil {
 		return nil, err
 	}
 	if y.server.older, err = olderBinary(); err != nil {
@@ -113,7 +113,11 @@ func (y *year) close() error {
 	for _, r := range y.receivers {
 		r.close()
 	}
-	return errors.Join(y.answers.close(), y.figures.close(), y.erased.close(), y.server.stop())
+	err := errors.Join(y.answers.close(), y.figures.close(), y.erased.close(), y.server.stop())
+	if y.server.disk != nil {
+		err = errors.Join(err, y.server.disk.close())
+	}
+	return err
 }
 
 // count notes that something happened.
