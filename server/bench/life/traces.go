@@ -33,7 +33,7 @@ func (y *year) writeTraces() error {
 	if err != nil {
 		return err
 	}
-	files := []string{db, "shop.db-wal.copy", "server.log"}
+	files := []string{db, "shop.db-wal.copy", "server.log", "heap", "memory"}
 	for _, folder := range []string{"backups", "export"} {
 		err := filepath.WalkDir(y.path(folder), func(path string, e fs.DirEntry, err error) error {
 			if err == nil && !e.IsDir() {
@@ -49,7 +49,7 @@ func (y *year) writeTraces() error {
 	if err := y.writeJSON("traces.json", map[string]any{"files": files}); err != nil {
 		return err
 	}
-	return y.search(append(files, "heap", "memory"), y.fault)
+	return y.search(files, y.fault)
 }
 
 // search notes each word of somebody who was erased in files, as it was typed.
