@@ -168,7 +168,10 @@ func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[Export
 	default:
 		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
 	}
-	v.filterCards(shop, f.search(), w.filter)
+	var conds conditions
+	v.filterRoots(shop, f.search(), rootOfCard, &conds)
+	v.filterCards(f.search(), &conds)
+	w.filterAll(conds)
 	return page(v, w, q, exportedCardCols,
 		func(r *rows, key int64) ExportedCard { return v.scanExported(r, key, v.Now) })
 }

@@ -1,8 +1,9 @@
 package store
 
 import (
+	"cmp"
+	"iter"
 	"slices"
-	"strings"
 )
 
 // The orders of CardFind.
@@ -50,6 +51,27 @@ type CardFound struct {
 const newestOfChain = `ifnull((SELECT max(i.id) FROM cards i WHERE i.root_id=r.id AND i.archived_at IS NULL
 	AND i.deleted_at IS NULL), r.id)`
 
+// liveChains returns the live chains of which a query has the ids of the roots r and the places at which an index has these. The
+// card of a chain is the one that represents it, or 0 if its root does not pass a condition or the card c itself another.
+// Cards are read only as far as needed: those of roots that pass, if there is a condition on cards or their stamps are asked for.
+func (v *View) liveChains(roots string, args []any, root, card conditions, stamps bool) iter.Seq[rankedCard] {
+	newest := "iif(" + cmp.Or(root.sql(), "1") + ", " + newestOfChain + ", 0)"
+	sql, all := newest+", 0 FROM ("+roots+") r", slices.Concat(root.args, args)
+	if stamps || card.list != nil {
+		sql = "ifnull(iif(" + cmp.Or(card.sql(), "1") + ", c.id, 0), 0), ifnull(c.stamps_count, 0) FROM (" + roots +
+			") r LEFT JOIN cards c ON c.id=" + newest
+		all = slices.Concat(card.args, args, root.args)
+	}
+	return func(yield func(rankedCard) bool) {
+		for r := range v.each("SELECT "+epochColumn+", r.place, r.id, "+sql, all...) {
+			v.seeEpoch(r.int())
+			if !yield(rankedCard{r.int(), r.int(), r.int(), r.int()}) {
+				return
+			}
+		}
+	}
+}
+
 // FindCards returns a page of the cards that pass a filter. A page visits at most
 // PageVisits cards. A restricted key cannot ask when cards were seen or which prizes are
 // due, since that tells what happened at other locations.
@@ -75,21 +97,22 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 	return p, err
 }
 
-// findConditions adds the filters that need no index to those of a query on cards c.
-func (v *View) findConditions(a Access, f CardFind, filter func(cond string, args ...any)) {
-	if !f.Status.Set {
-		filter(notReplacedSQL)
-	}
-	v.filterCards(a.Shop, CardSearch{Status: f.Status, PrizeDue: f.PrizeDue}, filter)
+// findConditions returns the filters that need no index as conditions on a card c.
+func (v *View) findConditions(a Access, f CardFind) (conds conditions) {
+	v.filterCards(CardSearch{Status: f.Status, PrizeDue: f.PrizeDue}, &conds)
 	if a.Restricted {
-		filter("EXISTS (SELECT 1 FROM programs p WHERE p.id=c.program_id AND "+withinRestriction+")", jsonKeys(a.Locations))
+		conds.add("EXISTS (SELECT 1 FROM programs p WHERE p.id=c.program_id AND "+withinRestriction+")", jsonKeys(a.Locations))
 	}
+	return conds
 }
 
 // findNewest returns the keys of a page of the cards that f selects, newest first.
 func (v *View) findNewest(a Access, f CardFind, q PageQuery, p *Counted[CardFound]) ([]int64, error) {
 	w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
-	v.findConditions(a, f, w.filter)
+	if !f.Status.Set {
+		w.filter(notReplacedSQL)
+	}
+	w.filterAll(v.findConditions(a, f))
 	found, err := page(v, w, q, epochColumn+", c.id", func(_ *rows, key int64) int64 { return key })
 	p.Limit, p.NextCursor = found.Limit, found.NextCursor
 	p.Total = v.count(w)
@@ -120,7 +143,7 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 		if program != fromProgram {
 			fromDay, fromCard = -1, 0
 		}
-		walk.walkProgram(a.Shop, program, fromDay, fromCard)
+		walk.walkProgram(program, fromDay, fromCard)
 		if walk.more {
 			p.NextCursor = Some(string(v.seal(nil, kindCursor, seenCursor(a.Shop, walk.lastDay), walk.lastRoot)))
 			break
@@ -134,7 +157,7 @@ func (v *View) countBySeen(a Access, f CardFind, limit, visits int) Total {
 	walk, programs := v.walkBySeen(a, f, 0, limit, visits)
 	for _, program := range programs {
 		if !walk.more {
-			walk.walkProgram(a.Shop, program, -1, 0)
+			walk.walkProgram(program, -1, 0)
 		}
 	}
 	return Total{int64(len(walk.found)), walk.more}
@@ -144,14 +167,12 @@ func (v *View) countBySeen(a Access, f CardFind, limit, visits int) Total {
 func (v *View) walkBySeen(a Access, f CardFind, from int64, limit, visits int) (walk seenWalk, programs []int64) {
 	since := v.notSeenFor(a.Shop, f.NotSeenDays.Or(0))
 	programs = v.programsFrom(a.Shop, f.ProgramID, from)
-	walk = seenWalk{View: v, limit: limit, visits: visits, notSeen: since}
-	walk.filter("c.id IS NOT NULL")
-	v.findConditions(a, f, walk.filter)
+	walk = seenWalk{View: v, limit: limit, visits: visits, notSeen: since, conds: v.findConditions(a, f)}
 	if f.ExternalRef.Set {
-		walk.filter("c.external_ref=?", f.ExternalRef.V)
+		walk.conds.add("c.external_ref=?", f.ExternalRef.V)
 	}
 	if f.Email.Set {
-		walk.filter("c.email_key=?", foldCase(f.Email.V))
+		walk.conds.add("c.email_key=?", foldCase(f.Email.V))
 	}
 	return walk, programs
 }
@@ -185,36 +206,28 @@ type seenWalk struct {
 	*View
 	limit, visits int
 	notSeen
-	conds []string
-	args  []any
+	conds conditions
 
 	found             []int64
 	lastDay, lastRoot int64 // of the last card that was visited
 	more              bool
 }
 
-func (w *seenWalk) filter(cond string, args ...any) {
-	w.conds = append(w.conds, cond)
-	w.args = append(w.args, args...)
-}
-
-// program walks the cards of a program from after a day and a root on.
-func (w *seenWalk) walkProgram(shop, program, day, root int64) {
-	args := append(slices.Clone(w.args), w.before, program, shop, day, root, w.day, w.visits)
-	for r := range w.each("SELECT "+epochColumn+", r.id, r.last_seen_day, ifnull(c.id, 0), ifnull("+strings.Join(w.conds, " AND ")+`, 0)
-		AND (r.last_seen_day>0 OR r.created_at<?) FROM cards r LEFT JOIN cards c ON c.id=`+newestOfChain+` WHERE r.program_id=?
-			AND r.live=1 AND r.shop_id=? AND (r.last_seen_day, r.id)>(?,?)
-		AND r.last_seen_day<=? ORDER BY r.last_seen_day, r.id LIMIT ?`, args...) {
+// walkProgram walks the cards of a program from after a day and a root on.
+func (w *seenWalk) walkProgram(program, day, root int64) {
+	var issued conditions // of those that were never seen
+	issued.add("(r.place>0 OR (SELECT created_at FROM cards WHERE id=r.id)<?)", w.before)
+	const roots = `SELECT id, last_seen_day AS place FROM cards WHERE program_id=? AND live=1 AND (last_seen_day, id)>(?,?)
+		AND last_seen_day<=? ORDER BY last_seen_day, id LIMIT ?`
+	for c := range w.liveChains(roots, []any{program, day, root, w.day, w.visits}, issued, w.conds, false) {
 		w.visits--
-		w.seeEpoch(r.int())
-		root, day, key, passes := r.int(), r.int(), r.int(), r.bool()
-		if passes && len(w.found) == w.limit {
+		if c.card != 0 && len(w.found) == w.limit {
 			w.more = true
 			break
 		}
-		w.lastRoot, w.lastDay = root, day
-		if passes {
-			w.found = append(w.found, key)
+		w.lastRoot, w.lastDay = c.root, c.value
+		if c.card != 0 {
+			w.found = append(w.found, c.card)
 		}
 	}
 	w.more = w.more || w.visits == 0

@@ -16,14 +16,14 @@ const (
 // rankings are the columns of roots by which an index has the cards of a program, and the condition of that
 // index. Stamps have none: an index of them would make each stamp a quarter slower.
 var rankings = map[string]struct{ column, cond string }{
-	SortLastVisit: {"last_seen_day", "r.live=1"},
-	SortBalance:   {"current_value", "r.current_value IS NOT NULL AND r.archived_at IS NULL"},
+	SortLastVisit: {"last_seen_day", "live=1"},
+	SortBalance:   {"current_value", "current_value IS NOT NULL AND archived_at IS NULL"},
 }
 
 // maxByStamps is the most cards that are sorted by their stamps: those that were presented last.
 const maxByStamps = 1000
 
-// rankedCard is a card with its place in a ranking.
+// rankedCard is a card with its place in a ranking. The card is 0 if it does not pass the filters.
 type rankedCard struct {
 	value, root int64
 	card        int64
@@ -106,19 +106,19 @@ func (v *View) rankedCards(
 		}
 	}
 	programs := v.programsFrom(shop, f.ProgramID, 0)
-	conds, filterArgs := v.searchConditions(shop, f)
-	r := rankings[sort]
-	sql := "SELECT " + epochColumn + ", r." + r.column + ", r.id, c.id, c.stamps_count, ifnull(" + conds +
-		", 0) FROM cards r JOIN cards c ON c.id=" + newestOfChain + " WHERE r.program_id=? AND " + r.cond +
-		" AND r.shop_id=? AND (r." + r.column + ", r.id)<(?,?) ORDER BY r." + r.column + " DESC, r.id DESC LIMIT ?"
+	var onRoots, onCards conditions
+	v.filterRoots(shop, f, "r.id", &onRoots)
+	v.filterCards(f, &onCards)
+	index := rankings[sort]
+	roots := "SELECT id, " + index.column + " AS place FROM cards WHERE program_id=? AND " + index.cond + " AND (" + index.column +
+		", id)<(?,?) ORDER BY " + index.column + " DESC, id DESC LIMIT ?"
 	each := max(limit+1, visits/max(1, len(programs)))
 	for _, program := range programs {
 		visited, passing := 0, 0
 		var last rankedCard
-		for r := range v.each(sql, append(slices.Clone(filterArgs), program, shop, start.value, start.root, each)...) {
-			v.seeEpoch(r.int())
-			last = rankedCard{r.int(), r.int(), r.int(), r.int()}
-			if visited++; r.bool() {
+		args := []any{program, start.value, start.root, each}
+		for last = range v.liveChains(roots, args, onRoots, onCards, f.Sort.V == SortStamps) {
+			if visited++; last.card != 0 {
 				found = append(found, last)
 				passing++
 			}

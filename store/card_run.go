@@ -268,11 +268,11 @@ func (tx *Tx) nextOfRun(run cardRun) (next []int64, position int64) {
 		return next, next[len(next)-1]
 	}
 	v := &View{queries: tx.queries, inSnapshot: true}
-	conds, args := v.searchConditions(run.shop, run.fields.search())
-	sql := "SELECT r.id, r.root_id IS NULL AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=r.id OR c.root_id=r.id) AND " + conds +
-		") FROM cards r WHERE r.shop_id=? AND r.deleted_at IS NULL AND r.id<? ORDER BY r.id DESC LIMIT ?"
+	conds := v.searchConditions(run.shop, run.fields.search())
+	sql := "SELECT r.id, r.root_id IS NULL AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=r.id OR c.root_id=r.id) AND " +
+		conds.sql() + ") FROM cards r WHERE r.shop_id=? AND r.deleted_at IS NULL AND r.id<? ORDER BY r.id DESC LIMIT ?"
 	visited := 0
-	for r := range tx.each(sql, append(args, run.shop, run.position, runSliceVisits)...) {
+	for r := range tx.each(sql, append(conds.args, run.shop, run.position, runSliceVisits)...) {
 		visited++
 		if position = r.int(); r.bool() {
 			if next = append(next, position); len(next) == runSliceCards {

@@ -46,55 +46,73 @@ type FoundCard struct {
 	CreatedAt    Time         `json:"created_at"`
 }
 
-// The conditions of a search on a card c.
+// The conditions of a search on a card c, and the root of its chain.
 const (
+	rootOfCard  = "ifnull(c.root_id, c.id)"
 	lastSeenSQL = "(SELECT created_at FROM transactions WHERE card_id=c.id ORDER BY id DESC LIMIT 1)"
 	prizeDueSQL = `(c.archived_at IS NULL AND EXISTS (SELECT 1 FROM prizes z WHERE z.program_id=c.program_id AND z.threshold<=c.stamps_count
 		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold)))`
-	notSeenSQL = `EXISTS (SELECT 1 FROM cards r WHERE r.id=ifnull(c.root_id, c.id) AND r.last_seen_day<=? AND (r.last_seen_day>0
-		OR r.created_at<?))`
-	birthdaySQL    = "EXISTS (SELECT 1 FROM contacts WHERE card_id=ifnull(c.root_id, c.id) AND birthday>? AND birthday<?)"
 	notReplacedSQL = `(c.archived_at IS NULL OR NOT EXISTS (SELECT 1 FROM cards y WHERE y.root_id=ifnull(c.root_id, c.id) AND y.id>c.id
 		AND y.deleted_at IS NULL))`
 )
 
-// searchConditions returns the filters of a search as a condition on a card c.
-func (v *View) searchConditions(shop int64, f CardSearch) (sql string, args []any) {
-	conds := []string{"c.deleted_at IS NULL"}
-	add := func(cond string, more ...any) {
-		conds = append(conds, cond)
-		args = append(args, more...)
-	}
-	if f.ProgramID.Set {
-		add("+c.program_id=?", v.keyOrNone(KindProgram, f.ProgramID.V))
-	}
-	if f.Status.Or("") != StatusArchived {
-		add(notReplacedSQL)
-	}
-	if f.Live {
-		add("c.archived_at IS NULL")
-	}
-	v.filterCards(shop, f, add)
-	return strings.Join(conds, " AND "), args
+// conditions are conditions of a query with their arguments.
+type conditions struct {
+	list []string
+	args []any
 }
 
-// filterCards adds the filters of a search that need no index and that every list of cards has.
-func (v *View) filterCards(shop int64, f CardSearch, add func(cond string, args ...any)) {
-	if f.Status.Set {
-		add(statusSQL+"=?", v.Now, f.Status.V)
+func (c *conditions) add(cond string, args ...any) {
+	c.list = append(c.list, cond)
+	c.args = append(c.args, args...)
+}
+
+// sql returns the conditions as one, which is empty if there is none.
+func (c *conditions) sql() string { return strings.Join(c.list, " AND ") }
+
+// passes is a column that is 1 in the rows that pass a condition, else 0. Unlike ifnull, iif computes as few terms as it needs.
+func passes(cond string) string { return "iif(" + cond + ", 1, 0)" }
+
+// searchConditions returns the filters of a search as conditions on a card c.
+func (v *View) searchConditions(shop int64, f CardSearch) (conds conditions) {
+	conds.add("c.deleted_at IS NULL")
+	if f.ProgramID.Set {
+		conds.add("+c.program_id=?", v.keyOrNone(KindProgram, f.ProgramID.V))
 	}
-	if f.SeenFrom.Set {
-		add(lastSeenSQL+">=?", f.SeenFrom.V)
+	if f.Status.Or("") != StatusArchived {
+		conds.add(notReplacedSQL)
+	}
+	if f.Live {
+		conds.add("c.archived_at IS NULL")
+	}
+	v.filterRoots(shop, f, rootOfCard, &conds)
+	v.filterCards(f, &conds)
+	return conds
+}
+
+// filterRoots adds the filters of a search that concern the root of a chain, whose key root is.
+func (v *View) filterRoots(shop int64, f CardSearch, root string, conds *conditions) {
+	if f.BirthdayMonth.Set {
+		month := monthPrefix(f.BirthdayMonth.V)
+		conds.add("EXISTS (SELECT 1 FROM contacts WHERE card_id="+root+" AND birthday>? AND birthday<?)", month, month+lastText)
 	}
 	if f.NotSeenDays.Set {
 		since := v.notSeenFor(shop, f.NotSeenDays.V)
-		add(notSeenSQL, since.day, since.before)
+		conds.add("EXISTS (SELECT 1 FROM cards s WHERE s.id="+root+" AND s.last_seen_day<=? AND (s.last_seen_day>0 OR s.created_at<?))",
+			since.day, since.before)
+	}
+}
+
+// filterCards adds the filters of a search that concern the card c itself.
+func (v *View) filterCards(f CardSearch, conds *conditions) {
+	if f.Status.Set {
+		conds.add(statusSQL+"=?", v.Now, f.Status.V)
+	}
+	if f.SeenFrom.Set {
+		conds.add(lastSeenSQL+">=?", f.SeenFrom.V)
 	}
 	if f.PrizeDue.Or(false) {
-		add(prizeDueSQL)
-	}
-	if f.BirthdayMonth.Set {
-		add(birthdaySQL, monthPrefix(f.BirthdayMonth.V), monthPrefix(f.BirthdayMonth.V)+lastText)
+		conds.add(prizeDueSQL)
 	}
 }
 
@@ -163,7 +181,7 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 	}
 	p = Page[FoundCard]{Limit: limit}
 	if x.more {
-		p.NextCursor = Some(v.searchCursor(shop, x.lastWord, x.last))
+		p.NextCursor = Some(v.searchCursor(shop, x.lastPlace(), x.last.card))
 	}
 	p.Data = v.foundCards(shop, x.found)
 	return p, v.failed
@@ -180,9 +198,9 @@ type cardSearch struct {
 	walked   string   // of words; name_words is walked by it
 	exact    []int64  // cards that q names
 	found    []int64
-	visits   int   // how many more cards may be visited
-	last     int64 // the last card that was visited
-	lastWord int   // the place of the word that matched among those of its name, and newestFlag
+	visits   int     // how many more cards may be visited
+	last     newWord // the last card that was visited, with the word of its name that matched
+	lastFlag int     // newestFlag if name_words did not have it, else 0
 	more     bool
 }
 
@@ -206,7 +224,9 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 	case only:
 		return nil
 	case text == "" && x.BirthdayMonth.Set:
-		return x.walkContacts("birthday", monthPrefix(x.BirthdayMonth.V), from)
+		month := monthPrefix(x.BirthdayMonth.V)
+		x.BirthdayMonth = Opt[int64]{} // no condition, since all that are walked have it
+		return x.walkContacts("birthday", month, from)
 	case text == "":
 		return x.walkAll(from)
 	case x.ByEmail, strings.Contains(text, "@"):
@@ -278,10 +298,10 @@ func (x *cardSearch) matching(keys []int64) []int64 {
 	if len(keys) == 0 {
 		return nil
 	}
-	conds, args := x.searchConditions(x.shop, x.CardSearch)
+	conds := x.searchConditions(x.shop, x.CardSearch)
 	return x.keys(
-		"SELECT c.id FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND "+conds,
-		append([]any{jsonKeys(keys), x.shop}, args...)...)
+		"SELECT c.id FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND "+conds.sql(),
+		append([]any{jsonKeys(keys), x.shop}, conds.args...)...)
 }
 
 var foundCardSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, []string{prizeDueSQL, lastSeenSQL})...) +

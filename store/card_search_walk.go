@@ -8,17 +8,43 @@ import (
 	"punchcard/store/phone"
 )
 
-// walkAll walks the cards of the shop or of the program, newest first.
+// walkAll walks the cards of the shop or of the program, newest first. It reads a run of keys from an index, and then those cards
+// in ascending order, in which SQLite need not search for each of them (BenchmarkCardList).
 func (x *cardSearch) walkAll(from int64) error {
-	below := int64(1<<63 - 1)
+	index, owner := "cards_shop WHERE c.shop_id", x.shop
+	if x.ProgramID.Set {
+		index, owner = "cards_program WHERE c.program_id", x.keyOrNone(KindProgram, x.ProgramID.V)
+		if x.number("SELECT count(*) FROM programs WHERE id=? AND shop_id=?", owner, x.shop) == 0 {
+			return x.failed
+		}
+	}
+	source := " FROM cards c INDEXED BY " + index + "=? AND c.deleted_at IS NULL AND c.id<?"
+	conds := x.searchConditions(x.shop, x.CardSearch)
+	below := int64(math.MaxInt64)
 	if from != 0 {
 		below = from
 	}
-	if x.ProgramID.Set {
-		return x.walk("'', c.id, ''", "cards c WHERE c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC",
-			x.keyOrNone(KindProgram, x.ProgramID.V), x.shop, below)
+	for run := x.limit + 1; !x.more; run *= 4 {
+		run = min(run, x.visits)
+		var oldest int64
+		visited := 0
+		x.one(into(&oldest, &visited), "SELECT ifnull(min(id), 0), count(*) FROM (SELECT c.id"+source+" ORDER BY c.id DESC LIMIT ?)",
+			owner, below, run)
+		passing := x.keys("SELECT c.id"+source+" AND c.id>=? AND "+conds.sql()+" ORDER BY c.id",
+			append([]any{owner, below, oldest}, conds.args...)...)
+		for _, card := range slices.Backward(passing) {
+			if x.visit(newWord{card: card}, true, 0); x.more {
+				return x.failed
+			}
+		}
+		x.visits -= visited
+		x.more = x.visits == 0
+		if visited < run || x.failed != nil {
+			return x.failed
+		}
+		x.last.card, below = oldest, oldest
 	}
-	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC", x.shop, below)
+	return x.failed
 }
 
 // walkEmails walks the cards whose address begins with a text, in the order of the
@@ -68,8 +94,8 @@ func (x *cardSearch) walkContacts(column, prefix string, from int64) error {
 			return errCursor
 		}
 	}
-	return x.walk("'', c.id, ''", strings.ReplaceAll(`contacts k JOIN cards r ON r.id=k.card_id JOIN cards c ON c.id=`+newestOfChain+`
-		WHERE k.shop_id=? AND k.at IS NOT NULL AND (k.at, k.card_id)>(?,?) AND k.at<? ORDER BY k.at, k.card_id`, "k.at", "k."+column),
+	return x.walk("'', c.id, ''", strings.ReplaceAll(`(SELECT k.card_id AS id FROM contacts k WHERE k.shop_id=? AND k.at IS NOT NULL
+			AND (k.at, k.card_id)>(?,?) AND k.at<? ORDER BY k.at, k.card_id) r CROSS JOIN cards c ON c.id=`+newestOfChain, "k.at", "k."+column),
 		x.shop, at, root, x.end(prefix))
 }
 
@@ -197,9 +223,9 @@ func (x *cardSearch) textOf(key int64, column string) (text string) {
 // walk reads the cards of a source until the page is full or no more may be visited.
 // cols are the word that matched, the key and the name to which the word belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
-	conds, filterArgs := x.searchConditions(x.shop, x.CardSearch)
-	r := x.query("SELECT "+epochColumn+", "+cols+", ifnull("+conds+", 0) FROM "+source+" LIMIT ?",
-		append(append(filterArgs, args...), x.visits)...)
+	conds := x.searchConditions(x.shop, x.CardSearch)
+	r := x.query("SELECT "+epochColumn+", "+cols+", "+passes(conds.sql())+" FROM "+source+" LIMIT ?",
+		append(append(conds.args, args...), x.visits)...)
 	for !x.more && r.next() {
 		x.seeEpoch(r.int())
 		w := newWord{word: r.str(), card: r.int(), name: r.str()}
@@ -213,30 +239,32 @@ func (x *cardSearch) walk(cols, source string, args ...any) error {
 // visit adds a card to the page if it passes the filters and its name matches, and sets more if the
 // page is full. The word is empty if the search is not by names. flag is 0 or newestFlag.
 func (x *cardSearch) visit(w newWord, passes bool, flag int) {
-	place := 0
-	if passes && w.word != "" {
-		place, passes = x.matchName(w.word, w.name)
-	}
-	if passes = passes && !slices.Contains(x.exact, w.card); passes && len(x.found) >= x.limit {
+	passes = passes && (w.word == "" || x.matchName(w.word, w.name)) && !slices.Contains(x.exact, w.card)
+	if passes && len(x.found) >= x.limit {
 		x.more = true
 		return
 	}
-	if w.word != "" && !passes {
-		place = max(0, slices.Index(nameWords(w.name), w.word))
-	}
-	x.last, x.lastWord = w.card, place|flag
+	x.last, x.lastFlag = w, flag
 	if passes {
 		x.found = append(x.found, w.card)
 	}
 }
 
-// matchName reports whether a name has all words of the search, and the place of word
-// in it. A name of which several words match is found by the first of them only.
-func (x *cardSearch) matchName(word, name string) (place int, ok bool) {
+// lastPlace returns the place of the word of the last card that was visited among those of its name, and its flag.
+func (x *cardSearch) lastPlace() int {
+	if x.last.word == "" {
+		return 0
+	}
+	return max(0, slices.Index(nameWords(x.last.name), x.last.word)) | x.lastFlag
+}
+
+// matchName reports whether a name has all words of the search. A name of which several words match is found by the
+// first of them only, word.
+func (x *cardSearch) matchName(word, name string) bool {
 	words := nameWords(name)
-	place = slices.Index(words, word)
 	begins := func(prefix string) int {
 		return slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, prefix) })
 	}
-	return place, begins(x.walked) == place && !slices.ContainsFunc(x.words, func(w string) bool { return begins(w) < 0 })
+	first := begins(x.walked)
+	return first >= 0 && words[first] == word && !slices.ContainsFunc(x.words, func(w string) bool { return begins(w) < 0 })
 }

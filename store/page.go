@@ -80,6 +80,12 @@ func (w *listQuery) filter(cond string, args ...any) {
 	w.filterArgs = append(w.filterArgs, args...)
 }
 
+// filterAll adds conditions as filters.
+func (w *listQuery) filterAll(conds conditions) {
+	w.filters = append(w.filters, conds.list...)
+	w.filterArgs = append(w.filterArgs, conds.args...)
+}
+
 // page reads one page, from the cursor's key down. If the list has filters beside its
 // index, page visits at most PageVisits rows and then ends the page early, with a
 // cursor to continue from, so that the work of a request is bounded.
