@@ -36,6 +36,18 @@ func TestNameWords(t *testing.T) {
 	}
 }
 
+// TestFoldName checks that the short way to fold Latin letters gives what the long one does, also among accents and other scripts.
+func TestFoldName(t *testing.T) {
+	t.Parallel()
+	for r := range rune(0x2100) {
+		for _, name := range []string{string(r), "e" + string(r), string(r) + "’\u0301", "É‘" + string(r) + "Ж", "\xff" + string(r)} {
+			if got, want := FoldName(name), foldLetters(name); got != want {
+				t.Errorf("%U: %q becomes %q, want %q", r, name, got, want)
+			}
+		}
+	}
+}
+
 // indexNames adds the names of new cards to name_words, two words at a time.
 func (f *fixture) indexNames() {
 	f.t.Helper()

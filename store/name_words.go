@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -84,6 +85,32 @@ func FoldName(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return strings.ToLower(name) // most names, and a search may fold thousands
 	}
+	var folded strings.Builder
+	latin := foldedLatin()
+	for _, r := range name {
+		switch {
+		case int(r) < len(latin):
+			folded.WriteString(latin[r])
+		case r == '’', r == '‘':
+			folded.WriteRune(r)
+		default:
+			return foldLetters(name)
+		}
+	}
+	return folded.String()
+}
+
+// foldedLatin returns what foldLetters makes of each letter below U+0250, with which most European names are written.
+var foldedLatin = sync.OnceValue(func() []string {
+	letters := make([]string, 0x250)
+	for r := range letters {
+		letters[r] = foldLetters(string(rune(r)))
+	}
+	return letters
+})
+
+// foldLetters does the same as FoldName for letters of all scripts. It takes longer.
+func foldLetters(name string) string {
 	var folded strings.Builder
 	for _, r := range norm.NFKD.String(strings.ToLower(foldCase(name))) {
 		if !unicode.Is(unicode.Mn, r) { // an accent
