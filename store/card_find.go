@@ -193,6 +193,10 @@ type notSeen struct {
 	before Time  // those that were never presented must be issued before it
 }
 
+// issuedBeforeSQL is the condition on a root r, whose place is the day on which it was last seen, that it was
+// issued before a time if it was never seen.
+const issuedBeforeSQL = "(r.place>0 OR (SELECT created_at FROM cards WHERE id=r.id)<?)"
+
 // notSeenFor returns what cards were not seen for so many days.
 func (v *View) notSeenFor(shop, days int64) (n notSeen) {
 	sh := v.shop(shop)
@@ -215,8 +219,8 @@ type seenWalk struct {
 
 // walkProgram walks the cards of a program from after a day and a root on.
 func (w *seenWalk) walkProgram(program, day, root int64) {
-	var issued conditions // of those that were never seen
-	issued.add("(r.place>0 OR (SELECT created_at FROM cards WHERE id=r.id)<?)", w.before)
+	var issued conditions
+	issued.add(issuedBeforeSQL, w.before)
 	const roots = `SELECT id, last_seen_day AS place FROM cards WHERE program_id=? AND live=1 AND (last_seen_day, id)>(?,?)
 		AND last_seen_day<=? ORDER BY last_seen_day, id LIMIT ?`
 	for c := range w.liveChains(roots, []any{program, day, root, w.day, w.visits}, issued, w.conds, false) {

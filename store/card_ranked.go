@@ -99,14 +99,17 @@ func (v *View) rankedCards(
 	start rankedCard,
 	limit, visits int,
 ) (found []rankedCard, more rankedCard) {
+	programs := v.programsFrom(shop, f.ProgramID, 0)
+	var onRoots, onCards conditions
 	if f.NotSeenDays.Set && sort == SortLastVisit {
-		last := rankedCard{value: v.notSeenFor(shop, f.NotSeenDays.V).day, root: math.MaxInt64}
+		since := v.notSeenFor(shop, f.NotSeenDays.V)
+		last := rankedCard{value: since.day, root: math.MaxInt64}
 		if compareRanked(last, start) > 0 {
 			start = last // those that were presented later do not pass
 		}
+		onRoots.add(issuedBeforeSQL, since.before)
+		f.NotSeenDays = Opt[int64]{}
 	}
-	programs := v.programsFrom(shop, f.ProgramID, 0)
-	var onRoots, onCards conditions
 	v.filterRoots(shop, f, "r.id", &onRoots)
 	v.filterCards(f, &onCards)
 	index := rankings[sort]

@@ -57,7 +57,7 @@ func (x *cardSearch) walkEmails(prefix string, from int64) error {
 			return errCursor
 		}
 	}
-	return x.walk("'', c.id, ''",
+	return x.walk("c.id",
 		"cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
 		x.shop, at, from, x.end(prefix))
 }
@@ -94,7 +94,7 @@ func (x *cardSearch) walkContacts(column, prefix string, from int64) error {
 			return errCursor
 		}
 	}
-	return x.walk("'', c.id, ''", strings.ReplaceAll(`(SELECT k.card_id AS id FROM contacts k WHERE k.shop_id=? AND k.at IS NOT NULL
+	return x.walk("c.id", strings.ReplaceAll(`(SELECT k.card_id AS id FROM contacts k WHERE k.shop_id=? AND k.at IS NOT NULL
 			AND (k.at, k.card_id)>(?,?) AND k.at<? ORDER BY k.at, k.card_id) r CROSS JOIN cards c ON c.id=`+newestOfChain, "k.at", "k."+column),
 		x.shop, at, root, x.end(prefix))
 }
@@ -149,7 +149,7 @@ func (x *cardSearch) walkNames(from int64, place int) error {
 		if part = x.number("SELECT ifnull(max(part), -1) FROM name_words WHERE part<=?", part); part < 0 || x.failed != nil {
 			return x.failed
 		}
-		err := x.walk("w.word, w.card_id, c.holder_name", `name_words w CROSS JOIN cards c ON c.id=w.card_id
+		err := x.walk("w.card_id, w.word, c.holder_name", `name_words w CROSS JOIN cards c ON c.id=w.card_id
 			WHERE w.part=? AND w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? AND w.card_id<=? ORDER BY w.word, w.card_id`,
 			part, x.shop, after.word, after.card, x.walked+lastText, indexed)
 		if err != nil {
@@ -221,15 +221,18 @@ func (x *cardSearch) textOf(key int64, column string) (text string) {
 }
 
 // walk reads the cards of a source until the page is full or no more may be visited.
-// cols are the word that matched, the key and the name to which the word belongs.
+// cols are the key and, of a search by names, the word that matched and the name to which it belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
 	conds := x.searchConditions(x.shop, x.CardSearch)
-	r := x.query("SELECT "+epochColumn+", "+cols+", "+passes(conds.sql())+" FROM "+source+" LIMIT ?",
+	r := x.query("SELECT "+epochColumn+", "+passes(conds.sql())+", "+cols+" FROM "+source+" LIMIT ?",
 		append(append(conds.args, args...), x.visits)...)
 	for !x.more && r.next() {
 		x.seeEpoch(r.int())
-		w := newWord{word: r.str(), card: r.int(), name: r.str()}
-		x.visit(w, r.bool(), 0)
+		passes, w := r.bool(), newWord{card: r.int()}
+		if x.walked != "" {
+			w.word, w.name = r.str(), r.str()
+		}
+		x.visit(w, passes, 0)
 		x.visits--
 	}
 	x.more = x.more || x.visits == 0
