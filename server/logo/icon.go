@@ -34,8 +34,13 @@ func Icon(size int, background, mark string, logo []byte) ([]byte, error) {
 		}
 		DrawLogo(icon, picture, logoPart)
 	}
+	return Encode(icon)
+}
+
+// Encode returns a picture as PNG.
+func Encode(picture image.Image) ([]byte, error) {
 	var b bytes.Buffer
-	err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, icon)
+	err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, picture)
 	return b.Bytes(), err
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punchcard/server/logo"
 )
 
 // maxLocations is the maximum number of locations of a pass.
@@ -90,9 +92,8 @@ func QR(message, below string) []Barcode {
 
 // RGB returns a colour of the form #RRGGBB as passes have it.
 func RGB(hex string) string {
-	var r, g, b uint8
-	fmt.Sscanf(hex, "#%02x%02x%02x", &r, &g, &b)
-	return fmt.Sprintf("rgb(%d, %d, %d)", r, g, b)
+	c := logo.ParseColour(hex)
+	return fmt.Sprintf("rgb(%d, %d, %d)", c.R, c.G, c.B)
 }
 
 // Date returns the value of a field with a DateStyle.

@@ -19,6 +19,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/smallstep/pkcs7"
+
+	"punchcard/server/logo"
 )
 
 // edit replaces a text in a file.
@@ -51,7 +53,7 @@ func TestPhoneRefuses(t *testing.T) {
 		{"icon.png: png", set("icon.png", []byte("GIF89a, which is no PNG"))},
 		{"strip.png: png: invalid", set("strip.png", small["strip.png"][:2000])},
 		{"icon.png is no square", func(f map[string][]byte) {
-			f["icon.png"] = encode((&painter{}).canvas(29, 28))
+			f["icon.png"], _ = logo.Encode((&painter{}).canvas(29, 28))
 			delete(f, "icon@2x.png")
 			delete(f, "icon@3x.png")
 		}},

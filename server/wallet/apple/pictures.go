@@ -33,15 +33,14 @@ type Look struct {
 	Band            bool    // without stamps, the strip is a band in the colour of the program; otherwise there is none
 }
 
-// maxCached is the number of bytes of pictures from which on a cache forgets those that were not asked for lately. It
-// keeps at most twice as many.
-const maxCached = 16 << 20
+// maxCached is the number of bytes of pictures from which on a cache forgets all of them.
+const maxCached = 32 << 20
 
 // Cache draws pictures and keeps them. Its zero value is empty.
 type Cache struct {
-	mu         sync.Mutex
-	young, old map[string]Pictures // old are not in use since young is filled
-	size       int                 // of young, in bytes
+	mu   sync.Mutex
+	kept map[string]Pictures
+	size int // of kept, in bytes
 }
 
 // Pictures returns the icon, the logo and, if there are stamps or a band, the strip. logo is called if there is a logo and the
@@ -54,7 +53,7 @@ func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) 
 	if err != nil || l.Total == 0 && !l.Band {
 		return drawn, err
 	}
-	strips, err := c.strips(l, logo)
+	strips, err := c.get(l, logo, (*painter).strips)
 	if err != nil {
 		return nil, err
 	}
@@ -63,25 +62,11 @@ func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) 
 	return all, nil
 }
 
-// strips returns the strip of stamps. It keeps the logo as small as stamps show it: to read and scale the whole one for each
-// number of stamps would take a third of the time (BenchmarkStrip).
-func (c *Cache) strips(l Look, logo func() ([]byte, error)) (Pictures, error) {
-	return c.get(l, func() ([]byte, error) {
-		small, err := c.get(Look{LogoHash: l.LogoHash}, logo, (*painter).small)
-		return small["logo.png"], err
-	}, (*painter).strips)
-}
-
 // get returns pictures from the cache, or draws them.
-func (c *Cache) get(l Look, logo func() ([]byte, error), drawn func(*painter) (Pictures, error)) (Pictures, error) {
+func (c *Cache) get(l Look, logo func() ([]byte, error), draw func(*painter) (Pictures, error)) (Pictures, error) {
 	key := fmt.Sprint(l)
 	c.mu.Lock()
-	p, ok := c.young[key]
-	if !ok {
-		if p, ok = c.old[key]; ok {
-			c.put(key, p)
-		}
-	}
+	p, ok := c.kept[key]
 	c.mu.Unlock()
 	if ok {
 		return p, nil
@@ -90,24 +75,19 @@ func (c *Cache) get(l Look, logo func() ([]byte, error), drawn func(*painter) (P
 	if err != nil {
 		return nil, err
 	}
-	if p, err = drawn(painter); err != nil {
+	if p, err = draw(painter); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(key, p)
-	return p, nil
-}
-
-// put keeps pictures. The caller holds the lock.
-func (c *Cache) put(key string, p Pictures) {
-	if c.young == nil || c.size > maxCached {
-		c.young, c.old, c.size = map[string]Pictures{}, c.young, 0
+	if c.kept == nil || c.size > maxCached {
+		c.kept, c.size = map[string]Pictures{}, 0
 	}
-	c.young[key] = p
+	c.kept[key] = p
 	for _, picture := range p {
 		c.size += len(picture)
 	}
+	return p, nil
 }
 
 // painter draws the pictures of a look.
@@ -141,18 +121,15 @@ func newPainter(l Look, read func() ([]byte, error)) (*painter, error) {
 }
 
 // marks returns the icon and the logo.
-func (p *painter) marks() (Pictures, error) {
-	all := Pictures{}
+func (p *painter) marks() (all Pictures, err error) {
+	all = Pictures{}
 	for ending, scale := range scales {
-		icon, err := logo.Icon(iconSide*scale, p.Brand, p.OnBrand, p.logo)
-		if err != nil {
+		if all["icon"+ending], err = logo.Icon(iconSide*scale, p.Brand, p.OnBrand, p.logo); err != nil {
 			return nil, err
 		}
-		var b bytes.Buffer
-		if err = png.Encode(&b, p.mark(scale)); err != nil {
+		if all["logo"+ending], err = logo.Encode(p.mark(scale)); err != nil {
 			return nil, err
 		}
-		all["icon"+ending], all["logo"+ending] = icon, b.Bytes()
 	}
 	return all, nil
 }

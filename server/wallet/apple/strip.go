@@ -1,11 +1,9 @@
 package apple
 
 import (
-	"bytes"
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
 	"math"
 	"slices"
 
@@ -18,24 +16,16 @@ const (
 	maxCell          = 88     // side of a cell, in points
 	minLogoCell      = 36     // a stamp in a smaller cell shows no logo
 	logoPart         = .6     // of the side of a stamp
-	smallLogo        = 160    // pixels of the logo of the largest stamp
 	maxDrawn         = 60     // stamps; a bar shows more
 )
 
-// small returns the logo in the size of the largest stamp.
-func (p *painter) small() (Pictures, error) {
-	small := image.NewNRGBA(image.Rect(0, 0, smallLogo, smallLogo))
-	logo.DrawLogo(small, p.picture, 1)
-	var b bytes.Buffer
-	err := png.Encode(&b, small)
-	return Pictures{"logo.png": b.Bytes()}, err
-}
-
 // strips returns the strip of stamps.
-func (p *painter) strips() (Pictures, error) {
-	all := Pictures{}
+func (p *painter) strips() (all Pictures, err error) {
+	all = Pictures{}
 	for ending, scale := range scales {
-		all["strip"+ending] = encode(p.strip(scale))
+		if all["strip"+ending], err = logo.Encode(p.strip(scale)); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
