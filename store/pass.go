@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/subtle"
 	"time"
 )
@@ -25,9 +26,8 @@ type Pass struct {
 	Changes  int64 // counter of its changes; 0: nobody has read it yet
 	Modified Time  // when it last changed, in whole seconds
 	Hash     []byte
-	// Downloaded says that it was last downloaded from the card's page as it is now.
-	Downloaded bool
-	unlisted   bool // it has ended, and phones are kept that have read that
+	unlisted bool // it has ended, and phones are kept that have read that
+	download bool // it is read for its card's page, from which nobody has downloaded it as it is now
 }
 
 // ErrNoPass refuses a serial number or a token that no pass has, without saying which.
@@ -40,13 +40,15 @@ func (v *View) PassOfPage(token string) (p Pass, err error) {
 	if err != nil {
 		return p, err
 	}
-	return v.pass(shop, root, v.number("SELECT code_generation FROM cards WHERE id=?", root))
+	p, err = v.pass(shop, root, v.number("SELECT code_generation FROM cards WHERE id=?", root))
+	p.download = v.number("SELECT count(*) FROM apple_passes WHERE id=? AND downloaded=id", p.Changes) == 0
+	return p, cmp.Or(err, v.failed)
 }
 
-// PassBySerial returns the pass of a serial number to a phone that presents its token.
-func (v *View) PassBySerial(serial, token string) (p Pass, err error) {
+// PassBySerial returns the pass of a type and a serial number to a phone that presents its token.
+func (v *View) PassBySerial(passType, serial, token string) (p Pass, err error) {
 	v.snapshot()
-	shop, root, generation, err := v.openPass(serial, token)
+	shop, root, generation, err := v.openPass(passType, serial, token)
 	if err != nil {
 		return p, err
 	}
@@ -54,13 +56,14 @@ func (v *View) PassBySerial(serial, token string) (p Pass, err error) {
 }
 
 // openPass returns the chain and the generation of a pass that a phone presents.
-func (q *queries) openPass(serial, token string) (shop, root, generation int64, err error) {
+func (q *queries) openPass(passType, serial, token string) (shop, root, generation int64, err error) {
 	extra, root, ok := q.openAny(kindPass, serial)
 	want := q.s.seal(nil, kindPassToken, extra, root)
 	if !ok || subtle.ConstantTimeCompare(want, []byte(token)) == 0 {
 		return 0, 0, 0, ErrNoPass
 	}
-	if !q.one(into(&shop), "SELECT shop_id FROM cards WHERE id=? AND root_id IS NULL", root) && q.failed == nil {
+	if !q.one(into(&shop), "SELECT c.shop_id FROM cards c JOIN apple_wallets w ON w.shop_id=c.shop_id"+
+		" WHERE c.id=? AND root_id IS NULL AND pass_type=?", root, passType) && q.failed == nil {
 		return 0, 0, 0, ErrNoPass
 	}
 	if q.failed != nil {
@@ -89,30 +92,33 @@ func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
 	p.Token = string(v.s.seal(nil, kindPassToken, uint64(generation), root))
 	p.Wallet, _ = v.appleWallet(shop)
 	p.PublicURL, p.PageURL = v.publicURLOf(shop), v.pageURL(shop, root, generation)
-	v.one(into(&p.Changes, &p.Modified, &p.Hash, &p.Downloaded),
-		"SELECT id, modified_at, hash, downloaded=id FROM apple_passes WHERE card_id=? AND generation=?",
+	v.one(into(&p.Changes, &p.Modified, &p.Hash), "SELECT id, modified_at, hash FROM apple_passes WHERE card_id=? AND generation=?",
 		root, generation)
 	return p, v.failed
 }
 
 // NeedsRefresh reports whether RefreshPass has something to note about a pass that is read and whose
 // content has a hash.
-func (p *Pass) NeedsRefresh(hash []byte) bool { return !bytes.Equal(p.Hash, hash) || p.unlisted }
+func (p *Pass) NeedsRefresh(hash []byte) bool {
+	return !bytes.Equal(p.Hash, hash) || p.unlisted || p.download
+}
 
 // RefreshPass notes the hash of what a pass shows, and that the pass has changed if it showed something
-// else. It does nothing if somebody else has noted a change since p was read. A phone that has asked what
-// has changed since the pass ended is left alone from now on if it reads the pass.
+// else, unless somebody else has noted a change since p was read. A phone that has asked what has changed
+// since the pass ended is left alone from now on if it reads the pass. A pass that is read for its card's page
+// is downloaded.
 func (tx *Tx) RefreshPass(p Pass, hash []byte) (Pass, error) {
 	tx.requireOpen(p.ShopKey)
-	if tx.number("SELECT ifnull((SELECT id FROM apple_passes WHERE card_id=? AND generation=?), 0)", p.Root, p.Generation) != p.Changes {
-		return p, tx.failed
-	}
-	if p.unlisted {
+	latest := tx.number("SELECT ifnull((SELECT id FROM apple_passes WHERE card_id=? AND generation=?), 0)", p.Root, p.Generation) == p.Changes
+	if latest && p.unlisted {
 		tx.exec("DELETE FROM apple_devices WHERE card_id=? AND generation=? AND listed>=?", p.Root, p.Generation, p.Changes)
 	}
-	if !bytes.Equal(p.Hash, hash) {
+	if latest && !bytes.Equal(p.Hash, hash) {
 		p.Hash, p.Modified = hash, max(tx.Now-tx.Now%1000, p.Modified+1000)
 		p.Changes = tx.writePass(p)
+	}
+	if p.download {
+		tx.exec("UPDATE apple_passes SET downloaded=id WHERE card_id=? AND generation=?", p.Root, p.Generation)
 	}
 	return p, tx.failed
 }
@@ -129,15 +135,6 @@ func (tx *Tx) writePass(p Pass) int64 {
 		p.Root, p.ShopKey, p.Generation, p.Hash, p.Modified, downloaded, end)
 	tx.noteCopies(p.Root)
 	return key
-}
-
-// DownloadedPass notes that a pass was downloaded from its card's page as it is now.
-func (tx *Tx) DownloadedPass(p Pass, hash []byte) error {
-	p, err := tx.RefreshPass(p, hash)
-	if err == nil {
-		tx.exec("UPDATE apple_passes SET downloaded=id WHERE card_id=? AND generation=?", p.Root, p.Generation)
-	}
-	return tx.failed
 }
 
 // PrunePasses deletes up to n passes that have ended, or that no phone has, since passKept. It reports

@@ -10,24 +10,14 @@ type DeviceFields struct {
 	PushToken Opt[string] `json:"pushToken" req:"true" min:"1" max:"200" pattern:"^[0-9A-Za-z]+$" words:"must be letters and digits"`
 }
 
-// openPassOf does the same as openPass for a pass that must be of a type.
-func (tx *Tx) openPassOf(passType, serial, token string) (shop, root, generation int64, err error) {
-	if shop, root, generation, err = tx.openPass(serial, token); err == nil {
-		if w, _ := tx.appleWallet(shop); w.PassType != passType || passType == "" {
-			err = ErrNoPass
-		}
-		tx.requireOpen(shop)
-	}
-	return shop, root, generation, err
-}
-
 // RegisterDevice registers a phone for a pass: it is woken when the pass changes. RegisterDevice reports whether the phone was not
 // registered before. If the pass has changed since it was downloaded, the phone is woken at once.
 func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFields) (created bool, err error) {
-	shop, root, generation, err := tx.openPassOf(passType, serial, token)
+	shop, root, generation, err := tx.openPass(passType, serial, token)
 	if err != nil {
 		return false, err
 	}
+	tx.requireOpen(shop)
 	const pass = " WHERE card_id=? AND generation=?"
 	if tx.exec(
 		"UPDATE apple_devices SET push_token=?, created_at=?, attempts=0, due_at=0"+pass+" AND device=?",
@@ -57,10 +47,11 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 
 // UnregisterDevice ends the registration of a phone for a pass, if there is one.
 func (tx *Tx) UnregisterDevice(device, passType, serial, token string) error {
-	_, root, generation, err := tx.openPassOf(passType, serial, token)
+	shop, root, generation, err := tx.openPass(passType, serial, token)
 	if err != nil {
 		return err
 	}
+	tx.requireOpen(shop)
 	const pass = " WHERE card_id=?1 AND generation=?2"
 	if tx.exec("DELETE FROM apple_devices"+pass+" AND device=?3", root, generation, device) > 0 {
 		tx.exec("UPDATE apple_passes SET delete_at=?3"+pass+" AND delete_at IS NULL AND NOT EXISTS (SELECT 1 FROM apple_devices"+pass+")",

@@ -105,7 +105,7 @@ func runPasses(f *fixture) {
 		check(tx.RegisterDevice(device, passType, p.Serial, p.Token, DeviceFields{PushToken: set("aa")}))
 	}
 	f.writes(func(tx *Tx) {
-		succeed(tx.DownloadedPass(p, []byte("what it shows")))
+		check(tx.RefreshPass(p, []byte("what it shows")))
 		for _, device := range []string{"one", "one", "two"} {
 			register(tx, device)
 		}
@@ -121,7 +121,7 @@ func runPasses(f *fixture) {
 		check(v.ApplePush(root))
 	})
 	f.writes(func(tx *Tx) { succeed(tx.ListedPasses("one")) })
-	f.reads(func(v *View) { p = check(v.PassBySerial(p.Serial, p.Token)) })
+	f.reads(func(v *View) { p = check(v.PassBySerial(passType, p.Serial, p.Token)) })
 	var due []Push
 	f.reads(func(v *View) { due = check(v.Pushes(100)) })
 	f.writes(func(tx *Tx) {

@@ -11,7 +11,7 @@ func (f *fixture) pass(program string) (root int64) {
 	f.t.Helper()
 	root = f.key(KindCard, f.cardWith(program, CardFields{}))
 	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
-	f.must(func(tx *Tx) error { return tx.DownloadedPass(p, []byte("what it shows")) })
+	must(f, func(tx *Tx) (Pass, error) { return tx.RefreshPass(p, []byte("what it shows")) })
 	return root
 }
 

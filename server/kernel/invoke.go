@@ -177,7 +177,11 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 
 // writeBefore writes what an operation that reads writes first.
 func (k *Kernel) writeBefore(ctx context.Context, call *Call, op *Operation, fields any) error {
-	write, err := op.WriteBefore.call(call, fields)
+	var write func(*store.Tx) error
+	err := call.View(func(v *store.View) (err error) {
+		write, err = op.WriteBefore.call(v, call, fields)
+		return err
+	})
 	if err != nil || write == nil {
 		return err
 	}

@@ -71,7 +71,7 @@ type (
 	Completion  = *hook[func(out any) error]
 	Repetition  = *hook[func(v *store.View, c *Call, in any) (out any, known bool, err error)]
 
-	EarlierWrite = *hook[func(c *Call, in any) (func(*store.Tx) error, error)]
+	EarlierWrite = *hook[func(v *store.View, c *Call, in any) (func(*store.Tx) error, error)]
 )
 
 // write is the function of an operation that runs in the write transaction. It returns a
@@ -150,10 +150,12 @@ func Repeat[I, O any](f func(v *store.View, c *Call, in I) (out O, found, known 
 }
 
 // WriteBefore declares what an operation that reads writes before it reads, in a transaction of its
-// own, such as an audit row: if that fails, nothing is read. f may read the store (see Call.View). It
-// returns the function that writes, or nil if a call needs none.
-func WriteBefore[I any](f func(c *Call, in I) (func(*store.Tx) error, error)) EarlierWrite {
-	return newHook((*I)(nil), (*any)(nil), func(c *Call, in any) (func(*store.Tx) error, error) { return f(c, in.(I)) })
+// own, such as an audit row: if that fails, nothing is read. f returns the function that writes, or nil if
+// a call needs none.
+func WriteBefore[I any](f func(v *store.View, c *Call, in I) (func(*store.Tx) error, error)) EarlierWrite {
+	return newHook((*I)(nil), (*any)(nil), func(v *store.View, c *Call, in any) (func(*store.Tx) error, error) {
+		return f(v, c, in.(I))
+	})
 }
 
 // NewOperation returns the operation that op declares. It panics if op has not exactly one of

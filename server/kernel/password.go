@@ -10,7 +10,7 @@ import (
 	"punchcard/store"
 )
 
-// View reads the store before a write; see Prepare and WriteBefore.
+// View reads the store before a write; see Prepare.
 func (c *Call) View(fn func(*store.View) error) error {
 	for {
 		err := c.kernel.st.View(c.Epoch, fn)

@@ -15,7 +15,7 @@ var ExportCard = declare(kernel.Operation{
 	Codes:   notFound,
 	Proof:   true,
 	Read:    byIDInShop((*store.View).ExportCard),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
+	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
 		return func(tx *store.Tx) error {
 			return tx.AuditExport(c.Access.Shop, store.PersonQuery{CardIDs: store.Given([]string{c.Param("id")})})
 		}, nil
@@ -32,7 +32,7 @@ var ExportPerson = declare(kernel.Operation{
 	Codes:   codes{store.NotFound, store.Unprocessable},
 	Proof:   true,
 	Read:    queryInShop((*store.View).ExportPerson),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, f store.PersonQuery) (func(*store.Tx) error, error) {
+	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, f store.PersonQuery) (func(*store.Tx) error, error) {
 		return func(tx *store.Tx) error { return tx.AuditExport(c.Access.Shop, f) }, nil
 	}),
 })
@@ -54,7 +54,7 @@ var ExportCards = declare(kernel.Operation{
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q ExportQuery) (store.Page[store.ExportedCard], error) {
 		return v.ExportCards(c.Access.Shop, q.ExportFilter, q.PageQuery)
 	}),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, q ExportQuery) (func(*store.Tx) error, error) {
+	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, q ExportQuery) (func(*store.Tx) error, error) {
 		if q.Cursor.Set {
 			return nil, nil
 		}
@@ -70,7 +70,7 @@ var ExportShop = declare(kernel.Operation{
 	Callers: owner,
 	Proof:   true,
 	Read:    queryInShop((*store.View).Export),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ store.ExportFormat) (func(*store.Tx) error, error) {
+	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, _ store.ExportFormat) (func(*store.Tx) error, error) {
 		return func(tx *store.Tx) error { return tx.AuditShopExport(c.Access.Shop) }, nil
 	}),
 })

@@ -11,27 +11,18 @@ import (
 
 // ShowCardPage returns the card of a page.
 var ShowCardPage = declare(kernel.Operation{
-	ID:      "showCardPage",
-	Group:   holderPage,
-	Title:   "Show a card to its holder",
-	Callers: holder,
-	Codes:   codes{store.NotFound, store.Gone},
-	Read:    byParam("token", (*store.View).CardPage),
-	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
-		return v.ShortCodeOfLink(c.Param("token"))
-	}),
+	ID:          "showCardPage",
+	Group:       holderPage,
+	Title:       "Show a card to its holder",
+	Callers:     holder,
+	Codes:       codes{store.NotFound, store.Gone},
+	Read:        byParam("token", (*store.View).CardPage),
+	WriteBefore: writingBefore(shortCodeOfLink),
 })
 
-// makeShortCode declares that the short code of a card is made before it is first shown. find
-// returns the function that makes it, or nil if the card has one.
-func makeShortCode(find func(*store.View, *kernel.Call) (func(*store.Tx) error, error)) kernel.EarlierWrite {
-	return kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (write func(*store.Tx) error, err error) {
-		err = c.View(func(v *store.View) (err error) {
-			write, err = find(v, c)
-			return err
-		})
-		return write, err
-	})
+// shortCodeOfLink returns the function that makes the short code of a card before it is first shown, nil if the card has one.
+func shortCodeOfLink(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
+	return v.ShortCodeOfLink(c.Param("token"))
 }
 
 // WatchCard returns the root of the chain of a page, for a stream of its changes.
@@ -46,15 +37,13 @@ var WatchCard = declare(kernel.Operation{
 
 // ShowHolderCard returns the card of an install link.
 var ShowHolderCard = declare(kernel.Operation{
-	ID:      "showHolderCard",
-	Group:   holderPage,
-	Title:   "Show the card of an install link",
-	Callers: holder,
-	Codes:   codes{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
-	Read:    byParam("token", (*store.View).HolderCard),
-	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
-		return v.ShortCodeOfLink(c.Param("token"))
-	}),
+	ID:          "showHolderCard",
+	Group:       holderPage,
+	Title:       "Show the card of an install link",
+	Callers:     holder,
+	Codes:       codes{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
+	Read:        byParam("token", (*store.View).HolderCard),
+	WriteBefore: writingBefore(shortCodeOfLink),
 })
 
 // AskAboutData asks the shop to correct or to erase the data of a card's holder.

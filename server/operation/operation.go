@@ -93,6 +93,11 @@ func writing[O any](f func(*store.Tx, *kernel.Call) (O, error)) kernel.Writing {
 	return kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c) })
 }
 
+// writingBefore has an operation write what f returns before it reads. It takes no fields.
+func writingBefore(f func(*store.View, *kernel.Call) (func(*store.Tx) error, error)) kernel.EarlierWrite {
+	return kernel.WriteBefore(func(v *store.View, c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) { return f(v, c) })
+}
+
 // byID reads what f returns for the caller's access and the id in the path.
 func byID[O any](f func(*store.View, store.Access, string) (O, error)) kernel.Reading {
 	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access, c.Param("id")) })

@@ -60,7 +60,7 @@ var GetCardOverview = declare(kernel.Operation{
 	Callers: viewer,
 	Codes:   notFound,
 	Read:    byIDInShop((*store.View).CardOverview),
-	WriteBefore: makeShortCode(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
+	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		return v.ShortCodeOfCard(c.Access.Shop, c.Param("id"))
 	}),
 })

@@ -208,7 +208,7 @@ var SearchAtTill = declare(kernel.Operation{
 		}
 		return List[store.TillFound]{found}, err
 	}),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ TillSearchQuery) (func(*store.Tx) error, error) {
+	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, _ TillSearchQuery) (func(*store.Tx) error, error) {
 		return func(tx *store.Tx) error { return tx.AuditTillSearch(c.Till()) }, c.CountSearch()
 	}),
 })

@@ -131,17 +131,9 @@ var AddToGoogleWallet = declare(kernel.Operation{
 	Title:   "Add a card to Google Wallet",
 	Callers: holder,
 	Codes:   codes{store.NotFound, store.Gone},
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.GoogleAddition, error) {
-		return v.GoogleAddition(c.Param("token"))
-	}),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
-		var made bool
-		err := c.View(func(v *store.View) error {
-			a, err := v.GoogleAddition(c.Param("token"))
-			made = a.Made
-			return err
-		})
-		if made || err != nil {
+	Read:    byParam("token", (*store.View).GoogleAddition),
+	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
+		if a, err := v.GoogleAddition(c.Param("token")); a.Made || err != nil {
 			return nil, err
 		}
 		return func(tx *store.Tx) error { return tx.AddGoogleObject(c.Param("token")) }, nil

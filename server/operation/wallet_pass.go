@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"crypto/subtle"
 	"time"
 
 	"punchcard/server/kernel"
@@ -22,57 +21,40 @@ var errCertificateEnded = &store.Error{
 	RetryAfter: time.Hour,
 }
 
-// certificateEnd returns a refusal if the certificate of a pass has ended.
-func certificateEnd(p store.Pass, c *kernel.Call) error {
-	if p.Wallet.Ended(c.Now()) {
-		return errCertificateEnded
-	}
-	return nil
-}
-
 // DownloadPass returns the pass of a card for Apple Wallet.
-var DownloadPass = declare(kernel.Operation{
-	ID:      "downloadPass",
-	Group:   holderPage,
-	Title:   "Add a card to Apple Wallet",
-	Callers: holder,
-	Codes:   codes{store.NotFound, store.Gone, store.Unavailable},
-	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Pass, error) { return downloaded(v, c) }),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
-		p, err := viewPass(c, downloaded)
-		if err != nil {
-			return nil, err
-		}
-		hash := wallet.AppleHash(&p)
-		if p.Downloaded && !p.NeedsRefresh(hash) {
-			return nil, nil
-		}
-		return func(tx *store.Tx) error { return tx.DownloadedPass(p, hash) }, nil
-	}),
-})
-
-// downloaded reads the pass of a card's page.
-func downloaded(v *store.View, c *kernel.Call) (store.Pass, error) {
+var DownloadPass = declare(passReader(kernel.Operation{
+	ID:    "downloadPass",
+	Title: "Add a card to Apple Wallet",
+	Codes: codes{store.NotFound, store.Gone, store.Unavailable},
+}, func(v *store.View, c *kernel.Call) (store.Pass, error) {
 	p, err := v.PassOfPage(c.Param("token"))
-	switch {
-	case err != nil:
-		return p, err
-	case p.Wallet.Certificate == nil:
-		return p, errNoWallet
+	if err == nil && p.Wallet.Certificate == nil {
+		err = errNoWallet
 	}
-	return p, certificateEnd(p, c)
-}
+	return p, err
+}))
 
 // ReadPass returns a pass as it is now to a phone that has it.
-var ReadPass = declare(kernel.Operation{
-	ID:      "readPass",
-	Group:   holderPage,
-	Title:   "Read a pass again",
-	Callers: holder,
-	Codes:   codes{store.InvalidCredentials, store.Unavailable},
-	Read:    kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Pass, error) { return heldPass(v, c) }),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) {
-		p, err := viewPass(c, heldPass)
+var ReadPass = declare(passReader(kernel.Operation{
+	ID:    "readPass",
+	Title: "Read a pass again",
+	Codes: codes{store.InvalidCredentials, store.Unavailable},
+}, func(v *store.View, c *kernel.Call) (store.Pass, error) {
+	return v.PassBySerial(c.Param("type"), c.Param("serial"), c.Param("token"))
+}))
+
+// passReader returns an operation that reads a pass, and notes before what it shows now.
+func passReader(op kernel.Operation, find func(*store.View, *kernel.Call) (store.Pass, error)) kernel.Operation {
+	read := func(v *store.View, c *kernel.Call) (store.Pass, error) {
+		p, err := find(v, c)
+		if err == nil && p.Wallet.Ended(c.Now()) {
+			err = errCertificateEnded
+		}
+		return p, err
+	}
+	op.Group, op.Callers, op.Read = holderPage, holder, reading(read)
+	op.WriteBefore = writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
+		p, err := read(v, c)
 		if err != nil {
 			return nil, err
 		}
@@ -84,28 +66,8 @@ var ReadPass = declare(kernel.Operation{
 			_, err := tx.RefreshPass(p, hash)
 			return err
 		}, nil
-	}),
-})
-
-// heldPass reads the pass that a phone presents.
-func heldPass(v *store.View, c *kernel.Call) (store.Pass, error) {
-	p, err := v.PassBySerial(c.Param("serial"), c.Param("token"))
-	if err == nil && subtle.ConstantTimeCompare([]byte(p.Wallet.PassType), []byte(c.Param("type"))) == 0 {
-		err = store.ErrNoPass
-	}
-	if err == nil {
-		err = certificateEnd(p, c)
-	}
-	return p, err
-}
-
-// viewPass reads a pass before a write.
-func viewPass(c *kernel.Call, read func(*store.View, *kernel.Call) (store.Pass, error)) (p store.Pass, err error) {
-	err = c.View(func(v *store.View) (err error) {
-		p, err = read(v, c)
-		return err
 	})
-	return p, err
+	return op
 }
 
 // Registered says whether a phone was not registered before.
@@ -144,17 +106,13 @@ var ListChangedPasses = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "List the passes of a phone that have changed",
 	Callers: holder,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.ChangedPasses, error) {
+	Read: reading(func(v *store.View, c *kernel.Call) (store.ChangedPasses, error) {
 		return v.PassesOfDevice(c.Param("device"), c.Param("type"), c.Param("since"))
 	}),
-	WriteBefore: kernel.WriteBefore(func(c *kernel.Call, _ struct{}) (write func(*store.Tx) error, err error) {
-		err = c.View(func(v *store.View) error {
-			ended, err := v.HasEndedPasses(c.Param("device"))
-			if ended {
-				write = func(tx *store.Tx) error { return tx.ListedPasses(c.Param("device")) }
-			}
-			return err
-		})
-		return write, err
+	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
+		if ended, err := v.HasEndedPasses(c.Param("device")); !ended || err != nil {
+			return nil, err
+		}
+		return func(tx *store.Tx) error { return tx.ListedPasses(c.Param("device")) }, nil
 	}),
 })
