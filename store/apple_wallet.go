@@ -12,50 +12,38 @@ type AppleWallet struct {
 	PassType     string // such as pass.com.example.card
 	Team         string
 	Organization string
-	Certificate  []byte // DER
-	Key          []byte // of the certificate: PKCS #8
-	NotAfter     Time   // when the certificate ends
-}
-
-// Ended reports whether the certificate has ended: phones refuse what is signed with it.
-func (w AppleWallet) Ended(at Time) bool { return w.NotAfter < at }
-
-// AppleWallet returns the certificate of a shop that is in use, also if it has ended; found is false if there is none.
-func (v *View) AppleWallet(shop int64) (w AppleWallet, found bool, err error) {
-	w, found = v.appleWallet(shop)
-	return w, found, v.failed
-}
-
-func (q *queries) appleWallet(shop int64) (w AppleWallet, found bool) {
-	found = q.one(into(&w.PassType, &w.Team, &w.Organization, &w.Certificate, &w.Key, &w.NotAfter), `SELECT pass_type, team, organization,
-		certificate_der, private_key, not_after FROM apple_wallets WHERE shop_id=? AND pass_type IS NOT NULL`, shop)
-	return w, found
+	Certificate  []byte       // DER
+	Key          []byte       // of the certificate: PKCS #8
+	NotAfter     Time         // when the certificate ends
+	Request      AppleRequest // that waits
 }
 
 // AppleRequest is a certificate request that waits for its certificate.
 type AppleRequest struct {
 	DER []byte
 	Key []byte // PKCS #8
-	At  Time
+	At  Time   // 0: none waits
 }
 
-// AppleRequest returns the request of a shop that waits; found is false if there is none.
-func (v *View) AppleRequest(shop int64) (r AppleRequest, found bool, err error) {
-	r, found = v.appleRequest(shop)
-	return r, found, v.failed
-}
+// IsSet reports whether there is a certificate.
+func (w AppleWallet) IsSet() bool { return w.PassType != "" }
 
-func (q *queries) appleRequest(shop int64) (r AppleRequest, found bool) {
-	found = q.one(into(&r.DER, &r.Key, &r.At),
-		"SELECT request_der, request_key, requested_at FROM apple_wallets WHERE shop_id=? AND request_der IS NOT NULL", shop)
-	return r, found
+// Ended reports whether the certificate has ended: phones refuse what is signed with it.
+func (w AppleWallet) Ended(at Time) bool { return w.NotAfter < at }
+
+// AppleWallet returns the certificate of a shop that is in use, also if it has ended, and the request that waits.
+func (q *queries) AppleWallet(shop int64) (w AppleWallet, err error) {
+	q.one(into(&w.PassType, &w.Team, &w.Organization, &w.Certificate, &w.Key, &w.NotAfter, &w.Request.DER, &w.Request.Key, &w.Request.At),
+		`SELECT pass_type, team, organization, certificate_der, private_key, ifnull(not_after, 0), request_der, request_key,
+		ifnull(requested_at, 0) FROM apple_wallets WHERE shop_id=?`, shop)
+	return w, q.failed
 }
 
 // RequestAppleCertificate stores a new certificate request of a shop and returns the one that waits then: an earlier one stays, since
 // Apple may have made a certificate of it. A certificate in use stays in use.
 func (tx *Tx) RequestAppleCertificate(shop int64, r AppleRequest) (AppleRequest, error) {
-	if waiting, found := tx.appleRequest(shop); found || tx.failed != nil {
-		return waiting, tx.failed
+	if w, err := tx.AppleWallet(shop); w.Request.At > 0 || err != nil {
+		return w.Request, err
 	}
 	r.At = tx.Now
 	tx.exec(`INSERT INTO apple_wallets (shop_id, request_der, request_key, requested_at) VALUES (?1,?2,?3,?4)
@@ -67,11 +55,11 @@ func (tx *Tx) RequestAppleCertificate(shop int64, r AppleRequest) (AppleRequest,
 // SetAppleCertificate replaces the certificate of a shop. Passes keep the pass type that they were made with, so the new certificate must
 // be for the same one. The request that waits ends if it has the same key.
 func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error) {
-	old, found := tx.appleWallet(shop)
+	old, _ := tx.AppleWallet(shop)
 	switch {
-	case found && bytes.Equal(old.Certificate, w.Certificate):
-		return tx.appleStatus(shop), tx.failed
-	case found && (old.PassType != w.PassType || old.Team != w.Team):
+	case old.IsSet() && bytes.Equal(old.Certificate, w.Certificate):
+		return tx.AppleStatus(shop)
+	case old.IsSet() && (old.PassType != w.PassType || old.Team != w.Team):
 		return AppleStatus{}, Invalid(Detail{"certificate", "invalid_value", "is for the pass type " + w.PassType + " of the team " + w.Team +
 			": passes on phones need one for " + old.PassType + " of the team " + old.Team})
 	}
@@ -81,7 +69,7 @@ func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error
 	tx.exec("UPDATE apple_wallets SET request_der=NULL, request_key=NULL, requested_at=NULL WHERE shop_id=? AND request_key=?", shop, w.Key)
 	detail, _ := json.Marshal(map[string]any{"pass_type": w.PassType, "ends_at": w.NotAfter})
 	tx.audit(shop, "wallet.apple_certificate", KindShop, shop, string(detail))
-	return tx.appleStatus(shop), tx.failed
+	return tx.AppleStatus(shop)
 }
 
 // RemoveFields are the fields of RemoveAppleWallet and RemoveGoogleWallet.
@@ -105,7 +93,7 @@ func (tx *Tx) RemoveAppleWallet(shop int64, f RemoveFields) (AppleStatus, error)
 	if tx.exec("DELETE FROM apple_wallets WHERE shop_id=?", shop) > 0 {
 		tx.audit(shop, "wallet.apple_remove", KindShop, shop, "")
 	}
-	return tx.appleStatus(shop), tx.failed
+	return tx.AppleStatus(shop)
 }
 
 // appleWarning is how long before its end a shop is warned of a certificate's end.
@@ -133,13 +121,10 @@ type AppleStatus struct {
 }
 
 // AppleStatus returns how far a shop has set up Apple Wallet.
-func (v *View) AppleStatus(shop int64) (AppleStatus, error) { return v.appleStatus(shop), v.failed }
-
-func (q *queries) appleStatus(shop int64) (s AppleStatus) {
-	s = AppleStatus{State: AppleOff, PublicURL: q.publicURLOf(shop), Passes: q.passesOnPhones(shop)}
+func (q *queries) AppleStatus(shop int64) (AppleStatus, error) {
+	s := AppleStatus{State: AppleOff, PublicURL: q.PublicURLOf(shop), Passes: q.passesOnPhones(shop)}
 	q.one(into(&s.PassType, &s.Team, &s.Organization, &s.EndsAt, &s.RequestedAt),
-		"SELECT ifnull(pass_type, ''), ifnull(team, ''), ifnull(organization, ''), not_after, requested_at FROM apple_wallets WHERE shop_id=?",
-		shop)
+		"SELECT pass_type, team, organization, not_after, requested_at FROM apple_wallets WHERE shop_id=?", shop)
 	if left := s.EndsAt.V.Std().Sub(q.Now.Std()); s.EndsAt.Valid {
 		s.State, s.DaysLeft = AppleRunning, Some(max(0, int64(left/(24*time.Hour))))
 		switch {
@@ -149,7 +134,7 @@ func (q *queries) appleStatus(shop int64) (s AppleStatus) {
 			s.State = AppleEnding
 		}
 	}
-	return s
+	return s, q.failed
 }
 
 // passesOnPhones returns the number of passes of a shop that are on a phone, at most maxTotalVisits.

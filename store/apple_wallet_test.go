@@ -61,8 +61,8 @@ func TestAppleWallet(t *testing.T) {
 	accept(w)
 	status(AppleRunning, 365, false)
 	f.view(func(v *View) error {
-		got, found, err := v.AppleWallet(shop)
-		if !found || string(got.Certificate) != "2" || string(got.Key) != "second" {
+		got, err := v.AppleWallet(shop)
+		if string(got.Certificate) != "2" || string(got.Key) != "second" {
 			t.Errorf("in use is %+v", got)
 		}
 		return err

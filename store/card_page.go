@@ -43,7 +43,7 @@ func (s *Store) pageToken(root, generation int64) string {
 
 // pageURL returns the URL of the page of a shop's chain.
 func (q *queries) pageURL(shop, root, generation int64) string {
-	return q.publicURLOf(shop) + "/c/" + q.s.pageToken(root, generation)
+	return q.PublicURLOf(shop) + "/c/" + q.s.pageToken(root, generation)
 }
 
 // isPageToken reports whether a token is that of a page rather than an install link.
@@ -141,7 +141,8 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	h.Shop = v.shop(shop)
 	h.Asked = v.dataRequests(root)
 	h.HasPass = v.number("SELECT EXISTS (SELECT 1 FROM apple_wallets WHERE shop_id=? AND not_after>=?)", shop, v.Now) > 0
-	_, h.HasGoogle = v.googleWallet(shop)
+	google, _ := v.GoogleWallet(shop)
+	h.HasGoogle = google.IsSet()
 	h.LogoHash, h.Texts, h.PrizeTexts = v.programTexts(chain.program)
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
 		a := Address{Name: l.Name}

@@ -40,7 +40,7 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 	p.Token = tx.newSecret("")
 	p.Code = alphabet.EncodeToString(tx.random(5)) // eight characters of five bits
 	p.LocationID, p.Name, p.ExpiresAt = n.LocationID, n.Name, tx.Now.Add(pairingLifetime)
-	p.URL = tx.publicURLOf(shop) + "/till/pair/" + p.Token
+	p.URL = tx.PublicURLOf(shop) + "/till/pair/" + p.Token
 	tx.exec("DELETE FROM pairings WHERE expires_at<=?", tx.Now)
 	tx.insert(`INSERT INTO pairings (shop_id, location_id, name, accepts_card_ids, hash, code_hash, created_at, expires_at)
 			VALUES (?,?,?,?,?,?,?,?)`, shop, at, n.Name, n.AcceptsCardIDs, Hash(p.Token), tx.s.subjectHash("pairing code", p.Code),

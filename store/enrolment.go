@@ -93,7 +93,7 @@ func (q *queries) enrolmentOf(shop int64, id string) (e enrolment, err error) {
 
 // joinURL returns the URL of the form with an address.
 func (q *queries) joinURL(shop int64, slug string) string {
-	return q.publicURLOf(shop) + "/join/" + slug
+	return q.PublicURLOf(shop) + "/join/" + slug
 }
 
 // publicEnrolment returns what people see of an enrolment. version is the newest one of its consents.

@@ -21,7 +21,7 @@ func (v *View) GoogleObjects(root int64) (all []GoogleObject, err error) {
 	var classTold string
 	v.one(into(&shop, &classTold), `SELECT shop_id, ifnull((SELECT told FROM google_classes g WHERE g.program_id=c.program_id), '')
 		FROM cards c WHERE id=?`, root)
-	wallet, _ := v.googleWallet(shop)
+	wallet, _ := v.GoogleWallet(shop)
 	for _, generation := range v.keys("SELECT generation FROM google_objects WHERE card_id=?", root) {
 		o := GoogleObject{Google: wallet, ClassTold: classTold}
 		if o.Pass, err = v.pass(shop, root, generation); err != nil {
@@ -54,8 +54,7 @@ func (q *queries) googleAddition(token string) (a GoogleAddition, shop, generati
 	if err != nil {
 		return a, 0, 0, err
 	}
-	found := false
-	if a.Google, found = q.googleWallet(shop); !found && q.failed == nil {
+	if a.Google, err = q.GoogleWallet(shop); err == nil && !a.Google.IsSet() {
 		return a, 0, 0, errNoGoogle
 	}
 	generation = q.number("SELECT code_generation FROM cards WHERE id=?", root)

@@ -14,22 +14,20 @@ type GoogleWallet struct {
 	Publishing bool
 }
 
-// GoogleWallet returns what a shop has set up; found is false if it has not.
-func (v *View) GoogleWallet(shop int64) (w GoogleWallet, found bool, err error) {
-	w, found = v.googleWallet(shop)
-	return w, found, v.failed
+// GoogleWallet returns what a shop has set up.
+func (q *queries) GoogleWallet(shop int64) (w GoogleWallet, err error) {
+	q.one(into(&w.Issuer, &w.Account, &w.Email, &w.Publishing),
+		"SELECT issuer_id, account, client_email, publishing FROM google_wallets WHERE shop_id=?", shop)
+	return w, q.failed
 }
 
-func (q *queries) googleWallet(shop int64) (w GoogleWallet, found bool) {
-	found = q.one(into(&w.Issuer, &w.Account, &w.Email, &w.Publishing),
-		"SELECT issuer_id, account, client_email, publishing FROM google_wallets WHERE shop_id=?", shop)
-	return w, found && len(w.Account) > 0
-}
+// IsSet reports whether there is an account.
+func (w GoogleWallet) IsSet() bool { return len(w.Account) > 0 }
 
 // SetGoogleWallet stores what a shop has set up, and queues the cards that Google knows. They keep the issuer that they were made
 // with, so it cannot change once there are some.
 func (tx *Tx) SetGoogleWallet(shop int64, w GoogleWallet) (GoogleStatus, error) {
-	old, _ := tx.googleWallet(shop)
+	old, _ := tx.GoogleWallet(shop)
 	if old.Issuer != w.Issuer && tx.number("SELECT EXISTS (SELECT 1 FROM google_objects WHERE shop_id=?)", shop) > 0 {
 		return GoogleStatus{}, Invalid(Detail{"issuer_id", "invalid_value",
 			"must stay " + old.Issuer + ": cards on phones belong to that issuer"})
@@ -41,7 +39,7 @@ func (tx *Tx) SetGoogleWallet(shop int64, w GoogleWallet) (GoogleStatus, error) 
 	tx.shopChanged(shop)
 	detail, _ := json.Marshal(map[string]any{"issuer_id": w.Issuer, "client_email": w.Email, "publishing": w.Publishing})
 	tx.audit(shop, "wallet.google_set", KindShop, shop, string(detail))
-	return tx.googleStatus(shop), tx.failed
+	return tx.GoogleStatus(shop)
 }
 
 // RemoveGoogleWallet removes the account of a shop with its key. The issuer stays, since cards on phones belong to it. While there are such
@@ -53,7 +51,7 @@ func (tx *Tx) RemoveGoogleWallet(shop int64, f RemoveFields) (GoogleStatus, erro
 	if tx.exec("UPDATE google_wallets SET account=x'', client_email='', publishing=0 WHERE shop_id=? AND account<>x''", shop) > 0 {
 		tx.audit(shop, "wallet.google_remove", KindShop, shop, "")
 	}
-	return tx.googleStatus(shop), tx.failed
+	return tx.GoogleStatus(shop)
 }
 
 // The states of GoogleStatus.
@@ -74,14 +72,11 @@ type GoogleStatus struct {
 }
 
 // GoogleStatus returns how far a shop has set up Google Wallet.
-func (v *View) GoogleStatus(shop int64) (GoogleStatus, error) { return v.googleStatus(shop), v.failed }
-
-func (q *queries) googleStatus(shop int64) (s GoogleStatus) {
-	s = GoogleStatus{State: GoogleOff, PublicURL: q.publicURLOf(shop)}
+func (q *queries) GoogleStatus(shop int64) (GoogleStatus, error) {
+	s := GoogleStatus{State: GoogleOff, PublicURL: q.PublicURLOf(shop), Cards: q.googleCards(shop)}
 	q.one(into(&s.State, &s.IssuerID, &s.ClientEmail, &s.SetAt), `SELECT iif(account=x'', 'off', iif(publishing, 'running', 'demo')),
 		issuer_id, client_email, set_at FROM google_wallets WHERE shop_id=?`, shop)
-	s.Cards = q.googleCards(shop)
-	return s
+	return s, q.failed
 }
 
 // googleCards returns how many cards of a shop are on phones, as far as Google reports.
@@ -118,6 +113,6 @@ func (v *View) GoogleSample(shop int64) (p Pass, err error) {
 	}
 	p.Shop, p.Program = v.shop(shop), v.programByKey(shop, program).Program
 	p.LogoHash, p.Texts, p.PrizeTexts = v.programTexts(program)
-	p.PublicURL = v.publicURLOf(shop)
+	p.PublicURL = v.PublicURLOf(shop)
 	return p, v.failed
 }

@@ -210,7 +210,7 @@ func (v *View) RepeatedIssue(till Till, w Repeat) (out IssuedCard, found bool, e
 	if v.keyOrNone(KindProgram, w.Program) != program {
 		return out, found, errOtherWrite
 	}
-	out.InstallURL = installURL(v.publicURLOf(till.Shop), token)
+	out.InstallURL = installURL(v.PublicURLOf(till.Shop), token)
 	if ends.Valid {
 		out.InstallURLExpiresAt = ends.V
 	}

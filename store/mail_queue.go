@@ -172,7 +172,7 @@ func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
 			CardID:   m.CardID,
 			To:       h.Card.HolderEmail.V,
 			Program:  cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name),
-			Link:     installURL(v.publicURLOf(m.shop), m.Token),
+			Link:     installURL(v.PublicURLOf(m.shop), m.Token),
 			At:       m.At,
 			Language: h.Shop.Language,
 		}

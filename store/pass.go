@@ -16,7 +16,7 @@ type Pass struct {
 	HolderCard
 	Root, Generation int64
 	ShopKey          int64
-	Wallet           AppleWallet // of the shop; its Certificate is nil if it has none
+	Wallet           AppleWallet // of the shop; may be not set
 	PublicURL        string      // of the shop, with which the URLs of the pass begin
 	// Serial names the pass, and Token is what phones that have it present. They never change.
 	Serial, Token string
@@ -90,8 +90,8 @@ func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
 	p.Root, p.Generation, p.ShopKey = root, generation, shop
 	p.Serial = string(v.s.seal(nil, kindPass, uint64(generation), root))
 	p.Token = string(v.s.seal(nil, kindPassToken, uint64(generation), root))
-	p.Wallet, _ = v.appleWallet(shop)
-	p.PublicURL, p.PageURL = v.publicURLOf(shop), v.pageURL(shop, root, generation)
+	p.Wallet, _ = v.AppleWallet(shop)
+	p.PublicURL, p.PageURL = v.PublicURLOf(shop), v.pageURL(shop, root, generation)
 	v.one(into(&p.Changes, &p.Modified, &p.Hash), "SELECT id, modified_at, hash FROM apple_passes WHERE card_id=? AND generation=?",
 		root, generation)
 	return p, v.failed

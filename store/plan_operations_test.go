@@ -53,8 +53,7 @@ func runAppleWallet(f *fixture) {
 		check(tx.RequestAppleCertificate(f.a.Shop, AppleRequest{DER: []byte("request"), Key: []byte("another key")}))
 	})
 	f.reads(func(v *View) {
-		first(v.AppleWallet(f.a.Shop))
-		first(v.AppleRequest(f.a.Shop))
+		check(v.AppleWallet(f.a.Shop))
 		check(v.AppleStatus(f.a.Shop))
 		check(v.AppleEnds())
 	})
@@ -78,7 +77,7 @@ func runGoogle(f *fixture) {
 		o = check(v.GoogleObjects(a.Push.Root))[0]
 		check(v.HasGoogleIssuer(issuer))
 		check(v.GoogleSample(f.a.Shop))
-		first(v.GoogleWallet(f.a.Shop))
+		check(v.GoogleWallet(f.a.Shop))
 	})
 	f.writes(func(tx *Tx) {
 		succeed(tx.RecordGoogleClass(o.Root, "hash"))

@@ -21,13 +21,14 @@ func (s *Store) PublicURL() string { return s.opts.PublicURL }
 // else that of the server, which may be empty.
 func (s *Store) PublicURLOf(shop int64) (url string, err error) {
 	err = s.View(0, func(v *View) error {
-		url = v.publicURLOf(shop)
+		url = v.PublicURLOf(shop)
 		return v.failed
 	})
 	return url, err
 }
 
-func (q *queries) publicURLOf(shop int64) (url string) {
+// PublicURLOf does the same in a transaction.
+func (q *queries) PublicURLOf(shop int64) (url string) {
 	q.one(into(&url), "SELECT ifnull(public_url, '') FROM shops WHERE id=?", shop)
 	return cmp.Or(url, q.s.opts.PublicURL)
 }
@@ -85,7 +86,7 @@ func (q *queries) CheckPasses(shop int64, url Opt[string], yes bool) error {
 	if url.Null {
 		to, ok = q.s.opts.PublicURL, true
 	}
-	if n := q.passesOnPhones(shop); url.Set && ok && !yes && n > 0 && to != q.publicURLOf(shop) {
+	if n := q.passesOnPhones(shop); url.Set && ok && !yes && n > 0 && to != q.PublicURLOf(shop) {
 		return Invalid(Detail{"yes", "required",
 			fmt.Sprintf("is required: the passes on phones keep the present public URL for ever (%d)", n)})
 	}

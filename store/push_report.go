@@ -113,11 +113,11 @@ func (tx *Tx) TestPush(shop int64, card string) (t TestedPush, err error) {
 	// A browser that does not know yet what the card shows is about to be told.
 	t.Browsers = tx.exec(`UPDATE push_subscriptions SET told=json_set(told, '$.test', json('true')), attempts=0, due_at=0
 		WHERE card_id=? AND told IS NOT NULL`, root)
-	if _, found := tx.appleWallet(shop); found {
+	if w, _ := tx.AppleWallet(shop); w.IsSet() {
 		t.Phones = tx.exec(`UPDATE apple_devices SET told='', attempts=0, due_at=0
 			WHERE card_id=?1 AND generation=(SELECT code_generation FROM cards WHERE id=?1)`, root)
 	}
-	if _, found := tx.googleWallet(shop); found {
+	if w, _ := tx.GoogleWallet(shop); w.IsSet() {
 		t.Google = tx.exec(`UPDATE google_objects SET told=json_set(told, '$.hash', ''), attempts=0, due_at=0
 			WHERE card_id=?1 AND generation=(SELECT code_generation FROM cards WHERE id=?1) AND told<>'' AND saved>0`, root)
 	}

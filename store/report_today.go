@@ -175,7 +175,7 @@ func (q *queries) firstKeyFrom(table string, at Time) (key int64) {
 // attention returns what a person of the shop may have to see to.
 func (v *View) attention(shop int64) (all []Attention) {
 	all = []Attention{}
-	if s := v.appleStatus(shop); s.State == AppleEnding || s.State == AppleEnded {
+	if s, _ := v.AppleStatus(shop); s.State == AppleEnding || s.State == AppleEnded {
 		all = append(all, Attention{Kind: AttentionAppleEnds, EndsAt: s.EndsAt})
 	}
 	for r := range v.each(`SELECT id, program_id, url, consecutive_failures, active FROM webhooks WHERE shop_id=? AND deleted_at IS NULL

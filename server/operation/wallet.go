@@ -30,12 +30,12 @@ var RequestAppleCertificate = declare(kernel.Operation{
 	Codes:   codes{store.Unprocessable},
 	Proof:   true,
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (AppleRequest, error), error) {
-		made, _, err := appleWallet(c)
-		if err == nil && made.Key == nil {
-			made, err = newAppleRequest()
+		w, err := appleWallet(c)
+		if err == nil && w.Request.At == 0 {
+			w.Request, err = newAppleRequest()
 		}
 		return func(tx *store.Tx) (AppleRequest, error) {
-			r, err := tx.RequestAppleCertificate(c.Access.Shop, made)
+			r, err := tx.RequestAppleCertificate(c.Access.Shop, w.Request)
 			return AppleRequest{string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: r.DER})), r.At}, err
 		}, err
 	}),
@@ -68,11 +68,10 @@ var SetAppleCertificate = declare(kernel.Operation{
 	Proof:   true,
 	Prepare: kernel.Prepare(
 		func(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (func(*store.Tx) (store.AppleStatus, error), error) {
-			request, inUse, err := appleWallet(c)
-			if err != nil {
-				return nil, err
+			w, err := appleWallet(c)
+			if err == nil {
+				w, err = checkApple(ctx, c, f, w.Request.Key, w.Key)
 			}
-			w, err := checkApple(ctx, c, f, request.Key, inUse.Key)
 			return func(tx *store.Tx) (store.AppleStatus, error) { return tx.SetAppleCertificate(c.Access.Shop, w) }, err
 		},
 	),
@@ -80,24 +79,18 @@ var SetAppleCertificate = declare(kernel.Operation{
 
 // appleWallet returns the request that waits and the certificate in use, of which one or both may be empty. It refuses a shop whose
 // public URL phones cannot open, since a phone keeps the URL of its pass for ever.
-func appleWallet(c *kernel.Call) (request store.AppleRequest, inUse store.AppleWallet, err error) {
-	var url string
-	err = c.View(func(v *store.View) error {
-		status, err1 := v.AppleStatus(c.Access.Shop)
-		waiting, _, err2 := v.AppleRequest(c.Access.Shop)
-		certificate, _, err3 := v.AppleWallet(c.Access.Shop)
-		request, inUse, url = waiting, certificate, status.PublicURL
-		return errors.Join(err1, err2, err3)
+func appleWallet(c *kernel.Call) (w store.AppleWallet, err error) {
+	err = c.View(func(v *store.View) (err error) {
+		refused := phonesOpen(v, c)
+		w, err = v.AppleWallet(c.Access.Shop)
+		return cmp.Or(err, refused)
 	})
-	if err == nil {
-		err = phonesOpen(c, url)
-	}
-	return request, inUse, err
+	return w, err
 }
 
-// phonesOpen refuses a public URL that phones cannot open.
-func phonesOpen(c *kernel.Call, url string) error {
-	if c.PhonesOpen(url) {
+// phonesOpen refuses a shop whose public URL phones cannot open.
+func phonesOpen(v *store.View, c *kernel.Call) error {
+	if c.PhonesOpen(v.PublicURLOf(c.Access.Shop)) {
 		return nil
 	}
 	return kernel.Refuse(store.Unprocessable, "Phones keep the public URL for ever, and they cannot open that of this shop: it needs "+
@@ -105,7 +98,7 @@ func phonesOpen(c *kernel.Call, url string) error {
 }
 
 // checkApple returns the certificate in a file with its key: that of a .p12 file, or one of those whose certificate is wanted, which
-// may be nil.
+// may be empty.
 func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, keys ...[]byte) (w store.AppleWallet, err error) {
 	file := f.File.V
 	refused := func(field string, reason error) error {
@@ -133,7 +126,7 @@ func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, k
 		Message: "There is no certificate request. Make one first, and give the certificate that Apple makes of it.",
 	}
 	for _, der := range keys {
-		if der == nil {
+		if len(der) == 0 {
 			continue
 		}
 		key, perr := apple.ParseKey(der)
@@ -164,7 +157,7 @@ var GetAppleWallet = declare(kernel.Operation{
 	Group:   wallets,
 	Title:   "Read the state of Apple Wallet",
 	Callers: owner,
-	Read:    reading(func(v *store.View, c *kernel.Call) (store.AppleStatus, error) { return v.AppleStatus(c.Access.Shop) }),
+	Read:    ofShop((*store.View).AppleStatus),
 })
 
 // RemoveAppleWallet removes the certificate and the request that waits, with their keys.

@@ -44,11 +44,10 @@ func checkGoogle(ctx context.Context, c *kernel.Call, f GoogleFields) (w store.G
 	if !issuerID.MatchString(f.IssuerID.V) {
 		return w, googleInvalid("issuer_id", wire.CodeInvalidFormat, "must be the number of the issuer, such as 3388000000012345678")
 	}
-	err = c.View(func(v *store.View) error {
-		status, err1 := v.GoogleStatus(c.Access.Shop)
-		inUse, _, err2 := v.GoogleWallet(c.Access.Shop)
-		w = inUse
-		return cmp.Or(err1, err2, phonesOpen(c, status.PublicURL))
+	err = c.View(func(v *store.View) (err error) {
+		refused := phonesOpen(v, c)
+		w, err = v.GoogleWallet(c.Access.Shop)
+		return cmp.Or(err, refused)
 	})
 	if err != nil {
 		return w, err
@@ -57,7 +56,7 @@ func checkGoogle(ctx context.Context, c *kernel.Call, f GoogleFields) (w store.G
 	if f.Account.Set {
 		w.Account = f.Account.V
 	}
-	if len(w.Account) == 0 {
+	if !w.IsSet() {
 		return w, googleInvalid("account", wire.CodeRequired, "is required")
 	}
 	account, err := google.ParseAccount(w.Account)
@@ -108,7 +107,7 @@ var GetGoogleWallet = declare(kernel.Operation{
 	Group:   wallets,
 	Title:   "Read the state of Google Wallet",
 	Callers: owner,
-	Read:    reading(func(v *store.View, c *kernel.Call) (store.GoogleStatus, error) { return v.GoogleStatus(c.Access.Shop) }),
+	Read:    ofShop((*store.View).GoogleStatus),
 })
 
 // RemoveGoogleWallet removes the account with its key.

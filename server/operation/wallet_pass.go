@@ -28,7 +28,7 @@ var DownloadPass = declare(passReader(kernel.Operation{
 	Codes: codes{store.NotFound, store.Gone, store.Unavailable},
 }, func(v *store.View, c *kernel.Call) (store.Pass, error) {
 	p, err := v.PassOfPage(c.Param("token"))
-	if err == nil && p.Wallet.Certificate == nil {
+	if err == nil && !p.Wallet.IsSet() {
 		err = errNoWallet
 	}
 	return p, err

@@ -36,7 +36,7 @@ func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, erro
 		for _, phone := range x.Phones {
 			m := message{target: phone.Key, told: changes, attempts: phone.Attempts, due: phone.Due, host: "Apple"}
 			m.held = x.Wallet.Ended(s.conf.Store.Now())
-			if phone.Told != changes && x.Wallet.Certificate != nil {
+			if phone.Told != changes && x.Wallet.IsSet() {
 				m.send = func(ctx context.Context) (result, time.Duration, error) {
 					if unusable != nil {
 						return failed, 0, unusable

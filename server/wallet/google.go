@@ -150,7 +150,7 @@ func (s *Sender) pushToGoogle(p store.Push) (map[int64]store.TargetOutcome, erro
 // message returns what Google is to be told about an object.
 func (g *Google) message(o *store.GoogleObject) message {
 	m := message{target: o.Key, attempts: o.Attempts, due: o.Due, host: "Google", persist: o.Ended, told: o.Told}
-	if len(o.Google.Account) == 0 {
+	if !o.Google.IsSet() {
 		return m // until the shop sets it up again
 	}
 	object, class := googleObject(&o.Pass, o.Google.Issuer), googleClass(&o.Pass, o.Google.Issuer)

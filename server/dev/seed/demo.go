@@ -247,13 +247,13 @@ func demoWallet(tx *store.Tx, shop int64) error {
 
 // addWallet sets up the wallets of the demo shop in a file that an older version made without them.
 func addWallet(st *store.Store, shop int64) error {
-	var apple, google bool
-	if err := st.View(0, func(v *store.View) (err error) {
-		if _, apple, err = v.AppleWallet(shop); err == nil {
-			_, google, err = v.GoogleWallet(shop)
-		}
+	var set bool
+	if err := st.View(0, func(v *store.View) error {
+		apple, _ := v.AppleWallet(shop)
+		google, err := v.GoogleWallet(shop)
+		set = apple.IsSet() || google.IsSet()
 		return err
-	}); err != nil || apple || google {
+	}); err != nil || set {
 		return err
 	}
 	return write(st, func(tx *store.Tx) error { return demoWallet(tx, shop) })

@@ -18,9 +18,9 @@ func TestDemoWallets(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = st.View(0, func(v *store.View) error {
-			_, a, err1 := v.AppleWallet(ready.Shop())
-			_, g, err2 := v.GoogleWallet(ready.Shop())
-			apple, google = a, g
+			a, err1 := v.AppleWallet(ready.Shop())
+			g, err2 := v.GoogleWallet(ready.Shop())
+			apple, google = a.IsSet(), g.IsSet()
 			return errors.Join(err1, err2)
 		})
 		if err != nil {
