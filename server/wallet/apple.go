@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,14 +33,9 @@ func ApplePass(p *store.Pass) apple.Pass {
 // appleTexts returns the texts of a pass, which are as many in each language.
 func appleTexts(a apple.Pass) (texts []string) {
 	texts = append(texts, a.Description)
-	for _, style := range []*apple.Fields{a.StoreCard, a.Coupon, a.Generic} {
-		if style == nil {
-			continue
-		}
-		for _, f := range slices.Concat(style.Header, style.Primary, style.Secondary, style.Auxiliary, style.Back) {
-			value, _ := f.Value.(string)
-			texts = append(texts, f.Label, value, f.ChangeMessage, f.AttributedValue)
-		}
+	for _, f := range a.Fields() {
+		value, _ := f.Value.(string)
+		texts = append(texts, f.Label, value, f.ChangeMessage, f.AttributedValue)
 	}
 	return texts
 }

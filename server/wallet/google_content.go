@@ -4,12 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"punchcard/server/wallet/apple"
 	"punchcard/server/wallet/google"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -77,26 +75,21 @@ func googleObject(p *store.Pass, issuer string) *google.Object {
 	text := func(s string) (string, *google.Localized) {
 		return localized(p.Shop, func(language string) string { return pass.Texts[language][s] })
 	}
-	for _, style := range []*apple.Fields{pass.StoreCard, pass.Coupon, pass.Generic} {
-		if style == nil {
-			continue
-		}
-		for _, f := range slices.Concat(style.Header, style.Primary, style.Secondary, style.Back) {
-			value, _ := f.Value.(string)
-			switch f.Key {
-			case "count", "percent", "balance":
-				label, all := text(f.Label)
-				if f.Key == "balance" {
-					value = c.Face().Balance
-				}
-				o.LoyaltyPoints = &google.Points{Label: label, LocalizedLabel: all, Balance: google.Balance{String: value}}
-			case "page", "program", "prize":
-			default:
-				m := google.TextModule{ID: f.Key}
-				m.Header, m.LocalizedHeader = text(f.Label)
-				m.Body, m.LocalizedBody = text(value)
-				o.TextModulesData = append(o.TextModulesData, m)
+	for _, f := range pass.Fields() {
+		value, _ := f.Value.(string)
+		switch f.Key {
+		case "count", "percent", "balance":
+			label, all := text(f.Label)
+			if f.Key == "balance" {
+				value = c.Face().Balance
 			}
+			o.LoyaltyPoints = &google.Points{Label: label, LocalizedLabel: all, Balance: google.Balance{String: value}}
+		case "page", "program", "prize", "holder", "until": // which the object has elsewhere
+		default:
+			m := google.TextModule{ID: f.Key}
+			m.Header, m.LocalizedHeader = text(f.Label)
+			m.Body, m.LocalizedBody = text(value)
+			o.TextModulesData = append(o.TextModulesData, m)
 		}
 	}
 	if p.Ended {

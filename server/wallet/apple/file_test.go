@@ -98,7 +98,7 @@ func stampPass() Pass {
 		LabelColor:          RGB("#9A3412"),
 		ExpirationDate:      time.Date(2030, 12, 31, 22, 59, 59, 999, time.UTC),
 		Barcodes:            QR("https://shop.example.com/c/AbCdEfGh", "K7QF-2MWX"),
-		Locations:           append(make([]Location, 3), Location{45.07, 7.69, ""}, Location{45.08, 7.68, "Coffee?"}),
+		Locations:           append(make([]Location, 3), Location{45.07, 7.69}, Location{45.08, 7.68}),
 		StoreCard: &Fields{
 			Header:    []Field{{Key: "stamps", Label: "Stamps", Value: "3 / 10", ChangeMessage: "You have %@ stamps"}},
 			Secondary: []Field{{Key: "prize", Label: "Next prize", Value: "Free \"flat\\white\""}, {Key: "holder", Label: "Name", Value: "Ada"}},

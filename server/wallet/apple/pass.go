@@ -31,7 +31,6 @@ type Pass struct {
 	BackgroundColor     string    `json:"backgroundColor"` // see RGB, like the other colours
 	ForegroundColor     string    `json:"foregroundColor"` // of values
 	LabelColor          string    `json:"labelColor"`
-	SharingProhibited   bool      `json:"sharingProhibited,omitempty"`
 	ExpirationDate      time.Time `json:"expirationDate,omitzero"`
 	Voided              bool      `json:"voided,omitempty"`
 
@@ -57,6 +56,16 @@ type Fields struct {
 	Back      []Field `json:"backFields,omitempty"`
 }
 
+// Fields returns all fields of a pass, from the top of the front to the back.
+func (p Pass) Fields() (all []Field) {
+	for _, style := range []*Fields{p.StoreCard, p.Coupon, p.Generic} {
+		if style != nil {
+			all = slices.Concat(style.Header, style.Primary, style.Secondary, style.Auxiliary, style.Back)
+		}
+	}
+	return all
+}
+
 // Field is a field of a pass.
 type Field struct {
 	Key           string `json:"key"` // unique in the pass
@@ -65,7 +74,6 @@ type Field struct {
 	ChangeMessage string `json:"changeMessage,omitempty"` // shown when the value changes, with the value for %@
 	CurrencyCode  string `json:"currencyCode,omitempty"`  // of a number, which the phone formats
 	DateStyle     string `json:"dateStyle,omitempty"`     // of a date, such as "PKDateStyleMedium"; see Date
-	TextAlignment string `json:"textAlignment,omitempty"` // such as "PKTextAlignmentRight"
 	// AttributedValue is the value with links, for the back: HTML with no element but a.
 	AttributedValue string `json:"attributedValue,omitempty"`
 }
@@ -80,9 +88,8 @@ type Barcode struct {
 
 // Location is where a phone suggests a pass on its lock screen.
 type Location struct {
-	Latitude     float64 `json:"latitude"`
-	Longitude    float64 `json:"longitude"`
-	RelevantText string  `json:"relevantText,omitempty"`
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
 }
 
 // QR returns a QR code of an ASCII message with a text beneath.
