@@ -3,12 +3,10 @@ package store
 // GoogleObject is a copy of a card at Google Wallet. Google deletes none, so its row lives until Google knows that it has ended.
 type GoogleObject struct {
 	Pass
-	Key       int64
+	Target
 	Google    GoogleWallet // of the shop
 	Told      string       // what Google shows; empty: the object was not made yet
 	ClassTold string       // what Google shows of the program
-	Attempts  int          // in a row that failed
-	Due       Time         // before which no attempt is made
 }
 
 // errNoGoogle refuses a card of a shop without Google Wallet.
@@ -22,14 +20,15 @@ func (v *View) GoogleObjects(root int64) (all []GoogleObject, err error) {
 	v.one(into(&shop, &classTold), `SELECT shop_id, ifnull((SELECT told FROM google_classes g WHERE g.program_id=c.program_id), '')
 		FROM cards c WHERE id=?`, root)
 	wallet, _ := v.GoogleWallet(shop)
-	for _, generation := range v.keys("SELECT generation FROM google_objects WHERE card_id=?", root) {
+	all = collect(v, func(r *rows) GoogleObject {
 		o := GoogleObject{Google: wallet, ClassTold: classTold}
-		if o.Pass, err = v.pass(shop, root, generation); err != nil {
+		r.scan(&o.Generation, &o.Key, &o.Told, &o.Attempts, &o.Due)
+		return o
+	}, "SELECT generation, id, told, attempts, due_at FROM google_objects WHERE card_id=?", root)
+	for i := range all {
+		if all[i].Pass, err = v.pass(shop, root, all[i].Generation); err != nil {
 			return nil, err
 		}
-		v.one(into(&o.Key, &o.Told, &o.Attempts, &o.Due),
-			"SELECT id, told, attempts, due_at FROM google_objects WHERE card_id=? AND generation=?", root, generation)
-		all = append(all, o)
 	}
 	return all, v.failed
 }

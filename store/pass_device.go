@@ -108,11 +108,9 @@ func (tx *Tx) ListedPasses(device string) error {
 
 // Phone is one that is woken when a pass changes.
 type Phone struct {
-	Key        int64
+	Target
 	PushToken  string
 	Told       string // Pass.Changes of which it was woken
-	Attempts   int    // in a row that failed
-	Due        Time   // before which no attempt is made
 	Registered Time   // with this push token
 }
 

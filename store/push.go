@@ -107,7 +107,14 @@ func (v *View) CountPushes(max int64) (int64, error) {
 // targetTables has by copy the table of those to whom changes are told.
 var targetTables = map[int64]string{CopyBrowser: "push_subscriptions", CopyApple: "apple_devices", CopyGoogle: "google_objects"}
 
-// TargetOutcome is the result of an attempt at one target: a browser, a phone or an object.
+// Target is one to whom changes of a card are told: a browser, a phone or an object.
+type Target struct {
+	Key      int64
+	Attempts int  // in a row that failed
+	Due      Time // before which no attempt is made
+}
+
+// TargetOutcome is the result of an attempt at one target.
 type TargetOutcome struct {
 	Told Null[string]  // what it knows now; null: it does not know what has changed
 	Gone bool          // it has ended

@@ -56,14 +56,12 @@ type PushEnd struct {
 
 // Subscription is a browser that shows notices about a card.
 type Subscription struct {
-	Key       int64
+	Target
 	Endpoint  string // URL
 	PublicKey []byte // on P-256, uncompressed
 	Auth      []byte // secret shared with the browser
 	Notify    string // NotifyPrizes or NotifyAll
 	Language  string
-	Attempts  int          // in a row that failed
-	Due       Time         // before which no attempt is made
 	Told      Null[string] // what the card showed at the last notice; null: it is to be noted without one
 }
 

@@ -34,8 +34,7 @@ func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, erro
 		changes := strconv.FormatInt(x.Changes, 10)
 		client, unusable := s.appleClient(x.Wallet)
 		for _, phone := range x.Phones {
-			m := message{target: phone.Key, told: changes, attempts: phone.Attempts, due: phone.Due, host: "Apple"}
-			m.held = x.Wallet.Ended(s.conf.Store.Now())
+			m := message{Target: phone.Target, told: changes, host: "Apple", held: x.Wallet.Ended(s.conf.Store.Now())}
 			if phone.Told != changes && x.Wallet.IsSet() {
 				m.send = func(ctx context.Context) (result, time.Duration, error) {
 					if unusable != nil {

@@ -149,7 +149,7 @@ func (s *Sender) pushToGoogle(p store.Push) (map[int64]store.TargetOutcome, erro
 
 // message returns what Google is to be told about an object.
 func (g *Google) message(o *store.GoogleObject) message {
-	m := message{target: o.Key, attempts: o.Attempts, due: o.Due, host: "Google", persist: o.Ended, told: o.Told}
+	m := message{Target: o.Target, told: o.Told, host: "Google", outcome: store.TargetOutcome{Persist: o.Ended}}
 	if !o.Google.IsSet() {
 		return m // until the shop sets it up again
 	}
@@ -163,7 +163,7 @@ func (g *Google) message(o *store.GoogleObject) message {
 		if known && now.Shown.notable(before.Shown) {
 			object.NotifyPreference = google.NotifyOnUpdate
 		}
-		m.lookAt, warning = expiryWarning(o, &now, g.Store.Now())
+		m.outcome.LookAt, warning = expiryWarning(o, &now, g.Store.Now())
 	}
 	raw, _ := json.Marshal(now)
 	m.told = string(raw)

@@ -16,17 +16,14 @@ const heldWait = time.Hour
 
 // message is what a target, a browser or a phone, is to be told about a card.
 type message struct {
-	target   int64      // its key
-	told     string     // what it knows afterwards
-	attempts int        // in a row that failed
-	due      store.Time // before which no attempt is made
-	host     string     // to which it is sent, for the log
-	held     bool       // nothing can be sent at present
+	store.Target
+	told string // what it knows afterwards
+	host string // to which it is sent, for the log
+	held bool   // nothing can be sent at present
 	// send sends it. nil: the target need not be told. wait is what the receiver asks for before the next attempt.
 	send func(ctx context.Context) (r result, wait time.Duration, err error)
-
-	persist bool                   // it is sent until it is accepted
-	lookAt  store.Null[store.Time] // when the card changes by time alone
+	// outcome says whether it is sent until it is accepted, and when the card changes by time alone.
+	outcome store.TargetOutcome
 }
 
 // result is the result of a request to a vendor.
@@ -77,14 +74,15 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 	var sending sync.WaitGroup
 	for _, m := range messages {
 		if m.send == nil {
-			note(m.target, store.TargetOutcome{Told: store.Some(m.told), LookAt: m.lookAt})
+			m.outcome.Told = store.Some(m.told)
+			note(m.Key, m.outcome)
 			continue
 		}
-		if m.due > now {
+		if m.Due > now {
 			continue
 		}
 		if m.held {
-			note(m.target, store.TargetOutcome{Held: true, Wait: heldWait, Says: store.PushHeld})
+			note(m.Key, store.TargetOutcome{Held: true, Wait: heldWait, Says: store.PushHeld})
 			continue
 		}
 		sending.Go(func() {
@@ -92,20 +90,21 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 			defer cancel()
 			r, wait, err := m.send(ctx)
 			if _, held := errors.AsType[heldError](err); held {
-				note(m.target, store.TargetOutcome{Held: true, Wait: wait})
+				note(m.Key, store.TargetOutcome{Held: true, Wait: wait})
 				return
 			}
 			if err != nil {
 				s.conf.Log.Warn("a push was not sent", "host", m.host, "error", err)
 			}
-			o := store.TargetOutcome{Gone: r == gone, Says: outcome(r, err), Persist: m.persist, LookAt: m.lookAt}
+			o := m.outcome
+			o.Gone, o.Says = r == gone, outcome(r, err)
 			switch r {
 			case accepted:
 				o.Told = store.Some(m.told)
 			case failed:
-				o.Wait = max(wait, s.conf.Backoff(m.attempts+1))
+				o.Wait = max(wait, s.conf.Backoff(m.Attempts+1))
 			}
-			note(m.target, o)
+			note(m.Key, o)
 		})
 	}
 	sending.Wait()

@@ -30,7 +30,7 @@ func (s *Sender) pushToBrowsers(p store.Push) (map[int64]store.TargetOutcome, er
 	var messages []message
 	for _, sub := range subs {
 		n, told := noticeOf(&h, &sub)
-		m := message{target: sub.Key, told: told, attempts: sub.Attempts, due: sub.Due, host: hostOf(sub.Endpoint)}
+		m := message{Target: sub.Target, told: told, host: hostOf(sub.Endpoint)}
 		if n != nil {
 			m.send = func(ctx context.Context) (result, time.Duration, error) {
 				return s.sendNotice(ctx, &sub, n, topic(h.PageToken))
