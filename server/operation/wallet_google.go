@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"regexp"
 
 	"punchcard/server/kernel"
 	"punchcard/server/wallet/google"
@@ -16,12 +15,9 @@ import (
 // GoogleFields are the fields of SetGoogleWallet.
 type GoogleFields struct {
 	Account    store.Opt[[]byte] `json:"account" max:"16384" doc:"The JSON file of a key of the service account. Default: the one in use."`
-	IssuerID   store.Opt[string] `json:"issuer_id" req:"true" max:"20" doc:"The number of the issuer in the Google Pay & Wallet Console."`
+	IssuerID   store.Opt[string] `json:"issuer_id" req:"true" max:"20" pattern:"^[0-9]{10,20}$" words:"must be the number of the issuer, such as 3388000000012345678" doc:"The number of the issuer in the Google Pay & Wallet Console."`
 	Publishing store.Opt[bool]   `json:"publishing" doc:"Google has granted publishing access to the issuer. Until then only its testers can add cards."`
 }
-
-// issuerID is what an issuer's id looks like.
-var issuerID = regexp.MustCompile(`^[0-9]{10,20}$`)
 
 // SetGoogleWallet sets the account that makes cards at Google Wallet.
 var SetGoogleWallet = declare(kernel.Operation{
@@ -40,10 +36,6 @@ var SetGoogleWallet = declare(kernel.Operation{
 
 // checkGoogle returns what a shop sets up, after a trial at Google.
 func checkGoogle(ctx context.Context, c *kernel.Call, f GoogleFields) (w store.GoogleWallet, err error) {
-	var sample store.Pass
-	if !issuerID.MatchString(f.IssuerID.V) {
-		return w, googleInvalid("issuer_id", wire.CodeInvalidFormat, "must be the number of the issuer, such as 3388000000012345678")
-	}
 	err = c.View(func(v *store.View) (err error) {
 		refused := phonesOpen(v, c)
 		w, err = v.GoogleWallet(c.Access.Shop)
@@ -67,6 +59,7 @@ func checkGoogle(ctx context.Context, c *kernel.Call, f GoogleFields) (w store.G
 		return w, kernel.Refuse(store.Unprocessable, "This server sends nothing (--webhook-hold), so it cannot ask Google.")
 	}
 	w.Email = account.Email
+	var sample store.Pass
 	err = c.View(func(v *store.View) (err error) {
 		sample, err = v.GoogleSample(c.Access.Shop)
 		return err
