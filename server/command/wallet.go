@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
-	"os"
 	"strings"
 
 	"punchcard/server/operation"
@@ -155,20 +153,11 @@ func (f *requestFlags) write(i *invocation, answer []byte) ([]byte, error) {
 	if err := json.Unmarshal(answer, &r); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(f.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
+	if err := writeNew(map[string]string{f.Out: r.value("request")}); err != nil {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
-	_, err = io.WriteString(file, r.value("request"))
-	if cerr := file.Close(); err == nil {
-		err = cerr
-	}
 	r["out"] = f.Out
-	answer, jerr := json.Marshal(r)
-	if err == nil {
-		err = jerr
-	}
-	return answer, err
+	return json.Marshal(r)
 }
 
 // certificateFlags are the flags of a certificate.
