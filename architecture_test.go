@@ -15,7 +15,7 @@ var mayImport = map[string]string{
 	"server/command": "deploy server/api server/app server/dev server/dev/seed server/kernel server/mail server/metrics " +
 		"server/openapi server/operation server/qr server/sheet server/templates server/till server/wallet " +
 		"server/wallet/google server/web server/wire store store/backup store/money webhook",
-	"server/app": "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp " +
+	"server/app": "server/api server/background server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp " +
 		"server/openapi server/operation server/till server/tillpage server/wallet server/wallet/apple " +
 		"server/wallet/google server/wallet/wallettest server/web server/wire store store/backup store/file " +
 		"webhook",
@@ -37,16 +37,17 @@ var mayImport = map[string]string{
 		"server/wallet/google server/web server/wire store store/money",
 	"server/kernel":            "server/password server/static server/wire store",
 	"server/wire":              "store store/event",
-	"server/mail":              "server/mail/mailtext store",
+	"server/mail":              "server/background server/mail/mailtext store",
 	"server/mail/mailtest":     "",
 	"server/mail/mailtext":     "store",
+	"server/background":        "",
 	"server/metrics":           "store",
 	"server/password":          "",
 	"server/qr":                "",
 	"server/logo":              "",
 	"server/static":            "",
 	"server/templates":         "server/web store",
-	"server/wallet":            "server/wallet/apple server/wallet/google server/web store webhook",
+	"server/wallet":            "server/background server/wallet/apple server/wallet/google server/web store webhook",
 	"server/wallet/apple":      "server/logo",
 	"server/wallet/google":     "",
 	"server/wallet/wallettest": "",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"punchcard/server/background"
 )
 
 // Service is work that the server does beside answering requests, such as sending
@@ -51,20 +53,12 @@ func (list services) Stop(ctx context.Context) {
 // loop is a Service that runs one function, which returns soon after its context is
 // done.
 type loop struct {
-	run    func(context.Context)
-	ctx    context.Context
-	cancel context.CancelFunc
-
-	once    sync.Once // begins the work, or prevents it after Stop
-	running sync.WaitGroup
+	*background.Work
+	run func(context.Context)
 }
 
 // newLoop returns a Service that runs run.
-func newLoop(run func(context.Context)) *loop {
-	l := &loop{run: run}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	return l
-}
+func newLoop(run func(context.Context)) *loop { return &loop{background.New(), run} }
 
 // every calls do once per interval until ctx is done.
 func every(ctx context.Context, interval time.Duration, do func()) {
@@ -81,15 +75,4 @@ func every(ctx context.Context, interval time.Duration, do func()) {
 }
 
 // Start runs the function in a goroutine.
-func (l *loop) Start() error {
-	l.once.Do(func() { l.running.Go(func() { l.run(l.ctx) }) })
-	return l.ctx.Err()
-}
-
-// Stop cancels the function's context and waits until the function returns. It
-// ignores its argument.
-func (l *loop) Stop(context.Context) {
-	l.cancel()
-	l.once.Do(func() {})
-	l.running.Wait()
-}
+func (l *loop) Start() error { return l.Work.Start(func() { l.run(l.Stopping) }) }

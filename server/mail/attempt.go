@@ -23,7 +23,7 @@ import (
 // send makes one attempt at a message and writes the outcome.
 func (s *Sender) send(m *store.QueuedMail) bool {
 	a, err := s.attempt(m)
-	if s.ctx.Err() != nil && (err != nil || a.result != accepted) {
+	if s.Context.Err() != nil && (err != nil || a.result != accepted) {
 		return false // Stop closed the connection
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Sender) attempt(m *store.QueuedMail) (a attempt, err error) {
 	for {
 		reused := s.conn != nil
 		if !reused {
-			if s.conn, err = s.conf.Server.connect(s.ctx); err != nil {
+			if s.conn, err = s.conf.Server.connect(s.Context); err != nil {
 				return a, err
 			}
 		}
@@ -163,7 +163,7 @@ func backoff(first, max time.Duration, n int) time.Duration {
 // sent again after the next start.
 func (s *Sender) write(do func(*store.Tx) error) bool {
 	return s.conf.Store.RetryWrite(
-		s.stopping.Done(),
+		s.Stopping.Done(),
 		do,
 		func(err error) { s.conf.Log.Error("the outcome of a mail cannot be written", "error", err) },
 	)

@@ -8,9 +8,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/mail"
-	"sync"
 	"time"
 
+	"punchcard/server/background"
 	"punchcard/store"
 )
 
@@ -58,16 +58,9 @@ const (
 
 // Sender sends messages. It cannot be started again after Stop.
 type Sender struct {
-	conf     Config
-	wake     chan struct{}   // of capacity 1: something was queued
-	stopping context.Context // ends when Stop is called
-	stop     context.CancelFunc
-	ctx      context.Context // of connections; ends with the context of Stop
-	cancel   context.CancelFunc
-
-	mu      sync.Mutex
-	started bool
-	running sync.WaitGroup
+	*background.Work // whose context is that of connections
+	conf             Config
+	wake             chan struct{} // of capacity 1: something was queued
 
 	// The fields below belong to run.
 	conn     *connection // nil: none is open
@@ -78,40 +71,18 @@ type Sender struct {
 
 // New returns a sender that does nothing before Start.
 func New(conf Config) *Sender {
-	s := &Sender{conf: conf, wake: make(chan struct{}, 1), refusals: maxRefusals}
-	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	return s
+	return &Sender{Work: background.New(), conf: conf, wake: make(chan struct{}, 1), refusals: maxRefusals}
 }
 
 // Start starts sending what is and will be queued. It does nothing if the sender
 // is running. After Stop it returns context.Canceled.
 func (s *Sender) Start() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.stopping.Err(); err != nil || s.started {
-		return err
-	}
-	s.started = true
 	s.conf.Store.OnMail(s.notify)
-	s.running.Go(s.run)
-	if s.conf.Watch != nil {
-		s.running.Go(func() { s.conf.Watch(s.stopping, s.notify) })
-	}
-	return nil
-}
-
-// Stop starts no further message and waits for the current one. When ctx is done
-// it closes the connection, and the message stays queued. Stop may be called
-// without Start, and more than once.
-func (s *Sender) Stop(ctx context.Context) {
-	s.mu.Lock()
-	s.stop()
-	s.mu.Unlock()
-	release := context.AfterFunc(ctx, s.cancel)
-	defer release()
-	s.running.Wait()
-	s.cancel()
+	return s.Work.Start(s.run, func() {
+		if s.conf.Watch != nil {
+			s.conf.Watch(s.Stopping, s.notify)
+		}
+	})
 }
 
 // notify makes run read the queue.
@@ -131,7 +102,7 @@ func (s *Sender) run() {
 	s.write((*store.Tx).ReplanMail)
 	for {
 		select {
-		case <-s.stopping.Done():
+		case <-s.Stopping.Done():
 			s.disconnect()
 			return
 		case <-idle.C:
@@ -162,7 +133,7 @@ func (s *Sender) disconnect() {
 // sendDue sends all messages that are due. It returns the time until the next one
 // is due, by the store's clock; waiting is false if there is none.
 func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
-	for s.stopping.Err() == nil {
+	for s.Stopping.Err() == nil {
 		var m store.QueuedMail
 		var ok bool
 		var now store.Time

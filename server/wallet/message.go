@@ -86,7 +86,7 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 			continue
 		}
 		sending.Go(func() {
-			ctx, cancel := context.WithTimeout(s.ctx, timeout)
+			ctx, cancel := context.WithTimeout(s.Context, timeout)
 			defer cancel()
 			r, wait, err := m.send(ctx)
 			if _, held := errors.AsType[heldError](err); held {

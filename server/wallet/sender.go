@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"punchcard/server/background"
 	"punchcard/store"
 )
 
@@ -46,19 +47,14 @@ const (
 
 // Sender brings the copies of cards up to date. It cannot be started again after Stop.
 type Sender struct {
-	conf     Config
-	key      func() *ecdsa.PrivateKey // by which push services recognise the server
-	apple    sync.Map                 // *http.Transport by the certificate that it presents
-	reading  sync.Mutex               // held while the passes of a card are read
-	wake     chan struct{}            // of capacity 1: a card may be due
-	stopping context.Context          // ends when Stop is called
-	stop     context.CancelFunc
-	ctx      context.Context // of requests; ends with the context of Stop
-	cancel   context.CancelFunc
+	*background.Work // whose context is that of requests
+	conf             Config
+	key              func() *ecdsa.PrivateKey // by which push services recognise the server
+	apple            sync.Map                 // *http.Transport by the certificate that it presents
+	reading          sync.Mutex               // held while the passes of a card are read
+	wake             chan struct{}            // of capacity 1: a card may be due
 
 	mu       sync.Mutex
-	started  bool
-	running  sync.WaitGroup
 	inFlight map[target]bool
 	ended    *sync.Cond // an attempt has ended
 }
@@ -68,41 +64,27 @@ type target struct{ root, copy int64 }
 
 // NewSender returns a sender that does nothing before Start.
 func NewSender(conf Config) *Sender {
-	s := &Sender{conf: conf, wake: make(chan struct{}, 1), inFlight: map[target]bool{}}
+	s := &Sender{Work: background.New(), conf: conf, wake: make(chan struct{}, 1), inFlight: map[target]bool{}}
 	s.key = sync.OnceValue(conf.Store.PushKey)
 	s.ended = sync.NewCond(&s.mu)
-	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
 
 // Start starts sending what is and will be due. It does nothing if the sender is running. After Stop it
 // returns context.Canceled.
 func (s *Sender) Start() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.stopping.Err(); err != nil || s.started {
-		return err
-	}
-	s.started = true
-	s.running.Go(s.run)
-	if s.conf.Watch != nil {
-		s.running.Go(func() { s.conf.Watch(s.stopping, s.notify) })
-	}
-	return nil
+	return s.Work.Start(s.run, func() {
+		if s.conf.Watch != nil {
+			s.conf.Watch(s.Stopping, s.notify)
+		}
+	})
 }
 
 // Stop begins no further attempt and waits for those that are made. When ctx is done it ends their
 // requests, and they are made again after the next start. Stop may be called without Start, and more
 // than once.
 func (s *Sender) Stop(ctx context.Context) {
-	s.mu.Lock()
-	s.stop()
-	s.mu.Unlock()
-	release := context.AfterFunc(ctx, s.cancel)
-	defer release()
-	s.running.Wait()
-	s.cancel()
+	s.Work.Stop(ctx)
 	s.apple.Range(func(_, client any) bool {
 		client.(*http.Transport).CloseIdleConnections()
 		return true
@@ -114,7 +96,7 @@ func (s *Sender) pause(d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true
-	case <-s.stopping.Done():
+	case <-s.Stopping.Done():
 		return false
 	}
 }
@@ -133,7 +115,7 @@ func (s *Sender) run() {
 	defer due.Stop()
 	for {
 		select {
-		case <-s.stopping.Done():
+		case <-s.Stopping.Done():
 			return
 		case <-s.conf.Store.PushesDue():
 		case <-s.wake:
@@ -184,14 +166,17 @@ func (s *Sender) begin() (begun int, wait time.Duration) {
 			continue
 		case s.inFlight[t], p.Copy == store.CopyGoogle && atGoogle == googleWorkers:
 			continue
-		case len(s.inFlight) == workers || s.stopping.Err() != nil:
+		case len(s.inFlight) == workers:
 			return begun, wait // the end of an attempt calls begin again
-		case p.Copy == store.CopyGoogle:
+		}
+		if !s.Go(func() { s.finish(p) }) {
+			return begun, wait
+		}
+		if p.Copy == store.CopyGoogle {
 			atGoogle++
 		}
 		s.inFlight[t] = true
 		begun++
-		s.running.Go(func() { s.finish(p) })
 	}
 	return begun, wait
 }
@@ -210,7 +195,7 @@ func (s *Sender) finish(p store.Push) {
 // workers are busy: so the changes of other cards do not wait behind all of them. It reports whether it did.
 func (s *Sender) queuePasses() bool {
 	s.mu.Lock()
-	busy := len(s.inFlight) == workers || s.stopping.Err() != nil
+	busy := len(s.inFlight) == workers || s.Stopping.Err() != nil
 	s.mu.Unlock()
 	if busy {
 		return false
@@ -221,11 +206,11 @@ func (s *Sender) queuePasses() bool {
 		return err
 	})
 	if changed && err == nil {
-		err = s.conf.Store.Write(s.stopping, store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		err = s.conf.Store.Write(s.Stopping, store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 			return tx.QueuePasses(sliceCards)
 		}})
 	}
-	if err != nil && !errors.Is(err, store.ErrClosed) && s.stopping.Err() == nil {
+	if err != nil && !errors.Is(err, store.ErrClosed) && s.Stopping.Err() == nil {
 		s.conf.Log.Error("the passes of a program that has changed cannot be queued", "error", err)
 	}
 	return changed && err == nil
@@ -242,7 +227,7 @@ func (s *Sender) Settle() {
 			s.ended.Wait()
 		}
 		s.mu.Unlock()
-		if idle || s.stopping.Err() != nil {
+		if idle || s.Stopping.Err() != nil {
 			return
 		}
 	}
@@ -255,15 +240,18 @@ func (s *Sender) SendNow(p store.Push) {
 	for s.inFlight[t] {
 		s.ended.Wait()
 	}
-	if s.stopping.Err() != nil {
-		s.mu.Unlock()
-		return
+	ended := make(chan struct{})
+	begun := s.Go(func() {
+		defer close(ended)
+		s.finish(p)
+	})
+	if begun {
+		s.inFlight[t] = true
 	}
-	s.inFlight[t] = true
-	s.running.Add(1)
 	s.mu.Unlock()
-	defer s.running.Done()
-	s.finish(p)
+	if begun {
+		<-ended
+	}
 }
 
 // attempt brings the copies of a card up to date and writes the outcome.
@@ -278,14 +266,14 @@ func (s *Sender) attempt(p store.Push) {
 		o.Targets, err = s.pushToGoogle(p)
 	}
 	switch {
-	case errors.Is(err, store.ErrClosed), s.ctx.Err() != nil: // Stop ended the requests
+	case errors.Is(err, store.ErrClosed), s.Context.Err() != nil: // Stop ended the requests
 		return
 	case err != nil:
 		s.conf.Log.Error("a card whose copies are due cannot be read", "error", err)
 		s.pause(time.Second) // before the next attempt
 		return
 	}
-	s.conf.Store.RetryWrite(s.stopping.Done(), func(tx *store.Tx) error { return tx.RecordPush(o) }, func(err error) {
+	s.conf.Store.RetryWrite(s.Stopping.Done(), func(tx *store.Tx) error { return tx.RecordPush(o) }, func(err error) {
 		s.conf.Log.Error("the outcome of a push cannot be written", "error", err)
 	})
 }
