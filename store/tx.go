@@ -115,13 +115,18 @@ func (s *Store) Write(ctx context.Context, w Write) error {
 	return j.err
 }
 
+// SystemWrite is Write for a change that the server itself makes.
+func (s *Store) SystemWrite(ctx context.Context, do func(*Tx) error) error {
+	return s.Write(ctx, Write{Actor: Actor{Type: "system"}, Do: do})
+}
+
 // RetryWrite makes a write of the system that records an external fact, such as
 // that a message was sent. It tries once a second until the write succeeds, and
 // calls failed after each failure. It returns false if stop or the store was
 // closed before that.
 func (s *Store) RetryWrite(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
 	for {
-		err := s.Write(context.Background(), Write{Actor: Actor{Type: "system"}, Do: do})
+		err := s.SystemWrite(context.Background(), do)
 		switch {
 		case err == nil:
 			return true

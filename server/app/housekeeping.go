@@ -22,8 +22,6 @@ const (
 	runPause             = 1 // likewise, where somebody waits for the end
 )
 
-var system = store.Actor{Type: "system"}
-
 // housekeeping is the Service that deletes expired data and marks expired cards.
 type housekeeping struct {
 	*loop
@@ -139,7 +137,7 @@ func (h *housekeeping) noteUses() {
 	if len(last) == 0 {
 		return
 	}
-	err := h.store.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) error { return tx.NoteUses(last) }})
+	err := h.store.SystemWrite(context.Background(), func(tx *store.Tx) error { return tx.NoteUses(last) })
 	if err != nil && !errors.Is(err, store.ErrClosed) {
 		h.log.Error("the last uses of keys and tills were not written", "error", err)
 	}
@@ -264,10 +262,10 @@ func (h *housekeeping) writeBatches(ctx context.Context, pause int, do func(*sto
 	for ctx.Err() == nil {
 		start := time.Now()
 		var more bool
-		err := h.store.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) (err error) {
+		err := h.store.SystemWrite(context.Background(), func(tx *store.Tx) (err error) {
 			more, err = do(tx)
 			return err
-		}})
+		})
 		if err != nil || !more {
 			return err
 		}

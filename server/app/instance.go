@@ -142,7 +142,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		i.phones = dev.NewPhones(i.ctx, a.Origin, c.Dev.rand(before))
 	}
 	if c.Dev != nil && !opts.Ephemeral && c.GoogleWalletURL == "" {
-		if err := st.Write(context.Background(), store.Write{Actor: system, Do: (*store.Tx).ForgetGoogle}); err != nil {
+		if err := st.SystemWrite(context.Background(), (*store.Tx).ForgetGoogle); err != nil {
 			return err
 		}
 	}
@@ -379,7 +379,7 @@ func logSetupLink(st *store.Store, log *slog.Logger) error {
 	}); err != nil || has {
 		return err
 	}
-	return st.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) error {
+	return st.SystemWrite(context.Background(), func(tx *store.Tx) error {
 		l, ok, err := tx.NewSetupLink()
 		if ok && err == nil {
 			tx.AfterCommit(func() {
@@ -387,7 +387,7 @@ func logSetupLink(st *store.Store, log *slog.Logger) error {
 			})
 		}
 		return err
-	}})
+	})
 }
 
 // requestSeed returns the first number of request ids.

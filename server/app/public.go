@@ -73,7 +73,7 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel, samples func()
 	}
 	static("/healthz", "application/json", constant([]byte(`{"status":"ok"}`)))
 	k.Handle(r, http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
-		if err := k.Store().Write(r.Context(), store.Write{Actor: system, Do: (*store.Tx).Probe}); err != nil {
+		if err := k.Store().SystemWrite(r.Context(), (*store.Tx).Probe); err != nil {
 			c.Log.Error("not ready", "error", err)
 			k.AnswerError(
 				w,

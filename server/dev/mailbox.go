@@ -21,7 +21,7 @@ func (m *Mailbox) Deliver(st *store.Store) error {
 		if err != nil || q == nil || q.Due > now {
 			return err
 		}
-		err = st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		err = st.SystemWrite(context.Background(), func(tx *store.Tx) error {
 			switch q.Status {
 			case store.MailObsolete:
 				return tx.DequeueMail(q)
@@ -32,7 +32,7 @@ func (m *Mailbox) Deliver(st *store.Store) error {
 			}
 			tx.AfterCommit(func() { m.Put(q.Mail) })
 			return tx.SentMail(q)
-		}})
+		})
 		if err != nil {
 			return err
 		}

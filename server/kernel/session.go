@@ -44,8 +44,7 @@ func (s *Sessions) Identify(token string, address netip.Addr, agent string) (c C
 	if id.Unused(now) {
 		session := id.Session
 		s.cached.Drop(token)
-		use := func(tx *store.Tx) error { return tx.UseSession(session) }
-		if err := s.st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: use}); err != nil {
+		if err := s.st.SystemWrite(context.Background(), func(tx *store.Tx) error { return tx.UseSession(session) }); err != nil {
 			return c, err
 		}
 	}

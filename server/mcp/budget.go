@@ -98,9 +98,7 @@ func (f *Face) Flush() error {
 	b := &f.days
 	changed := b.unwritten()
 	if len(changed) > 0 {
-		if err := b.st.Write(context.Background(), store.Write{
-			Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return tx.NoteCalls(changed) },
-		}); err != nil {
+		if err := b.st.SystemWrite(context.Background(), func(tx *store.Tx) error { return tx.NoteCalls(changed) }); err != nil {
 			if errors.Is(err, store.ErrClosed) {
 				return nil
 			}

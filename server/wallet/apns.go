@@ -71,10 +71,10 @@ func (s *Sender) refresh(p store.Pass, hash []byte) (store.Pass, error) {
 	if !p.NeedsRefresh(hash) {
 		return p, nil
 	}
-	err := s.conf.Store.Write(s.Context, store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
+	err := s.conf.Store.SystemWrite(s.Context, func(tx *store.Tx) (err error) {
 		p, err = tx.RefreshPass(p, hash)
 		return err
-	}})
+	})
 	return p, err
 }
 

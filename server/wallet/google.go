@@ -35,11 +35,6 @@ type heldError struct{ until time.Time }
 
 func (heldError) Error() string { return "no request may be made yet" }
 
-// write writes on behalf of the server itself.
-func (g *Google) write(ctx context.Context, do func(*store.Tx) error) error {
-	return g.Store.Write(ctx, store.Write{Actor: store.Actor{Type: "system"}, Do: do})
-}
-
 // client returns the client of a shop.
 func (g *Google) client(w store.GoogleWallet) (*google.Client, error) {
 	id := w.Issuer + "\n" + hashOf(w.Account)
@@ -63,7 +58,7 @@ func (g *Google) client(w store.GoogleWallet) (*google.Client, error) {
 func (g *Google) wait(ctx context.Context, issuer string) error {
 	var at time.Time
 	now := time.Now()
-	err := g.write(ctx, func(tx *store.Tx) (err error) {
+	err := g.Store.SystemWrite(ctx, func(tx *store.Tx) (err error) {
 		at, err = tx.ClaimGoogleCall(issuer, now, now.Add(maxGoogleWait))
 		return err
 	})
@@ -199,7 +194,7 @@ func (g *Google) tell(ctx context.Context, o *store.GoogleObject, class *google.
 		if err := put(o.ClassTold != "", class); err != nil {
 			return err
 		}
-		if err := g.write(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(o.Root, classHash) }); err != nil {
+		if err := g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(o.Root, classHash) }); err != nil {
 			return err
 		}
 	}
@@ -233,9 +228,9 @@ func (g *Google) judge(ctx context.Context, o *store.GoogleObject, err error) (r
 	var werr error
 	switch {
 	case wait > 0:
-		werr = g.write(ctx, func(tx *store.Tx) error { return tx.HoldGoogleCalls(o.Google.Issuer, time.Now().Add(wait)) })
+		werr = g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.HoldGoogleCalls(o.Google.Issuer, time.Now().Add(wait)) })
 	case e.Reason == "classNotFound":
-		werr = g.write(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(o.Root, "") })
+		werr = g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(o.Root, "") })
 	}
 	err = errors.Join(err, werr)
 	if e.Status >= 500 || slices.Contains([]int{401, 403, 404, 429}, e.Status) || e.Token || e.Reason == "classNotFound" || o.Ended {

@@ -206,9 +206,9 @@ func (s *Sender) queuePasses() bool {
 		return err
 	})
 	if changed && err == nil {
-		err = s.conf.Store.Write(s.Stopping, store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		err = s.conf.Store.SystemWrite(s.Stopping, func(tx *store.Tx) error {
 			return tx.QueuePasses(sliceCards)
-		}})
+		})
 	}
 	if err != nil && !errors.Is(err, store.ErrClosed) && s.Stopping.Err() == nil {
 		s.conf.Log.Error("the passes of a program that has changed cannot be queued", "error", err)

@@ -91,7 +91,7 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 
 // write makes a write of the server itself.
 func write(st *store.Store, do func(*store.Tx) error) error {
-	return st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: do})
+	return st.SystemWrite(context.Background(), do)
 }
 
 // hasShops reports whether there is any shop in the store.
