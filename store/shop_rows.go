@@ -20,73 +20,50 @@ const (
 	ofShop     = "shop_id=?1"
 	ofCards    = "card_id IN (SELECT id FROM cards WHERE shop_id=?1)"
 	ofPrograms = "program_id IN (SELECT id FROM programs WHERE shop_id=?1)"
-	ofImports  = "import_id IN (SELECT id FROM imports WHERE shop_id=?1)"
-	ofKeys     = "key_id IN (SELECT id FROM keys WHERE shop_id=?1)"
 	ofMembers  = " IN (SELECT user_id FROM memberships WHERE shop_id=?1)"
 )
 
 // shopTables are all tables of the file, each before those that its rows and its condition refer to:
 // the order in which a shop is erased. It is copied in the opposite order. What callers are to get
 // again within a day is of a shop if it is of one of its keys, devices or cards.
-var shopTables = []shopTable{
-	{"name_words", ofShop, false},
-	{"contacts", ofShop, false},
-	{"foreign_codes", ofShop, false},
-	{"claims", ofCards, false},
-	{"cycles", ofCards, false},
-	{"mails", ofShop, false},
-	{"sent_mails", ofShop, false},
-	{"lost_mails", ofShop, false},
-	{"push_subscriptions", ofShop, false},
-	{"apple_devices", ofShop, false},
-	{"apple_passes", ofShop, false},
-	{"pushes", ofShop, false},
-	{"apple_wallets", ofShop, false},
-	{"google_nonces", ofShop, false},
-	{"google_objects", ofShop, false},
-	{"google_classes", ofShop, false},
-	{"google_wallets", ofShop, false},
+var shopTables = splitNames([]shopTable{
+	{"name_words contacts foreign_codes", ofShop, false},
+	{"claims cycles", ofCards, false},
+	{"mails sent_mails lost_mails push_subscriptions apple_devices apple_passes pushes apple_wallets", ofShop, false},
+	{"google_nonces google_objects google_classes google_wallets", ofShop, false},
 	{"idempotency", "caller IN (SELECT 2*ifnull(family_id, id) FROM keys WHERE shop_id=?1 UNION ALL " +
 		"SELECT 2*id+1 FROM devices WHERE shop_id=?1) OR " + ofCards, false},
 	{"deliveries", "webhook_id IN (SELECT id FROM webhooks WHERE shop_id=?1)", false},
-	{"events", ofShop, false},
-	{"webhooks", ofShop, false},
-	{"transactions", ofShop, false},
-	{"import_notes", ofImports, false},
-	{"import_parts", ofImports, false},
+	{"events webhooks transactions", ofShop, false},
+	{"import_notes import_parts", "import_id IN (SELECT id FROM imports WHERE shop_id=?1)", false},
 	{"card_run_refusals", "run_id IN (SELECT id FROM card_runs WHERE shop_id=?1)", false},
-	{"card_runs", ofShop, false},
-	{"cards", ofShop, false},
-	{"imports", ofShop, false},
-	{"enrolments", ofPrograms, false},
-	{"consents", ofPrograms, false},
-	{"program_locations", ofPrograms, false},
-	{"prizes", ofPrograms, false},
-	{"program_counts", ofPrograms, false},
-	{"place_counts", ofPrograms, false},
-	{"quarter_counts", ofPrograms, false},
-	{"day_counts", ofPrograms, false},
-	{"hour_counts", ofPrograms, false},
+	{"card_runs cards imports", ofShop, false},
+	{"enrolments consents program_locations prizes", ofPrograms, false},
+	{"program_counts place_counts quarter_counts day_counts hour_counts", ofPrograms, false},
 	{"logos", "hash IN (SELECT logo_hash FROM programs WHERE shop_id=?1)", true},
 	{"programs", ofShop, false},
 	{"staff_locations", "staff_id IN (SELECT id FROM staff WHERE shop_id=?1)", false},
-	{"staff", ofShop, false},
-	{"pairings", ofShop, false},
-	{"devices", ofShop, false},
-	{"key_locations", ofKeys, false},
-	{"key_calls", ofKeys, false},
-	{"keys", ofShop, false},
-	{"locations", ofShop, false},
+	{"staff pairings devices", ofShop, false},
+	{"key_locations key_calls", "key_id IN (SELECT id FROM keys WHERE shop_id=?1)", false},
+	{"keys locations", ofShop, false},
 	{"link_mails", "link_id IN (SELECT id FROM links WHERE shop_id=?1)", false},
 	{"links", ofShop, false},
 	{"recovery_codes", "user_id" + ofMembers, true},
-	{"sessions", "?1 IS NULL", true},         // whoever moves signs in again
-	{"sign_in_failures", "?1 IS NULL", true}, // likewise
+	{"sessions sign_in_failures", "?1 IS NULL", true}, // whoever moves signs in again
 	{"users", "id" + ofMembers, true},
-	{"memberships", ofShop, false},
-	{"audit", ofShop, false},
+	{"memberships audit", ofShop, false},
 	{"shops", "id=?1", false},
 	{"meta", "?1 IS NOT NULL", true},
+})
+
+// splitNames returns a table for each of the names that tables have with blanks between them.
+func splitNames(tables []shopTable) (all []shopTable) {
+	for _, t := range tables {
+		for name := range strings.FieldsSeq(t.name) {
+			all = append(all, shopTable{name, t.where, t.shared})
+		}
+	}
+	return all
 }
 
 // foundRows is how many rows EraseShop finds at once.
