@@ -100,7 +100,7 @@ func (x Export) writeTables(q *queries, create func(string) (io.Writer, error)) 
 		}
 		sum := sha256.New()
 		buffered := bufio.NewWriterSize(io.MultiWriter(out, sum), 64<<10)
-		rows, err := t.write(q, newRowWriter(x.Format, buffered), x.key, sh.Currency, meter)
+		rows, err := t.write(q, newRowWriter(x.Format, buffered, t.columns), x.key, sh.Currency, meter)
 		if err = cmp.Or(err, buffered.Flush()); err != nil {
 			return files, err
 		}
@@ -114,14 +114,7 @@ func (x Export) writeTables(q *queries, create func(string) (io.Writer, error)) 
 }
 
 // write writes the rows of a table and returns their number.
-func (t exportTable) write(q *queries, w rowWriter, shop int64, currency string, meter *meter) (n int64, err error) {
-	names := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		names[i] = c.name
-	}
-	if err := w.begin(names); err != nil {
-		return 0, err
-	}
+func (t exportTable) write(q *queries, row func([]cell) error, shop int64, currency string, meter *meter) (n int64, err error) {
 	cells := make([]cell, len(t.columns))
 	sql, args := t.query(), []any{shop}
 	if strings.Contains(sql, "?2") {
@@ -131,7 +124,7 @@ func (t exportTable) write(q *queries, w rowWriter, shop int64, currency string,
 		for i, c := range t.columns {
 			cells[i] = q.readCell(r, c.as, currency)
 		}
-		if err := w.row(cells); err != nil {
+		if err := row(cells); err != nil {
 			return n, err
 		}
 		if n++; n%1000 == 0 {
@@ -139,7 +132,7 @@ func (t exportTable) write(q *queries, w rowWriter, shop int64, currency string,
 		}
 	}
 	meter.end()
-	return n, cmp.Or(q.failed, w.end())
+	return n, q.failed
 }
 
 // writeManifest writes manifest.json.

@@ -1,49 +1,37 @@
 package store
 
 import (
+	"bufio"
 	"encoding/csv"
 	"encoding/json"
-	"io"
 	"strings"
 )
 
-// rowWriter writes the rows of a file.
-type rowWriter interface {
-	begin(names []string) error
-	row(cells []cell) error
-	end() error
-}
-
-// newRowWriter returns a writer of rows in a format.
-func newRowWriter(format string, w io.Writer) rowWriter {
+// newRowWriter returns a function that writes the rows of a table to a file in a format. The caller flushes
+// the file, which has the first error.
+func newRowWriter(format string, file *bufio.Writer, columns []exportColumn) func([]cell) error {
 	if format == "jsonl" {
-		return &jsonLines{w: w}
+		return jsonLines(file, columns)
 	}
-	return &csvRows{w: csv.NewWriter(w)}
+	return csvRows(file, columns)
 }
 
 // csvRows writes a table with a heading. Texts are defused.
-type csvRows struct {
-	w      *csv.Writer
-	fields []string
-}
-
-func (c *csvRows) begin(names []string) error { return c.w.Write(names) }
-
-func (c *csvRows) row(cells []cell) error {
-	c.fields = c.fields[:0]
-	for _, cell := range cells {
-		if cell.quoted {
-			cell.text = Defuse(cell.text)
-		}
-		c.fields = append(c.fields, cell.text)
+func csvRows(file *bufio.Writer, columns []exportColumn) func([]cell) error {
+	out, fields := csv.NewWriter(file), make([]string, len(columns)) // the file is the buffer of out
+	for i, c := range columns {
+		fields[i] = c.name
 	}
-	return c.w.Write(c.fields)
-}
-
-func (c *csvRows) end() error {
-	c.w.Flush()
-	return c.w.Error()
+	out.Write(fields)
+	return func(cells []cell) error {
+		for i, cell := range cells {
+			if cell.quoted {
+				cell.text = Defuse(cell.text)
+			}
+			fields[i] = cell.text
+		}
+		return out.Write(fields)
+	}
 }
 
 // Defuse returns a text as a cell of a CSV file, which a spreadsheet does not take for a formula: one
@@ -71,38 +59,26 @@ func isFormula(text string) bool {
 }
 
 // jsonLines writes an object for each row, with all columns.
-type jsonLines struct {
-	w     io.Writer
-	names []string
-	line  []byte
-}
-
-func (j *jsonLines) begin(names []string) error {
-	for _, name := range names {
-		j.names = append(j.names, `"`+name+`":`)
-	}
-	return nil
-}
-
-func (j *jsonLines) row(cells []cell) error {
-	j.line = append(j.line[:0], '{')
-	for i, cell := range cells {
-		if i > 0 {
-			j.line = append(j.line, ',')
+func jsonLines(file *bufio.Writer, columns []exportColumn) func([]cell) error {
+	var line []byte
+	return func(cells []cell) error {
+		line = append(line[:0], '{')
+		for i, cell := range cells {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			line = append(line, `"`+columns[i].name+`":`...)
+			switch {
+			case cell.null:
+				line = append(line, "null"...)
+			case cell.quoted:
+				text, _ := json.Marshal(cell.text) // a string has no error
+				line = append(line, text...)
+			default:
+				line = append(line, cell.text...)
+			}
 		}
-		j.line = append(j.line, j.names[i]...)
-		switch {
-		case cell.null:
-			j.line = append(j.line, "null"...)
-		case cell.quoted:
-			text, _ := json.Marshal(cell.text) // a string has no error
-			j.line = append(j.line, text...)
-		default:
-			j.line = append(j.line, cell.text...)
-		}
+		_, err := file.Write(append(line, "}\n"...))
+		return err
 	}
-	_, err := j.w.Write(append(j.line, "}\n"...))
-	return err
 }
-
-func (j *jsonLines) end() error { return nil }

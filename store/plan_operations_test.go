@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net/netip"
@@ -175,7 +176,7 @@ func runOperations(f *fixture) {
 		check(v.KeyInfos(f.a.Shop))
 		check(v.Money(f.a.Shop, MoneyQuery{}))
 		for _, t := range exportTables() { // which an export reads on a connection of its own
-			check(t.write(&v.queries, newRowWriter("csv", io.Discard), f.a.Shop, "EUR", nil))
+			check(t.write(&v.queries, newRowWriter("csv", bufio.NewWriter(io.Discard), t.columns), f.a.Shop, "EUR", nil))
 		}
 		check(v.Recall(remembered))
 		first(v.OwnShop(f.a))
