@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
 	"net/http"
@@ -44,9 +45,11 @@ func (v *visit) download(contentType, name string) {
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 }
 
-// exportColumns are the columns of the exported cards.
-var exportColumns = []string{"id", "program", "status", "name", "email", "reference", "stamps", "balance_cents", "source", "platform",
-	"created_at", "activated_at", "installed_at", "last_stamp_at", "expires_at", "locked_at", "archived_at"}
+// exportColumns are the columns of the exported cards. A field of the card that is not named as its column
+// stands after it.
+var exportColumns = []string{"id", "program=program_name", "status", "name=holder_name", "email=holder_email", "reference=external_ref",
+	"stamps=stamps_count", "balance_cents=current_value", "source", "platform", "created_at", "activated_at", "installed_at",
+	"last_stamp_at", "expires_at", "locked_at", "archived_at"}
 
 // exportTimeout is how long a client may take to receive one page of an export.
 const exportTimeout = 30 * time.Second
@@ -70,7 +73,10 @@ func exportCards(v *visit) error {
 	}
 	v.download("text/csv; charset=utf-8", "cards-"+v.today()+".csv")
 	out, deadline := csv.NewWriter(v.w), http.NewResponseController(v.w)
-	out.Write(exportColumns)
+	out.Write(each(exportColumns, func(column string) string {
+		name, _, _ := strings.Cut(column, "=")
+		return name
+	}))
 	for {
 		deadline.SetWriteDeadline(time.Now().Add(exportTimeout)) // some test servers have none
 		for _, c := range list.Data {
@@ -97,33 +103,11 @@ func (v *visit) exportPage(fields url.Values) (list store.Page[store.ExportedCar
 	return list, err
 }
 
+// exportRow returns the cells of a card.
 func exportRow(c store.ExportedCard) []string {
-	at := func(t store.Null[store.Time]) string {
-		if !t.Valid {
-			return ""
-		}
-		return t.V.String()
-	}
-	balance := ""
-	if c.CurrentValue.Valid {
-		balance = strconv.FormatInt(c.CurrentValue.V, 10)
-	}
-	row := []string{
-		c.ID, c.ProgramName, c.Status, c.HolderName.V, c.HolderEmail.V, c.ExternalRef.V,
-		strconv.FormatInt(c.StampsCount, 10),
-		balance,
-		c.Source,
-		c.Platform.V,
-		c.CreatedAt.String(),
-		at(c.ActivatedAt),
-		at(c.InstalledAt),
-		at(c.LastStampAt),
-		at(c.ExpiresAt),
-		at(c.LockedAt),
-		at(c.ArchivedAt),
-	}
-	for i, cell := range row {
-		row[i] = store.Defuse(cell)
-	}
-	return row
+	values := formValues(&c)
+	return each(exportColumns, func(column string) string {
+		name, field, _ := strings.Cut(column, "=")
+		return store.Defuse(values.Get(cmp.Or(field, name)))
+	})
 }
