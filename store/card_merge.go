@@ -1,9 +1,6 @@
 package store
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // MergeFields is the body of merging two cards.
 type MergeFields struct {
@@ -119,29 +116,28 @@ func (tx *Tx) moveBalance(keep, gone *cardChain) (written []writtenRow, err erro
 // fillHolder gives a chain what another one knows about the holder and it does not, and the codes of
 // earlier cards. The other one is archived. What is frozen on an installed card stays empty.
 func (tx *Tx) fillHolder(keep, gone *cardChain) {
-	byTable := map[string][]string{}
-	for _, c := range ColumnsOf(Holder, HolderRow) {
-		if c.Table != "cards" && c.Table != "contacts" { // several rows of a card
-			continue
-		}
-		frozen := c.Table == "cards" && keep.first.InstalledAt.Valid && c.Name != "external_ref"
-		taken := c.Name == "external_ref" && tx.checkExternalRef(keep.Shop, keep.newest.program, keep.first.key, gone.first.ExternalRef) != nil
-		if !frozen && !taken {
-			byTable[c.Table] = append(byTable[c.Table], c.Name+"=ifnull("+c.Name+", (SELECT "+c.Name+" FROM "+c.Table+" WHERE ")
-		}
+	to, from := keep.first, gone.first
+	frozen := to.InstalledAt.Valid
+	taken := tx.checkExternalRef(keep.Shop, keep.newest.program, to.key, from.ExternalRef) != nil
+	tx.exec("UPDATE foreign_codes SET card_id=? WHERE card_id=?", to.key, from.key)
+	if !to.HolderName.Valid && !frozen {
+		tx.reindexChain(keep.Shop, to.key, true, from.HolderName)
 	}
-	tx.exec("UPDATE foreign_codes SET card_id=? WHERE card_id=?", keep.first.key, gone.first.key)
-	for table, sets := range byTable {
+	if tx.number("SELECT count(*) FROM contacts WHERE card_id=?", from.key) > 0 {
+		tx.exec("INSERT OR IGNORE INTO contacts (card_id, shop_id) VALUES (?,?)", to.key, keep.Shop)
+	}
+	for _, c := range ColumnsOf(Holder, HolderRow) {
 		key, rows := "card_id", "card_id=?1"
-		if table == "cards" {
+		if c.Table == "cards" {
 			key, rows = "id", "(id=?1 OR root_id=?1) AND deleted_at IS NULL"
-			if !keep.first.HolderName.Valid && !keep.first.InstalledAt.Valid {
-				tx.reindexChain(keep.Shop, keep.first.key, true, gone.first.HolderName)
-			}
-		} else if tx.number("SELECT count(*) FROM "+table+" WHERE card_id=?", gone.first.key) > 0 {
-			tx.exec("INSERT OR IGNORE INTO "+table+" (card_id, shop_id) VALUES (?,?)", keep.first.key, keep.Shop)
 		}
-		end := key + "=?2)), "
-		tx.exec("UPDATE "+table+" SET "+strings.TrimSuffix(strings.Join(sets, end)+end, ", ")+" WHERE "+rows, keep.first.key, gone.first.key)
+		isRef := c.Name == "external_ref"
+		switch {
+		case c.Table != "cards" && c.Table != "contacts": // several rows of a card
+		case isRef && taken, c.Table == "cards" && !isRef && frozen:
+		default:
+			tx.exec("UPDATE "+c.Table+" SET "+c.Name+"=ifnull("+c.Name+", (SELECT "+c.Name+" FROM "+c.Table+" WHERE "+key+"=?2)) WHERE "+rows,
+				to.key, from.key)
+		}
 	}
 }
