@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,11 @@ func (s *MoneySums) add(o MoneySums) {
 	s.OutstandingCents = s.OpeningCents + s.SoldCents - s.SpentCents + s.AdjustedCents
 }
 
+// Amounts returns the sums in the order in which tables show them.
+func (s MoneySums) Amounts() []int64 {
+	return []int64{s.OpeningCents, s.SoldCents, s.SpentCents, s.AdjustedCents, s.OutstandingCents, s.ExpiredCents}
+}
+
 // MoneyDay is the money of a day.
 type MoneyDay struct {
 	Date string `json:"date" format:"date"`
@@ -67,8 +73,14 @@ type moneyBook struct {
 	zone     *time.Location
 	from, to Time // of the month, to exclusive
 	first    int64
-	opening  map[int64]int64 // by location
-	days     []map[int64]*MoneySums
+	days     int64                // of the month, up to today
+	lines    map[int64]*moneyLine // by location; 0: none
+}
+
+// moneyLine is the money of a location: what was outstanding before the month, and what moved on each of its days.
+type moneyLine struct {
+	MoneyLocation
+	days []MoneySums
 }
 
 // Money returns the report of a month. What a card began with is of its day and, if a till issued it,
@@ -76,7 +88,7 @@ type moneyBook struct {
 func (v *View) Money(shop int64, q MoneyQuery) (m MoneyReport, err error) {
 	v.snapshot()
 	sh := v.shop(shop)
-	b := moneyBook{View: v, shop: shop, zone: Zone(sh.Timezone), opening: map[int64]int64{}}
+	b := moneyBook{View: v, shop: shop, zone: Zone(sh.Timezone), lines: map[int64]*moneyLine{}}
 	now := v.Now.Std().In(b.zone)
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, b.zone)
 	if q.Month.Set {
@@ -86,9 +98,7 @@ func (v *View) Money(shop int64, q MoneyQuery) (m MoneyReport, err error) {
 	}
 	after := month.AddDate(0, 1, 0)
 	b.from, b.to, b.first = startOfDay(month), startOfDay(after), Day(month)
-	for day := b.first; day < Day(after) && day <= Day(now); day++ {
-		b.days = append(b.days, map[int64]*MoneySums{})
-	}
+	b.days = min(Day(after), Day(now)+1) - b.first
 	b.addRows()
 	b.addCards()
 	m = MoneyReport{Month: month.Format("2006-01"), Timezone: sh.Timezone, Currency: sh.Currency}
@@ -96,10 +106,25 @@ func (v *View) Money(shop int64, q MoneyQuery) (m MoneyReport, err error) {
 	return m, v.failed
 }
 
-// at returns the sums of the day of a time of the month at a location.
-func (b *moneyBook) at(t Time, location int64) *MoneySums {
-	day := min(Day(t.Std().In(b.zone))-b.first, int64(len(b.days)-1)) // another process may have written after Now
-	return sumOf(b.days[day], location)
+// line returns the money of a location, which is none at first.
+func (b *moneyBook) line(location int64) *moneyLine {
+	l := sumOf(b.lines, location)
+	if l.days == nil {
+		l.days = make([]MoneySums, b.days)
+	}
+	return l
+}
+
+// put adds money that moved at a time.
+func (b *moneyBook) put(at Time, location int64, s MoneySums) {
+	switch s.add(MoneySums{}); {
+	case at >= b.to || s == MoneySums{}:
+	case at < b.from:
+		b.line(location).OpeningCents += s.OutstandingCents
+	default:
+		day := min(Day(at.Std().In(b.zone))-b.first, b.days-1) // another process may have written after Now
+		b.line(location).days[day].add(s)
+	}
 }
 
 // addRows adds the rows of the ledger.
@@ -108,20 +133,20 @@ func (b *moneyBook) addRows() {
 	for r := range b.each(`SELECT location_id, sum(value_delta) FROM transactions WHERE shop_id=? AND value_delta IS NOT NULL AND id<?
 		GROUP BY location_id`, b.shop, first) {
 		location := r.int()
-		b.opening[location] += r.int()
+		b.line(location).OpeningCents += r.int()
 	}
 	for r := range b.each(`SELECT t.created_at, t.location_id, t.value_delta, t.type, ifnull(o.type, '') FROM programs p
 		CROSS JOIN transactions t ON t.program_id=p.id LEFT JOIN transactions o ON o.id=t.reverses_id
 		WHERE p.shop_id=? AND p.type='prepaid' AND t.id>=? AND t.id<=? AND t.value_delta IS NOT NULL`, b.shop, first, last) {
-		sums := b.at(r.time(), r.int())
+		at, location := r.time(), r.int()
 		value, kind, reversed := r.int(), r.str(), r.str()
 		switch cmp.Or(reversed, kind) {
 		case TransactionTopUp:
-			sums.SoldCents += value
+			b.put(at, location, MoneySums{SoldCents: value})
 		case TransactionSpend:
-			sums.SpentCents -= value
+			b.put(at, location, MoneySums{SpentCents: -value})
 		default:
-			sums.AdjustedCents += value
+			b.put(at, location, MoneySums{AdjustedCents: value})
 		}
 	}
 }
@@ -152,73 +177,46 @@ func (b *moneyBook) addCards() {
 	}
 }
 
-// put adds money that moved at a time.
-func (b *moneyBook) put(at Time, location int64, s MoneySums) {
-	switch s.add(MoneySums{}); {
-	case at >= b.to || s == MoneySums{}:
-	case at < b.from:
-		b.opening[location] += s.OutstandingCents
-	default:
-		b.at(at, location).add(s)
-	}
-}
-
-// locations returns the locations at which there was money, by name. The last is none, with key 0.
-func (b *moneyBook) locations() (keys []int64, all map[int64]MoneyLocation) {
-	all = map[int64]MoneyLocation{0: {}}
-	names := b.namer(b.shop)
-	add := func(location int64) {
-		if _, ok := all[location]; !ok {
-			named := names.named(KindLocation, location)
-			all[location] = MoneyLocation{LocationID: named.ID, LocationName: named.Name}
-			keys = append(keys, location)
-		}
-	}
-	for location := range b.opening {
-		add(location)
-	}
-	for _, day := range b.days {
-		for location := range day {
-			add(location)
-		}
-	}
-	slices.SortFunc(keys, func(x, y int64) int {
-		return cmp.Or(cmp.Compare(all[x].LocationName.V, all[y].LocationName.V), cmp.Compare(x, y))
-	})
-	return append(keys, 0), all
-}
-
-// fill adds the days and the locations to the report.
+// fill adds the days and the locations to the report: those at which there was money, by name, and at last none.
 func (b *moneyBook) fill(m *MoneyReport) {
-	keys, totals := b.locations()
-	for location, cents := range b.opening {
-		m.Total.add(MoneySums{OpeningCents: cents})
-		total := totals[location]
-		total.add(MoneySums{OpeningCents: cents})
-		totals[location] = total
-	}
-	for n, sums := range b.days {
-		day := MoneyDay{Date: Date(b.first + int64(n)), MoneySums: MoneySums{OpeningCents: m.Total.OutstandingCents}}
-		for _, location := range keys {
-			total := totals[location]
-			ofDay := total
-			ofDay.MoneySums = MoneySums{OpeningCents: total.OutstandingCents}
-			if moved := sums[location]; moved != nil {
-				total.add(*moved)
-				m.Total.add(*moved)
-				day.add(*moved)
-				ofDay.add(*moved)
-			}
-			ofDay.add(MoneySums{})
-			totals[location] = total
-			day.Locations = append(day.Locations, ofDay)
+	shop, none := moneyLine{days: make([]MoneySums, b.days)}, b.line(0)
+	names := b.namer(b.shop)
+	var lines []*moneyLine
+	for _, location := range slices.Sorted(maps.Keys(b.lines)) {
+		l := b.lines[location]
+		shop.add(l.MoneySums)
+		for n, moved := range l.days {
+			shop.days[n].add(moved)
 		}
-		day.add(MoneySums{})
-		m.Days = append(m.Days, day)
+		if named := names.named(KindLocation, location); l != none {
+			l.LocationID, l.LocationName = named.ID, named.Name
+			lines = append(lines, l)
+		}
 	}
-	for _, location := range keys {
-		m.Locations = append(m.Locations, totals[location])
+	slices.SortStableFunc(lines, func(x, y *moneyLine) int { return cmp.Compare(x.LocationName.V, y.LocationName.V) })
+	for n, day := range shop.close() {
+		m.Days = append(m.Days, MoneyDay{Date: Date(b.first + int64(n)), MoneySums: day.MoneySums})
 	}
+	m.Total = shop.MoneySums
+	for _, l := range append(lines, none) {
+		for n, day := range l.close() {
+			m.Days[n].Locations = append(m.Days[n].Locations, day)
+		}
+		m.Locations = append(m.Locations, l.MoneyLocation)
+	}
+}
+
+// close adds what moved on the days to the line, and returns the line of each day.
+func (l *moneyLine) close() (days []MoneyLocation) {
+	l.add(MoneySums{})
+	for _, moved := range l.days {
+		day := l.MoneyLocation
+		day.MoneySums = MoneySums{OpeningCents: l.OutstandingCents}
+		day.add(moved)
+		l.add(moved)
+		days = append(days, day)
+	}
+	return days
 }
 
 // WriteCSV writes the report as a table: for each day a row of the shop, and one for each location.
@@ -227,7 +225,7 @@ func (m MoneyReport) WriteCSV(w io.Writer) error {
 	out.Write(strings.Fields("date scope location_id location opening sold spent adjusted outstanding expired currency"))
 	write := func(date, scope string, p MoneyLocation) {
 		row := []string{date, scope, p.LocationID.V, Defuse(p.LocationName.V)}
-		for _, cents := range []int64{p.OpeningCents, p.SoldCents, p.SpentCents, p.AdjustedCents, p.OutstandingCents, p.ExpiredCents} {
+		for _, cents := range p.Amounts() {
 			row = append(row, money.Decimal(cents, m.Currency))
 		}
 		out.Write(append(row, m.Currency))

@@ -94,7 +94,7 @@ func (v *visit) moneyReport(filter *web.Form) (store.MoneyReport, error) {
 
 // amounts returns the amounts of moneyColumns.
 func (v *visit) amounts(s store.MoneySums) []string {
-	return each([]int64{s.OpeningCents, s.SoldCents, s.SpentCents, s.AdjustedCents, s.OutstandingCents, s.ExpiredCents}, v.money)
+	return each(s.Amounts(), v.money)
 }
 
 // Columns returns the headings of the amounts.
