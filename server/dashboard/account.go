@@ -25,7 +25,7 @@ var accountPages = anywhere(append(
 		op:    operation.UpdateProfile,
 		again: showAccount,
 		to:    accountPath,
-		done:  says("profile-saved", "Your account was saved."),
+		done:  "Your account was saved.",
 	}),
 	form(passwordPath, showPassword, action{
 		op:   operation.ChangePassword,
@@ -35,7 +35,7 @@ var accountPages = anywhere(append(
 	post(accountPath+"/session/:id/end", action{
 		op:   operation.EndSession,
 		to:   accountPath,
-		done: says("session-ended", "That device is signed out."),
+		done: "That device is signed out.",
 	}),
 	confirm(accountPath+"/sign-out-everywhere", nothing, askSignOutEverywhere, action{
 		op:   operation.SignOutEverywhere,

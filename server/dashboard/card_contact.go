@@ -16,7 +16,7 @@ var contactPages = []binding{
 		op:     operation.UpdateHolderContact,
 		fields: codeLines,
 		to:     cardAt,
-		done:   says("contact-saved", "The contact was saved."),
+		done:   "The contact was saved.",
 	}),
 }
 

@@ -27,13 +27,13 @@ var cardFormPages = []binding{
 		op:     operation.UpdateCard,
 		fields: changedCard,
 		to:     cardAt,
-		done:   says("card-saved", "The card was saved."),
+		done:   "The card was saved.",
 	}),
 	edit(cardAt+"/adjust", getCard, showAdjust, action{
 		op:     operation.AdjustCard,
 		fields: adjustFields,
 		to:     cardAt,
-		done:   says("card-adjusted", "The card was adjusted."),
+		done:   "The card was adjusted.",
 	}),
 	edit(cardAt+"/reissue", getCard, showReissue, action{
 		op:     operation.ReissueCard,
@@ -50,14 +50,14 @@ var cardFormPages = []binding{
 		fields:    always("send_email", "true"),
 		asksAgain: true,
 		to:        cardAt,
-		done:      says("link-mailed", "A new link is on its way by mail. The earlier link has ended."),
+		done:      "A new link is on its way by mail. The earlier link has ended.",
 	}),
 	confirm(cardAt+"/erase", findCard, askErase, action{
 		op:        operation.EraseCard,
 		check:     checkErase,
 		asksAgain: true,
 		to:        cardsPath,
-		done:      says("card-erased", "The person was erased."),
+		done:      "The person was erased.",
 	}),
 }
 

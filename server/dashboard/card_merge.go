@@ -18,7 +18,7 @@ var mergePages = []binding{
 	form(cardAt+"/merge/:gone", showMerge, action{
 		op:   operation.MergeCards,
 		to:   cardAt,
-		done: says("cards-merged", "The cards were merged."),
+		done: "The cards were merged.",
 	}),
 }
 

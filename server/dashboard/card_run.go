@@ -25,7 +25,7 @@ var runPages = []binding{
 	post("/dashboard/run/:id/stop", action{
 		op:   operation.StopCardRun,
 		to:   "/dashboard/run/:id",
-		done: says("run-stopped", "The change was stopped. Cards that were changed stay so."),
+		done: "The change was stopped. Cards that were changed stay so.",
 	}),
 }
 

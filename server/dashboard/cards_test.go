@@ -70,7 +70,7 @@ func TestSearchPage(t *testing.T) {
 		"program_id=" + program: {bob, ada}, "q=love": {ada}, "q=ADA%40ex": {ada}, "q=C-1": {ada}, "q=" + bob: {bob}, "q=nobody": nil,
 		"status=invited&program_id=" + program: {bob}, "prize_due=true": {ada}, "seen=7&program_id=" + program: {ada},
 		"seen=-30&program_id=" + program: nil,
-		"seen=x&program_id=" + program:   {bob, ada}, "q=&program_id=" + program + "&status=&done=card-erased": {bob, ada},
+		"seen=x&program_id=" + program:   {bob, ada}, "q=&program_id=" + program + "&status=&done=eraseCard": {bob, ada},
 	} {
 		if have := cardsOn(manager.get("/dashboard/cards?" + query).want(200)); !slices.Equal(have, want) {
 			t.Errorf("%s: %v, want %v", query, have, want)

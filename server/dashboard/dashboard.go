@@ -160,6 +160,9 @@ func shows[O any](op *kernel.Operation, show func(*visit, O) error) func(*visit)
 
 // post binds a form to its operation.
 func post(pattern string, a action) binding {
+	if a.done != "" {
+		says(a.says(), a.done)
+	}
 	return binding{pattern: pattern, post: a.run, upload: a.upload != ""}
 }
 

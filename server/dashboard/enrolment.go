@@ -17,7 +17,7 @@ var enrolmentPages = []binding{
 	edit(programAt+"/enrolment", findProgram, showEnrolment, action{
 		op:   operation.UpdateEnrolment,
 		to:   programAt + "/enrolment",
-		done: says("enrolment-saved", "The form for new cards was saved."),
+		done: "The form for new cards was saved.",
 	}),
 	page(programAt+"/poster", shows(operation.GetPoster, showPoster)),
 }

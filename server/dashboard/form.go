@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,7 +73,8 @@ type action struct {
 	params func(*visit) (map[string]string, error)
 	// to is the path of the page after a success, where :id stands for the id in the path.
 	to   string
-	done string // the word for what was done; see [says]
+	done web.Text // what that page says was done; empty: nothing
+	word string   // for it in the path. Empty: the id of the operation
 	// then answers a success instead; see [then].
 	then answered
 	// again shows the form again, with what is wrong. Nil: an error is a page.
@@ -99,6 +101,14 @@ func then[O any](answer func(*visit, O) error) answered {
 // path returns the path of the page after a success.
 func (a action) path(v *visit) string { return strings.Replace(a.to, ":id", v.id(), 1) }
 
+// says returns the word for what was done, empty for nothing.
+func (a action) says() string {
+	if a.done == "" {
+		return ""
+	}
+	return cmp.Or(a.word, a.op.ID)
+}
+
 // run runs the operation and answers.
 func (a action) run(v *visit) error {
 	if err := a.begin(v); err != nil {
@@ -117,7 +127,7 @@ func (a action) run(v *visit) error {
 			return err
 		}
 	}
-	finish := func() error { return v.redirect(a.path(v), a.done) }
+	finish := func() error { return v.redirect(a.path(v), a.says()) }
 	if a.then != nil {
 		finish, err = a.then(v, a.op, in)
 	} else {

@@ -24,7 +24,7 @@ var healthPages = []binding{
 		op:    operation.SendTestMail,
 		again: showHealth,
 		to:    healthPath,
-		done:  says("mail-tested", "The mail server took the message. Look into your mailbox whether it arrives."),
+		done:  "The mail server took the message. Look into your mailbox whether it arrives.",
 	}),
 	post(healthPath+"/download", action{op: operation.DownloadBackup, then: then(sendBackup)}),
 }

@@ -37,10 +37,10 @@ var importPages = []binding{
 	}),
 	page(importAt+"/events", streamImport),
 	confirm(importAt+"/undo", findImport, askUndoImport, action{
-		op: operation.UndoImport, to: importAt, done: says("import-undone", "The import is being undone."),
+		op: operation.UndoImport, to: importAt, done: "The import is being undone.",
 	}),
 	post(importAt+"/discard", action{
-		op: operation.DiscardImport, to: importsPath, done: says("import-discarded", "The file was deleted."),
+		op: operation.DiscardImport, to: importsPath, done: "The file was deleted.",
 	}),
 }
 

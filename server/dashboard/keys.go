@@ -21,12 +21,12 @@ var keyPages = []binding{
 	confirm(keyAt+"/revoke", findKey, askRevokeKey, action{
 		op:   operation.RevokeKey,
 		to:   keysPath,
-		done: says("key-revoked", "The key was revoked. It no longer works."),
+		done: "The key was revoked. It no longer works.",
 	}),
 	confirm(keysPath+"/revoke-all", allKeys, askRevokeKeys, action{
 		op:   operation.RevokeAllKeys,
 		to:   keysPath,
-		done: says("keys-revoked", "All keys were revoked. None of them works any more."),
+		done: "All keys were revoked. None of them works any more.",
 	}),
 }
 

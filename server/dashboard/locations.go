@@ -28,22 +28,22 @@ var locationPages = []binding{
 		op:     operation.UpdateLocationSettings,
 		fields: keepEmpty,
 		to:     locationAt,
-		done:   says("location-saved", "The location was saved."),
+		done:   "The location was saved.",
 	}),
 	confirm(locationAt+"/disable", findLocation, askDisable, action{
 		op:   operation.DisableLocation,
 		to:   locationAt,
-		done: says("location-disabled", "The location is disabled. Cards cannot be used there."),
+		done: "The location is disabled. Cards cannot be used there.",
 	}),
 	post(locationAt+"/enable", action{
 		op:   operation.EnableLocation,
 		to:   locationAt,
-		done: says("location-enabled", "The location is open again. Cards can be used there."),
+		done: "The location is open again. Cards can be used there.",
 	}),
 	edit(locationAt+"/pin", findLocation, showPIN, action{
 		op:   operation.SetStaffPIN,
 		to:   locationAt,
-		done: says("pin-saved", "The staff PIN was saved."),
+		done: "The staff PIN was saved.",
 	}),
 }
 

@@ -23,12 +23,12 @@ var logoPages = []binding{
 		upload:  "picture",
 		maxFile: logo.MaxBytes,
 		to:      programAt,
-		done:    says("logo-saved", "The logo was saved."),
+		done:    "The logo was saved.",
 	}),
 	post(programAt+"/logo/delete", action{
 		op:   operation.RemoveProgramLogo,
 		to:   programAt,
-		done: says("logo-removed", "The logo was removed."),
+		done: "The logo was removed.",
 	}),
 }
 

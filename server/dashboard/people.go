@@ -18,14 +18,14 @@ var peoplePages = append(
 	confirm("/dashboard/invitation/:id/cancel", findInvitation, askCancelInvitation, action{
 		op:   operation.CancelInvitation,
 		to:   peoplePath,
-		done: says("invitation-cancelled", "The invitation was cancelled. Its link no longer works."),
+		done: "The invitation was cancelled. Its link no longer works.",
 	}),
 	edit("/dashboard/person/:id/role", findMember, showRole, action{op: operation.SetRole, then: then(roleChanged)}),
 	confirm("/dashboard/person/:id/remove", findMember, askRemovePerson, action{
 		op:        operation.RemovePerson,
 		asksAgain: true,
 		to:        peoplePath,
-		done:      says("person-removed", "The person no longer belongs to this shop."),
+		done:      "The person no longer belongs to this shop.",
 	}),
 )
 

@@ -17,23 +17,23 @@ var prizePages = []binding{
 	edit(programAt+"/new-prize", findProgram, showNewPrize, action{
 		op:   operation.CreatePrize,
 		to:   programAt,
-		done: says("prize-added", "The prize was added."),
+		done: "The prize was added.",
 	}),
 	post(programAt+"/prizes", action{
 		op:     operation.OrderPrizes,
 		fields: orderFields,
 		to:     programAt,
-		done:   says("prizes-ordered", "The prizes are in their new order."),
+		done:   "The prizes are in their new order.",
 	}),
 	edit(programAt+"/prize/:prizeId", findPrize, showEditPrize, action{
 		op:   operation.UpdatePrize,
 		to:   programAt,
-		done: says("prize-saved", "The prize was saved."),
+		done: "The prize was saved.",
 	}),
 	confirm(programAt+"/prize/:prizeId/delete", findPrize, askDeletePrize, action{
 		op:   operation.DeletePrize,
 		to:   programAt,
-		done: says("prize-deleted", "The prize was deleted."),
+		done: "The prize was deleted.",
 	}),
 }
 

@@ -14,27 +14,27 @@ var programStatePages = []binding{
 	confirm(programAt+"/publish", findUsedProgram, askPublish, action{
 		op:   operation.PublishProgram,
 		to:   programAt,
-		done: says("program-published", "The program is published. Cards can be issued."),
+		done: "The program is published. Cards can be issued.",
 	}),
 	confirm(programAt+"/unpublish", findUsedProgram, askUnpublish, action{
 		op:   operation.UnpublishProgram,
 		to:   programAt,
-		done: says("program-unpublished", "The program is not published any more. No new cards can be issued."),
+		done: "The program is not published any more. No new cards can be issued.",
 	}),
 	confirm(programAt+"/suspend", findUsedProgram, askSuspend, action{
 		op:   operation.SuspendProgram,
 		to:   programAt,
-		done: says("program-suspended", "The program is suspended. Its cards cannot be used until you resume it."),
+		done: "The program is suspended. Its cards cannot be used until you resume it.",
 	}),
 	confirm(programAt+"/unsuspend", findUsedProgram, askResume, action{
 		op:   operation.UnsuspendProgram,
 		to:   programAt,
-		done: says("program-resumed", "The program is back. Its cards can be used again."),
+		done: "The program is back. Its cards can be used again.",
 	}),
 	confirm(programAt+"/delete", findUsedProgram, askDelete, action{
 		op:   operation.DeleteProgram,
 		to:   programsPath,
-		done: says("program-deleted", "The program was deleted and its cards were archived."),
+		done: "The program was deleted and its cards were archived.",
 	}),
 }
 

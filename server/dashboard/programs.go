@@ -30,7 +30,7 @@ var programPages = []binding{
 		op:     operation.UpdateProgram,
 		fields: programFields,
 		to:     programAt,
-		done:   says("program-saved", "The program was saved."),
+		done:   "The program was saved.",
 	}),
 	{pattern: programAt + "/preview", post: previewProgram},
 	page(programAt+"/customer", about(findProgram, showCustomerPage)),
@@ -38,7 +38,7 @@ var programPages = []binding{
 		op:     operation.UpdateProgramSettings,
 		fields: ruleFields,
 		to:     programAt,
-		done:   says("rules-saved", "The rules at the till were saved."),
+		done:   "The rules at the till were saved.",
 	}),
 }
 

@@ -34,7 +34,7 @@ var secondFactorPages = []binding{
 	confirm(secondFactorPath+"/remove", nothing, askRemoveFactor, action{
 		op:   operation.RemoveTOTP,
 		to:   secondFactorPath,
-		done: says("factor-removed", "The second factor was removed. Your password alone signs you in."),
+		done: "The second factor was removed. Your password alone signs you in.",
 	}),
 }
 

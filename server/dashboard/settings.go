@@ -23,7 +23,7 @@ var settingsPages = append([]binding{
 		op:    operation.UpdateShopSettings,
 		again: showSettings,
 		to:    settingsPath,
-		done:  says("settings-saved", "The settings were saved."),
+		done:  "The settings were saved.",
 	}),
 	confirm(deleteShopPath, getShop, askDeleteShop, action{
 		op:        operation.DeleteShop,
@@ -31,7 +31,7 @@ var settingsPages = append([]binding{
 		fields:    shopName,
 		asksAgain: true,
 		to:        "/dashboard",
-		done:      says("shop-deleted", "The shop was deleted."),
+		done:      "The shop was deleted.",
 	}),
 }, anywhere(
 	page(shopsPath, shows(operation.ListShops, showShops)),

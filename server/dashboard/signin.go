@@ -40,7 +40,7 @@ var signInPages = anywhere(
 		op:        operation.AcceptInvitation,
 		asksAgain: true,
 		to:        "/dashboard",
-		done:      says("joined", "You accepted the invitation."),
+		done:      "You accepted the invitation.",
 	}),
 )
 

@@ -19,27 +19,27 @@ var staffPages = []binding{
 	form("/dashboard/new/staff", showNewStaff, action{
 		op:   operation.CreateStaff,
 		to:   staffPath,
-		done: says("staff-created", "The member of staff was added, and can sign in at the tills."),
+		done: "The member of staff was added, and can sign in at the tills.",
 	}),
 	edit("/dashboard/staff/:id/edit", findStaff, showEditStaff, action{
 		op:   operation.UpdateStaff,
 		to:   staffPath,
-		done: says("staff-saved", "The member of staff was saved."),
+		done: "The member of staff was saved.",
 	}),
 	edit("/dashboard/staff/:id/pin", findStaff, showMemberPIN, action{
 		op:   operation.SetStaffMemberPIN,
 		to:   staffPath,
-		done: says("member-pin-saved", "The PIN was saved. Sessions with the old one have ended."),
+		done: "The PIN was saved. Sessions with the old one have ended.",
 	}),
 	confirm("/dashboard/staff/:id/disable", findStaff, askDisableStaff, action{
 		op:   operation.DisableStaff,
 		to:   staffPath,
-		done: says("staff-disabled", "The member of staff is disabled and signed out everywhere."),
+		done: "The member of staff is disabled and signed out everywhere.",
 	}),
 	post("/dashboard/staff/:id/enable", action{
 		op:   operation.EnableStaff,
 		to:   staffPath,
-		done: says("staff-enabled", "The member of staff can sign in again."),
+		done: "The member of staff can sign in again.",
 	}),
 }
 

@@ -23,7 +23,7 @@ var tillPages = []binding{
 	confirm("/dashboard/till/:id/revoke", findTill, askRevokeTill, action{
 		op:   operation.RevokeDevice,
 		to:   tillsPath,
-		done: says("till-revoked", "The till was revoked. Its token no longer works."),
+		done: "The till was revoked. Its token no longer works.",
 	}),
 }
 

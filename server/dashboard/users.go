@@ -16,18 +16,18 @@ var userPages = anywhere(
 		op:        operation.DisableUser,
 		asksAgain: true,
 		to:        userAt,
-		done:      says("user-disabled", "The account is disabled, and signed out everywhere."),
+		done:      "The account is disabled, and signed out everywhere.",
 	}),
 	post(userAt+"/enable", action{
 		op:   operation.EnableUser,
 		to:   userAt,
-		done: says("user-enabled", "The account is enabled. The person can sign in again."),
+		done: "The account is enabled. The person can sign in again.",
 	}),
 	edit(userAt+"/reset", findUser, showResetForm, action{op: operation.CreateResetLink, then: then(showCreatedLink)}),
 	confirm(userAt+"/sign-out", findUser, askSignOutUser, action{
 		op:   operation.SignOutUser,
 		to:   userAt,
-		done: says("user-signed-out", "The person is signed out on all devices."),
+		done: "The person is signed out on all devices.",
 	}),
 )
 

@@ -23,13 +23,13 @@ var walletPages = []binding{
 		upload:  "file",
 		maxFile: 1 << 20,
 		to:      walletPath,
-		done:    says("apple-certificate-set", "Apple Wallet is set up."),
+		done:    "Apple Wallet is set up.",
 	}),
 	post(walletPath+"/request", action{
 		op:    operation.RequestAppleCertificate,
 		again: showWallet,
 		to:    walletPath,
-		done:  says("apple-request-made", "The request is made. Download it and upload it at Apple."),
+		done:  "The request is made. Download it and upload it at Apple.",
 	}),
 	post(walletPath+"/request/file", action{op: operation.RequestAppleCertificate, again: showWallet, then: then(sendAppleRequest)}),
 	question(walletPath+"/remove", func(v *visit) (web.ConfirmPage, error) {
@@ -43,7 +43,7 @@ var walletPages = []binding{
 		c.Check = v.although(s.Passes)
 		return c, err
 	}, action{
-		op: operation.RemoveAppleWallet, asksAgain: true, to: walletPath, done: says("apple-removed", "Apple Wallet is switched off."),
+		op: operation.RemoveAppleWallet, asksAgain: true, to: walletPath, done: "Apple Wallet is switched off.",
 	}),
 	post(walletPath+"/google", action{
 		op:      operation.SetGoogleWallet,
@@ -51,7 +51,7 @@ var walletPages = []binding{
 		maxFile: 16 << 10,
 		again:   showWallet,
 		to:      walletPath,
-		done:    says("google-set", "Google Wallet is set up."),
+		done:    "Google Wallet is set up.",
 	}),
 	question(walletPath+"/google/remove", func(v *visit) (web.ConfirmPage, error) {
 		c := v.danger(walletPath, "Switch Google Wallet off?", "The account is removed, with its key. Cards on phones are no longer "+
@@ -64,7 +64,7 @@ var walletPages = []binding{
 		c.Check = v.although(s.Cards)
 		return c, err
 	}, action{
-		op: operation.RemoveGoogleWallet, asksAgain: true, to: walletPath, done: says("google-removed", "Google Wallet is switched off."),
+		op: operation.RemoveGoogleWallet, asksAgain: true, to: walletPath, done: "Google Wallet is switched off.",
 	}),
 }
 
