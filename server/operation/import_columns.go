@@ -92,33 +92,26 @@ type importer struct {
 	left     int64 // points that were no whole stamp
 }
 
+// given is the rank of what a mapping gives a column, before all that its name suggests.
+const given = -1
+
 // setColumns finds what each column holds: what the mapping says or, where it says nothing, what its name
 // suggests.
 func (i *importer) setColumns(columns, mapping []string) error {
 	var faults []store.Detail
+	fault := func(field, code, format string, args ...any) {
+		faults = append(faults, store.Detail{Field: field, Code: code, Message: fmt.Sprintf(format, args...)})
+	}
 	i.columns, i.fields = columns, make([]int, len(columns))
-	ranks := map[int]int{}
+	ranks := make([]int, len(columns))
 	for n, column := range columns {
-		at, rank := suggest(column)
-		i.fields[n] = at
-		if first := slices.Index(i.fields[:n], at); at >= 0 && first >= 0 && importFields[at].name != "holder_name" {
-			if rank < ranks[at] {
-				i.fields[first] = -1
-			} else {
-				i.fields[n] = -1
-				continue
-			}
-		}
-		ranks[at] = rank
+		i.fields[n], ranks[n] = suggest(column)
 	}
-	fault := func(n int, code, format string, args ...any) {
-		faults = append(faults, store.Detail{Field: fmt.Sprintf("map.%d", n), Code: code, Message: fmt.Sprintf(format, args...)})
-	}
-	given := map[int]bool{}
+	i.keepBest(ranks, nil)
 	for n, pair := range mapping {
-		at := strings.LastIndex(pair, "=")
+		at, named := strings.LastIndex(pair, "="), fmt.Sprintf("map.%d", n)
 		if at < 0 {
-			fault(n, wire.CodeInvalidFormat, "must be a column and a field with = between them")
+			fault(named, wire.CodeInvalidFormat, "must be a column and a field with = between them")
 			continue
 		}
 		column := slices.Index(columns, strings.TrimSpace(pair[:at]))
@@ -126,34 +119,41 @@ func (i *importer) setColumns(columns, mapping []string) error {
 		of := slices.IndexFunc(importFields, func(f importField) bool { return f.name == field })
 		switch {
 		case column < 0 || columns[column] == "":
-			fault(n, wire.CodeInvalidValue, "must name a column of the file, which has %v", strings.Join(columns, ", "))
+			fault(named, wire.CodeInvalidValue, "must name a column of the file, which has %v", strings.Join(columns, ", "))
 		case of < 0 && field != "":
-			fault(n, wire.CodeInvalidValue, "must name a field of these: %v", strings.Join(ImportFieldNames(), ", "))
+			fault(named, wire.CodeInvalidValue, "must name a field of these: %v", strings.Join(ImportFieldNames(), ", "))
 		default:
-			i.fields[column], given[column] = of, true
+			i.fields[column], ranks[column] = of, given
 		}
 	}
-	for n, of := range i.fields {
-		for m := range n {
-			switch {
-			case of < 0 || i.fields[m] != of || importFields[of].name == "holder_name":
-			case given[m] && !given[n]: // what is given goes before what a name suggests
-				i.fields[n] = -1
-			case given[n] && !given[m]:
-				i.fields[m] = -1
-			default:
-				faults = append(faults, store.Detail{Field: "map", Code: wire.CodeInvalidValue,
-					Message: fmt.Sprintf("must not give the field %v to two columns, %v and %v", importFields[of].name, columns[m], columns[n])})
-			}
-		}
-	}
+	i.keepBest(ranks, func(field, a, b string) {
+		fault("map", wire.CodeInvalidValue, "must not give the field %v to two columns, %v and %v", field, a, b)
+	})
 	if faults == nil && slices.Max(append(slices.Clone(i.fields), -1)) < 0 {
-		faults = []store.Detail{{Field: "map", Code: wire.CodeRequired, Message: "must say what the columns hold, since no name of one is known"}}
+		fault("map", wire.CodeRequired, "must say what the columns hold, since no name of one is known")
 	}
 	if faults != nil {
 		return store.Invalid(faults...)
 	}
 	return nil
+}
+
+// keepBest leaves a field to the column with the lowest rank, and to the first of several. Only a name may have
+// several columns. It calls twice with a field that is given to two columns.
+func (i *importer) keepBest(ranks []int, twice func(field, a, b string)) {
+	for n, of := range i.fields {
+		for m := range n {
+			switch {
+			case of < 0 || i.fields[m] != of || importFields[of].name == "holder_name":
+			case ranks[m] == given && ranks[n] == given:
+				twice(importFields[of].name, i.columns[m], i.columns[n])
+			case ranks[n] < ranks[m]:
+				i.fields[m] = -1
+			default:
+				i.fields[n] = -1
+			}
+		}
+	}
 }
 
 // ImportFieldNames returns the names of what a column may hold, in the order in which people choose.
@@ -234,9 +234,7 @@ func (i *importer) stamps(cell string) (text, rule string) {
 	whole, fraction, _ := strings.Cut(strings.Replace(cell, ",", ".", 1), ".")
 	points, err := strconv.ParseInt(whole, 10, 64)
 	switch {
-	case err != nil || strings.Trim(fraction, "0") != "" || strings.ContainsAny(whole, "+"):
-		return "", "must be a whole number without a thousands separator"
-	case len(fraction) == 3:
+	case err != nil || strings.Trim(fraction, "0") != "" || len(fraction) == 3 || strings.ContainsAny(whole, "+"):
 		return "", "must be a whole number without a thousands separator"
 	case points < 0:
 		return "", "must not be negative"
