@@ -96,22 +96,7 @@ func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (co
 	if c.Status == StatusArchived {
 		return contact, refuse(Conflict, "The card is archived.")
 	}
-	contact = old
-	var faults []Detail
-	contact.Phone = f.Phone.Apply(old.Phone)
-	if contact.Phone.Valid && f.Phone.Set {
-		contact.Phone, faults = tx.parsePhone(a.Shop, contact.Phone.V)
-	}
-	contact.Birthday = f.Birthday.Apply(old.Birthday)
-	if contact.Birthday != old.Birthday {
-		faults = append(faults, checkBirthday(contact.Birthday)...)
-	}
-	contact.Note = f.Note.Apply(old.Note)
-	if f.Codes.Set {
-		var more []Detail
-		contact.Codes, more = parseForeignCodes(f.Codes.V)
-		faults = append(faults, more...)
-	}
+	contact, faults := f.apply(old, tx.cachedShop(a.Shop).CountryCode)
 	if faults != nil {
 		return contact, Invalid(faults...)
 	}
@@ -125,6 +110,25 @@ func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (co
 	tx.audit(a.Shop, "card.contact", KindCard, c.key, "")
 	tx.cardChanged(c.root)
 	return contact, tx.failed
+}
+
+// apply returns a contact with the fields that f sets. A phone number is read as of the shop's country.
+func (f HolderContactPatch) apply(old HolderContact, country Null[string]) (c HolderContact, faults []Detail) {
+	c = old
+	c.Phone, c.Birthday, c.Note = f.Phone.Apply(old.Phone), f.Birthday.Apply(old.Birthday), f.Note.Apply(old.Note)
+	if f.Phone.Set && c.Phone.Valid {
+		c.Phone, faults = parsePhone(country, c.Phone.V)
+	}
+	// 2000 was a leap year.
+	if _, err := time.Parse(time.DateOnly, "2000-"+c.Birthday.V); c.Birthday.Valid && err != nil {
+		faults = append(faults, Detail{"birthday", "invalid_value", "must be a day that the month has"})
+	}
+	if f.Codes.Set {
+		var more []Detail
+		c.Codes, more = parseForeignCodes(f.Codes.V)
+		faults = append(faults, more...)
+	}
+	return c, faults
 }
 
 // setContact stores a contact without its codes.
@@ -156,13 +160,4 @@ func parsePhone(country Null[string], text string) (number Null[string], faults 
 		rule = "must be a phone number with its country's code, such as +390612345678; the shop has no country_code"
 	}
 	return number, []Detail{{"phone", "invalid_format", rule}}
-}
-
-// checkBirthday refuses a day that no year has.
-func checkBirthday(birthday Null[string]) []Detail {
-	// 2000 was a leap year.
-	if _, err := time.Parse(time.DateOnly, "2000-"+birthday.V); birthday.Valid && err != nil {
-		return []Detail{{"birthday", "invalid_value", "must be a day that the month has"}}
-	}
-	return nil
 }

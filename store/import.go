@@ -91,25 +91,18 @@ type importRun struct {
 	through      int64 // the last card that was worked on, of an undo or the invitations
 }
 
-const importCols = `i.id, i.state, ifnull(i.program_id, 0), ifnull((SELECT name FROM programs WHERE id=i.program_id), ''),
-	ifnull(i.file_name, ''), i.rows, (SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id), i.added, i.updated,
-	i.unchanged, i.skipped, i.removed, i.kept, i.other_program, i.points_left, i.created_at, ifnull(i.ended_at, 0), i.through, i.options`
+const importCols = `i.id, i.state, ifnull(i.program_id, 0), (SELECT name FROM programs WHERE id=i.program_id), i.file_name, i.rows,
+	(SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id), i.added, i.updated, i.unchanged, i.skipped, i.removed, i.kept,
+	i.other_program, i.points_left, i.created_at, i.ended_at, i.through, ifnull(i.options, '{}')`
 
 // scanImport reads an import.
 func (q *queries) scanImport(r *rows) (i importRun) {
-	var name, file string
-	var ended Time
-	var options []byte
-	r.scan(&i.key, &i.State, &i.program, &name, &file, &i.Rows, &i.Left, &i.Added, &i.Updated, &i.Unchanged, &i.Skipped, &i.Removed, &i.Kept,
-		&i.OtherProgram, &i.PointsLeft, &i.CreatedAt, &ended, &i.through, &options)
+	r.scan(&i.key, &i.State, &i.program, &i.ProgramName, &i.FileName, &i.Rows, &i.Left, &i.Added, &i.Updated, &i.Unchanged, &i.Skipped,
+		&i.Removed, &i.Kept, &i.OtherProgram, &i.PointsLeft, &i.CreatedAt, &i.EndedAt, &i.through, &i.options)
 	if i.State == ImportUndoing {
 		i.Left = i.Added - i.Removed - i.Kept
 	}
 	i.ID, i.ProgramID = q.ID(KindImport, i.key), q.nullID(KindProgram, nonZero(i.program))
-	i.ProgramName, i.FileName, i.EndedAt = nonZero(name), nonZero(file), nonZero(ended)
-	if len(options) > 0 {
-		q.fail(json.Unmarshal(options, &i.options))
-	}
 	return i
 }
 
@@ -141,12 +134,11 @@ func (v *View) ImportNotes(shop int64, id string) ([]ImportNote, error) {
 		return nil, err
 	}
 	return collect(v, func(r *rows) (n ImportNote) {
-		var line, card int64
-		r.scan(&line, &card, &n.Field, &n.Code, &n.Message)
-		n.Line = int(line)
-		n.CardID = v.nullID(KindCard, nonZero(card))
+		var card Null[int64]
+		r.scan(&n.Line, &card, &n.Field, &n.Code, &n.Message)
+		n.CardID = v.nullID(KindCard, card)
 		return n
-	}, "SELECT line, ifnull(card_id, 0), field, code, message FROM import_notes WHERE import_id=? ORDER BY id LIMIT ?",
+	}, "SELECT line, card_id, field, code, message FROM import_notes WHERE import_id=? ORDER BY id LIMIT ?",
 		run.key, first), v.failed
 }
 

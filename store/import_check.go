@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -15,10 +16,12 @@ type ImportCheck struct {
 	program *program
 	options ImportOptions
 	room    Null[int64] // for further cards; null: any number
-	// refs and codes have the lines of what the rows before have; nil in a slice, whose earlier rows
-	// are in the store.
-	refs, codes map[string]int
+	// lines has those of what the rows before have; nil in a slice, whose earlier rows are in the store.
+	lines map[importedName]int
 }
+
+// importedName is a reference or a code by which rows are matched: a field of a row, and its text.
+type importedName struct{ field, text string }
 
 // ImportPlan is what a row would write.
 type ImportPlan struct {
@@ -47,18 +50,20 @@ func (v *View) NewImportCheck(shop int64, o ImportOptions) (*ImportCheck, error)
 	if err != nil {
 		return nil, err
 	}
-	full := v.programByKey(shop, p.key)
-	return v.importCheck(v.shop(shop), shop, full, o, map[string]int{}, map[string]int{}), v.failed
-}
-
-func (q *queries) importCheck(sh Shop, shop int64, p *program, o ImportOptions, refs, codes map[string]int) *ImportCheck {
-	c := &ImportCheck{q: q, shop: sh, key: shop, program: p, options: o, refs: refs, codes: codes}
-	if refs != nil && sh.MaxCards.Valid {
-		due := q.number("SELECT count(*) FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?", shop, q.Now)
-		live := q.number("SELECT live_cards FROM shops WHERE id=?", shop)
-		c.room = Some(max(0, sh.MaxCards.V-live+due))
+	c := &ImportCheck{
+		q:       &v.queries,
+		shop:    v.shop(shop),
+		key:     shop,
+		program: v.programByKey(shop, p.key),
+		options: o,
+		lines:   map[importedName]int{},
 	}
-	return c
+	if c.shop.MaxCards.Valid {
+		due := v.number("SELECT count(*) FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?", shop, v.Now)
+		live := v.number("SELECT live_cards FROM shops WHERE id=?", shop)
+		c.room = Some(max(0, c.shop.MaxCards.V-live+due))
+	}
+	return c, v.failed
 }
 
 // Program returns the name of the program.
@@ -74,20 +79,14 @@ func (c *ImportCheck) Row(line int, r ImportRow) (p ImportPlan, faults []Detail)
 	add := func(field, code, format string, args ...any) {
 		faults = append(faults, Detail{field, code, fmt.Sprintf(format, args...)})
 	}
+	contact, details := r.apply(HolderContact{MemberSince: r.MemberSince.Value()}, c.shop.CountryCode)
+	p.contact = contact
 	faults = checkFuture(r.ExpiresAt, c.q.Now)
-	p.contact = HolderContact{Note: r.Note.Value(), MemberSince: r.MemberSince.Value()}
-	p.contact.Birthday = r.Birthday.Value()
-	faults = append(faults, checkBirthday(p.contact.Birthday)...)
-	if r.Phone.Set {
-		var details []Detail
-		p.contact.Phone, details = parsePhone(c.shop.CountryCode, r.Phone.V)
-		faults = append(faults, details...)
-	}
-	p.contact.Codes, _ = parseForeignCodes(r.Codes.V)
-	for _, text := range r.Codes.V {
-		if _, ok := parseForeignCode(text); !ok {
-			faults = append(faults, invalidForeignCode("code"))
+	for _, d := range details {
+		if strings.HasPrefix(d.Field, "codes.") {
+			d.Field = "code"
 		}
+		faults = append(faults, d)
 	}
 	if r.MemberSince.Set {
 		if _, err := time.Parse(time.DateOnly, r.MemberSince.V); err != nil {
@@ -174,20 +173,16 @@ func (c *ImportCheck) match(p *ImportPlan) (faults []Detail) {
 	if !ref.Valid && len(codes) == 0 && !c.options.AllowUnkeyed.V {
 		return []Detail{{"external_ref", "required", "is required, or a code, unless rows without either are allowed"}}
 	}
-	if first := c.refs[ref.V]; first != 0 {
-		faults = append(faults, Detail{"external_ref", "invalid_value", fmt.Sprintf("is also in line %d", first)})
-	}
+	names := []importedName{{"external_ref", ref.V}}
 	for _, code := range codes {
-		if first := c.codes[code]; first != 0 && first != p.line {
-			faults = append(faults, Detail{"code", "invalid_value", fmt.Sprintf("is also in line %d", first)})
-		}
+		names = append(names, importedName{"code", code})
 	}
-	if c.refs != nil {
-		if ref.Valid {
-			c.refs[ref.V] = p.line
+	for _, name := range names {
+		if first := c.lines[name]; first != 0 {
+			faults = append(faults, Detail{name.field, "invalid_value", fmt.Sprintf("is also in line %d", first)})
 		}
-		for _, code := range codes {
-			c.codes[code] = p.line
+		if c.lines != nil && name.text != "" {
+			c.lines[name] = p.line
 		}
 	}
 	if faults != nil {

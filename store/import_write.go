@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
@@ -185,7 +184,7 @@ func (tx *Tx) importPart(shop int64, run *importRun) {
 		return
 	}
 	p := tx.cachedProgram(shop, run.program)
-	c := tx.importCheck(tx.cachedShop(shop), shop, p, run.options, nil, nil)
+	c := &ImportCheck{q: &tx.queries, shop: tx.cachedShop(shop), key: shop, program: p, options: run.options}
 	deleted := tx.number("SELECT deleted_at IS NOT NULL FROM programs WHERE id=?", run.program) > 0
 	for _, r := range part[StoredRow](&tx.queries, run.key, number) {
 		if deleted {
@@ -324,18 +323,13 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 		tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email), expires,
 			root, root)
 	}
-	old, given := tx.contact(root), plan.contact
-	contact := old
-	contact.Phone = cmp.Or(given.Phone, old.Phone)
-	contact.Birthday = cmp.Or(given.Birthday, old.Birthday)
-	contact.Note = cmp.Or(given.Note, old.Note)
-	contact.MemberSince = cmp.Or(given.MemberSince, old.MemberSince)
+	old := tx.contact(root)
+	contact, _ := r.apply(old, c.shop.CountryCode)
+	contact.MemberSince = r.MemberSince.Apply(old.MemberSince)
 	if !contact.equal(old) {
 		tx.setContact(c.key, root, contact)
 	}
-	if r.Codes.Set {
-		tx.fail(tx.setForeignCodes(c.key, root, old.Codes, given.Codes))
-	}
+	tx.fail(tx.setForeignCodes(c.key, root, old.Codes, contact.Codes))
 	if plan.seen > 0 {
 		tx.exec("UPDATE cards SET last_seen_day=? WHERE id=?", plan.seen, root)
 	}
