@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
+	"sync/atomic"
 )
 
 // WriteZip writes the export as a zip file. What it wrote before an error is none.
@@ -28,13 +28,10 @@ func (x Export) WriteZip(ctx context.Context, w io.Writer) (m ExportManifest, er
 type Zip struct {
 	file *os.File
 	stop context.CancelFunc
-	done chan struct{} // closed when it is written
-
-	mu   sync.Mutex
-	more *sync.Cond // it was written to
-	size int64
-	err  error // why there is no more, io.EOF if it is complete
-	at   int64 // of the next Read
+	size atomic.Int64  // that was written
+	more chan struct{} // receives when it was written to, and is closed at the end
+	err  error         // why there is no more, io.EOF if it is complete; set before more is closed
+	at   int64         // of the next Read
 }
 
 // Zip begins to write the export as a zip file: to a temporary file beside the database that has no
@@ -46,15 +43,12 @@ func (x Export) Zip(ctx context.Context) (*Zip, error) {
 	}
 	os.Remove(f.Name()) // Windows refuses that while it is open
 	ctx, stop := context.WithCancel(ctx)
-	z := &Zip{file: f, stop: stop, done: make(chan struct{})}
-	z.more = sync.NewCond(&z.mu)
+	z := &Zip{file: f, stop: stop, more: make(chan struct{}, 1)}
 	go func() {
-		defer close(z.done)
-		_, err := x.WriteZip(ctx, z)
-		if err == nil {
-			err = io.EOF
+		defer close(z.more)
+		if _, z.err = x.WriteZip(ctx, z); z.err == nil {
+			z.err = io.EOF
 		}
-		z.wrote(0, err)
 	}()
 	return z, nil
 }
@@ -62,34 +56,20 @@ func (x Export) Zip(ctx context.Context) (*Zip, error) {
 // Write adds to the file.
 func (z *Zip) Write(b []byte) (n int, err error) {
 	n, err = z.file.Write(b)
-	z.wrote(n, err)
+	z.size.Add(int64(n))
+	wake(z.more)
 	return n, err
-}
-
-// wrote notes that n bytes were written, and the first error.
-func (z *Zip) wrote(n int, err error) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.size += int64(n)
-	if z.err == nil {
-		z.err = err
-	}
-	z.more.Broadcast()
 }
 
 // Read reads what is written, and waits if that is nothing yet. If the export fails, so does Read when
 // it comes to the end of what was written.
 func (z *Zip) Read(b []byte) (n int, err error) {
-	z.mu.Lock()
-	for z.at == z.size && z.err == nil {
-		z.more.Wait()
+	for z.at == z.size.Load() {
+		if _, more := <-z.more; !more && z.at == z.size.Load() {
+			return 0, z.err
+		}
 	}
-	left, err := z.size-z.at, z.err
-	z.mu.Unlock()
-	if left == 0 {
-		return 0, err
-	}
-	n, err = z.file.ReadAt(b[:min(int64(len(b)), left)], z.at)
+	n, err = z.file.ReadAt(b[:min(int64(len(b)), z.size.Load()-z.at)], z.at)
 	z.at += int64(n)
 	return n, err
 }
@@ -97,7 +77,8 @@ func (z *Zip) Read(b []byte) (n int, err error) {
 // Close ends the export and removes the file.
 func (z *Zip) Close() error {
 	z.stop()
-	<-z.done
+	for range z.more { // until it has ended
+	}
 	err := z.file.Close()
 	os.Remove(z.file.Name())
 	return err
