@@ -265,7 +265,7 @@ var DraftWebhook = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Draft a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Write:   withID((*store.Tx).DraftWebhook),
 })
 
@@ -287,7 +287,7 @@ var TestActiveWebhook = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Test an active webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.TestActiveWebhook(c.Access, c.Param("id"))
 	}),
@@ -299,7 +299,7 @@ var RedeliverToActive = declare(kernel.Operation{
 	Group:   webhooks,
 	Title:   "Send a delivery to an active webhook again",
 	Callers: assistant("webhooks:write", kernel.NoRole),
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.RedeliverToActive(c.Access, c.Param("id"), c.Param("deliveryId"))
 	}),

@@ -26,7 +26,7 @@ var MakeBackup = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Make a backup",
 	Callers: operator,
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (BackupMade, error), error) {
 		if c.Backups() == nil {
 			return nil, errNoBackups

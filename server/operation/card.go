@@ -34,7 +34,7 @@ var IssueCard = declare(kernel.Operation{
 		"card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or " +
 		"presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.",
 	Callers: assisted(writers("cards")),
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
 		return issued(tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI))
 	}),
@@ -47,7 +47,7 @@ var IssueBlankCards = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Issue blank cards",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Write:   inShopWith((*store.Tx).IssueBlankCards),
 })
 
@@ -102,7 +102,7 @@ var ReissueCard = declare(kernel.Operation{
 		"status becomes `invited`. An expired card gets the given expires_at, else a fresh default, else none. " +
 		"The program must not be suspended.",
 	Callers: assisted(writers("cards")),
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (IssuedCard, error) {
 		return issued(tx.ReissueCard(c.Access, c.Param("id"), f))
 	}),
@@ -130,7 +130,7 @@ var EnrollCard = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Enrol a holder",
 	Callers: operator,
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
 		return issued(tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment))
 	}),

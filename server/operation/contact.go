@@ -57,7 +57,7 @@ var IssueToCustomer = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Issue a card to a customer",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CustomerFields) (IssuedCard, error) {
 		return issued(tx.IssueToCustomer(c.Access, c.Param("id"), f))
 	}),

@@ -23,7 +23,7 @@ var UpdateEnrolment = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Set how customers make cards themselves",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Mode:    wire.Patch,
 	Write:   inShopWith((*store.Tx).UpdateEnrolment),
 })
@@ -85,7 +85,7 @@ var RequestCardLinks = declare(kernel.Operation{
 	Title:   "Ask for the links of lost cards",
 	Doc:     "The answer is the same whether there are cards or not.",
 	Callers: holder,
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.LostFields) error {
 		return tx.RequestCardLinks(f, c.Address)
 	}),

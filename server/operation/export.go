@@ -29,7 +29,7 @@ var ExportPerson = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Export the data of a person",
 	Callers: owner,
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Proof:   true,
 	Read:    queryInShop((*store.View).ExportPerson),
 	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, f store.PersonQuery) (func(*store.Tx) error, error) {

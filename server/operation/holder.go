@@ -15,7 +15,7 @@ var ShowCardPage = declare(kernel.Operation{
 	Group:       holderPage,
 	Title:       "Show a card to its holder",
 	Callers:     holder,
-	Codes:       codes{store.NotFound, store.Gone},
+	Codes:       notFoundOrGone,
 	Read:        byParam("token", (*store.View).CardPage),
 	WriteBefore: writingBefore(shortCodeOfLink),
 })
@@ -31,7 +31,7 @@ var WatchCard = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Watch a card for its holder",
 	Callers: holder,
-	Codes:   codes{store.NotFound, store.Gone},
+	Codes:   notFoundOrGone,
 	Read:    byParam("token", (*store.View).WatchedCard),
 })
 
@@ -69,7 +69,7 @@ var GetPushKey = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Get the key of notices",
 	Callers: holder,
-	Codes:   codes{store.NotFound, store.Gone},
+	Codes:   notFoundOrGone,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (PushKey, error) {
 		if _, err := v.WatchedCard(c.Param("token")); err != nil {
 			return PushKey{}, err
@@ -85,7 +85,7 @@ var Subscribe = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Show notices about a card in a browser",
 	Callers: holder,
-	Codes:   codes{store.NotFound, store.Gone},
+	Codes:   notFoundOrGone,
 	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.PushFields) error {
 		return tx.Subscribe(c.Param("token"), c.Param("language"), f)
 	}),
@@ -97,7 +97,7 @@ var Unsubscribe = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "End notices about a card in a browser",
 	Callers: holder,
-	Codes:   codes{store.NotFound, store.Gone},
+	Codes:   notFoundOrGone,
 	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.PushEnd) error {
 		return tx.Unsubscribe(c.Param("token"), f)
 	}),

@@ -102,7 +102,7 @@ var StartImport = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Import an uploaded file of cards",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, o store.ImportOptions) (func(*store.Tx) (ImportReport, error), error) {
 		w := importWork{options: o, id: c.Param("id")}
 		var file store.ImportFile
@@ -121,7 +121,7 @@ var ImportCards = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Import a file of cards",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f ImportFields) (func(*store.Tx) (ImportReport, error), error) {
 		file, rows, err := readImport(f.FileFields)
 		if err != nil {

@@ -24,7 +24,7 @@ var CreateKey = declare(kernel.Operation{
 	Group:   keys,
 	Title:   "Create a key",
 	Callers: owner,
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
@@ -81,7 +81,7 @@ var CreateChosenKey = declare(kernel.Operation{
 	Group:   keys,
 	Title:   "Create a key without defaults",
 	Callers: owner,
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f ChosenKeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f.fields(tx.Now))

@@ -86,7 +86,7 @@ var CreateLocation = declare(kernel.Operation{
 	Group:            locations,
 	Title:            "Create a location",
 	Callers:          owner,
-	Codes:            codes{store.Unprocessable},
+	Codes:            unprocessable,
 	WithoutLocations: true,
 	Prepare: kernel.Prepare(
 		func(_ context.Context, c *kernel.Call, f store.LocationFields) (func(*store.Tx) (store.Location, error), error) {

@@ -24,7 +24,7 @@ var SendTestMail = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Send a test message",
 	Callers: operator,
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (TestedMail, error), error) {
 		if c.Session == nil {
 			return nil, kernel.Refuse(store.Unprocessable, "Sign in to send a test message: it goes to your own address.")

@@ -24,8 +24,12 @@ type codes = []store.Code
 
 // The refusals of most operations on a resource.
 var (
-	notFound           = codes{store.NotFound}
-	notFoundOrConflict = codes{store.NotFound, store.Conflict}
+	notFound                        = codes{store.NotFound}
+	unprocessable                   = codes{store.Unprocessable}
+	notFoundOrConflict              = codes{store.NotFound, store.Conflict}
+	notFoundOrGone                  = codes{store.NotFound, store.Gone}
+	notFoundOrUnprocessable         = codes{store.NotFound, store.Unprocessable}
+	notFoundConflictOrUnprocessable = codes{store.NotFound, store.Conflict, store.Unprocessable}
 )
 
 // List is an answer with a list that is not paginated.

@@ -74,7 +74,7 @@ var CreateProgramWithPrizes = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Create a program with its prizes",
 	Callers: kernel.Callers{MCPKey: "programs:write", Person: kernel.Manager},
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f NewProgram) (d store.ProgramDetail, err error) {
 		if d, err = tx.CreateProgram(c.Access, f.ProgramFields); err != nil {
 			return d, err
@@ -95,7 +95,7 @@ var CopyProgram = declare(kernel.Operation{
 	Title:   "Copy a program into another shop",
 	Doc:     "With its prizes, texts, logo and settings, unpublished and for all locations, without its form for new cards.",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ProgramTarget) (d store.ProgramDetail, err error) {
 		to, _ := tx.Key(store.KindShop, f.Shop.V)
 		if !c.Manages(to) {
@@ -160,7 +160,7 @@ var UpdateProgramSettings = declare(kernel.Operation{
 	Group:   programs,
 	Title:   "Set the purchase that a stamp demands, the stamps of a day, and those of a new card",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Mode:    wire.Patch,
 	Write:   inShopWith((*store.Tx).UpdateProgramSettings),
 })

@@ -30,7 +30,7 @@ var CreateStaff = declare(kernel.Operation{
 	Group:   staff,
 	Title:   "Add a member of staff",
 	Callers: manager,
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Proof:   true,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffFields) (func(*store.Tx) (store.StaffMember, error), error) {
 		pin := store.HashStaffPIN(f.PIN.Value())
@@ -47,7 +47,7 @@ var UpdateStaff = declare(kernel.Operation{
 	Title:   "Update a member of staff",
 	Doc:     "The person's sessions at tills of other locations end.",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Mode:    wire.Patch,
 	Write:   inShopWith((*store.Tx).UpdateStaff),
 })
@@ -86,7 +86,7 @@ var DisableStaff = staffSwitch(true, kernel.Operation{
 var EnableStaff = staffSwitch(false, kernel.Operation{
 	ID:    "enableStaff",
 	Title: "Enable a member of staff",
-	Codes: codes{store.NotFound, store.Unprocessable},
+	Codes: notFoundOrUnprocessable,
 })
 
 // staffSwitch returns the operation that disables or enables a member of staff. op says what is

@@ -99,7 +99,7 @@ var CreateWebhook = declare(kernel.Operation{
 		"else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are " +
 		"stored and not sent.",
 	Callers: writers("webhooks"),
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Proof:   true,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
 		w, err := tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
@@ -137,7 +137,7 @@ var UpdateWebhook = declare(kernel.Operation{
 		"assistant is activated by a person in the dashboard (unprocessable_entity). What a restricted key may have is judged " +
 		"on the result: location_ids all its own and no shop-wide events, else 403.",
 	Callers: writers("webhooks"),
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
 		if f.RotateSecret.Or(false) && !maySeeSecrets(c) {
@@ -192,7 +192,7 @@ var TestWebhook = declare(kernel.Operation{
 	Doc: "Sends `test.ping` once, also to an inactive webhook, but not to the draft of an assistant (unprocessable_entity); a " +
 		"failure does not count. The answer is the log entry as it is before the attempt.",
 	Callers: writers("webhooks"),
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
@@ -206,7 +206,7 @@ var Redeliver = declare(kernel.Operation{
 	Doc: "The same entry, event_id and body once more, with all its attempts. While it is pending: conflict. On an inactive " +
 		"webhook: unprocessable_entity.",
 	Callers: writers("webhooks"),
-	Codes:   codes{store.NotFound, store.Conflict, store.Unprocessable},
+	Codes:   notFoundConflictOrUnprocessable,
 	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
 	}),
