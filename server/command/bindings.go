@@ -9,19 +9,24 @@ import (
 // The arguments of commands on one resource. An argument on its own is called id in the help of
 // the commands whose name has been that.
 var (
-	programArg    = argument{name: "program", help: "The program: its id or name.", kind: programKind, param: "id"}
-	programIDArg  = argument{name: "id", help: programArg.help, kind: programKind, param: "id"}
-	locationArg   = argument{name: "location", help: "The location: its id or name.", kind: locationKind, param: "id"}
-	locationIDArg = argument{name: "id", help: locationArg.help, kind: locationKind, param: "id"}
-	prizeArg      = argument{name: "prize", help: "The prize: its id or name.", kind: prizeKind, param: "prizeId"}
-	memberArg     = argument{name: "id", help: "The person: the id or name.", kind: memberKind, param: "id"}
-	deviceArg     = argument{name: "id", help: "The device: its id or name.", kind: deviceKind, param: "id"}
-	keyArg        = argument{name: "id", help: "The key: its id or name.", kind: keyKind, param: "id"}
-	personArg     = argument{name: "person", help: "The person's id or email.", kind: personKind, param: "id"}
-	webhookArg    = argument{name: "webhook", help: "The webhook: its id, URL or description.", kind: webhookKind, param: "webhookId"}
-	cardArg       = argument{name: "card", kind: cardKind, param: "id",
-		help: "The card: its id or code, or its holder's name, email or reference, if only one card has it."}
+	programArg    = naming("program", programKind, "id", "The program: its id or name.")
+	programIDArg  = naming("id", programKind, "id", programArg[0].help)
+	locationArg   = naming("location", locationKind, "id", "The location: its id or name.")
+	locationIDArg = naming("id", locationKind, "id", locationArg[0].help)
+	prizeArg      = naming("prize", prizeKind, "prizeId", "The prize: its id or name.")
+	memberArg     = naming("id", memberKind, "id", "The person: the id or name.")
+	deviceArg     = naming("id", deviceKind, "id", "The device: its id or name.")
+	keyArg        = naming("id", keyKind, "id", "The key: its id or name.")
+	personArg     = naming("person", personKind, "id", "The person's id or email.")
+	webhookArg    = naming("webhook", webhookKind, "webhookId", "The webhook: its id, URL or description.")
+	cardArg       = naming("card", cardKind, "id",
+		"The card: its id or code, or its holder's name, email or reference, if only one card has it.")
 )
+
+// naming returns an argument that names a resource, whose id is a parameter of the operation.
+func naming(name string, kind *resource, param, help string) []argument {
+	return []argument{{name: name, help: help, kind: kind, param: param}}
+}
 
 // bindings are the commands that are made of operations, in the order of the help.
 var bindings = slices.Concat(shopBindings, programBindings, walletBindings)
@@ -51,14 +56,14 @@ var shopBindings = []binding{
 		path:    "location show",
 		help:    "Show a location with its settings.",
 		op:      operation.GetLocation,
-		args:    []argument{locationArg},
+		args:    locationArg,
 		columns: settingColumns,
 	},
 	{
 		path:    "location update",
 		help:    "Change a location, and whether its tills need a signed-in member of staff.",
 		op:      operation.UpdateLocationSettings,
-		args:    []argument{locationArg},
+		args:    locationArg,
 		columns: settingColumns,
 	},
 	{
@@ -79,7 +84,7 @@ var shopBindings = []binding{
 	{
 		path:    "location set-pin",
 		op:      operation.SetStaffPIN,
-		args:    []argument{locationIDArg},
+		args:    locationIDArg,
 		pin:     "staff_pin",
 		extra:   flags[noneFlag],
 		columns: locationColumns,
@@ -100,7 +105,7 @@ var shopBindings = []binding{
 		path:    "staff update",
 		help:    "Change the name of a member of staff, or the locations where the person works.",
 		op:      operation.UpdateStaff,
-		args:    []argument{memberArg},
+		args:    memberArg,
 		columns: staffColumns,
 		texts:   staffTexts,
 	},
@@ -108,21 +113,21 @@ var shopBindings = []binding{
 		path:    "staff disable",
 		help:    "Disable a member of staff, and end the sessions at tills.",
 		op:      operation.DisableStaff,
-		args:    []argument{memberArg},
+		args:    memberArg,
 		columns: staffColumns,
 	},
 	{
 		path:    "staff enable",
 		help:    "Enable a disabled member of staff.",
 		op:      operation.EnableStaff,
-		args:    []argument{memberArg},
+		args:    memberArg,
 		columns: staffColumns,
 	},
 	{
 		path:    "staff set-pin",
 		help:    "Set the PIN of a member of staff, which is read from standard input.",
 		op:      operation.SetStaffMemberPIN,
-		args:    []argument{memberArg},
+		args:    memberArg,
 		pin:     "pin",
 		columns: staffColumns,
 	},
@@ -151,7 +156,7 @@ var shopBindings = []binding{
 		path:    "device revoke",
 		help:    "Revoke a device's token, from the next request on.",
 		op:      operation.RevokeDevice,
-		args:    []argument{deviceArg},
+		args:    deviceArg,
 		columns: deviceColumns,
 	},
 
@@ -175,7 +180,7 @@ var shopBindings = []binding{
 		path:    "key rotate",
 		help:    "Create a successor and print it, only once; the old key stays valid for the overlap.",
 		op:      operation.RotateKey,
-		args:    []argument{keyArg},
+		args:    keyArg,
 		extra:   flags[keyLimits],
 		columns: keyColumns,
 		below:   once("The key", "key"),
@@ -184,7 +189,7 @@ var shopBindings = []binding{
 		path:    "key revoke",
 		help:    "Revoke a key, from the next request on.",
 		op:      operation.RevokeKey,
-		args:    []argument{keyArg},
+		args:    keyArg,
 		columns: keyColumns,
 	},
 	{

@@ -46,7 +46,7 @@ var walletBindings = []binding{
 		path:    "wallet test",
 		help:    "Send a test push to the browsers and phones of a card. Browsers show a notice that says so; phones show nothing.",
 		op:      operation.SendTestPush,
-		args:    []argument{cardArg},
+		args:    cardArg,
 		columns: []string{"browsers", "Apple Wallet=phones", "Google Wallet=google"},
 		asList:  true,
 	},
