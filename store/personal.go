@@ -46,117 +46,129 @@ const (
 	Unseen              // nobody sees it: the program alone reads it, in the place of another column
 )
 
-// declaration has the columns of a table that are of one class. Names of columns are
-// separated by blanks.
+// declaration has the columns that are of one class and that viewers see alike: for each table its name, a
+// colon and the names of the columns, which blanks separate.
 type declaration struct {
-	table string
-	class Class
-	sight Sight
-	names string
+	class  Class
+	sight  Sight
+	tables []string
 }
 
 // declared has every column of texts and bytes, and those integers that are about a holder.
 // What is about a holder is in cards, or in a table that has card_id.
 var declared = []declaration{
-	{"meta", Secret, Hidden, "id_secret id_check"},
-	{"meta", Fixed, Whole, "public_url"},
-	{"shops", Chosen, Whole, "name"},
-	{"shops", Fixed, Whole, "mode timezone subscription_state currency language country_code closed moved_to public_url"},
-	{"keys", Chosen, Whole, "name"},
-	{"keys", Fixed, Whole, "class prefix scopes"},
-	{"keys", Secret, Hidden, "hash"},
-	{"locations", Chosen, Whole, "name address city postal_code"},
-	{"locations", Fixed, Whole, "country_code"},
-	{"locations", Secret, Hidden, "staff_pin"},
-	{"devices", Chosen, Whole, "name"},
-	{"devices", Fixed, Whole, "prefix"},
-	{"devices", Secret, Hidden, "hash"},
-	{"staff", Chosen, Whole, "name"},
-	{"staff", Secret, Hidden, "pin"},
-	{"pairings", Chosen, Whole, "name"},
-	{"pairings", Secret, Hidden, "hash code_hash"},
-	{
-		"programs",
-		Chosen,
-		Whole,
-		"name name_localizations description description_localizations category icon_key logo_url access_image_url",
-	},
-	{"programs", Fixed, Whole, "type location_scope brand_color_hex bg_color_hex text_color_hex logo_hash"},
-	{"enrolments", Chosen, Whole, "slug"},
-	{"enrolments", Fixed, Whole, "name_field email_field phone_field"},
-	{"consents", Chosen, Whole, "text privacy_url"},
-	{"logos", Fixed, Whole, "hash content_type bytes"},
-	{"prizes", Chosen, Whole, "name name_localizations description description_localizations"},
-	{"cards", Holder, Whole, "holder_name"},
-	{"cards", Holder, Masked, "external_ref holder_email"},
-	{"cards", Holder, Unseen, "email_key"},
-	{"cards", OneCard, Hidden, "install_hash install_expires_at short_code"},
-	{"cards", OneCard, Hidden, "consent_version consent_at"}, // what was agreed to is shown instead
-	{"cards", Chosen, Whole, "client_reference"},
-	{"cards", Fixed, Whole, "source platform"},
-	{"name_words", Copied, Hidden, "word"},
-	{"contacts", HolderRow, Masked, "phone"},
-	{"contacts", HolderRow, Hidden, "birthday note correction"},
-	{"contacts", HolderRow, Unseen, "phone_key"},
-	{"contacts", HolderRow, Whole, "member_since correction_at erasure_at"},
-	{"foreign_codes", HolderRow, Hidden, "barcode"},
-	{"foreign_codes", HolderRow, Unseen, "short_form"},
-	{"imports", Chosen, Whole, "file_name columns"},
-	{"imports", Fixed, Whole, "state options hash"},
-	{"import_parts", Copied, Hidden, "packed"},
-	{"import_notes", Fixed, Whole, "field code message"},
-	{"card_runs", Fixed, Whole, "action state roots"},
-	{"card_runs", Chosen, Whole, "fields"},
-	{"card_run_refusals", Fixed, Whole, "message"},
-	{"transactions", OneCard, Whole, "metadata"},
-	{"transactions", Chosen, Whole, "client_reference"},
-	{"transactions", Fixed, Whole, "type"},
-	{"idempotency", Secret, Hidden, "key_hash fingerprint"},
-	{"idempotency", Copied, Hidden, "body"},
-	{"audit", Fixed, Whole, "actor_type action detail"},
-	{"audit", Account, Whole, "actor_name"},
-	{"users", Account, Whole, "email email_key name"},
-	{"users", Fixed, Whole, "language"},
-	{"users", Secret, Hidden, "password totp_secret totp_offered"},
-	{"memberships", Fixed, Whole, "role"},
-	{"sessions", Secret, Hidden, "hash"},
-	{"sessions", Account, Whole, "address agent"},
-	{"links", Fixed, Whole, "kind role"},
-	{"links", Secret, Hidden, "hash"},
-	{"links", Account, Whole, "email email_key"},
-	{"link_mails", Secret, Hidden, "token"},
-	{"recovery_codes", Secret, Hidden, "hash"},
-	{"sign_in_failures", Secret, Hidden, "subject"},
-	{"sign_in_failures", Fixed, Whole, "failed_at"},
-	{"webhooks", Chosen, Whole, "url description"},
-	{"webhooks", Fixed, Whole, "events program_ids location_ids http_method payload_version"},
-	{"webhooks", Secret, Hidden, "bearer_token secret custom_headers"},
-	{"events", Fixed, Whole, "name"},
-	{"events", Copied, Hidden, "payload_v1 payload_v2"},
-	{"deliveries", Fixed, Whole, "outcome"},
-	{"deliveries", Fixed, Hidden, "request_headers"},
-	{"deliveries", Chosen, Whole, "last_error"},
-	{"mails", Copied, Hidden, "token"},
-	{"mails", Fixed, Whole, "quota"},
-	{"sent_mails", Copied, Hidden, "address"},
-	{"lost_mails", Copied, Hidden, "email token"},
-	{"lost_mails", Fixed, Whole, "language"},
-	{"push_subscriptions", HolderRow, Hidden, "endpoint"},
-	{"push_subscriptions", Secret, Hidden, "public_key auth"},
-	{"push_subscriptions", Fixed, Whole, "notify language"},
-	{"push_subscriptions", Fixed, Hidden, "told outcome"},
-	{"apple_passes", Fixed, Hidden, "hash"},
-	{"apple_devices", HolderPhone, Hidden, "device"},
-	{"apple_devices", Secret, Hidden, "push_token"},
-	{"apple_devices", Fixed, Hidden, "told outcome"},
-	{"apple_wallets", Fixed, Whole, "pass_type team organization"},
-	{"apple_wallets", Fixed, Hidden, "certificate_der request_der"},
-	{"apple_wallets", Secret, Hidden, "private_key request_key"},
-	{"google_wallets", Fixed, Whole, "issuer_id client_email"},
-	{"google_wallets", Secret, Hidden, "account"},
-	{"google_classes", Fixed, Hidden, "told"},
-	{"google_objects", Fixed, Hidden, "told outcome"},
-	{"google_nonces", Fixed, Hidden, "nonce"},
+	{Fixed, Whole, []string{
+		"meta: public_url",
+		"shops: mode timezone subscription_state currency language country_code closed moved_to public_url",
+		"keys: class prefix scopes",
+		"locations: country_code",
+		"devices: prefix",
+		"programs: type location_scope brand_color_hex bg_color_hex text_color_hex logo_hash",
+		"enrolments: name_field email_field phone_field",
+		"logos: hash content_type bytes",
+		"cards: source platform",
+		"imports: state options hash",
+		"import_notes: field code message",
+		"card_runs: action state roots",
+		"card_run_refusals: message",
+		"transactions: type",
+		"audit: actor_type action detail",
+		"users: language",
+		"memberships: role",
+		"links: kind role",
+		"sign_in_failures: failed_at",
+		"webhooks: events program_ids location_ids http_method payload_version",
+		"events: name",
+		"deliveries: outcome",
+		"mails: quota",
+		"lost_mails: language",
+		"push_subscriptions: notify language",
+		"apple_wallets: pass_type team organization",
+		"google_wallets: issuer_id client_email",
+	}},
+	{Fixed, Hidden, []string{
+		"deliveries: request_headers",
+		"push_subscriptions: told outcome",
+		"apple_passes: hash",
+		"apple_devices: told outcome",
+		"apple_wallets: certificate_der request_der",
+		"google_classes: told",
+		"google_objects: told outcome",
+		"google_nonces: nonce",
+	}},
+	{Secret, Hidden, []string{
+		"meta: id_secret id_check",
+		"keys: hash",
+		"locations: staff_pin",
+		"devices: hash",
+		"staff: pin",
+		"pairings: hash code_hash",
+		"idempotency: key_hash fingerprint",
+		"users: password totp_secret totp_offered",
+		"sessions: hash",
+		"links: hash",
+		"link_mails: token",
+		"recovery_codes: hash",
+		"sign_in_failures: subject",
+		"webhooks: bearer_token secret custom_headers",
+		"push_subscriptions: public_key auth",
+		"apple_devices: push_token",
+		"apple_wallets: private_key request_key",
+		"google_wallets: account",
+	}},
+	{Chosen, Whole, []string{
+		"shops: name",
+		"keys: name",
+		"locations: name address city postal_code",
+		"devices: name",
+		"staff: name",
+		"pairings: name",
+		"programs: name name_localizations description description_localizations category icon_key logo_url access_image_url",
+		"enrolments: slug",
+		"consents: text privacy_url",
+		"prizes: name name_localizations description description_localizations",
+		"cards: client_reference",
+		"imports: file_name columns",
+		"card_runs: fields",
+		"transactions: client_reference",
+		"webhooks: url description",
+		"deliveries: last_error",
+	}},
+	{Account, Whole, []string{
+		"audit: actor_name",
+		"users: email email_key name",
+		"sessions: address agent",
+		"links: email email_key",
+	}},
+	{Holder, Whole, []string{"cards: holder_name"}},
+	{Holder, Masked, []string{"cards: external_ref holder_email"}},
+	{Holder, Unseen, []string{"cards: email_key"}},
+	{OneCard, Hidden, []string{
+		"cards: install_hash install_expires_at short_code",
+		"cards: consent_version consent_at", // what was agreed to is shown instead
+	}},
+	{OneCard, Whole, []string{"transactions: metadata"}},
+	{HolderRow, Masked, []string{"contacts: phone"}},
+	{HolderRow, Hidden, []string{
+		"contacts: birthday note correction",
+		"foreign_codes: barcode",
+		"push_subscriptions: endpoint",
+	}},
+	{HolderRow, Unseen, []string{
+		"contacts: phone_key",
+		"foreign_codes: short_form",
+	}},
+	{HolderRow, Whole, []string{"contacts: member_since correction_at erasure_at"}},
+	{HolderPhone, Hidden, []string{"apple_devices: device"}},
+	{Copied, Hidden, []string{
+		"name_words: word",
+		"import_parts: packed",
+		"idempotency: body",
+		"events: payload_v1 payload_v2",
+		"mails: token",
+		"sent_mails: address",
+		"lost_mails: email token",
+	}},
 }
 
 // Column is a column of a table.
@@ -168,9 +180,13 @@ type Column struct {
 // ColumnsOf returns the columns of some classes, in the order of their declaration.
 func ColumnsOf(classes ...Class) (all []Column) {
 	for _, d := range declared {
-		if slices.Contains(classes, d.class) {
-			for name := range strings.FieldsSeq(d.names) {
-				all = append(all, Column{d.table, name, d.sight})
+		if !slices.Contains(classes, d.class) {
+			continue
+		}
+		for _, t := range d.tables {
+			table, names, _ := strings.Cut(t, ":")
+			for name := range strings.FieldsSeq(names) {
+				all = append(all, Column{table, name, d.sight})
 			}
 		}
 	}

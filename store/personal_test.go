@@ -47,8 +47,8 @@ func TestNewPersonalColumn(t *testing.T) {
 		invariants[rule].sql = stillPersonalSQL()
 	})
 	declared = append(slices.Clone(declared),
-		declaration{"cards", Holder, Masked, "nickname"},
-		declaration{"transactions", OneCard, Hidden, "remark"})
+		declaration{Holder, Masked, []string{"cards: nickname"}},
+		declaration{OneCard, Hidden, []string{"transactions: remark"}})
 	invariants[rule].sql = stillPersonalSQL()
 	k := startTill(t)
 	program, _ := k.ladder(true)
