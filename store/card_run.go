@@ -116,9 +116,8 @@ func (g IDs) scanRun(r *rows) CardRun {
 }
 
 // cardRunOf returns a run of a shop.
-func (q *queries) cardRunOf(shop, key int64) (run CardRun, err error) {
-	err = q.find("run", func(r *rows) { run = q.scanRun(r) }, "SELECT "+runCols+" FROM card_runs WHERE id=? AND shop_id=?", key, shop)
-	return run, err
+func (q *queries) cardRunOf(shop, key int64) (CardRun, error) {
+	return findOne(q, "run", q.scanRun, "SELECT "+runCols+" FROM card_runs WHERE id=? AND shop_id=?", key, shop)
 }
 
 // CountRun returns how many cards a run would change, as far as counting is quick enough.

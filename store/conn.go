@@ -136,6 +136,14 @@ func (q *queries) find(what string, scan func(*rows), sql string, args ...any) e
 	return q.failed
 }
 
+// findOne returns what scan reads from the first row of a query of a View or a Tx, as find does.
+func findOne[T any](q interface {
+	find(what string, scan func(*rows), sql string, args ...any) error
+}, what string, scan func(*rows) T, sql string, args ...any) (found T, err error) {
+	err = q.find(what, func(r *rows) { found = scan(r) }, sql, args...)
+	return found, err
+}
+
 // keys returns the integers of a query of one column.
 func (q *queries) keys(sql string, args ...any) []int64 {
 	return collect(q, (*rows).int, sql, args...)

@@ -48,9 +48,8 @@ func (g IDs) scanDevice(r *rows) (d Device) {
 	return d
 }
 
-func (q *queries) device(shop, key int64) (d Device, err error) {
-	err = q.find("device", func(r *rows) { d = q.scanDevice(r) }, "SELECT "+deviceCols+" FROM devices WHERE id=? AND shop_id=?", key, shop)
-	return d, err
+func (q *queries) device(shop, key int64) (Device, error) {
+	return findOne(q, "device", q.scanDevice, "SELECT "+deviceCols+" FROM devices WHERE id=? AND shop_id=?", key, shop)
 }
 
 // Devices returns a shop's devices, newest first, the revoked ones too.

@@ -107,10 +107,9 @@ func (q *queries) scanImport(r *rows) (i importRun) {
 }
 
 // importRun returns an import of a shop.
-func (q *queries) importRun(shop int64, id string) (i importRun, err error) {
-	err = q.find("import", func(r *rows) { i = q.scanImport(r) }, "SELECT "+importCols+" FROM imports i WHERE i.id=? AND i.shop_id=?",
+func (q *queries) importRun(shop int64, id string) (importRun, error) {
+	return findOne(q, "import", q.scanImport, "SELECT "+importCols+" FROM imports i WHERE i.id=? AND i.shop_id=?",
 		q.keyOrNone(KindImport, id), shop)
-	return i, err
 }
 
 // ImportRun returns an import.

@@ -229,9 +229,8 @@ func splitList(s string) []string {
 	return strings.Split(s, ",")
 }
 
-func (q *queries) key(shop, key int64) (k Key, err error) {
-	err = q.find("key", func(r *rows) { k = q.scanKey(r) }, "SELECT "+keyCols+" FROM keys WHERE id=? AND shop_id=?", key, shop)
-	return k, err
+func (q *queries) key(shop, key int64) (Key, error) {
+	return findOne(q, "key", q.scanKey, "SELECT "+keyCols+" FROM keys WHERE id=? AND shop_id=?", key, shop)
 }
 
 // Identity is all that a guard needs to know of a key. It is read once and cached

@@ -176,7 +176,7 @@ func (tx *Tx) BeginSession(n NewSession) (out Session, token string, err error) 
 		tx.exec("UPDATE users SET last_sign_in_at=? WHERE id=?", tx.Now, n.User)
 		tx.auditUser("user.sign_in", n.User, "")
 	}
-	err = tx.find("session", func(r *rows) { out = tx.scanSession(r) }, "SELECT "+sessionCols+" FROM sessions WHERE id=?", key)
+	out, err = findOne(tx, "session", tx.scanSession, "SELECT "+sessionCols+" FROM sessions WHERE id=?", key)
 	return out, token, err
 }
 

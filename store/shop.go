@@ -83,9 +83,8 @@ func (g IDs) scanShop(r *rows) (s Shop) {
 const notDeleted = "closed IS NOT 'deleted'"
 
 // findShop returns a shop by its key. Without one, or where it was deleted, the error is not_found.
-func (q *queries) findShop(key int64) (sh Shop, err error) {
-	err = q.find("shop", func(r *rows) { sh = q.scanShop(r) }, "SELECT "+shopCols+" FROM shops WHERE id=? AND "+notDeleted, key)
-	return sh, err
+func (q *queries) findShop(key int64) (Shop, error) {
+	return findOne(q, "shop", q.scanShop, "SELECT "+shopCols+" FROM shops WHERE id=? AND "+notDeleted, key)
 }
 
 // namedShop returns a shop that exists by id, name and time zone.

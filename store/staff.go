@@ -58,13 +58,7 @@ func (g IDs) scanStaff(r *rows) (s StaffMember) {
 // staffMember returns a member of staff of the shop.
 func (tx *Tx) staffMember(shop int64, id string) (m StaffMember, key int64, err error) {
 	key = tx.keyOrNone(KindStaff, id)
-	err = tx.find(
-		"member of staff",
-		func(r *rows) { m = tx.scanStaff(r) },
-		"SELECT "+staffCols+" FROM staff s WHERE s.id=? AND s.shop_id=?",
-		key,
-		shop,
-	)
+	m, err = findOne(tx, "member of staff", tx.scanStaff, "SELECT "+staffCols+" FROM staff s WHERE s.id=? AND s.shop_id=?", key, shop)
 	return m, key, err
 }
 

@@ -31,9 +31,8 @@ func (g IDs) scanUser(r *rows) (u User) {
 }
 
 // user returns a person by the key.
-func (q *queries) user(key int64) (u User, err error) {
-	err = q.find("person", func(r *rows) { u = q.scanUser(r) }, "SELECT "+userCols+" FROM users u WHERE u.id=?", key)
-	return u, err
+func (q *queries) user(key int64) (User, error) {
+	return findOne(q, "person", q.scanUser, "SELECT "+userCols+" FROM users u WHERE u.id=?", key)
 }
 
 // User returns a person.

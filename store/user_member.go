@@ -25,13 +25,8 @@ func (g IDs) scanMember(r *rows) (m Member) {
 // member returns a member of a shop by the person's id.
 func (q *queries) member(shop int64, id string) (user int64, m Member, err error) {
 	user = q.keyOrNone(KindUser, id)
-	err = q.find(
-		"person",
-		func(r *rows) { m = q.scanMember(r) },
-		"SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND m.user_id=?",
-		shop,
-		user,
-	)
+	m, err = findOne(q, "person", q.scanMember,
+		"SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? AND m.user_id=?", shop, user)
 	return user, m, err
 }
 
