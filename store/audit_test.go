@@ -23,13 +23,11 @@ func TestActivity(t *testing.T) {
 	cards := []string{}
 	for i := range 20 {
 		by := []Actor{operator, {Type: "api_key", Key: f.key(KindKey, key.ID)}, {Type: "user", Key: 7}}[i%3]
-		if err := f.Write(t.Context(), Write{Actor: by, Do: func(tx *Tx) error {
+		succeed(f.Write(t.Context(), Write{Actor: by, Do: func(tx *Tx) error {
 			c, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
 			cards = append(cards, c.ID)
 			return err
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		}}))
 		f.in(other).location()
 		k.ok(k.stamp(cards[i], 1))
 		f.clock.move(time.Minute)

@@ -15,10 +15,7 @@ import (
 // text returns a value as JSON, for comparisons.
 func text(t testing.TB, v any) string {
 	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := check(json.Marshal(v))
 	return string(b)
 }
 
@@ -249,9 +246,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	stamp(3) // activates
 	redeem(0)
 	reverse(last())
-	if _, err := k.install(issued.InstallURL); err != nil {
-		t.Fatal(err)
-	}
+	check(k.install(issued.InstallURL))
 	stamp(9) // overflows
 	reverse(last())
 	stamp(7)
@@ -343,9 +338,7 @@ func TestIssuesFollowTheFile(t *testing.T) {
 					other.must(change)
 				case "a write that is rolled back":
 					refused(t, f.do(func(tx *Tx) error {
-						if err := change(tx); err != nil {
-							t.Fatal(err)
-						}
+						succeed(change(tx))
 						do(tx)
 						return notFound("anything")
 					}), NotFound)

@@ -35,10 +35,7 @@ func (c chainCase) finish() {
 func (c chainCase) statuses() (out []string) {
 	c.t.Helper()
 	for _, id := range c.cards {
-		d, err := c.read(id)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		d := check(c.read(id))
 		out = append(out, d.Status)
 	}
 	return out

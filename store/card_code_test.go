@@ -89,9 +89,7 @@ func TestHeldCode(t *testing.T) {
 	root := k.key(KindCard, card)
 	hold := func(code string) (held string) {
 		t.Helper()
-		if err := k.View(0, func(v *View) error { held = v.HoldCode(code); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		succeed(k.View(0, func(v *View) error { held = v.HoldCode(code); return nil }))
 		return held
 	}
 	code := k.cardCode(root, 0)

@@ -134,9 +134,7 @@ func TestErasedPayloads(t *testing.T) {
 	}
 	for i := range after {
 		var was, is map[string]any
-		if err := json.Unmarshal([]byte(v2[i]), &was); err != nil {
-			t.Fatal(err)
-		}
+		succeed(json.Unmarshal([]byte(v2[i]), &was))
 		if err := json.Unmarshal([]byte(after[i]), &is); err != nil {
 			t.Fatalf("%s: %v", after[i], err)
 		}
@@ -248,10 +246,7 @@ func TestWipePages(t *testing.T) {
 func bytesNaming(t *testing.T, path, text string) (n int) {
 	t.Helper()
 	for _, p := range []string{path, path + "-wal"} {
-		out, err := exec.Command("cat", p).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := check(exec.Command("cat", p).Output())
 		n += strings.Count(strings.ToLower(string(out)), strings.ToLower(text))
 	}
 	return n

@@ -11,10 +11,7 @@ import (
 // pageOf returns the token of a card's page, from the answer to an installation.
 func (k till) pageOf(installURL string) string {
 	k.t.Helper()
-	out, err := k.install(installURL)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	out := check(k.install(installURL))
 	token, ok := strings.CutPrefix(out.CardURL, k.opts.PublicURL+"/c/")
 	if !ok {
 		k.t.Fatalf("the page is at %s", out.CardURL)

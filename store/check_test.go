@@ -303,10 +303,7 @@ func TestCheckFindings(t *testing.T) {
 	f.addPrize(l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
 	f.checkFile()
 	f.Close()
-	whole, err := os.ReadFile(f.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := check(os.ReadFile(f.path))
 	for _, c := range sample(cases) {
 		t.Run(c.sql[len(c.sql)-1], func(t *testing.T) { c.check(t, whole, l, f.clock) })
 	}

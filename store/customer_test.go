@@ -94,9 +94,7 @@ func TestEraseCards(t *testing.T) {
 	refused(t, erase(), ValidationFailed)
 	refused(t, erase(a, b, "crd_"), NotFound)
 	k.selects(0, "SELECT count(*) FROM cards WHERE deleted_at IS NOT NULL")
-	if err := erase(a, b, a); err != nil {
-		t.Fatal(err)
-	}
+	succeed(erase(a, b, a))
 	k.selects(2, "SELECT count(*) FROM cards WHERE deleted_at IS NOT NULL")
 	k.expect(other, StatusInvited, 0)
 	k.clock.move(time.Second)

@@ -29,16 +29,13 @@ func (f *fixture) export(t *testing.T, format string, began func(name string)) (
 	t.Helper()
 	x := view(f, func(v *View) (Export, error) { return v.Export(f.a.Shop, ExportFormat{set(format)}) })
 	files := exportedFiles{}
-	m, err := x.Write(context.Background(), func(name string) (io.Writer, error) {
+	m := check(x.Write(context.Background(), func(name string) (io.Writer, error) {
 		if began != nil {
 			began(name)
 		}
 		files[name] = &bytes.Buffer{}
 		return files[name], nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return m, files
 }
 

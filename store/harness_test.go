@@ -113,9 +113,7 @@ func startWith(t testing.TB, opts Options) *fixture {
 	}
 	path := newPath(t)
 	if opts.IDSecret == nil && version() == ownVersion {
-		if err := os.WriteFile(path, newFile(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(os.WriteFile(path, newFile(), 0o600))
 	}
 	f.Store = open(t, path, opts)
 	f.a = f.shop(ShopFields{})
@@ -124,10 +122,7 @@ func startWith(t testing.TB, opts Options) *fixture {
 
 func open(t testing.TB, path string, opts Options) *Store {
 	t.Helper()
-	s, err := Open(path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check(Open(path, opts))
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -243,9 +238,7 @@ func (f *fixture) selectsLines(want []string, sql string, args ...any) {
 
 func (f *fixture) view(fn func(*View) error) {
 	f.t.Helper()
-	if err := f.View(0, fn); err != nil {
-		f.t.Fatal(err)
-	}
+	succeed(f.View(0, fn))
 }
 
 // view runs a read, which must succeed, and returns its result.
@@ -392,10 +385,7 @@ func (f *fixture) group(writes ...Write) (errs []error) {
 // commits counts the transactions in the WAL since it was last reset.
 func (f *fixture) commits() (n int) {
 	f.t.Helper()
-	b, err := os.ReadFile(f.path + "-wal")
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	b := check(os.ReadFile(f.path + "-wal"))
 	if len(b) < 32 {
 		return 0
 	}

@@ -13,10 +13,7 @@ var kinds = []Kind{
 
 func idsOf(t testing.TB, secret string) IDs {
 	t.Helper()
-	g, err := newIDs([]byte(secret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := check(newIDs([]byte(secret)))
 	return g
 }
 

@@ -54,9 +54,7 @@ func (c eventsCase) expectEvents(what string, cards []string, action func() erro
 			Card        *struct{ ID, State string }
 			Data        map[string]any
 		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			c.t.Fatal(err)
-		}
+		succeed(json.Unmarshal([]byte(line), &e))
 		text := fmt.Sprintf("%s #%d %s", e.Event, slices.Index(cards, e.Card.ID), e.Card.State)
 		for _, field := range []string{
 			"tx_type", "stamps_delta", "stamps_count", "value_delta", "reversed_delta", "delta", "balance", "source",

@@ -128,10 +128,7 @@ func (k till) expect(card, status string, stamps int64) {
 
 func (k till) get(card string) CardDetail {
 	k.t.Helper()
-	d, err := k.read(card)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	d := check(k.read(card))
 	return d
 }
 

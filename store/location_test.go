@@ -27,10 +27,7 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 		for _, reader := range []*fixture{f, second} {
 			for id, want := range map[string][]string{everywhere: all, card: one} {
 				for range 2 {
-					d, err := reader.read(id)
-					if err != nil {
-						t.Fatal(err)
-					}
+					d := check(reader.read(id))
 					var got []string
 					for _, l := range d.Locations {
 						got = append(got, l.Name)

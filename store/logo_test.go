@@ -38,9 +38,7 @@ func TestProgramLogo(t *testing.T) {
 		{one, &first, "first"}, {two, &first, "first"}, {one, &second, "first second"},
 		{one, &second, "first second"}, {two, nil, "second"}, {two, nil, "second"},
 	} {
-		if err := give(step.program, step.logo); err != nil {
-			t.Fatal(err)
-		}
+		succeed(give(step.program, step.logo))
 		want := ""
 		if step.logo != nil {
 			want = step.logo.Hash
@@ -63,9 +61,7 @@ func TestProgramLogo(t *testing.T) {
 	kept("")
 	refused(t, give(one, &first), NotFound)
 	card := f.issue(two, CardFields{})
-	if _, err := k.install(card.InstallURL); err != nil {
-		t.Fatal(err)
-	}
+	check(k.install(card.InstallURL))
 	refused(t, give(two, &first), ProgramHasInstalledCards)
 	f.checkFile()
 }

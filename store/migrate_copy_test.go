@@ -55,9 +55,7 @@ func TestOlderNeedsServe(t *testing.T) {
 	path := older(t)
 	c := check(sqlite.Open(path, sqlite.ReadWrite, "journal_mode=WAL"))
 	defer c.Close()
-	if err := c.Script("UPDATE meta SET auth_epoch=auth_epoch+1"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(c.Script("UPDATE meta SET auth_epoch=auth_epoch+1"))
 	killed := filepath.Join(t.TempDir(), "killed.db")
 	for _, suffix := range []string{"", "-wal"} {
 		writeText(t, killed+suffix, string(check(os.ReadFile(path+suffix))))
@@ -145,9 +143,7 @@ func TestMigrationWithoutCopy(t *testing.T) {
 		"such copy, but newer": func(path string) error { open(t, path, Options{}).Close(); return nil },
 	} {
 		path := older(t)
-		if err := create(copyOf(path)); err != nil {
-			t.Fatal(err)
-		}
+		succeed(create(copyOf(path)))
 		createWithScript(t, path, "PRAGMA journal_mode=WAL")
 		before := contents(t, path)
 		says := strings.TrimSpace(name)

@@ -97,9 +97,7 @@ func TestProgress(t *testing.T) {
 	l.finished("checking the integrity")
 
 	path = s.Path()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(s.Close())
 	open(t, path, Options{Progress: func(step Step, _, _ int64) {
 		if step != (Step{}) {
 			t.Errorf("opening a file of this version: %s", step.Name)

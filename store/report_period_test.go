@@ -43,10 +43,7 @@ func TestPeriod(t *testing.T) {
 	}
 	var sum, byLocation PeriodSums
 	for _, d := range p.Days {
-		at, err := time.ParseInLocation(time.DateOnly, d.Date, rome)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := check(time.ParseInLocation(time.DateOnly, d.Date, rome))
 		want := f.totalsByHand(TimeOf(at), TimeOf(at.AddDate(0, 0, 1))-1)
 		if got := (DayTotals{d.Stamps, d.Redemptions, d.NewCards, d.ToppedUpCents, d.SpentCents}); got != want {
 			t.Errorf("%s: %+v, want %+v", d.Date, got, want)

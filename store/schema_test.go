@@ -5,10 +5,7 @@ import "testing"
 // TestSchemaSum checks that schemaSum is the checksum of the schema of this version.
 func TestSchemaSum(t *testing.T) {
 	t.Parallel()
-	objects, err := expectedSchema(version())
-	if err != nil {
-		t.Fatal(err)
-	}
+	objects := check(expectedSchema(version()))
 	if sum := checksum(objects); sum != schemaSum {
 		t.Errorf("store/schema.go: set schemaSum to %s; it is %s", sum, schemaSum)
 	}

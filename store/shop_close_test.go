@@ -195,9 +195,7 @@ func TestClosedShop(t *testing.T) {
 		t.Error("two moves have one time")
 	}
 	refused(t, finish(began), Conflict)
-	if err := finish(second); err != nil {
-		t.Fatal(err)
-	}
+	succeed(finish(second))
 	if got := state(); got != "gone gone gone 0 false" {
 		t.Errorf("moved: %s", got)
 	}
@@ -210,9 +208,7 @@ func TestClosedShop(t *testing.T) {
 		t.Error("a shop that has moved ends at once")
 	}
 	f.clock.move(30 * 24 * time.Hour)
-	if err := f.eraseEnded(0); err != nil {
-		t.Fatal(err)
-	}
+	succeed(f.eraseEnded(0))
 	if got := state(); got != "not_found not_found not_found 0 false" {
 		t.Errorf("erased: %s", got)
 	}

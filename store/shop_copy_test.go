@@ -30,9 +30,7 @@ func TestCopyShop(t *testing.T) {
 	copyOf := func() *fixture {
 		move := must(g, func(tx *Tx) (Move, error) { return tx.BeginMove(g.a.Shop, url) })
 		path := filepath.Join(t.TempDir(), "copy.db")
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(os.WriteFile(path, nil, 0o600))
 		rows, err := CopyShop(t.Context(), f.path, path, g.a.Shop, url, nil)
 		if err == nil {
 			err = CompareCopy(path, rows)

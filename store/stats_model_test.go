@@ -13,10 +13,7 @@ import (
 // has, and includes dates that a zone skipped.
 func (s *simulation) dates(n int) (list []string) {
 	today := s.date(s.model.now)
-	noon, err := time.Parse(time.DateOnly, today)
-	if err != nil {
-		s.Fatal(err)
-	}
+	noon := check(time.Parse(time.DateOnly, today))
 	for i := range n {
 		list = append(list, noon.AddDate(0, 0, i-n+1).Format(time.DateOnly))
 	}
@@ -24,10 +21,7 @@ func (s *simulation) dates(n int) (list []string) {
 }
 
 func (s *simulation) local(at Time) time.Time {
-	zone, err := time.LoadLocation(s.zone)
-	if err != nil {
-		s.Fatal(err)
-	}
+	zone := check(time.LoadLocation(s.zone))
 	return at.Std().In(zone)
 }
 

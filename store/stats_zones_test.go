@@ -22,10 +22,7 @@ func startIn(t *testing.T, zone, at string) till {
 
 func (c *clock) set(t testing.TB, at string) {
 	t.Helper()
-	when, err := time.Parse(time.RFC3339, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	when := check(time.Parse(time.RFC3339, at))
 	c.ms.Store(when.UnixMilli())
 }
 
@@ -144,10 +141,7 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 					days = append(days, DayCount{Date: date})
 				}
 				days[len(days)-1].Count += n
-				on, err := time.Parse("2006-01-02T15", at[:13])
-				if err != nil {
-					t.Fatal(err)
-				}
+				on := check(time.Parse("2006-01-02T15", at[:13]))
 				week[HourCount{DayOfWeek: int64(on.Weekday()), Hour: int64(on.Hour())}] += n
 
 				st := k.statistics(program)
@@ -296,14 +290,8 @@ func TestChangeOfZone(t *testing.T) {
 // TestZonesAreInTheBinary checks that time zones do not depend on the machine.
 func TestZonesAreInTheBinary(t *testing.T) {
 	t.Parallel()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := check(os.Executable())
+	b := check(os.ReadFile(exe))
 	if !bytes.Contains(b, []byte("time/tzdata.loadFromEmbeddedTZData")) {
 		t.Error("the binary does not contain the time zones")
 	}

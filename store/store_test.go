@@ -34,24 +34,13 @@ func serveChild(path string) {
 // end of its input.
 func childProcess(t *testing.T, does, path string) (cmd *exec.Cmd, out *bufio.Scanner, stdin io.Closer) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := check(os.Executable())
 	cmd = exec.Command(exe)
 	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD="+does, "STORE_TEST_PATH="+path)
 	cmd.Stderr = os.Stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdout := check(cmd.StdoutPipe())
+	in := check(cmd.StdinPipe())
+	succeed(cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	return cmd, bufio.NewScanner(stdout), in
 }
@@ -106,24 +95,15 @@ func createEmpty(t *testing.T, path string) string {
 // createWithScript runs a script on a SQLite file, which it creates if there is none.
 func createWithScript(t *testing.T, path, script string) {
 	t.Helper()
-	c, err := openConn(createEmpty(t, path), sqlite.ReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.db().EditSchema(func() error { return c.script(script) }); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.close(); err != nil {
-		t.Fatal(err)
-	}
+	c := check(openConn(createEmpty(t, path), sqlite.ReadWrite))
+	succeed(c.db().EditSchema(func() error { return c.script(script) }))
+	succeed(c.close())
 }
 
 // writeText writes a text file.
 func writeText(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	succeed(os.WriteFile(path, []byte(content), 0o644))
 }
 
 // TestOpenRefuses checks that Open refuses a path that it cannot use, changes nothing there, and gives
@@ -169,14 +149,9 @@ func refusesFiles(t *testing.T, opts Options) {
 			t.Fatal(err)
 		}
 		defer c.close()
-		if err := c.script("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(c.script("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')"))
 		for _, end := range []string{"", "-wal"} {
-			b, err := os.ReadFile(from + end)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := check(os.ReadFile(from + end))
 			writeText(t, path+end, string(b))
 		}
 		log := fingerprint(t, path+"-wal")
@@ -195,10 +170,7 @@ func refusesFiles(t *testing.T, opts Options) {
 	t.Run("a damaged file of ours", func(t *testing.T) {
 		path := newPath(t)
 		open(t, path, Options{}).Close()
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := check(os.ReadFile(path))
 		copy(b[100:], strings.Repeat("\xff", 60)) // the first page, which has the schema
 		writeText(t, path, string(b))
 		refuses(t, path, opts, sqlite.ErrCorrupt.Error())
@@ -225,9 +197,7 @@ func refusesPaths(t *testing.T, opts Options) {
 		path, why := "/proc/cards.db", sqlite.ErrCantOpen.Error()
 		if os.Geteuid() != 0 {
 			path, why = newPath(t), "permission denied"
-			if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
-				t.Fatal(err)
-			}
+			succeed(os.Chmod(filepath.Dir(path), 0o500))
 		}
 		if opts.MustExist {
 			why = "no such database"
@@ -241,9 +211,7 @@ func refusesPaths(t *testing.T, opts Options) {
 			for mode, why := range map[os.FileMode]string{0: "may not read", 0o400: "may not write"} {
 				path := newPath(t)
 				open(t, path, Options{}).Close()
-				if err := os.Chmod(path, mode); err != nil {
-					t.Fatal(err)
-				}
+				succeed(os.Chmod(path, mode))
 				refuses(t, path, opts, why)
 			}
 		})
@@ -287,13 +255,9 @@ func TestOneServerPerFile(t *testing.T) {
 func TestRefusalFreesTheLock(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
-	if err := os.WriteFile(path, []byte("text"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	succeed(os.WriteFile(path, []byte("text"), 0o644))
 	refuses(t, path, Options{Serve: true}, "is not a database")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	succeed(os.Remove(path))
 	open(t, path, Options{Serve: true})
 }
 
@@ -332,16 +296,12 @@ func TestOpenAcceptsAnyPath(t *testing.T) {
 	} {
 		t.Run(url.PathEscape(name), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), name+".d")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			succeed(os.Mkdir(dir, 0o700))
 			t.Chdir(dir)
 			for _, path := range []string{filepath.Join(dir, name), name, "/" + filepath.Join(dir, name)} {
 				f := reopen(t, path, Options{Serve: true, Ephemeral: true, Readers: 1})
 				f.shop(ShopFields{})
-				if err := f.Close(); err != nil {
-					t.Fatal(err)
-				}
+				succeed(f.Close())
 				list, err := os.ReadDir(dir)
 				if err != nil || len(list) != 2 || list[0].Name() != name && list[1].Name() != name {
 					t.Fatalf("opening %q left %v, %v", path, list, err)

@@ -80,9 +80,7 @@ func TestFailingDisk(t *testing.T) {
 	t.Parallel()
 	path := newPath(t)
 	first := open(t, path, Options{})
-	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error { return note(tx, "before") }); err != nil {
-		t.Fatal(err)
-	}
+	succeed((&fixture{Store: first, t: t}).do(func(tx *Tx) error { return note(tx, "before") }))
 	first.Close()
 	cmd, out, _ := childProcess(t, "fail", path)
 	want := []string{"before"}
@@ -151,7 +149,7 @@ func TestFailingWipe(t *testing.T) {
 	path := newPath(t)
 	first := open(t, path, Options{})
 	// The child's note goes to the last page, which is beyond its limit.
-	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error {
+	succeed((&fixture{Store: first, t: t}).do(func(tx *Tx) error {
 		if err := rememberRows("big", 50, 9000)(tx); err != nil {
 			return err
 		}
@@ -161,9 +159,7 @@ func TestFailingWipe(t *testing.T) {
 			}
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	first.Close()
 	cmd, out, _ := childProcess(t, "wipe", path)
 	var got []string

@@ -14,17 +14,12 @@ import (
 func TestLogIsCutBesideLitestream(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	beside, err := openConn(f.path, sqlite.ReadWrite, "busy_timeout=5000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	beside := check(openConn(f.path, sqlite.ReadWrite, "busy_timeout=5000"))
 	defer beside.close()
 	older := func() (frames int) {
 		t.Helper()
 		f.do(rememberRows(t.Name()+f.clock.at().String(), 4, 9000))
-		if err := beside.script("PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(beside.script("PRAGMA wal_checkpoint(PASSIVE)"))
 		f.clock.move(time.Second)
 		f.do(func(tx *Tx) error { return note(tx, "starts the log over") })
 		if n := f.commits(); n != 1 {
@@ -41,9 +36,7 @@ func TestLogIsCutBesideLitestream(t *testing.T) {
 	if older() == 0 {
 		t.Error("the log is cut off without Litestream")
 	}
-	if err := beside.script("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(beside.script("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)"))
 	if n := older(); n > 0 {
 		t.Errorf("%d frames of the earlier log stay", n)
 	}

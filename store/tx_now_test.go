@@ -75,9 +75,7 @@ func TestNowFollowsTheFile(t *testing.T) {
 	if got := nowOf(f); got != ahead || got != early.at() {
 		t.Errorf("the first process's Now is %s, want %s", got, ahead)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(f.Close())
 	second.Close()
 	behind := newClock()
 	reopened := &fixture{Store: open(t, f.path, Options{Now: behind.now, Ephemeral: true}), t: t, clock: behind}

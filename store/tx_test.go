@@ -40,9 +40,7 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 				writes = append(writes, noting(want[i]))
 			}
 			before := f.commits()
-			if err := errors.Join(f.group(writes...)...); err != nil {
-				t.Fatal(err)
-			}
+			succeed(errors.Join(f.group(writes...)...))
 			if got := f.commits() - before; got != c.commits {
 				t.Errorf("%d writes took %d commits, want %d", c.writes, got, c.commits)
 			}

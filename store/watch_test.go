@@ -27,9 +27,7 @@ func TestWatch(t *testing.T) {
 			}()
 			for range 3 {
 				for called := false; !called; { // the first writes may come before the watch
-					if err := other.Write(ctx, Write{Actor: operator, Do: (*Tx).Probe}); err != nil {
-						t.Fatal(err)
-					}
+					succeed(other.Write(ctx, Write{Actor: operator, Do: (*Tx).Probe}))
 					select {
 					case <-calls:
 						called = true

@@ -15,33 +15,21 @@ import (
 func TestRewriteLeavesNoRemains(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "from.db"), filepath.Join(t.TempDir(), "to.db")
 	for _, name := range []string{from, to} {
-		if err := os.WriteFile(name, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(os.WriteFile(name, nil, 0o600))
 	}
 	run := func(path string, statements ...string) {
 		t.Helper()
-		c, err := sqlite.Open(path, sqlite.ReadWrite, "secure_delete=ON")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check(sqlite.Open(path, sqlite.ReadWrite, "secure_delete=ON"))
 		defer c.Close()
 		for _, sql := range statements {
-			if _, err := c.Exec(sql); err != nil {
-				t.Fatal(err)
-			}
+			check(c.Exec(sql))
 		}
 	}
 	run(from, "CREATE TABLE codes (code TEXT PRIMARY KEY) WITHOUT ROWID", `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n
 		WHERE i<2000) INSERT INTO codes SELECT printf('code-%04d', i) FROM n`)
-	if err := rewrite(t.Context(), from, to, nil); err != nil {
-		t.Fatal(err)
-	}
+	succeed(rewrite(t.Context(), from, to, nil))
 	run(to, "DELETE FROM codes WHERE code <= 'code-0100'")
-	b, err := os.ReadFile(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := check(os.ReadFile(to))
 	for i := range 100 {
 		if code := fmt.Sprintf("code-%04d", i+1); bytes.Contains(b, []byte(code)) {
 			t.Errorf("the file still has %s, which was deleted", code)

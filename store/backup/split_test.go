@@ -30,16 +30,10 @@ func TestSplitContinues(t *testing.T) {
 	f := start(t)
 	f.program("Coffee")
 	to := filepath.Join(t.TempDir(), "new.db")
-	if err := os.WriteFile(to+".partial", []byte("rest of a killed process"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.split(to, f.begin()); err != nil {
-		t.Fatal(err)
-	}
+	succeed(os.WriteFile(to+".partial", []byte("rest of a killed process"), 0o600))
+	succeed(f.split(to, f.begin()))
 	made := check(os.ReadFile(to))
-	if err := f.split(to, f.begin()); err != nil {
-		t.Fatal(err)
-	}
+	succeed(f.split(to, f.begin()))
 	if string(check(os.ReadFile(to))) != string(made) {
 		t.Error("the copy was made again")
 	}
@@ -85,15 +79,11 @@ func BenchmarkSplit(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		dir := b.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "old.db"), check(os.ReadFile(source)), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		succeed(os.WriteFile(filepath.Join(dir, "old.db"), check(os.ReadFile(source)), 0o600))
 		f := &fixture{t: b, Store: open(b, filepath.Join(dir, "old.db")), a: store.Access{Shop: 1}}
 		b.StartTimer()
 		began := time.Now()
-		if err := f.split(filepath.Join(dir, "new.db"), f.begin()); err != nil {
-			b.Fatal(err)
-		}
+		succeed(f.split(filepath.Join(dir, "new.db"), f.begin()))
 		b.ReportMetric(time.Since(began).Seconds(), "s/shop")
 	}
 }
