@@ -283,9 +283,7 @@ func TestPINCommands(t *testing.T) {
 	f.prints("staff update Ada --name Grace --location none", "Grace", "all")
 	f.refused("staff update Grace --location loc_none", "--location")
 	signIn(ada, first).Want(201)
-	if _, err := f.typed(second, "staff set-pin "+ada); err != nil {
-		t.Fatal(err)
-	}
+	must(f.typed(second, "staff set-pin "+ada))
 	signIn(ada, first).Want(401, "invalid_credentials")
 	f.prints("staff disable "+ada, "disabled")
 	signIn(ada, second).Want(404)

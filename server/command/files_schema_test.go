@@ -179,7 +179,5 @@ func endless(t *testing.T, path, table string) {
 		interior(page(root), 0, leaf)
 	}
 	endian.BigEndian.PutUint32(raw[28:], uint32(len(raw)/size))
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, raw, 0o600))
 }

@@ -125,9 +125,7 @@ func TestBackupRefusals(t *testing.T) {
 	f.run("backup " + at("damaged.db"))
 	damaged := at("damaged.db")
 	corruptIndex(t, damaged, "keys_hash", "keys_shop")
-	if err := errors.Join(os.Symlink(f.db, at("link.db")), os.Link(f.db, at("hard.db"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(os.Symlink(f.db, at("link.db")), os.Link(f.db, at("hard.db"))))
 	same := unchanged(t, there)
 	for _, c := range []struct {
 		args []string

@@ -19,9 +19,7 @@ func schedule(t *testing.T, task string) (nice, policy int) {
 	noError(t, err)
 	// The third value comes first after the name, which may contain anything.
 	values := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-	if _, err := fmt.Sscan(values[19-3]+" "+values[41-3], &nice, &policy); err != nil {
-		t.Fatal(err)
-	}
+	must(fmt.Sscan(values[19-3]+" "+values[41-3], &nice, &policy))
 	return nice, policy
 }
 

@@ -198,11 +198,9 @@ func older(t *testing.T) (path string) {
 	noError(t, errors.Join(err, os.WriteFile(path, nil, 0o600)))
 	c, err := sqlite.Open(path, sqlite.ReadWrite)
 	noError(t, err)
-	if err := errors.Join(c.Script(string(schema)+"; INSERT INTO meta (id, id_secret, id_check) "+
+	noError(t, errors.Join(c.Script(string(schema)+"; INSERT INTO meta (id, id_secret, id_check) "+
 		"VALUES (1, zeroblob(16), x'3534d8d874e0c081'); "+
-		"PRAGMA application_id=0x706e6368; PRAGMA user_version=11"), c.Close()); err != nil {
-		t.Fatal(err)
-	}
+		"PRAGMA application_id=0x706e6368; PRAGMA user_version=11"), c.Close()))
 	return path
 }
 

@@ -54,9 +54,7 @@ func startCA(t *testing.T, validity time.Duration, tlsPort, httpPort bool) *ca {
 		"profiles": map[string]any{"default": map[string]any{"description": "the only one", "validityPeriod": int(validity.Seconds())}},
 	}}))
 	file := filepath.Join(c.dir, "pebble.json")
-	if err := os.WriteFile(file, config, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, config, 0o600))
 	names := exec.Command(filepath.Join(bin, "pebble-challtestsrv"), "-dnsserver", c.dns, "-management", address(freePorts(t, 1)[0]),
 		"-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "")
 	pebble := exec.Command(filepath.Join(bin, "pebble"), "-config", file, "-dnsserver", c.dns)
@@ -64,9 +62,7 @@ func startCA(t *testing.T, validity time.Duration, tlsPort, httpPort bool) *ca {
 	for _, cmd := range []*exec.Cmd{names, pebble} {
 		out := newOutput()
 		cmd.Stdout, cmd.Stderr = out, out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, cmd.Start())
 		t.Cleanup(func() {
 			cmd.Process.Kill()
 			cmd.Wait()
@@ -121,10 +117,7 @@ func (c *ca) client() *http.Client {
 // roots returns the root certificate of the CA.
 func (c *ca) roots() *x509.CertPool {
 	c.t.Helper()
-	r, err := c.client().Get("https://" + c.management + "/roots/0")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	r := must(c.client().Get("https://" + c.management + "/roots/0"))
 	defer r.Body.Close()
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(must(io.ReadAll(r.Body))) {
@@ -179,10 +172,7 @@ func TestACME(t *testing.T) {
 	})
 	roots := c.roots()
 	for path, want := range map[string]int{"/healthz": 200, "/": 303, "/api/public/v1/me": 401} {
-		r, err := browser(p, roots).Get("https://cards.shop.test" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(browser(p, roots).Get("https://cards.shop.test" + path))
 		r.Body.Close()
 		if r.StatusCode != want || r.Proto != "HTTP/2.0" || r.Header.Get("Strict-Transport-Security") != "max-age=31536000" {
 			t.Errorf("%s: %d by %s, %q", path, r.StatusCode, r.Proto, r.Header.Get("Strict-Transport-Security"))

@@ -44,10 +44,8 @@ func TestDatabaseBehindLink(t *testing.T) {
 	t.Parallel()
 	dir, links := t.TempDir(), t.TempDir()
 	db, link := filepath.Join(dir, "shop.db"), filepath.Join(links, "link.db")
-	if err := errors.Join(os.Symlink("../"+filepath.Base(links)+"/second.db", link),
-		os.Symlink(db, filepath.Join(links, "second.db"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(os.Symlink("../"+filepath.Base(links)+"/second.db", link),
+		os.Symlink(db, filepath.Join(links, "second.db"))))
 	if r := execute(t, nil, "shop", "create", "--name", "Bar Lux", "--db", link); r.code != 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -84,9 +82,7 @@ func TestAttackModes(t *testing.T) {
 	for _, umask := range []string{"0000", "0022", "0777"} {
 		dir := t.TempDir()
 		at := func(name string) string { return filepath.Join(dir, name) }
-		if err := errors.Join(os.Symlink("real.db", at("link.db")), os.Symlink("dev-real.db", at("dev.db"))); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(os.Symlink("real.db", at("link.db")), os.Symlink("dev-real.db", at("dev.db"))))
 		under := func(args ...string) *exec.Cmd {
 			cmd := exec.Command("sh", append([]string{"-c", "umask " + umask + `; exec "$0" "$@"`, binary()}, args...)...)
 			if os.Geteuid() == 0 { // whom modes do not restrict
@@ -126,9 +122,7 @@ func TestAttackModes(t *testing.T) {
 func allowEverybody(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != filepath.Dir(dir) && dir != filepath.Clean(os.TempDir()); dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Chmod(dir, 0o777))
 	}
 }
 

@@ -25,9 +25,7 @@ func TestAttackBusyFile(t *testing.T) {
 			dir := t.TempDir()
 			db, copied := filepath.Join(dir, "shop.db"), filepath.Join(dir, "copy.db")
 			source := newDatabase(t)
-			if err := os.Rename(source, db); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Rename(source, db))
 			if strings.HasPrefix(command, "restore") {
 				if r := execute(t, nil, "backup", copied, "--db", db); r.code != 0 {
 					t.Fatalf("%+v", r)
@@ -38,9 +36,7 @@ func TestAttackBusyFile(t *testing.T) {
 			cmd := exec.Command(binary(), strings.Fields(strings.NewReplacer("DB", db, "COPY", copied).Replace(command))...)
 			var stdout, stderr bytes.Buffer
 			cmd.Env, cmd.Stdout, cmd.Stderr = environment(nil), &stdout, &stderr
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, cmd.Start())
 			ended := make(chan struct{})
 			go func() {
 				cmd.Wait()
@@ -109,9 +105,7 @@ func TestStopAtAnyTime(t *testing.T) {
 		for _, ms := range []int{1, 10, 30, 60, 120, 300} {
 			d := time.Duration(ms) * time.Millisecond
 			db := filepath.Join(memoryDir(t), "shop.db")
-			if err := create(db); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, create(db))
 			log, err := stopAfter(t, d, "serve", "--listen", "127.0.0.1:0", "--db", db)
 			for range 20 {
 				// On a busy machine the first statement of main may come later than the signal. A
@@ -145,9 +139,7 @@ func holdFile(t *testing.T, path string) (release func()) {
 	t.Helper()
 	db := must(sql.Open("sqlite", path))
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET auth_epoch=auth_epoch; COMMIT"); err != nil {
-		t.Fatal(err)
-	}
+	must(db.Exec("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET auth_epoch=auth_epoch; COMMIT"))
 	return func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -183,14 +175,9 @@ func names(t *testing.T, dir string) string {
 func TestPINAtAnOpenInput(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(binary(), "location", "set-pin", "loc_x", "--db", newDatabase(t))
-	pipe, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	pipe := must(cmd.StdinPipe())
 	defer pipe.Close()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err == nil {
 		t.Error("set-pin without a PIN ended with 0")

@@ -33,9 +33,7 @@ func query(t *testing.T, path, statement string) (values []string) {
 	defer rows.Close()
 	for rows.Next() {
 		var v string
-		if err := rows.Scan(&v); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(&v))
 		values = append(values, v)
 	}
 	if err := rows.Err(); err != nil {
@@ -47,10 +45,7 @@ func query(t *testing.T, path, statement string) (values []string) {
 // checkFile checks a database in the test's process, as the command check does in its own.
 func checkFile(t *testing.T, path string) {
 	t.Helper()
-	s, err := store.Open(path, store.Options{MustExist: true, Readers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(store.Open(path, store.Options{MustExist: true, Readers: 1}))
 	defer s.Close()
 	if findings, err := s.Check(); err != nil || len(findings) > 0 {
 		t.Errorf("check of %s: %v %q", path, err, findings)
@@ -233,9 +228,7 @@ func TestBackupCannotWrite(t *testing.T) {
 	db := newDatabase(t)
 	closed := t.TempDir()
 	allowEverybody(t, filepath.Dir(db))
-	if err := errors.Join(os.Chmod(db, 0o777), os.Chmod(closed, 0o555)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(os.Chmod(db, 0o777), os.Chmod(closed, 0o555)))
 	t.Cleanup(func() { os.Chmod(closed, 0o755) })
 	cmd := exec.Command(binary(), "backup", filepath.Join(closed, "copy.db"), "--db", db)
 	if os.Geteuid() == 0 { // permissions do not apply to root
@@ -312,9 +305,7 @@ func TestServeMakesBackups(t *testing.T) {
 	t.Parallel()
 	db, dir := newDatabase(t), t.TempDir()
 	left := filepath.Join(dir, "shop-20260101T000000Z.db.partial")
-	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(left, []byte("half"), 0o600))
 	made := func(p *process) {
 		p.await(p.stderr, func(text string) bool { return strings.Contains(text, `"msg":"backup made"`) })
 	}

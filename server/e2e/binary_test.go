@@ -157,9 +157,7 @@ func launchCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{t: t, cmd: cmd, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.cmd.Start())
 	go func() {
 		p.err = p.cmd.Wait()
 		close(p.ended)
@@ -315,9 +313,7 @@ func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment(env), &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	late := time.AfterFunc(waitLimit, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	err := cmd.Wait()

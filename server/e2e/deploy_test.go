@@ -86,9 +86,7 @@ func TestReadmeEnvironment(t *testing.T) {
 	if !*update {
 		t.Fatalf("%s differs from the flags; run: go test ./server/e2e -run TestReadme -update\n%s", file, want)
 	}
-	if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, []byte(want), 0o644))
 }
 
 // wrap breaks a text into lines of at most width bytes, if its words allow.

@@ -107,9 +107,7 @@ func TestTwoServers(t *testing.T) {
 		t.Fatalf("the hosts of deploy/Caddyfile.two are %v", two.ports)
 	}
 	db := filepath.Join(folder, "shop.db")
-	if err := os.WriteFile(db, database(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(db, database(), 0o600))
 	first := two.serve(0, "8080")
 	f := &shopFile{t: t, db: db, server: first}
 	f.run("shop", "create", "--name", "Pizza")

@@ -29,9 +29,7 @@ func TestDevReadyLine(t *testing.T) {
 	first, second := startDev(t, "--ready-file", file), startDev(t)
 
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(first.line), &fields); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(first.line), &fields))
 	want := []string{
 		"api_key", "base_url", "dashboard_url", "location_ids", "mcp_key", "origin", "owner_email", "owner_password", "program_ids",
 		"restricted_api_key", "shop_id", "till_token",

@@ -196,9 +196,7 @@ func fillDisk(t *testing.T, path string) {
 // able to stop and start meanwhile.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=8m"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Mount("none", dir, "tmpfs", 0, "size=8m"))
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	d := newDisk(t, dir)
 	fill := filepath.Join(dir, "ballast")
@@ -207,9 +205,7 @@ func TestDiskFull(t *testing.T) {
 			fillDisk(t, fill)
 			// The rest of the WAL's last block is less than a page.
 			d.wantRefused(0)
-			if err := os.Remove(fill); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Remove(fill))
 			d.wantWorking()
 			d.checkCards()
 		}
@@ -222,9 +218,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("the server on a full disk exited with %v:\n%s", err, d.server.stderr)
 	}
 	d.checkLog()
-	if err := os.Remove(fill); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(fill))
 	d.serve()
 	d.checkCards()
 	d.wantWorking()

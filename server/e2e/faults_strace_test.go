@@ -55,9 +55,7 @@ func TestDiskSlow(t *testing.T) {
 // TestDiskFailsForAWhile covers a file system that becomes read-only while a server runs.
 func TestDiskReadOnly(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=16m"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Mount("none", dir, "tmpfs", 0, "size=16m"))
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	d := newDisk(t, dir)
 	d.write()
@@ -65,9 +63,7 @@ func TestDiskReadOnly(t *testing.T) {
 	d.server.stop()
 	remount := func(flags uintptr) {
 		t.Helper()
-		if err := syscall.Mount("none", dir, "", syscall.MS_REMOUNT|flags, ""); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, syscall.Mount("none", dir, "", syscall.MS_REMOUNT|flags, ""))
 	}
 	remount(syscall.MS_RDONLY)
 	same := unchanged(t, d.db)
@@ -91,17 +87,13 @@ func memoryGroup(t *testing.T, limit int) (dir string) {
 		}
 	}
 	dir = filepath.Join(parent, fmt.Sprint("punchcard-", os.Getpid()))
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(dir, 0o755))
 	t.Cleanup(func() {
 		if err := os.Remove(dir); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := os.WriteFile(filepath.Join(dir, file), fmt.Append(nil, limit), 0); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(dir, file), fmt.Append(nil, limit), 0))
 	return dir
 }
 
@@ -158,9 +150,7 @@ func TestNameServerFails(t *testing.T) {
 	names := &nameServer{}
 	names.serve(t, address+":53")
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
-	if err := os.WriteFile(conf, []byte("nameserver "+address+"\noptions timeout:1 attempts:1\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(conf, []byte("nameserver "+address+"\noptions timeout:1 attempts:1\n"), 0o644))
 	mails := &mailtest.Server{}
 	_, mailPort, _ := net.SplitHostPort(mailServer(t, mails, "127.0.0.1:0"))
 	receiver, got := receiveCommanded(t)

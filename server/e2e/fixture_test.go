@@ -159,9 +159,7 @@ func TestDevSeed(t *testing.T) {
 	p := startDev(t, args...)
 	api := p.api(p.ready.APIKey)
 	var line struct{ Refs map[string]string }
-	if err := json.Unmarshal([]byte(p.line), &line); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(p.line), &line))
 	first := string(api.Get("/cards/" + line.Refs["bread-01"]).Want(200).Body)
 	cards := len(listCards(api, 100))
 	if cards < 10 || len(p.ready.LocationIDs) != 2 {

@@ -50,9 +50,7 @@ func TestRateLimit(t *testing.T) {
 func TestLimitsTakeEffect(t *testing.T) {
 	t.Parallel()
 	prices := filepath.Join(t.TempDir(), "prices.json")
-	if err := os.WriteFile(prices, []byte(`{"plan":"free"}`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(prices, []byte(`{"plan":"free"}`), 0o644))
 	p := startDevWith(t, []string{"PUBLIC_API_MAX_PAGE_SIZE=2", "PUNCHCARD_PRICING_FILE=" + prices}, "--idempotency-key-max-length", "8",
 		"--public-url", "https://cards.example.com/shop/", "--install-link-ttl", "1h", "--clock", "2026-01-31T08:00:00Z",
 		"--api-key-max-per-shop", "2",

@@ -35,17 +35,12 @@ func (o *crashedShop) inspectFile(when string, read func(s *store.Store, v *stor
 	limits.DeliveryLogLimit = 1 << 30
 	// The time is tomorrow, so that every retry and thus every pending delivery is due.
 	tomorrow := func() time.Time { return time.Now().Add(24 * time.Hour) }
-	s, err := store.Open(path, store.Options{MustExist: true, Now: tomorrow, Limits: limits})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	s := must(store.Open(path, store.Options{MustExist: true, Now: tomorrow, Limits: limits}))
 	defer s.Close()
 	if findings, err := s.Check(); err != nil || len(findings) > 0 {
 		o.t.Errorf("%s: %v %q", when, err, findings)
 	}
-	if err := s.View(0, func(v *store.View) error { return read(s, v) }); err != nil {
-		o.t.Fatal(err)
-	}
+	noError(o.t, s.View(0, func(v *store.View) error { return read(s, v) }))
 }
 
 // pending returns the event_ids that are to be sent to an endpoint according to the file.

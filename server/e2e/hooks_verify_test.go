@@ -135,9 +135,7 @@ func startReceiver(t *testing.T, s *subscriber, command ...string) *receiverProg
 	cmd.Env = environment([]string{"PORT=0", "WEBHOOK_SECRET=" + s.hook.Secret})
 	r := &receiverProgram{process: &process{t: t, cmd: cmd, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}, s: s}
 	cmd.Stdout, cmd.Stderr = r.stdout, r.stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	go func() {
 		r.err = cmd.Wait()
 		close(r.ended)

@@ -171,9 +171,7 @@ func TestClientsDisconnect(t *testing.T) {
 	}
 	// A request without the last byte of its body is refused, also when the client closes its side.
 	w := p.dial(t).send(text[:len(text)-1])
-	if err := w.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.Conn.(interface{ CloseWrite() error }).CloseWrite())
 	w.receive("POST").Want(400, "bad_request")
 	w.wantClosed()
 	if n := len(listCards(api, 50)); n != 0 {

@@ -40,9 +40,7 @@ func newImportedFile(t *testing.T, n int) *importedFile {
 		fmt.Fprintf(&text, "r%d,Person %d,p%d@example.org,+39333%07d,note %d,%d,%s,%s,C-%d\n", i, i, i, i, i, have, claimed, second, i)
 	}
 	csv := filepath.Join(t.TempDir(), "cards.csv")
-	if err := os.WriteFile(csv, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(csv, []byte(text.String()), 0o600))
 	i := &importedFile{db: f.db, csv: csv, rows: n, since: time.Now()}
 	i.before = i.export(t, copyFile(t, f.db))
 	return i
@@ -94,9 +92,7 @@ func importTrial(t *testing.T, n int) trial {
 				Added int
 			}
 		}
-		if err := json.Unmarshal([]byte(succeed(t, i.load(db)...)), &report); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(succeed(t, i.load(db)...)), &report))
 		if report.Run.Added != n || report.Run.State != "done" {
 			t.Errorf("the import is %+v", report)
 		}
@@ -109,9 +105,7 @@ func importTrial(t *testing.T, n int) trial {
 func undoTrial(t *testing.T, n int) trial {
 	i := newImportedFile(t, n)
 	var report struct{ Run struct{ ID string } }
-	if err := json.Unmarshal([]byte(succeed(t, i.load(i.db)...)), &report); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(succeed(t, i.load(i.db)...)), &report))
 	before := i.export(t, copyFile(t, i.db))
 	undo := func(db string) []string { return []string{"card", "import", "undo", report.Run.ID, "--db", db} }
 	db := copyFile(t, i.db)

@@ -72,9 +72,7 @@ func newReplicatedShop(t *testing.T, tills int) *replicatedShop {
 		}
 		text = strings.ReplaceAll(text, old, now)
 	}
-	if err := os.WriteFile(s.config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(s.config, []byte(text), 0o600))
 	s.serve()
 	api := s.api(s.makeKey("create", "--name", "CRM"))
 	s.token = s.makeDevice("--location", s.location("Centrale"), "--name", "Till", "--accept-card-ids").Token
@@ -237,14 +235,10 @@ func (s *replicatedShop) goOn(restored bool) {
 func (s *replicatedShop) loseMachine(copied string) {
 	s.t.Helper()
 	for _, path := range must(filepath.Glob(filepath.Join(filepath.Dir(s.db), "*"))) {
-		if err := os.RemoveAll(path); err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, os.RemoveAll(path))
 	}
 	for _, path := range must(filepath.Glob(filepath.Join(filepath.Dir(s.db), ".*"))) {
-		if err := os.RemoveAll(path); err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, os.RemoveAll(path))
 	}
 	succeed(s.t, "restore", copied, "--db", s.db)
 }
@@ -268,9 +262,7 @@ func (s *replicatedShop) checkpoint() {
 			s.t.Errorf("of %d pages of the log %d were moved into the file", pages, moved)
 		}
 	}
-	if err := r.Close(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, r.Close())
 }
 
 // startLogOver has the log start over for the first time while Litestream does not run. Later it may see older frames behind those

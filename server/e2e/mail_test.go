@@ -115,9 +115,7 @@ func TestMailOverTLS(t *testing.T) {
 	own := must(tls.LoadX509KeyPair(cert, key))
 	conf := &tls.Config{Certificates: []tls.Certificate{own}}
 	secret := filepath.Join(dir, "password")
-	if err := os.WriteFile(secret, []byte("sésame: ouvre-toi\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(secret, []byte("sésame: ouvre-toi\n"), 0o600))
 	db := filepath.Join(dir, "shop.db")
 	seeded := startDev(t, "--db", db)
 	ready := seeded.ready

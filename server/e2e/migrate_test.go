@@ -52,10 +52,7 @@ var olderBinary = sync.OnceValues(func() (string, error) {
 // executeOlder runs the older binary until it exits.
 func executeOlder(t *testing.T, args ...string) result {
 	t.Helper()
-	path, err := olderBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must(olderBinary())
 	return finish(t, exec.Command(path, args...), nil)
 }
 
@@ -89,14 +86,9 @@ func TestOlderServer(t *testing.T) {
 	t.Parallel()
 	newSchema := schemaOfNewFile(t)
 	db := newOlder(t)
-	older, err := olderBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	older := must(olderBinary())
 	var k key
-	if err := json.Unmarshal([]byte(executeOlder(t, "key", "create", "--name", "CRM", "--db", db, "--json").stdout), &k); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(executeOlder(t, "key", "create", "--name", "CRM", "--db", db, "--json").stdout), &k))
 	cmd := exec.Command(older, "serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json")
 	cmd.Env = environment(nil)
 	server := launchCommand(t, cmd)

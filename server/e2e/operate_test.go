@@ -159,9 +159,7 @@ func TestOwnCertificate(t *testing.T) {
 	if name, _, err := ask(second); name != "second" || err != nil {
 		t.Errorf("after the renewal: %s %v", name, err)
 	}
-	if err := os.WriteFile(key, bytes.Repeat([]byte("?"), 100), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(key, bytes.Repeat([]byte("?"), 100), 0o600))
 	if name, _, err := ask(second); name != "second" || err != nil {
 		t.Errorf("with a bad key: %s %v", name, err)
 	}

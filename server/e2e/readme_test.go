@@ -142,7 +142,5 @@ func section(t *testing.T, file, name, want string) {
 	if !*update {
 		t.Fatalf("%s, section %s differs from the code; run: go test ./server/e2e -run TestReadme -update\n%s", file, name, want)
 	}
-	if err := os.WriteFile(file, []byte(before+open+want+end+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, []byte(before+open+want+end+after), 0o644))
 }

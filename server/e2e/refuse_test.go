@@ -23,12 +23,8 @@ func sqlExec(t *testing.T, path, statements string) {
 	t.Helper()
 	db := must(sql.Open("sqlite", path))
 	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(statements); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(db.Exec(statements))
+	noError(t, db.Close())
 }
 
 // corruptIndex overwrites the first page of one index with that of another.
@@ -47,18 +43,14 @@ func corruptIndex(t *testing.T, path, from, to string) {
 	}
 	raw := must(os.ReadFile(path))
 	copy(raw[(target-1)*size:target*size], raw[(source-1)*size:source*size])
-	if err := os.WriteFile(path, raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, raw, 0o644))
 }
 
 func copyFile(t *testing.T, path string) (copied string) {
 	t.Helper()
 	raw := must(os.ReadFile(path))
 	copied = filepath.Join(t.TempDir(), "copy.db")
-	if err := os.WriteFile(copied, raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(copied, raw, 0o644))
 	return copied
 }
 
@@ -92,9 +84,7 @@ var database = sync.OnceValue(func() []byte {
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.db")
-	if err := os.WriteFile(path, database(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, database(), 0o600))
 	return path
 }
 
@@ -133,16 +123,10 @@ func TestServeWithoutPermission(t *testing.T) {
 	allowEverybody(t, open)
 	locked := t.TempDir()
 	for _, path := range []string{filepath.Join(open, "copy.db"), filepath.Join(locked, "shop.db")} {
-		if err := os.WriteFile(path, must(os.ReadFile(db)), 0o444); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, 0o444); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, must(os.ReadFile(db)), 0o444))
+		noError(t, os.Chmod(path, 0o444))
 	}
-	if err := os.Chmod(locked, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(locked, 0o555))
 	t.Cleanup(func() { os.Chmod(locked, 0o755) })
 	for _, path := range []string{filepath.Join(open, "copy.db"), filepath.Join(locked, "shop.db"), filepath.Join(locked, "new.db")} {
 		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"shop", "create", "--name", "x"}} {
@@ -166,4 +150,12 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// noError fails a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -42,9 +42,7 @@ func copyFolder(t *testing.T, from string) (to string) {
 	to = t.TempDir()
 	entries := must(os.ReadDir(from))
 	for _, e := range entries {
-		if err := os.WriteFile(filepath.Join(to, e.Name()), must(os.ReadFile(filepath.Join(from, e.Name()))), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(to, e.Name()), must(os.ReadFile(filepath.Join(from, e.Name()))), 0o600))
 	}
 	return to
 }
@@ -79,9 +77,7 @@ func TestRestore(t *testing.T) {
 	t.Parallel()
 	dir, backup := copyFolder(t, crashedFolder(t)), backupOf(t, "Bar Nero")
 	db, same := filepath.Join(dir, "shop.db"), unchanged(t, backup)
-	if err := os.Chmod(db, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(db, 0o640))
 	execute(t, nil, "restore", backup, "--db", db).refused(t, db, "exists already", "--force")
 	r := execute(t, nil, "restore", backup, "--db", db, "--force")
 	if r.code != 0 || !strings.Contains(r.stdout, "before-restore") || !strings.Contains(r.stdout, "--webhook-hold") {
@@ -146,9 +142,7 @@ func TestRestoreBesideAServer(t *testing.T) {
 
 	// A WAL without its database must not be applied to the restored database.
 	orphan := filepath.Join(copyFolder(t, crashedFolder(t)), "shop.db")
-	if err := os.Remove(orphan); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(orphan))
 	execute(t, nil, "restore", backup, "--db", orphan).refused(t, orphan+"-wal", "--force")
 	if r := execute(t, nil, "restore", backup, "--db", orphan, "--force"); r.code != 0 || shopNames(t, orphan) != newShops {
 		t.Errorf("%+v", r)
@@ -200,9 +194,7 @@ func killAfter(t *testing.T, d time.Duration, args ...string) (whole bool) {
 	t.Helper()
 	cmd := exec.Command(binary(), args...)
 	cmd.Env = environment(nil)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	timer := time.AfterFunc(d, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	return cmd.Wait() == nil

@@ -55,17 +55,10 @@ func measureDev(b *testing.B, rounds int, args ...string) {
 // timeDev runs dev once and returns the time to its ready line and its memory in KiB.
 func timeDev(b *testing.B, args ...string) (took time.Duration, kb int64) {
 	cmd := exec.Command(binary(), append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	out := must(cmd.StdoutPipe())
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, cmd.Start())
+	must(bufio.NewReader(out).ReadString('\n'))
 	took = time.Since(start)
 	kb = memory(cmd.Process.Pid, "VmRSS:")
 	cmd.Process.Signal(syscall.SIGTERM)
@@ -89,21 +82,13 @@ func memory(pid int, line string) (kb int64) {
 func fillDev(b *testing.B, file string, n int) {
 	st, ready := openDev(b, file)
 	issueCards(b, st, ready, "standard", n)
-	if err := st.Close(); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, st.Close())
 }
 
 // openDev opens a file as dev does, with the demo shop, which it makes if it is missing.
 func openDev(b *testing.B, file string) (*store.Store, *seed.Ready) {
-	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ready, err := seed.Demo(st, "http://127.0.0.1")
-	if err != nil {
-		b.Fatal(err)
-	}
+	st := must(store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true}))
+	ready := must(seed.Demo(st, "http://127.0.0.1"))
 	return st, ready
 }
 
@@ -146,18 +131,13 @@ func BenchmarkDrain(b *testing.B) {
 		fillHooked(b, file, receiver.URL, queued)
 		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr",
 			"127.0.0.0/8")
-		if err := cmd.Start(); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, cmd.Start())
 		last := <-all
 		kb := memory(cmd.Process.Pid, "VmHWM:")
 		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait()
 		receiver.Close()
-		st, err := store.Open(file, store.Options{MustExist: true})
-		if err != nil {
-			b.Fatal(err)
-		}
+		st := must(store.Open(file, store.Options{MustExist: true}))
 		var pending int64
 		if err := st.View(0, func(v *store.View) (err error) { pending, err = v.CountPendingDeliveries(1); return err }); err != nil ||
 			pending != 0 {
@@ -182,7 +162,5 @@ func fillHooked(b *testing.B, file, url string, n int) {
 		return err
 	})
 	issueCards(b, st, ready, "prepaid", n)
-	if err := st.Close(); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, st.Close())
 }

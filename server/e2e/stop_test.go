@@ -39,9 +39,7 @@ func (p *process) dial(t *testing.T) *rawConn {
 // send writes text, which must have its line ends.
 func (w *rawConn) send(text string) *rawConn {
 	w.t.Helper()
-	if _, err := io.WriteString(w.Conn, text); err != nil {
-		w.t.Fatal(err)
-	}
+	must(io.WriteString(w.Conn, text))
 	return w
 }
 

@@ -29,9 +29,7 @@ func (p *process) attach(args ...string) *tracer {
 	tr := &tracer{t: p.t, stderr: newOutput(), ended: make(chan struct{}), file: filepath.Join(p.t.TempDir(), "trace")}
 	tr.cmd = exec.Command("strace", append(args, "-f", "-y", "-o", tr.file, "-p", fmt.Sprint(p.cmd.Process.Pid))...)
 	tr.cmd.Stderr = tr.stderr
-	if err := tr.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, tr.cmd.Start())
 	go func() {
 		tr.cmd.Wait()
 		close(tr.ended)

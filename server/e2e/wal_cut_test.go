@@ -82,10 +82,7 @@ func newKilledFile(t *testing.T, n int) *killedFile {
 	for i := range n {
 		ref := fmt.Sprintf("member-%d", i)
 		issueCard(api, program, map[string]string{"external_ref": ref})
-		info, err := os.Stat(f.db + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(os.Stat(f.db + "-wal"))
 		c.answers = append(c.answers, answered{ref, int(info.Size())})
 	}
 	f.server.signal(syscall.SIGKILL)
@@ -114,9 +111,7 @@ func (c *killedFile) checkOpens(t *testing.T, what string, wal []byte, intact in
 	t.Helper()
 	path := filepath.Join(c.dir, "shop.db")
 	for name, content := range map[string][]byte{path: c.db, path + "-wal": wal} {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(name, content, 0o600))
 	}
 	defer func() {
 		for _, end := range []string{"", "-wal", "-shm"} {
