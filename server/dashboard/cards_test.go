@@ -103,10 +103,7 @@ func TestSearchPage(t *testing.T) {
 // export returns the exported cards.
 func (s *demo) export(filters string) [][]string {
 	s.T.Helper()
-	rows, err := csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll()
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	rows := must(csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll())
 	return rows
 }
 
@@ -278,14 +275,8 @@ func TestExportAll(t *testing.T) {
 	form.set("format", "xml").send().want(400).problem("format")
 	page := form.set("format", "csv").send().want(200)
 	text := page.body
-	z, err := zip.NewReader(strings.NewReader(text), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := z.Open("cards.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must(zip.NewReader(strings.NewReader(text), int64(len(text))))
+	f := must(z.Open("cards.csv"))
 	if cards, err := io.ReadAll(f); err != nil || !strings.Contains(string(cards), card) || !strings.Contains(string(cards), "Ada") {
 		t.Errorf("%s, %v", cards, err)
 	}

@@ -123,10 +123,7 @@ func (b *browser) send(method, path string, fields url.Values) *page {
 // request makes a request with a body of a type.
 func (b *browser) request(method, path, contentType string, body io.Reader) *page {
 	b.T.Helper()
-	req, err := http.NewRequestWithContext(b.T.Context(), method, b.Origin+path, body)
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(b.T.Context(), method, b.Origin+path, body))
 	maps.Copy(req.Header, b.header)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
@@ -140,10 +137,7 @@ func (b *browser) do(req *http.Request) *page {
 	if b.cookie != nil {
 		req.AddCookie(b.cookie)
 	}
-	resp, err := b.HTTP.Do(req)
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	resp := must(b.HTTP.Do(req))
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -399,4 +393,20 @@ func (p *page) message() string {
 	}
 	text, _, _ := strings.Cut(textOf(main), "req_")
 	return text
+}
+
+// must returns the result of a call that has no error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError fails a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -33,10 +33,7 @@ func TestImport(t *testing.T) {
 		manager.upload("/dashboard/imports", "file", []byte("PK\x03\x04")).want(400).problem("file")
 		manager.upload("/dashboard/imports", "other", []byte("name\nx\n")).want(400).problem("file")
 	})
-	file, err := os.ReadFile("../../testdata/import/stamp-me.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.ReadFile("../../testdata/import/stamp-me.csv"))
 	at := manager.upload("/dashboard/imports", "file", append(file, "<b>Eve</b>,nobody,,,99,,,,\n"...)).to("/dashboard/import/")
 	manager.get(at).has("Active Stamps", "Ada Byron", "Faulty rows", "<b>Eve")
 	manager.get(at + "?allow_unkeyed=false&program_id=" + program).has("The row has neither")

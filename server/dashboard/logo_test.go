@@ -19,10 +19,7 @@ func (b *browser) upload(path, field string, content []byte, texts ...string) *p
 	b.T.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
-	part, err := w.CreateFormFile(field, "logo.png")
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	part := must(w.CreateFormFile(field, "logo.png"))
 	part.Write(content)
 	for i := 0; i < len(texts); i += 2 {
 		w.WriteField(texts[i], texts[i+1])
@@ -39,9 +36,7 @@ func picture(t *testing.T) []byte {
 		m.Set(x, x/2, color.RGBA{200, 30, 60, 255})
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
@@ -91,10 +86,7 @@ func (b *browser) endless(path string) *page {
 	b.T.Helper()
 	body, end := io.Pipe()
 	defer end.Close()
-	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.Origin+path, body)
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.Origin+path, body))
 	req.ContentLength = 5 << 20
 	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	return b.do(req)

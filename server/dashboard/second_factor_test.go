@@ -18,10 +18,7 @@ import (
 // totp returns the code that an authenticator shows at a time.
 func totp(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
-	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret))
 	mac := hmac.New(sha1.New, key)
 	binary.Write(mac, binary.BigEndian, at.Unix()/30)
 	sum := mac.Sum(nil)
@@ -33,10 +30,7 @@ func (s *demo) enrol(b *browser) (secret string, codes []string) {
 	s.T.Helper()
 	setup := b.fill("/dashboard/account/second-factor").want(200)
 	form := setup.form("/dashboard/account/second-factor/confirm")
-	uri, err := url.Parse(form.fields.Get("_uri"))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	uri := must(url.Parse(form.fields.Get("_uri")))
 	secret = uri.Query().Get("secret")
 	wrong := form.set("totp", "000000").send().want(422).problem("totp").has(secret[:4])
 	done := wrong.form("/dashboard/account/second-factor/confirm").

@@ -207,10 +207,7 @@ func TestForeignHostPage(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for accept, want := range map[string]string{"text/html": "text/html; charset=utf-8", "application/json": "application/json"} {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", s.Origin+"/dashboard", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must(http.NewRequestWithContext(t.Context(), "GET", s.Origin+"/dashboard", nil))
 		req.Host = "evil.example"
 		req.Header.Set("Accept", accept)
 		p := s.as("").do(req).want(403)
@@ -287,10 +284,7 @@ func TestLinks(t *testing.T) {
 // userID returns the id of the person with an email.
 func (s *demo) userID(email string) string {
 	s.T.Helper()
-	key, err := strconv.ParseInt(s.Value("SELECT id FROM users WHERE email=?", email), 10, 64)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	key := must(strconv.ParseInt(s.Value("SELECT id FROM users WHERE email=?", email), 10, 64))
 	return s.App.Store.ID(store.KindUser, key)
 }
 

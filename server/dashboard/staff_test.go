@@ -15,21 +15,15 @@ import (
 // newStaff adds a member of staff to a location of a shop and returns the id.
 func (s *demo) newStaff(shopID, location, name string) (id string) {
 	s.T.Helper()
-	shop, err := s.App.Store.ResolveShop(shopID)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	m, err := kernel.Do[store.StaffMember](
+	shop := must(s.App.Store.ResolveShop(shopID))
+	m := must(kernel.Do[store.StaffMember](
 		s.T.Context(),
 		kernel.New(s.App.Store, kernel.Config{}),
 		kernel.OperatorCaller("test", shop),
 		operation.CreateStaff,
 		kernel.Args{Fields: operation.StaffFields{
 			LocationIDs: store.Given([]string{location}), Name: store.Given(name), PIN: store.Given("2468")}},
-	)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	))
 	return m.ID
 }
 
@@ -99,15 +93,12 @@ func TestPairingPage(t *testing.T) {
 	code := page.setting("code")
 	s.Unchanged(func() { form.send().want(200).has("were shown once").lacks(code) })
 	k := kernel.New(s.App.Store, kernel.Config{})
-	d, err := kernel.Do[operation.CreatedDevice](
+	d := must(kernel.Do[operation.CreatedDevice](
 		t.Context(),
 		k,
 		kernel.VisitorCaller(netip.Addr{}),
 		operation.AcceptPairing,
 		kernel.Args{Fields: operation.PairingCodeFields{Code: store.Given(code)}},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	))
 	s.Till(d.Token).Get("/me").Want(200).Shows(object{"device.name": "Phone"})
 }

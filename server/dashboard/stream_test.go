@@ -8,17 +8,11 @@ import (
 // events opens the stream of the first page.
 func (s *demo) events(b *browser) *http.Response {
 	s.T.Helper()
-	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(s.T.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil))
 	if b.cookie != nil {
 		req.AddCookie(b.cookie)
 	}
-	resp, err := s.HTTP.Do(req)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	resp := must(s.HTTP.Do(req))
 	s.T.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -45,9 +39,7 @@ func TestStreamsOfAPerson(t *testing.T) {
 	}
 	first.Body.Close() // and the server notices it
 	for status := 0; status != 200; {
-		if err := t.Context().Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, t.Context().Err())
 		resp := open("manager")
 		status = resp.StatusCode
 	}

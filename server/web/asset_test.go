@@ -45,10 +45,7 @@ func TestAssets(t *testing.T) {
 		if zipped.Header().Get("Content-Encoding") != "gzip" || zipped.Header().Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s: %v", path, zipped.Header())
 		}
-		r, err := gzip.NewReader(zipped.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(gzip.NewReader(zipped.Body))
 		body, err := io.ReadAll(r)
 		if err != nil || string(body) != plain.Body.String() {
 			t.Errorf("%s: the compressed body differs: %v", path, err)

@@ -38,17 +38,10 @@ func TestGoldenCharts(t *testing.T) {
 		checkXML(t, name, string(chart))
 		file := filepath.Join("testdata", "charts", name+".html")
 		if *update {
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(chart+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			noError(t, os.WriteFile(file, []byte(chart+"\n"), 0o644))
 		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must(os.ReadFile(file))
 		if string(chart)+"\n" != string(want) {
 			t.Errorf("%s: the chart differs from %s; look at it and run the test with -update", name, file)
 		}

@@ -299,10 +299,7 @@ func render(t *testing.T, templates *Templates, page string, data any, p *Printe
 // parseSamples returns the sample pages.
 func parseSamples(t testing.TB) *Templates {
 	t.Helper()
-	templates, err := Parse(os.DirFS("testdata/look"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	templates := must(Parse(os.DirFS("testdata/look")))
 	return templates
 }
 

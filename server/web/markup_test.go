@@ -17,10 +17,7 @@ func parsePage(t *testing.T, templates *Templates, page, name string) (nodes []*
 	t.Helper()
 	p := PrinterFor("en")
 	raw = render(t, templates, page, sampleData(p, page, name), p)
-	root, err := html.Parse(strings.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(html.Parse(strings.NewReader(raw)))
 	for n := range root.Descendants() {
 		nodes = append(nodes, n)
 	}
@@ -222,10 +219,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: %d bytes were written", c.call, b.Len())
 		}
 	}
-	templates, err := Parse(mapFS{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	templates := must(Parse(mapFS{}))
 	if err := templates.Render(&bytes.Buffer{}, "none", nil, PrinterFor("en")); err == nil {
 		t.Error("a page that does not exist is shown")
 	}
@@ -252,10 +246,7 @@ func TestPagesOfFaces(t *testing.T) {
 
 // TestLanguagesAtOnce checks that answers in several languages at a time do not mix.
 func TestLanguagesAtOnce(t *testing.T) {
-	templates, err := Parse(mapFS{"p.html": `{{define "content"}}<h1>{{t "Cancel"}}</h1>{{end}}`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	templates := must(Parse(mapFS{"p.html": `{{define "content"}}<h1>{{t "Cancel"}}</h1>{{end}}`}))
 	heading := regexp.MustCompile(`<html lang="(..)">(?s:.*)<h1>(.*)</h1>`)
 	var wg sync.WaitGroup
 	for i := range 60 {

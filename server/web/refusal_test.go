@@ -53,10 +53,7 @@ func messages(t *testing.T, dir string) map[string]found {
 func addMessages(t *testing.T, all map[string]found, path string, face bool) {
 	t.Helper()
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(parser.ParseFile(fset, path, nil, 0))
 	add := func(n ast.Node, code string, ok func(string) bool) bool {
 		e, _ := n.(ast.Expr)
 		text, literal := varying(e)
@@ -123,10 +120,7 @@ var codes = func() func(t *testing.T) []string {
 		if names != nil {
 			return names
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), "../../store/errors.go", nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(parser.ParseFile(token.NewFileSet(), "../../store/errors.go", nil, 0))
 		ast.Inspect(file, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.ValueSpec); ok && nameOf(spec.Type) == "Code" {
 				names = append(names, spec.Names[0].Name)

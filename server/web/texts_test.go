@@ -317,10 +317,7 @@ func literal(e ast.Expr) (string, bool) {
 // a text of web has no translation of its own.
 func faceTexts(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	entries, err := os.ReadDir("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(".."))
 	faces := map[string]map[string]bool{"web": textsOf(t, ".")}
 	for _, e := range entries {
 		if !e.IsDir() || e.Name() == "web" {
@@ -379,10 +376,7 @@ func TestTexts(t *testing.T) {
 				seen[text] = translation
 			}
 		}
-		tables, err := filepath.Glob(filepath.Join("text", lang, "*.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := must(filepath.Glob(filepath.Join("text", lang, "*.json")))
 		for _, file := range tables {
 			if faces[strings.TrimSuffix(filepath.Base(file), ".json")] == nil {
 				t.Errorf("%s: there is no such face, or it shows no texts", file)
@@ -417,12 +411,8 @@ func updateTable(t *testing.T, file string, table map[string]string, texts map[s
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(next); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, enc.Encode(next))
+	noError(t, os.WriteFile(file, b.Bytes(), 0o644))
 	return next
 }
 
@@ -481,9 +471,7 @@ func TestCompareForms(t *testing.T) {
 func TestTextsAreFound(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	write(
 		"a.html",

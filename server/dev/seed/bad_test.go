@@ -52,9 +52,7 @@ const validSeed = `{
 `
 
 func TestValidSeed(t *testing.T) {
-	if err := try(t, validSeed); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, try(t, validSeed))
 }
 
 // try parses and applies a seed.

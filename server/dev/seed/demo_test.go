@@ -35,21 +35,17 @@ func TestDemoWallets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := write(st, func(tx *store.Tx) error {
+	noError(t, write(st, func(tx *store.Tx) error {
 		_, err := tx.RemoveAppleWallet(ready.Shop(), store.RemoveFields{})
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if apple, google := wallets(); apple || !google {
 		t.Errorf("without Apple it has Apple: %t, Google: %t", apple, google)
 	}
-	if err := write(st, func(tx *store.Tx) error {
+	noError(t, write(st, func(tx *store.Tx) error {
 		_, err := tx.RemoveGoogleWallet(ready.Shop(), store.RemoveFields{})
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if apple, google := wallets(); !apple || !google {
 		t.Errorf("an older file has Apple: %t, Google: %t", apple, google)
 	}

@@ -26,12 +26,9 @@ var seedStart = time.Date(2026, 5, 18, 17, 30, 0, 0, time.UTC)
 func emptyStore(t testing.TB, start time.Time) (*store.Store, *fixedClock) {
 	t.Helper()
 	clock := &fixedClock{start}
-	st, err := store.Open(filepath.Join(t.TempDir(), "seed.db"), store.Options{
+	st := must(store.Open(filepath.Join(t.TempDir(), "seed.db"), store.Options{
 		Now: clock.Now, Rand: rand.NewChaCha8([32]byte{1}), IDSecret: IDSecret, Ephemeral: true, Limits: store.DefaultLimits(),
-		PublicURL: "http://localhost"})
-	if err != nil {
-		t.Fatal(err)
-	}
+		PublicURL: "http://localhost"}))
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)
@@ -52,10 +49,7 @@ func startOf(s *File) time.Time {
 func apply(t testing.TB, s *File) (*store.Store, *Ready) {
 	t.Helper()
 	st, clock := emptyStore(t, startOf(s))
-	ready, err := s.Apply(st, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ready := must(s.Apply(st, clock))
 	if !clock.now.Equal(startOf(s)) {
 		t.Errorf("the clock stands at %s after the seed, which starts at %s", clock.now, startOf(s))
 	}
@@ -73,9 +67,7 @@ func check(t *testing.T, st *store.Store) {
 // view reads from a store.
 func view(t testing.TB, st *store.Store, do func(*store.View) error) {
 	t.Helper()
-	if err := st.View(0, do); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, st.View(0, do))
 }
 
 // replaced returns the valid seed with a text replaced by another.
@@ -177,4 +169,20 @@ func ledgerOf(v *store.View, a store.Access, card string) ([]store.Transaction, 
 	})
 	slices.Reverse(list)
 	return list, err
+}
+
+// must returns the result of a call that has no error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError fails a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

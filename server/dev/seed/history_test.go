@@ -43,10 +43,7 @@ func TestHistory(t *testing.T) {
 func historyStore(t *testing.T, now time.Time, days int) *store.Store {
 	t.Helper()
 	st, clock := emptyStore(t, now)
-	ready, err := DemoWithHistory(st, clock, days)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ready := must(DemoWithHistory(st, clock, days))
 	if !clock.now.Equal(now) {
 		t.Errorf("the clock stands at %s after the history", clock.now)
 	}

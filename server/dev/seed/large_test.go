@@ -67,10 +67,7 @@ func TestLargeSeed(t *testing.T) {
 func BenchmarkLargeSeed(b *testing.B) {
 	text := []byte(largeSeed())
 	for b.Loop() {
-		s, err := Parse("large.json", text)
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := must(Parse("large.json", text))
 		apply(b, s)
 	}
 	b.ReportMetric(float64(10*seedSize)*float64(b.N)/b.Elapsed().Seconds(), "activities/s")

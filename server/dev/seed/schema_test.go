@@ -23,9 +23,7 @@ func TestSchemaDescribesAll(t *testing.T) {
 			Properties  map[string]struct{ Description string }
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(Schema(), &schema); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(Schema(), &schema))
 	if len(schema.Defs) != 8 {
 		t.Errorf("%d kinds of objects", len(schema.Defs))
 	}
@@ -45,15 +43,10 @@ func TestSchemaDescribesAll(t *testing.T) {
 // independent validator.
 func compiled(t *testing.T) func(text []byte) error {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must(jsonschema.UnmarshalJSON(bytes.NewReader(Schema())))
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("seed.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.AddResource("seed.schema.json", doc))
 	schema, err := c.Compile("seed.schema.json") // also validates it against the schema of schemas
 	if err != nil {
 		t.Fatal(err)
@@ -70,10 +63,7 @@ func compiled(t *testing.T) func(text []byte) error {
 func TestSeedsMeetTheSchema(t *testing.T) {
 	valid := compiled(t)
 	for _, name := range seedNames {
-		raw, err := os.ReadFile(filepath.Join(seedFolder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(os.ReadFile(filepath.Join(seedFolder, name)))
 		if err := valid(raw); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

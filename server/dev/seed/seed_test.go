@@ -22,10 +22,7 @@ var seedNames = []string{"coffee-shop.json", "gym.json", "bakery.json"}
 
 func readSeed(t testing.TB, name string) *File {
 	t.Helper()
-	s, err := Read(filepath.Join(seedFolder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Read(filepath.Join(seedFolder, name)))
 	return s
 }
 
@@ -33,17 +30,10 @@ func readSeed(t testing.TB, name string) *File {
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		noError(t, os.WriteFile(path, got, 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(path))
 	if a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n"); !slices.Equal(a, b) {
 		for i := range max(len(a), len(b)) {
 			if i >= len(a) || i >= len(b) || a[i] != b[i] {
@@ -182,12 +172,10 @@ func TestPINAndKeys(t *testing.T) {
 	// The token of the second till is random, so check its location with a new till.
 	st, ready = apply(t, s)
 	token := ""
-	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: func(tx *store.Tx) (err error) {
+	noError(t, st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: func(tx *store.Tx) (err error) {
 		_, token, err = tx.CreateDevice(ready.shop, store.NewDevice{LocationID: ready.LocationIDs[1], Name: "Ours", AcceptsCardIDs: true})
 		return err
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	till, err := st.IdentifyTill(store.Hash(token))
 	if err != nil || !till.PINRequired || !store.CheckPIN("4711", till.PIN) {
 		t.Errorf("%+v %v", till, err)
@@ -238,19 +226,15 @@ func TestNothingIsQueued(t *testing.T) {
 func TestSeedNeedsAFreshStore(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, clock := emptyStore(t, s.Now)
-	if _, err := Demo(st, "http://localhost"); err != nil {
-		t.Fatal(err)
-	}
+	must(Demo(st, "http://localhost"))
 	if _, err := s.Apply(st, clock); err == nil ||
 		!strings.HasSuffix(err.Error(), ": has shops already; a seed fills an empty database only") {
 		t.Error(err)
 	}
 	st, clock = emptyStore(t, s.Now)
-	if err := st.Write(context.Background(), store.Write{
+	noError(t, st.Write(context.Background(), store.Write{
 		Actor: store.Actor{Type: "user", Name: "dev"}, Do: (*store.Tx).Probe,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if _, err := s.Apply(st, clock); !errors.Is(err, errLate) || !clock.now.Equal(s.Now) {
 		t.Error(err)
 	}
@@ -262,9 +246,7 @@ func TestReadFaults(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(t.TempDir(), "large.json")
-	if err := os.WriteFile(path, []byte(`{"shops": []}`+strings.Repeat(" ", maxSize)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(`{"shops": []}`+strings.Repeat(" ", maxSize)), 0o600))
 	if _, err := Read(path); err == nil || err.Error() != path+":1: $: must be at most 16 MiB" {
 		t.Error(err)
 	}

@@ -21,10 +21,7 @@ var axe = sync.OnceValues(func() (string, error) {
 // checkAxe returns what axe-core finds to violate WCAG 2.2 AA or good practice.
 func checkAxe(p *Page) (problems []string) {
 	p.t.Helper()
-	source, err := axe()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	source := must(axe())
 	p.must(nil, p.tab.eval(nil, `source => { if (!window.axe) (0, eval)(source) }`, source))
 	for _, v := range eval[[]struct {
 		ID, Help string

@@ -158,10 +158,7 @@ func TestTillCameraRefused(t *testing.T) {
 // reports to have answered, and returns its URL.
 func before(t *testing.T, s *servertest.Server, answer func(http.ResponseWriter, *http.Request) bool) string {
 	t.Helper()
-	target, err := url.Parse(s.Origin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must(url.Parse(s.Origin))
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !answer(w, r) {
@@ -228,9 +225,7 @@ func TestTillPhoto(t *testing.T) {
 		"that on with --tls-auto, or a proxy.")
 	p.CheckNow()
 	var b bytes.Buffer
-	if err := png.Encode(&b, photo{size: image.Rect(0, 0, 900, 1200), text: code, side: 500}.draw(t)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, png.Encode(&b, photo{size: image.Rect(0, 0, 900, 1200), text: code, side: 500}.draw(t)))
 	photos := map[string][]byte{
 		"straight.png": b.Bytes(),
 		"turned.jpeg":  encodeJPEG(t, photo{size: image.Rect(0, 0, 1600, 1200), text: code, side: 600, angle: 90}.draw(t)),

@@ -140,9 +140,7 @@ func TestCardOffline(t *testing.T) {
 		t.Error("the page says that there is no connection")
 	}
 	s.Stop()
-	if err := p.navigate(page); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.navigate(page))
 	p.Wait("No connection. This is the card as of 1 Mar 2026, 10:00.", "Ada Lovelace", "4 of 10 stamps", "Show this code at the till")
 	if n := eval[int](p, `() => [...document.querySelectorAll('.code svg')].length +
 		(getComputedStyle(document.querySelector('.code')).borderRadius === '0px' ? 10 : 0)`); n != 1 {
@@ -152,9 +150,7 @@ func TestCardOffline(t *testing.T) {
 	again := servertest.Start(t, servertest.Frozen, serve, func(c *app.Config) { c.Listen = strings.TrimPrefix(s.Origin, "http://") })
 	p.Wait("4 of 10 stamps")
 	again.Post("/cards/"+id+"/reissue", nil).Want(200)
-	if err := p.navigate(page); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.navigate(page))
 	p.Wait("This link was replaced by a newer one.")
 	if left := eval[[]string](p, `() => caches.keys()`); len(left) != 0 {
 		t.Errorf("the browser keeps %q", left)

@@ -98,10 +98,7 @@ func (p *Page) CheckNow() {
 // checkHeaders checks the headers that each page has.
 func checkHeaders(t testing.TB, address string, rules Rules) (problems []string) {
 	t.Helper()
-	request, err := http.NewRequest(http.MethodGet, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must(http.NewRequest(http.MethodGet, address, nil))
 	request.Header.Set("Accept", "text/html")
 	if rules.Cookie != nil {
 		request.AddCookie(rules.Cookie)
@@ -111,14 +108,9 @@ func checkHeaders(t testing.TB, address string, rules Rules) (problems []string)
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	defer client.CloseIdleConnections()
-	r, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(client.Do(request))
 	defer r.Body.Close()
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		t.Fatal(err)
-	}
+	must(io.Copy(io.Discard, r.Body))
 	bad := func(format string, arguments ...any) {
 		problems = append(problems, fmt.Sprintf(format, arguments...))
 	}

@@ -333,7 +333,7 @@ func (d *demo) addPeople() {
 		return errors.Join(invite("invitation", "new.colleague@example.com"), invite("own invitation", "stranger@demo.test"))
 	})
 	d.SQL("UPDATE users SET disabled_at=? WHERE email='disabled@demo.test'", int64(d.App.Store.Now()))
-	if err := d.App.Store.View(0, func(v *store.View) (err error) {
+	noError(d.T, d.App.Store.View(0, func(v *store.View) (err error) {
 		for name, email := range map[string]string{
 			"person":        seed.ManagerEmail,
 			"user disabled": "disabled@demo.test",
@@ -344,9 +344,7 @@ func (d *demo) addPeople() {
 			}
 		}
 		return nil
-	}); err != nil {
-		d.T.Fatal(err)
-	}
+	}))
 }
 
 // addForms lets customers make cards of some programs.

@@ -62,10 +62,7 @@ func (p photo) draw(t testing.TB) *image.RGBA {
 func drawCode(t testing.TB, text string) *image.RGBA {
 	t.Helper()
 	const module, margin = 8, 4
-	code, err := qr.Encode(text, qr.M)
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must(qr.Encode(text, qr.M))
 	side := (code.Size + 2*margin) * module
 	out := image.NewRGBA(image.Rect(0, 0, side, side))
 	for y := range side {
@@ -84,10 +81,7 @@ func drawCode(t testing.TB, text string) *image.RGBA {
 // the picture.
 func frame(t testing.TB, screenshot []byte) image.Image {
 	t.Helper()
-	picture, err := png.Decode(bytes.NewReader(screenshot))
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := must(png.Decode(bytes.NewReader(screenshot)))
 	out := photo{size: frames}.draw(t)
 	width := picture.Bounds().Dx() * frames.Dy() / picture.Bounds().Dy()
 	draw.CatmullRom.Scale(out, image.Rect(0, 0, width, frames.Dy()).Add(image.Pt((frames.Dx()-width)/2, 0)), picture, picture.Bounds(),
@@ -112,9 +106,7 @@ func writeFilm(t testing.TB, seconds float64, pictures ...image.Image) string {
 func encodeJPEG(t testing.TB, picture image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, picture, &jpeg.Options{Quality: 80}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, jpeg.Encode(&b, picture, &jpeg.Options{Quality: 80}))
 	return b.Bytes()
 }
 
@@ -122,9 +114,7 @@ func encodeJPEG(t testing.TB, picture image.Image) []byte {
 func writeFile(t testing.TB, name string, content []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, content, 0o600))
 	return path
 }
 

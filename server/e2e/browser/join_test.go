@@ -135,9 +135,7 @@ func TestPosters(t *testing.T) {
 					}
 				}
 				pdf := filepath.Join(cmp.Or(screenshots, t.TempDir()), fmt.Sprintf("poster-%s-%s-%s.pdf", slug, size, lang))
-				if err := os.WriteFile(pdf, p.printed(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.WriteFile(pdf, p.printed(), 0o644))
 				if info := poppler(t, "pdfinfo", pdf); !regexp.MustCompile(`(?s)Pages: +1\n.*Page size: +` + page + ` pts`).Match(info) {
 					t.Errorf("%s: want one page of %s: %s", name, page, info)
 				}

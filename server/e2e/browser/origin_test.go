@@ -30,10 +30,7 @@ func TestForeignOrigin(t *testing.T) {
 	p.ExpectProblems()
 
 	p = Open(t, evil+"/frame", View{Cookie: d.signIn("owner")})
-	origin, err := url.Parse(d.Origin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	origin := must(url.Parse(d.Origin))
 	p.wait("the refusal of the frame", func() (bool, error) {
 		for _, problem := range p.Problems() {
 			if strings.Contains(problem, "frame-ancestors") || strings.Contains(problem, origin.Host) {

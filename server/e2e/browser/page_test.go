@@ -128,9 +128,7 @@ func words(s string) string { return strings.Join(strings.Fields(s), " ") }
 // eval calls a JavaScript function in the page and returns its result.
 func eval[T any](p *Page, function string, arguments ...any) (out T) {
 	p.t.Helper()
-	if err := p.tab.eval(&out, function, arguments...); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, p.tab.eval(&out, function, arguments...))
 	return out
 }
 
@@ -345,4 +343,20 @@ func (p *Page) Download(text string) (name string, content []byte) {
 		return err == nil, err
 	})
 	return name, content
+}
+
+// must returns the result of a call that has no error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError fails a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

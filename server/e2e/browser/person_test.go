@@ -71,9 +71,7 @@ func TestPerson(t *testing.T) {
 	for _, v := range []View{{}, {NoScripts: true}, {Width: 360, Dark: true}} {
 		t.Run(fmt.Sprintf("%+v", v), func(t *testing.T) {
 			logo := filepath.Join(t.TempDir(), "logo.png")
-			if err := os.WriteFile(logo, []byte("x"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(logo, []byte("x"), 0o644))
 			p := Open(t, serveForm(t), v)
 			p.Wait("Sent: nothing")
 			p.Fill("Name", "Zoë 🍕 עברית")

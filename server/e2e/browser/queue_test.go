@@ -186,9 +186,7 @@ func TestTillOpenDuringRestore(t *testing.T) {
 		code, _ := codesOf(s, card)
 		codes = append(codes, code)
 	}
-	if _, err := backup.Create(t.Context(), file, copied, backup.Options{Quick: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(backup.Create(t.Context(), file, copied, backup.Options{Quick: true}))
 	p := openTill(t, s, View{})
 	p.scan(codes[0])
 	p.Wait("0 of 10 stamps")
@@ -199,9 +197,7 @@ func TestTillOpenDuringRestore(t *testing.T) {
 	p.Wait("The server does not answer.")
 	p.Press("Give 1 stamp")
 	p.Wait("1 not sent")
-	if _, err := backup.Restore(t.Context(), copied, file, s.App.Store.Now().Std(), backup.Options{Quick: true, Force: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(backup.Restore(t.Context(), copied, file, s.App.Store.Now().Std(), backup.Options{Quick: true, Force: true}))
 	s = serve()
 	p.ExpectProblems() // requests without an answer
 	p.must(nil, p.tab.eval(nil, sendNow))

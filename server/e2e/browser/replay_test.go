@@ -76,9 +76,7 @@ func (b *built) dev() {
 // kill ends the server at once.
 func (b *built) kill() {
 	b.t.Helper()
-	if err := b.cmd.Process.Kill(); err != nil {
-		b.t.Fatal(err)
-	}
+	noError(b.t, b.cmd.Process.Kill())
 	b.cmd.Wait()
 }
 
@@ -99,9 +97,7 @@ func (b *built) output(input string, args ...string) []byte {
 func (b *built) run(input string, args ...string) (code string) {
 	b.t.Helper()
 	var answer struct{ Code string }
-	if err := json.Unmarshal(b.output(input, args...), &answer); err != nil {
-		b.t.Fatal(err)
-	}
+	noError(b.t, json.Unmarshal(b.output(input, args...), &answer))
 	return answer.Code
 }
 
@@ -134,12 +130,10 @@ func (b *built) issueOf(program, holder string) (id string, shown store.HolderCa
 		b.t.Fatal(err)
 	}
 	defer st.Close()
-	if err := st.View(0, func(v *store.View) error {
+	noError(b.t, st.View(0, func(v *store.View) error {
 		shown, err = v.HolderCard(path.Base(r.Str("install_url")))
 		return err
-	}); err != nil {
-		b.t.Fatal(err)
-	}
+	}))
 	return r.Str("id"), shown
 }
 
@@ -156,21 +150,13 @@ func (b *built) pair(p *Page) {
 // ledger returns a column of the ledger, oldest row first.
 func (b *built) ledger(column string) (values []string) {
 	b.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+b.db+"?mode=ro")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", "file:"+b.db+"?mode=ro"))
 	defer db.Close()
-	rows, err := db.Query("SELECT " + column + " FROM transactions t JOIN cards c ON c.id=t.card_id ORDER BY t.id")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	rows := must(db.Query("SELECT " + column + " FROM transactions t JOIN cards c ON c.id=t.card_id ORDER BY t.id"))
 	defer rows.Close()
 	for rows.Next() {
 		var v string
-		if err := rows.Scan(&v); err != nil {
-			b.t.Fatal(err)
-		}
+		noError(b.t, rows.Scan(&v))
 		values = append(values, v)
 	}
 	return values
@@ -326,18 +312,14 @@ func (p *Page) requests(end string) (n int) {
 // signal sends the server a signal.
 func (b *built) signal(s os.Signal) {
 	b.t.Helper()
-	if err := b.cmd.Process.Signal(s); err != nil {
-		b.t.Fatal(err)
-	}
+	noError(b.t, b.cmd.Process.Signal(s))
 }
 
 // phone returns the id of the device that was paired.
 func (b *built) phone() string {
 	b.t.Helper()
 	var list struct{ Data []struct{ ID, Name string } }
-	if err := json.Unmarshal(b.output("", "device", "list"), &list); err != nil {
-		b.t.Fatal(err)
-	}
+	noError(b.t, json.Unmarshal(b.output("", "device", "list"), &list))
 	for _, d := range list.Data {
 		if d.Name == "Till" {
 			return d.ID

@@ -65,12 +65,8 @@ func (p *Page) ShootAs(name string) {
 	if screenshots == "" {
 		return
 	}
-	if err := os.MkdirAll(screenshots, 0o755); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(screenshots, name+".png"), p.screenshot(), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, os.MkdirAll(screenshots, 0o755))
+	noError(p.t, os.WriteFile(filepath.Join(screenshots, name+".png"), p.screenshot(), 0o644))
 }
 
 // asks matches the patterns of pages that only ask before a change. They look alike.

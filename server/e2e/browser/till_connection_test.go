@@ -35,10 +35,7 @@ type hangingFront struct {
 func openHanging(t *testing.T, s *servertest.Server, v View) (*Page, *hangingFront) {
 	t.Helper()
 	f := &hangingFront{release: make(chan struct{}), kept: make(chan struct{}, 100)}
-	target, err := url.Parse(s.Origin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must(url.Parse(s.Origin))
 	ended := make(chan struct{})
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	front := before(t, s, func(w http.ResponseWriter, r *http.Request) bool {

@@ -35,12 +35,9 @@ func TestDraftWebhook(t *testing.T) {
 // draft has an assistant draft a webhook.
 func (d *demo) draft(address, description string) {
 	d.T.Helper()
-	body, err := json.Marshal(fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": "draft_webhook",
+	body := must(json.Marshal(fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": "draft_webhook",
 		"arguments": fields{"program_id": d.ids["program standard"], "url": address, "events": []string{"card.*"},
-			"description": description}}})
-	if err != nil {
-		d.T.Fatal(err)
-	}
+			"description": description}}}))
 	r := d.Fetch(http.MethodPost, d.Origin+"/mcp", body, http.Header{
 		"Authorization": {"Bearer " + d.MCPKey},
 		"Content-Type":  {"application/json"},
