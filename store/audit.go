@@ -27,19 +27,20 @@ type AuditActor struct {
 }
 
 // audit inserts an audit row for the write that tx makes, and refuses the write of a closed shop.
-// shop is 0 if it concerns no shop, and target is 0 if it concerns nobody who is known. detail is a JSON object or
-// empty. It must not contain personal data or secrets, but for the reason of an adjustment,
+// shop is 0 if it concerns no shop, and target is 0 if it concerns nobody who is known. detail is a JSON object, if
+// there is any. It must not contain personal data or secrets, but for the reason of an adjustment,
 // which erasing the card removes.
-func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
+func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail ...string) {
 	if tx.Actor.Type != "system" { // which records what has happened, such as that a receiver failed
 		tx.requireOpen(shop)
 	}
-	tx.insertAudit(shop, action, kind, target, detail)
+	tx.insertAudit(shop, action, kind, target, detail...)
 }
 
 // insertAudit does what audit does for a closed shop too: for exports, and for what concerns people
 // who may belong to other shops.
-func (tx *Tx) insertAudit(shop int64, action string, kind Kind, target int64, detail string) {
+func (tx *Tx) insertAudit(shop int64, action string, kind Kind, target int64, details ...string) {
+	detail := strings.Join(details, "")
 	if tx.Actor.Staff != 0 {
 		detail = prependMembers(detail, `"staff_id":"`+tx.ID(KindStaff, tx.Actor.Staff)+`"`)
 	}
@@ -67,7 +68,7 @@ func (tx *Tx) AuditPINLock(shop int64, kind Kind, key int64) error {
 	if kind == KindLocation {
 		action = "location.pin_locked"
 	}
-	tx.audit(shop, action, kind, key, "")
+	tx.audit(shop, action, kind, key)
 	return tx.failed
 }
 

@@ -67,7 +67,7 @@ func (tx *Tx) AskAboutData(token string, f DataRequest) error {
 	if f.Kind.V == AskCorrection {
 		tx.exec("UPDATE contacts SET correction=? WHERE card_id=?", f.Correction.V, root)
 	}
-	tx.audit(shop, asks[f.Kind.V].asked, KindCard, root, "")
+	tx.audit(shop, asks[f.Kind.V].asked, KindCard, root)
 	tx.cardChanged(root)
 	return tx.failed
 }
@@ -85,7 +85,7 @@ func (tx *Tx) CloseDataRequest(shop int64, id string, f ClosedRequest) error {
 	if f.Kind.V == AskCorrection {
 		tx.exec("UPDATE contacts SET correction=NULL WHERE card_id=?", c.root)
 	}
-	tx.audit(shop, ask.closed, KindCard, c.key, "")
+	tx.audit(shop, ask.closed, KindCard, c.key)
 	tx.cardChanged(c.root)
 	return tx.failed
 }

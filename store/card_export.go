@@ -80,7 +80,7 @@ type ExportedMail struct {
 
 // AuditExportOfAll records that somebody exports all cards of a shop.
 func (tx *Tx) AuditExportOfAll(shop int64) error {
-	tx.insertAudit(shop, "cards.export", KindShop, shop, "")
+	tx.insertAudit(shop, "cards.export", KindShop, shop)
 	return tx.failed
 }
 

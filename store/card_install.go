@@ -105,6 +105,6 @@ func (tx *Tx) Install(token string, f InstallFields) (out Installation, err erro
 	tx.cardChanged(root)
 	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key,
 		data: event.Data{"card_instance_id", shown.ID, "platform", f.Platform.V}})
-	tx.audit(shop, "card.install", KindCard, shown.key, "")
+	tx.audit(shop, "card.install", KindCard, shown.key)
 	return out, tx.failed
 }

@@ -136,7 +136,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	tx.counts.addTotals(key, t)
 	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
 	tx.sendMail(out, a.Shop, card, token, p.Name, f.SendEmail)
-	tx.audit(a.Shop, "card.issue", KindCard, card, "")
+	tx.audit(a.Shop, "card.issue", KindCard, card)
 	return out, tx.failed
 }
 

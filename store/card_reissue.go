@@ -56,7 +56,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		tx.s.floors[reissues], c.ExpiresAt, c.root)
 	tx.endForeignCodes(c.root)
 	tx.endSubscriptions(c.root)
-	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
+	tx.audit(a.Shop, "card.reissue", KindCard, c.key)
 	tx.cardChanged(c.root)
 	tx.emitForInstances(a.Shop, c, event.CardReissued, "archived_at IS NULL AND ")
 	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
@@ -103,6 +103,6 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	if err = tx.requireMailServer(f.SendEmail); err != nil {
 		return out, err
 	}
-	tx.audit(a.Shop, "card.install_link", KindCard, c.key, "")
+	tx.audit(a.Shop, "card.install_link", KindCard, c.key)
 	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }

@@ -61,7 +61,7 @@ func (tx *Tx) archiveChain(shop int64, c card) {
 	tx.setLive(shop, c.root, false)
 	tx.deleteMail(c.root)
 	tx.endSubscriptions(c.root)
-	tx.audit(shop, "card.archive", KindCard, c.key, "")
+	tx.audit(shop, "card.archive", KindCard, c.key)
 	tx.cardChanged(c.root)
 }
 

@@ -47,7 +47,7 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 
 // auditedCard audits a change of a card and returns the card.
 func (tx *Tx) auditedCard(a Access, action string, c card) (d CardDetail, err error) {
-	tx.audit(a.Shop, action, KindCard, c.key, "")
+	tx.audit(a.Shop, action, KindCard, c.key)
 	tx.cardChanged(c.root)
 	return tx.cardDetail(a, c.ID)
 }

@@ -107,7 +107,7 @@ func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (co
 		return contact, err
 	}
 	tx.setContact(a.Shop, c.root, contact)
-	tx.audit(a.Shop, "card.contact", KindCard, c.key, "")
+	tx.audit(a.Shop, "card.contact", KindCard, c.key)
 	tx.cardChanged(c.root)
 	return contact, tx.failed
 }

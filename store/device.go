@@ -35,7 +35,7 @@ func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err
 	key := tx.insert(
 		"INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at, accepts_card_ids) VALUES (?,?,?,?,?,?,?,?)",
 		tx.nextKey("devices"), shop, loc, n.Name, token[:12], Hash(token), tx.Now, n.AcceptsCardIDs)
-	tx.audit(shop, "device.create", KindDevice, key, "")
+	tx.audit(shop, "device.create", KindDevice, key)
 	d, err = tx.device(shop, key)
 	return d, token, err
 }
@@ -66,7 +66,7 @@ func (tx *Tx) RevokeDevice(shop int64, id string) (d Device, err error) {
 	}
 	tx.exec("UPDATE devices SET revoked_at=? WHERE id=?", tx.Now, key)
 	tx.bumpAuth()
-	tx.audit(shop, "device.revoke", KindDevice, key, "")
+	tx.audit(shop, "device.revoke", KindDevice, key)
 	return tx.device(shop, key)
 }
 

@@ -45,7 +45,7 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 	tx.insert(`INSERT INTO pairings (shop_id, location_id, name, accepts_card_ids, hash, code_hash, created_at, expires_at)
 			VALUES (?,?,?,?,?,?,?,?)`, shop, at, n.Name, n.AcceptsCardIDs, Hash(p.Token), tx.s.subjectHash("pairing code", p.Code),
 		tx.Now, p.ExpiresAt)
-	tx.audit(shop, "device.offer_pairing", KindLocation, at, "")
+	tx.audit(shop, "device.offer_pairing", KindLocation, at)
 	return p, tx.failed
 }
 

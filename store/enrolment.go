@@ -152,7 +152,7 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 	tx.exec(`INSERT INTO enrolments (program_id, enabled, slug, name_field, email_field, phone_field, consent, max_cards)
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT (program_id) DO UPDATE SET enabled=?2, slug=?3, name_field=?4, email_field=?5,
 		phone_field=?6, consent=?7, max_cards=?8`, e.program, e.Enabled, e.Slug, e.Name, e.Email, e.Phone, e.consent, e.MaxCards)
-	tx.audit(shop, "program.update_enrolment", KindProgram, e.program, "")
+	tx.audit(shop, "program.update_enrolment", KindProgram, e.program)
 	return tx.publicEnrolment(e, version), tx.failed
 }
 

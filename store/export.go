@@ -50,7 +50,7 @@ func (v *View) Export(shop int64, f ExportFormat) (Export, error) {
 
 // AuditShopExport records that somebody exports all data of a shop.
 func (tx *Tx) AuditShopExport(shop int64) error {
-	tx.insertAudit(shop, "shop.export", KindShop, shop, "")
+	tx.insertAudit(shop, "shop.export", KindShop, shop)
 	return tx.failed
 }
 

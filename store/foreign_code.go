@@ -156,7 +156,7 @@ func (tx *Tx) ConnectCode(till Till, text string, f ConnectFields) (out Connecte
 		if err = tx.addForeignCode(till.Shop, root, code); err != nil {
 			return out, err
 		}
-		tx.audit(till.Shop, "card.contact", KindCard, root, "")
+		tx.audit(till.Shop, "card.contact", KindCard, root)
 		tx.cardChanged(root)
 		out.Codes = append(out.Codes, code)
 		slices.Sort(out.Codes)

@@ -21,7 +21,7 @@ func (tx *Tx) UndoImport(shop int64, id string) (ImportRun, error) {
 	}
 	tx.exec("DELETE FROM import_parts WHERE import_id=?", run.key)
 	tx.exec("UPDATE imports SET state=?, through=0, ended_at=NULL, invite_at=NULL WHERE id=?", ImportUndoing, run.key)
-	tx.audit(shop, "import.undo", KindImport, run.key, "")
+	tx.audit(shop, "import.undo", KindImport, run.key)
 	tx.AfterCommit(func() { wake(tx.s.importsDue) })
 	run, err = tx.importRun(shop, id)
 	return run.ImportRun, err
@@ -34,7 +34,7 @@ func (tx *Tx) DiscardImport(shop int64, id string) error {
 		return err
 	}
 	tx.deleteImport(run.key)
-	tx.audit(shop, "import.discard", KindImport, run.key, "")
+	tx.audit(shop, "import.discard", KindImport, run.key)
 	return tx.failed
 }
 

@@ -33,7 +33,7 @@ func (tx *Tx) UploadImport(shop int64, f ImportFile, rows *ImportParts[RawRow], 
 	key := tx.insert("INSERT INTO imports (shop_id, file_name, hash, columns, state, rows, created_at) VALUES (?,?,?,?,?,?,?)", shop, f.Name,
 		f.Hash[:], string(columns), ImportUploaded, n, tx.Now)
 	storeParts(tx, key, rows)
-	tx.audit(shop, "import.upload", KindImport, key, "")
+	tx.audit(shop, "import.upload", KindImport, key)
 	run, err := tx.importRun(shop, tx.ID(KindImport, key))
 	return run.ImportRun, err
 }
@@ -121,7 +121,7 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 	for _, n := range skipped {
 		tx.note(key, n.Line, 0, n.Detail)
 	}
-	tx.audit(shop, "import.start", KindImport, key, "")
+	tx.audit(shop, "import.start", KindImport, key)
 	tx.AfterCommit(func() { wake(tx.s.importsDue) })
 	run, err := tx.importRun(shop, tx.ID(KindImport, key))
 	return run.ImportRun, err

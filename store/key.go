@@ -84,7 +84,7 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 		return k, "", refuse(Unprocessable, "The shop has %d usable %s keys, which is the maximum.", have, class)
 	}
 	key, secret := tx.addKey(shop, sh, class, f.Name.Or("Key"), scopes, locations, f.ExpiresAt.Value(), Null[int64]{}, f.Secret)
-	tx.audit(shop, "key.create", KindKey, key, "")
+	tx.audit(shop, "key.create", KindKey, key)
 	k, err = tx.key(shop, key)
 	return k, secret, err
 }
@@ -192,7 +192,7 @@ func (tx *Tx) RevokeKey(shop int64, id string) (k Key, err error) {
 	}
 	tx.exec("UPDATE keys SET revoked_at=? WHERE id=?", tx.Now, key)
 	tx.bumpAuth()
-	tx.audit(shop, "key.revoke", KindKey, key, "")
+	tx.audit(shop, "key.revoke", KindKey, key)
 	return tx.key(shop, key)
 }
 

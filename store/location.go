@@ -156,7 +156,7 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (Locati
 func (tx *Tx) recordLocationChange(a Access, key int64, action string, name event.Name) (l LocationSettings, err error) {
 	tx.bumpAuth()
 	tx.shopChanged(a.Shop)
-	tx.audit(a.Shop, action, KindLocation, key, "")
+	tx.audit(a.Shop, action, KindLocation, key)
 	if name != "" {
 		tx.emit(pendingEvent{name: name, shop: a.Shop, location: key})
 	}

@@ -80,7 +80,7 @@ func (v *View) ExportPerson(shop int64, f PersonQuery) (x PersonExport, err erro
 func (tx *Tx) AuditExport(shop int64, f PersonQuery) error {
 	roots, err := tx.personChains(shop, f)
 	for _, root := range roots {
-		tx.insertAudit(shop, "card.export", KindCard, root, "")
+		tx.insertAudit(shop, "card.export", KindCard, root)
 	}
 	if err != nil {
 		return err

@@ -110,7 +110,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	}
 	tx.programChanged(p.key)
 	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key)
-	tx.audit(shop, "program.delete", KindProgram, p.key, "")
+	tx.audit(shop, "program.delete", KindProgram, p.key)
 	tx.emit(pendingEvent{name: event.ProgramDeleted, shop: shop, program: p.key})
 	tx.bumpAuth()
 	return tx.failed

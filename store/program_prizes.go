@@ -125,7 +125,7 @@ func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64
 	changed.Prizes = tx.ladder(p.key)
 	tx.countLadder(&p, &changed)
 	tx.emit(pendingEvent{name: event.ProgramUpdated, shop: a.Shop, program: p.key})
-	tx.audit(a.Shop, action, KindPrize, prize, "")
+	tx.audit(a.Shop, action, KindPrize, prize)
 	return tx.failed
 }
 
@@ -232,7 +232,7 @@ func (tx *Tx) OrderPrizes(a Access, programID string, f PrizeOrder) (d ProgramDe
 		tx.exec("UPDATE prizes SET ordinal=?, updated_at=? WHERE id=?", moved[key], tx.Now, key)
 	}
 	for _, key := range keys[1:] {
-		tx.audit(a.Shop, "prize.update", KindPrize, key, "")
+		tx.audit(a.Shop, "prize.update", KindPrize, key)
 	}
 	if err := tx.recordLadderChange(a, p, "prize.update", keys[0]); err != nil {
 		return d, err

@@ -112,7 +112,7 @@ var errInstalled = refuse(ProgramHasInstalledCards,
 // recordProgramChange audits a change of a program, emits its event and returns the
 // program.
 func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event.Name) (d ProgramDetail, err error) {
-	tx.audit(a.Shop, action, KindProgram, key, "")
+	tx.audit(a.Shop, action, KindProgram, key)
 	// Programs are cached by epoch. The key of a created one may become another's
 	// after a rollback.
 	tx.bumpAuth()

@@ -174,7 +174,7 @@ func (tx *Tx) BeginSession(n NewSession) (out Session, token string, err error) 
 	if !n.Pending && !n.Renews {
 		tx.Actor = Actor{Type: "user", Key: n.User}
 		tx.exec("UPDATE users SET last_sign_in_at=? WHERE id=?", tx.Now, n.User)
-		tx.auditUser("user.sign_in", n.User, "")
+		tx.auditUser("user.sign_in", n.User)
 	}
 	out, err = findOne(tx, "session", tx.scanSession, "SELECT "+sessionCols+" FROM sessions WHERE id=?", key)
 	return out, token, err
@@ -205,7 +205,7 @@ func (tx *Tx) EndSession(user int64, id string) error {
 		return notFound("session")
 	}
 	tx.bumpAuth()
-	tx.auditUser("user.sign_out", user, "")
+	tx.auditUser("user.sign_out", user)
 	return tx.failed
 }
 
@@ -227,7 +227,7 @@ func (tx *Tx) endOtherSessions(user, session int64) (n int64) {
 // SignOutEverywhere ends all sessions of a person and returns their number.
 func (tx *Tx) SignOutEverywhere(user int64) (n int64, err error) {
 	n = tx.endOtherSessions(user, 0)
-	tx.auditUser("user.sign_out_everywhere", user, "")
+	tx.auditUser("user.sign_out_everywhere", user)
 	return n, tx.failed
 }
 

@@ -167,7 +167,7 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 		public_url, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		append([]any{tx.nextKey("shops"), sh.Mode, tx.Now}, sh.values(tx.Now)...)...)
 	tx.bumpAuth() // operators see all shops
-	tx.audit(key, "shop.create", KindShop, key, "")
+	tx.audit(key, "shop.create", KindShop, key)
 	sh = tx.shop(key)
 	return key, sh, tx.failed
 }
@@ -204,7 +204,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 		tx.recountLocal(nil, " WHERE p.shop_id=?", key)
 		tx.fillLastSeen(nil, " WHERE p.shop_id=?", key)
 	}
-	tx.audit(key, "shop.update", KindShop, key, "")
+	tx.audit(key, "shop.update", KindShop, key)
 	if to := changed.SubscriptionState; to != old.SubscriptionState {
 		tx.emit(pendingEvent{
 			name: event.SubscriptionStateChanged,

@@ -95,7 +95,7 @@ func (tx *Tx) BeginMove(shop int64, url string) (m Move, err error) {
 	}
 	tx.exec("UPDATE shops SET closed=?, closed_at=?, moved_to=? WHERE id=?", m.Shop.Closed, m.Began, url, shop)
 	tx.bumpAuth()
-	tx.insertAudit(shop, "shop.begin_move", KindShop, shop, "")
+	tx.insertAudit(shop, "shop.begin_move", KindShop, shop)
 	return m, tx.failed
 }
 
@@ -112,7 +112,7 @@ func (tx *Tx) AbortMove(shop int64) (m Move, err error) {
 	}
 	tx.exec("UPDATE shops SET closed=NULL, moved_to=NULL WHERE id=?", shop)
 	tx.bumpAuth()
-	tx.audit(shop, "shop.abort_move", KindShop, shop, "")
+	tx.audit(shop, "shop.abort_move", KindShop, shop)
 	return tx.move(shop)
 }
 
@@ -128,7 +128,7 @@ func (tx *Tx) FinishMove(shop int64, began Time) (m Move, err error) {
 	}
 	tx.exec("UPDATE shops SET closed=?, closed_at=? WHERE id=?", ShopMoved, tx.Now, shop)
 	tx.bumpAuth()
-	tx.insertAudit(shop, "shop.move", KindShop, shop, "")
+	tx.insertAudit(shop, "shop.move", KindShop, shop)
 	return tx.move(shop)
 }
 
@@ -166,7 +166,7 @@ func (tx *Tx) endShop(shop int64) {
 	}
 	tx.bumpAuth()
 	tx.keepKeys()
-	tx.insertAudit(0, "shop.delete", KindShop, shop, "")
+	tx.insertAudit(0, "shop.delete", KindShop, shop)
 }
 
 // EndedShops returns the shops that are to be erased: the deleted ones, and those that moved away more

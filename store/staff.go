@@ -156,7 +156,7 @@ func (tx *Tx) SetStaffDisabled(shop int64, id string, disabled bool) (m StaffMem
 // returns the member.
 func (tx *Tx) recordStaffChange(shop, key int64, action string) (m StaffMember, err error) {
 	tx.bumpAuth()
-	tx.audit(shop, action, KindStaff, key, "")
+	tx.audit(shop, action, KindStaff, key)
 	m, _, err = tx.staffMember(shop, tx.ID(KindStaff, key))
 	return m, err
 }
@@ -164,13 +164,13 @@ func (tx *Tx) recordStaffChange(shop, key int64, action string) (m StaffMember, 
 // NewStaffToken returns the token of a new session of a member of staff at a till, and
 // audits that it begins. The session itself is kept in memory.
 func (tx *Tx) NewStaffToken(till Till, member int64) (token string, err error) {
-	tx.audit(till.Shop, "staff.sign_in", KindStaff, member, "")
+	tx.audit(till.Shop, "staff.sign_in", KindStaff, member)
 	return tx.newSecret(""), tx.failed
 }
 
 // EndStaffSession audits that a member of staff ends a session at a till.
 func (tx *Tx) EndStaffSession(till Till, member int64) error {
-	tx.audit(till.Shop, "staff.sign_out", KindStaff, member, "")
+	tx.audit(till.Shop, "staff.sign_out", KindStaff, member)
 	return tx.failed
 }
 

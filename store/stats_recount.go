@@ -71,7 +71,7 @@ const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS a
 func (tx *Tx) RecountStats() error {
 	tx.counts, tx.recounted = counts{}, true
 	for _, shop := range tx.keys("SELECT id FROM shops ORDER BY id") {
-		tx.audit(shop, "statistics.rebuild", KindShop, shop, "")
+		tx.audit(shop, "statistics.rebuild", KindShop, shop)
 	}
 	defer tx.s.opts.Progress.End()
 	m := newMeter(tx.conn, tx.s.opts.Progress)

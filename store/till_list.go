@@ -81,6 +81,6 @@ func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
 // AuditTillSearch records that somebody searches for cards at a till. It does not say for
 // what, which is personal data.
 func (tx *Tx) AuditTillSearch(till Till) error {
-	tx.audit(till.Shop, "card.search", KindDevice, till.Device, "")
+	tx.audit(till.Shop, "card.search", KindDevice, till.Device)
 	return tx.failed
 }

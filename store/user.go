@@ -85,14 +85,14 @@ func (tx *Tx) AddUser(n NewUser) (key int64, err error) {
 			email_proved)
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?8,?8,?9)`, tx.nextKey("users"), n.Email, foldCase(n.Email), n.Name, n.Password, n.Language,
 		n.Operator, tx.Now, n.EmailProved)
-	tx.audit(0, "user.create", KindUser, key, "")
+	tx.audit(0, "user.create", KindUser, key)
 	return key, tx.failed
 }
 
 // auditUser inserts an audit row about a person's account into the log of the first of
 // the person's shops.
-func (tx *Tx) auditUser(action string, user int64, detail string) {
-	tx.insertAudit(tx.firstShop(user), action, KindUser, user, detail)
+func (tx *Tx) auditUser(action string, user int64, detail ...string) {
+	tx.insertAudit(tx.firstShop(user), action, KindUser, user, detail...)
 }
 
 // firstShop returns the first of a person's shops, 0 if there is none.

@@ -159,7 +159,7 @@ func (tx *Tx) Invite(shop int64, email, role string) (c CreatedLink, err error) 
 		c.URL, c.Token = "", ""
 	}
 	linkKey, _ := tx.Key(KindLink, c.ID)
-	tx.audit(shop, "user.invite", KindLink, linkKey, "")
+	tx.audit(shop, "user.invite", KindLink, linkKey)
 	return c, tx.failed
 }
 
@@ -169,7 +169,7 @@ func (tx *Tx) CancelInvitation(shop int64, id string) error {
 	if tx.exec("DELETE FROM links WHERE id=? AND shop_id=? AND kind='invitation'", key, shop) == 0 && tx.failed == nil {
 		return notFound("invitation")
 	}
-	tx.audit(shop, "user.cancel_invitation", KindLink, key, "")
+	tx.audit(shop, "user.cancel_invitation", KindLink, key)
 	return tx.failed
 }
 
@@ -182,7 +182,7 @@ func (tx *Tx) CreateInvited(token string, n NewUser) error {
 		return err
 	}
 	if user := tx.number("SELECT ifnull(max(id), 0) FROM users WHERE email_key=?", foldCase(l.email)); user != 0 || tx.failed != nil {
-		tx.audit(0, "user.create_refused", KindUser, user, "") // a write, so that it takes as long
+		tx.audit(0, "user.create_refused", KindUser, user) // a write, so that it takes as long
 		return tx.failed
 	}
 	n.Email, n.EmailProved = l.email, l.mailed
@@ -226,7 +226,7 @@ func (tx *Tx) NewResetLink(user int64) (c CreatedLink, err error) {
 	}
 	tx.exec("DELETE FROM links WHERE kind='reset' AND user_id=?", user)
 	c = tx.newLink(link{kind: LinkReset, user: user, email: u.Email})
-	tx.auditUser("user.create_reset_link", user, "")
+	tx.auditUser("user.create_reset_link", user)
 	return c, tx.failed
 }
 

@@ -77,7 +77,7 @@ func (tx *Tx) RemoveMember(shop int64, id string) error {
 		return err
 	}
 	tx.exec("DELETE FROM memberships WHERE user_id=? AND shop_id=?", user, shop)
-	tx.audit(shop, "user.remove", KindUser, user, "")
+	tx.audit(shop, "user.remove", KindUser, user)
 	tx.lessenPerson(shop, user, 0)
 	return tx.failed
 }
@@ -118,7 +118,7 @@ func (tx *Tx) SetUserDisabled(id string, disabled bool) (u User, err error) {
 	tx.exec("UPDATE users SET disabled_at=?, updated_at=? WHERE id=?", Null[Time]{tx.Now, disabled}, tx.Now, key)
 	tx.exec("DELETE FROM links WHERE user_id=?1 OR created_by=?1", key)
 	tx.endOtherSessions(key, 0)
-	tx.auditUser(action, key, "")
+	tx.auditUser(action, key)
 	return tx.user(key)
 }
 
@@ -134,6 +134,6 @@ func (tx *Tx) UpdateUser(key int64, name, language Opt[string]) (u User, err err
 	}
 	tx.exec("UPDATE users SET name=?, language=?, updated_at=? WHERE id=?", changed.Name, changed.Language, tx.Now, key)
 	tx.bumpAuth()
-	tx.auditUser("user.update", key, "")
+	tx.auditUser("user.update", key)
 	return tx.user(key)
 }

@@ -90,6 +90,6 @@ func (tx *Tx) SetPassword(user int64, hash, action string) error {
 	tx.exec("UPDATE users SET password=?, password_changed_at=?, updated_at=? WHERE id=?", hash, tx.Now, tx.Now, user)
 	tx.exec("DELETE FROM links WHERE user_id=?", user)
 	tx.endOtherSessions(user, 0)
-	tx.auditUser(action, user, "")
+	tx.auditUser(action, user)
 	return tx.failed
 }

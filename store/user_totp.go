@@ -93,7 +93,7 @@ func (tx *Tx) ConfirmTOTP(user, session int64, code string) (c RecoveryCodes, er
 	}
 	tx.exec("UPDATE users SET totp_secret=totp_offered, totp_offered=NULL, totp_step=?, updated_at=? WHERE id=?", step, tx.Now, user)
 	tx.endOtherSessions(user, session)
-	tx.auditUser("user.set_up_totp", user, "")
+	tx.auditUser("user.set_up_totp", user)
 	return tx.makeRecoveryCodes(user)
 }
 
@@ -104,7 +104,7 @@ func (tx *Tx) RemoveTOTP(user, session int64) error {
 		tx.Now, user) > 0 {
 		tx.exec("DELETE FROM recovery_codes WHERE user_id=?", user)
 		tx.endOtherSessions(user, session)
-		tx.auditUser("user.remove_totp", user, "")
+		tx.auditUser("user.remove_totp", user)
 	}
 	return tx.failed
 }
@@ -114,7 +114,7 @@ func (tx *Tx) NewRecoveryCodes(user int64) (c RecoveryCodes, err error) {
 	if tx.number("SELECT count(*) FROM users WHERE id=? AND totp_secret IS NOT NULL", user) == 0 {
 		return c, refuse(Conflict, "There is no second factor.")
 	}
-	tx.auditUser("user.new_recovery_codes", user, "")
+	tx.auditUser("user.new_recovery_codes", user)
 	return tx.makeRecoveryCodes(user)
 }
 

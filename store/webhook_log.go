@@ -112,7 +112,7 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 	eventKey := tx.recordEvent(a.Shop, event.TestPing, Null[int64]{}, p1, p2)
 	tx.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", w.key, eventKey, specialTest, tx.Now)
 	tx.notifyDue(w.key)
-	tx.audit(a.Shop, "webhook.test", KindWebhook, w.key, "")
+	tx.audit(a.Shop, "webhook.test", KindWebhook, w.key)
 	return tx.delivery(w, eventKey)
 }
 
