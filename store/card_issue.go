@@ -85,7 +85,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	balance, welcome := p.InitialBalanceCents, p.welcomeStamps
 	if amount := at.fields.AmountCents.Value(); amount.Valid {
 		if balance = amount; p.Type != ProgramPrepaid {
-			return out, Invalid(Detail{"amount_cents", "not_allowed", "is for cards of prepaid programs only"})
+			return out, InvalidField("amount_cents", "not_allowed", "is for cards of prepaid programs only")
 		}
 	}
 	card = max(card, tx.s.floors["cards"]+1)

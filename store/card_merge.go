@@ -74,7 +74,7 @@ func (tx *Tx) checkMerge(keep, gone *cardChain, f MergeFields) error {
 	case len(known.Codes)+len(other.Codes) > maxForeignCodes:
 		return refuse(Conflict, "Both cards have more than %d codes of earlier cards together. Remove some first.", maxForeignCodes)
 	case !f.Yes.V && !samePerson(keep.first, gone.first, known.Phone, other.Phone):
-		return Invalid(Detail{"yes", "required", "is required: the cards may be of different people"})
+		return InvalidField("yes", "required", "is required: the cards may be of different people")
 	}
 	return tx.failed
 }
@@ -136,8 +136,8 @@ func (tx *Tx) fillHolder(keep, gone *cardChain) {
 		case c.Table != "cards" && c.Table != "contacts": // several rows of a card
 		case isRef && taken, c.Table == "cards" && !isRef && frozen:
 		default:
-			tx.exec("UPDATE "+c.Table+" SET "+c.Name+"=ifnull("+c.Name+", (SELECT "+c.Name+" FROM "+c.Table+" WHERE "+key+"=?2)) WHERE "+rows,
-				to.key, from.key)
+			tx.exec("UPDATE "+c.Table+" SET "+c.Name+"=ifnull("+c.Name+", (SELECT "+c.Name+" FROM "+c.Table+
+				" WHERE "+key+"=?2)) WHERE "+rows, to.key, from.key)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func (tx *Tx) StartCardRun(shop int64, f RunFields, total Total) (run CardRun, e
 	for i, id := range f.CardIDs.V {
 		root := tx.rootOf(shop, id)
 		if root == 0 {
-			return run, Invalid(Detail{fmt.Sprintf("card_ids.%d", i), "invalid_value", "must be the id of a card of this shop"})
+			return run, InvalidField(fmt.Sprintf("card_ids.%d", i), "invalid_value", "must be the id of a card of this shop")
 		}
 		roots = append(roots, root)
 	}

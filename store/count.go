@@ -68,7 +68,7 @@ func (v *View) CheckIDs(a Access, f IDFilter) error {
 			continue
 		}
 		if _, ok := v.Key(x.kind, x.id.V); !ok {
-			return Invalid(Detail{x.field, "invalid_format", "must be the id of a " + x.word})
+			return InvalidField(x.field, "invalid_format", "must be the id of a "+x.word)
 		}
 		if err := x.read(x.id.V); err != nil {
 			return err

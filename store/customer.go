@@ -112,7 +112,7 @@ type EraseFields struct {
 // EraseCards erases several cards, or none if one of them is not found.
 func (tx *Tx) EraseCards(shop int64, f EraseFields) error {
 	if len(f.CardIDs.V) == 0 {
-		return Invalid(Detail{"card_ids", "required", "must name at least one card"})
+		return InvalidField("card_ids", "required", "must name at least one card")
 	}
 	var chains []card
 	for _, id := range f.CardIDs.V {

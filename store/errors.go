@@ -91,6 +91,9 @@ func Invalid(details ...Detail) *Error {
 	}
 }
 
+// InvalidField returns the refusal of a request with one invalid field.
+func InvalidField(field, code, message string) *Error { return Invalid(Detail{field, code, message}) }
+
 // ErrUnknownCode refuses a card's id or code at a till that names no card of the shop.
 var ErrUnknownCode = notFound("card")
 

@@ -165,4 +165,4 @@ func (v *View) below(list byte, shop int64, q PageQuery) (key int64, err error) 
 }
 
 // errCursor is the refusal of a cursor that is not one of the list.
-var errCursor = Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "must be the next_cursor of a page of this list"})
+var errCursor = InvalidField("cursor", "invalid_format", "must be the next_cursor of a page of this list")

@@ -44,7 +44,7 @@ func (q *queries) personChains(shop int64, f PersonQuery) (roots []int64, err er
 	} else if f.Person.Set {
 		number, ok := phone.Parse(who, q.shop(shop).CountryCode.V)
 		if !ok {
-			return nil, Invalid(Detail{"person", "invalid_format", "must be an email or a phone number, such as +390612345678"})
+			return nil, InvalidField("person", "invalid_format", "must be an email or a phone number, such as +390612345678")
 		}
 		roots = q.keys("SELECT card_id FROM contacts WHERE shop_id=? AND phone_key=?", shop, phoneKey(number))
 	}

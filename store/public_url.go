@@ -87,8 +87,8 @@ func (q *queries) CheckPasses(shop int64, url Opt[string], yes bool) error {
 		to, ok = q.s.opts.PublicURL, true
 	}
 	if n := q.passesOnPhones(shop); url.Set && ok && !yes && n > 0 && to != q.PublicURLOf(shop) {
-		return Invalid(Detail{"yes", "required",
-			fmt.Sprintf("is required: the passes on phones keep the present public URL for ever (%d)", n)})
+		return InvalidField("yes", "required",
+			fmt.Sprintf("is required: the passes on phones keep the present public URL for ever (%d)", n))
 	}
 	return q.failed
 }

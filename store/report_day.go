@@ -126,7 +126,7 @@ func (v *View) DayReport(shop int64, q DayReportQuery) (d DayReport, err error) 
 	day := v.Now.Std().In(zone)
 	if q.Date.Set {
 		if day, err = time.ParseInLocation(time.DateOnly, q.Date.V, zone); err != nil {
-			return d, Invalid(Detail{"date", "invalid_format", "must be a date such as 2026-01-31"})
+			return d, InvalidField("date", "invalid_format", "must be a date such as 2026-01-31")
 		}
 	}
 	d = DayReport{

@@ -93,7 +93,7 @@ func (v *View) Money(shop int64, q MoneyQuery) (m MoneyReport, err error) {
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, b.zone)
 	if q.Month.Set {
 		if month, err = time.ParseInLocation("2006-01", q.Month.V, b.zone); err != nil || month.After(now) {
-			return m, Invalid(Detail{"month", "invalid_value", "must be this month or one before"})
+			return m, InvalidField("month", "invalid_value", "must be this month or one before")
 		}
 	}
 	after := month.AddDate(0, 1, 0)

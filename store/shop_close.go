@@ -146,7 +146,7 @@ func (tx *Tx) DeleteShop(shop int64, name string) (sh Shop, err error) {
 	}
 	switch {
 	case name != sh.Name:
-		return sh, Invalid(Detail{"name", "invalid_value", "must be the name of the shop, exactly as it is written"})
+		return sh, InvalidField("name", "invalid_value", "must be the name of the shop, exactly as it is written")
 	case sh.Closed.V == ShopMoving:
 		return sh, refuse(Conflict, "The shop is being moved to another server. Abort the move first.")
 	}

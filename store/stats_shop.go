@@ -56,9 +56,9 @@ func span(first, last Opt[string], today, days int64) (from, to int64, err error
 func checkSpan(field string, from, to int64, last string) error {
 	switch {
 	case from > to:
-		return Invalid(Detail{field, "invalid_value", "must not be after " + last})
+		return InvalidField(field, "invalid_value", "must not be after "+last)
 	case to-from >= maxHeatmapDays:
-		return Invalid(Detail{field, "too_large", fmt.Sprintf("must be at most %d days before %s", maxHeatmapDays-1, last)})
+		return InvalidField(field, "too_large", fmt.Sprintf("must be at most %d days before %s", maxHeatmapDays-1, last))
 	}
 	return nil
 }

@@ -333,7 +333,7 @@ func (tx *Tx) SetUp(token string, n NewUser, shopID Opt[string], f ShopFields) (
 	switch {
 	case shopID.Set:
 		if shop, _ = tx.Key(KindShop, shopID.V); tx.number("SELECT count(*) FROM shops WHERE id=?", shop) == 0 && tx.failed == nil {
-			return 0, Invalid(Detail{Field: "shop_id", Code: "invalid_value", Message: "must be the id of a shop of the file"})
+			return 0, InvalidField("shop_id", "invalid_value", "must be the id of a shop of the file")
 		}
 	case f.Name.Set:
 		if shop, _, err = tx.CreateShop(f); err != nil {

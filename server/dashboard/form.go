@@ -164,7 +164,7 @@ func (a action) refuse(v *visit, err error) error {
 
 // invalid returns the refusal of a field.
 func invalid(field, code, message string) error {
-	return store.Invalid(store.Detail{Field: field, Code: code, Message: message})
+	return store.InvalidField(field, code, message)
 }
 
 // faulty reports whether an error is about what a person filled in, so that the form is

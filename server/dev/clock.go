@@ -60,7 +60,7 @@ func (p *problems) add(field, code, message string) {
 
 // invalid returns the error of a request whose field has an invalid value.
 func invalid(field, message string) error {
-	return store.Invalid(store.Detail{Field: field, Code: wire.CodeInvalidValue, Message: message})
+	return store.InvalidField(field, wire.CodeInvalidValue, message)
 }
 
 // moveClock answers POST /dev/clock: it advances the clock by a duration or to an

@@ -70,7 +70,7 @@ func readPass(v *visit) error {
 func register(v *visit) error {
 	var body struct{ PushToken string }
 	if err := json.NewDecoder(http.MaxBytesReader(v.w, v.r.Body, kernel.SmallBody)).Decode(&body); err != nil {
-		return store.Invalid(store.Detail{Field: "pushToken", Code: "invalid_format", Message: "the body must be JSON with a pushToken"})
+		return store.InvalidField("pushToken", "invalid_format", "the body must be JSON with a pushToken")
 	}
 	in := v.phone()
 	in.Fields = store.DeviceFields{PushToken: store.Opt[string]{V: body.PushToken, Set: body.PushToken != ""}}

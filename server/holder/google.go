@@ -37,7 +37,7 @@ func addToGoogle(v *visit) error {
 func googleCallback(v *visit) error {
 	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, maxCallback))
 	if err != nil {
-		return store.Invalid(store.Detail{Field: "body", Code: "too_long", Message: "must have at most 65536 bytes"})
+		return store.InvalidField("body", "too_long", "must have at most 65536 bytes")
 	}
 	in := kernel.Args{Fields: operation.GoogleCallback{Body: store.Opt[[]byte]{V: body, Set: len(body) > 0}}}
 	if _, err := run[kernel.None](v, operation.NoteGoogleCallback, in); err != nil {

@@ -198,7 +198,7 @@ func install(v *visit) error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, kernel.SmallBody)
 	if err := v.r.ParseForm(); err != nil {
-		return store.Invalid(store.Detail{Field: "platform", Code: "invalid_format", Message: "the form cannot be read"})
+		return store.InvalidField("platform", "invalid_format", "the form cannot be read")
 	}
 	f := store.InstallFields{Platform: store.Opt[string]{V: v.r.PostForm.Get("platform"), Set: true}}
 	out, err := do[store.Installation](v, operation.InstallCard, f)

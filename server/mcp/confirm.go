@@ -112,7 +112,7 @@ func (c *call) confirmed(in *input, id string, w *writeArgs) (bool, error) {
 	}
 	t, ok := c.readToken(w.ConfirmToken.V, *w)
 	if !ok {
-		return false, store.Invalid(store.Detail{Field: "confirm_token", Code: wire.CodeInvalidValue, Message: tokenRule})
+		return false, store.InvalidField("confirm_token", wire.CodeInvalidValue, tokenRule)
 	}
 	in.conditionID, in.version, in.expired = id, t.version, t.expires <= c.st.Now()
 	return true, nil

@@ -37,7 +37,7 @@ func (in *input) Condition() (string, store.Time) { return in.conditionID, in.ve
 // Decode decodes and validates the fields by the rules of the REST API.
 func (in *input) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
 	if in.expired {
-		return nil, store.Invalid(store.Detail{Field: "confirm_token", Code: wire.CodeInvalidValue, Message: tokenRule})
+		return nil, store.InvalidField("confirm_token", wire.CodeInvalidValue, tokenRule)
 	}
 	details := wire.DecodeBody(in.body, dst, mode, lim)
 	if in.own == nil {

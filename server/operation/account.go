@@ -13,7 +13,7 @@ import (
 // checkNew returns the refusal of a new password that is too easy to guess.
 func checkNew(given, email string) error {
 	if problem := password.Weakness(given, email); problem != "" {
-		return store.Invalid(store.Detail{Field: "password", Code: wire.CodeInvalidValue, Message: problem})
+		return store.InvalidField("password", wire.CodeInvalidValue, problem)
 	}
 	return nil
 }

@@ -146,12 +146,10 @@ func readImport(f FileFields) (file store.ImportFile, rows []sheet.Row, err erro
 	table, err := sheet.Read(f.File.V)
 	var fault sheet.Error
 	if errors.As(err, &fault) {
-		return file, nil, store.Invalid(store.Detail{Field: "file", Code: wire.CodeInvalidFormat, Message: fault.Error()})
+		return file, nil, store.InvalidField("file", wire.CodeInvalidFormat, fault.Error())
 	}
 	if table.Rows == nil {
-		return file, nil, store.Invalid(store.Detail{
-			Field: "file", Code: wire.CodeInvalidValue, Message: "has no rows below the names of its columns",
-		})
+		return file, nil, store.InvalidField("file", wire.CodeInvalidValue, "has no rows below the names of its columns")
 	}
 	return store.ImportFile{Name: f.FileName.Value(), Hash: sha256.Sum256(f.File.V), Columns: table.Columns}, table.Rows, err
 }

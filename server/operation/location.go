@@ -93,7 +93,7 @@ var CreateLocation = declare(kernel.Operation{
 			pin := store.HashStaffPIN(f.StaffPIN.Value())
 			return func(tx *store.Tx) (store.Location, error) {
 				if f.Name.Or("") == "" {
-					return store.Location{}, store.Invalid(store.Detail{Field: "name", Code: wire.CodeRequired, Message: "is required"})
+					return store.Location{}, store.InvalidField("name", wire.CodeRequired, "is required")
 				}
 				return tx.CreateLocation(c.Access.Shop, f, pin)
 			}, nil

@@ -30,7 +30,7 @@ var SetProgramLogo = declare(kernel.Operation{
 		}
 		png, err := logo.Make(ctx, f.Picture.V)
 		if err != nil && ctx.Err() == nil {
-			err = store.Invalid(store.Detail{Field: "picture", Code: wire.CodeInvalidFormat, Message: err.Error()})
+			err = store.InvalidField("picture", wire.CodeInvalidFormat, err.Error())
 		}
 		l := store.NewLogo(png)
 		return func(tx *store.Tx) (store.ProgramDetail, error) {

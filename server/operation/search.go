@@ -33,7 +33,7 @@ var SearchCards = declare(kernel.Operation{
 func (q *SearchQuery) forRole(role kernel.Role) error {
 	q.WholeEmail = role < kernel.Manager
 	if q.WholeEmail && q.BirthdayMonth.Set {
-		return store.Invalid(store.Detail{Field: "birthday_month", Code: wire.CodeNotAllowed, Message: "is for managers only"})
+		return store.InvalidField("birthday_month", wire.CodeNotAllowed, "is for managers only")
 	}
 	return nil
 }

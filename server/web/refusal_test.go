@@ -25,6 +25,7 @@ var refusing = []string{
 var (
 	refusers = []string{
 		"refuse", "Refuse", "refuseAs", "refuseLocked", "tooMany", "Unauthenticated", "Detail", "Error", "Problem", "invalid",
+		"InvalidField",
 	}
 	looksLike = regexp.MustCompile(`^((must|is|cannot|has|appears) .+|the (body|query) .+|[A-Z][^ ]* .*[.])$`)
 	faces     = []string{"../dashboard", "../holder", "../tillpage", "../app"} // whose sentences are not all refusals
@@ -64,7 +65,7 @@ func addMessages(t *testing.T, all map[string]found, path string, face bool) {
 	}
 	addAll := func(kind string, list []ast.Expr) {
 		code := ""
-		if kind == "Detail" || kind == "invalid" {
+		if slices.Contains([]string{"Detail", "invalid", "InvalidField"}, kind) {
 			code = "ValidationFailed"
 		}
 		for i, e := range list {

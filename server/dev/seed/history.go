@@ -20,7 +20,7 @@ func DemoWithHistory(st *store.Store, clock Clock, days int) (*Ready, error) {
 	defer clock.Set(now)
 	first := midnight(now.In(store.Zone(demoTimezone)), 1-days)
 	if store.TimeOf(first) < earliest {
-		return nil, store.Invalid(store.Detail{Field: "days", Code: "invalid_value", Message: "must not lead to a day before 1990"})
+		return nil, store.InvalidField("days", "invalid_value", "must not lead to a day before 1990")
 	}
 	clock.Set(first)
 	ready, err := Demo(st, "")

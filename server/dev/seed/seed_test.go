@@ -172,7 +172,8 @@ func TestPINAndKeys(t *testing.T) {
 	// The token of the second till is random, so check its location with a new till.
 	st, ready = apply(t, s)
 	token := ""
-	noError(t, st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: func(tx *store.Tx) (err error) {
+	dev := store.Actor{Type: "user", Name: "dev"}
+	noError(t, st.Write(context.Background(), store.Write{Actor: dev, Do: func(tx *store.Tx) (err error) {
 		_, token, err = tx.CreateDevice(ready.shop, store.NewDevice{LocationID: ready.LocationIDs[1], Name: "Ours", AcceptsCardIDs: true})
 		return err
 	}}))
