@@ -85,11 +85,10 @@ type config struct {
 }
 
 // icons are the icons that the scripts show.
-var icons = []string{
-	"back", "bad", "balance", "camera", "card", "check", "close", "good", "info", "lock", "menu", "more", "plus",
-	"prize", "qr", "refresh", "report", "search", "send", "stamp", "switch", "till", "torch", "undo", "upload", "user",
-	"warning",
-}
+var icons = strings.Fields(`
+	back bad balance camera card check close good info lock menu more plus prize qr refresh report search send stamp switch till torch
+	undo upload user warning
+`)
 
 // showTill answers with the page, and renews the cookie. The page holds nothing of a shop.
 func (p *Pages) showTill(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
