@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -148,14 +149,24 @@ func walked(steps []string) (found []string) {
 // scans and sorts no table, except as listed above. Each index is used by a statement.
 func TestStatementsFollowIndexes(t *testing.T) {
 	t.Parallel()
-	f := startWith(t, Options{Readers: 1, QueueMail: true})
+	statements := map[string]bool{}
+	var started atomic.Pointer[fixture]
+	collect := func(error) {
+		if f := started.Load(); f != nil {
+			c := <-f.readers
+			for _, sql := range slices.Concat(c.db().Statements(), f.writer.db().Statements()) {
+				statements[sql] = true
+			}
+			f.readers <- c
+		}
+	}
+	// After an erasure, connections keep no statement. Each group of writes is observed before that.
+	f := startWith(t, Options{Readers: 1, QueueMail: true, Observe: func(int) func(error) { return collect }})
+	started.Store(f)
 	runOperations(f)
 	runClosing(f)
-	statements := map[string]bool{}
+	collect(nil) // all writes were answered, so the writer is idle
 	c := <-f.readers
-	for _, sql := range slices.Concat(c.db().Statements(), f.writer.db().Statements()) { // all writes were answered, so the writer is idle
-		statements[sql] = true
-	}
 	if len(statements) < 100 {
 		t.Errorf("only %d statements were prepared", len(statements))
 	}

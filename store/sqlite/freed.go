@@ -16,7 +16,8 @@ import (
 var heap memory.Allocator
 
 // Release frees what the connection keeps of the file for its next statements, and overwrites the memory for small objects
-// that is not in use. No rows may be open.
+// that is not in use. It finalizes the prepared statements too: SQLite may have taken their memory from what it freed just before,
+// and does not write all of it. No rows may be open.
 func (c *Conn) Release() error {
 	c.finalizeOlder()
 	c.finalizeOlder()
