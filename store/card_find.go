@@ -63,8 +63,7 @@ func (v *View) liveChains(roots string, args []any, root, card conditions, stamp
 		all = slices.Concat(card.args, args, root.args)
 	}
 	return func(yield func(rankedCard) bool) {
-		for r := range v.each("SELECT "+epochColumn+", r.place, r.id, "+sql, all...) {
-			v.seeEpoch(r.int())
+		for r := range v.each("SELECT r.place, r.id, "+sql, all...) {
 			if !yield(rankedCard{r.int(), r.int(), r.int(), r.int()}) {
 				return
 			}

@@ -224,10 +224,9 @@ func (x *cardSearch) textOf(key int64, column string) (text string) {
 // cols are the key and, of a search by names, the word that matched and the name to which it belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
 	conds := x.searchConditions(x.shop, x.CardSearch)
-	r := x.query("SELECT "+epochColumn+", "+passes(conds.sql())+", "+cols+" FROM "+source+" LIMIT ?",
+	r := x.query("SELECT "+passes(conds.sql())+", "+cols+" FROM "+source+" LIMIT ?",
 		append(append(conds.args, args...), x.visits)...)
 	for !x.more && r.next() {
-		x.seeEpoch(r.int())
 		passes, w := r.bool(), newWord{card: r.int()}
 		if x.walked != "" {
 			w.word, w.name = r.str(), r.str()
