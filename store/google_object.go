@@ -20,11 +20,11 @@ func (v *View) GoogleObjects(root int64) (all []GoogleObject, err error) {
 	v.one(into(&shop, &classTold), `SELECT shop_id, ifnull((SELECT told FROM google_classes g WHERE g.program_id=c.program_id), '')
 		FROM cards c WHERE id=?`, root)
 	wallet, _ := v.GoogleWallet(shop)
-	all = collect(v, func(r *rows) GoogleObject {
+	for r := range v.each("SELECT generation, id, told, attempts, due_at FROM google_objects WHERE card_id=?", root) {
 		o := GoogleObject{Google: wallet, ClassTold: classTold}
 		r.scan(&o.Generation, &o.Key, &o.Told, &o.Attempts, &o.Due)
-		return o
-	}, "SELECT generation, id, told, attempts, due_at FROM google_objects WHERE card_id=?", root)
+		all = append(all, o)
+	}
 	for i := range all {
 		if all[i].Pass, err = v.pass(shop, root, all[i].Generation); err != nil {
 			return nil, err

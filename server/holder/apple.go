@@ -19,7 +19,7 @@ const maxPassLog = 4 << 10
 
 // downloadPass answers with the pass of a card for Apple Wallet.
 func downloadPass(v *visit) error {
-	p, err := do[store.Pass](v, operation.DownloadPass, nil)
+	p, err := run[store.Pass](v, operation.DownloadPass, kernel.Args{Params: v.named()})
 	if err != nil {
 		return err
 	}

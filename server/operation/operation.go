@@ -127,11 +127,6 @@ func byParam[O any](name string, f func(*store.View, string) (O, error)) kernel.
 	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Param(name)) })
 }
 
-// ofShop reads what f returns for the key of the caller's shop, for what only persons read.
-func ofShop[O any](f func(*store.View, int64) (O, error)) kernel.Reading {
-	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop) })
-}
-
 // listOf reads a list of the caller's shop that is not paginated.
 func listOf[T any](f func(*store.View, int64) ([]T, error)) kernel.Reading {
 	return reading(func(v *store.View, c *kernel.Call) (List[T], error) {

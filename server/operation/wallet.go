@@ -157,7 +157,7 @@ var GetAppleWallet = declare(kernel.Operation{
 	Group:   wallets,
 	Title:   "Read the state of Apple Wallet",
 	Callers: owner,
-	Read:    ofShop((*store.View).AppleStatus),
+	Read:    reading(func(v *store.View, c *kernel.Call) (store.AppleStatus, error) { return v.AppleStatus(c.Access.Shop) }),
 })
 
 // RemoveAppleWallet removes the certificate and the request that waits, with their keys.

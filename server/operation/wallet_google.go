@@ -100,7 +100,7 @@ var GetGoogleWallet = declare(kernel.Operation{
 	Group:   wallets,
 	Title:   "Read the state of Google Wallet",
 	Callers: owner,
-	Read:    ofShop((*store.View).GoogleStatus),
+	Read:    reading(func(v *store.View, c *kernel.Call) (store.GoogleStatus, error) { return v.GoogleStatus(c.Access.Shop) }),
 })
 
 // RemoveGoogleWallet removes the account with its key.
