@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -220,25 +219,13 @@ var maxAge = regexp.MustCompile(`(?:^|[ ,])max-age=(\d{1,9})(?:$|[ ,])`)
 
 // fetch asks for the root keys, and returns them with the time for which they may be kept.
 func (k *Keys) fetch(ctx context.Context) (roots []root, age time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout) // others wait for the keys too
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.URL, nil)
-	if err != nil {
-		return nil, 0, err
-	}
-	resp, err := k.Transport.RoundTrip(req)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer resp.Body.Close()
 	var answer struct {
 		Keys []keyValue `json:"keys"`
 	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, 0, fmt.Errorf("%s answers %d", req.URL.Host, resp.StatusCode)
-	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&answer); err != nil {
-		return nil, 0, fmt.Errorf("%s answers with what is no list of keys", req.URL.Host)
+	ctx = context.WithoutCancel(ctx) // others wait for the keys too
+	header, err := do(ctx, k.Transport, http.MethodGet, k.URL, nil, http.Header{}, &answer)
+	if err != nil {
+		return nil, 0, err
 	}
 	for _, v := range answer.Keys {
 		if r, err := v.parse(); err == nil && v.ProtocolVersion == protocol && len(roots) < maxKeys {
@@ -246,10 +233,10 @@ func (k *Keys) fetch(ctx context.Context) (roots []root, age time.Duration, err 
 		}
 	}
 	if roots == nil {
-		return nil, 0, fmt.Errorf("%s answers without a key of %s", req.URL.Host, protocol)
+		return nil, 0, errors.New("the answer is without a key of " + protocol)
 	}
 	age = maxKeysAge
-	if m := maxAge.FindStringSubmatch(strings.ToLower(resp.Header.Get("Cache-Control"))); m != nil {
+	if m := maxAge.FindStringSubmatch(strings.ToLower(header.Get("Cache-Control"))); m != nil {
 		seconds, _ := strconv.Atoi(m[1]) // which has at most nine digits
 		age = min(age, time.Duration(seconds)*time.Second)
 	}

@@ -102,7 +102,7 @@ func (c *Client) call(ctx context.Context, method, path string, body any) error 
 				return err
 			}
 		}
-		err = c.do(ctx, method, c.URL+"/walletobjects/v1/"+path, raw, http.Header{
+		_, err = do(ctx, c.Transport, method, c.URL+"/walletobjects/v1/"+path, raw, http.Header{
 			"Authorization": {"Bearer " + token},
 			"Content-Type":  {"application/json"},
 		}, nil)
@@ -137,7 +137,7 @@ func (c *Client) accessToken(ctx context.Context, refused string) (string, error
 		AccessToken string `json:"access_token"`
 		ExpiresIn   int64  `json:"expires_in"` // seconds
 	}
-	err = c.do(ctx, http.MethodPost, c.Account.TokenURL, []byte(form.Encode()),
+	_, err = do(ctx, c.Transport, http.MethodPost, c.Account.TokenURL, []byte(form.Encode()),
 		http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, &answer)
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Token = true
@@ -153,30 +153,30 @@ func (c *Client) accessToken(ctx context.Context, refused string) (string, error
 	return c.token, nil
 }
 
-// do makes a request and decodes the answer, if that is asked for. It follows no redirect.
-func (c *Client) do(ctx context.Context, method, target string, body []byte, header http.Header, answer any) error {
+// do makes a request, and returns the header of the answer, which it decodes if that is asked for. It follows no redirect.
+func do(ctx context.Context, t http.RoundTripper, method, target string, body []byte, header http.Header, answer any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header = header
-	resp, err := c.Transport.RoundTrip(req)
+	resp, err := t.RoundTrip(req)
 	if err != nil {
-		return fmt.Errorf("%s cannot be reached: %w", req.URL.Host, err)
+		return nil, fmt.Errorf("%s cannot be reached: %w", req.URL.Host, err)
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return refusal(resp, raw)
+		return nil, refusal(resp, raw)
 	case err != nil:
-		return fmt.Errorf("the answer of %s did not arrive whole: %w", req.URL.Host, err)
+		return nil, fmt.Errorf("the answer of %s did not arrive whole: %w", req.URL.Host, err)
 	case answer != nil && json.Unmarshal(raw, answer) != nil:
-		return &Error{Status: resp.StatusCode, Reason: "without JSON"}
+		return nil, &Error{Status: resp.StatusCode, Reason: "without JSON"}
 	}
-	return nil
+	return resp.Header, nil
 }
 
 // refusal returns the error of an answer, in either of the two forms that Google uses.
