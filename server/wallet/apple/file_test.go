@@ -198,30 +198,3 @@ func TestFileIsDeterministic(t *testing.T) {
 		t.Error("there are not ten locations")
 	}
 }
-
-// BenchmarkFile makes the file of a pass whose pictures are in the cache.
-func BenchmarkFile(b *testing.B) {
-	var c Cache
-	for b.Loop() {
-		pictures, err := c.Pictures(warm, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err = File(stampPass(), pictures, testSigner(), time.Now()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkPhone reads a pass file as a phone does.
-func BenchmarkPhone(b *testing.B) {
-	file, err := File(stampPass(), warm.pictures(b), testSigner(), time.Now())
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err = testAuthority().reader().Read(file); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
