@@ -1,7 +1,6 @@
 package store
 
 import (
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,9 +78,7 @@ func (v *View) SentPushes(shop int64) ([]SentPush, error) {
 			p := SentPush{Target: t.target}
 			var endpoint, outcome string
 			r.scan(&p.At, v.into(KindCard, &p.CardID), &p.HolderName, &p.ProgramName, &endpoint, &outcome, &p.NextAttemptAt)
-			if u, err := url.Parse(endpoint); err == nil {
-				p.Service = u.Host
-			}
+			p.Service = HostOf(endpoint)
 			state, status, _ := strings.Cut(outcome, " ")
 			p.State = state
 			if n, err := strconv.ParseInt(status, 10, 64); err == nil {

@@ -185,7 +185,7 @@ func (v *View) attention(shop int64) (all []Attention) {
 			Kind:      AttentionWebhookFailing,
 			WebhookID: Some(v.ID(KindWebhook, r.int())),
 			ProgramID: v.ID(KindProgram, r.int()),
-			Name:      hostOf(r.str()),
+			Name:      HostOf(r.str()),
 			Failures:  r.int(),
 		}
 		if !r.bool() {
@@ -212,9 +212,9 @@ func (v *View) attention(shop int64) (all []Attention) {
 	return all
 }
 
-// hostOf returns the host of a webhook's URL, which people recognise it by. The rest
+// HostOf returns the host of a webhook's or a push service's URL, which people recognise it by. The rest
 // may hold a secret.
-func hostOf(target string) string {
+func HostOf(target string) string {
 	u, err := url.Parse(target)
 	if err != nil {
 		return ""

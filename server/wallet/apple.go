@@ -43,11 +43,16 @@ func appleTexts(a apple.Pass) (texts []string) {
 // AppleHash returns the hash of what a pass shows, by which a change is found.
 func AppleHash(p *store.Pass) []byte {
 	content := ApplePass(p)
-	raw, _ := json.Marshal(struct {
+	return digest(struct {
 		apple.Pass
 		Texts map[string]map[string]string
 		Look  apple.Look
 	}{content, content.Texts, appleLook(p)})
+}
+
+// digest returns the hash of a value in JSON.
+func digest(value any) []byte {
+	raw, _ := json.Marshal(value)
 	sum := sha256.Sum256(raw)
 	return sum[:]
 }

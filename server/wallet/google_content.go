@@ -1,9 +1,7 @@
 package wallet
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -24,11 +22,7 @@ type googleTold struct {
 }
 
 // hashOf returns the hash of what Google is to show.
-func hashOf(resource any) string {
-	raw, _ := json.Marshal(resource)
-	sum := sha256.Sum256(raw)
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
+func hashOf(resource any) string { return base64.RawURLEncoding.EncodeToString(digest(resource)) }
 
 // localized returns a text in the language of a shop, and in the others where it differs.
 func localized(shop store.Shop, in func(language string) string) (string, *google.Localized) {

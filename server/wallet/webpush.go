@@ -30,7 +30,7 @@ func (s *Sender) pushToBrowsers(p store.Push) (map[int64]store.TargetOutcome, er
 	var messages []message
 	for _, sub := range subs {
 		n, told := noticeOf(&h, &sub)
-		m := message{Target: sub.Target, told: told, host: hostOf(sub.Endpoint)}
+		m := message{Target: sub.Target, told: told, host: store.HostOf(sub.Endpoint)}
 		if n != nil {
 			m.send = func(ctx context.Context) (result, time.Duration, error) {
 				return s.sendNotice(ctx, &sub, n, topic(h.PageToken))
@@ -119,12 +119,4 @@ func judge(resp *http.Response, now time.Time) (r result, wait time.Duration, er
 func topic(pageToken string) string {
 	sum := sha256.Sum256([]byte("topic " + pageToken))
 	return base64.RawURLEncoding.EncodeToString(sum[:24]) // 32 characters, as many as a topic may have
-}
-
-// hostOf returns the host of an endpoint for the log.
-func hostOf(endpoint string) string {
-	if u, err := url.Parse(endpoint); err == nil {
-		return u.Host
-	}
-	return ""
 }
