@@ -155,3 +155,12 @@ func TestChangeOf(t *testing.T) {
 		}
 	}
 }
+
+// TestLocales checks that every language has a name for each month and each weekday.
+func TestLocales(t *testing.T) {
+	for language, l := range localeOf {
+		if len(l.months) != 12 || len(l.shortMonths) != 12 || len(l.weekdays) != 7 || len(l.shortDays) != 7 {
+			t.Errorf("%s has %d and %d months, and %d and %d weekdays", language, len(l.months), len(l.shortMonths), len(l.weekdays), len(l.shortDays))
+		}
+	}
+}
