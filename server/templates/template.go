@@ -16,11 +16,11 @@ import (
 // Template is a template of a program. Its texts are English, and translated by a printer.
 type Template struct {
 	Key     string
-	Label   string // in a list
-	Text    string // in a list
-	Type    string // of the program
-	name    string
-	about   string // description
+	Label   web.Text // in a list
+	Text    web.Text // in a list
+	Type    string   // of the program
+	name    web.Text
+	about   web.Text // description
 	colours web.CardColours
 	values  map[string]string // further fields
 	prizes  []prize           // in their order
@@ -28,45 +28,45 @@ type Template struct {
 
 type prize struct {
 	threshold int
-	name      string
+	name      web.Text
 }
 
 // All are the templates in the order of a list. The first one is the default.
 var All = []Template{
 	{
-		Key: "coffee", Label: web.Text("Coffee card"), Type: store.ProgramStandard,
-		Text: web.Text("Ten stamps, with a small treat half-way."),
-		name: web.Text("Coffee card"), about: web.Text("A stamp for each coffee. Ten stamps, and the next one is on us."),
+		Key: "coffee", Label: "Coffee card", Type: store.ProgramStandard,
+		Text: "Ten stamps, with a small treat half-way.",
+		name: "Coffee card", about: "A stamp for each coffee. Ten stamps, and the next one is on us.",
 		colours: web.CardColours{Brand: "#6F4E37", Background: "#FFF8F0", Text: "#3B2A1E"},
 		values:  map[string]string{"total_stamps": "10", "icon_key": "cup", "repeat_after_reset": "true", "category": "cafe"},
-		prizes:  []prize{{5, web.Text("Croissant")}, {10, web.Text("Free coffee")}},
+		prizes:  []prize{{5, "Croissant"}, {10, "Free coffee"}},
 	},
 	{
-		Key: "pizza", Label: web.Text("Pizza card"), Type: store.ProgramStandard,
-		Text: web.Text("Eight stamps for regular guests."),
-		name: web.Text("Pizza card"), about: web.Text("A stamp for each pizza. The ninth is free."),
+		Key: "pizza", Label: "Pizza card", Type: store.ProgramStandard,
+		Text: "Eight stamps for regular guests.",
+		name: "Pizza card", about: "A stamp for each pizza. The ninth is free.",
 		colours: web.CardColours{Brand: "#B3261E", Background: "#FFF7ED", Text: "#3A1410"},
 		values:  map[string]string{"total_stamps": "8", "icon_key": "pizza", "repeat_after_reset": "true", "category": "restaurant"},
-		prizes:  []prize{{4, web.Text("Soft drink")}, {8, web.Text("Pizza of your choice")}},
+		prizes:  []prize{{4, "Soft drink"}, {8, "Pizza of your choice"}},
 	},
 	{
-		Key: "gym", Label: web.Text("Gym pass"), Type: store.ProgramAccess,
-		Text: web.Text("Lets members in for a month. Tills count each visit."),
-		name: web.Text("Gym pass"), about: web.Text("Show it at the desk when you come in."),
+		Key: "gym", Label: "Gym pass", Type: store.ProgramAccess,
+		Text: "Lets members in for a month. Tills count each visit.",
+		name: "Gym pass", about: "Show it at the desk when you come in.",
 		colours: web.CardColours{Brand: "#0F766E", Background: "#F0FDFA", Text: "#134E4A"},
 		values:  map[string]string{"default_expire_after_days": "30", "category": "fitness"},
 	},
 	{
-		Key: "gift", Label: web.Text("Gift card"), Type: store.ProgramPrepaid,
-		Text: web.Text("Money on a card, spent at the till bit by bit."),
-		name: web.Text("Gift card"), about: web.Text("Pay with it in our shop until it is used up."),
+		Key: "gift", Label: "Gift card", Type: store.ProgramPrepaid,
+		Text: "Money on a card, spent at the till bit by bit.",
+		name: "Gift card", about: "Pay with it in our shop until it is used up.",
 		colours: web.CardColours{Brand: "#6D28D9", Background: "#FAF5FF", Text: "#3B0764"},
 		values:  map[string]string{"initial_balance_cents": "0", "default_expire_after_days": "730", "category": "retail"},
 	},
 	{
-		Key: "discount", Label: web.Text("10 % discount"), Type: store.ProgramDiscount,
-		Text: web.Text("The same discount at every visit."),
-		name: web.Text("Friends of the shop"), about: web.Text("10 % off everything. Show the card before you pay."),
+		Key: "discount", Label: "10 % discount", Type: store.ProgramDiscount,
+		Text: "The same discount at every visit.",
+		name: "Friends of the shop", about: "10 % off everything. Show the card before you pay.",
 		colours: web.CardColours{Brand: "#1D4ED8", Background: "#EFF6FF", Text: "#172554"},
 		values:  map[string]string{"discount_percent": "10", "category": "retail"},
 	},
