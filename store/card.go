@@ -110,10 +110,10 @@ type card struct {
 // cardCols are a card's own columns. The name and type of its program come from the
 // cache (setProgram) or from a join (cardProgramCols, scanProgram).
 var (
-	cardCols = []string{
-		"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
-		"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at",
-	}
+	cardCols = strings.Fields(`
+		c.program_id c.external_ref c.holder_name c.holder_email c.stamps_count c.current_value c.expires_at c.installed_at c.created_at
+		c.archived_at c.locked_at c.activated_at
+	`)
 	cardProgramCols = []string{"p.name", "p.type"}
 )
 

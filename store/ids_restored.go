@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"punchcard/store/sqlite"
@@ -28,9 +29,10 @@ const (
 // The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
 // not.
 var (
-	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links", "imports", "card_runs", "push_subscriptions",
-		"apple_passes", "apple_devices", "google_objects"}
-	floored = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users", "staff"}
+	sequenced = strings.Fields(`
+		prizes webhooks events sessions links imports card_runs push_subscriptions apple_passes apple_devices google_objects
+	`)
+	floored = strings.Fields("shops keys devices locations programs cards transactions users staff")
 )
 
 // SkipKeys makes all tables whose rows have ids continue far above their last key. It

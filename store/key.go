@@ -11,8 +11,10 @@ import (
 )
 
 // Scopes are all scopes of the REST API.
-var Scopes = []string{"locations:read", "locations:write", "programs:read", "programs:write", "cards:read", "cards:write",
-	"transactions:read", "analytics:read", "webhooks:read", "webhooks:write"}
+var Scopes = strings.Fields(`
+	locations:read locations:write programs:read programs:write cards:read cards:write transactions:read analytics:read webhooks:read
+	webhooks:write
+`)
 
 // Key is an API or MCP key as operators see it, without the secret.
 type Key struct {

@@ -11,7 +11,7 @@ import (
 
 // programPaths are the first segments of the paths of programs, whose errors are JSON whatever
 // they accept. Those of /till that are for anybody are too.
-var programPaths = []string{"api", "mcp", "dev", "assets", "logo", "openapi.json", "pricing", "healthz", "readyz"}
+var programPaths = strings.Fields("api mcp dev assets logo openapi.json pricing healthz readyz")
 
 // errorPage answers a request that no route handles with a page, if a browser asks for one.
 // Programs get JSON.

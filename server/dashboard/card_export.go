@@ -47,9 +47,10 @@ func (v *visit) download(contentType, name string) {
 
 // exportColumns are the columns of the exported cards. A field of the card that is not named as its column
 // stands after it.
-var exportColumns = []string{"id", "program=program_name", "status", "name=holder_name", "email=holder_email", "reference=external_ref",
-	"stamps=stamps_count", "balance_cents=current_value", "source", "platform", "created_at", "activated_at", "installed_at",
-	"last_stamp_at", "expires_at", "locked_at", "archived_at"}
+var exportColumns = strings.Fields(`
+	id program=program_name status name=holder_name email=holder_email reference=external_ref stamps=stamps_count
+	balance_cents=current_value source platform created_at activated_at installed_at last_stamp_at expires_at locked_at archived_at
+`)
 
 // exportTimeout is how long a client may take to receive one page of an export.
 const exportTimeout = 30 * time.Second

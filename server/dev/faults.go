@@ -157,10 +157,9 @@ const maxHeaders = 20
 
 // reservedHeaders are those that the server sets itself, or that would break the
 // connection.
-var reservedHeaders = []string{
-	"cache-control", "connection", "content-encoding", "content-length", "content-type", "keep-alive", "te", "trailer",
-	"transfer-encoding", "upgrade", "x-request-id",
-}
+var reservedHeaders = strings.Fields(`
+	cache-control connection content-encoding content-length content-type keep-alive te trailer transfer-encoding upgrade x-request-id
+`)
 
 // checkHeaders returns what is wrong with the headers of a fault or a receiver.
 func checkHeaders(headers map[string]string) []store.Detail {

@@ -52,9 +52,9 @@ var deliveryHeaders = []string{"content-type", "user-agent", "authorization", "x
 
 // connectionHeaders are the headers that belong to the connection or the browser.
 // Headers that begin with proxy- do as well.
-var connectionHeaders = []string{
-	"host", "cookie", "connection", "content-length", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
-}
+var connectionHeaders = strings.Fields(`
+	host cookie connection content-length http2-settings keep-alive te trailer transfer-encoding upgrade
+`)
 
 // mask is what answers and the delivery log show in place of a secret.
 const mask = "***"

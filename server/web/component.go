@@ -58,10 +58,10 @@ func Options(pairs ...string) (list []Option) {
 }
 
 // fieldTypes are the types of fields: those of inputs, and those with markup of their own.
-var fieldTypes = []string{
-	"text", "email", "password", "number", "search", "url", "tel", "date", "time", "datetime-local", "month", "money", "code",
-	"color", "file", "textarea", "select", "checkbox", "checkboxes", "radios",
-}
+var fieldTypes = strings.Fields(`
+	text email password number search url tel date time datetime-local month money code color file textarea select checkbox checkboxes
+	radios
+`)
 
 // newField is the template function field. The form learns the labels and the order of
 // its faulty fields, which its summary of errors shows when the page is rendered once more.
