@@ -281,10 +281,9 @@ var brokenCases = []brokenCase{
 func TestCheckFindings(t *testing.T) {
 	t.Parallel()
 	cases := slices.Clone(brokenCases)
-	for _, column := range []string{
-		"active", "apple", "google", "balance", "stamps", "redemptions", "completed", "open_cards", "span_ms", "gaps",
-		"uses", "entries", "topped_up", "spent",
-	} {
+	for _, column := range strings.Fields(`
+		active apple google balance stamps redemptions completed open_cards span_ms gaps uses entries topped_up spent
+	`) {
 		cases = append(
 			cases,
 			brokenCase{

@@ -206,16 +206,14 @@ func TestStatementsFollowIndexes(t *testing.T) {
 		}
 	}
 	f.readers <- c
-	for _, index := range []string{
-		"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "cards_forget", "transactions_shop",
-		"transactions_time", "transactions_prize", "transactions_card", "transactions_program",
-		"transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop",
-		"locations_shop", "keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted",
-		"deliveries_due", "deliveries_special", "prizes_program", "transactions_overflow", "claims_transaction",
-		"devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due",
-		"mails_ends", "mails_shop", "sent_mails_shop", "sent_mails_address", "sent_mails_card", "sent_mails_public",
-		"enrolments_slug", "lost_mails_due", "lost_mails_email",
-	} {
+	for _, index := range strings.Fields(`
+		cards_shop cards_program cards_ref cards_email cards_chain cards_due cards_forget transactions_shop transactions_time
+		transactions_prize transactions_card transactions_program transactions_location idempotency_key idempotency_card events_card
+		audit_shop programs_shop locations_shop keys_hash keys_shop webhooks_shop webhooks_program webhooks_deleted deliveries_due
+		deliveries_special prizes_program transactions_overflow claims_transaction devices_hash devices_shop cards_lapse
+		cards_installed_lapse cards_erased mails_due mails_ends mails_shop sent_mails_shop sent_mails_address sent_mails_card
+		sent_mails_public enrolments_slug lost_mails_due lost_mails_email
+	`) {
 		if !used[index] {
 			t.Errorf("no plan uses the index %s", index)
 		}

@@ -141,7 +141,7 @@ func TestOtherMethods(t *testing.T) {
 			methods = append(methods, "HEAD")
 		}
 		slices.Sort(methods)
-		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW", "get", "PROPFIND"} {
+		for _, method := range strings.Fields("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE BREW get PROPFIND") {
 			if slices.Contains(methods, method) {
 				continue
 			}

@@ -2,13 +2,16 @@ package api_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"punchcard/server/servertest"
 )
 
-var allScopes = []string{"locations:read", "locations:write", "programs:read", "programs:write", "cards:read", "cards:write",
-	"transactions:read", "analytics:read", "webhooks:read", "webhooks:write"}
+var allScopes = strings.Fields(`
+	locations:read locations:write programs:read programs:write cards:read cards:write transactions:read analytics:read webhooks:read
+	webhooks:write
+`)
 
 func TestMe(t *testing.T) {
 	t.Parallel()

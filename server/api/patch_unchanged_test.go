@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"punchcard/server/app"
@@ -48,8 +49,9 @@ func samePatches(s *servertest.Server) (program, hook string, all []samePatch) {
 		body := fields{}
 		json.Unmarshal(s.Get(path).Want(200).Body, &body)
 		for name := range body {
-			if slices.Contains([]string{"id", "type", "active", "published_at", "suspended_at", "created_at", "updated_at", "prizes",
-				"has_installed_cards", "program_id", "disabled_at"}, name) {
+			if slices.Contains(strings.Fields(`
+				id type active published_at suspended_at created_at updated_at prizes has_installed_cards program_id disabled_at
+			`), name) {
 				delete(body, name)
 			}
 		}

@@ -41,17 +41,16 @@ func serving(t *testing.T, c Config) *App {
 
 // Paths by who calls them. Their rules hold whether there is a route or not.
 var (
-	peoples = []string{
-		"/setup", "/setup/", "/setup/T", "/sign-in", "/sign-out", "/invite/T", "/reset/T", "/reset", "/dashboard", "/dashboard/",
-		"/dashboard/program/prg_x", "/dashboard/x/y/z", "/dashboard//x", "/till", "/till/", "/till/pair/T", "/till/sw.js", "/till/v2/me",
-		"/till/v1x", "/till/v1%2Fme", "/till/openapi.jsonx", "/till/docs.x", "/dashboard/../till/v1/me", "/mcp", "/mcp/", "/mcp/x",
-	}
-	publicPaths = []string{
-		"/", "/till/v1", "/till/v1/me", "/till/v1/cards/x/stamps", "/till/openapi.json", "/till/docs", "/api/public/v1/me",
-		"/api/public/v1/programs/x/cards", "/docs", "/openapi.json", "/pricing", "/healthz", "/readyz", "/c/T", "/c/T/events",
-		"/c/T/install", "/c/T/manifest.webmanifest", "/i/T", "/i/T/install", "/sw.js", "/join/slug", "/lost", "/assets/app.css", "/nothing",
-		"/dashboards", "/setups/x", "/Dashboard", "/x/dashboard", "/mcpx",
-	}
+	peoples = strings.Fields(`
+		/setup /setup/ /setup/T /sign-in /sign-out /invite/T /reset/T /reset /dashboard /dashboard/ /dashboard/program/prg_x
+		/dashboard/x/y/z /dashboard//x /till /till/ /till/pair/T /till/sw.js /till/v2/me /till/v1x /till/v1%2Fme /till/openapi.jsonx
+		/till/docs.x /dashboard/../till/v1/me /mcp /mcp/ /mcp/x
+	`)
+	publicPaths = strings.Fields(`
+		/ /till/v1 /till/v1/me /till/v1/cards/x/stamps /till/openapi.json /till/docs /api/public/v1/me /api/public/v1/programs/x/cards
+		/docs /openapi.json /pricing /healthz /readyz /c/T /c/T/events /c/T/install /c/T/manifest.webmanifest /i/T /i/T/install /sw.js
+		/join/slug /lost /assets/app.css /nothing /dashboards /setups/x /Dashboard /x/dashboard /mcpx
+	`)
 )
 
 // TestForeignHosts checks which paths answer to which hosts, under serve and under dev.

@@ -448,10 +448,10 @@ func TestAttackTerminal(t *testing.T) {
 	// The file is changed directly, since the rules of fields may refuse some of these names.
 	const evil = "Ada\x1b]0;owned\x07\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028."
 	const shown = `Ada\x1b]0;owned\a\x1b[2J\r\u009b31m\t\u202etxt.exe\u2066\nroot\x7f\u2028.`
-	for _, column := range []string{
-		"shops.name", "shops.timezone", "locations.name", "locations.city", "devices.name", "devices.prefix", "keys.name", "keys.prefix",
-		"programs.name", "audit.actor_name",
-	} {
+	for _, column := range strings.Fields(`
+		shops.name shops.timezone locations.name locations.city devices.name devices.prefix keys.name keys.prefix programs.name
+		audit.actor_name
+	`) {
 		table, name, _ := strings.Cut(column, ".")
 		sqlExec(t, f.db, fmt.Sprintf("UPDATE %s SET %s='%s'", table, name, evil))
 	}

@@ -15,8 +15,10 @@ import (
 )
 
 // notCarried are the columns of cards.csv that an import does not read, or gives values of its own.
-var notCarried = []string{"card_id", "program", "short_code", "locked", "created_at", "last_visit", "source", "opening_stamps",
-	"initial_balance", "first_location_id", "activated_at", "installed_at", "platform", "archived_at", "consent_version", "consent_at"}
+var notCarried = strings.Fields(`
+	card_id program short_code locked created_at last_visit source opening_stamps initial_balance first_location_id activated_at
+	installed_at platform archived_at consent_version consent_at
+`)
 
 // exportedCards exports the shop and returns the folder and the rows of cards.csv without the columns
 // that are not carried.

@@ -26,9 +26,7 @@ func (a *assistant) confirmed(tool string, args fields) (*outcome, fields) {
 func (a *assistant) state() string {
 	a.T.Helper()
 	list := ""
-	for _, table := range []string{
-		"audit", "events", "cards", "programs", "prizes", "idempotency", "name_words", "mails", "deliveries", "webhooks",
-	} {
+	for _, table := range strings.Fields("audit events cards programs prizes idempotency name_words mails deliveries webhooks") {
 		list += table + " " + a.count(table) + " "
 	}
 	return list + a.Value(

@@ -15,18 +15,15 @@ import (
 )
 
 // refusing are the folders of the packages whose refusals pages can receive.
-var refusing = []string{
-	"../../store", "../operation", "../kernel", "../wire", "../password", "../logo", "../../webhook", "../dashboard",
-	"../holder", "../tillpage", "../app", "../sheet", "../wallet/apple", "../wallet/google",
-}
+var refusing = strings.Fields(`
+	../../store ../operation ../kernel ../wire ../password ../logo ../../webhook ../dashboard ../holder ../tillpage ../app ../sheet
+	../wallet/apple ../wallet/google
+`)
 
 // A message is a refusal if it is an argument of a function or in a literal that makes one, or
 // if it looks like one: as the rule of a field, or as a sentence in a package that refuses.
 var (
-	refusers = []string{
-		"refuse", "Refuse", "refuseAs", "refuseLocked", "tooMany", "Unauthenticated", "Detail", "Error", "Problem", "invalid",
-		"InvalidField",
-	}
+	refusers  = strings.Fields("refuse Refuse refuseAs refuseLocked tooMany Unauthenticated Detail Error Problem invalid InvalidField")
 	looksLike = regexp.MustCompile(`^((must|is|cannot|has|appears) .+|the (body|query) .+|[A-Z][^ ]* .*[.])$`)
 	faces     = []string{"../dashboard", "../holder", "../tillpage", "../app"} // whose sentences are not all refusals
 )
