@@ -160,7 +160,7 @@ func TestChangeOf(t *testing.T) {
 func TestLocales(t *testing.T) {
 	for language, l := range localeOf {
 		if len(l.months) != 12 || len(l.shortMonths) != 12 || len(l.weekdays) != 7 || len(l.shortDays) != 7 {
-			t.Errorf("%s has %d and %d months, and %d and %d weekdays", language, len(l.months), len(l.shortMonths), len(l.weekdays), len(l.shortDays))
+			t.Errorf("%s has the months %q and %q, and the weekdays %q and %q", language, l.months, l.shortMonths, l.weekdays, l.shortDays)
 		}
 	}
 }
