@@ -94,6 +94,7 @@ type eventData struct {
 
 // request is a request to a receiver.
 type request struct {
+	At      time.Time         `json:"at"`
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
 	Answer  int               `json:"answer"`

@@ -5,12 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
 // checkSignatures returns what is wrong with the two signatures of a request; empty: nothing. Each must
-// be of one of the webhook's secrets.
+// be of one of the webhook's secrets, unless the webhook had one then that nobody was shown.
 func (w receiver) checkSignatures(q *request) (wrong string) {
+	if slices.ContainsFunc(w.Lost, q.At.Equal) {
+		return ""
+	}
 	t, hexed, ok := strings.Cut(strings.TrimPrefix(q.header("X-Service-Signature"), "t="), ",v1=")
 	if !ok || !w.signed(t+"."+q.Body, func(secret string) []byte { return []byte(secret) }, func(sum []byte) bool {
 		return hmac.Equal([]byte(hex.EncodeToString(sum)), []byte(hexed))

@@ -55,19 +55,21 @@ func (y *year) lost(at time.Time) bool {
 
 // receiver is a webhook and the file of the requests that it received.
 type receiver struct {
-	Name     string     `json:"name"`
-	File     string     `json:"file"`
-	Shop     string     `json:"shop"`
-	Webhook  string     `json:"webhook"`
-	Program  *string    `json:"program"`
-	Location *string    `json:"location"`
-	ShopWide *bool      `json:"include_shop_wide_events"` // absent: true
-	Events   []string   `json:"events"`
-	Secrets  []string   `json:"secrets"`
-	Version  int        `json:"version"`
-	From     time.Time  `json:"from"`
-	Until    *time.Time `json:"until"`
-	Kind     string     `json:"kind"`
+	Name     string   `json:"name"`
+	File     string   `json:"file"`
+	Shop     string   `json:"shop"`
+	Webhook  string   `json:"webhook"`
+	Program  *string  `json:"program"`
+	Location *string  `json:"location"`
+	ShopWide *bool    `json:"include_shop_wide_events"` // absent: true
+	Events   []string `json:"events"`
+	Secrets  []string `json:"secrets"`
+	// Lost are times at which the webhook had a secret that nobody was shown. May be absent.
+	Lost    []time.Time `json:"lost"`
+	Version int         `json:"version"`
+	From    time.Time   `json:"from"`
+	Until   *time.Time  `json:"until"`
+	Kind    string      `json:"kind"`
 }
 
 // answer is a change that a client asked for and that was answered with success.

@@ -3,12 +3,15 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"punchcard/store/sqlite"
 )
 
 // kills are the kills of the server's process, spread over the year.
@@ -68,6 +71,28 @@ func (y *year) duringKill(do func() error) error {
 	err := do()
 	<-killed
 	return err
+}
+
+// awaitHousekeeping waits after a year with kills until the server has erased the shop that was sold, and overwritten what is left of
+// erased people: it does both once in a minute, and was killed more often.
+func (y *year) awaitHousekeeping() error {
+	if y.options.kills == 0 {
+		return nil
+	}
+	c, err := sqlite.OpenContext(y.ctx, y.server.db, sqlite.ReadOnly, "busy_timeout=5000")
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	const waiting = "SELECT wipe_page + (SELECT count(*) FROM shops WHERE closed='moved' AND closed_at<=?) FROM meta"
+	for range 180 {
+		left, err := c.Number(waiting, y.now.AddDate(0, 0, -soldKept).UnixMilli())
+		if err != nil || left == 0 {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+	return errors.New("after three minutes there is still what is to be erased")
 }
 
 // afterKills compares cards with what tills were answered in this half hour, in which there were kills.

@@ -134,6 +134,7 @@ func (o *office) rotateSecret(time.Time, int) func() {
 				o.write(b, "secret", done{change: change{Subject: r.Webhook}})
 				return
 			}
+			r.Lost = append(r.Lost, o.now)
 			o.count("dashboard: secret not shown again")
 		}
 		o.fault("the page of a new secret does not show it")

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"sync"
+	"time"
 )
 
 // phone is a phone of the fixture that has the pass of a card.
@@ -26,7 +27,12 @@ func (y *year) addPhone(m *member) {
 		return
 	}
 	body := map[string]any{"card_id": m.first, "platform": m.platform}
-	if err := y.need(y.control(), "POST", "/wallet/phones", body, p); err != nil {
+	err := y.need(y.control(), "POST", "/wallet/phones", body, p)
+	for n := 0; n < 100 && err != nil && strings.Contains(err.Error(), "the server answers 503"); n++ {
+		time.Sleep(50 * time.Millisecond) // after a kill all members do so at once
+		err = y.need(y.control(), "POST", "/wallet/phones", body, p)
+	}
+	if err != nil {
 		y.fault("%v", err)
 		return
 	}

@@ -13,18 +13,20 @@ import (
 
 // receiver is a server that receives webhooks, and writes a file of all requests.
 type receiver struct {
-	Name     string     `json:"name"`
-	File     string     `json:"file"`
-	Shop     string     `json:"shop"`
-	Webhook  string     `json:"webhook"`
-	Program  *string    `json:"program"`
-	Location *string    `json:"location"`
-	Events   []string   `json:"events"`
-	Secrets  []string   `json:"secrets"`
-	Version  int        `json:"version"`
-	From     time.Time  `json:"from"`
-	Until    *time.Time `json:"until"`
-	Kind     string     `json:"kind"`
+	Name     string   `json:"name"`
+	File     string   `json:"file"`
+	Shop     string   `json:"shop"`
+	Webhook  string   `json:"webhook"`
+	Program  *string  `json:"program"`
+	Location *string  `json:"location"`
+	Events   []string `json:"events"`
+	Secrets  []string `json:"secrets"`
+	// Lost are the times of the server's clock at which it had a secret that nobody was shown, since it was killed before it answered.
+	Lost    []time.Time `json:"lost"`
+	Version int         `json:"version"`
+	From    time.Time   `json:"from"`
+	Until   *time.Time  `json:"until"`
+	Kind    string      `json:"kind"`
 
 	y        *year
 	listener net.Listener

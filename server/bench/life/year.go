@@ -18,7 +18,7 @@ import (
 )
 
 // clients is the number of clients that are busy at once.
-const clients = 48
+const clients = 16
 
 // maxFaults is how many faults end the year early.
 const maxFaults = 50
