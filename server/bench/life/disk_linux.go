@@ -15,7 +15,7 @@ type disk struct{ image, dir string }
 
 // newDisk makes the file system and mounts it at a folder. It needs the right to mount, and mkfs.ext4.
 func newDisk(dir string) (*disk, error) {
-	d := &disk{dir + ".img", dir}
+	d := &disk{image: dir + ".img", dir: dir}
 	image, err := os.Create(d.image)
 	if err != nil {
 		return nil, err
