@@ -121,7 +121,7 @@ func (r *release) config(arch string) *v1.ConfigFile {
 			WorkingDir:   "/data",
 			Volumes:      map[string]struct{}{"/data": {}},
 			ExposedPorts: map[string]struct{}{"8080/tcp": {}},
-			Env:          []string{"PUNCHCARD_DB=/data/shop.db", "PUNCHCARD_LISTEN=0.0.0.0:8080"},
+			Env:          []string{"PUNCHCARD_DB=/data/shop.db", "PUNCHCARD_LISTEN=0.0.0.0:8080", "GODEBUG=clobberfree=1"},
 			Entrypoint:   []string{"/punchcard"},
 			Cmd:          []string{"serve"},
 			// The command finds the address and the certificate in the variables of the server.

@@ -62,6 +62,11 @@ func (y *year) rareEvents(date time.Time) error {
 	for range times(n, lostCards) {
 		y.loseCard()
 	}
+	if n == days-keptBackups-1 {
+		if err := y.awaitHousekeeping(); err != nil {
+			return err
+		}
+	}
 	for _, e := range calendar {
 		if n != int(e.share*float64(days)) {
 			continue

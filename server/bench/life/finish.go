@@ -94,9 +94,6 @@ func (y *year) finish(took time.Duration) error {
 		}
 	}
 	y.until = y.now
-	if err := y.awaitHousekeeping(); err != nil {
-		return err
-	}
 	if err := errors.Join(y.askFigures(), y.readPhones(), y.readPages()); err != nil {
 		return err
 	}

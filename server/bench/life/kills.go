@@ -73,8 +73,8 @@ func (y *year) duringKill(do func() error) error {
 	return err
 }
 
-// awaitHousekeeping waits after a year with kills until the server has erased the shop that was sold, and overwritten what is left of
-// erased people: it does both once in a minute, and was killed more often.
+// awaitHousekeeping waits in a year with kills until the server has erased the shop that was sold, and overwritten what is left of
+// erased people: it does both once in a minute, and is killed more often. The backups that are kept begin after that.
 func (y *year) awaitHousekeeping() error {
 	if y.options.kills == 0 {
 		return nil
