@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -22,8 +23,9 @@ type openPage struct {
 	m    *member
 	path string
 
-	mu    sync.Mutex
-	shows screen
+	mu     sync.Mutex
+	shows  screen
+	notice string // the last one that the browser showed
 }
 
 // screen is a line of pages.jsonl: what an open page of a card shows at the end.
@@ -51,10 +53,64 @@ func (y *year) keepOpen(m *member, card *page) {
 
 // watch follows the stream of the page until the year ends or the link does, and opens it again when it ends.
 func (o *openPage) watch() {
+	o.subscribe()
 	for o.follow() && o.watching.Err() == nil {
 		o.count("stream of a page opened again")
 		o.server.await()
 		time.Sleep(50 * time.Millisecond) // a browser waits longer
+	}
+}
+
+// subscribe has the browser show notices of every change of the card.
+func (o *openPage) subscribe() {
+	var server struct {
+		PublicKey string `json:"public_key"`
+	}
+	r, ok := o.load("GET", o.path+"/push", nil)
+	if !ok || !o.expect(r, "GET "+o.path+"/push", []string{"200"}) || r.decode(&server) != nil {
+		return
+	}
+	browser, err := o.push.Subscribe(server.PublicKey)
+	if err != nil {
+		o.fault("the key of the server for notices: %v", err)
+		return
+	}
+	if r, ok = o.load("POST", o.path+"/push?lang=en", []byte(browser.JSON("all"))); !ok || !o.expect(r, "POST "+o.path+"/push", []string{"201"}) {
+		return
+	}
+	o.streams.Go(func() {
+		for {
+			select {
+			case <-o.watching.Done():
+				return
+			case payload := <-browser.Notices:
+				var n struct{ Body string }
+				if err := json.Unmarshal(payload, &n); err != nil {
+					o.fault("a notice: %v", err)
+				}
+				o.mu.Lock()
+				o.notice = n.Body
+				o.mu.Unlock()
+				o.count("notice in a browser")
+			}
+		}
+	})
+}
+
+// checkNotice compares the last notice about the card with its page: what its last line says of stamps or money.
+func (o *openPage) checkNotice() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last := o.notice[strings.LastIndexByte(o.notice, '\n')+1:]
+	if o.shows.Gone {
+		return
+	}
+	stamps, cents := namedIn(strings.TrimPrefix(last, "Balance: "))
+	if stamps != nil && (o.shows.Stamps == nil || *stamps != *o.shows.Stamps) || cents != nil && (o.shows.Cents == nil || *cents != *o.shows.Cents) {
+		o.fault("the last notice about %s is %q, and the page shows %+v", o.m.first, o.notice, o.shows)
+	}
+	if stamps != nil || cents != nil {
+		o.count("notice compared with the page")
 	}
 }
 
@@ -101,11 +157,11 @@ var (
 	centsPattern  = regexp.MustCompile(`^€(\d+)\.(\d\d)$`)
 )
 
-// load asks for the page until there is an answer. It does not use ask, since pages are read at any time, also while no client is busy.
-func (o *openPage) load() (r reply, ok bool) {
-	f := face{header: map[string]string{"Accept": "text/html", "Accept-Language": "en"}}
+// load makes a request until there is an answer. It does not use ask, since pages are read at any time, also while no client is busy.
+func (o *openPage) load(method, path string, body any) (r reply, ok bool) {
+	f := face{header: map[string]string{"Accept": "text/html, application/json", "Accept-Language": "en", "Origin": o.server.origin()}}
 	for o.watching.Err() == nil {
-		r, err := o.try(f, "GET", o.path, nil)
+		r, err := o.try(f, method, path, body)
 		if err == nil {
 			return r, true
 		}
@@ -115,9 +171,22 @@ func (o *openPage) load() (r reply, ok bool) {
 	return r, false
 }
 
+// namedIn returns the stamps or the money that a text names.
+func namedIn(t string) (stamps, cents *int64) {
+	if found := stampsPattern.FindStringSubmatch(t); found != nil {
+		n, _ := strconv.ParseInt(found[1], 10, 64)
+		stamps = &n
+	}
+	if found := centsPattern.FindStringSubmatch(strings.ReplaceAll(t, ",", "")); found != nil {
+		n, _ := strconv.ParseInt(found[1]+found[2], 10, 64)
+		cents = &n
+	}
+	return stamps, cents
+}
+
 // read reads the page, and returns false if its link has ended.
 func (o *openPage) read() bool {
-	r, ok := o.load()
+	r, ok := o.load("GET", o.path, nil)
 	if !ok || !o.expect(r, "GET "+o.path, []string{"200", "404", "410"}) {
 		return o.watching.Err() == nil
 	}
@@ -127,13 +196,12 @@ func (o *openPage) read() bool {
 		if n.Data != "strong" && !strings.Contains(attr(n, "class"), "holdercard-big") {
 			return false
 		}
-		if found := stampsPattern.FindStringSubmatch(text(n)); found != nil && s.Stamps == nil {
-			stamps, _ := strconv.ParseInt(found[1], 10, 64)
-			s.Stamps = &stamps
+		stamps, cents := namedIn(text(n))
+		if stamps != nil && s.Stamps == nil {
+			s.Stamps = stamps
 		}
-		if found := centsPattern.FindStringSubmatch(strings.ReplaceAll(text(n), ",", "")); found != nil {
-			cents, _ := strconv.ParseInt(found[1]+found[2], 10, 64)
-			s.Cents = &cents
+		if cents != nil {
+			s.Cents = cents
 		}
 		return false
 	})
@@ -157,6 +225,7 @@ func (y *year) readPages() error {
 		o.mu.Lock()
 		file.write(o.shows)
 		o.mu.Unlock()
+		o.checkNotice()
 	}
 	y.closePages()
 	return file.close()

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"punchcard/server/wallet/wallettest"
 )
 
 // clients is the number of clients that are busy at once.
@@ -47,6 +49,7 @@ type year struct {
 	watching     context.Context // ends the streams of pages
 	stopWatching context.CancelFunc
 	streams      sync.WaitGroup
+	push         *wallettest.PushService // of the browsers that have pages open
 
 	answers *recorder
 	figures *recorder
@@ -81,7 +84,7 @@ func newYear(ctx context.Context, o options) (*year, error) {
 	y.opened = y.from.AddDate(0, 0, -olderDays)
 	y.clock.Store(y.opened.Unix())
 	y.now, y.until = y.opened, y.from.AddDate(0, o.months, 0)
-	y.office = newOffice(y)
+	y.office, y.push = newOffice(y), wallettest.NewPushService()
 	y.watching, y.stopWatching = context.WithCancel(ctx)
 	var err error
 	if y.server, err = newServer(o.binary, o.out, o.cut); err != nil {
@@ -114,6 +117,7 @@ func (y *year) close() error {
 		r.close()
 	}
 	err := errors.Join(y.answers.close(), y.figures.close(), y.erased.close(), y.server.stop())
+	y.push.Close()
 	if y.server.disk != nil {
 		err = errors.Join(err, y.server.disk.close())
 	}
