@@ -75,7 +75,8 @@ func (o *openPage) subscribe() {
 		o.fault("the key of the server for notices: %v", err)
 		return
 	}
-	if r, ok = o.load("POST", o.path+"/push?lang=en", []byte(browser.JSON("all"))); !ok || !o.expect(r, "POST "+o.path+"/push", []string{"201"}) {
+	r, ok = o.load("POST", o.path+"/push?lang=en", []byte(browser.JSON("all")))
+	if !ok || !o.expect(r, "POST "+o.path+"/push", []string{"201"}) {
 		return
 	}
 	o.streams.Go(func() {
@@ -106,7 +107,8 @@ func (o *openPage) checkNotice() {
 		return
 	}
 	stamps, cents := namedIn(strings.TrimPrefix(last, "Balance: "))
-	if stamps != nil && (o.shows.Stamps == nil || *stamps != *o.shows.Stamps) || cents != nil && (o.shows.Cents == nil || *cents != *o.shows.Cents) {
+	differs := func(told, shown *int64) bool { return told != nil && (shown == nil || *told != *shown) }
+	if differs(stamps, o.shows.Stamps) || differs(cents, o.shows.Cents) {
 		o.fault("the last notice about %s is %q, and the page shows %+v", o.m.first, o.notice, o.shows)
 	}
 	if stamps != nil || cents != nil {
