@@ -262,5 +262,5 @@ func (v *visit) checkTyped(text string) error {
 	if strings.EqualFold(plain(v.form.Get("_confirmation")), plain(text)) {
 		return nil
 	}
-	return invalid("_confirmation", wire.CodeInvalidValue, "Type what is asked for, exactly as it is written.")
+	return store.InvalidField("_confirmation", wire.CodeInvalidValue, "Type what is asked for, exactly as it is written.")
 }

@@ -90,7 +90,7 @@ func (v *visit) programOptions() (list []web.Option, err error) {
 func chooseProgram(v *visit) error {
 	program := v.form.Get("_program")
 	if program == "" {
-		return invalid("_program", wire.CodeRequired, "Choose a program.")
+		return store.InvalidField("_program", wire.CodeRequired, "Choose a program.")
 	}
 	v.params = append(v.params, httprouter.Param{Key: "id", Value: program})
 	return nil

@@ -162,11 +162,6 @@ func (a action) refuse(v *visit, err error) error {
 	return a.again(v, v.faultyForm(err, a.at))
 }
 
-// invalid returns the refusal of a field.
-func invalid(field, code, message string) error {
-	return store.InvalidField(field, code, message)
-}
-
 // faulty reports whether an error is about what a person filled in, so that the form is
 // shown again.
 func faulty(err error) bool {
@@ -264,7 +259,7 @@ func (in *formInput) IdempotencyKey() (*kernel.IdempotencyKey, error) {
 	case in.caller.Session == nil || value == "": // the buttons of the frame have none
 		return nil, nil
 	case len(value) < 16 || len(value) > 64:
-		return nil, invalid(web.KeyField, wire.CodeInvalidValue, "is not one of this page: open the form again")
+		return nil, store.InvalidField(web.KeyField, wire.CodeInvalidValue, "is not one of this page: open the form again")
 	}
 	return &kernel.IdempotencyKey{
 		Value:   value + " " + in.r.URL.Path, // a form that waited for a proof is sent to two paths

@@ -97,7 +97,7 @@ func (v *visit) readUpload(field string, limit int64) error {
 	var large *http.MaxBytesError
 	switch {
 	case int64(len(v.file)) > limit || errors.As(err, &large):
-		return invalid(field, wire.CodeTooLarge, fmt.Sprintf("must have at most %d MiB", limit>>20))
+		return store.InvalidField(field, wire.CodeTooLarge, fmt.Sprintf("must have at most %d MiB", limit>>20))
 	case errors.Is(err, io.EOF):
 		return nil
 	}

@@ -167,7 +167,7 @@ func (v *visit) periods(f *web.Form) (now store.PeriodReport, before *store.Peri
 			return now, nil, nil
 		}
 		if from, err = time.Parse(time.DateOnly, f.Value("compare_from")); err != nil {
-			return now, nil, invalid("compare_from", wire.CodeInvalidFormat, "must be a date such as 2026-01-31")
+			return now, nil, store.InvalidField("compare_from", wire.CodeInvalidFormat, "must be a date such as 2026-01-31")
 		}
 	default:
 		from = from.AddDate(0, 0, -length)
