@@ -53,7 +53,7 @@ var mayImport = map[string]string{
 	"server/wallet/wallettest": "",
 	"server/web":               "server/static store/money",
 	"server/bench/load":        "server/dev/seed store store/sqlite webhook",
-	"server/bench/life":        "store/sqlite",
+	"server/bench/life":        "server/wallet/wallettest store/sqlite",
 	"server/bench/year":        "server/dev/seed store store/sqlite",
 	"webhook":                  "store",
 	"store/backup":             "store store/file store/sqlite",
