@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"punchcard/server/operation"
+	"punchcard/server/web"
 	"punchcard/store"
 )
 
@@ -76,8 +77,8 @@ var computed = map[string]func(r row) string{
 	"balance":             formatted(cents, "current_value", "-"),
 	"balance only":        formatted(cents, "current_value", ""),
 	"calls today":         calls("calls_today"),
-	"completed":           rounded("%.0f %%", "completion_rate", 100),
-	"days between stamps": rounded("%.1f", "avg_days_between_stamps", 1),
+	"completed":           rounded("%.0f %%", "completion_rate", 100, 0),
+	"days between stamps": rounded("%.1f", "avg_days_between_stamps", 1, 1),
 	"device state":        either("revoked_at", "revoked", "valid"),
 	"form":                either("enroll", "on", "off"),
 	"form address":        formatted("/join/%s", "enroll_slug", "-"),
@@ -93,7 +94,7 @@ var computed = map[string]func(r row) string{
 	"rule":                programRule,
 	"shop state":          shopState,
 	"staff locations":     staffLocations,
-	"stamps changed":      rounded("%+.0f", "stamps_delta", 1),
+	"stamps changed":      rounded("%+.0f", "stamps_delta", 1, 0),
 	"stamps for it":       formatted("%s stamps", "threshold", ""),
 	"stamps of":           stampsOf,
 	"stamps only":         stampsOnly,
@@ -122,14 +123,15 @@ func formatted(format, field, none string) func(row) string {
 	}
 }
 
-// rounded returns the function that returns a number by a format, times a factor, and a dash for null.
-func rounded(format, field string, factor float64) func(row) string {
+// rounded returns the function that returns a number by a format, times a factor and rounded to a number
+// of decimals, and a dash for null.
+func rounded(format, field string, factor float64, decimals int) func(row) string {
 	return func(r row) string {
 		n, err := strconv.ParseFloat(r.value(field), 64)
 		if err != nil {
 			return "-"
 		}
-		return fmt.Sprintf(format, n*factor)
+		return fmt.Sprintf(format, web.Round(n*factor, decimals))
 	}
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -130,6 +131,9 @@ func (p *Printer) groupDigits(digits string) string {
 // Decimal returns a number with a number of decimals, such as 4.2, or with as many as it has if
 // decimals is -1.
 func (p *Printer) Decimal(x float64, decimals int) string {
+	if decimals >= 0 {
+		x = Round(x, decimals)
+	}
 	sign, digits := splitSign(strconv.FormatFloat(x, 'f', decimals, 64))
 	whole, fraction, ok := strings.Cut(digits, ".")
 	text := sign + p.groupDigits(whole)
@@ -137,6 +141,13 @@ func (p *Printer) Decimal(x float64, decimals int) string {
 		text += p.locale.decimal + fraction
 	}
 	return text
+}
+
+// Round returns a number rounded to a number of decimals. A half is rounded away from zero, and it is a
+// half in decimal: 8.345 is 835%, although as a float64 it may be a little less than 834.5%.
+func Round(x float64, decimals int) float64 {
+	scale := math.Pow10(decimals)
+	return math.Round(math.Round(x*scale*1e6)/1e6) / scale
 }
 
 // Percent returns a share of one as a percentage without decimals, such as 12%.

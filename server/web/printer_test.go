@@ -149,7 +149,8 @@ func TestChangeOf(t *testing.T) {
 		now, before int64
 		want        Change
 	}{{112, 100, Change{"+12%", "good"}}, {88, 100, Change{"−12%", ""}}, {5, 5, Change{"±0%", ""}}, {5, 0, Change{}},
-		{0, 0, Change{"±0%", ""}}} {
+		{0, 0, Change{"±0%", ""}}, {1869, 200, Change{"+835%", "good"}}, {401, 200, Change{"+101%", "good"}}, {199, 200, Change{"−1%", ""}},
+		{403, 200, Change{"+102%", "good"}}, {200329, 200000, Change{"+0%", "good"}}} {
 		if got := p.ChangeOf(c.now, c.before); got != c.want {
 			t.Errorf("%d after %d: %v, want %v", c.now, c.before, got, c.want)
 		}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -54,12 +54,22 @@ func (f *figures) same(what, said string, counted int64) {
 }
 
 // sameRatio compares a rounded number, or a dash for one over nothing. factor is 100 for a percentage.
-func (f *figures) sameRatio(what, said string, counted any, factor float64, digits int) {
+func (f *figures) sameRatio(what, said string, counted any, factor int64, digits int) {
 	want := "–"
 	if x, ok := counted.(float64); ok {
-		want = strconv.FormatFloat(factor*x, 'f', digits, 64)
+		want = rounded(x, factor, digits)
 	}
 	equal(f.r, pageKind, f.where(what), strings.TrimSuffix(strings.ReplaceAll(said, ",", ""), "%"), want)
+}
+
+// rounded returns a number times a factor with a number of digits behind the point. A half is rounded
+// away from zero, as a person would who reads the number in decimal.
+func rounded(x float64, factor int64, digits int) string {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
+	if !ok {
+		return fmt.Sprint(x)
+	}
+	return r.Mul(r, big.NewRat(factor, 1)).FloatString(digits)
 }
 
 // counted is a figure that a tile shows beside an earlier one.
@@ -84,8 +94,10 @@ func (f *figures) checkTiles(tiles []tile, want []counted) {
 				f.same(t.label+" before", note, w.before)
 			}
 			if t.change != "" {
-				change := fmt.Sprintf("%+.0f%%", 100*float64(w.now-w.before)/math.Max(1, float64(w.before)))
-				if w.now == w.before {
+				change := big.NewRat(100*(w.now-w.before), max(1, w.before)).FloatString(0) + "%"
+				if w.now > w.before {
+					change = "+" + change
+				} else if w.now == w.before {
 					change = "±0%"
 				}
 				equal(f.r, pageKind, f.where(t.label+" change"), strings.ReplaceAll(strings.ReplaceAll(t.change, "−", "-"), ",", ""), change)
