@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ const issuer = "3388000000012345678"
 type android struct {
 	*shop
 	google *wallettest.Google
+	log    *servertest.Log
 	object string // id
 	seen   int    // requests of Google that calls has returned
 }
@@ -31,12 +33,15 @@ func startGoogle(t *testing.T) *android {
 	t.Helper()
 	g := wallettest.NewGoogle()
 	t.Cleanup(g.Close)
-	s := start(t, func(c *app.Config) { c.GoogleWalletURL, c.GoogleKeysURL = g.URL, g.URL+"/keys" })
+	var log servertest.Log
+	s := start(t, func(c *app.Config) {
+		c.GoogleWalletURL, c.GoogleKeysURL, c.Log = g.URL, g.URL+"/keys", slog.New(slog.NewTextHandler(&log, nil))
+	})
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
 		_, err := tx.SetGoogleWallet(s.Row(store.KindShop, s.ShopID), store.GoogleWallet{Issuer: issuer, Account: g.Account(issuer)})
 		return err
 	})
-	return &android{shop: s, google: g}
+	return &android{shop: s, google: g, log: &log}
 }
 
 // save opens the link of the card's page and adds the card to the phone.
@@ -172,6 +177,9 @@ func TestGoogleObject(t *testing.T) {
 	a.expect("later", "PATCH loyaltyObject 429, "+patch, "4/5", 1)
 	if r := a.google.Requests(); r[len(r)-1].At.Sub(r[len(r)-2].At) < 900*time.Millisecond {
 		t.Error("Google was not left alone for a second")
+	}
+	if !a.log.Has("the answer is 503") || a.log.Has("the answer is 429") {
+		t.Errorf("the log should have the 503 alone: %s", a.log)
 	}
 
 	// A callback counts once, and one that Google has not signed counts never.

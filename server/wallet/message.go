@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"sync"
 	"time"
@@ -39,6 +40,9 @@ const (
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("the answer is %d", int(e)) }
+
+// tooMany asks for fewer requests in a second.
+const tooMany = statusError(http.StatusTooManyRequests)
 
 // outcome returns what came of a request, for people: a word, and the status of an answer that is an error.
 func outcome(r result, err error) string {
@@ -93,7 +97,7 @@ func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
 				note(m.Key, store.TargetOutcome{Held: true, Wait: wait})
 				return
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, tooMany) { // whoever asks for fewer requests gets them later
 				s.conf.Log.Warn("a push was not sent", "host", m.host, "error", err)
 			}
 			o := m.outcome
