@@ -19,7 +19,7 @@ func (s *Store) Check() (findings []string, err error) {
 			return err
 		}
 		m := newMeter(v.conn, s.opts.Progress)
-		if findings, err = v.checkIntegrity(m); err != nil {
+		if findings, err = v.checkIntegrity(m, Integrity); err != nil {
 			return err
 		}
 		more, err := v.checkInvariants(m, AllInvariants)
@@ -51,14 +51,21 @@ func CheckQuick(ctx context.Context, path string, progress Progress) (findings [
 	if err := c.Script("BEGIN"); err != nil {
 		return nil, OpenError(path, err)
 	}
-	return CheckFile(c, path, true, progress)
+	return CheckFile(c, path, Integrity, progress)
 }
 
-// CheckFile does the same as Check for a database that nobody writes. With quick,
-// and for a file of an older schema, whose rows this version does not know, it
-// leaves out the invariants. It tells progress, unless that is nil, how far it is. Errors
-// name the file as name.
-func CheckFile(db *sqlite.Conn, name string, quick bool, progress Progress) (findings []string, err error) {
+// Depth says how much of a file is checked.
+type Depth int
+
+const (
+	Structure  Depth = iota // pages and rows, by SQLite's quick_check
+	Integrity               // also that each index has the values of its table
+	Invariants              // also what operations rely on, if the file has the schema of this version
+)
+
+// CheckFile does the same as Check to a depth, for a database that nobody writes. It tells progress,
+// unless that is nil, how far it is. Errors name the file as name.
+func CheckFile(db *sqlite.Conn, name string, depth Depth, progress Progress) (findings []string, err error) {
 	v, err := SchemaVersion(db, name)
 	if err != nil {
 		return nil, err
@@ -68,8 +75,8 @@ func CheckFile(db *sqlite.Conn, name string, quick bool, progress Progress) (fin
 	}
 	c := (*conn)(db)
 	m := newMeter(c, progress)
-	findings, err = c.checkIntegrity(m)
-	if err == nil && len(findings) == 0 && !quick && v == version() {
+	findings, err = c.checkIntegrity(m, depth)
+	if err == nil && len(findings) == 0 && depth == Invariants && v == version() {
 		return CheckInvariants(db, name, AllInvariants, progress)
 	}
 	if err != nil {
@@ -92,8 +99,8 @@ const (
 // has reports whether the invariant with an index is in the half.
 func (h Half) has(i int) bool { return h == AllInvariants || (i%4 == 2) == (h == FirstHalf) }
 
-// CheckInvariants is the part of CheckFile that quick leaves out, or half of it, for a sound file of this
-// version.
+// CheckInvariants is the part of CheckFile that only the depth Invariants has, or half of it, for a sound
+// file of this version.
 func CheckInvariants(db *sqlite.Conn, name string, half Half, progress Progress) (findings []string, err error) {
 	c := (*conn)(db)
 	ids, err := c.readIDs()
@@ -107,11 +114,14 @@ func CheckInvariants(db *sqlite.Conn, name string, half Half, progress Progress)
 	return findings, nil
 }
 
-// checkIntegrity returns the findings of SQLite's integrity check.
-func (c *conn) checkIntegrity(m *meter) (findings []string, err error) {
-	const check = "PRAGMA integrity_check(20)"
+// checkIntegrity returns the findings of SQLite's integrity check, or of its quick check for the structure alone.
+func (c *conn) checkIntegrity(m *meter, depth Depth) (findings []string, err error) {
+	check := "PRAGMA integrity_check(20)"
+	if depth == Structure {
+		check = "PRAGMA quick_check(20)"
+	}
 	m.begin("counting the rows", 0)
-	all := m.checked()
+	all := m.checked(depth)
 	m.begin("checking the integrity", all)
 	defer m.watch(check, all)()
 	r := c.query(check)

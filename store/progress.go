@@ -152,10 +152,13 @@ func (m *meter) names(sql string) (all []string) {
 	return all
 }
 
-// checked returns the number of rows that integrity_check reads: those of all tables,
-// and for each the entry of each unique index that the table has beside its key.
-func (m *meter) checked() int64 {
+// checked returns the number of rows that checkIntegrity reads: those of all tables, and but for the
+// structure alone the entry of each unique index that the table has beside its key.
+func (m *meter) checked(depth Depth) int64 {
 	sum := m.rows(m.names("SELECT name FROM sqlite_schema WHERE type='table' AND rootpage>0")...)
+	if depth == Structure {
+		return sum
+	}
 	for _, name := range m.names(`SELECT i.name FROM pragma_table_list t, pragma_index_list(t.name) i
 		WHERE t.schema='main' AND t.type='table' AND i."unique" AND NOT (t.wr AND i.origin='pk')`) {
 		table, where := m.index(name)

@@ -31,12 +31,20 @@ type Options struct {
 	Progress store.Progress
 }
 
+// depth returns how much of the copy is verified.
+func (o Options) depth() store.Depth {
+	if o.Quick {
+		return store.Integrity
+	}
+	return store.Invariants
+}
+
 // Create copies the database db to the file to while it may be served, also by
 // another process: the file then holds all that was committed when Create
 // began. It returns the copy's size in bytes.
 //
 // Create copies the pages to a file beside it, verifies them, rewrites them
-// without remains of erased data, syncs and verifies the result and renames it.
+// without remains of erased data, syncs the result, verifies its structure and renames it.
 // So the file, of mode 0600, is complete or does not exist, and a file that it
 // replaces (Force) exists until then. Create does not change or migrate db, and
 // leaves nothing behind if ctx ends. Its errors are one line that names the file.
@@ -83,13 +91,14 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 	if o.Copied != nil {
 		o.Copied()
 	}
-	if err := verify(ctx, p.raw(), db, o.Quick, o.Progress); err != nil {
+	if err := verify(ctx, p.raw(), db, o.depth(), o.Progress); err != nil {
 		return 0, verifyError(ctx, to, err)
 	}
 	if err := rewrite(ctx, p.raw(), p.path, o.Progress); err != nil {
 		return 0, copyError(ctx, to, db, err)
 	}
-	if err := verify(ctx, p.path, to, true, o.Progress); err != nil {
+	// The indexes are copied as they were verified.
+	if err := verify(ctx, p.path, to, store.Structure, o.Progress); err != nil {
 		return 0, verifyError(ctx, to, err)
 	}
 	info, err := os.Stat(p.path)

@@ -89,24 +89,23 @@ func openImmutable(ctx context.Context, path string) (*sqlite.Conn, error) {
 	return sqlite.OpenContext(ctx, path, sqlite.Immutable, "temp_store=MEMORY", "cache_size=-16000")
 }
 
-// verify checks a copy that nobody writes. Its errors name the file as name. With
-// quick, and for a file of an older schema, it leaves out the invariants.
-func verify(ctx context.Context, path, name string, quick bool, progress store.Progress) error {
+// verify checks a copy that nobody writes to a depth. Its errors name the file as name.
+func verify(ctx context.Context, path, name string, depth store.Depth, progress store.Progress) error {
 	c, err := openImmutable(ctx, path)
 	if err != nil {
 		return store.OpenError(name, err)
 	}
 	defer c.Close()
-	findings, err := store.CheckFile(c, name, quick, progress)
+	findings, err := store.CheckFile(c, name, depth, progress)
 	return verdict(ctx, name, findings, err)
 }
 
-// verifyAtOnce does what verify does without quick on two processors, for a file of this version that
+// verifyAtOnce verifies the invariants too, on two processors, for a file of this version that
 // this process has made.
 func verifyAtOnce(ctx context.Context, path, name string, progress store.Progress) error {
 	first := make(chan error, 1)
 	go func() {
-		err := verify(ctx, path, name, true, nil)
+		err := verify(ctx, path, name, store.Integrity, nil)
 		if err == nil {
 			err = verifyHalf(ctx, path, name, store.FirstHalf, nil)
 		}

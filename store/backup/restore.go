@@ -167,7 +167,7 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, o
 	if err = cmp.Or(err, from.Close()); err != nil {
 		return review, err
 	}
-	if err := verify(ctx, p.path, backup, o.Quick, o.Progress); err != nil {
+	if err := verify(ctx, p.path, backup, o.depth(), o.Progress); err != nil {
 		return review, verifyError(ctx, p.name, err)
 	}
 	o.Progress.Begin("ending sessions and links")

@@ -37,7 +37,7 @@ func Split(ctx context.Context, db, to string, shop int64, url string, began sto
 		return copyError(ctx, to, db, err)
 	}
 	if o.Quick {
-		err = verify(ctx, p.path, to, true, o.Progress)
+		err = verify(ctx, p.path, to, store.Integrity, o.Progress)
 	} else {
 		err = verifyAtOnce(ctx, p.path, to, o.Progress)
 	}
