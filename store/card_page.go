@@ -4,7 +4,7 @@ package store
 type HolderCard struct {
 	Lookup
 	PageToken     string     // of the card's page
-	PageURL       string     // of the card's page; of BrowserPush alone
+	PageURL       string     // of the card's page; of passes alone
 	Code          string     // what the QR code holds
 	ShortCode     string     // what the holder can read out, in its normal form; empty: see ShortCodeOfLink
 	LinkExpiresAt Null[Time] // when the install link ends; null: the card was found by the token of its page

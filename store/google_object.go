@@ -1,37 +1,7 @@
 package store
 
-// GoogleObject is a copy of a card at Google Wallet. Google deletes none, so its row lives until Google knows that it has ended.
-type GoogleObject struct {
-	Pass
-	Target
-	Google    GoogleWallet // of the shop
-	Told      string       // what Google shows; empty: the object was not made yet
-	ClassTold string       // what Google shows of the program
-}
-
 // errNoGoogle refuses a card of a shop without Google Wallet.
 var errNoGoogle = refuse(NotFound, "The shop has not set up Google Wallet.")
-
-// GoogleObjects returns the objects of a chain, of all generations.
-func (v *View) GoogleObjects(root int64) (all []GoogleObject, err error) {
-	v.snapshot()
-	var shop int64
-	var classTold string
-	v.one(into(&shop, &classTold), `SELECT shop_id, ifnull((SELECT told FROM google_classes g WHERE g.program_id=c.program_id), '')
-		FROM cards c WHERE id=?`, root)
-	wallet, _ := v.GoogleWallet(shop)
-	for r := range v.each("SELECT generation, id, told, attempts, due_at FROM google_objects WHERE card_id=?", root) {
-		o := GoogleObject{Google: wallet, ClassTold: classTold}
-		r.scan(&o.Generation, &o.Key, &o.Told, &o.Attempts, &o.Due)
-		all = append(all, o)
-	}
-	for i := range all {
-		if all[i].Pass, err = v.pass(shop, root, all[i].Generation); err != nil {
-			return nil, err
-		}
-	}
-	return all, v.failed
-}
 
 // GoogleAddition is what adds the card of a page to Google Wallet.
 type GoogleAddition struct {
@@ -39,43 +9,38 @@ type GoogleAddition struct {
 	Object string       // id of the object
 	Made   bool         // Google knows it
 	Push   Push         // that makes it, once AddGoogleObject has queued that
+
+	shop, generation int64
 }
 
 // GoogleAddition returns what adds the card of a page to Google Wallet. The card must not have ended.
 func (v *View) GoogleAddition(token string) (a GoogleAddition, err error) {
 	v.snapshot()
-	a, _, _, err = v.googleAddition(token)
-	return a, err
-}
-
-func (q *queries) googleAddition(token string) (a GoogleAddition, shop, generation int64, err error) {
-	shop, root, err := q.livePage(token)
+	shop, root, err := v.livePage(token)
 	if err != nil {
-		return a, 0, 0, err
+		return a, err
 	}
-	if a.Google, err = q.GoogleWallet(shop); err == nil && !a.Google.IsSet() {
-		return a, 0, 0, errNoGoogle
+	if a.Google, err = v.GoogleWallet(shop); err == nil && !a.Google.IsSet() {
+		return a, errNoGoogle
 	}
-	generation = q.number("SELECT code_generation FROM cards WHERE id=?", root)
-	a.Object = GoogleID(a.Google.Issuer, string(q.s.seal(nil, kindPass, uint64(generation), root)))
-	a.Made = q.number("SELECT count(*) FROM google_objects WHERE card_id=? AND generation=? AND told<>''", root, generation) > 0
+	a.shop, a.generation = shop, v.number("SELECT code_generation FROM cards WHERE id=?", root)
+	a.Object = GoogleID(a.Google.Issuer, string(v.s.seal(nil, kindPass, uint64(a.generation), root)))
+	a.Made = v.number("SELECT count(*) FROM google_objects WHERE card_id=? AND generation=? AND told<>''", root, a.generation) > 0
 	a.Push = Push{Root: root, Copy: CopyGoogle}
-	q.one(into(&a.Push.changes), "SELECT changes FROM pushes WHERE card_id=? AND copy=?", root, CopyGoogle)
-	return a, shop, generation, q.failed
+	v.one(into(&a.Push.changes), "SELECT changes FROM pushes WHERE card_id=? AND copy=?", root, CopyGoogle)
+	return a, v.failed
 }
 
-// AddGoogleObject has an object made for the card of a page, unless Google knows it. The row is there before Google is told, so that an
-// erasure finds the object however the server ends.
-func (tx *Tx) AddGoogleObject(token string) error {
-	a, shop, generation, err := tx.googleAddition(token)
-	if err != nil || a.Made {
-		return err
-	}
-	tx.requireOpen(shop)
+// AddGoogleObject has the object made. Google deletes none, so its row lives until Google knows that it has ended, which is told also if
+// the card has ended since a was read. The row is there before Google is told, so that an erasure finds the object however the server
+// ends.
+func (tx *Tx) AddGoogleObject(a GoogleAddition) error {
+	tx.requireOpen(a.shop)
+	root := a.Push.Root
 	tx.exec(`INSERT INTO google_objects (card_id, shop_id, program_id, generation, told) SELECT id, shop_id, program_id, ?2, ''
-		FROM cards WHERE id=?1 ON CONFLICT DO UPDATE SET attempts=0, due_at=0`, a.Push.Root, generation)
-	tx.noteCopies(a.Push.Root)
-	tx.queuePushes(a.Push.Root, CopyGoogle)
+		FROM cards WHERE id=?1 ON CONFLICT DO UPDATE SET attempts=0, due_at=0`, root, a.generation)
+	tx.noteCopies(root)
+	tx.queuePushes(root, CopyGoogle)
 	return tx.failed
 }
 

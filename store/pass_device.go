@@ -105,35 +105,3 @@ func (tx *Tx) ListedPasses(device string) error {
 		" AND p.generation=apple_devices.generation) WHERE id IN ("+endedOfDevice+")", device)
 	return tx.failed
 }
-
-// Phone is one that is woken when a pass changes.
-type Phone struct {
-	Target
-	PushToken  string
-	Told       string // Pass.Changes of which it was woken
-	Registered Time   // with this push token
-}
-
-// PassPush is a pass with the phones that are woken when it changes.
-type PassPush struct {
-	Pass
-	Phones []Phone
-}
-
-// ApplePush returns the passes of a chain, of all generations, with their phones.
-func (v *View) ApplePush(root int64) (all []PassPush, err error) {
-	v.snapshot()
-	shop := v.number("SELECT shop_id FROM cards WHERE id=?", root)
-	for _, generation := range v.keys("SELECT generation FROM apple_passes WHERE card_id=?", root) {
-		var p PassPush
-		if p.Pass, err = v.pass(shop, root, generation); err != nil {
-			return nil, err
-		}
-		p.Phones = collect(v, func(r *rows) (d Phone) {
-			r.scan(&d.Key, &d.PushToken, &d.Told, &d.Attempts, &d.Due, &d.Registered)
-			return d
-		}, "SELECT id, push_token, told, attempts, due_at, created_at FROM apple_devices WHERE card_id=? AND generation=?", root, generation)
-		all = append(all, p)
-	}
-	return all, v.failed
-}

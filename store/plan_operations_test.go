@@ -29,7 +29,7 @@ func runPushes(f *fixture) {
 	f.subscribeTo(token, "https://push.invalid/2")
 	f.reads(func(v *View) {
 		for _, p := range check(v.Pushes(10)) {
-			first(v.BrowserPush(p.Root))
+			check(v.PassesToPush(p.Root, p.Copy))
 		}
 		check(v.CountPushes(10))
 	})
@@ -69,21 +69,21 @@ func runGoogle(f *fixture) {
 		check(tx.SetGoogleWallet(f.a.Shop, GoogleWallet{Issuer: issuer, Account: []byte("{}")}))
 		check(tx.ClaimGoogleCall(issuer, time.Now(), time.Now()))
 		succeed(tx.HoldGoogleCalls(issuer, time.Now()))
-		succeed(tx.AddGoogleObject(token))
 	})
 	var a GoogleAddition
-	var o GoogleObject
+	var o PushPass
+	f.reads(func(v *View) { a = check(v.GoogleAddition(token)) })
+	f.writes(func(tx *Tx) { succeed(tx.AddGoogleObject(a)) })
 	f.reads(func(v *View) {
-		a = check(v.GoogleAddition(token))
-		o = check(v.GoogleObjects(a.Push.Root))[0]
+		o = check(v.PassesToPush(a.Push.Root, CopyGoogle))[0]
 		check(v.HasGoogleIssuer(issuer))
 		check(v.GoogleSample(f.a.Shop))
 		check(v.GoogleWallet(f.a.Shop))
 	})
 	f.writes(func(tx *Tx) {
 		succeed(tx.RecordGoogleClass(o.Root, "hash"))
-		succeed(tx.RecordPush(PushOutcome{a.Push, targets{o.Key: {Wait: time.Minute, Persist: true}}}))
-		succeed(tx.RecordPush(PushOutcome{a.Push, targets{o.Key: {Told: Some("{}"), LookAt: Some(tx.Now), Says: "sent"}}}))
+		succeed(tx.RecordPush(PushOutcome{a.Push, targets{o.Targets[0].Key: {Wait: time.Minute, Persist: true}}}))
+		succeed(tx.RecordPush(PushOutcome{a.Push, targets{o.Targets[0].Key: {Told: Some("{}"), LookAt: Some(tx.Now), Says: "sent"}}}))
 		succeed(tx.NoteGoogleEvent(GoogleEvent{Issuer: issuer, Name: o.Serial, Saved: true, Nonce: "1"}))
 		check(tx.QueueGoogleObjects(10))
 		check(tx.ReissueCard(f.a, card, ReissueFields{}))
@@ -118,7 +118,7 @@ func runPasses(f *fixture) {
 		check(v.SentPushes(f.a.Shop))
 		check(v.HasEndedPasses("one"))
 		check(v.PassesOfDevice("one", passType, ""))
-		check(v.ApplePush(root))
+		check(v.PassesToPush(root, CopyApple))
 	})
 	f.writes(func(tx *Tx) { succeed(tx.ListedPasses("one")) })
 	f.reads(func(v *View) { p = check(v.PassBySerial(passType, p.Serial, p.Token)) })

@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"encoding/binary"
-	"time"
 )
 
 // The bits of cards.copies.
@@ -102,80 +101,6 @@ func (v *View) Pushes(n int) (all []Push, err error) {
 // CountPushes returns the number of cards whose copies are to be brought up to date, at most max.
 func (v *View) CountPushes(max int64) (int64, error) {
 	return v.number("SELECT count(*) FROM (SELECT 1 FROM pushes WHERE copy>0 LIMIT ?)", max), v.failed
-}
-
-// targetTables has by copy the table of those to whom changes are told.
-var targetTables = map[int64]string{CopyBrowser: "push_subscriptions", CopyApple: "apple_devices", CopyGoogle: "google_objects"}
-
-// Target is one to whom changes of a card are told: a browser, a phone or an object.
-type Target struct {
-	Key      int64
-	Attempts int  // in a row that failed
-	Due      Time // before which no attempt is made
-}
-
-// TargetOutcome is the result of an attempt at one target.
-type TargetOutcome struct {
-	Told Null[string]  // what it knows now; null: it does not know what has changed
-	Gone bool          // it has ended
-	Held bool          // it cannot be told at present, which is no failure
-	Wait time.Duration // until the next attempt, if it was not told
-	Says string        // what came of it, for people; empty: nothing was sent
-
-	Persist bool       // attempts are made until one succeeds
-	LookAt  Null[Time] // when an object changes by time alone
-}
-
-// pushAttempts is how many attempts in a row may fail: with the default waits they take 23 hours. A delivery of a webhook
-// has fewer, since its failures are listed and can be sent again.
-const pushAttempts = 15
-
-// PushOutcome is the result of an attempt to bring the copies of a card up to date, by the keys of the targets.
-type PushOutcome struct {
-	Push
-	Targets map[int64]TargetOutcome
-}
-
-// RecordPush writes an outcome. A card stays in the queue if it has changed since the push was read, if a
-// target is new, or for the next attempt at a target. After pushAttempts failures in a row a target is left
-// alone until the card changes again.
-func (tx *Tx) RecordPush(o PushOutcome) error {
-	table := targetTables[o.Copy]
-	gone := false
-	for key, t := range o.Targets {
-		switch {
-		case t.Gone:
-			gone = true
-			tx.exec("DELETE FROM "+table+" WHERE id=?", key)
-		case t.Told.Valid:
-			tx.exec("UPDATE "+table+" SET told=?, attempts=0, due_at=0 WHERE id=?", t.Told.V, key)
-		case t.Held:
-			tx.exec("UPDATE "+table+" SET attempts=max(attempts, 1), due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
-		default:
-			tx.exec("UPDATE "+table+" SET attempts=attempts+1, due_at=? WHERE id=?", tx.Now.Add(t.Wait), key)
-			if !t.Persist {
-				tx.exec("UPDATE "+table+" SET attempts=0, due_at=0 WHERE id=? AND attempts>=?", key, pushAttempts)
-			}
-		}
-		if t.LookAt.Valid {
-			tx.exec("UPDATE google_objects SET look_at=? WHERE id=?", t.LookAt.V, key)
-		}
-		if t.Says != "" {
-			tx.exec("UPDATE "+table+" SET outcome=?, outcome_at=? WHERE id=?", t.Says, tx.Now, key)
-		}
-	}
-	if gone {
-		tx.noteCopies(o.Root)
-	}
-	const row = " WHERE card_id=? AND copy=?"
-	if tx.exec("DELETE FROM pushes"+row+` AND changes=?
-		AND NOT EXISTS (SELECT 1 FROM `+table+" WHERE card_id=?1 AND (told IS NULL OR attempts>0))", o.Root, o.Copy, o.changes) > 0 {
-		return tx.failed
-	}
-	tx.exec("UPDATE pushes SET due_at=CASE WHEN changes>? OR EXISTS (SELECT 1 FROM "+table+" WHERE card_id=? AND told IS NULL)"+
-		" THEN ? ELSE (SELECT min(due_at) FROM "+table+" WHERE card_id=pushes.card_id AND attempts>0) END"+row,
-		o.changes, o.Root, tx.Now, o.Root, o.Copy)
-	return tx.failed
 }
 
 // copiesSQL is an expression for the copies of the chain of the root ?1.

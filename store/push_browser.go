@@ -54,17 +54,6 @@ type PushEnd struct {
 	Endpoint Opt[string] `json:"endpoint" req:"true" min:"1" max:"2048"`
 }
 
-// Subscription is a browser that shows notices about a card.
-type Subscription struct {
-	Target
-	Endpoint  string // URL
-	PublicKey []byte // on P-256, uncompressed
-	Auth      []byte // secret shared with the browser
-	Notify    string // NotifyPrizes or NotifyAll
-	Language  string
-	Told      Null[string] // what the card showed at the last notice; null: it is to be noted without one
-}
-
 // Subscribe adds a browser that shows notices about the card of a page, in a language. A browser that is
 // subscribed already gets the new keys.
 func (tx *Tx) Subscribe(token, language string, f PushFields) error {
@@ -111,20 +100,4 @@ func (tx *Tx) Unsubscribe(token string, f PushEnd) error {
 func (tx *Tx) endSubscriptions(root int64) {
 	tx.exec("DELETE FROM push_subscriptions WHERE card_id=?", root)
 	tx.noteCopies(root)
-}
-
-// BrowserPush returns the browsers that show notices about a chain, with what the card shows.
-func (v *View) BrowserPush(root int64) (h HolderCard, all []Subscription, err error) {
-	v.snapshot()
-	all = collect(v, func(r *rows) (s Subscription) {
-		r.scan(&s.Key, &s.Endpoint, &s.PublicKey, &s.Auth, &s.Notify, &s.Language, &s.Told, &s.Attempts, &s.Due)
-		return s
-	}, "SELECT id, endpoint, public_key, auth, notify, language, told, attempts, due_at FROM push_subscriptions WHERE card_id=?", root)
-	if len(all) > 0 && v.failed == nil {
-		var shop, generation int64
-		v.one(into(&shop, &generation), "SELECT shop_id, code_generation FROM cards WHERE id=?", root)
-		h, err = v.holderCard(shop, root)
-		h.PageURL = v.pageURL(shop, root, generation)
-	}
-	return h, all, err
 }

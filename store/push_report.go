@@ -54,9 +54,10 @@ const (
 // The states of SentPush, which outcomes begin with.
 const (
 	PushSent    = "sent"
-	PushRefused = "refused"
-	PushFailed  = "failed"
+	PushRefused = "refused" // it is not sent again
+	PushFailed  = "failed"  // it is sent again
 	PushHeld    = "held"
+	PushEnded   = "ended" // the target is forgotten, so no SentPush has it
 )
 
 // The hosts of the services of all phones with Apple Wallet, and with Google Wallet.

@@ -125,10 +125,11 @@ var AddToGoogleWallet = declare(kernel.Operation{
 	Codes:   codes{store.NotFound, store.Gone},
 	Read:    byParam("token", (*store.View).GoogleAddition),
 	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
-		if a, err := v.GoogleAddition(c.Param("token")); a.Made || err != nil {
+		a, err := v.GoogleAddition(c.Param("token"))
+		if a.Made || err != nil {
 			return nil, err
 		}
-		return func(tx *store.Tx) error { return tx.AddGoogleObject(c.Param("token")) }, nil
+		return func(tx *store.Tx) error { return tx.AddGoogleObject(a) }, nil
 	}),
 })
 

@@ -20,50 +20,17 @@ import (
 // ApplePushURL is the production service of Apple. Passes have no other one.
 const ApplePushURL = "https://api.push.apple.com"
 
-// pushToPhones notes which passes of a card have changed and wakes the phones that have them.
-func (s *Sender) pushToPhones(p store.Push) (map[int64]store.TargetOutcome, error) {
-	all, hashes, err := s.readPasses(p.Root)
-	if err != nil {
-		return nil, err
-	}
-	var messages []message
-	for i, x := range all {
-		if x.Pass, err = s.refresh(x.Pass, hashes[i]); err != nil {
-			return nil, err
-		}
-		changes := strconv.FormatInt(x.Changes, 10)
-		client, unusable := s.appleClient(x.Wallet)
-		for _, phone := range x.Phones {
-			m := message{Target: phone.Target, told: changes, host: "Apple", held: x.Wallet.Ended(s.conf.Store.Now())}
-			if phone.Told != changes && x.Wallet.IsSet() {
-				m.send = func(ctx context.Context) (result, time.Duration, error) {
-					if unusable != nil {
-						return failed, 0, unusable
-					}
-					return s.wakePhone(ctx, client, x.Wallet.PassType, phone)
-				}
-			}
-			messages = append(messages, m)
-		}
-	}
-	return s.send(messages), nil
-}
+// heldWait is the time until a phone is looked at again that cannot be woken, since the certificate has ended.
+const heldWait = time.Hour
 
-// readPasses returns the passes of a card with the hashes of what they show. It reads one card at a time, and pauses for as
-// long as that took: reading takes the processor, which tills need (BenchmarkProgramChange).
-func (s *Sender) readPasses(root int64) (all []store.PassPush, hashes [][]byte, err error) {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	start := time.Now()
-	defer func() { s.pause(time.Since(start)) }()
-	err = s.conf.Store.View(0, func(v *store.View) (err error) {
-		all, err = v.ApplePush(root)
-		return err
-	})
-	for i := range all {
-		hashes = append(hashes, AppleHash(&all[i].Pass))
+// phoneMessage returns what wakes a phone that has a pass.
+func (s *Sender) phoneMessage(x *store.PushPass, t store.Target) (m message) {
+	changes := strconv.FormatInt(x.Changes, 10)
+	m.host, m.outcome.Told = "Apple", store.Some(changes)
+	if t.Told.V != changes && x.Wallet.IsSet() {
+		m.send = func(ctx context.Context) (string, time.Duration, error) { return s.wakePhone(ctx, x.Wallet, t) }
 	}
-	return all, hashes, err
+	return m
 }
 
 // refresh notes the hash of what a pass shows now.
@@ -101,21 +68,23 @@ func (s *Sender) appleClient(w store.AppleWallet) (http.RoundTripper, error) {
 }
 
 // wakePhone sends a phone an empty push, after which it asks which of its passes have changed.
-func (s *Sender) wakePhone(
-	ctx context.Context,
-	client http.RoundTripper,
-	passType string,
-	phone store.Phone,
-) (result, time.Duration, error) {
-	service, _ := s.conf.ApplePush()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, service+"/3/device/"+phone.PushToken, strings.NewReader("{}"))
-	if err != nil {
-		return gone, 0, errors.New("its push token makes no URL")
+func (s *Sender) wakePhone(ctx context.Context, w store.AppleWallet, t store.Target) (state string, wait time.Duration, err error) {
+	if w.Ended(s.conf.Store.Now()) {
+		return store.PushHeld, heldWait, nil
 	}
-	req.Header.Set("Apns-Topic", passType)
+	client, err := s.appleClient(w)
+	if err != nil {
+		return store.PushFailed, 0, err
+	}
+	service, _ := s.conf.ApplePush()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, service+"/3/device/"+t.Address, strings.NewReader("{}"))
+	if err != nil {
+		return store.PushEnded, 0, errors.New("its push token makes no URL")
+	}
+	req.Header.Set("Apns-Topic", w.PassType)
 	resp, err := client.RoundTrip(req)
 	if err != nil {
-		return failed, 0, fmt.Errorf("the service cannot be reached: %w", err)
+		return store.PushFailed, 0, fmt.Errorf("the service cannot be reached: %w", err)
 	}
 	defer resp.Body.Close()
 	var answer struct {
@@ -126,12 +95,12 @@ func (s *Sender) wakePhone(
 	io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
 	switch status := resp.StatusCode; {
 	case status == http.StatusOK:
-		return accepted, 0, nil
-	case status == http.StatusGone && answer.Timestamp > int64(phone.Registered), answer.Reason == "BadDeviceToken":
-		return gone, 0, nil
+		return store.PushSent, 0, nil
+	case status == http.StatusGone && answer.Timestamp > int64(t.Since), answer.Reason == "BadDeviceToken":
+		return store.PushEnded, 0, nil
 	case status == http.StatusTooManyRequests || status >= 500, status == http.StatusGone:
-		return failed, webhook.RetryAfter(resp.Header.Get("Retry-After"), time.Now()), statusError(status)
+		return store.PushFailed, webhook.RetryAfter(resp.Header.Get("Retry-After"), time.Now()), statusError(status)
 	default:
-		return accepted, 0, fmt.Errorf("%w: %.100q", statusError(status), answer.Reason)
+		return store.PushRefused, 0, fmt.Errorf("%w: %.100q", statusError(status), answer.Reason)
 	}
 }

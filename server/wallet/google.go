@@ -125,57 +125,40 @@ func (g *Google) Verify(ctx context.Context, body []byte) (e store.GoogleEvent, 
 	}, nil
 }
 
-// pushToGoogle brings the objects of a card up to date.
-func (s *Sender) pushToGoogle(p store.Push) (map[int64]store.TargetOutcome, error) {
-	var all []store.GoogleObject
-	err := s.conf.Store.View(0, func(v *store.View) (err error) {
-		all, err = v.GoogleObjects(p.Root)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var messages []message
-	for _, o := range all {
-		messages = append(messages, s.conf.Google.message(&o))
-	}
-	return s.send(messages), nil
-}
-
 // message returns what Google is to be told about an object.
-func (g *Google) message(o *store.GoogleObject) message {
-	m := message{Target: o.Target, told: o.Told, host: "Google", outcome: store.TargetOutcome{Persist: o.Ended}}
-	if !o.Google.IsSet() {
+func (g *Google) message(x *store.PushPass, t store.Target) (m message) {
+	m.host, m.outcome = "Google", store.TargetOutcome{Told: store.Some(t.Told.V), Persist: x.Ended}
+	if !x.Google.IsSet() {
 		return m // until the shop sets it up again
 	}
-	object, class := googleObject(&o.Pass, o.Google.Issuer), googleClass(&o.Pass, o.Google.Issuer)
+	object, class := googleObject(&x.Pass, x.Google.Issuer), googleClass(&x.Pass, x.Google.Issuer)
 	var before googleTold
-	known := o.Told != "" && json.Unmarshal([]byte(o.Told), &before) == nil
+	known := t.Told.Valid && json.Unmarshal([]byte(t.Told.V), &before) == nil
 	now := googleTold{Hash: hashOf(object), Warned: before.Warned}
 	var warning *google.Message
-	if !o.Ended {
-		now.Shown, _ = Card{web.PrinterFor(o.Shop.Language), &o.HolderCard}.shown(before.Shown, known)
+	if !x.Ended {
+		now.Shown, _ = Card{web.PrinterFor(x.Shop.Language), &x.HolderCard}.shown(before.Shown, known)
 		if known && now.Shown.notable(before.Shown) {
 			object.NotifyPreference = google.NotifyOnUpdate
 		}
-		m.outcome.LookAt, warning = expiryWarning(o, &now, g.Store.Now())
+		m.outcome.LookAt, warning = expiryWarning(&x.Pass, &now, g.Store.Now())
 	}
 	raw, _ := json.Marshal(now)
-	m.told = string(raw)
+	m.outcome.Told = store.Some(string(raw))
 	classHash := hashOf(class)
-	if !known || before.Hash != now.Hash || warning != nil || o.ClassTold != classHash && !o.Ended {
-		m.send = func(ctx context.Context) (result, time.Duration, error) {
-			return g.judge(ctx, o, g.tell(ctx, o, class, classHash, object, known, warning))
+	if !known || before.Hash != now.Hash || warning != nil || x.ClassTold != classHash && !x.Ended {
+		m.send = func(ctx context.Context) (string, time.Duration, error) {
+			return g.judge(ctx, x, g.tell(ctx, x, class, classHash, object, known, warning))
 		}
 	}
 	return m
 }
 
 // tell makes or changes an object, after its class.
-func (g *Google) tell(ctx context.Context, o *store.GoogleObject, class *google.Class, classHash string, object *google.Object,
+func (g *Google) tell(ctx context.Context, x *store.PushPass, class *google.Class, classHash string, object *google.Object,
 	known bool, warning *google.Message,
 ) error {
-	client, err := g.client(o.Google)
+	client, err := g.client(x.Google)
 	if err != nil {
 		return err
 	}
@@ -187,14 +170,14 @@ func (g *Google) tell(ctx context.Context, o *store.GoogleObject, class *google.
 		}
 		return client.Insert(ctx, r)
 	}
-	if o.Ended { // also if it was never made, or that was not noted
+	if x.Ended { // also if it was never made, or that was not noted
 		return client.Patch(ctx, object)
 	}
-	if o.ClassTold != classHash {
-		if err := put(o.ClassTold != "", class); err != nil {
+	if x.ClassTold != classHash {
+		if err := put(x.ClassTold != "", class); err != nil {
 			return err
 		}
-		if err := g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(o.Root, classHash) }); err != nil {
+		if err := g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(x.Root, classHash) }); err != nil {
 			return err
 		}
 	}
@@ -209,32 +192,32 @@ func (g *Google) tell(ctx context.Context, o *store.GoogleObject, class *google.
 }
 
 // judge returns the result of requests about an object. An object that has ended is told until Google knows it.
-func (g *Google) judge(ctx context.Context, o *store.GoogleObject, err error) (result, time.Duration, error) {
-	if o.Ended && (err == nil || google.Status(err) == http.StatusNotFound) {
-		return gone, 0, nil
+func (g *Google) judge(ctx context.Context, x *store.PushPass, err error) (state string, wait time.Duration, _ error) {
+	if x.Ended && (err == nil || google.Status(err) == http.StatusNotFound) {
+		return store.PushEnded, 0, nil
 	}
 	if held, ok := errors.AsType[heldError](err); ok {
-		return failed, time.Until(held.until), err
+		return notYet, time.Until(held.until), nil
 	}
 	e, refused := errors.AsType[*google.Error](err)
 	switch {
 	case err == nil:
-		return accepted, 0, nil
+		return store.PushSent, 0, nil
 	case !refused:
-		return failed, 0, err
+		return store.PushFailed, 0, err
 	}
 	err = fmt.Errorf("%w: %s", statusError(e.Status), e.Reason)
-	wait := webhook.RetryAfter(e.RetryAfter, time.Now())
+	wait = webhook.RetryAfter(e.RetryAfter, time.Now())
 	var werr error
 	switch {
 	case wait > 0:
-		werr = g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.HoldGoogleCalls(o.Google.Issuer, time.Now().Add(wait)) })
+		werr = g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.HoldGoogleCalls(x.Google.Issuer, time.Now().Add(wait)) })
 	case e.Reason == "classNotFound":
-		werr = g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(o.Root, "") })
+		werr = g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(x.Root, "") })
 	}
 	err = errors.Join(err, werr)
-	if e.Status >= 500 || slices.Contains([]int{401, 403, 404, 429}, e.Status) || e.Token || e.Reason == "classNotFound" || o.Ended {
-		return failed, wait, err
+	if e.Status >= 500 || slices.Contains([]int{401, 403, 404, 429}, e.Status) || e.Token || e.Reason == "classNotFound" || x.Ended {
+		return store.PushFailed, wait, err
 	}
-	return accepted, 0, err
+	return store.PushRefused, 0, err
 }

@@ -121,8 +121,8 @@ func (n shown) notable(before shown) bool {
 }
 
 // expiryWarning returns when an object changes by time alone, and the message that its card ends soon, if that is due.
-func expiryWarning(o *store.GoogleObject, told *googleTold, now store.Time) (next store.Null[store.Time], m *google.Message) {
-	end := o.Card.ExpiresAt
+func expiryWarning(p *store.Pass, told *googleTold, now store.Time) (next store.Null[store.Time], m *google.Message) {
+	end := p.Card.ExpiresAt
 	if !end.Valid || end.V <= now || told.Shown.Blocked != "" {
 		return next, nil
 	}
@@ -131,10 +131,10 @@ func expiryWarning(o *store.GoogleObject, told *googleTold, now store.Time) (nex
 	}
 	if told.Warned != end.V {
 		told.Warned = end.V
-		m = &google.Message{ID: "expiry-" + strconv.FormatInt(int64(end.V), 36), Header: o.Shop.Name}
-		m.Body, m.LocalizedBody = localized(o.Shop, func(language string) string {
-			p := web.PrinterFor(language).In(store.Zone(o.Shop.Timezone))
-			return p.T("Valid until {0}", p.Date(end.V.Std()))
+		m = &google.Message{ID: "expiry-" + strconv.FormatInt(int64(end.V), 36), Header: p.Shop.Name}
+		m.Body, m.LocalizedBody = localized(p.Shop, func(language string) string {
+			in := web.PrinterFor(language).In(store.Zone(p.Shop.Timezone))
+			return in.T("Valid until {0}", in.Date(end.V.Std()))
 		})
 	}
 	return end, m

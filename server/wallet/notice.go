@@ -41,10 +41,10 @@ const maxBody = 1000
 
 // noticeOf returns the notice for a browser about a card. told is what the browser knows from now on. The
 // notice is nil if what has changed is not what the browser shows notices about.
-func noticeOf(h *store.HolderCard, sub *store.Subscription) (n *notice, told string) {
-	c := Card{web.PrinterFor(sub.Language).In(store.Zone(h.Shop.Timezone)), h}
+func noticeOf(h *store.HolderCard, t *store.Target) (n *notice, told string) {
+	c := Card{web.PrinterFor(t.Language).In(store.Zone(h.Shop.Timezone)), h}
 	var before shown
-	known := sub.Told.Valid && json.Unmarshal([]byte(sub.Told.V), &before) == nil
+	known := t.Told.Valid && json.Unmarshal([]byte(t.Told.V), &before) == nil
 	now, names := c.shown(before, known)
 	raw, _ := json.Marshal(now) // which fails for no value of the type
 	if told = string(raw); !known {
@@ -54,7 +54,7 @@ func noticeOf(h *store.HolderCard, sub *store.Subscription) (n *notice, told str
 	before.Test = false
 	same, _ := json.Marshal(before)
 	lines := c.readyLines(names, now.Ready, before.Ready)
-	if sub.Notify == store.NotifyAll && string(same) != told {
+	if t.Notify == store.NotifyAll && string(same) != told {
 		switch face := c.Face(); {
 		case now.Blocked != "":
 			lines = append(lines, c.Notice())

@@ -169,26 +169,32 @@ func (s *Sender) begin() (begun int, wait time.Duration) {
 		case len(s.inFlight) == workers:
 			return begun, wait // the end of an attempt calls begin again
 		}
-		if !s.Go(func() { s.finish(p) }) {
+		if !s.start(p) {
 			return begun, wait
 		}
 		if p.Copy == store.CopyGoogle {
 			atGoogle++
 		}
-		s.inFlight[t] = true
 		begun++
 	}
 	return begun, wait
 }
 
-// finish makes an attempt that is noted as in flight.
-func (s *Sender) finish(p store.Push) {
-	s.attempt(p)
-	s.mu.Lock()
-	delete(s.inFlight, target{p.Root, p.Copy})
-	s.mu.Unlock()
-	s.ended.Broadcast()
-	s.notify()
+// start begins an attempt, for whose target none is in flight. It reports false after Stop. The caller holds s.mu.
+func (s *Sender) start(p store.Push) bool {
+	t := target{p.Root, p.Copy}
+	begun := s.Go(func() {
+		s.attempt(p)
+		s.mu.Lock()
+		delete(s.inFlight, t)
+		s.mu.Unlock()
+		s.ended.Broadcast()
+		s.notify()
+	})
+	if begun {
+		s.inFlight[t] = true
+	}
+	return begun
 }
 
 // queuePasses queues the passes of some cards of a program that has changed, if there is one, unless all
@@ -235,35 +241,24 @@ func (s *Sender) Settle() {
 
 // SendNow makes an attempt for a push at once, after one that is in flight.
 func (s *Sender) SendNow(p store.Push) {
-	t := target{p.Root, p.Copy}
 	s.mu.Lock()
-	for s.inFlight[t] {
-		s.ended.Wait()
+	defer s.mu.Unlock()
+	wait := func() {
+		for s.inFlight[target{p.Root, p.Copy}] {
+			s.ended.Wait()
+		}
 	}
-	ended := make(chan struct{})
-	begun := s.Go(func() {
-		defer close(ended)
-		s.finish(p)
-	})
-	if begun {
-		s.inFlight[t] = true
-	}
-	s.mu.Unlock()
-	if begun {
-		<-ended
+	if wait(); s.start(p) {
+		wait()
 	}
 }
 
 // attempt brings the copies of a card up to date and writes the outcome.
 func (s *Sender) attempt(p store.Push) {
-	o, err := store.PushOutcome{Push: p}, error(nil)
-	switch p.Copy {
-	case store.CopyBrowser:
-		o.Targets, err = s.pushToBrowsers(p)
-	case store.CopyApple:
-		o.Targets, err = s.pushToPhones(p)
-	case store.CopyGoogle:
-		o.Targets, err = s.pushToGoogle(p)
+	o := store.PushOutcome{Push: p}
+	messages, err := s.messages(p)
+	if err == nil {
+		o.Targets = s.send(messages)
 	}
 	switch {
 	case errors.Is(err, store.ErrClosed), s.Context.Err() != nil: // Stop ended the requests

@@ -88,9 +88,9 @@ func (s *shop) holders(ids []string) holders {
 	all := holders{}
 	for _, id := range ids {
 		root := s.Row(store.KindCard, id)
-		var passes []store.PassPush
+		var passes []store.PushPass
 		if err := s.App.Store.View(0, func(v *store.View) (err error) {
-			passes, err = v.ApplePush(root)
+			passes, err = v.PassesToPush(root, store.CopyApple)
 			return err
 		}); err != nil || len(passes) != 1 {
 			s.T.Fatal(len(passes), err)
