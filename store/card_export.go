@@ -169,8 +169,8 @@ func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[Export
 		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
 	}
 	var conds conditions
-	v.filterRoots(shop, f.search(), rootOfCard, &conds)
-	v.filterCards(f.search(), &conds)
+	v.filterRoots(shop, f.ListFilter, rootOfCard, &conds)
+	v.filterCards(f.ListFilter, &conds)
 	w.filterAll(conds)
 	return page(v, w, q, exportedCardCols,
 		func(r *rows, key int64) ExportedCard { return v.scanExported(r, key, v.Now) })

@@ -85,37 +85,35 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 		}
 	}
 	v.snapshot()
-	var keys []int64
+	var found Page[int64]
 	if bySeen {
-		keys, err = v.findBySeen(a, f, q, &p.Page)
+		found, err = v.findBySeen(a, f, q)
 		p.Total = v.countBySeen(a, f, maxTotal, maxTotalVisits)
 	} else {
-		keys, err = v.findNewest(a, f, q, &p)
+		found, p.Total, err = v.findNewest(a, f, q)
 	}
-	p.Data = v.cardsFound(a, keys)
+	p.Page = Page[CardFound]{v.cardsFound(a, found.Data), found.NextCursor, found.Limit}
 	return p, err
 }
 
 // findConditions returns the filters that need no index as conditions on a card c.
 func (v *View) findConditions(a Access, f CardFind) (conds conditions) {
-	v.filterCards(CardSearch{Status: f.Status, PrizeDue: f.PrizeDue}, &conds)
+	v.filterCards(ListFilter{Status: f.Status, PrizeDue: f.PrizeDue}, &conds)
 	if a.Restricted {
 		conds.add("EXISTS (SELECT 1 FROM programs p WHERE p.id=c.program_id AND "+withinRestriction+")", jsonKeys(a.Locations))
 	}
 	return conds
 }
 
-// findNewest returns the keys of a page of the cards that f selects, newest first.
-func (v *View) findNewest(a Access, f CardFind, q PageQuery, p *Counted[CardFound]) ([]int64, error) {
+// findNewest returns the keys of a page of the cards that f selects, newest first, and the number of all of them.
+func (v *View) findNewest(a Access, f CardFind, q PageQuery) (Page[int64], Total, error) {
 	w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
 	if !f.Status.Set {
 		w.filter(notReplacedSQL)
 	}
 	w.filterAll(v.findConditions(a, f))
 	found, err := page(v, w, q, epochColumn+", c.id", func(_ *rows, key int64) int64 { return key })
-	p.Limit, p.NextCursor = found.Limit, found.NextCursor
-	p.Total = v.count(w)
-	return found.Data, err
+	return found, v.count(w), err
 }
 
 // seenCursor returns the list's number and the shop for a cursor at a day.
@@ -126,13 +124,13 @@ func seenCursor(shop, day int64) uint64 {
 // findBySeen returns the keys of a page of the cards that f selects, program by program,
 // those that were not seen for the longest time first. The cursor has the day as well as
 // the card, since a card that comes meanwhile moves to the end.
-func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound]) (keys []int64, err error) {
+func (v *View) findBySeen(a Access, f CardFind, q PageQuery) (p Page[int64], err error) {
 	fromProgram, fromDay, fromCard := int64(0), int64(-1), int64(0)
 	if q.Cursor.Set {
 		extra, card, ok := v.openAny(kindCursor, q.Cursor.V)
 		fromDay, fromCard = int64(extra>>32&0xffff), card
 		if !ok || extra != seenCursor(a.Shop, fromDay) {
-			return nil, errCursor
+			return p, errCursor
 		}
 		fromProgram = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", card, a.Shop)
 	}
@@ -148,7 +146,8 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 			break
 		}
 	}
-	return walk.found, nil
+	p.Data = walk.found
+	return p, nil
 }
 
 // countBySeen returns how many cards findBySeen finds on all pages. It counts up to limit.

@@ -127,14 +127,14 @@ func TestFindBySeen(t *testing.T) {
 			if !c.find.NotSeenDays.Set {
 				continue
 			}
-			search := CardSearch{NotSeenDays: c.find.NotSeenDays, ProgramID: c.find.ProgramID, Status: c.find.Status}
+			search := CardSearch{ListFilter: ListFilter{NotSeenDays: c.find.NotSeenDays, ProgramID: c.find.ProgramID, Status: c.find.Status}}
 			if got := k.searched(t, search, int(limit)+1); !slices.Equal(got, want) {
 				t.Errorf("a search for %+v by %d: %v, want %v", search, limit+1, got, want)
 			}
 		}
 	}
 	for i, found := range []bool{true, true, false, false, false, false} { // together with a search by id
-		search := CardSearch{Q: set(cards[i]), NotSeenDays: set[int64](4)}
+		search := CardSearch{Q: set(cards[i]), ListFilter: ListFilter{NotSeenDays: set[int64](4)}}
 		if got := k.searched(t, search, 9); slices.Contains(got, cards[i]) != found {
 			t.Errorf("card %d: %v", i, got)
 		}

@@ -180,9 +180,9 @@ func TestListsFollowModel(t *testing.T) {
 	or := func(values ...string) string { return values[rng.IntN(len(values))] }
 	for range 1500 {
 		s := CardSearch{
-			Status: optional(or("", "", StatusActive, StatusLocked, StatusInvited, StatusArchived, StatusExpired)),
-			Sort:   optional(or("", "", SortNewest, SortLastVisit, SortStamps, SortBalance)),
-			Live:   rng.IntN(4) == 0,
+			ListFilter: ListFilter{Status: optional(or("", "", StatusActive, StatusLocked, StatusInvited, StatusArchived, StatusExpired))},
+			Sort:       optional(or("", "", SortNewest, SortLastVisit, SortStamps, SortBalance)),
+			Live:       rng.IntN(4) == 0,
 		}
 		s.ProgramID = optional(or("", "", or(programs...)))
 		s.PrizeDue = Opt[bool]{V: true, Set: rng.IntN(4) == 0}

@@ -41,34 +41,35 @@ func rankedCursor(shop, value int64) uint64 {
 }
 
 // searchRanked returns the keys of a page of the cards that f selects in the order that it asks for.
-func (v *View) searchRanked(shop int64, f CardSearch, q PageQuery, p *Page[FoundCard]) (keys []int64, err error) {
+func (v *View) searchRanked(shop int64, f CardSearch, q PageQuery) (p Page[int64], err error) {
 	p.Limit = v.limit(q)
 	start := rankedCard{value: math.MaxInt64, root: math.MaxInt64}
 	if q.Cursor.Set {
 		extra, key, ok := v.openAny(kindCursor, q.Cursor.V)
 		value := int64(extra >> 32 & 0xffff)
 		if !ok || extra != rankedCursor(shop, value) {
-			return nil, errCursor
+			return p, errCursor
 		}
 		if start = (rankedCard{value: value, root: key}); f.Sort.V == SortBalance { // it may exceed the cursor
 			start.value = v.number("SELECT ifnull((SELECT current_value FROM cards WHERE id=? AND shop_id=?), 0)", key, shop)
 		}
 	}
 	if f.Sort.V == SortStamps {
-		return v.searchByStamps(shop, f, start, p)
+		v.searchByStamps(shop, f, start, &p)
+		return p, v.failed
 	}
 	found, more := v.rankedCards(shop, f, f.Sort.V, start, p.Limit, v.s.opts.PageVisits)
 	if more.root != 0 {
 		p.NextCursor = Some(string(v.seal(nil, kindCursor, rankedCursor(shop, min(more.value, 0xffff)), more.root)))
 	}
 	for _, c := range found {
-		keys = append(keys, c.card)
+		p.Data = append(p.Data, c.card)
 	}
-	return keys, v.failed
+	return p, v.failed
 }
 
-// searchByStamps sorts the maxByStamps cards that were presented last.
-func (v *View) searchByStamps(shop int64, f CardSearch, start rankedCard, p *Page[FoundCard]) (keys []int64, err error) {
+// searchByStamps adds a page of the maxByStamps cards that were presented last, by their stamps.
+func (v *View) searchByStamps(shop int64, f CardSearch, start rankedCard, p *Page[int64]) {
 	found, _ := v.rankedCards(shop, f, SortLastVisit, rankedCard{value: math.MaxInt64, root: math.MaxInt64}, maxByStamps, maxByStamps)
 	for i := range found {
 		found[i].value, found[i].root = found[i].stamps, found[i].card
@@ -77,16 +78,15 @@ func (v *View) searchByStamps(shop int64, f CardSearch, start rankedCard, p *Pag
 	for _, c := range found {
 		switch {
 		case compareRanked(c, start) <= 0:
-		case len(keys) == p.Limit:
-			last := keys[len(keys)-1]
+		case len(p.Data) == p.Limit:
+			last := p.Data[p.Limit-1]
 			i := slices.IndexFunc(found, func(c rankedCard) bool { return c.card == last })
 			p.NextCursor = Some(string(v.seal(nil, kindCursor, rankedCursor(shop, found[i].stamps), last)))
-			return keys, v.failed
+			return
 		default:
-			keys = append(keys, c.card)
+			p.Data = append(p.Data, c.card)
 		}
 	}
-	return keys, v.failed
 }
 
 // rankedCards merges the cards of all programs, of each in the order of an index, from after a place on. It
@@ -110,8 +110,8 @@ func (v *View) rankedCards(
 		onRoots.add(issuedBeforeSQL, since.before)
 		f.NotSeenDays = Opt[int64]{}
 	}
-	v.filterRoots(shop, f, "r.id", &onRoots)
-	v.filterCards(f, &onCards)
+	v.filterRoots(shop, f.ListFilter, "r.id", &onRoots)
+	v.filterCards(f.ListFilter, &onCards)
 	index := rankings[sort]
 	roots := "SELECT id, " + index.column + " AS place FROM cards WHERE program_id=? AND " + index.cond + " AND (" + index.column +
 		", id)<(?,?) ORDER BY " + index.column + " DESC, id DESC LIMIT ?"

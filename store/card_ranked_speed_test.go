@@ -17,8 +17,8 @@ func BenchmarkCardList(b *testing.B) {
 		SortLastVisit: {Sort: set(SortLastVisit)},
 		SortStamps:    {Sort: set(SortStamps)},
 		SortBalance:   {Sort: set(SortBalance)},
-		"birthday":    {BirthdayMonth: set[int64](2)},
-		"not seen":    {NotSeenDays: set[int64](90)},
+		"birthday":    {ListFilter: ListFilter{BirthdayMonth: set[int64](2)}},
+		"not seen":    {ListFilter: ListFilter{NotSeenDays: set[int64](90)}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -60,12 +60,12 @@ func TestRankedCards(t *testing.T) {
 			if !slices.Equal(got, byDay) {
 				t.Errorf("visits %d, limit %d: by last visit %v, want %v", visits, limit+1, got, byDay)
 			}
-			got = k.pages(CardSearch{Sort: set(SortLastVisit), ProgramID: set(tea), NotSeenDays: set(int64(2))}, limit+1)
+			got = k.pages(CardSearch{Sort: set(SortLastVisit), ListFilter: ListFilter{ProgramID: set(tea), NotSeenDays: set(int64(2))}}, limit+1)
 			if want := []string{byDay[3], byDay[5], byDay[7]}; !slices.Equal(got, want) {
 				t.Errorf("visits %d, limit %d: not seen %v, want %v", visits, limit+1, got, want)
 			}
 			var counts []int64
-			for _, id := range k.pages(CardSearch{Sort: set(SortStamps), ProgramID: set(coffee)}, limit+1) {
+			for _, id := range k.pages(CardSearch{Sort: set(SortStamps), ListFilter: ListFilter{ProgramID: set(coffee)}}, limit+1) {
 				counts = append(counts, k.get(id).StampsCount)
 			}
 			if want := []int64{7, 6, 3, 2, 1}; !slices.Equal(counts, want) {
@@ -79,7 +79,8 @@ func TestRankedCards(t *testing.T) {
 			locked = append(locked, byDay[i])
 		}
 		for limit := range int64(4) {
-			if got := k.pages(CardSearch{Sort: set(SortLastVisit), Status: set(StatusLocked)}, limit+1); !slices.Equal(got, locked) {
+			byVisit := CardSearch{Sort: set(SortLastVisit), ListFilter: ListFilter{Status: set(StatusLocked)}}
+			if got := k.pages(byVisit, limit+1); !slices.Equal(got, locked) {
 				t.Errorf("visits %d, limit %d: locked %v, want %v", visits, limit+1, got, locked)
 			}
 		}
@@ -102,7 +103,7 @@ func TestBirthdays(t *testing.T) {
 	k.card(program)
 	k.lock(want[0], true)
 	sorted := []string{want[1], want[0], want[2]}
-	february := CardSearch{BirthdayMonth: set(int64(2))}
+	february := CardSearch{ListFilter: ListFilter{BirthdayMonth: set(int64(2))}}
 	for limit := range int64(4) {
 		if got := k.pages(february, limit+1); !slices.Equal(got, sorted) {
 			t.Errorf("limit %d: %v, want %v", limit+1, got, sorted)
@@ -121,7 +122,12 @@ func TestBirthdays(t *testing.T) {
 		t.Errorf("by name: %v", got)
 	}
 	for _, quick := range []bool{true, false} {
-		for _, f := range []CardSearch{{BirthdayMonth: set(int64(2))}, {Q: set("ada")}, {}, {NotSeenDays: set(int64(1))}} {
+		for _, f := range []CardSearch{
+			{ListFilter: ListFilter{BirthdayMonth: set(int64(2))}},
+			{Q: set("ada")},
+			{},
+			{ListFilter: ListFilter{NotSeenDays: set(int64(1))}},
+		} {
 			got := view(k.fixture, func(v *View) (Total, error) { return v.CountCards(k.a.Shop, f, quick) })
 			if int(got.N) != len(k.pages(f, 50)) || got.More {
 				t.Errorf("%+v: %+v", f, got)
@@ -134,7 +140,7 @@ func TestSearchRefusesOrders(t *testing.T) {
 	t.Parallel()
 	f := start(t)
 	f.view(func(v *View) error {
-		for _, s := range []CardSearch{{Q: set("a")}, {Status: set(StatusArchived)}} {
+		for _, s := range []CardSearch{{Q: set("a")}, {ListFilter: ListFilter{Status: set(StatusArchived)}}} {
 			s.Sort = set(SortStamps)
 			refused(t, errorOf(v.SearchCards(f.a.Shop, s, PageQuery{})), ValidationFailed)
 			refused(t, errorOf(v.CountCards(f.a.Shop, s, true)), ValidationFailed)

@@ -32,22 +32,6 @@ const (
 	runListed      = 20
 )
 
-// ListFilter selects the cards of a list for a run or an export, as CardSearch does. It has no q, so that
-// runs store no personal data.
-type ListFilter struct {
-	ProgramID     Opt[string] `json:"program_id"`
-	Status        Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
-	PrizeDue      Opt[bool]   `json:"prize_due"`
-	SeenFrom      Opt[Time]   `json:"seen_from"`
-	NotSeenDays   Opt[int64]  `json:"not_seen_days" min:"1" max:"3650"`
-	BirthdayMonth Opt[int64]  `json:"birthday_month" min:"1" max:"12"`
-}
-
-func (f ListFilter) search() CardSearch {
-	return CardSearch{ProgramID: f.ProgramID, Status: f.Status, PrizeDue: f.PrizeDue, SeenFrom: f.SeenFrom, NotSeenDays: f.NotSeenDays,
-		BirthdayMonth: f.BirthdayMonth}
-}
-
 // RunFields is the body of a change of many cards.
 type RunFields struct {
 	Action  Opt[string]   `json:"action" req:"true" enum:"lock,unlock,archive,extend,goodwill" doc:"extend sets a later expires_at where a card has an earlier one; goodwill gives stamps."`
@@ -78,7 +62,7 @@ func (f RunFields) Check(now Time) (details []Detail) {
 		details = append(details, Detail{"card_ids", "required", "must name at least one card"})
 	}
 	if f.All.V {
-		details = append(details, f.search().Check(now)...)
+		details = append(details, CardSearch{ListFilter: f.ListFilter}.Check(now)...)
 	}
 	return append(details, checkFuture(f.ExpiresAt, now)...)
 }
@@ -125,7 +109,7 @@ func (v *View) CountRun(shop int64, f RunFields) (Total, error) {
 	if !f.All.V {
 		return Total{N: int64(len(f.CardIDs.V))}, nil
 	}
-	return v.CountCards(shop, f.search(), false)
+	return v.CountCards(shop, CardSearch{ListFilter: f.ListFilter}, false)
 }
 
 // StartCardRun begins a change of many cards, whose number was counted before. A shop has one at a time.
@@ -267,7 +251,7 @@ func (tx *Tx) nextOfRun(run cardRun) (next []int64, position int64) {
 		return next, next[len(next)-1]
 	}
 	v := &View{queries: tx.queries, inSnapshot: true}
-	conds := v.searchConditions(run.shop, run.fields.search())
+	conds := v.searchConditions(run.shop, CardSearch{ListFilter: run.fields.ListFilter})
 	sql := "SELECT r.id, r.root_id IS NULL AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=r.id OR c.root_id=r.id) AND " +
 		conds.sql() + ") FROM cards r WHERE r.shop_id=? AND r.deleted_at IS NULL AND r.id<? ORDER BY r.id DESC LIMIT ?"
 	visited := 0

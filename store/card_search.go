@@ -9,15 +9,9 @@ import (
 // CardSearch selects cards for a person who looks for one. All fields that are set
 // must match.
 type CardSearch struct {
-	Q         Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case, accents, apostrophes and hyphens; the beginning of an address (with an @); a phone number, or its last 4 or more digits; an external_ref; a short code; what a QR code holds; the barcode of an earlier card; or a card's id."`
-	ProgramID Opt[string] `json:"program_id"`
-	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired" doc:"Without it, archived cards that another card of their chain has replaced are left out."`
-	PrizeDue  Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
-	SeenFrom  Opt[Time]   `json:"seen_from" doc:"Only cards whose newest row in the ledger is from then or later."`
-	// NotSeenDays is as in CardFind.
-	NotSeenDays   Opt[int64]  `json:"not_seen_days" min:"1" max:"3650" doc:"Only cards last presented at least so many days ago, by the shop's calendar, or never and issued before that. Without q the longest ago first, program by program, and archived cards only by their status."`
-	BirthdayMonth Opt[int64]  `json:"birthday_month" min:"1" max:"12" doc:"Only cards whose holder has the birthday in that month. Without q and sort by the day."`
-	Sort          Opt[string] `json:"sort" enum:"newest,last_visit,stamps,balance" doc:"Default newest. By last_visit and balance the greatest first, without archived cards; by stamps the 1,000 cards that were presented last. Not with q."`
+	Q Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case, accents, apostrophes and hyphens; the beginning of an address (with an @); a phone number, or its last 4 or more digits; an external_ref; a short code; what a QR code holds; the barcode of an earlier card; or a card's id."`
+	ListFilter
+	Sort Opt[string] `json:"sort" enum:"newest,last_visit,stamps,balance" doc:"Default newest. By last_visit and balance the greatest first, without archived cards; by stamps the 1,000 cards that were presented last. Not with q."`
 	// WholeEmail makes addresses and phone numbers match as a whole and not by their beginning or
 	// end, for people who may not read them: a search by parts would tell them.
 	WholeEmail bool `json:"-"`
@@ -25,6 +19,17 @@ type CardSearch struct {
 	ByEmail bool `json:"-"`
 	// Live leaves out archived cards.
 	Live bool `json:"-"`
+}
+
+// ListFilter is a CardSearch without q, for runs, which store no personal data, and exports.
+type ListFilter struct {
+	ProgramID Opt[string] `json:"program_id"`
+	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired" doc:"Without it, archived cards that another card of their chain has replaced are left out."`
+	PrizeDue  Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
+	SeenFrom  Opt[Time]   `json:"seen_from" doc:"Only cards whose newest row in the ledger is from then or later."`
+	// NotSeenDays is as in CardFind.
+	NotSeenDays   Opt[int64] `json:"not_seen_days" min:"1" max:"3650" doc:"Only cards last presented at least so many days ago, by the shop's calendar, or never and issued before that. Without q the longest ago first, program by program, and archived cards only by their status."`
+	BirthdayMonth Opt[int64] `json:"birthday_month" min:"1" max:"12" doc:"Only cards whose holder has the birthday in that month. Without q and sort by the day."`
 }
 
 // FoundCard is a card as the search shows it.
@@ -85,13 +90,13 @@ func (v *View) searchConditions(shop int64, f CardSearch) (conds conditions) {
 	if f.Live {
 		conds.add("c.archived_at IS NULL")
 	}
-	v.filterRoots(shop, f, rootOfCard, &conds)
-	v.filterCards(f, &conds)
+	v.filterRoots(shop, f.ListFilter, rootOfCard, &conds)
+	v.filterCards(f.ListFilter, &conds)
 	return conds
 }
 
-// filterRoots adds the filters of a search that concern the root of a chain, whose key root is.
-func (v *View) filterRoots(shop int64, f CardSearch, root string, conds *conditions) {
+// filterRoots adds the filters that concern the root of a chain, whose key root is.
+func (v *View) filterRoots(shop int64, f ListFilter, root string, conds *conditions) {
 	if f.BirthdayMonth.Set {
 		month := monthPrefix(f.BirthdayMonth.V)
 		conds.add("EXISTS (SELECT 1 FROM contacts WHERE card_id="+root+" AND birthday>? AND birthday<?)", month, month+lastText)
@@ -103,8 +108,8 @@ func (v *View) filterRoots(shop int64, f CardSearch, root string, conds *conditi
 	}
 }
 
-// filterCards adds the filters of a search that concern the card c itself.
-func (v *View) filterCards(f CardSearch, conds *conditions) {
+// filterCards adds the filters that concern the card c itself.
+func (v *View) filterCards(f ListFilter, conds *conditions) {
 	if f.Status.Set {
 		conds.add(statusSQL+"=?", v.Now, f.Status.V)
 	}
@@ -156,35 +161,24 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 		return p, Invalid(details...)
 	}
 	v.snapshot()
-	if f.bySeen() {
-		var walked Page[CardFound]
-		keys, err := v.findBySeen(Access{Shop: shop}, f.bySeenFilter(), q, &walked)
-		if err != nil {
-			return p, err
+	var found Page[int64]
+	switch {
+	case f.bySeen():
+		found, err = v.findBySeen(Access{Shop: shop}, f.bySeenFilter(), q)
+	case f.Sort.Or(SortNewest) != SortNewest:
+		found, err = v.searchRanked(shop, f, q)
+	default:
+		x := cardSearch{View: v, shop: shop, CardSearch: f, limit: v.limit(q), visits: v.s.opts.PageVisits}
+		err = x.run(q.Cursor)
+		found = Page[int64]{Data: x.found, Limit: x.limit}
+		if x.more {
+			found.NextCursor = Some(v.searchCursor(shop, x.lastPlace(), x.last.card))
 		}
-		p.Limit, p.NextCursor = walked.Limit, walked.NextCursor
-		p.Data = v.foundCards(shop, keys)
-		return p, v.failed
 	}
-	if f.Sort.Or(SortNewest) != SortNewest {
-		keys, err := v.searchRanked(shop, f, q, &p)
-		if err != nil {
-			return p, err
-		}
-		p.Data = v.foundCards(shop, keys)
-		return p, v.failed
-	}
-	limit := v.limit(q)
-	x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: v.s.opts.PageVisits}
-	if err = x.run(q.Cursor); err != nil {
+	if err != nil {
 		return p, err
 	}
-	p = Page[FoundCard]{Limit: limit}
-	if x.more {
-		p.NextCursor = Some(v.searchCursor(shop, x.lastPlace(), x.last.card))
-	}
-	p.Data = v.foundCards(shop, x.found)
-	return p, v.failed
+	return Page[FoundCard]{v.foundCards(shop, found.Data), found.NextCursor, found.Limit}, v.failed
 }
 
 // cardSearch is one run of a search.

@@ -129,16 +129,16 @@ func TestSearchCards(t *testing.T) {
 		{CardSearch{Q: set(erased)}, nil},
 		{CardSearch{Q: set(f.cardCode(f.key(KindCard, adam), 0))}, []string{adam}},
 		{CardSearch{Q: set(strings.ToUpper(f.shortCode(blank)[:4] + " " + f.shortCode(blank)[4:]))}, []string{blank}},
-		{CardSearch{ProgramID: set(gift)}, []string{blank, adam}},
-		{CardSearch{ProgramID: set("prg_")}, nil},
-		{CardSearch{ProgramID: set(gift), Q: set("ada")}, []string{adam}},
-		{CardSearch{ProgramID: set(gift), Q: set(ada)}, nil},
-		{CardSearch{Status: set(StatusLocked)}, []string{locked}},
-		{CardSearch{Status: set(StatusInvited), Q: set("ada")}, nil},
-		{CardSearch{PrizeDue: set(true)}, []string{ada}},
-		{CardSearch{SeenFrom: set(seen)}, []string{adam, ada}},
-		{CardSearch{SeenFrom: set(seen + 1)}, []string{adam}},
-		{CardSearch{NotSeenDays: set[int64](1)}, nil},
+		{CardSearch{ListFilter: ListFilter{ProgramID: set(gift)}}, []string{blank, adam}},
+		{CardSearch{ListFilter: ListFilter{ProgramID: set("prg_")}}, nil},
+		{CardSearch{Q: set("ada"), ListFilter: ListFilter{ProgramID: set(gift)}}, []string{adam}},
+		{CardSearch{Q: set(ada), ListFilter: ListFilter{ProgramID: set(gift)}}, nil},
+		{CardSearch{ListFilter: ListFilter{Status: set(StatusLocked)}}, []string{locked}},
+		{CardSearch{Q: set("ada"), ListFilter: ListFilter{Status: set(StatusInvited)}}, nil},
+		{CardSearch{ListFilter: ListFilter{PrizeDue: set(true)}}, []string{ada}},
+		{CardSearch{ListFilter: ListFilter{SeenFrom: set(seen)}}, []string{adam, ada}},
+		{CardSearch{ListFilter: ListFilter{SeenFrom: set(seen + 1)}}, []string{adam}},
+		{CardSearch{ListFilter: ListFilter{NotSeenDays: set[int64](1)}}, nil},
 	} {
 		for _, limit := range []int{1, 2, 50} {
 			if got := f.searched(t, c.search, limit); !slices.Equal(got, c.want) {
@@ -158,7 +158,8 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 		t.Errorf("the chain is %v", got)
 	}
 	k.ok(k.redeem(card, prize))
-	for want, search := range map[string]CardSearch{child: {Q: set("lovelace")}, card: {Q: set("lovelace"), Status: set(StatusArchived)}} {
+	archived := CardSearch{Q: set("lovelace"), ListFilter: ListFilter{Status: set(StatusArchived)}}
+	for want, search := range map[string]CardSearch{child: {Q: set("lovelace")}, card: archived} {
 		if got := k.searched(t, search, 50); !slices.Equal(got, []string{want}) {
 			t.Errorf("%+v finds %v", search, got)
 		}
@@ -343,7 +344,7 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 	// A search without a match ends each page after as many cards as it may visit.
 	for _, text := range []string{"", "@"} {
 		all, pages := 60, 0
-		none := CardSearch{Q: set(text), Status: set(StatusLocked)}
+		none := CardSearch{Q: set(text), ListFilter: ListFilter{Status: set(StatusLocked)}}
 		if text == "@" {
 			none.Q = set("a@")
 			all = int(f.number("SELECT count(*) FROM cards WHERE email_key>='A@' AND email_key<'A@Z'"))

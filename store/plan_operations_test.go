@@ -371,24 +371,24 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 	f.reads(func(v *View) {
 		for _, text := range []Opt[string]{{}, set("ada b"), set("a@b"), set("abcdefgh"), set("4567"), set(expired)} {
 			for n := range 32 {
-				check(v.SearchCards(f.a.Shop, CardSearch{
-					Q:           text,
+				check(v.SearchCards(f.a.Shop, CardSearch{Q: text, ListFilter: ListFilter{
 					PrizeDue:    Opt[bool]{V: true, Set: n&1 == 1},
 					Status:      Opt[string]{V: StatusActive, Set: n&2 == 2},
 					ProgramID:   Opt[string]{V: l.program, Set: n&4 == 4},
 					SeenFrom:    Opt[Time]{V: 1, Set: n&24 == 8},
 					NotSeenDays: Opt[int64]{V: 1, Set: n&16 == 16},
-				}, PageQuery{}))
+				}}, PageQuery{}))
 			}
 			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: set[int64](1)}))
 		}
 		for _, sort := range []string{SortLastVisit, SortStamps, SortBalance} {
 			for _, program := range []Opt[string]{{}, set(l.program)} {
-				check(v.SearchCards(f.a.Shop, CardSearch{Sort: set(sort), ProgramID: program}, PageQuery{Limit: set[int64](1)}))
+				check(v.SearchCards(f.a.Shop, CardSearch{Sort: set(sort), ListFilter: ListFilter{ProgramID: program}}, PageQuery{Limit: set[int64](1)}))
 			}
 		}
 		for _, quick := range []bool{true, false} {
-			for _, s := range []CardSearch{{BirthdayMonth: set[int64](2)}, {NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}} {
+			for _, filter := range []ListFilter{{BirthdayMonth: set[int64](2)}, {NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}} {
+				s := CardSearch{ListFilter: filter}
 				check(v.SearchCards(f.a.Shop, s, PageQuery{}))
 				check(v.CountCards(f.a.Shop, s, quick))
 			}
