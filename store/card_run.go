@@ -78,6 +78,11 @@ type CardRun struct {
 	Refused    int64      `json:"refused"`
 	CreatedAt  Time       `json:"created_at"`
 	FinishedAt Null[Time] `json:"finished_at"`
+
+	key, shop, user int64     `json:"-"`
+	position        int64     `json:"-"` // all chains with greater roots are done
+	fields          RunFields `json:"-"`
+	roots           []int64   `json:"-"` // in order; empty: those that pass the filter
 }
 
 // CardRunReport is a run with the cards that it could not change.
@@ -93,10 +98,14 @@ type RunRefusal struct {
 	Message    string       `json:"message"`
 }
 
-const runCols = "id, action, state, total, more, done, refused, created_at, finished_at"
+const runCols = `id, action, state, total, more, done, refused, created_at, finished_at, shop_id, ifnull(user_id, 0), position, fields,
+	roots`
 
-func (g IDs) scanRun(r *rows) CardRun {
-	return CardRun{g.ID(KindCardRun, r.int()), r.str(), r.str(), r.int(), r.bool(), r.int(), r.int(), r.time(), r.nullTime()}
+func (g IDs) scanRun(r *rows) (c CardRun) {
+	r.scan(&c.key, &c.Action, &c.State, &c.Total, &c.More, &c.Done, &c.Refused, &c.CreatedAt, &c.FinishedAt, &c.shop, &c.user, &c.position,
+		&c.fields, &c.roots)
+	c.ID = g.ID(KindCardRun, c.key)
+	return c
 }
 
 // cardRunOf returns a run of a shop.
@@ -181,13 +190,6 @@ func (v *View) CardRun(shop int64, id string) (r CardRunReport, err error) {
 	return r, v.failed
 }
 
-// cardRun is a run with what it has still to do: the chains whose roots are below its position.
-type cardRun struct {
-	key, shop, user, position int64
-	fields                    RunFields
-	roots                     []int64 // in order; empty: those that pass the filter
-}
-
 // CardRunsWait reports whether StepCardRun has something to do.
 func (v *View) CardRunsWait() (bool, error) {
 	n := v.number(`SELECT EXISTS (SELECT 1 FROM card_runs WHERE state='running' AND `+ofOpenShop+`)
@@ -199,46 +201,38 @@ func (v *View) CardRunsWait() (bool, error) {
 // cards and the position are one transaction, so that a run that was interrupted goes on
 // where it was and changes no card twice. Without a run it deletes one that is no longer kept.
 func (tx *Tx) StepCardRun() (more bool, err error) {
-	var run cardRun
-	var fields string
-	read := func(r *rows) {
-		run.key, run.shop, run.user, run.position, fields, run.roots = r.int(), r.int(), r.int(), r.int(), r.str(), r.keys()
-	}
-	if !tx.one(read, `SELECT id, shop_id, ifnull(user_id, 0), position, fields, (SELECT group_concat(value) FROM json_each(roots))
-		FROM card_runs WHERE state='running' AND `+ofOpenShop+` ORDER BY id LIMIT 1`) {
+	var run CardRun
+	if !tx.one(func(r *rows) { run = tx.scanRun(r) }, "SELECT "+runCols+" FROM card_runs WHERE state='running' AND "+ofOpenShop+
+		" ORDER BY id LIMIT 1") {
 		return tx.pruneCardRun(), tx.failed
 	}
-	if err = json.Unmarshal([]byte(fields), &run.fields); err != nil {
-		return false, err
-	}
-	tx.Actor = Actor{Type: "user", Key: run.user, Context: `"run":"` + tx.ID(KindCardRun, run.key) + `"`}
-	next, position := tx.nextOfRun(run)
-	done, refused := 0, 0
+	tx.Actor = Actor{Type: "user", Key: run.user, Context: `"run":"` + run.ID + `"`}
+	var next []int64
+	next, run.position = tx.nextOfRun(run)
 	for _, root := range next {
 		err := tx.changeInRun(run, root)
 		if err == nil {
-			done++
+			run.Done++
 			continue
 		}
 		refusal, ok := AsError(err)
 		if !ok {
 			return false, err
 		}
-		refused++
-		tx.exec(`INSERT INTO card_run_refusals (run_id, card_id, message) SELECT ?1, ?2, ?3
-			WHERE (SELECT count(*) FROM card_run_refusals WHERE run_id=?1)<?4`, run.key, root, refusal.Message, maxRunRefusals)
+		if run.Refused++; run.Refused <= maxRunRefusals {
+			tx.exec("INSERT INTO card_run_refusals (run_id, card_id, message) VALUES (?,?,?)", run.key, root, refusal.Message)
+		}
 	}
-	state, finished := RunRunning, Null[Time]{}
-	if position == 0 {
-		state, finished = RunDone, Some(tx.Now)
+	if run.position == 0 {
+		run.State, run.FinishedAt = RunDone, Some(tx.Now)
 	}
-	tx.exec("UPDATE card_runs SET position=?, done=done+?, refused=refused+?, state=?, finished_at=? WHERE id=?", position, done, refused,
-		state, finished, run.key)
+	tx.exec("UPDATE card_runs SET position=?, done=?, refused=?, state=?, finished_at=? WHERE id=?", run.position, run.Done, run.Refused,
+		run.State, run.FinishedAt, run.key)
 	return true, tx.failed
 }
 
 // nextOfRun returns the roots of the next slice, the greatest first, and the position after it, 0 at the end.
-func (tx *Tx) nextOfRun(run cardRun) (next []int64, position int64) {
+func (tx *Tx) nextOfRun(run CardRun) (next []int64, position int64) {
 	if len(run.roots) > 0 {
 		for _, root := range slices.Backward(run.roots) {
 			if root < run.position && len(next) < runSliceCards {
@@ -270,7 +264,7 @@ func (tx *Tx) nextOfRun(run cardRun) (next []int64, position int64) {
 }
 
 // changeInRun changes the chain of a root.
-func (tx *Tx) changeInRun(run cardRun, root int64) error {
+func (tx *Tx) changeInRun(run CardRun, root int64) error {
 	id := tx.ID(KindCard, tx.number(`SELECT ifnull((SELECT max(id) FROM cards WHERE root_id=?1 AND archived_at IS NULL
 		AND deleted_at IS NULL), ?1)`, root))
 	f := run.fields

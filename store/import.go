@@ -68,6 +68,10 @@ type ImportRun struct {
 	PointsLeft   int64        `json:"points_left" doc:"Points that are no whole stamp, of all rows."`
 	CreatedAt    Time         `json:"created_at"`
 	EndedAt      Null[Time]   `json:"ended_at"`
+
+	key, program int64         `json:"-"`
+	through      int64         `json:"-"` // the last card that was worked on, of an undo or the invitations
+	options      ImportOptions `json:"-"`
 }
 
 // ImportNote says why an import left out a row, or its undo a card.
@@ -83,20 +87,12 @@ type StoredRow struct {
 	Row  ImportRow
 }
 
-// importRun is an ImportRun with what only the store uses.
-type importRun struct {
-	ImportRun
-	key, program int64
-	options      ImportOptions
-	through      int64 // the last card that was worked on, of an undo or the invitations
-}
-
 const importCols = `i.id, i.state, ifnull(i.program_id, 0), (SELECT name FROM programs WHERE id=i.program_id), i.file_name, i.rows,
 	(SELECT ifnull(sum(rows), 0) FROM import_parts WHERE import_id=i.id), i.added, i.updated, i.unchanged, i.skipped, i.removed, i.kept,
 	i.other_program, i.points_left, i.created_at, i.ended_at, i.through, ifnull(i.options, '{}')`
 
 // scanImport reads an import.
-func (q *queries) scanImport(r *rows) (i importRun) {
+func (q *queries) scanImport(r *rows) (i ImportRun) {
 	r.scan(&i.key, &i.State, &i.program, &i.ProgramName, &i.FileName, &i.Rows, &i.Left, &i.Added, &i.Updated, &i.Unchanged, &i.Skipped,
 		&i.Removed, &i.Kept, &i.OtherProgram, &i.PointsLeft, &i.CreatedAt, &i.EndedAt, &i.through, &i.options)
 	if i.State == ImportUndoing {
@@ -106,29 +102,23 @@ func (q *queries) scanImport(r *rows) (i importRun) {
 	return i
 }
 
-// importRun returns an import of a shop.
-func (q *queries) importRun(shop int64, id string) (importRun, error) {
+// ImportRun returns an import of a shop.
+func (q *queries) ImportRun(shop int64, id string) (ImportRun, error) {
 	return findOne(q, "import", q.scanImport, "SELECT "+importCols+" FROM imports i WHERE i.id=? AND i.shop_id=?",
 		q.keyOrNone(KindImport, id), shop)
-}
-
-// ImportRun returns an import.
-func (v *View) ImportRun(shop int64, id string) (ImportRun, error) {
-	i, err := v.importRun(shop, id)
-	return i.ImportRun, err
 }
 
 // ImportRuns returns the newest imports of a shop, newest first.
 func (v *View) ImportRuns(shop int64) ([]ImportRun, error) {
 	const newest = 50
-	return collect(v, func(r *rows) ImportRun { return v.scanImport(r).ImportRun },
+	return collect(v, v.scanImport,
 		"SELECT "+importCols+" FROM imports i WHERE i.shop_id=? ORDER BY i.id DESC LIMIT ?", shop, newest), v.failed
 }
 
 // ImportNotes returns the first notes of an import. Those of an import that ended 30 days ago are gone.
 func (v *View) ImportNotes(shop int64, id string) ([]ImportNote, error) {
 	const first = 1000
-	run, err := v.importRun(shop, id)
+	run, err := v.ImportRun(shop, id)
 	if err != nil {
 		return nil, err
 	}

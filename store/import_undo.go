@@ -9,22 +9,18 @@ import (
 // UndoImport begins to erase the cards of an import. ContinueImport goes on. It leaves cards that
 // were used, changed or are on a phone. It changes nothing of an import that is being undone.
 func (tx *Tx) UndoImport(shop int64, id string) (ImportRun, error) {
-	run, err := tx.importRun(shop, id)
-	if err != nil {
-		return run.ImportRun, err
-	}
-	if run.State == ImportUndoing {
-		return run.ImportRun, tx.failed
+	run, err := tx.ImportRun(shop, id)
+	if err != nil || run.State == ImportUndoing {
+		return run, err
 	}
 	if run.State != ImportRunning && run.State != ImportDone {
-		return run.ImportRun, refuse(Conflict, "Only an import that is running or done can be undone.")
+		return run, refuse(Conflict, "Only an import that is running or done can be undone.")
 	}
 	tx.exec("DELETE FROM import_parts WHERE import_id=?", run.key)
 	tx.exec("UPDATE imports SET state=?, through=0, ended_at=NULL, invite_at=NULL WHERE id=?", ImportUndoing, run.key)
 	tx.audit(shop, "import.undo", KindImport, run.key)
 	tx.AfterCommit(func() { wake(tx.s.importsDue) })
-	run, err = tx.importRun(shop, id)
-	return run.ImportRun, err
+	return tx.ImportRun(shop, id)
 }
 
 // DiscardImport deletes a file that was uploaded and not imported.
@@ -46,7 +42,7 @@ func (tx *Tx) deleteImport(key int64) {
 }
 
 // undoImported erases the next cards of an import, and ends the undo after the last ones.
-func (tx *Tx) undoImported(shop int64, run *importRun) error {
+func (tx *Tx) undoImported(shop int64, run *ImportRun) error {
 	roots := tx.keys("SELECT id FROM cards WHERE import_id=? AND id>? ORDER BY id LIMIT ?", run.key, run.through, undoSlice)
 	for _, root := range roots {
 		run.through = root

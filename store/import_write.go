@@ -34,8 +34,7 @@ func (tx *Tx) UploadImport(shop int64, f ImportFile, rows *ImportParts[RawRow], 
 		f.Hash[:], string(columns), ImportUploaded, n, tx.Now)
 	storeParts(tx, key, rows)
 	tx.audit(shop, "import.upload", KindImport, key)
-	run, err := tx.importRun(shop, tx.ID(KindImport, key))
-	return run.ImportRun, err
+	return tx.ImportRun(shop, tx.ID(KindImport, key))
 }
 
 // Upload returns a file that was uploaded and not imported yet.
@@ -51,8 +50,8 @@ func (v *View) Upload(shop int64, id string) (f ImportFile, err error) {
 }
 
 // upload returns an import that was not begun.
-func (q *queries) upload(shop int64, id string) (importRun, error) {
-	run, err := q.importRun(shop, id)
+func (q *queries) upload(shop int64, id string) (ImportRun, error) {
+	run, err := q.ImportRun(shop, id)
 	if err == nil && run.State != ImportUploaded {
 		err = errImportStarted
 	}
@@ -81,7 +80,7 @@ var (
 // KnownImport returns the import of the same file, program and mapping that was not undone, if there
 // is one.
 func (q *queries) KnownImport(shop int64, f ImportFile, o ImportOptions) (run ImportRun, found bool, err error) {
-	found = q.one(func(r *rows) { run = q.scanImport(r).ImportRun }, "SELECT "+importCols+` FROM imports i WHERE i.shop_id=? AND i.hash=?
+	found = q.one(func(r *rows) { run = q.scanImport(r) }, "SELECT "+importCols+` FROM imports i WHERE i.shop_id=? AND i.hash=?
 		AND i.state IN ('running', 'done') LIMIT 1`, shop, f.key(o))
 	return run, found, q.failed
 }
@@ -123,8 +122,7 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 	}
 	tx.audit(shop, "import.start", KindImport, key)
 	tx.AfterCommit(func() { wake(tx.s.importsDue) })
-	run, err := tx.importRun(shop, tx.ID(KindImport, key))
-	return run.ImportRun, err
+	return tx.ImportRun(shop, tx.ID(KindImport, key))
 }
 
 // ImportsDue returns a channel that receives when an import begins or is undone.
@@ -133,9 +131,9 @@ func (s *Store) ImportsDue() <-chan struct{} { return s.importsDue }
 // ContinueImport works on the next rows of an import or, of one that is undone, on the next cards.
 // It does nothing for other imports.
 func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
-	run, err := tx.importRun(shop, id)
+	run, err := tx.ImportRun(shop, id)
 	if err != nil {
-		return run.ImportRun, err
+		return run, err
 	}
 	tx.requireOpen(shop) // a copy of the shop has the rows that wait
 	switch run.State {
@@ -143,18 +141,17 @@ func (tx *Tx) ContinueImport(shop int64, id string) (ImportRun, error) {
 		tx.importPart(shop, &run)
 	case ImportUndoing:
 		if err := tx.undoImported(shop, &run); err != nil {
-			return run.ImportRun, err
+			return run, err
 		}
 	default:
-		return run.ImportRun, tx.failed
+		return run, tx.failed
 	}
 	tx.exec(`UPDATE imports SET state=?, added=?, updated=?, unchanged=?, skipped=?, removed=?, kept=?, through=?, ended_at=? WHERE id=?`,
 		run.State, run.Added, run.Updated, run.Unchanged, run.Skipped, run.Removed, run.Kept, run.through, run.EndedAt, run.key)
 	if !run.options.Events.V {
 		tx.events, tx.lastEvents = nil, nil
 	}
-	run, err = tx.importRun(shop, id)
-	return run.ImportRun, err
+	return tx.ImportRun(shop, id)
 }
 
 // ImportsWait reports whether imports are to be continued or invitations to be mailed. A server asks
@@ -176,7 +173,7 @@ func (tx *Tx) ContinueImports() (more bool, err error) {
 }
 
 // importPart writes the next rows of an import, and ends it after the last ones.
-func (tx *Tx) importPart(shop int64, run *importRun) {
+func (tx *Tx) importPart(shop int64, run *ImportRun) {
 	number := tx.number("SELECT ifnull(min(part), -1) FROM import_parts WHERE import_id=?", run.key)
 	if number < 0 {
 		run.State, run.EndedAt = ImportDone, Some(tx.Now)
@@ -198,7 +195,7 @@ func (tx *Tx) importPart(shop int64, run *importRun) {
 }
 
 // importRow writes a row, or notes why it cannot.
-func (tx *Tx) importRow(c *ImportCheck, run *importRun, r StoredRow) {
+func (tx *Tx) importRow(c *ImportCheck, run *ImportRun, r StoredRow) {
 	plan, faults := c.Row(r.Line, r.Row)
 	if faults == nil && plan.New() && tx.checkRoom(c.key) != nil {
 		faults = []Detail{{"", "too_many", "is over the number of live cards that the shop may have"}}
@@ -221,7 +218,7 @@ func (tx *Tx) importRow(c *ImportCheck, run *importRun, r StoredRow) {
 }
 
 // addImported adds the card of a row.
-func (tx *Tx) addImported(c *ImportCheck, run *importRun, plan *ImportPlan) {
+func (tx *Tx) addImported(c *ImportCheck, run *ImportRun, plan *ImportPlan) {
 	r, p := &plan.row, c.program
 	balance, expires := Null[int64]{}, r.ExpiresAt.Value()
 	if p.Type == ProgramPrepaid {
