@@ -8,7 +8,6 @@ import (
 // TestAppleWallet checks the certificate in use beside the request for the next one, what is shown of both by time, and that no
 // certificate of another pass type takes the place of one that passes were made with.
 func TestAppleWallet(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	shop := f.a.Shop
 	status := func(state string, days int64, waits bool) {

@@ -32,7 +32,6 @@ func (k till) compare(a Access, q CompareQuery) (c Comparison, err error) {
 
 // TestComparePeriods compares periods of a small ledger with figures counted by hand.
 func TestComparePeriods(t *testing.T) {
-	t.Parallel()
 	k := startWeeks(t)
 	for what, c := range map[string]struct {
 		q                              CompareQuery
@@ -85,7 +84,6 @@ func TestComparePeriods(t *testing.T) {
 // TestComparePeriodsOfALocation checks the comparison of two weeks of a location, also by a restricted
 // key, and which periods are refused.
 func TestComparePeriodsOfALocation(t *testing.T) {
-	t.Parallel()
 	k := startWeeks(t)
 	other := k.fixture.till()
 	week := CompareQuery{From: set("2026-03-09"), To: set("2026-03-15")}
@@ -116,7 +114,6 @@ func TestComparePeriodsOfALocation(t *testing.T) {
 // TestDraftWebhook checks that nothing is sent to a draft before a person has activated it
 // with a new secret.
 func TestDraftWebhook(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program := k.program(stamps("Ten"))
 	const url = "https://hooks.example.com/in"
@@ -165,7 +162,6 @@ func TestDraftWebhook(t *testing.T) {
 // TestNoteCalls checks that NoteCalls never lowers a count, and that it deletes counts that are
 // more than a month old.
 func TestNoteCalls(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	key := must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Class: set("mcp")})

@@ -10,9 +10,8 @@ import (
 // TestActivity compares the filters of the audit log, in pages of several sizes, with a
 // filter in memory, and checks that pages visit a bounded number of rows.
 func TestActivity(t *testing.T) {
-	t.Parallel()
 	const visits = 7
-	f := startWith(t, Options{PageVisits: visits})
+	f := start(t, Options{PageVisits: visits})
 	k := f.till()
 	program := f.program(stamps("Coffee"))
 	other := f.shop(ShopFields{})

@@ -202,7 +202,6 @@ func (k till) answerEqualsFile(cold till, name string, s Stamped) {
 
 // TestAnswersEqualTheFile checks that the answer of each action at a till equals what the file has.
 func TestAnswersEqualTheFile(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))

@@ -4,7 +4,6 @@ import "testing"
 
 // TestAskAboutData checks what holders can ask for, once until it is closed, and that erasing the card removes it.
 func TestAskAboutData(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	l := f.withLedger()
 	root := f.key(KindCard, l.card)

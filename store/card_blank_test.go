@@ -5,7 +5,6 @@ import "testing"
 // TestIssueBlankCards checks that blank cards work at a till by both codes, and that
 // all or none are issued.
 func TestIssueBlankCards(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
 	program := f.program(stamps("Coffee"))

@@ -57,7 +57,6 @@ func (c chainCase) live() int64 {
 // TestChainCountsAsOne checks that a chain is one card to max_cards, and that its external_ref
 // conflicts with other chains but not with itself.
 func TestChainCountsAsOne(t *testing.T) {
-	t.Parallel()
 	c := startChain(t, CardFields{ExternalRef: set("ada")}, ShopFields{MaxCards: set(int64(2))})
 	issue := func(ref string) error {
 		return c.do(func(tx *Tx) error {
@@ -92,7 +91,6 @@ func TestChainCountsAsOne(t *testing.T) {
 // TestChainWithoutItsFirstCard checks that a reissue of a chain whose first card was completed ends the
 // chain's code and link, and that the chain does not count for max_cards after its expiry.
 func TestChainWithoutItsFirstCard(t *testing.T) {
-	t.Parallel()
 	c := startChain(t, CardFields{}, ShopFields{MaxCards: set(int64(1))})
 	c.finish()
 	before := c.lines("SELECT hex(install_hash) FROM cards WHERE root_id IS NULL")

@@ -27,7 +27,6 @@ func (f *fixture) hasShortCode(card string) bool {
 // TestShortCode checks that a short code names its whole chain, in every form that
 // people type, until a reissue replaces it.
 func TestShortCode(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 5)
 	root := k.card(program)
@@ -82,7 +81,6 @@ func TestShortCode(t *testing.T) {
 // TestHeldCode checks that a held code names its card for eight days or until a reissue. It does so
 // in writes only, and in no other shop.
 func TestHeldCode(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(program)
@@ -141,7 +139,6 @@ func (k till) named(text string) (keys []int64, err error) {
 // TestShortCodesAreUnique checks that a card does not get the short code of another card
 // of the shop, and that it may get that of a card of another shop.
 func TestShortCodesAreUnique(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	first := f.card(program)

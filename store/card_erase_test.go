@@ -21,7 +21,7 @@ type erasable struct {
 }
 
 func startErasable(t *testing.T) erasable {
-	f := startWith(t, Options{Mail: func(Mail) {}})
+	f := start(t, Options{Mail: func(Mail) {}})
 	e := erasable{fixture: f, l: f.withLedger()}
 	f.hook(e.l.program, hookFields{})
 	f.hook(e.l.program, hookFields{v1: true})
@@ -114,7 +114,6 @@ func TestEraseLeavesNothingOfThePerson(t *testing.T) {
 // TestErasedPayloads checks that payloads stay valid and are unchanged except for the holder's
 // data.
 func TestErasedPayloads(t *testing.T) {
-	t.Parallel()
 	e := startErasable(t)
 	payloads := func(version string) []string {
 		return e.lines(
@@ -167,7 +166,6 @@ func TestErasedPayloads(t *testing.T) {
 // TestEraseInTheWriteThatIssued checks that a card that is issued and erased in one write leaves no
 // personal data, not even in the event of its issue.
 func TestEraseInTheWriteThatIssued(t *testing.T) {
-	t.Parallel()
 	e := startErasable(t)
 	e.must(func(tx *Tx) error {
 		if err := tx.EraseCard(e.a.Shop, e.cards[0]); err != nil {
@@ -187,7 +185,6 @@ func TestEraseInTheWriteThatIssued(t *testing.T) {
 // TestEraseOverwrites checks that after an erasure the bytes of the file and its WAL do not contain
 // personal data, not even in pages that are no longer used.
 func TestEraseOverwrites(t *testing.T) {
-	t.Parallel()
 	e := startErasable(t)
 	// The metadata fills most of a page. Other cards are written after it.
 	long := fmt.Sprintf(`{"note":"%s"}`, strings.Repeat(personal+" ", 400))
@@ -210,7 +207,6 @@ func TestEraseOverwrites(t *testing.T) {
 
 // TestWipePages checks that also the copies of rows that SQLite has moved to other pages are overwritten.
 func TestWipePages(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	var cards []string

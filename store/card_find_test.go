@@ -47,7 +47,6 @@ func (f *fixture) seenDay(card string) (day string) {
 // TestLastSeenDay checks what moves the day on which a card was last seen: each accepted
 // presentation, by the shop's calendar, and nothing else.
 func TestLastSeenDay(t *testing.T) {
-	t.Parallel()
 	k := startIn(t, "Pacific/Auckland", "2026-03-02T10:59:00Z") // 23:59 there
 	program := k.program(stamps("Ten"))
 	card := k.card(program)
@@ -102,7 +101,6 @@ func startSeen(t *testing.T) (k till, two string, cards []string) {
 // TestFindBySeen checks which cards not_seen_days finds and in which order, in pages of every
 // size, also if a card is stamped between two pages.
 func TestFindBySeen(t *testing.T) {
-	t.Parallel()
 	k, two, cards := startSeen(t)
 	for _, c := range []struct {
 		find CardFind
@@ -168,7 +166,6 @@ func TestFindBySeen(t *testing.T) {
 // TestRestrictedKeysSeeNoDays checks that a restricted key may not ask by what happened at other
 // locations, and that its cards do not tell it.
 func TestRestrictedKeysSeeNoDays(t *testing.T) {
-	t.Parallel()
 	k, _, _ := startSeen(t)
 	restricted := Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}
 	for _, find := range []CardFind{{NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}, {Sort: set(SortLastSeen)}} {
@@ -192,8 +189,7 @@ func TestRestrictedKeysSeeNoDays(t *testing.T) {
 // TestFindBySeenVisitsBoundedRows checks that a page visits at most PageVisits cards and goes
 // on after them.
 func TestFindBySeenVisitsBoundedRows(t *testing.T) {
-	t.Parallel()
-	k := startWith(t, Options{PageVisits: 4})
+	k := start(t, Options{PageVisits: 4})
 	program := k.program(stamps("Ten"))
 	var want []string
 	for i := range 20 {
@@ -215,7 +211,6 @@ func TestFindBySeenVisitsBoundedRows(t *testing.T) {
 // TestFindOverflowed checks that a list has one card of a chain, the newest one, and that
 // CardSeen has the prizes that are due on the chain.
 func TestFindOverflowed(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	f := stamps("Five")
 	f.TotalStamps, f.RepeatAfterReset = set[int64](5), set(true)
@@ -246,7 +241,6 @@ func TestFindOverflowed(t *testing.T) {
 // TestTotals checks the bounds of the numbers of items: more than maxTotal are not counted, and
 // where a filter drops most rows, the count ends after maxTotalVisits.
 func TestTotals(t *testing.T) {
-	t.Parallel()
 	k := start(t)
 	program := k.program(stamps("Ten"))
 	k.issue(program, CardFields{})

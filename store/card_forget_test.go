@@ -8,7 +8,6 @@ import (
 // TestForgetCards checks that a shop's cards are erased once they were not seen for as long as it has set, that
 // they are listed a month before, that nothing is erased in the first month, and that cards with money stay.
 func TestForgetCards(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	l := f.withLedger()
 	f.inZone("Europe/Rome")

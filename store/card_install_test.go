@@ -20,7 +20,6 @@ func (k till) hasInstalledCards(program string) (has bool) {
 // TestInstall checks that an installation installs the whole chain, and what cannot be changed after
 // it.
 func TestInstall(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	c := k.issue(program, CardFields{HolderName: set("Ada")})

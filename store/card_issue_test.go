@@ -8,7 +8,6 @@ import (
 // TestMaxCardsWithManyExpired checks max_cards when more cards expire at once than one statement
 // marks as expired.
 func TestMaxCardsWithManyExpired(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	soon := f.clock.at().Add(time.Minute)

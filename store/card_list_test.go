@@ -169,7 +169,6 @@ func fillLists(k, other till, rng *rand.Rand) (programs []string) {
 // TestListsFollowModel compares the pages and totals of lists of cards, by all filters and orders, with what simple queries and
 // sorting in memory find.
 func TestListsFollowModel(t *testing.T) {
-	t.Parallel()
 	rng := chance(t)
 	k := startTill(t)
 	programs := fillLists(k, k.in(k.fixture.shop(ShopFields{})).till(), rng)

@@ -5,7 +5,6 @@ import "testing"
 // TestLookup checks that a lookup succeeds in every state of the card and its program until the card
 // is erased, and that it writes nothing.
 func TestLookup(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 5, 5, 10)
 	root := k.card(program)

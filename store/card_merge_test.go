@@ -26,7 +26,6 @@ func (k till) holderContact(card string) HolderContact {
 // TestMergeMoves checks what a merge moves, fills in and leaves, that a sum beyond one card overflows, and the
 // rows that it writes.
 func TestMergeMoves(t *testing.T) {
-	t.Parallel()
 	k, program, prizes := welcoming(t, 3, 10)
 	first := k.fixture.till()
 	keep := k.cardWith(program, CardFields{HolderName: set("Ada")})
@@ -82,7 +81,6 @@ func TestMergeMoves(t *testing.T) {
 // TestMergeOfTypes checks the merge of cards without stamps, also expired, locked and installed ones, and in a
 // suspended program.
 func TestMergeOfTypes(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	gift, club := k.program(prepaid("Gift", 500)), k.program(access("Club"))
 	keep := k.issue(gift, CardFields{})
@@ -109,7 +107,6 @@ func TestMergeOfTypes(t *testing.T) {
 // TestMergeExpiresFirst checks that stamps that are too old do not become young by a merge, and that a claim in
 // a cycle that ends so is none.
 func TestMergeExpiresFirst(t *testing.T) {
-	t.Parallel()
 	k, program, prizes := welcoming(t, 3)
 	keep, gone := k.card(program), k.card(program)
 	k.ok(k.stamp(gone, 3))
@@ -134,7 +131,6 @@ func refusedWith(t *testing.T, err error, code Code, part string) {
 }
 
 func TestMergeRefusals(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	single, _ := k.ladder(false, 10)
 	repeating, _ := k.ladder(true, 10)
@@ -181,7 +177,6 @@ func TestMergeRefusals(t *testing.T) {
 
 // TestMergeOfOnePerson checks when a merge needs no confirmation.
 func TestMergeOfOnePerson(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	issue := func(name, email, phone string) string {
@@ -218,7 +213,6 @@ func TestMergeOfOnePerson(t *testing.T) {
 
 // TestFullDiskInAMerge fails at each page that merges write: nothing of them is in the file.
 func TestFullDiskInAMerge(t *testing.T) {
-	t.Parallel()
 	raiseLimitUntilFits(t, 5, func(f *fixture, program string) []Write {
 		k := f.till()
 		var pairs [][2]string

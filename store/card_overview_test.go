@@ -13,7 +13,7 @@ import (
 // startLedger returns a till, the two cards of a chain, and the chain's 14 rows in the ledger,
 // newest first. The chain has a claim and a mail that was not sent yet.
 func startLedger(t *testing.T) (k till, cards []string, rows []string) {
-	f := startWith(t, Options{QueueMail: true})
+	f := start(t, Options{QueueMail: true})
 	k = f.till()
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(true)
@@ -42,7 +42,6 @@ func startLedger(t *testing.T) (k till, cards []string, rows []string) {
 
 // TestCardTransactions checks the ledger of a chain in pages, by any of its cards.
 func TestCardTransactions(t *testing.T) {
-	t.Parallel()
 	k, cards, rows := startLedger(t)
 	other := k.shop(ShopFields{})
 	for _, card := range cards {
@@ -64,7 +63,6 @@ func TestCardTransactions(t *testing.T) {
 
 // TestCardAudit checks that the audit rows of a chain are those about its cards.
 func TestCardAudit(t *testing.T) {
-	t.Parallel()
 	k, cards, _ := startLedger(t)
 	f := k.fixture
 	f.update(cards[1], CardPatch{ExternalRef: set("x")})
@@ -84,7 +82,6 @@ func TestCardAudit(t *testing.T) {
 
 // TestCardOverview checks the chain, the prizes and the links of a card.
 func TestCardOverview(t *testing.T) {
-	t.Parallel()
 	k, cards, rows := startLedger(t)
 	f := k.fixture
 	overview := func() CardOverview {
@@ -115,7 +112,6 @@ func TestCardOverview(t *testing.T) {
 
 // TestExportCard checks that an export has the data of the chain and of nobody else.
 func TestExportCard(t *testing.T) {
-	t.Parallel()
 	k, cards, rows := startLedger(t)
 	f := k.fixture
 	f.sql("UPDATE transactions SET metadata='{\"receipt\":7}' WHERE id=?", f.key(KindTransaction, rows[0]))
@@ -165,7 +161,6 @@ func TestExportCard(t *testing.T) {
 // TestExportPerson checks that an export has the cards with an email or a phone number, and no others,
 // with what personal.go declares about their holders, and that each card is audited.
 func TestExportPerson(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	f.updateShop(ShopFields{CountryCode: set("IT")})
 	coffee, club := f.program(stamps("Coffee")), f.program(access("Club"))
@@ -247,7 +242,6 @@ func sameJSON(a, b string) bool {
 // TestExportCards checks that the pages of an export have each card of the shop once, and
 // checks its filters.
 func TestExportCards(t *testing.T) {
-	t.Parallel()
 	k, cards, _ := startLedger(t)
 	f := k.fixture
 	program := f.program(prepaid("Gift", 0))
@@ -276,7 +270,6 @@ func TestExportCards(t *testing.T) {
 // TestReverseByPerson checks that a person reverses rows of every location by the rules
 // of devices.
 func TestReverseByPerson(t *testing.T) {
-	t.Parallel()
 	k, cards, rows := startLedger(t)
 	f := k.fixture
 	reverse := func(shop int64, id string) (Stamped, error) {
@@ -325,7 +318,6 @@ func TestReverseByPerson(t *testing.T) {
 // TestLedgerEntry checks that a row is found by its id, unless it is another shop's or its
 // card was erased.
 func TestLedgerEntry(t *testing.T) {
-	t.Parallel()
 	k, cards, rows := startLedger(t)
 	other := k.shop(ShopFields{})
 	var e LedgerEntry

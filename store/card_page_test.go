@@ -41,7 +41,6 @@ func (k till) page(token string) (h HolderCard, root int64, err error) {
 // TestCardPage checks what the page of a card shows. For what ends its link see the tests of
 // server/holder.
 func TestCardPage(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	issue := func() IssuedCard {
@@ -71,7 +70,6 @@ func TestCardPage(t *testing.T) {
 // TestPageTokens checks that the page accepts no other token or code and no altered token,
 // and that a page's token is neither a code nor an install link.
 func TestPageTokens(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	c := k.issue(program, CardFields{})
@@ -103,7 +101,6 @@ func TestPageTokens(t *testing.T) {
 // TestOnCards checks that OnCards gets the root of a chain after each write that changes the
 // chain, and not after a write that was refused or changed nothing.
 func TestOnCards(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5)
 	c := k.issue(program, CardFields{})

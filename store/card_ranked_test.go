@@ -29,7 +29,7 @@ func (f *fixture) pages(s CardSearch, limit int64) (ids []string) {
 func TestRankedCards(t *testing.T) {
 	t.Parallel()
 	for _, visits := range []int{0, 3} {
-		f := startWith(t, Options{PageVisits: visits})
+		f := start(t, Options{PageVisits: visits})
 		k := f.till()
 		coffee, _ := k.ladder(true, 10)
 		tea, _ := k.ladder(true, 10)
@@ -89,7 +89,6 @@ func TestRankedCards(t *testing.T) {
 
 // TestBirthdays checks the cards of a month's birthdays, with other filters and in an order.
 func TestBirthdays(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	var want []string
@@ -137,7 +136,6 @@ func TestBirthdays(t *testing.T) {
 }
 
 func TestSearchRefusesOrders(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	f.view(func(v *View) error {
 		for _, s := range []CardSearch{{Q: set("a")}, {ListFilter: ListFilter{Status: set(StatusArchived)}}} {

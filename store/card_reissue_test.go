@@ -10,7 +10,6 @@ import (
 // TestReissueFiresForEveryLiveCard checks that a reissue fires card.reissued once for each card of
 // the chain that is not archived, whichever of them is named.
 func TestReissueFiresForEveryLiveCard(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 10)
 	k.hook(program, hookFields{})

@@ -37,7 +37,6 @@ func (k till) goodwill(n int64) RunFields {
 // TestRunGivesOnce checks that goodwill reaches each chain that passes the filter once, also where it makes another card of
 // the chain, a prize due or a server that starts again between two slices, and what the report says of the others.
 func TestRunGivesOnce(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	single, _ := k.ladder(false, 10)
@@ -89,7 +88,6 @@ func TestRunGivesOnce(t *testing.T) {
 
 // TestRunActions checks the other actions, on chosen cards and on those of filters, and their stop.
 func TestRunActions(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	soon, late := k.clock.at().Add(days(5)), k.clock.at().Add(days(50))
@@ -144,7 +142,6 @@ func TestRunActions(t *testing.T) {
 }
 
 func TestRunRefusals(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	card := k.card(program)

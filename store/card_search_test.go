@@ -73,7 +73,6 @@ func (f *fixture) searched(t *testing.T, s CardSearch, limit int) []string {
 
 // TestSearchCards checks what each way of searching finds.
 func TestSearchCards(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	k := f.till()
 	fields := stamps("Coffee")
@@ -194,7 +193,6 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 // TestSearchFollowsNames checks that the words of a name change with the name, and that Check finds
 // missing and surplus words.
 func TestSearchFollowsNames(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	words := func() string { return strings.Join(f.lines("SELECT word FROM name_words ORDER BY word"), " ") }
@@ -240,7 +238,6 @@ func TestSearchFollowsNames(t *testing.T) {
 // TestNewNamesChange checks what happens to names that change, or are erased, between NewNames and
 // IndexNames.
 func TestNewNamesChange(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	var cards []string
@@ -277,10 +274,9 @@ func TestNewNamesChange(t *testing.T) {
 // with a search in memory, and checks that no page visits more cards than it may. The names of
 // the last cards are not in name_words.
 func TestSearchVisitsBoundedRows(t *testing.T) {
-	t.Parallel()
 	rng := chance(t)
 	const visits = 7
-	f := startWith(t, Options{PageVisits: visits})
+	f := start(t, Options{PageVisits: visits})
 	program := f.program(stamps("Coffee"))
 	parts := []string{"a", "ab", "abc", "b", "ba", "c"}
 	type row struct {
@@ -362,7 +358,6 @@ func TestSearchVisitsBoundedRows(t *testing.T) {
 // TestSearchWhileNamesAreIndexed checks that a search whose pages are read while the names of its
 // cards are indexed leaves out no card.
 func TestSearchWhileNamesAreIndexed(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	want := map[string]bool{}
@@ -394,7 +389,6 @@ func TestSearchWhileNamesAreIndexed(t *testing.T) {
 
 // TestSearchCursors checks that a cursor of another list, shop or search is refused.
 func TestSearchCursors(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	cards := []string{}

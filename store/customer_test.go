@@ -8,7 +8,6 @@ import (
 
 // TestCustomer checks which cards are shown as one customer and why, and what is counted of each.
 func TestCustomer(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 3)
 	gift := k.program(prepaid("Gift", 500))
@@ -70,7 +69,6 @@ func TestCustomer(t *testing.T) {
 
 // TestCustomerIsBounded checks that a phone number that very many cards have leads to some of them.
 func TestCustomerIsBounded(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	for range maxCustomerCards + 1 {
@@ -84,7 +82,6 @@ func TestCustomerIsBounded(t *testing.T) {
 
 // TestEraseCards checks that several cards are erased together, or none.
 func TestEraseCards(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	a, b, other := k.card(program), k.card(program), k.card(program)

@@ -17,7 +17,7 @@ type enrolling struct {
 
 func startEnrolling(t *testing.T, fields EnrolmentFields) *enrolling {
 	t.Helper()
-	f := startWith(t, Options{PublicURL: "https://cards.example.com"})
+	f := start(t, Options{PublicURL: "https://cards.example.com"})
 	e := &enrolling{f, f.program(stamps("Tea & cake"))}
 	if !fields.Slug.Set {
 		fields.Enabled, fields.Slug, fields.MaxCards = set(true), set("tea"), set[int64](1000)
@@ -46,8 +46,7 @@ func (e *enrolling) join(f JoinFields, at string) (token string, err error) {
 // TestEnrolment checks which fields an enabled form requires, that a slug is unique in the
 // file, and that a change of the consent is a new version.
 func TestEnrolment(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{PublicURL: "https://cards.example.com"})
+	f := start(t, Options{PublicURL: "https://cards.example.com"})
 	program, other := f.program(stamps("Tea")), f.in(f.shop(ShopFields{})).program(stamps("Cake"))
 	change := func(shop int64, program string, fields EnrolmentFields) (e Enrolment, err error) {
 		err = f.do(func(tx *Tx) error {
@@ -112,7 +111,6 @@ func refusedAs(err error, code Code) bool {
 // TestJoin checks the card that a form makes, and that the same form sent twice makes one card. For the
 // fields that it requires and refuses see the tests of server/holder.
 func TestJoin(t *testing.T) {
-	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	e.set(
 		EnrolmentFields{
@@ -167,7 +165,6 @@ func TestJoin(t *testing.T) {
 // TestJoinLimits checks how many cards an IP address and a program may make in an hour, and
 // how many cards the form may make in all.
 func TestJoinLimits(t *testing.T) {
-	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	made := func(n int, at func(i int) string) (count int) {
 		t.Helper()
@@ -221,7 +218,6 @@ func TestJoinLimits(t *testing.T) {
 // TestJoinConcurrently checks that forms that are sent at the same time make exactly as many
 // cards as the maximum allows.
 func TestJoinConcurrently(t *testing.T) {
-	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	e.set(EnrolmentFields{MaxCards: set[int64](7)})
 	var wg sync.WaitGroup
@@ -235,7 +231,6 @@ func TestJoinConcurrently(t *testing.T) {
 
 // TestClosedForm checks each state in which a form makes no card or is not found.
 func TestClosedForm(t *testing.T) {
-	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	closed := func(what string, change, back func(tx *Tx) error) {
 		t.Helper()
@@ -288,7 +283,6 @@ func TestClosedForm(t *testing.T) {
 // TestMoneyIsNotEnrolled checks that a program whose cards begin with money has no form for new
 // cards, in both orders, and that a form of an earlier version, which may have both, makes none.
 func TestMoneyIsNotEnrolled(t *testing.T) {
-	t.Parallel()
 	e := startEnrolling(t, EnrolmentFields{})
 	e.program = e.fixture.program(prepaid("Gift", 2500))
 	form := EnrolmentFields{Enabled: set(true), Slug: set("gift"), MaxCards: set[int64](5)}

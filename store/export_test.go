@@ -122,7 +122,6 @@ func startExportedShop(t *testing.T) (x exportedShop) {
 // TestExport exports a shop while it is written to. The files are of one moment, the manifest tells
 // them apart from any others, CSV says the same as JSON, and no secret is in them.
 func TestExport(t *testing.T) {
-	t.Parallel()
 	x := startExportedShop(t)
 	k := x.k
 	secrets := x.secrets()
@@ -224,7 +223,6 @@ func (x exportedShop) secrets() (all []string) {
 // TestExportHasEveryColumn checks that an export leaves out no column of the tables that it is of, but
 // those that it says.
 func TestExportHasEveryColumn(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	without := map[string]string{
 		"cards": "shop_id root_id parent_id email_key cycle deleted_at code_generation expiry_noted install_hash install_expires_at live " +
@@ -257,7 +255,6 @@ func TestExportHasEveryColumn(t *testing.T) {
 // TestExportEnds checks that a second export at the same time is refused, and that an error of the
 // target and the end of the context end one.
 func TestExportEnds(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	k.ok(k.stamp(k.card(k.program(stamps("Coffee"))), 1))
 	x := view(k.fixture, func(v *View) (Export, error) { return v.Export(k.a.Shop, ExportFormat{}) })
@@ -284,7 +281,6 @@ func TestExportEnds(t *testing.T) {
 // TestExportZip checks that an export ends while nobody reads it, that it is read whole afterwards, and
 // that one which is closed before leaves no file.
 func TestExportZip(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	k.ok(k.stamp(k.card(k.program(stamps("Coffee"))), 1))
 	x := view(k.fixture, func(v *View) (Export, error) { return v.Export(k.a.Shop, ExportFormat{}) })

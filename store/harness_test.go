@@ -79,10 +79,19 @@ func sample[T any](cases []T) (some []T) {
 	return some
 }
 
-// start returns a fixture on a new file.
-func start(t testing.TB) *fixture {
+// start returns a fixture on a new file with options, and lets the test run beside others.
+func start(t testing.TB, opts ...Options) *fixture {
 	t.Helper()
-	return startWith(t, Options{})
+	parallel(t)
+	return startAlone(t, append(opts, Options{})[0])
+}
+
+// parallel lets a test run beside others, unless it is a subtest or does so already.
+func parallel(t testing.TB) {
+	if t, ok := t.(*testing.T); ok && !strings.Contains(t.Name(), "/") {
+		defer func() { recover() }() // of the second call's panic
+		t.Parallel()
+	}
 }
 
 // ownVersion is the version of the schema without the steps that single tests add.
@@ -100,8 +109,8 @@ var newFile = sync.OnceValue(func() []byte {
 	return check(os.ReadFile(path))
 })
 
-// startWith returns a fixture with options, and with synchronous=OFF for speed.
-func startWith(t testing.TB, opts Options) *fixture {
+// startAlone returns a fixture, with synchronous=OFF for speed, for a test that changes what all tests share.
+func startAlone(t testing.TB, opts Options) *fixture {
 	t.Helper()
 	opts.Ephemeral = true
 	if opts.Readers == 0 {

@@ -41,7 +41,6 @@ func idempotencyKey(caller int64, key, request string) IdempotencyKey {
 // TestIdempotencyKeysAreSeparate checks that a response is for one caller and key only, and that
 // another request with the same key is a conflict.
 func TestIdempotencyKeysAreSeparate(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	first := idempotencyKey(KeyScope(1), "key", "request")
 	f.remember(first, 201, "first")
@@ -64,7 +63,6 @@ func TestIdempotencyKeysAreSeparate(t *testing.T) {
 }
 
 func TestPruneIdempotency(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	prune := func(max int) (n int64) {
 		f.must(func(tx *Tx) (err error) { n, err = tx.PruneIdempotency(max); return err })
@@ -102,7 +100,6 @@ func TestPruneIdempotency(t *testing.T) {
 // TestRefusedWriteRemembersNothing checks that a response is remembered if and only if its write is
 // committed.
 func TestRefusedWriteRemembersNothing(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	c := idempotencyKey(2, "key", "request")
 	program := f.program(stamps("Coffee"))

@@ -115,7 +115,7 @@ func TestIDsOfAnotherFile(t *testing.T) {
 			t.Errorf("%s of one file opens in another as %d", id, got)
 		}
 	}
-	given := startWith(t, Options{IDSecret: []byte("0123456789abcdef")})
+	given := start(t, Options{IDSecret: []byte("0123456789abcdef")})
 	if got, want := given.ID(KindCard, 7), idsOf(t, "0123456789abcdef").ID(KindCard, 7); got != want {
 		t.Errorf("under a given secret row 7 is %s, want %s", got, want)
 	}

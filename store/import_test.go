@@ -5,7 +5,6 @@ import "testing"
 // TestImportWaits checks that nothing is imported into a shop while it is moved, and that an undo leaves the
 // rows of another file alone, which erasing a holder does not.
 func TestImportWaits(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Imported"))
 	row := ImportRow{}

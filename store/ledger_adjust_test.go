@@ -23,7 +23,6 @@ func (k till) adjustWith(card string, f AdjustFields) (Adjusted, error) {
 // TestAdjustmentIsNoPresentation checks what an adjustment leaves as it is, also of the card into which it
 // overflows, and of which figures it is a part.
 func TestAdjustmentIsNoPresentation(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	k.settings(program, ProgramSettings{MinSpendCents: set(int64(500)), MaxStampsPerDay: set(int64(1))})
@@ -72,7 +71,6 @@ func TestAdjustmentIsNoPresentation(t *testing.T) {
 // TestAdjustmentTakesTheNewest checks which stamps are taken, and that these neither expire nor are
 // reversed.
 func TestAdjustmentTakesTheNewest(t *testing.T) {
-	t.Parallel()
 	k, program, prizes := welcoming(t, 3)
 	card := k.card(program)
 	old := k.ok(k.stamp(card, 4))
@@ -126,7 +124,6 @@ func TestAdjustmentTakesTheNewest(t *testing.T) {
 // TestAdjustmentOfACompletedCycle checks that a card that loses all stamps of a completed cycle begins a
 // new one, and that the statistics stay exact.
 func TestAdjustmentOfACompletedCycle(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(false, 10)
 	card := k.card(program)
@@ -141,7 +138,6 @@ func TestAdjustmentOfACompletedCycle(t *testing.T) {
 }
 
 func TestAdjustmentRefusals(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(false)
 	repeating, _ := k.ladder(true)
@@ -215,7 +211,6 @@ func TestAdjustmentOfAnExpiredCard(t *testing.T) {
 // TestErasureOfAReason checks that erasing a card removes the reason of its adjustments, and of no
 // others, from the ledger, the audit log and the events.
 func TestErasureOfAReason(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	k.hook(program, hookFields{})
@@ -235,7 +230,6 @@ func TestErasureOfAReason(t *testing.T) {
 
 // TestEventsOfAdjustments checks the events of adjustments: of money, value.changed beside transaction.created.
 func TestEventsOfAdjustments(t *testing.T) {
-	t.Parallel()
 	c := startEvents(t, prepaid("Gift", 500), false)
 	card := c.card(c.program)
 	adjust := func(f AdjustFields, card string) func() error {

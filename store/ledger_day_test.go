@@ -9,7 +9,6 @@ import (
 // calendar: stamps over the limit are refused, reversed stamps do not count, and the
 // next day begins at the shop's midnight.
 func TestMaxStampsPerDay(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	k.updateShop(ShopFields{Timezone: set("America/New_York")})
 	program, _ := k.ladder(true, 10)
@@ -58,7 +57,6 @@ func TestMaxStampsPerDay(t *testing.T) {
 // TestMaxStampsOfALongDay checks a day of 25 hours, whose first stamps still count in
 // its last hour.
 func TestMaxStampsOfALongDay(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	k.updateShop(ShopFields{Timezone: set("Europe/Rome")})
 	program, _ := k.ladder(true)

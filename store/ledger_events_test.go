@@ -20,7 +20,7 @@ type eventsCase struct {
 func startEvents(t *testing.T, fields ProgramFields, previews bool, thresholds ...int64) eventsCase {
 	limits := DefaultLimits()
 	limits.PreviewEvents = previews
-	f := startWith(t, Options{Limits: limits})
+	f := start(t, Options{Limits: limits})
 	c := eventsCase{till: f.till()}
 	c.program, c.prizes = c.ladderOf(fields, thresholds...)
 	f.hook(c.program, hookFields{events: []string{"*"}})
@@ -86,7 +86,6 @@ func (c eventsCase) expectEvents(what string, cards []string, action func() erro
 }
 
 func TestEventsOfStampPrograms(t *testing.T) {
-	t.Parallel()
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(30))
 	c := startEvents(t, fields, false, 5, 10)
@@ -155,7 +154,6 @@ func TestEventsOfStampPrograms(t *testing.T) {
 // TestCompleteCardArchivedLast checks that card.archived comes last, and that all events of a write
 // have the state of their card at its end.
 func TestCompleteCardArchivedLast(t *testing.T) {
-	t.Parallel()
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(true)
 	c := startEvents(t, fields, false)
@@ -172,7 +170,6 @@ func TestCompleteCardArchivedLast(t *testing.T) {
 }
 
 func TestEventsOfOtherPrograms(t *testing.T) {
-	t.Parallel()
 	c := startEvents(t, prepaid("Gift", 100), false)
 	card := c.card(c.program)
 	cards := []string{card}

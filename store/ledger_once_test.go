@@ -38,7 +38,6 @@ func (k till) again(w Repeat, write func(*Tx) (Stamped, error)) (out Stamped, kn
 // TestRepeatedWrites checks for each action that a repeat with the same reference writes nothing
 // and gets the same answer, and that the reference with another card or action is a conflict.
 func TestRepeatedWrites(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
 	stamped, other := k.card(program), k.card(program)
@@ -120,7 +119,6 @@ func (k till) repeatReversal(t *testing.T, pair Stamped) {
 // TestReverseByReference checks that a reversal may name a row by the reference of the write
 // that made it, if the row is of the till's location.
 func TestReverseByReference(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true, 5)
 	card := k.card(program)
@@ -156,7 +154,6 @@ func TestReverseByReference(t *testing.T) {
 // TestRepeatAfterChanges checks a repeat after a reissue, which ended the code, from another
 // device, after a reversal, and after the card was erased.
 func TestRepeatAfterChanges(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(program)
@@ -190,7 +187,6 @@ func TestRepeatAfterChanges(t *testing.T) {
 
 // TestRefusedReference checks that a refused write does not use its reference.
 func TestRefusedReference(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	card := k.card(k.program(prepaid("Gift", 0)))
 	spend := func(tx *Tx) (Stamped, error) {
@@ -205,7 +201,6 @@ func TestRefusedReference(t *testing.T) {
 // reversal in the hour and on the day of occurred_at, and that occurred_at changes neither the
 // order of the ledger nor the age at which the stamp expires.
 func TestOccurredAt(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.StampsExpireAfterDays = set(int64(7))

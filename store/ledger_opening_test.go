@@ -20,7 +20,6 @@ func welcoming(t *testing.T, thresholds ...int64) (k till, program string, prize
 // TestWelcomeStamps checks that new cards begin with the program's stamps, however they are issued,
 // and cards that others overflow into do not, and that these stamps are in no figure of stamps.
 func TestWelcomeStamps(t *testing.T) {
-	t.Parallel()
 	k, program, prizes := welcoming(t, 3, 10)
 	old := k.card(program)
 	counter := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.device, program, CounterFields{}) })
@@ -59,7 +58,6 @@ func TestWelcomeStamps(t *testing.T) {
 // TestOpeningStampsExpire checks that the stamps with which a card began expire as its oldest ones, in
 // one row with others, and only once.
 func TestOpeningStampsExpire(t *testing.T) {
-	t.Parallel()
 	k, program, _ := welcoming(t)
 	card := k.card(program)
 	k.ok(k.stamp(card, 1))
@@ -85,7 +83,6 @@ func TestOpeningStampsExpire(t *testing.T) {
 
 // TestWelcomeStampsAreBelowPrizes checks that no change gives a new card a prize, or fills it.
 func TestWelcomeStampsAreBelowPrizes(t *testing.T) {
-	t.Parallel()
 	k, program, prizes := welcoming(t, 4, 6)
 	bare := k.program(stamps("Bare"))
 	set1 := func(program string, n int64) error {
@@ -134,7 +131,6 @@ func TestWelcomeStampsAreBelowPrizes(t *testing.T) {
 // TestOpeningStampsEndWithTheirCycle checks that what a card began with does not expire once more after
 // the cycle that it completed.
 func TestOpeningStampsEndWithTheirCycle(t *testing.T) {
-	t.Parallel()
 	k, program, prizes := welcoming(t, 10)
 	card := k.card(program)
 	k.ok(k.stamp(card, 8))

@@ -20,7 +20,6 @@ func (k till) history() string {
 // TestStampsExpire checks that stamps of exactly the given age expire, as one row before the action,
 // and that a lookup writes no row.
 func TestStampsExpire(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	fields := stamps("Coffee")
 	fields.StampsExpireAfterDays = set(int64(10))
@@ -48,7 +47,6 @@ func TestStampsExpire(t *testing.T) {
 // TestAnyDeviceOfTheLocationReverses checks that any device of the row's location may reverse it,
 // and that the reversal has the device that made it.
 func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	card := k.card(k.program(stamps("Coffee")))
 	row := k.ok(k.stamp(card, 3)).Transaction.ID
@@ -68,7 +66,6 @@ func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
 // TestRefusalsOfALockedCard checks that the refusals of a locked card and of a suspended program, which
 // have the same code, have different messages.
 func TestRefusalsOfALockedCard(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program := k.program(stamps("Coffee"))
 	card := k.card(program)
@@ -86,7 +83,6 @@ func TestRefusalsOfALockedCard(t *testing.T) {
 // TestReversedOverflowOfAChildWithAPrize checks that the reversal of an overflow takes the stamps of
 // a child that has a redemption, and that the older card's claims stay.
 func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 2, 10)
 	root := k.card(program)
@@ -111,7 +107,6 @@ func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 // TestReversalOfAPairIsAllOrNothing checks that neither row of an overflow is reversed if one of them
 // cannot be reversed.
 func TestReversalOfAPairIsAllOrNothing(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 10)
 	root := k.card(program)
@@ -127,7 +122,6 @@ func TestReversalOfAPairIsAllOrNothing(t *testing.T) {
 // TestFullCardStaysWithoutRepeat checks that a full card whose highest prize is redeemed is not archived
 // if its program does not repeat any longer.
 func TestFullCardStaysWithoutRepeat(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 10)
 	root := k.card(program)
@@ -163,7 +157,6 @@ func TestReversalKeepsTheOlderOfTwoEmptyCards(t *testing.T) {
 // TestOverflowInherits checks that a card inherits from the one it overflowed from, at any position in
 // the chain, and that an overflow needs neither a published program nor room under max_cards.
 func TestOverflowInherits(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true) // without prizes a full card ends with its next stamp
 	root := k.issue(program, CardFields{

@@ -9,7 +9,6 @@ import (
 // TestCardShowsCurrentLocations checks that a change of a location by any process is visible to the
 // next read of a card, although its locations are cached.
 func TestCardShowsCurrentLocations(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	second := f.second()
 	north, south := f.location(), f.location()
@@ -63,7 +62,6 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 // TestRotationKeepsTheRestriction checks that the successor of a restricted key is restricted, even
 // if none of the key's locations exists any more.
 func TestRotationKeepsTheRestriction(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}) })
 	key := must(f, func(tx *Tx) (Key, error) {

@@ -9,8 +9,7 @@ import (
 
 // TestLogStartsOver checks that the write-ahead log starts over although reads overlap all the time.
 func TestLogStartsOver(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{Readers: 4})
+	f := start(t, Options{Readers: 4})
 	f.sql("CREATE TABLE filler (b)")
 	var done atomic.Bool
 	var readers sync.WaitGroup

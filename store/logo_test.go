@@ -8,7 +8,6 @@ import (
 // TestProgramLogo checks that programs share a logo, that a logo without a program is deleted,
 // and that the logo of a program with installed cards cannot be changed.
 func TestProgramLogo(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
 	one, two := f.draft(stamps("One")), f.program(stamps("Two"))

@@ -42,7 +42,6 @@ func (m *mailing) issue(to string) string {
 // TestLostCards checks that a request is answered by one message with the links of all cards
 // that have the email, except for archived cards and those of another email.
 func TestLostCards(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 0)
 	first, archived, second := m.issue("Ada@example.com"), m.issue("ada@example.com"), m.issue("ada@EXAMPLE.com")
 	m.issue("eve@example.com")
@@ -88,7 +87,6 @@ func TestLostCards(t *testing.T) {
 // TestLostCardsAlike checks that a request with an email that no card has prepares the same
 // statements and writes the same rows as one with an email that cards have.
 func TestLostCardsAlike(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 0)
 	for range 3 {
 		m.issue("known@example.com")
@@ -135,7 +133,6 @@ func TestLostCardsAlike(t *testing.T) {
 // TestPublicMailQuota checks that messages about lost cards use at most a quarter of the shop's quota,
 // that an address gets at most five a day, and that requests end after a day.
 func TestPublicMailQuota(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 8)
 	for i := range 6 {
 		m.issue(fmt.Sprintf("p%d@example.com", i))
@@ -203,7 +200,6 @@ func TestLostLimit(t *testing.T) {
 
 // TestLostPage checks to which shop the form for lost cards belongs.
 func TestLostPage(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 0)
 	id := m.issue("ada@example.com")
 	var token string
@@ -239,7 +235,7 @@ func TestLostPage(t *testing.T) {
 func BenchmarkRequestCardLinks(b *testing.B) {
 	for name, email := range map[string]string{"known": "known@example.com", "unknown": "nobody@example.com"} {
 		b.Run(name, func(b *testing.B) {
-			f := startWith(b, Options{QueueMail: true})
+			f := start(b, Options{QueueMail: true})
 			program := f.program(stamps("Tea"))
 			for range 20 {
 				f.cardWith(program, CardFields{HolderEmail: set("known@example.com")})

@@ -29,14 +29,13 @@ func (f *fixture) queued() int64 { f.t.Helper(); return f.number("SELECT count(*
 // startMail returns a store that queues mail, a program, and a card whose link is queued.
 func startMail(t *testing.T) (f *fixture, program string, card IssuedCard) {
 	t.Helper()
-	f = startWith(t, Options{QueueMail: true, PublicURL: "https://cards.example.com/shop"})
+	f = start(t, Options{QueueMail: true, PublicURL: "https://cards.example.com/shop"})
 	program = f.program(stamps("Tea & cake"))
 	card = f.issue(program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)})
 	return f, program, card
 }
 
 func TestQueuedMail(t *testing.T) {
-	t.Parallel()
 	f, _, card := startMail(t)
 	m := f.nextMail()
 	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at(), Language: "en"}
@@ -100,7 +99,6 @@ func TestMailOfInvalidLinks(t *testing.T) {
 
 // TestMailOfNewerLink checks that a new link that is to be mailed replaces the queued one.
 func TestMailOfNewerLink(t *testing.T) {
-	t.Parallel()
 	f, _, card := startMail(t)
 	old := f.nextMail()
 	again := f.reissue(card.ID, ReissueFields{HolderEmail: set("new@example.com"), SendEmail: set(true)})
@@ -116,7 +114,6 @@ func TestMailOfNewerLink(t *testing.T) {
 // TestRefusedWriteQueuesNoMail checks that a write that is rolled back queues nothing, and that
 // a store that sends no mail refuses a card whose link is to be mailed.
 func TestRefusedWriteQueuesNoMail(t *testing.T) {
-	t.Parallel()
 	f, program, _ := startMail(t)
 	if err := f.do(func(tx *Tx) error {
 		if _, err := tx.IssueCard(
@@ -136,7 +133,6 @@ func TestRefusedWriteQueuesNoMail(t *testing.T) {
 }
 
 func TestMailOutcomes(t *testing.T) {
-	t.Parallel()
 	f, program, first := startMail(t)
 	f.clock.move(time.Second)
 	second := f.cardWith(program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
@@ -164,7 +160,6 @@ func TestMailOutcomes(t *testing.T) {
 
 // TestMailEndsWithItsLink checks that mail is pruned with its own link only.
 func TestMailEndsWithItsLink(t *testing.T) {
-	t.Parallel()
 	f, program, first := startMail(t)
 	f.clock.move(time.Minute)
 	second := f.cardWith(program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
@@ -189,7 +184,6 @@ func TestMailEndsWithItsLink(t *testing.T) {
 // TestMailOfLockedCard checks that mail of a locked card waits without an attempt and is due once
 // the card is unlocked, even if the sender looks late.
 func TestMailOfLockedCard(t *testing.T) {
-	t.Parallel()
 	f, _, card := startMail(t)
 	notified := 0
 	f.OnMail(func() { notified++ })
@@ -212,7 +206,6 @@ func TestMailOfLockedCard(t *testing.T) {
 // TestMailUnsure checks that attempts whose message may have arrived are also counted by
 // themselves, and that a newer link begins with neither count.
 func TestMailUnsure(t *testing.T) {
-	t.Parallel()
 	f, _, card := startMail(t)
 	m := f.nextMail()
 	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
@@ -233,7 +226,7 @@ func TestMailLanguage(t *testing.T) {
 	t.Parallel()
 	var sent []Mail
 	for _, opts := range []Options{{QueueMail: true}, {Mail: func(m Mail) { sent = append(sent, m) }}} {
-		f := startWith(t, opts)
+		f := start(t, opts)
 		f.sql("UPDATE shops SET language='it'")
 		program := stamps("Coffee")
 		program.NameLocalizations = set(map[string]string{"it": "Tessera caffè", "de": "Kaffeekarte"})

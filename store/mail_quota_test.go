@@ -19,7 +19,7 @@ func startMailing(t *testing.T, perHour int) *mailing {
 	t.Helper()
 	limits := DefaultLimits()
 	limits.MailPerHour = perHour
-	f := startWith(t, Options{QueueMail: true, Limits: limits})
+	f := start(t, Options{QueueMail: true, Limits: limits})
 	return &mailing{f, f.program(stamps("Tea"))}
 }
 
@@ -76,7 +76,6 @@ func (m *mailing) linkEnd(c IssuedCard) (at Time) {
 // TestMailQuotaOfAddress checks that an address, in whatever case it is written, gets at most five
 // messages in 24 hours, also after a restart.
 func TestMailQuotaOfAddress(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 0)
 	ttl := DefaultLimits().InstallLinkTTL
 	var last IssuedCard
@@ -106,7 +105,6 @@ func TestMailQuotaOfAddress(t *testing.T) {
 // TestMailQuotaOfShop checks that the messages of a shop in any hour are at most as many as its
 // quota, and sent in the order in which they were queued, and that another shop is not affected.
 func TestMailQuotaOfShop(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 3)
 	other := m.shop(ShopFields{})
 	for i := range 8 {
@@ -137,7 +135,6 @@ func TestMailQuotaOfShop(t *testing.T) {
 // TestMailOverQuota checks that messages over the quota are spread over the hours in which there is
 // room for them, and that new messages do not overtake them.
 func TestMailOverQuota(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 2)
 	for i := range 40 {
 		m.queue(fmt.Sprintf("p%d@example.com", i))
@@ -164,7 +161,6 @@ func TestMailOverQuota(t *testing.T) {
 // TestMailQuotaChanged checks that ReplanMail, which runs at each start, applies a changed quota to
 // the messages that wait.
 func TestMailQuotaChanged(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 1)
 	for i := range 5 {
 		m.queue(fmt.Sprintf("p%d@example.com", i))
@@ -180,7 +176,6 @@ func TestMailQuotaChanged(t *testing.T) {
 // TestMailWaitsBeyondItsLink checks that a message that waits for a quota is not
 // lost when its link would have ended, and that the link works when it is sent.
 func TestMailWaitsBeyondItsLink(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 1)
 	m.opts.Limits.InstallLinkTTL = 10 * time.Minute
 	m.queue("first@example.com")
@@ -201,7 +196,6 @@ func TestMailWaitsBeyondItsLink(t *testing.T) {
 // TestSentMailForgotten checks that a row of sent mail is deleted after a day or with its card, and
 // that an attempt of unknown result has a row too.
 func TestSentMailForgotten(t *testing.T) {
-	t.Parallel()
 	m := startMailing(t, 0)
 	erased, kept := m.queue("ada@example.com"), m.queue("eve@example.com")
 	m.send()
@@ -227,9 +221,8 @@ func TestSentMailForgotten(t *testing.T) {
 // TestMailboxQuota checks the quota of an address in a store that passes messages to Options.Mail
 // after the commit instead of queueing them.
 func TestMailboxQuota(t *testing.T) {
-	t.Parallel()
 	var got []Mail
-	f := startWith(t, Options{Mail: func(m Mail) { got = append(got, m) }})
+	f := start(t, Options{Mail: func(m Mail) { got = append(got, m) }})
 	m := &mailing{f, f.program(stamps("Tea"))}
 	for range 6 {
 		m.queue("ada@example.com")

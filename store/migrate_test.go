@@ -135,7 +135,7 @@ func TestMadeUpMigrations(t *testing.T) {
 }
 
 func TestMigrationRunsOnce(t *testing.T) {
-	f := start(t)
+	f := startAlone(t, Options{})
 	f.cardWith(f.program(stamps("Coffee")), CardFields{HolderName: set("Ada")})
 	before := f.dump()
 	id := f.ID(KindCard, 1)
@@ -187,7 +187,6 @@ func TestFailedMigrationLeavesTheFile(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	t.Parallel()
 	if to, err := os.Readlink("../schema.sql"); err != nil || to != "store/schema.sql" {
 		t.Errorf("schema.sql at the root is a link to %q, %v", to, err)
 	}

@@ -98,7 +98,6 @@ func (f *fixture) row(l ledgerCase, kind string) string {
 // TestPagesWhileRowsAreAdded checks that rows that existed at the first page are listed once each,
 // newest first, while rows are added and other shops have rows.
 func TestPagesWhileRowsAreAdded(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	mine, theirs := f.withLedger(), f.in(f.shop(ShopFields{})).withLedger()
 	newCard := func(l ledgerCase) string { return f.in(l.a).card(l.program) }
@@ -156,8 +155,7 @@ func TestPagesWhileRowsAreAdded(t *testing.T) {
 }
 
 func TestPageLimits(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{Limits: Limits{MaxPageSize: 20}})
+	f := start(t, Options{Limits: Limits{MaxPageSize: 20}})
 	l := f.withLedger()
 	for range 24 {
 		f.card(l.program)
@@ -184,7 +182,6 @@ func TestPageLimits(t *testing.T) {
 
 // TestTransactionsByTime checks that from is inclusive and to exclusive, both on created_at.
 func TestTransactionsByTime(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	mine, theirs := f.withLedger(), f.in(f.shop(ShopFields{})).withLedger()
 	type entry struct {

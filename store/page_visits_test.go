@@ -91,9 +91,8 @@ func (f *fixture) mixedCards(rng *rand.Rand, open, closed string) (rows []mixedC
 // TestCardFiltersVisitBoundedRows checks each filter of cards, and that the more selective of two
 // indexes is used.
 func TestCardFiltersVisitBoundedRows(t *testing.T) {
-	t.Parallel()
 	const visits = 10
-	f := startWith(t, Options{PageVisits: visits})
+	f := start(t, Options{PageVisits: visits})
 	here, elsewhere := f.location(), f.location()
 	open := f.program(stamps("Everywhere"))
 	narrow := stamps("Elsewhere only")
@@ -171,9 +170,8 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 
 // TestTransactionFiltersVisitBoundedRows checks the filters of transactions.
 func TestTransactionFiltersVisitBoundedRows(t *testing.T) {
-	t.Parallel()
 	const visits = 10
-	f := startWith(t, Options{PageVisits: visits})
+	f := start(t, Options{PageVisits: visits})
 	l := f.withLedger()
 	second := f.location()
 	card := f.card(l.program)
@@ -228,9 +226,8 @@ func TestTransactionFiltersVisitBoundedRows(t *testing.T) {
 
 // TestProgramAndLocationFiltersVisitBoundedRows checks the filters of programs and locations.
 func TestProgramAndLocationFiltersVisitBoundedRows(t *testing.T) {
-	t.Parallel()
 	const visits = 10
-	f := startWith(t, Options{PageVisits: visits})
+	f := start(t, Options{PageVisits: visits})
 	restricted := Access{Shop: f.a.Shop, Restricted: true}
 	var programs, locations []int64
 	var prepaid, own []string
@@ -265,7 +262,7 @@ func TestProgramAndLocationFiltersVisitBoundedRows(t *testing.T) {
 func TestTransactionsWithoutAMatch(t *testing.T) {
 	t.Parallel()
 	for _, visits := range []int{1, 3, 7} {
-		f := startWith(t, Options{PageVisits: visits})
+		f := start(t, Options{PageVisits: visits})
 		l, other := f.withLedger(), f.withLedger()
 		theirs := f.in(f.shop(ShopFields{})).withLedger()
 		first := f.clock.at()
@@ -353,7 +350,7 @@ func TestFilteredPageSeesOneState(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := startWith(t, Options{PageVisits: 10})
+			f := start(t, Options{PageVisits: 10})
 			program := f.program(stamps("Coffee"))
 			var cards []string
 			for range 30 {

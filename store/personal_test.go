@@ -10,7 +10,6 @@ import (
 // TestEveryColumnHasAClass checks that every column of texts and bytes is declared once, and that
 // every declared column exists.
 func TestEveryColumnHasAClass(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	const tables = " FROM pragma_table_list t, pragma_table_info(t.name) c WHERE t.schema='main' AND t.name NOT LIKE 'sqlite\\_%' " +
 		"ESCAPE '\\'"
@@ -50,7 +49,7 @@ func TestNewPersonalColumn(t *testing.T) {
 		declaration{Holder, Masked, []string{"cards: nickname"}},
 		declaration{OneCard, Hidden, []string{"transactions: remark"}})
 	invariants[rule].sql = stillPersonalSQL()
-	k := startTill(t)
+	k := startAlone(t, Options{}).till()
 	program, _ := k.ladder(true)
 	card := k.card(program)
 	k.sql("UPDATE cards SET nickname='+39 06 1234'")

@@ -148,7 +148,6 @@ func walked(steps []string) (found []string) {
 // TestStatementsFollowIndexes checks the query plan of every statement that the store prepares: it
 // scans and sorts no table, except as listed above. Each index is used by a statement.
 func TestStatementsFollowIndexes(t *testing.T) {
-	t.Parallel()
 	statements := map[string]bool{}
 	var started atomic.Pointer[fixture]
 	collect := func(error) {
@@ -161,7 +160,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 		}
 	}
 	// After an erasure, connections keep no statement. Each group of writes is observed before that.
-	f := startWith(t, Options{Readers: 1, QueueMail: true, Observe: func(int) func(error) { return collect }})
+	f := start(t, Options{Readers: 1, QueueMail: true, Observe: func(int) func(error) { return collect }})
 	started.Store(f)
 	runOperations(f)
 	runClosing(f)

@@ -8,7 +8,6 @@ import (
 // TestCopyProgram checks that a copy is unpublished, for all locations and otherwise as the program
 // is, and that amounts are not copied into another currency.
 func TestCopyProgram(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	other, dollars := f.shop(ShopFields{Name: set("Test")}), f.shop(ShopFields{Currency: set("USD")})
 	fields := stamps("Coffee")

@@ -9,7 +9,6 @@ import (
 // TestProgramForm checks that the form of a program has the fields that answers to API keys leave
 // out.
 func TestProgramForm(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	fields := stamps("Coffee")
 	fields.NameLocalizations = set(map[string]string{"it": "Caffè"})
@@ -50,7 +49,6 @@ func TestProgramForm(t *testing.T) {
 
 // TestProgramImpact checks the figures of a program after some use.
 func TestProgramImpact(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	k := f.till()
 	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
@@ -76,7 +74,6 @@ func TestProgramImpact(t *testing.T) {
 // TestOrderPrizes checks that prizes get the order of a list of their ids, and that a list without
 // exactly the ids of all prizes is refused.
 func TestOrderPrizes(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program, z := f.till().ladderOf(stamps("Coffee"), 1, 2, 3)
 	order := func(ids ...string) (names []string, err error) {

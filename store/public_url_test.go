@@ -8,7 +8,6 @@ import (
 // TestShopURL checks what can be the public URL of a shop and how it is stored, and that no two shops have
 // one host.
 func TestShopURL(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	for raw, want := range map[string]string{
 		"https://cards.example.com":                              "https://cards.example.com",

@@ -17,7 +17,6 @@ func (f *fixture) pass(program string) (root int64) {
 
 // TestManyDevices checks that of a phone that registers for a pass with ten thousand names the newest are kept.
 func TestManyDevices(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	const passType = "pass.com.example.card"
 	must(f, func(tx *Tx) (AppleStatus, error) {

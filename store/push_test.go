@@ -55,7 +55,6 @@ type targets = map[int64]TargetOutcome
 // TestPushQueue checks that the changes of a card with subscriptions are queued as one, that one that is made
 // while an attempt is in flight stays, and that failures are tried again pushAttempts times.
 func TestPushQueue(t *testing.T) {
-	t.Parallel()
 	f := startTill(t)
 	program, _ := f.ladder(true, 10)
 	card := f.issue(program, CardFields{}).ID
@@ -120,7 +119,6 @@ func TestPushQueue(t *testing.T) {
 
 // TestSubscriptionsEnd checks what ends subscriptions, and that nothing stays of them.
 func TestSubscriptionsEnd(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	f.location()
 	program := ""
@@ -166,7 +164,6 @@ func TestSubscriptionsEnd(t *testing.T) {
 // TestSubscriptions checks who may subscribe, how many there are, and that a browser which subscribes again has its
 // new keys.
 func TestSubscriptions(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	card := f.cardWith(f.program(stamps("Coffee")), CardFields{})
 	token := f.pageToken(f.key(KindCard, card), 0)

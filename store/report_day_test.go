@@ -63,7 +63,6 @@ func startReportedDay(t *testing.T) (d reportedDay) {
 
 // TestDayReport checks a report of a day with rows of most types at two locations.
 func TestDayReport(t *testing.T) {
-	t.Parallel()
 	d := startReportedDay(t)
 	k, second, f, rome := d.k, d.second, d.k.fixture, Zone("Europe/Rome")
 	name := func(at till) (string, string) {
@@ -142,7 +141,6 @@ func TestDayReport(t *testing.T) {
 // TestDayReportOfManyRows checks that a report has a bounded number of rows and states whether
 // they are all.
 func TestDayReportOfManyRows(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	l := f.withLedger()
 	for _, n := range []int{maxDayRows, 1} {

@@ -118,7 +118,6 @@ func (f *fixture) balanceAt(at Time) int64 {
 // TestMoneyReport compares the reports of three months, one of which has a day of 23 hours, with what
 // was done, day by day and location by location, and with the balances that the ledger gives.
 func TestMoneyReport(t *testing.T) {
-	t.Parallel()
 	k, moved := moneyMonths(t)
 	rome := Zone("Europe/Rome")
 	for _, month := range []string{"2026-02", "2026-03", "2026-04"} {

@@ -9,7 +9,6 @@ import (
 // TestPeriod compares the sums of a period, across a change of the clocks, with the
 // ledger.
 func TestPeriod(t *testing.T) {
-	t.Parallel()
 	rng := chance(t)
 	f := start(t)
 	rome := Zone("Europe/Rome")

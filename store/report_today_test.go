@@ -114,7 +114,6 @@ func TestToday(t *testing.T) {
 // TestBegun checks the steps of setting up a shop that are done in a new shop, and in one that
 // has done all.
 func TestBegun(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	if got := f.today(t).Begun; got != (Begun{}) {
 		t.Errorf("a new shop has %+v", got)
@@ -128,7 +127,6 @@ func TestBegun(t *testing.T) {
 
 // TestTodayEvents checks the newest rows with their names, and that there are at most 20.
 func TestTodayEvents(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
 	if got := f.today(t); len(got.Events) != 0 || got.Events == nil {
@@ -161,7 +159,6 @@ func TestTodayEvents(t *testing.T) {
 
 // TestTodayAttention checks the webhooks and programs that Today says need attention.
 func TestTodayAttention(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	f := k.fixture
 	attention := func() string {
@@ -209,7 +206,6 @@ func TestTodayAttention(t *testing.T) {
 // TestFirstKeyFrom checks the search for the first key from a time on, also with a gap between
 // the keys.
 func TestFirstKeyFrom(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	search := func(at Time) (key int64) {
 		f.view(func(v *View) error {

@@ -48,7 +48,6 @@ func (f *fixture) eraseEnded(batches int) error {
 
 // TestShopTables checks that every table of the file is in shopTables, after those that refer to it.
 func TestShopTables(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	at := map[string]int{}
 	for i, table := range shopTables {
@@ -74,8 +73,7 @@ func TestShopTables(t *testing.T) {
 // TestEraseShop checks that erasing a shop that has used everything leaves no row of it and all of
 // another one, that the check is clean whenever it is interrupted, and that no key is given out again.
 func TestEraseShop(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{QueueMail: true})
+	f := start(t, Options{QueueMail: true})
 	f.withLedger()
 	before := f.rowsOf()
 	g := f.in(f.shop(ShopFields{Name: set("Other")}))
@@ -139,8 +137,7 @@ func TestEraseShop(t *testing.T) {
 // TestClosedShop checks what is refused of a shop that is being moved, that has moved and that was
 // deleted, and that its webhooks and mail wait.
 func TestClosedShop(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{QueueMail: true})
+	f := start(t, Options{QueueMail: true})
 	k := f.till()
 	program := f.program(stamps("Coffee"))
 	f.subscribe(program, func(*WebhookFields) {})

@@ -13,8 +13,7 @@ import (
 // TestCopyShop checks that a copy has exactly the rows of the shop, nothing of another one, a clean check,
 // and keys of its own.
 func TestCopyShop(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{QueueMail: true})
+	f := start(t, Options{QueueMail: true})
 	l := f.withLedger()
 	f.cardWith(l.program, CardFields{HolderName: set("Otherholder")})
 	foreign := must(f, func(tx *Tx) (int64, error) { return tx.AddUser(NewUser{Email: "foreign@example.com"}) })

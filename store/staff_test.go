@@ -9,7 +9,6 @@ import (
 // TestStaffLocations checks at which tills staff may sign in: at those of their locations, or at all of
 // the shop. An export says the same.
 func TestStaffLocations(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	here, there := k.location, k.fixture.location()
 	ids := map[string]string{}

@@ -12,7 +12,6 @@ import (
 // TestCompletionRateOfAFreedClaim checks that a full card counts as completed if its highest threshold
 // was claimed before it was full, until the claim is reversed.
 func TestCompletionRateOfAFreedClaim(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, prizes := k.ladder(true, 3, 5)
 	expect := func(what string, rate float64) {
@@ -108,7 +107,6 @@ func TestExpiredByTimeAlone(t *testing.T) {
 // TestRecountInAGroup checks that a recount includes once what earlier members of its group
 // wrote, that later members add to it, and that a recount that is rolled back changes nothing.
 func TestRecountInAGroup(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(program)

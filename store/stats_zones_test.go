@@ -14,7 +14,7 @@ import (
 func startIn(t *testing.T, zone, at string) till {
 	c := &clock{}
 	c.set(t, at)
-	f := startWith(t, Options{Now: c.now})
+	f := start(t, Options{Now: c.now})
 	f.clock = c
 	f.inZone(zone)
 	return f.till()
@@ -232,7 +232,6 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 // TestChangeOfZone checks that another zone recounts all days and hours in one transaction with the
 // stamps around it, and that a change that is rolled back, or of another shop, changes nothing.
 func TestChangeOfZone(t *testing.T) {
-	t.Parallel()
 	k := startIn(t, "Europe/Rome", "2026-03-29T23:30:00+02:00")
 	other := k.shop(ShopFields{Timezone: set("Asia/Kathmandu")})
 	program, _ := k.ladder(true)

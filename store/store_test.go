@@ -314,8 +314,7 @@ func TestOpenAcceptsAnyPath(t *testing.T) {
 }
 
 func TestReadersCannotWrite(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{Readers: 3})
+	f := start(t, Options{Readers: 3})
 	before := f.dump()
 	for range 6 { // more than there are readers
 		for _, sql := range []string{
@@ -340,7 +339,6 @@ func TestReadersCannotWrite(t *testing.T) {
 
 // TestNullColumns checks that null and values of the domain's types are read as they were bound.
 func TestNullColumns(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	f.view(func(v *View) error {
 		return errorOf(v.conn.one(func(r *rows) {

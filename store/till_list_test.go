@@ -63,7 +63,6 @@ func runTillLists(k till, program string) {
 
 // TestStaff checks that a shop can change its own staff only, and how many a location may have.
 func TestStaff(t *testing.T) {
-	t.Parallel()
 	k := startTill(t)
 	add := func(shop int64, name string, locations ...string) (StaffMember, error) {
 		return attempt(k.fixture, func(tx *Tx) (StaffMember, error) {

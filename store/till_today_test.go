@@ -8,7 +8,6 @@ import (
 // TestTillToday checks the sums of a device's own day by the shop's calendar: without what other
 // devices did, what was reversed, and cards that were archived; with a stamp that was sent later.
 func TestTillToday(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	f.updateShop(ShopFields{Timezone: set("Europe/Rome")})
 	rome := Zone("Europe/Rome")

@@ -119,7 +119,6 @@ func (f *fixture) issuing(program, name string) Write {
 
 // TestFullDisk has members that write several pages among members that write one row.
 func TestFullDisk(t *testing.T) {
-	t.Parallel()
 	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
 		return []Write{noting("small"), f.issuing(program, "before"), write(rememberRows("first", 4, 9000)), noting("between"),
 			write(rememberRows("second", 3, 14000)), f.issuing(program, "after"), noting("last")}
@@ -129,7 +128,6 @@ func TestFullDisk(t *testing.T) {
 // TestFullDiskInAStatementOnManyRows uses a statement that has its own journal, so that SQLite
 // rolls back only the statement.
 func TestFullDiskInAStatementOnManyRows(t *testing.T) {
-	t.Parallel()
 	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
 		return []Write{noting("small"), write(func(tx *Tx) error {
 			if err := note(tx, "same member"); err != nil {
@@ -168,7 +166,6 @@ func TestFullDiskNotNoticed(t *testing.T) {
 // TestFullDiskBeforeFinish checks that what Finish writes after the error of the disk is not
 // committed alone.
 func TestFullDiskBeforeFinish(t *testing.T) {
-	t.Parallel()
 	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
 		w := write(rememberRows("big", 2, 30000))
 		w.Finish = func(tx *Tx, err error) error {
@@ -183,7 +180,6 @@ func TestFullDiskBeforeFinish(t *testing.T) {
 
 // TestFullDiskInFinish has a Finish that needs more pages than Do.
 func TestFullDiskInFinish(t *testing.T) {
-	t.Parallel()
 	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
 		w := noting("do")
 		w.Finish = func(tx *Tx, err error) error { return errors.Join(err, rememberRows("big", 2, 30000)(tx)) }
@@ -194,7 +190,6 @@ func TestFullDiskInFinish(t *testing.T) {
 // TestFullDiskLeavesNoCache checks that what the writer cached in a failed group, here that a
 // webhook is inactive, is dropped.
 func TestFullDiskLeavesNoCache(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Coffee"))
 	f.hook(program, hookFields{})

@@ -12,7 +12,6 @@ import (
 // TestLogIsCutBesideLitestream has the log start over, and checks that frames of the earlier one stay behind the new ones only
 // while Litestream has not used the file.
 func TestLogIsCutBesideLitestream(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	beside := check(openConn(f.path, sqlite.ReadWrite, "busy_timeout=5000"))
 	defer beside.close()

@@ -7,7 +7,6 @@ import (
 )
 
 func TestNowNeverGoesBack(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	rng := chance(t)
 	last := f.clock.at() // when the shop was created
@@ -53,7 +52,6 @@ func TestNowNeverGoesBack(t *testing.T) {
 // TestNowFollowsTheFile checks that the newest time in the file counts for a second process with an
 // earlier clock, and after a restart.
 func TestNowFollowsTheFile(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	early := newClock()
 	early.move(-24 * time.Hour)

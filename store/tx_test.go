@@ -32,7 +32,7 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ max, writes, commits int }{{128, 100, 1}, {10, 100, 10}, {10, 95, 10}, {1, 20, 20}} {
 		t.Run(fmt.Sprintf("%d writes in groups of %d", c.writes, c.max), func(t *testing.T) {
-			f := startWith(t, Options{MaxGroup: c.max})
+			f := start(t, Options{MaxGroup: c.max})
 			var want []string
 			var writes []Write
 			for i := range c.writes {
@@ -54,7 +54,6 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 // TestOneMemberFailsAlone checks that members that return an error, panic or break a constraint are
 // rolled back, and the others of their group are committed.
 func TestOneMemberFailsAlone(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	mine := errors.New("mine")
 	called := map[string]bool{}
@@ -115,7 +114,6 @@ func TestOneMemberFailsAlone(t *testing.T) {
 }
 
 func TestAfterCommitSeesTheWrite(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	var inside, after int64
 	count := func() (n int64) {
@@ -211,8 +209,7 @@ func TestFinish(t *testing.T) {
 }
 
 func TestCloseFinishesWhatIsQueued(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{MaxGroup: 7})
+	f := start(t, Options{MaxGroup: 7})
 	release := f.hold()
 	var jobs []*job
 	for i := range 50 {
@@ -251,8 +248,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 }
 
 func TestCloseWaitsForReads(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{Readers: 2})
+	f := start(t, Options{Readers: 2})
 	closed := make(chan error, 1)
 	f.view(func(v *View) error {
 		go func() { closed <- f.Close() }()
@@ -273,7 +269,6 @@ func TestCloseWaitsForReads(t *testing.T) {
 }
 
 func TestCallerGone(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 
 	// The caller leaves while its write waits in the queue, or runs.
@@ -315,8 +310,7 @@ func TestCallerGone(t *testing.T) {
 // TestReaderSurvivesAPanic checks that a panic in a read does not leave its connection in a
 // transaction.
 func TestReaderSurvivesAPanic(t *testing.T) {
-	t.Parallel()
-	f := startWith(t, Options{Readers: 1})
+	f := start(t, Options{Readers: 1})
 	for range 3 {
 		func() {
 			defer func() {

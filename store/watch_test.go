@@ -9,7 +9,6 @@ import (
 // TestWatch checks that Watch calls its function after another process has written to the file,
 // calls it repeatedly where there is no file to watch, and ends with its context.
 func TestWatch(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	other := open(t, f.Path(), Options{MustExist: true})
 	for name, watched := range map[string]*Store{"announced": f.Store, "polled": {path: filepath.Join(t.TempDir(), "none")}} {

@@ -33,7 +33,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 		t.Run(fmt.Sprintf("preview %t", previews), func(t *testing.T) {
 			limits := DefaultLimits()
 			limits.PreviewEvents = previews
-			f := startWith(t, Options{Limits: limits})
+			f := start(t, Options{Limits: limits})
 			l := f.withLedger()
 			f.hook(l.program, hookFields{})
 			for _, c := range slices.Concat(f.cardFirings(l), f.locationFirings(), f.programFirings(l.program), f.shopFirings(l.program)) {
@@ -166,7 +166,6 @@ func (f *fixture) shopFirings(program string) []firing {
 }
 
 func TestEventPayloads(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps(`Tea "and" cake`))
 	f.hook(program, hookFields{})
@@ -234,7 +233,6 @@ func TestEventPayloads(t *testing.T) {
 }
 
 func TestNoWebhookNoEvent(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	l := f.withLedger()
 	f.reissue(l.card, ReissueFields{})

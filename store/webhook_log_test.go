@@ -18,7 +18,6 @@ func (f *fixture) log(program, hook string) []Delivery {
 // TestPingDelivery checks the row and the payload of a test delivery. It is due at once and in
 // the version of its webhook, which may be inactive and subscribe to other events.
 func TestPingDelivery(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	for _, version := range []string{event.V1, event.V2} {

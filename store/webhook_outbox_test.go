@@ -46,7 +46,6 @@ func (f *fixture) hook(program string, h hookFields) (key int64) {
 // TestDeliveriesPerMatchingWebhook has a webhook for each filter, and checks that each event is one
 // row with one delivery for each webhook that matches.
 func TestDeliveriesPerMatchingWebhook(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	tea, coffee := f.program(stamps("Tea")), f.program(stamps("Coffee"))
 	here := f.key(KindLocation, f.location())
@@ -124,7 +123,6 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 // TestRolledBackWriteLeavesNoEvent checks that a write that is rolled back leaves no event, and
 // that the writer does not keep its changes of webhooks.
 func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	hook := f.hook(program, hookFields{})
@@ -166,7 +164,6 @@ func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 // TestWebhooksOfAnotherProcess checks that webhooks that another process adds or removes take
 // effect with the next write.
 func TestWebhooksOfAnotherProcess(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	second := f.second()

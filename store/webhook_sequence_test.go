@@ -17,7 +17,6 @@ func (f *fixture) sequences(shop int64) string {
 // TestSequenceOfEvents checks that the events of each shop are numbered in their order, without a
 // gap for a write that was rolled back.
 func TestSequenceOfEvents(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	tea := f.program(stamps("Tea"))
 	theirs := f.in(f.shop(ShopFields{})).withLedger()
@@ -58,7 +57,6 @@ func TestSequenceOfEvents(t *testing.T) {
 // TestChainOfNewDelivery checks that a new delivery has the root of its card's chain, also for a card
 // that came from an overflow or was erased, and 0 if it is about no card.
 func TestChainOfNewDelivery(t *testing.T) {
-	t.Parallel()
 	c := startChain(t, CardFields{HolderName: set("Ada")}, ShopFields{})
 	hook := c.hook(c.program, hookFields{})
 	other := c.card(c.program)

@@ -90,7 +90,6 @@ func (f *fixture) has(want string) {
 
 // TestRetentionOfTheLog checks that the log and its events are kept for exactly 30 days.
 func TestRetentionOfTheLog(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	f.subscribe(program, nil)
@@ -116,7 +115,6 @@ func TestRetentionOfTheLog(t *testing.T) {
 // TestSweepLeavesPending checks that pending deliveries of any age stay, and an event until its
 // last delivery is deleted.
 func TestSweepLeavesPending(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	off := f.subscribe(program, nil)
@@ -147,7 +145,6 @@ func TestSweepLeavesPending(t *testing.T) {
 // come first: it needs as many batches as the events fill. A batch deletes at most its size of
 // deliveries and of events.
 func TestSweepVisitsOnce(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)
@@ -181,7 +178,6 @@ func TestSweepVisitsOnce(t *testing.T) {
 // TestSweepOfDeletedWebhooks checks that the log of a deleted webhook, pending rows included, is
 // deleted in batches, then the webhook. Others keep their rows and the shared events.
 func TestSweepOfDeletedWebhooks(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	one, two := f.subscribe(program, nil), f.subscribe(program, nil)
@@ -227,7 +223,6 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 // TestDisabledAtOnceEverywhere checks that a webhook whose receiver answered 410 gets no later
 // event, in any process.
 func TestDisabledAtOnceEverywhere(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	f.subscribe(program, nil)
@@ -253,7 +248,6 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 // event that is sent despite a suspension, tests, or none. Lists of webhooks, lists of deliveries
 // and Attempt must agree.
 func TestWhatIsDue(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)

@@ -67,9 +67,8 @@ func (f *fixture) settled() { f.must(func(*Tx) error { return nil }) }
 // TestWebhookSecretIsFromTheStoresRand checks that secrets have the random bytes of Options.Rand,
 // are stored, and are needed to create a webhook.
 func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
-	t.Parallel()
 	chance := bytes.Repeat([]byte{0xfb, 0xff, 0x01, 0x7e}, 100)
-	f := startWith(t, Options{Rand: bytes.NewReader(chance), IDSecret: make([]byte, 16)})
+	f := start(t, Options{Rand: bytes.NewReader(chance), IDSecret: make([]byte, 16)})
 	program := f.program(stamps("Tea"))
 	w := f.subscribe(program, nil)
 	if want := "whsec_" + base64.StdEncoding.EncodeToString(chance[:32]); w.Secret != want {
@@ -84,7 +83,7 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 		t.Errorf("stored %q, shown %q, was %q", stored, u.Secret, was)
 	}
 	// Without random bytes no webhook is created.
-	f = startWith(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
+	f = start(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
 	program = f.program(stamps("Tea"))
 	err := f.do(func(tx *Tx) error {
 		return errorOf(
@@ -99,7 +98,6 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 // TestWebhookChangesCountInTheirGroup checks that what one member of a group changes applies to the
 // next, unless it is rolled back.
 func TestWebhookChangesCountInTheirGroup(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	var id string
@@ -169,7 +167,6 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 // TestWebhookChangesMoveTheEpoch checks that changes increase the epoch, by which senders in other
 // processes notice them, and no-ops do not.
 func TestWebhookChangesMoveTheEpoch(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	program := f.program(stamps("Tea"))
 	epoch := func() int64 { return f.number("SELECT hook_epoch FROM meta") }
@@ -212,7 +209,6 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 
 // TestOnDue checks that OnDue's function is called when deliveries become due, and only then.
 func TestOnDue(t *testing.T) {
-	t.Parallel()
 	f := start(t)
 	due := f.recordDue()
 	program := f.program(stamps("Tea"))
@@ -258,10 +254,9 @@ func TestOnDue(t *testing.T) {
 // TestWebhookMaximumHoldsInAGroup checks that the creations of one group do not exceed the shop's
 // maximum, and that a deletion makes room.
 func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
-	t.Parallel()
 	lim := DefaultLimits()
 	lim.Webhooks = 3
-	f := startWith(t, Options{Limits: lim})
+	f := start(t, Options{Limits: lim})
 	program, other := f.program(stamps("Tea")), f.program(stamps("Coffee"))
 	theirs := f.shop(ShopFields{})
 	theirProgram := f.in(theirs).program(stamps("Theirs"))

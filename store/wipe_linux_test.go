@@ -12,7 +12,7 @@ import (
 // connections keep nor what they have freed. It runs alone: the list of what is mapped changes while it is read, if others use
 // memory.
 func TestEraseClearsMemory(t *testing.T) {
-	f := start(t)
+	f := startAlone(t, Options{})
 	name := strings.Join([]string{"Ottilie", fmt.Sprint(os.Getpid()), "Unvergessen"}, "-")
 	program := f.program(stamps("Coffee"))
 	card := f.cardWith(program, CardFields{HolderName: set(name), HolderEmail: set(strings.ToLower(name) + "@erased.test")})
