@@ -41,7 +41,6 @@ func first(t *testing.T, more ...fields) (s *server, r *receiver, h hook, got re
 
 // TestRotatedSecret checks that the next attempt is signed with the new secret alone.
 func TestRotatedSecret(t *testing.T) {
-	t.Parallel()
 	_, r, h, got, _ := first(t)
 	if !signed(got, h.secret) {
 		t.Errorf("not signed: %v", got.Header)
@@ -65,7 +64,6 @@ func TestRotatedSecret(t *testing.T) {
 // TestBearerToken checks that the next attempt has the new token or none, and that the log masks
 // it.
 func TestBearerToken(t *testing.T) {
-	t.Parallel()
 	_, r, h, got, _ := first(t, fields{"bearer_token": "old-token"})
 	holds := func(got request, want string) {
 		t.Helper()
@@ -130,7 +128,6 @@ func TestHeadersOfTheLog(t *testing.T) {
 
 // TestErasedBetweenAttempts checks that the next attempt has no data of a holder who was erased.
 func TestErasedBetweenAttempts(t *testing.T) {
-	t.Parallel()
 	s, r, h, got, card := first(t)
 	if !bytes.Contains(got.Body, []byte("Ada Lovelace")) {
 		t.Errorf("got %s", got.Body)
@@ -149,7 +146,6 @@ func TestErasedBetweenAttempts(t *testing.T) {
 
 // TestChangedURL checks that the next attempt goes to the new URL.
 func TestChangedURL(t *testing.T) {
-	t.Parallel()
 	_, r, h, got, _ := first(t)
 	other := listen(t)
 	h.patch(fields{"url": other.url})
@@ -162,7 +158,6 @@ func TestChangedURL(t *testing.T) {
 // TestChangedWhileQueued checks that a delivery which waits for the previous one to connect is sent
 // with changes of the webhook made meanwhile.
 func TestChangedWhileQueued(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
 	hold := listenRaw(t, nil, func(net.Conn) {
@@ -193,7 +188,6 @@ func TestChangedWhileQueued(t *testing.T) {
 // TestRedelivery checks that a redelivery has the same event and body and as many attempts, and
 // is refused while the delivery is pending.
 func TestRedelivery(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryAttempts = 2 })
 	r := listen(t, status(500))
 	h := s.hook(r.url)
@@ -239,7 +233,6 @@ func TestRedelivery(t *testing.T) {
 // TestAnotherProcess checks that deliveries and changes of webhooks that another process writes
 // to the file take effect.
 func TestAnotherProcess(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Time{}) })
 	other, err := store.Open(s.conf.DB, store.Options{})
 	if err != nil {

@@ -35,6 +35,13 @@ var frozenAt = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 // start starts a server with a new demo shop. options change its Config.
 func start(t *testing.T, options ...func(*app.Config)) *server {
 	t.Helper()
+	servertest.Parallel(t)
+	return startAlone(t, options...)
+}
+
+// startAlone starts a server for a test that must not run beside others.
+func startAlone(t *testing.T, options ...func(*app.Config)) *server {
+	t.Helper()
 	s := &server{t: t, clock: app.NewClock(frozenAt)}
 	s.Server = servertest.Start(t, append(append([]func(*app.Config){func(c *app.Config) { c.Dev.Clock = s.clock }}, options...),
 		func(c *app.Config) { s.conf = *c })...)

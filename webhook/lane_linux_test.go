@@ -69,7 +69,6 @@ func newOrderedReceiver(t *testing.T) *orderedReceiver {
 // TestOrderOfRequests checks that the requests of a lane are sent in the order of their events,
 // although none waits for the answer to another.
 func TestOrderOfRequests(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := newOrderedReceiver(t)
 	s.hook(r.url)

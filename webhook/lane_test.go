@@ -24,7 +24,6 @@ func (s *server) withoutOutcome() string {
 // TestHangingReceiver checks that a receiver that hangs does not delay the shop's
 // other nine.
 func TestHangingReceiver(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	hanging := listen(t)
 	hanging.answers(hanging.hang)
@@ -56,7 +55,6 @@ func TestHangingReceiver(t *testing.T) {
 // TestManyHangingShops checks that many hanging receivers do not delay one that answers, since
 // their attempts release the prompt slots after promptLimit.
 func TestManyHangingShops(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	hanging, prompt := listen(t), listen(t)
 	hanging.answers(hanging.hang)
@@ -115,7 +113,6 @@ func TestManyHangingShops(t *testing.T) {
 // TestNoDuplicateWhileInFlight checks that a delivery is not sent a second time while
 // an attempt is in flight, however often its lane is woken.
 func TestNoDuplicateWhileInFlight(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	release := make(chan struct{})
@@ -163,7 +160,6 @@ func (r *receiver) once(n int) {
 // TestOutcomeThatCannotBeWritten checks that the write of an outcome is retried until
 // it succeeds, and that the request is not repeated.
 func TestOutcomeThatCannotBeWritten(t *testing.T) {
-	t.Parallel()
 	failed := make(chan string, 100)
 	s := start(t, longTimeout, func(c *app.Config) { c.Log = logTo(failed) })
 	r := listen(t)
@@ -191,7 +187,6 @@ func TestOutcomeThatCannotBeWritten(t *testing.T) {
 // TestSendsWhileOutcomesWait checks that a lane sends up to laneMaxUnwritten
 // deliveries while no outcome can be written.
 func TestSendsWhileOutcomesWait(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout, func(c *app.Config) { c.Log = logTo(make(chan string, 10000)) })
 	r := listen(t)
 	s.hook(r.url)
@@ -209,7 +204,6 @@ func TestSendsWhileOutcomesWait(t *testing.T) {
 
 // TestHeldWebhooks checks that held deliveries are queued, and sent when they are no longer held.
 func TestHeldWebhooks(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
 	r := listen(t)
 	s.hook(r.url)
@@ -232,7 +226,6 @@ func TestHeldWebhooks(t *testing.T) {
 // TestNoneWaitsForAnAnswer checks that no request of a lane waits for the answer to
 // that of another card, over HTTP/1 and HTTP/2.
 func TestNoneWaitsForAnAnswer(t *testing.T) {
-	t.Parallel()
 	trusted := newAuthority(t)
 	s := start(t, longTimeout, trusted.trusted)
 	plain, secure, h2 := newReceiver(t), newReceiver(t), newReceiver(t)

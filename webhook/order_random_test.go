@@ -197,7 +197,6 @@ func (d *randomDay) do(rng *rand.Rand) {
 // both payload versions, and one of the transactions alone, get the events of each
 // card first in the order of the ledger, whatever their receivers answer and when.
 func TestOrderOfRandomDays(t *testing.T) {
-	t.Parallel()
 	const seed = 20260301
 	s := start(t, func(c *app.Config) {
 		c.Dev.Clock = app.NewClock(time.Time{})

@@ -95,7 +95,6 @@ func TestNextOfACardWaits(t *testing.T) {
 // TestOrderAfterEnabling checks that the events of a card which waited when their
 // webhook was disabled come in order when it is enabled again.
 func TestOrderAfterEnabling(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	release := r.holding()
@@ -119,7 +118,6 @@ func TestOrderAfterEnabling(t *testing.T) {
 // TestOrderWhileSuspended checks that subscription.state_changed passes the events
 // of a card that wait, and that these come in order when the shop is active again.
 func TestOrderWhileSuspended(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	release := r.holding()
@@ -153,7 +151,6 @@ func TestOrderWhileSuspended(t *testing.T) {
 // TestOrderAfterStop checks that the events of a card come in order after a restart
 // that broke off the first of them.
 func TestOrderAfterStop(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	r.answers(r.hang)
@@ -177,7 +174,6 @@ func TestOrderAfterStop(t *testing.T) {
 // TestSequenceOfDeliveries checks that each attempt has the event's sequence, for
 // all webhooks of the shop, redeliveries and tests included, and shows it in the log.
 func TestSequenceOfDeliveries(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	failing, other := listen(t, status(500)), listen(t)
 	h := s.hook(failing.url)

@@ -124,7 +124,6 @@ func retryLater(code int, after string) http.HandlerFunc {
 
 // TestReceiverAnswers checks the log and the retry for each answer of a receiver.
 func TestReceiverAnswers(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	elsewhere := listen(t)
 	redirect := func(code int) string {
@@ -196,7 +195,6 @@ const (
 // TestReceiverConnections checks the log and the retry for receivers whose name, connection, TLS
 // or answer is faulty, beside healthy ones over TLS and HTTP/2.
 func TestReceiverConnections(t *testing.T) {
-	t.Parallel()
 	zeros() // compressed beforehand, since it would take time of the attempt
 	trusted := newAuthority(t)
 	dns := webhook.ServeDNS(t, map[string][2][]string{"moved.secret.test.": {nil, {"10.0.0.1"}}})

@@ -197,7 +197,6 @@ var zeros = sync.OnceValue(func() []byte {
 // TestReceiverHangs checks that the timeout ends attempts at receivers that do not end their
 // answer, and that an answer of 101 ends an attempt.
 func TestReceiverHangs(t *testing.T) {
-	t.Parallel()
 	trusted := newAuthority(t)
 	s := start(t, trusted.trusted, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 700 })
 	holding := func(text string) string {

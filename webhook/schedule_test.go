@@ -75,7 +75,6 @@ func TestScheduleOfAttempts(t *testing.T) {
 // TestFifteenFailuresDisable checks that 15 consecutive deliveries without success
 // disable a webhook. A success resets the count; tests do not count.
 func TestFifteenFailuresDisable(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := listen(t, status(500))
 	h := s.hook(r.url)
@@ -285,7 +284,6 @@ func TestSuspendedShop(t *testing.T) {
 // TestRetryWhileSuspended checks that a retry of subscription.state_changed is sent to a
 // suspended shop.
 func TestRetryWhileSuspended(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := listen(t, status(500))
 	h := s.hook(r.url, fields{"events": []string{"*"}})
@@ -299,7 +297,6 @@ func TestRetryWhileSuspended(t *testing.T) {
 
 // TestWithoutAddon checks that a shop without the API add-on still gets deliveries.
 func TestWithoutAddon(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := listen(t)
 	s.hook(r.url)
@@ -350,7 +347,6 @@ func TestDeletedWebhook(t *testing.T) {
 
 // TestRetention checks that the log is deleted after its retention time.
 func TestRetention(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryRetentionDays = 2 })
 	r := listen(t)
 	h := s.hook(r.url)

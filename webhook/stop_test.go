@@ -51,7 +51,6 @@ func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 // TestStopWaits checks that Stop waits for attempts in progress, and that their outcomes are
 // written.
 func TestStopWaits(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	release := make(chan struct{})
@@ -84,7 +83,6 @@ func TestStopWaits(t *testing.T) {
 // TestStopCancelsAttempts checks that an attempt which Stop cancels is no failure, and is repeated
 // after a restart.
 func TestStopCancelsAttempts(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	cut := make(chan struct{}, 10)
@@ -130,7 +128,6 @@ func TestStopCancelsAttempts(t *testing.T) {
 // TestStopStartsNothing checks that attempts that wait for their turn are not started after Stop
 // began.
 func TestStopStartsNothing(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
 	hold := listenRaw(t, nil, func(net.Conn) {
@@ -160,7 +157,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	hanging.answers(hanging.hang)
 	silent := listenRaw(t, nil, waitForClose)
 	before := goleak.IgnoreCurrent()
-	s := start(t, longTimeout)
+	s := startAlone(t, longTimeout)
 	for _, url := range []string{
 		good.url, failing.url, hanging.url, strings.Replace(silent.url, "http:", "https:", 1), "http://localhost:1/",
 	} {
@@ -185,7 +182,6 @@ func TestStopLeavesNothing(t *testing.T) {
 // TestStopCancelsSuspensionEvent checks that a delivery of subscription.state_changed that Stop
 // cancelled is repeated after a restart, also if a later one has succeeded.
 func TestStopCancelsSuspensionEvent(t *testing.T) {
-	t.Parallel()
 	s := start(t, longTimeout)
 	r := listen(t)
 	r.answers(r.hang)

@@ -72,7 +72,6 @@ func objectParts(r *servertest.Reply, path string) map[string]string {
 // TestFigureFailsAlone checks that a figure whose data cannot be read is null, while
 // the others are answered with status 200.
 func TestFigureFailsAlone(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	fillFigures(s)
 	stats := func() (all map[string]string) {
@@ -137,7 +136,6 @@ func TestFigureFailsAlone(t *testing.T) {
 // TestStatisticsWithoutData checks that sums of no rows are 0, lists are empty or
 // all zeros, and ratios are null.
 func TestStatisticsWithoutData(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	r := s.Get("/programs/" + s.NewProgram("standard", true, nil) + "/stats").Want(200)
 	r.Shaped("", "ProgramStats", "completion_rate avg_days_between_stamps")
@@ -200,7 +198,6 @@ func TestStatisticsWithoutData(t *testing.T) {
 // TestRestrictedAnalytics checks that a restricted key sees the activity of its locations only. Other
 // statistics are refused to it: see TestEveryOperationRefuses.
 func TestRestrictedAnalytics(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
 	fillFigures(s)
 	first, second, both := s.With(s.RestrictedAPIKey), newKeyAt(s, s.LocationIDs[1]), newKeyAt(s, s.LocationIDs...)
@@ -244,7 +241,6 @@ func TestRestrictedAnalytics(t *testing.T) {
 // TestHeatmapQuery checks that each invalid parameter is reported, and that valid parameters give the
 // days that they name.
 func TestHeatmapQuery(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	for query, detail := range map[string]string{
 		"from=2026-02-02&to=2026-02-01":   "from invalid_value",
@@ -298,7 +294,6 @@ func TestHeatmapQuery(t *testing.T) {
 // TestErasedCardStaysCounted checks that an erased card stays counted in all figures but
 // active_cards, and that the sums contain no personal data.
 func TestErasedCardStaysCounted(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["standard"]
 	card := s.Issue(program, fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "ada-1815"})

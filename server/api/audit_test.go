@@ -64,7 +64,6 @@ var auditActions = map[string]struct{ action, target string }{
 // TestEveryWriteIsAudited checks that every write adds one audit row with the key
 // and the resource, and that replays, refusals and no-ops add none.
 func TestEveryWriteIsAudited(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	k, keyID := s.NewKey(map[string]any{})
 	audits := func() int64 { return number(countAudits(s)) }
@@ -130,7 +129,6 @@ func TestEveryWriteIsAudited(t *testing.T) {
 // TestOperatorsAreAudited checks that operations of the control API are audited as actions of the user
 // "dev", and the pages of the log.
 func TestOperatorsAreAudited(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	_, key := s.NewKey(map[string]any{})
@@ -202,7 +200,6 @@ func TestOperatorsAreAudited(t *testing.T) {
 // TestAuditHoldsNoPersonalData checks that the audit log contains neither
 // personal data nor secrets.
 func TestAuditHoldsNoPersonalData(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	const who = `{"holder_name":"Xenia Quist","holder_email":"xenia@quist.example","external_ref":"crm-xq","send_email":true}`

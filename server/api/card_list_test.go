@@ -10,7 +10,6 @@ import (
 
 // TestCardFilters compares the list with a model, for combinations of the four filters.
 func TestCardFilters(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	type row struct{ id, program, ref, email, status string }
 	var rows []row // oldest first
@@ -77,7 +76,6 @@ func TestCardFilters(t *testing.T) {
 // TestCardEmailCase checks that holder_email is matched without regard to case in
 // any script.
 func TestCardEmailCase(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, c := range []struct {
 		stored, asked string
@@ -126,7 +124,6 @@ func TestCardEmailCase(t *testing.T) {
 // TestCardStatusOverTime checks that the filter uses the status that is shown,
 // without waiting for housekeeping.
 func TestCardStatusOverTime(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	cards := map[string]string{}
 	for _, state := range []string{"invited", "active", "locked", "archived", "installed"} {

@@ -167,7 +167,6 @@ func TestMaxCards(t *testing.T) {
 // TestMaxCardsAfterProgramDeleted checks that the archived cards of a deleted
 // program do not count.
 func TestMaxCardsAfterProgramDeleted(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := s.NewProgram("access", true, nil)
 	for range 3 {

@@ -141,7 +141,6 @@ func operateCard(s *servertest.Server, card, name string, body fields) *serverte
 
 // TestCardStates combines every state with every operation.
 func TestCardStates(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["discount"]
 	cards := map[string]string{}
@@ -233,7 +232,6 @@ func checkEffect(s *servertest.Server, after *servertest.Reply, op string, body 
 // TestRepeatedOperatorActions checks that an operator's action on a card changes nothing and adds no
 // audit row when it is repeated, and that a repeated deletion is refused.
 func TestRepeatedOperatorActions(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["access"], nil)
 	for _, op := range []string{"lock", "unlock", "lock", "archive"} {
@@ -254,7 +252,6 @@ func TestRepeatedOperatorActions(t *testing.T) {
 // TestCardReissueExpiry checks that a reissue gives an expired card the expires_at of the request,
 // else that of the program's default, else none.
 func TestCardReissueExpiry(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	for _, c := range []struct{ days, given, want any }{
 		{nil, nil, nil},
@@ -280,7 +277,6 @@ func TestCardReissueExpiry(t *testing.T) {
 // TestNoLinksWhileSuspended checks that neither the REST API nor an operator can give a card of a
 // suspended program a new link, and that the refusals leave the card unchanged.
 func TestNoLinksWhileSuspended(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.NewProgram("standard", true, nil)
 	card := s.Issue(program, nil)
@@ -309,7 +305,6 @@ func TestNoLinksWhileSuspended(t *testing.T) {
 // TestReissueKeepsFields checks that a reissue changes no field of a card but status and
 // installed_at.
 func TestReissueKeepsFields(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.NewProgram("prepaid", true, nil), fields{"external_ref": "r", "holder_name": "A"})
 	s.SQL("UPDATE cards SET stamps_count=7, current_value=321 WHERE id=?", s.Row(store.KindCard, card))

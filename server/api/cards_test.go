@@ -13,7 +13,6 @@ import (
 )
 
 func TestCardShape(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	const bare = "external_ref holder_name holder_email "
 	for _, kind := range servertest.Types {
@@ -66,7 +65,6 @@ func TestCardShape(t *testing.T) {
 // TestCardDetailLocations checks that a card lists the enabled locations of its
 // program's scope, sorted by name.
 func TestCardDetailLocations(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	third := s.Control("POST", "/locations", fields{"name": "Aeroporto"}).Str("id")
 	fourth := s.Control("POST", "/locations", fields{"name": "Centrale"}).Str("id")
@@ -108,7 +106,6 @@ func TestCardDetailLocations(t *testing.T) {
 // TestCardFields checks values of fields in the bodies of issueCard, updateCard and reissueCard, as far as
 // TestEveryFieldIsChecked does not.
 func TestCardFields(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.NewProgram("discount", true, nil)
 	longest := strings.Repeat("a", 64) + "@" + strings.Repeat(strings.Repeat("b", 60)+".", 3) + "museum" // 254 characters
@@ -155,7 +152,6 @@ func TestCardFields(t *testing.T) {
 // TestCardExpiryDefault checks that expires_at is now plus
 // default_expire_after_days unless it is given.
 func TestCardExpiryDefault(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	for _, c := range []struct{ days, given, want any }{
 		{nil, nil, nil},
@@ -182,7 +178,6 @@ func TestCardExpiryDefault(t *testing.T) {
 // TestCardValue checks that a prepaid card begins with its program's initial balance, that other
 // cards have no current_value, and that a reissue keeps it.
 func TestCardValue(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, kind := range servertest.Types {
 		for _, cents := range []any{0, 700} {
@@ -202,7 +197,6 @@ func TestCardValue(t *testing.T) {
 // TestInstallLink checks that each link is new, expires after 30 days and does not contain the
 // card's id, and that the answer has a QR code as SVG.
 func TestInstallLink(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.NewProgram("standard", true, nil)
 	issued := s.Post("/programs/"+program+"/cards", fields{"holder_email": "ada@example.com"}).Want(201)
@@ -234,7 +228,6 @@ func TestInstallLink(t *testing.T) {
 }
 
 func TestSendEmail(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := s.NewProgram("standard", true, fields{"name": "Tea & cake"})
 	mail := func() (list []struct{ To, Subject, Text, CardID string }) {
@@ -288,7 +281,6 @@ func TestSendEmail(t *testing.T) {
 
 // TestSendEmailWithoutServer checks that send_email is refused if no mail server is configured.
 func TestSendEmailWithoutServer(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Dev = nil })
 	if err := s.App.Store.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 		shop, _, err := tx.CreateShop(store.ShopFields{})

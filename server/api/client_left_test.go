@@ -15,7 +15,6 @@ import (
 // TestClientLeaves checks that a client that ends its connection in the middle of a request is no
 // fault that the log reports, also where the server knew the caller from before a change of keys.
 func TestClientLeaves(t *testing.T) {
-	t.Parallel()
 	var log servertest.Log
 	s := start(t, func(c *app.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	s.Get("/me").Want(200)

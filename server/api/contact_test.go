@@ -10,7 +10,6 @@ import (
 
 // TestContact checks how the contact of a card is read, changed and refused.
 func TestContact(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card, other := s.Issue(s.ProgramIDs["standard"], nil), s.Issue(s.ProgramIDs["standard"], nil)
 	path := "/cards/" + card + "/contact"
@@ -72,7 +71,6 @@ func TestContact(t *testing.T) {
 
 // TestForeignCodesAreUnique checks that a code of an earlier card and a short code never name two cards.
 func TestForeignCodesAreUnique(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	issued := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil).Want(201)
 	_, short := s.Codes(issued.Str("install_url"))

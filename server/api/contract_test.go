@@ -22,7 +22,6 @@ type contractCase struct {
 // TestContract checks the rules for requests that hold on every route, each by an
 // example. Other tests check some of them on all routes.
 func TestContract(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(100_000))
 	for _, c := range servertest.Sample(slices.Concat(contractOfRequests, contractOfBodies, contractOfFields, contractOfLists,
 		contractOfIdempotency)) {

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) { servertest.Main(m, api.Routes()) }
 // itself. Options change its Config.
 func start(t testing.TB, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
+	servertest.Parallel(t)
 	return servertest.Start(t, append([]func(*app.Config){func(c *app.Config) {
 		c.HoldWebhooks = true
 		c.Limits.WebhookMaxPerShop = 1000 // tests of all operations create many

@@ -12,7 +12,6 @@ import (
 // with a valid key, and that the answer does not contain the key. The tests of server/kernel have more
 // forms of the header.
 func TestUnauthenticated(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
 	key := s.Key
 	body := strings.TrimPrefix(key, "tsk_test_")
@@ -66,7 +65,6 @@ func checkUnauthenticated(s *servertest.Server, path string, h http.Header, text
 }
 
 func TestKeyExpires(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	k, id := s.NewKey(map[string]any{"expires_at": "2026-03-01T10:00:00Z"})
 	k.Get("/me").Want(200)
@@ -79,7 +77,6 @@ func TestKeyExpires(t *testing.T) {
 }
 
 func TestRotation(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(10))
 	old, id := s.NewKey(map[string]any{
 		"name":         "CRM",
@@ -141,7 +138,6 @@ func TestRotation(t *testing.T) {
 }
 
 func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, first := range []bool{true, false} {
 		old, id := s.NewKey(map[string]any{})
@@ -162,7 +158,6 @@ func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 // TestKeysInOverlapDoNotCount checks that keys in the overlap of a rotation do
 // not count towards the ten usable keys of a shop.
 func TestKeysInOverlapDoNotCount(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	o := s.NewShop(nil) // has one key
 	body := []byte(`{"shop_id":"` + o.ShopID + `"}`)

@@ -16,7 +16,6 @@ func rateHeaders(r *servertest.Reply) string {
 
 // TestRateLimit checks a limit of four requests a minute, which allows one more every 15 seconds.
 func TestRateLimit(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(4))
 	k, _ := s.NewKey(map[string]any{})
 	step := func(status int, want string) {
@@ -62,7 +61,6 @@ func TestRateLimit(t *testing.T) {
 // TestRateLimitedIsNotRemembered checks that a request that was answered 429 runs when it is repeated
 // with its idempotency key after the wait, and that a replay counts as a request.
 func TestRateLimitedIsNotRemembered(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(2))
 	k, _ := s.NewKey(map[string]any{})
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
@@ -86,7 +84,6 @@ func TestRateLimitedIsNotRemembered(t *testing.T) {
 // TestRateLimitWithStaleIdentity checks that a request whose cached identity is stale is counted
 // once.
 func TestRateLimitWithStaleIdentity(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(3))
 	k, _ := s.NewKey(map[string]any{})
 	for i := range 6 {
@@ -99,7 +96,6 @@ func TestRateLimitWithStaleIdentity(t *testing.T) {
 }
 
 func TestNoRateLimit(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(0))
 	for range 400 {
 		if got := s.Get("/me").Want(200); rateHeaders(got) != "2147483647 2147483647 0 " {

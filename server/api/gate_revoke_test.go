@@ -12,7 +12,6 @@ import (
 // TestRevokedByAnotherProcess checks that the next request with a revoked key is answered 401,
 // whatever its answer would be with a valid key.
 func TestRevokedByAnotherProcess(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys, perMinute(20))
 	other := s.Beside()
 	shop, err := other.ResolveShop(s.ShopID)
@@ -75,7 +74,6 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 // TestChangedByAnotherProcess checks that changes of the add-on, the subscription, locations and keys
 // take effect with the next request.
 func TestChangedByAnotherProcess(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	other := s.Beside()
 	shop, err := other.ResolveShop(s.ShopID)

@@ -40,7 +40,6 @@ var faults = []fault{
 var impossible = [][2]string{{"path", "method"}, {"scope", "conflict"}, {"header", "conflict"}}
 
 func TestOrderOfChecks(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys, perMinute(4))
 	pairs := 0
 	for i, a := range faults {
@@ -136,7 +135,6 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 }
 
 func TestSubscriptionStates(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	o := s.NewShop(nil)
 	for state, status := range map[string]int{"past_due": 200, "suspended": 402, "cancelled": 402, "active": 200} {
@@ -152,7 +150,6 @@ func TestSubscriptionStates(t *testing.T) {
 // TestAllLocationsDisabled checks which operations are allowed for a key whose locations are all
 // disabled, and that the key can enable its location.
 func TestAllLocationsDisabled(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	one, two := s.LocationIDs[0], s.LocationIDs[1]
 	k, both := s.With(s.RestrictedAPIKey), newKeyAt(s, one, two)

@@ -27,7 +27,6 @@ func sameAnswers(t *testing.T, what string, a, b *servertest.Reply) {
 // keys and references of its own. For ids see TestEveryOperationRefuses and
 // TestForeignIDsInBodiesAndQueries.
 func TestOtherShop(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	s.Patch("/cards/"+th.card, `{"external_ref":"m-1","holder_email":"ada@example.com"}`).Want(200)
@@ -57,7 +56,6 @@ func TestOtherShop(t *testing.T) {
 // TestTextIsData checks that text with a meaning in SQL, HTML, format strings or
 // terminals is stored and found unchanged.
 func TestTextIsData(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	texts := []string{

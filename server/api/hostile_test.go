@@ -19,7 +19,6 @@ var strangeIDs = []string{
 // TestStrangeIDs checks that a path with any other text in place of one of its ids is answered 404. The
 // other texts include ids of other kinds and of a deleted program, and ids with a character more or less.
 func TestStrangeIDs(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	gone := s.NewProgram("access", false, nil)
@@ -54,7 +53,6 @@ func TestStrangeIDs(t *testing.T) {
 // TestSlashesInIDs checks that an escaped slash is part of an id and reaches no
 // other operation.
 func TestSlashesInIDs(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	for _, path := range []string{"/programs/" + th.program + "%2Fprizes", "/programs/" + th.program + "%2fprizes",
@@ -93,7 +91,6 @@ func TestSlashesInIDs(t *testing.T) {
 }
 
 func TestUnknownPaths(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	for _, path := range []string{"", "/", "/nothing", "/ME", "/Me", "/me/", "//me", "/./me", "/me/.", "/x/../me", "/cards/", "/Cards",
@@ -128,7 +125,6 @@ func TestUnknownPaths(t *testing.T) {
 // TestOtherMethods checks that a method that a path does not have is answered 405 with exactly the
 // methods of the path, with and without a key.
 func TestOtherMethods(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	allowed := map[string][]string{}
@@ -160,7 +156,6 @@ func TestOtherMethods(t *testing.T) {
 
 // TestRequestID checks that the request id never comes from the caller and is unique.
 func TestRequestID(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	seen := map[string]bool{}
 	check := func(r *servertest.Reply) {

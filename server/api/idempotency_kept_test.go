@@ -21,7 +21,6 @@ func storedAnswers(s *servertest.Server) []string {
 // TestErasedCardIsForgotten checks that neither a replay nor a webhook's log shows data of an erased
 // person, and that no retry makes a second card.
 func TestErasedCardIsForgotten(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
 	const person = `{"holder_name":"Xenia Quist","holder_email":"xenia@quist.example","external_ref":"crm-xq"}`
@@ -72,7 +71,6 @@ func TestErasedCardIsForgotten(t *testing.T) {
 // TestNoSecretInLog checks that the log contains no API keys, install tokens, idempotency keys or
 // personal data.
 func TestNoSecretInLog(t *testing.T) {
-	t.Parallel()
 	var log servertest.Log
 	s := start(t, servertest.Frozen, func(c *app.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -124,7 +122,6 @@ func TestNoSecretInLog(t *testing.T) {
 // TestInstallTokenIsForgotten checks that an install token is stored only in a remembered answer,
 // until its window ends, and that no table then contains a key or a token.
 func TestInstallTokenIsForgotten(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	issued := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil, "Idempotency-Key", "k").Want(201)
 	_, token, _ := strings.Cut(issued.Str("install_url"), "/i/")

@@ -15,7 +15,6 @@ const replayed = "Idempotent-Replayed"
 // TestEveryWriteReplays checks that every operation that writes runs once and replays its answer
 // byte for byte.
 func TestEveryWriteReplays(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, r := range servertest.Sample(writingRoutes()) {
 		th := newThings(s)
@@ -39,7 +38,6 @@ func TestEveryWriteReplays(t *testing.T) {
 // TestFingerprint checks that method, path and body are the fingerprint of a
 // request.
 func TestFingerprint(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	other := s.Post("/programs/"+th.program+"/cards", nil).Want(201).Str("id")
@@ -85,7 +83,6 @@ func TestFingerprint(t *testing.T) {
 // TestRefusalsThatAreRemembered checks that a refusal by the operation itself is
 // replayed, even if the operation would succeed now.
 func TestRefusalsThatAreRemembered(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	cards := "/programs/" + th.program + "/cards"
@@ -113,7 +110,6 @@ func TestRefusalsThatAreRemembered(t *testing.T) {
 // TestRefusalsThatAreNotRemembered checks that an idempotency key can be used again after a refusal
 // with 400, 401, 402, 403, 413 or 415. For 429 see TestRateLimitedIsNotRemembered.
 func TestRefusalsThatAreNotRemembered(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	card := "/cards/" + th.card
@@ -156,7 +152,6 @@ func TestRefusalsThatAreNotRemembered(t *testing.T) {
 // TestReplaysWhatIsRefusedNow checks that an answer is replayed although the operation would refuse the call now, its
 // fields are no longer valid, or both.
 func TestReplaysWhatIsRefusedNow(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	cards := "/programs/" + newThings(s).program + "/cards"
 	taken, expiring := `{"external_ref":"m-1"}`, `{"external_ref":"m-2","expires_at":"`+soon+`"}`
@@ -182,7 +177,6 @@ func TestReplaysWhatIsRefusedNow(t *testing.T) {
 // TestIdempotencyScope checks that an API key shares its idempotency keys with
 // its successors only.
 func TestIdempotencyScope(t *testing.T) {
-	t.Parallel()
 	s := start(t, manyKeys)
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
 	old, id := s.NewKey(map[string]any{})
@@ -203,7 +197,6 @@ func TestIdempotencyScope(t *testing.T) {
 // TestConcurrentDuplicates sends a hundred requests with the same idempotency key at the same time. It
 // checks that one has an effect, and that the others are replays or, with different bodies, conflicts.
 func TestConcurrentDuplicates(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.ProgramIDs["private"] + "/cards"
 	for _, different := range []bool{false, true} {
@@ -247,7 +240,6 @@ func TestConcurrentDuplicates(t *testing.T) {
 
 // TestEmptyPatchReplays checks that the answer to an empty PATCH is replayed after a later change.
 func TestEmptyPatchReplays(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	th := newThings(s)
 	for _, r := range servertest.Sample(writingRoutes()) {

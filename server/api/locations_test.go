@@ -7,7 +7,6 @@ import (
 )
 
 func TestLocationShape(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	page := s.Get("/locations?limit=1").Want(200)
 	page.Shaped("", "LocationPage", "")
@@ -26,7 +25,6 @@ func TestLocationShape(t *testing.T) {
 // TestLocationPatch checks that a PATCH of one field changes that field and updated_at only, and that a
 // refused one changes nothing. For the bounds of the fields see TestEveryFieldIsChecked.
 func TestLocationPatch(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	path := "/locations/" + s.LocationIDs[0]
 	for field, value := range map[string]any{
@@ -56,7 +54,6 @@ func TestLocationPatch(t *testing.T) {
 
 // TestLocationStates checks every action in every state of a location.
 func TestLocationStates(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	path := "/locations/" + s.LocationIDs[0]
 	for _, c := range []struct {

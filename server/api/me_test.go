@@ -14,7 +14,6 @@ var allScopes = strings.Fields(`
 `)
 
 func TestMe(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	shape := func(r *servertest.Reply, nullShop, nullGrant string) {
 		t.Helper()
@@ -86,7 +85,6 @@ func TestMe(t *testing.T) {
 
 // TestMeKeys checks that each key sees its own shop, scopes and locations.
 func TestMeKeys(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, c := range []struct {
 		scopes, locations []string

@@ -14,7 +14,6 @@ import (
 )
 
 func TestDocumentIsValid(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	raw := s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Want(200)
 	if ct := raw.Header.Get("Content-Type"); ct != "application/json" {

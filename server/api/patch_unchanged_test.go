@@ -121,7 +121,6 @@ func sameCardPatches(s *servertest.Server, program, prepaid string) []samePatch 
 // TestPatchWithoutAChange checks that a PATCH with values that the resource already has is answered
 // with the resource, and changes nothing in the file: not updated_at, no event and no audit row.
 func TestPatchWithoutAChange(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, func(c *app.Config) { c.PreviewEvents = true })
 	program, hook, all := samePatches(s)
 	for _, c := range all {

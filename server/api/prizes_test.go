@@ -11,7 +11,6 @@ import (
 )
 
 func TestPrizeShape(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.NewProgram("standard", false, nil)
 	path := "/programs/" + program + "/prizes"
@@ -48,7 +47,6 @@ func TestPrizeShape(t *testing.T) {
 // TestPrizeFields checks which fields are kept and cleared. For their values see TestEveryFieldIsChecked
 // and TestNull.
 func TestPrizeFields(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.NewProgram("private", false, nil) + "/prizes"
 	s.Post(path, nil).Invalid("threshold required", "name required")
@@ -91,7 +89,6 @@ func TestPrizeFields(t *testing.T) {
 // thresholds with three prizes each, and that types without stamps have none. Each case adds a prize
 // to a program of ten stamps.
 func TestLadder(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, c := range []struct {
 		have []int
@@ -132,7 +129,6 @@ func TestLadder(t *testing.T) {
 
 // TestLadderMoves checks that PATCH moves a prize from one threshold to another.
 func TestLadderMoves(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, c := range []struct {
 		have     []int
@@ -166,7 +162,6 @@ func TestLadderMoves(t *testing.T) {
 // TestLadderOrder checks the order by (ordinal, id), with new prizes at the end
 // by default.
 func TestLadderOrder(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.NewProgram("standard", false, nil) + "/prizes"
 	add := func(name string, ordinal any) {
@@ -205,7 +200,6 @@ func TestLadderOrder(t *testing.T) {
 }
 
 func TestPrizeDelete(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := s.NewProgram("standard", true, nil)
 	path := "/programs/" + program + "/prizes"

@@ -13,7 +13,6 @@ import (
 // TestProgramDefaults checks the defaults of a program of each type that is created with the required
 // fields only.
 func TestProgramDefaults(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	for _, kind := range servertest.Types {
 		want := fields{"description": "", "category": "other", "active": false, "published_at": nil, "suspended_at": nil,
@@ -56,7 +55,6 @@ var typeFields = []struct {
 // A type without the field accepts null and, for a boolean, false. A type that requires the field
 // cannot be created without it or with null.
 func TestProgramTypeFields(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, kind := range servertest.Types {
 		path := "/programs/" + s.NewProgram(kind, false, nil)
@@ -96,7 +94,6 @@ func TestProgramTypeFields(t *testing.T) {
 
 // TestProgramHiddenFields checks that fields which are in no answer are stored.
 func TestProgramHiddenFields(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	id := s.NewProgram("standard", false, nil)
 	for _, c := range []struct {
@@ -141,7 +138,6 @@ func TestProgramHiddenFields(t *testing.T) {
 
 // TestProgramScope checks location_scope and scoped_location_ids, on creation and in a later PATCH.
 func TestProgramScope(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	one, two := s.LocationIDs[0], s.LocationIDs[1]
 	const all, selected = "all_locations", "selected_locations"

@@ -8,7 +8,6 @@ import (
 
 // TestProgramPatch checks that a PATCH of one field changes that field and updated_at only.
 func TestProgramPatch(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	paths := map[string]string{}
 	for _, kind := range servertest.Types {
@@ -60,7 +59,6 @@ func TestProgramPatch(t *testing.T) {
 // TestProgramLock checks that no field of a program can be changed once one of its cards was
 // installed.
 func TestProgramLock(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	values := map[string]map[string]any{
 		"standard": {
@@ -120,7 +118,6 @@ func TestProgramLock(t *testing.T) {
 
 // TestProgramTotalStamps checks that total_stamps cannot be below a threshold.
 func TestProgramTotalStamps(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.NewProgram("standard", false, nil)
 	s.Patch(path, fields{"total_stamps": 1}).Want(200)

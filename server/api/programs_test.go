@@ -18,7 +18,6 @@ var blank = map[string]string{
 }
 
 func TestProgramShape(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, kind := range servertest.Types {
 		made := s.Post("/programs", servertest.Programs[kind]).Want(201)
@@ -48,7 +47,6 @@ func TestProgramShape(t *testing.T) {
 
 // TestProgramLifecycle checks every action in every state of a program.
 func TestProgramLifecycle(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	paths := map[string][]string{"unpublished": nil, "published": {"publish"}, "suspended": {"publish", "suspend"}}
 	const noop = "no-op"
@@ -120,7 +118,6 @@ func TestProgramLifecycle(t *testing.T) {
 // TestDeletedProgram checks that the cards of a deleted program are archived and can be read, and that
 // the program is not listed. No operation finds it: see TestStrangeIDs.
 func TestDeletedProgram(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	deleted := s.NewProgram("standard", true, nil)
 	card := s.Issue(deleted, fields{"external_ref": "r"})
@@ -133,7 +130,6 @@ func TestDeletedProgram(t *testing.T) {
 
 // TestProgramList checks the filter by type, with and without paging.
 func TestProgramList(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	want := map[string][]string{}
 	for kind, id := range s.ProgramIDs {

@@ -12,7 +12,6 @@ import (
 
 // TestPublic checks what is served without a key.
 func TestPublic(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, c := range []struct{ path, kind, body string }{
 		{"/healthz", "application/json", `{"status":"ok"}`},
@@ -47,7 +46,6 @@ func TestPublic(t *testing.T) {
 
 // TestPublicURL checks the URLs in the document and in answers behind a public URL.
 func TestPublicURL(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com/shop/" })
 	servers := []fields{{"url": "https://cards.example.com/shop/api/public/v1"}}
 	s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Want(200).Shows(fields{"servers": servers})
@@ -59,7 +57,6 @@ func TestPublicURL(t *testing.T) {
 }
 
 func TestPricing(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	s.Fetch("GET", s.Origin+"/pricing", nil, nil).Want(404, "not_found")
 

@@ -115,7 +115,6 @@ func missingFrom(position int) func(kernel.Route) string {
 // TestEveryOperationRefuses calls every operation as each caller that may not invoke it, and checks
 // the refusal and that nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
 	th := newThings(s)
 
@@ -234,7 +233,6 @@ func checkRefusals(t *testing.T, s, k *servertest.Server, ids things, want func(
 // TestSamplesSucceed checks that all sample requests succeed, which other tests rely on, and that they
 // change the version of the file if their operation writes, and only then.
 func TestSamplesSucceed(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
 	version := fileVersion(s)
 	for _, r := range api.Routes() {
@@ -254,7 +252,6 @@ func TestSamplesSucceed(t *testing.T) {
 // TestForeignIDsInBodiesAndQueries takes every field and parameter with ids from the operations'
 // types, and checks that an id of another shop gets the same answer as one that does not exist.
 func TestForeignIDsInBodiesAndQueries(t *testing.T) {
-	t.Parallel()
 	s := start(t, manyKeys)
 	th := newThings(s)
 	th.location = s.LocationIDs[0] // the till's location

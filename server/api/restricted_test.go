@@ -13,7 +13,6 @@ import (
 // on another of the shop, on another shop's, and on unknown ones. For a key whose own
 // location is disabled see TestAllLocationsDisabled.
 func TestRestrictedLocations(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	inside, outside := s.LocationIDs[0], s.LocationIDs[1]
 	_, foreign := newOtherShop(s)
@@ -51,7 +50,6 @@ func TestRestrictedLocations(t *testing.T) {
 // TestRestrictedPrograms checks that a restricted key reads and changes all programs and prizes,
 // whatever the program's scope, but does not change the scope.
 func TestRestrictedPrograms(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := s.With(s.RestrictedAPIKey)
 	for _, scope := range scopes(s) {
@@ -117,7 +115,6 @@ func scopes(s *servertest.Server) []scope {
 // TestRestrictedCards checks which cards a restricted key reaches and lists, for each kind of scope. For
 // the refusals of every operation see TestEveryOperationRefuses.
 func TestRestrictedCards(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := s.With(s.RestrictedAPIKey)
 	var seen []string
@@ -197,7 +194,6 @@ func hookScopes(s *servertest.Server) map[string]hookScope {
 // TestRestrictedWebhookCreation checks that a restricted key must name locations,
 // all of them its own.
 func TestRestrictedWebhookCreation(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := s.With(s.RestrictedAPIKey)
 	all := "/programs/" + s.ProgramIDs["standard"] + "/webhooks"
@@ -240,7 +236,6 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 // TestRestrictedWebhookAccess checks which webhooks a restricted key reaches and lists, for each set of
 // locations of the webhook. For the refusals of every operation see TestEveryOperationRefuses.
 func TestRestrictedWebhookAccess(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := s.With(s.RestrictedAPIKey)
 	program := s.ProgramIDs["standard"]
@@ -273,7 +268,6 @@ func TestRestrictedWebhookAccess(t *testing.T) {
 // TestRestrictedWebhookChange checks that a restricted key cannot move a webhook
 // beyond its locations, and does not see one that others moved there.
 func TestRestrictedWebhookChange(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := s.With(s.RestrictedAPIKey)
 	path, made := newWebhook(r, s.ProgramIDs["standard"], fields{"location_ids": s.LocationIDs[:1]})

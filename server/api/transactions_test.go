@@ -39,7 +39,6 @@ func addTransaction(s *servertest.Server, r ledgerRow) string {
 var kinds = []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access"}
 
 func TestTransactionShape(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	empty := s.Get("/transactions").Want(200)
 	empty.Shaped("", "TransactionPage", "next_cursor")
@@ -107,7 +106,6 @@ func newLedger(s *servertest.Server) *ledger {
 // TestTransactionFilters compares combinations of the filters with a model, for an unrestricted key, a
 // restricted one, and another shop's.
 func TestTransactionFilters(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	l := newLedger(s)
 	restricted := s.With(s.RestrictedAPIKey)

@@ -27,7 +27,6 @@ func listRoutes(t *testing.T, doc schema) (lists []kernel.Route) {
 // valid, and sends queries with unknown parameters and queries that are not well-formed. The tests of
 // server/wire have invalid values of each type.
 func TestQueryParameters(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	doc := readDocument(s)
 	// Valid values of the parameters. The value of type depends on the list.

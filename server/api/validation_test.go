@@ -117,7 +117,6 @@ func typesOf(s schema) (types []string) {
 // and in an invalid format, according to the document. The answer must name exactly that field, and
 // nothing may change. Values at the bounds are accepted, unless a rule of the domain answers 422.
 func TestEveryFieldIsChecked(t *testing.T) {
-	t.Parallel()
 	s := start(t, wideLadder)
 	doc := readDocument(s)
 	fields, refused, accepted := 0, 0, 0
@@ -167,7 +166,6 @@ func TestEveryFieldIsChecked(t *testing.T) {
 // TestNull checks that null in a POST equals absence, and in a PATCH clears a
 // nullable field and is invalid_type for others.
 func TestNull(t *testing.T) {
-	t.Parallel()
 	s := start(t, wideLadder)
 	doc := readDocument(s)
 	// Fields that are nullable, but not in programs of the types that have them.
@@ -216,7 +214,6 @@ func TestNull(t *testing.T) {
 // TestAllOffendingFieldsAtOnce checks that one answer has a detail for each
 // offending field.
 func TestAllOffendingFieldsAtOnce(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	doc := readDocument(s)
 	for _, r := range writingRoutes() {

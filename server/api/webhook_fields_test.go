@@ -118,7 +118,6 @@ var longName = "." + strings.Repeat("é", 85) + "… invalid_format"
 
 // TestWebhookFields checks hookValues and ids on creation and in PATCH.
 func TestWebhookFields(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := s.ProgramIDs["standard"]
 	tea, deleted := s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
@@ -179,7 +178,6 @@ func TestWebhookFields(t *testing.T) {
 // TestWebhookDefaults checks a webhook that was created with the required fields
 // only.
 func TestWebhookDefaults(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["standard"]
 	path, made := newWebhook(s, program, nil)
@@ -200,7 +198,6 @@ func TestWebhookDefaults(t *testing.T) {
 // TestReservedHeaders checks that custom headers cannot replace those of a delivery, whether their
 // names are written in upper or lower case.
 func TestReservedHeaders(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := s.ProgramIDs["standard"]
 	path, _ := newWebhook(s, program, nil)
@@ -228,7 +225,6 @@ func TestReservedHeaders(t *testing.T) {
 // TestExclusiveEvents checks that transaction.created excludes the six specific events about
 // transactions, on creation and in PATCH.
 func TestExclusiveEvents(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := s.ProgramIDs["standard"]
 	path, _ := newWebhook(s, program, fields{"events": []string{"transaction.created"}})
@@ -253,7 +249,6 @@ func TestExclusiveEvents(t *testing.T) {
 
 // TestHeaderLimits checks the configurable bounds of custom headers, together with other details.
 func TestHeaderLimits(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookMaxCustomHeaders, c.Limits.WebhookCustomHeadersMaxBytes = 2, 10 })
 	program := s.ProgramIDs["standard"]
 	path, _ := newWebhook(s, program, fields{"custom_headers": fields{"AA": "123", "BB": "456"}}) // ten bytes

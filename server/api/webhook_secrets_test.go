@@ -14,7 +14,6 @@ import (
 // port must also set its bearer token and custom headers, and that one with another spelling of the
 // same host need not.
 func TestSecretsForAnotherHost(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{AllowHTTP: true, Resolver: &resolver{}} })
 	program := s.ProgramIDs["standard"]
 	kept := fields{"url": "https://hooks.invalid/a", "bearer_token": "t", "custom_headers": fields{"X-Pass": "v"}}
@@ -74,7 +73,6 @@ func TestSecretsForAnotherHost(t *testing.T) {
 // TestMaskIsNoSecret checks that the stars that answers show in place of a secret are refused as a
 // value of it.
 func TestMaskIsNoSecret(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path, made := newWebhook(s, s.ProgramIDs["standard"], fields{"bearer_token": "t", "custom_headers": fields{"X-Pass": "v"}})
 	s.Patch(path, fields{
@@ -94,7 +92,6 @@ func TestMaskIsNoSecret(t *testing.T) {
 // TestDeletedWebhookKeepsNoSecret checks that the row of a deleted webhook, which stays as long as its
 // deliveries, has no secret, bearer token or custom header.
 func TestDeletedWebhookKeepsNoSecret(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := s.NewProgram("standard", false, nil)
 	const secrets = "SELECT secret || '|' || ifnull(bearer_token, '') || '|' || custom_headers FROM webhooks WHERE id=?"
@@ -128,7 +125,6 @@ func TestDeletedWebhookKeepsNoSecret(t *testing.T) {
 // TestWebhookKeepsDeletedProgram checks that a PATCH may repeat the id of a deleted program that the
 // program_ids of the webhook already contain, and that the id cannot be added to program_ids.
 func TestWebhookKeepsDeletedProgram(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	home, tea, deleted := s.ProgramIDs["standard"], s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
 	path, made := newWebhook(s, home, fields{"program_ids": []string{deleted, tea}})
@@ -153,7 +149,6 @@ func TestWebhookKeepsDeletedProgram(t *testing.T) {
 
 // TestEventsAreCountedOnce checks that repeated events count once towards the maximum of 50.
 func TestEventsAreCountedOnce(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
 	many := func(n, different int) (list []string) {

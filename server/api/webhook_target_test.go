@@ -55,7 +55,6 @@ func guarded(n *resolver) func(*app.Config) {
 // TestTargetLookups checks that the name in a valid URL is looked up once, also if other fields are
 // invalid, and is not looked up for a replay or for a caller who may not create webhooks.
 func TestTargetLookups(t *testing.T) {
-	t.Parallel()
 	var a resolver
 	s := start(t, guarded(&a))
 	all := "/programs/" + s.ProgramIDs["standard"] + "/webhooks"
@@ -100,7 +99,6 @@ func TestTargetLookups(t *testing.T) {
 
 // TestSlowLookupBlocksNobody checks that others can write during a slow lookup.
 func TestSlowLookupBlocksNobody(t *testing.T) {
-	t.Parallel()
 	var s *servertest.Server
 	// The lookup would never end if the writer waited for it.
 	s = start(t, guarded(&resolver{before: func() { s.Issue(s.ProgramIDs["standard"], nil) }}))
@@ -114,7 +112,6 @@ func TestSlowLookupBlocksNobody(t *testing.T) {
 // TestTargetsHideNetwork checks that the answers do not tell a key which names exist in the operator's
 // network.
 func TestTargetsHideNetwork(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{Resolver: &resolver{}} })
 	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
 	for _, call := range []func(url string) *servertest.Reply{

@@ -13,7 +13,6 @@ import (
 
 // TestWebhookLifecycle creates, reads, changes, disables and deletes a webhook.
 func TestWebhookLifecycle(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["standard"]
 	all := "/programs/" + program + "/webhooks"
@@ -82,7 +81,6 @@ func TestWebhookLifecycle(t *testing.T) {
 // TestWebhookList checks that the list has all webhooks of a program, newest
 // first, and that deleting the program deletes them.
 func TestWebhookList(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	one, two := s.NewProgram("standard", false, nil), s.NewProgram("access", false, nil)
 	want := map[string][]string{}
@@ -114,7 +112,6 @@ func TestWebhookList(t *testing.T) {
 // TestWebhookSecrets checks that a secret is shown only by the request that made
 // it, and its replays.
 func TestWebhookSecrets(t *testing.T) {
-	t.Parallel()
 	var log servertest.Log
 	s := start(t, func(c *app.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -182,7 +179,6 @@ func TestWebhookSecrets(t *testing.T) {
 
 // TestWebhookMaximum checks the maximum for each shop, across programs and after deletions.
 func TestWebhookMaximum(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookMaxPerShop = 2 })
 	one, two := s.ProgramIDs["standard"], s.ProgramIDs["access"]
 	path, _ := newWebhook(s, one, fields{"active": false}) // an inactive webhook counts too
@@ -197,7 +193,6 @@ func TestWebhookMaximum(t *testing.T) {
 
 // TestWebhookTestAndRedelivery checks the log entry at each step.
 func TestWebhookTestAndRedelivery(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	path, made := newWebhook(s, s.ProgramIDs["standard"], fields{"active": false})
 	const fresh = "response_status last_error card_instance_id delivered_at"
@@ -253,7 +248,6 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 // TestDeliveryLogLimits checks that a webhook's log has its deliveries in its payload version, their
 // order, the default limit of 50, the limit 0, and that limits are not clamped.
 func TestDeliveryLogLimits(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path, _ := newWebhook(s, s.ProgramIDs["access"], fields{"payload_version": "v1"})
 	second, other := newWebhook(s, s.ProgramIDs["access"], nil)

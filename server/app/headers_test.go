@@ -202,7 +202,6 @@ func (c *headersTest) callAsEverybody(method, path string) {
 // with known and unknown ids, and also unknown paths and methods. It calls the pages of people as
 // somebody who is signed in, too.
 func TestHeadersOfEveryAnswer(t *testing.T) {
-	t.Parallel()
 	a := startWithMetrics(t)
 	issued := fetch(
 		t, "POST",
@@ -255,7 +254,6 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 // TestMetricsAlone checks that the metrics address serves nothing but the metrics and writes
 // nothing.
 func TestMetricsAlone(t *testing.T) {
-	t.Parallel()
 	a := startWithMetrics(t)
 	base := strings.TrimSuffix(a.MetricsURL, "/metrics")
 	audits := func() string {

@@ -20,7 +20,6 @@ import (
 // TestResetCutsOffSlowReader checks that a client that does not read its answers is cut off and does not
 // block a reset.
 func TestResetCutsOffSlowReader(t *testing.T) {
-	t.Parallel()
 	a := startFixture(t)
 	_, body := call(t, "POST", a.Origin+"/dev/receiver", "", "")
 	var target struct{ URL, ID string }
@@ -99,7 +98,6 @@ func TestClockToTheEndOfTime(t *testing.T) {
 
 // TestConcurrentAdvances checks that simultaneous advances add up.
 func TestConcurrentAdvances(t *testing.T) {
-	t.Parallel()
 	a := startFixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) })
 	var wg sync.WaitGroup
 	for range 24 {

@@ -21,6 +21,7 @@ import (
 // startFixture starts a server as "punchcard dev" does, with a temporary file.
 func startFixture(t testing.TB, options ...func(*app.Config)) *app.App {
 	t.Helper()
+	servertest.Parallel(t)
 	return servertest.Start(t, append([]func(*app.Config){func(c *app.Config) { c.DB = "" }}, options...)...).App
 }
 
@@ -123,7 +124,6 @@ func repeat(n int, do func()) (stop func()) {
 // TestResetUnderLoad checks that requests during resets see the state before or after: a card that
 // was issued is there completely or not at all.
 func TestResetUnderLoad(t *testing.T) {
-	t.Parallel()
 	a := startFixture(t)
 	ready := *a.Ready
 	issue := ready.BaseURL + "/programs/" + ready.ProgramIDs["standard"] + "/cards"
@@ -151,7 +151,6 @@ func TestResetUnderLoad(t *testing.T) {
 // TestResetRefusesMissingBody checks that a client that never sends its body is refused and does not block
 // a reset.
 func TestResetRefusesMissingBody(t *testing.T) {
-	t.Parallel()
 	a := startFixture(t)
 	conn := dialServer(t, a.Origin)
 	fmt.Fprintf(
@@ -175,7 +174,6 @@ func TestResetRefusesMissingBody(t *testing.T) {
 }
 
 func TestResetAfterStop(t *testing.T) {
-	t.Parallel()
 	a := startFixture(t)
 	noError(t, a.Stop(context.Background()))
 	if err := a.Reset(); err == nil {
@@ -186,7 +184,6 @@ func TestResetAfterStop(t *testing.T) {
 // TestResetBesideCommands checks that commands which write to the fixture's file during a reset always
 // find a complete file, and that their earlier writes are gone after it.
 func TestResetBesideCommands(t *testing.T) {
-	t.Parallel()
 	file := filepath.Join(t.TempDir(), "kept.db")
 	a := startFixture(t, func(c *app.Config) { c.DB = file })
 	ready := *a.Ready

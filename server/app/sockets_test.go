@@ -26,6 +26,7 @@ import (
 // startServer starts a demo shop with a changed Config.
 func startServer(t *testing.T, changes ...func(*app.Config)) *app.App {
 	t.Helper()
+	servertest.Parallel(t)
 	return servertest.Start(t, changes...).App
 }
 
@@ -60,7 +61,6 @@ func wantClosed(t *testing.T, err error) {
 // TestSlowClients checks that a client that never finishes its request is cut off: without an
 // answer during the headers, with one during the body. The server goes on serving others.
 func TestSlowClients(t *testing.T) {
-	t.Parallel()
 	a := startServer(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond })
 	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\n" +
 		"Host: localhost\r\nAuthorization: Bearer " + seed.APIKey +
@@ -93,7 +93,6 @@ func TestSlowClients(t *testing.T) {
 
 // TestSlowReader checks that a client that makes requests and reads no answers is cut off.
 func TestSlowReader(t *testing.T) {
-	t.Parallel()
 	a := startServer(t, func(c *app.Config) { c.WriteTimeout = 200 * time.Millisecond })
 	c := dialServer(t, a.Origin)
 	requests := []byte(strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 20))
@@ -108,7 +107,6 @@ func TestSlowReader(t *testing.T) {
 // connection, and the limits that the server announces. MaxConnections is one, so the next
 // connection is answered only after the first was closed.
 func TestSlowReaderHTTP2(t *testing.T) {
-	t.Parallel()
 	a := startServer(t, func(c *app.Config) {
 		// Long enough for the answers to fill the connection on a busy machine: a request that
 		// has not begun its answer by then is reset, and takes no room.
@@ -159,7 +157,6 @@ func TestSlowReaderHTTP2(t *testing.T) {
 // TestSlowHandshake checks that a connection without a TLS handshake is closed like one with slow
 // headers.
 func TestSlowHandshake(t *testing.T) {
-	t.Parallel()
 	a := startServer(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond }, withTLS(t))
 	for _, sent := range []string{"", "\x16\x03\x01\x02\x00\x01"} {
 		c := dialServer(t, a.Origin)
@@ -173,7 +170,6 @@ func TestSlowHandshake(t *testing.T) {
 
 // TestSlowScraper checks that the metrics address has the same time-outs.
 func TestSlowScraper(t *testing.T) {
-	t.Parallel()
 	a := startWithMetrics(t, func(c *app.Config) { c.ReadTimeout, c.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
 	for _, sent := range []string{"GET /metrics HTTP/1.1\r\nHo", strings.Repeat("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 20)} {
 		c := dialServer(t, strings.TrimSuffix(a.MetricsURL, "/metrics"))
@@ -196,7 +192,6 @@ func TestSlowScraper(t *testing.T) {
 
 // TestConnectionsAreBounded checks that a connection beyond the limit waits until another is closed.
 func TestConnectionsAreBounded(t *testing.T) {
-	t.Parallel()
 	log := &servertest.Log{}
 	a := startServer(t, func(c *app.Config) {
 		c.MaxConnections, c.AccessLog, c.Log = 3, true, slog.New(slog.NewTextHandler(log, nil))

@@ -22,7 +22,6 @@ func (p *page) setting(id string) string {
 // TestAssistantPage checks that the page shows how each client is set up for this server and
 // what is wrong with the shop, and that only owners get a link to keys.
 func TestAssistantPage(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	at := "/dashboard/assistant"
 	clients := mcp.Clients(s.Origin+"/mcp", "tmk_…")
@@ -59,7 +58,6 @@ func TestAssistantPage(t *testing.T) {
 // TestAssistantKey checks that the key of an assistant is shown once, in the settings of each
 // client, and that a form that is sent again shows none.
 func TestAssistantKey(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	owner := s.as("owner")
 	form := owner.open("/dashboard/new/key?class=mcp", "name", "Assistant", "scopes", "cards:read", "locations", "all", "expires", "90")

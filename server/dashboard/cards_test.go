@@ -217,7 +217,6 @@ func TestPrintCards(t *testing.T) {
 // TestNoMailServer checks that a server without a mail server offers no mail, and says where
 // to set one.
 func TestNoMailServer(t *testing.T) {
-	t.Parallel()
 	db := filepath.Join(t.TempDir(), "shop.db")
 	s := start(t, func(c *app.Config) { c.DB = db })
 	card, _ := s.issue(object{"holder_email": "ada@example.com"})
@@ -268,7 +267,6 @@ func TestAdjustCard(t *testing.T) {
 
 // TestExportAll downloads all data of a shop, which is audited, and is refused in an unknown format.
 func TestExportAll(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, _ := s.issue(object{"holder_name": "Ada"})
 	form := s.as("owner").open("/dashboard/export")

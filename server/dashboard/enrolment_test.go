@@ -10,7 +10,6 @@ import (
 // TestEnrolmentForm turns the form for new cards on, changes it and turns it off, and opens
 // it as a customer does.
 func TestEnrolmentForm(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	at := "/dashboard/program/" + s.ProgramIDs["standard"]
 	manager := s.as("manager")

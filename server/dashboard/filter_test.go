@@ -11,7 +11,6 @@ import (
 // TestFilters checks that the filter of each page answers to the id of another shop as to one that is
 // unknown, and that a refusal of any other field is shown beside it, as that of a day must be.
 func TestFilters(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	foreign, own := s.sample(s.NewShop(nil), "Foreign"), s.sample(s.Server, "Own")
 	filters := 0

@@ -38,6 +38,7 @@ type demo struct {
 // start starts a server with people. Their emails are their roles at test.example.
 func start(t testing.TB, options ...func(*app.Config)) *demo {
 	t.Helper()
+	servertest.Parallel(t)
 	logged := func(c *app.Config) {
 		c.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	}

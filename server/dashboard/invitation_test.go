@@ -80,7 +80,6 @@ const (
 // makes the account, to get what the victim is invited to later. The victim gets the address back
 // by the mailbox.
 func TestInvitationHandsOverNoAccount(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	// The thief is shown the link, as on a server without mail, and takes the account first.
 	token := s.shown(s.ShopID, victim, "owner")
@@ -150,7 +149,6 @@ func TestInvitationHandsOverNoAccount(t *testing.T) {
 // account: the pages, the refusals of the form and its answer are the same, and so is what another
 // invitation is answered.
 func TestInvitationHidesAccounts(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	known, unknown := "viewer@test.example", "nobody@test.example"
 	s.SQL("UPDATE users SET disabled_at=1 WHERE email='manager@test.example'")
@@ -197,7 +195,6 @@ func TestInvitationHidesAccounts(t *testing.T) {
 // TestInvitationWithoutMail checks the way of a shop whose server sends no mail: the inviter passes
 // the link on, a new person makes an account, and one with an account joins another shop with it.
 func TestInvitationWithoutMail(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	other := s.NewShop(nil).ShopID
 	for i, shop := range []string{s.ShopID, other} {
@@ -215,7 +212,6 @@ func TestInvitationWithoutMail(t *testing.T) {
 // TestInvitationOfOperator checks that a person who belongs to no shop, and has seen the page that
 // says so, sees the shops of the server as soon as they accept to run it.
 func TestInvitationOfOperator(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	token := s.shown(s.ShopID, "ada@example.com", "")
 	s.create(token, ofVictim).want(303)

@@ -8,7 +8,6 @@ import (
 
 // TestMoney checks the page of the money of a month and its table, which say the same.
 func TestMoney(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	viewer := s.as("viewer")
 	viewer.get("/dashboard/statistics/money").want(200).has("No money on cards")

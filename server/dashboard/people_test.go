@@ -10,7 +10,6 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	owner := s.as("owner")
 	form := owner.get("/dashboard/settings").has("Caffè Centrale").form()
@@ -29,7 +28,6 @@ func TestSettings(t *testing.T) {
 }
 
 func TestPeople(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	owner := s.as("owner")
 	owner.get("/dashboard/people").has("Olivia Owner", "Marco Manager", "The viewer", "Runs the shop")
@@ -60,7 +58,6 @@ func TestPeople(t *testing.T) {
 // TestUnmailedInvitation checks that a server with mail, which shows no link, refuses an invitation
 // that it may not mail.
 func TestUnmailedInvitation(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	form := s.as("owner").open("/dashboard/people/invite", "email", "ada@example.com", "role", "viewer")
 	for range 5 {
@@ -75,7 +72,6 @@ func TestUnmailedInvitation(t *testing.T) {
 }
 
 func TestAccount(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	viewer, other := s.enter(seed.ViewerEmail), s.enter(seed.ViewerEmail)
 	other.header = http.Header{
@@ -109,7 +105,6 @@ func TestAccount(t *testing.T) {
 }
 
 func TestUsers(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	operator, viewer := s.as("operator"), s.enter(seed.ViewerEmail)
 	operator.get("/dashboard/users").has(seed.OwnerEmail, seed.ViewerEmail, "Operator")
@@ -135,7 +130,6 @@ func TestUsers(t *testing.T) {
 // TestNewShop checks that an operator makes a shop by the form, which is then the shop of the
 // operator's pages.
 func TestNewShop(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	form := s.as("operator").open("/dashboard/new/shop")
 	form.set("timezone", "").send().want(400).problem("name").problem("timezone")
@@ -146,7 +140,6 @@ func TestNewShop(t *testing.T) {
 // TestPersonWithoutShop checks that a person who belongs to no shop can open the pages of the account
 // only.
 func TestPersonWithoutShop(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	var token string
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {

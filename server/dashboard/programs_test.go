@@ -82,7 +82,6 @@ func TestNewProgram(t *testing.T) {
 // TestFreezingIsSaidBefore checks that what the first card on a phone freezes is said in the form,
 // and beside the link that leads to it, and that the preview of the customer's page installs nothing.
 func TestFreezingIsSaidBefore(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	manager := s.as("manager")
 	program := s.NewProgram("standard", true, nil)

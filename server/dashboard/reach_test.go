@@ -14,7 +14,6 @@ import (
 // TestUnreachable checks that a server whose address phones cannot open says so where it shows
 // links for phones, and that one with https and a fixture do not.
 func TestUnreachable(t *testing.T) {
-	t.Parallel()
 	db := filepath.Join(t.TempDir(), "test.db")
 	made := start(t, func(c *app.Config) { c.DB = db })
 	program, shop := made.ProgramIDs["standard"], made.Row(store.KindShop, made.ShopID)

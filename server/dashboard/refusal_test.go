@@ -10,7 +10,6 @@ import (
 // TestRefusalsInGerman checks that forms say in the person's language what is wrong, beside the
 // field that it is about.
 func TestRefusalsInGerman(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	owner := s.as("owner")
 	owner.fill("/dashboard/account", "language", "de").next()

@@ -285,7 +285,6 @@ func TestTableOfRoles(t *testing.T) {
 // too low, and does both as a visitor. People get the page, or one that says why not, visitors are
 // led to the sign-in, and the forms change nothing.
 func TestRoles(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	ids := s.sample(s.Server, "Sample")
 	min := minRole()
@@ -348,7 +347,6 @@ var validForms = map[string]url.Values{
 // TestForeignIDs checks that pages and forms answer to the ids of another shop as to unknown
 // ids, and change nothing.
 func TestForeignIDs(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	foreign, own, unknown := s.sample(s.NewShop(nil), "Foreign"), s.sample(s.Server, "Own"), samples{}
 	for word, id := range foreign {

@@ -52,7 +52,6 @@ func (s *demo) enrol(b *browser) (secret string, codes []string) {
 // TestSecondFactor checks that a code works once, also within its time, that a recovery code
 // works once, and that the pages of the account replace the recovery codes and remove the factor.
 func TestSecondFactor(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	manager := s.enter(seed.ManagerEmail)
 	secret, codes := s.enrol(manager)
@@ -93,7 +92,6 @@ func TestSecondFactor(t *testing.T) {
 // TestDemandedFactor checks that a person whose shop demands a second factor can do
 // nothing before it is set up.
 func TestDemandedFactor(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	s.as("owner").fill("/dashboard/settings", "require_totp", "true").want(303)
 	for _, path := range []string{"/dashboard/settings", "/dashboard/account", "/dashboard/locations", "/dashboard/people"} {

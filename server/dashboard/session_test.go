@@ -78,7 +78,6 @@ func (s *demo) now() time.Time { return s.App.Store.Now().Std() }
 
 // TestForeignOrigins checks that no form takes what a page of another origin sends.
 func TestForeignOrigins(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	ids := s.sample(s.Server, "Sample")
 	ids["reset"], ids["setup"] = "x", "x"
@@ -155,7 +154,6 @@ func isErrorPage(n *html.Node) bool { return n.Data == "section" && attribute(n,
 // TestHeadersOfPages checks that no page may be framed, stored or made to run foreign
 // scripts, and that each has a request id.
 func TestHeadersOfPages(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	ids := s.sample(s.Server, "Sample")
 	ids["reset"], ids["setup"] = "x", "x"
@@ -204,7 +202,6 @@ func TestSlash(t *testing.T) {
 // TestForeignHostPage checks that a request for a host that is not the server's is refused, with a
 // page for a browser and JSON for a program.
 func TestForeignHostPage(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for accept, want := range map[string]string{"text/html": "text/html; charset=utf-8", "application/json": "application/json"} {
 		req := must(http.NewRequestWithContext(t.Context(), "GET", s.Origin+"/dashboard", nil))
@@ -220,7 +217,6 @@ func TestForeignHostPage(t *testing.T) {
 // TestLinks checks one-time links: a page does not use them up, a form does, and then the
 // page says what to do.
 func TestLinks(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	var reset store.CreatedLink
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
@@ -290,7 +286,6 @@ func (s *demo) userID(email string) string {
 
 // TestLanguages checks the language of pages before the sign-in.
 func TestLanguages(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, c := range []struct{ query, accept, want string }{
 		{"", "", "en"}, {"", "de-AT,de;q=0.9,en;q=0.5", "de"}, {"?lang=it", "de", "it"}, {"?lang=xx", "fr", "fr"}, {"?lang=xx", "ja", "en"},

@@ -14,7 +14,6 @@ import (
 // there before, that a stolen cookie is of no use after signing out, and that signing in leads
 // to no page elsewhere.
 func TestSessionOfSignIn(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	given := strings.Repeat("a", 43)
 	b := s.with(given)
@@ -49,7 +48,6 @@ func TestSessionOfSignIn(t *testing.T) {
 
 // TestConcurrentSignIns checks that people who sign in at once get sessions of their own.
 func TestConcurrentSignIns(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	tokens := servertest.Simultaneously(4, func(i int) string {
 		return s.as("").try([]string{seed.OwnerEmail, seed.ViewerEmail}[i%2]).want(303).tokenOf()
@@ -65,7 +63,6 @@ func TestConcurrentSignIns(t *testing.T) {
 
 // TestWrongPasswords checks how many wrong passwords are tried, and what the page says then.
 func TestWrongPasswords(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	form := s.as("").open("/sign-in", "email", seed.OwnerEmail, "password", "a wrong password")
 	statuses := map[int]int{}
@@ -95,7 +92,6 @@ func TestWrongPasswords(t *testing.T) {
 // TestProof checks that a form waits for the password where the last proof is too old, and
 // is then carried out once.
 func TestProof(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	owner := s.enter(seed.OwnerEmail)
 	form := owner.open("/dashboard/people/invite", "email", "ada@example.com", "role", "viewer")
@@ -123,7 +119,6 @@ func TestProof(t *testing.T) {
 // TestRoleTakenAway checks that a form which was opened before the role changed does
 // nothing.
 func TestRoleTakenAway(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	manager := s.enter(seed.ManagerEmail)
 	form := manager.open("/dashboard/location/"+s.LocationIDs[0]+"/edit", "name", "Mine")

@@ -20,7 +20,6 @@ func (s *demo) events(b *browser) *http.Response {
 // TestStreamsOfAPerson checks that a person has at most six streams of events open at once, in
 // several sessions too, and takes none from others.
 func TestStreamsOfAPerson(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	open := func(role string) *http.Response { return s.events(s.as(role)) }
 	var first *http.Response

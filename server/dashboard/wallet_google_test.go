@@ -11,7 +11,6 @@ import (
 
 // TestGoogleAccount gives each faulty account and the right one, and checks who may do that and what the page says of it.
 func TestGoogleAccount(t *testing.T) {
-	t.Parallel()
 	const (
 		at     = "/dashboard/settings/wallet"
 		set    = at + "/google"

@@ -27,7 +27,6 @@ func removeWallet(s *demo, shop int64) {
 // TestAppleCertificate gives each faulty certificate and the right one, a .p12 file with a wrong and the right password, and checks
 // who may do that, where, and after which proof.
 func TestAppleCertificate(t *testing.T) {
-	t.Parallel()
 	const at = "/dashboard/settings/wallet"
 	authority, other := newAuthority(t), newAuthority(t)
 	clock := app.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))

@@ -10,7 +10,6 @@ import (
 
 // TestManifest checks the manifest of a card and the icons that it names.
 func TestManifest(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := newProgram(
 		s,
@@ -83,7 +82,6 @@ func TestManifest(t *testing.T) {
 // TestWorker checks how the service worker is served, and that the page has the text that the
 // worker replaces in its copy.
 func TestWorker(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := fetch(s, "GET", s.Origin+"/sw.js", "").Want(200)
 	if got := r.Header.Get("Content-Type"); got != "text/javascript; charset=utf-8" || r.Header.Get("Cache-Control") != "no-cache" ||

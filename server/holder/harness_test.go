@@ -20,6 +20,7 @@ type fields = servertest.Fields
 // start serves a new demo shop whose clock stands still.
 func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
+	servertest.Parallel(t)
 	logged := func(c *app.Config) {
 		c.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	}

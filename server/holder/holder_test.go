@@ -19,7 +19,6 @@ var (
 
 // TestPage checks what the pages of cards of each type show, before and after actions at a till.
 func TestPage(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, link := issueCard(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
 	checkUnchanged(s, func() {
@@ -93,7 +92,6 @@ func TestPage(t *testing.T) {
 // TestHostile checks that texts of holders and shops are shown as text, whatever
 // they contain.
 func TestHostile(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	evil := `</title></style><script>alert(1)</script><img src=x onerror="x">"'&{{.}}`
 	id := newProgram(
@@ -132,7 +130,6 @@ func TestHostile(t *testing.T) {
 
 // TestInstall installs a card by the page's form and by JSON.
 func TestInstall(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	form := func(link, body string) *servertest.Reply {
 		return fetch(s, "POST", link+"/install", body, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
@@ -219,7 +216,6 @@ func TestInstall(t *testing.T) {
 
 // TestLinks checks invalid links, as a page and as JSON.
 func TestLinks(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	refused := func(link string, status int, code, message string) {
 		t.Helper()

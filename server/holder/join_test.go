@@ -82,7 +82,6 @@ func cards(s *servertest.Server) int {
 // TestJoin makes a card by the form, and checks that the form leads to the card's page, that it makes
 // one card if it is sent twice, and that it has the person's language.
 func TestJoin(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	letIn(
 		s,
@@ -147,7 +146,6 @@ func TestJoin(t *testing.T) {
 // TestJoinRefusals checks that the page of a refused form says what is wrong with which field, and
 // that the form makes no card.
 func TestJoinRefusals(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	letIn(
 		s,
@@ -252,7 +250,6 @@ func TestJoinRefusals(t *testing.T) {
 
 // TestJoinHostileNames checks that what customers fill in is shown as text.
 func TestJoinHostileNames(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	letIn(
 		s,
@@ -287,7 +284,6 @@ func trustLoopback(c *app.Config) {
 // TestAttackEnrolment floods a form from one address, with one email, and from many
 // addresses at the same time: limits hold exactly, and nobody learns what cards there are.
 func TestAttackEnrolment(t *testing.T) {
-	t.Parallel()
 	s := start(t, trustLoopback)
 	letIn(s, s.ProgramIDs["standard"], "coffee", store.EnrolmentFields{})
 	before := cards(s)

@@ -24,7 +24,6 @@ func mailed(s *servertest.Server, to string) (texts []string) {
 
 // TestLostCards asks for the links of cards, which are mailed, and opens them.
 func TestLostCards(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for _, kind := range []string{"standard", "prepaid"} {
 		issueCard(s, s.ProgramIDs[kind], fields{"holder_email": "Lost@example.com", "holder_name": "Ada"})
@@ -55,7 +54,6 @@ func TestLostCards(t *testing.T) {
 // TestLostCardsAlike checks that the answers to a form, and the page that follows, are the
 // same bytes for emails that cards have and that none has.
 func TestLostCardsAlike(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	issueCard(s, s.ProgramIDs["standard"], fields{"holder_email": "known@example.com"})
 	answer := func(email string) string {
@@ -84,7 +82,6 @@ func TestLostCardsAlike(t *testing.T) {
 
 // TestLostRefusals checks forms that are refused.
 func TestLostRefusals(t *testing.T) {
-	t.Parallel()
 	s := start(t, trustLoopback)
 	checkUnchanged(s, func() {
 		for _, form := range []url.Values{
@@ -122,7 +119,6 @@ func TestLostRefusals(t *testing.T) {
 // TestLinksLeadToLostCards checks that the pages of links that have ended or are unknown have
 // the form for lost cards of the shop of the link.
 func TestLinksLeadToLostCards(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, link := issueCard(s, s.ProgramIDs["standard"], fields{})
 	page := s.Origin + pageOf(s, link)

@@ -9,7 +9,6 @@ import (
 // origin, whatever its content type, and that a browser on plain http, which sends the
 // origin null, can send the form.
 func TestFormOfAnotherOrigin(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	_, link := issueCard(s, s.ProgramIDs["standard"], fields{})
 	page := s.Origin + pageOf(s, link)

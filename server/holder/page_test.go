@@ -23,7 +23,6 @@ func issuePage(s *servertest.Server, program string, f fields) (card, page strin
 // erasure, also after its install link has ended, and that neither reading it nor a
 // refusal writes.
 func TestCardPage(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, link := issueCard(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada"})
 	page := s.Origin + pageOf(s, link)
@@ -91,7 +90,6 @@ func TestCardPage(t *testing.T) {
 // TestReadyPrizes checks that the prizes which the till gives now are the first thing on a card,
 // counted over its whole chain, with the options of a threshold in one line.
 func TestReadyPrizes(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := newProgram(s, fields{"type": "standard", "name": "Tea", "total_stamps": 10, "icon_key": "x", "repeat_after_reset": true})
 	for _, prize := range []fields{
@@ -122,7 +120,6 @@ func TestReadyPrizes(t *testing.T) {
 
 // TestNotices checks that the page of a card that cannot be used says so, and what to do.
 func TestNotices(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	program := newProgram(s, fields{"type": "standard", "name": "Tea", "total_stamps": 5, "icon_key": "x"})
 	card, link := issueCard(s, program, fields{"expires_at": "2026-03-02T09:00:00Z"})
@@ -150,7 +147,6 @@ func TestNotices(t *testing.T) {
 // TestLedgerRows checks that the page has the last 50 rows of the ledger in plain words,
 // and neither devices nor ids.
 func TestLedgerRows(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, page := issuePage(s, s.ProgramIDs["standard"], fields{})
 	stamp := callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
@@ -179,7 +175,6 @@ func TestLedgerRows(t *testing.T) {
 
 // TestLocations checks that the page has the enabled locations at which the card works.
 func TestLocations(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	closed := s.Control("POST", "/locations", fields{"name": "Closed kiosk", "city": "Torino", "country_code": "IT"}).Str("id")
 	kiosk := s.Control("POST", "/locations", fields{
@@ -209,7 +204,6 @@ func TestLocations(t *testing.T) {
 // TestLanguages checks in which language a page is, and that the shop's texts, dates and
 // amounts follow it.
 func TestLanguages(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	s.SQL("UPDATE shops SET currency='CHF', language='de'")
 	names := fields{"it": "Carta regalo", "de": "Guthabenkarte"}
@@ -305,7 +299,6 @@ func TestAnyHost(t *testing.T) {
 
 // TestAskAboutData sends the forms about the holder's data, each once, and closes what they ask for.
 func TestAskAboutData(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	_, page := issuePage(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada"})
 	path := strings.TrimPrefix(page, s.Origin)

@@ -84,7 +84,6 @@ func (e *events) ends() {
 // TestStream checks that a page is told of the commits that touch its card, and of no
 // others, and that its stream ends with the link.
 func TestStream(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, page := issuePage(s, s.ProgramIDs["standard"], fields{})
 	other, otherPage := issuePage(s, s.ProgramIDs["standard"], fields{})
@@ -118,7 +117,6 @@ func TestStream(t *testing.T) {
 // TestStreamOverTLS checks that the stream has the same headers over HTTP/1.1, whose connection
 // it takes over, and HTTP/2, and that it ends with the link and when the page is closed.
 func TestStreamOverTLS(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	pool := servertest.WriteCertificate(t, dir, "shop.test")
 	s := start(t, func(c *app.Config) {
@@ -160,7 +158,6 @@ func TestStreamOverTLS(t *testing.T) {
 // TestStreamsOfCard checks that a card's fifth stream takes the place of its first one, and the
 // sixth that of the second.
 func TestStreamsOfCard(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, page := issuePage(s, s.ProgramIDs["standard"], fields{})
 	var list []*events
@@ -180,7 +177,6 @@ func TestStreamsOfCard(t *testing.T) {
 // TestStreamsInAll checks that a stream beyond the server's limit is refused until a page is
 // closed, and that a fifth stream of a card, which ends its first, is not.
 func TestStreamsInAll(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.HolderStreams = 4 })
 	_, page := issuePage(s, s.ProgramIDs["standard"], fields{})
 	_, other := issuePage(s, s.ProgramIDs["standard"], fields{})
@@ -206,7 +202,6 @@ func TestStreamsInAll(t *testing.T) {
 
 // TestStreamsEndWithServer checks that a stop does not wait for streams.
 func TestStreamsEndWithServer(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	_, page := issuePage(s, s.ProgramIDs["standard"], fields{})
 	e := open(s, t, page)

@@ -72,7 +72,6 @@ func TestServerAddress(t *testing.T) {
 // TestSlowServer checks that a server has ten minutes to accept a message (RFC
 // 5321, 4.5.3.2.6), and gets it once.
 func TestSlowServer(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) {
 		f.srv.Data = func(*mailtest.Message) error { time.Sleep(10*time.Minute - time.Second); return nil }
 	}, func(f *fixture) {
@@ -89,7 +88,6 @@ func TestSlowServer(t *testing.T) {
 // arrived with each, also across a restart of the sender. A message that the server
 // never had is not given up.
 func TestUnsure(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) {
 		f.srv.Data = func(m *mailtest.Message) error {
 			if m.To == "twice@example.com" {
@@ -129,7 +127,6 @@ func TestUnsure(t *testing.T) {
 // TestUnlocked checks that the mail of a locked card is sent when the card is
 // unlocked.
 func TestUnlocked(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		card := f.issue("ada@example.com")
 		f.lock(card.ID, true)

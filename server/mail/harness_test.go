@@ -124,6 +124,7 @@ const password = "sesame-opens"
 // started.
 func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 	t.Helper()
+	servertest.Parallel(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := &fixture{t: t, ctx: t.Context(), srv: &mailtest.Server{Got: make(chan mailtest.Message, 1000)}, log: &servertest.Log{},
 			net: &pipeNet{conns: make(chan net.Conn, 100), closed: make(chan struct{})}}

@@ -13,7 +13,6 @@ import (
 )
 
 func TestSent(t *testing.T) {
-	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		card := f.issue("ada@example.com")
 		at := time.Now()
@@ -46,7 +45,6 @@ func TestSent(t *testing.T) {
 // TestOneConnection checks that queued messages use one connection, which is
 // closed after idleTime.
 func TestOneConnection(t *testing.T) {
-	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		f.stopSender()
 		for i := range 5 {
@@ -72,7 +70,6 @@ func TestOneConnection(t *testing.T) {
 // TestStaleConnection checks that a connection that the server has closed costs no
 // attempt.
 func TestStaleConnection(t *testing.T) {
-	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		f.issue("ada@example.com")
 		f.nextMessage()
@@ -91,7 +88,6 @@ func TestStaleConnection(t *testing.T) {
 // TestClosingConnection checks that a connection that the server closes with a 421
 // costs no attempt either.
 func TestClosingConnection(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) {
 		mails := 0
 		f.srv.Mail = func(string) error {
@@ -113,7 +109,6 @@ func TestClosingConnection(t *testing.T) {
 // TestTemporary checks that a deferred message is tried again after 1, 2 and 4
 // minutes, and that others are sent in between.
 func TestTemporary(t *testing.T) {
-	t.Parallel()
 	var asked []time.Time
 	run(t, func(f *fixture) {
 		f.srv.Data = func(m *mailtest.Message) error {
@@ -213,7 +208,6 @@ func TestStop(t *testing.T) {
 // TestObsoleteMessage checks that a message is dropped if its card was erased or expired while it
 // waited, and held while the card is locked.
 func TestObsoleteMessage(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		erased, locked, expired := f.issue("erased@example.com"), f.issue("locked@example.com"), f.issue("expired@example.com")
 		synctest.Wait()
@@ -238,7 +232,6 @@ func TestObsoleteMessage(t *testing.T) {
 
 // TestRestart checks that a new sender sends what the one before it left.
 func TestRestart(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		f.issue("ada@example.com")
 		time.Sleep(24 * time.Hour)
@@ -305,7 +298,6 @@ func testOtherProcess(t *testing.T, watched bool) {
 // TestQuota checks that messages over the quota of an hour wait without an attempt, also across a
 // restart of the sender, and that messages over the quota of an address wait for a day.
 func TestQuota(t *testing.T) {
-	t.Parallel()
 	perHour := store.DefaultLimits()
 	perHour.MailPerHour = 2
 	run(t, func(f *fixture) { f.limits = perHour }, func(f *fixture) {

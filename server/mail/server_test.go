@@ -18,7 +18,6 @@ import (
 // TestServerDown checks that an unreachable server is tried with increasing waits,
 // and that this counts as an attempt of no message.
 func TestServerDown(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		for range 3 {
 			f.issue("ada@example.com")
@@ -49,7 +48,6 @@ func TestServerDown(t *testing.T) {
 // TestServerDownAfterClockSetBack checks that the waits are the same once the clock was set back, and
 // that the message is sent before the clock has caught up.
 func TestServerDownAfterClockSetBack(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		f.back.Store(int64(time.Hour))
 		f.issue("ada@example.com")
@@ -164,7 +162,6 @@ func TestNoTLS(t *testing.T) {
 // TestServerHangs checks that a server that stops answering is given up in time.
 // It may have accepted the message, and gets the same message again.
 func TestServerHangs(t *testing.T) {
-	t.Parallel()
 	var hang chan struct{}
 	var ids []string
 	var at []time.Time
@@ -195,7 +192,6 @@ func TestServerHangs(t *testing.T) {
 // TestServerIsSilent checks that a server that accepts connections and sends nothing is given up in
 // time, and is tried again.
 func TestServerIsSilent(t *testing.T) {
-	t.Parallel()
 	run(t, func(f *fixture) {
 		hello := 0
 		f.srv.Hello = func() error {
@@ -217,7 +213,6 @@ func TestServerIsSilent(t *testing.T) {
 
 // TestSendTest sends a test message, and checks the errors if the server refuses it or is down.
 func TestSendTest(t *testing.T) {
-	t.Parallel()
 	run(t, nil, func(f *fixture) {
 		m := store.Mail{Kind: store.MailTest, To: "ada@example.com", At: f.store.Now(), Language: "de"}
 		send := func() error { return SendTest(f.ctx, f.conf.Server, f.conf.From, m) }

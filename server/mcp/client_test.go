@@ -79,7 +79,6 @@ func (a *assistant) callWith(s *sdk.ClientSession, tool string, args any) *outco
 // TestClients uses tools, resources and prompts with clients of the Go SDK, over the protocol with
 // sessions and over the one without.
 func TestClients(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program := a.NewProgram("standard", true, nil)
 	for _, version := range []string{oldProtocol, newProtocol} {
@@ -119,7 +118,6 @@ func TestClients(t *testing.T) {
 // TestElicitation checks that the user of a client is asked once for a confirmation, and that the tool
 // acts only for one who accepts the form with its box ticked.
 func TestElicitation(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	for what, c := range map[string]struct {
 		answer *sdk.ElicitResult
@@ -159,7 +157,6 @@ func TestElicitation(t *testing.T) {
 // TestClientsThatCannotAsk checks that a client which cannot ask its user, or speaks a version
 // in which it would be asked over a stream, gets the impact and a token.
 func TestClientsThatCannotAsk(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	never := func(*sdk.ElicitRequest) *sdk.ElicitResult {
 		t.Error("the user was asked")

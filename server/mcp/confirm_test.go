@@ -39,7 +39,6 @@ func (a *assistant) state() string {
 // TestConfirmations checks what a token is bound to, how long it is valid, that it acts once,
 // and that nothing is written before it.
 func TestConfirmations(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program, other := a.NewProgram("standard", true, nil), a.NewProgram("standard", true, nil)
 	for range 3 {
@@ -94,7 +93,6 @@ func TestConfirmations(t *testing.T) {
 
 // TestPreviewsWriteNothing checks that dry runs and impacts leave the file as it was.
 func TestPreviewsWriteNothing(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	args := a.things()
 	program := args["get_programs"]["id"].(string)
@@ -138,7 +136,6 @@ func rowsFor(n int) (rows []fields) {
 // TestIssueCards issues many cards: after a dry run, with a confirmation, once for each key
 // and row, with an outcome for each row.
 func TestIssueCards(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program := a.NewProgram("standard", true, nil)
 	a.Issue(program, fields{"external_ref": "row-7"})
@@ -184,7 +181,6 @@ func TestIssueCards(t *testing.T) {
 // TestOnce checks that a write with an idempotency key is made once, and that another write with this
 // key is refused.
 func TestOnce(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	args := fields{"type": "discount", "name": "Ten", "discount_percent": 10, "idempotency_key": "one"}
 	first := a.call("create_program", args).ok()
@@ -202,7 +198,6 @@ func TestOnce(t *testing.T) {
 
 // TestAudit checks that audit rows name the key, the tool and the client.
 func TestAudit(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	body := fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"update_location","arguments":{"id":%q,"city":"Milano"},
@@ -229,7 +224,6 @@ func TestAudit(t *testing.T) {
 // TestWebhookTools checks that an assistant cannot make the server send anything to a URL of
 // its own, nor see a secret.
 func TestWebhookTools(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program := a.NewProgram("standard", true, nil)
 	drafted := a.call("draft_webhook", fields{
@@ -286,7 +280,6 @@ func TestWebhookTools(t *testing.T) {
 // TestQuestions checks that one call answers each of an owner's questions, such as who has not come
 // for a month, and that the prompt for a weekly report has the week.
 func TestQuestions(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program := a.NewProgram("standard", true, nil)
 	a.NewPrize(program, 2)

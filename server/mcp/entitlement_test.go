@@ -11,7 +11,6 @@ import (
 // that read in all, and those that write where all are refused. The add-on of the REST API makes no
 // difference.
 func TestEntitlements(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	args := a.things()
 	for _, c := range []struct {
@@ -63,7 +62,6 @@ func TestEntitlements(t *testing.T) {
 // TestPreflight checks that no answer of /mcp invites pages of other origins: a preflight is
 // refused, and no header admits an origin.
 func TestPreflight(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	for _, c := range []struct {
 		method, origin string

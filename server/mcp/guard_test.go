@@ -56,7 +56,6 @@ func refusal(t testing.TB, r *servertest.Reply, status int) string {
 // TestOrderOfChecks makes requests with several faults, and mends one after the other. Each answer
 // reports the fault that is checked first in the order of README.md.
 func TestOrderOfChecks(t *testing.T) {
-	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 3, 2 })
 	all := []struct {
 		code   string
@@ -104,7 +103,6 @@ func TestOrderOfChecks(t *testing.T) {
 
 // TestKeysOfOtherFaces checks which credentials /mcp takes, and where its keys work.
 func TestKeysOfOtherFaces(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	for credential, says := range map[string]string{
 		"Bearer " + a.APIKey: "/mcp expects a key beginning tmk_", "Bearer " + a.TillToken: "malformed",
@@ -137,7 +135,6 @@ func TestKeysOfOtherFaces(t *testing.T) {
 
 // TestRevokedKey checks that a revoked key is refused from the next request on.
 func TestRevokedKey(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	made := a.Control("POST", "/keys", fields{"class": "mcp"})
 	k := a.with(made.Str("key"))
@@ -153,7 +150,6 @@ func TestRevokedKey(t *testing.T) {
 // TestAddresses checks which hosts and origins are admitted, also behind a proxy on the same
 // machine that keeps the public Host.
 func TestAddresses(t *testing.T) {
-	t.Parallel()
 	a := start(t, func(c *app.Config) {
 		c.PublicURL, c.AllowHosts, c.MCPAllowOrigins = "https://cards.example.com", []string{
 			"punchcard",
@@ -213,7 +209,6 @@ func TestAddresses(t *testing.T) {
 // TestBodies sends bodies that are no message, messages that two parsers could read differently, and
 // headers that the SDK refuses. Only the last use up the budget, since they are refused after it.
 func TestBodies(t *testing.T) {
-	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Limits.MCPKeyDailyCallBudget = 5000 })
 	for body, want := range map[string]string{
 		"":                          "-32700 400",
@@ -265,7 +260,6 @@ func TestBodies(t *testing.T) {
 
 // TestMinute checks the 61st call of a minute, what does not count, and the headers.
 func TestMinute(t *testing.T) {
-	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 60, 5000 })
 	for range 100 {
 		if r, _, _ := a.rpc("tools/list", fields{}); r.Status != 200 || r.Header.Get("RateLimit-Limit") != "300" ||
@@ -340,7 +334,6 @@ func TestDay(t *testing.T) {
 
 // TestJournalShowsCalls checks that the journal of a fixture has the calls, without the key.
 func TestJournalShowsCalls(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	a.call("get_overview", nil).ok()
 	r := a.Control("GET", "/requests?kind=mcp", nil)

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) { servertest.Main(m, nil) }
 // start serves a new demo shop that sends no webhooks. Its clock stands still.
 func start(t testing.TB, options ...func(*app.Config)) *assistant {
 	t.Helper()
+	servertest.Parallel(t)
 	s := servertest.Start(t, append([]func(*app.Config){servertest.Frozen, func(c *app.Config) {
 		c.HoldWebhooks = true
 		c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 0, 0

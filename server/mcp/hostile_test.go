@@ -10,7 +10,6 @@ import (
 // TestHostileMessages sends messages that are valid JSON-RPC and ask for what is not there, or
 // have values that no client sends. Each gets one answer with its id, and the server goes on.
 func TestHostileMessages(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	deep := strings.Repeat(`{"a":`, 9_000) + "1" + strings.Repeat("}", 9_000)
 	for method, all := range map[string][]string{
@@ -75,7 +74,6 @@ func TestHostileMessages(t *testing.T) {
 
 // TestIDs sends ids of all types. The answer has the same one, or the message is refused.
 func TestIDs(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	for id, want := range map[string]int{`1`: 200, `-7`: 200, `"a"`: 200, `9007199254740992`: 200, `9007199254740993`: 400, `1.5`: 400,
 		`1e400`: 400, `123456789012345678901234567890`: 400,

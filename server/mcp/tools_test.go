@@ -71,7 +71,6 @@ func (a *assistant) things() map[string]fields {
 // TestScopes calls every tool with a key that has only one scope, and with keys for reading
 // and without scopes. A tool whose scope is missing is not listed, and its refusal names the scope.
 func TestScopes(t *testing.T) {
-	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Limits.MCPKeyMaxPerShop = 100 })
 	args := a.things()
 	if len(args) != len(toolScopes) || len(a.listedTools()) != len(toolScopes) {
@@ -114,7 +113,6 @@ func TestScopes(t *testing.T) {
 
 // TestRestrictedKey calls every tool with a key of the first location.
 func TestRestrictedKey(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	args := a.things()
 	k := a.newKey(fields{"scopes": store.Scopes, "location_ids": []string{a.LocationIDs[0]}})
@@ -186,7 +184,6 @@ func TestRestrictedKey(t *testing.T) {
 
 // TestSameWordsAsREST sends the same faults to a tool and to the REST API.
 func TestSameWordsAsREST(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program := a.NewProgram("standard", true, nil)
 	card := a.Issue(program, nil)
@@ -239,7 +236,6 @@ func TestSameWordsAsREST(t *testing.T) {
 
 // TestContacts checks that addresses of holders are masked unless the call asks for them.
 func TestContacts(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program := a.NewProgram("standard", true, nil)
 	a.Issue(program, fields{"external_ref": "ada@example.com", "holder_email": "ada@example.com"})
@@ -257,7 +253,6 @@ func TestContacts(t *testing.T) {
 // TestUnknownIDs checks that an id in any argument that filters is refused if it names nothing, and
 // that lists say how many items they have.
 func TestUnknownIDs(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program, other := a.NewProgram("standard", true, nil), a.Control("POST", "/shops", fields{"name": "Other"})
 	card := a.Issue(program, nil)
@@ -299,7 +294,6 @@ func TestUnknownIDs(t *testing.T) {
 // TestListsFit checks that an answer with the longest texts is at most 20 kB and goes on with
 // its cursor after its last row.
 func TestListsFit(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	program := a.NewProgram("standard", true, fields{"name": strings.Repeat("ü", 200), "description": strings.Repeat("x", 2000)})
 	for i := range 60 {
@@ -360,7 +354,6 @@ func TestListsFit(t *testing.T) {
 
 // TestGolden compares the list of tools, and one answer of each, with golden files.
 func TestGolden(t *testing.T) {
-	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Dev.Deterministic = true })
 	golden := func(name, got string) {
 		t.Helper()
@@ -396,7 +389,6 @@ func TestGolden(t *testing.T) {
 
 // TestNothingIsShared checks that no list may be cached for others than the key that asks.
 func TestNothingIsShared(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	for _, method := range []string{
 		"tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read", "server/discover",

@@ -55,7 +55,6 @@ func hasHidden(text string) bool {
 // with SQL since the APIs refuse most of these. It checks that no tool's answer has such
 // characters, and that the paths of the texts are listed as untrusted.
 func TestHostileTexts(t *testing.T) {
-	t.Parallel()
 	a := start(t)
 	args := a.things()
 	card := args["update_card"]["id"]

@@ -45,7 +45,6 @@ func (h *harness) enrol(token string) (secret string, codes []string) {
 // code works once, that wrong codes lock, and that a pending session ends after ten minutes.
 // Switching it on or off ends the person's other sessions.
 func TestSecondFactor(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	own, other := h.token(store.RoleManager), h.token(store.RoleManager)
 	secret, codes := h.enrol(own)
@@ -123,7 +122,6 @@ func TestSecondFactor(t *testing.T) {
 // TestProof checks that some operations, and some uses of others, demand that the password or
 // a code was given within the last 15 minutes.
 func TestProof(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	token := h.token(store.RoleOwner)
 	invite := func() store.Code {
@@ -165,7 +163,6 @@ func TestProof(t *testing.T) {
 // TestDemandedSecondFactor checks that a manager of a shop that demands a second factor can
 // only set it up, and that viewers need none.
 func TestDemandedSecondFactor(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	token := h.token(store.RoleManager)
 	h.ok(h.person(store.RoleOwner), operation.UpdateShopSettings, "", operation.ShopSettings{RequireTOTP: store.Given(true)})
@@ -182,7 +179,6 @@ func TestDemandedSecondFactor(t *testing.T) {
 
 // TestChangePassword checks the rules for new passwords, and that the current one is needed.
 func TestChangePassword(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	token := h.token(store.RoleViewer)
 	change := func(current, pass string) store.Code {

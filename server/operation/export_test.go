@@ -12,7 +12,6 @@ import (
 // an export of all cards are in the audit log, and that further pages, and the refused export of an
 // unknown card, are not.
 func TestExportsAreAudited(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	owner := h.withRole(kernel.Owner)
 	var cards []string

@@ -12,6 +12,7 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/password"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -30,6 +31,7 @@ type harness struct {
 
 // newHarness returns a harness with an empty store.
 func newHarness(t *testing.T) *harness {
+	servertest.Parallel(t)
 	h := &harness{
 		T:      t,
 		path:   filepath.Join(t.TempDir(), "test.db"),

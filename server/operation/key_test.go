@@ -14,7 +14,6 @@ import (
 // TestCreateChosenKey checks that a person who makes a key must choose everything, since no
 // field has a default, and that the list says who made the key and which one replaces it.
 func TestCreateChosenKey(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	ada := h.withRole(kernel.Owner)
 	some := []string{"cards:read"}
@@ -70,7 +69,6 @@ func TestCreateChosenKey(t *testing.T) {
 // TestListActivity checks the filters of the audit log, and that its rows and the list of
 // actors have names.
 func TestListActivity(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	ada := h.withRole(kernel.Manager)
 	h.ok(ada, operation.DisableLocation, h.LocationIDs[0], nil)

@@ -14,7 +14,6 @@ import (
 // TestLogos checks that a person's picture becomes a logo that anybody can read by its
 // hash, and what is refused.
 func TestLogos(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	manager := h.withRole(kernel.Manager)
 	var picture bytes.Buffer

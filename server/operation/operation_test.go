@@ -68,7 +68,6 @@ var roles = []string{"viewer", "manager", "owner", "operator"}
 // operation as every kind of caller. Exactly those that may not are refused as unauthorized, or
 // with the code that says what their session lacks.
 func TestCallers(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	key, till := h.key(), h.tillIdentity()
 	pending := h.signedIn("operator", func(id *store.SessionIdentity) { id.Pending = true })
@@ -144,7 +143,6 @@ func TestCallers(t *testing.T) {
 
 // TestNoCallers checks that nobody may invoke an operation without Callers.
 func TestNoCallers(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	op := kernel.NewOperation(kernel.Operation{
 		ID: "forgotten",
@@ -162,7 +160,6 @@ func TestNoCallers(t *testing.T) {
 // TestFieldsFromGo checks that fields which the program itself passes to an
 // operation are validated like those of a request.
 func TestFieldsFromGo(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	program := h.ProgramIDs["standard"]
 	good := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"card.*"})}
@@ -204,7 +201,6 @@ func TestFieldsFromGo(t *testing.T) {
 // TestWhoSeesLookups checks that only operators are told whether the host of a URL
 // resolves.
 func TestWhoSeesLookups(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	code := ""
 	k := kernel.New(h.st, kernel.Config{Fields: app.DefaultLimits().Fields(), CheckTarget: func(context.Context, string) *store.Detail {
@@ -252,7 +248,6 @@ func details(err error) string {
 // TestActorOfAPerson checks that writes by a person are audited with the person's id and not a
 // key's.
 func TestActorOfAPerson(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	ada := h.withRole(kernel.Manager)
 	ada.Actor = store.Actor{Type: "user", Key: 7}

@@ -17,7 +17,6 @@ import (
 // TestSignIn checks that a person signs in with the right password and no other, and that
 // the session has the person's role.
 func TestSignIn(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	for role, want := range map[string]kernel.Role{
 		store.RoleOwner:   kernel.Operator,
@@ -45,7 +44,6 @@ func TestSignIn(t *testing.T) {
 // TestUnknownEmail checks that a sign-in with the email of no account, or of a disabled one,
 // is refused and locked as one with a wrong password is, and hashes as often.
 func TestUnknownEmail(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	h.ok(h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
 	outcome := func(email, address string) (list []string) {
@@ -123,7 +121,6 @@ func (h *harness) known(browser, email string) string {
 // minute, also for the right password and after a restart, that the next lock is longer, and that
 // no other browser is locked.
 func TestLockOfBrowser(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	browser, other := h.known("", seed.OwnerEmail), h.known("", seed.OwnerEmail)
 	h.fail(4, browser, seed.OwnerEmail, home)
@@ -146,7 +143,6 @@ func TestLockOfBrowser(t *testing.T) {
 // TestKnownBrowser checks what makes a browser known to an account and what ends that, and that
 // the cookie admits to nothing.
 func TestKnownBrowser(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	known := h.known("", seed.OwnerEmail)
 	both := h.known(known, seed.ManagerEmail)
@@ -205,7 +201,6 @@ func TestKnownBrowser(t *testing.T) {
 // behind proxies: that never delays a browser in which the owner has signed in. Another one waits
 // for its turn, and if the attack takes each turn, the way in is a reset link.
 func TestAttackFromOwnNetwork(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	known := h.known("", seed.OwnerEmail)
 	attack := func() {
@@ -259,7 +254,6 @@ func TestAttackFromOwnNetwork(t *testing.T) {
 // TestLockOfAddress checks that 20 failures lock an address for all accounts, that of IPv6 its
 // network counts, and that a hundred lock all clients whose address is not known.
 func TestLockOfAddress(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	known := h.known("", seed.OwnerEmail)
 	for i := range 20 {
@@ -278,7 +272,6 @@ func TestLockOfAddress(t *testing.T) {
 // TestLockOfAccount checks that ten failures at any addresses slow an account down to one try in 30
 // seconds.
 func TestLockOfAccount(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	for i := range 10 {
 		h.fail(1, "", seed.ViewerEmail, fmt.Sprint("203.0.113.", i))
@@ -310,7 +303,6 @@ func TestLockOfAccount(t *testing.T) {
 
 // TestConcurrentGuesses checks that of concurrent tries as many are answered as the rules allow.
 func TestConcurrentGuesses(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	for browser, want := range map[string]int{"": 10, h.known("", seed.OwnerEmail): 5} {
 		var wg sync.WaitGroup
@@ -341,7 +333,6 @@ func TestConcurrentGuesses(t *testing.T) {
 
 // TestCopyProgram checks that a person copies a program only into a shop that the person manages.
 func TestCopyProgram(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	other := must[store.Shop](h, h.server(), operation.CreateShop, "", store.ShopFields{Name: store.Given("Test")})
 	to := store.ProgramTarget{Shop: store.Given(other.ID)}

@@ -47,7 +47,6 @@ func (h *harness) join(token, email string) kernel.Caller {
 // TestInvitation checks that an invitation makes an account and gives a role once, and gives a
 // role to an account that there is.
 func TestInvitation(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	owner := func() kernel.Caller { return h.person(store.RoleOwner) }
 	first, _ := h.invite(owner(), "Ada@example.com", store.RoleViewer)
@@ -140,7 +139,6 @@ func (h *harness) otherShop(t *testing.T) {
 
 // TestInviteOperator checks that only operators invite operators.
 func TestInviteOperator(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	owner := h.person(store.RoleOwner)
 	owner.Role = kernel.Owner
@@ -154,7 +152,6 @@ func TestInviteOperator(t *testing.T) {
 // TestReset checks that a reset link sets a password once, within an hour, and not that of a
 // disabled account, and that a request for a link is answered alike for every email.
 func TestReset(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	link := func() store.CreatedLink {
 		return must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil)
@@ -185,7 +182,6 @@ func TestReset(t *testing.T) {
 // TestRequestReset checks that a reset link is mailed only to the email of an account that is
 // not disabled, that nobody can have many mailed, and that invitations are mailed.
 func TestRequestReset(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	h.ok(h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
 	ask := func(email, address string) store.Code {
@@ -229,7 +225,6 @@ func TestRequestReset(t *testing.T) {
 // TestSetUp checks the set-up link: it makes an operator once, within an hour, and a new
 // one replaces it.
 func TestSetUp(t *testing.T) {
-	t.Parallel()
 	h := newHarness(t)
 	var shop int64
 	h.write(func(tx *store.Tx) (err error) {
@@ -287,7 +282,6 @@ func TestSetUp(t *testing.T) {
 // TestLastOwner checks that no sequence of changes of roles leaves a shop without an
 // owner who may sign in.
 func TestLastOwner(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	ids := []string{h.id(store.RoleOwner), h.id(store.RoleManager), h.id(store.RoleViewer)}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -341,7 +335,6 @@ func TestLastOwner(t *testing.T) {
 // TestSecretsAreNotRemembered checks that the answer which is remembered for an
 // idempotency key has no secret, and that the key of another person is another key.
 func TestSecretsAreNotRemembered(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	caller := h.person(store.RoleOwner)
 	in := keyed{kernel.Args{Fields: store.KeyFields{Name: store.Given("Key")}}, "one"}

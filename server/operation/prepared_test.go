@@ -15,7 +15,6 @@ import (
 // transaction, that is, also while another write keeps the store's writer busy. The hash of a new
 // staff PIN is such work: the store takes only PINs that are hashed.
 func TestPreparedBeforeWrite(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	prepared, begun := make(chan struct{}), make(chan struct{})
 	op := kernel.NewOperation(kernel.Operation{
@@ -59,7 +58,6 @@ func TestPreparedBeforeWrite(t *testing.T) {
 // before their transaction: they have allocated the memory of the hash when their
 // write waits for the store's writer, which another write keeps busy.
 func TestPINIsHashedBeforeWrite(t *testing.T) {
-	t.Parallel()
 	const hashMemory = 19 << 20 // bytes that argon2id takes; see store.HashStaffPIN
 	h := openHarness(t)
 	pin := store.Given("2468")

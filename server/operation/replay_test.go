@@ -15,7 +15,6 @@ import (
 // TestErasureFindsAnyAnswer checks that erasing a card erases remembered answers
 // with its data, whatever their form.
 func TestErasureFindsAnyAnswer(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	type greeting struct {
 		Text  string   `json:"text"`
@@ -70,7 +69,6 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 // TestAnswersOfSeveralPersons checks that an answer with the cards of several
 // persons cannot be remembered: erasing one would have to erase the other's too.
 func TestAnswersOfSeveralPersons(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	issueTwo := kernel.NewOperation(kernel.Operation{
 		ID:      "issueTwo",
@@ -104,7 +102,6 @@ func (k keyed) IdempotencyKey() (*kernel.IdempotencyKey, error) {
 
 // TestDoOfAReplay checks that Do returns the answer of a replay as a value.
 func TestDoOfAReplay(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	in := keyed{args(h.ProgramIDs["standard"], store.CardFields{HolderName: store.Given("Ada")}), "one"}
 	issue := func() operation.IssuedCard {

@@ -12,7 +12,6 @@ import (
 
 // TestSessionsEnd checks that a session ends with the next request, whatever ends it.
 func TestSessionsEnd(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	for name, end := range map[string]func(token string){
 		"sign-out": func(token string) { h.ok(h.caller(token), operation.SignOut, "", nil) },
@@ -61,7 +60,6 @@ func TestSessionsEnd(t *testing.T) {
 
 // TestSessionsLast checks what does not end a session, and when it ends by itself.
 func TestSessionsLast(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	// An owner who gives up the role goes on as what they are then.
 	role := func(role string) operation.RoleFields { return operation.RoleFields{Role: store.Given(role)} }

@@ -56,7 +56,6 @@ func TestViewersSeeNoContacts(t *testing.T) {
 // TestViewersGetMaskedAnswers compares what viewers and managers see of the same cards
 // and deliveries.
 func TestViewersGetMaskedAnswers(t *testing.T) {
-	t.Parallel()
 	h := openHarness(t)
 	manager, program := h.withRole(kernel.Manager), h.ProgramIDs["standard"]
 	hook := must[store.CreatedWebhook](

@@ -79,6 +79,15 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 	return s
 }
 
+// Parallel lets a test run beside others. It does nothing for a subtest, for a test that runs so already, and
+// for one that has set an environment variable.
+func Parallel(t testing.TB) {
+	if t, ok := t.(*testing.T); ok && !strings.Contains(t.Name(), "/") {
+		defer func() { recover() }() // of the panic for such a test
+		t.Parallel()
+	}
+}
+
 // Stop stops the server before the end of the test.
 func (s *Server) Stop() { s.stop() }
 

@@ -27,7 +27,6 @@ func cardCode(s *servertest.Server, card string) string {
 // TestCodes checks that a chain of cards is found by the ids of its cards and by its code, and
 // by nothing else.
 func TestCodes(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	code := cardCode(s, card)
@@ -81,7 +80,6 @@ func TestCodes(t *testing.T) {
 // TestUnknownShortCodes checks that ten unknown short codes within a minute lock the
 // typed entry of the device for a minute, and nothing else.
 func TestUnknownShortCodes(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	code, short := cardCodes(s, card)
@@ -150,7 +148,6 @@ func TestUnknownShortCodes(t *testing.T) {
 // TestOrdinaryDevice checks a device that does not accept card ids: it reads by
 // them, and writes by codes alone. After a reissue nothing old leads to the card.
 func TestOrdinaryDevice(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], fields{"holder_name": "Ada"})
 	d := s.Till(s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token"))
@@ -184,7 +181,6 @@ func TestOrdinaryDevice(t *testing.T) {
 // TestOtherShop checks that a till serves its own shop, and that codes of another shop's cards name no
 // card there. For ids see TestEveryOperationRefuses.
 func TestOtherShop(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	code, short := cardCodes(s, s.Issue(s.ProgramIDs["standard"], nil))
 	made := s.Control("POST", "/shops", fields{"name": "Elsewhere"})
@@ -201,7 +197,6 @@ func TestOtherShop(t *testing.T) {
 // TestIssuedCardIsHeld checks that a device that takes no card ids in writes can stamp a card that
 // it has just issued, by the held code of the answer, until the card is reissued.
 func TestIssuedCardIsHeld(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	token := s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
 	till := s.Till(token)

@@ -11,7 +11,6 @@ import (
 // TestCounterDefaults checks that a card issued at a counter has the program's
 // defaults and is active.
 func TestCounterDefaults(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.NewProgram("prepaid", true, fields{"initial_balance_cents": 725, "default_expire_after_days": 30})
 	r := s.Post("/programs/"+program+"/cards", nil).Want(201)
@@ -36,7 +35,6 @@ func TestCounterDefaults(t *testing.T) {
 // TestPINTriesOfAllActions checks that wrong PINs of a device count together for
 // all actions, and separately from other devices.
 func TestPINTriesOfAllActions(t *testing.T) {
-	t.Parallel()
 	s, d, location, card := guarded(t)
 	twin := s.NewDevice(location)
 	try := func(d *servertest.Server, path, pin string) *servertest.Reply {
@@ -65,7 +63,6 @@ func TestPINTriesOfAllActions(t *testing.T) {
 // TestMetadataIsComplete checks that every action accepts and stores 4096 bytes of metadata without
 // whitespace, and refuses one more.
 func TestMetadataIsComplete(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	stamped, program := newCard(s, "standard", nil)
 	prize := s.NewPrize(program, 1)
@@ -97,7 +94,6 @@ func TestMetadataIsComplete(t *testing.T) {
 // TestMaxStampsPerDay checks the bounds of the limit of stamps per card and day that operators set, and
 // its refusal. The tests of the store have more.
 func TestMaxStampsPerDay(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card, program := newCard(s, "standard", nil)
 	for value, code := range map[any]string{0: "too_small", 1001: "too_large", "3": "invalid_type"} {

@@ -15,7 +15,6 @@ import (
 // TestCookie checks which requests with the cookie of the till page are accepted: JSON of
 // the page itself, and nothing that a page of another origin can send.
 func TestCookie(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	other := s.NewDevice(s.LocationIDs[1])
 	cookie := "punchcard-till=" + s.TillToken
@@ -87,7 +86,6 @@ func TestCookie(t *testing.T) {
 // TestCookieHost checks that the server accepts a request with the cookie only if it names one
 // of the server's own hosts.
 func TestCookieHost(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com" })
 	for host, want := range map[string]int{"cards.example.com": 200, "127.0.0.1": 200, "evil.example": 403} {
 		req, err := http.NewRequest("GET", s.Origin+"/till/v1/me", nil)

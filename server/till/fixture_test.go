@@ -16,6 +16,7 @@ func TestMain(m *testing.M) { servertest.Main(m, till.Routes()) }
 // start serves a new demo shop and returns a client of the till API. Options change its Config.
 func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
+	servertest.Parallel(t)
 	s := servertest.Start(t, options...)
 	return s.Till(s.TillToken)
 }

@@ -9,7 +9,6 @@ import (
 
 // TestForeignCode checks what a till may do by the code of an earlier card.
 func TestForeignCode(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card, program := newCard(s, "standard", fields{"total_stamps": 10, "icon_key": "star"})
 	prize := s.NewPrize(program, 2)
@@ -56,7 +55,6 @@ func TestForeignCode(t *testing.T) {
 
 // TestSearchByPhone checks that a till finds a card by the last digits of a phone number.
 func TestSearchByPhone(t *testing.T) {
-	t.Parallel()
 	s, d, location, _ := guarded(t)
 	token := signIn(d, newStaff(s, location, "Ada", "2468"), "2468")
 	program := s.ProgramIDs["standard"]

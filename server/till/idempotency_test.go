@@ -13,7 +13,6 @@ const idempotent = "Idempotency-Key"
 // TestReplay checks that a request with the idempotency key of an equal one gets its answer again
 // for a day, and what makes requests differ.
 func TestReplay(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	path, other := "/cards/"+card+"/stamps", "/cards/"+cardCode(s, card)+"/stamps"
@@ -54,7 +53,6 @@ func TestReplay(t *testing.T) {
 // TestRefusalsRemembered checks that refusals of operations are remembered, and that those of the guard
 // and of fields are not. The tests of the REST API have more.
 func TestRefusalsRemembered(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, program := newCard(s, "standard", nil)
 	redeem := fields{"prize_id": s.NewPrize(program, 5)}
@@ -77,7 +75,6 @@ func TestRefusalsRemembered(t *testing.T) {
 // TestUnknownCodeNotRemembered checks that a code which names no card is not
 // remembered, so that a till may send the right one under the same key.
 func TestUnknownCodeNotRemembered(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	code, short := cardCodes(s, card)
@@ -93,7 +90,6 @@ func TestUnknownCodeNotRemembered(t *testing.T) {
 // TestReplayOnLockedDevice checks that a device which is locked after unknown codes gets remembered answers, and that
 // a replay counts as no attempt, also of a code that names no card any more.
 func TestReplayOnLockedDevice(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	_, short := cardCodes(s, card)
@@ -115,7 +111,6 @@ func TestReplayOnLockedDevice(t *testing.T) {
 // TestPINFailureNotRemembered checks that a refusal of the PIN is not remembered for an
 // idempotency key, and that a replay requires the PIN.
 func TestPINFailureNotRemembered(t *testing.T) {
-	t.Parallel()
 	s, d, _, card := guarded(t)
 	path := "/cards/" + card + "/stamps"
 	s.Unchanged(func() {
@@ -130,7 +125,6 @@ func TestPINFailureNotRemembered(t *testing.T) {
 // TestExpiryOnce checks that the row of an expiry is written although the action
 // is refused, and only once.
 func TestExpiryOnce(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card, program := newCard(s, "standard", fields{"stamps_expire_after_days": 30})
 	prize := s.NewPrize(program, 5)
@@ -180,7 +174,6 @@ func TestExpiryOnce(t *testing.T) {
 // TestErasedReplay checks that a remembered answer with personal data is erased
 // with the card.
 func TestErasedReplay(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
 	stamp(s, card, "{}", idempotent, "k").Want(201)

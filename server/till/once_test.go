@@ -17,7 +17,6 @@ func uuid(n int) string { return fmt.Sprintf("0b6f7c0e-5d0a-4d51-9d4b-%012d", n)
 // repeated without a staff PIN, by another device, and while the location is disabled, long
 // after its idempotency key is forgotten.
 func TestClientReference(t *testing.T) {
-	t.Parallel()
 	s, d, location, card := guarded(t)
 	path := "/cards/" + card + "/stamps"
 	body := fields{"count": 2, "client_reference": uuid(1)}
@@ -78,7 +77,6 @@ func TestClientReference(t *testing.T) {
 // TestIssueWithReference checks that a repeated issue shows the same install link, which works, also
 // after a reissue, until the card is erased, and that another write with its reference is a conflict.
 func TestIssueWithReference(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
 	first := s.Post(path, fields{"client_reference": uuid(1), "holder_name": "Ada"}).Want(201)
@@ -108,7 +106,6 @@ func TestIssueWithReference(t *testing.T) {
 // TestReferenceRace checks that one of several concurrent requests with a reference writes, and
 // that all are answered with its transaction.
 func TestReferenceRace(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	ids := make([]string, 16)
@@ -132,7 +129,6 @@ func TestReferenceRace(t *testing.T) {
 // TestReferenceIsNoOracle checks that unknown short codes count as guesses also with a
 // reference that was used.
 func TestReferenceIsNoOracle(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	body := fields{"client_reference": uuid(1)}
@@ -146,7 +142,6 @@ func TestReferenceIsNoOracle(t *testing.T) {
 
 // TestOccurredAt checks which times a till may send as that of a transaction.
 func TestOccurredAt(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	now := s.App.Store.Now()

@@ -68,7 +68,6 @@ var refusals = []struct {
 // TestOrderOfRefusals combines every two refusals. The one that is earlier in the list must be
 // given, and nothing may be written.
 func TestOrderOfRefusals(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	messages := map[string]string{} // by the name of the refusal
 	for i := range refusals {
@@ -112,7 +111,6 @@ func TestOrderOfRefusals(t *testing.T) {
 
 // TestOrderEverywhere checks the order of refusals for each action.
 func TestOrderEverywhere(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	for action, body := range actionBodies {
 		kinds := map[string][]string{

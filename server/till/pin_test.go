@@ -31,7 +31,6 @@ func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
 // TestPINRequired checks that every write requires the PIN before anything is read or written, and
 // lookups do not.
 func TestPINRequired(t *testing.T) {
-	t.Parallel()
 	s, d, location, card := guarded(t)
 	d.Get("/me").Want(200).Shows(fields{"location.require_staff_pin": true, "location.id": location})
 	d.Get("/cards/" + card).Want(200)
@@ -87,7 +86,6 @@ func TestPINRequired(t *testing.T) {
 // TestPINLock checks that five consecutive wrong PINs lock the device for a
 // minute of the server's clock.
 func TestPINLock(t *testing.T) {
-	t.Parallel()
 	s, d, location, card := guarded(t)
 	other := s.NewDevice(location)
 	wrong := func(n int) {
@@ -146,7 +144,6 @@ func pinLocks(s *servertest.Server) (locks []string) {
 // location's PIN entry for five minutes, whichever devices send them and whatever
 // right ones come between, and that every lock is in the audit log once.
 func TestPINLockOfLocation(t *testing.T) {
-	t.Parallel()
 	s, d, location, card := guarded(t)
 	other := s.NewDevice(location)
 	elsewhere, _ := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"})
@@ -203,7 +200,6 @@ func TestPINLockOfLocation(t *testing.T) {
 // TestPINChanged checks that a PIN which another process sets is valid with the
 // next request, and no other is.
 func TestPINChanged(t *testing.T) {
-	t.Parallel()
 	s, d, location, card := guarded(t)
 	change := func(pin string) {
 		servertest.Write(t, s.Beside(), func(tx *store.Tx) error {
@@ -240,7 +236,6 @@ func TestPINChanged(t *testing.T) {
 
 // TestConcurrentPINs checks that concurrent wrong PINs are counted exactly.
 func TestConcurrentPINs(t *testing.T) {
-	t.Parallel()
 	_, d, _, card := guarded(t)
 	for _, n := range []int{4, 12} {
 		want := map[string]int{"401 invalid_credentials": min(n, 5)}

@@ -31,7 +31,6 @@ func atOnce(t *testing.T, n int, request func(i int) *servertest.Reply, want map
 // TestTwoTills checks that no stamp is lost or doubled when two tills stamp a
 // card concurrently.
 func TestTwoTills(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	tills := []*servertest.Server{s, s.NewDevice(s.LocationIDs[1])}
 	card := s.Issue(s.NewProgram("standard", true, fields{"repeat_after_reset": true}), nil)
@@ -53,7 +52,6 @@ func TestTwoTills(t *testing.T) {
 
 // TestConcurrentSpends checks that concurrent spends never exceed the balance.
 func TestConcurrentSpends(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card, _ := newCard(s, "prepaid", fields{"initial_balance_cents": 1000})
 	atOnce(t, 15, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/spends", fields{"amount_cents": 100}) }, map[string]int{

@@ -11,7 +11,6 @@ import (
 // TestRateLimit checks the limit of a device with four requests a minute, so one
 // more every 15 seconds.
 func TestRateLimit(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen, func(c *app.Config) { c.Limits.TillRateLimitPerMinute = new(4) })
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	step := func(r *servertest.Reply, want string) {
@@ -40,7 +39,6 @@ func TestRateLimit(t *testing.T) {
 
 // TestNoRateLimit checks that the tills of a fixture have no limit by default.
 func TestNoRateLimit(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	for range 601 { // the limit under serve is 600
 		if r := s.Get("/me").Want(200); r.Header.Get("RateLimit-Limit") != "2147483647" {

@@ -92,7 +92,6 @@ func refusedCallers(s *servertest.Server) []refusedCaller {
 // TestEveryOperationRefuses calls every operation as each caller that it refuses, and checks the
 // refusal and that nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.NewProgram("standard", true, nil)
 	prize := s.NewPrize(program, 5)

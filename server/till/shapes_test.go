@@ -11,7 +11,6 @@ const bare = "external_ref holder_name holder_email current_value expires_at ins
 
 // TestMe checks the answer about a device, and which programs it lists.
 func TestMe(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := s.Get("/me").Want(200)
 	r.Shaped("", "TillMe", "")
@@ -40,7 +39,6 @@ func TestMe(t *testing.T) {
 
 // TestLookup checks the answer about a new card and about a chain of two cards.
 func TestLookup(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	r := s.Get("/cards/" + card).Want(200)
@@ -80,7 +78,6 @@ func TestLookup(t *testing.T) {
 
 // TestIssueAtCounter checks the answer with a card that a till issues, and when it may not issue one.
 func TestIssueAtCounter(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.ProgramIDs["prepaid"] + "/cards"
 	r := s.Post(path, fields{"holder_name": "Ada", "holder_email": "ada@example.com", "external_ref": "m-1"}).Want(201)
@@ -110,7 +107,6 @@ func TestIssueAtCounter(t *testing.T) {
 
 // TestEveryAction checks the answer of every action on a card and of its reversal.
 func TestEveryAction(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	standard := s.Issue(s.ProgramIDs["standard"], nil)
 	r := stamp(s, standard, nil).Want(201)

@@ -50,7 +50,6 @@ func signIn(d *servertest.Server, member, pin string) string {
 // TestStaffSession checks a session from sign-in to sign-out: its writes need no PIN, and
 // their rows and audit rows name the person.
 func TestStaffSession(t *testing.T) {
-	t.Parallel()
 	s, d, location, card := guarded(t)
 	ada, bob := newStaff(s, location, "Ada", "2468"), newStaff(s, location, "Bob", "1357")
 	newStaff(s, s.LocationIDs[0], "Elsewhere", "9999")
@@ -102,7 +101,6 @@ func TestStaffSession(t *testing.T) {
 // without a session, also one with the right staff PIN, in the place of the staff PIN in the order
 // of refusals, and that the demand is no field of the REST API.
 func TestStaffRequired(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	d, location := newTill(s, fields{"require_staff": true, "staff_pin": "2468"})
 	card := s.Issue(s.ProgramIDs["standard"], nil)
@@ -150,7 +148,6 @@ func TestStaffRequired(t *testing.T) {
 // TestStaffSessionEnds checks what ends a session, at a location that demands no PIN, and that
 // a session is valid on one device only.
 func TestStaffSessionEnds(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	d, location := newTill(s, fields{})
 	twin := s.NewDevice(location)
@@ -209,7 +206,6 @@ func TestStaffSessionEnds(t *testing.T) {
 // TestStaffPINLocks checks that wrong PINs of staff count with those of the location, and
 // that a session outlives a lock.
 func TestStaffPINLocks(t *testing.T) {
-	t.Parallel()
 	s, d, location, card := guarded(t)
 	member := newStaff(s, location, "Ada", "1357")
 	token := signIn(d, member, "1357")
@@ -247,7 +243,6 @@ func TestStaffPINLocks(t *testing.T) {
 // TestDeviceTransactions checks that the list of a device's transactions has its newest 50 and
 // none of other devices.
 func TestDeviceTransactions(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	d, location := newTill(s, fields{})
 	twin := s.NewDevice(location)
@@ -279,7 +274,6 @@ func TestDeviceTransactions(t *testing.T) {
 
 // TestTillSearch checks who may search, what is found, and what a handle stands for.
 func TestTillSearch(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	d, location := newTill(s, fields{})
 	s.SQL("UPDATE devices SET accepts_card_ids=0")
@@ -345,7 +339,6 @@ func TestTillSearch(t *testing.T) {
 // TestPairing checks that a pairing makes one device, by its token or by its code, and that
 // wrong codes lock their address.
 func TestPairing(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	k := kernel.New(s.App.Store, kernel.Config{Fields: app.DefaultLimits().Fields()})
 	here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")

@@ -4,7 +4,6 @@ import "testing"
 
 // TestToday checks the answer about the day of a till. The tests of the store have its sums.
 func TestToday(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	s.Get("/today").Want(200).Shaped("", "TillToday", "")
 	giveStamps(s, s.Issue(s.ProgramIDs["standard"], nil), 7)

@@ -11,7 +11,6 @@ import (
 
 // TestToken checks that nothing is served or written without a valid device token.
 func TestToken(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	revoked := s.NewDevice(s.LocationIDs[0])
 	id := revoked.Get("/me").Want(200).Str("device.id")
@@ -57,7 +56,6 @@ func TestToken(t *testing.T) {
 // TestRevoked checks that changes of a device, its location and its shop by another process
 // take effect with the next request.
 func TestRevoked(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	for _, ask := range []func(*servertest.Server) *servertest.Reply{

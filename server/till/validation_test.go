@@ -34,7 +34,6 @@ var badBodies = []struct{ action, body, details string }{
 // TestValidation checks that all offending fields are reported at once, that
 // nothing is written, and that values at the bounds are accepted.
 func TestValidation(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	cards := map[string]string{}
 	for _, kind := range servertest.Types {

@@ -26,6 +26,7 @@ type fields = servertest.Fields
 // start starts the demo shop. Options change the Config.
 func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
+	servertest.Parallel(t)
 	return servertest.Start(t, append(options, func(c *app.Config) { c.HoldWebhooks = true })...)
 }
 
@@ -47,7 +48,6 @@ func fetch(s *servertest.Server, method, path, body string, headers ...string) *
 
 // TestPage checks the headers of the page, and that it renews the cookie of a device and sets no other.
 func TestPage(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := get(s, "/till/").Want(200)
 	for name, want := range map[string]string{
@@ -103,7 +103,6 @@ func TestPage(t *testing.T) {
 
 // TestUnpair checks that the answer ends the cookie, and that only the page itself can ask for it.
 func TestUnpair(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	r := fetch(s, "POST", "/till/unpair", "{}", "Content-Type", "application/json", "Sec-Fetch-Site", "same-origin").Want(204)
 	if got := r.Header.Get("Set-Cookie"); got != "punchcard-till=; Path=/till/; Max-Age=0; HttpOnly; SameSite=Strict" {
@@ -124,7 +123,6 @@ var assetPath = regexp.MustCompile(`/(?:till/)?assets/[a-z_]+\.[0-9a-f]{12}\.[a-
 // TestWeight checks how many bytes the page loads when it is first opened: without compression and
 // the decoder, and with both.
 func TestWeight(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	size := func(encoding, path string) int {
 		t.Helper()
@@ -160,7 +158,6 @@ func TestWeight(t *testing.T) {
 
 // TestFiles checks the service worker, the manifest and the icons.
 func TestFiles(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	for path, want := range map[string]string{
 		"/till/sw.js": "text/javascript; charset=utf-8", "/till/manifest.webmanifest": "application/manifest+json",

@@ -44,7 +44,6 @@ func checkPaired(s *servertest.Server, r *servertest.Reply) {
 
 // TestPairByLink checks that the link shows a button and pairs once.
 func TestPairByLink(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	p := newPairing(s)
 	path := "/till/pair/" + p.Token
@@ -89,7 +88,6 @@ func TestPairByLink(t *testing.T) {
 
 // TestPairByCode checks that the code pairs once, and only a request of the page itself.
 func TestPairByCode(t *testing.T) {
-	t.Parallel()
 	s := start(t, servertest.Frozen)
 	p := newPairing(s)
 	body := `{"code":"` + strings.ToUpper(p.Code[:4]+"-"+p.Code[4:]) + `"}`
@@ -117,7 +115,6 @@ func TestPairByCode(t *testing.T) {
 
 // TestPairOverHTTPS checks the cookie where the public URL is https.
 func TestPairOverHTTPS(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com" })
 	r := fetch(s, "POST", "/till/pair/"+newPairing(s).Token, "").Want(303)
 	if got := r.Header.Get("Set-Cookie"); !strings.HasPrefix(got, "__Secure-punchcard-till=tdk_test_") ||

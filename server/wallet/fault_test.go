@@ -15,7 +15,6 @@ import (
 
 // TestPushServiceDown checks that phones and browsers are told when their services have been down for an hour.
 func TestPushServiceDown(t *testing.T) {
-	t.Parallel()
 	p, apns := startApple(t)
 	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Want(201)
 	b := p.browser("all", "en")
@@ -46,7 +45,6 @@ func TestPushServiceDown(t *testing.T) {
 // TestReceiverThatNeverAnswers checks that a browser whose push service never answers delays no other one, of the same card and of
 // another.
 func TestReceiverThatNeverAnswers(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	silent, same := s.browser("all", "en"), s.browser("all", "en")
 	first, page := s.card, s.page
@@ -72,7 +70,6 @@ func TestReceiverThatNeverAnswers(t *testing.T) {
 // TestPrivateEndpoint checks that a browser with an endpoint at a private address cannot subscribe, and that nothing is sent to one whose
 // name leads to a private address later.
 func TestPrivateEndpoint(t *testing.T) {
-	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{AllowHTTP: true} })
 	b, err := s.push.Subscribe(s.key)
 	if err != nil {

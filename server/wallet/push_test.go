@@ -44,7 +44,6 @@ func (s *shop) person(role string) (get func(path string, has ...string), post f
 
 // TestPushReport sends test pushes, and checks what the dashboard says of them and of pushes that fail, are refused and are held.
 func TestPushReport(t *testing.T) {
-	t.Parallel()
 	p, apns := startApple(t)
 	const list = "/dashboard/settings/wallet/pushes"
 	at := "/dashboard/card/" + p.card
@@ -138,7 +137,6 @@ func (s *shop) copies(passes, browsers int64) {
 // TestPushAfterClockSetBack checks that a phone is woken by a stamp after the clock was set back behind
 // the time of its next attempt, which has come by the times of the file.
 func TestPushAfterClockSetBack(t *testing.T) {
-	t.Parallel()
 	p, apns := startApple(t)
 	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Want(201)
 	p.settle()

@@ -26,6 +26,7 @@ type shop struct {
 // start serves a new demo shop whose clock stands still, with a card that has a prize for three stamps.
 func start(t testing.TB, options ...func(*app.Config)) *shop {
 	t.Helper()
+	servertest.Parallel(t)
 	s := &shop{push: wallettest.NewPushService()}
 	s.Server = servertest.Start(t, append(options, servertest.Frozen, func(c *app.Config) { s.clock = c.Dev.Clock })...)
 	t.Cleanup(s.push.Close)
@@ -94,7 +95,6 @@ func (s *shop) expect(b *wallettest.Browser, want ...string) {
 // TestNotices checks what browsers are told, each in its language, and that what they are not told about is
 // not told later.
 func TestNotices(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	all, prizes := s.browser("all", "de"), s.browser("prizes", "it")
 	s.stamp(1)
@@ -119,7 +119,6 @@ func TestNotices(t *testing.T) {
 
 // TestPushServiceFails checks what the answers of a push service lead to.
 func TestPushServiceFails(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	b := s.browser("all", "en")
 	var answer func(http.ResponseWriter)
@@ -157,7 +156,6 @@ func TestPushServiceFails(t *testing.T) {
 // TestBrowsersAreApart checks that a browser which fails delays no other one of the card, and that a prize which was told is
 // not told again after the card was locked.
 func TestBrowsersAreApart(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	bad, good := s.browser("all", "en"), s.browser("prizes", "en")
 	bad.Answer = func(w http.ResponseWriter) {
@@ -185,7 +183,6 @@ func TestBrowsersAreApart(t *testing.T) {
 
 // TestSubscribe checks what is refused.
 func TestSubscribe(t *testing.T) {
-	t.Parallel()
 	s := start(t)
 	b, err := s.push.Subscribe(s.key)
 	if err != nil {
