@@ -1,7 +1,6 @@
 package app
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -23,10 +22,7 @@ func (a *App) status(i *instance) dashboard.Status {
 		Version:      Version,
 		Started:      a.started,
 		Uptime:       time.Since(a.started),
-		Now:          now,
 		File:         i.Store.Path(),
-		FileBytes:    sizeOf(i.Store.Path()),
-		LogBytes:     sizeOf(i.Store.Path() + "-wal"),
 		Fixture:      a.conf.Dev != nil,
 		HoldWebhooks: a.conf.HoldWebhooks,
 		Mail:         a.conf.Mail != nil,
@@ -53,15 +49,6 @@ func (a *App) status(i *instance) dashboard.Status {
 		)
 	}
 	return s
-}
-
-// sizeOf returns the size of a file, 0 if there is none.
-func sizeOf(path string) int64 {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 // limits returns the limits in force, in the order of their declaration.

@@ -104,7 +104,7 @@ func showMerge(v *visit, f *web.Form) error {
 			p.Rows = append(p.Rows, mergeRow{row.Label, cmp.Or(row.Keep, "–"), cmp.Or(row.Gone, "–")})
 		}
 	}
-	if err := v.previewMerge(&p, keep, gone, filled); err != nil {
+	if err := v.previewMerge(&p, gone, filled); err != nil {
 		return err
 	}
 	return v.render("card_merge", p)
@@ -136,7 +136,7 @@ func (v *visit) mergeFacts(c store.CustomerCard) (facts []mergeFact) {
 }
 
 // previewMerge adds what the merge would do, or why it would be refused.
-func (v *visit) previewMerge(p *mergePage, keep, gone store.CustomerCard, filled []string) error {
+func (v *visit) previewMerge(p *mergePage, gone store.CustomerCard, filled []string) error {
 	merged := store.Merged{}
 	for _, yes := range []bool{false, true} {
 		fields := store.MergeFields{}

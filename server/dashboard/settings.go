@@ -42,7 +42,6 @@ var settingsPages = append([]binding{
 type settingsPage struct {
 	web.Frame
 	Form  *web.Form
-	Shop  store.Shop
 	Facts []web.Fact // for those who may not change them
 	shopChoices
 	Suggest bool // the browser suggests the time zone and the country
@@ -58,7 +57,6 @@ func showSettings(v *visit, f *web.Form) error {
 	}
 	p := settingsPage{
 		Frame:       v.frame("Shop settings", settingsPath),
-		Shop:        sh,
 		Form:        f,
 		shopChoices: newShopChoices(sh.Timezone, sh.CountryCode.V, sh.Currency),
 	}

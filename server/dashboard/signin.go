@@ -68,14 +68,11 @@ func inPageLanguage(v *visit, form url.Values) url.Values {
 // outsidePage is a page of somebody who is not signed in, or not yet entirely.
 type outsidePage struct {
 	web.Frame
-	Form      *web.Form
-	Next      string           // where a sign-in leads to
-	Link      *store.ShownLink // of the page of a one-time link
-	Role      web.Option       // of an invitation
-	Accept    string           // path
-	SignIn    string           // paths, which keep the language
-	Forgotten string
-	Languages []web.NavItem
+	Form   *web.Form
+	Next   string           // where a sign-in leads to
+	Link   *store.ShownLink // of the page of a one-time link
+	Role   web.Option       // of an invitation
+	Accept string           // path
 	// NoCookie says that no session can be kept safely, since the page came over plain
 	// http.
 	NoCookie bool

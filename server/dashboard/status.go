@@ -11,13 +11,10 @@ type Status struct {
 	Version      string
 	Started      time.Time
 	Uptime       time.Duration
-	Now          time.Time
 	File         string // path of the database
-	FileBytes    int64
-	LogBytes     int64 // of the write-ahead log beside it
-	DiskFree     int64 // bytes
-	DiskBytes    int64 // 0: not known
-	DiskLow      bool  // somebody should free space
+	DiskFree     int64  // bytes
+	DiskBytes    int64  // 0: not known
+	DiskLow      bool   // somebody should free space
 	Backups      Backups
 	Certificates []Certificate
 	Fixture      bool // the server is for tests, and needs no backups
