@@ -20,12 +20,10 @@ const (
 // accountPages are the pages of a person's own account.
 var accountPages = anywhere(append(
 	secondFactorPages,
-	page(accountPath, func(v *visit) error { return showAccount(v, v.newForm(nil)) }),
-	post(accountPath, action{
-		op:    operation.UpdateProfile,
-		again: showAccount,
-		to:    accountPath,
-		done:  "Your account was saved.",
+	openForm(accountPath, showAccount, action{
+		op:   operation.UpdateProfile,
+		to:   accountPath,
+		done: "Your account was saved.",
 	}),
 	form(passwordPath, showPassword, action{
 		op:   operation.ChangePassword,

@@ -95,9 +95,7 @@ type cardAction struct {
 }
 
 // findCard returns the card of the path, as far as people see it.
-func findCard(v *visit) (store.CardOverview, error) {
-	return read[store.CardOverview](v, operation.GetCardOverview)
-}
+var findCard = reader[store.CardOverview](operation.GetCardOverview)
 
 // showCard shows the card, with what is wrong with what a person wanted to do.
 func showCard(v *visit, f *web.Form) error {

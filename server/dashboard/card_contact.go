@@ -21,9 +21,7 @@ var contactPages = []binding{
 }
 
 // getContact returns the contact of the card of the path.
-func getContact(v *visit) (store.HolderContact, error) {
-	return read[store.HolderContact](v, operation.GetHolderContact)
-}
+var getContact = reader[store.HolderContact](operation.GetHolderContact)
 
 // codeLines makes a list of the codes of earlier cards, of which the form has one on each line.
 func codeLines(_ *visit, form url.Values) url.Values {

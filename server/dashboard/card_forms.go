@@ -95,7 +95,7 @@ func showIssue(v *visit, f *web.Form) (err error) {
 }
 
 // getCard returns the card of the path, as its forms have it.
-func getCard(v *visit) (store.CardDetail, error) { return read[store.CardDetail](v, operation.GetCard) }
+var getCard = reader[store.CardDetail](operation.GetCard)
 
 // cardTimes turns the day of expiry into the end of that day in the shop's time zone.
 func cardTimes(v *visit, form url.Values) url.Values {

@@ -71,9 +71,8 @@ func signed(n int64, format func(int64) string) string {
 	return format(n)
 }
 
-func findLedgerEntry(v *visit) (store.LedgerEntry, error) {
-	return read[store.LedgerEntry](v, operation.GetLedgerEntry)
-}
+// findLedgerEntry returns the row of the ledger of the path.
+var findLedgerEntry = reader[store.LedgerEntry](operation.GetLedgerEntry)
 
 // askReverse asks before a row of the ledger is reversed.
 func askReverse(v *visit, e store.LedgerEntry) web.ConfirmPage {

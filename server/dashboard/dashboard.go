@@ -155,7 +155,7 @@ func about[T any](find func(*visit) (T, error), show func(*visit, T) error) func
 
 // shows returns a page of what an operation answers about the resource of the path.
 func shows[O any](op *kernel.Operation, show func(*visit, O) error) func(*visit) error {
-	return about(func(v *visit) (O, error) { return read[O](v, op) }, show)
+	return about(reader[O](op), show)
 }
 
 // post binds a form to its operation.
@@ -166,16 +166,24 @@ func post(pattern string, a action) binding {
 	return binding{pattern: pattern, post: a.run, upload: a.upload != ""}
 }
 
-// form binds a form and its page, which only those get who may invoke the operation. It is shown
-// again with what is wrong.
-func form(pattern string, show func(*visit, *web.Form) error, a action) binding {
+// openForm binds a form and its page, which also those get who may not invoke the operation. It is
+// shown again with what is wrong.
+func openForm(pattern string, show func(*visit, *web.Form) error, a action) binding {
 	a.again = show
 	b := post(pattern, a)
+	b.get = func(v *visit) error { return show(v, v.newForm(nil)) }
+	return b
+}
+
+// form binds a form and its page, which only those get who may invoke the operation.
+func form(pattern string, show func(*visit, *web.Form) error, a action) binding {
+	b := openForm(pattern, show, a)
+	all := b.get
 	b.get = func(v *visit) error {
 		if err := v.require(a.op); err != nil {
 			return err
 		}
-		return show(v, v.newForm(nil))
+		return all(v)
 	}
 	return b
 }
@@ -227,9 +235,10 @@ func question(pattern string, ask func(*visit) (web.ConfirmPage, error), a actio
 // nothing is what a question is about that needs to know nothing.
 func nothing(*visit) (none kernel.None, err error) { return none, nil }
 
-// publicly makes a page or a form available to visitors who are not signed in. They call
-// operations as a visitor, also if they are signed in.
-func publicly(b binding) binding {
+// publicForm binds a form and its page for visitors who are not signed in. They call operations as
+// a visitor, also if they are signed in.
+func publicForm(pattern string, show func(*visit, *web.Form) error, a action) binding {
+	b := openForm(pattern, show, a)
 	b.public = true
 	return b
 }

@@ -73,10 +73,7 @@ func allKeys(v *visit) (rows []keyRow, err error) {
 // findKey returns the key of the path.
 func findKey(v *visit) (keyRow, error) {
 	all, err := allKeys(v)
-	if err != nil {
-		return keyRow{}, err
-	}
-	return find(v, all, func(k keyRow) string { return k.ID }, "No such key.")
+	return find(v, all, err, func(k keyRow) string { return k.ID }, "No such key.")
 }
 
 func (v *visit) keyRow(k store.KeyInfo, locations []store.Location) keyRow {

@@ -90,9 +90,7 @@ type locationPage struct {
 }
 
 // findLocation returns the location of the path.
-func findLocation(v *visit) (store.LocationSettings, error) {
-	return read[store.LocationSettings](v, operation.GetLocation)
-}
+var findLocation = reader[store.LocationSettings](operation.GetLocation)
 
 func showLocation(v *visit, l store.LocationSettings) error {
 	p := locationPage{

@@ -14,7 +14,7 @@ const peoplePath = "/dashboard/people"
 // peoplePages are the pages of the people of a shop.
 var peoplePages = append(
 	anywhere(form(peoplePath+"/invite", showInvite, action{op: operation.InvitePerson, then: then(showCreatedLink)})),
-	page(peoplePath, shows(operation.ListPeople, showPeople)),
+	page(peoplePath, about(listPeople, showPeople)),
 	confirm("/dashboard/invitation/:id/cancel", findInvitation, askCancelInvitation, action{
 		op:   operation.CancelInvitation,
 		to:   peoplePath,
@@ -136,22 +136,19 @@ func showCreatedLink(v *visit, l store.CreatedLink) error {
 	return v.render("link", p)
 }
 
+// listPeople returns the people of the shop, with those who are invited.
+var listPeople = reader[operation.People](operation.ListPeople)
+
 // findMember returns the member of the path.
-func findMember(v *visit) (m store.Member, err error) {
-	people, err := read[operation.People](v, operation.ListPeople)
-	if err != nil {
-		return m, err
-	}
-	return find(v, people.Members, func(m store.Member) string { return m.ID }, "No such person.")
+func findMember(v *visit) (store.Member, error) {
+	people, err := listPeople(v)
+	return find(v, people.Members, err, func(m store.Member) string { return m.ID }, "No such person.")
 }
 
 // findInvitation returns the invitation of the path.
-func findInvitation(v *visit) (i store.Invitation, err error) {
-	people, err := read[operation.People](v, operation.ListPeople)
-	if err != nil {
-		return i, err
-	}
-	return find(v, people.Invitations, func(i store.Invitation) string { return i.ID }, "No such invitation.")
+func findInvitation(v *visit) (store.Invitation, error) {
+	people, err := listPeople(v)
+	return find(v, people.Invitations, err, func(i store.Invitation) string { return i.ID }, "No such invitation.")
 }
 
 func showRole(v *visit, m store.Member, f *web.Form) error {

@@ -140,9 +140,7 @@ type programPage struct {
 }
 
 // findProgram returns the program of the path.
-func findProgram(v *visit) (store.ProgramForm, error) {
-	return read[store.ProgramForm](v, operation.GetProgramForm)
-}
+var findProgram = reader[store.ProgramForm](operation.GetProgramForm)
 
 // programForm returns a program of the shop.
 func (v *visit) programForm(id string) (store.ProgramForm, error) {

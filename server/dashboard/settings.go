@@ -18,12 +18,10 @@ const (
 
 // settingsPages are the pages of a shop's settings, and those that make a shop.
 var settingsPages = append([]binding{
-	page(settingsPath, func(v *visit) error { return showSettings(v, v.newForm(nil)) }),
-	post(settingsPath, action{
-		op:    operation.UpdateShopSettings,
-		again: showSettings,
-		to:    settingsPath,
-		done:  "The settings were saved.",
+	openForm(settingsPath, showSettings, action{
+		op:   operation.UpdateShopSettings,
+		to:   settingsPath,
+		done: "The settings were saved.",
 	}),
 	confirm(deleteShopPath, getShop, askDeleteShop, action{
 		op:        operation.DeleteShop,
@@ -86,7 +84,7 @@ func showSettings(v *visit, f *web.Form) error {
 }
 
 // getShop returns the shop that is looked at.
-func getShop(v *visit) (store.Shop, error) { return read[store.Shop](v, operation.GetShop) }
+var getShop = reader[store.Shop](operation.GetShop)
 
 func askDeleteShop(v *visit, sh store.Shop) web.ConfirmPage {
 	c := v.danger(settingsPath, "Delete {0}?", "Use this if the shop closes for good. It cannot be undone.", "Delete the shop", sh.Name)

@@ -11,13 +11,7 @@ import (
 // setupPages lead the first operator from the set-up link to the first program. Each step
 // is stored when it is sent, so the set-up can be left and continued.
 var setupPages = []binding{
-	publicly(page("/setup/:token", func(v *visit) error { return showSetup(v, v.newForm(nil)) })),
-	publicly(post("/setup/:token", action{
-		op:     operation.SetUpOperator,
-		fields: setupFields,
-		again:  showSetup,
-		then:   then(setUp),
-	})),
+	publicForm("/setup/:token", showSetup, action{op: operation.SetUpOperator, fields: setupFields, then: then(setUp)}),
 	page(setupPath, continueSetup),
 	form(setupPath+"/location", showSetupLocation, action{op: operation.CreateLocation, to: setupPath}),
 }

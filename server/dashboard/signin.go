@@ -16,17 +16,16 @@ import (
 // signInPages are the pages by which people sign in and out, those of one-time links, and
 // the one that asks for a proof.
 var signInPages = anywhere(
-	public("/sign-in", showSignIn, action{op: operation.SignIn, then: then(signedIn)}),
-	public("/reset", showForgotten, action{op: operation.RequestReset, then: then(showResetSent)}),
-	public("/reset/:token", showReset, action{
+	publicForm("/sign-in", showSignIn, action{op: operation.SignIn, then: then(signedIn)}),
+	publicForm("/reset", showForgotten, action{op: operation.RequestReset, then: then(showResetSent)}),
+	publicForm("/reset/:token", showReset, action{
 		op: operation.ResetPassword,
 		then: then(func(v *visit, _ operation.KnownBrowser) error {
 			return v.redirect("/sign-in", passwordSet)
 		}),
 	}),
-	public("/invite/:token", showInvitation, action{op: operation.CreateInvited, fields: inPageLanguage, then: then(toAcceptance)}),
-	page("/sign-in/code", func(v *visit) error { return showCode(v, v.newForm(nil)) }),
-	post("/sign-in/code", action{op: operation.ConfirmSignIn, again: showCode, then: then(signedIn)}),
+	publicForm("/invite/:token", showInvitation, action{op: operation.CreateInvited, fields: inPageLanguage, then: then(toAcceptance)}),
+	openForm("/sign-in/code", showCode, action{op: operation.ConfirmSignIn, then: then(signedIn)}),
 	post("/sign-out", action{op: operation.SignOut, then: then(signedOut)}),
 	post("/dashboard/shop/:id", action{op: operation.SelectShop, to: "/dashboard"}),
 	post("/dashboard/prove", action{
@@ -52,12 +51,6 @@ var (
 			"with this email before, it stays as it was: use its own password, or set a new one by “Forgot your password?”.",
 	)
 )
-
-// public binds a form and its page for visitors.
-func public(pattern string, show func(*visit, *web.Form) error, a action) binding {
-	a.again = show
-	return publicly(binding{pattern: pattern, post: a.run, get: func(v *visit) error { return show(v, v.newForm(nil)) }})
-}
 
 // inPageLanguage sets the language of a new account to that of the page.
 func inPageLanguage(v *visit, form url.Values) url.Values {

@@ -107,12 +107,9 @@ func (v *visit) staffForm(p staffPage) (err error) {
 }
 
 // findStaff returns the member of staff of the path.
-func findStaff(v *visit) (m store.StaffMember, err error) {
+func findStaff(v *visit) (store.StaffMember, error) {
 	members, err := read[operation.List[store.StaffMember]](v, operation.ListStaff)
-	if err != nil {
-		return m, err
-	}
-	return find(v, members.Data, func(m store.StaffMember) string { return m.ID }, "No such member of staff.")
+	return find(v, members.Data, err, func(m store.StaffMember) string { return m.ID }, "No such member of staff.")
 }
 
 func showMemberPIN(v *visit, m store.StaffMember, f *web.Form) error {

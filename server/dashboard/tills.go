@@ -201,12 +201,9 @@ func (v *visit) origin() string {
 }
 
 // findTill returns the device of the path.
-func findTill(v *visit) (t till, err error) {
+func findTill(v *visit) (till, error) {
 	all, err := allTills(v)
-	if err != nil {
-		return t, err
-	}
-	return find(v, all, func(t till) string { return t.ID }, "No such device.")
+	return find(v, all, err, func(t till) string { return t.ID }, "No such device.")
 }
 
 func askRevokeTill(v *visit, t till) web.ConfirmPage {

@@ -66,16 +66,10 @@ func showUsers(v *visit, list operation.Users) error {
 }
 
 // findUser returns the account of the path.
-func findUser(v *visit) (u user, err error) {
+func findUser(v *visit) (user, error) {
 	list, err := read[operation.Users](v, operation.ListUsers)
-	if err != nil {
-		return u, err
-	}
-	account, err := find(v, list.Data, func(u store.User) string { return u.ID }, "No such person.")
-	if err != nil {
-		return u, err
-	}
-	return v.newUser(account), nil
+	account, err := find(v, list.Data, err, func(u store.User) string { return u.ID }, "No such person.")
+	return v.newUser(account), err
 }
 
 func showUser(v *visit, u user) error {

@@ -145,8 +145,12 @@ func (v *visit) browserCookie() string {
 // id returns the id in the path.
 func (v *visit) id() string { return v.params.ByName("id") }
 
-// find returns the item whose id is that of the path, or a refusal with the given message.
-func find[T any](v *visit, all []T, id func(T) string, missing string) (item T, err error) {
+// find returns the item of a list whose id is that of the path, or a refusal with the given message. err
+// is what reading the list has returned.
+func find[T any](v *visit, all []T, err error, id func(T) string, missing string) (item T, _ error) {
+	if err != nil {
+		return item, err
+	}
 	i := slices.IndexFunc(all, func(t T) bool { return id(t) == v.id() })
 	if i < 0 {
 		return item, kernel.Refuse(store.NotFound, missing)
@@ -183,6 +187,11 @@ func withID(id string) kernel.Args { return kernel.Args{Params: map[string]strin
 func read[O any](v *visit, op *kernel.Operation, in ...kernel.Input) (O, error) {
 	in = append(in, queryInput{v, nil})
 	return kernel.Do[O](v.r.Context(), v.Kernel, v.caller, op, in[0])
+}
+
+// reader returns what reads the answer of an operation on the resource of the path.
+func reader[O any](op *kernel.Operation) func(*visit) (O, error) {
+	return func(v *visit) (O, error) { return read[O](v, op) }
 }
 
 // list reads a page of a list with the fields of a query. What is wrong with them is said in the

@@ -109,9 +109,8 @@ func webhookParams(v *visit) (map[string]string, error) {
 	return map[string]string{"id": w.ProgramID, "webhookId": v.id(), "deliveryId": v.params.ByName("deliveryId")}, nil
 }
 
-func findWebhook(v *visit) (store.WebhookOverview, error) {
-	return read[store.WebhookOverview](v, operation.GetShopWebhook)
-}
+// findWebhook returns the webhook of the path.
+var findWebhook = reader[store.WebhookOverview](operation.GetShopWebhook)
 
 // webhookRow is a webhook as its pages show it.
 type webhookRow struct {
