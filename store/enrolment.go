@@ -61,8 +61,7 @@ func (e *enrolment) scan(r *rows) {
 // closed reports whether the form makes no cards now. It makes none that begin with money, which
 // a file of an earlier version may allow.
 func (e *enrolment) closed() bool {
-	return !e.Enabled || !e.published || e.suspended || e.money || e.Cards >= e.MaxCards.V || e.subscription == "suspended" ||
-		e.subscription == "cancelled"
+	return !e.Enabled || !e.published || e.suspended || e.money || e.Cards >= e.MaxCards.V || HasEnded(e.subscription)
 }
 
 // enrolmentBySlug returns the enrolment whose form has an address. One that is off is refused

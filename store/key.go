@@ -16,6 +16,9 @@ var Scopes = strings.Fields(`
 	webhooks:write
 `)
 
+// ReadScopes are those that change nothing.
+var ReadScopes = slices.DeleteFunc(slices.Clone(Scopes), func(sc string) bool { return !strings.HasSuffix(sc, ":read") })
+
 // Key is an API or MCP key as operators see it, without the secret.
 type Key struct {
 	ID               string     `json:"id"`
@@ -104,7 +107,7 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 	switch {
 	case asked.Set:
 	case class == "mcp":
-		return slices.DeleteFunc(slices.Clone(Scopes), func(sc string) bool { return !strings.HasSuffix(sc, ":read") }), nil
+		return ReadScopes, nil
 	default:
 		return Scopes, nil
 	}
@@ -297,7 +300,10 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 			s.closed, s.moved_to, k.hash FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?`, hash) {
 			return v.failed
 		}
-		k.Scopes, k.KeyID, k.ShopID, k.AllLocationsDisabled = splitList(scopes), s.ID(KindKey, k.Key), s.ID(KindShop, k.Shop), k.Restricted
+		if k.Scopes = splitList(scopes); k.Class == "mcp" && len(k.Scopes) == 0 { // it was made without scopes
+			k.Scopes = ReadScopes
+		}
+		k.KeyID, k.ShopID, k.AllLocationsDisabled = s.ID(KindKey, k.Key), s.ID(KindShop, k.Shop), k.Restricted
 		for r := range v.each(`SELECT l.id, l.disabled_at IS NULL FROM key_locations kl JOIN locations l ON l.id=kl.location_id
 			WHERE kl.key_id=? ORDER BY l.id`, k.Key) {
 			l := r.int()

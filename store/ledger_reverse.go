@@ -50,9 +50,14 @@ func (tx *Tx) ReverseByPerson(shop int64, id string, f Metadata) (out Stamped, e
 	return tx.reverse(Till{Shop: shop, Location: t.location}, t, UseFields{Metadata: f})
 }
 
+// HasEnded reports whether a subscription has ended or is suspended.
+func HasEnded(subscription string) bool {
+	return subscription == "suspended" || subscription == "cancelled"
+}
+
 // checkSubscription refuses a shop whose subscription has ended or is suspended.
 func (tx *Tx) checkSubscription(shop int64) error {
-	if state := tx.cachedShop(shop).SubscriptionState; state == "suspended" || state == "cancelled" {
+	if state := tx.cachedShop(shop).SubscriptionState; HasEnded(state) {
 		return refuse(SubscriptionSuspended, "The shop's subscription is %s.", state)
 	}
 	return tx.failed

@@ -42,7 +42,7 @@ func showAssistant(v *visit, sh store.Shop) error {
 	switch {
 	case !sh.MCPAccess:
 		p.Trouble = v.T("This shop may not use assistants: its keys for them are suspended. The operator of the server decides that.")
-	case sh.SubscriptionState == "suspended" || sh.SubscriptionState == "cancelled":
+	case store.HasEnded(sh.SubscriptionState):
 		p.Trouble = v.T(
 			"The subscription of this shop has ended, so no assistant gets an answer. The operator of the server renews it.",
 		)

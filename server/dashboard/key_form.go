@@ -2,9 +2,7 @@ package dashboard
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"punchcard/server/operation"
 	"punchcard/server/web"
@@ -26,11 +24,6 @@ var scopeWords = map[string]choiceText{
 	"analytics:read":    {"See statistics", "Figures of the shop and of each program."},
 	"webhooks:read":     {"See webhooks", "With their delivery logs, which contain data of cards."},
 	"webhooks:write":    {"Manage webhooks", "Create, change, test and delete them."},
-}
-
-// readScopes are the scopes that change nothing.
-func readScopes() []string {
-	return slices.DeleteFunc(slices.Clone(store.Scopes), func(sc string) bool { return !strings.HasSuffix(sc, ":read") })
 }
 
 // scopeOption returns a scope as a choice.

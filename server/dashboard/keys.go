@@ -78,10 +78,10 @@ func findKey(v *visit) (keyRow, error) {
 
 func (v *visit) keyRow(k store.KeyInfo, locations []store.Location) keyRow {
 	row := keyRow{KeyInfo: k, ClassName: v.className(k.Class), Where: v.T("All locations"), By: v.partyName(k.CreatedBy.V)}
-	switch reading := readScopes(); {
+	switch {
 	case len(k.Scopes) == len(store.Scopes):
 		row.May = v.T("Everything")
-	case len(k.Scopes) == 0 && k.Class == "mcp", slices.Equal(k.Scopes, reading):
+	case len(k.Scopes) == 0 && k.Class == "mcp", slices.Equal(k.Scopes, store.ReadScopes):
 		row.May = v.T("Only reading")
 	case len(k.Scopes) == 1:
 		row.May = v.T(scopeWords[k.Scopes[0]].label)

@@ -175,21 +175,32 @@ func (c *Caller) requireProof(now store.Time) error {
 // admitKey checks the add-on, the subscription, the key's locations and its scope,
 // in this order.
 func (op *Operation) admitKey(id *store.Identity, scope string, now store.Time) error {
-	switch {
-	case scope == "":
+	if scope == "" {
 		return Refuse(store.Unauthorized, "Keys may not do this.")
+	}
+	if err := Entitled(id, now); err != nil {
+		return err
+	}
+	switch {
+	case id.AllLocationsDisabled && !op.WithoutLocations:
+		return Refuse(store.LocationDisabled, "Every location of this key is disabled.")
+	case scope != AnyKey && !slices.Contains(id.Scopes, scope):
+		return Refuse(store.Unauthorized, "The key lacks the scope "+scope+".")
+	}
+	return nil
+}
+
+// Entitled returns an error unless the shop of a key has what keys of its class need.
+func Entitled(id *store.Identity, now store.Time) error {
+	switch {
 	case id.Class == "mcp" && !id.MCPAccess:
 		return Refuse(store.MCPAccessRequired, "The shop may not use the MCP connector. The key is intact.")
 	case id.Class == "api" && !id.APIAccess(now).Valid:
 		return Refuse(
 			store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.",
 		)
-	case id.Subscription == "suspended" || id.Subscription == "cancelled":
+	case store.HasEnded(id.Subscription):
 		return Refuse(store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+". The key is intact.")
-	case id.AllLocationsDisabled && !op.WithoutLocations:
-		return Refuse(store.LocationDisabled, "Every location of this key is disabled.")
-	case scope != AnyKey && !slices.Contains(id.Scopes, scope):
-		return Refuse(store.Unauthorized, "The key lacks the scope "+scope+".")
 	}
 	return nil
 }
@@ -199,7 +210,7 @@ func (op *Operation) admitKey(id *store.Identity, scope string, now store.Time) 
 func (op *Operation) admitDevice(id *store.TillIdentity) error {
 	switch {
 	case !op.Writes():
-	case id.Subscription == "suspended" || id.Subscription == "cancelled":
+	case store.HasEnded(id.Subscription):
 		return Refuse(store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+".")
 	case id.LocationDisabled:
 		return Refuse(store.LocationDisabled, "This location is disabled.")

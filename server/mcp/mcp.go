@@ -34,7 +34,7 @@ type Config struct {
 type Face struct {
 	Config
 	st     *store.Store
-	keys   kernel.Identities[store.Identity]
+	keys   *kernel.Keys
 	calls  *kernel.Limiter // of counted methods
 	others *kernel.Limiter // of all others
 	days   budget
@@ -53,6 +53,7 @@ func New(c Config) *Face {
 	f := &Face{
 		Config:  c,
 		st:      c.Kernel.Store(),
+		keys:    kernel.NewKeys(c.Kernel.Store(), keys),
 		calls:   kernel.NewLimiter(c.PerMinute),
 		others:  kernel.NewLimiter(0),
 		servers: map[string]*sdk.Server{},
@@ -95,7 +96,6 @@ type session struct {
 	*Face
 	w      http.ResponseWriter // only for the request id
 	r      *http.Request
-	token  string
 	caller kernel.Caller
 	client string // what the client says it is, cleaned
 	left   map[string]int

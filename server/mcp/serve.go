@@ -70,10 +70,7 @@ func (f *Face) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := &session{Face: f, w: w, r: r}
-	if s.token, err = bearer(r); err == nil {
-		err = s.authenticate()
-	}
-	if err != nil {
+	if err = s.authenticate(); err != nil {
 		f.refuse(w, m.id, err)
 		return
 	}
