@@ -43,34 +43,45 @@ func newStaffPINs() *staffPINs {
 // or the location is locked because of wrong PINs. It also returns the locks that
 // this PIN caused.
 func (p *staffPINs) check(id *store.TillIdentity, given []string, now store.Time) (locks []pinLock, err error) {
-	l := p.location(id)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	device := l.device(id)
-	if err := l.locked(device, now); err != nil {
-		return nil, err
-	}
-	switch {
-	case id.PIN == "":
-		return nil, Refuse(
-			store.InvalidCredentials, "The location demands a staff PIN but none is set; set one with: punchcard location set-pin.",
-		)
-	case len(given) == 0:
-		return nil, Refuse(store.InvalidCredentials, "The location demands the staff PIN: send it as X-Staff-Pin.")
-	}
-	mac := hmac.New(sha256.New, p.secret[:])
-	mac.Write([]byte(id.PIN + "\x00" + given[0]))
-	sum := [32]byte(mac.Sum(nil))
-	if len(given) == 1 && (hmac.Equal(sum[:], l.right[:]) || store.CheckPIN(given[0], id.PIN)) {
-		device.wrong, l.right = nil, sum
-		return nil, nil
-	}
-	return l.countWrong(id, device, now), Refuse(store.InvalidCredentials, "The staff PIN is wrong.")
+	return p.attempt(id, now, func(l *locationPINs) error {
+		switch {
+		case id.PIN == "":
+			return Refuse(
+				store.InvalidCredentials, "The location demands a staff PIN but none is set; set one with: punchcard location set-pin.",
+			)
+		case len(given) == 0:
+			return Refuse(store.InvalidCredentials, "The location demands the staff PIN: send it as X-Staff-Pin.")
+		}
+		mac := hmac.New(sha256.New, p.secret[:])
+		mac.Write([]byte(id.PIN + "\x00" + given[0]))
+		sum := [32]byte(mac.Sum(nil))
+		if len(given) == 1 && (hmac.Equal(sum[:], l.right[:]) || store.CheckPIN(given[0], id.PIN)) {
+			l.right = sum
+			return nil
+		}
+		return errWrongPIN
+	})
 }
 
 // checkMember returns an error if the PIN of a member of staff is wrong, or if the device or
 // the location is locked. It counts for the same rules as check.
 func (p *staffPINs) checkMember(id *store.TillIdentity, member store.TillStaff, given string, now store.Time) (locks []pinLock, err error) {
+	return p.attempt(id, now, func(*locationPINs) error {
+		if store.CheckPIN(given, member.PIN) {
+			return nil
+		}
+		return errWrongMemberPIN
+	})
+}
+
+// The refusals that count.
+var (
+	errWrongPIN       error = Refuse(store.InvalidCredentials, "The staff PIN is wrong.")
+	errWrongMemberPIN error = Refuse(store.InvalidCredentials, "The PIN is wrong.")
+)
+
+// attempt counts what try says of a PIN, unless the device or the location is locked.
+func (p *staffPINs) attempt(id *store.TillIdentity, now store.Time, try func(*locationPINs) error) (locks []pinLock, err error) {
 	l := p.location(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,11 +89,13 @@ func (p *staffPINs) checkMember(id *store.TillIdentity, member store.TillStaff, 
 	if err := l.locked(device, now); err != nil {
 		return nil, err
 	}
-	if store.CheckPIN(given, member.PIN) {
+	switch err = try(l); err {
+	case nil:
 		device.wrong = nil
-		return nil, nil
+	case errWrongPIN, errWrongMemberPIN:
+		locks = l.countWrong(id, device, now)
 	}
-	return l.countWrong(id, device, now), Refuse(store.InvalidCredentials, "The PIN is wrong.")
+	return locks, err
 }
 
 // location returns the state of the location of a till.
