@@ -309,17 +309,20 @@ type IdempotencyKey struct {
 	Status  func(store.Code) int
 }
 
-// Args is an Input that the program itself makes, for example in a command.
-type Args struct {
-	Params map[string]string
-	Fields any // of the operation's type In; nil: no field is set
-}
+// Params are the ids of an Input by name. The call has no idempotency key.
+type Params map[string]string
 
 // Param returns a named id.
-func (a Args) Param(name string) string { return a.Params[name] }
+func (p Params) Param(name string) string { return p[name] }
 
 // IdempotencyKey returns nil.
-func (a Args) IdempotencyKey() (*IdempotencyKey, error) { return nil, nil }
+func (Params) IdempotencyKey() (*IdempotencyKey, error) { return nil, nil }
+
+// Args is an Input that the program itself makes, for example in a command.
+type Args struct {
+	Params
+	Fields any // of the operation's type In; nil: no field is set
+}
 
 // Decode copies the fields to dst and validates them by the rules for requests.
 func (a Args) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
@@ -331,15 +334,9 @@ func (a Args) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, 
 
 // Form is the input of a caller that has the fields as a form has them, as text.
 type Form struct {
-	Params map[string]string
+	Params
 	Fields url.Values
 }
-
-// Param returns a named id.
-func (f Form) Param(name string) string { return f.Params[name] }
-
-// IdempotencyKey returns nil.
-func (f Form) IdempotencyKey() (*IdempotencyKey, error) { return nil, nil }
 
 // Decode decodes and validates the fields.
 func (f Form) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
