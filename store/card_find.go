@@ -279,28 +279,22 @@ func (v *View) prizesDue(key int64) []DuePrize {
 
 // CardSeen is a card with what an assistant is told besides.
 type CardSeen struct {
-	CardDetail
-	TotalStamps Null[int64] `json:"total_stamps"`
-	LastSeenDay string      `json:"last_seen_day"`
-	PrizesDue   []DuePrize  `json:"prizes_due"`
+	CardFound
+	InstalledAt  Null[Time]      `json:"installed_at"`
+	AllLocations bool            `json:"all_locations"`
+	Locations    []NamedLocation `json:"locations"`
 }
 
 // CardSeen returns a card with the day on which it was last seen, and its prizes that are
 // due. A restricted key is told neither.
-func (v *View) CardSeen(a Access, id string) (c CardSeen, err error) {
-	c.PrizesDue = []DuePrize{}
-	if c.CardDetail, err = v.Card(a, id); err != nil {
-		return c, err
-	}
-	program, err := v.program(a, c.ProgramID)
+func (v *View) CardSeen(a Access, id string) (CardSeen, error) {
+	c, err := v.Card(a, id)
 	if err != nil {
-		return c, err
+		return CardSeen{}, err
 	}
-	c.TotalStamps = program.TotalStamps
-	if a.Restricted {
-		return c, nil
+	found := v.cardsFound(a, []int64{v.keyOrNone(KindCard, id)})
+	if len(found) == 0 {
+		return CardSeen{}, v.failed
 	}
-	key := v.keyOrNone(KindCard, id)
-	c.LastSeenDay, c.PrizesDue = v.lastSeenDay(key), v.prizesDue(key)
-	return c, nil
+	return CardSeen{found[0], c.InstalledAt, c.AllLocations, c.Locations}, v.failed
 }

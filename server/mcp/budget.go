@@ -31,7 +31,7 @@ const dayMS = 24 * 60 * 60 * 1000
 // take counts a call. It reports false, and does not count it, if the budget of the day is
 // used up. used is the number of calls with this one.
 func (b *budget) take(key int64, now store.Time) (used int64, ok bool, err error) {
-	c, err := b.count(store.KeyDay{Key: key, Day: store.UTCDay(now)})
+	c, err := b.count(key, now)
 	if err != nil {
 		return 0, false, err
 	}
@@ -46,7 +46,7 @@ func (b *budget) take(key int64, now store.Time) (used int64, ok bool, err error
 
 // used returns the calls of a key on the day.
 func (b *budget) used(key int64, now store.Time) (int64, error) {
-	c, err := b.count(store.KeyDay{Key: key, Day: store.UTCDay(now)})
+	c, err := b.count(key, now)
 	if err != nil {
 		return 0, err
 	}
@@ -55,8 +55,9 @@ func (b *budget) used(key int64, now store.Time) (int64, error) {
 	return c.calls, nil
 }
 
-// count returns the count of a key on a day, with what the file has of it.
-func (b *budget) count(d store.KeyDay) (*count, error) {
+// count returns the count of a key on the day, with what the file has of it.
+func (b *budget) count(key int64, now store.Time) (*count, error) {
+	d := store.KeyDay{Key: key, Day: store.UTCDay(now)}
 	b.mu.Lock()
 	c := b.days[d]
 	b.mu.Unlock()

@@ -149,9 +149,7 @@ func confirm[O, V any](c *call, op *kernel.Operation, in *input, w writeArgs, sa
 		return nil, err
 	}
 	if ready {
-		c.key(in, w, "")
-		made, err := do[O](c, op, in)
-		return view(made), err
+		return change(c, op, in, w, view)
 	}
 	all, version, err := c.preview(op, id, in)
 	if err == nil {

@@ -201,7 +201,7 @@ func resourceHandler(prefix string, read func(*call) (any, error)) sdk.ResourceH
 				p, err := do[store.ProgramDetail](
 					c,
 					operation.GetProgram,
-					&input{params: map[string]string{"id": strings.TrimPrefix(req.Params.URI, prefix)}, body: []byte("{}")},
+					kernel.Args{Params: kernel.Params{"id": strings.TrimPrefix(req.Params.URI, prefix)}},
 				)
 				return programViewOf(p), err
 			}

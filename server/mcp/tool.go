@@ -198,18 +198,3 @@ func (c *call) preview(op *kernel.Operation, id string, inputs ...kernel.Input) 
 	})
 	return all, version, err
 }
-
-// fit calls f with fewer and fewer rows until its answer is not too large. The cursor of an
-// answer then begins after its last row.
-func (c *call) fit(limit int64, f func(limit int64) (any, error)) (any, error) {
-	for {
-		out, err := f(limit)
-		if err != nil || limit == 1 {
-			return out, err
-		}
-		if text, _ := clean(wire.Append(nil, out), 200); len(text) <= maxAnswer {
-			return out, nil
-		}
-		limit = (limit + 1) / 2
-	}
-}

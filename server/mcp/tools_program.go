@@ -127,7 +127,7 @@ func setProgramState(c *call) (any, error) {
 		if c.caller.Access.Restricted { // the number tells of other locations
 			return action.unknown, nil
 		}
-		im, err := do[store.ProgramImpact](c, operation.GetProgramImpact, &input{params: in.params, body: []byte("{}")})
+		im, err := do[store.ProgramImpact](c, operation.GetProgramImpact, kernel.Args{Params: in.params})
 		if im.ActiveCards == 1 {
 			return action.one, err
 		}

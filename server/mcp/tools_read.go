@@ -84,7 +84,7 @@ func getOverview(c *call) (any, error) {
 	if _, err := toolArgs[struct{}](c); err != nil {
 		return nil, err
 	}
-	o, err := do[operation.Overview](c, operation.GetOverview, &input{body: []byte("{}")})
+	o, err := do[operation.Overview](c, operation.GetOverview, kernel.Args{})
 	return &o, err
 }
 
@@ -93,27 +93,33 @@ type rowArgs struct {
 	Limit store.Opt[int64] `json:"limit" min:"1"`
 }
 
-// rows returns a page of a list: its limit is that of the arguments, or less if the answer
-// would be too large.
-func rows(c *call, in *input, asked store.Opt[int64], f func(in *input) (any, error)) (any, error) {
-	return c.fit(min(asked.Or(defaultRows), maxRows), func(limit int64) (any, error) {
+// rows returns a page of a list, as show shows it: its limit is that of the arguments, or less if the answer
+// would be too large. The cursor of an answer then begins after its last row.
+func rows[P any](c *call, op *kernel.Operation, in *input, asked store.Opt[int64], show func(P) any) (any, error) {
+	for limit := min(asked.Or(defaultRows), maxRows); ; limit = (limit + 1) / 2 {
 		in.with("limit", intJSON(limit))
-		return f(in)
-	})
+		p, err := checked[P](c, op, in)
+		if err != nil {
+			return nil, err
+		}
+		out := show(p)
+		if text, _ := clean(wire.Append(nil, out), 200); len(text) <= maxAnswer || limit == 1 {
+			return out, nil
+		}
+	}
 }
 
 // idArgs are the names of the arguments that CheckIDs checks.
 var idArgs = map[string]bool{"program_id": true, "location_id": true, "card_id": true}
 
-// checkIDs refuses ids that name nothing. It is called after the arguments were found valid, so
-// that a refusal for them names all that is wrong.
-func (c *call) checkIDs() error {
-	ids, _, ok := divide(c.args, idArgs)
-	if !ok || len(ids) == len("{}") {
-		return nil
+// checked invokes an operation that reads, and refuses ids that name nothing: after the arguments were found
+// valid, so that a refusal for them names all that is wrong.
+func checked[O any](c *call, op *kernel.Operation, in kernel.Input) (O, error) {
+	out, err := do[O](c, op, in)
+	if ids, _, ok := divide(c.args, idArgs); err == nil && ok && len(ids) > len("{}") {
+		_, err = do[kernel.None](c, operation.CheckIDs, &input{body: ids})
 	}
-	_, err := do[kernel.None](c, operation.CheckIDs, &input{body: ids})
-	return err
+	return out, err
 }
 
 // programRow is a program in a list.
@@ -223,10 +229,7 @@ func getPrograms(c *call) (any, error) {
 		p, err := do[store.ProgramDetail](c, operation.GetProgram, in)
 		return programViewOf(p), err
 	}
-	return rows(c, in, own.Limit, func(in *input) (any, error) {
-		p, err := do[store.Page[store.Program]](c, operation.ListPrograms, in)
-		return pageOf(p, programRowOf), err
-	})
+	return rows(c, operation.ListPrograms, in, own.Limit, func(p store.Page[store.Program]) any { return pageOf(p, programRowOf) })
 }
 
 // cardRow is a card in a list.
@@ -247,19 +250,32 @@ type cardRow struct {
 	CreatedAt    store.Time             `json:"created_at"`
 }
 
-// setContact adds the address of the holder, or masks a reference that is an address.
-func (r *cardRow) setContact(email store.Null[string], include bool) {
-	if include {
-		if email.Valid {
-			r.HolderEmail = &email.V
-		}
-		return
+// cardRowOf returns a card with the address of the holder if contact is true, and otherwise without one, also in the
+// place of a reference.
+func cardRowOf(f store.CardFound, contact bool) cardRow {
+	r := cardRow{
+		ID:           f.ID,
+		ProgramID:    f.ProgramID,
+		ProgramName:  f.ProgramName,
+		ExternalRef:  f.ExternalRef,
+		HolderName:   f.HolderName,
+		Status:       f.Status,
+		Stamps:       f.StampsCount,
+		TotalStamps:  f.TotalStamps,
+		BalanceCents: f.CurrentValue,
+		LastSeen:     store.Null[string]{V: f.LastSeenDay, Valid: f.LastSeenDay != ""},
+		PrizesDue:    f.PrizesDue,
+		ExpiresAt:    f.ExpiresAt,
+		CreatedAt:    f.CreatedAt,
 	}
-	r.ExternalRef.V = kernel.MaskAddress(r.ExternalRef.V)
+	switch {
+	case !contact:
+		r.ExternalRef.V = kernel.MaskAddress(r.ExternalRef.V)
+	case f.HolderEmail.Valid:
+		r.HolderEmail = &f.HolderEmail.V
+	}
+	return r
 }
-
-// day returns a day, null if it is empty.
-func day(text string) store.Null[string] { return store.Null[string]{V: text, Valid: text != ""} }
 
 // findArgs are the arguments of find_cards that the tool itself has.
 type findArgs struct {
@@ -269,30 +285,8 @@ type findArgs struct {
 
 func findCards(c *call) (any, error) {
 	own, in := splitArgs[findArgs](c)
-	return rows(c, in, own.Limit, func(in *input) (any, error) {
-		p, err := do[store.Counted[store.CardFound]](c, operation.FindCards, in)
-		if err == nil {
-			err = c.checkIDs()
-		}
-		return countedPageOf(p, func(f store.CardFound) cardRow {
-			r := cardRow{
-				ID:           f.ID,
-				ProgramID:    f.ProgramID,
-				ProgramName:  f.ProgramName,
-				ExternalRef:  f.ExternalRef,
-				HolderName:   f.HolderName,
-				Status:       f.Status,
-				Stamps:       f.StampsCount,
-				TotalStamps:  f.TotalStamps,
-				BalanceCents: f.CurrentValue,
-				LastSeen:     day(f.LastSeenDay),
-				PrizesDue:    f.PrizesDue,
-				ExpiresAt:    f.ExpiresAt,
-				CreatedAt:    f.CreatedAt,
-			}
-			r.setContact(f.HolderEmail, own.IncludeContact.V)
-			return r
-		}), err
+	return rows(c, operation.FindCards, in, own.Limit, func(p store.Counted[store.CardFound]) any {
+		return countedPageOf(p, func(f store.CardFound) cardRow { return cardRowOf(f, own.IncludeContact.V) })
 	})
 }
 
@@ -311,32 +305,6 @@ type cardView struct {
 	AllLocations bool                   `json:"all_locations"`
 	Locations    []store.NamedLocation  `json:"locations"`
 	OtherIDs     []string               `json:"other_ids"`
-}
-
-func cardViewOf(d store.CardSeen, contact bool) *cardView {
-	v := &cardView{
-		cardRow{
-			ID:           d.ID,
-			ProgramID:    d.ProgramID,
-			ProgramName:  d.ProgramName,
-			ExternalRef:  d.ExternalRef,
-			HolderName:   d.HolderName,
-			Status:       d.Status,
-			Stamps:       d.StampsCount,
-			TotalStamps:  d.TotalStamps,
-			BalanceCents: d.CurrentValue,
-			LastSeen:     day(d.LastSeenDay),
-			PrizesDue:    d.PrizesDue,
-			ExpiresAt:    d.ExpiresAt,
-			CreatedAt:    d.CreatedAt,
-		},
-		d.InstalledAt,
-		d.AllLocations,
-		d.Locations,
-		[]string{},
-	}
-	v.setContact(d.HolderEmail, contact)
-	return v
 }
 
 // otherCards is the most other cards that get_card names.
@@ -360,14 +328,10 @@ func getCard(c *call) (any, error) {
 	}
 	id, others := a.ID.V, []string{}
 	if !a.ID.Set {
-		in := &input{body: []byte("{}")}
-		in.with("limit", intJSON(otherCards+1))
-		if a.ExternalRef.Set {
-			in.with("external_ref", []byte(quote(a.ExternalRef.V)))
-		} else {
-			in.with("email", []byte(quote(a.Email.V)))
-		}
-		p, err := do[store.Counted[store.CardFound]](c, operation.FindCards, in)
+		p, err := do[store.Counted[store.CardFound]](c, operation.FindCards, kernel.Args{Fields: operation.FindCardsQuery{
+			PageQuery: store.PageQuery{Limit: store.Given[int64](otherCards + 1)},
+			CardFind:  store.CardFind{ExternalRef: a.ExternalRef, Email: a.Email},
+		}})
 		if err != nil {
 			return nil, err
 		}
@@ -384,10 +348,8 @@ func getCard(c *call) (any, error) {
 			}
 		}
 	}
-	d, err := do[store.CardSeen](c, operation.GetSeenCard, &input{params: map[string]string{"id": id}, body: []byte("{}")})
-	v := cardViewOf(d, a.IncludeContact.V)
-	v.OtherIDs = others
-	return v, err
+	d, err := do[store.CardSeen](c, operation.GetSeenCard, kernel.Args{Params: kernel.Params{"id": id}})
+	return &cardView{cardRowOf(d.CardFound, a.IncludeContact.V), d.InstalledAt, d.AllLocations, d.Locations, others}, err
 }
 
 // transactionRow is a row of the ledger.
@@ -407,11 +369,7 @@ type transactionRow struct {
 
 func listTransactions(c *call) (any, error) {
 	own, in := splitArgs[rowArgs](c)
-	return rows(c, in, own.Limit, func(in *input) (any, error) {
-		p, err := do[store.Counted[store.Transaction]](c, operation.CountTransactions, in)
-		if err == nil {
-			err = c.checkIDs()
-		}
+	return rows(c, operation.CountTransactions, in, own.Limit, func(p store.Counted[store.Transaction]) any {
 		return countedPageOf(p, func(t store.Transaction) transactionRow {
 			return transactionRow{
 				t.ID,
@@ -426,14 +384,11 @@ func listTransactions(c *call) (any, error) {
 				t.ReversedAt,
 				t.CreatedAt,
 			}
-		}), err
+		})
 	})
 }
 
 func comparePeriods(c *call) (any, error) {
-	r, err := do[store.Comparison](c, operation.ComparePeriods, &input{body: c.args})
-	if err == nil {
-		err = c.checkIDs()
-	}
+	r, err := checked[store.Comparison](c, operation.ComparePeriods, &input{body: c.args})
 	return &r, err
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -90,7 +91,7 @@ func getAnalytics(c *call) (any, error) {
 	if details := a.check(); details != nil {
 		return nil, store.Invalid(details...)
 	}
-	in := &input{params: map[string]string{"id": a.ProgramID.V, "type": a.CardType.V}, body: []byte("{}")}
+	in := kernel.Args{Params: kernel.Params{"id": a.ProgramID.V, "type": a.CardType.V}}
 	switch a.View.V {
 	case "summary":
 		s, err := do[store.AnalyticsSummary](c, operation.GetAnalyticsSummary, in)
@@ -121,22 +122,11 @@ func getAnalytics(c *call) (any, error) {
 			Timezone string              `json:"timezone"`
 		}{a.View.V, s.CardType, s.KPIs, s.Timezone}, err
 	case "heatmap":
-		return c.heatmap(a, in)
+		in.Fields = store.HeatmapQuery{From: a.From, To: a.To, ProgramID: a.ProgramID}
+		h, err := checked[store.ActivityHeatmap](c, operation.GetHeatmap, in)
+		return &heatmap{a.View.V, h.From, h.To, nonZero(h.Days)}, err
 	}
 	return c.programStats(a, in)
-}
-
-func (c *call) heatmap(a statsArgs, in *input) (any, error) {
-	for name, value := range map[string]store.Opt[string]{"from": a.From, "to": a.To, "program_id": a.ProgramID} {
-		if value.Set {
-			in.with(name, []byte(quote(value.V)))
-		}
-	}
-	h, err := do[store.ActivityHeatmap](c, operation.GetHeatmap, in)
-	if err == nil {
-		err = c.checkIDs()
-	}
-	return &heatmap{a.View.V, h.From, h.To, nonZero(h.Days)}, err
 }
 
 // programFigures are the figures of a program. A section that was not asked for is left out.
@@ -157,7 +147,7 @@ type programFigures struct {
 	StampsByHour         *[]store.HourCount  `json:"stamps_by_hour_of_week,omitempty"`
 }
 
-func (c *call) programStats(a statsArgs, in *input) (any, error) {
+func (c *call) programStats(a statsArgs, in kernel.Input) (any, error) {
 	s, err := do[store.ProgramStats](c, operation.GetProgramStats, in)
 	if err != nil {
 		return nil, err

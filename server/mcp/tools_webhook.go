@@ -67,11 +67,7 @@ func getWebhooks(c *call) (any, error) {
 	if own.ID.Set {
 		in.with("id", []byte(quote(own.ID.V)))
 	}
-	return rows(c, in, own.Limit, func(in *input) (any, error) {
-		p, err := do[store.Page[store.WebhookReport]](c, operation.ListWebhookReports, in)
-		if err == nil {
-			err = c.checkIDs()
-		}
+	return rows(c, operation.ListWebhookReports, in, own.Limit, func(p store.Page[store.WebhookReport]) any {
 		return pageOf(p, func(w store.WebhookReport) webhookView {
 			v := webhookView{
 				w.ID, w.ProgramID, w.Host, nil, w.Description, w.Events, operation.WebhookState(w.Active, w.Draft),
@@ -81,7 +77,7 @@ func getWebhooks(c *call) (any, error) {
 				v.Path = &w.Path
 			}
 			return v
-		}), err
+		})
 	})
 }
 
