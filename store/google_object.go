@@ -1,5 +1,7 @@
 package store
 
+import "time"
+
 // errNoGoogle refuses a card of a shop without Google Wallet.
 var errNoGoogle = refuse(NotFound, "The shop has not set up Google Wallet.")
 
@@ -74,7 +76,7 @@ type GoogleEvent struct {
 	Issuer, Name string // of the object
 	Saved        bool   // false: it was removed from a phone
 	Nonce        string
-	Expires      Time // when the callback cannot be sent again
+	Expires      time.Time // when the callback cannot be sent again
 }
 
 // NoteGoogleEvent counts the phones that have an object. A callback that was noted before, and one about an object that is
@@ -90,7 +92,7 @@ func (tx *Tx) NoteGoogleEvent(e GoogleEvent) error {
 		return tx.failed
 	}
 	tx.exec("DELETE FROM google_nonces WHERE delete_at<=?", tx.Now)
-	if tx.exec("INSERT OR IGNORE INTO google_nonces (nonce, shop_id, delete_at) VALUES (?,?,?)", e.Nonce, shop, max(e.Expires, tx.Now)) == 0 {
+	if tx.exec("INSERT OR IGNORE INTO google_nonces (nonce, shop_id, delete_at) VALUES (?,?,?)", e.Nonce, shop, max(TimeOf(e.Expires), tx.Now)) == 0 {
 		return tx.failed
 	}
 	change := -1

@@ -163,12 +163,11 @@ func (i *instance) build(a *App, start *image) (err error) {
 // kernelConfig returns the configuration of the kernel.
 func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(method, route string) func(int)) kernel.Config {
 	c := a.conf
-	return kernel.Config{
+	conf := kernel.Config{
 		IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait:         30 * time.Second,
 		Fields:                  c.Limits.Fields(),
 		PassIssuer:              c.PassIssuer,
-		Google:                  i.callsGoogle(),
 		Fixture:                 c.Dev != nil,
 		Log:                     c.Log,
 		RequestSeed:             c.requestSeed(),
@@ -181,14 +180,10 @@ func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(m
 		Backups:                 i.madeBackups(),
 		TestMail:                i.testMail(&c),
 	}
-}
-
-// callsGoogle returns what calls Google Wallet, nil if nothing is sent.
-func (i *instance) callsGoogle() kernel.GoogleWallet {
-	if i.google == nil {
-		return nil
+	if i.google != nil { // a nil pointer would be a GoogleWallet
+		conf.Google = i.google
 	}
-	return i.google
+	return conf
 }
 
 // checkServed warns of a file that is open to anyone, and logs the set-up link of a file without
@@ -214,7 +209,7 @@ func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httpr
 	(&tillpage.Pages{Kernel: k, Hosts: i.hosts}).Mount(router)
 	cards := holder.New(holder.Config{
 		Kernel: k, Hosts: i.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress,
-		Passes: &wallet.Passes{Issuer: cmp.Or(c.PassIssuer, apple.WWDR())}, Google: i.google, Pushes: i.pushes,
+		Passes: &wallet.Passes{Issuer: cmp.Or(c.PassIssuer, apple.WWDR())}, Pushes: i.pushes,
 	})
 	cards.Mount(router)
 	pages := dashboard.New(dashboard.Config{

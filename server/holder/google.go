@@ -6,6 +6,7 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/wallet"
 	"punchcard/store"
 )
 
@@ -25,7 +26,7 @@ func addToGoogle(v *visit) error {
 	case !a.Made:
 		return kernel.Refuse(store.Unavailable, "Google Wallet cannot be reached now. Try again in a few minutes.")
 	}
-	link, err := v.Google.Link(a.Google, a.Object)
+	link, err := wallet.GoogleLink(a)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,7 @@ type Config struct {
 	Context context.Context // ends all streams
 	Streams int             // at once
 	Passes  *wallet.Passes
-	Google  *wallet.Google // nil: nothing is sent
-	Pushes  *wallet.Sender // likewise
+	Pushes  *wallet.Sender // nil: nothing is sent
 	// Client returns the address of a request's client, or the zero Addr if it is not
 	// known.
 	Client func(*http.Request) netip.Addr

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -85,13 +84,13 @@ func (g *Google) Check(ctx context.Context, w store.GoogleWallet, sample *store.
 	return client.Insert(ctx, googleClass(sample, w.Issuer))
 }
 
-// Link returns the link that adds an object that exists to a phone.
-func (g *Google) Link(w store.GoogleWallet, objectID string) (string, error) {
-	client, err := g.client(w)
+// GoogleLink returns the link that adds an object that exists to a phone.
+func GoogleLink(a store.GoogleAddition) (string, error) {
+	account, err := google.ParseAccount(a.Google.Account)
 	if err != nil {
 		return "", err
 	}
-	return client.Account.SaveLink(objectID, time.Now())
+	return account.SaveLink(a.Object, time.Now())
 }
 
 // Verify returns what a callback of Google says, if it is one for an issuer of the file.
@@ -100,9 +99,10 @@ func (g *Google) Verify(ctx context.Context, body []byte) (e store.GoogleEvent, 
 	if err != nil {
 		return e, err
 	}
+	e = store.GoogleEvent(c.Event)
 	var known bool
 	err = g.Store.View(0, func(v *store.View) (err error) {
-		known, err = v.HasGoogleIssuer(c.Issuer())
+		known, err = v.HasGoogleIssuer(e.Issuer)
 		return err
 	})
 	if err == nil && !known {
@@ -111,18 +111,7 @@ func (g *Google) Verify(ctx context.Context, body []byte) (e store.GoogleEvent, 
 	if err != nil {
 		return e, err
 	}
-	event, err := g.Keys.Verify(ctx, c, time.Now())
-	if err != nil {
-		return e, err
-	}
-	_, name, _ := strings.Cut(event.ObjectID, ".")
-	return store.GoogleEvent{
-		Issuer:  c.Issuer(),
-		Name:    name,
-		Saved:   event.Type == google.EventSave,
-		Nonce:   event.Nonce,
-		Expires: store.Time(event.Expires),
-	}, nil
+	return e, g.Keys.Verify(ctx, c, time.Now())
 }
 
 // message returns what Google is to be told about an object.

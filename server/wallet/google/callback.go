@@ -52,26 +52,20 @@ type root struct {
 	end time.Time
 }
 
-// Event is what a holder did, as a callback says it.
+// Event is what a holder did with an object, as a callback says it.
 type Event struct {
-	ClassID  string `json:"classId"`
-	ObjectID string `json:"objectId"`
-	Type     string `json:"eventType"` // EventSave or EventDelete
-	Nonce    string `json:"nonce"`     // the same in each attempt to deliver this callback
-	Expires  int64  `json:"expTimeMillis"`
+	Issuer, Name string    // of the object
+	Saved        bool      // false: it was removed from a phone
+	Nonce        string    // the same in each attempt to deliver this callback
+	Expires      time.Time // when the callback cannot be sent again
 }
-
-// The types of events.
-const (
-	EventSave   = "save"
-	EventDelete = "del"
-)
 
 // ErrKeys is returned while the root keys cannot be fetched, so that nothing can be verified.
 var ErrKeys = errors.New("the keys of Google cannot be fetched")
 
-// Callback is the body of a callback that was not verified.
+// Callback is the body of a callback, whose Event nobody may trust before Verify.
 type Callback struct {
+	Event           Event  `json:"-"`
 	ProtocolVersion string `json:"protocolVersion"`
 	Signature       string `json:"signature"`
 	SignedMessage   string `json:"signedMessage"`
@@ -79,12 +73,10 @@ type Callback struct {
 		SignedKey  string   `json:"signedKey"`
 		Signatures []string `json:"signatures"`
 	} `json:"intermediateSigningKey"`
-
-	event Event
 }
 
 var (
-	resourceID = regexp.MustCompile(`^(\d{1,20})\.[\w.-]{1,200}$`)
+	resourceID = regexp.MustCompile(`^(\d{1,20})\.([\w.-]{1,200})$`)
 	nonceForm  = regexp.MustCompile(`^[\w-]{1,100}$`)
 )
 
@@ -97,32 +89,31 @@ func ParseCallback(body []byte) (*Callback, error) {
 	if c.ProtocolVersion != protocol {
 		return nil, fmt.Errorf("the protocolVersion must be %s", protocol)
 	}
-	if err := json.Unmarshal([]byte(c.SignedMessage), &c.event); err != nil {
+	var e struct {
+		ClassID, ObjectID, EventType, Nonce string
+		ExpTimeMillis                       int64
+	}
+	if err := json.Unmarshal([]byte(c.SignedMessage), &e); err != nil {
 		return nil, errors.New("the signedMessage is no JSON object of an event")
 	}
-	class, object := resourceID.FindStringSubmatch(c.event.ClassID), resourceID.FindStringSubmatch(c.event.ObjectID)
+	class, object := resourceID.FindStringSubmatch(e.ClassID), resourceID.FindStringSubmatch(e.ObjectID)
 	switch {
 	case class == nil || object == nil || class[1] != object[1]:
 		return nil, errors.New("classId and objectId must be ids of one issuer")
-	case c.event.Type != EventSave && c.event.Type != EventDelete:
-		return nil, fmt.Errorf("the eventType must be %s or %s", EventSave, EventDelete)
-	case !nonceForm.MatchString(c.event.Nonce):
+	case e.EventType != "save" && e.EventType != "del":
+		return nil, errors.New("the eventType must be save or del")
+	case !nonceForm.MatchString(e.Nonce):
 		return nil, errors.New("the nonce must have 1 to 100 letters, digits and hyphens")
 	}
+	c.Event = Event{object[1], object[2], e.EventType == "save", e.Nonce, time.UnixMilli(e.ExpTimeMillis)}
 	return &c, nil
 }
 
-// Issuer returns the id of the issuer that the callback claims to be for.
-func (c *Callback) Issuer() string {
-	issuer, _, _ := strings.Cut(c.event.ClassID, ".")
-	return issuer
-}
-
-// Verify returns the event of a callback if Google has signed it for its issuer and it has not expired at a time.
-func (k *Keys) Verify(ctx context.Context, c *Callback, at time.Time) (Event, error) {
+// Verify returns an error unless Google has signed a callback for its issuer and it has not expired at a time.
+func (k *Keys) Verify(ctx context.Context, c *Callback, at time.Time) error {
 	roots, err := k.get(ctx, at)
 	if err != nil {
-		return Event{}, err
+		return err
 	}
 	signed := digest(sender, protocol, c.Intermediate.SignedKey)
 	signatures := c.Intermediate.Signatures[:min(len(c.Intermediate.Signatures), maxKeys)]
@@ -130,24 +121,24 @@ func (k *Keys) Verify(ctx context.Context, c *Callback, at time.Time) (Event, er
 		return slices.ContainsFunc(signatures, func(s string) bool { return verify(r.key, signed, s) })
 	})
 	if !trusted {
-		return Event{}, errors.New("the intermediate key is signed by none of the keys of Google")
+		return errors.New("the intermediate key is signed by none of the keys of Google")
 	}
 	var value keyValue
 	if err := json.Unmarshal([]byte(c.Intermediate.SignedKey), &value); err != nil {
-		return Event{}, errors.New("the intermediate key is no JSON object")
+		return errors.New("the intermediate key is no JSON object")
 	}
 	intermediate, err := value.parse()
 	switch {
 	case err != nil:
-		return Event{}, fmt.Errorf("the intermediate key: %w", err)
+		return fmt.Errorf("the intermediate key: %w", err)
 	case !at.Before(intermediate.end):
-		return Event{}, errors.New("the intermediate key has expired")
-	case !verify(intermediate.key, digest(sender, c.Issuer(), protocol, c.SignedMessage), c.Signature):
-		return Event{}, errors.New("the signature is wrong")
-	case !at.Before(time.UnixMilli(c.event.Expires)):
-		return Event{}, errors.New("the callback has expired")
+		return errors.New("the intermediate key has expired")
+	case !verify(intermediate.key, digest(sender, c.Event.Issuer, protocol, c.SignedMessage), c.Signature):
+		return errors.New("the signature is wrong")
+	case !at.Before(c.Event.Expires):
+		return errors.New("the callback has expired")
 	}
-	return c.event, nil
+	return nil
 }
 
 // digest returns the hash of texts, each with its length before it, which is what is signed.
