@@ -124,32 +124,35 @@ func (s *Sender) run() {
 		if !s.pause(gatherTime) {
 			return
 		}
-		_, wait := s.begin()
-		if s.queuePasses() {
+		_, changed, wait := s.begin()
+		if changed && s.queuePasses() {
 			wait = 0
 		}
 		due.Reset(min(scanInterval, max(time.Millisecond, wait)))
 	}
 }
 
-// begin begins attempts for the cards that are due. It returns how many, and the time until the next card
-// is due by the store's clock.
-func (s *Sender) begin() (begun int, wait time.Duration) {
+// begin begins attempts for the cards that are due. It returns how many, whether a program has changed and there are workers for its
+// cards, so that the changes of other cards do not wait behind all of them, and the time until the next card is due by the store's
+// clock.
+func (s *Sender) begin() (begun int, changed bool, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []store.Push
 	var now store.Time
 	err := s.conf.Store.View(0, func(v *store.View) (err error) {
 		now = v.Now
-		list, err = v.Pushes(workers + len(s.inFlight))
+		if list, err = v.Pushes(workers + len(s.inFlight)); err == nil {
+			changed, err = v.HasChangedPrograms()
+		}
 		return err
 	})
 	switch {
 	case errors.Is(err, store.ErrClosed):
-		return 0, scanInterval
+		return 0, false, scanInterval
 	case err != nil:
 		s.conf.Log.Error("the queue of pushes cannot be read", "error", err)
-		return 0, time.Second
+		return 0, false, time.Second
 	}
 	wait = scanInterval
 	atGoogle := 0
@@ -167,17 +170,17 @@ func (s *Sender) begin() (begun int, wait time.Duration) {
 		case s.inFlight[t], p.Copy == store.CopyGoogle && atGoogle == googleWorkers:
 			continue
 		case len(s.inFlight) == workers:
-			return begun, wait // the end of an attempt calls begin again
+			return begun, false, wait // the end of an attempt calls begin again
 		}
 		if !s.start(p) {
-			return begun, wait
+			return begun, false, wait
 		}
 		if p.Copy == store.CopyGoogle {
 			atGoogle++
 		}
 		begun++
 	}
-	return begun, wait
+	return begun, changed && len(s.inFlight) < workers, wait
 }
 
 // start begins an attempt, for whose target none is in flight. It reports false after Stop. The caller holds s.mu.
@@ -197,36 +200,20 @@ func (s *Sender) start(p store.Push) bool {
 	return begun
 }
 
-// queuePasses queues the passes of some cards of a program that has changed, if there is one, unless all
-// workers are busy: so the changes of other cards do not wait behind all of them. It reports whether it did.
+// queuePasses queues the passes of some cards of a program that has changed, and reports whether it did.
 func (s *Sender) queuePasses() bool {
-	s.mu.Lock()
-	busy := len(s.inFlight) == workers || s.Stopping.Err() != nil
-	s.mu.Unlock()
-	if busy {
-		return false
-	}
-	changed := false
-	err := s.conf.Store.View(0, func(v *store.View) (err error) {
-		changed, err = v.HasChangedPrograms()
-		return err
-	})
-	if changed && err == nil {
-		err = s.conf.Store.SystemWrite(s.Stopping, func(tx *store.Tx) error {
-			return tx.QueuePasses(sliceCards)
-		})
-	}
+	err := s.conf.Store.SystemWrite(s.Stopping, func(tx *store.Tx) error { return tx.QueuePasses(sliceCards) })
 	if err != nil && !errors.Is(err, store.ErrClosed) && s.Stopping.Err() == nil {
 		s.conf.Log.Error("the passes of a program that has changed cannot be queued", "error", err)
 	}
-	return changed && err == nil
+	return err == nil
 }
 
 // Settle makes all attempts that are due by the store's clock, and waits for their ends.
 func (s *Sender) Settle() {
 	for {
-		begun, _ := s.begin()
-		queued := s.queuePasses()
+		begun, changed, _ := s.begin()
+		queued := changed && s.queuePasses()
 		s.mu.Lock()
 		idle := len(s.inFlight) == 0 && begun == 0 && !queued
 		for len(s.inFlight) > 0 {
