@@ -29,13 +29,18 @@ func encrypt(payload, publicKey, auth []byte, own *ecdh.PrivateKey, salt []byte)
 	if err != nil {
 		return nil, err
 	}
+	derive := func(secret, salt []byte, info string, size int) (key []byte) {
+		if err == nil {
+			key, err = hkdf.Key(sha256.New, secret, salt, info, size)
+		}
+		return key
+	}
 	public := own.PublicKey().Bytes()
-	keys := keyDerivation{}
-	secret := keys.derive(shared, auth, "WebPush: info\x00"+string(publicKey)+string(public), 32)
-	key := keys.derive(secret, salt, "Content-Encoding: aes128gcm\x00", 16)
-	nonce := keys.derive(secret, salt, "Content-Encoding: nonce\x00", 12)
-	if keys.err != nil {
-		return nil, keys.err
+	secret := derive(shared, auth, "WebPush: info\x00"+string(publicKey)+string(public), 32)
+	key := derive(secret, salt, "Content-Encoding: aes128gcm\x00", 16)
+	nonce := derive(secret, salt, "Content-Encoding: nonce\x00", 12)
+	if err != nil {
+		return nil, err
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -49,16 +54,6 @@ func encrypt(payload, publicKey, auth []byte, own *ecdh.PrivateKey, salt []byte)
 	body = append(append(body, byte(len(public))), public...)
 	const lastRecord = 2
 	return gcm.Seal(body, nonce, append(payload[:len(payload):len(payload)], lastRecord), nil), nil
-}
-
-// keyDerivation derives keys with HKDF and SHA-256, until its first error.
-type keyDerivation struct{ err error }
-
-func (k *keyDerivation) derive(secret, salt []byte, info string, size int) (key []byte) {
-	if k.err == nil {
-		key, k.err = hkdf.Key(sha256.New, secret, salt, info, size)
-	}
-	return key
 }
 
 // encryptNew is encrypt with a new key and salt.
