@@ -60,8 +60,8 @@ func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error
 	case old.IsSet() && bytes.Equal(old.Certificate, w.Certificate):
 		return tx.AppleStatus(shop)
 	case old.IsSet() && (old.PassType != w.PassType || old.Team != w.Team):
-		return AppleStatus{}, Invalid(Detail{"certificate", "invalid_value", "is for the pass type " + w.PassType + " of the team " + w.Team +
-			": passes on phones need one for " + old.PassType + " of the team " + old.Team})
+		return AppleStatus{}, InvalidField("certificate", "invalid_value", "is for the pass type "+w.PassType+" of the team "+w.Team+
+			": passes on phones need one for "+old.PassType+" of the team "+old.Team)
 	}
 	tx.exec(`INSERT INTO apple_wallets (shop_id, pass_type, team, organization, certificate_der, private_key, not_after, set_at)
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO UPDATE SET pass_type=?2, team=?3, organization=?4, certificate_der=?5,
@@ -80,7 +80,7 @@ type RemoveFields struct {
 // check refuses to leave a number of passes behind that are on phones, unless that is meant.
 func (f RemoveFields) check(passes int64) error {
 	if passes > 0 && !f.Yes.V {
-		return Invalid(Detail{"yes", "required", fmt.Sprintf("is required: nothing would bring the passes on phones up to date (%d)", passes)})
+		return InvalidField("yes", "required", fmt.Sprintf("is required: nothing would bring the passes on phones up to date (%d)", passes))
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func (w GoogleWallet) IsSet() bool { return len(w.Account) > 0 }
 func (tx *Tx) SetGoogleWallet(shop int64, w GoogleWallet) (GoogleStatus, error) {
 	old, _ := tx.GoogleWallet(shop)
 	if old.Issuer != w.Issuer && tx.number("SELECT EXISTS (SELECT 1 FROM google_objects WHERE shop_id=?)", shop) > 0 {
-		return GoogleStatus{}, Invalid(Detail{"issuer_id", "invalid_value",
-			"must stay " + old.Issuer + ": cards on phones belong to that issuer"})
+		return GoogleStatus{}, InvalidField("issuer_id", "invalid_value",
+			"must stay "+old.Issuer+": cards on phones belong to that issuer")
 	}
 	tx.exec(`INSERT INTO google_wallets (shop_id, issuer_id, account, client_email, publishing, set_at) VALUES (?1,?2,?3,?4,?5,?6)
 		ON CONFLICT DO UPDATE SET issuer_id=?2, account=?3, client_email=?4, publishing=?5, set_at=?6`,
@@ -111,8 +111,6 @@ func (v *View) GoogleSample(shop int64) (p Pass, err error) {
 	if program == 0 && v.failed == nil {
 		return p, refuse(Unprocessable, "Publish a program first: the set-up is checked with it.")
 	}
-	p.Shop, p.Program = v.shop(shop), v.programByKey(shop, program).Program
-	p.LogoHash, p.Texts, p.PrizeTexts = v.programTexts(program)
-	p.PublicURL = v.PublicURLOf(shop)
+	p.HolderCard, p.PublicURL = v.programCard(shop, program), v.PublicURLOf(shop)
 	return p, v.failed
 }

@@ -112,6 +112,11 @@ func byIDInShop[O any](f func(*store.View, int64, string) (O, error)) kernel.Rea
 	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
 }
 
+// ofShop reads what f returns for the key of the caller's shop.
+func ofShop[O any](f func(*store.View, int64) (O, error)) kernel.Reading {
+	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop) })
+}
+
 // query reads what f returns for the caller's access and the fields.
 func query[Q, O any](f func(*store.View, store.Access, Q) (O, error)) kernel.Reading {
 	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access, q) })

@@ -12,7 +12,7 @@ var GetToday = declare(kernel.Operation{
 	Group:   analytics,
 	Title:   "Read what happens today",
 	Callers: viewer,
-	Read:    reading(func(v *store.View, c *kernel.Call) (store.Today, error) { return v.Today(c.Access.Shop) }),
+	Read:    ofShop((*store.View).Today),
 })
 
 // GetDayReport returns the ledger of a day by type, till and program.

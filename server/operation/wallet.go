@@ -30,7 +30,7 @@ var RequestAppleCertificate = declare(kernel.Operation{
 	Codes:   codes{store.Unprocessable},
 	Proof:   true,
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (AppleRequest, error), error) {
-		w, err := appleWallet(c)
+		w, err := setUp(c, (*store.View).AppleWallet)
 		if err == nil && w.Request.At == 0 {
 			w.Request, err = newAppleRequest()
 		}
@@ -68,7 +68,7 @@ var SetAppleCertificate = declare(kernel.Operation{
 	Proof:   true,
 	Prepare: kernel.Prepare(
 		func(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (func(*store.Tx) (store.AppleStatus, error), error) {
-			w, err := appleWallet(c)
+			w, err := setUp(c, (*store.View).AppleWallet)
 			if err == nil {
 				w, err = checkApple(ctx, c, f, w.Request.Key, w.Key)
 			}
@@ -77,24 +77,18 @@ var SetAppleCertificate = declare(kernel.Operation{
 	),
 })
 
-// appleWallet returns the request that waits and the certificate in use, of which one or both may be empty. It refuses a shop whose
-// public URL phones cannot open, since a phone keeps the URL of its pass for ever.
-func appleWallet(c *kernel.Call) (w store.AppleWallet, err error) {
+// setUp returns what read returns for the caller's shop, whose set-up is to be changed. It refuses a shop whose public URL phones
+// cannot open, since a phone keeps the URL of its pass for ever.
+func setUp[W any](c *kernel.Call, read func(*store.View, int64) (W, error)) (w W, err error) {
 	err = c.View(func(v *store.View) (err error) {
-		refused := phonesOpen(v, c)
-		w, err = v.AppleWallet(c.Access.Shop)
-		return cmp.Or(err, refused)
+		if !c.PhonesOpen(v.PublicURLOf(c.Access.Shop)) {
+			return kernel.Refuse(store.Unprocessable, "Phones keep the public URL for ever, and they cannot open that of this shop: it needs "+
+				"https and a name on the internet. Set --public-url of the server or of the shop first.")
+		}
+		w, err = read(v, c.Access.Shop)
+		return err
 	})
 	return w, err
-}
-
-// phonesOpen refuses a shop whose public URL phones cannot open.
-func phonesOpen(v *store.View, c *kernel.Call) error {
-	if c.PhonesOpen(v.PublicURLOf(c.Access.Shop)) {
-		return nil
-	}
-	return kernel.Refuse(store.Unprocessable, "Phones keep the public URL for ever, and they cannot open that of this shop: it needs "+
-		"https and a name on the internet. Set --public-url of the server or of the shop first.")
 }
 
 // checkApple returns the certificate in a file with its key: that of a .p12 file, or one of those whose certificate is wanted, which
@@ -102,7 +96,7 @@ func phonesOpen(v *store.View, c *kernel.Call) error {
 func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, keys ...[]byte) (w store.AppleWallet, err error) {
 	file := f.File.V
 	refused := func(field string, reason error) error {
-		return store.Invalid(store.Detail{Field: field, Code: wire.CodeInvalidValue, Message: reason.Error()})
+		return store.InvalidField(field, wire.CodeInvalidValue, reason.Error())
 	}
 	if apple.IsP12(file) {
 		var key *rsa.PrivateKey
@@ -121,10 +115,7 @@ func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, k
 		}
 		keys = [][]byte{der}
 	}
-	err = &store.Error{
-		Code:    store.Unprocessable,
-		Message: "There is no certificate request. Make one first, and give the certificate that Apple makes of it.",
-	}
+	err = kernel.Refuse(store.Unprocessable, "There is no certificate request. Make one first, and give the certificate that Apple makes of it.")
 	for _, der := range keys {
 		if len(der) == 0 {
 			continue
@@ -157,7 +148,7 @@ var GetAppleWallet = declare(kernel.Operation{
 	Group:   wallets,
 	Title:   "Read the state of Apple Wallet",
 	Callers: owner,
-	Read:    reading(func(v *store.View, c *kernel.Call) (store.AppleStatus, error) { return v.AppleStatus(c.Access.Shop) }),
+	Read:    ofShop((*store.View).AppleStatus),
 })
 
 // RemoveAppleWallet removes the certificate and the request that waits, with their keys.

@@ -36,12 +36,7 @@ var SetGoogleWallet = declare(kernel.Operation{
 
 // checkGoogle returns what a shop sets up, after a trial at Google.
 func checkGoogle(ctx context.Context, c *kernel.Call, f GoogleFields) (w store.GoogleWallet, err error) {
-	err = c.View(func(v *store.View) (err error) {
-		refused := phonesOpen(v, c)
-		w, err = v.GoogleWallet(c.Access.Shop)
-		return cmp.Or(err, refused)
-	})
-	if err != nil {
+	if w, err = setUp(c, (*store.View).GoogleWallet); err != nil {
 		return w, err
 	}
 	w.Issuer, w.Publishing = f.IssuerID.V, f.Publishing.V
@@ -49,12 +44,12 @@ func checkGoogle(ctx context.Context, c *kernel.Call, f GoogleFields) (w store.G
 		w.Account = f.Account.V
 	}
 	if !w.IsSet() {
-		return w, googleInvalid("account", wire.CodeRequired, "is required")
+		return w, store.InvalidField("account", wire.CodeRequired, "is required")
 	}
 	account, err := google.ParseAccount(w.Account)
 	switch {
 	case err != nil:
-		return w, googleInvalid("account", wire.CodeInvalidValue, err.Error())
+		return w, store.InvalidField("account", wire.CodeInvalidValue, err.Error())
 	case c.Google() == nil:
 		return w, kernel.Refuse(store.Unprocessable, "This server sends nothing (--webhook-hold), so it cannot ask Google.")
 	}
@@ -70,10 +65,6 @@ func checkGoogle(ctx context.Context, c *kernel.Call, f GoogleFields) (w store.G
 	return w, googleFault(c.Google().Check(ctx, w, &sample))
 }
 
-func googleInvalid(field, code, message string) error {
-	return store.Invalid(store.Detail{Field: field, Code: code, Message: message})
-}
-
 // googleFault returns the refusal of what Google has answered to a trial.
 func googleFault(err error) error {
 	e, answered := errors.AsType[*google.Error](err)
@@ -83,12 +74,12 @@ func googleFault(err error) error {
 	case !answered, e.Status >= http.StatusInternalServerError, e.Status == http.StatusTooManyRequests:
 		return kernel.Refuse(store.Unprocessable, "Google cannot be reached or does not answer now. Try again in a few minutes.")
 	case e.Token, e.Status == http.StatusUnauthorized:
-		return googleInvalid("account", wire.CodeInvalidValue, "is refused by Google: make a new key of the service account, and give its file")
+		return store.InvalidField("account", wire.CodeInvalidValue, "is refused by Google: make a new key of the service account, and give its file")
 	case e.Reason == "accessNotConfigured", e.Reason == "SERVICE_DISABLED":
 		return kernel.Refuse(store.Unprocessable, "The Google Wallet API is not enabled in the project of the service account. Enable it in the "+
 			"Google Cloud Console first.")
 	case e.Status == http.StatusForbidden, e.Status == http.StatusNotFound:
-		return googleInvalid("issuer_id", wire.CodeInvalidValue, "is no issuer that this service account may use: add its email address to the "+
+		return store.InvalidField("issuer_id", wire.CodeInvalidValue, "is no issuer that this service account may use: add its email address to the "+
 			"users in the Google Pay & Wallet Console")
 	}
 	return kernel.Refuse(store.Unprocessable, "Google refuses the program: "+cmp.Or(e.Message, e.Reason)+".")
@@ -100,7 +91,7 @@ var GetGoogleWallet = declare(kernel.Operation{
 	Group:   wallets,
 	Title:   "Read the state of Google Wallet",
 	Callers: owner,
-	Read:    reading(func(v *store.View, c *kernel.Call) (store.GoogleStatus, error) { return v.GoogleStatus(c.Access.Shop) }),
+	Read:    ofShop((*store.View).GoogleStatus),
 })
 
 // RemoveGoogleWallet removes the account with its key.

@@ -12,10 +12,7 @@ var CountCopies = declare(kernel.Operation{
 	Title:   "Count the passes on phones and the browsers with notices",
 	Doc:     "By program, newest first; at most 200.",
 	Callers: manager,
-	Read: reading(func(v *store.View, c *kernel.Call) (List[store.ProgramCopies], error) {
-		programs, err := v.CopiesByProgram(c.Access.Shop)
-		return List[store.ProgramCopies]{programs}, err
-	}),
+	Read:    listOf((*store.View).CopiesByProgram),
 })
 
 // ListSentPushes returns what came of the last pushes.
@@ -25,10 +22,7 @@ var ListSentPushes = declare(kernel.Operation{
 	Title:   "List the last pushes",
 	Doc:     "The last one to each browser and phone, newest first; at most 50.",
 	Callers: manager,
-	Read: reading(func(v *store.View, c *kernel.Call) (List[store.SentPush], error) {
-		pushes, err := v.SentPushes(c.Access.Shop)
-		return List[store.SentPush]{pushes}, err
-	}),
+	Read:    listOf((*store.View).SentPushes),
 })
 
 // SendTestPush sends a push about a card that has not changed.
