@@ -81,8 +81,7 @@ func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
 	var program int64
 	v.one(into(&program, &p.Ended), "SELECT program_id, "+passEnded+" FROM cards c, (SELECT ?2 generation) x WHERE id=?1", root, generation)
 	if p.Ended {
-		p.Shop, p.Program = v.shop(shop), v.programByKey(shop, program).Program
-		p.LogoHash, p.Texts, p.PrizeTexts = v.programTexts(program)
+		p.HolderCard = v.programCard(shop, program)
 		p.unlisted = v.number("SELECT count(*) FROM apple_devices WHERE card_id=? AND generation=? AND listed>0", root, generation) > 0
 	} else if p.HolderCard, err = v.holderCard(shop, root); err != nil {
 		return p, err
@@ -95,6 +94,13 @@ func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
 	v.one(into(&p.Changes, &p.Modified, &p.Hash), "SELECT id, modified_at, hash FROM apple_passes WHERE card_id=? AND generation=?",
 		root, generation)
 	return p, v.failed
+}
+
+// programCard returns what all cards of a program show.
+func (v *View) programCard(shop, program int64) (h HolderCard) {
+	h.Shop, h.Program = v.shop(shop), v.programByKey(shop, program).Program
+	h.LogoHash, h.Texts, h.PrizeTexts = v.programTexts(program)
+	return h
 }
 
 // NeedsRefresh reports whether RefreshPass has something to note about a pass that is read and whose

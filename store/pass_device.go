@@ -35,9 +35,7 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 	}
 	tx.exec("INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at, told) VALUES (?,?,?,?,?,?,?)",
 		root, shop, generation, device, f.PushToken.V, tx.Now, strconv.FormatInt(downloaded, 10))
-	if tx.number("SELECT count(*) FROM apple_devices"+pass, root, generation) > maxPhones {
-		tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+pass+")", root, generation)
-	}
+	tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+pass+" HAVING count(*)>?)", root, generation, maxPhones)
 	tx.exec("UPDATE apple_passes SET delete_at=NULL"+pass, root, generation)
 	if changes != downloaded {
 		tx.queuePushes(root, CopyApple)

@@ -68,17 +68,15 @@ func (tx *Tx) Subscribe(token, language string, f PushFields) error {
 		return err
 	}
 	tx.requireOpen(shop)
-	if tx.number(`SELECT count(*) FROM push_subscriptions WHERE card_id=? AND endpoint=? AND public_key=? AND auth=? AND notify=?
-		AND language=?`, root, f.Endpoint.V, f.key("p256dh"), f.key("auth"), f.Notify.V, language) > 0 {
-		return tx.failed // pages subscribe each time they are opened
-	}
-	tx.exec(`INSERT INTO push_subscriptions (card_id, shop_id, endpoint, public_key, auth, notify, language, created_at, program_id)
+	if tx.exec(`INSERT INTO push_subscriptions (card_id, shop_id, endpoint, public_key, auth, notify, language, created_at, program_id)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, program_id FROM cards WHERE id=?1
 		ON CONFLICT DO UPDATE SET public_key=excluded.public_key, auth=excluded.auth, notify=excluded.notify,
-		language=excluded.language`, root, shop, f.Endpoint.V, f.key("p256dh"), f.key("auth"), f.Notify.V, language, tx.Now)
-	if tx.number("SELECT count(*) FROM push_subscriptions WHERE card_id=?", root) > maxSubscriptions {
-		tx.exec("DELETE FROM push_subscriptions WHERE id=(SELECT min(id) FROM push_subscriptions WHERE card_id=?)", root)
+		language=excluded.language WHERE (public_key, auth, notify, language)<>(excluded.public_key, excluded.auth, excluded.notify,
+		excluded.language)`, root, shop, f.Endpoint.V, f.key("p256dh"), f.key("auth"), f.Notify.V, language, tx.Now) == 0 {
+		return tx.failed // pages subscribe each time they are opened
 	}
+	tx.exec("DELETE FROM push_subscriptions WHERE id=(SELECT min(id) FROM push_subscriptions WHERE card_id=? HAVING count(*)>?)",
+		root, maxSubscriptions)
 	tx.noteCopies(root)
 	tx.queuePushes(root, CopyBrowser) // so that what the card shows now is noted
 	return tx.failed
