@@ -34,21 +34,10 @@ type ListFilter struct {
 
 // FoundCard is a card as the search shows it.
 type FoundCard struct {
-	ID           string       `json:"id"`
-	ProgramID    string       `json:"program_id"`
-	ProgramName  string       `json:"program_name"`
-	ProgramType  string       `json:"program_type" enum:"standard,private,discount,access,prepaid"`
-	ExternalRef  Null[string] `json:"external_ref"`
-	HolderName   Null[string] `json:"holder_name"`
-	HolderEmail  Null[string] `json:"holder_email"`
-	Status       string       `json:"status" enum:"active,locked,invited,archived,expired"`
-	StampsCount  int64        `json:"stamps_count"`
-	TotalStamps  Null[int64]  `json:"total_stamps" doc:"Of the program."`
-	CurrentValue Null[int64]  `json:"current_value" doc:"In cents."`
-	PrizeDue     bool         `json:"prize_due"`
-	LastSeenAt   Null[Time]   `json:"last_seen_at" doc:"Of the newest row in the ledger."`
-	ExpiresAt    Null[Time]   `json:"expires_at"`
-	CreatedAt    Time         `json:"created_at"`
+	Card        `omit:"installed_at"`
+	TotalStamps Null[int64] `json:"total_stamps" doc:"Of the program."`
+	PrizeDue    bool        `json:"prize_due"`
+	LastSeenAt  Null[Time]  `json:"last_seen_at" doc:"Of the newest row in the ledger."`
 }
 
 // The conditions of a search on a card c, and the root of its chain.
@@ -309,23 +298,7 @@ func (v *View) foundCards(shop int64, keys []int64) (list []FoundCard) {
 		v.seeEpoch(r.int())
 		c := v.scanCard(r, r.int(), v.Now)
 		programs = append(programs, c.program)
-		list = append(
-			list,
-			FoundCard{
-				ID:           c.ID,
-				ProgramID:    c.ProgramID,
-				ExternalRef:  c.ExternalRef,
-				HolderName:   c.HolderName,
-				HolderEmail:  c.HolderEmail,
-				Status:       c.Status,
-				StampsCount:  c.StampsCount,
-				CurrentValue: c.CurrentValue,
-				PrizeDue:     r.bool(),
-				LastSeenAt:   r.nullTime(),
-				ExpiresAt:    c.ExpiresAt,
-				CreatedAt:    c.CreatedAt,
-			},
-		)
+		list = append(list, FoundCard{Card: c.Card, PrizeDue: r.bool(), LastSeenAt: r.nullTime()})
 	}
 	for i := range list {
 		p := v.cachedProgram(shop, programs[i], v.rowEpoch)

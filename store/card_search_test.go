@@ -170,18 +170,20 @@ func (k till) findsOverflow(t *testing.T, card, program, prize string) {
 		}
 		c := p.Data[0]
 		want := FoundCard{
-			ID:          child,
-			ProgramID:   program,
-			ProgramName: "Coffee",
-			ProgramType: ProgramStandard,
-			ExternalRef: Some("customer 7"),
-			HolderName:  Some("Ada Lovelace"),
-			HolderEmail: Some("Ada@Example.com"),
-			Status:      StatusActive,
-			StampsCount: 2,
+			Card: Card{
+				ID:          child,
+				ProgramID:   program,
+				ProgramName: "Coffee",
+				ProgramType: ProgramStandard,
+				ExternalRef: Some("customer 7"),
+				HolderName:  Some("Ada Lovelace"),
+				HolderEmail: Some("Ada@Example.com"),
+				Status:      StatusActive,
+				StampsCount: 2,
+				CreatedAt:   k.clock.at(),
+			},
 			TotalStamps: Some[int64](10),
 			LastSeenAt:  Some(k.clock.at()),
-			CreatedAt:   k.clock.at(),
 		}
 		if c != want {
 			t.Errorf("%+v\nwant %+v", c, want)
