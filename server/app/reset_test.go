@@ -220,10 +220,4 @@ func TestResetBesideCommands(t *testing.T) {
 	}
 }
 
-// noError ends a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = servertest.NoError

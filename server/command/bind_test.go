@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"punchcard/server/operation"
+	"punchcard/server/servertest"
 )
 
 // file is a database for running commands in the test's process. Its methods set Out, so
@@ -231,10 +232,8 @@ func TestBoundWebhooks(t *testing.T) {
 	f.refused("webhook test "+made.ID+" --wait -1s", "--wait")
 }
 
-// noError ends a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	copyFile  = servertest.CopyFile
+	noError   = servertest.NoError
+	unchanged = servertest.Unchanged
+)

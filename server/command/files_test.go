@@ -3,57 +3,15 @@
 package command
 
 import (
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
-
-// corruptIndex overwrites the first page of one index with that of another.
-func corruptIndex(t *testing.T, path, from, to string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var size, source, target int64
-	err = errors.Join(db.QueryRow("PRAGMA page_size").Scan(&size), db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name=?", from).
-		Scan(&source),
-		db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name=?", to).Scan(&target), db.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw := must(os.ReadFile(path))
-	copy(raw[(target-1)*size:target*size], raw[(source-1)*size:source*size])
-	noError(t, os.WriteFile(path, raw, 0o644))
-}
-
-func copyFile(t *testing.T, path string) (copied string) {
-	t.Helper()
-	raw := must(os.ReadFile(path))
-	copied = filepath.Join(t.TempDir(), "copy.db")
-	noError(t, os.WriteFile(copied, raw, 0o644))
-	return copied
-}
-
-// unchanged returns a function that checks that the file has the same bytes as now.
-func unchanged(t *testing.T, path string) func() {
-	t.Helper()
-	sum := func() [32]byte {
-		raw := must(os.ReadFile(path))
-		return sha256.Sum256(raw)
-	}
-	before := sum()
-	return func() {
-		t.Helper()
-		if sum() != before {
-			t.Errorf("%s was changed", path)
-		}
-	}
-}
 
 func TestServeRefusesForeignFiles(t *testing.T) {
 	db := newFile(t).db
@@ -124,7 +82,7 @@ func TestBackupRefusals(t *testing.T) {
 	f.run("key create --name CRM")
 	f.run("backup " + at("damaged.db"))
 	damaged := at("damaged.db")
-	corruptIndex(t, damaged, "keys_hash", "keys_shop")
+	servertest.CorruptIndex(t, damaged, "keys_hash", "keys_shop")
 	noError(t, errors.Join(os.Symlink(f.db, at("link.db")), os.Link(f.db, at("hard.db"))))
 	same := unchanged(t, there)
 	for _, c := range []struct {

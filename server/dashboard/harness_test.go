@@ -403,11 +403,3 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
-
-// noError fails a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest"
+
 	"golang.org/x/net/html"
 )
 
@@ -36,7 +38,7 @@ func picture(t *testing.T) []byte {
 		m.Set(x, x/2, color.RGBA{200, 30, 60, 255})
 	}
 	var b bytes.Buffer
-	noError(t, png.Encode(&b, m))
+	servertest.NoError(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 

@@ -3,6 +3,8 @@ package dashboard_test
 import (
 	"net/http"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // events opens the stream of the first page.
@@ -38,7 +40,7 @@ func TestStreamsOfAPerson(t *testing.T) {
 	}
 	first.Body.Close() // and the server notices it
 	for status := 0; status != 200; {
-		noError(t, t.Context().Err())
+		servertest.NoError(t, t.Context().Err())
 		resp := open("manager")
 		status = resp.StatusCode
 	}

@@ -28,7 +28,7 @@ func removeWallet(s *demo, shop int64) {
 // who may do that, where, and after which proof.
 func TestAppleCertificate(t *testing.T) {
 	const at = "/dashboard/settings/wallet"
-	authority, other := newAuthority(t), newAuthority(t)
+	authority, other := must(wallettest.NewAuthority()), must(wallettest.NewAuthority())
 	clock := app.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	db := filepath.Join(t.TempDir(), "test.db")
 	s := start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer, c.DB = clock, authority.Certificate, db })
@@ -151,14 +151,4 @@ func TestAppleCertificate(t *testing.T) {
 		alone.as("owner").post(at+"/request", nil).want(422).has("Phones cannot open the address of this shop")
 	})
 	alone.Stop()
-}
-
-// newAuthority returns a stand-in for Apple's authority.
-func newAuthority(t *testing.T) *wallettest.Authority {
-	t.Helper()
-	a, err := wallettest.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
 func TestCommandsWithoutFile(t *testing.T) {
@@ -70,7 +71,7 @@ func TestCheckFindings(t *testing.T) {
 	} {
 		broken := copyFile(t, f.db)
 		if damage == "" {
-			corruptIndex(t, broken, "cards_program", "cards_ref")
+			servertest.CorruptIndex(t, broken, "cards_program", "cards_ref")
 		} else {
 			sqlExec(t, broken, damage)
 		}

@@ -3,9 +3,7 @@
 package e2e
 
 import (
-	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	_ "modernc.org/sqlite"
+	"punchcard/server/servertest"
 )
 
 // sqlExec runs statements on a database file directly, without the program.
@@ -25,49 +23,6 @@ func sqlExec(t *testing.T, path, statements string) {
 	db.SetMaxOpenConns(1)
 	must(db.Exec(statements))
 	noError(t, db.Close())
-}
-
-// corruptIndex overwrites the first page of one index with that of another.
-func corruptIndex(t *testing.T, path, from, to string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var size, source, target int64
-	err = errors.Join(db.QueryRow("PRAGMA page_size").Scan(&size), db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name=?", from).
-		Scan(&source),
-		db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name=?", to).Scan(&target), db.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw := must(os.ReadFile(path))
-	copy(raw[(target-1)*size:target*size], raw[(source-1)*size:source*size])
-	noError(t, os.WriteFile(path, raw, 0o644))
-}
-
-func copyFile(t *testing.T, path string) (copied string) {
-	t.Helper()
-	raw := must(os.ReadFile(path))
-	copied = filepath.Join(t.TempDir(), "copy.db")
-	noError(t, os.WriteFile(copied, raw, 0o644))
-	return copied
-}
-
-// unchanged returns a function that checks that the file has the same bytes as now.
-func unchanged(t *testing.T, path string) func() {
-	t.Helper()
-	sum := func() [32]byte {
-		raw := must(os.ReadFile(path))
-		return sha256.Sum256(raw)
-	}
-	before := sum()
-	return func() {
-		t.Helper()
-		if sum() != before {
-			t.Errorf("%s was changed", path)
-		}
-	}
 }
 
 // database is a file with a shop, which the first call makes.
@@ -152,10 +107,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// noError fails a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	copyFile  = servertest.CopyFile
+	noError   = servertest.NoError
+	unchanged = servertest.Unchanged
+)

@@ -308,10 +308,4 @@ func (f *fixture) checkLog() {
 // near reports whether a wait is as long as wanted, or up to a tenth longer.
 func near(got, want time.Duration) bool { return got >= want && got <= want+want/10+time.Millisecond }
 
-// noError ends a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = servertest.NoError

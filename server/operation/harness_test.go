@@ -291,10 +291,4 @@ func (h *harness) restorePassword() {
 	h.ok(at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
 }
 
-// noError ends a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = servertest.NoError

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // A View is how a person looks at pages. The zero value is somebody who is not signed in,
@@ -353,10 +355,4 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// noError fails a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = servertest.NoError

@@ -17,7 +17,7 @@ import (
 // TestAppleWallet sets up Apple Wallet as the owner of a shop does: the request, each faulty certificate with its sentence, the right
 // one, the warning before its end, and the renewal.
 func TestAppleWallet(t *testing.T) {
-	authority, other := newAuthority(t), newAuthority(t)
+	authority, other := must(wallettest.NewAuthority()), must(wallettest.NewAuthority())
 	clock := app.NewClock(time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC))
 	s := servertest.Start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer = clock, authority.Certificate })
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error { // the demo shop has it
@@ -112,14 +112,4 @@ func TestAppleWallet(t *testing.T) {
 	p.Follow("Switch Apple Wallet off")
 	p.Press("Switch it off")
 	p.Wait("Apple Wallet is switched off.")
-}
-
-// newAuthority returns a stand-in for Apple's authority.
-func newAuthority(t *testing.T) *wallettest.Authority {
-	t.Helper()
-	a, err := wallettest.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
 }

@@ -42,7 +42,7 @@ func startWalletPhones(t *testing.T) (w *walletPhones, options func(*app.Config)
 	t.Helper()
 	dir := t.TempDir()
 	roots := servertest.WriteCertificate(t, dir, "127.0.0.1")
-	w = &walletPhones{authority: newAuthority(t), google: wallettest.NewGoogle(), push: wallettest.NewPushService()}
+	w = &walletPhones{authority: must(wallettest.NewAuthority()), google: wallettest.NewGoogle(), push: wallettest.NewPushService()}
 	client := &http.Client{Timeout: servertest.Patience, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
