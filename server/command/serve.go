@@ -291,15 +291,7 @@ func (c *Dev) printReady(a *app.App) error {
 	if _, err := Out.Write(line); err != nil {
 		return err
 	}
-	r, ids := a.Ready, a.Ready.ProgramIDs
-	program := cmp.Or(
-		ids[store.ProgramStandard],
-		ids[store.ProgramPrivate],
-		ids[store.ProgramAccess],
-		ids[store.ProgramDiscount],
-		ids[store.ProgramPrepaid],
-		"{id}",
-	)
+	r, program := a.Ready, cmp.Or(a.Ready.DemoProgram(), "{id}")
 	fmt.Fprintf(
 		os.Stderr,
 		"\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n"+

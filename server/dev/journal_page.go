@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -21,7 +22,7 @@ func isPage(path string) bool {
 
 // beginPage begins to record a request outside of the APIs.
 func (j *Journal) beginPage(w http.ResponseWriter, r *http.Request) *recording {
-	rec := &recording{statusWriter: statusWriter{ResponseWriter: w}, j: j, path: r.URL.EscapedPath(), start: time.Now()}
+	rec := &recording{StatusWriter: kernel.StatusWriter{ResponseWriter: w}, j: j, path: r.URL.EscapedPath(), start: time.Now()}
 	rec.entry = requestEntry{Kind: kindPage, At: store.TimeOf(j.now()), Method: r.Method, Path: shownPath(rec.path)}
 	rec.entry.Request.Headers = chosen(r.Header, "Accept", "Accept-Language", "Content-Type", "Origin", "User-Agent")
 	return rec

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -47,7 +48,7 @@ func (j *Journal) Wrap(next http.Handler) http.Handler {
 
 // recording is an http.ResponseWriter that records the answer.
 type recording struct {
-	statusWriter
+	kernel.StatusWriter
 	j     *Journal
 	entry requestEntry
 	path  string // as it was sent
@@ -64,7 +65,7 @@ type recording struct {
 func (j *Journal) begin(kind string, w http.ResponseWriter, r *http.Request) (*recording, *http.Request) {
 	at := j.now()
 	rec := &recording{
-		statusWriter: statusWriter{ResponseWriter: w},
+		StatusWriter: kernel.StatusWriter{ResponseWriter: w},
 		j:            j,
 		path:         r.URL.EscapedPath(),
 		start:        time.Now(),
@@ -126,8 +127,8 @@ func (rec *recording) WriteHeader(status int) {
 
 // beginAnswer records the status of the answer, if it is the first call.
 func (rec *recording) beginAnswer(status int) {
-	if rec.status == 0 {
-		rec.status = status
+	if rec.Status == 0 {
+		rec.Status = status
 		if rec.in != nil {
 			rec.in.drain(rec.Header().Get("Connection"))
 		}
@@ -153,7 +154,7 @@ func (rec *recording) Write(b []byte) (int, error) {
 // without a body.
 func (rec *recording) FlushError() error {
 	rec.beginAnswer(http.StatusOK)
-	if rec.status == http.StatusNoContent || rec.status == http.StatusNotModified || rec.entry.Method == http.MethodHead ||
+	if rec.Status == http.StatusNoContent || rec.Status == http.StatusNotModified || rec.entry.Method == http.MethodHead ||
 		rec.Header().Get("Content-Length") == "0" {
 		rec.finish(false)
 	}
@@ -174,7 +175,7 @@ func (rec *recording) finish(cut bool) {
 	e.Response.Headers = map[string]string{}
 	if !cut {
 		rec.beginAnswer(http.StatusOK) // as net/http does if the handler writes nothing
-		e.Response.Status = rec.status
+		e.Response.Status = rec.Status
 		id := rec.Header().Get("X-Request-Id")
 		e.RequestID = store.Null[string]{V: id, Valid: id != ""}
 	}

@@ -191,6 +191,7 @@ func (ps *Phones) forCard(id store.Opt[string], platform string) (*phone, error)
 	return p, nil
 }
 
+// tooMany refuses a thing beside n others, which are all there may be.
 func tooMany(n int, of string) error {
 	return &store.Error{Code: store.Unprocessable, Message: fmt.Sprintf("There are %d %s already, which is all there may be.", n, of)}
 }

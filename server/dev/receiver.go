@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -41,7 +40,7 @@ type Receivers struct {
 	Transport   func() *http.Transport
 	Timeout     time.Duration
 
-	done   <-chan struct{} // closed when the fixture stops or is reset
+	ctx    context.Context // ends when the fixture stops or is reset
 	k      *kernel.Kernel
 	now    func() time.Time
 	origin string
@@ -56,7 +55,7 @@ type Receivers struct {
 // which ends when the fixture stops or is reset. The URLs of receivers begin with
 // origin.
 func NewReceivers(ctx context.Context, k *kernel.Kernel, now func() time.Time, origin string) *Receivers {
-	return &Receivers{Rand: rand.Reader, done: ctx.Done(), k: k, now: now, origin: origin, byID: map[string]*receiver{}}
+	return &Receivers{Rand: rand.Reader, ctx: ctx, k: k, now: now, origin: origin, byID: map[string]*receiver{}}
 }
 
 // receiver is one target. All of it is guarded by the mutex of Receivers.
@@ -140,10 +139,7 @@ func (rs *Receivers) create(_ *http.Request, _ httprouter.Params, b receiverBody
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if len(rs.byID) >= maxReceivers {
-		return receiverState{}, &store.Error{
-			Code:    store.Unprocessable,
-			Message: fmt.Sprintf("There are %d receivers already, which is all there may be.", maxReceivers),
-		}
+		return receiverState{}, tooMany(maxReceivers, "receivers")
 	}
 	// Ids are random and not counted: a webhook that an earlier run left in the
 	// file must not reach a receiver of this run.
@@ -213,7 +209,7 @@ func (rs *Receivers) show(r *http.Request, p httprouter.Params, q receiverQuery)
 			return d, nil
 		case <-r.Context().Done():
 			return d, nil
-		case <-rs.done:
+		case <-rs.ctx.Done():
 			return d, nil
 		}
 	}
@@ -272,7 +268,7 @@ func (rs *Receivers) receive(w http.ResponseWriter, r *http.Request, p httproute
 		rs.k.AnswerError(w, err)
 		return
 	}
-	if sleep(w, r, rs.done, answer.DelayMS) != nil || answer.Status == 0 {
+	if sleep(w, r, rs.ctx.Done(), answer.DelayMS) != nil || answer.Status == 0 {
 		panic(http.ErrAbortHandler)
 	}
 	for name, value := range answer.Headers {

@@ -82,13 +82,7 @@ func (rs *Receivers) replay(r *http.Request, p httprouter.Params, b replayBody) 
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxReplay)
 	defer cancel()
-	go func() {
-		select {
-		case <-rs.done:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer context.AfterFunc(rs.ctx, cancel)()
 	transport := rs.Transport()
 	defer transport.CloseIdleConnections()
 	for n := range copies {

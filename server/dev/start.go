@@ -2,9 +2,7 @@ package dev
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
-	"io/fs"
 	"maps"
 	"net/http"
 	"path"
@@ -12,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/julienschmidt/httprouter"
 
@@ -27,19 +24,9 @@ import (
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-// pages parses the start page on the first request for it, since the start of a fixture
+// pages has the start page, which the first request for it parses, since the start of a fixture
 // must be fast.
-var pages = sync.OnceValue(func() *web.Templates {
-	files, err := fs.Sub(pageFiles, "pages")
-	if err != nil {
-		panic(err) // impossible: the folder is embedded
-	}
-	t, err := web.Parse(files)
-	if err != nil {
-		panic(err) // impossible: the tests parse it
-	}
-	return t
-})
+var pages = web.Pages(pageFiles)
 
 // startView is the data of the start page.
 type startView struct {
@@ -89,7 +76,7 @@ func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Par
 		Values:  readyValues(c.Ready),
 		Curl:    "curl -H 'Authorization: Bearer " + c.Ready.APIKey + "' " + c.Ready.BaseURL + "/me",
 	}
-	if c.demoProgram() != "" {
+	if c.Ready.DemoProgram() != "" {
 		view.Actions = append(view.Actions, web.Action{Label: "Issue a card and open its page", Path: "/dev/demo-card", Post: true})
 	}
 	if c.Ready.TillToken != "" {
@@ -133,22 +120,10 @@ func readyValues(ready *seed.Ready) (list []startValue) {
 	return list
 }
 
-// demoProgram returns the program of the demo card, or nothing if the shop has none.
-func (c *Control) demoProgram() string {
-	ids := c.Ready.ProgramIDs
-	return cmp.Or(
-		ids[store.ProgramStandard],
-		ids[store.ProgramPrivate],
-		ids[store.ProgramAccess],
-		ids[store.ProgramDiscount],
-		ids[store.ProgramPrepaid],
-	)
-}
-
 // demoCard answers POST /dev/demo-card: it issues a card and leads to its page.
 func (c *Control) demoCard(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 	made, err := kernel.Do[operation.IssuedCard](r.Context(), c.Kernel, operator(c.Ready.Shop()), operation.EnrollCard,
-		kernel.Args{Params: map[string]string{"id": c.demoProgram()}, Fields: store.CardFields{}})
+		kernel.Args{Params: map[string]string{"id": c.Ready.DemoProgram()}, Fields: store.CardFields{}})
 	if err != nil {
 		c.Kernel.AnswerError(w, err)
 		return

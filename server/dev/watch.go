@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punchcard/server/kernel"
 )
 
 // Answered is a request that was answered, or an attempt to deliver a webhook, as somebody
@@ -33,7 +36,7 @@ func Watched(next http.Handler, tell func(Answered)) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		x := &watched{statusWriter: statusWriter{ResponseWriter: w}}
+		x := &watched{StatusWriter: kernel.StatusWriter{ResponseWriter: w}}
 		a := Answered{Method: r.Method, Path: shownPath(r.URL.EscapedPath())} // before the handlers change it
 		if !slices.Contains(methods, a.Method) {
 			a.Method = "OTHER"
@@ -41,7 +44,7 @@ func Watched(next http.Handler, tell func(Answered)) http.Handler {
 		start, aborted := time.Now(), true
 		defer func() {
 			if a.Duration = time.Since(start); !aborted {
-				a.Status = x.answered()
+				a.Status = cmp.Or(x.Status, http.StatusOK)
 			}
 			a.Hints = x.hints()
 			tell(a)
@@ -73,41 +76,16 @@ const maxWatchedError = 16 << 10
 // watched is an http.ResponseWriter that keeps the status of an answer, and the body of an
 // error in JSON.
 type watched struct {
-	statusWriter
+	kernel.StatusWriter
 	body  []byte
 	notes []string // of the journal
 }
 
-// statusWriter is an http.ResponseWriter that keeps the status of an answer.
-type statusWriter struct {
-	http.ResponseWriter
-	status int // 0 until WriteHeader is called
-}
-
-// Unwrap returns the writer for an http.ResponseController.
-func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
-
-// WriteHeader keeps the status, unless it is informational.
-func (s *statusWriter) WriteHeader(status int) {
-	if s.status == 0 && status >= 200 {
-		s.status = status
-	}
-	s.ResponseWriter.WriteHeader(status)
-}
-
 func (x *watched) Write(b []byte) (int, error) {
-	if x.status >= 400 && x.Header().Get("Content-Type") == "application/json" {
+	if x.Status >= 400 && x.Header().Get("Content-Type") == "application/json" {
 		x.body = append(x.body, b[:min(len(b), maxWatchedError-len(x.body))]...)
 	}
 	return x.ResponseWriter.Write(b)
-}
-
-// answered returns the status of an answer that is complete.
-func (s *statusWriter) answered() int {
-	if s.status == 0 {
-		return http.StatusOK
-	}
-	return s.status
 }
 
 // hints returns the hints of the answer.

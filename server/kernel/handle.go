@@ -25,13 +25,11 @@ func (k *Kernel) Observed(pattern string, h httprouter.Handle) httprouter.Handle
 		return h
 	}
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-		s := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // of a panic
+		s, otherwise := &StatusWriter{ResponseWriter: w}, http.StatusInternalServerError // of a panic
 		end := k.observe(w, r, pattern)
-		defer func() { end(s.status, "") }()
+		defer func() { end(cmp.Or(s.Status, otherwise), "") }()
 		h(s, r, p)
-		if !s.written {
-			s.status = http.StatusOK
-		}
+		otherwise = http.StatusOK
 	}
 }
 
@@ -44,20 +42,22 @@ func Register(r *httprouter.Router, method, pattern string, h httprouter.Handle)
 	}
 }
 
-// statusWriter records the status of an answer.
-type statusWriter struct {
+// StatusWriter is an http.ResponseWriter that keeps the status of an answer.
+type StatusWriter struct {
 	http.ResponseWriter
-	status  int
-	written bool
+	Status int // 0 until WriteHeader is called
 }
 
-func (s *statusWriter) WriteHeader(status int) {
-	s.status, s.written = status, true
+// WriteHeader keeps the status, unless it is informational.
+func (s *StatusWriter) WriteHeader(status int) {
+	if s.Status == 0 && status >= 200 {
+		s.Status = status
+	}
 	s.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap supports http.ResponseController.
-func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s *StatusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Handler handles requests by the API's rules for bodies and errors, but without a
 // caller and an idempotency key. B is the struct of the body, or of a GET's query,

@@ -53,6 +53,18 @@ type Ready struct {
 // Shop returns the demo shop's key in the store.
 func (r *Ready) Shop() int64 { return r.shop }
 
+// DemoProgram returns the id of the program of the demo card; empty if the shop has none.
+func (r *Ready) DemoProgram() string {
+	ids := r.ProgramIDs
+	return cmp.Or(
+		ids[store.ProgramStandard],
+		ids[store.ProgramPrivate],
+		ids[store.ProgramAccess],
+		ids[store.ProgramDiscount],
+		ids[store.ProgramPrepaid],
+	)
+}
+
 // At returns the ready line of a server with another origin.
 func (r *Ready) At(origin string) *Ready {
 	c := *r
