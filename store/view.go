@@ -20,6 +20,15 @@ type View struct {
 	inSnapshot bool
 }
 
+// Read returns what f reads on a reading connection, whatever meta.auth_epoch is.
+func Read[T any](s *Store, f func(*View) (T, error)) (out T, err error) {
+	err = s.View(0, func(v *View) (err error) {
+		out, err = f(v)
+		return err
+	})
+	return out, err
+}
+
 // View runs fn on a reading connection. If epoch is not 0 and meta.auth_epoch has
 // another value, it returns ErrEpoch: a key that any process revokes is refused
 // from the next request on. Frequent queries read the epoch in their own row (see

@@ -81,11 +81,7 @@ func (h *housekeeping) whenDue(due <-chan struct{}, waits func(*store.View) (boo
 		t := time.NewTicker(housekeepingInterval)
 		defer t.Stop()
 		for {
-			var wait bool
-			err := h.store.View(0, func(v *store.View) (err error) {
-				wait, err = waits(v)
-				return err
-			})
+			wait, err := store.Read(h.store, waits)
 			if wait {
 				err = work(ctx)
 			}
@@ -201,11 +197,8 @@ func (h *housekeeping) pruneAttempts(ctx context.Context) error {
 // eraseShops erases the shops that were deleted or moved away a while ago, as far as it gets until the
 // rest of the housekeeping is due again.
 func (h *housekeeping) eraseShops(ctx context.Context) error {
-	var shops []int64
-	if err := h.store.View(0, func(v *store.View) (err error) {
-		shops, err = v.EndedShops()
-		return err
-	}); err != nil || len(shops) == 0 {
+	shops, err := store.Read(h.store, (*store.View).EndedShops)
+	if err != nil || len(shops) == 0 {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, housekeepingInterval)

@@ -367,11 +367,8 @@ func (i *instance) madeBackups() kernel.Backups {
 // logSetupLink replaces the set-up link and logs it, unless there is an operator. No
 // other line of the log has its token.
 func logSetupLink(st *store.Store, log *slog.Logger) error {
-	var has bool
-	if err := st.View(0, func(v *store.View) (err error) {
-		has, err = v.HasOperator()
-		return err
-	}); err != nil || has {
+	has, err := store.Read(st, (*store.View).HasOperator)
+	if err != nil || has {
 		return err
 	}
 	return st.SystemWrite(context.Background(), func(tx *store.Tx) error {

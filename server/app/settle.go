@@ -36,10 +36,7 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	if err != nil {
 		return s, err
 	}
-	err = i.Store.View(0, func(v *store.View) (err error) {
-		s.Pending, err = v.CountPendingDeliveries(math.MaxInt64)
-		return err
-	})
+	s.Pending, err = store.Read(i.Store, func(v *store.View) (int64, error) { return v.CountPendingDeliveries(math.MaxInt64) })
 	return s, err
 }
 

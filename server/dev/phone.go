@@ -254,11 +254,8 @@ func (c *Control) addToPhone(r *http.Request, _ httprouter.Params, b phoneBody) 
 	if err != nil {
 		return a, err
 	}
-	var card store.HolderCard
-	if err := c.Store.View(0, func(v *store.View) (err error) {
-		card, err = v.PageOfCard(shop, b.CardID.V)
-		return err
-	}); err != nil {
+	card, err := store.Read(c.Store, func(v *store.View) (store.HolderCard, error) { return v.PageOfCard(shop, b.CardID.V) })
+	if err != nil {
 		return a, err
 	}
 	has, link := card.HasPass, "/card.pkpass"

@@ -63,11 +63,8 @@ func (c *Control) signInJSON(w http.ResponseWriter) func(*http.Request, httprout
 
 // signInAs begins a session of the person with a role.
 func (c *Control) signInAs(r *http.Request, role string) (*http.Cookie, error) {
-	var id string
-	if err := c.Store.View(0, func(v *store.View) (err error) {
-		id, err = v.UserByEmail(seed.Emails[role])
-		return err
-	}); err != nil {
+	id, err := store.Read(c.Store, func(v *store.View) (string, error) { return v.UserByEmail(seed.Emails[role]) })
+	if err != nil {
 		return nil, err
 	}
 	caller := kernel.Caller{

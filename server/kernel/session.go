@@ -55,10 +55,7 @@ func (s *Sessions) Identify(token string, address netip.Addr, agent string) (c C
 
 // read returns the session whose token has a hash.
 func (s *Sessions) read(hash []byte) (id *store.SessionIdentity, err error) {
-	err = s.st.View(0, func(v *store.View) (err error) {
-		id, err = v.IdentifySession(hash)
-		return err
-	})
+	id, err = store.Read(s.st, func(v *store.View) (*store.SessionIdentity, error) { return v.IdentifySession(hash) })
 	if err == nil && id == nil {
 		err = errSignIn
 	}

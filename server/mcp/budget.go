@@ -64,11 +64,8 @@ func (b *budget) count(key int64, now store.Time) (*count, error) {
 	if c != nil {
 		return c, nil
 	}
-	var calls int64
-	if err := b.st.View(0, func(v *store.View) (err error) {
-		calls, err = v.CallsOf(d.Key, d.Day)
-		return err
-	}); err != nil {
+	calls, err := store.Read(b.st, func(v *store.View) (int64, error) { return v.CallsOf(d.Key, d.Day) })
+	if err != nil {
 		return nil, err
 	}
 	b.mu.Lock()

@@ -105,11 +105,7 @@ func (m *Metrics) Watch(st *store.Store, version string, refusedConnections func
 	gauge("punchcard_write_queue", "Writes that wait for a group.", func() float64 { return float64(st.QueuedWrites()) })
 	count := func(read func(*store.View, int64) (int64, error)) func() float64 {
 		return func() float64 {
-			var n int64
-			err := st.View(0, func(v *store.View) (err error) {
-				n, err = read(v, 100_000)
-				return err
-			})
+			n, err := store.Read(st, func(v *store.View) (int64, error) { return read(v, 100_000) })
 			if err != nil {
 				return -1
 			}

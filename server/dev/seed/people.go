@@ -44,11 +44,8 @@ func demoPeople(tx *store.Tx, shop int64) error {
 // addPeople creates the people of the demo shop in a file that an older version made
 // without them.
 func addPeople(st *store.Store, shop int64) error {
-	var users []store.User
-	if err := st.View(0, func(v *store.View) (err error) {
-		users, err = v.Users()
-		return err
-	}); err != nil || len(users) > 0 {
+	users, err := store.Read(st, (*store.View).Users)
+	if err != nil || len(users) > 0 {
 		return err
 	}
 	return write(st, func(tx *store.Tx) error { return demoPeople(tx, shop) })
