@@ -189,12 +189,8 @@ func (f NewPersonFields) user(ctx context.Context, c *kernel.Call, email string)
 }
 
 // linkEmail returns the email that the link of a call is for.
-func linkEmail(c *kernel.Call, kind string) (email string, err error) {
-	err = c.View(func(v *store.View) (err error) {
-		email, err = v.LinkEmail(kind, c.Param("token"))
-		return err
-	})
-	return email, err
+func linkEmail(c *kernel.Call, kind string) (string, error) {
+	return readBefore(c, func(v *store.View) (string, error) { return v.LinkEmail(kind, c.Param("token")) })
 }
 
 // SetUpFields are the fields of SetUpOperator.

@@ -17,11 +17,7 @@ var StartCardRun = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   codes{store.Conflict},
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f store.RunFields) (func(*store.Tx) (store.CardRun, error), error) {
-		var total store.Total
-		err := c.View(func(v *store.View) (err error) {
-			total, err = v.CountRun(c.Access.Shop, f)
-			return err
-		})
+		total, err := readBefore(c, func(v *store.View) (store.Total, error) { return v.CountRun(c.Access.Shop, f) })
 		return func(tx *store.Tx) (store.CardRun, error) { return tx.StartCardRun(c.Access.Shop, f, total) }, err
 	}),
 })

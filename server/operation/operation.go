@@ -112,11 +112,6 @@ func byIDInShop[O any](f func(*store.View, int64, string) (O, error)) kernel.Rea
 	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
 }
 
-// ofShop reads what f returns for the key of the caller's shop.
-func ofShop[O any](f func(*store.View, int64) (O, error)) kernel.Reading {
-	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop) })
-}
-
 // query reads what f returns for the caller's access and the fields.
 func query[Q, O any](f func(*store.View, store.Access, Q) (O, error)) kernel.Reading {
 	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access, q) })
@@ -132,12 +127,26 @@ func byParam[O any](name string, f func(*store.View, string) (O, error)) kernel.
 	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Param(name)) })
 }
 
+// ofShop reads what f returns for the key of the caller's shop.
+func ofShop[O any](f func(*store.View, int64) (O, error)) kernel.Reading {
+	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop) })
+}
+
 // listOf reads a list of the caller's shop that is not paginated.
 func listOf[T any](f func(*store.View, int64) ([]T, error)) kernel.Reading {
-	return reading(func(v *store.View, c *kernel.Call) (List[T], error) {
-		data, err := f(v, c.Access.Shop)
+	return ofShop(func(v *store.View, shop int64) (List[T], error) {
+		data, err := f(v, shop)
 		return List[T]{data}, err
 	})
+}
+
+// readBefore returns what f reads before a write; see [kernel.Prepare].
+func readBefore[T any](c *kernel.Call, f func(*store.View) (T, error)) (out T, err error) {
+	err = c.View(func(v *store.View) (err error) {
+		out, err = f(v)
+		return err
+	})
+	return out, err
 }
 
 // withID writes by f with the caller's access, the id in the path, and the fields.

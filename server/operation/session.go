@@ -59,14 +59,9 @@ var SignIn = declare(kernel.Operation{
 	Callers: visitor,
 	Codes:   codes{store.InvalidCredentials, store.RateLimited},
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SignInFields) (func(*store.Tx) (CreatedSession, error), error) {
-		var credentials store.Credentials
-		if err := c.View(func(v *store.View) (err error) {
-			credentials, err = v.SignInCredentials(f.Email.V, c.Browser())
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		right, err := c.CheckPassword(ctx, f.Password.V, credentials.Password)
+		credentials, right, err := checkPassword(ctx, c, f.Password.V, func(v *store.View) (store.Credentials, error) {
+			return v.SignInCredentials(f.Email.V, c.Browser())
+		})
 		return func(tx *store.Tx) (s CreatedSession, err error) {
 			pending, err := tx.CheckPassword(credentials, right)
 			if err != nil {
@@ -213,13 +208,18 @@ var Prove = declare(kernel.Operation{
 
 // checkOwn checks the password of the caller.
 func checkOwn(ctx context.Context, c *kernel.Call, given string) (cr store.Credentials, right bool, err error) {
-	if err := c.View(func(v *store.View) (err error) {
-		cr, err = v.UserCredentials(c.Session.User, c.Browser())
-		return err
-	}); err != nil {
-		return cr, false, err
+	return checkPassword(ctx, c, given, func(v *store.View) (store.Credentials, error) {
+		return v.UserCredentials(c.Session.User, c.Browser())
+	})
+}
+
+// checkPassword checks a password by the credentials that read returns.
+func checkPassword(
+	ctx context.Context, c *kernel.Call, given string, read func(*store.View) (store.Credentials, error),
+) (cr store.Credentials, right bool, err error) {
+	if cr, err = readBefore(c, read); err == nil {
+		right, err = c.CheckPassword(ctx, given, cr.Password)
 	}
-	right, err = c.CheckPassword(ctx, given, cr.Password)
 	return cr, right, err
 }
 

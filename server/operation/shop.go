@@ -95,7 +95,7 @@ var GetForgetting = declare(kernel.Operation{
 	Title:   "List the cards that are erased soon",
 	Doc:     "Since they were not seen for forget_after_months of the shop.",
 	Callers: viewer,
-	Read: ofShop((*store.View).Forgetting),
+	Read:    ofShop((*store.View).Forgetting),
 })
 
 // DeleteShop deletes the shop with all that it has.

@@ -27,7 +27,7 @@ var RequestAppleCertificate = declare(kernel.Operation{
 	Title:   "Request a certificate for Apple Wallet",
 	Doc:     "Answers the request that waits for its certificate, if there is one. A certificate in use stays in use.",
 	Callers: owner,
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Proof:   true,
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (AppleRequest, error), error) {
 		w, err := setUp(c, (*store.View).AppleWallet)
@@ -64,7 +64,7 @@ var SetAppleCertificate = declare(kernel.Operation{
 	Title:   "Set the certificate for Apple Wallet",
 	Doc:     "Replaces the one in use, which must be for the same pass type. The request that it was made of ends.",
 	Callers: owner,
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Proof:   true,
 	Prepare: kernel.Prepare(
 		func(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (func(*store.Tx) (store.AppleStatus, error), error) {

@@ -26,7 +26,7 @@ var SetGoogleWallet = declare(kernel.Operation{
 	Title:   "Set the account for Google Wallet",
 	Doc:     "Is checked by making the class of a published program at Google. Cards that Google knows are brought up to date.",
 	Callers: owner,
-	Codes:   codes{store.Unprocessable},
+	Codes:   unprocessable,
 	Proof:   true,
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f GoogleFields) (func(*store.Tx) (store.GoogleStatus, error), error) {
 		w, err := checkGoogle(ctx, c, f)
@@ -54,11 +54,7 @@ func checkGoogle(ctx context.Context, c *kernel.Call, f GoogleFields) (w store.G
 		return w, kernel.Refuse(store.Unprocessable, "This server sends nothing (--webhook-hold), so it cannot ask Google.")
 	}
 	w.Email = account.Email
-	var sample store.Pass
-	err = c.View(func(v *store.View) (err error) {
-		sample, err = v.GoogleSample(c.Access.Shop)
-		return err
-	})
+	sample, err := readBefore(c, func(v *store.View) (store.Pass, error) { return v.GoogleSample(c.Access.Shop) })
 	if err != nil {
 		return w, err
 	}
@@ -113,7 +109,7 @@ var AddToGoogleWallet = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "Add a card to Google Wallet",
 	Callers: holder,
-	Codes:   codes{store.NotFound, store.Gone},
+	Codes:   notFoundOrGone,
 	Read:    byParam("token", (*store.View).GoogleAddition),
 	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		a, err := v.GoogleAddition(c.Param("token"))

@@ -32,6 +32,6 @@ var SendTestPush = declare(kernel.Operation{
 	Title:   "Send a test push",
 	Doc:     "Browsers show a notice that says so. Phones look for changes and show nothing.",
 	Callers: manager,
-	Codes:   codes{store.NotFound, store.Unprocessable},
+	Codes:   notFoundOrUnprocessable,
 	Write:   inShop((*store.Tx).TestPush),
 })
