@@ -56,16 +56,6 @@ func (tx *Tx) RecordGoogleClass(root int64, told string) error {
 	return tx.failed
 }
 
-// QueueGoogleObjects queues up to n objects that have to change by time alone. It reports whether there may be more.
-func (tx *Tx) QueueGoogleObjects(n int) (bool, error) {
-	roots := tx.keys("SELECT card_id FROM google_objects WHERE look_at<=? ORDER BY look_at LIMIT ?", tx.Now, n)
-	for _, root := range roots {
-		tx.exec("UPDATE google_objects SET look_at=NULL WHERE card_id=?", root)
-		tx.queuePushes(root, CopyGoogle)
-	}
-	return len(roots) == n, tx.failed
-}
-
 // HasGoogleIssuer reports whether a shop has, or had, set up an issuer.
 func (v *View) HasGoogleIssuer(issuer string) (bool, error) {
 	return v.number("SELECT EXISTS (SELECT 1 FROM google_wallets WHERE issuer_id=?)", issuer) > 0, v.failed

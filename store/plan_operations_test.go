@@ -85,7 +85,7 @@ func runGoogle(f *fixture) {
 		succeed(tx.RecordPush(PushOutcome{a.Push, targets{o.Targets[0].Key: {Wait: time.Minute, Persist: true}}}))
 		succeed(tx.RecordPush(PushOutcome{a.Push, targets{o.Targets[0].Key: {Told: Some("{}"), LookAt: Some(tx.Now), Says: "sent"}}}))
 		succeed(tx.NoteGoogleEvent(GoogleEvent{Issuer: issuer, Name: o.Serial, Saved: true, Nonce: "1"}))
-		check(tx.QueueGoogleObjects(10))
+		succeed(tx.QueuePasses(10))
 		check(tx.ReissueCard(f.a, card, ReissueFields{}))
 		check(tx.RemoveGoogleWallet(f.a.Shop, RemoveFields{Yes: set(true)}))
 	})
@@ -136,7 +136,7 @@ func runPasses(f *fixture) {
 		check(tx.UpdateShop(f.a.Shop, ShopFields{Language: set("it")}, ""))
 		succeed(tx.QueuePasses(1))
 	})
-	f.reads(func(v *View) { check(v.HasChangedPrograms()) })
+	f.reads(func(v *View) { check(v.PassesWait()) })
 }
 
 // runOperations runs each operation of the store at least once, lists with all their filters, so

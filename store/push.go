@@ -39,13 +39,21 @@ func (tx *Tx) shopChanged(shop int64) {
 // changedPrograms are the programs whose passes are to be queued.
 const changedPrograms = " FROM programs WHERE queue_after IS NOT NULL AND " + ofOpenShop
 
-// HasChangedPrograms reports whether QueuePasses has something to do.
-func (v *View) HasChangedPrograms() (bool, error) {
-	return v.number("SELECT EXISTS (SELECT 1"+changedPrograms+")") > 0, v.failed
+// dueObjects are the objects that have to change by time alone.
+const dueObjects = " FROM google_objects WHERE look_at<=?"
+
+// PassesWait reports whether QueuePasses has something to do.
+func (v *View) PassesWait() (bool, error) {
+	return v.number("SELECT EXISTS (SELECT 1"+changedPrograms+") OR EXISTS (SELECT 1"+dueObjects+")", v.Now) > 0, v.failed
 }
 
-// QueuePasses queues the passes of the next n cards of a program that has changed. Browsers get no notice of that.
+// QueuePasses queues the passes of the next n cards of a program that has changed, and n objects that have to change by time alone.
+// Browsers get no notice of that.
 func (tx *Tx) QueuePasses(n int) error {
+	for _, root := range tx.keys("SELECT card_id"+dueObjects+" ORDER BY look_at LIMIT ?", tx.Now, n) {
+		tx.exec("UPDATE google_objects SET look_at=NULL WHERE card_id=?", root)
+		tx.queuePushes(root, CopyGoogle)
+	}
 	var program, after int64
 	if !tx.one(into(&program, &after), "SELECT id, queue_after"+changedPrograms+" LIMIT 1") {
 		return tx.failed

@@ -66,7 +66,7 @@ func TestQueuePasses(t *testing.T) {
 	queued := func() (roots []int64) {
 		t.Helper()
 		f.sql("DELETE FROM pushes")
-		for view(f, (*View).HasChangedPrograms) {
+		for view(f, (*View).PassesWait) {
 			f.must(func(tx *Tx) error { return tx.QueuePasses(2) })
 		}
 		for _, p := range f.pushes() {

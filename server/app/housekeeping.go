@@ -63,7 +63,6 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 			h.pruneMail(ctx),
 			h.writeBatches(ctx, batchPause, rows((*store.Tx).PruneSessions)),
 			h.writeBatches(ctx, batchPause, rows((*store.Tx).PrunePasses)),
-			h.writeBatches(ctx, batchPause, rows((*store.Tx).QueueGoogleObjects)),
 			h.pruneAttempts(ctx),
 			h.indexNames(ctx),
 			h.writeBatches(ctx, batchPause, rows((*store.Tx).ForgetCards)),

@@ -24,9 +24,6 @@ func (i *instance) settle() (s dev.Settled, err error) {
 		return s, err
 	}
 	if i.pushes != nil {
-		if err := i.housekeeping.writeBatches(context.Background(), 0, rows((*store.Tx).QueueGoogleObjects)); err != nil {
-			return s, err
-		}
 		i.pushes.Settle()
 	}
 	i.housekeeping.noteUses()

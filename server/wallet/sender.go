@@ -124,18 +124,18 @@ func (s *Sender) run() {
 		if !s.pause(gatherTime) {
 			return
 		}
-		_, changed, wait := s.begin()
-		if changed && s.queuePasses() {
+		_, waiting, wait := s.begin()
+		if waiting && s.queuePasses() {
 			wait = 0
 		}
 		due.Reset(min(scanInterval, max(time.Millisecond, wait)))
 	}
 }
 
-// begin begins attempts for the cards that are due. It returns how many, whether a program has changed and there are workers for its
-// cards, so that the changes of other cards do not wait behind all of them, and the time until the next card is due by the store's
+// begin begins attempts for the cards that are due. It returns how many, whether passes wait to be queued and there are workers for
+// them, so that the changes of other cards do not wait behind all of them, and the time until the next card is due by the store's
 // clock.
-func (s *Sender) begin() (begun int, changed bool, wait time.Duration) {
+func (s *Sender) begin() (begun int, waiting bool, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []store.Push
@@ -143,7 +143,7 @@ func (s *Sender) begin() (begun int, changed bool, wait time.Duration) {
 	err := s.conf.Store.View(0, func(v *store.View) (err error) {
 		now = v.Now
 		if list, err = v.Pushes(workers + len(s.inFlight)); err == nil {
-			changed, err = v.HasChangedPrograms()
+			waiting, err = v.PassesWait()
 		}
 		return err
 	})
@@ -180,7 +180,7 @@ func (s *Sender) begin() (begun int, changed bool, wait time.Duration) {
 		}
 		begun++
 	}
-	return begun, changed && len(s.inFlight) < workers, wait
+	return begun, waiting && len(s.inFlight) < workers, wait
 }
 
 // start begins an attempt, for whose target none is in flight. It reports false after Stop. The caller holds s.mu.
@@ -200,11 +200,11 @@ func (s *Sender) start(p store.Push) bool {
 	return begun
 }
 
-// queuePasses queues the passes of some cards of a program that has changed, and reports whether it did.
+// queuePasses queues some of the passes that wait for that, and reports whether it did.
 func (s *Sender) queuePasses() bool {
 	err := s.conf.Store.SystemWrite(s.Stopping, func(tx *store.Tx) error { return tx.QueuePasses(sliceCards) })
 	if err != nil && !errors.Is(err, store.ErrClosed) && s.Stopping.Err() == nil {
-		s.conf.Log.Error("the passes of a program that has changed cannot be queued", "error", err)
+		s.conf.Log.Error("passes that show something else cannot be queued", "error", err)
 	}
 	return err == nil
 }
@@ -212,8 +212,8 @@ func (s *Sender) queuePasses() bool {
 // Settle makes all attempts that are due by the store's clock, and waits for their ends.
 func (s *Sender) Settle() {
 	for {
-		begun, changed, _ := s.begin()
-		queued := changed && s.queuePasses()
+		begun, waiting, _ := s.begin()
+		queued := waiting && s.queuePasses()
 		s.mu.Lock()
 		idle := len(s.inFlight) == 0 && begun == 0 && !queued
 		for len(s.inFlight) > 0 {

@@ -202,7 +202,7 @@ func (s *shop) stampTime(card string) time.Duration {
 func (s *shop) idle() (idle bool) {
 	err := s.App.Store.View(0, func(v *store.View) error {
 		n, err := v.CountPushes(1)
-		changed, err2 := v.HasChangedPrograms()
+		changed, err2 := v.PassesWait()
 		idle = n == 0 && !changed
 		return errors.Join(err, err2)
 	})
