@@ -60,20 +60,14 @@ const (
 	PushEnded   = "ended" // the target is forgotten, so no SentPush has it
 )
 
-// The hosts of the services of all phones with Apple Wallet, and with Google Wallet.
-const (
-	appleService  = "api.push.apple.com"
-	googleService = "walletobjects.googleapis.com"
-)
-
 // SentPushes returns what came of the last pushes to the browsers and phones of a shop, and to Google, newest first, at most 50.
 func (v *View) SentPushes(shop int64) ([]SentPush, error) {
 	v.snapshot()
 	all := []SentPush{}
 	for _, t := range []struct{ target, table, service string }{
 		{TargetBrowser, "push_subscriptions", "x.endpoint"},
-		{TargetPhone, "apple_devices", "'https://" + appleService + "'"},
-		{TargetGoogle, "google_objects", "'https://" + googleService + "'"},
+		{TargetPhone, "apple_devices", "'https://api.push.apple.com'"},
+		{TargetGoogle, "google_objects", "'https://walletobjects.googleapis.com'"},
 	} {
 		all = append(all, collect(v, func(r *rows) SentPush {
 			p := SentPush{Target: t.target}

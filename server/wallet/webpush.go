@@ -40,10 +40,7 @@ func (s *Sender) sendNotice(
 	n *notice,
 	topic string,
 ) (state string, wait time.Duration, err error) {
-	payload, err := json.Marshal(n)
-	if err != nil {
-		return store.PushRefused, 0, err
-	}
+	payload, _ := json.Marshal(n) // texts have no error
 	if len(payload) > maxPayload {
 		return store.PushRefused, 0, fmt.Errorf("it has %d bytes", len(payload))
 	}

@@ -47,15 +47,20 @@ func OpenP12(ctx context.Context, file []byte, password string) (*rsa.PrivateKey
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
-	done := make(chan func() (*rsa.PrivateKey, []byte, error), 1)
+	var (
+		key         *rsa.PrivateKey
+		certificate []byte
+		err         error
+		done        = make(chan struct{})
+	)
 	go func() {
-		key, certificate, err := openP12(file, password)
+		defer close(done)
+		key, certificate, err = openP12(file, password)
 		<-opening
-		done <- func() (*rsa.PrivateKey, []byte, error) { return key, certificate, err }
 	}()
 	select {
-	case result := <-done:
-		return result()
+	case <-done:
+		return key, certificate, err
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/rsa"
 	"crypto/sha1"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -49,12 +48,9 @@ func File(p Pass, pictures Pictures, s Signer, at time.Time) ([]byte, error) {
 func (s Signer) complete(files map[string][]byte) (err error) {
 	sums := map[string]string{}
 	for name, content := range files {
-		sum := sha1.Sum(content)
-		sums[name] = hex.EncodeToString(sum[:])
+		sums[name] = fmt.Sprintf("%x", sha1.Sum(content))
 	}
-	if files["manifest.json"], err = json.Marshal(sums); err != nil {
-		return err
-	}
+	files["manifest.json"], _ = json.Marshal(sums) // texts have no error
 	files["signature"], err = s.sign(files["manifest.json"])
 	return err
 }

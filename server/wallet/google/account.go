@@ -105,22 +105,17 @@ func parseKey(text string) (*rsa.PrivateKey, error) {
 
 // sign returns a JSON web token with claims, signed with RS256.
 func (a *Account) sign(claims map[string]any) (string, error) {
-	head, err := json.Marshal(map[string]string{"alg": "RS256", "typ": "JWT", "kid": a.keyID})
-	if err != nil {
-		return "", err
+	encode := func(part any) string {
+		raw, _ := json.Marshal(part) // texts and numbers have no error
+		return base64.RawURLEncoding.EncodeToString(raw)
 	}
-	body, err := json.Marshal(claims)
-	if err != nil {
-		return "", err
-	}
-	encode := base64.RawURLEncoding.EncodeToString
-	token := encode(head) + "." + encode(body)
+	token := encode(map[string]string{"alg": "RS256", "typ": "JWT", "kid": a.keyID}) + "." + encode(claims)
 	sum := sha256.Sum256([]byte(token))
 	signature, err := rsa.SignPKCS1v15(rand.Reader, a.key, crypto.SHA256, sum[:])
 	if err != nil {
 		return "", err
 	}
-	return token + "." + encode(signature), nil
+	return token + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
 // SaveLink returns the link that adds an object to the phone that opens it. The object must exist, so that the link is short and
