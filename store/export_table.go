@@ -43,6 +43,9 @@ const (
 	asID
 )
 
+// asIDOf is the type of a column of the keys of a kind, which are written as ids.
+func asIDOf(kind Kind) exportType { return asID + exportType(kind) }
+
 // query returns the query of the table's rows.
 func (t exportTable) query() string {
 	var cols []string
@@ -124,7 +127,7 @@ func exportTables() []exportTable {
 		{
 			"programs",
 			slices.Concat(
-				[]exportColumn{{"program_id", asID + exportType(KindProgram), "p.id"}},
+				[]exportColumn{{"program_id", asIDOf(KindProgram), "p.id"}},
 				same("p", asText, "type name"),
 				same("p", asJSON, "name_localizations"),
 				same("p", asText, "description"),
@@ -150,8 +153,8 @@ func exportTables() []exportTable {
 			"prizes",
 			slices.Concat(
 				[]exportColumn{
-					{"prize_id", asID + exportType(KindPrize), "z.id"},
-					{"program_id", asID + exportType(KindProgram), "z.program_id"},
+					{"prize_id", asIDOf(KindPrize), "z.id"},
+					{"program_id", asIDOf(KindProgram), "z.program_id"},
 				},
 				same("z", asNumber, "threshold ordinal"),
 				same("z", asText, "name"),
@@ -167,7 +170,7 @@ func exportTables() []exportTable {
 		{
 			"locations",
 			slices.Concat(
-				[]exportColumn{{"location_id", asID + exportType(KindLocation), "l.id"}},
+				[]exportColumn{{"location_id", asIDOf(KindLocation), "l.id"}},
 				same("l", asText, "name address city postal_code country_code"),
 				same("l", asReal, "lat lon"),
 				same("l", asBool, "require_staff_pin require_staff"),
@@ -179,7 +182,7 @@ func exportTables() []exportTable {
 			"staff",
 			slices.Concat(
 				[]exportColumn{
-					{"staff_id", asID + exportType(KindStaff), "s.id"},
+					{"staff_id", asIDOf(KindStaff), "s.id"},
 					{"location_ids", asLocations, staffLocations},
 				},
 				same("s", asText, "name"),
@@ -225,8 +228,8 @@ func exportedCards() exportTable {
 	open := func(sql string) string { return "iif(o.archived_at IS NULL, " + sql + ", NULL)" }
 	all := slices.Concat(
 		[]exportColumn{
-			{"card_id", asID + exportType(KindCard), "c.id"},
-			{"program", asID + exportType(KindProgram), "c.program_id"},
+			{"card_id", asIDOf(KindCard), "c.id"},
+			{"program", asIDOf(KindProgram), "c.program_id"},
 			{"program_name", asText, "p.name"},
 			{"program_type", asText, "p.type"},
 			{"short_code", asText, "c.short_code"},
@@ -250,22 +253,22 @@ func exportedCards() exportTable {
 		all = append(all, exportColumn{name, asText, fmt.Sprintf(
 			"(SELECT barcode FROM foreign_codes WHERE card_id=c.id ORDER BY shop_id, barcode LIMIT 1 OFFSET %d)", n)})
 	}
-	all = append(all,
-		exportColumn{"state", asText, strings.ReplaceAll(strings.ReplaceAll(statusSQL, "c.", "o."), "?", "?2")},
-		exportColumn{"locked", asBool, "o.locked_at IS NOT NULL"},
-		exportColumn{"created_at", asTime, "c.created_at"},
-		exportColumn{"last_visit", asDay, "nullif(c.last_seen_day, 0)"},
-		exportColumn{"source", asText, "c.source"},
-		exportColumn{"opening_stamps", asNumber, "c.opening_stamps"},
-		exportColumn{"initial_balance", asAmount, "c.initial_value"},
-		exportColumn{"first_location_id", asID + exportType(KindLocation), "c.first_location_id"},
-		exportColumn{"activated_at", asTime, "c.activated_at"},
-		exportColumn{"installed_at", asTime, "o.installed_at"},
-		exportColumn{"platform", asText, "o.platform"},
-		exportColumn{"archived_at", asTime, "o.archived_at"},
-		exportColumn{"consent_version", asNumber, "c.consent_version"},
-		exportColumn{"consent_at", asTime, "c.consent_at"},
-	)
+	all = append(all, []exportColumn{
+		{"state", asText, strings.ReplaceAll(strings.ReplaceAll(statusSQL, "c.", "o."), "?", "?2")},
+		{"locked", asBool, "o.locked_at IS NOT NULL"},
+		{"created_at", asTime, "c.created_at"},
+		{"last_visit", asDay, "nullif(c.last_seen_day, 0)"},
+		{"source", asText, "c.source"},
+		{"opening_stamps", asNumber, "c.opening_stamps"},
+		{"initial_balance", asAmount, "c.initial_value"},
+		{"first_location_id", asIDOf(KindLocation), "c.first_location_id"},
+		{"activated_at", asTime, "c.activated_at"},
+		{"installed_at", asTime, "o.installed_at"},
+		{"platform", asText, "o.platform"},
+		{"archived_at", asTime, "o.archived_at"},
+		{"consent_version", asNumber, "c.consent_version"},
+		{"consent_at", asTime, "c.consent_at"},
+	}...)
 	return exportTable{"cards", all, "cards c CROSS JOIN programs p ON p.id=c.program_id LEFT JOIN contacts k ON k.card_id=c.id " +
 		"CROSS JOIN cards o ON o.id=iif(c.archived_at IS NULL, c.id, ifnull(" + fmt.Sprintf(live, "") + `, c.id))
 		WHERE c.shop_id=?1 AND c.deleted_at IS NULL AND c.root_id IS NULL ORDER BY c.id`}
@@ -273,24 +276,23 @@ func exportedCards() exportTable {
 
 // exportedTransactions has the rows of the ledger, also those of cards whose holders were erased.
 func exportedTransactions() exportTable {
-	id := func(kind Kind) exportType { return asID + exportType(kind) }
 	return exportTable{
 		"transactions",
 		slices.Concat(
 			[]exportColumn{
-				{"transaction_id", id(KindTransaction), "t.id"},
-				{"card_id", id(KindCard), "ifnull(c.root_id, c.id)"},
-				{"instance_id", id(KindCard), "t.card_id"},
-				{"program_id", id(KindProgram), "t.program_id"},
-				{"location_id", id(KindLocation), "t.location_id"},
-				{"device_id", id(KindDevice), "t.device_id"},
-				{"staff_id", id(KindStaff), "t.staff_id"},
+				{"transaction_id", asIDOf(KindTransaction), "t.id"},
+				{"card_id", asIDOf(KindCard), "ifnull(c.root_id, c.id)"},
+				{"instance_id", asIDOf(KindCard), "t.card_id"},
+				{"program_id", asIDOf(KindProgram), "t.program_id"},
+				{"location_id", asIDOf(KindLocation), "t.location_id"},
+				{"device_id", asIDOf(KindDevice), "t.device_id"},
+				{"staff_id", asIDOf(KindStaff), "t.staff_id"},
 				{"type", asText, "t.type"},
 				{"stamps", asNumber, "t.stamps_delta"},
 				{"amount", asAmount, "t.value_delta"},
-				{"prize_id", id(KindPrize), "t.prize_id"},
-				{"reverses_id", id(KindTransaction), "t.reverses_id"},
-				{"overflow_of_id", id(KindTransaction), "t.overflow_of"},
+				{"prize_id", asIDOf(KindPrize), "t.prize_id"},
+				{"reverses_id", asIDOf(KindTransaction), "t.reverses_id"},
+				{"overflow_of_id", asIDOf(KindTransaction), "t.overflow_of"},
 			},
 			same("t", asTime, "created_at occurred_at reversed_at expired_at"),
 			same("t", asText, "client_reference"),
