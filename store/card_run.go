@@ -113,15 +113,12 @@ func (q *queries) cardRunOf(shop, key int64) (CardRun, error) {
 	return findOne(q, "run", q.scanRun, "SELECT "+runCols+" FROM card_runs WHERE id=? AND shop_id=?", key, shop)
 }
 
-// CountRun returns how many cards a run would change, as far as counting is quick enough.
-func (v *View) CountRun(shop int64, f RunFields) (Total, error) {
-	if !f.All.V {
-		return Total{N: int64(len(f.CardIDs.V))}, nil
-	}
-	return v.CountCards(shop, CardSearch{ListFilter: f.ListFilter}, false)
+// CountRun returns how many cards a run of a filter would change, as far as counting is quick enough.
+func (v *View) CountRun(shop int64, f ListFilter) (Total, error) {
+	return v.CountCards(shop, CardSearch{ListFilter: f}, false)
 }
 
-// StartCardRun begins a change of many cards, whose number was counted before. A shop has one at a time.
+// StartCardRun begins a change of many cards. total is how many pass the filter, for a run of all of them. A shop has one at a time.
 func (tx *Tx) StartCardRun(shop int64, f RunFields, total Total) (run CardRun, err error) {
 	if details := f.Check(tx.Now); details != nil {
 		return run, Invalid(details...)

@@ -10,8 +10,8 @@ import (
 
 // ImportCheck finds what is wrong with the rows of an import, and what they would change.
 type ImportCheck struct {
+	Shop    Shop
 	q       *queries
-	shop    Shop
 	key     int64 // of the shop
 	program *program
 	options ImportOptions
@@ -52,25 +52,22 @@ func (v *View) NewImportCheck(shop int64, o ImportOptions) (*ImportCheck, error)
 	}
 	c := &ImportCheck{
 		q:       &v.queries,
-		shop:    v.shop(shop),
+		Shop:    v.shop(shop),
 		key:     shop,
 		program: v.programByKey(shop, p.key),
 		options: o,
 		lines:   map[importedName]int{},
 	}
-	if c.shop.MaxCards.Valid {
+	if c.Shop.MaxCards.Valid {
 		due := v.number("SELECT count(*) FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?", shop, v.Now)
 		live := v.number("SELECT live_cards FROM shops WHERE id=?", shop)
-		c.room = Some(max(0, c.shop.MaxCards.V-live+due))
+		c.room = Some(max(0, c.Shop.MaxCards.V-live+due))
 	}
 	return c, v.failed
 }
 
 // Program returns the name of the program.
 func (c *ImportCheck) Program() Program { return c.program.Program }
-
-// Shop returns the shop.
-func (c *ImportCheck) Shop() Shop { return c.shop }
 
 // Row returns what a row would write, and what is wrong with it: the field is that of ImportRow, or
 // code for one of its codes.
@@ -79,7 +76,7 @@ func (c *ImportCheck) Row(line int, r ImportRow) (p ImportPlan, faults []Detail)
 	add := func(field, code, format string, args ...any) {
 		faults = append(faults, Detail{field, code, fmt.Sprintf(format, args...)})
 	}
-	contact, details := r.apply(HolderContact{MemberSince: r.MemberSince.Value()}, c.shop.CountryCode)
+	contact, details := r.apply(HolderContact{MemberSince: r.MemberSince.Value()}, c.Shop.CountryCode)
 	p.contact = contact
 	faults = checkFuture(r.ExpiresAt, c.q.Now)
 	for _, d := range details {
@@ -98,7 +95,7 @@ func (c *ImportCheck) Row(line int, r ImportRow) (p ImportPlan, faults []Detail)
 		switch p.seen = Day(day); {
 		case err != nil:
 			add("last_visit", "invalid_value", "must be a day that there is")
-		case p.seen > c.q.today(c.shop) || p.seen < 1:
+		case p.seen > c.q.today(c.Shop) || p.seen < 1:
 			add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
 		}
 	}
@@ -106,7 +103,7 @@ func (c *ImportCheck) Row(line int, r ImportRow) (p ImportPlan, faults []Detail)
 	faults = append(faults, c.match(&p)...)
 	if faults == nil && p.New() && c.room.Valid {
 		if c.room.V == 0 {
-			add("", "too_many", "is over the number of live cards that the shop may have, which is %d", c.shop.MaxCards.V)
+			add("", "too_many", "is over the number of live cards that the shop may have, which is %d", c.Shop.MaxCards.V)
 		}
 		c.room.V = max(0, c.room.V-1)
 	}

@@ -13,6 +13,7 @@ type ImportFile struct {
 	Name    Null[string]
 	Hash    [sha256.Size]byte // of the file
 	Columns []string
+	upload  int64 // see Upload
 }
 
 // key returns what is the same for the same file, program and mapping.
@@ -44,7 +45,7 @@ func (v *View) Upload(shop int64, id string) (f ImportFile, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.Name = run.FileName
+	f.Name, f.upload = run.FileName, run.key
 	v.one(func(r *rows) { r.json(&f.Columns); copy(f.Hash[:], r.bytes()) }, "SELECT columns, hash FROM imports WHERE id=?", run.key)
 	return f, v.failed
 }
@@ -58,14 +59,10 @@ func (q *queries) upload(shop int64, id string) (ImportRun, error) {
 	return run, err
 }
 
-// UploadedRows calls each with the rows of a file that was uploaded.
-func (v *View) UploadedRows(shop int64, id string, each func(RawRow)) error {
-	run, err := v.upload(shop, id)
-	if err != nil {
-		return err
-	}
-	for _, number := range v.keys("SELECT part FROM import_parts WHERE import_id=? ORDER BY part", run.key) {
-		for _, r := range part[RawRow](&v.queries, run.key, number) {
+// UploadedRows calls each with the rows of a file that Upload has returned.
+func (v *View) UploadedRows(f ImportFile, each func(RawRow)) error {
+	for _, number := range v.keys("SELECT part FROM import_parts WHERE import_id=? ORDER BY part", f.upload) {
+		for _, r := range part[RawRow](&v.queries, f.upload, number) {
 			each(r)
 		}
 	}
@@ -79,10 +76,10 @@ var (
 
 // KnownImport returns the import of the same file, program and mapping that was not undone, if there
 // is one.
-func (q *queries) KnownImport(shop int64, f ImportFile, o ImportOptions) (run ImportRun, found bool, err error) {
-	found = q.one(func(r *rows) { run = q.scanImport(r) }, "SELECT "+importCols+` FROM imports i WHERE i.shop_id=? AND i.hash=?
+func (q *queries) KnownImport(shop int64, f ImportFile, o ImportOptions) (run Null[ImportRun], err error) {
+	q.one(func(r *rows) { run = Some(q.scanImport(r)) }, "SELECT "+importCols+` FROM imports i WHERE i.shop_id=? AND i.hash=?
 		AND i.state IN ('running', 'done') LIMIT 1`, shop, f.key(o))
-	return run, found, q.failed
+	return run, q.failed
 }
 
 // StartImport begins an import, whose rows ContinueImport writes. id names the upload that it is
@@ -90,8 +87,8 @@ func (q *queries) KnownImport(shop int64, f ImportFile, o ImportOptions) (run Im
 // The same file, program and mapping are imported once.
 func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, rows *ImportParts[StoredRow], counts ImportRun,
 	skipped []ImportNote) (ImportRun, error) {
-	if known, found, err := tx.KnownImport(shop, f, o); found || err != nil {
-		return known, err
+	if known, err := tx.KnownImport(shop, f, o); known.Valid || err != nil {
+		return known.V, err
 	}
 	p, err := tx.program(Access{Shop: shop}, o.ProgramID.V)
 	if err != nil {
@@ -181,7 +178,7 @@ func (tx *Tx) importPart(shop int64, run *ImportRun) {
 		return
 	}
 	p := tx.cachedProgram(shop, run.program)
-	c := &ImportCheck{q: &tx.queries, shop: tx.cachedShop(shop), key: shop, program: p, options: run.options}
+	c := &ImportCheck{q: &tx.queries, Shop: tx.cachedShop(shop), key: shop, program: p, options: run.options}
 	deleted := tx.number("SELECT deleted_at IS NOT NULL FROM programs WHERE id=?", run.program) > 0
 	for _, r := range part[StoredRow](&tx.queries, run.key, number) {
 		if deleted {
@@ -321,7 +318,7 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 			root, root)
 	}
 	old := tx.contact(root)
-	contact, _ := r.apply(old, c.shop.CountryCode)
+	contact, _ := r.apply(old, c.Shop.CountryCode)
 	contact.MemberSince = r.MemberSince.Apply(old.MemberSince)
 	if !contact.equal(old) {
 		tx.setContact(c.key, root, contact)

@@ -17,7 +17,12 @@ var StartCardRun = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   codes{store.Conflict},
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f store.RunFields) (func(*store.Tx) (store.CardRun, error), error) {
-		total, err := readBefore(c, func(v *store.View) (store.Total, error) { return v.CountRun(c.Access.Shop, f) })
+		total, err := readBefore(c, func(v *store.View) (total store.Total, err error) {
+			if f.All.V {
+				total, err = v.CountRun(c.Access.Shop, f.ListFilter)
+			}
+			return total, err
+		})
 		return func(tx *store.Tx) (store.CardRun, error) { return tx.StartCardRun(c.Access.Shop, f, total) }, err
 	}),
 })
@@ -28,9 +33,7 @@ var CountRun = declare(kernel.Operation{
 	Group:   cards,
 	Title:   "Count the cards of a filter",
 	Callers: manager,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, f store.ListFilter) (store.Total, error) {
-		return v.CountRun(c.Access.Shop, store.RunFields{All: store.Given(true), ListFilter: f})
-	}),
+	Read:    queryInShop((*store.View).CountRun),
 })
 
 // ListCardRuns lists the newest runs of the shop.

@@ -159,7 +159,6 @@ type importWork struct {
 	options store.ImportOptions
 	id      string // of the upload; empty: there is none
 	dry     bool   // nothing is imported
-	known   bool   // the file was imported before
 	importer
 	check  *store.ImportCheck
 	report ImportReport
@@ -172,7 +171,7 @@ func (w *importWork) begin(v *store.View, c *kernel.Call, file store.ImportFile)
 	if w.check, err = v.NewImportCheck(c.Access.Shop, w.options); err != nil {
 		return err
 	}
-	shop := w.check.Shop()
+	shop := w.check.Shop
 	w.report = ImportReport{Faults: []ImportFault{}, Notes: []store.ImportNote{}, Preview: [][]string{}}
 	w.rows = store.ImportParts[store.StoredRow]{}
 	w.importer = importer{currency: shop.Currency, zone: store.Zone(shop.Timezone), per: w.options.StampsPer.Or(1)}
@@ -186,17 +185,14 @@ func (w *importWork) begin(v *store.View, c *kernel.Call, file store.ImportFile)
 		}
 		w.report.Columns = append(w.report.Columns, column)
 	}
-	run, found, err := v.KnownImport(c.Access.Shop, file, w.options)
-	if w.known = found; found {
-		w.report.Run = store.Some(run)
-	}
+	w.report.Run, err = v.KnownImport(c.Access.Shop, file, w.options)
 	return err
 }
 
 // add checks a row. It does nothing with the rows of a file that was imported before.
 func (w *importWork) add(raw store.RawRow) {
 	r := &w.report
-	if w.known {
+	if r.Run.Valid {
 		return
 	}
 	if len(r.Preview) < importPreviewRows {
@@ -265,7 +261,7 @@ func (w *importWork) readUpload(v *store.View, c *kernel.Call) (file store.Impor
 		err = w.begin(v, c, file)
 	}
 	if err == nil {
-		err = v.UploadedRows(c.Access.Shop, c.Param("id"), w.add)
+		err = v.UploadedRows(file, w.add)
 	}
 	return file, err
 }
@@ -273,7 +269,7 @@ func (w *importWork) readUpload(v *store.View, c *kernel.Call) (file store.Impor
 // start returns the function that begins the import, unless there is nothing to begin.
 func (w *importWork) start(c *kernel.Call, file store.ImportFile) func(*store.Tx) (ImportReport, error) {
 	return func(tx *store.Tx) (report ImportReport, err error) {
-		if w.dry || w.known || w.report.Faulty > 0 && !w.options.SkipFaulty.V {
+		if w.dry || w.report.Run.Valid || w.report.Faulty > 0 && !w.options.SkipFaulty.V {
 			return w.report, nil
 		}
 		counts := store.ImportRun{Rows: w.report.Rows, Skipped: w.report.Faulty, OtherProgram: w.report.Other, PointsLeft: w.left,

@@ -164,11 +164,6 @@ func ImportFieldNames() (names []string) {
 	return names
 }
 
-// reads reports whether a column holds a field.
-func (i *importer) reads(field string) bool {
-	return slices.ContainsFunc(i.fields, func(of int) bool { return of >= 0 && importFields[of].name == field })
-}
-
 // column returns the name and the cell of the column that holds a field; empty if none does.
 func (i *importer) column(field string, cells []string) (name, cell string) {
 	for n, of := range i.fields {
@@ -223,7 +218,7 @@ func (i *importer) row(cells []string) (r store.ImportRow, faults []store.Detail
 		d.Field, _, _ = strings.Cut(d.Field, ".")
 		faults = append(faults, d)
 	}
-	if i.reads("expires_at") { // an empty cell means that the card does not expire
+	if column, _ := i.column("expires_at", cells); column != "" { // an empty cell means that the card does not expire
 		r.ExpiresAt.Set, r.ExpiresAt.Null = true, !r.ExpiresAt.Set
 	}
 	return r, faults
