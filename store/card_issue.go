@@ -70,7 +70,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	var contact HolderContact
 	if at.fields.Phone.Set {
 		var faults []Detail
-		contact.Phone, faults = tx.parsePhone(a.Shop, at.fields.Phone.V)
+		contact.Phone, faults = parsePhone(tx.cachedShop(a.Shop).CountryCode, at.fields.Phone.V)
 		details = append(details, faults...)
 	}
 	if details != nil {

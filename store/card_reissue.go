@@ -54,7 +54,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	// so that their codes do not become valid again.
 	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, short_code=NULL, expires_at=? WHERE id=?",
 		tx.s.floors[reissues], c.ExpiresAt, c.root)
-	tx.endForeignCodes(c.root)
+	tx.exec("DELETE FROM foreign_codes WHERE card_id=?", c.root)
 	tx.endSubscriptions(c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key)
 	tx.cardChanged(c.root)

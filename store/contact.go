@@ -145,11 +145,6 @@ func phoneKey(number string) string {
 	return string(digits)
 }
 
-// parsePhone returns a phone number as E.164, read as of the shop's country.
-func (tx *Tx) parsePhone(shop int64, text string) (number Null[string], faults []Detail) {
-	return parsePhone(tx.cachedShop(shop).CountryCode, text)
-}
-
 // parsePhone returns a phone number as E.164, read as of a country, or of none.
 func parsePhone(country Null[string], text string) (number Null[string], faults []Detail) {
 	if e164, ok := phone.Parse(text, country.V); ok {

@@ -148,7 +148,7 @@ func (tx *Tx) Join(slug string, f JoinFields, from netip.Addr) (out JoinedCard, 
 	}
 	details := e.check(f)
 	if f.Phone.Set && e.Phone != FieldOff {
-		_, faults := tx.parsePhone(e.shop, f.Phone.V)
+		_, faults := parsePhone(tx.cachedShop(e.shop).CountryCode, f.Phone.V)
 		details = append(details, faults...)
 	}
 	if details != nil {

@@ -111,9 +111,6 @@ func (tx *Tx) addForeignCode(shop, root int64, code string) error {
 	return tx.failed
 }
 
-// endForeignCodes deletes the codes of a chain.
-func (tx *Tx) endForeignCodes(root int64) { tx.exec("DELETE FROM foreign_codes WHERE card_id=?", root) }
-
 // checkForeignSpend refuses to give out a prize or money by the code of an earlier card where nobody
 // proves to be staff. These codes are numbered in sequence, so that anybody can print another one.
 func (tx *Tx) checkForeignSpend(chain *cardChain) error {

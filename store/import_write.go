@@ -54,7 +54,7 @@ func (v *View) Upload(shop int64, id string) (f ImportFile, err error) {
 func (q *queries) upload(shop int64, id string) (ImportRun, error) {
 	run, err := q.ImportRun(shop, id)
 	if err == nil && run.State != ImportUploaded {
-		err = errImportStarted
+		err = refuse(Conflict, "The file is imported already.")
 	}
 	return run, err
 }
@@ -68,11 +68,6 @@ func (v *View) UploadedRows(f ImportFile, each func(RawRow)) error {
 	}
 	return v.failed
 }
-
-var (
-	errImportStarted = refuse(Conflict, "The file is imported already.")
-	errImportChanged = refuse(Conflict, "The file has changed meanwhile. Look at it again.")
-)
 
 // KnownImport returns the import of the same file, program and mapping that was not undone, if there
 // is one.
@@ -103,7 +98,7 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 			return ImportRun{}, err
 		}
 		if upload.Left != counts.Left {
-			return ImportRun{}, errImportChanged
+			return ImportRun{}, refuse(Conflict, "The file has changed meanwhile. Look at it again.")
 		}
 		tx.deleteImport(upload.key)
 	}

@@ -117,8 +117,9 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals) {
 	if part > to {
 		return d
 	}
-	cards := v.cardsMade(shop, part, to)
-	d.NewCards += cards
+	// Overflow cards are left out. Keys grow with created_at, so a binary search finds the first card without an index.
+	d.NewCards += v.number(`SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE shop_id=?
+			AND root_id IS NULL`, v.firstKeyFrom("cards", part), v.firstKeyFrom("cards", to+1), maxDayRows, shop)
 	firstRow, lastRow := v.rowsBetween(shop, part, to+1)
 	const cols = "type, value_delta, stamps_delta, reversed_at"
 	v.one(func(r *rows) {
@@ -144,14 +145,6 @@ func (v *View) rowsBetween(shop int64, from, to Time) (first, last int64) {
 		w.below = 1 << 62
 	}
 	return w.above + 1, w.below - 1
-}
-
-// cardsMade returns how many cards of a shop were created from one time up to and with
-// another, overflow cards left out. Keys grow with created_at, so a binary search finds
-// the first of them without an index.
-func (v *View) cardsMade(shop int64, from, to Time) (n int64) {
-	return v.number(`SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE shop_id=?
-			AND root_id IS NULL`, v.firstKeyFrom("cards", from), v.firstKeyFrom("cards", to+1), maxDayRows, shop)
 }
 
 // firstKeyFrom returns a key of a table: no row below it was created at a time or
