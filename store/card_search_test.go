@@ -403,10 +403,7 @@ func TestSearchCursors(t *testing.T) {
 		err = f.View(0, func(v *View) error { p, err = v.SearchCards(shop, CardSearch{Q: set(text)}, q); return err })
 		return p, err
 	}
-	p, err := search(f.a.Shop, "ada", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check(search(f.a.Shop, "ada", ""))
 	cursor = p.NextCursor.V
 	if _, err := search(f.a.Shop, "ada", cursor); err != nil {
 		t.Error(err)
@@ -419,10 +416,8 @@ func TestSearchCursors(t *testing.T) {
 		{other, "ada", cursor}, {f.a.Shop, "b", cursor}, {f.a.Shop, "x@", cursor},
 		{f.a.Shop, "ada", f.cursor(listCards, f.a.Shop, 1)}, {f.a.Shop, "ada", "x"},
 	} {
-		_, err := search(c.shop, c.text, c.cursor)
-		refused(t, err, ValidationFailed)
+		refused(t, errorOf(search(c.shop, c.text, c.cursor)), ValidationFailed)
 	}
 	f.erase(cards[0])
-	_, err = search(f.a.Shop, "ada", cursor)
-	refused(t, err, ValidationFailed)
+	refused(t, errorOf(search(f.a.Shop, "ada", cursor)), ValidationFailed)
 }

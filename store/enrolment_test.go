@@ -121,10 +121,7 @@ func TestJoin(t *testing.T) {
 		},
 	)
 	agreed := JoinFields{Name: set("Ada"), Consent: set(true), ConsentVersion: set[int64](1), Form: set("0123456789abcdef")}
-	token, err := e.join(agreed, "192.0.2.1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := check(e.join(agreed, "192.0.2.1"))
 	if again, err := e.join(agreed, "192.0.2.1"); err != nil || again != token {
 		t.Errorf("the same form again leads to %q, %v, want %q", again, err, token)
 	}

@@ -13,8 +13,7 @@ var kinds = []Kind{
 
 func idsOf(t testing.TB, secret string) IDs {
 	t.Helper()
-	g := check(newIDs([]byte(secret)))
-	return g
+	return check(newIDs([]byte(secret)))
 }
 
 var someKeys = []int64{1, 2, 3, 31, 32, 255, 256, 65535, 1 << 31, 1 << 40, math.MaxInt64 - 1, math.MaxInt64}

@@ -128,8 +128,7 @@ func (k till) expect(card, status string, stamps int64) {
 
 func (k till) get(card string) CardDetail {
 	k.t.Helper()
-	d := check(k.read(card))
-	return d
+	return check(k.read(card))
 }
 
 // ladder creates a program of ten stamps with a prize at each threshold.

@@ -196,10 +196,7 @@ func TestSubscriptions(t *testing.T) {
 func TestPushKey(t *testing.T) {
 	t.Parallel()
 	key := func(secret string) *ecdsa.PrivateKey {
-		ids, err := newIDs([]byte(secret))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := check(newIDs([]byte(secret)))
 		return ids.PushKey()
 	}
 	if first := key("the first secret"); !first.Equal(key("the first secret")) || first.Equal(key("the other secret")) {

@@ -144,10 +144,7 @@ func refusesFiles(t *testing.T, opts Options) {
 	})
 	t.Run("a foreign database with a write-ahead log", func(t *testing.T) {
 		from, path := newPath(t), newPath(t)
-		c, err := openConn(createEmpty(t, from), sqlite.ReadWrite, "journal_mode=WAL")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := check(openConn(createEmpty(t, from), sqlite.ReadWrite, "journal_mode=WAL"))
 		defer c.close()
 		succeed(c.script("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')"))
 		for _, end := range []string{"", "-wal"} {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/webhook"
 )
 
@@ -36,22 +37,13 @@ func newAuthority(t *testing.T) *authority {
 func (a *authority) sign(c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	c.SerialNumber, c.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-48*time.Hour)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	key := servertest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	parent, signer := a.cert, a.key
 	if parent == nil {
 		parent, signer = c, key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	made, err := x509.ParseCertificate(der)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	der := servertest.Must(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))
+	made := servertest.Must(x509.ParseCertificate(der))
 	return made, key
 }
 

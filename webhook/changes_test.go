@@ -234,17 +234,12 @@ func TestRedelivery(t *testing.T) {
 // to the file take effect.
 func TestAnotherProcess(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Time{}) })
-	other, err := store.Open(s.conf.DB, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := servertest.Must(store.Open(s.conf.DB, store.Options{}))
 	defer other.Close()
 	a := store.Access{Shop: s.Shop()}
 	do := func(fn func(*store.Tx) error) {
 		t.Helper()
-		if err := other.Write(t.Context(), store.Write{Actor: store.Actor{Type: "user"}, Do: fn}); err != nil {
-			t.Fatal(err)
-		}
+		servertest.NoError(t, other.Write(t.Context(), store.Write{Actor: store.Actor{Type: "user"}, Do: fn}))
 	}
 	issue := func() {
 		t.Helper()

@@ -158,7 +158,7 @@ func (h hook) only() entry {
 func (h hook) due() (at time.Time, ok bool) {
 	h.s.T.Helper()
 	key, _ := h.s.App.Store.Key(store.KindWebhook, h.id)
-	if err := h.s.App.Store.View(0, func(v *store.View) error {
+	servertest.NoError(h.s.T, h.s.App.Store.View(0, func(v *store.View) error {
 		list, err := v.WebhooksWithScheduledDeliveries()
 		for _, w := range list {
 			if w.Webhook == key {
@@ -166,9 +166,7 @@ func (h hook) due() (at time.Time, ok bool) {
 			}
 		}
 		return err
-	}); err != nil {
-		h.s.T.Fatal(err)
-	}
+	}))
 	return at, ok
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // orderedReceiver accepts one request per connection and records the order in which
@@ -30,10 +32,7 @@ func newOrderedReceiver(t *testing.T) *orderedReceiver {
 		})
 		return err
 	}}
-	ln, err := conf.Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := servertest.Must(conf.Listen(context.Background(), "tcp", "127.0.0.1:0"))
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	r := &orderedReceiver{url: "http://localhost:" + port + "/"}
 	var wg sync.WaitGroup

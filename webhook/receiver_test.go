@@ -157,10 +157,7 @@ type rawReceiver struct {
 // config is not nil, and then closes it.
 func listenRaw(t *testing.T, config *tls.Config, act func(net.Conn)) *rawReceiver {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	scheme := "http"
 	if config != nil {
 		scheme = "https"

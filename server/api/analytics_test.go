@@ -14,10 +14,7 @@ import (
 // answer is 201.
 func callTill(s *servertest.Server, token, path string, body fields) *servertest.Reply {
 	s.T.Helper()
-	raw, err := json.Marshal(body)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	raw := servertest.Must(json.Marshal(body))
 	return s.Fetch("POST", s.Origin+"/till/v1"+path, raw, http.Header{
 		"Authorization": {"Bearer " + token},
 		"Content-Type":  {"application/json"},

@@ -237,9 +237,7 @@ func TestSendEmail(t *testing.T) {
 				CardID            string `json:"card_id"`
 			}
 		}
-		if err := json.Unmarshal(s.ControlAPI().Call("GET", "/emails", nil).Want(200).Body, &box); err != nil {
-			t.Fatal(err)
-		}
+		servertest.NoError(t, json.Unmarshal(s.ControlAPI().Call("GET", "/emails", nil).Want(200).Body, &box))
 		for _, m := range box.Data {
 			list = append(list, struct{ To, Subject, Text, CardID string }{m.To, m.Subject, m.Text, m.CardID})
 		}
@@ -282,15 +280,13 @@ func TestSendEmail(t *testing.T) {
 // TestSendEmailWithoutServer checks that send_email is refused if no mail server is configured.
 func TestSendEmailWithoutServer(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Dev = nil })
-	if err := s.App.Store.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+	servertest.NoError(t, s.App.Store.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 		shop, _, err := tx.CreateShop(store.ShopFields{})
 		if err == nil {
 			_, s.Key, err = tx.CreateKey(shop, store.KeyFields{})
 		}
 		return err
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	program := s.NewProgram("access", true, nil)
 	s.Post("/programs/"+program+"/cards", fields{"holder_email": "a@example.com", "send_email": true}).Want(422, "unprocessable_entity")
 	s.Post("/programs/"+program+"/cards", fields{"send_email": true}).Invalid("holder_email required")

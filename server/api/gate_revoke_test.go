@@ -14,10 +14,7 @@ import (
 func TestRevokedByAnotherProcess(t *testing.T) {
 	s := start(t, servertest.Frozen, manyKeys, perMinute(20))
 	other := s.Beside()
-	shop, err := other.ResolveShop(s.ShopID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shop := servertest.Must(other.ResolveShop(s.ShopID))
 	th := newThings(s)
 	card := "/cards/" + th.card
 	for _, c := range []struct {
@@ -76,10 +73,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 func TestChangedByAnotherProcess(t *testing.T) {
 	s := start(t)
 	other := s.Beside()
-	shop, err := other.ResolveShop(s.ShopID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shop := servertest.Must(other.ResolveShop(s.ShopID))
 	k := s.With(s.RestrictedAPIKey)
 	set := func(f store.ShopFields) {
 		servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.UpdateShop(shop, f, ""); return err })

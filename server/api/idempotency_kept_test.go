@@ -88,9 +88,7 @@ func TestNoSecretInLog(t *testing.T) {
 	k.Get("/me").Want(401)
 
 	// A closed store causes a server error, whose log entry is checked as well.
-	if err := s.App.Store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	servertest.NoError(t, s.App.Store.Close())
 	failed := s.Fetch("PATCH", s.URL+"/cards/"+issued.Str("id"), []byte(who[:28]+"}"),
 		map[string][]string{"Authorization": {"Bearer " + s.Key}})
 	if failed.Status != 500 {

@@ -147,9 +147,7 @@ func parseObject(t testing.TB, text string) (m map[string]any) {
 	if text == "" {
 		text = "{}"
 	}
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		t.Fatal(err)
-	}
+	servertest.NoError(t, json.Unmarshal([]byte(text), &m))
 	return m
 }
 
@@ -168,10 +166,7 @@ var leaveOut any = new(int)
 
 func jsonText(t testing.TB, v any) string {
 	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := servertest.Must(json.Marshal(v))
 	return string(b)
 }
 

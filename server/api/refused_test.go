@@ -20,20 +20,13 @@ import (
 // connection commits a change.
 func fileVersion(s *servertest.Server) func() string {
 	s.T.Helper()
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.App.Store.Path()}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(5000)")
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	one, err := db.Conn(context.Background())
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	file := (&url.URL{Path: s.App.Store.Path()}).EscapedPath()
+	db := servertest.Must(sql.Open("sqlite", "file:"+file+"?mode=ro&_pragma=busy_timeout(5000)"))
+	one := servertest.Must(db.Conn(context.Background()))
 	s.T.Cleanup(func() { one.Close(); db.Close() })
 	return func() (n string) {
 		s.T.Helper()
-		if err := one.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&n); err != nil {
-			s.T.Fatal(err)
-		}
+		servertest.NoError(s.T, one.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&n))
 		return n
 	}
 }

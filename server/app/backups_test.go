@@ -175,9 +175,7 @@ func TestBackupsContinueAfterAFailure(t *testing.T) {
 			db, err := sql.Open("sqlite", s.st.Path())
 			noError(t, err)
 			_, err = db.Exec("UPDATE shops SET live_cards=live_cards" + by)
-			if err = errors.Join(err, db.Close()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, errors.Join(err, db.Close()))
 		}
 		servertest.Write(t, s.st, func(tx *store.Tx) error {
 			_, _, err := tx.CreateShop(store.ShopFields{Name: opt("Bar Lux")})

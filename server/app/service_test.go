@@ -59,10 +59,7 @@ func newServiceTest(t *testing.T) *serviceTest {
 // queue queues one webhook and one mail.
 func (b *serviceTest) queue() {
 	b.t.Helper()
-	ready, err := seed.Demo(b.st, "")
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	ready := servertest.Must(seed.Demo(b.st, ""))
 	shop, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
 	servertest.Write(b.t, b.st, func(tx *store.Tx) error {
 		tx.CheckedTarget = b.receiver.URL

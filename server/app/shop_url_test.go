@@ -103,18 +103,12 @@ func TestShopHosts(t *testing.T) {
 	}
 	send := func(host, method, path, body string, headers ...string) *http.Response {
 		t.Helper()
-		r, err := http.NewRequest(method, s.App.Origin+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := servertest.Must(http.NewRequest(method, s.App.Origin+path, strings.NewReader(body)))
 		r.Host = host
 		for i := 0; i < len(headers); i += 2 {
 			r.Header.Set(headers[i], headers[i+1])
 		}
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := servertest.Must(http.DefaultTransport.RoundTrip(r))
 		answer.Body.Close()
 		return answer
 	}

@@ -83,9 +83,7 @@ func TestAttackFiles(t *testing.T) {
 				if strings.HasPrefix(command, "restore") {
 					err = errors.Join(err, os.WriteFile(to, sound, 0o600))
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if err := create(t, at, precious); errors.Is(err, syscall.EPERM) {
 					t.Logf("NOT TESTED: %s, which only root can create", kind)
 					continue

@@ -103,8 +103,7 @@ func TestSearchPage(t *testing.T) {
 // export returns the exported cards.
 func (s *demo) export(filters string) [][]string {
 	s.T.Helper()
-	rows := must(csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll())
-	return rows
+	return must(csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll())
 }
 
 func TestIssueForm(t *testing.T) {

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"bytes"
 	"io"
 	"log/slog"
 	"maps"
@@ -140,10 +141,7 @@ func (b *browser) do(req *http.Request) *page {
 	}
 	resp := must(b.HTTP.Do(req))
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	raw := must(io.ReadAll(resp.Body))
 	p := &page{
 		browser: b,
 		what:    req.Method + " " + req.URL.RequestURI(),
@@ -151,9 +149,7 @@ func (b *browser) do(req *http.Request) *page {
 		status:  resp.StatusCode,
 		header:  resp.Header,
 		body:    string(raw),
-	}
-	if p.root, err = html.Parse(strings.NewReader(p.body)); err != nil {
-		b.T.Fatalf("%s: %v", p.what, err)
+		root:    must(html.Parse(bytes.NewReader(raw))),
 	}
 	if strings.Contains(p.body, "tell the person who runs the server this number:") {
 		b.T.Errorf("%s: a refusal has no text in server/web/refusal_texts.go", p.what)

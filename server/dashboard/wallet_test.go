@@ -55,16 +55,10 @@ func TestAppleCertificate(t *testing.T) {
 		if o.Until.IsZero() {
 			o.From, o.Until = now.AddDate(0, 0, -1), now.AddDate(0, 0, 200)
 		}
-		der, err := a.Issue(request, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der
+		return must(a.Issue(request, o))
 	}
 	key, foreign, err := apple.NewRequest("Example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.NoError(t, err)
 	changed := func(change func(*x509.Certificate)) []byte {
 		return issue(authority, request, wallettest.Order{Change: change})
 	}
@@ -108,14 +102,8 @@ func TestAppleCertificate(t *testing.T) {
 
 	owner.upload(at, "file", issue(authority, request, wallettest.Order{})).next().has("Apple Wallet is set up.") // of the same request
 
-	leaf, err := x509.ParseCertificate(issue(authority, foreign, wallettest.Order{From: now, Until: now.AddDate(0, 0, 10)}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p12, err := pkcs12.LegacyRC2.Encode(key, leaf, nil, "secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	leaf := must(x509.ParseCertificate(issue(authority, foreign, wallettest.Order{From: now, Until: now.AddDate(0, 0, 10)})))
+	p12 := must(pkcs12.LegacyRC2.Encode(key, leaf, nil, "secret"))
 	s.Unchanged(func() {
 		owner.upload(at, "file", p12, "password", "wrong").want(400).problem("password", "does not open this file")
 	})

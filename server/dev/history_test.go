@@ -69,10 +69,7 @@ func TestHistoryAtStart(t *testing.T) {
 		t.Errorf("%d cards at the start, %d after a reset", cards, n)
 	}
 
-	f, err := seed.Parse("small.json", []byte(`{"shops": [{"locations": [{"ref": "here"}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := servertest.Must(seed.Parse("small.json", []byte(`{"shops": [{"locations": [{"ref": "here"}]}]}`)))
 	r = serve(t, func(c *app.Config) { c.Dev.Seed = f })
 	callControl(r, "POST", "/history", nil).Want(422)
 	if page := fetchPage(r, "GET", r.Origin+"/").Want(200); strings.Contains(string(page.Body), "/dev/history") {

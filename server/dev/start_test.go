@@ -78,10 +78,8 @@ func TestStartForPrograms(t *testing.T) {
 
 // TestStartWithoutPrograms checks the page of a seed that has no program.
 func TestStartWithoutPrograms(t *testing.T) {
-	file, err := seed.Parse("empty.json", []byte(`{"shops": [{"name": "Empty", "locations": [{"ref": "only", "name": "Only"}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := servertest.Must(seed.Parse("empty.json",
+		[]byte(`{"shops": [{"name": "Empty", "locations": [{"ref": "only", "name": "Only"}]}]}`)))
 	r := start(t, func(c *app.Config) { c.Dev.Seed = file })
 	if page := fetchPage(r, "GET", r.Origin+"/").Want(200); strings.Contains(string(page.Body), "/dev/demo-card") {
 		t.Error("the page offers a card, though there is no program")

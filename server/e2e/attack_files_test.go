@@ -23,9 +23,7 @@ func TestAttackLeftovers(t *testing.T) {
 	for _, name := range []string{"copy.db.partial", "copy.db.partial-raw", "second.db.partial-raw"} {
 		err = errors.Join(err, os.Link(precious, filepath.Join(dir, name)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	same := unchanged(t, precious)
 	execute(t, nil, "serve", "--listen", "127.0.0.1:0", "--db", db).refused(t, db+".lock", "has content")
 	execute(t, nil, "restore", precious, "--force", "--db", db).refused(t, db+".lock", "has content")

@@ -60,13 +60,8 @@ func newCounterShop(b *testing.B) *counterShop {
 		})
 		return err
 	})
-	if err := st.Close(); err != nil {
-		b.Fatal(err)
-	}
-	c, err := sqlite.Open(s.file, sqlite.ReadWrite, "busy_timeout=5000")
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, st.Close())
+	c := must(sqlite.Open(s.file, sqlite.ReadWrite, "busy_timeout=5000"))
 	defer c.Close()
 	for _, sql := range []string{
 		`INSERT INTO apple_passes (card_id, shop_id, program_id, generation, hash, modified_at, downloaded)
@@ -91,9 +86,7 @@ func (s *counterShop) serve(b *testing.B) (addr string) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	b.Cleanup(func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() })
 	return servingAddress(b, out)
 }
@@ -181,13 +174,8 @@ func bareLoop(b *testing.B, st *store.Store, ids []string, d time.Duration) (too
 func BenchmarkCounter(b *testing.B) {
 	s := newCounterShop(b)
 	bare := filepath.Join(b.TempDir(), "bare.db")
-	if err := os.WriteFile(bare, must(os.ReadFile(s.file)), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	st, err := store.Open(bare, store.Options{MustExist: true})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, os.WriteFile(bare, must(os.ReadFile(s.file)), 0o600))
+	st := must(store.Open(bare, store.Options{MustExist: true}))
 	defer st.Close()
 	addr := s.serve(b)
 	ms := func(took []time.Duration, part int) float64 {

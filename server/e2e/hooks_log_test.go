@@ -27,9 +27,7 @@ func (o *crashedShop) inspectFile(when string, read func(s *store.Store, v *stor
 		if err == nil {
 			err = os.WriteFile(path+end, raw, 0o600)
 		}
-		if err != nil {
-			o.t.Fatal(err)
-		}
+		noError(o.t, err)
 	}
 	limits := store.DefaultLimits()
 	limits.DeliveryLogLimit = 1 << 30

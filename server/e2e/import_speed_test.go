@@ -32,18 +32,14 @@ func BenchmarkCardImport(b *testing.B) {
 		for i := range n {
 			fmt.Fprintf(&text, "r%d,Person %d,p%d@example.org,+39333%07d,%02d-10,%d,C-%d\n", i, i, i, i, 1+i%12, i%10, i)
 		}
-		if err := os.WriteFile(table, []byte(text.String()), 0o600); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, os.WriteFile(table, []byte(text.String()), 0o600))
 		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--log-format", "json",
 			"--till-rate-limit-per-minute", "0")
 		out, err := cmd.StderrPipe()
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		stop := func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() }
 		addr := servingAddress(b, out)
 		load := exec.Command(binary(), "card", "import", table, "--program", "Coffee card", "--db", file)
@@ -59,9 +55,7 @@ func BenchmarkCardImport(b *testing.B) {
 		took, err := stampUntil(addr, ids, ended)
 		whole := time.Since(start)
 		stop()
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		slices.Sort(took)
 		at := func(part int) float64 { return float64(took[(len(took)-1)*part/100].Microseconds()) / 1000 }
 		b.ReportMetric(whole.Seconds(), "s-import")

@@ -192,9 +192,7 @@ func newPassShop(t *testing.T, phones int) *passShop {
 	s.program = newProgram(s.api, `{"type":"prepaid","name":"Card 0","initial_balance_cents":0}`)
 
 	key, request, err := apple.NewRequest("Example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	beside := must(store.Open(s.db, store.Options{MustExist: true}))
 	defer beside.Close()
 	servertest.Write(t, beside, func(tx *store.Tx) error {
@@ -214,15 +212,11 @@ func newPassShop(t *testing.T, phones int) *passShop {
 		made := issueCard(s.api, s.program, `{}`)
 		p := &passHolder{card: made.ID, token: fmt.Sprintf("%02x", i), reader: reader, woken: make(chan struct{}, 1)}
 		var h store.HolderCard
-		if err := beside.View(0, func(v *store.View) (err error) {
+		noError(t, beside.View(0, func(v *store.View) (err error) {
 			h, err = v.HolderCard(path.Base(made.InstallURL))
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.take(t.Context(), s.server.origin+"/c/"+h.PageToken+"/card.pkpass"); err != nil {
-			t.Fatal(err)
-		}
+		}))
+		noError(t, p.take(t.Context(), s.server.origin+"/c/"+h.PageToken+"/card.pkpass"))
 		registration := p.service("/devices/" + p.token + "/registrations/" + killPassType + "/" + p.pass.Serial)
 		if _, _, err := p.request(t.Context(), "POST", registration, `{"pushToken":"`+p.token+`"}`, http.StatusCreated); err != nil {
 			t.Fatal(err)

@@ -48,11 +48,8 @@ func newDeployment(b *testing.B, name string, files, shops int) *deployment {
 	d := &deployment{b: b, name: name, shops: make([]*tenant, shops), figures: map[string][]float64{}}
 	for f := range files {
 		path := filepath.Join(b.TempDir(), "shops.db")
-		st, err := store.Open(path, store.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		servertest.Write(b, st, func(tx *store.Tx) error {
+		st := must(store.Open(path, store.Options{}))
+		servertest.Write(b, st, func(tx *store.Tx) (err error) {
 			for n := f; n < shops; n += files {
 				if d.shops[n], err = newTenant(tx, n); err != nil {
 					return err
@@ -60,9 +57,7 @@ func newDeployment(b *testing.B, name string, files, shops int) *deployment {
 			}
 			return nil
 		})
-		if err := st.Close(); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, st.Close())
 		d.files = append(d.files, path)
 	}
 	return d
@@ -113,9 +108,7 @@ func (d *deployment) serve(args ...string) {
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			d.b.Fatal(err)
-		}
+		noError(d.b, err)
 		d.servers = append(d.servers, cmd)
 		addrs = append(addrs, servingAddress(d.b, out))
 	}
@@ -330,9 +323,7 @@ func (d *deployment) importCards() {
 	for i := range servertest.Sized(100_000, 100) {
 		fmt.Fprintf(&text, "r%d,Person %d,p%d@example.org,%d\n", i, i, i, i%10)
 	}
-	if err := os.WriteFile(table, []byte(text.String()), 0o600); err != nil {
-		d.b.Fatal(err)
-	}
+	noError(d.b, os.WriteFile(table, []byte(text.String()), 0o600))
 	d.serve()
 	defer d.stop()
 	end := make(chan struct{})

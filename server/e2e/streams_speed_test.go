@@ -40,9 +40,7 @@ func BenchmarkHolderStreams(b *testing.B) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer func() { cmd.Process.Signal(syscall.SIGTERM); cmd.Wait() }()
 	addr := servingAddress(b, out)
 	turn := servertest.Sized(3*time.Second, 20*time.Millisecond)
@@ -82,14 +80,8 @@ func middle(all []float64) float64 {
 // first ones.
 func fillPages(b *testing.B, file string, n, first int) (ids, pages []string) {
 	b.Helper()
-	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ready, err := seed.Demo(st, "http://127.0.0.1")
-	if err != nil {
-		b.Fatal(err)
-	}
+	st := must(store.Open(file, store.Options{IDSecret: seed.IDSecret}))
+	ready := must(seed.Demo(st, "http://127.0.0.1"))
 	for len(ids) < n {
 		servertest.Write(b, st, func(tx *store.Tx) error {
 			for range min(1000, n-len(ids)) {
@@ -105,7 +97,7 @@ func fillPages(b *testing.B, file string, n, first int) (ids, pages []string) {
 			return nil
 		})
 	}
-	err = st.View(0, func(v *store.View) error {
+	err := st.View(0, func(v *store.View) error {
 		for i, token := range pages {
 			h, err := v.HolderCard(token)
 			if err != nil {
@@ -118,9 +110,7 @@ func fillPages(b *testing.B, file string, n, first int) (ids, pages []string) {
 	if err == nil {
 		err = st.Close()
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	return ids, pages
 }
 
@@ -146,10 +136,7 @@ func openStreams(b *testing.B, addr string, pages []string) (closeAll func()) {
 	conns := make([]net.Conn, len(pages))
 	var wg sync.WaitGroup
 	for i, page := range pages {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			b.Fatal(err)
-		}
+		c := must(net.Dial("tcp", addr))
 		conns[i] = c
 		fmt.Fprintf(c, "GET %s/events HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nAccept-Language: en\r\n\r\n", page, addr)
 		buf := make([]byte, 2048)

@@ -33,16 +33,10 @@ func letIn(s *servertest.Server, program, slug string, f store.EnrolmentFields) 
 // enrol sets how customers make cards of a program.
 func enrol(s *servertest.Server, program string, f store.EnrolmentFields) {
 	s.T.Helper()
-	shop, err := s.App.Store.ResolveShop("")
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	shop := servertest.Must(s.App.Store.ResolveShop(""))
 	in := kernel.Args{Params: map[string]string{"id": program}, Fields: f}
 	k := kernel.New(s.App.Store, kernel.Config{})
-	_, err = kernel.Do[store.Enrolment](s.T.Context(), k, kernel.OperatorCaller("test", shop), operation.UpdateEnrolment, in)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	servertest.Must(kernel.Do[store.Enrolment](s.T.Context(), k, kernel.OperatorCaller("test", shop), operation.UpdateEnrolment, in))
 }
 
 // send sends a form as a browser does, from an address.
@@ -72,11 +66,7 @@ func filled(p *servertest.Reply, pairs ...string) url.Values {
 // cards returns how many cards the file has.
 func cards(s *servertest.Server) int {
 	s.T.Helper()
-	n, err := strconv.Atoi(s.Value("SELECT count(*) FROM cards"))
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	return n
+	return servertest.Must(strconv.Atoi(s.Value("SELECT count(*) FROM cards")))
 }
 
 // TestJoin makes a card by the form, and checks that the form leads to the card's page, that it makes

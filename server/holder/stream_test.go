@@ -43,15 +43,8 @@ func ask(s *servertest.Server, t *testing.T, page string) *http.Response {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
 	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := s.HTTP.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp
+	req := servertest.Must(http.NewRequestWithContext(ctx, http.MethodGet, page+"/events", nil))
+	return servertest.Must(s.HTTP.Do(req))
 }
 
 // wait waits for a line. It ends the test if another event comes before it.

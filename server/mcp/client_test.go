@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"punchcard/server/mcp"
+	"punchcard/server/servertest"
 )
 
 // The versions of the protocol with and without sessions.
@@ -39,7 +40,7 @@ func (a *assistant) connect(version string, elicit func(*sdk.ElicitRequest) *sdk
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test client", Version: "1"}, options)
-	s, err := client.Connect(
+	s := servertest.Must(client.Connect(
 		a.T.Context(),
 		&sdk.StreamableClientTransport{
 			Endpoint:             a.Origin + "/mcp",
@@ -47,10 +48,7 @@ func (a *assistant) connect(version string, elicit func(*sdk.ElicitRequest) *sdk
 			DisableStandaloneSSE: true,
 		},
 		&sdk.ClientSessionOptions{ProtocolVersion: version},
-	)
-	if err != nil {
-		a.T.Fatal(err)
-	}
+	))
 	a.T.Cleanup(func() {
 		s.Close()
 		transport.CloseIdleConnections()
@@ -70,9 +68,7 @@ func (a *assistant) callWith(s *sdk.ClientSession, tool string, args any) *outco
 	if err == nil {
 		err = json.Unmarshal(raw, &result)
 	}
-	if err != nil {
-		a.T.Fatal(err)
-	}
+	servertest.NoError(a.T, err)
 	return a.outcome(tool, result)
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // TestEntitlements calls the tools in each state of the shop's entitlement and subscription: those
@@ -38,12 +40,9 @@ func TestEntitlements(t *testing.T) {
 				}
 				continue
 			}
-			body, err := json.Marshal(
+			body := servertest.Must(json.Marshal(
 				fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": tool, "arguments": args[tool]}},
-			)
-			if err != nil {
-				t.Fatal(err)
-			}
+			))
 			a.Unchanged(func() {
 				if got := refusal(t, a.send(string(body), nil), c.status); got != c.code {
 					t.Errorf("%v, %s: %s, want %s", c.shop, tool, got, c.code)

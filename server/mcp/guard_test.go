@@ -158,10 +158,7 @@ func TestAddresses(t *testing.T) {
 		}
 	})
 	try := func(host, origin string) int {
-		req, err := http.NewRequest("POST", a.Origin+"/mcp", strings.NewReader(callOverview))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := servertest.Must(http.NewRequest("POST", a.Origin+"/mcp", strings.NewReader(callOverview)))
 		req.Header = a.headers()
 		if origin != "" {
 			req.Header.Set("Origin", origin)
@@ -169,10 +166,7 @@ func TestAddresses(t *testing.T) {
 		if host != "" {
 			req.Host = host
 		}
-		resp, err := a.HTTP.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := servertest.Must(a.HTTP.Do(req))
 		resp.Body.Close()
 		return resp.StatusCode
 	}

@@ -68,10 +68,7 @@ func (a *assistant) send(body string, change func(http.Header)) *servertest.Repl
 func (a *assistant) rpc(method string, params any) (reply *servertest.Reply, result map[string]any, fault map[string]any) {
 	a.T.Helper()
 	a.id++
-	body, err := json.Marshal(fields{"jsonrpc": "2.0", "id": a.id, "method": method, "params": params})
-	if err != nil {
-		a.T.Fatal(err)
-	}
+	body := servertest.Must(json.Marshal(fields{"jsonrpc": "2.0", "id": a.id, "method": method, "params": params}))
 	reply = a.send(string(body), nil)
 	var answer struct {
 		JSONRPC string         `json:"jsonrpc"`

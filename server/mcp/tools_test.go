@@ -362,14 +362,10 @@ func TestGolden(t *testing.T) {
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
 		got = strings.ReplaceAll(got, a.Origin, "https://cards.example.com")
-		if err := enc.Encode(json.RawMessage(got)); err != nil {
-			t.Fatal(err)
-		}
+		servertest.NoError(t, enc.Encode(json.RawMessage(got)))
 		path := filepath.Join("testdata", name+".json")
 		if *update {
-			if err := os.WriteFile(path, []byte(indented.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			servertest.NoError(t, os.WriteFile(path, []byte(indented.String()), 0o644))
 		}
 		want, err := os.ReadFile(path)
 		if err != nil || string(want) != indented.String() {

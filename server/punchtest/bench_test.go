@@ -10,10 +10,7 @@ import (
 // BenchmarkStart measures the time from Start to the first answer.
 func BenchmarkStart(b *testing.B) {
 	start := func() *punchtest.Server {
-		s, err := punchtest.New()
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := servertest.Must(punchtest.New())
 		return s
 	}
 	start().Close() // the first server of a process creates the demo shop

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"punchcard/server/punchtest"
+	"punchcard/server/servertest"
 )
 
 // TestCardsOfHolders checks enrolment, installing by the link, and a reissue, which ends the link.
@@ -49,10 +50,7 @@ func TestRevokedTill(t *testing.T) {
 	if next := s.Till(s.Locations[0]); next.ID == till.ID || next.Stamp(card, 1).Card.StampsCount != 2 {
 		t.Errorf("the next till is %+v", next)
 	}
-	paired, err := s.Pair(s.NewPairing(s.Locations[1]).Code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paired := servertest.Must(s.Pair(s.NewPairing(s.Locations[1]).Code))
 	paired.Revoke()
 	refuses(t, "a revoked till that was paired", "unauthenticated", failure(paired.Try().Stamp(card, 1)))
 }
@@ -117,10 +115,7 @@ func TestSignIn(t *testing.T) {
 		jar, _ := cookiejar.New(nil)
 		jar.SetCookies(origin, cookies)
 		transport := &http.Transport{DisableKeepAlives: true}
-		resp, err := (&http.Client{Jar: jar, Transport: transport}).Get(s.Origin + "/dashboard")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := servertest.Must((&http.Client{Jar: jar, Transport: transport}).Get(s.Origin + "/dashboard"))
 		resp.Body.Close()
 		return resp.Request.URL.Path, resp.StatusCode
 	}

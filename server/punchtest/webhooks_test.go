@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"punchcard/server/punchtest"
+	"punchcard/server/servertest"
 )
 
 func TestReceiver(t *testing.T) {
@@ -68,20 +69,14 @@ func TestWaitReturnsEachOnce(t *testing.T) {
 	t.Parallel()
 	r := punchtest.Start(t).Receiver()
 	for _, sent := range []struct{ id, sequence string }{{"evt_b", "7"}, {"evt_a", "3"}, {"evt_b", "7"}} {
-		req, err := http.NewRequestWithContext(
+		req := servertest.Must(http.NewRequestWithContext(
 			t.Context(),
 			"POST",
 			r.URL,
 			strings.NewReader(`{"event":"card.added","event_id":"`+sent.id+`"}`),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		))
 		req.Header.Set("X-Service-Sequence", sent.sequence)
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := servertest.Must(http.DefaultClient.Do(req))
 		resp.Body.Close()
 		if d := r.Wait("card.added"); d.ID != sent.id {
 			t.Errorf("got %s, want %s", d.ID, sent.id)
@@ -103,9 +98,7 @@ func TestVerifyRefuses(t *testing.T) {
 	_, secret := s.Webhook(s.Programs["standard"], r.URL, "card.added")
 	newCard(s)
 	good := r.Wait("card.added")
-	if err := good.Verify(secret); err != nil {
-		t.Fatal(err)
-	}
+	servertest.NoError(t, good.Verify(secret))
 	with := func(name, value string) punchtest.Delivery {
 		d := good
 		d.Header = good.Header.Clone()

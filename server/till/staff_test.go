@@ -19,17 +19,11 @@ const sessionHeader = "X-Staff-Session"
 // invoke runs an operation as the operator, beside the server.
 func invoke[O any](s *servertest.Server, op *kernel.Operation, id string, in any) O {
 	s.T.Helper()
-	shop, err := s.App.Store.ResolveShop(s.ShopID)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	shop := servertest.Must(s.App.Store.ResolveShop(s.ShopID))
 	k := kernel.New(s.App.Store, kernel.Config{Fields: app.DefaultLimits().Fields()})
-	out, err := kernel.Do[O](s.T.Context(), k, kernel.OperatorCaller("test", shop), op, kernel.Args{
+	out := servertest.Must(kernel.Do[O](s.T.Context(), k, kernel.OperatorCaller("test", shop), op, kernel.Args{
 		Params: map[string]string{"id": id}, Fields: in,
-	})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	}))
 	return out
 }
 

@@ -180,9 +180,7 @@ func TestFiles(t *testing.T) {
 		Name     string
 		Icons    []struct{ Src, Sizes string }
 	}
-	if err := json.Unmarshal(get(s, "/till/manifest.webmanifest", "Accept-Language", "it").Body, &manifest); err != nil {
-		t.Fatal(err)
-	}
+	servertest.NoError(t, json.Unmarshal(get(s, "/till/manifest.webmanifest", "Accept-Language", "it").Body, &manifest))
 	if manifest.StartURL != "/till/" || manifest.Scope != "/till/" || manifest.Display != "standalone" || manifest.Name != "Cassa" ||
 		len(manifest.Icons) != 3 {
 		t.Errorf("%+v", manifest)
@@ -207,38 +205,18 @@ func TestFiles(t *testing.T) {
 func vendored(t *testing.T, file string) []byte {
 	t.Helper()
 	if path.Ext(file) != ".wasm" {
-		body, err := os.ReadFile("vendor/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return body
+		return servertest.Must(os.ReadFile("vendor/" + file))
 	}
-	zipped, err := os.Open("vendor/" + file + ".gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	zipped := servertest.Must(os.Open("vendor/" + file + ".gz"))
 	defer zipped.Close()
-	r, err := gzip.NewReader(zipped)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return body
+	r := servertest.Must(gzip.NewReader(zipped))
+	return servertest.Must(io.ReadAll(r))
 }
 
 // TestVendored checks that the decoder is what vendor/SHA256SUMS and vendor/README.md say.
 func TestVendored(t *testing.T) {
-	sums, err := os.ReadFile("vendor/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	readme, err := os.ReadFile("vendor/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sums := servertest.Must(os.ReadFile("vendor/SHA256SUMS"))
+	readme := servertest.Must(os.ReadFile("vendor/README.md"))
 	files := 0
 	for line := range strings.Lines(string(sums)) {
 		want, file, _ := strings.Cut(strings.TrimSpace(line), "  ")

@@ -71,18 +71,13 @@ func TestReceiverThatNeverAnswers(t *testing.T) {
 // name leads to a private address later.
 func TestPrivateEndpoint(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{AllowHTTP: true} })
-	b, err := s.push.Subscribe(s.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := servertest.Must(s.push.Subscribe(s.key))
 	s.send("POST", b.JSON("all"), "en").Want(400)
 	var raw struct {
 		Endpoint string
 		Keys     map[string]string
 	}
-	if err := json.Unmarshal([]byte(b.JSON("all")), &raw); err != nil {
-		t.Fatal(err)
-	}
+	servertest.NoError(t, json.Unmarshal([]byte(b.JSON("all")), &raw))
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
 		tx.CheckedTarget = raw.Endpoint // it was public then
 		return tx.Subscribe(path.Base(s.page), "en", store.PushFields{

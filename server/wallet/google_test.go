@@ -48,10 +48,7 @@ func startGoogle(t *testing.T) *android {
 func (a *android) save() {
 	a.T.Helper()
 	r := a.Fetch("GET", a.page+"/google", nil, nil).Want(303)
-	id, err := a.google.Save(r.Header.Get("Location"))
-	if err != nil {
-		a.T.Fatal(err)
-	}
+	id := servertest.Must(a.google.Save(r.Header.Get("Location")))
 	a.object = id
 }
 
@@ -92,9 +89,7 @@ func (a *android) saved() (n int64) {
 		n = s.Cards
 		return err
 	})
-	if err != nil {
-		a.T.Fatal(err)
-	}
+	servertest.NoError(a.T, err)
 	return n
 }
 
@@ -153,9 +148,7 @@ func TestGoogleObject(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.NoError(t, err)
 
 	// Google fails, then asks for a pause of a second. The stamp arrives after that.
 	fail := []int{503, 429}
@@ -294,7 +287,5 @@ func TestGoogleHeld(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.NoError(t, err)
 }

@@ -17,10 +17,7 @@ import (
 func (s *shop) person(role string) (get func(path string, has ...string), post func(path string, status int, has ...string)) {
 	s.T.Helper()
 	r := s.Fetch("POST", s.Origin+"/dev/sign-in", []byte(`{"as":"`+role+`"}`), http.Header{"Content-Type": {"application/json"}})
-	cookie, err := http.ParseSetCookie(r.Header.Get("Set-Cookie"))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	cookie := servertest.Must(http.ParseSetCookie(r.Header.Get("Set-Cookie")))
 	keys := 0
 	send := func(method, path string, body []byte, status int, has []string) {
 		s.T.Helper()
@@ -110,9 +107,7 @@ func (s *shop) health(waiting, failed int64) {
 		}
 		return err
 	})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	servertest.NoError(s.T, err)
 	get, _ := s.person("owner") // who is an operator, too
 	get("/dashboard/health", "Pushes that wait", "Pushes that failed", "Certificate for Apple Wallet")
 }
@@ -129,9 +124,7 @@ func (s *shop) copies(passes, browsers int64) {
 		}
 		return err
 	})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	servertest.NoError(s.T, err)
 }
 
 // TestPushAfterClockSetBack checks that a phone is woken by a stamp after the clock was set back behind

@@ -179,17 +179,11 @@ func (all holders) current() bool {
 // stampTime stamps a card at the till, and returns how long that took.
 func (s *shop) stampTime(card string) time.Duration {
 	body := strings.NewReader(`{"count":1}`)
-	req, err := http.NewRequest("POST", s.Origin+"/till/v1/cards/"+card+"/stamps", body)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	req := servertest.Must(http.NewRequest("POST", s.Origin+"/till/v1/cards/"+card+"/stamps", body))
 	req.Header.Set("Authorization", "Bearer "+s.TillToken)
 	req.Header.Set("Content-Type", "application/json")
 	start := time.Now()
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	resp := servertest.Must(http.DefaultClient.Do(req))
 	answer, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if err != nil || resp.StatusCode != http.StatusCreated {
@@ -206,9 +200,7 @@ func (s *shop) idle() (idle bool) {
 		idle = n == 0 && !changed
 		return errors.Join(err, err2)
 	})
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	servertest.NoError(s.T, err)
 	return idle
 }
 

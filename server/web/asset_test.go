@@ -22,10 +22,7 @@ func get(method, path, encoding string) *httptest.ResponseRecorder {
 // TestAssets checks that all assets are served under their hashed names, plain and
 // compressed, and may be cached for a year.
 func TestAssets(t *testing.T) {
-	entries, err := assetFS.ReadDir("assets")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(assetFS.ReadDir("assets"))
 	hashed := regexp.MustCompile(`^/assets/[a-z]+\.[0-9a-f]{12}\.(css|js|svg)$`)
 	for _, e := range entries {
 		path := Asset(e.Name())

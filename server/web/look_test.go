@@ -299,8 +299,7 @@ func render(t *testing.T, templates *Templates, page string, data any, p *Printe
 // parseSamples returns the sample pages.
 func parseSamples(t testing.TB) *Templates {
 	t.Helper()
-	templates := must(Parse(os.DirFS("testdata/look")))
-	return templates
+	return must(Parse(os.DirFS("testdata/look")))
 }
 
 // mapFS is a file system of pages, by name.

@@ -206,12 +206,9 @@ func TestMistakes(t *testing.T) {
 		{`dict "a"`, "a key has no value"},
 		{`link "/" "x" "color" "red"`, `no option "color"`},
 	} {
-		templates, err := Parse(mapFS{"p.html": `{{define "content"}}{{` + c.call + `}}{{end}}`})
-		if err != nil {
-			t.Fatal(err)
-		}
+		templates := must(Parse(mapFS{"p.html": `{{define "content"}}{{` + c.call + `}}{{end}}`}))
 		var b bytes.Buffer
-		err = templates.Render(&b, "p", &sample{}, PrinterFor("en"))
+		err := templates.Render(&b, "p", &sample{}, PrinterFor("en"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.call, err)
 		}
@@ -228,10 +225,7 @@ func TestMistakes(t *testing.T) {
 // TestPagesOfFaces checks that all pages of all faces can be parsed and have contents.
 func TestPagesOfFaces(t *testing.T) {
 	for _, face := range []string{"dashboard", "holder", "tillpage"} {
-		templates, err := Parse(os.DirFS("../" + face + "/pages"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		templates := must(Parse(os.DirFS("../" + face + "/pages")))
 		for name, pg := range templates.pages {
 			tmpl, err := templates.parse(name, pg, &copied{p: PrinterFor("en")})
 			switch {

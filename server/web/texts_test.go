@@ -47,9 +47,7 @@ func textsOf(t *testing.T, dir string) map[string]bool {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return texts
 }
 

@@ -13,28 +13,19 @@ func TestDemoWallets(t *testing.T) {
 	st, _ := emptyStore(t, seedStart)
 	wallets := func() (apple, google bool) {
 		t.Helper()
-		ready, err := Demo(st, "http://localhost")
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = st.View(0, func(v *store.View) error {
+		ready := must(Demo(st, "http://localhost"))
+		noError(t, st.View(0, func(v *store.View) error {
 			a, err1 := v.AppleWallet(ready.Shop())
 			g, err2 := v.GoogleWallet(ready.Shop())
 			apple, google = a.IsSet(), g.IsSet()
 			return errors.Join(err1, err2)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return apple, google
 	}
 	if apple, google := wallets(); !apple || !google {
 		t.Errorf("a new file has Apple: %t, Google: %t", apple, google)
 	}
-	ready, err := readyLine(st)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ready := must(readyLine(st))
 	noError(t, write(st, func(tx *store.Tx) error {
 		_, err := tx.RemoveAppleWallet(ready.Shop(), store.RemoveFields{})
 		return err

@@ -45,12 +45,9 @@ func comma(i int) string {
 
 // TestLargeSeed checks that each activity of a large seed is applied.
 func TestLargeSeed(t *testing.T) {
-	s, err := Parse("large.json", []byte(largeSeed()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Parse("large.json", []byte(largeSeed())))
 	st, ready := apply(t, s)
-	err = st.View(0, func(v *store.View) error {
+	err := st.View(0, func(v *store.View) error {
 		c, err := v.Card(store.Access{Shop: ready.shop}, ready.Refs[fmt.Sprintf("c%d", seedSize-1)])
 		if err == nil && (c.StampsCount != 10 || c.Status != store.StatusActive) {
 			t.Errorf("%+v", c)

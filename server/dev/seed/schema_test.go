@@ -47,10 +47,7 @@ func compiled(t *testing.T) func(text []byte) error {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	noError(t, c.AddResource("seed.schema.json", doc))
-	schema, err := c.Compile("seed.schema.json") // also validates it against the schema of schemas
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := must(c.Compile("seed.schema.json")) // also validates it against the schema of schemas
 	return func(text []byte) error {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {

@@ -22,8 +22,7 @@ var seedNames = []string{"coffee-shop.json", "gym.json", "bakery.json"}
 
 func readSeed(t testing.TB, name string) *File {
 	t.Helper()
-	s := must(Read(filepath.Join(seedFolder, name)))
-	return s
+	return must(Read(filepath.Join(seedFolder, name)))
 }
 
 // golden compares a text with a golden file, which it writes first with -update.

@@ -178,9 +178,7 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) (R, error) {
 // must ends the test if a command failed.
 func (b *tab) must(_ any, err error) {
 	b.t.Helper()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noError(b.t, err)
 }
 
 // yes is a value for optional parameters.

@@ -107,16 +107,10 @@ func TestCardNotices(t *testing.T) {
 	t.Cleanup(push.Close)
 	id, link := issue(s, s.ProgramIDs["standard"], nil)
 	card := s.CardPage(link)
-	phone, err := push.Subscribe(s.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	phone := must(push.Subscribe(s.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key")))
 	b := newTab(t, startWhole(t), chromedp.WithNewBrowserContext())
 	b.setNotifications(s.Origin, browser.PermissionSettingGranted)
-	script, err := expressionOf(subscribed, []any{phone.JSON("all")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must(expressionOf(subscribed, []any{phone.JSON("all")}))
 	b.onEachPage(script)
 	p := openIn(b, card, View{Width: 360})
 	p.Wait("Tell me when something changes")

@@ -58,9 +58,7 @@ func (b *built) dev() {
 	if err == nil {
 		err = b.cmd.Start()
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	noError(b.t, err)
 	cmd := b.cmd
 	b.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	line, err := bufio.NewReader(out).ReadBytes('\n')
@@ -125,12 +123,9 @@ func (b *built) issue(holder string) (id, code string) {
 func (b *built) issueOf(program, holder string) (id string, shown store.HolderCard) {
 	b.t.Helper()
 	r := b.api().Post("/programs/"+program+"/cards", fields{"holder_name": holder}).Want(201)
-	st, err := store.Open(b.db, store.Options{MustExist: true})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	st := must(store.Open(b.db, store.Options{MustExist: true}))
 	defer st.Close()
-	noError(b.t, st.View(0, func(v *store.View) error {
+	noError(b.t, st.View(0, func(v *store.View) (err error) {
 		shown, err = v.HolderCard(path.Base(r.Str("install_url")))
 		return err
 	}))

@@ -102,10 +102,7 @@ func (p *Page) setUpWallets(t *testing.T, w *walletPhones) {
 	p.Press("Make the request")
 	_, request := p.Download("Download the request")
 	until := time.Now().AddDate(1, 0, 0)
-	certificate, err := w.authority.Issue(request, wallettest.Order{From: until.AddDate(-1, -1, 0), Until: until})
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate := must(w.authority.Issue(request, wallettest.Order{From: until.AddDate(-1, -1, 0), Until: until}))
 	p.ChooseFile("Certificate", writeFile(t, "pass.cer", certificate))
 	p.In("The .cer file that Apple has made.").Press("Check and save")
 	p.Wait("Apple Wallet is set up.")
@@ -164,16 +161,10 @@ func TestWallets(t *testing.T) {
 	awaitField(t, w.apple.State, "count", "0/12")
 	awaitField(t, w.android.State, "count", "0/12")
 	client := servertest.NewClient(t, s.Origin, "").Via(w.apple.Client)
-	phone, err := w.push.Subscribe(client.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	phone := must(w.push.Subscribe(client.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key")))
 	b := newTab(t, chromium, chromedp.WithNewBrowserContext())
 	b.setNotifications(shopURL, browser.PermissionSettingGranted)
-	script, err := expressionOf(subscribed, []any{phone.JSON("all")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must(expressionOf(subscribed, []any{phone.JSON("all")}))
 	b.onEachPage(script)
 	holder := openIn(b, install, View{Width: 390})
 	holder.Wait("Ada Lovelace", "0 of 12 stamps")

@@ -29,33 +29,19 @@ func TestWWDR(t *testing.T) {
 
 // TestCheck checks a certificate, and what is said of each that is not the one of a pass type.
 func TestCheck(t *testing.T) {
-	authority, err := wallettest.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := wallettest.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := must(wallettest.NewAuthority())
+	other := must(wallettest.NewAuthority())
 	key, request, err := NewRequest("Example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	_, foreign, err := NewRequest("Example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	issue := func(a *wallettest.Authority, request []byte, o wallettest.Order) []byte {
 		t.Helper()
 		if o.Until.IsZero() {
 			o.Until = now.AddDate(0, 1, 0)
 		}
-		der, err := a.Issue(request, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return der
+		return must(a.Issue(request, o))
 	}
 	changed := func(change func(c *x509.Certificate)) []byte {
 		return issue(authority, request, wallettest.Order{Change: change})
@@ -114,18 +100,10 @@ func TestCheck(t *testing.T) {
 
 // FuzzCheck checks files of any content.
 func FuzzCheck(f *testing.F) {
-	authority, err := wallettest.NewAuthority()
-	if err != nil {
-		f.Fatal(err)
-	}
+	authority := must(wallettest.NewAuthority())
 	key, request, err := NewRequest("Example")
-	if err != nil {
-		f.Fatal(err)
-	}
-	right, err := authority.Issue(request, wallettest.Order{})
-	if err != nil {
-		f.Fatal(err)
-	}
+	noError(f, err)
+	right := must(authority.Issue(request, wallettest.Order{}))
 	f.Add(right)
 	f.Add(request)
 	f.Add(wwdr)
@@ -135,4 +113,20 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("%x is accepted as %+v", file, c)
 		}
 	})
+}
+
+// must returns v and panics if err is not nil.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError fails a test with an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

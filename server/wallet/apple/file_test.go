@@ -119,24 +119,14 @@ func stampPass() Pass {
 }
 
 func (l Look) pictures(t testing.TB) Pictures {
-	pictures, err := new(Cache).Pictures(l, readLogo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pictures
+	return must(new(Cache).Pictures(l, readLogo))
 }
 
 // TestFile checks that a phone takes a pass and shows what is in it, in each language.
 func TestFile(t *testing.T) {
 	signer := testAuthority().signer(testPassType, testPassType, team, nil)
-	file, err := File(stampPass(), warm.pictures(t), signer, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := testAuthority().reader().Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(File(stampPass(), warm.pictures(t), signer, time.Now()))
+	p := must(testAuthority().reader().Read(file))
 	if p.Style != "storeCard" || p.Serial != "c_0123456789abcdef" || p.Voided || p.Expires.Format(time.RFC3339) != "2030-12-31T22:59:59Z" {
 		t.Errorf("the phone has %+v", p)
 	}
@@ -164,24 +154,18 @@ func TestFile(t *testing.T) {
 	changed := stampPass()
 	changed.StoreCard.Header[0].Value = "4 / 10"
 	file, _ = File(changed, warm.pictures(t), signer, time.Now())
-	newer, err := testAuthority().reader().Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	newer := must(testAuthority().reader().Read(file))
 	if got := newer.Notices(p, "de"); !slices.Equal(got, []string{"Du hast 4 / 10 Stempel"}) {
 		t.Errorf("the phone tells %q", got)
 	}
-	if _, err = File(stampPass(), nil, signer, time.Now().AddDate(2, 0, 0)); err == nil {
+	if _, err := File(stampPass(), nil, signer, time.Now().AddDate(2, 0, 0)); err == nil {
 		t.Error("a certificate that has ended signs")
 	}
 }
 
 // TestFileIsDeterministic checks that equal passes have equal files but for the signature.
 func TestFileIsDeterministic(t *testing.T) {
-	first, err := stampPass().files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(stampPass().files())
 	a, _ := archive(first)
 	for range 10 {
 		second, _ := stampPass().files()

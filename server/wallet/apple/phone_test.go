@@ -130,13 +130,10 @@ func TestPhoneRefuses(t *testing.T) {
 		{"neither UTF-8 nor UTF-16", edit(german, `Stempel`, "\xff")},
 		{"another %", edit(german, "Du hast %@", "Du hast % @")},
 	} {
-		files, err := stampPass().files()
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must(stampPass().files())
 		maps.Copy(files, small)
 		c.edit(files)
-		_, err = testAuthority().reader().Read(pack(t, files, testSigner()))
+		_, err := testAuthority().reader().Read(pack(t, files, testSigner()))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("the phone says %v, not %q", err, c.want)
 		}
@@ -148,14 +145,8 @@ var testSigner = sync.OnceValue(func() Signer { return testAuthority().signer(te
 // pack returns the pass file of files that are valid or not.
 func pack(t *testing.T, files map[string][]byte, s Signer) []byte {
 	t.Helper()
-	if err := s.complete(files); err != nil {
-		t.Fatal(err)
-	}
-	file, err := archive(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
+	noError(t, s.complete(files))
+	return must(archive(files))
 }
 
 // TestPhoneRefusesSignatures breaks the manifest, the signature or the certificates, and checks that the phone says which.
@@ -180,9 +171,7 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 			if err == nil {
 				f["signature"], err = d.Finish()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 	}
 	chain := func(d *pkcs7.SignedData, s Signer) error {
@@ -244,9 +233,7 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 		for _, name := range []string{"icon.png", "icon@2x.png"} {
 			files[name] = warm.pictures(t)[name]
 		}
-		if err := c.signer.complete(files); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, c.signer.complete(files))
 		c.edit(files)
 		file, _ := archive(files)
 		if _, err := a.reader().Read(file); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -283,10 +270,7 @@ func TestPhoneRefusesArchives(t *testing.T) {
 // FuzzPhone reads pass files and strings files of any content.
 func FuzzPhone(f *testing.F) {
 	icon := warm.pictures(f)["icon.png"]
-	file, err := File(stampPass(), Pictures{"icon.png": icon}, testSigner(), time.Now())
-	if err != nil {
-		f.Fatal(err)
-	}
+	file := must(File(stampPass(), Pictures{"icon.png": icon}, testSigner(), time.Now()))
 	f.Add(file, "Stamps", "Free \"flat\\white\"\n\t\r")
 	f.Fuzz(func(t *testing.T, file []byte, key, text string) {
 		if p, err := testAuthority().reader().Read(file); err == nil {
@@ -295,15 +279,9 @@ func FuzzPhone(f *testing.F) {
 		p := stampPass()
 		p.LogoText = key
 		p.Texts = map[string]map[string]string{"de": {key: text}}
-		files, err := p.files()
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must(p.files())
 		files["icon.png"] = icon
-		read, err := testAuthority().reader().Read(pack(t, files, testSigner()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must(testAuthority().reader().Read(pack(t, files, testSigner())))
 		whole := utf8.ValidString(key) && utf8.ValidString(text) && !strings.Contains(key+text, "\x00")
 		if got := read.Text(key, "de"); whole && got != cmp.Or(text, key) {
 			t.Errorf("%q is translated to %q, not %q", key, got, text)
@@ -320,10 +298,7 @@ func TestPublishedPasses(t *testing.T) {
 		"storecard": "remaining balance=21.75 USD|Deal of the Day=Lemons",
 		"coupon":    "Any premium dog food=20% off|EXPIRES=24 Apr 2013",
 	} {
-		content, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must(os.ReadFile(filepath.Join("testdata", name+".json")))
 		p, err := testAuthority().reader().
 			Read(pack(t, map[string][]byte{"pass.json": content, "icon.png": warm.pictures(t)["icon.png"]}, signer))
 		if err != nil {

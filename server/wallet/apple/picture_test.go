@@ -13,25 +13,17 @@ import (
 // TestPassPicture draws a pass of each style from its file. With -artifacts the pictures and files stay.
 func TestPassPicture(t *testing.T) {
 	for name, c := range samples() {
-		file, err := File(c.pass, c.look.pictures(t), testSigner(), time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(File(c.pass, c.look.pictures(t), testSigner(), time.Now()))
 		p, err := testAuthority().reader().Read(file)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		b, err := p.Picture("de")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(p.Picture("de"))
 		if _, err = png.Decode(bytes.NewReader(b)); err != nil {
 			t.Error(err)
 		}
 		for ending, content := range map[string][]byte{".png": b, ".pkpass": file} {
-			if err = os.WriteFile(filepath.Join(t.ArtifactDir(), name+ending), content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Join(t.ArtifactDir(), name+ending), content, 0o644))
 		}
 	}
 }

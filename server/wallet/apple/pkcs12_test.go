@@ -19,22 +19,11 @@ import (
 
 // TestOpenP12 checks files as Keychain Access and openssl write them, wrong passwords and other files.
 func TestOpenP12(t *testing.T) {
-	authority, err := wallettest.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := must(wallettest.NewAuthority())
 	key, request, err := NewRequest("Example")
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := authority.Issue(request, wallettest.Order{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	der := must(authority.Issue(request, wallettest.Order{}))
+	leaf := must(x509.ParseCertificate(der))
 	opens := func(name string, file []byte) {
 		t.Helper()
 		if !IsP12(file) {
@@ -56,37 +45,23 @@ func TestOpenP12(t *testing.T) {
 		opens(name, file)
 	}
 	if openssl, err := exec.LookPath("openssl"); err == nil {
-		pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pkcs8 := must(x509.MarshalPKCS8PrivateKey(key))
 		parts := filepath.Join(t.TempDir(), "parts.pem")
 		block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
-		if err := os.WriteFile(parts, append(block("PRIVATE KEY", pkcs8), block("CERTIFICATE", der)...), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		made, err := exec.Command(openssl, "pkcs12", "-export", "-in", parts, "-passout", "pass:pässword").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(parts, append(block("PRIVATE KEY", pkcs8), block("CERTIFICATE", der)...), 0o600))
+		made := must(exec.Command(openssl, "pkcs12", "-export", "-in", parts, "-passout", "pass:pässword").Output())
 		opens("openssl", made)
 	}
 	if IsP12(der) || IsP12(request) || IsP12(nil) {
 		t.Error("a certificate, a request or nothing is taken for a .p12 file")
 	}
-	trust, err := pkcs12.Modern.EncodeTrustStore([]*x509.Certificate{leaf}, "pässword")
-	if err != nil {
-		t.Fatal(err)
-	}
+	trust := must(pkcs12.Modern.EncodeTrustStore([]*x509.Certificate{leaf}, "pässword"))
 	for name, other := range map[string][]byte{"no key": trust, "cut off": file[:len(file)-1]} {
 		if _, _, err := OpenP12(t.Context(), other, "pässword"); !errors.Is(err, ErrP12) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	slow, err := pkcs12.Modern2023.WithIterations(maxIterations+1).Encode(key, leaf, nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	slow := must(pkcs12.Modern2023.WithIterations(maxIterations+1).Encode(key, leaf, nil, ""))
 	if _, _, err := OpenP12(t.Context(), slow, ""); !errors.Is(err, ErrSlow) {
 		t.Errorf("with many iterations: %v", err)
 	}
@@ -102,26 +77,12 @@ func TestOpenP12(t *testing.T) {
 // FuzzOpenP12 opens files of any content.
 func FuzzOpenP12(f *testing.F) {
 	key, request, err := NewRequest("Example")
-	if err != nil {
-		f.Fatal(err)
-	}
-	authority, err := wallettest.NewAuthority()
-	if err != nil {
-		f.Fatal(err)
-	}
-	der, err := authority.Issue(request, wallettest.Order{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		f.Fatal(err)
-	}
+	noError(f, err)
+	authority := must(wallettest.NewAuthority())
+	der := must(authority.Issue(request, wallettest.Order{}))
+	leaf := must(x509.ParseCertificate(der))
 	for _, encoder := range []*pkcs12.Encoder{pkcs12.LegacyRC2.WithIterations(2), pkcs12.Modern2023.WithIterations(2), pkcs12.Passwordless} {
-		file, err := encoder.Encode(key, leaf, nil, "")
-		if err != nil {
-			f.Fatal(err)
-		}
+		file := must(encoder.Encode(key, leaf, nil, ""))
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
