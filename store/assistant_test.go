@@ -12,9 +12,9 @@ func startWeeks(t *testing.T) till {
 	program := k.program(stamps("Ten"))
 	k.card(program)
 	for day := range 15 {
-		row := check(k.stamp(k.card(program), 1))
+		row := k.stamped(k.card(program), 1)
 		if day%7 == 1 {
-			check(k.reverse(row.Transaction.ID))
+			k.reversed(row.Transaction.ID)
 		}
 		k.clock.move(24 * time.Hour)
 	}
@@ -122,7 +122,7 @@ func TestDraftWebhook(t *testing.T) {
 		return tx.DraftWebhook(k.a, program, DraftFields{URL: set(url), Events: set([]string{"*"})})
 	})
 	secret := k.lines("SELECT secret FROM webhooks")[0]
-	check(k.stamp(k.card(program), 1))
+	k.stamped(k.card(program), 1)
 	activate := func(actor string, rotate bool) (UpdatedWebhook, error) {
 		return attempt(k.fixture, func(tx *Tx) (UpdatedWebhook, error) {
 			tx.Actor.Type = actor

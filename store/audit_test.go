@@ -28,7 +28,7 @@ func TestActivity(t *testing.T) {
 			return err
 		}}))
 		f.in(other).location()
-		k.ok(k.stamp(cards[i], 1))
+		k.stamped(cards[i], 1)
 		f.clock.move(time.Minute)
 	}
 	middle := f.clock.at().Add(-10 * time.Minute)

@@ -37,7 +37,7 @@ func TestShortCode(t *testing.T) {
 	if !regexp.MustCompile("^[0-9a-hjkmnp-tv-z]{8}$").MatchString(code) {
 		t.Fatalf("the short code is %q", code)
 	}
-	child := k.ok(k.stamp(code, 13)).OverflowCard.ID
+	child := k.stamped(code, 13).OverflowCard.ID
 	if k.hasShortCode(child) {
 		t.Error("a child has a short code of its own")
 	}
@@ -63,7 +63,7 @@ func TestShortCode(t *testing.T) {
 	k.reissue(root, ReissueFields{})
 	again := k.shortCode(root)
 	k.refuses(NotFound)(k.stamp(code, 1))
-	k.ok(k.stamp(again, 1))
+	k.stamped(again, 1)
 
 	// Another shop has no such card.
 	other := k.device
@@ -98,14 +98,14 @@ func TestHeldCode(t *testing.T) {
 		}
 	}
 	k.device.AcceptsCardIDs = false
-	k.ok(k.stamp(held, 1))
+	k.stamped(held, 1)
 	if err := k.View(0, func(v *View) error { return errorOf(v.Lookup(k.device, held)) }); err != ErrUnknownCode {
 		t.Errorf("a lookup by a held code: %v", err)
 	}
 	there := k.in(k.shop(ShopFields{})).till()
 	there.refuses(NotFound)(there.stamp(held, 1))
 	k.clock.move(heldDays * 24 * time.Hour)
-	k.ok(k.stamp(held, 1))
+	k.stamped(held, 1)
 	if named, err := k.named(held); err != nil || len(named) != 1 || named[0] != root {
 		t.Errorf("the held code names %v, %v", named, err)
 	}

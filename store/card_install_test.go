@@ -23,7 +23,7 @@ func TestInstall(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true, 10)
 	c := k.issue(program, CardFields{HolderName: set("Ada")})
-	child := k.ok(k.stamp(c.ID, 13)).OverflowCard.ID
+	child := k.stamped(c.ID, 13).OverflowCard.ID
 	installed := k.clock.at()
 	page := k.opts.PublicURL + "/c/" + k.pageToken(k.key(KindCard, c.ID), 0)
 	for range 2 { // the second installation changes nothing

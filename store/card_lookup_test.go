@@ -8,7 +8,7 @@ func TestLookup(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true, 5, 5, 10)
 	root := k.card(program)
-	k.ok(k.stamp(root, 16))
+	k.stamped(root, 16)
 	before := k.dump()
 	if l := k.lookup(root); l.Card.Status != StatusActive || len(l.EarlierCards) != 1 {
 		t.Errorf("the lookup shows %+v", l)

@@ -35,8 +35,8 @@ func TestMergeMoves(t *testing.T) {
 		ContactPatch: ContactPatch{PhoneField{set("+390612345678")}, set("02-29"), set([]string{"2", "3"})}, Note: set("gone"),
 	})
 	k.ok(first.stamp(keep, 4))
-	k.ok(k.redeem(keep, prizes[0]))
-	k.ok(k.stamp(gone, 9)) // with two at issue, a second card
+	k.redeemed(keep, prizes[0])
+	k.stamped(gone, 9) // with two at issue, a second card
 	k.lock(gone, true)
 	k.hook(program, hookFields{events: []string{"*"}})
 	k.clock.move(time.Hour)
@@ -109,8 +109,8 @@ func TestMergeOfTypes(t *testing.T) {
 func TestMergeExpiresFirst(t *testing.T) {
 	k, program, prizes := welcoming(t, 3)
 	keep, gone := k.card(program), k.card(program)
-	k.ok(k.stamp(gone, 3))
-	k.ok(k.redeem(gone, prizes[0]))
+	k.stamped(gone, 3)
+	k.redeemed(gone, prizes[0])
 	refusedWith(t, errorOf(k.merge(keep, gone)), Unprocessable, "was redeemed in this cycle")
 	k.clock.move(days(10))
 	if m := check(k.merge(keep, gone)); len(m.Transactions) != 0 || m.Card.StampsCount != 0 {
@@ -137,8 +137,8 @@ func TestMergeRefusals(t *testing.T) {
 	other := k.in(k.shop(ShopFields{}))
 	card, full, archived, erased := k.card(single), k.card(single), k.card(single), k.card(single)
 	foreign := other.card(other.program(stamps("Other")))
-	k.ok(k.stamp(card, 5))
-	k.ok(k.stamp(full, 6))
+	k.stamped(card, 5)
+	k.stamped(full, 6)
 	k.archive(archived)
 	k.erase(erased)
 	refusedBy := func(code Code, part, keep, gone string) {
@@ -159,8 +159,8 @@ func TestMergeRefusals(t *testing.T) {
 	refusedBy(Unprocessable, "The 6 stamps", card, full)
 	// With repeat, a third card would be needed.
 	a, b := k.card(repeating), k.card(repeating)
-	k.ok(k.stamp(a, 15))
-	k.ok(k.stamp(b, 16))
+	k.stamped(a, 15)
+	k.stamped(b, 16)
 	child := k.lookup(a).Card.ID
 	refusedBy(Unprocessable, "Both are the same card", a, child)
 	refusedBy(Unprocessable, "The 16 stamps", a, b)
@@ -218,7 +218,7 @@ func TestFullDiskInAMerge(t *testing.T) {
 		var pairs [][2]string
 		for range 20 {
 			pairs = append(pairs, [2]string{k.card(program), k.card(program)})
-			k.ok(k.stamp(pairs[len(pairs)-1][1], 6))
+			k.stamped(pairs[len(pairs)-1][1], 6)
 			k.contact(pairs[len(pairs)-1][1], HolderContactPatch{Note: set(strings.Repeat("n", 500))})
 		}
 		return []Write{noting("before"), write(func(tx *Tx) error {

@@ -19,7 +19,7 @@ func startLedger(t *testing.T) (k till, cards []string, rows []string) {
 	fields.RepeatAfterReset = set(true)
 	program, prizes := k.ladderOf(fields, 5, 10)
 	card := f.cardWith(program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)})
-	k.ok(k.stamp(f.cardWith(program, CardFields{HolderName: set("Other")}), 1))
+	k.stamped(f.cardWith(program, CardFields{HolderName: set("Other")}), 1)
 	note := func(s Stamped) Stamped {
 		rows = append(rows, s.Transaction.ID)
 		if s.OverflowTransaction != nil {
@@ -29,12 +29,12 @@ func startLedger(t *testing.T) (k till, cards []string, rows []string) {
 		return s
 	}
 	for range 9 {
-		note(k.ok(k.stamp(card, 1)))
+		note(k.stamped(card, 1))
 	}
-	cards = []string{card, note(k.ok(k.stamp(card, 3))).OverflowCard.ID}
-	note(k.ok(k.redeem(card, prizes[0])))
+	cards = []string{card, note(k.stamped(card, 3)).OverflowCard.ID}
+	note(k.redeemed(card, prizes[0]))
 	for range 2 {
-		note(k.ok(k.stamp(card, 1)))
+		note(k.stamped(card, 1))
 	}
 	slices.Reverse(rows)
 	return k, cards, rows
@@ -276,7 +276,7 @@ func TestReverseByPerson(t *testing.T) {
 		return attempt(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(shop, id, Metadata{}) })
 	}
 	elsewhere := f.till()
-	other := elsewhere.ok(elsewhere.stamp(cards[0], 1)).Transaction
+	other := elsewhere.stamped(cards[0], 1).Transaction
 	for _, id := range []string{other.ID, rows[0]} {
 		s := k.ok(reverse(f.a.Shop, id))
 		if s.Transaction.Type != TransactionReversal || s.Transaction.StampsDelta.V != -1 {

@@ -48,10 +48,10 @@ func TestCardPage(t *testing.T) {
 	}
 	c := issue()
 	token := k.pageOf(c.InstallURL)
-	k.ok(k.stamp(c.ID, 13))
+	k.stamped(c.ID, 13)
 	for range 60 {
-		k.ok(k.stamp(c.ID, 1))
-		k.ok(k.reverse(k.lookup(c.ID).Transactions[0].ID))
+		k.stamped(c.ID, 1)
+		k.reversed(k.lookup(c.ID).Transactions[0].ID)
 	}
 	h, root, err := k.page(token)
 	if err != nil || root != k.key(KindCard, c.ID) || h.PageToken != token || h.LinkExpiresAt.Valid || h.Code != k.cardCode(root, 0) ||
@@ -117,8 +117,8 @@ func TestOnCards(t *testing.T) {
 	changes := func(write func() error) (found bool, err error) {
 		t.Helper()
 		err = write()
-		k.ok(k.stamp(other.ID, 1))
-		k.ok(k.reverse(k.lookup(other.ID).Transactions[0].ID))
+		k.stamped(other.ID, 1)
+		k.reversed(k.lookup(other.ID).Transactions[0].ID)
 		for n := 0; n < 2; {
 			select {
 			case r := <-announced:

@@ -37,7 +37,7 @@ func TestRankedCards(t *testing.T) {
 		var byDay, byBalance []string
 		for i := range 9 {
 			card := k.card([]string{coffee, tea}[i%2])
-			k.ok(k.stamp(card, int64(1+i*7%9)))
+			k.stamped(card, int64(1+i*7%9))
 			byDay = append(byDay, card)
 			if i%2 == 1 {
 				k.clock.move(days(1))

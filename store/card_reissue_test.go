@@ -14,8 +14,8 @@ func TestReissueFiresForEveryLiveCard(t *testing.T) {
 	program, prizes := k.ladder(true, 10)
 	k.hook(program, hookFields{})
 	first := k.card(program)
-	second := k.ok(k.stamp(first, 15)).OverflowCard.ID
-	third := k.ok(k.stamp(first, 9)).OverflowCard.ID
+	second := k.stamped(first, 15).OverflowCard.ID
+	third := k.stamped(first, 9).OverflowCard.ID
 	reissued := func(named string) []string {
 		t.Helper()
 		before := k.number("SELECT max(id) FROM events")
@@ -33,7 +33,7 @@ func TestReissueFiresForEveryLiveCard(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	k.ok(k.redeem(first, prizes[0])) // archives the first card
+	k.redeemed(first, prizes[0]) // archives the first card
 	archived := k.lines("SELECT activated_at || ' ' || updated_at FROM cards WHERE id=?", k.key(KindCard, first))
 	k.clock.move(time.Hour)
 	if got, want := reissued(second), of(second, third); fmt.Sprint(got) != fmt.Sprint(want) {

@@ -26,7 +26,6 @@ func (k till) finish() {
 }
 
 func (k till) report(id string) CardRunReport {
-	k.t.Helper()
 	return view(k.fixture, func(v *View) (CardRunReport, error) { return v.CardRun(k.a.Shop, id) })
 }
 
@@ -45,14 +44,14 @@ func TestRunGivesOnce(t *testing.T) {
 	for i := range 45 {
 		cards = append(cards, k.card(program))
 		if i%10 == 1 {
-			k.ok(k.stamp(cards[i], 9)) // the run overflows it
+			k.stamped(cards[i], 9) // the run overflows it
 		}
 		if i%15 == 0 {
-			k.ok(k.stamp(cards[i], 12)) // has two cards already
+			k.stamped(cards[i], 12) // has two cards already
 		}
 	}
 	full, archived, foreign := k.card(single), k.card(program), k.in(k.shop(ShopFields{}))
-	k.ok(k.stamp(full, 9))
+	k.stamped(full, 9)
 	k.archive(archived)
 	before := k.number("SELECT sum(stamps_count) FROM cards")
 	other := foreign.card(foreign.program(stamps("Other")))

@@ -95,7 +95,7 @@ func TestSearchCards(t *testing.T) {
 	blank := f.card(gift)
 	erased := f.cardWith(gift, CardFields{HolderName: set("Ada Gone"), HolderEmail: set("ada.gone@example.com")})
 	f.erase(erased)
-	k.ok(k.stamp(ada, 7))
+	k.stamped(ada, 7)
 	seen := f.clock.at()
 	f.clock.move(time.Hour)
 	k.ok(k.topUp(adam, 100))
@@ -152,11 +152,11 @@ func TestSearchCards(t *testing.T) {
 // findsOverflow stamps card until it overflows, and checks that the child is found by the name of its
 // parent, and the parent until a redemption of prize archives it.
 func (k till) findsOverflow(t *testing.T, card, program, prize string) {
-	child := k.ok(k.stamp(card, 5)).OverflowCard.ID
+	child := k.stamped(card, 5).OverflowCard.ID
 	if got := k.searched(t, CardSearch{Q: set("lovelace")}, 50); !slices.Equal(got, []string{card, child}) {
 		t.Errorf("the chain is %v", got)
 	}
-	k.ok(k.redeem(card, prize))
+	k.redeemed(card, prize)
 	archived := CardSearch{Q: set("lovelace"), ListFilter: ListFilter{Status: set(StatusArchived)}}
 	for want, search := range map[string]CardSearch{child: {Q: set("lovelace")}, card: archived} {
 		if got := k.searched(t, search, 50); !slices.Equal(got, []string{want}) {

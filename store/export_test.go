@@ -85,10 +85,10 @@ func startExportedShop(t *testing.T) (x exportedShop) {
 	}
 	// Stamps on two cards, with prizes of both.
 	chain := k.cardWith(coffee, CardFields{HolderName: set("'=Ada"), HolderEmail: set("+ada@example.com"), ExternalRef: set("-1")})
-	k.ok(k.stamp(chain, 2))
-	k.ok(k.redeem(chain, prizes[0]))
-	k.ok(k.stamp(chain, 3))
-	k.ok(k.redeem(chain, prizes[0]))
+	k.stamped(chain, 2)
+	k.redeemed(chain, prizes[0])
+	k.stamped(chain, 3)
+	k.redeemed(chain, prizes[0])
 	contact(chain, HolderContactPatch{
 		ContactPatch: ContactPatch{
 			PhoneField: PhoneField{set("+390612345678")},
@@ -101,7 +101,7 @@ func startExportedShop(t *testing.T) (x exportedShop) {
 		"claimed_overflow=2|phone=+390612345678|birthday=02-29|note=likes \"tea\",\nand 'cake|code=@1|code_2=OLD 2|code_3=|state=active|"+
 		"locked=false|last_visit=2026-01-02|expires_at=|installed_at=|short_code=")
 	locked := k.cardWith(coffee, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
-	k.ok(k.stamp(locked, 1))
+	k.stamped(locked, 1)
 	k.lock(locked, true)
 	add(locked, "stamps=1|claimed=|state=locked|locked=true|expires_at=2026-01-02T04:04:05.678Z")
 	money := k.card(gift)
@@ -130,7 +130,7 @@ func TestExport(t *testing.T) {
 	m, files := k.export(t, "csv", func(string) {
 		if wrote++; wrote == 1 { // the first query has begun the transaction
 			k.cardWith(k.program(stamps("Later")), CardFields{HolderName: set("Later")})
-			k.ok(k.stamp(x.cards[0], 1)) // the writer does not wait
+			k.stamped(x.cards[0], 1) // the writer does not wait
 		}
 	})
 	_, lines := k.export(t, "jsonl", nil)
@@ -256,7 +256,7 @@ func TestExportHasEveryColumn(t *testing.T) {
 // target and the end of the context end one.
 func TestExportEnds(t *testing.T) {
 	k := startTill(t)
-	k.ok(k.stamp(k.card(k.program(stamps("Coffee"))), 1))
+	k.stamped(k.card(k.program(stamps("Coffee"))), 1)
 	x := view(k.fixture, func(v *View) (Export, error) { return v.Export(k.a.Shop, ExportFormat{}) })
 	full := errors.New("the disk is full")
 	_, err := x.Write(context.Background(), func(string) (io.Writer, error) {
@@ -282,7 +282,7 @@ func TestExportEnds(t *testing.T) {
 // that one which is closed before leaves no file.
 func TestExportZip(t *testing.T) {
 	k := startTill(t)
-	k.ok(k.stamp(k.card(k.program(stamps("Coffee"))), 1))
+	k.stamped(k.card(k.program(stamps("Coffee"))), 1)
 	x := view(k.fixture, func(v *View) (Export, error) { return v.Export(k.a.Shop, ExportFormat{}) })
 	z := check(x.Zip(context.Background()))
 	for range z.more { // until it is written

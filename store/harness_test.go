@@ -246,13 +246,11 @@ func (f *fixture) selectsLines(want []string, sql string, args ...any) {
 }
 
 func (f *fixture) view(fn func(*View) error) {
-	f.t.Helper()
 	succeed(f.View(0, fn))
 }
 
 // view runs a read, which must succeed, and returns its result.
 func view[T any](f *fixture, fn func(*View) (T, error)) (out T) {
-	f.t.Helper()
 	f.view(func(v *View) (err error) {
 		out, err = fn(v)
 		return err

@@ -59,7 +59,7 @@ func TestAdjustmentIsNoPresentation(t *testing.T) {
 	// The first presentation of both cards is the next one.
 	k.action(program, Unsuspend)
 	k.settings(program, ProgramSettings{MinSpendCents: null[int64]()})
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	k.expect(a.Card.ID, StatusActive, 4)
 	k.selects(1, "SELECT count(*) FROM cards WHERE root_id IS NULL AND first_location_id IS NOT NULL")
 	stats = view(k.fixture, func(v *View) (ProgramStats, error) { return v.ProgramStats(k.a, program) })
@@ -73,11 +73,11 @@ func TestAdjustmentIsNoPresentation(t *testing.T) {
 func TestAdjustmentTakesTheNewest(t *testing.T) {
 	k, program, prizes := welcoming(t, 3)
 	card := k.card(program)
-	old := k.ok(k.stamp(card, 4))
+	old := k.stamped(card, 4)
 	k.clock.move(days(6))
-	k.ok(k.redeem(card, prizes[0]))
+	k.redeemed(card, prizes[0])
 	check(k.adjust(card, 2))
-	young := k.ok(k.stamp(card, 1))
+	young := k.stamped(card, 1)
 	taken := func(want ...string) {
 		t.Helper()
 		k.selectsLines(want, "SELECT concat_ws(' ', type, stamps_delta, taken) FROM transactions WHERE taken>0 ORDER BY id")
@@ -93,27 +93,27 @@ func TestAdjustmentTakesTheNewest(t *testing.T) {
 	}
 	check(k.adjust(card, 3))
 	k.clock.move(days(5))
-	k.ok(k.stamp(card, 1)) // two at issue and three of the four expire
+	k.stamped(card, 1) // two at issue and three of the four expire
 	if got := k.history(); !strings.HasSuffix(got, "adjustment -4, adjustment 3, expiry -5, stamp 1") {
 		t.Errorf("the ledger has %s", got)
 	}
 	k.clock.move(days(9))
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	if got := k.history(); !strings.HasSuffix(got, "stamp 1, expiry -3, stamp 1") {
 		t.Errorf("given stamps do not expire: %s", got)
 	}
 	// What a card began with goes last.
 	fresh := k.card(program)
-	k.ok(k.stamp(fresh, 1))
+	k.stamped(fresh, 1)
 	check(k.adjust(fresh, -2))
 	k.clock.move(days(10))
-	k.ok(k.stamp(fresh, 1))
+	k.stamped(fresh, 1)
 	if got := k.history(); !strings.HasSuffix(got, "adjustment -2, expiry -1, stamp 1") {
 		t.Errorf("the ledger has %s", got)
 	}
 	// Of two cards, the newest loses its stamps first.
 	root := k.card(program)
-	child := k.ok(k.stamp(root, 11)).OverflowCard.ID
+	child := k.stamped(root, 11).OverflowCard.ID
 	a := check(k.adjust(root, -5))
 	if len(a.Transactions) != 2 || a.Transactions[0].CardID != child || a.Transactions[1].StampsDelta.V != -2 || a.Card.ID != root {
 		t.Errorf("%+v", a)
@@ -128,12 +128,12 @@ func TestAdjustmentOfACompletedCycle(t *testing.T) {
 	program, prizes := k.ladder(false, 10)
 	card := k.card(program)
 	check(k.adjust(card, 10))
-	k.ok(k.redeem(card, prizes[0]))
+	k.redeemed(card, prizes[0])
 	check(k.adjust(card, -9))
 	k.expect(card, StatusActive, 1)
 	check(k.adjust(card, -1))
-	k.ok(k.stamp(card, 10))
-	k.ok(k.redeem(card, prizes[0]))
+	k.stamped(card, 10)
+	k.redeemed(card, prizes[0])
 	k.expect(card, StatusActive, 10)
 }
 
@@ -203,7 +203,7 @@ func TestAdjustmentOfAnExpiredCard(t *testing.T) {
 		k.expect(a.Card.ID, StatusExpired, 2)
 		k.markExpired()
 		k.reissue(issued.ID, ReissueFields{})
-		k.ok(k.stamp(issued.ID, 1))
+		k.stamped(issued.ID, 1)
 		k.expect(a.Card.ID, StatusActive, 3)
 	}
 }

@@ -28,29 +28,29 @@ func TestMaxStampsPerDay(t *testing.T) {
 	}
 	// The clock starts in the evening of the first of January in New York.
 	over(13)
-	k.ok(k.stamp(card, 8))
-	first := k.ok(k.stamp(card, 4)) // two of them on a second card
+	k.stamped(card, 8)
+	first := k.stamped(card, 4) // two of them on a second card
 	if first.OverflowCard == nil {
 		t.Fatal("no second card")
 	}
 	over(1)
-	k.ok(k.stamp(other, 12)) // another card
-	k.ok(k.reverse(first.Transaction.ID))
+	k.stamped(other, 12) // another card
+	k.reversed(first.Transaction.ID)
 	over(5)
-	k.ok(k.stamp(card, 4))
+	k.stamped(card, 4)
 	over(1)
 	midnight := time.Date(2026, 1, 2, 5, 0, 0, 0, time.UTC)
 	k.clock.move(midnight.Sub(k.clock.now()) - time.Millisecond)
 	over(1)
 	k.clock.move(time.Millisecond)
-	k.ok(k.stamp(card, 6))
+	k.stamped(card, 6)
 	over(7)
 
 	// A change of other settings keeps the limit; null removes it.
 	limit(ProgramSettings{MinSpendCents: null[int64]()})
 	over(7)
 	limit(ProgramSettings{MaxStampsPerDay: null[int64]()})
-	k.ok(k.stamp(card, 7))
+	k.stamped(card, 7)
 	k.checkFile()
 }
 
@@ -64,9 +64,9 @@ func TestMaxStampsOfALongDay(t *testing.T) {
 	card := k.card(program)
 	rome := Zone("Europe/Rome")
 	k.clock.move(time.Date(2026, 10, 25, 0, 0, 0, 0, rome).Sub(k.clock.now()))
-	k.ok(k.stamp(card, 2))
+	k.stamped(card, 2)
 	k.clock.move(time.Date(2026, 10, 25, 23, 59, 59, 0, rome).Sub(k.clock.now()))
 	k.refuses(Unprocessable)(k.stamp(card, 1))
 	k.clock.move(time.Second)
-	k.ok(k.stamp(card, 2))
+	k.stamped(card, 2)
 }

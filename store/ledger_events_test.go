@@ -126,19 +126,19 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		"transaction.reversed #0 active reversed_delta=0",
 		"transaction.created #0 active tx_type=reversal stamps_delta=0 value_delta=<nil>",
 	)
-	c.ok(c.stamp(root, 4))
+	c.stamped(root, 4)
 	cards = append(cards, c.lookup(root).Card.ID)
 	c.expectEvents("a redemption of the highest prize, with a child", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"prize.redeemed #0 archived",
 		"transaction.created #0 archived tx_type=redemption stamps_delta=0 value_delta=<nil>",
 		"card.archived #0 archived",
 	)
-	c.ok(c.stamp(root, 7))
+	c.stamped(root, 7)
 	c.expectEvents("a redemption of the highest prize alone", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"prize.redeemed #2 active",
 		"transaction.created #2 active tx_type=redemption stamps_delta=-10 value_delta=<nil>",
 	)
-	c.ok(c.stamp(root, 2))
+	c.stamped(root, 2)
 	c.clock.move(days(30))
 	// Expiry has no specific event that is sent, so both webhooks get the row's event.
 	c.expectEvents("stamps that expire beside a refusal", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
@@ -232,7 +232,7 @@ func TestEventsOfExpiry(t *testing.T) {
 		fields.StampsExpireAfterDays = set(int64(1))
 		c := startEvents(t, fields, previews)
 		card := c.cardWith(c.program, CardFields{ExpiresAt: set(c.clock.at().Add(days(3)))})
-		c.ok(c.stamp(card, 2))
+		c.stamped(card, 2)
 		c.clock.move(days(2))
 		want := []string{
 			"transaction.created #0 active tx_type=expiry stamps_delta=-2 value_delta=<nil>",

@@ -96,6 +96,22 @@ func (k till) ok(s Stamped, err error) Stamped {
 	return s
 }
 
+// stamped, redeemed and reversed make the action of their name, which must succeed.
+func (k till) stamped(card string, n int64) Stamped {
+	k.t.Helper()
+	return k.ok(k.stamp(card, n))
+}
+
+func (k till) redeemed(card, prize string) Stamped {
+	k.t.Helper()
+	return k.ok(k.redeem(card, prize))
+}
+
+func (k till) reversed(transaction string) Stamped {
+	k.t.Helper()
+	return k.ok(k.reverse(transaction))
+}
+
 // refuses returns a function that fails the test unless an action was refused with code and wrote no
 // row since refuses was called: k.refuses(NotFound)(k.stamp("", 1)).
 func (k till) refuses(code Code) func(Stamped, error) {

@@ -42,7 +42,7 @@ func TestRepeatedWrites(t *testing.T) {
 	program, prizes := k.ladder(true, 5, 10)
 	stamped, other := k.card(program), k.card(program)
 	money, pass := k.card(k.program(prepaid("Gift", 500))), k.card(k.program(access("Club")))
-	k.ok(k.stamp(stamped, 8))
+	k.stamped(stamped, 8)
 	type action struct {
 		card  string
 		types []string
@@ -163,8 +163,8 @@ func TestRepeatAfterChanges(t *testing.T) {
 	}
 	row := k.ok(attempt(k.fixture, stamp(short))).Transaction.ID
 	k.reissue(card, ReissueFields{})
-	k.ok(k.reverse(row))
-	k.ok(k.stamp(card, 3))
+	k.reversed(row)
+	k.stamped(card, 3)
 	for code, wantKnown := range map[string]bool{old: true, short: false, card: true, "nonsense": false} {
 		for _, from := range []till{k, k.till()} {
 			out, known, err := from.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: code}, stamp(code))
@@ -242,7 +242,7 @@ func TestOccurredAt(t *testing.T) {
 		!l.Transactions[0].OccurredAt.Valid {
 		t.Errorf("the lookup shows %+v", l.Transactions)
 	}
-	k.ok(k.reverse(late.Transaction.ID))
+	k.reversed(late.Transaction.ID)
 	if got, want := buckets(), "[20455 1 1] [5 3 1]"; got != want {
 		t.Errorf("after the reversal %s, want %s", got, want)
 	}
@@ -250,7 +250,7 @@ func TestOccurredAt(t *testing.T) {
 	// A stamp that was given six days ago expires no earlier than others that are sent now.
 	k.ok(k.stampLater(card, 6*24*time.Hour))
 	k.clock.move(6 * 24 * time.Hour)
-	if s := k.ok(k.stamp(card, 1)); s.Card.StampsCount != 3 {
+	if s := k.stamped(card, 1); s.Card.StampsCount != 3 {
 		t.Errorf("%d stamps after six days", s.Card.StampsCount)
 	}
 }

@@ -39,7 +39,7 @@ func TestWelcomeStamps(t *testing.T) {
 	if l := k.lookup(old); l.Prizes[0].Available {
 		t.Error("a prize of three stamps is due with two")
 	}
-	if s := k.ok(k.stamp(old, 11)); s.Card.StampsCount != 10 || s.OverflowCard.StampsCount != 3 {
+	if s := k.stamped(old, 11); s.Card.StampsCount != 10 || s.OverflowCard.StampsCount != 3 {
 		t.Errorf("ten and three stamps are %d and %d", s.Card.StampsCount, s.OverflowCard.StampsCount)
 	}
 	k.settings(program, ProgramSettings{WelcomeStamps: set(int64(0))})
@@ -47,8 +47,8 @@ func TestWelcomeStamps(t *testing.T) {
 		t.Errorf("without the setting a card begins with %d", n)
 	}
 	// A completed cycle takes them away too, and its rows cannot be reversed.
-	s := k.ok(k.stamp(counter.ID, 8))
-	if done := k.ok(k.redeem(counter.ID, prizes[1])); done.Transaction.StampsDelta.V != -10 {
+	s := k.stamped(counter.ID, 8)
+	if done := k.redeemed(counter.ID, prizes[1]); done.Transaction.StampsDelta.V != -10 {
 		t.Errorf("the cycle ends with %d stamps", done.Transaction.StampsDelta.V)
 	}
 	k.refuses(CannotReverseCompletedCycle)(k.reverse(s.Transaction.ID))
@@ -60,20 +60,20 @@ func TestWelcomeStamps(t *testing.T) {
 func TestOpeningStampsExpire(t *testing.T) {
 	k, program, _ := welcoming(t)
 	card := k.card(program)
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	k.clock.move(days(5))
-	k.ok(k.stamp(card, 3))
+	k.stamped(card, 3)
 	k.clock.move(days(5) - time.Millisecond)
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	k.expect(card, StatusActive, 7)
 	k.clock.move(time.Millisecond)
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	k.clock.move(days(5))
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	k.clock.move(days(99))
-	k.ok(k.stamp(card, 1)) // a new cycle begins before it
+	k.stamped(card, 1) // a new cycle begins before it
 	k.clock.move(days(99))
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	want := "stamp 1, stamp 3, stamp 1, expiry -3, stamp 1, expiry -3, stamp 1, expiry -3, stamp 1, expiry -1, stamp 1"
 	if got := k.history(); got != want {
 		t.Errorf("the ledger has %s", got)
@@ -133,11 +133,11 @@ func TestWelcomeStampsAreBelowPrizes(t *testing.T) {
 func TestOpeningStampsEndWithTheirCycle(t *testing.T) {
 	k, program, prizes := welcoming(t, 10)
 	card := k.card(program)
-	k.ok(k.stamp(card, 8))
-	k.ok(k.redeem(card, prizes[0]))
-	k.ok(k.stamp(card, 3))
+	k.stamped(card, 8)
+	k.redeemed(card, prizes[0])
+	k.stamped(card, 3)
 	k.clock.move(days(10))
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	if got := k.history(); got != "stamp 8, redemption -10, stamp 3, expiry -3, stamp 1" {
 		t.Errorf("the ledger has %s", got)
 	}

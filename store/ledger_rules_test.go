@@ -24,17 +24,17 @@ func TestStampsExpire(t *testing.T) {
 	fields := stamps("Coffee")
 	fields.StampsExpireAfterDays = set(int64(10))
 	card := k.card(k.program(fields))
-	old := k.ok(k.stamp(card, 2)).Transaction.ID
-	k.ok(k.stamp(card, 1))
+	old := k.stamped(card, 2).Transaction.ID
+	k.stamped(card, 1)
 	k.clock.move(days(6))
-	k.ok(k.stamp(card, 3))
+	k.stamped(card, 3)
 	k.clock.move(days(4) - time.Millisecond)
-	k.ok(k.stamp(card, 1)) // not yet expired
+	k.stamped(card, 1) // not yet expired
 	k.clock.move(time.Millisecond)
 	if k.get(card).StampsCount != 7 || k.lookup(card).Card.StampsCount != 7 {
 		t.Error("a lookup expired stamps")
 	}
-	if s := k.ok(k.stamp(card, 1)); s.Transaction.StampsDelta != Some[int64](1) || s.Card.StampsCount != 5 {
+	if s := k.stamped(card, 1); s.Transaction.StampsDelta != Some[int64](1) || s.Card.StampsCount != 5 {
 		t.Errorf("the answer is %+v", s)
 	}
 	if got := k.history(); got != "stamp 2, stamp 1, stamp 3, stamp 1, expiry -3, stamp 1" {
@@ -49,14 +49,14 @@ func TestStampsExpire(t *testing.T) {
 func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
 	k := startTill(t)
 	card := k.card(k.program(stamps("Coffee")))
-	row := k.ok(k.stamp(card, 3)).Transaction.ID
+	row := k.stamped(card, 3).Transaction.ID
 	second := must(k.fixture, func(tx *Tx) (Device, error) {
 		d, _, err := tx.CreateDevice(k.a.Shop, NewDevice{LocationID: k.location, Name: "Second till", AcceptsCardIDs: true})
 		return d, err
 	})
 	want := []string{fmt.Sprint(k.device.Device), fmt.Sprint(k.key(KindDevice, second.ID))}
 	k.device.Device = k.key(KindDevice, second.ID)
-	k.ok(k.reverse(row))
+	k.reversed(row)
 	if got := k.lines("SELECT device_id FROM transactions ORDER BY id"); !slices.Equal(got, want) {
 		t.Errorf("the rows are of the devices %q, want %q", got, want)
 	}
@@ -86,21 +86,21 @@ func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 2, 10)
 	root := k.card(program)
-	k.ok(k.stamp(root, 8))
-	over := k.ok(k.stamp(root, 5))
+	k.stamped(root, 8)
+	over := k.stamped(root, 5)
 	child := over.OverflowCard.ID
-	first := k.ok(k.redeem(root, prizes[0]))
-	second := k.ok(k.redeem(root, prizes[0]))
+	first := k.redeemed(root, prizes[0])
+	second := k.redeemed(root, prizes[0])
 	if first.Card.ID != root || second.Card.ID != child {
 		t.Fatalf("redeemed on %s and %s", first.Card.ID, second.Card.ID)
 	}
-	k.ok(k.reverse(over.Transaction.ID))
+	k.reversed(over.Transaction.ID)
 	k.expect(root, StatusActive, 8)
 	k.expect(child, StatusArchived, 0)
 	k.refuses(Conflict)(k.reverse(second.Transaction.ID))
 	k.refuses(ThresholdAlreadyClaimed)(k.redeem(root, prizes[0]))
-	k.ok(k.reverse(first.Transaction.ID)) // frees the claim of the live card
-	k.ok(k.redeem(child, prizes[0]))
+	k.reversed(first.Transaction.ID) // frees the claim of the live card
+	k.redeemed(child, prizes[0])
 	k.expect(root, StatusActive, 8)
 }
 
@@ -110,8 +110,8 @@ func TestReversalOfAPairIsAllOrNothing(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 10)
 	root := k.card(program)
-	s := k.ok(k.stamp(root, 13))
-	k.ok(k.redeem(root, prizes[0])) // completes and archives the first card
+	s := k.stamped(root, 13)
+	k.redeemed(root, prizes[0]) // completes and archives the first card
 	for _, row := range []string{s.Transaction.ID, s.OverflowTransaction.ID} {
 		k.refuses(CannotReverseCompletedCycle)(k.reverse(row))
 	}
@@ -125,10 +125,10 @@ func TestFullCardStaysWithoutRepeat(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 10)
 	root := k.card(program)
-	child := k.ok(k.stamp(root, 13)).OverflowCard.ID
+	child := k.stamped(root, 13).OverflowCard.ID
 	k.updateProgram(program, ProgramFields{RepeatAfterReset: set(false)})
-	k.ok(k.redeem(root, prizes[0]))
-	k.ok(k.stamp(root, 1))
+	k.redeemed(root, prizes[0])
+	k.stamped(root, 1)
 	k.expect(root, StatusActive, 10)
 	k.expect(child, StatusActive, 4)
 }
@@ -143,12 +143,12 @@ func TestReversalKeepsTheOlderOfTwoEmptyCards(t *testing.T) {
 		fields.RepeatAfterReset, fields.TotalStamps = set(true), set(int64(1))
 		program, prizes := k.ladderOf(fields, 1)
 		root := k.card(program)
-		k.ok(k.stamp(root, 1))
-		child := k.ok(k.stamp(root, 1))
-		k.ok(k.redeem(root, prizes[0]))
-		k.ok(k.reverse(child.Transaction.ID))
-		s := k.ok(k.stamp(root, 2))
-		k.ok(k.reverse([]string{s.Transaction.ID, s.OverflowTransaction.ID}[named]))
+		k.stamped(root, 1)
+		child := k.stamped(root, 1)
+		k.redeemed(root, prizes[0])
+		k.reversed(child.Transaction.ID)
+		s := k.stamped(root, 2)
+		k.reversed([]string{s.Transaction.ID, s.OverflowTransaction.ID}[named])
 		k.expect(child.Card.ID, StatusActive, 0)
 		k.expect(s.OverflowCard.ID, StatusArchived, 0)
 	}
@@ -167,7 +167,7 @@ func TestOverflowInherits(t *testing.T) {
 	})
 	k.updateShop(ShopFields{MaxCards: set(int64(1))})
 	k.action(program, Unpublish)
-	child := k.ok(k.stamp(root.ID, 12)).OverflowCard
+	child := k.stamped(root.ID, 12).OverflowCard
 	if child.InstalledAt.Valid {
 		t.Errorf("installed before its parent: %+v", child.Card)
 	}
@@ -179,7 +179,7 @@ func TestOverflowInherits(t *testing.T) {
 		t.Errorf("the archived card was installed: %+v", d.Card)
 	}
 	k.clock.move(time.Hour)
-	grandchild := k.ok(k.stamp(root.ID, 10)).OverflowCard
+	grandchild := k.stamped(root.ID, 10).OverflowCard
 	want := k.get(child.ID).Card
 	want.ID, want.Status, want.StampsCount, want.CreatedAt = grandchild.ID, StatusActive, 2, k.clock.at()
 	want.InstalledAt, want.ExternalRef, want.HolderName, want.HolderEmail = Some(installed), Some("ada"), Some("Ada"), Some(
@@ -195,11 +195,11 @@ func TestOverflowInherits(t *testing.T) {
 		t.Errorf("the grandchild is %q, want %q", got, row)
 	}
 	// It has the chain's code. After a reissue it is not installed.
-	if s := k.ok(k.stamp(k.cardCode(k.key(KindCard, root.ID), 0), 1)); s.Card.ID != grandchild.ID {
+	if s := k.stamped(k.cardCode(k.key(KindCard, root.ID), 0), 1); s.Card.ID != grandchild.ID {
 		t.Errorf("the code found %+v", s.Card)
 	}
 	k.reissue(grandchild.ID, ReissueFields{})
-	last := k.ok(k.stamp(root.ID, 9)).OverflowCard
+	last := k.stamped(root.ID, 9).OverflowCard
 	if last.InstalledAt.Valid {
 		t.Errorf("after a reissue the next card is installed: %+v", last.Card)
 	}

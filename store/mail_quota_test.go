@@ -64,7 +64,6 @@ func (m *mailing) sendDue(waiting func() int64) (sent []Mail) {
 
 // linkEnd returns when the link of a card ends, according to its page.
 func (m *mailing) linkEnd(c IssuedCard) (at Time) {
-	m.t.Helper()
 	m.view(func(v *View) error {
 		h, err := v.HolderCard(path.Base(c.InstallURL))
 		at = h.LinkExpiresAt.V

@@ -53,7 +53,7 @@ func TestNewPersonalColumn(t *testing.T) {
 	program, _ := k.ladder(true)
 	card := k.card(program)
 	k.sql("UPDATE cards SET nickname='+39 06 1234'")
-	k.ok(k.stamp(card, 12))
+	k.stamped(card, 12)
 	k.sql("UPDATE transactions SET remark='likes tea'")
 	have := func() string {
 		return strings.Join(k.lines("SELECT ifnull(nickname, '-') FROM cards UNION ALL SELECT ifnull(remark, '-') FROM transactions"), ", ")

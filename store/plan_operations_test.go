@@ -424,17 +424,17 @@ func runTillActions(f *fixture) {
 		return tx.IssueAtCounter(k.device, program, CounterFields{ExternalRef: set("till")})
 	})
 	card := issued.ID
-	row := k.ok(k.stamp(card, 12)).Transaction.ID
-	k.ok(k.reverse(row))
-	k.ok(k.stamp(card, 13))
-	mistake := k.ok(k.stamp(f.card(program), 1)).Transaction.ID
+	row := k.stamped(card, 12).Transaction.ID
+	k.reversed(row)
+	k.stamped(card, 13)
+	mistake := k.stamped(f.card(program), 1).Transaction.ID
 	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, mistake, Metadata{}) })
-	redeemed := k.ok(k.redeem(card, prizes[0])).Transaction.ID
-	k.ok(k.reverse(redeemed))
-	k.ok(k.redeem(card, prizes[1]))
+	redeemed := k.redeemed(card, prizes[0]).Transaction.ID
+	k.reversed(redeemed)
+	k.redeemed(card, prizes[1])
 	f.clock.move(days(2))
-	k.ok(k.stamp(card, 10))
-	k.ok(k.redeem(card, prizes[1]))
+	k.stamped(card, 10)
+	k.redeemed(card, prizes[1])
 	check(k.install(issued.InstallURL))
 	money := f.card(f.program(prepaid("Gift", 0)))
 	k.ok(k.topUp(money, 5))

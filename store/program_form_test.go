@@ -54,9 +54,9 @@ func TestProgramImpact(t *testing.T) {
 	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
 	gift := f.program(prepaid("Gift", 500))
 	a, b := f.card(coffee), f.card(coffee)
-	k.ok(k.stamp(a, 3))
-	k.ok(k.stamp(b, 1))
-	k.ok(k.redeem(a, prizes[0]))
+	k.stamped(a, 3)
+	k.stamped(b, 1)
+	k.redeemed(a, prizes[0])
 	k.ok(k.spend(f.card(gift), 120))
 	for id, want := range map[string]ProgramImpact{
 		coffee: {ActiveCards: 2, Stamps: 4, Redemptions: 1}, gift: {ActiveCards: 1, BalanceCents: 380},

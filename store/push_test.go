@@ -42,7 +42,6 @@ func (f *fixture) subscribeTo(token, endpoint string) {
 
 // pushes returns the queue.
 func (f *fixture) pushes() (list []Push) {
-	f.t.Helper()
 	f.view(func(v *View) (err error) {
 		list, err = v.Pushes(100)
 		return err

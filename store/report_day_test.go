@@ -8,7 +8,6 @@ import (
 
 // dayReport returns the report of a day of the fixture's shop.
 func (f *fixture) dayReport(t *testing.T, q DayReportQuery) DayReport {
-	t.Helper()
 	return view(f, func(v *View) (DayReport, error) { return v.DayReport(f.a.Shop, q) })
 }
 
@@ -32,13 +31,13 @@ func startReportedDay(t *testing.T) (d reportedDay) {
 	d.coffee, d.gift, d.club = coffee, gift, club
 	theirs := f.in(d.other).till()
 	card, money := f.card(coffee), f.card(gift)
-	old := k.ok(k.stamp(card, 1)).Transaction.ID
+	old := k.stamped(card, 1).Transaction.ID
 	f.clock.move(time.Second) // midnight
-	k.ok(k.stamp(card, 3))
-	k.ok(k.redeem(card, prizes[0]))
-	k.ok(k.reverse(old))
+	k.stamped(card, 3)
+	k.redeemed(card, prizes[0])
+	k.reversed(old)
 	undone := k.ok(k.topUp(money, 5000)).Transaction.ID
-	k.ok(k.reverse(undone))
+	k.reversed(undone)
 	k.ok(k.topUp(money, 1000))
 	second.ok(second.spend(money, 400))
 	second.ok(second.use(f.card(club)))
@@ -53,11 +52,11 @@ func startReportedDay(t *testing.T) (d reportedDay) {
 			f.archive(made.ID)
 		}
 	}
-	byHand := second.ok(second.stamp(card, 2)).Transaction.ID
+	byHand := second.stamped(card, 2).Transaction.ID
 	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, byHand, Metadata{}) })
-	theirs.ok(theirs.stamp(f.in(d.other).card(f.in(d.other).program(stamps("Theirs"))), 1))
+	theirs.stamped(f.in(d.other).card(f.in(d.other).program(stamps("Theirs"))), 1)
 	f.clock.ms.Store(time.Date(2026, 3, 30, 0, 0, 0, 0, rome).UnixMilli())
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	return d
 }
 

@@ -10,7 +10,6 @@ import (
 
 // today returns the Today of the fixture's shop.
 func (f *fixture) today(t *testing.T) Today {
-	t.Helper()
 	return view(f, func(v *View) (Today, error) { return v.Today(f.a.Shop) })
 }
 
@@ -63,20 +62,20 @@ func TestToday(t *testing.T) {
 			}
 			for f.clock.now().Before(time.Date(2026, 3, 30, 11, 7, 0, 0, location)) {
 				card := f.card(coffee)
-				row := k.ok(k.stamp(card, 1+rng.Int64N(9))).Transaction.ID
+				row := k.stamped(card, 1+rng.Int64N(9)).Transaction.ID
 				if rng.IntN(3) == 0 {
 					k.ok(k.stampLater(card, time.Duration(rng.Int64N(7*24*60))*time.Minute))
 				}
-				elsewhere.ok(elsewhere.stamp(f.in(other).card(theirs), 1))
+				elsewhere.stamped(f.in(other).card(theirs), 1)
 				switch rng.IntN(5) {
 				case 0:
-					k.ok(k.redeem(card, prizes[0]))
+					k.redeemed(card, prizes[0])
 				case 1:
 					k.ok(k.topUp(balance, 50))
 				case 2:
 					k.ok(k.spend(balance, 20))
 				case 3:
-					k.ok(k.reverse(row))
+					k.reversed(row)
 				}
 				f.clock.move(time.Duration(1+rng.Int64N(40)) * step)
 			}
@@ -85,7 +84,7 @@ func TestToday(t *testing.T) {
 				now = now.Add(time.Duration(rng.Int64N(int64(7 * time.Minute))))
 				f.clock.ms.Store(now.UnixMilli())
 				if rng.IntN(4) == 0 {
-					k.ok(k.stamp(f.card(coffee), 1))
+					k.stamped(f.card(coffee), 1)
 					k.ok(k.stampLater(f.card(coffee), time.Duration(rng.Int64N(20))*time.Minute))
 					k.ok(k.stampLater(f.card(coffee), longestDelay-time.Duration(rng.Int64N(20))*time.Minute))
 				}
@@ -135,10 +134,10 @@ func TestTodayEvents(t *testing.T) {
 	program := f.program(stamps("Coffee"))
 	card := f.cardWith(program, CardFields{HolderName: set("Ada")})
 	for range 24 {
-		k.ok(k.stamp(f.card(program), 1))
+		k.stamped(f.card(program), 1)
 	}
-	row := k.ok(k.stamp(card, 1)).Transaction.Transaction
-	undone := k.ok(k.reverse(row.ID)).Transaction.Transaction
+	row := k.stamped(card, 1).Transaction.Transaction
+	undone := k.reversed(row.ID).Transaction.Transaction
 	events := f.today(t).Events
 	if len(events) != 20 {
 		t.Fatalf("%d events", len(events))

@@ -48,7 +48,7 @@ func TestKilledErasureContinues(t *testing.T) {
 	program := g.program(stamps("Coffee"))
 	g.hook(program, hookFields{})
 	for range 20 {
-		k.ok(k.stamp(g.card(program), 1))
+		k.stamped(g.card(program), 1)
 	}
 	g.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(g.a.Shop, "My shop")) })
 	f.Close()

@@ -22,16 +22,16 @@ func TestCompletionRateOfAFreedClaim(t *testing.T) {
 		k.checkFile()
 	}
 	card := k.card(program)
-	k.ok(k.stamp(card, 5))
-	claim := k.ok(k.redeem(card, prizes[1])).Transaction.ID
+	k.stamped(card, 5)
+	claim := k.redeemed(card, prizes[1]).Transaction.ID
 	expect("half full", 0)
-	k.ok(k.stamp(card, 5))
+	k.stamped(card, 5)
 	expect("full", 1)
-	k.ok(k.reverse(claim))
+	k.reversed(claim)
 	expect("the claim is free", 0)
-	k.ok(k.redeem(card, prizes[1])) // completes the cycle and starts the next
+	k.redeemed(card, prizes[1]) // completes the cycle and starts the next
 	expect("completed", 1)
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	expect("the next cycle", 0.5)
 }
 
@@ -47,9 +47,9 @@ func TestExpiredByTimeAlone(t *testing.T) {
 			// patched and chain expire, and so does the card that overflows from chain; a third one does not.
 			patched := k.cardWith(program, CardFields{ExpiresAt: set(end)})
 			chain := k.cardWith(program, CardFields{ExpiresAt: set(end)})
-			k.ok(k.stamp(patched, 1))
-			k.ok(k.stamp(chain, 12))
-			k.ok(k.stamp(k.card(program), 1))
+			k.stamped(patched, 1)
+			k.stamped(chain, 12)
+			k.stamped(k.card(program), 1)
 			invited := k.cardWith(program, CardFields{ExpiresAt: set(end)}) // expires before its first stamp
 			active := func(want int64) {
 				t.Helper()
@@ -88,15 +88,15 @@ func TestExpiredByTimeAlone(t *testing.T) {
 			end = end.Add(time.Hour)
 			k.reissue(chain, ReissueFields{ExpiresAt: set(end)})
 			active(2) // invited again
-			k.ok(k.stamp(chain, 1))
+			k.stamped(chain, 1)
 			active(4)
 			k.lock(chain, true)
 			active(2)
 			at(end, 2, 2) // locked, so it was not counted
 			k.reissue(chain, ReissueFields{})
 			k.reissue(invited, ReissueFields{})
-			k.ok(k.stamp(invited, 1))
-			k.ok(k.stamp(chain, 1))
+			k.stamped(invited, 1)
+			k.stamped(chain, 1)
 			active(5)
 			k.archive(chain)
 			active(3)

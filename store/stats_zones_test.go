@@ -135,7 +135,7 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 				k.clock.set(t, at)
 				card := k.card(program)
 				n := int64(i%3 + 1)
-				k.ok(k.stamp(card, n))
+				k.stamped(card, n)
 				date := at[:10]
 				if last := len(days) - 1; last < 0 || days[last].Date != date {
 					days = append(days, DayCount{Date: date})
@@ -195,7 +195,7 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 			k := startIn(t, zone, midnight)
 			program, _ := k.ladder(true)
 			card := k.card(program)
-			k.ok(k.stamp(card, 1)) // the first millisecond of a day
+			k.stamped(card, 1) // the first millisecond of a day
 			shown := func(want int64, at int) {
 				t.Helper()
 				st, h, s := k.statistics(program), ActivityHeatmap{}, AnalyticsSummary{}

@@ -102,7 +102,6 @@ func createWithScript(t *testing.T, path, script string) {
 
 // writeText writes a text file.
 func writeText(t *testing.T, path, content string) {
-	t.Helper()
 	succeed(os.WriteFile(path, []byte(content), 0o644))
 }
 

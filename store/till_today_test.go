@@ -29,10 +29,9 @@ func TestTillToday(t *testing.T) {
 		return id
 	}
 	today := func() TillToday {
-		t.Helper()
 		return view(f, func(v *View) (TillToday, error) { return v.TillToday(k.device) })
 	}
-	k.ok(k.stamp(card, 1))
+	k.stamped(card, 1)
 	issue(k, 111)
 	yesterday := f.clock.at()
 	if got, want := today(), (TillToday{
@@ -45,12 +44,12 @@ func TestTillToday(t *testing.T) {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	f.clock.move(time.Hour)
-	k.ok(k.stamp(card, 3))
-	k.ok(k.redeem(card, prizes[0]))
-	k.ok(k.reverse(k.ok(k.stamp(card, 1)).Transaction.ID))
+	k.stamped(card, 3)
+	k.redeemed(card, prizes[0])
+	k.reversed(k.stamped(card, 1).Transaction.ID)
 	k.ok(k.topUp(money, 5000))
 	k.ok(k.spend(money, 1200))
-	k.ok(k.reverse(k.ok(k.topUp(money, 900)).Transaction.ID))
+	k.reversed(k.ok(k.topUp(money, 900)).Transaction.ID)
 	k.ok(k.use(entry))
 	issue(k, 2550)
 	mistake := issue(k, 90_000)
@@ -61,7 +60,7 @@ func TestTillToday(t *testing.T) {
 	must(f, func(tx *Tx) (Stamped, error) {
 		return tx.Stamp(k.device, card, StampFields{OccurredAt: set(f.clock.at() - 1000)})
 	})
-	other.ok(other.stamp(card, 1))
+	other.stamped(card, 1)
 	other.ok(other.topUp(money, 77))
 	issue(other, 333)
 	want := TillToday{

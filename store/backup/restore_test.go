@@ -228,7 +228,6 @@ func TestRestoreIsSeenByTills(t *testing.T) {
 		return tx.CreatePairing(f.a.Shop, store.NewDevice{LocationID: f.ID(store.KindLocation, at.Location), Name: "Phone"})
 	})
 	seen := func(f *fixture) (id string) {
-		t.Helper()
 		succeed(f.View(0, func(v *store.View) error {
 			me, err := v.TillMe(at)
 			id = me.RestoreID
