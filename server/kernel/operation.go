@@ -107,10 +107,26 @@ func Read[I, O any](f func(*store.View, *Call, I) (O, error)) Reading {
 	})
 }
 
+// ReadPlain declares what answers from the store without fields.
+func ReadPlain[O any](f func(*store.View, *Call) (O, error)) Reading {
+	return newHook((*struct{})(nil), (*O)(nil), func(v *store.View, c *Call, _ any) (any, error) {
+		out, err := f(v, c)
+		return &out, err
+	})
+}
+
 // Write declares what runs in a write transaction.
 func Write[I, O any](f func(*store.Tx, *Call, I) (O, error)) Writing {
 	return newHook((*I)(nil), (*O)(nil), write(func(tx *store.Tx, c *Call, in any) (any, error) {
 		out, err := f(tx, c, in.(I))
+		return &out, err
+	}))
+}
+
+// WritePlain declares what runs in a write transaction without fields.
+func WritePlain[O any](f func(*store.Tx, *Call) (O, error)) Writing {
+	return newHook((*struct{})(nil), (*O)(nil), write(func(tx *store.Tx, c *Call, _ any) (any, error) {
+		out, err := f(tx, c)
 		return &out, err
 	}))
 }

@@ -84,7 +84,7 @@ var GetProfile = declare(kernel.Operation{
 	Group:   accounts,
 	Title:   "Read the profile",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
-	Read: reading(func(v *store.View, c *kernel.Call) (p Profile, err error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (p Profile, err error) {
 		if p.User, err = v.User(c.Session.User); err != nil {
 			return p, err
 		}
@@ -107,7 +107,7 @@ var StartTOTP = declare(kernel.Operation{
 	Title:   "Begin to set up a second factor",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
 	Proof:   true,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (o OfferedTOTP, err error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (o OfferedTOTP, err error) {
 		o.OfferedTOTP, err = tx.OfferTOTP(c.Session.User)
 		return o, err
 	}),
@@ -155,7 +155,7 @@ var NewRecoveryCodes = declare(kernel.Operation{
 	Callers: account,
 	Codes:   codes{store.Conflict},
 	Proof:   true,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.RecoveryCodes, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.RecoveryCodes, error) {
 		return tx.NewRecoveryCodes(c.Session.User)
 	}),
 })

@@ -24,7 +24,7 @@ var GetAnalyticsSummary = declare(kernel.Operation{
 	Title:   "Read the shop's summary",
 	Callers: assisted(readers("analytics")),
 	Codes:   codes{store.LocationScopeUnsupported},
-	Read: reading(func(v *store.View, c *kernel.Call) (store.AnalyticsSummary, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.AnalyticsSummary, error) {
 		return v.Summary(c.Access)
 	}),
 })
@@ -48,7 +48,7 @@ var GetCardTypes = declare(kernel.Operation{
 	Doc:     "All five types, also those without cards.",
 	Callers: assisted(readers("analytics")),
 	Codes:   codes{store.LocationScopeUnsupported},
-	Read: reading(func(v *store.View, c *kernel.Call) (store.CardTypeDistribution, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.CardTypeDistribution, error) {
 		return v.Distribution(c.Access)
 	}),
 })
@@ -62,7 +62,7 @@ var GetCardTypeStats = declare(kernel.Operation{
 		"uses; of access: active_cards, entries; of prepaid: active_cards, balance_cents, topped_up_cents, spent_cents.",
 	Callers: assisted(readers("analytics")),
 	Codes:   codes{store.NotFound, store.LocationScopeUnsupported},
-	Read: reading(func(v *store.View, c *kernel.Call) (store.CardStats, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.CardStats, error) {
 		return v.CardStats(c.Access, c.Param("type"))
 	}),
 })

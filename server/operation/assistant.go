@@ -99,7 +99,7 @@ var GetOverview = declare(kernel.Operation{
 	Title:            "Read an overview of the shop",
 	Callers:          kernel.Callers{MCPKey: kernel.AnyKey},
 	WithoutLocations: true,
-	Read: reading(func(v *store.View, c *kernel.Call) (o Overview, err error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (o Overview, err error) {
 		sh, _, err := v.OwnShop(c.Access)
 		if err != nil {
 			return o, err
@@ -276,7 +276,7 @@ var PauseWebhook = declare(kernel.Operation{
 	Title:   "Pause a webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   notFound,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.PausedWebhook, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.PausedWebhook, error) {
 		return tx.PauseWebhook(c.Access, c.Param("id"))
 	}),
 })
@@ -288,7 +288,7 @@ var TestActiveWebhook = declare(kernel.Operation{
 	Title:   "Test an active webhook",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   notFoundOrUnprocessable,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.TestActiveWebhook(c.Access, c.Param("id"))
 	}),
 })
@@ -300,7 +300,7 @@ var RedeliverToActive = declare(kernel.Operation{
 	Title:   "Send a delivery to an active webhook again",
 	Callers: assistant("webhooks:write", kernel.NoRole),
 	Codes:   notFoundConflictOrUnprocessable,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.RedeliverToActive(c.Access, c.Param("id"), c.Param("deliveryId"))
 	}),
 })

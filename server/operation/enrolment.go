@@ -72,7 +72,7 @@ var ShowLostPage = declare(kernel.Operation{
 	Title:   "Show the form for the links of lost cards",
 	Callers: holder,
 	Codes:   notFound,
-	Read: reading(func(v *store.View, c *kernel.Call) (store.LostPage, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.LostPage, error) {
 		return v.LostPage(c.Param("shop"), c.Param("token"))
 	}),
 })

@@ -51,7 +51,7 @@ var GetMe = declare(kernel.Operation{
 	Doc:              "The key's own scopes and location restriction: the way to diagnose a 403. Needs no scope.",
 	Callers:          kernel.Callers{APIKey: kernel.AnyKey},
 	WithoutLocations: true,
-	Read: reading(func(v *store.View, c *kernel.Call) (me Me, err error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (me Me, err error) {
 		sh, locations, err := v.OwnShop(c.Access)
 		if err != nil {
 			return me, err

@@ -342,7 +342,7 @@ var ListImportNotes = declare(kernel.Operation{
 	Title:   "List what an import left out",
 	Callers: manager,
 	Codes:   notFound,
-	Read: reading(func(v *store.View, c *kernel.Call) (List[store.ImportNote], error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[store.ImportNote], error) {
 		notes, err := v.ImportNotes(c.Access.Shop, c.Param("id"))
 		return List[store.ImportNote]{notes}, err
 	}),

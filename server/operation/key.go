@@ -141,7 +141,7 @@ var RevokeAllKeys = declare(kernel.Operation{
 	Title:   "Revoke all keys",
 	Callers: owner,
 	Proof:   true,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (RevokedKeys, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (RevokedKeys, error) {
 		n, err := tx.RevokeAllKeys(c.Access.Shop)
 		return RevokedKeys{n}, err
 	}),

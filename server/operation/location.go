@@ -74,7 +74,7 @@ func locationSwitch(id, title string, active bool, doc string) *kernel.Operation
 		Callers:          assisted(writers("locations")),
 		Codes:            notFound,
 		WithoutLocations: true,
-		Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Location, error) {
+		Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.Location, error) {
 			return tx.SetLocationActive(c.Access, c.Param("id"), active)
 		}),
 	})

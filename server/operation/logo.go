@@ -46,7 +46,7 @@ var RemoveProgramLogo = declare(kernel.Operation{
 	Title:   "Remove a program's logo",
 	Callers: manager,
 	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards},
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.ProgramDetail, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.ProgramDetail, error) {
 		return tx.SetProgramLogo(c.Access.Shop, c.Param("id"), nil)
 	}),
 })

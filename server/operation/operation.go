@@ -87,16 +87,6 @@ func assisted(c kernel.Callers) kernel.Callers {
 	return c
 }
 
-// reading reads by f, which takes no fields.
-func reading[O any](f func(*store.View, *kernel.Call) (O, error)) kernel.Reading {
-	return kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c) })
-}
-
-// writing writes by f, which takes no fields.
-func writing[O any](f func(*store.Tx, *kernel.Call) (O, error)) kernel.Writing {
-	return kernel.Write(func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c) })
-}
-
 // writingBefore has an operation write what f returns before it reads. It takes no fields.
 func writingBefore(f func(*store.View, *kernel.Call) (func(*store.Tx) error, error)) kernel.EarlierWrite {
 	return kernel.WriteBefore(func(v *store.View, c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) { return f(v, c) })
@@ -104,12 +94,12 @@ func writingBefore(f func(*store.View, *kernel.Call) (func(*store.Tx) error, err
 
 // byID reads what f returns for the caller's access and the id in the path.
 func byID[O any](f func(*store.View, store.Access, string) (O, error)) kernel.Reading {
-	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access, c.Param("id")) })
+	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access, c.Param("id")) })
 }
 
 // byIDInShop does the same with the key of the caller's shop, for what only persons read.
 func byIDInShop[O any](f func(*store.View, int64, string) (O, error)) kernel.Reading {
-	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
+	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop, c.Param("id")) })
 }
 
 // query reads what f returns for the caller's access and the fields.
@@ -124,18 +114,18 @@ func queryInShop[Q, O any](f func(*store.View, int64, Q) (O, error)) kernel.Read
 
 // byParam reads what f returns for a parameter of the path alone, such as the token of a link.
 func byParam[O any](name string, f func(*store.View, string) (O, error)) kernel.Reading {
-	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Param(name)) })
+	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Param(name)) })
 }
 
 // ofShop reads what f returns for the key of the caller's shop.
 func ofShop[O any](f func(*store.View, int64) (O, error)) kernel.Reading {
-	return reading(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop) })
+	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access.Shop) })
 }
 
 // listOf reads a list of the caller's shop that is not paginated.
 func listOf[T any](f func(*store.View, int64) ([]T, error)) kernel.Reading {
-	return ofShop(func(v *store.View, shop int64) (List[T], error) {
-		data, err := f(v, shop)
+	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[T], error) {
+		data, err := f(v, c.Access.Shop)
 		return List[T]{data}, err
 	})
 }
@@ -157,7 +147,7 @@ func withID[F, O any](f func(*store.Tx, store.Access, string, F) (O, error)) ker
 // inShop writes by f with the key of the caller's shop and the id in the path, for what only
 // persons do.
 func inShop[O any](f func(*store.Tx, int64, string) (O, error)) kernel.Writing {
-	return writing(func(tx *store.Tx, c *kernel.Call) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) })
+	return kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) })
 }
 
 // inShopWith does the same with the fields.

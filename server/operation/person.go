@@ -18,7 +18,7 @@ var ListPeople = declare(kernel.Operation{
 	Group:   people,
 	Title:   "List the people of the shop",
 	Callers: owner,
-	Read: reading(func(v *store.View, c *kernel.Call) (p People, err error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (p People, err error) {
 		if p.Members, err = v.Members(c.Access.Shop); err != nil {
 			return p, err
 		}
@@ -109,7 +109,7 @@ var ListUsers = declare(kernel.Operation{
 	Group:   people,
 	Title:   "List the accounts",
 	Callers: operator,
-	Read: reading(func(v *store.View, c *kernel.Call) (u Users, err error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (u Users, err error) {
 		if u.Data, err = v.Users(); err != nil {
 			return u, err
 		}
@@ -136,7 +136,7 @@ var EnableUser = userSwitch(false, kernel.Operation{
 // userSwitch returns the operation that disables or enables an account. op says what is special about it.
 func userSwitch(disabled bool, op kernel.Operation) *kernel.Operation {
 	op.Group, op.Callers, op.Proof = people, operator, true
-	op.Write = writing(func(tx *store.Tx, c *kernel.Call) (store.User, error) {
+	op.Write = kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.User, error) {
 		return tx.SetUserDisabled(c.Param("id"), disabled)
 	})
 	return declare(op)
@@ -178,7 +178,7 @@ var SignOutUser = declare(kernel.Operation{
 	Callers: operator,
 	Codes:   notFound,
 	Proof:   true,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (EndedSessions, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (EndedSessions, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return EndedSessions{}, err
@@ -220,7 +220,7 @@ var GetShop = declare(kernel.Operation{
 	Title:   "Read the shop",
 	Callers: viewer,
 	Codes:   notFound,
-	Read: reading(func(v *store.View, c *kernel.Call) (store.Shop, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.Shop, error) {
 		sh, _, err := v.OwnShop(c.Access)
 		return sh, err
 	}),

@@ -19,7 +19,7 @@ var ListPrizes = declare(kernel.Operation{
 	Doc:     "In the order of (ordinal, id); not paginated.",
 	Callers: readers("programs"),
 	Codes:   notFound,
-	Read: reading(func(v *store.View, c *kernel.Call) (Ladder, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (Ladder, error) {
 		p, err := v.Program(c.Access, c.Param("id"))
 		return Ladder{p.Prizes}, err
 	}),

@@ -148,7 +148,7 @@ func programAction(action, title, doc string) *kernel.Operation {
 		Doc:     doc,
 		Callers: assisted(writers("programs")),
 		Codes:   notFoundOrConflict,
-		Write: writing(func(tx *store.Tx, c *kernel.Call) (store.ProgramDetail, error) {
+		Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.ProgramDetail, error) {
 			return tx.ProgramAction(c.Access, c.Param("id"), action)
 		}),
 	})

@@ -49,7 +49,7 @@ var GetHealth = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "Read the state of the server",
 	Callers: operator,
-	Read: reading(func(v *store.View, c *kernel.Call) (h Health, err error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (h Health, err error) {
 		h.Server = c.ServerHealth()
 		if h.File, err = v.Health(); err == nil {
 			h.CardIDDevices, err = v.DevicesThatAcceptIDs()

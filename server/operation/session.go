@@ -126,7 +126,7 @@ var SignOutEverywhere = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "Sign out everywhere",
 	Callers: account,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (EndedSessions, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (EndedSessions, error) {
 		n, err := tx.SignOutEverywhere(c.Session.User)
 		return EndedSessions{n}, err
 	}),
@@ -138,7 +138,7 @@ var ListSessions = declare(kernel.Operation{
 	Group:   sessions,
 	Title:   "List the sessions",
 	Callers: account,
-	Read: reading(func(v *store.View, c *kernel.Call) (List[store.Session], error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[store.Session], error) {
 		list, err := v.Sessions(c.Session.User)
 		return List[store.Session]{list}, err
 	}),
@@ -242,7 +242,7 @@ var SignInAs = declare(kernel.Operation{
 	Title:   "Begin a session of a person",
 	Callers: kernel.Callers{System: true},
 	Codes:   notFound,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (CreatedSession, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (CreatedSession, error) {
 		user, err := tx.UserKey(c.Param("id"))
 		if err != nil {
 			return CreatedSession{}, err

@@ -59,7 +59,7 @@ var ListShops = declare(kernel.Operation{
 	Group:   shops,
 	Title:   "List the shops",
 	Callers: operator,
-	Read: reading(func(v *store.View, c *kernel.Call) (List[store.Shop], error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[store.Shop], error) {
 		shops, err := v.Shops()
 		return List[store.Shop]{shops}, err
 	}),
@@ -132,7 +132,7 @@ var (
 		Title:   "Abort the move of the shop",
 		Callers: operator,
 		Codes:   notFoundOrConflict,
-		Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Move, error) {
+		Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.Move, error) {
 			return tx.AbortMove(c.Access.Shop)
 		}),
 	})

@@ -93,7 +93,7 @@ var EnableStaff = staffSwitch(false, kernel.Operation{
 // special about it.
 func staffSwitch(disabled bool, op kernel.Operation) *kernel.Operation {
 	op.Group, op.Callers = staff, manager
-	op.Write = writing(func(tx *store.Tx, c *kernel.Call) (store.StaffMember, error) {
+	op.Write = kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.StaffMember, error) {
 		return tx.SetStaffDisabled(c.Access.Shop, c.Param("id"), disabled)
 	})
 	return declare(op)

@@ -17,7 +17,7 @@ var GetDevice = declare(kernel.Operation{
 	Group:   ownDevice,
 	Title:   "Inspect the device",
 	Callers: device,
-	Read: reading(func(v *store.View, c *kernel.Call) (store.TillMe, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.TillMe, error) {
 		return v.TillMe(c.Till())
 	}),
 })
@@ -31,7 +31,7 @@ var LookupCard = declare(kernel.Operation{
 		"chain of cards that overflowed from one another. Never writes.",
 	Callers: device,
 	Codes:   notFound,
-	Read: reading(func(v *store.View, c *kernel.Call) (store.Lookup, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.Lookup, error) {
 		code := c.Param("code")
 		l, err := v.Lookup(c.Till(), code)
 		if err == nil && c.NamesHandle() {
@@ -171,7 +171,7 @@ var GetDeviceDay = declare(kernel.Operation{
 	Doc: "By the shop's calendar. Rows that were reversed are in no sum, and a stamp that was sent later is of the day on which " +
 		"it was given. The amounts are in the shop's currency. Never writes.",
 	Callers: device,
-	Read: reading(func(v *store.View, c *kernel.Call) (store.TillToday, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.TillToday, error) {
 		return v.TillToday(c.Till())
 	}),
 })

@@ -52,7 +52,7 @@ func passReader(op kernel.Operation, find func(*store.View, *kernel.Call) (store
 		}
 		return p, err
 	}
-	op.Group, op.Callers, op.Read = holderPage, holder, reading(read)
+	op.Group, op.Callers, op.Read = holderPage, holder, kernel.ReadPlain(read)
 	op.WriteBefore = writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
 		p, err := read(v, c)
 		if err != nil {
@@ -106,7 +106,7 @@ var ListChangedPasses = declare(kernel.Operation{
 	Group:   holderPage,
 	Title:   "List the passes of a phone that have changed",
 	Callers: holder,
-	Read: reading(func(v *store.View, c *kernel.Call) (store.ChangedPasses, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.ChangedPasses, error) {
 		return v.PassesOfDevice(c.Param("device"), c.Param("type"), c.Param("since"))
 	}),
 	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {

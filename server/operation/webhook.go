@@ -24,7 +24,7 @@ var ListWebhooks = declare(kernel.Operation{
 		"those whose location_ids are not empty and all its own and whose include_shop_wide_events is false.",
 	Callers: readers("webhooks"),
 	Codes:   notFound,
-	Read: reading(func(v *store.View, c *kernel.Call) (Subscriptions, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (Subscriptions, error) {
 		list, err := v.Webhooks(c.Access, c.Param("id"))
 		return Subscriptions{list}, err
 	}),
@@ -122,7 +122,7 @@ var GetWebhook = declare(kernel.Operation{
 	Doc:     "Without its secret.",
 	Callers: readers("webhooks"),
 	Codes:   notFound,
-	Read: reading(func(v *store.View, c *kernel.Call) (store.Webhook, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.Webhook, error) {
 		return v.Webhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
 })
@@ -193,7 +193,7 @@ var TestWebhook = declare(kernel.Operation{
 		"failure does not count. The answer is the log entry as it is before the attempt.",
 	Callers: writers("webhooks"),
 	Codes:   notFoundOrUnprocessable,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	}),
 })
@@ -207,7 +207,7 @@ var Redeliver = declare(kernel.Operation{
 		"webhook: unprocessable_entity.",
 	Callers: writers("webhooks"),
 	Codes:   notFoundConflictOrUnprocessable,
-	Write: writing(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
+	Write: kernel.WritePlain(func(tx *store.Tx, c *kernel.Call) (store.Delivery, error) {
 		return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
 	}),
 })
@@ -262,7 +262,7 @@ var GetDelivery = declare(kernel.Operation{
 	Title:   "Read an entry of the delivery log",
 	Callers: viewer,
 	Codes:   notFound,
-	Read: reading(func(v *store.View, c *kernel.Call) (store.LoggedDelivery, error) {
+	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.LoggedDelivery, error) {
 		return v.LoggedDelivery(c.Access.Shop, c.Param("id"), c.Param("deliveryId"))
 	}),
 })
