@@ -17,7 +17,7 @@ const Prefix = "/dev"
 // route is a route of the control API, with what its document says of it.
 type route struct {
 	kernel.Route
-	handler kernel.AnyHandler
+	handler kernel.Handler
 	// wrap returns a handler that does more than the action; nil: there is no more.
 	wrap func(httprouter.Handle) httprouter.Handle
 }
@@ -49,7 +49,7 @@ func routeOf(method string, status int) func(path, id, title, doc string, a acti
 				Status:    status,
 				Operation: kernel.Described(op, a.in, a.out, method != http.MethodGet),
 			},
-			handler: kernel.AnyHandler{Status: status, Mode: a.mode, In: a.in, Do: a.do},
+			handler: kernel.Handler{Status: status, Mode: a.mode, In: a.in, Do: a.do},
 		}
 	}
 }

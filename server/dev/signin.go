@@ -28,7 +28,7 @@ type signInAnswer struct {
 func (c *Control) signIn(httprouter.Handle) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		if !isForm(r) {
-			kernel.Handler[signInBody, signInAnswer]{Status: http.StatusOK, Do: c.signInJSON(w)}.Handle(c.Kernel)(w, r, p)
+			kernel.HandlerOf(http.StatusOK, 0, c.signInJSON(w)).Handle(c.Kernel)(w, r, p)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, kernel.MaxBody)

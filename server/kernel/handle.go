@@ -60,18 +60,19 @@ func (s *StatusWriter) WriteHeader(status int) {
 func (s *StatusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Handler handles requests by the API's rules for bodies and errors, but without a
-// caller and an idempotency key. B is the struct of the body, or of a GET's query,
-// and R the answer.
-type Handler[B, R any] struct {
-	Status int       // of a success; the answer to a 204 is not sent
-	Mode   wire.Mode // meaning of null and absent fields
-	Limit  int64     // maximum size of the body in bytes; 0: MaxBody
-	Do     func(*http.Request, httprouter.Params, B) (R, error)
+// caller and an idempotency key. It has no type parameters, since the binary would have a copy
+// of its methods for each type.
+type Handler struct {
+	Status int          // of a success; the answer to a 204 is not sent
+	Mode   wire.Mode    // meaning of null and absent fields
+	Limit  int64        // maximum size of the body in bytes; 0: MaxBody
+	In     reflect.Type // the struct of the body, or of a GET's query
+	Do     func(*http.Request, httprouter.Params, any) ([]byte, error)
 }
 
-// Handle returns the handler function.
-func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
-	return AnyHandler{h.Status, h.Mode, h.Limit, reflect.TypeOf((*B)(nil)).Elem(), Encoded(h.Do)}.Handle(k)
+// HandlerOf returns the handler that answers with what do returns for a body of the type B.
+func HandlerOf[B, R any](status int, limit int64, do func(*http.Request, httprouter.Params, B) (R, error)) Handler {
+	return Handler{Status: status, Limit: limit, In: reflect.TypeFor[B](), Do: Encoded(do)}
 }
 
 // Encoded returns a function that calls do with a value of the type B and returns its answer as JSON.
@@ -87,18 +88,8 @@ func Encoded[B, R any](
 	}
 }
 
-// AnyHandler is a Handler without types of its own: the binary has a copy of a generic method for
-// each type. In is the struct of the body or query, and Do returns the answer as JSON.
-type AnyHandler struct {
-	Status int
-	Mode   wire.Mode
-	Limit  int64
-	In     reflect.Type
-	Do     func(*http.Request, httprouter.Params, any) ([]byte, error)
-}
-
 // Handle returns the handler function.
-func (h AnyHandler) Handle(k *Kernel) httprouter.Handle {
+func (h Handler) Handle(k *Kernel) httprouter.Handle {
 	h.Limit = cmp.Or(h.Limit, MaxBody)
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		k.RequestID(w)
@@ -116,7 +107,7 @@ func (h AnyHandler) Handle(k *Kernel) httprouter.Handle {
 }
 
 // answer decodes and validates the body or the query and calls Do.
-func (h AnyHandler) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out []byte, err error) {
+func (h Handler) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out []byte, err error) {
 	var raw []byte
 	if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut ||
 		r.Method == http.MethodDelete && h.In.NumField() > 0 {

@@ -49,23 +49,14 @@ func (p *Pages) pairByCode(w http.ResponseWriter, r *http.Request, ps httprouter
 		p.Kernel.AnswerError(w, err)
 		return
 	}
-	kernel.Handler[codeFields, kernel.None]{
-		Status: http.StatusNoContent,
-		Limit:  kernel.SmallBody,
-		Do: func(r *http.Request, _ httprouter.Params, f codeFields) (kernel.None, error) {
-			d, err := p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
-			if err == nil {
-				http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), d.Token))
-			}
-			return kernel.None{}, err
-		},
-	}.Handle(
-		p.Kernel,
-	)(
-		w,
-		r,
-		ps,
-	)
+	answer := func(r *http.Request, _ httprouter.Params, f codeFields) (kernel.None, error) {
+		d, err := p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
+		if err == nil {
+			http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), d.Token))
+		}
+		return kernel.None{}, err
+	}
+	kernel.HandlerOf(http.StatusNoContent, kernel.SmallBody, answer).Handle(p.Kernel)(w, r, ps)
 }
 
 // acceptPairing makes a device of a pairing.
@@ -101,20 +92,11 @@ func (p *Pages) unpair(w http.ResponseWriter, r *http.Request, ps httprouter.Par
 		p.Kernel.AnswerError(w, err)
 		return
 	}
-	kernel.Handler[struct{}, kernel.None]{
-		Status: http.StatusNoContent,
-		Limit:  kernel.SmallBody,
-		Do: func(r *http.Request, _ httprouter.Params, _ struct{}) (kernel.None, error) {
-			http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), ""))
-			return kernel.None{}, nil
-		},
-	}.Handle(
-		p.Kernel,
-	)(
-		w,
-		r,
-		ps,
-	)
+	answer := func(r *http.Request, _ httprouter.Params, _ struct{}) (kernel.None, error) {
+		http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), ""))
+		return kernel.None{}, nil
+	}
+	kernel.HandlerOf(http.StatusNoContent, kernel.SmallBody, answer).Handle(p.Kernel)(w, r, ps)
 }
 
 // requireJSON returns an error unless a request says that its body is JSON, which no form of
