@@ -112,6 +112,11 @@ type finder struct {
 	caller kernel.Caller
 }
 
+// newFinder returns a finder in a shop of a file.
+func newFinder(st *store.Store, shop int64) finder {
+	return finder{kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop)}
+}
+
 // call runs an operation and returns its answer as JSON.
 func (f finder) call(ctx context.Context, op *kernel.Operation, in kernel.Input) ([]byte, error) {
 	r, err := f.kernel.Invoke(ctx, f.caller, op, in)
@@ -273,7 +278,7 @@ func (c OfShop) in(f func(finder) error) error {
 		if err != nil {
 			return err
 		}
-		return f(finder{kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop)})
+		return f(newFinder(st, shop))
 	})
 }
 
@@ -287,8 +292,7 @@ func do[O any](ctx context.Context, f finder, op *kernel.Operation, fields any) 
 func (c OfShop) resolve(st *store.Store) (int64, error) {
 	id := c.Shop
 	if id != "" {
-		f := finder{kernel.New(st, kernel.Config{Fields: fieldLimits}), person(0)}
-		found, err := f.find(shopKind, id, nil)
+		found, err := newFinder(st, 0).find(shopKind, id, nil)
 		if err != nil {
 			return 0, asUsage(err, "--shop: ")
 		}

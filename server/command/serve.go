@@ -174,8 +174,7 @@ func (c *Serve) Run() error {
 // warnOfPrograms logs a warning for each shop without a program, and for each published
 // stamp program without prizes.
 func warnOfPrograms(log *slog.Logger, st *store.Store) {
-	k := kernel.New(st, kernel.Config{Fields: fieldLimits})
-	shops, err := finder{k, person(0)}.readRows(operation.ListShops, kernel.Form{}, 0)
+	shops, err := newFinder(st, 0).readRows(operation.ListShops, kernel.Form{}, 0)
 	if err != nil {
 		return // the server serves all the same
 	}
@@ -184,7 +183,7 @@ func warnOfPrograms(log *slog.Logger, st *store.Store) {
 		if err != nil {
 			return
 		}
-		f := finder{k, person(key)}
+		f := newFinder(st, key)
 		programs, err := f.readRows(operation.ListPrograms, kernel.Form{}, 0)
 		if err == nil && len(programs) == 0 {
 			log.Warn("the shop has no program, so it can issue no cards: see punchcard program create", "shop", shop.value("id"))
