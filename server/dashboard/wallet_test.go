@@ -57,8 +57,9 @@ func TestAppleCertificate(t *testing.T) {
 		}
 		return must(a.Issue(request, o))
 	}
-	key, foreign, err := apple.NewRequest("Example")
+	der, foreign, err := apple.NewRequest()
 	servertest.NoError(t, err)
+	key := must(apple.ParseKey(der))
 	changed := func(change func(*x509.Certificate)) []byte {
 		return issue(authority, request, wallettest.Order{Change: change})
 	}

@@ -191,7 +191,7 @@ func newPassShop(t *testing.T, phones int) *passShop {
 	s.till = s.makeDevice("--location", s.location("Centrale"), "--name", "Till", "--accept-card-ids")
 	s.program = newProgram(s.api, `{"type":"prepaid","name":"Card 0","initial_balance_cents":0}`)
 
-	key, request, err := apple.NewRequest("Example")
+	key, request, err := apple.NewRequest()
 	noError(t, err)
 	beside := must(store.Open(s.db, store.Options{MustExist: true}))
 	defer beside.Close()
@@ -201,7 +201,7 @@ func newPassShop(t *testing.T, phones int) *passShop {
 			Team:         "TEAM000001",
 			Organization: "Example",
 			Certificate:  must(authority.Issue(request, wallettest.Order{})),
-			Key:          must(x509.MarshalPKCS8PrivateKey(key)),
+			Key:          key,
 			NotAfter:     store.TimeOf(time.Now().AddDate(1, 0, 0)),
 		})
 		return err

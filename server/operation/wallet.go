@@ -3,8 +3,6 @@ package operation
 import (
 	"cmp"
 	"context"
-	"crypto/rsa"
-	"crypto/x509"
 	"encoding/pem"
 	"errors"
 
@@ -32,7 +30,7 @@ var RequestAppleCertificate = declare(kernel.Operation{
 	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (AppleRequest, error), error) {
 		w, err := setUp(c, (*store.View).AppleWallet)
 		if err == nil && w.Request.At == 0 {
-			w.Request, err = newAppleRequest()
+			w.Request.Key, w.Request.DER, err = apple.NewRequest()
 		}
 		return func(tx *store.Tx) (AppleRequest, error) {
 			r, err := tx.RequestAppleCertificate(c.Access.Shop, w.Request)
@@ -40,16 +38,6 @@ var RequestAppleCertificate = declare(kernel.Operation{
 		}, err
 	}),
 })
-
-// newAppleRequest returns a request with a new key.
-func newAppleRequest() (r store.AppleRequest, err error) {
-	key, der, err := apple.NewRequest("punchcard")
-	if err == nil {
-		r.DER = der
-		r.Key, err = x509.MarshalPKCS8PrivateKey(key)
-	}
-	return r, err
-}
 
 // AppleCertificateFields are the fields of SetAppleCertificate.
 type AppleCertificateFields struct {
@@ -70,7 +58,7 @@ var SetAppleCertificate = declare(kernel.Operation{
 		func(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (func(*store.Tx) (store.AppleStatus, error), error) {
 			w, err := setUp(c, (*store.View).AppleWallet)
 			if err == nil {
-				w, err = checkApple(ctx, c, f, w.Request.Key, w.Key)
+				w, err = checkApple(ctx, c, f, w)
 			}
 			return func(tx *store.Tx) (store.AppleStatus, error) { return tx.SetAppleCertificate(c.Access.Shop, w) }, err
 		},
@@ -91,16 +79,17 @@ func setUp[W any](c *kernel.Call, read func(*store.View, int64) (W, error)) (w W
 	return w, err
 }
 
-// checkApple returns the certificate in a file with its key: that of a .p12 file, or one of those whose certificate is wanted, which
-// may be empty.
-func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, keys ...[]byte) (w store.AppleWallet, err error) {
-	file := f.File.V
+// checkApple returns the certificate in a file with its key: that of a .p12 file, or that of the request that waits or of the
+// certificate in use.
+func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, old store.AppleWallet) (w store.AppleWallet, err error) {
 	refused := func(field string, reason error) error {
 		return store.InvalidField(field, wire.CodeInvalidValue, reason.Error())
 	}
-	if apple.IsP12(file) {
-		var key *rsa.PrivateKey
-		key, file, err = apple.OpenP12(ctx, file, f.Password.V)
+	file, keys := f.File.V, [][]byte{old.Request.Key, old.Key}
+	switch {
+	case apple.IsP12(file):
+		keys = make([][]byte, 1)
+		keys[0], file, err = apple.OpenP12(ctx, file, f.Password.V)
 		switch {
 		case errors.Is(err, apple.ErrPassword):
 			return w, refused("password", err)
@@ -109,37 +98,22 @@ func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, k
 		case err != nil:
 			return w, refused("file", err)
 		}
-		der, err := x509.MarshalPKCS8PrivateKey(key)
-		if err != nil {
-			return w, err
-		}
-		keys = [][]byte{der}
+	case old.Request.At == 0 && !old.IsSet():
+		return w, kernel.Refuse(store.Unprocessable,
+			"There is no certificate request. Make one first, and give the certificate that Apple makes of it.")
 	}
-	err = kernel.Refuse(store.Unprocessable, "There is no certificate request. Make one first, and give the certificate that Apple makes of it.")
-	for _, der := range keys {
-		if len(der) == 0 {
-			continue
-		}
-		key, perr := apple.ParseKey(der)
-		if perr != nil {
-			return w, perr
-		}
-		made, fault := apple.Check(file, key, c.Now().Std(), cmp.Or(c.PassIssuer(), apple.WWDR()))
-		if fault == nil {
-			return store.AppleWallet{
-				PassType:     made.PassType,
-				Team:         made.Team,
-				Organization: made.Organization,
-				Certificate:  made.Raw,
-				Key:          der,
-				NotAfter:     store.TimeOf(made.NotAfter),
-			}, nil
-		}
-		if err = refused("file", fault); !errors.Is(fault, apple.ErrKey) {
-			break
-		}
+	made, err := apple.Check(file, c.Now().Std(), cmp.Or(c.PassIssuer(), apple.WWDR()), keys...)
+	if err != nil {
+		return w, refused("file", err)
 	}
-	return w, err
+	return store.AppleWallet{
+		PassType:     made.PassType,
+		Team:         made.Team,
+		Organization: made.Organization,
+		Certificate:  made.Raw,
+		Key:          made.Key,
+		NotAfter:     store.TimeOf(made.NotAfter),
+	}, nil
 }
 
 // GetAppleWallet returns how far the shop has set up Apple Wallet.

@@ -39,15 +39,21 @@ type Certificate struct {
 	Team         string // 10 letters and digits
 	Organization string
 	NotAfter     time.Time
+	Key          []byte // PKCS #8
 }
 
-// NewRequest returns a new key and the certificate request for it, as DER. Apple makes a certificate of it and
-// does not read the name.
-func NewRequest(name string) (key *rsa.PrivateKey, request []byte, err error) {
-	if key, err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+// NewRequest returns a new key, PKCS #8, and the certificate request for it, as DER. Apple makes a certificate of it and
+// does not read its name.
+func NewRequest() (key, request []byte, err error) {
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
 		return nil, nil, err
 	}
-	request, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: name}}, key)
+	if key, err = x509.MarshalPKCS8PrivateKey(private); err != nil {
+		return nil, nil, err
+	}
+	subject := pkix.Name{CommonName: "punchcard"}
+	request, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, private)
 	return key, request, err
 }
 
@@ -72,9 +78,9 @@ var (
 	teamForm     = regexp.MustCompile(`^[A-Z0-9]{10}$`)
 )
 
-// Check returns the certificate in a file, DER or PEM, which must be for a key, valid at a time and issued by an
-// authority. The error says what is wrong with it first, and what to do.
-func Check(file []byte, key *rsa.PrivateKey, at time.Time, issuer *x509.Certificate) (c Certificate, err error) {
+// Check returns the certificate in a file, DER or PEM, which must be valid at a time, issued by an authority, and for one of keys.
+// The error says what is wrong with it first, and what to do.
+func Check(file []byte, at time.Time, issuer *x509.Certificate, keys ...[]byte) (c Certificate, err error) {
 	leaf, err := parse(file)
 	if err != nil {
 		return c, err
@@ -86,9 +92,14 @@ func Check(file []byte, key *rsa.PrivateKey, at time.Time, issuer *x509.Certific
 	if names := leaf.Subject.Organization; len(names) > 0 {
 		c.Organization = names[0]
 	}
+	for _, der := range keys {
+		if key, err := ParseKey(der); err == nil && key.PublicKey.Equal(leaf.PublicKey) {
+			c.Key = der
+		}
+	}
 	name, day, now := leaf.Subject.CommonName, time.DateOnly, at.UTC().Format("2006-01-02 15:04")
 	switch {
-	case !key.PublicKey.Equal(leaf.PublicKey):
+	case c.Key == nil:
 		return c, ErrKey
 	case !strings.HasPrefix(name, "Pass Type ID: ") && !strings.HasPrefix(name, "Pass Type ID with NFC: "):
 		return c, ErrKind

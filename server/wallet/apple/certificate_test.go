@@ -31,9 +31,9 @@ func TestWWDR(t *testing.T) {
 func TestCheck(t *testing.T) {
 	authority := must(wallettest.NewAuthority())
 	other := must(wallettest.NewAuthority())
-	key, request, err := NewRequest("Example")
+	key, request, err := NewRequest()
 	noError(t, err)
-	_, foreign, err := NewRequest("Example")
+	_, foreign, err := NewRequest()
 	noError(t, err)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	issue := func(a *wallettest.Authority, request []byte, o wallettest.Order) []byte {
@@ -84,7 +84,7 @@ func TestCheck(t *testing.T) {
 		"several faults": {file: issue(other, request, wallettest.Order{Team: "Example", Until: now.AddDate(0, 0, -1)}), want: ErrTeam},
 		"another issuer": {file: issue(other, request, wallettest.Order{}), want: ErrIssuer},
 	} {
-		c, err := Check(test.file, key, now, authority.Certificate)
+		c, err := Check(test.file, now, authority.Certificate, key)
 		switch {
 		case test.want != nil && !errors.Is(err, test.want), test.text != "" && (err == nil || !strings.Contains(err.Error(), test.text)):
 			t.Errorf("%s: %v", name, err)
@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
-	if _, err := Check(right, key, now, WWDR()); !errors.Is(err, ErrIssuer) {
+	if _, err := Check(right, now, WWDR(), key); !errors.Is(err, ErrIssuer) {
 		t.Errorf("by Apple's authority: %v", err)
 	}
 }
@@ -101,14 +101,14 @@ func TestCheck(t *testing.T) {
 // FuzzCheck checks files of any content.
 func FuzzCheck(f *testing.F) {
 	authority := must(wallettest.NewAuthority())
-	key, request, err := NewRequest("Example")
+	key, request, err := NewRequest()
 	noError(f, err)
 	right := must(authority.Issue(request, wallettest.Order{}))
 	f.Add(right)
 	f.Add(request)
 	f.Add(wwdr)
 	f.Fuzz(func(t *testing.T, file []byte) {
-		c, err := Check(file, key, time.Now(), authority.Certificate)
+		c, err := Check(file, time.Now(), authority.Certificate, key)
 		if err == nil && string(c.Raw) != string(right) {
 			t.Errorf("%x is accepted as %+v", file, c)
 		}

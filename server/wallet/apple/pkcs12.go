@@ -3,6 +3,7 @@ package apple
 import (
 	"context"
 	"crypto/rsa"
+	"crypto/x509"
 	"encoding/asn1"
 	"errors"
 	"time"
@@ -38,8 +39,8 @@ func IsP12(file []byte) bool {
 	return err == nil && pfx.Version == 3
 }
 
-// OpenP12 returns the key and its certificate, as DER, in a file. The error is ErrPassword, ErrP12, ErrSlow or that of ctx.
-func OpenP12(ctx context.Context, file []byte, password string) (*rsa.PrivateKey, []byte, error) {
+// OpenP12 returns the key, PKCS #8, and its certificate, as DER, in a file. The error is ErrPassword, ErrP12, ErrSlow or that of ctx.
+func OpenP12(ctx context.Context, file []byte, password string) (key, certificate []byte, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p12Time, ErrSlow)
 	defer cancel()
 	select {
@@ -47,27 +48,26 @@ func OpenP12(ctx context.Context, file []byte, password string) (*rsa.PrivateKey
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
-	var (
-		key         *rsa.PrivateKey
-		certificate []byte
-		err         error
-		done        = make(chan struct{})
-	)
+	var opened struct {
+		key, certificate []byte
+		err              error
+	}
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		key, certificate, err = openP12(file, password)
+		opened.key, opened.certificate, opened.err = openP12(file, password)
 		<-opening
 	}()
 	select {
 	case <-done:
-		return key, certificate, err
+		return opened.key, opened.certificate, opened.err
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
 }
 
 // openP12 does so without a limit of time.
-func openP12(file []byte, password string) (key *rsa.PrivateKey, certificate []byte, err error) {
+func openP12(file []byte, password string) (key, certificate []byte, err error) {
 	defer func() {
 		if recover() != nil { // ciphers panic if a file has an initialisation vector of another length
 			err = ErrP12
@@ -80,13 +80,14 @@ func openP12(file []byte, password string) (key *rsa.PrivateKey, certificate []b
 	if errors.Is(err, pkcs12.ErrIncorrectPassword) {
 		return nil, nil, ErrPassword
 	}
-	key, ok := private.(*rsa.PrivateKey)
+	own, ok := private.(*rsa.PrivateKey)
 	if err != nil || !ok {
 		return nil, nil, ErrP12
 	}
 	for _, c := range append(more, first) {
-		if key.PublicKey.Equal(c.PublicKey) {
-			return key, c.Raw, nil
+		if own.PublicKey.Equal(c.PublicKey) {
+			key, err = x509.MarshalPKCS8PrivateKey(own)
+			return key, c.Raw, err
 		}
 	}
 	return nil, nil, ErrP12

@@ -20,8 +20,9 @@ import (
 // TestOpenP12 checks files as Keychain Access and openssl write them, wrong passwords and other files.
 func TestOpenP12(t *testing.T) {
 	authority := must(wallettest.NewAuthority())
-	key, request, err := NewRequest("Example")
+	key, request, err := NewRequest()
 	noError(t, err)
+	private := must(ParseKey(key))
 	der := must(authority.Issue(request, wallettest.Order{}))
 	leaf := must(x509.ParseCertificate(der))
 	opens := func(name string, file []byte) {
@@ -30,7 +31,7 @@ func TestOpenP12(t *testing.T) {
 			t.Fatalf("%s: it is not recognised", name)
 		}
 		got, certificate, err := OpenP12(t.Context(), file, "pässword")
-		if err != nil || !got.Equal(key) || !bytes.Equal(certificate, der) {
+		if err != nil || !bytes.Equal(got, key) || !bytes.Equal(certificate, der) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, _, err := OpenP12(t.Context(), file, "password"); !errors.Is(err, ErrPassword) {
@@ -39,7 +40,7 @@ func TestOpenP12(t *testing.T) {
 	}
 	var file []byte
 	for name, encoder := range map[string]*pkcs12.Encoder{"RC2, as Keychain Access": pkcs12.LegacyRC2, "AES": pkcs12.Modern2023} {
-		if file, err = encoder.Encode(key, leaf, []*x509.Certificate{authority.Certificate}, "pässword"); err != nil {
+		if file, err = encoder.Encode(private, leaf, []*x509.Certificate{authority.Certificate}, "pässword"); err != nil {
 			t.Fatal(err)
 		}
 		opens(name, file)
@@ -76,7 +77,7 @@ func TestOpenP12(t *testing.T) {
 
 // FuzzOpenP12 opens files of any content.
 func FuzzOpenP12(f *testing.F) {
-	key, request, err := NewRequest("Example")
+	key, request, err := NewRequest()
 	noError(f, err)
 	authority := must(wallettest.NewAuthority())
 	der := must(authority.Issue(request, wallettest.Order{}))

@@ -2,7 +2,6 @@ package wallettest_test
 
 import (
 	"bytes"
-	"crypto/x509"
 	"encoding/pem"
 	"flag"
 	"os"
@@ -24,12 +23,8 @@ func TestDemo(t *testing.T) {
 		return // demo.pem is embedded when the test is built again
 	}
 	d := wallettest.Demo()
-	key, err := apple.ParseKey(d.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, at := range []int{2020, 2098} {
-		c, err := apple.Check(d.Certificate.Raw, key, time.Date(at, 6, 1, 0, 0, 0, 0, time.UTC), d.Issuer)
+		c, err := apple.Check(d.Certificate.Raw, time.Date(at, 6, 1, 0, 0, 0, 0, time.UTC), d.Issuer, d.Key)
 		if err != nil || c.PassType != wallettest.DemoPassType || c.Team != wallettest.DemoTeam {
 			t.Errorf("in %d the certificate is %+v: %v", at, c, err)
 		}
@@ -45,7 +40,7 @@ func writeDemo() error {
 	if err != nil {
 		return err
 	}
-	key, request, err := apple.NewRequest("punchcard dev")
+	key, request, err := apple.NewRequest()
 	if err != nil {
 		return err
 	}
@@ -58,14 +53,10 @@ func writeDemo() error {
 	if err != nil {
 		return err
 	}
-	raw, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
 	var b bytes.Buffer
 	for _, der := range [][]byte{authority.Root.Raw, authority.Certificate.Raw, certificate} {
 		pem.Encode(&b, &pem.Block{Type: "CERTIFICATE", Bytes: der})
 	}
-	pem.Encode(&b, &pem.Block{Type: "PRIVATE KEY", Bytes: raw})
+	pem.Encode(&b, &pem.Block{Type: "PRIVATE KEY", Bytes: key})
 	return os.WriteFile("demo.pem", b.Bytes(), 0o644)
 }
