@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/subtle"
 	"time"
 )
@@ -22,12 +21,13 @@ type Pass struct {
 	Serial, Token string
 	// Ended says that the card was reissued, archived or erased. Then HolderCard has the shop and the
 	// program alone, and nothing about the holder.
-	Ended    bool
-	Changes  int64 // counter of its changes; 0: nobody has read it yet
-	Modified Time  // when it last changed, in whole seconds
-	Hash     []byte
-	unlisted bool // it has ended, and phones are kept that have read that
-	download bool // it is read for its card's page, from which nobody has downloaded it as it is now
+	Ended      bool
+	Changes    int64 // counter of its changes; 0: nobody has read it yet
+	Modified   Time  // when it last changed, in whole seconds
+	Hash       []byte
+	unlisted   bool  // it has ended, and phones are kept that have read that
+	download   bool  // it is read for its card's page, from which nobody has downloaded it as it is now
+	downloaded int64 // Changes when it was downloaded last; 0: never
 }
 
 // ErrNoPass refuses a serial number or a token that no pass has, without saying which.
@@ -41,8 +41,8 @@ func (v *View) PassOfPage(token string) (p Pass, err error) {
 		return p, err
 	}
 	p, err = v.pass(shop, root, v.number("SELECT code_generation FROM cards WHERE id=?", root))
-	p.download = v.number("SELECT count(*) FROM apple_passes WHERE id=? AND downloaded=id", p.Changes) == 0
-	return p, cmp.Or(err, v.failed)
+	p.download = p.Changes == 0 || p.downloaded != p.Changes
+	return p, err
 }
 
 // PassBySerial returns the pass of a type and a serial number to a phone that presents its token.
@@ -91,8 +91,8 @@ func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
 	p.Token = string(v.s.seal(nil, kindPassToken, uint64(generation), root))
 	p.Wallet, _ = v.AppleWallet(shop)
 	p.PublicURL, p.PageURL = v.PublicURLOf(shop), v.pageURL(shop, root, generation)
-	v.one(into(&p.Changes, &p.Modified, &p.Hash), "SELECT id, modified_at, hash FROM apple_passes WHERE card_id=? AND generation=?",
-		root, generation)
+	v.one(into(&p.Changes, &p.Modified, &p.Hash, &p.downloaded),
+		"SELECT id, modified_at, hash, downloaded FROM apple_passes WHERE card_id=? AND generation=?", root, generation)
 	return p, v.failed
 }
 
