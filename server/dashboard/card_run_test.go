@@ -18,7 +18,7 @@ func TestSortedCards(t *testing.T) {
 	s.Issue(program, object{"holder_name": "Cleo"})
 	order := func(query string, names ...string) {
 		t.Helper()
-		text := manager.get("/dashboard/cards?program_id=" + program + "&" + query).want(200).has(names...).text()
+		text := manager.get("/dashboard/cards?program_id=" + program + "&" + query).shows(names...).text()
 		for i := 1; i < len(names); i++ {
 			if strings.Index(text, names[i-1]) > strings.Index(text, names[i]) {
 				t.Errorf("%s: %s stands after %s", query, names[i-1], names[i])
@@ -28,15 +28,15 @@ func TestSortedCards(t *testing.T) {
 	order("", "3 cards", "Cleo", "Ben", "Ada")
 	order("sort=stamps", "3 cards", "Ben", "Ada", "Cleo")
 	order("sort=last_visit", "3 cards", "Ben", "Ada", "Cleo")
-	manager.get("/dashboard/cards?sort=balance&program_id=" + program).want(200).has("No card found")
+	manager.get("/dashboard/cards?sort=balance&program_id=" + program).shows("No card found")
 	order("sort=stamps&status=archived", "No card found")
-	found := manager.get("/dashboard/cards?sort=stamps&q=ben").want(200).has("Ben").lacks("Ada", "1 card")
+	found := manager.get("/dashboard/cards?sort=stamps&q=ben").shows("Ben").lacks("Ada", "1 card")
 	if !found.link("/dashboard/card/" + five + "/customer") {
 		t.Error("a search has no link to the customer")
 	}
 	manager.fill("/dashboard/card/"+one+"/contact", "birthday", s.now().Format("01-02")).next()
 	manager.get("/dashboard/cards?birthday=true").has("Ada", "1 card").lacks("Ben")
-	s.as("viewer").get("/dashboard/cards?birthday=true").want(200).has("Ada", "Ben").lacks("Birthday this month", "ticked")
+	s.as("viewer").get("/dashboard/cards?birthday=true").shows("Ada", "Ben").lacks("Birthday this month", "ticked")
 }
 
 // TestCardRunPages changes the cards that are ticked, and all of a filter, and reads the reports.
@@ -58,7 +58,7 @@ func TestCardRunPages(t *testing.T) {
 		want(400).
 		has("Choose at least one card.")
 	form := manager.get(change(url.Values{"action": {"goodwill"}, "card_ids": {card, gift}, "status": {"archived"}})).has("2 cards").form()
-	form.set("location_id", s.LocationIDs[0], "reason", "Closed", "stamps", "0").send().want(400).problem("stamps")
+	form.set("location_id", s.LocationIDs[0], "reason", "Closed", "stamps", "0").refused("stamps")
 	run := form.set("stamps", "3").send().next().has("The cards are being changed.", "Give stamps", "2 cards")
 	s.Control("POST", "/settle", nil)
 	form.sendTwice() // once the change has ended, so that nothing else is written meanwhile
@@ -67,7 +67,7 @@ func TestCardRunPages(t *testing.T) {
 
 	all := url.Values{"action": {"extend"}, "all": {"true"}, "program_id": {program}, "card_ids": {gift}}
 	page := manager.get(change(all)).has("2 cards")
-	page.form().set("expires_at", "2020-01-01").send().want(400).problem("expires_at")
+	page.form().set("expires_at", "2020-01-01").refused("expires_at")
 	s.REST().Patch("/cards/"+other, object{"expires_at": "2098-01-01T00:00:00Z"}).Want(200)
 	page.form().set("expires_at", "2099-12-31").send().next()
 	s.Control("POST", "/settle", nil)

@@ -111,11 +111,11 @@ func TestIssueForm(t *testing.T) {
 	manager := s.as("manager")
 	_, program := s.issue(nil)
 	form := manager.open("/dashboard/new/card?program_id=" + program)
-	form.set("_program", "").send().want(400).problem("_program")
-	form.set("_program", program, "holder_email", "nonsense").send().want(400).problem("holder_email")
+	form.set("_program", "").refused("_program")
+	form.set("_program", program, "holder_email", "nonsense").refused("holder_email")
 	form.set("holder_email", "", "send_email", "true").send().want(400)
 	form.set("holder_name", "Ada", "expires_at", "2099-12-31", "send_email", "").set("external_ref", "C-9")
-	page := form.sendTwice().want(200).has("The card was issued")
+	page := form.sendTwice().shows("The card was issued")
 	manager.get(page.pathTo("/dashboard/card/", "")).has("Ada", "31 Dec 2099", "C-9")
 	manager.fill("/dashboard/new/card?program_id="+program, "external_ref", "C-9").want(409).
 		problem("external_ref", "with this reference already")
@@ -130,12 +130,12 @@ func TestCardForms(t *testing.T) {
 	at := "/dashboard/card/" + card
 
 	edit := manager.open(at + "/edit")
-	edit.set("expires_at", "2020-01-01").send().want(400).problem("expires_at")
+	edit.set("expires_at", "2020-01-01").refused("expires_at")
 	edit.set("expires_at", "", "external_ref", "C-7").sendTwice().next().has("The card was saved.", "C-7", "Never")
 
 	manager.fill(at + "/lock").next().has("The card is locked.")
 	manager.get(at).press(at + "/unlock").next().has("The card is unlocked.")
-	manager.twice(at+"/link").want(200).has("New link", "/i/")
+	manager.twice(at+"/link").shows("New link", "/i/")
 	manager.twice(at + "/mail").next().has("on its way by mail")
 
 	reverse := "/dashboard/transaction/" + row + "/reverse"
@@ -145,7 +145,7 @@ func TestCardForms(t *testing.T) {
 	s.Install(card)
 	locked := manager.get(at + "/edit").has("on a phone").form()
 	locked.set("external_ref", "C-8").send().next().has("C-8")
-	manager.fill(at+"/reissue", "holder_name", "Ada King").want(200).has("The card was reissued")
+	manager.fill(at+"/reissue", "holder_name", "Ada King").shows("The card was reissued")
 	manager.get(at).has("Ada King")
 
 	contact := func(fields ...string) *page { return manager.fill(at+"/contact", fields...) }
@@ -172,7 +172,7 @@ func TestCardForms(t *testing.T) {
 	manager.fill(at + "/archive").next().has("Archived").lacks("/edit")
 	erase := manager.open(at + "/erase")
 	for _, typed := range []string{"", "Ada", "erase"} {
-		s.Unchanged(func() { erase.set("_confirmation", typed).send().want(400).problem("_confirmation") })
+		s.Unchanged(func() { erase.set("_confirmation", typed).refused("_confirmation") })
 	}
 	erase.set("_confirmation", " ada king ").sendTwice().next().has("The person was erased.")
 	manager.get(at).want(404)
@@ -203,9 +203,9 @@ func TestPrintCards(t *testing.T) {
 	s := start(t)
 	_, program := s.issue(nil)
 	form := s.as("manager").open("/dashboard/print/cards?program_id=" + program)
-	form.set("count", "201").send().want(400).problem("count")
-	form.set("count", "3", "_program", "").send().want(400).problem("_program")
-	sheets := form.set("count", "12", "_program", program).sendTwice().want(200).has("12 cards to print", "2 sheets of A4")
+	form.set("count", "201").refused("count")
+	form.set("count", "3", "_program", "").refused("_program")
+	sheets := form.set("count", "12", "_program", program).sendTwice().shows("12 cards to print", "2 sheets of A4")
 	if n := strings.Count(sheets.body, `class="print-card"`); n != 12 {
 		t.Errorf("there are %d cards", n)
 	}
@@ -246,7 +246,7 @@ func TestAdjustCard(t *testing.T) {
 		t.Error("the page has no link to the form")
 	}
 	form := manager.open(at + "/adjust")
-	form.set("stamps", "0", "reason", "Goodwill", "location_id", s.LocationIDs[0]).send().want(400).problem("stamps", "other than 0")
+	form.set("stamps", "0", "reason", "Goodwill", "location_id", s.LocationIDs[0]).refused("stamps", "other than 0")
 	form = form.set("stamps", "-1").send().want(422).has("The card has only 0 stamps.").form()
 	shown := form.set("stamps", "4").sendTwice().next().has("The card was adjusted.", "4 of 10 stamps", "Adjustment", "Goodwill", "+4")
 	if shown.link("/reverse") {
@@ -256,7 +256,7 @@ func TestAdjustCard(t *testing.T) {
 		next().
 		has("Adjustment", "+€12.50")
 	form = manager.open("/dashboard/card/"+gift+"/adjust", "reason", "Goodwill", "location_id", s.LocationIDs[1])
-	form.set("amount_cents", "--1").send().want(400).problem("amount_cents", "such as 3.50")
+	form.set("amount_cents", "--1").refused("amount_cents", "such as 3.50")
 	form = form.set("amount_cents", "-17,51").send().want(422).has("There is not enough money on the card for this.").form()
 	form.set("amount_cents", "−2.50").send().next().has("−€2.50", "€15.00")
 	manager.get("/dashboard").has("Adjustment")
@@ -269,7 +269,7 @@ func TestExportAll(t *testing.T) {
 	s := start(t)
 	card, _ := s.issue(object{"holder_name": "Ada"})
 	form := s.as("owner").open("/dashboard/export")
-	form.set("format", "xml").send().want(400).problem("format")
+	form.set("format", "xml").refused("format")
 	page := form.set("format", "csv").send().want(200)
 	text := page.body
 	z := must(zip.NewReader(strings.NewReader(text), int64(len(text))))

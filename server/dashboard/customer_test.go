@@ -23,15 +23,15 @@ func TestCustomerPage(t *testing.T) {
 	if !manager.get("/dashboard/card/" + card).link(at) {
 		t.Error("the page of the card has no link to its customer")
 	}
-	page := manager.get(at).want(200).has("2 cards of this customer", "Gift card", "€5.00", "Same email", "Likes tea",
+	page := manager.get(at).shows("2 cards of this customer", "Gift card", "€5.00", "Same email", "Likes tea",
 		"02-29", "+390612345678", "2 of 10", "Days with a visit")
 	if page.lacks("Download"); page.link("/dashboard/card/"+other) || page.link("/merge/") {
 		t.Error("there is a link to a card of somebody else, or to the merge of different programs")
 	}
 	s.as("viewer").get(at).has("***78", "Gift card").lacks("0612345678", "02-29", "Likes tea", "ada@example.com", "Erase")
-	manager.get(at + "/erase").want(200).has("Choose at least one card.")
+	manager.get(at + "/erase").shows("Choose at least one card.")
 
-	owner.get(at + "/export").want(200).has("Choose at least one card.")
+	owner.get(at + "/export").shows("Choose at least one card.")
 	var x store.PersonExport
 	if err := json.Unmarshal([]byte(owner.get(at+"/export?card_ids="+card).want(200).body), &x); err != nil || len(x.Chains) != 1 ||
 		!strings.Contains(string(x.Chains[0].Contact), "Likes tea") {
@@ -41,7 +41,7 @@ func TestCustomerPage(t *testing.T) {
 
 	query := url.Values{"card_ids": {card, gift}}.Encode()
 	erase := manager.open(at + "/erase?" + query)
-	s.Unchanged(func() { erase.set("_confirmation", "Ben").send().want(400).problem("_confirmation") })
+	s.Unchanged(func() { erase.set("_confirmation", "Ben").refused("_confirmation") })
 	erase.set("_confirmation", "ada").sendTwice().next().has("The cards were erased.")
 	manager.get("/dashboard/card/" + gift).want(404)
 	manager.get("/dashboard/card/" + other).want(200)
@@ -65,7 +65,7 @@ func TestMergePages(t *testing.T) {
 	}
 	// Where it is not certain that both are one person's, the person says so.
 	asks := manager.get(at + "/" + other).has("They may be of different people")
-	s.Unchanged(func() { asks.form().send().want(400).problem("yes", "Confirm that both cards") })
+	s.Unchanged(func() { asks.form().refused("yes", "Confirm that both cards") })
 	manager.get(at+"/"+card).has("These cards cannot be merged", "Both are the same card").lacks("Merge the cards")
 	page := manager.get(at+"/"+twin).has("3 stamps move", "then has 3 stamps", "what it does not have: Reference").lacks("different people")
 	shown := page.form().sendTwice().next().has("The cards were merged.", "3 of 10 stamps", "A-9", "+3", "Merged with another card",

@@ -16,9 +16,9 @@ func TestEnrolmentForm(t *testing.T) {
 	manager.get(at).has("Cards that customers make")
 	form := manager.get(at + "/enrolment").has("0 cards so far").form()
 	s.Unchanged(func() {
-		form.set("enroll_slug", "Coffee card").send().want(400).problem("enroll_slug")
-		form.set("enroll_slug", "coffee-card", "enroll_max_cards", "0").send().want(400).problem("enroll_max_cards")
-		form.set("enroll_max_cards", "500", "enroll_privacy_url", "javascript:alert(1)").send().want(400).problem("enroll_privacy_url")
+		form.set("enroll_slug", "Coffee card").refused("enroll_slug")
+		form.set("enroll_slug", "coffee-card", "enroll_max_cards", "0").refused("enroll_max_cards")
+		form.set("enroll_max_cards", "500", "enroll_privacy_url", "javascript:alert(1)").refused("enroll_privacy_url")
 		manager.get(at + "/poster").want(409).has("The form for new cards has no address yet.")
 	})
 	page := form.set("enroll", "true", "enroll_privacy_url", "https://example.com/privacy", "enroll_consent", "We keep your name.").
@@ -29,7 +29,7 @@ func TestEnrolmentForm(t *testing.T) {
 	if err != nil || !strings.Contains(page.body, svg[strings.Index(svg, "<path stroke"):]) {
 		t.Error("the page has no QR code of the form's address")
 	}
-	s.as("").get("/join/coffee-card").want(200).has("Coffee card", "We keep your name.", "Privacy notice")
+	s.as("").get("/join/coffee-card").shows("Coffee card", "We keep your name.", "Privacy notice")
 
 	// Another program cannot have the same address.
 	manager.fill("/dashboard/program/"+s.ProgramIDs["prepaid"]+"/enrolment", "enroll_slug", "coffee-card").want(409).
@@ -46,9 +46,9 @@ func TestEnrolmentForm(t *testing.T) {
 	for size, want := range map[string]string{
 		"a4": "5 stamps", "a6": "Croissant", "tent": "fold in the middle", "none": "Scan and get your card",
 	} {
-		s.as("viewer").get(at+"/poster?size="+size).want(200).has(want, "Coffee card", s.Origin[len("http://"):]+"/join/coffee-card")
+		s.as("viewer").get(at+"/poster?size="+size).shows(want, "Coffee card", s.Origin[len("http://"):]+"/join/coffee-card")
 	}
 	manager.fill(at+"/enrolment", "enroll", "false", "enroll_consent", "").next()
 	s.as("").get("/join/coffee-card").want(404)
-	manager.get(at + "/poster").want(200).has("The form makes no cards at the moment.")
+	manager.get(at + "/poster").shows("The form makes no cards at the moment.")
 }

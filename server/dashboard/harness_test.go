@@ -195,6 +195,12 @@ func (p *page) has(texts ...string) *page {
 	return p
 }
 
+// shows checks that the page has the status 200 and shows texts.
+func (p *page) shows(texts ...string) *page {
+	p.T.Helper()
+	return p.want(200).has(texts...)
+}
+
 // lacks checks that the page has texts nowhere, attributes included.
 func (p *page) lacks(texts ...string) *page {
 	p.T.Helper()
@@ -333,6 +339,12 @@ func (f *form) set(pairs ...string) *form {
 func (f *form) send() *page {
 	f.T.Helper()
 	return f.post(f.action, f.fields)
+}
+
+// refused sends the form, and checks that the answer says what is wrong with a field.
+func (f *form) refused(field string, says ...string) *page {
+	f.T.Helper()
+	return f.send().want(400).problem(field, says...)
 }
 
 // sendTwice sends the form twice, as a double click does. It checks that the second

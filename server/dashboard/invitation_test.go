@@ -106,12 +106,12 @@ func TestInvitationHandsOverNoAccount(t *testing.T) {
 	s.as("").try(victim, ofVictim).want(401)
 	// Even with the link the account may not join before the mailbox is confirmed.
 	at := "/invite/" + second + "/accept"
-	ask := thief.get(at).want(200).has("First confirm your mailbox").form("/reset")
+	ask := thief.get(at).shows("First confirm your mailbox").form("/reset")
 	s.Unchanged(func() { thief.post(at, nil).want(409).has("First confirm your mailbox") })
 
 	// The mailbox takes the account back whole.
 	ask.browser = s.as("")
-	ask.send().want(200).has("Look into your mailbox")
+	ask.send().shows("Look into your mailbox")
 	s.as("").fill("/reset/"+s.mailed(victim, "/reset/"), "password", ofVictim).want(303)
 	thief.wantSignedOut()
 	s.as("").try(victim, ofThief).want(401)

@@ -10,10 +10,10 @@ import (
 func TestMoney(t *testing.T) {
 	s := start(t)
 	viewer := s.as("viewer")
-	viewer.get("/dashboard/statistics/money").want(200).has("No money on cards")
+	viewer.get("/dashboard/statistics/money").shows("No money on cards")
 	card := s.Issue(s.ProgramIDs["prepaid"], nil)
 	s.Till(s.TillToken).Post("/cards/"+card+"/topups", object{"amount_cents": 1250}).Want(201)
-	page := viewer.get("/dashboard/statistics/money").want(200).has("Caffè Centrale", "At no location", "€12.50")
+	page := viewer.get("/dashboard/statistics/money").shows("Caffè Centrale", "At no location", "€12.50")
 	rows := must(csv.NewReader(strings.NewReader(viewer.get(page.pathTo("/dashboard/statistics/money.csv", "")).want(200).body)).ReadAll())
 	last := map[string]string{} // the last day's outstanding by location
 	for _, row := range rows {

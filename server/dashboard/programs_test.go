@@ -44,7 +44,7 @@ func TestNewProgram(t *testing.T) {
 	s := start(t)
 	manager := s.as("manager")
 	form := manager.get("/dashboard/new/program?type=standard").form("/dashboard/new/program")
-	form.send().want(400).problem("name")
+	form.refused("name")
 	// A row that was left empty is closed up, and what is wrong is beside the row that has it.
 	form.set("name", "Lunch", "total_stamps", "8", "prizes.0.name", "", "prizes.1.name", "Soup")
 	refused := form.send().want(400).has("Prize 1: Fill in this field.")
@@ -52,9 +52,9 @@ func TestNewProgram(t *testing.T) {
 	above := form.send().want(422).has("A prize at 9 stamps would never be reached: a full card has 8.").problem("prizes-0-threshold")
 	form = above.form("/dashboard/new/program")
 	form.set("prizes.0.threshold", "8", "min_spend_cents", "a lot")
-	form.send().want(400).problem("min_spend_cents", "Enter an amount")
+	form.refused("min_spend_cents", "Enter an amount")
 	form.set("min_spend_cents", "2,50", "max_stamps_per_day", "3", "location_scope", "selected_locations")
-	form.send().want(400).problem("scoped_location_ids")
+	form.refused("scoped_location_ids")
 	form.fields["scoped_location_ids"] = []string{"", s.LocationIDs[0]}
 	form.set("name_localizations.it", "Pranzo", "description_localizations.de", "Mittagstisch")
 	created := form.sendTwice().next().has("Lunch", "Soup", "€2.50", "Centrale", "Italiano, Deutsch")
@@ -141,7 +141,7 @@ func TestFrozenProgram(t *testing.T) {
 	program := s.NewProgram("standard", true, nil)
 	at, prize := "/dashboard/program/"+program, s.NewPrize(program, 5)
 	s.Install(s.Issue(program, nil))
-	page := manager.get(at + "/edit").want(200).has("The design stays as it is")
+	page := manager.get(at + "/edit").shows("The design stays as it is")
 	if page.find(func(n *html.Node) bool { return n.Data == "fieldset" && has(n, "disabled") }) == nil {
 		t.Error("the fields can be changed")
 	}
@@ -165,7 +165,7 @@ func TestPrizes(t *testing.T) {
 	at := "/dashboard/program/" + program
 	manager.get(at).has("Add a prize", "Without a prize there is nothing to collect stamps for.")
 	form := manager.open(at + "/new-prize")
-	form.send().want(400).problem("threshold")
+	form.refused("threshold")
 	form = form.set("threshold", "11", "name", "Cup").send().want(422).form()
 	form.set("threshold", "5", "name_localizations.de", "Tasse").sendTwice().next().has("The prize was added.", "Cup")
 	second := s.NewPrize(program, 10)
@@ -204,7 +204,7 @@ func TestPreview(t *testing.T) {
 			t.Error(fragment.header)
 		}
 		form.set("_page", "preview")
-		whole := manager.post(at+"/preview", form.fields).want(200).has("24 of 61 stamps")
+		whole := manager.post(at+"/preview", form.fields).shows("24 of 61 stamps")
 		if got := whole.form(at + "/edit").fields.Get("name"); got != "<b>Lunch" {
 			t.Errorf("the form has the name %q", got)
 		}

@@ -230,10 +230,10 @@ func TestLinks(t *testing.T) {
 	before := s.enter(seed.ViewerEmail)
 	at := "/reset/" + reset.Token
 	for range 2 {
-		s.as("").get(at).want(200).has(seed.ViewerEmail)
+		s.as("").get(at).shows(seed.ViewerEmail)
 	}
 	form := s.as("").open(at)
-	form.set("password", "short").send().want(400).problem("password")
+	form.set("password", "short").refused("password")
 	form.set("password", "kettle drum 41").send().next().has("Your new password is set.")
 	before.wantSignedOut()
 	if p := form.send().want(410).has("This link was used already", "Ask for another link"); !p.link("/reset") {
@@ -246,22 +246,22 @@ func TestLinks(t *testing.T) {
 	s.as("").get(strings.Replace(at, "invite", "reset", 1)).want(410)
 	visitor := s.as("")
 	visitor.header = http.Header{"Accept-Language": {"it"}}
-	create := visitor.get(at).want(200).has("ada@example.com", "Responsabile").form()
-	create.set("name", "Ada", "password", "short").send().want(400).problem("password")
+	create := visitor.get(at).shows("ada@example.com", "Responsabile").form()
+	create.set("name", "Ada", "password", "short").refused("password")
 	made := create.set("password", "kettle drum 42").send().want(303).header.Get("Location")
-	visitor.get(made).want(200).has("Ora accedi per accettare")
+	visitor.get(made).shows("Ora accedi per accettare")
 	if next, err := url.Parse(made); err != nil || next.Query().Get("next") != at+"/accept" {
 		t.Errorf("leads to %s", made)
 	}
 	if to := s.as("").get(at + "/accept").to("/sign-in"); !strings.Contains(to, url.QueryEscape(at+"/accept")) {
 		t.Errorf("a visitor is led to %s", to)
 	}
-	s.as("owner").get(at + "/accept").want(200).has("You are signed in as owner@test.example").form("/sign-out")
+	s.as("owner").get(at + "/accept").shows("You are signed in as owner@test.example").form("/sign-out")
 	s.Unchanged(func() { s.as("owner").post(at+"/accept", nil).want(409).has("is for another email") })
 	signIn := url.Values{"email": {"ada@example.com"}, "password": {"kettle drum 42"}, "_next": {at + "/accept"}}
 	in := s.as("").post("/sign-in", signIn).want(303)
 	ada := s.with(in.tokenOf())
-	accept := ada.get(in.header.Get("Location")).want(200).has("Responsabile", "ada@example.com").form()
+	accept := ada.get(in.header.Get("Location")).shows("Responsabile", "ada@example.com").form()
 	accept.sendTwice().next().has("Hai accettato")
 	ada.get("/dashboard/settings").want(200)
 	if got := s.Value("SELECT language||' '||email_proved FROM users WHERE email='ada@example.com'"); got != "it 1" {

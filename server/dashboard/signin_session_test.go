@@ -54,7 +54,7 @@ func TestConcurrentSignIns(t *testing.T) {
 	})
 	for i, token := range tokens {
 		want := []string{seed.OwnerEmail, seed.ViewerEmail}[i%2]
-		s.with(token).get("/dashboard/account").want(200).has(want)
+		s.with(token).get("/dashboard/account").shows(want)
 		if slices.Index(tokens, token) != i {
 			t.Error("two sessions have one token")
 		}
@@ -99,16 +99,16 @@ func TestProof(t *testing.T) {
 	var asked *page
 	s.Unchanged(func() { asked = form.send().want(403).has("Confirm that it is you") })
 	prove := asked.form("/dashboard/prove")
-	prove.set("_password", "").send().want(400).problem("_password")
+	prove.set("_password", "").refused("_password")
 	again := prove.set("_password", "wrong password").send().want(401).problem("_password", "The password is wrong.")
 	prove = again.form("/dashboard/prove").set("_password", seed.Password)
 	done := prove.send().want(307)
 	if to := done.header.Get("Location"); to != "/dashboard/people/invite" {
 		t.Fatalf("leads to %s", to)
 	}
-	owner.post("/dashboard/people/invite", prove.fields).want(200).has("ada@example.com")
+	owner.post("/dashboard/people/invite", prove.fields).shows("ada@example.com")
 	s.Unchanged(func() {
-		owner.post("/dashboard/people/invite", prove.fields).want(200).has("on its way to ada@example.com")
+		owner.post("/dashboard/people/invite", prove.fields).shows("on its way to ada@example.com")
 	})
 	prove.fields.Set("_action", "https://evil.example/")
 	if to := prove.send().header.Get("Location"); strings.Contains(to, "evil") {
@@ -131,7 +131,7 @@ func TestRoleTakenAway(t *testing.T) {
 	s.Unchanged(func() { form.send().want(403).has("Your role in this shop does not include this.") })
 	s.as("owner").fill("/dashboard/person/" + person + "/remove").next().has("no longer belongs")
 	removed := s.enter(seed.ManagerEmail)
-	removed.get("/dashboard").want(200).has("You belong to no shop")
+	removed.get("/dashboard").shows("You belong to no shop")
 	removed.get("/dashboard/locations").want(403).has("You belong to no shop", seed.ManagerEmail)
 	removed.get("/dashboard/account").want(200)
 	s.Unchanged(func() { removed.post("/dashboard/new/location", url.Values{"name": {"x"}}).want(403) })

@@ -35,8 +35,8 @@ func TestStaffPages(t *testing.T) {
 		t.Error("no tab leads to the staff")
 	}
 	form := manager.open("/dashboard/new/staff")
-	form.set("name", "", "pin", "1357").send().want(400).problem("name")
-	form.set("name", "Bob", "pin", "12").send().want(400).problem("pin", "4 to 8 digits")
+	form.set("name", "", "pin", "1357").refused("name")
+	form.set("name", "Bob", "pin", "12").refused("pin", "4 to 8 digits")
 	form.set("name", "Bob", "pin", "1357").sendTwice().next().has("Bob", "The member of staff was added", "Centrale", "All locations")
 
 	till := s.Till(s.TillToken)
@@ -85,13 +85,13 @@ func TestPairingPage(t *testing.T) {
 		has(enter, "formaction") {
 		t.Error("Enter does not pair a phone or tablet")
 	}
-	form.set("location_id", "").send().want(400).problem("location_id")
-	page := form.set("location_id", s.LocationIDs[0], "name", "Phone").send().want(200).has("/till/pair/", "shown only now", "Phone")
+	form.set("location_id", "").refused("location_id")
+	page := form.set("location_id", s.LocationIDs[0], "name", "Phone").send().shows("/till/pair/", "shown only now", "Phone")
 	if page.find(func(n *html.Node) bool { return n.Data == "svg" && attribute(n, "aria-label") == "QR code" }) == nil {
 		t.Error("the page has no QR code")
 	}
 	code := page.setting("code")
-	s.Unchanged(func() { form.send().want(200).has("were shown once").lacks(code) })
+	s.Unchanged(func() { form.send().shows("were shown once").lacks(code) })
 	k := kernel.New(s.App.Store, kernel.Config{})
 	d := must(kernel.Do[operation.CreatedDevice](
 		t.Context(),
@@ -100,5 +100,5 @@ func TestPairingPage(t *testing.T) {
 		operation.AcceptPairing,
 		kernel.Args{Fields: operation.PairingCodeFields{Code: store.Given(code)}},
 	))
-	s.Till(d.Token).Get("/me").Want(200).Shows(object{"device.name": "Phone"})
+	s.Till(d.Token).Get("/me").WantOK(object{"device.name": "Phone"})
 }

@@ -53,14 +53,14 @@ func TestGoogleAccount(t *testing.T) {
 		).want(400).
 			problem("account", "Google does not accept this key.")
 	})
-	owner.get(at).want(200).has("Google Wallet", "Off").lacks("Switch Google Wallet off")
+	owner.get(at).shows("Google Wallet", "Off").lacks("Switch Google Wallet off")
 	give(account, issuer).next().has("Google Wallet is set up.", "Demo mode", "Your issuer is in demo mode", issuer, "gserviceaccount.com")
 	if made := g.Requests()[len(g.Requests())-1]; made.Path != "loyaltyClass" || made.Status != 200 {
 		t.Errorf("the last request is %v", made)
 	}
 	owner.upload(set, "account", nil, "issuer_id", issuer, "publishing", "true").next().has("Google Wallet is set up.").lacks("demo mode")
-	owner.get("/dashboard/activity").want(200).has("Set the account for Google Wallet").lacks("PRIVATE KEY")
-	owner.get(set + "/remove").want(200).has("Google goes on showing the names of holders")
+	owner.get("/dashboard/activity").shows("Set the account for Google Wallet").lacks("PRIVATE KEY")
+	owner.get(set + "/remove").shows("Google goes on showing the names of holders")
 	owner.get(set+"/remove").press(set+"/remove").next().has("Google Wallet is switched off.", "Off")
 	give(nil, issuer).want(400).problem("account")
 }

@@ -110,14 +110,14 @@ func TestAppleCertificate(t *testing.T) {
 	})
 	owner.upload(at, "file", p12, "password", "secret").next().has("Apple Wallet is set up.", "Ends soon", "10 days left")
 	const ends = "The certificate for Apple Wallet ends on 11 Mar 2026"
-	owner.get("/dashboard").want(200).has(ends, "Renew it")
-	s.as("viewer").get("/dashboard").want(200).has(ends).lacks("Renew it")
-	s.as("operator").get("/dashboard/health").want(200).has(ends, "Needs attention")
+	owner.get("/dashboard").shows(ends, "Renew it")
+	s.as("viewer").get("/dashboard").shows(ends).lacks("Renew it")
+	s.as("operator").get("/dashboard/health").shows(ends, "Needs attention")
 
 	s.Call("POST", "/programs/"+s.ProgramIDs["standard"]+"/cards", object{}).Want(201)
 	s.SQL("INSERT INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded, program_id) " +
 		"SELECT id, shop_id, 0, x'', 0, 0, program_id FROM cards")
-	remove := owner.get(at + "/remove").want(200).has("Do it although 1 pass is on a phone").form(at + "/remove")
+	remove := owner.get(at + "/remove").shows("Do it although 1 pass is on a phone").form(at + "/remove")
 	s.Unchanged(func() { owner.post(at+"/remove", nil).want(400).problem("yes", "Passes are on phones, 1 in all") })
 	remove.set("yes", "true").send().next().has("Apple Wallet is switched off.")
 	s.Stop()
@@ -135,7 +135,7 @@ func TestAppleCertificate(t *testing.T) {
 		return err
 	})
 	alone.Unchanged(func() {
-		alone.as("owner").get(at).want(200).has("Phones cannot open", "since phones would keep this one").lacks("Check and save")
+		alone.as("owner").get(at).shows("Phones cannot open", "since phones would keep this one").lacks("Check and save")
 		alone.as("owner").upload(at, "file", right).want(422).has("Phones cannot open the address of this shop")
 		alone.as("owner").post(at+"/request", nil).want(422).has("Phones cannot open the address of this shop")
 	})
