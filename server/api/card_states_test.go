@@ -310,7 +310,7 @@ func TestReissueKeepsFields(t *testing.T) {
 	s.SQL("UPDATE cards SET stamps_count=7, current_value=321 WHERE id=?", s.Row(store.KindCard, card))
 	s.Install(card)
 	was := s.Get("/cards/" + card)
-	s.Post("/cards/"+card+"/reissue", nil).Want(200).Shows(fields{"id": card, "external_ref": "r"})
+	s.Post("/cards/"+card+"/reissue", nil).WantOK(fields{"id": card, "external_ref": "r"})
 	now := s.Get("/cards/" + card)
 	for _, name := range servertest.Names(was.Body) {
 		if a, b := string(was.Raw(name)), string(now.Raw(name)); a != b && name != "installed_at" && name != "status" {

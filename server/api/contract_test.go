@@ -71,7 +71,7 @@ var contractOfRequests = []contractCase{
 			"2030-01-02T03:04:05+01:00": "2030-01-02T02:04:05.000Z",
 			"2030-01-02t03:04:05.6789z": "2030-01-02T03:04:05.678Z",
 		} {
-			s.Patch("/cards/"+th.card, fields{"expires_at": in}).Want(200).Shows(fields{"expires_at": out})
+			s.Patch("/cards/"+th.card, fields{"expires_at": in}).WantOK(fields{"expires_at": out})
 		}
 		s.Patch("/cards/"+th.card, `{"expires_at":"2030-01-02T03:04:05"}`).Invalid("expires_at invalid_format")
 	}},

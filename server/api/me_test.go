@@ -44,7 +44,7 @@ func TestMe(t *testing.T) {
 		"api_key.scopes":       allScopes,
 		"api_key.location_ids": []string{},
 	})
-	s.With(s.RestrictedAPIKey).Get("/me").Want(200).Shows(fields{
+	s.With(s.RestrictedAPIKey).Get("/me").WantOK(fields{
 		"api_key.location_ids": s.LocationIDs[:1],
 		"api_key.scopes":       allScopes,
 		"shop.id":              s.ShopID,
@@ -71,7 +71,7 @@ func TestMe(t *testing.T) {
 	if h := s.Get("/me").Want(401, "business_api_required").Header.Get("WWW-Authenticate"); h != "" {
 		t.Errorf("WWW-Authenticate %q, though the key is valid", h)
 	}
-	set(fields{"api_addon": true, "grant_expires_at": nil}).Want(200).Shows(fields{
+	set(fields{"api_addon": true, "grant_expires_at": nil}).WantOK(fields{
 		"entitlements.source.api_access": "addon",
 		"entitlements.grant_expires_at":  nil,
 	})
@@ -80,7 +80,7 @@ func TestMe(t *testing.T) {
 	s.Control("POST", "/locations", fields{"name": "Third"})
 	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
 	s.Get("/me").Shows(fields{"shop.billable_locations": 3})
-	s.With(s.RestrictedAPIKey).Get("/me").Want(200).Shows(fields{"api_key.location_ids": s.LocationIDs[:1]})
+	s.With(s.RestrictedAPIKey).Get("/me").WantOK(fields{"api_key.location_ids": s.LocationIDs[:1]})
 }
 
 // TestMeKeys checks that each key sees its own shop, scopes and locations.
@@ -99,7 +99,7 @@ func TestMeKeys(t *testing.T) {
 				want = append(want, scope)
 			}
 		}
-		s.With(made.Str("key")).Get("/me").Want(200).Shows(fields{
+		s.With(made.Str("key")).Get("/me").WantOK(fields{
 			"api_key": fields{"id": made.Str("id"), "scopes": want, "location_ids": append([]string{}, c.locations...)},
 		})
 	}

@@ -165,7 +165,6 @@ func withFields(base, changes map[string]any) map[string]any {
 var leaveOut any = new(int)
 
 func jsonText(t testing.TB, v any) string {
-	t.Helper()
 	b := servertest.Must(json.Marshal(v))
 	return string(b)
 }

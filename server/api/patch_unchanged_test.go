@@ -150,10 +150,10 @@ func TestPatchWithoutAChange(t *testing.T) {
 	})
 	// A PATCH that repeats all values but one is a change, and so is one that resets the count of
 	// failures or changes the order of a list.
-	s.Patch(hook, fields{"active": true, "description": "new"}).Want(200).Shows(fields{"updated_at": s.App.Store.Now().String()})
+	s.Patch(hook, fields{"active": true, "description": "new"}).WantOK(fields{"updated_at": s.App.Store.Now().String()})
 	s.SQL("UPDATE webhooks SET consecutive_failures=3")
-	s.Patch(hook, fields{"active": true}).Want(200).Shows(fields{"consecutive_failures": 0})
+	s.Patch(hook, fields{"active": true}).WantOK(fields{"consecutive_failures": 0})
 	s.Patch("/programs/"+program, fields{
 		"scoped_location_ids": []string{s.LocationIDs[0], s.LocationIDs[1]},
-	}).Want(200).Shows(fields{"updated_at": s.App.Store.Now().String()})
+	}).WantOK(fields{"updated_at": s.App.Store.Now().String()})
 }

@@ -71,7 +71,7 @@ func TestPrizeFields(t *testing.T) {
 		return s.Value("SELECT name_localizations||description_localizations FROM prizes WHERE id=?",
 			s.Row(store.KindPrize, made.Str("id")))
 	}
-	s.Patch(id, fields{"name": "Y"}).Want(200).Shows(fields{"description": "d", "ordinal": 4})
+	s.Patch(id, fields{"name": "Y"}).WantOK(fields{"description": "d", "ordinal": 4})
 	if v := stored(); v != `{"it":"a"}{"fr":"b"}` {
 		t.Errorf("stored %s", v)
 	}
@@ -79,7 +79,7 @@ func TestPrizeFields(t *testing.T) {
 		"description":               nil,
 		"name_localizations":        nil,
 		"description_localizations": nil,
-	}).Want(200).Shows(fields{"description": "", "name": "Y"})
+	}).WantOK(fields{"description": "", "name": "Y"})
 	if v := stored(); v != `{}{}` {
 		t.Errorf("cleared to %s", v)
 	}
@@ -122,7 +122,7 @@ func TestLadder(t *testing.T) {
 	for _, kind := range []string{"discount", "access", "prepaid"} {
 		path := "/programs/" + s.ProgramIDs[kind] + "/prizes"
 		s.Post(path, fields{"threshold": 0, "name": "Z"}).Want(422, "unprocessable_entity")
-		s.Get(path).Want(200).Shows(fields{"data": []any{}})
+		s.Get(path).WantOK(fields{"data": []any{}})
 		s.Patch(path+"/"+s.App.Store.ID(store.KindPrize, 1), fields{"name": "Z"}).Want(404, "not_found")
 	}
 }
@@ -149,7 +149,7 @@ func TestLadderMoves(t *testing.T) {
 			}
 			r, at := s.Patch(path+"/"+ids[c.move], fields{"threshold": c.to, "name": "Moved"}), "data."+fmt.Sprint(c.move)
 			if c.ok {
-				r.Want(200).Shows(fields{"threshold": c.to, "name": "Moved", "ordinal": c.move})
+				r.WantOK(fields{"threshold": c.to, "name": "Moved", "ordinal": c.move})
 				s.Get(path).Shows(fields{at + ".threshold": c.to, at + ".name": "Moved"})
 				return
 			}

@@ -111,7 +111,7 @@ func TestProgramLock(t *testing.T) {
 		s.Get(path).Shows(fields{"has_installed_cards": true})
 		s.Control("POST", "/cards/"+card+"/delete", fields{})
 		for _, a := range []string{"suspend", "unsuspend", "unpublish", "publish"} {
-			s.Post(path+"/"+a, nil).Want(200).Shows(fields{"has_installed_cards": true})
+			s.Post(path+"/"+a, nil).WantOK(fields{"has_installed_cards": true})
 		}
 	}
 }
@@ -128,8 +128,8 @@ func TestProgramTotalStamps(t *testing.T) {
 	}
 	s.Patch(path, fields{"total_stamps": 7, "name": "Other"}).Want(422, "unprocessable_entity")
 	s.Get(path).Shows(fields{"total_stamps": 10, "name": "S"})
-	s.Patch(path, fields{"total_stamps": 8}).Want(200).Shows(fields{"total_stamps": 8})
+	s.Patch(path, fields{"total_stamps": 8}).WantOK(fields{"total_stamps": 8})
 	s.Call("DELETE", path+"/prizes/"+last, nil).Want(204)
 	s.Patch(path, fields{"total_stamps": 3}).Want(422, "unprocessable_entity")
-	s.Patch(path, fields{"total_stamps": 4}).Want(200).Shows(fields{"total_stamps": 4})
+	s.Patch(path, fields{"total_stamps": 4}).WantOK(fields{"total_stamps": 4})
 }

@@ -30,7 +30,7 @@ func TestRestrictedLocations(t *testing.T) {
 	}
 	r.Post("/locations/"+outside+"/disable", nil).WantOutcome("403 unauthorized")
 	r.Post("/locations/"+foreign+"/disable", nil).WantOutcome(missing)
-	s.Get("/locations").Want(200).Shows(fields{"data.0.name": "Stazione", "data.0.active": true, "data.1.name": "N"})
+	s.Get("/locations").WantOK(fields{"data.0.name": "Stazione", "data.0.active": true, "data.1.name": "N"})
 
 	// With several locations, the list has pages, newest first.
 	ids := []string{inside}
@@ -58,11 +58,11 @@ func TestRestrictedPrograms(t *testing.T) {
 			path := "/programs/" + s.NewProgram("standard", false, scope.body)
 			prize := path + "/prizes/" + r.Post(path+"/prizes", fields{"threshold": 5, "name": "Z"}).Want(201).Str("id")
 			r.Patch(prize, fields{"name": "Y"}).Want(200)
-			r.Get(path + "/prizes").Want(200).Shows(fields{"data.0.name": "Y"})
+			r.Get(path + "/prizes").WantOK(fields{"data.0.name": "Y"})
 			for _, a := range []string{"publish", "suspend", "unsuspend", "unpublish"} {
 				r.Post(path+"/"+a, nil).Want(200)
 			}
-			r.Patch(path, fields{"name": "N"}).Want(200).Shows(fields{
+			r.Patch(path, fields{"name": "N"}).WantOK(fields{
 				"name":                "N",
 				"scoped_location_ids": scope.body["scoped_location_ids"],
 			})
@@ -166,7 +166,7 @@ func TestRestrictedCards(t *testing.T) {
 	s.Patch("/programs/"+program, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs[1:]}).Want(200)
 	r.Get(card).Want(404, "not_found")
 	newKeyAt(s, s.LocationIDs[1]).Get(card).Want(200)
-	newKeyAt(s, s.LocationIDs...).Get(card).Want(200).Shows(fields{"locations": []fields{{"id": s.LocationIDs[1], "name": "Stazione"}}})
+	newKeyAt(s, s.LocationIDs...).Get(card).WantOK(fields{"locations": []fields{{"id": s.LocationIDs[1], "name": "Stazione"}}})
 	// The external_ref of a card that another key issued is taken.
 	s.Patch("/programs/"+program, fields{"scoped_location_ids": []string{s.LocationIDs[1], s.LocationIDs[0]}}).Want(200)
 	s.Issue(program, fields{"external_ref": "taken"})
@@ -288,7 +288,7 @@ func TestRestrictedWebhookChange(t *testing.T) {
 	if now := s.Get(path); string(now.Body) != string(was.Body) {
 		t.Errorf("changed to %s", now.Body)
 	}
-	r.Patch(path, fields{"location_ids": s.LocationIDs[:1], "active": false}).Want(200).Shows(fields{"active": false})
+	r.Patch(path, fields{"location_ids": s.LocationIDs[:1], "active": false}).WantOK(fields{"active": false})
 	for _, ids := range [][]string{s.LocationIDs, {}, s.LocationIDs[1:]} {
 		s.Patch(path, fields{"location_ids": ids}).Want(200)
 		r.Get(path).Want(404, "not_found")
@@ -300,5 +300,5 @@ func TestRestrictedWebhookChange(t *testing.T) {
 	r.Get(path).Want(404, "not_found")
 	r.Patch(path, fields{"include_shop_wide_events": false}).Want(404, "not_found")
 	s.Patch(path, fields{"include_shop_wide_events": false}).Want(200)
-	r.Get(path).Want(200).Shows(fields{"id": made.Str("id")})
+	r.Get(path).WantOK(fields{"id": made.Str("id")})
 }

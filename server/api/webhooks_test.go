@@ -56,11 +56,11 @@ func TestWebhookLifecycle(t *testing.T) {
 	// resets their count, and nothing else does.
 	for _, active := range []int{0, 1} {
 		s.SQL("UPDATE webhooks SET active=?, consecutive_failures=15", active)
-		s.Patch(path, fields{"description": "x"}).Want(200).Shows(fields{"active": active == 1, "consecutive_failures": 15})
-		s.Patch(path, fields{"active": false}).Want(200).Shows(fields{"active": false, "consecutive_failures": 15})
-		s.Patch(path, fields{"active": true}).Want(200).Shows(fields{"active": true, "consecutive_failures": 0})
+		s.Patch(path, fields{"description": "x"}).WantOK(fields{"active": active == 1, "consecutive_failures": 15})
+		s.Patch(path, fields{"active": false}).WantOK(fields{"active": false, "consecutive_failures": 15})
+		s.Patch(path, fields{"active": true}).WantOK(fields{"active": true, "consecutive_failures": 0})
 	}
-	s.Patch(path, fields{"active": false}).Want(200).Shows(fields{"active": false})
+	s.Patch(path, fields{"active": false}).WantOK(fields{"active": false})
 
 	other, _ := newWebhook(s, program, nil)
 	ping := s.Post(path+"/test", nil).Want(202).Str("id")
@@ -274,7 +274,7 @@ func TestDeliveryLogLimits(t *testing.T) {
 			t.Errorf("%s: %d entries, want %d", query, len(have), want)
 		}
 	}
-	s.Get(second + "/deliveries?limit=1").Want(200).Shows(fields{
+	s.Get(second + "/deliveries?limit=1").WantOK(fields{
 		"items.0.webhook_id":                      other.Str("id"),
 		"items.0.card_instance_id":                cards[0],
 		"items.0.request_payload.payload_version": "v2",

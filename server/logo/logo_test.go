@@ -137,7 +137,6 @@ const progressive = "\xff\xd8\xff\xc2\x00\x0b\x08\x05\xdc\x05\xdc\x01\x01\x11\x0
 // withScans returns a JPEG with a number of scans, of which each has only ends of 32640 blocks,
 // so that a few bytes take as long as all of its pixels.
 func withScans(t *testing.T, n int) []byte {
-	t.Helper()
 	b := append([]byte(progressive), bytes.Repeat([]byte{1}, 64)...)
 	scan := append([]byte("\xff\xda\x00\x08\x01\x01\x00\x01\x3f\x00"), bytes.Repeat([]byte{0x3f, 0x7f}, 2)...)
 	for range n {

@@ -236,6 +236,12 @@ func (r *Reply) Shows(want Fields) {
 	}
 }
 
+// WantOK ends the test unless the answer has the status 200, and checks values of its body as Shows does.
+func (r *Reply) WantOK(fields Fields) {
+	r.T.Helper()
+	r.Want(http.StatusOK).Shows(fields)
+}
+
 // instant is the form of times in answers.
 var instant = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$`)
 

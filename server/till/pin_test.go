@@ -32,7 +32,7 @@ func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
 // lookups do not.
 func TestPINRequired(t *testing.T) {
 	s, d, location, card := guarded(t)
-	d.Get("/me").Want(200).Shows(fields{"location.require_staff_pin": true, "location.id": location})
+	d.Get("/me").WantOK(fields{"location.require_staff_pin": true, "location.id": location})
 	d.Get("/cards/" + card).Want(200)
 	for _, path := range []string{
 		"/programs/" + s.ProgramIDs["standard"] + "/cards", "/cards/" + card + "/stamps", "/cards/" + card + "/redemptions",

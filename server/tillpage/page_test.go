@@ -203,7 +203,6 @@ func TestFiles(t *testing.T) {
 
 // vendored returns a file of the npm package. Its WebAssembly is kept compressed.
 func vendored(t *testing.T, file string) []byte {
-	t.Helper()
 	if path.Ext(file) != ".wasm" {
 		return servertest.Must(os.ReadFile("vendor/" + file))
 	}

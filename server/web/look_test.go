@@ -298,7 +298,6 @@ func render(t *testing.T, templates *Templates, page string, data any, p *Printe
 
 // parseSamples returns the sample pages.
 func parseSamples(t testing.TB) *Templates {
-	t.Helper()
 	return must(Parse(os.DirFS("testdata/look")))
 }
 
