@@ -23,8 +23,8 @@ import (
 // TestTillCamera shows the page of a holder to the camera of a till.
 func TestTillCamera(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	_, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	_, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	holder := Open(t, s.CardPage(link), View{Width: 390})
 	holder.Wait("Show this code at the till")
 	p := openTill(t, s, View{Width: 390, Camera: writeFilm(t, 1, frame(t, holder.phoneScreen()))})
@@ -47,7 +47,7 @@ func TestTillCamera(t *testing.T) {
 // while the device is not paired.
 func TestTillCameraKept(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	p := openTill(t, s, View{Width: 390, Camera: writeFilm(t, 1, photo{size: frames}.draw(t))})
 	p.Press("Scan with the camera")
 	p.Wait("Stop")
@@ -70,10 +70,10 @@ func TestTillCameraKept(t *testing.T) {
 // place of the first after something was done with it, and not before.
 func TestTillCameraQueue(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	cards, codes := map[string]string{}, []string{}
 	for _, name := range []string{"Ada Lovelace", "Grace Hopper"} {
-		id, _ := issue(s, s.ProgramIDs["prepaid"], fields{"holder_name": name})
+		id, _ := issueOf(s, s.ProgramIDs["prepaid"], fields{"holder_name": name})
 		code, _ := codesOf(s, id)
 		cards[name], codes = id, append(codes, code)
 	}
@@ -129,8 +129,8 @@ func TestTillCameraRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := servertest.Start(t, servertest.Frozen)
-			card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+			s := start(t)
+			card, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
 			_, short := codesOf(s, card)
 			p := openTill(t, s, View{Width: 390, Camera: c.camera})
 			for range 2 { // pressing again asks again
@@ -173,8 +173,8 @@ func before(t *testing.T, s *servertest.Server, answer func(http.ResponseWriter,
 // that it tries again.
 func TestTillNoDecoder(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	_, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	_, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, _ := s.Codes(link)
 	var missing atomic.Value // the beginning and the end of a name
 	missing.Store([2]string{"/till/assets/worker.", ".js"})
@@ -217,8 +217,8 @@ func openInsecureTill(t *testing.T, s *servertest.Server, v View) *Page {
 // TestTillPhoto reads photos of codes where browsers permit no camera.
 func TestTillPhoto(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen, func(c *app.Config) { c.AllowHosts = []string{insecureHost} })
-	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t, func(c *app.Config) { c.AllowHosts = []string{insecureHost} })
+	card, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, short := codesOf(s, card)
 	p := openInsecureTill(t, s, View{Width: 390})
 	p.Wait("Take a photo of the code", "The camera works only over https. The person who runs the server can switch "+

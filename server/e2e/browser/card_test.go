@@ -12,8 +12,20 @@ import (
 
 type fields = servertest.Fields
 
-// issue issues a card and returns its id and the link of its page.
-func issue(s *servertest.Server, program string, body fields) (id, link string) {
+// start serves the demo shop with a clock that stands still.
+func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
+	t.Helper()
+	return servertest.Start(t, append([]func(*app.Config){servertest.Frozen}, options...)...)
+}
+
+// issue issues a stamp card and returns its id and the link of its page.
+func issue(s *servertest.Server, body fields) (id, link string) {
+	s.T.Helper()
+	return issueOf(s, s.ProgramIDs["standard"], body)
+}
+
+// issueOf issues a card of a program.
+func issueOf(s *servertest.Server, program string, body fields) (id, link string) {
 	s.T.Helper()
 	r := s.Post("/programs/"+program+"/cards", servertest.Merge(body, nil)).Want(201)
 	return r.Str("id"), r.Str("install_url")
@@ -24,10 +36,10 @@ var longName = strings.Repeat("Donaudampfschifffahrtsgesellschaft", 6)[:200]
 
 // TestCardStates checks the page of a card in each of its states.
 func TestCardStates(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	till := s.Till(s.TillToken)
 	card := func(program string, body fields, actions ...any) string {
-		id, link := issue(s, program, body)
+		id, link := issueOf(s, program, body)
 		for i := 0; i+1 < len(actions); i += 2 {
 			till.Post("/cards/"+id+"/"+actions[i].(string), actions[i+1]).Want(201)
 		}
@@ -73,8 +85,8 @@ func TestCardStates(t *testing.T) {
 
 // TestCardRefused checks the pages of links that show no card.
 func TestCardRefused(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	id, link := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	id, link := issue(s, nil)
 	s.Control("POST", "/cards/"+id+"/lock", fields{})
 	CheckPage(t, link, Rules{Status: 409, Picture: "card-locked"})
 	s.Control("POST", "/cards/"+id+"/archive", fields{})
@@ -83,9 +95,9 @@ func TestCardRefused(t *testing.T) {
 
 // TestCardInstall keeps a card on a phone, as its holder does, with and without scripts.
 func TestCardInstall(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	for _, v := range []View{{Width: 360}, {Width: 360, NoScripts: true}} {
-		_, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+		_, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 		page := s.CardPage(link)
 		p := Open(t, link, v)
 		p.Wait("Ada Lovelace", "0 of 10 stamps", "Show this code at the till")
@@ -102,8 +114,8 @@ func TestCardInstall(t *testing.T) {
 // TestCardLive checks that a page shows what happens at the till, and that its link has
 // ended, without being loaded again.
 func TestCardLive(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	id, link := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	id, link := issue(s, nil)
 	p := Open(t, s.CardPage(link), View{Width: 360})
 	p.Wait("0 of 10 stamps")
 	before := p.visited()
@@ -125,8 +137,8 @@ func TestCardLive(t *testing.T) {
 func TestCardOffline(t *testing.T) {
 	db := t.TempDir() + "/test.db"
 	serve := func(c *app.Config) { c.DB = db }
-	s := servertest.Start(t, servertest.Frozen, serve)
-	id, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t, serve)
+	id, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	page := s.CardPage(link)
 	p := Open(t, page, View{Width: 360})
 	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 4}).Want(201)
@@ -147,7 +159,7 @@ func TestCardOffline(t *testing.T) {
 		t.Error("the page has no QR code or no style")
 	}
 	p.ShootAs("card-offline")
-	again := servertest.Start(t, servertest.Frozen, serve, func(c *app.Config) { c.Listen = strings.TrimPrefix(s.Origin, "http://") })
+	again := start(t, serve, func(c *app.Config) { c.Listen = strings.TrimPrefix(s.Origin, "http://") })
 	p.Wait("4 of 10 stamps")
 	again.Post("/cards/"+id+"/reissue", nil).Want(200)
 	noError(t, p.navigate(page))

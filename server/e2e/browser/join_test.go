@@ -22,7 +22,7 @@ import (
 func TestNewCards(t *testing.T) {
 	for name, v := range map[string]View{"scripts": {Width: 390}, "no scripts": {Width: 390, NoScripts: true}} {
 		t.Run(name, func(t *testing.T) {
-			s := servertest.Start(t, servertest.Frozen)
+			s := start(t)
 			v.Cookie = signIn(s, "manager")
 			p := Open(t, s.Origin+"/dashboard/program/"+s.ProgramIDs["standard"], v)
 			p.Follow("Cards that customers make")
@@ -69,8 +69,8 @@ func TestJoinErrors(t *testing.T) {
 func TestLostCard(t *testing.T) {
 	for name, v := range map[string]View{"scripts": {Width: 390}, "no scripts": {Width: 390, NoScripts: true}} {
 		t.Run(name, func(t *testing.T) {
-			s := servertest.Start(t, servertest.Frozen)
-			card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_email": "ada@example.com"})
+			s := start(t)
+			card, link := issue(s, fields{"holder_email": "ada@example.com"})
 			page := s.CardPage(link)
 			s.Post("/cards/"+card+"/reissue", nil).Want(200)
 			p := Open(t, page, v)

@@ -112,7 +112,7 @@ type killer struct {
 // before which the pages stopped; empty: they did not.
 func (k *killer) stamp(first, second int, lock bool) (card, at, then string) {
 	k.s.T.Helper()
-	card, _ = issue(k.s, k.s.ProgramIDs["standard"], nil)
+	card, _ = issue(k.s, nil)
 	code, _ := codesOf(k.s, card)
 	k.p = k.p.killed(k.url, stopBefore(first))
 	k.p.Wait("Find the card")
@@ -138,7 +138,7 @@ func (k *killer) stamp(first, second int, lock bool) (card, at, then string) {
 // TestTillKilled kills the page before each step of a stamp, and the page that comes after it
 // before each of its steps. The card has the stamp once, or not at all if nothing was stored.
 func TestTillKilled(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	k := &killer{s, openTill(t, s, View{}), s.Origin + "/till/"}
 	check := func(card, want, when string) {
 		t.Helper()
@@ -191,8 +191,8 @@ func TestTillKilled(t *testing.T) {
 // stored, and another time before the request is sent. The next page asks the person, who asks the
 // server again.
 func TestTillKilledRedeeming(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	card, _ := issue(s, nil)
 	code, _ := codesOf(s, card)
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
 	p := openTill(t, s, View{})

@@ -24,7 +24,7 @@ type customer struct {
 func newCustomer(s *servertest.Server, t *testing.T, program, name string, before ...any) *customer {
 	t.Helper()
 	c := &customer{name: name}
-	c.card, c.link = issue(s, s.ProgramIDs[program], fields{"holder_name": name})
+	c.card, c.link = issueOf(s, s.ProgramIDs[program], fields{"holder_name": name})
 	for i := 0; i+1 < len(before); i += 2 {
 		s.Till(s.TillToken).Post("/cards/"+c.card+"/"+before[i].(string), before[i+1]).Want(201)
 	}
@@ -166,7 +166,7 @@ func discounted(till *Page, c *customer) {
 // with a scanner, and twenty customers, who have the pages of their cards open.
 func TestMorning(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	customer := func(program, name string, before ...any) *customer {
 		return newCustomer(s, t, program, name, before...)
 	}

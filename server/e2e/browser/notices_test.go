@@ -102,10 +102,10 @@ func (b *tab) awaitNotice(want string) {
 
 // TestCardNotices has a holder ask for notices, stamps the card, and has Chromium show what arrives at the push service.
 func TestCardNotices(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	push := wallettest.NewPushService()
 	t.Cleanup(push.Close)
-	id, link := issue(s, s.ProgramIDs["standard"], nil)
+	id, link := issue(s, nil)
 	card := s.CardPage(link)
 	phone := must(push.Subscribe(s.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key")))
 	b := newTab(t, startWhole(t), chromedp.WithNewBrowserContext())

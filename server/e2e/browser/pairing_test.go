@@ -5,14 +5,12 @@ package browser
 import (
 	"regexp"
 	"testing"
-
-	"punchcard/server/servertest"
 )
 
 // TestPairing pairs a phone by the link that the dashboard shows, and a tablet by the code.
 func TestPairing(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	pairing := func(name string, v View) string {
 		t.Helper()
 		v.Cookie = signIn(s, "owner")

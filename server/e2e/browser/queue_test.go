@@ -57,8 +57,8 @@ func posts(s *servertest.Server) (statuses []int) {
 // TestTillSendsNoWrongPINAgain checks that a stamp that waits is sent once with a wrong PIN,
 // since wrong PINs lock the location, and that it then waits for a right one.
 func TestTillSendsNoWrongPINAgain(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	card, _ := issue(s, nil)
 	code, _ := codesOf(s, card)
 	pin := store.HashStaffPIN(store.Some("4711"))
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
@@ -92,8 +92,8 @@ func TestTillSendsNoWrongPINAgain(t *testing.T) {
 // if that has ended and the location demands none, and that what a search has found needs
 // the connection.
 func TestTillEndedSession(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	card, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, _ := codesOf(s, card)
 	member := s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"}).Str("id")
 	p := openTill(t, s, View{})
@@ -125,8 +125,8 @@ func TestTillEndedSession(t *testing.T) {
 // TestTillOfAnotherShop checks that a till which becomes one of another shop keeps what waits
 // for the first shop, and sends it when it is a till of the first one again.
 func TestTillOfAnotherShop(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	card, _ := issue(s, nil)
 	code, _ := codesOf(s, card)
 	other := s.Control("POST", "/shops", fields{}).Str("till_token")
 	p := openTill(t, s, View{})
@@ -151,8 +151,8 @@ func TestTillOfAnotherShop(t *testing.T) {
 // TestTillStoresNothing checks that a till works where the browser stores nothing, and keeps
 // a stamp as long as its page is open.
 func TestTillStoresNothing(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	card, _ := issue(s, nil)
 	code, _ := codesOf(s, card)
 	p := openTill(t, s, View{}, `for (const name of ['put', 'delete']) `+
 		`IDBObjectStore.prototype[name] = () => { throw new DOMException('full', 'QuotaExceededError') }`)
@@ -176,13 +176,13 @@ func TestTillOpenDuringRestore(t *testing.T) {
 	dir := t.TempDir()
 	file, copied, at := filepath.Join(dir, "shop.db"), filepath.Join(dir, "backup.db"), "127.0.0.1:0"
 	serve := func() *servertest.Server {
-		return servertest.Start(t, servertest.Frozen, func(c *app.Config) { c.DB, c.Listen = file, at })
+		return start(t, func(c *app.Config) { c.DB, c.Listen = file, at })
 	}
 	s := serve()
 	at = strings.TrimPrefix(s.Origin, "http://")
 	var codes []string
 	for _, name := range []string{"Ada", "Bea"} {
-		card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": name})
+		card, _ := issue(s, fields{"holder_name": name})
 		code, _ := codesOf(s, card)
 		codes = append(codes, code)
 	}

@@ -198,7 +198,7 @@ func TestInsecureForms(t *testing.T) {
 	p.Press("Continue")
 	p.Wait("Start from a template")
 
-	s := servertest.Start(t, servertest.Frozen, insecure)
+	s := start(t, insecure)
 	p = openInsecure(t, s.Origin+"/reset", nil)
 	p.Fill("Email", seed.OwnerEmail)
 	p.Press("Send the link")

@@ -72,10 +72,10 @@ func openHanging(t *testing.T, s *servertest.Server, v View) (*Page, *hangingFro
 // server is back, it sends the stamp and shows the card.
 func TestTillHangingServer(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	var codes, cards []string
 	for _, name := range []string{"Ada Lovelace", "Grace Hopper"} {
-		card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": name})
+		card, link := issue(s, fields{"holder_name": name})
 		code, _ := s.Codes(link)
 		codes, cards = append(codes, code), append(cards, card)
 	}
@@ -113,8 +113,8 @@ func TestTillHangingServer(t *testing.T) {
 // given them up. It says then what came of them, and both were made once.
 func TestTillLateAnswers(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, _ := s.Codes(link)
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 5}).Want(201)
 	p, f := openHanging(t, s, View{})
@@ -148,8 +148,8 @@ func TestTillLateAnswers(t *testing.T) {
 // later but the person who asks again, and while the server does not answer the page tries none.
 func TestTillRedeemsNothingLater(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, _ := s.Codes(link)
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
 	p, f := openHanging(t, s, View{})
@@ -187,11 +187,11 @@ func TestTillRedeemsNothingLater(t *testing.T) {
 // the member of staff without whom they are not sent.
 func TestTillSaysWhatWasRefused(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	p := openTill(t, s, View{})
 	var cards []string
 	for range 3 {
-		card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+		card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 		cards = append(cards, card)
 		code, _ := s.Codes(link)
 		p.queueStamp(s, code)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"punchcard/server/app"
-	"punchcard/server/servertest"
 )
 
 // filmOfBars writes a film of one barcode.
@@ -30,9 +29,9 @@ func (p *Page) scanAgain() {
 // customer who is found by a search, and redeems a prize by it after a question about the holder.
 func TestTillConnectsEAN(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	s.Control("POST", "/staff", fields{"name": "Bruno", "pin": "4321"})
-	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	card, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
 	const code = "4006381333931"
 	p := openTill(t, s, View{Width: 390, Camera: filmOfBars(t, ean(code))})
@@ -93,7 +92,7 @@ func TestTillConnectsEAN(t *testing.T) {
 // and checks that it gives no prize where nobody can sign in and there is no PIN.
 func TestTillConnectsCode128(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	const code = "Club 0042"
 	p := openTill(t, s, View{Width: 390, Camera: filmOfBars(t, code128(code))})
 	p.Press("Scan with the camera")
@@ -130,7 +129,7 @@ func TestTillConnectsCode128(t *testing.T) {
 	p.Press("Close")
 
 	till := s.Till(s.TillToken)
-	other, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	other, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
 	_, short := codesOf(s, other)
 	connect := func(code, want string) {
 		t.Helper()
@@ -160,7 +159,7 @@ func TestTillConnectsCode128(t *testing.T) {
 // new card with the code for which it was issued.
 func TestTillConnectsLate(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	p := openTill(t, s, View{Width: 390})
 	p.scan("4006381333931")
 	p.Wait("No card has this code.")
@@ -180,13 +179,13 @@ func TestTillConnectsLate(t *testing.T) {
 	p.ExpectProblems() // 404 and 503
 	p.Press("Ask again")
 	p.Wait("The code 4006381333931 finds this card from now on.")
-	s.Get("/cards?code=4006381333931").Want(200).Shows(fields{"data.0.status": "active"})
+	s.Get("/cards?code=4006381333931").WantOK(fields{"data.0.status": "active"})
 }
 
 // TestTillPhotoOfBarcodes reads photos of barcodes of all kinds.
 func TestTillPhotoOfBarcodes(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen, func(c *app.Config) { c.AllowHosts = []string{insecureHost} })
+	s := start(t, func(c *app.Config) { c.AllowHosts = []string{insecureHost} })
 	p := openInsecureTill(t, s, View{Width: 390})
 	p.Press("Menu") // browsers vibrate only after a touch
 	p.Press("Close")
@@ -197,7 +196,7 @@ func TestTillPhotoOfBarcodes(t *testing.T) {
 		"Code 128": {code128("aB-17 x"), "aB-17 x"},
 		"Code 39":  {code39("A1-00234"), "A1-00234"},
 	} {
-		card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": name + " club"})
+		card, _ := issue(s, fields{"holder_name": name + " club"})
 		s.Patch("/cards/"+card+"/contact", fields{"codes": []string{c.code}}).Want(200)
 		for i, angle := range []float64{0, 90, 8} {
 			content := encodeJPEG(t, photo{size: image.Rect(0, 0, 1600, 1200), bars: c.bars, side: 900, angle: angle}.draw(t))

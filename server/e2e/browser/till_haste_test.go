@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"punchcard/server/kernel"
-	"punchcard/server/servertest"
 )
 
 // TestTillTappedTwice taps the button that gives a stamp twice: at its place there is then the
 // one for the next card. What was given can still be taken back.
 func TestTillTappedTwice(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, _ := s.Codes(link)
 	p := openTill(t, s, View{Width: 390})
 	p.scan(code)
@@ -39,10 +38,10 @@ func TestTillTappedTwice(t *testing.T) {
 // opened after the answer. Codes that are scanned while an amount is asked for enter no digits.
 func TestTillScannedEarly(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	ada, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	ada, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	first, _ := s.Codes(link)
-	grace, link := issue(s, s.ProgramIDs["prepaid"], fields{"holder_name": "Grace Hopper"})
+	grace, link := issueOf(s, s.ProgramIDs["prepaid"], fields{"holder_name": "Grace Hopper"})
 	second, _ := s.Codes(link)
 	p := openTill(t, s, View{})
 	p.scan(first)
@@ -74,8 +73,8 @@ func TestTillScannedEarly(t *testing.T) {
 // is usable as it was before.
 func TestTillSlowServer(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	card, link := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, _ := s.Codes(link)
 	var slow atomic.Bool
 	end := make(chan struct{})

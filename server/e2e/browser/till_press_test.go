@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"punchcard/server/kernel"
-	"punchcard/server/servertest"
 )
 
 // TestTillPressedWhileDrawn holds the button that lists what was not sent, while what it shows
 // changes: the press is not lost.
 func TestTillPressedWhileDrawn(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	card, link := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	card, link := issue(s, nil)
 	code, _ := s.Codes(link)
 	p := openTill(t, s, View{})
 	p.queueStamp(s, code)
@@ -41,8 +40,8 @@ func TestTillPressedWhileDrawn(t *testing.T) {
 // TestTillUndoneAtOnce takes a stamp back before the card is shown with it.
 func TestTillUndoneAtOnce(t *testing.T) {
 	t.Parallel()
-	s := servertest.Start(t, servertest.Frozen)
-	card, link := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	card, link := issue(s, nil)
 	code, _ := s.Codes(link)
 	var slow atomic.Bool
 	answered := make(chan struct{})

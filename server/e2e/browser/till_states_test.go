@@ -26,7 +26,7 @@ type tillWalk struct {
 // till page.
 func startWalk(t *testing.T, v View) *tillWalk {
 	t.Helper()
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	w := &tillWalk{s: s, print: web.PrinterFor(v.Language), codes: map[string]string{}}
 	pin := store.HashStaffPIN(store.Some("4321"))
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
@@ -41,7 +41,7 @@ func startWalk(t *testing.T, v View) *tillWalk {
 		{"new", "standard", "", 0}, {"ready", "standard", "stamps", 6}, {"full", "standard", "stamps", 10},
 		{"earlier", "standard", "stamps", 13}, {"prepaid", "prepaid", "", 0}, {"discount", "discount", "", 0}, {"access", "access", "", 0},
 	} {
-		id, _ := issue(s, s.ProgramIDs[c.program], fields{"holder_name": "Ada Lovelace", "holder_email": c.name + "@example.com"})
+		id, _ := issueOf(s, s.ProgramIDs[c.program], fields{"holder_name": "Ada Lovelace", "holder_email": c.name + "@example.com"})
 		if c.action != "" {
 			till.Post("/cards/"+id+"/"+c.action, fields{"count": c.count}).Want(201)
 		}

@@ -89,7 +89,7 @@ const typeAtOnce = `code => {
 
 // TestTillStart begins at the start page of dev, which pairs the demo till.
 func TestTillStart(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	p := Open(t, s.Origin+"/", View{})
 	p.Press("Open the demo till")
 	p.Wait("Centrale", "Find the card")
@@ -106,8 +106,8 @@ func TestTillStart(t *testing.T) {
 // TestTillStamps gives stamps by a typed code and by a scanner, takes one back, redeems a
 // prize, and is refused.
 func TestTillStamps(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	s := start(t)
+	card, _ := issue(s, fields{"holder_name": "Ada Lovelace"})
 	code, short := codesOf(s, card)
 	p := openTill(t, s, View{Width: 390})
 	p.Fill("Code of the card", strings.ToUpper(short[:4]+"-"+short[4:]))
@@ -151,8 +151,8 @@ func TestTillStamps(t *testing.T) {
 
 // TestTillCompletes checks that a redemption which cannot be taken back is confirmed before.
 func TestTillCompletes(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	card, _ := issue(s, nil)
 	code, _ := codesOf(s, card)
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 10}).Want(201)
 	p := openTill(t, s, View{})
@@ -179,10 +179,10 @@ func TestTillCompletes(t *testing.T) {
 // TestTillPrizesDue checks that prizes are counted over all cards of a chain, and that the
 // largest button redeems one.
 func TestTillPrizesDue(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	program := s.NewProgram("standard", true, fields{"name": "Espresso card", "repeat_after_reset": true, "total_stamps": 10})
 	s.Post("/programs/"+program+"/prizes", fields{"threshold": 10, "name": "Free coffee"}).Want(201)
-	card, _ := issue(s, program, nil)
+	card, _ := issueOf(s, program, nil)
 	till := s.Till(s.TillToken)
 	for range 3 {
 		till.Post("/cards/"+card+"/stamps", fields{"count": 10}).Want(201)
@@ -206,7 +206,7 @@ func TestTillPrizesDue(t *testing.T) {
 	p.Press("Redeem")
 	p.Wait("Free coffee was redeemed.", "and 2 full cards before this one", "Redeem 1 of 2: Free coffee")
 	largest("Next card") // a second tap must not redeem again
-	card, _ = issue(s, s.ProgramIDs["standard"], nil)
+	card, _ = issue(s, nil)
 	till.Post("/cards/"+card+"/stamps", fields{"count": 10}).Want(201)
 	till.Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
 	code, _ = codesOf(s, card)
@@ -222,8 +222,8 @@ func TestTillPrizesDue(t *testing.T) {
 
 // TestTillMoney tops up, spends with the keypad, and is refused more than there is.
 func TestTillMoney(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["prepaid"], nil)
+	s := start(t)
+	card, _ := issueOf(s, s.ProgramIDs["prepaid"], nil)
 	code, _ := codesOf(s, card)
 	p := openTill(t, s, View{Width: 390})
 	p.scan(code)
@@ -246,7 +246,7 @@ func TestTillMoney(t *testing.T) {
 // TestTillIssues issues a card, shows its QR code, and goes on with the new card, on a device that takes no
 // ids in writes.
 func TestTillIssues(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	s.TillToken = s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
 	p := openTill(t, s, View{Width: 390})
 	p.Press("Issue a new card")
@@ -273,7 +273,7 @@ func TestTillIssues(t *testing.T) {
 
 // TestTillIssuesPrepaid issues a prepaid card with an email, a phone number and the money with which it begins.
 func TestTillIssuesPrepaid(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	p := openTill(t, s, View{Width: 390})
 	p.Press("Issue a new card")
 	p.Press("Prepaid card")
@@ -308,9 +308,9 @@ func TestTillIssuesPrepaid(t *testing.T) {
 
 // TestTillToday reads the till's own count of its day.
 func TestTillToday(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	till := s.Till(s.TillToken)
-	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	card, _ := issue(s, nil)
 	till.Post("/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
 	till.Post("/cards/"+card+"/redemptions", fields{
 		"prize_id": s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200).Str("prizes.0.id"),
@@ -330,7 +330,7 @@ func TestTillToday(t *testing.T) {
 // TestTillIssuesOnce loses the answer of an issue: asked again, the page shows the QR code of the card
 // that was issued, and then the card.
 func TestTillIssuesOnce(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
+	s := start(t)
 	p := openTill(t, s, View{Width: 390})
 	s.Control("POST", "/faults", fields{"method": "POST", "path": "/programs/*/cards", "status": 503, "when": "after"})
 	p.Press("Issue a new card")
@@ -351,8 +351,8 @@ func TestTillIssuesOnce(t *testing.T) {
 // TestTillOnce loses the answer of a stamp that was made: the page sends it again, and the
 // card has one stamp. It loses a stamp that was not made, too.
 func TestTillOnce(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	s := start(t)
+	card, _ := issue(s, nil)
 	code, _ := codesOf(s, card)
 	p := openTill(t, s, View{})
 	for i, when := range []string{"after", "before"} {
@@ -380,10 +380,10 @@ func TestTillOffline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.db")
 	at := "127.0.0.1:0"
 	serve := func() *servertest.Server {
-		return servertest.Start(t, servertest.Frozen, func(c *app.Config) { c.DB, c.Listen = file, at })
+		return start(t, func(c *app.Config) { c.DB, c.Listen = file, at })
 	}
 	s := serve()
-	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	card, _ := issue(s, nil)
 	code, _ := codesOf(s, card)
 	p := openTill(t, s, View{})
 	p.waitForWorker()
@@ -417,8 +417,8 @@ func TestTillOffline(t *testing.T) {
 // TestTillStaff signs a member of staff in where the location demands it, after a wrong PIN,
 // and searches for a card.
 func TestTillStaff(t *testing.T) {
-	s := servertest.Start(t, servertest.Frozen)
-	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com"})
+	s := start(t)
+	card, _ := issue(s, fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com"})
 	pin := store.HashStaffPIN(store.Some("4321"))
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
 		if _, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given("Bruno")}, pin); err != nil {
