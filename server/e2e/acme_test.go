@@ -214,9 +214,7 @@ func TestACME(t *testing.T) {
 	if _, err := handshake(p, roots, "pizza.shop.test"); err == nil {
 		t.Error("there is a certificate for the host of no shop")
 	}
-	if r := execute(t, nil, "shop", "create", "--db", db, "--name", "Pizza", "--public-url", "https://Pizza.shop.test"); r.code != 0 {
-		t.Fatalf("%+v", r)
-	}
+	execute(t, nil, "shop", "create", "--db", db, "--name", "Pizza", "--public-url", "https://Pizza.shop.test").ok(t)
 	if cert := must(handshake(p, roots, "pizza.shop.test")); cert.DNSNames[0] != "pizza.shop.test" {
 		t.Errorf("the certificate is for %v", cert.DNSNames)
 	}
@@ -260,7 +258,7 @@ func TestACMERefused(t *testing.T) {
 	t.Parallel()
 	c := startCA(t, 90*24*time.Hour, false, false)
 	p := c.serve(filepath.Join(t.TempDir(), "shop.db"))
-	p.await(p.stderr, func(text string) bool { return strings.Contains(text, `"msg":"no certificate"`) })
+	p.await(p.stderr, contains(`"msg":"no certificate"`))
 	for range 5 {
 		if _, err := handshake(p, nil, "cards.shop.test"); err == nil {
 			t.Error("there is a certificate")

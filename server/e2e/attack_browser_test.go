@@ -36,7 +36,7 @@ func TestAttackRebinding(t *testing.T) {
 	t.Parallel()
 	p := startDev(t, "--allow-host", "punchcard,192.168.1.5", "--public-url", "https://cards.example.com")
 	p.clientsLeave = true
-	made := issueCard(p.api(p.ready.APIKey), p.ready.ProgramIDs["standard"], `{"external_ref":"kept"}`)
+	made := issueCard(p.demo(), p.ready.ProgramIDs["standard"], `{"external_ref":"kept"}`)
 	for _, host := range []string{"evil.example", "127.0.0.1.evil.example", "punchcard.evil.example", "192.168.1.6", ""} {
 		for _, request := range reached {
 			if r := p.browsed(t, request, host); r.Status != http.StatusForbidden {
@@ -49,7 +49,7 @@ func TestAttackRebinding(t *testing.T) {
 			t.Errorf("%q: %d %s", host, r.Status, r.Body)
 		}
 	}
-	p.api(p.ready.APIKey).Get("/cards/" + made.ID).Want(200)
+	p.demo().Get("/cards/" + made.ID).Want(200)
 	if r := p.browsed(t, "POST /dev/settle", "evil.example", "X-Forwarded-Host: localhost",
 		"Forwarded: host=localhost"); r.Status != http.StatusForbidden {
 		t.Errorf("forwarded: %d", r.Status)
@@ -62,7 +62,7 @@ func TestAttackCrossOrigin(t *testing.T) {
 	t.Parallel()
 	p := startDev(t)
 	p.clientsLeave = true
-	made := issueCard(p.api(p.ready.APIKey), p.ready.ProgramIDs["standard"], `{"external_ref":"kept"}`)
+	made := issueCard(p.demo(), p.ready.ProgramIDs["standard"], `{"external_ref":"kept"}`)
 	install := "POST " + made.InstallURL[strings.Index(made.InstallURL, "/i/"):] + "/install"
 	for _, origin := range [][]string{
 		{"Sec-Fetch-Site: cross-site", "Origin: https://evil.example"},
@@ -87,7 +87,7 @@ func TestAttackCrossOrigin(t *testing.T) {
 		}
 	}
 	var card struct{ Status string }
-	p.api(p.ready.APIKey).Get("/cards/" + made.ID).Want(200).Decode(&card)
+	p.demo().Get("/cards/" + made.ID).Want(200).Decode(&card)
 	if card.Status != "invited" {
 		t.Errorf("the card is %s", card.Status)
 	}
@@ -115,7 +115,7 @@ func TestAttackPaths(t *testing.T) {
 	t.Parallel()
 	p := startDev(t)
 	p.clientsLeave = true
-	made := issueCard(p.api(p.ready.APIKey), p.ready.ProgramIDs["standard"], `{}`)
+	made := issueCard(p.demo(), p.ready.ProgramIDs["standard"], `{}`)
 	link := made.InstallURL[strings.Index(made.InstallURL, "/i/"):]
 	for _, path := range []string{
 		"//dev/reset", "/dev//reset", "/dev/./reset", "/i/../dev/reset", "/i/%2e%2e/dev/reset", "/dev%2freset", "/dev%5creset",
@@ -145,7 +145,7 @@ func TestAttackPaths(t *testing.T) {
 		}
 	}
 	var card struct{ Status string }
-	p.api(p.ready.APIKey).Get("/cards/" + made.ID).Want(200).Decode(&card)
+	p.demo().Get("/cards/" + made.ID).Want(200).Decode(&card)
 	if card.Status != "invited" {
 		t.Errorf("the card is %s", card.Status)
 	}

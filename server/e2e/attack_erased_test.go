@@ -13,7 +13,7 @@ func TestAttackFindErasedPerson(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "kept.db")
 	p := startDev(t, "--db", db)
-	api, till, out := p.api(p.ready.APIKey), p.till(p.ready.TillToken), p.outside()
+	api, till, out := p.demo(), p.till(p.ready.TillToken), p.outside()
 	var made card
 	api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards",
 		`{"holder_name": "Zebedee", "holder_email": "zebedee@example.com", "external_ref": "zebedee-1", "send_email": true}`).

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 )
@@ -28,9 +27,7 @@ func TestAttackLeftovers(t *testing.T) {
 	execute(t, nil, "serve", "--listen", "127.0.0.1:0", "--db", db).refused(t, db+".lock", "has content")
 	execute(t, nil, "restore", precious, "--force", "--db", db).refused(t, db+".lock", "has content")
 	for _, name := range []string{"copy.db", "second.db"} {
-		if r := execute(t, nil, "backup", filepath.Join(dir, name), "--db", db); r.code != 0 {
-			t.Errorf("%+v", r)
-		}
+		execute(t, nil, "backup", filepath.Join(dir, name), "--db", db).ok(t)
 		same()
 		checkFile(t, filepath.Join(dir, name))
 	}
@@ -44,24 +41,18 @@ func TestDatabaseBehindLink(t *testing.T) {
 	db, link := filepath.Join(dir, "shop.db"), filepath.Join(links, "link.db")
 	noError(t, errors.Join(os.Symlink("../"+filepath.Base(links)+"/second.db", link),
 		os.Symlink(db, filepath.Join(links, "second.db"))))
-	if r := execute(t, nil, "shop", "create", "--name", "Bar Lux", "--db", link); r.code != 0 {
-		t.Fatalf("%+v", r)
-	}
+	execute(t, nil, "shop", "create", "--name", "Bar Lux", "--db", link).ok(t)
 	p := startServe(t, link)
 	execute(t, nil, "serve", "--listen", "127.0.0.1:0", "--db", db).refused(t, db, "another punchcard")
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if r := execute(t, nil, "backup", copied, "--db", link); r.code != 0 {
-		t.Errorf("%+v", r)
-	}
+	execute(t, nil, "backup", copied, "--db", link).ok(t)
 	for _, name := range []string{link, db} {
 		execute(t, nil, "backup", name, "--force", "--db", link).refused(t, "is the database itself")
 	}
 	execute(t, nil, "restore", copied, "--force", "--db", db).refused(t, db, "is serving")
 	p.stop()
 	execute(t, nil, "restore", copied, "--force", "--db", link).refused(t, link, "a symbolic link")
-	if r := execute(t, nil, "restore", copied, "--force", "--db", db); r.code != 0 {
-		t.Errorf("%+v", r)
-	}
+	execute(t, nil, "restore", copied, "--force", "--db", db).ok(t)
 	checkFile(t, link)
 	if aside := asideFile(t, dir); aside == "" {
 		t.Error("nothing was put aside in the folder of the file")
@@ -105,13 +96,13 @@ func TestAttackModes(t *testing.T) {
 		p.stop()
 		run("restore", at("copy.db"), "--db", at("restored.db"))
 		d := launchCommand(t, under("dev", "--db", at("dev.db"), "--listen", "127.0.0.1:0"))
-		d.await(d.stdout, func(text string) bool { return strings.Contains(text, "\n") })
+		d.await(d.stdout, contains("\n"))
 		wantModes(t, umask, dir, []string{
 			"real.db", "copy.db", "restored.db", "restored.db.lock", "dev-real.db", "dev-real.db-wal", "dev-real.db-shm",
 		})
 		d.stop()
 		temporary := launchCommand(t, under("dev", "--listen", "127.0.0.1:0"))
-		temporary.await(temporary.stdout, func(text string) bool { return strings.Contains(text, "\n") })
+		temporary.await(temporary.stdout, contains("\n"))
 		temporary.stop()
 	}
 }

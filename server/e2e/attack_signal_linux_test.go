@@ -27,9 +27,7 @@ func TestAttackBusyFile(t *testing.T) {
 			source := newDatabase(t)
 			noError(t, os.Rename(source, db))
 			if strings.HasPrefix(command, "restore") {
-				if r := execute(t, nil, "backup", copied, "--db", db); r.code != 0 {
-					t.Fatalf("%+v", r)
-				}
+				execute(t, nil, "backup", copied, "--db", db).ok(t)
 			}
 			release := holdFile(t, db)
 			before := names(t, dir)
@@ -83,7 +81,7 @@ func stopAfter(t *testing.T, d time.Duration, args ...string) (log string, err e
 	cmd := exec.Command(binary(), args...)
 	cmd.Env = environment([]string{"GODEBUG=inittrace=1"})
 	p := launchCommand(t, cmd)
-	p.await(p.stderr, func(text string) bool { return strings.Contains(text, lastInit) })
+	p.await(p.stderr, contains(lastInit))
 	defer time.AfterFunc(d, func() { cmd.Process.Signal(syscall.SIGTERM) }).Stop()
 	err = p.wait()
 	_, log, _ = strings.Cut(p.stderr.String(), lastInit)
@@ -160,7 +158,6 @@ func hasOpen(pid int, path string) bool {
 
 // names returns the names of the files in a folder, except for locks, which stay.
 func names(t *testing.T, dir string) string {
-	t.Helper()
 	var all []string
 	for _, e := range must(os.ReadDir(dir)) {
 		if !strings.HasSuffix(e.Name(), ".lock") {

@@ -31,7 +31,7 @@ func shortCode(p *process, installURL string) string {
 func TestAttackCardIDAsCode(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
-	api := f.api(f.makeKey("create", "--name", "Office"))
+	api := f.newAPI("Office")
 	here := f.location("Centrale")
 	ordinary, register := f.makeDevice("--location", here), f.makeDevice("--location", here, "--name", "Register", "--accept-card-ids")
 	if list := f.run("device", "list"); ordinary.CardIDs || !register.CardIDs || strings.Count(list, "true") != 1 ||
@@ -83,7 +83,7 @@ func TestAttackTokensInLogs(t *testing.T) {
 	noSecrets(t, f.server, secrets)
 
 	d := startDev(t, "--log-level", "debug")
-	made = issueCard(d.api(d.ready.APIKey), d.ready.ProgramIDs["standard"], map[string]string{"holder_email": "ada@example.com"})
+	made = issueCard(d.demo(), d.ready.ProgramIDs["standard"], map[string]string{"holder_email": "ada@example.com"})
 	secrets = []string{"47110815", path.Base(made.InstallURL)}
 	d.outside().Post("/dev/cards/"+made.ID+"/reissue", map[string]bool{"send_email": true}).Want(200).Decode(&made)
 	secrets = append(secrets, path.Base(made.InstallURL))

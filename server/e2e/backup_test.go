@@ -272,7 +272,7 @@ func TestBackupHasNothingErased(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	const person = "Zebedee Unforgettable"
-	api := f.api(f.makeKey("create", "--name", "Office"))
+	api := f.newAPI("Office")
 	program := newProgram(api, stampCard)
 	var ids []string
 	for i := range 4 {
@@ -307,7 +307,7 @@ func TestServeMakesBackups(t *testing.T) {
 	left := filepath.Join(dir, "shop-20260101T000000Z.db.partial")
 	noError(t, os.WriteFile(left, []byte("half"), 0o600))
 	made := func(p *process) {
-		p.await(p.stderr, func(text string) bool { return strings.Contains(text, `"msg":"backup made"`) })
+		p.await(p.stderr, contains(`"msg":"backup made"`))
 	}
 	p := startServe(t, db, "--backup-every", "24h", "--backup-dir", dir)
 	made(p)

@@ -189,6 +189,11 @@ func (p *process) await(o *output, found func(text string) bool) {
 	}
 }
 
+// contains returns a function that finds part of a text.
+func contains(part string) func(string) bool {
+	return func(text string) bool { return strings.Contains(text, part) }
+}
+
 // startDev starts the fixture, on a free port unless args name one.
 func startDev(t *testing.T, args ...string) *process { return startDevWith(t, nil, args...) }
 
@@ -321,6 +326,14 @@ func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {
 		t.Fatalf("%v: %v\n%s", cmd.Args[1:], err, &stderr)
 	}
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), progressLine.ReplaceAllString(stderr.String(), "")}
+}
+
+// ok ends the test unless a command succeeded.
+func (r result) ok(t *testing.T) {
+	t.Helper()
+	if r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
 }
 
 // refused checks that a command ended with status 1 and one line on stderr that

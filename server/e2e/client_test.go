@@ -24,6 +24,9 @@ func (p *process) api(key string) *servertest.Client {
 	return newClient(p.t, p.origin+"/api/public/v1", key)
 }
 
+// demo returns a client of the API with the key of the demo shop.
+func (p *process) demo() *servertest.Client { return p.api(p.ready.APIKey) }
+
 func (p *process) till(token string) *servertest.Client {
 	return newClient(p.t, p.origin+"/till/v1", token)
 }

@@ -95,6 +95,12 @@ func (f *shopFile) makeKey(args ...string) (k key) {
 
 func (f *shopFile) api(k key) *servertest.Client { return f.server.api(k.Secret) }
 
+// newAPI returns a client of the API with a new key.
+func (f *shopFile) newAPI(name string) *servertest.Client {
+	f.t.Helper()
+	return f.api(f.makeKey("create", "--name", name))
+}
+
 func (f *shopFile) location(name string) (id string) {
 	f.t.Helper()
 	var l struct{ ID string }

@@ -48,7 +48,7 @@ func TestCommandsWithoutFile(t *testing.T) {
 func TestCheckFindings(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
-	api := f.api(f.makeKey("create", "--name", "CRM"))
+	api := f.newAPI("CRM")
 	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	for i := range 3 {
 		issueCard(api, program, map[string]string{"external_ref": fmt.Sprint(i)})

@@ -90,7 +90,7 @@ func sortedKeys[V any](m map[string]V) (keys []string) {
 func TestDevDemoShop(t *testing.T) {
 	t.Parallel()
 	p := startDev(t)
-	api := p.api(p.ready.APIKey)
+	api := p.demo()
 
 	var me struct {
 		Shop   struct{ ID string }
@@ -136,14 +136,14 @@ func TestDevKeepsItsFile(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"--db", filepath.Join(dir, "kept.db"), "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t))}
 	first := startDev(t, args...)
-	made := issueCard(first.api(first.ready.APIKey), first.ready.ProgramIDs["standard"], map[string]string{"external_ref": "M-1"})
+	made := issueCard(first.demo(), first.ready.ProgramIDs["standard"], map[string]string{"external_ref": "M-1"})
 	first.stop()
 
 	second := startDev(t, args...)
 	if second.line != first.line {
 		t.Errorf("the ready line changed over a restart:\n%s%s", first.line, second.line)
 	}
-	api := second.api(second.ready.APIKey)
+	api := second.demo()
 	if found := readCard(api, made.ID); found.ExternalRef == nil || *found.ExternalRef != "M-1" {
 		t.Errorf("after the restart the card is %+v", found)
 	}
@@ -159,7 +159,7 @@ func TestDevThrowsItsFolderAway(t *testing.T) {
 	if found, _ := os.ReadDir(tmp); len(found) != 1 {
 		t.Errorf("while it runs there are %v", found)
 	}
-	issueCard(p.api(p.ready.APIKey), p.ready.ProgramIDs["standard"], nil)
+	issueCard(p.demo(), p.ready.ProgramIDs["standard"], nil)
 	p.stop()
 	if found, _ := os.ReadDir(tmp); len(found) != 0 {
 		t.Errorf("left behind: %v", found)
@@ -169,7 +169,7 @@ func TestDevThrowsItsFolderAway(t *testing.T) {
 func TestDevClock(t *testing.T) {
 	t.Parallel()
 	p := startDev(t, "--clock", "2026-01-31T09:00:00+01:00")
-	control, api, program := p.outside(), p.api(p.ready.APIKey), p.ready.ProgramIDs["standard"]
+	control, api, program := p.outside(), p.demo(), p.ready.ProgramIDs["standard"]
 	shows := func(r *servertest.Reply, want string) {
 		t.Helper()
 		var clock struct{ Now string }
@@ -218,7 +218,7 @@ func TestDevListens(t *testing.T) {
 		if !strings.HasPrefix(p.origin, "http://127.0.0.1:") {
 			t.Errorf("the ready line of %s has the origin %s", args, p.origin)
 		}
-		p.api(p.ready.APIKey).Get("/me").Want(200)
+		p.demo().Get("/me").Want(200)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestDevListens(t *testing.T) {
 func TestDevCurl(t *testing.T) {
 	t.Parallel()
 	p := startDev(t)
-	p.await(p.stderr, func(text string) bool { return strings.Contains(text, "Ctrl-C") })
+	p.await(p.stderr, contains("Ctrl-C"))
 	pasted := regexp.MustCompile(`(?s)\n  (curl .*?)\n\n`).
 		FindAllStringSubmatch(strings.ReplaceAll(p.stderr.String(), "\n\n", "\n\n\n"), -1)
 	if len(pasted) != 3 {

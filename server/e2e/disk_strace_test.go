@@ -278,8 +278,6 @@ func TestDiskFailsUnderABackup(t *testing.T) {
 			}
 		}
 	}
-	if r := execute(t, nil, "backup", file, "--db", db); r.code != 0 {
-		t.Fatalf("%+v", r)
-	}
+	execute(t, nil, "backup", file, "--db", db).ok(t)
 	checkFile(t, file)
 }

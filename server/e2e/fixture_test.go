@@ -42,7 +42,7 @@ func TestDeterministicIDs(t *testing.T) {
 		mu.Lock()
 		received = nil
 		mu.Unlock()
-		api, out := p.api(p.ready.APIKey), p.outside()
+		api, out := p.demo(), p.outside()
 		var made card
 		var hook struct{ ID string }
 		hooks := "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"
@@ -108,7 +108,7 @@ func TestDeterministicIDsOfAnExistingFile(t *testing.T) {
 	for range 3 {
 		p := startDev(t, args...)
 		var hook, key, receiver secrets
-		p.api(p.ready.APIKey).Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks",
+		p.demo().Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks",
 			`{"url": "http://127.0.0.1:9/hook", "events": ["*"]}`).Want(201).Decode(&hook)
 		p.outside().Call("POST", "/dev/keys", `{"name": "Another"}`).Want(201).Decode(&key)
 		p.outside().Call("POST", "/dev/receiver", nil).Want(201).Decode(&receiver)
@@ -157,7 +157,7 @@ func TestDevSeed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
 	args := []string{"--seed", "testdata/seeds/bakery.json", "--db", file}
 	p := startDev(t, args...)
-	api := p.api(p.ready.APIKey)
+	api := p.demo()
 	var line struct{ Refs map[string]string }
 	noError(t, json.Unmarshal([]byte(p.line), &line))
 	first := string(api.Get("/cards/" + line.Refs["bread-01"]).Want(200).Body)
@@ -169,7 +169,7 @@ func TestDevSeed(t *testing.T) {
 	p.stop()
 
 	p = startDev(t, args...)
-	api = p.api(p.ready.APIKey)
+	api = p.demo()
 	if n := len(listCards(api, 100)); n != cards+1 {
 		t.Errorf("%d cards after a second start, want %d of the seed and one more", n, cards)
 	}

@@ -32,7 +32,7 @@ func TestEdgesOfLimitsAreAccepted(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	f := newShop(t, "--api-key-rate-limit-per-minute", "3")
-	api, other := f.api(f.makeKey("create", "--name", "CRM")), f.api(f.makeKey("create", "--name", "Other"))
+	api, other := f.newAPI("CRM"), f.newAPI("Other")
 	for i := range 3 {
 		r := api.Get("/me").Want(200)
 		if limit, left := r.Header.Get("RateLimit-Limit"), r.Header.Get("RateLimit-Remaining"); limit != "3" || left != fmt.Sprint(2-i) {
@@ -55,7 +55,7 @@ func TestLimitsTakeEffect(t *testing.T) {
 		"--public-url", "https://cards.example.com/shop/", "--install-link-ttl", "1h", "--clock", "2026-01-31T08:00:00Z",
 		"--api-key-max-per-shop", "2",
 		"--credential-rotation-grace-hours", "0")
-	api := p.api(p.ready.APIKey)
+	api := p.demo()
 
 	for range 3 {
 		issueCard(api, p.ready.ProgramIDs["prepaid"], nil)
@@ -96,7 +96,7 @@ func TestPrizeLimits(t *testing.T) {
 	t.Parallel()
 	f := newShop(t, "--prize-max-thresholds", "2", "--prize-max-options", "1", "--prize-name-max-length", "5",
 		"--prize-description-max-length", "6", "--localization-max-length", "4")
-	api := f.api(f.makeKey("create", "--name", "CRM"))
+	api := f.newAPI("CRM")
 	prizes := "/programs/" + newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`) + "/prizes"
 	wantDetail(api.Post(prizes, `{"threshold":1,"name":"Cookie"}`), "name", "too_long")
 	wantDetail(api.Post(prizes, `{"threshold":1,"name":"Caffè","description":"Espresso"}`), "description", "too_long")

@@ -67,9 +67,9 @@ func TestWebhooksOfCommands(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "dev.db")
 	p := startDev(t, "--db", file, "--clock", "2031-05-06T07:08:09Z")
-	p.api(p.ready.APIKey).Post("/programs/"+p.ready.ProgramIDs["access"]+"/webhooks",
+	p.demo().Post("/programs/"+p.ready.ProgramIDs["access"]+"/webhooks",
 		map[string]any{"url": url, "events": []string{"card.*"}}).Want(201)
-	card := issueCard(p.api(p.ready.APIKey), p.ready.ProgramIDs["access"], nil)
+	card := issueCard(p.demo(), p.ready.ProgramIDs["access"], nil)
 	if e := f.next(got); e.Event != "card.added" {
 		t.Errorf("got %+v", e)
 	}
@@ -90,7 +90,7 @@ func TestWebhookTestOfACommand(t *testing.T) {
 	t.Cleanup(gone.Close)
 	f := newShop(t, "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 	c, path := f.hooks(f.makeKey("create", "--name", "Office"),
-		newProgram(f.api(f.makeKey("create", "--name", "Till")), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`))
+		newProgram(f.newAPI("Till"), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`))
 	for target, want := range map[string]struct {
 		code          int
 		state, stderr string

@@ -55,7 +55,7 @@ func subscribe(t *testing.T) (s *subscriber, came chan sentRequest) {
 		came <- sentRequest{r.Header, body}
 	}))
 	t.Cleanup(receiver.Close)
-	s = &subscriber{t: t, p: p, api: p.api(p.ready.APIKey), path: "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"}
+	s = &subscriber{t: t, p: p, api: p.demo(), path: "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"}
 	s.api.Post(s.path, map[string]any{"url": receiver.URL, "events": []string{"card.added"}}).Want(201).Decode(&s.hook)
 	s.path += "/" + s.hook.ID
 	return s, came
@@ -183,7 +183,7 @@ func checkReceiver(t *testing.T, command ...string) {
 	if d.DeliveredAt == nil || d.ResponseStatus == nil || *d.ResponseStatus/100 != 2 || d.Attempts != 1 {
 		t.Errorf("an unchanged delivery: %+v\n%s", d, r.stderr)
 	}
-	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "card.added "+d.EventID+"\n") })
+	r.await(r.stdout, contains("card.added "+d.EventID+"\n"))
 	r.checkForgeries(sent)
 	r.checkOrder()
 
@@ -244,9 +244,9 @@ func (r *receiverProgram) checkOrder() {
 	} {
 		event(e.id, e.sequence)
 	}
-	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "stamp.assigned evt_c\n") })
+	r.await(r.stdout, contains("stamp.assigned evt_c\n"))
 	event("evt_d", "1")
-	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "late evt_d\n") })
+	r.await(r.stdout, contains("late evt_d\n"))
 	if text := r.stdout.String(); !strings.Contains(text, "late evt_a\n") || strings.Contains(text, "late evt_b\n") ||
 		strings.Contains(text, "late evt_c\n") {
 		r.t.Errorf("the receiver says of late events:\n%s", text)

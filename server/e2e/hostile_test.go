@@ -21,7 +21,7 @@ func startForRawClients(t *testing.T) (p *process, api *servertest.Client, issue
 	t.Helper()
 	p = startDev(t)
 	p.clientsLeave = true
-	return p, p.api(p.ready.APIKey), "/programs/" + p.ready.ProgramIDs["standard"] + "/cards"
+	return p, p.demo(), "/programs/" + p.ready.ProgramIDs["standard"] + "/cards"
 }
 
 func TestAmbiguousHeaders(t *testing.T) {

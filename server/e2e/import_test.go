@@ -18,7 +18,7 @@ func TestImport(t *testing.T) {
 	members := readMembers(t)
 	p := startDev(t, "--db", filepath.Join(t.TempDir(), "shop.db")) // dev is as durable as serve on a named file
 	p.clientsLeave = true
-	im := newImporter(t, p.api(p.ready.APIKey), p.ready.ProgramIDs, 20260131)
+	im := newImporter(t, p.demo(), p.ready.ProgramIDs, 20260131)
 	over := make(chan struct{})
 	var readers sync.WaitGroup
 	var passes atomic.Int64

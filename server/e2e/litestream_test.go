@@ -74,7 +74,7 @@ func newReplicatedShop(t *testing.T, tills int) *replicatedShop {
 	}
 	noError(t, os.WriteFile(s.config, []byte(text), 0o600))
 	s.serve()
-	api := s.api(s.makeKey("create", "--name", "CRM"))
+	api := s.newAPI("CRM")
 	s.token = s.makeDevice("--location", s.location("Centrale"), "--name", "Till", "--accept-card-ids").Token
 	program := newProgram(api, `{"type":"prepaid","name":"Card","initial_balance_cents":0}`)
 	for range tills {
@@ -269,7 +269,7 @@ func (s *replicatedShop) checkpoint() {
 // that it has copied, which tell it that it has missed something.
 func (s *replicatedShop) startLogOver() {
 	s.t.Helper()
-	s.litestream.await(s.litestream.stdout, func(text string) bool { return strings.Contains(text, "snapshot complete") })
+	s.litestream.await(s.litestream.stdout, contains("snapshot complete"))
 	s.server.stop() // the next one finds that Litestream has used the file
 	s.serve()
 	for _, n := range []int64{40, 400, 1} {

@@ -155,7 +155,7 @@ func TestMailAfterKill(t *testing.T) {
 	}}
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
 	f := newShop(t, flags...)
-	api := f.api(f.makeKey("create", "--name", "CRM"))
+	api := f.newAPI("CRM")
 	made := issueCard(api, newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`),
 		`{"holder_email":"zoe@example.com","send_email":true}`)
 	<-reached

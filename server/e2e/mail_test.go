@@ -49,7 +49,7 @@ func TestMail(t *testing.T) {
 	s := &mailtest.Server{}
 	addr := mailServer(t, s, "127.0.0.1:0")
 	f := newShop(t, "--smtp-url", "smtp://"+addr, "--mail-from", sender, "--metrics-listen", "127.0.0.1:0")
-	api := f.api(f.makeKey("create", "--name", "CRM"))
+	api := f.newAPI("CRM")
 	program := newProgram(api, `{"type":"standard","name":"Caffè","total_stamps":10,"icon_key":"coffee"}`)
 	// Names with line breaks are refused, but older files have them.
 	sqlExec(t, f.db, "PRAGMA busy_timeout=5000; UPDATE programs SET name='Caffè'||char(13, 10)||'Bcc: eve@example.com'")
@@ -174,7 +174,7 @@ func TestMailOfCommands(t *testing.T) {
 	s := &mailtest.Server{}
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
 	f := newShop(t, flags...)
-	program := newProgram(f.api(f.makeKey("create", "--name", "CRM")), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.newAPI("CRM"), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 	soon := time.After(waitLimit / 2)
 	for i := range 3 {
 		to := fmt.Sprintf("p%d@example.com", i)

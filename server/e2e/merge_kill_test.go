@@ -11,7 +11,7 @@ import (
 // a contact and codes.
 func mergeTrial(t *testing.T) trial {
 	f := newShop(t)
-	api := f.api(f.makeKey("create", "--name", "Office"))
+	api := f.newAPI("Office")
 	f.location("Centrale")
 	till := f.server.till(f.makeDevice("--location", "Centrale", "--accept-card-ids").Token)
 	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)

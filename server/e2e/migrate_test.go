@@ -60,9 +60,7 @@ func executeOlder(t *testing.T, args ...string) result {
 func newOlder(t *testing.T) (db string) {
 	t.Helper()
 	db = filepath.Join(t.TempDir(), "shop.db")
-	if r := executeOlder(t, "shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome", "--db", db); r.code != 0 {
-		t.Fatalf("%+v", r)
-	}
+	executeOlder(t, "shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome", "--db", db).ok(t)
 	return db
 }
 
@@ -136,15 +134,9 @@ func TestOlderServer(t *testing.T) {
 	executeOlder(t, "shop", "list", "--db", db).refused(t, "newer punchcard")
 
 	// Back to the older version, and an older backup in a newer one.
-	if r := executeOlder(t, "restore", kept, "--db", db, "--force"); r.code != 0 {
-		t.Errorf("%+v", r)
-	}
-	if r := executeOlder(t, "check", "--db", db); r.code != 0 {
-		t.Errorf("%+v", r)
-	}
-	if r := execute(t, nil, "restore", copied, "--db", db, "--force"); r.code != 0 {
-		t.Errorf("%+v", r)
-	}
+	executeOlder(t, "restore", kept, "--db", db, "--force").ok(t)
+	executeOlder(t, "check", "--db", db).ok(t)
+	execute(t, nil, "restore", copied, "--db", db, "--force").ok(t)
 	wantSchema(t, db, olderSchema)
 	if r := execute(t, nil, "migrate", "--db", db, "--no-copy"); r.code != 0 ||
 		!strings.HasPrefix(r.stdout, fmt.Sprintf("%s: schema %s → %s", db, olderSchema, newSchema)) {
@@ -194,9 +186,7 @@ func TestMigrateSurvivesKills(t *testing.T) {
 			db = copyFile(t, source)
 		}
 	}
-	if r := execute(t, nil, "migrate", "--db", db); r.code != 0 {
-		t.Errorf("%+v", r)
-	}
+	execute(t, nil, "migrate", "--db", db).ok(t)
 	if left := must(filepath.Glob(db + "*.partial")); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}
@@ -223,9 +213,7 @@ func TestMigrateOnFullDisk(t *testing.T) {
 			t.Errorf("%s left %q", c.command, left)
 		}
 	}
-	if r := execute(t, nil, "migrate", "--no-copy", "--db", db); r.code != 0 {
-		t.Errorf("%+v", r)
-	}
+	execute(t, nil, "migrate", "--no-copy", "--db", db).ok(t)
 	if _, err := os.Stat(db + ".schema-" + olderSchema); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a copy, %v", err)
 	}

@@ -53,7 +53,7 @@ func TestNoticesSurviveKills(t *testing.T) {
 	flags := []string{"--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8",
 		"--webhook-backoff-base", "10ms", "--till-rate-limit-per-minute", "0"}
 	f := newShop(t, flags...)
-	api := f.api(f.makeKey("create", "--name", "CRM"))
+	api := f.newAPI("CRM")
 	var device struct{ Token string }
 	f.json(&device, "device", "create", "--location", f.location("Centrale"), "--name", "Till", "--accept-card-ids")
 	program := newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)

@@ -48,7 +48,7 @@ func TestAccessLog(t *testing.T) {
 		"nonsense":              "127.0.0.1",
 	} {
 		id := api.Call("GET", "/me", nil, "X-Forwarded-For", from).Want(200).Header.Get("X-Request-Id")
-		p.await(p.stderr, func(text string) bool { return strings.Contains(text, id) })
+		p.await(p.stderr, contains(id))
 		for line := range strings.Lines(p.stderr.String()) {
 			if strings.Contains(line, id) && !strings.Contains(line, `"client":"`+client+`"`) {
 				t.Errorf("X-Forwarded-For %.60q: %s, want the client %s", from, line, client)

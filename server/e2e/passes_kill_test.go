@@ -187,7 +187,7 @@ func newPassShop(t *testing.T, phones int) *passShop {
 	}
 	s.conf = passServer{s.db, fmt.Sprintf("127.0.0.1:%d", freePort(t)), apns.URL, authority.Certificate.Raw, certificateOf(apns.URL)}
 	s.serve()
-	s.api = s.shopFile.api(s.makeKey("create", "--name", "CRM"))
+	s.api = s.newAPI("CRM")
 	s.till = s.makeDevice("--location", s.location("Centrale"), "--name", "Till", "--accept-card-ids")
 	s.program = newProgram(s.api, `{"type":"prepaid","name":"Card 0","initial_balance_cents":0}`)
 

@@ -55,9 +55,7 @@ func backupOf(t *testing.T, name string) (file string) {
 	dir := t.TempDir()
 	db, file := filepath.Join(dir, "other.db"), filepath.Join(dir, "backup.db")
 	for _, args := range [][]string{{"shop", "create", "--name", name}, {"backup", file}} {
-		if r := execute(t, nil, append(args, "--db", db)...); r.code != 0 {
-			t.Fatalf("%+v", r)
-		}
+		execute(t, nil, append(args, "--db", db)...).ok(t)
 	}
 	return file
 }
@@ -99,9 +97,7 @@ func TestRestore(t *testing.T) {
 	startServe(t, db).stop()
 
 	// The database that was put aside is a backup too, so the restore can be reverted.
-	if r := execute(t, nil, "restore", aside, "--db", db, "--force"); r.code != 0 {
-		t.Fatalf("%+v", r)
-	}
+	execute(t, nil, "restore", aside, "--db", db, "--force").ok(t)
 	if got := shopNames(t, db); got != oldShops {
 		t.Errorf("restored again: %s", got)
 	}
@@ -204,9 +200,7 @@ func killAfter(t *testing.T, d time.Duration, args ...string) (whole bool) {
 func duration(t *testing.T, args ...string) time.Duration {
 	t.Helper()
 	start := time.Now()
-	if r := execute(t, nil, args...); r.code != 0 {
-		t.Fatalf("%+v", r)
-	}
+	execute(t, nil, args...).ok(t)
 	return time.Since(start)
 }
 
@@ -288,9 +282,7 @@ func TestToleratedTables(t *testing.T) {
 		t.Fatalf("the file has %d such tables", n)
 	}
 	checkFile(t, file)
-	if r := execute(t, nil, "restore", file, "--db", restored); r.code != 0 {
-		t.Fatalf("%+v", r)
-	}
+	execute(t, nil, "restore", file, "--db", restored).ok(t)
 	checkFile(t, restored)
 	startServe(t, restored)
 }

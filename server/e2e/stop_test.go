@@ -38,7 +38,6 @@ func (p *process) dial(t *testing.T) *rawConn {
 
 // send writes text, which must have its line ends.
 func (w *rawConn) send(text string) *rawConn {
-	w.t.Helper()
 	must(io.WriteString(w.Conn, text))
 	return w
 }
