@@ -20,9 +20,19 @@ func drawInstallQR(c *IssuedCard) (err error) {
 	return err
 }
 
-// issued returns the answer with a card that the store has issued.
-func issued(c store.IssuedCard, err error) (IssuedCard, error) {
-	return IssuedCard{IssuedCard: c}, err
+// issuing writes by f, as withID does, and answers with the card that f has issued.
+func issuing[F any](f func(*store.Tx, store.Access, string, F) (store.IssuedCard, error)) kernel.Writing {
+	return kernel.Write(func(tx *store.Tx, c *kernel.Call, fields F) (made IssuedCard, err error) {
+		made.IssuedCard, err = f(tx, c.Access, c.Param("id"), fields)
+		return made, err
+	})
+}
+
+// issuingFrom issues a card of a program whose source is the given one.
+func issuingFrom(source string) kernel.Writing {
+	return issuing(func(tx *store.Tx, a store.Access, program string, f store.CardFields) (store.IssuedCard, error) {
+		return tx.IssueCard(a, program, f, source)
+	})
 }
 
 // IssueCard issues a card of a published program.
@@ -33,11 +43,9 @@ var IssueCard = declare(kernel.Operation{
 	Doc: "The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live " +
 		"card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or " +
 		"presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.",
-	Callers: assisted(writers("cards")),
-	Codes:   notFoundConflictOrUnprocessable,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
-		return issued(tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI))
-	}),
+	Callers:  assisted(writers("cards")),
+	Codes:    notFoundConflictOrUnprocessable,
+	Write:    issuingFrom(store.SourceAPI),
 	Complete: kernel.Complete(drawInstallQR),
 })
 
@@ -101,11 +109,9 @@ var ReissueCard = declare(kernel.Operation{
 	Doc: "Same id, ledger, stamps and balance; the old QR code, install links and codes of earlier plastic cards die and the " +
 		"status becomes `invited`. An expired card gets the given expires_at, else a fresh default, else none. " +
 		"The program must not be suspended.",
-	Callers: assisted(writers("cards")),
-	Codes:   notFoundConflictOrUnprocessable,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (IssuedCard, error) {
-		return issued(tx.ReissueCard(c.Access, c.Param("id"), f))
-	}),
+	Callers:  assisted(writers("cards")),
+	Codes:    notFoundConflictOrUnprocessable,
+	Write:    issuing((*store.Tx).ReissueCard),
 	Complete: kernel.Complete(drawInstallQR),
 })
 
@@ -116,24 +122,20 @@ var CreateInstallLink = declare(kernel.Operation{
 	Title: "Make a new install link",
 	Doc: "For a card that is not installed (else card_locked), not locked (else conflict), of a program that is not suspended. " +
 		"The earlier link ends.",
-	Callers: writers("cards"),
-	Codes:   codes{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.LinkFields) (IssuedCard, error) {
-		return issued(tx.NewInstallLink(c.Access, c.Param("id"), f))
-	}),
+	Callers:  writers("cards"),
+	Codes:    codes{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
+	Write:    issuing((*store.Tx).NewInstallLink),
 	Complete: kernel.Complete(drawInstallQR),
 })
 
 // EnrollCard issues a card by web enrolment.
 var EnrollCard = declare(kernel.Operation{
-	ID:      "enrollCard",
-	Group:   cards,
-	Title:   "Enrol a holder",
-	Callers: operator,
-	Codes:   notFoundConflictOrUnprocessable,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CardFields) (IssuedCard, error) {
-		return issued(tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment))
-	}),
+	ID:       "enrollCard",
+	Group:    cards,
+	Title:    "Enrol a holder",
+	Callers:  operator,
+	Codes:    notFoundConflictOrUnprocessable,
+	Write:    issuingFrom(store.SourceWebEnrollment),
 	Complete: kernel.Complete(drawInstallQR),
 })
 

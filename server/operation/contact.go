@@ -53,14 +53,12 @@ var UpdateHolderContact = declare(kernel.Operation{
 
 // IssueToCustomer issues a card with a phone number.
 var IssueToCustomer = declare(kernel.Operation{
-	ID:      "issueToCustomer",
-	Group:   cards,
-	Title:   "Issue a card to a customer",
-	Callers: manager,
-	Codes:   notFoundConflictOrUnprocessable,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CustomerFields) (IssuedCard, error) {
-		return issued(tx.IssueToCustomer(c.Access, c.Param("id"), f))
-	}),
+	ID:       "issueToCustomer",
+	Group:    cards,
+	Title:    "Issue a card to a customer",
+	Callers:  manager,
+	Codes:    notFoundConflictOrUnprocessable,
+	Write:    issuing((*store.Tx).IssueToCustomer),
 	Complete: kernel.Complete(drawInstallQR),
 })
 
