@@ -65,7 +65,7 @@ func (s *server) settle() dev.Settled {
 // advance advances the clock and sends everything that becomes due, in order.
 func (s *server) advance(by time.Duration) {
 	s.T.Helper()
-	s.Control("POST", "/clock", fields{"advance": by.String()})
+	s.Advance(by.String())
 }
 
 // subscription is a webhook in answers of the API.

@@ -68,9 +68,9 @@ func TestKeyExpires(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	k, id := s.NewKey(map[string]any{"expires_at": "2026-03-01T10:00:00Z"})
 	k.Get("/me").Want(200)
-	s.Control("POST", "/clock", map[string]any{"advance": "59m59.999s"})
+	s.Advance("59m59.999s")
 	k.Get("/me").Want(200)
-	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
+	s.Advance("1ms")
 	k.Get("/me").Want(401, "unauthenticated")
 	got := s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil)
 	got.Want(409, "conflict") // an expired key cannot be rotated
@@ -119,18 +119,18 @@ func TestRotation(t *testing.T) {
 	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
 	// The old key ends with the overlap, and still cannot be rotated.
-	s.Control("POST", "/clock", map[string]any{"advance": "1h59m59.999s"})
+	s.Advance("1h59m59.999s")
 	old.Get("/me").Want(200)
-	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
+	s.Advance("1ms")
 	old.Get("/me").Want(401, "unauthenticated")
 	next.Get("/me").Want(200)
 	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
 	// The successor can be rotated. By default the overlap lasts a day; with 0 the old key ends at once.
 	third := s.Control("POST", "/keys/"+r.Str("id")+"/rotate", map[string]any{})
-	s.Control("POST", "/clock", map[string]any{"advance": "23h59m"})
+	s.Advance("23h59m")
 	next.Get("/me").Want(200)
-	s.Control("POST", "/clock", map[string]any{"advance": "1m"})
+	s.Advance("1m")
 	next.Get("/me").Want(401, "unauthenticated")
 	fourth := s.Control("POST", "/keys/"+third.Str("id")+"/rotate", map[string]any{"grace_hours": 0})
 	s.With(third.Str("key")).Get("/me").Want(401, "unauthenticated")

@@ -24,7 +24,6 @@ func TestRateLimit(t *testing.T) {
 			t.Errorf("rate limit %q, want %q", rateHeaders(got), want)
 		}
 	}
-	advance := func(d string) { t.Helper(); s.Control("POST", "/clock", map[string]any{"advance": d}) }
 
 	step(200, "4 3 15 ")
 	step(200, "4 2 30 ")
@@ -32,18 +31,18 @@ func TestRateLimit(t *testing.T) {
 	step(200, "4 0 60 ")
 	step(429, "4 0 60 15")
 	step(429, "4 0 60 15") // a refusal does not count
-	advance("14.999s")
+	s.Advance("14.999s")
 	step(429, "4 0 46 1")
-	advance("1ms")
+	s.Advance("1ms")
 	step(200, "4 0 60 ")
-	advance("7.5s")
+	s.Advance("7.5s")
 	step(429, "4 0 53 8")
-	advance("8s") // the time of Retry-After
+	s.Advance("8s") // the time of Retry-After
 	step(200, "4 0 60 ")
-	advance("29.5s") // enough for two requests, with the 0.5 s left of the last wait
+	s.Advance("29.5s") // enough for two requests, with the 0.5 s left of the last wait
 	step(200, "4 1 45 ")
 	step(200, "4 0 60 ")
-	advance("1h") // at most one minute's requests accumulate
+	s.Advance("1h") // at most one minute's requests accumulate
 	step(200, "4 3 15 ")
 
 	s.Get("/me").Want(200) // another key has its own limit
@@ -67,10 +66,10 @@ func TestRateLimitedIsNotRemembered(t *testing.T) {
 	k.Get("/me")
 	k.Get("/me")
 	k.Post(path, nil, "Idempotency-Key", "k").Want(429, "rate_limited")
-	s.Control("POST", "/clock", map[string]any{"advance": "30s"})
+	s.Advance("30s")
 	first := k.Post(path, nil, "Idempotency-Key", "k").Want(201)
 	k.Post(path, nil, "Idempotency-Key", "k").Want(429, "rate_limited")
-	s.Control("POST", "/clock", map[string]any{"advance": "30s"})
+	s.Advance("30s")
 	again := k.Post(path, nil, "Idempotency-Key", "k").Want(201)
 	if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" ||
 		string(first.Body) != string(again.Body) {

@@ -63,7 +63,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 			if snapshot(s, th.program) != state {
 				t.Error("the request changed something")
 			}
-			s.Control("POST", "/clock", map[string]any{"advance": "1m"}) // refills the rate limit of s
+			s.Advance("1m") // refills the rate limit of s
 		})
 	}
 }

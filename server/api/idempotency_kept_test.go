@@ -126,11 +126,11 @@ func TestInstallTokenIsForgotten(t *testing.T) {
 	if len(storedAnswers(s)) != 1 || !strings.Contains(storedAnswers(s)[0], token) {
 		t.Fatalf("remembered: %q", storedAnswers(s))
 	}
-	s.Control("POST", "/clock", map[string]any{"advance": "23h59m59.999s"})
+	s.Advance("23h59m59.999s")
 	if len(storedAnswers(s)) != 1 {
 		t.Error("deleted too early")
 	}
-	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
+	s.Advance("1ms")
 	if kept := storedAnswers(s); len(kept) != 0 {
 		t.Errorf("remembered after the window: %q", kept)
 	}

@@ -170,5 +170,5 @@ func settle(r *server) dev.Settled {
 
 func advance(r *server, by time.Duration) {
 	r.T.Helper()
-	r.Control("POST", "/clock", fields{"advance": by.String()})
+	r.Advance(by.String())
 }

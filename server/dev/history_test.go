@@ -30,7 +30,7 @@ func TestHistory(t *testing.T) {
 	if n := activity(); n != 0 {
 		t.Errorf("after refusals there are %d rows", n)
 	}
-	r.Control("POST", "/clock", fields{"advance": "26h"})
+	r.Advance("26h")
 	r.Control("POST", "/receiver", nil)
 	for range 2 {
 		if again := r.Control("POST", "/history", fields{"days": 9}); string(again.Body) != string(first.Body) {

@@ -269,18 +269,18 @@ func TestLinks(t *testing.T) {
 	refused(again, 410, "gone", "This card has ended. Ask the shop for a new one.")
 
 	mortal, link := issueCard(s, s.ProgramIDs["access"], fields{"expires_at": "2026-03-02T09:00:00Z"})
-	s.Control("POST", "/clock", fields{"advance": "23h59m59s"})
+	s.Advance("23h59m59s")
 	readPage(s, link).Want(200)
-	s.Control("POST", "/clock", fields{"advance": "1s"})
+	s.Advance("1s")
 	refused(link, 409, "card_expired", "expired")
 	s.Control("POST", "/cards/"+mortal+"/delete", fields{})
 	refused(link, 404, "not_found", "No such card")
 
 	// A link is valid for thirty days.
 	_, link = issueCard(s, s.ProgramIDs["access"], fields{})
-	s.Control("POST", "/clock", fields{"advance": "719h59m59s"})
+	s.Advance("719h59m59s")
 	readPage(s, link).Want(200)
-	s.Control("POST", "/clock", fields{"advance": "1s"})
+	s.Advance("1s")
 	refused(link, 410, "gone", "This link has expired")
 	if r := fetch(s, "DELETE", link, ""); r.Status != 405 || r.Header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("%d %s", r.Status, r.Header)

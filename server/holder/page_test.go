@@ -50,7 +50,7 @@ func TestCardPage(t *testing.T) {
 		}
 		fetch(s, "GET", s.Origin+"/i/"+page[len(page)-26:], "").Want(404, "not_found")
 	})
-	s.Control("POST", "/clock", fields{"advance": "1000h"})
+	s.Advance("1000h")
 	readPage(s, link).Want(410)
 	readPage(s, page).Want(200)
 	r := fetch(
@@ -137,7 +137,7 @@ func TestNotices(t *testing.T) {
 	s.Control("POST", "/cards/"+card+"/unlock", fields{})
 	s.Call("POST", "/programs/"+program+"/suspend", fields{}).Want(200)
 	checkText(readPage(s, page).Want(200), "The shop has paused this card.")
-	s.Control("POST", "/clock", fields{"advance": "24h"})
+	s.Advance("24h")
 	checkText(readPage(s, page).Want(200), "This card expired on 2 Mar 2026. Ask the shop for a new one.")
 	used()
 	s.Control("POST", "/cards/"+card+"/archive", fields{})

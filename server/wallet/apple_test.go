@@ -122,7 +122,7 @@ func TestApplePass(t *testing.T) {
 
 	apns.Fail(wallettest.APNsFailure{Status: 503}, wallettest.APNsFailure{Status: 429})
 	p.stamp(3)
-	p.Control("POST", "/clock", fields{"advance": "2h"})
+	p.Advance("2h")
 	p.settle()
 	if got := []string{servertest.Await(t, apns.Woken, "a push"), servertest.Await(t, apns.Woken, "a push")}; len(apns.Woken) > 0 ||
 		!slices.Contains(got, "aa11") || !slices.Contains(got, "bb22") {
@@ -211,13 +211,13 @@ func (p *phone) end(apns *wallettest.APNs) {
 		p.T.Errorf("the download says %s", r.Body)
 	}
 	p.stamp(1)
-	p.Control("POST", "/clock", fields{"advance": "3d"})
+	p.Advance("3d")
 	if p.changed("watch") != nil || p.fetch().Want(503).Header.Get("Retry-After") != "3600" || len(apns.Woken) > 0 {
 		p.T.Error("a phone is woken, or told of a pass that it cannot read")
 	}
 	p.call("POST", p.registration("phone"), `{"pushToken":"dd44"}`).Want(201)
 	p.SQL("UPDATE apple_wallets SET not_after=not_after+100*365*86400000")
-	p.Control("POST", "/clock", fields{"advance": "2h"})
+	p.Advance("2h")
 	if got := servertest.Await(p.T, apns.Woken, "a push") + servertest.Await(p.T, apns.Woken, "a push"); !strings.Contains(got, "cc33") {
 		p.T.Errorf("after a renewal %q were woken", got)
 	}

@@ -165,7 +165,7 @@ func TestGoogleObject(t *testing.T) {
 	}
 	a.stamp(1)
 	a.expect("refused", "PATCH loyaltyObject 503", "3/5", 1)
-	a.Control("POST", "/clock", fields{"advance": "1h"})
+	a.Advance("1h")
 	a.settle()
 	a.expect("later", "PATCH loyaltyObject 429, "+patch, "4/5", 1)
 	if r := a.google.Requests(); r[len(r)-1].At.Sub(r[len(r)-2].At) < 900*time.Millisecond {
@@ -225,14 +225,14 @@ func TestGoogleObject(t *testing.T) {
 	a.settle()
 	a.expect("with an end", patch, "4/5", 1)
 	for range 2 {
-		a.Control("POST", "/clock", fields{"advance": "80h"})
+		a.Advance("80h")
 		a.settle()
 	}
 	a.expect("a week before", patch+", POST loyaltyObject addMessage 200", "4/5", 2)
 	if text := a.google.Notices()[1].Text; !strings.Contains(text, end.Format("2006")) || a.shows("state") != "ACTIVE" {
 		t.Errorf("the phone says %q of a card that is %s", text, a.shows("state"))
 	}
-	a.Control("POST", "/clock", fields{"advance": "100h"})
+	a.Advance("100h")
 	a.settle()
 	a.expect("at the end", patch, "4/5", 2)
 	if a.shows("state") != "EXPIRED" {

@@ -86,7 +86,7 @@ func TestAppleWallet(t *testing.T) {
 	p.ExpectProblems() // the refusals
 
 	// Sessions end while nobody is there.
-	s.Control("POST", "/clock", fields{"advance": "340d"})
+	s.Advance("340d")
 	p = Open(t, s.Origin+"/dashboard", View{Cookie: signIn(s, "owner")})
 	p.Wait("The certificate for Apple Wallet ends on 1 Mar 2027")
 	p.ShootAs("wallet-today")
@@ -105,7 +105,7 @@ func TestAppleWallet(t *testing.T) {
 	p.Wait("391 days left")
 	p.ExpectProblems()
 
-	s.Control("POST", "/clock", fields{"advance": "400d"})
+	s.Advance("400d")
 	p = Open(t, s.Origin+"/dashboard/settings/wallet", View{Cookie: signIn(s, "owner")})
 	p.Wait("Ended", "The certificate for Apple Wallet has ended")
 	shoot("over")
