@@ -116,7 +116,7 @@ func TestEveryWriteIsAudited(t *testing.T) {
 		restoreThings(s, th)
 	}
 	reader, _ := s.NewKey(map[string]any{"scopes": []string{"cards:read"}})
-	created := s.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
+	created := s.Post("/programs", sampleBodies["createProgram"]).NewID()
 	before := audits()
 	reader.Post("/programs", sampleBodies["createProgram"]).Want(403)
 	s.Post("/programs/"+s.ProgramIDs["discount"]+"/prizes", sampleBodies["createPrize"]).Want(422)

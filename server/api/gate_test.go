@@ -61,9 +61,9 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	tt := *demo
 	tt.T = t
 	owner := tt.NewShop(nil)
-	program := owner.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
+	program := owner.Post("/programs", sampleBodies["createProgram"]).NewID()
 	owner.Post("/programs/"+program+"/publish", nil).Want(200)
-	card := owner.Post("/programs/"+program+"/cards", nil).Want(201).Str("id")
+	card := owner.Post("/programs/"+program+"/cards", nil).NewID()
 	scopes := []string{"cards:read", "cards:write"}
 	if has("scope") {
 		scopes = scopes[:1]

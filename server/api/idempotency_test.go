@@ -40,7 +40,7 @@ func TestEveryWriteReplays(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	s := start(t)
 	th := newThings(s)
-	other := s.Post("/programs/"+th.program+"/cards", nil).Want(201).Str("id")
+	other := s.Post("/programs/"+th.program+"/cards", nil).NewID()
 	path := "/cards/" + th.card
 	send := func(method, path string, body any, headers ...string) *servertest.Reply {
 		return s.Call(method, path, body, append(headers, "Idempotency-Key", "k")...)
@@ -143,7 +143,7 @@ func TestRefusalsThatAreNotRemembered(t *testing.T) {
 	s.Patch(card, `{"holder_name":"Cleo"}`, key("415")...).Want(200).First()
 
 	// A 400 by the operation is not remembered either.
-	bare := s.Post("/programs/"+th.program+"/cards", nil).Want(201).Str("id")
+	bare := s.Post("/programs/"+th.program+"/cards", nil).NewID()
 	s.Post("/cards/"+bare+"/install-link", `{"send_email":true}`, key("mail")...).Want(400, "validation_failed").First()
 	s.Patch("/cards/"+bare, `{"holder_email":"ada@example.com"}`).Want(200)
 	s.Post("/cards/"+bare+"/install-link", `{"send_email":true}`, key("mail")...).Want(200).First()

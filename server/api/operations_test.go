@@ -29,11 +29,11 @@ var nowhere = things{"l", "p", "z", "c", "w", "d", "t"}
 func newThings(s *servertest.Server) things {
 	s.T.Helper()
 	th := things{location: s.LocationIDs[1], cardType: "standard"}
-	th.program = s.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
-	th.prize = s.Post("/programs/"+th.program+"/prizes", sampleBodies["createPrize"]).Want(201).Str("id")
+	th.program = s.Post("/programs", sampleBodies["createProgram"]).NewID()
+	th.prize = s.Post("/programs/"+th.program+"/prizes", sampleBodies["createPrize"]).NewID()
 	s.Post("/programs/"+th.program+"/publish", nil).Want(200)
-	th.card = s.Post("/programs/"+th.program+"/cards", nil).Want(201).Str("id")
-	th.webhook = s.Post("/programs/"+th.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
+	th.card = s.Post("/programs/"+th.program+"/cards", nil).NewID()
+	th.webhook = s.Post("/programs/"+th.program+"/webhooks", sampleBodies["createWebhook"]).NewID()
 	th.delivery = s.Post("/programs/"+th.program+"/webhooks/"+th.webhook+"/test", nil).Want(202).Str("id")
 	return th
 }

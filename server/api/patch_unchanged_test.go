@@ -32,7 +32,7 @@ func samePatches(s *servertest.Server) (program, hook string, all []samePatch) {
 	})
 	prizes := "/programs/" + program + "/prizes"
 	prize := fields{"threshold": 5, "name": "Cup", "description_localizations": texts}
-	prizePath := prizes + "/" + s.Post(prizes, prize).Want(201).Str("id")
+	prizePath := prizes + "/" + s.Post(prizes, prize).NewID()
 	discount := s.NewProgram("discount", false, nil)
 	access := s.NewProgram("access", true, fields{"default_expire_after_days": 9})
 	prepaid := s.NewProgram("prepaid", true, nil)

@@ -145,7 +145,7 @@ func TestLadderMoves(t *testing.T) {
 			path := "/programs/" + s.NewProgram("standard", false, nil) + "/prizes"
 			var ids []string
 			for _, n := range c.have {
-				ids = append(ids, s.Post(path, fields{"threshold": n, "name": "Z"}).Want(201).Str("id"))
+				ids = append(ids, s.Post(path, fields{"threshold": n, "name": "Z"}).NewID())
 			}
 			r, at := s.Patch(path+"/"+ids[c.move], fields{"threshold": c.to, "name": "Moved"}), "data."+fmt.Sprint(c.move)
 			if c.ok {
@@ -205,7 +205,7 @@ func TestPrizeDelete(t *testing.T) {
 	path := "/programs/" + program + "/prizes"
 	var ids []string
 	for i := range 3 {
-		ids = append(ids, s.Post(path, fields{"threshold": i, "name": "Z"}).Want(201).Str("id"))
+		ids = append(ids, s.Post(path, fields{"threshold": i, "name": "Z"}).NewID())
 	}
 	r := s.Call("DELETE", path+"/"+ids[0], nil).Want(204)
 	if len(r.Body) > 0 {
@@ -224,7 +224,7 @@ func TestPrizeDelete(t *testing.T) {
 	s.Patch(path+"/"+ids[1], fields{"name": "Y"}).Want(200)
 	// A deleted prize's id is not used again.
 	s.Call("DELETE", path+"/"+ids[2], nil).Want(204)
-	if again := s.Post(path, fields{"threshold": 9, "name": "Z"}).Want(201).Str("id"); slices.Contains(ids, again) {
+	if again := s.Post(path, fields{"threshold": 9, "name": "Z"}).NewID(); slices.Contains(ids, again) {
 		t.Errorf("the id %s is used again", again)
 	}
 

@@ -124,7 +124,7 @@ func TestProgramTotalStamps(t *testing.T) {
 	s.Patch(path, fields{"total_stamps": 10}).Want(200)
 	var last string
 	for _, n := range []int{4, 8} {
-		last = s.Post(path+"/prizes", fields{"threshold": n, "name": "Z"}).Want(201).Str("id")
+		last = s.Post(path+"/prizes", fields{"threshold": n, "name": "Z"}).NewID()
 	}
 	s.Patch(path, fields{"total_stamps": 7, "name": "Other"}).Want(422, "unprocessable_entity")
 	s.Get(path).Shows(fields{"total_stamps": 10, "name": "S"})

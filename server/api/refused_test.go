@@ -76,12 +76,12 @@ func newShopWithThings(s *servertest.Server, state fields) (*servertest.Server, 
 	s.T.Helper()
 	o := s.NewShop(nil)
 	own := things{location: o.LocationIDs[0], cardType: "standard"}
-	own.program = o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
-	own.prize = o.Post("/programs/"+own.program+"/prizes", sampleBodies["createPrize"]).Want(201).Str("id")
-	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
+	own.program = o.Post("/programs", sampleBodies["createProgram"]).NewID()
+	own.prize = o.Post("/programs/"+own.program+"/prizes", sampleBodies["createPrize"]).NewID()
+	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).NewID()
 	own.delivery = o.Post("/programs/"+own.program+"/webhooks/"+own.webhook+"/test", nil).Want(202).Str("id")
 	o.Post("/programs/"+own.program+"/publish", nil).Want(200)
-	own.card = o.Post("/programs/"+own.program+"/cards", nil).Want(201).Str("id")
+	own.card = o.Post("/programs/"+own.program+"/cards", nil).NewID()
 	failDelivery(o, own.delivery)
 	if state != nil {
 		s.Control("PATCH", "/shops/"+o.ShopID, state)
@@ -250,8 +250,8 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 	th.location = s.LocationIDs[0] // the till's location
 	s.Fetch("POST", s.Origin+"/till/v1/cards/"+th.card+"/stamps", nil, http.Header{"Authorization": {"Bearer " + s.TillToken}}).Want(201)
 	o := s.NewShop(nil)
-	own := things{program: o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")}
-	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
+	own := things{program: o.Post("/programs", sampleBodies["createProgram"]).NewID()}
+	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).NewID()
 	foreign := map[string]string{"location": th.location, "program": th.program, "card": th.card}
 	never := map[string]string{
 		"location": s.App.Store.ID(store.KindLocation, 1<<40),

@@ -56,7 +56,7 @@ func TestRestrictedPrograms(t *testing.T) {
 		t.Run(scope.name, func(t *testing.T) {
 			s, r := s.On(t), r.On(t)
 			path := "/programs/" + s.NewProgram("standard", false, scope.body)
-			prize := path + "/prizes/" + r.Post(path+"/prizes", fields{"threshold": 5, "name": "Z"}).Want(201).Str("id")
+			prize := path + "/prizes/" + r.Post(path+"/prizes", fields{"threshold": 5, "name": "Z"}).NewID()
 			r.Patch(prize, fields{"name": "Y"}).Want(200)
 			r.Get(path + "/prizes").WantOK(fields{"data.0.name": "Y"})
 			for _, a := range []string{"publish", "suspend", "unsuspend", "unpublish"} {

@@ -219,7 +219,7 @@ func TestPINCommands(t *testing.T) {
 	var device operation.CreatedDevice
 	f.json(&device, "device create --accept-card-ids --location "+here)
 	till := s.Till(device.Token)
-	card := s.Post("/programs/"+s.ProgramIDs["discount"]+"/cards", nil).Want(201).Str("id")
+	card := s.Post("/programs/"+s.ProgramIDs["discount"]+"/cards", nil).NewID()
 	use := func(pin string) *servertest.Reply {
 		return till.Call("POST", "/cards/"+card+"/uses", nil, "X-Staff-Pin", pin)
 	}
@@ -361,7 +361,7 @@ func TestUserCommands(t *testing.T) {
 func TestAudit(t *testing.T) {
 	f, s := startServer(t)
 	issue := func(fields string) string {
-		return s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", fields).Want(201).Str("id")
+		return s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", fields).NewID()
 	}
 	first, second := issue(`{"holder_name": "Ada"}`), issue(`{}`)
 	for _, line := range []string{

@@ -32,9 +32,7 @@ func TestTill(t *testing.T) {
 	t.Setenv("PUNCHCARD_TILL_TOKEN", s.TillToken)
 	issue := func(program, name string) string {
 		return s.Till(s.TillToken).
-			Post("/programs/"+s.ProgramIDs[program]+"/cards", map[string]string{"holder_name": name}).
-			Want(201).
-			Str("id")
+			Post("/programs/"+s.ProgramIDs[program]+"/cards", map[string]string{"holder_name": name}).NewID()
 	}
 	card := issue("standard", "Ada")
 	f.prints("till lookup "+card, "The card of Ada", "is active and has 0 of 10 stamps.", "5 more for: ", "10 more for: ")
@@ -95,7 +93,7 @@ func TestTillPIN(t *testing.T) {
 	token := s.Control("POST", "/devices", servertest.Fields{"location_id": location}).Str("token")
 	t.Setenv("PUNCHCARD_TILL_URL", s.Origin)
 	t.Setenv("PUNCHCARD_TILL_TOKEN", token)
-	card := s.Till(s.TillToken).Post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil).Want(201).Str("id")
+	card := s.Till(s.TillToken).Post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil).NewID()
 	f.refused("till stamp "+card, "With --pin")
 	onStdin(t, "4712\n")
 	if _, err := f.try("till stamp " + card + " --pin"); err == nil || strings.Contains(err.Error(), "4712") {

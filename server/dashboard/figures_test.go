@@ -21,7 +21,7 @@ func TestStatisticsOfPrograms(t *testing.T) {
 // TestFigures checks the figures of a day, a period and a program against what a till did.
 func TestFigures(t *testing.T) {
 	s := start(t, servertest.Frozen)
-	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", object{"holder_name": "Ada Lovelace"}).Want(201).Str("id")
+	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", object{"holder_name": "Ada Lovelace"}).NewID()
 	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", object{"count": 3}).Want(201)
 	viewer := s.as("viewer")
 	viewer.get("/dashboard").has("Ada Lovelace", "Stamps ·", "+3", "Stamps 3 vs. 0 a week ago", "New cards 1", "Demo till")
@@ -56,7 +56,7 @@ func TestTodayNew(t *testing.T) {
 // session, and that visitors are led away from it.
 func TestTodayEvents(t *testing.T) {
 	s := start(t)
-	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", object{"holder_name": "Grace Hopper"}).Want(201).Str("id")
+	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", object{"holder_name": "Grace Hopper"}).NewID()
 	owner := s.as("owner")
 	resp := s.events(owner)
 	defer resp.Body.Close()

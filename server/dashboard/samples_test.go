@@ -17,16 +17,14 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 	s.T.Helper()
 	shop := s.Row(store.KindShop, on.ShopID)
 	program := on.NewProgram("standard", false, object{"name": name})
-	prize := on.REST().Post("/programs/"+program+"/prizes", object{"name": name, "threshold": 3}).Want(201).Str("id")
+	prize := on.REST().Post("/programs/"+program+"/prizes", object{"name": name, "threshold": 3}).NewID()
 	on.REST().Post("/programs/"+program+"/publish", nil).Want(200)
 	location := s.Control("POST", "/locations", object{"shop_id": on.ShopID, "name": name}).Str("id")
 	device := s.Control("POST", "/devices", object{"location_id": location, "name": name, "accept_card_ids": true})
 	hook := on.REST().
 		Post("/programs/"+program+"/webhooks", object{
 			"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*"}, "description": name,
-		}).
-		Want(201).
-		Str("id")
+		}).NewID()
 	sent := on.REST().Post("/programs/"+program+"/webhooks/"+hook+"/test", nil).Want(202).Str("id")
 	_, key := on.NewKey(object{"shop_id": on.ShopID, "name": name})
 	card := on.Issue(program, object{"holder_name": name})

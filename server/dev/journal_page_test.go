@@ -68,7 +68,7 @@ func TestJournalFilters(t *testing.T) {
 	r := start(t)
 	r.Get("/me") // after which the harness has the document
 	r.Control("DELETE", "/requests", nil)
-	card := r.Post(cardsPath(r), nil).Want(201).Str("id")
+	card := r.Post(cardsPath(r), nil).NewID()
 	send(r, "GET", r.Origin+"/healthz", nil).Want(200)
 	r.Get("/cards/" + card).Want(200)
 	callTill(r, "GET", "/cards/"+card, nil).Want(200)

@@ -40,7 +40,7 @@ func (p phoneState) field(pass int, key string) string {
 // newCard issues a card of the demo shop's stamp program and returns its id.
 func newCard(s *server, holder string) string {
 	s.T.Helper()
-	return callREST(s, "POST", cardsPath(s), fields{"holder_name": holder}).Want(201).Str("id")
+	return callREST(s, "POST", cardsPath(s), fields{"holder_name": holder}).NewID()
 }
 
 func addToPhone(s *server, body fields) phoneState {

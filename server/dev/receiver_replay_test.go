@@ -54,7 +54,7 @@ func TestReplay(t *testing.T) {
 	r := start(t)
 	to := newReceiver(r, nil)
 	hook := newHook(r, to.URL, "card.added", "stamp.assigned")
-	card := r.Post(cardsPath(r), nil).Want(201).Str("id")
+	card := r.Post(cardsPath(r), nil).NewID()
 	for range 2 {
 		callTill(r, "POST", "/cards/"+card+"/stamps", fields{"count": 1}).Want(201)
 	}

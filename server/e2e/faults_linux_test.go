@@ -89,7 +89,7 @@ func (p *process) connectSlowly(meanwhile func()) {
 func TestThousandSlowClients(t *testing.T) {
 	p, api, issue := startSeeded(t, nil)
 	p.connectSlowly(func() {
-		api.Get("/cards/" + api.Post(issue, nil).Want(201).Str("id")).Want(200)
+		api.Get("/cards/" + api.Post(issue, nil).NewID()).Want(200)
 		p.outside().Get("/readyz").Want(200)
 	})
 	if n := anonymous(t, p.cmd.Process.Pid); n > memoryLimit {

@@ -71,7 +71,7 @@ func TestHeldWebhooks(t *testing.T) {
 		"events":         []string{"card.added"},
 		"bearer_token":   "sesame",
 		"custom_headers": map[string]string{"X-Shop": "Lux"},
-	}).Want(201).Str("id")
+	}).NewID()
 	made := issueCard(f.api(k), program, nil)
 	c.Get(path + "/deliveries").WantOK(map[string]any{"items.0.attempts": 0, "items.1": nil})
 	f.server.stop()

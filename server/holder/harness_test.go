@@ -56,7 +56,7 @@ func readPage(s *servertest.Server, link string) *servertest.Reply {
 // newProgram creates a published program.
 func newProgram(s *servertest.Server, f fields) string {
 	s.T.Helper()
-	id := s.Call("POST", "/programs", f).Want(201).Str("id")
+	id := s.Call("POST", "/programs", f).NewID()
 	s.Call("POST", "/programs/"+id+"/publish", fields{}).Want(200)
 	return id
 }

@@ -213,7 +213,7 @@ func (o *outcome) shows(pairs ...any) {
 func (a *assistant) newWebhook(program string, more fields) string {
 	a.T.Helper()
 	body := servertest.Merge(fields{"url": "https://example.com/in", "events": []string{"*"}}, more)
-	return a.REST().Post("/programs/"+program+"/webhooks", body).Want(201).Str("id")
+	return a.REST().Post("/programs/"+program+"/webhooks", body).NewID()
 }
 
 // count returns the number of rows of a table that a condition selects.

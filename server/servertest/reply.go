@@ -242,6 +242,12 @@ func (r *Reply) WantOK(fields Fields) {
 	r.Want(http.StatusOK).Shows(fields)
 }
 
+// NewID ends the test unless the answer has the status 201, and returns the id of what was created.
+func (r *Reply) NewID() string {
+	r.T.Helper()
+	return r.Want(http.StatusCreated).Str("id")
+}
+
 // instant is the form of times in answers.
 var instant = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$`)
 

@@ -34,7 +34,7 @@ func Merge(f, more Fields) Fields {
 func (s *Server) NewProgram(kind string, publish bool, more Fields) string {
 	s.T.Helper()
 	rest := s.REST()
-	id := rest.Post("/programs", Merge(Programs[kind], more)).Want(201).Str("id")
+	id := rest.Post("/programs", Merge(Programs[kind], more)).NewID()
 	if publish {
 		rest.Post("/programs/"+id+"/publish", nil).Want(200)
 	}
@@ -46,13 +46,13 @@ func (s *Server) NewPrize(program string, threshold int) string {
 	s.T.Helper()
 	return s.REST().Post("/programs/"+program+"/prizes", Fields{
 		"threshold": threshold, "name": fmt.Sprint("At ", threshold),
-	}).Want(201).Str("id")
+	}).NewID()
 }
 
 // Issue issues a card and returns its id.
 func (s *Server) Issue(program string, body Fields) string {
 	s.T.Helper()
-	return s.REST().Post("/programs/"+program+"/cards", Merge(body, nil)).Want(201).Str("id")
+	return s.REST().Post("/programs/"+program+"/cards", Merge(body, nil)).NewID()
 }
 
 // Install puts a card on a device, which also marks its program.

@@ -58,8 +58,7 @@ func TestSearchByPhone(t *testing.T) {
 	s, d, location, _ := guarded(t)
 	token := signIn(d, newStaff(s, location, "Ada", "2468"), "2468")
 	program := s.ProgramIDs["standard"]
-	grace := d.Post("/programs/"+program+"/cards", fields{"holder_name": "Grace", "phone": "333 123 4567"}, sessionHeader, token).
-		Want(201).Str("id")
+	grace := d.Post("/programs/"+program+"/cards", fields{"holder_name": "Grace", "phone": "333 123 4567"}, sessionHeader, token).NewID()
 	d.Post("/programs/"+program+"/cards", fields{"phone": "4567"}, sessionHeader, token).Invalid("phone invalid_format")
 	giveStamps(s, grace, 12) // a chain of two
 	for q, want := range map[string]string{

@@ -44,7 +44,7 @@ type holders map[string]*holder
 
 // newProgram publishes a program with many stamps.
 func (s *shop) newProgram(name string) string {
-	id := s.Call("POST", "/programs", fields{"type": "standard", "name": name, "icon_key": "coffee", "total_stamps": 1000}).Want(201).Str("id")
+	id := s.Call("POST", "/programs", fields{"type": "standard", "name": name, "icon_key": "coffee", "total_stamps": 1000}).NewID()
 	s.Call("POST", "/programs/"+id+"/prizes", fields{"name": "Espresso", "threshold": 500}).Want(201)
 	s.Call("POST", "/programs/"+id+"/publish", fields{}).Want(200)
 	return id

@@ -30,9 +30,7 @@ func start(t testing.TB, options ...func(*app.Config)) *shop {
 	s := &shop{push: wallettest.NewPushService()}
 	s.Server = servertest.Start(t, append(options, servertest.Frozen, func(c *app.Config) { s.clock = c.Dev.Clock })...)
 	t.Cleanup(s.push.Close)
-	program := s.Call("POST", "/programs", fields{"type": "standard", "name": "Coffee", "icon_key": "coffee", "total_stamps": 5}).
-		Want(201).
-		Str("id")
+	program := s.Call("POST", "/programs", fields{"type": "standard", "name": "Coffee", "icon_key": "coffee", "total_stamps": 5}).NewID()
 	s.Call("POST", "/programs/"+program+"/prizes", fields{"name": "Espresso", "threshold": 3}).Want(201)
 	s.Call("POST", "/programs/"+program+"/publish", fields{}).Want(200)
 	card := s.Call("POST", "/programs/"+program+"/cards", fields{"holder_name": "Ada"}).Want(201)

@@ -30,7 +30,7 @@ func BenchmarkTap(b *testing.B) {
 				"icon_key":           "coffee",
 				"total_stamps":       900,
 				"repeat_after_reset": true,
-			}).Want(201).Str("id")
+			}).NewID()
 			s.api().Post("/programs/"+program+"/publish", nil).Want(200)
 			s.stampMeanwhile(program, rate)
 			url := s.ready.Origin + "/till/"

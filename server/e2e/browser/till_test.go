@@ -315,7 +315,7 @@ func TestTillToday(t *testing.T) {
 	till.Post("/cards/"+card+"/redemptions", fields{
 		"prize_id": s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200).Str("prizes.0.id"),
 	}).Want(201)
-	gift := till.Post("/programs/"+s.ProgramIDs["prepaid"]+"/cards", fields{"amount_cents": 2550}).Want(201).Str("id")
+	gift := till.Post("/programs/"+s.ProgramIDs["prepaid"]+"/cards", fields{"amount_cents": 2550}).NewID()
 	till.Post("/cards/"+gift+"/topups", fields{"amount_cents": 1000}).Want(201)
 	till.Post("/cards/"+gift+"/spends", fields{"amount_cents": 350}).Want(201)
 	p := openTill(t, s, View{Width: 390})
