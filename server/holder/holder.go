@@ -209,7 +209,9 @@ func install(v *visit) error {
 
 // answerJSON runs an operation on the JSON of the request and answers with its result. The error is nil.
 func answerJSON[F, O any](v *visit, status int, op *kernel.Operation) error {
-	handler := kernel.HandlerOf(status, kernel.SmallBody, func(_ *http.Request, _ httprouter.Params, f F) (O, error) { return do[O](v, op, f) })
+	handler := kernel.HandlerOf(status, kernel.SmallBody, func(_ *http.Request, _ httprouter.Params, f F) (O, error) {
+		return do[O](v, op, f)
+	})
 	handler.Handle(v.Kernel)(v.w, v.r, v.params)
 	return nil
 }
