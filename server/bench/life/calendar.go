@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,9 +45,6 @@ const keptBackups = 7
 // rareEvents does what happens in the night before a day, the backup last.
 func (y *year) rareEvents(date time.Time) error {
 	n, days := int(date.Sub(y.from).Hours())/24, int(y.until.Sub(y.from).Hours())/24
-	if err := y.endBackup(); err != nil {
-		return err
-	}
 	y.nights = n
 	y.forgetKept()
 	for _, do := range y.pending[n] {
@@ -71,15 +70,15 @@ func (y *year) rareEvents(date time.Time) error {
 		if n != int(e.share*float64(days)) {
 			continue
 		}
+		if err := y.endBackups(0); err != nil {
+			return err
+		}
 		if err := e.do(y); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
 		y.count("calendar: " + e.name)
 	}
-	if isBackedUp(n, days) {
-		y.beginBackup(date)
-	}
-	return nil
+	return y.beginBackup(date)
 }
 
 // times returns how often something happens in a night that happens so often in a month.
@@ -93,31 +92,30 @@ func (y *year) after(nights int, do func() error) {
 	y.pending[y.nights+nights] = append(y.pending[y.nights+nights], do)
 }
 
-// isBackedUp reports whether there is a backup in a night: in each of the first month and of the last days, and in one of seven between,
-// since one takes a second or two when the file is large.
-func isBackedUp(night, days int) bool {
-	return night < 31 || night >= days-keptBackups-2 || night%7 == 0
-}
+// backupsAtOnce is how many backups may be under way, since one of a large file takes longer than a simulated day.
+const backupsAtOnce = 2
 
 // beginBackup begins the backup of a night, which goes on while the shop is open.
-func (y *year) beginBackup(date time.Time) {
-	y.backup = make(chan error, 1)
-	go func() { y.backup <- y.backUp(date) }()
+func (y *year) beginBackup(date time.Time) error {
+	err := y.endBackups(backupsAtOnce - 1)
+	done := make(chan error, 1)
+	y.underWay = append(y.underWay, done)
+	go func() { done <- y.backUp(date) }()
+	return err
 }
 
-// endBackup waits for the backup that has begun.
-func (y *year) endBackup() error {
-	if y.backup == nil {
-		return nil
+// endBackups waits until no more than some backups are under way.
+func (y *year) endBackups(left int) (err error) {
+	for ; len(y.underWay) > left; y.underWay = y.underWay[1:] {
+		err = cmp.Or(err, <-y.underWay[0])
 	}
-	defer func() { y.backup = nil }()
-	return <-y.backup
+	return err
 }
 
-// backUp makes a backup and removes those that are too old. That of a Sunday is verified by the invariants of check too.
+// backUp makes a backup and removes those that are too old. That of the first night of a month is verified by the invariants of check too.
 func (y *year) backUp(date time.Time) error {
 	args := []string{"backup", filepath.Join(y.backups(), "shop-"+date.Format("20060102")+".db"), "--quiet"}
-	if date.Weekday() != time.Sunday {
+	if date.Day() != 1 {
 		args = append(args, "--quick")
 	}
 	if _, err := y.server.command(args...); err != nil {
@@ -130,7 +128,7 @@ func (y *year) backUp(date time.Time) error {
 	}
 	slices.Sort(all)
 	for _, old := range all[:max(0, len(all)-keptBackups)] {
-		if err := os.Remove(old); err != nil {
+		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) { // another backup removes them too
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ type receiver struct {
 	Kind    string      `json:"kind"`
 
 	y        *year
-	listener net.Listener
+	server   http.Server
 	requests *recorder
 	mu       sync.Mutex
 	rand     *rand.Rand
@@ -81,12 +81,13 @@ func (y *year) receive(s *shop, p *program, kind string, version int, events []s
 	name := strings.ReplaceAll(strings.ToLower(s.name), " ", "-") + "-" + p.Type + "-" + kind
 	r := &receiver{
 		Name: name, File: "receivers/" + name + ".jsonl", Shop: s.ID, Program: &p.ID, Events: events, Version: version, From: y.now, Kind: kind,
-		y: y, listener: l, rand: rand.New(rand.NewPCG(y.seed, uint64(len(y.receivers)))),
+		y: y, rand: rand.New(rand.NewPCG(y.seed, uint64(len(y.receivers)))),
 	}
 	if r.requests, err = newRecorder(y.path(r.File)); err != nil {
 		return err
 	}
-	go http.Serve(l, r) // ends when the listener is closed
+	r.server.Handler = r
+	go r.server.Serve(l)
 	y.receivers = append(y.receivers, r)
 	var made struct{ ID, Secret string }
 	body := map[string]any{"url": "http://" + l.Addr().String() + "/hooks", "events": events, "payload_version": fmt.Sprint("v", version),
@@ -127,8 +128,14 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 
 // close ends the receiver.
 func (r *receiver) close() {
-	r.listener.Close()
+	r.server.Close()
 	r.requests.close()
+}
+
+// closeIdleConnections closes the connections that have no request.
+func (r *receiver) closeIdleConnections() {
+	r.server.SetKeepAlivesEnabled(false)
+	r.server.SetKeepAlivesEnabled(true)
 }
 
 // disappear ends the receivers of a kind, as one does whose owner has moved on.
@@ -136,7 +143,7 @@ func (y *year) disappear(kind string) {
 	for _, r := range y.receivers {
 		if at := y.now; r.Kind == kind && r.Until == nil {
 			r.Until = &at
-			r.listener.Close()
+			r.server.Close()
 			y.http.CloseIdleConnections()
 		}
 	}

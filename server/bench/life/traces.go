@@ -17,16 +17,20 @@ import (
 	"punchcard/store/sqlite"
 )
 
+// garbageRequests is how many large answers make the server collect garbage more than twice. A buffer that is kept for use again
+// is garbage after two of its collections.
+const garbageRequests = 1000
+
 // writeTraces writes the files in which the words of erased people must not be: what the server has on disk, its backups
 // and exports.
 func (y *year) writeTraces() error {
-	if err := y.copyMemory(); err != nil {
+	if err := errors.Join(y.passTime(), y.copyMemory()); err != nil {
 		return err
 	}
 	if err := copyFile(y.server.db+"-wal", y.path("shop.db-wal.copy")); err != nil { // the file ends with the process
 		return err
 	}
-	if err := errors.Join(y.endBackup(), y.backUp(y.now)); err != nil {
+	if err := errors.Join(y.endBackups(0), y.backUp(y.now)); err != nil {
 		return err
 	}
 	db, err := filepath.Rel(y.out, y.server.db)
@@ -49,11 +53,9 @@ func (y *year) writeTraces() error {
 	if err := y.writeJSON("traces.json", map[string]any{"files": files}); err != nil {
 		return err
 	}
-	// The buffers of connections keep what they have sent, until they are used again. So the report says how many words are in memory.
-	noted := func(in string) error {
-		return y.search([]string{in}, func(string, ...any) { y.count("word of an erased person in the process: " + in) })
-	}
-	return errors.Join(y.search(files, y.fault), noted("heap"), noted("memory"))
+	// A buffer of a connection that is in use keeps what it has sent, so the report says how many words Go has in memory.
+	heap := func(string, ...any) { y.count("word of an erased person in the memory of Go") }
+	return errors.Join(y.search(append(files, "memory"), y.fault), y.search([]string{"heap"}, heap))
 }
 
 // search notes each word of somebody who was erased in files, as it was typed.
@@ -74,6 +76,21 @@ func (y *year) search(files []string, note func(format string, args ...any)) err
 		}
 	}
 	return err
+}
+
+// passTime does what would have happened by itself since the last erasure, if days took as long as they are: connections without
+// requests have ended, and what they had in memory was collected as garbage.
+func (y *year) passTime() error {
+	y.http.CloseIdleConnections()
+	for _, r := range y.receivers {
+		r.closeIdleConnections()
+	}
+	for range garbageRequests {
+		if err := y.need(y.shop.api, "GET", "/cards?limit=100", nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyMemory writes the memory of the server's process that it may change: the heap of Go and the rest. It needs Linux.

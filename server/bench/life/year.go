@@ -58,12 +58,12 @@ type year struct {
 	answer  atomic.Int64
 	kills   kills
 
-	nights  int                    // since the year began
-	pending map[int][]func() error // what is done in a later night, by its number
-	shopKey madeKey                // of the shop's system
-	kept    []kept                 // writes of seven days, ascending
-	sold    *soldShop
-	backup  chan error // of the night, which goes on while the shop is open; nil if there is none
+	nights   int                    // since the year began
+	pending  map[int][]func() error // what is done in a later night, by its number
+	shopKey  madeKey                // of the shop's system
+	kept     []kept                 // writes of seven days, ascending
+	sold     *soldShop
+	underWay []chan error // backups of the nights before, which go on while the shop is open
 
 	mu     sync.Mutex
 	faults []string
