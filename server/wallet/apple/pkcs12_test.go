@@ -46,10 +46,9 @@ func TestOpenP12(t *testing.T) {
 		opens(name, file)
 	}
 	if openssl, err := exec.LookPath("openssl"); err == nil {
-		pkcs8 := must(x509.MarshalPKCS8PrivateKey(key))
 		parts := filepath.Join(t.TempDir(), "parts.pem")
 		block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
-		noError(t, os.WriteFile(parts, append(block("PRIVATE KEY", pkcs8), block("CERTIFICATE", der)...), 0o600))
+		noError(t, os.WriteFile(parts, append(block("PRIVATE KEY", key), block("CERTIFICATE", der)...), 0o600))
 		made := must(exec.Command(openssl, "pkcs12", "-export", "-in", parts, "-passout", "pass:pässword").Output())
 		opens("openssl", made)
 	}
@@ -62,7 +61,7 @@ func TestOpenP12(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	slow := must(pkcs12.Modern2023.WithIterations(maxIterations+1).Encode(key, leaf, nil, ""))
+	slow := must(pkcs12.Modern2023.WithIterations(maxIterations+1).Encode(private, leaf, nil, ""))
 	if _, _, err := OpenP12(t.Context(), slow, ""); !errors.Is(err, ErrSlow) {
 		t.Errorf("with many iterations: %v", err)
 	}
@@ -79,11 +78,12 @@ func TestOpenP12(t *testing.T) {
 func FuzzOpenP12(f *testing.F) {
 	key, request, err := NewRequest()
 	noError(f, err)
+	private := must(ParseKey(key))
 	authority := must(wallettest.NewAuthority())
 	der := must(authority.Issue(request, wallettest.Order{}))
 	leaf := must(x509.ParseCertificate(der))
 	for _, encoder := range []*pkcs12.Encoder{pkcs12.LegacyRC2.WithIterations(2), pkcs12.Modern2023.WithIterations(2), pkcs12.Passwordless} {
-		file := must(encoder.Encode(key, leaf, nil, ""))
+		file := must(encoder.Encode(private, leaf, nil, ""))
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
