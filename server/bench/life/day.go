@@ -104,7 +104,7 @@ func (y *year) sendLate(t *till, s late) {
 		occurred, at = &y.now, y.now
 		y.count("stamp of a till whose clock is fast")
 	case told.Before(y.now.Add(-longestDelay)):
-		y.ask(t.api, "POST", "/cards/"+s.m.card+"/stamps", body, "400 validation_failed")
+		y.ask(t.api, "POST", "/cards/"+s.m.card+"/stamps", body, "400 validation_failed", "422 location_disabled")
 		delete(body, "occurred_at")
 		occurred, at = nil, y.now
 		y.count("stamp of a till whose clock is a year behind")
