@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,20 +59,31 @@ func (y *year) writeTraces() error {
 	return errors.Join(y.search(append(files, "memory"), y.fault), y.search([]string{"heap"}, heap))
 }
 
-// search notes each word of somebody who was erased in files, as it was typed.
+// search notes each word of somebody who was erased in files, as it was typed, once for each file. There are hundreds of words, so it
+// looks at each place of a file once, and compares there the words that begin with its two bytes.
 func (y *year) search(files []string, note func(format string, args ...any)) error {
-	var words [][]byte
+	words := map[[2]byte][]string{}
+	var begins [1 << 16]bool
 	err := readLines(y.path("erased.jsonl"), func(e erasure) {
 		for _, w := range e.Words {
-			words = append(words, []byte(w))
+			first := [2]byte{w[0], w[1]}
+			words[first] = append(words[first], w)
+			begins[binary.BigEndian.Uint16(first[:])] = true
 		}
 	})
 	for _, name := range files {
 		b, err1 := os.ReadFile(y.path(name))
 		err = errors.Join(err, err1)
-		for _, w := range words {
-			if at := bytes.Index(b, w); at >= 0 {
-				note("%s has %s of somebody who was erased: %q", name, w, b[max(0, at-200):min(len(b), at+200)])
+		found := map[string]bool{}
+		for at := 0; at+1 < len(b); at++ {
+			if !begins[binary.BigEndian.Uint16(b[at:])] {
+				continue
+			}
+			for _, w := range words[[2]byte{b[at], b[at+1]}] {
+				if !found[w] && bytes.HasPrefix(b[at:], []byte(w)) {
+					found[w] = true
+					note("%s has %s of somebody who was erased: %q", name, w, b[max(0, at-200):min(len(b), at+200)])
+				}
 			}
 		}
 	}
