@@ -33,9 +33,8 @@ func (v *View) GoogleAddition(token string) (a GoogleAddition, err error) {
 	return a, v.failed
 }
 
-// AddGoogleObject has the object made. Google deletes none, so its row lives until Google knows that it has ended, which is told also if
-// the card has ended since a was read. The row is there before Google is told, so that an erasure finds the object however the server
-// ends.
+// AddGoogleObject queues the object to be made. Its row is there before Google is told, so that an erasure finds the object however the
+// server ends. Google deletes no object, so the row lives until Google knows that the card has ended, also if it did since a was read.
 func (tx *Tx) AddGoogleObject(a GoogleAddition) error {
 	tx.requireOpen(a.shop)
 	root := a.Push.Root
@@ -82,7 +81,8 @@ func (tx *Tx) NoteGoogleEvent(e GoogleEvent) error {
 		return tx.failed
 	}
 	tx.exec("DELETE FROM google_nonces WHERE delete_at<=?", tx.Now)
-	if tx.exec("INSERT OR IGNORE INTO google_nonces (nonce, shop_id, delete_at) VALUES (?,?,?)", e.Nonce, shop, max(TimeOf(e.Expires), tx.Now)) == 0 {
+	if tx.exec("INSERT OR IGNORE INTO google_nonces (nonce, shop_id, delete_at) VALUES (?,?,?)", e.Nonce, shop,
+		max(TimeOf(e.Expires), tx.Now)) == 0 {
 		return tx.failed
 	}
 	change := -1

@@ -2,7 +2,7 @@ package store
 
 import "time"
 
-// targetTables has by copy the table of those to whom changes are told.
+// targetTables are the tables of those to whom changes are told, by the kind of copy.
 var targetTables = map[int64]string{CopyBrowser: "push_subscriptions", CopyApple: "apple_devices", CopyGoogle: "google_objects"}
 
 // PushPass is a pass of which there are copies, with those to whom changes of it are told.

@@ -24,8 +24,8 @@ import (
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-// pages has the start page, which the first request for it parses, since the start of a fixture
-// must be fast.
+// pages returns the template of the start page. The first request for it parses it, since a fixture
+// must start fast.
 var pages = web.Pages(pageFiles)
 
 // startView is the data of the start page.

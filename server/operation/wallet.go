@@ -67,16 +67,14 @@ var SetAppleCertificate = declare(kernel.Operation{
 
 // setUp returns what read returns for the caller's shop, whose set-up is to be changed. It refuses a shop whose public URL phones
 // cannot open, since a phone keeps the URL of its pass for ever.
-func setUp[W any](c *kernel.Call, read func(*store.View, int64) (W, error)) (w W, err error) {
-	err = c.View(func(v *store.View) (err error) {
+func setUp[W any](c *kernel.Call, read func(*store.View, int64) (W, error)) (W, error) {
+	return readBefore(c, func(v *store.View) (w W, err error) {
 		if !c.PhonesOpen(v.PublicURLOf(c.Access.Shop)) {
-			return kernel.Refuse(store.Unprocessable, "Phones keep the public URL for ever, and they cannot open that of this shop: it needs "+
-				"https and a name on the internet. Set --public-url of the server or of the shop first.")
+			return w, kernel.Refuse(store.Unprocessable, "Phones keep the public URL for ever, and they cannot open that of this shop: it "+
+				"needs https and a name on the internet. Set --public-url of the server or of the shop first.")
 		}
-		w, err = read(v, c.Access.Shop)
-		return err
+		return read(v, c.Access.Shop)
 	})
-	return w, err
 }
 
 // checkApple returns the certificate in a file with its key: that of a .p12 file, or that of the request that waits or of the

@@ -100,11 +100,7 @@ func (g *Google) Verify(ctx context.Context, body []byte) (e store.GoogleEvent, 
 		return e, err
 	}
 	e = store.GoogleEvent(c.Event)
-	var known bool
-	err = g.Store.View(0, func(v *store.View) (err error) {
-		known, err = v.HasGoogleIssuer(e.Issuer)
-		return err
-	})
+	known, err := store.Read(g.Store, func(v *store.View) (bool, error) { return v.HasGoogleIssuer(e.Issuer) })
 	if err == nil && !known {
 		err = errors.New("the issuer is not known")
 	}

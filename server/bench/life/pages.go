@@ -61,7 +61,7 @@ func (o *openPage) watch() {
 	}
 }
 
-// subscribe has the browser show notices of every change of the card.
+// subscribe makes the browser show notices of every change of the card.
 func (o *openPage) subscribe() {
 	var server struct {
 		PublicKey string `json:"public_key"`

@@ -59,8 +59,8 @@ func (y *year) writeTraces() error {
 	return errors.Join(y.search(append(files, "memory"), y.fault), y.search([]string{"heap"}, heap))
 }
 
-// search notes each word of somebody who was erased in files, as it was typed, once for each file. There are hundreds of words, so it
-// looks at each place of a file once, and compares there the words that begin with its two bytes.
+// search notes each word of somebody who was erased in files, as it was typed, once for each file. There are hundreds of words of two
+// bytes or more, so it looks at each place of a file once, and compares there the words that begin with its two bytes.
 func (y *year) search(files []string, note func(format string, args ...any)) error {
 	words := map[[2]byte][]string{}
 	var begins [1 << 16]bool
