@@ -148,7 +148,9 @@ var reportCols = `type, location_id, ifnull(device_id, 0), program_id, reversed_
 func (v *View) reportRows(d *DayReport, shop, location int64) {
 	first, last := v.rowsBetween(shop, d.From, d.To)
 	type till struct{ location, device int64 }
-	types, tills, staff, programs := map[string]*TypeReport{}, map[till]*ReportSums{}, map[int64]*ReportSums{}, map[int64]*ReportSums{}
+	var types map[string]*TypeReport
+	var tills map[till]*ReportSums
+	var staff, programs map[int64]*ReportSums
 	cond, owner := "shop_id=?", shop
 	if location != 0 {
 		cond, owner = "location_id=?", location
@@ -156,10 +158,10 @@ func (v *View) reportRows(d *DayReport, shop, location int64) {
 	add := func(t dayRow, at till, program, member int64) {
 		d.Rows++
 		d.Total.add(t)
-		sumOf(tills, at).add(t)
-		sumOf(staff, member).add(t)
-		sumOf(programs, program).add(t)
-		k := sumOf(types, t.kind)
+		sumOf(&tills, at).add(t)
+		sumOf(&staff, member).add(t)
+		sumOf(&programs, program).add(t)
+		k := sumOf(&types, t.kind)
 		k.Rows++
 		k.ReversedRows += oneIf(t.reversed)
 		if !t.reversed {
@@ -229,16 +231,6 @@ func (d *DayReport) reportStaff(names *namer, staff map[int64]*ReportSums) {
 		return cmp.Or(cmp.Compare(oneIf(!a.StaffID.Valid), oneIf(!b.StaffID.Valid)), cmp.Compare(a.StaffName.V, b.StaffName.V),
 			cmp.Compare(a.StaffID.V, b.StaffID.V))
 	})
-}
-
-// sumOf returns the sum of a key, which is new at first.
-func sumOf[K comparable, V any](sums map[K]*V, key K) *V {
-	s := sums[key]
-	if s == nil {
-		s = new(V)
-		sums[key] = s
-	}
-	return s
 }
 
 // reportCards adds the day's new cards, and the money on prepaid cards, to a report.

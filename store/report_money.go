@@ -88,7 +88,7 @@ type moneyLine struct {
 func (v *View) Money(shop int64, q MoneyQuery) (m MoneyReport, err error) {
 	v.snapshot()
 	sh := v.shop(shop)
-	b := moneyBook{View: v, shop: shop, zone: Zone(sh.Timezone), lines: map[int64]*moneyLine{}}
+	b := moneyBook{View: v, shop: shop, zone: Zone(sh.Timezone)}
 	now := v.Now.Std().In(b.zone)
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, b.zone)
 	if q.Month.Set {
@@ -108,7 +108,7 @@ func (v *View) Money(shop int64, q MoneyQuery) (m MoneyReport, err error) {
 
 // line returns the money of a location, which is none at first.
 func (b *moneyBook) line(location int64) *moneyLine {
-	l := sumOf(b.lines, location)
+	l := sumOf(&b.lines, location)
 	if l.days == nil {
 		l.days = make([]MoneySums, b.days)
 	}

@@ -129,7 +129,7 @@ func TestMoneyReport(t *testing.T) {
 			from, to := first.AddDate(0, 0, n), first.AddDate(0, 0, n+1)
 			want := map[string]*MoneySums{}
 			for _, b := range moved {
-				sums := sumOf(want, b.location)
+				sums := sumOf(&want, b.location)
 				switch {
 				case b.at < TimeOf(from):
 					sums.OpeningCents += b.SoldCents - b.SpentCents + b.AdjustedCents
@@ -137,13 +137,13 @@ func TestMoneyReport(t *testing.T) {
 					sums.add(b.MoneySums)
 				}
 			}
-			sumOf(want, "").ExpiredCents = k.number(`SELECT ifnull(sum(initial_value+(SELECT ifnull(sum(value_delta), 0) FROM transactions
+			sumOf(&want, "").ExpiredCents = k.number(`SELECT ifnull(sum(initial_value+(SELECT ifnull(sum(value_delta), 0) FROM transactions
 				WHERE card_id=c.id AND created_at<c.expires_at)), 0) FROM cards c WHERE shop_id=? AND expires_at>=? AND expires_at<?
 				AND expires_at<=? AND (archived_at IS NULL OR archived_at>=expires_at)`,
 				k.a.Shop, TimeOf(from), TimeOf(to), k.clock.at())
 			var sum MoneySums
 			for _, at := range day.Locations {
-				expected := *sumOf(want, at.LocationID.V)
+				expected := *sumOf(&want, at.LocationID.V)
 				expected.add(MoneySums{})
 				if at.MoneySums != expected {
 					t.Fatalf("%s at %q: %+v, want %+v", day.Date, at.LocationName.V, at.MoneySums, expected)

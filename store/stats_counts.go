@@ -45,36 +45,29 @@ func (t *totals) add(o totals) {
 // programLocation is the key of a row of place_counts.
 type programLocation struct{ program, location int64 }
 
-// tallies are the sums that one write adds, by key. A write changes one or two
-// sums, so that a list is enough. Changes of the same sum that follow one another, as
-// in an import, share one entry.
-type tallies[K comparable, V any] []tally[K, V]
-
-type tally[K comparable, V any] struct {
-	key K
-	sum V
-}
-
-// entry returns the sum of k, to be changed.
-func (s *tallies[K, V]) entry(k K) *V {
-	if n := len(*s); n == 0 || (*s)[n-1].key != k {
-		*s = append(*s, tally[K, V]{key: k})
-	}
-	return &(*s)[len(*s)-1].sum
-}
-
-// counts are the changes that a write makes to the sums of the statistics.
+// counts are the changes that a write, or a group of them, makes to the sums of the statistics.
 type counts struct {
-	buckets   tallies[bucket, PeriodSums]
-	locations tallies[programLocation, PeriodSums]
-	totals    tallies[int64, totals] // by program
+	buckets   map[bucket]*PeriodSums
+	locations map[programLocation]*PeriodSums
+	totals    map[int64]*totals // by program
 }
 
-func (c *counts) addBucket(b bucket, h PeriodSums) { c.buckets.entry(b).add(h) }
-func (c *counts) addLocation(p, location int64, h PeriodSums) {
-	c.locations.entry(programLocation{p, location}).add(h)
+func (c *counts) addBucket(b bucket, h PeriodSums)             { sumOf(&c.buckets, b).add(h) }
+func (c *counts) addLocation(at programLocation, h PeriodSums) { sumOf(&c.locations, at).add(h) }
+func (c *counts) addTotals(program int64, t totals)            { sumOf(&c.totals, program).add(t) }
+
+// sumOf returns the sum of a key, which is new at first.
+func sumOf[K comparable, V any](sums *map[K]*V, key K) *V {
+	s := (*sums)[key]
+	if s == nil {
+		s = new(V)
+		if *sums == nil {
+			*sums = map[K]*V{}
+		}
+		(*sums)[key] = s
+	}
+	return s
 }
-func (c *counts) addTotals(program int64, t totals) { c.totals.entry(program).add(t) }
 
 // countRow adds a row of the ledger to the sums. With sign -1 it subtracts a row
 // that was reversed. Rows of reversals, expiries and adjustments are not counted.
@@ -85,7 +78,7 @@ func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stam
 		return
 	case "stamp":
 		h.Stamps, t.stamps = sign*stamps, sign*stamps
-		tx.counts.addLocation(program, location, PeriodSums{Stamps: sign * stamps})
+		tx.counts.addLocation(programLocation{program, location}, PeriodSums{Stamps: sign * stamps})
 	case "redemption":
 		h.Redemptions, t.redemptions = sign, sign
 	case "discount":
@@ -104,41 +97,26 @@ func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stam
 // countLocation counts a card at the location of its counter issue or first
 // presentation.
 func (tx *Tx) countLocation(program, location int64) {
-	tx.counts.addLocation(program, location, PeriodSums{NewCards: 1})
+	tx.counts.addLocation(programLocation{program, location}, PeriodSums{NewCards: 1})
 }
 
-// groupCounts are the counts of a whole group.
-type groupCounts struct {
-	buckets   map[bucket]PeriodSums
-	locations map[programLocation]PeriodSums
-	totals    map[int64]totals
-}
-
-// sumGroup adds up the counts of the jobs and resets them.
-func sumGroup(group []*job) groupCounts {
-	all := groupCounts{map[bucket]PeriodSums{}, map[programLocation]PeriodSums{}, map[int64]totals{}}
+// sumGroup adds up the counts of the jobs.
+func sumGroup(group []*job) (all counts) {
 	for _, j := range group {
 		if j.recounted { // this includes what the jobs before it wrote
-			all = sumGroup(nil)
+			all = counts{}
 		}
-		addTallies(all.buckets, j.counts.buckets)
-		addTallies(all.locations, j.counts.locations)
-		addTallies(all.totals, j.counts.totals)
-		j.counts = counts{}
+		for b, h := range j.counts.buckets {
+			all.addBucket(b, *h)
+		}
+		for at, h := range j.counts.locations {
+			all.addLocation(at, *h)
+		}
+		for program, t := range j.counts.totals {
+			all.addTotals(program, *t)
+		}
 	}
 	return all
-}
-
-// addTallies adds the tallies of a write to those of its group.
-func addTallies[K comparable, V any, P interface {
-	*V
-	add(V)
-}](all map[K]V, of tallies[K, V]) {
-	for _, e := range of {
-		v := all[e.key]
-		P(&v).add(e.sum)
-		all[e.key] = v
-	}
 }
 
 // addedUp adds a row of sums of activity to the one that is there.
@@ -176,14 +154,14 @@ func (tx *Tx) writeCounts(group []*job) {
 	}
 	tx.insertRows(locationsInsert, args)
 	args = args[:0]
-	l := newLocalSums()
+	var l localSums
 	for b, h := range all.buckets {
 		args = append(args, b.program, b.quarter, b.location, h.Activity, h.Stamps, h.NewCards, h.Redemptions, h.ToppedUpCents,
 			h.SpentCents)
-		l.add(b, h, tx.cachedShop(b.shop).Timezone)
+		l.add(b, *h, tx.cachedShop(b.shop).Timezone)
 	}
 	tx.insertRows(quartersInsert, args)
-	tx.writeLocalSums(l)
+	tx.writeLocalSums(&l)
 }
 
 type (
@@ -193,41 +171,33 @@ type (
 
 // localSums are sums by the days and hours of the shops' time zones.
 type localSums struct {
-	days  map[localDay]PeriodSums
-	hours map[localHour]int64
-}
-
-func newLocalSums() localSums { return localSums{map[localDay]PeriodSums{}, map[localHour]int64{}} }
-
-func (l localSums) addDay(d localDay, h PeriodSums) {
-	sum := l.days[d]
-	sum.add(h)
-	l.days[d] = sum
+	days  map[localDay]*PeriodSums
+	hours map[localHour]*int64
 }
 
 // add adds a bucket to its day and hour in a time zone.
-func (l localSums) add(b bucket, h PeriodSums, zone string) {
+func (l *localSums) add(b bucket, h PeriodSums, zone string) {
 	at := time.UnixMilli(b.quarter * quarterHour).In(Zone(zone))
-	l.addDay(localDay{b.program, Day(at), b.location}, h)
+	sumOf(&l.days, localDay{b.program, Day(at), b.location}).add(h)
 	if h.Stamps != 0 {
-		l.hours[localHour{b.program, int64(at.Weekday()), int64(at.Hour())}] += h.Stamps
+		*sumOf(&l.hours, localHour{b.program, int64(at.Weekday()), int64(at.Hour())}) += h.Stamps
 	}
 }
 
 // zero reports whether all sums are 0.
-func (l localSums) zero() bool {
+func (l *localSums) zero() bool {
 	zero := true
 	for _, h := range l.days {
-		zero = zero && h == PeriodSums{}
+		zero = zero && *h == PeriodSums{}
 	}
 	for _, n := range l.hours {
-		zero = zero && n == 0
+		zero = zero && *n == 0
 	}
 	return zero
 }
 
 // writeLocalSums adds sums to the stored ones by day and hour, and empties l.
-func (q *queries) writeLocalSums(l localSums) {
+func (q *queries) writeLocalSums(l *localSums) {
 	var args []any
 	// Sorted by key, since a rebuild writes many rows.
 	for _, d := range slices.SortedFunc(maps.Keys(l.days), func(a, b localDay) int {
@@ -239,9 +209,8 @@ func (q *queries) writeLocalSums(l localSums) {
 	q.insertRows(daysInsert, args)
 	args = args[:0]
 	for h, n := range l.hours {
-		args = append(args, h.program, h.weekday, h.hour, n)
+		args = append(args, h.program, h.weekday, h.hour, *n)
 	}
-	clear(l.days)
-	clear(l.hours)
 	q.insertRows(hoursInsert, args)
+	*l = localSums{}
 }

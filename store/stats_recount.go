@@ -103,14 +103,14 @@ func (q *queries) recountLocal(m *meter, where string, args ...any) {
 		q.exec("DELETE FROM "+table+" WHERE program_id IN (SELECT p.id FROM programs p"+where+")", args...)
 	}
 	for _, p := range q.programZones(where, args...) {
-		l := newLocalSums()
+		var l localSums
 		for b, h := range q.quarters(p.key) {
 			m.add(1)
 			if l.add(b, h, p.zone); len(l.days) >= 20_000 { // bounds the memory
-				q.writeLocalSums(l)
+				q.writeLocalSums(&l)
 			}
 		}
-		q.writeLocalSums(l)
+		q.writeLocalSums(&l)
 	}
 }
 
@@ -143,17 +143,17 @@ func (q *queries) programZones(where string, args ...any) []programZone {
 // differ from those by quarter hour in the shop's time zone.
 func (v *View) checkLocalSums(m *meter) (findings []string, err error) {
 	for _, p := range v.programZones("") {
-		l := newLocalSums()
+		var l localSums
 		for b, h := range v.quarters(p.key) {
 			m.add(1)
 			l.add(b, h, p.zone)
 		}
 		for r := range v.each(`SELECT day, location_id, -activity, -stamps, -cards, -redemptions, -topped_up, -spent FROM day_counts
 			WHERE program_id=?`, p.key) {
-			l.addDay(localDay{p.key, r.int(), r.int()}, r.periodSums())
+			sumOf(&l.days, localDay{p.key, r.int(), r.int()}).add(r.periodSums())
 		}
 		for r := range v.each("SELECT weekday, hour, stamps FROM hour_counts WHERE program_id=?", p.key) {
-			l.hours[localHour{p.key, r.int(), r.int()}] -= r.int()
+			*sumOf(&l.hours, localHour{p.key, r.int(), r.int()}) -= r.int()
 		}
 		if !l.zero() {
 			findings = append(findings, "statistics that differ from the ledger: days and hours of program: "+v.ID(KindProgram, p.key))
