@@ -286,18 +286,17 @@ func (id *Identity) APIAccess(now Time) (source Null[string]) {
 	return Null[string]{}
 }
 
-// Identify returns the key with this hash and the hash as it is stored. It returns
-// nil if there is none.
-func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
+// Identify returns the key with this hash, nil if there is none.
+func (s *Store) Identify(hash []byte) (id *Identity, err error) {
 	err = s.View(0, func(v *View) error {
 		v.snapshot()
 		var k Identity
 		var scopes string
 		if !v.one(into(&k.Epoch, &k.Key, &k.Shop, &k.Family, &k.Class, &scopes, &k.Restricted, &k.ExpiresAt, &k.RetiresAt, &k.RevokedAt,
-			&k.Subscription, &k.APIAddon, &k.MCPAccess, &k.GrantExpiresAt, &k.ShopMode, &k.Closing.State, &k.Closing.MovedTo, &stored),
+			&k.Subscription, &k.APIAddon, &k.MCPAccess, &k.GrantExpiresAt, &k.ShopMode, &k.Closing.State, &k.Closing.MovedTo),
 			"SELECT "+epochColumn+`, k.id, k.shop_id, ifnull(k.family_id, k.id), k.class, k.scopes, k.restricted, k.expires_at,
 			k.retires_at, k.revoked_at, s.subscription_state, s.api_addon, s.mcp_access, s.grant_expires_at, s.mode,
-			s.closed, s.moved_to, k.hash FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?`, hash) {
+			s.closed, s.moved_to FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?`, hash) {
 			return v.failed
 		}
 		if k.Scopes = splitList(scopes); k.Class == "mcp" && len(k.Scopes) == 0 { // it was made without scopes
@@ -314,5 +313,5 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 		id = &k
 		return v.failed
 	})
-	return id, stored, err
+	return id, err
 }

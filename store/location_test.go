@@ -75,7 +75,7 @@ func TestRotationKeepsTheRestriction(t *testing.T) {
 		_, secret, err := tx.RotateKey(f.a.Shop, key.ID, Null[time.Duration]{})
 		return secret, err
 	})
-	id, _, err := f.Identify(Hash(secret))
+	id, err := f.Identify(Hash(secret))
 	if err != nil || !id.Restricted || len(id.Locations) != 0 {
 		t.Errorf("%+v, %v", id, err)
 	}

@@ -181,7 +181,7 @@ func runOperations(f *fixture) {
 		check(v.Recall(remembered))
 		first(v.OwnShop(f.a))
 	})
-	first(f.Identify(Hash("none")))
+	check(f.Identify(Hash("none")))
 	for kind, id := range map[Kind]string{KindProgram: l.program, KindCard: l.card, KindLocation: l.location} {
 		check(f.Owner(kind, id))
 	}
@@ -609,7 +609,7 @@ func runEnrolment(f *fixture) {
 		check(v.ExportCard(f.a.Shop, id))
 	})
 	m := f.nextMail()
-	for m.Lost == nil {
+	for m.Kind != MailLost {
 		f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Second) })
 		m = f.nextMail()
 	}

@@ -189,7 +189,7 @@ func (i *instance) kernelConfig(a *App, targets *webhook.Guard, onRequest func(m
 // checkServed warns of a file that is open to anyone, and logs the set-up link of a file without
 // an operator.
 func (i *instance) checkServed(c Config) error {
-	id, _, err := i.Store.Identify(store.Hash(seed.APIKey))
+	id, err := i.Store.Identify(store.Hash(seed.APIKey))
 	if err == nil && id != nil && id.EndReason(i.Store.Now()) == "" {
 		c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
 	}

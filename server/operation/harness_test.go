@@ -226,7 +226,7 @@ func (h *harness) withRole(role kernel.Role) kernel.Caller {
 // key returns the identity of the demo key, and tillIdentity that of the demo till.
 func (h *harness) key() *store.Identity {
 	h.Helper()
-	id, _, err := h.st.Identify(store.Hash(seed.APIKey))
+	id, err := h.st.Identify(store.Hash(seed.APIKey))
 	noError(h.T, err)
 	return id
 }

@@ -119,7 +119,7 @@ func hasShops(st *store.Store) (has bool, err error) {
 // readyLine returns the ready line of the shop that has the demo keys, without an
 // origin. It is nil if there is no such shop.
 func readyLine(st *store.Store) (*Ready, error) {
-	id, _, err := st.Identify(store.Hash(APIKey))
+	id, err := st.Identify(store.Hash(APIKey))
 	if err != nil || id == nil {
 		return nil, err
 	}

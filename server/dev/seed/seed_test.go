@@ -120,11 +120,11 @@ func some[T any](n store.Null[T]) string {
 func TestReadyLine(t *testing.T) {
 	s := readSeed(t, "bakery.json")
 	st, ready := apply(t, s)
-	id, _, err := st.Identify(store.Hash(APIKey))
+	id, err := st.Identify(store.Hash(APIKey))
 	if err != nil || id == nil || id.ShopID != ready.ShopID || ready.Refs["hearth-and-rye"] != ready.ShopID {
 		t.Fatalf("%+v %v", id, err)
 	}
-	if restricted, _, err := st.Identify(store.Hash(RestrictedAPIKey)); err != nil ||
+	if restricted, err := st.Identify(store.Hash(RestrictedAPIKey)); err != nil ||
 		!slices.Equal(restricted.LocationIDs, ready.LocationIDs[:1]) {
 		t.Errorf("%+v %v", restricted, err)
 	}
@@ -132,7 +132,7 @@ func TestReadyLine(t *testing.T) {
 	if err != nil || st.ID(store.KindLocation, till.Location) != ready.LocationIDs[0] || till.PINRequired {
 		t.Errorf("%+v %v", till, err)
 	}
-	if mcp, _, err := st.Identify(store.Hash(MCPKey)); err != nil || mcp == nil || mcp.Class != "mcp" {
+	if mcp, err := st.Identify(store.Hash(MCPKey)); err != nil || mcp == nil || mcp.Class != "mcp" {
 		t.Errorf("%+v %v", mcp, err)
 	}
 	if want := []string{ready.Refs["market"], ready.Refs["station"]}; !slices.Equal(ready.LocationIDs, want) {
@@ -162,7 +162,7 @@ func TestReadyLine(t *testing.T) {
 func TestPINAndKeys(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, ready := apply(t, s)
-	k, _, err := st.Identify(store.Hash(s.shops[0].Keys.V[0].Secret.V))
+	k, err := st.Identify(store.Hash(s.shops[0].Keys.V[0].Secret.V))
 	if err != nil || k == nil || k.KeyID != ready.Refs["turnstile"] || !slices.Equal(k.Scopes, []string{"cards:read"}) ||
 		!slices.Equal(k.LocationIDs, ready.LocationIDs) {
 		t.Errorf("%+v %v", k, err)
