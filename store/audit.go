@@ -174,18 +174,13 @@ func (v *View) Activity(shop int64, f AuditFilter, q PageQuery) (p Page[AuditRow
 			w.filter("a.action=?", f.Action.V)
 		}
 	}
-	for _, bound := range []struct {
-		at  Opt[Time]
-		key *int64
-		off int64
-	}{{f.From, &w.above, -1}, {f.To, &w.below, 0}} {
-		if bound.at.Set {
-			key := v.firstKeyFrom("audit", bound.at.V)
-			*bound.key = key + bound.off
-		}
+	if f.From.Set {
+		w.above = v.firstKeyFrom("audit", f.From.V) - 1
 	}
-	p, err = page(v, w, q, auditCols, v.scanAudit)
-	return p, err
+	if f.To.Set {
+		w.below = v.firstKeyFrom("audit", f.To.V)
+	}
+	return page(v, w, q, auditCols, v.scanAudit)
 }
 
 // actorTypes are the types of actors by the kinds of their ids.

@@ -59,36 +59,31 @@ func (q *queries) readLocations(shop int64) shopLocations {
 	return list
 }
 
-// cachedLocations returns a shop's locations for a reader that read the epoch.
-func (v *View) cachedLocations(shop, epoch int64) shopLocations {
-	if have, ok := v.s.locations.get(epoch, shop); ok {
-		return have
-	}
-	list := v.readLocations(shop)
-	// The locations were read after the epoch: cache them only if nothing changed
-	// in between.
-	if v.number("SELECT auth_epoch FROM meta") == epoch && v.failed == nil {
-		v.s.locations.put(epoch, shop, list)
-	}
-	return list
-}
-
-// cachedProgram returns a program with its ladder, also a deleted one, for a reader
-// that read the epoch. Outside a snapshot the read fails with ErrEpoch if the epoch has
-// changed since.
-func (v *View) cachedProgram(shop, key, epoch int64) *program {
-	if have, ok := v.s.programs.get(epoch, key); ok {
+// readCached returns the cached value of a key for a reader that read the epoch, or the one that read
+// returns. Outside a snapshot the read fails with ErrEpoch if the epoch has changed since.
+func readCached[V any](v *View, k *epochCache[V], epoch, key int64, read func() V) V {
+	if have, ok := k.get(epoch, key); ok {
 		return have
 	}
 	v.snapshot()
-	p := v.programByKey(shop, key)
+	value := read()
 	if v.number("SELECT auth_epoch FROM meta") != epoch {
 		v.fail(ErrEpoch)
 	}
 	if v.failed == nil {
-		v.s.programs.put(epoch, key, p)
+		k.put(epoch, key, value)
 	}
-	return p
+	return value
+}
+
+// cachedLocations returns a shop's locations.
+func (v *View) cachedLocations(shop, epoch int64) shopLocations {
+	return readCached(v, &v.s.locations, epoch, shop, func() shopLocations { return v.readLocations(shop) })
+}
+
+// cachedProgram returns a program with its ladder, also a deleted one.
+func (v *View) cachedProgram(shop, key, epoch int64) *program {
+	return readCached(v, &v.s.programs, epoch, key, func() *program { return v.programByKey(shop, key) })
 }
 
 // readThrough returns the cached value of a key, or the one that read returns. The

@@ -1,10 +1,7 @@
 package store
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"fmt"
-
 	"slices"
 	"strings"
 	"unicode"
@@ -270,14 +267,13 @@ func (q *queries) detailOf(a Access, id string, locations func(epoch int64) shop
 // card finds a card of the shop with all columns that writes need.
 func (tx *Tx) card(a Access, id string) (c card, err error) {
 	sql, args := a.restrict(
-		"SELECT c.id, ifnull(c.root_id, c.id), c.root_id IS NOT NULL, "+columns(slices.Concat(cardCols, cardProgramCols)...)+
-			" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL",
+		"SELECT c.id, "+columns(slices.Concat(cardCols, cardProgramCols)...)+`, ifnull(c.root_id, c.id), c.root_id IS NOT NULL
+			FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL`,
 		tx.keyOrNone(KindCard, id), a.Shop)
 	err = tx.find("card", func(r *rows) {
-		key, root, child := r.int(), r.int(), r.bool()
-		c = tx.scanCard(r, key, tx.Now)
+		c = tx.scanCard(r, r.int(), tx.Now)
 		c.scanProgram(r)
-		c.root, c.child = root, child
+		c.root, c.child = r.int(), r.bool()
 	}, sql, args...)
 	return c, err
 }
@@ -292,9 +288,8 @@ func (tx *Tx) newInstallToken(root int64) string {
 // with a reference. It is a keyed hash in place of random bits, so that a repeat of the
 // write gets the same link although the file has only the token's hash.
 func (s *Store) referencedInstallToken(root int64, reference string) string {
-	h := hmac.New(sha256.New, s.hashKey())
-	fmt.Fprintf(h, "install link\x00%d\x00%s", root, reference)
-	return string(alphabet.AppendEncode(s.seal(nil, kindInstall, 0, root), h.Sum(nil)[:16]))
+	hash := s.mac(fmt.Sprintf("install link\x00%d\x00%s", root, reference))
+	return string(alphabet.AppendEncode(s.seal(nil, kindInstall, 0, root), hash))
 }
 
 func emailKey(email Null[string]) Null[string] {

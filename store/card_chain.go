@@ -6,10 +6,10 @@ import (
 )
 
 // chainCols are what every query of a chain selects.
-var chainCols = append([]string{
-	epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at",
+var chainCols = slices.Concat([]string{epochColumn, "c.id"}, cardCols, []string{
+	"c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at",
 	"c.short_code", "c.last_seen_day", "c.opening_left", "c.copies",
-}, cardCols...)
+})
 
 // The chain of a root, and the chain of any of its cards.
 const (
@@ -30,12 +30,9 @@ func (q *queries) readChain(eachCard func(*card), sql string, args ...any) (all 
 	r := q.query(sql, args...)
 	for r.next() {
 		epoch = r.int()
-		key, child, cycle, generation := r.int(), r.bool(), r.int(), r.int()
-		unplaced, lastStamp, short := r.bool(), r.nullTime(), r.nullStr()
-		lastSeen, openingLeft, copies := r.int(), r.int(), r.int()
-		i := q.scanCard(r, key, q.Now)
-		i.neverPresented, i.lastStamp, i.shortCode, i.lastSeen, i.openingLeft = unplaced, lastStamp, short, lastSeen, openingLeft
-		i.child, i.cycle, i.generation, i.copies = child, cycle, generation, copies
+		i := q.scanCard(r, r.int(), q.Now)
+		i.child, i.cycle, i.generation, i.neverPresented, i.lastStamp = r.bool(), r.int(), r.int(), r.bool(), r.nullTime()
+		i.shortCode, i.lastSeen, i.openingLeft, i.copies = r.nullStr(), r.int(), r.int(), r.int()
 		if eachCard != nil {
 			eachCard(&i)
 		}

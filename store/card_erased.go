@@ -24,14 +24,10 @@ func (v *View) CardsNamed(texts []string) (keys []int64, err error) {
 			keys = append(keys, found...)
 		} else if _, key, ok := v.openAny(kindCode, normalizeCode(text)); ok {
 			keys = append(keys, key)
-		} else if _, key, ok := v.openAny(kindCardPage, text); ok {
-			keys = append(keys, key)
 		} else if _, key, ok := v.openAny(kindHeldCode, text); ok {
 			keys = append(keys, key)
-		} else if len(text) == 2*blockLen {
-			if key, ok := v.open(kindInstall, 0, text[:blockLen]); ok {
-				keys = append(keys, key)
-			}
+		} else if key, ok := v.rootOfLink(text); ok {
+			keys = append(keys, key)
 		}
 	}
 	return keys, v.failed

@@ -10,10 +10,7 @@ import (
 // the token is valid. A token that was replaced or has expired is refused as gone.
 // The hash is compared in constant time.
 func (q *queries) cardByInstallToken(token string) (shop, root int64, until Time, err error) {
-	if len(token) != 2*blockLen {
-		return 0, 0, 0, notFound("card")
-	}
-	key, ok := q.open(kindInstall, 0, token[:blockLen])
+	key, ok := q.openInstall(token)
 	if !ok {
 		return 0, 0, 0, notFound("card")
 	}

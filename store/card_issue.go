@@ -39,7 +39,8 @@ type CounterFields struct {
 type counterIssue struct {
 	location  Null[int64]
 	reference Null[string]
-	fields    CounterFields
+	phone     Opt[string]
+	amount    Opt[int64]
 }
 
 // IssueAtCounter issues a card at a till. It is active at once.
@@ -49,7 +50,7 @@ func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (out 
 	}
 	a := Access{Shop: till.Shop, Restricted: true, Locations: []int64{till.Location}}
 	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef},
-		SourceCounter, counterIssue{Some(till.Location), f.reference(), f})
+		SourceCounter, counterIssue{Some(till.Location), f.reference(), f.Phone, f.AmountCents})
 }
 
 // CustomerFields are CardFields with what only people of the shop give.
@@ -60,7 +61,7 @@ type CustomerFields struct {
 
 // IssueToCustomer is IssueCard for a person of the shop.
 func (tx *Tx) IssueToCustomer(a Access, programID string, f CustomerFields) (out IssuedCard, err error) {
-	return tx.issue(a, programID, f.CardFields, SourceAPI, counterIssue{fields: CounterFields{PhoneField: f.PhoneField}})
+	return tx.issue(a, programID, f.CardFields, SourceAPI, counterIssue{phone: f.Phone})
 }
 
 // issue issues a card.
@@ -68,9 +69,9 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	counter := at.location
 	details := f.Check(tx.Now)
 	var contact HolderContact
-	if at.fields.Phone.Set {
+	if at.phone.Set {
 		var faults []Detail
-		contact.Phone, faults = parsePhone(tx.cachedShop(a.Shop).CountryCode, at.fields.Phone.V)
+		contact.Phone, faults = parsePhone(tx.cachedShop(a.Shop).CountryCode, at.phone.V)
 		details = append(details, faults...)
 	}
 	if details != nil {
@@ -83,7 +84,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	}
 	p := tx.cachedProgram(a.Shop, key)
 	balance, welcome := p.InitialBalanceCents, p.welcomeStamps
-	if amount := at.fields.AmountCents.Value(); amount.Valid {
+	if amount := at.amount.Value(); amount.Valid {
 		if balance = amount; p.Type != ProgramPrepaid {
 			return out, InvalidField("amount_cents", "not_allowed", "is for cards of prepaid programs only")
 		}

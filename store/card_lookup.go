@@ -74,18 +74,10 @@ type lookup struct {
 	chain     *cardChain
 }
 
-// lookupRow is a row of the ledger that a lookup may show.
+// lookupRow is a row of the ledger that a lookup may show, without its location's id and name.
 type lookupRow struct {
-	card          *card
 	key, location int64
-	kind          string
-	stamps, value Null[int64]
-	prize         Null[int64]
-	reversed      Null[Time]
-	created       Time
-	staff         Staff
-	occurred      Null[Time]
-	reference     Null[string]
+	TillTransaction
 }
 
 // readDetails reads the claims of a card's cycle and its last rows of the ledger.
@@ -103,8 +95,12 @@ func (x *lookup) readDetails(c *card) {
 			ifnull((SELECT name FROM staff WHERE id=staff_id), ''), occurred_at, client_reference FROM transactions WHERE card_id=?
 			ORDER BY id DESC LIMIT ?`, c.key, x.max)
 	for r.next() {
-		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time(),
-			Staff{r.int(), r.str()}, r.nullTime(), r.nullStr()})
+		t := lookupRow{key: r.int(), location: r.int()}
+		t.ID, t.CardID, t.ProgramID = x.ID(KindTransaction, t.key), c.ID, c.ProgramID
+		t.Type, t.StampsDelta, t.ValueDelta, t.PrizeID = r.str(), r.nullInt(), r.nullInt(), x.nullID(KindPrize, r.nullInt())
+		t.ReversedAt, t.CreatedAt, t.Staff = r.nullTime(), r.time(), x.namedStaff(Staff{r.int(), r.str()})
+		t.OccurredAt, t.ClientReference = r.nullTime(), r.nullStr()
+		x.rows = append(x.rows, t)
 	}
 	x.fail(r.close())
 }
@@ -157,22 +153,10 @@ func (x *lookup) transactions() []TillTransaction {
 	slices.SortFunc(x.rows, func(a, b lookupRow) int { return cmp.Compare(b.key, a.key) })
 	shown := x.rows[:min(x.max, len(x.rows))]
 	list := make([]TillTransaction, len(shown))
-	for i := range shown {
-		t, at := &shown[i], x.locations.all[shown[i].location]
-		list[i].Transaction = Transaction{
-			ID:           x.ID(KindTransaction, t.key),
-			CardID:       t.card.ID,
-			ProgramID:    t.card.ProgramID,
-			Type:         t.kind,
-			LocationID:   at.ID,
-			LocationName: at.Name,
-			StampsDelta:  t.stamps,
-			ValueDelta:   t.value,
-			PrizeID:      x.nullID(KindPrize, t.prize),
-			ReversedAt:   t.reversed,
-			CreatedAt:    t.created,
-		}
-		list[i].Staff, list[i].OccurredAt, list[i].ClientReference = x.namedStaff(t.staff), t.occurred, t.reference
+	for i, t := range shown {
+		at := x.locations.all[t.location]
+		t.LocationID, t.LocationName = at.ID, at.Name
+		list[i] = t.TillTransaction
 	}
 	return list
 }

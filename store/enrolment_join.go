@@ -24,12 +24,8 @@ type JoinPage struct {
 	Texts      Localized
 	Prizes     []Prize
 	PrizeTexts map[string]Localized
-	Name       string // FieldRequired, FieldOptional or FieldOff
-	Email      string // likewise
-	Phone      string // likewise
-	Consent    Null[string]
-	PrivacyURL Null[string]
-	Version    int64 // of the two; 0: there is neither
+	Enrolment        // Name, Email, Phone, Consent and PrivacyURL
+	Version    int64 // of the last two; 0: there is neither
 	URL        string
 	Mails      bool // the links of lost cards can be mailed
 }
@@ -62,17 +58,13 @@ func (v *View) Poster(shop int64, id string) (j JoinPage, err error) {
 // joinPage reads what a form and its posters show.
 func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
 	j = JoinPage{
-		Closed:     e.closed(),
-		Name:       e.Name,
-		Email:      e.Email,
-		Phone:      e.Phone,
-		Consent:    e.Consent,
-		PrivacyURL: e.PrivacyURL,
-		Version:    e.consent,
-		URL:        v.joinURL(e.shop, e.Slug.V),
-		Mails:      v.s.mails(),
+		Closed:    e.closed(),
+		Shop:      v.shop(e.shop),
+		Enrolment: e.Enrolment,
+		Version:   e.consent,
+		URL:       v.joinURL(e.shop, e.Slug.V),
+		Mails:     v.s.mails(),
 	}
-	j.Shop = v.shop(e.shop)
 	p, err := v.program(Access{Shop: e.shop}, v.ID(KindProgram, e.program))
 	if err != nil {
 		return j, err
@@ -165,7 +157,7 @@ func (tx *Tx) Join(slug string, f JoinFields, from netip.Addr) (out JoinedCard, 
 		return out, err
 	}
 	fields := CardFields{HolderName: f.Name, HolderEmail: f.Email}
-	at := counterIssue{reference: reference, fields: CounterFields{PhoneField: f.PhoneField}}
+	at := counterIssue{reference: reference, phone: f.Phone}
 	c, err := tx.issue(Access{Shop: e.shop}, tx.ID(KindProgram, e.program), fields, SourceWebEnrollment, at)
 	if refusal, ok := AsError(err); ok &&
 		refusal.Code == Unprocessable { // the shop has as many cards as it may have, which is not for everybody to know

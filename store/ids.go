@@ -43,13 +43,13 @@ const (
 	kindPassToken // plus the generation: what a phone that has the pass presents
 )
 
+// prefixes begin the ids of rows. What is no id has none.
 var prefixes = [...]string{
 	KindShop: "shp_", KindProgram: "prg_", KindPrize: "prz_", KindCard: "crd_", KindLocation: "loc_",
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
-	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
-	KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_", kindRestore: "", kindCardPage: "", kindHeldCode: "",
-	KindImport: "imp_", KindCardRun: "run_", kindPushKey: "",
-	kindPass: "", kindPassToken: "",
+	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_",
+	KindImport: "imp_", KindCardRun: "run_",
+	kindPassToken: "", // the last kind
 }
 
 const blockLen = 26 // characters of one AES block in base32
@@ -111,6 +111,14 @@ func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) 
 	head := binary.BigEndian.Uint64(buf[:8])
 	key = int64(binary.BigEndian.Uint64(buf[8:16]))
 	return head & (1<<56 - 1), key, head>>56 == uint64(kind) && key > 0
+}
+
+// openInstall returns the root of the chain of an install token. The rest of the token must be checked.
+func (g IDs) openInstall(token string) (root int64, ok bool) {
+	if len(token) != 2*blockLen {
+		return 0, false
+	}
+	return g.open(kindInstall, 0, token[:blockLen])
 }
 
 // ID returns the public id of a row.

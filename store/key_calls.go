@@ -3,11 +3,8 @@ package store
 // keptCallDays is for how many days the calls of keys are kept.
 const keptCallDays = 31
 
-// utcDay returns the number of a time's day in UTC, since 1970-01-01.
-func utcDay(t Time) int64 { return Day(t.Std()) }
-
-// UTCDay returns the number of a time's day in UTC.
-func UTCDay(t Time) int64 { return utcDay(t) }
+// UTCDay returns the number of a time's day in UTC, since 1970-01-01.
+func UTCDay(t Time) int64 { return Day(t.Std()) }
 
 // CallsOf returns the calls of a key on a day in UTC.
 func (v *View) CallsOf(key, day int64) (int64, error) {

@@ -23,7 +23,7 @@ func (v *View) KeyInfos(shop int64) (infos []KeyInfo, err error) {
 		return KeyInfo{Restricted: r.bool(), LastUsedAt: r.nullTime(), CallsToday: r.int(), Calls30d: r.int(), Key: v.scanKey(r)}
 	}, `SELECT restricted, last_used_at, ifnull((SELECT calls FROM key_calls WHERE key_id=keys.id
 			AND day=?1), 0), ifnull((SELECT sum(calls) FROM key_calls WHERE key_id=keys.id AND day>?1-30 AND day<=?1), 0), `+keyCols+`
-				FROM keys WHERE shop_id=?2 ORDER BY id DESC`, utcDay(v.Now), shop)
+				FROM keys WHERE shop_id=?2 ORDER BY id DESC`, UTCDay(v.Now), shop)
 	byID := map[string]*KeyInfo{}
 	for i := range infos {
 		byID[infos[i].ID] = &infos[i]

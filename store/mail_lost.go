@@ -7,11 +7,6 @@ import (
 	"time"
 )
 
-// LostCards are the cards with an email, for a message to that address.
-type LostCards struct {
-	Cards []LostCard // newest first
-}
-
 // LostCard is a card and the link of its page.
 type LostCard struct {
 	Shop    string
@@ -60,7 +55,7 @@ func (v *View) lostShop(shop, token string) int64 {
 	if shop != "" {
 		return v.keyOrNone(KindShop, shop)
 	}
-	if root, ok := v.s.rootOfLink(token); ok {
+	if root, ok := v.rootOfLink(token); ok {
 		if key := v.number("SELECT shop_id FROM cards WHERE id=?", root); key != 0 {
 			return key
 		}
@@ -73,15 +68,12 @@ func (v *View) lostShop(shop, token string) int64 {
 
 // rootOfLink returns the root of the chain that a page's link or an install link names,
 // also one that has ended.
-func (s *Store) rootOfLink(token string) (root int64, ok bool) {
+func (g IDs) rootOfLink(token string) (root int64, ok bool) {
 	if isPageToken(token) {
-		_, root, ok = s.IDs.openAny(kindCardPage, token)
+		_, root, ok = g.openAny(kindCardPage, token)
 		return root, ok
 	}
-	if len(token) == 2*blockLen {
-		return s.IDs.open(kindInstall, 0, token[:blockLen])
-	}
-	return 0, false
+	return g.openInstall(token)
 }
 
 // LostFields is what somebody fills in who has lost a card.
@@ -149,10 +141,10 @@ func (v *View) nextLostMail() (m QueuedMail, ok bool, err error) {
 			" ORDER BY due_at LIMIT 1") {
 		return m, false, v.failed
 	}
-	m.Kind, m.Lost = MailLost, &LostCards{}
+	m.Kind = MailLost
 	v.addLostCards(&m, shop, email)
 	switch {
-	case len(m.Lost.Cards) == 0, m.At.Add(lostPeriod) <= v.Now:
+	case len(m.Lost) == 0, m.At.Add(lostPeriod) <= v.Now:
 		m.Status = MailObsolete
 	case m.Due <= v.Now:
 		v.checkQuotas(&m)
@@ -173,7 +165,7 @@ func (v *View) addLostCards(m *QueuedMail, shop int64, email string) {
 			shop, foldCase(email), email, 5*maxLost)
 		seen := map[int64]bool{} // a chain has several cards with the email
 		for _, root := range roots {
-			if seen[root] || len(m.Lost.Cards) == maxLost {
+			if seen[root] || len(m.Lost) == maxLost {
 				continue
 			}
 			seen[root] = true
@@ -198,9 +190,9 @@ func (v *View) addLostCard(m *QueuedMail, root int64) {
 	}
 	card.Program = cmp.Or(programs[m.Language], card.Program)
 	card.Link = v.pageURL(shop, root, generation)
-	if len(m.Lost.Cards) == 0 {
+	if len(m.Lost) == 0 {
 		m.To, m.root, m.shop = to, root, shop
 		m.CardID, m.Shop, m.Program, m.Link = v.ID(KindCard, root), card.Shop, card.Program, card.Link
 	}
-	m.Lost.Cards = append(m.Lost.Cards, card)
+	m.Lost = append(m.Lost, card)
 }

@@ -26,7 +26,7 @@ func (m *mailing) lost() int64 { m.t.Helper(); return m.number("SELECT count(*) 
 func (m *mailing) sendLost() (sent []Mail) {
 	m.t.Helper()
 	for _, mail := range m.sendDue(m.lost) {
-		if mail.Lost != nil {
+		if mail.Kind == MailLost {
 			sent = append(sent, mail)
 		}
 	}
@@ -55,12 +55,12 @@ func TestLostCards(t *testing.T) {
 		t.Errorf("%d requests wait, want 3", n)
 	}
 	sent := m.sendLost()
-	if len(sent) != 1 || sent[0].To != "ada@EXAMPLE.com" || sent[0].Language != "de" || len(sent[0].Lost.Cards) != 2 {
+	if len(sent) != 1 || sent[0].To != "ada@EXAMPLE.com" || sent[0].Language != "de" || len(sent[0].Lost) != 2 {
 		t.Fatalf("sent %+v", sent)
 	}
 	for i, id := range []string{second, first} {
 		m.view(func(v *View) error {
-			if h := check(v.CardPage(path.Base(sent[0].Lost.Cards[i].Link))); h.Card.ID != id {
+			if h := check(v.CardPage(path.Base(sent[0].Lost[i].Link))); h.Card.ID != id {
 				t.Errorf("link %d is of %s, want %s", i, h.Card.ID, id)
 			}
 			return nil
@@ -72,7 +72,7 @@ func TestLostCards(t *testing.T) {
 	m.must(func(tx *Tx) error {
 		return tx.RequestCardLinks(LostFields{Email: set("ada@example.com")}, netip.Addr{})
 	})
-	if sent := m.sendLost(); len(sent) != 1 || len(sent[0].Lost.Cards) != 3 {
+	if sent := m.sendLost(); len(sent) != 1 || len(sent[0].Lost) != 3 {
 		t.Errorf("a request that names no shop sent %+v", sent)
 	}
 	// An erasure deletes the requests that name its email.

@@ -80,32 +80,22 @@ func (tx *Tx) flushEvents() error {
 		if len(to) == 0 {
 			continue
 		}
-		ok, err := tx.mayQueue(e)
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := tx.queueEvent(e, to, v1, v2); err != nil {
-				return err
-			}
+		if tx.mayQueue(e) {
+			tx.queueEvent(e, to, v1, v2)
 		}
 	}
-	return nil
+	return tx.failed
 }
 
 // mayQueue reports whether an event is sent at all: a suspended or cancelled
 // shop sends only subscription.state_changed.
-func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
-	if e.name == event.SubscriptionStateChanged {
-		return true, nil
-	}
-	sh := tx.cachedShop(e.shop)
-	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", tx.failed
+func (tx *Tx) mayQueue(e pendingEvent) bool {
+	return e.name == event.SubscriptionStateChanged || !HasEnded(tx.cachedShop(e.shop).SubscriptionState)
 }
 
 // queueEvent renders an event in the versions that are wanted, writes it and
 // queues its deliveries to the webhooks.
-func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
+func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) {
 	env := tx.envelope(e)
 	var p1, p2 []byte
 	if v1 {
@@ -121,7 +111,6 @@ func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 	}
 	tx.queuedEvents = append(tx.queuedEvents, queuedEvent{key, to, special})
 	tx.dueWebhooks = append(tx.dueWebhooks, to...)
-	return nil
 }
 
 // recordEvent inserts an event with the shop's next sequence and its rendered

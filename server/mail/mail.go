@@ -151,7 +151,7 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 		case m.Due > now:
 			return m.Due.Std().Sub(now.Std()), true
 		case m.Status == store.MailObsolete:
-			if ok = s.write(func(tx *store.Tx) error { return tx.DequeueMail(&m) }); ok && m.Lost == nil {
+			if ok = s.write(func(tx *store.Tx) error { return tx.DequeueMail(&m) }); ok && m.Kind != store.MailLost {
 				s.conf.Log.Warn("mail not sent: the card's link has ended, or there is no address any more", "card", m.CardID)
 			}
 		case m.Status == store.MailHeld:

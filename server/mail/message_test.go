@@ -153,10 +153,10 @@ func TestParts(t *testing.T) {
 		{Kind: store.LinkReset, Link: "https://cards.example.com/reset/token"},
 		{
 			Kind: store.MailLost,
-			Lost: &store.LostCards{Cards: []store.LostCard{
+			Lost: []store.LostCard{
 				{Program: name, Shop: "Bar", Link: "https://cards.example.com/c/1"},
 				{Link: "https://cards.example.com/c/2"},
-			}},
+			},
 		},
 	} {
 		for _, m.Language = range []string{"en", "it", "es", "fr", "de", "pt", "xx"} {

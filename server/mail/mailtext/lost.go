@@ -12,7 +12,7 @@ import (
 func lostLetter(m store.Mail) letter {
 	t, language := in(lost, m.Language)
 	l := letter{Language: language, Subject: t[0], Before: t[1], After: t[2]}
-	for _, c := range m.Lost.Cards {
+	for _, c := range m.Lost {
 		names := slices.DeleteFunc([]string{oneLine(c.Program), oneLine(c.Shop)}, func(name string) bool { return name == "" })
 		l.Links = append(l.Links, link{Name: strings.Join(names, " – "), Label: t[3], URL: c.Link})
 	}

@@ -24,7 +24,7 @@ type link struct{ Name, Label, URL string }
 // letterOf returns the letter of a message.
 func letterOf(m store.Mail) letter {
 	switch {
-	case m.Lost != nil:
+	case m.Kind == store.MailLost:
 		return lostLetter(m)
 	case m.Kind == "":
 		return cardLetter(m)

@@ -72,7 +72,7 @@ func TestLostLanguages(t *testing.T) {
 		{Program: "Cake", Link: "https://cards.example.com/c/2"},
 	}
 	for _, lang := range []string{"en", "it", "es", "fr", "de", "pt"} {
-		m := store.Mail{Kind: store.MailLost, Language: lang, Lost: &store.LostCards{Cards: cards}}
+		m := store.Mail{Kind: store.MailLost, Language: lang, Lost: cards}
 		subject, text := Subject(m), Text(m)
 		if seen[subject] || seen[text] || strings.Contains(subject, "\n") ||
 			!strings.Contains(
@@ -82,7 +82,7 @@ func TestLostLanguages(t *testing.T) {
 		}
 		seen[subject], seen[text] = true, true
 	}
-	if got := Subject(store.Mail{Language: "xx", Lost: &store.LostCards{}}); got != "Links to your cards" {
+	if got := Subject(store.Mail{Language: "xx", Kind: store.MailLost}); got != "Links to your cards" {
 		t.Errorf("in another language it is %q", got)
 	}
 }
