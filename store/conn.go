@@ -216,6 +216,8 @@ func (r *rows) scan(to ...any) {
 			*p = r.bytes()
 		case *Null[int64]:
 			*p = r.nullInt()
+		case *float64:
+			*p = r.float()
 		case *Null[float64]:
 			*p = r.nullFloat()
 		case *Null[Time]:

@@ -64,8 +64,9 @@ var locationCols = `l.name, address, city, postal_code, country_code, lat, lon, 
 	updated_at`
 
 func (g IDs) scanLocation(r *rows, key int64) Location {
-	l := Location{ID: g.ID(KindLocation, key), Name: r.str(), Address: r.str(), City: r.str(), PostalCode: r.str(), CountryCode: r.str(),
-		Lat: r.float(), Lon: r.float(), RequireStaffPIN: r.bool(), DisabledAt: r.nullTime(), CreatedAt: r.time(), UpdatedAt: r.time()}
+	l := Location{ID: g.ID(KindLocation, key)}
+	r.scan(&l.Name, &l.Address, &l.City, &l.PostalCode, &l.CountryCode, &l.Lat, &l.Lon, &l.RequireStaffPIN, &l.DisabledAt, &l.CreatedAt,
+		&l.UpdatedAt)
 	l.Active = !l.DisabledAt.Valid
 	return l
 }

@@ -112,29 +112,12 @@ var programCols = []string{
 }
 
 func (g IDs) scanProgram(r *rows, key int64) Program {
-	p := Program{
-		ID:                     g.ID(KindProgram, key),
-		Name:                   r.str(),
-		Description:            r.str(),
-		Category:               r.str(),
-		Type:                   r.str(),
-		PublishedAt:            r.nullTime(),
-		SuspendedAt:            r.nullTime(),
-		TotalStamps:            r.nullInt(),
-		RepeatAfterReset:       r.bool(),
-		DiscountPercent:        r.nullFloat(),
-		InitialBalanceCents:    r.nullInt(),
-		DefaultExpireAfterDays: r.nullInt(),
-		LogoURL:                r.nullStr(),
-		AccessImageURL:         r.nullStr(),
-		BrandColorHex:          r.str(),
-		BgColorHex:             r.str(),
-		TextColorHex:           r.str(),
-		IconKey:                r.nullStr(),
-		LocationScope:          r.str(),
-	}
+	p := Program{ID: g.ID(KindProgram, key)}
+	r.scan(&p.Name, &p.Description, &p.Category, &p.Type, &p.PublishedAt, &p.SuspendedAt, &p.TotalStamps, &p.RepeatAfterReset,
+		&p.DiscountPercent, &p.InitialBalanceCents, &p.DefaultExpireAfterDays, &p.LogoURL, &p.AccessImageURL, &p.BrandColorHex,
+		&p.BgColorHex, &p.TextColorHex, &p.IconKey, &p.LocationScope)
 	p.ScopedLocationIDs = g.idsOf(KindLocation, r.keys(), nil)
-	p.CreatedAt, p.UpdatedAt = r.time(), r.time()
+	r.scan(&p.CreatedAt, &p.UpdatedAt)
 	p.Active = p.PublishedAt.Valid && !p.SuspendedAt.Valid
 	return p
 }

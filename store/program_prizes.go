@@ -32,16 +32,9 @@ type PrizeFields struct {
 // ladder returns the program's prizes by (ordinal, id).
 func (q *queries) ladder(program int64) []Prize {
 	return collect(q, func(r *rows) Prize {
-		return Prize{
-			ID:          q.ID(KindPrize, r.int()),
-			ProgramID:   q.ID(KindProgram, program),
-			Threshold:   r.int(),
-			Name:        r.str(),
-			Description: r.str(),
-			Ordinal:     r.int(),
-			CreatedAt:   r.time(),
-			UpdatedAt:   r.time(),
-		}
+		z := Prize{ProgramID: q.ID(KindProgram, program)}
+		r.scan(q.into(KindPrize, &z.ID), &z.Threshold, &z.Name, &z.Description, &z.Ordinal, &z.CreatedAt, &z.UpdatedAt)
+		return z
 	}, `SELECT id, threshold, name, description, ordinal, created_at, updated_at FROM prizes WHERE program_id=?
 		ORDER BY ordinal, id`, program)
 }

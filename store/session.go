@@ -106,10 +106,10 @@ func (v *View) addShops(id *SessionIdentity, lookedAt int64) {
 	cols := "s.id, s.name, ifnull(m.role, 'owner'), s.mode, s.timezone, s.currency, ifnull(s.public_url, ''), s.closed, s.moved_to," +
 		" s.require_totp"
 	for r := range v.each("SELECT "+cols+sql, id.User) {
-		sr := ShopRole{Shop: r.int(), Name: r.str(), Role: r.str(), Mode: r.str(), Timezone: r.str(), Currency: r.str(), PublicURL: r.str()}
-		sr.ID = v.ID(KindShop, sr.Shop)
+		var sr ShopRole
 		var closing Closing
-		r.scan(&closing.State, &closing.MovedTo)
+		r.scan(&sr.Shop, &sr.Name, &sr.Role, &sr.Mode, &sr.Timezone, &sr.Currency, &sr.PublicURL, &closing.State, &closing.MovedTo)
+		sr.ID = v.ID(KindShop, sr.Shop)
 		if closing.State == ShopMoved && len(id.Shops) > 0 {
 			break
 		}

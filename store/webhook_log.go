@@ -39,19 +39,13 @@ const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 func (g IDs) scanDelivery(r *rows, webhook string) Delivery {
 	hook, eventKey := r.int(), r.int()
 	d := Delivery{
-		ID:             g.deliveryID(KindDelivery, hook, eventKey),
-		WebhookID:      webhook,
-		Event:          r.str(),
-		EventID:        g.deliveryID(KindEvent, hook, eventKey),
-		RequestHeaders: json.RawMessage(r.str()),
-		ResponseStatus: r.nullInt(),
-		Attempts:       r.int(),
-		LastError:      r.nullStr(),
-		DurationMS:     r.int(),
-		CardInstanceID: g.nullID(KindCard, r.nullInt()),
-		DeliveredAt:    r.nullTime(),
-		CreatedAt:      r.time(),
+		ID:        g.deliveryID(KindDelivery, hook, eventKey),
+		WebhookID: webhook,
+		EventID:   g.deliveryID(KindEvent, hook, eventKey),
 	}
+	r.scan(&d.Event, &d.RequestHeaders, &d.ResponseStatus, &d.Attempts, &d.LastError, &d.DurationMS)
+	d.CardInstanceID = g.nullID(KindCard, r.nullInt())
+	r.scan(&d.DeliveredAt, &d.CreatedAt)
 	d.RequestPayload = event.Splice(r.bytes(), d.EventID)
 	return d
 }
