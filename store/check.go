@@ -15,11 +15,11 @@ func (s *Store) Check() (findings []string, err error) {
 	defer s.opts.Progress.End()
 	err = s.View(0, func(v *View) error {
 		v.snapshot()
-		if _, err := SchemaVersion(v.db(), s.path); err != nil {
+		if _, err := SchemaVersion(v.conn, s.path); err != nil {
 			return err
 		}
 		m := newMeter(v.conn, s.opts.Progress)
-		if findings, err = v.checkIntegrity(m, Integrity); err != nil {
+		if findings, err = checkIntegrity(v.conn, m, Integrity); err != nil {
 			return err
 		}
 		more, err := v.checkInvariants(m, AllInvariants)
@@ -73,9 +73,7 @@ func CheckFile(db *sqlite.Conn, name string, depth Depth, progress Progress) (fi
 	if v == 0 {
 		return nil, fmt.Errorf("%s: is not a punchcard database, but an empty file", name)
 	}
-	c := (*conn)(db)
-	m := newMeter(c, progress)
-	findings, err = c.checkIntegrity(m, depth)
+	findings, err = checkIntegrity(db, newMeter(db, progress), depth)
 	if err == nil && len(findings) == 0 && depth == Invariants && v == version() {
 		return CheckInvariants(db, name, AllInvariants, progress)
 	}
@@ -102,11 +100,10 @@ func (h Half) has(i int) bool { return h == AllInvariants || (i%4 == 2) == (h ==
 // CheckInvariants is the part of CheckFile that only the depth Invariants has, or half of it, for a sound
 // file of this version.
 func CheckInvariants(db *sqlite.Conn, name string, half Half, progress Progress) (findings []string, err error) {
-	c := (*conn)(db)
-	ids, err := c.readIDs()
+	ids, err := readIDs(db)
 	if err == nil {
-		v := &View{queries: (&Store{IDs: ids}).queries(c, 0), inSnapshot: true}
-		findings, err = v.checkInvariants(newMeter(c, progress), half)
+		v := &View{queries: (&Store{IDs: ids}).queries(db, 0), inSnapshot: true}
+		findings, err = v.checkInvariants(newMeter(db, progress), half)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, sqlite.Class(err))
@@ -115,7 +112,7 @@ func CheckInvariants(db *sqlite.Conn, name string, half Half, progress Progress)
 }
 
 // checkIntegrity returns the findings of SQLite's integrity check, or of its quick check for the structure alone.
-func (c *conn) checkIntegrity(m *meter, depth Depth) (findings []string, err error) {
+func checkIntegrity(c *sqlite.Conn, m *meter, depth Depth) (findings []string, err error) {
 	check := "PRAGMA integrity_check(20)"
 	if depth == Structure {
 		check = "PRAGMA quick_check(20)"
@@ -124,13 +121,13 @@ func (c *conn) checkIntegrity(m *meter, depth Depth) (findings []string, err err
 	all := m.checked(depth)
 	m.begin("checking the integrity", all)
 	defer m.watch(check, all)()
-	r := c.query(check)
-	for r.next() {
-		if found := r.str(); found != "ok" {
+	r := c.Query(check)
+	for r.Next() {
+		if found := r.Text(); found != "ok" {
 			findings = append(findings, "integrity: "+found)
 		}
 	}
-	return findings, r.close()
+	return findings, r.Close()
 }
 
 // checkInvariants returns the rows that break an invariant of a half, at most 20 for each.

@@ -322,13 +322,13 @@ func (c brokenCase) check(t *testing.T, whole []byte, l ledgerCase, clock *clock
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	by := check(openConn(path, sqlite.ReadWrite))
+	by := check(sqlite.Open(path, sqlite.ReadWrite))
 	for _, sql := range c.sql {
-		if err := by.script(sql); err != nil {
+		if err := by.Script(sql); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := by.close(); err != nil {
+	if err := by.Close(); err != nil {
 		t.Fatal(err)
 	}
 	f := open(t, path, Options{Now: clock.now})

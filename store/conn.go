@@ -8,35 +8,9 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// conn is a sqlite.Conn without exported methods: View and Tx embed it, and their
-// users must not run SQL.
-type conn sqlite.Conn
-
-func openConn(path string, mode sqlite.Mode, pragmas ...string) (*conn, error) {
-	c, err := sqlite.Open(path, mode, pragmas...)
-	return (*conn)(c), err
-}
-
-func (c *conn) db() *sqlite.Conn { return (*sqlite.Conn)(c) }
-
-func (c *conn) close() error            { return c.db().Close() }
-func (c *conn) script(sql string) error { return c.db().Script(sql) }
-
-func (c *conn) exec(sql string, args ...any) (changes int64, err error) {
-	return c.db().Exec(sql, bindable(args)...)
-}
-
-func (c *conn) insert(sql string, args ...any) (key int64, err error) {
-	return c.db().Insert(sql, bindable(args)...)
-}
-
-func (c *conn) query(sql string, args ...any) *rows {
-	return (*rows)(c.db().Query(sql, bindable(args)...))
-}
-
 // one runs a query and calls scan with its first row, if there is one.
-func (c *conn) one(scan func(*rows), sql string, args ...any) (found bool, err error) {
-	r := c.query(sql, args...)
+func one(c *sqlite.Conn, scan func(*rows), sql string, args ...any) (found bool, err error) {
+	r := (*rows)(c.Query(sql, bindable(args)...))
 	if r.next() {
 		scan(r)
 		found = true
@@ -44,26 +18,9 @@ func (c *conn) one(scan func(*rows), sql string, args ...any) (found bool, err e
 	return found, r.close()
 }
 
-// number returns the integer of a query of one row and column, 0 if there is no
-// row.
-func (c *conn) number(sql string, args ...any) (n int64, err error) {
-	return c.db().Number(sql, bindable(args)...)
-}
-
-// list returns what scan reads from each row of a query. It is never nil, which
-// is null in JSON.
-func list[T any](c *conn, scan func(*rows) T, sql string, args ...any) ([]T, error) {
-	all := []T{}
-	r := c.query(sql, args...)
-	for r.next() {
-		all = append(all, scan(r))
-	}
-	return all, r.close()
-}
-
 // queries are what View and Tx have in common: statements on a connection.
 type queries struct {
-	*conn
+	conn *sqlite.Conn
 	IDs
 	s   *Store
 	Now Time // never before the time of the newest row
@@ -76,10 +33,15 @@ type queries struct {
 // fail sets failed to the first error.
 func (q *queries) fail(err error) { q.failed = cmp.Or(q.failed, err) }
 
+// query returns the rows of a query, which must be closed, also after an earlier error.
+func (q *queries) query(sql string, args ...any) *rows {
+	return (*rows)(q.conn.Query(sql, bindable(args)...))
+}
+
 // exec runs a statement that returns no rows.
 func (q *queries) exec(sql string, args ...any) (changes int64) {
 	if q.failed == nil {
-		changes, q.failed = q.conn.exec(sql, args...)
+		changes, q.failed = q.conn.Exec(sql, bindable(args)...)
 	}
 	return changes
 }
@@ -87,7 +49,7 @@ func (q *queries) exec(sql string, args ...any) (changes int64) {
 // insert runs an INSERT and returns the new row's key.
 func (q *queries) insert(sql string, args ...any) (key int64) {
 	if q.failed == nil {
-		key, q.failed = q.conn.insert(sql, args...)
+		key, q.failed = q.conn.Insert(sql, bindable(args)...)
 	}
 	return key
 }
@@ -95,14 +57,14 @@ func (q *queries) insert(sql string, args ...any) (key int64) {
 // insertRows runs an INSERT of any number of rows.
 func (q *queries) insertRows(ins sqlite.RowsInsert, args []any) {
 	if q.failed == nil {
-		q.failed = q.db().InsertRows(ins, args)
+		q.failed = q.conn.InsertRows(ins, args)
 	}
 }
 
 // number returns the integer of a query of one row and column, 0 if there is no row.
 func (q *queries) number(sql string, args ...any) (n int64) {
 	if q.failed == nil {
-		n, q.failed = q.conn.number(sql, args...)
+		n, q.failed = q.conn.Number(sql, bindable(args)...)
 	}
 	return n
 }
@@ -123,7 +85,7 @@ func (q *queries) each(sql string, args ...any) iter.Seq[*rows] {
 // one calls scan with the first row of a query, if there is one.
 func (q *queries) one(scan func(*rows), sql string, args ...any) (found bool) {
 	if q.failed == nil {
-		found, q.failed = q.conn.one(scan, sql, args...)
+		found, q.failed = one(q.conn, scan, sql, args...)
 	}
 	return found
 }

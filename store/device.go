@@ -54,7 +54,7 @@ func (q *queries) device(shop, key int64) (Device, error) {
 
 // Devices returns a shop's devices, newest first, the revoked ones too.
 func (v *View) Devices(shop int64) ([]Device, error) {
-	return list(v.conn, v.scanDevice, "SELECT "+deviceCols+" FROM devices WHERE shop_id=? ORDER BY id DESC", shop)
+	return collect(v, v.scanDevice, "SELECT "+deviceCols+" FROM devices WHERE shop_id=? ORDER BY id DESC", shop), v.failed
 }
 
 // RevokeDevice revokes a device's token from the next request on. Revoking a

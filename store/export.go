@@ -71,7 +71,7 @@ func (x Export) Write(ctx context.Context, create func(name string) (io.Writer, 
 	if err != nil {
 		return m, cmp.Or(ctx.Err(), err)
 	}
-	q := x.s.queries((*conn)(db), m.At)
+	q := x.s.queries(db, m.At)
 	if m.Files, err = x.writeTables(&q, create); err == nil {
 		err = writeManifest(m, create)
 	}

@@ -210,7 +210,7 @@ func (f *fixture) sql(sql string, args ...any) (n int64) {
 func (f *fixture) number(sql string, args ...any) (n int64) {
 	f.t.Helper()
 	f.view(func(v *View) (err error) {
-		n, err = v.conn.number(sql, args...)
+		n, err = v.conn.Number(sql, args...)
 		return err
 	})
 	return n

@@ -44,11 +44,11 @@ var (
 // SQLite uses sqlite_sequence for tables with AUTOINCREMENT. For the others, nextKey
 // uses it.
 func SkipKeys(path string, now time.Time) (err error) {
-	c, err := openConn(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
+	c, err := sqlite.Open(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	q := queries{conn: c}
 	set := q.setSequence
 	for _, table := range slices.Concat(sequenced, floored) {

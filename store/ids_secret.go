@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+
+	"punchcard/store/sqlite"
 )
 
 // secretCheck returns the value by which the file recognises its id secret. The
@@ -16,9 +18,9 @@ func secretCheck(secret []byte) []byte {
 
 // readIDs reads the id secret of the file and verifies it: with another one all ids, links
 // and card codes that were given out would name nothing, or something else.
-func (c *conn) readIDs() (IDs, error) {
+func readIDs(c *sqlite.Conn) (IDs, error) {
 	var secret, check []byte
-	found, err := c.one(into(&secret, &check),
+	found, err := one(c, into(&secret, &check),
 		"SELECT id_secret, id_check FROM meta")
 	switch {
 	case err != nil:

@@ -69,7 +69,7 @@ func TestRotationKeepsTheRestriction(t *testing.T) {
 		return k, err
 	})
 	secret := must(f, func(tx *Tx) (string, error) {
-		if _, err := tx.conn.exec("DELETE FROM key_locations"); err != nil {
+		if _, err := tx.conn.Exec("DELETE FROM key_locations"); err != nil {
 			return "", err
 		}
 		_, secret, err := tx.RotateKey(f.a.Shop, key.ID, Null[time.Duration]{})

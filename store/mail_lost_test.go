@@ -106,7 +106,7 @@ func TestLostCardsAlike(t *testing.T) {
 		return lines
 	}
 	m.ask("unknown@example.com")
-	statements := len(m.writer.db().Statements())
+	statements := len(m.writer.Statements())
 	m.sql("DELETE FROM lost_mails")
 	added("known@example.com")
 	m.sql("DELETE FROM sent_mails")
@@ -114,16 +114,16 @@ func TestLostCardsAlike(t *testing.T) {
 	if !slices.Equal(known, unknown) || len(known) == 0 {
 		t.Errorf("rows for a known email\n%s\nfor an unknown one\n%s", strings.Join(known, "\n"), strings.Join(unknown, "\n"))
 	}
-	if n := len(m.writer.db().Statements()); n < statements {
+	if n := len(m.writer.Statements()); n < statements {
 		t.Errorf("the requests prepared %d statements, want at least %d", n, statements)
 	}
 	// A request with a known email needs no statement beyond those of one with an unknown email.
 	f := startMailing(t, 0)
 	f.issue("known@example.com")
 	f.ask("unknown@example.com")
-	had := slices.Clone(f.writer.db().Statements())
+	had := slices.Clone(f.writer.Statements())
 	f.ask("known@example.com")
-	for _, sql := range f.writer.db().Statements() {
+	for _, sql := range f.writer.Statements() {
 		if !slices.Contains(had, sql) {
 			t.Errorf("only a known email needs: %s", sql)
 		}

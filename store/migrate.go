@@ -149,7 +149,7 @@ func SchemaVersion(c *sqlite.Conn, path string) (v int64, err error) {
 	}
 	err = checkSchema(c, v)
 	if err == nil {
-		_, err = (*conn)(c).readIDs()
+		_, err = readIDs(c)
 	}
 	if err != nil {
 		return 0, OpenError(path, err)
@@ -198,17 +198,17 @@ func (e deniedError) Unwrap() []error { return []error{e.why, e.err} }
 // migrate brings the file to the current schema in one transaction, and copies an older one
 // before.
 func (s *Store) migrate() error {
-	if _, err := s.writer.exec("BEGIN IMMEDIATE"); err != nil {
+	if _, err := s.writer.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	done := Migration{To: version()}
 	err := s.migrateHere(&done)
 	if err != nil {
-		s.writer.exec("ROLLBACK")
+		s.writer.Exec("ROLLBACK")
 		s.opts.Progress.End()
 		return err
 	}
-	if _, err := s.writer.exec("COMMIT"); err != nil {
+	if _, err := s.writer.Exec("COMMIT"); err != nil {
 		return err
 	}
 	s.opts.Progress.End()
@@ -223,13 +223,13 @@ func (s *Store) migrate() error {
 	if err := s.readFloors(); err != nil {
 		return err
 	}
-	s.IDs, err = s.writer.readIDs()
+	s.IDs, err = readIDs(s.writer)
 	return err
 }
 
 // migrateHere does what migrate does inside the transaction, and sets the fields of done.
 func (s *Store) migrateHere(done *Migration) (err error) {
-	if done.From, err = s.writer.number("PRAGMA user_version"); err != nil {
+	if done.From, err = s.writer.Number("PRAGMA user_version"); err != nil {
 		return err
 	}
 	if err = s.refuse(done.From); err != nil {
@@ -250,11 +250,11 @@ func (s *Store) migrateTo(have, want int64, m *meter) error {
 	if have == want {
 		// This changes no row, but fails if the file cannot be written, which
 		// neither opening it nor BEGIN IMMEDIATE does.
-		_, err := w.exec("UPDATE meta SET auth_epoch=0 WHERE id=0")
+		_, err := w.Exec("UPDATE meta SET auth_epoch=0 WHERE id=0")
 		return err
 	}
 	if have == 0 {
-		if err := w.script(schema); err != nil {
+		if err := w.Script(schema); err != nil {
 			return err
 		}
 		secret := s.opts.IDSecret
@@ -264,20 +264,20 @@ func (s *Store) migrateTo(have, want int64, m *meter) error {
 				return err
 			}
 		}
-		if _, err := w.exec("INSERT INTO meta (id, id_secret, id_check) VALUES (1, ?, ?)", secret, secretCheck(secret)); err != nil {
+		if _, err := w.Exec("INSERT INTO meta (id, id_secret, id_check) VALUES (1, ?, ?)", secret, secretCheck(secret)); err != nil {
 			return err
 		}
 	} else {
 		for v := have; v < want; v++ {
 			step := fmt.Sprintf("migrating to schema %d", v+1)
-			if err := w.db().EditSchema(func() error { return m.script(w, step, migrations[v-firstVersion]) }); err != nil {
+			if err := w.EditSchema(func() error { return m.script(w, step, migrations[v-firstVersion]) }); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
 		}
-		if err := checkSchema(w.db(), want); err != nil {
+		if err := checkSchema(w, want); err != nil {
 			return err
 		}
 		m.begin("committing the migration", 0)
 	}
-	return w.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, want))
+	return w.Script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, want))
 }

@@ -75,7 +75,7 @@ func TestCommandsLeaveTheJournalMode(t *testing.T) {
 	createWithScript(t, path, "PRAGMA journal_mode=DELETE")
 	before := contents(t, path)
 	s := open(t, path, Options{MustExist: true})
-	read := func(v *View) error { return errorOf(v.conn.number("SELECT count(*) FROM shops")) }
+	read := func(v *View) error { return errorOf(v.conn.Number("SELECT count(*) FROM shops")) }
 	if err := errors.Join(s.View(0, read), s.Close()); err != nil {
 		t.Error(err)
 	}

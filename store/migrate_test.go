@@ -211,7 +211,7 @@ func TestSchema(t *testing.T) {
 	}
 	durable := &fixture{Store: open(t, newPath(t), Options{}), t: t}
 	durable.must(func(tx *Tx) error {
-		if n, err := tx.conn.number("PRAGMA synchronous"); n != 2 || err != nil {
+		if n, err := tx.conn.Number("PRAGMA synchronous"); n != 2 || err != nil {
 			t.Errorf("the writer's synchronous is %d, %v, want 2 (FULL)", n, err)
 		}
 		return nil

@@ -7,12 +7,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"punchcard/store/sqlite"
 )
 
 var parameter = regexp.MustCompile(`\?(\d*)`)
 
 // plan returns the steps of SQLite's query plan for a statement.
-func plan(t *testing.T, c *conn, sql string) (steps []string) {
+func plan(t *testing.T, c *sqlite.Conn, sql string) (steps []string) {
 	t.Helper()
 	var args []any
 	for _, p := range parameter.FindAllStringSubmatch(sql, -1) {
@@ -24,14 +26,14 @@ func plan(t *testing.T, c *conn, sql string) (steps []string) {
 			args = append(args, 1)
 		}
 	}
-	r := c.query("EXPLAIN QUERY PLAN "+sql, args...)
-	for r.next() {
-		r.int()
-		r.int()
-		r.int()
-		steps = append(steps, r.str())
+	r := c.Query("EXPLAIN QUERY PLAN "+sql, args...)
+	for r.Next() {
+		r.Int()
+		r.Int()
+		r.Int()
+		steps = append(steps, r.Text())
 	}
-	if err := r.close(); err != nil {
+	if err := r.Close(); err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
 	return steps
@@ -153,7 +155,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	collect := func(error) {
 		if f := started.Load(); f != nil {
 			c := <-f.readers
-			for _, sql := range slices.Concat(c.db().Statements(), f.writer.db().Statements()) {
+			for _, sql := range slices.Concat(c.Statements(), f.writer.Statements()) {
 				statements[sql] = true
 			}
 			f.readers <- c

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"punchcard/store/sqlite"
 )
 
 // Progress is told how far long work is: that done of total units of a step are done. It
@@ -42,7 +44,7 @@ func (p Progress) Begin(step string) {
 
 // meter tells how many rows the statements of a step have read. A nil meter does nothing.
 type meter struct {
-	c      *conn
+	c      *sqlite.Conn
 	report Progress
 	counts map[string]int64 // of the rows of tables
 	step   Step
@@ -51,7 +53,7 @@ type meter struct {
 }
 
 // newMeter returns a meter of a connection; nil if nobody wants to know.
-func newMeter(c *conn, report Progress) *meter {
+func newMeter(c *sqlite.Conn, report Progress) *meter {
 	if report == nil {
 		return nil
 	}
@@ -92,7 +94,7 @@ func (m *meter) watch(sql string, max int64) (end func()) {
 		return func() {}
 	}
 	done := m.done
-	unwatch := m.c.db().Watch(sql, func(rows int64) {
+	unwatch := m.c.Watch(sql, func(rows int64) {
 		m.done = done
 		m.add(min(rows, max))
 	})
@@ -109,7 +111,7 @@ func (m *meter) number(sql string, args ...any) int64 {
 	if m == nil {
 		return 0
 	}
-	n, _ := m.c.number("SELECT ifnull((SELECT "+sql+"), 0)", args...)
+	n, _ := m.c.Number("SELECT ifnull((SELECT "+sql+"), 0)", args...)
 	return n
 }
 
@@ -138,7 +140,7 @@ func (m *meter) scanned(statements ...string) (sum int64) {
 		return 0
 	}
 	for _, sql := range statements {
-		tables, _ := m.c.db().Scans(sql)
+		tables, _ := m.c.Scans(sql)
 		sum += m.rows(tables...)
 	}
 	return sum
@@ -146,9 +148,14 @@ func (m *meter) scanned(statements ...string) (sum int64) {
 
 // names returns the texts of a query of one column.
 func (m *meter) names(sql string) (all []string) {
-	if m != nil {
-		all, _ = list(m.c, (*rows).str, sql)
+	if m == nil {
+		return nil
 	}
+	r := m.c.Query(sql)
+	for r.Next() {
+		all = append(all, r.Text())
+	}
+	r.Close()
 	return all
 }
 
@@ -173,12 +180,12 @@ func (m *meter) checked(depth Depth) int64 {
 
 // index returns the table of an index, and the condition on the rows of a partial one.
 func (m *meter) index(name string) (table, where string) {
-	r := m.c.query("SELECT tbl_name, ifnull(sql, '') FROM sqlite_schema WHERE type='index' AND name=?", name)
-	if r.next() {
-		table = r.str()
-		_, where, _ = strings.Cut(bareSQL(r.str()), " WHERE ")
+	r := m.c.Query("SELECT tbl_name, ifnull(sql, '') FROM sqlite_schema WHERE type='index' AND name=?", name)
+	if r.Next() {
+		table = r.Text()
+		_, where, _ = strings.Cut(bareSQL(r.Text()), " WHERE ")
 	}
-	r.close()
+	r.Close()
 	return table, where
 }
 
@@ -189,11 +196,11 @@ func (m *meter) referring() int64 {
 }
 
 // script runs a script of a migration. Each statement is a step.
-func (m *meter) script(c *conn, step, sql string) error {
+func (m *meter) script(c *sqlite.Conn, step, sql string) error {
 	if m == nil {
-		return c.script(sql)
+		return c.Script(sql)
 	}
-	err := c.db().WatchScript(sql, func(statement string) func(int64) {
+	err := c.WatchScript(sql, func(statement string) func(int64) {
 		m.end()
 		clear(m.counts) // the script changes the tables
 		words := strings.Fields(strings.TrimSuffix(bareSQL(statement), ";"))

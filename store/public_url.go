@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"punchcard/store/sqlite"
 )
 
 // PublicURL returns the public URL of the server, with which links of accounts begin; empty if
@@ -156,11 +158,11 @@ func RememberedURL(ctx context.Context, path string) string {
 	}
 	defer c.Close()
 	defer c.FewSteps()()
-	url, _ := rememberedURL((*conn)(c))
+	url, _ := rememberedURL(c)
 	return url
 }
 
-func rememberedURL(c *conn) (url string, err error) {
-	_, err = c.one(into(&url), "SELECT ifnull(public_url, '') FROM meta")
+func rememberedURL(c *sqlite.Conn) (url string, err error) {
+	_, err = one(c, into(&url), "SELECT ifnull(public_url, '') FROM meta")
 	return url, err
 }

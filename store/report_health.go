@@ -36,10 +36,10 @@ const maxDevices = 100
 // DevicesThatAcceptIDs returns the devices of all shops whose writes may name a card by
 // its id, newest first, at most 100.
 func (v *View) DevicesThatAcceptIDs() ([]ShopDevice, error) {
-	return list(v.conn, func(r *rows) ShopDevice {
+	return collect(v, func(r *rows) ShopDevice {
 		return ShopDevice{ID: v.ID(KindDevice, r.int()), Name: r.str(), Location: r.str(), Shop: r.str()}
 	}, `SELECT d.id, d.name, l.name, s.name FROM devices d JOIN locations l ON l.id=d.location_id JOIN shops s ON s.id=d.shop_id
-		WHERE d.accepts_card_ids=1 AND d.revoked_at IS NULL ORDER BY d.id DESC LIMIT ?`, maxDevices)
+		WHERE d.accepts_card_ids=1 AND d.revoked_at IS NULL ORDER BY d.id DESC LIMIT ?`, maxDevices), v.failed
 }
 
 const maxQueued = 10_000

@@ -37,12 +37,12 @@ type RestoredPerson struct {
 // EndRestored ends all sessions and one-time links of a file that was copied from a
 // backup, which may be of an older version, and returns what is to be reviewed.
 func EndRestored(path string) (out Restored, err error) {
-	c, err := openConn(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
+	c, err := sqlite.Open(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	ids, err := c.readIDs()
+	defer func() { err = errors.Join(err, c.Close()) }()
+	ids, err := readIDs(c)
 	if err != nil {
 		return out, err
 	}

@@ -193,9 +193,9 @@ func truncate(text string, n int) string {
 
 // Sessions returns a person's sessions, newest first.
 func (v *View) Sessions(user int64) ([]Session, error) {
-	return list(v.conn, v.scanSession,
+	return collect(v, v.scanSession,
 		"SELECT "+sessionCols+" FROM sessions WHERE user_id=? AND used_at>? AND created_at>? ORDER BY id DESC", user,
-		v.Now.Add(-SessionIdle), v.Now.Add(-SessionLifetime))
+		v.Now.Add(-SessionIdle), v.Now.Add(-SessionLifetime)), v.failed
 }
 
 // EndSession ends a session of a person.

@@ -130,7 +130,7 @@ func (s *Store) ResolveShop(id string) (key int64, err error) {
 
 // Shops returns all shops of the file, oldest first.
 func (v *View) Shops() ([]Shop, error) {
-	return list(v.conn, v.scanShop, "SELECT "+shopCols+" FROM shops WHERE "+notDeleted+" ORDER BY id")
+	return collect(v, v.scanShop, "SELECT "+shopCols+" FROM shops WHERE "+notDeleted+" ORDER BY id"), v.failed
 }
 
 // CheckTimezone returns a detail if the name is not that of a time zone.

@@ -17,19 +17,18 @@ import (
 //
 // The copy has no journal, so that it is of use only once CopyShop has returned, and is not synced.
 func CopyShop(ctx context.Context, from, to string, shop int64, url string, progress Progress) (rows map[string]int64, err error) {
-	db, err := sqlite.OpenContext(ctx, to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF", "busy_timeout=5000",
+	c, err := sqlite.OpenContext(ctx, to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF", "busy_timeout=5000",
 		"temp_store=MEMORY", "cache_size=-64000", "secure_delete=ON")
 	if err != nil {
 		return nil, err
 	}
-	c := (*conn)(db)
 	defer func() {
-		if cerr := c.close(); err == nil {
+		if cerr := c.Close(); err == nil {
 			err = cerr
 		}
 	}()
 	defer progress.End()
-	if err := db.Attach(from, "source"); err != nil {
+	if err := c.Attach(from, "source"); err != nil {
 		return nil, err
 	}
 	q := &queries{conn: c}
@@ -46,7 +45,7 @@ func CopyShop(ctx context.Context, from, to string, shop int64, url string, prog
 	q.runScripts("SELECT sql FROM source.sqlite_schema WHERE type<>'table' AND sql IS NOT NULL")
 	for _, pragma := range []string{"application_id", "user_version"} {
 		value := q.number("PRAGMA source." + pragma)
-		q.fail(c.script(fmt.Sprintf("PRAGMA main.%s = %d", pragma, value)))
+		q.fail(c.Script(fmt.Sprintf("PRAGMA main.%s = %d", pragma, value)))
 	}
 	q.exec("COMMIT")
 	return rows, q.failed
@@ -79,7 +78,7 @@ func (q *queries) copyTables(m *meter, shop int64, rows map[string]int64) {
 // runScripts runs the statements that a query selects.
 func (q *queries) runScripts(sql string, args ...any) {
 	for _, script := range collect(q, (*rows).str, sql, args...) {
-		q.fail(q.script(script))
+		q.fail(q.conn.Script(script))
 	}
 }
 
@@ -103,11 +102,11 @@ func (q *queries) copySequences() {
 // CompareCopy returns an error unless the database at the path, which nobody writes, has exactly the rows
 // that CopyShop returned.
 func CompareCopy(path string, want map[string]int64) (err error) {
-	c, err := openConn(path, sqlite.Immutable)
+	c, err := sqlite.Open(path, sqlite.Immutable)
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	q := &queries{conn: c}
 	for name, n := range want {
 		if have := q.number("SELECT count(*) FROM " + name); q.failed == nil && have != n {
@@ -128,7 +127,7 @@ func CopiedAt(ctx context.Context, path string, shop int64) (began Time) {
 		return 0
 	}
 	defer c.Close()
-	q := &queries{conn: (*conn)(c)}
+	q := &queries{conn: c}
 	began = Time(q.number("SELECT ifnull(max(closed_at), 0) FROM shops WHERE id=? AND closed IS NULL", shop))
 	if q.failed != nil {
 		return 0

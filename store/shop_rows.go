@@ -84,14 +84,14 @@ func (s *Store) EraseShop(ctx context.Context, shop int64, n int, pause func(too
 	}}); err != nil {
 		return err
 	}
-	c, err := openConn(s.path, sqlite.ReadWrite, s.busyTimeout(), "synchronous=FULL", "temp_store=MEMORY", "secure_delete=ON",
+	c, err := sqlite.Open(s.path, sqlite.ReadWrite, s.busyTimeout(), "synchronous=FULL", "temp_store=MEMORY", "secure_delete=ON",
 		"journal_size_limit=0") // as heedLitestream says
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	if s.opts.Ephemeral {
-		err = c.script("PRAGMA synchronous=OFF")
+		err = c.Script("PRAGMA synchronous=OFF")
 	}
 	q := &queries{conn: c, failed: err}
 	for _, t := range shopTables {
@@ -161,7 +161,7 @@ func (s *Store) eraseRows(q *queries, t shopTable, key, keys string) error {
 	}
 	q.exec("COMMIT")
 	if q.failed != nil {
-		q.conn.exec("ROLLBACK")
+		q.conn.Exec("ROLLBACK")
 	}
 	return q.failed
 }

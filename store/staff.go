@@ -64,7 +64,7 @@ func (tx *Tx) staffMember(shop int64, id string) (m StaffMember, key int64, err 
 
 // Staff returns the staff of a shop, also those who are disabled, by name.
 func (v *View) Staff(shop int64) ([]StaffMember, error) {
-	return list(v.conn, v.scanStaff, "SELECT "+staffCols+" FROM staff s WHERE s.shop_id=? ORDER BY s.name, s.id", shop)
+	return collect(v, v.scanStaff, "SELECT "+staffCols+" FROM staff s WHERE s.shop_id=? ORDER BY s.name, s.id", shop), v.failed
 }
 
 // CreateStaff adds a member of staff with a PIN, which need not be unique, to the locations of f, or

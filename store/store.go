@@ -124,9 +124,9 @@ type Store struct {
 	closed  bool
 	wg      sync.WaitGroup
 
-	readers    chan *conn
-	unopened   chan struct{} // one element for each reader of a temporary file that is not open yet
-	idleWriter chan *conn    // contains the writing connection while no group is being written; equals readers in a small store
+	readers    chan *sqlite.Conn
+	unopened   chan struct{}     // one element for each reader of a temporary file that is not open yet
+	idleWriter chan *sqlite.Conn // contains the writing connection while no group is being written; equals readers in a small store
 
 	locations epochCache[shopLocations] // by shop
 	programs  epochCache[*program]      // by program
@@ -147,7 +147,7 @@ type Store struct {
 	runsDue    chan struct{} // see CardRunsDue
 
 	// Only the writer goroutine uses these.
-	writer      *conn            // used between taking it from idleWriter and putting it back
+	writer      *sqlite.Conn     // used between taking it from idleWriter and putting it back
 	floors      map[string]int64 // the minimum keys by table, code generation and event sequence of a restored file; see SkipKeys
 	newest      Time
 	epoch       int64 // meta.auth_epoch in the current group
@@ -227,9 +227,9 @@ func Open(path string, opts Options) (*Store, error) {
 		opts:        opts,
 		path:        path,
 		queue:       make(chan *job, queueSize),
-		readers:     make(chan *conn, opts.Readers),
+		readers:     make(chan *sqlite.Conn, opts.Readers),
 		unopened:    make(chan struct{}, opts.Readers),
-		idleWriter:  make(chan *conn, 1),
+		idleWriter:  make(chan *sqlite.Conn, 1),
 		namesDue:    make(chan struct{}, 1),
 		importsDue:  make(chan struct{}, 1),
 		pushesDue:   make(chan struct{}, 1),
@@ -288,15 +288,14 @@ func (s *Store) open() error {
 	if s.opts.Small {
 		all = append(s.pragmas("MEMORY"), "cache_size=-12")
 	}
-	db, err := sqlite.OpenContext(s.opts.Context, s.path, sqlite.ReadWrite, append(all, "synchronous="+sync)...)
+	w, err := sqlite.OpenContext(s.opts.Context, s.path, sqlite.ReadWrite, append(all, "synchronous="+sync)...)
 	if err != nil {
 		return s.openError(err)
 	}
-	w := (*conn)(db)
 	s.writer = w
-	db.StopOnDiskError()
+	w.StopOnDiskError()
 	if s.opts.Small {
-		err = db.NoLookaside()
+		err = w.NoLookaside()
 	}
 	if err == nil {
 		err = s.migrate()
@@ -307,12 +306,12 @@ func (s *Store) open() error {
 	if err != nil {
 		return s.openError(err)
 	}
-	db.NoInterrupt()
+	w.NoInterrupt()
 	if s.opts.Small {
-		db.LimitStatements(smallStatements)
+		w.LimitStatements(smallStatements)
 		s.idleWriter = s.readers
 		s.idleWriter <- w
-		return w.script("PRAGMA shrink_memory") // frees what reading the schema took
+		return w.Script("PRAGMA shrink_memory") // frees what reading the schema took
 	}
 	s.idleWriter <- w
 	for n := range s.opts.Readers {
@@ -336,13 +335,13 @@ const smallStatements = 3
 // smallPages sets the page size of a new file to 1 KiB. Each table and index takes
 // at least a page, in the file and in the cache.
 func smallPages(path string) error {
-	c, err := openConn(path, sqlite.ReadWrite)
+	c, err := sqlite.Open(path, sqlite.ReadWrite)
 	if err != nil {
 		return err
 	}
 	// VACUUM is the first write, which fixes the size; setting a journal mode would
 	// be one too.
-	return errors.Join(c.script("PRAGMA page_size = 1024; VACUUM"), c.close())
+	return errors.Join(c.Script("PRAGMA page_size = 1024; VACUUM"), c.Close())
 }
 
 // openError returns an error of Open with the file's name.
@@ -399,7 +398,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.closeReader(<-s.readers))
 	}
 	if s.writer != nil {
-		errs = append(errs, s.writer.close())
+		errs = append(errs, s.writer.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())

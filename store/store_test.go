@@ -95,9 +95,9 @@ func createEmpty(t *testing.T, path string) string {
 // createWithScript runs a script on a SQLite file, which it creates if there is none.
 func createWithScript(t *testing.T, path, script string) {
 	t.Helper()
-	c := check(openConn(createEmpty(t, path), sqlite.ReadWrite))
-	succeed(c.db().EditSchema(func() error { return c.script(script) }))
-	succeed(c.close())
+	c := check(sqlite.Open(createEmpty(t, path), sqlite.ReadWrite))
+	succeed(c.EditSchema(func() error { return c.Script(script) }))
+	succeed(c.Close())
 }
 
 // writeText writes a text file.
@@ -143,9 +143,9 @@ func refusesFiles(t *testing.T, opts Options) {
 	})
 	t.Run("a foreign database with a write-ahead log", func(t *testing.T) {
 		from, path := newPath(t), newPath(t)
-		c := check(openConn(createEmpty(t, from), sqlite.ReadWrite, "journal_mode=WAL"))
-		defer c.close()
-		succeed(c.script("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')"))
+		c := check(sqlite.Open(createEmpty(t, from), sqlite.ReadWrite, "journal_mode=WAL"))
+		defer c.Close()
+		succeed(c.Script("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')"))
 		for _, end := range []string{"", "-wal"} {
 			b := check(os.ReadFile(from + end))
 			writeText(t, path+end, string(b))
@@ -318,7 +318,7 @@ func TestReadersCannotWrite(t *testing.T) {
 			"DROP TABLE cards", "PRAGMA user_version=9",
 		} {
 			f.view(func(v *View) error {
-				if _, err := v.conn.exec(sql); err == nil || sql[0] != 'P' && !strings.Contains(err.Error(), sqlite.ErrReadOnly.Error()) {
+				if _, err := v.conn.Exec(sql); err == nil || sql[0] != 'P' && !strings.Contains(err.Error(), sqlite.ErrReadOnly.Error()) {
 					t.Errorf("a reader ran %q: %v", sql, err)
 				}
 				return nil
@@ -337,7 +337,7 @@ func TestReadersCannotWrite(t *testing.T) {
 func TestNullColumns(t *testing.T) {
 	f := start(t)
 	f.view(func(v *View) error {
-		return errorOf(v.conn.one(func(r *rows) {
+		return errorOf(one(v.conn, func(r *rows) {
 			if at, n, x := r.nullTime(), r.nullInt(), r.nullFloat(); at.Valid || n.Valid || x.Valid {
 				t.Errorf("null is read as %v, %v and %v", at, n, x)
 			}

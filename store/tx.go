@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"punchcard/store/sqlite"
 )
 
 // ErrClosed is the error of a read or write after Close.
@@ -199,9 +201,9 @@ func (s *Store) commitGroup(group []*job) {
 		observed(err)
 	}
 	if err != nil {
-		s.writer.db().CloseRows()
-		s.writer.db().Resume()
-		s.writer.exec("ROLLBACK")                // fails if SQLite has rolled back already
+		s.writer.CloseRows()
+		s.writer.Resume()
+		s.writer.Exec("ROLLBACK")                // fails if SQLite has rolled back already
 		s.subscribers = map[int64][]subscriber{} // may contain uncommitted webhooks
 		for _, j := range group {
 			j.err = fmt.Errorf("the write was not made: %w", err)
@@ -244,11 +246,11 @@ func (s *Store) commitGroup(group []*job) {
 // newest audit row, which is the newest time in the file: another process may
 // have written it.
 func (s *Store) begin() error {
-	if _, err := s.writer.exec("BEGIN IMMEDIATE"); err != nil {
+	if _, err := s.writer.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	var hooks int64
-	_, err := s.writer.one(func(r *rows) {
+	_, err := one(s.writer, func(r *rows) {
 		s.epoch = r.int()
 		hooks = r.int()
 		s.newest = max(s.newest, Time(r.int()))
@@ -272,10 +274,10 @@ func (s *Store) heedLitestream() error {
 		return nil
 	}
 	s.cutsLogAt = now
-	used, err := s.writer.one(func(*rows) {}, "PRAGMA table_info(_litestream_seq)")
+	used, err := one(s.writer, func(*rows) {}, "PRAGMA table_info(_litestream_seq)")
 	if used && err == nil {
 		s.cutsLog = true
-		err = s.writer.script("PRAGMA journal_size_limit=0")
+		err = s.writer.Script("PRAGMA journal_size_limit=0")
 	}
 	return err
 }
@@ -283,7 +285,7 @@ func (s *Store) heedLitestream() error {
 // runJob runs one job in its savepoint and sets j.err. The error that it returns
 // ends the whole group.
 func (s *Store) runJob(j *job) error {
-	if _, err := s.writer.exec("SAVEPOINT job"); err != nil {
+	if _, err := s.writer.Exec("SAVEPOINT job"); err != nil {
 		return err
 	}
 	s.newest = max(s.newest, TimeOf(s.opts.Now()))
@@ -308,7 +310,7 @@ func (s *Store) runJob(j *job) error {
 			}
 		}
 	}
-	if _, err := s.writer.exec("RELEASE job"); err != nil {
+	if _, err := s.writer.Exec("RELEASE job"); err != nil {
 		return err
 	}
 	maps.Copy(s.sequences, tx.sequences)
@@ -317,7 +319,7 @@ func (s *Store) runJob(j *job) error {
 }
 
 // queries returns the queries of a connection at a time.
-func (s *Store) queries(c *conn, now Time) queries {
+func (s *Store) queries(c *sqlite.Conn, now Time) queries {
 	return queries{conn: c, IDs: s.IDs, s: s, Now: now}
 }
 
@@ -326,8 +328,8 @@ func (s *Store) queries(c *conn, now Time) queries {
 func (tx *Tx) rollbackJob() error {
 	tx.effects, tx.touched, tx.failed = effects{}, nil, nil
 	s := tx.s
-	s.writer.db().CloseRows()
-	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil {
+	s.writer.CloseRows()
+	if _, err := s.writer.Exec("ROLLBACK TO job"); err != nil {
 		return err
 	}
 	// The rollback may have undone a change of the cached webhooks.
@@ -336,7 +338,7 @@ func (tx *Tx) rollbackJob() error {
 		return nil
 	}
 	var err error
-	s.epoch, err = s.writer.number("SELECT auth_epoch FROM meta")
+	s.epoch, err = s.writer.Number("SELECT auth_epoch FROM meta")
 	return err
 }
 

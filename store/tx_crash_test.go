@@ -24,7 +24,7 @@ func issueChild(path string) {
 	var next atomic.Int64
 	f := &fixture{Store: s, a: Access{Shop: 1}}
 	s.View(0, func(v *View) error {
-		n, err := v.conn.number("SELECT ifnull(max(CAST(substr(external_ref, 2) AS INTEGER)), 0) FROM cards")
+		n, err := v.conn.Number("SELECT ifnull(max(CAST(substr(external_ref, 2) AS INTEGER)), 0) FROM cards")
 		next.Store(n)
 		return err
 	})

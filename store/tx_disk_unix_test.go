@@ -137,7 +137,7 @@ func wipeChild(path string) {
 	syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
 	fmt.Println("lines", strings.Count(told.String(), "\n"), strings.Contains(told.String(), sqlite.ErrIO.Error()))
 	fmt.Println("next", f.do(func(tx *Tx) error { return note(tx, "next") }))
-	n, err := s.writer.number("PRAGMA busy_timeout")
+	n, err := s.writer.Number("PRAGMA busy_timeout")
 	fmt.Println("timeout", n, err)
 	s.Close()
 }

@@ -18,14 +18,14 @@ import (
 func (f *fixture) limit(more int) {
 	f.t.Helper()
 	f.must(func(tx *Tx) error {
-		n, err := tx.conn.number("PRAGMA page_count")
+		n, err := tx.conn.Number("PRAGMA page_count")
 		if err != nil {
 			return err
 		}
 		if n += int64(more); more < 0 {
 			n = 1 << 30
 		}
-		_, err = tx.conn.number(fmt.Sprintf("PRAGMA max_page_count=%d", n))
+		_, err = tx.conn.Number(fmt.Sprintf("PRAGMA max_page_count=%d", n))
 		return err
 	})
 }
@@ -133,7 +133,7 @@ func TestFullDiskInAStatementOnManyRows(t *testing.T) {
 			if err := note(tx, "same member"); err != nil {
 				return err
 			}
-			_, err := tx.conn.exec("UPDATE cards SET external_ref=? WHERE shop_id=?", strings.Repeat("n", 4000), f.a.Shop)
+			_, err := tx.conn.Exec("UPDATE cards SET external_ref=? WHERE shop_id=?", strings.Repeat("n", 4000), f.a.Shop)
 			return err
 		}), noting("last")}
 	})
@@ -146,7 +146,7 @@ func TestFullDiskNotNoticed(t *testing.T) {
 	for name, big := range map[string]func(*Tx) error{
 		"one row": rememberRows("big", 1, 60000),
 		"many rows": func(tx *Tx) error {
-			return errorOf(tx.conn.exec("UPDATE cards SET external_ref=?", strings.Repeat("n", 4000)))
+			return errorOf(tx.conn.Exec("UPDATE cards SET external_ref=?", strings.Repeat("n", 4000)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestFullDiskLeavesNoCache(t *testing.T) {
 	f.hook(program, hookFields{})
 	f.limit(8)
 	errs := f.group(write(func(tx *Tx) error {
-		if _, err := tx.conn.exec("UPDATE webhooks SET active=0"); err != nil {
+		if _, err := tx.conn.Exec("UPDATE webhooks SET active=0"); err != nil {
 			return err
 		}
 		tx.bumpAuth()

@@ -13,12 +13,12 @@ import (
 // while Litestream has not used the file.
 func TestLogIsCutBesideLitestream(t *testing.T) {
 	f := start(t)
-	beside := check(openConn(f.path, sqlite.ReadWrite, "busy_timeout=5000"))
-	defer beside.close()
+	beside := check(sqlite.Open(f.path, sqlite.ReadWrite, "busy_timeout=5000"))
+	defer beside.Close()
 	older := func() (frames int) {
 		t.Helper()
 		f.do(rememberRows(t.Name()+f.clock.at().String(), 4, 9000))
-		succeed(beside.script("PRAGMA wal_checkpoint(PASSIVE)"))
+		succeed(beside.Script("PRAGMA wal_checkpoint(PASSIVE)"))
 		f.clock.move(time.Second)
 		f.do(func(tx *Tx) error { return note(tx, "starts the log over") })
 		if n := f.commits(); n != 1 {
@@ -35,7 +35,7 @@ func TestLogIsCutBesideLitestream(t *testing.T) {
 	if older() == 0 {
 		t.Error("the log is cut off without Litestream")
 	}
-	succeed(beside.script("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)"))
+	succeed(beside.Script("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)"))
 	if n := older(); n > 0 {
 		t.Errorf("%d frames of the earlier log stay", n)
 	}

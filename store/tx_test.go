@@ -118,7 +118,7 @@ func TestAfterCommitSeesTheWrite(t *testing.T) {
 	var inside, after int64
 	count := func() (n int64) {
 		f.View(0, func(v *View) (err error) {
-			n, err = v.conn.number("SELECT count(*) FROM audit WHERE action='mark'")
+			n, err = v.conn.Number("SELECT count(*) FROM audit WHERE action='mark'")
 			return err
 		})
 		return n
@@ -257,7 +257,7 @@ func TestCloseWaitsForReads(t *testing.T) {
 				break
 			}
 		}
-		n, err := v.conn.number("SELECT count(*) FROM shops")
+		n, err := v.conn.Number("SELECT count(*) FROM shops")
 		if err != nil || n != 1 {
 			t.Errorf("a read during Close got %d, %v", n, err)
 		}

@@ -40,7 +40,7 @@ func (v *View) User(key int64) (User, error) { return v.user(key) }
 
 // Users returns all persons of the file, oldest first.
 func (v *View) Users() ([]User, error) {
-	return list(v.conn, v.scanUser, "SELECT "+userCols+" FROM users u ORDER BY u.id")
+	return collect(v, v.scanUser, "SELECT "+userCols+" FROM users u ORDER BY u.id"), v.failed
 }
 
 // UserByEmail returns the id of the person with an email.

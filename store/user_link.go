@@ -116,11 +116,11 @@ func (v *View) Invitations(shop int64) ([]Invitation, error) {
 	if shop != 0 {
 		where, args = "l.shop_id=? AND "+where, []any{shop, v.Now}
 	}
-	return list(v.conn, func(r *rows) (i Invitation) {
+	return collect(v, func(r *rows) (i Invitation) {
 		r.scan(v.into(KindLink, &i.ID), &i.Email, &i.Shop, &i.Role, &i.CreatedAt, &i.ExpiresAt)
 		return i
 	}, `SELECT l.id, l.email, ifnull(s.name, ''), ifnull(l.role, 'operator'), l.created_at, l.expires_at
-		FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE `+where, args...)
+		FROM links l LEFT JOIN shops s ON s.id=l.shop_id WHERE `+where, args...), v.failed
 }
 
 // Invite makes an invitation to a shop, or, with an empty role, to be an operator. It

@@ -32,8 +32,8 @@ func (q *queries) member(shop int64, id string) (user int64, m Member, err error
 
 // Members returns the members of a shop, in the order of their accounts.
 func (v *View) Members(shop int64) ([]Member, error) {
-	return list(v.conn, v.scanMember,
-		"SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? ORDER BY m.user_id", shop)
+	return collect(v, v.scanMember,
+		"SELECT "+memberCols+" FROM memberships m JOIN users u ON u.id=m.user_id WHERE m.shop_id=? ORDER BY m.user_id", shop), v.failed
 }
 
 // AddMember gives a person a role in a shop.

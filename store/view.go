@@ -39,8 +39,8 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 		return err
 	}
 	defer func() {
-		c.db().CloseRows()
-		c.db().Resume() // an error of the disk does not concern a write
+		c.CloseRows()
+		c.Resume() // an error of the disk does not concern a write
 		s.readers <- c
 	}()
 	v := &View{queries: s.queries(c, max(s.Now(), Time(s.latest.Load()))), epoch: epoch}
@@ -48,7 +48,7 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 	if errors.Is(err, ErrEpoch) || v.checked || epoch == 0 {
 		return err
 	}
-	now, nerr := c.number("SELECT auth_epoch FROM meta")
+	now, nerr := c.Number("SELECT auth_epoch FROM meta")
 	if nerr != nil {
 		return nerr
 	}
@@ -74,8 +74,8 @@ func (v *View) read(fn func(*View) error) (err error) {
 	// Deferred, since the connection serves others after a panic too.
 	defer func() {
 		if v.inSnapshot {
-			v.db().CloseRows()
-			_, cerr := v.conn.exec("COMMIT")
+			v.conn.CloseRows()
+			_, cerr := v.conn.Exec("COMMIT")
 			err = cmp.Or(err, cerr)
 		}
 	}()
@@ -93,8 +93,8 @@ func (v *View) snapshot() {
 
 // takeReader waits for a reading connection. It prefers an open one to one that
 // has to be opened.
-func (s *Store) takeReader() (*conn, error) {
-	var c *conn
+func (s *Store) takeReader() (*sqlite.Conn, error) {
+	var c *sqlite.Conn
 	var ok bool
 	select {
 	case c, ok = <-s.readers:
@@ -116,14 +116,14 @@ func (s *Store) takeReader() (*conn, error) {
 }
 
 // reader opens a reading connection.
-func (s *Store) reader() (*conn, error) {
-	return openConn(s.path, sqlite.ReadWrite, append(s.pragmas("WAL"), "query_only=1", "cache_size=-8000")...)
+func (s *Store) reader() (*sqlite.Conn, error) {
+	return sqlite.Open(s.path, sqlite.ReadWrite, append(s.pragmas("WAL"), "query_only=1", "cache_size=-8000")...)
 }
 
 // closeReader closes a reading connection, unless it is also the writing one.
-func (s *Store) closeReader(c *conn) error {
+func (s *Store) closeReader(c *sqlite.Conn) error {
 	if c == s.writer {
 		return nil
 	}
-	return c.close()
+	return c.Close()
 }

@@ -28,7 +28,7 @@ func (f *fixture) hook(program string, h hookFields) (key int64) {
 		version = "v1"
 	}
 	f.must(func(tx *Tx) (err error) {
-		if key, err = tx.conn.insert(`INSERT INTO webhooks (shop_id, program_id, url, events, program_ids, location_ids,
+		if key, err = tx.conn.Insert(`INSERT INTO webhooks (shop_id, program_id, url, events, program_ids, location_ids,
 			include_shop_wide_events, active, description,
 			secret, http_method, custom_headers, payload_version, created_at, updated_at) VALUES
 			(?,?,'https://example.com',?,?,?,?,?,'','whsec_','POST','{}',?,?,?)`,
@@ -132,7 +132,7 @@ func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 	settled.Finish = func(tx *Tx, err error) error { return errors.Join(err, mine) }
 	flip := func(active bool, end error) Write {
 		return write(func(tx *Tx) error {
-			if _, err := tx.conn.exec("UPDATE webhooks SET active=? WHERE id=?", active, hook); err != nil {
+			if _, err := tx.conn.Exec("UPDATE webhooks SET active=? WHERE id=?", active, hook); err != nil {
 				return err
 			}
 			tx.bumpAuth()
@@ -172,7 +172,7 @@ func TestWebhooksOfAnotherProcess(t *testing.T) {
 	f.card(program)
 	f.selects(1, "SELECT count(*) FROM events")
 	second.must(func(tx *Tx) error {
-		if _, err := tx.conn.exec("UPDATE webhooks SET active=0 WHERE id=?", hook); err != nil {
+		if _, err := tx.conn.Exec("UPDATE webhooks SET active=0 WHERE id=?", hook); err != nil {
 			return err
 		}
 		tx.bumpAuth()

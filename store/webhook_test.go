@@ -130,7 +130,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	var counts []int64
 	// Delivery rows are written at the end of the group, so the events are counted instead.
 	count := write(func(tx *Tx) error {
-		n, err := tx.conn.number("SELECT count(*) FROM events")
+		n, err := tx.conn.Number("SELECT count(*) FROM events")
 		counts = append(counts, n)
 		return err
 	})

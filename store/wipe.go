@@ -34,15 +34,15 @@ func (s *Store) truncateLog() {
 		return
 	}
 	s.wipePending, s.wipeTried = true, time.Now()
-	s.withoutReaders(func(readers []*conn) {
-		s.writer.exec("PRAGMA busy_timeout=100")
-		defer s.writer.exec("PRAGMA " + s.busyTimeout())
+	s.withoutReaders(func(readers []*sqlite.Conn) {
+		s.writer.Exec("PRAGMA busy_timeout=100")
+		defer s.writer.Exec("PRAGMA " + s.busyTimeout())
 		busy := int64(1)
-		_, err := s.writer.one(into(&busy), "PRAGMA wal_checkpoint(TRUNCATE)")
+		_, err := one(s.writer, into(&busy), "PRAGMA wal_checkpoint(TRUNCATE)")
 		s.wipePending = err != nil || busy != 0
 		// The erase itself is on disk. An error of the disk here must not make the next
 		// group fail, for which the disk may work again.
-		s.writer.db().Resume()
+		s.writer.Resume()
 		if err != nil {
 			s.opts.Log.Error("what was erased is still in the log beside the file", "error", err)
 		}
@@ -53,10 +53,10 @@ func (s *Store) truncateLog() {
 }
 
 // clearMemory overwrites what connections keep of the file in memory, and what SQLite has freed there.
-func (s *Store) clearMemory(conns []*conn) {
+func (s *Store) clearMemory(conns []*sqlite.Conn) {
 	var err error
 	for _, c := range conns {
-		err = errors.Join(err, c.db().Release())
+		err = errors.Join(err, c.Release())
 	}
 	if err = errors.Join(err, sqlite.ClearFreed()); err != nil {
 		s.opts.Log.Error("what was erased may still be in the memory of the process", "error", err)
@@ -74,16 +74,16 @@ func (s *Store) restartLog() {
 		return
 	}
 	s.logTried = time.Now()
-	s.withoutReaders(func([]*conn) {
-		s.writer.exec("PRAGMA wal_checkpoint(PASSIVE)") // an error is that of a disk, which the next write reports
-		s.writer.db().Resume()
+	s.withoutReaders(func([]*sqlite.Conn) {
+		s.writer.Exec("PRAGMA wal_checkpoint(PASSIVE)") // an error is that of a disk, which the next write reports
+		s.writer.Resume()
 	})
 }
 
 // withoutReaders calls do while no reader of this process is active, unless one is active for longer than
 // readersTimeout.
-func (s *Store) withoutReaders(do func(readers []*conn)) {
-	var readers []*conn
+func (s *Store) withoutReaders(do func(readers []*sqlite.Conn)) {
+	var readers []*sqlite.Conn
 	var unopened int
 	defer func() {
 		for _, r := range readers {

@@ -37,7 +37,7 @@ func (tx *Tx) WipePages(n int) (more bool, err error) {
 		}
 	}
 	if len(dirty) > 0 {
-		tx.fail(tx.db().EditSchema(func() error { // pages are written as the schema's text is
+		tx.fail(tx.conn.EditSchema(func() error { // pages are written as the schema's text is
 			for _, p := range dirty {
 				tx.exec("UPDATE sqlite_dbpage SET data=? WHERE pgno=?", p.data, p.number)
 			}
