@@ -6,7 +6,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"maps"
 	"math"
 	"sync"
 
@@ -47,23 +46,6 @@ type Cache struct {
 // pictures are not in the cache; it returns a PNG.
 func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) {
 	l.Stamps = min(l.Stamps, l.Total)
-	marks := l
-	marks.Stamps, marks.Total, marks.Prizes, marks.Band = 0, 0, nil, false
-	drawn, err := c.get(marks, logo, (*painter).marks)
-	if err != nil || l.Total == 0 && !l.Band {
-		return drawn, err
-	}
-	strips, err := c.get(l, logo, (*painter).strips)
-	if err != nil {
-		return nil, err
-	}
-	all := maps.Clone(drawn)
-	maps.Copy(all, strips)
-	return all, nil
-}
-
-// get returns pictures from the cache, or draws them.
-func (c *Cache) get(l Look, logo func() ([]byte, error), draw func(*painter) (Pictures, error)) (Pictures, error) {
 	key := fmt.Sprint(l)
 	c.mu.Lock()
 	p, ok := c.kept[key]
@@ -71,11 +53,8 @@ func (c *Cache) get(l Look, logo func() ([]byte, error), draw func(*painter) (Pi
 	if ok {
 		return p, nil
 	}
-	painter, err := newPainter(l, logo)
+	p, err := drawPictures(l, logo)
 	if err != nil {
-		return nil, err
-	}
-	if p, err = draw(painter); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -90,12 +69,35 @@ func (c *Cache) get(l Look, logo func() ([]byte, error), draw func(*painter) (Pi
 	return p, nil
 }
 
+// drawPictures draws the pictures of a look.
+func drawPictures(l Look, read func() ([]byte, error)) (Pictures, error) {
+	p, err := newPainter(l, read)
+	if err != nil {
+		return nil, err
+	}
+	all := Pictures{}
+	for ending, scale := range scales {
+		drawn := map[string]image.Image{
+			"icon": logo.DrawIcon(iconSide*scale, logo.ParseColour(l.Brand), logo.ParseColour(l.OnBrand), p.logo),
+			"logo": p.mark(scale),
+		}
+		if l.Total > 0 || l.Band {
+			drawn["strip"] = p.strip(scale)
+		}
+		for name, picture := range drawn {
+			if all[name+ending], err = logo.Encode(picture); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
 // painter draws the pictures of a look.
 type painter struct {
 	Look
 	brand, onBrand, background, ink color.NRGBA
-	logo                            []byte
-	picture                         image.Image // the logo; nil: none
+	logo                            image.Image // nil: none
 }
 
 func newPainter(l Look, read func() ([]byte, error)) (*painter, error) {
@@ -112,41 +114,26 @@ func newPainter(l Look, read func() ([]byte, error)) (*painter, error) {
 	if l.LogoHash == "" {
 		return p, nil
 	}
-	var err error
-	if p.logo, err = read(); err != nil {
-		return nil, err
+	file, err := read()
+	if err == nil {
+		p.logo, err = png.Decode(bytes.NewReader(file))
 	}
-	p.picture, err = png.Decode(bytes.NewReader(p.logo))
 	return p, err
-}
-
-// marks returns the icon and the logo.
-func (p *painter) marks() (all Pictures, err error) {
-	all = Pictures{}
-	for ending, scale := range scales {
-		if all["icon"+ending], err = logo.Icon(iconSide*scale, p.Brand, p.OnBrand, p.logo); err != nil {
-			return nil, err
-		}
-		if all["logo"+ending], err = logo.Encode(p.mark(scale)); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }
 
 // mark returns the logo, or a stamp if there is none.
 func (p *painter) mark(scale int) image.Image {
-	if p.picture == nil {
+	if p.logo == nil {
 		mark := image.NewNRGBA(image.Rect(0, 0, logoHeight*scale, logoHeight*scale))
 		r := float32(logoHeight*scale) * .42
 		logo.DrawDisc(mark, r, p.brand)
 		logo.DrawCheck(mark, r, p.onBrand)
 		return mark
 	}
-	size := p.picture.Bounds().Size()
-	width := min(logoWidth, max(1, logoHeight*size.X/max(size.Y, 1)))
+	size := p.logo.Bounds().Size()
+	width := min(logoWidth, max(1, logoHeight*size.X/size.Y))
 	mark := image.NewNRGBA(image.Rect(0, 0, width*scale, logoHeight*scale))
-	logo.DrawLogo(mark, p.picture, 1)
+	logo.DrawLogo(mark, p.logo, 1)
 	return mark
 }
 
