@@ -11,12 +11,10 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"time"
 )
-
-// maxPayload is the maximum size of a notice in bytes: push services take a body of 4096 bytes.
-const maxPayload = 4096 - 16 - 4 - 1 - 65 - 1 - 16
 
 // encrypt returns the body of a request to a push service: a payload that only the browser with a public
 // key and a secret can read (RFC 8291, with one record of RFC 8188). own and salt are new for each body.
@@ -67,11 +65,15 @@ func encryptNew(payload, publicKey, auth []byte) ([]byte, error) {
 	return encrypt(payload, publicKey, auth, own, salt)
 }
 
-// authorization returns the header Authorization of a request to a push service, by which it recognises
-// the server (VAPID, RFC 8292). subject is how the service reaches the operator, a mailto: or https URL.
-func authorization(key *ecdsa.PrivateKey, endpoint *url.URL, subject string, now time.Time) (string, error) {
+// authorization returns the header Authorization of a request to the endpoint of a browser, by which its push service recognises the
+// server (VAPID, RFC 8292). subject is how the service reaches the operator, a mailto: or https URL.
+func authorization(key *ecdsa.PrivateKey, endpoint, subject string, now time.Time) (string, error) {
+	service, err := url.Parse(endpoint)
+	if err != nil {
+		return "", errors.New("the endpoint is no URL")
+	}
 	claims, _ := json.Marshal(map[string]any{ // texts and numbers have no error
-		"aud": endpoint.Scheme + "://" + endpoint.Host,
+		"aud": service.Scheme + "://" + service.Host,
 		"exp": now.Add(12 * time.Hour).Unix(), // of at most a day
 		"sub": subject,
 	})

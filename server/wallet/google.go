@@ -4,16 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"punchcard/server/wallet/google"
 	"punchcard/server/web"
 	"punchcard/store"
-	"punchcard/webhook"
 )
 
 // Google calls the API of Google Wallet for the shops of a store.
@@ -111,37 +108,42 @@ func (g *Google) Verify(ctx context.Context, body []byte) (e store.GoogleEvent, 
 }
 
 // message returns what Google is to be told about an object.
-func (g *Google) message(x *store.PushPass, t store.Target) (m message) {
+func (g *Google) message(ctx context.Context, x *store.PushPass, t store.Target) (m message) {
 	m.host, m.outcome = "Google", store.TargetOutcome{Told: store.Some(t.Told.V), Persist: x.Ended}
 	if !x.Google.IsSet() {
 		return m // until the shop sets it up again
 	}
 	object, class := googleObject(&x.Pass, x.Google.Issuer), googleClass(&x.Pass, x.Google.Issuer)
+	if x.Ended || x.ClassTold == hashOf(class) {
+		class = nil // Google need not be told
+	}
 	var before googleTold
-	known := t.Told.Valid && json.Unmarshal([]byte(t.Told.V), &before) == nil
+	known := json.Unmarshal([]byte(t.Told.V), &before) == nil
 	now := googleTold{Hash: hashOf(object), Warned: before.Warned}
 	var warning *google.Message
 	if !x.Ended {
-		now.Shown, _ = Card{web.PrinterFor(x.Shop.Language), &x.HolderCard}.shown(before.Shown, known)
-		if known && now.Shown.notable(before.Shown) {
+		c := Card{web.PrinterFor(x.Shop.Language), &x.HolderCard}
+		var names map[int64]string
+		now.Shown, names = c.shown(before.Shown, known)
+		newPrize := c.readyLines(names, now.Shown.Ready, before.Shown.Ready) != nil
+		if known && (newPrize || now.Shown.Balance != before.Shown.Balance) {
 			object.NotifyPreference = google.NotifyOnUpdate
 		}
 		m.outcome.LookAt, warning = expiryWarning(&x.Pass, &now, g.Store.Now())
 	}
 	raw, _ := json.Marshal(now)
 	m.outcome.Told = store.Some(string(raw))
-	classHash := hashOf(class)
-	if !known || before.Hash != now.Hash || warning != nil || x.ClassTold != classHash && !x.Ended {
-		m.send = func(ctx context.Context) (string, time.Duration, error) {
-			return g.judge(ctx, x, g.tell(ctx, x, class, classHash, object, known, warning))
+	if !known || before.Hash != now.Hash || warning != nil || class != nil {
+		m.send = func() (string, time.Duration, error) {
+			return g.judge(ctx, x, g.tell(ctx, x, class, object, known, warning))
 		}
 	}
 	return m
 }
 
-// tell makes or changes an object, after its class.
-func (g *Google) tell(ctx context.Context, x *store.PushPass, class *google.Class, classHash string, object *google.Object,
-	known bool, warning *google.Message,
+// tell makes or changes an object, after its class, if that is not nil.
+func (g *Google) tell(ctx context.Context, x *store.PushPass, class *google.Class, object *google.Object, known bool,
+	warning *google.Message,
 ) error {
 	client, err := g.client(x.Google)
 	if err != nil {
@@ -158,11 +160,11 @@ func (g *Google) tell(ctx context.Context, x *store.PushPass, class *google.Clas
 	if x.Ended { // also if it was never made, or that was not noted
 		return client.Patch(ctx, object)
 	}
-	if x.ClassTold != classHash {
+	if class != nil {
 		if err := put(x.ClassTold != "", class); err != nil {
 			return err
 		}
-		if err := g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(x.Root, classHash) }); err != nil {
+		if err := g.noteClass(ctx, x, hashOf(class)); err != nil {
 			return err
 		}
 	}
@@ -176,33 +178,36 @@ func (g *Google) tell(ctx context.Context, x *store.PushPass, class *google.Clas
 	return err
 }
 
+// noteClass notes what Google shows of a program.
+func (g *Google) noteClass(ctx context.Context, x *store.PushPass, told string) error {
+	return g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(x.Root, told) })
+}
+
 // judge returns the result of requests about an object. An object that has ended is told until Google knows it.
 func (g *Google) judge(ctx context.Context, x *store.PushPass, err error) (state string, wait time.Duration, _ error) {
-	if x.Ended && (err == nil || google.Status(err) == http.StatusNotFound) {
-		return store.PushEnded, 0, nil
-	}
-	if held, ok := errors.AsType[heldError](err); ok {
-		return notYet, time.Until(held.until), nil
-	}
-	e, refused := errors.AsType[*google.Error](err)
+	held, isHeld := errors.AsType[heldError](err)
+	e, answered := errors.AsType[*google.Error](err)
 	switch {
+	case x.Ended && (err == nil || google.Status(err) == http.StatusNotFound):
+		return store.PushEnded, 0, nil
 	case err == nil:
 		return store.PushSent, 0, nil
-	case !refused:
+	case isHeld:
+		return notYet, time.Until(held.until), nil
+	case !answered:
 		return store.PushFailed, 0, err
 	}
-	err = fmt.Errorf("%w: %s", statusError(e.Status), e.Reason)
-	wait = webhook.RetryAfter(e.RetryAfter, time.Now())
+	state, wait, err = judge(e.Status, e.RetryAfter, e.Reason, false, 401, 403, 404)
+	noClass := e.Reason == "classNotFound"
+	if e.Token || noClass || x.Ended {
+		state = store.PushFailed
+	}
 	var werr error
 	switch {
 	case wait > 0:
 		werr = g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.HoldGoogleCalls(x.Google.Issuer, time.Now().Add(wait)) })
-	case e.Reason == "classNotFound":
-		werr = g.Store.SystemWrite(ctx, func(tx *store.Tx) error { return tx.RecordGoogleClass(x.Root, "") })
+	case noClass:
+		werr = g.noteClass(ctx, x, "")
 	}
-	err = errors.Join(err, werr)
-	if e.Status >= 500 || slices.Contains([]int{401, 403, 404, 429}, e.Status) || e.Token || e.Reason == "classNotFound" || x.Ended {
-		return store.PushFailed, wait, err
-	}
-	return store.PushRefused, 0, err
+	return state, wait, errors.Join(err, werr)
 }

@@ -107,19 +107,6 @@ func googleObject(p *store.Pass, issuer string) *google.Object {
 	return o
 }
 
-// notable reports whether phones are to notify about a change: of the balance, or to a prize that is ready.
-func (n shown) notable(before shown) bool {
-	if n.Balance != before.Balance {
-		return true
-	}
-	for threshold, count := range n.Ready {
-		if count > before.Ready[threshold] {
-			return true
-		}
-	}
-	return false
-}
-
 // expiryWarning returns when an object changes by time alone, and the message that its card ends soon, if that is due.
 func expiryWarning(p *store.Pass, told *googleTold, now store.Time) (next store.Null[store.Time], m *google.Message) {
 	end := p.Card.ExpiresAt

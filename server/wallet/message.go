@@ -1,15 +1,16 @@
 package wallet
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"punchcard/store"
+	"punchcard/webhook"
 )
 
 // message is what a target, a browser, a phone or an object, is to be told about a card.
@@ -20,19 +21,36 @@ type message struct {
 	outcome store.TargetOutcome
 	// send sends it, and returns what came of it, or notYet. nil: the target need not be told. wait is the time until the next attempt,
 	// at least, and err what is logged.
-	send func(ctx context.Context) (state string, wait time.Duration, err error)
+	send func() (state string, wait time.Duration, err error)
 }
 
 // notYet is the state of a message that could not be sent at present, which is no failure.
 const notYet = ""
 
 // statusError is an answer that does not accept a message.
-type statusError int
+type statusError struct {
+	status int
+	reason string // empty: the service says none
+}
 
-func (e statusError) Error() string { return fmt.Sprintf("the answer is %d", int(e)) }
+func (e statusError) Error() string {
+	return Joined(": ", fmt.Sprintf("the answer is %d", e.status), e.reason)
+}
 
-// tooMany asks for fewer requests in a second.
-const tooMany = statusError(http.StatusTooManyRequests)
+// judge returns what the answer of a service leads to. gone says that the target has ended. After the statuses again, as after 429 and
+// those of a server that fails, the message is sent again.
+func judge(status int, retryAfter, reason string, gone bool, again ...int) (state string, wait time.Duration, err error) {
+	err = statusError{status, reason}
+	switch {
+	case gone:
+		return store.PushEnded, 0, nil
+	case status >= 200 && status < 300:
+		return store.PushSent, 0, nil
+	case status == http.StatusTooManyRequests || status >= 500 || slices.Contains(again, status):
+		return store.PushFailed, webhook.RetryAfter(retryAfter, time.Now()), err
+	}
+	return store.PushRefused, 0, err
+}
 
 // messages returns what the targets of a card are to be told that are due.
 func (s *Sender) messages(p store.Push) (messages []message, err error) {
@@ -50,7 +68,7 @@ func (s *Sender) messages(p store.Push) (messages []message, err error) {
 			case store.CopyApple:
 				m = s.phoneMessage(x, t)
 			case store.CopyGoogle:
-				m = s.conf.Google.message(x, t)
+				m = s.conf.Google.message(s.Context, x, t)
 			}
 			if m.Target = t; m.send == nil || t.Due <= now {
 				messages = append(messages, m)
@@ -104,15 +122,14 @@ func (s *Sender) outcome(m message) store.TargetOutcome {
 	if m.send == nil {
 		return o
 	}
-	ctx, cancel := context.WithTimeout(s.Context, timeout)
-	defer cancel()
-	state, wait, err := m.send(ctx)
-	if err != nil && !errors.Is(err, tooMany) { // whoever asks for fewer requests gets them later
+	state, wait, err := m.send()
+	e, answered := errors.AsType[statusError](err)
+	if err != nil && e.status != http.StatusTooManyRequests { // whoever asks for fewer requests gets them later
 		s.conf.Log.Warn("a push was not sent", "host", m.host, "error", err)
 	}
 	o.Says = state
-	if status := statusError(0); errors.As(err, &status) {
-		o.Says += " " + strconv.Itoa(int(status))
+	if answered {
+		o.Says += " " + strconv.Itoa(e.status)
 	}
 	switch state {
 	case store.PushEnded:

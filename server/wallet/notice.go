@@ -44,7 +44,7 @@ const maxBody = 1000
 func noticeOf(h *store.HolderCard, t *store.Target) (n *notice, told string) {
 	c := Card{web.PrinterFor(t.Language).In(store.Zone(h.Shop.Timezone)), h}
 	var before shown
-	known := t.Told.Valid && json.Unmarshal([]byte(t.Told.V), &before) == nil
+	known := json.Unmarshal([]byte(t.Told.V), &before) == nil
 	now, names := c.shown(before, known)
 	raw, _ := json.Marshal(now) // which fails for no value of the type
 	if told = string(raw); !known {

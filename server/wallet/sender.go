@@ -2,7 +2,6 @@ package wallet
 
 import (
 	"context"
-	"crypto/ecdsa"
 	"crypto/x509"
 	"errors"
 	"log/slog"
@@ -35,10 +34,9 @@ type Config struct {
 }
 
 const (
-	workers       = 64               // cards of which copies are brought up to date at once
-	googleWorkers = 8                // of them at Google, which limits the rate, so that they do not delay the others
-	timeout       = 10 * time.Second // of a request to a push service
-	scanInterval  = time.Minute      // maximum time between readings of the clock and the queue
+	workers       = 64          // cards of which copies are brought up to date at once
+	googleWorkers = 8           // of them at Google, which limits the rate, so that they do not delay the others
+	scanInterval  = time.Minute // maximum time between readings of the clock and the queue
 	// gatherTime is the time between a change and the first attempt: so tills have their answers before, and many changes are
 	// read at once (BenchmarkStamp, BenchmarkProgramChange).
 	gatherTime = 10 * time.Millisecond
@@ -49,10 +47,9 @@ const (
 type Sender struct {
 	*background.Work // whose context is that of requests
 	conf             Config
-	key              func() *ecdsa.PrivateKey // by which push services recognise the server
-	apple            sync.Map                 // *http.Transport by the certificate that it presents
-	reading          sync.Mutex               // held while the passes of a card are read
-	wake             chan struct{}            // of capacity 1: a card may be due
+	apple            sync.Map      // http.RoundTripper by the certificate that it presents
+	reading          sync.Mutex    // held while the passes of a card are read
+	wake             chan struct{} // of capacity 1: a card may be due
 
 	mu       sync.Mutex
 	inFlight map[target]bool
@@ -65,7 +62,6 @@ type target struct{ root, copy int64 }
 // NewSender returns a sender that does nothing before Start.
 func NewSender(conf Config) *Sender {
 	s := &Sender{Work: background.New(), conf: conf, wake: make(chan struct{}, 1), inFlight: map[target]bool{}}
-	s.key = sync.OnceValue(conf.Store.PushKey)
 	s.ended = sync.NewCond(&s.mu)
 	return s
 }
@@ -77,17 +73,6 @@ func (s *Sender) Start() error {
 		if s.conf.Watch != nil {
 			s.conf.Watch(s.Stopping, s.notify)
 		}
-	})
-}
-
-// Stop begins no further attempt and waits for those that are made. When ctx is done it ends their
-// requests, and they are made again after the next start. Stop may be called without Start, and more
-// than once.
-func (s *Sender) Stop(ctx context.Context) {
-	s.Work.Stop(ctx)
-	s.apple.Range(func(_, client any) bool {
-		client.(*http.Transport).CloseIdleConnections()
-		return true
 	})
 }
 
@@ -147,40 +132,41 @@ func (s *Sender) begin() (begun int, waiting bool, wait time.Duration) {
 		}
 		return err
 	})
-	switch {
-	case errors.Is(err, store.ErrClosed):
-		return 0, false, scanInterval
-	case err != nil:
-		s.conf.Log.Error("the queue of pushes cannot be read", "error", err)
+	if err != nil {
+		s.logError("the queue of pushes cannot be read", err)
 		return 0, false, time.Second
 	}
 	wait = scanInterval
+	for _, p := range list {
+		switch {
+		case p.Due > now:
+			wait = min(wait, p.Due.Std().Sub(now.Std()))
+		case s.hasWorker(p) && s.start(p):
+			begun++
+		}
+	}
+	return begun, waiting && len(s.inFlight) < workers, wait
+}
+
+// logError logs an error, unless the store or the sender has ended.
+func (s *Sender) logError(text string, err error) {
+	if !errors.Is(err, store.ErrClosed) && s.Stopping.Err() == nil {
+		s.conf.Log.Error(text, "error", err)
+	}
+}
+
+// hasWorker reports whether an attempt may begin now. The caller holds s.mu, and calls again when another attempt has ended.
+func (s *Sender) hasWorker(p store.Push) bool {
+	if s.inFlight[target{p.Root, p.Copy}] || len(s.inFlight) == workers {
+		return false
+	}
 	atGoogle := 0
 	for t := range s.inFlight {
 		if t.copy == store.CopyGoogle {
 			atGoogle++
 		}
 	}
-	for _, p := range list {
-		t := target{p.Root, p.Copy}
-		switch {
-		case p.Due > now:
-			wait = min(wait, p.Due.Std().Sub(now.Std()))
-			continue
-		case s.inFlight[t], p.Copy == store.CopyGoogle && atGoogle == googleWorkers:
-			continue
-		case len(s.inFlight) == workers:
-			return begun, false, wait // the end of an attempt calls begin again
-		}
-		if !s.start(p) {
-			return begun, false, wait
-		}
-		if p.Copy == store.CopyGoogle {
-			atGoogle++
-		}
-		begun++
-	}
-	return begun, waiting && len(s.inFlight) < workers, wait
+	return p.Copy != store.CopyGoogle || atGoogle < googleWorkers
 }
 
 // start begins an attempt, for whose target none is in flight. It reports false after Stop. The caller holds s.mu.
@@ -203,8 +189,8 @@ func (s *Sender) start(p store.Push) bool {
 // queuePasses queues some of the passes that wait for that, and reports whether it did.
 func (s *Sender) queuePasses() bool {
 	err := s.conf.Store.SystemWrite(s.Stopping, func(tx *store.Tx) error { return tx.QueuePasses(sliceCards) })
-	if err != nil && !errors.Is(err, store.ErrClosed) && s.Stopping.Err() == nil {
-		s.conf.Log.Error("passes that show something else cannot be queued", "error", err)
+	if err != nil {
+		s.logError("passes that show something else cannot be queued", err)
 	}
 	return err == nil
 }
@@ -242,18 +228,15 @@ func (s *Sender) SendNow(p store.Push) {
 
 // attempt brings the copies of a card up to date and writes the outcome.
 func (s *Sender) attempt(p store.Push) {
-	o := store.PushOutcome{Push: p}
 	messages, err := s.messages(p)
-	if err == nil {
-		o.Targets = s.send(messages)
-	}
-	switch {
-	case errors.Is(err, store.ErrClosed), s.Context.Err() != nil: // Stop ended the requests
-		return
-	case err != nil:
-		s.conf.Log.Error("a card whose copies are due cannot be read", "error", err)
+	if err != nil {
+		s.logError("a card whose copies are due cannot be read", err)
 		s.pause(time.Second) // before the next attempt
 		return
+	}
+	o := store.PushOutcome{Push: p, Targets: s.send(messages)}
+	if s.Context.Err() != nil {
+		return // Stop ended the requests
 	}
 	s.conf.Store.RetryWrite(s.Stopping.Done(), func(tx *store.Tx) error { return tx.RecordPush(o) }, func(err error) {
 		s.conf.Log.Error("the outcome of a push cannot be written", "error", err)

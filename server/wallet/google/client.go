@@ -1,17 +1,17 @@
 package google
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"punchcard/server/wallet/request"
 )
 
 // DefaultURL is the URL of the API.
@@ -19,9 +19,7 @@ const DefaultURL = "https://walletobjects.googleapis.com"
 
 const (
 	scope     = "https://www.googleapis.com/auth/wallet_object.issuer"
-	tokenLife = time.Hour        // as long as Google permits
-	timeout   = 10 * time.Second // of a request
-	maxAnswer = 1 << 20          // bytes of an answer that are read
+	tokenLife = time.Hour // as long as Google permits
 )
 
 // Client calls the API as a service account.
@@ -146,35 +144,23 @@ func (c *Client) accessToken(ctx context.Context, refused string) (string, error
 	case err != nil:
 		return "", err
 	case answer.AccessToken == "" || strings.ContainsFunc(answer.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", &Error{Status: http.StatusOK, Reason: "without a token", Token: true}
+		return "", &Error{Status: http.StatusBadGateway, Reason: "without a token", Token: true}
 	}
 	c.token = answer.AccessToken
 	c.until = now.Add(time.Duration(min(max(answer.ExpiresIn, 0), int64(tokenLife/time.Second)))*time.Second - time.Minute)
 	return c.token, nil
 }
 
-// do makes a request, and returns the header of the answer, which it decodes if that is asked for. It follows no redirect.
+// do makes a request, and returns the header of the answer, which it decodes if that is asked for.
 func do(ctx context.Context, t http.RoundTripper, method, target string, body []byte, header http.Header, answer any) (http.Header, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header = header
-	resp, err := t.RoundTrip(req)
-	if err != nil {
-		return nil, fmt.Errorf("%s cannot be reached: %w", req.URL.Host, err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	resp, raw, err := request.Send(ctx, t, method, target, header, body)
 	switch {
+	case err != nil:
+		return nil, err
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, refusal(resp, raw)
-	case err != nil:
-		return nil, fmt.Errorf("the answer of %s did not arrive whole: %w", req.URL.Host, err)
 	case answer != nil && json.Unmarshal(raw, answer) != nil:
-		return nil, &Error{Status: resp.StatusCode, Reason: "without JSON"}
+		return nil, &Error{Status: http.StatusBadGateway, Reason: "without JSON"}
 	}
 	return resp.Header, nil
 }
