@@ -91,20 +91,16 @@ func GoogleLink(a store.GoogleAddition) (string, error) {
 }
 
 // Verify returns what a callback of Google says, if it is one for an issuer of the file.
-func (g *Google) Verify(ctx context.Context, body []byte) (e store.GoogleEvent, err error) {
-	c, err := google.ParseCallback(body)
+func (g *Google) Verify(ctx context.Context, body []byte) (store.GoogleEvent, error) {
+	e, err := g.Keys.Verify(ctx, body, time.Now())
 	if err != nil {
-		return e, err
+		return store.GoogleEvent{}, err
 	}
-	e = store.GoogleEvent(c.Event)
 	known, err := store.Read(g.Store, func(v *store.View) (bool, error) { return v.HasGoogleIssuer(e.Issuer) })
 	if err == nil && !known {
 		err = errors.New("the issuer is not known")
 	}
-	if err != nil {
-		return e, err
-	}
-	return e, g.Keys.Verify(ctx, c, time.Now())
+	return store.GoogleEvent(e), err
 }
 
 // message returns what Google is to be told about an object.

@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -32,7 +31,7 @@ const (
 const (
 	maxKeysAge   = 24 * time.Hour // if the answer with the keys does not say how long it may be kept
 	keysInterval = time.Minute    // minimum time between requests for the keys
-	maxKeys      = 20             // root keys, and signatures of an intermediate key, that are tried
+	maxTried     = 20             // signatures of an intermediate key that are tried
 )
 
 // Keys verify callbacks by the root keys of Google, which they fetch and keep until they expire.
@@ -63,9 +62,8 @@ type Event struct {
 // ErrKeys is returned while the root keys cannot be fetched, so that nothing can be verified.
 var ErrKeys = errors.New("the keys of Google cannot be fetched")
 
-// Callback is the body of a callback, whose Event nobody may trust before Verify.
-type Callback struct {
-	Event           Event  `json:"-"`
+// callback is the body of a callback.
+type callback struct {
 	ProtocolVersion string `json:"protocolVersion"`
 	Signature       string `json:"signature"`
 	SignedMessage   string `json:"signedMessage"`
@@ -80,65 +78,65 @@ var (
 	nonceForm  = regexp.MustCompile(`^[\w-]{1,100}$`)
 )
 
-// ParseCallback reads the body of a callback. It verifies nothing.
-func ParseCallback(body []byte) (*Callback, error) {
-	var c Callback
+// Verify returns what the body of a callback says, if Google has signed it for its issuer and it has not expired at a time.
+func (k *Keys) Verify(ctx context.Context, body []byte, at time.Time) (e Event, err error) {
+	var c callback
 	if err := json.Unmarshal(body, &c); err != nil {
-		return nil, errors.New("the body is no JSON object of a callback")
+		return e, errors.New("the body is no JSON object of a callback")
 	}
 	if c.ProtocolVersion != protocol {
-		return nil, fmt.Errorf("the protocolVersion must be %s", protocol)
+		return e, fmt.Errorf("the protocolVersion must be %s", protocol)
 	}
-	var e struct {
-		ClassID, ObjectID, EventType, Nonce string
-		ExpTimeMillis                       int64
+	if e, err = parseEvent(c.SignedMessage); err != nil {
+		return e, err
 	}
-	if err := json.Unmarshal([]byte(c.SignedMessage), &e); err != nil {
-		return nil, errors.New("the signedMessage is no JSON object of an event")
-	}
-	class, object := resourceID.FindStringSubmatch(e.ClassID), resourceID.FindStringSubmatch(e.ObjectID)
-	switch {
-	case class == nil || object == nil || class[1] != object[1]:
-		return nil, errors.New("classId and objectId must be ids of one issuer")
-	case e.EventType != "save" && e.EventType != "del":
-		return nil, errors.New("the eventType must be save or del")
-	case !nonceForm.MatchString(e.Nonce):
-		return nil, errors.New("the nonce must have 1 to 100 letters, digits and hyphens")
-	}
-	c.Event = Event{object[1], object[2], e.EventType == "save", e.Nonce, time.UnixMilli(e.ExpTimeMillis)}
-	return &c, nil
-}
-
-// Verify returns an error unless Google has signed a callback for its issuer and it has not expired at a time.
-func (k *Keys) Verify(ctx context.Context, c *Callback, at time.Time) error {
 	roots, err := k.get(ctx, at)
 	if err != nil {
-		return err
+		return e, err
 	}
 	signed := digest(sender, protocol, c.Intermediate.SignedKey)
-	signatures := c.Intermediate.Signatures[:min(len(c.Intermediate.Signatures), maxKeys)]
+	signatures := c.Intermediate.Signatures[:min(len(c.Intermediate.Signatures), maxTried)]
 	trusted := slices.ContainsFunc(roots, func(r root) bool {
 		return slices.ContainsFunc(signatures, func(s string) bool { return verify(r.key, signed, s) })
 	})
 	if !trusted {
-		return errors.New("the intermediate key is signed by none of the keys of Google")
+		return e, errors.New("the intermediate key is signed by none of the keys of Google")
 	}
 	var value keyValue
-	if err := json.Unmarshal([]byte(c.Intermediate.SignedKey), &value); err != nil {
-		return errors.New("the intermediate key is no JSON object")
-	}
+	json.Unmarshal([]byte(c.Intermediate.SignedKey), &value)
 	intermediate, err := value.parse()
 	switch {
 	case err != nil:
-		return fmt.Errorf("the intermediate key: %w", err)
+		err = fmt.Errorf("the intermediate key: %w", err)
 	case !at.Before(intermediate.end):
-		return errors.New("the intermediate key has expired")
-	case !verify(intermediate.key, digest(sender, c.Event.Issuer, protocol, c.SignedMessage), c.Signature):
-		return errors.New("the signature is wrong")
-	case !at.Before(c.Event.Expires):
-		return errors.New("the callback has expired")
+		err = errors.New("the intermediate key has expired")
+	case !verify(intermediate.key, digest(sender, e.Issuer, protocol, c.SignedMessage), c.Signature):
+		err = errors.New("the signature is wrong")
+	case !at.Before(e.Expires):
+		err = errors.New("the callback has expired")
 	}
-	return nil
+	return e, err
+}
+
+// parseEvent reads the signed message of a callback.
+func parseEvent(message string) (e Event, err error) {
+	var m struct {
+		ClassID, ObjectID, EventType, Nonce string
+		ExpTimeMillis                       int64
+	}
+	if err := json.Unmarshal([]byte(message), &m); err != nil {
+		return e, errors.New("the signedMessage is no JSON object of an event")
+	}
+	class, object := resourceID.FindStringSubmatch(m.ClassID), resourceID.FindStringSubmatch(m.ObjectID)
+	switch {
+	case class == nil || object == nil || class[1] != object[1]:
+		return e, errors.New("classId and objectId must be ids of one issuer")
+	case m.EventType != "save" && m.EventType != "del":
+		return e, errors.New("the eventType must be save or del")
+	case !nonceForm.MatchString(m.Nonce):
+		return e, errors.New("the nonce must have 1 to 100 letters, digits and hyphens")
+	}
+	return Event{object[1], object[2], m.EventType == "save", m.Nonce, time.UnixMilli(m.ExpTimeMillis)}, nil
 }
 
 // digest returns the hash of texts, each with its length before it, which is what is signed.
@@ -164,12 +162,10 @@ type keyValue struct {
 	ProtocolVersion string `json:"protocolVersion"`
 }
 
+// parse returns the key that a value holds.
 func (v keyValue) parse() (root, error) {
-	raw, err := base64.StdEncoding.DecodeString(v.KeyValue)
-	if err != nil {
-		return root{}, errors.New("it is not base64")
-	}
-	parsed, err := x509.ParsePKIXPublicKey(raw)
+	der, _ := base64.StdEncoding.DecodeString(v.KeyValue) // what is no base64 is no key either
+	parsed, err := x509.ParsePKIXPublicKey(der)
 	key, ok := parsed.(*ecdsa.PublicKey)
 	if err != nil || !ok || key.Curve != elliptic.P256() {
 		return root{}, errors.New("it is no public key of P-256")
@@ -181,8 +177,10 @@ func (v keyValue) parse() (root, error) {
 	return root{key, time.UnixMilli(end)}, nil
 }
 
+var maxAge = regexp.MustCompile(`(?i)(?:^|[ ,])max-age=(\d{1,9})(?:$|[ ,])`)
+
 // get returns the root keys. They are asked for again when the answer that had them may be kept no longer, or one has expired.
-func (k *Keys) get(ctx context.Context, at time.Time) ([]root, error) {
+func (k *Keys) get(ctx context.Context, at time.Time) (roots []root, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if at.Before(k.until) {
@@ -192,44 +190,28 @@ func (k *Keys) get(ctx context.Context, at time.Time) ([]root, error) {
 		return nil, ErrKeys
 	}
 	k.asked = at
-	roots, age, err := k.fetch(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrKeys, err)
-	}
-	k.roots, k.until = nil, at.Add(age)
-	for _, r := range roots {
-		if at.Before(r.end) {
-			k.roots = append(k.roots, r)
-			k.until = slices.MinFunc([]time.Time{k.until, r.end}, time.Time.Compare)
-		}
-	}
-	return k.roots, nil
-}
-
-var maxAge = regexp.MustCompile(`(?:^|[ ,])max-age=(\d{1,9})(?:$|[ ,])`)
-
-// fetch asks for the root keys, and returns them with the time for which they may be kept.
-func (k *Keys) fetch(ctx context.Context) (roots []root, age time.Duration, err error) {
 	var answer struct {
 		Keys []keyValue `json:"keys"`
 	}
 	ctx = context.WithoutCancel(ctx) // others wait for the keys too
 	header, err := do(ctx, k.Transport, http.MethodGet, k.URL, nil, http.Header{}, &answer)
 	if err != nil {
-		return nil, 0, err
+		return nil, fmt.Errorf("%w: %w", ErrKeys, err)
 	}
+	age := maxKeysAge
+	if m := maxAge.FindStringSubmatch(header.Get("Cache-Control")); m != nil {
+		age, _ = time.ParseDuration(m[1] + "s") // of at most nine digits
+	}
+	until := at.Add(min(max(age, keysInterval), maxKeysAge))
 	for _, v := range answer.Keys {
-		if r, err := v.parse(); err == nil && v.ProtocolVersion == protocol && len(roots) < maxKeys {
+		if r, err := v.parse(); err == nil && v.ProtocolVersion == protocol && at.Before(r.end) {
 			roots = append(roots, r)
+			until = slices.MinFunc([]time.Time{until, r.end}, time.Time.Compare)
 		}
 	}
 	if roots == nil {
-		return nil, 0, errors.New("the answer is without a key of " + protocol)
+		return nil, ErrKeys
 	}
-	age = maxKeysAge
-	if m := maxAge.FindStringSubmatch(strings.ToLower(header.Get("Cache-Control"))); m != nil {
-		seconds, _ := strconv.Atoi(m[1]) // which has at most nine digits
-		age = min(age, time.Duration(seconds)*time.Second)
-	}
-	return roots, max(age, keysInterval), nil
+	k.roots, k.until = roots, until
+	return roots, nil
 }
