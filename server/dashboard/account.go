@@ -49,12 +49,10 @@ var (
 // accountPage is the page of a person's own account.
 type accountPage struct {
 	web.Frame
-	Form      *web.Form
-	Languages []web.Option
-	Profile   operation.Profile
-	Factor    web.Badge
-	Sessions  []session
-	Shops     []web.Fact
+	Form     *web.Form
+	Profile  operation.Profile
+	Sessions []session
+	Shops    []web.Fact
 }
 
 // session is a session as its page shows it.
@@ -75,8 +73,7 @@ func showAccount(v *visit, f *web.Form) error {
 		return err
 	}
 	v.fill(f, url.Values{"name": {profile.Name}, "language": {profile.Language}})
-	p := accountPage{Frame: v.frame("Your account", accountPath), Form: f, Languages: languageOptions(), Profile: profile}
-	p.Factor = v.onOff(profile.TOTP)
+	p := accountPage{Frame: v.frame("Your account", accountPath), Form: f, Profile: profile}
 	for _, s := range list.Data {
 		p.Sessions = append(p.Sessions, session{s, v.device(s.Agent), s.ID == v.person.SessionID, f.Key})
 	}
@@ -112,14 +109,6 @@ func askSignOutEverywhere(v *visit, _ kernel.None) web.ConfirmPage {
 		"Sign out everywhere")
 	c.Cancel = accountPath
 	return c
-}
-
-// onOff returns the badge of a second factor.
-func (v *visit) onOff(on bool) web.Badge {
-	if on {
-		return v.badge("On", "good")
-	}
-	return v.badge("Off", "")
 }
 
 func signedOutEverywhere(v *visit, _ operation.EndedSessions) error {

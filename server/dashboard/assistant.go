@@ -3,7 +3,6 @@ package dashboard
 import (
 	"slices"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -29,16 +28,13 @@ const placeholderKey = "tmk_…"
 // assistantPage is the page about assistants.
 type assistantPage struct {
 	web.Frame
-	Actions   []web.Action
-	Trouble   string // why no assistant can use the shop
-	Owner     bool
-	Clients   []web.NavItem
-	Client    Client
-	Questions []string
+	Trouble string // why no assistant can use the shop
+	Clients []web.NavItem
+	Client  Client
 }
 
 func showAssistant(v *visit, sh store.Shop) error {
-	p := assistantPage{Frame: v.frame("Assistant", assistantPath), Owner: v.allows(kernel.Owner)}
+	p := assistantPage{Frame: v.frame("Assistant", assistantPath)}
 	switch {
 	case !sh.MCPAccess:
 		p.Trouble = v.T("This shop may not use assistants: its keys for them are suspended. The operator of the server decides that.")
@@ -47,21 +43,11 @@ func showAssistant(v *visit, sh store.Shop) error {
 			"The subscription of this shop has ended, so no assistant gets an answer. The operator of the server renews it.",
 		)
 	}
-	if p.Owner {
-		p.Actions = []web.Action{v.link("New key", "/dashboard/new/key?class=mcp", "plus", "primary")}
-	}
 	clients := v.Clients(v.origin(), placeholderKey)
 	current := max(0, slices.IndexFunc(clients, func(c Client) bool { return c.ID == v.r.URL.Query().Get("client") }))
 	p.Client = clients[current]
 	for i, c := range clients {
 		p.Clients = append(p.Clients, web.NavItem{Label: c.Name, Path: assistantPath + "?client=" + c.ID, Current: i == current})
-	}
-	p.Questions = []string{
-		v.T("Who has not come for 30 days?"),
-		v.T("How does last Tuesday compare with the one before?"),
-		v.T("Which prizes are due?"),
-		v.T("Issue cards for these 30 people; try it without writing first."),
-		v.T("Why does the n8n webhook fail?"),
 	}
 	return v.render("assistant", p)
 }

@@ -7,11 +7,6 @@ import (
 	"punchcard/server/web"
 )
 
-// languageOptions are the languages of pages and programs, each by its own name.
-func languageOptions() []web.Option {
-	return web.Options("en", "English", "it", "Italiano", "es", "Español", "fr", "Français", "de", "Deutsch", "pt", "Português")
-}
-
 // currencies are the currencies that a form offers (ISO 4217). A shop may have another,
 // set at the command line.
 var currencies = strings.Fields(`
@@ -54,12 +49,12 @@ func offered(values []string, current string) []string {
 
 // shopChoices are the choices of the forms of a shop.
 type shopChoices struct {
-	Zones, Countries, Currencies, Languages []web.Option
+	Zones, Countries, Currencies []web.Option
 }
 
 // newShopChoices returns the choices for a shop, with what it has already.
 func newShopChoices(zone, country, currency string) shopChoices {
-	return shopChoices{zoneOptions(zone), countryOptions(country), each(offered(currencies, currency), itself), languageOptions()}
+	return shopChoices{zoneOptions(zone), countryOptions(country), each(offered(currencies, currency), itself)}
 }
 
 // countries are the countries that a form offers, each by its name in its own language, by

@@ -46,12 +46,16 @@ func (v *visit) frame(title web.Text, section string, args ...any) web.Frame {
 	}
 	enrolled := !v.person.MustEnrol
 	app := &web.App{
-		Person:  v.person.Name,
-		Email:   v.person.Email,
-		Role:    v.T(v.roleName()),
-		Shop:    v.T("No shop"),
-		Home:    "/dashboard",
-		SignOut: "/sign-out",
+		Person:   v.person.Name,
+		Email:    v.person.Email,
+		UserID:   v.person.UserID,
+		Role:     v.T(v.roleName()),
+		Manager:  v.allows(kernel.Manager),
+		Owner:    v.allows(kernel.Owner),
+		Operator: v.allows(kernel.Operator),
+		Shop:     v.T("No shop"),
+		Home:     "/dashboard",
+		SignOut:  "/sign-out",
 	}
 	if enrolled {
 		app.Account = []web.NavItem{{Label: v.T("Your account"), Path: accountPath, Icon: "user", Current: section == accountPath}}

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/url"
-	"strconv"
 
 	"punchcard/server/operation"
 	"punchcard/server/web"
@@ -68,10 +67,6 @@ func showNewKey(v *visit, f *web.Form) error {
 			Disabled: len(locations) == 0,
 		},
 	}
-	for _, days := range []int{30, 90, 365} {
-		p.Expires = append(p.Expires, web.Option{Value: strconv.Itoa(days), Label: v.T("In {0} days", days)})
-	}
-	p.Expires = append(p.Expires, v.option("never", "Never"))
 	return v.render("key_form", p)
 }
 
@@ -88,14 +83,6 @@ func showRotatedSecret(v *visit, k operation.CreatedKey) error {
 		return err
 	}
 	p.Key = old
-	p.Note = v.T("The old key {0} no longer works.", old.Prefix+"…")
-	if !old.Ended {
-		p.Note = v.T(
-			"The old key {0} works until {1}. Put the new one in its place before.",
-			old.Prefix+"…",
-			v.DateTime(old.RetiresAt.V.Std()),
-		)
-	}
 	return v.keySecret(p)
 }
 

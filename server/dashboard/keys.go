@@ -38,23 +38,20 @@ func keyPath(id string) string { return "/dashboard/key/" + id }
 // keyRow is a key as its pages show it.
 type keyRow struct {
 	store.KeyInfo
-	ClassName string
-	State     web.Badge
-	May       string // what it may do, in short
-	Where     string
-	By        string // who made it
-	Usable    bool   // it works, and was not rotated
-	Ended     bool
+	State  web.Badge
+	May    string // what it may do, in short
+	Where  string
+	By     string // who made it
+	Usable bool   // it works, and was not rotated
+	Ended  bool
 }
 
 // keysPage is the list of keys.
 type keysPage struct {
 	web.Frame
-	Actions []web.Action
-	Sub     string
-	Keys    []keyRow
-	Ended   []keyRow
-	Create  web.Action
+	Sub   string
+	Keys  []keyRow
+	Ended []keyRow
 }
 
 // allKeys returns the keys of the shop, newest first.
@@ -77,7 +74,7 @@ func findKey(v *visit) (keyRow, error) {
 }
 
 func (v *visit) keyRow(k store.KeyInfo, locations []store.Location) keyRow {
-	row := keyRow{KeyInfo: k, ClassName: v.className(k.Class), Where: v.T("All locations"), By: v.partyName(k.CreatedBy.V)}
+	row := keyRow{KeyInfo: k, Where: v.T("All locations"), By: v.partyName(k.CreatedBy.V)}
 	switch {
 	case len(k.Scopes) == len(store.Scopes):
 		row.May = v.T("Everything")
@@ -124,20 +121,12 @@ func locationName(locations []store.Location, id string) string {
 	return id
 }
 
-func (v *visit) className(class string) string {
-	if class == "mcp" {
-		return v.T("MCP")
-	}
-	return v.T("REST")
-}
-
 func showKeys(v *visit) error {
 	all, err := allKeys(v)
 	if err != nil {
 		return err
 	}
 	p := keysPage{Frame: v.frame("Keys", keysPath)}
-	p.Create = v.link("New key", "/dashboard/new/key", "plus", "primary")
 	used := map[string]int{}
 	for _, k := range all {
 		if k.Ended {
@@ -157,10 +146,6 @@ func showKeys(v *visit) error {
 		used["mcp"],
 		limits.MCPKeysPerShop,
 	)
-	if len(p.Keys) > 1 {
-		p.Actions = append(p.Actions, v.link("Revoke all", keysPath+"/revoke-all", "", ""))
-	}
-	p.Actions = append(p.Actions, v.link("Set up an assistant", assistantPath, "", ""), p.Create)
 	return v.render("keys", p)
 }
 
@@ -168,17 +153,13 @@ func showKeys(v *visit) error {
 type keyPage struct {
 	web.Frame
 	Form      *web.Form
-	Key       keyRow
-	Facts     []web.Fact
+	Key       keyRow       // before its rotation, if it was rotated
 	Scopes    []web.Option // of the key, or those to choose
 	Locations []web.Option
 	Classes   []web.Option
 	Where     []web.Option
-	Expires   []web.Option
 	Overlaps  []web.Option
 	Overlap   string
-	Actions   []web.Action
-	Note      string
 
 	Created operation.CreatedKey // with the secret that is shown once
 	Check   string               // a command that tries the key
@@ -187,35 +168,6 @@ type keyPage struct {
 
 func showKey(v *visit, k keyRow) error {
 	p := keyPage{Frame: v.named(k.Name, keysPath), Key: k}
-	p.Facts = []web.Fact{
-		v.fact("Key", k.Prefix+"…", v.T("The rest was shown once and cannot be read again.")),
-		v.fact("For", v.classUse(k.Class)),
-		v.fact("Created", v.DateTime(k.CreatedAt.Std()), k.By),
-		v.fact("Last used", v.dateTime(k.LastUsedAt)),
-		v.fact("Expires", v.dateTime(k.ExpiresAt)),
-	}
-	if k.Class == "mcp" {
-		p.Facts = append(
-			p.Facts,
-			v.fact("Calls today", v.Number(k.CallsToday), v.T("The day begins at midnight in UTC.")),
-			v.fact("Calls in 30 days", v.Number(k.Calls30d)),
-		)
-	}
-	if k.RetiresAt.Valid {
-		p.Facts = append(
-			p.Facts,
-			v.fact("Works until", v.DateTime(k.RetiresAt.V.Std()), v.T("It was replaced by a new key.")),
-		)
-	}
-	if k.RevokedAt.Valid {
-		p.Facts = append(p.Facts, v.fact("Revoked", v.DateTime(k.RevokedAt.V.Std())))
-	}
-	p.Facts = append(p.Facts, v.fact("Id", k.ID))
-	if k.DisabledByPlanAt.Valid && !k.Ended {
-		p.Note = v.T(
-			"The shop has no Business API add-on, so this key is suspended. It works again, unchanged, once the shop has it.",
-		)
-	}
 	p.Scopes = each(k.Scopes, v.scopeOption)
 	if k.Restricted {
 		locations, err := v.locations()
@@ -226,21 +178,7 @@ func showKey(v *visit, k keyRow) error {
 			p.Locations = append(p.Locations, web.Option{Value: id, Label: locationName(locations, id)})
 		}
 	}
-	if k.Usable {
-		p.Actions = append(p.Actions, v.link("Rotate", keyPath(k.ID)+"/rotate", "refresh", ""))
-	}
-	if !k.Ended {
-		p.Actions = append(p.Actions, v.link("Revoke", keyPath(k.ID)+"/revoke", "", "danger"))
-	}
 	return v.render("key", p)
-}
-
-// classUse says what keys of a class are for.
-func (v *visit) classUse(class string) string {
-	if class == "mcp" {
-		return v.T("AI assistants, through MCP")
-	}
-	return v.T("Programs, through the REST API")
 }
 
 func showRotateKey(v *visit, k keyRow, f *web.Form) error {
@@ -268,17 +206,12 @@ func showRotateKey(v *visit, k keyRow, f *web.Form) error {
 }
 
 func askRevokeKey(v *visit, k keyRow) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Revoke {0}?", keysPath, k.Name),
-		Text: v.T(
-			"What uses the key {0} stops working with its next request. This cannot be undone. To replace a key without a break, rotate "+
-				"it instead.",
-			k.Prefix+"…",
-		),
-		Button: v.T("Revoke the key"),
-		Cancel: keyPath(k.ID),
-		Danger: true,
-	}
+	c := v.danger(keysPath, "Revoke {0}?",
+		"What uses the key {1} stops working with its next request. This cannot be undone. To replace a key without a break, "+
+			"rotate it instead.",
+		"Revoke the key", k.Name, k.Prefix+"…")
+	c.Cancel = keyPath(k.ID)
+	return c
 }
 
 func askRevokeKeys(v *visit, all []keyRow) web.ConfirmPage {

@@ -1,12 +1,10 @@
 package dashboard
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -60,7 +58,6 @@ type locationsPage struct {
 	Tabs      []web.NavItem
 	Locations []store.Location
 	Pager     web.Pager
-	MayCreate bool
 }
 
 func showLocations(v *visit) error {
@@ -73,7 +70,6 @@ func showLocations(v *visit) error {
 		Tabs:      v.locationTabs(locationsPath),
 		Locations: locations,
 		Pager:     pager,
-		MayCreate: v.allows(kernel.Owner),
 	})
 }
 
@@ -81,12 +77,9 @@ func showLocations(v *visit) error {
 type locationPage struct {
 	web.Frame
 	Location store.LocationSettings
+	Address  string // on one line
 	Form     *web.Form
-	State    web.Badge
-	Facts    []web.Fact
-	Actions  []web.Action
 	Tills    []till // that work
-	NewTill  web.Action
 }
 
 // findLocation returns the location of the path.
@@ -96,42 +89,14 @@ func showLocation(v *visit, l store.LocationSettings) error {
 	p := locationPage{
 		Frame:    v.named(v.locationName(l.Name), locationsPath),
 		Location: l,
+		Address:  address(l.Location),
 		Form:     v.newForm(nil),
-		State:    v.badge("Open", "good"),
-	}
-	if !l.Active {
-		p.State = v.badge("Disabled", "")
 	}
 	tills, err := allTills(v)
 	if err != nil {
 		return err
 	}
 	p.Tills = slices.DeleteFunc(tills, func(t till) bool { return t.LocationID != l.ID || t.RevokedAt.Valid })
-	pin := v.T("Not asked for")
-	if l.RequireStaffPIN {
-		pin = v.T("Asked for before every action")
-	}
-	signIn := v.T("Not asked for")
-	if l.RequireStaff {
-		signIn = v.T("Needed for every action")
-	}
-	p.Facts = []web.Fact{
-		v.fact("Address", cmp.Or(address(l.Location), "–")),
-		v.fact("Staff PIN", pin),
-		v.fact("Sign-in of staff", signIn),
-		v.fact("Created", v.Date(l.CreatedAt.Std())),
-		v.fact("Id", codeOf(l.ID)),
-	}
-	if v.allows(kernel.Manager) {
-		at := locationPath(l.ID)
-		p.NewTill = v.link("New till", "/dashboard/new/till?location_id="+l.ID, "plus", "")
-		p.Actions = []web.Action{v.link("Edit", at+"/edit", "edit", ""), v.link("Staff PIN", at+"/pin", "lock", "")}
-		if l.Active {
-			p.Actions = append(p.Actions, v.link("Disable", at+"/disable", "", ""))
-		} else {
-			p.Actions = append(p.Actions, v.button("Enable", at+"/enable", "", "primary"))
-		}
-	}
 	return v.render("location", p)
 }
 

@@ -69,43 +69,15 @@ func (v *visit) roleOption(role string) web.Option {
 // peoplePage is the list of people, also with its forms.
 type peoplePage struct {
 	web.Frame
-	Actions     []web.Action
-	Members     []member
-	Invitations []invitation
-	Roles       []web.Option
-	Member      store.Member // of the form of a role
-	Form        *web.Form
-	Link        store.CreatedLink
-	Explanation string // of the link
-	Back        web.Action
-}
-
-// member is a member of the shop as the list shows them.
-type member struct {
-	store.Member
-	RoleName string
-	Self     bool
-}
-
-// invitation is an invitation as the list shows it.
-type invitation struct {
-	store.Invitation
-	RoleName string
+	operation.People
+	Roles  []web.Option
+	Member store.Member // of the form of a role
+	Form   *web.Form
+	Link   store.CreatedLink
 }
 
 func showPeople(v *visit, people operation.People) error {
-	p := peoplePage{
-		Frame:   v.frame("People", peoplePath),
-		Roles:   v.roleOptions(),
-		Actions: []web.Action{v.link("Invite a person", peoplePath+"/invite", "plus", "primary")},
-	}
-	for _, m := range people.Members {
-		p.Members = append(p.Members, member{m, v.roleOption(m.Role).Label, m.ID == v.person.UserID})
-	}
-	for _, i := range people.Invitations {
-		p.Invitations = append(p.Invitations, invitation{i, v.roleOption(i.Role).Label})
-	}
-	return v.render("people", p)
+	return v.render("people", peoplePage{Frame: v.frame("People", peoplePath), People: people, Roles: v.roleOptions()})
 }
 
 func showInvite(v *visit, f *web.Form) error {
@@ -122,16 +94,9 @@ func showInvite(v *visit, f *web.Form) error {
 
 // showCreatedLink shows a one-time link, once.
 func showCreatedLink(v *visit, l store.CreatedLink) error {
-	p := peoplePage{
-		Frame:       v.narrow("Invitation link", peoplePath),
-		Link:        l,
-		Back:        v.link("People", peoplePath, "", ""),
-		Explanation: v.T("It works once, and for seven days."),
-	}
+	p := peoplePage{Frame: v.narrow("Invitation link", peoplePath), Link: l}
 	if l.Kind == store.LinkReset {
 		p.Frame = v.narrow("Link for a new password", usersPath)
-		p.Back = v.link("Accounts", usersPath, "", "")
-		p.Explanation = v.T("It works once, and for one hour. With it the person sets a new password and signs in.")
 	}
 	return v.render("link", p)
 }
@@ -157,21 +122,14 @@ func showRole(v *visit, m store.Member, f *web.Form) error {
 }
 
 func askRemovePerson(v *visit, m store.Member) web.ConfirmPage {
-	text := v.T(
+	c := v.danger(peoplePath, "Remove {0} from the shop?",
 		"{0} ({1}) is signed out at once and can no longer open this shop. Invitations that they have made end. Their account stays, "+
 			"for other shops that they belong to.",
-		m.Name,
-		m.Email,
-	)
+		"Remove", m.Name, m.Email)
 	if m.ID == v.person.UserID {
-		text = v.T("This is you. You are signed out at once and can no longer open this shop. Another owner can invite you again.")
+		c.Text = v.T("This is you. You are signed out at once and can no longer open this shop. Another owner can invite you again.")
 	}
-	return web.ConfirmPage{
-		Frame:  v.narrow("Remove {0} from the shop?", peoplePath, m.Name),
-		Text:   text,
-		Button: v.T("Remove"),
-		Danger: true,
-	}
+	return c
 }
 
 func askCancelInvitation(v *visit, i store.Invitation) web.ConfirmPage {

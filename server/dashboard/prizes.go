@@ -79,11 +79,10 @@ func orderFields(_ *visit, form url.Values) url.Values {
 // prizePage is the page of the form of a prize.
 type prizePage struct {
 	web.Frame
-	Form      *web.Form
-	Program   store.ProgramForm
-	Prize     store.PrizeForm
-	Languages []web.Option
-	Max       string // stamps
+	Form    *web.Form
+	Program store.ProgramForm
+	Prize   store.PrizeForm
+	Max     string // stamps
 }
 
 // OpenLanguages reports whether the part with other languages is open.
@@ -122,12 +121,11 @@ func findPrize(v *visit) (programPrize, error) {
 func (v *visit) prizeForm(title web.Text, program store.ProgramForm, z store.PrizeForm, f *web.Form) error {
 	dropListErrors(f)
 	return v.render("prize_form", prizePage{
-		Frame:     v.narrow(title, programsPath),
-		Form:      f,
-		Program:   program,
-		Prize:     z,
-		Languages: languageOptions(),
-		Max:       strconv.FormatInt(program.TotalStamps.V, 10),
+		Frame:   v.narrow(title, programsPath),
+		Form:    f,
+		Program: program,
+		Prize:   z,
+		Max:     strconv.FormatInt(program.TotalStamps.V, 10),
 	})
 }
 

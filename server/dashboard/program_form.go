@@ -29,7 +29,6 @@ type programForm struct {
 	Stamps    bool // the type collects stamps
 	Frozen    bool
 	Locations []web.Option
-	Languages []web.Option
 	Currency  string
 	Prizes    []int // indexes of the rows of prizes
 	Face      web.HolderCard
@@ -159,7 +158,6 @@ func (v *visit) renderProgramForm(p programForm) error {
 	p.TypeName = v.T(programTypes[p.Type])
 	p.Stamps = store.CollectsStamps(p.Type)
 	p.Currency = v.shop().Currency
-	p.Languages = languageOptions()
 	slices.SortStableFunc(locations, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	p.Locations = each(locations, v.locationOption)
 	dropListErrors(p.Form)

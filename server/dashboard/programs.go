@@ -226,7 +226,7 @@ func (v *visit) programFacts(p *store.ProgramForm, locations []store.Location) [
 	}
 	facts = append(facts, v.fact("Cards are valid", valid), v.fact("Where", v.whereValid(p, locations)))
 	var languages []string
-	for _, lang := range languageOptions() {
+	for _, lang := range web.Languages {
 		if p.NameLocalizations[lang.Value] != "" || p.DescriptionLocalizations[lang.Value] != "" {
 			languages = append(languages, lang.Label)
 		}

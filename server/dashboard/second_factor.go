@@ -43,32 +43,23 @@ type factorPage struct {
 	web.Frame
 	Form     *web.Form
 	Profile  operation.Profile
-	State    web.Badge
 	Demanded bool // by a shop, and missing
-	Back     web.Action
 	// Of the set-up.
 	URI    string
 	Secret string // in groups of four
 	QR     template.HTML
 	// Codes are the new recovery codes, one on each line.
 	Codes string
-	Next  string // where to go on
 }
 
 // factorFrame returns a page about the second factor.
 func (v *visit) factorFrame(title web.Text, f *web.Form) factorPage {
-	p := factorPage{Frame: v.narrow(title, accountPath), Form: f, Demanded: v.person.MustEnrol, Next: accountPath}
-	if v.person.MustEnrol {
-		p.Next = "/dashboard"
-	} else {
-		p.Back = v.link("Your account", accountPath, "", "")
-	}
-	return p
+	return factorPage{Frame: v.narrow(title, accountPath), Form: f, Demanded: v.person.MustEnrol}
 }
 
 func showSecondFactor(v *visit, profile operation.Profile) error {
 	p := v.factorFrame("Second factor", v.newForm(nil))
-	p.Profile, p.State = profile, v.onOff(profile.TOTP)
+	p.Profile = profile
 	return v.render("second_factor", p)
 }
 
@@ -79,12 +70,7 @@ func offer(v *visit, o operation.OfferedTOTP, f *web.Form) error {
 	}
 	p := v.factorFrame("Set up the second factor", f)
 	p.URI, p.QR = o.URI, template.HTML(o.QRSVG)
-	for i, r := range o.Secret {
-		if i > 0 && i%4 == 0 {
-			p.Secret += " "
-		}
-		p.Secret += string(r)
-	}
+	p.Secret = strings.ReplaceAll(web.GroupCode(o.Secret), "-", " ")
 	return v.render("second_factor_setup", p)
 }
 
@@ -105,7 +91,7 @@ func offerAgain(v *visit, f *web.Form) error {
 // showRecoveryCodes shows new recovery codes, once.
 func showRecoveryCodes(v *visit, c store.RecoveryCodes) error {
 	p := v.factorFrame("Your recovery codes", v.newForm(nil))
-	p.Codes, p.Back = strings.Join(c.Codes, "\n"), web.Action{}
+	p.Codes = strings.Join(c.Codes, "\n")
 	return v.render("recovery_codes", p)
 }
 

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -39,11 +38,11 @@ var settingsPages = append([]binding{
 // settingsPage is the page of the settings, and that of a new shop.
 type settingsPage struct {
 	web.Frame
-	Form  *web.Form
-	Facts []web.Fact // for those who may not change them
+	Form    *web.Form
+	Shop    store.Shop
+	Country string // its name
 	shopChoices
 	Suggest bool // the browser suggests the time zone and the country
-	NewShop bool // the person may make one
 	Shops   []store.Shop
 	Warning string // beside the demand of a second factor
 }
@@ -56,25 +55,9 @@ func showSettings(v *visit, f *web.Form) error {
 	p := settingsPage{
 		Frame:       v.frame("Shop settings", settingsPath),
 		Form:        f,
+		Shop:        sh,
+		Country:     countryName(sh.CountryCode.V),
 		shopChoices: newShopChoices(sh.Timezone, sh.CountryCode.V, sh.Currency),
-	}
-	if !v.allows(kernel.Owner) {
-		demand := v.T("Everybody decides for their own account")
-		if sh.RequireTOTP {
-			demand = v.T("Owners and managers need one")
-		}
-		p.Facts = []web.Fact{
-			v.fact("Name", sh.Name),
-			v.fact("Time zone", sh.Timezone),
-			v.fact("Country", countryName(sh.CountryCode.V)),
-			v.fact("Currency", sh.Currency),
-			v.fact("Language of customers", languageName(sh.Language)),
-			v.fact("Second factor", demand),
-		}
-		if sh.ForgetAfterMonths.Valid {
-			p.Facts = append(p.Facts, v.fact("Cards that nobody shows", v.T("Erased after {0} months", sh.ForgetAfterMonths.V)))
-		}
-		return v.render("settings", p)
 	}
 	v.fill(f, formValues(&sh))
 	if !v.person.TOTP && !sh.RequireTOTP {
@@ -110,16 +93,6 @@ func shopName(v *visit, form url.Values) url.Values {
 	return form
 }
 
-// languageName returns the name of a language in the language itself.
-func languageName(lang string) string {
-	for _, o := range languageOptions() {
-		if o.Value == lang {
-			return o.Label
-		}
-	}
-	return lang
-}
-
 // showShops shows all shops of the server, for operators.
 func showShops(v *visit, list operation.List[store.Shop]) error {
 	return v.render("shops", settingsPage{Frame: v.frame("Shops", shopsPath), Form: v.newForm(nil), Shops: list.Data})
@@ -146,5 +119,5 @@ func showNoShop(v *visit) error {
 	if v.r.URL.Path == "/dashboard" {
 		status = http.StatusOK
 	}
-	return v.renderAs(status, "no_shop", settingsPage{Frame: v.frame("No shop", ""), NewShop: v.allows(kernel.Operator)})
+	return v.renderAs(status, "no_shop", settingsPage{Frame: v.frame("No shop", "")})
 }

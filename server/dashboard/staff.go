@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -47,10 +46,7 @@ var staffPages = []binding{
 type staffPage struct {
 	web.Frame
 	Tabs      []web.NavItem
-	Actions   []web.Action
 	Members   []staffRow
-	May       bool // change them
-	Create    web.Action
 	Form      *web.Form
 	Locations []web.Option
 	Member    store.StaffMember
@@ -70,7 +66,6 @@ func showStaff(v *visit, members operation.List[store.StaffMember]) error {
 	p := staffPage{
 		Frame: v.frame("Staff", locationsPath),
 		Tabs:  v.locationTabs(staffPath),
-		May:   v.allows(kernel.Manager),
 		Form:  v.newForm(nil),
 	}
 	for _, m := range members.Data {
@@ -81,10 +76,6 @@ func showStaff(v *visit, members operation.List[store.StaffMember]) error {
 			}
 		}
 		p.Members = append(p.Members, staffRow{m, cmp.Or(strings.Join(names, ", "), v.T("All locations"))})
-	}
-	if p.May {
-		p.Create = v.link("Add a person", "/dashboard/new/staff", "plus", "primary")
-		p.Actions = []web.Action{p.Create}
 	}
 	return v.render("staff", p)
 }

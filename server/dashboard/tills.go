@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/qr"
 	"punchcard/server/web"
@@ -36,12 +35,9 @@ type till struct {
 // tillsPage is the list of tills.
 type tillsPage struct {
 	web.Frame
-	Actions []web.Action
 	Tabs    []web.NavItem
 	Tills   []till
 	Revoked []till
-	May     bool // revoke
-	Create  web.Action
 }
 
 // locationTabs are the views of locations, their tills and their staff.
@@ -63,14 +59,7 @@ func allTills(v *visit) (list []till, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range devices.Data {
-		t := till{Device: d, Location: d.LocationID}
-		if i := slices.IndexFunc(locations, func(l store.Location) bool { return l.ID == d.LocationID }); i >= 0 {
-			t.Location = locations[i].Name
-		}
-		list = append(list, t)
-	}
-	return list, nil
+	return each(devices.Data, func(d store.Device) till { return till{d, locationName(locations, d.LocationID)} }), nil
 }
 
 // locations returns all locations of the shop, newest first.
@@ -102,18 +91,13 @@ func (v *visit) locationOption(l store.Location) web.Option {
 }
 
 func showTills(v *visit, all []till) error {
-	p := tillsPage{Frame: v.frame("Tills", locationsPath), Tabs: v.locationTabs(tillsPath), May: v.allows(kernel.Manager)}
+	p := tillsPage{Frame: v.frame("Tills", locationsPath), Tabs: v.locationTabs(tillsPath)}
 	for _, t := range all {
 		if t.RevokedAt.Valid {
 			p.Revoked = append(p.Revoked, t)
 		} else {
 			p.Tills = append(p.Tills, t)
 		}
-	}
-	p.Actions = []web.Action{v.link("Open the till", "/till/", "till", "")}
-	if p.May {
-		p.Create = v.link("New till", "/dashboard/new/till", "plus", "primary")
-		p.Actions = append(p.Actions, p.Create)
 	}
 	return v.render("tills", p)
 }
@@ -207,13 +191,7 @@ func findTill(v *visit) (till, error) {
 }
 
 func askRevokeTill(v *visit, t till) web.ConfirmPage {
-	return web.ConfirmPage{
-		Frame: v.narrow("Revoke {0}?", locationsPath, t.Name),
-		Text: v.T(
-			"The till at {0} can do nothing from now on, and its token never works again. What it did stays in the ledger.",
-			t.Location,
-		),
-		Button: v.T("Revoke the till"),
-		Danger: true,
-	}
+	return v.danger(locationsPath, "Revoke {0}?",
+		"The till at {1} can do nothing from now on, and its token never works again. What it did stays in the ledger.",
+		"Revoke the till", t.Name, t.Location)
 }

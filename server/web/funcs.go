@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,20 +36,23 @@ func funcs(printer func() *Printer) template.FuncMap {
 			i, err := whole(cents)
 			return printer().Money(i, currency), err
 		},
-		"asset":    Asset,
-		"icon":     icon,
-		"dict":     dict,
-		"plus":     func(a, b int) int { return a + b },
-		"list":     func(items ...any) []any { return items },
-		"options":  Options,
-		"field":    newField,
-		"link":     newAction,
-		"post":     newPost,
-		"badge":    newBadge,
-		"noteicon": noteIcon,
-		"change":   func(now, before int64) Change { return printer().ChangeOf(now, before) },
-		"keyfield": func() string { return KeyField },
-		"initials": initials,
+		"asset":     Asset,
+		"icon":      icon,
+		"dict":      dict,
+		"plus":      func(a, b int) int { return a + b },
+		"list":      list,
+		"options":   Options,
+		"language":  languageName,
+		"languages": func() []Option { return Languages },
+		"field":     newField,
+		"link":      newAction,
+		"post":      newPost,
+		"badge":     newBadge,
+		"fact":      newFact,
+		"noteicon":  noteIcon,
+		"change":    func(now, before int64) Change { return printer().ChangeOf(now, before) },
+		"keyfield":  func() string { return KeyField },
+		"initials":  initials,
 	}
 }
 
@@ -104,6 +108,16 @@ func dict(pairs ...any) (map[string]any, error) {
 		m[key] = pairs[i+1]
 	}
 	return m, nil
+}
+
+// list returns the items but those that are false, as (and CONDITION ITEM) is where the condition does not hold.
+func list(items ...any) []any {
+	return slices.DeleteFunc(items, func(item any) bool { return item == false })
+}
+
+// newFact is the template function fact.
+func newFact(label string, value any, hint ...string) Fact {
+	return Fact{Label: label, Value: value, Hint: strings.Join(hint, "")}
 }
 
 // newBadge is the template function badge.

@@ -19,6 +19,19 @@ import (
 // Locales are the languages of all pages, English first. Portuguese is that of Portugal.
 var Locales = []string{"en", "it", "es", "fr", "de", "pt"}
 
+// Languages are the same as choices, each by its own name.
+var Languages = Options("en", "English", "it", "Italiano", "es", "Español", "fr", "Français", "de", "Deutsch", "pt", "Português")
+
+// languageName returns the name of a language in the language itself.
+func languageName(lang string) string {
+	for _, o := range Languages {
+		if o.Value == lang {
+			return o.Label
+		}
+	}
+	return lang
+}
+
 //go:embed text
 var textFS embed.FS
 

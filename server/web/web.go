@@ -25,16 +25,19 @@ func (f Frame) Styles() []string { return []string{string(f.Style)} }
 
 // App is the frame of navigation around the pages of a signed-in person.
 type App struct {
-	Shop    string    // name of the shop
-	Person  string    // name of the person
-	Email   string    // of the person
-	Role    string    // in the shop, translated
-	Home    string    // path that the shop's name leads to
-	Nav     []NavItem // the first four are in the bar at the bottom of a phone
-	Account []NavItem // the menu of the person
-	Shops   []NavItem // others to switch to; each Path gets a POST
-	SignOut string    // path that gets a POST; empty: no button
-	Mode    string    // shown as a label, such as "Test mode"; empty: none
+	Shop   string // name of the shop
+	Person string // name of the person
+	Email  string // of the person
+	UserID string // of the person
+	Role   string // in the shop, translated
+	// The person may do what this role may.
+	Manager, Owner, Operator bool
+	Home                     string    // path that the shop's name leads to
+	Nav                      []NavItem // the first four are in the bar at the bottom of a phone
+	Account                  []NavItem // the menu of the person
+	Shops                    []NavItem // others to switch to; each Path gets a POST
+	SignOut                  string    // path that gets a POST; empty: no button
+	Mode                     string    // shown as a label, such as "Test mode"; empty: none
 }
 
 // NavItem is a link of the navigation or of tabs.
