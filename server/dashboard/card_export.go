@@ -3,10 +3,8 @@ package dashboard
 import (
 	"cmp"
 	"encoding/csv"
-	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,10 +28,8 @@ func exportCard(v *visit, x store.CardExport) error {
 
 // downloadJSON sends data as a file whose name is given without its end.
 func (v *visit) downloadJSON(name string, data any) error {
-	text := indented(wire.Append(nil, data)) + "\n"
 	v.download("application/json", name+".json")
-	v.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-	io.WriteString(v.w, text)
+	web.Write(v.w, http.StatusOK, []byte(indented(wire.Append(nil, data))+"\n"))
 	return nil
 }
 

@@ -91,7 +91,7 @@ func AnswerError(w http.ResponseWriter, r *http.Request, e *kernel.Error) bool {
 	}
 	e.SetRetryAfter(w.Header())
 	web.SetHeaders(w.Header())
-	writeBody(w, e.Status, b.Bytes())
+	web.Write(w, e.Status, b.Bytes())
 	return true
 }
 

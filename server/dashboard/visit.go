@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/julienschmidt/httprouter"
@@ -239,29 +238,15 @@ func (v *visit) redirect(path, done string) error {
 	return nil
 }
 
-// answer writes a page with the headers of pages. styles are the texts of its style
+// answer writes a page, which may have forms, with the headers of pages. styles are the texts of its style
 // elements.
 func (v *visit) answer(status int, body []byte, styles ...string) {
 	if v.compress {
 		body = v.compressed(body)
 	}
-	writePage(v.w, status, body, styles...)
-}
-
-// writePage answers with a page, which may have forms; see [web.AllowForms].
-func writePage(w http.ResponseWriter, status int, body []byte, styles ...string) {
-	web.SetHeaders(w.Header(), styles...)
-	web.AllowForms(w.Header())
-	writeBody(w, status, body)
-}
-
-// writeBody answers with the HTML of a page, whose other headers are set.
-func writeBody(w http.ResponseWriter, status int, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	w.Write(body)
+	web.SetHeaders(v.w.Header(), styles...)
+	web.AllowForms(v.w.Header())
+	web.Write(v.w, status, body)
 }
 
 // compressed compresses a page for browsers that accept that.

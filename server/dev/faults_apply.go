@@ -7,11 +7,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"punchcard/server/kernel"
+	"punchcard/server/web"
 	"punchcard/store"
 )
 
@@ -91,9 +91,7 @@ func (f *Faults) fail(w http.ResponseWriter, x *fault) {
 	if x.ContentType.Valid {
 		f.k.RequestID(w)
 		w.Header().Set("Content-Type", x.ContentType.V)
-		w.Header().Set("Content-Length", strconv.Itoa(len(x.body)))
-		w.WriteHeader(int(x.Status.V))
-		w.Write(x.body)
+		web.Write(w, int(x.Status.V), x.body)
 		return
 	}
 	f.k.AnswerError(

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -338,11 +337,9 @@ func (c *Control) passPicture(w http.ResponseWriter, r *http.Request, params htt
 		return
 	}
 	c.Kernel.RequestID(w)
-	h := w.Header()
-	web.SetHeaders(h)
-	h.Set("Content-Type", "image/png")
-	h.Set("Content-Length", strconv.Itoa(len(picture)))
-	w.Write(picture)
+	web.SetHeaders(w.Header())
+	w.Header().Set("Content-Type", "image/png")
+	web.Write(w, http.StatusOK, picture)
 }
 
 // drawPass draws a pass on a phone in a language; "": English.

@@ -8,7 +8,6 @@ import (
 	"path"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/julienschmidt/httprouter"
@@ -91,11 +90,9 @@ func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Par
 		return
 	}
 	c.Kernel.RequestID(w)
-	h := w.Header()
-	web.SetHeaders(h)
-	web.AllowForms(h)
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.Write(b.Bytes())
+	web.SetHeaders(w.Header())
+	web.AllowForms(w.Header())
+	web.Write(w, http.StatusOK, b.Bytes())
 }
 
 // readyValues returns the texts of a ready line in their order, those in maps by name.

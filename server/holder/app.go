@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"net/http"
-	"strconv"
 
 	"punchcard/server/kernel"
 	"punchcard/server/logo"
@@ -104,9 +103,7 @@ func (v *visit) file(contentType string, body []byte) error {
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	v.w.WriteHeader(http.StatusOK)
-	v.w.Write(body)
+	web.Write(v.w, http.StatusOK, body)
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"punchcard/server/qr"
@@ -171,7 +170,5 @@ func (v *visit) answer(status int, body []byte, styles ...string) {
 	web.SetHeaders(h, styles...)
 	web.AllowInstallation(h)
 	h.Set("Vary", "Accept-Language")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	v.w.WriteHeader(status)
-	v.w.Write(body)
+	web.Write(v.w, status, body)
 }

@@ -132,9 +132,7 @@ func (p *Pages) render(w http.ResponseWriter, status int, name string, data any,
 		web.SetHeaders(w.Header())
 		web.AllowForms(w.Header())
 	}
-	w.Header().Set("Content-Length", fmt.Sprint(b.Len()))
-	w.WriteHeader(status)
-	w.Write(b.Bytes())
+	web.Write(w, status, b.Bytes())
 }
 
 // setFileHeaders sets the headers of a file that is no page. A worker has the policy of its

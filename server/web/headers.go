@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -76,6 +77,13 @@ func SetScannerHeaders(h http.Header) {
 	SetHeaders(h)
 	h.Set("Content-Security-Policy", ScannerCSP)
 	h.Set("Permissions-Policy", ScannerPermissions)
+}
+
+// Write answers with a status and a body, whose length it announces.
+func Write(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	w.Write(body)
 }
 
 // StyleSource returns the source expression of a style element with the given text.
