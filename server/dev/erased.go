@@ -29,16 +29,13 @@ type person struct {
 	HolderEmail string `json:"holder_email"`
 }
 
-// subjectOf returns the cards that the path or the answer of a request names, and
+// subject returns the cards that the path or the answer of a request names, and
 // those that have the external_ref or holder_email of its query or body. The answer to
-// a list names many. lost is an answer that a fault replaced.
-func subjectOf(st *store.Store, e *requestEntry, lost []byte) (s subject) {
-	path, err := url.PathUnescape(e.Path)
-	if err != nil {
-		path = e.Path
-	}
-	texts := strings.Split(path, "/")
-	for _, body := range [][]byte{e.Request.Body, e.Response.Body, lost} {
+// a list names many.
+func (rec *recording) subject() (s subject) {
+	e := &rec.entry
+	texts := splitPath(rec.path)
+	for _, body := range [][]byte{e.Request.Body, e.Response.Body, rec.lost} {
 		for _, id := range cardIDs.FindAll(body, -1) {
 			texts = append(texts, string(id))
 		}
@@ -51,7 +48,7 @@ func subjectOf(st *store.Store, e *requestEntry, lost []byte) (s subject) {
 			s.persons = append(s.persons, p)
 		}
 	}
-	st.View(0, func(v *store.View) error {
+	rec.j.store.View(0, func(v *store.View) (err error) {
 		if s.cards, err = v.CardsNamed(texts); err != nil {
 			return err
 		}
@@ -77,13 +74,10 @@ func (p person) matches(o person) bool {
 // erasedCards returns the set of the cards that were erased.
 func erasedCards(st *store.Store) (map[int64]bool, error) {
 	erased := map[int64]bool{}
-	err := st.View(0, func(v *store.View) error {
-		keys, err := v.ErasedCards()
-		for _, key := range keys {
-			erased[key] = true
-		}
-		return err
-	})
+	keys, err := store.Read(st, (*store.View).ErasedCards)
+	for _, key := range keys {
+		erased[key] = true
+	}
 	return erased, err
 }
 

@@ -3,10 +3,6 @@ package dev
 import (
 	"net/http"
 	"strings"
-	"time"
-
-	"punchcard/server/kernel"
-	"punchcard/store"
 )
 
 // Requests outside of the APIs are those for pages, the documents and health. Forms and pages
@@ -20,12 +16,10 @@ func isPage(path string) bool {
 	return path != "/dev" && !strings.HasPrefix(path, "/dev/") && !isAsset(path)
 }
 
-// beginPage begins to record a request outside of the APIs.
-func (j *Journal) beginPage(w http.ResponseWriter, r *http.Request) *recording {
-	rec := &recording{StatusWriter: kernel.StatusWriter{ResponseWriter: w}, j: j, path: r.URL.EscapedPath(), start: time.Now()}
-	rec.entry = requestEntry{Kind: kindPage, At: store.TimeOf(j.now()), Method: r.Method, Path: shownPath(rec.path)}
+// beginPage begins the entry of a request outside of the APIs.
+func (rec *recording) beginPage(r *http.Request) {
+	rec.entry.Path = shownPath(rec.path)
 	rec.entry.Request.Headers = chosen(r.Header, "Accept", "Accept-Language", "Content-Type", "Origin", "User-Agent")
-	return rec
 }
 
 // chosen returns some of the headers.
@@ -43,21 +37,16 @@ func chosen(h http.Header, names ...string) map[string]string {
 	return m
 }
 
-// finishPage completes the entry of a request outside of the APIs, and adds it to the journal.
+// finishPage completes the entry of a request outside of the APIs.
 func (rec *recording) finishPage(cut bool) {
-	e := &rec.entry
-	if h := rec.Header(); !cut {
-		e.Response.Headers = chosen(h, "Content-Length", "Content-Type", "X-Request-Id")
-		if to := h.Get("Location"); to != "" {
-			e.Response.Headers["Location"] = shownLocation(to)
-		}
+	if cut {
+		return
 	}
-	about := subjectOf(rec.j.store, &requestEntry{Path: rec.path}, nil)
-	rec.j.mu.Lock()
-	defer rec.j.mu.Unlock()
-	rec.j.seq++
-	e.Seq = rec.j.seq
-	rec.addTo(&rec.j.pages, about)
+	headers := chosen(rec.Header(), "Content-Length", "Content-Type", "X-Request-Id")
+	if to := rec.Header().Get("Location"); to != "" {
+		headers["Location"] = shownLocation(to)
+	}
+	rec.entry.Response.Headers = headers
 }
 
 // shownLocation returns where an answer leads, as shownPath returns a path and without a query.

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -28,17 +29,12 @@ const maxUnread = 256 << 10
 // the entry.
 func (j *Journal) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var rec *recording
 		kind, _ := j.apis.find(r.URL.Path)
-		switch {
-		case kind != "":
-			rec, r = j.begin(kind, w, r)
-		case isPage(r.URL.Path):
-			rec = j.beginPage(w, r)
-		default:
+		if kind == "" && !isPage(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
+		rec, r := j.begin(cmp.Or(kind, kindPage), w, r)
 		cut := true
 		defer func() { rec.finish(cut) }()
 		next.ServeHTTP(rec, r)
@@ -61,28 +57,22 @@ type recording struct {
 }
 
 // begin begins to record a request. It returns the writer for its answer, and the
-// request with a body that is recorded.
+// request, whose body is recorded unless the request is outside of the APIs.
 func (j *Journal) begin(kind string, w http.ResponseWriter, r *http.Request) (*recording, *http.Request) {
 	at := j.now()
-	rec := &recording{
-		StatusWriter: kernel.StatusWriter{ResponseWriter: w},
-		j:            j,
-		path:         r.URL.EscapedPath(),
-		start:        time.Now(),
-		in: &bodyRecorder{
-			ReadCloser: r.Body,
-			length:     r.ContentLength,
-			sum:        sha256.New(),
-			expects:    r.Header.Get("Expect") != "",
-		},
+	rec := &recording{StatusWriter: kernel.StatusWriter{ResponseWriter: w}, j: j, path: r.URL.EscapedPath(), start: time.Now()}
+	rec.entry = requestEntry{Kind: kind, At: store.TimeOf(at), Method: r.Method, Path: rec.path}
+	if kind == kindPage {
+		rec.beginPage(r)
+		return rec, r
 	}
-	rec.entry = requestEntry{
-		Kind:   kind,
-		At:     store.TimeOf(at),
-		Method: r.Method,
-		Path:   rec.path,
-		Query:  maskSecrets(r.URL.RawQuery),
+	rec.in = &bodyRecorder{
+		ReadCloser: r.Body,
+		length:     r.ContentLength,
+		sum:        sha256.New(),
+		expects:    r.Header.Get("Expect") != "",
 	}
+	rec.entry.Query = maskSecrets(r.URL.RawQuery)
 	rec.entry.Request.Headers = joinHeaders(r.Header)
 	mask(rec.entry.Request.Headers)
 	rec.info = requestInfo{
@@ -182,44 +172,25 @@ func (rec *recording) finish(cut bool) {
 	e.DurationMS = time.Since(rec.start).Milliseconds()
 	if e.Kind == kindPage {
 		rec.finishPage(cut)
-		return
+	} else {
+		rec.finishCall(cut)
 	}
-	if !cut {
-		e.Replayed = rec.Header().Get("Idempotent-Replayed") == "true"
-		if e.Method == http.MethodHead { // net/http does not send the body
-			rec.out = bodyPrefix{}
-		}
-		e.Response.message = rec.out.message(joinHeaders(rec.Header()), true)
-	}
-	whole := rec.in.whole()
-	e.Request = rec.in.prefix.message(e.Request.Headers, whole)
-	rec.info.body = [32]byte(rec.in.sum.Sum(nil))
-	if e.Kind == kindTill {
-		var once struct {
-			ClientReference string `json:"client_reference"`
-		}
-		json.Unmarshal(e.Request.Body, &once) // what is not such an object has none
-		rec.info.keyed = rec.info.keyed || once.ClientReference != ""
-	}
-	about := subjectOf(rec.j.store, e, rec.lost)
-
+	about := rec.subject()
 	j := rec.j
 	now := j.now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.seq++
 	e.Seq = j.seq
-	if whole {
-		e.Hints = append(e.Hints, j.history.checkRepeat(&rec.info, e.Response.Status, e.Seq)...)
+	entries := &j.pages
+	if e.Kind != kindPage {
+		entries = &j.requests
+		if rec.in.whole() {
+			e.Hints = append(e.Hints, j.history.checkRepeat(&rec.info, e.Response.Status, e.Seq)...)
+		}
+		j.history.addWait(&rec.info, e.Response.Status, e.Response.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
+		note(rec.ResponseWriter, e)
 	}
-	j.history.addWait(&rec.info, e.Response.Status, e.Response.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
-	note(rec.ResponseWriter, e)
-	rec.addTo(&j.requests, about)
-}
-
-// addTo adds the entry to a ring of the journal.
-func (rec *recording) addTo(entries *ring, about subject) {
-	e := &rec.entry
 	entries.add(record{
 		kind:   e.Kind,
 		seq:    e.Seq,
@@ -230,6 +201,27 @@ func (rec *recording) addTo(entries *ring, about subject) {
 		about:  about,
 		entry:  e,
 	})
+}
+
+// finishCall completes the entry of a request to an API.
+func (rec *recording) finishCall(cut bool) {
+	e := &rec.entry
+	if !cut {
+		e.Replayed = rec.Header().Get("Idempotent-Replayed") == "true"
+		if e.Method == http.MethodHead { // net/http does not send the body
+			rec.out = bodyPrefix{}
+		}
+		e.Response.message = rec.out.message(joinHeaders(rec.Header()), true)
+	}
+	e.Request = rec.in.prefix.message(e.Request.Headers, rec.in.whole())
+	rec.info.body = [32]byte(rec.in.sum.Sum(nil))
+	if e.Kind == kindTill {
+		var once struct {
+			ClientReference string `json:"client_reference"`
+		}
+		json.Unmarshal(e.Request.Body, &once) // what is not such an object has none
+		rec.info.keyed = rec.info.keyed || once.ClientReference != ""
+	}
 }
 
 // bodyRecorder records what is read of a request's body.
@@ -315,13 +307,13 @@ var secrets = regexp.MustCompile(`\b(t(?:sk|mk|dk)_(?:live|test)_)[A-Za-z0-9_-]{
 
 func maskSecrets(text string) string { return secrets.ReplaceAllString(text, "$1…$2") }
 
+// bearer matches an Authorization header with a token of the length of ours, which has 43 characters after its prefix.
+var bearer = regexp.MustCompile(`^([^ ]* [!-~]{0,9})[!-~]{39}([!-~]{4})$`)
+
 // maskToken masks the value of an Authorization header.
 func maskToken(v string) string {
-	scheme, token, _ := strings.Cut(v, " ")
-	const secret = 43 // characters after the prefix
-	prefix := len(token) - secret
-	if prefix < 0 || prefix > len("tsk_live_") || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	if !bearer.MatchString(v) {
 		return "***"
 	}
-	return scheme + " " + token[:prefix] + "…" + token[len(token)-4:]
+	return bearer.ReplaceAllString(v, "$1…$2")
 }
