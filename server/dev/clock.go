@@ -1,8 +1,7 @@
 package dev
 
 import (
-	"errors"
-	"math"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -100,8 +99,8 @@ func (b clockBody) target(now time.Time) (to time.Time, err error) {
 	return to, nil
 }
 
-// day is what "1d" means: 24 hours, also where a clock is set forward or back that day.
-const day = 24 * time.Hour
+// hoursOfDay is what "1d" means, also where a clock is set forward or back that day.
+const hoursOfDay = 24
 
 // parseDuration parses a duration of Go that may begin with a number of days, such as
 // "3d" or "1d12h".
@@ -110,19 +109,11 @@ func parseDuration(s string) (time.Duration, error) {
 	if !ok {
 		return time.ParseDuration(s)
 	}
-	n, err := strconv.ParseUint(days, 10, 64)
-	if err != nil || n > uint64(math.MaxInt64/day) {
-		return 0, errors.New("not a number of days")
+	n, err := strconv.ParseUint(days, 10, 32)
+	if err != nil {
+		return 0, err
 	}
-	d := time.Duration(n) * day
-	if rest == "" {
-		return d, nil
-	}
-	more, err := time.ParseDuration(rest)
-	if err != nil || more < 0 || d+more < d {
-		return 0, errors.New("not a duration after the days")
-	}
-	return d + more, nil
+	return time.ParseDuration(fmt.Sprintf("%dh%s", hoursOfDay*n, rest))
 }
 
 // lastInstant is the last instant that RFC 3339 can express.

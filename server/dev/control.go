@@ -177,9 +177,7 @@ type staffBody struct {
 // deviceFields returns the fields of a new device of the fixture: those of f, and
 // that it accepts card ids, so that tests need not read the codes of cards.
 func deviceFields(f operation.DeviceFields) operation.DeviceFields {
-	if !f.AcceptCardIDs.Set {
-		f.AcceptCardIDs = store.Given(true)
-	}
+	f.AcceptCardIDs = store.Given(f.AcceptCardIDs.Or(true))
 	return f
 }
 

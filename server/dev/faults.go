@@ -236,10 +236,8 @@ func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.list) >= maxFaults {
-		return fault{}, &store.Error{
-			Code:    store.Unprocessable,
-			Message: fmt.Sprintf("%d faults wait already, which is all there may be; DELETE /dev/faults clears them.", maxFaults),
-		}
+		return fault{}, kernel.Refuse(store.Unprocessable,
+			fmt.Sprintf("%d faults wait already, which is all there may be; DELETE /dev/faults clears them.", maxFaults))
 	}
 	f.count++
 	n.ID = fmt.Sprintf("flt_%d", f.count)

@@ -6,6 +6,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -15,10 +16,8 @@ type historyBody struct {
 }
 
 // errSeeded is the refusal of a history for the shops of a seed.
-var errSeeded = &store.Error{
-	Code:    store.Unprocessable,
-	Message: "The fixture began with a seed, whose shops have the past that the seed describes.",
-}
+var errSeeded = kernel.Refuse(store.Unprocessable,
+	"The fixture began with a seed, whose shops have the past that the seed describes.")
 
 // orHistoryForm returns the handler of POST /dev/history, which resets the fixture to a demo shop with
 // a past. The form of the start page then signs the owner in: the browser sends it to /dev/sign-in too.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
+	"punchcard/server/kernel"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/server/web"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -138,7 +138,7 @@ func (ps *Phones) wake(token string) bool {
 	return true
 }
 
-var errNoPhone = &store.Error{Code: store.NotFound, Message: "No such phone."}
+var errNoPhone = kernel.Refuse(store.NotFound, "No such phone.")
 
 // find returns the phone with an id.
 func (ps *Phones) find(id string) (*phone, error) {
@@ -159,8 +159,7 @@ func (ps *Phones) forCard(id store.Opt[string], platform string) (*phone, error)
 		case err != nil:
 			return nil, err
 		case p.platform != platform:
-			d := store.Detail{Field: "platform", Code: wire.CodeInvalidValue, Message: "must be that of the phone: " + p.platform}
-			return nil, store.Invalid(d)
+			return nil, invalid("platform", "must be that of the phone: "+p.platform)
 		case len(p.State().Passes) >= maxPasses:
 			return nil, tooMany(maxPasses, "passes on the phone")
 		}
@@ -192,7 +191,7 @@ func (ps *Phones) forCard(id store.Opt[string], platform string) (*phone, error)
 
 // tooMany refuses a thing beside n others, which are all there may be.
 func tooMany(n int, of string) error {
-	return &store.Error{Code: store.Unprocessable, Message: fmt.Sprintf("There are %d %s already, which is all there may be.", n, of)}
+	return kernel.Refuse(store.Unprocessable, fmt.Sprintf("There are %d %s already, which is all there may be.", n, of))
 }
 
 // dropEmpty removes a phone that got no card.
@@ -263,21 +262,18 @@ func (c *Control) addToPhone(r *http.Request, _ httprouter.Params, b phoneBody) 
 		has, link, message = card.HasGoogle, "/google", "The shop of the card has not set up Google Wallet."
 	}
 	if !has {
-		return a, &store.Error{Code: store.Unprocessable, Message: message}
+		return a, kernel.Refuse(store.Unprocessable, message)
 	}
 	p, err := c.Phones.forCard(b.PhoneID, b.Platform.V)
 	if err != nil {
 		return a, err
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(c.Context, cancel)()
-	if _, err := p.Add(ctx, c.Ready.Origin+"/c/"+card.PageToken+link, b.CardID.V); err != nil {
+	if _, err := p.Add(r.Context(), c.Ready.Origin+"/c/"+card.PageToken+link, b.CardID.V); err != nil {
 		c.Phones.dropEmpty(p)
 		if c.Context.Err() != nil {
 			return a, errReset
 		}
-		return a, &store.Error{Code: store.Unprocessable, Message: "The phone does not take the card: " + err.Error() + "."}
+		return a, kernel.Refuse(store.Unprocessable, "The phone does not take the card: "+err.Error()+".")
 	}
 	a, _ = c.Phones.answer(p)
 	return a, nil
@@ -310,8 +306,7 @@ func (c *Control) getPhone(r *http.Request, params httprouter.Params, q phoneQue
 	if err != nil {
 		return a, err
 	}
-	timeout := time.NewTimer(time.Duration(q.TimeoutMS.Or(defaultReceiverWait)) * time.Millisecond)
-	defer timeout.Stop()
+	timeout := time.After(time.Duration(q.TimeoutMS.Or(defaultReceiverWait)) * time.Millisecond)
 	for {
 		a, changed := c.Phones.answer(p)
 		if a.Arrived >= q.Arrived.V {
@@ -319,11 +314,9 @@ func (c *Control) getPhone(r *http.Request, params httprouter.Params, q phoneQue
 		}
 		select {
 		case <-changed:
-		case <-timeout.C:
+		case <-timeout:
 			return a, nil
 		case <-r.Context().Done():
-			return a, nil
-		case <-c.Context.Done():
 			return a, nil
 		}
 	}
@@ -353,5 +346,5 @@ func (c *Control) drawPass(id, serial, language string) ([]byte, error) {
 			return h.Picture(language)
 		}
 	}
-	return nil, &store.Error{Code: store.NotFound, Message: "No such pass."}
+	return nil, kernel.Refuse(store.NotFound, "No such pass.")
 }

@@ -123,7 +123,7 @@ func (rs *Receivers) state(id string, b receiverBodyFields) receiverState {
 	}
 }
 
-var errNoReceiver = &store.Error{Code: store.NotFound, Message: "No such receiver."}
+var errNoReceiver = kernel.Refuse(store.NotFound, "No such receiver.")
 
 // find returns the receiver with an id. The caller holds the mutex.
 func (rs *Receivers) find(id string) (*receiver, error) {
@@ -196,8 +196,7 @@ const (
 // requests are there, or with those that are there when the time-out has passed
 // or the fixture ends.
 func (rs *Receivers) show(r *http.Request, p httprouter.Params, q receiverQuery) (receiverDetail, error) {
-	timeout := time.NewTimer(time.Duration(q.TimeoutMS.Or(defaultReceiverWait)) * time.Millisecond)
-	defer timeout.Stop()
+	timeout := time.After(time.Duration(q.TimeoutMS.Or(defaultReceiverWait)) * time.Millisecond)
 	for {
 		d, more, err := rs.detail(p.ByName("id"), q.Event)
 		if err != nil || int64(len(d.Requests)) >= q.Wait.V {
@@ -205,11 +204,9 @@ func (rs *Receivers) show(r *http.Request, p httprouter.Params, q receiverQuery)
 		}
 		select {
 		case <-more:
-		case <-timeout.C:
+		case <-timeout:
 			return d, nil
 		case <-r.Context().Done():
-			return d, nil
-		case <-rs.ctx.Done():
 			return d, nil
 		}
 	}
@@ -243,16 +240,6 @@ func bySequence(a, b *received) int {
 		return cmp.Compare(a.sequence, b.sequence)
 	}
 	return cmp.Compare(a.EventID.V, b.EventID.V)
-}
-
-// extendDeadline returns a wrapper of handlers that extends the server's write time-out by d.
-func extendDeadline(d time.Duration) func(httprouter.Handle) httprouter.Handle {
-	return func(h httprouter.Handle) httprouter.Handle {
-		return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-			extend(w, d)
-			h(w, r, p)
-		}
-	}
 }
 
 // receive answers POST /dev/receiver/{id}, the target itself: it accepts any body.

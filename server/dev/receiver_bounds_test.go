@@ -2,6 +2,7 @@ package dev
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -60,11 +61,13 @@ func TestWaitEndsWithTheFixture(t *testing.T) {
 	rs.record(shown.ID, map[string]string{}, "{}")
 	time.AfterFunc(10*time.Millisecond, end)
 	before := time.Now()
-	d, err := rs.show(
-		httptest.NewRequest("GET", "/", nil),
-		httprouter.Params{{Key: "id", Value: shown.ID}},
-		receiverQuery{Wait: store.Given[int64](2), TimeoutMS: store.Given[int64](60000)},
-	)
+	var d receiverDetail
+	var err error
+	show := func(_ http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		d, err = rs.show(r, p, receiverQuery{Wait: store.Given[int64](2), TimeoutMS: store.Given[int64](60000)})
+	}
+	wait := (&Control{Context: ctx}).lasting(time.Minute)(show)
+	wait(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), httprouter.Params{{Key: "id", Value: shown.ID}})
 	if err != nil || len(d.Requests) != 1 || time.Since(before) > 30*time.Second {
 		t.Errorf("%d requests after %s, %v", len(d.Requests), time.Since(before), err)
 	}

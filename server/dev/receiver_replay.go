@@ -12,6 +12,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -66,28 +67,19 @@ func (rs *Receivers) replay(r *http.Request, p httprouter.Params, b replayBody) 
 	list, copies := kept.Requests, int(b.Copies.Or(1))
 	switch {
 	case len(list)*copies > maxReplays:
-		return a, &store.Error{
-			Code: store.Unprocessable,
-			Message: fmt.Sprintf(
-				"These would be %d requests, and a replay may have %d; choose an event, or empty the receiver first.",
-				len(list)*copies,
-				maxReplays,
-			),
-		}
+		return a, kernel.Refuse(store.Unprocessable, fmt.Sprintf(
+			"These would be %d requests, and a replay may have %d; choose an event, or empty the receiver first.", len(list)*copies, maxReplays))
 	case slices.ContainsFunc(list, func(q *received) bool { return q.Truncated }):
-		return a, &store.Error{Code: store.Unprocessable, Message: "The receiver has a request whose body was too long to be kept whole."}
+		return a, kernel.Refuse(store.Unprocessable, "The receiver has a request whose body was too long to be kept whole.")
 	}
 	if b.Order.Or(orderSequence) == orderReversed {
 		slices.Reverse(list)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), maxReplay)
-	defer cancel()
-	defer context.AfterFunc(rs.ctx, cancel)()
 	transport := rs.Transport()
 	defer transport.CloseIdleConnections()
 	for n := range copies {
 		for _, q := range list {
-			one := rs.resend(ctx, transport, b.URL.V, q)
+			one := rs.resend(r.Context(), transport, b.URL.V, q)
 			one.Copy = n + 1
 			a.Data = append(a.Data, one)
 		}

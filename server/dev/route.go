@@ -1,8 +1,10 @@
 package dev
 
 import (
+	"context"
 	"net/http"
 	"reflect"
+	"time"
 
 	"github.com/julienschmidt/httprouter"
 
@@ -26,6 +28,20 @@ type route struct {
 func (rt route) wrapped(wrap func(httprouter.Handle) httprouter.Handle) route {
 	rt.wrap = wrap
 	return rt
+}
+
+// lasting returns a wrapper of handlers that may take up to d: it extends the server's write time-out by d, and ends the context
+// of the request after d, and when the fixture stops or is reset.
+func (c *Control) lasting(d time.Duration) func(httprouter.Handle) httprouter.Handle {
+	return func(h httprouter.Handle) httprouter.Handle {
+		return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+			extend(w, d)
+			ctx, cancel := context.WithTimeout(r.Context(), d)
+			defer cancel()
+			defer context.AfterFunc(c.Context, cancel)()
+			h(w, r.WithContext(ctx), p)
+		}
+	}
 }
 
 // handle returns the handler of the route.
