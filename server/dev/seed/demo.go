@@ -107,13 +107,9 @@ func write(st *store.Store, do func(*store.Tx) error) error {
 }
 
 // hasShops reports whether there is any shop in the store.
-func hasShops(st *store.Store) (has bool, err error) {
-	err = st.View(0, func(v *store.View) error {
-		shops, err := v.Shops()
-		has = len(shops) > 0
-		return err
-	})
-	return has, err
+func hasShops(st *store.Store) (bool, error) {
+	shops, err := store.Read(st, (*store.View).Shops)
+	return len(shops) > 0, err
 }
 
 // readyLine returns the ready line of the shop that has the demo keys, without an
@@ -259,13 +255,12 @@ func demoWallet(tx *store.Tx, shop int64) error {
 
 // addWallet sets up the wallets of the demo shop in a file that an older version made without them.
 func addWallet(st *store.Store, shop int64) error {
-	var set bool
-	if err := st.View(0, func(v *store.View) error {
+	set, err := store.Read(st, func(v *store.View) (bool, error) {
 		apple, _ := v.AppleWallet(shop)
 		google, err := v.GoogleWallet(shop)
-		set = apple.IsSet() || google.IsSet()
-		return err
-	}); err != nil || set {
+		return apple.IsSet() || google.IsSet(), err
+	})
+	if err != nil || set {
 		return err
 	}
 	return write(st, func(tx *store.Tx) error { return demoWallet(tx, shop) })

@@ -110,11 +110,13 @@ func (g *program) link(l *linker) {
 	for _, d := range f.Check(0) {
 		l.add(join(g.path, strings.Replace(d.Field, "scoped_location_ids", "scoped_location_refs", 1)), d.Message)
 	}
-	stamps := store.CollectsStamps(g.Type.V)
-	l.require(stamps || !g.MinSpendCents.Set, g, "min_spend_cents", "does not apply to programs of type %s", g.Type.V)
-	l.require(stamps || !g.MaxStampsPerDay.Set, g, "max_stamps_per_day", "does not apply to programs of type %s", g.Type.V)
-	l.require(stamps || !g.WelcomeStamps.Set, g, "welcome_stamps", "does not apply to programs of type %s", g.Type.V)
-	l.require(stamps || len(g.Prizes.V) == 0, g, "prizes", "do not apply to programs of type %s", g.Type.V)
+	forStamps := func(given bool, field, verb string) {
+		l.require(!given || store.CollectsStamps(g.Type.V), g, field, "%s not apply to programs of type %s", verb, g.Type.V)
+	}
+	forStamps(g.MinSpendCents.Set, "min_spend_cents", "does")
+	forStamps(g.MaxStampsPerDay.Set, "max_stamps_per_day", "does")
+	forStamps(g.WelcomeStamps.Set, "welcome_stamps", "does")
+	forStamps(len(g.Prizes.V) > 0, "prizes", "do")
 }
 
 func (k *key) link(l *linker) {
