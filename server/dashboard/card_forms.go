@@ -81,8 +81,7 @@ type cardFormPage struct {
 }
 
 func (v *visit) cardForm(title web.Text, f *web.Form) cardFormPage {
-	p := cardFormPage{Frame: v.narrow(title, cardsPath), Form: f, Mails: v.Mails}
-	return p
+	return cardFormPage{Frame: v.narrow(title, cardsPath), Form: f, Mails: v.Mails}
 }
 
 func showIssue(v *visit, f *web.Form) (err error) {

@@ -81,29 +81,18 @@ func askReverse(v *visit, e store.LedgerEntry) web.ConfirmPage {
 	if row.Change != "" {
 		what = v.T("{0} ({1})", row.Title, row.Change)
 	}
-	text := v.T(
-		"{0}: {1} at {2} on {3}.",
-		v.cardName(e.HolderName.V),
-		what,
-		e.LocationName,
-		v.DateTime(e.CreatedAt.Std()),
-	)
-	consequences := []string{
+	c := v.danger(cardsPath, "Reverse this row?", "{0}: {1} at {2} on {3}.", "Reverse the row",
+		v.cardName(e.HolderName.V), what, e.LocationName, v.DateTime(e.CreatedAt.Std()))
+	c.Consequences = []string{
 		v.T("The row stays in the ledger, and a reversal is written beside it."),
 		v.T("A reversal cannot be taken back."),
 	}
 	switch e.Type {
 	case store.TransactionRedemption:
-		consequences = append(consequences, v.T("The prize can be redeemed again."))
+		c.Consequences = append(c.Consequences, v.T("The prize can be redeemed again."))
 	case store.TransactionStamp:
-		consequences = append(consequences, v.T("Stamps that went on to a further card with it are taken back too."))
+		c.Consequences = append(c.Consequences, v.T("Stamps that went on to a further card with it are taken back too."))
 	}
-	return web.ConfirmPage{
-		Frame:        v.narrow("Reverse this row?", cardsPath),
-		Text:         text,
-		Consequences: consequences,
-		Button:       v.T("Reverse the row"),
-		Cancel:       cardPath(e.CardID),
-		Danger:       true,
-	}
+	c.Cancel = cardPath(e.CardID)
+	return c
 }

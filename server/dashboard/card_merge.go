@@ -139,12 +139,9 @@ func (v *visit) mergeFacts(c store.CustomerCard) (facts []mergeFact) {
 func (v *visit) previewMerge(p *mergePage, gone store.CustomerCard, filled []string) error {
 	merged := store.Merged{}
 	for _, yes := range []bool{false, true} {
-		fields := store.MergeFields{}
-		if yes {
-			fields.Yes = store.Given(true)
-		}
 		all, _, err := v.Kernel.Preview(v.r.Context(), v.caller, operation.MergeCards, "",
-			kernel.Args{Params: map[string]string{"id": v.id(), "gone": v.params.ByName("gone")}, Fields: fields})
+			kernel.Args{Params: map[string]string{"id": v.id(), "gone": v.params.ByName("gone")},
+				Fields: store.MergeFields{Yes: store.Given(yes)}})
 		if err != nil {
 			return err
 		}

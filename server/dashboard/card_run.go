@@ -106,11 +106,7 @@ func showChange(v *visit, f *web.Form) error {
 	hide("action", c.action)
 	if all {
 		hide("all", "true")
-		for _, name := range exportFilters {
-			if q.Get(name) != "" {
-				hide(name, q.Get(name))
-			}
-		}
+		p.Hidden = append(p.Hidden, hiddenFilter(q)...)
 		var err error
 		if total, err = read[store.Total](v, operation.CountRun, queryInput{v, v.searchFields(nonEmpty(q, exportFilters...))}); err != nil {
 			return err
@@ -131,16 +127,10 @@ func showChange(v *visit, f *web.Form) error {
 	return v.render("card_change", p)
 }
 
-// runFields turns the filter of the list and the ticked cards into the fields of a run.
+// runFields turns the filter of the list or the ticked cards, of which the form has one, into the fields of a run.
 func runFields(v *visit, form url.Values) url.Values {
 	fields := cardTimes(v, v.searchFields(form))
-	fields.Del("card_ids")
-	if form.Get("all") != "true" {
-		fields["card_ids"] = v.chosenCards()
-		for _, name := range []string{"program_id", "status", "prize_due", "seen_from", "not_seen_days", "birthday_month"} {
-			fields.Del(name)
-		}
-	}
+	fields["card_ids"] = v.chosenCards()
 	return fields
 }
 

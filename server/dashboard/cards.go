@@ -87,12 +87,7 @@ func showCards(v *visit) error {
 // addChoice adds how many cards there are, and what chooses some or all of them.
 func (v *visit) addChoice(p *cardsPage, q url.Values) error {
 	p.Choose, p.Export = v.allows(kernel.Manager), v.allows(kernel.Owner)
-	p.Changes, p.Form = v.changeOptions(), v.newForm(nil)
-	for _, name := range exportFilters {
-		if value := q.Get(name); value != "" {
-			p.Hidden = append(p.Hidden, web.Option{Value: name, Label: value})
-		}
-	}
+	p.Changes, p.Form, p.Hidden = v.changeOptions(), v.newForm(nil), hiddenFilter(q)
 	if p.Searched || len(p.Filter.Errors) > 0 {
 		return nil
 	}
@@ -101,6 +96,16 @@ func (v *visit) addChoice(p *cardsPage, q url.Values) error {
 	total, err := read[store.Total](v, operation.CountCards, queryInput{v, fields})
 	p.Total = v.cardTotal(total)
 	return err
+}
+
+// hiddenFilter returns the inputs with the filter of the list for another form.
+func hiddenFilter(q url.Values) (hidden []web.Option) {
+	for _, name := range exportFilters {
+		if value := q.Get(name); value != "" {
+			hidden = append(hidden, web.Option{Value: name, Label: value})
+		}
+	}
+	return hidden
 }
 
 // cardTotal says how many cards there are.

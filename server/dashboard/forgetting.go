@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"time"
-
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -73,6 +71,5 @@ func (v *visit) forgottenCards(cards []store.ForgottenCard) (list []forgottenCar
 
 // day returns a date of the shop's calendar as people read it.
 func (v *visit) day(date string) string {
-	t, _ := time.ParseInLocation(time.DateOnly, date, v.zone())
-	return v.Date(t)
+	return v.calendar().Date(dayAt(date))
 }

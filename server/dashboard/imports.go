@@ -226,7 +226,7 @@ func (v *visit) showMapping(p *importPage) error {
 	chosen := slices.IndexFunc(programs, func(program store.Program) bool { return program.ID == values.Get("program_id") })
 	program := programs[max(0, chosen)]
 	p.Stamps = store.CollectsStamps(program.Type)
-	add := func(label web.Text, value string) { p.Tiles = append(p.Tiles, tile{Label: v.T(label), Value: value}) }
+	add := func(label web.Text, value string) { p.Tiles = append(p.Tiles, v.tile(label, value)) }
 	add("New cards", v.Number(report.New))
 	if report.Updates+report.Refused > 0 {
 		add("Cards to change", v.Number(report.Updates))
@@ -296,7 +296,7 @@ func (v *visit) preview(report operation.ImportReport) (t previewTable) {
 // importProgress adds how far an import is, and what it left out.
 func (v *visit) importProgress(p *importPage) error {
 	run := p.Run
-	add := func(label web.Text, n int64) { p.Tiles = append(p.Tiles, tile{Label: v.T(label), Value: v.Number(n)}) }
+	add := func(label web.Text, n int64) { p.Tiles = append(p.Tiles, v.tile(label, v.Number(n))) }
 	switch run.State {
 	case store.ImportUndoing, store.ImportUndone:
 		add("Cards erased", run.Removed)

@@ -75,7 +75,7 @@ func showMoney(v *visit) error {
 		p.Tiles = append(p.Tiles, v.tile(moneyColumns[i], amount))
 	}
 	p.Days = each(p.Report.Days, func(d store.MoneyDay) moneyRow {
-		return moneyRow{v.calendar().Date(dayAt(d.Date)), v.amounts(d.MoneySums)}
+		return moneyRow{v.day(d.Date), v.amounts(d.MoneySums)}
 	})
 	for _, l := range p.Report.Locations {
 		name := v.locationName(l.LocationName.V)

@@ -78,15 +78,15 @@ func showReport(v *visit) error {
 	}
 	fields := store.DayReportQuery{Date: store.Given(values.Get("day")), LocationID: given(p.Filter, "location_id")}
 	p.Report, err = read[store.DayReport](v, operation.GetDayReport, v.with(fields))
-	if err != nil {
-		if !v.faultyFilter(p.Filter, err) {
-			return err
-		}
+	switch {
+	case err == nil:
+		v.fillReport(&p, now.Format(time.DateOnly))
+	case v.faultyFilter(p.Filter, err):
 		p.Filter.Errors["day"] = p.Filter.Errors["date"]
 		p.Failed = true
-		return v.render("report", p)
+	default:
+		return err
 	}
-	v.fillReport(&p, now.Format(time.DateOnly))
 	return v.render("report", p)
 }
 

@@ -203,9 +203,8 @@ func (v *visit) calendar() *web.Printer { return v.In(time.UTC) }
 
 // span returns a period in words.
 func (v *visit) span(p store.PeriodReport) string {
-	c := v.calendar()
 	if p.From == p.To {
-		return c.Date(dayAt(p.From))
+		return v.day(p.From)
 	}
-	return v.T("{0} to {1}", c.Date(dayAt(p.From)), c.Date(dayAt(p.To)))
+	return v.T("{0} to {1}", v.day(p.From), v.day(p.To))
 }
