@@ -7,25 +7,20 @@ import (
 	"punchcard/server/kernel"
 )
 
-// cookies is what the guard needs to know to accept the cookie of the till page.
-type cookies struct {
-	hosts *kernel.Hosts
-}
-
 // AcceptCookies makes the guard accept a device's token in the cookie that the till page
 // has (see [kernel.DeviceCookie]), and returns the guard. hosts are those by which browsers
 // may address the server.
 func (g *Guard) AcceptCookies(hosts *kernel.Hosts) *Guard {
-	g.cookies = &cookies{hosts}
+	g.hosts = hosts
 	return g
 }
 
 // token returns the bearer token of a request or, if it has no Authorization header, the
 // token in its cookie.
 func (g *Guard) token(r *http.Request) (string, error) {
-	if g.cookies != nil && len(r.Header["Authorization"]) == 0 {
-		if sent := r.CookiesNamed(kernel.DeviceCookieName(g.cookies.hosts.URLOf(r))); len(sent) == 1 {
-			if err := g.cookies.check(r); err != nil {
+	if g.hosts != nil && len(r.Header["Authorization"]) == 0 {
+		if sent := r.CookiesNamed(kernel.DeviceCookieName(g.hosts.URLOf(r))); len(sent) == 1 {
+			if err := g.checkCookie(r); err != nil {
 				return "", err
 			}
 			return sent[0].Value, nil
@@ -34,7 +29,7 @@ func (g *Guard) token(r *http.Request) (string, error) {
 	return kernel.Bearer(r, "Send the device's token as: Authorization: Bearer tdk_…")
 }
 
-// check returns the error for a request with the cookie that a page of another origin may
+// checkCookie returns the error for a request with the cookie that a page of another origin may
 // have made. Every request with the cookie, also one that only reads, must have the
 // Content-Type application/json: a page of another origin can send that only if the server
 // permits it beforehand, which this server never does. Where the browser says who makes the
@@ -42,8 +37,8 @@ func (g *Guard) token(r *http.Request) (string, error) {
 // neither for a GET over plain http, and for that the Content-Type has to do. The host must
 // be one of the server's own, so that a page whose name was made to resolve to this
 // machine gets nothing.
-func (c *cookies) check(r *http.Request) error {
-	if err := c.hosts.CheckHost(r); err != nil {
+func (g *Guard) checkCookie(r *http.Request) error {
+	if err := g.hosts.CheckHost(r); err != nil {
 		return err
 	}
 	if !kernel.IsJSON(r) {

@@ -13,7 +13,7 @@ type Guard struct {
 	st      *store.Store
 	devices kernel.Identities[store.TillIdentity]
 	limit   *kernel.Limiter
-	cookies *cookies // nil: none are accepted
+	hosts   *kernel.Hosts // of the till page, whose cookie is accepted; nil: none is
 }
 
 // NewGuard returns a guard that allows each device perMinute requests per minute; 0

@@ -27,12 +27,12 @@ func (p *Pages) askPair(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 
 // pairByLink answers the form of askPair: it makes this browser a till and leads to the page.
 func (p *Pages) pairByLink(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	d, err := p.acceptPairing(r, operation.PairingCodeFields{Token: store.Given(ps.ByName("token"))})
+	token, err := p.acceptPairing(r, operation.PairingCodeFields{Token: store.Given(ps.ByName("token"))})
 	if err != nil {
 		p.refusePairing(w, r, err)
 		return
 	}
-	http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), d.Token))
+	http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), token))
 	w.Header().Set("Location", Path)
 	p.Kernel.HTML(w, http.StatusSeeOther, nil)
 }
@@ -44,25 +44,15 @@ type codeFields struct {
 
 // pairByCode answers POST /till/pair, which the page sends: an installed app has cookies of
 // its own.
-func (p *Pages) pairByCode(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	if err := requireJSON(r); err != nil {
-		p.Kernel.AnswerError(w, err)
-		return
-	}
-	answer := func(r *http.Request, _ httprouter.Params, f codeFields) (kernel.None, error) {
-		d, err := p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
-		if err == nil {
-			http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), d.Token))
-		}
-		return kernel.None{}, err
-	}
-	kernel.HandlerOf(http.StatusNoContent, kernel.SmallBody, answer).Handle(p.Kernel)(w, r, ps)
+func (p *Pages) pairByCode(r *http.Request, f codeFields) (token string, err error) {
+	return p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
 }
 
-// acceptPairing makes a device of a pairing.
-func (p *Pages) acceptPairing(r *http.Request, f operation.PairingCodeFields) (operation.CreatedDevice, error) {
+// acceptPairing makes a device of a pairing, and returns its token.
+func (p *Pages) acceptPairing(r *http.Request, f operation.PairingCodeFields) (token string, err error) {
 	caller := kernel.VisitorCaller(p.Kernel.ClientAddress(r))
-	return kernel.Do[operation.CreatedDevice](r.Context(), p.Kernel, caller, operation.AcceptPairing, kernel.Args{Fields: f})
+	d, err := kernel.Do[operation.CreatedDevice](r.Context(), p.Kernel, caller, operation.AcceptPairing, kernel.Args{Fields: f})
+	return d.Token, err
 }
 
 // refusePairing answers the form with the page of an error, or with JSON.
@@ -86,28 +76,28 @@ func (p *Pages) refusePairing(w http.ResponseWriter, r *http.Request, err error)
 	p.render(w, e.Status, "error", page, print)
 }
 
-// unpair ends the cookie of this browser. The token stays valid until a manager revokes it.
-func (p *Pages) unpair(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	if err := requireJSON(r); err != nil {
-		p.Kernel.AnswerError(w, err)
-		return
-	}
-	answer := func(r *http.Request, _ httprouter.Params, _ struct{}) (kernel.None, error) {
-		http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), ""))
-		return kernel.None{}, nil
-	}
-	kernel.HandlerOf(http.StatusNoContent, kernel.SmallBody, answer).Handle(p.Kernel)(w, r, ps)
-}
+// unpair answers POST /till/unpair: it ends the cookie of this browser. The token stays valid until a manager revokes it.
+func (p *Pages) unpair(*http.Request, struct{}) (token string, err error) { return "", nil }
 
-// requireJSON returns an error unless a request says that its body is JSON, which no form of
-// another origin can.
-func requireJSON(r *http.Request) error {
-	if !kernel.IsJSON(r) {
-		return &kernel.Error{
-			Status:  http.StatusUnsupportedMediaType,
-			Code:    store.BadRequest,
-			Message: "The Content-Type must be application/json.",
+// setToken returns the handler of a request of the page that sets the cookie of this browser to the token that do returns. The
+// request must say that its body is JSON, which no form of another origin can.
+func setToken[F any](p *Pages, do func(*http.Request, F) (token string, err error)) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+		if !kernel.IsJSON(r) {
+			p.Kernel.AnswerError(w, &kernel.Error{
+				Status:  http.StatusUnsupportedMediaType,
+				Code:    store.BadRequest,
+				Message: "The Content-Type must be application/json.",
+			})
+			return
 		}
+		answer := func(r *http.Request, _ httprouter.Params, f F) (kernel.None, error) {
+			token, err := do(r, f)
+			if err == nil {
+				http.SetCookie(w, kernel.DeviceCookie(p.Hosts.URLOf(r), token))
+			}
+			return kernel.None{}, err
+		}
+		kernel.HandlerOf(http.StatusNoContent, kernel.SmallBody, answer).Handle(p.Kernel)(w, r, ps)
 	}
-	return nil
 }

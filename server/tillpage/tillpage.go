@@ -62,8 +62,8 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	get("assets/:name", p.showAsset)
 	get("pair/:token", p.askPair)
 	post("pair/:token", p.pairByLink)
-	post("pair", p.pairByCode)
-	post("unpair", p.unpair)
+	post("pair", setToken(p, p.pairByCode))
+	post("unpair", setToken(p, p.unpair))
 }
 
 // tillPage is the data of the page.
