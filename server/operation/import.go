@@ -74,7 +74,7 @@ var UploadImport = declare(kernel.Operation{
 		file, rows, err := readImport(f)
 		var parts store.ImportParts[store.RawRow]
 		for _, r := range rows {
-			parts.Add(store.RawRow(r))
+			parts.Add(r)
 		}
 		return func(tx *store.Tx) (store.ImportRun, error) {
 			return tx.UploadImport(c.Access.Shop, file, &parts, len(rows))
@@ -133,7 +133,7 @@ var ImportCards = declare(kernel.Operation{
 				return err
 			}
 			for _, r := range rows {
-				w.add(store.RawRow(r))
+				w.add(r)
 			}
 			return nil
 		})
@@ -142,7 +142,7 @@ var ImportCards = declare(kernel.Operation{
 })
 
 // readImport reads a file.
-func readImport(f FileFields) (file store.ImportFile, rows []sheet.Row, err error) {
+func readImport(f FileFields) (file store.ImportFile, rows []store.RawRow, err error) {
 	table, err := sheet.Read(f.File.V)
 	var fault sheet.Error
 	if errors.As(err, &fault) {

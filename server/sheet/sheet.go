@@ -28,13 +28,9 @@ const (
 // Sheet is a table.
 type Sheet struct {
 	Columns []string // their names, of which no two are the same; a column without one is empty
-	Rows    []Row    // those that are not blank
-}
-
-// Row is a row of a table. It may have fewer cells than there are columns, if the last ones are blank.
-type Row struct {
-	Line  int // of its beginning, from 1
-	Cells []string
+	// Rows are those that are not blank, each with the line of its beginning, from 1. A row may have fewer cells than
+	// there are columns, if the last ones are blank.
+	Rows []store.RawRow
 }
 
 // Error says why a file is no table that can be read, such as "is not a text file".
@@ -86,7 +82,7 @@ func Read(file []byte) (Sheet, error) {
 		case len(cells) > len(s.Columns):
 			return s, errorf("has in line %d more cells (%d) than the first line names columns (%d)", line, len(cells), len(s.Columns))
 		}
-		s.Rows = append(s.Rows, Row{line, clean(cells)})
+		s.Rows = append(s.Rows, store.RawRow{Line: line, Cells: clean(cells)})
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"punchcard/store"
 )
 
 // in16 returns a text as UTF-16.
@@ -21,8 +23,11 @@ func in16(text string, order func(u uint16) [2]byte) []byte {
 func little(u uint16) [2]byte { return [2]byte{byte(u), byte(u >> 8)} }
 func big(u uint16) [2]byte    { return [2]byte{byte(u >> 8), byte(u)} }
 
+// row returns a row of a table.
+func row(line int, cells ...string) store.RawRow { return store.RawRow{Line: line, Cells: cells} }
+
 func TestRead(t *testing.T) {
-	want := Sheet{[]string{"Name", "Phone"}, []Row{{2, []string{"Zoë", "+39 06"}}, {4, []string{"O'Neil, Jo"}}}}
+	want := Sheet{[]string{"Name", "Phone"}, []store.RawRow{row(2, "Zoë", "+39 06"), row(4, "O'Neil, Jo")}}
 	const commas = "Name,Phone\r\nZoë,'+39 06\r\n\r\n\"O'Neil, Jo\",\r\n"
 	for name, file := range map[string][]byte{
 		"UTF-8":              []byte(commas),
@@ -40,7 +45,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	got, err := Read([]byte("sep=;\na;b\n1,5;\"x\ny\"\n2;z"))
-	if want := (Sheet{[]string{"a", "b"}, []Row{{3, []string{"1,5", "x\ny"}}, {5, []string{"2", "z"}}}}); err != nil ||
+	if want := (Sheet{[]string{"a", "b"}, []store.RawRow{row(3, "1,5", "x\ny"), row(5, "2", "z")}}); err != nil ||
 		!reflect.DeepEqual(got, want) {
 		t.Errorf("named separator: got %+v, %v", got, err)
 	}
