@@ -81,22 +81,20 @@ type TillLookup struct{ tillCard }
 
 // Run shows the card.
 func (c *TillLookup) Run() error {
-	var me store.TillMe
-	var l store.Lookup
-	if err := c.get("/me", &me); err != nil {
+	currency, err := c.currency()
+	if err != nil {
 		return err
 	}
+	var l store.Lookup
 	if err := c.get(c.path(""), &l); err != nil {
 		return err
 	}
-	return c.show(sayCard(l, me.Shop.Currency)...)
+	return c.show(sayCard(l, currency)...)
 }
 
 // write makes a write at the server. It prints the sentence that done returns, and what is
 // on the card afterwards.
 func (c *tillFlags) write(path string, fields map[string]any, done func(store.Stamped, string) string) error {
-	var me store.TillMe
-	var l store.Lookup
 	var out store.Stamped
 	if err := c.post(path, fields, &out); err != nil {
 		return err
@@ -104,17 +102,19 @@ func (c *tillFlags) write(path string, fields map[string]any, done func(store.St
 	if c.JSON {
 		return c.show()
 	}
-	if err := c.get("/me", &me); err != nil {
-		return fmt.Errorf("it was done, as %s; but then: %w", out.Transaction.ID, err)
-	}
 	shown := out.Card
 	if out.OverflowCard != nil {
 		shown = *out.OverflowCard
 	}
-	if err := c.get("/cards/"+url.PathEscape(shown.ID), &l); err != nil {
+	var l store.Lookup
+	currency, err := c.currency()
+	if err == nil {
+		err = c.get("/cards/"+url.PathEscape(shown.ID), &l)
+	}
+	if err != nil {
 		return fmt.Errorf("it was done, as %s; but then: %w", out.Transaction.ID, err)
 	}
-	say := append([]string{done(out, me.Shop.Currency)}, sayCard(l, me.Shop.Currency)...)
+	say := append([]string{done(out, currency)}, sayCard(l, currency)...)
 	if out.Transaction.Type != store.TransactionReversal {
 		say = append(say, "Take it back with: punchcard till undo "+out.Transaction.ID)
 	}
@@ -152,16 +152,22 @@ func (c *TillStamp) Run() error {
 
 // cents returns an amount in the smallest units of the shop's currency.
 func (c *tillFlags) cents(name, text string) (int64, error) {
-	var me store.TillMe
-	if err := c.get("/me", &me); err != nil {
+	currency, err := c.currency()
+	if err != nil {
 		return 0, err
 	}
-	cents, ok := money.Parse(text, me.Shop.Currency)
+	cents, ok := money.Parse(text, currency)
 	if !ok {
-		example := web.PrinterFor("en").Amount(1250, me.Shop.Currency)
-		return 0, fmt.Errorf("%s: must be an amount in %s, such as %s", name, me.Shop.Currency, example)
+		return 0, fmt.Errorf("%s: must be an amount in %s, such as %s", name, currency, web.PrinterFor("en").Amount(1250, currency))
 	}
 	return cents, nil
+}
+
+// currency returns the currency of the shop of the till.
+func (c *tillFlags) currency() (string, error) {
+	var me store.TillMe
+	err := c.get("/me", &me)
+	return me.Shop.Currency, err
 }
 
 // TillRedeem is the command that redeems a prize.
