@@ -160,13 +160,16 @@ func (s *Sender) hasWorker(p store.Push) bool {
 	if s.inFlight[target{p.Root, p.Copy}] || len(s.inFlight) == workers {
 		return false
 	}
+	if p.Copy != store.CopyGoogle {
+		return true
+	}
 	atGoogle := 0
 	for t := range s.inFlight {
 		if t.copy == store.CopyGoogle {
 			atGoogle++
 		}
 	}
-	return p.Copy != store.CopyGoogle || atGoogle < googleWorkers
+	return atGoogle < googleWorkers
 }
 
 // start begins an attempt, for whose target none is in flight. It reports false after Stop. The caller holds s.mu.
