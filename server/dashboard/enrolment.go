@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/qr"
 	"punchcard/server/web"
@@ -27,18 +26,13 @@ func enrolmentPath(id string) string { return programPath(id) + "/enrolment" }
 // enrolmentPage is the page of the form for new cards.
 type enrolmentPage struct {
 	web.Frame
-	Form      *web.Form
-	Program   store.ProgramForm
-	State     store.Enrolment
-	QR        template.HTML // of the form's address; empty: it has none yet
-	URL       string        // of the form
-	Before    string        // what comes before the end of the address
-	Asks      []web.Option
-	Full      bool // the form has made as many cards as it may
-	Published bool
-	Posters   []web.Action
-	// GivesMoney says that new cards begin with money, so that the form makes none.
-	GivesMoney bool
+	Form    *web.Form
+	Program store.ProgramForm
+	State   store.Enrolment
+	QR      template.HTML // of the form's address; empty: it has none yet
+	URL     string        // of the form
+	Before  string        // what comes before the end of the address
+	Posters []web.Action
 }
 
 // suggestedCards is how many cards a form may make, unless a person says otherwise.
@@ -56,14 +50,6 @@ func showEnrolment(v *visit, program store.ProgramForm, f *web.Form) error {
 		Program: program,
 		State:   e,
 		Before:  withoutScheme(v.shopURL()) + "/join/",
-		Asks: []web.Option{
-			v.option(store.FieldRequired, "Required"),
-			v.option(store.FieldOptional, "Optional"),
-			v.option(store.FieldOff, "Not asked for"),
-		},
-		Full:       e.MaxCards.Valid && e.Cards >= e.MaxCards.V,
-		Published:  program.Active,
-		GivesMoney: program.InitialBalanceCents.V > 0,
 	}
 	if e.Enabled {
 		p.URL = v.absolute(e.URL.V)
@@ -103,12 +89,4 @@ func enrolmentValues(e *store.Enrolment, program string) url.Values {
 		values.Set("enroll_max_cards", suggestedCards)
 	}
 	return values
-}
-
-// enrolmentLink returns the link of a program's page to the form for new cards.
-func (v *visit) enrolmentLink(id string) []web.Action {
-	if !v.allows(kernel.Manager) {
-		return nil
-	}
-	return []web.Action{v.link("Cards that customers make", enrolmentPath(id), "qr", "")}
 }

@@ -62,7 +62,7 @@ func (v *visit) frame(title web.Text, section string, args ...any) web.Frame {
 	}
 	for _, sr := range v.person.Shops {
 		if sr.Shop == v.person.Shop {
-			app.Shop = sr.Name
+			app.Shop, app.Currency = sr.Name, sr.Currency
 			if sr.Mode == "test" {
 				app.Mode = v.T("Test mode")
 			}

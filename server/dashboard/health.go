@@ -41,38 +41,15 @@ func afterBackup(v *visit, m operation.BackupMade) error {
 	return v.redirect(healthPath, backupBegun)
 }
 
-// healthPage is the page of the server's health.
+// healthPage is the page of the server's health, and that of its limits.
 type healthPage struct {
 	web.Frame
 	Tabs      []web.NavItem
 	Form      *web.Form
 	Attention []attention
-	State     web.Badge
-	Server    []web.Fact
-	File      []web.Fact
-	Queues    []web.Fact
-	Mail      bool               // there is a mail server
-	Email     string             // where a test message goes
-	Devices   []store.ShopDevice // that accept the ids of cards
-	Backups   Backups
-	Files     []backupRow
-	Every     string // how often backups are made
-	Failure   string
-	Certs     []certificateRow
-	Errors    []LoggedError
-	Limits    []Limit
-}
-
-// backupRow is a backup in the list.
-type backupRow struct {
-	BackupFile
-	Size string
-}
-
-// certificateRow is a certificate in the list.
-type certificateRow struct {
-	Certificate
-	Badge web.Badge
+	Status    Status
+	Health    operation.Health
+	Now       store.Time
 }
 
 // healthTabs are the pages of the server's health.
@@ -88,13 +65,13 @@ func showHealth(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	s := v.Status()
 	p := healthPage{
-		Frame:   v.frame("Health", healthPath),
-		Tabs:    v.healthTabs(healthPath),
-		Form:    f,
-		Backups: s.Backups,
-		Errors:  s.Errors,
+		Frame:  v.frame("Health", healthPath),
+		Tabs:   v.healthTabs(healthPath),
+		Form:   f,
+		Status: v.Status(),
+		Health: h,
+		Now:    v.now(),
 	}
 	for _, a := range v.serverAttention() {
 		a.Action = web.Action{}
@@ -111,85 +88,7 @@ func showHealth(v *visit, f *web.Form) error {
 					"--trusted-proxy.",
 			)})
 	}
-	p.Mail, p.Email, p.Devices = s.Mail || s.Fixture, v.person.Email, h.CardIDDevices
-	p.State = v.badge("All is well", "good")
-	if len(p.Attention) > 0 {
-		p.State = v.badge("Needs attention", "warn")
-	}
-	v.addHealthFacts(&p, h, s)
-	for _, b := range s.Backups.Files {
-		p.Files = append(p.Files, backupRow{b, v.bytes(b.Bytes)})
-	}
-	p.Every = v.duration(s.Backups.Every)
-	for _, c := range s.Certificates {
-		row := certificateRow{c, v.badge("Valid", "good")}
-		switch {
-		case c.Problem != "":
-			row.Badge = v.badge("Problem", "bad")
-		case c.Soon:
-			row.Badge = v.badge("Ends soon", "warn")
-		}
-		p.Certs = append(p.Certs, row)
-	}
 	return v.render("health", p)
-}
-
-// addHealthFacts adds what is known of the process, the file and the queues.
-func (v *visit) addHealthFacts(p *healthPage, h operation.Health, s Status) {
-	mail := v.T("Configured")
-	if !s.Mail {
-		mail = v.T("None: set --smtp-url to mail links")
-	}
-	p.Server = []web.Fact{
-		v.fact("Version", s.Version),
-		v.fact("Running for", v.duration(s.Uptime), v.T("since {0}", v.DateTime(s.Started))),
-		v.fact("Mail server", mail),
-		v.fact("Connections refused", v.Number(s.Refused), v.T("since one address had too many (--connections-per-address)")),
-	}
-	if s.HoldWebhooks {
-		p.Server = append(p.Server, v.fact("Sending", v.T("Held: neither webhooks nor mail are sent")))
-	}
-	p.File = []web.Fact{
-		v.fact("File", s.File),
-		v.fact("Size", v.bytes(h.File.FileBytes), v.T("and {0} of log", v.bytes(h.File.LogBytes))),
-	}
-	if s.DiskBytes > 0 {
-		p.File = append(p.File, v.fact("Left on the disk", v.bytes(s.DiskFree), v.T("of {0}", v.bytes(s.DiskBytes))))
-	}
-	p.File = append(p.File,
-		v.fact("Shops", v.Number(h.File.Shops)),
-		v.fact("Live cards", v.Number(h.File.LiveCards)),
-		v.fact("Rows of the ledger", v.Number(h.File.LedgerRows)),
-	)
-	oldest := func(due store.Null[store.Time]) string {
-		if !due.Valid || due.V > v.now() { // it waits for its next attempt
-			return ""
-		}
-		return v.T("the oldest since {0}", v.DateTime(due.V.Std()))
-	}
-	p.Queues = []web.Fact{
-		v.fact("Writes that wait", v.Number(h.File.QueuedWrites)),
-		v.fact("Webhook deliveries that wait", v.Number(h.File.PendingDeliveries), oldest(h.File.OldestPendingDelivery)),
-		v.fact("Webhooks switched off", v.Number(h.File.DeactivatedWebhooks)),
-		v.fact("Mail that waits", v.Number(h.File.WaitingMails)),
-		v.fact("Pushes that wait", v.Number(h.File.WaitingPushes), oldest(h.File.OldestWaitingPush)),
-		v.fact("Pushes that failed", v.Number(h.File.FailedPushes), v.T("the last ones to phones and browsers that were not accepted")),
-	}
-	if ends := h.File.AppleCertificateEnds; ends.Valid {
-		p.Queues = append(p.Queues, v.fact("Certificate for Apple Wallet", v.T("ends on {0}", v.Date(ends.V.Std()))))
-	}
-}
-
-// duration returns a time span in its largest unit.
-func (v *visit) duration(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d >= 2*day:
-		return v.T("{0} day|{0} days", int64(d/day))
-	case d >= 2*time.Hour || d == time.Hour:
-		return v.T("{0} hour|{0} hours", int64(d/time.Hour))
-	}
-	return v.T("{0} minute|{0} minutes", int64(d/time.Minute))
 }
 
 // backupChunk is the part of a backup that is sent at once, within streamWrite.

@@ -44,5 +44,9 @@ func showLimits(v *visit) error {
 	for i := range limits {
 		limits[i].Help = v.T(limitWords[limits[i].Flag])
 	}
-	return v.render("health_limits", healthPage{Frame: v.frame("Health", healthPath), Tabs: v.healthTabs(""), Limits: limits})
+	return v.render("health_limits", healthPage{
+		Frame:  v.frame("Health", healthPath),
+		Tabs:   v.healthTabs(""),
+		Status: Status{Limits: limits},
+	})
 }

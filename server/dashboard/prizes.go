@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -82,7 +81,6 @@ type prizePage struct {
 	Form    *web.Form
 	Program store.ProgramForm
 	Prize   store.PrizeForm
-	Max     string // stamps
 }
 
 // OpenLanguages reports whether the part with other languages is open.
@@ -125,7 +123,6 @@ func (v *visit) prizeForm(title web.Text, program store.ProgramForm, z store.Pri
 		Form:    f,
 		Program: program,
 		Prize:   z,
-		Max:     strconv.FormatInt(program.TotalStamps.V, 10),
 	})
 }
 

@@ -29,7 +29,6 @@ type programForm struct {
 	Stamps    bool // the type collects stamps
 	Frozen    bool
 	Locations []web.Option
-	Currency  string
 	Prizes    []int // indexes of the rows of prizes
 	Face      web.HolderCard
 	Cards     int64 // on phones
@@ -157,7 +156,6 @@ func (v *visit) renderProgramForm(p programForm) error {
 	}
 	p.TypeName = v.T(programTypes[p.Type])
 	p.Stamps = store.CollectsStamps(p.Type)
-	p.Currency = v.shop().Currency
 	slices.SortStableFunc(locations, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	p.Locations = each(locations, v.locationOption)
 	dropListErrors(p.Form)
@@ -234,10 +232,9 @@ func amountField(v *visit, text string) string {
 func showRules(v *visit, program store.ProgramForm, f *web.Form) error {
 	v.fill(f, v.programValues(&program))
 	return v.render("program_rules", programForm{
-		Frame:    v.narrow("Rules at the till", programsPath),
-		Form:     f,
-		Program:  &program,
-		Currency: v.shop().Currency,
+		Frame:   v.narrow("Rules at the till", programsPath),
+		Form:    f,
+		Program: &program,
 	})
 }
 

@@ -136,7 +136,6 @@ type customerPage struct {
 	Program store.ProgramForm
 	Face    web.HolderCard
 	QR      template.HTML // of a text that names no card
-	Prizes  []web.Fact
 	Where   string
 }
 
@@ -159,8 +158,5 @@ func showCustomerPage(v *visit, program store.ProgramForm) error {
 		Where:   v.whereValid(&program, locations),
 	}
 	p.Style = p.Face.Style()
-	for _, z := range program.Prizes {
-		p.Prizes = append(p.Prizes, web.Fact{Label: z.Name, Value: v.T("{0} stamp|{0} stamps", z.Threshold)})
-	}
 	return v.render("program_customer", p)
 }

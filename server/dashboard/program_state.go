@@ -136,34 +136,3 @@ func askDelete(v *visit, p usedProgram) web.ConfirmPage {
 	c.Cancel = programPath(p.ID)
 	return c
 }
-
-// programActions returns the actions of a program: those in the header, and those in its
-// menu.
-func (v *visit) programActions(p *store.ProgramForm) (actions, more []web.Action) {
-	to := func(word string, label web.Text, icon, kind string) web.Action {
-		return v.link(label, programPath(p.ID)+"/"+word, icon, kind)
-	}
-	edit := to("edit", "Edit", "edit", "")
-	if p.HasInstalledCards {
-		edit = to("edit", "Design", "eye", "")
-	}
-	picture := to("logo", "Add a logo", "image", "")
-	if p.LogoHash.Valid {
-		picture.Label = v.T("Change the logo")
-	}
-	remove := to("delete", "Delete", "trash", "danger")
-	switch {
-	case p.SuspendedAt.Valid:
-		actions = []web.Action{edit, to("unsuspend", "Resume", "", "primary")}
-	case p.PublishedAt.Valid:
-		actions = []web.Action{edit}
-		more = []web.Action{to("unpublish", "Unpublish", "close", ""), to("suspend", "Suspend", "lock", "")}
-	default:
-		actions = []web.Action{edit, to("publish", "Publish", "", "primary")}
-	}
-	duplicate := v.link("Copy to a new program", "/dashboard/new/program?from="+p.ID, "copy", "")
-	if !p.HasInstalledCards {
-		more = append(more, picture)
-	}
-	return actions, append(more, duplicate, remove)
-}

@@ -30,7 +30,6 @@ type templatesPage struct {
 	web.Frame
 	Steps     []web.Step // of the set-up, for the first program
 	Templates []templateChoice
-	Types     []typeChoice
 }
 
 // templateChoice is a template in the list.
@@ -38,9 +37,6 @@ type templateChoice struct {
 	Label, Text, Path string
 	Face              web.HolderCard
 }
-
-// typeChoice is a type of an empty program.
-type typeChoice struct{ Label, Text, Path string }
 
 // showTemplates shows the templates.
 func showTemplates(v *visit) error {
@@ -63,17 +59,5 @@ func showTemplates(v *visit) error {
 		)
 	}
 	p.Style = template.CSS(style)
-	for _, c := range []struct {
-		name string
-		text web.Text
-	}{
-		{store.ProgramStandard, "Customers collect stamps for prizes."},
-		{store.ProgramDiscount, "A percentage off at every visit."},
-		{store.ProgramAccess, "Lets its holder in, and counts the visits."},
-		{store.ProgramPrepaid, "Money that is topped up and spent at the till."},
-		{store.ProgramPrivate, "A stamp card that apps may keep out of public lists."},
-	} {
-		p.Types = append(p.Types, typeChoice{v.T(programTypes[c.name]), v.T(c.text), "/dashboard/new/program?type=" + c.name})
-	}
 	return v.render("program_templates", p)
 }

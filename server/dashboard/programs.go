@@ -61,12 +61,10 @@ var programTypes = map[string]web.Text{
 // programsPage is the list of programs.
 type programsPage struct {
 	web.Frame
-	Form      *web.Form // the filter
-	Types     []web.Option
-	Filtered  bool
-	Programs  []programRow
-	Pager     web.Pager
-	MayCreate bool
+	Form     *web.Form // the filter
+	Filtered bool
+	Programs []programRow
+	Pager    web.Pager
 }
 
 // programRow is a row of the list.
@@ -85,16 +83,10 @@ func showPrograms(v *visit) error {
 		return err
 	}
 	p := programsPage{
-		Frame:     v.frame("Programs", programsPath),
-		Form:      filter,
-		Types:     []web.Option{v.option("", "All types")},
-		Filtered:  q.Get("type") != "" || q.Get("cursor") != "",
-		Pager:     pager,
-		MayCreate: v.allows(kernel.Manager),
-	}
-	types := []string{store.ProgramStandard, store.ProgramPrivate, store.ProgramDiscount, store.ProgramAccess, store.ProgramPrepaid}
-	for _, name := range types {
-		p.Types = append(p.Types, v.option(name, programTypes[name]))
+		Frame:    v.frame("Programs", programsPath),
+		Form:     filter,
+		Filtered: q.Get("type") != "" || q.Get("cursor") != "",
+		Pager:    pager,
 	}
 	for _, program := range programs {
 		im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, withID(program.ID))
@@ -125,18 +117,15 @@ type programPage struct {
 	web.Frame
 	Program     store.ProgramForm
 	State       web.Badge
-	Figures     []tile
-	Facts       []web.Fact
-	Rules       []web.Fact
+	Impact      store.ProgramImpact
+	TypeName    string
+	Where       string     // it is valid
+	Languages   string     // others, in which there are texts
 	Unreachable *attention // nil: phones can open the links
 	Face        web.HolderCard
 	Prizes      []prizeRow
 	HasPrizes   bool // programs of this type do
-	MayEdit     bool
 	MayPrizes   bool // the ladder can be edited
-	Actions     []web.Action
-	MoreAction  []web.Action
-	Links       []web.Action // to pages about the program
 }
 
 // findProgram returns the program of the path.
@@ -157,84 +146,31 @@ func showProgram(v *visit, used usedProgram) error {
 		Frame:     v.named(program.Name, programsPath),
 		Program:   program,
 		State:     v.programState(&program.Program),
-		Figures:   v.programFigures(&program, used.Impact),
-		Facts:     v.programFacts(&program, locations),
-		Rules:     v.programRules(&program),
+		Impact:    used.Impact,
+		TypeName:  v.T(programTypes[program.Type]),
+		Where:     v.whereValid(&program, locations),
+		Languages: otherLanguages(&program),
 		Face:      v.sampleCard(&program),
 		HasPrizes: store.CollectsStamps(program.Type),
-		MayEdit:   v.allows(kernel.Manager),
-		Links:     v.enrolmentLink(program.ID),
 	}
 	p.Style = p.Face.Style()
-	p.MayPrizes = p.MayEdit && p.HasPrizes && !program.HasInstalledCards
+	p.MayPrizes = v.allows(kernel.Manager) && p.HasPrizes && !program.HasInstalledCards
 	p.Prizes = v.prizeRows(&program, p.MayPrizes)
 	if !program.PublishedAt.Valid {
 		p.Unreachable = v.unreachable()
 	}
-	if p.MayEdit {
-		p.Actions, p.MoreAction = v.programActions(&program)
-	}
 	return v.render("program", p)
 }
 
-// programFigures returns the numbers that matter for a type of program.
-func (v *visit) programFigures(p *store.ProgramForm, im store.ProgramImpact) (list []tile) {
-	add := func(label web.Text, value, note string) {
-		list = append(list, tile{Label: v.T(label), Value: value, Note: note})
-	}
-	add("Cards in use", v.Number(im.ActiveCards), v.T("{0} on a phone", im.InstalledCards))
-	switch {
-	case store.CollectsStamps(p.Type):
-		add("Stamps given", v.Number(im.Stamps), "")
-		add("Prizes redeemed", v.Number(im.Redemptions), "")
-	case p.Type == store.ProgramPrepaid:
-		add("Money on cards", v.money(im.BalanceCents), v.T("Paid, and not yet spent"))
-	default:
-		add("Times used", v.Number(im.Uses), "")
-	}
-	return list
-}
-
-// programFacts returns what the page of a program says about it.
-func (v *visit) programFacts(p *store.ProgramForm, locations []store.Location) []web.Fact {
-	facts := []web.Fact{v.fact("Type", v.T(programTypes[p.Type]))}
-	switch p.Type {
-	case store.ProgramDiscount:
-		facts = append(facts, v.fact("Discount", v.T("{0} % off", v.Decimal(p.DiscountPercent.V, -1))))
-	case store.ProgramPrepaid:
-		facts = append(facts, v.fact("Balance of a new card", v.money(p.InitialBalanceCents.V)))
-	case store.ProgramAccess:
-	default:
-		after := v.T("The card ends")
-		if p.RepeatAfterReset {
-			after = v.T("The card starts again")
-		}
-		stamps := v.T("Stay forever")
-		if p.StampsExpireAfterDays.Valid {
-			stamps = v.T("Expire after {0} day|Expire after {0} days", p.StampsExpireAfterDays.V)
-		}
-		facts = append(
-			facts,
-			v.fact("Stamps on a card", v.Number(p.TotalStamps.V)),
-			v.fact("When it is full", after),
-			v.fact("Stamps", stamps),
-		)
-	}
-	valid := v.T("Without end")
-	if p.DefaultExpireAfterDays.Valid {
-		valid = v.T("{0} day from issue|{0} days from issue", p.DefaultExpireAfterDays.V)
-	}
-	facts = append(facts, v.fact("Cards are valid", valid), v.fact("Where", v.whereValid(p, locations)))
+// otherLanguages names the languages in which a program has further texts.
+func otherLanguages(p *store.ProgramForm) string {
 	var languages []string
 	for _, lang := range web.Languages {
 		if p.NameLocalizations[lang.Value] != "" || p.DescriptionLocalizations[lang.Value] != "" {
 			languages = append(languages, lang.Label)
 		}
 	}
-	if languages != nil {
-		facts = append(facts, v.fact("Other languages", strings.Join(languages, ", ")))
-	}
-	return append(facts, v.fact("Created", v.Date(p.CreatedAt.Std())), v.fact("Id", p.ID))
+	return strings.Join(languages, ", ")
 }
 
 // whereValid names the locations of a program.
@@ -242,36 +178,13 @@ func (v *visit) whereValid(p *store.ProgramForm, locations []store.Location) str
 	if len(p.ScopedLocationIDs) == 0 {
 		return v.T("At all locations")
 	}
-	names := map[string]string{}
-	for _, l := range locations {
-		names[l.ID] = l.Name
-	}
 	var list []string
 	for i, id := range p.ScopedLocationIDs {
 		if i == 8 {
 			list = append(list, v.T("and {0} more", len(p.ScopedLocationIDs)-i))
 			break
 		}
-		list = append(list, names[id])
+		list = append(list, locationName(locations, id))
 	}
 	return strings.Join(list, ", ")
-}
-
-// programRules returns what tills demand.
-func (v *visit) programRules(p *store.ProgramForm) []web.Fact {
-	if !store.CollectsStamps(p.Type) {
-		return nil
-	}
-	spend, max := v.T("None"), v.T("No limit")
-	if p.MinSpendCents.Valid {
-		spend = v.money(p.MinSpendCents.V)
-	}
-	if p.MaxStampsPerDay.Valid {
-		max = v.Number(p.MaxStampsPerDay.V)
-	}
-	return []web.Fact{
-		v.fact("Minimum purchase for a stamp", spend),
-		v.fact("Most stamps per card and day", max),
-		v.fact("Stamps on a new card", v.Number(p.WelcomeStamps)),
-	}
 }

@@ -12,10 +12,11 @@ import (
 // typesPage is the page of the statistics by type of card.
 type typesPage struct {
 	web.Frame
-	Tabs  []web.NavItem
-	Split template.HTML
-	Now   []web.Fact
-	Types []typeStatistics
+	Tabs   []web.NavItem
+	Split  template.HTML
+	Active int64 // cards
+	Shop   store.AnalyticsSummary
+	Types  []typeStatistics
 }
 
 // typeStatistics are the figures of the cards of a type.
@@ -29,12 +30,11 @@ func showTypes(v *visit, d store.CardTypeDistribution) error {
 	p := typesPage{Frame: v.frame("Statistics", statisticsPath), Tabs: v.statisticsTabs(typesPath)}
 	v.compress = true
 	var parts []web.Part
-	active := int64(0)
 	for _, t := range d.Distribution {
 		if t.Count == 0 {
 			continue
 		}
-		active += t.Count
+		p.Active += t.Count
 		parts = append(parts, web.Part{Label: v.T(programTypes[t.Type]), Value: t.Count})
 		s, err := read[store.CardStats](v, operation.GetCardTypeStats, kernel.Args{Params: map[string]string{"type": t.Type}})
 		if err != nil {
@@ -44,16 +44,9 @@ func showTypes(v *visit, d store.CardTypeDistribution) error {
 	}
 	c := v.chart("types", "Active cards by type", "Type", "Active cards")
 	p.Split = web.SplitBar(v.Printer, c, parts)
-	s, err := read[store.AnalyticsSummary](v, operation.GetAnalyticsSummary)
-	if err != nil {
+	var err error
+	if p.Shop, err = read[store.AnalyticsSummary](v, operation.GetAnalyticsSummary); err != nil {
 		return err
-	}
-	p.Now = []web.Fact{
-		v.fact("Active cards", v.Number(active)),
-		v.fact("Published programs", v.Number(s.ActivePrograms)),
-		v.fact("Open locations", v.Number(s.ActiveLocations)),
-		v.fact("Actions at the till in 30 days", v.Number(s.Activity30d)),
-		v.fact("New cards in 30 days", v.Number(s.NewCards30d)),
 	}
 	return v.render("statistics_types", p)
 }

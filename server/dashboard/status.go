@@ -78,7 +78,7 @@ func (v *visit) serverAttention() (list []attention) {
 	open := v.link("Open Health", healthPath, "", "")
 	add := func(tone, title, text string) { list = append(list, attention{tone, title, text, open}) }
 	if s.DiskLow {
-		left := v.T("{0} are left. When it is full, nothing can be stamped any more.", v.bytes(s.DiskFree))
+		left := v.T("{0} are left. When it is full, nothing can be stamped any more.", v.Bytes(s.DiskFree))
 		add("bad", v.T("The disk is nearly full"), left)
 	}
 	switch {
@@ -105,21 +105,4 @@ func (v *visit) serverAttention() (list []attention) {
 		}
 	}
 	return list
-}
-
-// bytes returns a size in the unit that suits it.
-func (v *visit) bytes(n int64) string {
-	const kilo = 1000.0
-	size, unit := float64(n)/kilo, "kB"
-	for _, larger := range []string{"MB", "GB", "TB"} {
-		if size < kilo {
-			break
-		}
-		size, unit = size/kilo, larger
-	}
-	decimals := 0
-	if size < 10 && n > 0 {
-		decimals = 1
-	}
-	return v.Decimal(size, decimals) + "\u00a0" + unit
 }

@@ -22,11 +22,8 @@ var todayPages = []binding{
 type todayPage struct {
 	web.Frame
 	Sub       string // the day
-	Actions   []web.Action
 	Tiles     []tile
-	Begun     bool       // the shop has all that it needs
-	Setup     web.Action // goes on with a set-up that was left
-	Steps     []startStep
+	Begun     store.Begun
 	Attention []attention
 	Events    []ledgerEvent
 }
@@ -36,14 +33,6 @@ type tile struct {
 	Label, Value string
 	Change       web.Change
 	Note         string
-}
-
-// startStep is a thing that a new shop needs.
-type startStep struct {
-	Label string
-	Hint  string
-	Path  string // empty: the person may not do it
-	Done  bool
 }
 
 // attention is something that somebody should see to.
@@ -86,20 +75,7 @@ func (v *visit) todayPage(t store.Today) todayPage {
 		Frame: v.frame("Today", todayPath),
 		Sub:   v.T("{0}, compared with the same weekday a week ago up to this time", v.LongDate(t.Until.Std())),
 		Tiles: v.todayTiles(t),
-		Begun: t.Begun.Done(),
-	}
-	p.Actions = []web.Action{v.link("Day report", reportPath, "report", "")}
-	if v.allows(kernel.Manager) && t.Begun.Published {
-		p.Actions = append(
-			p.Actions,
-			v.link("Issue a card", "/dashboard/new/card", "plus", "primary"),
-		)
-	}
-	if v.allows(kernel.Owner) && !(t.Begun.Location && t.Begun.Program) {
-		p.Setup = v.link("Continue the set-up", setupPath, "", "primary")
-	}
-	if !p.Begun {
-		p.Steps = v.startSteps(t.Begun)
+		Begun: t.Begun,
 	}
 	for _, a := range t.Attention {
 		if a.CardID.Valid && !v.allows(kernel.Manager) {
@@ -132,29 +108,6 @@ func (v *visit) todayTiles(t store.Today) (tiles []tile) {
 
 // money returns an amount in the shop's currency.
 func (v *visit) money(cents int64) string { return v.Money(cents, v.shop().Currency) }
-
-// startSteps returns what a new shop needs, with what it has already.
-func (v *visit) startSteps(b store.Begun) []startStep {
-	program := "/dashboard/new/program"
-	if b.Program {
-		program = "/dashboard/programs"
-	}
-	var list []startStep
-	add := func(role kernel.Role, label, hint web.Text, path string, done bool) {
-		step := startStep{Label: v.T(label), Hint: v.T(hint), Done: done}
-		if v.allows(role) && !done {
-			step.Path = path
-		}
-		list = append(list, step)
-	}
-	add(kernel.Owner, "Add a location", "Where your customers show their cards.", "/dashboard/new/location", b.Location)
-	add(kernel.Manager, "Create a program and publish it", "What a card collects, and what it gives.", program, b.Published)
-	add(kernel.Manager, "Pair a till", "It stamps and redeems cards at a location.", "/dashboard/new/till", b.Till)
-	add(kernel.Manager, "Issue the first card",
-		"To yourself, for example. Once a card is kept on a phone, the design and the prizes stay as they are.",
-		"/dashboard/new/card", b.Card)
-	return list
-}
 
 // attention returns what a person reads about something to see to.
 func (v *visit) attention(a store.Attention) attention {

@@ -25,7 +25,6 @@ type pushesPage struct {
 	Google           int64 // likewise
 	Programs         []store.ProgramCopies
 	Pushes           []pushRow
-	Reload           web.Action
 }
 
 // pushRow is a push in the list.
@@ -51,7 +50,6 @@ func showPushes(v *visit) error {
 		Tabs:     v.walletTabs(pushesPath),
 		Programs: copies.Data,
 		Pushes:   each(sent.Data, v.pushRow),
-		Reload:   v.link("Reload", pushesPath, "refresh", ""),
 	}
 	for _, c := range copies.Data {
 		p.Passes, p.Google, p.Browsers = p.Passes+c.ApplePasses, p.Google+c.GoogleCards, p.Browsers+c.Browsers

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -129,10 +128,6 @@ func webhookChanges(v *visit, form url.Values) url.Values {
 	return form
 }
 
-func headerNames(headers map[string]string) string {
-	return strings.Join(slices.Sorted(maps.Keys(headers)), ", ")
-}
-
 func showNewWebhook(v *visit, f *web.Form) error {
 	v.fill(f, url.Values{
 		"include_shop_wide_events": {"true"},
@@ -153,7 +148,6 @@ func showEditWebhook(v *visit, w store.WebhookOverview, f *web.Form) error {
 		Frame:   v.narrow("Edit webhook", webhooksPath),
 		Form:    f,
 		Webhook: v.webhookRow(w),
-		Headers: headerNames(w.CustomHeaders),
 	})
 }
 
@@ -220,7 +214,7 @@ func showRotatedWebhook(v *visit, w store.UpdatedWebhook) error {
 }
 
 func (v *visit) webhookSecret(title web.Text, w store.Webhook, secret string) error {
-	p := webhookPage{Frame: v.frame(title, webhooksPath), Form: v.newForm(nil), MayRotate: v.allows(kernel.Owner), Secret: secret}
+	p := webhookPage{Frame: v.frame(title, webhooksPath), Form: v.newForm(nil), Secret: secret}
 	p.Webhook.Webhook = w
 	p.fillReceivers(v)
 	return v.render("webhook_secret", p)

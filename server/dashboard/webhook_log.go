@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -52,7 +51,6 @@ type deliveriesPage struct {
 	web.Frame
 	Webhook    webhookRow
 	Filter     *web.Form
-	States     []web.Option
 	Events     []web.Option
 	Filtered   bool
 	Deliveries []deliveryRow
@@ -77,12 +75,6 @@ func showDeliveries(v *visit, w store.WebhookOverview) error {
 	for _, d := range log {
 		p.Deliveries = append(p.Deliveries, v.deliveryRow(d, w.Active))
 	}
-	p.States = []web.Option{
-		v.option("", "Every state"),
-		v.option("delivered", "Delivered"),
-		v.option("failed", "Failed"),
-		v.option("pending", "Waiting"),
-	}
 	p.Events = append([]web.Option{v.option("", "Every event")},
 		each(event.All(), func(in event.Info) web.Option { return itself(string(in.Name)) })...)
 	return v.render("deliveries", p)
@@ -93,11 +85,11 @@ type deliveryPage struct {
 	web.Frame
 	Webhook  webhookRow
 	Delivery deliveryRow
-	Facts    []web.Fact
+	What     string // happened
+	Answer   string // the status; empty: none yet
 	Headers  []web.Fact
 	Body     string
-	Actions  []web.Action
-	MaySee   bool // headers and body
+	Form     *web.Form
 }
 
 func showDelivery(v *visit, w store.WebhookOverview) error {
@@ -105,56 +97,21 @@ func showDelivery(v *visit, w store.WebhookOverview) error {
 	if err != nil {
 		return err
 	}
+	in, _ := event.Lookup(event.Name(d.Event))
 	p := deliveryPage{
 		Frame:    v.named(d.Event, webhooksPath),
 		Webhook:  v.webhookRow(w),
 		Delivery: v.deliveryRow(d, w.Active),
-		MaySee:   v.allows(kernel.Manager),
+		What:     in.Doc,
+		Form:     v.newForm(nil),
 	}
-	fact := func(label web.Text, value any, hint ...string) {
-		p.Facts = append(p.Facts, v.fact(label, value, hint...))
-	}
-	if in, ok := event.Lookup(event.Name(d.Event)); ok {
-		fact("What happened", v.T(in.Doc))
-	}
-	answer := v.T("None yet")
 	if d.ResponseStatus.Valid {
-		answer = strconv.FormatInt(d.ResponseStatus.V, 10) + " " + http.StatusText(int(d.ResponseStatus.V))
+		p.Answer = strconv.FormatInt(d.ResponseStatus.V, 10) + " " + http.StatusText(int(d.ResponseStatus.V))
 	}
-	fact("When", v.DateTime(d.CreatedAt.Std()))
-	fact("Attempts", v.Number(d.Attempts))
-	fact("Answer", answer)
-	if d.Attempts > 0 {
-		fact("Duration", v.T("{0} ms", d.DurationMS))
-	}
-	if d.LastError.Valid {
-		fact("Error", v.T(d.LastError.V))
-	}
-	if d.NextAttemptAt.Valid && w.Active {
-		fact("Next attempt", v.moment(d.NextAttemptAt.V))
-	}
-	if d.DeliveredAt.Valid {
-		fact("Delivered", v.moment(d.DeliveredAt.V))
-	}
-	fact("Sequence", strconv.FormatInt(d.Sequence, 10),
-		v.T("The order of events in the shop. A receiver that keeps a copy of a card passes over lower numbers."))
-	fact("Event id", d.EventID, v.T("The same in every attempt: a receiver knows repeats by it."))
-	fact("Id", d.ID)
-	if p.MaySee {
+	if v.allows(kernel.Manager) {
 		p.Headers, p.Body = headerFacts(d.RequestHeaders), indented(d.RequestPayload)
 	}
-	if p.MaySee && d.State != "pending" && w.Active {
-		p.Actions = []web.Action{v.button("Send again", v.r.URL.Path+"/redeliver", "refresh", "primary")}
-	}
-	if d.State == "pending" {
-		p.Actions = []web.Action{v.link("Reload", v.r.URL.Path, "refresh", "")}
-	}
 	return v.render("delivery", p)
-}
-
-// moment returns a time with its seconds.
-func (v *visit) moment(t store.Time) string {
-	return v.Date(t.Std()) + " " + t.Std().In(v.zone()).Format(time.TimeOnly)
 }
 
 // headerFacts returns the headers of a request by their names.

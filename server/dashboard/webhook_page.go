@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"cmp"
 	"net/url"
-	"strings"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -16,20 +14,16 @@ type webhookPage struct {
 	web.Frame
 	Form       *web.Form
 	Webhook    webhookRow
-	Facts      []web.Fact
-	Actions    []web.Action
-	Tiles      []tile
+	Last       string // success
 	Trouble    string // why nothing arrives
+	Attempts   int    // at a delivery, at most
 	Deliveries []deliveryRow
-	May        bool // change it
-	MayRotate  bool
 	Groups     []eventGroup
 	Programs   []web.Option
 	Locations  []web.Option
 	Addresses  []web.Option
 	Versions   []web.Option
-	Headers    string // that are stored
-	Sends      bool   // the server sends them
+	Sends      bool // the server sends custom headers
 
 	Secret    string // shown once
 	Receivers []Receiver
@@ -40,14 +34,16 @@ type webhookPage struct {
 func showWebhook(v *visit, w store.WebhookOverview) error {
 	row := v.webhookRow(w)
 	p := webhookPage{
-		Frame:     v.named(row.Name, webhooksPath),
-		Webhook:   row,
-		Form:      v.newForm(nil),
-		Facts:     v.webhookFacts(w),
-		May:       v.allows(kernel.Manager),
-		MayRotate: v.allows(kernel.Owner),
+		Frame:    v.named(row.Name, webhooksPath),
+		Webhook:  row,
+		Form:     v.newForm(nil),
+		Trouble:  v.webhookTrouble(w),
+		Attempts: v.Kernel.Store().Limits().DeliveryAttempts,
+		Sends:    v.CustomHeaders,
 	}
-	v.webhookHealth(&p)
+	if last := w.Health.LastDeliveredAt; last.Valid {
+		p.Last = v.Ago(last.V.Std(), v.now().Std())
+	}
 	log, err := read[store.Page[store.LoggedDelivery]](v, operation.ListWebhookLog, queryInput{v, url.Values{"limit": {"10"}}})
 	if err != nil {
 		return err
@@ -55,105 +51,40 @@ func showWebhook(v *visit, w store.WebhookOverview) error {
 	for _, d := range log.Data {
 		p.Deliveries = append(p.Deliveries, v.deliveryRow(d, w.Active))
 	}
-	at := webhookPath(w.ID)
-	if p.May {
-		p.Actions = []web.Action{v.link("Edit", at+"/edit", "edit", "")}
-	}
-	switch {
-	case !p.May, w.Draft && !p.MayRotate:
-	case w.Draft:
-		p.Actions = append(p.Actions, v.link("Check and turn on", at+"/rotate", "", "primary"))
-	case !w.Active:
-		p.Actions = append(p.Actions, v.button("Turn on", at+"/activate", "", "primary"))
-	default:
-		p.Actions = append(p.Actions, v.button("Send a test", at+"/test", "send", "primary"))
-	}
 	return v.render("webhook", p)
 }
 
-// webhookFacts returns the settings of a webhook.
-func (v *visit) webhookFacts(w store.WebhookOverview) []web.Fact {
-	names := func(list []store.Named, all string) string {
-		var out []string
-		for _, n := range list {
-			out = append(out, n.Name.V)
-		}
-		return cmp.Or(strings.Join(out, ", "), all)
-	}
-	facts := []web.Fact{
-		v.fact("Sends to", w.URL),
-		v.fact("Events", strings.Join(w.Webhook.Events, ", ")),
-		v.fact("Of programs", names(w.Programs, v.T("All programs"))),
-		v.fact("At locations", names(w.Locations, v.T("All locations"))),
-	}
-	if len(w.Locations) > 0 {
-		shopWide := v.T("Not sent")
-		if w.IncludeShopWideEvents {
-			shopWide = v.T("Sent too")
-		}
-		facts = append(facts, v.fact("Events without a location", shopWide))
-	}
-	token := v.T("None")
-	if w.HasBearerToken {
-		token = v.T("Sent with each delivery, and never shown")
-	}
-	facts = append(facts, v.fact("Bearer token", token))
-	if len(w.CustomHeaders) > 0 {
-		f := v.fact("Custom headers", headerNames(w.CustomHeaders))
-		if !v.CustomHeaders {
-			f.Hint = v.T("This server stores them and does not send them.")
-		}
-		facts = append(facts, f)
-	}
-	return append(
-		facts,
-		v.fact("Version of the body", w.PayloadVersion),
-		v.fact("Belongs to", w.ProgramName, v.T("Deleting this program deletes the webhook. It limits no events.")),
-		v.fact("Created", v.DateTime(w.CreatedAt.Std())),
-		v.fact("Id", w.ID),
-	)
-}
-
-// webhookHealth says how the deliveries of a webhook go.
-func (v *visit) webhookHealth(p *webhookPage) {
-	w := p.Webhook
-	h, lim := w.Health, v.Kernel.Store().Limits()
-	last := v.T("Nothing yet")
-	if h.LastDeliveredAt.Valid {
-		last = v.Ago(h.LastDeliveredAt.V.Std(), v.now().Std())
-	}
-	add := func(label web.Text, value, note string) {
-		p.Tiles = append(p.Tiles, tile{Label: v.T(label), Value: value, Note: note})
-	}
-	add("Delivered", v.Number(h.Delivered), v.T("of the newest {0}", h.Total()))
-	add("Failed", v.Number(h.Failed), v.T("after up to {0} attempts each", lim.DeliveryAttempts))
-	add("Waiting", v.Number(h.Pending), v.T("for an attempt"))
-	add("Last success", last, "")
+// webhookTrouble says why nothing arrives, or nothing if all is well.
+func (v *visit) webhookTrouble(w store.WebhookOverview) (trouble string) {
+	failures := v.Kernel.Store().Limits().DeliveryFailures
 	switch {
 	case w.Draft:
-		p.Trouble = v.T(
+		trouble = v.T(
 			"An assistant drafted this webhook. Nothing is sent to it, not even a test, before an owner has checked its address and " +
 				"turned it on.",
 		)
-	case !w.Active && w.ConsecutiveFailures >= int64(lim.DeliveryFailures):
-		p.Trouble = v.T(
+	case !w.Active && w.ConsecutiveFailures >= int64(failures):
+		trouble = v.T(
 			"The webhook was turned off after {0} failures in a row. Repair the receiver, send a test, then turn it on. What happened "+
 				"in between is not sent.",
 			w.ConsecutiveFailures,
 		)
 	case !w.Active:
-		p.Trouble = v.T("The webhook is off: nothing is sent, and what happens meanwhile is not sent later.")
+		trouble = v.T("The webhook is off: nothing is sent, and what happens meanwhile is not sent later.")
 	case w.ConsecutiveFailures > 0:
-		p.Trouble = v.T(
+		trouble = v.T(
 			"The last delivery failed. After {1} failures in a row the webhook is turned off.|The last {0} deliveries failed. After {1} "+
 				"failures in a row the webhook is turned off.",
 			w.ConsecutiveFailures,
-			lim.DeliveryFailures,
+			failures,
 		)
+	default:
+		return ""
 	}
-	if p.Trouble != "" && h.LastError.Valid {
-		p.Trouble += " " + v.T("The last error: {0}.", v.T(h.LastError.V))
+	if w.Health.LastError.Valid {
+		trouble += " " + v.T("The last error: {0}.", v.T(w.Health.LastError.V))
 	}
+	return trouble
 }
 
 func askDeactivateWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
@@ -191,25 +122,16 @@ func rotateForm() binding {
 }
 
 func askRotateWebhook(v *visit, w store.WebhookOverview) web.ConfirmPage {
-	c := web.ConfirmPage{
-		Frame: v.narrow("Rotate the signing secret?", webhooksPath),
-		Text: v.T(
-			"From now on deliveries are signed with a new secret, which is shown once. The old one ends at once: {0} refuses deliveries "+
-				"until it has the new secret. Refused ones are sent again for about a minute.",
-			shortURL(w.URL),
-		),
-		Button: v.T("Rotate the secret"),
-		Cancel: webhookPath(w.ID),
-		Danger: true,
-	}
+	c := v.danger(webhooksPath, "Rotate the signing secret?",
+		"From now on deliveries are signed with a new secret, which is shown once. The old one ends at once: {0} refuses deliveries "+
+			"until it has the new secret. Refused ones are sent again for about a minute.",
+		"Rotate the secret", shortURL(w.URL))
 	if w.Draft {
-		c.Title = v.T("Turn on this draft?")
-		c.Text = v.T(
+		c = v.danger(webhooksPath, "Turn on this draft?",
 			"An assistant chose the address {0}. Events are sent to it from now on: turn it on only if you know who receives them. A "+
 				"new signing secret is shown once.",
-			w.URL,
-		)
-		c.Button = v.T("Turn on and show the secret")
+			"Turn on and show the secret", w.URL)
 	}
+	c.Cancel = webhookPath(w.ID)
 	return c
 }

@@ -3,10 +3,11 @@ package dashboard
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -121,6 +122,19 @@ type webhookRow struct {
 	Recent string // how the newest deliveries went
 }
 
+// Patterns returns the events that it names.
+func (w webhookRow) Patterns() string { return strings.Join(w.Webhook.Events, ", ") }
+
+// Headers names the custom headers that are stored.
+func (w webhookRow) Headers() string {
+	return strings.Join(slices.Sorted(maps.Keys(w.CustomHeaders)), ", ")
+}
+
+// Names joins the names of programs or locations.
+func (webhookRow) Names(list []store.Named) string {
+	return strings.Join(each(list, func(n store.Named) string { return n.Name.V }), ", ")
+}
+
 func (v *visit) webhookRow(w store.WebhookOverview) webhookRow {
 	row := webhookRow{WebhookOverview: w, Name: cmp.Or(w.Description, shortURL(w.URL))}
 	max := int64(v.Kernel.Store().Limits().DeliveryFailures)
@@ -165,13 +179,10 @@ func shortURL(u string) string {
 // webhooksPage is the list of webhooks.
 type webhooksPage struct {
 	web.Frame
-	Actions  []web.Action
 	Filter   *web.Form
 	Programs []web.Option
 	Webhooks []webhookRow
 	Filtered bool
-	Empty    web.Action
-	Text     string // of the empty list
 }
 
 func showWebhooks(v *visit) error {
@@ -187,24 +198,5 @@ func showWebhooks(v *visit) error {
 		return err
 	}
 	p.Programs = v.programFilter(programs)
-	create := v.link("New webhook", "/dashboard/new/webhook", "plus", "primary")
-	switch {
-	case p.Filtered:
-		p.Empty = v.link("Clear the filter", webhooksPath, "", "")
-		p.Text = v.T("No webhook belongs to this program or is limited to it.")
-	case !v.allows(kernel.Manager):
-		p.Text = v.T("A manager of the shop creates webhooks.")
-	case len(programs) == 0:
-		p.Text = v.T("A webhook belongs to a program. Create a program first.")
-		p.Empty = v.link("Programs", "/dashboard/programs", "", "primary")
-	default:
-		p.Text = v.T(
-			"A webhook tells one of your own programs what happens in the shop, within a second: a stamp, a new card, a redeemed prize.",
-		)
-		p.Empty = create
-	}
-	if v.allows(kernel.Manager) && len(programs) > 0 {
-		p.Actions = []web.Action{create}
-	}
 	return v.render("webhooks", p)
 }

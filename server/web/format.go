@@ -46,8 +46,11 @@ func (p *Printer) Time(t time.Time) string { return p.format(t, "{t}") }
 // DateTime returns a day and a time of day, such as 22 Nov 2026, 14:32.
 func (p *Printer) DateTime(t time.Time) string { return p.format(t, p.locale.date+", {t}") }
 
+// Moment returns a day and a time of day with seconds, such as 22 Nov 2026 14:32:07.
+func (p *Printer) Moment(t time.Time) string { return p.format(t, p.locale.date+" {c}") }
+
 // format returns a pattern with the parts of a time in its placeholders: {d} day, {m} month, {s} short
-// month, {y} year, {w} weekday, {t} time of day. It returns nothing for the zero time.
+// month, {y} year, {w} weekday, {t} time of day, {c} the same with seconds. It returns nothing for the zero time.
 func (p *Printer) format(t time.Time, pattern string) string {
 	t, ok := p.at(t)
 	if !ok {
@@ -60,6 +63,7 @@ func (p *Printer) format(t time.Time, pattern string) string {
 		"{y}", strconv.Itoa(t.Year()),
 		"{w}", p.Weekday(t.Weekday()),
 		"{t}", t.Format("15:04"),
+		"{c}", t.Format(time.TimeOnly),
 	).Replace(pattern)
 }
 
@@ -153,6 +157,35 @@ func Round(x float64, decimals int) float64 {
 // Percent returns a share of one as a percentage without decimals, such as 12%.
 func (p *Printer) Percent(share float64) string {
 	return p.Decimal(100*share, 0) + p.locale.percentSpace + "%"
+}
+
+// Bytes returns a size in the unit that suits it, such as 1.2 GB.
+func (p *Printer) Bytes(n int64) string {
+	const kilo = 1000.0
+	size, unit := float64(n)/kilo, "kB"
+	for _, larger := range []string{"MB", "GB", "TB"} {
+		if size < kilo {
+			break
+		}
+		size, unit = size/kilo, larger
+	}
+	decimals := 0
+	if size < 10 && n > 0 {
+		decimals = 1
+	}
+	return p.Decimal(size, decimals) + nbsp + unit
+}
+
+// Duration returns a time span in its largest unit, such as 3 days.
+func (p *Printer) Duration(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 2*day:
+		return p.T("{0} day|{0} days", int64(d/day))
+	case d >= 2*time.Hour || d == time.Hour:
+		return p.T("{0} hour|{0} hours", int64(d/time.Hour))
+	}
+	return p.T("{0} minute|{0} minutes", int64(d/time.Minute))
 }
 
 // Money returns an amount in the smallest units of a currency (ISO 4217), such as

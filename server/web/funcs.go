@@ -26,6 +26,7 @@ func funcs(printer func() *Printer) template.FuncMap {
 		"date":     at((*Printer).Date),
 		"longdate": at((*Printer).LongDate),
 		"datetime": at((*Printer).DateTime),
+		"moment":   at((*Printer).Moment),
 		"time":     func(t any) template.HTML { return timeElement(printer(), t) },
 		"ago":      func(t, now any) template.HTML { return agoElement(printer(), t, now) },
 		"number": func(n any) (string, error) {
@@ -37,6 +38,8 @@ func funcs(printer func() *Printer) template.FuncMap {
 			return printer().Money(i, currency), err
 		},
 		"asset":     Asset,
+		"bytes":     func(n int64) string { return printer().Bytes(n) },
+		"duration":  func(d time.Duration) string { return printer().Duration(d) },
 		"icon":      icon,
 		"dict":      dict,
 		"plus":      func(a, b int) int { return a + b },
@@ -110,9 +113,12 @@ func dict(pairs ...any) (map[string]any, error) {
 	return m, nil
 }
 
-// list returns the items but those that are false, as (and CONDITION ITEM) is where the condition does not hold.
+// list returns the items but those that are empty, as (and CONDITION ITEM) is where the condition does not hold.
 func list(items ...any) []any {
-	return slices.DeleteFunc(items, func(item any) bool { return item == false })
+	return slices.DeleteFunc(items, func(item any) bool {
+		truth, _ := template.IsTrue(item)
+		return !truth
+	})
 }
 
 // newFact is the template function fact.

@@ -37,6 +37,7 @@ type App struct {
 	Account                  []NavItem // the menu of the person
 	Shops                    []NavItem // others to switch to; each Path gets a POST
 	SignOut                  string    // path that gets a POST; empty: no button
+	Currency                 string    // of the shop
 	Mode                     string    // shown as a label, such as "Test mode"; empty: none
 }
 
