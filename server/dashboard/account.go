@@ -52,7 +52,7 @@ type accountPage struct {
 	Form     *web.Form
 	Profile  operation.Profile
 	Sessions []session
-	Shops    []web.Fact
+	Shops    []store.ShopRole
 }
 
 // session is a session as its page shows it.
@@ -60,7 +60,6 @@ type session struct {
 	store.Session
 	Device  string
 	Current bool
-	Key     string // of the form that ends it
 }
 
 func showAccount(v *visit, f *web.Form) error {
@@ -73,16 +72,9 @@ func showAccount(v *visit, f *web.Form) error {
 		return err
 	}
 	v.fill(f, url.Values{"name": {profile.Name}, "language": {profile.Language}})
-	p := accountPage{Frame: v.frame("Your account", accountPath), Form: f, Profile: profile}
+	p := accountPage{Frame: v.frame("Your account", accountPath), Form: f, Profile: profile, Shops: v.person.Shops}
 	for _, s := range list.Data {
-		p.Sessions = append(p.Sessions, session{s, v.device(s.Agent), s.ID == v.person.SessionID, f.Key})
-	}
-	for _, sr := range v.person.Shops {
-		role := sr.Role
-		if v.person.Operator {
-			role = "operator"
-		}
-		p.Shops = append(p.Shops, web.Fact{Label: sr.Name, Value: v.roleOption(role).Label})
+		p.Sessions = append(p.Sessions, session{s, v.device(s.Agent), s.ID == v.person.SessionID})
 	}
 	return v.render("account", p)
 }

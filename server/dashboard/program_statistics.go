@@ -12,7 +12,6 @@ import (
 type programStatisticsPage struct {
 	web.Frame
 	Program store.Program
-	Sub     string
 	Tiles   []tile
 	ByDay   []template.HTML
 	Beside  []template.HTML
@@ -27,7 +26,6 @@ func showProgramStatistics(v *visit, detail store.ProgramDetail) error {
 	}
 	v.compress = true
 	p := programStatisticsPage{Frame: v.frame("Statistics", statisticsPath), Program: program}
-	p.Sub = v.T("Charts by day show the last 90 days; the other figures are of all time.")
 	p.Tiles = v.programTiles(program, s)
 	p.ByDay, err = v.programDays(program, s)
 	if err != nil {

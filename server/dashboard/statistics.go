@@ -41,7 +41,6 @@ type statisticsPage struct {
 	Money    []tile          // what was paid to and with cards; nil: nothing
 	ByMoney  []template.HTML
 	Year     template.HTML
-	Program  web.Action // the program's own statistics
 }
 
 // statisticsChoices are those of the filter.
@@ -89,9 +88,6 @@ func showStatistics(v *visit) error {
 	}
 	v.addFigures(&p, now, before)
 	p.Beside = append(p.Beside, v.locationChart(now), v.hourChart(now.Hours))
-	if program := q.Get("program_id"); program != "" {
-		p.Program = v.link("All figures of this program", "/dashboard/program/"+url.PathEscape(program)+"/statistics", "chart", "")
-	}
 	if p.Year, err = v.yearChart(p.Filter); err != nil {
 		return err
 	}

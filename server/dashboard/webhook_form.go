@@ -242,16 +242,11 @@ func (p *webhookPage) fillReceivers(v *visit) {
 		r.Run = "WEBHOOK_SECRET='" + secret + "' PORT=" + port + " " + r.Run
 		p.Receivers = append(p.Receivers, r)
 	}
-	p.Current = p.Receivers[0]
-	for _, r := range p.Receivers {
+	asked := v.r.URL.Query().Get("language")
+	current := max(0, slices.IndexFunc(p.Receivers, func(r Receiver) bool { return strings.EqualFold(asked, r.Language) }))
+	p.Current = p.Receivers[current]
+	for i, r := range p.Receivers {
 		path := webhookPath(p.Webhook.ID) + "/receiver?language=" + strings.ToLower(r.Language)
-		here := strings.EqualFold(v.r.URL.Query().Get("language"), r.Language)
-		if here {
-			p.Current = r
-		}
-		p.Tabs = append(p.Tabs, web.NavItem{Label: r.Language, Path: path, Current: here})
-	}
-	if !slices.ContainsFunc(p.Tabs, func(n web.NavItem) bool { return n.Current }) {
-		p.Tabs[0].Current = true
+		p.Tabs = append(p.Tabs, web.NavItem{Label: r.Language, Path: path, Current: i == current})
 	}
 }
