@@ -190,11 +190,7 @@ func addResources(s *sdk.Server) {
 // the prefix.
 func resourceHandler(prefix string, read func(*call) (any, error)) sdk.ResourceHandler {
 	return func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-		s := sessionOf(ctx)
-		if s == nil {
-			return nil, sdk.ResourceNotFoundError(req.Params.URI)
-		}
-		c := &call{session: s, Context: ctx, args: []byte("{}")}
+		c := &call{session: sessionOf(ctx), Context: ctx, args: []byte("{}")}
 		get := read
 		if prefix != "" {
 			get = func(c *call) (any, error) {

@@ -72,10 +72,7 @@ func (t *tool) listed() *sdk.Tool {
 
 // handle is the SDK's handler of a tool.
 func (t *tool) handle(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-	s := sessionOf(ctx)
-	if s == nil {
-		return nil, errNoSession
-	}
+	s := sessionOf(ctx) // middleware refuses a request without one
 	c := &call{session: s, Context: ctx, tool: t, args: req.Params.Arguments, state: req.Params.RequestState}
 	if len(c.args) == 0 || string(c.args) == "null" {
 		c.args = []byte("{}")

@@ -116,14 +116,19 @@ func (d *Document) addExamples() {
 // sampleError returns the example of an error. Its message is a sentence of the kind that
 // the server writes, not one of the server's own.
 func (d *Document) sampleError(e refusal) sampleError {
-	body := kernel.ErrorBody{
-		Error: kernel.ErrorObject{Code: string(e.Code), Message: "The request was refused.", RequestID: d.samples.id("request")},
-	}
+	id := d.samples.id("request")
+	body := kernel.ErrorBody{Error: kernel.ErrorObject{Code: string(e.Code), Message: "The request was refused.", RequestID: id}}
 	if e.Code == store.ValidationFailed {
-		body.Error.Message = store.Invalid().Message
-		body.Error.Details = []store.Detail{
-			{Field: "holder_email", Code: "invalid_format", Message: "holder_email must be an email address."},
-		}
+		body = faultyRequest(id)
 	}
 	return sampleError{string(e.Code), wire.Append(nil, &body)}
+}
+
+// faultyRequest is the body of the error for a faulty field.
+func faultyRequest(id string) (body kernel.ErrorBody) {
+	body.Error = kernel.ErrorObject{Code: string(store.ValidationFailed), Message: store.Invalid().Message, RequestID: id}
+	body.Error.Details = []store.Detail{
+		{Field: "holder_email", Code: "invalid_format", Message: "holder_email must be an email address."},
+	}
+	return body
 }

@@ -13,9 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/wire"
-	"punchcard/store"
 )
 
 //go:embed page.html
@@ -104,11 +102,9 @@ func (d *Document) ErrorFields() []field {
 
 // errorExample returns an example of an error's body.
 func errorExample() string {
-	raw := wire.Append(nil, &kernel.ErrorBody{Error: kernel.ErrorObject{
-		Code: string(store.ValidationFailed), Message: store.Invalid().Message, RequestID: "req_…",
-		Details: []store.Detail{{Field: "holder_email", Code: "invalid_format", Message: "holder_email must be an email address."}}}})
+	body := faultyRequest("req_…")
 	var b bytes.Buffer
-	if err := json.Indent(&b, raw, "", "  "); err != nil {
+	if err := json.Indent(&b, wire.Append(nil, &body), "", "  "); err != nil {
 		panic(err)
 	}
 	return b.String()
