@@ -122,13 +122,11 @@ func Check(file []byte, at time.Time, issuer *x509.Certificate, keys ...[]byte) 
 // ParseKey returns the key of a certificate, PKCS #8.
 func ParseKey(der []byte) (*rsa.PrivateKey, error) {
 	key, err := x509.ParsePKCS8PrivateKey(der)
-	if err != nil {
-		return nil, err
+	private, ok := key.(*rsa.PrivateKey)
+	if err == nil && !ok {
+		err = errors.New("the key is not RSA")
 	}
-	if k, ok := key.(*rsa.PrivateKey); ok {
-		return k, nil
-	}
-	return nil, errors.New("the key is not RSA")
+	return private, err
 }
 
 // parse returns the certificate in a file.

@@ -13,8 +13,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"net"
+	"net/mail"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -69,9 +69,8 @@ func ParseAccount(file []byte) (*Account, error) {
 
 // isEmail reports whether a text can be the address of a service account.
 func isEmail(s string) bool {
-	name, host, ok := strings.Cut(s, "@")
-	printable := !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
-	return ok && name != "" && host != "" && len(s) <= 254 && printable
+	address, err := mail.ParseAddress(s)
+	return err == nil && address.Address == s
 }
 
 // isTokenURL reports whether a URL is an https one, or one of this machine, as fakes have.
@@ -90,11 +89,10 @@ func parseKey(text string) (*rsa.PrivateKey, error) {
 		return nil, errors.New("has a private_key that is not PEM")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, errors.New("has a private_key that cannot be read")
-	}
 	key, ok := parsed.(*rsa.PrivateKey)
 	switch {
+	case err != nil:
+		return nil, errors.New("has a private_key that cannot be read")
 	case !ok:
 		return nil, errors.New("has a private_key that is not an RSA key")
 	case key.N.BitLen() < 2048:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +28,7 @@ type Client struct {
 	Account   *Account
 	URL       string            // of the API, such as DefaultURL
 	Transport http.RoundTripper // makes the requests
-	// Wait waits until the API may be called once more: Google limits how often. nil: no limit.
+	// Wait waits until the API may be called once more: Google limits how often.
 	Wait func(ctx context.Context) error
 
 	mu    sync.Mutex
@@ -45,13 +46,7 @@ type Error struct {
 }
 
 // Error returns nothing of what was sent, so that it can be logged.
-func (e *Error) Error() string {
-	what := "Google Wallet"
-	if e.Token {
-		what = "Google's token endpoint"
-	}
-	return fmt.Sprintf("%s answers %d %s", what, e.Status, e.Reason)
-}
+func (e *Error) Error() string { return fmt.Sprintf("Google answers %d %s", e.Status, e.Reason) }
 
 // Status returns the status of the answer that is an error, 0 if there is none.
 func Status(err error) int {
@@ -63,13 +58,12 @@ func Status(err error) int {
 
 // Resource is a Class or an Object.
 type Resource interface {
-	path() string // of all such resources, such as loyaltyClass
-	id() string
+	path() string // with its id, such as loyaltyClass/1.coffee
 }
 
 // Insert makes a resource. If there is one with its id, it is changed.
 func (c *Client) Insert(ctx context.Context, r Resource) error {
-	err := c.call(ctx, http.MethodPost, r.path(), r)
+	err := c.call(ctx, http.MethodPost, path.Dir(r.path()), r)
 	if Status(err) == http.StatusConflict {
 		err = c.Patch(ctx, r)
 	}
@@ -78,27 +72,25 @@ func (c *Client) Insert(ctx context.Context, r Resource) error {
 
 // Patch changes a resource that exists.
 func (c *Client) Patch(ctx context.Context, r Resource) error {
-	return c.call(ctx, http.MethodPatch, r.path()+"/"+r.id(), r)
+	return c.call(ctx, http.MethodPatch, r.path(), r)
 }
 
 // AddMessage adds a message to an object, about which phones notify.
 func (c *Client) AddMessage(ctx context.Context, objectID string, m Message) error {
 	m.MessageType = "TEXT_AND_NOTIFY"
-	return c.call(ctx, http.MethodPost, (*Object)(nil).path()+"/"+objectID+"/addMessage", map[string]Message{"message": m})
+	return c.call(ctx, http.MethodPost, "loyaltyObject/"+objectID+"/addMessage", map[string]Message{"message": m})
 }
 
 // call makes a request of the API. A token that Google does not accept any more is replaced once.
-func (c *Client) call(ctx context.Context, method, path string, body any) error {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	token, err := c.accessToken(ctx, "")
-	for try := 0; err == nil; try++ {
-		if c.Wait != nil {
-			if err = c.Wait(ctx); err != nil {
-				return err
-			}
+func (c *Client) call(ctx context.Context, method, path string, body any) (err error) {
+	raw, _ := json.Marshal(body) // texts have no error
+	token := ""
+	for try := 0; ; try++ {
+		if token, err = c.accessToken(ctx, token); err != nil {
+			return err
+		}
+		if err = c.Wait(ctx); err != nil {
+			return err
 		}
 		_, err = do(ctx, c.Transport, method, c.URL+"/walletobjects/v1/"+path, raw, http.Header{
 			"Authorization": {"Bearer " + token},
@@ -107,9 +99,7 @@ func (c *Client) call(ctx context.Context, method, path string, body any) error 
 		if Status(err) != http.StatusUnauthorized || try > 0 {
 			return err
 		}
-		token, err = c.accessToken(ctx, token)
 	}
-	return err
 }
 
 // accessToken returns a token that is not the refused one. It is used until a minute before its end.
@@ -143,11 +133,11 @@ func (c *Client) accessToken(ctx context.Context, refused string) (string, error
 	switch {
 	case err != nil:
 		return "", err
-	case answer.AccessToken == "" || strings.ContainsFunc(answer.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case answer.AccessToken == "":
 		return "", &Error{Status: http.StatusBadGateway, Reason: "without a token", Token: true}
 	}
 	c.token = answer.AccessToken
-	c.until = now.Add(time.Duration(min(max(answer.ExpiresIn, 0), int64(tokenLife/time.Second)))*time.Second - time.Minute)
+	c.until = now.Add(min(time.Duration(answer.ExpiresIn)*time.Second, tokenLife) - time.Minute)
 	return c.token, nil
 }
 
@@ -171,8 +161,7 @@ func refusal(resp *http.Response, raw []byte) *Error {
 	var api struct {
 		Error struct {
 			Message, Status string
-			Errors          []struct{ Reason string }
-			Details         []struct{ Reason string }
+			Errors, Details []struct{ Reason string }
 		}
 	}
 	var token struct {

@@ -53,6 +53,7 @@ func start(t *testing.T) *api {
 		t.Fatal(err)
 	}
 	a.Client.Account, a.Client.URL, a.Transport = account, a.Google.URL, a.sent
+	a.Wait = func(context.Context) error { return nil }
 	a.class = google.Class{
 		ID:           issuer + ".coffee",
 		IssuerName:   "Café",
@@ -166,7 +167,7 @@ func TestRefused(t *testing.T) {
 	}
 	want(t, err, 429, "rateLimitExceeded")
 	a.Revoke(a.Client.Account.Email)
-	fresh := google.Client{Account: a.Client.Account, URL: a.Google.URL, Transport: a.sent}
+	fresh := google.Client{Account: a.Client.Account, URL: a.Google.URL, Transport: a.sent, Wait: a.Wait}
 	err = fresh.Insert(ctx, &a.class)
 	want(t, err, 400, "invalid_grant")
 	if e, _ := errors.AsType[*google.Error](err); !e.Token {

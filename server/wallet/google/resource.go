@@ -19,8 +19,7 @@ type Class struct {
 	CallbackOptions      *CallbackOptions `json:"callbackOptions"` // nil: Google reports nothing
 }
 
-func (c *Class) path() string { return "loyaltyClass" }
-func (c *Class) id() string   { return c.ID }
+func (c *Class) path() string { return "loyaltyClass/" + c.ID }
 
 // CallbackOptions say where Google reports that holders save and delete objects.
 type CallbackOptions struct {
@@ -45,8 +44,7 @@ type Object struct {
 	NotifyPreference       string       `json:"notifyPreference,omitzero"` // of this change; NotifyOnUpdate or empty
 }
 
-func (o *Object) path() string { return "loyaltyObject" }
-func (o *Object) id() string   { return o.ID }
+func (o *Object) path() string { return "loyaltyObject/" + o.ID }
 
 // NotifyOnUpdate makes phones notify about a change.
 const NotifyOnUpdate = "NOTIFY_ON_UPDATE"
