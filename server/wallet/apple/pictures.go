@@ -71,20 +71,34 @@ func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) 
 
 // drawPictures draws the pictures of a look.
 func drawPictures(l Look, read func() ([]byte, error)) (Pictures, error) {
-	p, err := newPainter(l, read)
-	if err != nil {
-		return nil, err
+	p := &painter{
+		Look:       l,
+		brand:      logo.ParseColour(l.Brand),
+		onBrand:    logo.ParseColour(l.OnBrand),
+		background: logo.ParseColour(l.Background),
+		ink:        logo.ParseColour(l.Ink),
+	}
+	if l.LogoHash != "" {
+		file, err := read()
+		if err != nil {
+			return nil, err
+		}
+		if p.logo, err = png.Decode(bytes.NewReader(file)); err != nil {
+			return nil, err
+		}
+	}
+	iconGround, iconMark := p.brand, p.onBrand
+	if distance(p.brand, p.background) < minDistance {
+		p.brand, p.onBrand = p.ink, p.background
 	}
 	all := Pictures{}
 	for ending, scale := range scales {
-		drawn := map[string]image.Image{
-			"icon": logo.DrawIcon(iconSide*scale, logo.ParseColour(l.Brand), logo.ParseColour(l.OnBrand), p.logo),
-			"logo": p.mark(scale),
-		}
+		drawn := map[string]image.Image{"icon": logo.DrawIcon(iconSide*scale, iconGround, iconMark, p.logo), "logo": p.mark(scale)}
 		if l.Total > 0 || l.Band {
 			drawn["strip"] = p.strip(scale)
 		}
 		for name, picture := range drawn {
+			var err error
 			if all[name+ending], err = logo.Encode(picture); err != nil {
 				return nil, err
 			}
@@ -98,27 +112,6 @@ type painter struct {
 	Look
 	brand, onBrand, background, ink color.NRGBA
 	logo                            image.Image // nil: none
-}
-
-func newPainter(l Look, read func() ([]byte, error)) (*painter, error) {
-	p := &painter{
-		Look:       l,
-		brand:      logo.ParseColour(l.Brand),
-		onBrand:    logo.ParseColour(l.OnBrand),
-		background: logo.ParseColour(l.Background),
-		ink:        logo.ParseColour(l.Ink),
-	}
-	if distance(p.brand, p.background) < minDistance {
-		p.brand, p.onBrand = p.ink, p.background
-	}
-	if l.LogoHash == "" {
-		return p, nil
-	}
-	file, err := read()
-	if err == nil {
-		p.logo, err = png.Decode(bytes.NewReader(file))
-	}
-	return p, err
 }
 
 // mark returns the logo, or a stamp if there is none.
