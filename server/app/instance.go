@@ -337,7 +337,7 @@ func (i *instance) pushConfig(c *Config, targets *webhook.Guard) wallet.Config {
 		Log:       c.Log,
 	}
 	if i.phones == nil {
-		conf.Watch = i.Store.Watch
+		conf.Watch = true
 	} else if c.ApplePushURL == "" {
 		conf.ApplePush = i.phones.ApplePush
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"punchcard/store"
@@ -97,23 +96,6 @@ func (s *Sender) read(p store.Push) (all []store.PushPass, hashes [][]byte, now 
 		}
 	}
 	return all, hashes, now, err
-}
-
-// send sends messages at once and returns what came of them, by their targets.
-func (s *Sender) send(messages []message) map[int64]store.TargetOutcome {
-	outcomes := map[int64]store.TargetOutcome{}
-	var mu sync.Mutex // guards outcomes
-	var sending sync.WaitGroup
-	for _, m := range messages {
-		sending.Go(func() {
-			o := s.outcome(m)
-			mu.Lock()
-			defer mu.Unlock()
-			outcomes[m.Key] = o
-		})
-	}
-	sending.Wait()
-	return outcomes
 }
 
 // outcome sends a message if its target need be told, and returns what came of that.

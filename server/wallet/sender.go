@@ -1,7 +1,6 @@
 package wallet
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"log/slog"
@@ -27,9 +26,8 @@ type Config struct {
 	Google    *Google
 	// Backoff returns the wait after a number of failed attempts.
 	Backoff func(attempts int) time.Duration
-	// Watch calls f when another process may have changed cards, until ctx is done. If it is nil,
-	// such changes are sent within scanInterval. Store.Watch is one.
-	Watch func(ctx context.Context, f func())
+	// Watch has the file watched, since other processes may change cards. Without it such changes are sent within scanInterval.
+	Watch bool
 	Log   *slog.Logger
 }
 
@@ -47,9 +45,8 @@ const (
 type Sender struct {
 	*background.Work // whose context is that of requests
 	conf             Config
-	apple            sync.Map      // http.RoundTripper by the certificate that it presents
-	reading          sync.Mutex    // held while the passes of a card are read
-	wake             chan struct{} // of capacity 1: a card may be due
+	apple            sync.Map   // http.RoundTripper by the certificate that it presents
+	reading          sync.Mutex // held while the passes of a card are read
 
 	mu       sync.Mutex
 	inFlight map[target]bool
@@ -61,7 +58,7 @@ type target struct{ root, copy int64 }
 
 // NewSender returns a sender that does nothing before Start.
 func NewSender(conf Config) *Sender {
-	s := &Sender{Work: background.New(), conf: conf, wake: make(chan struct{}, 1), inFlight: map[target]bool{}}
+	s := &Sender{Work: background.New(), conf: conf, inFlight: map[target]bool{}}
 	s.ended = sync.NewCond(&s.mu)
 	return s
 }
@@ -70,8 +67,8 @@ func NewSender(conf Config) *Sender {
 // returns context.Canceled.
 func (s *Sender) Start() error {
 	return s.Work.Start(s.run, func() {
-		if s.conf.Watch != nil {
-			s.conf.Watch(s.Stopping, s.notify)
+		if s.conf.Watch {
+			s.conf.Store.Watch(s.Stopping, s.conf.Store.WakePushes)
 		}
 	})
 }
@@ -86,14 +83,6 @@ func (s *Sender) pause(d time.Duration) bool {
 	}
 }
 
-// notify makes run read the queue.
-func (s *Sender) notify() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
-
 // run makes attempts when cards have changed, when they are due and when others have ended.
 func (s *Sender) run() {
 	due := time.NewTimer(0)
@@ -103,7 +92,6 @@ func (s *Sender) run() {
 		case <-s.Stopping.Done():
 			return
 		case <-s.conf.Store.PushesDue():
-		case <-s.wake:
 		case <-due.C:
 		}
 		if !s.pause(gatherTime) {
@@ -181,7 +169,7 @@ func (s *Sender) start(p store.Push) bool {
 		delete(s.inFlight, t)
 		s.mu.Unlock()
 		s.ended.Broadcast()
-		s.notify()
+		s.conf.Store.WakePushes()
 	})
 	if begun {
 		s.inFlight[t] = true
@@ -237,7 +225,18 @@ func (s *Sender) attempt(p store.Push) {
 		s.pause(time.Second) // before the next attempt
 		return
 	}
-	o := store.PushOutcome{Push: p, Targets: s.send(messages)}
+	o := store.PushOutcome{Push: p, Targets: map[int64]store.TargetOutcome{}}
+	var sending sync.WaitGroup
+	var mu sync.Mutex // guards o.Targets
+	for _, m := range messages {
+		sending.Go(func() {
+			outcome := s.outcome(m)
+			mu.Lock()
+			defer mu.Unlock()
+			o.Targets[m.Key] = outcome
+		})
+	}
+	sending.Wait()
 	if s.Context.Err() != nil {
 		return // Stop ended the requests
 	}
