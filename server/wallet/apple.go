@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"strconv"
+	"fmt"
 	"strings"
 
 	"punchcard/server/wallet/apple"
@@ -59,7 +59,7 @@ func digest(value any) []byte {
 
 // applePass returns the content of a pass in a language.
 func applePass(p *store.Pass, language string) apple.Pass {
-	c := Card{web.PrinterFor(language).In(store.Zone(p.Shop.Timezone)), &p.HolderCard}
+	c := cardIn(language, &p.HolderCard)
 	a := apple.Pass{
 		PassTypeIdentifier:  p.Wallet.PassType,
 		TeamIdentifier:      p.Wallet.Team,
@@ -72,7 +72,7 @@ func applePass(p *store.Pass, language string) apple.Pass {
 		BackgroundColor:     apple.RGB(p.Program.BgColorHex),
 		ForegroundColor:     apple.RGB(p.Program.TextColorHex),
 		LabelColor:          apple.RGB(p.Program.TextColorHex),
-		Voided:              p.Ended || c.unusable(),
+		Voided:              p.Ended || c.Card.Status == store.StatusExpired || c.Card.Status == store.StatusLocked,
 	}
 	f := &apple.Fields{}
 	switch p.Program.Type {
@@ -99,9 +99,6 @@ func applePass(p *store.Pass, language string) apple.Pass {
 	return a
 }
 
-// unusable reports whether a card is locked or has expired.
-func (c Card) unusable() bool { return c.blocked() != "" && c.blocked() != blockedByShop }
-
 // fields sets the fields of a pass.
 func (c Card) fields(f *apple.Fields) {
 	face := c.Face()
@@ -121,17 +118,14 @@ func (c Card) fields(f *apple.Fields) {
 				message = ""
 			}
 		}
-		add(&f.Header, "count", c.T("Stamps"), strconv.FormatInt(face.Stamps, 10)+"/"+strconv.FormatInt(face.Total, 10), message)
+		add(&f.Header, "count", c.T("Stamps"), fmt.Sprintf("%d/%d", face.Stamps, face.Total), message)
 		if face.Next != "" {
 			add(&f.Secondary, "next", c.T("{0} more for|{0} more for", face.Missing), face.Next, "")
 		}
 	case face.Balance != "":
-		cents := c.Card.CurrentValue.V
-		f.Header = append(f.Header, apple.Field{
-			Key: "balance", Label: c.T("Balance"), CurrencyCode: c.Shop.Currency,
-			Value:         json.Number(web.PrinterFor("en").Amount(cents, c.Shop.Currency)),
-			ChangeMessage: c.T("Your balance is %@."),
-		})
+		amount := web.PrinterFor("en").Amount(c.Card.CurrentValue.V, c.Shop.Currency)
+		add(&f.Header, "balance", c.T("Balance"), json.Number(amount), c.T("Your balance is %@."))
+		f.Header[0].CurrencyCode = c.Shop.Currency
 	case face.Percent != "":
 		add(&f.Primary, "percent", c.T("Discount"), face.Percent+"%", c.T("Your discount is %@."))
 	}

@@ -18,6 +18,11 @@ type Card struct {
 	*store.HolderCard
 }
 
+// cardIn returns a card as its holder reads it in a language, in the time zone of the shop.
+func cardIn(language string, h *store.HolderCard) Card {
+	return Card{web.PrinterFor(language).In(store.Zone(h.Shop.Timezone)), h}
+}
+
 // Localized returns a text of the shop in the language of the page, or else the one
 // without a language.
 func (c Card) Localized(byLanguage map[string]string, otherwise string) string {
@@ -49,7 +54,8 @@ func (c Card) Face() web.HolderCard {
 		}
 	}
 	if c.blocked() == "" {
-		f.Ready = c.ready()
+		names, counts := c.readyPrizes()
+		f.Ready = c.readyLines(names, counts, nil)
 	}
 	if c.Card.CurrentValue.Valid {
 		f.Balance = c.Money(c.Card.CurrentValue.V, c.Shop.Currency)
@@ -61,13 +67,6 @@ func (c Card) Face() web.HolderCard {
 		f.Until = c.Date(c.Card.ExpiresAt.V.Std())
 	}
 	return f
-}
-
-// ready says which prizes the till gives now, for all cards of the chain: a line for each
-// threshold, with the prizes among which the holder chooses and how many times.
-func (c Card) ready() []string {
-	names, counts := c.readyPrizes()
-	return c.readyLines(names, counts, nil)
 }
 
 // readyPrizes returns by threshold the prizes that the till gives now, for all cards of the chain, and
@@ -93,7 +92,8 @@ func (c Card) readyPrizes() (names map[int64]string, counts map[int64]int) {
 	return names, counts
 }
 
-// readyLines returns a line for each threshold whose prizes can be redeemed more often than before.
+// readyLines returns a line for each threshold whose prizes can be redeemed more often than before, with the prizes among which the
+// holder chooses and how many times.
 func (c Card) readyLines(names map[int64]string, counts, before map[int64]int) (lines []string) {
 	for _, threshold := range slices.Sorted(maps.Keys(names)) {
 		n := counts[threshold]

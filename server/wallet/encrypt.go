@@ -27,19 +27,14 @@ func encrypt(payload, publicKey, auth []byte, own *ecdh.PrivateKey, salt []byte)
 	if err != nil {
 		return nil, err
 	}
-	derive := func(secret, salt []byte, info string, size int) (key []byte) {
-		if err == nil {
-			key, err = hkdf.Key(sha256.New, secret, salt, info, size)
-		}
+	derive := func(secret, salt []byte, info string, size int) []byte {
+		key, _ := hkdf.Key(sha256.New, secret, salt, info, size) // which has no error for keys as short as these
 		return key
 	}
 	public := own.PublicKey().Bytes()
 	secret := derive(shared, auth, "WebPush: info\x00"+string(publicKey)+string(public), 32)
 	key := derive(secret, salt, "Content-Encoding: aes128gcm\x00", 16)
 	nonce := derive(secret, salt, "Content-Encoding: nonce\x00", 12)
-	if err != nil {
-		return nil, err
-	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"punchcard/server/wallet/google"
-	"punchcard/server/web"
 	"punchcard/store"
 )
 
@@ -33,15 +32,11 @@ func (heldError) Error() string { return "no request may be made yet" }
 
 // client returns the client of a shop.
 func (g *Google) client(w store.GoogleWallet) (*google.Client, error) {
-	id := w.Issuer + "\n" + hashOf(w.Account)
-	if have, ok := g.clients.Load(id); ok {
-		return have.(*google.Client), nil
-	}
 	account, err := google.ParseAccount(w.Account)
 	if err != nil {
 		return nil, err
 	}
-	have, _ := g.clients.LoadOrStore(id, &google.Client{
+	have, _ := g.clients.LoadOrStore(w.Issuer+"\n"+hashOf(w.Account), &google.Client{
 		Account:   account,
 		URL:       g.URL,
 		Transport: g.Transport,
@@ -118,7 +113,7 @@ func (g *Google) message(ctx context.Context, x *store.PushPass, t store.Target)
 	now := googleTold{Hash: hashOf(object), Warned: before.Warned}
 	var warning *google.Message
 	if !x.Ended {
-		c := Card{web.PrinterFor(x.Shop.Language), &x.HolderCard}
+		c := cardIn(x.Shop.Language, &x.HolderCard)
 		var names map[int64]string
 		now.Shown, names = c.shown(before.Shown, known)
 		newPrize := c.readyLines(names, now.Shown.Ready, before.Shown.Ready) != nil

@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"cmp"
 	"encoding/base64"
 	"strconv"
 	"strings"
@@ -38,10 +39,7 @@ func localized(shop store.Shop, in func(language string) string) (string, *googl
 
 // googleClass returns what all cards of a program have in common at Google.
 func googleClass(p *store.Pass, issuer string) *google.Class {
-	logo := strings.ToLower(strings.TrimPrefix(p.Program.BrandColorHex, "#"))
-	if p.LogoHash.Valid {
-		logo = p.LogoHash.V
-	}
+	logo := cmp.Or(p.LogoHash.V, strings.ToLower(strings.TrimPrefix(p.Program.BrandColorHex, "#")))
 	c := &google.Class{
 		ID:                 store.GoogleID(issuer, p.Program.ID),
 		IssuerName:         p.Shop.Name,
@@ -51,14 +49,14 @@ func googleClass(p *store.Pass, issuer string) *google.Class {
 		CallbackOptions:    &google.CallbackOptions{URL: p.PublicURL + "/wallet/google/callback"},
 	}
 	c.ProgramName, c.LocalizedProgramName = localized(p.Shop, func(language string) string {
-		return Card{web.PrinterFor(language), &p.HolderCard}.ProgramName()
+		return cardIn(language, &p.HolderCard).ProgramName()
 	})
 	return c
 }
 
 // googleObject returns a card as Google shows it. Its texts are those of the pass for Apple Wallet.
 func googleObject(p *store.Pass, issuer string) *google.Object {
-	c := Card{web.PrinterFor(p.Shop.Language).In(store.Zone(p.Shop.Timezone)), &p.HolderCard}
+	c := cardIn(p.Shop.Language, &p.HolderCard)
 	pass := ApplePass(p)
 	o := &google.Object{
 		ID:              store.GoogleID(issuer, p.Serial),
@@ -120,8 +118,8 @@ func expiryWarning(p *store.Pass, told *googleTold, now store.Time) (next store.
 		told.Warned = end.V
 		m = &google.Message{ID: "expiry-" + strconv.FormatInt(int64(end.V), 36), Header: p.Shop.Name}
 		m.Body, m.LocalizedBody = localized(p.Shop, func(language string) string {
-			in := web.PrinterFor(language).In(store.Zone(p.Shop.Timezone))
-			return in.T("Valid until {0}", in.Date(end.V.Std()))
+			c := cardIn(language, &p.HolderCard)
+			return c.T("Valid until {0}", c.Date(end.V.Std()))
 		})
 	}
 	return end, m

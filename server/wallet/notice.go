@@ -3,9 +3,7 @@ package wallet
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
-	"punchcard/server/web"
 	"punchcard/store"
 )
 
@@ -42,7 +40,7 @@ const maxBody = 1000
 // noticeOf returns the notice for a browser about a card. told is what the browser knows from now on. The
 // notice is nil if what has changed is not what the browser shows notices about.
 func noticeOf(h *store.HolderCard, t *store.Target) (n *notice, told string) {
-	c := Card{web.PrinterFor(t.Language).In(store.Zone(h.Shop.Timezone)), h}
+	c := cardIn(t.Language, h)
 	var before shown
 	known := json.Unmarshal([]byte(t.Told.V), &before) == nil
 	now, names := c.shown(before, known)
@@ -78,8 +76,5 @@ func cut(text string, max int) string {
 	if len(text) <= max {
 		return text
 	}
-	for !utf8.RuneStart(text[max-len("…")]) {
-		max--
-	}
-	return text[:max-len("…")] + "…"
+	return strings.ToValidUTF8(text[:max-len("…")], "") + "…"
 }
