@@ -9,15 +9,15 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"time"
 )
 
 // encrypt returns the body of a request to a push service: a payload that only the browser with a public
-// key and a secret can read (RFC 8291, with one record of RFC 8188). own and salt are new for each body.
+// key and a secret can read (RFC 8291, with one record of RFC 8188). own and salt are new for each body. It may append to the payload.
 func encrypt(payload, publicKey, auth []byte, own *ecdh.PrivateKey, salt []byte) ([]byte, error) {
 	browser, err := ecdh.P256().NewPublicKey(publicKey)
 	if err != nil {
@@ -43,10 +43,10 @@ func encrypt(payload, publicKey, auth []byte, own *ecdh.PrivateKey, salt []byte)
 	if err != nil {
 		return nil, err
 	}
-	body := binary.BigEndian.AppendUint32(append([]byte{}, salt...), 4096) // size of a record
-	body = append(append(body, byte(len(public))), public...)
 	const lastRecord = 2
-	return gcm.Seal(body, nonce, append(payload[:len(payload):len(payload)], lastRecord), nil), nil
+	recordSize := []byte{0, 0, 4096 >> 8, 0}
+	header := slices.Concat(salt, recordSize, []byte{byte(len(public))}, public)
+	return gcm.Seal(header, nonce, append(payload, lastRecord), nil), nil
 }
 
 // encryptNew is encrypt with a new key and salt.

@@ -52,8 +52,8 @@ func NewRequest() (key, request []byte, err error) {
 	if key, err = x509.MarshalPKCS8PrivateKey(private); err != nil {
 		return nil, nil, err
 	}
-	subject := pkix.Name{CommonName: "punchcard"}
-	request, err = x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, private)
+	template := x509.CertificateRequest{Subject: pkix.Name{CommonName: "punchcard"}}
+	request, err = x509.CreateCertificateRequest(rand.Reader, &template, private)
 	return key, request, err
 }
 
