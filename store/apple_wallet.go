@@ -32,18 +32,18 @@ func (w AppleWallet) IsSet() bool { return w.PassType != "" }
 func (w AppleWallet) Ended(at Time) bool { return w.NotAfter < at }
 
 // AppleWallet returns the certificate of a shop that is in use, also if it has ended, and the request that waits.
-func (q *queries) AppleWallet(shop int64) (w AppleWallet, err error) {
+func (q *queries) AppleWallet(shop int64) (w AppleWallet) {
 	q.one(into(&w.PassType, &w.Team, &w.Organization, &w.Certificate, &w.Key, &w.NotAfter, &w.Request.DER, &w.Request.Key, &w.Request.At),
 		`SELECT pass_type, team, organization, certificate_der, private_key, ifnull(not_after, 0), request_der, request_key,
 		ifnull(requested_at, 0) FROM apple_wallets WHERE shop_id=?`, shop)
-	return w, q.failed
+	return w
 }
 
 // RequestAppleCertificate stores a new certificate request of a shop and returns the one that waits then: an earlier one stays, since
 // Apple may have made a certificate of it. A certificate in use stays in use.
 func (tx *Tx) RequestAppleCertificate(shop int64, r AppleRequest) (AppleRequest, error) {
-	if w, err := tx.AppleWallet(shop); w.Request.At > 0 || err != nil {
-		return w.Request, err
+	if w := tx.AppleWallet(shop); w.Request.At > 0 {
+		return w.Request, nil
 	}
 	r.At = tx.Now
 	tx.exec(`INSERT INTO apple_wallets (shop_id, request_der, request_key, requested_at) VALUES (?1,?2,?3,?4)
@@ -55,9 +55,9 @@ func (tx *Tx) RequestAppleCertificate(shop int64, r AppleRequest) (AppleRequest,
 // SetAppleCertificate replaces the certificate of a shop. Passes keep the pass type that they were made with, so the new certificate must
 // be for the same one. The request that waits ends if it has the same key.
 func (tx *Tx) SetAppleCertificate(shop int64, w AppleWallet) (AppleStatus, error) {
-	old, _ := tx.AppleWallet(shop)
+	old := tx.AppleWallet(shop)
 	switch {
-	case old.IsSet() && bytes.Equal(old.Certificate, w.Certificate):
+	case bytes.Equal(old.Certificate, w.Certificate):
 		return tx.AppleStatus(shop)
 	case old.IsSet() && (old.PassType != w.PassType || old.Team != w.Team):
 		return AppleStatus{}, InvalidField("certificate", "invalid_value", "is for the pass type "+w.PassType+" of the team "+w.Team+

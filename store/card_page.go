@@ -141,8 +141,7 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	h.Shop = v.shop(shop)
 	h.Asked = v.dataRequests(root)
 	h.HasPass = v.number("SELECT EXISTS (SELECT 1 FROM apple_wallets WHERE shop_id=? AND not_after>=?)", shop, v.Now) > 0
-	google, _ := v.GoogleWallet(shop)
-	h.HasGoogle = google.IsSet()
+	h.HasGoogle = v.GoogleWallet(shop).IsSet()
 	h.LogoHash, h.Texts, h.PrizeTexts = v.programTexts(chain.program)
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
 		a := Address{Name: l.Name}

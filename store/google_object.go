@@ -10,7 +10,7 @@ type GoogleAddition struct {
 	Google GoogleWallet // of the shop
 	Object string       // id of the object
 	Made   bool         // Google knows it
-	Push   Push         // that makes it, once AddGoogleObject has queued that
+	Push   Push         // that makes it, once MissingGoogleObject has queued that
 
 	shop, generation int64
 }
@@ -22,27 +22,33 @@ func (v *View) GoogleAddition(token string) (a GoogleAddition, err error) {
 	if err != nil {
 		return a, err
 	}
-	if a.Google, err = v.GoogleWallet(shop); err == nil && !a.Google.IsSet() {
+	if a.Google = v.GoogleWallet(shop); !a.Google.IsSet() {
 		return a, errNoGoogle
 	}
 	a.shop, a.generation = shop, v.number("SELECT code_generation FROM cards WHERE id=?", root)
-	a.Object = GoogleID(a.Google.Issuer, string(v.s.seal(nil, kindPass, uint64(a.generation), root)))
+	a.Object = GoogleID(a.Google.Issuer, v.passSerial(root, a.generation))
 	a.Made = v.number("SELECT count(*) FROM google_objects WHERE card_id=? AND generation=? AND told<>''", root, a.generation) > 0
 	a.Push = Push{Root: root, Copy: CopyGoogle}
 	v.one(into(&a.Push.changes), "SELECT changes FROM pushes WHERE card_id=? AND copy=?", root, CopyGoogle)
 	return a, v.failed
 }
 
-// AddGoogleObject queues the object to be made. Its row is there before Google is told, so that an erasure finds the object however the
-// server ends. Google deletes no object, so the row lives until Google knows that the card has ended, also if it did since a was read.
-func (tx *Tx) AddGoogleObject(a GoogleAddition) error {
-	tx.requireOpen(a.shop)
-	root := a.Push.Root
-	tx.exec(`INSERT INTO google_objects (card_id, shop_id, program_id, generation, told) SELECT id, shop_id, program_id, ?2, ''
-		FROM cards WHERE id=?1 ON CONFLICT DO UPDATE SET attempts=0, due_at=0`, root, a.generation)
-	tx.noteCopies(root)
-	tx.queuePushes(root, CopyGoogle)
-	return tx.failed
+// MissingGoogleObject returns the function that queues the object of the card of a page to be made. It is nil if Google knows the object.
+// Its row is there before Google is told, so that an erasure finds the object however the server ends. Google deletes no object, so the
+// row lives until Google knows that the card has ended, also if it did before the function is called.
+func (v *View) MissingGoogleObject(token string) (func(*Tx) error, error) {
+	a, err := v.GoogleAddition(token)
+	if a.Made || err != nil {
+		return nil, err
+	}
+	return func(tx *Tx) error {
+		tx.requireOpen(a.shop)
+		tx.exec(`INSERT INTO google_objects (card_id, shop_id, program_id, generation, told) SELECT id, shop_id, program_id, ?2, ''
+			FROM cards WHERE id=?1 ON CONFLICT DO UPDATE SET attempts=0, due_at=0`, a.Push.Root, a.generation)
+		tx.noteCopies(a.Push.Root)
+		tx.queuePushes(a.Push.Root, CopyGoogle)
+		return tx.failed
+	}, nil
 }
 
 // GoogleID returns the id of an object or a class of an issuer.
@@ -85,11 +91,7 @@ func (tx *Tx) NoteGoogleEvent(e GoogleEvent) error {
 		max(TimeOf(e.Expires), tx.Now)) == 0 {
 		return tx.failed
 	}
-	change := -1
-	if e.Saved {
-		change = 1
-	}
-	tx.exec("UPDATE google_objects SET saved=max(0, saved+?) WHERE id=?", change, key)
+	tx.exec("UPDATE google_objects SET saved=max(0, saved+iif(?, 1, -1)) WHERE id=?", e.Saved, key)
 	return tx.failed
 }
 

@@ -15,10 +15,10 @@ type GoogleWallet struct {
 }
 
 // GoogleWallet returns what a shop has set up.
-func (q *queries) GoogleWallet(shop int64) (w GoogleWallet, err error) {
+func (q *queries) GoogleWallet(shop int64) (w GoogleWallet) {
 	q.one(into(&w.Issuer, &w.Account, &w.Email, &w.Publishing),
 		"SELECT issuer_id, account, client_email, publishing FROM google_wallets WHERE shop_id=?", shop)
-	return w, q.failed
+	return w
 }
 
 // IsSet reports whether there is an account.
@@ -27,7 +27,7 @@ func (w GoogleWallet) IsSet() bool { return len(w.Account) > 0 }
 // SetGoogleWallet stores what a shop has set up, and queues the cards that Google knows. They keep the issuer that they were made
 // with, so it cannot change once there are some.
 func (tx *Tx) SetGoogleWallet(shop int64, w GoogleWallet) (GoogleStatus, error) {
-	old, _ := tx.GoogleWallet(shop)
+	old := tx.GoogleWallet(shop)
 	if old.Issuer != w.Issuer && tx.number("SELECT EXISTS (SELECT 1 FROM google_objects WHERE shop_id=?)", shop) > 0 {
 		return GoogleStatus{}, InvalidField("issuer_id", "invalid_value",
 			"must stay "+old.Issuer+": cards on phones belong to that issuer")

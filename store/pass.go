@@ -55,19 +55,19 @@ func (v *View) PassBySerial(passType, serial, token string) (p Pass, err error) 
 	return v.pass(shop, root, generation)
 }
 
+// passSerial returns the serial number of the pass of a generation of a chain, which is also the name of its object at Google.
+func (g IDs) passSerial(root, generation int64) string {
+	return string(g.seal(nil, kindPass, uint64(generation), root))
+}
+
 // openPass returns the chain and the generation of a pass that a phone presents.
 func (q *queries) openPass(passType, serial, token string) (shop, root, generation int64, err error) {
 	extra, root, ok := q.openAny(kindPass, serial)
-	want := q.s.seal(nil, kindPassToken, extra, root)
-	if !ok || subtle.ConstantTimeCompare(want, []byte(token)) == 0 {
+	want := q.seal(nil, kindPassToken, extra, root)
+	if !ok || subtle.ConstantTimeCompare(want, []byte(token)) == 0 ||
+		!q.one(into(&shop), `SELECT c.shop_id FROM cards c JOIN apple_wallets w ON w.shop_id=c.shop_id
+			WHERE c.id=? AND root_id IS NULL AND pass_type=?`, root, passType) {
 		return 0, 0, 0, ErrNoPass
-	}
-	if !q.one(into(&shop), "SELECT c.shop_id FROM cards c JOIN apple_wallets w ON w.shop_id=c.shop_id"+
-		" WHERE c.id=? AND root_id IS NULL AND pass_type=?", root, passType) && q.failed == nil {
-		return 0, 0, 0, ErrNoPass
-	}
-	if q.failed != nil {
-		return 0, 0, 0, q.failed
 	}
 	return shop, root, int64(extra), q.closing(shop).Refuse(false)
 }
@@ -87,9 +87,9 @@ func (v *View) pass(shop, root, generation int64) (p Pass, err error) {
 		return p, err
 	}
 	p.Root, p.Generation, p.ShopKey = root, generation, shop
-	p.Serial = string(v.s.seal(nil, kindPass, uint64(generation), root))
-	p.Token = string(v.s.seal(nil, kindPassToken, uint64(generation), root))
-	p.Wallet, _ = v.AppleWallet(shop)
+	p.Serial = v.passSerial(root, generation)
+	p.Token = string(v.seal(nil, kindPassToken, uint64(generation), root))
+	p.Wallet = v.AppleWallet(shop)
 	p.PublicURL, p.PageURL = v.PublicURLOf(shop), v.pageURL(shop, root, generation)
 	v.one(into(&p.Changes, &p.Modified, &p.Hash, &p.downloaded),
 		"SELECT id, modified_at, hash, downloaded FROM apple_passes WHERE card_id=? AND generation=?", root, generation)
@@ -115,7 +115,7 @@ func (p *Pass) NeedsRefresh(hash []byte) bool {
 // is downloaded.
 func (tx *Tx) RefreshPass(p Pass, hash []byte) (Pass, error) {
 	tx.requireOpen(p.ShopKey)
-	latest := tx.number("SELECT ifnull((SELECT id FROM apple_passes WHERE card_id=? AND generation=?), 0)", p.Root, p.Generation) == p.Changes
+	latest := tx.number("SELECT id FROM apple_passes WHERE card_id=? AND generation=?", p.Root, p.Generation) == p.Changes
 	if latest && p.unlisted {
 		tx.exec("DELETE FROM apple_devices WHERE card_id=? AND generation=? AND listed>=?", p.Root, p.Generation, p.Changes)
 	}
@@ -131,14 +131,10 @@ func (tx *Tx) RefreshPass(p Pass, hash []byte) (Pass, error) {
 
 // writePass writes the row of a pass that has changed, and returns its counter of changes.
 func (tx *Tx) writePass(p Pass) int64 {
-	downloaded, end := int64(0), Null[Time]{}
-	tx.one(into(&downloaded, &end), "SELECT downloaded, delete_at FROM apple_passes WHERE card_id=? AND generation=?", p.Root, p.Generation)
-	if p.Ended || p.Changes == 0 {
-		end = Some(tx.Now.Add(passKept))
-	}
-	key := tx.insert(`INSERT OR REPLACE INTO apple_passes (card_id, shop_id, generation, hash, modified_at, downloaded, delete_at, program_id)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, program_id FROM cards WHERE id=?1`,
-		p.Root, p.ShopKey, p.Generation, p.Hash, p.Modified, downloaded, end)
+	key := tx.insert(`INSERT OR REPLACE INTO apple_passes (card_id, shop_id, program_id, generation, hash, modified_at, downloaded, delete_at)
+		SELECT c.id, c.shop_id, c.program_id, ?2, ?3, ?4, ifnull(p.downloaded, 0), iif(?5 OR p.id IS NULL, ?6, p.delete_at)
+		FROM cards c LEFT JOIN apple_passes p ON p.card_id=c.id AND p.generation=?2 WHERE c.id=?1`,
+		p.Root, p.Generation, p.Hash, p.Modified, p.Ended, tx.Now.Add(passKept))
 	tx.noteCopies(p.Root)
 	return key
 }
@@ -146,15 +142,12 @@ func (tx *Tx) writePass(p Pass) int64 {
 // PrunePasses deletes up to n passes that have ended, or that no phone has, since passKept. It reports
 // whether there may be more.
 func (tx *Tx) PrunePasses(n int) (bool, error) {
-	type pass struct{ key, root, generation int64 }
-	due := collect(tx, func(r *rows) (p pass) {
-		r.scan(&p.key, &p.root, &p.generation)
-		return p
-	}, "SELECT id, card_id, generation FROM apple_passes WHERE delete_at<=? LIMIT ?", tx.Now, n)
-	for _, p := range due {
-		tx.exec("DELETE FROM apple_devices WHERE card_id=? AND generation=?", p.root, p.generation)
-		tx.exec("DELETE FROM apple_passes WHERE id=?", p.key)
-		tx.noteCopies(p.root)
+	due := tx.keys("SELECT id FROM apple_passes WHERE delete_at<=? LIMIT ?", tx.Now, n)
+	for _, key := range due {
+		tx.exec("DELETE FROM apple_devices WHERE (card_id, generation)=(SELECT card_id, generation FROM apple_passes WHERE id=?)", key)
+		root := tx.number("SELECT card_id FROM apple_passes WHERE id=?", key)
+		tx.exec("DELETE FROM apple_passes WHERE id=?", key)
+		tx.noteCopies(root)
 	}
 	return len(due) == n, tx.failed
 }

@@ -31,7 +31,7 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 	}
 	var changes, downloaded int64
 	if !tx.one(into(&changes, &downloaded), "SELECT id, downloaded FROM apple_passes"+pass, root, generation) {
-		changes = tx.writePass(Pass{Root: root, Generation: generation, ShopKey: shop, Modified: tx.Now - tx.Now%1000, Hash: []byte{}})
+		changes = tx.writePass(Pass{Root: root, Generation: generation, Modified: tx.Now - tx.Now%1000, Hash: []byte{}})
 	}
 	tx.exec("INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at, told) VALUES (?,?,?,?,?,?,?)",
 		root, shop, generation, device, f.PushToken.V, tx.Now, strconv.FormatInt(downloaded, 10))
@@ -51,10 +51,9 @@ func (tx *Tx) UnregisterDevice(device, passType, serial, token string) error {
 	}
 	tx.requireOpen(shop)
 	const pass = " WHERE card_id=?1 AND generation=?2"
-	if tx.exec("DELETE FROM apple_devices"+pass+" AND device=?3", root, generation, device) > 0 {
-		tx.exec("UPDATE apple_passes SET delete_at=?3"+pass+" AND delete_at IS NULL AND NOT EXISTS (SELECT 1 FROM apple_devices"+pass+")",
-			root, generation, tx.Now.Add(passKept))
-	}
+	tx.exec("DELETE FROM apple_devices"+pass+" AND device=?3", root, generation, device)
+	tx.exec("UPDATE apple_passes SET delete_at=?3"+pass+" AND delete_at IS NULL AND NOT EXISTS (SELECT 1 FROM apple_devices"+pass+")",
+		root, generation, tx.Now.Add(passKept))
 	return tx.failed
 }
 
@@ -64,13 +63,9 @@ type ChangedPasses struct {
 	SerialNumbers []string `json:"serialNumbers"`
 }
 
-// passesOfDevice are the passes of the type ?2 that the phone ?1 has: x is its registration. None can be read at the time ?3 if the
-// certificate of the shop has ended.
-const passesOfDevice = ` FROM apple_devices x JOIN apple_passes p ON p.card_id=x.card_id AND p.generation=x.generation
-	JOIN apple_wallets w ON w.shop_id=x.shop_id WHERE x.device=?1 AND w.pass_type=?2 AND w.not_after>=?3`
-
 // PassesOfDevice returns the passes of a type that a phone has and that have changed since it got an
-// answer with a LastUpdated. An empty one, and one that no answer had, is that of a phone that knows nothing.
+// answer with a LastUpdated. An empty one, and one that no answer had, is that of a phone that knows nothing. While the certificate
+// of their shop has ended, passes cannot be read, so that none has changed.
 func (v *View) PassesOfDevice(device, passType, since string) (c ChangedPasses, err error) {
 	v.snapshot()
 	after, err := strconv.ParseInt(since, 10, 64)
@@ -78,11 +73,13 @@ func (v *View) PassesOfDevice(device, passType, since string) (c ChangedPasses, 
 		after = 0
 	}
 	last := after
-	for r := range v.each("SELECT p.id, x.card_id, x.generation"+passesOfDevice+" AND p.id>?4", device, passType, v.Now, after) {
+	for r := range v.each(`SELECT p.id, x.card_id, x.generation FROM apple_devices x
+		JOIN apple_passes p ON p.card_id=x.card_id AND p.generation=x.generation JOIN apple_wallets w ON w.shop_id=x.shop_id
+		WHERE x.device=? AND w.pass_type=? AND w.not_after>=? AND p.id>?`, device, passType, v.Now, after) {
 		var changes, root, generation int64
 		r.scan(&changes, &root, &generation)
 		last = max(last, changes)
-		c.SerialNumbers = append(c.SerialNumbers, string(v.s.seal(nil, kindPass, uint64(generation), root)))
+		c.SerialNumbers = append(c.SerialNumbers, v.passSerial(root, generation))
 	}
 	c.LastUpdated = strconv.FormatInt(last, 10)
 	return c, v.failed
@@ -91,15 +88,15 @@ func (v *View) PassesOfDevice(device, passType, since string) (c ChangedPasses, 
 // endedOfDevice selects the registrations of a phone for passes that have ended, until it has asked for them.
 const endedOfDevice = "SELECT x.id FROM apple_devices x JOIN cards c ON c.id=x.card_id WHERE x.device=?1 AND x.listed=0 AND " + passEnded
 
-// HasEndedPasses reports whether ListedPasses has something to note.
-func (v *View) HasEndedPasses(device string) (bool, error) {
-	return v.number("SELECT EXISTS ("+endedOfDevice+")", device) > 0, v.failed
-}
-
-// ListedPasses notes that a phone has asked which of its passes have changed: those that have ended, it
-// reads once more.
-func (tx *Tx) ListedPasses(device string) error {
-	tx.exec("UPDATE apple_devices SET listed=(SELECT p.id FROM apple_passes p WHERE p.card_id=apple_devices.card_id"+
-		" AND p.generation=apple_devices.generation) WHERE id IN ("+endedOfDevice+")", device)
-	return tx.failed
+// EndedPassesOfDevice returns the function that notes that a phone has asked which of its passes have changed: those that have ended,
+// it reads once more. It is nil if none has ended since the phone asked last.
+func (v *View) EndedPassesOfDevice(device string) (func(*Tx) error, error) {
+	if v.number("SELECT EXISTS ("+endedOfDevice+")", device) == 0 {
+		return nil, v.failed
+	}
+	return func(tx *Tx) error {
+		tx.exec("UPDATE apple_devices SET listed=(SELECT p.id FROM apple_passes p WHERE p.card_id=apple_devices.card_id"+
+			" AND p.generation=apple_devices.generation) WHERE id IN ("+endedOfDevice+")", device)
+		return tx.failed
+	}, nil
 }

@@ -13,10 +13,10 @@ const (
 	CopyGoogle              // it has an object at Google Wallet
 )
 
-// queuePushes notes that what a chain shows has changed for its copies.
+// queuePushes notes that what a chain shows has changed for those of copies that it has.
 func (tx *Tx) queuePushes(root, copies int64) {
 	tx.exec(`INSERT INTO pushes (card_id, copy, shop_id, due_at) SELECT id, column1, shop_id, ?3 FROM cards, (VALUES (1), (2), (4))
-		WHERE id=?1 AND column1 & ?2 ON CONFLICT DO UPDATE SET changes=changes+1, due_at=excluded.due_at`, root, copies, tx.Now)
+		WHERE id=?1 AND column1 & copies & ?2 ON CONFLICT DO UPDATE SET changes=changes+1, due_at=excluded.due_at`, root, copies, tx.Now)
 	tx.AfterCommit(func() { wake(tx.s.pushesDue) })
 }
 
@@ -58,15 +58,13 @@ func (tx *Tx) QueuePasses(n int) error {
 	if !tx.one(into(&program, &after), "SELECT id, queue_after"+changedPrograms+" LIMIT 1") {
 		return tx.failed
 	}
-	type chain struct{ root, copies int64 }
-	next := collect(tx, func(r *rows) chain { return chain{r.int(), r.int()} },
-		"SELECT id, copies FROM cards WHERE program_id=? AND copies>1 AND id>? ORDER BY id LIMIT ?", program, after, n)
-	for _, c := range next {
-		tx.queuePushes(c.root, c.copies&^CopyBrowser)
+	next := tx.keys("SELECT id FROM cards WHERE program_id=? AND copies>1 AND id>? ORDER BY id LIMIT ?", program, after, n)
+	for _, root := range next {
+		tx.queuePushes(root, CopyApple|CopyGoogle)
 	}
 	position := Null[int64]{}
 	if len(next) == n {
-		position = Some(next[n-1].root)
+		position = Some(next[n-1])
 	}
 	tx.exec("UPDATE programs SET queue_after=? WHERE id=?", position, program)
 	return tx.failed
@@ -86,23 +84,19 @@ type Push struct {
 	changes int64
 }
 
-// waitingPushes are the rows of pushes that may be sent. A closed shop sends nothing.
-const waitingPushes = " FROM pushes WHERE " + ofOpenShop
+// waitingPushes begins the selection of the rows of pushes that may be sent, of the copy that follows. A closed shop sends nothing.
+const waitingPushes = "SELECT * FROM (SELECT card_id, copy, due_at, changes FROM pushes WHERE " + ofOpenShop + " AND copy="
 
 // Pushes returns up to n cards for each kind of copy that is to be brought up to date, now or later, those that are due first
 // first. Of those that are due at Google, which limits the rate, the last ones are first.
-func (v *View) Pushes(n int) (all []Push, err error) {
-	list := func(copy int64, rest string, args ...any) {
-		all = append(all, collect(v, func(r *rows) (p Push) {
-			r.scan(&p.Root, &p.Copy, &p.Due, &p.changes)
-			return p
-		}, "SELECT card_id, copy, due_at, changes"+waitingPushes+" AND copy=? "+rest, append([]any{copy}, args...)...)...)
-	}
-	list(CopyBrowser, "ORDER BY due_at LIMIT ?", n)
-	list(CopyApple, "ORDER BY due_at LIMIT ?", n)
-	list(CopyGoogle, "AND due_at<=? ORDER BY due_at DESC LIMIT ?", v.Now, n)
-	list(CopyGoogle, "AND due_at>? ORDER BY due_at LIMIT 1", v.Now)
-	return all, v.failed
+func (v *View) Pushes(n int) ([]Push, error) {
+	return collect(v, func(r *rows) (p Push) {
+		r.scan(&p.Root, &p.Copy, &p.Due, &p.changes)
+		return p
+	}, waitingPushes+"1 ORDER BY due_at LIMIT ?1) UNION ALL "+
+		waitingPushes+"2 ORDER BY due_at LIMIT ?1) UNION ALL "+
+		waitingPushes+"4 AND due_at<=?2 ORDER BY due_at DESC LIMIT ?1) UNION ALL "+
+		waitingPushes+"4 AND due_at>?2 ORDER BY due_at LIMIT 1)", n, v.Now), v.failed
 }
 
 // CountPushes returns the number of cards whose copies are to be brought up to date, at most max.

@@ -22,13 +22,13 @@ type ProgramCopies struct {
 
 // CopiesByProgram returns how many copies the cards of a shop have, by program: the newest first, at most 200.
 func (v *View) CopiesByProgram(shop int64) ([]ProgramCopies, error) {
-	counted := func(from string) string { return "(SELECT count(*) FROM (SELECT 1 FROM " + from + " LIMIT ?2))" }
 	return collect(v, func(r *rows) ProgramCopies {
 		return ProgramCopies{v.ID(KindProgram, r.int()), r.str(), r.int(), r.int(), r.int()}
-	}, "SELECT p.id, p.name, "+counted("apple_passes WHERE program_id=p.id AND delete_at IS NULL")+", "+
-		counted("google_objects WHERE shop_id=?1 AND program_id=p.id AND saved>0")+", "+
-		counted("push_subscriptions WHERE program_id=p.id")+
-		" FROM programs p WHERE p.shop_id=?1 AND p.deleted_at IS NULL ORDER BY p.id DESC LIMIT ?3", shop, maxTotalVisits, maxProgramsCounted), v.failed
+	}, `SELECT p.id, p.name,
+		(SELECT count(*) FROM (SELECT 1 FROM apple_passes WHERE program_id=p.id AND delete_at IS NULL LIMIT ?2)),
+		(SELECT count(*) FROM (SELECT 1 FROM google_objects WHERE shop_id=?1 AND program_id=p.id AND saved>0 LIMIT ?2)),
+		(SELECT count(*) FROM (SELECT 1 FROM push_subscriptions WHERE program_id=p.id LIMIT ?2))
+		FROM programs p WHERE p.shop_id=?1 AND p.deleted_at IS NULL ORDER BY p.id DESC LIMIT ?3`, shop, maxTotalVisits, maxProgramsCounted), v.failed
 }
 
 // SentPush is what came of the last push to a browser, a phone or Google.
@@ -62,28 +62,23 @@ const (
 
 // SentPushes returns what came of the last pushes to the browsers and phones of a shop, and to Google, newest first, at most 50.
 func (v *View) SentPushes(shop int64) ([]SentPush, error) {
-	v.snapshot()
-	all := []SentPush{}
-	for _, t := range []struct{ target, table, service string }{
-		{TargetBrowser, "push_subscriptions", "x.endpoint"},
-		{TargetPhone, "apple_devices", "'https://api.push.apple.com'"},
-		{TargetGoogle, "google_objects", "'https://walletobjects.googleapis.com'"},
-	} {
-		all = append(all, collect(v, func(r *rows) SentPush {
-			p := SentPush{Target: t.target}
-			var endpoint, outcome string
-			r.scan(&p.At, v.into(KindCard, &p.CardID), &p.HolderName, &p.ProgramName, &endpoint, &outcome, &p.NextAttemptAt)
-			p.Service = HostOf(endpoint)
-			state, status, _ := strings.Cut(outcome, " ")
-			p.State = state
-			if n, err := strconv.ParseInt(status, 10, 64); err == nil {
-				p.Status = Some(n)
-			}
-			return p
-		}, "SELECT x.outcome_at, c.id, c.holder_name, p.name, "+t.service+", x.outcome, iif(x.attempts>0, x.due_at, NULL) FROM "+t.table+
-			" x JOIN cards c ON c.id=x.card_id JOIN programs p ON p.id=c.program_id WHERE x.shop_id=? AND x.outcome_at IS NOT NULL"+
-			" ORDER BY x.outcome_at DESC LIMIT ?", shop, maxSentPushes)...)
-	}
+	all := collect(v, func(r *rows) (p SentPush) {
+		var service, outcome, status string
+		r.scan(&p.Target, &service, &p.At, v.into(KindCard, &p.CardID), &p.HolderName, &p.ProgramName, &outcome, &p.NextAttemptAt)
+		p.Service = HostOf(service)
+		p.State, status, _ = strings.Cut(outcome, " ")
+		if n, err := strconv.ParseInt(status, 10, 64); err == nil {
+			p.Status = Some(n)
+		}
+		return p
+	}, `SELECT target, service, outcome_at, c.id, c.holder_name, p.name, outcome, iif(attempts>0, due_at, NULL) FROM (
+		SELECT * FROM (SELECT 'browser' target, endpoint service, card_id, outcome, outcome_at, attempts, due_at
+			FROM push_subscriptions WHERE shop_id=?1 AND outcome_at IS NOT NULL ORDER BY outcome_at DESC LIMIT ?2) UNION ALL
+		SELECT * FROM (SELECT 'phone', 'https://api.push.apple.com', card_id, outcome, outcome_at, attempts, due_at
+			FROM apple_devices WHERE shop_id=?1 AND outcome_at IS NOT NULL ORDER BY outcome_at DESC LIMIT ?2) UNION ALL
+		SELECT * FROM (SELECT 'google', 'https://walletobjects.googleapis.com', card_id, outcome, outcome_at, attempts, due_at
+			FROM google_objects WHERE shop_id=?1 AND outcome_at IS NOT NULL ORDER BY outcome_at DESC LIMIT ?2)) x
+		JOIN cards c ON c.id=x.card_id JOIN programs p ON p.id=c.program_id`, shop, maxSentPushes)
 	slices.SortStableFunc(all, func(a, b SentPush) int { return int(b.At - a.At) })
 	return all[:min(len(all), maxSentPushes)], v.failed
 }
@@ -105,28 +100,18 @@ func (tx *Tx) TestPush(shop int64, card string) (t TestedPush, err error) {
 	// A browser that does not know yet what the card shows is about to be told.
 	t.Browsers = tx.exec(`UPDATE push_subscriptions SET told=json_set(told, '$.test', json('true')), attempts=0, due_at=0
 		WHERE card_id=? AND told IS NOT NULL`, root)
-	if w, _ := tx.AppleWallet(shop); w.IsSet() {
+	if w := tx.AppleWallet(shop); w.IsSet() {
 		t.Phones = tx.exec(`UPDATE apple_devices SET told='', attempts=0, due_at=0
 			WHERE card_id=?1 AND generation=(SELECT code_generation FROM cards WHERE id=?1)`, root)
 	}
-	if w, _ := tx.GoogleWallet(shop); w.IsSet() {
+	if w := tx.GoogleWallet(shop); w.IsSet() {
 		t.Google = tx.exec(`UPDATE google_objects SET told=json_set(told, '$.hash', ''), attempts=0, due_at=0
 			WHERE card_id=?1 AND generation=(SELECT code_generation FROM cards WHERE id=?1) AND told<>'' AND saved>0`, root)
 	}
-	copies := int64(0)
-	if t.Browsers > 0 {
-		copies |= CopyBrowser
-	}
-	if t.Phones > 0 {
-		copies |= CopyApple
-	}
-	if t.Google > 0 {
-		copies |= CopyGoogle
-	}
-	if copies == 0 {
+	if t == (TestedPush{}) {
 		return t, refuse(Unprocessable, "No phone has a pass of this card, and no browser shows notices about it.")
 	}
-	tx.queuePushes(root, copies)
+	tx.queuePushes(root, CopyBrowser|CopyApple|CopyGoogle)
 	tx.audit(shop, "card.test_push", KindCard, root, "")
 	return t, tx.failed
 }

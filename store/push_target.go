@@ -27,40 +27,40 @@ type Target struct {
 	Notify, Language string
 }
 
-// targetsSQL selects by copy the generations of the passes of a chain, with those to whom they are told; null: nobody.
-var targetsSQL = map[int64]string{
-	CopyBrowser: `SELECT c.code_generation, x.id, told, attempts, due_at, endpoint, x.created_at, public_key, auth, notify, x.language
-		FROM cards c JOIN push_subscriptions x ON x.card_id=c.id WHERE c.id=?`,
-	CopyApple: `SELECT p.generation, x.id, told, attempts, due_at, push_token, created_at, x'', x'', '', '' FROM apple_passes p
-		LEFT JOIN apple_devices x USING (card_id, generation) WHERE p.card_id=? ORDER BY p.generation`,
-	CopyGoogle: "SELECT generation, id, told, attempts, due_at, '', 0, x'', x'', '', '' FROM google_objects WHERE card_id=?",
-}
+// generationsSQL selects by copy the generations of the passes of a chain, and targetsSQL those to whom one of these is told.
+var (
+	generationsSQL = map[int64]string{
+		CopyBrowser: "SELECT code_generation FROM cards WHERE id=? AND copies & 1",
+		CopyApple:   "SELECT generation FROM apple_passes WHERE card_id=? ORDER BY generation",
+		CopyGoogle:  "SELECT generation FROM google_objects WHERE card_id=?",
+	}
+	targetsSQL = map[int64]string{
+		CopyBrowser: `SELECT x.id, told, attempts, due_at, endpoint, x.created_at, public_key, auth, notify, x.language
+			FROM cards c JOIN push_subscriptions x ON x.card_id=c.id WHERE c.id=? AND c.code_generation=?`,
+		CopyApple: `SELECT id, told, attempts, due_at, push_token, created_at, x'', x'', '', '' FROM apple_devices
+			WHERE card_id=? AND generation=?`,
+		CopyGoogle: "SELECT id, told, attempts, due_at, '', 0, x'', x'', '', '' FROM google_objects WHERE card_id=? AND generation=?",
+	}
+)
 
 // PassesToPush returns the passes of a chain of which there are copies of a kind, of all generations.
 func (v *View) PassesToPush(root, copy int64) (all []PushPass, err error) {
 	v.snapshot()
-	for r := range v.each(targetsSQL[copy], root) {
-		generation, key, t := r.int(), r.nullInt(), Target{}
-		if n := len(all); n == 0 || all[n-1].Generation != generation {
-			all = append(all, PushPass{Pass: Pass{Generation: generation}})
-		}
-		if t.Key = key.V; key.Valid {
-			r.scan(&t.Told, &t.Attempts, &t.Due, &t.Address, &t.Since, &t.PublicKey, &t.Auth, &t.Notify, &t.Language)
-			last := &all[len(all)-1]
-			last.Targets = append(last.Targets, t)
-		}
-	}
 	var shop int64
 	var classTold string
 	v.one(into(&shop, &classTold), `SELECT shop_id, ifnull((SELECT told FROM google_classes g WHERE g.program_id=c.program_id), '')
 		FROM cards c WHERE id=?`, root)
-	wallet, _ := v.GoogleWallet(shop)
-	for i := range all {
-		p := &all[i]
-		p.Google, p.ClassTold = wallet, classTold
-		if p.Pass, err = v.pass(shop, root, p.Generation); err != nil {
+	wallet := v.GoogleWallet(shop)
+	for _, generation := range v.keys(generationsSQL[copy], root) {
+		p := PushPass{Google: wallet, ClassTold: classTold}
+		if p.Pass, err = v.pass(shop, root, generation); err != nil {
 			return nil, err
 		}
+		p.Targets = collect(v, func(r *rows) (t Target) {
+			r.scan(&t.Key, &t.Told, &t.Attempts, &t.Due, &t.Address, &t.Since, &t.PublicKey, &t.Auth, &t.Notify, &t.Language)
+			return t
+		}, targetsSQL[copy], root, generation)
+		all = append(all, p)
 	}
 	return all, v.failed
 }
@@ -92,12 +92,11 @@ type PushOutcome struct {
 // alone until the card changes again.
 func (tx *Tx) RecordPush(o PushOutcome) error {
 	table := targetTables[o.Copy]
-	gone := false
 	for key, t := range o.Targets {
 		switch {
 		case t.Gone:
-			gone = true
 			tx.exec("DELETE FROM "+table+" WHERE id=?", key)
+			tx.noteCopies(o.Root)
 		case t.Told.Valid:
 			tx.exec("UPDATE "+table+" SET told=?, attempts=0, due_at=0 WHERE id=?", t.Told.V, key)
 		case t.Held:
@@ -114,9 +113,6 @@ func (tx *Tx) RecordPush(o PushOutcome) error {
 		if t.Says != "" {
 			tx.exec("UPDATE "+table+" SET outcome=?, outcome_at=? WHERE id=?", t.Says, tx.Now, key)
 		}
-	}
-	if gone {
-		tx.noteCopies(o.Root)
 	}
 	const row = " WHERE card_id=? AND copy=?"
 	if tx.exec("DELETE FROM pushes"+row+` AND changes=?

@@ -213,7 +213,8 @@ func (b *Bound) invoke(i *invocation, st *store.Store) ([]byte, error) {
 		}
 	}
 	if i.needsURL {
-		if url, err := st.PublicURLOf(shop); err != nil || url == "" {
+		url, err := store.Read(st, func(v *store.View) (string, error) { return v.PublicURLOf(shop), nil })
+		if err != nil || url == "" {
 			return nil, cmp.Or(err, usagef("--public-url (PUNCHCARD_PUBLIC_URL): is required, since neither the shop nor the file has one"))
 		}
 	}

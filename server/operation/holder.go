@@ -17,13 +17,8 @@ var ShowCardPage = declare(kernel.Operation{
 	Callers:     holder,
 	Codes:       notFoundOrGone,
 	Read:        byParam("token", (*store.View).CardPage),
-	WriteBefore: writingBefore(shortCodeOfLink),
+	WriteBefore: writingByParam("token", (*store.View).ShortCodeOfLink),
 })
-
-// shortCodeOfLink returns the function that makes the short code of a card before it is first shown, nil if the card has one.
-func shortCodeOfLink(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
-	return v.ShortCodeOfLink(c.Param("token"))
-}
 
 // WatchCard returns the root of the chain of a page, for a stream of its changes.
 var WatchCard = declare(kernel.Operation{
@@ -43,7 +38,7 @@ var ShowHolderCard = declare(kernel.Operation{
 	Callers:     holder,
 	Codes:       codes{store.NotFound, store.CardExpired, store.Conflict, store.Gone},
 	Read:        byParam("token", (*store.View).HolderCard),
-	WriteBefore: writingBefore(shortCodeOfLink),
+	WriteBefore: writingByParam("token", (*store.View).ShortCodeOfLink),
 })
 
 // AskAboutData asks the shop to correct or to erase the data of a card's holder.

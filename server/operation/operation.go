@@ -92,6 +92,11 @@ func writingBefore(f func(*store.View, *kernel.Call) (func(*store.Tx) error, err
 	return kernel.WriteBefore(func(v *store.View, c *kernel.Call, _ struct{}) (func(*store.Tx) error, error) { return f(v, c) })
 }
 
+// writingByParam does the same with what f returns for a parameter of the path alone.
+func writingByParam(name string, f func(*store.View, string) (func(*store.Tx) error, error)) kernel.EarlierWrite {
+	return writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) { return f(v, c.Param(name)) })
+}
+
 // byID reads what f returns for the caller's access and the id in the path.
 func byID[O any](f func(*store.View, store.Access, string) (O, error)) kernel.Reading {
 	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Access, c.Param("id")) })

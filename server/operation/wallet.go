@@ -56,10 +56,7 @@ var SetAppleCertificate = declare(kernel.Operation{
 	Proof:   true,
 	Prepare: kernel.Prepare(
 		func(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (func(*store.Tx) (store.AppleStatus, error), error) {
-			w, err := setUp(c, (*store.View).AppleWallet)
-			if err == nil {
-				w, err = checkApple(ctx, c, f, w)
-			}
+			w, err := checkApple(ctx, c, f)
 			return func(tx *store.Tx) (store.AppleStatus, error) { return tx.SetAppleCertificate(c.Access.Shop, w) }, err
 		},
 	),
@@ -67,19 +64,23 @@ var SetAppleCertificate = declare(kernel.Operation{
 
 // setUp returns what read returns for the caller's shop, whose set-up is to be changed. It refuses a shop whose public URL phones
 // cannot open, since a phone keeps the URL of its pass for ever.
-func setUp[W any](c *kernel.Call, read func(*store.View, int64) (W, error)) (W, error) {
+func setUp[W any](c *kernel.Call, read func(*store.View, int64) W) (W, error) {
 	return readBefore(c, func(v *store.View) (w W, err error) {
 		if !c.PhonesOpen(v.PublicURLOf(c.Access.Shop)) {
 			return w, kernel.Refuse(store.Unprocessable, "Phones keep the public URL for ever, and they cannot open that of this shop: it "+
 				"needs https and a name on the internet. Set --public-url of the server or of the shop first.")
 		}
-		return read(v, c.Access.Shop)
+		return read(v, c.Access.Shop), nil
 	})
 }
 
 // checkApple returns the certificate in a file with its key: that of a .p12 file, or that of the request that waits or of the
 // certificate in use.
-func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields, old store.AppleWallet) (w store.AppleWallet, err error) {
+func checkApple(ctx context.Context, c *kernel.Call, f AppleCertificateFields) (w store.AppleWallet, err error) {
+	old, err := setUp(c, (*store.View).AppleWallet)
+	if err != nil {
+		return w, err
+	}
 	refused := func(field string, reason error) error {
 		return store.InvalidField(field, wire.CodeInvalidValue, reason.Error())
 	}

@@ -106,19 +106,13 @@ var RemoveGoogleWallet = declare(kernel.Operation{
 
 // AddToGoogleWallet makes the card of a page at Google Wallet, unless Google knows it.
 var AddToGoogleWallet = declare(kernel.Operation{
-	ID:      "addToGoogleWallet",
-	Group:   holderPage,
-	Title:   "Add a card to Google Wallet",
-	Callers: holder,
-	Codes:   notFoundOrGone,
-	Read:    byParam("token", (*store.View).GoogleAddition),
-	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
-		a, err := v.GoogleAddition(c.Param("token"))
-		if a.Made || err != nil {
-			return nil, err
-		}
-		return func(tx *store.Tx) error { return tx.AddGoogleObject(a) }, nil
-	}),
+	ID:          "addToGoogleWallet",
+	Group:       holderPage,
+	Title:       "Add a card to Google Wallet",
+	Callers:     holder,
+	Codes:       notFoundOrGone,
+	Read:        byParam("token", (*store.View).GoogleAddition),
+	WriteBefore: writingByParam("token", (*store.View).MissingGoogleObject),
 })
 
 // GoogleCallback is the body of a callback of Google Wallet.

@@ -109,10 +109,5 @@ var ListChangedPasses = declare(kernel.Operation{
 	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (store.ChangedPasses, error) {
 		return v.PassesOfDevice(c.Param("device"), c.Param("type"), c.Param("since"))
 	}),
-	WriteBefore: writingBefore(func(v *store.View, c *kernel.Call) (func(*store.Tx) error, error) {
-		if ended, err := v.HasEndedPasses(c.Param("device")); !ended || err != nil {
-			return nil, err
-		}
-		return func(tx *store.Tx) error { return tx.ListedPasses(c.Param("device")) }, nil
-	}),
+	WriteBefore: writingByParam("device", (*store.View).EndedPassesOfDevice),
 })

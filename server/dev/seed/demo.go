@@ -256,9 +256,7 @@ func demoWallet(tx *store.Tx, shop int64) error {
 // addWallet sets up the wallets of the demo shop in a file that an older version made without them.
 func addWallet(st *store.Store, shop int64) error {
 	set, err := store.Read(st, func(v *store.View) (bool, error) {
-		apple, _ := v.AppleWallet(shop)
-		google, err := v.GoogleWallet(shop)
-		return apple.IsSet() || google.IsSet(), err
+		return v.AppleWallet(shop).IsSet() || v.GoogleWallet(shop).IsSet(), nil
 	})
 	if err != nil || set {
 		return err
