@@ -10,6 +10,9 @@ type DeviceFields struct {
 	PushToken Opt[string] `json:"pushToken" req:"true" min:"1" max:"200" pattern:"^[0-9A-Za-z]+$" words:"must be letters and digits"`
 }
 
+// ofPass is the condition of the rows of the pass of the chain ?1 and its generation ?2.
+const ofPass = " WHERE card_id=?1 AND generation=?2"
+
 // RegisterDevice registers a phone for a pass: it is woken when the pass changes. RegisterDevice reports whether the phone was not
 // registered before. If the pass has changed since it was downloaded, the phone is woken at once.
 func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFields) (created bool, err error) {
@@ -18,28 +21,19 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 		return false, err
 	}
 	tx.requireOpen(shop)
-	const pass = " WHERE card_id=? AND generation=?"
-	if tx.exec(
-		"UPDATE apple_devices SET push_token=?, created_at=?, attempts=0, due_at=0"+pass+" AND device=?",
-		f.PushToken.V,
-		tx.Now,
-		root,
-		generation,
-		device,
-	) > 0 {
+	if tx.exec("UPDATE apple_devices SET push_token=?4, created_at=?5, attempts=0, due_at=0"+ofPass+" AND device=?3",
+		root, generation, device, f.PushToken.V, tx.Now) > 0 {
 		return false, tx.failed
 	}
-	var changes, downloaded int64
-	if !tx.one(into(&changes, &downloaded), "SELECT id, downloaded FROM apple_passes"+pass, root, generation) {
-		changes = tx.writePass(Pass{Root: root, Generation: generation, Modified: tx.Now - tx.Now%1000, Hash: []byte{}})
+	if tx.number("SELECT count(*) FROM apple_passes"+ofPass, root, generation) == 0 {
+		tx.writePass(Pass{Root: root, Generation: generation, Modified: tx.Now - tx.Now%1000, Hash: []byte{}})
 	}
-	tx.exec("INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at, told) VALUES (?,?,?,?,?,?,?)",
-		root, shop, generation, device, f.PushToken.V, tx.Now, strconv.FormatInt(downloaded, 10))
-	tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+pass+" HAVING count(*)>?)", root, generation, maxPhones)
-	tx.exec("UPDATE apple_passes SET delete_at=NULL"+pass, root, generation)
-	if changes != downloaded {
-		tx.queuePushes(root, CopyApple)
-	}
+	tx.exec(`INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at, told)
+		SELECT card_id, shop_id, generation, ?3, ?4, ?5, CAST(downloaded AS TEXT) FROM apple_passes`+ofPass,
+		root, generation, device, f.PushToken.V, tx.Now)
+	tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+ofPass+" HAVING count(*)>?3)", root, generation, maxPhones)
+	tx.exec("UPDATE apple_passes SET delete_at=NULL"+ofPass, root, generation)
+	tx.queuePushes(root, CopyApple) // the phone is woken if the pass has changed since it was downloaded
 	return true, tx.failed
 }
 
@@ -50,9 +44,8 @@ func (tx *Tx) UnregisterDevice(device, passType, serial, token string) error {
 		return err
 	}
 	tx.requireOpen(shop)
-	const pass = " WHERE card_id=?1 AND generation=?2"
-	tx.exec("DELETE FROM apple_devices"+pass+" AND device=?3", root, generation, device)
-	tx.exec("UPDATE apple_passes SET delete_at=?3"+pass+" AND delete_at IS NULL AND NOT EXISTS (SELECT 1 FROM apple_devices"+pass+")",
+	tx.exec("DELETE FROM apple_devices"+ofPass+" AND device=?3", root, generation, device)
+	tx.exec("UPDATE apple_passes SET delete_at=?3"+ofPass+" AND delete_at IS NULL AND NOT EXISTS (SELECT 1 FROM apple_devices"+ofPass+")",
 		root, generation, tx.Now.Add(passKept))
 	return tx.failed
 }
