@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Do makes a request and returns the answer, also if the server refuses the
@@ -28,6 +30,17 @@ func (s *Server) Do(method, path, key string, body any, headers ...string) *Resp
 // is nil.
 func (s *Server) control(method, path string, body, out any) error {
 	return s.send(context.Background(), method, s.Origin+"/dev"+path, "", body).decode(out)
+}
+
+// await reads what a test has made, such as a receiver, from the control API. It waits until as much has arrived there as the path demands, or
+// until the timeout has passed.
+func (s *Server) await(ctx context.Context, what, path string, timeout time.Duration, out any) error {
+	timeout = min(max(timeout, 0), time.Minute) // the server waits a minute at most
+	answer := s.send(ctx, http.MethodGet, fmt.Sprintf("%s/dev%s&timeout_ms=%d", s.Origin, path, timeout.Milliseconds()), "", nil)
+	if answer.Status == http.StatusNotFound {
+		return errors.New("the server was reset after this " + what + " was made")
+	}
+	return answer.decode(out)
 }
 
 // operate calls control and fails the test if that returns an error.

@@ -148,11 +148,6 @@ func (p *Phone) fetch(ctx context.Context, wanted int, timeout time.Duration) (s
 	if id == "" {
 		return state, errors.New("no card was added to this phone")
 	}
-	timeout = min(max(timeout, 0), time.Minute) // the server waits a minute at most
-	query := fmt.Sprintf("?arrived=%d&timeout_ms=%d", wanted, timeout.Milliseconds())
-	answer := p.s.send(ctx, http.MethodGet, p.s.Origin+"/dev/wallet/phones/"+id+query, "", nil)
-	if answer.Status == http.StatusNotFound {
-		return state, errors.New("the server was reset after this phone was made")
-	}
-	return state, answer.decode(&state)
+	err = p.s.await(ctx, "phone", fmt.Sprintf("/wallet/phones/%s?arrived=%d", id, wanted), timeout, &state)
+	return state, err
 }

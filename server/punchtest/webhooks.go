@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -193,12 +192,6 @@ func (r *Receiver) Deliveries() []Delivery {
 // fetch returns all deliveries. It waits until there are at least as many as wanted, or
 // until the timeout has passed.
 func (r *Receiver) fetch(ctx context.Context, wanted int, timeout time.Duration) (all []Delivery, err error) {
-	timeout = min(max(timeout, 0), time.Minute) // the server waits a minute at most
-	query := fmt.Sprintf("?wait=%d&timeout_ms=%d", wanted, timeout.Milliseconds())
-	answer := r.s.send(ctx, http.MethodGet, r.s.Origin+"/dev/receiver/"+r.ID+query, "", nil)
-	if answer.Status == http.StatusNotFound {
-		return nil, errors.New("the server was reset after this receiver was made")
-	}
 	var shown struct {
 		Requests []struct {
 			Event   string            `json:"event"`
@@ -208,7 +201,7 @@ func (r *Receiver) fetch(ctx context.Context, wanted int, timeout time.Duration)
 			At      time.Time         `json:"at"`
 		} `json:"requests"`
 	}
-	if err := answer.decode(&shown); err != nil {
+	if err := r.s.await(ctx, "receiver", fmt.Sprintf("/receiver/%s?wait=%d", r.ID, wanted), timeout, &shown); err != nil {
 		return nil, err
 	}
 	for _, q := range shown.Requests {
