@@ -121,11 +121,14 @@ func (tx *Tx) overflowPair(t ledgerRow) []ledgerRow {
 	return []ledgerRow{t, other}
 }
 
+// Reversible are the types of rows that can be reversed.
+var Reversible = []string{
+	TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess,
+}
+
 // checkReversible returns the reason why a row cannot be reversed, or nil.
 func (tx *Tx) checkReversible(chain *cardChain, t ledgerRow) error {
-	if !slices.Contains(
-		[]string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess},
-		t.kind) {
+	if !slices.Contains(Reversible, t.kind) {
 		return refuse(Unprocessable, "A row of type %s cannot be reversed.", t.kind)
 	}
 	if t.reversed {

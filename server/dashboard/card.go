@@ -196,10 +196,7 @@ func (v *visit) cardFacts(o store.CardOverview) []web.Fact {
 	}
 	places := v.T("At every location")
 	if !c.AllLocations {
-		names := make([]string, len(c.Locations))
-		for i, l := range c.Locations {
-			names[i] = l.Name
-		}
+		names := each(c.Locations, func(l store.NamedLocation) string { return l.Name })
 		places = cmp.Or(strings.Join(names, ", "), "–")
 	}
 	facts := []web.Fact{

@@ -220,9 +220,9 @@ const longestTyped = 40
 
 // eraseWord returns what a person types to erase the holder of a card: the holder's name,
 // or a word if there is none, or it is long.
-func (v *visit) eraseWord(c store.CardDetail) string {
-	if n := len([]rune(c.HolderName.V)); n > 0 && n <= longestTyped {
-		return c.HolderName.V
+func (v *visit) eraseWord(name store.Null[string]) string {
+	if n := len([]rune(name.V)); n > 0 && n <= longestTyped {
+		return name.V
 	}
 	return v.T("erase")
 }
@@ -236,7 +236,7 @@ func askErase(v *visit, o store.CardOverview) web.ConfirmPage {
 		v.T("The card, its code and its links end at once. Stamps, balance and prizes are lost."),
 		v.T("The rows of the ledger stay, without the person, so that your figures remain right."),
 	}
-	c.Type = v.eraseWord(o.Card)
+	c.Type = v.eraseWord(o.Card.HolderName)
 	c.Cancel = cardPath(v.id())
 	return c
 }
@@ -251,7 +251,7 @@ func checkErase(v *visit) error {
 		}
 		return err
 	}
-	return v.checkTyped(v.eraseWord(o.Card))
+	return v.checkTyped(v.eraseWord(o.Card.HolderName))
 }
 
 // checkTyped returns an error unless the person typed a text as a confirmation. The number of blanks

@@ -17,12 +17,6 @@ type ledgerRow struct {
 	MayUndo bool
 }
 
-// reversible are the types of rows that can be reversed.
-var reversible = []string{
-	store.TransactionStamp, store.TransactionRedemption, store.TransactionTopUp, store.TransactionSpend,
-	store.TransactionDiscount, store.TransactionAccess,
-}
-
 // addLedger adds a page of the card's ledger.
 func (v *visit) addLedger(p *cardPage) error {
 	fields := nonEmpty(v.r.URL.Query(), "cursor")
@@ -34,7 +28,7 @@ func (v *visit) addLedger(p *cardPage) error {
 	p.Pager = pager
 	for _, e := range rows {
 		row := v.ledgerRow(e, p.Prizes)
-		row.MayUndo = p.MayUndo && p.Card.Status != store.StatusArchived && !e.ReversedAt.Valid && slices.Contains(reversible, e.Type)
+		row.MayUndo = p.MayUndo && p.Card.Status != store.StatusArchived && !e.ReversedAt.Valid && slices.Contains(store.Reversible, e.Type)
 		p.Ledger = append(p.Ledger, row)
 	}
 	return nil

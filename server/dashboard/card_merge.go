@@ -150,8 +150,7 @@ func (v *visit) previewMerge(p *mergePage, gone store.CustomerCard, filled []str
 		}
 		e := kernel.AsError(err, kernel.StatusOf)
 		if p.Uncertain = len(e.Details) > 0; !p.Uncertain {
-			text, args, _ := web.Refusal(e.Message, v.requestID())
-			p.Refused = v.T(text, args...)
+			p.Refused = v.Refused(e.Message, v.requestID())
 			return nil
 		}
 	}

@@ -199,8 +199,7 @@ func showRun(v *visit, r store.CardRunReport) error {
 		p.Stop = &stop
 	}
 	for _, x := range r.Refusals {
-		text, args, _ := web.Refusal(x.Message, v.requestID())
-		p.Refusals = append(p.Refusals, runRefusal{x.CardID, v.cardName(x.HolderName.V), v.T(text, args...)})
+		p.Refusals = append(p.Refusals, runRefusal{x.CardID, v.cardName(x.HolderName.V), v.Refused(x.Message, v.requestID())})
 	}
 	return v.render("card_run", p)
 }

@@ -64,7 +64,7 @@ func showCustomer(v *visit, problem string) error {
 	}
 	p.Problem = problem
 	for _, card := range c.Cards {
-		shown := customerCard{CustomerCard: card, Row: v.cardRow(card.FoundCard), Reasons: v.shares(card.Shares), Facts: v.customerFacts(card)}
+		shown := customerCard{CustomerCard: card, Row: v.cardRow(card.FoundCard), Reasons: each(card.Shares, v.shared), Facts: v.customerFacts(card)}
 		if card.ID != own.ID && card.ProgramID == own.ProgramID && v.allows(kernel.Manager) && card.Status != store.StatusArchived &&
 			own.Status != store.StatusArchived {
 			shown.Merge = p.Back + "/merge/" + card.ID
@@ -74,17 +74,12 @@ func showCustomer(v *visit, problem string) error {
 	return v.render("customer", p)
 }
 
-// shares says why a card is shown with another one.
-func (v *visit) shares(reasons []string) (list []web.Badge) {
-	for _, why := range reasons {
-		switch why {
-		case store.SharesEmail:
-			list = append(list, v.badge("Same email", "info"))
-		case store.SharesPhone:
-			list = append(list, v.badge("Same phone number", "info"))
-		}
+// shared says what a card has in common with the one whose page shows it.
+func (v *visit) shared(what string) web.Badge {
+	if what == store.SharesPhone {
+		return v.badge("Same phone number", "info")
 	}
-	return list
+	return v.badge("Same email", "info")
 }
 
 // customerFacts returns what is known about the holder of a card and its use. Viewers see addresses and phone
@@ -168,10 +163,6 @@ func showEraseCustomer(v *visit, f *web.Form) error {
 	if err != nil {
 		return err
 	}
-	o, err := findCard(v)
-	if err != nil {
-		return err
-	}
 	ask := v.danger(cardsPath, "Erase {0} card?|Erase {0} cards?",
 		"Use this if the holder asks you to delete their data. It cannot be undone.", "Erase the cards", len(ids))
 	for _, card := range c.Cards {
@@ -182,7 +173,7 @@ func showEraseCustomer(v *visit, f *web.Form) error {
 	}
 	ask.Consequences = append(ask.Consequences, v.T("Stamps, balance and prizes of these cards are lost."))
 	ask.Fields = map[string]string{"card_ids": strings.Join(ids, " ")}
-	ask.Type, ask.Form = v.eraseWord(o.Card), f
+	ask.Type, ask.Form = v.eraseWord(c.Cards[0].HolderName), f
 	ask.Cancel = cardPath(v.id()) + "/customer"
 	return v.confirm(ask)
 }

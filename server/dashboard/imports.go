@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -160,10 +161,7 @@ func findImport(v *visit) (store.ImportRun, error) {
 }
 
 func showImport(v *visit, run store.ImportRun, f *web.Form) error {
-	title := run.FileName.V
-	if title == "" {
-		title = v.T("Import")
-	}
+	title := cmp.Or(run.FileName.V, v.T("Import"))
 	p := importPage{Frame: v.named(title, cardsPath), Run: run, State: v.importState(run.State), Form: f, Mails: v.Mails}
 	if run.State == store.ImportUploaded {
 		return v.showMapping(&p)
@@ -189,9 +187,15 @@ func (v *visit) showMapping(p *importPage) error {
 		values = mapped(v.form)
 	}
 	first := values.Get("program_id") == ""
-	if first { // most files have stamps
-		stamps := slices.IndexFunc(programs, func(program store.Program) bool { return store.CollectsStamps(program.Type) })
-		values.Set("program_id", programs[max(0, stamps)].ID)
+	chosen := slices.IndexFunc(programs, func(p store.Program) bool {
+		if first { // most files have stamps
+			return store.CollectsStamps(p.Type)
+		}
+		return p.ID == values.Get("program_id")
+	})
+	program := programs[max(0, chosen)]
+	if first {
+		values.Set("program_id", program.ID)
 	}
 	report, err := v.checkImport(values)
 	if first && err == nil && !slices.ContainsFunc(report.Columns, func(c operation.ImportColumn) bool {
@@ -223,8 +227,6 @@ func (v *visit) showMapping(p *importPage) error {
 		p.Faults = append(p.Faults, importFault{Line: fault.Line, Column: fault.Column, Value: fault.Value, Rule: v.problem(fault.Detail)})
 	}
 	p.More = int64(len(report.Faults) - len(p.Faults))
-	chosen := slices.IndexFunc(programs, func(program store.Program) bool { return program.ID == values.Get("program_id") })
-	program := programs[max(0, chosen)]
 	p.Stamps = store.CollectsStamps(program.Type)
 	add := func(label web.Text, value string) { p.Tiles = append(p.Tiles, v.tile(label, value)) }
 	add("New cards", v.Number(report.New))
@@ -335,7 +337,7 @@ func streamImport(v *visit) error {
 		if err != nil {
 			return nil, err
 		}
-		p := importPage{Frame: v.named("", cardsPath), Run: run, State: v.importState(run.State)}
+		p := importPage{Run: run, State: v.importState(run.State)}
 		err = v.importProgress(&p)
 		return p, err
 	})
