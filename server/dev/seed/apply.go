@@ -43,7 +43,6 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 			if tx.Now != x.at {
 				return errLate
 			}
-			tx.Limits = store.DefaultLimits() // a seed does not depend on the deployment's limits
 			tx.Limits.InstallLinkTTL = st.Limits().InstallLinkTTL
 			a.path = x.self().path
 			a.ids[x.self().n], err = x.write(a, tx)

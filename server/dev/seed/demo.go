@@ -93,16 +93,17 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 		if r, err = readyLine(st); err != nil {
 			return nil, err
 		}
-	} else if err := addPeople(st, r.shop); err != nil {
-		return nil, err
 	}
 	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
 	return r.At(origin), nil
 }
 
-// write makes a write of the server itself.
+// write makes a write of the server itself, which does not depend on the deployment's limits.
 func write(st *store.Store, do func(*store.Tx) error) error {
-	return st.SystemWrite(context.Background(), do)
+	return st.SystemWrite(context.Background(), func(tx *store.Tx) error {
+		tx.Limits = store.DefaultLimits()
+		return do(tx)
+	})
 }
 
 // hasShops reports whether there is any shop in the store.
@@ -166,7 +167,6 @@ const demoTimezone = "Europe/Rome"
 // demoShop creates the demo shop: a coffee shop with two locations and a program of
 // every type.
 func demoShop(tx *store.Tx) error {
-	tx.Limits = store.DefaultLimits() // the demo shop does not depend on the deployment's limits
 	shop, _, err := tx.CreateShop(store.ShopFields{
 		Name:              store.Given("Caffè Centrale"),
 		Mode:              store.Given("test"),

@@ -103,11 +103,7 @@ type visit struct {
 
 // write makes a write.
 func (h *history) write(do func(*store.Tx) error) error {
-	err := write(h.st, func(tx *store.Tx) error {
-		tx.Limits = store.DefaultLimits() // a history does not depend on the deployment's limits
-		return do(tx)
-	})
-	if err != nil {
+	if err := write(h.st, do); err != nil {
 		return fmt.Errorf("the history of the demo shop: %w", err)
 	}
 	return nil

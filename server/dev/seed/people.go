@@ -40,13 +40,3 @@ func demoPeople(tx *store.Tx, shop int64) error {
 	}
 	return nil
 }
-
-// addPeople creates the people of the demo shop in a file that an older version made
-// without them.
-func addPeople(st *store.Store, shop int64) error {
-	users, err := store.Read(st, (*store.View).Users)
-	if err != nil || len(users) > 0 {
-		return err
-	}
-	return write(st, func(tx *store.Tx) error { return demoPeople(tx, shop) })
-}
