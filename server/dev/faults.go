@@ -200,12 +200,13 @@ func splitPath(path string) []string {
 // add answers POST /dev/faults.
 func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, error) {
 	n := &fault{
-		Path:    b.Path.Value(),
-		Status:  b.Status.Value(),
-		DelayMS: b.DelayMS.Or(0),
-		Count:   b.Count.Or(1),
-		When:    b.When.Or(faultBefore),
-		Headers: map[string]string{},
+		Path:     b.Path.Value(),
+		Status:   b.Status.Value(),
+		DelayMS:  b.DelayMS.Or(0),
+		Count:    b.Count.Or(1),
+		When:     b.When.Or(faultBefore),
+		Headers:  map[string]string{},
+		segments: splitPath(b.Path.V),
 	}
 	if b.UntilCleared.V {
 		n.UntilCleared, n.Count = true, 0
@@ -213,9 +214,6 @@ func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, 
 	n.Remaining = n.Count
 	if b.Method.Set {
 		n.Method = store.Some(strings.ToUpper(b.Method.V))
-	}
-	if b.Path.Set {
-		n.segments = splitPath(b.Path.V)
 	}
 	if status := int(n.Status.V); status != 0 {
 		if b.answers() {

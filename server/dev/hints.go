@@ -75,10 +75,6 @@ func (r *requestInfo) apiScope() digest { return digestOf(r.api, r.caller) }
 // pathScope returns the key of all other waits: by caller, method and path.
 func (r *requestInfo) pathScope() digest { return digestOf(r.api, r.caller, r.method, r.path) }
 
-func newHistory() *history {
-	return &history{recent{m: map[digest]earlier{}}, recent{m: map[digest]earlier{}}}
-}
-
 // recent is a map that keeps the maxRemembered keys that were added last.
 type recent struct {
 	m     map[digest]earlier
@@ -86,6 +82,9 @@ type recent struct {
 }
 
 func (r *recent) put(k digest, v earlier) {
+	if r.m == nil {
+		r.m = map[digest]earlier{}
+	}
 	if _, ok := r.m[k]; !ok {
 		r.order = append(r.order, k)
 	}

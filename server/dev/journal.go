@@ -57,7 +57,7 @@ type Journal struct {
 // NewJournal returns an empty journal of the requests to st. now reads the fixture's
 // clock.
 func NewJournal(now func() time.Time, st *store.Store, apis APIs) *Journal {
-	return &Journal{now: now, store: st, apis: apis, history: newHistory()}
+	return &Journal{now: now, store: st, apis: apis, history: &history{}}
 }
 
 // record is an entry of the journal. It never changes.
@@ -256,10 +256,7 @@ type journalEntry any
 // requests to the APIs. Requests about cards that were erased are dropped first.
 func (j *Journal) list(_ *http.Request, _ httprouter.Params, q journalQuery) (a journalAnswer, _ error) {
 	limit := int(min(q.Limit.Or(journalPage), journalEntries))
-	var pattern []string
-	if q.Path.Set {
-		pattern = splitPath(q.Path.V)
-	}
+	pattern := splitPath(q.Path.V)
 	erased, err := erasedCards(j.store)
 	if err != nil {
 		return a, err
@@ -296,7 +293,7 @@ func (j *Journal) list(_ *http.Request, _ httprouter.Params, q journalQuery) (a 
 func (j *Journal) clear(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.requests, j.pages, j.deliveries, j.history = ring{}, ring{}, ring{}, newHistory()
+	j.requests, j.pages, j.deliveries, j.history = ring{}, ring{}, ring{}, &history{}
 	return kernel.None{}, nil
 }
 

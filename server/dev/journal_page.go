@@ -24,15 +24,11 @@ func (rec *recording) beginPage(r *http.Request) {
 
 // chosen returns some of the headers.
 func chosen(h http.Header, names ...string) map[string]string {
-	some := http.Header{}
+	m := map[string]string{}
 	for _, name := range names {
-		if v := h[name]; v != nil {
-			some[name] = v
+		if values := h[name]; values != nil {
+			m[name] = maskSecrets(strings.Join(values, ", "))
 		}
-	}
-	m := joinHeaders(some)
-	for name, value := range m {
-		m[name] = maskSecrets(value)
 	}
 	return m
 }

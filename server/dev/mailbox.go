@@ -17,21 +17,21 @@ func (m *Mailbox) Deliver(st *store.Store) error {
 	m.delivering.Lock()
 	defer m.delivering.Unlock()
 	for {
-		q, now, err := nextMail(st)
-		if err != nil || q == nil || q.Due > now {
+		q, ok, now, err := nextMail(st)
+		if err != nil || !ok || q.Due > now {
 			return err
 		}
 		err = st.SystemWrite(context.Background(), func(tx *store.Tx) error {
 			switch q.Status {
 			case store.MailObsolete:
-				return tx.DequeueMail(q)
+				return tx.DequeueMail(&q)
 			case store.MailHeld:
-				return tx.HoldMail(q, now.Add(heldMail))
+				return tx.HoldMail(&q, now.Add(heldMail))
 			case store.MailOverQuota:
-				return tx.WaitForQuota(q)
+				return tx.WaitForQuota(&q)
 			}
 			tx.AfterCommit(func() { m.Put(q.Mail) })
-			return tx.SentMail(q)
+			return tx.SentMail(&q)
 		})
 		if err != nil {
 			return err
@@ -41,22 +41,16 @@ func (m *Mailbox) Deliver(st *store.Store) error {
 
 // Due returns when the next message that waits is due; ok is false if none waits.
 func (m *Mailbox) Due(st *store.Store) (at time.Time, ok bool, err error) {
-	q, _, err := nextMail(st)
-	if err != nil || q == nil {
-		return at, false, err
-	}
-	return q.Due.Std(), true, nil
+	q, ok, _, err := nextMail(st)
+	return q.Due.Std(), ok, err
 }
 
-// nextMail returns the queued message that is due first, or nil, and the time.
-func nextMail(st *store.Store) (m *store.QueuedMail, now store.Time, err error) {
-	err = st.View(0, func(v *store.View) error {
-		q, ok, err := v.NextMail()
-		if ok {
-			m = &q
-		}
+// nextMail returns the queued message that is due first, and the time; ok is false if none is queued.
+func nextMail(st *store.Store) (q store.QueuedMail, ok bool, now store.Time, err error) {
+	err = st.View(0, func(v *store.View) (err error) {
+		q, ok, err = v.NextMail()
 		now = v.Now
 		return err
 	})
-	return m, now, err
+	return q, ok, now, err
 }

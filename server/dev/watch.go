@@ -90,14 +90,9 @@ func (x *watched) Write(b []byte) (int, error) {
 
 // hints returns the hints of the answer.
 func (x *watched) hints() (list []string) {
-	var e struct {
-		Error struct {
-			Code    string
-			Details []struct{ Field string }
-		}
-	}
+	var e struct{ Error kernel.Error }
 	if json.Unmarshal(x.body, &e) == nil && e.Error.Code != "" {
-		text := e.Error.Code
+		text := string(e.Error.Code)
 		for i, d := range e.Error.Details {
 			switch {
 			case i == maxWatchedFields:
