@@ -37,22 +37,27 @@ func showExport(v *visit, f *web.Form) error {
 	})
 }
 
-// exportChunk is the part of an export that is sent at once, within exportTimeout.
-const exportChunk = 256 << 10
-
-// sendExport sends the export as a zip file while it is made. If that fails after the beginning was
-// sent, the connection is closed, so that the browser reports it.
+// sendExport sends the export as a zip file while it is made.
 func sendExport(v *visit, x store.Export) error {
 	z, err := x.Zip(v.r.Context())
 	if err != nil {
 		return err
 	}
 	defer z.Close()
+	return v.sendFile(z, "application/zip", "punchcard-"+v.today()+".zip")
+}
+
+// fileChunk is the part of a file that is sent at once, within exportTimeout.
+const fileChunk = 256 << 10
+
+// sendFile sends what a reader has as a file. If reading fails after the beginning was sent, the connection is closed, so
+// that the browser reports it.
+func (v *visit) sendFile(from io.Reader, contentType, name string) error {
 	rc := http.NewResponseController(v.w)
 	rc.SetReadDeadline(time.Time{}) // else the server would end the request's context
-	buffer := make([]byte, exportChunk)
+	buffer := make([]byte, fileChunk)
 	for sent := false; ; sent = true {
-		n, err := z.Read(buffer)
+		n, err := from.Read(buffer)
 		switch {
 		case err == io.EOF:
 			return nil
@@ -62,7 +67,7 @@ func sendExport(v *visit, x store.Export) error {
 			panic(http.ErrAbortHandler)
 		}
 		if !sent {
-			v.download("application/zip", "punchcard-"+v.today()+".zip")
+			v.download(contentType, name)
 		}
 		rc.SetWriteDeadline(time.Now().Add(exportTimeout)) // some test servers have none
 		if _, err := v.w.Write(buffer[:n]); err != nil {

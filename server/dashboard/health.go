@@ -1,11 +1,8 @@
 package dashboard
 
 import (
-	"io"
-	"net/http"
 	"os"
 	"strconv"
-	"time"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -91,9 +88,6 @@ func showHealth(v *visit, f *web.Form) error {
 	return v.render("health", p)
 }
 
-// backupChunk is the part of a backup that is sent at once, within streamWrite.
-const backupChunk = 1 << 20
-
 // sendBackup sends a backup as a file.
 func sendBackup(v *visit, b operation.BackupPath) error {
 	f, err := os.Open(b.Path)
@@ -105,13 +99,6 @@ func sendBackup(v *visit, b operation.BackupPath) error {
 	if err != nil {
 		return err
 	}
-	v.download("application/vnd.sqlite3", b.Name)
 	v.w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
-	v.w.WriteHeader(http.StatusOK)
-	rc := http.NewResponseController(v.w)
-	for err == nil {
-		rc.SetWriteDeadline(time.Now().Add(streamWrite))
-		_, err = io.CopyN(v.w, f, backupChunk)
-	}
-	return nil // the status is sent; the browser notices if the file is not complete
+	return v.sendFile(f, "application/vnd.sqlite3", b.Name)
 }

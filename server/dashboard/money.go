@@ -57,7 +57,7 @@ func showMoney(v *visit) error {
 		Filter: v.filter(nonEmpty(v.r.URL.Query(), "month")),
 	}
 	v.compress = true
-	now := v.now().Std().In(v.zone())
+	now := v.local()
 	for n := range moneyMonths {
 		at := time.Date(now.Year(), now.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 		p.Months = append(p.Months, web.Option{Value: at.Format("2006-01"), Label: v.ShortMonth(at.Month()) + at.Format(" 2006")})

@@ -56,11 +56,10 @@ type sumRow struct {
 
 func showReport(v *visit) error {
 	p := reportPage{Frame: v.frame("Day report", todayPath), Shop: v.shop().Name, Currency: v.shop().Currency}
-	now := v.now().Std().In(v.zone())
-	p.Printed = now
+	p.Printed = v.local()
 	values := nonEmpty(v.r.URL.Query(), "day", "location_id")
 	if !values.Has("day") {
-		values.Set("day", now.Format(time.DateOnly))
+		values.Set("day", v.today())
 	}
 	p.Filter = v.filter(values)
 	locations, err := v.locations()
@@ -80,7 +79,7 @@ func showReport(v *visit) error {
 	p.Report, err = read[store.DayReport](v, operation.GetDayReport, v.with(fields))
 	switch {
 	case err == nil:
-		v.fillReport(&p, now.Format(time.DateOnly))
+		v.fillReport(&p)
 	case v.faultyFilter(p.Filter, err):
 		p.Filter.Errors["day"] = p.Filter.Errors["date"]
 		p.Failed = true
@@ -91,7 +90,7 @@ func showReport(v *visit) error {
 }
 
 // fillReport adds what the page shows of a report.
-func (v *visit) fillReport(p *reportPage, today string) {
+func (v *visit) fillReport(p *reportPage) {
 	d, day := p.Report, dayAt(p.Report.Date)
 	p.Sub = v.calendar().LongDate(day)
 	at := func(t time.Time) string {
@@ -102,7 +101,7 @@ func (v *visit) fillReport(p *reportPage, today string) {
 		return reportPath + "?" + q.Encode()
 	}
 	p.Earlier = at(day.AddDate(0, 0, -1))
-	if d.Date < today {
+	if d.Date < v.today() {
 		p.Later = at(day.AddDate(0, 0, 1))
 	}
 	p.Uses = d.Total.Uses > 0

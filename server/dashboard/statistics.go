@@ -142,7 +142,7 @@ func (v *visit) periods(f *web.Form) (now store.PeriodReport, before *store.Peri
 	q := store.PeriodQuery{ProgramID: given(f, "program_id")}
 	days, known := strconv.Atoi(f.Value("period"))
 	if known == nil && days > 0 && days <= 366 {
-		today := v.now().Std().In(v.zone())
+		today := v.local()
 		q.To = store.Given(today.Format(time.DateOnly))
 		q.From = store.Given(today.AddDate(0, 0, 1-days).Format(time.DateOnly))
 	} else {

@@ -163,8 +163,11 @@ func (v *visit) allows(role kernel.Role) bool { return v.caller.Role >= role }
 // now returns the server's time.
 func (v *visit) now() store.Time { return v.Kernel.Store().Now() }
 
+// local returns the server's time in the time zone of the shop.
+func (v *visit) local() time.Time { return v.now().Std().In(v.zone()) }
+
 // today returns the day of the shop's calendar.
-func (v *visit) today() string { return v.now().Std().In(v.zone()).Format(time.DateOnly) }
+func (v *visit) today() string { return v.local().Format(time.DateOnly) }
 
 // dateTime returns a time, or that it never was.
 func (v *visit) dateTime(t store.Null[store.Time]) string {
