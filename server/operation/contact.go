@@ -83,7 +83,7 @@ var CloseDataRequest = declare(kernel.Operation{
 	Title:   "Close what a holder has asked for",
 	Callers: manager,
 	Codes:   notFound,
-	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.ClosedRequest) (kernel.None, error) {
-		return kernel.None{}, tx.CloseDataRequest(c.Access.Shop, c.Param("id"), f)
+	Write: silent(func(tx *store.Tx, c *kernel.Call, f store.ClosedRequest) error {
+		return tx.CloseDataRequest(c.Access.Shop, c.Param("id"), f)
 	}),
 })

@@ -105,11 +105,7 @@ var StartImport = declare(kernel.Operation{
 	Codes:   notFoundConflictOrUnprocessable,
 	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, o store.ImportOptions) (func(*store.Tx) (ImportReport, error), error) {
 		w := importWork{options: o, id: c.Param("id")}
-		var file store.ImportFile
-		err := c.View(func(v *store.View) (err error) {
-			file, err = w.readUpload(v, c)
-			return err
-		})
+		file, err := readBefore(c, func(v *store.View) (store.ImportFile, error) { return w.readUpload(v, c) })
 		return w.start(c, file), err
 	}),
 })

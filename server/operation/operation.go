@@ -117,6 +117,11 @@ func queryInShop[Q, O any](f func(*store.View, int64, Q) (O, error)) kernel.Read
 	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access.Shop, q) })
 }
 
+// queryByIDInShop does the same with the id in the path before the fields.
+func queryByIDInShop[Q, O any](f func(*store.View, int64, string, Q) (O, error)) kernel.Reading {
+	return kernel.Read(func(v *store.View, c *kernel.Call, q Q) (O, error) { return f(v, c.Access.Shop, c.Param("id"), q) })
+}
+
 // byParam reads what f returns for a parameter of the path alone, such as the token of a link.
 func byParam[O any](name string, f func(*store.View, string) (O, error)) kernel.Reading {
 	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (O, error) { return f(v, c.Param(name)) })

@@ -82,9 +82,7 @@ var ListCardTransactions = declare(kernel.Operation{
 	Title:   "List the ledger of a card",
 	Callers: viewer,
 	Codes:   notFound,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.PageQuery) (store.Page[store.LedgerEntry], error) {
-		return v.CardTransactions(c.Access.Shop, c.Param("id"), q)
-	}),
+	Read:    queryByIDInShop((*store.View).CardTransactions),
 })
 
 // GetLedgerEntry returns a row of the ledger.
@@ -104,9 +102,7 @@ var ListCardAudit = declare(kernel.Operation{
 	Title:   "List the audit log of a card",
 	Callers: manager,
 	Codes:   notFound,
-	Read: kernel.Read(func(v *store.View, c *kernel.Call, q store.PageQuery) (store.Page[store.AuditRow], error) {
-		return v.CardAudit(c.Access.Shop, c.Param("id"), q)
-	}),
+	Read:    queryByIDInShop((*store.View).CardAudit),
 })
 
 // ReverseByPerson reverses a row of the ledger for a person who uses no device. The
