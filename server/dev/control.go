@@ -186,16 +186,6 @@ type auditQuery struct {
 	store.PageQuery
 }
 
-// audit answers GET /dev/audit.
-func (c *Control) audit(r *http.Request, _ httprouter.Params, q auditQuery) (page store.Page[store.AuditRow], err error) {
-	shop, err := c.resolveShop(q.ShopID)
-	if err != nil {
-		return page, err
-	}
-	args := kernel.Args{Fields: q.PageQuery}
-	return kernel.Do[store.Page[store.AuditRow]](r.Context(), c.Kernel, operator(shop), operation.ListAudit, args)
-}
-
 type emailsAnswer struct {
 	Data []email `json:"data"`
 }

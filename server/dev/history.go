@@ -15,10 +15,6 @@ type historyBody struct {
 	Days store.Opt[int64] `json:"days" min:"1" max:"366" doc:"Of the shop's calendar, with today. Default 90."`
 }
 
-// errSeeded is the refusal of a history for the shops of a seed.
-var errSeeded = kernel.Refuse(store.Unprocessable,
-	"The fixture began with a seed, whose shops have the past that the seed describes.")
-
 // orHistoryForm returns the handler of POST /dev/history, which resets the fixture to a demo shop with
 // a past. The form of the start page then signs the owner in: the browser sends it to /dev/sign-in too.
 func (c *Control) orHistoryForm(json httprouter.Handle) httprouter.Handle {
@@ -38,7 +34,8 @@ func (c *Control) orHistoryForm(json httprouter.Handle) httprouter.Handle {
 // fillHistory resets the fixture to a demo shop with a past of so many days.
 func (c *Control) fillHistory(_ *http.Request, _ httprouter.Params, b historyBody) (*seed.Ready, error) {
 	if c.History == nil {
-		return nil, errSeeded
+		return nil, kernel.Refuse(store.Unprocessable,
+			"The fixture began with a seed, whose shops have the past that the seed describes.")
 	}
 	return c.Ready, c.History(int(b.Days.Or(seed.DefaultHistory)))
 }

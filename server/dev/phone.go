@@ -138,15 +138,13 @@ func (ps *Phones) wake(token string) bool {
 	return true
 }
 
-var errNoPhone = kernel.Refuse(store.NotFound, "No such phone.")
-
 // find returns the phone with an id.
 func (ps *Phones) find(id string) (*phone, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	i := slices.IndexFunc(ps.list, func(p *phone) bool { return p.id == id })
 	if i < 0 {
-		return nil, errNoPhone
+		return nil, kernel.Refuse(store.NotFound, "No such phone.")
 	}
 	return ps.list[i], nil
 }

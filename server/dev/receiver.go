@@ -83,16 +83,21 @@ type receiverDetail struct {
 // received is a request that a receiver got. The values of a repeated header are
 // joined by commas.
 type received struct {
-	At        store.Time         `json:"at"`
-	Event     store.Null[string] `json:"event" doc:"From the body; null if it has none."`
-	EventID   store.Null[string] `json:"event_id" doc:"From the body; null if it has none."`
-	Headers   map[string]string  `json:"headers"`
-	Body      string             `json:"body" doc:"The bytes that were signed."`
-	Truncated bool               `json:"truncated" doc:"The body was longer."`
+	At store.Time `json:"at"`
+	envelope
+	Headers   map[string]string `json:"headers"`
+	Body      string            `json:"body" doc:"The bytes that were signed."`
+	Truncated bool              `json:"truncated" doc:"The body was longer."`
 
 	sequence int64 `json:"-"` // of X-Service-Sequence; 0: none
 	seq      int64 `json:"-"` // counts the requests of all receivers
 	size     int   `json:"-"` // bytes, approximately
+}
+
+// envelope has the fields of a body by which requests are chosen and sorted.
+type envelope struct {
+	Event   store.Null[string] `json:"event" doc:"From the body; null if it has none."`
+	EventID store.Null[string] `json:"event_id" doc:"From the body; null if it has none."`
 }
 
 // receiverBodyFields is the body of POST /dev/receiver and PUT
@@ -123,13 +128,11 @@ func (rs *Receivers) state(id string, b receiverBodyFields) receiverState {
 	}
 }
 
-var errNoReceiver = kernel.Refuse(store.NotFound, "No such receiver.")
-
 // find returns the receiver with an id. The caller holds the mutex.
 func (rs *Receivers) find(id string) (*receiver, error) {
 	rc := rs.byID[id]
 	if rc == nil {
-		return nil, errNoReceiver
+		return nil, kernel.Refuse(store.NotFound, "No such receiver.")
 	}
 	return rc, nil
 }
@@ -266,16 +269,11 @@ func (rs *Receivers) receive(w http.ResponseWriter, r *http.Request, p httproute
 
 // record adds a request to a receiver and returns how to answer it.
 func (rs *Receivers) record(id string, headers map[string]string, body string) (receiverState, error) {
-	var envelope struct {
-		Event   store.Null[string] `json:"event"`
-		EventID store.Null[string] `json:"event_id"`
-	}
 	one := &received{At: store.TimeOf(rs.now()), Headers: headers, Body: body, size: 512 + len(body)}
 	if len(body) > receiverBody {
 		one.Body, one.Truncated = strings.Clone(body[:receiverBody]), true
 	}
-	json.Unmarshal([]byte(one.Body), &envelope) // a body that is no envelope has no event
-	one.Event, one.EventID = envelope.Event, envelope.EventID
+	json.Unmarshal([]byte(one.Body), &one.envelope) // a body that is no envelope has no event
 	one.sequence, _ = strconv.ParseInt(headers["X-Service-Sequence"], 10, 64)
 	for name, value := range headers {
 		one.size += len(name) + len(value)

@@ -51,6 +51,10 @@ func (c *Control) routes() []route {
 
 // stateRoutes returns the routes about the server as a whole.
 func (c *Control) stateRoutes() []route {
+	audit := bind(c, operation.ListAudit, func(_ httprouter.Params, q auditQuery) (int64, any, error) {
+		shop, err := c.resolveShop(q.ShopID)
+		return shop, q.PageQuery, err
+	})
 	return []route{
 		act("/reset", "reset", "Reset the fixture",
 			"Sets everything to what it was at the start: data, clock, keys, limits, faults, journal, receivers and mail. "+
@@ -68,7 +72,7 @@ func (c *Control) stateRoutes() []route {
 		get("/emails", "listEmails", "List the mail",
 			"Mail that a server would have sent, oldest first, without that about deleted cards.",
 			serve(c.emails)),
-		get("/audit", "listAudit", "List the audit log", "Newest first.", serve(c.audit, store.NotFound)),
+		get("/audit", "listAudit", "List the audit log", "Newest first.", audit),
 	}
 }
 

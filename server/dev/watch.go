@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ type Answered struct {
 // reports.
 func Watched(next http.Handler, tell func(Answered)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isAsset(r.URL.Path) || r.Method == http.MethodPost && isReceiver(r.URL.Path) {
+		if isAsset(r.URL.Path) || r.Method == http.MethodPost && path.Dir(r.URL.Path) == "/dev/receiver" {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -52,12 +53,6 @@ func Watched(next http.Handler, tell func(Answered)) http.Handler {
 		next.ServeHTTP(x, r)
 		aborted = false
 	})
-}
-
-// isReceiver reports whether a path is that of a receiver.
-func isReceiver(path string) bool {
-	id, ok := strings.CutPrefix(path, "/dev/receiver/")
-	return ok && !strings.Contains(id, "/")
 }
 
 // assets are the first segments of the paths of assets.
