@@ -18,36 +18,16 @@ import (
 // forms.
 var cardPages = []binding{
 	page(cardAt, func(v *visit) error { return showCard(v, v.newForm(nil)) }),
-	confirm(cardAt+"/lock", findCard, askLock, action{
-		op:    operation.LockCard,
-		again: showCard,
-		to:    cardAt,
-		done:  "The card is locked. It cannot be used until you unlock it.",
-	}),
-	post(cardAt+"/close-request", action{
-		op:    operation.CloseDataRequest,
-		again: showCard,
-		to:    cardAt,
-		done:  "The request is closed.",
-	}),
-	post(cardAt+"/unlock", action{
-		op:    operation.UnlockCard,
-		again: showCard,
-		to:    cardAt,
-		done:  "The card is unlocked. It can be used again.",
-	}),
+	confirm(cardAt+"/lock", findCard, askLock, onCard(operation.LockCard, "The card is locked. It cannot be used until you unlock it.")),
+	post(cardAt+"/close-request", onCard(operation.CloseDataRequest, "The request is closed.")),
+	post(cardAt+"/unlock", onCard(operation.UnlockCard, "The card is unlocked. It can be used again.")),
 	post(cardAt+"/test-push", action{
 		op:    operation.SendTestPush,
 		again: showCard,
 		to:    pushesPath,
 		done:  "The test is on its way. Reload this page to see what came of it.",
 	}),
-	confirm(cardAt+"/archive", findCard, askArchive, action{
-		op:    operation.ArchiveCard,
-		again: showCard,
-		to:    cardAt,
-		done:  "The card is archived.",
-	}),
+	confirm(cardAt+"/archive", findCard, askArchive, onCard(operation.ArchiveCard, "The card is archived.")),
 	confirm("/dashboard/transaction/:id/reverse", findLedgerEntry, askReverse, action{
 		op:        operation.ReverseByPerson,
 		asksAgain: true,
@@ -55,6 +35,11 @@ var cardPages = []binding{
 			return v.redirect(cardPath(s.Card.ID), rowReversed)
 		}),
 	}),
+}
+
+// onCard is an action whose outcome the page of the card shows, also if it is refused.
+func onCard(op *kernel.Operation, done web.Text) action {
+	return action{op: op, again: showCard, to: cardAt, done: done}
 }
 
 var rowReversed = says("row-reversed", "The row was reversed.")

@@ -43,6 +43,7 @@ var cardFormPages = []binding{
 	confirm(cardAt+"/link", findCard, askLink, action{
 		op:        operation.CreateInstallLink,
 		asksAgain: true,
+		to:        cardAt,
 		then:      showLink("New link"),
 	}),
 	confirm(cardAt+"/mail", findCard, askMail, action{
@@ -202,11 +203,9 @@ func showLink(title web.Text) answered {
 }
 
 func askLink(v *visit, o store.CardOverview) web.ConfirmPage {
-	c := v.ask(cardsPath, "Make a new link for {0}?",
+	return v.ask(cardsPath, "Make a new link for {0}?",
 		"You get a link and a QR code to show to the holder. The earlier link ends at once, also if it was mailed.",
 		"Make the link", v.holder(o.Card))
-	c.Cancel = cardPath(v.id())
-	return c
 }
 
 func askMail(v *visit, o store.CardOverview) web.ConfirmPage {

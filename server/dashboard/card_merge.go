@@ -43,10 +43,7 @@ func showMergeChoice(v *visit) error {
 	own, q := c.Cards[0], v.r.URL.Query()
 	p := mergeChoice{Frame: v.frame("Merge a card into this one", cardsPath), Back: cardPath(v.id()), Filter: v.filter(q)}
 	p.Path, p.Asked = p.Back+"/merge", q.Get("q") != ""
-	found := make([]store.FoundCard, 0, len(c.Cards))
-	for _, card := range c.Cards {
-		found = append(found, card.FoundCard)
-	}
+	found := each(c.Cards, func(card store.CustomerCard) store.FoundCard { return card.FoundCard })
 	if p.Asked {
 		fields := url.Values{"q": q["q"], "program_id": {own.ProgramID}}
 		if found, _, err = list[store.FoundCard](v, operation.SearchCards, fields, p.Filter); err != nil {
