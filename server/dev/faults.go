@@ -91,14 +91,14 @@ func (b faultBody) Check(store.Time) []store.Detail {
 		lowest = 200
 	}
 	switch {
-	case b.Status.Set && b.Status.V != 0 && b.Status.V < lowest:
+	case b.Status.V != 0 && b.Status.V < lowest:
 		wrong.add("status", "invalid_value", "must be 0, which cuts the connection, or from 400 to 599; with a body from 200")
 	case b.answers() && (b.Status.V == http.StatusNoContent || b.Status.V == http.StatusNotModified):
 		wrong.add("status", "invalid_value", "must not be 204 or 304 beside a body: such answers have none")
-	case !b.Status.Set && b.DelayMS.Or(0) == 0:
+	case !b.Status.Set && b.DelayMS.V == 0:
 		wrong.add("status", "required", "is required where there is no delay_ms")
 	}
-	if !b.Status.Set || b.Status.V == 0 {
+	if b.Status.V == 0 {
 		if b.Code.Set {
 			wrong.add("code", "not_allowed", "needs a status from 400 to 599: no other fault answers")
 		}
@@ -113,7 +113,7 @@ func (b faultBody) Check(store.Time) []store.Detail {
 	if b.Count.Set && b.UntilCleared.V {
 		wrong.add("count", wire.CodeMutuallyExclusive, "must not be given beside until_cleared")
 	}
-	return append(wrong, checkHeaders(b.Headers.Or(nil))...)
+	return append(wrong, checkHeaders(b.Headers.V)...)
 }
 
 // checkMatch returns what is wrong with a method and the pattern of a path.
@@ -202,7 +202,7 @@ func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, 
 	n := &fault{
 		Path:     b.Path.Value(),
 		Status:   b.Status.Value(),
-		DelayMS:  b.DelayMS.Or(0),
+		DelayMS:  b.DelayMS.V,
 		Count:    b.Count.Or(1),
 		When:     b.When.Or(faultBefore),
 		Headers:  map[string]string{},

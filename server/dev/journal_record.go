@@ -109,7 +109,7 @@ func unwrapped[T http.ResponseWriter](w http.ResponseWriter) (none T) {
 
 // WriteHeader records the status.
 func (rec *recording) WriteHeader(status int) {
-	if status >= 200 || status == http.StatusSwitchingProtocols {
+	if status >= 200 {
 		rec.beginAnswer(status)
 	}
 	rec.ResponseWriter.WriteHeader(status)
@@ -162,7 +162,6 @@ func (rec *recording) finish(cut bool) {
 	}
 	rec.done = true
 	e := &rec.entry
-	e.Response.Headers = map[string]string{}
 	if !cut {
 		rec.beginAnswer(http.StatusOK) // as net/http does if the handler writes nothing
 		e.Response.Status = rec.Status

@@ -111,10 +111,10 @@ type receiverBodyFields struct {
 // Check returns what is wrong with the answer that the fields describe.
 func (b receiverBodyFields) Check(store.Time) []store.Detail {
 	var wrong problems
-	if b.Status.Set && b.Status.V != 0 && b.Status.V < 200 {
+	if b.Status.V != 0 && b.Status.V < 200 {
 		wrong.add("status", "invalid_value", "must be 0, which cuts the connection, or from 200 to 599")
 	}
-	return append(wrong, checkHeaders(b.Headers.Or(nil))...)
+	return append(wrong, checkHeaders(b.Headers.V)...)
 }
 
 // state returns the state of a receiver with the answer that the fields describe.
@@ -123,8 +123,8 @@ func (rs *Receivers) state(id string, b receiverBodyFields) receiverState {
 		id,
 		rs.origin + "/dev/receiver/" + id,
 		int(b.Status.Or(http.StatusOK)),
-		b.DelayMS.Or(0),
-		b.Headers.Or(map[string]string{}),
+		b.DelayMS.V,
+		b.Headers.V,
 	}
 }
 

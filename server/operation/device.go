@@ -15,7 +15,7 @@ type DeviceFields struct {
 
 // device returns the device that the fields describe.
 func (f DeviceFields) device() store.NewDevice {
-	return store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)}
+	return store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.V}
 }
 
 // CreatedDevice is a new device with its token, which is shown only once.

@@ -168,7 +168,7 @@ func (w *importWork) begin(v *store.View, c *kernel.Call, file store.ImportFile)
 		return err
 	}
 	shop := w.check.Shop
-	w.report = ImportReport{Faults: []ImportFault{}, Notes: []store.ImportNote{}, Preview: [][]string{}}
+	w.report = ImportReport{}
 	w.rows = store.ImportParts[store.StoredRow]{}
 	w.importer = importer{currency: shop.Currency, zone: store.Zone(shop.Timezone), per: w.options.StampsPer.Or(1)}
 	if err := w.setColumns(columns, w.options.Map.V); err != nil {

@@ -92,7 +92,7 @@ var CreateLocation = declare(kernel.Operation{
 		func(_ context.Context, c *kernel.Call, f store.LocationFields) (func(*store.Tx) (store.Location, error), error) {
 			pin := store.HashStaffPIN(f.StaffPIN.Value())
 			return func(tx *store.Tx) (store.Location, error) {
-				if f.Name.Or("") == "" {
+				if f.Name.V == "" {
 					return store.Location{}, store.InvalidField("name", wire.CodeRequired, "is required")
 				}
 				return tx.CreateLocation(c.Access.Shop, f, pin)

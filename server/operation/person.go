@@ -161,7 +161,7 @@ var CreateResetLink = declare(kernel.Operation{
 		if err != nil {
 			return l, err
 		}
-		if f.RemoveTOTP.Or(false) {
+		if f.RemoveTOTP.V {
 			if err := tx.RemoveTOTP(user, 0); err != nil {
 				return l, err
 			}

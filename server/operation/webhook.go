@@ -65,7 +65,7 @@ func validateSecrets(f store.WebhookFields) (details []store.Detail) {
 	if f.BearerToken.V == mask {
 		details = append(details, store.Detail{Field: "bearer_token", Code: wire.CodeInvalidValue, Message: unmasked})
 	}
-	headers := maps.Clone(f.CustomHeaders.Or(nil))
+	headers := maps.Clone(f.CustomHeaders.V)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		message := ""
 		switch lower := strings.ToLower(name); {
@@ -140,7 +140,7 @@ var UpdateWebhook = declare(kernel.Operation{
 	Codes:   notFoundOrUnprocessable,
 	Mode:    wire.Patch,
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
-		if f.RotateSecret.Or(false) && !maySeeSecrets(c) {
+		if f.RotateSecret.V && !maySeeSecrets(c) {
 			return store.UpdatedWebhook{}, kernel.Refuse(store.Unauthorized, "Owners alone rotate the secret of a webhook.")
 		}
 		if f.URL.Set || f.RotateSecret.Set || f.BearerToken.Set || f.CustomHeaders.Set {
