@@ -214,10 +214,12 @@ type journalQuery struct {
 // Check validates the filters of requests, by the rules for those of a fault.
 func (q journalQuery) Check(store.Time) []store.Detail {
 	wrong := checkMatch(q.Method, q.Path)
-	for name, o := range map[string]store.Opt[string]{"method": q.Method, "path": q.Path} {
-		if o.Set && q.Kind.V == kindDelivery {
-			wrong.add(name, "not_allowed", "chooses requests, so it must not be given beside the kind delivery")
-		}
+	const rule = "chooses requests, so it must not be given beside the kind delivery"
+	if q.Method.Set && q.Kind.V == kindDelivery {
+		wrong.add("method", "not_allowed", rule)
+	}
+	if q.Path.Set && q.Kind.V == kindDelivery {
+		wrong.add("path", "not_allowed", rule)
 	}
 	return wrong
 }
