@@ -108,19 +108,19 @@ func (e *Envelope) normalise() {
 	if !ok || !e.Data.fits(in) {
 		panic(fmt.Sprintf("event: %q with data %v", e.Event, e.Data))
 	}
-	if !in.location {
+	if !in.Has("location") {
 		e.Location = nil
 	}
-	if !in.program {
+	if !in.Has("program") {
 		e.Program = nil
 	}
-	if !in.card {
+	if !in.Has("card") {
 		e.Card = nil
 	}
-	if !in.transaction {
+	if !in.Has("transaction") {
 		e.Transaction = nil
 	}
-	if !in.actor {
+	if !in.Has("actor") {
 		e.Actor = nil
 	}
 	if e.Event == CardDeleted && e.Card != nil {
