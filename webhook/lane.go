@@ -123,10 +123,8 @@ func (l *lane) nextEvents() ([]int64, error) {
 	if q.room <= 0 {
 		return nil, nil
 	}
-	var d store.DueDeliveries
-	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		d, err = v.DueDeliveries(l.webhook, q.after, q.skip, q.room, q.fresh)
-		return err
+	d, err := store.Read(l.s.conf.Store, func(v *store.View) (store.DueDeliveries, error) {
+		return v.DueDeliveries(l.webhook, q.after, q.skip, q.room, q.fresh)
 	})
 	if err != nil {
 		return nil, err

@@ -180,11 +180,8 @@ func (s *Sender) logReadError(err error) {
 func (s *Sender) wakeNew() {
 	s.scanning.Lock()
 	defer s.scanning.Unlock()
-	var fresh []int64
-	s.logReadError(s.conf.Store.View(0, func(v *store.View) (err error) {
-		fresh, err = s.newDeliveries(v)
-		return err
-	}))
+	fresh, err := store.Read(s.conf.Store, s.newDeliveries)
+	s.logReadError(err)
 	s.wake(fresh)
 }
 
