@@ -131,11 +131,14 @@ func WritePlain[O any](f func(*store.Tx, *Call) (O, error)) Writing {
 	}))
 }
 
+// Prepared is the part of an operation that runs in the write transaction, after the work of Prepare.
+type Prepared[O any] = func(*store.Tx) (O, error)
+
 // Prepare declares work before the write transaction, and returns the function that runs in it.
 // f may read the store (see Call.View), use Call.HashPassword and Call.CheckPassword, and refuse
 // the call. What it has read may have changed when its function runs, so the function must check
 // it again.
-func Prepare[I, O any](f func(context.Context, *Call, I) (func(*store.Tx) (O, error), error)) Preparation {
+func Prepare[I, O any](f func(context.Context, *Call, I) (Prepared[O], error)) Preparation {
 	return newHook((*I)(nil), (*O)(nil), func(ctx context.Context, c *Call, in any) (write, error) {
 		do, err := f(ctx, c, in.(I))
 		return func(tx *store.Tx, _ *Call, _ any) (any, error) {

@@ -33,7 +33,7 @@ var ChangePassword = declare(kernel.Operation{
 	Doc:     "All sessions end, and a new one begins.",
 	Callers: account,
 	Codes:   codes{store.InvalidCredentials, store.RateLimited},
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f PasswordFields) (func(*store.Tx) (CreatedSession, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f PasswordFields) (kernel.Prepared[CreatedSession], error) {
 		if err := checkNew(f.Password.V, c.Session.Email); err != nil {
 			return nil, err
 		}
@@ -231,7 +231,7 @@ var SetUpOperator = declare(kernel.Operation{
 	Doc:     "The person also becomes the owner of a shop of the file, or of a new one.",
 	Callers: visitor,
 	Codes:   codes{store.LinkExpired, store.Conflict},
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SetUpFields) (func(*store.Tx) (CreatedSession, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SetUpFields) (kernel.Prepared[CreatedSession], error) {
 		if _, err := linkEmail(c, store.LinkSetup); err != nil {
 			return nil, err
 		}
@@ -256,7 +256,7 @@ var CreateInvited = declare(kernel.Operation{
 	Doc:     "The answer is the same if there is an account already, which stays as it is. The invitation is still to be accepted.",
 	Callers: visitor,
 	Codes:   codes{store.LinkExpired},
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f NewPersonFields) (func(*store.Tx) (kernel.None, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f NewPersonFields) (kernel.Prepared[kernel.None], error) {
 		email, err := linkEmail(c, store.LinkInvitation)
 		if err != nil {
 			return nil, err
@@ -299,7 +299,7 @@ var ResetPassword = declare(kernel.Operation{
 	Doc:     "All sessions of the person end.",
 	Callers: visitor,
 	Codes:   codes{store.LinkExpired},
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f ResetFields) (func(*store.Tx) (KnownBrowser, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f ResetFields) (kernel.Prepared[KnownBrowser], error) {
 		email, err := linkEmail(c, store.LinkReset)
 		if err != nil {
 			return nil, err

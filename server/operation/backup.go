@@ -27,7 +27,7 @@ var MakeBackup = declare(kernel.Operation{
 	Title:   "Make a backup",
 	Callers: operator,
 	Codes:   unprocessable,
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (BackupMade, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (kernel.Prepared[BackupMade], error) {
 		if c.Backups() == nil {
 			return nil, errNoBackups
 		}

@@ -89,7 +89,7 @@ var CreateLocation = declare(kernel.Operation{
 	Codes:            unprocessable,
 	WithoutLocations: true,
 	Prepare: kernel.Prepare(
-		func(_ context.Context, c *kernel.Call, f store.LocationFields) (func(*store.Tx) (store.Location, error), error) {
+		func(_ context.Context, c *kernel.Call, f store.LocationFields) (kernel.Prepared[store.Location], error) {
 			pin := store.HashStaffPIN(f.StaffPIN.Value())
 			return func(tx *store.Tx) (store.Location, error) {
 				if f.Name.V == "" {
@@ -114,7 +114,7 @@ var SetStaffPIN = declare(kernel.Operation{
 	Callers:          manager,
 	Codes:            notFound,
 	WithoutLocations: true,
-	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffPINFields) (func(*store.Tx) (store.Location, error), error) {
+	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffPINFields) (kernel.Prepared[store.Location], error) {
 		pin := store.HashStaffPIN(f.StaffPIN.Value())
 		return func(tx *store.Tx) (store.Location, error) {
 			return tx.SetStaffPIN(c.Access.Shop, c.Param("id"), pin)

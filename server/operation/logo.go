@@ -24,7 +24,7 @@ var SetProgramLogo = declare(kernel.Operation{
 	Title:   "Set a program's logo",
 	Callers: manager,
 	Codes:   codes{store.NotFound, store.ProgramHasInstalledCards},
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f LogoFields) (func(*store.Tx) (store.ProgramDetail, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f LogoFields) (kernel.Prepared[store.ProgramDetail], error) {
 		if err := c.View(func(v *store.View) error { return v.CheckProgramLogo(c.Access.Shop, c.Param("id")) }); err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ var SendTestMail = declare(kernel.Operation{
 	Title:   "Send a test message",
 	Callers: operator,
 	Codes:   unprocessable,
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (func(*store.Tx) (TestedMail, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, _ struct{}) (kernel.Prepared[TestedMail], error) {
 		if c.Session == nil {
 			return nil, kernel.Refuse(store.Unprocessable, "Sign in to send a test message: it goes to your own address.")
 		}

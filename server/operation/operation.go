@@ -37,6 +37,9 @@ type List[T any] struct {
 	Data []T `json:"data"`
 }
 
+// list returns what a read of a list has returned as an answer.
+func list[T any](data []T, err error) (List[T], error) { return List[T]{data}, err }
+
 // The callers of operations that no key may invoke. A role includes those above it.
 var (
 	account  = kernel.Callers{Account: true}
@@ -134,10 +137,7 @@ func ofShop[O any](f func(*store.View, int64) (O, error)) kernel.Reading {
 
 // listOf reads a list of the caller's shop that is not paginated.
 func listOf[T any](f func(*store.View, int64) ([]T, error)) kernel.Reading {
-	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[T], error) {
-		data, err := f(v, c.Access.Shop)
-		return List[T]{data}, err
-	})
+	return kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[T], error) { return list(f(v, c.Access.Shop)) })
 }
 
 // readBefore returns what f reads before a write; see [kernel.Prepare].

@@ -21,7 +21,7 @@ func TestPreparedBeforeWrite(t *testing.T) {
 		ID:      "prepared",
 		Callers: kernel.Callers{Person: kernel.Manager},
 		Prepare: kernel.Prepare(
-			func(_ context.Context, _ *kernel.Call, f operation.StaffPINFields) (func(*store.Tx) (string, error), error) {
+			func(_ context.Context, _ *kernel.Call, f operation.StaffPINFields) (kernel.Prepared[string], error) {
 				close(prepared)
 				return func(*store.Tx) (string, error) { return f.StaffPIN.V + " hashed", nil }, nil
 			},

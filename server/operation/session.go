@@ -58,7 +58,7 @@ var SignIn = declare(kernel.Operation{
 	Doc:     "Where the account has a second factor, the session is `pending` and admits to `confirmSignIn` alone.",
 	Callers: visitor,
 	Codes:   codes{store.InvalidCredentials, store.RateLimited},
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SignInFields) (func(*store.Tx) (CreatedSession, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SignInFields) (kernel.Prepared[CreatedSession], error) {
 		credentials, right, err := checkPassword(ctx, c, f.Password.V, func(v *store.View) (store.Credentials, error) {
 			return v.SignInCredentials(f.Email.V, c.Browser())
 		})
@@ -139,8 +139,7 @@ var ListSessions = declare(kernel.Operation{
 	Title:   "List the sessions",
 	Callers: account,
 	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[store.Session], error) {
-		list, err := v.Sessions(c.Session.User)
-		return List[store.Session]{list}, err
+		return list(v.Sessions(c.Session.User))
 	}),
 })
 
@@ -182,7 +181,7 @@ var Prove = declare(kernel.Operation{
 	Doc:     "It counts for 15 minutes.",
 	Callers: kernel.Callers{Account: true, Enrolling: true},
 	Codes:   codes{store.InvalidCredentials, store.TOTPInvalid, store.RateLimited},
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f ProofFields) (func(*store.Tx) (kernel.None, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f ProofFields) (kernel.Prepared[kernel.None], error) {
 		var credentials store.Credentials
 		var right bool
 		var err error

@@ -60,8 +60,7 @@ var ListShops = declare(kernel.Operation{
 	Title:   "List the shops",
 	Callers: operator,
 	Read: kernel.ReadPlain(func(v *store.View, c *kernel.Call) (List[store.Shop], error) {
-		shops, err := v.Shops()
-		return List[store.Shop]{shops}, err
+		return list(v.Shops())
 	}),
 })
 

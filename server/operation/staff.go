@@ -32,7 +32,7 @@ var CreateStaff = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   unprocessable,
 	Proof:   true,
-	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffFields) (func(*store.Tx) (store.StaffMember, error), error) {
+	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f StaffFields) (kernel.Prepared[store.StaffMember], error) {
 		pin := store.HashStaffPIN(f.PIN.Value())
 		return func(tx *store.Tx) (store.StaffMember, error) {
 			return tx.CreateStaff(c.Access.Shop, store.StaffPatch{Name: f.Name, LocationIDs: f.LocationIDs}, pin)
@@ -66,7 +66,7 @@ var SetStaffMemberPIN = declare(kernel.Operation{
 	Callers: manager,
 	Codes:   notFound,
 	Proof:   true,
-	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f MemberPINFields) (func(*store.Tx) (store.StaffMember, error), error) {
+	Prepare: kernel.Prepare(func(_ context.Context, c *kernel.Call, f MemberPINFields) (kernel.Prepared[store.StaffMember], error) {
 		pin := store.HashStaffPIN(f.PIN.Value())
 		return func(tx *store.Tx) (store.StaffMember, error) {
 			return tx.SetStaffMemberPIN(c.Access.Shop, c.Param("id"), pin)
@@ -129,7 +129,7 @@ var OpenStaffSession = declare(kernel.Operation{
 	Callers:      device,
 	Codes:        notFound,
 	WithoutStaff: true,
-	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SessionFields) (func(*store.Tx) (StaffSession, error), error) {
+	Prepare: kernel.Prepare(func(ctx context.Context, c *kernel.Call, f SessionFields) (kernel.Prepared[StaffSession], error) {
 		member, err := c.CheckStaffPIN(ctx, f.StaffID.V, f.PIN.V)
 		return func(tx *store.Tx) (s StaffSession, err error) {
 			s.Staff = store.NamedStaff{ID: c.StaffID(member.Staff), Name: member.Name}

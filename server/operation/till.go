@@ -158,8 +158,7 @@ var ListDeviceTransactions = declare(kernel.Operation{
 	Doc:     "Newest first; those that other devices and people made are left out. Never writes.",
 	Callers: device,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, q DeviceTransactionsQuery) (List[store.TillRow], error) {
-		all, err := v.TillTransactions(c.Till(), int(q.Limit.Or(50)))
-		return List[store.TillRow]{all}, err
+		return list(v.TillTransactions(c.Till(), int(q.Limit.Or(50))))
 	}),
 })
 
@@ -206,7 +205,7 @@ var SearchAtTill = declare(kernel.Operation{
 			found[i].Phone.V = kernel.MaskAddress(found[i].Phone.V)
 			found[i].Handle = c.HoldCard(found[i].Code)
 		}
-		return List[store.TillFound]{found}, err
+		return list(found, err)
 	}),
 	WriteBefore: kernel.WriteBefore(func(_ *store.View, c *kernel.Call, _ TillSearchQuery) (func(*store.Tx) error, error) {
 		return func(tx *store.Tx) error { return tx.AuditTillSearch(c.Till()) }, c.CountSearch()

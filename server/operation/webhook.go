@@ -221,8 +221,7 @@ var ListShopWebhooks = declare(kernel.Operation{
 	Title:   "List the shop's webhooks",
 	Callers: viewer,
 	Read: kernel.Read(func(v *store.View, c *kernel.Call, f store.WebhooksFilter) (List[store.WebhookOverview], error) {
-		all, err := v.ShopWebhooks(c.Access.Shop, f)
-		return List[store.WebhookOverview]{all}, err
+		return list(v.ShopWebhooks(c.Access.Shop, f))
 	}),
 })
 
