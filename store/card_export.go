@@ -155,23 +155,17 @@ type ExportFilter struct {
 // ExportCards returns a page of the shop's cards with all that is known of them, newest
 // first.
 func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[ExportedCard], error) {
-	w := listQuery{list: listExport, shop: shop, table: "cards c", alias: "c", join: " JOIN programs p ON p.id=c.program_id"}
-	switch {
-	case f.CardIDs.Set:
+	w := v.selectCards(listExport, shop, f.ProgramID, Opt[string]{}, Opt[string]{})
+	w.join = " JOIN programs p ON p.id=c.program_id"
+	if f.CardIDs.Set {
 		var keys []int64
 		for id := range strings.SplitSeq(f.CardIDs.V, ",") {
 			keys = append(keys, v.keyOrNone(KindCard, id))
 		}
-		w.useIndex("c.id IN (SELECT value FROM json_each(?)) AND c.shop_id=? AND c.deleted_at IS NULL", jsonKeys(keys), shop)
-	case f.ProgramID.Set:
-		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", v.keyOrNone(KindProgram, f.ProgramID.V), shop)
-	default:
-		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
+		w.replaceIndex("c.id IN (SELECT value FROM json_each(?))", jsonKeys(keys))
 	}
-	var conds conditions
-	v.filterRoots(shop, f.ListFilter, rootOfCard, &conds)
-	v.filterCards(f.ListFilter, &conds)
-	w.filterAll(conds)
+	v.filterRoots(shop, f.ListFilter, rootOfCard, &w.filters)
+	v.filterCards(f.ListFilter, &w.filters)
 	return page(v, w, q, exportedCardCols,
 		func(r *rows, key int64) ExportedCard { return v.scanExported(r, key, v.Now) })
 }

@@ -86,93 +86,57 @@ func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Counted[CardFound
 	}
 	v.snapshot()
 	var found Page[int64]
+	list := ListFilter{ProgramID: f.ProgramID, Status: f.Status, PrizeDue: f.PrizeDue, NotSeenDays: f.NotSeenDays}
 	if bySeen {
-		found, err = v.findBySeen(a, f, q)
-		p.Total = v.countBySeen(a, f, maxTotal, maxTotalVisits)
+		var exact conditions
+		if f.ExternalRef.Set {
+			exact.add("c.external_ref=?", f.ExternalRef.V)
+		}
+		if f.Email.Set {
+			exact.add("c.email_key=?", foldCase(f.Email.V))
+		}
+		found, err = v.findBySeen(a.Shop, list, exact, q)
+		p.Total = v.countBySeen(a.Shop, list, exact, maxTotal, maxTotalVisits)
 	} else {
-		found, p.Total, err = v.findNewest(a, f, q)
+		w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
+		if !f.Status.Set {
+			w.filter(notReplacedSQL)
+		}
+		v.filterCards(list, &w.filters)
+		if a.Restricted {
+			w.filter("EXISTS (SELECT 1 FROM programs p WHERE p.id=c.program_id AND "+withinRestriction+")", jsonKeys(a.Locations))
+		}
+		found, err = page(v, w, q, epochColumn+", c.id", func(_ *rows, key int64) int64 { return key })
+		p.Total = v.count(w)
 	}
 	p.Page = Page[CardFound]{v.cardsFound(a, found.Data), found.NextCursor, found.Limit}
 	return p, err
 }
 
-// findConditions returns the filters that need no index as conditions on a card c.
-func (v *View) findConditions(a Access, f CardFind) (conds conditions) {
-	v.filterCards(ListFilter{Status: f.Status, PrizeDue: f.PrizeDue}, &conds)
-	if a.Restricted {
-		conds.add("EXISTS (SELECT 1 FROM programs p WHERE p.id=c.program_id AND "+withinRestriction+")", jsonKeys(a.Locations))
-	}
-	return conds
-}
-
-// findNewest returns the keys of a page of the cards that f selects, newest first, and the number of all of them.
-func (v *View) findNewest(a Access, f CardFind, q PageQuery) (Page[int64], Total, error) {
-	w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
-	if !f.Status.Set {
-		w.filter(notReplacedSQL)
-	}
-	w.filterAll(v.findConditions(a, f))
-	found, err := page(v, w, q, epochColumn+", c.id", func(_ *rows, key int64) int64 { return key })
-	return found, v.count(w), err
-}
-
-// seenCursor returns the list's number and the shop for a cursor at a day.
-func seenCursor(shop, day int64) uint64 {
-	return uint64(listSeenCards)<<48 | uint64(day)<<32 | uint64(shop)
-}
-
-// findBySeen returns the keys of a page of the cards that f selects, program by program,
-// those that were not seen for the longest time first. The cursor has the day as well as
+// findBySeen returns the keys of a page of the cards that f and further conditions select, program by
+// program, those that were not seen for the longest time first. The cursor has the day as well as
 // the card, since a card that comes meanwhile moves to the end.
-func (v *View) findBySeen(a Access, f CardFind, q PageQuery) (p Page[int64], err error) {
-	fromProgram, fromDay, fromCard := int64(0), int64(-1), int64(0)
-	if q.Cursor.Set {
-		extra, card, ok := v.openAny(kindCursor, q.Cursor.V)
-		fromDay, fromCard = int64(extra>>32&0xffff), card
-		if !ok || extra != seenCursor(a.Shop, fromDay) {
-			return p, errCursor
-		}
-		fromProgram = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", card, a.Shop)
-	}
+func (v *View) findBySeen(shop int64, f ListFilter, conds conditions, q PageQuery) (p Page[int64], err error) {
 	p.Limit = v.limit(q)
-	walk, programs := v.walkBySeen(a, f, fromProgram, p.Limit, v.s.opts.PageVisits)
-	for _, program := range programs {
-		if program != fromProgram {
-			fromDay, fromCard = -1, 0
+	walk := seenWalk{View: v, limit: p.Limit, visits: v.s.opts.PageVisits, conds: conds}
+	if q.Cursor.Set {
+		if walk.lastDay, walk.lastRoot, err = v.openCursor(listSeenCards, shop, q.Cursor.V); err != nil {
+			return p, err
 		}
-		walk.walkProgram(program, fromDay, fromCard)
-		if walk.more {
-			p.NextCursor = Some(string(v.seal(nil, kindCursor, seenCursor(a.Shop, walk.lastDay), walk.lastRoot)))
-			break
-		}
+		walk.from = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", walk.lastRoot, shop)
 	}
-	p.Data = walk.found
+	walk.run(shop, f)
+	if p.Data = walk.found; walk.more {
+		p.NextCursor = Some(v.cursor(listSeenCards, shop, walk.lastDay, walk.lastRoot))
+	}
 	return p, nil
 }
 
 // countBySeen returns how many cards findBySeen finds on all pages. It counts up to limit.
-func (v *View) countBySeen(a Access, f CardFind, limit, visits int) Total {
-	walk, programs := v.walkBySeen(a, f, 0, limit, visits)
-	for _, program := range programs {
-		if !walk.more {
-			walk.walkProgram(program, -1, 0)
-		}
-	}
+func (v *View) countBySeen(shop int64, f ListFilter, conds conditions, limit, visits int) Total {
+	walk := seenWalk{View: v, limit: limit, visits: visits, conds: conds}
+	walk.run(shop, f)
 	return Total{int64(len(walk.found)), walk.more}
-}
-
-// walkBySeen returns a walk of the cards that f selects, and the programs to walk, from one on.
-func (v *View) walkBySeen(a Access, f CardFind, from int64, limit, visits int) (walk seenWalk, programs []int64) {
-	since := v.notSeenFor(a.Shop, f.NotSeenDays.Or(0))
-	programs = v.programsFrom(a.Shop, f.ProgramID, from)
-	walk = seenWalk{View: v, limit: limit, visits: visits, notSeen: since, conds: v.findConditions(a, f)}
-	if f.ExternalRef.Set {
-		walk.conds.add("c.external_ref=?", f.ExternalRef.V)
-	}
-	if f.Email.Set {
-		walk.conds.add("c.email_key=?", foldCase(f.Email.V))
-	}
-	return walk, programs
 }
 
 // programsFrom returns the programs of a shop, or the only one of them, from a key on.
@@ -203,25 +167,40 @@ func (v *View) notSeenFor(shop, days int64) (n notSeen) {
 	return n
 }
 
-// seenWalk walks the roots of live chains by the day on which they were last seen.
+// seenWalk walks the roots of live chains, program by program, by the day on which they were last seen.
 type seenWalk struct {
 	*View
 	limit, visits int
-	notSeen
-	conds conditions
+	conds         conditions
 
-	found             []int64
+	from              int64 // the program of the last card of the page before; 0: there is none
 	lastDay, lastRoot int64 // of the last card that was visited
+	found             []int64
 	more              bool
 }
 
+// run walks the cards that f selects.
+func (w *seenWalk) run(shop int64, f ListFilter) {
+	since := w.notSeenFor(shop, f.NotSeenDays.Or(0))
+	w.filterCards(f, &w.conds)
+	for _, program := range w.programsFrom(shop, f.ProgramID, w.from) {
+		day, root := int64(-1), int64(0)
+		if program == w.from {
+			day, root = w.lastDay, w.lastRoot
+		}
+		if w.walkProgram(program, day, root, since); w.more {
+			break
+		}
+	}
+}
+
 // walkProgram walks the cards of a program from after a day and a root on.
-func (w *seenWalk) walkProgram(program, day, root int64) {
+func (w *seenWalk) walkProgram(program, day, root int64, since notSeen) {
 	var issued conditions
-	issued.add(issuedBeforeSQL, w.before)
+	issued.add(issuedBeforeSQL, since.before)
 	const roots = `SELECT id, last_seen_day AS place FROM cards WHERE program_id=? AND live=1 AND (last_seen_day, id)>(?,?)
 		AND last_seen_day<=? ORDER BY last_seen_day, id LIMIT ?`
-	for c := range w.liveChains(roots, []any{program, day, root, w.day, w.visits}, issued, w.conds, false) {
+	for c := range w.liveChains(roots, []any{program, day, root, since.day, w.visits}, issued, w.conds, false) {
 		w.visits--
 		if c.card != 0 && len(w.found) == w.limit {
 			w.more = true

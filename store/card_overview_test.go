@@ -58,7 +58,7 @@ func TestCardTransactions(t *testing.T) {
 	}
 	refused(t, refusal(other.Shop, cards[0], PageQuery{}), NotFound)
 	refused(t, refusal(k.a.Shop, "crd_", PageQuery{}), NotFound)
-	refused(t, refusal(k.a.Shop, cards[0], PageQuery{Cursor: set(k.cursor(listTransactions, k.a.Shop, 1))}), ValidationFailed)
+	refused(t, refusal(k.a.Shop, cards[0], PageQuery{Cursor: set(k.cursor(listTransactions, k.a.Shop, 0, 1))}), ValidationFailed)
 }
 
 // TestCardAudit checks that the audit rows of a chain are those about its cards.

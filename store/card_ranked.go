@@ -35,32 +35,30 @@ func compareRanked(a, b rankedCard) int {
 	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.root, a.root))
 }
 
-// rankedCursor returns the list's number and the shop for a cursor at a card with a value of at most 65,535.
-func rankedCursor(shop, value int64) uint64 {
-	return uint64(listRankedCards)<<48 | uint64(value)<<32 | uint64(shop)
-}
-
 // searchRanked returns the keys of a page of the cards that f selects in the order that it asks for.
 func (v *View) searchRanked(shop int64, f CardSearch, q PageQuery) (p Page[int64], err error) {
 	p.Limit = v.limit(q)
 	start := rankedCard{value: math.MaxInt64, root: math.MaxInt64}
 	if q.Cursor.Set {
-		extra, key, ok := v.openAny(kindCursor, q.Cursor.V)
-		value := int64(extra >> 32 & 0xffff)
-		if !ok || extra != rankedCursor(shop, value) {
-			return p, errCursor
+		if start.value, start.root, err = v.openCursor(listRankedCards, shop, q.Cursor.V); err != nil {
+			return p, err
 		}
-		if start = (rankedCard{value: value, root: key}); f.Sort.V == SortBalance { // it may exceed the cursor
-			start.value = v.number("SELECT ifnull((SELECT current_value FROM cards WHERE id=? AND shop_id=?), 0)", key, shop)
+		if f.Sort.V == SortBalance { // it may exceed the cursor
+			start.value = v.number("SELECT ifnull((SELECT current_value FROM cards WHERE id=? AND shop_id=?), 0)", start.root, shop)
 		}
 	}
+	var found []rankedCard
+	var more rankedCard
 	if f.Sort.V == SortStamps {
-		v.searchByStamps(shop, f, start, &p)
-		return p, v.failed
+		found = v.rankedByStamps(shop, f, start)
+	} else {
+		found, more = v.rankedCards(shop, f, f.Sort.V, start, p.Limit, v.s.opts.PageVisits)
 	}
-	found, more := v.rankedCards(shop, f, f.Sort.V, start, p.Limit, v.s.opts.PageVisits)
+	if len(found) > p.Limit {
+		found, more = found[:p.Limit], found[p.Limit-1]
+	}
 	if more.root != 0 {
-		p.NextCursor = Some(string(v.seal(nil, kindCursor, rankedCursor(shop, min(more.value, 0xffff)), more.root)))
+		p.NextCursor = Some(v.cursor(listRankedCards, shop, min(more.value, 0xffff), more.root))
 	}
 	for _, c := range found {
 		p.Data = append(p.Data, c.card)
@@ -68,30 +66,20 @@ func (v *View) searchRanked(shop int64, f CardSearch, q PageQuery) (p Page[int64
 	return p, v.failed
 }
 
-// searchByStamps adds a page of the maxByStamps cards that were presented last, by their stamps.
-func (v *View) searchByStamps(shop int64, f CardSearch, start rankedCard, p *Page[int64]) {
+// rankedByStamps returns the maxByStamps cards that were presented last, by their stamps, from after a place on.
+func (v *View) rankedByStamps(shop int64, f CardSearch, start rankedCard) []rankedCard {
 	found, _ := v.rankedCards(shop, f, SortLastVisit, rankedCard{value: math.MaxInt64, root: math.MaxInt64}, maxByStamps, maxByStamps)
+	found = found[:min(len(found), maxByStamps)]
 	for i := range found {
 		found[i].value, found[i].root = found[i].stamps, found[i].card
 	}
 	slices.SortFunc(found, compareRanked)
-	for _, c := range found {
-		switch {
-		case compareRanked(c, start) <= 0:
-		case len(p.Data) == p.Limit:
-			last := p.Data[p.Limit-1]
-			i := slices.IndexFunc(found, func(c rankedCard) bool { return c.card == last })
-			p.NextCursor = Some(string(v.seal(nil, kindCursor, rankedCursor(shop, found[i].stamps), last)))
-			return
-		default:
-			p.Data = append(p.Data, c.card)
-		}
-	}
+	return slices.DeleteFunc(found, func(c rankedCard) bool { return compareRanked(c, start) <= 0 })
 }
 
 // rankedCards merges the cards of all programs, of each in the order of an index, from after a place on. It
-// visits a part of visits rows of each program, and at least limit+1. more is the place from which
-// to go on, with the root 0 if there are no more cards.
+// visits a part of visits rows of each program, and at least limit+1. It may return more than limit cards. more is the place after
+// the last of them, with the root 0 if there are no more cards.
 func (v *View) rankedCards(
 	shop int64,
 	f CardSearch,
@@ -137,9 +125,6 @@ func (v *View) rankedCards(
 	if more.root != 0 {
 		found = slices.DeleteFunc(found, func(c rankedCard) bool { return compareRanked(c, more) > 0 })
 	}
-	if len(found) > limit {
-		found, more = found[:limit], found[limit-1]
-	}
 	return found, more
 }
 
@@ -163,7 +148,7 @@ func (v *View) CountCards(shop int64, f CardSearch, quick bool) (t Total, err er
 		limit, visits = maxListTotal, maxListTotalVisits
 	}
 	if f.bySeen() {
-		return v.countBySeen(Access{Shop: shop}, f.bySeenFilter(), limit, visits), v.failed
+		return v.countBySeen(shop, f.ListFilter, conditions{}, limit, visits), v.failed
 	}
 	x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit, visits: visits}
 	if err = x.run(Opt[string]{}); err != nil {

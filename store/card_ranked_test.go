@@ -143,7 +143,7 @@ func TestSearchRefusesOrders(t *testing.T) {
 			refused(t, errorOf(v.SearchCards(f.a.Shop, s, PageQuery{})), ValidationFailed)
 			refused(t, errorOf(v.CountCards(f.a.Shop, s, true)), ValidationFailed)
 		}
-		_, err := v.SearchCards(f.a.Shop, CardSearch{Sort: set(SortBalance)}, PageQuery{Cursor: set(string(v.cursor(listCards, f.a.Shop, 1)))})
+		_, err := v.SearchCards(f.a.Shop, CardSearch{Sort: set(SortBalance)}, PageQuery{Cursor: set(v.cursor(listCards, f.a.Shop, 0, 1))})
 		refused(t, err, ValidationFailed)
 		return nil
 	})

@@ -50,20 +50,6 @@ const (
 		AND y.deleted_at IS NULL))`
 )
 
-// conditions are conditions of a query with their arguments.
-type conditions struct {
-	list []string
-	args []any
-}
-
-func (c *conditions) add(cond string, args ...any) {
-	c.list = append(c.list, cond)
-	c.args = append(c.args, args...)
-}
-
-// sql returns the conditions as one, which is empty if there is none.
-func (c *conditions) sql() string { return strings.Join(c.list, " AND ") }
-
 // passes is a column that is 1 in the rows that pass a condition, else 0. Unlike ifnull, iif computes as few terms as it needs.
 func passes(cond string) string { return "iif(" + cond + ", 1, 0)" }
 
@@ -136,11 +122,6 @@ func (f CardSearch) bySeen() bool {
 		f.Status.Or("") != StatusArchived
 }
 
-// bySeenFilter returns the search as findBySeen takes it.
-func (f CardSearch) bySeenFilter() CardFind {
-	return CardFind{ProgramID: f.ProgramID, Status: f.Status, NotSeenDays: f.NotSeenDays, PrizeDue: f.PrizeDue}
-}
-
 // SearchCards returns a page of the shop's cards that a search finds. Cards that q
 // names by id, code or external_ref come first. The others are in the order of the
 // words or addresses that match, or newest first if there is no q. A page visits at
@@ -153,7 +134,7 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 	var found Page[int64]
 	switch {
 	case f.bySeen():
-		found, err = v.findBySeen(Access{Shop: shop}, f.bySeenFilter(), q)
+		found, err = v.findBySeen(shop, f.ListFilter, conditions{}, q)
 	case f.Sort.Or(SortNewest) != SortNewest:
 		found, err = v.searchRanked(shop, f, q)
 	default:
@@ -161,7 +142,7 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 		err = x.run(q.Cursor)
 		found = Page[int64]{Data: x.found, Limit: x.limit}
 		if x.more {
-			found.NextCursor = Some(v.searchCursor(shop, x.lastPlace(), x.last.card))
+			found.NextCursor = Some(v.cursor(listCardSearch, shop, x.lastPlace(), x.last.card))
 		}
 	}
 	if err != nil {
@@ -183,16 +164,18 @@ type cardSearch struct {
 	found    []int64
 	visits   int     // how many more cards may be visited
 	last     newWord // the last card that was visited, with the word of its name that matched
-	lastFlag int     // newestFlag if name_words did not have it, else 0
+	lastFlag int64   // newestFlag if name_words did not have it, else 0
 	more     bool
 }
 
 // run finds the cards of one page.
-func (x *cardSearch) run(cursor Opt[string]) error {
+func (x *cardSearch) run(cursor Opt[string]) (err error) {
 	text := strings.TrimSpace(x.Q.Or(""))
-	from, word, err := x.position(cursor)
-	if err != nil {
-		return err
+	var from, place int64 // where the page before ended
+	if cursor.Set {
+		if place, from, err = x.openCursor(listCardSearch, x.shop, cursor.V); err != nil {
+			return err
+		}
 	}
 	only := false
 	if text != "" {
@@ -221,35 +204,11 @@ func (x *cardSearch) run(cursor Opt[string]) error {
 	if x.words = searchWords(text); len(x.words) == 0 {
 		return nil
 	}
-	return x.walkNames(from, word)
+	return x.walkNames(from, place)
 }
 
 // newestFlag is in the place of a word if name_words did not have its card yet.
 const newestFlag = 1 << 7
-
-// searchCursor makes a cursor of a search: the card at which a page ends and, of a
-// search by name, the place of the word that matched among those of the card's name.
-func (g IDs) searchCursor(shop int64, word int, key int64) string {
-	return string(g.seal(nil, kindCursor, searchExtra(shop, word), key))
-}
-
-func searchExtra(shop int64, word int) uint64 {
-	return uint64(listCardSearch)<<48 | uint64(word)<<40 | uint64(shop)
-}
-
-// position returns where the page before ended: its last card and the place of the
-// word that matched. Without a cursor they are 0.
-func (x *cardSearch) position(cursor Opt[string]) (key int64, word int, err error) {
-	if !cursor.Set {
-		return 0, 0, nil
-	}
-	extra, key, ok := x.openAny(kindCursor, cursor.V)
-	word = int(extra >> 40 & 0xff)
-	if !ok || extra != searchExtra(x.shop, word) {
-		return 0, 0, errCursor
-	}
-	return key, word, nil
-}
 
 // maxExact is the most cards that q names by an external_ref.
 const maxExact = 20
@@ -293,16 +252,12 @@ var foundCardSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id
 // foundCards reads cards of the shop in the order of the keys.
 func (v *View) foundCards(shop int64, keys []int64) (list []FoundCard) {
 	list = make([]FoundCard, 0, len(keys))
-	var programs []int64
 	for r := range v.each(foundCardSQL, jsonKeys(keys), shop) {
 		v.seeEpoch(r.int())
 		c := v.scanCard(r, r.int(), v.Now)
-		programs = append(programs, c.program)
-		list = append(list, FoundCard{Card: c.Card, PrizeDue: r.bool(), LastSeenAt: r.nullTime()})
-	}
-	for i := range list {
-		p := v.cachedProgram(shop, programs[i], v.rowEpoch)
-		list[i].ProgramName, list[i].ProgramType, list[i].TotalStamps = p.Name, p.Type, p.TotalStamps
+		p := v.cachedProgram(shop, c.program, v.rowEpoch)
+		c.setProgram(p)
+		list = append(list, FoundCard{c.Card, p.TotalStamps, r.bool(), r.nullTime()})
 	}
 	return list
 }

@@ -414,7 +414,7 @@ func TestSearchCursors(t *testing.T) {
 		text, cursor string
 	}{
 		{other, "ada", cursor}, {f.a.Shop, "b", cursor}, {f.a.Shop, "x@", cursor},
-		{f.a.Shop, "ada", f.cursor(listCards, f.a.Shop, 1)}, {f.a.Shop, "ada", "x"},
+		{f.a.Shop, "ada", f.cursor(listCards, f.a.Shop, 0, 1)}, {f.a.Shop, "ada", "x"},
 	} {
 		refused(t, errorOf(search(c.shop, c.text, c.cursor)), ValidationFailed)
 	}

@@ -47,19 +47,10 @@ func (x *cardSearch) walkAll(from int64) error {
 	return x.failed
 }
 
-// walkEmails walks the cards whose address begins with a text, in the order of the
-// addresses. from is the last card of the page before.
+// walkEmails walks the cards whose address begins with a text, in the order of the addresses.
 func (x *cardSearch) walkEmails(prefix string, from int64) error {
-	at := prefix
-	if from != 0 {
-		at = x.textOf(from, "email_key")
-		if !strings.HasPrefix(at, prefix) {
-			return errCursor
-		}
-	}
-	return x.walk("c.id",
-		"cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
-		x.shop, at, from, x.end(prefix))
+	return x.walkTexts(prefix, from, "SELECT email_key, id FROM cards WHERE id=? AND shop_id=?",
+		"cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id")
 }
 
 // minPhoneDigits is the fewest digits of a phone number's end that a search takes.
@@ -83,20 +74,27 @@ func (x *cardSearch) phoneEnd(text string) string {
 }
 
 // walkContacts walks the newest cards of the chains for which a column of contacts begins with a text, in
-// the order of the column. from is the last card of the page before.
+// the order of the column.
 func (x *cardSearch) walkContacts(column, prefix string, from int64) error {
-	at, root := prefix, int64(0)
+	named := strings.NewReplacer("k.at", "k."+column).Replace
+	return x.walkTexts(prefix, from,
+		named("SELECT k.at, k.card_id FROM cards c JOIN contacts k ON k.card_id=ifnull(c.root_id, c.id) WHERE c.id=? AND c.shop_id=?"),
+		named(`(SELECT k.card_id AS id FROM contacts k WHERE k.shop_id=? AND k.at IS NOT NULL AND (k.at, k.card_id)>(?,?) AND k.at<?
+			ORDER BY k.at, k.card_id) r CROSS JOIN cards c ON c.id=`+newestOfChain))
+}
+
+// walkTexts walks the cards of a source, which has them in the order of texts that begin with a prefix. from is the last card of
+// the page before, of which place selects the text and the key in the source.
+func (x *cardSearch) walkTexts(prefix string, from int64, place, source string) error {
+	at, key := prefix, int64(0)
 	if from != 0 {
 		at = ""
-		x.one(into(&at, &root), "SELECT k."+column+`, k.card_id FROM cards c JOIN contacts k ON k.card_id=ifnull(c.root_id, c.id)
-			WHERE c.id=? AND c.shop_id=? AND k.`+column+" IS NOT NULL", from, x.shop)
+		x.one(into(&at, &key), place, from, x.shop)
 		if !strings.HasPrefix(at, prefix) {
 			return errCursor
 		}
 	}
-	return x.walk("c.id", strings.ReplaceAll(`(SELECT k.card_id AS id FROM contacts k WHERE k.shop_id=? AND k.at IS NOT NULL
-			AND (k.at, k.card_id)>(?,?) AND k.at<? ORDER BY k.at, k.card_id) r CROSS JOIN cards c ON c.id=`+newestOfChain, "k.at", "k."+column),
-		x.shop, at, root, x.end(prefix))
+	return x.walk("c.id", source, x.shop, at, key, x.end(prefix))
 }
 
 // end returns the text before which those that begin with a prefix are, or only the prefix itself if addresses and
@@ -115,14 +113,16 @@ const lastText = "\U0010ffff"
 // newest cards, which name_words does not have yet, and then those of each part of name_words,
 // the newest part first. All of them are in the order of these words. from is the last card of the
 // page before, and place that of its word, which tells by what word of the search that page walked.
-func (x *cardSearch) walkNames(from int64, place int) error {
+func (x *cardSearch) walkNames(from, place int64) error {
 	indexed := x.number(indexedCards)
 	candidates := distinctBeginnings(x.words)
 	after, part := newWord{shop: x.shop}, int64(math.MaxInt64)
 	if from == 0 {
 		x.walked = x.rarest(candidates)
 	} else {
-		words, word := nameWords(x.textOf(from, "holder_name")), place&^newestFlag
+		var name string
+		x.one(into(&name), "SELECT holder_name FROM cards WHERE id=? AND shop_id=?", from, x.shop)
+		words, word := nameWords(name), int(place&^newestFlag)
 		if word >= len(words) {
 			return errCursor
 		}
@@ -214,12 +214,6 @@ func (x *cardSearch) visitNewest(indexed int64, after newWord) {
 	}
 }
 
-// textOf returns a text column of a card of the shop, empty if it is null.
-func (x *cardSearch) textOf(key int64, column string) (text string) {
-	x.one(into(&text), "SELECT "+column+" FROM cards WHERE id=? AND shop_id=?", key, x.shop)
-	return text
-}
-
 // walk reads the cards of a source until the page is full or no more may be visited.
 // cols are the key and, of a search by names, the word that matched and the name to which it belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
@@ -240,7 +234,7 @@ func (x *cardSearch) walk(cols, source string, args ...any) error {
 
 // visit adds a card to the page if it passes the filters and its name matches, and sets more if the
 // page is full. The word is empty if the search is not by names. flag is 0 or newestFlag.
-func (x *cardSearch) visit(w newWord, passes bool, flag int) {
+func (x *cardSearch) visit(w newWord, passes bool, flag int64) {
 	passes = passes && (w.word == "" || x.matchName(w.word, w.name)) && !slices.Contains(x.exact, w.card)
 	if passes && len(x.found) >= x.limit {
 		x.more = true
@@ -253,11 +247,11 @@ func (x *cardSearch) visit(w newWord, passes bool, flag int) {
 }
 
 // lastPlace returns the place of the word of the last card that was visited among those of its name, and its flag.
-func (x *cardSearch) lastPlace() int {
+func (x *cardSearch) lastPlace() int64 {
 	if x.last.word == "" {
 		return 0
 	}
-	return max(0, slices.Index(nameWords(x.last.name), x.last.word)) | x.lastFlag
+	return int64(max(0, slices.Index(nameWords(x.last.name), x.last.word))) | x.lastFlag
 }
 
 // matchName reports whether a name has all words of the search. A name of which several words match is found by the

@@ -1,6 +1,9 @@
 package store
 
-import "strings"
+import (
+	"math"
+	"slices"
+)
 
 // The most items that a Total counts, and the most rows that counting them visits.
 const (
@@ -22,20 +25,13 @@ type Counted[T any] struct {
 
 // count returns the number of items of a list.
 func (v *View) count(w listQuery) (t Total) {
-	if w.below != 0 {
-		w.useIndex(w.alias+".id<?", w.below)
-	}
-	if w.above != 0 {
-		w.useIndex(w.alias+".id>?", w.above)
-	}
-	from := " FROM " + w.table + " WHERE " + strings.Join(w.index, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
-	if len(w.filters) == 0 {
-		t.N = v.number("SELECT count(*) FROM (SELECT "+w.alias+".id"+from+")", append(w.indexArgs, maxTotal+1)...)
+	from := w.visited(math.MaxInt64)
+	if w.filters.list == nil {
+		t.N = v.number("SELECT count(*) FROM (SELECT "+w.alias+".id"+from+")", append(w.index.args, maxTotal+1)...)
 	} else {
-		args := append(append(append([]any{}, w.filterArgs...), w.indexArgs...), maxTotalVisits)
 		visited := int64(0)
-		v.one(into(&visited, &t.N), "SELECT count(*), ifnull(sum("+strings.Join(w.filters, " AND ")+"), 0) FROM (SELECT *"+from+") "+
-			w.alias+w.join, args...)
+		v.one(into(&visited, &t.N), "SELECT count(*), ifnull(sum("+w.filters.sql()+"), 0) FROM (SELECT *"+from+") "+w.alias+w.join,
+			append(slices.Concat(w.filters.args, w.index.args), maxTotalVisits)...)
 		t.More = visited == maxTotalVisits
 	}
 	if t.N > maxTotal {

@@ -188,14 +188,24 @@ func (g IDs) keyOrNone(kind Kind, id string) int64 {
 	return -1
 }
 
-// cursor makes a cursor. It is bound to its list and shop, so that a cursor of
-// another list or shop is refused like a forged one.
-func (g IDs) cursor(list byte, shop, key int64) string {
-	return string(g.seal(nil, kindCursor, uint64(list)<<48|uint64(shop), key))
+// cursor makes a cursor of the key at which a page ends and, in a list that is not in the order of keys, its place of at most
+// 16 bits. It is bound to its list and shop, so that a cursor of another list or shop is refused like a forged one.
+func (g IDs) cursor(list byte, shop, place, key int64) string {
+	return string(g.seal(nil, kindCursor, cursorExtra(list, shop, place), key))
 }
 
-func (g IDs) cursorKey(list byte, shop int64, cursor string) (int64, bool) {
-	return g.open(kindCursor, uint64(list)<<48|uint64(shop), cursor)
+func cursorExtra(list byte, shop, place int64) uint64 {
+	return uint64(list)<<48 | uint64(place)<<32 | uint64(shop)
+}
+
+// openCursor reverses cursor.
+func (g IDs) openCursor(list byte, shop int64, cursor string) (place, key int64, err error) {
+	extra, key, ok := g.openAny(kindCursor, cursor)
+	place = int64(extra >> 32 & 0xffff)
+	if !ok || extra != cursorExtra(list, shop, place) {
+		return 0, 0, errCursor
+	}
+	return place, key, nil
 }
 
 // deliveryID makes an id of a webhook's delivery of an event: KindDelivery for the id

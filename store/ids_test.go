@@ -59,7 +59,7 @@ func TestIDOpensAsItsKindOnly(t *testing.T) {
 				}
 			}
 		}
-		if key, ok := g.cursorKey(0, 0, id[4:]); ok {
+		if _, key, err := g.openCursor(0, 0, id[4:]); err == nil {
 			t.Errorf("%s opens as a cursor: %d", id, key)
 		}
 	}
@@ -123,15 +123,15 @@ func TestIDsOfAnotherFile(t *testing.T) {
 func TestCursorIsBoundToListAndShop(t *testing.T) {
 	t.Parallel()
 	g := idsOf(t, "0123456789abcdef")
-	cursor := g.cursor(listCards, 5, 42)
-	if key, ok := g.cursorKey(listCards, 5, cursor); !ok || key != 42 {
-		t.Errorf("the cursor opens as %d, %t", key, ok)
+	cursor := g.cursor(listCards, 5, 7, 42)
+	if place, key, err := g.openCursor(listCards, 5, cursor); err != nil || place != 7 || key != 42 {
+		t.Errorf("the cursor opens as %d, %d, %v", place, key, err)
 	}
 	for _, c := range []struct {
 		list byte
 		shop int64
 	}{{listPrograms, 5}, {listAudit, 5}, {listCards, 6}, {listCards, 0}, {0, 5}} {
-		if key, ok := g.cursorKey(c.list, c.shop, cursor); ok {
+		if _, key, err := g.openCursor(c.list, c.shop, cursor); err == nil {
 			t.Errorf("a cursor of list %d, shop 5 opens in list %d, shop %d as %d", listCards, c.list, c.shop, key)
 		}
 	}
@@ -147,7 +147,7 @@ func FuzzIDs(f *testing.F) {
 	for _, kind := range kinds {
 		f.Add(g.ID(kind, 42), byte(kind), int64(1))
 	}
-	f.Add(g.cursor(listCards, 5, 42), byte(listCards), int64(5))
+	f.Add(g.cursor(listCards, 5, 7, 42), byte(listCards), int64(5))
 	f.Add("crd_", byte(KindCard), int64(0))
 	f.Add("crd_zzzzzzzzzzzzzzzzzzzzzzzzzz", byte(KindCard), int64(0))
 	f.Fuzz(func(t *testing.T, text string, n byte, shop int64) {
@@ -159,8 +159,8 @@ func FuzzIDs(f *testing.F) {
 		if shop < 0 || shop >= 1<<48 {
 			return
 		}
-		if key, ok := g.cursorKey(n, shop, text); ok && (key <= 0 || g.cursor(n, shop, key) != text) {
-			t.Errorf("%q is accepted as a cursor at %d of list %d, shop %d, which is %q", text, key, n, shop, g.cursor(n, shop, key))
+		if place, key, err := g.openCursor(n, shop, text); err == nil && (key <= 0 || g.cursor(n, shop, place, key) != text) {
+			t.Errorf("%q is accepted as a cursor at %d, %d of list %d, shop %d", text, place, key, n, shop)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func (v *View) chainPage(
 	slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(b, a) })
 	if len(keys) > *limit {
 		keys = keys[:*limit]
-		*next = Some(v.cursor(list, shop, keys[*limit-1]))
+		*next = Some(v.cursor(list, shop, 0, keys[*limit-1]))
 	}
 	return keys, err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -48,43 +49,57 @@ func (v *View) limit(q PageQuery) int { return v.s.opts.Limits.ClampLimit(q.Limi
 
 // listQuery describes a list: the index that it uses and its filters.
 type listQuery struct {
-	list       byte
-	shop       int64
-	table      string   // with its alias
-	alias      string   // of table, such as c
-	join       string   // joins of the outer query
-	index      []string // conditions that the index serves together with the order by key
-	indexArgs  []any    // of index
-	filters    []string // further conditions; a row that they drop was visited too
-	filterArgs []any    // of filters
-	above      int64    // keys must be greater than this (0: no bound)
-	below      int64    // keys must be smaller than this (0: no bound)
+	list    byte
+	shop    int64
+	table   string     // with its alias
+	alias   string     // of table, such as c
+	join    string     // joins of the outer query
+	index   conditions // that the index serves together with the order by key
+	filters conditions // further ones; a row that they drop was visited too
+	above   int64      // keys must be greater than this (0: no bound)
+	below   int64      // keys must be smaller than this (0: no bound)
 }
 
-func (w *listQuery) useIndex(cond string, args ...any) {
-	w.index = append(w.index, cond)
-	w.indexArgs = append(w.indexArgs, args...)
+func (w *listQuery) useIndex(cond string, args ...any) { w.index.add(cond, args...) }
+func (w *listQuery) filter(cond string, args ...any)   { w.filters.add(cond, args...) }
+
+// replaceIndex makes the list use another index. What was its index becomes a filter.
+func (w *listQuery) replaceIndex(cond string, args ...any) {
+	w.filter(w.index.sql(), w.index.args...)
+	w.index = conditions{}
+	w.useIndex(cond, args...)
 }
 
-// useChains makes the list one of the cards whose roots a query selects. What was its index becomes
-// a filter.
+// useChains makes the list one of the cards whose roots a query selects.
 func (w *listQuery) useChains(roots string, args ...any) {
-	w.filters = append(w.filters, w.index...)
-	w.filterArgs = append(w.filterArgs, w.indexArgs...)
-	w.index = []string{"c.id IN (SELECT i.id FROM cards r JOIN cards i ON i.id=r.id OR i.root_id=r.id WHERE r.id IN (" + roots + "))"}
-	w.indexArgs = args
+	w.replaceIndex("c.id IN (SELECT i.id FROM cards r JOIN cards i ON i.id=r.id OR i.root_id=r.id WHERE r.id IN ("+roots+"))", args...)
 }
 
-func (w *listQuery) filter(cond string, args ...any) {
-	w.filters = append(w.filters, cond)
-	w.filterArgs = append(w.filterArgs, args...)
+// visited is the rest of a query of the rows that the index has below a key, newest first. Its last argument is how many.
+func (w *listQuery) visited(below int64) string {
+	if w.below != 0 {
+		below = min(below, w.below)
+	}
+	w.useIndex(w.alias+".id<?", below)
+	if w.above != 0 {
+		w.useIndex(w.alias+".id>?", w.above)
+	}
+	return " FROM " + w.table + " WHERE " + w.index.sql() + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
 }
 
-// filterAll adds conditions as filters.
-func (w *listQuery) filterAll(conds conditions) {
-	w.filters = append(w.filters, conds.list...)
-	w.filterArgs = append(w.filterArgs, conds.args...)
+// conditions are conditions of a query with their arguments.
+type conditions struct {
+	list []string
+	args []any
 }
+
+func (c *conditions) add(cond string, args ...any) {
+	c.list = append(c.list, cond)
+	c.args = append(c.args, args...)
+}
+
+// sql returns the conditions as one, which is empty if there is none.
+func (c *conditions) sql() string { return strings.Join(c.list, " AND ") }
 
 // page reads one page, from the cursor's key down. If the list has filters beside its
 // index, page visits at most PageVisits rows and then ends the page early, with a
@@ -93,7 +108,8 @@ func (w *listQuery) filterAll(conds conditions) {
 // cols is the list of columns to select, as columns returns it. The first must be the
 // auth epoch and the second the key; scan reads the rest.
 func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *rows, key int64) T) (p Page[T], err error) {
-	if len(w.filters) > 0 { // two queries that must agree
+	filtered := w.filters.list != nil
+	if filtered { // two queries that must agree
 		v.snapshot()
 	}
 	limit := v.limit(q)
@@ -102,26 +118,15 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	if err != nil || v.failed != nil {
 		return p, cmp.Or(err, v.failed)
 	}
-	if w.below != 0 {
-		from = min(from, w.below)
-	}
-	w.useIndex(w.alias+".id<?", from)
-	if w.above != 0 {
-		w.useIndex(w.alias+".id>?", w.above)
-	}
-	rest := " FROM " + w.table + " WHERE " + strings.Join(w.index, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
-
-	var sql string
-	var args []any
-	if len(w.filters) == 0 {
-		sql = "SELECT " + cols + strings.Replace(rest, " WHERE ", w.join+" WHERE ", 1)
-		args = append(append(args, w.indexArgs...), limit+1)
+	rest := w.visited(from)
+	sql, args := "SELECT "+cols, slices.Clone(w.index.args)
+	if filtered {
+		sql += " FROM (SELECT *" + rest + ") " + w.alias + w.join + " WHERE " + w.filters.sql() + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
+		args = append(append(args, v.s.opts.PageVisits), w.filters.args...)
 	} else {
-		sql = "SELECT " + cols + " FROM (SELECT *" + rest + ") " + w.alias + w.join +
-			" WHERE " + strings.Join(w.filters, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
-		args = append(append(append(args, w.indexArgs...), v.s.opts.PageVisits), w.filterArgs...)
-		args = append(args, limit+1)
+		sql += strings.Replace(rest, " WHERE ", w.join+" WHERE ", 1)
 	}
+	args = append(args, limit+1)
 
 	var last int64
 	more := false
@@ -139,15 +144,15 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	if err := r.close(); err != nil {
 		return p, err
 	}
-	if !more && len(w.filters) > 0 {
+	if !more && filtered {
 		// The page is short. The list goes on if the query visited all rows it may.
 		var visited int64
 		v.one(into(&visited, &last), "SELECT count(*), ifnull(min(id), 0) FROM (SELECT "+w.alias+".id"+rest+")",
-			append(w.indexArgs, v.s.opts.PageVisits)...)
+			append(w.index.args, v.s.opts.PageVisits)...)
 		more = visited == int64(v.s.opts.PageVisits)
 	}
 	if more {
-		p.NextCursor = Some(v.cursor(w.list, w.shop, last))
+		p.NextCursor = Some(v.cursor(w.list, w.shop, 0, last))
 	}
 	return p, v.failed
 }
@@ -157,10 +162,7 @@ func (v *View) below(list byte, shop int64, q PageQuery) (key int64, err error) 
 	if !q.Cursor.Set {
 		return math.MaxInt64, nil
 	}
-	key, ok := v.cursorKey(list, shop, q.Cursor.V)
-	if !ok {
-		err = errCursor
-	}
+	_, key, err = v.openCursor(list, shop, q.Cursor.V)
 	return key, err
 }
 

@@ -29,8 +29,8 @@ func expectVisits(
 		if !p.NextCursor.Valid {
 			return
 		}
-		key, ok := f.cursorKey(list, f.a.Shop, p.NextCursor.V)
-		if !ok {
+		_, key, err := f.openCursor(list, f.a.Shop, p.NextCursor.V)
+		if err != nil {
 			t.Fatalf("page %d has an invalid cursor", pages)
 		}
 		to := slices.Index(walked, key) + 1

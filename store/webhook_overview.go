@@ -157,7 +157,7 @@ func (v *View) WebhookLog(shop int64, id string, f LogFilter, q PageQuery) (p Pa
 		}
 	}
 	if more || visits == v.s.opts.PageVisits {
-		p.NextCursor = Some(v.cursor(listWebhookLog, shop, last))
+		p.NextCursor = Some(v.cursor(listWebhookLog, shop, 0, last))
 	}
 	p.Data = collect(
 		v,

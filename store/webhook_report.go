@@ -69,7 +69,7 @@ func (v *View) WebhookReports(a Access, q WebhookReportQuery, pq PageQuery) (p P
 	}
 	if len(hooks) > p.Limit {
 		hooks = hooks[:p.Limit]
-		p.NextCursor = Some(v.cursor(listWebhookReports, a.Shop, hooks[p.Limit-1].key))
+		p.NextCursor = Some(v.cursor(listWebhookReports, a.Shop, 0, hooks[p.Limit-1].key))
 	}
 	for _, w := range hooks {
 		p.Data = append(p.Data, v.webhookReport(w, failures))
