@@ -140,7 +140,6 @@ func TestSearchRefusesOrders(t *testing.T) {
 	f.view(func(v *View) error {
 		for _, s := range []CardSearch{{Q: set("a")}, {ListFilter: ListFilter{Status: set(StatusArchived)}}} {
 			s.Sort = set(SortStamps)
-			refused(t, errorOf(v.SearchCards(f.a.Shop, s, PageQuery{})), ValidationFailed)
 			refused(t, errorOf(v.CountCards(f.a.Shop, s, true)), ValidationFailed)
 		}
 		_, err := v.SearchCards(f.a.Shop, CardSearch{Sort: set(SortBalance)}, PageQuery{Cursor: set(v.cursor(listCards, f.a.Shop, 0, 1))})

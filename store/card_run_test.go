@@ -10,6 +10,9 @@ import (
 
 // run starts a run.
 func (k till) run(f RunFields) (CardRun, error) {
+	if details := f.Check(k.clock.at()); details != nil { // as the kernel does
+		return CardRun{}, Invalid(details...)
+	}
 	return attempt(k.fixture, func(tx *Tx) (CardRun, error) { return tx.StartCardRun(k.a.Shop, f, Total{N: 7, More: true}) })
 }
 

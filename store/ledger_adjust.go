@@ -38,9 +38,6 @@ type Adjusted struct {
 // that it is not activated and no statistics of visits count it. The rules are in
 // store/README.md, "The till's rules".
 func (tx *Tx) AdjustCard(shop int64, id string, f AdjustFields) (out Adjusted, err error) {
-	if details := f.Check(tx.Now); details != nil {
-		return out, Invalid(details...)
-	}
 	at, err := tx.ownLocation(shop, f.LocationID.V)
 	if err != nil {
 		return out, err

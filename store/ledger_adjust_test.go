@@ -17,6 +17,9 @@ func (k till) adjustWith(card string, f AdjustFields) (Adjusted, error) {
 		f.LocationID = set(k.location)
 	}
 	f.Reason = set("Ada's \"mistake\"")
+	if details := f.Check(k.clock.at()); details != nil { // as the kernel does
+		return Adjusted{}, Invalid(details...)
+	}
 	return attempt(k.fixture, func(tx *Tx) (Adjusted, error) { return tx.AdjustCard(k.a.Shop, card, f) })
 }
 
