@@ -174,6 +174,7 @@ var declared = []declaration{
 // Column is a column of a table.
 type Column struct {
 	Table, Name string
+	Class       Class
 	Sight       Sight
 }
 
@@ -186,7 +187,7 @@ func ColumnsOf(classes ...Class) (all []Column) {
 		for _, t := range d.tables {
 			table, names, _ := strings.Cut(t, ":")
 			for name := range strings.FieldsSeq(names) {
-				all = append(all, Column{table, name, d.sight})
+				all = append(all, Column{table, name, d.class, d.sight})
 			}
 		}
 	}
@@ -282,12 +283,7 @@ type personalTable struct {
 
 // personalTables returns these tables.
 func personalTables() (all []personalTable) {
-	for _, c := range ColumnsOf(HolderRow) {
-		if !slices.ContainsFunc(all, func(t personalTable) bool { return t.name == c.Table }) {
-			all = append(all, personalTable{name: c.Table, key: "card_id"})
-		}
-	}
-	for _, c := range ColumnsOf(Holder, OneCard) {
+	for _, c := range ColumnsOf(Holder, OneCard, HolderRow) {
 		i := slices.IndexFunc(all, func(t personalTable) bool { return t.name == c.Table })
 		if i < 0 {
 			key := "card_id"
@@ -296,7 +292,9 @@ func personalTables() (all []personalTable) {
 			}
 			i, all = len(all), append(all, personalTable{name: c.Table, key: key})
 		}
-		all[i].columns = append(all[i].columns, c.Name)
+		if c.Class != HolderRow {
+			all[i].columns = append(all[i].columns, c.Name)
+		}
 	}
 	return all
 }
