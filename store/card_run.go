@@ -227,23 +227,17 @@ func (tx *Tx) StepCardRun() (more bool, err error) {
 
 // nextOfRun returns the roots of the next slice, the greatest first, and the position after it, 0 at the end.
 func (tx *Tx) nextOfRun(run CardRun) (next []int64, position int64) {
-	if len(run.roots) > 0 {
-		for _, root := range slices.Backward(run.roots) {
-			if root < run.position && len(next) < runSliceCards {
-				next = append(next, root)
-			}
-		}
-		if len(next) < runSliceCards {
-			return next, 0
-		}
-		return next, next[len(next)-1]
+	slices.Reverse(run.roots)
+	sql, args := "SELECT value, 1 FROM json_each(?) WHERE value<? LIMIT ?", []any{jsonKeys(run.roots)}
+	if run.fields.All.V {
+		v := &View{queries: tx.queries, inSnapshot: true}
+		conds := v.searchConditions(run.shop, CardSearch{ListFilter: run.fields.ListFilter})
+		sql = "SELECT r.id, r.root_id IS NULL AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=r.id OR c.root_id=r.id) AND " +
+			conds.sql() + ") FROM cards r WHERE r.shop_id=? AND r.deleted_at IS NULL AND r.id<? ORDER BY r.id DESC LIMIT ?"
+		args = append(conds.args, run.shop)
 	}
-	v := &View{queries: tx.queries, inSnapshot: true}
-	conds := v.searchConditions(run.shop, CardSearch{ListFilter: run.fields.ListFilter})
-	sql := "SELECT r.id, r.root_id IS NULL AND EXISTS (SELECT 1 FROM cards c WHERE (c.id=r.id OR c.root_id=r.id) AND " +
-		conds.sql() + ") FROM cards r WHERE r.shop_id=? AND r.deleted_at IS NULL AND r.id<? ORDER BY r.id DESC LIMIT ?"
 	visited := 0
-	for r := range tx.each(sql, append(conds.args, run.shop, run.position, runSliceVisits)...) {
+	for r := range tx.each(sql, append(args, run.position, runSliceVisits)...) {
 		visited++
 		if position = r.int(); r.bool() {
 			if next = append(next, position); len(next) == runSliceCards {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -43,22 +44,21 @@ func (v *View) Customer(shop int64, id string) (c Customer, err error) {
 	if err != nil {
 		return c, err
 	}
-	roots, shares := []int64{own[0]}, map[int64][]string{}
-	add := func(why, sql string, args ...any) {
-		for _, root := range v.keys(sql, append(args, maxCustomerCards*4)...) {
-			if !slices.Contains(roots, root) {
-				roots = append(roots, root)
-			}
+	shares := map[int64][]string{}
+	add := func(why, sql string) {
+		for _, root := range v.keys(sql, own[0], maxCustomerCards*4) {
 			if root != own[0] && !slices.Contains(shares[root], why) {
 				shares[root] = append(shares[root], why)
 			}
 		}
 	}
 	add(SharesEmail, `SELECT ifnull(c.root_id, c.id) FROM cards o JOIN cards c ON c.shop_id=o.shop_id AND c.email_key=o.email_key
-		AND c.email_key IS NOT NULL WHERE o.id=? ORDER BY c.id DESC LIMIT ?`, own[0])
+		AND c.email_key IS NOT NULL WHERE o.id=? ORDER BY c.id DESC LIMIT ?`)
 	add(SharesPhone, `SELECT k.card_id FROM contacts o JOIN contacts k ON k.shop_id=o.shop_id AND k.phone_key=o.phone_key
-		AND k.phone_key IS NOT NULL WHERE o.card_id=? ORDER BY k.card_id DESC LIMIT ?`, own[0])
-	slices.SortFunc(roots[1:], func(a, b int64) int { return int(b - a) })
+		AND k.phone_key IS NOT NULL WHERE o.card_id=? ORDER BY k.card_id DESC LIMIT ?`)
+	others := slices.Sorted(maps.Keys(shares))
+	slices.Reverse(others)
+	roots := append([]int64{own[0]}, others...)
 	if c.More = len(roots) > maxCustomerCards; c.More {
 		roots = roots[:maxCustomerCards]
 	}

@@ -1,7 +1,8 @@
 package store
 
 import (
-	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -121,26 +122,18 @@ func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 	type place struct{ run, part int64 }
 	for _, p := range collect(tx, func(r *rows) place { return place{r.int(), r.int()} }, `SELECT import_id, part FROM import_parts
 		WHERE import_id IN (SELECT id FROM imports WHERE shop_id=? AND state IN ('uploaded', 'running'))`, shop) {
-		all := part[json.RawMessage](&tx.queries, p.run, p.part)
-		kept, n := ImportParts[json.RawMessage]{}, 0
-		for _, row := range all {
-			var value any
-			tx.fail(json.Unmarshal(row, &value))
-			if !anyText(value, isAbout) {
-				kept.Add(row)
-				n++
-			}
-		}
-		if n == len(all) {
-			continue
-		}
-		if n == 0 {
+		all := part[any](&tx.queries, p.run, p.part)
+		kept := slices.DeleteFunc(slices.Clone(all), func(row any) bool { return anyText(row, isAbout) })
+		switch len(kept) {
+		case len(all):
+		case 0:
 			tx.exec("DELETE FROM import_parts WHERE import_id=? AND part=?", p.run, p.part)
-			continue
+		default:
+			parts := ImportParts[any]{next: kept}
+			parts.pack()
+			tx.fail(parts.err)
+			tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", parts.packed[0], len(kept), p.run, p.part)
 		}
-		kept.pack()
-		tx.fail(kept.err)
-		tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", kept.packed[0], n, p.run, p.part)
 	}
 }
 
@@ -150,17 +143,9 @@ func anyText(value any, f func(string) bool) bool {
 	case string:
 		return f(v)
 	case []any:
-		for _, item := range v {
-			if anyText(item, f) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, func(item any) bool { return anyText(item, f) })
 	case map[string]any:
-		for _, item := range v {
-			if anyText(item, f) {
-				return true
-			}
-		}
+		return anyText(slices.Collect(maps.Values(v)), f)
 	}
 	return false
 }
