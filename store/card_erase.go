@@ -1,6 +1,10 @@
 package store
 
-import "punchcard/store/event"
+import (
+	"slices"
+
+	"punchcard/store/event"
+)
 
 // EraseCard deletes a chain and its holder's personal data: all of its cards are
 // not_found from now on, and the columns that personal.go declares, event payloads and
@@ -8,18 +12,29 @@ import "punchcard/store/event"
 // response was removed is refused as not_found and makes no second card. Only
 // operators erase cards.
 func (tx *Tx) EraseCard(shop int64, id string) error {
-	return tx.EraseCards(shop, EraseFields{CardIDs: Given([]string{id})})
+	return tx.eraseCards(shop, []string{id}, "")
 }
 
-// eraseHolders erases chains because of their holders: also what files that wait to be imported say of
-// them. detail is that of the audit rows.
-func (tx *Tx) eraseHolders(shop int64, chains []card, detail string) {
+// eraseCards erases the chains of cards because of their holders: also what files that wait to be imported say of
+// them. It erases none if a card is not found. detail is that of the audit rows.
+func (tx *Tx) eraseCards(shop int64, ids []string, detail string) error {
+	var chains []card
+	for _, id := range ids {
+		c, err := tx.card(Access{Shop: shop}, id)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(chains, func(other card) bool { return other.root == c.root }) {
+			chains = append(chains, c)
+		}
+	}
 	tx.eraseFromImports(shop, chains)
 	for _, c := range chains {
 		tx.eraseChain(shop, c)
 		tx.audit(shop, "card.delete", KindCard, c.key, detail)
 	}
 	tx.noteErased()
+	return tx.failed
 }
 
 // eraseChain erases a chain, without an audit row and without emptying the log of the file.

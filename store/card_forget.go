@@ -137,21 +137,11 @@ func (tx *Tx) ForgetCards(n int) (more bool, err error) {
 		sh := tx.shop(shop)
 		if now := tx.local(sh); !now.Before(sh.forgetsFrom()) {
 			roots := tx.keys(unseenSQL, tx.unseen(shop, sh, false, now, n)...) // up to n of each part
-			var chains []card
-			for _, root := range roots[:min(n, len(roots))] {
-				c, err := tx.card(Access{Shop: shop}, tx.ID(KindCard, root))
-				if err != nil {
-					return false, err
-				}
-				chains = append(chains, c)
+			if len(roots) > 0 {
+				ids := tx.idsOf(KindCard, roots[:min(n, len(roots))], nil)
+				return true, tx.eraseCards(shop, ids, `{"forget_after_months":`+strconv.FormatInt(sh.ForgetAfterMonths.V, 10)+"}")
 			}
-			if more = len(chains) > 0; more {
-				tx.eraseHolders(shop, chains, `{"forget_after_months":`+strconv.FormatInt(sh.ForgetAfterMonths.V, 10)+"}")
-			}
-		}
-		if more {
-			break
 		}
 	}
-	return more, tx.failed
+	return false, tx.failed
 }

@@ -114,16 +114,5 @@ func (tx *Tx) EraseCards(shop int64, f EraseFields) error {
 	if len(f.CardIDs.V) == 0 {
 		return InvalidField("card_ids", "required", "must name at least one card")
 	}
-	var chains []card
-	for _, id := range f.CardIDs.V {
-		c, err := tx.card(Access{Shop: shop}, id)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(chains, func(other card) bool { return other.root == c.root }) {
-			chains = append(chains, c)
-		}
-	}
-	tx.eraseHolders(shop, chains, "")
-	return tx.failed
+	return tx.eraseCards(shop, f.CardIDs.V, "")
 }
