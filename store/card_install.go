@@ -74,10 +74,7 @@ func (tx *Tx) Install(token string, f InstallFields) (out Installation, err erro
 	if err != nil {
 		return out, err
 	}
-	p, err := tx.chainByRoot(Till{Shop: shop}, root)
-	if err != nil {
-		return out, err
-	}
+	p := tx.chainByRoot(Till{Shop: shop}, root)
 	shown := p.oldestLive()
 	if shown == nil {
 		shown = p.newest

@@ -126,9 +126,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	if contact.Phone.Valid {
 		tx.setContact(a.Shop, card, contact)
 	}
-	tx.countNewCard()
-	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
-	tx.counts.addBucket(bucket{a.Shop, key, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})
+	tx.countIssued(a.Shop, key)
 	t := totals{balance: balance.V, open: oneIf(welcome > 0)}
 	if counter.Valid {
 		tx.countLocation(key, counter.V)
@@ -139,6 +137,13 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at 
 	tx.sendMail(out, a.Shop, card, token, p.Name, f.SendEmail)
 	tx.audit(a.Shop, "card.issue", KindCard, card)
 	return out, tx.failed
+}
+
+// countIssued counts a new chain of a program.
+func (tx *Tx) countIssued(shop, program int64) {
+	tx.countNewCard()
+	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", shop)
+	tx.counts.addBucket(bucket{shop, program, int64(tx.Now) / quarterHour, noLocation}, PeriodSums{NewCards: 1})
 }
 
 // checkIssueLocations refuses a till or a restricted key if the program's cards work

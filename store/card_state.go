@@ -8,11 +8,7 @@ func (tx *Tx) cardAndLiveInstance(a Access, id string) (c card, live *card, err 
 	if c, err = tx.card(a, id); err != nil {
 		return c, nil, err
 	}
-	p, err := tx.chainByRoot(Till{Shop: a.Shop}, c.root)
-	if err != nil {
-		return c, nil, err
-	}
-	return c, p.oldestLive(), nil
+	return c, tx.chainByRoot(Till{Shop: a.Shop}, c.root).oldestLive(), tx.failed
 }
 
 // SetCardLocked locks or unlocks all live cards of a chain. It changes nothing if the

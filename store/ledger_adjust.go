@@ -79,10 +79,7 @@ func (tx *Tx) chainToAdjust(till Till, id string) (*cardChain, error) {
 	if err := tx.checkSubscription(till.Shop); err != nil {
 		return nil, err
 	}
-	chain, err := tx.chainByRoot(till, c.root)
-	if err != nil {
-		return nil, err
-	}
+	chain := tx.chainByRoot(till, c.root)
 	chain.setProgram(tx.cachedProgram(till.Shop, c.program))
 	if len(chain.instances) == 0 {
 		return nil, errArchived

@@ -70,10 +70,7 @@ func (tx *Tx) reverse(till Till, t ledgerRow, f UseFields) (out Stamped, err err
 	if root == 0 {
 		return out, notFound("transaction")
 	}
-	chain, err := tx.chainByRoot(till, root)
-	if err == nil {
-		chain, err = tx.checkAction(chain, programTypes...)
-	}
+	chain, err := tx.checkAction(tx.chainByRoot(till, root), programTypes...)
 	if err != nil {
 		return out, err
 	}
