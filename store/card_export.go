@@ -113,13 +113,12 @@ func (g IDs) scanExported(r *rows, key int64, now Time) ExportedCard {
 }
 
 // ExportCard returns everything about the holder of a card.
-func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
-	v.snapshot()
-	keys, err := v.chainOf(shop, id)
+func (v *View) ExportCard(shop int64, id string) (CardExport, error) {
+	x, err := v.ExportPerson(shop, PersonQuery{CardIDs: Given([]string{id})})
 	if err != nil {
-		return x, err
+		return CardExport{}, err
 	}
-	return CardExport{v.Now, v.namedShop(shop), v.exportChain(keys)}, v.failed
+	return CardExport{x.ExportedAt, x.Shop, x.Chains[0]}, nil
 }
 
 // exportChain returns everything about the holder of a chain, whose cards have the keys, the first one

@@ -138,12 +138,8 @@ func (v *View) countBySeen(shop int64, f ListFilter, conds conditions, limit, vi
 
 // programsFrom returns the programs of a shop, or the only one of them, from a key on.
 func (v *View) programsFrom(shop int64, only Opt[string], from int64) []int64 {
-	programs := v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? ORDER BY id", shop, from)
-	if only.Set {
-		key := v.keyOrNone(KindProgram, only.V)
-		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != key })
-	}
-	return programs
+	key := Null[int64]{v.keyOrNone(KindProgram, only.V), only.Set}
+	return v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? AND id=ifnull(?, id) ORDER BY id", shop, from, key)
 }
 
 // notSeen says which cards were not seen for some days, by the calendar of their shop.

@@ -65,12 +65,8 @@ func invalidForeignCode(field string) Detail {
 }
 
 // foreignCodes returns the codes of earlier cards of a chain, in order.
-func (q *queries) foreignCodes(root int64) (codes []string) {
-	codes = []string{}
-	for r := range q.each("SELECT barcode FROM foreign_codes WHERE card_id=? ORDER BY shop_id, barcode", root) {
-		codes = append(codes, r.str())
-	}
-	return codes
+func (q *queries) foreignCodes(root int64) []string {
+	return collect(q, (*rows).str, "SELECT barcode FROM foreign_codes WHERE card_id=? ORDER BY shop_id, barcode", root)
 }
 
 // foreignCodeCard returns the root of the chain that has the code of an earlier card, or 0.

@@ -131,7 +131,6 @@ func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 		default:
 			parts := ImportParts[any]{next: kept}
 			parts.pack()
-			tx.fail(parts.err)
 			tx.exec("UPDATE import_parts SET packed=?, rows=? WHERE import_id=? AND part=?", parts.packed[0], len(kept), p.run, p.part)
 		}
 	}
