@@ -71,14 +71,11 @@ func (c *ImportCheck) Program() Program { return c.program.Program }
 
 // Row returns what a row would write, and what is wrong with it: the field is that of ImportRow, or
 // code for one of its codes.
-func (c *ImportCheck) Row(line int, r ImportRow) (p ImportPlan, faults []Detail) {
-	p = ImportPlan{line: line, row: r}
-	add := func(field, code, format string, args ...any) {
-		faults = append(faults, Detail{field, code, fmt.Sprintf(format, args...)})
-	}
+func (c *ImportCheck) Row(line int, r ImportRow) (ImportPlan, []Detail) {
+	p := ImportPlan{line: line, row: r}
+	faults := rowFaults(checkFuture(r.ExpiresAt, c.q.Now))
 	contact, details := r.apply(HolderContact{MemberSince: r.MemberSince.Value()}, c.Shop.CountryCode)
 	p.contact = contact
-	faults = checkFuture(r.ExpiresAt, c.q.Now)
 	for _, d := range details {
 		if strings.HasPrefix(d.Field, "codes.") {
 			d.Field = "code"
@@ -87,34 +84,41 @@ func (c *ImportCheck) Row(line int, r ImportRow) (p ImportPlan, faults []Detail)
 	}
 	if r.MemberSince.Set {
 		if _, err := time.Parse(time.DateOnly, r.MemberSince.V); err != nil {
-			add("member_since", "invalid_value", "must be a day that there is")
+			faults.add("member_since", "invalid_value", "must be a day that there is")
 		}
 	}
 	if r.LastVisit.Set {
 		day, err := time.Parse(time.DateOnly, r.LastVisit.V)
 		switch p.seen = Day(day); {
 		case err != nil:
-			add("last_visit", "invalid_value", "must be a day that there is")
+			faults.add("last_visit", "invalid_value", "must be a day that there is")
 		case p.seen > c.q.today(c.Shop) || p.seen < 1:
-			add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
+			faults.add("last_visit", "invalid_value", "must not be in the future, nor before 1970")
 		}
 	}
-	faults = append(faults, c.checkState(&p)...)
+	c.checkState(&p, &faults)
 	faults = append(faults, c.match(&p)...)
 	if faults == nil && p.New() && c.room.Valid {
 		if c.room.V == 0 {
-			add("", "too_many", "is over the number of live cards that the shop may have, which is %d", c.Shop.MaxCards.V)
+			faults.add("", "too_many", "is over the number of live cards that the shop may have, which is %d", c.Shop.MaxCards.V)
 		}
 		c.room.V = max(0, c.room.V-1)
 	}
 	return p, faults
 }
 
+// rowFaults are what is wrong with a row.
+type rowFaults []Detail
+
+func (l *rowFaults) add(field, code, format string, args ...any) {
+	*l = append(*l, Detail{field, code, fmt.Sprintf(format, args...)})
+}
+
 // checkState checks stamps, balance and redeemed prizes.
-func (c *ImportCheck) checkState(p *ImportPlan) (faults []Detail) {
+func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 	r, kind := &p.row, c.program.Type
 	if r.Balance.V > 0 && kind != ProgramPrepaid {
-		faults = append(faults, Detail{"balance", "not_allowed", "is for cards of prepaid programs only"})
+		faults.add("balance", "not_allowed", "is for cards of prepaid programs only")
 	}
 	if !CollectsStamps(kind) {
 		if r.Stamps.V > 0 || len(r.Claimed.V)+len(r.ClaimedOverflow.V) > 0 {
@@ -122,9 +126,9 @@ func (c *ImportCheck) checkState(p *ImportPlan) (faults []Detail) {
 			if r.Stamps.V == 0 {
 				field = "claimed"
 			}
-			faults = append(faults, Detail{field, "not_allowed", "is for cards of stamp programs only"})
+			faults.add(field, "not_allowed", "is for cards of stamp programs only")
 		}
-		return faults
+		return
 	}
 	total := c.program.TotalStamps.V
 	room, cards := total, int64(1)
@@ -132,7 +136,8 @@ func (c *ImportCheck) checkState(p *ImportPlan) (faults []Detail) {
 		room, cards = 2*total, 2
 	}
 	if r.Stamps.V > room {
-		return append(faults, Detail{"stamps", "too_large", fmt.Sprintf("must be at most %d, which %d cards hold", room, cards)})
+		faults.add("stamps", "too_large", "must be at most %d, which %d cards hold", room, cards)
+		return
 	}
 	top, _ := c.program.highestThreshold()
 	on := [2]int64{min(r.Stamps.V, total), max(0, r.Stamps.V-total)} // the stamps of the two cards
@@ -147,25 +152,25 @@ func (c *ImportCheck) checkState(p *ImportPlan) (faults []Detail) {
 			}
 			switch {
 			case prize < 0:
-				return append(faults, Detail{field, "invalid_value",
-					"must be numbers of stamps at which the program has a prize, separated by blanks"})
+				faults.add(field, "invalid_value", "must be numbers of stamps at which the program has a prize, separated by blanks")
 			case stamps < claim.threshold:
-				return append(faults, Detail{field, "invalid_value",
-					fmt.Sprintf("has a prize for %d stamps, and the card has %d", claim.threshold, stamps)})
+				faults.add(field, "invalid_value", "has a prize for %d stamps, and the card has %d", claim.threshold, stamps)
 			case c.program.RepeatAfterReset && claim.threshold == top && stamps == total:
-				return append(faults, Detail{field, "invalid_value",
-					"has the last prize of a full card, after which the card starts again: give the stamps of the new round"})
+				faults.add(field, "invalid_value",
+					"has the last prize of a full card, after which the card starts again: give the stamps of the new round")
 			case slices.Contains(p.claims, claim):
-				return append(faults, Detail{field, "invalid_value", "has a prize twice"})
+				faults.add(field, "invalid_value", "has a prize twice")
+			default:
+				p.claims = append(p.claims, claim)
+				continue
 			}
-			p.claims = append(p.claims, claim)
+			return // one fault of prizes is enough
 		}
 	}
-	return faults
 }
 
 // match finds the card that has the reference or the codes of a row.
-func (c *ImportCheck) match(p *ImportPlan) (faults []Detail) {
+func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 	ref, codes := p.row.ExternalRef.Value(), p.contact.Codes
 	if !ref.Valid && len(codes) == 0 && !c.options.AllowUnkeyed.V {
 		return []Detail{{"external_ref", "required", "is required, or a code, unless rows without either are allowed"}}
@@ -176,7 +181,7 @@ func (c *ImportCheck) match(p *ImportPlan) (faults []Detail) {
 	}
 	for _, name := range names {
 		if first := c.lines[name]; first != 0 {
-			faults = append(faults, Detail{name.field, "invalid_value", fmt.Sprintf("is also in line %d", first)})
+			faults.add(name.field, "invalid_value", "is also in line %d", first)
 		}
 		if c.lines != nil && name.text != "" {
 			c.lines[name] = p.line
@@ -199,15 +204,15 @@ func (c *ImportCheck) match(p *ImportPlan) (faults []Detail) {
 			p.match = owner
 		}
 		if owner != 0 && owner != p.match {
-			faults = append(faults, Detail{"code", "invalid_value", "is the code of another card"})
+			faults.add("code", "invalid_value", "is the code of another card")
 		}
 	}
 	switch {
 	case faults != nil || p.match == 0:
 	case !c.options.Update.V && ref.Valid:
-		faults = append(faults, Detail{"external_ref", "invalid_value", "is that of a card that is there already"})
+		faults.add("external_ref", "invalid_value", "is that of a card that is there already")
 	case !c.options.Update.V:
-		faults = append(faults, Detail{"code", "invalid_value", "is the code of another card"})
+		faults.add("code", "invalid_value", "is the code of another card")
 	default:
 		p.Refused = c.q.importRefusal(p.match, c.program.key)
 	}
