@@ -139,7 +139,8 @@ func (v *View) countBySeen(shop int64, f ListFilter, conds conditions, limit, vi
 // programsFrom returns the programs of a shop, or the only one of them, from a key on.
 func (v *View) programsFrom(shop int64, only Opt[string], from int64) []int64 {
 	key := Null[int64]{v.keyOrNone(KindProgram, only.V), only.Set}
-	return v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? AND id=ifnull(?, id) ORDER BY id", shop, from, key)
+	return v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? AND id=ifnull(?, id) ORDER BY id",
+		shop, from, key)
 }
 
 // notSeen says which cards were not seen for some days, by the calendar of their shop.
@@ -189,8 +190,7 @@ func (w *seenWalk) run(shop int64, f ListFilter) {
 
 // walkProgram walks the cards of a program from after a day and a root on.
 func (w *seenWalk) walkProgram(program, day, root int64, since notSeen) {
-	var issued conditions
-	issued.add(issuedBeforeSQL, since.before)
+	issued := conditions{[]string{issuedBeforeSQL}, []any{since.before}}
 	const roots = `SELECT id, last_seen_day AS place FROM cards WHERE program_id=? AND live=1 AND (last_seen_day, id)>(?,?)
 		AND last_seen_day<=? ORDER BY last_seen_day, id LIMIT ?`
 	for c := range w.liveChains(roots, []any{program, day, root, since.day, w.visits}, issued, w.conds, false) {
@@ -218,22 +218,15 @@ func (v *View) cardsFound(a Access, keys []int64) []CardFound {
 			continue
 		}
 		key := v.keyOrNone(KindCard, c.ID)
-		list[i].LastSeenDay = v.lastSeenDay(key)
+		const seen = "SELECT r.last_seen_day FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?"
+		if day := v.number(seen, key); day != 0 {
+			list[i].LastSeenDay = Date(day)
+		}
 		if c.PrizeDue {
 			list[i].PrizesDue = v.prizesDue(key)
 		}
 	}
 	return list
-}
-
-// lastSeenDay returns the day on which a card of a card's chain was last presented, empty
-// if none was.
-func (v *View) lastSeenDay(key int64) string {
-	day := v.number("SELECT r.last_seen_day FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?", key)
-	if day == 0 {
-		return ""
-	}
-	return Date(day)
 }
 
 // prizesDue returns the prizes that a card has reached and not taken in this cycle.

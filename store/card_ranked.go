@@ -30,6 +30,9 @@ type rankedCard struct {
 	stamps      int64
 }
 
+// beforeAll is the place before the first card.
+var beforeAll = rankedCard{value: math.MaxInt64, root: math.MaxInt64}
+
 // compareRanked orders cards by their places, the greatest first.
 func compareRanked(a, b rankedCard) int {
 	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(b.root, a.root))
@@ -38,7 +41,7 @@ func compareRanked(a, b rankedCard) int {
 // searchRanked returns the keys of a page of the cards that f selects in the order that it asks for.
 func (v *View) searchRanked(shop int64, f CardSearch, q PageQuery) (p Page[int64], err error) {
 	p.Limit = v.limit(q)
-	start := rankedCard{value: math.MaxInt64, root: math.MaxInt64}
+	start := beforeAll
 	if q.Cursor.Set {
 		if start.value, start.root, err = v.openCursor(listRankedCards, shop, q.Cursor.V); err != nil {
 			return p, err
@@ -68,7 +71,7 @@ func (v *View) searchRanked(shop int64, f CardSearch, q PageQuery) (p Page[int64
 
 // rankedByStamps returns the maxByStamps cards that were presented last, by their stamps, from after a place on.
 func (v *View) rankedByStamps(shop int64, f CardSearch, start rankedCard) []rankedCard {
-	found, _ := v.rankedCards(shop, f, SortLastVisit, rankedCard{value: math.MaxInt64, root: math.MaxInt64}, maxByStamps, maxByStamps)
+	found, _ := v.rankedCards(shop, f, SortLastVisit, beforeAll, maxByStamps, maxByStamps)
 	found = found[:min(len(found), maxByStamps)]
 	for i := range found {
 		found[i].value, found[i].root = found[i].stamps, found[i].card

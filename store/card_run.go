@@ -165,8 +165,7 @@ func (tx *Tx) StopCardRun(shop int64, id string) (run CardRun, err error) {
 
 // CardRuns returns the newest runs of a shop.
 func (v *View) CardRuns(shop int64) ([]CardRun, error) {
-	list := collect(v, v.scanRun, "SELECT "+runCols+" FROM card_runs WHERE shop_id=? ORDER BY id DESC LIMIT ?", shop, runListed)
-	return list, v.failed
+	return collect(v, v.scanRun, "SELECT "+runCols+" FROM card_runs WHERE shop_id=? ORDER BY id DESC LIMIT ?", shop, runListed), v.failed
 }
 
 // CardRun returns a run of a shop with its report.

@@ -50,9 +50,6 @@ const (
 		AND y.deleted_at IS NULL))`
 )
 
-// passes is a column that is 1 in the rows that pass a condition, else 0. Unlike ifnull, iif computes as few terms as it needs.
-func passes(cond string) string { return "iif(" + cond + ", 1, 0)" }
-
 // searchConditions returns the filters of a search as conditions on a card c.
 func (v *View) searchConditions(shop int64, f CardSearch) (conds conditions) {
 	conds.add("c.deleted_at IS NULL")

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"strings"
@@ -68,14 +69,11 @@ func jsonLines(file *bufio.Writer, columns []exportColumn) func([]cell) error {
 				line = append(line, ',')
 			}
 			line = append(line, `"`+columns[i].name+`":`...)
-			switch {
-			case cell.null:
-				line = append(line, "null"...)
-			case cell.quoted:
+			if cell.quoted {
 				text, _ := json.Marshal(cell.text) // a string has no error
 				line = append(line, text...)
-			default:
-				line = append(line, cell.text...)
+			} else {
+				line = append(line, cmp.Or(cell.text, "null")...)
 			}
 		}
 		_, err := file.Write(append(line, "}\n"...))

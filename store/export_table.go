@@ -55,11 +55,10 @@ func (t exportTable) query() string {
 	return "SELECT " + columns(cols...) + " FROM " + t.from
 }
 
-// cell is a value as it is written.
+// cell is a value as it is written. The zero cell is null.
 type cell struct {
 	text   string
 	quoted bool // it is a text: in JSON it has quotes
-	null   bool
 }
 
 // readCell reads a column of a row.
@@ -73,7 +72,7 @@ func (g IDs) readCell(r *rows, as exportType, currency string) cell {
 		return cell{text: string(list)}
 	}
 	if r.db().Null() {
-		return cell{null: true}
+		return cell{}
 	}
 	switch as {
 	case asText:
@@ -95,7 +94,7 @@ func (g IDs) readCell(r *rows, as exportType, currency string) cell {
 	default:
 		key := r.int()
 		if key == 0 || kind == 0 {
-			return cell{null: true}
+			return cell{}
 		}
 		return cell{text: g.ID(kind, key), quoted: true}
 	}

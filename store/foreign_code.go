@@ -27,14 +27,11 @@ func parseForeignCode(text string) (code string, ok bool) {
 
 // isUPCA reports whether a code has the form of UPC-A: eleven digits and their check digit.
 func isUPCA(code string) bool {
-	if len(code) != 12 {
+	if len(code) != 12 || strings.Trim(code, "0123456789") != "" {
 		return false
 	}
 	sum := 0
-	for i, c := range []byte(code) {
-		if c < '0' || c > '9' {
-			return false
-		}
+	for i, c := range code {
 		weight := 3
 		if i%2 == 1 {
 			weight = 1

@@ -50,18 +50,17 @@ func (tx *Tx) undoImported(shop int64, run *ImportRun) error {
 		switch {
 		case tx.number("SELECT count(*) FROM cards WHERE id=? AND deleted_at IS NOT NULL", root) > 0:
 			run.Removed++
-			continue
 		case tx.changedSinceImport(root):
 			run.Kept++
 			tx.note(run.key, 0, root, Detail{"", "not_allowed", "the card was used or changed"})
-			continue
+		default:
+			c, err := tx.card(Access{Shop: shop}, tx.ID(KindCard, root))
+			if err != nil {
+				return err
+			}
+			tx.eraseChain(shop, c)
+			run.Removed++
 		}
-		c, err := tx.card(Access{Shop: shop}, tx.ID(KindCard, root))
-		if err != nil {
-			return err
-		}
-		tx.eraseChain(shop, c)
-		run.Removed++
 	}
 	if len(roots) == 0 {
 		run.State, run.EndedAt = ImportUndone, Some(tx.Now)
@@ -100,15 +99,12 @@ func (tx *Tx) PruneImports() (more bool, err error) {
 // corrected file.
 func (tx *Tx) eraseFromImports(shop int64, chains []card) {
 	values := map[string]bool{}
-	add := func(text string) {
-		if text != "" {
-			values[foldCase(text)] = true
-		}
-	}
 	for _, c := range chains {
 		contact := tx.contact(c.root)
 		for _, text := range append(contact.Codes, c.HolderEmail.V, c.ExternalRef.V, contact.Phone.V) {
-			add(text)
+			if text != "" {
+				values[foldCase(text)] = true
+			}
 		}
 	}
 	if len(values) == 0 {

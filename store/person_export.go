@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -79,8 +80,5 @@ func (tx *Tx) AuditExport(shop int64, f PersonQuery) error {
 	for _, root := range roots {
 		tx.insertAudit(shop, "card.export", KindCard, root)
 	}
-	if err != nil {
-		return err
-	}
-	return tx.failed
+	return cmp.Or(err, tx.failed)
 }
