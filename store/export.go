@@ -75,10 +75,7 @@ func (x Export) Write(ctx context.Context, create func(name string) (io.Writer, 
 	if m.Files, err = x.writeTables(&q, create); err == nil {
 		err = writeManifest(m, create)
 	}
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return m, cmp.Or(err, db.Close())
+	return m, cmp.Or(ctx.Err(), err, db.Close())
 }
 
 // writeTables writes the tables in one transaction.
