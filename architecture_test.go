@@ -19,10 +19,12 @@ var mayImport = map[string]string{
 		"server/openapi server/operation server/till server/tillpage server/wallet server/wallet/apple " +
 		"server/wallet/google server/wallet/wallettest server/web server/wire store store/backup store/file " +
 		"webhook",
-	"server/punchtest":  "server/app server/dev server/dev/seed webhook",
-	"server/servertest": "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",
-	"server/api":        "server/kernel server/openapi server/operation store",
-	"server/till":       "server/kernel server/openapi server/operation store",
+	"server/punchtest": "server/app server/dev server/dev/seed webhook",
+	"server/servertest": "server/api server/app server/dev/seed server/kernel server/servertest/require server/till " +
+		"store store/sqlite",
+	"server/servertest/require": "",
+	"server/api":                "server/kernel server/openapi server/operation store",
+	"server/till":               "server/kernel server/openapi server/operation store",
 	"server/holder": "server/kernel server/logo server/operation server/qr server/static server/wallet server/web " +
 		"server/wire store",
 	"server/mcp":      "server/kernel server/operation server/wire store store/event",

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/webhook"
 )
 
@@ -37,13 +37,13 @@ func newAuthority(t *testing.T) *authority {
 func (a *authority) sign(c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	c.SerialNumber, c.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-48*time.Hour)
-	key := servertest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	key := require.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	parent, signer := a.cert, a.key
 	if parent == nil {
 		parent, signer = c, key
 	}
-	der := servertest.Must(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))
-	made := servertest.Must(x509.ParseCertificate(der))
+	der := require.Must(x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer))
+	made := require.Must(x509.ParseCertificate(der))
 	return made, key
 }
 

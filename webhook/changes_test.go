@@ -12,6 +12,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -234,12 +235,12 @@ func TestRedelivery(t *testing.T) {
 // to the file take effect.
 func TestAnotherProcess(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Time{}) })
-	other := servertest.Must(store.Open(s.conf.DB, store.Options{}))
+	other := require.Must(store.Open(s.conf.DB, store.Options{}))
 	defer other.Close()
 	a := store.Access{Shop: s.Shop()}
 	do := func(fn func(*store.Tx) error) {
 		t.Helper()
-		servertest.NoError(t, other.Write(t.Context(), store.Write{Actor: store.Actor{Type: "user"}, Do: fn}))
+		require.NoError(t, other.Write(t.Context(), store.Write{Actor: store.Actor{Type: "user"}, Do: fn}))
 	}
 	issue := func() {
 		t.Helper()

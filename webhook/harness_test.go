@@ -14,6 +14,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/dev"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -158,7 +159,7 @@ func (h hook) only() entry {
 func (h hook) due() (at time.Time, ok bool) {
 	h.s.T.Helper()
 	key, _ := h.s.App.Store.Key(store.KindWebhook, h.id)
-	servertest.NoError(h.s.T, h.s.App.Store.View(0, func(v *store.View) error {
+	require.NoError(h.s.T, h.s.App.Store.View(0, func(v *store.View) error {
 		list, err := v.WebhooksWithScheduledDeliveries()
 		for _, w := range list {
 			if w.Webhook == key {

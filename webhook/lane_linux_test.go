@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // orderedReceiver accepts one request per connection and records the order in which
@@ -32,7 +32,7 @@ func newOrderedReceiver(t *testing.T) *orderedReceiver {
 		})
 		return err
 	}}
-	ln := servertest.Must(conf.Listen(context.Background(), "tcp", "127.0.0.1:0"))
+	ln := require.Must(conf.Listen(context.Background(), "tcp", "127.0.0.1:0"))
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	r := &orderedReceiver{url: "http://localhost:" + port + "/"}
 	var wg sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // tlsCases returns a healthy receiver over TLS, and receivers whose handshake or certificate is
@@ -77,8 +77,8 @@ func tlsCases(t *testing.T, trusted *authority) []*receiverCase {
 
 // unreachableCases returns receivers to which no connection is made.
 func unreachableCases(t *testing.T) []*receiverCase {
-	l := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))
-	c := servertest.Must(net.Dial("tcp", l.Addr().String())) // nobody else can listen on its port while it is open
+	l := require.Must(net.Listen("tcp", "127.0.0.1:0"))
+	c := require.Must(net.Dial("tcp", l.Addr().String())) // nobody else can listen on its port while it is open
 	t.Cleanup(func() { c.Close(); l.Close() })
 	_, port, _ := net.SplitHostPort(c.LocalAddr().String())
 	const noAddress = "the host has no public address, or its name does not resolve"

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // request is a request to a receiver.
@@ -157,7 +158,7 @@ type rawReceiver struct {
 // config is not nil, and then closes it.
 func listenRaw(t *testing.T, config *tls.Config, act func(net.Conn)) *rawReceiver {
 	t.Helper()
-	ln := servertest.Must(net.Listen("tcp", "127.0.0.1:0"))
+	ln := require.Must(net.Listen("tcp", "127.0.0.1:0"))
 	scheme := "http"
 	if config != nil {
 		scheme = "https"

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // callTill posts an action to the till API with a device's token, and ends the test unless the
 // answer is 201.
 func callTill(s *servertest.Server, token, path string, body fields) *servertest.Reply {
 	s.T.Helper()
-	raw := servertest.Must(json.Marshal(body))
+	raw := require.Must(json.Marshal(body))
 	return s.Fetch("POST", s.Origin+"/till/v1"+path, raw, http.Header{
 		"Authorization": {"Bearer " + token},
 		"Content-Type":  {"application/json"},

@@ -9,6 +9,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -237,7 +238,7 @@ func TestSendEmail(t *testing.T) {
 				CardID            string `json:"card_id"`
 			}
 		}
-		servertest.NoError(t, json.Unmarshal(s.ControlAPI().Call("GET", "/emails", nil).Want(200).Body, &box))
+		require.NoError(t, json.Unmarshal(s.ControlAPI().Call("GET", "/emails", nil).Want(200).Body, &box))
 		for _, m := range box.Data {
 			list = append(list, struct{ To, Subject, Text, CardID string }{m.To, m.Subject, m.Text, m.CardID})
 		}
@@ -280,7 +281,7 @@ func TestSendEmail(t *testing.T) {
 // TestSendEmailWithoutServer checks that send_email is refused if no mail server is configured.
 func TestSendEmailWithoutServer(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Dev = nil })
-	servertest.NoError(t, s.App.Store.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+	require.NoError(t, s.App.Store.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 		shop, _, err := tx.CreateShop(store.ShopFields{})
 		if err == nil {
 			_, s.Key, err = tx.CreateKey(shop, store.KeyFields{})

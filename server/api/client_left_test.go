@@ -10,6 +10,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestClientLeaves checks that a client that ends its connection in the middle of a request is no
@@ -19,7 +20,7 @@ func TestClientLeaves(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	s.Get("/me").Want(200)
 	s.Control("POST", "/keys", map[string]any{}) // from now on what the server knows of the caller is out of date
-	c := servertest.Must(net.Dial("tcp", strings.TrimPrefix(s.Origin, "http://")))
+	c := require.Must(net.Dial("tcp", strings.TrimPrefix(s.Origin, "http://")))
 	defer c.Close()
 	fmt.Fprintf(c, "POST /api/public/v1/programs/x/cards HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{",
 		c.RemoteAddr(), s.APIKey)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestRevokedByAnotherProcess(t *testing.T) {
 	s := start(t, servertest.Frozen, manyKeys, perMinute(20))
 	other := s.Beside()
-	shop := servertest.Must(other.ResolveShop(s.ShopID))
+	shop := require.Must(other.ResolveShop(s.ShopID))
 	th := newThings(s)
 	card := "/cards/" + th.card
 	for _, c := range []struct {
@@ -73,7 +74,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 func TestChangedByAnotherProcess(t *testing.T) {
 	s := start(t)
 	other := s.Beside()
-	shop := servertest.Must(other.ResolveShop(s.ShopID))
+	shop := require.Must(other.ResolveShop(s.ShopID))
 	k := s.With(s.RestrictedAPIKey)
 	set := func(f store.ShopFields) {
 		servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.UpdateShop(shop, f, ""); return err })

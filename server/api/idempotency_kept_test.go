@@ -10,6 +10,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // storedAnswers returns the bodies of the remembered answers in the file, oldest first.
@@ -88,7 +89,7 @@ func TestNoSecretInLog(t *testing.T) {
 	k.Get("/me").Want(401)
 
 	// A closed store causes a server error, whose log entry is checked as well.
-	servertest.NoError(t, s.App.Store.Close())
+	require.NoError(t, s.App.Store.Close())
 	failed := s.Fetch("PATCH", s.URL+"/cards/"+issued.Str("id"), []byte(who[:28]+"}"),
 		map[string][]string{"Authorization": {"Bearer " + s.Key}})
 	if failed.Status != 500 {

@@ -11,6 +11,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/openapi"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 func TestDocumentIsValid(t *testing.T) {
@@ -19,7 +20,7 @@ func TestDocumentIsValid(t *testing.T) {
 	if ct := raw.Header.Get("Content-Type"); ct != "application/json" {
 		t.Errorf("Content-Type %q", ct)
 	}
-	doc := servertest.Must(openapi3.NewLoader().LoadFromData(raw.Body))
+	doc := require.Must(openapi3.NewLoader().LoadFromData(raw.Body))
 	all := []openapi3.ValidationOption{
 		openapi3.EnableExamplesValidation(),
 		openapi3.EnableSchemaDefaultsValidation(),

@@ -12,6 +12,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // things are the resources that paths of operations name.
@@ -147,7 +148,7 @@ func parseObject(t testing.TB, text string) (m map[string]any) {
 	if text == "" {
 		text = "{}"
 	}
-	servertest.NoError(t, json.Unmarshal([]byte(text), &m))
+	require.NoError(t, json.Unmarshal([]byte(text), &m))
 	return m
 }
 
@@ -165,7 +166,7 @@ func withFields(base, changes map[string]any) map[string]any {
 var leaveOut any = new(int)
 
 func jsonText(t testing.TB, v any) string {
-	b := servertest.Must(json.Marshal(v))
+	b := require.Must(json.Marshal(v))
 	return string(b)
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"punchcard/server/app"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestPublic checks what is served without a key.
@@ -63,7 +63,7 @@ func TestPricing(t *testing.T) {
 
 	const text = `{ "currency": "EUR", "plans": [{"name":"Business API","cents":1900}] }`
 	file := filepath.Join(t.TempDir(), "pricing.json")
-	servertest.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	s = start(t, func(c *app.Config) { c.PricingFile = file })
 	r := s.Fetch("GET", s.Origin+"/pricing", nil, nil).Want(200)
 	if string(r.Body) != text || r.Header.Get("Content-Type") != "application/json" {
@@ -72,7 +72,7 @@ func TestPricing(t *testing.T) {
 	s.Fetch("POST", s.Origin+"/pricing", nil, nil).Want(405, "bad_request")
 
 	for _, bad := range []string{"", "{", "nonsense"} {
-		servertest.NoError(t, os.WriteFile(file, []byte(bad), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(bad), 0o600))
 		c := app.Config{DB: filepath.Join(t.TempDir(), "p.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), PricingFile: file}
 		if _, err := app.Start(c); err == nil || !strings.HasPrefix(err.Error(), "--pricing-file (PUNCHCARD_PRICING_FILE): ") {
 			t.Errorf("%q as pricing file: %v", bad, err)

@@ -13,6 +13,7 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -21,12 +22,12 @@ import (
 func fileVersion(s *servertest.Server) func() string {
 	s.T.Helper()
 	file := (&url.URL{Path: s.App.Store.Path()}).EscapedPath()
-	db := servertest.Must(sql.Open("sqlite", "file:"+file+"?mode=ro&_pragma=busy_timeout(5000)"))
-	one := servertest.Must(db.Conn(context.Background()))
+	db := require.Must(sql.Open("sqlite", "file:"+file+"?mode=ro&_pragma=busy_timeout(5000)"))
+	one := require.Must(db.Conn(context.Background()))
 	s.T.Cleanup(func() { one.Close(); db.Close() })
 	return func() (n string) {
 		s.T.Helper()
-		servertest.NoError(s.T, one.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&n))
+		require.NoError(s.T, one.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&n))
 		return n
 	}
 }

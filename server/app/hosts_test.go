@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -226,13 +227,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// noError ends a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = require.NoError
 
 // startServe starts a server as "punchcard serve" does, which ends with the test.
 func startServe(t *testing.T, publicURL string) *App {

@@ -15,6 +15,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -220,4 +221,4 @@ func TestResetBesideCommands(t *testing.T) {
 	}
 }
 
-var noError = servertest.NoError
+var noError = require.NoError

@@ -21,6 +21,7 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/mail"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 	"punchcard/store/backup"
 	"punchcard/webhook"
@@ -59,7 +60,7 @@ func newServiceTest(t *testing.T) *serviceTest {
 // queue queues one webhook and one mail.
 func (b *serviceTest) queue() {
 	b.t.Helper()
-	ready := servertest.Must(seed.Demo(b.st, ""))
+	ready := require.Must(seed.Demo(b.st, ""))
 	shop, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
 	servertest.Write(b.t, b.st, func(tx *store.Tx) error {
 		tx.CheckedTarget = b.receiver.URL

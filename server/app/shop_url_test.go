@@ -12,6 +12,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -103,12 +104,12 @@ func TestShopHosts(t *testing.T) {
 	}
 	send := func(host, method, path, body string, headers ...string) *http.Response {
 		t.Helper()
-		r := servertest.Must(http.NewRequest(method, s.App.Origin+path, strings.NewReader(body)))
+		r := require.Must(http.NewRequest(method, s.App.Origin+path, strings.NewReader(body)))
 		r.Host = host
 		for i := 0; i < len(headers); i += 2 {
 			r.Header.Set(headers[i], headers[i+1])
 		}
-		answer := servertest.Must(http.DefaultTransport.RoundTrip(r))
+		answer := require.Must(http.DefaultTransport.RoundTrip(r))
 		answer.Body.Close()
 		return answer
 	}

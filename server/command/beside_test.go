@@ -12,6 +12,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/operation"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -283,7 +284,7 @@ func TestPINCommands(t *testing.T) {
 	f.prints("staff update Ada --name Grace --location none", "Grace", "all")
 	f.refused("staff update Grace --location loc_none", "--location")
 	signIn(ada, first).Want(201)
-	must(f.typed(second, "staff set-pin "+ada))
+	require.Must(f.typed(second, "staff set-pin "+ada))
 	signIn(ada, first).Want(401, "invalid_credentials")
 	f.prints("staff disable "+ada, "disabled")
 	signIn(ada, second).Want(404)

@@ -13,6 +13,7 @@ import (
 
 	"punchcard/server/operation"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // file is a database for running commands in the test's process. Its methods set Out, so
@@ -234,6 +235,6 @@ func TestBoundWebhooks(t *testing.T) {
 
 var (
 	copyFile  = servertest.CopyFile
-	noError   = servertest.NoError
+	noError   = require.NoError
 	unchanged = servertest.Unchanged
 )

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -24,7 +25,7 @@ func TestExportCommands(t *testing.T) {
 	if made.Out != out || made.ShopID != s.ShopID || len(made.Files) != 7 || made.Files[0].Name != "cards.csv" || made.Files[0].Rows != 1 {
 		t.Errorf("%+v", made)
 	}
-	if text := string(must(os.ReadFile(filepath.Join(out, "cards.csv")))); !strings.Contains(text, "ada@example.com") ||
+	if text := string(require.Must(os.ReadFile(filepath.Join(out, "cards.csv")))); !strings.Contains(text, "ada@example.com") ||
 		!strings.Contains(text, ",12.50,") {
 		t.Errorf("cards.csv: %s", text)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // hostileKinds create something else than a regular file at a path. The key is what
@@ -47,7 +49,7 @@ var hostileKinds = map[string]func(t *testing.T, path, precious string) error{
 // TestAttackFiles puts links, folders, pipes, sockets and devices where commands expect
 // files of their own. Each is refused in one line that names it, and nothing changes.
 func TestAttackFiles(t *testing.T) {
-	sound := must(os.ReadFile(newFile(t).db))
+	sound := require.Must(os.ReadFile(newFile(t).db))
 	for kind, create := range hostileKinds {
 		for _, c := range []struct {
 			at   string // beside shop.db
@@ -109,14 +111,14 @@ func TestAttackFiles(t *testing.T) {
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
-	for _, e := range must(os.ReadDir(dir)) {
-		info := must(e.Info())
+	for _, e := range require.Must(os.ReadDir(dir)) {
+		info := require.Must(e.Info())
 		if empty := info.Size() == 0 || strings.HasSuffix(e.Name(), "-shm"); info.Mode().IsRegular() && empty {
 			continue
 		}
 		fmt.Fprintf(&b, "%s %s", e.Name(), info.Mode())
 		if info.Mode().IsRegular() {
-			raw := must(os.ReadFile(filepath.Join(dir, e.Name())))
+			raw := require.Must(os.ReadFile(filepath.Join(dir, e.Name())))
 			fmt.Fprintf(&b, " %d %x", len(raw), raw[max(0, len(raw)-64):])
 		}
 		b.WriteByte('\n')

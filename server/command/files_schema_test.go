@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 // commandsOnFile are commands that open a file. FILE is the file, and NEW a path at which
@@ -136,7 +138,7 @@ func endless(t *testing.T, path, table string) {
 	if table != "sqlite_schema" {
 		fmt.Sscan((&file{t, path}).value("SELECT rootpage FROM sqlite_schema WHERE name='"+table+"'"), &root)
 	}
-	raw := must(os.ReadFile(path))
+	raw := require.Must(os.ReadFile(path))
 	size := int(endian.BigEndian.Uint16(raw[16:]))
 	page := func(n int) []byte { return raw[(n-1)*size : n*size] }
 	header := func(n int) []byte {

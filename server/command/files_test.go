@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 func TestServeRefusesForeignFiles(t *testing.T) {
@@ -20,7 +21,7 @@ func TestServeRefusesForeignFiles(t *testing.T) {
 		noError(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
-	raw := must(os.ReadFile(db))
+	raw := require.Must(os.ReadFile(db))
 	foreign, foreignWAL, newer := write(""), write(""), copyFile(t, db)
 	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')")
 	sqlExec(t, foreignWAL, "PRAGMA journal_mode=WAL; CREATE TABLE notes (text TEXT)")
@@ -138,7 +139,7 @@ func TestRestoreRefusals(t *testing.T) {
 	newer := copyFile(t, backup)
 	foreign := write("foreign.db", "")
 	broken := copyFile(t, backup)
-	cut := write("cut.db", string(must(os.ReadFile(backup))[:100_000]))
+	cut := write("cut.db", string(require.Must(os.ReadFile(backup))[:100_000]))
 	sqlExec(t, newer, "PRAGMA user_version=1000")
 	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT)")
 	sqlExec(t, broken, "UPDATE shops SET live_cards=7")
@@ -167,16 +168,8 @@ func TestRestoreRefusals(t *testing.T) {
 // sqlExec runs statements on a file directly.
 func sqlExec(t *testing.T, path, statements string) {
 	t.Helper()
-	db := must(sql.Open("sqlite", path))
+	db := require.Must(sql.Open("sqlite", path))
 	db.SetMaxOpenConns(1)
 	_, err := db.Exec(statements)
 	noError(t, errors.Join(err, db.Close()))
-}
-
-// must returns v and panics if err is not nil.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

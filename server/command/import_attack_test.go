@@ -7,6 +7,7 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -95,7 +96,7 @@ func TestImportOfErasedRows(t *testing.T) {
 	f.run("card issue Coffee --holder-email ada@example.org")
 	options := store.ImportOptions{ProgramID: store.Given(f.id(operation.ListPrograms, 1))}
 	f.run("card delete ada@example.org --yes")
-	st := must(store.Open(f.db, store.Options{}))
+	st := require.Must(store.Open(f.db, store.Options{}))
 	err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 		_, err := tx.StartImport(1, upload.ID, store.ImportFile{}, options, &store.ImportParts[store.StoredRow]{}, store.ImportRun{Left: 2}, nil)
 		return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -26,9 +27,9 @@ func (f *file) exportedCards() (folder string, rows []string) {
 	f.t.Helper()
 	folder = filepath.Join(f.t.TempDir(), "out")
 	f.run("export --out " + folder)
-	r := must(os.Open(filepath.Join(folder, "cards.csv")))
+	r := require.Must(os.Open(filepath.Join(folder, "cards.csv")))
 	defer r.Close()
-	all := must(csv.NewReader(r).ReadAll())
+	all := require.Must(csv.NewReader(r).ReadAll())
 	for _, cells := range all[1:] {
 		var kept []string
 		for n, name := range all[0] {
@@ -66,7 +67,7 @@ func TestImportRoundTrip(t *testing.T) {
 
 	// At the till a customer says the last digits of the phone number.
 	var member struct{ ID string }
-	noError(t, json.Unmarshal([]byte(must(f.typed("2468", "staff add --name Eva --location "+s.LocationIDs[0]+" --json"))), &member))
+	noError(t, json.Unmarshal([]byte(require.Must(f.typed("2468", "staff add --name Eva --location "+s.LocationIDs[0]+" --json"))), &member))
 	till := s.Till(s.TillToken)
 	session := till.Post("/session", servertest.Fields{"staff_id": member.ID, "pin": "2468"}).Want(201).Str("token")
 	do := func(code, kind string, body servertest.Fields) {

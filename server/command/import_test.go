@@ -11,6 +11,7 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -214,7 +215,7 @@ func TestImportContinues(t *testing.T) {
 		fmt.Fprintf(&rows, "r%d,n%d@example.org,+39 333 %07d\n", i, i, i)
 	}
 	csv := f.write("many.csv", "reference,email,phone\n"+rows.String())
-	content := must(os.ReadFile(csv))
+	content := require.Must(os.ReadFile(csv))
 	fields := operation.ImportFields{}
 	fields.File, fields.FileName = store.Given(content), store.Given("many.csv")
 	fields.ProgramID = store.Given(f.id(operation.ListPrograms, 1))
@@ -239,7 +240,7 @@ func TestImportContinues(t *testing.T) {
 // invoke invokes an operation as the command line does and returns its answer.
 func (f *file) invoke(op *kernel.Operation, fields any, params map[string]string) []byte {
 	f.t.Helper()
-	st := must(store.Open(f.db, store.Options{}))
+	st := require.Must(store.Open(f.db, store.Options{}))
 	defer st.Close()
 	var shop int64
 	noError(f.t, st.View(0, func(v *store.View) error {

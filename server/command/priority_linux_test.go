@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"punchcard/server/servertest/require"
 )
 
 // schedule returns the nice value and the scheduling policy of a thread.
@@ -19,7 +21,7 @@ func schedule(t *testing.T, task string) (nice, policy int) {
 	noError(t, err)
 	// The third value comes first after the name, which may contain anything.
 	values := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-	must(fmt.Sscan(values[19-3]+" "+values[41-3], &nice, &policy))
+	require.Must(fmt.Sscan(values[19-3]+" "+values[41-3], &nice, &policy))
 	return nice, policy
 }
 

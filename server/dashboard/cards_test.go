@@ -15,6 +15,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -103,7 +104,7 @@ func TestSearchPage(t *testing.T) {
 // export returns the exported cards.
 func (s *demo) export(filters string) [][]string {
 	s.T.Helper()
-	return must(csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll())
+	return require.Must(csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll())
 }
 
 func TestIssueForm(t *testing.T) {
@@ -272,8 +273,8 @@ func TestExportAll(t *testing.T) {
 	form.set("format", "xml").refused("format")
 	page := form.set("format", "csv").send().want(200)
 	text := page.body
-	z := must(zip.NewReader(strings.NewReader(text), int64(len(text))))
-	f := must(z.Open("cards.csv"))
+	z := require.Must(zip.NewReader(strings.NewReader(text), int64(len(text))))
+	f := require.Must(z.Open("cards.csv"))
 	if cards, err := io.ReadAll(f); err != nil || !strings.Contains(string(cards), card) || !strings.Contains(string(cards), "Ada") {
 		t.Errorf("%s, %v", cards, err)
 	}

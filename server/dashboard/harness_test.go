@@ -16,6 +16,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -125,7 +126,7 @@ func (b *browser) send(method, path string, fields url.Values) *page {
 // request makes a request with a body of a type.
 func (b *browser) request(method, path, contentType string, body io.Reader) *page {
 	b.T.Helper()
-	req := must(http.NewRequestWithContext(b.T.Context(), method, b.Origin+path, body))
+	req := require.Must(http.NewRequestWithContext(b.T.Context(), method, b.Origin+path, body))
 	maps.Copy(req.Header, b.header)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
@@ -139,9 +140,9 @@ func (b *browser) do(req *http.Request) *page {
 	if b.cookie != nil {
 		req.AddCookie(b.cookie)
 	}
-	resp := must(b.HTTP.Do(req))
+	resp := require.Must(b.HTTP.Do(req))
 	defer resp.Body.Close()
-	raw := must(io.ReadAll(resp.Body))
+	raw := require.Must(io.ReadAll(resp.Body))
 	p := &page{
 		browser: b,
 		what:    req.Method + " " + req.URL.RequestURI(),
@@ -149,7 +150,7 @@ func (b *browser) do(req *http.Request) *page {
 		status:  resp.StatusCode,
 		header:  resp.Header,
 		body:    string(raw),
-		root:    must(html.Parse(bytes.NewReader(raw))),
+		root:    require.Must(html.Parse(bytes.NewReader(raw))),
 	}
 	if strings.Contains(p.body, "tell the person who runs the server this number:") {
 		b.T.Errorf("%s: a refusal has no text in server/web/refusal_texts.go", p.what)
@@ -402,12 +403,4 @@ func (p *page) message() string {
 	}
 	text, _, _ := strings.Cut(textOf(main), "req_")
 	return text
-}
-
-// must returns the result of a call that has no error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

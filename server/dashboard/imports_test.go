@@ -11,6 +11,7 @@ import (
 	"punchcard/server/dashboard"
 	"punchcard/server/operation"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -33,7 +34,7 @@ func TestImport(t *testing.T) {
 		manager.upload("/dashboard/imports", "file", []byte("PK\x03\x04")).want(400).problem("file")
 		manager.upload("/dashboard/imports", "other", []byte("name\nx\n")).want(400).problem("file")
 	})
-	file := must(os.ReadFile("../../testdata/import/stamp-me.csv"))
+	file := require.Must(os.ReadFile("../../testdata/import/stamp-me.csv"))
 	at := manager.upload("/dashboard/imports", "file", append(file, "<b>Eve</b>,nobody,,,99,,,,\n"...)).to("/dashboard/import/")
 	manager.get(at).has("Active Stamps", "Ada Byron", "Faulty rows", "<b>Eve")
 	manager.get(at + "?allow_unkeyed=false&program_id=" + program).has("The row has neither")

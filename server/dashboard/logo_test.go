@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 
 	"golang.org/x/net/html"
 )
@@ -21,7 +21,7 @@ func (b *browser) upload(path, field string, content []byte, texts ...string) *p
 	b.T.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
-	part := must(w.CreateFormFile(field, "logo.png"))
+	part := require.Must(w.CreateFormFile(field, "logo.png"))
 	part.Write(content)
 	for i := 0; i < len(texts); i += 2 {
 		w.WriteField(texts[i], texts[i+1])
@@ -38,7 +38,7 @@ func picture(t *testing.T) []byte {
 		m.Set(x, x/2, color.RGBA{200, 30, 60, 255})
 	}
 	var b bytes.Buffer
-	servertest.NoError(t, png.Encode(&b, m))
+	require.NoError(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
@@ -88,7 +88,7 @@ func (b *browser) endless(path string) *page {
 	b.T.Helper()
 	body, end := io.Pipe()
 	defer end.Close()
-	req := must(http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.Origin+path, body))
+	req := require.Must(http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.Origin+path, body))
 	req.ContentLength = 5 << 20
 	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 	return b.do(req)

@@ -4,6 +4,8 @@ import (
 	"encoding/csv"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestMoney checks the page of the money of a month and its table, which say the same.
@@ -14,7 +16,7 @@ func TestMoney(t *testing.T) {
 	card := s.Issue(s.ProgramIDs["prepaid"], nil)
 	s.Till(s.TillToken).Post("/cards/"+card+"/topups", object{"amount_cents": 1250}).Want(201)
 	page := viewer.get("/dashboard/statistics/money").shows("Caffè Centrale", "At no location", "€12.50")
-	rows := must(csv.NewReader(strings.NewReader(viewer.get(page.pathTo("/dashboard/statistics/money.csv", "")).want(200).body)).ReadAll())
+	rows := require.Must(csv.NewReader(strings.NewReader(viewer.get(page.pathTo("/dashboard/statistics/money.csv", "")).want(200).body)).ReadAll())
 	last := map[string]string{} // the last day's outstanding by location
 	for _, row := range rows {
 		last[row[1]+" "+row[3]] = row[8]

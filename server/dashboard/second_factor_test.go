@@ -13,12 +13,13 @@ import (
 
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // totp returns the code that an authenticator shows at a time.
 func totp(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
-	key := must(base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret))
+	key := require.Must(base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret))
 	mac := hmac.New(sha1.New, key)
 	binary.Write(mac, binary.BigEndian, at.Unix()/30)
 	sum := mac.Sum(nil)
@@ -30,7 +31,7 @@ func (s *demo) enrol(b *browser) (secret string, codes []string) {
 	s.T.Helper()
 	setup := b.fill("/dashboard/account/second-factor").want(200)
 	form := setup.form("/dashboard/account/second-factor/confirm")
-	uri := must(url.Parse(form.fields.Get("_uri")))
+	uri := require.Must(url.Parse(form.fields.Get("_uri")))
 	secret = uri.Query().Get("secret")
 	wrong := form.set("totp", "000000").send().want(422).problem("totp").has(secret[:4])
 	done := wrong.form("/dashboard/account/second-factor/confirm").

@@ -15,6 +15,7 @@ import (
 	"punchcard/server/dashboard"
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -204,7 +205,7 @@ func TestSlash(t *testing.T) {
 func TestForeignHostPage(t *testing.T) {
 	s := start(t)
 	for accept, want := range map[string]string{"text/html": "text/html; charset=utf-8", "application/json": "application/json"} {
-		req := must(http.NewRequestWithContext(t.Context(), "GET", s.Origin+"/dashboard", nil))
+		req := require.Must(http.NewRequestWithContext(t.Context(), "GET", s.Origin+"/dashboard", nil))
 		req.Host = "evil.example"
 		req.Header.Set("Accept", accept)
 		p := s.as("").do(req).want(403)
@@ -280,7 +281,7 @@ func TestLinks(t *testing.T) {
 // userID returns the id of the person with an email.
 func (s *demo) userID(email string) string {
 	s.T.Helper()
-	key := must(strconv.ParseInt(s.Value("SELECT id FROM users WHERE email=?", email), 10, 64))
+	key := require.Must(strconv.ParseInt(s.Value("SELECT id FROM users WHERE email=?", email), 10, 64))
 	return s.App.Store.ID(store.KindUser, key)
 }
 

@@ -9,14 +9,15 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
 // newStaff adds a member of staff to a location of a shop and returns the id.
 func (s *demo) newStaff(shopID, location, name string) (id string) {
 	s.T.Helper()
-	shop := must(s.App.Store.ResolveShop(shopID))
-	m := must(kernel.Do[store.StaffMember](
+	shop := require.Must(s.App.Store.ResolveShop(shopID))
+	m := require.Must(kernel.Do[store.StaffMember](
 		s.T.Context(),
 		kernel.New(s.App.Store, kernel.Config{}),
 		kernel.OperatorCaller("test", shop),
@@ -93,7 +94,7 @@ func TestPairingPage(t *testing.T) {
 	code := page.setting("code")
 	s.Unchanged(func() { form.send().shows("were shown once").lacks(code) })
 	k := kernel.New(s.App.Store, kernel.Config{})
-	d := must(kernel.Do[operation.CreatedDevice](
+	d := require.Must(kernel.Do[operation.CreatedDevice](
 		t.Context(),
 		k,
 		kernel.VisitorCaller(netip.Addr{}),

@@ -4,17 +4,17 @@ import (
 	"net/http"
 	"testing"
 
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // events opens the stream of the first page.
 func (s *demo) events(b *browser) *http.Response {
 	s.T.Helper()
-	req := must(http.NewRequestWithContext(s.T.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil))
+	req := require.Must(http.NewRequestWithContext(s.T.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil))
 	if b.cookie != nil {
 		req.AddCookie(b.cookie)
 	}
-	resp := must(s.HTTP.Do(req))
+	resp := require.Must(s.HTTP.Do(req))
 	s.T.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -40,7 +40,7 @@ func TestStreamsOfAPerson(t *testing.T) {
 	}
 	first.Body.Close() // and the server notices it
 	for status := 0; status != 200; {
-		servertest.NoError(t, t.Context().Err())
+		require.NoError(t, t.Context().Err())
 		resp := open("manager")
 		status = resp.StatusCode
 	}

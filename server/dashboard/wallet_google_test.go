@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"punchcard/server/app"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 )
 
@@ -26,7 +26,7 @@ func TestGoogleAccount(t *testing.T) {
 	give := func(file []byte, issuer string) *page { return owner.upload(set, "account", file, "issuer_id", issuer) }
 	changed := func(field, value string) []byte {
 		var f map[string]string
-		servertest.NoError(t, json.Unmarshal(account, &f))
+		require.NoError(t, json.Unmarshal(account, &f))
 		f[field] = value
 		raw, _ := json.Marshal(f)
 		return raw

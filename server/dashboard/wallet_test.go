@@ -10,6 +10,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/apple"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
@@ -28,7 +29,7 @@ func removeWallet(s *demo, shop int64) {
 // who may do that, where, and after which proof.
 func TestAppleCertificate(t *testing.T) {
 	const at = "/dashboard/settings/wallet"
-	authority, other := must(wallettest.NewAuthority()), must(wallettest.NewAuthority())
+	authority, other := require.Must(wallettest.NewAuthority()), require.Must(wallettest.NewAuthority())
 	clock := app.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	db := filepath.Join(t.TempDir(), "test.db")
 	s := start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer, c.DB = clock, authority.Certificate, db })
@@ -55,11 +56,11 @@ func TestAppleCertificate(t *testing.T) {
 		if o.Until.IsZero() {
 			o.From, o.Until = now.AddDate(0, 0, -1), now.AddDate(0, 0, 200)
 		}
-		return must(a.Issue(request, o))
+		return require.Must(a.Issue(request, o))
 	}
 	der, foreign, err := apple.NewRequest()
-	servertest.NoError(t, err)
-	key := must(apple.ParseKey(der))
+	require.NoError(t, err)
+	key := require.Must(apple.ParseKey(der))
 	changed := func(change func(*x509.Certificate)) []byte {
 		return issue(authority, request, wallettest.Order{Change: change})
 	}
@@ -103,8 +104,8 @@ func TestAppleCertificate(t *testing.T) {
 
 	owner.upload(at, "file", issue(authority, request, wallettest.Order{})).next().has("Apple Wallet is set up.") // of the same request
 
-	leaf := must(x509.ParseCertificate(issue(authority, foreign, wallettest.Order{From: now, Until: now.AddDate(0, 0, 10)})))
-	p12 := must(pkcs12.LegacyRC2.Encode(key, leaf, nil, "secret"))
+	leaf := require.Must(x509.ParseCertificate(issue(authority, foreign, wallettest.Order{From: now, Until: now.AddDate(0, 0, 10)})))
+	p12 := require.Must(pkcs12.LegacyRC2.Encode(key, leaf, nil, "secret"))
 	s.Unchanged(func() {
 		owner.upload(at, "file", p12, "password", "wrong").want(400).problem("password", "does not open this file")
 	})

@@ -9,6 +9,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -69,7 +70,7 @@ func TestHistoryAtStart(t *testing.T) {
 		t.Errorf("%d cards at the start, %d after a reset", cards, n)
 	}
 
-	f := servertest.Must(seed.Parse("small.json", []byte(`{"shops": [{"locations": [{"ref": "here"}]}]}`)))
+	f := require.Must(seed.Parse("small.json", []byte(`{"shops": [{"locations": [{"ref": "here"}]}]}`)))
 	r = serve(t, func(c *app.Config) { c.Dev.Seed = f })
 	callControl(r, "POST", "/history", nil).Want(422)
 	if page := fetchPage(r, "GET", r.Origin+"/").Want(200); strings.Contains(string(page.Body), "/dev/history") {

@@ -12,6 +12,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestJournalHasEveryAnswer checks that the entry of every kind of answer is there when the client has
@@ -201,7 +202,7 @@ func TestJournalReplay(t *testing.T) {
 // a journal, and that one that waits for 100 Continue is not asked to send.
 func TestJournalWaitsForNoBody(t *testing.T) {
 	r := start(t, func(c *app.Config) { c.ReadTimeout = servertest.Patience })
-	c := servertest.Must(net.Dial("tcp", strings.TrimPrefix(r.Origin, "http://")))
+	c := require.Must(net.Dial("tcp", strings.TrimPrefix(r.Origin, "http://")))
 	defer c.Close()
 	fmt.Fprintf(c, "POST /api/public/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
 	line := make([]byte, len("HTTP/1.1 404"))

@@ -8,6 +8,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestStartPage checks that the start page has the ready line, and links and forms that lead
@@ -78,7 +79,7 @@ func TestStartForPrograms(t *testing.T) {
 
 // TestStartWithoutPrograms checks the page of a seed that has no program.
 func TestStartWithoutPrograms(t *testing.T) {
-	file := servertest.Must(seed.Parse("empty.json",
+	file := require.Must(seed.Parse("empty.json",
 		[]byte(`{"shops": [{"name": "Empty", "locations": [{"ref": "only", "name": "Only"}]}]}`)))
 	r := start(t, func(c *app.Config) { c.Dev.Seed = file })
 	if page := fetchPage(r, "GET", r.Origin+"/").Want(200); strings.Contains(string(page.Body), "/dev/demo-card") {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // ca is Pebble, Let's Encrypt's test CA, which issues certificates for hosts below .test. It looks
@@ -47,7 +48,7 @@ func startCA(t *testing.T, validity time.Duration, tlsPort, httpPort bool) *ca {
 	c.tlsPort, c.httpPort = ports[0], ports[1]
 	c.dns, c.listen, c.management = address(ports[2]), address(ports[3]), address(ports[4])
 	asked := map[bool][2]int{true: {c.tlsPort, c.httpPort}, false: {ports[5], ports[5]}}
-	config := must(json.Marshal(map[string]any{"pebble": map[string]any{
+	config := require.Must(json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": c.listen, "managementListenAddress": c.management, "certificate": filepath.Join(c.dir, "cert.pem"),
 		"privateKey": filepath.Join(c.dir, "key.pem"),
 		"tlsPort":    asked[tlsPort][0], "httpPort": asked[httpPort][1], "retryAfter": map[string]int{"authz": 1, "order": 1},
@@ -117,10 +118,10 @@ func (c *ca) client() *http.Client {
 // roots returns the root certificate of the CA.
 func (c *ca) roots() *x509.CertPool {
 	c.t.Helper()
-	r := must(c.client().Get("https://" + c.management + "/roots/0"))
+	r := require.Must(c.client().Get("https://" + c.management + "/roots/0"))
 	defer r.Body.Close()
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(must(io.ReadAll(r.Body))) {
+	if !pool.AppendCertsFromPEM(require.Must(io.ReadAll(r.Body))) {
 		c.t.Fatal("the CA has no root certificate")
 	}
 	return pool
@@ -172,19 +173,19 @@ func TestACME(t *testing.T) {
 	})
 	roots := c.roots()
 	for path, want := range map[string]int{"/healthz": 200, "/": 303, "/api/public/v1/me": 401} {
-		r := must(browser(p, roots).Get("https://cards.shop.test" + path))
+		r := require.Must(browser(p, roots).Get("https://cards.shop.test" + path))
 		r.Body.Close()
 		if r.StatusCode != want || r.Proto != "HTTP/2.0" || r.Header.Get("Strict-Transport-Security") != "max-age=31536000" {
 			t.Errorf("%s: %d by %s, %q", path, r.StatusCode, r.Proto, r.Header.Get("Strict-Transport-Security"))
 		}
 	}
-	r := must(http.NewRequest("GET", "http://"+address(c.httpPort)+"/docs?x=1", nil))
+	r := require.Must(http.NewRequest("GET", "http://"+address(c.httpPort)+"/docs?x=1", nil))
 	r.Host = "cards.shop.test"
-	if got := must(browser(&process{origin: address(c.httpPort)}, nil).Do(r)); got.StatusCode != http.StatusMovedPermanently ||
+	if got := require.Must(browser(&process{origin: address(c.httpPort)}, nil).Do(r)); got.StatusCode != http.StatusMovedPermanently ||
 		got.Header.Get("Location") != "https://cards.shop.test/docs?x=1" {
 		t.Errorf("plain http: %d to %s", got.StatusCode, got.Header.Get("Location"))
 	}
-	first := must(handshake(p, roots, "cards.shop.test"))
+	first := require.Must(handshake(p, roots, "cards.shop.test"))
 	if left := time.Until(first.NotAfter); left < 89*24*time.Hour {
 		t.Errorf("the certificate ends in %s", left)
 	}
@@ -194,16 +195,16 @@ func TestACME(t *testing.T) {
 		}
 	}
 	folder := filepath.Join(filepath.Dir(db), "tls")
-	if mode := must(os.Stat(folder)).Mode().Perm(); mode != 0o700 {
+	if mode := require.Must(os.Stat(folder)).Mode().Perm(); mode != 0o700 {
 		t.Errorf("the folder has mode %o", mode)
 	}
 	if r := execute(t, []string{"PUNCHCARD_TLS_AUTO=cards.shop.test", "PUNCHCARD_LISTEN=" + address(c.tlsPort), "PUNCHCARD_DB=" + db},
 		"healthcheck"); r != (result{}) {
 		t.Errorf("healthcheck: %+v", r)
 	}
-	kept := must(os.ReadDir(folder))
+	kept := require.Must(os.ReadDir(folder))
 	for _, f := range kept {
-		if mode := must(f.Info()).Mode().Perm(); mode != 0o600 {
+		if mode := require.Must(f.Info()).Mode().Perm(); mode != 0o600 {
 			t.Errorf("%s has mode %o", f.Name(), mode)
 		}
 	}
@@ -215,18 +216,18 @@ func TestACME(t *testing.T) {
 		t.Error("there is a certificate for the host of no shop")
 	}
 	execute(t, nil, "shop", "create", "--db", db, "--name", "Pizza", "--public-url", "https://Pizza.shop.test").ok(t)
-	if cert := must(handshake(p, roots, "pizza.shop.test")); cert.DNSNames[0] != "pizza.shop.test" {
+	if cert := require.Must(handshake(p, roots, "pizza.shop.test")); cert.DNSNames[0] != "pizza.shop.test" {
 		t.Errorf("the certificate is for %v", cert.DNSNames)
 	}
 	r.Host = "pizza.shop.test"
-	got := must(browser(&process{origin: address(c.httpPort)}, nil).Do(r))
+	got := require.Must(browser(&process{origin: address(c.httpPort)}, nil).Do(r))
 	if got.Header.Get("Location") != "https://pizza.shop.test/docs?x=1" {
 		t.Errorf("plain http at the host of a shop: %d to %s", got.StatusCode, got.Header.Get("Location"))
 	}
 	p.stop()
 
 	p = c.serve(db, "--acme-url", "https://"+address(freePorts(t, 1)[0])+"/nobody")
-	if again := must(handshake(p, roots, "cards.shop.test")); again.SerialNumber.Cmp(first.SerialNumber) != 0 {
+	if again := require.Must(handshake(p, roots, "cards.shop.test")); again.SerialNumber.Cmp(first.SerialNumber) != 0 {
 		t.Error("after a restart the certificate is another one")
 	}
 }

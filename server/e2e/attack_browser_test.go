@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // browsed makes a request as a browser does that thinks the server is host. After an
@@ -176,7 +177,7 @@ func TestAttackDowngrade(t *testing.T) {
 			t.Errorf("%s over plain http: %q", request, got)
 		}
 	}
-	if got := must(http.Get(p.metrics)).Header.Get("Strict-Transport-Security"); got != "" {
+	if got := require.Must(http.Get(p.metrics)).Header.Get("Strict-Transport-Security"); got != "" {
 		t.Errorf("the metrics, which have no TLS: %q", got)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestAttackLeftovers checks that a lock file, or the leftover of a backup, that is a second
@@ -57,7 +59,7 @@ func TestDatabaseBehindLink(t *testing.T) {
 	if aside := asideFile(t, dir); aside == "" {
 		t.Error("nothing was put aside in the folder of the file")
 	}
-	if all := must(os.ReadDir(links)); len(all) != 2 {
+	if all := require.Must(os.ReadDir(links)); len(all) != 2 {
 		t.Errorf("beside the links is %v", all)
 	}
 	dev := startDev(t, "--db", filepath.Join(links, "none.db"))

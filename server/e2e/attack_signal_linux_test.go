@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestAttackBusyFile locks a database so that every command waits for it, and checks that
@@ -97,7 +99,7 @@ func TestStopAtAnyTime(t *testing.T) {
 	starts := map[string]func(db string) error{
 		"no file":       func(string) error { return nil },
 		"an empty file": func(db string) error { return os.WriteFile(db, nil, 0o644) },
-		"an older file": func(db string) error { return os.WriteFile(db, must(os.ReadFile(older)), 0o644) },
+		"an older file": func(db string) error { return os.WriteFile(db, require.Must(os.ReadFile(older)), 0o644) },
 	}
 	for kind, create := range starts {
 		for _, ms := range []int{1, 10, 30, 60, 120, 300} {
@@ -116,7 +118,7 @@ func TestStopAtAnyTime(t *testing.T) {
 			if err != nil || strings.Contains(log, "level=ERROR") {
 				t.Errorf("%s, SIGTERM after %v: %v\n%s", kind, d, err, log)
 			}
-			if left := must(filepath.Glob(db + ".schema-*.partial")); len(left) > 0 {
+			if left := require.Must(filepath.Glob(db + ".schema-*.partial")); len(left) > 0 {
 				t.Errorf("%s, SIGTERM after %v left %q", kind, d, left)
 			}
 			info, err := os.Stat(db)
@@ -135,9 +137,9 @@ func TestStopAtAnyTime(t *testing.T) {
 // holdFile holds the exclusive lock of a database until release is called.
 func holdFile(t *testing.T, path string) (release func()) {
 	t.Helper()
-	db := must(sql.Open("sqlite", path))
+	db := require.Must(sql.Open("sqlite", path))
 	db.SetMaxOpenConns(1)
-	must(db.Exec("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET auth_epoch=auth_epoch; COMMIT"))
+	require.Must(db.Exec("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE meta SET auth_epoch=auth_epoch; COMMIT"))
 	return func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -159,7 +161,7 @@ func hasOpen(pid int, path string) bool {
 // names returns the names of the files in a folder, except for locks, which stay.
 func names(t *testing.T, dir string) string {
 	var all []string
-	for _, e := range must(os.ReadDir(dir)) {
+	for _, e := range require.Must(os.ReadDir(dir)) {
 		if !strings.HasSuffix(e.Name(), ".lock") {
 			all = append(all, e.Name())
 		}
@@ -172,7 +174,7 @@ func names(t *testing.T, dir string) string {
 func TestPINAtAnOpenInput(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(binary(), "location", "set-pin", "loc_x", "--db", newDatabase(t))
-	pipe := must(cmd.StdinPipe())
+	pipe := require.Must(cmd.StdinPipe())
 	defer pipe.Close()
 	noError(t, cmd.Start())
 	cmd.Process.Signal(syscall.SIGTERM)

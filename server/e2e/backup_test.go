@@ -18,13 +18,14 @@ import (
 	"syscall"
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
 // query returns the text values that a statement selects from a database file.
 func query(t *testing.T, path, statement string) (values []string) {
 	t.Helper()
-	db := must(sql.Open("sqlite", "file:"+path+"?mode=ro"))
+	db := require.Must(sql.Open("sqlite", "file:"+path+"?mode=ro"))
 	defer db.Close()
 	rows, err := db.Query(statement)
 	if err != nil {
@@ -45,7 +46,7 @@ func query(t *testing.T, path, statement string) (values []string) {
 // checkFile checks a database in the test's process, as the command check does in its own.
 func checkFile(t *testing.T, path string) {
 	t.Helper()
-	s := must(store.Open(path, store.Options{MustExist: true, Readers: 1}))
+	s := require.Must(store.Open(path, store.Options{MustExist: true, Readers: 1}))
 	defer s.Close()
 	if findings, err := s.Check(); err != nil || len(findings) > 0 {
 		t.Errorf("check of %s: %v %q", path, err, findings)
@@ -236,7 +237,7 @@ func TestBackupCannotWrite(t *testing.T) {
 	}
 	finish(t, cmd, nil).refused(t, filepath.Join(closed, "copy.db"), "cannot write in the folder",
 		"permission denied: punchcard runs as user ")
-	size := must(os.Stat(db)).Size()
+	size := require.Must(os.Stat(db)).Size()
 	dir, tries := t.TempDir(), 0
 	for limit := int64(70); limit*512 < size+4096; limit += 1 + size/512/12 {
 		// RLIMIT_FSIZE simulates the full disk. The smallest limit is above the size of the -shm
@@ -290,7 +291,7 @@ func TestBackupHasNothingErased(t *testing.T) {
 	}
 	f.run("backup", filepath.Join(dir, "without.db"))
 	for name, want := range map[string]bool{"with.db": true, "without.db": false} {
-		raw := must(os.ReadFile(filepath.Join(dir, name)))
+		raw := require.Must(os.ReadFile(filepath.Join(dir, name)))
 		for _, mark := range []string{person, "zebedee", "gone-"} {
 			if got := bytes.Contains(raw, []byte(mark)); got != want {
 				t.Errorf("%q found in %s: %t", mark, name, got)

@@ -9,12 +9,13 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 func TestCommandsWithoutFile(t *testing.T) {
 	t.Parallel()
 	version := "punchcard " + app.Version
-	for _, s := range must(buildinfo.ReadFile(binary())).Settings { // there is no commit with -buildvcs=false
+	for _, s := range require.Must(buildinfo.ReadFile(binary())).Settings { // there is no commit with -buildvcs=false
 		if s.Key == "vcs.revision" {
 			version += "+" + s.Value[:12]
 		}

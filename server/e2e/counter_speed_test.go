@@ -24,6 +24,7 @@ import (
 
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 	"punchcard/store/sqlite"
@@ -61,7 +62,7 @@ func newCounterShop(b *testing.B) *counterShop {
 		return err
 	})
 	noError(b, st.Close())
-	c := must(sqlite.Open(s.file, sqlite.ReadWrite, "busy_timeout=5000"))
+	c := require.Must(sqlite.Open(s.file, sqlite.ReadWrite, "busy_timeout=5000"))
 	defer c.Close()
 	for _, sql := range []string{
 		`INSERT INTO apple_passes (card_id, shop_id, program_id, generation, hash, modified_at, downloaded)
@@ -80,7 +81,7 @@ func newCounterShop(b *testing.B) *counterShop {
 // serve starts the server in a process of its own, which sends pushes to the stand-in of Apple.
 func (s *counterShop) serve(b *testing.B) (addr string) {
 	conf, _ := json.Marshal(passServer{s.file, "127.0.0.1:0", s.apns.URL, wallettest.Demo().Issuer.Raw, certificateOf(s.apns.URL)})
-	cmd := exec.Command(must(os.Executable()))
+	cmd := exec.Command(require.Must(os.Executable()))
 	cmd.Env = environment([]string{passServerVariable + "=" + string(conf)})
 	out, err := cmd.StderrPipe()
 	if err == nil {
@@ -174,8 +175,8 @@ func bareLoop(b *testing.B, st *store.Store, ids []string, d time.Duration) (too
 func BenchmarkCounter(b *testing.B) {
 	s := newCounterShop(b)
 	bare := filepath.Join(b.TempDir(), "bare.db")
-	noError(b, os.WriteFile(bare, must(os.ReadFile(s.file)), 0o600))
-	st := must(store.Open(bare, store.Options{MustExist: true}))
+	noError(b, os.WriteFile(bare, require.Must(os.ReadFile(s.file)), 0o600))
+	st := require.Must(store.Open(bare, store.Options{MustExist: true}))
 	defer st.Close()
 	addr := s.serve(b)
 	ms := func(took []time.Duration, part int) float64 {

@@ -1,6 +1,10 @@
 package e2e
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"punchcard/server/servertest/require"
+)
 
 // ledger reads the whole list of transactions, newest first.
 func (d *day) ledger() (rows []ledgerRow) {
@@ -53,7 +57,7 @@ func (d *day) sameRows(got, want []ledgerRow) {
 	}
 	text := func(r ledgerRow) string {
 		r.ReversedAt = nil // a row may have been reversed after its answer
-		return string(must(json.Marshal(r)))
+		return string(require.Must(json.Marshal(r)))
 	}
 	for _, r := range got {
 		w := left[r.ID]

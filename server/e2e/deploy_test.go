@@ -14,6 +14,7 @@ import (
 
 	"punchcard/deploy"
 	"punchcard/server/command"
+	"punchcard/server/servertest/require"
 )
 
 // unitVariables returns the variables that the unit file sets.
@@ -43,7 +44,7 @@ func TestUnit(t *testing.T) {
 	_, rest, _ := strings.Cut(deploy.Unit, "\nExecStart=/usr/local/bin/punchcard ")
 	line, _, _ := strings.Cut(rest, "\n")
 	cli := command.New()
-	parser := must(kong.New(cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
+	parser := require.Must(kong.New(cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
 	if _, err := parser.Parse(strings.Fields(line)); err != nil {
 		t.Errorf("%s: %v", line, err)
 	}
@@ -65,7 +66,7 @@ func TestReadmeEnvironment(t *testing.T) {
 `)
 	set := unitVariables(t)
 	group := ""
-	for _, f := range flagsOf(must(kong.New(command.New(), kong.DefaultEnvars("PUNCHCARD"))), "serve") {
+	for _, f := range flagsOf(require.Must(kong.New(command.New(), kong.DefaultEnvars("PUNCHCARD"))), "serve") {
 		if f.Group != nil && f.Group.Key != group {
 			group = f.Group.Key
 			fmt.Fprintf(&b, "\n## %s\n", group)
@@ -80,7 +81,7 @@ func TestReadmeEnvironment(t *testing.T) {
 		fmt.Fprintf(&b, "\n# %s\n#%s=%s\n", strings.Join(wrap(f.Help, 98), "\n# "), f.Envs[0], value)
 	}
 	want := b.String()
-	if got := string(must(os.ReadFile(absolute(file)))); got == want {
+	if got := string(require.Must(os.ReadFile(absolute(file)))); got == want {
 		return
 	}
 	if !*update {
@@ -104,7 +105,7 @@ func wrap(text string, width int) (lines []string) {
 // variables returns the environment variables of serve.
 func variables(t *testing.T) (names []string) {
 	t.Helper()
-	parser := must(kong.New(new(command.CLI), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
+	parser := require.Must(kong.New(new(command.CLI), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
 	for _, f := range flagsOf(parser, "serve") {
 		names = append(names, f.Envs...)
 	}
@@ -117,7 +118,7 @@ func TestDeployVariables(t *testing.T) {
 	t.Parallel()
 	known := variables(t)
 	for _, file := range []string{"deploy/image/main.go", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/punchcard.env"} {
-		found := regexp.MustCompile(`PUNCHCARD_[A-Z_]+`).FindAllString(string(must(os.ReadFile(file))), -1)
+		found := regexp.MustCompile(`PUNCHCARD_[A-Z_]+`).FindAllString(string(require.Must(os.ReadFile(file))), -1)
 		if len(found) == 0 {
 			t.Errorf("%s sets nothing", file)
 		}
@@ -144,7 +145,7 @@ func TestContainerFiles(t *testing.T) {
 		"deploy/kubernetes.yaml": {"mountPath: /data\n", "runAsUser: 65532\n", "containerPort: 8080\n"},
 		"deploy/litestream.yml":  {"- path: /data/shop.db\n", "path: /tmp/litestream.sock\n"},
 	} {
-		text := string(must(os.ReadFile(file)))
+		text := string(require.Must(os.ReadFile(file)))
 		for _, want := range wanted {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not have %q", file, want)

@@ -14,6 +14,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // twoServers are two servers behind a proxy that has the hosts of deploy/Caddyfile.two.
@@ -31,12 +33,12 @@ type twoServers struct {
 func newTwoServers(t *testing.T, folder string) *twoServers {
 	t.Helper()
 	two := &twoServers{t: t, ports: map[string]string{}, servers: map[string]*url.URL{}, lines: map[string][]string{}}
-	caddy := string(must(os.ReadFile("deploy/Caddyfile.two")))
+	caddy := string(require.Must(os.ReadFile("deploy/Caddyfile.two")))
 	for _, m := range regexp.MustCompile(`(?m)^(\S+) \{\n\timport punchcard 127\.0\.0\.1:(\d+)\n\}`).FindAllStringSubmatch(caddy, -1) {
 		two.ports[m[1]] = "8080"
 	}
 	two.replace = strings.NewReplacer("/var/lib/punchcard", folder, "127.0.0.1:8080", "127.0.0.1:0", "127.0.0.1:8081", "127.0.0.1:0")
-	for line := range strings.Lines(string(must(os.ReadFile("deploy/README.md")))) {
+	for line := range strings.Lines(string(require.Must(os.ReadFile("deploy/README.md")))) {
 		if args, ok := strings.CutPrefix(strings.TrimSpace(line), "punchcard "); ok {
 			words := strings.Fields(args)
 			two.lines[words[0]] = append(two.lines[words[0]], args)
@@ -53,7 +55,7 @@ func newTwoServers(t *testing.T, folder string) *twoServers {
 
 // reload gives the hosts the ports that the file says.
 func (two *twoServers) reload() {
-	caddy := string(must(os.ReadFile("deploy/Caddyfile.two")))
+	caddy := string(require.Must(os.ReadFile("deploy/Caddyfile.two")))
 	for host := range two.ports {
 		_, rest, _ := strings.Cut(caddy, "\n"+host+" {\n\timport punchcard 127.0.0.1:")
 		two.ports[host], _, _ = strings.Cut(rest, "\n")
@@ -77,22 +79,22 @@ func (two *twoServers) serve(n int, port string) *process {
 	p := launch(two.t, nil, args...)
 	p.clientsLeave = true
 	p.awaitServing()
-	two.servers[port] = must(url.Parse(p.origin))
+	two.servers[port] = require.Must(url.Parse(p.origin))
 	return p
 }
 
 // call makes a request to the proxy for a host. It returns the status with the Location, and the body.
 func (two *twoServers) call(method, host, path, token, body string) (outcome, answer string) {
 	two.t.Helper()
-	r := must(http.NewRequest(method, two.proxy.URL+path, strings.NewReader(body)))
+	r := require.Must(http.NewRequest(method, two.proxy.URL+path, strings.NewReader(body)))
 	r.Host = host
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp := must(http.DefaultTransport.RoundTrip(r))
+	resp := require.Must(http.DefaultTransport.RoundTrip(r))
 	defer resp.Body.Close()
-	return strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("Location"))), string(must(io.ReadAll(resp.Body)))
+	return strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("Location"))), string(require.Must(io.ReadAll(resp.Body)))
 }
 
 // TestTwoServers follows deploy/README.md: it moves a shop from one server to another behind the proxy.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // withoutAddress returns the ready line without the fields that depend on the port.
@@ -262,11 +263,11 @@ func asRequest(t *testing.T, text string) (status int, answer []byte) {
 			url = words[i]
 		}
 	}
-	req := must(http.NewRequest(method, url, strings.NewReader(body)))
+	req := require.Must(http.NewRequest(method, url, strings.NewReader(body)))
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp := must(http.DefaultClient.Do(req))
+	resp := require.Must(http.DefaultClient.Do(req))
 	defer resp.Body.Close()
-	return resp.StatusCode, must(io.ReadAll(resp.Body))
+	return resp.StatusCode, require.Must(io.ReadAll(resp.Body))
 }

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"unsafe"
+
+	"punchcard/server/servertest/require"
 )
 
 // limitFiles sets RLIMIT_FSIZE of a running process and returns the limit from before.
@@ -32,7 +34,7 @@ func TestWALCannotGrow(t *testing.T) {
 	pid := d.server.cmd.Process.Pid
 	d.checkLeaks(func() {
 		for _, more := range []int64{0, 10, 4000, 9000} { // each less than one write
-			info := must(os.Stat(d.db + "-wal"))
+			info := require.Must(os.Stat(d.db + "-wal"))
 			free := limitFiles(t, pid, uint64(info.Size()+more))
 			d.wantRefused(int(more) / (frameHeader + pageSize))
 			limitFiles(t, pid, free)

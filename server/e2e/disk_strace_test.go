@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestDiskFailsOnce makes each system call of a write fail once, and checks that the write is
@@ -129,7 +131,7 @@ func TestDiskFailsInAnErase(t *testing.T) {
 				r.refused(t, "the disk failed")
 			}
 			d.wantWorking()
-			raw := must(os.ReadFile(trace))
+			raw := require.Must(os.ReadFile(trace))
 			if !bytes.Contains(raw, []byte("(INJECTED)")) {
 				break
 			}
@@ -149,7 +151,7 @@ func TestDiskFailsInACheckpoint(t *testing.T) {
 	const due = 4000 * (frameHeader + pageSize)
 	d := newDisk(t, t.TempDir())
 	log := func() int64 {
-		info := must(os.Stat(d.db + "-wal"))
+		info := require.Must(os.Stat(d.db + "-wal"))
 		return info.Size()
 	}
 	for _, fault := range []string{"pwrite64:error=EIO", "fsync:error=EIO", "pwrite64:error=ENOSPC"} {
@@ -267,7 +269,7 @@ func TestDiskFailsUnderABackup(t *testing.T) {
 			cmd := exec.Command("strace", "-f", "-qq", "-o", trace, "-P", c.on, "-e", "trace="+c.call, "-e",
 				fmt.Sprintf("inject=%s:error=EIO:when=%d", c.call, n), binary(), "backup", file, "--db", db)
 			r := finish(t, cmd, nil)
-			calls := must(os.ReadFile(trace))
+			calls := require.Must(os.ReadFile(trace))
 			if !strings.Contains(string(calls), "(INJECTED)") {
 				t.Errorf("%s %d of %s did not fail; it printed %q", c.call, n, c.on, r.stdout)
 				continue

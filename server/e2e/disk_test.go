@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // disk is a shop whose disk fails.
@@ -239,7 +240,7 @@ func (d *disk) checkLog() {
 // resources returns the numbers of goroutines and open files of the server.
 func (d *disk) resources() (goroutines, files int) {
 	d.t.Helper()
-	resp := must(d.http.Get(d.server.metrics))
+	resp := require.Must(d.http.Get(d.server.metrics))
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
@@ -250,7 +251,7 @@ func (d *disk) resources() (goroutines, files int) {
 	if goroutines == 0 {
 		d.t.Fatal("the metrics have no go_goroutines")
 	}
-	open := must(os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.server.cmd.Process.Pid)))
+	open := require.Must(os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.server.cmd.Process.Pid)))
 	return goroutines, len(open)
 }
 

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 var (
@@ -233,10 +235,10 @@ func namesIn(path string) map[string]bool {
 	names := map[string]bool{}
 	paths := []string{absolute(path)}
 	if !strings.HasSuffix(path, ".go") {
-		paths = must(filepath.Glob(absolute(path) + "/*.go"))
+		paths = require.Must(filepath.Glob(absolute(path) + "/*.go"))
 	}
 	for _, path := range paths {
-		ast.Inspect(must(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)), func(n ast.Node) bool {
+		ast.Inspect(require.Must(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)), func(n ast.Node) bool {
 			if name, ok := n.(*ast.Ident); ok {
 				names[name.Name] = true
 			}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // startSeeded serves a demo shop whose key has no rate limit, with environment variables and by a command with these arguments, if
@@ -99,8 +100,8 @@ func TestThousandSlowClients(t *testing.T) {
 
 // unread returns how many connections of the server have bytes in the system that the client has not taken.
 func (p *process) unread() (n int) {
-	port := must(strconv.Atoi(p.origin[strings.LastIndex(p.origin, ":")+1:]))
-	for line := range strings.Lines(string(must(os.ReadFile("/proc/net/tcp")))) {
+	port := require.Must(strconv.Atoi(p.origin[strings.LastIndex(p.origin, ":")+1:]))
+	for line := range strings.Lines(string(require.Must(os.ReadFile("/proc/net/tcp")))) {
 		f := strings.Fields(line) // the local address, the remote one, the state and the queues are after the number
 		if strings.HasSuffix(f[1], fmt.Sprintf(":%04X", port)) && f[3] == "01" && !strings.HasPrefix(f[4], "00000000:") {
 			n++
@@ -112,7 +113,7 @@ func (p *process) unread() (n int) {
 // anonymous returns the bytes of memory that a process has besides the pages of files.
 func anonymous(t *testing.T, pid int) (n int64) {
 	t.Helper()
-	_, rest, _ := bytes.Cut(must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))), []byte("RssAnon:"))
+	_, rest, _ := bytes.Cut(require.Must(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))), []byte("RssAnon:"))
 	if _, err := fmt.Sscan(string(rest), &n); err != nil {
 		t.Fatalf("no RssAnon: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"punchcard/server/mail/mailtest"
+	"punchcard/server/servertest/require"
 )
 
 // TestDiskSlow makes each sync of a disk take 100 ms longer. Everything must work, and writes that wait
@@ -81,7 +82,7 @@ func TestDiskReadOnly(t *testing.T) {
 func memoryGroup(t *testing.T, limit int) (dir string) {
 	t.Helper()
 	parent, file := "/sys/fs/cgroup", "memory.max" // the second version of control groups
-	for line := range strings.Lines(string(must(os.ReadFile("/proc/self/cgroup")))) {
+	for line := range strings.Lines(string(require.Must(os.ReadFile("/proc/self/cgroup")))) {
 		if f := strings.SplitN(strings.TrimSpace(line), ":", 3); f[1] == "memory" {
 			parent, file = filepath.Join(parent, "memory", f[2]), "memory.limit_in_bytes"
 		}
@@ -118,7 +119,7 @@ type nameServer struct{ mode atomic.Int32 }
 // serve answers questions until the test ends.
 func (s *nameServer) serve(t *testing.T, address string) {
 	t.Helper()
-	conn := must(net.ListenPacket("udp", address))
+	conn := require.Must(net.ListenPacket("udp", address))
 	t.Cleanup(func() { conn.Close() })
 	go func() {
 		for buf := make([]byte, 4096); ; {
@@ -138,7 +139,7 @@ func (s *nameServer) serve(t *testing.T, address string) {
 				h := dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, Type: q.Type}
 				m.Answers = []dnsmessage.Resource{{Header: h, Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}}}}
 			}
-			conn.WriteTo(must(m.Pack()), from)
+			conn.WriteTo(require.Must(m.Pack()), from)
 		}
 	}()
 }

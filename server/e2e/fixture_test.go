@@ -13,13 +13,14 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestDeterministicIDs checks that the same requests get the same answers in every run, byte for
 // byte, and after a reset: ids, secrets, request ids, times, and what webhooks receive.
 func TestDeterministicIDs(t *testing.T) {
 	t.Parallel()
-	ln := must(net.Listen("tcp", "127.0.0.1:0"))
+	ln := require.Must(net.Listen("tcp", "127.0.0.1:0"))
 	var mu sync.Mutex
 	var received []string // bodies that the receiver got
 	hooks := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

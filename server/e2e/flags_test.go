@@ -13,11 +13,12 @@ import (
 	"github.com/alecthomas/kong"
 
 	"punchcard/server/command"
+	"punchcard/server/servertest/require"
 )
 
 func TestEdgesOfLimitsAreAccepted(t *testing.T) {
 	t.Parallel()
-	parser := must(kong.New(command.New(), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
+	parser := require.Must(kong.New(command.New(), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
 	for _, edge := range []string{"min", "max"} {
 		var args []string
 		for _, f := range flagsOf(parser, "serve") {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -16,7 +17,7 @@ import (
 // next server. It uses the store because the API's delivery log is limited in length.
 func (o *crashedShop) inspectFile(when string, read func(s *store.Store, v *store.View) error) {
 	o.t.Helper()
-	dir := must(os.MkdirTemp(o.t.TempDir(), ""))
+	dir := require.Must(os.MkdirTemp(o.t.TempDir(), ""))
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "shop.db")
 	for _, end := range []string{"", "-wal"} {
@@ -33,7 +34,7 @@ func (o *crashedShop) inspectFile(when string, read func(s *store.Store, v *stor
 	limits.DeliveryLogLimit = 1 << 30
 	// The time is tomorrow, so that every retry and thus every pending delivery is due.
 	tomorrow := func() time.Time { return time.Now().Add(24 * time.Hour) }
-	s := must(store.Open(path, store.Options{MustExist: true, Now: tomorrow, Limits: limits}))
+	s := require.Must(store.Open(path, store.Options{MustExist: true, Now: tomorrow, Limits: limits}))
 	defer s.Close()
 	if findings, err := s.Check(); err != nil || len(findings) > 0 {
 		o.t.Errorf("%s: %v %q", when, err, findings)

@@ -16,6 +16,8 @@ import (
 
 	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	stripe "github.com/stripe/stripe-go/v85/webhook"
+
+	"punchcard/server/servertest/require"
 )
 
 // progress counts steps and lets goroutines wait for them.
@@ -115,7 +117,7 @@ func newEndpoint(t *testing.T, name string, progress *progress) *endpoint {
 		ids:      map[happening]string{},
 		open:     map[net.Conn]bool{},
 	}
-	ln := must(net.Listen("tcp", "127.0.0.1:0"))
+	ln := require.Must(net.Listen("tcp", "127.0.0.1:0"))
 	e.url = "http://" + ln.Addr().String()
 	srv := &http.Server{Handler: e, ConnState: e.connection}
 	ended := make(chan struct{})
@@ -266,7 +268,7 @@ func verifyStandard(secret string, h http.Header, body []byte) error {
 func (e *endpoint) waitForConnections() {
 	e.t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
-	resp := must(client.Get(e.url))
+	resp := require.Must(client.Get(e.url))
 	resp.Body.Close()
 	if !e.own.waitUntil(func() bool {
 		e.mu.Lock()

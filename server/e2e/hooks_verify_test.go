@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // delivered is an entry of the delivery log.
@@ -155,7 +156,7 @@ func startReceiver(t *testing.T, s *subscriber, command ...string) *receiverProg
 // post sends a delivery to the receiver and returns the status. headers are name, value pairs.
 func (r *receiverProgram) post(signature, body string, headers ...string) int {
 	r.t.Helper()
-	req := must(http.NewRequest("POST", r.url, strings.NewReader(body)))
+	req := require.Must(http.NewRequest("POST", r.url, strings.NewReader(body)))
 	if signature != "" {
 		req.Header.Set("X-Service-Signature", signature)
 	}

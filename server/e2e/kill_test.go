@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 // killer runs a command of the binary until it ends or is killed, and reports whether it ended.
@@ -64,12 +66,12 @@ func exported(t *testing.T, db, shop string, since time.Time) string {
 		t.Fatalf("the export of %s: %s", shop, r.stderr)
 	}
 	var all strings.Builder
-	for _, path := range must(filepath.Glob(filepath.Join(folder, "*.jsonl"))) {
+	for _, path := range require.Must(filepath.Glob(filepath.Join(folder, "*.jsonl"))) {
 		all.WriteString(filepath.Base(path) + "\n")
-		for line := range strings.Lines(string(must(os.ReadFile(path)))) {
+		for line := range strings.Lines(string(require.Must(os.ReadFile(path)))) {
 			if !ofFile.MatchString(line) {
 				all.WriteString(exportedTime.ReplaceAllStringFunc(line, func(text string) string {
-					if at := must(time.Parse(`"`+time.RFC3339+`"`, text)); at.Before(since) || at.After(time.Now()) {
+					if at := require.Must(time.Parse(`"`+time.RFC3339+`"`, text)); at.Before(since) || at.After(time.Now()) {
 						return text
 					}
 					return `""`

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store/sqlite"
 )
 
@@ -62,7 +63,7 @@ func newReplicatedShop(t *testing.T, tills int) *replicatedShop {
 		socket:   filepath.Join(dir, "litestream.sock"),
 		booked:   newProgress(),
 	}
-	text := string(must(os.ReadFile("deploy/litestream.yml")))
+	text := string(require.Must(os.ReadFile("deploy/litestream.yml")))
 	for old, now := range map[string]string{
 		"/data/shop.db": s.db, "type: s3": "type: file", "path: shop\n": "path: " + s.replica + "\n", "/tmp/litestream.sock": s.socket,
 		"      bucket: example-punchcard\n": "",
@@ -160,7 +161,7 @@ func (s *replicatedShop) waitForBookings(n int64) {
 // balances returns the number of bookings in a file, by till.
 func (s *replicatedShop) balances(path string) (all []int) {
 	for _, cents := range query(s.t, path, "SELECT current_value FROM cards ORDER BY id") {
-		all = append(all, must(strconv.Atoi(cents))/100)
+		all = append(all, require.Must(strconv.Atoi(cents))/100)
 	}
 	return all
 }
@@ -234,10 +235,10 @@ func (s *replicatedShop) goOn(restored bool) {
 // loseMachine removes the file and what is beside it, and puts a copy in its place, as deploy/README.md says.
 func (s *replicatedShop) loseMachine(copied string) {
 	s.t.Helper()
-	for _, path := range must(filepath.Glob(filepath.Join(filepath.Dir(s.db), "*"))) {
+	for _, path := range require.Must(filepath.Glob(filepath.Join(filepath.Dir(s.db), "*"))) {
 		noError(s.t, os.RemoveAll(path))
 	}
-	for _, path := range must(filepath.Glob(filepath.Join(filepath.Dir(s.db), ".*"))) {
+	for _, path := range require.Must(filepath.Glob(filepath.Join(filepath.Dir(s.db), ".*"))) {
 		noError(s.t, os.RemoveAll(path))
 	}
 	succeed(s.t, "restore", copied, "--db", s.db)
@@ -254,7 +255,7 @@ func (s *replicatedShop) restoreWhole(what string) {
 
 // checkpoint moves the whole log into the file, as the server does from time to time, so that the log starts over with the next write.
 func (s *replicatedShop) checkpoint() {
-	c := must(sqlite.Open(s.db, sqlite.ReadWrite, "busy_timeout=5000"))
+	c := require.Must(sqlite.Open(s.db, sqlite.ReadWrite, "busy_timeout=5000"))
 	defer c.Close()
 	r := c.Query("PRAGMA wal_checkpoint(PASSIVE)")
 	if r.Next() {

@@ -16,12 +16,13 @@ import (
 
 	"punchcard/server/mail/mailtest"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // mailServer serves s on a local port until the test ends.
 func mailServer(t *testing.T, s *mailtest.Server, addr string) (at string) {
 	t.Helper()
-	ln := must(net.Listen("tcp", addr))
+	ln := require.Must(net.Listen("tcp", addr))
 	s.Serve(ln)
 	t.Cleanup(s.Close)
 	return ln.Addr().String()
@@ -86,7 +87,7 @@ func TestMail(t *testing.T) {
 	api.Post("/programs/"+program+"/cards", `{"holder_email":"quiet@example.com"}`).Want(201)
 	api.Post("/programs/"+program+"/cards", `{"holder_email":"last@example.com","send_email":true}`).Want(201).Decode(&made)
 	check(made, "last@example.com")
-	resp := must(http.Get(f.server.metrics))
+	resp := require.Must(http.Get(f.server.metrics))
 	scrape, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	for _, line := range []string{
@@ -112,7 +113,7 @@ func TestMailOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	servertest.WriteCertificate(t, dir, "mail")
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	own := must(tls.LoadX509KeyPair(cert, key))
+	own := require.Must(tls.LoadX509KeyPair(cert, key))
 	conf := &tls.Config{Certificates: []tls.Certificate{own}}
 	secret := filepath.Join(dir, "password")
 	noError(t, os.WriteFile(secret, []byte("sésame: ouvre-toi\n"), 0o600))
@@ -122,7 +123,7 @@ func TestMailOverTLS(t *testing.T) {
 	seeded.stop()
 	for _, scheme := range []string{"smtp", "smtps"} {
 		s := &mailtest.Server{TLS: conf, Password: "sésame: ouvre-toi"}
-		ln := must(net.Listen("tcp", "127.0.0.1:0"))
+		ln := require.Must(net.Listen("tcp", "127.0.0.1:0"))
 		at := ln.Addr().String()
 		if scheme == "smtps" {
 			ln = tls.NewListener(ln, conf)

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // member is a line of the list that a shop imports.
@@ -23,9 +24,9 @@ type member struct{ ref, name, email, program string }
 
 func readMembers(t *testing.T) (members []member) {
 	t.Helper()
-	f := must(os.Open("testdata/members.csv"))
+	f := require.Must(os.Open("testdata/members.csv"))
 	defer f.Close()
-	lines := must(csv.NewReader(f).ReadAll())
+	lines := require.Must(csv.NewReader(f).ReadAll())
 	for _, l := range lines[1:] {
 		members = append(members, member{l[0], l[1], l[2], l[3]})
 	}

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 // olderCommit is a commit of punchcard with olderSchema, whose binary the tests of migrations
@@ -52,7 +54,7 @@ var olderBinary = sync.OnceValues(func() (string, error) {
 // executeOlder runs the older binary until it exits.
 func executeOlder(t *testing.T, args ...string) result {
 	t.Helper()
-	path := must(olderBinary())
+	path := require.Must(olderBinary())
 	return finish(t, exec.Command(path, args...), nil)
 }
 
@@ -84,7 +86,7 @@ func TestOlderServer(t *testing.T) {
 	t.Parallel()
 	newSchema := schemaOfNewFile(t)
 	db := newOlder(t)
-	older := must(olderBinary())
+	older := require.Must(olderBinary())
 	var k key
 	noError(t, json.Unmarshal([]byte(executeOlder(t, "key", "create", "--name", "CRM", "--db", db, "--json").stdout), &k))
 	cmd := exec.Command(older, "serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json")
@@ -114,7 +116,7 @@ func TestOlderServer(t *testing.T) {
 	wantSchema(t, copied, olderSchema)
 	wantSchema(t, db, olderSchema)
 	issueCard(server.api(k.Secret), program, map[string]string{"external_ref": "beside"})
-	if names := must(filepath.Glob(db + ".schema-*")); len(names) > 0 {
+	if names := require.Must(filepath.Glob(db + ".schema-*")); len(names) > 0 {
 		t.Errorf("a refused command left %q", names)
 	}
 	server.stop()
@@ -127,7 +129,7 @@ func TestOlderServer(t *testing.T) {
 	upgraded.stop()
 	checkFile(t, db)
 	kept := db + ".schema-" + olderSchema
-	if info := must(os.Stat(kept)); info.Mode() != 0o600 {
+	if info := require.Must(os.Stat(kept)); info.Mode() != 0o600 {
 		t.Errorf("the copy has the mode %v", info.Mode())
 	}
 	execute(t, nil, "shop", "list", "--db", kept).refused(t, "punchcard migrate")
@@ -187,7 +189,7 @@ func TestMigrateSurvivesKills(t *testing.T) {
 		}
 	}
 	execute(t, nil, "migrate", "--db", db).ok(t)
-	if left := must(filepath.Glob(db + "*.partial")); len(left) > 0 {
+	if left := require.Must(filepath.Glob(db + "*.partial")); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}
 	t.Logf("of %d migrations %d were killed", *killsFlag, killed)
@@ -200,7 +202,7 @@ func TestMigrateSurvivesKills(t *testing.T) {
 func TestMigrateOnFullDisk(t *testing.T) {
 	t.Parallel()
 	db := newOlder(t)
-	same, size := unchanged(t, db), must(os.Stat(db)).Size()
+	same, size := unchanged(t, db), require.Must(os.Stat(db)).Size()
 	for _, c := range []struct{ command, says string }{
 		{"migrate", "migrates it all the same"}, {"serve --listen 127.0.0.1:0", "--no-copy"},
 	} {
@@ -209,7 +211,7 @@ func TestMigrateOnFullDisk(t *testing.T) {
 		cmd := exec.Command("sh", append(args, "--db", db)...)
 		finish(t, cmd, nil).refused(t, db+": not migrated, since it cannot be copied before: ", c.says)
 		same()
-		if left := must(filepath.Glob(db + ".schema-*")); len(left) > 0 {
+		if left := require.Must(filepath.Glob(db + ".schema-*")); len(left) > 0 {
 			t.Errorf("%s left %q", c.command, left)
 		}
 	}

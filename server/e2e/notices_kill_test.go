@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 )
 
@@ -64,7 +65,7 @@ func TestNoticesSurviveKills(t *testing.T) {
 		h := http.Header{"Content-Type": {"application/json"}, "Origin": {f.server.origin}}
 		installed := api.Fetch("POST", made.InstallURL+"/install", []byte(`{"platform":"google"}`), h).Want(200)
 		page := installed.Str("card_url") + "/push"
-		b := must(push.Subscribe(api.Fetch("GET", page, nil, http.Header{}).Want(200).Str("public_key")))
+		b := require.Must(push.Subscribe(api.Fetch("GET", page, nil, http.Header{}).Want(200).Str("public_key")))
 		api.Fetch("POST", page+"?lang=en", []byte(b.JSON("all")), h).Want(201)
 		n := &notified{id: made.ID, browser: b}
 		go n.collect(arrived, t.Context().Done())

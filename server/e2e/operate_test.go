@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestAccessLog checks that the access log has the caller and route of each request, and no content
@@ -236,7 +237,7 @@ func TestMetrics(t *testing.T) {
 	p.api(ready.APIKey).Call("BREW", "/cards", nil).Want(405, "bad_request")
 	p.outside().Get("/i/" + card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:])
 
-	resp := must(http.Get(p.metrics))
+	resp := require.Must(http.Get(p.metrics))
 	raw, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if err != nil || resp.StatusCode != 200 {
@@ -262,7 +263,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("the scrape contains %s", secret)
 		}
 	}
-	problems := must(promlint.New(strings.NewReader(text)).Lint())
+	problems := require.Must(promlint.New(strings.NewReader(text)).Lint())
 	for _, f := range problems {
 		if strings.HasPrefix(f.Metric, "punchcard_") {
 			t.Errorf("%s: %s", f.Metric, f.Text)

@@ -24,6 +24,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/apple"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
@@ -166,7 +167,7 @@ type passShop struct {
 // serve starts the server.
 func (s *passShop) serve() {
 	conf, _ := json.Marshal(s.conf)
-	cmd := exec.Command(must(os.Executable()))
+	cmd := exec.Command(require.Must(os.Executable()))
 	cmd.Env = environment([]string{passServerVariable + "=" + string(conf)})
 	s.server = launchCommand(s.t, cmd)
 	s.server.awaitServing()
@@ -175,7 +176,7 @@ func (s *passShop) serve() {
 
 // newPassShop serves a shop that has set up Apple Wallet, with phones that have passes of cards.
 func newPassShop(t *testing.T, phones int) *passShop {
-	authority, apns := must(wallettest.NewAuthority()), wallettest.NewAPNs()
+	authority, apns := require.Must(wallettest.NewAuthority()), wallettest.NewAPNs()
 	t.Cleanup(apns.Close)
 	s := &passShop{
 		shopFile: &shopFile{t: t, db: newDatabase(t)},
@@ -193,14 +194,14 @@ func newPassShop(t *testing.T, phones int) *passShop {
 
 	key, request, err := apple.NewRequest()
 	noError(t, err)
-	beside := must(store.Open(s.db, store.Options{MustExist: true}))
+	beside := require.Must(store.Open(s.db, store.Options{MustExist: true}))
 	defer beside.Close()
 	servertest.Write(t, beside, func(tx *store.Tx) error {
 		_, err := tx.SetAppleCertificate(1, store.AppleWallet{
 			PassType:     killPassType,
 			Team:         "TEAM000001",
 			Organization: "Example",
-			Certificate:  must(authority.Issue(request, wallettest.Order{})),
+			Certificate:  require.Must(authority.Issue(request, wallettest.Order{})),
 			Key:          key,
 			NotAfter:     store.TimeOf(time.Now().AddDate(1, 0, 0)),
 		})
@@ -230,7 +231,7 @@ func newPassShop(t *testing.T, phones int) *passShop {
 
 // certificateOf returns the certificate of a server.
 func certificateOf(url string) []byte {
-	conn := must(tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true}))
+	conn := require.Must(tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true}))
 	defer conn.Close()
 	return conn.ConnectionState().PeerCertificates[0].Raw
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"punchcard/server/command"
+	"punchcard/server/servertest/require"
 	"punchcard/store/event"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // TestReadmeFlags checks that the tables of flags agree with the code.
 func TestReadmeFlags(t *testing.T) {
-	parser := must(kong.New(command.New(), kong.DefaultEnvars("PUNCHCARD")))
+	parser := require.Must(kong.New(command.New(), kong.DefaultEnvars("PUNCHCARD")))
 	serve, dev := flagsOf(parser, "serve"), flagsOf(parser, "dev")
 	var b strings.Builder
 	b.WriteString("| flag of `serve` and `dev` | variable | default | what |\n|---|---|---|---|\n")
@@ -50,13 +51,13 @@ func TestReadmeFlags(t *testing.T) {
 // TestReadmeCommands checks that a row of the table of commands names each command.
 func TestReadmeCommands(t *testing.T) {
 	var rows [][]string // the words of the first columns
-	for line := range strings.Lines(string(must(os.ReadFile(absolute(commandDoc))))) {
+	for line := range strings.Lines(string(require.Must(os.ReadFile(absolute(commandDoc))))) {
 		if rest, ok := strings.CutPrefix(line, "| `punchcard "); ok {
 			name, _, _ := strings.Cut(rest, " | ")
 			rows = append(rows, strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("`\\|[], ", r) }))
 		}
 	}
-	for _, c := range must(kong.New(command.New())).Model.Leaves(true) {
+	for _, c := range require.Must(kong.New(command.New())).Model.Leaves(true) {
 		path := strings.Fields(c.Path())
 		if !slices.ContainsFunc(rows, func(words []string) bool {
 			return !slices.ContainsFunc(path, func(word string) bool { return !slices.Contains(words, word) })
@@ -89,14 +90,14 @@ func TestReadmeEvents(t *testing.T) {
 // TestReadmeReceivers checks that the receivers in the documents are those that other tests run.
 func TestReadmeReceivers(t *testing.T) {
 	for name, language := range map[string]string{"verify.go": "go", "verify.mjs": "js", "verify.py": "python"} {
-		code := must(os.ReadFile(absolute("testdata/verify/" + name)))
+		code := require.Must(os.ReadFile(absolute("testdata/verify/" + name)))
 		section(t, webhookDoc, name, "```"+language+"\n"+string(code)+"```\n")
 	}
 }
 
 // TestReadmeRecipe checks that the recipe in the document is the one that is run.
 func TestReadmeRecipe(t *testing.T) {
-	code := must(os.ReadFile(absolute("testdata/recipes/shop.sh")))
+	code := require.Must(os.ReadFile(absolute("testdata/recipes/shop.sh")))
 	section(t, devDoc, "shop.sh", "```sh\n"+string(code)+"```\n")
 }
 
@@ -129,7 +130,7 @@ func writeFlag(b *strings.Builder, f *kong.Flag) {
 // section compares the part of a document between two markers with want, or writes it.
 func section(t *testing.T, file, name, want string) {
 	t.Helper()
-	raw := must(os.ReadFile(absolute(file)))
+	raw := require.Must(os.ReadFile(absolute(file)))
 	open, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
 	before, rest, ok1 := strings.Cut(string(raw), open)
 	got, after, ok2 := strings.Cut(rest, end)

@@ -14,14 +14,15 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // sqlExec runs statements on a database file directly, without the program.
 func sqlExec(t *testing.T, path, statements string) {
 	t.Helper()
-	db := must(sql.Open("sqlite", path))
+	db := require.Must(sql.Open("sqlite", path))
 	db.SetMaxOpenConns(1)
-	must(db.Exec(statements))
+	require.Must(db.Exec(statements))
 	noError(t, db.Close())
 }
 
@@ -32,7 +33,7 @@ var database = sync.OnceValue(func() []byte {
 		CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%s%v", out, err))
 	}
-	return must(os.ReadFile(path))
+	return require.Must(os.ReadFile(path))
 })
 
 // newDatabase returns a database with a shop.
@@ -78,7 +79,7 @@ func TestServeWithoutPermission(t *testing.T) {
 	allowEverybody(t, open)
 	locked := t.TempDir()
 	for _, path := range []string{filepath.Join(open, "copy.db"), filepath.Join(locked, "shop.db")} {
-		noError(t, os.WriteFile(path, must(os.ReadFile(db)), 0o444))
+		noError(t, os.WriteFile(path, require.Must(os.ReadFile(db)), 0o444))
 		noError(t, os.Chmod(path, 0o444))
 	}
 	noError(t, os.Chmod(locked, 0o555))
@@ -99,16 +100,8 @@ func TestServeWithoutPermission(t *testing.T) {
 	}
 }
 
-// must returns v and panics if err is not nil.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 var (
 	copyFile  = servertest.CopyFile
-	noError   = servertest.NoError
+	noError   = require.NoError
 	unchanged = servertest.Unchanged
 )

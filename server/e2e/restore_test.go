@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 // shopNames returns the names of the shops in a file, which tell databases apart.
@@ -40,9 +42,9 @@ func crashedFolder(t *testing.T) (dir string) {
 func copyFolder(t *testing.T, from string) (to string) {
 	t.Helper()
 	to = t.TempDir()
-	entries := must(os.ReadDir(from))
+	entries := require.Must(os.ReadDir(from))
 	for _, e := range entries {
-		noError(t, os.WriteFile(filepath.Join(to, e.Name()), must(os.ReadFile(filepath.Join(from, e.Name()))), 0o600))
+		noError(t, os.WriteFile(filepath.Join(to, e.Name()), require.Must(os.ReadFile(filepath.Join(from, e.Name()))), 0o600))
 	}
 	return to
 }
@@ -245,7 +247,7 @@ func TestBackupSurvivesKills(t *testing.T) {
 	usual := duration(t, "backup", file, "--db", b.db)
 	killed := 0
 	for round := range *killsFlag {
-		before := must(os.ReadFile(file))
+		before := require.Must(os.ReadFile(file))
 		d := time.Duration(chance.Int64N(int64(usual) * 3 / 2))
 		answered := b.countsNow(b.answered)
 		whole := killAfter(t, d, "backup", file, "--db", b.db, "--force")
@@ -253,7 +255,7 @@ func TestBackupSurvivesKills(t *testing.T) {
 		if !whole {
 			killed++
 		}
-		if after := must(os.ReadFile(file)); string(after) == string(before) {
+		if after := require.Must(os.ReadFile(file)); string(after) == string(before) {
 			if whole {
 				t.Fatalf("round %d: a complete backup changed nothing", round)
 			}

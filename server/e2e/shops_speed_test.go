@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -48,7 +49,7 @@ func newDeployment(b *testing.B, name string, files, shops int) *deployment {
 	d := &deployment{b: b, name: name, shops: make([]*tenant, shops), figures: map[string][]float64{}}
 	for f := range files {
 		path := filepath.Join(b.TempDir(), "shops.db")
-		st := must(store.Open(path, store.Options{}))
+		st := require.Must(store.Open(path, store.Options{}))
 		servertest.Write(b, st, func(tx *store.Tx) (err error) {
 			for n := f; n < shops; n += files {
 				if d.shops[n], err = newTenant(tx, n); err != nil {
@@ -112,7 +113,7 @@ func (d *deployment) serve(args ...string) {
 		d.servers = append(d.servers, cmd)
 		addrs = append(addrs, servingAddress(d.b, out))
 	}
-	d.proxy = must(net.Listen("tcp", "127.0.0.1:0"))
+	d.proxy = require.Must(net.Listen("tcp", "127.0.0.1:0"))
 	d.addr = d.proxy.Addr().String()
 	go func() {
 		for {

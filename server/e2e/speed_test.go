@@ -19,6 +19,7 @@ import (
 
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -55,10 +56,10 @@ func measureDev(b *testing.B, rounds int, args ...string) {
 // timeDev runs dev once and returns the time to its ready line and its memory in KiB.
 func timeDev(b *testing.B, args ...string) (took time.Duration, kb int64) {
 	cmd := exec.Command(binary(), append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...)
-	out := must(cmd.StdoutPipe())
+	out := require.Must(cmd.StdoutPipe())
 	start := time.Now()
 	noError(b, cmd.Start())
-	must(bufio.NewReader(out).ReadString('\n'))
+	require.Must(bufio.NewReader(out).ReadString('\n'))
 	took = time.Since(start)
 	kb = memory(cmd.Process.Pid, "VmRSS:")
 	cmd.Process.Signal(syscall.SIGTERM)
@@ -87,8 +88,8 @@ func fillDev(b *testing.B, file string, n int) {
 
 // openDev opens a file as dev does, with the demo shop, which it makes if it is missing.
 func openDev(b *testing.B, file string) (*store.Store, *seed.Ready) {
-	st := must(store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true}))
-	ready := must(seed.Demo(st, "http://127.0.0.1"))
+	st := require.Must(store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true}))
+	ready := require.Must(seed.Demo(st, "http://127.0.0.1"))
 	return st, ready
 }
 
@@ -137,7 +138,7 @@ func BenchmarkDrain(b *testing.B) {
 		cmd.Process.Signal(syscall.SIGTERM)
 		cmd.Wait()
 		receiver.Close()
-		st := must(store.Open(file, store.Options{MustExist: true}))
+		st := require.Must(store.Open(file, store.Options{MustExist: true}))
 		var pending int64
 		if err := st.View(0, func(v *store.View) (err error) { pending, err = v.CountPendingDeliveries(1); return err }); err != nil ||
 			pending != 0 {

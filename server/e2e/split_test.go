@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -138,7 +139,7 @@ func (l *leavingShop) wantMoved(t *testing.T, db, out string) {
 // shop is moved.
 func (l *leavingShop) abortTrial(t *testing.T) trial {
 	moving := copyFile(t, l.source)
-	s := must(store.Open(moving, store.Options{MustExist: true}))
+	s := require.Must(store.Open(moving, store.Options{MustExist: true}))
 	err := s.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 		_, err := tx.BeginMove(2, "http://127.0.0.1:1")
 		return err

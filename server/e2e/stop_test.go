@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // rawConn is a connection to a server for tests that write HTTP themselves.
@@ -30,7 +31,7 @@ type rawConn struct {
 
 func (p *process) dial(t *testing.T) *rawConn {
 	t.Helper()
-	c := must(net.Dial("tcp", strings.TrimPrefix(p.origin, "http://")))
+	c := require.Must(net.Dial("tcp", strings.TrimPrefix(p.origin, "http://")))
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(waitLimit))
 	return &rawConn{t, c, bufio.NewReader(c)}
@@ -38,7 +39,7 @@ func (p *process) dial(t *testing.T) *rawConn {
 
 // send writes text, which must have its line ends.
 func (w *rawConn) send(text string) *rawConn {
-	must(io.WriteString(w.Conn, text))
+	require.Must(io.WriteString(w.Conn, text))
 	return w
 }
 
@@ -231,7 +232,7 @@ func TestExitWithStdin(t *testing.T) {
 	for _, args := range [][]string{{"dev"}, {"serve", "--db", filepath.Join(t.TempDir(), "shop.db"), "--log-format", "json"}} {
 		cmd := exec.Command(binary(), append(args, "--listen", "127.0.0.1:0", "--exit-with-stdin")...)
 		cmd.Env = environment(nil)
-		stdin := must(cmd.StdinPipe())
+		stdin := require.Must(cmd.StdinPipe())
 		p := launchCommand(t, cmd)
 		p.await(p.stdout, func(text string) bool { return args[0] != "dev" || strings.Contains(text, "\n") })
 		if args[0] == "serve" {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 // tracer is strace attached to a running server. It records system calls, or makes them fail, until
@@ -62,7 +64,7 @@ func (tr *tracer) detach() string {
 		<-tr.ended
 		tr.t.Fatalf("strace did not end:\n%s", tr.stderr)
 	}
-	raw := must(os.ReadFile(tr.file))
+	raw := require.Must(os.ReadFile(tr.file))
 	os.Remove(tr.file)
 	return string(raw)
 }

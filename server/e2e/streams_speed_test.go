@@ -21,6 +21,7 @@ import (
 
 	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -80,8 +81,8 @@ func middle(all []float64) float64 {
 // first ones.
 func fillPages(b *testing.B, file string, n, first int) (ids, pages []string) {
 	b.Helper()
-	st := must(store.Open(file, store.Options{IDSecret: seed.IDSecret}))
-	ready := must(seed.Demo(st, "http://127.0.0.1"))
+	st := require.Must(store.Open(file, store.Options{IDSecret: seed.IDSecret}))
+	ready := require.Must(seed.Demo(st, "http://127.0.0.1"))
 	for len(ids) < n {
 		servertest.Write(b, st, func(tx *store.Tx) error {
 			for range min(1000, n-len(ids)) {
@@ -136,7 +137,7 @@ func openStreams(b *testing.B, addr string, pages []string) (closeAll func()) {
 	conns := make([]net.Conn, len(pages))
 	var wg sync.WaitGroup
 	for i, page := range pages {
-		c := must(net.Dial("tcp", addr))
+		c := require.Must(net.Dial("tcp", addr))
 		conns[i] = c
 		fmt.Fprintf(c, "GET %s/events HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nAccept-Language: en\r\n\r\n", page, addr)
 		buf := make([]byte, 2048)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -82,7 +83,7 @@ func newKilledFile(t *testing.T, n int) *killedFile {
 	for i := range n {
 		ref := fmt.Sprintf("member-%d", i)
 		issueCard(api, program, map[string]string{"external_ref": ref})
-		info := must(os.Stat(f.db + "-wal"))
+		info := require.Must(os.Stat(f.db + "-wal"))
 		c.answers = append(c.answers, answered{ref, int(info.Size())})
 	}
 	f.server.signal(syscall.SIGKILL)

@@ -15,6 +15,7 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -33,10 +34,10 @@ func letIn(s *servertest.Server, program, slug string, f store.EnrolmentFields) 
 // enrol sets how customers make cards of a program.
 func enrol(s *servertest.Server, program string, f store.EnrolmentFields) {
 	s.T.Helper()
-	shop := servertest.Must(s.App.Store.ResolveShop(""))
+	shop := require.Must(s.App.Store.ResolveShop(""))
 	in := kernel.Args{Params: map[string]string{"id": program}, Fields: f}
 	k := kernel.New(s.App.Store, kernel.Config{})
-	servertest.Must(kernel.Do[store.Enrolment](s.T.Context(), k, kernel.OperatorCaller("test", shop), operation.UpdateEnrolment, in))
+	require.Must(kernel.Do[store.Enrolment](s.T.Context(), k, kernel.OperatorCaller("test", shop), operation.UpdateEnrolment, in))
 }
 
 // send sends a form as a browser does, from an address.
@@ -66,7 +67,7 @@ func filled(p *servertest.Reply, pairs ...string) url.Values {
 // cards returns how many cards the file has.
 func cards(s *servertest.Server) int {
 	s.T.Helper()
-	return servertest.Must(strconv.Atoi(s.Value("SELECT count(*) FROM cards")))
+	return require.Must(strconv.Atoi(s.Value("SELECT count(*) FROM cards")))
 }
 
 // TestJoin makes a card by the form, and checks that the form leads to the card's page, that it makes

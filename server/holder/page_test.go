@@ -9,6 +9,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/web"
 )
 
@@ -281,9 +282,9 @@ func TestAnyHost(t *testing.T) {
 	s.Stop()
 	served := servertest.Start(t, func(c *app.Config) { c.DB, c.Dev = db, nil })
 	for path, status := range map[string]int{page[len(s.Origin):]: 200, "/sw.js": 200, "/dashboard": 403} {
-		req := servertest.Must(http.NewRequest(http.MethodGet, served.Origin+path, nil))
+		req := require.Must(http.NewRequest(http.MethodGet, served.Origin+path, nil))
 		req.Host = "cards.elsewhere.example"
-		resp := servertest.Must(served.HTTP.Do(req))
+		resp := require.Must(served.HTTP.Do(req))
 		resp.Body.Close()
 		if resp.StatusCode != status {
 			t.Errorf("%s: %d, want %d", path, resp.StatusCode, status)

@@ -13,6 +13,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // events is an open stream.
@@ -43,8 +44,8 @@ func ask(s *servertest.Server, t *testing.T, page string) *http.Response {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
 	t.Cleanup(cancel)
-	req := servertest.Must(http.NewRequestWithContext(ctx, http.MethodGet, page+"/events", nil))
-	return servertest.Must(s.HTTP.Do(req))
+	req := require.Must(http.NewRequestWithContext(ctx, http.MethodGet, page+"/events", nil))
+	return require.Must(s.HTTP.Do(req))
 }
 
 // wait waits for a line. It ends the test if another event comes before it.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // noImports is an importer that finds no package, since only uses within the
@@ -23,14 +25,14 @@ func (noImports) Import(string) (*types.Package, error) { return nil, errors.New
 func TestFilesDependInOneDirection(t *testing.T) {
 	set := token.NewFileSet()
 	names, err := filepath.Glob("*.go")
-	noError(t, err)
+	require.NoError(t, err)
 	var files []*ast.File
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		f, err := parser.ParseFile(set, name, nil, 0)
-		noError(t, err)
+		require.NoError(t, err)
 		files = append(files, f)
 	}
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}

@@ -3,13 +3,15 @@ package kernel
 import (
 	"net/http/httptest"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestCheckHost checks which values of Host are loopback, and which name the machine itself, the public URL's
 // host or a host that was named.
 func TestCheckHost(t *testing.T) {
 	h, err := NewHosts("https://Cards.Example.com:8443/shop", []string{"punchcard", "Fixture.Test.", "192.168.1.5", "[2001:DB8::5]"})
-	noError(t, err)
+	require.NoError(t, err)
 	const refused, named, loopback = 0, 1, 2
 	for host, want := range map[string]int{
 		"localhost": loopback, "localhost:8080": loopback, "LOCALHOST": loopback, "localhost.:80": loopback, "127.0.0.1": loopback,
@@ -50,7 +52,7 @@ func TestBadHosts(t *testing.T) {
 // origin.
 func TestCheckOrigin(t *testing.T) {
 	h, err := NewHosts("https://cards.example.com/shop", nil)
-	noError(t, err)
+	require.NoError(t, err)
 	for _, c := range []struct {
 		method, site, origin string
 		any, form            bool // allowed
@@ -87,13 +89,5 @@ func TestCheckOrigin(t *testing.T) {
 		if err := h.CheckFormOrigin(r); (err == nil) != c.form {
 			t.Errorf("%+v as a form: %v", c, err)
 		}
-	}
-}
-
-// noError ends a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

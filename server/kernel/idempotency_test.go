@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -54,7 +55,7 @@ func TestOtherKeysDoNotWait(t *testing.T) {
 	c := newKeyLocks(0)
 	for _, key := range []store.IdempotencyKey{keyOf(1, "k"), keyOf(2, "k"), keyOf(1, "l")} {
 		unlock, err := c.lock(t.Context(), key)
-		noError(t, err)
+		require.NoError(t, err)
 		defer unlock()
 	}
 	// A request with another fingerprint has the same lock.
@@ -66,7 +67,7 @@ func TestOtherKeysDoNotWait(t *testing.T) {
 func TestWaitTimesOut(t *testing.T) {
 	c := newKeyLocks(time.Millisecond)
 	unlock, err := c.lock(t.Context(), keyOf(1, "k"))
-	noError(t, err)
+	require.NoError(t, err)
 	_, err = c.lock(t.Context(), keyOf(1, "k"))
 	var p *Error
 	if !errors.As(err, &p) || StatusOf(p.Code) != http.StatusConflict || p.Code != store.IdempotencyConflict {
@@ -86,7 +87,7 @@ func TestWaitIsNotRestarted(t *testing.T) {
 		c := newKeyLocks(30 * time.Second)
 		began := time.Now()
 		unlock, err := c.lock(t.Context(), keyOf(1, "k"))
-		noError(t, err)
+		require.NoError(t, err)
 		ended := make(chan time.Duration, 10) // when a call was refused; 0: it was not
 		for range 10 {
 			go func() {
@@ -121,7 +122,7 @@ func TestWaitIsNotRestarted(t *testing.T) {
 func TestWaitEndsWithRequest(t *testing.T) {
 	c := newKeyLocks(time.Minute)
 	unlock, err := c.lock(t.Context(), keyOf(1, "k"))
-	noError(t, err)
+	require.NoError(t, err)
 	defer unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

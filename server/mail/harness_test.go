@@ -19,6 +19,7 @@ import (
 
 	"punchcard/server/mail/mailtest"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -308,4 +309,4 @@ func (f *fixture) checkLog() {
 // near reports whether a wait is as long as wanted, or up to a tenth longer.
 func near(got, want time.Duration) bool { return got >= want && got <= want+want/10+time.Millisecond }
 
-var noError = servertest.NoError
+var noError = require.NoError

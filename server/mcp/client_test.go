@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"punchcard/server/mcp"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // The versions of the protocol with and without sessions.
@@ -40,7 +40,7 @@ func (a *assistant) connect(version string, elicit func(*sdk.ElicitRequest) *sdk
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test client", Version: "1"}, options)
-	s := servertest.Must(client.Connect(
+	s := require.Must(client.Connect(
 		a.T.Context(),
 		&sdk.StreamableClientTransport{
 			Endpoint:             a.Origin + "/mcp",
@@ -68,7 +68,7 @@ func (a *assistant) callWith(s *sdk.ClientSession, tool string, args any) *outco
 	if err == nil {
 		err = json.Unmarshal(raw, &result)
 	}
-	servertest.NoError(a.T, err)
+	require.NoError(a.T, err)
 	return a.outcome(tool, result)
 }
 

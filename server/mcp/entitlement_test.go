@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestEntitlements calls the tools in each state of the shop's entitlement and subscription: those
@@ -40,7 +40,7 @@ func TestEntitlements(t *testing.T) {
 				}
 				continue
 			}
-			body := servertest.Must(json.Marshal(
+			body := require.Must(json.Marshal(
 				fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": tool, "arguments": args[tool]}},
 			))
 			a.Unchanged(func() {

@@ -10,6 +10,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 const callOverview = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"get_overview","arguments":{}}}`
@@ -158,7 +159,7 @@ func TestAddresses(t *testing.T) {
 		}
 	})
 	try := func(host, origin string) int {
-		req := servertest.Must(http.NewRequest("POST", a.Origin+"/mcp", strings.NewReader(callOverview)))
+		req := require.Must(http.NewRequest("POST", a.Origin+"/mcp", strings.NewReader(callOverview)))
 		req.Header = a.headers()
 		if origin != "" {
 			req.Header.Set("Origin", origin)
@@ -166,7 +167,7 @@ func TestAddresses(t *testing.T) {
 		if host != "" {
 			req.Host = host
 		}
-		resp := servertest.Must(a.HTTP.Do(req))
+		resp := require.Must(a.HTTP.Do(req))
 		resp.Body.Close()
 		return resp.StatusCode
 	}

@@ -10,6 +10,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 type fields = servertest.Fields
@@ -68,7 +69,7 @@ func (a *assistant) send(body string, change func(http.Header)) *servertest.Repl
 func (a *assistant) rpc(method string, params any) (reply *servertest.Reply, result map[string]any, fault map[string]any) {
 	a.T.Helper()
 	a.id++
-	body := servertest.Must(json.Marshal(fields{"jsonrpc": "2.0", "id": a.id, "method": method, "params": params}))
+	body := require.Must(json.Marshal(fields{"jsonrpc": "2.0", "id": a.id, "method": method, "params": params}))
 	reply = a.send(string(body), nil)
 	var answer struct {
 		JSONRPC string         `json:"jsonrpc"`

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"punchcard/server/mcp"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestReadme checks that README.md has each tool with the scope that it needs, and how each
 // client is set up.
 func TestReadme(t *testing.T) {
-	raw := servertest.Must(os.ReadFile("README.md"))
+	raw := require.Must(os.ReadFile("README.md"))
 	text, rows := string(raw), 0
 	for _, tool := range mcp.Tools() {
 		scope := "–"

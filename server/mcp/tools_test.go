@@ -14,6 +14,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/mcp"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -362,10 +363,10 @@ func TestGolden(t *testing.T) {
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
 		got = strings.ReplaceAll(got, a.Origin, "https://cards.example.com")
-		servertest.NoError(t, enc.Encode(json.RawMessage(got)))
+		require.NoError(t, enc.Encode(json.RawMessage(got)))
 		path := filepath.Join("testdata", name+".json")
 		if *update {
-			servertest.NoError(t, os.WriteFile(path, []byte(indented.String()), 0o644))
+			require.NoError(t, os.WriteFile(path, []byte(indented.String()), 0o644))
 		}
 		want, err := os.ReadFile(path)
 		if err != nil || string(want) != indented.String() {

@@ -13,6 +13,7 @@ import (
 	"punchcard/server/operation"
 	"punchcard/server/password"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -291,4 +292,4 @@ func (h *harness) restorePassword() {
 	h.ok(at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
 }
 
-var noError = servertest.NoError
+var noError = require.NoError

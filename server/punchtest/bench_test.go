@@ -5,12 +5,13 @@ import (
 
 	"punchcard/server/punchtest"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // BenchmarkStart measures the time from Start to the first answer.
 func BenchmarkStart(b *testing.B) {
 	start := func() *punchtest.Server {
-		s := servertest.Must(punchtest.New())
+		s := require.Must(punchtest.New())
 		return s
 	}
 	start().Close() // the first server of a process creates the demo shop

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"punchcard/server/punchtest"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestCardsOfHolders checks enrolment, installing by the link, and a reissue, which ends the link.
@@ -50,7 +50,7 @@ func TestRevokedTill(t *testing.T) {
 	if next := s.Till(s.Locations[0]); next.ID == till.ID || next.Stamp(card, 1).Card.StampsCount != 2 {
 		t.Errorf("the next till is %+v", next)
 	}
-	paired := servertest.Must(s.Pair(s.NewPairing(s.Locations[1]).Code))
+	paired := require.Must(s.Pair(s.NewPairing(s.Locations[1]).Code))
 	paired.Revoke()
 	refuses(t, "a revoked till that was paired", "unauthenticated", failure(paired.Try().Stamp(card, 1)))
 }
@@ -115,7 +115,7 @@ func TestSignIn(t *testing.T) {
 		jar, _ := cookiejar.New(nil)
 		jar.SetCookies(origin, cookies)
 		transport := &http.Transport{DisableKeepAlives: true}
-		resp := servertest.Must((&http.Client{Jar: jar, Transport: transport}).Get(s.Origin + "/dashboard"))
+		resp := require.Must((&http.Client{Jar: jar, Transport: transport}).Get(s.Origin + "/dashboard"))
 		resp.Body.Close()
 		return resp.Request.URL.Path, resp.StatusCode
 	}

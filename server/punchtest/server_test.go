@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"punchcard/server/punchtest"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // crash is the environment variable with which this binary runs TestChild in another process.
@@ -316,12 +316,12 @@ func TestChild(t *testing.T) {
 // and do not fail the test.
 func TestCloseDespiteClients(t *testing.T) {
 	t.Parallel()
-	s := servertest.Must(punchtest.New())
-	unused := servertest.Must(net.Dial("tcp", strings.TrimPrefix(s.Origin, "http://")))
+	s := require.Must(punchtest.New())
+	unused := require.Must(net.Dial("tcp", strings.TrimPrefix(s.Origin, "http://")))
 	defer unused.Close()
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	resp := servertest.Must(client.Get(s.Origin + "/healthz"))
+	resp := require.Must(client.Get(s.Origin + "/healthz"))
 	resp.Body.Close()
 	for range 2 {
 		if err := s.Close(); err != nil {
@@ -386,7 +386,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("after the reset %+v, before it %+v", after, before)
 	}
 	bad := filepath.Join(t.TempDir(), "bad.json")
-	servertest.NoError(t, os.WriteFile(bad, []byte("{\"shops\":\n[{\"name\": 3}]}"), 0o600))
+	require.NoError(t, os.WriteFile(bad, []byte("{\"shops\":\n[{\"name\": 3}]}"), 0o600))
 	if _, err := punchtest.New(punchtest.Seed(bad)); err == nil ||
 		!strings.Contains(err.Error(), "bad.json:2: shops.0.name: must be a string") {
 		t.Errorf("a bad seed: %v", err)

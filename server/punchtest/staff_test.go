@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"punchcard/server/punchtest"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 const uuid = "0b6f7c0e-5d0a-4d51-9d4b-3f0f5a2f7c11"
@@ -65,7 +65,7 @@ func TestPairing(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t)
 	p := s.NewPairing(s.Locations[1])
-	till := servertest.Must(s.Pair(p.Code))
+	till := require.Must(s.Pair(p.Code))
 	if till.Location != s.Locations[1] || p.URL != s.Origin+"/till/pair/"+p.Token ||
 		!p.ExpiresAt.Equal(p.ExpiresAt.Truncate(time.Millisecond)) {
 		t.Errorf("%+v, %+v", till, p)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"punchcard/server/punchtest"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 func TestReceiver(t *testing.T) {
@@ -69,14 +69,14 @@ func TestWaitReturnsEachOnce(t *testing.T) {
 	t.Parallel()
 	r := punchtest.Start(t).Receiver()
 	for _, sent := range []struct{ id, sequence string }{{"evt_b", "7"}, {"evt_a", "3"}, {"evt_b", "7"}} {
-		req := servertest.Must(http.NewRequestWithContext(
+		req := require.Must(http.NewRequestWithContext(
 			t.Context(),
 			"POST",
 			r.URL,
 			strings.NewReader(`{"event":"card.added","event_id":"`+sent.id+`"}`),
 		))
 		req.Header.Set("X-Service-Sequence", sent.sequence)
-		resp := servertest.Must(http.DefaultClient.Do(req))
+		resp := require.Must(http.DefaultClient.Do(req))
 		resp.Body.Close()
 		if d := r.Wait("card.added"); d.ID != sent.id {
 			t.Errorf("got %s, want %s", d.ID, sent.id)
@@ -98,7 +98,7 @@ func TestVerifyRefuses(t *testing.T) {
 	_, secret := s.Webhook(s.Programs["standard"], r.URL, "card.added")
 	newCard(s)
 	good := r.Wait("card.added")
-	servertest.NoError(t, good.Verify(secret))
+	require.NoError(t, good.Verify(secret))
 	with := func(name, value string) punchtest.Delivery {
 		d := good
 		d.Header = good.Header.Clone()

@@ -9,7 +9,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/kernel"
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/till"
 )
 
@@ -21,7 +21,7 @@ func TestCookie(t *testing.T) {
 	cookie := "punchcard-till=" + s.TillToken
 	const json = "application/json"
 	own := strings.TrimPrefix(s.Origin, "http://")
-	hosts := servertest.Must(kernel.NewHosts("", nil))
+	hosts := require.Must(kernel.NewHosts("", nil))
 	guard := till.NewGuard(s.App.Store, 0).AcceptCookies(hosts)
 	for _, c := range []struct {
 		name    string
@@ -86,12 +86,12 @@ func TestCookie(t *testing.T) {
 func TestCookieHost(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com" })
 	for host, want := range map[string]int{"cards.example.com": 200, "127.0.0.1": 200, "evil.example": 403} {
-		req := servertest.Must(http.NewRequest("GET", s.Origin+"/till/v1/me", nil))
+		req := require.Must(http.NewRequest("GET", s.Origin+"/till/v1/me", nil))
 		req.Host = host
 		req.Header = http.Header{
 			"Cookie": {"__Secure-punchcard-till=" + s.TillToken}, "Content-Type": {"application/json"}, "Sec-Fetch-Site": {"same-origin"},
 		}
-		resp := servertest.Must(s.HTTP.Do(req))
+		resp := require.Must(s.HTTP.Do(req))
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%s: %d, want %d", host, resp.StatusCode, want)

@@ -11,6 +11,7 @@ import (
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -19,9 +20,9 @@ const sessionHeader = "X-Staff-Session"
 // invoke runs an operation as the operator, beside the server.
 func invoke[O any](s *servertest.Server, op *kernel.Operation, id string, in any) O {
 	s.T.Helper()
-	shop := servertest.Must(s.App.Store.ResolveShop(s.ShopID))
+	shop := require.Must(s.App.Store.ResolveShop(s.ShopID))
 	k := kernel.New(s.App.Store, kernel.Config{Fields: app.DefaultLimits().Fields()})
-	out := servertest.Must(kernel.Do[O](s.T.Context(), k, kernel.OperatorCaller("test", shop), op, kernel.Args{
+	out := require.Must(kernel.Do[O](s.T.Context(), k, kernel.OperatorCaller("test", shop), op, kernel.Args{
 		Params: map[string]string{"id": id}, Fields: in,
 	}))
 	return out

@@ -18,6 +18,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/web"
 )
 
@@ -180,7 +181,7 @@ func TestFiles(t *testing.T) {
 		Name     string
 		Icons    []struct{ Src, Sizes string }
 	}
-	servertest.NoError(t, json.Unmarshal(get(s, "/till/manifest.webmanifest", "Accept-Language", "it").Body, &manifest))
+	require.NoError(t, json.Unmarshal(get(s, "/till/manifest.webmanifest", "Accept-Language", "it").Body, &manifest))
 	if manifest.StartURL != "/till/" || manifest.Scope != "/till/" || manifest.Display != "standalone" || manifest.Name != "Cassa" ||
 		len(manifest.Icons) != 3 {
 		t.Errorf("%+v", manifest)
@@ -204,18 +205,18 @@ func TestFiles(t *testing.T) {
 // vendored returns a file of the npm package. Its WebAssembly is kept compressed.
 func vendored(t *testing.T, file string) []byte {
 	if path.Ext(file) != ".wasm" {
-		return servertest.Must(os.ReadFile("vendor/" + file))
+		return require.Must(os.ReadFile("vendor/" + file))
 	}
-	zipped := servertest.Must(os.Open("vendor/" + file + ".gz"))
+	zipped := require.Must(os.Open("vendor/" + file + ".gz"))
 	defer zipped.Close()
-	r := servertest.Must(gzip.NewReader(zipped))
-	return servertest.Must(io.ReadAll(r))
+	r := require.Must(gzip.NewReader(zipped))
+	return require.Must(io.ReadAll(r))
 }
 
 // TestVendored checks that the decoder is what vendor/SHA256SUMS and vendor/README.md say.
 func TestVendored(t *testing.T) {
-	sums := servertest.Must(os.ReadFile("vendor/SHA256SUMS"))
-	readme := servertest.Must(os.ReadFile("vendor/README.md"))
+	sums := require.Must(os.ReadFile("vendor/SHA256SUMS"))
+	readme := require.Must(os.ReadFile("vendor/README.md"))
 	files := 0
 	for line := range strings.Lines(string(sums)) {
 		want, file, _ := strings.Cut(strings.TrimSpace(line), "  ")

@@ -8,6 +8,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 	"punchcard/webhook"
@@ -71,13 +72,13 @@ func TestReceiverThatNeverAnswers(t *testing.T) {
 // name leads to a private address later.
 func TestPrivateEndpoint(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{AllowHTTP: true} })
-	b := servertest.Must(s.push.Subscribe(s.key))
+	b := require.Must(s.push.Subscribe(s.key))
 	s.send("POST", b.JSON("all"), "en").Want(400)
 	var raw struct {
 		Endpoint string
 		Keys     map[string]string
 	}
-	servertest.NoError(t, json.Unmarshal([]byte(b.JSON("all")), &raw))
+	require.NoError(t, json.Unmarshal([]byte(b.JSON("all")), &raw))
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
 		tx.CheckedTarget = raw.Endpoint // it was public then
 		return tx.Subscribe(path.Base(s.page), "en", store.PushFields{

@@ -13,6 +13,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 )
@@ -48,7 +49,7 @@ func startGoogle(t *testing.T) *android {
 func (a *android) save() {
 	a.T.Helper()
 	r := a.Fetch("GET", a.page+"/google", nil, nil).Want(303)
-	id := servertest.Must(a.google.Save(r.Header.Get("Location")))
+	id := require.Must(a.google.Save(r.Header.Get("Location")))
 	a.object = id
 }
 
@@ -89,7 +90,7 @@ func (a *android) saved() (n int64) {
 		n = s.Cards
 		return err
 	})
-	servertest.NoError(a.T, err)
+	require.NoError(a.T, err)
 	return n
 }
 
@@ -148,7 +149,7 @@ func TestGoogleObject(t *testing.T) {
 		}
 		return err
 	})
-	servertest.NoError(t, err)
+	require.NoError(t, err)
 
 	// Google fails, then asks for a pause of a second. The stamp arrives after that.
 	fail := []int{503, 429}
@@ -287,5 +288,5 @@ func TestGoogleHeld(t *testing.T) {
 		}
 		return err
 	})
-	servertest.NoError(t, err)
+	require.NoError(t, err)
 }

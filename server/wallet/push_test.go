@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 )
@@ -17,7 +18,7 @@ import (
 func (s *shop) person(role string) (get func(path string, has ...string), post func(path string, status int, has ...string)) {
 	s.T.Helper()
 	r := s.Fetch("POST", s.Origin+"/dev/sign-in", []byte(`{"as":"`+role+`"}`), http.Header{"Content-Type": {"application/json"}})
-	cookie := servertest.Must(http.ParseSetCookie(r.Header.Get("Set-Cookie")))
+	cookie := require.Must(http.ParseSetCookie(r.Header.Get("Set-Cookie")))
 	keys := 0
 	send := func(method, path string, body []byte, status int, has []string) {
 		s.T.Helper()
@@ -107,7 +108,7 @@ func (s *shop) health(waiting, failed int64) {
 		}
 		return err
 	})
-	servertest.NoError(s.T, err)
+	require.NoError(s.T, err)
 	get, _ := s.person("owner") // who is an operator, too
 	get("/dashboard/health", "Pushes that wait", "Pushes that failed", "Certificate for Apple Wallet")
 }
@@ -124,7 +125,7 @@ func (s *shop) copies(passes, browsers int64) {
 		}
 		return err
 	})
-	servertest.NoError(s.T, err)
+	require.NoError(s.T, err)
 }
 
 // TestPushAfterClockSetBack checks that a phone is woken by a stamp after the clock was set back behind

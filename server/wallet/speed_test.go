@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -179,11 +180,11 @@ func (all holders) current() bool {
 // stampTime stamps a card at the till, and returns how long that took.
 func (s *shop) stampTime(card string) time.Duration {
 	body := strings.NewReader(`{"count":1}`)
-	req := servertest.Must(http.NewRequest("POST", s.Origin+"/till/v1/cards/"+card+"/stamps", body))
+	req := require.Must(http.NewRequest("POST", s.Origin+"/till/v1/cards/"+card+"/stamps", body))
 	req.Header.Set("Authorization", "Bearer "+s.TillToken)
 	req.Header.Set("Content-Type", "application/json")
 	start := time.Now()
-	resp := servertest.Must(http.DefaultClient.Do(req))
+	resp := require.Must(http.DefaultClient.Do(req))
 	answer, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if err != nil || resp.StatusCode != http.StatusCreated {
@@ -200,7 +201,7 @@ func (s *shop) idle() (idle bool) {
 		idle = n == 0 && !changed
 		return errors.Join(err, err2)
 	})
-	servertest.NoError(s.T, err)
+	require.NoError(s.T, err)
 	return idle
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 )
 
@@ -49,7 +50,7 @@ func (s *shop) send(method, body, language string) *servertest.Reply {
 // browser subscribes a new browser, and waits until what the card shows is noted.
 func (s *shop) browser(notify, language string) *wallettest.Browser {
 	s.T.Helper()
-	b := servertest.Must(s.push.Subscribe(s.key))
+	b := require.Must(s.push.Subscribe(s.key))
 	s.send("POST", b.JSON(notify), language).Want(201)
 	s.settle()
 	return b
@@ -74,7 +75,7 @@ func (s *shop) expect(b *wallettest.Browser, want ...string) {
 	var got []string
 	for len(b.Notices) > 0 {
 		var n struct{ Title, Body, URL string }
-		servertest.NoError(s.T, json.Unmarshal(<-b.Notices, &n))
+		require.NoError(s.T, json.Unmarshal(<-b.Notices, &n))
 		if n.URL != s.page || n.Title == "" {
 			s.T.Errorf("a notice of %q leads to %s, want %s", n.Title, n.URL, s.page)
 		}
@@ -177,7 +178,7 @@ func TestBrowsersAreApart(t *testing.T) {
 // TestSubscribe checks what is refused.
 func TestSubscribe(t *testing.T) {
 	s := start(t)
-	b := servertest.Must(s.push.Subscribe(s.key))
+	b := require.Must(s.push.Subscribe(s.key))
 	valid := b.JSON("all")
 	for body, field := range map[string]string{
 		`{}`: "endpoint",
@@ -208,7 +209,7 @@ func TestSubscribe(t *testing.T) {
 func TestSubscriptionWhileMoving(t *testing.T) {
 	s := start(t)
 	s.beginMove()
-	b := servertest.Must(s.push.Subscribe(s.key))
+	b := require.Must(s.push.Subscribe(s.key))
 	s.send("POST", b.JSON("all"), "en").Want(503)
 	s.send("DELETE", `{"endpoint":"https://push.example.com/1"}`, "en").Want(503)
 }

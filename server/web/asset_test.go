@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // get answers a request for an asset.
@@ -22,7 +24,7 @@ func get(method, path, encoding string) *httptest.ResponseRecorder {
 // TestAssets checks that all assets are served under their hashed names, plain and
 // compressed, and may be cached for a year.
 func TestAssets(t *testing.T) {
-	entries := must(assetFS.ReadDir("assets"))
+	entries := require.Must(assetFS.ReadDir("assets"))
 	hashed := regexp.MustCompile(`^/assets/[a-z]+\.[0-9a-f]{12}\.(css|js|svg)$`)
 	for _, e := range entries {
 		path := Asset(e.Name())
@@ -42,7 +44,7 @@ func TestAssets(t *testing.T) {
 		if zipped.Header().Get("Content-Encoding") != "gzip" || zipped.Header().Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s: %v", path, zipped.Header())
 		}
-		r := must(gzip.NewReader(zipped.Body))
+		r := require.Must(gzip.NewReader(zipped.Body))
 		body, err := io.ReadAll(r)
 		if err != nil || string(body) != plain.Body.String() {
 			t.Errorf("%s: the compressed body differs: %v", path, err)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestGoldenCharts compares the charts with the files in testdata/charts.
@@ -38,10 +40,10 @@ func TestGoldenCharts(t *testing.T) {
 		checkXML(t, name, string(chart))
 		file := filepath.Join("testdata", "charts", name+".html")
 		if *update {
-			noError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-			noError(t, os.WriteFile(file, []byte(chart+"\n"), 0o644))
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+			require.NoError(t, os.WriteFile(file, []byte(chart+"\n"), 0o644))
 		}
-		want := must(os.ReadFile(file))
+		want := require.Must(os.ReadFile(file))
 		if string(chart)+"\n" != string(want) {
 			t.Errorf("%s: the chart differs from %s; look at it and run the test with -update", name, file)
 		}

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 var lookAddr = flag.String("look", "", "address, such as localhost:8099, at which TestLook serves the sample pages until it is stopped")
@@ -298,7 +300,7 @@ func render(t *testing.T, templates *Templates, page string, data any, p *Printe
 
 // parseSamples returns the sample pages.
 func parseSamples(t testing.TB) *Templates {
-	return must(Parse(os.DirFS("testdata/look")))
+	return require.Must(Parse(os.DirFS("testdata/look")))
 }
 
 // mapFS is a file system of pages, by name.

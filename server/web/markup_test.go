@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"punchcard/server/servertest/require"
 )
 
 // parsePage renders a sample page, parses it, and returns its nodes.
@@ -17,7 +19,7 @@ func parsePage(t *testing.T, templates *Templates, page, name string) (nodes []*
 	t.Helper()
 	p := PrinterFor("en")
 	raw = render(t, templates, page, sampleData(p, page, name), p)
-	root := must(html.Parse(strings.NewReader(raw)))
+	root := require.Must(html.Parse(strings.NewReader(raw)))
 	for n := range root.Descendants() {
 		nodes = append(nodes, n)
 	}
@@ -206,7 +208,7 @@ func TestMistakes(t *testing.T) {
 		{`dict "a"`, "a key has no value"},
 		{`link "/" "x" "color" "red"`, `no option "color"`},
 	} {
-		templates := must(Parse(mapFS{"p.html": `{{define "content"}}{{` + c.call + `}}{{end}}`}))
+		templates := require.Must(Parse(mapFS{"p.html": `{{define "content"}}{{` + c.call + `}}{{end}}`}))
 		var b bytes.Buffer
 		err := templates.Render(&b, "p", &sample{}, PrinterFor("en"))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -216,7 +218,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: %d bytes were written", c.call, b.Len())
 		}
 	}
-	templates := must(Parse(mapFS{}))
+	templates := require.Must(Parse(mapFS{}))
 	if err := templates.Render(&bytes.Buffer{}, "none", nil, PrinterFor("en")); err == nil {
 		t.Error("a page that does not exist is shown")
 	}
@@ -225,7 +227,7 @@ func TestMistakes(t *testing.T) {
 // TestPagesOfFaces checks that all pages of all faces can be parsed and have contents.
 func TestPagesOfFaces(t *testing.T) {
 	for _, face := range []string{"dashboard", "holder", "tillpage"} {
-		templates := must(Parse(os.DirFS("../" + face + "/pages")))
+		templates := require.Must(Parse(os.DirFS("../" + face + "/pages")))
 		for name, pg := range templates.pages {
 			tmpl, err := templates.parse(name, pg, &copied{p: PrinterFor("en")})
 			switch {
@@ -240,7 +242,7 @@ func TestPagesOfFaces(t *testing.T) {
 
 // TestLanguagesAtOnce checks that answers in several languages at a time do not mix.
 func TestLanguagesAtOnce(t *testing.T) {
-	templates := must(Parse(mapFS{"p.html": `{{define "content"}}<h1>{{t "Cancel"}}</h1>{{end}}`}))
+	templates := require.Must(Parse(mapFS{"p.html": `{{define "content"}}<h1>{{t "Cancel"}}</h1>{{end}}`}))
 	heading := regexp.MustCompile(`<html lang="(..)">(?s:.*)<h1>(.*)</h1>`)
 	var wg sync.WaitGroup
 	for i := range 60 {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // refusing are the folders of the packages whose refusals pages can receive.
@@ -51,7 +53,7 @@ func messages(t *testing.T, dir string) map[string]found {
 func addMessages(t *testing.T, all map[string]found, path string, face bool) {
 	t.Helper()
 	fset := token.NewFileSet()
-	file := must(parser.ParseFile(fset, path, nil, 0))
+	file := require.Must(parser.ParseFile(fset, path, nil, 0))
 	add := func(n ast.Node, code string, ok func(string) bool) bool {
 		e, _ := n.(ast.Expr)
 		text, literal := varying(e)
@@ -118,7 +120,7 @@ var codes = func() func(t *testing.T) []string {
 		if names != nil {
 			return names
 		}
-		file := must(parser.ParseFile(token.NewFileSet(), "../../store/errors.go", nil, 0))
+		file := require.Must(parser.ParseFile(token.NewFileSet(), "../../store/errors.go", nil, 0))
 		ast.Inspect(file, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.ValueSpec); ok && nameOf(spec.Type) == "Code" {
 				names = append(names, spec.Names[0].Name)

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"text/template/parse"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store/event"
 )
 
@@ -47,7 +48,7 @@ func textsOf(t *testing.T, dir string) map[string]bool {
 		}
 		return nil
 	})
-	noError(t, err)
+	require.NoError(t, err)
 	return texts
 }
 
@@ -315,7 +316,7 @@ func literal(e ast.Expr) (string, bool) {
 // a text of web has no translation of its own.
 func faceTexts(t *testing.T) map[string]map[string]bool {
 	t.Helper()
-	entries := must(os.ReadDir(".."))
+	entries := require.Must(os.ReadDir(".."))
 	faces := map[string]map[string]bool{"web": textsOf(t, ".")}
 	for _, e := range entries {
 		if !e.IsDir() || e.Name() == "web" {
@@ -374,7 +375,7 @@ func TestTexts(t *testing.T) {
 				seen[text] = translation
 			}
 		}
-		tables := must(filepath.Glob(filepath.Join("text", lang, "*.json")))
+		tables := require.Must(filepath.Glob(filepath.Join("text", lang, "*.json")))
 		for _, file := range tables {
 			if faces[strings.TrimSuffix(filepath.Base(file), ".json")] == nil {
 				t.Errorf("%s: there is no such face, or it shows no texts", file)
@@ -409,8 +410,8 @@ func updateTable(t *testing.T, file string, table map[string]string, texts map[s
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	noError(t, enc.Encode(next))
-	noError(t, os.WriteFile(file, b.Bytes(), 0o644))
+	require.NoError(t, enc.Encode(next))
+	require.NoError(t, os.WriteFile(file, b.Bytes(), 0o644))
 	return next
 }
 
@@ -469,7 +470,7 @@ func TestCompareForms(t *testing.T) {
 func TestTextsAreFound(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	write(
 		"a.html",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -52,7 +53,7 @@ const validSeed = `{
 `
 
 func TestValidSeed(t *testing.T) {
-	noError(t, try(t, validSeed))
+	require.NoError(t, try(t, validSeed))
 }
 
 // try parses and applies a seed.

@@ -3,6 +3,7 @@ package seed
 import (
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -11,8 +12,8 @@ func TestDemoWallets(t *testing.T) {
 	st, _ := emptyStore(t, seedStart)
 	wallets := func() (apple, google bool) {
 		t.Helper()
-		ready := must(Demo(st, "http://localhost"))
-		noError(t, st.View(0, func(v *store.View) error {
+		ready := require.Must(Demo(st, "http://localhost"))
+		require.NoError(t, st.View(0, func(v *store.View) error {
 			apple, google = v.AppleWallet(ready.Shop()).IsSet(), v.GoogleWallet(ready.Shop()).IsSet()
 			return nil
 		}))
@@ -21,15 +22,15 @@ func TestDemoWallets(t *testing.T) {
 	if apple, google := wallets(); !apple || !google {
 		t.Errorf("a new file has Apple: %t, Google: %t", apple, google)
 	}
-	ready := must(readyLine(st))
-	noError(t, write(st, func(tx *store.Tx) error {
+	ready := require.Must(readyLine(st))
+	require.NoError(t, write(st, func(tx *store.Tx) error {
 		_, err := tx.RemoveAppleWallet(ready.Shop(), store.RemoveFields{})
 		return err
 	}))
 	if apple, google := wallets(); apple || !google {
 		t.Errorf("without Apple it has Apple: %t, Google: %t", apple, google)
 	}
-	noError(t, write(st, func(tx *store.Tx) error {
+	require.NoError(t, write(st, func(tx *store.Tx) error {
 		_, err := tx.RemoveGoogleWallet(ready.Shop(), store.RemoveFields{})
 		return err
 	}))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -127,7 +128,7 @@ func effects(v *store.View, shop int64, id func(ref string) string) (lines []str
 
 // TestEveryField checks the effect of each field that only seeds have.
 func TestEveryField(t *testing.T) {
-	s := must(Parse("every.json", []byte(everyField)))
+	s := require.Must(Parse("every.json", []byte(everyField)))
 	st, ready := apply(t, s)
 	id := func(ref string) string {
 		if ready.Refs[ref] == "" {
@@ -138,7 +139,7 @@ func TestEveryField(t *testing.T) {
 	if len(ready.ProgramIDs) != 0 || len(ready.LocationIDs) != 1 || ready.LocationIDs[0] != id("front") {
 		t.Errorf("%+v", ready)
 	}
-	shop := must(st.ResolveShop(id("second")))
+	shop := require.Must(st.ResolveShop(id("second")))
 	var got []string
 	view(t, st, func(v *store.View) (err error) {
 		got, err = effects(v, shop, id)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -26,7 +27,7 @@ var seedStart = time.Date(2026, 5, 18, 17, 30, 0, 0, time.UTC)
 func emptyStore(t testing.TB, start time.Time) (*store.Store, *fixedClock) {
 	t.Helper()
 	clock := &fixedClock{start}
-	st := must(store.Open(filepath.Join(t.TempDir(), "seed.db"), store.Options{
+	st := require.Must(store.Open(filepath.Join(t.TempDir(), "seed.db"), store.Options{
 		Now: clock.Now, Rand: rand.NewChaCha8([32]byte{1}), IDSecret: IDSecret, Ephemeral: true, Limits: store.DefaultLimits(),
 		PublicURL: "http://localhost"}))
 	t.Cleanup(func() {
@@ -49,7 +50,7 @@ func startOf(s *File) time.Time {
 func apply(t testing.TB, s *File) (*store.Store, *Ready) {
 	t.Helper()
 	st, clock := emptyStore(t, startOf(s))
-	ready := must(s.Apply(st, clock))
+	ready := require.Must(s.Apply(st, clock))
 	if !clock.now.Equal(startOf(s)) {
 		t.Errorf("the clock stands at %s after the seed, which starts at %s", clock.now, startOf(s))
 	}
@@ -67,7 +68,7 @@ func check(t *testing.T, st *store.Store) {
 // view reads from a store.
 func view(t testing.TB, st *store.Store, do func(*store.View) error) {
 	t.Helper()
-	noError(t, st.View(0, do))
+	require.NoError(t, st.View(0, do))
 }
 
 // replaced returns the valid seed with a text replaced by another.
@@ -169,20 +170,4 @@ func ledgerOf(v *store.View, a store.Access, card string) ([]store.Transaction, 
 	})
 	slices.Reverse(list)
 	return list, err
-}
-
-// must returns the result of a call that has no error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError fails a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -43,7 +44,7 @@ func TestHistory(t *testing.T) {
 func historyStore(t *testing.T, now time.Time, days int) *store.Store {
 	t.Helper()
 	st, clock := emptyStore(t, now)
-	ready := must(DemoWithHistory(st, clock, days))
+	ready := require.Must(DemoWithHistory(st, clock, days))
 	if !clock.now.Equal(now) {
 		t.Errorf("the clock stands at %s after the history", clock.now)
 	}

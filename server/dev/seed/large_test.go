@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -45,7 +46,7 @@ func comma(i int) string {
 
 // TestLargeSeed checks that each activity of a large seed is applied.
 func TestLargeSeed(t *testing.T) {
-	s := must(Parse("large.json", []byte(largeSeed())))
+	s := require.Must(Parse("large.json", []byte(largeSeed())))
 	st, ready := apply(t, s)
 	err := st.View(0, func(v *store.View) error {
 		c, err := v.Card(store.Access{Shop: ready.shop}, ready.Refs[fmt.Sprintf("c%d", seedSize-1)])
@@ -64,7 +65,7 @@ func TestLargeSeed(t *testing.T) {
 func BenchmarkLargeSeed(b *testing.B) {
 	text := []byte(largeSeed())
 	for b.Loop() {
-		s := must(Parse("large.json", text))
+		s := require.Must(Parse("large.json", text))
 		apply(b, s)
 	}
 	b.ReportMetric(float64(10*seedSize)*float64(b.N)/b.Elapsed().Seconds(), "activities/s")

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestSeedSchema checks that the published schema is the generated one.
@@ -23,7 +25,7 @@ func TestSchemaDescribesAll(t *testing.T) {
 			Properties  map[string]struct{ Description string }
 		} `json:"$defs"`
 	}
-	noError(t, json.Unmarshal(Schema(), &schema))
+	require.NoError(t, json.Unmarshal(Schema(), &schema))
 	if len(schema.Defs) != 8 {
 		t.Errorf("%d kinds of objects", len(schema.Defs))
 	}
@@ -43,11 +45,11 @@ func TestSchemaDescribesAll(t *testing.T) {
 // independent validator.
 func compiled(t *testing.T) func(text []byte) error {
 	t.Helper()
-	doc := must(jsonschema.UnmarshalJSON(bytes.NewReader(Schema())))
+	doc := require.Must(jsonschema.UnmarshalJSON(bytes.NewReader(Schema())))
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	noError(t, c.AddResource("seed.schema.json", doc))
-	schema := must(c.Compile("seed.schema.json")) // also validates it against the schema of schemas
+	require.NoError(t, c.AddResource("seed.schema.json", doc))
+	schema := require.Must(c.Compile("seed.schema.json")) // also validates it against the schema of schemas
 	return func(text []byte) error {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
@@ -60,7 +62,7 @@ func compiled(t *testing.T) func(text []byte) error {
 func TestSeedsMeetTheSchema(t *testing.T) {
 	valid := compiled(t)
 	for _, name := range seedNames {
-		raw := must(os.ReadFile(filepath.Join(seedFolder, name)))
+		raw := require.Must(os.ReadFile(filepath.Join(seedFolder, name)))
 		if err := valid(raw); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

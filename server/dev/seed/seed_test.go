@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -22,17 +23,17 @@ var seedNames = []string{"coffee-shop.json", "gym.json", "bakery.json"}
 
 func readSeed(t testing.TB, name string) *File {
 	t.Helper()
-	return must(Read(filepath.Join(seedFolder, name)))
+	return require.Must(Read(filepath.Join(seedFolder, name)))
 }
 
 // golden compares a text with a golden file, which it writes first with -update.
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		noError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		noError(t, os.WriteFile(path, got, 0o644))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, got, 0o644))
 	}
-	want := must(os.ReadFile(path))
+	want := require.Must(os.ReadFile(path))
 	if a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n"); !slices.Equal(a, b) {
 		for i := range max(len(a), len(b)) {
 			if i >= len(a) || i >= len(b) || a[i] != b[i] {
@@ -172,7 +173,7 @@ func TestPINAndKeys(t *testing.T) {
 	st, ready = apply(t, s)
 	token := ""
 	dev := store.Actor{Type: "user", Name: "dev"}
-	noError(t, st.Write(context.Background(), store.Write{Actor: dev, Do: func(tx *store.Tx) (err error) {
+	require.NoError(t, st.Write(context.Background(), store.Write{Actor: dev, Do: func(tx *store.Tx) (err error) {
 		_, token, err = tx.CreateDevice(ready.shop, store.NewDevice{LocationID: ready.LocationIDs[1], Name: "Ours", AcceptsCardIDs: true})
 		return err
 	}}))
@@ -226,13 +227,13 @@ func TestNothingIsQueued(t *testing.T) {
 func TestSeedNeedsAFreshStore(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, clock := emptyStore(t, s.Now)
-	must(Demo(st, "http://localhost"))
+	require.Must(Demo(st, "http://localhost"))
 	if _, err := s.Apply(st, clock); err == nil ||
 		!strings.HasSuffix(err.Error(), ": has shops already; a seed fills an empty database only") {
 		t.Error(err)
 	}
 	st, clock = emptyStore(t, s.Now)
-	noError(t, st.Write(context.Background(), store.Write{
+	require.NoError(t, st.Write(context.Background(), store.Write{
 		Actor: store.Actor{Type: "user", Name: "dev"}, Do: (*store.Tx).Probe,
 	}))
 	if _, err := s.Apply(st, clock); !errors.Is(err, errLate) || !clock.now.Equal(s.Now) {
@@ -246,7 +247,7 @@ func TestReadFaults(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(t.TempDir(), "large.json")
-	noError(t, os.WriteFile(path, []byte(`{"shops": []}`+strings.Repeat(" ", maxSize)), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(`{"shops": []}`+strings.Repeat(" ", maxSize)), 0o600))
 	if _, err := Read(path); err == nil || err.Error() != path+":1: $: must be at most 16 MiB" {
 		t.Error(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"punchcard/server/servertest/require"
 )
 
 // axe returns the source of axe-core, which .ci/browser installs.
@@ -21,7 +23,7 @@ var axe = sync.OnceValues(func() (string, error) {
 // checkAxe returns what axe-core finds to violate WCAG 2.2 AA or good practice.
 func checkAxe(p *Page) (problems []string) {
 	p.t.Helper()
-	source := must(axe())
+	source := require.Must(axe())
 	p.must(nil, p.tab.eval(nil, `source => { if (!window.axe) (0, eval)(source) }`, source))
 	for _, v := range eval[[]struct {
 		ID, Help string

@@ -18,6 +18,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // TestTillCamera shows the page of a holder to the camera of a till.
@@ -158,7 +159,7 @@ func TestTillCameraRefused(t *testing.T) {
 // reports to have answered, and returns its URL.
 func before(t *testing.T, s *servertest.Server, answer func(http.ResponseWriter, *http.Request) bool) string {
 	t.Helper()
-	target := must(url.Parse(s.Origin))
+	target := require.Must(url.Parse(s.Origin))
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !answer(w, r) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/web"
 )
 
@@ -98,7 +99,7 @@ func (p *Page) CheckNow() {
 // checkHeaders checks the headers that each page has.
 func checkHeaders(t testing.TB, address string, rules Rules) (problems []string) {
 	t.Helper()
-	request := must(http.NewRequest(http.MethodGet, address, nil))
+	request := require.Must(http.NewRequest(http.MethodGet, address, nil))
 	request.Header.Set("Accept", "text/html")
 	if rules.Cookie != nil {
 		request.AddCookie(rules.Cookie)
@@ -108,9 +109,9 @@ func checkHeaders(t testing.TB, address string, rules Rules) (problems []string)
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	defer client.CloseIdleConnections()
-	r := must(client.Do(request))
+	r := require.Must(client.Do(request))
 	defer r.Body.Close()
-	must(io.Copy(io.Discard, r.Body))
+	require.Must(io.Copy(io.Discard, r.Body))
 	bad := func(format string, arguments ...any) {
 		problems = append(problems, fmt.Sprintf(format, arguments...))
 	}

@@ -16,6 +16,8 @@ import (
 	"golang.org/x/image/draw"
 	"golang.org/x/image/math/f64"
 	"rsc.io/qr"
+
+	"punchcard/server/servertest/require"
 )
 
 // frames is the size of the pictures that the camera of a test makes.
@@ -62,7 +64,7 @@ func (p photo) draw(t testing.TB) *image.RGBA {
 func drawCode(t testing.TB, text string) *image.RGBA {
 	t.Helper()
 	const module, margin = 8, 4
-	code := must(qr.Encode(text, qr.M))
+	code := require.Must(qr.Encode(text, qr.M))
 	side := (code.Size + 2*margin) * module
 	out := image.NewRGBA(image.Rect(0, 0, side, side))
 	for y := range side {
@@ -81,7 +83,7 @@ func drawCode(t testing.TB, text string) *image.RGBA {
 // the picture.
 func frame(t testing.TB, screenshot []byte) image.Image {
 	t.Helper()
-	picture := must(png.Decode(bytes.NewReader(screenshot)))
+	picture := require.Must(png.Decode(bytes.NewReader(screenshot)))
 	out := photo{size: frames}.draw(t)
 	width := picture.Bounds().Dx() * frames.Dy() / picture.Bounds().Dy()
 	draw.CatmullRom.Scale(out, image.Rect(0, 0, width, frames.Dy()).Add(image.Pt((frames.Dx()-width)/2, 0)), picture, picture.Bounds(),

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 )
 
@@ -107,10 +108,10 @@ func TestCardNotices(t *testing.T) {
 	t.Cleanup(push.Close)
 	id, link := issue(s, nil)
 	card := s.CardPage(link)
-	phone := must(push.Subscribe(s.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key")))
+	phone := require.Must(push.Subscribe(s.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key")))
 	b := newTab(t, startWhole(t), chromedp.WithNewBrowserContext())
 	b.setNotifications(s.Origin, browser.PermissionSettingGranted)
-	script := must(expressionOf(subscribed, []any{phone.JSON("all")}))
+	script := require.Must(expressionOf(subscribed, []any{phone.JSON("all")}))
 	b.onEachPage(script)
 	p := openIn(b, card, View{Width: 360})
 	p.Wait("Tell me when something changes")

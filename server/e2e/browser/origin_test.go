@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestForeignOrigin opens pages of another origin in the browser of an owner who is signed
@@ -30,7 +32,7 @@ func TestForeignOrigin(t *testing.T) {
 	p.ExpectProblems()
 
 	p = Open(t, evil+"/frame", View{Cookie: d.signIn("owner")})
-	origin := must(url.Parse(d.Origin))
+	origin := require.Must(url.Parse(d.Origin))
 	p.wait("the refusal of the frame", func() (bool, error) {
 		for _, problem := range p.Problems() {
 			if strings.Contains(problem, "frame-ancestors") || strings.Contains(problem, origin.Host) {

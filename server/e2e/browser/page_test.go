@@ -19,7 +19,7 @@ import (
 	"strings"
 	"testing"
 
-	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 )
 
 // A View is how a person looks at pages. The zero value is somebody who is not signed in,
@@ -347,12 +347,4 @@ func (p *Page) Download(text string) (name string, content []byte) {
 	return name, content
 }
 
-// must returns the result of a call that has no error.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-var noError = servertest.NoError
+var noError = require.NoError

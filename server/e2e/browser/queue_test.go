@@ -11,6 +11,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 	"punchcard/store/backup"
 )
@@ -186,7 +187,7 @@ func TestTillOpenDuringRestore(t *testing.T) {
 		code, _ := codesOf(s, card)
 		codes = append(codes, code)
 	}
-	must(backup.Create(t.Context(), file, copied, backup.Options{Quick: true}))
+	require.Must(backup.Create(t.Context(), file, copied, backup.Options{Quick: true}))
 	p := openTill(t, s, View{})
 	p.scan(codes[0])
 	p.Wait("0 of 10 stamps")
@@ -197,7 +198,7 @@ func TestTillOpenDuringRestore(t *testing.T) {
 	p.Wait("The server does not answer.")
 	p.Press("Give 1 stamp")
 	p.Wait("1 not sent")
-	must(backup.Restore(t.Context(), copied, file, s.App.Store.Now().Std(), backup.Options{Quick: true, Force: true}))
+	require.Must(backup.Restore(t.Context(), copied, file, s.App.Store.Now().Std(), backup.Options{Quick: true, Force: true}))
 	s = serve()
 	p.ExpectProblems() // requests without an answer
 	p.must(nil, p.tab.eval(nil, sendNow))

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -123,7 +124,7 @@ func (b *built) issue(holder string) (id, code string) {
 func (b *built) issueOf(program, holder string) (id string, shown store.HolderCard) {
 	b.t.Helper()
 	r := b.api().Post("/programs/"+program+"/cards", fields{"holder_name": holder}).Want(201)
-	st := must(store.Open(b.db, store.Options{MustExist: true}))
+	st := require.Must(store.Open(b.db, store.Options{MustExist: true}))
 	defer st.Close()
 	noError(b.t, st.View(0, func(v *store.View) (err error) {
 		shown, err = v.HolderCard(path.Base(r.Str("install_url")))
@@ -145,9 +146,9 @@ func (b *built) pair(p *Page) {
 // ledger returns a column of the ledger, oldest row first.
 func (b *built) ledger(column string) (values []string) {
 	b.t.Helper()
-	db := must(sql.Open("sqlite", "file:"+b.db+"?mode=ro"))
+	db := require.Must(sql.Open("sqlite", "file:"+b.db+"?mode=ro"))
 	defer db.Close()
-	rows := must(db.Query("SELECT " + column + " FROM transactions t JOIN cards c ON c.id=t.card_id ORDER BY t.id"))
+	rows := require.Must(db.Query("SELECT " + column + " FROM transactions t JOIN cards c ON c.id=t.card_id ORDER BY t.id"))
 	defer rows.Close()
 	for rows.Next() {
 		var v string

@@ -14,6 +14,7 @@ import (
 
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/store"
 )
 
@@ -35,7 +36,7 @@ type hangingFront struct {
 func openHanging(t *testing.T, s *servertest.Server, v View) (*Page, *hangingFront) {
 	t.Helper()
 	f := &hangingFront{release: make(chan struct{}), kept: make(chan struct{}, 100)}
-	target := must(url.Parse(s.Origin))
+	target := require.Must(url.Parse(s.Origin))
 	ended := make(chan struct{})
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	front := before(t, s, func(w http.ResponseWriter, r *http.Request) bool {

@@ -10,6 +10,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/store"
 )
@@ -17,7 +18,7 @@ import (
 // TestAppleWallet sets up Apple Wallet as the owner of a shop does: the request, each faulty certificate with its sentence, the right
 // one, the warning before its end, and the renewal.
 func TestAppleWallet(t *testing.T) {
-	authority, other := must(wallettest.NewAuthority()), must(wallettest.NewAuthority())
+	authority, other := require.Must(wallettest.NewAuthority()), require.Must(wallettest.NewAuthority())
 	clock := app.NewClock(time.Date(2026, 3, 1, 11, 0, 0, 0, time.UTC))
 	s := servertest.Start(t, func(c *app.Config) { c.Dev.Clock, c.PassIssuer = clock, authority.Certificate })
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error { // the demo shop has it

@@ -19,6 +19,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 	"punchcard/webhook"
 )
@@ -42,7 +43,7 @@ func startWalletPhones(t *testing.T) (w *walletPhones, options func(*app.Config)
 	t.Helper()
 	dir := t.TempDir()
 	roots := servertest.WriteCertificate(t, dir, "127.0.0.1")
-	w = &walletPhones{authority: must(wallettest.NewAuthority()), google: wallettest.NewGoogle(), push: wallettest.NewPushService()}
+	w = &walletPhones{authority: require.Must(wallettest.NewAuthority()), google: wallettest.NewGoogle(), push: wallettest.NewPushService()}
 	client := &http.Client{Timeout: servertest.Patience, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -102,7 +103,7 @@ func (p *Page) setUpWallets(t *testing.T, w *walletPhones) {
 	p.Press("Make the request")
 	_, request := p.Download("Download the request")
 	until := time.Now().AddDate(1, 0, 0)
-	certificate := must(w.authority.Issue(request, wallettest.Order{From: until.AddDate(-1, -1, 0), Until: until}))
+	certificate := require.Must(w.authority.Issue(request, wallettest.Order{From: until.AddDate(-1, -1, 0), Until: until}))
 	p.ChooseFile("Certificate", writeFile(t, "pass.cer", certificate))
 	p.In("The .cer file that Apple has made.").Press("Check and save")
 	p.Wait("Apple Wallet is set up.")
@@ -161,10 +162,10 @@ func TestWallets(t *testing.T) {
 	awaitField(t, w.apple.State, "count", "0/12")
 	awaitField(t, w.android.State, "count", "0/12")
 	client := servertest.NewClient(t, s.Origin, "").Via(w.apple.Client)
-	phone := must(w.push.Subscribe(client.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key")))
+	phone := require.Must(w.push.Subscribe(client.Fetch("GET", card+"/push", nil, nil).Want(200).Str("public_key")))
 	b := newTab(t, chromium, chromedp.WithNewBrowserContext())
 	b.setNotifications(shopURL, browser.PermissionSettingGranted)
-	script := must(expressionOf(subscribed, []any{phone.JSON("all")}))
+	script := require.Must(expressionOf(subscribed, []any{phone.JSON("all")}))
 	b.onEachPage(script)
 	holder := openIn(b, install, View{Width: 390})
 	holder.Wait("Ada Lovelace", "0 of 12 stamps")

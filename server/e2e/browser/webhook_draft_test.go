@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestDraftWebhook has an assistant draft a webhook, which the owner checks and turns on.
@@ -35,7 +37,7 @@ func TestDraftWebhook(t *testing.T) {
 // draft has an assistant draft a webhook.
 func (d *demo) draft(address, description string) {
 	d.T.Helper()
-	body := must(json.Marshal(fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": "draft_webhook",
+	body := require.Must(json.Marshal(fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": "draft_webhook",
 		"arguments": fields{"program_id": d.ids["program standard"], "url": address, "events": []string{"card.*"},
 			"description": description}}}))
 	r := d.Fetch(http.MethodPost, d.Origin+"/mcp", body, http.Header{

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 )
 
@@ -29,19 +30,19 @@ func TestWWDR(t *testing.T) {
 
 // TestCheck checks a certificate, and what is said of each that is not the one of a pass type.
 func TestCheck(t *testing.T) {
-	authority := must(wallettest.NewAuthority())
-	other := must(wallettest.NewAuthority())
+	authority := require.Must(wallettest.NewAuthority())
+	other := require.Must(wallettest.NewAuthority())
 	key, request, err := NewRequest()
-	noError(t, err)
+	require.NoError(t, err)
 	_, foreign, err := NewRequest()
-	noError(t, err)
+	require.NoError(t, err)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	issue := func(a *wallettest.Authority, request []byte, o wallettest.Order) []byte {
 		t.Helper()
 		if o.Until.IsZero() {
 			o.Until = now.AddDate(0, 1, 0)
 		}
-		return must(a.Issue(request, o))
+		return require.Must(a.Issue(request, o))
 	}
 	changed := func(change func(c *x509.Certificate)) []byte {
 		return issue(authority, request, wallettest.Order{Change: change})
@@ -100,10 +101,10 @@ func TestCheck(t *testing.T) {
 
 // FuzzCheck checks files of any content.
 func FuzzCheck(f *testing.F) {
-	authority := must(wallettest.NewAuthority())
+	authority := require.Must(wallettest.NewAuthority())
 	key, request, err := NewRequest()
-	noError(f, err)
-	right := must(authority.Issue(request, wallettest.Order{}))
+	require.NoError(f, err)
+	right := require.Must(authority.Issue(request, wallettest.Order{}))
 	f.Add(right)
 	f.Add(request)
 	f.Add(wwdr)
@@ -113,20 +114,4 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("%x is accepted as %+v", file, c)
 		}
 	})
-}
-
-// must returns v and panics if err is not nil.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError fails a test with an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

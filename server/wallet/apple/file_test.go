@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 )
 
@@ -119,14 +120,14 @@ func stampPass() Pass {
 }
 
 func (l Look) pictures(t testing.TB) Pictures {
-	return must(new(Cache).Pictures(l, readLogo))
+	return require.Must(new(Cache).Pictures(l, readLogo))
 }
 
 // TestFile checks that a phone takes a pass and shows what is in it, in each language.
 func TestFile(t *testing.T) {
 	signer := testAuthority().signer(testPassType, testPassType, team, nil)
-	file := must(File(stampPass(), warm.pictures(t), signer, time.Now()))
-	p := must(testAuthority().reader().Read(file))
+	file := require.Must(File(stampPass(), warm.pictures(t), signer, time.Now()))
+	p := require.Must(testAuthority().reader().Read(file))
 	if p.Style != "storeCard" || p.Serial != "c_0123456789abcdef" || p.Voided || p.Expires.Format(time.RFC3339) != "2030-12-31T22:59:59Z" {
 		t.Errorf("the phone has %+v", p)
 	}
@@ -154,7 +155,7 @@ func TestFile(t *testing.T) {
 	changed := stampPass()
 	changed.StoreCard.Header[0].Value = "4 / 10"
 	file, _ = File(changed, warm.pictures(t), signer, time.Now())
-	newer := must(testAuthority().reader().Read(file))
+	newer := require.Must(testAuthority().reader().Read(file))
 	if got := newer.Notices(p, "de"); !slices.Equal(got, []string{"Du hast 4 / 10 Stempel"}) {
 		t.Errorf("the phone tells %q", got)
 	}
@@ -165,7 +166,7 @@ func TestFile(t *testing.T) {
 
 // TestFileIsDeterministic checks that equal passes have equal files but for the signature.
 func TestFileIsDeterministic(t *testing.T) {
-	first := must(stampPass().files())
+	first := require.Must(stampPass().files())
 	a, _ := archive(first)
 	for range 10 {
 		second, _ := stampPass().files()

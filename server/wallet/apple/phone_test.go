@@ -21,6 +21,7 @@ import (
 	"github.com/smallstep/pkcs7"
 
 	"punchcard/server/logo"
+	"punchcard/server/servertest/require"
 )
 
 // edit replaces a text in a file.
@@ -130,7 +131,7 @@ func TestPhoneRefuses(t *testing.T) {
 		{"neither UTF-8 nor UTF-16", edit(german, `Stempel`, "\xff")},
 		{"another %", edit(german, "Du hast %@", "Du hast % @")},
 	} {
-		files := must(stampPass().files())
+		files := require.Must(stampPass().files())
 		maps.Copy(files, small)
 		c.edit(files)
 		_, err := testAuthority().reader().Read(pack(t, files, testSigner()))
@@ -145,8 +146,8 @@ var testSigner = sync.OnceValue(func() Signer { return testAuthority().signer(te
 // pack returns the pass file of files that are valid or not.
 func pack(t *testing.T, files map[string][]byte, s Signer) []byte {
 	t.Helper()
-	noError(t, s.complete(files))
-	return must(archive(files))
+	require.NoError(t, s.complete(files))
+	return require.Must(archive(files))
 }
 
 // TestPhoneRefusesSignatures breaks the manifest, the signature or the certificates, and checks that the phone says which.
@@ -171,7 +172,7 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 			if err == nil {
 				f["signature"], err = d.Finish()
 			}
-			noError(t, err)
+			require.NoError(t, err)
 		}
 	}
 	chain := func(d *pkcs7.SignedData, s Signer) error {
@@ -233,7 +234,7 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 		for _, name := range []string{"icon.png", "icon@2x.png"} {
 			files[name] = warm.pictures(t)[name]
 		}
-		noError(t, c.signer.complete(files))
+		require.NoError(t, c.signer.complete(files))
 		c.edit(files)
 		file, _ := archive(files)
 		if _, err := a.reader().Read(file); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -270,7 +271,7 @@ func TestPhoneRefusesArchives(t *testing.T) {
 // FuzzPhone reads pass files and strings files of any content.
 func FuzzPhone(f *testing.F) {
 	icon := warm.pictures(f)["icon.png"]
-	file := must(File(stampPass(), Pictures{"icon.png": icon}, testSigner(), time.Now()))
+	file := require.Must(File(stampPass(), Pictures{"icon.png": icon}, testSigner(), time.Now()))
 	f.Add(file, "Stamps", "Free \"flat\\white\"\n\t\r")
 	f.Fuzz(func(t *testing.T, file []byte, key, text string) {
 		if p, err := testAuthority().reader().Read(file); err == nil {
@@ -279,9 +280,9 @@ func FuzzPhone(f *testing.F) {
 		p := stampPass()
 		p.LogoText = key
 		p.Texts = map[string]map[string]string{"de": {key: text}}
-		files := must(p.files())
+		files := require.Must(p.files())
 		files["icon.png"] = icon
-		read := must(testAuthority().reader().Read(pack(t, files, testSigner())))
+		read := require.Must(testAuthority().reader().Read(pack(t, files, testSigner())))
 		whole := utf8.ValidString(key) && utf8.ValidString(text) && !strings.Contains(key+text, "\x00")
 		if got := read.Text(key, "de"); whole && got != cmp.Or(text, key) {
 			t.Errorf("%q is translated to %q, not %q", key, got, text)
@@ -298,7 +299,7 @@ func TestPublishedPasses(t *testing.T) {
 		"storecard": "remaining balance=21.75 USD|Deal of the Day=Lemons",
 		"coupon":    "Any premium dog food=20% off|EXPIRES=24 Apr 2013",
 	} {
-		content := must(os.ReadFile(filepath.Join("testdata", name+".json")))
+		content := require.Must(os.ReadFile(filepath.Join("testdata", name+".json")))
 		p, err := testAuthority().reader().
 			Read(pack(t, map[string][]byte{"pass.json": content, "icon.png": warm.pictures(t)["icon.png"]}, signer))
 		if err != nil {

@@ -8,22 +8,24 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest/require"
 )
 
 // TestPassPicture draws a pass of each style from its file. With -artifacts the pictures and files stay.
 func TestPassPicture(t *testing.T) {
 	for name, c := range samples() {
-		file := must(File(c.pass, c.look.pictures(t), testSigner(), time.Now()))
+		file := require.Must(File(c.pass, c.look.pictures(t), testSigner(), time.Now()))
 		p, err := testAuthority().reader().Read(file)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		b := must(p.Picture("de"))
+		b := require.Must(p.Picture("de"))
 		if _, err = png.Decode(bytes.NewReader(b)); err != nil {
 			t.Error(err)
 		}
 		for ending, content := range map[string][]byte{".png": b, ".pkpass": file} {
-			noError(t, os.WriteFile(filepath.Join(t.ArtifactDir(), name+ending), content, 0o644))
+			require.NoError(t, os.WriteFile(filepath.Join(t.ArtifactDir(), name+ending), content, 0o644))
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"punchcard/server/servertest/require"
 )
 
 // warm is the look of a card with prizes.
@@ -42,7 +44,7 @@ func TestPictures(t *testing.T) {
 	} {
 		l := warm
 		l.Stamps, l.Total, l.Band = c.stamps, c.total, true
-		pictures := must(new(Cache).Pictures(l, nil))
+		pictures := require.Must(new(Cache).Pictures(l, nil))
 		for ending, scale := range scales {
 			for name, size := range map[string]image.Point{"icon": {29, 29}, "logo": {50, 50}, "strip": {375, 144}} {
 				m, err := png.Decode(bytes.NewReader(pictures[name+ending]))
@@ -78,7 +80,7 @@ func TestPicturesWithLogo(t *testing.T) {
 	png.Encode(&b, wide)
 	l := warm
 	l.LogoHash = "wide"
-	pictures := must(new(Cache).Pictures(l, func() ([]byte, error) { return b.Bytes(), nil }))
+	pictures := require.Must(new(Cache).Pictures(l, func() ([]byte, error) { return b.Bytes(), nil }))
 	m, _ := png.Decode(bytes.NewReader(pictures["logo@2x.png"]))
 	if m.Bounds().Size() != image.Pt(320, 100) {
 		t.Errorf("the logo has %s pixels", m.Bounds().Size())
@@ -101,7 +103,7 @@ func TestPicturesWithLogo(t *testing.T) {
 func TestStripWithoutContrast(t *testing.T) {
 	l := warm
 	l.Brand = l.Background
-	pictures := must(new(Cache).Pictures(l, nil))
+	pictures := require.Must(new(Cache).Pictures(l, nil))
 	strip, _ := png.Decode(bytes.NewReader(pictures["strip.png"]))
 	if got := strip.At(50, 42); got != (color.RGBA{17, 17, 17, 255}) {
 		t.Errorf("a stamp is %v", got)

@@ -14,17 +14,18 @@ import (
 
 	"software.sslmate.com/src/go-pkcs12"
 
+	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
 )
 
 // TestOpenP12 checks files as Keychain Access and openssl write them, wrong passwords and other files.
 func TestOpenP12(t *testing.T) {
-	authority := must(wallettest.NewAuthority())
+	authority := require.Must(wallettest.NewAuthority())
 	key, request, err := NewRequest()
-	noError(t, err)
-	private := must(ParseKey(key))
-	der := must(authority.Issue(request, wallettest.Order{}))
-	leaf := must(x509.ParseCertificate(der))
+	require.NoError(t, err)
+	private := require.Must(ParseKey(key))
+	der := require.Must(authority.Issue(request, wallettest.Order{}))
+	leaf := require.Must(x509.ParseCertificate(der))
 	opens := func(name string, file []byte) {
 		t.Helper()
 		if !IsP12(file) {
@@ -48,20 +49,20 @@ func TestOpenP12(t *testing.T) {
 	if openssl, err := exec.LookPath("openssl"); err == nil {
 		parts := filepath.Join(t.TempDir(), "parts.pem")
 		block := func(kind string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}) }
-		noError(t, os.WriteFile(parts, append(block("PRIVATE KEY", key), block("CERTIFICATE", der)...), 0o600))
-		made := must(exec.Command(openssl, "pkcs12", "-export", "-in", parts, "-passout", "pass:pässword").Output())
+		require.NoError(t, os.WriteFile(parts, append(block("PRIVATE KEY", key), block("CERTIFICATE", der)...), 0o600))
+		made := require.Must(exec.Command(openssl, "pkcs12", "-export", "-in", parts, "-passout", "pass:pässword").Output())
 		opens("openssl", made)
 	}
 	if IsP12(der) || IsP12(request) || IsP12(nil) {
 		t.Error("a certificate, a request or nothing is taken for a .p12 file")
 	}
-	trust := must(pkcs12.Modern.EncodeTrustStore([]*x509.Certificate{leaf}, "pässword"))
+	trust := require.Must(pkcs12.Modern.EncodeTrustStore([]*x509.Certificate{leaf}, "pässword"))
 	for name, other := range map[string][]byte{"no key": trust, "cut off": file[:len(file)-1]} {
 		if _, _, err := OpenP12(t.Context(), other, "pässword"); !errors.Is(err, ErrP12) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	slow := must(pkcs12.Modern2023.WithIterations(maxIterations+1).Encode(private, leaf, nil, ""))
+	slow := require.Must(pkcs12.Modern2023.WithIterations(maxIterations+1).Encode(private, leaf, nil, ""))
 	if _, _, err := OpenP12(t.Context(), slow, ""); !errors.Is(err, ErrSlow) {
 		t.Errorf("with many iterations: %v", err)
 	}
@@ -77,13 +78,13 @@ func TestOpenP12(t *testing.T) {
 // FuzzOpenP12 opens files of any content.
 func FuzzOpenP12(f *testing.F) {
 	key, request, err := NewRequest()
-	noError(f, err)
-	private := must(ParseKey(key))
-	authority := must(wallettest.NewAuthority())
-	der := must(authority.Issue(request, wallettest.Order{}))
-	leaf := must(x509.ParseCertificate(der))
+	require.NoError(f, err)
+	private := require.Must(ParseKey(key))
+	authority := require.Must(wallettest.NewAuthority())
+	der := require.Must(authority.Issue(request, wallettest.Order{}))
+	leaf := require.Must(x509.ParseCertificate(der))
 	for _, encoder := range []*pkcs12.Encoder{pkcs12.LegacyRC2.WithIterations(2), pkcs12.Modern2023.WithIterations(2), pkcs12.Passwordless} {
-		file := must(encoder.Encode(private, leaf, nil, ""))
+		file := require.Must(encoder.Encode(private, leaf, nil, ""))
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
