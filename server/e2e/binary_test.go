@@ -301,14 +301,6 @@ func execute(t *testing.T, env []string, args ...string) (r result) {
 	return finish(t, cmd, env)
 }
 
-// input runs the binary with text on standard input.
-func input(t *testing.T, text string, args ...string) result {
-	t.Helper()
-	cmd := exec.Command(binary(), args...)
-	cmd.Stdin = strings.NewReader(text)
-	return finish(t, cmd, nil)
-}
-
 // progressLine is a line of the log about work that has lasted for ten seconds, as it may
 // on a busy machine.
 var progressLine = regexp.MustCompile(`(?m)^time=\S+ level=INFO msg=progress .*\n`)

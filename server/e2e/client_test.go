@@ -3,13 +3,8 @@ package e2e
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
-
-	"rsc.io/qr/coding"
 
 	"punchcard/server/servertest"
 )
@@ -91,56 +86,4 @@ func newProgram(c *servertest.Client, fields any) (id string) {
 	c.Post("/programs", fields).Want(201).Decode(&made)
 	c.Post("/programs/"+made.ID+"/publish", nil).Want(200)
 	return made.ID
-}
-
-var bars = regexp.MustCompile(`(?:M(\d+) (\d+)\.5|m(\d+) 0)h(\d+)`)
-
-// scan decodes the QR code of a page without error correction: byte mode, level M, mask 0, at most
-// version 9.
-func scan(t *testing.T, page string) string {
-	t.Helper()
-	_, svg, found := strings.Cut(page, "viewBox='0 0 ") // icons have other quotes
-	box, _, closed := strings.Cut(svg, "</svg>")
-	svg = box
-	side, err := strconv.Atoi(box[:max(0, strings.IndexByte(box, ' '))])
-	if !found || !closed || err != nil {
-		t.Fatalf("no QR code: %v in %s", err, page)
-	}
-	dark := map[[2]int]bool{}
-	x, y := 0, 0
-	for _, m := range bars.FindAllStringSubmatch(svg, -1) {
-		n := func(i int) int { v, _ := strconv.Atoi(m[i]); return v }
-		if m[1] != "" {
-			x, y = n(1), n(2)
-		} else {
-			x += n(3)
-		}
-		for range n(4) {
-			dark[[2]int{x, y}] = true
-			x++
-		}
-	}
-	const quiet = 4
-	plan, err := coding.NewPlan(coding.Version((side-2*quiet-17)/4), coding.M, 0)
-	if err != nil || plan.Version > 9 {
-		t.Fatalf("a QR code of side %d: %v", side, err)
-	}
-	raw := make([]byte, plan.DataBytes)
-	for y, row := range plan.Pixel {
-		for x, pixel := range row {
-			o := pixel.Offset()
-			if pixel.Role() == coding.Data && dark[[2]int{x + quiet, y + quiet}] != (pixel&coding.Black != 0) {
-				raw[o/8] |= 0x80 >> (o & 7)
-			}
-		}
-	}
-	length := int(raw[0]&15)<<4 | int(raw[1]>>4)
-	if raw[0]>>4 != 4 || length+2 > len(raw) {
-		t.Fatalf("the QR code contains % x", raw)
-	}
-	text := make([]byte, length)
-	for i := range text {
-		text[i] = raw[i+1]<<4 | raw[i+2]>>4
-	}
-	return string(text)
 }

@@ -206,10 +206,9 @@ func (o *crashedShop) write(n int) {
 		o.mu.Unlock()
 		for s := range 1 + chance.IntN(5) {
 			var stamped struct {
-				Transaction         ledgerRow
-				Card                card
-				OverflowTransaction *ledgerRow `json:"overflow_transaction"`
-				OverflowCard        *card      `json:"overflow_card"`
+				Transaction, Card   struct{ ID string }
+				OverflowTransaction *struct{ ID string } `json:"overflow_transaction"`
+				OverflowCard        *struct{ ID string } `json:"overflow_card"`
 			}
 			if !o.ask(o.till, "/cards/"+made.ID+"/stamps", map[string]int64{"count": 1 + chance.Int64N(8)}, fmt.Sprint(key, "-", s),
 				&stamped) {

@@ -157,9 +157,17 @@ func (o *crashedShop) compareAll() {
 			exists[happening{"card.archived", c.ID}] = true
 		}
 	}
-	for _, r := range (&day{t: o.t, api: o.api}).ledger() {
-		exists[happening{"stamp.assigned", r.ID}] = true
-		exists[happening{"transaction.created", r.ID}] = true
+	for cursor := ""; ; {
+		page := o.api.Get("/transactions?limit=100" + cursor).Want(200)
+		for _, id := range page.IDs() {
+			exists[happening{"stamp.assigned", id}] = true
+			exists[happening{"transaction.created", id}] = true
+		}
+		next := page.Str("next_cursor")
+		if next == "" {
+			break
+		}
+		cursor = "&cursor=" + next
 	}
 	for what := range o.answered {
 		if !exists[what] {
