@@ -47,3 +47,16 @@ func TestKeyLimit(t *testing.T) {
 		t.Errorf("after a reset: %v", h)
 	}
 }
+
+// TestResetEndsLockOut checks that a reset also ends the lock-out of a PIN, which is only in memory.
+func TestResetEndsLockOut(t *testing.T) {
+	s := start(t)
+	for range 2 {
+		till := s.NewDevice(s.Control("POST", "/locations", fields{"staff_pin": "2468"}).Str("id"))
+		for range 5 {
+			till.Post("/cards/none/uses", nil, "X-Staff-Pin", "0000").Want(401, "invalid_credentials")
+		}
+		till.Post("/cards/none/uses", nil, "X-Staff-Pin", "0000").Want(429, "rate_limited")
+		s.Control("POST", "/reset", nil)
+	}
+}

@@ -88,71 +88,6 @@ func sortedKeys[V any](m map[string]V) (keys []string) {
 	return keys
 }
 
-func TestDevDemoShop(t *testing.T) {
-	t.Parallel()
-	p := startDev(t)
-	api := p.demo()
-
-	var me struct {
-		Shop   struct{ ID string }
-		APIKey struct {
-			Scopes      []string `json:"scopes"`
-			LocationIDs []string `json:"location_ids"`
-		} `json:"api_key"`
-	}
-	api.Get("/me").Want(200).Decode(&me)
-	if me.Shop.ID != p.ready.ShopID || len(me.APIKey.Scopes) != 10 || len(me.APIKey.LocationIDs) != 0 {
-		t.Errorf("the demo key is %+v", me)
-	}
-	p.api(p.ready.RestrictedAPIKey).Get("/me").Want(200).Decode(&me)
-	if len(me.APIKey.Scopes) != 10 || !slices.Equal(me.APIKey.LocationIDs, p.ready.LocationIDs[:1]) {
-		t.Errorf("the restricted demo key is %+v", me)
-	}
-	p.api(p.ready.MCPKey).Get("/me").Want(401, "unauthenticated")
-
-	for kind, id := range p.ready.ProgramIDs {
-		var program struct {
-			Type             string
-			Active           bool
-			TotalStamps      *int `json:"total_stamps"`
-			RepeatAfterReset bool `json:"repeat_after_reset"`
-			Prizes           []struct{ Threshold int }
-		}
-		api.Get("/programs/" + id).Want(200).Decode(&program)
-		if program.Type != kind || !program.Active {
-			t.Errorf("%s: is %+v", kind, program)
-		}
-		if stamps := kind == "standard" || kind == "private"; stamps != (program.TotalStamps != nil) {
-			t.Errorf("%s: is %+v", kind, program)
-		}
-		if kind == "standard" && (!program.RepeatAfterReset || len(program.Prizes) != 3) {
-			t.Errorf("%s: is %+v", kind, program)
-		}
-		issueCard(api, id, map[string]string{"holder_name": "Ada"})
-	}
-}
-
-func TestDevKeepsItsFile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	args := []string{"--db", filepath.Join(dir, "kept.db"), "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t))}
-	first := startDev(t, args...)
-	made := issueCard(first.demo(), first.ready.ProgramIDs["standard"], map[string]string{"external_ref": "M-1"})
-	first.stop()
-
-	second := startDev(t, args...)
-	if second.line != first.line {
-		t.Errorf("the ready line changed over a restart:\n%s%s", first.line, second.line)
-	}
-	api := second.demo()
-	if found := readCard(api, made.ID); found.ExternalRef == nil || *found.ExternalRef != "M-1" {
-		t.Errorf("after the restart the card is %+v", found)
-	}
-	if all := listCards(api, 50); len(all) != 1 {
-		t.Errorf("%d cards after the restart", len(all))
-	}
-}
-
 func TestDevThrowsItsFolderAway(t *testing.T) {
 	t.Parallel()
 	tmp := t.TempDir()
@@ -165,29 +100,6 @@ func TestDevThrowsItsFolderAway(t *testing.T) {
 	if found, _ := os.ReadDir(tmp); len(found) != 0 {
 		t.Errorf("left behind: %v", found)
 	}
-}
-
-func TestDevClock(t *testing.T) {
-	t.Parallel()
-	p := startDev(t, "--clock", "2026-01-31T09:00:00+01:00")
-	control, api, program := p.outside(), p.demo(), p.ready.ProgramIDs["standard"]
-	shows := func(r *servertest.Reply, want string) {
-		t.Helper()
-		var clock struct{ Now string }
-		r.Want(200).Decode(&clock)
-		if clock.Now != want {
-			t.Errorf("the clock shows %s, want %s", clock.Now, want)
-		}
-	}
-	shows(control.Get("/dev/clock"), "2026-01-31T08:00:00.000Z")
-	shows(control.Post("/dev/clock", map[string]string{"advance": "26h"}), "2026-02-01T10:00:00.000Z")
-	if made := readCard(api, issueCard(api, program, nil).ID); made.CreatedAt != "2026-02-01T10:00:00.000Z" {
-		t.Errorf("a card of %s", made.CreatedAt)
-	}
-	shows(control.Post("/dev/clock", map[string]string{"now": "2026-03-01T00:00:00Z"}), "2026-03-01T00:00:00.000Z")
-	control.Post("/dev/clock", map[string]string{"now": "2026-02-28T00:00:00Z"}).Want(400, "validation_failed")
-	control.Post("/dev/clock", map[string]string{"advance": "-1h"}).Want(400, "validation_failed")
-	shows(control.Get("/dev/clock"), "2026-03-01T00:00:00.000Z")
 }
 
 // TestDevClockRuns checks that the clock of dev runs by itself and can be advanced too.

@@ -1,12 +1,10 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -28,24 +26,6 @@ func TestEdgesOfLimitsAreAccepted(t *testing.T) {
 		}
 		startServe(t, filepath.Join(t.TempDir(), "shop.db"), args...)
 	}
-}
-
-func TestRateLimit(t *testing.T) {
-	t.Parallel()
-	f := newShop(t, "--api-key-rate-limit-per-minute", "3")
-	api, other := f.newAPI("CRM"), f.newAPI("Other")
-	for i := range 3 {
-		r := api.Get("/me").Want(200)
-		if limit, left := r.Header.Get("RateLimit-Limit"), r.Header.Get("RateLimit-Remaining"); limit != "3" || left != fmt.Sprint(2-i) {
-			t.Errorf("request %d: limit %s, remaining %s", i+1, limit, left)
-		}
-	}
-	r := api.Get("/me").Want(429, "rate_limited")
-	if n, err := strconv.Atoi(r.Header.Get("Retry-After")); err != nil || n < 1 || n > 60 {
-		t.Errorf("Retry-After is %q", r.Header.Get("Retry-After"))
-	}
-	other.Get("/me").Want(200)
-
 }
 
 func TestLimitsTakeEffect(t *testing.T) {
@@ -91,22 +71,6 @@ func TestLimitsTakeEffect(t *testing.T) {
 
 	plain := startDev(t)
 	plain.outside().Get("/pricing").Want(404, "not_found")
-}
-
-func TestPrizeLimits(t *testing.T) {
-	t.Parallel()
-	f := newShop(t, "--prize-max-thresholds", "2", "--prize-max-options", "1", "--prize-name-max-length", "5",
-		"--prize-description-max-length", "6", "--localization-max-length", "4")
-	api := f.newAPI("CRM")
-	prizes := "/programs/" + newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`) + "/prizes"
-	wantDetail(api.Post(prizes, `{"threshold":1,"name":"Cookie"}`), "name", "too_long")
-	wantDetail(api.Post(prizes, `{"threshold":1,"name":"Caffè","description":"Espresso"}`), "description", "too_long")
-	wantDetail(api.Post(prizes, `{"threshold":1,"name":"Caffè","name_localizations":{"it":"Caffè"}}`),
-		"name_localizations.it", "too_long")
-	api.Post(prizes, `{"threshold":1,"name":"Caffè","description":"Small.","name_localizations":{"it":"Dono"}}`).Want(201)
-	api.Post(prizes, `{"threshold":1,"name":"Two"}`).Want(422, "unprocessable_entity")
-	api.Post(prizes, `{"threshold":2,"name":"Two"}`).Want(201)
-	api.Post(prizes, `{"threshold":3,"name":"Three"}`).Want(422, "unprocessable_entity")
 }
 
 // TestOwnTimeZones checks that the binary contains the time zones.

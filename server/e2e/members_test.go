@@ -137,14 +137,13 @@ type importer struct {
 	programs       map[string]string // ids by name
 	http           *http.Client
 	lossyTransport *lossyTransport
-	// waitForServer, if not nil, returns when the server has restarted.
+	// waitForServer returns when the server has restarted.
 	waitForServer func()
-	// onAnswer, if not nil, is called after every answered line.
+	// onAnswer is called after every answered line.
 	onAnswer func()
 
 	mu         sync.Mutex
 	cards      map[string]member // by id in the answer
-	known      []string          // ids in the order of the answers
 	duplicates map[member]int    // number of conflicts of a member who has the card
 }
 
@@ -191,12 +190,7 @@ func (im *importer) line(i int, m member) {
 			im.answered(r, m)
 			return
 		}
-		if im.waitForServer != nil {
-			im.waitForServer()
-		} else if !errors.Is(r.Err, errLost) {
-			im.t.Errorf("line %d: %v", i, r.Err)
-			return
-		}
+		im.waitForServer()
 	}
 	im.t.Errorf("line %d: no answer after 1000 tries", i)
 }
@@ -216,22 +210,12 @@ func (im *importer) answered(r *servertest.Reply, m member) {
 			im.t.Errorf("the answer for %+v is %+v", m, made)
 		}
 		im.cards[made.ID] = m
-		im.known = append(im.known, made.ID)
 	case r.Status == 409 && r.Str("error.code") == "conflict":
 		im.duplicates[m]++
 	default:
 		im.t.Errorf("%+v: status %d %s", m, r.Status, r.Body)
 	}
-	if im.onAnswer != nil {
-		im.onAnswer()
-	}
-}
-
-// existing returns the ids of the cards that were answered so far.
-func (im *importer) existing() []string {
-	im.mu.Lock()
-	defer im.mu.Unlock()
-	return im.known[:len(im.known):len(im.known)]
+	im.onAnswer()
 }
 
 // check compares the cards with the list of members.
