@@ -8,6 +8,32 @@ import (
 	"punchcard/store"
 )
 
+// bringInto brings a card into a status, or deletes it. It does nothing for "expired": a card with
+// the fields of expiry expires when the clock is advanced.
+func bringInto(s *servertest.Server, state, card string) {
+	s.T.Helper()
+	switch state {
+	case "active":
+		s.Activate(card)
+	case "installed":
+		s.Install(card)
+	case "locked":
+		s.Control("POST", "/cards/"+card+"/lock", fields{})
+	case "archived":
+		s.Control("POST", "/cards/"+card+"/archive", fields{})
+	case "deleted":
+		s.Control("POST", "/cards/"+card+"/delete", fields{})
+	}
+}
+
+// expiry returns the fields of a new card that bringInto is to bring into a status.
+func expiry(state string) fields {
+	if state == "expired" {
+		return fields{"expires_at": soon}
+	}
+	return nil
+}
+
 // TestCardFilters compares the list with a model, for combinations of the four filters.
 func TestCardFilters(t *testing.T) {
 	s := start(t, servertest.Frozen)

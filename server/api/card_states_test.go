@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"punchcard/server/servertest"
-	"punchcard/store"
 )
 
 // states are the states of a card, with the steps that lead to them. The step "expiry" issues the
@@ -249,31 +248,6 @@ func TestRepeatedOperatorActions(t *testing.T) {
 	s.ControlAPI().Call("POST", "/cards/"+card+"/delete", fields{}).WantOutcome(missing)
 }
 
-// TestCardReissueExpiry checks that a reissue gives an expired card the expires_at of the request,
-// else that of the program's default, else none.
-func TestCardReissueExpiry(t *testing.T) {
-	s := start(t, servertest.Frozen)
-	for _, c := range []struct{ days, given, want any }{
-		{nil, nil, nil},
-		{nil, "2026-06-01T00:00:00Z", "2026-06-01T00:00:00.000Z"},
-		{10, nil, "10 days"},
-		{10, "2026-06-01T00:00:00Z", "2026-06-01T00:00:00.000Z"},
-	} {
-		program := s.NewProgram("access", true, fields{"default_expire_after_days": c.days})
-		at := s.App.Store.Now().Add(3600_000_000_000)
-		card := s.Issue(program, fields{"expires_at": at.String()})
-		s.Advance("1h")
-		s.Get("/cards/" + card).Shows(fields{"status": "expired"})
-		want := c.want
-		if want == "10 days" {
-			want = s.App.Store.Now().Add(10 * 24 * 3600_000_000_000).String()
-		}
-		s.Post("/cards/"+card+"/reissue", fields{"expires_at": c.given, "holder_name": "N"}).Want(200).
-			Shows(fields{"expires_at": want, "holder_name": "N"})
-		s.Get("/cards/" + card).Shows(fields{"expires_at": want, "status": "invited", "holder_name": "N"})
-	}
-}
-
 // TestNoLinksWhileSuspended checks that neither the REST API nor an operator can give a card of a
 // suspended program a new link, and that the refusals leave the card unchanged.
 func TestNoLinksWhileSuspended(t *testing.T) {
@@ -300,22 +274,4 @@ func TestNoLinksWhileSuspended(t *testing.T) {
 	s.Control("POST", "/cards/"+card+"/lock", fields{})
 	s.Post("/cards/"+card+"/install-link", nil).WantOutcome(conflict)
 	s.Post("/cards/"+card+"/reissue", nil).Want(200)
-}
-
-// TestReissueKeepsFields checks that a reissue changes no field of a card but status and
-// installed_at.
-func TestReissueKeepsFields(t *testing.T) {
-	s := start(t)
-	card := s.Issue(s.NewProgram("prepaid", true, nil), fields{"external_ref": "r", "holder_name": "A"})
-	s.SQL("UPDATE cards SET stamps_count=7, current_value=321 WHERE id=?", s.Row(store.KindCard, card))
-	s.Install(card)
-	was := s.Get("/cards/" + card)
-	s.Post("/cards/"+card+"/reissue", nil).WantOK(fields{"id": card, "external_ref": "r"})
-	now := s.Get("/cards/" + card)
-	for _, name := range servertest.Names(was.Body) {
-		if a, b := string(was.Raw(name)), string(now.Raw(name)); a != b && name != "installed_at" && name != "status" {
-			t.Errorf("%s was %s, is %s", name, a, b)
-		}
-	}
-	now.Shows(fields{"status": "invited", "installed_at": nil, "stamps_count": 7, "current_value": 321})
 }

@@ -150,51 +150,6 @@ func TestCardFields(t *testing.T) {
 	}
 }
 
-// TestCardExpiryDefault checks that expires_at is now plus
-// default_expire_after_days unless it is given.
-func TestCardExpiryDefault(t *testing.T) {
-	s := start(t, servertest.Frozen)
-	for _, c := range []struct{ days, given, want any }{
-		{nil, nil, nil},
-		{1, nil, "2026-03-02T09:00:00.000Z"},
-		{30, nil, "2026-03-31T09:00:00.000Z"},
-		{3650, nil, "2036-02-27T09:00:00.000Z"},
-		{30, "2026-03-01T10:00:00Z", "2026-03-01T10:00:00.000Z"},
-		{nil, "2026-03-01T10:00:00Z", "2026-03-01T10:00:00.000Z"},
-	} {
-		program := s.NewProgram("access", true, fields{"default_expire_after_days": c.days})
-		r := s.Post("/programs/"+program+"/cards", fields{"expires_at": c.given}).Want(201)
-		r.Shows(fields{"expires_at": c.want})
-		card := "/cards/" + r.Str("id")
-		s.Get(card).Shows(fields{"expires_at": c.want})
-		// null clears the expiry; a reissue of a live card keeps it.
-		s.Post(card+"/reissue", nil).WantOK(fields{"expires_at": c.want})
-		s.Patch(card, fields{"expires_at": nil}).WantOK(fields{"expires_at": nil})
-		s.Post(card+"/reissue", nil).WantOK(fields{"expires_at": nil})
-		s.Post(card+"/reissue", fields{"expires_at": "2026-05-01T00:00:00Z"}).Want(200).
-			Shows(fields{"expires_at": "2026-05-01T00:00:00.000Z"})
-	}
-}
-
-// TestCardValue checks that a prepaid card begins with its program's initial balance, that other
-// cards have no current_value, and that a reissue keeps it.
-func TestCardValue(t *testing.T) {
-	s := start(t)
-	for _, kind := range servertest.Types {
-		for _, cents := range []any{0, 700} {
-			var want any
-			var more fields
-			if kind == "prepaid" {
-				want, more = cents, fields{"initial_balance_cents": cents}
-			}
-			card := s.Issue(s.NewProgram(kind, true, more), nil)
-			s.Get("/cards/" + card).Shows(fields{"current_value": want, "stamps_count": 0, "status": "invited"})
-			s.Post("/cards/"+card+"/reissue", nil).Want(200)
-			s.Get("/cards/" + card).Shows(fields{"current_value": want})
-		}
-	}
-}
-
 // TestInstallLink checks that each link is new, expires after 30 days and does not contain the
 // card's id, and that the answer has a QR code as SVG.
 func TestInstallLink(t *testing.T) {
