@@ -91,16 +91,3 @@ func checkTexts(t *testing.T, v reflect.Value) {
 		}
 	}
 }
-
-func BenchmarkDecodeBody(b *testing.B) {
-	body := []byte(
-		full(`"email":"ann@example.com","on":true,"count":5,"at":"2026-01-02T03:04:05Z","metadata":{"source":"web"},"external_ref":"r-1"`),
-	)
-	b.ReportAllocs()
-	for b.Loop() {
-		var dst request
-		if d := DecodeBody(body, &dst, Create, limits); d != nil {
-			b.Fatal(d)
-		}
-	}
-}

@@ -63,20 +63,16 @@ func encoded(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// load puts schemas and parameters into an OpenAPI document, validates it, and returns it with the
-// references resolved.
-func load(t *testing.T, reg *Registry, tops map[string]*JSONSchema, parameters any) *openapi3.T {
+// load puts schemas into an OpenAPI document, validates it, and returns it with the references resolved.
+func load(t *testing.T, reg *Registry, tops map[string]*JSONSchema) *openapi3.T {
 	t.Helper()
 	schemas := map[string]*JSONSchema{}
 	maps.Copy(schemas, reg.Schemas)
 	maps.Copy(schemas, tops)
 	doc := []byte(encoded(t, map[string]any{
-		"openapi": "3.1.0",
-		"info":    map[string]any{"title": "t", "version": "1"},
-		"paths": map[string]any{"/x": map[string]any{"get": map[string]any{
-			"parameters": parameters,
-			"responses":  map[string]any{"200": map[string]any{"description": "ok"}},
-		}}},
+		"openapi":    "3.1.0",
+		"info":       map[string]any{"title": "t", "version": "1"},
+		"paths":      map[string]any{},
 		"components": map[string]any{"schemas": schemas},
 	}))
 	loaded, err := openapi3.NewLoader().LoadFromData(doc)
@@ -110,7 +106,7 @@ func TestSchemaAcceptsAppend(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"Described", "DescribedPage", "Inner", "Tree"}) {
 		t.Errorf("registered %v", got)
 	}
-	doc := load(t, reg, nil, []any{})
+	doc := load(t, reg, nil)
 
 	set := newDescribed()
 	set.Reason, set.Color, set.Email = store.Some("b"), store.Some("#012aBc"), store.Some("a@b.it")
@@ -156,40 +152,6 @@ func TestSchemaAcceptsAppend(t *testing.T) {
 	}
 }
 
-func TestSchemaProperties(t *testing.T) {
-	reg := &Registry{Capitalized: true}
-	Schema(reflect.TypeFor[described](), Create, limits, reg)
-	s := reg.Schemas["Described"]
-	for name, want := range map[string]map[string]any{
-		"id":     {"type": "string"},
-		"status": {"type": "string", "enum": []any{"active", "archived"}, "description": "Where it stands."},
-		"reason": {"type": []any{"string", "null"}, "enum": []any{"a", "b", nil}, "description": "Why."},
-		"name":   {"type": "string", "minLength": int64(1), "maxLength": int64(5)},
-		"color":  {"type": []any{"string", "null"}, "pattern": "^#[0-9A-Fa-f]{6}$"},
-		"email":  {"type": []any{"string", "null"}, "format": "email"},
-		"url":    {"type": "string", "format": "uri"},
-		"count":  {"type": "integer", "format": "int64", "minimum": int64(0), "maximum": int64(9)},
-		"small":  {"type": "integer"},
-		"share":  {"type": "number", "exclusiveMinimum": 0.0, "maximum": 0.5},
-		"until":  {"type": []any{"string", "null"}, "format": "date-time"},
-		"tags":   {"type": "array", "items": map[string]any{"type": "string"}, "maxItems": int64(2)},
-		"inner":  {"$ref": "#/components/schemas/Inner", "description": "What is inside."},
-		"pointer": {"anyOf": []any{
-			map[string]any{"$ref": "#/components/schemas/Inner"}, map[string]any{"type": "null"}}},
-		"extra":  {"type": "object"},
-		"any":    {"anyOf": []any{map[string]any{}, map[string]any{"type": "null"}}},
-		"counts": {"type": "object", "additionalProperties": map[string]any{"type": "integer", "format": "int64"}},
-	} {
-		if got, want := encoded(t, s.Properties[name]), encoded(t, want); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
-	}
-	if slices.Contains(s.Required, "note") || len(s.Required) != len(s.Properties)-1 || s.Required[0] != "id" ||
-		s.AdditionalProperties != nil {
-		t.Errorf("required %v, additionalProperties %v", s.Required, s.AdditionalProperties)
-	}
-}
-
 // TestSchemaAgreesWithDecodeBody checks that a request's schema and DecodeBody refuse the same
 // bodies, for every rule that JSON Schema can express.
 func TestSchemaAgreesWithDecodeBody(t *testing.T) {
@@ -201,7 +163,7 @@ func TestSchemaAgreesWithDecodeBody(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"Request", "RequestPatch"}) {
 		t.Errorf("registered %v", got)
 	}
-	doc := load(t, reg, tops, []any{})
+	doc := load(t, reg, tops)
 	for _, member := range []string{
 		`"on":true`, `"on":1`, `"on":null`, `"name":null`, `"name":""`, `"name":"123456"`, `"name":"èèèèè"`, `"kind":"x"`,
 		`"kind":null`, `"kind":"prepaid"`,
@@ -232,28 +194,6 @@ func TestSchemaAgreesWithDecodeBody(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestParameters(t *testing.T) {
-	got := Parameters(reflect.TypeFor[query](), limits)
-	if len(got) != 9 {
-		t.Fatalf("%d parameters", len(got))
-	}
-	for i, want := range map[int]map[string]any{
-		0: {"name": "limit", "in": "query", "required": false, "description": "Page size.",
-			"schema": map[string]any{"type": "integer", "format": "int64", "minimum": int64(1)}},
-		2: {"name": "status", "in": "query", "required": false,
-			"schema": map[string]any{"type": "string", "enum": []any{"active", "archived"}}},
-		4: {"name": "cursor", "in": "query", "required": false,
-			"schema": map[string]any{"type": "string", "minLength": int64(2), "maxLength": int64(5)}},
-		5: {"name": "from", "in": "query", "required": false, "schema": map[string]any{"type": "string", "format": "date-time"}},
-		8: {"name": "shop", "in": "query", "required": true, "schema": map[string]any{"type": "string"}},
-	} {
-		if got, want := encoded(t, got[i]), encoded(t, want); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-	load(t, new(Registry), nil, got)
 }
 
 func TestSchemaPanics(t *testing.T) {
