@@ -191,20 +191,6 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-func BenchmarkSVG(b *testing.B) {
-	for _, n := range []int{60, 120, 500} {
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			s := bytesOf(n)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := SVG(s); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
 // TestText checks that the text has the modules of the picture.
 func TestText(t *testing.T) {
 	text, err := Text(link)

@@ -228,10 +228,3 @@ func TestRenderAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
-
-func BenchmarkAppendV2(b *testing.B) {
-	e, buf := sample(StampAssigned), make([]byte, 0, 2048)
-	for b.Loop() {
-		AppendV2(buf, e)
-	}
-}

@@ -287,13 +287,6 @@ func TestMatchesAllocatesNothing(t *testing.T) {
 	}
 }
 
-func BenchmarkMatches(b *testing.B) {
-	s := Subscription{Events: []string{"card.*", "transaction.created"}, ProgramIDs: []int64{ours}, LocationIDs: []int64{here}}
-	for b.Loop() {
-		s.Matches(Facts{Name: TransactionCreated, ProgramID: ours, LocationID: here, Specific: StampAssigned})
-	}
-}
-
 func ExampleSubscription_Matches() {
 	s := Subscription{Events: []string{"transaction.created", "card.*"}}
 	fmt.Println(s.Matches(Facts{Name: TransactionCreated, Specific: CardUsed}))

@@ -61,16 +61,6 @@ func TestLargeSeed(t *testing.T) {
 	check(t, st)
 }
 
-// BenchmarkLargeSeed reads and applies a large seed.
-func BenchmarkLargeSeed(b *testing.B) {
-	text := []byte(largeSeed())
-	for b.Loop() {
-		s := require.Must(Parse("large.json", text))
-		apply(b, s)
-	}
-	b.ReportMetric(float64(10*seedSize)*float64(b.N)/b.Elapsed().Seconds(), "activities/s")
-}
-
 // TestLargeProblem checks that the line of a problem at the end of a large file is
 // found quickly.
 func TestLargeProblem(t *testing.T) {
