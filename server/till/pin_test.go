@@ -233,18 +233,3 @@ func TestPINChanged(t *testing.T) {
 	stampWithPIN(d, card, "").Want(401, "invalid_credentials")
 	stampWithPIN(d, card, "4444").Want(201)
 }
-
-// TestConcurrentPINs checks that concurrent wrong PINs are counted exactly.
-func TestConcurrentPINs(t *testing.T) {
-	_, d, _, card := guarded(t)
-	for _, n := range []int{4, 12} {
-		want := map[string]int{"401 invalid_credentials": min(n, 5)}
-		if n > 5 {
-			want["429 rate_limited"] = n - 5
-		}
-		atOnce(t, n, func(i int) *servertest.Reply { return stampWithPIN(d, card, fmt.Sprintf("%04d", i)) }, want)
-		if n == 4 {
-			stampWithPIN(d, card, "2468").Want(201)
-		}
-	}
-}
