@@ -23,12 +23,6 @@ func TestCommandsWithoutFile(t *testing.T) {
 	if r := execute(t, nil, "version"); r.code != 0 || r.stdout != version+"\n" {
 		t.Errorf("version: %+v, want %s", r, version)
 	}
-	var doc struct{ Openapi string }
-	if r := execute(t, nil, "openapi", "--public-url", "https://cards.example.com"); r.code != 0 ||
-		json.Unmarshal([]byte(r.stdout), &doc) != nil ||
-		!strings.HasPrefix(doc.Openapi, "3.1") || !strings.Contains(r.stdout, "https://cards.example.com/api/public/v1") {
-		t.Errorf("openapi: exit %d, %.200s %s", r.code, r.stdout, r.stderr)
-	}
 	p := startDev(t)
 	if r := execute(t, nil, "healthcheck", p.origin); r != (result{}) {
 		t.Errorf("healthcheck: %+v", r)
