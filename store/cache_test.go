@@ -14,14 +14,12 @@ import (
 
 // text returns a value as JSON, for comparisons.
 func text(t testing.TB, v any) string {
-	t.Helper()
 	b := check(json.Marshal(v))
 	return string(b)
 }
 
 // withNewStore returns the till with a second store on the same file.
 func (k till) withNewStore() till {
-	k.t.Helper()
 	c := k
 	c.fixture = k.second()
 	return c
@@ -223,7 +221,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	cold := k.withNewStore()
 	same := func(name string, s Stamped, err error) {
 		t.Helper()
-		k.ok(s, err)
+		check(s, err)
 		k.clock.move(time.Minute)
 		k.answerEqualsFile(cold, name, s)
 		rows = append(rows, s)

@@ -9,7 +9,6 @@ import (
 
 // shortCode returns the short code of a chain by the id of its root.
 func (f *fixture) shortCode(root string) (code string) {
-	f.t.Helper()
 	f.must(func(tx *Tx) error {
 		key := f.key(KindCard, root)
 		code = tx.shortCode(tx.number("SELECT shop_id FROM cards WHERE id=?", key), key)
@@ -20,7 +19,6 @@ func (f *fixture) shortCode(root string) (code string) {
 
 // hasShortCode reports whether a card has a short code.
 func (f *fixture) hasShortCode(card string) bool {
-	f.t.Helper()
 	return f.lines("SELECT short_code IS NOT NULL FROM cards WHERE id=?", f.key(KindCard, card))[0] == "1"
 }
 
@@ -113,7 +111,7 @@ func TestHeldCode(t *testing.T) {
 	k.refuses(NotFound)(k.stamp(held, 1))
 
 	held = hold(code)
-	k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, held, StampFields{Once: once(1)}) }))
+	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, held, StampFields{Once: once(1)}) })
 	k.reissue(card, ReissueFields{})
 	k.refuses(NotFound)(k.stamp(held, 1))
 	_, _, err := k.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: held}, func(tx *Tx) (Stamped, error) {

@@ -240,7 +240,6 @@ func TestWipePages(t *testing.T) {
 // bytesNaming counts the occurrences of a text in a file and its WAL, whatever their case. Another
 // process reads them, since closing the file in this one would release SQLite's locks.
 func bytesNaming(t *testing.T, path, text string) (n int) {
-	t.Helper()
 	for _, p := range []string{path, path + "-wal"} {
 		out := check(exec.Command("cat", p).Output())
 		n += strings.Count(strings.ToLower(string(out)), strings.ToLower(text))

@@ -35,7 +35,6 @@ func (f *fixture) find(a Access, find CardFind, limit int64) (ids []string, page
 }
 
 func (f *fixture) seenDay(card string) (day string) {
-	f.t.Helper()
 	f.view(func(v *View) error {
 		c, err := v.CardSeen(f.a, card)
 		day = c.LastSeenDay

@@ -8,7 +8,6 @@ import (
 
 // hasInstalledCards reports whether a program is locked by an installed card.
 func (k till) hasInstalledCards(program string) (has bool) {
-	k.t.Helper()
 	k.view(func(v *View) error {
 		d, err := v.Program(k.a, program)
 		has = d.HasInstalledCards

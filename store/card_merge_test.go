@@ -13,13 +13,11 @@ func (k till) merge(keep, gone string) (Merged, error) {
 
 // contact sets the contact of a card.
 func (k till) contact(card string, f HolderContactPatch) {
-	k.t.Helper()
 	must(k.fixture, func(tx *Tx) (HolderContact, error) { return tx.UpdateHolderContact(k.a, card, f) })
 }
 
 // holderContact returns the contact of a card.
 func (k till) holderContact(card string) HolderContact {
-	k.t.Helper()
 	return view(k.fixture, func(v *View) (HolderContact, error) { return v.HolderContact(k.a, card) })
 }
 
@@ -34,7 +32,7 @@ func TestMergeMoves(t *testing.T) {
 	k.contact(gone, HolderContactPatch{
 		ContactPatch: ContactPatch{PhoneField{set("+390612345678")}, set("02-29"), set([]string{"2", "3"})}, Note: set("gone"),
 	})
-	k.ok(first.stamp(keep, 4))
+	check(first.stamp(keep, 4))
 	k.redeemed(keep, prizes[0])
 	k.stamped(gone, 9) // with two at issue, a second card
 	k.lock(gone, true)
@@ -86,7 +84,7 @@ func TestMergeOfTypes(t *testing.T) {
 	keep := k.issue(gift, CardFields{})
 	check(k.install(keep.InstallURL))
 	gone := k.cardWith(gift, CardFields{HolderName: set("Ada"), ExternalRef: set("A"), ExpiresAt: set(k.clock.at().Add(time.Hour))})
-	k.ok(k.topUp(gone, 200))
+	check(k.topUp(gone, 200))
 	k.lock(keep.ID, true)
 	k.clock.move(2 * time.Hour)
 	k.action(gift, Suspend)

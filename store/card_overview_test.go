@@ -120,9 +120,9 @@ func TestExportCard(t *testing.T) {
 	})
 	k.device.Staff = Staff{f.key(KindStaff, member.ID), "Bruno"}
 	yesterday := f.clock.at().Add(-24 * time.Hour)
-	late := k.ok(attempt(f, func(tx *Tx) (Stamped, error) {
+	late := must(f, func(tx *Tx) (Stamped, error) {
 		return tx.Stamp(k.device, cards[0], StampFields{OccurredAt: set(yesterday), Once: once(1)})
-	})).Transaction.ID
+	}).Transaction.ID
 	rows = append(rows, late)
 	x := view(f, func(v *View) (CardExport, error) { return v.ExportCard(f.a.Shop, cards[1]) })
 	var ids []string
@@ -281,7 +281,7 @@ func TestReverseByPerson(t *testing.T) {
 	elsewhere := f.till()
 	other := elsewhere.stamped(cards[0], 1).Transaction
 	for _, id := range []string{other.ID, rows[0]} {
-		s := k.ok(reverse(f.a.Shop, id))
+		s := check(reverse(f.a.Shop, id))
 		if s.Transaction.Type != TransactionReversal || s.Transaction.StampsDelta.V != -1 {
 			t.Errorf("%+v", s.Transaction)
 		}

@@ -43,7 +43,7 @@ func TestRankedCards(t *testing.T) {
 				k.clock.move(days(1))
 			}
 			money := k.card([]string{gift, voucher}[i%2])
-			k.ok(k.topUp(money, int64(1000*(9-i))))
+			check(k.topUp(money, int64(1000*(9-i))))
 			byBalance = append(byBalance, money)
 		}
 		k.archive(byBalance[4])

@@ -18,12 +18,10 @@ func (k till) run(f RunFields) (CardRun, error) {
 
 // step does one slice of the oldest run.
 func (k till) step() bool {
-	k.t.Helper()
 	return must(k.fixture, (*Tx).StepCardRun)
 }
 
 func (k till) finish() {
-	k.t.Helper()
 	for k.step() {
 	}
 }

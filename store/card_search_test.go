@@ -50,7 +50,6 @@ func TestFoldName(t *testing.T) {
 
 // indexNames adds the names of new cards to name_words, two words at a time.
 func (f *fixture) indexNames() {
-	f.t.Helper()
 	var names NewNames
 	f.view(func(v *View) (err error) {
 		names, _, err = v.NewNames()
@@ -98,7 +97,7 @@ func TestSearchCards(t *testing.T) {
 	k.stamped(ada, 7)
 	seen := f.clock.at()
 	f.clock.move(time.Hour)
-	k.ok(k.topUp(adam, 100))
+	check(k.topUp(adam, 100))
 	locked := f.lock(jose, true).ID
 
 	for _, c := range []struct {

@@ -16,7 +16,6 @@ type enrolling struct {
 }
 
 func startEnrolling(t *testing.T, fields EnrolmentFields) *enrolling {
-	t.Helper()
 	f := start(t, Options{PublicURL: "https://cards.example.com"})
 	e := &enrolling{f, f.program(stamps("Tea & cake"))}
 	if !fields.Slug.Set {
@@ -27,13 +26,11 @@ func startEnrolling(t *testing.T, fields EnrolmentFields) *enrolling {
 }
 
 func (e *enrolling) set(f EnrolmentFields) Enrolment {
-	e.t.Helper()
 	return must(e.fixture, func(tx *Tx) (Enrolment, error) { return tx.UpdateEnrolment(e.a.Shop, e.program, f) })
 }
 
 // join sends the form from an IP address and returns the token of the new card's page.
 func (e *enrolling) join(f JoinFields, at string) (token string, err error) {
-	e.t.Helper()
 	from, _ := netip.ParseAddr(at)
 	err = e.do(func(tx *Tx) error {
 		c, err := tx.Join("tea", f, from)

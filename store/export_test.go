@@ -26,7 +26,6 @@ type exportedFiles map[string]*bytes.Buffer
 
 // export exports the fixture's shop. began, if set, is called when a file begins.
 func (f *fixture) export(t *testing.T, format string, began func(name string)) (ExportManifest, exportedFiles) {
-	t.Helper()
 	x := view(f, func(v *View) (Export, error) { return v.Export(f.a.Shop, ExportFormat{set(format)}) })
 	files := exportedFiles{}
 	m := check(x.Write(context.Background(), func(name string) (io.Writer, error) {
@@ -105,13 +104,13 @@ func startExportedShop(t *testing.T) (x exportedShop) {
 	k.lock(locked, true)
 	add(locked, "stamps=1|claimed=|state=locked|locked=true|expires_at=2026-01-02T04:04:05.678Z")
 	money := k.card(gift)
-	k.ok(k.spend(money, 1000))
+	check(k.spend(money, 1000))
 	add(money, "stamps=|balance=0.005|initial_balance=1.005|state=active")
 	archived := k.card(gift)
 	k.archive(archived)
 	add(archived, "stamps=|balance=|initial_balance=1.005|state=archived|archived_at=2026-01-02T03:04:05.678Z")
 	x.erased = k.cardWith(gift, CardFields{HolderName: set("Nobody Knows")})
-	k.ok(k.spend(x.erased, 5))
+	check(k.spend(x.erased, 5))
 	k.erase(x.erased)
 	add(k.card(coffee), "stamps=0|state=invited|activated_at=|last_visit=|created_at=2026-01-02T03:04:05.678Z|source=api")
 	other := k.in(k.shop(ShopFields{Name: set("Other shop")}))

@@ -3,7 +3,6 @@ package store
 // The methods of this file make one write each, which must succeed, in the fixture's shop.
 
 func (f *fixture) location() (id string) {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}) }).ID
 }
 
@@ -14,133 +13,108 @@ func stamps(name string) ProgramFields {
 
 // draft creates an unpublished program.
 func (f *fixture) draft(fields ProgramFields) (id string) {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (ProgramDetail, error) { return tx.CreateProgram(f.a, fields) }).ID
 }
 
 // program creates a published program.
 func (f *fixture) program(fields ProgramFields) string {
-	f.t.Helper()
 	id := f.draft(fields)
 	f.action(id, Publish)
 	return id
 }
 
 func (f *fixture) action(program, action string) ProgramDetail {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (ProgramDetail, error) { return tx.ProgramAction(f.a, program, action) })
 }
 
 func (f *fixture) updateProgram(program string, fields ProgramFields) ProgramDetail {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, program, fields) })
 }
 
 func (f *fixture) settings(program string, fields ProgramSettings) ProgramDetail {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgramSettings(f.a.Shop, program, fields) })
 }
 
 func (f *fixture) deleteProgram(program string) {
-	f.t.Helper()
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, program) })
 }
 
 func (f *fixture) addPrize(program string, fields PrizeFields) Prize {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (Prize, error) { return tx.AddPrize(f.a, program, fields) })
 }
 
 // card issues a card without fields and returns its id.
 func (f *fixture) card(program string) (id string) {
-	f.t.Helper()
 	return f.issue(program, CardFields{}).ID
 }
 
 func (f *fixture) cardWith(program string, fields CardFields) (id string) {
-	f.t.Helper()
 	return f.issue(program, fields).ID
 }
 
 // issue issues a card over the REST API.
 func (f *fixture) issue(program string, fields CardFields) IssuedCard {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(f.a, program, fields, SourceAPI) })
 }
 
 func (f *fixture) update(card string, patch CardPatch) CardDetail {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (CardDetail, error) { return tx.UpdateCard(f.a, card, patch) })
 }
 
 func (f *fixture) reissue(card string, fields ReissueFields) IssuedCard {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(f.a, card, fields) })
 }
 
 func (f *fixture) newLink(card string) IssuedCard {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(f.a, card, LinkFields{}) })
 }
 
 func (f *fixture) lock(card string, lock bool) CardDetail {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card, lock) })
 }
 
 func (f *fixture) archive(card string) CardDetail {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, card) })
 }
 
 func (f *fixture) erase(card string) {
-	f.t.Helper()
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, card) })
 }
 
 // markExpired marks all expired cards, as housekeeping does.
 func (f *fixture) markExpired() {
-	f.t.Helper()
 	for must(f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) }) {
 	}
 }
 
 func (f *fixture) updateShop(fields ShopFields) Shop {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, fields, "") })
 }
 
 func (f *fixture) setActive(location string, active bool) Location {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, location, active) })
 }
 
 func (f *fixture) updateLocation(location string, patch LocationPatch) Location {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (Location, error) { return tx.UpdateLocation(f.a, location, patch) })
 }
 
 func (f *fixture) updateWebhook(program, webhook string, patch WebhookPatch) UpdatedWebhook {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (UpdatedWebhook, error) { return tx.UpdateWebhook(f.a, program, webhook, patch) })
 }
 
 func (f *fixture) deleteWebhook(program, webhook string) {
-	f.t.Helper()
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, webhook) })
 }
 
 func (f *fixture) testWebhook(program, webhook string) Delivery {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, webhook) })
 }
 
 func (f *fixture) redeliver(program, webhook, delivery string) Delivery {
-	f.t.Helper()
 	return must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, webhook, delivery) })
 }
 
 func (f *fixture) recordOutcome(o Outcome) {
-	f.t.Helper()
 	f.must(func(tx *Tx) error { return tx.RecordOutcome(o) })
 }

@@ -81,7 +81,6 @@ func sample[T any](cases []T) (some []T) {
 
 // start returns a fixture on a new file with options, and lets the test run beside others.
 func start(t testing.TB, opts ...Options) *fixture {
-	t.Helper()
 	parallel(t)
 	return startAlone(t, append(opts, Options{})[0])
 }
@@ -111,7 +110,6 @@ var newFile = sync.OnceValue(func() []byte {
 
 // startAlone returns a fixture, with synchronous=OFF for speed, for a test that changes what all tests share.
 func startAlone(t testing.TB, opts Options) *fixture {
-	t.Helper()
 	opts.Ephemeral = true
 	if opts.Readers == 0 {
 		opts.Readers = 2
@@ -130,7 +128,6 @@ func startAlone(t testing.TB, opts Options) *fixture {
 }
 
 func open(t testing.TB, path string, opts Options) *Store {
-	t.Helper()
 	s := check(Open(path, opts))
 	t.Cleanup(func() { s.Close() })
 	return s
@@ -141,13 +138,11 @@ func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "cards.db"
 
 // reopen returns a fixture on a file that exists.
 func reopen(t testing.TB, path string, opts Options) *fixture {
-	t.Helper()
 	return &fixture{Store: open(t, path, opts), t: t}
 }
 
 // second returns a fixture on the same file, as another process would open it.
 func (f *fixture) second() *fixture {
-	f.t.Helper()
 	g := reopen(f.t, f.path, Options{Ephemeral: true, Readers: 1, Now: f.clock.now})
 	g.clock, g.a = f.clock, f.a
 	return g
@@ -166,17 +161,11 @@ func (f *fixture) do(fn func(*Tx) error) error {
 	return f.Write(context.Background(), Write{Actor: operator, Do: fn})
 }
 
-// must makes a write that must succeed.
-func (f *fixture) must(fn func(*Tx) error) {
-	f.t.Helper()
-	if err := f.do(fn); err != nil {
-		f.t.Fatal(err)
-	}
-}
+// must makes a write, and panics if it fails.
+func (f *fixture) must(fn func(*Tx) error) { succeed(f.do(fn)) }
 
-// must runs a write, which must succeed, and returns its result.
+// must makes a write and returns its result, and panics if it fails.
 func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
-	f.t.Helper()
 	f.must(func(tx *Tx) (err error) {
 		out, err = fn(tx)
 		return err
@@ -197,7 +186,6 @@ func errorOf[T any](_ T, err error) error { return err }
 
 // sql changes rows directly and returns their number.
 func (f *fixture) sql(sql string, args ...any) (n int64) {
-	f.t.Helper()
 	f.byHand = true
 	f.must(func(tx *Tx) error {
 		n = tx.exec(sql, args...)
@@ -208,7 +196,6 @@ func (f *fixture) sql(sql string, args ...any) (n int64) {
 
 // number returns the integer that a query selects.
 func (f *fixture) number(sql string, args ...any) (n int64) {
-	f.t.Helper()
 	f.view(func(v *View) (err error) {
 		n, err = v.conn.Number(sql, args...)
 		return err
@@ -226,7 +213,6 @@ func (f *fixture) selects(want int64, sql string, args ...any) {
 
 // lines returns the rows of a query with one column.
 func (f *fixture) lines(sql string, args ...any) (out []string) {
-	f.t.Helper()
 	f.view(func(v *View) error {
 		r := v.query(sql, args...)
 		for r.next() {
@@ -245,11 +231,9 @@ func (f *fixture) selectsLines(want []string, sql string, args ...any) {
 	}
 }
 
-func (f *fixture) view(fn func(*View) error) {
-	succeed(f.View(0, fn))
-}
+func (f *fixture) view(fn func(*View) error) { succeed(f.View(0, fn)) }
 
-// view runs a read, which must succeed, and returns its result.
+// view makes a read and returns its result, and panics if it fails.
 func view[T any](f *fixture, fn func(*View) (T, error)) (out T) {
 	f.view(func(v *View) (err error) {
 		out, err = fn(v)
@@ -278,7 +262,6 @@ func (f *fixture) checkFile() {
 }
 
 func (f *fixture) shop(fields ShopFields) (a Access) {
-	f.t.Helper()
 	if !fields.Name.Set {
 		fields.Name = set("My shop")
 	}
@@ -291,7 +274,6 @@ func (f *fixture) shop(fields ShopFields) (a Access) {
 
 // child inserts an overflow instance without stamps into a chain.
 func (f *fixture) child(parent string) (id string) {
-	f.t.Helper()
 	const inherited = "external_ref, holder_name, holder_email, email_key, expires_at, activated_at, installed_at"
 	f.sql("INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, live, created_at, updated_at, "+inherited+`)
 		SELECT shop_id, program_id, ifnull(root_id, id), id, 'overflow', 0, ?1, ?1, `+inherited+" FROM cards WHERE id=?2",
@@ -301,7 +283,6 @@ func (f *fixture) child(parent string) (id string) {
 
 // ledger inserts n rows of type kind with one stamp each and returns their keys.
 func (f *fixture) ledger(a Access, card, program, location, kind string, n int) (keys []int64) {
-	f.t.Helper()
 	for range n {
 		f.sql(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, metadata, created_at)
 			VALUES (?,?,?,?,?,1,'{"till":1}',?)`,
@@ -313,10 +294,9 @@ func (f *fixture) ledger(a Access, card, program, location, kind string, n int) 
 }
 
 func (f *fixture) key(kind Kind, id string) int64 {
-	f.t.Helper()
 	key, ok := f.Key(kind, id)
 	if !ok {
-		f.t.Fatalf("%q is no id of kind %d", id, kind)
+		panic(fmt.Sprintf("%q is no id of kind %d", id, kind))
 	}
 	return key
 }
@@ -391,7 +371,6 @@ func (f *fixture) group(writes ...Write) (errs []error) {
 
 // commits counts the transactions in the WAL since it was last reset.
 func (f *fixture) commits() (n int) {
-	f.t.Helper()
 	b := check(os.ReadFile(f.path + "-wal"))
 	if len(b) < 32 {
 		return 0
@@ -407,7 +386,6 @@ func (f *fixture) commits() (n int) {
 
 // dump returns the content of every table.
 func (f *fixture) dump() string {
-	f.t.Helper()
 	var b strings.Builder
 	for _, table := range f.lines("SELECT name FROM sqlite_schema WHERE type='table' ORDER BY name") {
 		var cols []string

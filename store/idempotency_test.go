@@ -15,7 +15,6 @@ func (f *fixture) recall(c IdempotencyKey) (m *Remembered, err error) {
 }
 
 func (f *fixture) remember(c IdempotencyKey, status int, body string) {
-	f.t.Helper()
 	f.must(func(tx *Tx) error { return tx.Remember(c, Remembered{Status: status, Body: []byte(body)}) })
 }
 

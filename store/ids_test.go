@@ -12,7 +12,6 @@ var kinds = []Kind{
 }
 
 func idsOf(t testing.TB, secret string) IDs {
-	t.Helper()
 	return check(newIDs([]byte(secret)))
 }
 

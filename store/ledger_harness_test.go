@@ -15,7 +15,6 @@ type till struct {
 }
 
 func (f *fixture) till() till {
-	f.t.Helper()
 	t := till{fixture: f, location: f.location()}
 	d := must(f, func(tx *Tx) (Device, error) {
 		d, _, err := tx.CreateDevice(f.a.Shop, NewDevice{LocationID: t.location, Name: "Till", AcceptsCardIDs: true})
@@ -83,33 +82,20 @@ func (k till) install(url string) (Installation, error) {
 }
 
 func (k till) lookup(card string) Lookup {
-	k.t.Helper()
 	return view(k.fixture, func(v *View) (Lookup, error) { return v.Lookup(k.device, card) })
-}
-
-// ok returns the answer of an action, and fails the test if it was refused.
-func (k till) ok(s Stamped, err error) Stamped {
-	k.t.Helper()
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return s
 }
 
 // stamped, redeemed and reversed make the action of their name, which must succeed.
 func (k till) stamped(card string, n int64) Stamped {
-	k.t.Helper()
-	return k.ok(k.stamp(card, n))
+	return check(k.stamp(card, n))
 }
 
 func (k till) redeemed(card, prize string) Stamped {
-	k.t.Helper()
-	return k.ok(k.redeem(card, prize))
+	return check(k.redeem(card, prize))
 }
 
 func (k till) reversed(transaction string) Stamped {
-	k.t.Helper()
-	return k.ok(k.reverse(transaction))
+	return check(k.reverse(transaction))
 }
 
 // refuses returns a function that fails the test unless an action was refused with code and wrote no
@@ -128,7 +114,6 @@ func (k till) refuses(code Code) func(Stamped, error) {
 }
 
 func (k till) rows() int64 {
-	k.t.Helper()
 	return k.number("SELECT count(*) FROM transactions")
 }
 
@@ -143,20 +128,17 @@ func (k till) expect(card, status string, stamps int64) {
 }
 
 func (k till) get(card string) CardDetail {
-	k.t.Helper()
 	return check(k.read(card))
 }
 
 // ladder creates a program of ten stamps with a prize at each threshold.
 func (k till) ladder(repeat bool, thresholds ...int64) (program string, prizes []string) {
-	k.t.Helper()
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(repeat)
 	return k.ladderOf(fields, thresholds...)
 }
 
 func (k till) ladderOf(fields ProgramFields, thresholds ...int64) (program string, prizes []string) {
-	k.t.Helper()
 	program = k.program(fields)
 	for _, t := range thresholds {
 		prizes = append(prizes, k.addPrize(program, PrizeFields{Threshold: set(t), Name: set("Prize")}).ID)

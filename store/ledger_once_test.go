@@ -67,7 +67,7 @@ func TestRepeatedWrites(t *testing.T) {
 	}
 	for i, a := range actions {
 		o := once(i)
-		first := k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, o) }))
+		first := must(k.fixture, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, o) })
 		if first.Transaction.ClientReference != Some(uuid(i)) ||
 			first.OverflowTransaction != nil && first.OverflowTransaction.ClientReference.Valid {
 			t.Errorf("%s: the rows have %+v", a.types, first)
@@ -96,7 +96,7 @@ func TestRepeatedWrites(t *testing.T) {
 		}), Conflict)
 		if i == 0 {
 			k.repeatReversal(t, first)
-			k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, Once{}) }))
+			must(k.fixture, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, Once{}) })
 		}
 	}
 	k.checkFile()
@@ -107,7 +107,7 @@ func (k till) repeatReversal(t *testing.T, pair Stamped) {
 	t.Helper()
 	o, id := once(100), pair.OverflowTransaction.ID
 	reverse := func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, id, UseFields{Once: o}) }
-	first := k.ok(attempt(k.fixture, reverse))
+	first := must(k.fixture, reverse)
 	again, known, err := k.again(Repeat{Once: o, Types: []string{TransactionReversal}, Reverses: id}, reverse)
 	if got, want := text(t, again), text(t, first); err != nil || !known || got != want || first.OverflowTransaction == nil {
 		t.Errorf("the reversal again: %s, %v\nwant %s", got, err, want)
@@ -122,9 +122,9 @@ func TestReverseByReference(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true, 5)
 	card := k.card(program)
-	row := k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) {
+	row := must(k.fixture, func(tx *Tx) (Stamped, error) {
 		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Once: once(1)})
-	}))
+	})
 	elsewhere, abroad := k.device, k.in(k.shop(ShopFields{})).till().device
 	elsewhere.Location = -1
 	for _, from := range []Till{elsewhere, abroad} {
@@ -136,7 +136,7 @@ func TestReverseByReference(t *testing.T) {
 	reverse := func(tx *Tx) (Stamped, error) {
 		return tx.Reverse(k.device, strings.ToUpper(uuid(1)), UseFields{Once: once(2)})
 	}
-	back := k.ok(attempt(k.fixture, reverse))
+	back := must(k.fixture, reverse)
 	if back.Card.StampsCount != 0 || back.OverflowTransaction == nil {
 		t.Errorf("%+v", back)
 	}
@@ -161,7 +161,7 @@ func TestRepeatAfterChanges(t *testing.T) {
 	stamp := func(code string) func(*Tx) (Stamped, error) {
 		return func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, code, StampFields{Once: once(1)}) }
 	}
-	row := k.ok(attempt(k.fixture, stamp(short))).Transaction.ID
+	row := must(k.fixture, stamp(short)).Transaction.ID
 	k.reissue(card, ReissueFields{})
 	k.reversed(row)
 	k.stamped(card, 3)
@@ -177,7 +177,7 @@ func TestRepeatAfterChanges(t *testing.T) {
 	// Another shop may use the same reference.
 	there := k.in(k.shop(ShopFields{})).till()
 	theirs := there.card(there.program(stamps("Theirs")))
-	k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(there.device, theirs, StampFields{Once: once(1)}) }))
+	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(there.device, theirs, StampFields{Once: once(1)}) })
 	k.erase(card)
 	for _, code := range []string{old, short, card} {
 		_, _, err := k.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: code}, stamp(code))
@@ -193,8 +193,8 @@ func TestRefusedReference(t *testing.T) {
 		return tx.Spend(k.device, card, AmountFields{AmountCents: set(int64(5)), Once: once(1)})
 	}
 	k.refuses(PrepaidInsufficientBalance)(attempt(k.fixture, spend))
-	k.ok(k.topUp(card, 5))
-	k.ok(attempt(k.fixture, spend))
+	check(k.topUp(card, 5))
+	must(k.fixture, spend)
 }
 
 // TestOccurredAt checks the bounds of occurred_at, that statistics count a stamp and its
@@ -211,7 +211,7 @@ func TestOccurredAt(t *testing.T) {
 	if e, _ := AsError(err); fmt.Sprint(e.Details) != "[{occurred_at invalid_value must be at most 7 days ago}]" {
 		t.Errorf("%v", e.Details)
 	}
-	if s := k.ok(k.stampLater(card, -time.Hour)); s.Transaction.OccurredAt != Some(k.clock.at()) {
+	if s := check(k.stampLater(card, -time.Hour)); s.Transaction.OccurredAt != Some(k.clock.at()) {
 		t.Errorf("a stamp of the future: %+v", s.Transaction)
 	}
 	buckets := func() string {
@@ -224,7 +224,7 @@ func TestOccurredAt(t *testing.T) {
 		)
 	}
 	// The clock shows Friday, 2 January 2026, 03:04.
-	late := k.ok(k.stampLater(card, 30*time.Hour))
+	late := check(k.stampLater(card, 30*time.Hour))
 	if got, want := buckets(), "[20453 1 1 20455 1 1] [3 21 1 5 3 1]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -248,7 +248,7 @@ func TestOccurredAt(t *testing.T) {
 	}
 	k.checkFile()
 	// A stamp that was given six days ago expires no earlier than others that are sent now.
-	k.ok(k.stampLater(card, 6*24*time.Hour))
+	check(k.stampLater(card, 6*24*time.Hour))
 	k.clock.move(6 * 24 * time.Hour)
 	if s := k.stamped(card, 1); s.Card.StampsCount != 3 {
 		t.Errorf("%d stamps after six days", s.Card.StampsCount)

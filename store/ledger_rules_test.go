@@ -13,7 +13,6 @@ import (
 
 // history returns the types of the rows of the ledger, oldest first, and their stamps.
 func (k till) history() string {
-	k.t.Helper()
 	return strings.Join(k.lines("SELECT concat_ws(' ', type, stamps_delta) FROM transactions ORDER BY id"), ", ")
 }
 

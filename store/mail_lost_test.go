@@ -13,18 +13,16 @@ import (
 
 // ask requests the links of the shop's cards that have an email.
 func (m *mailing) ask(email string) {
-	m.t.Helper()
 	m.must(func(tx *Tx) error {
 		return tx.RequestCardLinks(LostFields{Email: set(email), ShopID: set(m.ID(KindShop, m.a.Shop)), Language: set("de")}, netip.Addr{})
 	})
 }
 
 // lost returns how many requests wait for their mail.
-func (m *mailing) lost() int64 { m.t.Helper(); return m.number("SELECT count(*) FROM lost_mails") }
+func (m *mailing) lost() int64 { return m.number("SELECT count(*) FROM lost_mails") }
 
 // sendLost sends what is due and returns the messages about lost cards.
 func (m *mailing) sendLost() (sent []Mail) {
-	m.t.Helper()
 	for _, mail := range m.sendDue(m.lost) {
 		if mail.Kind == MailLost {
 			sent = append(sent, mail)
@@ -35,7 +33,6 @@ func (m *mailing) sendLost() (sent []Mail) {
 
 // issue issues a card with an email, whose link is not mailed.
 func (m *mailing) issue(to string) string {
-	m.t.Helper()
 	return m.cardWith(m.program, CardFields{HolderEmail: set(to)})
 }
 

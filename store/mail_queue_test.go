@@ -25,11 +25,10 @@ func (f *fixture) nextMail() (m QueuedMail) {
 }
 
 // queued returns how many messages are queued.
-func (f *fixture) queued() int64 { f.t.Helper(); return f.number("SELECT count(*) FROM mails") }
+func (f *fixture) queued() int64 { return f.number("SELECT count(*) FROM mails") }
 
 // startMail returns a store that queues mail, a program, and a card whose link is queued.
 func startMail(t *testing.T) (f *fixture, program string, card IssuedCard) {
-	t.Helper()
 	f = start(t, Options{QueueMail: true, PublicURL: "https://cards.example.com/shop"})
 	program = f.program(stamps("Tea & cake"))
 	card = f.issue(program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)})

@@ -16,7 +16,6 @@ type mailing struct {
 
 // startMailing returns a new mailing whose shop may send perHour messages an hour; 0 is no limit.
 func startMailing(t *testing.T, perHour int) *mailing {
-	t.Helper()
 	limits := DefaultLimits()
 	limits.MailPerHour = perHour
 	f := start(t, Options{QueueMail: true, Limits: limits})
@@ -25,13 +24,11 @@ func startMailing(t *testing.T, perHour int) *mailing {
 
 // queue issues a card whose link is to be mailed.
 func (m *mailing) queue(to string) IssuedCard {
-	m.t.Helper()
 	return m.fixture.issue(m.program, CardFields{HolderEmail: set(to), SendEmail: set(true)})
 }
 
 // send sends what is due and returns the addresses.
 func (m *mailing) send() (to []string) {
-	m.t.Helper()
 	for _, mail := range m.sendDue(m.queued) {
 		to = append(to, mail.To)
 	}

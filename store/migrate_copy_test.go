@@ -16,7 +16,6 @@ import (
 
 // older creates a file of the version before this one in a folder of its own.
 func older(t *testing.T) (path string) {
-	t.Helper()
 	path = filepath.Join(t.TempDir(), "older.db")
 	createOlder(t, path, version()-1, "")
 	return path
@@ -24,7 +23,6 @@ func older(t *testing.T) (path string) {
 
 // contents returns the names, modes and checksums of the files in the folder of a path.
 func contents(t *testing.T, path string) (all []string) {
-	t.Helper()
 	for _, e := range check(os.ReadDir(filepath.Dir(path))) {
 		all = append(all, e.Name()+" "+fingerprint(t, filepath.Join(filepath.Dir(path), e.Name())))
 	}

@@ -11,7 +11,6 @@ import (
 
 // shape returns the version of a file and its schema, without comments and blanks.
 func shape(t *testing.T, path string) string {
-	t.Helper()
 	f := reopen(t, path, Options{MustExist: true})
 	defer f.Close()
 	version := f.number("PRAGMA user_version")
@@ -21,7 +20,6 @@ func shape(t *testing.T, path string) string {
 
 // createOlder creates a file of an older version, and runs a script in it.
 func createOlder(t *testing.T, path string, version int64, script string) {
-	t.Helper()
 	secret := make([]byte, 16)
 	createWithScript(t, path, fmt.Sprintf("%s; INSERT INTO meta (id, id_secret, id_check) VALUES (1, x'%x', x'%x'); "+
 		"PRAGMA application_id=%d; PRAGMA user_version=%d; %s",

@@ -212,7 +212,6 @@ func runOperations(f *fixture) {
 
 // writes makes a write of several operations, which panic if they fail.
 func (f *fixture) writes(do func(tx *Tx)) {
-	f.t.Helper()
 	f.must(func(tx *Tx) error {
 		do(tx)
 		return tx.failed
@@ -221,7 +220,6 @@ func (f *fixture) writes(do func(tx *Tx)) {
 
 // reads makes several reads, which panic if they fail.
 func (f *fixture) reads(do func(v *View)) {
-	f.t.Helper()
 	f.view(func(v *View) error {
 		do(v)
 		return nil
@@ -442,10 +440,10 @@ func runTillActions(f *fixture) {
 	k.redeemed(card, prizes[1])
 	check(k.install(issued.InstallURL))
 	money := f.card(f.program(prepaid("Gift", 0)))
-	k.ok(k.topUp(money, 5))
-	k.ok(k.spend(money, 5))
+	check(k.topUp(money, 5))
+	check(k.spend(money, 5))
 	pass := f.cardWith(f.program(access("Club")), CardFields{ExpiresAt: set(f.clock.at().Add(time.Hour))})
-	k.ok(k.use(pass))
+	check(k.use(pass))
 	f.clock.move(time.Hour)
 	k.use(pass) // expired
 	k.lookup(k.cardCode(f.key(KindCard, card), 0))

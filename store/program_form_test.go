@@ -57,7 +57,7 @@ func TestProgramImpact(t *testing.T) {
 	k.stamped(a, 3)
 	k.stamped(b, 1)
 	k.redeemed(a, prizes[0])
-	k.ok(k.spend(f.card(gift), 120))
+	check(k.spend(f.card(gift), 120))
 	for id, want := range map[string]ProgramImpact{
 		coffee: {ActiveCards: 2, Stamps: 4, Redemptions: 1}, gift: {ActiveCards: 1, BalanceCents: 380},
 	} {

@@ -8,7 +8,6 @@ import (
 
 // pass makes a card of a program with a pass for Apple Wallet, and returns the key of the card.
 func (f *fixture) pass(program string) (root int64) {
-	f.t.Helper()
 	root = f.key(KindCard, f.cardWith(program, CardFields{}))
 	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
 	must(f, func(tx *Tx) (Pass, error) { return tx.RefreshPass(p, []byte("what it shows")) })

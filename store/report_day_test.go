@@ -36,11 +36,11 @@ func startReportedDay(t *testing.T) (d reportedDay) {
 	k.stamped(card, 3)
 	k.redeemed(card, prizes[0])
 	k.reversed(old)
-	undone := k.ok(k.topUp(money, 5000)).Transaction.ID
+	undone := check(k.topUp(money, 5000)).Transaction.ID
 	k.reversed(undone)
-	k.ok(k.topUp(money, 1000))
-	second.ok(second.spend(money, 400))
-	second.ok(second.use(f.card(club)))
+	check(k.topUp(money, 1000))
+	check(second.spend(money, 400))
+	check(second.use(f.card(club)))
 	f.card(gift)
 	f.sql("UPDATE cards SET source='import' WHERE id=?", f.key(KindCard, f.card(gift))) // its balance was sold earlier
 	must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(second.device, gift, CounterFields{}) })

@@ -110,7 +110,6 @@ func moneyMonths(t *testing.T) (k till, moved []bookedMoney) {
 
 // balanceAt adds up what was on all cards before a time, from the ledger.
 func (f *fixture) balanceAt(at Time) int64 {
-	f.t.Helper()
 	return f.number(`SELECT ifnull(sum(initial_value+(SELECT ifnull(sum(value_delta), 0) FROM transactions WHERE card_id=c.id
 		AND created_at<?1)), 0) FROM cards c WHERE shop_id=?2 AND created_at<?1 AND (archived_at IS NULL OR archived_at>=?1)`, at, f.a.Shop)
 }

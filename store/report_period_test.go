@@ -26,8 +26,8 @@ func TestPeriod(t *testing.T) {
 		case 0:
 			k.redeemed(card, prizes[0])
 		case 1:
-			k.ok(k.topUp(balance, 50))
-			k.ok(k.spend(balance, 20))
+			check(k.topUp(balance, 50))
+			check(k.spend(balance, 20))
 		case 2:
 			k.reversed(row)
 		}

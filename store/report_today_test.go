@@ -55,7 +55,7 @@ func TestToday(t *testing.T) {
 			elsewhere := f.in(other).till()
 			theirs := f.in(other).program(stamps("Theirs"))
 			balance := f.card(gift)
-			k.ok(k.topUp(balance, 100_000))
+			check(k.topUp(balance, 100_000))
 			step := 2 * time.Minute
 			if testing.Short() { // see sample
 				step *= 4
@@ -64,16 +64,16 @@ func TestToday(t *testing.T) {
 				card := f.card(coffee)
 				row := k.stamped(card, 1+rng.Int64N(9)).Transaction.ID
 				if rng.IntN(3) == 0 {
-					k.ok(k.stampLater(card, time.Duration(rng.Int64N(7*24*60))*time.Minute))
+					check(k.stampLater(card, time.Duration(rng.Int64N(7*24*60))*time.Minute))
 				}
 				elsewhere.stamped(f.in(other).card(theirs), 1)
 				switch rng.IntN(5) {
 				case 0:
 					k.redeemed(card, prizes[0])
 				case 1:
-					k.ok(k.topUp(balance, 50))
+					check(k.topUp(balance, 50))
 				case 2:
-					k.ok(k.spend(balance, 20))
+					check(k.spend(balance, 20))
 				case 3:
 					k.reversed(row)
 				}
@@ -85,8 +85,8 @@ func TestToday(t *testing.T) {
 				f.clock.ms.Store(now.UnixMilli())
 				if rng.IntN(4) == 0 {
 					k.stamped(f.card(coffee), 1)
-					k.ok(k.stampLater(f.card(coffee), time.Duration(rng.Int64N(20))*time.Minute))
-					k.ok(k.stampLater(f.card(coffee), longestDelay-time.Duration(rng.Int64N(20))*time.Minute))
+					check(k.stampLater(f.card(coffee), time.Duration(rng.Int64N(20))*time.Minute))
+					check(k.stampLater(f.card(coffee), longestDelay-time.Duration(rng.Int64N(20))*time.Minute))
 				}
 				before := now.AddDate(0, 0, -7)
 				midnight := func(at time.Time) Time {
@@ -118,7 +118,7 @@ func TestBegun(t *testing.T) {
 		t.Errorf("a new shop has %+v", got)
 	}
 	k := f.till()
-	k.ok(k.topUp(f.card(f.program(prepaid("Gift", 0))), 100))
+	check(k.topUp(f.card(f.program(prepaid("Gift", 0))), 100))
 	if got, all := f.today(t).Begun, (Begun{true, true, true, true, true, true}); got != all || !got.Done() {
 		t.Errorf("a shop with all has %+v", got)
 	}

@@ -21,18 +21,15 @@ func startIn(t *testing.T, zone, at string) till {
 }
 
 func (c *clock) set(t testing.TB, at string) {
-	t.Helper()
 	when := check(time.Parse(time.RFC3339, at))
 	c.ms.Store(when.UnixMilli())
 }
 
 func (f *fixture) inZone(zone string) {
-	f.t.Helper()
 	f.updateShop(ShopFields{Timezone: set(zone)})
 }
 
 func (f *fixture) statistics(program string) ProgramStats {
-	f.t.Helper()
 	return view(f, func(v *View) (ProgramStats, error) { return v.ProgramStats(f.a, program) })
 }
 

@@ -33,7 +33,6 @@ func serveChild(path string) {
 // childProcess starts this binary to run a child function on path, and returns its output and the
 // end of its input.
 func childProcess(t *testing.T, does, path string) (cmd *exec.Cmd, out *bufio.Scanner, stdin io.Closer) {
-	t.Helper()
 	exe := check(os.Executable())
 	cmd = exec.Command(exe)
 	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD="+does, "STORE_TEST_PATH="+path)
@@ -48,7 +47,6 @@ func childProcess(t *testing.T, does, path string) (cmd *exec.Cmd, out *bufio.Sc
 // fingerprint returns the mode and a hash of a file, the entries of a folder, or why it cannot be
 // read.
 func fingerprint(t *testing.T, path string) string {
-	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
 		return err.Error()
@@ -94,7 +92,6 @@ func createEmpty(t *testing.T, path string) string {
 
 // createWithScript runs a script on a SQLite file, which it creates if there is none.
 func createWithScript(t *testing.T, path, script string) {
-	t.Helper()
 	c := check(sqlite.Open(createEmpty(t, path), sqlite.ReadWrite))
 	succeed(c.EditSchema(func() error { return c.Script(script) }))
 	succeed(c.Close())

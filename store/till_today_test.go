@@ -47,10 +47,10 @@ func TestTillToday(t *testing.T) {
 	k.stamped(card, 3)
 	k.redeemed(card, prizes[0])
 	k.reversed(k.stamped(card, 1).Transaction.ID)
-	k.ok(k.topUp(money, 5000))
-	k.ok(k.spend(money, 1200))
-	k.reversed(k.ok(k.topUp(money, 900)).Transaction.ID)
-	k.ok(k.use(entry))
+	check(k.topUp(money, 5000))
+	check(k.spend(money, 1200))
+	k.reversed(check(k.topUp(money, 900)).Transaction.ID)
+	check(k.use(entry))
 	issue(k, 2550)
 	mistake := issue(k, 90_000)
 	f.archive(mistake)
@@ -61,7 +61,7 @@ func TestTillToday(t *testing.T) {
 		return tx.Stamp(k.device, card, StampFields{OccurredAt: set(f.clock.at() - 1000)})
 	})
 	other.stamped(card, 1)
-	other.ok(other.topUp(money, 77))
+	check(other.topUp(money, 77))
 	issue(other, 333)
 	want := TillToday{
 		Date:          "2026-03-29",

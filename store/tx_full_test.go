@@ -16,7 +16,6 @@ import (
 // limit lets the file grow by at most more pages from now on, or without a limit if more is
 // negative.
 func (f *fixture) limit(more int) {
-	f.t.Helper()
 	f.must(func(tx *Tx) error {
 		n, err := tx.conn.Number("PRAGMA page_count")
 		if err != nil {

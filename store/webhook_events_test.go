@@ -10,7 +10,6 @@ import (
 
 // fired runs a write and returns the names of its events in order.
 func (f *fixture) fired(write func(*Tx) error) (names []string) {
-	f.t.Helper()
 	before := f.number("SELECT ifnull(max(id), 0) FROM events")
 	f.must(write)
 	return f.lines("SELECT name FROM events WHERE id>? ORDER BY id", before)

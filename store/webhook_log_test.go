@@ -9,7 +9,6 @@ import (
 
 // log returns the delivery log of a webhook.
 func (f *fixture) log(program, hook string) []Delivery {
-	f.t.Helper()
 	return view(f, func(v *View) ([]Delivery, error) {
 		return v.Deliveries(f.a, program, hook, DeliveriesQuery{Limit: set(int64(200))})
 	})

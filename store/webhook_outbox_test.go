@@ -18,7 +18,6 @@ type hookFields struct {
 
 // hook inserts a webhook and returns its key.
 func (f *fixture) hook(program string, h hookFields) (key int64) {
-	f.t.Helper()
 	if h.events == nil {
 		h.events = []string{"*"}
 	}

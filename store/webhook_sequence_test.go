@@ -10,7 +10,6 @@ import (
 
 // sequences returns the sequences of a shop's events in the order of the events.
 func (f *fixture) sequences(shop int64) string {
-	f.t.Helper()
 	return strings.Join(f.lines("SELECT ifnull(sequence, 'null') FROM events WHERE shop_id=? ORDER BY id", shop), " ")
 }
 

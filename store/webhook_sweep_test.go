@@ -25,7 +25,6 @@ func (f *fixture) sweep(n int) (batches int) {
 // sent issues n cards, whose events are delivered, and returns the keys of the first and the last
 // event.
 func (f *fixture) sent(program string, n int) (first, last int64) {
-	f.t.Helper()
 	for range n {
 		f.card(program)
 	}
@@ -36,7 +35,6 @@ func (f *fixture) sent(program string, n int) (first, last int64) {
 
 // record records an outcome for everything that is due, and returns the number of deliveries.
 func (f *fixture) record(o Outcome) (n int) {
-	f.t.Helper()
 	var hooks []int64
 	f.view(func(v *View) (err error) {
 		list, err := v.WebhooksWithScheduledDeliveries()
@@ -62,7 +60,6 @@ func (f *fixture) record(o Outcome) (n int) {
 
 // due returns the events of a webhook's due deliveries: those with a time first, then the new ones.
 func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
-	f.t.Helper()
 	f.view(func(v *View) error {
 		d, err := v.DueDeliveries(webhook, -1, skip, n, n)
 		events = d.Scheduled
@@ -76,7 +73,6 @@ func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
 
 // counts returns the numbers of deliveries and events.
 func (f *fixture) counts() string {
-	f.t.Helper()
 	return fmt.Sprintf("%d deliveries, %d events", f.number("SELECT count(*) FROM deliveries"), f.number("SELECT count(*) FROM events"))
 }
 

@@ -12,7 +12,6 @@ import (
 // subscribe creates a webhook with CreateWebhook. It subscribes to all events unless change sets
 // others.
 func (f *fixture) subscribe(program string, change func(*WebhookFields)) CreatedWebhook {
-	f.t.Helper()
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}
 	if change != nil {
 		change(&fields)
