@@ -124,7 +124,8 @@ func TestFindBySeen(t *testing.T) {
 			if !c.find.NotSeenDays.Set {
 				continue
 			}
-			search := CardSearch{ListFilter: ListFilter{NotSeenDays: c.find.NotSeenDays, ProgramID: c.find.ProgramID, Status: c.find.Status}}
+			search := CardSearch{ListFilter: ListFilter{NotSeenDays: c.find.NotSeenDays, ProgramID: c.find.ProgramID,
+				Status: c.find.Status}}
 			if got := k.searched(t, search, int(limit)+1); !slices.Equal(got, want) {
 				t.Errorf("a search for %+v by %d: %v, want %v", search, limit+1, got, want)
 			}

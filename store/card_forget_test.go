@@ -59,7 +59,8 @@ func TestForgetCards(t *testing.T) {
 	due := all - 2 // without the purse and the card that was seen
 	g := lists(due, 1)
 	want := f.clock.at().Std().In(Zone("Europe/Rome")).AddDate(0, 1, 1).Format(time.DateOnly)
-	if first := g.Cards[0]; first.EraseOn != want || first.CreatedOn != Date(Day(begin.Std().In(Zone("Europe/Rome")))) || first.SeenOn.Valid {
+	if first := g.Cards[0]; first.EraseOn != want || first.CreatedOn != Date(Day(begin.Std().In(Zone("Europe/Rome")))) ||
+		first.SeenOn.Valid {
 		t.Errorf("the first card is %+v, want it erased on %s", first, want)
 	}
 	if a := f.today(t).Attention; a[len(a)-1].Kind != AttentionForgetting || a[len(a)-1].Cards.N != due {

@@ -66,7 +66,8 @@ func (tx *Tx) checkMerge(keep, gone *cardChain, f MergeFields) error {
 	tx.expireStamps(gone)
 	for _, c := range gone.instances {
 		if tx.claimedPrizes(c) != nil {
-			return refuse(Unprocessable, "A prize of the card that is to go was redeemed in this cycle. Finish the cycle, or keep that card.")
+			return refuse(Unprocessable, "A prize of the card that is to go was redeemed in this cycle. Finish the cycle, or keep that "+
+				"card.")
 		}
 	}
 	known, other := tx.contact(keep.first.key), tx.contact(gone.first.key)

@@ -60,7 +60,8 @@ func TestRankedCards(t *testing.T) {
 			if !slices.Equal(got, byDay) {
 				t.Errorf("visits %d, limit %d: by last visit %v, want %v", visits, limit+1, got, byDay)
 			}
-			got = k.pages(CardSearch{Sort: set(SortLastVisit), ListFilter: ListFilter{ProgramID: set(tea), NotSeenDays: set(int64(2))}}, limit+1)
+			got = k.pages(CardSearch{Sort: set(SortLastVisit), ListFilter: ListFilter{ProgramID: set(tea), NotSeenDays: set(int64(2))}},
+				limit+1)
 			if want := []string{byDay[3], byDay[5], byDay[7]}; !slices.Equal(got, want) {
 				t.Errorf("visits %d, limit %d: not seen %v, want %v", visits, limit+1, got, want)
 			}

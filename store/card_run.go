@@ -157,7 +157,8 @@ func (s *Store) CardRunsDue() <-chan struct{} { return s.runsDue }
 // StopCardRun stops a run; the cards that it has changed stay changed.
 func (tx *Tx) StopCardRun(shop int64, id string) (run CardRun, err error) {
 	key := tx.keyOrNone(KindCardRun, id)
-	if tx.exec("UPDATE card_runs SET state=?, finished_at=? WHERE id=? AND shop_id=? AND state='running'", RunStopped, tx.Now, key, shop) > 0 {
+	if tx.exec("UPDATE card_runs SET state=?, finished_at=? WHERE id=? AND shop_id=? AND state='running'", RunStopped, tx.Now, key,
+		shop) > 0 {
 		tx.audit(shop, "cards.run_stop", KindCardRun, key)
 	}
 	return tx.cardRunOf(shop, key)

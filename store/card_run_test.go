@@ -93,7 +93,8 @@ func TestRunActions(t *testing.T) {
 	soon, late := k.clock.at().Add(days(5)), k.clock.at().Add(days(50))
 	var cards []string
 	for i := range 30 {
-		cards = append(cards, k.cardWith(program, CardFields{ExpiresAt: set([]Time{soon, late}[i%2]), HolderName: set(fmt.Sprint("Ada ", i))}))
+		cards = append(cards, k.cardWith(program, CardFields{ExpiresAt: set([]Time{soon, late}[i%2]),
+			HolderName: set(fmt.Sprint("Ada ", i))}))
 	}
 	installed := k.issue(program, CardFields{ExpiresAt: set(soon)})
 	check(k.install(installed.InstallURL))

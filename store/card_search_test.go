@@ -15,8 +15,9 @@ func TestNameWords(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "", " ": "", "Ada": "ada", "ADA Lovelace": "ada lovelace", "Lovelace,  Ada ada": "ada lovelace",
 		"José Ñandú": "jose nandu", "Jose\u0301": "jose",
-		"Jean-Luc O’Brien": "brien jean jeanluc luc o obrien", "Müller-Groß": "gross muller mullergross", "Søren Łukasz": "lukasz soren",
-		"Æsop Œuvre": "aesop oeuvre", "İpek Işık": "ipek isik",
+		"Jean-Luc O’Brien": "brien jean jeanluc luc o obrien", "Müller-Groß": "gross muller mullergross",
+		"Søren Łukasz": "lukasz soren",
+		"Æsop Œuvre":   "aesop oeuvre", "İpek Işık": "ipek isik",
 		"ΟΔΥΣΣΕΥΣ Οδυσσεύς": "οδυσσευσ", "Ёлкина": "елкина",
 		"山田 太郎": "太郎 山田", "ﬁona": "fiona", "Ⅳ": "iv", "😀 Zoë 2": "2 zoe", "ẞ": "ss",
 		"שלום":                  "שלום",
@@ -225,7 +226,8 @@ func TestSearchFollowsNames(t *testing.T) {
 		f.checkFile()
 	}
 	f.cardWith(program, CardFields{HolderName: set("Ada")})
-	for _, broken := range []string{"DELETE FROM name_words", "INSERT INTO name_words SELECT part, shop_id, 'left', card_id FROM name_words"} {
+	for _, broken := range []string{"DELETE FROM name_words",
+		"INSERT INTO name_words SELECT part, shop_id, 'left', card_id FROM name_words"} {
 		g := start(t)
 		g.cardWith(g.program(stamps("Coffee")), CardFields{HolderName: set("Ada")})
 		g.indexNames()

@@ -31,7 +31,8 @@ func (tx *Tx) UploadImport(shop int64, f ImportFile, rows *ImportParts[RawRow], 
 		tx.deleteImport(key)
 	}
 	columns, _ := json.Marshal(f.Columns)
-	key := tx.insert("INSERT INTO imports (shop_id, file_name, hash, columns, state, rows, created_at) VALUES (?,?,?,?,?,?,?)", shop, f.Name,
+	key := tx.insert("INSERT INTO imports (shop_id, file_name, hash, columns, state, rows, created_at) VALUES (?,?,?,?,?,?,?)", shop,
+		f.Name,
 		f.Hash[:], string(columns), ImportUploaded, n, tx.Now)
 	storeParts(tx, key, rows)
 	tx.audit(shop, "import.upload", KindImport, key)
@@ -105,7 +106,8 @@ func (tx *Tx) StartImport(shop int64, id string, f ImportFile, o ImportOptions, 
 	options, _ := json.Marshal(o)
 	columns, _ := json.Marshal(f.Columns)
 	key := tx.insert(`INSERT INTO imports (shop_id, program_id, file_name, hash, columns, options, state, rows, skipped, other_program,
-		points_left, created_at, invite_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, shop, p.key, f.Name, f.key(o), string(columns), string(options),
+		points_left, created_at, invite_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, shop, p.key, f.Name, f.key(o), string(columns),
+		string(options),
 		ImportRunning, counts.Rows, counts.Skipped, counts.OtherProgram, counts.PointsLeft, tx.Now, Null[Time]{tx.Now, o.SendEmail.V})
 	storeParts(tx, key, rows)
 	for _, n := range skipped {
@@ -220,7 +222,8 @@ func (tx *Tx) addImported(c *ImportCheck, run *ImportRun, plan *ImportPlan) {
 	}
 	stamps := min(r.Stamps.V, p.TotalStamps.V)
 	email := r.HolderEmail.Value()
-	root := tx.insert(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value,
+	root := tx.insert(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key,
+		current_value,
 		initial_value, expires_at, live, created_at, updated_at, last_seen_day, stamps_count, opening_stamps, opening_left, import_id)
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,1,?11,?11,?12,?13,?13,?13,?14)`, tx.nextKey("cards"), c.key, p.key, SourceImport,
 		r.ExternalRef.Value(), r.HolderName.Value(), email, emailKey(email), balance, expires, tx.Now, plan.seen, stamps, run.key)
@@ -270,7 +273,8 @@ func (tx *Tx) setOpening(chain *cardChain, stamps int64, claims []importedClaim)
 		tx.exec("DELETE FROM claims WHERE card_id=?", c.key)
 		for _, claim := range claims {
 			if claim.second == (i > 0) {
-				tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id) VALUES (?,?,?,?)", c.key, c.cycle, claim.threshold, claim.prize)
+				tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id) VALUES (?,?,?,?)", c.key, c.cycle, claim.threshold,
+					claim.prize)
 			}
 		}
 	}
@@ -299,7 +303,8 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 	expires := r.ExpiresAt.Apply(first.ExpiresAt)
 	if name != first.HolderName || email != first.HolderEmail || expires != first.ExpiresAt {
 		tx.reindexChain(c.key, root, true, name)
-		tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email), expires,
+		tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email),
+			expires,
 			root, root)
 	}
 	old := tx.contact(root)

@@ -153,7 +153,8 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 // nextCardMail returns the queued message with the link of a card that is due first.
 func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
 	if !v.one(into(&m.root, &m.Token, &m.Due, &m.Attempts, &m.Unsure, &m.At, &m.shop, &m.waited),
-		"SELECT card_id, token, due_at, attempts, unsure, created_at, shop_id, quota FROM mails WHERE "+ofOpenShop+" ORDER BY due_at LIMIT 1") {
+		"SELECT card_id, token, due_at, attempts, unsure, created_at, shop_id, quota FROM mails WHERE "+ofOpenShop+
+			" ORDER BY due_at LIMIT 1") {
 		return m, false, v.failed
 	}
 	m.CardID = v.ID(KindCard, m.root)

@@ -39,7 +39,8 @@ func TestQueuedMail(t *testing.T) {
 	f, _, card := startMail(t)
 	m := f.nextMail()
 	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at(), Language: "en"}
-	if !reflect.DeepEqual(m.Mail, want) || m.Status != MailReady || m.Due != f.clock.at() || m.Attempts != 0 || m.Token != path.Base(card.InstallURL) {
+	if !reflect.DeepEqual(m.Mail, want) || m.Status != MailReady || m.Due != f.clock.at() || m.Attempts != 0 ||
+		m.Token != path.Base(card.InstallURL) {
 		t.Errorf("queued %+v, want %+v", m, want)
 	}
 	// The queue has the current values.

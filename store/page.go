@@ -121,7 +121,8 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	rest := w.visited(from)
 	sql, args := "SELECT "+cols, slices.Clone(w.index.args)
 	if filtered {
-		sql += " FROM (SELECT *" + rest + ") " + w.alias + w.join + " WHERE " + w.filters.sql() + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
+		sql += " FROM (SELECT *" + rest + ") " + w.alias + w.join + " WHERE " + w.filters.sql() + " ORDER BY " + w.alias +
+			".id DESC LIMIT ?"
 		args = append(append(args, v.s.opts.PageVisits), w.filters.args...)
 	} else {
 		sql += strings.Replace(rest, " WHERE ", w.join+" WHERE ", 1)

@@ -131,7 +131,8 @@ func (tx *Tx) RefreshPass(p Pass, hash []byte) (Pass, error) {
 
 // writePass writes the row of a pass that has changed, and returns its counter of changes.
 func (tx *Tx) writePass(p Pass) int64 {
-	key := tx.insert(`INSERT OR REPLACE INTO apple_passes (card_id, shop_id, program_id, generation, hash, modified_at, downloaded, delete_at)
+	key := tx.insert(`INSERT OR REPLACE INTO apple_passes (card_id, shop_id, program_id, generation, hash, modified_at, downloaded,
+		delete_at)
 		SELECT c.id, c.shop_id, c.program_id, ?2, ?3, ?4, ifnull(p.downloaded, 0), iif(?5 OR p.id IS NULL, ?6, p.delete_at)
 		FROM cards c LEFT JOIN apple_passes p ON p.card_id=c.id AND p.generation=?2 WHERE c.id=?1`,
 		p.Root, p.Generation, p.Hash, p.Modified, p.Ended, tx.Now.Add(passKept))

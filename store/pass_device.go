@@ -31,7 +31,8 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 	tx.exec(`INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at, told)
 		SELECT card_id, shop_id, generation, ?3, ?4, ?5, CAST(downloaded AS TEXT) FROM apple_passes`+ofPass,
 		root, generation, device, f.PushToken.V, tx.Now)
-	tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+ofPass+" HAVING count(*)>?3)", root, generation, maxPhones)
+	tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+ofPass+" HAVING count(*)>?3)", root, generation,
+		maxPhones)
 	tx.exec("UPDATE apple_passes SET delete_at=NULL"+ofPass, root, generation)
 	tx.queuePushes(root, CopyApple) // the phone is woken if the pass has changed since it was downloaded
 	return true, tx.failed

@@ -293,7 +293,8 @@ func runCards(f *fixture, restricted Access, l ledgerCase, remembered Idempotenc
 	f.writes(func(tx *Tx) {
 		check(tx.ReissueCard(restricted, expired, ReissueFields{}))
 		check(tx.UpdateCard(f.a, l.card, CardPatch{ExternalRef: set("other")}))
-		check(tx.UpdateContact(f.a, l.card, ContactPatch{PhoneField: PhoneField{set("+390612345678")}, Codes: set([]string{"4006381333931"})}))
+		check(tx.UpdateContact(f.a, l.card, ContactPatch{PhoneField: PhoneField{set("+390612345678")},
+			Codes: set([]string{"4006381333931"})}))
 		check(tx.NewInstallLink(f.a, l.card, LinkFields{}))
 		check(tx.SetCardLocked(f.a.Shop, l.card, true))
 		for _, n := range []int64{2, -1} {
@@ -331,7 +332,8 @@ func runManyCards(f *fixture, l ledgerCase) {
 		check(v.ExportCards(f.a.Shop, ExportFilter{ListFilter{BirthdayMonth: set[int64](2)}, set(l.card)}, PageQuery{}))
 	})
 	f.writes(func(tx *Tx) {
-		succeed(tx.EraseCards(f.a.Shop, EraseFields{CardIDs: set([]string{check(tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI)).ID})}))
+		succeed(tx.EraseCards(f.a.Shop, EraseFields{CardIDs: set([]string{check(tx.IssueCard(f.a, l.program, CardFields{},
+			SourceAPI)).ID})}))
 	})
 }
 
@@ -386,7 +388,8 @@ func runSearches(f *fixture, expired string, l ledgerCase) {
 		}
 		for _, sort := range []string{SortLastVisit, SortStamps, SortBalance} {
 			for _, program := range []Opt[string]{{}, set(l.program)} {
-				check(v.SearchCards(f.a.Shop, CardSearch{Sort: set(sort), ListFilter: ListFilter{ProgramID: program}}, PageQuery{Limit: set[int64](1)}))
+				check(v.SearchCards(f.a.Shop, CardSearch{Sort: set(sort), ListFilter: ListFilter{ProgramID: program}},
+					PageQuery{Limit: set[int64](1)}))
 			}
 		}
 		for _, quick := range []bool{true, false} {

@@ -15,8 +15,9 @@ func TestCopyProgram(t *testing.T) {
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{f.location()})
 	id := f.program(fields)
 	f.addPrize(id, PrizeFields{Threshold: set(int64(5)), Name: set("Second"), Ordinal: set(int64(7))})
-	f.addPrize(id, PrizeFields{Threshold: set(int64(3)), Name: set("First"), DescriptionLocalizations: set(map[string]string{"de": "Tasse"}),
-		Ordinal: set(int64(2))})
+	f.addPrize(id, PrizeFields{Threshold: set(int64(3)), Name: set("First"),
+		DescriptionLocalizations: set(map[string]string{"de": "Tasse"}),
+		Ordinal:                  set(int64(2))})
 	f.settings(id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2)), WelcomeStamps: set(int64(1))})
 	f.must(func(tx *Tx) error {
 		return errorOf(tx.SetProgramLogo(f.a.Shop, id, &Logo{Hash: "abc", ContentType: "image/png", Bytes: []byte("x")}))

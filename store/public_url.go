@@ -39,7 +39,8 @@ func (s *Store) ShopURL(host string) (url string) {
 // ShopHosts returns the hosts of the public URLs of shops, without ports.
 func (s *Store) ShopHosts() (hosts []string) {
 	s.View(0, func(v *View) error {
-		for _, raw := range collect(&v.queries, (*rows).str, "SELECT public_url FROM shops WHERE public_url IS NOT NULL ORDER BY public_url") {
+		for _, raw := range collect(&v.queries, (*rows).str,
+			"SELECT public_url FROM shops WHERE public_url IS NOT NULL ORDER BY public_url") {
 			if u, err := url.Parse(raw); err == nil {
 				hosts = append(hosts, u.Hostname())
 			}

@@ -71,7 +71,8 @@ func (v *View) TillSearch(shop int64, q string) (found []TillFound, err error) {
 			if !seen[root] && len(found) < tillFoundMost {
 				seen[root] = true
 				found = append(found,
-					TillFound{Name: c.HolderName, Email: c.HolderEmail, Phone: phone, Program: c.ProgramName, Code: v.s.cardCode(root, generation)})
+					TillFound{Name: c.HolderName, Email: c.HolderEmail, Phone: phone, Program: c.ProgramName,
+						Code: v.s.cardCode(root, generation)})
 			}
 		}
 	}

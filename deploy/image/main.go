@@ -67,7 +67,8 @@ func run(args []string) error {
 		}
 	}
 	if made == 0 {
-		return fmt.Errorf("%s has no archive punchcard_%s_linux_amd64.tar.gz or punchcard_%s_linux_arm64.tar.gz", r.dist, r.version, r.version)
+		return fmt.Errorf("%s has no archive punchcard_%s_linux_amd64.tar.gz or punchcard_%s_linux_arm64.tar.gz", r.dist, r.version,
+			r.version)
 	}
 	return nil
 }

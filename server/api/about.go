@@ -17,8 +17,8 @@ var About = openapi.About{
 	Introduction: "Issue and update cards, read the ledger, manage programs, prizes and locations of one shop.\n\n" +
 		"Ids and cursors are opaque. Times are UTC with three decimals: `2026-01-02T03:04:05.678Z`; times in a request are " +
 		"RFC 3339 with an offset. " +
-		"Lists are newest first; page until `next_cursor` is null. In a POST, null equals absence; in a PATCH it clears a nullable field. " +
-		"Names, references and addresses are one line: with a visible character, and without control, " +
+		"Lists are newest first; page until `next_cursor` is null. In a POST, null equals absence; in a PATCH it clears a nullable " +
+		"field. Names, references and addresses are one line: with a visible character, and without control, " +
 		"line-break and bidirectional formatting characters. " +
 		"Every GET answers HEAD too. " +
 		"Clients must tolerate new fields.\n\n" +

@@ -42,7 +42,8 @@ func TestQueryParameters(t *testing.T) {
 				value = map[string]string{"listPrograms": "standard", "listTransactions": "stamp"}[r.ID]
 			}
 			at := r.Path + "?" + name
-			for _, query := range []string{"", "=", "=" + url.QueryEscape(value) + "&" + name + "=" + url.QueryEscape(value), "=&" + name + "="} {
+			for _, query := range []string{"", "=", "=" + url.QueryEscape(value) + "&" + name + "=" + url.QueryEscape(value),
+				"=&" + name + "="} {
 				s.Get(at + query).Invalid(name + " invalid_value")
 			}
 			if name != "cursor" {

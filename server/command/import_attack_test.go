@@ -98,7 +98,8 @@ func TestImportOfErasedRows(t *testing.T) {
 	f.run("card delete ada@example.org --yes")
 	st := require.Must(store.Open(f.db, store.Options{}))
 	err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
-		_, err := tx.StartImport(1, upload.ID, store.ImportFile{}, options, &store.ImportParts[store.StoredRow]{}, store.ImportRun{Left: 2}, nil)
+		_, err := tx.StartImport(1, upload.ID, store.ImportFile{}, options, &store.ImportParts[store.StoredRow]{}, store.ImportRun{Left: 2},
+			nil)
 		return err
 	}})
 	noError(t, st.Close())

@@ -67,7 +67,8 @@ func TestImportRoundTrip(t *testing.T) {
 
 	// At the till a customer says the last digits of the phone number.
 	var member struct{ ID string }
-	noError(t, json.Unmarshal([]byte(require.Must(f.typed("2468", "staff add --name Eva --location "+s.LocationIDs[0]+" --json"))), &member))
+	noError(t, json.Unmarshal([]byte(require.Must(f.typed("2468", "staff add --name Eva --location "+s.LocationIDs[0]+" --json"))),
+		&member))
 	till := s.Till(s.TillToken)
 	session := till.Post("/session", servertest.Fields{"staff_id": member.ID, "pin": "2468"}).Want(201).Str("token")
 	do := func(code, kind string, body servertest.Fields) {
@@ -93,7 +94,8 @@ func TestImportRoundTrip(t *testing.T) {
 	}
 	for n, text := range []string{"=1+1", "'x", "'=x", `say "no", twice`, "''-3", "@a;b"} {
 		card := s.Issue(ids["Bar"], servertest.Fields{"external_ref": text, "holder_name": text + " & Söhne"})
-		noError(t, Run([]string{"card", "contact", card, "--note", text + "\nand \"more\";\n=1,2", "--codes", fmt.Sprintf("=K%d,'%d", n, n)}))
+		noError(t, Run([]string{"card", "contact", card, "--note", text + "\nand \"more\";\n=1,2", "--codes",
+			fmt.Sprintf("=K%d,'%d", n, n)}))
 	}
 	gone := s.Issue(ids["Bar"], servertest.Fields{"external_ref": "gone"})
 	f.run("card archive " + gone)

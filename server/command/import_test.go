@@ -178,7 +178,8 @@ func TestImportFaults(t *testing.T) {
 	} {
 		path := f.write("bad.csv", header+"ok,,,,,,,,,,,\n"+row+"\n")
 		out, err := f.try("card import " + path + " --program Coffee")
-		if err == nil || want[0] != "" && (!strings.Contains(out, want[0]) || !strings.Contains(out, want[1]) || !strings.Contains(out, "\n3 ")) {
+		if err == nil || want[0] != "" && (!strings.Contains(out, want[0]) || !strings.Contains(out, want[1]) ||
+			!strings.Contains(out, "\n3 ")) {
 			t.Errorf("%s: %v\n%s", row, err, out)
 		}
 	}

@@ -94,7 +94,8 @@ func (c *DeleteShop) Run() error {
 		case c.BackupDir != "":
 			printf(w, "%s has no backup of the file.\n", c.BackupDir)
 		default:
-			fmt.Fprintln(w, "Backups still have it: those in the folder of --backup-dir (PUNCHCARD_BACKUP_DIR) of serve, and what else was copied.")
+			fmt.Fprintln(w, "Backups still have it: those in the folder of --backup-dir (PUNCHCARD_BACKUP_DIR) of serve, and what else "+
+				"was copied.")
 		}
 	})
 }
@@ -250,7 +251,9 @@ func (c *SplitShop) print(w io.Writer, out *splitResult) {
 		printf(w, "Lead the host of its public URL to that server: %s. What begins with it goes on working.\n\n", out.Shop.PublicURL.V)
 	}
 	printf(w, "If the host name of the shop does not move to the new server with it:\n")
-	printf(w, "- Pair the tills (%d) again, after each has sent what it keeps offline, or set their address; their tokens stay.\n", out.Tills)
+	printf(w, "- Pair the tills (%d) again, after each has sent what it keeps offline, or set their address; their tokens stay.\n",
+		out.Tills)
 	printf(w, "- Give programs with a key, and assistants, the new address: %s/api/public/v1 and %s/mcp.\n", c.MovedTo, c.MovedTo)
-	printf(w, "- Print posters and cards again before the 30 days end, and have holders who put their card on the home screen do so again.\n")
+	printf(w, "- Print posters and cards again before the 30 days end, and have holders who put their card on the home screen do so "+
+		"again.\n")
 }

@@ -52,7 +52,8 @@ var walletBindings = []binding{
 	},
 	{
 		path: "wallet apple request",
-		help: "Print the certificate request that Apple makes a certificate of: the one that waits, or else a new one. A certificate in use " +
+		help: "Print the certificate request that Apple makes a certificate of: the one that waits, or else a new one. A certificate in " +
+			"use " +
 			"stays in use.",
 		op:    operation.RequestAppleCertificate,
 		extra: flags[requestFlags],

@@ -64,7 +64,8 @@ func showCustomer(v *visit, problem string) error {
 	}
 	p.Problem = problem
 	for _, card := range c.Cards {
-		shown := customerCard{CustomerCard: card, Row: v.cardRow(card.FoundCard), Reasons: each(card.Shares, v.shared), Facts: v.customerFacts(card)}
+		shown := customerCard{CustomerCard: card, Row: v.cardRow(card.FoundCard), Reasons: each(card.Shares, v.shared),
+			Facts: v.customerFacts(card)}
 		if card.ID != own.ID && card.ProgramID == own.ProgramID && v.allows(kernel.Manager) && card.Status != store.StatusArchived &&
 			own.Status != store.StatusArchived {
 			shown.Merge = p.Back + "/merge/" + card.ID

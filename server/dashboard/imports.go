@@ -258,7 +258,8 @@ func (v *visit) checkImport(values url.Values) (operation.ImportReport, error) {
 // mapped returns what is chosen of an import, without what is empty.
 func mapped(q url.Values) url.Values {
 	kept := url.Values{}
-	for _, name := range []string{"program_id", "map", "stamps_per", "skip_faulty", "allow_unkeyed", "update", "with_events", "send_email"} {
+	for _, name := range []string{"program_id", "map", "stamps_per", "skip_faulty", "allow_unkeyed", "update", "with_events",
+		"send_email"} {
 		if values := q[name]; len(values) > 0 {
 			kept[name] = slices.Clone(values)
 		}

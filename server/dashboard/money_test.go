@@ -16,7 +16,8 @@ func TestMoney(t *testing.T) {
 	card := s.Issue(s.ProgramIDs["prepaid"], nil)
 	s.Till(s.TillToken).Post("/cards/"+card+"/topups", object{"amount_cents": 1250}).Want(201)
 	page := viewer.get("/dashboard/statistics/money").shows("Caffè Centrale", "At no location", "€12.50")
-	rows := require.Must(csv.NewReader(strings.NewReader(viewer.get(page.pathTo("/dashboard/statistics/money.csv", "")).want(200).body)).ReadAll())
+	rows := require.Must(csv.NewReader(strings.NewReader(viewer.get(page.pathTo("/dashboard/statistics/money.csv",
+		"")).want(200).body)).ReadAll())
 	last := map[string]string{} // the last day's outstanding by location
 	for _, row := range rows {
 		last[row[1]+" "+row[3]] = row[8]

@@ -68,7 +68,8 @@ func (s *demo) sample(on *servertest.Server, name string) samples {
 		if err != nil {
 			return err
 		}
-		changes, err := tx.StartCardRun(shop, store.RunFields{Action: store.Given("unlock"), CardIDs: store.Given([]string{card})}, store.Total{})
+		changes, err := tx.StartCardRun(shop, store.RunFields{Action: store.Given("unlock"), CardIDs: store.Given([]string{card})},
+			store.Total{})
 		if err != nil {
 			return err
 		}

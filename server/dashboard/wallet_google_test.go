@@ -38,7 +38,8 @@ func TestGoogleAccount(t *testing.T) {
 			"no JSON": []byte("account"), "another type": changed("type", "authorized_user"), "no key": changed("private_key", "secret"),
 			"another token URL": changed("token_uri", "http://token.example.com"),
 		} {
-			if p := give(file, issuer).want(400).problem("account", "This is not the key of a service account"); strings.Contains(p.body, "secret") {
+			if p := give(file, issuer).want(400).problem("account", "This is not the key of a service account"); strings.Contains(p.body,
+				"secret") {
 				t.Errorf("%s: the page repeats the key", name)
 			}
 		}

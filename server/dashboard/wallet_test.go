@@ -67,11 +67,15 @@ func TestAppleCertificate(t *testing.T) {
 	right := issue(authority, request, wallettest.Order{})
 	s.Unchanged(func() {
 		for says, file := range map[string][]byte{
-			"This is not the certificate.":                        []byte("certificate"),
-			"This is the request.":                                request,
-			"This certificate was made with another request.":     issue(authority, foreign, wallettest.Order{}),
-			"This certificate is not for passes.":                 changed(func(c *x509.Certificate) { c.Subject.CommonName = "Apple Push" }),
-			"This certificate names no team.":                     changed(func(c *x509.Certificate) { c.Subject.OrganizationalUnit = nil }),
+			"This is not the certificate.":                    []byte("certificate"),
+			"This is the request.":                            request,
+			"This certificate was made with another request.": issue(authority, foreign, wallettest.Order{}),
+			"This certificate is not for passes.": changed(func(c *x509.Certificate) {
+				c.Subject.CommonName = "Apple Push"
+			}),
+			"This certificate names no team.": changed(func(c *x509.Certificate) {
+				c.Subject.OrganizationalUnit = nil
+			}),
 			"This certificate names no pass type.":                changed(func(c *x509.Certificate) { c.ExtraExtensions = nil }),
 			"This certificate was not issued by Apple for passes": issue(other, request, wallettest.Order{}),
 			"This certificate ended on 2026-02-28, and the clock of this server says 2026-03-01": issue(authority, request,

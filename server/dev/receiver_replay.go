@@ -68,7 +68,8 @@ func (rs *Receivers) replay(r *http.Request, p httprouter.Params, b replayBody) 
 	switch {
 	case len(list)*copies > maxReplays:
 		return a, kernel.Refuse(store.Unprocessable, fmt.Sprintf(
-			"These would be %d requests, and a replay may have %d; choose an event, or empty the receiver first.", len(list)*copies, maxReplays))
+			"These would be %d requests, and a replay may have %d; choose an event, or empty the receiver first.", len(list)*copies,
+			maxReplays))
 	case slices.ContainsFunc(list, func(q *received) bool { return q.Truncated }):
 		return a, kernel.Refuse(store.Unprocessable, "The receiver has a request whose body was too long to be kept whole.")
 	}

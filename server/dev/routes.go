@@ -214,8 +214,8 @@ func (c *Control) cardRoutes() []route {
 func (c *Control) phoneRoutes() []route {
 	return []route{
 		create("/wallet/phones", "addToPhone", "Add a card to a phone",
-			"The phone downloads the pass of the card, as from the card's page, checks it as strictly as an iPhone does, and registers for its "+
-				"changes. When the server wakes it, it reads the pass again.",
+			"The phone downloads the pass of the card, as from the card's page, checks it as strictly as an iPhone does, and registers "+
+				"for its changes. When the server wakes it, it reads the pass again.",
 			serve(c.addToPhone, store.NotFound, store.Unprocessable)).wrapped(c.lasting(maxReceiverWait)),
 		get("/wallet/phones", "listPhones", "List the phones", "In the order in which they were made.", serve(c.listPhones)),
 		get("/wallet/phones/:id", "getPhone", "Read what a phone has",

@@ -115,7 +115,8 @@ func (s *counterShop) stampAtRate(b *testing.B, addr string, d time.Duration) (t
 					break
 				}
 				<-time.After(time.Until(due))
-				fmt.Fprintf(c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: %d-%d\r\n"+
+				fmt.Fprintf(c, "POST /till/v1/cards/%s/stamps HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: "+
+					"%d-%d\r\n"+
 					"Content-Type: application/json\r\nContent-Length: 11\r\n\r\n{\"count\":1}",
 					s.ids[rand.IntN(len(s.ids))], addr, seed.TillToken, start.UnixNano(), n)
 				if err := readAnswer(r, 201); err != nil {
@@ -200,8 +201,9 @@ func BenchmarkCounter(b *testing.B) {
 			slices.Sort(loop)
 			slices.Sort(took)
 			for name, v := range map[string]float64{
-				"stamps/s": rate, "ms-stamp": ms(took, 50), "ms-stamp-99%": ms(took, 99), "ms-bare": ms(loop, 50), "ms-bare-99%": ms(loop, 99),
-				"bare/s": float64(len(loop)) / servertest.Sized(5*time.Second, 20*time.Millisecond).Seconds(),
+				"stamps/s": rate, "ms-stamp": ms(took, 50), "ms-stamp-99%": ms(took, 99), "ms-bare": ms(loop, 50),
+				"ms-bare-99%": ms(loop, 99),
+				"bare/s":      float64(len(loop)) / servertest.Sized(5*time.Second, 20*time.Millisecond).Seconds(),
 			} {
 				figures[name] = append(figures[name], v)
 			}

@@ -157,8 +157,10 @@ func TestNameServerFails(t *testing.T) {
 	receiver, got := receiveCommanded(t)
 	f := &shopFile{t: t, db: newDatabase(t)}
 	cmd := exec.Command("unshare", "--mount", "sh", "-c", `mount --bind "$0" /etc/resolv.conf && exec "$@"`, conf, binary(),
-		"serve", "--db", f.db, "--listen", "127.0.0.1:0", "--log-format", "json", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8",
-		"--webhook-backoff-base", "100ms", "--webhook-delivery-attempts", "100", "--smtp-url", "smtp://mail.shop.test:"+mailPort+"?tls=none",
+		"serve", "--db", f.db, "--listen", "127.0.0.1:0", "--log-format", "json", "--webhook-allow-http", "--webhook-allow-cidr",
+		"127.0.0.0/8",
+		"--webhook-backoff-base", "100ms", "--webhook-delivery-attempts", "100",
+		"--smtp-url", "smtp://mail.shop.test:"+mailPort+"?tls=none",
 		"--mail-from", sender, "--api-key-rate-limit-per-minute", "0")
 	cmd.Env = environment(nil)
 	f.server = launchCommand(t, cmd)
@@ -178,13 +180,15 @@ func TestNameServerFails(t *testing.T) {
 		if m := refused.Str("error.details.0.message"); m != notResolved {
 			t.Errorf("refused: %s", m)
 		}
-		for late := time.Now().Add(waitLimit); c.Get(deliveries).Want(200).At("items.0.last_error") != "the host's name could not be looked up"; {
+		for late := time.Now().Add(waitLimit); c.Get(deliveries).Want(200).At("items.0.last_error") != "the host's name could not be "+
+			"looked up"; {
 			if time.Now().After(late) {
 				t.Fatalf("the delivery does not fail: %s", c.Get(deliveries).Body)
 			}
 		}
 		f.server.await(f.server.stderr, func(text string) bool {
-			return strings.Contains(text, `"msg":"the mail server cannot be used","error":"dial tcp: lookup mail.shop.test on `+address+`:53: `) &&
+			return strings.Contains(text, `"msg":"the mail server cannot be used","error":"dial tcp: lookup mail.shop.test on `+address+
+				`:53: `) &&
 				strings.Contains(text, says)
 		})
 		f.server.outside().Get("/readyz").Want(200)

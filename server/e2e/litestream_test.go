@@ -329,7 +329,8 @@ func TestLitestream(t *testing.T) {
 			s.goOn(false)
 			// What Litestream has copied since may be damaged: store/README.md says so.
 			s.kill(s.litestream)
-			if out, err := exec.Command(*litestreamFlag, "replicate", "-once", "-force-snapshot", "-config", s.config).CombinedOutput(); err != nil {
+			if out, err := exec.Command(*litestreamFlag, "replicate", "-once", "-force-snapshot", "-config",
+				s.config).CombinedOutput(); err != nil {
 				t.Fatalf("snapshot: %v\n%s", err, out)
 			}
 			s.replicate()
@@ -353,5 +354,6 @@ func TestLitestream(t *testing.T) {
 	s.server.stop()
 	s.litestream.stop()
 	checkFile(t, s.db)
-	t.Logf("%d kills; the oldest booking that a copy lacked had been answered %d ms before the kill", *killsFlag, s.largestLag.Milliseconds())
+	t.Logf("%d kills; the oldest booking that a copy lacked had been answered %d ms before the kill", *killsFlag,
+		s.largestLag.Milliseconds())
 }

@@ -30,7 +30,8 @@ func newLeavingShop(t *testing.T, n int) (l *leavingShop) {
 	t.Helper()
 	f, l := newShop(t), &leavingShop{}
 	f.run("shop", "create", "--name", "Bar Nero")
-	f.run("location", "create", "--shop", "Bar Nero", "--name", "Nord", "--address", "Via Po 1", "--city", "Torino", "--postal-code", "10123",
+	f.run("location", "create", "--shop", "Bar Nero", "--name", "Nord", "--address", "Via Po 1", "--city", "Torino", "--postal-code",
+		"10123",
 		"--country-code", "IT")
 	other := f.api(f.makeKey("create", "--name", "Office", "--shop", "Bar Lux"))
 	issueCard(other, newProgram(other, stampCard), `{"external_ref":"stays"}`)

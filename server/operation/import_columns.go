@@ -29,7 +29,8 @@ type importField struct {
 // importFields are all of them. A field whose columns are
 // several, such as first and last name, is their texts with blanks between them.
 var importFields = []importField{
-	{name: "holder_name", columns: "name fullname customername customer firstname lastname surname givenname familyname nome cognome nombre " +
+	{name: "holder_name", columns: "name fullname customername customer firstname lastname surname givenname familyname nome cognome " +
+		"nombre " +
 		"apellidos apellido prenom nom vorname nachname sobrenome"},
 	{name: "holder_email", columns: "email emailaddress mail correo correoelectronico"},
 	{name: "phone", columns: "phonenumber mobile mobilenumber mobilephone telephone tel cell " +

@@ -266,7 +266,8 @@ func TestOneFunction(t *testing.T) {
 	write := kernel.Write(func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil })
 	other := kernel.WriteBefore(func(*store.View, *kernel.Call, store.PageQuery) (func(*store.Tx) error, error) { return nil, nil })
 	wrong := kernel.Complete(func(*operation.IssuedCard) error { return nil })
-	for _, d := range []kernel.Operation{{}, {Read: read, Write: write}, {Read: read, WriteBefore: other}, {Write: write, Complete: wrong}} {
+	for _, d := range []kernel.Operation{{}, {Read: read, Write: write}, {Read: read, WriteBefore: other},
+		{Write: write, Complete: wrong}} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -32,7 +32,8 @@ func (s *Server) control(method, path string, body, out any) error {
 	return s.send(context.Background(), method, s.Origin+"/dev"+path, "", body).decode(out)
 }
 
-// await reads what a test has made, such as a receiver, from the control API. It waits until as much has arrived there as the path demands, or
+// await reads what a test has made, such as a receiver, from the control API. It waits until as much has arrived there as the path
+// demands, or
 // until the timeout has passed.
 func (s *Server) await(ctx context.Context, what, path string, timeout time.Duration, out any) error {
 	timeout = min(max(timeout, 0), time.Minute) // the server waits a minute at most

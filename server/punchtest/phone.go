@@ -122,7 +122,8 @@ func (p *Phone) TryAwait(card, field, value string) (Pass, error) {
 					has = append(has, fmt.Sprintf("%q", one.Field(field)))
 				}
 			}
-			return Pass{}, fmt.Errorf("no pass of %s has the %s %q within %v; it has %s", card, field, value, p.Timeout, strings.Join(has, ", "))
+			return Pass{}, fmt.Errorf("no pass of %s has the %s %q within %v; it has %s", card, field, value, p.Timeout,
+				strings.Join(has, ", "))
 		}
 		wanted = state.Arrived + 1
 	}

@@ -24,7 +24,8 @@ func TestPhone(t *testing.T) {
 	fails("no card was added", "crd_none", "count", "1/10")
 	stamps := s.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Ada"})
 	money := s.Issue(s.Programs["prepaid"], punchtest.CardFields{})
-	if pass := phone.Add(stamps.ID); pass.Card != stamps.ID || pass.Field("holder") != "Ada" || pass.Field("count") != "0/10" || pass.Voided {
+	if pass := phone.Add(stamps.ID); pass.Card != stamps.ID || pass.Field("holder") != "Ada" || pass.Field("count") != "0/10" ||
+		pass.Voided {
 		t.Errorf("the pass is %+v", pass)
 	}
 	if pass := phone.Add(money.ID); pass.Field("balance") != "0.00 EUR" || pass.Field("count") != "" {

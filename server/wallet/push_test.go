@@ -103,7 +103,8 @@ func (s *shop) health(waiting, failed int64) {
 	s.T.Helper()
 	err := s.App.Store.View(0, func(v *store.View) error {
 		h, err := v.Health()
-		if h.WaitingPushes != waiting || h.FailedPushes != failed || h.OldestWaitingPush.Valid != (waiting > 0) || !h.AppleCertificateEnds.Valid {
+		if h.WaitingPushes != waiting || h.FailedPushes != failed || h.OldestWaitingPush.Valid != (waiting > 0) ||
+			!h.AppleCertificateEnds.Valid {
 			s.T.Errorf("the health is %+v", h)
 		}
 		return err

@@ -74,7 +74,8 @@ func (s *shop) addPasses(program string) {
 	key := s.Row(store.KindProgram, program)
 	for _, sql := range []string{
 		`INSERT INTO apple_passes (card_id, shop_id, program_id, generation, hash, modified_at, downloaded)
-			SELECT id, shop_id, program_id, code_generation, x'00', created_at/1000*1000, 0 FROM cards WHERE program_id=? AND root_id IS NULL`,
+			SELECT id, shop_id, program_id, code_generation, x'00', created_at/1000*1000, 0 FROM cards WHERE program_id=? AND root_id IS
+				NULL`,
 		`INSERT INTO apple_devices (card_id, shop_id, generation, device, push_token, created_at, told)
 			SELECT p.card_id, p.shop_id, p.generation, 'd'||p.card_id, ''||p.card_id, c.created_at, ''||p.id
 			FROM cards c JOIN apple_passes p ON p.card_id=c.id WHERE c.program_id=?`,
@@ -97,7 +98,8 @@ func (s *shop) holders(ids []string) holders {
 			s.T.Fatal(len(passes), err)
 		}
 		pass := passes[0]
-		all[strconv.FormatInt(root, 10)] = &holder{id: id, serial: pass.Serial, token: pass.Token, since: strconv.FormatInt(pass.Changes, 10)}
+		all[strconv.FormatInt(root, 10)] = &holder{id: id, serial: pass.Serial, token: pass.Token,
+			since: strconv.FormatInt(pass.Changes, 10)}
 	}
 	return all
 }

@@ -40,8 +40,9 @@ func (s *Sender) sendNotice(x *store.PushPass, t store.Target, n *notice) (state
 		"Content-Encoding": {"aes128gcm"},
 		"Content-Type":     {"application/octet-stream"},
 		"Ttl":              {fmt.Sprint(int(noticeTTL.Seconds()))},
-		"Topic":            {hashOf("topic " + x.PageToken)[:32]}, // which leads to no page: a newer notice takes the place of one that was not shown
-		"Urgency":          {"normal"},
+		"Topic":            {hashOf("topic " + x.PageToken)[:32]},
+		// which leads to no page: a newer notice takes the place of one that was not shown
+		"Urgency": {"normal"},
 	}, body)
 	if err != nil {
 		return store.PushFailed, 0, err

@@ -103,7 +103,8 @@ func addMessages(t *testing.T, all map[string]found, path string, face bool) {
 			}
 		case *ast.CallExpr:
 			switch name := nameOf(n.Fun); {
-			case slices.Contains([]string{"only", "reads", "manages", "programAction", "presentation", "locationSwitch"}, name): // documents
+			case slices.Contains([]string{"only", "reads", "manages", "programAction", "presentation", "locationSwitch"},
+				name): // documents
 				return false
 			case name != "Error" && slices.Contains(refusers, name): // Error is of a log
 				addAll(name, slices.Clone(n.Args))

@@ -22,7 +22,8 @@ var walletRefusals = []refusal{
 	{"is the certificate request: upload it at Apple, and give the .cer file that Apple makes of it",
 		"This is the request. Upload it at Apple, and give the .cer file that Apple makes of it."},
 	{"is for another key: make the certificate at Apple with the request that waits here, and give that one",
-		"This certificate was made with another request. Download the request here, make the certificate at Apple with it, and give that one."},
+		"This certificate was made with another request. Download the request here, make the certificate at Apple with it, and give that " +
+			"one."},
 	{"is for something else than passes: make a Pass Type ID Certificate at Apple",
 		"This certificate is not for passes. Make a Pass Type ID certificate at Apple, and give that one."},
 	{"has no team: download the Pass Type ID Certificate from your own account at Apple again",
@@ -30,10 +31,11 @@ var walletRefusals = []refusal{
 	{"has no pass type, or two different ones: make a Pass Type ID Certificate at Apple for an identifier such as pass.com.example.card",
 		"This certificate names no pass type. Choose an identifier such as pass.com.example.card at Apple, and make its certificate."},
 	{"is valid from %v on, and the clock of the server says %v UTC: correct the clock if it is wrong, or wait",
-		"This certificate is valid from {0} on, and the clock of this server says {1} UTC. If the clock is wrong, whoever runs the server " +
-			"has to correct it. Otherwise wait until then."},
+		"This certificate is valid from {0} on, and the clock of this server says {1} UTC. If the clock is wrong, whoever runs the " +
+			"server has to correct it. Otherwise wait until then."},
 	{"has ended on %v, and the clock of the server says %v UTC: correct the clock if it is wrong, or make a new certificate at Apple",
-		"This certificate ended on {0}, and the clock of this server says {1} UTC. If the clock is right, make a new certificate at Apple."},
+		"This certificate ended on {0}, and the clock of this server says {1} UTC. If the clock is right, make a new certificate at " +
+			"Apple."},
 	{"is not issued by Apple for passes (Worldwide Developer Relations, G4): make a Pass Type ID Certificate at Apple and give that one",
 		"This certificate was not issued by Apple for passes. Download the Pass Type ID certificate at Apple, and give that file."},
 	{"is for the pass type %v of the team %v: passes on phones need one for %v of the team %v",
@@ -64,8 +66,8 @@ var walletRefusals = []refusal{
 	{"is refused by Google: make a new key of the service account, and give its file",
 		"Google does not accept this key. Make a new one of the service account, and choose its file."},
 	{"is no issuer that this service account may use: add its email address to the users in the Google Pay & Wallet Console",
-		"The service account may not use this issuer. Check the number, and add the email address of the account to the users in the Google " +
-			"Pay & Wallet Console."},
+		"The service account may not use this issuer. Check the number, and add the email address of the account to the users in the " +
+			"Google Pay & Wallet Console."},
 	{"The Google Wallet API is not enabled in the project of the service account. Enable it in the Google Cloud Console first.",
 		"The Google Wallet API is not enabled in the project of the service account. Enable it in the Google Cloud Console first."},
 	{"Google cannot be reached or does not answer now. Try again in a few minutes.",

@@ -60,7 +60,8 @@ func start(t *testing.T) (f fixture) {
 
 func TestIssue(t *testing.T) {
 	f := start(t)
-	req, err := http.NewRequest("POST", f.BaseURL+"/programs/"+f.ProgramIDs["standard"]+"/cards", strings.NewReader(`{"holder_name": "Ada"}`))
+	req, err := http.NewRequest("POST", f.BaseURL+"/programs/"+f.ProgramIDs["standard"]+"/cards",
+		strings.NewReader(`{"holder_name": "Ada"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,8 @@ func (x *export) checkAnswers(r *report, y *year) {
 			switch {
 			case t == nil && y.lost(said.Created):
 			case t == nil:
-				r.differ(kind, "%s (%s of card %s, answered by %s at %s) is missing", said.ID, said.Type, said.Card, a.Face, a.At.Format(stamp))
+				r.differ(kind, "%s (%s of card %s, answered by %s at %s) is missing", said.ID, said.Type, said.Card, a.Face,
+					a.At.Format(stamp))
 			default:
 				x.compare(r, &a, &said, t)
 			}

@@ -174,7 +174,8 @@ func (c *chain) redeem(in *instance, t *row) (broken string) {
 
 // reverse applies a reversal of a row. It returns what it breaks of the rules.
 func (c *chain) reverse(in *instance, t, of *row) (broken string) {
-	if of.Reversed == nil || !of.Reversed.Equal(t.Created) || of.Instance != t.Instance || of.stamps() != -t.stamps() || of.cents != -t.cents {
+	if of.Reversed == nil || !of.Reversed.Equal(t.Created) || of.Instance != t.Instance || of.stamps() != -t.stamps() ||
+		of.cents != -t.cents {
 		broken = "it is not the opposite of the row that it reverses"
 	}
 	in.stamps += t.stamps()

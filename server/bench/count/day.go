@@ -54,8 +54,9 @@ func (f *figures) checkReport(p page) {
 		if t.Staff != nil {
 			staff = f.p.staff[*t.Staff]
 		}
-		for group, name := range map[string]string{"By type": t.Type, "By till": f.p.locations[t.Location].Name, "By member of staff": staff,
-			"By program": f.p.programs[t.Program].Name} {
+		for group, name := range map[string]string{"By type": t.Type, "By till": f.p.locations[t.Location].Name,
+			"By member of staff": staff,
+			"By program":         f.p.programs[t.Program].Name} {
 			if groups[group][name] == nil {
 				groups[group][name] = &reportSums{}
 			}

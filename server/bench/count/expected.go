@@ -167,7 +167,8 @@ func (o *order) check(r *report, w receiver, e *event) {
 	}
 	r.count("first requests in the order of their card", 1)
 	if last := o.sequence[chain]; e.sequence <= last {
-		r.differ("first requests in the order of their card", "%s: %s of card %s came with the sequence %d after %d", w.Name, e.key(), chain,
+		r.differ("first requests in the order of their card", "%s: %s of card %s came with the sequence %d after %d", w.Name, e.key(),
+			chain,
 			e.sequence, last)
 	}
 	o.sequence[chain] = e.sequence
@@ -177,7 +178,8 @@ func (o *order) check(r *report, w receiver, e *event) {
 	}
 	if t := o.p.rowByID[row]; t != nil {
 		if t.place < o.place[chain] {
-			r.differ("first requests in the order of their card", "%s: %s of card %s came after a later row of the ledger", w.Name, e.key(), chain)
+			r.differ("first requests in the order of their card", "%s: %s of card %s came after a later row of the ledger", w.Name, e.key(),
+				chain)
 		}
 		o.place[chain] = t.place
 	}

@@ -100,7 +100,8 @@ func (f *figures) checkTiles(tiles []tile, want []counted) {
 				} else if w.now == w.before {
 					change = "±0%"
 				}
-				equal(f.r, pageKind, f.where(t.label+" change"), strings.ReplaceAll(strings.ReplaceAll(t.change, "−", "-"), ",", ""), change)
+				equal(f.r, pageKind, f.where(t.label+" change"), strings.ReplaceAll(strings.ReplaceAll(t.change, "−", "-"), ",", ""),
+					change)
 			}
 		}
 		if !found && (w.now != 0 || w.before != 0) {
@@ -334,7 +335,8 @@ func (f *figures) checkTypes(p page) {
 		}
 		k := f.cardStats(t)["kpis"].(object)
 		n := 0
-		for _, name := range []string{"active_cards", "stamps_awarded", "prizes_redeemed", "completion_rate", "uses", "entries", "balance_cents",
+		for _, name := range []string{"active_cards", "stamps_awarded", "prizes_redeemed", "completion_rate", "uses", "entries",
+			"balance_cents",
 			"topped_up_cents", "spent_cents"} {
 			v, has := k[name]
 			if !has || n >= len(p.parts[i].tiles) {

@@ -294,7 +294,8 @@ func (p *replay) applyToCard(c *chain, id string, a *audit) {
 	case "card.install":
 		p.activate(c, a.At, false)
 		c.installed, c.platform = true, p.platformAt(c, a.At)
-		p.facts = append(p.facts, fact{event: "card.registered", at: a.At, chain: c.id, instance: id, program: c.program.ID, shopWide: true})
+		p.facts = append(p.facts, fact{event: "card.registered", at: a.At, chain: c.id, instance: id, program: c.program.ID,
+			shopWide: true})
 	case "card.reissue":
 		if until := c.validUntil(a.At); until != nil && !until.After(a.At) && p.shop.Watched {
 			renewed := expiry{a.At, c.program.expiry(a.At)}

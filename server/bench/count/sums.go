@@ -88,7 +88,8 @@ func (t *row) liveAt(at time.Time) bool {
 
 // newSums counts all of a shop at the time up to which the replay is.
 func newSums(p *replay, at time.Time) *sums {
-	s := &sums{p: p, at: at, zone: p.zoneAt(at), days: map[dayKey]*daySums{}, hours: map[string]*[7][24]int64{}, totals: map[string]*totals{}}
+	s := &sums{p: p, at: at, zone: p.zoneAt(at), days: map[dayKey]*daySums{}, hours: map[string]*[7][24]int64{},
+		totals: map[string]*totals{}}
 	s.today = dayOf(at.In(s.zone))
 	for _, g := range p.order {
 		s.totals[g.ID] = &totals{cardsAt: map[string]int64{}, stampsAt: map[string]int64{}}

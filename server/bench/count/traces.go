@@ -73,7 +73,8 @@ func (s *traces) add(word, card string) {
 	e.SetEscapeHTML(false)
 	e.Encode(word)
 	seen := map[string]bool{}
-	for _, form := range []string{word, strings.Trim(string(quoted), `"`), strings.Trim(strings.TrimSpace(plain.String()), `"`), escaped(word),
+	for _, form := range []string{word, strings.Trim(string(quoted), `"`), strings.Trim(strings.TrimSpace(plain.String()), `"`),
+		escaped(word),
 		url.QueryEscape(word), url.PathEscape(word), html.EscapeString(word), strings.ToLower(word), strings.ToUpper(word)} {
 		form = lower(form)
 		if seen[form] {

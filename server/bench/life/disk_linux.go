@@ -59,6 +59,7 @@ func (d *disk) cutPower() error {
 // close puts a copy of the files in the place of the file system.
 func (d *disk) close() error {
 	copied := d.dir + ".copy"
-	err := errors.Join(os.CopyFS(copied, os.DirFS(d.dir)), os.RemoveAll(filepath.Join(copied, "lost+found")), d.unmount(), os.Remove(d.image))
+	err := errors.Join(os.CopyFS(copied, os.DirFS(d.dir)), os.RemoveAll(filepath.Join(copied, "lost+found")), d.unmount(),
+		os.Remove(d.image))
 	return errors.Join(err, os.Remove(d.dir), os.Rename(copied, d.dir))
 }

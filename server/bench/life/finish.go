@@ -118,7 +118,8 @@ func (y *year) finish(took time.Duration) error {
 	if _, err := y.server.command("check"); err != nil {
 		return err
 	}
-	if err := y.writeJSON("year.json", map[string]any{"seed": y.seed, "months": y.months, "from": y.opened, "until": y.until, "shops": shops,
+	if err := y.writeJSON("year.json", map[string]any{"seed": y.seed, "months": y.months, "from": y.opened, "until": y.until,
+		"shops":     shops,
 		"receivers": y.receivers}); err != nil {
 		return err
 	}
@@ -137,6 +138,7 @@ func (y *year) path(name string) string { return filepath.Join(y.out, name) }
 
 // makeFolders creates the folders of the year.
 func makeFolders(out string) error {
-	return errors.Join(os.Mkdir(out, 0o700), os.Mkdir(filepath.Join(out, "receivers"), 0o700), os.Mkdir(filepath.Join(out, "export"), 0o700),
+	return errors.Join(os.Mkdir(out, 0o700), os.Mkdir(filepath.Join(out, "receivers"), 0o700),
+		os.Mkdir(filepath.Join(out, "export"), 0o700),
 		os.Mkdir(filepath.Join(out, "backups"), 0o700))
 }

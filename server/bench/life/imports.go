@@ -34,7 +34,8 @@ func (y *year) importMembers() error {
 	files := []*importFile{
 		{name: "square.csv", program: byType("private"), columns: map[string]string{"Transaction Count": "stamps", "Lifetime Spend": ""}},
 		{name: "stamp-me.csv", program: byType("standard"), columns: map[string]string{"Stamps": "", "Active Stamps": "stamps"}},
-		{name: "tessere.csv", program: byType("prepaid"), columns: map[string]string{"Timbri": "", "Credito": "balance", "Tessera": "code"}},
+		{name: "tessere.csv", program: byType("prepaid"), columns: map[string]string{"Timbri": "", "Credito": "balance",
+			"Tessera": "code"}},
 	}
 	for i, f := range files {
 		for range importRows {
@@ -76,11 +77,13 @@ func (f *importFile) write() ([]byte, error) {
 	w := csv.NewWriter(&b)
 	switch f.name {
 	case "square.csv":
-		w.Write(strings.Split("Reference ID,First Name,Last Name,Email Address,Phone Number,Birthday,Memo,Transaction Count,Lifetime Spend", ","))
+		w.Write(strings.Split("Reference ID,First Name,Last Name,Email Address,Phone Number,Birthday,Memo,Transaction Count,Lifetime Spend",
+			","))
 		for _, m := range f.members {
 			first, last, _ := strings.Cut(m.name(), " ")
 			points := fmt.Sprint(10*m.openingStamps() + int64(m.n%5))
-			w.Write([]string{m.reference(), first, last, m.email(), "'" + m.number(), "1990-12-10", `Said: "no sugar"`, points, "$1,204.50"})
+			w.Write([]string{m.reference(), first, last, m.email(), "'" + m.number(), "1990-12-10", `Said: "no sugar"`, points,
+				"$1,204.50"})
 		}
 		w.Write([]string{"sq-none", "No", "Address", "nobody", "", "", "", "1", ""})
 	case "stamp-me.csv":
@@ -98,7 +101,8 @@ func (f *importFile) write() ([]byte, error) {
 			m.code = fmt.Sprintf("TES-%06d", m.n)
 			first, last, _ := strings.Cut(m.name(), " ")
 			credit := fmt.Sprintf("%d,%02d", m.openingCents()/100, m.openingCents()%100)
-			w.Write([]string{m.code, first, last, m.number(), m.email(), "02-29", "3", credit, "Preferisce il caffè lungo; niente scontrino"})
+			w.Write([]string{m.code, first, last, m.number(), m.email(), "02-29", "3", credit,
+				"Preferisce il caffè lungo; niente scontrino"})
 		}
 		w.Write([]string{"TES-0", "No", "Credit", "", "", "02-30", "", "much", ""})
 	}

@@ -159,7 +159,8 @@ func (o *office) view(time.Time, int) func() {
 		for _, path := range []string{"/lock", "/unlock", "/archive", "/adjust", "/erase", "/contact", "/edit"} {
 			b.forbidden("POST", cardPath(m)+path)
 		}
-		for _, path := range []string{program + "/edit", program + "/suspend", program + "/delete", program + "/enrolment", location + "/disable",
+		for _, path := range []string{program + "/edit", program + "/suspend", program + "/delete", program + "/enrolment",
+			location + "/disable",
 			location + "/pin", "/dashboard/new/staff", "/dashboard/cards/change", "/dashboard/new/key", "/dashboard/people/invite",
 			"/dashboard/settings"} {
 			b.forbidden("POST", path)

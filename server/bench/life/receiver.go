@@ -80,8 +80,9 @@ func (y *year) receive(s *shop, p *program, kind string, version int, events []s
 	}
 	name := strings.ReplaceAll(strings.ToLower(s.name), " ", "-") + "-" + p.Type + "-" + kind
 	r := &receiver{
-		Name: name, File: "receivers/" + name + ".jsonl", Shop: s.ID, Program: &p.ID, Events: events, Version: version, From: y.now, Kind: kind,
-		y: y, rand: rand.New(rand.NewPCG(y.seed, uint64(len(y.receivers)))),
+		Name: name, File: "receivers/" + name + ".jsonl", Shop: s.ID, Program: &p.ID, Events: events, Version: version, From: y.now,
+		Kind: kind,
+		y:    y, rand: rand.New(rand.NewPCG(y.seed, uint64(len(y.receivers)))),
 	}
 	if r.requests, err = newRecorder(y.path(r.File)); err != nil {
 		return err

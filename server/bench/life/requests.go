@@ -52,7 +52,8 @@ func (y *year) eraseMember() {
 // loseCard reissues the card of somebody who has lost it. The install link of before ends.
 func (y *year) loseCard() {
 	m := y.someMember(func(m *member) bool {
-		return m.shop == y.shop && m.phone == nil && m.install != "" && !slices.Contains(y.office.locked, m) // which the reissue would unlock
+		return m.shop == y.shop && m.phone == nil && m.install != "" &&
+			!slices.Contains(y.office.locked, m) // which the reissue would unlock
 	})
 	if m == nil {
 		return

@@ -179,7 +179,8 @@ func (y *year) report(took time.Duration) error {
 		return err
 	}
 	lines = slices.Concat(lines, []string{""}, tables, []string{"", "Warnings and errors in the log:"}, warnings)
-	text := fmt.Sprintf("%s to %s, seed %d, %d answers, simulated in %s\n\n%s\n", y.from.Format(time.DateOnly), y.until.Format(time.DateOnly),
+	text := fmt.Sprintf("%s to %s, seed %d, %d answers, simulated in %s\n\n%s\n", y.from.Format(time.DateOnly),
+		y.until.Format(time.DateOnly),
 		y.seed, y.answer.Load(), took.Round(time.Second), strings.Join(lines, "\n"))
 	fmt.Print(text)
 	return os.WriteFile(y.path("report.txt"), []byte(text), 0o600)

@@ -111,7 +111,8 @@ func (l *load) report(at int) error {
 	fmt.Printf("  RSS %.0f MiB, file %.0f MiB, log at most %.1f MiB; %.1f writes a commit; at most %.0f webhooks wait; errors %d\n",
 		s.Values["memory"], p.to[fileSize]/mib, s.Values["write-ahead log"], p.grown(groups+"_sum")/max(1, p.grown(groups+"_count")),
 		p.largest[queue], l.faults.Load())
-	fmt.Printf("  descriptors %.0f, goroutines %.0f; the process logged %.0f bytes and took %.1f %% of a core; %.0f bytes of file a write\n",
+	fmt.Printf("  descriptors %.0f, goroutines %.0f; the process logged %.0f bytes and took %.1f %% of a core; %.0f bytes of file a "+
+		"write\n",
 		s.Values["descriptors"], s.Values["goroutines"], p.grown(logged), s.Values["processor"], s.Values["file per write"])
 	l.samples = append(l.samples, s)
 	if l.sampleFile == nil {

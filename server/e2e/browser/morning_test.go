@@ -60,7 +60,8 @@ func demandPINs(s *servertest.Server, t *testing.T) {
 	t.Helper()
 	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
 		for name, pin := range map[string]string{"Bruno": "4321", "Carla": "8642"} {
-			if _, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given(name)}, store.HashStaffPIN(store.Some(pin))); err != nil {
+			if _, err := tx.CreateStaff(s.Shop(), store.StaffPatch{Name: store.Given(name)},
+				store.HashStaffPIN(store.Some(pin))); err != nil {
 				return err
 			}
 		}

@@ -144,9 +144,10 @@ var visits = map[string][]visit{
 		{query: "q=nobody-is-called-so"}, {query: "seen=-14"},
 		{query: "prize_due=true"}, {as: "viewer"},
 	},
-	"/dashboard/cards.csv":    {{not: "a file"}},
-	"/dashboard/cards/change": {{query: "action=lock"}, {query: "action=goodwill&all=true"}, {query: "action=extend&all=true&status=active"}},
-	"/dashboard/imports":      {{}},
+	"/dashboard/cards.csv": {{not: "a file"}},
+	"/dashboard/cards/change": {{query: "action=lock"}, {query: "action=goodwill&all=true"},
+		{query: "action=extend&all=true&status=active"}},
+	"/dashboard/imports": {{}},
 	"/dashboard/import/:id": {
 		{of: []string{"import"}}, {of: []string{"import"}, query: "skip_faulty=true&allow_unkeyed=true"}, {of: []string{"import done"}},
 	},

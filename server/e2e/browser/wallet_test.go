@@ -67,7 +67,8 @@ func TestAppleWallet(t *testing.T) {
 	}{
 		{"another-kind", "This certificate is not for passes.", wallettest.Order{
 			Change: func(c *x509.Certificate) { c.Subject.CommonName = "Apple Development: Example" }}},
-		{"no-type", "This certificate names no pass type.", wallettest.Order{Change: func(c *x509.Certificate) { c.ExtraExtensions = nil }}},
+		{"no-type", "This certificate names no pass type.",
+			wallettest.Order{Change: func(c *x509.Certificate) { c.ExtraExtensions = nil }}},
 		{"ended", "This certificate ended on 2026-02-01, and the clock of this server says 2026-03-01 11:00 UTC.",
 			wallettest.Order{Until: until.AddDate(-1, -1, 0)}},
 	} {

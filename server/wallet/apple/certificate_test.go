@@ -54,19 +54,23 @@ func TestCheck(t *testing.T) {
 		want error  // nil: text
 		text string // part of the error, "" if there is none
 	}{
-		"right":            {file: right},
-		"PEM":              {file: pemOf("CERTIFICATE", right)},
-		"NFC":              {file: changed(func(c *x509.Certificate) { c.Subject.CommonName = "Pass Type ID with NFC: pass.com.example.card" })},
+		"right": {file: right},
+		"PEM":   {file: pemOf("CERTIFICATE", right)},
+		"NFC": {file: changed(func(c *x509.Certificate) {
+			c.Subject.CommonName = "Pass Type ID with NFC: " +
+				"pass.com.example.card"
+		})},
 		"nothing":          {file: nil, want: ErrFormat},
 		"a text":           {file: []byte("certificate"), want: ErrFormat},
 		"cut off":          {file: right[:len(right)-1], want: ErrFormat},
 		"the request":      {file: request, want: ErrRequest},
 		"the request, PEM": {file: pemOf("CERTIFICATE REQUEST", request), want: ErrRequest},
 		"another key":      {file: issue(authority, foreign, wallettest.Order{}), want: ErrKey},
-		"of an app":        {file: changed(func(c *x509.Certificate) { c.Subject.CommonName = "Apple Distribution: Example" }), want: ErrKind},
-		"without a team":   {file: changed(func(c *x509.Certificate) { c.Subject.OrganizationalUnit = nil }), want: ErrTeam},
-		"no team's form":   {file: issue(authority, request, wallettest.Order{Team: "Example"}), want: ErrTeam},
-		"without a type":   {file: changed(func(c *x509.Certificate) { c.ExtraExtensions = nil }), want: ErrType},
+		"of an app": {file: changed(func(c *x509.Certificate) { c.Subject.CommonName = "Apple Distribution: Example" }),
+			want: ErrKind},
+		"without a team": {file: changed(func(c *x509.Certificate) { c.Subject.OrganizationalUnit = nil }), want: ErrTeam},
+		"no team's form": {file: issue(authority, request, wallettest.Order{Team: "Example"}), want: ErrTeam},
+		"without a type": {file: changed(func(c *x509.Certificate) { c.ExtraExtensions = nil }), want: ErrType},
 		"two types": {
 			file: changed(func(c *x509.Certificate) { c.Subject.ExtraNames[0].Value = "pass.com.example.other" }),
 			want: ErrType,

@@ -28,7 +28,8 @@ type authority struct {
 var testAuthority = sync.OnceValue(func() (a authority) {
 	a.key, _ = rsa.GenerateKey(rand.Reader, 2048)
 	ca := func(name string, parent *x509.Certificate) *x509.Certificate {
-		c := &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+		c := &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+			KeyUsage: x509.KeyUsageCertSign}
 		return a.issue(c, parent)
 	}
 	a.root = ca("Root", nil)
@@ -101,8 +102,9 @@ func stampPass() Pass {
 		Barcodes:            QR("https://shop.example.com/c/AbCdEfGh", "K7QF-2MWX"),
 		Locations:           append(make([]Location, 3), Location{45.07, 7.69}, Location{45.08, 7.68}),
 		StoreCard: &Fields{
-			Header:    []Field{{Key: "stamps", Label: "Stamps", Value: "3 / 10", ChangeMessage: "You have %@ stamps"}},
-			Secondary: []Field{{Key: "prize", Label: "Next prize", Value: "Free \"flat\\white\""}, {Key: "holder", Label: "Name", Value: "Ada"}},
+			Header: []Field{{Key: "stamps", Label: "Stamps", Value: "3 / 10", ChangeMessage: "You have %@ stamps"}},
+			Secondary: []Field{{Key: "prize", Label: "Next prize", Value: "Free \"flat\\white\""},
+				{Key: "holder", Label: "Name", Value: "Ada"}},
 			Back: []Field{{Key: "more", Label: "More", Value: "https://shop.example.com/c/AbCdEfGh",
 				AttributedValue: "<a href='https://shop.example.com/c/AbCdEfGh'>Your card</a>"}},
 		},

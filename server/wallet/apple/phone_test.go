@@ -95,7 +95,8 @@ func TestPhoneRefuses(t *testing.T) {
 				strings.Repeat(`{"latitude":45.07,"longitude":7.69},`, 9)+`{"latitude":45.07,"longitude":7.69}`)},
 		{"there are two styles", inPass(`"storeCard"`, `"coupon":{},"storeCard"`)},
 		{"there is no style", inPass(`"storeCard"`, `"userInfo"`)},
-		{"4 header fields", inPass(`"headerFields":[`, `"headerFields":[{"key":"1","value":1},{"key":"2","value":1},{"key":"3","value":1},`)},
+		{"4 header fields",
+			inPass(`"headerFields":[`, `"headerFields":[{"key":"1","value":1},{"key":"2","value":1},{"key":"3","value":1},`)},
 		{"5 secondary and auxiliary",
 			inPass(`"secondaryFields":[`,
 				`"auxiliaryFields":[{"key":"1","value":1},{"key":"2","value":1},{"key":"3","value":1}],"secondaryFields":[`)},
@@ -222,7 +223,8 @@ func TestPhoneRefusesSignatures(t *testing.T) {
 			edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x05", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x06")},
 		{"the content type is missing", testSigner(),
 			edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x03", "\x2a\x86\x48\x86\xf7\x0d\x01\x09\x07")},
-		{"is not signed data", testSigner(), edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02", "\x2a\x86\x48\x86\xf7\x0d\x01\x07\x03")},
+		{"is not signed data", testSigner(), edit("signature", "\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02",
+			"\x2a\x86\x48\x86\xf7\x0d\x01\x07\x03")},
 		{"the certificate of the signer is missing", testSigner(), func(f map[string][]byte) {
 			serial := testSigner().Certificate.SerialNumber.Bytes()
 			last := bytes.LastIndex(f["signature"], serial)

@@ -83,7 +83,8 @@ func FuzzOpenP12(f *testing.F) {
 	authority := require.Must(wallettest.NewAuthority())
 	der := require.Must(authority.Issue(request, wallettest.Order{}))
 	leaf := require.Must(x509.ParseCertificate(der))
-	for _, encoder := range []*pkcs12.Encoder{pkcs12.LegacyRC2.WithIterations(2), pkcs12.Modern2023.WithIterations(2), pkcs12.Passwordless} {
+	for _, encoder := range []*pkcs12.Encoder{pkcs12.LegacyRC2.WithIterations(2), pkcs12.Modern2023.WithIterations(2),
+		pkcs12.Passwordless} {
 		file := require.Must(encoder.Encode(private, leaf, nil, ""))
 		f.Add(file)
 	}

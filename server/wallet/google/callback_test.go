@@ -54,7 +54,8 @@ func TestCallback(t *testing.T) {
 		c.change(&e)
 		got, err := verify(t, keys, g.Sign(e), now)
 		switch {
-		case c.want == good && (err != nil || got.Issuer+"."+got.Name != e.ObjectID || got.Saved != (e.Type == "save") || got.Nonce != e.Nonce):
+		case c.want == good && (err != nil || got.Issuer+"."+got.Name != e.ObjectID || got.Saved != (e.Type == "save") ||
+			got.Nonce != e.Nonce):
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		case c.want != good && (err == nil || err.Error() != c.want):
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)

@@ -18,7 +18,8 @@ const (
 
 // Send makes a request, and returns the answer with its body, as far as that is read. It follows no redirect. Its errors do not have
 // the path of the target, which may be secret.
-func Send(ctx context.Context, t http.RoundTripper, method, target string, header http.Header, body []byte) (*http.Response, []byte, error) {
+func Send(ctx context.Context, t http.RoundTripper, method, target string, header http.Header, body []byte) (*http.Response, []byte,
+	error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))

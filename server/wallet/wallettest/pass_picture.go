@@ -206,7 +206,8 @@ func (d *drawing) round() {
 	for y := range r {
 		for x := range r {
 			if dx, dy := r-x, r-y; dx*dx+dy*dy > r*r {
-				for _, at := range []image.Point{{x, y}, {passWidth - 1 - x, y}, {x, passHeight - 1 - y}, {passWidth - 1 - x, passHeight - 1 - y}} {
+				for _, at := range []image.Point{{x, y}, {passWidth - 1 - x, y}, {x, passHeight - 1 - y},
+					{passWidth - 1 - x, passHeight - 1 - y}} {
 					d.Set(at.X, at.Y, color.Transparent)
 				}
 			}
