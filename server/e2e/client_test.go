@@ -56,12 +56,6 @@ func issueCard(c *servertest.Client, program string, fields any) (made card) {
 	return made
 }
 
-func readCard(c *servertest.Client, id string) (found card) {
-	c.T.Helper()
-	c.Get("/cards/" + id).Want(200).Decode(&found)
-	return found
-}
-
 // listCards reads the whole list of cards in pages of limit.
 func listCards(c *servertest.Client, limit int) (all []card) {
 	c.T.Helper()
