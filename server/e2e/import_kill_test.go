@@ -73,9 +73,8 @@ func importTrial(t *testing.T, n int) trial {
 	db := copyFile(t, i.db)
 	succeed(t, i.load(db)...)
 	after := i.export(t, db)
-	got := query(t, db, `SELECT count(DISTINCT external_ref)||' '||count(root_id IS NULL OR NULL)||' '||(SELECT count(*) FROM contacts)||'
-		'||
-		(SELECT count(*) FROM foreign_codes) FROM cards`)[0]
+	got := query(t, db, `SELECT count(DISTINCT external_ref)||' '||count(root_id IS NULL OR NULL)||' '||(SELECT count(*) FROM contacts)||
+		' '||(SELECT count(*) FROM foreign_codes) FROM cards`)[0]
 	if want := fmt.Sprintf("%d %d %d %d", n, n, n, n); got != want {
 		t.Fatalf("references, cards, contacts and codes are %s, want %s", got, want)
 	}
