@@ -93,6 +93,8 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 		if r, err = readyLine(st); err != nil {
 			return nil, err
 		}
+	} else if err := addWallet(st, r.shop); err != nil {
+		return nil, err
 	}
 	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
 	return r.At(origin), nil
@@ -250,6 +252,17 @@ func demoWallet(tx *store.Tx, shop int64) error {
 		Publishing: true,
 	})
 	return err
+}
+
+// addWallet sets up the wallets of the demo shop in a file that an older version made without them.
+func addWallet(st *store.Store, shop int64) error {
+	set, err := store.Read(st, func(v *store.View) (bool, error) {
+		return v.AppleWallet(shop).IsSet() || v.GoogleWallet(shop).IsSet(), nil
+	})
+	if err != nil || set {
+		return err
+	}
+	return write(st, func(tx *store.Tx) error { return demoWallet(tx, shop) })
 }
 
 // demoPrograms creates and publishes the programs of the demo shop.
