@@ -57,7 +57,8 @@ type Info struct {
 	Fields []string
 	Doc    string
 
-	has map[string]bool // by the name of an object; see Has
+	// Which objects the v2 envelope contains; the others are null. See Has.
+	location, program, card, transaction, actor bool
 }
 
 const (
@@ -125,13 +126,11 @@ func row(n Name, sends, shopWide bool, doc string, fields ...string) Info {
 	return Info{
 		Name: n, Sends: sends, ShopWide: shopWide, Fields: fields, Doc: doc,
 		Programless: family == "location" || family == "subscription" || ping,
-		has: map[string]bool{
-			"location":    family == "location" || !shopWide && !ping,
-			"program":     family != "location" && family != "subscription" && !ping,
-			"card":        slices.Contains(fields, "card_instance_id"),
-			"transaction": slices.Contains(fields, "transaction_id") || n == TransactionReversed,
-			"actor":       !ping,
-		},
+		location:    family == "location" || !shopWide && !ping,
+		program:     family != "location" && family != "subscription" && !ping,
+		card:        slices.Contains(fields, "card_instance_id"),
+		transaction: slices.Contains(fields, "transaction_id") || n == TransactionReversed,
+		actor:       !ping,
 	}
 }
 
@@ -184,5 +183,19 @@ func Subscribable() []Name {
 }
 
 // Has reports whether v2 envelopes of the event can contain an object: location,
-// program, card, transaction or actor. The others are null.
-func (in Info) Has(object string) bool { return in.has[object] }
+// program, card, transaction or actor. It panics for any other name.
+func (in Info) Has(object string) bool {
+	switch object {
+	case "location":
+		return in.location
+	case "program":
+		return in.program
+	case "card":
+		return in.card
+	case "transaction":
+		return in.transaction
+	case "actor":
+		return in.actor
+	}
+	panic("event: envelopes have no object " + object)
+}

@@ -108,19 +108,19 @@ func (e *Envelope) normalise() {
 	if !ok || !e.Data.fits(in) {
 		panic(fmt.Sprintf("event: %q with data %v", e.Event, e.Data))
 	}
-	if !in.Has("location") {
+	if !in.location {
 		e.Location = nil
 	}
-	if !in.Has("program") {
+	if !in.program {
 		e.Program = nil
 	}
-	if !in.Has("card") {
+	if !in.card {
 		e.Card = nil
 	}
-	if !in.Has("transaction") {
+	if !in.transaction {
 		e.Transaction = nil
 	}
-	if !in.Has("actor") {
+	if !in.actor {
 		e.Actor = nil
 	}
 	if e.Event == CardDeleted && e.Card != nil {
