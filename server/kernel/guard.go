@@ -49,26 +49,43 @@ func Bearer(r *http.Request, missing string) (string, error) {
 // secrets. An identity must have the store's epoch, by which Invoke notices that
 // it is out of date. The zero value is ready to use.
 type Identities[T any] struct {
-	cached sync.Map // of [32]byte to *T
+	mu     sync.RWMutex
+	cached map[[32]byte]*T
 }
 
 // Get returns the identity for a secret from the cache or, if it is not there, from
 // find, which returns an error if there is none.
 func (c *Identities[T]) Get(secret string, find func(hash []byte) (*T, error)) (*T, error) {
 	hash := [32]byte(store.Hash(secret))
-	if id, ok := c.cached.Load(hash); ok {
-		return id.(*T), nil
+	c.mu.RLock()
+	id := c.cached[hash]
+	c.mu.RUnlock()
+	if id != nil {
+		return id, nil
 	}
 	id, err := find(hash[:])
 	if err != nil {
 		return nil, err
 	}
-	c.cached.Store(hash, id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cached == nil {
+		c.cached = map[[32]byte]*T{}
+	}
+	c.cached[hash] = id
 	return id, nil
 }
 
 // Drop removes the identity for a secret from the cache.
-func (c *Identities[T]) Drop(secret string) { c.cached.Delete([32]byte(store.Hash(secret))) }
+func (c *Identities[T]) Drop(secret string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.cached, [32]byte(store.Hash(secret)))
+}
 
 // Forget empties the cache.
-func (c *Identities[T]) Forget() { c.cached.Clear() }
+func (c *Identities[T]) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.cached)
+}
