@@ -17,7 +17,7 @@ type Mail struct {
 	Kind     string // of the one-time link, or MailTest or MailLost
 	Shop     string // name of the shop of an invitation; empty: to be an operator
 	Language string // of the text: that of the person or, of a card, the shop
-	// Lost has the cards of a message of kind MailLost, newest first. CardID, Program and Link are those of the first one.
+	// Lost are the cards of a message of kind MailLost, newest first. CardID, Program and Link are those of the first one.
 	Lost []LostCard
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/subtle"
 	"time"
 )
@@ -64,10 +65,11 @@ func (g IDs) passSerial(root, generation int64) string {
 func (q *queries) openPass(passType, serial, token string) (shop, root, generation int64, err error) {
 	extra, root, ok := q.openAny(kindPass, serial)
 	want := q.seal(nil, kindPassToken, extra, root)
-	if !ok || subtle.ConstantTimeCompare(want, []byte(token)) == 0 ||
-		!q.one(into(&shop), `SELECT c.shop_id FROM cards c JOIN apple_wallets w ON w.shop_id=c.shop_id
-			WHERE c.id=? AND root_id IS NULL AND pass_type=?`, root, passType) {
-		return 0, 0, 0, ErrNoPass
+	found := ok && subtle.ConstantTimeCompare(want, []byte(token)) == 1 &&
+		q.one(into(&shop), `SELECT c.shop_id FROM cards c JOIN apple_wallets w ON w.shop_id=c.shop_id
+			WHERE c.id=? AND root_id IS NULL AND pass_type=?`, root, passType)
+	if !found {
+		return 0, 0, 0, cmp.Or(q.failed, ErrNoPass)
 	}
 	return shop, root, int64(extra), q.closing(shop).Refuse(false)
 }

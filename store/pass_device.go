@@ -34,7 +34,9 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 	tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+ofPass+" HAVING count(*)>?3)", root, generation,
 		maxPhones)
 	tx.exec("UPDATE apple_passes SET delete_at=NULL"+ofPass, root, generation)
-	tx.queuePushes(root, CopyApple) // the phone is woken if the pass has changed since it was downloaded
+	if tx.number("SELECT id<>downloaded FROM apple_passes"+ofPass, root, generation) > 0 {
+		tx.queuePushes(root, CopyApple)
+	}
 	return true, tx.failed
 }
 

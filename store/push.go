@@ -73,7 +73,7 @@ func (tx *Tx) QueuePasses(n int) error {
 // PushesDue returns a channel that receives when a card with copies or a program has changed.
 func (s *Store) PushesDue() <-chan struct{} { return s.pushesDue }
 
-// WakePushes has PushesDue receive.
+// WakePushes makes the channel of PushesDue receive.
 func (s *Store) WakePushes() { wake(s.pushesDue) }
 
 // Push is a card whose copies are to be brought up to date.

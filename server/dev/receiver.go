@@ -94,7 +94,7 @@ type received struct {
 	size     int   `json:"-"` // bytes, approximately
 }
 
-// envelope has the fields of a body by which requests are chosen and sorted.
+// envelope is the part of a body by which clients choose and sort requests.
 type envelope struct {
 	Event   store.Null[string] `json:"event" doc:"From the body; null if it has none."`
 	EventID store.Null[string] `json:"event_id" doc:"From the body; null if it has none."`

@@ -16,6 +16,9 @@ import (
 	"time"
 )
 
+// maxPayload is the maximum size of a notice in bytes: push services take a body of 4096 bytes.
+const maxPayload = 4096 - 16 - 4 - 1 - 65 - 1 - 16
+
 // encrypt returns the body of a request to a push service: a payload that only the browser with a public
 // key and a secret can read (RFC 8291, with one record of RFC 8188). own and salt are new for each body. It may append to the payload.
 func encrypt(payload, publicKey, auth []byte, own *ecdh.PrivateKey, salt []byte) ([]byte, error) {

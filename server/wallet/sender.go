@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"crypto/ecdsa"
 	"crypto/x509"
 	"errors"
 	"log/slog"
@@ -26,7 +27,8 @@ type Config struct {
 	Google    *Google
 	// Backoff returns the wait after a number of failed attempts.
 	Backoff func(attempts int) time.Duration
-	// Watch has the file watched, since other processes may change cards. Without it such changes are sent within scanInterval.
+	// Watch says whether the sender watches the file, which other processes may change. Without it the sender finds their changes
+	// within scanInterval.
 	Watch bool
 	Log   *slog.Logger
 }
@@ -45,8 +47,9 @@ const (
 type Sender struct {
 	*background.Work // whose context is that of requests
 	conf             Config
-	apple            sync.Map   // http.RoundTripper by the certificate that it presents
-	reading          sync.Mutex // held while the passes of a card are read
+	key              func() *ecdsa.PrivateKey // by which push services recognise the server
+	apple            sync.Map                 // http.RoundTripper by the certificate that it presents
+	reading          sync.Mutex               // held while the passes of a card are read
 
 	mu       sync.Mutex
 	inFlight map[target]bool
@@ -59,6 +62,7 @@ type target struct{ root, copy int64 }
 // NewSender returns a sender that does nothing before Start.
 func NewSender(conf Config) *Sender {
 	s := &Sender{Work: background.New(), conf: conf, inFlight: map[target]bool{}}
+	s.key = sync.OnceValue(conf.Store.PushKey)
 	s.ended = sync.NewCond(&s.mu)
 	return s
 }

@@ -27,11 +27,14 @@ func (s *Sender) noticeMessage(x *store.PushPass, t store.Target) (m message) {
 // sendNotice sends a notice to a browser.
 func (s *Sender) sendNotice(x *store.PushPass, t store.Target, n *notice) (state string, wait time.Duration, err error) {
 	payload, _ := json.Marshal(n) // texts have no error
+	if len(payload) > maxPayload {
+		return store.PushRefused, 0, fmt.Errorf("it has %d bytes", len(payload))
+	}
 	body, err := encryptNew(payload, t.PublicKey, t.Auth)
 	if err != nil {
 		return store.PushEnded, 0, err
 	}
-	authorization, err := authorization(s.conf.Store.PushKey(), t.Address, s.subject(x.PublicURL), time.Now())
+	authorization, err := authorization(s.key(), t.Address, s.subject(x.PublicURL), time.Now())
 	if err != nil {
 		return store.PushFailed, 0, err
 	}
@@ -40,9 +43,8 @@ func (s *Sender) sendNotice(x *store.PushPass, t store.Target, n *notice) (state
 		"Content-Encoding": {"aes128gcm"},
 		"Content-Type":     {"application/octet-stream"},
 		"Ttl":              {fmt.Sprint(int(noticeTTL.Seconds()))},
-		"Topic":            {hashOf("topic " + x.PageToken)[:32]},
-		// which leads to no page: a newer notice takes the place of one that was not shown
-		"Urgency": {"normal"},
+		"Topic":            {hashOf("topic " + x.PageToken)[:32]}, // a newer notice takes the place of one that was not shown
+		"Urgency":          {"normal"},
 	}, body)
 	if err != nil {
 		return store.PushFailed, 0, err

@@ -85,12 +85,12 @@ func Check(file []byte, at time.Time, issuer *x509.Certificate, keys ...[]byte) 
 	if err != nil {
 		return c, err
 	}
-	c = Certificate{
-		Raw:          leaf.Raw,
-		PassType:     passType(leaf),
-		Team:         strings.Join(leaf.Subject.OrganizationalUnit, " "),
-		Organization: strings.Join(leaf.Subject.Organization, " "),
-		NotAfter:     leaf.NotAfter,
+	c = Certificate{Raw: leaf.Raw, PassType: passType(leaf), NotAfter: leaf.NotAfter}
+	if units := leaf.Subject.OrganizationalUnit; len(units) == 1 {
+		c.Team = units[0]
+	}
+	if names := leaf.Subject.Organization; len(names) > 0 {
+		c.Organization = names[0]
 	}
 	for _, der := range keys {
 		if key, err := ParseKey(der); err == nil && key.PublicKey.Equal(leaf.PublicKey) {
@@ -148,7 +148,9 @@ func passType(c *x509.Certificate) string {
 	var name, user string
 	for _, e := range c.Extensions {
 		if e.Id.Equal(passTypeOID) {
-			asn1.Unmarshal(e.Value, &name) // into "", if it is no text
+			if rest, err := asn1.Unmarshal(e.Value, &name); err != nil || len(rest) > 0 {
+				return ""
+			}
 		}
 	}
 	for _, part := range c.Subject.Names {

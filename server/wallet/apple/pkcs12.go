@@ -30,7 +30,11 @@ var opening = make(chan struct{}, 1)
 
 // IsP12 reports whether a file may have a key beside its certificate (PKCS #12).
 func IsP12(file []byte) bool {
-	var pfx struct{ Version int } // and more
+	var pfx struct {
+		Version  int
+		AuthSafe asn1.RawValue
+		MACData  asn1.RawValue `asn1:"optional"`
+	}
 	_, err := asn1.Unmarshal(file, &pfx)
 	return err == nil && pfx.Version == 3
 }

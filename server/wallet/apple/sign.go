@@ -7,7 +7,6 @@ import (
 	"crypto/sha1"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"maps"
@@ -31,7 +30,8 @@ type Pictures map[string][]byte
 // would take the pass. The signature itself has the time of the computer's clock.
 func File(p Pass, pictures Pictures, s Signer, at time.Time) ([]byte, error) {
 	if at.Before(s.Certificate.NotBefore) || at.After(s.Certificate.NotAfter) {
-		return nil, errors.New("the certificate of the pass type is not valid now")
+		return nil, fmt.Errorf("the certificate of the pass type is valid from %s to %s",
+			s.Certificate.NotBefore.Format(time.DateOnly), s.Certificate.NotAfter.Format(time.DateOnly))
 	}
 	files, err := p.files()
 	if err != nil {

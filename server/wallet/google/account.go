@@ -13,8 +13,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"net"
-	"net/mail"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -69,8 +69,9 @@ func ParseAccount(file []byte) (*Account, error) {
 
 // isEmail reports whether a text can be the address of a service account.
 func isEmail(s string) bool {
-	address, err := mail.ParseAddress(s)
-	return err == nil && address.Address == s
+	name, host, ok := strings.Cut(s, "@")
+	printable := !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+	return ok && name != "" && host != "" && len(s) <= 254 && printable
 }
 
 // isTokenURL reports whether a URL is an https one, or one of this machine, as fakes have.

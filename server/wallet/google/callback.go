@@ -31,7 +31,7 @@ const (
 const (
 	maxKeysAge   = 24 * time.Hour // if the answer with the keys does not say how long it may be kept
 	keysInterval = time.Minute    // minimum time between requests for the keys
-	maxTried     = 20             // signatures of an intermediate key that are tried
+	maxTried     = 20             // root keys, and signatures of an intermediate key, that are tried
 )
 
 // Keys verify callbacks by the root keys of Google, which they fetch and keep until they expire.
@@ -204,7 +204,7 @@ func (k *Keys) get(ctx context.Context, at time.Time) (roots []root, err error) 
 	}
 	until := at.Add(min(max(age, keysInterval), maxKeysAge))
 	for _, v := range answer.Keys {
-		if r, err := v.parse(); err == nil && v.ProtocolVersion == protocol && at.Before(r.end) {
+		if r, err := v.parse(); err == nil && v.ProtocolVersion == protocol && at.Before(r.end) && len(roots) < maxTried {
 			roots = append(roots, r)
 			until = slices.MinFunc([]time.Time{until, r.end}, time.Time.Compare)
 		}

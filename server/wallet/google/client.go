@@ -133,11 +133,11 @@ func (c *Client) accessToken(ctx context.Context, refused string) (string, error
 	switch {
 	case err != nil:
 		return "", err
-	case answer.AccessToken == "":
+	case answer.AccessToken == "" || strings.ContainsFunc(answer.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "", &Error{Status: http.StatusBadGateway, Reason: "without a token", Token: true}
 	}
 	c.token = answer.AccessToken
-	c.until = now.Add(min(time.Duration(answer.ExpiresIn)*time.Second, tokenLife) - time.Minute)
+	c.until = now.Add(time.Duration(min(max(answer.ExpiresIn, 0), int64(tokenLife/time.Second)))*time.Second - time.Minute)
 	return c.token, nil
 }
 
