@@ -57,8 +57,7 @@ const (
 	seenBefore    = unseenRoot + "last_seen_day>0 AND last_seen_day<?3 ORDER BY last_seen_day, id LIMIT ?5"
 	neverSeen     = unseenRoot + "last_seen_day=0 AND id<?4 ORDER BY id LIMIT ?5"
 	neverSeenLive = ` FROM programs p CROSS JOIN cards c ON c.id IN (SELECT id FROM cards WHERE program_id=p.id AND live=1 AND
-		last_seen_day=0
-		AND id<?4 ORDER BY id LIMIT ?5) WHERE p.shop_id=?1 AND p.type<>'prepaid' AND NOT ?2`
+		last_seen_day=0 AND id<?4 ORDER BY id LIMIT ?5) WHERE p.shop_id=?1 AND p.type<>'prepaid' AND NOT ?2`
 	unseenSQL = "SELECT * FROM (SELECT id" + seenBefore + ") UNION ALL SELECT * FROM (SELECT id" + neverSeen +
 		") UNION ALL SELECT c.id" + neverSeenLive
 	unseenCount = "SELECT (SELECT count(*) FROM (SELECT id" + seenBefore + ")) + (SELECT count(*) FROM (SELECT id" + neverSeen +

@@ -32,8 +32,7 @@ func (tx *Tx) UploadImport(shop int64, f ImportFile, rows *ImportParts[RawRow], 
 	}
 	columns, _ := json.Marshal(f.Columns)
 	key := tx.insert("INSERT INTO imports (shop_id, file_name, hash, columns, state, rows, created_at) VALUES (?,?,?,?,?,?,?)", shop,
-		f.Name,
-		f.Hash[:], string(columns), ImportUploaded, n, tx.Now)
+		f.Name, f.Hash[:], string(columns), ImportUploaded, n, tx.Now)
 	storeParts(tx, key, rows)
 	tx.audit(shop, "import.upload", KindImport, key)
 	return tx.ImportRun(shop, tx.ID(KindImport, key))
@@ -223,8 +222,8 @@ func (tx *Tx) addImported(c *ImportCheck, run *ImportRun, plan *ImportPlan) {
 	stamps := min(r.Stamps.V, p.TotalStamps.V)
 	email := r.HolderEmail.Value()
 	root := tx.insert(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key,
-		current_value,
-		initial_value, expires_at, live, created_at, updated_at, last_seen_day, stamps_count, opening_stamps, opening_left, import_id)
+		current_value, initial_value,
+		expires_at, live, created_at, updated_at, last_seen_day, stamps_count, opening_stamps, opening_left, import_id)
 		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,1,?11,?11,?12,?13,?13,?13,?14)`, tx.nextKey("cards"), c.key, p.key, SourceImport,
 		r.ExternalRef.Value(), r.HolderName.Value(), email, emailKey(email), balance, expires, tx.Now, plan.seen, stamps, run.key)
 	tx.countIssued(c.key, p.key)
@@ -304,8 +303,7 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 	if name != first.HolderName || email != first.HolderEmail || expires != first.ExpiresAt {
 		tx.reindexChain(c.key, root, true, name)
 		tx.exec("UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=? WHERE "+inChain, name, email, emailKey(email),
-			expires,
-			root, root)
+			expires, root, root)
 	}
 	old := tx.contact(root)
 	contact, _ := r.apply(old, c.Shop.CountryCode)

@@ -23,9 +23,8 @@ var ledgerEntriesSQL = "SELECT " + transactionCols + `, p.name, ifnull(c.holder_
 	t.reverses_id, ifnull(t.staff_id, 0), ifnull((SELECT name FROM staff WHERE id=t.staff_id), ''),
 	iif(t.type='adjustment', ifnull(t.metadata->>'reason', ''), ''),
 	iif(t.type='adjustment', ifnull(t.metadata->>'merged_with', ''), '')
-	FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id JOIN programs p ON
-		p.id=t.program_id
-	JOIN cards c ON c.id=t.card_id LEFT JOIN devices d ON d.id=t.device_id`
+	FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id
+	JOIN programs p ON p.id=t.program_id JOIN cards c ON c.id=t.card_id LEFT JOIN devices d ON d.id=t.device_id`
 
 // ledgerEntries reads rows of the ledger of a shop in the order of the keys.
 func (v *View) ledgerEntries(shop int64, keys []int64) []LedgerEntry {

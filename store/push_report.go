@@ -22,14 +22,14 @@ type ProgramCopies struct {
 
 // CopiesByProgram returns how many copies the cards of a shop have, by program: the newest first, at most 200.
 func (v *View) CopiesByProgram(shop int64) ([]ProgramCopies, error) {
-	return collect(v, func(r *rows) ProgramCopies {
-			return ProgramCopies{v.ID(KindProgram, r.int()), r.str(), r.int(), r.int(), r.int()}
-		}, `SELECT p.id, p.name,
+	all := collect(v, func(r *rows) ProgramCopies {
+		return ProgramCopies{v.ID(KindProgram, r.int()), r.str(), r.int(), r.int(), r.int()}
+	}, `SELECT p.id, p.name,
 		(SELECT count(*) FROM (SELECT 1 FROM apple_passes WHERE program_id=p.id AND delete_at IS NULL LIMIT ?2)),
 		(SELECT count(*) FROM (SELECT 1 FROM google_objects WHERE shop_id=?1 AND program_id=p.id AND saved>0 LIMIT ?2)),
 		(SELECT count(*) FROM (SELECT 1 FROM push_subscriptions WHERE program_id=p.id LIMIT ?2))
-		FROM programs p WHERE p.shop_id=?1 AND p.deleted_at IS NULL ORDER BY p.id DESC LIMIT ?3`, shop, maxTotalVisits, maxProgramsCounted),
-		v.failed
+		FROM programs p WHERE p.shop_id=?1 AND p.deleted_at IS NULL ORDER BY p.id DESC LIMIT ?3`, shop, maxTotalVisits, maxProgramsCounted)
+	return all, v.failed
 }
 
 // SentPush is what came of the last push to a browser, a phone or Google.

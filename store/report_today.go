@@ -118,9 +118,8 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals) {
 		return d
 	}
 	// Overflow cards are left out. Keys grow with created_at, so a binary search finds the first card without an index.
-	d.NewCards += v.number(`SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE
-		shop_id=?
-			AND root_id IS NULL`, v.firstKeyFrom("cards", part), v.firstKeyFrom("cards", to+1), maxDayRows, shop)
+	d.NewCards += v.number(`SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?)
+		WHERE shop_id=? AND root_id IS NULL`, v.firstKeyFrom("cards", part), v.firstKeyFrom("cards", to+1), maxDayRows, shop)
 	firstRow, lastRow := v.rowsBetween(shop, part, to+1)
 	const cols = "type, value_delta, stamps_delta, reversed_at"
 	v.one(func(r *rows) {

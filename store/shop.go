@@ -74,8 +74,7 @@ var shopCols = `id, name, mode, timezone, subscription_state, api_addon, mcp_acc
 func (g IDs) scanShop(r *rows) (s Shop) {
 	r.scan(g.into(KindShop, &s.ID), &s.Name, &s.Mode, &s.Timezone, &s.SubscriptionState, &s.APIAddon, &s.MCPAccess, &s.GrantExpiresAt,
 		&s.IncludedLocations, &s.MaxLocations, &s.MaxCards, &s.Currency, &s.Language, &s.RequireTOTP, &s.CountryCode, &s.Closed,
-		&s.PublicURL,
-		&s.MovedTo, &s.ForgetAfterMonths, &s.ForgetSince, &s.CreatedAt, &s.UpdatedAt)
+		&s.PublicURL, &s.MovedTo, &s.ForgetAfterMonths, &s.ForgetSince, &s.CreatedAt, &s.UpdatedAt)
 	return s
 }
 

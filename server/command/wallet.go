@@ -53,8 +53,7 @@ var walletBindings = []binding{
 	{
 		path: "wallet apple request",
 		help: "Print the certificate request that Apple makes a certificate of: the one that waits, or else a new one. A certificate in " +
-			"use " +
-			"stays in use.",
+			"use stays in use.",
 		op:    operation.RequestAppleCertificate,
 		extra: flags[requestFlags],
 		below: func(o output, r row) {

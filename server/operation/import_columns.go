@@ -30,8 +30,7 @@ type importField struct {
 // several, such as first and last name, is their texts with blanks between them.
 var importFields = []importField{
 	{name: "holder_name", columns: "name fullname customername customer firstname lastname surname givenname familyname nome cognome " +
-		"nombre " +
-		"apellidos apellido prenom nom vorname nachname sobrenome"},
+		"nombre apellidos apellido prenom nom vorname nachname sobrenome"},
 	{name: "holder_email", columns: "email emailaddress mail correo correoelectronico"},
 	{name: "phone", columns: "phonenumber mobile mobilenumber mobilephone telephone tel cell " +
 		"cellphone telefono telefon handy telemovel portable"},

@@ -74,8 +74,7 @@ func googleFault(err error) error {
 			"is refused by Google: make a new key of the service account, and give its file")
 	case e.Reason == "accessNotConfigured", e.Reason == "SERVICE_DISABLED":
 		return kernel.Refuse(store.Unprocessable, "The Google Wallet API is not enabled in the project of the service account. Enable it "+
-			"in the "+
-			"Google Cloud Console first.")
+			"in the Google Cloud Console first.")
 	case e.Status == http.StatusForbidden, e.Status == http.StatusNotFound:
 		return store.InvalidField("issuer_id", wire.CodeInvalidValue,
 			"is no issuer that this service account may use: add its email address to the users in the Google Pay & Wallet Console")

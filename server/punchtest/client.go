@@ -33,8 +33,7 @@ func (s *Server) control(method, path string, body, out any) error {
 }
 
 // await reads what a test has made, such as a receiver, from the control API. It waits until as much has arrived there as the path
-// demands, or
-// until the timeout has passed.
+// demands, or until the timeout has passed.
 func (s *Server) await(ctx context.Context, what, path string, timeout time.Duration, out any) error {
 	timeout = min(max(timeout, 0), time.Minute) // the server waits a minute at most
 	answer := s.send(ctx, http.MethodGet, fmt.Sprintf("%s/dev%s&timeout_ms=%d", s.Origin, path, timeout.Milliseconds()), "", nil)

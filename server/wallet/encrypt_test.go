@@ -40,6 +40,10 @@ func TestPublishedMessage(t *testing.T) {
 	if got, err := wallettest.Decrypt(decode(want), browser, auth); string(got) != plain {
 		t.Errorf("decrypted %q, %v", got, err)
 	}
+	long := make([]byte, maxPayload)
+	if body, err = encryptNew(long, browser.PublicKey().Bytes(), auth); err != nil || len(body) != 4096 {
+		t.Errorf("the longest payload makes a body of %d bytes, %v", len(body), err)
+	}
 }
 
 // TestCut checks that a text is cut between characters.

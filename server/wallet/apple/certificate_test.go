@@ -57,8 +57,7 @@ func TestCheck(t *testing.T) {
 		"right": {file: right},
 		"PEM":   {file: pemOf("CERTIFICATE", right)},
 		"NFC": {file: changed(func(c *x509.Certificate) {
-			c.Subject.CommonName = "Pass Type ID with NFC: " +
-				"pass.com.example.card"
+			c.Subject.CommonName = "Pass Type ID with NFC: pass.com.example.card"
 		})},
 		"nothing":          {file: nil, want: ErrFormat},
 		"a text":           {file: []byte("certificate"), want: ErrFormat},
