@@ -18,30 +18,23 @@ const (
 	circlePart = 0.3  // radius of the stamp, if there is no logo
 )
 
-// Icon returns an icon as DrawIcon draws it, as PNG. logo is a PNG, or empty. The colours are in the form #RRGGBB.
+// Icon returns an icon of size pixels as PNG: on a background, the logo or, if logo is
+// empty, a stamp in the colour mark. The colours are in the form #RRGGBB.
 func Icon(size int, background, mark string, logo []byte) ([]byte, error) {
-	var picture image.Image
-	if len(logo) > 0 {
-		var err error
-		if picture, err = png.Decode(bytes.NewReader(logo)); err != nil {
+	icon := image.NewNRGBA(image.Rect(0, 0, size, size))
+	draw.Draw(icon, icon.Bounds(), image.NewUniform(ParseColour(background)), image.Point{}, draw.Src)
+	if len(logo) == 0 {
+		r := float32(size) * circlePart
+		DrawDisc(icon, r, ParseColour(mark))
+		DrawCheck(icon, r, ParseColour(background))
+	} else {
+		picture, err := png.Decode(bytes.NewReader(logo))
+		if err != nil {
 			return nil, err
 		}
+		DrawLogo(icon, picture, logoPart)
 	}
-	return Encode(DrawIcon(size, ParseColour(background), ParseColour(mark), picture))
-}
-
-// DrawIcon returns an icon of size pixels: on a background, the logo or, if it is nil, a stamp in the colour mark.
-func DrawIcon(size int, background, mark color.Color, logo image.Image) image.Image {
-	icon := image.NewNRGBA(image.Rect(0, 0, size, size))
-	draw.Draw(icon, icon.Bounds(), image.NewUniform(background), image.Point{}, draw.Src)
-	if logo == nil {
-		r := float32(size) * circlePart
-		DrawDisc(icon, r, mark)
-		DrawCheck(icon, r, background)
-	} else {
-		DrawLogo(icon, logo, logoPart)
-	}
-	return icon
+	return Encode(icon)
 }
 
 // Encode returns a picture as PNG.
@@ -61,7 +54,7 @@ func ParseColour(hex string) color.NRGBA {
 // DrawLogo draws a logo in the middle of a picture, as large as fits into a part of its width and height.
 func DrawLogo(picture draw.Image, logo image.Image, part float64) {
 	box, size := picture.Bounds().Size(), logo.Bounds().Size()
-	scale := part * min(float64(box.X)/float64(size.X), float64(box.Y)/float64(size.Y))
+	scale := part * min(float64(box.X)/float64(max(size.X, 1)), float64(box.Y)/float64(max(size.Y, 1)))
 	w, h := max(1, int(float64(size.X)*scale)), max(1, int(float64(size.Y)*scale))
 	at := image.Pt((box.X-w)/2, (box.Y-h)/2)
 	kernel := draw.CatmullRom

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"math"
 	"sync"
 
@@ -46,6 +47,23 @@ type Cache struct {
 // pictures are not in the cache; it returns a PNG.
 func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) {
 	l.Stamps = min(l.Stamps, l.Total)
+	marks := l
+	marks.Stamps, marks.Total, marks.Prizes, marks.Band = 0, 0, nil, false
+	drawn, err := c.get(marks, logo, (*painter).marks)
+	if err != nil || l.Total == 0 && !l.Band {
+		return drawn, err
+	}
+	strips, err := c.get(l, logo, (*painter).strips)
+	if err != nil {
+		return nil, err
+	}
+	all := maps.Clone(drawn)
+	maps.Copy(all, strips)
+	return all, nil
+}
+
+// get returns pictures from the cache, or draws them.
+func (c *Cache) get(l Look, logo func() ([]byte, error), draw func(*painter) (Pictures, error)) (Pictures, error) {
 	key := fmt.Sprint(l)
 	c.mu.Lock()
 	p, ok := c.kept[key]
@@ -53,8 +71,11 @@ func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) 
 	if ok {
 		return p, nil
 	}
-	p, err := drawPictures(l, logo)
+	painter, err := newPainter(l, logo)
 	if err != nil {
+		return nil, err
+	}
+	if p, err = draw(painter); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
@@ -69,8 +90,15 @@ func (c *Cache) Pictures(l Look, logo func() ([]byte, error)) (Pictures, error) 
 	return p, nil
 }
 
-// drawPictures draws the pictures of a look.
-func drawPictures(l Look, read func() ([]byte, error)) (Pictures, error) {
+// painter draws the pictures of a look.
+type painter struct {
+	Look
+	brand, onBrand, background, ink color.NRGBA
+	logo                            []byte
+	picture                         image.Image // the logo; nil: none
+}
+
+func newPainter(l Look, read func() ([]byte, error)) (*painter, error) {
 	p := &painter{
 		Look:       l,
 		brand:      logo.ParseColour(l.Brand),
@@ -78,55 +106,47 @@ func drawPictures(l Look, read func() ([]byte, error)) (Pictures, error) {
 		background: logo.ParseColour(l.Background),
 		ink:        logo.ParseColour(l.Ink),
 	}
-	if l.LogoHash != "" {
-		file, err := read()
-		if err != nil {
-			return nil, err
-		}
-		if p.logo, err = png.Decode(bytes.NewReader(file)); err != nil {
-			return nil, err
-		}
-	}
-	iconGround, iconMark := p.brand, p.onBrand
 	if distance(p.brand, p.background) < minDistance {
 		p.brand, p.onBrand = p.ink, p.background
 	}
-	all := Pictures{}
+	if l.LogoHash == "" {
+		return p, nil
+	}
+	var err error
+	if p.logo, err = read(); err != nil {
+		return nil, err
+	}
+	p.picture, err = png.Decode(bytes.NewReader(p.logo))
+	return p, err
+}
+
+// marks returns the icon and the logo.
+func (p *painter) marks() (all Pictures, err error) {
+	all = Pictures{}
 	for ending, scale := range scales {
-		drawn := map[string]image.Image{"icon": logo.DrawIcon(iconSide*scale, iconGround, iconMark, p.logo), "logo": p.mark(scale)}
-		if l.Total > 0 || l.Band {
-			drawn["strip"] = p.strip(scale)
+		if all["icon"+ending], err = logo.Icon(iconSide*scale, p.Brand, p.OnBrand, p.logo); err != nil {
+			return nil, err
 		}
-		for name, picture := range drawn {
-			var err error
-			if all[name+ending], err = logo.Encode(picture); err != nil {
-				return nil, err
-			}
+		if all["logo"+ending], err = logo.Encode(p.mark(scale)); err != nil {
+			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// painter draws the pictures of a look.
-type painter struct {
-	Look
-	brand, onBrand, background, ink color.NRGBA
-	logo                            image.Image // nil: none
-}
-
 // mark returns the logo, or a stamp if there is none.
 func (p *painter) mark(scale int) image.Image {
-	if p.logo == nil {
+	if p.picture == nil {
 		mark := image.NewNRGBA(image.Rect(0, 0, logoHeight*scale, logoHeight*scale))
 		r := float32(logoHeight*scale) * .42
 		logo.DrawDisc(mark, r, p.brand)
 		logo.DrawCheck(mark, r, p.onBrand)
 		return mark
 	}
-	size := p.logo.Bounds().Size()
-	width := min(logoWidth, max(1, logoHeight*size.X/size.Y))
+	size := p.picture.Bounds().Size()
+	width := min(logoWidth, max(1, logoHeight*size.X/max(size.Y, 1)))
 	mark := image.NewNRGBA(image.Rect(0, 0, width*scale, logoHeight*scale))
-	logo.DrawLogo(mark, p.logo, 1)
+	logo.DrawLogo(mark, p.picture, 1)
 	return mark
 }
 

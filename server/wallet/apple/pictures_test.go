@@ -139,10 +139,10 @@ func TestCache(t *testing.T) {
 	other.Stamps = 4
 	second, _ := c.Pictures(other, read)
 	again, _ := c.Pictures(look, read)
-	if reads != 2 {
+	if reads != 3 { // for the marks, and for each strip
 		t.Errorf("the logo was read %d times", reads)
 	}
-	if &first["strip.png"][0] != &again["strip.png"][0] {
+	if &first["strip.png"][0] != &again["strip.png"][0] || &first["icon.png"][0] != &second["icon.png"][0] {
 		t.Error("a picture was drawn twice")
 	}
 	if bytes.Equal(first["strip.png"], second["strip.png"]) {
@@ -151,12 +151,12 @@ func TestCache(t *testing.T) {
 	other = look
 	other.LogoHash = "2"
 	c.Pictures(other, read)
-	if reads != 3 {
+	if reads != 5 {
 		t.Error("another logo has the same pictures")
 	}
 	other.Total = 0
-	if without, _ := c.Pictures(other, read); len(without) != 6 {
-		t.Errorf("without a strip there are %d pictures", len(without))
+	if without, _ := c.Pictures(other, read); len(without) != 6 || reads != 5 {
+		t.Errorf("without a strip there are %d pictures, and the logo was read %d times", len(without), reads)
 	}
 	c.size = maxCached + 1
 	other.Stamps, other.Total = 5, 10
@@ -165,7 +165,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// BenchmarkStrip draws the pictures of a card at all three scales.
+// BenchmarkStrip draws the strip of a card at all three scales.
 func BenchmarkStrip(b *testing.B) {
 	withLogo := warm
 	withLogo.LogoHash = "1"
@@ -173,8 +173,10 @@ func BenchmarkStrip(b *testing.B) {
 	many.Stamps, many.Total = 31, 60
 	for name, l := range map[string]Look{"stamps": warm, "logo": withLogo, "many": many} {
 		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := drawPictures(l, readLogo); err != nil {
+			var c Cache
+			for i := 0; b.Loop(); i++ {
+				l.Ink = fmt.Sprintf("#%06X", i) // so that the strip is not in the cache
+				if _, err := c.get(l, readLogo, (*painter).strips); err != nil {
 					b.Fatal(err)
 				}
 			}

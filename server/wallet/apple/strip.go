@@ -19,6 +19,17 @@ const (
 	maxDrawn         = 60     // stamps; a bar shows more
 )
 
+// strips returns the strip of stamps.
+func (p *painter) strips() (all Pictures, err error) {
+	all = Pictures{}
+	for ending, scale := range scales {
+		if all["strip"+ending], err = logo.Encode(p.strip(scale)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // strip returns the strip of stamps as a picture.
 func (p *painter) strip(scale int) *image.RGBA {
 	strip := p.canvas(stripWidth*scale, stripHeight*scale)
@@ -96,11 +107,11 @@ func (p *painter) stamp(side int, has, prize, withLogo bool) *image.RGBA {
 	switch {
 	case prize:
 		logo.DrawShape(tile, r, p.onBrand, star)
-	case p.logo != nil && withLogo:
-		if distance(average(p.logo), p.brand) < minDistance {
+	case p.picture != nil && withLogo:
+		if distance(average(p.picture), p.brand) < minDistance {
 			logo.DrawDisc(tile, r-1.5*line, p.onBrand)
 		}
-		logo.DrawLogo(tile, p.logo, logoPart)
+		logo.DrawLogo(tile, p.picture, logoPart)
 	default:
 		logo.DrawCheck(tile, r, p.onBrand)
 	}
