@@ -2,10 +2,13 @@ package logo
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
+	"slices"
 
 	"golang.org/x/image/draw"
 	"golang.org/x/image/vector"
@@ -44,6 +47,62 @@ func Encode(picture image.Image) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// Limits of WithPalette.
+const (
+	maxColours    = 1024 // of the picture
+	maxDifference = 24   // of a colour from the nearest one of the palette, in red, green or blue
+)
+
+// WithPalette returns a copy of a picture with a palette of its 256 most frequent colours. Others, which are shades at the
+// edges of shapes, become the nearest of these. A picture of too many or too different colours is returned as it is. With a
+// palette, a PNG is half as large and made in half the time.
+func WithPalette(m *image.RGBA) image.Image {
+	type run struct {
+		colour color.RGBA
+		length int
+	}
+	var runs []run
+	counts := map[color.RGBA]int{}
+	for pixels := m.Pix; len(pixels) > 0; {
+		first, n := [4]byte(pixels), 1
+		for 4*n < len(pixels) && [4]byte(pixels[4*n:]) == first {
+			n++
+		}
+		c := color.RGBA{first[0], first[1], first[2], first[3]}
+		runs = append(runs, run{c, n})
+		if counts[c] += n; len(counts) > maxColours {
+			return m
+		}
+		pixels = pixels[4*n:]
+	}
+	frequent := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
+		return cmp.Or(counts[b]-counts[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B))
+	})
+	few := image.NewPaletted(m.Rect, nil)
+	index := map[color.RGBA]uint8{}
+	for i, c := range frequent {
+		if i < 256 {
+			few.Palette = append(few.Palette, c)
+		}
+		index[c] = uint8(few.Palette.Index(c))
+		near := few.Palette[index[c]].(color.RGBA)
+		for _, d := range []int{int(c.R) - int(near.R), int(c.G) - int(near.G), int(c.B) - int(near.B)} {
+			if max(d, -d) > maxDifference {
+				return m
+			}
+		}
+	}
+	pixels := few.Pix
+	for _, r := range runs {
+		colour := index[r.colour]
+		for i := range r.length {
+			pixels[i] = colour
+		}
+		pixels = pixels[r.length:]
+	}
+	return few
+}
+
 // ParseColour returns a colour of the form #RRGGBB.
 func ParseColour(hex string) color.NRGBA {
 	c := color.NRGBA{A: 255}
@@ -57,11 +116,16 @@ func DrawLogo(picture draw.Image, logo image.Image, part float64) {
 	scale := part * min(float64(box.X)/float64(max(size.X, 1)), float64(box.Y)/float64(max(size.Y, 1)))
 	w, h := max(1, int(float64(size.X)*scale)), max(1, int(float64(size.Y)*scale))
 	at := image.Pt((box.X-w)/2, (box.Y-h)/2)
-	kernel := draw.CatmullRom
-	if size.X > 2*w {
-		kernel = draw.BiLinear // as good for a much smaller one, in half the time (BenchmarkStrip of server/wallet/apple)
+	kernel(size.X, w).Scale(picture, image.Rectangle{at, at.Add(image.Pt(w, h))}, logo, logo.Bounds(), draw.Over, nil)
+}
+
+// kernel returns the method that scales a picture from one width to another: for a much smaller one, a method that is as good
+// in half the time.
+func kernel(from, to int) *draw.Kernel {
+	if from > 2*to {
+		return draw.BiLinear
 	}
-	kernel.Scale(picture, image.Rectangle{at, at.Add(image.Pt(w, h))}, logo, logo.Bounds(), draw.Over, nil)
+	return draw.CatmullRom
 }
 
 // DrawDisc draws a disc of radius r in the middle of a picture.

@@ -51,3 +51,32 @@ func TestIcon(t *testing.T) {
 		t.Error("a logo that is no picture is drawn")
 	}
 }
+
+// TestWithPalette checks that a picture of at most 256 colours stays as it is, that colours of one with more become similar
+// ones, and that a picture of very many or very different colours gets no palette.
+func TestWithPalette(t *testing.T) {
+	for _, test := range []struct {
+		colours, step, difference int
+		palette                   bool
+	}{{1, 8, 0, true}, {256, 8, 0, true}, {257, 8, 8, true}, {1024, 8, 0, false}, {1024, 1, 24, true}, {1025, 1, 0, false}} {
+		m := image.NewRGBA(image.Rect(0, 0, 60, 60))
+		for i := range 60 * 60 {
+			n := i % test.colours
+			m.SetRGBA(i%60, i/60, color.RGBA{uint8(n % 32 * test.step), uint8(n / 32 * test.step), 7, 255})
+		}
+		got := WithPalette(m)
+		if _, ok := got.(*image.Paletted); ok != test.palette {
+			t.Errorf("%d colours: got a %T", test.colours, got)
+		}
+		largest := 0
+		for i := range 60 * 60 {
+			a, b := m.RGBAAt(i%60, i/60), color.RGBAModel.Convert(got.At(i%60, i/60)).(color.RGBA)
+			for _, d := range []int{int(a.R) - int(b.R), int(a.G) - int(b.G), int(a.B) - int(b.B)} {
+				largest = max(largest, d, -d)
+			}
+		}
+		if largest > test.difference {
+			t.Errorf("%d colours: a colour differs by %d, more than %d", test.colours, largest, test.difference)
+		}
+	}
+}

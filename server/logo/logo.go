@@ -84,7 +84,7 @@ func Make(ctx context.Context, upload []byte) (logo []byte, err error) {
 			return nil, cmp.Or(ended, ErrFormat)
 		}
 		var b bytes.Buffer
-		err = png.Encode(&b, shrink(picture))
+		err = png.Encode(&b, Shrink(picture, MaxSide))
 		return b.Bytes(), err
 	}
 	return nil, ErrFormat
@@ -136,14 +136,14 @@ func scans(b []byte) (n int) {
 	}
 }
 
-// shrink returns a copy of a picture that is at most MaxSide pixels wide and high.
-func shrink(picture image.Image) image.Image {
+// Shrink returns a copy of a picture that is at most side pixels wide and high.
+func Shrink(picture image.Image, side int) image.Image {
 	size := picture.Bounds().Size()
-	if longest := max(size.X, size.Y); longest > MaxSide {
-		scale := func(n int) int { return max(1, int(math.Round(float64(n)*MaxSide/float64(longest)))) }
+	if longest := max(size.X, size.Y); longest > side {
+		scale := func(n int) int { return max(1, int(math.Round(float64(n)*float64(side)/float64(longest)))) }
 		size = image.Pt(scale(size.X), scale(size.Y))
 	}
 	copied := image.NewNRGBA(image.Rectangle{Max: size})
-	draw.CatmullRom.Scale(copied, copied.Bounds(), picture, picture.Bounds(), draw.Src, nil)
+	kernel(picture.Bounds().Dx(), size.X).Scale(copied, copied.Bounds(), picture, picture.Bounds(), draw.Src, nil)
 	return copied
 }

@@ -21,9 +21,12 @@ const (
 
 // strips returns the strip of stamps.
 func (p *painter) strips() (all Pictures, err error) {
+	if p.picture != nil {
+		p.picture = logo.Shrink(p.picture, 2*maxCell)
+	}
 	all = Pictures{}
 	for ending, scale := range scales {
-		if all["strip"+ending], err = logo.Encode(p.strip(scale)); err != nil {
+		if all["strip"+ending], err = logo.Encode(logo.WithPalette(p.strip(scale))); err != nil {
 			return nil, err
 		}
 	}
