@@ -14,6 +14,7 @@ import (
 	"punchcard/server/servertest"
 	"punchcard/server/servertest/require"
 	"punchcard/server/wallet/wallettest"
+	"punchcard/server/web"
 )
 
 // notified is a card with a browser that shows notices about it.
@@ -95,7 +96,7 @@ func TestNoticesSurviveKills(t *testing.T) {
 			CurrentValue int64 `json:"current_value"`
 		}
 		api.Get("/cards/" + n.id).Want(200).Decode(&c)
-		want := fmt.Sprintf("Balance: €%d.00", c.CurrentValue/100)
+		want := "Balance: " + web.PrinterFor("en").Money(c.CurrentValue, "EUR")
 		if !arrived.waitUntil(func() bool {
 			n.mu.Lock()
 			defer n.mu.Unlock()

@@ -166,6 +166,16 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// BenchmarkFile makes and signs the file of a pass whose pictures are in the cache.
+func BenchmarkFile(b *testing.B) {
+	signer := testAuthority().signer(testPassType, testPassType, team, nil)
+	var c Cache
+	for b.Loop() {
+		pictures := require.Must(c.Pictures(warm, readLogo))
+		require.Must(File(stampPass(), pictures, signer, time.Now()))
+	}
+}
+
 // TestFileIsDeterministic checks that equal passes have equal files but for the signature.
 func TestFileIsDeterministic(t *testing.T) {
 	first := require.Must(stampPass().files())
