@@ -152,7 +152,7 @@ func (v *View) Activity(shop int64, f AuditFilter, q PageQuery) (p Page[AuditRow
 	w := listQuery{list: listAudit, shop: shop, table: "audit a", alias: "a"}
 	target, isCard := v.Key(KindCard, f.TargetID.V)
 	if isCard {
-		w.useIndex("a.target_kind=4 AND a.target_id=? AND a.shop_id=?", target, shop)
+		w.useIndex("a.id IN ("+auditOfCard+" UNION ALL SELECT ?) AND +a.shop_id=?", target, v.issueRow(target), shop)
 	} else {
 		w.useIndex("a.shop_id=?", shop)
 	}
@@ -216,12 +216,33 @@ func (g IDs) scanAudit(r *rows, key int64) AuditRow {
 	return row
 }
 
+// cardAudit is the condition on the rows that audit_card has: those about cards. It leaves out the issues by a key, so that these
+// do not write to the index; issueRow finds them. auditOfCard gives the rows that the index has of a card.
+const (
+	cardAudit   = "target_kind=4 AND (actor_type<>'api_key' OR action<>'card.issue')"
+	auditOfCard = "SELECT id FROM audit WHERE " + cardAudit + " AND target_id=?"
+)
+
+// issueRow returns the row about the issue of a card by a key; 0 if a key did not issue it.
+func (q *queries) issueRow(card int64) int64 {
+	issued := Time(q.number("SELECT ifnull((SELECT created_at FROM cards WHERE id=?), 0)", card))
+	// Audit rows have the time of the write. A search by time replaces an index.
+	first, after := q.firstKeyFrom("audit", issued), q.firstKeyFrom("audit", issued+1)
+	return q.number(`SELECT ifnull((SELECT id FROM audit WHERE id>=? AND id<? AND +target_kind=? AND target_id=? AND actor_type='api_key'
+		AND action='card.issue'), 0)`, first, after, KindCard, card)
+}
+
 // CardAudit returns a page of the audit rows about a card and its chain, newest first.
 // Those of its ledger are about the rows of the ledger.
 func (v *View) CardAudit(shop int64, id string, q PageQuery) (p Page[AuditRow], err error) {
 	v.snapshot()
-	keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardAudit, q,
-		"SELECT id FROM audit WHERE target_kind=4 AND target_id=? AND id<? ORDER BY id DESC LIMIT ?")
+	keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardAudit, q, func(card, below int64, n int) []int64 {
+		keys := v.keys(auditOfCard+" AND id<? ORDER BY id DESC LIMIT ?", card, below, n)
+		if key := v.issueRow(card); key > 0 && key < below {
+			keys = append(keys, key)
+		}
+		return keys
+	})
 	if err != nil {
 		return p, err
 	}

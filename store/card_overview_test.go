@@ -61,7 +61,7 @@ func TestCardTransactions(t *testing.T) {
 	refused(t, refusal(k.a.Shop, cards[0], PageQuery{Cursor: set(k.cursor(listTransactions, k.a.Shop, 0, 1))}), ValidationFailed)
 }
 
-// TestCardAudit checks that the audit rows of a chain are those about its cards.
+// TestCardAudit checks that the audit rows of a chain are those about its cards, also if a key issued several in one write.
 func TestCardAudit(t *testing.T) {
 	k, cards, _ := startLedger(t)
 	f := k.fixture
@@ -69,7 +69,8 @@ func TestCardAudit(t *testing.T) {
 	f.lock(cards[0], true)
 	f.must(func(tx *Tx) error { return tx.AuditExport(f.a.Shop, PersonQuery{CardIDs: set(cards[:1])}) })
 	want := []string{"card.export ada", "card.lock ada", "card.update ada", "card.issue ada"}
-	for _, card := range cards {
+	check := func(card string, want []string) {
+		t.Helper()
 		read := func(v *View, q PageQuery) (Page[AuditRow], error) { return v.CardAudit(f.a.Shop, card, q) }
 		list := pages(f, read, func(r AuditRow) string { return r.Action + " " + r.Actor.Name.V })
 		for _, limit := range []int64{1, 50} {
@@ -78,6 +79,23 @@ func TestCardAudit(t *testing.T) {
 			}
 		}
 	}
+	for _, card := range cards {
+		check(card, want)
+	}
+	program := f.program(stamps("Tea"))
+	var issued []string
+	succeed(f.Write(t.Context(), Write{Actor: Actor{Type: "api_key", Key: 1, Name: "Shop"}, Do: func(tx *Tx) error {
+		for range 3 {
+			c, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
+			if issued = append(issued, c.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}))
+	f.lock(issued[1], true)
+	check(issued[1], []string{"card.lock ada", "card.issue Shop"})
+	check(issued[2], []string{"card.issue Shop"})
 }
 
 // TestCardOverview checks the chain, the prizes and the links of a card.

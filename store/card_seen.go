@@ -23,8 +23,7 @@ func lastPresented(card string) string {
 // the time at which one of its cards was last presented.
 var seenChainsSQL = "SELECT r.id, r.last_seen_day, max(ifnull(" + lastPresented("r") + ", 0), ifnull((SELECT max(" + lastPresented(
 	"i",
-) + `) FROM cards i WHERE i.root_id=r.id), 0)) FROM cards r WHERE r.program_id=? AND r.root_id IS NULL
-	AND r.deleted_at IS NULL`
+) + ") FROM cards i WHERE i.root_id=r.id), 0)) FROM " + cardsByProgram + " r WHERE r.program_id=? AND r.root_id IS NULL"
 
 // wrongDays returns the roots whose last_seen_day is not that of the ledger, with the right
 // day. where selects the programs p.

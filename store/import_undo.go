@@ -73,7 +73,7 @@ func (tx *Tx) undoImported(shop int64, run *ImportRun) error {
 func (tx *Tx) changedSinceImport(root int64) bool {
 	return tx.number(`SELECT EXISTS (SELECT 1 FROM cards WHERE (id=?1 OR root_id=?1) AND installed_at IS NOT NULL)
 		OR EXISTS (SELECT 1 FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1))
-		OR EXISTS (SELECT 1 FROM audit WHERE target_kind=4 AND target_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1))`, root) > 0
+		OR EXISTS (SELECT 1 FROM audit WHERE `+cardAudit+` AND target_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1))`, root) > 0
 }
 
 // The times after which imports are deleted.

@@ -66,8 +66,9 @@ func (v *View) LedgerEntry(shop int64, id string) (e LedgerEntry, err error) {
 // CardTransactions returns a page of the ledger of a card and its chain, newest first.
 func (v *View) CardTransactions(shop int64, id string, q PageQuery) (p Page[LedgerEntry], err error) {
 	v.snapshot()
-	keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardTransactions, q,
-		"SELECT id FROM transactions WHERE card_id=? AND id<? ORDER BY id DESC LIMIT ?")
+	keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardTransactions, q, func(card, below int64, n int) []int64 {
+		return v.keys("SELECT id FROM transactions WHERE card_id=? AND id<? ORDER BY id DESC LIMIT ?", card, below, n)
+	})
 	if err != nil {
 		return p, err
 	}
@@ -76,8 +77,8 @@ func (v *View) CardTransactions(shop int64, id string, q PageQuery) (p Page[Ledg
 }
 
 // chainPage returns the keys of one page of a list about a chain, newest first, and
-// sets the cursor and the limit of the page. sql gives the keys of one card below a
-// key: a search in an index for each card of the chain, of a page at most.
+// sets the cursor and the limit of the page. keysOf returns the newest n keys of one card below a
+// key: a search in an index for each card of the chain.
 func (v *View) chainPage(
 	next *Null[string],
 	limit *int,
@@ -85,7 +86,7 @@ func (v *View) chainPage(
 	id string,
 	list byte,
 	q PageQuery,
-	sql string,
+	keysOf func(card, below int64, n int) []int64,
 ) (keys []int64, err error) {
 	*limit = v.limit(q)
 	below, err := v.below(list, shop, q)
@@ -94,7 +95,7 @@ func (v *View) chainPage(
 	}
 	cards, err := v.chainOf(shop, id)
 	for _, card := range cards {
-		keys = append(keys, v.keys(sql, card, below, *limit+1)...)
+		keys = append(keys, keysOf(card, below, *limit+1)...)
 	}
 	slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(b, a) })
 	if len(keys) > *limit {

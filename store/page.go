@@ -125,7 +125,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 			".id DESC LIMIT ?"
 		args = append(append(args, v.s.opts.PageVisits), w.filters.args...)
 	} else {
-		sql += strings.Replace(rest, " WHERE ", w.join+" WHERE ", 1)
+		sql += strings.Replace(rest, w.table, w.table+w.join, 1)
 	}
 	args = append(args, limit+1)
 

@@ -295,7 +295,7 @@ CREATE TABLE cards (
   copies             INTEGER NOT NULL DEFAULT 0 -- on roots: where the card is shown too, as bits; see CopyBrowser
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
-CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
+CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL AND (live = 0 OR last_seen_day > 0); -- cards_seen has the others
 CREATE INDEX cards_ref     ON cards (shop_id, external_ref) WHERE external_ref IS NOT NULL;
 CREATE INDEX cards_email   ON cards (shop_id, email_key) WHERE email_key IS NOT NULL;
 CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
@@ -515,7 +515,7 @@ CREATE TABLE audit (
   created_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX audit_shop ON audit (shop_id);
-CREATE INDEX audit_card ON audit (target_id) WHERE target_kind = 4; -- of cards alone, so that rows of the ledger cost nothing
+CREATE INDEX audit_card ON audit (target_id) WHERE target_kind = 4 AND (actor_type <> 'api_key' OR action <> 'card.issue'); -- see cardAudit
 
 -- People. A person has one account, which may be of several shops, with a role in
 -- each. An account begins when its invitation is accepted.

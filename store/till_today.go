@@ -32,7 +32,7 @@ var tillTodaySQL = `SELECT count(*), ifnull(sum(iif(own AND type='stamp', stamps
 // The audit says which device issued a card. It is asked for the new cards of the location alone.
 var tillCardsSQL = `SELECT count(*), ifnull(sum(own), 0), ifnull(sum(own*initial_value), 0)
 	FROM (SELECT ifnull(initial_value, 0) AS initial_value, shop_id=?1 AND root_id IS NULL AND source='counter'
-	AND first_location_id=?2 AND archived_at IS NULL AND EXISTS (SELECT 1 FROM audit WHERE target_kind=4 AND target_id=c.id
+	AND first_location_id=?2 AND archived_at IS NULL AND EXISTS (SELECT 1 FROM audit WHERE ` + cardAudit + ` AND target_id=c.id
 	AND action='card.issue' AND actor_type='device' AND actor_id=?3) AS own FROM cards c WHERE id>=?4 ORDER BY id LIMIT ?5)`
 
 // TillToday returns what a device did so far today.

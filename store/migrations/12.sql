@@ -268,6 +268,10 @@ CREATE TABLE google_nonces (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX google_nonces_delete ON google_nonces (delete_at);
 CREATE INDEX google_nonces_shop ON google_nonces (shop_id);
+DROP INDEX cards_program;
+CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL AND (live = 0 OR last_seen_day > 0); -- cards_seen has the others
+DROP INDEX audit_card;
+CREATE INDEX audit_card ON audit (target_id) WHERE target_kind = 4 AND (actor_type <> 'api_key' OR action <> 'card.issue'); -- see cardAudit
 
 -- Checks that become wider. Copying the tables with all of their rows would take minutes, and SQLite
 -- documents this way for changes that no row of a table can contradict.
