@@ -270,10 +270,9 @@ func (v *visit) searchFields(q url.Values) url.Values {
 	return fields
 }
 
-// programs returns the newest programs of the shop, for choices.
+// programs returns all programs of the shop, newest first.
 func (v *visit) programs() ([]store.Program, error) {
-	list, err := read[store.Page[store.Program]](v, operation.ListPrograms, queryInput{v, url.Values{"limit": {"100"}}})
-	return list.Data, err
+	return readAll[store.Program](v, operation.ListPrograms)
 }
 
 // programFilter returns the choices of a filter by program.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"punchcard/server/app"
 )
 
 // TestFilters checks that the filter of each page answers to the id of another shop as to one that is
@@ -42,5 +44,21 @@ func TestFilters(t *testing.T) {
 	}
 	if filters < 7 {
 		t.Errorf("only %d pages have a filter", filters)
+	}
+}
+
+// TestChoicesAreComplete checks that pages offer all programs of a shop, also if a page of a list has fewer.
+func TestChoicesAreComplete(t *testing.T) {
+	s := start(t, func(c *app.Config) { c.Limits.PublicAPIMaxPageSize = 1 })
+	if len(s.ProgramIDs) < 3 {
+		t.Fatalf("the shop has %d programs", len(s.ProgramIDs))
+	}
+	for _, path := range []string{"cards?q=ada", "print/cards", "statistics", "webhooks?program_id=" + s.ProgramIDs["standard"], "new/webhook"} {
+		p := s.as("owner").get("/dashboard/" + path).want(200)
+		for _, id := range s.ProgramIDs {
+			if p.find(func(n *html.Node) bool { return attribute(n, "value") == id }) == nil {
+				t.Errorf("%s does not offer %s", path, id)
+			}
+		}
 	}
 }

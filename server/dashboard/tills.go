@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"html/template"
-	"net/url"
 	"slices"
 
 	"punchcard/server/operation"
@@ -63,19 +62,8 @@ func allTills(v *visit) (list []till, err error) {
 }
 
 // locations returns all locations of the shop, newest first.
-func (v *visit) locations() (all []store.Location, err error) {
-	fields := url.Values{"limit": {"100"}}
-	for {
-		page, err := read[store.Page[store.Location]](v, operation.ListLocations, queryInput{v, fields})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page.Data...)
-		if !page.NextCursor.Valid {
-			return all, nil
-		}
-		fields.Set("cursor", page.NextCursor.V)
-	}
+func (v *visit) locations() ([]store.Location, error) {
+	return readAll[store.Location](v, operation.ListLocations)
 }
 
 // locationOptions returns the locations of the shop as choices, oldest first.

@@ -191,6 +191,22 @@ func read[O any](v *visit, op *kernel.Operation, in ...kernel.Input) (O, error) 
 	return kernel.Do[O](v.r.Context(), v.Kernel, v.caller, op, in[0])
 }
 
+// readAll reads all pages of a list.
+func readAll[T any](v *visit, op *kernel.Operation) (all []T, err error) {
+	fields := url.Values{"limit": {"100"}}
+	for {
+		page, err := read[store.Page[T]](v, op, queryInput{v, fields})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Data...)
+		if !page.NextCursor.Valid {
+			return all, nil
+		}
+		fields.Set("cursor", page.NextCursor.V)
+	}
+}
+
 // reader returns what reads the answer of an operation on the resource of the path.
 func reader[O any](op *kernel.Operation) func(*visit) (O, error) {
 	return func(v *visit) (O, error) { return read[O](v, op) }
