@@ -53,7 +53,8 @@ func TestChoicesAreComplete(t *testing.T) {
 	if len(s.ProgramIDs) < 3 {
 		t.Fatalf("the shop has %d programs", len(s.ProgramIDs))
 	}
-	for _, path := range []string{"cards?q=ada", "print/cards", "statistics", "webhooks?program_id=" + s.ProgramIDs["standard"], "new/webhook"} {
+	webhooks := "webhooks?program_id=" + s.ProgramIDs["standard"]
+	for _, path := range []string{"cards?q=ada", "print/cards", "statistics", webhooks, "new/webhook"} {
 		p := s.as("owner").get("/dashboard/" + path).want(200)
 		for _, id := range s.ProgramIDs {
 			if p.find(func(n *html.Node) bool { return attribute(n, "value") == id }) == nil {
