@@ -53,7 +53,7 @@ const (
 	maxDifference = 24   // of a colour from the nearest one of the palette, in red, green or blue
 )
 
-// WithPalette returns a copy of a picture with a palette of its 256 most frequent colours. Others, which are shades at the
+// WithPalette returns a copy of an opaque picture with a palette of its 256 most frequent colours. Others, shades at the
 // edges of shapes, become the nearest of these. A picture of too many or too different colours is returned as it is. With a
 // palette, a PNG is half as large and made in half the time.
 func WithPalette(m *image.RGBA) image.Image {
