@@ -168,7 +168,7 @@ func (a Access) restrict(sql string, args ...any) (string, []any) {
 // never presented, so that issuing one does not write to it; cards_seen has these.
 const (
 	usedCard   = "deleted_at IS NULL AND (live=0 OR last_seen_day>0)"
-	unusedCard = "live=1 AND last_seen_day=0"
+	unusedCard = "deleted_at IS NULL AND live=1 AND last_seen_day=0"
 	erasedCard = "deleted_at IS NOT NULL"
 )
 

@@ -110,7 +110,8 @@ var (
 var (
 	wide = regexp.MustCompile(
 		`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|` +
-			`transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`,
+			`transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)|` +
+			`INDEX cards_seen \(program_id=\?( AND last_seen_day=\?)?\)`,
 	)
 	wholeShops = []string{ // deleting a program archives all its cards, a change of its ladder may complete them, an export reads all,
 		// and what is outstanding is on all cards of prepaid programs

@@ -3,7 +3,8 @@
 -- the audit row of failures, phone numbers in enrolment, names that the server adds to name_words many at a
 -- time, contacts, codes of earlier cards, opening stamps, adjustments, imports, shops that are
 -- moved or deleted, the locations of staff, cards that are erased when they were not seen for long, public URLs of
--- shops, notices in browsers, certificates for Apple Wallet, and an index of money.
+-- shops, notices in browsers, certificates for Apple Wallet, an index of money, and two indexes that new cards do not
+-- write to.
 --
 -- Nobody knows who made the accounts that exist. Operators vouch for their own. A second
 -- factor must go on protecting its account against whoever reads the mailbox; see ResetPassword.
