@@ -19,6 +19,7 @@ func BenchmarkCardList(b *testing.B) {
 		SortBalance:   {Sort: set(SortBalance)},
 		"birthday":    {ListFilter: ListFilter{BirthdayMonth: set[int64](2)}},
 		"not seen":    {ListFilter: ListFilter{NotSeenDays: set[int64](90)}},
+		"program":     {ListFilter: ListFilter{ProgramID: set(f.ID(KindProgram, coffee))}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
