@@ -156,7 +156,7 @@ type Store struct {
 	cutsLog     bool  // see heedLitestream, and its last look
 	cutsLogAt   time.Time
 	wipeTried   time.Time
-	logTried    time.Time // when a long log was last restarted
+	logTimes    int64 // how often longLog fits into the log, see restartLog
 	hookEpoch   int64
 	subscribers map[int64][]subscriber
 	sequences   map[int64]int64 // by shop: events.sequence of its last event in the current group

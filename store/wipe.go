@@ -17,12 +17,9 @@ const (
 
 // The log starts over by itself only if a checkpoint ends in a moment without readers, and there
 // is none as long as reads overlap. So a write makes such a moment if the log is longer than longLog, twice the size
-// at which it should start over. The next try is longRetry later, since a backup, an export or Litestream may
-// read for long.
-const (
-	longLog   = 32 << 20
-	longRetry = 10 * time.Second
-)
+// at which it should start over. If a backup, an export or Litestream reads for long, or the machine is busy, that
+// fails: the next try is when the log has grown by as much again, and waits longer for the readers of this process.
+const longLog = 32 << 20
 
 // truncateLog moves the write-ahead log into the file and truncates it. With
 // secure_delete SQLite overwrites the file's own pages, but the log keeps older
@@ -34,7 +31,7 @@ func (s *Store) truncateLog() {
 		return
 	}
 	s.wipePending, s.wipeTried = true, time.Now()
-	s.withoutReaders(func(readers []*sqlite.Conn) {
+	s.withoutReaders(readersTimeout, func(readers []*sqlite.Conn) {
 		s.writer.Exec("PRAGMA busy_timeout=100")
 		defer s.writer.Exec("PRAGMA " + s.busyTimeout())
 		busy := int64(1)
@@ -66,23 +63,25 @@ func (s *Store) clearMemory(conns []*sqlite.Conn) {
 // restartLog lets the next write begin a log that is too long from its start, which cuts the file of the log to longLog
 // bytes (see pragmas). The checkpoint is passive, as the automatic ones are: it waits for no other process.
 func (s *Store) restartLog() {
-	if time.Since(s.logTried) < longRetry {
-		return
-	}
 	info, err := os.Stat(s.path + "-wal")
-	if err != nil || info.Size() <= longLog {
+	if err != nil {
 		return
 	}
-	s.logTried = time.Now()
-	s.withoutReaders(func([]*sqlite.Conn) {
+	times := (info.Size() - 1) / longLog
+	grown := times > s.logTimes
+	s.logTimes = times
+	if !grown {
+		return
+	}
+	s.withoutReaders(min(time.Duration(times), 10)*readersTimeout, func([]*sqlite.Conn) {
 		s.writer.Exec("PRAGMA wal_checkpoint(PASSIVE)") // an error is that of a disk, which the next write reports
 		s.writer.Resume()
 	})
 }
 
 // withoutReaders calls do while no reader of this process is active, unless one is active for longer than
-// readersTimeout.
-func (s *Store) withoutReaders(do func(readers []*sqlite.Conn)) {
+// timeout.
+func (s *Store) withoutReaders(timeout time.Duration, do func(readers []*sqlite.Conn)) {
 	var readers []*sqlite.Conn
 	var unopened int
 	defer func() {
@@ -93,7 +92,7 @@ func (s *Store) withoutReaders(do func(readers []*sqlite.Conn)) {
 			s.unopened <- struct{}{}
 		}
 	}()
-	late := time.After(readersTimeout)
+	late := time.After(timeout)
 	for len(readers)+unopened < s.opts.Readers {
 		// A reader that is idle is taken even if this process had no processor for so long.
 		select {
