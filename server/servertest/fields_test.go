@@ -54,7 +54,7 @@ func (s *Server) refusesBadFields(method, path string, example Fields, body desc
 			requests++
 			fields := Merge(example, Fields{field: value})
 			if field != "url" && fields["url"] != nil {
-				fields["url"] = "https://hooks.invalid/a" // which needs no look-up
+				fields["url"] = "https://127.0.0.1/a" // which needs no look-up
 			}
 			s.Call(strings.ToUpper(method), path, fields).checkRefused(field)
 		}
