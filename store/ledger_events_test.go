@@ -223,6 +223,28 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 		"card.activated #0 active", "transaction.created #0 active tx_type=discount stamps_delta=<nil> value_delta=<nil>")
 }
 
+// TestExpiryAfterNewCards checks that the events of stamps that expire come after those of the cards that the
+// same write activates and adds.
+func TestExpiryAfterNewCards(t *testing.T) {
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(1))
+	c := startEvents(t, fields, true, 10)
+	card := c.card(c.program)
+	c.stamped(card, 9)
+	c.reissue(card, ReissueFields{})
+	c.clock.move(days(2))
+	c.expectEvents("an overflow of an invited card", []string{card}, func() error { return errorOf(c.stamp(card, 12)) },
+		"card.activated #0 active",
+		"card.added #1 active source=overflow here",
+		"card.expired #0 active",
+		"transaction.created #0 active tx_type=expiry stamps_delta=-9 value_delta=<nil>",
+		"stamp.assigned #0 active stamps_delta=10 stamps_count=10",
+		"transaction.created #0 active tx_type=stamp stamps_delta=10 value_delta=<nil>",
+		"stamp.assigned #1 active stamps_delta=2 stamps_count=2",
+		"transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>",
+	)
+}
+
 // TestEventsOfExpiry checks the events of stamps and cards that expire: card.expired is sent only
 // as a preview, and it has the time at which the card expired.
 func TestEventsOfExpiry(t *testing.T) {

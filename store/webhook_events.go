@@ -1,6 +1,11 @@
 package store
 
-import "punchcard/store/event"
+import (
+	"cmp"
+	"slices"
+
+	"punchcard/store/event"
+)
 
 // pendingEvent is an event of a write, by keys. flushEvents reads the rest of
 // the envelope at the end of the write, in its transaction.
@@ -25,6 +30,18 @@ type subscriber struct {
 	id  int64
 	v2  bool
 	sub event.Subscription
+}
+
+// rank returns the place of the event's kind among the events of a write: cards are activated, then added,
+// and then comes the rest.
+func (e pendingEvent) rank() int {
+	switch e.name {
+	case event.CardActivated:
+		return 0
+	case event.CardAdded:
+		return 1
+	}
+	return 2
 }
 
 // emit adds an event to those that flushEvents writes.
@@ -59,6 +76,9 @@ func (tx *Tx) emitLedger(chain *cardChain, c *card, key int64, e entry) {
 // flushEvents writes the events that match a webhook, and queues their delivery
 // rows. An event that no webhook matches is not written.
 func (tx *Tx) flushEvents() error {
+	// Stamps that expire, and those that a merge takes off, are booked before it is known which cards the
+	// write activates and adds.
+	slices.SortStableFunc(tx.events, func(a, b pendingEvent) int { return cmp.Compare(a.rank(), b.rank()) })
 	for _, e := range append(tx.events, tx.lastEvents...) {
 		hooks := tx.subscribers(e.shop)
 		if len(hooks) == 0 {
