@@ -95,8 +95,12 @@ func (v *View) transactions(a Access, f TransactionFilter, q PageQuery, count bo
 
 // filterTransactions applies the filters other than from and to. It uses the index
 // of the card, the location, the program or the shop: the first of these that is
-// given, since it selects the fewest rows.
+// given, since it selects the fewest rows. A location outside the restriction of a key is
+// like one that does not exist: the page has no cursor, which would tell of its rows.
 func (v *View) filterTransactions(w *listQuery, a Access, f TransactionFilter) {
+	if f.LocationID.Set && !a.allows(v.keyOrNone(KindLocation, f.LocationID.V)) {
+		f.CardID, f.LocationID.V = Opt[string]{}, "" // the index of the location has no row
+	}
 	type column struct {
 		name string
 		opt  Opt[string]

@@ -291,7 +291,6 @@ func TestTransactionsWithoutAMatch(t *testing.T) {
 			{f.a, TransactionFilter{LocationID: location, ProgramID: set(other.program)}},
 			{elsewhere, TransactionFilter{}},
 			{elsewhere, TransactionFilter{CardID: card}},
-			{elsewhere, TransactionFilter{LocationID: location}},
 			{elsewhere, TransactionFilter{Type: stamp}},
 			{elsewhere, TransactionFilter{Type: stamp, ProgramID: program}},
 			{elsewhere, TransactionFilter{CardID: card, ProgramID: program}},
@@ -323,6 +322,8 @@ func TestTransactionsWithoutAMatch(t *testing.T) {
 			{f.a, TransactionFilter{To: set(first), Type: none}},
 			{f.a, TransactionFilter{From: set(first + 5), To: set(first + 5), Type: none}},
 			{elsewhere, TransactionFilter{LocationID: set(other.location)}},
+			{elsewhere, TransactionFilter{LocationID: location}},
+			{elsewhere, TransactionFilter{LocationID: location, CardID: card}},
 			{f.shop(ShopFields{}), TransactionFilter{Type: none}},
 		} {
 			if pages := expectVisits(t, f, listTransactions, nil, visits, 50, f.transactions(c.a, c.filter), nil); pages != 1 {
