@@ -197,13 +197,11 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 	}
 	for _, code := range codes {
 		owner := c.q.foreignCodeCard(c.key, code)
-		if owner == 0 {
-			owner = c.q.number("SELECT ifnull((SELECT id FROM cards WHERE shop_id=? AND short_code=?), 0)", c.key, normalizeCode(code))
-		}
 		if owner != 0 && p.match == 0 && !ref.Valid {
 			p.match = owner
 		}
-		if owner != 0 && owner != p.match {
+		isShort := owner == 0 && c.q.number("SELECT count(*) FROM cards WHERE shop_id=? AND short_code=?", c.key, normalizeCode(code)) > 0
+		if isShort || owner != 0 && owner != p.match {
 			faults.add("code", "invalid_value", "is the code of another card")
 		}
 	}

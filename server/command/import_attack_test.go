@@ -112,3 +112,25 @@ func TestImportOfErasedRows(t *testing.T) {
 		t.Errorf("the other row: %+v", report)
 	}
 }
+
+// TestImportShortCodes checks that the short code of a card is no code of an earlier card, also of a card that the
+// file may change.
+func TestImportShortCodes(t *testing.T) {
+	f := importFile(t)
+	f.run("card import " + f.write("first.csv", "reference\nr1\n") + " --program Coffee")
+	var shown struct {
+		ShortCode string `json:"short_code"`
+	}
+	f.json(&shown, "card show r1")
+	for _, reference := range []string{"", "r1"} {
+		newer := f.write("newer.csv", "reference,code,stamps\n"+reference+","+strings.ToUpper(shown.ShortCode)+",3\nr2,K-1,4\n")
+		out, err := f.try("card import " + newer + " --program Coffee --update")
+		if err == nil || !strings.Contains(out, "is the code of another card") {
+			t.Errorf("the short code of a card with the reference %q: %v\n%s", reference, err, out)
+		}
+		f.prints("card import "+newer+" --program Coffee --update --skip-faulty", "done")
+	}
+	if got := f.value("SELECT group_concat(stamps_count||' '||state) FROM cards, imports WHERE imports.id=2"); got != "0 done,4 done" {
+		t.Errorf("the cards have %s", got)
+	}
+}
