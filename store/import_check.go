@@ -70,8 +70,8 @@ func (v *View) NewImportCheck(shop int64, o ImportOptions) (*ImportCheck, error)
 func (c *ImportCheck) Program() Program { return c.program.Program }
 
 // Row returns what a row would write, and what is wrong with it: the field is that of ImportRow, or
-// code for one of its codes.
-func (c *ImportCheck) Row(line int, r ImportRow) (ImportPlan, []Detail) {
+// code for one of its codes. cells is what is wrong with cells of the row that r is without: it takes no room then.
+func (c *ImportCheck) Row(line int, r ImportRow, cells ...Detail) (ImportPlan, []Detail) {
 	p := ImportPlan{line: line, row: r}
 	faults := rowFaults(checkFuture(r.ExpiresAt, c.q.Now))
 	contact, details := r.apply(HolderContact{MemberSince: r.MemberSince.Value()}, c.Shop.CountryCode)
@@ -98,7 +98,7 @@ func (c *ImportCheck) Row(line int, r ImportRow) (ImportPlan, []Detail) {
 	}
 	c.checkState(&p, &faults)
 	faults = append(faults, c.match(&p)...)
-	if faults == nil && p.New() && c.room.Valid {
+	if faults == nil && cells == nil && p.New() && c.room.Valid {
 		if c.room.V == 0 {
 			faults.add("", "too_many", "is over the number of live cards that the shop may have, which is %d", c.Shop.MaxCards.V)
 		}

@@ -66,6 +66,9 @@ func TestImportMeanwhile(t *testing.T) {
 	if r := f.finish(run, operation.ContinueImport); r.Added != 160 || r.Skipped != 60 || r.State != store.ImportDone {
 		t.Errorf("with a lower limit: %+v", r)
 	}
+	faulty := f.write("faulty.csv", "reference,birthday\nf1,02-30\nf2,99-99\nf3,\nf4,\n")
+	f.run("shop update --max-cards 161")
+	f.prints("card import "+faulty+" --program Coffee --skip-faulty", "is over the number of live cards", "Cards added                 1")
 	f.run("shop update --max-cards none")
 
 	f = importFile(t)

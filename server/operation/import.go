@@ -210,7 +210,7 @@ func (w *importWork) add(raw store.RawRow) {
 	r.Rows++
 	left := w.left
 	row, faults := w.row(raw.Cells)
-	plan, more := w.check.Row(raw.Line, row)
+	plan, more := w.check.Row(raw.Line, row, faults...)
 	for _, d := range more {
 		if !slices.ContainsFunc(faults, func(have store.Detail) bool { return have.Field == d.Field }) {
 			faults = append(faults, d)
