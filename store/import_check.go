@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -69,19 +68,14 @@ func (v *View) NewImportCheck(shop int64, o ImportOptions) (*ImportCheck, error)
 // Program returns the name of the program.
 func (c *ImportCheck) Program() Program { return c.program.Program }
 
-// Row returns what a row would write, and what is wrong with it: the field is that of ImportRow, or
-// code for one of its codes. cells is what is wrong with cells of the row that r is without: it takes no room then.
+// Row returns what a row would write, and what is wrong with it: the field is that of ImportRow, of a code with
+// its index, such as codes.1. cells is what is wrong with cells of the row that r is without: it takes no room then.
 func (c *ImportCheck) Row(line int, r ImportRow, cells ...Detail) (ImportPlan, []Detail) {
 	p := ImportPlan{line: line, row: r}
 	faults := rowFaults(checkFuture(r.ExpiresAt, c.q.Now))
 	contact, details := r.apply(HolderContact{MemberSince: r.MemberSince.Value()}, c.Shop.CountryCode)
 	p.contact = contact
-	for _, d := range details {
-		if strings.HasPrefix(d.Field, "codes.") {
-			d.Field = "code"
-		}
-		faults = append(faults, d)
-	}
+	faults = append(faults, details...)
 	if r.MemberSince.Set {
 		if _, err := time.Parse(time.DateOnly, r.MemberSince.V); err != nil {
 			faults.add("member_since", "invalid_value", "must be a day that there is")
@@ -175,17 +169,17 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 	if !ref.Valid && len(codes) == 0 && !c.options.AllowUnkeyed.V {
 		return []Detail{{"external_ref", "required", "is required, or a code, unless rows without either are allowed"}}
 	}
-	names := []importedName{{"external_ref", ref.V}}
-	for _, code := range codes {
-		names = append(names, importedName{"code", code})
-	}
-	for _, name := range names {
+	once := func(field string, name importedName) {
 		if first := c.lines[name]; first != 0 {
-			faults.add(name.field, "invalid_value", "is also in line %d", first)
+			faults.add(field, "invalid_value", "is also in line %d", first)
 		}
 		if c.lines != nil && name.text != "" {
 			c.lines[name] = p.line
 		}
+	}
+	once("external_ref", importedName{"external_ref", ref.V})
+	for _, code := range codes {
+		once(p.codeField(code), importedName{"code", code})
 	}
 	if faults != nil {
 		return faults
@@ -197,24 +191,31 @@ func (c *ImportCheck) match(p *ImportPlan) (faults rowFaults) {
 	}
 	for _, code := range codes {
 		owner := c.q.foreignCodeCard(c.key, code)
-		if owner != 0 && p.match == 0 && !ref.Valid {
+		if owner != 0 && p.match == 0 && !ref.Valid && c.options.Update.V {
 			p.match = owner
 		}
 		isShort := owner == 0 && c.q.number("SELECT count(*) FROM cards WHERE shop_id=? AND short_code=?", c.key, normalizeCode(code)) > 0
 		if isShort || owner != 0 && owner != p.match {
-			faults.add("code", "invalid_value", "is the code of another card")
+			faults.add(p.codeField(code), "invalid_value", "is the code of another card")
 		}
 	}
 	switch {
 	case faults != nil || p.match == 0:
-	case !c.options.Update.V && ref.Valid:
-		faults.add("external_ref", "invalid_value", "is that of a card that is there already")
 	case !c.options.Update.V:
-		faults.add("code", "invalid_value", "is the code of another card")
+		faults.add("external_ref", "invalid_value", "is that of a card that is there already")
 	default:
 		p.Refused = c.q.importRefusal(p.match, c.program.key)
 	}
 	return faults
+}
+
+// codeField returns the field of one of the codes of a row, which is given as it is stored.
+func (p *ImportPlan) codeField(code string) string {
+	n := slices.IndexFunc(p.row.Codes.V, func(text string) bool {
+		stored, _ := parseForeignCode(text)
+		return stored == code
+	})
+	return fmt.Sprintf("codes.%d", n)
 }
 
 // importRefusal returns why an import must not change a card; nil if it may.

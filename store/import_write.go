@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"punchcard/store/event"
 )
@@ -195,7 +196,12 @@ func (tx *Tx) importRow(c *ImportCheck, run *ImportRun, r StoredRow) {
 	switch {
 	case faults != nil:
 		run.Skipped++
-		tx.note(run.key, r.Line, 0, faults...)
+		for _, d := range faults {
+			if strings.HasPrefix(d.Field, "codes.") { // which column has the code is no longer known
+				d.Field = "code"
+			}
+			tx.note(run.key, r.Line, 0, d)
+		}
 	case plan.Refused != nil:
 		run.Skipped++
 		tx.note(run.key, r.Line, plan.match, *plan.Refused)

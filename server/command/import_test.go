@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -187,6 +188,12 @@ func TestImportFaults(t *testing.T) {
 	out, err := f.try("card import " + twice + " --program Coffee")
 	if err == nil || strings.Count(out, "is also in line 2") != 2 {
 		t.Errorf("a row that is there twice: %v\n%s", err, out)
+	}
+	codes := f.write("codes.csv", "reference,code,code_2\na,A1,\u00e9\nb,B1,B2\nc,C1,B2\nd,D1,C-1\n")
+	out, err = f.try("card import " + codes + " --program Coffee")
+	want := `\n2 +code_2 +\S+ +must be 1 to 64(?s:.*)\n4 +code_2 +B2 +is also in line 3\n5 +code_2 +C-1 +is the code`
+	if err == nil || !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("faults of a second code: %v\n%s", err, out)
 	}
 	many := f.write("many.csv", header+strings.Repeat("x,,nobody\n", 10_000))
 	if _, err := f.try("card import " + many + " --program Coffee"); err == nil || !strings.Contains(err.Error(), "10000 rows are faulty") {

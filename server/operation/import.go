@@ -209,9 +209,10 @@ func (w *importWork) add(raw store.RawRow) {
 	}
 	r.Rows++
 	left := w.left
-	row, faults := w.row(raw.Cells)
+	row, codes, faults := w.row(raw.Cells)
 	plan, more := w.check.Row(raw.Line, row, faults...)
 	for _, d := range more {
+		d.Field = codeField(d.Field, codes)
 		if !slices.ContainsFunc(faults, func(have store.Detail) bool { return have.Field == d.Field }) {
 			faults = append(faults, d)
 		}

@@ -181,10 +181,9 @@ func (i *importer) column(field string, cells []string) (name, cell string) {
 }
 
 // row turns the cells of a row into the fields of a card, without the program. The field of a fault is
-// the one of importFields.
-func (i *importer) row(cells []string) (r store.ImportRow, faults []store.Detail) {
+// the one of importFields, and codes has those of the codes of the row.
+func (i *importer) row(cells []string) (r store.ImportRow, codes []string, faults []store.Detail) {
 	form := url.Values{}
-	var codes []string // the fields of the codes
 	for _, f := range importFields {
 		column, cell := i.column(f.name, cells)
 		if column == "" || f.name == "program" || f.name == "state" || cell == "" {
@@ -210,18 +209,24 @@ func (i *importer) row(cells []string) (r store.ImportRow, faults []store.Detail
 	details := wire.DecodeForm(form, &r, wire.Create, nil)
 	r = wire.Without(r, details).(store.ImportRow)
 	for _, d := range details {
-		if at, ok := strings.CutPrefix(d.Field, "codes."); ok {
-			if n, err := strconv.Atoi(at); err == nil && n < len(codes) {
-				d.Field = codes[n]
-			}
-		}
-		d.Field, _, _ = strings.Cut(d.Field, ".")
+		d.Field, _, _ = strings.Cut(codeField(d.Field, codes), ".")
 		faults = append(faults, d)
 	}
 	if column, _ := i.column("expires_at", cells); column != "" { // an empty cell means that the card does not expire
 		r.ExpiresAt.Set, r.ExpiresAt.Null = true, !r.ExpiresAt.Set
 	}
-	return r, faults
+	return r, codes, faults
+}
+
+// codeField returns the one of the fields of the codes that the field of a fault names, such as codes.1, or the
+// field itself.
+func codeField(field string, codes []string) string {
+	if at, ok := strings.CutPrefix(field, "codes."); ok {
+		if n, err := strconv.Atoi(at); err == nil && n < len(codes) {
+			return codes[n]
+		}
+	}
+	return field
 }
 
 // stamps turns points into stamps.
