@@ -59,6 +59,7 @@ type Limits struct {
 	LocalizationMaxLength         int           `name:"localization-max-length" default:"500" min:"1" max:"100000" help:"Characters of a localised name or description."`
 	MailPerHour                   *int          `name:"mail-per-hour" placeholder:"N" min:"0" max:"100000" help:"Messages per hour and shop; further ones wait. 0 is unlimited. Default: 200 with serve, unlimited with dev."`
 	HolderStreams                 int           `name:"holder-streams" default:"2000" min:"0" max:"1000000" help:"Pages of cards at once that are told of changes; further ones show them when they are read again."`
+	DashboardStreams              int           `name:"dashboard-streams" default:"100" min:"0" max:"1000000" help:"Pages of the dashboard at once that are told of changes, at most six of a person; further ones are read again from time to time."`
 	ConnectionsPerAddress         int           `name:"connections-per-address" default:"256" min:"0" max:"1000000" help:"Connections at once of one address, or /64 of IPv6; further ones are closed. 0 is unlimited. Loopback and trusted proxies are exempt."`
 	MCPKeyRateLimitPerMinute      int           `name:"mcp-key-rate-limit-per-minute" env:"MCP_KEY_RATE_LIMIT_PER_MINUTE" default:"60" min:"0" max:"1000000" help:"MCP calls per minute and key; 0 is unlimited."`
 	MCPKeyDailyCallBudget         int           `name:"mcp-key-daily-call-budget" env:"MCP_KEY_DAILY_CALL_BUDGET" default:"5000" min:"0" max:"1000000000" help:"MCP calls per day and key; 0 is unlimited."`

@@ -215,7 +215,7 @@ func (i *instance) mountPages(a *App, c *Config, k *kernel.Kernel, router *httpr
 	pages := dashboard.New(dashboard.Config{
 		Kernel: k, Hosts: i.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
 		Status: func() dashboard.Status { return a.status(i) }, Fixture: c.Dev != nil, CustomHeaders: c.CustomHeaders, Receivers: receivers,
-		Clients: clients, Mails: c.Mail != nil || c.Dev != nil,
+		Clients: clients, Mails: c.Mail != nil || c.Dev != nil, Streams: c.Limits.DashboardStreams,
 	})
 	a.mountPublic(router, k, i.samples)
 	i.Handler = k.RefuseEmptySegments(pages.Mount(router))

@@ -25,7 +25,8 @@ var specSettings = strings.Fields(`API_KEY_MAX_PER_SHOP API_KEY_RATE_LIMIT_PER_M
 	WEBHOOK_CUSTOM_HEADERS_MAX_BYTES MCP_KEY_MAX_PER_SHOP MCP_KEY_RATE_LIMIT_PER_MINUTE MCP_KEY_DAILY_CALL_BUDGET`)
 
 // otherLimits are the flags of all other limits.
-var otherLimits = strings.Fields(`holder-streams till-rate-limit-per-minute idempotency-key-max-length webhook-delivery-attempts
+var otherLimits = strings.Fields(`holder-streams dashboard-streams till-rate-limit-per-minute idempotency-key-max-length
+	webhook-delivery-attempts
 	webhook-backoff-base delivery-log-max-limit prize-max-thresholds prize-max-options prize-name-max-length
 	prize-description-max-length localization-max-length mail-per-hour connections-per-address`)
 

@@ -38,6 +38,7 @@ type Config struct {
 	Client func(*http.Request) netip.Addr
 	// Context ends the streams of events.
 	Context context.Context
+	Streams int // at once; further pages are read again from time to time
 	// Status returns what only the process itself knows; see [Status].
 	Status func() Status
 	// Mails says that links can be mailed. Otherwise no page offers it.
@@ -73,7 +74,7 @@ func New(c Config) *Pages {
 		Config:    c,
 		templates: pageTemplates(),
 		sessions:  kernel.NewSessions(c.Kernel.Store()),
-		streams:   newStreams(c.Context, c.Kernel.Store()),
+		streams:   newStreams(c.Context, c.Kernel.Store(), c.Streams),
 	}
 }
 

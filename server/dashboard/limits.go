@@ -32,6 +32,7 @@ var limitWords = map[string]web.Text{
 	"--connections-per-address":          "Connections at once of one address; further ones are closed; 0 is unlimited",
 	"--mail-per-hour":                    "Mails of a shop per hour; further ones wait; 0 is unlimited",
 	"--holder-streams":                   "Pages of cards that are kept up to date at the same time",
+	"--dashboard-streams":                "Pages of the dashboard that are kept up to date at the same time",
 	"--mcp-key-rate-limit-per-minute":    "Calls of an MCP key per minute; 0 is unlimited",
 	"--mcp-key-daily-call-budget":        "Calls of an MCP key per day; 0 is unlimited",
 }

@@ -15,8 +15,7 @@ import (
 
 // The bounds of streams of server-sent events.
 const (
-	maxStreams  = 100              // at once; further pages are read again from time to time
-	maxOwn      = 6                // of them of one person
+	maxOwn      = 6                // of one person at once
 	streamPause = time.Second      // between two messages of a stream
 	streamBeat  = 20 * time.Second // between the heartbeats of a stream without news
 	streamWrite = 10 * time.Second // that a message may take
@@ -27,13 +26,14 @@ const (
 type streams struct {
 	ctx  context.Context // ends all streams
 	st   *store.Store
+	max  int
 	mu   sync.Mutex
 	wake map[chan struct{}]int64 // with the person who reads each
 	stop context.CancelFunc      // ends watching the file
 }
 
-func newStreams(ctx context.Context, st *store.Store) *streams {
-	return &streams{ctx: ctx, st: st, wake: map[chan struct{}]int64{}}
+func newStreams(ctx context.Context, st *store.Store, max int) *streams {
+	return &streams{ctx: ctx, st: st, max: max, wake: map[chan struct{}]int64{}}
 }
 
 // join adds a stream of a person. It returns a channel that gets a value after changes, and
@@ -48,7 +48,7 @@ func (s *streams) join(person int64) (wake <-chan struct{}, leave func(), ok boo
 			own++
 		}
 	}
-	if own >= maxOwn || len(s.wake) >= maxStreams {
+	if own >= maxOwn || len(s.wake) >= s.max {
 		return nil, nil, false
 	}
 	if len(s.wake) == 0 {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"punchcard/server/app"
 	"punchcard/server/servertest/require"
 )
 
@@ -43,5 +44,19 @@ func TestStreamsOfAPerson(t *testing.T) {
 		require.NoError(t, t.Context().Err())
 		resp := open("manager")
 		status = resp.StatusCode
+	}
+}
+
+// TestStreamsOfAll checks that there are at most --dashboard-streams streams of events at once.
+func TestStreamsOfAll(t *testing.T) {
+	s := start(t, func(c *app.Config) { c.Limits.DashboardStreams = 2 })
+	for i, role := range []string{"owner", "manager", "viewer"} {
+		want := http.StatusOK
+		if i == 2 {
+			want = http.StatusTooManyRequests
+		}
+		if resp := s.events(s.as(role)); resp.StatusCode != want {
+			t.Errorf("stream %d: status %d, want %d", i+1, resp.StatusCode, want)
+		}
 	}
 }
