@@ -261,6 +261,9 @@ func TestLanguages(t *testing.T) {
 	}
 	// The pages of errors are translated too: no word of the English one is left.
 	s.Control("POST", "/cards/"+card+"/archive", fields{})
+	for _, unknown := range []string{"", "ja"} { // a browser that knows no language of the page: the shop's
+		checkText(get("", unknown).Want(410), "Diese Karte kann nicht gezeigt werden")
+	}
 	for _, lang := range web.Locales[1:] {
 		p := get("?lang="+lang, "").Want(410)
 		checkPage(p)

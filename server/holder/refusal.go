@@ -11,12 +11,15 @@ import (
 // refusalView is the data of the page of an error.
 type refusalView struct {
 	Title, Message string
-	RequestID      string    // empty: the holder can do nothing with it
-	Lost           *lostView // the form for the links of lost cards; nil: there is none
+	RequestID      string // empty: the holder can do nothing with it
+	// Lost is the form for the links of lost cards; nil: the page is about something else than a link that has ended or is
+	// unknown, or there is no mail server.
+	Lost *lostView
 }
 
 // refuse leads to the new address of a card whose shop has moved, and answers other errors: with a page
-// if the client accepts HTML, else with JSON.
+// if the client accepts HTML, else with JSON. The page is in the language of the shop of the link, also of one that
+// has ended, if the browser asks for none that there is.
 func (v *visit) refuse(err error) {
 	if err = kernel.RedirectMoved(v.w, v.r, err); err == nil {
 		return
@@ -24,6 +27,10 @@ func (v *visit) refuse(err error) {
 	if !strings.Contains(v.r.Header.Get("Accept"), "text/html") {
 		v.Kernel.AnswerError(v.w, err)
 		return
+	}
+	l, shopErr := v.findLost("", v.token())
+	if shopErr == nil {
+		v.speak(store.Shop{Language: l.Language})
 	}
 	e := v.Kernel.Report(v.w, err)
 	x := refusalView{Title: v.T("That did not work"), RequestID: v.requestID()}
@@ -53,7 +60,11 @@ func (v *visit) refuse(err error) {
 		x.RequestID = ""
 	}
 	e.SetRetryAfter(v.w.Header())
-	v.addLost(&x, e.Code)
+	ended := v.token() != "" && (e.Code == store.Gone || e.Code == store.NotFound)
+	if shopErr == nil && l.Mails && ended {
+		form := v.lostForm(l)
+		x.Lost = &form
+	}
 	if err := v.html(e.Status, "refusal", x); err != nil {
 		v.Kernel.AnswerError(v.w, err)
 	}
@@ -61,15 +72,3 @@ func (v *visit) refuse(err error) {
 
 // requestID returns the id of the request.
 func (v *visit) requestID() string { return v.w.Header().Get("X-Request-Id") }
-
-// addLost adds the form for the links of lost cards to the page of a link that has ended or is
-// unknown, if there is a mail server.
-func (v *visit) addLost(x *refusalView, code store.Code) {
-	if v.token() == "" || code != store.Gone && code != store.NotFound {
-		return
-	}
-	if l, err := v.findLost("", v.token()); err == nil && l.Mails {
-		form := v.lostForm(l)
-		x.Lost = &form
-	}
-}
