@@ -215,6 +215,30 @@ func TestForeignHostPage(t *testing.T) {
 	}
 }
 
+// TestSignInOverPlainHTTP checks that nobody is signed in over plain http at another host than loopback, where the right
+// password begins no session, unless --insecure-cookies is given.
+func TestSignInOverPlainHTTP(t *testing.T) {
+	for _, insecure := range []bool{false, true} {
+		s := start(t, func(c *app.Config) { c.AllowHosts, c.InsecureCookies = []string{"shop.lan"}, insecure })
+		signIn := func() *page {
+			fields := strings.NewReader(credentials(seed.OwnerEmail).Encode())
+			req := require.Must(http.NewRequestWithContext(t.Context(), "POST", s.Origin+"/sign-in", fields))
+			req.Host = "shop.lan"
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			return s.as("").do(req)
+		}
+		if insecure {
+			signIn().want(303).tokenOf()
+			continue
+		}
+		s.Unchanged(func() {
+			if p := signIn().want(403).has("You cannot sign in over plain http"); len(p.header["Set-Cookie"]) > 0 {
+				t.Errorf("it sets %v", p.header["Set-Cookie"])
+			}
+		})
+	}
+}
+
 // TestLinks checks one-time links: a page does not use them up, a form does, and then the
 // page says what to do.
 func TestLinks(t *testing.T) {

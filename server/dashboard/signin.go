@@ -16,7 +16,7 @@ import (
 // signInPages are the pages by which people sign in and out, those of one-time links, and
 // the one that asks for a proof.
 var signInPages = anywhere(
-	publicForm("/sign-in", showSignIn, action{op: operation.SignIn, then: then(signedIn)}),
+	publicForm("/sign-in", showSignIn, action{op: operation.SignIn, check: requireCookie, then: then(signedIn)}),
 	publicForm("/reset", showForgotten, action{op: operation.RequestReset, then: then(showResetSent)}),
 	publicForm("/reset/:token", showReset, action{
 		op: operation.ResetPassword,
@@ -195,11 +195,17 @@ func (v *visit) linkTitle(link store.ShownLink) string {
 	return v.T("Join {0}", link.Shop)
 }
 
-// signedIn sets the cookie of a new session.
-func signedIn(v *visit, s operation.CreatedSession) error {
-	if !v.setSession(s.Token) {
+// requireCookie refuses to sign anybody in where no cookie is safe.
+func requireCookie(v *visit) error {
+	if _, _, ok := v.cookie(); !ok {
 		return kernel.Refuse(store.Unauthorized, "Signing in needs https: a session over plain http could be read on the way.")
 	}
+	return nil
+}
+
+// signedIn sets the cookie of a new session.
+func signedIn(v *visit, s operation.CreatedSession) error {
+	v.setSession(s.Token)
 	to := v.form.Get("_next")
 	switch {
 	case !s.Pending:
