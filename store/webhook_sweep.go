@@ -4,13 +4,14 @@ import "time"
 
 // DeliverySweep is the position of a walk over the events. With it the batches
 // of one walk do not visit again the events that stay, such as those pending for
-// an inactive webhook. The zero value begins at the oldest event.
+// an inactive webhook or sent late. The zero value begins at the oldest event.
 type DeliverySweep struct{ event int64 }
 
-// SweepDeliveries deletes one batch of n events or rows: log rows that are older
-// than Limits.DeliveryDays, events without log rows, and the logs of deleted
-// webhooks. It never deletes a pending delivery of an existing webhook. more
-// reports whether there may be more to delete.
+// SweepDeliveries deletes one batch of n events or rows: log rows whose last attempt
+// was longer than Limits.DeliveryDays ago, events of that age without log rows, and the
+// logs of deleted webhooks. A delivery that failed stays until as long after the time at
+// which a further attempt would have been due. It never deletes a pending delivery of an
+// existing webhook. more reports whether there may be more to delete.
 func (tx *Tx) SweepDeliveries(w *DeliverySweep, n int) (more bool, err error) {
 	if tx.sweepDeleted(n) {
 		return true, tx.failed
@@ -24,8 +25,8 @@ func (tx *Tx) SweepDeliveries(w *DeliverySweep, n int) (more bool, err error) {
 	}
 	tx.exec(
 		"DELETE FROM deliveries WHERE (webhook_id, event_id) IN (SELECT w.id, e.id FROM events e JOIN webhooks w ON w.shop_id=e.shop_id"+
-			" WHERE e.id>? AND e.id<=?) AND outcome IS NOT NULL",
-		from, w.event)
+			" WHERE e.id>? AND e.id<=?) AND outcome IS NOT NULL AND ifnull(delivered_at, due_at)<?",
+		from, w.event, before)
 	tx.exec(`DELETE FROM events WHERE id>? AND id<=? AND NOT EXISTS (SELECT 1 FROM webhooks w JOIN deliveries d ON d.webhook_id=w.id
 			AND d.event_id=events.id`+
 		" WHERE w.shop_id=events.shop_id)", from, w.event)

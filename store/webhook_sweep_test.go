@@ -133,8 +133,32 @@ func TestSweepLeavesPending(t *testing.T) {
 	if n := f.record(Outcome{Success: true, Headers: "{}"}); n != 4 {
 		t.Errorf("%d were sent when it was enabled, want 4", n)
 	}
+	f.clock.move(days(30))
+	f.sweep(3)
+	f.has("4 deliveries, 4 events")
+	f.clock.move(time.Millisecond)
 	f.sweep(3)
 	f.has("0 deliveries, 0 events")
+}
+
+// TestRetentionFromLastAttempt checks that the log of an old event is kept for 30 days from a
+// redelivery, whether it succeeds or fails.
+func TestRetentionFromLastAttempt(t *testing.T) {
+	for _, again := range []Outcome{{Success: true, Headers: "{}"}, {Gone: true, Headers: "{}"}} {
+		f := start(t)
+		program := f.program(stamps("Tea"))
+		w := f.subscribe(program, nil)
+		f.sent(program, 1)
+		f.clock.move(days(30))
+		f.redeliver(program, w.ID, f.log(program, w.ID)[0].ID)
+		f.record(again)
+		f.clock.move(days(30))
+		f.sweep(3)
+		f.has("1 deliveries, 1 events")
+		f.clock.move(time.Millisecond)
+		f.sweep(3)
+		f.has("0 deliveries, 0 events")
+	}
 }
 
 // TestSweepVisitsOnce checks that a sweep visits each old event once, also if events that stay
