@@ -14,7 +14,8 @@ type DeviceFields struct {
 const ofPass = " WHERE card_id=?1 AND generation=?2"
 
 // RegisterDevice registers a phone for a pass: it is woken when the pass changes. RegisterDevice reports whether the phone was not
-// registered before. If the pass has changed since it was downloaded, the phone is woken at once.
+// registered before. If the pass has changed since it was downloaded, the phone is woken at once. A pass that has ended is
+// forgotten when it was to be, with the phone.
 func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFields) (created bool, err error) {
 	shop, root, generation, err := tx.openPass(passType, serial, token)
 	if err != nil {
@@ -33,7 +34,8 @@ func (tx *Tx) RegisterDevice(device, passType, serial, token string, f DeviceFie
 		root, generation, device, f.PushToken.V, tx.Now)
 	tx.exec("DELETE FROM apple_devices WHERE id=(SELECT min(id) FROM apple_devices"+ofPass+" HAVING count(*)>?3)", root, generation,
 		maxPhones)
-	tx.exec("UPDATE apple_passes SET delete_at=NULL"+ofPass, root, generation)
+	tx.exec("UPDATE apple_passes AS x SET delete_at=NULL"+ofPass+
+		" AND NOT EXISTS (SELECT 1 FROM cards c WHERE c.id=x.card_id AND "+passEnded+")", root, generation)
 	if tx.number("SELECT id<>downloaded FROM apple_passes"+ofPass, root, generation) > 0 {
 		tx.queuePushes(root, CopyApple)
 	}

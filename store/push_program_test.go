@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 )
 
 // pass makes a card of a program with a pass for Apple Wallet, and returns the key of the card.
@@ -14,30 +15,71 @@ func (f *fixture) pass(program string) (root int64) {
 	return root
 }
 
-// TestManyDevices checks that of a phone that registers for a pass with ten thousand names the newest are kept.
-func TestManyDevices(t *testing.T) {
+const passType = "pass.com.example.card"
+
+// startApple starts a fixture whose shop has a certificate for Apple Wallet.
+func startApple(t *testing.T) *fixture {
 	f := start(t)
-	const passType = "pass.com.example.card"
 	must(f, func(tx *Tx) (AppleStatus, error) {
 		return tx.SetAppleCertificate(f.a.Shop, AppleWallet{PassType: passType, Certificate: []byte{1}, Key: []byte{1}, NotAfter: tx.Now})
 	})
-	root := f.pass(f.program(stamps("Coffee")))
-	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
-	n := 10_000
-	if testing.Short() {
-		n = 200
-	}
+	return f
+}
+
+// register registers a phone for a pass.
+func (f *fixture) register(p Pass, devices ...string) {
 	f.must(func(tx *Tx) error {
-		for i := range n {
-			device := fmt.Sprintf("device %05d", i)
+		for _, device := range devices {
 			if _, err := tx.RegisterDevice(device, passType, p.Serial, p.Token, DeviceFields{PushToken: set("aa")}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// TestManyDevices checks that of a phone that registers for a pass with ten thousand names the newest are kept.
+func TestManyDevices(t *testing.T) {
+	f := startApple(t)
+	root := f.pass(f.program(stamps("Coffee")))
+	p := view(f, func(v *View) (Pass, error) { return v.PassOfPage(f.pageToken(root, 0)) })
+	n := 10_000
+	if testing.Short() {
+		n = 200
+	}
+	var devices []string
+	for i := range n {
+		devices = append(devices, fmt.Sprintf("device %05d", i))
+	}
+	f.register(p, devices...)
 	f.selects(maxPhones, "SELECT count(*) FROM apple_devices")
 	f.selects(maxPhones, "SELECT count(*) FROM apple_devices WHERE device>=?", fmt.Sprintf("device %05d", n-maxPhones))
+}
+
+// TestDeviceOfErasedCard checks that a phone that registers for the pass of an erased card is forgotten 30 days after the erasure.
+func TestDeviceOfErasedCard(t *testing.T) {
+	t.Parallel()
+	f := startApple(t)
+	card := f.cardWith(f.program(stamps("Coffee")), CardFields{})
+	root := f.key(KindCard, card)
+	read := func() Pass { return view(f, func(v *View) (Pass, error) { return v.pass(f.a.Shop, root, 0) }) }
+	p := read()
+	refresh := func(shows string) {
+		must(f, func(tx *Tx) (Pass, error) { return tx.RefreshPass(read(), []byte(shows)) })
+	}
+	refresh("stamps")
+	f.register(p, "phone")
+	f.erase(card)
+	refresh("nothing")
+	f.clock.move(passKept - time.Second)
+	f.register(p, "restored phone")
+	prune := func() { must(f, func(tx *Tx) (bool, error) { return tx.PrunePasses(10) }) }
+	prune()
+	f.selects(2, "SELECT count(*) FROM apple_devices")
+	f.clock.move(time.Second)
+	prune()
+	f.selects(0, "SELECT count(*) FROM apple_devices")
+	f.selects(0, "SELECT count(*) FROM apple_passes")
 }
 
 // TestQueuePasses checks which changes have the passes of a program queued, in slices, that the file is closed
