@@ -26,7 +26,7 @@ type PrizeFields struct {
 	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" min:"1" format:"line" patch:"default" doc:"By language. In a PATCH, null empties it."`
 	Description              Opt[string]            `json:"description" limit:"prize_description" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	DescriptionLocalizations Opt[map[string]string] `json:"description_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
-	Ordinal                  Opt[int64]             `json:"ordinal" min:"0" max:"1000000" doc:"Default: after the last one."`
+	Ordinal                  Opt[int64]             `json:"ordinal" min:"0" max:"9007199254740991" doc:"Default: after the last one."`
 }
 
 // ladder returns the program's prizes by (ordinal, id).

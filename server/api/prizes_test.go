@@ -197,6 +197,10 @@ func TestLadderOrder(t *testing.T) {
 	order("a0 f0 e1 c7 b8 d8 ")
 	s.Call("DELETE", path+"/"+b, nil).Want(204)
 	order("a0 f0 e1 c7 d8 ")
+	const large int64 = 1767225600000 // such as a time
+	s.Patch(path+"/"+s.Get(path).IDs()[4], fields{"ordinal": large}).WantOK(fields{"ordinal": large})
+	add("b", nil)
+	s.Patch(path+"/"+s.Get(path).IDs()[5], fields{"name": "b", "ordinal": large + 1}).WantOK(fields{"ordinal": large + 1})
 }
 
 func TestPrizeDelete(t *testing.T) {
