@@ -20,7 +20,7 @@ type Location struct {
 	Address         string     `json:"address"`
 	City            string     `json:"city"`
 	PostalCode      string     `json:"postal_code"`
-	CountryCode     string     `json:"country_code" format:"country" doc:"Two letters, ISO 3166-1."`
+	CountryCode     string     `json:"country_code" pattern:"^([A-Z]{2})?$" doc:"Two letters, ISO 3166-1; empty if neither the location nor the shop was given a country."`
 	Lat             float64    `json:"lat"`
 	Lon             float64    `json:"lon"`
 	RequireStaffPIN bool       `json:"require_staff_pin" doc:"Whether tills at this location ask for the staff PIN before each write."`
@@ -134,8 +134,8 @@ type LocationFields struct {
 	StaffPIN Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits that tills ask for. Giving one switches require_staff_pin on, unless that is false in the same request."`
 }
 
-// CreateLocation creates a location with a staff PIN, which is that of the fields.
-// More locations than the shop's max_locations are unprocessable.
+// CreateLocation creates a location with a staff PIN, which is that of the fields. Without a
+// country it is in that of the shop. More locations than the shop's max_locations are unprocessable.
 func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (Location, error) {
 	l := LocationSettings{}
 	sh := tx.shop(shop)
@@ -143,7 +143,7 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (Locati
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l.Location, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
-	l.RequireStaffPIN = pin.hash.Valid
+	l.RequireStaffPIN, l.CountryCode = pin.hash.Valid, sh.CountryCode.V
 	merge(&l, f.LocationPatch)
 	key := tx.insert(`INSERT INTO locations (id, shop_id, staff_pin, require_staff, created_at, name, address, city, postal_code,
 		country_code, lat, lon, require_staff_pin, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,

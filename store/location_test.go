@@ -80,3 +80,22 @@ func TestRotationKeepsTheRestriction(t *testing.T) {
 		t.Errorf("%+v, %v", id, err)
 	}
 }
+
+// TestCountryOfLocation checks that a location without a country of its own is in that of the shop.
+func TestCountryOfLocation(t *testing.T) {
+	f := start(t)
+	for _, c := range []struct{ shop, given, want Opt[string] }{
+		{want: set("")},
+		{given: set("CH"), want: set("CH")},
+		{shop: set("IT"), want: set("IT")},
+		{given: set("CH"), want: set("CH")},
+	} {
+		f.updateShop(ShopFields{CountryCode: c.shop})
+		l := must(f, func(tx *Tx) (Location, error) {
+			return tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{CountryCode: c.given}}, StaffPIN{})
+		})
+		if l.CountryCode != c.want.V {
+			t.Errorf("shop %q, location %q: the country is %q, want %q", c.shop.V, c.given.V, l.CountryCode, c.want.V)
+		}
+	}
+}
