@@ -110,11 +110,11 @@ func (c Card) fields(f *apple.Fields) {
 	reached := c.reachedPrizes()
 	switch {
 	case face.Total > 0:
-		// A phone shows one general line if two fields with messages change, so the stamp that makes a
-		// prize ready has none.
+		// A phone shows one general line if two fields with messages change, so the stamps that make a
+		// prize ready have none.
 		message := c.T("You have %@ stamps.")
 		for _, z := range c.Prizes {
-			if z.Threshold == c.Card.StampsCount {
+			if over := c.Card.StampsCount - z.Threshold; over >= 0 && over < c.given() {
 				message = ""
 			}
 		}
@@ -139,9 +139,10 @@ func (c Card) fields(f *apple.Fields) {
 	add(&f.Back, "notice", c.T("Note"), c.Notice(), "%@")
 	add(&f.Back, "ready", c.T("Ready"), strings.Join(face.Ready, "\n"), "")
 	if face.Total > 0 {
-		// The field is there before a prize is ready, since a phone says nothing about a new one.
+		// The field is there before a prize is ready, since a phone says nothing about a new one. It also changes when stamps are
+		// taken back, about which it says nothing.
 		message := ""
-		if reached != "" {
+		if reached != "" && c.given() > 0 {
 			message = c.T("%@ is ready.")
 		}
 		add(&f.Back, "prize", c.T("Prize"), cmp.Or(reached, "–"), message)
@@ -163,11 +164,27 @@ func (c Card) fields(f *apple.Fields) {
 	})
 }
 
-// reachedPrizes returns the prizes of the highest threshold that the card has reached, also if one was
-// redeemed: the text changes only when a prize becomes ready.
+// given returns how many stamps the newest row of the ledger has given. It is not positive if that was another row than of stamps.
+func (c Card) given() int64 {
+	if len(c.Transactions) == 0 {
+		return 0
+	}
+	return c.Transactions[0].StampsDelta.V
+}
+
+// reachedPrizes returns the prizes of the highest threshold that the card has reached, or else the card before it on which there are
+// prizes, also if one was redeemed: the text changes when a prize becomes ready, and not when a newer card begins.
 func (c Card) reachedPrizes() (names string) {
+	for _, e := range c.EarlierCards {
+		names = cmp.Or(c.reachedOf(e.Prizes), names)
+	}
+	return cmp.Or(c.reachedOf(c.Prizes), names)
+}
+
+// reachedOf returns the prizes of the highest threshold that one card of the chain has reached.
+func (c Card) reachedOf(ladder []store.LadderPrize) (names string) {
 	highest := int64(0)
-	for _, z := range c.Prizes {
+	for _, z := range ladder {
 		if !z.Available && !z.Claimed {
 			continue
 		}

@@ -187,6 +187,40 @@ func TestApplePass(t *testing.T) {
 	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`).Want(503)
 }
 
+// TestPrizeNotices checks that a phone says that a prize is ready when stamps have made it so, also if a newer card has begun, and
+// neither when stamps are taken back nor when the prize is redeemed.
+func TestPrizeNotices(t *testing.T) {
+	p, _ := startApple(t)
+	card := p.Call("POST", "/programs/"+p.ProgramIDs["standard"]+"/cards", fields{}).Want(201)
+	p.card, p.page, p.pass = card.Str("id"), p.CardPage(card.Str("install_url")), nil
+	p.take(p.Fetch("GET", p.page+"/card.pkpass", nil, nil))
+	till := p.Till(p.TillToken)
+	const ten = "Free coffee / Slice of cake is ready."
+	last := ""
+	check := func(what string, want ...string) {
+		t.Helper()
+		if got := p.take(p.fetch()); !slices.Equal(got, want) {
+			t.Errorf("of %s the phone says %q, want %q", what, got, want)
+		}
+	}
+	stamp := func(n int, want ...string) {
+		t.Helper()
+		r := till.Call("POST", "/cards/"+p.card+"/stamps", fields{"count": n}).Want(201)
+		last = r.Str("transaction.id")
+		check("stamps", want...)
+	}
+	stamp(6, "Croissant is ready.")
+	stamp(4, ten)
+	till.Call("POST", "/transactions/"+last+"/reversal", fields{}).Want(201)
+	check("a reversal", "You have 6/10 stamps.")
+	stamp(3, "You have 9/10 stamps.")
+	stamp(3, "You have 2/10 stamps.", ten)
+	stamp(1, "You have 3/10 stamps.")
+	coffee := p.Call("GET", "/programs/"+p.ProgramIDs["standard"]+"/prizes", nil).Want(200).Str("data.1.id")
+	till.Call("POST", "/cards/"+p.card+"/redemptions", fields{"prize_id": coffee}).Want(201)
+	check("a redemption")
+}
+
 // end checks what the page and a phone with the pass of another card get while the certificate has ended, and that the phone is woken
 // once there is a new one.
 func (p *phone) end(apns *wallettest.APNs) {
