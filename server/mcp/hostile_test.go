@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -16,11 +17,12 @@ func TestHostileMessages(t *testing.T) {
 		"resources/read": {
 			`{"uri":"punchcard://nothing"}`, `{"uri":"file:///etc/passwd"}`, `{"uri":"punchcard://programs/"}`,
 			`{"uri":"punchcard://programs/%00"}`, `{"uri":"punchcard://programs/prg_x/../shop"}`, `{"uri":""}`, `{"uri":null}`,
-			`{"uri":7}`, `{}`, ``,
+			`{"uri":7}`, `{"uri":["n0thing"]}`, `{}`, ``,
 		},
 		"prompts/get": {
 			`{"name":"n0thing"}`, `{"name":"weekly_report","arguments":null}`, `{"name":"weekly_report","arguments":[]}`,
-			`{"name":"weekly_report","arguments":{"x":"y"}}`, `{"name":null}`, `{}`, ``,
+			`{"name":"weekly_report","arguments":{"x":"y"}}`, `{"name":"weekly_report","arguments":{"x":["n0thing"]}}`, `{"name":null}`,
+			`{}`, ``,
 		},
 		"tools/call": {`{"name":"n0thing"}`, `{"name":"get_overview","arguments":null}`, `{"name":"get_overview","arguments":[]}`,
 			`{"name":"get_overview","arguments":"{}"}`, `{"name":"get_overview","arguments":` + deep + `}`, `{"name":null}`, `{}`, ``,
@@ -29,13 +31,13 @@ func TestHostileMessages(t *testing.T) {
 			`{"name":"find_cards","arguments":{"cursor":"\u202e\u0000"}}`,
 			`{"name":"get_overview","inputResponses":{"confirm":{"action":7}}}`,
 			`{"name":"get_overview","inputResponses":{"confirm":null}}`,
-			`{"name":"get_overview","inputResponses":[],"requestState":7}`, `{"name":"get_overview","_meta":7}`,
+			`{"name":["n0thing"]}`, `{"name":"get_overview","inputResponses":[],"requestState":7}`, `{"name":"get_overview","_meta":7}`,
 			`{"name":"get_overview","_meta":{"progressToken":{}}}`,
 			`{"name":"get_overview","_meta":{"io.modelcontextprotocol/protocolVersion":7}}`,
 			`{"name":"get_overview","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
 			`{"name":"get_overview","_meta":{"io.modelcontextprotocol/clientCapabilities":7}}`},
 		"initialize": {
-			`{}`, `{"protocolVersion":7}`, `{"protocolVersion":"1999-01-01"}`,
+			`{}`, `{"protocolVersion":7}`, `{"protocolVersion":["n0thing"]}`, `{"protocolVersion":"1999-01-01"}`,
 			`{"protocolVersion":"2025-06-18","capabilities":null,"clientInfo":null}`, ``,
 		},
 		"tools/list":               {`{"cursor":"x"}`, `{"cursor":7}`, `{"_meta":null}`},
@@ -68,6 +70,16 @@ func TestHostileMessages(t *testing.T) {
 				}
 			}
 		}
+	}
+	r := a.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_overview","_meta":{
+		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},
+		"io.modelcontextprotocol/clientCapabilities":{}}}}`, func(h http.Header) {
+		h.Set("Mcp-Protocol-Version", "2026-07-28")
+		h.Set("Mcp-Method", "tools/call")
+		h.Set("Mcp-Name", "n0thing")
+	})
+	if text := string(r.Body); r.Status != 400 || !strings.Contains(text, `"code":-32020`) || strings.Contains(text, "n0thing") {
+		t.Errorf("a header that differs from the body: %d %s", r.Status, text)
 	}
 	a.call("get_overview", nil).ok()
 }

@@ -23,6 +23,8 @@ const (
 	codeParse          = -32700
 	codeInvalidRequest = -32600
 	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+	codeMismatch       = -32020 // of a header and the body
 	codeRefused        = -32000 // data.code says why
 )
 
@@ -287,13 +289,15 @@ func (f *Face) refuse(w http.ResponseWriter, id jsontext.Value, err error) {
 	f.answerError(w, e.Status, id, codeRefused, string(e.Code)+": "+e.Message, refusalData{e.Code, f.Kernel.RequestID(w)})
 }
 
+// errorObject is an error of JSON-RPC.
+type errorObject struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
 // answerError answers with an error of JSON-RPC. data may be nil.
 func (f *Face) answerError(w http.ResponseWriter, status int, id jsontext.Value, code int, message string, data any) {
-	type errorObject struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-		Data    any    `json:"data,omitempty"`
-	}
 	body, err := json.Marshal(struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
@@ -306,7 +310,7 @@ func (f *Face) answerError(w http.ResponseWriter, status int, id jsontext.Value,
 }
 
 // forward hands a message to the SDK and sends its answer. A refusal of the SDK as plain
-// text becomes an error of JSON-RPC.
+// text becomes an error of JSON-RPC, and one that repeats what the caller sent has other words.
 func (f *Face) forward(w http.ResponseWriter, s *session, m message) {
 	body := append(append([]byte(`{"jsonrpc":"2.0","id":`), m.id...), `,"method":`...)
 	body, _ = jsontext.AppendQuote(body, m.method)
@@ -319,7 +323,14 @@ func (f *Face) forward(w http.ResponseWriter, s *session, m message) {
 	out := &buffer{header: http.Header{}, status: http.StatusOK}
 	f.sdkHandler().ServeHTTP(out, r)
 	if strings.HasPrefix(out.header.Get("Content-Type"), "application/json") {
-		f.Kernel.Send(w, out.status, out.body.Bytes())
+		switch e := errorOf(out.body.Bytes()); {
+		case e.Code == codeMismatch:
+			f.answerError(w, out.status, m.id, e.Code, "The headers of the protocol must agree with the body.", nil)
+		case strings.HasPrefix(e.Message, "handling '"):
+			f.answerError(w, out.status, m.id, codeInvalidParams, "The params do not have the form that the method takes.", nil)
+		default:
+			f.Kernel.Send(w, out.status, out.body.Bytes())
+		}
 		return
 	}
 	status := out.status
@@ -327,6 +338,28 @@ func (f *Face) forward(w http.ResponseWriter, s *session, m message) {
 		status = http.StatusInternalServerError
 	}
 	f.answerError(w, status, m.id, codeInvalidRequest, cleanText(strings.TrimSpace(out.body.String()), math.MaxInt), nil)
+}
+
+// errorOf returns the error in an answer, the zero errorObject if it has a result.
+func errorOf(answer []byte) (e errorObject) {
+	dec := jsontext.NewDecoder(bytes.NewReader(answer))
+	dec.ReadToken() // {
+	for dec.PeekKind() == jsontext.KindString {
+		name, _ := dec.ReadToken()
+		field := name.String()
+		if field == "result" {
+			return e // which may be large
+		}
+		value, err := dec.ReadValue()
+		if err != nil {
+			return e
+		}
+		if field == "error" {
+			json.Unmarshal(value, &e)
+			return e
+		}
+	}
+	return e
 }
 
 // buffer is an http.ResponseWriter that keeps the answer.
