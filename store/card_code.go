@@ -93,21 +93,30 @@ const shortCodeAttempts = 256
 // shortCode returns the short code of a chain, and makes one if it has none. Most cards never
 // need one, and its index makes issuing a card dearer. Its candidates are computed from the id
 // secret, so that nobody can guess them, and are stored, so that they can be found.
-func (tx *Tx) shortCode(shop, root int64) (code string) {
-	var generation int64
-	tx.one(into(&code, &generation), "SELECT ifnull(short_code, ''), code_generation FROM cards WHERE id=?", root)
-	for attempt := uint64(0); code == "" && tx.failed == nil; attempt++ {
-		candidate := string(tx.s.seal(nil, kindShortCode, uint64(generation)<<8|attempt, root)[:shortCodeLen])
-		switch {
-		case attempt == shortCodeAttempts:
-			tx.failed = errors.New("no short code is free")
-		case tx.number(`SELECT (SELECT count(*) FROM cards WHERE shop_id=?1 AND short_code=?2)+(SELECT count(*) FROM foreign_codes
-				WHERE shop_id=?1 AND short_form=?2)`, shop, candidate) == 0:
-			code = candidate
-			tx.exec("UPDATE cards SET short_code=? WHERE id=? AND deleted_at IS NULL", code, root)
-		}
+func (tx *Tx) shortCode(shop, root int64) string {
+	code, made := tx.shortCodeOf(shop, root)
+	if !made {
+		tx.exec("UPDATE cards SET short_code=? WHERE id=? AND deleted_at IS NULL", code, root)
 	}
 	return code
+}
+
+// shortCodeOf returns the short code of a chain, or else the one that it will have. made says that it has it.
+func (q *queries) shortCodeOf(shop, root int64) (code string, made bool) {
+	var generation int64
+	q.one(into(&code, &generation), "SELECT ifnull(short_code, ''), code_generation FROM cards WHERE id=?", root)
+	made = code != ""
+	for attempt := uint64(0); code == "" && q.failed == nil; attempt++ {
+		candidate := string(q.s.seal(nil, kindShortCode, uint64(generation)<<8|attempt, root)[:shortCodeLen])
+		switch {
+		case attempt == shortCodeAttempts:
+			q.failed = errors.New("no short code is free")
+		case q.number(`SELECT (SELECT count(*) FROM cards WHERE shop_id=?1 AND short_code=?2)+(SELECT count(*) FROM foreign_codes
+				WHERE shop_id=?1 AND short_form=?2)`, shop, candidate) == 0:
+			code = candidate
+		}
+	}
+	return code, made
 }
 
 // ShortCodeOfLink returns the function that makes the short code of the card of a page or install

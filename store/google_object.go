@@ -45,6 +45,7 @@ func (v *View) MissingGoogleObject(token string) (func(*Tx) error, error) {
 		tx.requireOpen(a.shop)
 		tx.exec(`INSERT INTO google_objects (card_id, shop_id, program_id, generation, told) SELECT id, shop_id, program_id, ?2, ''
 			FROM cards WHERE id=?1 ON CONFLICT DO UPDATE SET attempts=0, due_at=0`, a.Push.Root, a.generation)
+		tx.shortCode(a.shop, a.Push.Root)
 		tx.noteCopies(a.Push.Root)
 		tx.queuePushes(a.Push.Root, CopyGoogle)
 		return tx.failed

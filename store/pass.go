@@ -34,16 +34,22 @@ type Pass struct {
 // ErrNoPass refuses a serial number or a token that no pass has, without saying which.
 var ErrNoPass error = refuse(InvalidCredentials, "This serial number and token are of no pass.")
 
-// PassOfPage returns the pass of the card of a page, which must not have ended.
+// PassOfPage returns the pass of the card of a page, which must not have ended. RefreshPass makes the short code that it shows.
 func (v *View) PassOfPage(token string) (p Pass, err error) {
 	v.snapshot()
 	shop, root, err := v.livePage(token)
 	if err != nil {
 		return p, err
 	}
-	p, err = v.pass(shop, root, v.number("SELECT code_generation FROM cards WHERE id=?", root))
+	if p, err = v.pass(shop, root, v.number("SELECT code_generation FROM cards WHERE id=?", root)); err != nil {
+		return p, err
+	}
 	p.download = p.Changes == 0 || p.downloaded != p.Changes
-	return p, err
+	if p.ShortCode == "" {
+		p.ShortCode, _ = v.shortCodeOf(shop, root)
+		p.download = true
+	}
+	return p, v.failed
 }
 
 // PassBySerial returns the pass of a type and a serial number to a phone that presents its token.
@@ -126,6 +132,7 @@ func (tx *Tx) RefreshPass(p Pass, hash []byte) (Pass, error) {
 		p.Changes = tx.writePass(p)
 	}
 	if p.download {
+		tx.shortCode(p.ShopKey, p.Root)
 		tx.exec("UPDATE apple_passes SET downloaded=id WHERE card_id=? AND generation=?", p.Root, p.Generation)
 	}
 	return p, tx.failed

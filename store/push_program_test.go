@@ -82,6 +82,30 @@ func TestDeviceOfErasedCard(t *testing.T) {
 	f.selects(0, "SELECT count(*) FROM apple_passes")
 }
 
+// TestShortCodeOfPasses checks that a pass has the short code of its card also if nobody has seen the card's page.
+func TestShortCodeOfPasses(t *testing.T) {
+	t.Parallel()
+	f := startApple(t)
+	program := f.program(stamps("Coffee"))
+	token := f.pageToken(f.pass(program), 0)
+	read := func() Pass { return view(f, func(v *View) (Pass, error) { return v.PassOfPage(token) }) }
+	f.selectsLines([]string{read().ShortCode}, "SELECT short_code FROM cards")
+	f.sql("UPDATE cards SET short_code=NULL")
+	p := read()
+	if !p.NeedsRefresh(p.Hash) {
+		t.Error("a pass that was downloaded without a code gets none")
+	}
+	must(f, func(tx *Tx) (Pass, error) { return tx.RefreshPass(p, p.Hash) })
+	f.selectsLines([]string{p.ShortCode}, "SELECT short_code FROM cards")
+
+	f.must(func(tx *Tx) error {
+		return errorOf(tx.SetGoogleWallet(f.a.Shop, GoogleWallet{Issuer: "1", Account: []byte{1}}))
+	})
+	token = f.pageToken(f.key(KindCard, f.cardWith(program, CardFields{})), 0)
+	f.must(view(f, func(v *View) (func(*Tx) error, error) { return v.MissingGoogleObject(token) }))
+	f.selects(0, "SELECT count(*) FROM cards WHERE short_code IS NULL")
+}
+
 // TestQueuePasses checks which changes have the passes of a program queued, in slices, that the file is closed
 // between two of them and the program changes again, and that browsers get no notice.
 func TestQueuePasses(t *testing.T) {
