@@ -50,10 +50,14 @@ var About = openapi.About{
 			store.SubscriptionSuspended,
 			store.Unauthorized,
 			store.RateLimited,
+			store.Gone,
 			store.InternalError,
 		}
 		if !r.WithoutLocations {
 			codes = append(codes, store.LocationDisabled)
+		}
+		if r.Writes() {
+			codes = append(codes, store.Unavailable)
 		}
 		return codes
 	},

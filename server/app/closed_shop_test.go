@@ -11,7 +11,7 @@ import (
 )
 
 // TestClosedShop checks what each face answers about a shop that is being moved, that has moved, and
-// that was deleted by another process.
+// that was deleted by another process. The clients of the APIs compare the answers with the documents.
 func TestClosedShop(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t)
@@ -25,24 +25,26 @@ func TestClosedShop(t *testing.T) {
 		return err
 	})
 	session := s.Control("POST", "/sign-in", servertest.Fields{"as": "manager"})
-	call := func(method, url, body string, headers ...string) string {
+	call := func(method, url, body string, headers ...string) *servertest.Reply {
 		h := http.Header{"Accept": {"text/html, application/json, text/event-stream"}, "Content-Type": {"application/json"}}
 		for i := 0; i < len(headers); i += 2 {
 			h.Set(headers[i], headers[i+1])
 		}
-		r := anyURL.On(t).Fetch(method, url, []byte(body), h)
+		return anyURL.On(t).Fetch(method, url, []byte(body), h)
+	}
+	judge := func(r *servertest.Reply) string {
 		got := fmt.Sprint(r.Status)
 		if to := r.Header.Get("Location"); to != "" {
 			got += " " + strings.TrimPrefix(to, s.Origin)
 		}
 		if r.Status == 410 && !strings.Contains(string(r.Body), "https://new.example.com") {
-			t.Errorf("%s: %s", url, r.Body)
+			t.Errorf("%s: %s", r.What, r.Body)
 		}
 		if got := r.Header.Get("Retry-After"); (r.Status == 503) != (got == "10") {
-			t.Errorf("%s: %d with Retry-After %q", url, r.Status, got)
+			t.Errorf("%s: %d with Retry-After %q", r.What, r.Status, got)
 		}
 		if r.Status == 307 && r.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s may be cached", url)
+			t.Errorf("%s may be cached", r.What)
 		}
 		return got
 	}
@@ -57,19 +59,18 @@ func TestClosedShop(t *testing.T) {
 		{"lost", "200", "200", "307", "404"},
 		{"dashboard", "200", "200", "307", "200"}, // the page of a person without a shop
 	}
-	answer := func(what string) string {
-		bearer := func(key string) []string { return []string{"Authorization", "Bearer " + key} }
+	request := func(what string) *servertest.Reply {
 		switch what {
 		case "rest read":
-			return call("GET", s.BaseURL+"/cards", "", bearer(s.APIKey)...)
+			return s.Get("/cards")
 		case "rest write":
-			return call("POST", s.BaseURL+"/programs/"+s.ProgramIDs["standard"]+"/cards", "{}", bearer(s.APIKey)...)
+			return s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", "{}")
 		case "till read":
-			return call("GET", s.Origin+"/till/v1/me", "", bearer(s.TillToken)...)
+			return s.Till(s.TillToken).Get("/me")
 		case "till write":
-			return call("POST", s.Origin+"/till/v1/programs/"+s.ProgramIDs["standard"]+"/cards", "{}", bearer(s.TillToken)...)
+			return s.Till(s.TillToken).Post("/programs/"+s.ProgramIDs["standard"]+"/cards", "{}")
 		case "mcp":
-			return call("POST", s.Origin+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, bearer(s.MCPKey)...)
+			return call("POST", s.Origin+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization", "Bearer "+s.MCPKey)
 		case "link":
 			return call("GET", link, "")
 		case "form":
@@ -79,6 +80,7 @@ func TestClosedShop(t *testing.T) {
 		}
 		return call("GET", s.Origin+"/dashboard", "", "Cookie", session.Str("cookie")+"="+session.Str("token"))
 	}
+	answer := func(what string) string { return judge(request(what)) }
 	check := func(state string, want func(i int) string) {
 		t.Helper()
 		for i, c := range calls {

@@ -62,12 +62,15 @@ var Codes = map[store.Code]Meaning{
 	store.Unauthenticated: {
 		http.StatusUnauthorized, "No, malformed, unknown, revoked or expired key, or one of the wrong class (`tmk_`).",
 	},
-	store.LocationDisabled:         {http.StatusPaymentRequired, "Every location of a restricted key is disabled."},
-	store.SubscriptionSuspended:    {http.StatusPaymentRequired, "The shop's subscription is suspended or cancelled. The key is intact."},
-	store.Unavailable:              {http.StatusServiceUnavailable, ""},
+	store.LocationDisabled:      {http.StatusPaymentRequired, "Every location of a restricted key is disabled."},
+	store.SubscriptionSuspended: {http.StatusPaymentRequired, "The shop's subscription is suspended or cancelled. The key is intact."},
+	store.Unavailable: {
+		http.StatusServiceUnavailable, "The shop is being moved to another server; `Retry-After` says how many seconds to wait.",
+	},
 	store.Unauthorized:             {http.StatusForbidden, "The key lacks the scope, or its location restriction excludes the target."},
 	store.LocationScopeUnsupported: {http.StatusForbidden, "A restricted key called an endpoint that is not derived from transactions."},
 	store.NotFound:                 {http.StatusNotFound, "No such resource in this shop, or none that a restricted key may see."},
+	store.Gone:                     {http.StatusGone, "The shop has moved to another server, whose address the message has."},
 	store.CardExpired:              {http.StatusConflict, "The card's expires_at has passed."},
 	store.CardLocked:               {http.StatusConflict, "The card is installed on a device."},
 	store.Conflict: {
@@ -89,7 +92,6 @@ var Codes = map[store.Code]Meaning{
 	store.CannotReverseCompletedCycle: {http.StatusUnprocessableEntity, "The transaction belongs to a completed cycle."},
 	store.CardFullNoRepeat:            {http.StatusUnprocessableEntity, "The card is full and the program does not repeat."},
 	store.CardSuspended:               {http.StatusUnprocessableEntity, "The program is suspended, or the card is locked."},
-	store.Gone:                        {http.StatusGone, ""},
 	store.InvalidCredentials: {
 		http.StatusUnauthorized, "The staff PIN is missing, wrong, or not set, or the staff session has ended.",
 	},

@@ -21,7 +21,7 @@ func (d *Document) headers(r *kernel.Route, status int) map[string]reference {
 		names = append(names, "WWW-Authenticate")
 	case http.StatusMethodNotAllowed:
 		names = append(names, "Allow")
-	case http.StatusTooManyRequests:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		names = append(names, "Retry-After")
 	case r.Status, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity:
 		if r.Writes() && !d.about.Open { // the answer is remembered

@@ -44,10 +44,10 @@ var About = openapi.About{
 		if r.Writes() {
 			return []store.Code{
 				store.Unauthenticated, store.SubscriptionSuspended, store.LocationDisabled, store.InvalidCredentials, store.RateLimited,
-				store.InternalError,
+				store.Gone, store.InternalError, store.Unavailable,
 			}
 		}
-		return []store.Code{store.Unauthenticated, store.RateLimited, store.InternalError}
+		return []store.Code{store.Unauthenticated, store.RateLimited, store.Gone, store.InternalError}
 	},
 	Status: Status,
 	Examples: map[string]map[string]any{
