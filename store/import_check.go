@@ -133,7 +133,6 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 		faults.add("stamps", "too_large", "must be at most %d, which %d cards hold", room, cards)
 		return
 	}
-	top, _ := c.program.highestThreshold()
 	on := [2]int64{min(r.Stamps.V, total), max(0, r.Stamps.V-total)} // the stamps of the two cards
 	for n, list := range [][]string{r.Claimed.V, r.ClaimedOverflow.V} {
 		for _, text := range list {
@@ -149,7 +148,7 @@ func (c *ImportCheck) checkState(p *ImportPlan, faults *rowFaults) {
 				faults.add(field, "invalid_value", "must be numbers of stamps at which the program has a prize, separated by blanks")
 			case stamps < claim.threshold:
 				faults.add(field, "invalid_value", "has a prize for %d stamps, and the card has %d", claim.threshold, stamps)
-			case c.program.RepeatAfterReset && claim.threshold == top && stamps == total:
+			case c.program.RepeatAfterReset && claim.threshold == total:
 				faults.add(field, "invalid_value",
 					"has the last prize of a full card, after which the card starts again: give the stamps of the new round")
 			case slices.Contains(p.claims, claim):

@@ -53,8 +53,10 @@ func TestImportRoundTrip(t *testing.T) {
 		f.run("shop update --country-code IT --timezone Europe/Rome")
 		f.run("program create --name Bar --type standard --total-stamps 10 --prize 5=Cookie --prize 10=Coffee --repeat-after-reset " +
 			"--icon-key coffee")
+		f.run("program create --name Early --type standard --total-stamps 10 --prize 5=Cookie --repeat-after-reset --icon-key coffee")
 		f.run("program create --name Wallet --type prepaid --initial-balance-cents 500")
 		f.run("program publish Bar")
+		f.run("program publish Early")
 		f.run("program publish Wallet")
 	}
 	prepare(f)
@@ -85,13 +87,24 @@ func TestImportRoundTrip(t *testing.T) {
 	do("4006381333948", "redemptions", servertest.Fields{"prize_id": prize})
 	do("4006381333955", "stamps", servertest.Fields{"count": 10}) // a full card
 
-	// Cards whose texts are hard to write to a table, an archived one and one that expires.
 	var programs struct{ Data []struct{ ID, Name string } }
 	f.json(&programs, "program list")
 	ids := map[string]string{}
 	for _, p := range programs.Data {
 		ids[p.Name] = p.ID
 	}
+	// A card whose last prize is redeemed before it is full, and then another one that overflows.
+	for _, reference := range []string{"full", "over"} {
+		card := s.Issue(ids["Early"], servertest.Fields{"external_ref": reference})
+		do(card, "stamps", servertest.Fields{"count": 7})
+		do(card, "redemptions", servertest.Fields{"prize_id": till.Get("/cards/" + card).Want(200).Str("prizes.0.id")})
+		do(card, "stamps", servertest.Fields{"count": 3})
+		if reference == "over" {
+			do(card, "stamps", servertest.Fields{"count": 2})
+		}
+	}
+
+	// Cards whose texts are hard to write to a table, an archived one and one that expires.
 	for n, text := range []string{"=1+1", "'x", "'=x", `say "no", twice`, "''-3", "@a;b"} {
 		card := s.Issue(ids["Bar"], servertest.Fields{"external_ref": text, "holder_name": text + " & Söhne"})
 		noError(t, Run([]string{"card", "contact", card, "--note", text + "\nand \"more\";\n=1,2", "--codes",
@@ -108,7 +121,7 @@ func TestImportRoundTrip(t *testing.T) {
 
 	second := newFile(t)
 	prepare(second)
-	for _, program := range []string{"Bar", "Wallet"} {
+	for _, program := range []string{"Bar", "Early", "Wallet"} {
 		second.run("card import " + filepath.Join(folder, "cards.csv") + " --program " + program)
 	}
 	_, got := second.exportedCards()
@@ -121,7 +134,7 @@ func TestImportRoundTrip(t *testing.T) {
 			break
 		}
 	}
-	if text := strings.Join(got, "\n"); !strings.Contains(text, "stamps=17|balance=|claimed=5|claimed_overflow=5|") || len(got) != 12 {
+	if text := strings.Join(got, "\n"); !strings.Contains(text, "stamps=17|balance=|claimed=5|claimed_overflow=5|") || len(got) != 14 {
 		t.Errorf("%d cards, or not these prizes:\n%s", len(got), text)
 	}
 	f.checked()
