@@ -2,6 +2,7 @@ package holder
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -42,7 +43,10 @@ func (v *visit) pass(p *store.Pass) error {
 
 // phone returns what a request of a phone names: a device, a pass and the token that the phone presents.
 func (v *visit) phone() kernel.Args {
-	token, _ := strings.CutPrefix(v.r.Header.Get("Authorization"), "ApplePass ")
+	scheme, token, _ := strings.Cut(v.r.Header.Get("Authorization"), " ")
+	if scheme != "ApplePass" {
+		token = ""
+	}
 	return kernel.Args{Params: map[string]string{
 		"device": v.params.ByName("device"),
 		"type":   v.params.ByName("type"),
@@ -112,7 +116,7 @@ func changedPasses(v *visit) error {
 	return v.file("application/json", body)
 }
 
-// logPasses notes how often phones complain. Their texts may name cards, so nothing keeps them.
+// logPasses notes how often phones complain, of a long log that it is at least once. Their texts may name cards, so nothing keeps them.
 func logPasses(v *visit) error {
 	if !v.passLogs.Allow() {
 		v.w.Header().Set("Retry-After", "1")
@@ -120,8 +124,13 @@ func logPasses(v *visit) error {
 		return nil
 	}
 	var body struct{ Logs []string }
-	if json.NewDecoder(io.LimitReader(v.r.Body, maxPassLog)).Decode(&body) == nil {
-		v.Kernel.Log().Warn("a phone complains about passes", "complaints", len(body.Logs))
+	err := json.NewDecoder(io.LimitReader(v.r.Body, maxPassLog)).Decode(&body)
+	complaints := len(body.Logs)
+	if errors.Is(err, io.ErrUnexpectedEOF) { // it is longer than what is read
+		complaints = 1
+	}
+	if complaints > 0 {
+		v.Kernel.Log().Warn("a phone complains about passes", "complaints", complaints)
 	}
 	v.w.WriteHeader(http.StatusOK)
 	return nil

@@ -1,6 +1,7 @@
 package holder_test
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -32,5 +33,24 @@ func TestLogOfServerErrors(t *testing.T) {
 	}
 	if log.Has(token) {
 		t.Errorf("the link's token is logged: %s", log)
+	}
+}
+
+// TestLogOfPhones checks that the complaints of phones about passes are counted, also of a log that is cut, and that none is kept.
+func TestLogOfPhones(t *testing.T) {
+	t.Parallel()
+	log := &servertest.Log{}
+	s := servertest.Start(t, servertest.Frozen, func(c *app.Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
+	for _, c := range []struct {
+		body string
+		want int
+	}{
+		{`{"logs":["of Ada","of Ada"]}`, 2},
+		{`{"logs":["of Ada","of Ada","` + strings.Repeat("Ada", 2000) + `"]}`, 1},
+	} {
+		fetch(s, "POST", s.Origin+"/wallet/apple/v1/log", c.body).Want(200)
+		if !log.Has(fmt.Sprintf("complaints=%d", c.want)) || log.Has("Ada") {
+			t.Errorf("%.40s is logged as %s", c.body, log)
+		}
 	}
 }

@@ -104,6 +104,7 @@ func TestApplePass(t *testing.T) {
 		t.Errorf("the pass has %v", p.pass.Fields("en"))
 	}
 	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`, "Authorization", "ApplePass x").Want(401)
+	p.call("POST", p.registration("phone"), `{"pushToken":"aa11"}`, "Authorization", p.pass.Token).Want(401)
 	p.call("POST", p.registration("phone"), `{"pushToken":"../x"}`).Want(400)
 	p.call("POST", p.registration("phone"), `{`).Want(400)
 	p.call("POST", strings.Replace(p.registration("phone"), passType, "pass.other", 1), `{"pushToken":"aa11"}`).Want(401)
