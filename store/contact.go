@@ -84,6 +84,10 @@ func (tx *Tx) UpdateContact(a Access, id string, f ContactPatch) (Contact, error
 
 // UpdateHolderContact is UpdateContact with what only the people of the shop see.
 func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (contact HolderContact, err error) {
+	country := tx.cachedShop(a.Shop).CountryCode
+	if _, faults := f.apply(HolderContact{}, country); faults != nil {
+		return contact, Invalid(faults...)
+	}
 	c, err := tx.card(a, id)
 	if err != nil {
 		return contact, err
@@ -96,10 +100,7 @@ func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (co
 	if c.Status == StatusArchived {
 		return contact, refuse(Conflict, "The card is archived.")
 	}
-	contact, faults := f.apply(old, tx.cachedShop(a.Shop).CountryCode)
-	if faults != nil {
-		return contact, Invalid(faults...)
-	}
+	contact, _ = f.apply(old, country)
 	if contact.equal(old) && slices.Equal(contact.Codes, old.Codes) {
 		return old, tx.failed
 	}
@@ -112,7 +113,8 @@ func (tx *Tx) UpdateHolderContact(a Access, id string, f HolderContactPatch) (co
 	return contact, tx.failed
 }
 
-// apply returns a contact with the fields that f sets. A phone number is read as of the shop's country.
+// apply returns a contact with the fields that f sets. A phone number is read as of the shop's country. The faults are
+// those of f, whatever the old contact is.
 func (f HolderContactPatch) apply(old HolderContact, country Null[string]) (c HolderContact, faults []Detail) {
 	c = old
 	c.Phone, c.Birthday, c.Note = f.Phone.Apply(old.Phone), f.Birthday.Apply(old.Birthday), f.Note.Apply(old.Note)
