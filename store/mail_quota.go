@@ -94,14 +94,15 @@ func (tx *Tx) WaitForQuota(m *QueuedMail) error {
 	return tx.failed
 }
 
-// recordMail counts a message for the quotas. If it has waited for one, its link is
-// renewed.
+// recordMail counts a message for the quotas, unless its card was erased, or the shop deleted, while it
+// was sent. If it has waited for a quota, its link is renewed.
 func (tx *Tx) recordMail(m *QueuedMail) {
 	if m.link != 0 { // see mailRule
 		return
 	}
-	tx.exec("INSERT INTO sent_mails (shop_id, card_id, address, sent_at, public) VALUES (?,?,?,?,?)", m.shop, m.root,
-		tx.s.addressHash(m.To), tx.Now, m.lost != 0)
+	tx.exec(`INSERT INTO sent_mails (shop_id, card_id, address, sent_at, public)
+		SELECT shop_id, id, ?, ?, ? FROM cards WHERE id=? AND deleted_at IS NULL AND `+ofShopNotDeleted,
+		tx.s.addressHash(m.To), tx.Now, m.lost != 0, m.root)
 	if m.waited != "" {
 		tx.renewLink(m, tx.Now)
 	}

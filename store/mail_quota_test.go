@@ -231,3 +231,29 @@ func TestMailboxQuota(t *testing.T) {
 		t.Errorf("after a day mail was sent to %v", to)
 	}
 }
+
+// TestSentMailOfErased checks that the outcome of a message can be written although its card, or its shop, was
+// erased while it was sent, and that nothing stays of it. The sender writes no other outcome before.
+func TestSentMailOfErased(t *testing.T) {
+	m := startMailing(t, 0)
+	card := m.queue("ada@example.com")
+	sending := m.nextMail()
+	sent := func(what string) {
+		m.must(func(tx *Tx) error { return tx.SentMail(&sending) })
+		m.must(func(tx *Tx) error { return tx.DelayUnsureMail(&sending, time.Minute) })
+		if n := m.number("SELECT count(*) FROM sent_mails"); n != 0 {
+			t.Errorf("%s: %d messages are counted", what, n)
+		}
+		m.checkFile()
+	}
+	m.erase(card.ID)
+	sent("an erased card")
+	m.queue("eve@example.com")
+	sending = m.nextMail()
+	m.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(m.a.Shop, "My shop")) })
+	sent("a deleted shop")
+	if err := m.EraseShop(t.Context(), m.a.Shop, 100, func(time.Duration) {}); err != nil {
+		t.Fatal(err)
+	}
+	sent("an erased shop")
+}
