@@ -119,7 +119,7 @@ func (tx *Tx) RecordPush(o PushOutcome) error {
 		AND NOT EXISTS (SELECT 1 FROM `+table+" WHERE card_id=?1 AND (told IS NULL OR attempts>0))", o.Root, o.Copy, o.changes) > 0 {
 		return tx.failed
 	}
-	tx.exec("UPDATE pushes SET due_at=CASE WHEN changes>? OR EXISTS (SELECT 1 FROM "+table+" WHERE card_id=? AND told IS NULL)"+
+	tx.exec("UPDATE pushes SET due_at=CASE WHEN changes<>? OR EXISTS (SELECT 1 FROM "+table+" WHERE card_id=? AND told IS NULL)"+
 		" THEN ? ELSE (SELECT min(due_at) FROM "+table+" WHERE card_id=pushes.card_id AND attempts>0) END"+row,
 		o.changes, o.Root, tx.Now, o.Root, o.Copy)
 	return tx.failed

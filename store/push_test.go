@@ -93,6 +93,13 @@ func TestPushQueue(t *testing.T) {
 	if n := len(f.pushes()); n != 1 {
 		t.Fatalf("a change during the attempt: %d are queued, want 1", n)
 	}
+	record(told)
+	stamp()
+	// list[0] was read before other attempts have emptied the queue, and counts more changes than there are since.
+	f.must(func(tx *Tx) error { return tx.RecordPush(PushOutcome{list[0], told}) })
+	if n := len(f.pushes()); n != 1 {
+		t.Fatalf("a change after another attempt: %d are queued, want 1", n)
+	}
 	due := f.pushes()[0].Due
 	retry := targets{1: {Wait: time.Minute}}
 	record(retry)
