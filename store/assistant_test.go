@@ -159,8 +159,8 @@ func TestDraftWebhook(t *testing.T) {
 	must(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
 }
 
-// TestNoteCalls checks that NoteCalls never lowers a count, and that it deletes counts that are
-// more than a month old.
+// TestNoteCalls checks that NoteCalls never lowers a count, that it deletes counts that are
+// more than a month old, and that it ignores those of a shop that was deleted meanwhile.
 func TestNoteCalls(t *testing.T) {
 	f := start(t)
 	key := must(f, func(tx *Tx) (Key, error) {
@@ -186,4 +186,13 @@ func TestNoteCalls(t *testing.T) {
 		}
 		return err
 	})
+	other := f.in(f.shop(ShopFields{Name: set("Other")}))
+	f.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(f.a.Shop, "My shop")) })
+	note(today+1, 1)
+	f.selects(0, "SELECT count(*) FROM key_calls WHERE day=?", today+1)
+	if err := f.EraseShop(t.Context(), f.a.Shop, 100, func(time.Duration) {}); err != nil {
+		t.Fatal(err)
+	}
+	note(today, 6)
+	other.checkFile()
 }

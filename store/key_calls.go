@@ -18,11 +18,11 @@ type KeyDay struct {
 }
 
 // NoteCalls stores how many calls keys have made on a day, and forgets what is older than
-// 31 days. A count never goes back. No audit row says it.
+// 31 days. A count never goes back. It ignores keys whose shop was deleted meanwhile. No audit row says it.
 func (tx *Tx) NoteCalls(calls map[KeyDay]int64) error {
 	for d, n := range calls {
-		tx.exec(`INSERT INTO key_calls (key_id, day, calls) VALUES (?,?,?) ON CONFLICT (key_id, day) DO UPDATE
-				SET calls=max(calls, excluded.calls)`, d.Key, d.Day, n)
+		tx.exec("INSERT INTO key_calls (key_id, day, calls) SELECT id, ?, ? FROM keys WHERE id=? AND "+ofShopNotDeleted+
+			" ON CONFLICT (key_id, day) DO UPDATE SET calls=max(calls, excluded.calls)", d.Day, n, d.Key)
 		tx.exec("DELETE FROM key_calls WHERE key_id=? AND day<=?", d.Key, d.Day-keptCallDays)
 	}
 	return tx.failed
