@@ -211,6 +211,10 @@ func (c *Init) build(o *opened) error {
 	if err != nil {
 		return err
 	}
+	// SQLite moves the log into the file when it closes that, and keeps the log without an error if it cannot.
+	if _, err := os.Lstat(made + "-wal"); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("--db (PUNCHCARD_DB): %s was not made, since the disk is full or has failed", c.DB)
+	}
 	if err := os.Link(made, c.DB); err != nil {
 		return fmt.Errorf("--db (PUNCHCARD_DB): %w", err)
 	}

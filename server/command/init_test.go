@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,6 +100,21 @@ func TestInit(t *testing.T) {
 	var list struct{ Data []store.Program }
 	if f.json(&list, "program list"); len(list.Data) != 1 || list.Data[0].TotalStamps.V != 8 {
 		t.Errorf("the programs are %+v", list.Data)
+	}
+}
+
+// TestInitOnFullDisk checks that init makes no file where the disk has room for the log of a new one alone.
+func TestInitOnFullDisk(t *testing.T) {
+	onStdin(t, "")
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1300k", "none", dir).CombinedOutput(); err != nil {
+		t.Skipf("NOT TESTED: a full disk, since no tmpfs can be mounted here: %v %s", err, out)
+	}
+	defer exec.Command("umount", dir).Run()
+	f := &file{t, filepath.Join(dir, "shop.db")}
+	f.refused(initArgs, f.db, "full")
+	if left := f.folder(); len(left) != 0 {
+		t.Errorf("init on a full disk left %v", left)
 	}
 }
 
