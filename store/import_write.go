@@ -17,10 +17,9 @@ type ImportFile struct {
 	upload  int64 // see Upload
 }
 
-// key returns what is the same for the same file, program and mapping.
+// key returns what is the same for the same file, program and mapping, which is that of all columns.
 func (f ImportFile) key(o ImportOptions) []byte {
-	slices.Sort(o.Map.V)
-	text, _ := json.Marshal([]any{f.Hash, o.ProgramID.V, o.Map.V, o.StampsPer.V})
+	text, _ := json.Marshal([]any{f.Hash, o.ProgramID.V, o.Map.V, o.StampsPer.Or(1)})
 	sum := sha256.Sum256(text)
 	return sum[:]
 }

@@ -174,13 +174,18 @@ func (w *importWork) begin(v *store.View, c *kernel.Call, file store.ImportFile)
 	if err := w.setColumns(columns, w.options.Map.V); err != nil {
 		return err
 	}
+	var mapping []string // as if all of it was given, so that the same one is known again
 	for n, name := range columns {
 		column := ImportColumn{Name: name}
 		if of := w.fields[n]; of >= 0 {
 			column.Field = store.Some(importFields[of].name)
 		}
 		w.report.Columns = append(w.report.Columns, column)
+		if name != "" {
+			mapping = append(mapping, name+"="+column.Field.V)
+		}
 	}
+	w.options.Map = store.Given(mapping)
 	w.report.Run, err = v.KnownImport(c.Access.Shop, file, w.options)
 	return err
 }
