@@ -25,7 +25,7 @@ func (tx *Tx) InviteImported(n int) (more bool, err error) {
 		}
 		var card int64
 		if !tx.one(into(&card), `SELECT id FROM cards WHERE import_id=? AND id>? AND holder_email IS NOT NULL AND install_hash IS NULL
-			AND installed_at IS NULL AND locked_at IS NULL AND archived_at IS NULL ORDER BY id LIMIT 1`, run, through) {
+			AND installed_at IS NULL AND locked_at IS NULL AND live=1 ORDER BY id LIMIT 1`, run, through) {
 			at := Null[Time]{tx.Now.Add(time.Minute), true} // rows may still be written
 			if tx.number("SELECT state='done' FROM imports WHERE id=?", run) == 1 {
 				at.Valid = false
@@ -42,7 +42,10 @@ func (tx *Tx) InviteImported(n int) (more bool, err error) {
 				return false, err
 			}
 		}
-		tx.exec("UPDATE imports SET through=?, invite_at=? WHERE id=?", card, max(at, tx.Now.Add(-time.Hour)).Add(interval), run)
+		tx.exec("UPDATE imports SET through=? WHERE id=?", card, run)
+		// All imports of the shop share its mail. What could not be mailed in an earlier minute is not made up for.
+		next := max(at, tx.Now.Add(-time.Minute)).Add(interval)
+		tx.exec("UPDATE imports SET invite_at=max(invite_at, ?) WHERE shop_id=? AND invite_at IS NOT NULL", next, shop)
 	}
 	return true, tx.failed
 }

@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+	"time"
+)
 
 // TestImportWaits checks that nothing is imported into a shop while it is moved, and that an undo leaves the
 // rows of another file alone, which erasing a holder does not.
@@ -42,5 +46,45 @@ func TestImportWaits(t *testing.T) {
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, c) })
 	if left := f.number("SELECT sum(rows) FROM import_parts"); left != 1 {
 		t.Errorf("after an erasure %d rows wait", left)
+	}
+}
+
+// TestInvitations checks that two imports together mail half of what the shop may, also after an hour in which
+// nothing was mailed, and each holder once, also one whose first card the import has completed.
+func TestInvitations(t *testing.T) {
+	m := startMailing(t, 4)
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset = set(true)
+	program := m.fixture.program(fields)
+	for n := range 2 {
+		var parts ImportParts[StoredRow]
+		for line := range 4 {
+			row := ImportRow{}
+			row.HolderEmail, row.Stamps = Given(fmt.Sprintf("%d-%d@example.org", n, line)), Given(int64(line)*5)
+			parts.Add(StoredRow{Line: line, Row: row})
+		}
+		file := ImportFile{Hash: [32]byte{byte(n)}}
+		o := ImportOptions{ProgramID: Given(program), SendEmail: Given(true), AllowUnkeyed: Given(true)}
+		m.must(func(tx *Tx) error {
+			return errorOf(tx.StartImport(m.a.Shop, "", file, o, &parts, ImportRun{Rows: 4}, nil))
+		})
+	}
+	for must(m.fixture, (*Tx).ContinueImports) {
+	}
+	var sent []time.Time
+	for minute := range 400 {
+		if minute < 60 || minute > 150 {
+			m.must(func(tx *Tx) error { return errorOf(tx.InviteImported(10)) })
+		}
+		for range m.send() {
+			sent = append(sent, m.clock.now())
+			if k := len(sent); k > 2 && sent[k-1].Sub(sent[k-3]) < 59*time.Minute {
+				t.Errorf("at minute %d it is more than half of the mail of an hour", minute)
+			}
+		}
+		m.clock.move(time.Minute)
+	}
+	if len(sent) != 8 {
+		t.Errorf("%d of 8 holders were invited", len(sent))
 	}
 }
