@@ -44,13 +44,22 @@ func (q *queries) HoldCode(code string) string {
 // CounterCard is a card that a till has issued. Its codes end with the first reissue.
 type CounterCard struct {
 	IssuedCard
-	HeldCode string `json:"held_code" doc:"Stands for the card as code in writes, for eight days or until the card is reissued."`
+	HeldCode  string `json:"held_code" doc:"Stands for the card as code in writes, for eight days or until the card is reissued."`
+	ShortCode string `json:"short_code" doc:"Stands for the card as code; eight characters to be written down for the customer. Empty once the card was reissued."`
 }
 
-// Hold returns a card that a till issues or has issued, with the code by which the till goes on
-// with it.
-func (q *queries) Hold(c IssuedCard) CounterCard {
-	return CounterCard{c, q.HoldCode(q.s.cardCode(q.keyOrNone(KindCard, c.ID), 0))}
+// HandOver returns a card that a till issues, with the codes that it has until the first reissue.
+func (tx *Tx) HandOver(till Till, c IssuedCard) CounterCard {
+	tx.shortCode(till.Shop, tx.keyOrNone(KindCard, c.ID))
+	return tx.HandOverAgain(c)
+}
+
+// HandOverAgain does the same for a card that a till has issued.
+func (q *queries) HandOverAgain(c IssuedCard) CounterCard {
+	key := q.keyOrNone(KindCard, c.ID)
+	out := CounterCard{IssuedCard: c, HeldCode: q.HoldCode(q.s.cardCode(key, 0))}
+	q.one(into(&out.ShortCode), "SELECT ifnull(short_code, '') FROM cards WHERE id=? AND code_generation=0", key)
+	return out
 }
 
 // heldCode returns the content of the QR code for which a held code stands, or the text

@@ -426,8 +426,9 @@ func runTillActions(f *fixture) {
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(1))
 	program, prizes := k.ladderOf(fields, 5, 10)
 	f.hook(program, hookFields{v1: true})
-	issued := must(f, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueAtCounter(k.device, program, CounterFields{ExternalRef: set("till")})
+	issued := must(f, func(tx *Tx) (CounterCard, error) {
+		c, err := tx.IssueAtCounter(k.device, program, CounterFields{ExternalRef: set("till")})
+		return tx.HandOver(k.device, c), err
 	})
 	card := issued.ID
 	row := k.stamped(card, 12).Transaction.ID

@@ -57,7 +57,10 @@ var IssueCardAtCounter = declare(kernel.Operation{
 	Codes:   codes{store.NotFound, store.Unprocessable, store.Conflict},
 	Write: kernel.Write(func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (CounterCard, error) {
 		out, err := tx.IssueAtCounter(c.Till(), c.Param("id"), f)
-		return CounterCard{CounterCard: tx.Hold(out)}, err
+		if err != nil {
+			return CounterCard{}, err
+		}
+		return CounterCard{CounterCard: tx.HandOver(c.Till(), out)}, nil
 	}),
 	Complete: kernel.Complete(func(c *CounterCard) (err error) {
 		c.InstallQRSVG, err = qr.SVG(c.InstallURL)
@@ -65,7 +68,7 @@ var IssueCardAtCounter = declare(kernel.Operation{
 	}),
 	Repeat: kernel.Repeat(func(v *store.View, c *kernel.Call, f store.CounterFields) (out CounterCard, found, known bool, err error) {
 		issued, found, err := v.RepeatedIssue(c.Till(), store.Repeat{Once: f.Once, Program: c.Param("id")})
-		return CounterCard{CounterCard: v.Hold(issued)}, found, true, err
+		return CounterCard{CounterCard: v.HandOverAgain(issued)}, found, true, err
 	}),
 })
 

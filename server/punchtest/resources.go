@@ -44,6 +44,7 @@ type IssuedCard struct {
 	InstallURLExpiresAt time.Time `json:"install_url_expires_at"`
 	InstallQRSVG        string    `json:"install_qr_svg"` // markup
 	HeldCode            string    `json:"held_code"`      // of a card that a till issued: names it in writes for eight days
+	ShortCode           string    `json:"short_code"`     // of such a card too
 }
 
 // CardFields are the fields of a new card. All are optional.

@@ -195,7 +195,7 @@ func TestOtherShop(t *testing.T) {
 }
 
 // TestIssuedCardIsHeld checks that a device that takes no card ids in writes can stamp a card that
-// it has just issued, by the held code of the answer, until the card is reissued.
+// it has just issued, by the held code and the short code of the answer, until the card is reissued.
 func TestIssuedCardIsHeld(t *testing.T) {
 	s := start(t)
 	token := s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
@@ -203,16 +203,20 @@ func TestIssuedCardIsHeld(t *testing.T) {
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
 	reference := "6f1d5a52-7d5c-4b0f-9b3e-0a1b2c3d4e5f"
 	issued := till.Post(path, fields{"client_reference": reference}).Want(201)
-	card, held := issued.Str("id"), issued.Str("held_code")
+	card, held, short := issued.Str("id"), issued.Str("held_code"), issued.Str("short_code")
+	if _, shown := cardCodes(s, card); short != shown {
+		t.Errorf("the short code is %q, that of the page %q", short, shown)
+	}
 	till.Get("/cards/" + card).WantOK(fields{"card.stamps_count": 0})
 	stamp(till, card, nil).Want(422)
 	stamp(till, held, nil).Want(201).Shows(fields{"card.id": card, "card.stamps_count": 1})
-	again := till.Post(path, fields{"client_reference": reference}).Want(201)
-	if got := again.Str("held_code"); got != held {
-		t.Errorf("again the held code is %s, not %s", got, held)
-	}
+	stamp(till, short, nil).Want(201).Shows(fields{"card.id": card, "card.stamps_count": 2})
+	till.Post(path, fields{"client_reference": reference}).Want(201).Shows(fields{"held_code": held, "short_code": short})
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	stamp(till, held, nil).Want(404)
-	ended := till.Post(path, fields{"client_reference": reference}).Want(201).Str("held_code")
-	stamp(till, ended, nil).Want(404)
+	stamp(till, short, nil).Want(404)
+	cardCodes(s, card) // the new ones
+	again := till.Post(path, fields{"client_reference": reference}).Want(201)
+	again.Shows(fields{"short_code": ""})
+	stamp(till, again.Str("held_code"), nil).Want(404)
 }

@@ -11,6 +11,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/kernel"
 	"punchcard/server/servertest"
+	"punchcard/server/web"
 	"punchcard/store"
 )
 
@@ -243,8 +244,8 @@ func TestTillMoney(t *testing.T) {
 	p.ExpectProblems() // 422
 }
 
-// TestTillIssues issues a card, shows its QR code, and goes on with the new card, on a device that takes no
-// ids in writes.
+// TestTillIssues issues a card, shows its QR code and its short code, and goes on with the new card, on a
+// device that takes no ids in writes.
 func TestTillIssues(t *testing.T) {
 	s := start(t)
 	s.TillToken = s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
@@ -254,6 +255,8 @@ func TestTillIssues(t *testing.T) {
 	p.Fill("Name of the customer", "Grace Hopper")
 	p.Press("Issue the card")
 	p.Wait("Show this to the customer")
+	_, short := codesOf(s, s.Get("/cards?limit=1").Want(200).Str("data.0.id"))
+	p.Wait(web.GroupCode(short))
 	p.CheckNow()
 	p.ShootAs("till-qr")
 	p.Press("Done")
