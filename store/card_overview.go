@@ -5,7 +5,7 @@ package store
 type CardOverview struct {
 	Lookup
 	Chain                []ChainCard  `json:"chain" doc:"All cards that overflowed from one another, oldest first."`
-	Source               string       `json:"source" enum:"api,counter,web_enrollment,overflow" doc:"How the first of them was made."`
+	Source               string       `json:"source" enum:"api,counter,web_enrollment,overflow,import" doc:"How the first of them was made."`
 	Platform             Null[string] `json:"platform" enum:"apple,google"`
 	ShortCode            Null[string] `json:"short_code" doc:"Null if the card is archived."`
 	Code                 Null[string] `json:"code" viewer:"hidden" doc:"What the QR code holds; null if the card is archived."`

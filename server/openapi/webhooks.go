@@ -310,7 +310,7 @@ var states = []string{"active", "past_due", "suspended", "cancelled"}
 var dataFields = map[string]*wire.JSONSchema{
 	"card_instance_id":                 text("The card."),
 	"parent_card_instance_id":          nullable(text("The card whose overflow made this one; null for others.")),
-	"source":                           oneOfTexts("How the card was made.", "api", "counter", "web_enrollment", "overflow"),
+	"source":                           oneOfTexts("How the card was made.", "api", "counter", "web_enrollment", "overflow", "import"),
 	"platform":                         oneOfTexts("The device family.", "apple", "google"),
 	"stamps_delta":                     integer("The stamps that were added."),
 	"stamps_count":                     integer("The card's stamps after it."),

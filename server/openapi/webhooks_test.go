@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/dev"
 	"punchcard/server/openapi"
+	"punchcard/server/servertest/require"
 	"punchcard/server/till"
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -101,6 +103,24 @@ func TestWebhooksDescribeEnvelopes(t *testing.T) {
 					t.Errorf("%s is valid as %s", name, other.Name)
 				}
 			}
+		}
+	}
+}
+
+// TestSourcesOfCards checks that the schema of card.added has every source that the file may have.
+func TestSourcesOfCards(t *testing.T) {
+	_, compile := schemas(t, restAPI(api.Routes()))
+	schema := compile("/webhooks/card.added/post/requestBody/content/application~1json/schema")
+	envelope := parse(t, require.Must(os.ReadFile("../../store/event/testdata/card.added.v2.json"))).(map[string]any)
+	sources := regexp.MustCompile(`source = '(\w+)'`).FindAllSubmatch(require.Must(os.ReadFile("../../store/schema.sql")), -1)
+	if len(sources) == 0 {
+		t.Fatal("the schema of the file does not list the sources")
+	}
+	for _, found := range sources {
+		source := string(found[1])
+		envelope["data"].(map[string]any)["source"] = source
+		if err := schema.Validate(envelope); err != nil {
+			t.Errorf("source %s: %v", source, err)
 		}
 	}
 }
