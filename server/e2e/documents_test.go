@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
+	"punchcard/server/command"
 	"punchcard/server/servertest/require"
 )
 
@@ -27,6 +30,9 @@ var (
 	goName    = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 	statement = regexp.MustCompile("`[^`]+`|[():]|[.;]\\s|\n\n|\n[0-9]+\\. ") // code, and what begins and ends statements about a file
 	noAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+
+	// commandCall is a command at the beginning of a line or of inline code, or by the path of the program in the image.
+	commandCall = regexp.MustCompile("(?m)(?:^ *|^\\./|`| /)punchcard((?: [a-z][a-z-]*)+)")
 )
 
 // absolute returns the absolute path of a file. The cache of go test records the files that a test
@@ -109,6 +115,33 @@ func TestReadmeLinks(t *testing.T) {
 				t.Errorf("%s names %s, which does not exist", path, quoted)
 			}
 		}
+	}
+}
+
+// TestReadmeCommandNames checks that each command in the code of the documents exists.
+func TestReadmeCommandNames(t *testing.T) {
+	root := require.Must(kong.New(command.New())).Model.Node
+	found := 0
+	for path, text := range files(t, ".md") {
+		parts := append(fenced.FindAllString(text, -1), code.FindAllString(fenced.ReplaceAllString(text, ""), -1)...)
+		for _, m := range commandCall.FindAllStringSubmatch(strings.Join(parts, "\n"), -1) {
+			found++
+			node := root
+			for _, word := range strings.Fields(m[1]) {
+				if len(node.Children) == 0 || node.DefaultCmd != nil {
+					break // an argument
+				}
+				next := slices.IndexFunc(node.Children, func(c *kong.Node) bool { return c.Name == word })
+				if next < 0 {
+					t.Errorf("%s has punchcard%s, and there is no such command", path, m[1])
+					break
+				}
+				node = node.Children[next]
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d commands were found", found)
 	}
 }
 
