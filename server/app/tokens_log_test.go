@@ -96,32 +96,33 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 	}
 }
 
-// TestCaddyfileHidesTokens checks that Caddy's log hides the token of each path that has one.
+// TestCaddyfileHidesTokens checks that the log of Caddy hides the token of each path that has one, and all queries.
 func TestCaddyfileHidesTokens(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("../../deploy/Caddyfile")
-	noError(t, err)
-	filter := regexp.MustCompile(`request>uri regexp (\S+) (\S+)\n`).FindStringSubmatch(string(file))
-	if filter == nil {
-		t.Fatal("there is no filter")
-	}
-	tokens := regexp.MustCompile(filter[1])
-	others := []string{
-		"GET /c/:token", "GET /c/:token/events", "GET /setup/:token", "GET /till/pair/:token", "GET /invite/:token", "GET /reset/:token",
-	}
-	for _, route := range append(servertest.Start(t).App.Routes(), others...) {
-		_, pattern, _ := strings.Cut(route, " ")
-		if !strings.Contains(pattern, ":token") {
-			continue
+	routes := append(servertest.Start(t).App.Routes(), "GET /c/:token", "GET /c/:token/events", "GET /setup/:token",
+		"GET /till/pair/:token", "GET /invite/:token", "GET /reset/:token")
+	for _, name := range []string{"Caddyfile", "Caddyfile.two"} {
+		file, err := os.ReadFile("../../deploy/" + name)
+		noError(t, err)
+		filter := regexp.MustCompile(`request>uri regexp (\S+) (\S+)\n`).FindStringSubmatch(string(file))
+		if filter == nil {
+			t.Fatalf("%s has no filter", name)
 		}
-		got := tokens.ReplaceAllString(strings.ReplaceAll(pattern, ":token", "SECRET")+"?x=1", filter[2])
-		if want := strings.ReplaceAll(pattern, ":token", "hidden") + "?x=1"; got != want {
-			t.Errorf("%s is logged as %s, want %s", pattern, got, want)
+		secrets := regexp.MustCompile(filter[1])
+		check := func(uri, want string) {
+			if got := secrets.ReplaceAllString(uri, filter[2]); got != want {
+				t.Errorf("%s: %s is logged as %s, want %s", name, uri, got, want)
+			}
 		}
-	}
-	for _, path := range []string{"/api/public/v1/cards/crd_x", "/dashboard/card/crd_x", "/docs", "/till/v1/me", "/"} {
-		if got := tokens.ReplaceAllString(path, filter[2]); got != path {
-			t.Errorf("%s is logged as %s", path, got)
+		for _, route := range routes {
+			_, pattern, _ := strings.Cut(route, " ")
+			if strings.Contains(pattern, ":token") {
+				check(strings.ReplaceAll(pattern, ":token", "SECRET")+"?x=1", strings.ReplaceAll(pattern, ":token", "hidden")+"?hidden")
+			}
+		}
+		for _, path := range []string{"/api/public/v1/cards/crd_x", "/dashboard/card/crd_x", "/docs", "/till/v1/me", "/"} {
+			check(path, path)
+			check(path+"?q=Ada&next=/c/SECRET?x", path+"?hidden")
 		}
 	}
 }
