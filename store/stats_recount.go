@@ -67,10 +67,10 @@ const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS a
 	GROUP BY program_id, quarter, location_id`
 
 // RecountStats computes all sums of the statistics again from the ledger, and the days on
-// which cards were last seen. Other writes wait meanwhile.
+// which cards were last seen. Other writes wait meanwhile. The audit log has a row for each open shop.
 func (tx *Tx) RecountStats() error {
 	tx.counts, tx.recounted = counts{}, true
-	for _, shop := range tx.keys("SELECT id FROM shops ORDER BY id") {
+	for _, shop := range tx.keys("SELECT id FROM shops WHERE closed IS NULL ORDER BY id") {
 		tx.audit(shop, "statistics.rebuild", KindShop, shop)
 	}
 	defer tx.s.opts.Progress.End()
