@@ -231,7 +231,10 @@ func TestLinks(t *testing.T) {
 				} {
 					if accept == "text/html" {
 						checkPage(r.Want(status))
-						checkText(r, "This card cannot be shown", message)
+						checkText(r, "This card cannot be shown", message, r.Header.Get("X-Request-Id"))
+						if body := string(r.Body); !strings.Contains(body, `="/lost`) && !strings.Contains(body, `<a href="/i/`) {
+							t.Errorf("the page has no way back: %s", r.Body)
+						}
 					} else if r.Want(status, code); r.Str("error.request_id") != r.Header.Get("X-Request-Id") ||
 						!strings.Contains(r.Str("error.message"), message) {
 						t.Errorf("%s", r.Body)
@@ -260,6 +263,12 @@ func TestLinks(t *testing.T) {
 	again := s.Call("POST", "/cards/"+card+"/reissue", fields{}).Want(200).Str("install_url")
 	refused(newer, 410, "gone", "replaced")
 	readPage(s, again).Want(200)
+	foreign := fetch(s, "POST", again+"/install", "platform=apple", "Accept", "text/html", "Sec-Fetch-Site", "cross-site",
+		"Content-Type", "application/x-www-form-urlencoded").Want(403)
+	if checkText(foreign, foreign.Header.Get("X-Request-Id")); !strings.Contains(string(foreign.Body),
+		`<a href="`+strings.TrimPrefix(again, s.Origin)+`">Open the page of the card</a>`) {
+		t.Errorf("the page of a refused form has no way back: %s", foreign.Body)
+	}
 
 	s.Control("POST", "/cards/"+card+"/lock", fields{})
 	refused(again, 409, "conflict", "locked")

@@ -1,7 +1,6 @@
 package holder
 
 import (
-	"net/http"
 	"strings"
 
 	"punchcard/server/kernel"
@@ -11,10 +10,11 @@ import (
 // refusalView is the data of the page of an error.
 type refusalView struct {
 	Title, Message string
-	RequestID      string // empty: the holder can do nothing with it
+	RequestID      string
 	// Lost is the form for the links of lost cards; nil: the page is about something else than a link that has ended or is
 	// unknown, or there is no mail server.
-	Lost *lostView
+	Lost           *lostView
+	Back, BackText string // link to the page of the card, or else to the form, where Lost is nil
 }
 
 // refuse leads to the new address of a card whose shop has moved, and answers other errors: with a page
@@ -56,14 +56,16 @@ func (v *visit) refuse(err error) {
 	default:
 		x.Message = v.T("Something went wrong on our side. Try again in a minute.")
 	}
-	if e.Status < http.StatusInternalServerError {
-		x.RequestID = ""
-	}
 	e.SetRetryAfter(v.w.Header())
 	ended := v.token() != "" && (e.Code == store.Gone || e.Code == store.NotFound)
 	if shopErr == nil && l.Mails && ended {
 		form := v.lostForm(l)
 		x.Lost = &form
+	}
+	x.Back, x.BackText = v.lostPath(l.ShopID, false), v.T("Find your card")
+	before, after, _ := strings.Cut(v.r.URL.Path, "/"+v.token()+"/")
+	if after != "" && !ended {
+		x.Back, x.BackText = v.withLanguage(before+"/"+v.token()), v.T("Open the page of the card")
 	}
 	if err := v.html(e.Status, "refusal", x); err != nil {
 		v.Kernel.AnswerError(v.w, err)
