@@ -83,3 +83,22 @@ func TestKilledErasureContinues(t *testing.T) {
 		t.Error("no kill met the erasure")
 	}
 }
+
+// TestLastRowOfShop checks that the file is to be searched for remains of a shop from the moment on in which its last
+// row is erased: after a kill then nobody erases the shop again.
+func TestLastRowOfShop(t *testing.T) {
+	f := start(t)
+	f.card(f.program(stamps("Coffee")))
+	f.must(func(tx *Tx) error { return errorOf(tx.DeleteShop(f.a.Shop, "My shop")) })
+	after := int64(0)
+	if err := f.EraseShop(t.Context(), f.a.Shop, 100, func(time.Duration) {
+		if f.number("SELECT count(*) FROM shops WHERE id=?", f.a.Shop) == 0 {
+			after = f.number("SELECT wipe_page FROM meta")
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if after != 1 {
+		t.Errorf("after the last row the search begins at the page %d, want 1", after)
+	}
+}
