@@ -88,3 +88,36 @@ func TestInvitations(t *testing.T) {
 		t.Errorf("%d of 8 holders were invited", len(sent))
 	}
 }
+
+// TestPruneImports checks that the notes of an import are deleted 30 days after its end, also where an earlier one
+// with many ended later.
+func TestPruneImports(t *testing.T) {
+	f := start(t)
+	program := f.program(stamps("Imported"))
+	var runs []string
+	for n := range 2 {
+		notes := make([]ImportNote, 1000)
+		run := must(f, func(tx *Tx) (ImportRun, error) {
+			file := ImportFile{Hash: [32]byte{byte(n)}}
+			return tx.StartImport(f.a.Shop, "", file, ImportOptions{ProgramID: Given(program)}, &ImportParts[StoredRow]{}, ImportRun{}, notes)
+		})
+		runs = append(runs, run.ID)
+	}
+	end := func() {
+		for must(f, (*Tx).ContinueImports) {
+		}
+	}
+	end()
+	f.clock.move(20 * 24 * time.Hour)
+	f.must(func(tx *Tx) error { return errorOf(tx.UndoImport(f.a.Shop, runs[0])) })
+	end()
+	f.clock.move(10 * 24 * time.Hour)
+	for must(f, (*Tx).PruneImports) {
+	}
+	for n, want := range []int{1000, 0} {
+		notes := view(f, func(v *View) ([]ImportNote, error) { return v.ImportNotes(f.a.Shop, runs[n]) })
+		if len(notes) != want {
+			t.Errorf("import %d has %d notes, want %d", n, len(notes), want)
+		}
+	}
+}

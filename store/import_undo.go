@@ -88,8 +88,8 @@ func (tx *Tx) PruneImports() (more bool, err error) {
 	for _, key := range tx.keys("SELECT id FROM imports WHERE state='uploaded' AND created_at<=?", tx.Now.Add(-uploadPeriod)) {
 		tx.deleteImport(key)
 	}
-	n := tx.exec(`DELETE FROM import_notes WHERE id IN (SELECT id FROM (SELECT n.id, i.ended_at FROM import_notes n
-		JOIN imports i ON i.id=n.import_id ORDER BY n.id LIMIT 1000) WHERE ended_at<=?)`, tx.Now.Add(-reportPeriod))
+	n := tx.exec(`DELETE FROM import_notes WHERE id IN (SELECT n.id FROM imports i CROSS JOIN import_notes n ON n.import_id=i.id
+		WHERE i.state IN ('done', 'undone') AND i.ended_at<=? LIMIT 1000)`, tx.Now.Add(-reportPeriod))
 	return n > 0, tx.failed
 }
 
