@@ -245,7 +245,7 @@ func (tx *Tx) addImported(c *ImportCheck, run *ImportRun, plan *ImportPlan) {
 		return
 	}
 	chain := tx.importedChain(c, root)
-	tx.setOpening(chain, r.Stamps.V, plan.claims)
+	tx.setOpening(chain, r.Stamps.V, plan)
 	tx.countOpening(chain, 1)
 	tx.archiveCompleted(chain)
 }
@@ -258,8 +258,8 @@ func (tx *Tx) importedChain(c *ImportCheck, root int64) *cardChain {
 }
 
 // setOpening gives the cards of a chain without a ledger the stamps that they begin with, and the prizes
-// that were redeemed on them.
-func (tx *Tx) setOpening(chain *cardChain, stamps int64, claims []importedClaim) {
+// that were redeemed on them. Those of an earlier file stay as long as there are stamps for them, if the plan's has none.
+func (tx *Tx) setOpening(chain *cardChain, stamps int64, plan *ImportPlan) {
 	if !CollectsStamps(chain.program.Type) || tx.failed != nil {
 		return
 	}
@@ -274,8 +274,9 @@ func (tx *Tx) setOpening(chain *cardChain, stamps int64, claims []importedClaim)
 			c.StampsCount, c.openingLeft = n, n
 			tx.exec("UPDATE cards SET stamps_count=?1, opening_stamps=?1, opening_left=?1 WHERE id=?2", n, c.key)
 		}
-		tx.exec("DELETE FROM claims WHERE card_id=?", c.key)
-		for _, claim := range claims {
+		known := plan.row.Claimed.Set || plan.row.ClaimedOverflow.Set
+		tx.exec("DELETE FROM claims WHERE card_id=? AND (? OR threshold>?)", c.key, known, n)
+		for _, claim := range plan.claims {
 			if claim.second == (i > 0) {
 				tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id) VALUES (?,?,?,?)", c.key, c.cycle, claim.threshold,
 					claim.prize)
@@ -326,8 +327,7 @@ func (tx *Tx) updateImported(c *ImportCheck, plan *ImportPlan) bool {
 		tx.exec("UPDATE cards SET current_value=?1, initial_value=?1 WHERE id=?2", r.Balance.V, root)
 	}
 	if r.Stamps.Set || r.Claimed.Set || r.ClaimedOverflow.Set {
-		stamps := r.Stamps.Or(chain.stamps())
-		tx.setOpening(chain, stamps, plan.claims)
+		tx.setOpening(chain, r.Stamps.Or(chain.stamps()), plan)
 	}
 	tx.countOpening(chain, 1)
 	for _, i := range slices.Clone(chain.instances) { // an overflow card that is no longer needed

@@ -104,7 +104,19 @@ r2;Bob;O'Neil;;;02-29;;15;5;;;5;;;
 	if got := f.value(sql); got != "Ada Lovelace 10,Ada Lovelace 9" {
 		t.Errorf("updated to %s", got)
 	}
+	claims := func(what, want string) { // of r1
+		t.Helper()
+		if got := f.value("SELECT ifnull(group_concat(threshold), 'none') FROM claims WHERE card_id=1"); got != want {
+			t.Errorf("with %s the redeemed prizes are %s, want %s", what, got, want)
+		}
+	}
+	claims("a file that does not have them", "5")
+	f.json(&report, "card import "+f.write("none.csv", "external_ref,stamps,claimed\nr1,8,\n")+" --program Coffee --update")
+	claims("a file that has none", "none")
+	f.json(&report, "card import "+f.write("again.csv", "external_ref,stamps,claimed\nr1,9,5\n")+" --program Coffee --update")
+	claims("a file that has one again", "5")
 	f.json(&report, "card import "+f.write("less.csv", "external_ref,stamps\nr1,3\nr4,2\n")+" --program Coffee --update")
+	claims("fewer stamps than it needs", "none")
 	if got := f.value("SELECT group_concat(stamps_count, ',') FROM cards WHERE external_ref='r1' AND archived_at IS NULL"); got != "3" {
 		t.Errorf("updated to %s stamps", got)
 	}

@@ -212,8 +212,12 @@ func (i *importer) row(cells []string) (r store.ImportRow, codes []string, fault
 		d.Field, _, _ = strings.Cut(codeField(d.Field, codes), ".")
 		faults = append(faults, d)
 	}
-	if column, _ := i.column("expires_at", cells); column != "" { // an empty cell means that the card does not expire
+	// An empty cell says that the card does not expire, or that no prize was redeemed. A file without the column does not say so.
+	if column, _ := i.column("expires_at", cells); column != "" {
 		r.ExpiresAt.Set, r.ExpiresAt.Null = true, !r.ExpiresAt.Set
+	}
+	if column, _ := i.column("claimed", cells); column != "" {
+		r.Claimed.Set, r.Claimed.Null = true, !r.Claimed.Set
 	}
 	return r, codes, faults
 }
