@@ -258,8 +258,10 @@ func (s *Store) begin() error {
 	s.groupEpoch = s.epoch
 	clear(s.sequences)
 	if hooks != s.hookEpoch {
-		s.hookEpoch, s.subscribers = hooks, map[int64][]subscriber{}
-		err = cmp.Or(err, s.readFloors()) // the rows with the last keys may be erased
+		s.subscribers = map[int64][]subscriber{}
+		if err = cmp.Or(err, s.readFloors()); err == nil { // the rows with the last keys may be erased
+			s.hookEpoch = hooks
+		}
 	}
 	return cmp.Or(err, s.heedLitestream())
 }
