@@ -38,7 +38,8 @@ func TestContact(t *testing.T) {
 		s.Patch(path, fields{"note": "x"}).Invalid("note unknown_field")
 		s.Patch("/cards/"+other+"/contact", fields{"codes": []string{"A-1"}}).Want(409, "conflict")
 		s.Patch("/cards/crd_none/contact", fields{"birthday": "01-01"}).Want(404, "not_found")
-		s.Patch("/cards/crd_none/contact", fields{"birthday": "02-30", "phone": "12"}).Invalid("phone invalid_format", "birthday invalid_value")
+		s.Patch("/cards/crd_none/contact", fields{"birthday": "02-30", "phone": "12"}).
+			Invalid("phone invalid_format", "birthday invalid_value")
 	})
 	s.Install(card)
 	s.Patch(path, fields{"birthday": nil}).WantOK(fields{"birthday": nil, "phone": "+390612345678"})
