@@ -9,6 +9,7 @@ const sentences = () => ({
   card_full_no_repeat: t("This card is full. Redeem a prize first."),
   card_suspended: t("This card is locked at the moment. Ask a manager."),
   conflict: t("This was undone already, or the card is no longer in use. Look the card up again."),
+  gone: t("The shop has moved to another server. Ask a manager to pair this device there."),
   idempotency_conflict: t("This is being done already. Look the card up again."),
   internal_error: t("The server could not do this. Nothing was changed. Try again."),
   invalid_credentials: t("The PIN is wrong or missing. Sign in again."),
@@ -22,6 +23,7 @@ const sentences = () => ({
   threshold_already_claimed: t("This prize was redeemed already. Choose another one."),
   unauthenticated: t("This device is not paired with the shop. Pair it again."),
   unauthorized: t("This device may not do this. Ask a manager."),
+  unavailable: t("The server could not do this. Nothing was changed. Try again."),
   unprocessable_entity: t("The program’s rules do not allow this, such as a limit for one day. Give less, or ask a manager."),
   validation_failed: t("Something that was entered is not valid. Check it and try again."),
 });
