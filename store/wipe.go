@@ -18,8 +18,12 @@ const (
 // The log starts over by itself only if a checkpoint ends in a moment without readers, and there
 // is none as long as reads overlap. So a write makes such a moment if the log is longer than longLog, twice the size
 // at which it should start over. If a backup, an export or Litestream reads for long, or the machine is busy, that
-// fails: the next try is when the log has grown by as much again, and waits longer for the readers of this process.
-const longLog = 32 << 20
+// fails: the next try is longRetry later, or when the log has grown by as much again, and waits longer for the readers of
+// this process.
+const (
+	longLog   = 32 << 20
+	longRetry = 10 * time.Second
+)
 
 // truncateLog moves the write-ahead log into the file and truncates it. With
 // secure_delete SQLite overwrites the file's own pages, but the log keeps older
@@ -70,9 +74,10 @@ func (s *Store) restartLog() {
 	times := (info.Size() - 1) / longLog
 	grown := times > s.logTimes
 	s.logTimes = times
-	if !grown {
+	if times == 0 || !grown && time.Since(s.logTried) < longRetry {
 		return
 	}
+	s.logTried = time.Now()
 	s.withoutReaders(min(time.Duration(times), 10)*readersTimeout, func([]*sqlite.Conn) {
 		s.writer.Exec("PRAGMA wal_checkpoint(PASSIVE)") // an error is that of a disk, which the next write reports
 		s.writer.Resume()
