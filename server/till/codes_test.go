@@ -194,8 +194,8 @@ func TestOtherShop(t *testing.T) {
 	})
 }
 
-// TestIssuedCardIsHeld checks that a device that takes no card ids in writes can stamp a card that
-// it has just issued, by the held code and the short code of the answer, until the card is reissued.
+// TestIssuedCardIsHeld checks that the held code and the short code of the answer name a new card in writes of a device that takes no
+// card ids there, until the card is reissued.
 func TestIssuedCardIsHeld(t *testing.T) {
 	s := start(t)
 	token := s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
