@@ -158,7 +158,7 @@ func (s *Store) eraseRows(q *queries, t shopTable, key, keys string) error {
 	q.exec("DELETE FROM "+t.name+" WHERE ("+key+") IN (SELECT "+values+" FROM json_each(?))", keys)
 	if t.name == "shops" {
 		q.exec("DELETE FROM logos WHERE NOT EXISTS (SELECT 1 FROM programs WHERE logo_hash=hash)")
-		q.exec("UPDATE meta SET wipe_page=1 WHERE id=1") // as noteErased, before which a kill may come
+		q.exec(wipeAll) // here, since a kill may come before noteErased
 	}
 	q.exec("COMMIT")
 	if q.failed != nil {

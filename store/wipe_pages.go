@@ -10,10 +10,13 @@ import (
 // an overflow page is that of the number of the next one: from this number on it looks like a B-tree's.
 const maxWipedPages = 1 << 25
 
+// wipeAll has WipePages search the whole file for remains.
+const wipeAll = "UPDATE meta SET wipe_page=1 WHERE id=1"
+
 // noteErased has the log emptied after the write, and the file's pages searched for remains by WipePages.
 func (tx *Tx) noteErased() {
 	tx.erases = true
-	tx.exec("UPDATE meta SET wipe_page=1 WHERE id=1")
+	tx.exec(wipeAll)
 }
 
 // WipePages overwrites what is left of rows in the unused parts of up to n pages, since the last
