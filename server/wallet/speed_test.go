@@ -223,8 +223,9 @@ func BenchmarkChanges(b *testing.B) {
 	phones := p.holders(ids)
 	service := p.Origin + "/wallet/apple/v1"
 	updated := make(chan struct{}, 1)
+	var reading sync.WaitGroup
 	for range 8 {
-		go func() {
+		reading.Go(func() {
 			for token := range apns.Woken {
 				if err := phones[token].update("d"+token, service); err != nil {
 					b.Error(err)
@@ -234,7 +235,7 @@ func BenchmarkChanges(b *testing.B) {
 				default:
 				}
 			}
-		}()
+		})
 	}
 	all := slices.Collect(func(yield func(*holder) bool) {
 		for _, h := range phones {
@@ -261,6 +262,9 @@ func BenchmarkChanges(b *testing.B) {
 		b.ReportMetric(at(took, 50), "ms-stamp")
 		b.ReportMetric(at(took, 99), "ms-stamp-99%")
 	}
+	p.settle() // a phone that was woken twice may still read its pass
+	close(apns.Woken)
+	reading.Wait()
 }
 
 // BenchmarkStamp stamps a card with a pass and one without in turns, each when nothing else is done.
